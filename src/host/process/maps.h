@@ -1,0 +1,29 @@
+/*
+ * /proc/PID/maps as values.  The text is foreign bytes: parsed with bounds, fuzzed.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct mapping {
+	uint64_t start, end, offset, inode;
+	unsigned dev_major, dev_minor;
+	bool readable, writable, executable, shared;
+	char path[256]; /* as the kernel shows it; "" for anonymous memory; cut when longer */
+};
+
+struct maps {
+	struct mapping *items; /* ascending addresses */
+	size_t count;
+};
+
+/* Parses the text of a maps file; -EBADMSG for a line that makes no sense. */
+int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err) MUST_CHECK;
+int maps_read(pid_t pid, struct maps *ret, struct err *err) MUST_CHECK;
+void maps_done(struct maps *maps);
+
+/* The mapping that holds an address, or NULL. */
+const struct mapping *maps_at(const struct maps *maps, uint64_t address);

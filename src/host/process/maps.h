@@ -20,10 +20,16 @@ struct maps {
 	size_t count;
 };
 
-/* Parses the text of a maps file; -EBADMSG for a line that makes no sense. */
+/* Parses the text of a maps file; -EBADMSG for a line that makes no sense or goes backwards. */
 int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err) MUST_CHECK;
+/* Empty for a kernel thread or a zombie.  -ESRCH when it is gone, -EACCES without the right. */
 int maps_read(pid_t pid, struct maps *ret, struct err *err) MUST_CHECK;
 void maps_done(struct maps *maps);
+
+static inline void maps_done_at_scope_end(struct maps *maps)
+{
+	maps_done(maps);
+}
 
 /* The mapping that holds an address, or NULL. */
 const struct mapping *maps_at(const struct maps *maps, uint64_t address);

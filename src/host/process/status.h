@@ -12,21 +12,26 @@ struct process_status {
 	char name[64];
 	char state; /* R S D T t Z X I */
 	pid_t tgid, parent, tracer;
-	pid_t inner_pid; /* as its own pid namespace counts */
+	pid_t inner_pid;         /* as its own pid namespace counts */
 	unsigned pid_namespaces; /* 1: it sees the same pids as we do */
 	uid_t uid, euid, suid;
 	gid_t gid, egid, sgid;
 	unsigned threads;
-	uint64_t signals_pending, signals_pending_shared, signals_blocked, signals_ignored, signals_caught;
+	uint64_t signals_pending, signals_pending_shared, signals_blocked, signals_ignored,
+		signals_caught;
 	uint64_t capabilities; /* effective */
 	int seccomp;           /* 0 off, 1 strict, 2 filter */
 	unsigned seccomp_filters;
 	bool no_new_privileges;
+	bool is_kernel_thread; /* as the kernel says it since 6.8; process.h knows it on every
+				  kernel */
+	bool is_dumping_core;
 	bool has_memory; /* false for kernel threads and zombies: there is no VmSize line */
 	bool has_shadow_stack;
 	uint64_t voluntary_switches;
 };
 
-int status_parse(const char *text, size_t size, struct process_status *ret, struct err *err) MUST_CHECK;
+int status_parse(const char *text, size_t size, struct process_status *ret,
+		 struct err *err) MUST_CHECK;
 /* tid may equal pid.  -ESRCH when it is gone. */
 int status_read(pid_t pid, pid_t tid, struct process_status *ret, struct err *err) MUST_CHECK;

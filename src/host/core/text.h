@@ -1,0 +1,44 @@
+/*
+ * Small foreign texts: a cursor that never leaves its bounds, whole files, and the numbers people
+ * type.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* What is left to read.  Needs no terminating zero. */
+struct text {
+	const char *at, *end;
+};
+
+struct text text_of(const char *string);
+
+/* Each take_ moves past what it found; when it answers false nothing has moved. */
+bool text_take_line(struct text *text, struct text *ret_line);
+bool text_take_field(struct text *line, char separator, struct text *ret_field);
+bool text_take_word(struct text *text, struct text *ret_word);
+bool text_take_char(struct text *text, char wanted);
+bool text_take_prefix(struct text *text, const char *prefix);
+bool text_take_number(struct text *text, unsigned base, uint64_t *ret);
+void text_skip_blanks(struct text *text);
+
+bool text_equals(struct text text, const char *string);
+
+/* Copies as a terminated string, cut to the capacity (which must not be 0). */
+void text_copy(struct text text, char *buffer, size_t capacity);
+
+/* Reads a whole file, one in /proc included; *ret is terminated and the caller's to free.  -EFBIG
+ * over limit. */
+int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size) MUST_CHECK;
+
+/* Reads at most capacity - 1 bytes into a terminated buffer; the number of bytes or -errno. */
+ssize_t text_read_small(const char *path, char *buffer, size_t capacity) MUST_CHECK;
+
+/* What people type.  The whole string must make sense: 0, or -EINVAL, or -ERANGE. */
+int text_parse_number(const char *string, uint64_t max, uint64_t *ret) MUST_CHECK;
+int text_parse_pid(const char *string, pid_t *ret) MUST_CHECK;
+/* "250" and "250ms" are milliseconds; "1.5s", "2m" and "0" are right too. */
+int text_parse_duration(const char *string, uint64_t *ret_ns) MUST_CHECK;

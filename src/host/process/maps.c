@@ -1,0 +1,127 @@
+/*
+ * Parses /proc/PID/maps.  Host only.  The kernel promises ascending, disjoint lines; lookups rely
+ * on it, so a text that breaks the promise is refused.
+ */
+#include "host/process/maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/text.h"
+#include "host/process/procfs.h"
+
+static bool take_flag(struct text *line, char set, char unset, bool *ret)
+{
+	*ret = text_take_char(line, set);
+	return *ret || text_take_char(line, unset);
+}
+
+static bool take_permissions(struct text *line, struct mapping *ret)
+{
+	return take_flag(line, 'r', '-', &ret->readable) &&
+	       take_flag(line, 'w', '-', &ret->writable) &&
+	       take_flag(line, 'x', '-', &ret->executable) &&
+	       take_flag(line, 's', 'p', &ret->shared);
+}
+
+static bool take_device(struct text *line, struct mapping *ret)
+{
+	uint64_t major, minor;
+
+	if (!text_take_number(line, 16, &major) || !text_take_char(line, ':') ||
+	    !text_take_number(line, 16, &minor) || major > UINT32_MAX || minor > UINT32_MAX)
+		return false;
+	ret->dev_major = (unsigned)major;
+	ret->dev_minor = (unsigned)minor;
+	return true;
+}
+
+/* "7f00-7f10 r-xp 00001000 fe:00 97615      /usr/bin/cat"; the path runs to the end, blanks
+ * included. */
+static bool mapping_parse(struct text line, struct mapping *ret)
+{
+	if (!text_take_number(&line, 16, &ret->start) || !text_take_char(&line, '-') ||
+	    !text_take_number(&line, 16, &ret->end) || !text_take_char(&line, ' ') ||
+	    !take_permissions(&line, ret) || !text_take_char(&line, ' ') ||
+	    !text_take_number(&line, 16, &ret->offset) || !text_take_char(&line, ' ') ||
+	    !take_device(&line, ret) || !text_take_char(&line, ' ') ||
+	    !text_take_number(&line, 10, &ret->inode))
+		return false;
+	text_skip_blanks(&line);
+	text_copy(line, ret->path, sizeof(ret->path));
+	return ret->start < ret->end;
+}
+
+static int maps_grow(struct maps *maps, size_t *capacity)
+{
+	size_t bigger = *capacity ? *capacity * 2 : 64;
+	struct mapping *items;
+
+	if (maps->count < *capacity)
+		return 0;
+	items = reallocarray(maps->items, bigger, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	maps->items = items;
+	*capacity = bigger;
+	return 0;
+}
+
+int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err)
+{
+	CLEANUP(maps_done) struct maps maps = { 0 };
+	struct text rest = { text, text + size }, line;
+	uint64_t floor = 0;
+	size_t capacity = 0;
+
+	while (text_take_line(&rest, &line)) {
+		struct mapping *mapping;
+
+		if (maps_grow(&maps, &capacity) < 0)
+			return err_set(err, -ENOMEM, "%zu mappings", maps.count);
+		mapping = &maps.items[maps.count];
+		if (!mapping_parse(line, mapping) || mapping->start < floor)
+			return err_set(err, -EBADMSG, "mapping %zu makes no sense: '%.*s'",
+				       maps.count + 1, (int)MIN(line.end - line.at, 80), line.at);
+		floor = mapping->end;
+		maps.count++;
+	}
+	*ret = maps;
+	maps.items = NULL;
+	return 0;
+}
+
+int maps_read(pid_t pid, struct maps *ret, struct err *err)
+{
+	CLEANUP(free) char *text = NULL;
+	size_t size;
+	int r = proc_read(pid, "maps", &text, &size, err);
+
+	return r < 0 ? r : maps_parse(text, size, ret, err);
+}
+
+void maps_done(struct maps *maps)
+{
+	free(maps->items);
+	maps->items = NULL;
+	maps->count = 0;
+}
+
+const struct mapping *maps_at(const struct maps *maps, uint64_t address)
+{
+	size_t low = 0, high = maps->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct mapping *mapping = &maps->items[middle];
+
+		if (address < mapping->start)
+			high = middle;
+		else if (address >= mapping->end)
+			low = middle + 1;
+		else
+			return mapping;
+	}
+	return NULL;
+}

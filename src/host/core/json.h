@@ -1,0 +1,29 @@
+/*
+ * Writes JSON as it comes, one object per line.  What is written is always valid: text that is not
+ * UTF-8 gets the replacement character, as the names of processes may be any bytes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *out;
+	unsigned depth;
+	bool needs_comma;
+};
+
+/* Begins a line, or a member of the open object (key) or list (NULL). */
+void json_object(struct json *json, const char *key);
+void json_list(struct json *json, const char *key);
+
+/* Ends what was begun last; the end of the outermost object ends the line and flushes it. */
+void json_object_end(struct json *json);
+void json_list_end(struct json *json);
+
+/* One value each; key is NULL inside a list. */
+void json_text(struct json *json, const char *key, const char *value);
+void json_number(struct json *json, const char *key, uint64_t value);
+void json_signed(struct json *json, const char *key, int64_t value);
+void json_bool(struct json *json, const char *key, bool value);

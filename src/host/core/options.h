@@ -1,0 +1,50 @@
+/*
+ * Options from a table; --help and shell completion are made from the same lines, so they cannot
+ * drift.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum option_kind {
+	OPTION_FLAG,     /* bool, takes no argument */
+	OPTION_TEXT,     /* const char *, into argv */
+	OPTION_NUMBER,   /* uint64_t */
+	OPTION_DURATION, /* uint64_t, nanoseconds */
+	OPTION_LIST,     /* struct option_list: may be given several times */
+};
+
+#define OPTION_LIST_MAX 64
+
+struct option_list {
+	size_t count;
+	const char *items[OPTION_LIST_MAX]; /* into argv */
+};
+
+/* A table ends with an entry that has no long name. */
+struct option_desc {
+	char short_name; /* 0: none */
+	const char *long_name;
+	const char *arg; /* what --help calls the argument; NULL for a flag */
+	const char *help;
+	enum option_kind kind;
+	size_t offset; /* of the value in the struct given to options_parse() */
+};
+
+/*
+ * Parses argv, which ends with NULL and does not hold the verb.  Options may stand before and after
+ * operands;
+ * "--" ends them.  Values that no option names keep what the caller put there.  Returns the number
+ * of operands, which are then argv[0], argv[1], ... NULL; or -EINVAL with exit code EXIT_USAGE.
+ */
+int options_parse(const struct option_desc *table, char **argv, void *values,
+		  struct err *err) MUST_CHECK;
+
+/* True when --help or -h stands among the options. */
+bool options_ask_for_help(char *const *argv);
+
+/* One line for each option, aligned. */
+void options_print_help(const struct option_desc *table, FILE *out);

@@ -113,8 +113,8 @@ static int option_take(const struct option_desc *option, const char *attached,
 		       struct cursor *cursor, void *values, struct err *err)
 {
 	if (!option->arg)
-		return attached ? usage_error(err, "option --%s takes no argument",
-					      option->long_name)
+		return attached ? usage_error(err, "option --", option->long_name,
+					      " takes no argument")
 				: option_set(option, values, NULL, err);
 	if (!attached && *cursor->next)
 		attached = *cursor->next++;

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Tests the checkers themselves: a wrong tree must be refused, with words that name the place."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(__file__).resolve().parent.parent.parent / "tools"
+LAYERS = "shared/base\ninjector\ntarget/agent\nhost/core\nhost/cli\n"
+
+
+def check_layers(**files):
+    """Runs check-layers.py on a tree of {path with __ for /: content}."""
+    with tempfile.TemporaryDirectory() as scratch:
+        root = pathlib.Path(scratch)
+        for name, content in {"tools__layers.txt": LAYERS, **files}.items():
+            path = root / name.replace("__", "/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        done = subprocess.run(
+            [sys.executable, TOOLS / "check-layers.py", root], capture_output=True, text=True
+        )
+        return done.returncode, done.stdout
+
+
+class Layers(unittest.TestCase):
+    base = {"src__shared__base__a.h": "", "src__host__core__err.h": '#include "shared/base/a.h"\n'}
+
+    def test_accepts_a_lower_folder(self):
+        self.assertEqual(check_layers(**self.base), (0, ""))
+
+    def test_refuses_a_higher_folder(self):
+        status, text = check_layers(**self.base, **{
+            "src__shared__base__c.c": '#include "host/core/err.h"\n'})
+        self.assertEqual(status, 1)
+        self.assertIn("shared/base includes the higher host/core", text)
+
+    def test_refuses_the_other_process(self):
+        for place in ("target__agent", "injector"):
+            status, text = check_layers(**self.base, **{
+                f"src__{place}__x.h": "", "src__host__core__c.c": f'#include "{place.replace("__", "/")}/x.h"\n'})
+            self.assertEqual(status, 1)
+            self.assertIn(f"host includes {place.split('__')[0]}", text)
+
+    def test_refuses_an_unlisted_folder(self):
+        status, text = check_layers(**{"src__host__new__x.c": ""})
+        self.assertEqual(status, 1)
+        self.assertIn("not in tools/layers.txt", text)
+
+    def test_refuses_a_private_header_in_public(self):
+        status, text = check_layers(**self.base, **{
+            "include__limpet__limpet.h": '#include "host/core/err.h"\n'})
+        self.assertEqual(status, 1)
+        self.assertIn("public, but includes", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,215 @@
+/*
+ * Programs under seccomp filters: an allow list as containers have it, and filters that refuse or
+ * kill on the calls that getting in needs.  A filter that kills must be read, never tried.
+ */
+#define _GNU_SOURCE
+#include "workload.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FILTER_MAX   512
+#define ACTION_ALLOW SECCOMP_RET_ALLOW
+#define ACTION_KILL  SECCOMP_RET_KILL_PROCESS
+#define ACTION_ERRNO (SECCOMP_RET_ERRNO | EPERM)
+
+#ifdef __aarch64__
+#define FILTER_ARCH AUDIT_ARCH_AARCH64
+#else
+#define FILTER_ARCH AUDIT_ARCH_X86_64
+#endif
+
+struct rule {
+	unsigned int number;
+	unsigned int action;
+};
+
+struct rules {
+	unsigned int otherwise;
+	const struct rule *list; /* ended by an entry with number ~0 */
+};
+
+#define END            \
+	{              \
+		~0u, 0 \
+	}
+
+static void filter_install(const struct rules *rules)
+{
+	struct sock_filter code[FILTER_MAX] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	struct sock_fprog program = { .len = 4, .filter = code };
+
+	for (const struct rule *rule = rules->list; rule->number != ~0u; rule++) {
+		code[program.len++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->number, 0, 1);
+		code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rule->action);
+	}
+	code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rules->otherwise);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		workload_skip("seccomp");
+}
+
+static void filtered_run(const void *data)
+{
+	filter_install(data);
+	workload_ready();
+	workload_idle();
+}
+
+#define ALLOW(name)                      \
+	{                                \
+		SYS_##name, ACTION_ALLOW \
+	}
+
+/* What a container engine lets through, as far as a program like ours and libc need it. */
+static const struct rule container_list[] = {
+	/* Engines answer ENOSYS here, so that libc falls back to clone, whose flags they can see.
+	 */
+	{ SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS },
+	ALLOW(accept4),
+	ALLOW(bind),
+	ALLOW(brk),
+	ALLOW(capget),
+	ALLOW(chdir),
+	ALLOW(clock_getres),
+	ALLOW(clock_gettime),
+	ALLOW(clock_nanosleep),
+	ALLOW(clone),
+	ALLOW(close),
+	ALLOW(connect),
+	ALLOW(dup),
+	ALLOW(dup3),
+	ALLOW(epoll_create1),
+	ALLOW(epoll_ctl),
+	ALLOW(epoll_pwait),
+	ALLOW(eventfd2),
+	ALLOW(execve),
+	ALLOW(exit),
+	ALLOW(exit_group),
+	ALLOW(faccessat),
+	ALLOW(fchdir),
+	ALLOW(fcntl),
+	ALLOW(fstat),
+	ALLOW(fstatfs),
+	ALLOW(fsync),
+	ALLOW(ftruncate),
+	ALLOW(futex),
+	ALLOW(getcwd),
+	ALLOW(getdents64),
+	ALLOW(getegid),
+	ALLOW(geteuid),
+	ALLOW(getgid),
+	ALLOW(getpid),
+	ALLOW(getppid),
+	ALLOW(getpriority),
+	ALLOW(getrandom),
+	ALLOW(getsockname),
+	ALLOW(getsockopt),
+	ALLOW(gettid),
+	ALLOW(gettimeofday),
+	ALLOW(getuid),
+	ALLOW(ioctl),
+	ALLOW(kill),
+	ALLOW(lseek),
+	ALLOW(madvise),
+	ALLOW(membarrier),
+	ALLOW(memfd_create),
+	ALLOW(mmap),
+	ALLOW(mprotect),
+	ALLOW(mremap),
+	ALLOW(msync),
+	ALLOW(munmap),
+	ALLOW(nanosleep),
+	ALLOW(openat),
+	ALLOW(pipe2),
+	ALLOW(ppoll),
+	ALLOW(prctl),
+	ALLOW(pread64),
+	ALLOW(prlimit64),
+	ALLOW(pselect6),
+	ALLOW(pwrite64),
+	ALLOW(read),
+	ALLOW(readlinkat),
+	ALLOW(readv),
+	ALLOW(recvfrom),
+	ALLOW(recvmsg),
+	ALLOW(restart_syscall),
+	ALLOW(rseq),
+	ALLOW(rt_sigaction),
+	ALLOW(rt_sigprocmask),
+	ALLOW(rt_sigqueueinfo),
+	ALLOW(rt_sigreturn),
+	ALLOW(rt_sigtimedwait),
+	ALLOW(sched_getaffinity),
+	ALLOW(sched_yield),
+	ALLOW(sendmsg),
+	ALLOW(sendto),
+	ALLOW(set_robust_list),
+	ALLOW(set_tid_address),
+	ALLOW(setsockopt),
+	ALLOW(shutdown),
+	ALLOW(sigaltstack),
+	ALLOW(socket),
+	ALLOW(socketpair),
+	ALLOW(statx),
+	ALLOW(sysinfo),
+	ALLOW(tgkill),
+	ALLOW(uname),
+	ALLOW(unshare),
+	ALLOW(wait4),
+	ALLOW(write),
+	ALLOW(writev),
+	ALLOW(newfstatat),
+#ifdef __x86_64__
+	ALLOW(arch_prctl),
+	ALLOW(access),
+	ALLOW(epoll_wait),
+	ALLOW(getrlimit),
+	ALLOW(lstat),
+	ALLOW(open),
+	ALLOW(poll),
+	ALLOW(readlink),
+	ALLOW(select),
+	ALLOW(stat),
+	ALLOW(time),
+#endif
+	END,
+};
+
+static const struct rule mmap_kill[] = { { SYS_mmap, ACTION_KILL }, END };
+static const struct rule mmap_errno[] = { { SYS_mmap, ACTION_ERRNO }, END };
+static const struct rule clone_kill[] = { { SYS_clone, ACTION_KILL },
+					  { SYS_clone3, ACTION_KILL },
+					  END };
+static const struct rule clone_errno[] = { { SYS_clone, ACTION_ERRNO },
+					   { SYS_clone3, ACTION_ERRNO },
+					   END };
+static const struct rule socket_kill[] = { { SYS_socketpair, ACTION_KILL },
+					   { SYS_recvmsg, ACTION_KILL },
+					   END };
+static const struct rule open_kill[] = { { SYS_openat, ACTION_KILL }, END };
+static const struct rule harmless[] = { { SYS_reboot, ACTION_KILL }, END };
+
+const struct workload workloads[] = {
+	{ "container", filtered_run, &(const struct rules){ ACTION_ERRNO, container_list } },
+	{ "harmless", filtered_run, &(const struct rules){ ACTION_ALLOW, harmless } },
+	{ "mmap_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, mmap_kill } },
+	{ "mmap_errno", filtered_run, &(const struct rules){ ACTION_ALLOW, mmap_errno } },
+	{ "clone_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, clone_kill } },
+	{ "clone_errno", filtered_run, &(const struct rules){ ACTION_ALLOW, clone_errno } },
+	{ "socket_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, socket_kill } },
+	{ "open_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, open_kill } },
+	{ NULL, NULL, NULL },
+};

@@ -1,0 +1,176 @@
+/*
+ * Says on request how it sees itself: its environment, the signal stack and mask of each of its
+ * threads, the disposition of every signal, its directory and file mask.  One line "BEGIN", the
+ * lines, "END" for every byte that comes on its standard input; 's' and 'u' first set or unset
+ * MIRROR_SET.
+ */
+#define _GNU_SOURCE
+#include "workload.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define THREADS      3
+#define SIGNAL_COUNT 64
+#define REPORT_BYTES 256
+
+/* What the kernel's rt_sigaction fills in: libc hides its own signals 32 and 33. */
+struct kernel_action {
+	void *handler;
+	unsigned long flags;
+	void *restorer;
+	uint64_t mask;
+};
+
+static pthread_barrier_t asked, answered;
+static char reports[THREADS + 1][REPORT_BYTES];
+
+static void thread_report(int index)
+{
+	uint64_t mask = 0;
+	stack_t stack;
+
+	sigaltstack(NULL, &stack);
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
+	snprintf(reports[index], REPORT_BYTES, "thread %d altstack=%p/%zu/%d mask=%llx", index,
+		 stack.ss_sp, stack.ss_size, stack.ss_flags, (unsigned long long)mask);
+}
+
+static void thread_set_up(int index)
+{
+	stack_t stack = { .ss_sp = malloc(32768), .ss_size = 32768 };
+	sigset_t set;
+
+	sigaltstack(&stack, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 1 + index);
+	pthread_sigmask(SIG_SETMASK, &set, NULL);
+}
+
+static void *mirror_thread(void *argument)
+{
+	int index = (int)(uintptr_t)argument;
+
+	thread_set_up(index);
+	for (;;) {
+		pthread_barrier_wait(&asked);
+		thread_report(index);
+		pthread_barrier_wait(&answered);
+	}
+	return NULL;
+}
+
+static void signal_handle(int number)
+{
+	(void)number;
+}
+
+static void signals_set_up(void)
+{
+	struct sigaction action = { .sa_handler = signal_handle, .sa_flags = SA_RESTART };
+
+	sigaddset(&action.sa_mask, SIGTERM);
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGTRAP, &action, NULL);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void dispositions_print(void)
+{
+	struct kernel_action action;
+
+	for (int number = 1; number <= SIGNAL_COUNT; number++) {
+		memset(&action, 0, sizeof(action));
+		syscall(SYS_rt_sigaction, number, NULL, &action, sizeof(action.mask));
+		printf("signal %d handler=%p flags=%lx mask=%llx\n", number, action.handler,
+		       action.flags, (unsigned long long)action.mask);
+	}
+}
+
+static void process_print(void)
+{
+	mode_t mask = umask(0);
+	char *directory = getcwd(NULL, 0);
+
+	umask(mask);
+	printf("umask %o\ncwd %s\nerrno %d\n", mask, directory, errno);
+	free(directory);
+	for (char **entry = environ; entry && *entry; entry++)
+		printf("env %s\n", *entry);
+}
+
+static void mirror_print(bool has_threads)
+{
+	if (has_threads) {
+		pthread_barrier_wait(&asked);
+		pthread_barrier_wait(&answered);
+	}
+	thread_report(0);
+	puts("BEGIN");
+	for (int i = 0; i <= (has_threads ? THREADS : 0); i++)
+		puts(reports[i]);
+	dispositions_print();
+	process_print();
+	puts("END");
+	fflush(stdout);
+}
+
+static void request_obey(char request)
+{
+	if (request == 's')
+		setenv("MIRROR_SET", "by the application", 1);
+	if (request == 'u')
+		unsetenv("MIRROR_SET");
+}
+
+static void mirror_loop(bool has_threads)
+{
+	char request;
+	ssize_t count;
+
+	workload_ready();
+	while ((count = read(STDIN_FILENO, &request, 1)) != 0) {
+		if (count < 0) {
+			workload_fail("read");
+			continue;
+		}
+		request_obey(request);
+		mirror_print(has_threads);
+		workload_turn();
+	}
+	exit(0);
+}
+
+static void mirror_run(const void *data)
+{
+	pthread_barrier_init(&asked, NULL, THREADS + 1);
+	pthread_barrier_init(&answered, NULL, THREADS + 1);
+	signals_set_up();
+	thread_set_up(0);
+	for (uintptr_t i = 1; i <= THREADS; i++)
+		thread_start(mirror_thread, (void *)i, 0);
+	(void)data;
+	mirror_loop(true);
+}
+
+static void single_run(const void *data)
+{
+	(void)data;
+	signals_set_up();
+	thread_set_up(0);
+	mirror_loop(false);
+}
+
+const struct workload workloads[] = {
+	{ "mirror", mirror_run, NULL },
+	{ "mirror_single", single_run, NULL },
+	{ NULL, NULL, NULL },
+};

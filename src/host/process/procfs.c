@@ -4,19 +4,27 @@
  */
 #include "host/process/procfs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "host/core/cleanup.h"
 #include "host/core/text.h"
 
 /* 262144 mappings (a common vm.max_map_count) of long paths stay below this. */
 #define PROC_MAX_BYTES (256u * 1024 * 1024)
 
+DEFINE_CLEANUP(DIR *, closedir)
+
 static void proc_path(pid_t pid, const char *name, char *path, size_t capacity)
 {
-	snprintf(path, capacity, "/proc/%d/%s", (int)pid, name);
+	if (pid)
+		snprintf(path, capacity, "/proc/%d/%s", (int)pid, name);
+	else
+		snprintf(path, capacity, "/proc/%s", name);
 }
 
 int proc_error(pid_t pid, const char *name, int code, struct err *err)
@@ -62,4 +70,53 @@ ssize_t proc_read_link(pid_t pid, const char *name, char *buffer, size_t capacit
 		return -errno;
 	buffer[size] = '\0';
 	return size;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	pid_t left = *(const pid_t *)a, right = *(const pid_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Appends what a directory holds; -ESRCH when that is nothing: the process has gone meanwhile. */
+static int collect_pids(DIR *directory, pid_t **pids, size_t *count)
+{
+	size_t capacity = 0;
+	struct dirent *entry;
+
+	while ((entry = readdir(directory))) {
+		pid_t pid;
+
+		if (text_parse_pid(entry->d_name, &pid) < 0)
+			continue;
+		if (*count == capacity) {
+			capacity = capacity ? capacity * 2 : 256;
+			pid_t *bigger = reallocarray(*pids, capacity, sizeof(pid));
+			if (!bigger)
+				return -ENOMEM;
+			*pids = bigger;
+		}
+		(*pids)[(*count)++] = pid;
+	}
+	return *count ? 0 : -ESRCH;
+}
+
+int proc_list(pid_t pid, const char *name, pid_t **ret, size_t *ret_count, struct err *err)
+{
+	CLEANUP(closedir) DIR *directory = NULL;
+	CLEANUP(free) pid_t *pids = NULL;
+	size_t count = 0;
+	char path[96];
+	int r;
+
+	proc_path(pid, name, path, sizeof(path));
+	directory = opendir(path);
+	r = directory ? collect_pids(directory, &pids, &count) : -errno;
+	if (r < 0)
+		return proc_error(pid, name, r, err);
+	qsort(pids, count, sizeof(*pids), compare_pids);
+	*ret_count = count;
+	*ret = TAKE(pids);
+	return 0;
 }

@@ -18,5 +18,12 @@ ssize_t proc_read_small(pid_t pid, const char *name, char *buffer, size_t capaci
 /* The target of a link such as "exe" or "ns/pid", terminated; its size or -errno. */
 ssize_t proc_read_link(pid_t pid, const char *name, char *buffer, size_t capacity) MUST_CHECK;
 
+/*
+ * The numbers that name entries of a directory, ascending: "task" for threads; pid 0 and "" for all
+ * processes. At least one when it succeeds; the caller frees *ret.
+ */
+int proc_list(pid_t pid, const char *name, pid_t **ret, size_t *ret_count,
+	      struct err *err) MUST_CHECK;
+
 /* Turns an errno of such a file into the error; returns the code, -ENOENT having become -ESRCH. */
 int proc_error(pid_t pid, const char *name, int code, struct err *err);

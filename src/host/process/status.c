@@ -131,6 +131,7 @@ static const struct status_field fields[] = {
 	{ "SigBlk:", take_mask, FIELD(signals_blocked) },
 	{ "SigIgn:", take_mask, FIELD(signals_ignored) },
 	{ "SigCgt:", take_mask, FIELD(signals_caught) },
+	{ "CapPrm:", take_mask, FIELD(capabilities_permitted) },
 	{ "CapEff:", take_mask, FIELD(capabilities) },
 	{ "NoNewPrivs:", take_flag, FIELD(no_new_privileges) },
 	{ "Seccomp:", take_int, FIELD(seccomp) },

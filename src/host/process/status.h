@@ -20,7 +20,8 @@ struct process_status {
 	uint64_t signals_pending, signals_pending_shared, signals_blocked, signals_ignored,
 		signals_caught;
 	uint64_t capabilities; /* effective */
-	int seccomp;           /* 0 off, 1 strict, 2 filter */
+	uint64_t capabilities_permitted;
+	int seccomp; /* 0 off, 1 strict, 2 filter */
 	unsigned seccomp_filters;
 	bool no_new_privileges;
 	bool is_kernel_thread; /* as the kernel says it since 6.8; process.h knows it on every

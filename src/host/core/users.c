@@ -1,0 +1,46 @@
+/*
+ * Looks up user names in the text of /etc/passwd.  Host only.
+ */
+#include "host/core/users.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "host/core/text.h"
+
+#define PASSWD_MAX_BYTES (16u * 1024 * 1024)
+
+void users_init(struct users *ret)
+{
+	*ret = (struct users){ 0 };
+	if (text_read_file("/etc/passwd", PASSWD_MAX_BYTES, &ret->text, &ret->size) < 0)
+		*ret = (struct users){ 0 };
+}
+
+void users_done(struct users *users)
+{
+	free(users->text);
+	*users = (struct users){ 0 };
+}
+
+/* "name:x:1000:..." */
+static bool line_is_of(struct text line, uid_t uid, struct text *ret_name)
+{
+	struct text password;
+	uint64_t number;
+
+	return text_take_field(&line, ':', ret_name) && text_take_field(&line, ':', &password) &&
+	       text_take_number(&line, 10, &number) && text_take_char(&line, ':') && number == uid;
+}
+
+void users_name(const struct users *users, uid_t uid, char *buffer, size_t capacity)
+{
+	struct text rest = { users->text, users->text + users->size }, line, name;
+
+	while (users->text && text_take_line(&rest, &line))
+		if (line_is_of(line, uid, &name)) {
+			text_copy(name, buffer, capacity);
+			return;
+		}
+	snprintf(buffer, capacity, "%u", uid);
+}

@@ -1,0 +1,127 @@
+/*
+ * Searches the C library of a process for its version.  Symbol versions do not tell: glibc 2.31
+ * defines none newer than 2.30.  The banner text does, and it is in memory even when the file was
+ * replaced on disk.
+ */
+#include "host/process/libc_version.h"
+
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/text.h"
+#include "host/process/memory.h"
+
+#define CHUNK_BYTES   (256u * 1024)
+#define OVERLAP_BYTES 128u
+#define MAX_BYTES     (16u * 1024 * 1024)
+
+static bool take_component(struct text *text, unsigned *ret)
+{
+	uint64_t value;
+
+	if (!text_take_number(text, 10, &value) || value > 999)
+		return false;
+	*ret = (unsigned)value;
+	return true;
+}
+
+/* "GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36." */
+static bool search_glibc(const char *bytes, size_t size, struct libc *ret)
+{
+	static const char banner[] = " release version ";
+	const char *found = memmem(bytes, size, banner, sizeof(banner) - 1);
+	struct text text = { found ? found + sizeof(banner) - 1 : NULL, bytes + size };
+
+	return found && take_component(&text, &ret->major) && text_take_char(&text, '.') &&
+	       take_component(&text, &ret->minor);
+}
+
+/* musl holds its version as a string of its own: "\01.2.3\0". */
+static bool search_musl(const char *bytes, size_t size, struct libc *ret)
+{
+	const char *end = bytes + size, *at = bytes;
+
+	while ((at = memchr(at, '\0', (size_t)(end - at)))) {
+		struct text text = { ++at, end };
+
+		if (take_component(&text, &ret->major) && text_take_char(&text, '.') &&
+		    take_component(&text, &ret->minor) && text_take_char(&text, '.') &&
+		    take_component(&text, &ret->patch) && text_take_char(&text, '\0'))
+			return true;
+		ret->major = ret->minor = ret->patch = 0;
+	}
+	return false;
+}
+
+bool libc_version_search(const char *bytes, size_t size, struct libc *ret)
+{
+	return ret->flavour == LIBC_MUSL ? search_musl(bytes, size, ret)
+					 : search_glibc(bytes, size, ret);
+}
+
+static bool search_mapping(const struct mapping *mapping, int memory, struct libc *ret)
+{
+	CLEANUP(free) char *bytes = malloc(CHUNK_BYTES);
+	uint64_t end = MIN(mapping->end, mapping->start + MAX_BYTES);
+
+	for (uint64_t at = mapping->start; bytes && at < end; at += CHUNK_BYTES - OVERLAP_BYTES) {
+		size_t size = MIN(CHUNK_BYTES, end - at);
+
+		if (!memory_read(memory, at, bytes, size))
+			return false;
+		if (libc_version_search(bytes, size, ret))
+			return true;
+	}
+	return false;
+}
+
+static bool is_same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+static bool recall(const struct libc_cache *cache, const struct mapping *library, struct libc *ret)
+{
+	for (size_t i = 0; i < cache->count; i++) {
+		if (cache->items[i].inode != library->inode ||
+		    cache->items[i].dev_major != library->dev_major ||
+		    cache->items[i].dev_minor != library->dev_minor)
+			continue;
+		ret->major = cache->items[i].major;
+		ret->minor = cache->items[i].minor;
+		ret->patch = cache->items[i].patch;
+		return true;
+	}
+	return false;
+}
+
+static void remember(struct libc_cache *cache, const struct mapping *library,
+		     const struct libc *libc)
+{
+	size_t i = cache->count;
+
+	if (i == ARRAY_SIZE(cache->items))
+		return;
+	cache->items[i].inode = library->inode;
+	cache->items[i].dev_major = library->dev_major;
+	cache->items[i].dev_minor = library->dev_minor;
+	cache->items[i].major = libc->major;
+	cache->items[i].minor = libc->minor;
+	cache->items[i].patch = libc->patch;
+	cache->count++;
+}
+
+void libc_version_find(const struct maps *maps, const struct mapping *library, int memory,
+		       struct libc_cache *cache, struct libc *ret)
+{
+	const struct mapping *end = maps->items + maps->count;
+
+	if (memory < 0 || recall(cache, library, ret))
+		return;
+	for (const struct mapping *mapping = library; mapping < end; mapping++)
+		if (is_same_file(mapping, library) && mapping->readable && !mapping->writable &&
+		    search_mapping(mapping, memory, ret)) {
+			remember(cache, library, ret);
+			return;
+		}
+}

@@ -1,0 +1,21 @@
+/*
+ * Reading another process's memory without stopping it, and ELF objects found there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * A descriptor for reading.  The kernel asks the same question as for an attach, Yama and security
+ * modules included, so the answer tells whether ptrace would be allowed: -EACCES when it would not.
+ */
+int memory_open(pid_t pid);
+
+/* True when all bytes were read.  A descriptor of -1 reads nothing. */
+bool memory_read(int memory, uint64_t address, void *ret, size_t size);
+
+/* The DT_SONAME of the 64-bit ELF object whose first page is at base; false when there is none. */
+bool memory_soname(int memory, uint64_t base, char *ret, size_t capacity);

@@ -1,0 +1,29 @@
+/*
+ * Compares /proc/PID/ns with our own.  Host only.
+ */
+#include "host/process/namespaces.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+static enum sameness compare(pid_t pid, const char *name)
+{
+	char theirs[48], ours[32];
+	struct stat a, b;
+
+	snprintf(theirs, sizeof(theirs), "/proc/%d/ns/%s", (int)pid, name);
+	snprintf(ours, sizeof(ours), "/proc/self/ns/%s", name);
+	if (stat(theirs, &a) < 0 || stat(ours, &b) < 0)
+		return SAME_UNKNOWN;
+	return a.st_ino == b.st_ino && a.st_dev == b.st_dev ? SAME_YES : SAME_NO;
+}
+
+void namespaces_read(pid_t pid, struct namespaces *ret)
+{
+	*ret = (struct namespaces){
+		.mnt = compare(pid, "mnt"),
+		.pid = compare(pid, "pid"),
+		.user = compare(pid, "user"),
+		.net = compare(pid, "net"),
+	};
+}

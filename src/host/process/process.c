@@ -1,0 +1,203 @@
+/*
+ * Collects everything about a process.  Host only; reads /proc, stops nothing, changes nothing.
+ */
+#include "host/process/process.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/text.h"
+#include "host/process/memory.h"
+#include "host/process/procfs.h"
+
+void viewer_init(struct viewer *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	rights_read(&ret->rights);
+	users_init(&ret->users);
+}
+
+void viewer_done(struct viewer *viewer)
+{
+	users_done(&viewer->users);
+}
+
+/* A process that signals reach but /proc does not show: mounted with hidepid. */
+static int explain_absence(pid_t pid, struct err *err)
+{
+	if (err->code != -ESRCH || (kill(pid, 0) < 0 && errno == ESRCH))
+		return err->code;
+	err_set(err, -EACCES, "cannot look at %d", (int)pid);
+	err_why(err, "/proc is mounted with hidepid and hides the processes of other users");
+	err_fix(err, "sudo limpet attach %d", (int)pid);
+	return err_exit(err, EXIT_NOT_PERMITTED);
+}
+
+/* When the first thread has ended its memory is gone from /proc/PID; any other thread still shows
+ * it. */
+static void find_memory_thread(struct process *process)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status status;
+	struct err ignored;
+	size_t count;
+
+	process->memory_tid = process->pid;
+	process->has_ended = process->status.state == 'Z' || process->status.state == 'X';
+	if (!process->has_ended || process->status.threads < 2 ||
+	    proc_list(process->pid, "task", &tids, &count, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < count && process->has_ended; i++) {
+		if (status_read(process->pid, tids[i], &status, &ignored) < 0 || !status.has_memory)
+			continue;
+		process->memory_tid = tids[i];
+		process->has_ended = false;
+	}
+}
+
+static bool read_elf_ident(pid_t pid, Elf64_Ehdr *ret)
+{
+	char path[32], bytes[sizeof(*ret) + 1];
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	size = text_read_small(path, bytes, sizeof(bytes));
+	if (size < (ssize_t)sizeof(*ret))
+		return false;
+	memcpy(ret, bytes, sizeof(*ret));
+	return memcmp(ret->e_ident, ELFMAG, SELFMAG) == 0;
+}
+
+/* x32 and ILP32 programs have the machine of 64-bit ones but the smaller class. */
+static enum program_kind find_program_kind(pid_t pid)
+{
+	Elf64_Ehdr theirs, ours;
+
+	if (!read_elf_ident(pid, &theirs) || !read_elf_ident(getpid(), &ours))
+		return PROGRAM_UNKNOWN;
+	if (theirs.e_ident[EI_CLASS] != ELFCLASS64)
+		return PROGRAM_32_BIT;
+	return theirs.e_machine == ours.e_machine ? PROGRAM_OURS : PROGRAM_FOREIGN;
+}
+
+static void read_command(struct process *process)
+{
+	struct err ignored;
+	ssize_t size = proc_read_small(process->pid, "cmdline", process->command,
+				       sizeof(process->command), &ignored);
+
+	if (size <= 0) {
+		process->command[0] = '\0';
+		return;
+	}
+	for (ssize_t i = 0; i < size - 1; i++)
+		if ((unsigned char)process->command[i] < ' ')
+			process->command[i] = ' ';
+	for (ssize_t i = size - 1; i >= 0 && strchr(" \n", process->command[i]); i--)
+		process->command[i] = '\0';
+}
+
+static void read_name(pid_t pid, char *ret, size_t capacity)
+{
+	struct process_stat stat;
+	struct err ignored;
+
+	if (pid && stat_read(pid, 0, &stat, &ignored) == 0)
+		snprintf(ret, capacity, "%s", stat.name);
+	else
+		ret[0] = '\0';
+}
+
+static void read_words(struct viewer *viewer, struct process *process)
+{
+	users_name(&viewer->users, process->status.euid, process->user, sizeof(process->user));
+	if (proc_read_link(process->pid, "exe", process->executable, sizeof(process->executable)) <
+	    0)
+		process->executable[0] = '\0';
+	read_command(process);
+	read_name(process->status.tracer, process->tracer_name, sizeof(process->tracer_name));
+	read_name(process->status.parent, process->parent_name, sizeof(process->parent_name));
+}
+
+static void read_rights(struct process *process)
+{
+	char path[32];
+	struct stat stat;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)process->pid);
+	process->is_private = lstat(path, &stat) == 0 && stat.st_uid != process->status.euid;
+	process->shares_memory_with_parent =
+		process->status.parent &&
+		syscall(SYS_kcmp, process->pid, process->status.parent, KCMP_VM, 0, 0) == 0;
+	namespaces_read(process->pid, &process->namespaces);
+}
+
+/* All that needs the right to look inside. */
+static void read_inside(struct viewer *viewer, struct process *process)
+{
+	CLEANUP(close) int memory = memory_open(process->memory_tid);
+	struct err ignored;
+
+	process->access = MIN(memory, 0);
+	process->program = find_program_kind(process->memory_tid);
+	if (maps_read(process->memory_tid, &process->maps, &ignored) < 0)
+		process->maps = (struct maps){ 0 };
+	process->runtimes = runtimes_find(&process->maps);
+	if (process->program == PROGRAM_OURS)
+		libc_find(&process->maps, &process->identity.auxv, memory, &viewer->libcs,
+			  &process->libc);
+}
+
+int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->pid = pid;
+	ret->rights = viewer->rights;
+	if (status_read(pid, pid, &ret->status, err) < 0 || stat_read(pid, 0, &ret->stat, err) < 0)
+		return explain_absence(pid, err);
+	ret->stat.is_kernel_thread |= ret->status.is_kernel_thread;
+	find_memory_thread(ret);
+	if (identity_read(pid, ret->memory_tid, &ret->identity, err) < 0)
+		return err->code;
+	read_words(viewer, ret);
+	if (ret->stat.is_kernel_thread || ret->has_ended)
+		return 0;
+	read_rights(ret);
+	read_inside(viewer, ret);
+	return 0;
+}
+
+int process_read(pid_t pid, struct process *ret, struct err *err)
+{
+	CLEANUP(viewer_done) struct viewer viewer;
+
+	viewer_init(&viewer);
+	return process_look(&viewer, pid, ret, err);
+}
+
+void process_done(struct process *process)
+{
+	maps_done(&process->maps);
+}
+
+unsigned process_cpu_permille(const struct process *process)
+{
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK), now_ns, start_ns;
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	start_ns = process->stat.start_tick * tick_ns;
+	if (now_ns <= start_ns)
+		return 0;
+	return (unsigned)(process->stat.cpu_ns * 1000 / (now_ns - start_ns));
+}

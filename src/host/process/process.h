@@ -1,0 +1,76 @@
+/*
+ * All that can be known about a process without stopping it, in one struct.
+ */
+#pragma once
+
+#include "host/core/users.h"
+#include "host/process/identity.h"
+#include "host/process/libc.h"
+#include "host/process/maps.h"
+#include "host/process/namespaces.h"
+#include "host/process/rights.h"
+#include "host/process/runtimes.h"
+#include "host/process/stat.h"
+#include "host/process/status.h"
+
+enum program_kind {
+	PROGRAM_UNKNOWN, /* the rights did not suffice to look */
+	PROGRAM_OURS,    /* 64 bits, for the machine that limpet was built for */
+	PROGRAM_32_BIT,
+	PROGRAM_FOREIGN, /* for another machine */
+};
+
+struct process {
+	pid_t pid;
+	pid_t memory_tid; /* a thread whose memory can be read: pid, unless the first thread has
+			     ended */
+	struct process_status status; /* of the first thread */
+	struct process_stat stat;     /* of all threads together */
+	struct identity identity;
+	struct maps maps;
+	struct libc libc;
+	struct namespaces namespaces;
+	struct rights rights;
+	enum program_kind program;
+	unsigned runtimes;
+	int access;      /* 0, or -errno: what the kernel would say to an attach */
+	bool has_ended;  /* no thread is left: a zombie */
+	bool is_private; /* /proc/PID does not belong to its user: it is not dumpable */
+	bool shares_memory_with_parent; /* between vfork and exec */
+	char user[64];
+	char executable[256];
+	char command[256]; /* arguments joined by blanks */
+	char tracer_name[64];
+	char parent_name[64];
+};
+
+/* What looking at many processes needs only once. */
+struct viewer {
+	struct rights rights;
+	struct users users;
+	struct libc_cache libcs;
+};
+
+void viewer_init(struct viewer *ret);
+void viewer_done(struct viewer *viewer);
+
+static inline void viewer_done_at_scope_end(struct viewer *viewer)
+{
+	viewer_done(viewer);
+}
+
+/* Looks at one process; what may not be read stays unknown.  -ESRCH when there is none, -EACCES
+ * when hidden. */
+int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
+
+/* The same for a single look. */
+int process_read(pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
+void process_done(struct process *process);
+
+static inline void process_done_at_scope_end(struct process *process)
+{
+	process_done(process);
+}
+
+/* The share of one processor it has used since it began, in tenths of a percent. */
+unsigned process_cpu_permille(const struct process *process);

@@ -1,0 +1,29 @@
+/*
+ * What this limpet itself may do, and where it runs.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum capability {
+	CAPABILITY_SYS_PTRACE = 19,
+	CAPABILITY_SYS_ADMIN = 21,
+	CAPABILITY_SYS_NICE = 23,
+};
+
+struct rights {
+	pid_t pid;
+	uid_t uid;              /* effective */
+	uint64_t capabilities;  /* effective */
+	int yama_scope;         /* kernel.yama.ptrace_scope; -1 without Yama */
+	int memfd_noexec;       /* vm.memfd_noexec; 0 on kernels that do not know it */
+	bool is_user_namespace; /* uids are mapped: root here is not root of the machine */
+	const char *container;  /* "docker", "podman", "kubernetes", "container", or NULL */
+	char modules[128];      /* security modules, as the kernel lists them; "" when hidden */
+};
+
+void rights_read(struct rights *ret);
+
+bool rights_have(const struct rights *rights, enum capability capability);

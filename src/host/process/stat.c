@@ -1,0 +1,80 @@
+/*
+ * Parses /proc/PID/stat: fields by position, after a name that may itself hold blanks and brackets.
+ */
+#include "host/process/stat.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/core/text.h"
+#include "host/process/procfs.h"
+
+#define PF_KTHREAD 0x00200000u /* include/linux/sched.h; the same since 2.6.26 */
+
+/* Positions as in proc(5). */
+enum {
+	STAT_STATE = 3,
+	STAT_FLAGS = 9,
+	STAT_USER_TIME = 14,
+	STAT_SYSTEM_TIME = 15,
+	STAT_START = 22
+};
+
+static uint64_t ticks_to_ns(uint64_t ticks)
+{
+	return ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* Fields that can be negative are not among those kept: they read as 0. */
+static bool take_fields(struct text rest, uint64_t fields[STAT_START + 1])
+{
+	struct text word;
+
+	for (size_t i = STAT_STATE; i <= STAT_START; i++) {
+		if (!text_take_word(&rest, &word))
+			return false;
+		fields[i] = 0;
+		if (i == STAT_STATE)
+			fields[i] = (unsigned char)*word.at;
+		else if (!text_take_number(&word, 10, &fields[i]) && *word.at != '-')
+			return false;
+	}
+	return true;
+}
+
+int stat_parse(const char *text, size_t size, struct process_stat *ret, struct err *err)
+{
+	const char *open = memchr(text, '(', size), *close = memrchr(text, ')', size);
+	uint64_t fields[STAT_START + 1] = { 0 };
+
+	if (!open || !close || close < open ||
+	    !take_fields((struct text){ close + 1, text + size }, fields))
+		return err_set(err, -EBADMSG, "stat line makes no sense: '%.*s'",
+			       (int)MIN(size, 80), text);
+
+	*ret = (struct process_stat){
+		.state = (char)fields[STAT_STATE],
+		.is_kernel_thread = fields[STAT_FLAGS] & PF_KTHREAD,
+		.cpu_ns =
+			ticks_to_ns(fields[STAT_USER_TIME]) + ticks_to_ns(fields[STAT_SYSTEM_TIME]),
+		.start_tick = fields[STAT_START],
+	};
+	text_copy((struct text){ open + 1, close }, ret->name, sizeof(ret->name));
+	return 0;
+}
+
+int stat_read(pid_t pid, pid_t tid, struct process_stat *ret, struct err *err)
+{
+	char name[48], text[1024];
+	ssize_t size;
+
+	/* A process's own stat sums its threads; a thread's does not. */
+	if (tid)
+		snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	else
+		snprintf(name, sizeof(name), "stat");
+	size = proc_read_small(pid, name, text, sizeof(text), err);
+	return size < 0 ? (int)size : stat_parse(text, (size_t)size, ret, err);
+}

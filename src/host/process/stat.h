@@ -1,0 +1,22 @@
+/*
+ * /proc/PID/stat (or of one thread) as values: what status does not tell.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct process_stat {
+	char name[32];
+	char state;
+	bool is_kernel_thread;
+	uint64_t cpu_ns;     /* user and system time so far */
+	uint64_t start_tick; /* when it began, in clock ticks since boot: a pid with another one is
+				another process */
+};
+
+int stat_parse(const char *text, size_t size, struct process_stat *ret, struct err *err) MUST_CHECK;
+/* tid 0: the sum of all threads. */
+int stat_read(pid_t pid, pid_t tid, struct process_stat *ret, struct err *err) MUST_CHECK;

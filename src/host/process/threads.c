@@ -1,0 +1,77 @@
+/*
+ * Lists /proc/PID/task.  Host only; stops nothing.
+ */
+#include "host/process/threads.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/text.h"
+#include "host/process/procfs.h"
+#include "host/process/stat.h"
+
+static int thread_read(pid_t pid, pid_t tid, struct thread *ret)
+{
+	struct process_stat stat;
+	struct err ignored;
+	char name[48];
+	int r = stat_read(pid, tid, &stat, &ignored);
+
+	if (r < 0)
+		return r;
+	*ret = (struct thread){ .tid = tid, .state = stat.state, .cpu_ns = stat.cpu_ns };
+	memcpy(ret->name, stat.name, sizeof(ret->name));
+
+	snprintf(name, sizeof(name), "task/%d/wchan", (int)tid);
+	if (proc_read_small(pid, name, ret->wait_channel, sizeof(ret->wait_channel), &ignored) <
+		    0 ||
+	    strcmp(ret->wait_channel, "0") == 0)
+		ret->wait_channel[0] = '\0';
+	return 0;
+}
+
+int threads_read(pid_t pid, struct threads *ret, struct err *err)
+{
+	CLEANUP(threads_done) struct threads threads = { 0 };
+	CLEANUP(free) pid_t *tids = NULL;
+	size_t count;
+	int r = proc_list(pid, "task", &tids, &count, err);
+
+	if (r < 0)
+		return r;
+	threads.items = calloc(count, sizeof(*threads.items));
+	if (!threads.items)
+		return err_set(err, -ENOMEM, "%zu threads", count);
+	for (size_t i = 0; i < count; i++)
+		if (thread_read(pid, tids[i], &threads.items[threads.count]) == 0)
+			threads.count++;
+	*ret = threads;
+	threads.items = NULL;
+	return 0;
+}
+
+void threads_done(struct threads *threads)
+{
+	free(threads->items);
+	threads->items = NULL;
+	threads->count = 0;
+}
+
+static const struct {
+	char state;
+	const char *name;
+} state_names[] = {
+	{ 'R', "running" }, { 'S', "sleeping" }, { 'D', "blocked" }, { 'T', "stopped" },
+	{ 't', "traced" },  { 'Z', "zombie" },   { 'X', "dead" },    { 'I', "idle" },
+};
+
+const char *thread_state_name(char state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(state_names); i++)
+		if (state_names[i].state == state)
+			return state_names[i].name;
+	return "unknown";
+}

@@ -1,0 +1,34 @@
+/*
+ * The threads of a process.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <sys/types.h>
+
+struct thread {
+	pid_t tid;
+	char name[32];
+	char state; /* as in status.h */
+	uint64_t cpu_ns;
+	char wait_channel[64]; /* the kernel function it sleeps in; "" when it runs or we may not
+				  know */
+};
+
+struct threads {
+	struct thread *items; /* ascending tids */
+	size_t count;
+};
+
+/* Threads that end while we look are left out. */
+int threads_read(pid_t pid, struct threads *ret, struct err *err) MUST_CHECK;
+void threads_done(struct threads *threads);
+
+static inline void threads_done_at_scope_end(struct threads *threads)
+{
+	threads_done(threads);
+}
+
+/* "sleeping" for S, and so on. */
+const char *thread_state_name(char state);

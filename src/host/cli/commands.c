@@ -1,0 +1,38 @@
+/*
+ * Every verb, and what is made from the table: help texts and the nearest right name.
+ */
+#include "host/cli/command.h"
+
+#include <string.h>
+
+extern const struct command command_attach, command_detach, command_status;
+extern const struct command command_ps, command_doctor, command_completions;
+
+const struct command *const commands[] = {
+	&command_ps,
+	&command_doctor,
+	&command_attach,
+	&command_detach,
+	&command_status,
+	&command_completions,
+	NULL,
+};
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *const *command = commands; *command; command++)
+		if (strcmp((*command)->name, name) == 0)
+			return *command;
+	return NULL;
+}
+
+void command_print_help(const struct command *command, FILE *out)
+{
+	fprintf(out, "limpet %s: %s\n\nusage: limpet %s %s\n", command->name, command->summary,
+		command->name, command->usage);
+	if (command->options->long_name)
+		fputs("\noptions:\n", out);
+	options_print_help(command->options, out);
+	if (command->notes)
+		fprintf(out, "\n%s", command->notes);
+}

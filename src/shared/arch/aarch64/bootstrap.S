@@ -1,0 +1,47 @@
+/*
+ * aarch64: where the bootstrap code is entered, and how its last thread leaves.  See shared/arch/bootstrap.h.
+ */
+	.section .entry, "ax", @progbits
+
+	/* CODE_CLONE.  The parent returns (into its emergency frame, if nobody stops it); the child takes its
+	 * context from its new stack. */
+	.globl boot_begin
+boot_begin:
+	svc	#0
+	cbz	x0, 1f
+	ret
+1:	mov	x29, xzr
+	mov	x30, xzr
+	ldr	x0, [sp]
+	b	boot_starter
+
+	/* CODE_CALL */
+	.balign 64
+	b	boot_from_call
+
+	.text
+	.globl boot_spawn
+	.hidden boot_spawn
+boot_spawn:
+	sub	x1, x1, #16
+	stp	x2, x3, [x1]
+	mov	x2, xzr
+	mov	x3, xzr
+	mov	x4, xzr
+	mov	x8, #220
+	svc	#0
+	cbz	x0, 1f
+	ret
+1:	mov	x29, xzr
+	mov	x30, xzr
+	ldp	x0, x1, [sp], #16
+	br	x1
+
+	.globl boot_leave
+	.hidden boot_leave
+boot_leave:
+	mov	x30, x3
+	mov	x8, #215
+	br	x2
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,71 @@
+/*
+ * The table behind calls.h, from the kernel's sources and from measurements (docs/attach.md).  The same names on
+ * every machine; a machine that lacks a call lacks its line.
+ */
+#include "shared/arch/calls.h"
+
+#include "shared/base/macros.h"
+
+#include <sys/syscall.h>
+
+struct call_line {
+	int nr;
+	enum call_kind kind;
+};
+
+static const struct call_line lines[] = {
+	{ SYS_read, CALL_RESTARTS },
+	{ SYS_readv, CALL_RESTARTS },
+	{ SYS_write, CALL_RESTARTS },
+	{ SYS_writev, CALL_RESTARTS },
+	{ SYS_futex, CALL_SLEEPS },
+	{ SYS_wait4, CALL_RESTARTS },
+	{ SYS_waitid, CALL_RESTARTS },
+	{ SYS_accept, CALL_RESTARTS },
+	{ SYS_accept4, CALL_RESTARTS },
+	{ SYS_recvfrom, CALL_RESTARTS },
+	{ SYS_recvmsg, CALL_RESTARTS },
+	{ SYS_sendto, CALL_RESTARTS },
+	{ SYS_sendmsg, CALL_RESTARTS },
+	{ SYS_flock, CALL_RESTARTS },
+	{ SYS_mq_timedreceive, CALL_RESTARTS },
+	{ SYS_mq_timedsend, CALL_RESTARTS },
+	{ SYS_ppoll, CALL_NO_HANDLER },
+	{ SYS_pselect6, CALL_NO_HANDLER },
+	{ SYS_rt_sigsuspend, CALL_NO_HANDLER },
+	{ SYS_nanosleep, CALL_SLEEPS },
+	{ SYS_clock_nanosleep, CALL_SLEEPS },
+	{ SYS_restart_syscall, CALL_SLEEPS },
+	{ SYS_epoll_pwait, CALL_EINTR },
+	{ SYS_epoll_pwait2, CALL_EINTR },
+	{ SYS_semop, CALL_EINTR },
+	{ SYS_semtimedop, CALL_EINTR },
+	{ SYS_rt_sigtimedwait, CALL_EINTR },
+	{ SYS_io_getevents, CALL_EINTR },
+	{ SYS_msgrcv, CALL_NO_HANDLER },
+	{ SYS_msgsnd, CALL_NO_HANDLER },
+	{ SYS_io_uring_enter, CALL_EINTR },
+	{ SYS_exit, CALL_NEVER },
+	{ SYS_exit_group, CALL_NEVER },
+	{ SYS_execve, CALL_NEVER },
+	{ SYS_execveat, CALL_NEVER },
+	{ SYS_rt_sigreturn, CALL_NEVER },
+	{ SYS_clone, CALL_NEVER },
+	{ SYS_clone3, CALL_NEVER },
+#ifdef SYS_poll
+	{ SYS_poll, CALL_SLEEPS },
+	{ SYS_select, CALL_NO_HANDLER },
+	{ SYS_pause, CALL_NO_HANDLER },
+	{ SYS_epoll_wait, CALL_EINTR },
+	{ SYS_vfork, CALL_NEVER },
+	{ SYS_fork, CALL_NEVER },
+#endif
+};
+
+enum call_kind call_kind(long nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (lines[i].nr == nr)
+			return lines[i].kind;
+	return CALL_OTHER;
+}

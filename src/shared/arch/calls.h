@@ -1,0 +1,16 @@
+/*
+ * How a system call behaves when a debugger stops the thread in it.  The host chooses the thread by it, the
+ * injector puts the call back by it.
+ */
+#pragma once
+
+enum call_kind {
+	CALL_OTHER,      /* does not block for long, or is not known: never re-issued by us */
+	CALL_RESTARTS,   /* the kernel restarts it unless a handler without SA_RESTART ran */
+	CALL_NO_HANDLER, /* ...unless any handler ran */
+	CALL_SLEEPS,     /* restarts with the time that is left, through restart_syscall */
+	CALL_EINTR,      /* returns EINTR even when only a debugger came by */
+	CALL_NEVER,      /* do not stop a thread that is in it */
+};
+
+enum call_kind call_kind(long nr);

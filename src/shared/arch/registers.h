@@ -1,0 +1,83 @@
+/*
+ * Everything the injector must know about a machine's registers: taking a stopped thread's state, running a
+ * system call on it, describing that state as a signal frame, and putting it back so that an interrupted system
+ * call goes on as if nobody had been there.  One implementation per machine folder; used by the injector only.
+ */
+#pragma once
+
+#include "shared/arch/calls.h"
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#define ARCH_VECTORS_MAX 16384 /* XSAVE area with AMX: 11008 bytes; SVE with 512-bit registers: 2208 */
+#define ARCH_FRAME_MAX   20480
+
+/* What /proc/PID/task/TID/syscall said shortly before the stop. */
+struct blocked_call {
+	bool is_known;
+	long nr;
+	uint64_t args[6];
+	uint64_t stack, ip; /* ip is behind the system call instruction */
+};
+
+/* A stopped thread. */
+struct arch_state {
+	struct user_regs_struct regs;
+	uint64_t thread_pointer;
+	uint32_t code[2]; /* the four bytes before the instruction pointer and the four at it */
+	size_t vectors_size;
+	unsigned char vectors[ARCH_VECTORS_MAX] __attribute__((aligned(64)));
+};
+
+/* How the thread is to go on. */
+struct arch_return {
+	struct user_regs_struct regs;   /* set at the end; the kernel then restarts the call or delivers signals */
+	struct user_regs_struct rescue; /* in the emergency frame: issues the call again by itself */
+	bool was_in_call;
+	long nr;                 /* of that call */
+	bool needs_argument;     /* the kernel must be told the call's first argument once more */
+	uint64_t first_argument;
+};
+
+/* Where a thread goes whose tracer died: a frame on its stack and code that makes the kernel restore it. */
+struct arch_escape {
+	uint64_t frame;   /* value of the stack pointer */
+	uint64_t landing; /* address of a sigreturn trampoline */
+};
+
+/* Reads all registers of a stopped thread except code[].  0 or -errno; -EAGAIN: in a state we leave alone. */
+int arch_take(pid_t tid, struct arch_state *ret) MUST_CHECK;
+
+uint64_t arch_stack_pointer(const struct user_regs_struct *regs);
+uint64_t arch_instruction_pointer(const struct user_regs_struct *regs);
+
+/* True when registers alone do not say whether the thread sleeps in a call with a time limit or stands before
+ * it: the injector then lets it enter the call once more (aarch64). */
+bool arch_must_look_again(const struct arch_state *state);
+
+/* looked_again: it has entered the call under our eyes and was interrupted there. */
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *seen, bool looked_again,
+                      struct arch_return *ret);
+
+/* Registers that make the thread run one system call at `code` and, unless stopped, escape afterwards. */
+void arch_set_syscall(struct user_regs_struct *regs, uint64_t code, long nr, const uint64_t args[6],
+                      const struct arch_escape *escape);
+/* The same for a function with one argument. */
+void arch_set_call(struct user_regs_struct *regs, uint64_t function, uint64_t argument,
+                   const struct arch_escape *escape);
+long arch_syscall_number(const struct user_regs_struct *regs);
+long arch_syscall_result(const struct user_regs_struct *regs);
+
+/* Builds the emergency frame for a thread whose stack pointer is `stack`; returns its size, 0 if it does not fit
+ * in `room`.  The bytes belong at ret_address; the escape is filled in. */
+size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back, uint64_t signal_mask,
+                        unsigned char *frame, size_t room, uint64_t *ret_address, struct arch_escape *escape);
+
+/* Puts everything back but the signal mask.  The thread must be in a system call exit stop. */
+int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_return *back) MUST_CHECK;
+
+int arch_get_regs(pid_t tid, struct user_regs_struct *ret) MUST_CHECK;
+int arch_set_regs(pid_t tid, const struct user_regs_struct *regs) MUST_CHECK;

@@ -1,0 +1,100 @@
+/*
+ * What host and target must agree on before the agent library is there: the memory region that the injector
+ * maps in the target, and the context that the bootstrap code finds in it.
+ *
+ *   region  0        guard, made unreadable by the first thread of ours
+ *           64 K     stack of the control thread
+ *           1088 K   stack of the starter thread
+ *           1344 K   start words, boot_context, then the starter's thread block (written by the host)
+ *           1600 K   bootstrap code, read and execute only
+ *           1664 K   end
+ *
+ * Every offset is a multiple of 64 KiB, the largest page size of the supported machines.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#define REGION_GUARD_SIZE    0x10000u
+#define REGION_WORKER_STACK  0x10000u
+#define REGION_WORKER_SIZE   0x100000u
+#define REGION_STARTER_STACK 0x110000u
+#define REGION_STARTER_SIZE  0x40000u
+#define REGION_DATA          0x150000u
+#define REGION_DATA_SIZE     0x40000u
+#define REGION_CODE          0x190000u
+#define REGION_CODE_SIZE     0x10000u
+#define REGION_SIZE          0x1a0000u
+
+/* Offsets inside the data part. */
+#define DATA_START_WORDS 0x0u    /* the starter pops the address of its context from here */
+#define DATA_CONTEXT     0x40u   /* struct boot_context */
+#define DATA_THREAD      0x1000u /* DTV, TLS and thread control block of the starter */
+
+/* Entry points of the bootstrap code, as offsets into the code part. */
+#define CODE_CLONE 0x0u  /* a system call; where it answers 0, a new thread starts */
+#define CODE_CALL  0x40u /* a function: makes the control thread from the calling thread */
+
+#define BOOT_MAGIC       0x6c696d7065743031ull /* "limpet01" */
+#define BOOT_WAIT_MS     10000                 /* how long the target waits for a host that may have died */
+#define BOOT_TEXT_MAX    200
+#define BOOT_AGENT_ENTRY "limpet_agent_run"
+
+enum boot_step {
+	BOOT_WRITTEN,      /* by the host; nothing has run */
+	BOOT_STARTING,     /* the starter thread runs */
+	BOOT_SOCKET_READY, /* the control thread waits for the host to take sockets[0] */
+	BOOT_AGENT_RUNS,   /* control is with the agent library */
+	BOOT_ENDED,        /* the control thread has nothing more to do */
+	BOOT_FAILED,       /* see failed_call and error */
+};
+
+/* How a thread of ours is made in the target; the ladder of docs/attach.md. */
+enum boot_way {
+	BOOT_WAY_THREAD, /* a raw thread with a made-up thread block calls pthread_create */
+	BOOT_WAY_CALL,   /* musl: the stopped thread itself calls pthread_create */
+};
+
+/* What the agent says when its control loop is over. */
+enum agent_verdict {
+	AGENT_RESTS,   /* stay mapped for the next attach */
+	AGENT_UNLOADS, /* unmap library and region */
+};
+
+/* Addresses of the target's own libc functions, resolved by the host. */
+struct boot_libc {
+	uint64_t pthread_create, pthread_attr_init, pthread_attr_setstack, pthread_attr_setdetachstate;
+	uint64_t pthread_getspecific;
+	uint64_t dlopen, dlsym, dlclose, dlerror;
+};
+
+struct boot_context {
+	uint64_t magic;
+	uint64_t region;
+	struct boot_libc libc;
+	uint64_t syscall_return; /* a system call instruction followed by a return */
+	uint64_t thread_exit;    /* code in libc that ends the calling thread, needing no stack */
+	uint64_t open_signals;   /* signals that libc needs in every thread, as a mask */
+	uint32_t way;            /* enum boot_way */
+
+	/* Written by the target. */
+	uint32_t step;            /* enum boot_step, stored last */
+	int32_t error;            /* negative errno of the failed call */
+	char failed_call[32];     /* "dlopen" */
+	char text[BOOT_TEXT_MAX]; /* dlerror() */
+	int32_t sockets[2];       /* [0] is for the host to take, [1] stays */
+	int32_t starter_tid, worker_tid;
+	uint32_t starter_has_data; /* some library keeps thread-specific data for the starter: never unmap */
+	uint64_t agent_handle, agent_entry;
+	uint64_t exit_word; /* in libc's heap: the address of thread_exit, where leaving needs it on a stack */
+};
+
+_Static_assert(sizeof(struct boot_context) <= DATA_THREAD - DATA_CONTEXT, "context fits its place");
+
+/* The host's first message to the control thread.  With it come the agent library and, where the target has no
+ * /proc, a directory descriptor through which its own descriptors can be named. */
+struct boot_hello {
+	uint64_t magic;
+	uint32_t has_library;
+	uint32_t has_directory;
+};

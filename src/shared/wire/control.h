@@ -1,0 +1,78 @@
+/*
+ * The control protocol between host and agent: datagrams on a socket pair, a header and a body.  Each side
+ * checks every byte with control_check() before it looks further.  The host asks, the agent replies once.
+ */
+#pragma once
+
+#include "shared/wire/page.h"
+
+#define CONTROL_MAGIC     0x4c504354u /* "LPCT" */
+#define CONTROL_VERSION   1u
+#define CONTROL_MAX_BYTES 16384u
+#define CONTROL_TEXT_MAX  512u
+
+enum control_kind {
+	CONTROL_HELLO = 1, /* who holds the agent now; with it comes a descriptor of the host process */
+	CONTROL_LOAD,      /* load a tool library; its bytes may come as a descriptor */
+	CONTROL_ENVIRON,   /* publish variables */
+	CONTROL_DETACH,
+	CONTROL_REPLY,
+};
+
+enum control_flags {
+	CONTROL_UNLOAD = 1,      /* of DETACH */
+	CONTROL_BY_CONTENT = 1,  /* of LOAD: a descriptor comes with it */
+	CONTROL_DIRECTORY = 2,   /* of LOAD: a second descriptor names the first, for targets without /proc */
+};
+
+struct control_header {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t kind;
+	uint32_t size; /* of the whole message */
+	uint32_t sequence;
+	uint32_t flags;
+	uint32_t reserved;
+};
+
+struct control_hello {
+	struct control_header header;
+	int32_t holder_pid;
+	int32_t reserved;
+	uint64_t holder_start;
+	char holder_name[32];
+};
+
+struct control_load {
+	struct control_header header;
+	struct tool_identity identity;
+	char path[TOOL_PATH_MAX];
+};
+
+/* Followed by count pairs name\0value\0. */
+struct control_environ {
+	struct control_header header;
+	uint32_t count;
+	uint32_t bytes;
+};
+
+struct control_detach {
+	struct control_header header;
+};
+
+struct control_reply {
+	struct control_header header;
+	int32_t code; /* 0 or negative errno */
+	uint32_t value;
+	char text[CONTROL_TEXT_MAX];
+};
+
+/* Fills in a header. */
+void control_header_init(struct control_header *header, enum control_kind kind, size_t size);
+
+/* 0 when the message is whole and every text in it ends; -EPROTO otherwise. */
+int control_check(const void *message, size_t size) MUST_CHECK;
+
+/* Steps through the pairs of a checked CONTROL_ENVIRON; cursor starts at NULL.  False at the end. */
+_Bool control_environ_next(const struct control_environ *message, const char **cursor, const char **name,
+                           const char **value);

@@ -1,0 +1,155 @@
+/*
+ * The control loop.  Waits for the host's orders and for the host's death; either way it ends with the tools
+ * quiet and the environment as it was.  Runs on the control thread; never exits the process, prints or aborts.
+ */
+#include "target/agent/agent.h"
+
+#include "shared/arch/syscall.h"
+#include "target/runtime/channel.h"
+#include "target/runtime/text.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* One residence, from hello to the end. */
+struct residence {
+	struct boot_context *boot;
+	int socket, directory;
+	int host; /* descriptor of the host process: readable when it has died; -1 while unknown */
+	bool is_over, unloads;
+	union {
+		struct control_header header;
+		struct control_hello hello;
+		struct control_load load;
+		struct control_environ environ;
+		char bytes[CONTROL_MAX_BYTES];
+	} message;
+	int fds[CHANNEL_FDS_MAX];
+	struct control_reply reply;
+};
+
+static void send_reply(struct residence *self, int code)
+{
+	uint32_t sequence = self->message.header.sequence;
+
+	control_header_init(&self->reply.header, CONTROL_REPLY, sizeof(self->reply));
+	self->reply.header.sequence = sequence;
+	self->reply.code = code;
+	channel_send(self->socket, &self->reply, sizeof(self->reply));
+}
+
+static int on_hello(struct residence *self)
+{
+	const struct control_hello *hello = &self->message.hello;
+
+	self->host = self->fds[0];
+	self->fds[0] = -1;
+	agent_page.holder_pid = hello->holder_pid;
+	agent_page.holder_start = hello->holder_start;
+	text_add(agent_page.holder_name, sizeof(agent_page.holder_name), 0, hello->holder_name);
+	page_set_state(AGENT_STATE_ATTACHED);
+	return 0;
+}
+
+static int on_load(struct residence *self)
+{
+	int fds[2] = { self->fds[0], self->directory };
+
+	return tools_load(self->boot, &self->message.load, fds, self->reply.text, sizeof(self->reply.text));
+}
+
+static int on_environ(struct residence *self)
+{
+	return environment_publish(self->boot, &self->message.environ);
+}
+
+static int on_detach(struct residence *self)
+{
+	self->is_over = true;
+	self->unloads = self->message.header.flags & CONTROL_UNLOAD;
+	agent_page.end_reason = AGENT_END_ASKED;
+	page_set_state(AGENT_STATE_DETACHING);
+	environment_restore();
+	if (!self->unloads)
+		return 0;
+	self->reply.value = tools_close(self->boot);
+	if (self->boot->starter_has_data) {
+		self->unloads = false;
+		text_add(self->reply.text, sizeof(self->reply.text), 0,
+		         "the agent itself stays: the program's allocator keeps per-thread data in it");
+	}
+	return 0;
+}
+
+static int (*const orders[])(struct residence *) = {
+	[CONTROL_HELLO] = on_hello,
+	[CONTROL_LOAD] = on_load,
+	[CONTROL_ENVIRON] = on_environ,
+	[CONTROL_DETACH] = on_detach,
+};
+
+static void obey(struct residence *self, long size)
+{
+	unsigned kind = self->message.header.kind;
+
+	memset(&self->reply, 0, sizeof(self->reply));
+	if (control_check(&self->message, (size_t)size) || kind >= ARRAY_SIZE(orders) || !orders[kind]) {
+		agent_page.end_reason = AGENT_END_PROTOCOL;
+		self->is_over = true;
+		return;
+	}
+	send_reply(self, orders[kind](self));
+}
+
+static void serve_once(struct residence *self)
+{
+	struct pollfd wait[2] = { { self->socket, POLLIN, 0 }, { self->host, POLLIN, 0 } };
+	long r = raw5(SYS_ppoll, wait, 2, 0, 0, 8);
+
+	if (r == -EINTR)
+		return;
+	if (wait[0].revents & POLLIN) {
+		r = channel_receive(self->socket, &self->message, sizeof(self->message), self->fds);
+		if (r > 0) {
+			obey(self, r);
+			channel_close(self->fds);
+			return;
+		}
+	}
+	agent_page.end_reason = AGENT_END_HOST_DIED;
+	self->is_over = true;
+}
+
+static void begin(struct boot_context *boot)
+{
+	agent_page.context = (uint64_t)boot;
+	agent_page.pid = (int32_t)raw0(SYS_getpid);
+	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
+	agent_page.end_reason = AGENT_END_NONE;
+	agent_page.attaches++;
+}
+
+static void end(struct residence *self)
+{
+	environment_restore();
+	if (self->host >= 0)
+		raw1(SYS_close, self->host);
+	agent_page.holder_pid = 0;
+	agent_page.control_tid = 0;
+	page_set_state(AGENT_STATE_RESTING);
+}
+
+__attribute__((visibility("default"))) int limpet_agent_run(struct boot_context *boot, int socket,
+                                                             int directory)
+{
+	/* On the stack of the control thread, which has a mebibyte. */
+	struct residence self = { .boot = boot, .socket = socket, .directory = directory, .host = -1 };
+
+	begin(boot);
+	while (!self.is_over)
+		serve_once(&self);
+	end(&self);
+	return self.unloads ? AGENT_UNLOADS : AGENT_RESTS;
+}

@@ -1,0 +1,258 @@
+/*
+ * The first code of ours in a target: makes a real thread of the target's libc, hands it a socket, loads the
+ * agent library and calls it; at the end takes everything away again.  A flat blob without data, relocations or
+ * libc of its own (boot.ld); every libc function is an address that the host resolved.  It never exits the
+ * process, prints, or takes a lock of its own.
+ */
+#include "shared/arch/bootstrap.h"
+#include "shared/arch/syscall.h"
+#include "target/runtime/channel.h"
+#include "target/runtime/load.h"
+#include "target/runtime/text.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define THREAD_KEYS   1024 /* PTHREAD_KEYS_MAX of glibc; musl has fewer */
+#define HIGH_FD       400  /* out of the way of programs that expect low numbers */
+#define REAP_DELAY_NS 1000000
+#define SIGNALS_SIZE  8
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int attr_function(pthread_attr_t *);
+typedef int setstack_function(pthread_attr_t *, void *, size_t);
+typedef int setdetach_function(pthread_attr_t *, int);
+typedef void *getspecific_function(pthread_key_t);
+typedef void *dlsym_function(void *, const char *);
+typedef int dlclose_function(void *);
+typedef void *malloc_function(size_t);
+typedef int agent_function(struct boot_context *, int socket, int directory);
+
+/* Entered from assembly. */
+_Noreturn void boot_starter(struct boot_context *boot);
+void boot_from_call(struct boot_context *boot);
+
+static void set_step(struct boot_context *boot, enum boot_step step)
+{
+	__atomic_store_n(&boot->step, step, __ATOMIC_RELEASE); /* pairs with the host's read of the context */
+}
+
+static long fail(struct boot_context *boot, const char *call, long error)
+{
+	boot->error = (int32_t)error;
+	text_add(boot->failed_call, sizeof(boot->failed_call), 0, call);
+	set_step(boot, BOOT_FAILED);
+	return error;
+}
+
+static void block_signals_except(uint64_t open)
+{
+	uint64_t mask = ~open;
+
+	raw4(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &mask, 0, SIGNALS_SIZE);
+	raw4(SYS_rt_sigprocmask, 1 /* SIG_UNBLOCK */, &open, 0, SIGNALS_SIZE);
+}
+
+static int raise_fd(int fd)
+{
+	long high = raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD);
+
+	if (high < 0)
+		return fd;
+	raw1(SYS_close, fd);
+	return (int)high;
+}
+
+/* Makes the socket pair, and waits until the host has taken its end and said hello. */
+static long meet_host(struct boot_context *boot, struct boot_hello *hello, int fds[CHANNEL_FDS_MAX])
+{
+	struct pollfd wait;
+	struct timespec limit = { BOOT_WAIT_MS / 1000, 0 };
+	int pair[2];
+	long r = raw4(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+
+	if (r < 0)
+		return fail(boot, "socketpair", r);
+	boot->sockets[0] = raise_fd(pair[0]);
+	boot->sockets[1] = raise_fd(pair[1]);
+	set_step(boot, BOOT_SOCKET_READY);
+	wait = (struct pollfd){ boot->sockets[1], POLLIN, 0 };
+	do {
+		r = raw5(SYS_ppoll, &wait, 1, &limit, 0, SIGNALS_SIZE);
+	} while (r == -EINTR);
+	if (r > 0)
+		r = channel_receive(boot->sockets[1], hello, sizeof(*hello), fds);
+	raw1(SYS_close, boot->sockets[0]);
+	if (r != sizeof(*hello) || hello->magic != BOOT_MAGIC)
+		return fail(boot, "hello", r < 0 ? r : -EPROTO);
+	return 0;
+}
+
+static long load_agent(struct boot_context *boot, const int fds[CHANNEL_FDS_MAX])
+{
+	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
+	void *handle = load_from_fd(&boot->libc, fds[0], fds[1], 0);
+
+	if (!handle) {
+		load_error(&boot->libc, boot->text, sizeof(boot->text));
+		return fail(boot, "dlopen", -ENOEXEC);
+	}
+	boot->agent_handle = (uint64_t)handle;
+	boot->agent_entry = (uint64_t)find(handle, BOOT_AGENT_ENTRY);
+	return boot->agent_entry ? 0 : fail(boot, "dlsym", -ENOENT);
+}
+
+static bool thread_is_there(int32_t tid)
+{
+	return tid && raw3(SYS_tgkill, raw0(SYS_getpid), tid, 0) != -ESRCH;
+}
+
+static void wait_until_gone(int32_t tid)
+{
+	struct timespec delay = { 0, REAP_DELAY_NS };
+
+	while (thread_is_there(tid))
+		raw2(SYS_nanosleep, &delay, 0);
+}
+
+/* The last thread: it knows no libc, so that nothing of libc's is left behind when its memory goes. */
+static void reap(struct boot_context *boot)
+{
+	wait_until_gone(boot->worker_tid);
+	boot_leave(boot->region, REGION_SIZE, boot->syscall_return, boot->thread_exit, boot->exit_word);
+}
+
+static bool prepare_exit_word(struct boot_context *boot)
+{
+	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
+	malloc_function *allocate;
+	uint64_t *word;
+
+	if (!ARCH_LEAVE_NEEDS_WORD)
+		return true;
+	allocate = (malloc_function *)find(RTLD_DEFAULT, "malloc");
+	word = allocate ? allocate(sizeof(*word)) : NULL;
+	if (!word)
+		return false;
+	*word = boot->thread_exit;
+	boot->exit_word = (uint64_t)word;
+	return true;
+}
+
+/* Lets the region go once this thread has ended in libc's own way. */
+static void start_reaper(struct boot_context *boot)
+{
+	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+
+	wait_until_gone(boot->starter_tid);
+	if (boot->starter_has_data || !prepare_exit_word(boot))
+		return;
+	block_signals_except(0);
+	boot_spawn(flags, boot->region + REGION_DATA, boot, reap);
+}
+
+static void unload(struct boot_context *boot)
+{
+	if (boot->agent_handle)
+		((dlclose_function *)boot->libc.dlclose)((void *)boot->agent_handle);
+	start_reaper(boot);
+}
+
+/* A failure is told through the context; the host closes the socket when it has read it.  Without a socket (-1)
+ * this only waits. */
+static void wait_for_reader(int socket)
+{
+	struct pollfd wait = { socket, POLLIN, 0 };
+	struct timespec limit = { 1, 0 };
+
+	raw5(SYS_ppoll, &wait, 1, &limit, 0, SIGNALS_SIZE);
+}
+
+static int run_agent(struct boot_context *boot)
+{
+	struct boot_hello hello;
+	int fds[CHANNEL_FDS_MAX] = { -1, -1 };
+	int verdict = boot->agent_entry ? AGENT_RESTS : AGENT_UNLOADS;
+	long r = meet_host(boot, &hello, fds);
+
+	if (!r && !boot->agent_entry)
+		r = load_agent(boot, fds);
+	if (!r) {
+		set_step(boot, BOOT_AGENT_RUNS);
+		verdict = ((agent_function *)boot->agent_entry)(boot, boot->sockets[1], fds[1]);
+	} else {
+		wait_for_reader(boot->sockets[1]);
+	}
+	channel_close(fds);
+	return verdict;
+}
+
+static void *worker(void *argument)
+{
+	struct boot_context *boot = argument;
+	int verdict;
+
+	block_signals_except(boot->open_signals);
+	boot->worker_tid = (int32_t)raw0(SYS_gettid);
+	raw3(SYS_mprotect, boot->region, REGION_GUARD_SIZE, PROT_NONE);
+	raw2(SYS_prctl, PR_SET_NAME, "limpet");
+	verdict = run_agent(boot);
+	if (boot->sockets[1] >= 0)
+		raw1(SYS_close, boot->sockets[1]);
+	set_step(boot, boot->step == BOOT_FAILED ? BOOT_FAILED : BOOT_ENDED);
+	if (verdict == AGENT_UNLOADS)
+		unload(boot);
+	return NULL;
+}
+
+static long make_worker(struct boot_context *boot)
+{
+	const struct boot_libc *libc = &boot->libc;
+	void *stack = (void *)(boot->region + REGION_WORKER_STACK);
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int r;
+
+	set_step(boot, BOOT_STARTING);
+	((attr_function *)libc->pthread_attr_init)(&attributes);
+	((setstack_function *)libc->pthread_attr_setstack)(&attributes, stack, REGION_WORKER_SIZE);
+	((setdetach_function *)libc->pthread_attr_setdetachstate)(&attributes, PTHREAD_CREATE_DETACHED);
+	r = ((create_function *)libc->pthread_create)(&thread, &attributes, worker, boot);
+	return r ? fail(boot, "pthread_create", -r) : 0;
+}
+
+/* An allocator other than libc's may have remembered the starter as one of its threads. */
+static void look_for_thread_data(struct boot_context *boot)
+{
+	getspecific_function *get = (getspecific_function *)boot->libc.pthread_getspecific;
+
+	for (unsigned key = 0; key < THREAD_KEYS; key++)
+		if (get(key))
+			boot->starter_has_data = 1;
+}
+
+/* The starter: a bare thread with a made-up thread block.  pthread_create must be its first call that may take
+ * a lock or allocate: it switches libc to its locked paths. */
+void boot_starter(struct boot_context *boot)
+{
+	block_signals_except(boot->open_signals);
+	boot->starter_tid = (int32_t)raw0(SYS_gettid);
+	make_worker(boot);
+	look_for_thread_data(boot);
+	for (;;)
+		raw1(SYS_exit, 0);
+}
+
+void boot_from_call(struct boot_context *boot)
+{
+	make_worker(boot);
+}

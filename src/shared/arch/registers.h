@@ -76,6 +76,15 @@ long arch_syscall_result(const struct user_regs_struct *regs);
 size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back, uint64_t signal_mask,
                         unsigned char *frame, size_t room, uint64_t *ret_address, struct arch_escape *escape);
 
+/* At a system call entry stop: has getpid run instead, with the escape behind it. */
+int arch_replace_syscall(pid_t tid, uint64_t syscall_return, const struct arch_escape *escape) MUST_CHECK;
+
+/* The arguments of clone in this machine's order. */
+void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer, uint64_t tid_word);
+
+/* For a thread that we stopped but did not change: a call that only we cut short is issued again. */
+int arch_let_go(pid_t tid, const struct arch_state *state, const struct arch_return *back) MUST_CHECK;
+
 /* Puts everything back but the signal mask.  The thread must be in a system call exit stop. */
 int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_return *back) MUST_CHECK;
 

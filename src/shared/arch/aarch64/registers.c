@@ -286,3 +286,36 @@ int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_re
 		return -errno;
 	return arch_set_regs(tid, &back->regs);
 }
+
+/* In this order: with the registers alone the thread still runs the sigreturn it came for. */
+int arch_replace_syscall(pid_t tid, uint64_t syscall_return, const struct arch_escape *escape)
+{
+	struct user_regs_struct regs;
+	int r = arch_get_regs(tid, &regs);
+
+	if (r)
+		return r;
+	regs.pc = syscall_return + SVC_LENGTH;
+	regs.regs[30] = escape->landing;
+	regs.sp = escape->frame;
+	r = arch_set_regs(tid, &regs);
+	return r ? r : set_kernels_number(tid, SYS_getpid);
+}
+
+void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer, uint64_t tid_word)
+{
+	args[0] = flags;
+	args[1] = stack;
+	args[2] = 0;
+	args[3] = thread_pointer;
+	args[4] = tid_word;
+	args[5] = 0;
+}
+
+/* A call that was wound back by the kernel goes on by itself. */
+int arch_let_go(pid_t tid, const struct arch_state *state, const struct arch_return *back)
+{
+	if (!back->was_in_call || stands_on_svc(state))
+		return 0;
+	return arch_set_regs(tid, &back->rescue);
+}

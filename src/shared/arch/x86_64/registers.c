@@ -235,3 +235,33 @@ int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_re
 	(void)state; /* mmap and clone touch no vector register */
 	return arch_set_regs(tid, &back->regs);
 }
+
+int arch_replace_syscall(pid_t tid, uint64_t syscall_return, const struct arch_escape *escape)
+{
+	struct user_regs_struct regs;
+	int r = arch_get_regs(tid, &regs);
+
+	if (r)
+		return r;
+	regs.orig_rax = SYS_getpid;
+	regs.rip = syscall_return + SYSCALL_LENGTH;
+	regs.rsp = escape->frame;
+	return arch_set_regs(tid, &regs);
+}
+
+void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer, uint64_t tid_word)
+{
+	args[0] = flags;
+	args[1] = stack;
+	args[2] = 0;
+	args[3] = tid_word;
+	args[4] = thread_pointer;
+	args[5] = 0;
+}
+
+int arch_let_go(pid_t tid, const struct arch_state *state, const struct arch_return *back)
+{
+	if (!back->was_in_call || back->regs.rax == state->regs.rax)
+		return 0;
+	return arch_set_regs(tid, &back->regs);
+}

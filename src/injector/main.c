@@ -1,0 +1,195 @@
+/*
+ * Carries out one job: stop, check, map, write, start, release.  Reached only through the host, which hands over
+ * the job as a shared memory descriptor.
+ */
+#include "injector/injector.h"
+
+#include "shared/arch/elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define JOB_FD      3
+#define RT_PRIORITY 50
+#define CLONE_FLAGS                                                                                        \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |  \
+	 CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
+
+int job_fail(struct job *job, enum job_status status, int error)
+{
+	job->status = status;
+	job->error = error;
+	return -1;
+}
+
+/* One system call on the thread; a failure of the call itself ends the job cleanly. */
+static int do_call(struct stopped *self, uint64_t code, long nr, const uint64_t args[6], long *ret)
+{
+	int r = remote_syscall(self, code, nr, args, ret);
+
+	if (r)
+		return job_fail(self->job, r == -ESRCH ? JOB_GONE : JOB_BROKEN, -r);
+	if (*ret < 0 && *ret > -4096) {
+		self->job->nr = nr;
+		return job_fail(self->job, JOB_CALL_FAILED, (int)-*ret);
+	}
+	return 0;
+}
+
+/* Data first, then the code part over its end: never writable and executable at once. */
+static int map_region(struct stopped *self)
+{
+	const uint64_t data[6] = { 0, REGION_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0 };
+	uint64_t code[6] = { 0, REGION_CODE_SIZE, PROT_READ | PROT_EXEC,
+		             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1ull, 0 };
+	uint64_t gadget = self->job->syscall_return;
+	long region, ignored;
+	int r = do_call(self, gadget, SYS_mmap, data, &region);
+
+	if (r)
+		return r;
+	self->job->ret_region = (uint64_t)region;
+	code[0] = (uint64_t)region + REGION_CODE;
+	return do_call(self, gadget, SYS_mmap, code, &ignored);
+}
+
+static int copy_guards(const struct stopped *self)
+{
+	struct job *job = self->job;
+
+	if (!job->guard_offset)
+		return 0;
+	return memory_read(self, self->state.thread_pointer + ARCH_GUARD_OFFSET, job->image + job->guard_offset,
+	                   ARCH_GUARD_SIZE);
+}
+
+static int write_region(const struct stopped *self)
+{
+	struct job *job = self->job;
+	int r = copy_guards(self);
+
+	for (uint32_t i = 0; i < job->fixup_count; i++) {
+		uint64_t word;
+
+		memcpy(&word, job->image + job->fixups[i].offset, sizeof(word));
+		word += job->ret_region;
+		memcpy(job->image + job->fixups[i].offset, &word, sizeof(word));
+	}
+	if (!r && job->mode == JOB_FIRST)
+		r = memory_write(self, job->ret_region + REGION_CODE, job->code, job->code_size);
+	if (!r)
+		r = memory_write(self, job->ret_region + REGION_DATA, job->image, job->image_size);
+	return r ? job_fail(job, JOB_BROKEN, -r) : 0;
+}
+
+static int start_thread(struct stopped *self)
+{
+	struct job *job = self->job;
+	uint64_t region = job->ret_region, thread = region + job->thread_pointer, word = region + job->tid_word;
+	uint64_t args[6];
+	long tid = 0;
+	int r;
+
+	arch_clone_args(args, CLONE_FLAGS, region + REGION_DATA, thread, word);
+	r = do_call(self, region + REGION_CODE + CODE_CLONE, SYS_clone, args, &tid);
+	job->starter_tid = (int32_t)tid;
+	return r;
+}
+
+static int start_by_call(struct stopped *self)
+{
+	uint64_t region = self->job->ret_region;
+	int r = remote_call(self, region + REGION_CODE + CODE_CALL, region + REGION_DATA + DATA_CONTEXT);
+
+	return r ? job_fail(self->job, r == -ESRCH ? JOB_GONE : JOB_BROKEN, -r) : 0;
+}
+
+static int unmap_region(struct stopped *self)
+{
+	const uint64_t args[6] = { self->job->ret_region, REGION_SIZE };
+	long ignored;
+
+	if (self->job->mode != JOB_FIRST || !self->job->ret_region)
+		return 0;
+	return remote_syscall(self, self->job->syscall_return, SYS_munmap, args, &ignored);
+}
+
+static void work(struct stopped *self)
+{
+	struct job *job = self->job;
+	int r = remote_prepare(self);
+
+	if (r)
+		r = job_fail(job, JOB_NO_STACK, -r);
+	if (!r)
+		r = job->mode == JOB_FIRST ? map_region(self) : 0;
+	if (!r)
+		r = write_region(self);
+	if (!r)
+		r = job->way == BOOT_WAY_CALL ? start_by_call(self) : start_thread(self);
+	if (!r)
+		job->status = JOB_DONE;
+	else if (job->status != JOB_GONE && !unmap_region(self))
+		job->ret_region = 0;
+	remote_undo(self);
+}
+
+static struct job *take_job(void)
+{
+	struct job *job = mmap(NULL, sizeof(*job), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, JOB_FD, 0);
+
+	return job == MAP_FAILED || job->magic != JOB_MAGIC ? NULL : job;
+}
+
+/* Nothing but SIGKILL may end us inside the stop, and nobody of ordinary priority should come between. */
+static void steel_oneself(struct job *job)
+{
+	struct sched_param priority = { .sched_priority = RT_PRIORITY };
+
+	for (int signal = 1; signal < SIGRTMAX; signal++)
+		if (signal != SIGALRM && signal != SIGCHLD)
+			sigaction(signal, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	prctl(PR_SET_NAME, "limpet-injector");
+	mlockall(MCL_CURRENT | MCL_FUTURE);
+	job->has_realtime_priority = !sched_setscheduler(0, SCHED_FIFO, &priority);
+	wait_init();
+}
+
+static int open_memory(struct stopped *self)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", self->job->pid);
+	self->memory = open(path, O_RDWR | O_CLOEXEC);
+	return self->memory < 0 ? job_fail(self->job, errno == ENOENT ? JOB_GONE : JOB_NO_SEIZE, errno) : 0;
+}
+
+int main(void)
+{
+	static struct stopped self;
+
+	self.job = take_job();
+	if (!self.job)
+		return EXIT_FAILURE;
+	self.job->ret_region = self.job->region;
+	if (open_memory(&self))
+		return EXIT_SUCCESS;
+	steel_oneself(self.job);
+	if (stop_thread(&self))
+		return EXIT_SUCCESS;
+	if (gate_check(&self))
+		stop_release(&self);
+	else
+		work(&self);
+	return EXIT_SUCCESS;
+}

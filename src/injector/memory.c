@@ -1,0 +1,22 @@
+/*
+ * The target's memory, through the descriptor opened before the stop: it belongs to the old program if the target
+ * executes another one, so nothing can be written into the wrong image.
+ */
+#include "injector/injector.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int memory_read(const struct stopped *self, uint64_t address, void *into, size_t size)
+{
+	ssize_t r = pread(self->memory, into, size, (off_t)address);
+
+	return r == (ssize_t)size ? 0 : r < 0 ? -errno : -EFAULT;
+}
+
+int memory_write(const struct stopped *self, uint64_t address, const void *bytes, size_t size)
+{
+	ssize_t r = pwrite(self->memory, bytes, size, (off_t)address);
+
+	return r == (ssize_t)size ? 0 : r < 0 ? -errno : -EFAULT;
+}

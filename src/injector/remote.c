@@ -1,0 +1,132 @@
+/*
+ * System calls on the stopped thread, by system call stops alone: no breakpoint, no write to code, no signal.
+ * The emergency frame is laid before the first register changes and stays the way out until the last one is back:
+ * mask after registers on the way in, mask before registers on the way out.
+ */
+#include "injector/injector.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define STOP_LIMIT_NS 5000000000ull
+
+int remote_prepare(struct stopped *self)
+{
+	static unsigned char frame[ARCH_FRAME_MAX] __attribute__((aligned(64)));
+	uint64_t address;
+	size_t size;
+
+	self->escape.landing = self->job->sigreturn;
+	size = arch_build_frame(&self->state, &self->back, self->signal_mask, frame, sizeof(frame), &address,
+	                        &self->escape);
+	if (!size)
+		return -E2BIG;
+	return memory_write(self, address, frame, size);
+}
+
+static int block_all_signals(const struct stopped *self)
+{
+	uint64_t all = ~0ull;
+
+	return ptrace(PTRACE_SETSIGMASK, self->job->tid, sizeof(all), &all) ? -errno : 0;
+}
+
+/* Runs to the next system call stop.  With all signals blocked only a group stop can come between. */
+static int next_syscall_stop(const struct stopped *self)
+{
+	uint64_t deadline_ns = wait_clock_ns() + STOP_LIMIT_NS;
+	int status, r;
+
+	do {
+		if (ptrace(PTRACE_SYSCALL, self->job->tid, 0, 0))
+			return -errno;
+		r = wait_stop(self->job->tid, deadline_ns, &status);
+	} while (!r && WSTOPSIG(status) != (SIGTRAP | 0x80));
+	return r;
+}
+
+static int set_registers(struct stopped *self, const struct user_regs_struct *regs)
+{
+	int r = arch_set_regs(self->job->tid, regs);
+
+	if (r || self->is_changed)
+		return r;
+	self->is_changed = true;
+	return block_all_signals(self);
+}
+
+int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t args[6], long *ret)
+{
+	struct user_regs_struct regs = self->state.regs;
+	int r;
+
+	arch_set_syscall(&regs, code, nr, args, &self->escape);
+	r = set_registers(self, &regs);
+	if (!r)
+		r = next_syscall_stop(self);
+	if (!r)
+		r = arch_get_regs(self->job->tid, &regs);
+	if (!r && arch_syscall_number(&regs) != nr)
+		return -EBADE; /* not our call: the kernel restarted something else */
+	if (!r)
+		r = next_syscall_stop(self);
+	if (!r)
+		r = arch_get_regs(self->job->tid, &regs);
+	if (!r)
+		*ret = arch_syscall_result(&regs);
+	return r;
+}
+
+static int skip_sigreturn(const struct stopped *self)
+{
+	int r = arch_replace_syscall(self->job->tid, self->job->syscall_return, &self->escape);
+
+	return r ? r : next_syscall_stop(self);
+}
+
+/* The function ends in the emergency frame's sigreturn; at its entry the thread is back under our hand. */
+int remote_call(struct stopped *self, uint64_t function, uint64_t argument)
+{
+	struct user_regs_struct regs = self->state.regs;
+	int r;
+
+	arch_set_call(&regs, function, argument, &self->escape);
+	r = set_registers(self, &regs);
+	while (!r) {
+		r = next_syscall_stop(self); /* entry */
+		if (!r)
+			r = arch_get_regs(self->job->tid, &regs);
+		if (!r && arch_syscall_number(&regs) == SYS_rt_sigreturn)
+			return skip_sigreturn(self);
+		if (!r)
+			r = next_syscall_stop(self); /* exit */
+	}
+	return r;
+}
+
+/* aarch64: the kernel takes the first argument of a restarted call from the last call made. */
+static void repeat_argument(struct stopped *self)
+{
+	uint64_t args[6] = { self->back.first_argument };
+	long ignored;
+
+	if (self->back.needs_argument &&
+	    remote_syscall(self, self->job->syscall_return, SYS_getpid, args, &ignored))
+		self->job->error = EIO; /* the thread is gone, or the frame takes over */
+}
+
+void remote_undo(struct stopped *self)
+{
+	pid_t tid = self->job->tid;
+
+	if (self->is_changed) {
+		repeat_argument(self);
+		ptrace(PTRACE_SETSIGMASK, tid, sizeof(self->signal_mask), &self->signal_mask);
+		if (arch_restore(tid, &self->state, &self->back))
+			self->job->error = EIO;
+	}
+	stop_release(self);
+}

@@ -1,0 +1,173 @@
+/*
+ * Would the filters of the stopped thread let us work?  They are read and interpreted, never tried: a filter may
+ * answer a forbidden call by killing the process.
+ */
+#include "injector/injector.h"
+
+#include "shared/arch/elf.h"
+#include "shared/wire/needs.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#ifndef PTRACE_SECCOMP_GET_FILTER
+#define PTRACE_SECCOMP_GET_FILTER 0x420c
+#endif
+
+#define STEPS_MAX BPF_MAXINSNS
+
+struct machine {
+	uint32_t a, x, memory[BPF_MEMWORDS];
+	const struct seccomp_data *data;
+};
+
+static uint32_t compute(uint16_t operation, uint32_t a, uint32_t b)
+{
+	switch (operation) {
+	case BPF_ADD:
+		return a + b;
+	case BPF_SUB:
+		return a - b;
+	case BPF_MUL:
+		return a * b;
+	case BPF_DIV:
+		return b ? a / b : 0;
+	case BPF_OR:
+		return a | b;
+	case BPF_AND:
+		return a & b;
+	case BPF_LSH:
+		return b < 32 ? a << b : 0;
+	case BPF_RSH:
+		return b < 32 ? a >> b : 0;
+	case BPF_XOR:
+		return a ^ b;
+	default:
+		return -a;
+	}
+}
+
+static bool compare(uint16_t operation, uint32_t a, uint32_t b)
+{
+	switch (operation) {
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	default:
+		return a & b;
+	}
+}
+
+static uint32_t load(const struct machine *self, const struct sock_filter *code)
+{
+	uint32_t word = 0;
+
+	switch (BPF_MODE(code->code)) {
+	case BPF_ABS:
+		if (code->k <= sizeof(*self->data) - sizeof(word))
+			memcpy(&word, (const char *)self->data + code->k, sizeof(word));
+		return word;
+	case BPF_MEM:
+		return code->k < BPF_MEMWORDS ? self->memory[code->k] : 0;
+	case BPF_LEN:
+		return sizeof(*self->data);
+	default:
+		return code->k;
+	}
+}
+
+static uint32_t jump(const struct machine *self, const struct sock_filter *code)
+{
+	uint32_t operand = BPF_SRC(code->code) == BPF_X ? self->x : code->k;
+
+	if (BPF_OP(code->code) == BPF_JA)
+		return code->k;
+	return compare(BPF_OP(code->code), self->a, operand) ? code->jt : code->jf;
+}
+
+static void step(struct machine *self, const struct sock_filter *code)
+{
+	switch (BPF_CLASS(code->code)) {
+	case BPF_LD:
+		self->a = load(self, code);
+		break;
+	case BPF_LDX:
+		self->x = load(self, code);
+		break;
+	case BPF_ST:
+	case BPF_STX:
+		if (code->k < BPF_MEMWORDS)
+			self->memory[code->k] = BPF_CLASS(code->code) == BPF_ST ? self->a : self->x;
+		break;
+	case BPF_ALU:
+		self->a = compute(BPF_OP(code->code), self->a, BPF_SRC(code->code) == BPF_X ? self->x : code->k);
+		break;
+	default:
+		if (BPF_MISCOP(code->code) == BPF_TAX)
+			self->x = self->a;
+		else
+			self->a = self->x;
+		break;
+	}
+}
+
+/* What the filter answers; anything we cannot follow counts as killing. */
+static uint32_t run(const struct sock_filter *code, unsigned count, const struct seccomp_data *data)
+{
+	struct machine self = { .data = data };
+
+	for (uint64_t at = 0, steps = 0; at < count && steps < STEPS_MAX; at++, steps++) {
+		if (BPF_CLASS(code[at].code) == BPF_RET)
+			return BPF_RVAL(code[at].code) == BPF_A ? self.a : code[at].k;
+		if (BPF_CLASS(code[at].code) == BPF_JMP)
+			at += jump(&self, &code[at]);
+		else
+			step(&self, &code[at]);
+	}
+	return SECCOMP_RET_KILL_PROCESS;
+}
+
+static bool is_allowed(uint32_t answer, bool may_fail)
+{
+	uint32_t action = answer & SECCOMP_RET_ACTION_FULL;
+
+	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG || (may_fail && action == SECCOMP_RET_ERRNO);
+}
+
+static int check_filter(struct job *job, const struct sock_filter *code, unsigned count)
+{
+	for (size_t i = 0; i < needs_count; i++) {
+		struct seccomp_data data = { .nr = (int)needs[i].nr, .arch = ARCH_AUDIT };
+
+		memcpy(data.args, needs[i].args, sizeof(data.args));
+		if (!is_allowed(run(code, count, &data), needs[i].may_fail)) {
+			job->nr = needs[i].nr;
+			return job_fail(job, JOB_SECCOMP, 0);
+		}
+	}
+	return 0;
+}
+
+int seccomp_check(struct stopped *self)
+{
+	static struct sock_filter code[BPF_MAXINSNS];
+	struct job *job = self->job;
+
+	for (unsigned long i = 0;; i++) {
+		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, job->tid, i, code);
+
+		if (count < 0 && errno == ENOENT)
+			return 0;
+		if (count < 0)
+			return job->force ? 0 : job_fail(job, JOB_SECCOMP_UNREADABLE, errno);
+		if (check_filter(job, code, (unsigned)count))
+			return -1;
+	}
+}

@@ -1,0 +1,144 @@
+/*
+ * The one stop of one thread.  SEIZE and INTERRUPT only: no SIGSTOP, no SIGTRAP, nothing that the target or its
+ * parent could see.  Signals that arrive first are delivered, never kept.
+ */
+#include "injector/injector.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#define NS_PER_MS 1000000ull
+
+static bool is_event_stop(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP;
+}
+
+static bool is_group_stop(int status)
+{
+	return is_event_stop(status) && WSTOPSIG(status) != SIGTRAP;
+}
+
+static bool is_syscall_stop(int status)
+{
+	return WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+/* Goes on until our own stop comes; a signal on its way is handed on. */
+static int await_event_stop(const struct stopped *self, uint64_t deadline_ns, int *ret_status)
+{
+	pid_t tid = self->job->tid;
+
+	for (;;) {
+		int r = wait_stop(tid, deadline_ns, ret_status);
+
+		if (r || is_event_stop(*ret_status))
+			return r;
+		if (ptrace(PTRACE_CONT, tid, 0, is_syscall_stop(*ret_status) ? 0 : WSTOPSIG(*ret_status)))
+			return -errno;
+	}
+}
+
+static int seize(struct stopped *self)
+{
+	if (ptrace(PTRACE_SEIZE, self->job->tid, 0, PTRACE_O_TRACESYSGOOD))
+		return job_fail(self->job, errno == ESRCH ? JOB_GONE : JOB_NO_SEIZE, errno);
+	if (ptrace(PTRACE_INTERRUPT, self->job->tid, 0, 0))
+		return job_fail(self->job, JOB_GONE, errno);
+	return 0;
+}
+
+void stop_release(struct stopped *self)
+{
+	if (self->is_understood && !self->is_changed && arch_let_go(self->job->tid, &self->state, &self->back))
+		self->job->error = EIO;
+	ptrace(PTRACE_DETACH, self->job->tid, 0, 0);
+	if (self->stopped_at_ns)
+		self->job->pause_ns = wait_clock_ns() - self->stopped_at_ns;
+}
+
+static int take_state(struct stopped *self)
+{
+	uint64_t ip;
+	int r = arch_take(self->job->tid, &self->state);
+
+	if (r)
+		return r;
+	ip = arch_instruction_pointer(&self->state.regs);
+	return memory_read(self, ip - 4, self->state.code, sizeof(self->state.code));
+}
+
+/* Lets the thread walk into the call it stands before, and interrupts it there: now it is known to be in it. */
+static int look_again(struct stopped *self, uint64_t deadline_ns)
+{
+	pid_t tid = self->job->tid;
+	int status, r;
+
+	if (ptrace(PTRACE_SYSCALL, tid, 0, 0))
+		return -errno;
+	r = wait_stop(tid, deadline_ns, &status);
+	if (r)
+		return r;
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) ||
+	    ptrace(PTRACE_CONT, tid, 0, is_syscall_stop(status) || is_event_stop(status) ? 0 : WSTOPSIG(status)))
+		return -errno;
+	r = await_event_stop(self, deadline_ns, &status);
+	return r ? r : take_state(self);
+}
+
+static enum job_status status_of(int error)
+{
+	switch (error) {
+	case -ESRCH:
+		return JOB_GONE;
+	case -ENOEXEC:
+		return JOB_NOT_64_BIT;
+	case -ETIMEDOUT:
+		return JOB_NO_STOP;
+	default:
+		return JOB_LEAVE_ALONE;
+	}
+}
+
+static int understand(struct stopped *self, uint64_t deadline_ns)
+{
+	bool looked_again = false;
+	int r = take_state(self);
+
+	if (!r && arch_must_look_again(&self->state)) {
+		r = look_again(self, deadline_ns);
+		looked_again = true;
+	}
+	if (!r && ptrace(PTRACE_GETSIGMASK, self->job->tid, sizeof(self->signal_mask), &self->signal_mask))
+		r = -errno;
+	if (r)
+		return r;
+	arch_plan_return(&self->state, &self->job->seen, looked_again, &self->back);
+	self->job->was_in_call = self->back.was_in_call;
+	self->is_understood = true;
+	return 0;
+}
+
+int stop_thread(struct stopped *self)
+{
+	uint64_t asked_ns = wait_clock_ns();
+	uint64_t deadline_ns = asked_ns + self->job->deadline_ms * NS_PER_MS;
+	int status, r = seize(self);
+
+	if (r)
+		return r;
+	r = await_event_stop(self, deadline_ns, &status);
+	if (r)
+		return job_fail(self->job, status_of(r), -r);
+	self->stopped_at_ns = wait_clock_ns();
+	self->job->interrupt_ns = self->stopped_at_ns - asked_ns;
+	if (is_group_stop(status))
+		r = job_fail(self->job, JOB_STOPPED, 0);
+	else if ((r = understand(self, deadline_ns)))
+		r = job_fail(self->job, status_of(r), -r);
+	if (r)
+		stop_release(self);
+	return r;
+}

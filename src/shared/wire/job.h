@@ -1,0 +1,93 @@
+/*
+ * One order to the injector process and its answer, in memory shared with the host.  The host works everything
+ * out while the target runs; the injector only carries it out inside one short stop.
+ */
+#pragma once
+
+#include "shared/arch/registers.h"
+#include "shared/wire/boot.h"
+
+#define JOB_MAGIC      0x6c696d706574696aull
+#define JOB_AUXV_MAX   1024
+#define JOB_STACKS_MAX 8192
+#define JOB_IMAGE_MAX  (REGION_DATA_SIZE)
+#define JOB_FIXUPS_MAX 16
+
+/* What is to be done on the stopped thread. */
+enum job_mode {
+	JOB_FIRST, /* map the region, write it, start a thread of ours in it */
+	JOB_AGAIN, /* the region is there: start a thread in it */
+};
+
+enum job_status {
+	JOB_NOT_RUN,
+	JOB_DONE,
+	JOB_NO_SEIZE,           /* error says why: EPERM, ESRCH */
+	JOB_NO_STOP,            /* the thread did not stop in time */
+	JOB_GONE,               /* thread or process ended, or another program was executed */
+	JOB_TOO_EARLY,          /* libc is not initialised */
+	JOB_NOT_64_BIT,
+	JOB_LEAVE_ALONE,        /* the thread is in a state that we do not touch */
+	JOB_NO_STACK,           /* no room for the emergency frame that is surely the thread's own */
+	JOB_SECCOMP,            /* a filter would stop `nr` */
+	JOB_SECCOMP_UNREADABLE, /* the filters cannot be read */
+	JOB_STOPPED,            /* job control stopped the process meanwhile */
+	JOB_CALL_FAILED,        /* system call `nr` failed with error; undone */
+	JOB_BROKEN,             /* something else went wrong; undone or left to the emergency frame */
+};
+
+/* A pointer in the image to which the address of the region is added. */
+struct job_fixup {
+	uint32_t offset; /* in the image */
+};
+
+/* Writable memory that may be a stack. */
+struct job_stack {
+	uint64_t start, end;
+	uint64_t is_main; /* the kernel's [stack] */
+};
+
+struct job {
+	uint64_t magic;
+	int32_t pid, tid;
+	int32_t host_pid;
+	uint32_t mode; /* enum job_mode */
+	uint32_t way;  /* enum boot_way */
+	uint32_t force;
+	uint32_t has_filters;
+	uint32_t deadline_ms; /* for the thread to stop */
+
+	/* The identity of the program image. */
+	uint32_t auxv_size;
+	unsigned char auxv[JOB_AUXV_MAX];
+	uint64_t random_address;
+	unsigned char random[16];
+
+	/* libc is initialised when the word at this address is not 0 and points outside of libc. */
+	uint64_t init_word, libc_start, libc_end;
+
+	uint64_t syscall_return, sigreturn;
+	struct blocked_call seen;
+
+	uint64_t region; /* JOB_AGAIN */
+	uint32_t thread_pointer, tid_word; /* offsets in the region */
+	uint32_t guard_offset;             /* in the image: where the thread's guards are copied to, 0: nowhere */
+	uint32_t image_size, code_size;
+	uint32_t fixup_count;
+	struct job_fixup fixups[JOB_FIXUPS_MAX];
+	uint32_t stack_count;
+	struct job_stack stacks[JOB_STACKS_MAX];
+	unsigned char code[REGION_CODE_SIZE];
+	unsigned char image[JOB_IMAGE_MAX];
+
+	/* The answer. */
+	uint32_t status; /* enum job_status */
+	int32_t error;
+	int64_t nr;
+	uint64_t ret_region;
+	int32_t starter_tid;
+	uint32_t was_in_call; /* the thread was in a system call that now goes on */
+	uint32_t has_realtime_priority;
+	uint64_t interrupt_ns; /* from the request to the stop */
+	uint64_t pause_ns;     /* from the stop to the release */
+};

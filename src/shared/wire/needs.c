@@ -1,0 +1,61 @@
+/*
+ * The table of needs.h.  Arguments are given where filters are known to look at them.
+ */
+#include "shared/wire/needs.h"
+
+#include <linux/sched.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#define RAW_THREAD                                                                                         \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |         \
+	 CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
+#define LIBC_THREAD (RAW_THREAD | CLONE_PARENT_SETTID)
+#define ANONYMOUS   (MAP_PRIVATE | MAP_ANONYMOUS)
+
+const struct need needs[] = {
+	{ SYS_mmap, "mmap", false, { 0, 4096, PROT_READ | PROT_WRITE, ANONYMOUS, -1ull } },
+	{ SYS_mmap, "mmap (executable)", false, { 4096, 4096, PROT_READ | PROT_EXEC, ANONYMOUS | MAP_FIXED, -1ull } },
+	{ SYS_mmap, "mmap (of a library)", false, { 4096, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, 3 } },
+	{ SYS_clone, "clone", false, { RAW_THREAD } },
+	{ SYS_clone, "clone (by libc)", false, { LIBC_THREAD } },
+	{ SYS_clone3, "clone3", true, { 4096, 88 } },
+	{ SYS_set_robust_list, "set_robust_list", true, { 0 } },
+	{ SYS_rseq, "rseq", true, { 0 } },
+	{ SYS_futex, "futex", false, { 0 } },
+	{ SYS_mprotect, "mprotect", false, { 4096, 4096, PROT_NONE } },
+	{ SYS_munmap, "munmap", false, { 4096, 4096 } },
+	{ SYS_madvise, "madvise", true, { 0 } },
+	{ SYS_rt_sigprocmask, "rt_sigprocmask", false, { 0 } },
+	{ SYS_openat, "openat", false, { -100ull } },
+	{ SYS_read, "read", false, { 3 } },
+	{ SYS_pread64, "pread64", true, { 3 } },
+	{ SYS_close, "close", false, { 3 } },
+#ifdef SYS_newfstatat
+	{ SYS_newfstatat, "newfstatat", false, { 3 } },
+#endif
+	{ SYS_fstat, "fstat", true, { 3 } },
+	{ SYS_socketpair, "socketpair", false, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC } },
+	{ SYS_recvmsg, "recvmsg", false, { 3 } },
+	{ SYS_sendto, "sendto", false, { 3 } },
+	{ SYS_ppoll, "ppoll", false, { 0 } },
+	{ SYS_fcntl, "fcntl", true, { 3 } },
+	{ SYS_gettid, "gettid", true, { 0 } },
+	{ SYS_getpid, "getpid", true, { 0 } },
+	{ SYS_prctl, "prctl", true, { 15 } },
+	{ SYS_clock_gettime, "clock_gettime", true, { 0 } },
+	{ SYS_tgkill, "tgkill", true, { 1, 1, 0 } },
+	{ SYS_nanosleep, "nanosleep", true, { 0 } },
+	{ SYS_exit, "exit", false, { 0 } },
+};
+
+const size_t needs_count = ARRAY_SIZE(needs);
+
+const char *needs_name(long nr)
+{
+	for (size_t i = 0; i < needs_count; i++)
+		if (needs[i].nr == nr)
+			return needs[i].name;
+	return "?";
+}

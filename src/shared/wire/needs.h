@@ -1,0 +1,22 @@
+/*
+ * The system calls that attaching makes in the target, ours and libc's for us.  A seccomp filter is asked about
+ * each; where the filter cannot be read, a throw-away process tries them.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+
+struct need {
+	long nr;
+	const char *name;
+	bool may_fail; /* an error is survived, being killed is not */
+	uint64_t args[6];
+};
+
+extern const struct need needs[];
+extern const size_t needs_count;
+
+/* The name of a call in the list, or "?". */
+const char *needs_name(long nr);

@@ -1,0 +1,219 @@
+"""
+Starts workloads, reads their statistics page from outside, runs limpet with a deadline.  Used by the
+tests of attaching and by the stress drivers; Python's standard library only.
+
+Environment: LIMPET is the executable under test, PROGRAMS the folder with the built test programs.
+"""
+
+import json
+import mmap
+import os
+import re
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+LIMPET = os.environ.get("LIMPET", "limpet")
+PROGRAMS = os.environ.get("PROGRAMS", ".")
+SKIP = 77
+
+# struct workload_stats of tests/programs/workload.h
+WORDS = (
+    "magic pid ready turns eintr corruptions errors signals_sent signals_received signals_lost "
+    "early max_late_ns max_gap_ns"
+).split()
+MAGIC = 0x31306574706D696C
+PAGE_BYTES = 256
+
+
+class Unavailable(Exception):
+    """The workload cannot run on this machine."""
+
+
+def program(name):
+    return os.path.join(PROGRAMS, name)
+
+
+class Stats:
+    """The counters of one workload, read from its file without touching the process."""
+
+    def __init__(self, path):
+        with open(path, "r+b") as file:
+            file.truncate(PAGE_BYTES)
+            self.page = mmap.mmap(file.fileno(), PAGE_BYTES, prot=mmap.PROT_READ)
+
+    def word(self, name):
+        return struct.unpack_from("<Q", self.page, WORDS.index(name) * 8)[0]
+
+    def detail(self):
+        text = self.page[len(WORDS) * 8:]
+        return text.split(b"\0", 1)[0].decode(errors="replace")
+
+    def wait_turn(self, deadline_s):
+        """True when the main loop ends another turn in time."""
+        wanted = self.word("turns") + 1
+        end = time.monotonic() + deadline_s
+        while self.word("turns") < wanted:
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.0005)
+        return True
+
+
+class Workload:
+    """A running target.  Use as a context manager: its end kills what it started."""
+
+    def __init__(self, binary, name, preload=None, before=(), stdin=subprocess.DEVNULL):
+        path = program(binary)
+        if not os.path.exists(path):
+            raise Unavailable(f"{binary} was not built")
+        handle, self.path = tempfile.mkstemp(prefix="workload-")
+        os.close(handle)
+        os.chmod(self.path, 0o666)
+        self.stats = Stats(self.path)
+        environment = dict(os.environ)
+        if preload:
+            environment["LD_PRELOAD"] = preload
+        self.process = subprocess.Popen(
+            [*before, path, name, self.path],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            self._wait_ready(name)
+        except BaseException:
+            self.close()
+            raise
+        self.pid = self.stats.word("pid")
+
+    def _wait_ready(self, name):
+        line = self.process.stdout.readline().decode()
+        if line.strip() != "ready":
+            code = self.process.wait()
+            raise Unavailable(f"{name}: {line.strip() or 'exit code %d' % code}")
+
+    def alive(self):
+        state = status_of(self.pid).get("State", "X")
+        return state[0] not in "ZX" or thread_count(self.pid) > 1
+
+    def close(self):
+        for number in (signal.SIGCONT, signal.SIGKILL):
+            try:
+                os.killpg(self.process.pid, number)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+        if self.process.stdin:
+            self.process.stdin.close()
+        self.process.stdout.close()
+        os.unlink(self.path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+
+def status_of(pid, tid=None):
+    """/proc/PID/status (or of one thread) as a dictionary; empty when the process is gone."""
+    path = f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status"
+    try:
+        with open(path) as file:
+            return {key: text.strip() for key, text in (line.split(":", 1) for line in file)}
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+
+
+def threads_of(pid):
+    try:
+        return sorted(int(tid) for tid in os.listdir(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return []
+
+
+def thread_count(pid):
+    return len(threads_of(pid))
+
+
+def wait_until(condition, deadline_s=5.0):
+    """True as soon as condition() is; False after the deadline."""
+    end = time.monotonic() + deadline_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.002)
+    return True
+
+
+class Result:
+    """What one run of limpet said."""
+
+    def __init__(self, code, out, err, hung):
+        self.code, self.out, self.err, self.hung = code, out, err, hung
+        self.events = []
+        for line in out.splitlines():
+            try:
+                self.events.append(json.loads(line))
+            except ValueError:
+                self.events.append({"event": "unreadable", "line": line})
+
+    def event(self, name):
+        return next((event for event in self.events if event.get("event") == name), {})
+
+    def __str__(self):
+        words = "hung" if self.hung else f"exit {self.code}"
+        return f"{words}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def limpet_start(*arguments, **options):
+    options.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.Popen(
+        [LIMPET, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+
+
+def limpet_finish(process, deadline_s=20.0):
+    """Waits for limpet; one that hangs is killed together with its children, and it is said."""
+    try:
+        out, err = process.communicate(timeout=deadline_s)
+        return Result(process.returncode, out, err, False)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        return Result(None, out, err, True)
+
+
+def limpet(*arguments, deadline_s=20.0, **options):
+    return limpet_finish(limpet_start(*arguments, **options), deadline_s)
+
+
+def attached_wait(process):
+    """Reads the "attached" line of a limpet that stays; None when it ended without one."""
+    line = process.stdout.readline()
+    if not line:
+        return None
+    event = json.loads(line)
+    return event if event.get("event") == "attached" else None
+
+
+def preload_find(name):
+    """The path of a library for LD_PRELOAD, or None: asks the loader's cache."""
+    listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    match = re.search(r"^\s*%s .*=> (\S+)$" % re.escape(name), listing, re.MULTILINE)
+    return match.group(1) if match else None
+
+
+def percentile(values, fraction):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * fraction))] if ordered else 0

@@ -3,6 +3,8 @@
  */
 #include "host/cli/report.h"
 
+#include <errno.h>
+
 #include "host/core/text.h"
 
 static void print_lines(const char *first, const char *further, const char *lines)
@@ -51,4 +53,10 @@ enum exit_code report_end(const char *verb, bool is_json, const struct err *err)
 		json_object_end(&json);
 	}
 	return exit_of(err);
+}
+
+int report_surplus(const char *operand, struct err *err)
+{
+	err_set(err, -EINVAL, "there is no use for '%s' here", operand);
+	return err_exit(err, EXIT_USAGE);
 }

@@ -23,3 +23,6 @@ void report_summary(struct json *json, const char *verb, const struct err *err);
  * line on stdout. Returns the exit code for main().
  */
 enum exit_code report_end(const char *verb, bool is_json, const struct err *err);
+
+/* The error for one operand too many; returns its code. */
+int report_surplus(const char *operand, struct err *err);

@@ -118,6 +118,14 @@ void text_copy(struct text text, char *buffer, size_t capacity)
 	buffer[size] = '\0';
 }
 
+void text_copy_printable(struct text text, char *buffer, size_t capacity)
+{
+	text_copy(text, buffer, capacity);
+	for (; *buffer; buffer++)
+		if ((unsigned char)*buffer < ' ' || *buffer == 0x7f)
+			*buffer = '?';
+}
+
 /* Fills the buffer as far as the file goes: /proc gives less than asked for at a time. */
 static ssize_t read_all(int fd, char *buffer, size_t capacity)
 {

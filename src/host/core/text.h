@@ -29,6 +29,8 @@ bool text_equals(struct text text, const char *string);
 
 /* Copies as a terminated string, cut to the capacity (which must not be 0). */
 void text_copy(struct text text, char *buffer, size_t capacity);
+/* The same with control characters as '?', for names that go to a terminal. */
+void text_copy_printable(struct text text, char *buffer, size_t capacity);
 
 /* Reads a whole file, one in /proc included; *ret is terminated and the caller's to free.  -EFBIG
  * over limit. */

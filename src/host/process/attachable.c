@@ -5,11 +5,20 @@
 #include "host/process/attachable.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "host/process/refusal.h"
 
+#define REFUSAL_BYTES           128
 #define OLDEST_GLIBC_MINOR      31
 #define ONE_LIBRARY_GLIBC_MINOR 34 /* libpthread and libdl became part of libc */
+
+static void begin_refusal(const struct process *process, char ret[REFUSAL_BYTES])
+{
+	snprintf(ret, REFUSAL_BYTES, "cannot attach to %d (%s): ", (int)process->pid,
+		 process->status.name);
+}
 
 int refuse(const struct process *process, enum exit_code exit, const char *what, struct err *err)
 {
@@ -18,10 +27,21 @@ int refuse(const struct process *process, enum exit_code exit, const char *what,
 		[EXIT_NOT_ATTACHABLE] = -ENOTSUP, [EXIT_BUSY] = -EBUSY,
 		[EXIT_USAGE] = -EINVAL,
 	};
+	char begin[REFUSAL_BYTES];
 
-	err_set(err, codes[exit], "cannot attach to %d (%s): %s", (int)process->pid,
-		process->status.name, what);
+	begin_refusal(process, begin);
+	err_set(err, codes[exit], "%s%s", begin, what);
 	return err_exit(err, exit);
+}
+
+const char *process_refusal(const struct process *process, const struct err *err)
+{
+	char begin[REFUSAL_BYTES];
+	size_t size;
+
+	begin_refusal(process, begin);
+	size = strlen(begin);
+	return strncmp(err->what, begin, size) == 0 ? err->what + size : err->what;
 }
 
 static int check_ourselves(const struct process *process, struct err *err)

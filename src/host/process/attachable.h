@@ -11,3 +11,6 @@
  * some patience mends.
  */
 int process_judge(const struct process *process, struct err *err) MUST_CHECK;
+
+/* The few words of a refusal that name the cause: "it is statically linked". */
+const char *process_refusal(const struct process *process, const struct err *err);

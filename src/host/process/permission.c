@@ -58,9 +58,13 @@ static bool explain_container(const struct process *process, struct err *err)
 	return true;
 }
 
+/* Seen from inside a namespace, what lives outside cannot even be asked. */
 static bool explain_user_namespace(const struct process *process, struct err *err)
 {
-	if (process->namespaces.user != SAME_NO && !process->rights.is_user_namespace)
+	bool is_outside = process->namespaces.user == SAME_UNKNOWN &&
+			  process->rights.is_user_namespace && !lacks_ptrace(process);
+
+	if (process->namespaces.user != SAME_NO && !is_outside)
 		return false;
 	err_why(err,
 		"it lives in another user namespace, where limpet's rights (uid %u) do not count",

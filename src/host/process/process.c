@@ -189,6 +189,22 @@ void process_done(struct process *process)
 	maps_done(&process->maps);
 }
 
+int process_each(struct viewer *viewer, process_visitor *visit, void *context, struct err *err)
+{
+	CLEANUP(free) pid_t *pids = NULL;
+	size_t count;
+	int r = proc_list(0, "", &pids, &count, err);
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		CLEANUP(process_done) struct process process;
+		struct err ignored;
+
+		if (process_look(viewer, pids[i], &process, &ignored) == 0)
+			visit(&process, context);
+	}
+	return r;
+}
+
 unsigned process_cpu_permille(const struct process *process)
 {
 	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK), now_ns, start_ns;

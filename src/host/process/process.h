@@ -72,5 +72,13 @@ static inline void process_done_at_scope_end(struct process *process)
 	process_done(process);
 }
 
+/*
+ * Looks at every process of /proc in turn, ascending; those that end meanwhile are left out.  The
+ * visitor's struct is gone when it returns; context is the caller's own.
+ */
+typedef void process_visitor(const struct process *process, void *context);
+int process_each(struct viewer *viewer, process_visitor *visit, void *context,
+		 struct err *err) MUST_CHECK;
+
 /* The share of one processor it has used since it began, in tenths of a percent. */
 unsigned process_cpu_permille(const struct process *process);

@@ -61,7 +61,7 @@ int stat_parse(const char *text, size_t size, struct process_stat *ret, struct e
 			ticks_to_ns(fields[STAT_USER_TIME]) + ticks_to_ns(fields[STAT_SYSTEM_TIME]),
 		.start_tick = fields[STAT_START],
 	};
-	text_copy((struct text){ open + 1, close }, ret->name, sizeof(ret->name));
+	text_copy_printable((struct text){ open + 1, close }, ret->name, sizeof(ret->name));
 	return 0;
 }
 

@@ -65,7 +65,7 @@ static bool take_state(struct text value, void *ret)
 
 static bool take_name(struct text value, void *ret)
 {
-	text_copy(value, ret, sizeof(((struct process_status *)NULL)->name));
+	text_copy_printable(value, ret, sizeof(((struct process_status *)NULL)->name));
 	return true;
 }
 

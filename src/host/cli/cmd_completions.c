@@ -1,0 +1,148 @@
+/*
+ * limpet completions SHELL: completion scripts, made from the tables of verbs and options.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "host/cli/command.h"
+#include "host/cli/report.h"
+
+static const struct option_desc completions_options[] = { { 0 } };
+
+static bool takes_pid(const struct command *command)
+{
+	return strncmp(command->usage, "PID", 3) == 0 || strncmp(command->usage, "[PID]", 5) == 0;
+}
+
+/* A text inside single quotes, with a backslash before each of the marked characters. */
+static void print_quoted(const char *text, const char *marked)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\'", stdout);
+		else if (strchr(marked, *text))
+			putchar('\\');
+		putchar(*text);
+	}
+}
+
+static void print_bash(void)
+{
+	puts("_limpet() {\n"
+	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} pids=$(cd /proc && echo [0-9]*) words=\n"
+	     "\tcase $COMP_CWORD:${COMP_WORDS[1]} in");
+	printf("\t1:*) words='help");
+	for (const struct command *const *command = commands; *command; command++)
+		printf(" %s", (*command)->name);
+	puts("' ;;");
+	for (const struct command *const *command = commands; *command; command++) {
+		printf("\t*:%s) words=\"--help", (*command)->name);
+		for (const struct option_desc *option = (*command)->options; option->long_name;
+		     option++)
+			printf(" --%s", option->long_name);
+		printf("%s\" ;;\n", takes_pid(*command) ? " $pids" : "");
+	}
+	puts("\tesac\n"
+	     "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+	     "}\n"
+	     "complete -o default -F _limpet limpet");
+}
+
+static void print_zsh_options(const struct command *command)
+{
+	for (const struct option_desc *option = command->options; option->long_name; option++) {
+		printf(" \\\n\t\t'--%s[", option->long_name);
+		print_quoted(option->help, "[]:\\");
+		putchar(']');
+		if (option->arg) {
+			putchar(':');
+			print_quoted(option->arg, ":\\");
+			fputs(":_files", stdout);
+		}
+		putchar('\'');
+	}
+}
+
+static void print_zsh(void)
+{
+	puts("#compdef limpet\n"
+	     "_limpet() {\n"
+	     "\tlocal -a verbs=(");
+	for (const struct command *const *command = commands; *command; command++) {
+		printf("\t\t'%s:", (*command)->name);
+		print_quoted((*command)->summary, ":\\");
+		puts("'");
+	}
+	puts("\t)\n"
+	     "\tif (( CURRENT == 2 )); then\n"
+	     "\t\t_describe verb verbs\n"
+	     "\t\treturn\n"
+	     "\tfi\n"
+	     "\tcase $words[2] in");
+	for (const struct command *const *command = commands; *command; command++) {
+		printf("\t%s) _arguments '--help[show help]'", (*command)->name);
+		print_zsh_options(*command);
+		puts(takes_pid(*command) ? " \\\n\t\t'*:pid:_pids' ;;" : " ;;");
+	}
+	puts("\tesac\n"
+	     "}\n"
+	     "compdef _limpet limpet");
+}
+
+static void print_fish(void)
+{
+	for (const struct command *const *command = commands; *command; command++) {
+		const char *name = (*command)->name;
+
+		printf("complete -c limpet -f -n __fish_use_subcommand -a %s -d '", name);
+		print_quoted((*command)->summary, "\\");
+		puts("'");
+		for (const struct option_desc *option = (*command)->options; option->long_name;
+		     option++) {
+			printf("complete -c limpet -n '__fish_seen_subcommand_from %s' -l %s%s -d '",
+			       name, option->long_name, option->arg ? " -r" : "");
+			print_quoted(option->help, "\\");
+			puts("'");
+		}
+		if (takes_pid(*command))
+			printf("complete -c limpet -f -n '__fish_seen_subcommand_from %s' "
+			       "-a '(__fish_complete_pids)'\n",
+			       name);
+	}
+}
+
+static const struct shell {
+	const char *name;
+	void (*print)(void);
+} shells[] = {
+	{ "bash", print_bash },
+	{ "zsh", print_zsh },
+	{ "fish", print_fish },
+};
+
+static enum exit_code completions_run(char **argv)
+{
+	struct err err = { 0 };
+	int operands = options_parse(completions_options, argv, NULL, &err);
+
+	if (operands < 0)
+		return report_end("completions", false, &err);
+	for (size_t i = 0; operands == 1 && i < ARRAY_SIZE(shells); i++)
+		if (strcmp(argv[0], shells[i].name) == 0) {
+			shells[i].print();
+			return EXIT_DONE;
+		}
+	err_set(&err, -EINVAL, "completions are there for bash, zsh and fish");
+	err_fix(&err, "source <(limpet completions bash)");
+	err_exit(&err, EXIT_USAGE);
+	return report_end("completions", false, &err);
+}
+
+const struct command command_completions = {
+	.name = "completions",
+	.summary = "print a completion script for a shell",
+	.usage = "bash|zsh|fish",
+	.options = completions_options,
+	.run = completions_run,
+	.notes = "example: source <(limpet completions bash)\n",
+};

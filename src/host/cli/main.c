@@ -1,0 +1,89 @@
+/*
+ * limpet's main(): finds the verb and runs it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "host/cli/command.h"
+#include "host/cli/report.h"
+#include "host/cli/start_page.h"
+#include "host/cli/version.h"
+#include "host/core/nearest.h"
+#include "host/core/text.h"
+
+static void print_help(FILE *out)
+{
+	fputs("limpet: attach to a running process, see what it does, let go\n\n"
+	      "usage: limpet VERB [OPTIONS] [PID]\n\nverbs:\n",
+	      out);
+	for (const struct command *const *command = commands; *command; command++)
+		fprintf(out, "  %-12s %s\n", (*command)->name, (*command)->summary);
+	fputs("\n  limpet VERB --help    the options of a verb\n"
+	      "  limpet --version      the version\n\n"
+	      "exit codes: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process,\n"
+	      "            5 nothing captured, 6 target cannot be attached, 7 busy\n",
+	      out);
+}
+
+static enum exit_code unknown_verb(const char *name)
+{
+	struct nearest nearest = { .wanted = name };
+	struct err err;
+	pid_t pid;
+
+	err_set(&err, -EINVAL, "there is no verb '%s'", name);
+	err_exit(&err, EXIT_USAGE);
+	for (const struct command *const *command = commands; *command; command++)
+		nearest_offer(&nearest, (*command)->name);
+	if (text_parse_pid(name, &pid) == 0)
+		err_fix(&err, "limpet attach %s", name);
+	else if (nearest.best)
+		err_fix(&err, "limpet %s", nearest.best);
+	else
+		err_fix(&err, "limpet help");
+	return report_end(name, false, &err);
+}
+
+static enum exit_code help_run(const char *verb)
+{
+	const struct command *command;
+
+	if (!verb) {
+		print_help(stdout);
+		return EXIT_DONE;
+	}
+	command = command_find(verb);
+	if (!command)
+		return unknown_verb(verb);
+	command_print_help(command, stdout);
+	return EXIT_DONE;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+static enum exit_code verb_run(char **argv)
+{
+	const struct command *command = command_find(argv[0]);
+
+	if (!command)
+		return unknown_verb(argv[0]);
+	if (options_ask_for_help(argv + 1))
+		return help_run(argv[0]);
+	return command->run(argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return start_page_print();
+	if (is_one_of(argv[1], "help", "--help") || strcmp(argv[1], "-h") == 0)
+		return help_run(argv[2]);
+	if (is_one_of(argv[1], "--version", "-V")) {
+		printf("limpet %s\n", LIMPET_VERSION);
+		return EXIT_DONE;
+	}
+	return verb_run(argv + 1);
+}

@@ -1,0 +1,20 @@
+/*
+ * Processes on paper: what `ps`, `doctor` and the start page print about them.
+ */
+#pragma once
+
+#include "host/core/json.h"
+#include "host/process/process.h"
+
+/* Opens {"event":"process",...}, the verdict included, and leaves it open for more. */
+void show_process_json(struct json *json, const struct process *process);
+
+/* The facts about one process, a line each. */
+void show_process_facts(const struct process *process, FILE *out);
+
+/* Its threads: a line each, or one JSON object each. */
+int show_threads(const struct process *process, bool is_json, FILE *out,
+		 struct err *err) MUST_CHECK;
+
+/* The command line, or the name in brackets when there is none. */
+const char *show_command(const struct process *process, char *buffer, size_t capacity);

@@ -1,0 +1,84 @@
+/*
+ * The first five minutes: examples, and processes they could be tried on.
+ */
+#include "host/cli/start_page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "host/cli/report.h"
+#include "host/cli/show.h"
+#include "host/core/cleanup.h"
+#include "host/process/attachable.h"
+
+#define BUSIEST 5
+
+static const char examples[] =
+	"limpet attaches to a running process, shows what it does, and lets go.\n"
+	"\n"
+	"  limpet ps                           what runs here, and what can be attached\n"
+	"  limpet doctor 4242                  can 4242 be attached; if not, why, and what helps\n"
+	"  limpet attach 4242                  attach; Enter or Ctrl-C lets go\n"
+	"  limpet attach 4242 --tool my.so     load a library into it\n"
+	"  limpet status 4242                  what limpet has in it\n"
+	"  limpet help                         all verbs\n";
+
+struct row {
+	pid_t pid;
+	unsigned permille, threads;
+	char command[256];
+};
+
+struct busiest {
+	struct row rows[BUSIEST]; /* busiest first */
+	size_t count;
+};
+
+static void insert(struct busiest *busiest, const struct row *row)
+{
+	size_t at = busiest->count;
+
+	while (at > 0 && busiest->rows[at - 1].permille < row->permille)
+		at--;
+	if (at == BUSIEST)
+		return;
+	if (busiest->count < BUSIEST)
+		busiest->count++;
+	memmove(&busiest->rows[at + 1], &busiest->rows[at],
+		(busiest->count - 1 - at) * sizeof(busiest->rows[0]));
+	busiest->rows[at] = *row;
+}
+
+static void visit(const struct process *process, void *context)
+{
+	struct row row = { .pid = process->pid, .threads = process->status.threads };
+	struct err err;
+
+	if (process->status.euid != process->rights.uid || process_judge(process, &err) < 0)
+		return;
+	row.permille = process_cpu_permille(process);
+	show_command(process, row.command, sizeof(row.command));
+	insert(context, &row);
+}
+
+enum exit_code start_page_print(void)
+{
+	CLEANUP(viewer_done) struct viewer viewer = { 0 };
+	struct busiest busiest = { 0 };
+	struct err err = { 0 };
+
+	fputs(examples, stdout);
+	viewer_init(&viewer);
+	if (process_each(&viewer, visit, &busiest, &err) < 0)
+		return report_end("", false, &err);
+	if (busiest.count)
+		printf("\nyour busiest processes that can be attached:\n%9s %6s %8s  %s\n", "PID",
+		       "CPU%", "THREADS", "COMMAND");
+	else
+		printf("\nnone of your processes can be attached; `limpet ps` says why.\n");
+	for (size_t i = 0; i < busiest.count; i++)
+		printf("%9d %4u.%u %8u  %.60s\n", (int)busiest.rows[i].pid,
+		       busiest.rows[i].permille / 10, busiest.rows[i].permille % 10,
+		       busiest.rows[i].threads, busiest.rows[i].command);
+	return EXIT_DONE;
+}

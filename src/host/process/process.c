@@ -120,20 +120,22 @@ static void read_name(pid_t pid, char *ret, size_t capacity)
 static void read_words(struct viewer *viewer, struct process *process)
 {
 	users_name(&viewer->users, process->status.euid, process->user, sizeof(process->user));
-	if (proc_read_link(process->pid, "exe", process->executable, sizeof(process->executable)) <
-	    0)
+	if (proc_read_link(process->memory_tid, "exe", process->executable,
+			   sizeof(process->executable)) < 0)
 		process->executable[0] = '\0';
 	read_command(process);
 	read_name(process->status.tracer, process->tracer_name, sizeof(process->tracer_name));
 	read_name(process->status.parent, process->parent_name, sizeof(process->parent_name));
 }
 
+/* The directory /proc/PID always shows the user; a file inside belongs to root when not dumpable.
+ */
 static void read_rights(struct process *process)
 {
 	char path[32];
 	struct stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)process->pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)process->memory_tid);
 	process->is_private = lstat(path, &stat) == 0 && stat.st_uid != process->status.euid;
 	process->shares_memory_with_parent =
 		process->status.parent &&

@@ -35,7 +35,7 @@ struct process {
 	unsigned runtimes;
 	int access;      /* 0, or -errno: what the kernel would say to an attach */
 	bool has_ended;  /* no thread is left: a zombie */
-	bool is_private; /* /proc/PID does not belong to its user: it is not dumpable */
+	bool is_private; /* /proc/PID/mem does not belong to its user: it is not dumpable */
 	bool shares_memory_with_parent; /* between vfork and exec */
 	char user[64];
 	char executable[256];

@@ -1,7 +1,79 @@
-"""The matrix of kernels and architectures (filled in with the attach engine)."""
+"""The matrix: guest.py in a machine of each kernel and architecture, its lines counted here.
+
+Runs on the developer's machine. limpet and the test programs are built for each architecture in
+build trees of their own, with the cross compiler where the architecture is foreign.
+"""
+
+import pathlib
+import subprocess
+import sys
 
 import archive
+import vm
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CPU = {"amd64": "x86_64", "arm64": "aarch64"}
+
+sys.path.append(str(ROOT / "tests/common"))
+from report import Report, table  # noqa: E402
+
+
+def build(arch):
+    """The build tree of that architecture, up to date."""
+    tree = ROOT / f"build-{CPU[arch]}"
+    cross = [] if arch == vm.NATIVE else ["--cross-file", str(ROOT / f"tools/cross-{CPU[arch]}.ini")]
+    if not (tree / "build.ninja").exists():
+        archive.call(["meson", "setup", tree, ROOT, "--buildtype=debugoptimized", *cross])
+    done = subprocess.run(["ninja", "-C", tree], capture_output=True, text=True)
+    if done.returncode:
+        raise archive.Unavailable(f"ninja -C {tree.name}: {done.stdout[-600:]}")
+    return tree
+
+
+def find_limpet(tree):
+    found = [path for path in tree.rglob("limpet") if path.is_file()]
+    if not found:
+        raise archive.Unavailable(f"no limpet in {tree.name}")
+    return found[0]
+
+
+def files_for(arch):
+    """What the guest gets, as {name in /files: path}."""
+    tree = build(arch)
+    programs = [p for p in (tree / "tests/programs").iterdir() if p.is_file() and p.stat().st_mode & 0o100]
+    modules = ("attach/harness.py", "common/driving.py", "common/report.py", "kernels/guest.py")
+    return {
+        "limpet": find_limpet(tree),
+        **{f"programs/{path.name}": path for path in programs},
+        **{pathlib.Path(name).name: ROOT / "tests" / name for name in modules},
+    }
+
+
+def run_machine(arch, version, options, report):
+    """One boot; its row for the table."""
+    print(f"\n# Linux {version} on {arch}", flush=True)
+    machine = vm.Machine(arch, version, options.memory, options.cpus, options.cpu, options.append, options.verbose)
+    inside = Report()
+    result = machine.run("exec python3 -B /files/guest.py", files_for(arch), options.timeout)
+    for line in result.lines:
+        if line.startswith(("ok ", "not ok ")):
+            print(line, flush=True)
+            report.read_line(line)
+            inside.read_line(line)
+    if result.status is None or not inside.passed + inside.failed:
+        tail = "\n".join(result.lines[-30:])
+        report.not_ok(f"Linux {version} on {arch}", f"the guest did not come to its end\n{tail}")
+    return (f"{version} {arch}", inside.passed, inside.failed, inside.skipped, f"{result.total_s:.0f}")
 
 
 def run(arches, versions, options):
-    raise archive.Unavailable("the attach engine is not built yet")
+    report, rows = Report(), [("kernel", "passed", "failed", "skipped", "s")]
+    for arch in arches:
+        for version in versions:
+            try:
+                rows.append(run_machine(arch, version, options, report))
+            except archive.Unavailable as reason:
+                report.skip(f"Linux {version} on {arch}", str(reason))
+    print()
+    table(rows)
+    return report.end()

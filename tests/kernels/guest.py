@@ -1,0 +1,120 @@
+"""What is tried inside each virtual machine: prints "ok NAME" and "not ok NAME: why" lines.
+
+Runs as root in the guest, in a folder with limpet, the test programs (programs/) and the Python
+modules of tests/attach and tests/common.
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE)]
+os.environ["LIMPET"] = str(HERE / "limpet")
+os.environ["PROGRAMS"] = str(HERE / "programs")
+
+from driving import cycle, harness, refusal_problem, result_problem, workload_problem
+from report import Report
+
+CYCLES = 20
+USER = {"user": 1000, "group": 1000, "extra_groups": []}
+YAMA = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
+WORKLOADS = (
+    ("plain", "idle"),
+    ("plain", "busy"),
+    ("plain", "malloc8"),
+    ("calls", "epoll"),
+    ("calls", "nanosleep"),
+    ("registers", "vector"),
+)
+# Scope, who attaches, whose process, the exit status that follows. Scope 3 cannot be left again.
+RIGHTS = (
+    (0, "root", "root", 0),
+    (0, "root", "user", 0),
+    (0, "user", "user", 0),
+    (0, "user", "root", 3),
+    (1, "root", "user", 0),
+    (1, "user", "user", 3),
+    (2, "root", "user", 0),
+    (2, "user", "user", 3),
+    (3, "root", "root", 3),
+    (3, "user", "user", 3),
+)
+report = Report()
+
+
+def as_user(who):
+    return USER if who == "user" else {}
+
+
+def start(family, name, owner="root"):
+    """setpriv comes in front of a program that shall belong to the user."""
+    drop = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"] if owner == "user" else []
+    return harness.Workload(family, name, before=drop)
+
+
+def attach_often(workload):
+    for _ in range(CYCLES):
+        wrong = result_problem(cycle(workload.pid, deadline_s=60)) or workload_problem(workload)
+        if wrong:
+            return wrong
+    return None
+
+
+def leave(workload):
+    """The resident agent is seen, and goes when asked."""
+    for verb, *options in (("status",), ("detach", "--unload"), ("status",)):
+        wrong = result_problem(harness.limpet(verb, workload.pid, "--json", *options, deadline_s=60))
+        if wrong:
+            return f"{verb}: {wrong}"
+    return workload_problem(workload)
+
+
+def try_workload(family, name):
+    try:
+        with start(family, name) as workload:
+            if report.check(f"{name}: attach and detach {CYCLES} times", attach_often(workload)):
+                report.check(f"{name}: status and detach --unload", leave(workload))
+    except harness.Unavailable as reason:
+        report.skip(name, str(reason))
+
+
+def rights_problem(scope, who, owner, expected):
+    with start("plain", "idle", owner) as workload:
+        result = cycle(workload.pid, deadline_s=60, **as_user(who))
+        wrong = refusal_problem(result, expected) if expected else result_problem(result)
+        why = result.event("summary").get("why", "")
+        if not wrong and expected and scope and "ptrace_scope" not in why:
+            wrong = f"the reason does not name ptrace_scope: {why}"
+        return wrong or workload_problem(workload)
+
+
+def try_rights():
+    for scope, who, owner, expected in RIGHTS:
+        name = f"ptrace_scope {scope}: {who} attaches to a program of {owner}: exit {expected}"
+        if YAMA.exists():
+            YAMA.write_text(str(scope))
+        elif scope:
+            report.skip(name, "this kernel has no Yama")
+            continue
+        report.check(name, rights_problem(scope, who, owner, expected))
+
+
+def try_looking():
+    for arguments in (("ps", "--json"), ("doctor", "--json")):
+        result = harness.limpet(*arguments, deadline_s=60)
+        report.check(f"limpet {' '.join(arguments)}", result_problem(result))
+
+
+def main():
+    tempfile.tempdir = "/tmp"
+    try_looking()
+    for family, name in WORKLOADS:
+        try_workload(family, name)
+    try_rights()
+    return report.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

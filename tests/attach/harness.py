@@ -120,6 +120,24 @@ class Workload:
         self.close()
 
 
+class Mirror(Workload):
+    """A target that says how it sees itself."""
+
+    def __init__(self, name):
+        super().__init__("mirror", name, stdin=subprocess.PIPE)
+
+    def look(self, request=b"?"):
+        """What the program says about itself, as lines."""
+        self.process.stdin.write(request)
+        self.process.stdin.flush()
+        lines = []
+        while True:
+            line = self.process.stdout.readline().decode()
+            if line in ("END\n", ""):
+                return lines[1:]
+            lines.append(line.rstrip("\n"))
+
+
 def status_of(pid, tid=None):
     """/proc/PID/status (or of one thread) as a dictionary; empty when the process is gone."""
     path = f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status"
@@ -194,15 +212,28 @@ def limpet_finish(process, deadline_s=20.0):
         return Result(None, out, err, True)
 
 
+def limpet_finish_enter(process, deadline_s=20.0):
+    """Presses Enter and waits."""
+    process.stdin.write("\n")
+    process.stdin.flush()
+    return limpet_finish(process, deadline_s)
+
+
 def limpet(*arguments, deadline_s=20.0, **options):
     return limpet_finish(limpet_start(*arguments, **options), deadline_s)
 
 
 def attached_wait(process):
-    """Reads the "attached" line of a limpet that stays; None when it ended without one."""
-    line = process.stdout.readline()
-    if not line:
-        return None
+    """
+    Reads the "attached" line of a limpet that stays; None when it ended without one.  Byte by byte, so that
+    nothing is taken from what limpet_finish() reads.
+    """
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(process.stdout.fileno(), 1)
+        if not byte:
+            return None
+        line += byte
     event = json.loads(line)
     return event if event.get("event") == "attached" else None
 

@@ -31,7 +31,7 @@ WORKLOADS = {
     "epoll": "calls",
     "vector": "registers",
 }
-CALLS = ("ptrace", "pwrite64", "process_vm_writev")
+CALLS = ("ptrace", "pwrite64")
 CALL_MAX = 200
 BUSY = 7
 HARM = ("corruptions", "errors", "signals_lost", "early")
@@ -97,7 +97,7 @@ def target_judge(score, target, threads, where, is_window):
 
 
 def strace_run(pid, call, number, log):
-    command = ["strace", "-f", "-qq", "-o", log, "-e", "trace=ptrace,pwrite64,process_vm_writev",
+    command = ["strace", "-f", "-qq", "-o", log, "-e", "trace=ptrace,pwrite64",
                "-e", f"inject={call}:signal=SIGKILL:when={number}"]
     process = harness.subprocess.Popen(
         [*command, harness.LIMPET, "attach", str(pid), "--json", "--duration", "0"],

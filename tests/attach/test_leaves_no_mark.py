@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""
+After detach nothing may be left but what is listed here by name.  Compares maps, descriptors, threads,
+signal masks and stacks, dispositions, environment, directory, scheduling and limits before and after,
+as /proc shows them and as the program itself says (workload mirror).
+"""
+
+import os
+import unittest
+
+import harness
+from harness import Mirror, Workload, limpet
+
+PROBE = harness.program("tool_probe.so")
+
+# Per-thread lines of /proc/PID/task/TID/status that must stay.
+STATUS_KEYS = (
+    "Name Umask Tgid Ngid PPid TracerPid Uid Gid FDSize Groups NStgid NSpid NoNewPrivs Seccomp "
+    "Seccomp_filters SigPnd ShdPnd SigBlk SigIgn SigCgt CapInh CapPrm CapEff CapBnd CapAmb "
+    "Cpus_allowed_list THP_enabled CoreDumping"
+).split()
+PROCESS_FILES = "oom_score_adj timerslack_ns personality coredump_filter limits cmdline comm".split()
+
+# glibc's first pthread_create installs the handler of its own signal 33 for the life of the process.
+LIBC_SIGNAL = 33
+
+# Mappings that libc keeps after a thread and a library have come and gone: the heap, and an arena, which is
+# an anonymous reservation of 64 MiB of which a part at its start is accessible.
+ARENA_BYTES = 64 * 1024 * 1024
+
+REGION_BYTES = 2 * 1024 * 1024  # bootstrap code, start block and the stacks of limpet's threads
+
+
+def file_read(path):
+    try:
+        with open(path, errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        return error.strerror
+
+
+class Mapping:
+    def __init__(self, line):
+        fields = line.split(None, 5)
+        self.start, self.end = (int(part, 16) for part in fields[0].split("-"))
+        self.rights = fields[1]
+        self.name = fields[5].strip() if len(fields) > 5 else ""
+
+    def key(self):
+        return self.start, self.end, self.rights, self.name
+
+    def __str__(self):
+        return f"{self.start:x}-{self.end:x} {self.rights} {self.name}"
+
+
+def maps_of(pid):
+    return [Mapping(line) for line in file_read(f"/proc/{pid}/maps").splitlines()]
+
+
+def maps_added(before, after):
+    known = {mapping.key() for mapping in before}
+    return [mapping for mapping in after if mapping.key() not in known]
+
+
+def is_arena(mapping, maps):
+    """Whether a heap starts at the multiple of its size below: then the whole block is libc's."""
+    head = mapping.start - mapping.start % ARENA_BYTES
+    has_head = any(m.start == head and not m.name and m.rights == "rw-p" for m in maps)
+    return has_head and not mapping.name and mapping.end <= head + ARENA_BYTES
+
+
+def is_libc_cache(mapping, maps):
+    return mapping.name == "[heap]" or is_arena(mapping, maps)
+
+
+def is_agent(mapping):
+    return mapping.name.startswith("/memfd:limpet-agent")
+
+
+def is_region(mapping, added):
+    """limpet's own anonymous region: one run of mappings, of a known size, with code in it."""
+    run = [mapping]
+    for other in sorted(added, key=lambda m: m.start):
+        if not other.name and other.start == run[-1].end:
+            run.append(other)
+    for other in sorted(added, key=lambda m: -m.start):
+        if not other.name and other.end == run[0].start:
+            run.insert(0, other)
+    has_code = any(m.rights == "r-xp" for m in run)
+    return not mapping.name and has_code and run[-1].end - run[0].start <= REGION_BYTES
+
+
+def is_environment(mapping):
+    """The block with our variables is never freed: a pointer from getenv may live for ever."""
+    return not mapping.name and mapping.rights == "rw-p" and mapping.end - mapping.start <= 65536
+
+
+def descriptors_of(pid):
+    folder = f"/proc/{pid}/fd"
+    return {name: os.readlink(f"{folder}/{name}") for name in os.listdir(folder)}
+
+
+def threads_state(pid):
+    state = {}
+    for tid in harness.threads_of(pid):
+        status = harness.status_of(pid, tid)
+        fields = file_read(f"/proc/{pid}/task/{tid}/stat").rsplit(")", 1)[1].split()
+        # priority, nice, realtime priority, policy: fields 18, 19, 40, 41 of proc(5)
+        scheduling = [fields[number - 3] for number in (18, 19, 40, 41)]
+        state[tid] = ([status.get(key) for key in STATUS_KEYS], scheduling)
+    return state
+
+
+def process_state(pid):
+    state = {name: file_read(f"/proc/{pid}/{name}") for name in PROCESS_FILES}
+    for link in ("cwd", "root", "exe"):
+        state[link] = os.readlink(f"/proc/{pid}/{link}")
+    state["environ"] = file_read(f"/proc/{pid}/environ")
+    return state
+
+
+class LeavesNoMark(unittest.TestCase):
+    maxDiff = None
+
+    def attach(self, pid, *arguments):
+        result = limpet("attach", pid, "--json", "--duration", "0", *arguments)
+        self.assertEqual(result.code, 0, str(result))
+        return result
+
+    def snapshot(self, target):
+        return {
+            "said": target.look(),
+            "descriptors": descriptors_of(target.pid),
+            "threads": threads_state(target.pid),
+            "process": process_state(target.pid),
+        }
+
+    def compare(self, before, after):
+        for part in before:
+            with self.subTest(part=part):
+                self.assertEqual(before[part], after[part])
+
+    def settle(self, target, threads):
+        """The control thread is gone a moment after limpet has ended."""
+        harness.wait_until(lambda: harness.thread_count(target.pid) == threads, 2)
+
+    def run_mirror(self, name, *arguments, times=1, forgive=lambda state: state):
+        with Mirror(name) as target:
+            before = self.snapshot(target)
+            maps_before = maps_of(target.pid)
+            threads = harness.thread_count(target.pid)
+            for _ in range(times):
+                self.attach(target.pid, *arguments)
+            self.settle(target, threads)
+            after = self.snapshot(target)
+            self.compare(forgive(before), forgive(after))
+            self.assertEqual(target.stats.word("errors"), 0, target.stats.detail())
+            return maps_before, maps_of(target.pid)
+
+    def assert_only_caches(self, before, after, forgive=lambda mapping: False):
+        added = [m for m in maps_added(before, after) if not is_libc_cache(m, after)]
+        self.assertEqual([str(m) for m in added if not forgive(m)], [])
+
+    def assert_rests_inert(self, before, after, forgive=lambda mapping: False):
+        added = [m for m in maps_added(before, after) if not is_libc_cache(m, after)]
+        ours = [m for m in added if is_agent(m) or m.name == PROBE or forgive(m)]
+        ours += [m for m in added if is_region(m, added)]
+        # Zero-filled data of a library has no name; it lies right behind the library's file.
+        ours += [m for m in added if not m.name and any(m.start == other.end for other in ours)]
+        self.assertEqual([str(m) for m in added if m not in ours], [])
+
+    def test_default_leaves_the_inert_agent_only(self):
+        self.assert_rests_inert(*self.run_mirror("mirror"))
+
+    def test_unload_leaves_caches_of_libc_only(self):
+        self.assert_only_caches(*self.run_mirror("mirror", "--unload"))
+
+    def test_tool_and_environment_default(self):
+        arguments = ("--tool", PROBE, "--env", "LIMPET_TEST_VALUE=seen")
+        self.assert_rests_inert(*self.run_mirror("mirror", *arguments), is_environment)
+
+    def test_tool_and_environment_unload(self):
+        arguments = ("--tool", PROBE, "--env", "LIMPET_TEST_VALUE=seen", "--unload")
+        self.assert_only_caches(*self.run_mirror("mirror", *arguments), is_environment)
+
+    def test_many_times_leave_no_more_than_once(self):
+        before, once = self.run_mirror("mirror")
+        before_many, many = self.run_mirror("mirror", times=20)
+        self.assertLessEqual(len(maps_added(before_many, many)), len(maps_added(before, once)) + 1)
+
+    def test_many_unloads_leave_caches_of_libc_only(self):
+        self.assert_only_caches(*self.run_mirror("mirror", "--unload", "--tool", PROBE, times=20))
+
+    def test_single_threaded_target(self):
+        def forgive(state):
+            bit = 1 << (LIBC_SIGNAL - 1)
+            caught = STATUS_KEYS.index("SigCgt")
+            state["said"] = [l for l in state["said"] if not l.startswith(f"signal {LIBC_SIGNAL} ")]
+            for keys, _ in state["threads"].values():
+                keys[caught] = int(keys[caught], 16) & ~bit
+            return state
+
+        before, after = self.run_mirror("mirror_single", "--unload", forgive=forgive)
+        self.assert_only_caches(before, after)
+
+    def test_target_that_is_refused_is_untouched(self):
+        with Workload("filtered", "mmap_kill") as target:
+            before = [str(m) for m in maps_of(target.pid)], threads_state(target.pid)
+            result = limpet("attach", target.pid, "--json", "--duration", "0")
+            self.assertEqual(result.code, 6, str(result))
+            after = [str(m) for m in maps_of(target.pid)], threads_state(target.pid)
+            self.assertEqual(before, after)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""
+A limpet that stays: what ends it, two at once, one that is killed, what status and detach say.
+"""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+from harness import Workload, limpet
+
+
+class Sessions(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.target = Workload("plain", "idle")
+        self.addCleanup(self.target.close)
+        self.threads = harness.thread_count(self.target.pid)
+
+    def start(self, *arguments, **options):
+        process = harness.limpet_start("attach", self.target.pid, "--json", *arguments, **options)
+        self.addCleanup(self.end_process, process)
+        event = harness.attached_wait(process)
+        self.assertIsNotNone(event, "not attached")
+        self.assertEqual(event["pid"], self.target.pid)
+        return process
+
+    def end_process(self, process):
+        if process.poll() is None:
+            process.kill()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream and not stream.closed:
+                stream.close()
+        process.wait()
+
+    def assert_ends(self, process, reason, **options):
+        result = harness.limpet_finish(process, **options)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.event("detached").get("reason"), reason, str(result))
+        self.assertEqual(result.events[-1]["event"], "summary")
+        return result
+
+    def assert_well(self):
+        self.assertTrue(self.target.alive())
+        self.assertTrue(self.target.stats.wait_turn(5))
+        self.assertEqual(self.target.stats.word("eintr"), 0)
+        back = lambda: harness.thread_count(self.target.pid) == self.threads
+        self.assertTrue(harness.wait_until(back, 3), "a thread was left behind")
+
+    def assert_stays(self, process, time_s=0.4):
+        time.sleep(time_s)
+        self.assertIsNone(process.poll(), "ended by itself")
+
+    def status(self):
+        result = limpet("status", self.target.pid, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        return result
+
+
+class Ends(Sessions):
+    def test_enter(self):
+        process = self.start(stdin=subprocess.PIPE)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        self.assert_ends(process, "enter")
+        self.assert_well()
+
+    def test_end_of_file_is_not_enter(self):
+        process = self.start(stdin=subprocess.DEVNULL)
+        self.assert_stays(process)
+        process.send_signal(signal.SIGTERM)
+        self.assert_ends(process, "signal")
+
+    def test_text_without_a_newline_is_not_enter(self):
+        process = self.start(stdin=subprocess.PIPE)
+        process.stdin.write("x")
+        process.stdin.close()
+        process.stdin = None
+        self.assert_stays(process)
+        process.send_signal(signal.SIGINT)
+        self.assert_ends(process, "signal")
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                process = self.start()
+                process.send_signal(number)
+                self.assert_ends(process, "signal")
+                self.assert_well()
+
+    def test_a_closed_terminal(self):
+        process = self.start()
+        process.send_signal(signal.SIGHUP)
+        result = harness.limpet_finish(process)
+        self.assertFalse(result.hung)
+        self.assert_well()
+
+    def test_duration_in_each_unit(self):
+        for text, least_s, most_s in (("300", 0.3, 2), ("300ms", 0.3, 2), ("1s", 1, 4)):
+            with self.subTest(duration=text):
+                process = self.start("--duration", text)
+                start = time.monotonic()
+                self.assert_ends(process, "duration")
+                took = time.monotonic() - start
+                self.assertGreater(took, least_s - 0.1)
+                self.assertLess(took, most_s)
+        self.assert_well()
+
+    def test_exit_of_the_target(self):
+        process = self.start()
+        os.kill(self.target.pid, signal.SIGKILL)
+        self.target.process.wait()
+        self.assert_ends(process, "exit", deadline_s=5)
+
+    def test_exec_of_the_target(self):
+        with Workload("storms", "exec") as storm:
+            for _ in range(5):
+                result = limpet("attach", storm.pid, "--json", "--duration", "200", deadline_s=10)
+                self.assertFalse(result.hung, str(result))
+                self.assertTrue(storm.stats.wait_turn(5))
+
+    def test_no_json_prints_the_pause(self):
+        result = limpet("attach", self.target.pid, "--duration", "0")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertRegex(result.out + result.err, r"(?i)pause")
+
+
+class Again(Sessions):
+    def test_reattach_loads_nothing(self):
+        first = limpet("attach", self.target.pid, "--json", "--duration", "0").event("attached")
+        agent_maps = self.agent_maps()
+        second = limpet("attach", self.target.pid, "--json", "--duration", "0").event("attached")
+        self.assertEqual((first.get("reattach"), second.get("reattach")), (False, True))
+        self.assertEqual(self.agent_maps(), agent_maps)
+        self.assert_well()
+
+    def agent_maps(self):
+        with open(f"/proc/{self.target.pid}/maps") as file:
+            return [line for line in file if "limpet" in line]
+
+    def test_two_at_once(self):
+        process = self.start()
+        second = limpet("attach", self.target.pid, "--json", "--duration", "0")
+        self.assertEqual(second.code, 7, str(second))
+        self.assertIn(str(process.pid), second.err)
+        process.send_signal(signal.SIGTERM)
+        self.assert_ends(process, "signal")
+        self.assert_well()
+
+    def test_many_at_the_same_moment(self):
+        processes = [harness.limpet_start("attach", self.target.pid, "--json", "--duration", "50")
+                     for _ in range(6)]
+        results = [harness.limpet_finish(process) for process in processes]
+        codes = [result.code for result in results]
+        self.assertIn(0, codes)
+        self.assertLessEqual(set(codes), {0, 7}, "\n".join(map(str, results)))
+        self.assert_well()
+
+    def test_killed_while_attached(self):
+        process = self.start()
+        process.kill()
+        process.wait()
+        rests = lambda: harness.thread_count(self.target.pid) == self.threads
+        self.assertTrue(harness.wait_until(rests, 3), "the agent does not rest")
+        self.assertRegex(self.status().out.lower(), "rest")
+        again = limpet("attach", self.target.pid, "--json", "--duration", "0")
+        self.assertEqual(again.code, 0, str(again))
+        self.assertTrue(again.event("attached")["reattach"])
+        self.assert_well()
+
+
+class StatusAndDetach(Sessions):
+    def test_status_of_an_untouched_process(self):
+        before = harness.threads_of(self.target.pid)
+        result = self.status()
+        self.assertNotRegex(result.out.lower(), "resting")
+        self.assertEqual(harness.threads_of(self.target.pid), before)
+
+    def test_status_while_attached(self):
+        process = self.start("--tool", harness.program("tool_probe.so"))
+        result = self.status()
+        self.assertIn("attached", result.out)
+        self.assertIn(str(process.pid), result.out)
+        self.assertIn("tool_probe.so", result.out)
+        process.send_signal(signal.SIGTERM)
+        self.assert_ends(process, "signal")
+        self.assertRegex(self.status().out.lower(), "rest")
+
+    def test_status_does_not_stop_the_target(self):
+        limpet("attach", self.target.pid, "--duration", "0")
+        log = subprocess.run(
+            ["strace", "-f", "-qq", "-e", "trace=ptrace", harness.LIMPET, "status",
+             str(self.target.pid)], capture_output=True, text=True)
+        self.assertNotIn("PTRACE_", log.stderr)
+
+    def test_detach_unloads_a_resting_agent(self):
+        limpet("attach", self.target.pid, "--duration", "0")
+        result = limpet("detach", self.target.pid, "--unload", "--json")
+        self.assertEqual(result.code, 0, str(result))
+        with open(f"/proc/{self.target.pid}/maps") as file:
+            self.assertNotIn("limpet", file.read())
+        self.assert_well()
+
+    def test_detach_without_an_agent(self):
+        result = limpet("detach", self.target.pid, "--json")
+        self.assertIn(result.code, (0, 1, 5), str(result))
+        self.assertFalse(result.hung)
+        self.assert_well()
+
+    def test_detach_while_another_holds_it(self):
+        process = self.start()
+        result = limpet("detach", self.target.pid, "--json")
+        self.assertIn(result.code, (0, 7), str(result))
+        if result.code == 7:
+            self.assertIn(str(process.pid), result.err)
+            process.send_signal(signal.SIGTERM)
+        self.assertFalse(harness.limpet_finish(process).hung)
+        self.assert_well()
+
+
+if __name__ == "__main__":
+    unittest.main()

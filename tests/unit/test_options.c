@@ -1,0 +1,197 @@
+/*
+ * Options: every spelling, every mistake, and the nearest right name.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/core/nearest.h"
+#include "host/core/options.h"
+
+struct values {
+	bool unload, json;
+	const char *output;
+	uint64_t count, duration_ns;
+	struct option_list env;
+};
+
+#define FIELD(member) offsetof(struct values, member)
+
+static const struct option_desc table[] = {
+	{ 'u', "unload", NULL, "unmap the agent", OPTION_FLAG, FIELD(unload) },
+	{ 0, "json", NULL, "one object per line", OPTION_FLAG, FIELD(json) },
+	{ 'o', "output", "FILE", "write FILE", OPTION_TEXT, FIELD(output) },
+	{ 'n', "count", "N", "so many", OPTION_NUMBER, FIELD(count) },
+	{ 'd', "duration", "TIME", "stop after TIME", OPTION_DURATION, FIELD(duration_ns) },
+	{ 'e', "env", "K=V", "set a variable", OPTION_LIST, FIELD(env) },
+	{ 0 },
+};
+
+/* Parses words that are separated by single blanks. */
+static int parse(const char *line, char **argv, struct values *values, struct err *err)
+{
+	static char copy[256];
+	size_t count = 0;
+
+	memset(values, 0, sizeof(*values));
+	memset(err, 0, sizeof(*err));
+	snprintf(copy, sizeof(copy), "%s", line);
+	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+		argv[count++] = word;
+	argv[count] = NULL;
+	return options_parse(table, argv, values, err);
+}
+
+static void accepts_every_spelling(void **state)
+{
+	static const char *const lines[] = {
+		"42 --unload --output f --count 7 --duration 2s",
+		"--unload --output=f --count=7 --duration=2s 42",
+		"-u -o f -n 7 -d 2s 42",
+		"-uof 42 -n7 -d2s",
+		"--output f -un7 -d 2s -- 42",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct values values;
+		struct err err;
+		char *argv[16];
+
+		assert_int_equal(parse(lines[i], argv, &values, &err), 1);
+		assert_string_equal(argv[0], "42");
+		assert_null(argv[1]);
+		assert_true(values.unload);
+		assert_false(values.json);
+		assert_string_equal(values.output, "f");
+		assert_int_equal(values.count, 7);
+		assert_int_equal(values.duration_ns, 2000000000);
+	}
+}
+
+static void collects_lists_and_operands_in_order(void **state)
+{
+	struct values values;
+	struct err err;
+	char *argv[16];
+
+	(void)state;
+	assert_int_equal(parse("a --env A=1 b -eB=2 - -- --json -x", argv, &values, &err), 5);
+	assert_string_equal(argv[2], "-");
+	assert_string_equal(argv[3], "--json");
+	assert_string_equal(argv[4], "-x");
+	assert_int_equal(values.env.count, 2);
+	assert_string_equal(values.env.items[0], "A=1");
+	assert_string_equal(values.env.items[1], "B=2");
+	assert_false(values.json);
+}
+
+static void refuses_mistakes_with_the_usage_code(void **state)
+{
+	static const struct {
+		const char *line, *what, *fix;
+	} cases[] = {
+		{ "--jsno", "there is no option --jsno", "--json" },
+		{ "--dur 3", "there is no option --dur", "--duration" },
+		{ "--zzzzzz", "there is no option --zzzzzz", "" },
+		{ "-x", "there is no option -x", "" },
+		{ "--unload=1", "option --unload takes no argument", "" },
+		{ "42 --output", "option --output needs an argument", "" },
+		{ "-uo", "option --output needs an argument", "" },
+		{ "--count=-1", "option --count does not understand '-1'", "" },
+		{ "-d 3h", "option --duration does not understand '3h'", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct values values;
+		struct err err;
+		char *argv[16];
+
+		assert_int_equal(parse(cases[i].line, argv, &values, &err), -EINVAL);
+		assert_int_equal(err.exit, EXIT_USAGE);
+		assert_string_equal(err.what, cases[i].what);
+		assert_string_equal(err.fix, cases[i].fix);
+	}
+}
+
+static void refuses_more_list_items_than_fit(void **state)
+{
+	struct values values = { 0 };
+	struct err err = { 0 };
+	char word[] = "-ex", *argv[OPTION_LIST_MAX + 2];
+
+	(void)state;
+	for (size_t i = 0; i <= OPTION_LIST_MAX; i++)
+		argv[i] = word;
+	argv[OPTION_LIST_MAX] = NULL;
+	assert_int_equal(options_parse(table, argv, &values, &err), 0);
+	argv[0] = word;
+	argv[1] = NULL;
+	assert_int_equal(options_parse(table, argv, &values, &err), -EINVAL);
+}
+
+static void sees_a_call_for_help_but_not_behind_the_dashes(void **state)
+{
+	char help[] = "--help", end[] = "--", word[] = "x";
+	char *asked[] = { word, help, NULL }, *not_asked[] = { word, end, help, NULL };
+
+	(void)state;
+	assert_true(options_ask_for_help(asked));
+	assert_false(options_ask_for_help(not_asked));
+}
+
+static void writes_help_from_the_table(void **state)
+{
+	char text[1024] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	(void)state;
+	options_print_help(table, out);
+	fclose(out);
+	assert_non_null(strstr(text, "  -u, --unload               unmap the agent\n"));
+	assert_non_null(strstr(text, "      --json                 one object per line\n"));
+	assert_non_null(strstr(text, "  -o, --output FILE          write FILE\n"));
+}
+
+static void finds_the_nearest_name(void **state)
+{
+	static const char *const names[] = { "attach", "detach", "status", "ps", "doctor" };
+	static const struct {
+		const char *typed, *best;
+	} cases[] = {
+		{ "attahc", "attach" }, { "atach", "attach" },
+		{ "stat", "status" },   { "dettach", "detach" },
+		{ "pss", "ps" },        { "xyz", NULL },
+		{ "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct nearest nearest = { .wanted = cases[i].typed };
+
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
+			nearest_offer(&nearest, names[j]);
+		if (cases[i].best)
+			assert_string_equal(nearest.best, cases[i].best);
+		else
+			assert_null(nearest.best);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(accepts_every_spelling),
+		cmocka_unit_test(collects_lists_and_operands_in_order),
+		cmocka_unit_test(refuses_mistakes_with_the_usage_code),
+		cmocka_unit_test(refuses_more_list_items_than_fit),
+		cmocka_unit_test(sees_a_call_for_help_but_not_behind_the_dashes),
+		cmocka_unit_test(writes_help_from_the_table),
+		cmocka_unit_test(finds_the_nearest_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

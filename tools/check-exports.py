@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 ABORTING = re.compile(r"^(__stack_chk_\w+|__\w+_chk)$")
 
 
@@ -70,12 +69,12 @@ def check_agent(library):
 
 
 def libraries(build):
-    """(shared object, version script, is it the agent) for each exports.map of src/."""
-    for script in sorted((ROOT / "src").rglob("*.map")):
-        folder = build / script.parent.relative_to(ROOT)
-        objects = [p for p in sorted(folder.glob("*.so*")) if p.is_file() and not p.is_symlink()]
-        for library in objects:
-            yield library, script, script.parent.name == "agent"
+    """(shared object, version script) of each link with one, from the build's own words."""
+    text = (build / "build.ninja").read_text().replace("$\n", "")
+    for output, rule in re.findall(r"^build (\S+): c_LINKER\S*(.*?)^$", text, re.MULTILINE | re.DOTALL):
+        script = re.search(r"--version-script[=,]([^\s'\",]+)", rule)
+        if script and ".so" in output:
+            yield build / output, build / script.group(1)
 
 
 def main():
@@ -83,9 +82,9 @@ def main():
         sys.exit("usage: check-exports.py BUILD")
     found = list(libraries(pathlib.Path(sys.argv[1]).resolve()))
     failed = 0
-    for library, script, is_agent in found:
+    for library, script in found:
         complaints = list(check_exports(library, map_patterns(script)))
-        complaints += check_agent(library) if is_agent else ()
+        complaints += check_agent(library) if "agent" in library.name else ()
         for complaint in complaints:
             print(f"{library.name}: {complaint}")
         failed += bool(complaints)

@@ -70,6 +70,24 @@ static bool stack_is_own(const struct stopped *self)
 	       (block > pointer && block - pointer < THREAD_BLOCK_DISTANCE && stack_at(self->job, block) == stack);
 }
 
+/* glibc: the word that we take for the thread's number must hold it, or we misread the thread block. */
+static bool block_is_understood(const struct stopped *self)
+{
+	int32_t tid;
+
+	if (self->job->way != BOOT_WAY_THREAD)
+		return true;
+	return !memory_read(self, self->state.thread_pointer + (uint64_t)self->job->tid_offset, &tid, sizeof(tid)) &&
+	       tid == self->job->inner_tid;
+}
+
+/* musl: the thread itself will call libc, so it must be in a call that holds none of libc's locks. */
+static bool may_call_libc(const struct stopped *self)
+{
+	return self->job->way != BOOT_WAY_CALL || (self->back.was_in_call && self->job->seen.is_known &&
+	                                           self->back.nr == self->job->seen.nr);
+}
+
 int gate_check(struct stopped *self)
 {
 	struct job *job = self->job;
@@ -80,5 +98,7 @@ int gate_check(struct stopped *self)
 		return job_fail(job, JOB_TOO_EARLY, 0);
 	if (!stack_is_own(self))
 		return job_fail(job, JOB_NO_STACK, 0);
+	if (!block_is_understood(self) || !may_call_libc(self))
+		return job_fail(job, JOB_LEAVE_ALONE, 0);
 	return job->has_filters ? seccomp_check(self) : 0;
 }

@@ -16,6 +16,7 @@
 #define ARCH_GUARD_SIZE      16
 #define ARCH_CODE_ALIGNMENT  1
 #define ARCH_AUDIT           0xc000003eu
+#define ARCH_RETURN_ON_STACK 1 /* a return takes its address from the stack */
 #elif defined(__aarch64__)
 #define ARCH_ELF_MACHINE     EM_AARCH64
 #define ARCH_TPOFF_RELOC     R_AARCH64_TLS_TPREL
@@ -27,4 +28,5 @@
 #define ARCH_GUARD_SIZE      0 /* the guards are globals of libc */
 #define ARCH_CODE_ALIGNMENT  4
 #define ARCH_AUDIT           0xc00000b7u
+#define ARCH_RETURN_ON_STACK 0 /* ...from a register */
 #endif

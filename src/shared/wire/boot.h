@@ -76,6 +76,7 @@ struct boot_context {
 	uint64_t thread_exit;    /* code in libc that ends the calling thread, needing no stack */
 	uint64_t open_signals;   /* signals that libc needs in every thread, as a mask */
 	uint32_t way;            /* enum boot_way */
+	uint32_t thread_pointer, tid_word; /* of the starter, as offsets in the region: for the next attach */
 
 	/* Written by the target. */
 	uint32_t step;            /* enum boot_step, stored last */

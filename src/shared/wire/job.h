@@ -50,7 +50,8 @@ struct job_stack {
 struct job {
 	uint64_t magic;
 	int32_t pid, tid;
-	int32_t host_pid;
+	int32_t inner_tid;  /* what the thread's own block must say */
+	int64_t tid_offset; /* from the thread pointer to that word */
 	uint32_t mode; /* enum job_mode */
 	uint32_t way;  /* enum boot_way */
 	uint32_t force;

@@ -4,8 +4,9 @@
  * libc of its own (boot.ld); every libc function is an address that the host resolved.  It never exits the
  * process, prints, or takes a lock of its own.
  */
-#include "shared/arch/bootstrap.h"
+#include "shared/arch/elf.h"
 #include "shared/arch/syscall.h"
+#include "target/bootstrap/entry.h"
 #include "target/runtime/channel.h"
 #include "target/runtime/load.h"
 #include "target/runtime/text.h"
@@ -137,7 +138,7 @@ static bool prepare_exit_word(struct boot_context *boot)
 	malloc_function *allocate;
 	uint64_t *word;
 
-	if (!ARCH_LEAVE_NEEDS_WORD)
+	if (!ARCH_RETURN_ON_STACK)
 		return true;
 	allocate = (malloc_function *)find(RTLD_DEFAULT, "malloc");
 	word = allocate ? allocate(sizeof(*word)) : NULL;

@@ -1,5 +1,5 @@
 /*
- * x86-64: where the bootstrap code is entered, and how its last thread leaves.  See shared/arch/bootstrap.h.
+ * x86-64: where the bootstrap code is entered, and how its last thread leaves.  See target/bootstrap/entry.h.
  */
 	.section .entry, "ax", @progbits
 

@@ -6,13 +6,6 @@
 
 #include "shared/wire/boot.h"
 
-/* Whether boot_leave() must find the address of thread_exit in memory that stays. */
-#if defined(__x86_64__)
-#define ARCH_LEAVE_NEEDS_WORD 1
-#else
-#define ARCH_LEAVE_NEEDS_WORD 0
-#endif
-
 /* The CLONE_* flags of a thread that knows no libc; its stack; what it runs, which must not return. */
 long boot_spawn(unsigned long flags, uint64_t stack_top, struct boot_context *boot,
                 void (*run)(struct boot_context *));

@@ -1,0 +1,283 @@
+/*
+ * The order of things when attaching: look, lock, plan, stop one thread once (injector), meet the thread that
+ * then runs in the target, hand it the agent.  Host only; ptrace is the injector's alone.
+ */
+#include "host/attach/attach.h"
+
+#include "host/attach/blobs.h"
+#include "host/attach/exclusion.h"
+#include "host/attach/inject.h"
+#include "host/attach/spawn.h"
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/process/memory.h"
+#include "host/process/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define START_LIMIT_NS 10000000000ull
+#define LEAVE_LIMIT_NS 5000000000ull
+#define GLANCE_NS      50000
+#define CONT_LIMIT_NS  5000000000ull
+
+static void wait_a_little(uint64_t delay_ns)
+{
+	struct timespec delay = { (time_t)(delay_ns / 1000000000u), (long)(delay_ns % 1000000000u) };
+
+	nanosleep(&delay, NULL);
+}
+
+static int read_context(const struct attachment *self, struct boot_context *ret)
+{
+	return memory_read(self->target.memory, self->context, ret, sizeof(*ret)) && ret->magic == BOOT_MAGIC
+	               ? 0
+	               : -ENOENT;
+}
+
+static int fail_dead(struct err *err)
+{
+	err_set(err, -ESRCH, "it ended while limpet was attaching");
+	return err_exit(err, EXIT_NO_PROCESS);
+}
+
+static int fail_boot(const struct boot_context *boot, struct err *err)
+{
+	err_set(err, boot->error, "%.31s failed in the target: %s", boot->failed_call, strerror(-boot->error));
+	if (boot->text[0])
+		err_why(err, "%.*s", (int)sizeof(boot->text), boot->text);
+	return err->code;
+}
+
+/* Until our thread in the target has its socket. */
+static int await_socket(const struct attachment *self, struct boot_context *ret, struct err *err)
+{
+	uint64_t deadline_ns = now_ns() + START_LIMIT_NS;
+
+	while (now_ns() < deadline_ns) {
+		if (!target_lives(&self->target) || read_context(self, ret))
+			return fail_dead(err);
+		if (ret->step == BOOT_FAILED)
+			return fail_boot(ret, err);
+		if (ret->step == BOOT_SOCKET_READY)
+			return 0;
+		wait_a_little(GLANCE_NS);
+	}
+	err_set(err, -ETIMEDOUT, "our thread in the target does not get going");
+	return err_why(err, "the process may be stopped, frozen or starved of processor time");
+}
+
+static int take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
+{
+	self->link.socket = (int)syscall(SYS_pidfd_getfd, self->target.pidfd, boot->sockets[0], 0);
+	if (self->link.socket < 0)
+		return err_set(err, -errno, "take the socket from the target: %s", strerror(errno));
+	return 0;
+}
+
+/* /proc as the target would see it: is its own descriptor there? */
+static bool root_has_proc(const struct target *target)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", target->process.pid);
+	return access(path, F_OK) == 0 || faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int open_directory(const struct target *target)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", target->process.pid);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int send_agent(struct attachment *self, struct err *err)
+{
+	struct boot_hello hello = { BOOT_MAGIC, 1, 0 };
+	CLEANUP(close) int library = blob_open(AGENT_MEMFD_NAME, blob_agent, (size_t)(blob_agent_end - blob_agent));
+	CLEANUP(close) int directory = -1;
+
+	if (library < 0)
+		return err_set(err, library, "memory for the agent: %s", strerror(-library));
+	self->report.has_directory = !root_has_proc(&self->target);
+	if (self->report.has_directory) {
+		directory = open_directory(&self->target);
+		hello.has_directory = 1;
+	}
+	return link_send(&self->link, &hello, sizeof(hello), (int[]){ library, directory }, err);
+}
+
+static int say_hello(struct attachment *self, struct err *err)
+{
+	CLEANUP(close) int me = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	struct control_hello hello = { .holder_pid = getpid() };
+	struct control_reply reply;
+	struct process_stat stat;
+
+	if (stat_read(getpid(), getpid(), &stat, err))
+		return err->code;
+	control_header_init(&hello.header, CONTROL_HELLO, sizeof(hello));
+	hello.holder_start = stat.start_tick;
+	snprintf(hello.holder_name, sizeof(hello.holder_name), "%s", stat.name);
+	return link_ask(&self->link, &self->target, &hello.header, (int[]){ me, -1 }, &reply, err);
+}
+
+/* The agent left before it answered: the context tells why. */
+static int explain_silence(const struct attachment *self, struct err *err)
+{
+	struct boot_context boot;
+
+	if (!target_lives(&self->target))
+		return fail_dead(err);
+	if (!read_context(self, &boot) && boot.step == BOOT_FAILED)
+		return fail_boot(&boot, err);
+	return err->code;
+}
+
+/* Our thread as the host counts it: the same number unless the target lives in a pid namespace. */
+static pid_t find_control_thread(const struct target *target, pid_t inner)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status status;
+	struct err ignored;
+	size_t count;
+
+	if (target->process.namespaces.pid == SAME_YES)
+		return inner;
+	if (proc_list(target->process.pid, "task", &tids, &count, &ignored))
+		return 0;
+	for (size_t i = count; i-- > 0;)
+		if (!status_read(target->process.pid, tids[i], &status, &ignored) && status.inner_pid == inner)
+			return tids[i];
+	return 0;
+}
+
+static int meet(struct attachment *self, struct err *err)
+{
+	struct boot_context boot;
+	int r = await_socket(self, &boot, err);
+
+	if (!r)
+		r = take_socket(self, &boot, err);
+	if (!r)
+		r = send_agent(self, err);
+	if (!r)
+		r = say_hello(self, err);
+	if (r)
+		return explain_silence(self, err);
+	self->report.control_tid = find_control_thread(&self->target, boot.worker_tid);
+	return 0;
+}
+
+/* The page is found in fresh mappings: the agent has come since. */
+static int find_page(struct attachment *self, struct err *err)
+{
+	int r;
+
+	maps_done(&self->target.process.maps);
+	r = maps_read(self->target.process.memory_tid, &self->target.process.maps, err);
+	if (!r && resident_find(&self->target, &self->resident))
+		return err_set(err, -ENOENT, "the agent's page cannot be found");
+	return r;
+}
+
+static int attach_locked(struct attachment *self, const struct attach_options *options, struct err *err)
+{
+	CLEANUP(close) int lock = exclusion_take(&self->target, err);
+	int r = lock < 0 ? lock : inject(self, options, err);
+
+	if (!r)
+		r = meet(self, err);
+	return r ? r : find_page(self, err);
+}
+
+/* A process stopped by job control cannot run our thread: continue it when asked to, else wait a while. */
+static int await_running(pid_t pid, const struct attach_options *options, struct err *err)
+{
+	uint64_t deadline_ns = now_ns() + CONT_LIMIT_NS;
+	struct process_status status;
+	int r = status_read(pid, pid, &status, err);
+
+	if (!r && status.state == 'T' && options->resumes && kill(pid, SIGCONT))
+		return err_set(err, -errno, "send SIGCONT to %d: %s", pid, strerror(errno));
+	while (!r && status.state == 'T' && now_ns() < deadline_ns) {
+		wait_a_little(1000000);
+		r = status_read(pid, pid, &status, err);
+	}
+	return r;
+}
+
+int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options, struct err *err)
+{
+	uint64_t begin_ns = now_ns();
+	char name[96];
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->link.socket = ret->target.pidfd = ret->target.memory = -1;
+	r = await_running(pid, options, err);
+	if (!r)
+		r = target_open(&ret->target, pid, err);
+	if (r)
+		return r;
+	r = attach_locked(ret, options, err);
+	ret->report.attach_ns = now_ns() - begin_ns;
+	if (r) {
+		err_while(err, "cannot attach to %s", target_name(&ret->target, name, sizeof(name)));
+		attach_close(ret);
+	}
+	return r;
+}
+
+static bool thread_is_there(const struct attachment *self)
+{
+	char path[64];
+
+	if (!self->report.control_tid)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", self->target.process.pid, self->report.control_tid);
+	return access(path, F_OK) == 0;
+}
+
+/* With unload the region goes last, after the thread. */
+static bool has_left(const struct attachment *self, bool is_unloading)
+{
+	struct boot_context boot;
+
+	return !thread_is_there(self) && (!is_unloading || read_context(self, &boot));
+}
+
+int attach_leave(struct attachment *self, bool unload, struct control_reply *ret, struct err *err)
+{
+	uint64_t deadline_ns = now_ns() + LEAVE_LIMIT_NS;
+	struct control_detach order;
+	bool is_unloading;
+	int r;
+
+	control_header_init(&order.header, CONTROL_DETACH, sizeof(order));
+	order.header.flags = unload ? CONTROL_UNLOAD : 0;
+	r = link_ask(&self->link, &self->target, &order.header, NULL, ret, err);
+	link_close(&self->link);
+	if (r)
+		return r;
+	is_unloading = unload && !ret->text[0];
+	while (target_lives(&self->target) && !has_left(self, is_unloading)) {
+		if (now_ns() > deadline_ns)
+			return err_set(err, -ETIMEDOUT, "our thread in the target does not end");
+		wait_a_little(GLANCE_NS);
+	}
+	return 0;
+}
+
+void attach_close(struct attachment *attachment)
+{
+	link_close(&attachment->link);
+	target_close(&attachment->target);
+}

@@ -1,0 +1,128 @@
+/*
+ * Ranks the threads of the target by what /proc says they are doing.  Host only; stops nobody.
+ */
+#include "host/attach/candidates.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/text.h"
+#include "host/process/procfs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define THREADS_LOOKED_AT 256 /* enough choice; a thousand threads need not all be read */
+#define RANK_NEVER        100u
+
+static const unsigned ranks[] = {
+	[CALL_RESTARTS] = 0, [CALL_NO_HANDLER] = 0, [CALL_SLEEPS] = 1,
+	[CALL_OTHER] = 3,    [CALL_EINTR] = 4,      [CALL_NEVER] = RANK_NEVER,
+};
+#define RANK_RUNNING 2u
+
+/* Calls that libc makes for the program and not for itself: no lock of libc's is held in them. */
+static const int waits[] = {
+	SYS_epoll_pwait, SYS_epoll_pwait2, SYS_accept,      SYS_accept4,       SYS_nanosleep,
+	SYS_ppoll,       SYS_pselect6,     SYS_recvfrom,    SYS_recvmsg,       SYS_clock_nanosleep,
+	SYS_wait4,       SYS_waitid,       SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_read,
+	SYS_restart_syscall,
+#ifdef SYS_poll
+	SYS_poll,        SYS_select,       SYS_epoll_wait,  SYS_pause,
+#endif
+};
+
+static bool is_wait(long nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+		if (waits[i] == nr)
+			return true;
+	return false;
+}
+
+bool blocked_call_parse(const char *string, struct blocked_call *ret)
+{
+	struct text text = text_of(string), word;
+	uint64_t values[9];
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		text_skip_blanks(&text);
+		if (!text_take_word(&text, &word))
+			return i < ARRAY_SIZE(values);
+		if (i > 0 && !text_take_prefix(&word, "0x"))
+			return false;
+		if (!text_take_number(&word, i ? 16 : 10, &values[i]))
+			return i == 0; /* "running", or "-1 sp ip" outside of a call */
+	}
+	ret->is_known = true;
+	ret->nr = (long)values[0];
+	memcpy(ret->args, &values[1], sizeof(ret->args));
+	ret->stack = values[7];
+	ret->ip = values[8];
+	return true;
+}
+
+static unsigned rank_of(const struct process_status *status, const struct blocked_call *call, bool must_wait)
+{
+	if (!strchr("RS", status->state) || status->tracer)
+		return RANK_NEVER;
+	if (must_wait)
+		return call->is_known && is_wait(call->nr) ? ranks[call_kind(call->nr)] : RANK_NEVER;
+	return call->is_known ? ranks[call_kind(call->nr)] : RANK_RUNNING;
+}
+
+static void read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
+{
+	char name[64], text[256];
+	struct err ignored;
+
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0 || !blocked_call_parse(text, ret))
+		memset(ret, 0, sizeof(*ret));
+}
+
+/* Keeps the list sorted and short. */
+static void insert(struct candidates *list, const struct candidate *one)
+{
+	size_t at = list->count;
+
+	while (at > 0 && list->items[at - 1].rank > one->rank)
+		at--;
+	if (at == CANDIDATES_MAX)
+		return;
+	if (list->count < CANDIDATES_MAX)
+		list->count++;
+	memmove(&list->items[at + 1], &list->items[at], (list->count - at - 1) * sizeof(*one));
+	list->items[at] = *one;
+}
+
+static void consider(const struct target *target, pid_t tid, bool must_wait, struct candidates *list)
+{
+	struct candidate one = { .tid = tid };
+	struct process_status status;
+	struct err ignored;
+
+	read_call(target->process.pid, tid, &one.call);
+	if (status_read(target->process.pid, tid, &status, &ignored))
+		return;
+	one.inner_tid = status.inner_pid;
+	one.rank = rank_of(&status, &one.call, must_wait);
+	if (one.rank < RANK_NEVER)
+		insert(list, &one);
+}
+
+int candidates_find(const struct target *target, bool must_wait, struct candidates *ret, struct err *err)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	size_t count, step;
+	int r = proc_list(target->process.pid, "task", &tids, &count, err);
+
+	if (r)
+		return r;
+	memset(ret, 0, sizeof(*ret));
+	step = 1 + count / THREADS_LOOKED_AT;
+	for (size_t i = 0; i < count; i += step)
+		consider(target, tids[i], must_wait, ret);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/*
+ * Which thread to stop.  A thread that waits anyway does not notice the pause; among those, the ones whose wait
+ * the kernel itself restarts come first.
+ */
+#pragma once
+
+#include "host/attach/target.h"
+
+struct candidate {
+	pid_t tid;
+	pid_t inner_tid; /* as the target counts it */
+	unsigned rank;   /* lower is better */
+	struct blocked_call call;
+};
+
+#define CANDIDATES_MAX 16
+
+struct candidates {
+	struct candidate items[CANDIDATES_MAX]; /* best first */
+	size_t count;
+};
+
+/* Parses /proc/PID/task/TID/syscall; "running" gives an unknown call.  False for nonsense. */
+bool blocked_call_parse(const char *text, struct blocked_call *ret);
+
+/* must_wait: only threads in a call that libc never makes under a lock of its own (musl). */
+int candidates_find(const struct target *target, bool must_wait, struct candidates *ret,
+                    struct err *err) MUST_CHECK;

@@ -1,0 +1,172 @@
+/*
+ * Resolves libc's functions, a few instructions of its code, and the layout of its thread block: the last from
+ * the descriptions that glibc keeps for debuggers (libthread_db), never from private headers.  Host only.
+ */
+#include "host/attach/facts.h"
+
+#include "shared/arch/elf.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SIGNAL_BIT(n) (1ull << ((n)-1))
+
+/* Where a function may live: glibc before 2.34 had libraries of their own for threads and loading. */
+struct libraries {
+	const struct target *target;
+	const struct module *libc, *threads, *loading, *linker, *program;
+	struct elf_image vdso;
+};
+
+struct wanted {
+	const char *name;
+	size_t offset; /* in struct boot_libc */
+	bool is_loading;
+};
+
+#define WANT(function, is_loading)                                                                         \
+	{                                                                                                  \
+#function, offsetof(struct boot_libc, function), is_loading                                        \
+	}
+
+static const struct wanted wanted[] = {
+	WANT(pthread_create, false),
+	WANT(pthread_attr_init, false),
+	WANT(pthread_attr_setstack, false),
+	WANT(pthread_attr_setdetachstate, false),
+	WANT(pthread_getspecific, false),
+	WANT(dlopen, true),
+	WANT(dlsym, true),
+	WANT(dlclose, true),
+	WANT(dlerror, true),
+};
+
+static int missing(struct err *err, const char *what)
+{
+	err_set(err, -ENOENT, "its C library lacks %s", what);
+	err_why(err, "limpet needs it to start a thread of its own without touching the program's threads");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
+static int resolve_functions(const struct libraries *at, struct boot_libc *ret, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		const struct module *other = wanted[i].is_loading ? at->loading : at->threads;
+		uint64_t address;
+
+		if (elf_image_symbol(&at->libc->image, wanted[i].name, &address) &&
+		    (!other || elf_image_symbol(&other->image, wanted[i].name, &address)))
+			return missing(err, wanted[i].name);
+		memcpy((char *)ret + wanted[i].offset, &address, sizeof(address));
+	}
+	return 0;
+}
+
+static int find_code(const struct libraries *at, const char *bytes, size_t size, uint64_t *ret)
+{
+	if (at->vdso.code_count && !elf_image_find(&at->vdso, bytes, size, ret))
+		return 0;
+	return elf_image_find(&at->libc->image, bytes, size, ret);
+}
+
+static int find_instructions(const struct libraries *at, struct facts *ret, struct err *err)
+{
+	const struct elf_image *libc = &at->libc->image;
+
+	if (elf_image_find(libc, ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1, &ret->syscall_return))
+		return missing(err, "a system call instruction followed by a return");
+	if (elf_image_find(libc, ARCH_THREAD_EXIT, sizeof(ARCH_THREAD_EXIT) - 1, &ret->thread_exit))
+		return missing(err, "code that ends a thread");
+	if (find_code(at, ARCH_SIGRETURN, sizeof(ARCH_SIGRETURN) - 1, &ret->sigreturn))
+		return missing(err, "code that returns from a signal");
+	return 0;
+}
+
+/* Where libc stores the program's name when it starts; an executable may have pulled the variable into itself. */
+static int find_init_word(const struct libraries *at, struct facts *ret, struct err *err)
+{
+	ret->libc_start = at->libc->image.base;
+	ret->libc_end = at->libc->image.end;
+	if (at->program && !elf_image_symbol(&at->program->image, "__progname", &ret->init_word))
+		return 0;
+	if (!elf_image_symbol(&at->libc->image, "__progname", &ret->init_word))
+		return 0;
+	return missing(err, "__progname");
+}
+
+static int find_description(const struct libraries *at, const char *name, uint64_t *ret)
+{
+	if (!elf_image_symbol(&at->libc->image, name, ret))
+		return 0;
+	if (at->threads && !module_file_symbol(at->target, at->threads, name, ret))
+		return 0;
+	return module_file_symbol(at->target, at->libc, name, ret);
+}
+
+/* A description is {bits, elements, offset}; a size is one word. */
+static int read_description(const struct libraries *at, const char *name, unsigned word, uint32_t *ret)
+{
+	uint64_t address;
+
+	if (find_description(at, name, &address))
+		return -ENOENT;
+	return at->target->reader.read(at->target->reader.context, address + 4 * word, ret, sizeof(*ret));
+}
+
+static int describe_threads(const struct libraries *at, struct facts *ret, struct err *err)
+{
+	uint64_t rseq;
+
+	if (read_description(at, "_thread_db_pthread_tid", 2, &ret->tid_offset) ||
+	    read_description(at, "_thread_db_sizeof_pthread", 0, &ret->block_size))
+		return missing(err, "the description of its threads (_thread_db_pthread_tid)");
+	if (ret->tid_offset + 4 > ret->block_size || ret->block_size > 0x8000)
+		return missing(err, "a sensible description of its threads");
+	ret->has_tls_offsets =
+		!read_description(at, "_thread_db_link_map_l_tls_offset", 2, &ret->tls_offset_place);
+	if (elf_image_tls_offset(&at->libc->image, &ret->libc_tls_offset))
+		return missing(err, "a relocation that shows where its thread-local storage is");
+	if (at->linker && !elf_image_symbol(&at->linker->image, "__rseq_offset", &rseq) &&
+	    at->target->reader.read(at->target->reader.context, rseq, &ret->rseq_offset, sizeof(rseq)))
+		ret->rseq_offset = 0;
+	return 0;
+}
+
+static void find_libraries(const struct target *target, const struct modules *modules, struct libraries *ret)
+{
+	const struct auxv *auxv = &target->process.identity.auxv;
+
+	*ret = (struct libraries){
+		.target = target,
+		.libc = modules_at(modules, target->process.libc.base),
+		.threads = modules_named(modules, "libpthread"),
+		.loading = modules_named(modules, "libdl"),
+		.linker = modules_at(modules, auxv_value(auxv, AT_BASE)),
+		.program = &modules->items[0],
+	};
+	if (elf_image_open(&ret->vdso, &target->reader, auxv_value(auxv, AT_SYSINFO_EHDR)))
+		ret->vdso.code_count = 0;
+}
+
+int facts_read(const struct target *target, const struct modules *modules, struct facts *ret, struct err *err)
+{
+	bool is_musl = target->process.libc.flavour == LIBC_MUSL;
+	struct libraries at;
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	find_libraries(target, modules, &at);
+	if (!at.libc)
+		return missing(err, "an entry in the loader's list");
+	ret->way = is_musl ? BOOT_WAY_CALL : BOOT_WAY_THREAD;
+	/* libc's own signals: timers and cancellation, setuid in all threads. */
+	ret->open_signals = SIGNAL_BIT(32) | SIGNAL_BIT(33) | (is_musl ? SIGNAL_BIT(34) : 0);
+	r = resolve_functions(&at, &ret->libc, err);
+	if (!r)
+		r = find_instructions(&at, ret, err);
+	if (!r)
+		r = find_init_word(&at, ret, err);
+	if (!r && !is_musl)
+		r = describe_threads(&at, ret, err);
+	return r;
+}

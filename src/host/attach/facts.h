@@ -1,0 +1,21 @@
+/*
+ * What attaching must know about the target's libc, found in its memory while it runs.
+ */
+#pragma once
+
+#include "host/attach/modules.h"
+
+struct facts {
+	enum boot_way way;
+	struct boot_libc libc;
+	uint64_t syscall_return, sigreturn, thread_exit, open_signals;
+	uint64_t init_word, libc_start, libc_end;
+	/* Of glibc's thread block. */
+	uint32_t tid_offset, block_size;
+	uint32_t has_tls_offsets, tls_offset_place; /* where a link map says where its static TLS is */
+	int64_t libc_tls_offset;
+	int64_t rseq_offset; /* from the thread pointer; 0: unknown */
+};
+
+int facts_read(const struct target *target, const struct modules *modules, struct facts *ret,
+               struct err *err) MUST_CHECK;

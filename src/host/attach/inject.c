@@ -1,0 +1,238 @@
+/*
+ * Makes the job for the injector from what was found out, tries one thread after the other, and puts the
+ * injector's answer into words.  Host only.
+ */
+#include "host/attach/inject.h"
+
+#include "host/attach/blobs.h"
+#include "host/attach/candidates.h"
+#include "host/attach/seccomp_trial.h"
+#include "host/attach/spawn.h"
+#include "host/attach/thread_block.h"
+#include "host/core/cleanup.h"
+#include "host/process/memory.h"
+#include "shared/arch/elf.h"
+#include "shared/wire/needs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define ROUNDS            5 /* of all candidates, with a pause between */
+#define ROUND_PAUSE_NS    20000000
+#define STOP_DEADLINE_MS  300
+#define MAIN_STACK        "[stack]"
+
+/* How the injector's answers read, and whether another thread might do. */
+static const struct {
+	bool tries_next;
+	enum exit_code exit;
+	const char *what, *why, *fix;
+} answers[] = {
+	[JOB_NO_SEIZE] = { false, EXIT_NOT_PERMITTED, "ptrace was refused", "", "limpet doctor PID" },
+	[JOB_NO_STOP] = { true, EXIT_BUSY, "no thread stopped in time",
+	                  "all threads are in uninterruptible waits, frozen, or starved", "try again later" },
+	[JOB_GONE] = { true, EXIT_NO_PROCESS, "it ended or executed another program meanwhile", "", "" },
+	[JOB_TOO_EARLY] = { true, EXIT_NOT_ATTACHABLE, "it is still being started",
+	                    "its C library is not initialised yet", "try again in a moment" },
+	[JOB_NOT_64_BIT] = { true, EXIT_NOT_ATTACHABLE, "its threads do not run 64-bit code", "", "" },
+	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread is in a state that limpet may touch",
+	                      "each was inside the C library or in a special processor mode", "try again" },
+	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread stands on a stack that is surely its own",
+	                   "the program switches stacks by itself (coroutines); writing there could harm it",
+	                   "try again when a thread is idle" },
+	[JOB_SECCOMP] = { false, EXIT_NOT_ATTACHABLE, "a seccomp filter of the process forbids it", "", "" },
+	[JOB_SECCOMP_UNREADABLE] = { false, EXIT_NOT_ATTACHABLE, "its seccomp filters cannot be read",
+	                             "reading them needs CAP_SYS_ADMIN; a filter might kill the process",
+	                             "run limpet with CAP_SYS_ADMIN (sudo)\n--force, if the filters are known to be harmless" },
+	[JOB_STOPPED] = { false, EXIT_BUSY, "it is stopped by job control", "", "limpet attach --cont PID" },
+	[JOB_CALL_FAILED] = { false, EXIT_FAILED, "a system call failed in it", "", "" },
+	[JOB_BROKEN] = { false, EXIT_FAILED, "the injection went wrong and was undone", "", "" },
+};
+
+static void add_stacks(const struct maps *maps, struct job *job)
+{
+	for (size_t i = 0; i < maps->count && job->stack_count < JOB_STACKS_MAX; i++) {
+		const struct mapping *mapping = &maps->items[i];
+
+		if (mapping->writable && !mapping->shared)
+			job->stacks[job->stack_count++] = (struct job_stack){
+				mapping->start, mapping->end, !strcmp(mapping->path, MAIN_STACK)
+			};
+	}
+}
+
+static void fill_identity(const struct target *target, struct job *job)
+{
+	const struct identity *identity = &target->process.identity;
+
+	job->pid = target->process.memory_tid;
+	job->auxv_size = (uint32_t)identity->auxv.size;
+	memcpy(job->auxv, identity->auxv.bytes, identity->auxv.size);
+	job->random_address = auxv_value(&identity->auxv, AT_RANDOM);
+	memcpy(job->random, identity->random, sizeof(job->random));
+	job->has_filters = target->process.status.seccomp != 0;
+}
+
+static void fill_facts(const struct facts *facts, struct job *job)
+{
+	job->way = facts->way;
+	job->init_word = facts->init_word;
+	job->libc_start = facts->libc_start;
+	job->libc_end = facts->libc_end;
+	job->syscall_return = facts->syscall_return;
+	job->sigreturn = facts->sigreturn;
+	job->tid_offset = ARCH_TLS_ABOVE ? (int64_t)facts->tid_offset - facts->block_size : facts->tid_offset;
+	job->code_size = (uint32_t)(blob_boot_end - blob_boot);
+	memcpy(job->code, blob_boot, job->code_size);
+	job->deadline_ms = STOP_DEADLINE_MS;
+}
+
+/* The region of an agent that is there, when it is sound and nobody is at home in it. */
+static bool region_is_free(const struct attachment *self, struct boot_context *ret)
+{
+	return memory_read(self->target.memory, self->resident.page.context, ret, sizeof(*ret)) &&
+	       ret->magic == BOOT_MAGIC && ret->agent_entry &&
+	       self->resident.page.context == ret->region + REGION_DATA + DATA_CONTEXT;
+}
+
+static int refuse_held(const struct attachment *self, struct err *err)
+{
+	const struct agent_page *page = &self->resident.page;
+
+	err_set(err, -EBUSY, "another limpet holds it: process %d (%s)", page->holder_pid, page->holder_name);
+	err_fix(err, "limpet detach %d", self->target.process.pid);
+	return err_exit(err, EXIT_BUSY);
+}
+
+static int build_image(struct attachment *self, const struct modules *modules, const struct facts *facts,
+                       struct job *job, struct err *err)
+{
+	struct boot_context old;
+	int r = resident_find(&self->target, &self->resident);
+
+	if (r == -EPROTO) {
+		err_set(err, r, "an agent of another version of limpet is in it");
+		err_fix(err, "unload it with that version: limpet detach --unload %d", self->target.process.pid);
+		return err_exit(err, EXIT_BUSY);
+	}
+	if (!r && resident_is_held(&self->target, &self->resident))
+		return refuse_held(self, err);
+	if (!r && region_is_free(self, &old)) {
+		self->report.was_resident = true;
+		image_build_again(facts, old.region, &old, job);
+		return 0;
+	}
+	return image_build(&self->target, modules, facts, job, err);
+}
+
+static int plan(struct attachment *self, struct job *job, struct err *err)
+{
+	struct modules modules;
+	struct facts facts;
+	int r = modules_read(&self->target, &modules, err);
+
+	if (r)
+		return r;
+	r = facts_read(&self->target, &modules, &facts, err);
+	if (!r)
+		r = build_image(self, &modules, &facts, job, err);
+	if (!r) {
+		fill_identity(&self->target, job);
+		fill_facts(&facts, job);
+		add_stacks(&self->target.process.maps, job);
+	}
+	modules_done(&modules);
+	return r;
+}
+
+static int explain(const struct attachment *self, const struct job *job, struct err *err)
+{
+	const char *name = needs_name((long)job->nr);
+	pid_t pid = self->target.process.pid;
+
+	err_set(err, job->error ? -job->error : -EAGAIN, "%s", answers[job->status].what);
+	if (answers[job->status].why[0])
+		err_why(err, "%s", answers[job->status].why);
+	if (answers[job->status].fix[0])
+		err_fix(err, "%s", answers[job->status].fix);
+	if (job->status == JOB_NO_SEIZE)
+		err_why(err, "%s", strerror(job->error)), err_fix(err, "limpet doctor %d", pid);
+	if (job->status == JOB_SECCOMP)
+		err_why(err, "the filter would not let %s pass, which attaching needs", name);
+	if (job->status == JOB_CALL_FAILED)
+		err_why(err, "%s: %s", name, strerror(job->error));
+	if (job->status == JOB_STOPPED)
+		err_fix(err, "limpet attach --cont %d", pid);
+	return err_exit(err, answers[job->status].exit);
+}
+
+static int try_thread(struct job *job, int job_fd, const struct candidate *candidate, struct err *err)
+{
+	job->tid = candidate->tid;
+	job->inner_tid = candidate->inner_tid;
+	job->seen = candidate->call;
+	return injector_run(job, job_fd, err);
+}
+
+/* One thread after the other, best first, until one did or none may. */
+static int try_all(struct attachment *self, struct job *job, int job_fd, struct err *err)
+{
+	bool must_wait = job->way == BOOT_WAY_CALL;
+	struct candidates list;
+	int r = candidates_find(&self->target, must_wait, &list, err);
+
+	job->status = JOB_LEAVE_ALONE;
+	for (size_t i = 0; !r && i < list.count && answers[job->status].tries_next; i++) {
+		r = try_thread(job, job_fd, &list.items[i], err);
+		self->report.tid = list.items[i].tid;
+		if (!r && job->status == JOB_DONE)
+			return 0;
+		if (!target_lives(&self->target))
+			break;
+	}
+	return r;
+}
+
+static int carry_out(struct attachment *self, struct job *job, int job_fd, struct err *err)
+{
+	struct timespec pause = { 0, ROUND_PAUSE_NS };
+	int r = 0;
+
+	for (unsigned round = 0; !r && round < ROUNDS; round++) {
+		r = try_all(self, job, job_fd, err);
+		if (r || job->status == JOB_DONE || !answers[job->status].tries_next)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return r || job->status == JOB_DONE ? r : explain(self, job, err);
+}
+
+static void fill_report(struct attachment *self, const struct job *job)
+{
+	self->context = job->ret_region + REGION_DATA + DATA_CONTEXT;
+	self->report.way = job->way;
+	self->report.has_realtime_priority = job->has_realtime_priority;
+	self->report.interrupt_ns = job->interrupt_ns;
+	self->report.pause_ns = job->pause_ns;
+}
+
+int inject(struct attachment *self, const struct attach_options *options, struct err *err)
+{
+	int job_fd = -1;
+	struct job *job = job_new(&job_fd);
+	int r;
+
+	if (!job)
+		return err_set(err, -ENOMEM, "memory for the injector");
+	r = plan(self, job, err);
+	job->force = options->force;
+	if (!r && job->has_filters && !options->force)
+		job->force = seccomp_trial_passes(&self->target);
+	if (!r)
+		r = carry_out(self, job, job_fd, err);
+	if (!r)
+		fill_report(self, job);
+	job_free(job, job_fd);
+	return r;
+}

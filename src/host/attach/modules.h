@@ -1,0 +1,29 @@
+/*
+ * The objects that the target's dynamic loader knows, from its own list.
+ */
+#pragma once
+
+#include "host/attach/target.h"
+
+struct module {
+	struct elf_image image;
+	uint64_t link_map;
+	const struct mapping *mapping; /* its first page */
+};
+
+struct modules {
+	struct module *items; /* the executable first */
+	size_t count;
+};
+
+/* Fails when the loader has not finished its list. */
+int modules_read(const struct target *target, struct modules *ret, struct err *err) MUST_CHECK;
+void modules_done(struct modules *modules);
+
+/* The module whose header is at this address, or whose file name begins so; NULL. */
+const struct module *modules_at(const struct modules *modules, uint64_t base);
+const struct module *modules_named(const struct modules *modules, const char *prefix);
+
+/* A symbol of the full symbol table in a module's file, for what is not exported; -ENOENT. */
+int module_file_symbol(const struct target *target, const struct module *module, const char *name,
+                       uint64_t *ret) MUST_CHECK;

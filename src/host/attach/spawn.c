@@ -1,0 +1,200 @@
+/*
+ * Starts the injector so that the caller's process does not notice: no SIGCHLD, nothing that its own wait could
+ * reap.  Host only.
+ */
+#include "host/attach/spawn.h"
+
+#include "host/attach/blobs.h"
+#include "host/core/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/memfd.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#define MFD_EXEC        16U
+#endif
+
+#define JOB_FD      3
+#define CHILD_STACK 65536
+
+/* With vm.memfd_noexec=2 only files that cannot be executed are allowed, which libraries need not be; kernels
+ * before 6.3 know neither flag. */
+static int memfd_open(const char *name, bool is_program)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | (is_program ? MFD_EXEC : MFD_NOEXEC_SEAL));
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(name, MFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int fill(int fd, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	while (size) {
+		ssize_t r = write(fd, at, size);
+
+		if (r < 0 && errno != EINTR)
+			return -errno;
+		if (r > 0) {
+			at += r;
+			size -= (size_t)r;
+		}
+	}
+	return 0;
+}
+
+int blob_open(const char *name, const void *bytes, size_t size)
+{
+	int fd = memfd_open(name, false), r;
+
+	if (fd < 0)
+		return fd;
+	r = fill(fd, bytes, size);
+	if (r) {
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+/* Where a memory file may not be executed: a nameless file in a temporary directory. */
+static int program_in_directory(const char *directory, size_t size)
+{
+	char path[64];
+	int readable, fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
+
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	readable = fill(fd, blob_injector, size) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	close(fd); /* a file open for writing cannot be executed */
+	return readable;
+}
+
+static int injector_program(void)
+{
+	static const char *const directories[] = { "/dev/shm", "/tmp", "/var/tmp", "/run" };
+	size_t size = (size_t)(blob_injector_end - blob_injector);
+	int fd = memfd_open("limpet-injector", true);
+
+	if (fd >= 0 && !fill(fd, blob_injector, size))
+		return fd;
+	for (size_t i = 0; i < ARRAY_SIZE(directories) && fd < 0; i++)
+		fd = program_in_directory(directories[i], size);
+	return fd;
+}
+
+struct job *job_new(int *ret_fd)
+{
+	int fd = memfd_open("limpet-job", false);
+	struct job *job;
+
+	if (fd < 0 || ftruncate(fd, sizeof(*job)))
+		return NULL;
+	job = mmap(NULL, sizeof(*job), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (job == MAP_FAILED) {
+		close(fd);
+		return NULL;
+	}
+	job->magic = JOB_MAGIC;
+	*ret_fd = fd;
+	return job;
+}
+
+void job_free(struct job *job, int fd)
+{
+	if (!job)
+		return;
+	munmap(job, sizeof(*job));
+	close(fd);
+}
+
+/* Capabilities of a file (setcap) end at the next exec unless they are made ambient. */
+static void keep_capabilities(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return;
+	data[0].inheritable = data[0].permitted;
+	data[1].inheritable = data[1].permitted;
+	syscall(SYS_capset, &header, data);
+	for (unsigned long i = 0; i <= CAP_LAST_CAP; i++)
+		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0);
+}
+
+struct child {
+	int program, job_fd;
+	sigset_t mask;
+};
+
+/* In the child, on a stack of its own, with the parent's memory: only system calls. */
+static int run_child(void *argument)
+{
+	const struct child *child = argument;
+	char *const argv[] = { (char[]){ "limpet-injector" }, NULL }, *const envp[] = { NULL };
+	int program = fcntl(child->program, F_DUPFD_CLOEXEC, JOB_FD + 1);
+
+	keep_capabilities();
+	sigprocmask(SIG_SETMASK, &child->mask, NULL);
+	if (child->job_fd == JOB_FD)
+		fcntl(JOB_FD, F_SETFD, 0);
+	else
+		dup2(child->job_fd, JOB_FD);
+	execveat(program, "", argv, envp, AT_EMPTY_PATH);
+	_exit(127);
+}
+
+/* Like vfork, without an exit signal: the caller's own children and handlers are not disturbed. */
+static pid_t start_child(struct child *child)
+{
+	unsigned char stack[CHILD_STACK] __attribute__((aligned(16)));
+	sigset_t all;
+	pid_t pid;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &child->mask);
+	pid = clone(run_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, child);
+	if (pid < 0)
+		pid = -errno;
+	sigprocmask(SIG_SETMASK, &child->mask, NULL);
+	return pid;
+}
+
+int injector_run(struct job *job, int job_fd, struct err *err)
+{
+	CLEANUP(close) int program = injector_program();
+	struct child child = { .program = program, .job_fd = job_fd };
+	pid_t pid;
+	int status;
+
+	if (program < 0)
+		return err_set(err, program, "cannot make the injector program: %s", strerror(-program));
+	job->status = JOB_NOT_RUN;
+	pid = start_child(&child);
+	if (pid < 0)
+		return err_set(err, pid, "cannot start the injector: %s", strerror(-pid));
+	while (waitpid(pid, &status, __WALL) < 0)
+		if (errno != EINTR)
+			return err_set(err, -errno, "wait for the injector: %s", strerror(errno));
+	if (WIFSIGNALED(status))
+		return err_set(err, -EIO, "the injector was killed by signal %d; the target heals itself",
+		               WTERMSIG(status));
+	if (WEXITSTATUS(status) || job->status == JOB_NOT_RUN)
+		return err_set(err, -EIO, "the injector could not run (status %d)", WEXITSTATUS(status));
+	return 0;
+}

@@ -1,0 +1,18 @@
+/*
+ * Runs the injector, a small static program that limpet carries inside itself, as a process of its own: no
+ * ptrace and no stray child in a caller's process.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "shared/wire/job.h"
+
+/* A job in memory that the injector can share; NULL when out of memory. */
+struct job *job_new(int *ret_fd);
+void job_free(struct job *job, int fd);
+
+/* Carries out the job and waits for its end; job->status then tells.  -EIO when the injector was killed. */
+int injector_run(struct job *job, int job_fd, struct err *err) MUST_CHECK;
+
+/* A descriptor of anonymous memory with these bytes in it, usable as a library or program. */
+int blob_open(const char *name, const void *bytes, size_t size);

@@ -1,0 +1,84 @@
+/*
+ * Opens a process for attaching: identity first, then judgement.  Host only; nothing here touches the target.
+ */
+#include "host/attach/target.h"
+
+#include "host/process/attachable.h"
+#include "host/process/memory.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int read_memory(void *context, uint64_t address, void *into, size_t size)
+{
+	const struct target *target = context;
+
+	return memory_read(target->memory, address, into, size) ? 0 : -EFAULT;
+}
+
+static int open_descriptors(struct target *target, struct err *err)
+{
+	pid_t pid = target->process.pid;
+
+	target->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (target->pidfd < 0)
+		return err_set(err, -errno, "pidfd_open: %s", strerror(errno));
+	target->memory = memory_open(target->process.memory_tid);
+	if (target->memory < 0)
+		return err_set(err, target->memory, "open /proc/%d/mem: %s", pid, strerror(-target->memory));
+	return 0;
+}
+
+static int open_target(struct target *ret, pid_t pid, bool judges, struct err *err)
+{
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->pidfd = ret->memory = -1;
+	ret->reader = (struct memory_reader){ read_memory, ret };
+	r = process_read(pid, &ret->process, err);
+	if (!r && judges)
+		r = process_judge(&ret->process, err);
+	if (!r)
+		r = open_descriptors(ret, err);
+	if (r)
+		target_close(ret);
+	return r;
+}
+
+int target_open(struct target *ret, pid_t pid, struct err *err)
+{
+	return open_target(ret, pid, true, err);
+}
+
+int target_look(struct target *ret, pid_t pid, struct err *err)
+{
+	return open_target(ret, pid, false, err);
+}
+
+void target_close(struct target *target)
+{
+	process_done(&target->process);
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	if (target->memory >= 0)
+		close(target->memory);
+	target->pidfd = target->memory = -1;
+}
+
+bool target_lives(const struct target *target)
+{
+	struct pollfd wait = { target->pidfd, POLLIN, 0 };
+
+	return poll(&wait, 1, 0) == 0;
+}
+
+const char *target_name(const struct target *target, char *buffer, size_t room)
+{
+	snprintf(buffer, room, "%d (%s)", target->process.pid, target->process.status.name);
+	return buffer;
+}

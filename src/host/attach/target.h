@@ -1,0 +1,29 @@
+/*
+ * A process that is being attached to: what was found out about it while it runs, and the descriptors that stay
+ * valid when its number is reused.
+ */
+#pragma once
+
+#include "host/process/process.h"
+#include "shared/elf/image.h"
+#include "shared/wire/job.h"
+#include "shared/wire/page.h"
+
+struct target {
+	struct process process;
+	int pidfd;  /* of the process */
+	int memory; /* /proc/PID/mem, for reading */
+	struct memory_reader reader;
+};
+
+/* Looks at the process and judges it; on success the target must be closed.  The address must not change. */
+int target_open(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
+/* The same without the judgement: for reading only. */
+int target_look(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
+void target_close(struct target *target);
+
+/* True while the process lives (it may have executed another program). */
+bool target_lives(const struct target *target);
+
+/* "4711 (redis-server)" */
+const char *target_name(const struct target *target, char *buffer, size_t room);

@@ -1,0 +1,213 @@
+/*
+ * limpet attach: load tools into a running process, stay, and leave.
+ */
+#include "host/cli/command.h"
+#include "host/cli/ending.h"
+#include "host/cli/operand.h"
+#include "host/cli/report.h"
+#include "host/core/cleanup.h"
+#include "host/core/text.h"
+#include "host/session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct attach_values {
+	struct option_list tools, variables;
+	uint64_t duration_ns;
+	bool unload, is_strict, force, resumes, is_json;
+};
+
+#define FIELD(name) offsetof(struct attach_values, name)
+
+static const struct option_desc attach_options[] = {
+	{ 't', "tool", "A.so[:B.so]", "load these libraries into it", OPTION_LIST, FIELD(tools) },
+	{ 'e', "env", "NAME=VALUE", "a variable for the tools", OPTION_LIST, FIELD(variables) },
+	{ 'd', "duration", "TIME", "leave after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION, FIELD(duration_ns) },
+	{ 'u', "unload", NULL, "take everything along when leaving", OPTION_FLAG, FIELD(unload) },
+	{ 's', "strict", NULL, "one tool that fails undoes all", OPTION_FLAG, FIELD(is_strict) },
+	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG, FIELD(force) },
+	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG, FIELD(resumes) },
+	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 0 },
+};
+
+/* The paths of all --tool options, which may hold several each. */
+struct tool_list {
+	char *memory[OPTION_LIST_MAX];
+	const char *items[AGENT_TOOLS_MAX + 1];
+	size_t memories, count;
+};
+
+static int split_tools(const struct option_list *given, struct tool_list *ret, struct err *err)
+{
+	for (size_t i = 0; i < given->count; i++) {
+		char *rest = strdup(given->items[i]), *one;
+
+		if (!rest)
+			return err_set(err, -ENOMEM, "memory");
+		ret->memory[ret->memories++] = rest;
+		while ((one = strsep(&rest, ":, "))) {
+			if (*one && ret->count == AGENT_TOOLS_MAX) {
+				err_set(err, -E2BIG, "more than %d tools", AGENT_TOOLS_MAX);
+				return err_exit(err, EXIT_USAGE);
+			}
+			if (*one)
+				ret->items[ret->count++] = one;
+		}
+	}
+	return 0;
+}
+
+static void tool_list_done_at_scope_end(struct tool_list *list)
+{
+	for (size_t i = 0; i < list->memories; i++)
+		free(list->memory[i]);
+}
+
+static void print_attached_json(const struct session *session)
+{
+	const struct attach_report *report = &session->attachment.report;
+	struct json json = { .out = stdout };
+
+	json_object(&json, NULL);
+	json_text(&json, "event", "attached");
+	json_signed(&json, "pid", session->attachment.target.process.pid);
+	json_signed(&json, "tid", report->tid);
+	json_text(&json, "comm", session->attachment.target.process.status.name);
+	json_text(&json, "way", report->way == BOOT_WAY_CALL ? "call" : "thread");
+	json_bool(&json, "reattach", report->was_resident);
+	json_bool(&json, "realtime", report->has_realtime_priority);
+	json_number(&json, "pause_ns", report->pause_ns);
+	json_number(&json, "interrupt_ns", report->interrupt_ns);
+	json_number(&json, "attach_ns", report->attach_ns);
+	json_list(&json, "tools");
+	for (size_t i = 0; i < session->tool_count; i++) {
+		json_object(&json, NULL);
+		json_text(&json, "path", session->tools[i].path);
+		json_bool(&json, "ok", session->tools[i].is_loaded);
+		json_bool(&json, "by_content", session->tools[i].by_content);
+		json_text(&json, "error", session->tools[i].error);
+		json_object_end(&json);
+	}
+	json_list_end(&json);
+	json_object_end(&json);
+}
+
+static void print_attached(const struct session *session)
+{
+	const struct attachment *attachment = &session->attachment;
+	const struct attach_report *report = &attachment->report;
+	char name[96];
+
+	printf("attached to %s: thread %d paused %.3f ms, %s in %.1f ms\n",
+	       target_name(&attachment->target, name, sizeof(name)), report->tid, (double)report->pause_ns / 1e6,
+	       report->was_resident ? "back" : "in", (double)report->attach_ns / 1e6);
+	if (report->way == BOOT_WAY_CALL)
+		puts("  musl: a waiting thread of the program started ours (no thread of glibc's to build on)");
+	for (size_t i = 0; i < session->tool_count; i++)
+		if (session->tools[i].is_loaded)
+			printf("  tool %s: loaded%s\n", session->tools[i].path,
+			       session->tools[i].by_content ? " (by content: the target does not see the file)" : "");
+	fflush(stdout);
+	for (size_t i = 0; i < session->tool_count; i++)
+		if (!session->tools[i].is_loaded)
+			fprintf(stderr, "warning: %s\n", session->tools[i].error);
+}
+
+static void print_detached(const struct session *session, enum ending ending, bool unloaded,
+                           const struct session_left *left, bool is_json)
+{
+	struct json json = { .out = stdout };
+
+	if (!is_json) {
+		printf("detached (%s)%s\n", ending_name(ending),
+		       unloaded ? ", nothing of limpet is left" : ending == ENDING_EXIT ? ", the process has ended" : "");
+		for (size_t i = 0; i < left->count; i++)
+			printf("  stays: %s\n", left->items[i]);
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "detached");
+	json_signed(&json, "pid", session->attachment.target.process.pid);
+	json_text(&json, "reason", ending_name(ending));
+	json_bool(&json, "unloaded", unloaded);
+	json_list(&json, "left");
+	for (size_t i = 0; i < left->count; i++)
+		json_text(&json, NULL, left->items[i]);
+	json_list_end(&json);
+	json_object_end(&json);
+}
+
+/* The target may end in the middle of leaving: that is an ending too. */
+static int leave(struct session *session, const struct attach_values *values, enum ending ending, struct err *err)
+{
+	struct session_left left = { 0 };
+	int r = ending == ENDING_EXIT ? 0 : session_leave(session, values->unload, &left, err);
+
+	if (r && !target_lives(&session->attachment.target)) {
+		ending = ENDING_EXIT;
+		memset(err, 0, sizeof(*err));
+		r = 0;
+	}
+	if (!r)
+		print_detached(session, ending, values->unload && ending != ENDING_EXIT && !left.count, &left,
+		               values->is_json);
+	return r;
+}
+
+static int visit(pid_t pid, const struct attach_values *values, struct err *err)
+{
+	__attribute__((cleanup(tool_list_done_at_scope_end))) struct tool_list tools = { 0 };
+	struct session_options options = { { values->force, values->resumes }, tools.items, 0,
+		                           values->variables.items, values->variables.count, values->is_strict };
+	static struct session session;
+	int r = split_tools(&values->tools, &tools, err), signals = r ? r : ending_prepare(err);
+	enum ending ending;
+
+	if (signals < 0)
+		return signals;
+	options.tool_count = tools.count;
+	r = session_open(&session, pid, &options, err);
+	if (r)
+		return r;
+	if (values->is_json)
+		print_attached_json(&session);
+	else
+		print_attached(&session);
+	if (!values->is_json && values->duration_ns == UINT64_MAX && isatty(STDIN_FILENO))
+		fputs("press Enter or Ctrl-C to detach\n", stderr);
+	ending = ending_wait(signals, session.attachment.target.pidfd, values->duration_ns);
+	r = leave(&session, values, ending, err);
+	if (!r && session.failed_tools)
+		r = err_set(err, -ENOEXEC, "%zu of %zu tools did not load", session.failed_tools, session.tool_count);
+	session_close(&session);
+	return r;
+}
+
+static enum exit_code attach_run(char **argv)
+{
+	struct attach_values values = { .duration_ns = UINT64_MAX };
+	struct err err = { 0 };
+	int operands = options_parse(attach_options, argv, &values, &err);
+	pid_t pid = 0;
+
+	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err))
+		visit(pid, &values, &err);
+	return report_end("attach", values.is_json, &err);
+}
+
+const struct command command_attach = {
+	.name = "attach",
+	.summary = "load tools into a running process, stay, and leave",
+	.usage = "PID [--tool A.so[:B.so]] [--env NAME=VALUE] [--duration TIME] [--unload] [--json]",
+	.options = attach_options,
+	.run = attach_run,
+	.notes = "Stays until Enter, Ctrl-C, SIGTERM, the duration, or the end of the process.\n"
+	         "\n"
+	         "examples:\n"
+	         "  limpet attach 4711 --tool ./libmytool.so\n"
+	         "  limpet attach 4711 --tool liba.so:libb.so --env MODE=fast --duration 10s --unload\n",
+};

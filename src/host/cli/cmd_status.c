@@ -1,0 +1,139 @@
+/*
+ * limpet status: what an agent in a process says of itself, read from outside without stopping anything.
+ */
+#include "host/cli/command.h"
+#include "host/cli/operand.h"
+#include "host/cli/report.h"
+#include "host/attach/resident.h"
+
+#include <errno.h>
+#include <time.h>
+
+struct status_values {
+	bool is_json;
+};
+
+static const struct option_desc status_options[] = {
+	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, offsetof(struct status_values, is_json) },
+	{ 0 },
+};
+
+static const char *const ends[] = {
+	[AGENT_END_NONE] = "",
+	[AGENT_END_ASKED] = "detached",
+	[AGENT_END_HOST_DIED] = "its limpet died",
+	[AGENT_END_PROTOCOL] = "its limpet spoke nonsense",
+};
+
+/* In words: a forked child has its parent's page, but not its parent's agent. */
+static const char *state_name(const struct target *target, const struct resident *resident)
+{
+	if (resident->page.pid != target->process.status.inner_pid)
+		return "inherited";
+	if (resident_is_held(target, resident))
+		return "attached";
+	return resident->page.state == AGENT_STATE_LOADED ? "loaded" : "resting";
+}
+
+static const char *end_name(const struct agent_page *page)
+{
+	return page->end_reason < ARRAY_SIZE(ends) ? ends[page->end_reason] : "?";
+}
+
+static void format_time(uint64_t time_ns, char *ret, size_t room)
+{
+	time_t seconds = (time_t)(time_ns / 1000000000u);
+	struct tm parts;
+
+	gmtime_r(&seconds, &parts);
+	strftime(ret, room, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+static void print_status(const struct target *target, const struct resident *resident)
+{
+	const struct agent_page *page = &resident->page;
+	const char *state = state_name(target, resident);
+	char since[64];
+
+	format_time(page->since_ns, since, sizeof(since));
+	printf("%d (%s): %s since %s\n", target->process.pid, target->process.status.name, state, since);
+	if (resident_is_held(target, resident))
+		printf("  held by   %d (%s)\n", page->holder_pid, page->holder_name);
+	else if (page->end_reason)
+		printf("  ended     %s\n", end_name(page));
+	printf("  attached  %u times so far\n", page->attaches);
+	printf("  dropped   %lu records\n", page->dropped);
+	for (unsigned i = 0; i < page->tool_count; i++)
+		printf("  tool      %s%s\n", page->tools[i].path, page->tools[i].by_content ? " (by content)" : "");
+	if (page->environment_changed)
+		printf("  variables of limpet are published\n");
+}
+
+static void print_status_json(const struct target *target, const struct resident *resident)
+{
+	const struct agent_page *page = &resident->page;
+	bool is_held = resident_is_held(target, resident);
+	struct json json = { .out = stdout };
+	char since[64];
+
+	format_time(page->since_ns, since, sizeof(since));
+	json_object(&json, NULL);
+	json_text(&json, "event", "status");
+	json_signed(&json, "pid", target->process.pid);
+	json_text(&json, "comm", target->process.status.name);
+	json_text(&json, "state", state_name(target, resident));
+	json_text(&json, "since", since);
+	json_signed(&json, "holder", is_held ? page->holder_pid : 0);
+	json_text(&json, "holder_name", is_held ? page->holder_name : "");
+	json_text(&json, "ended", end_name(page));
+	json_number(&json, "attaches", page->attaches);
+	json_number(&json, "dropped", page->dropped);
+	json_bool(&json, "environment", page->environment_changed);
+	json_list(&json, "tools");
+	for (unsigned i = 0; i < page->tool_count; i++)
+		json_text(&json, NULL, page->tools[i].path);
+	json_list_end(&json);
+	json_object_end(&json);
+}
+
+static int show(pid_t pid, bool is_json, struct err *err)
+{
+	struct resident resident;
+	struct target target;
+	int r = target_look(&target, pid, err);
+
+	if (r)
+		return r;
+	r = resident_find(&target, &resident);
+	if (r) {
+		err_set(err, r, "there is no agent in %d (%s)", pid, target.process.status.name);
+		err_why(err, r == -EPROTO ? "the one that is there is of another version of limpet"
+		                          : "limpet is not attached to it and has not been");
+	} else if (is_json) {
+		print_status_json(&target, &resident);
+	} else {
+		print_status(&target, &resident);
+	}
+	target_close(&target);
+	return r;
+}
+
+static enum exit_code status_run(char **argv)
+{
+	struct status_values values = { 0 };
+	struct err err = { 0 };
+	int operands = options_parse(status_options, argv, &values, &err);
+	pid_t pid = 0;
+
+	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err))
+		show(pid, values.is_json, &err);
+	return report_end("status", values.is_json, &err);
+}
+
+const struct command command_status = {
+	.name = "status",
+	.summary = "say what limpet is doing in a process",
+	.usage = "PID [--json]",
+	.options = status_options,
+	.run = status_run,
+};

@@ -1,0 +1,84 @@
+/*
+ * Enter stops only when a newline is really read: the end of stdin is not Enter, so that limpet works in scripts
+ * and under cron.
+ */
+#include "host/cli/ending.h"
+
+#include "host/core/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+int ending_prepare(struct err *err)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGTTIN, SIG_IGN); /* in the background reading stdin fails instead of stopping us */
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? err_set(err, -errno, "signalfd: %s", strerror(errno)) : fd;
+}
+
+/* 1: a newline came; 0: other input; -1: no more input. */
+static int read_input(void)
+{
+	char text[256];
+	ssize_t r = read(STDIN_FILENO, text, sizeof(text));
+
+	if (r <= 0)
+		return -1;
+	return memchr(text, '\n', (size_t)r) != NULL;
+}
+
+static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
+{
+	uint64_t gone_ns = now_ns() - begin_ns;
+
+	if (duration_ns == UINT64_MAX)
+		return -1;
+	return gone_ns >= duration_ns ? 0 : (int)MIN((duration_ns - gone_ns + 999999) / 1000000, 1000000ull);
+}
+
+enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
+{
+	struct pollfd wait[3] = { { signals, POLLIN, 0 }, { pidfd, POLLIN, 0 }, { STDIN_FILENO, POLLIN, 0 } };
+	uint64_t begin_ns = now_ns();
+
+	for (;;) {
+		int input, r = poll(wait, 3, poll_limit_ms(begin_ns, duration_ns));
+
+		if (r > 0 && wait[0].revents)
+			return ENDING_SIGNAL;
+		if (r > 0 && wait[1].revents)
+			return ENDING_EXIT;
+		if (now_ns() - begin_ns >= duration_ns)
+			return ENDING_DURATION;
+		if (r <= 0 || !wait[2].revents)
+			continue;
+		input = read_input();
+		if (input > 0)
+			return ENDING_ENTER;
+		if (input < 0)
+			wait[2].fd = -1;
+	}
+}
+
+static const char *const names[] = {
+	[ENDING_ENTER] = "enter",
+	[ENDING_SIGNAL] = "signal",
+	[ENDING_DURATION] = "duration",
+	[ENDING_EXIT] = "exit",
+};
+
+const char *ending_name(enum ending ending)
+{
+	return names[ending];
+}

@@ -1,0 +1,22 @@
+/*
+ * Waiting for the end of a visit: Enter, a signal, time, or the end of the target.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+enum ending {
+	ENDING_ENTER,
+	ENDING_SIGNAL,
+	ENDING_DURATION,
+	ENDING_EXIT,
+};
+
+/* From now on SIGINT and SIGTERM wait for ending_wait(); returns a descriptor for it. */
+int ending_prepare(struct err *err) MUST_CHECK;
+
+/* pidfd: of the target.  duration_ns: UINT64_MAX for no limit. */
+enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns);
+
+/* "enter", "signal", ... */
+const char *ending_name(enum ending ending);

@@ -1,0 +1,145 @@
+/*
+ * The order of a visit.  Host only.
+ */
+#include "host/session/session.h"
+
+#include "host/session/tools.h"
+#include "host/session/unload.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t boot_tick(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * (uint64_t)sysconf(_SC_CLK_TCK) +
+	       (uint64_t)now.tv_nsec / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static int add_variable(char *room, size_t size, size_t *used, const char *variable, struct err *err)
+{
+	const char *equals = strchr(variable, '=');
+	size_t length = strlen(variable) + 1;
+
+	if (!equals || equals == variable) {
+		err_set(err, -EINVAL, "'%s' is not NAME=VALUE", variable);
+		return err_exit(err, EXIT_USAGE);
+	}
+	if (length > size - *used)
+		return err_set(err, -E2BIG, "too many variables");
+	memcpy(room + *used, variable, length);
+	room[*used + (size_t)(equals - variable)] = 0;
+	*used += length;
+	return 0;
+}
+
+static int publish_variables(struct session *self, const struct session_options *options, struct err *err)
+{
+	union {
+		struct control_environ list;
+		char bytes[CONTROL_MAX_BYTES];
+	} message = { 0 };
+	char *room = (char *)(&message.list + 1);
+	struct control_reply reply;
+	size_t used = 0;
+
+	for (size_t i = 0; i < options->variable_count; i++)
+		if (add_variable(room, sizeof(message) - sizeof(message.list), &used, options->variables[i], err))
+			return err->code;
+	control_header_init(&message.list.header, CONTROL_ENVIRON, sizeof(message.list) + used);
+	message.list.count = (uint32_t)options->variable_count;
+	message.list.bytes = (uint32_t)used;
+	return link_ask(&self->attachment.link, &self->attachment.target, &message.list.header, NULL, &reply, err);
+}
+
+static int load_tools(struct session *self, const struct session_options *options, struct err *err)
+{
+	for (size_t i = 0; i < options->tool_count; i++) {
+		struct session_tool *tool = &self->tools[self->tool_count++];
+		struct err why;
+
+		if (!tool_load(self, options->tools[i], tool, &why))
+			continue;
+		self->failed_tools++;
+		if (options->is_strict || why.code == -ESRCH) {
+			*err = why;
+			return why.code;
+		}
+	}
+	return 0;
+}
+
+static int settle_in(struct session *self, const struct session_options *options, struct err *err)
+{
+	int r = 0;
+
+	if (options->tool_count > AGENT_TOOLS_MAX) {
+		err_set(err, -E2BIG, "more than %d tools", AGENT_TOOLS_MAX);
+		return err_exit(err, EXIT_USAGE);
+	}
+	if (options->variable_count)
+		r = publish_variables(self, options, err);
+	return r ? r : load_tools(self, options, err);
+}
+
+int session_open(struct session *ret, pid_t pid, const struct session_options *options, struct err *err)
+{
+	struct session_left left;
+	struct err ignored;
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->begin_tick = boot_tick();
+	r = attach_open(&ret->attachment, pid, &options->attach, err);
+	if (r)
+		return r;
+	r = settle_in(ret, options, err);
+	if (r && err->code != -ESRCH && session_leave(ret, !ret->attachment.report.was_resident, &left, &ignored))
+		err_why(err, "and detaching failed: %s", ignored.what);
+	if (r)
+		session_close(ret);
+	return r;
+}
+
+/* Tools that are in use stay, and with them the agent. */
+static int leave_and_unload(struct session *self, struct session_left *left, struct err *err)
+{
+	struct attachment *attachment = &self->attachment;
+	struct agent_page before;
+	struct control_reply reply;
+	int r;
+
+	if (resident_refresh(&attachment->target, &attachment->resident))
+		return err_set(err, -ENOENT, "the agent's page cannot be read");
+	before = attachment->resident.page;
+	r = unload_find_reasons(self, left, err);
+	if (r)
+		return r;
+	r = attach_leave(attachment, left->count == 0, &reply, err);
+	if (r || left->count)
+		return r;
+	if (reply.text[0])
+		snprintf(left->items[left->count++], sizeof(left->items[0]), "%.255s", reply.text);
+	return unload_find_leftovers(self, &before, left, err);
+}
+
+int session_leave(struct session *session, bool unload, struct session_left *ret_left, struct err *err)
+{
+	struct control_reply reply;
+
+	ret_left->count = 0;
+	if (unload)
+		return leave_and_unload(session, ret_left, err);
+	return attach_leave(&session->attachment, false, &reply, err);
+}
+
+void session_close(struct session *session)
+{
+	attach_close(&session->attachment);
+}

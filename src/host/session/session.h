@@ -1,0 +1,45 @@
+/*
+ * One visit to a target: attach, load tools, publish variables, stay, leave.  The command line and the C API both
+ * stand on it.
+ */
+#pragma once
+
+#include "host/attach/attach.h"
+
+struct session_options {
+	struct attach_options attach;
+	const char *const *tools; /* paths of libraries */
+	size_t tool_count;
+	const char *const *variables; /* "NAME=VALUE" */
+	size_t variable_count;
+	bool is_strict; /* one bad tool ends it all */
+};
+
+struct session_tool {
+	char path[TOOL_PATH_MAX];
+	bool is_loaded, by_content;
+	char error[CONTROL_TEXT_MAX];
+};
+
+/* What stays in the target after it was asked to let everything go, one reason a line. */
+#define SESSION_LEFT_MAX 16
+struct session_left {
+	size_t count;
+	char items[SESSION_LEFT_MAX][256];
+};
+
+struct session {
+	struct attachment attachment;
+	struct session_tool tools[AGENT_TOOLS_MAX];
+	size_t tool_count, failed_tools;
+	uint64_t begin_tick; /* clock ticks since boot, as in /proc/PID/stat */
+};
+
+/* On failure the target is as it was.  A tool that does not load is noted in its entry; with is_strict it is the
+ * failure.  The address must not change. */
+int session_open(struct session *ret, pid_t pid, const struct session_options *options, struct err *err) MUST_CHECK;
+
+/* Leaves.  With unload, everything of ours goes; what could not is named. */
+int session_leave(struct session *session, bool unload, struct session_left *ret_left, struct err *err) MUST_CHECK;
+
+void session_close(struct session *session);

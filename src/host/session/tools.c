@@ -1,0 +1,119 @@
+/*
+ * A tool goes by its path where the target sees the very same file, so that its sibling libraries are found; else
+ * by content.  Host only.
+ */
+#include "host/session/tools.h"
+
+#include "host/attach/spawn.h"
+#include "host/core/cleanup.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static int open_tool(const char *path, char *ret_full, struct stat *ret, struct err *err)
+{
+	int fd;
+
+	if (!realpath(path, ret_full))
+		return err_set(err, -errno, "tool '%s': %s", path, strerror(errno));
+	fd = open(ret_full, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, ret)) {
+		err_set(err, -errno, "tool '%s': %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return err->code;
+	}
+	return fd;
+}
+
+/* Caught here, where the words are better than the loader's. */
+static int check_elf(int fd, const char *path, struct err *err)
+{
+	Elf64_Ehdr header;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) ||
+	    header.e_type != ET_DYN)
+		return err_set(err, -ENOEXEC, "tool '%s' is not a shared library", path);
+	return 0;
+}
+
+static struct tool_identity identify(const struct stat *file)
+{
+	return (struct tool_identity){
+		file->st_dev,
+		file->st_ino,
+		(uint64_t)file->st_size,
+		(uint64_t)file->st_mtim.tv_sec * 1000000000u + (uint64_t)file->st_mtim.tv_nsec,
+	};
+}
+
+/* Does the target find the same file under the same path? */
+static bool is_visible(const struct target *target, const char *path, const struct stat *file)
+{
+	char there[PATH_MAX + 32];
+	struct stat found;
+
+	snprintf(there, sizeof(there), "/proc/%d/root%s", target->process.pid, path);
+	return strlen(path) < TOOL_PATH_MAX && !stat(there, &found) && found.st_dev == file->st_dev &&
+	       found.st_ino == file->st_ino;
+}
+
+static int copy_to_memory(int fd, const char *path, const struct stat *file, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	size_t size = (size_t)file->st_size;
+	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	int copy;
+
+	if (bytes == MAP_FAILED)
+		return err_set(err, -errno, "read '%s': %s", path, strerror(errno));
+	copy = blob_open(slash ? slash + 1 : path, bytes, size);
+	munmap(bytes, size);
+	return copy < 0 ? err_set(err, copy, "memory for '%s': %s", path, strerror(-copy)) : copy;
+}
+
+static int send_tool(struct session *session, const char *path, int fd, const struct stat *file,
+                     struct session_tool *ret, struct err *err)
+{
+	struct attachment *attachment = &session->attachment;
+	CLEANUP(close) int copy = -1;
+	struct control_load load = { .identity = identify(file) };
+	struct control_reply reply;
+
+	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
+	snprintf(load.path, sizeof(load.path), "%s", path);
+	ret->by_content = !is_visible(&attachment->target, path, file);
+	if (ret->by_content) {
+		copy = copy_to_memory(fd, path, file, err);
+		if (copy < 0)
+			return copy;
+		load.header.flags = CONTROL_BY_CONTENT;
+	}
+	return link_ask(&attachment->link, &attachment->target, &load.header, (int[]){ copy, -1 }, &reply, err);
+}
+
+int tool_load(struct session *session, const char *path, struct session_tool *ret, struct err *err)
+{
+	char full[PATH_MAX];
+	struct stat file;
+	CLEANUP(close) int fd = open_tool(path, full, &file, err);
+	int r = fd < 0 ? fd : check_elf(fd, path, err);
+
+	snprintf(ret->path, sizeof(ret->path), "%s", path);
+	if (!r) {
+		r = send_tool(session, full, fd, &file, ret, err);
+		if (r)
+			err_while(err, "tool '%s'", path);
+	}
+	ret->is_loaded = !r;
+	if (r)
+		snprintf(ret->error, sizeof(ret->error), "%s", err->what);
+	return r;
+}

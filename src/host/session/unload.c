@@ -1,0 +1,163 @@
+/*
+ * A library may go only when no thread is in it or will return into it.  Nothing of the program's calls a tool
+ * (hooks are taken out before), so only threads that began after the attach can be inside: the tool made them.
+ * Their place and their stacks are read from outside.  Host only.
+ */
+#include "host/session/unload.h"
+
+#include "host/attach/candidates.h"
+#include "host/core/cleanup.h"
+#include "host/process/memory.h"
+#include "host/process/procfs.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#define STACK_WORDS 8192
+#define GLANCES     50
+#define GLANCE_NS   1000000
+
+static void add_reason(struct session_left *list, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void add_reason(struct session_left *list, const char *format, ...)
+{
+	va_list args;
+
+	if (list->count == SESSION_LEFT_MAX)
+		return;
+	va_start(args, format);
+	vsnprintf(list->items[list->count++], sizeof(list->items[0]), format, args);
+	va_end(args);
+}
+
+/* Is this mapping of a tool?  By content they are memory files with the tool's name. */
+static const struct agent_tool *tool_of(const struct agent_page *page, const struct mapping *mapping)
+{
+	char name[TOOL_PATH_MAX + 32];
+
+	for (unsigned i = 0; i < page->tool_count; i++) {
+		const struct agent_tool *tool = &page->tools[i];
+		const char *slash = strrchr(tool->path, '/');
+
+		snprintf(name, sizeof(name), "/memfd:%s (deleted)", slash ? slash + 1 : tool->path);
+		if (tool->by_content ? !strcmp(mapping->path, name)
+		                     : (mapping->inode == tool->identity.inode &&
+		                        makedev(mapping->dev_major, mapping->dev_minor) == tool->identity.device))
+			return tool;
+	}
+	return NULL;
+}
+
+static const struct agent_tool *tool_at(const struct session *session, const struct maps *maps, uint64_t address)
+{
+	const struct mapping *mapping = maps_at(maps, address);
+
+	return mapping ? tool_of(&session->attachment.resident.page, mapping) : NULL;
+}
+
+/* Looks at a thread that waits; false when it never does. */
+static bool see_thread(pid_t pid, pid_t tid, uint64_t *ret_ip, uint64_t *ret_stack)
+{
+	struct timespec delay = { 0, GLANCE_NS };
+	unsigned long ip, stack;
+	struct err ignored;
+	char name[64], text[256];
+
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	for (unsigned i = 0; i < GLANCES; i++) {
+		const char *last;
+
+		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
+			return true; /* it has ended */
+		last = strrchr(text, ' ');
+		if (last && sscanf(last, " 0x%lx", &ip) == 1) {
+			while (last > text && last[-1] != ' ')
+				last--;
+			if (sscanf(last, "0x%lx", &stack) == 1) {
+				*ret_ip = ip;
+				*ret_stack = stack;
+				return true;
+			}
+		}
+		nanosleep(&delay, NULL);
+	}
+	return false;
+}
+
+static void judge_thread(const struct session *session, const struct maps *maps, pid_t tid, const char *thread_name,
+                         struct session_left *ret)
+{
+	static uint64_t words[STACK_WORDS];
+	const struct target *target = &session->attachment.target;
+	const struct agent_tool *tool;
+	uint64_t ip = 0, stack = 0;
+	size_t count = STACK_WORDS;
+
+	if (!see_thread(target->process.pid, tid, &ip, &stack)) {
+		add_reason(ret, "thread %d (%s) began after the attach and never waits: it may run in a tool", tid,
+		           thread_name);
+		return;
+	}
+	tool = tool_at(session, maps, ip);
+	while (!tool && count > 1 && !memory_read(target->memory, stack, words, count * sizeof(words[0])))
+		count /= 2;
+	for (size_t i = 0; !tool && i < count; i++)
+		tool = tool_at(session, maps, words[i]);
+	if (tool)
+		add_reason(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
+}
+
+int unload_find_reasons(const struct session *session, struct session_left *ret, struct err *err)
+{
+	const struct attachment *attachment = &session->attachment;
+	pid_t pid = attachment->target.process.pid;
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_stat stat;
+	struct maps maps;
+	size_t count;
+	int r = proc_list(pid, "task", &tids, &count, err);
+
+	memset(ret, 0, sizeof(*ret));
+	if (!r)
+		r = maps_read(attachment->target.process.memory_tid, &maps, err);
+	if (r)
+		return r;
+	for (size_t i = 0; i < count; i++)
+		if (tids[i] != attachment->report.control_tid && !stat_read(pid, tids[i], &stat, err) &&
+		    stat.start_tick >= session->begin_tick)
+			judge_thread(session, &maps, tids[i], stat.name, ret);
+	maps_done(&maps);
+	return 0;
+}
+
+static bool was_named(const struct session_left *list, const char *path)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!strncmp(list->items[i], path, strlen(path)))
+			return true;
+	return false;
+}
+
+int unload_find_leftovers(const struct session *session, const struct agent_page *before, struct session_left *ret,
+                          struct err *err)
+{
+	const struct target *target = &session->attachment.target;
+	struct maps maps;
+	int r = maps_read(target->process.memory_tid, &maps, err);
+
+	for (size_t i = 0; !r && i < maps.count; i++) {
+		const struct agent_tool *tool = tool_of(before, &maps.items[i]);
+
+		if (tool && !was_named(ret, tool->path))
+			add_reason(ret, "%s: the loader keeps it (unique symbols, NODELETE, or loaded by the program too)",
+			           tool->path);
+	}
+	if (!r)
+		maps_done(&maps);
+	return r;
+}

@@ -59,9 +59,12 @@ CASES = [
     *family("signals", "alarm alarm_wait altstack"),
     *family(
         "calls",
-        "nanosleep clock_relative clock_absolute poll poll_endless ppoll select pselect futex "
-        "futex_endless pipe_read bulk epoll epoll_endless epoll_pwait epoll_pwait2 recv send accept "
-        "semtimedop semop sigtimedwait sigwaitinfo io_getevents inotify waitpid",
+        "nanosleep clock_relative clock_absolute poll poll_endless ppoll select pselect pipe_read "
+        "bulk epoll epoll_endless epoll_pwait epoll_pwait2 recv send accept",
+    ),
+    *family(
+        "waits",
+        "futex futex_endless semtimedop semop sigtimedwait sigwaitinfo io_getevents inotify waitpid",
     ),
     *family("registers", "general general_call vector vector_call"),
     Case("coroutine", "coroutine"),

@@ -166,7 +166,8 @@ class Again(Sessions):
         process.wait()
         rests = lambda: harness.thread_count(self.target.pid) == self.threads
         self.assertTrue(harness.wait_until(rests, 3), "the agent does not rest")
-        self.assertRegex(self.status().out.lower(), "rest")
+        status = self.status().event("status")
+        self.assertEqual((status["state"], status["ended"]), ("resting", "its limpet died"))
         again = limpet("attach", self.target.pid, "--json", "--duration", "0")
         self.assertEqual(again.code, 0, str(again))
         self.assertTrue(again.event("attached")["reattach"])
@@ -176,19 +177,20 @@ class Again(Sessions):
 class StatusAndDetach(Sessions):
     def test_status_of_an_untouched_process(self):
         before = harness.threads_of(self.target.pid)
-        result = self.status()
-        self.assertNotRegex(result.out.lower(), "resting")
+        result = limpet("status", self.target.pid, "--json")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("no agent", result.err)
         self.assertEqual(harness.threads_of(self.target.pid), before)
 
     def test_status_while_attached(self):
         process = self.start("--tool", harness.program("tool_probe.so"))
         result = self.status()
-        self.assertIn("attached", result.out)
-        self.assertIn(str(process.pid), result.out)
-        self.assertIn("tool_probe.so", result.out)
+        status = result.event("status")
+        self.assertEqual((status["state"], status["holder"]), ("attached", process.pid))
+        self.assertEqual(status["tools"], [harness.program("tool_probe.so")])
         process.send_signal(signal.SIGTERM)
         self.assert_ends(process, "signal")
-        self.assertRegex(self.status().out.lower(), "rest")
+        self.assertEqual(self.status().event("status")["state"], "resting")
 
     def test_status_does_not_stop_the_target(self):
         limpet("attach", self.target.pid, "--duration", "0")

@@ -25,11 +25,20 @@ int memory_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The number of bytes up to the end of what is mapped; 0 when nothing is. */
+static size_t read_some(int memory, uint64_t address, void *ret, size_t size)
+{
+	ssize_t n;
+
+	if (memory < 0 || address > INT64_MAX)
+		return 0;
+	n = pread(memory, ret, size, (off_t)address);
+	return n > 0 ? (size_t)n : 0;
+}
+
 bool memory_read(int memory, uint64_t address, void *ret, size_t size)
 {
-	if (memory < 0 || address > INT64_MAX)
-		return false;
-	return pread(memory, ret, size, (off_t)address) == (ssize_t)size;
+	return read_some(memory, address, ret, size) == size;
 }
 
 /* Where the object's dynamic section is, and what its own addresses must be moved by. */
@@ -57,31 +66,34 @@ static bool find_dynamic(int memory, uint64_t base, uint64_t *ret_address, uint6
 	return dynamic != 0;
 }
 
-bool memory_soname(int memory, uint64_t base, char *ret, size_t capacity)
+/* Where the name's text is: address of the string table plus its offset.  0 when there is no name.
+ */
+static uint64_t find_soname(int memory, uint64_t base)
 {
+	Elf64_Dyn entries[MAX_DYNAMIC];
 	uint64_t address, bias, strings = 0, offset = 0;
-	Elf64_Dyn entry;
+	size_t count;
 
 	if (!find_dynamic(memory, base, &address, &bias))
-		return false;
-	for (size_t i = 0; i < MAX_DYNAMIC; i++) {
-		if (!memory_read(memory, address + i * sizeof(entry), &entry, sizeof(entry)) ||
-		    entry.d_tag == DT_NULL)
-			break;
-		if (entry.d_tag == DT_STRTAB)
-			strings = entry.d_un.d_ptr;
-		if (entry.d_tag == DT_SONAME)
-			offset = entry.d_un.d_val;
+		return 0;
+	count = read_some(memory, address, entries, sizeof(entries)) / sizeof(entries[0]);
+	for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
+		if (entries[i].d_tag == DT_STRTAB)
+			strings = entries[i].d_un.d_ptr;
+		if (entries[i].d_tag == DT_SONAME)
+			offset = entries[i].d_un.d_val;
 	}
 	if (!strings || !offset)
-		return false;
+		return 0;
 	/* glibc writes the real address into the section, musl leaves the file's. */
-	if (strings < base)
-		strings += bias;
-	memset(ret, 0, capacity);
-	/* Byte by byte: the name may stand at the very end of what is mapped. */
-	for (size_t i = 0; i + 1 < capacity; i++)
-		if (!memory_read(memory, strings + offset + i, &ret[i], 1) || !ret[i])
-			break;
+	return (strings < base ? strings + bias : strings) + offset;
+}
+
+bool memory_soname(int memory, uint64_t base, char *ret, size_t capacity)
+{
+	uint64_t address = find_soname(memory, base);
+	size_t size = address ? read_some(memory, address, ret, capacity - 1) : 0;
+
+	ret[size] = '\0';
 	return ret[0] != '\0';
 }

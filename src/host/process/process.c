@@ -19,11 +19,40 @@
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 
+static bool read_elf_header(pid_t pid, Elf64_Ehdr *ret)
+{
+	char path[32], bytes[sizeof(*ret) + 1];
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	size = text_read_small(path, bytes, sizeof(bytes));
+	if (size < (ssize_t)sizeof(*ret))
+		return false;
+	memcpy(ret, bytes, sizeof(*ret));
+	return memcmp(ret->e_ident, ELFMAG, SELFMAG) == 0;
+}
+
+/* x32 and ILP32 programs have the machine of 64-bit ones but the smaller class. */
+static enum program_kind find_program_kind(const struct viewer *viewer, pid_t pid)
+{
+	Elf64_Ehdr header;
+
+	if (!viewer->machine || !read_elf_header(pid, &header))
+		return PROGRAM_UNKNOWN;
+	if (header.e_ident[EI_CLASS] != ELFCLASS64)
+		return PROGRAM_32_BIT;
+	return header.e_machine == viewer->machine ? PROGRAM_OURS : PROGRAM_FOREIGN;
+}
+
 void viewer_init(struct viewer *ret)
 {
+	Elf64_Ehdr header;
+
 	memset(ret, 0, sizeof(*ret));
 	rights_read(&ret->rights);
 	users_init(&ret->users);
+	if (read_elf_header(getpid(), &header))
+		ret->machine = header.e_machine;
 }
 
 void viewer_done(struct viewer *viewer)
@@ -62,31 +91,6 @@ static void find_memory_thread(struct process *process)
 		process->memory_tid = tids[i];
 		process->has_ended = false;
 	}
-}
-
-static bool read_elf_ident(pid_t pid, Elf64_Ehdr *ret)
-{
-	char path[32], bytes[sizeof(*ret) + 1];
-	ssize_t size;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	size = text_read_small(path, bytes, sizeof(bytes));
-	if (size < (ssize_t)sizeof(*ret))
-		return false;
-	memcpy(ret, bytes, sizeof(*ret));
-	return memcmp(ret->e_ident, ELFMAG, SELFMAG) == 0;
-}
-
-/* x32 and ILP32 programs have the machine of 64-bit ones but the smaller class. */
-static enum program_kind find_program_kind(pid_t pid)
-{
-	Elf64_Ehdr theirs, ours;
-
-	if (!read_elf_ident(pid, &theirs) || !read_elf_ident(getpid(), &ours))
-		return PROGRAM_UNKNOWN;
-	if (theirs.e_ident[EI_CLASS] != ELFCLASS64)
-		return PROGRAM_32_BIT;
-	return theirs.e_machine == ours.e_machine ? PROGRAM_OURS : PROGRAM_FOREIGN;
 }
 
 static void read_command(struct process *process)
@@ -150,7 +154,7 @@ static void read_inside(struct viewer *viewer, struct process *process)
 	struct err ignored;
 
 	process->access = MIN(memory, 0);
-	process->program = find_program_kind(process->memory_tid);
+	process->program = find_program_kind(viewer, process->memory_tid);
 	if (maps_read(process->memory_tid, &process->maps, &ignored) < 0)
 		process->maps = (struct maps){ 0 };
 	process->runtimes = runtimes_find(&process->maps);

@@ -47,6 +47,7 @@ struct process {
 /* What looking at many processes needs only once. */
 struct viewer {
 	struct rights rights;
+	unsigned machine; /* e_machine of limpet itself, 0 when unknown */
 	struct users users;
 	struct libc_cache libcs;
 };

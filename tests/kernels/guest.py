@@ -64,8 +64,8 @@ def attach_often(workload):
 
 def leave(workload):
     """The resident agent is seen, and goes when asked."""
-    for verb, *options in (("status",), ("detach", "--unload"), ("status",)):
-        wrong = result_problem(harness.limpet(verb, workload.pid, "--json", *options, deadline_s=60))
+    for expected, verb, *options in ((0, "status"), (0, "detach", "--unload"), (1, "status")):
+        wrong = result_problem(harness.limpet(verb, workload.pid, "--json", *options, deadline_s=60), expected)
         if wrong:
             return f"{verb}: {wrong}"
     return workload_problem(workload)

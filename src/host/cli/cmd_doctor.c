@@ -1,16 +1,15 @@
 /*
  * limpet doctor: what is allowed here, what is missing, and the command that gives it.
  */
-#include <errno.h>
 #include <sys/utsname.h>
 
 #include "host/cli/command.h"
 #include "host/cli/features.h"
+#include "host/cli/operand.h"
 #include "host/cli/report.h"
 #include "host/cli/show.h"
 #include "host/cli/version.h"
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
 #include "host/process/attachable.h"
 
 struct doctor_values {
@@ -134,15 +133,6 @@ static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struc
 	return r;
 }
 
-static int parse_operand(const char *operand, pid_t *ret_pid, struct err *err)
-{
-	if (text_parse_pid(operand, ret_pid) == 0)
-		return 0;
-	err_set(err, -EINVAL, "'%s' is no process number", operand);
-	err_fix(err, "limpet ps %s", operand);
-	return err_exit(err, EXIT_USAGE);
-}
-
 static enum exit_code doctor_run(char **argv)
 {
 	CLEANUP(viewer_done) struct viewer viewer = { 0 };
@@ -151,10 +141,8 @@ static enum exit_code doctor_run(char **argv)
 	pid_t pid = 0;
 	int operands = options_parse(doctor_options, argv, &values, &err);
 
-	if (operands > 1)
-		operands = report_surplus(argv[1], &err);
-	if (operands == 1)
-		operands = parse_operand(argv[0], &pid, &err);
+	if (operands > 0)
+		operands = operand_pid(argv, operands, &pid, &err);
 	if (operands >= 0) {
 		viewer_init(&viewer);
 		examine_machine(&viewer, values.is_json);

@@ -75,15 +75,26 @@ static enum exit_code verb_run(char **argv)
 	return command->run(argv + 1);
 }
 
-int main(int argc, char **argv)
+static enum exit_code words_run(char **argv)
 {
-	if (argc < 2)
+	if (!argv[0])
 		return start_page_print();
-	if (is_one_of(argv[1], "help", "--help") || strcmp(argv[1], "-h") == 0)
-		return help_run(argv[2]);
-	if (is_one_of(argv[1], "--version", "-V")) {
+	if (is_one_of(argv[0], "help", "--help") || strcmp(argv[0], "-h") == 0)
+		return help_run(argv[1]);
+	if (is_one_of(argv[0], "--version", "-V")) {
 		printf("limpet %s\n", LIMPET_VERSION);
 		return EXIT_DONE;
 	}
-	return verb_run(argv + 1);
+	return verb_run(argv);
+}
+
+int main(int argc, char **argv)
+{
+	enum exit_code exit = words_run(argv + (argc > 0));
+
+	/* A full disk must not look like success. */
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return exit;
+	fprintf(stderr, "error: the output could not be written\n");
+	return exit ? exit : EXIT_FAILED;
 }

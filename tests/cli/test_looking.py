@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""
+The verbs that only look, and the frame around all verbs: words, exit codes, JSON, completion.
+"""
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+from harness import LIMPET, limpet, status_of, wait_until  # noqa: E402
+
+NOBODY = 65534
+PTRACE_DETACH, PTRACE_SEIZE = 17, 0x4206
+
+
+def as_nobody():
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+class Looking(unittest.TestCase):
+    def start(self, *command, **options):
+        """A process that is past its exec and ends with the test."""
+        process = subprocess.Popen(command or ("sleep", "60"), **options)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_until(lambda: status_of(process.pid)["State"].startswith("S"))
+        return process.pid
+
+    def judge(self, pid, code, *words):
+        """doctor's verdict, which is attach's: in the exit code, on stderr and in the summary."""
+        result = limpet("doctor", pid, "--json")
+        self.assertEqual(result.code, code, str(result))
+        summary = result.events[-1]
+        self.assertEqual((summary["event"], summary["exit"]), ("summary", code))
+        for word in words:
+            self.assertIn(word, summary["error"] + summary["why"] + summary["fix"])
+        return result
+
+
+class Ps(Looking):
+    def test_lists_every_process_as_json(self):
+        pid = self.start()
+        result = limpet("ps", "--json")
+        self.assertEqual(result.code, 0, str(result))
+        *processes, summary = result.events
+        self.assertEqual((summary["event"], summary["verb"]), ("summary", "ps"))
+        self.assertEqual(summary["processes"], len(processes))
+        ours = [process for process in processes if process["pid"] == pid][0]
+        self.assertEqual((ours["name"], ours["command"], ours["threads"]), ("sleep", "sleep 60", 1))
+        self.assertTrue(ours["attachable"])
+        self.assertEqual(ours["uid"], os.geteuid())
+        self.assertIn(ours["libc"]["flavour"], ("glibc", "musl"))
+        self.assertEqual(ours["namespaces"]["pid"], "same")
+
+    def test_filters_by_name(self):
+        pid = self.start("sleep", "61.25")
+        result = limpet("ps", "61.25", "--json")
+        self.assertEqual([event.get("pid") for event in result.events], [pid, None])
+        result = limpet("ps", "no such process at all", "--json")
+        self.assertEqual(result.code, 4)
+        self.assertIn("no such process at all", result.err)
+
+    def test_finds_gpu_runtimes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "libamdhip64.so.6")
+            with open(library, "wb") as file:
+                file.write(b"x" * 4096)
+            code = ("import mmap,time; f = open(%r); m = mmap.mmap(f.fileno(), 4096, prot=mmap.PROT_READ); "
+                    "time.sleep(60)" % library)
+            pid = self.start(sys.executable, "-c", code)
+
+            def runtimes():
+                events = limpet("ps", "--gpu", "--json").events
+                return [event["runtimes"] for event in events if event.get("pid") == pid]
+
+            self.assertTrue(wait_until(lambda: runtimes() == [["hip"]]), runtimes())
+
+    def test_prints_a_table(self):
+        pid = self.start("sleep", "61.5")
+        result = limpet("ps", "61.5")
+        self.assertEqual(result.code, 0)
+        head, row = result.out.splitlines()
+        self.assertTrue(head.split()[:2] == ["PID", "USER"] and row.split()[0] == str(pid))
+        self.assertIn(" yes ", row)
+
+    def test_is_fast(self):
+        for _ in range(50):
+            self.start()
+        begin = time.monotonic()
+        limpet("ps")
+        self.assertLess(time.monotonic() - begin, 1.0)
+
+
+class Doctor(Looking):
+    def test_examines_the_machine(self):
+        result = limpet("doctor", "--json")
+        self.assertEqual(result.code, 0, str(result))
+        features = {event["name"]: event for event in result.events if event["event"] == "feature"}
+        self.assertLessEqual({"looking", "attach", "tools"}, set(features))
+        for feature in features.values():
+            self.assertEqual(bool(feature["missing"]), feature["works"] != "yes", feature)
+            self.assertEqual(bool(feature["fix"]), feature["works"] != "yes", feature)
+        self.assertIn("attach", limpet("doctor").out)
+
+    def test_approves_of_an_ordinary_process(self):
+        pid = self.start()
+        result = self.judge(pid, 0)
+        threads = [event for event in result.events if event["event"] == "thread"]
+        self.assertEqual([(thread["tid"], thread["name"]) for thread in threads], [(pid, "sleep")])
+        self.assertIn("should work", limpet("doctor", pid).out)
+
+    def test_no_such_process(self):
+        self.judge(2 ** 31 - 1, 4, "there is no process")
+
+    def test_zombie(self):
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        self.addCleanup(os.waitpid, child, 0)
+        wait_until(lambda: status_of(child)["State"].startswith("Z"))
+        self.judge(child, 4, "zombie", str(os.getpid()))
+
+    def test_stopped(self):
+        pid = self.start()
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: status_of(pid)["State"].startswith("T"))
+        self.judge(pid, 7, f"limpet attach {pid} --cont")
+
+    def test_traced(self):
+        pid = self.start()
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.ptrace(PTRACE_SEIZE, pid, None, None) < 0:
+            self.skipTest("no ptrace here")
+        self.addCleanup(libc.ptrace, PTRACE_DETACH, pid, None, None)
+        self.judge(pid, 7, f"process {os.getpid()}")
+
+    @unittest.skipUnless(shutil.which("busybox"), "needs busybox")
+    def test_static(self):
+        pid = self.start("busybox", "sleep", "60")
+        if b"INTERP" in subprocess.run(["readelf", "-lW", shutil.which("busybox")],
+                                       capture_output=True, check=False).stdout:
+            self.skipTest("busybox is not static here")
+        self.judge(pid, 6, "statically linked")
+
+    def test_thread(self):
+        code = "import threading,time; threading.Thread(target=time.sleep, args=(60,)).start()"
+        pid = self.start(sys.executable, "-c", code)
+        wait_until(lambda: len(os.listdir(f"/proc/{pid}/task")) == 2)
+        tid = max(map(int, os.listdir(f"/proc/{pid}/task")))
+        self.judge(tid, 2, f"limpet attach {pid}")
+
+    def test_kernel_thread(self):
+        if status_of(2).get("Name") != "kthreadd":
+            self.skipTest("kernel threads are not visible here")
+        self.judge(2, 6, "kernel thread")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_other_user(self):
+        pid = self.start()
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            copy = shutil.copy(LIMPET, folder)
+            result = subprocess.run([copy, "doctor", str(pid)], capture_output=True, text=True,
+                                    preexec_fn=as_nobody, check=False)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("it belongs to root (uid 0); limpet runs as uid 65534", result.stderr)
+        self.assertIn(f"  fix: sudo limpet attach {pid}\n  or : sudo setcap cap_sys_ptrace+ep", result.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_every_right_but_one(self):
+        """As nobody, doctor names what is missing for each feature."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            copy = shutil.copy(LIMPET, folder)
+            result = subprocess.run([copy, "doctor"], capture_output=True, text=True,
+                                    preexec_fn=as_nobody, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("missing: CAP_SYS_", result.stdout)
+        self.assertIn("fix:     sudo ", result.stdout)
+
+
+class Frame(unittest.TestCase):
+    def assert_usage(self, result, *words):
+        self.assertEqual(result.code, 2, str(result))
+        for word in words:
+            self.assertIn(word, result.err)
+
+    def test_mistakes_get_the_nearest_right_name(self):
+        self.assert_usage(limpet("attahc", 1), "there is no verb 'attahc'", "fix: limpet attach")
+        self.assert_usage(limpet("4242"), "fix: limpet attach 4242")
+        self.assert_usage(limpet("ps", "--jsno"), "there is no option --jsno", "fix: --json")
+        self.assert_usage(limpet("doctor", "sleep"), "'sleep' is not a process number")
+        self.assert_usage(limpet("ps", "a", "b"), "'b'")
+        self.assert_usage(limpet("completions", "tcsh"), "bash, zsh and fish")
+
+    def test_help_is_made_from_the_tables(self):
+        verbs = ("ps", "doctor", "attach", "detach", "status", "completions")
+        overview = limpet("help").out
+        for verb in verbs:
+            self.assertIn(f"\n  {verb} ", overview)
+            self.assertEqual(limpet("help", verb).out, limpet(verb, "--help").out)
+            self.assertIn(f"usage: limpet {verb} ", limpet(verb, "-h").out)
+        self.assertRegex(limpet("--version").out, r"^limpet \d+\.\d+")
+
+    def test_start_page_has_examples_and_processes(self):
+        result = limpet()
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("limpet attach 4242", result.out)
+        self.assertIn("processes", result.out)
+
+    def test_a_full_disk_is_no_success(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([LIMPET, "ps"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"could not be written", result.stderr)
+
+    def test_bash_completes_verbs_and_options(self):
+        script = limpet("completions", "bash").out + """
+            complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _limpet; echo "${COMPREPLY[*]}"; }
+            complete_words limpet at
+            complete_words limpet ps --js
+        """
+        shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        self.assertEqual(shell.stdout, "attach\n--json\n", shell.stderr)
+
+    def test_other_shells_accept_their_scripts(self):
+        for shell in ("zsh", "fish"):
+            script = limpet("completions", shell).out
+            self.assertIn("attach", script)
+            if shutil.which(shell):
+                checked = subprocess.run([shell, "-n", "/dev/stdin"], input=script, text=True,
+                                         capture_output=True, check=False)
+                self.assertEqual(checked.returncode, 0, checked.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

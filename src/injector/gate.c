@@ -13,6 +13,9 @@
 
 #define STACK_SPARE           4096
 #define THREAD_BLOCK_DISTANCE (256ull << 20) /* how far above its stack pointer a thread's block can be */
+#define FRESH_SIZE            0x10000ull     /* a frame, rounded up to whole pages of any size */
+#define FRESH_PAGES_MAX       16
+#define PAGE_IN_USE           (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
 
 static bool same_auxv(const struct job *job)
 {
@@ -57,9 +60,8 @@ static const struct job_stack *stack_at(const struct job *job, uint64_t address)
 	return NULL;
 }
 
-/* Programs that switch stacks by themselves (goroutines, coroutines) have other data right below the stack
- * pointer.  We accept only the main stack, and memory that holds the thread's own block above. */
-static bool stack_is_own(const struct stopped *self)
+/* The usual case: the thread stands on the main stack, or on memory that holds its own block above. */
+static bool stands_on_own_stack(const struct stopped *self)
 {
 	uint64_t pointer = arch_stack_pointer(&self->state.regs), block = self->state.thread_pointer;
 	const struct job_stack *stack = stack_at(self->job, pointer);
@@ -68,6 +70,53 @@ static bool stack_is_own(const struct stopped *self)
 		return false;
 	return stack->is_main ||
 	       (block > pointer && block - pointer < THREAD_BLOCK_DISTANCE && stack_at(self->job, block) == stack);
+}
+
+/* True when none of these pages has ever been written. */
+static bool is_untouched(const struct job *job, uint64_t start, uint64_t size)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), entries[FRESH_PAGES_MAX];
+	size_t count = size / page;
+	char path[64];
+	ssize_t r;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", job->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || count > FRESH_PAGES_MAX)
+		return false;
+	r = pread(fd, entries, count * sizeof(entries[0]), (off_t)(start / page * sizeof(entries[0])));
+	close(fd);
+	for (size_t i = 0; i < count; i++)
+		if (entries[i] & PAGE_IN_USE)
+			return false;
+	return r == (ssize_t)(count * sizeof(entries[0]));
+}
+
+/* A program that switches stacks by itself (goroutines, coroutines) has other data right below the stack pointer.
+ * But the stack that the thread was born with is still there; its far end was never used. */
+static uint64_t find_fresh_top(const struct stopped *self)
+{
+	const struct job *job = self->job;
+	const struct job_stack *stack = stack_at(job, self->state.thread_pointer);
+
+	for (uint32_t i = 0; job->tid == job->leader && i < job->stack_count; i++)
+		if (job->stacks[i].is_main)
+			stack = &job->stacks[i];
+	if (!stack || !(stack->is_main || stack->has_guard) || stack->end - stack->start < 2 * FRESH_SIZE ||
+	    !is_untouched(job, stack->start, FRESH_SIZE))
+		return 0;
+	return stack->start + FRESH_SIZE;
+}
+
+/* Undo needs a place: for the emergency frame, surely the thread's own. */
+static bool find_frame_place(struct stopped *self)
+{
+	if (stands_on_own_stack(self))
+		self->frame_top = arch_stack_pointer(&self->state.regs) - ARCH_RED_ZONE;
+	else
+		self->frame_top = find_fresh_top(self);
+	return self->frame_top != 0;
 }
 
 /* glibc: the word that we take for the thread's number must hold it, or we misread the thread block. */
@@ -81,11 +130,16 @@ static bool block_is_understood(const struct stopped *self)
 	       tid == self->job->inner_tid;
 }
 
-/* musl: the thread itself will call libc, so it must be in a call that holds none of libc's locks. */
+/* musl: the thread itself will call libc, so it must still be in the very wait that the host saw, in which it holds
+ * none of libc's locks. */
 static bool may_call_libc(const struct stopped *self)
 {
-	return self->job->way != BOOT_WAY_CALL || (self->back.was_in_call && self->job->seen.is_known &&
-	                                           self->back.nr == self->job->seen.nr);
+	const struct blocked_call *seen = &self->job->seen;
+	const struct user_regs_struct *regs = &self->back.regs;
+
+	return self->job->way != BOOT_WAY_CALL ||
+	       (self->back.was_in_call && seen->is_known && arch_instruction_pointer(regs) == seen->ip &&
+	        arch_stack_pointer(regs) == seen->stack);
 }
 
 int gate_check(struct stopped *self)
@@ -96,7 +150,7 @@ int gate_check(struct stopped *self)
 		return job_fail(job, JOB_GONE, ESTALE);
 	if (!libc_is_ready(self))
 		return job_fail(job, JOB_TOO_EARLY, 0);
-	if (!stack_is_own(self))
+	if (!find_frame_place(self))
 		return job_fail(job, JOB_NO_STACK, 0);
 	if (!block_is_understood(self) || !may_call_libc(self))
 		return job_fail(job, JOB_LEAVE_ALONE, 0);

@@ -15,6 +15,7 @@ struct stopped {
 	struct arch_state state;
 	struct arch_return back;
 	struct arch_escape escape;
+	uint64_t frame_top; /* the emergency frame lies below */
 	bool is_understood; /* state and back are filled in */
 	bool is_changed;    /* registers are ours now: undo is due */
 	uint64_t stopped_at_ns;

@@ -16,15 +16,14 @@
 int remote_prepare(struct stopped *self)
 {
 	static unsigned char frame[ARCH_FRAME_MAX] __attribute__((aligned(64)));
-	uint64_t address;
 	size_t size;
 
 	self->escape.landing = self->job->sigreturn;
-	size = arch_build_frame(&self->state, &self->back, self->signal_mask, frame, sizeof(frame), &address,
+	size = arch_build_frame(&self->state, &self->back, self->signal_mask, self->frame_top, frame, sizeof(frame),
 	                        &self->escape);
 	if (!size)
 		return -E2BIG;
-	return memory_write(self, address, frame, size);
+	return memory_write(self, self->escape.frame, frame, size);
 }
 
 static int block_all_signals(const struct stopped *self)

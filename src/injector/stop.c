@@ -5,9 +5,12 @@
 #include "injector/injector.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define NS_PER_MS 1000000ull
 
@@ -88,6 +91,25 @@ static int look_again(struct stopped *self, uint64_t deadline_ns)
 	return r ? r : take_state(self);
 }
 
+/* What the kernel knows of the call that we cut short. */
+static int ask_argument(const struct stopped *self, struct blocked_call *ret)
+{
+	char path[64], text[256];
+	ssize_t size;
+	int fd, r = arch_show_call(self->job->tid, &self->state);
+
+	if (r)
+		return r;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", self->job->pid, self->job->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[MAX(size, 0)] = 0;
+	blocked_call_parse(text, ret);
+	return arch_hide_call(self->job->tid);
+}
+
 static enum job_status status_of(int error)
 {
 	switch (error) {
@@ -104,18 +126,21 @@ static enum job_status status_of(int error)
 
 static int understand(struct stopped *self, uint64_t deadline_ns)
 {
-	bool looked_again = false;
+	struct blocked_call cut = { 0 };
+	long entered_nr = -1;
 	int r = take_state(self);
 
 	if (!r && arch_must_look_again(&self->state)) {
+		entered_nr = arch_syscall_number(&self->state.regs);
 		r = look_again(self, deadline_ns);
-		looked_again = true;
 	}
 	if (!r && ptrace(PTRACE_GETSIGMASK, self->job->tid, sizeof(self->signal_mask), &self->signal_mask))
 		r = -errno;
 	if (r)
 		return r;
-	arch_plan_return(&self->state, &self->job->seen, looked_again, &self->back);
+	if (arch_must_ask_argument(&self->state) && (r = ask_argument(self, &cut)))
+		return r;
+	arch_plan_return(&self->state, &cut, entered_nr, &self->back);
 	self->job->was_in_call = self->back.was_in_call;
 	self->is_understood = true;
 	return 0;

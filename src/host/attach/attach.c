@@ -75,7 +75,7 @@ static int await_socket(const struct attachment *self, struct boot_context *ret,
 
 static int take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
 {
-	self->link.socket = (int)syscall(SYS_pidfd_getfd, self->target.pidfd, boot->sockets[0], 0);
+	self->link.socket = (int)syscall(SYS_pidfd_getfd, self->target.thread_fd, boot->sockets[0], 0);
 	if (self->link.socket < 0)
 		return err_set(err, -errno, "take the socket from the target: %s", strerror(errno));
 	return 0;
@@ -221,7 +221,7 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->link.socket = ret->target.pidfd = ret->target.memory = -1;
+	ret->link.socket = ret->target.pidfd = ret->target.thread_fd = ret->target.memory = -1;
 	r = await_running(pid, options, err);
 	if (!r)
 		r = target_open(&ret->target, pid, err);

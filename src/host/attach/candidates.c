@@ -4,7 +4,6 @@
 #include "host/attach/candidates.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
 #include "host/process/procfs.h"
 
 #include <errno.h>
@@ -40,29 +39,6 @@ static bool is_wait(long nr)
 	return false;
 }
 
-bool blocked_call_parse(const char *string, struct blocked_call *ret)
-{
-	struct text text = text_of(string), word;
-	uint64_t values[9];
-
-	memset(ret, 0, sizeof(*ret));
-	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
-		text_skip_blanks(&text);
-		if (!text_take_word(&text, &word))
-			return i < ARRAY_SIZE(values);
-		if (i > 0 && !text_take_prefix(&word, "0x"))
-			return false;
-		if (!text_take_number(&word, i ? 16 : 10, &values[i]))
-			return i == 0; /* "running", or "-1 sp ip" outside of a call */
-	}
-	ret->is_known = true;
-	ret->nr = (long)values[0];
-	memcpy(ret->args, &values[1], sizeof(ret->args));
-	ret->stack = values[7];
-	ret->ip = values[8];
-	return true;
-}
-
 static unsigned rank_of(const struct process_status *status, const struct blocked_call *call, bool must_wait)
 {
 	if (!strchr("RS", status->state) || status->tracer)
@@ -78,8 +54,9 @@ static void read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
 	struct err ignored;
 
 	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0 || !blocked_call_parse(text, ret))
-		memset(ret, 0, sizeof(*ret));
+	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
+		text[0] = 0;
+	blocked_call_parse(text, ret);
 }
 
 /* Keeps the list sorted and short. */

@@ -20,9 +20,6 @@ struct candidates {
 	size_t count;
 };
 
-/* Parses /proc/PID/task/TID/syscall; "running" gives an unknown call.  False for nonsense. */
-bool blocked_call_parse(const char *text, struct blocked_call *ret);
-
 /* must_wait: only threads in a call that libc never makes under a lock of its own (musl). */
 int candidates_find(const struct target *target, bool must_wait, struct candidates *ret,
                     struct err *err) MUST_CHECK;

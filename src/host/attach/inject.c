@@ -9,7 +9,7 @@
 #include "host/attach/seccomp_trial.h"
 #include "host/attach/spawn.h"
 #include "host/attach/thread_block.h"
-#include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/process/memory.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/needs.h"
@@ -18,10 +18,11 @@
 #include <string.h>
 #include <time.h>
 
-#define ROUNDS            5 /* of all candidates, with a pause between */
-#define ROUND_PAUSE_NS    20000000
-#define STOP_DEADLINE_MS  300
-#define MAIN_STACK        "[stack]"
+#define TRY_FOR_NS       3000000000ull /* all candidates again and again */
+#define PAUSE_FIRST_NS   1000000
+#define PAUSE_MAX_NS     50000000
+#define STOP_DEADLINE_MS 300
+#define MAIN_STACK       "[stack]"
 
 /* How the injector's answers read, and whether another thread might do. */
 static const struct {
@@ -38,7 +39,7 @@ static const struct {
 	[JOB_NOT_64_BIT] = { true, EXIT_NOT_ATTACHABLE, "its threads do not run 64-bit code", "", "" },
 	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread is in a state that limpet may touch",
 	                      "each was inside the C library or in a special processor mode", "try again" },
-	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread stands on a stack that is surely its own",
+	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
 	                   "the program switches stacks by itself (coroutines); writing there could harm it",
 	                   "try again when a thread is idle" },
 	[JOB_SECCOMP] = { false, EXIT_NOT_ATTACHABLE, "a seccomp filter of the process forbids it", "", "" },
@@ -50,6 +51,13 @@ static const struct {
 	[JOB_BROKEN] = { false, EXIT_FAILED, "the injection went wrong and was undone", "", "" },
 };
 
+static bool has_guard_below(const struct maps *maps, size_t at)
+{
+	const struct mapping *below = at ? &maps->items[at - 1] : NULL;
+
+	return below && below->end == maps->items[at].start && !below->readable && !below->writable;
+}
+
 static void add_stacks(const struct maps *maps, struct job *job)
 {
 	for (size_t i = 0; i < maps->count && job->stack_count < JOB_STACKS_MAX; i++) {
@@ -57,7 +65,10 @@ static void add_stacks(const struct maps *maps, struct job *job)
 
 		if (mapping->writable && !mapping->shared)
 			job->stacks[job->stack_count++] = (struct job_stack){
-				mapping->start, mapping->end, !strcmp(mapping->path, MAIN_STACK)
+				mapping->start,
+				mapping->end,
+				!strcmp(mapping->path, MAIN_STACK),
+				has_guard_below(maps, i),
 			};
 	}
 }
@@ -67,6 +78,7 @@ static void fill_identity(const struct target *target, struct job *job)
 	const struct identity *identity = &target->process.identity;
 
 	job->pid = target->process.memory_tid;
+	job->leader = target->process.pid;
 	job->auxv_size = (uint32_t)identity->auxv.size;
 	memcpy(job->auxv, identity->auxv.bytes, identity->auxv.size);
 	job->random_address = auxv_value(&identity->auxv, AT_RANDOM);
@@ -196,16 +208,19 @@ static int try_all(struct attachment *self, struct job *job, int job_fd, struct 
 
 static int carry_out(struct attachment *self, struct job *job, int job_fd, struct err *err)
 {
-	struct timespec pause = { 0, ROUND_PAUSE_NS };
-	int r = 0;
+	uint64_t deadline_ns = now_ns() + TRY_FOR_NS;
+	struct timespec pause = { 0, PAUSE_FIRST_NS };
+	int r;
 
-	for (unsigned round = 0; !r && round < ROUNDS; round++) {
+	for (;;) {
 		r = try_all(self, job, job_fd, err);
-		if (r || job->status == JOB_DONE || !answers[job->status].tries_next)
-			break;
+		if (r || job->status == JOB_DONE)
+			return r;
+		if (!answers[job->status].tries_next || !target_lives(&self->target) || now_ns() > deadline_ns)
+			return explain(self, job, err);
 		nanosleep(&pause, NULL);
+		pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);
 	}
-	return r || job->status == JOB_DONE ? r : explain(self, job, err);
 }
 
 static void fill_report(struct attachment *self, const struct job *job)

@@ -7,17 +7,38 @@
 #include "host/process/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
+
 static int read_memory(void *context, uint64_t address, void *into, size_t size)
 {
 	const struct target *target = context;
 
 	return memory_read(target->memory, address, into, size) ? 0 : -EFAULT;
+}
+
+/* Descriptors can be taken from a living thread only; the first one may have ended. */
+static int open_thread(const struct process *process)
+{
+	bool has_leader = process->memory_tid == process->pid;
+
+	return (int)syscall(SYS_pidfd_open, process->memory_tid, has_leader ? 0 : PIDFD_THREAD);
+}
+
+static int refuse_without_leader(const struct process *process, struct err *err)
+{
+	err_set(err, -errno, "cannot attach to %d (%s): its first thread has ended", process->pid,
+	        process->status.name);
+	err_why(err, "taking part in such a process needs Linux 6.9 or later");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
 static int open_descriptors(struct target *target, struct err *err)
@@ -27,6 +48,9 @@ static int open_descriptors(struct target *target, struct err *err)
 	target->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (target->pidfd < 0)
 		return err_set(err, -errno, "pidfd_open: %s", strerror(errno));
+	target->thread_fd = open_thread(&target->process);
+	if (target->thread_fd < 0)
+		return refuse_without_leader(&target->process, err);
 	target->memory = memory_open(target->process.memory_tid);
 	if (target->memory < 0)
 		return err_set(err, target->memory, "open /proc/%d/mem: %s", pid, strerror(-target->memory));
@@ -38,7 +62,7 @@ static int open_target(struct target *ret, pid_t pid, bool judges, struct err *e
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->pidfd = ret->memory = -1;
+	ret->pidfd = ret->thread_fd = ret->memory = -1;
 	ret->reader = (struct memory_reader){ read_memory, ret };
 	r = process_read(pid, &ret->process, err);
 	if (!r && judges)
@@ -65,9 +89,11 @@ void target_close(struct target *target)
 	process_done(&target->process);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
+	if (target->thread_fd >= 0)
+		close(target->thread_fd);
 	if (target->memory >= 0)
 		close(target->memory);
-	target->pidfd = target->memory = -1;
+	target->pidfd = target->thread_fd = target->memory = -1;
 }
 
 bool target_lives(const struct target *target)

@@ -11,8 +11,9 @@
 
 struct target {
 	struct process process;
-	int pidfd;  /* of the process */
-	int memory; /* /proc/PID/mem, for reading */
+	int pidfd;     /* of the process */
+	int thread_fd; /* of a living thread */
+	int memory;    /* /proc/PID/mem, for reading */
 	struct memory_reader reader;
 };
 

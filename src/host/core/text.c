@@ -10,7 +10,8 @@
 
 #include "host/core/cleanup.h"
 
-#define NS_PER_MS 1000000u
+#define NS_PER_MS        1000000u
+#define FIRST_READ_BYTES ((size_t)16384)
 
 struct text text_of(const char *string)
 {
@@ -157,30 +158,37 @@ ssize_t text_read_small(const char *path, char *buffer, size_t capacity)
 	return size;
 }
 
+/* Reads to the end of the file into a block that grows; one byte more than asked for is always
+ * there. */
+static int read_growing(int fd, size_t limit, char **bytes, size_t *size)
+{
+	for (size_t capacity = FIRST_READ_BYTES;; capacity *= 4) {
+		char *bigger = realloc(*bytes, capacity + 1);
+		ssize_t n;
+
+		if (!bigger)
+			return -ENOMEM;
+		*bytes = bigger;
+		n = read_all(fd, *bytes + *size, capacity - *size);
+		if (n < 0)
+			return (int)n;
+		*size += (size_t)n;
+		if (*size < capacity)
+			return 0;
+		if (capacity >= limit)
+			return -EFBIG;
+	}
+}
+
 int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size)
 {
 	CLEANUP(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	CLEANUP(free) char *bytes = NULL;
-	size_t size = 0, capacity = 16 * 1024;
+	size_t size = 0;
+	int r = fd < 0 ? -errno : read_growing(fd, limit, &bytes, &size);
 
-	if (fd < 0)
-		return -errno;
-	for (;;) {
-		char *bigger = realloc(bytes, capacity + 1);
-		if (!bigger)
-			return -ENOMEM;
-		bytes = bigger;
-
-		ssize_t n = read_all(fd, bytes + size, capacity - size);
-		if (n < 0)
-			return (int)n;
-		size += (size_t)n;
-		if (size < capacity)
-			break;
-		if (capacity >= limit)
-			return -EFBIG;
-		capacity *= 4;
-	}
+	if (r < 0)
+		return r;
 	bytes[size] = '\0';
 	*ret_size = size;
 	*ret = TAKE(bytes);

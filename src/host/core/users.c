@@ -8,7 +8,7 @@
 
 #include "host/core/text.h"
 
-#define PASSWD_MAX_BYTES (16u * 1024 * 1024)
+#define PASSWD_MAX_BYTES ((size_t)16 << 20)
 
 void users_init(struct users *ret)
 {

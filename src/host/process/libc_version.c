@@ -7,13 +7,12 @@
 
 #include <string.h>
 
-#include "host/core/cleanup.h"
 #include "host/core/text.h"
 #include "host/process/memory.h"
 
-#define CHUNK_BYTES   (256u * 1024)
-#define OVERLAP_BYTES 128u
-#define MAX_BYTES     (16u * 1024 * 1024)
+#define CHUNK_BYTES   ((size_t)64 << 10)
+#define OVERLAP_BYTES ((size_t)128)
+#define MAX_BYTES     ((size_t)16 << 20)
 
 static bool take_component(struct text *text, unsigned *ret)
 {
@@ -61,10 +60,10 @@ bool libc_version_search(const char *bytes, size_t size, struct libc *ret)
 
 static bool search_mapping(const struct mapping *mapping, int memory, struct libc *ret)
 {
-	CLEANUP(free) char *bytes = malloc(CHUNK_BYTES);
+	char bytes[CHUNK_BYTES];
 	uint64_t end = MIN(mapping->end, mapping->start + MAX_BYTES);
 
-	for (uint64_t at = mapping->start; bytes && at < end; at += CHUNK_BYTES - OVERLAP_BYTES) {
+	for (uint64_t at = mapping->start; at < end; at += CHUNK_BYTES - OVERLAP_BYTES) {
 		size_t size = MIN(CHUNK_BYTES, end - at);
 
 		if (!memory_read(memory, at, bytes, size))

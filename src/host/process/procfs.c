@@ -15,7 +15,7 @@
 #include "host/core/text.h"
 
 /* 262144 mappings (a common vm.max_map_count) of long paths stay below this. */
-#define PROC_MAX_BYTES (256u * 1024 * 1024)
+#define PROC_MAX_BYTES ((size_t)256 << 20)
 
 DEFINE_CLEANUP(DIR *, closedir)
 
@@ -112,7 +112,9 @@ int proc_list(pid_t pid, const char *name, pid_t **ret, size_t *ret_count, struc
 
 	proc_path(pid, name, path, sizeof(path));
 	directory = opendir(path);
-	r = directory ? collect_pids(directory, &pids, &count) : -errno;
+	if (!directory)
+		return proc_error(pid, name, -errno, err);
+	r = collect_pids(directory, &pids, &count);
 	if (r < 0)
 		return proc_error(pid, name, r, err);
 	qsort(pids, count, sizeof(*pids), compare_pids);

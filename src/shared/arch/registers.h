@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "shared/arch/blocked_call.h"
 #include "shared/arch/calls.h"
 #include "shared/base/macros.h"
 
@@ -14,14 +15,7 @@
 
 #define ARCH_VECTORS_MAX 16384 /* XSAVE area with AMX: 11008 bytes; SVE with 512-bit registers: 2208 */
 #define ARCH_FRAME_MAX   20480
-
-/* What /proc/PID/task/TID/syscall said shortly before the stop. */
-struct blocked_call {
-	bool is_known;
-	long nr;
-	uint64_t args[6];
-	uint64_t stack, ip; /* ip is behind the system call instruction */
-};
+#define ARCH_RED_ZONE    128 /* below the stack pointer, in use without notice (x86-64) */
 
 /* A stopped thread. */
 struct arch_state {
@@ -58,8 +52,14 @@ uint64_t arch_instruction_pointer(const struct user_regs_struct *regs);
  * it: the injector then lets it enter the call once more (aarch64). */
 bool arch_must_look_again(const struct arch_state *state);
 
-/* looked_again: it has entered the call under our eyes and was interrupted there. */
-void arch_plan_return(const struct arch_state *state, const struct blocked_call *seen, bool looked_again,
+/* True when a call was cut short with EINTR and its first argument must be asked for (aarch64).  Between
+ * arch_show_call(tid, state) and arch_hide_call(tid) /proc/PID/task/TID/syscall shows it. */
+bool arch_must_ask_argument(const struct arch_state *state);
+int arch_show_call(pid_t tid, const struct arch_state *state) MUST_CHECK;
+int arch_hide_call(pid_t tid) MUST_CHECK;
+
+/* cut: what /proc showed of a call that was cut short.  entered_nr: the call that it has entered under our eyes and was interrupted in; -1: none. */
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut, long entered_nr,
                       struct arch_return *ret);
 
 /* Registers that make the thread run one system call at `code` and, unless stopped, escape afterwards. */
@@ -71,10 +71,10 @@ void arch_set_call(struct user_regs_struct *regs, uint64_t function, uint64_t ar
 long arch_syscall_number(const struct user_regs_struct *regs);
 long arch_syscall_result(const struct user_regs_struct *regs);
 
-/* Builds the emergency frame for a thread whose stack pointer is `stack`; returns its size, 0 if it does not fit
- * in `room`.  The bytes belong at ret_address; the escape is filled in. */
+/* Builds the emergency frame, to lie below the address `top`; returns its size, 0 if it does not fit in `room`.  The
+ * bytes belong at escape->frame, which is filled in. */
 size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back, uint64_t signal_mask,
-                        unsigned char *frame, size_t room, uint64_t *ret_address, struct arch_escape *escape);
+                        uint64_t top, unsigned char *frame, size_t room, struct arch_escape *escape);
 
 /* At a system call entry stop: has getpid run instead, with the escape behind it. */
 int arch_replace_syscall(pid_t tid, uint64_t syscall_return, const struct arch_escape *escape) MUST_CHECK;

@@ -44,12 +44,14 @@ struct job_fixup {
 /* Writable memory that may be a stack. */
 struct job_stack {
 	uint64_t start, end;
-	uint64_t is_main; /* the kernel's [stack] */
+	uint32_t is_main;   /* the kernel's [stack] */
+	uint32_t has_guard; /* inaccessible memory lies right below */
 };
 
 struct job {
 	uint64_t magic;
 	int32_t pid, tid;
+	int32_t leader;     /* the first thread, whose stack is the main one */
 	int32_t inner_tid;  /* what the thread's own block must say */
 	int64_t tid_offset; /* from the thread pointer to that word */
 	uint32_t mode; /* enum job_mode */

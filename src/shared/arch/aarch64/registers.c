@@ -2,7 +2,7 @@
  * aarch64: the registers of a stopped thread.  Three things differ from x86-64 and are answered here:
  *  - at the stop the kernel has already wound an interrupted call back (pc on the svc, x0 its first argument) and
  *    keeps the reason to itself; after a call of ours it must be told again, first argument included;
- *  - a call that returned EINTR has lost its first argument; it is taken from what /proc showed before the stop;
+ *  - a call that returned EINTR has lost its first argument; the kernel still has it and can be made to show it;
  *  - a system call discards the scalable part of the vector registers, so that is written back.
  */
 #include "shared/arch/registers.h"
@@ -22,7 +22,6 @@
 
 #define SVC_INSTRUCTION   0xd4000001u
 #define SVC_LENGTH        4
-#define SPARE_BELOW_STACK 128
 #define FUTEX_COMMANDS    127
 #define ABSOLUTE_TIME     1
 
@@ -135,24 +134,40 @@ bool arch_must_look_again(const struct arch_state *state)
 	return stands_on_svc(state) && has_time_left(&state->regs) && state->regs.regs[8] != SYS_restart_syscall;
 }
 
-/* Is this the call that /proc showed, ended by EINTR only because we came by? */
-static bool was_cut_short(const struct arch_state *state, const struct blocked_call *seen)
+/* A call that returns EINTR even when only a debugger came by. */
+bool arch_must_ask_argument(const struct arch_state *state)
 {
-	const struct user_regs_struct *r = &state->regs;
-	enum call_kind kind = call_kind((long)r->regs[8]);
+	enum call_kind kind = call_kind((long)state->regs.regs[8]);
 
-	return seen->is_known && (long)r->regs[0] == -EINTR && state->code[0] == SVC_INSTRUCTION &&
-	       (kind == CALL_RESTARTS || kind == CALL_NO_HANDLER || kind == CALL_EINTR) &&
-	       seen->nr == (long)r->regs[8] && seen->ip == r->pc && seen->stack == r->sp &&
-	       !memcmp(&seen->args[1], &r->regs[1], 5 * sizeof(uint64_t));
+	return (long)state->regs.regs[0] == -EINTR && state->code[0] == SVC_INSTRUCTION &&
+	       (kind == CALL_RESTARTS || kind == CALL_NO_HANDLER || kind == CALL_EINTR);
+}
+
+/* The kernel keeps its own copy of the number: by it, it decides about restarting, and whether /proc shows the
+ * arguments of a call. */
+static int set_kernels_number(pid_t tid, int nr)
+{
+	struct iovec io = { &nr, sizeof(nr) };
+
+	return ptrace(PTRACE_SETREGSET, tid, NT_ARM_SYSTEM_CALL, &io) ? -errno : 0;
+}
+
+int arch_show_call(pid_t tid, const struct arch_state *state)
+{
+	return set_kernels_number(tid, (int)state->regs.regs[8]);
+}
+
+int arch_hide_call(pid_t tid)
+{
+	return set_kernels_number(tid, -1);
 }
 
 /* The code that the kernel would have had in x0 before it wound the call back; 0: not a call to restart. */
-static long restart_code(const struct arch_state *state, bool looked_again)
+static long restart_code(const struct arch_state *state, bool has_entered)
 {
 	long nr = (long)state->regs.regs[8];
 
-	if (nr == SYS_restart_syscall || (looked_again && has_time_left(&state->regs)))
+	if (nr == SYS_restart_syscall || (has_entered && has_time_left(&state->regs)))
 		return -ERESTART_RESTARTBLOCK;
 	switch (call_kind(nr)) {
 	case CALL_RESTARTS:
@@ -173,24 +188,37 @@ static void resume_in_call(struct arch_return *ret, long code, uint64_t svc, uin
 	ret->regs.regs[0] = (unsigned long)code;
 	ret->rescue.pc = svc;
 	ret->rescue.regs[0] = argument;
-	if (ret->nr == SYS_restart_syscall) { /* sigreturn forgets what it would restart */
-		ret->rescue.pc = svc + SVC_LENGTH;
+}
+
+/* sigreturn forgets what restart_syscall would restart: the frame issues the call that it stands for, where that is
+ * known, and ends it with EINTR where not (a second stop in one sleep). */
+static void plan_rescue(struct arch_return *ret, long entered_nr)
+{
+	if (ret->nr != SYS_restart_syscall)
+		return;
+	if (entered_nr >= 0) {
+		ret->rescue.regs[8] = (unsigned long)entered_nr;
+	} else {
+		ret->rescue.pc += SVC_LENGTH;
 		ret->rescue.regs[0] = (unsigned long)-EINTR;
 	}
 }
 
-void arch_plan_return(const struct arch_state *state, const struct blocked_call *seen, bool looked_again,
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut, long entered_nr,
                       struct arch_return *ret)
 {
+	bool has_entered = entered_nr >= 0;
 	uint64_t pc = state->regs.pc;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->regs = ret->rescue = state->regs;
 	ret->nr = (long)state->regs.regs[8];
-	if (stands_on_svc(state) && restart_code(state, looked_again))
-		resume_in_call(ret, restart_code(state, looked_again), pc, state->regs.regs[0]);
-	else if (was_cut_short(state, seen))
-		resume_in_call(ret, -ERESTARTNOHAND, pc - SVC_LENGTH, seen->args[0]);
+	if (stands_on_svc(state) && restart_code(state, has_entered)) {
+		resume_in_call(ret, restart_code(state, has_entered), pc, state->regs.regs[0]);
+		plan_rescue(ret, entered_nr);
+	} else if (cut->is_known) {
+		resume_in_call(ret, -ERESTARTNOHAND, pc - SVC_LENGTH, cut->args[0]);
+	}
 }
 
 static void set_escape(struct user_regs_struct *regs, uint64_t code, const struct arch_escape *escape)
@@ -244,7 +272,7 @@ static unsigned char *add_sve(unsigned char *at, const unsigned char *end, const
 }
 
 size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back, uint64_t signal_mask,
-                        unsigned char *buffer, size_t room, uint64_t *ret_address, struct arch_escape *escape)
+                        uint64_t top, unsigned char *buffer, size_t room, struct arch_escape *escape)
 {
 	struct signal_frame frame;
 	unsigned char *at = frame.records;
@@ -262,16 +290,8 @@ size_t arch_build_frame(const struct arch_state *state, const struct arch_return
 	if (live_sve(state) && !add_sve(at, frame.records + sizeof(frame.records), state))
 		return 0;
 	memcpy(buffer, &frame, sizeof(frame));
-	*ret_address = escape->frame = ALIGN_DOWN(state->regs.sp - SPARE_BELOW_STACK - sizeof(frame), 16);
+	escape->frame = ALIGN_DOWN(top - sizeof(frame), 16);
 	return sizeof(frame);
-}
-
-/* At a system call exit stop the kernel looks at its own copy of the number to decide about restarting. */
-static int set_kernels_number(pid_t tid, int nr)
-{
-	struct iovec io = { &nr, sizeof(nr) };
-
-	return ptrace(PTRACE_SETREGSET, tid, NT_ARM_SYSTEM_CALL, &io) ? -errno : 0;
 }
 
 int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_return *back)

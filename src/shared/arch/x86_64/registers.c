@@ -19,7 +19,6 @@
 #define ERESTART_RESTARTBLOCK 516
 
 #define SYSCALL_LENGTH  2
-#define RED_ZONE        128
 #define FLAG_TRAP       0x100ul
 #define FLAG_DIRECTION  0x400ul
 #define XFEATURES_AMX   (3ull << 17)
@@ -85,6 +84,25 @@ bool arch_must_look_again(const struct arch_state *state)
 	return false;
 }
 
+bool arch_must_ask_argument(const struct arch_state *state)
+{
+	(void)state;
+	return false;
+}
+
+int arch_show_call(pid_t tid, const struct arch_state *state)
+{
+	(void)tid;
+	(void)state;
+	return 0;
+}
+
+int arch_hide_call(pid_t tid)
+{
+	(void)tid;
+	return 0;
+}
+
 /* EINTR only because we came by: ask the kernel to restart it unless a handler runs. */
 static bool must_reissue(long nr, long result)
 {
@@ -112,13 +130,13 @@ static void plan_rescue(struct arch_return *ret)
 	ret->rescue.orig_rax = -1ul;
 }
 
-void arch_plan_return(const struct arch_state *state, const struct blocked_call *seen, bool looked_again,
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut, long entered_nr,
                       struct arch_return *ret)
 {
 	long nr = (long)state->regs.orig_rax, result = (long)state->regs.rax;
 
-	(void)seen;
-	(void)looked_again;
+	(void)cut;
+	(void)entered_nr;
 	memset(ret, 0, sizeof(*ret));
 	ret->regs = ret->rescue = state->regs;
 	ret->nr = nr;
@@ -206,7 +224,7 @@ static void fill_frame(struct signal_frame *frame, const struct user_regs_struct
 }
 
 size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back, uint64_t signal_mask,
-                        unsigned char *buffer, size_t room, uint64_t *ret_address, struct arch_escape *escape)
+                        uint64_t top, unsigned char *buffer, size_t room, struct arch_escape *escape)
 {
 	unsigned char area[ARCH_VECTORS_MAX];
 	struct signal_frame frame;
@@ -215,7 +233,7 @@ size_t arch_build_frame(const struct arch_state *state, const struct arch_return
 
 	memcpy(area, state->vectors, state->vectors_size);
 	size = fit_vectors(area, state->vectors_size);
-	vectors = ALIGN_DOWN(state->regs.rsp - RED_ZONE - size, 64);
+	vectors = ALIGN_DOWN(top - size, 64);
 	/* As after a call instruction: the return address lies 8 below a multiple of 16. */
 	address = ALIGN_DOWN(vectors - sizeof(frame), 16) - 8;
 	if (vectors + size - address > room)
@@ -226,7 +244,7 @@ size_t arch_build_frame(const struct arch_state *state, const struct arch_return
 	memset(buffer, 0, room);
 	memcpy(buffer, &frame, sizeof(frame));
 	memcpy(buffer + (vectors - address), area, size);
-	*ret_address = escape->frame = address;
+	escape->frame = address;
 	return vectors + size - address;
 }
 

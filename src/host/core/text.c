@@ -183,15 +183,20 @@ static int read_growing(int fd, size_t limit, char **bytes, size_t *size)
 int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size)
 {
 	CLEANUP(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	CLEANUP(free) char *bytes = NULL;
+	char *bytes = NULL;
 	size_t size = 0;
-	int r = fd < 0 ? -errno : read_growing(fd, limit, &bytes, &size);
+	int r;
 
-	if (r < 0)
+	if (fd < 0)
+		return -errno;
+	r = read_growing(fd, limit, &bytes, &size);
+	if (r < 0) {
+		free(bytes);
 		return r;
+	}
 	bytes[size] = '\0';
 	*ret_size = size;
-	*ret = TAKE(bytes);
+	*ret = bytes;
 	return 0;
 }
 

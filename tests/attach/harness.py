@@ -101,6 +101,13 @@ class Workload:
         state = status_of(self.pid).get("State", "X")
         return state[0] not in "ZX" or thread_count(self.pid) > 1
 
+    def fate(self):
+        """How the process that was started ended, in words."""
+        code = self.process.poll()
+        if code is None:
+            return "running"
+        return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
+
     def close(self):
         for number in (signal.SIGCONT, signal.SIGKILL):
             try:

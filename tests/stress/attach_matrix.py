@@ -166,7 +166,7 @@ def judge_result(case, tally, result):
 def judge_target(case, tally, target, threads):
     if not target.alive():
         tally.dead += 1
-        tally.complain("target dead")
+        tally.complain("target dead: " + target.fate())
         return False
     if case.is_stopped:
         is_stopped = harness.status_of(target.pid).get("State", "?")[0] == "T"
@@ -219,7 +219,7 @@ def target_run(case, tally, cycles):
             time.sleep(0.05)  # heap corruption shows a little later
             if not target.alive():
                 tally.dead += 1
-                tally.complain("target dead afterwards")
+                tally.complain("target dead afterwards: " + target.fate())
         tally.add_stats(target.stats, seen)
 
 

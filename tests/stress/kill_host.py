@@ -33,7 +33,9 @@ WORKLOADS = {
 }
 CALLS = ("ptrace", "pwrite64")
 CALL_MAX = 200
+COMPLAINTS_MAX = 20
 BUSY = 7
+REST_LIMIT_S = 15  # a thread of ours that waits for its host gives up after 10 s
 HARM = ("corruptions", "errors", "signals_lost", "early")
 
 
@@ -75,7 +77,7 @@ def target_judge(score, target, threads, where, is_window):
     score.kills += 1
     if not target.alive():
         score.dead += 1
-        score.complaints.append(f"{where}: target dead")
+        score.complaints.append(f"{where}: target dead: {target.fate()}")
         return False
     if not target.stats.wait_turn(10):
         score.stuck += 1
@@ -86,9 +88,13 @@ def target_judge(score, target, threads, where, is_window):
     if result.code != 0:
         score.lost += 1
         score.complaints.append(f"{where}: cannot attach again: {result}")
-    if not harness.wait_until(lambda: harness.thread_count(target.pid) == threads, 3):
+    if not harness.wait_until(lambda: harness.thread_count(target.pid) == threads, REST_LIMIT_S):
         score.left += 1
         score.complaints.append(f"{where}: threads {threads} -> {harness.thread_count(target.pid)}")
+    if not target.alive():
+        score.dead += 1
+        score.complaints.append(f"{where}: target dead after the next attach: {target.fate()}")
+        return False
     harm = {name: target.stats.word(name) for name in HARM if target.stats.word(name)}
     if harm:
         score.harmed += 1
@@ -120,7 +126,7 @@ def call_kills(name, call, score):
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log")
         number = 1
-        while number < CALL_MAX and len(score.complaints) < 8:
+        while number < CALL_MAX and len(score.complaints) < COMPLAINTS_MAX:
             with Workload(WORKLOADS[name], name) as target:
                 threads = harness.thread_count(target.pid)
                 number, is_over = calls_on_target(target, threads, call, number, log, score)
@@ -199,7 +205,7 @@ def attach_time_s(target):
 
 def random_kills(count, score):
     names = list(WORKLOADS)
-    while score.kills < count and len(score.complaints) < 8:
+    while score.kills < count and len(score.complaints) < COMPLAINTS_MAX:
         name = names[score.kills // 10 % len(names)]
         with Workload(WORKLOADS[name], name) as target:
             threads = harness.thread_count(target.pid)
@@ -211,7 +217,7 @@ def random_kills(count, score):
 
 def score_print(name, score):
     print(score.row(name), flush=True)
-    for text in score.complaints[:4]:
+    for text in score.complaints:
         print("    " + text.replace("\n", "\n    "))
     return score.failed()
 

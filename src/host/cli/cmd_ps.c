@@ -94,7 +94,7 @@ static int nothing_found(const struct ps *ps, struct err *err)
 	if (ps->name)
 		err_set(err, -ESRCH, "no process%s matches '%s'", kind, ps->name);
 	else
-		err_set(err, -ESRCH, "there is no process%s", kind);
+		err_set(err, -ESRCH, "no other process%s is visible here", kind);
 	return err_exit(err, EXIT_NO_PROCESS);
 }
 

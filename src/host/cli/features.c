@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define FIX_PTRACE \
-	"sudo limpet ..., or once: sudo setcap cap_sys_ptrace,cap_sys_nice+ep $(command -v limpet)"
+	"sudo limpet ..., or once: sudo setcap cap_sys_ptrace,cap_dac_override,cap_sys_nice+ep $(command -v limpet)"
 
 static struct finding full(const char *rung)
 {
@@ -95,6 +95,9 @@ static struct finding examine_attach(const struct rights *rights)
 		};
 	if (!rights_have(rights, CAPABILITY_SYS_PTRACE))
 		return attach_by_yama(rights->yama_scope);
+	if (!rights_have(rights, CAPABILITY_DAC_OVERRIDE))
+		return (struct finding){ FEATURE_PART, "own processes",
+					 "CAP_DAC_OVERRIDE for others'", FIX_PTRACE };
 	return full(rights->is_user_namespace ? "any process of this user namespace"
 					      : "any process");
 }

@@ -9,8 +9,9 @@
 #include <sys/types.h>
 
 /*
- * A descriptor for reading.  The kernel asks the same question as for an attach, Yama and security
- * modules included, so the answer tells whether ptrace would be allowed: -EACCES when it would not.
+ * A descriptor for reading, opened for writing too as the injector does.  The kernel asks the same
+ * question as for an attach, Yama and security modules included, so the answer tells whether an
+ * attach would be allowed: -EACCES when it would not.
  */
 int memory_open(pid_t pid);
 

@@ -15,11 +15,20 @@ static bool lacks_ptrace(const struct process *process)
 	return !rights_have(&process->rights, CAPABILITY_SYS_PTRACE);
 }
 
+static bool is_of_other_user(const struct process *process)
+{
+	const struct process_status *status = &process->status;
+	uid_t uid = process->rights.uid;
+
+	return status->uid != uid || status->euid != uid || status->suid != uid;
+}
+
+/* The files below /proc/PID belong to somebody else then, so a second capability is needed. */
 static void fix_with_root(const struct process *process, struct err *err)
 {
 	err_fix(err,
 		"sudo limpet attach %d\n"
-		"sudo setcap cap_sys_ptrace+ep $(command -v limpet)",
+		"sudo setcap cap_sys_ptrace,cap_dac_override+ep $(command -v limpet)",
 		(int)process->pid);
 }
 
@@ -78,15 +87,24 @@ static bool explain_user_namespace(const struct process *process, struct err *er
 
 static bool explain_other_user(const struct process *process, struct err *err)
 {
-	const struct process_status *status = &process->status;
-	uid_t uid = process->rights.uid;
-
-	if (!lacks_ptrace(process) ||
-	    (status->uid == uid && status->euid == uid && status->suid == uid))
+	if (!lacks_ptrace(process) || !is_of_other_user(process))
 		return false;
 	err_why(err,
 		"it belongs to %s (uid %u); limpet runs as uid %u without the capability CAP_SYS_PTRACE",
-		process->user, status->euid, uid);
+		process->user, process->status.euid, process->rights.uid);
+	fix_with_root(process, err);
+	return true;
+}
+
+/* setcap with cap_sys_ptrace alone: ptrace would work, but memory is also a file with an owner. */
+static bool explain_file_owner(const struct process *process, struct err *err)
+{
+	if (lacks_ptrace(process) || rights_have(&process->rights, CAPABILITY_DAC_OVERRIDE) ||
+	    (!process->is_private && !is_of_other_user(process)))
+		return false;
+	err_why(err,
+		"/proc/%d/mem belongs to another user, and limpet has CAP_SYS_PTRACE but not CAP_DAC_OVERRIDE",
+		(int)process->pid);
 	fix_with_root(process, err);
 	return true;
 }
@@ -110,7 +128,10 @@ static bool explain_capabilities(const struct process *process, struct err *err)
 		return false;
 	err_why(err, "it has capabilities that limpet has not (mask %llx)",
 		(unsigned long long)more);
-	fix_with_root(process, err);
+	err_fix(err,
+		"sudo limpet attach %d\n"
+		"sudo setcap cap_sys_ptrace+ep $(command -v limpet)",
+		(int)process->pid);
 	return true;
 }
 
@@ -146,8 +167,9 @@ static bool explain_module(const struct process *process, struct err *err)
 }
 
 static explanation *const explanations[] = {
-	explain_yama_locked,  explain_container,    explain_user_namespace, explain_other_user,
-	explain_not_dumpable, explain_capabilities, explain_yama,           explain_module,
+	explain_yama_locked,  explain_container,  explain_user_namespace,
+	explain_other_user,   explain_file_owner, explain_not_dumpable,
+	explain_capabilities, explain_yama,       explain_module,
 };
 
 int permission_judge(const struct process *process, struct err *err)

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 enum capability {
+	CAPABILITY_DAC_OVERRIDE = 1,
 	CAPABILITY_SYS_PTRACE = 19,
 	CAPABILITY_SYS_ADMIN = 21,
 	CAPABILITY_SYS_NICE = 23,

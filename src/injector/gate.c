@@ -93,20 +93,38 @@ static bool is_untouched(const struct job *job, uint64_t start, uint64_t size)
 	return r == (ssize_t)(count * sizeof(entries[0]));
 }
 
-/* A program that switches stacks by itself (goroutines, coroutines) has other data right below the stack pointer.
- * But the stack that the thread was born with is still there; its far end was never used. */
-static uint64_t find_fresh_top(const struct stopped *self)
+/* Our mark at the end of a window that an earlier visit used: nobody has been there since. */
+static bool is_marked(const struct stopped *self, uint64_t top)
+{
+	uint64_t mark = 0;
+
+	return !memory_read(self, top - sizeof(mark), &mark, sizeof(mark)) && mark == BOOT_MAGIC;
+}
+
+/* The stack that the thread was born with. */
+static const struct job_stack *birth_stack(const struct stopped *self)
 {
 	const struct job *job = self->job;
-	const struct job_stack *stack = stack_at(job, self->state.thread_pointer);
 
 	for (uint32_t i = 0; job->tid == job->leader && i < job->stack_count; i++)
 		if (job->stacks[i].is_main)
-			stack = &job->stacks[i];
-	if (!stack || !(stack->is_main || stack->has_guard) || stack->end - stack->start < 2 * FRESH_SIZE ||
-	    !is_untouched(job, stack->start, FRESH_SIZE))
+			return &job->stacks[i];
+	return stack_at(job, self->state.thread_pointer);
+}
+
+/* A program that switches stacks by itself (goroutines, coroutines) has other data right below the stack pointer.
+ * But the stack that the thread was born with is still there, and its far end was never used. */
+static uint64_t find_fresh_top(const struct stopped *self)
+{
+	const struct job_stack *stack = birth_stack(self);
+	uint64_t mark = BOOT_MAGIC, top;
+
+	if (!stack || !(stack->is_main || stack->has_guard) || stack->end - stack->start < 2 * FRESH_SIZE)
 		return 0;
-	return stack->start + FRESH_SIZE;
+	top = stack->start + FRESH_SIZE;
+	if (!is_marked(self, top) && !is_untouched(self->job, stack->start, FRESH_SIZE))
+		return 0;
+	return memory_write(self, top - sizeof(mark), &mark, sizeof(mark)) ? 0 : top - sizeof(mark);
 }
 
 /* Undo needs a place: for the emergency frame, surely the thread's own. */

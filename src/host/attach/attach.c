@@ -81,20 +81,20 @@ static int take_socket(struct attachment *self, const struct boot_context *boot,
 	return 0;
 }
 
-/* /proc as the target would see it: is its own descriptor there? */
+/* /proc as the target would see it. */
 static bool root_has_proc(const struct target *target)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", target->process.pid);
-	return access(path, F_OK) == 0 || faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", target->process.memory_tid);
+	return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static int open_directory(const struct target *target)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", target->process.pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", target->process.memory_tid);
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 

@@ -31,7 +31,7 @@ static bool is_same_file(int fd, const struct mapping *mapping)
 static int open_file(const struct target *target, const struct mapping *mapping)
 {
 	char path[512];
-	int fd, pid = target->process.pid;
+	int fd, pid = target->process.memory_tid;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, mapping->start, mapping->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC);

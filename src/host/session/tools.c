@@ -60,7 +60,7 @@ static bool is_visible(const struct target *target, const char *path, const stru
 	char there[PATH_MAX + 32];
 	struct stat found;
 
-	snprintf(there, sizeof(there), "/proc/%d/root%s", target->process.pid, path);
+	snprintf(there, sizeof(there), "/proc/%d/root%s", target->process.memory_tid, path);
 	return strlen(path) < TOOL_PATH_MAX && !stat(there, &found) && found.st_dev == file->st_dev &&
 	       found.st_ino == file->st_ino;
 }

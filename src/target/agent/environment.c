@@ -1,61 +1,54 @@
 /*
  * The environment for tools.  A whole new array is published with one pointer store, because other threads read
- * the environment without any lock; setenv would pull it from under them.  Arrays and strings of ours are never
- * freed: a pointer from getenv may live for ever.  Runs on the control thread.
+ * the environment without any lock; setenv would pull it from under them.  Nothing is ever written into memory of
+ * the application's, and arrays and strings of ours are never freed: a pointer from getenv may live for ever.
+ * Runs on the control thread.
  */
-#include "shared/arch/syscall.h"
 #include "target/agent/agent.h"
+#include "target/agent/environment_view.h"
 #include "target/runtime/text.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 
-typedef void *dlsym_function(void *, const char *);
+#define TRIES 100
 
 /* What is published now; control thread only. */
 static struct {
-	char ***variable; /* libc's environ */
-	char **before;    /* what it pointed to */
-	char **ours;      /* our array: first our entries, then the others */
-	char **pristine;  /* a copy: an application may change the array in place */
-	char **hidden;    /* for each of our entries, the one that it replaced, or NULL */
-	size_t own_count, slots;
+	struct environment_access access;
+	char **before;   /* what the variable pointed to */
+	char **ours;     /* our array: first our entries, then the others */
+	char **pristine; /* a copy: an application may change the array in place */
+	char **hidden;   /* for each of our entries, the one that it replaced, or NULL */
+	size_t own_count, count;
 } published;
 
-static size_t count_entries(char **list)
+static bool same_name(const char *a, const char *b)
 {
-	size_t count = 0;
-
-	while (list && list[count])
-		count++;
-	return count;
+	while (*a && *a != '=' && *a == *b)
+		a++, b++;
+	return *a == '=' && *b == '=';
 }
 
 /* The place among our entries that a foreign entry gives way to, or own_count. */
 static size_t find_override(const char *entry)
 {
-	for (size_t i = 0; i < published.own_count; i++) {
-		const char *mine = published.pristine[i], *end = mine;
+	size_t i = 0;
 
-		while (*end != '=')
-			end++;
-		size_t same = 0;
-		while (mine + same < end && entry[same] == mine[same])
-			same++;
-		if (mine + same == end && entry[same] == '=')
-			return i;
-	}
-	return published.own_count;
+	while (i < published.own_count && !same_name(published.pristine[i], entry))
+		i++;
+	return i;
 }
 
-static void *map_memory(size_t size)
+/* Which of our entries this is, or own_count. */
+static size_t own_index(const char *entry)
 {
-	long r = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t i = 0;
 
-	return r < 0 && r > -4096 ? NULL : (void *)r;
+	while (i < published.own_count && published.pristine[i] != entry)
+		i++;
+	return i;
 }
 
 /* Writes "name=value" for each pair into the room given for texts. */
@@ -76,109 +69,196 @@ static void write_entries(const struct control_environ *message, char *room, siz
 	}
 }
 
-/* Fills pristine with our entries and then with those of `old` that ours do not replace. */
-static void fill_pristine(char **old)
+/* Fills pristine with our entries and then with the application's that ours do not replace. */
+static void fill_pristine(const struct environment_view *view)
 {
 	size_t at = published.own_count;
 
-	for (; old && *old; old++) {
-		size_t mine = find_override(*old);
+	for (size_t i = 0; i < view->count; i++) {
+		size_t mine = find_override(view->copy[i]);
 
 		if (mine < published.own_count)
-			published.hidden[mine] = *old;
+			published.hidden[mine] = view->copy[i];
 		else
-			published.pristine[at++] = *old;
+			published.pristine[at++] = view->copy[i];
 	}
-	published.pristine[at++] = NULL;
-	published.slots = at;
+	published.pristine[at] = NULL;
+	published.count = at;
 }
 
 /* One mapping: our array, its pristine copy, what ours hide, the texts. */
-static bool build_arrays(const struct control_environ *message, char **old)
+static bool build_arrays(const struct control_environ *message, const struct environment_view *view)
 {
-	size_t slots = count_entries(old) + message->count + 1;
+	size_t slots = view->count + message->count + 1;
 	size_t texts = message->bytes + 2u * message->count + 1;
-	char **memory = map_memory((2 * slots + message->count) * sizeof(char *) + texts);
+	char **memory = environment_memory((2 * slots + message->count) * sizeof(char *) + texts);
 
 	if (!memory)
 		return false;
 	published.pristine = memory + slots;
 	published.hidden = published.pristine + slots;
 	write_entries(message, (char *)(published.hidden + message->count), texts);
-	fill_pristine(old);
-	memcpy(memory, published.pristine, published.slots * sizeof(char *));
+	fill_pristine(view);
+	memcpy(memory, published.pristine, (published.count + 1) * sizeof(char *));
 	published.ours = memory;
 	return true;
 }
 
-int environment_publish(const struct boot_context *boot, const struct control_environ *message)
+/* One change of the application's, carried into an array of ours unless a newer one is there. */
+static void carry_value(char **into, char *before, char *after)
 {
-	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
-	char ***variable = find(RTLD_DEFAULT, "environ");
-	char **old;
+	for (; *into; into++) {
+		char *expected = before;
 
-	if (!variable)
-		return -ENOENT;
-	if (published.ours)
-		environment_restore();
-	old = __atomic_load_n(variable, __ATOMIC_ACQUIRE);
-	if (!build_arrays(message, old))
+		/* Relaxed: the text was written before by the application itself, under its own lock. */
+		if (*into == before)
+			__atomic_compare_exchange_n(into, &expected, after, false, __ATOMIC_RELAXED,
+			                            __ATOMIC_RELAXED);
+	}
+}
+
+static void carry_removal(char **into, const char *entry)
+{
+	while (*into && *into != entry)
+		into++;
+	for (; *into; into++)
+		into[0] = into[1];
+}
+
+static void carry_changes(const struct environment_view *retired, char **now, char **into)
+{
+	for (size_t i = 0, at = 0; i < retired->count; i++) {
+		if (now[at] == retired->copy[i]) {
+			at++;
+		} else if (now[at] && same_name(now[at], retired->copy[i])) {
+			carry_value(into, retired->copy[i], now[at++]);
+		} else { /* the later ones have moved up */
+			carry_removal(into, retired->copy[i]);
+		}
+	}
+}
+
+/*
+ * A setenv that had read the old pointer just before we changed it still wrote into the retired array.  It is done
+ * when the lock was ours; what it changed is carried over.  If the application has an array of its own by now, it
+ * made that from ours, and the retired one may be gone: then there is nothing to read any more.
+ */
+static void carry_late_write(const struct environment_access *access, const struct environment_view *retired,
+                             char **into)
+{
+	size_t size = (retired->count + 1) * sizeof(char *);
+	char **now = environment_memory(size);
+	bool is_whole;
+
+	environment_settle(access);
+	is_whole = now && retired->count && environment_now(access) == into &&
+	           environment_read(retired->array, now, retired->count);
+	environment_settle(access);
+	if (is_whole && environment_now(access) == into)
+		carry_changes(retired, now, into);
+	environment_memory_free(now, size);
+}
+
+/* -EAGAIN when the application was faster. */
+static int publish_over(const struct control_environ *message, const struct environment_view *view)
+{
+	if (!build_arrays(message, view))
 		return -ENOMEM;
-	published.variable = variable;
-	published.before = old;
-	/* Release: a reader that sees the array sees its entries.  Readers are the application's getenv. */
-	__atomic_store_n(variable, published.ours, __ATOMIC_RELEASE);
+	published.before = view->array;
+	if (!environment_exchange(&published.access, view->array, published.ours)) {
+		published.ours = NULL;
+		return -EAGAIN;
+	}
 	agent_page.environment_changed = 1;
+	carry_late_write(&published.access, view, published.ours);
 	return 0;
 }
 
-/* Which of our entries this is, or own_count. */
-static size_t own_index(const char *entry)
+static int publish(const struct control_environ *message)
 {
-	size_t i = 0;
+	struct environment_view view;
+	int r = environment_look(&published.access, &view);
 
-	while (i < published.own_count && published.pristine[i] != entry)
-		i++;
-	return i;
+	if (!r)
+		r = publish_over(message, &view);
+	environment_view_done(&view);
+	return r;
 }
 
-static bool was_changed(void)
+int environment_publish(const struct boot_context *boot, const struct control_environ *message)
 {
-	return memcmp(published.ours, published.pristine, published.slots * sizeof(char *)) != 0;
+	int r;
+
+	environment_restore();
+	r = environment_access_open(boot, &published.access);
+	if (r)
+		return r;
+	r = -EAGAIN;
+	for (unsigned i = 0; r == -EAGAIN && i < TRIES; i++)
+		r = publish(message);
+	return r == -EAGAIN ? -EBUSY : r;
 }
 
 /* The application changed the array, or has one of its own now, with our strings in it: give it a copy without
  * them.  What ours had hidden comes back. */
-static void publish_without_ours(char **theirs)
+static int publish_without_ours(const struct environment_view *theirs)
 {
-	char **array = map_memory((count_entries(theirs) + 1) * sizeof(char *)), **at = array;
+	char **array = environment_memory((theirs->count + 1) * sizeof(char *)), **at = array;
 
 	if (!array)
-		return;
-	for (char **entry = theirs; *entry; entry++) {
-		size_t mine = own_index(*entry);
+		return -ENOMEM;
+	for (size_t i = 0; i < theirs->count; i++) {
+		size_t mine = own_index(theirs->copy[i]);
 
 		if (mine == published.own_count)
-			*at++ = *entry;
+			*at++ = theirs->copy[i];
 		else if (published.hidden[mine])
 			*at++ = published.hidden[mine];
 	}
 	*at = NULL;
-	__atomic_compare_exchange_n(published.variable, &theirs, array, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	if (!environment_exchange(&published.access, theirs->array, array))
+		return -EAGAIN;
+	carry_late_write(&published.access, theirs, array);
+	return 0;
+}
+
+/* As long as our array is the current one, untouched, the application has not freed its own. */
+static int publish_before(void)
+{
+	if (!environment_exchange(&published.access, published.ours, published.before))
+		return -EAGAIN;
+	environment_settle(&published.access);
+	/* A late write went into ours: once more, this time from what is there. */
+	if (!memcmp(published.ours, published.pristine, published.count * sizeof(char *)))
+		return 0;
+	return environment_exchange(&published.access, published.before, published.ours) ? -EAGAIN : 0;
+}
+
+static bool is_untouched(const struct environment_view *now)
+{
+	return now->array == published.ours && now->count == published.count &&
+	       !memcmp(now->copy, published.pristine, now->count * sizeof(char *));
+}
+
+static int restore_once(void)
+{
+	struct environment_view now;
+	int r = environment_look(&published.access, &now);
+
+	if (!r && now.array) /* without an array it has cleared everything */
+		r = is_untouched(&now) ? publish_before() : publish_without_ours(&now);
+	environment_view_done(&now);
+	return r;
 }
 
 void environment_restore(void)
 {
-	char **now;
+	int r = -EAGAIN;
 
 	if (!published.ours)
 		return;
-	now = __atomic_load_n(published.variable, __ATOMIC_ACQUIRE);
-	if (now == published.ours && !was_changed())
-		__atomic_compare_exchange_n(published.variable, &now, published.before, false, __ATOMIC_RELEASE,
-		                            __ATOMIC_RELAXED);
-	else if (now)
-		publish_without_ours(now);
+	for (unsigned i = 0; (r == -EAGAIN || r == -EBUSY) && i < TRIES; i++)
+		r = restore_once();
 	published.ours = NULL;
-	agent_page.environment_changed = 0;
+	agent_page.environment_changed = r != 0; /* still there: the page says so */
 }

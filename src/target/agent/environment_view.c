@@ -1,0 +1,148 @@
+/*
+ * glibc guards changes of the environment with a lock of its own, which only its own functions can take.  Taking
+ * out a variable that does not exist takes and gives that lock: whoever held it is done then.  The array itself may
+ * be freed by the application while we read, so it is read through the kernel, which fails instead of faulting, and
+ * believed only when the same is there after the lock was ours.  Runs on the control thread.
+ */
+#include "target/agent/environment_view.h"
+
+#include "shared/arch/syscall.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#define NO_SUCH_VARIABLE "LIMPET_NO_SUCH_VARIABLE"
+#define ENTRIES_MAX      65536u
+#define ENTRIES_AT_ONCE  256u
+#define TRIES            200
+#define TRY_PAUSE_NS     50000
+
+typedef void *dlsym_function(void *, const char *);
+typedef int unsetenv_function(const char *);
+
+int environment_access_open(const struct boot_context *boot, struct environment_access *ret)
+{
+	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
+
+	ret->variable = find(RTLD_DEFAULT, "environ");
+	ret->barrier = (unsetenv_function *)find(RTLD_DEFAULT, "unsetenv");
+	return ret->variable && ret->barrier ? 0 : -ENOENT;
+}
+
+char **environment_now(const struct environment_access *access)
+{
+	return __atomic_load_n(access->variable, __ATOMIC_ACQUIRE); /* pairs with the application's own store */
+}
+
+void environment_settle(const struct environment_access *access)
+{
+	access->barrier(NO_SUCH_VARIABLE);
+}
+
+bool environment_exchange(const struct environment_access *access, char **expected, char **array)
+{
+	/* Release: a reader that sees the array sees its entries.  Readers are the application's getenv. */
+	return __atomic_compare_exchange_n(access->variable, &expected, array, false, __ATOMIC_RELEASE,
+	                                   __ATOMIC_RELAXED);
+}
+
+void *environment_memory(size_t size)
+{
+	long r = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
+void environment_memory_free(void *memory, size_t size)
+{
+	if (memory)
+		raw2(SYS_munmap, memory, size);
+}
+
+static long read_guarded(const void *from, void *into, size_t size)
+{
+	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)from, size };
+
+	return raw6(SYS_process_vm_readv, raw0(SYS_getpid), &local, 1, &remote, 1, 0);
+}
+
+bool environment_read(char **array, char **into, size_t count)
+{
+	return read_guarded(array, into, count * sizeof(char *)) == (long)(count * sizeof(char *));
+}
+
+/* The number of entries before the NULL, or -errno. */
+static long count_guarded(char **array)
+{
+	char *some[ENTRIES_AT_ONCE];
+
+	for (size_t at = 0; at < ENTRIES_MAX;) {
+		long r = read_guarded(array + at, some, sizeof(some));
+
+		if (r < (long)sizeof(char *))
+			return r < 0 && r != -EFAULT ? r : -EAGAIN;
+		for (size_t i = 0; i < (size_t)r / sizeof(char *); i++, at++)
+			if (!some[i])
+				return (long)at;
+	}
+	return -E2BIG;
+}
+
+static bool is_unchanged(const struct environment_access *access, const struct environment_view *view)
+{
+	char *some[ENTRIES_AT_ONCE];
+
+	for (size_t at = 0; at < view->count; at += ENTRIES_AT_ONCE) {
+		size_t count = MIN(view->count - at, (size_t)ENTRIES_AT_ONCE);
+
+		if (!environment_read(view->array + at, some, count) ||
+		    memcmp(some, view->copy + at, count * sizeof(char *)))
+			return false;
+	}
+	return environment_now(access) == view->array;
+}
+
+static int look_once(const struct environment_access *access, struct environment_view *ret)
+{
+	long count;
+
+	*ret = (struct environment_view){ .array = environment_now(access) };
+	count = ret->array ? count_guarded(ret->array) : 0;
+	if (count < 0)
+		return (int)count;
+	ret->count = (size_t)count;
+	ret->copy = environment_memory((ret->count + 1) * sizeof(char *));
+	if (!ret->copy)
+		return -ENOMEM;
+	if (ret->count && !environment_read(ret->array, ret->copy, ret->count))
+		return -EAGAIN;
+	environment_settle(access);
+	return is_unchanged(access, ret) ? 0 : -EAGAIN;
+}
+
+int environment_look(const struct environment_access *access, struct environment_view *ret)
+{
+	struct timespec pause = { 0, TRY_PAUSE_NS };
+
+	for (unsigned i = 0; i < TRIES; i++) {
+		int r = look_once(access, ret);
+
+		if (!r)
+			return 0;
+		environment_view_done(ret);
+		if (r != -EAGAIN)
+			return r;
+		raw2(SYS_nanosleep, &pause, 0);
+	}
+	return -EBUSY;
+}
+
+void environment_view_done(struct environment_view *view)
+{
+	environment_memory_free(view->copy, (view->count + 1) * sizeof(char *));
+	view->copy = NULL;
+}

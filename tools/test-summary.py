@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Counts what `meson test` ran in the given build trees; the last line is "N passed, N failed".
 
-A test that prints "ok NAME" and "not ok NAME" lines counts once for each of them, any other once.
+A test that counts by itself (such a last line, unittest, cmocka, "ok" and "not ok" lines) adds its
+own numbers, any other counts once.
 Names and output of what failed come first. Exit status 1 when something failed or nothing ran.
 """
 
@@ -10,9 +11,46 @@ import pathlib
 import re
 import sys
 
+SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
+UNITTEST = re.compile(r"^Ran (\d+) tests? in .*$(?s:.*?)^(?:OK|FAILED)(?: \((.*)\))?$", re.MULTILINE)
+CMOCKA = re.compile(r"^\[  (PASSED|FAILED|SKIPPED)  \] (\d+) test\(s\)", re.MULTILINE)
 LINE = re.compile(r"^(not )?ok\b(.*)$", re.MULTILINE)
 SKIP = re.compile(r"#\s*skip", re.IGNORECASE)
 TAIL_LINES = 60
+
+
+def count_summary(output):
+    """(passed, failed, skipped) of a script that ends as we do, or None."""
+    found = SUMMARY.findall(output)
+    return tuple(int(number or 0) for number in found[-1]) if found else None
+
+
+def count_unittest(output):
+    found = UNITTEST.search(output)
+    if not found:
+        return None
+    ran, words = int(found.group(1)), found.group(2) or ""
+    numbers = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", words)}
+    failed, skipped = numbers.get("failures", 0) + numbers.get("errors", 0), numbers.get("skipped", 0)
+    return ran - failed - skipped, failed, skipped
+
+
+def count_cmocka(output):
+    found = {word: int(number) for word, number in CMOCKA.findall(output)}
+    return tuple(found.get(word, 0) for word in ("PASSED", "FAILED", "SKIPPED")) if found else None
+
+
+def count_lines(output):
+    lines = LINE.findall(output)
+    failed = sum(1 for negated, _ in lines if negated)
+    skipped = sum(1 for negated, text in lines if not negated and SKIP.search(text))
+    return (len(lines) - failed - skipped, failed, skipped) if lines else None
+
+
+def count_result(result):
+    if result == "SKIP":
+        return 0, 0, 1
+    return (0, 1, 0) if is_failure(result) else (1, 0, 0)
 
 
 class Counts:
@@ -20,17 +58,11 @@ class Counts:
         self.passed = self.failed = self.skipped = 0
 
     def add(self, result, output):
-        lines = LINE.findall(output)
-        failed = sum(1 for negated, _ in lines if negated)
-        skipped = sum(1 for negated, text in lines if not negated and SKIP.search(text))
-        self.failed += failed
-        self.skipped += skipped
-        self.passed += len(lines) - failed - skipped
-        if is_failure(result) and not failed:
-            self.failed += 1
-        elif not lines:
-            self.skipped += result == "SKIP"
-            self.passed += result != "SKIP"
+        ways = (count_summary, count_unittest, count_cmocka, count_lines, lambda _: count_result(result))
+        passed, failed, skipped = next(filter(None, (way(output) for way in ways)))
+        # A test that failed without naming what: a crash, a deadline.
+        failed += is_failure(result) and not failed
+        self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
 
     def text(self):
         skipped = f", {self.skipped} skipped" if self.skipped else ""

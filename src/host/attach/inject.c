@@ -170,6 +170,8 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 		err_fix(err, "%s", answers[job->status].fix);
 	if (job->status == JOB_NO_SEIZE)
 		err_why(err, "%s", strerror(job->error)), err_fix(err, "limpet doctor %d", pid);
+	if (job->status == JOB_LEAVE_ALONE && job->error)
+		err_why(err, "reading its state failed: %s", strerror(job->error));
 	if (job->status == JOB_SECCOMP)
 		err_why(err, "the filter would not let %s pass, which attaching needs", name);
 	if (job->status == JOB_CALL_FAILED)

@@ -64,7 +64,7 @@ long arch_syscall_result(const struct user_regs_struct *regs)
 
 int arch_take(pid_t tid, struct arch_state *ret)
 {
-	struct iovec io = { ret->vectors, sizeof(ret->vectors) - sizeof(uint32_t) };
+	struct iovec io = { ret->vectors, sizeof(ret->vectors) - 8 };
 	int r = arch_get_regs(tid, &ret->regs);
 
 	if (r)

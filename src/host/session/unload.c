@@ -92,7 +92,7 @@ static bool see_thread(pid_t pid, pid_t tid, uint64_t *ret_ip, uint64_t *ret_sta
 static void judge_thread(const struct session *session, const struct maps *maps, pid_t tid, const char *thread_name,
                          struct session_left *ret)
 {
-	static uint64_t words[STACK_WORDS];
+	uint64_t words[STACK_WORDS];
 	const struct target *target = &session->attachment.target;
 	const struct agent_tool *tool;
 	uint64_t ip = 0, stack = 0;

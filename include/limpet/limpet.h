@@ -1,0 +1,126 @@
+/*
+ * limpet from C: attach to a running process, load libraries into it, leave.
+ *
+ * Link with liblimpet (pkg-config limpet).  Every struct begins with its size, so that programs built against an
+ * older header keep working; set it with the LIMPET_*_INIT macros.  Functions return 0 or a negative errno and fill
+ * in the error when one is given.  A handle may be used by one thread at a time.
+ *
+ *	struct limpet_error error = LIMPET_ERROR_INIT;
+ *	struct limpet *target = limpet_open(pid, &error);
+ *	const char *const tools[] = { "./libmytool.so" };
+ *	struct limpet_options options = LIMPET_OPTIONS_INIT;
+ *
+ *	options.tools = tools;
+ *	options.tool_count = 1;
+ *	if (!target || limpet_attach(target, &options, NULL, &error))
+ *		fprintf(stderr, "%s\n", error.what);
+ *	...
+ *	limpet_detach(target, LIMPET_UNLOAD, &error);
+ *	limpet_close(target);
+ */
+#ifndef LIMPET_LIMPET_H
+#define LIMPET_LIMPET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A process that one may attach to.  Holds no lock and nothing in the target until limpet_attach(). */
+struct limpet;
+
+/* What went wrong, in words for a person. */
+struct limpet_error {
+	size_t struct_size;
+	int code;       /* negative errno */
+	int exit_code;  /* what the command line would exit with, see README */
+	char what[256]; /* what failed */
+	char why[320];  /* the cause, may be empty */
+	char fix[320];  /* what to do about it, one way a line, may be empty */
+};
+#define LIMPET_ERROR_INIT                    \
+	{                                    \
+		sizeof(struct limpet_error), \
+	}
+
+enum limpet_flags {
+	LIMPET_FORCE = 1,    /* attach: go on where seccomp filters cannot be read */
+	LIMPET_CONTINUE = 2, /* attach: send SIGCONT to a process that job control stopped */
+	LIMPET_STRICT = 4,   /* attach: one tool that fails undoes all */
+	LIMPET_UNLOAD = 8,   /* detach: unmap everything of limpet's */
+};
+
+struct limpet_options {
+	size_t struct_size;
+	const char *const *tools; /* paths of libraries to load */
+	size_t tool_count;
+	const char *const *variables; /* "NAME=VALUE", visible in the target while attached */
+	size_t variable_count;
+	unsigned flags; /* enum limpet_flags */
+};
+#define LIMPET_OPTIONS_INIT                    \
+	{                                      \
+		sizeof(struct limpet_options), \
+	}
+
+/* What an attach cost the target. */
+struct limpet_report {
+	size_t struct_size;
+	int thread;            /* the one thread that was stopped */
+	int was_resident;      /* 1: the agent was there from before, nothing was loaded */
+	uint64_t pause_ns;     /* how long that thread was stopped */
+	uint64_t interrupt_ns; /* how long it took to stop it */
+	uint64_t attach_ns;    /* all of it, as seen by the caller */
+	size_t failed_tools;   /* that did not load, without LIMPET_STRICT */
+};
+#define LIMPET_REPORT_INIT                    \
+	{                                     \
+		sizeof(struct limpet_report), \
+	}
+
+enum limpet_state {
+	LIMPET_ABSENT,   /* there is nothing of limpet's in the process */
+	LIMPET_RESTING,  /* the agent is mapped and does nothing */
+	LIMPET_ATTACHED, /* somebody holds it */
+};
+
+struct limpet_status {
+	size_t struct_size;
+	enum limpet_state state;
+	int holder;        /* process that holds it, or 0 */
+	uint64_t since_ns; /* of the last change, CLOCK_REALTIME */
+	uint32_t attaches; /* so far */
+	uint32_t tools;    /* loaded now */
+	uint64_t dropped;  /* records lost */
+};
+#define LIMPET_STATUS_INIT                    \
+	{                                     \
+		sizeof(struct limpet_status), \
+	}
+
+/* "0.1.0" */
+const char *limpet_version(void);
+
+/* NULL when there is no such process or it cannot be attached; the error says why. */
+struct limpet *limpet_open(int pid, struct limpet_error *error);
+
+/* options and report may be NULL.  On failure the target is as it was. */
+int limpet_attach(struct limpet *target, const struct limpet_options *options, struct limpet_report *report,
+		  struct limpet_error *error);
+
+/* Leaves.  What could not be unmapped is named in error->why, with code 0. */
+int limpet_detach(struct limpet *target, unsigned flags, struct limpet_error *error);
+
+/* Asks without stopping anything; works for a process that somebody else holds. */
+int limpet_status(struct limpet *target, struct limpet_status *status, struct limpet_error *error);
+
+/* Detaches when still attached; NULL is fine. */
+void limpet_close(struct limpet *target);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

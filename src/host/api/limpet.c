@@ -1,0 +1,175 @@
+/*
+ * The C API of include/limpet/limpet.h over the session.  Runs in the caller's process: no output, no signal
+ * handlers, no children that the caller could see.
+ */
+#include "limpet/limpet.h"
+
+#include "host/session/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct limpet {
+	pid_t pid;
+	bool is_attached;
+	struct session session;
+};
+
+/* Callers may know a shorter or a longer struct: what both know is copied. */
+static void copy_out(void *to, const void *from, size_t size)
+{
+	size_t known;
+
+	if (!to)
+		return;
+	memcpy(&known, to, sizeof(known));
+	if (known < sizeof(known))
+		return;
+	known = MIN(known, size);
+	memcpy((char *)to + sizeof(known), (const char *)from + sizeof(known), known - sizeof(known));
+}
+
+static int report_error(const struct err *err, struct limpet_error *ret)
+{
+	struct limpet_error error = { .code = err->code, .exit_code = err->code ? (int)err->exit : EXIT_DONE };
+
+	memcpy(error.what, err->what, sizeof(error.what));
+	memcpy(error.why, err->why, sizeof(error.why));
+	memcpy(error.fix, err->fix, sizeof(error.fix));
+	copy_out(ret, &error, sizeof(error));
+	return err->code;
+}
+
+EXPORT const char *limpet_version(void)
+{
+	return LIMPET_VERSION;
+}
+
+EXPORT struct limpet *limpet_open(int pid, struct limpet_error *error)
+{
+	struct limpet *self = calloc(1, sizeof(*self));
+	struct target target;
+	struct err err = { 0 };
+
+	if (!self) {
+		err_set(&err, -ENOMEM, "memory");
+	} else if (!target_open(&target, pid, &err)) {
+		target_close(&target);
+		self->pid = pid;
+		report_error(&err, error);
+		return self;
+	}
+	free(self);
+	report_error(&err, error);
+	return NULL;
+}
+
+static struct session_options options_of(const struct limpet_options *given)
+{
+	struct limpet_options options = { sizeof(options) };
+
+	if (given)
+		memcpy(&options, given, MIN(given->struct_size, sizeof(options)));
+	return (struct session_options){
+		.attach = { options.flags & LIMPET_FORCE, options.flags & LIMPET_CONTINUE },
+		.tools = options.tools,
+		.tool_count = options.tool_count,
+		.variables = options.variables,
+		.variable_count = options.variable_count,
+		.is_strict = options.flags & LIMPET_STRICT,
+	};
+}
+
+EXPORT int limpet_attach(struct limpet *self, const struct limpet_options *given, struct limpet_report *report,
+                         struct limpet_error *error)
+{
+	struct session_options options = options_of(given);
+	const struct attach_report *cost = &self->session.attachment.report;
+	struct limpet_report ours = { 0 };
+	struct err err = { 0 };
+
+	if (self->is_attached)
+		err_set(&err, -EALREADY, "already attached to %d", self->pid);
+	else if (!session_open(&self->session, self->pid, &options, &err))
+		self->is_attached = true;
+	if (err.code)
+		return report_error(&err, error);
+	ours.thread = cost->tid;
+	ours.was_resident = cost->was_resident;
+	ours.pause_ns = cost->pause_ns;
+	ours.interrupt_ns = cost->interrupt_ns;
+	ours.attach_ns = cost->attach_ns;
+	ours.failed_tools = self->session.failed_tools;
+	copy_out(report, &ours, sizeof(ours));
+	return report_error(&err, error);
+}
+
+static void list_left(const struct session_left *left, struct err *err)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < left->count && used + 1 < sizeof(err->why); i++)
+		used += (size_t)snprintf(err->why + used, sizeof(err->why) - used, "%s%s", i ? "\n" : "",
+		                         left->items[i]);
+}
+
+EXPORT int limpet_detach(struct limpet *self, unsigned flags, struct limpet_error *error)
+{
+	struct session_left left = { 0 };
+	struct err err = { 0 };
+
+	if (!self->is_attached) {
+		err_set(&err, -ENOTCONN, "not attached to %d", self->pid);
+	} else {
+		if (!session_leave(&self->session, flags & LIMPET_UNLOAD, &left, &err))
+			list_left(&left, &err);
+		session_close(&self->session);
+		self->is_attached = false;
+	}
+	return report_error(&err, error);
+}
+
+static void fill_status(const struct target *target, const struct resident *resident, struct limpet_status *ret)
+{
+	bool is_held = resident_is_held(target, resident);
+
+	ret->state = is_held ? LIMPET_ATTACHED : LIMPET_RESTING;
+	ret->holder = is_held ? resident->page.holder_pid : 0;
+	ret->since_ns = resident->page.since_ns;
+	ret->attaches = resident->page.attaches;
+	ret->tools = resident->page.tool_count;
+	ret->dropped = resident->page.dropped;
+}
+
+EXPORT int limpet_status(struct limpet *self, struct limpet_status *status, struct limpet_error *error)
+{
+	struct limpet_status ours = { 0 };
+	struct resident resident;
+	struct target target;
+	struct err err = { 0 };
+	int r = target_look(&target, self->pid, &err);
+
+	if (r)
+		return report_error(&err, error);
+	r = resident_find(&target, &resident);
+	if (!r)
+		fill_status(&target, &resident, &ours);
+	else if (r != -ENOENT)
+		err_set(&err, r, "an agent of another version of limpet is in it");
+	target_close(&target);
+	copy_out(status, &ours, sizeof(ours));
+	return report_error(&err, error);
+}
+
+EXPORT void limpet_close(struct limpet *self)
+{
+	if (!self)
+		return;
+	if (self->is_attached)
+		limpet_detach(self, 0, NULL);
+	free(self);
+}

@@ -1,9 +1,10 @@
 /*
  * limpet from C: attach to a running process, load libraries into it, leave.
  *
- * Link with liblimpet (pkg-config limpet).  Every struct begins with its size, so that programs built against an
- * older header keep working; set it with the LIMPET_*_INIT macros.  Functions return 0 or a negative errno and fill
- * in the error when one is given.  A handle may be used by one thread at a time.
+ * Link with liblimpet (pkg-config limpet).  Every struct begins with its size, so that programs
+ *built against an older header keep working; set it with the LIMPET_*_INIT macros.  Functions
+ *return 0 or a negative errno and fill in the error when one is given.  A handle may be used by one
+ *thread at a time.
  *
  *	struct limpet_error error = LIMPET_ERROR_INIT;
  *	struct limpet *target = limpet_open(pid, &error);
@@ -28,7 +29,8 @@
 extern "C" {
 #endif
 
-/* A process that one may attach to.  Holds no lock and nothing in the target until limpet_attach(). */
+/* A process that one may attach to.  Holds no lock and nothing in the target until limpet_attach().
+ */
 struct limpet;
 
 /* What went wrong, in words for a person. */
@@ -107,8 +109,8 @@ const char *limpet_version(void);
 struct limpet *limpet_open(int pid, struct limpet_error *error);
 
 /* options and report may be NULL.  On failure the target is as it was. */
-int limpet_attach(struct limpet *target, const struct limpet_options *options, struct limpet_report *report,
-		  struct limpet_error *error);
+int limpet_attach(struct limpet *target, const struct limpet_options *options,
+		  struct limpet_report *report, struct limpet_error *error);
 
 /* Leaves.  What could not be unmapped is named in error->why, with code 0. */
 int limpet_detach(struct limpet *target, unsigned flags, struct limpet_error *error);

@@ -1,7 +1,7 @@
 /*
- * The last questions before the first change, asked while the thread is stopped: is this still the program that
- * the host looked at, is its libc ready, is there a place for the emergency frame that surely belongs to the
- * thread?  A no costs the target nothing but the stop.
+ * The last questions before the first change, asked while the thread is stopped: is this still the
+ * program that the host looked at, is its libc ready, is there a place for the emergency frame that
+ * surely belongs to the thread?  A no costs the target nothing but the stop.
  */
 #include "injector/injector.h"
 
@@ -11,11 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STACK_SPARE           4096
-#define THREAD_BLOCK_DISTANCE (256ull << 20) /* how far above its stack pointer a thread's block can be */
-#define FRESH_SIZE            0x10000ull     /* a frame, rounded up to whole pages of any size */
-#define FRESH_PAGES_MAX       16
-#define PAGE_IN_USE           (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
+#define STACK_SPARE 4096
+#define THREAD_BLOCK_DISTANCE \
+	(256ull << 20)             /* how far above its stack pointer a thread's block can be */
+#define FRESH_SIZE      0x10000ull /* a frame, rounded up to whole pages of any size */
+#define FRESH_PAGES_MAX 16
+#define PAGE_IN_USE     (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
 
 static bool same_auxv(const struct job *job)
 {
@@ -37,11 +38,13 @@ static bool same_program(const struct stopped *self)
 {
 	unsigned char random[16];
 
-	return same_auxv(self->job) && !memory_read(self, self->job->random_address, random, sizeof(random)) &&
+	return same_auxv(self->job) &&
+	       !memory_read(self, self->job->random_address, random, sizeof(random)) &&
 	       !memcmp(random, self->job->random, sizeof(random));
 }
 
-/* libc stores the program's name while it initialises itself; before that the word points into libc or nowhere. */
+/* libc stores the program's name while it initialises itself; before that the word points into libc
+ * or nowhere. */
 static bool libc_is_ready(const struct stopped *self)
 {
 	const struct job *job = self->job;
@@ -60,16 +63,18 @@ static const struct job_stack *stack_at(const struct job *job, uint64_t address)
 	return NULL;
 }
 
-/* The usual case: the thread stands on the main stack, or on memory that holds its own block above. */
+/* The usual case: the thread stands on the main stack, or on memory that holds its own block above.
+ */
 static bool stands_on_own_stack(const struct stopped *self)
 {
-	uint64_t pointer = arch_stack_pointer(&self->state.regs), block = self->state.thread_pointer;
+	uint64_t pointer = arch_stack_pointer(&self->state.regs),
+		 block = self->state.thread_pointer;
 	const struct job_stack *stack = stack_at(self->job, pointer);
 
 	if (!stack || pointer - stack->start < ARCH_FRAME_MAX + STACK_SPARE)
 		return false;
-	return stack->is_main ||
-	       (block > pointer && block - pointer < THREAD_BLOCK_DISTANCE && stack_at(self->job, block) == stack);
+	return stack->is_main || (block > pointer && block - pointer < THREAD_BLOCK_DISTANCE &&
+				  stack_at(self->job, block) == stack);
 }
 
 /* True when none of these pages has ever been written. */
@@ -85,7 +90,8 @@ static bool is_untouched(const struct job *job, uint64_t start, uint64_t size)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || count > FRESH_PAGES_MAX)
 		return false;
-	r = pread(fd, entries, count * sizeof(entries[0]), (off_t)(start / page * sizeof(entries[0])));
+	r = pread(fd, entries, count * sizeof(entries[0]),
+		  (off_t)(start / page * sizeof(entries[0])));
 	close(fd);
 	for (size_t i = 0; i < count; i++)
 		if (entries[i] & PAGE_IN_USE)
@@ -112,14 +118,16 @@ static const struct job_stack *birth_stack(const struct stopped *self)
 	return stack_at(job, self->state.thread_pointer);
 }
 
-/* A program that switches stacks by itself (goroutines, coroutines) has other data right below the stack pointer.
- * But the stack that the thread was born with is still there, and its far end was never used. */
+/* A program that switches stacks by itself (goroutines, coroutines) has other data right below the
+ * stack pointer. But the stack that the thread was born with is still there, and its far end was
+ * never used. */
 static uint64_t find_fresh_top(const struct stopped *self)
 {
 	const struct job_stack *stack = birth_stack(self);
 	uint64_t mark = BOOT_MAGIC, top;
 
-	if (!stack || !(stack->is_main || stack->has_guard) || stack->end - stack->start < 2 * FRESH_SIZE)
+	if (!stack || !(stack->is_main || stack->has_guard) ||
+	    stack->end - stack->start < 2 * FRESH_SIZE)
 		return 0;
 	top = stack->start + FRESH_SIZE;
 	if (!is_marked(self, top) && !is_untouched(self->job, stack->start, FRESH_SIZE))
@@ -137,27 +145,29 @@ static bool find_frame_place(struct stopped *self)
 	return self->frame_top != 0;
 }
 
-/* glibc: the word that we take for the thread's number must hold it, or we misread the thread block. */
+/* glibc: the word that we take for the thread's number must hold it, or we misread the thread
+ * block. */
 static bool block_is_understood(const struct stopped *self)
 {
 	int32_t tid;
 
 	if (self->job->way != BOOT_WAY_THREAD)
 		return true;
-	return !memory_read(self, self->state.thread_pointer + (uint64_t)self->job->tid_offset, &tid, sizeof(tid)) &&
+	return !memory_read(self, self->state.thread_pointer + (uint64_t)self->job->tid_offset,
+			    &tid, sizeof(tid)) &&
 	       tid == self->job->inner_tid;
 }
 
-/* musl: the thread itself will call libc, so it must still be in the very wait that the host saw, in which it holds
- * none of libc's locks. */
+/* musl: the thread itself will call libc, so it must still be in the very wait that the host saw,
+ * in which it holds none of libc's locks. */
 static bool may_call_libc(const struct stopped *self)
 {
 	const struct blocked_call *seen = &self->job->seen;
 	const struct user_regs_struct *regs = &self->back.regs;
 
-	return self->job->way != BOOT_WAY_CALL ||
-	       (self->back.was_in_call && seen->is_known && arch_instruction_pointer(regs) == seen->ip &&
-	        arch_stack_pointer(regs) == seen->stack);
+	return self->job->way != BOOT_WAY_CALL || (self->back.was_in_call && seen->is_known &&
+						   arch_instruction_pointer(regs) == seen->ip &&
+						   arch_stack_pointer(regs) == seen->stack);
 }
 
 int gate_check(struct stopped *self)

@@ -1,7 +1,7 @@
 /*
- * The injector: a small process of its own that stops one thread of the target once, starts a thread of ours
- * there and lets go.  No allocation, no output; it answers through the job.  Whatever kills it, the target heals
- * itself by the emergency frame.
+ * The injector: a small process of its own that stops one thread of the target once, starts a
+ * thread of ours there and lets go.  No allocation, no output; it answers through the job. Whatever
+ * kills it, the target heals itself by the emergency frame.
  */
 #pragma once
 
@@ -30,8 +30,8 @@ uint64_t wait_clock_ns(void);
 /* The next stop of the thread; -ETIMEDOUT at the deadline (clock ns), -ESRCH when it has ended. */
 int wait_stop(pid_t tid, uint64_t deadline_ns, int *ret_status) MUST_CHECK;
 
-/* stop.c: seizes and interrupts, delivering every signal that comes first; then checks that the thread may be
- * used.  On failure the thread is released untouched. */
+/* stop.c: seizes and interrupts, delivering every signal that comes first; then checks that the
+ * thread may be used.  On failure the thread is released untouched. */
 int stop_thread(struct stopped *self) MUST_CHECK;
 void stop_release(struct stopped *self);
 
@@ -43,9 +43,11 @@ int seccomp_check(struct stopped *self) MUST_CHECK;
 
 /* remote.c: work on the stopped thread. */
 int remote_prepare(struct stopped *self) MUST_CHECK; /* lays the emergency frame */
-int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t args[6], long *ret) MUST_CHECK;
+int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t args[6],
+		   long *ret) MUST_CHECK;
 int remote_call(struct stopped *self, uint64_t function, uint64_t argument) MUST_CHECK;
 void remote_undo(struct stopped *self); /* puts the thread back and releases it */
 
 int memory_read(const struct stopped *self, uint64_t address, void *into, size_t size) MUST_CHECK;
-int memory_write(const struct stopped *self, uint64_t address, const void *bytes, size_t size) MUST_CHECK;
+int memory_write(const struct stopped *self, uint64_t address, const void *bytes,
+		 size_t size) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Carries out one job: stop, check, map, write, start, release.  Reached only through the host, which hands over
- * the job as a shared memory descriptor.
+ * Carries out one job: stop, check, map, write, start, release.  Reached only through the host,
+ * which hands over the job as a shared memory descriptor.
  */
 #include "injector/injector.h"
 
@@ -21,9 +21,9 @@
 
 #define JOB_FD      3
 #define RT_PRIORITY 50
-#define CLONE_FLAGS                                                                                        \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |  \
-	 CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
+#define CLONE_FLAGS                                                                         \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
+	 CLONE_SETTLS | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
 
 int job_fail(struct job *job, enum job_status status, int error)
 {
@@ -49,9 +49,15 @@ static int do_call(struct stopped *self, uint64_t code, long nr, const uint64_t 
 /* Data first, then the code part over its end: never writable and executable at once. */
 static int map_region(struct stopped *self)
 {
-	const uint64_t data[6] = { 0, REGION_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0 };
-	uint64_t code[6] = { 0, REGION_CODE_SIZE, PROT_READ | PROT_EXEC,
-		             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1ull, 0 };
+	const uint64_t data[6] = {
+		0, REGION_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0
+	};
+	uint64_t code[6] = { 0,
+			     REGION_CODE_SIZE,
+			     PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+			     -1ull,
+			     0 };
 	uint64_t gadget = self->job->syscall_return;
 	long region, ignored;
 	int r = do_call(self, gadget, SYS_mmap, data, &region);
@@ -69,8 +75,8 @@ static int copy_guards(const struct stopped *self)
 
 	if (!job->guard_offset)
 		return 0;
-	return memory_read(self, self->state.thread_pointer + ARCH_GUARD_OFFSET, job->image + job->guard_offset,
-	                   ARCH_GUARD_SIZE);
+	return memory_read(self, self->state.thread_pointer + ARCH_GUARD_OFFSET,
+			   job->image + job->guard_offset, ARCH_GUARD_SIZE);
 }
 
 static int write_region(const struct stopped *self)
@@ -95,7 +101,8 @@ static int write_region(const struct stopped *self)
 static int start_thread(struct stopped *self)
 {
 	struct job *job = self->job;
-	uint64_t region = job->ret_region, thread = region + job->thread_pointer, word = region + job->tid_word;
+	uint64_t region = job->ret_region, thread = region + job->thread_pointer,
+		 word = region + job->tid_word;
 	uint64_t args[6];
 	long tid = 0;
 	int r;
@@ -109,7 +116,8 @@ static int start_thread(struct stopped *self)
 static int start_by_call(struct stopped *self)
 {
 	uint64_t region = self->job->ret_region;
-	int r = remote_call(self, region + REGION_CODE + CODE_CALL, region + REGION_DATA + DATA_CONTEXT);
+	int r = remote_call(self, region + REGION_CODE + CODE_CALL,
+			    region + REGION_DATA + DATA_CONTEXT);
 
 	return r ? job_fail(self->job, r == -ESRCH ? JOB_GONE : JOB_BROKEN, -r) : 0;
 }
@@ -146,12 +154,14 @@ static void work(struct stopped *self)
 
 static struct job *take_job(void)
 {
-	struct job *job = mmap(NULL, sizeof(*job), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, JOB_FD, 0);
+	struct job *job = mmap(NULL, sizeof(*job), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_POPULATE, JOB_FD, 0);
 
 	return job == MAP_FAILED || job->magic != JOB_MAGIC ? NULL : job;
 }
 
-/* Nothing but SIGKILL may end us inside the stop, and nobody of ordinary priority should come between. */
+/* Nothing but SIGKILL may end us inside the stop, and nobody of ordinary priority should come
+ * between. */
 static void steel_oneself(struct job *job)
 {
 	struct sched_param priority = { .sched_priority = RT_PRIORITY };
@@ -171,7 +181,9 @@ static int open_memory(struct stopped *self)
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", self->job->pid);
 	self->memory = open(path, O_RDWR | O_CLOEXEC);
-	return self->memory < 0 ? job_fail(self->job, errno == ENOENT ? JOB_GONE : JOB_NO_SEIZE, errno) : 0;
+	return self->memory < 0
+		       ? job_fail(self->job, errno == ENOENT ? JOB_GONE : JOB_NO_SEIZE, errno)
+		       : 0;
 }
 
 int main(void)

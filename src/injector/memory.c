@@ -1,6 +1,6 @@
 /*
- * The target's memory, through the descriptor opened before the stop: it belongs to the old program if the target
- * executes another one, so nothing can be written into the wrong image.
+ * The target's memory, through the descriptor opened before the stop: it belongs to the old program
+ * if the target executes another one, so nothing can be written into the wrong image.
  */
 #include "injector/injector.h"
 

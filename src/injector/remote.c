@@ -1,7 +1,8 @@
 /*
- * System calls on the stopped thread, by system call stops alone: no breakpoint, no write to code, no signal.
- * The emergency frame is laid before the first register changes and stays the way out until the last one is back:
- * mask after registers on the way in, mask before registers on the way out.
+ * System calls on the stopped thread, by system call stops alone: no breakpoint, no write to code,
+ * no signal. The emergency frame is laid before the first register changes and stays the way out
+ * until the last one is back: mask after registers on the way in, mask before registers on the way
+ * out.
  */
 #include "injector/injector.h"
 
@@ -19,8 +20,8 @@ int remote_prepare(struct stopped *self)
 	size_t size;
 
 	self->escape.landing = self->job->sigreturn;
-	size = arch_build_frame(&self->state, &self->back, self->signal_mask, self->frame_top, frame, sizeof(frame),
-	                        &self->escape);
+	size = arch_build_frame(&self->state, &self->back, self->signal_mask, self->frame_top,
+				frame, sizeof(frame), &self->escape);
 	if (!size)
 		return -E2BIG;
 	return memory_write(self, self->escape.frame, frame, size);
@@ -33,7 +34,8 @@ static int block_all_signals(const struct stopped *self)
 	return ptrace(PTRACE_SETSIGMASK, self->job->tid, sizeof(all), &all) ? -errno : 0;
 }
 
-/* Runs to the next system call stop.  With all signals blocked only a group stop can come between. */
+/* Runs to the next system call stop.  With all signals blocked only a group stop can come between.
+ */
 static int next_syscall_stop(const struct stopped *self)
 {
 	uint64_t deadline_ns = wait_clock_ns() + STOP_LIMIT_NS;
@@ -86,7 +88,8 @@ static int skip_sigreturn(const struct stopped *self)
 	return r ? r : next_syscall_stop(self);
 }
 
-/* The function ends in the emergency frame's sigreturn; at its entry the thread is back under our hand. */
+/* The function ends in the emergency frame's sigreturn; at its entry the thread is back under our
+ * hand. */
 int remote_call(struct stopped *self, uint64_t function, uint64_t argument)
 {
 	struct user_regs_struct regs = self->state.regs;

@@ -1,6 +1,6 @@
 /*
- * Would the filters of the stopped thread let us work?  They are read and interpreted, never tried: a filter may
- * answer a forbidden call by killing the process.
+ * Would the filters of the stopped thread let us work?  They are read and interpreted, never tried:
+ * a filter may answer a forbidden call by killing the process.
  */
 #include "injector/injector.h"
 
@@ -107,7 +107,8 @@ static void step(struct machine *self, const struct sock_filter *code)
 			self->memory[code->k] = BPF_CLASS(code->code) == BPF_ST ? self->a : self->x;
 		break;
 	case BPF_ALU:
-		self->a = compute(BPF_OP(code->code), self->a, BPF_SRC(code->code) == BPF_X ? self->x : code->k);
+		self->a = compute(BPF_OP(code->code), self->a,
+				  BPF_SRC(code->code) == BPF_X ? self->x : code->k);
 		break;
 	default:
 		if (BPF_MISCOP(code->code) == BPF_TAX)
@@ -138,7 +139,8 @@ static bool is_allowed(uint32_t answer, bool may_fail)
 {
 	uint32_t action = answer & SECCOMP_RET_ACTION_FULL;
 
-	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG || (may_fail && action == SECCOMP_RET_ERRNO);
+	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG ||
+	       (may_fail && action == SECCOMP_RET_ERRNO);
 }
 
 static int check_filter(struct job *job, const struct sock_filter *code, unsigned count)

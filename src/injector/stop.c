@@ -1,6 +1,6 @@
 /*
- * The one stop of one thread.  SEIZE and INTERRUPT only: no SIGSTOP, no SIGTRAP, nothing that the target or its
- * parent could see.  Signals that arrive first are delivered, never kept.
+ * The one stop of one thread.  SEIZE and INTERRUPT only: no SIGSTOP, no SIGTRAP, nothing that the
+ * target or its parent could see.  Signals that arrive first are delivered, never kept.
  */
 #include "injector/injector.h"
 
@@ -39,7 +39,8 @@ static int await_event_stop(const struct stopped *self, uint64_t deadline_ns, in
 
 		if (r || is_event_stop(*ret_status))
 			return r;
-		if (ptrace(PTRACE_CONT, tid, 0, is_syscall_stop(*ret_status) ? 0 : WSTOPSIG(*ret_status)))
+		if (ptrace(PTRACE_CONT, tid, 0,
+			   is_syscall_stop(*ret_status) ? 0 : WSTOPSIG(*ret_status)))
 			return -errno;
 	}
 }
@@ -55,7 +56,8 @@ static int seize(struct stopped *self)
 
 void stop_release(struct stopped *self)
 {
-	if (self->is_understood && !self->is_changed && arch_let_go(self->job->tid, &self->state, &self->back))
+	if (self->is_understood && !self->is_changed &&
+	    arch_let_go(self->job->tid, &self->state, &self->back))
 		self->job->error = EIO;
 	ptrace(PTRACE_DETACH, self->job->tid, 0, 0);
 	if (self->stopped_at_ns)
@@ -73,7 +75,8 @@ static int take_state(struct stopped *self)
 	return memory_read(self, ip - 4, self->state.code, sizeof(self->state.code));
 }
 
-/* Lets the thread walk into the call it stands before, and interrupts it there: now it is known to be in it. */
+/* Lets the thread walk into the call it stands before, and interrupts it there: now it is known to
+ * be in it. */
 static int look_again(struct stopped *self, uint64_t deadline_ns)
 {
 	pid_t tid = self->job->tid;
@@ -85,7 +88,8 @@ static int look_again(struct stopped *self, uint64_t deadline_ns)
 	if (r)
 		return r;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) ||
-	    ptrace(PTRACE_CONT, tid, 0, is_syscall_stop(status) || is_event_stop(status) ? 0 : WSTOPSIG(status)))
+	    ptrace(PTRACE_CONT, tid, 0,
+		   is_syscall_stop(status) || is_event_stop(status) ? 0 : WSTOPSIG(status)))
 		return -errno;
 	r = await_event_stop(self, deadline_ns, &status);
 	return r ? r : take_state(self);
@@ -134,7 +138,8 @@ static int understand(struct stopped *self, uint64_t deadline_ns)
 		entered_nr = arch_syscall_number(&self->state.regs);
 		r = look_again(self, deadline_ns);
 	}
-	if (!r && ptrace(PTRACE_GETSIGMASK, self->job->tid, sizeof(self->signal_mask), &self->signal_mask))
+	if (!r && ptrace(PTRACE_GETSIGMASK, self->job->tid, sizeof(self->signal_mask),
+			 &self->signal_mask))
 		r = -errno;
 	if (r)
 		return r;

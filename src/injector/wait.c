@@ -1,6 +1,6 @@
 /*
- * Waiting with a deadline.  A ticking timer interrupts waitpid, so that a thread which never stops (frozen,
- * uninterruptible) cannot hold us, and the usual case costs one system call.
+ * Waiting with a deadline.  A ticking timer interrupts waitpid, so that a thread which never stops
+ * (frozen, uninterruptible) cannot hold us, and the usual case costs one system call.
  */
 #include "injector/injector.h"
 

@@ -1,6 +1,6 @@
 /*
- * The C API of include/limpet/limpet.h over the session.  Runs in the caller's process: no output, no signal
- * handlers, no children that the caller could see.
+ * The C API of include/limpet/limpet.h over the session.  Runs in the caller's process: no output,
+ * no signal handlers, no children that the caller could see.
  */
 #include "limpet/limpet.h"
 
@@ -30,12 +30,14 @@ static void copy_out(void *to, const void *from, size_t size)
 	if (known < sizeof(known))
 		return;
 	known = MIN(known, size);
-	memcpy((char *)to + sizeof(known), (const char *)from + sizeof(known), known - sizeof(known));
+	memcpy((char *)to + sizeof(known), (const char *)from + sizeof(known),
+	       known - sizeof(known));
 }
 
 static int report_error(const struct err *err, struct limpet_error *ret)
 {
-	struct limpet_error error = { .code = err->code, .exit_code = err->code ? (int)err->exit : EXIT_DONE };
+	struct limpet_error error = { .code = err->code,
+				      .exit_code = err->code ? (int)err->exit : EXIT_DONE };
 
 	memcpy(error.what, err->what, sizeof(error.what));
 	memcpy(error.why, err->why, sizeof(error.why));
@@ -84,8 +86,8 @@ static struct session_options options_of(const struct limpet_options *given)
 	};
 }
 
-EXPORT int limpet_attach(struct limpet *self, const struct limpet_options *given, struct limpet_report *report,
-                         struct limpet_error *error)
+EXPORT int limpet_attach(struct limpet *self, const struct limpet_options *given,
+			 struct limpet_report *report, struct limpet_error *error)
 {
 	struct session_options options = options_of(given);
 	const struct attach_report *cost = &self->session.attachment.report;
@@ -113,8 +115,8 @@ static void list_left(const struct session_left *left, struct err *err)
 	size_t used = 0;
 
 	for (size_t i = 0; i < left->count && used + 1 < sizeof(err->why); i++)
-		used += (size_t)snprintf(err->why + used, sizeof(err->why) - used, "%s%s", i ? "\n" : "",
-		                         left->items[i]);
+		used += (size_t)snprintf(err->why + used, sizeof(err->why) - used, "%s%s",
+					 i ? "\n" : "", left->items[i]);
 }
 
 EXPORT int limpet_detach(struct limpet *self, unsigned flags, struct limpet_error *error)
@@ -133,7 +135,8 @@ EXPORT int limpet_detach(struct limpet *self, unsigned flags, struct limpet_erro
 	return report_error(&err, error);
 }
 
-static void fill_status(const struct target *target, const struct resident *resident, struct limpet_status *ret)
+static void fill_status(const struct target *target, const struct resident *resident,
+			struct limpet_status *ret)
 {
 	bool is_held = resident_is_held(target, resident);
 
@@ -145,7 +148,8 @@ static void fill_status(const struct target *target, const struct resident *resi
 	ret->dropped = resident->page.dropped;
 }
 
-EXPORT int limpet_status(struct limpet *self, struct limpet_status *status, struct limpet_error *error)
+EXPORT int limpet_status(struct limpet *self, struct limpet_status *status,
+			 struct limpet_error *error)
 {
 	struct limpet_status ours = { 0 };
 	struct resident resident;

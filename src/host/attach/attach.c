@@ -1,6 +1,7 @@
 /*
- * The order of things when attaching: look, lock, plan, stop one thread once (injector), meet the thread that
- * then runs in the target, hand it the agent.  Host only; ptrace is the injector's alone.
+ * The order of things when attaching: look, lock, plan, stop one thread once (injector), meet the
+ * thread that then runs in the target, hand it the agent.  Host only; ptrace is the injector's
+ * alone.
  */
 #include "host/attach/attach.h"
 
@@ -29,16 +30,18 @@
 
 static void wait_a_little(uint64_t delay_ns)
 {
-	struct timespec delay = { (time_t)(delay_ns / 1000000000u), (long)(delay_ns % 1000000000u) };
+	struct timespec delay = { (time_t)(delay_ns / 1000000000u),
+				  (long)(delay_ns % 1000000000u) };
 
 	nanosleep(&delay, NULL);
 }
 
 static int read_context(const struct attachment *self, struct boot_context *ret)
 {
-	return memory_read(self->target.memory, self->context, ret, sizeof(*ret)) && ret->magic == BOOT_MAGIC
-	               ? 0
-	               : -ENOENT;
+	return memory_read(self->target.memory, self->context, ret, sizeof(*ret)) &&
+			       ret->magic == BOOT_MAGIC
+		       ? 0
+		       : -ENOENT;
 }
 
 static int fail_dead(struct err *err)
@@ -49,7 +52,8 @@ static int fail_dead(struct err *err)
 
 static int fail_boot(const struct boot_context *boot, struct err *err)
 {
-	err_set(err, boot->error, "%.31s failed in the target: %s", boot->failed_call, strerror(-boot->error));
+	err_set(err, boot->error, "%.31s failed in the target: %s", boot->failed_call,
+		strerror(-boot->error));
 	if (boot->text[0])
 		err_why(err, "%.*s", (int)sizeof(boot->text), boot->text);
 	return err->code;
@@ -75,7 +79,8 @@ static int await_socket(const struct attachment *self, struct boot_context *ret,
 
 static int take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
 {
-	self->link.socket = (int)syscall(SYS_pidfd_getfd, self->target.thread_fd, boot->sockets[0], 0);
+	self->link.socket =
+		(int)syscall(SYS_pidfd_getfd, self->target.thread_fd, boot->sockets[0], 0);
 	if (self->link.socket < 0)
 		return err_set(err, -errno, "take the socket from the target: %s", strerror(errno));
 	return 0;
@@ -101,7 +106,9 @@ static int open_directory(const struct target *target)
 static int send_agent(struct attachment *self, struct err *err)
 {
 	struct boot_hello hello = { BOOT_MAGIC, 1, 0 };
-	CLEANUP(close) int library = blob_open(AGENT_MEMFD_NAME, blob_agent, (size_t)(blob_agent_end - blob_agent));
+	CLEANUP(close)
+	int library =
+		blob_open(AGENT_MEMFD_NAME, blob_agent, (size_t)(blob_agent_end - blob_agent));
 	CLEANUP(close) int directory = -1;
 
 	if (library < 0)
@@ -154,7 +161,8 @@ static pid_t find_control_thread(const struct target *target, pid_t inner)
 	if (proc_list(target->process.pid, "task", &tids, &count, &ignored))
 		return 0;
 	for (size_t i = count; i-- > 0;)
-		if (!status_read(target->process.pid, tids[i], &status, &ignored) && status.inner_pid == inner)
+		if (!status_read(target->process.pid, tids[i], &status, &ignored) &&
+		    status.inner_pid == inner)
 			return tids[i];
 	return 0;
 }
@@ -188,7 +196,8 @@ static int find_page(struct attachment *self, struct err *err)
 	return r;
 }
 
-static int attach_locked(struct attachment *self, const struct attach_options *options, struct err *err)
+static int attach_locked(struct attachment *self, const struct attach_options *options,
+			 struct err *err)
 {
 	CLEANUP(close) int lock = exclusion_take(&self->target, err);
 	int r = lock < 0 ? lock : inject(self, options, err);
@@ -198,7 +207,8 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 	return r ? r : find_page(self, err);
 }
 
-/* A process stopped by job control cannot run our thread: continue it when asked to, else wait a while. */
+/* A process stopped by job control cannot run our thread: continue it when asked to, else wait a
+ * while. */
 static int await_running(pid_t pid, const struct attach_options *options, struct err *err)
 {
 	uint64_t deadline_ns = now_ns() + CONT_LIMIT_NS;
@@ -214,7 +224,8 @@ static int await_running(pid_t pid, const struct attach_options *options, struct
 	return r;
 }
 
-int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options, struct err *err)
+int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
+		struct err *err)
 {
 	uint64_t begin_ns = now_ns();
 	char name[96];
@@ -230,7 +241,8 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	r = attach_locked(ret, options, err);
 	ret->report.attach_ns = now_ns() - begin_ns;
 	if (r) {
-		err_while(err, "cannot attach to %s", target_name(&ret->target, name, sizeof(name)));
+		err_while(err, "cannot attach to %s",
+			  target_name(&ret->target, name, sizeof(name)));
 		attach_close(ret);
 	}
 	return r;
@@ -242,7 +254,8 @@ static bool thread_is_there(const struct attachment *self)
 
 	if (!self->report.control_tid)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", self->target.process.pid, self->report.control_tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", self->target.process.pid,
+		 self->report.control_tid);
 	return access(path, F_OK) == 0;
 }
 

@@ -13,10 +13,10 @@ struct attach_options {
 
 /* What an attach cost, for the report. */
 struct attach_report {
-	pid_t tid;             /* the thread that was stopped */
-	pid_t control_tid;     /* our thread in the target, as the host counts */
+	pid_t tid;         /* the thread that was stopped */
+	pid_t control_tid; /* our thread in the target, as the host counts */
 	enum boot_way way;
-	bool was_resident;     /* nothing was loaded: the agent was there */
+	bool was_resident; /* nothing was loaded: the agent was there */
 	bool has_realtime_priority;
 	bool has_directory;    /* the target's root has no /proc */
 	uint64_t interrupt_ns; /* until the thread stopped */
@@ -33,10 +33,13 @@ struct attachment {
 };
 
 /* Attaches; on failure the target is as it was.  The address must not change afterwards. */
-int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options, struct err *err) MUST_CHECK;
+int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
+		struct err *err) MUST_CHECK;
 
-/* Tells the agent to detach; with unload, to take everything along.  Waits until our thread has ended. */
-int attach_leave(struct attachment *attachment, bool unload, struct control_reply *ret, struct err *err) MUST_CHECK;
+/* Tells the agent to detach; with unload, to take everything along.  Waits until our thread has
+ * ended. */
+int attach_leave(struct attachment *attachment, bool unload, struct control_reply *ret,
+		 struct err *err) MUST_CHECK;
 
 /* Closes what the host has open.  Without attach_leave before, the agent notices and rests. */
 void attach_close(struct attachment *attachment);

@@ -22,12 +22,12 @@ static const unsigned ranks[] = {
 
 /* Calls that libc makes for the program and not for itself: no lock of libc's is held in them. */
 static const int waits[] = {
-	SYS_epoll_pwait, SYS_epoll_pwait2, SYS_accept,      SYS_accept4,       SYS_nanosleep,
-	SYS_ppoll,       SYS_pselect6,     SYS_recvfrom,    SYS_recvmsg,       SYS_clock_nanosleep,
-	SYS_wait4,       SYS_waitid,       SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_read,
-	SYS_restart_syscall,
+	SYS_epoll_pwait,   SYS_epoll_pwait2,    SYS_accept,     SYS_accept4,
+	SYS_nanosleep,     SYS_ppoll,           SYS_pselect6,   SYS_recvfrom,
+	SYS_recvmsg,       SYS_clock_nanosleep, SYS_wait4,      SYS_waitid,
+	SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_read,       SYS_restart_syscall,
 #ifdef SYS_poll
-	SYS_poll,        SYS_select,       SYS_epoll_wait,  SYS_pause,
+	SYS_poll,          SYS_select,          SYS_epoll_wait, SYS_pause,
 #endif
 };
 
@@ -39,12 +39,14 @@ static bool is_wait(long nr)
 	return false;
 }
 
-static unsigned rank_of(const struct process_status *status, const struct blocked_call *call, bool must_wait)
+static unsigned rank_of(const struct process_status *status, const struct blocked_call *call,
+			bool must_wait)
 {
 	if (!strchr("RS", status->state) || status->tracer)
 		return RANK_NEVER;
 	if (must_wait)
-		return call->is_known && is_wait(call->nr) ? ranks[call_kind(call->nr)] : RANK_NEVER;
+		return call->is_known && is_wait(call->nr) ? ranks[call_kind(call->nr)]
+							   : RANK_NEVER;
 	return call->is_known ? ranks[call_kind(call->nr)] : RANK_RUNNING;
 }
 
@@ -74,7 +76,8 @@ static void insert(struct candidates *list, const struct candidate *one)
 	list->items[at] = *one;
 }
 
-static void consider(const struct target *target, pid_t tid, bool must_wait, struct candidates *list)
+static void consider(const struct target *target, pid_t tid, bool must_wait,
+		     struct candidates *list)
 {
 	struct candidate one = { .tid = tid };
 	struct process_status status;
@@ -89,7 +92,8 @@ static void consider(const struct target *target, pid_t tid, bool must_wait, str
 		insert(list, &one);
 }
 
-int candidates_find(const struct target *target, bool must_wait, struct candidates *ret, struct err *err)
+int candidates_find(const struct target *target, bool must_wait, struct candidates *ret,
+		    struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	size_t count, step;

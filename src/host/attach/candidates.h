@@ -1,6 +1,6 @@
 /*
- * Which thread to stop.  A thread that waits anyway does not notice the pause; among those, the ones whose wait
- * the kernel itself restarts come first.
+ * Which thread to stop.  A thread that waits anyway does not notice the pause; among those, the
+ * ones whose wait the kernel itself restarts come first.
  */
 #pragma once
 
@@ -22,4 +22,4 @@ struct candidates {
 
 /* must_wait: only threads in a call that libc never makes under a lock of its own (musl). */
 int candidates_find(const struct target *target, bool must_wait, struct candidates *ret,
-                    struct err *err) MUST_CHECK;
+		    struct err *err) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * The lock is on the target's mount namespace: the kernel has one inode for it, whoever looks and through
- * whichever /proc, and nobody else locks it.  Host only.
+ * The lock is on the target's mount namespace: the kernel has one inode for it, whoever looks and
+ * through whichever /proc, and nobody else locks it.  Host only.
  */
 #include "host/attach/exclusion.h"
 
@@ -30,7 +30,8 @@ int exclusion_take(const struct target *target, struct err *err)
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK || now_ns() > deadline_ns) {
 			close(fd);
-			err_set(err, -EBUSY, "another limpet is attaching here and does not finish");
+			err_set(err, -EBUSY,
+				"another limpet is attaching here and does not finish");
 			return err_exit(err, EXIT_BUSY);
 		}
 		nanosleep(&delay, NULL);

@@ -1,6 +1,7 @@
 /*
- * Resolves libc's functions, a few instructions of its code, and the layout of its thread block: the last from
- * the descriptions that glibc keeps for debuggers (libthread_db), never from private headers.  Host only.
+ * Resolves libc's functions, a few instructions of its code, and the layout of its thread block:
+ * the last from the descriptions that glibc keeps for debuggers (libthread_db), never from private
+ * headers.  Host only.
  */
 #include "host/attach/facts.h"
 
@@ -11,7 +12,8 @@
 
 #define SIGNAL_BIT(n) (1ull << ((n)-1))
 
-/* Where a function may live: glibc before 2.34 had libraries of their own for threads and loading. */
+/* Where a function may live: glibc before 2.34 had libraries of their own for threads and loading.
+ */
 struct libraries {
 	const struct target *target;
 	const struct module *libc, *threads, *loading, *linker, *program;
@@ -24,9 +26,9 @@ struct wanted {
 	bool is_loading;
 };
 
-#define WANT(function, is_loading)                                                                         \
-	{                                                                                                  \
-#function, offsetof(struct boot_libc, function), is_loading                                        \
+#define WANT(function, is_loading)                                          \
+	{                                                                   \
+#function, offsetof(struct boot_libc, function), is_loading \
 	}
 
 static const struct wanted wanted[] = {
@@ -44,7 +46,8 @@ static const struct wanted wanted[] = {
 static int missing(struct err *err, const char *what)
 {
 	err_set(err, -ENOENT, "its C library lacks %s", what);
-	err_why(err, "limpet needs it to start a thread of its own without touching the program's threads");
+	err_why(err,
+		"limpet needs it to start a thread of its own without touching the program's threads");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
@@ -73,7 +76,8 @@ static int find_instructions(const struct libraries *at, struct facts *ret, stru
 {
 	const struct elf_image *libc = &at->libc->image;
 
-	if (elf_image_find(libc, ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1, &ret->syscall_return))
+	if (elf_image_find(libc, ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1,
+			   &ret->syscall_return))
 		return missing(err, "a system call instruction followed by a return");
 	if (elf_image_find(libc, ARCH_THREAD_EXIT, sizeof(ARCH_THREAD_EXIT) - 1, &ret->thread_exit))
 		return missing(err, "code that ends a thread");
@@ -82,7 +86,8 @@ static int find_instructions(const struct libraries *at, struct facts *ret, stru
 	return 0;
 }
 
-/* Where libc stores the program's name when it starts; an executable may have pulled the variable into itself. */
+/* Where libc stores the program's name when it starts; an executable may have pulled the variable
+ * into itself. */
 static int find_init_word(const struct libraries *at, struct facts *ret, struct err *err)
 {
 	ret->libc_start = at->libc->image.base;
@@ -104,13 +109,15 @@ static int find_description(const struct libraries *at, const char *name, uint64
 }
 
 /* A description is {bits, elements, offset}; a size is one word. */
-static int read_description(const struct libraries *at, const char *name, unsigned word, uint32_t *ret)
+static int read_description(const struct libraries *at, const char *name, unsigned word,
+			    uint32_t *ret)
 {
 	uint64_t address;
 
 	if (find_description(at, name, &address))
 		return -ENOENT;
-	return at->target->reader.read(at->target->reader.context, address + 4 * word, ret, sizeof(*ret));
+	return at->target->reader.read(at->target->reader.context, address + 4 * word, ret,
+				       sizeof(*ret));
 }
 
 static int describe_threads(const struct libraries *at, struct facts *ret, struct err *err)
@@ -122,17 +129,19 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 		return missing(err, "the description of its threads (_thread_db_pthread_tid)");
 	if (ret->tid_offset + 4 > ret->block_size || ret->block_size > 0x8000)
 		return missing(err, "a sensible description of its threads");
-	ret->has_tls_offsets =
-		!read_description(at, "_thread_db_link_map_l_tls_offset", 2, &ret->tls_offset_place);
+	ret->has_tls_offsets = !read_description(at, "_thread_db_link_map_l_tls_offset", 2,
+						 &ret->tls_offset_place);
 	if (elf_image_tls_offset(&at->libc->image, &ret->libc_tls_offset))
 		return missing(err, "a relocation that shows where its thread-local storage is");
 	if (at->linker && !elf_image_symbol(&at->linker->image, "__rseq_offset", &rseq) &&
-	    at->target->reader.read(at->target->reader.context, rseq, &ret->rseq_offset, sizeof(rseq)))
+	    at->target->reader.read(at->target->reader.context, rseq, &ret->rseq_offset,
+				    sizeof(rseq)))
 		ret->rseq_offset = 0;
 	return 0;
 }
 
-static void find_libraries(const struct target *target, const struct modules *modules, struct libraries *ret)
+static void find_libraries(const struct target *target, const struct modules *modules,
+			   struct libraries *ret)
 {
 	const struct auxv *auxv = &target->process.identity.auxv;
 
@@ -148,7 +157,8 @@ static void find_libraries(const struct target *target, const struct modules *mo
 		ret->vdso.code_count = 0;
 }
 
-int facts_read(const struct target *target, const struct modules *modules, struct facts *ret, struct err *err)
+int facts_read(const struct target *target, const struct modules *modules, struct facts *ret,
+	       struct err *err)
 {
 	bool is_musl = target->process.libc.flavour == LIBC_MUSL;
 	struct libraries at;

@@ -12,10 +12,11 @@ struct facts {
 	uint64_t init_word, libc_start, libc_end;
 	/* Of glibc's thread block. */
 	uint32_t tid_offset, block_size;
-	uint32_t has_tls_offsets, tls_offset_place; /* where a link map says where its static TLS is */
+	uint32_t has_tls_offsets,
+		tls_offset_place; /* where a link map says where its static TLS is */
 	int64_t libc_tls_offset;
 	int64_t rseq_offset; /* from the thread pointer; 0: unknown */
 };
 
 int facts_read(const struct target *target, const struct modules *modules, struct facts *ret,
-               struct err *err) MUST_CHECK;
+	       struct err *err) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Makes the job for the injector from what was found out, tries one thread after the other, and puts the
- * injector's answer into words.  Host only.
+ * Makes the job for the injector from what was found out, tries one thread after the other, and
+ * puts the injector's answer into words.  Host only.
  */
 #include "host/attach/inject.h"
 
@@ -30,23 +30,31 @@ static const struct {
 	enum exit_code exit;
 	const char *what, *why, *fix;
 } answers[] = {
-	[JOB_NO_SEIZE] = { false, EXIT_NOT_PERMITTED, "ptrace was refused", "", "limpet doctor PID" },
+	[JOB_NO_SEIZE] = { false, EXIT_NOT_PERMITTED, "ptrace was refused", "",
+			   "limpet doctor PID" },
 	[JOB_NO_STOP] = { true, EXIT_BUSY, "no thread stopped in time",
-	                  "all threads are in uninterruptible waits, frozen, or starved", "try again later" },
-	[JOB_GONE] = { true, EXIT_NO_PROCESS, "it ended or executed another program meanwhile", "", "" },
+			  "all threads are in uninterruptible waits, frozen, or starved",
+			  "try again later" },
+	[JOB_GONE] = { true, EXIT_NO_PROCESS, "it ended or executed another program meanwhile", "",
+		       "" },
 	[JOB_TOO_EARLY] = { true, EXIT_NOT_ATTACHABLE, "it is still being started",
-	                    "its C library is not initialised yet", "try again in a moment" },
-	[JOB_NOT_64_BIT] = { true, EXIT_NOT_ATTACHABLE, "its threads do not run 64-bit code", "", "" },
+			    "its C library is not initialised yet", "try again in a moment" },
+	[JOB_NOT_64_BIT] = { true, EXIT_NOT_ATTACHABLE, "its threads do not run 64-bit code", "",
+			     "" },
 	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread is in a state that limpet may touch",
-	                      "each was inside the C library or in a special processor mode", "try again" },
+			      "each was inside the C library or in a special processor mode",
+			      "try again" },
 	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
-	                   "the program switches stacks by itself (coroutines); writing there could harm it",
-	                   "try again when a thread is idle" },
-	[JOB_SECCOMP] = { false, EXIT_NOT_ATTACHABLE, "a seccomp filter of the process forbids it", "", "" },
-	[JOB_SECCOMP_UNREADABLE] = { false, EXIT_NOT_ATTACHABLE, "its seccomp filters cannot be read",
-	                             "reading them needs CAP_SYS_ADMIN; a filter might kill the process",
-	                             "run limpet with CAP_SYS_ADMIN (sudo)\n--force, if the filters are known to be harmless" },
-	[JOB_STOPPED] = { false, EXIT_BUSY, "it is stopped by job control", "", "limpet attach --cont PID" },
+			   "the program switches stacks by itself (coroutines); writing there could harm it",
+			   "try again when a thread is idle" },
+	[JOB_SECCOMP] = { false, EXIT_NOT_ATTACHABLE, "a seccomp filter of the process forbids it",
+			  "", "" },
+	[JOB_SECCOMP_UNREADABLE] = { false, EXIT_NOT_ATTACHABLE,
+				     "its seccomp filters cannot be read",
+				     "reading them needs CAP_SYS_ADMIN; a filter might kill the process",
+				     "run limpet with CAP_SYS_ADMIN (sudo)\n--force, if the filters are known to be harmless" },
+	[JOB_STOPPED] = { false, EXIT_BUSY, "it is stopped by job control", "",
+			  "limpet attach --cont PID" },
 	[JOB_CALL_FAILED] = { false, EXIT_FAILED, "a system call failed in it", "", "" },
 	[JOB_BROKEN] = { false, EXIT_FAILED, "the injection went wrong and was undone", "", "" },
 };
@@ -94,7 +102,8 @@ static void fill_facts(const struct facts *facts, struct job *job)
 	job->libc_end = facts->libc_end;
 	job->syscall_return = facts->syscall_return;
 	job->sigreturn = facts->sigreturn;
-	job->tid_offset = ARCH_TLS_ABOVE ? (int64_t)facts->tid_offset - facts->block_size : facts->tid_offset;
+	job->tid_offset =
+		ARCH_TLS_ABOVE ? (int64_t)facts->tid_offset - facts->block_size : facts->tid_offset;
 	job->code_size = (uint32_t)(blob_boot_end - blob_boot);
 	memcpy(job->code, blob_boot, job->code_size);
 	job->deadline_ms = STOP_DEADLINE_MS;
@@ -112,20 +121,22 @@ static int refuse_held(const struct attachment *self, struct err *err)
 {
 	const struct agent_page *page = &self->resident.page;
 
-	err_set(err, -EBUSY, "another limpet holds it: process %d (%s)", page->holder_pid, page->holder_name);
+	err_set(err, -EBUSY, "another limpet holds it: process %d (%s)", page->holder_pid,
+		page->holder_name);
 	err_fix(err, "limpet detach %d", self->target.process.pid);
 	return err_exit(err, EXIT_BUSY);
 }
 
-static int build_image(struct attachment *self, const struct modules *modules, const struct facts *facts,
-                       struct job *job, struct err *err)
+static int build_image(struct attachment *self, const struct modules *modules,
+		       const struct facts *facts, struct job *job, struct err *err)
 {
 	struct boot_context old;
 	int r = resident_find(&self->target, &self->resident);
 
 	if (r == -EPROTO) {
 		err_set(err, r, "an agent of another version of limpet is in it");
-		err_fix(err, "unload it with that version: limpet detach --unload %d", self->target.process.pid);
+		err_fix(err, "unload it with that version: limpet detach --unload %d",
+			self->target.process.pid);
 		return err_exit(err, EXIT_BUSY);
 	}
 	if (!r && resident_is_held(&self->target, &self->resident))
@@ -181,7 +192,8 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 	return err_exit(err, answers[job->status].exit);
 }
 
-static int try_thread(struct job *job, int job_fd, const struct candidate *candidate, struct err *err)
+static int try_thread(struct job *job, int job_fd, const struct candidate *candidate,
+		      struct err *err)
 {
 	job->tid = candidate->tid;
 	job->inner_tid = candidate->inner_tid;
@@ -218,7 +230,8 @@ static int carry_out(struct attachment *self, struct job *job, int job_fd, struc
 		r = try_all(self, job, job_fd, err);
 		if (r || job->status == JOB_DONE)
 			return r;
-		if (!answers[job->status].tries_next || !target_lives(&self->target) || now_ns() > deadline_ns)
+		if (!answers[job->status].tries_next || !target_lives(&self->target) ||
+		    now_ns() > deadline_ns)
 			return explain(self, job, err);
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);

@@ -23,7 +23,7 @@ static size_t count_fds(const int fds[LINK_FDS_MAX])
 }
 
 int link_send(const struct link *link, const void *bytes, size_t size, const int fds[LINK_FDS_MAX],
-              struct err *err)
+	      struct err *err)
 {
 	union {
 		struct cmsghdr header;
@@ -67,7 +67,8 @@ static int await_answer(const struct link *link, const struct target *target, st
 	return err_why(err, "a thread of the program may hold the dynamic loader's lock");
 }
 
-static int receive_answer(const struct link *link, uint32_t sequence, struct control_reply *ret, struct err *err)
+static int receive_answer(const struct link *link, uint32_t sequence, struct control_reply *ret,
+			  struct err *err)
 {
 	union {
 		struct control_reply reply;
@@ -85,7 +86,7 @@ static int receive_answer(const struct link *link, uint32_t sequence, struct con
 }
 
 int link_ask(struct link *link, const struct target *target, struct control_header *message,
-             const int fds[LINK_FDS_MAX], struct control_reply *ret, struct err *err)
+	     const int fds[LINK_FDS_MAX], struct control_reply *ret, struct err *err)
 {
 	int r;
 

@@ -15,13 +15,14 @@ struct link {
 
 /* Sends bytes and descriptors (absent ones are -1). */
 int link_send(const struct link *link, const void *bytes, size_t size, const int fds[LINK_FDS_MAX],
-              struct err *err) MUST_CHECK;
+	      struct err *err) MUST_CHECK;
 
 /*
- * Sends a control message and waits for its answer.  0 when the agent did it; its own -errno with the agent's
- * words in err otherwise; -ESRCH when the target ended, -ETIMEDOUT, -EPIPE when the agent left.
+ * Sends a control message and waits for its answer.  0 when the agent did it; its own -errno with
+ * the agent's words in err otherwise; -ESRCH when the target ended, -ETIMEDOUT, -EPIPE when the
+ * agent left.
  */
 int link_ask(struct link *link, const struct target *target, struct control_header *message,
-             const int fds[LINK_FDS_MAX], struct control_reply *ret, struct err *err) MUST_CHECK;
+	     const int fds[LINK_FDS_MAX], struct control_reply *ret, struct err *err) MUST_CHECK;
 
 void link_close(struct link *link);

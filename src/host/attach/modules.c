@@ -1,6 +1,6 @@
 /*
- * Walks the loader's list of objects (r_debug) in the target's memory.  Host only; every pointer is foreign, the
- * walk is bounded.
+ * Walks the loader's list of objects (r_debug) in the target's memory.  Host only; every pointer is
+ * foreign, the walk is bounded.
  */
 #include "host/attach/modules.h"
 
@@ -34,7 +34,7 @@ static const struct mapping *first_page(const struct maps *maps, uint64_t inside
 
 	for (const struct mapping *at = hit; at && at >= maps->items; at--) {
 		bool same_file = at->inode == hit->inode && at->dev_major == hit->dev_major &&
-		                 at->dev_minor == hit->dev_minor;
+				 at->dev_minor == hit->dev_minor;
 
 		if (same_file && at->inode && at->offset == 0)
 			return at;
@@ -45,7 +45,7 @@ static const struct mapping *first_page(const struct maps *maps, uint64_t inside
 }
 
 static int add_module(const struct target *target, struct modules *list, uint64_t link_map,
-                      const struct debug_map *map)
+		      const struct debug_map *map)
 {
 	const struct mapping *mapping = first_page(&target->process.maps, map->dynamic);
 	struct module *grown;

@@ -26,4 +26,4 @@ const struct module *modules_named(const struct modules *modules, const char *pr
 
 /* A symbol of the full symbol table in a module's file, for what is not exported; -ENOENT. */
 int module_file_symbol(const struct target *target, const struct module *module, const char *name,
-                       uint64_t *ret) MUST_CHECK;
+		       uint64_t *ret) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Looks for the agent's page in the mappings of its library.  Host only; the page is foreign: copied once, then
- * checked.
+ * Looks for the agent's page in the mappings of its library.  Host only; the page is foreign:
+ * copied once, then checked.
  */
 #include "host/attach/resident.h"
 
@@ -72,5 +72,6 @@ bool resident_is_held(const struct target *target, const struct resident *reside
 
 	if (page->pid != target->process.status.inner_pid)
 		return false;
-	return (page->state == AGENT_STATE_ATTACHED || page->state == AGENT_STATE_DETACHING) && holder_lives(page);
+	return (page->state == AGENT_STATE_ATTACHED || page->state == AGENT_STATE_DETACHING) &&
+	       holder_lives(page);
 }

@@ -16,5 +16,6 @@ int resident_find(const struct target *target, struct resident *ret) MUST_CHECK;
 /* Reads the page again. */
 int resident_refresh(const struct target *target, struct resident *resident) MUST_CHECK;
 
-/* True while a living host holds the agent of this very process (not of the parent it was forked from). */
+/* True while a living host holds the agent of this very process (not of the parent it was forked
+ * from). */
 bool resident_is_held(const struct target *target, const struct resident *resident);

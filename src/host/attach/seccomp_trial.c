@@ -1,5 +1,6 @@
 /*
- * A throw-away child of limpet makes the calls; if a filter kills it, only the child is gone.  Host only.
+ * A throw-away child of limpet makes the calls; if a filter kills it, only the child is gone.  Host
+ * only.
  */
 #include "host/attach/seccomp_trial.h"
 
@@ -17,17 +18,19 @@ static bool lives_under_same_filters(const struct target *target)
 
 	return !status_read(getpid(), getpid(), &self, &ignored) && self.seccomp == 2 &&
 	       self.seccomp_filters == target->process.status.seccomp_filters &&
-	       target->process.namespaces.pid == SAME_YES && target->process.namespaces.mnt == SAME_YES;
+	       target->process.namespaces.pid == SAME_YES &&
+	       target->process.namespaces.mnt == SAME_YES;
 }
 
-/* The arguments make each call fail or do nothing; only the filter's answer counts.  EPERM and ENOSYS are what
- * filters answer with. */
+/* The arguments make each call fail or do nothing; only the filter's answer counts.  EPERM and
+ * ENOSYS are what filters answer with. */
 static void try_calls(void)
 {
 	for (size_t i = 0; i < needs_count; i++) {
 		long r;
 
-		if (needs[i].nr == SYS_exit || needs[i].nr == SYS_clone || needs[i].nr == SYS_clone3)
+		if (needs[i].nr == SYS_exit || needs[i].nr == SYS_clone ||
+		    needs[i].nr == SYS_clone3)
 			continue;
 		r = syscall((long)needs[i].nr, -1L, 0L, -1L, 0L, -1L, 0L);
 		if (r < 0 && !needs[i].may_fail && (errno == EPERM || errno == ENOSYS))

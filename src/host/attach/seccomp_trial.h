@@ -5,6 +5,6 @@
 
 #include "host/attach/target.h"
 
-/* True when limpet runs under as many filters, in the same namespaces, and a throw-away child survived the calls
- * that attaching needs. */
+/* True when limpet runs under as many filters, in the same namespaces, and a throw-away child
+ * survived the calls that attaching needs. */
 bool seccomp_trial_passes(const struct target *target);

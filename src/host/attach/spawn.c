@@ -1,6 +1,6 @@
 /*
- * Starts the injector so that the caller's process does not notice: no SIGCHLD, nothing that its own wait could
- * reap.  Host only.
+ * Starts the injector so that the caller's process does not notice: no SIGCHLD, nothing that its
+ * own wait could reap.  Host only.
  */
 #include "host/attach/spawn.h"
 
@@ -28,8 +28,8 @@
 #define JOB_FD      3
 #define CHILD_STACK 65536
 
-/* With vm.memfd_noexec=2 only files that cannot be executed are allowed, which libraries need not be; kernels
- * before 6.3 know neither flag. */
+/* With vm.memfd_noexec=2 only files that cannot be executed are allowed, which libraries need not
+ * be; kernels before 6.3 know neither flag. */
 static int memfd_open(const char *name, bool is_program)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | (is_program ? MFD_EXEC : MFD_NOEXEC_SEAL));
@@ -183,7 +183,8 @@ int injector_run(struct job *job, int job_fd, struct err *err)
 	int status;
 
 	if (program < 0)
-		return err_set(err, program, "cannot make the injector program: %s", strerror(-program));
+		return err_set(err, program, "cannot make the injector program: %s",
+			       strerror(-program));
 	job->status = JOB_NOT_RUN;
 	pid = start_child(&child);
 	if (pid < 0)
@@ -192,9 +193,11 @@ int injector_run(struct job *job, int job_fd, struct err *err)
 		if (errno != EINTR)
 			return err_set(err, -errno, "wait for the injector: %s", strerror(errno));
 	if (WIFSIGNALED(status))
-		return err_set(err, -EIO, "the injector was killed by signal %d; the target heals itself",
-		               WTERMSIG(status));
+		return err_set(err, -EIO,
+			       "the injector was killed by signal %d; the target heals itself",
+			       WTERMSIG(status));
 	if (WEXITSTATUS(status) || job->status == JOB_NOT_RUN)
-		return err_set(err, -EIO, "the injector could not run (status %d)", WEXITSTATUS(status));
+		return err_set(err, -EIO, "the injector could not run (status %d)",
+			       WEXITSTATUS(status));
 	return 0;
 }

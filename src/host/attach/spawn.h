@@ -1,6 +1,6 @@
 /*
- * Runs the injector, a small static program that limpet carries inside itself, as a process of its own: no
- * ptrace and no stray child in a caller's process.
+ * Runs the injector, a small static program that limpet carries inside itself, as a process of its
+ * own: no ptrace and no stray child in a caller's process.
  */
 #pragma once
 
@@ -11,7 +11,8 @@
 struct job *job_new(int *ret_fd);
 void job_free(struct job *job, int fd);
 
-/* Carries out the job and waits for its end; job->status then tells.  -EIO when the injector was killed. */
+/* Carries out the job and waits for its end; job->status then tells.  -EIO when the injector was
+ * killed. */
 int injector_run(struct job *job, int job_fd, struct err *err) MUST_CHECK;
 
 /* A descriptor of anonymous memory with these bytes in it, usable as a library or program. */

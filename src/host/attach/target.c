@@ -1,5 +1,6 @@
 /*
- * Opens a process for attaching: identity first, then judgement.  Host only; nothing here touches the target.
+ * Opens a process for attaching: identity first, then judgement.  Host only; nothing here touches
+ * the target.
  */
 #include "host/attach/target.h"
 
@@ -36,7 +37,7 @@ static int open_thread(const struct process *process)
 static int refuse_without_leader(const struct process *process, struct err *err)
 {
 	err_set(err, -errno, "cannot attach to %d (%s): its first thread has ended", process->pid,
-	        process->status.name);
+		process->status.name);
 	err_why(err, "taking part in such a process needs Linux 6.9 or later");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
@@ -53,7 +54,8 @@ static int open_descriptors(struct target *target, struct err *err)
 		return refuse_without_leader(&target->process, err);
 	target->memory = memory_open(target->process.memory_tid);
 	if (target->memory < 0)
-		return err_set(err, target->memory, "open /proc/%d/mem: %s", pid, strerror(-target->memory));
+		return err_set(err, target->memory, "open /proc/%d/mem: %s", pid,
+			       strerror(-target->memory));
 	return 0;
 }
 

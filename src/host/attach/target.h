@@ -1,6 +1,6 @@
 /*
- * A process that is being attached to: what was found out about it while it runs, and the descriptors that stay
- * valid when its number is reused.
+ * A process that is being attached to: what was found out about it while it runs, and the
+ * descriptors that stay valid when its number is reused.
  */
 #pragma once
 
@@ -17,7 +17,8 @@ struct target {
 	struct memory_reader reader;
 };
 
-/* Looks at the process and judges it; on success the target must be closed.  The address must not change. */
+/* Looks at the process and judges it; on success the target must be closed.  The address must not
+ * change. */
 int target_open(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 /* The same without the judgement: for reading only. */
 int target_look(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;

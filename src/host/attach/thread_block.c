@@ -1,7 +1,8 @@
 /*
- * Lays out the data part of the region (shared/wire/boot.h).  The starter thread gets a complete static TLS, so
- * that a preloaded allocator finds its variables, and a DTV long enough that libc never wants to grow it.
- * Host only.  Addresses inside the region are offsets here; the injector adds the region's address.
+ * Lays out the data part of the region (shared/wire/boot.h).  The starter thread gets a complete
+ * static TLS, so that a preloaded allocator finds its variables, and a DTV long enough that libc
+ * never wants to grow it. Host only.  Addresses inside the region are offsets here; the injector
+ * adds the region's address.
  */
 #include "host/attach/thread_block.h"
 
@@ -51,13 +52,15 @@ static struct boot_context *put_context(const struct facts *facts, struct job *j
 		.way = facts->way,
 		.sockets = { -1, -1 },
 	};
-	job->fixups[job->fixup_count++].offset = DATA_CONTEXT + offsetof(struct boot_context, region);
+	job->fixups[job->fixup_count++].offset =
+		DATA_CONTEXT + offsetof(struct boot_context, region);
 	return boot;
 }
 
-/* Where this module's static TLS begins, counted from the thread pointer; false when it has none. */
-static bool tls_start(const struct target *target, const struct facts *facts, const struct module *module,
-                      int64_t *ret)
+/* Where this module's static TLS begins, counted from the thread pointer; false when it has none.
+ */
+static bool tls_start(const struct target *target, const struct facts *facts,
+		      const struct module *module, int64_t *ret)
 {
 	uint64_t offset;
 
@@ -68,8 +71,8 @@ static bool tls_start(const struct target *target, const struct facts *facts, co
 		return true;
 	}
 	if (!facts->has_tls_offsets ||
-	    target->reader.read(target->reader.context, module->link_map + facts->tls_offset_place, &offset,
-	                        sizeof(offset)))
+	    target->reader.read(target->reader.context, module->link_map + facts->tls_offset_place,
+				&offset, sizeof(offset)))
 		return false;
 	/* 0: not static; -1 and -2: glibc's marks for "none" and "must stay dynamic". */
 	if (!offset || offset >= -2ull)
@@ -78,8 +81,8 @@ static bool tls_start(const struct target *target, const struct facts *facts, co
 	return true;
 }
 
-static void measure_tls(const struct target *target, const struct facts *facts, const struct modules *modules,
-                        struct layout *layout)
+static void measure_tls(const struct target *target, const struct facts *facts,
+			const struct modules *modules, struct layout *layout)
 {
 	for (size_t i = 0; i < modules->count; i++) {
 		int64_t start;
@@ -89,12 +92,14 @@ static void measure_tls(const struct target *target, const struct facts *facts, 
 		if (start < 0)
 			layout->below = MAX(layout->below, (uint64_t)-start);
 		else
-			layout->above = MAX(layout->above,
-			                    (uint64_t)start + modules->items[i].image.tls_memory_size);
+			layout->above =
+				MAX(layout->above,
+				    (uint64_t)start + modules->items[i].image.tls_memory_size);
 	}
 }
 
-/* x86-64: [static TLS][pointer: struct pthread]; aarch64: [struct pthread][pointer: two words, static TLS]. */
+/* x86-64: [static TLS][pointer: struct pthread]; aarch64: [struct pthread][pointer: two words,
+ * static TLS]. */
 static int place(const struct facts *facts, struct layout *layout, struct job *job, struct err *err)
 {
 	uint64_t at, end;
@@ -111,7 +116,8 @@ static int place(const struct facts *facts, struct layout *layout, struct job *j
 		end = at + facts->block_size;
 	}
 	if (end > JOB_IMAGE_MAX) {
-		err_set(err, -E2BIG, "its thread-local storage is too large (%lu bytes)", end - layout->dtv);
+		err_set(err, -E2BIG, "its thread-local storage is too large (%lu bytes)",
+			end - layout->dtv);
 		return err_exit(err, EXIT_NOT_ATTACHABLE);
 	}
 	layout->pointer = (uint32_t)at;
@@ -119,8 +125,8 @@ static int place(const struct facts *facts, struct layout *layout, struct job *j
 	return 0;
 }
 
-static void put_tls(const struct target *target, const struct facts *facts, const struct modules *modules,
-                    const struct layout *layout, struct job *job)
+static void put_tls(const struct target *target, const struct facts *facts,
+		    const struct modules *modules, const struct layout *layout, struct job *job)
 {
 	for (size_t i = 0; i < modules->count; i++) {
 		const struct elf_image *image = &modules->items[i].image;
@@ -132,7 +138,8 @@ static void put_tls(const struct target *target, const struct facts *facts, cons
 			continue;
 		to = job->image + layout->pointer + start;
 		if (image->tls_file_size &&
-		    target->reader.read(target->reader.context, image->tls_image, to, image->tls_file_size))
+		    target->reader.read(target->reader.context, image->tls_image, to,
+					image->tls_file_size))
 			memset(to, 0, image->tls_file_size);
 	}
 }
@@ -165,8 +172,8 @@ static void put_block(const struct facts *facts, const struct layout *layout, st
 	job->tid_word = REGION_DATA + layout->block + facts->tid_offset;
 }
 
-int image_build(const struct target *target, const struct modules *modules, const struct facts *facts,
-                struct job *job, struct err *err)
+int image_build(const struct target *target, const struct modules *modules,
+		const struct facts *facts, struct job *job, struct err *err)
 {
 	struct boot_context *boot = put_context(facts, job);
 	struct layout layout = { 0 };
@@ -188,7 +195,7 @@ int image_build(const struct target *target, const struct modules *modules, cons
 }
 
 void image_build_again(const struct facts *facts, uint64_t region, const struct boot_context *old,
-                       struct job *job)
+		       struct job *job)
 {
 	struct boot_context *boot = put_context(facts, job);
 

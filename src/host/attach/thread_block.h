@@ -5,11 +5,11 @@
 
 #include "host/attach/facts.h"
 
-/* Writes the image of the region's data part into the job: start words, context, and for the thread way the
- * thread block with every library's static TLS. */
-int image_build(const struct target *target, const struct modules *modules, const struct facts *facts,
-                struct job *job, struct err *err) MUST_CHECK;
+/* Writes the image of the region's data part into the job: start words, context, and for the thread
+ * way the thread block with every library's static TLS. */
+int image_build(const struct target *target, const struct modules *modules,
+		const struct facts *facts, struct job *job, struct err *err) MUST_CHECK;
 
 /* The same for a region that is there already: context only. */
 void image_build_again(const struct facts *facts, uint64_t region, const struct boot_context *old,
-                       struct job *job);
+		       struct job *job);

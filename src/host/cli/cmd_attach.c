@@ -25,11 +25,14 @@ struct attach_values {
 static const struct option_desc attach_options[] = {
 	{ 't', "tool", "A.so[:B.so]", "load these libraries into it", OPTION_LIST, FIELD(tools) },
 	{ 'e', "env", "NAME=VALUE", "a variable for the tools", OPTION_LIST, FIELD(variables) },
-	{ 'd', "duration", "TIME", "leave after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION, FIELD(duration_ns) },
+	{ 'd', "duration", "TIME", "leave after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION,
+	  FIELD(duration_ns) },
 	{ 'u', "unload", NULL, "take everything along when leaving", OPTION_FLAG, FIELD(unload) },
 	{ 's', "strict", NULL, "one tool that fails undoes all", OPTION_FLAG, FIELD(is_strict) },
-	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG, FIELD(force) },
-	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG, FIELD(resumes) },
+	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG,
+	  FIELD(force) },
+	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
+	  FIELD(resumes) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
@@ -103,14 +106,17 @@ static void print_attached(const struct session *session)
 	char name[96];
 
 	printf("attached to %s: thread %d paused %.3f ms, %s in %.1f ms\n",
-	       target_name(&attachment->target, name, sizeof(name)), report->tid, (double)report->pause_ns / 1e6,
-	       report->was_resident ? "back" : "in", (double)report->attach_ns / 1e6);
+	       target_name(&attachment->target, name, sizeof(name)), report->tid,
+	       (double)report->pause_ns / 1e6, report->was_resident ? "back" : "in",
+	       (double)report->attach_ns / 1e6);
 	if (report->way == BOOT_WAY_CALL)
 		puts("  musl: a waiting thread of the program started ours (no thread of glibc's to build on)");
 	for (size_t i = 0; i < session->tool_count; i++)
 		if (session->tools[i].is_loaded)
 			printf("  tool %s: loaded%s\n", session->tools[i].path,
-			       session->tools[i].by_content ? " (by content: the target does not see the file)" : "");
+			       session->tools[i].by_content
+				       ? " (by content: the target does not see the file)"
+				       : "");
 	fflush(stdout);
 	for (size_t i = 0; i < session->tool_count; i++)
 		if (!session->tools[i].is_loaded)
@@ -118,13 +124,15 @@ static void print_attached(const struct session *session)
 }
 
 static void print_detached(const struct session *session, enum ending ending, bool unloaded,
-                           const struct session_left *left, bool is_json)
+			   const struct session_left *left, bool is_json)
 {
 	struct json json = { .out = stdout };
 
 	if (!is_json) {
 		printf("detached (%s)%s\n", ending_name(ending),
-		       unloaded ? ", nothing of limpet is left" : ending == ENDING_EXIT ? ", the process has ended" : "");
+		       unloaded                ? ", nothing of limpet is left"
+		       : ending == ENDING_EXIT ? ", the process has ended"
+					       : "");
 		for (size_t i = 0; i < left->count; i++)
 			printf("  stays: %s\n", left->items[i]);
 		return;
@@ -142,7 +150,8 @@ static void print_detached(const struct session *session, enum ending ending, bo
 }
 
 /* The target may end in the middle of leaving: that is an ending too. */
-static int leave(struct session *session, const struct attach_values *values, enum ending ending, struct err *err)
+static int leave(struct session *session, const struct attach_values *values, enum ending ending,
+		 struct err *err)
 {
 	struct session_left left = { 0 };
 	int r = ending == ENDING_EXIT ? 0 : session_leave(session, values->unload, &left, err);
@@ -153,16 +162,21 @@ static int leave(struct session *session, const struct attach_values *values, en
 		r = 0;
 	}
 	if (!r)
-		print_detached(session, ending, values->unload && ending != ENDING_EXIT && !left.count, &left,
-		               values->is_json);
+		print_detached(session, ending,
+			       values->unload && ending != ENDING_EXIT && !left.count, &left,
+			       values->is_json);
 	return r;
 }
 
 static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 {
 	__attribute__((cleanup(tool_list_done_at_scope_end))) struct tool_list tools = { 0 };
-	struct session_options options = { { values->force, values->resumes }, tools.items, 0,
-		                           values->variables.items, values->variables.count, values->is_strict };
+	struct session_options options = { { values->force, values->resumes },
+					   tools.items,
+					   0,
+					   values->variables.items,
+					   values->variables.count,
+					   values->is_strict };
 	static struct session session;
 	int r = split_tools(&values->tools, &tools, err), signals = r ? r : ending_prepare(err);
 	enum ending ending;
@@ -182,7 +196,8 @@ static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 	ending = ending_wait(signals, session.attachment.target.pidfd, values->duration_ns);
 	r = leave(&session, values, ending, err);
 	if (!r && session.failed_tools)
-		r = err_set(err, -ENOEXEC, "%zu of %zu tools did not load", session.failed_tools, session.tool_count);
+		r = err_set(err, -ENOEXEC, "%zu of %zu tools did not load", session.failed_tools,
+			    session.tool_count);
 	session_close(&session);
 	return r;
 }
@@ -202,12 +217,14 @@ static enum exit_code attach_run(char **argv)
 const struct command command_attach = {
 	.name = "attach",
 	.summary = "load tools into a running process, stay, and leave",
-	.usage = "PID [--tool A.so[:B.so]] [--env NAME=VALUE] [--duration TIME] [--unload] [--json]",
+	.usage =
+		"PID [--tool A.so[:B.so]] [--env NAME=VALUE] [--duration TIME] [--unload] [--json]",
 	.options = attach_options,
 	.run = attach_run,
-	.notes = "Stays until Enter, Ctrl-C, SIGTERM, the duration, or the end of the process.\n"
-	         "\n"
-	         "examples:\n"
-	         "  limpet attach 4711 --tool ./libmytool.so\n"
-	         "  limpet attach 4711 --tool liba.so:libb.so --env MODE=fast --duration 10s --unload\n",
+	.notes =
+		"Stays until Enter, Ctrl-C, SIGTERM, the duration, or the end of the process.\n"
+		"\n"
+		"examples:\n"
+		"  limpet attach 4711 --tool ./libmytool.so\n"
+		"  limpet attach 4711 --tool liba.so:libb.so --env MODE=fast --duration 10s --unload\n",
 };

@@ -21,7 +21,8 @@ struct detach_values {
 static const struct option_desc detach_options[] = {
 	{ 'u', "unload", NULL, "unmap the agent and its tools too", OPTION_FLAG,
 	  offsetof(struct detach_values, unload) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, offsetof(struct detach_values, is_json) },
+	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
+	  offsetof(struct detach_values, is_json) },
 	{ 0 },
 };
 
@@ -33,7 +34,8 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 	pid_t holder = resident->page.holder_pid;
 
 	if (kill(holder, SIGTERM))
-		return err_set(err, -errno, "ask limpet %d, which holds it, to leave: %s", holder, strerror(errno));
+		return err_set(err, -errno, "ask limpet %d, which holds it, to leave: %s", holder,
+			       strerror(errno));
 	while (now_ns() < deadline_ns) {
 		if (resident_refresh(target, resident) || !resident_is_held(target, resident))
 			return 0;
@@ -57,7 +59,8 @@ static int unload(pid_t pid, struct session_left *left, struct err *err)
 	return r;
 }
 
-static int detach(pid_t pid, bool unloads, bool *ret_was_held, struct session_left *left, struct err *err)
+static int detach(pid_t pid, bool unloads, bool *ret_was_held, struct session_left *left,
+		  struct err *err)
 {
 	struct resident resident;
 	struct target target;
@@ -69,7 +72,7 @@ static int detach(pid_t pid, bool unloads, bool *ret_was_held, struct session_le
 	if (r) {
 		err_set(err, r, "there is no agent in %d (%s)", pid, target.process.status.name);
 		err_why(err, r == -EPROTO ? "the one that is there is of another version of limpet"
-		                          : "limpet is not attached to it and has not been");
+					  : "limpet is not attached to it and has not been");
 	} else if (resident_is_held(&target, &resident)) {
 		*ret_was_held = true;
 		r = ask_holder(&target, &resident, err);
@@ -79,7 +82,7 @@ static int detach(pid_t pid, bool unloads, bool *ret_was_held, struct session_le
 }
 
 static void print_detached(pid_t pid, const struct detach_values *values, bool was_held,
-                           const struct session_left *left)
+			   const struct session_left *left)
 {
 	bool unloaded = values->unload && !left->count;
 	struct json json = { .out = stdout };
@@ -124,6 +127,7 @@ const struct command command_detach = {
 	.usage = "PID [--unload] [--json]",
 	.options = detach_options,
 	.run = detach_run,
-	.notes = "A limpet that holds the process is asked to leave.  An agent whose limpet died rests by itself;\n"
-	         "--unload unmaps it.\n",
+	.notes =
+		"A limpet that holds the process is asked to leave.  An agent whose limpet died rests by itself;\n"
+		"--unload unmaps it.\n",
 };

@@ -1,10 +1,11 @@
 /*
- * limpet status: what an agent in a process says of itself, read from outside without stopping anything.
+ * limpet status: what an agent in a process says of itself, read from outside without stopping
+ * anything.
  */
+#include "host/attach/resident.h"
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
-#include "host/attach/resident.h"
 
 #include <errno.h>
 #include <time.h>
@@ -14,7 +15,8 @@ struct status_values {
 };
 
 static const struct option_desc status_options[] = {
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, offsetof(struct status_values, is_json) },
+	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
+	  offsetof(struct status_values, is_json) },
 	{ 0 },
 };
 
@@ -56,7 +58,8 @@ static void print_status(const struct target *target, const struct resident *res
 	char since[64];
 
 	format_time(page->since_ns, since, sizeof(since));
-	printf("%d (%s): %s since %s\n", target->process.pid, target->process.status.name, state, since);
+	printf("%d (%s): %s since %s\n", target->process.pid, target->process.status.name, state,
+	       since);
 	if (resident_is_held(target, resident))
 		printf("  held by   %d (%s)\n", page->holder_pid, page->holder_name);
 	else if (page->end_reason)
@@ -64,7 +67,8 @@ static void print_status(const struct target *target, const struct resident *res
 	printf("  attached  %u times so far\n", page->attaches);
 	printf("  dropped   %lu records\n", page->dropped);
 	for (unsigned i = 0; i < page->tool_count; i++)
-		printf("  tool      %s%s\n", page->tools[i].path, page->tools[i].by_content ? " (by content)" : "");
+		printf("  tool      %s%s\n", page->tools[i].path,
+		       page->tools[i].by_content ? " (by content)" : "");
 	if (page->environment_changed)
 		printf("  variables of limpet are published\n");
 }
@@ -108,7 +112,7 @@ static int show(pid_t pid, bool is_json, struct err *err)
 	if (r) {
 		err_set(err, r, "there is no agent in %d (%s)", pid, target.process.status.name);
 		err_why(err, r == -EPROTO ? "the one that is there is of another version of limpet"
-		                          : "limpet is not attached to it and has not been");
+					  : "limpet is not attached to it and has not been");
 	} else if (is_json) {
 		print_status_json(&target, &resident);
 	} else {

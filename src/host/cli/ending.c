@@ -1,6 +1,6 @@
 /*
- * Enter stops only when a newline is really read: the end of stdin is not Enter, so that limpet works in scripts
- * and under cron.
+ * Enter stops only when a newline is really read: the end of stdin is not Enter, so that limpet
+ * works in scripts and under cron.
  */
 #include "host/cli/ending.h"
 
@@ -44,12 +44,16 @@ static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
 
 	if (duration_ns == UINT64_MAX)
 		return -1;
-	return gone_ns >= duration_ns ? 0 : (int)MIN((duration_ns - gone_ns + 999999) / 1000000, 1000000ull);
+	return gone_ns >= duration_ns
+		       ? 0
+		       : (int)MIN((duration_ns - gone_ns + 999999) / 1000000, 1000000ull);
 }
 
 enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
 {
-	struct pollfd wait[3] = { { signals, POLLIN, 0 }, { pidfd, POLLIN, 0 }, { STDIN_FILENO, POLLIN, 0 } };
+	struct pollfd wait[3] = { { signals, POLLIN, 0 },
+				  { pidfd, POLLIN, 0 },
+				  { STDIN_FILENO, POLLIN, 0 } };
 	uint64_t begin_ns = now_ns();
 
 	for (;;) {

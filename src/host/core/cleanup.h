@@ -1,5 +1,6 @@
 /*
- * Scope cleanup: CLEANUP(free_function) on a pointer frees it when it goes out of scope, TAKE() hands it on.
+ * Scope cleanup: CLEANUP(free_function) on a pointer frees it when it goes out of scope, TAKE()
+ * hands it on.
  */
 #pragma once
 
@@ -7,19 +8,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define DEFINE_CLEANUP(type, function)                                                             \
-	static inline void function##_at_scope_end(type *pointer)                                  \
-	{                                                                                          \
-		if (*pointer)                                                                      \
-			function(*pointer);                                                        \
+#define DEFINE_CLEANUP(type, function)                            \
+	static inline void function##_at_scope_end(type *pointer) \
+	{                                                         \
+		if (*pointer)                                     \
+			function(*pointer);                       \
 	}
 
 #define CLEANUP(function) __attribute__((cleanup(function##_at_scope_end)))
-#define TAKE(pointer)                                                                              \
-	({                                                                                         \
-		__typeof__(pointer) taken_ = (pointer);                                            \
-		(pointer) = NULL;                                                                  \
-		taken_;                                                                            \
+#define TAKE(pointer)                                   \
+	({                                              \
+		__typeof__(pointer) taken_ = (pointer); \
+		(pointer) = NULL;                       \
+		taken_;                                 \
 	})
 
 static inline void free_at_scope_end(void *pointer)
@@ -36,9 +37,9 @@ static inline void close_at_scope_end(const int *fd)
 		close(*fd);
 }
 
-#define TAKE_FD(fd)                                                                                \
-	({                                                                                         \
-		int taken_ = (fd);                                                                 \
-		(fd) = -1;                                                                         \
-		taken_;                                                                            \
+#define TAKE_FD(fd)                \
+	({                         \
+		int taken_ = (fd); \
+		(fd) = -1;         \
+		taken_;            \
 	})

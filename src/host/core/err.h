@@ -1,6 +1,6 @@
 /*
- * An error a person may read: what failed, why, and what to do about it.  Lives on the caller's stack, never
- * allocates.  Only cli/ and the C API show it.
+ * An error a person may read: what failed, why, and what to do about it.  Lives on the caller's
+ * stack, never allocates.  Only cli/ and the C API show it.
  */
 #pragma once
 

@@ -22,7 +22,8 @@ static uint64_t boot_tick(void)
 	       (uint64_t)now.tv_nsec / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-static int add_variable(char *room, size_t size, size_t *used, const char *variable, struct err *err)
+static int add_variable(char *room, size_t size, size_t *used, const char *variable,
+			struct err *err)
 {
 	const char *equals = strchr(variable, '=');
 	size_t length = strlen(variable) + 1;
@@ -39,7 +40,8 @@ static int add_variable(char *room, size_t size, size_t *used, const char *varia
 	return 0;
 }
 
-static int publish_variables(struct session *self, const struct session_options *options, struct err *err)
+static int publish_variables(struct session *self, const struct session_options *options,
+			     struct err *err)
 {
 	union {
 		struct control_environ list;
@@ -50,12 +52,14 @@ static int publish_variables(struct session *self, const struct session_options 
 	size_t used = 0;
 
 	for (size_t i = 0; i < options->variable_count; i++)
-		if (add_variable(room, sizeof(message) - sizeof(message.list), &used, options->variables[i], err))
+		if (add_variable(room, sizeof(message) - sizeof(message.list), &used,
+				 options->variables[i], err))
 			return err->code;
 	control_header_init(&message.list.header, CONTROL_ENVIRON, sizeof(message.list) + used);
 	message.list.count = (uint32_t)options->variable_count;
 	message.list.bytes = (uint32_t)used;
-	return link_ask(&self->attachment.link, &self->attachment.target, &message.list.header, NULL, &reply, err);
+	return link_ask(&self->attachment.link, &self->attachment.target, &message.list.header,
+			NULL, &reply, err);
 }
 
 static int load_tools(struct session *self, const struct session_options *options, struct err *err)
@@ -88,7 +92,8 @@ static int settle_in(struct session *self, const struct session_options *options
 	return r ? r : load_tools(self, options, err);
 }
 
-int session_open(struct session *ret, pid_t pid, const struct session_options *options, struct err *err)
+int session_open(struct session *ret, pid_t pid, const struct session_options *options,
+		 struct err *err)
 {
 	struct session_left left;
 	struct err ignored;
@@ -100,7 +105,8 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *o
 	if (r)
 		return r;
 	r = settle_in(ret, options, err);
-	if (r && err->code != -ESRCH && session_leave(ret, !ret->attachment.report.was_resident, &left, &ignored))
+	if (r && err->code != -ESRCH &&
+	    session_leave(ret, !ret->attachment.report.was_resident, &left, &ignored))
 		err_why(err, "and detaching failed: %s", ignored.what);
 	if (r)
 		session_close(ret);
@@ -129,7 +135,8 @@ static int leave_and_unload(struct session *self, struct session_left *left, str
 	return unload_find_leftovers(self, &before, left, err);
 }
 
-int session_leave(struct session *session, bool unload, struct session_left *ret_left, struct err *err)
+int session_leave(struct session *session, bool unload, struct session_left *ret_left,
+		  struct err *err)
 {
 	struct control_reply reply;
 

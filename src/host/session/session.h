@@ -1,6 +1,6 @@
 /*
- * One visit to a target: attach, load tools, publish variables, stay, leave.  The command line and the C API both
- * stand on it.
+ * One visit to a target: attach, load tools, publish variables, stay, leave.  The command line and
+ * the C API both stand on it.
  */
 #pragma once
 
@@ -35,11 +35,13 @@ struct session {
 	uint64_t begin_tick; /* clock ticks since boot, as in /proc/PID/stat */
 };
 
-/* On failure the target is as it was.  A tool that does not load is noted in its entry; with is_strict it is the
- * failure.  The address must not change. */
-int session_open(struct session *ret, pid_t pid, const struct session_options *options, struct err *err) MUST_CHECK;
+/* On failure the target is as it was.  A tool that does not load is noted in its entry; with
+ * is_strict it is the failure.  The address must not change. */
+int session_open(struct session *ret, pid_t pid, const struct session_options *options,
+		 struct err *err) MUST_CHECK;
 
 /* Leaves.  With unload, everything of ours goes; what could not is named. */
-int session_leave(struct session *session, bool unload, struct session_left *ret_left, struct err *err) MUST_CHECK;
+int session_leave(struct session *session, bool unload, struct session_left *ret_left,
+		  struct err *err) MUST_CHECK;
 
 void session_close(struct session *session);

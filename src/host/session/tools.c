@@ -1,6 +1,6 @@
 /*
- * A tool goes by its path where the target sees the very same file, so that its sibling libraries are found; else
- * by content.  Host only.
+ * A tool goes by its path where the target sees the very same file, so that its sibling libraries
+ * are found; else by content.  Host only.
  */
 #include "host/session/tools.h"
 
@@ -38,8 +38,8 @@ static int check_elf(int fd, const char *path, struct err *err)
 {
 	Elf64_Ehdr header;
 
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) ||
-	    header.e_type != ET_DYN)
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_type != ET_DYN)
 		return err_set(err, -ENOEXEC, "tool '%s' is not a shared library", path);
 	return 0;
 }
@@ -61,8 +61,8 @@ static bool is_visible(const struct target *target, const char *path, const stru
 	struct stat found;
 
 	snprintf(there, sizeof(there), "/proc/%d/root%s", target->process.memory_tid, path);
-	return strlen(path) < TOOL_PATH_MAX && !stat(there, &found) && found.st_dev == file->st_dev &&
-	       found.st_ino == file->st_ino;
+	return strlen(path) < TOOL_PATH_MAX && !stat(there, &found) &&
+	       found.st_dev == file->st_dev && found.st_ino == file->st_ino;
 }
 
 static int copy_to_memory(int fd, const char *path, const struct stat *file, struct err *err)
@@ -80,7 +80,7 @@ static int copy_to_memory(int fd, const char *path, const struct stat *file, str
 }
 
 static int send_tool(struct session *session, const char *path, int fd, const struct stat *file,
-                     struct session_tool *ret, struct err *err)
+		     struct session_tool *ret, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
 	CLEANUP(close) int copy = -1;
@@ -96,7 +96,8 @@ static int send_tool(struct session *session, const char *path, int fd, const st
 			return copy;
 		load.header.flags = CONTROL_BY_CONTENT;
 	}
-	return link_ask(&attachment->link, &attachment->target, &load.header, (int[]){ copy, -1 }, &reply, err);
+	return link_ask(&attachment->link, &attachment->target, &load.header, (int[]){ copy, -1 },
+			&reply, err);
 }
 
 int tool_load(struct session *session, const char *path, struct session_tool *ret, struct err *err)

@@ -1,7 +1,7 @@
 /*
- * A library may go only when no thread is in it or will return into it.  Nothing of the program's calls a tool
- * (hooks are taken out before), so only threads that began after the attach can be inside: the tool made them.
- * Their place and their stacks are read from outside.  Host only.
+ * A library may go only when no thread is in it or will return into it.  Nothing of the program's
+ * calls a tool (hooks are taken out before), so only threads that began after the attach can be
+ * inside: the tool made them. Their place and their stacks are read from outside.  Host only.
  */
 #include "host/session/unload.h"
 
@@ -36,7 +36,8 @@ static void add_reason(struct session_left *list, const char *format, ...)
 }
 
 /* Is this mapping of a tool?  By content they are memory files with the tool's name. */
-static const struct agent_tool *tool_of(const struct agent_page *page, const struct mapping *mapping)
+static const struct agent_tool *tool_of(const struct agent_page *page,
+					const struct mapping *mapping)
 {
 	char name[TOOL_PATH_MAX + 32];
 
@@ -46,14 +47,16 @@ static const struct agent_tool *tool_of(const struct agent_page *page, const str
 
 		snprintf(name, sizeof(name), "/memfd:%s (deleted)", slash ? slash + 1 : tool->path);
 		if (tool->by_content ? !strcmp(mapping->path, name)
-		                     : (mapping->inode == tool->identity.inode &&
-		                        makedev(mapping->dev_major, mapping->dev_minor) == tool->identity.device))
+				     : (mapping->inode == tool->identity.inode &&
+					makedev(mapping->dev_major, mapping->dev_minor) ==
+						tool->identity.device))
 			return tool;
 	}
 	return NULL;
 }
 
-static const struct agent_tool *tool_at(const struct session *session, const struct maps *maps, uint64_t address)
+static const struct agent_tool *tool_at(const struct session *session, const struct maps *maps,
+					uint64_t address)
 {
 	const struct mapping *mapping = maps_at(maps, address);
 
@@ -89,8 +92,8 @@ static bool see_thread(pid_t pid, pid_t tid, uint64_t *ret_ip, uint64_t *ret_sta
 	return false;
 }
 
-static void judge_thread(const struct session *session, const struct maps *maps, pid_t tid, const char *thread_name,
-                         struct session_left *ret)
+static void judge_thread(const struct session *session, const struct maps *maps, pid_t tid,
+			 const char *thread_name, struct session_left *ret)
 {
 	uint64_t words[STACK_WORDS];
 	const struct target *target = &session->attachment.target;
@@ -99,12 +102,15 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 	size_t count = STACK_WORDS;
 
 	if (!see_thread(target->process.pid, tid, &ip, &stack)) {
-		add_reason(ret, "thread %d (%s) began after the attach and never waits: it may run in a tool", tid,
-		           thread_name);
+		add_reason(
+			ret,
+			"thread %d (%s) began after the attach and never waits: it may run in a tool",
+			tid, thread_name);
 		return;
 	}
 	tool = tool_at(session, maps, ip);
-	while (!tool && count > 1 && !memory_read(target->memory, stack, words, count * sizeof(words[0])))
+	while (!tool && count > 1 &&
+	       !memory_read(target->memory, stack, words, count * sizeof(words[0])))
 		count /= 2;
 	for (size_t i = 0; !tool && i < count; i++)
 		tool = tool_at(session, maps, words[i]);
@@ -128,8 +134,8 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 	if (r)
 		return r;
 	for (size_t i = 0; i < count; i++)
-		if (tids[i] != attachment->report.control_tid && !stat_read(pid, tids[i], &stat, err) &&
-		    stat.start_tick >= session->begin_tick)
+		if (tids[i] != attachment->report.control_tid &&
+		    !stat_read(pid, tids[i], &stat, err) && stat.start_tick >= session->begin_tick)
 			judge_thread(session, &maps, tids[i], stat.name, ret);
 	maps_done(&maps);
 	return 0;
@@ -143,8 +149,8 @@ static bool was_named(const struct session_left *list, const char *path)
 	return false;
 }
 
-int unload_find_leftovers(const struct session *session, const struct agent_page *before, struct session_left *ret,
-                          struct err *err)
+int unload_find_leftovers(const struct session *session, const struct agent_page *before,
+			  struct session_left *ret, struct err *err)
 {
 	const struct target *target = &session->attachment.target;
 	struct maps maps;
@@ -154,8 +160,10 @@ int unload_find_leftovers(const struct session *session, const struct agent_page
 		const struct agent_tool *tool = tool_of(before, &maps.items[i]);
 
 		if (tool && !was_named(ret, tool->path))
-			add_reason(ret, "%s: the loader keeps it (unique symbols, NODELETE, or loaded by the program too)",
-			           tool->path);
+			add_reason(
+				ret,
+				"%s: the loader keeps it (unique symbols, NODELETE, or loaded by the program too)",
+				tool->path);
 	}
 	if (!r)
 		maps_done(&maps);

@@ -6,8 +6,9 @@
 #include "host/session/session.h"
 
 /* Finds every reason why the tools must stay mapped; none: ret->count is 0. */
-int unload_find_reasons(const struct session *session, struct session_left *ret, struct err *err) MUST_CHECK;
+int unload_find_reasons(const struct session *session, struct session_left *ret,
+			struct err *err) MUST_CHECK;
 
 /* After unloading: what of ours is still mapped. */
-int unload_find_leftovers(const struct session *session, const struct agent_page *before, struct session_left *ret,
-                          struct err *err) MUST_CHECK;
+int unload_find_leftovers(const struct session *session, const struct agent_page *before,
+			  struct session_left *ret, struct err *err) MUST_CHECK;

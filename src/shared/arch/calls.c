@@ -1,6 +1,6 @@
 /*
- * The table behind calls.h, from the kernel's sources and from measurements (docs/attach.md).  The same names on
- * every machine; a machine that lacks a call lacks its line.
+ * The table behind calls.h, from the kernel's sources and from measurements (docs/attach.md).  The
+ * same names on every machine; a machine that lacks a call lacks its line.
  */
 #include "shared/arch/calls.h"
 

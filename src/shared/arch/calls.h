@@ -1,6 +1,6 @@
 /*
- * How a system call behaves when a debugger stops the thread in it.  The host chooses the thread by it, the
- * injector puts the call back by it.
+ * How a system call behaves when a debugger stops the thread in it.  The host chooses the thread by
+ * it, the injector puts the call back by it.
  */
 #pragma once
 

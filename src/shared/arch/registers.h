@@ -1,7 +1,8 @@
 /*
- * Everything the injector must know about a machine's registers: taking a stopped thread's state, running a
- * system call on it, describing that state as a signal frame, and putting it back so that an interrupted system
- * call goes on as if nobody had been there.  One implementation per machine folder; used by the injector only.
+ * Everything the injector must know about a machine's registers: taking a stopped thread's state,
+ * running a system call on it, describing that state as a signal frame, and putting it back so that
+ * an interrupted system call goes on as if nobody had been there.  One implementation per machine
+ * folder; used by the injector only.
  */
 #pragma once
 
@@ -13,9 +14,10 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#define ARCH_VECTORS_MAX 16384 /* XSAVE area with AMX: 11008 bytes; SVE with 512-bit registers: 2208 */
-#define ARCH_FRAME_MAX   20480
-#define ARCH_RED_ZONE    128 /* below the stack pointer, in use without notice (x86-64) */
+#define ARCH_VECTORS_MAX \
+	16384 /* XSAVE area with AMX: 11008 bytes; SVE with 512-bit registers: 2208 */
+#define ARCH_FRAME_MAX 20480
+#define ARCH_RED_ZONE  128 /* below the stack pointer, in use without notice (x86-64) */
 
 /* A stopped thread. */
 struct arch_state {
@@ -28,65 +30,78 @@ struct arch_state {
 
 /* How the thread is to go on. */
 struct arch_return {
-	struct user_regs_struct regs;   /* set at the end; the kernel then restarts the call or delivers signals */
-	struct user_regs_struct rescue; /* in the emergency frame: issues the call again by itself */
+	struct user_regs_struct
+		regs; /* set at the end; the kernel then restarts the call or delivers signals */
+	struct user_regs_struct
+		rescue; /* in the emergency frame: issues the call again by itself */
 	bool was_in_call;
-	long nr;                 /* of that call */
-	bool needs_argument;     /* the kernel must be told the call's first argument once more */
+	long nr;             /* of that call */
+	bool needs_argument; /* the kernel must be told the call's first argument once more */
 	uint64_t first_argument;
 };
 
-/* Where a thread goes whose tracer died: a frame on its stack and code that makes the kernel restore it. */
+/* Where a thread goes whose tracer died: a frame on its stack and code that makes the kernel
+ * restore it. */
 struct arch_escape {
 	uint64_t frame;   /* value of the stack pointer */
 	uint64_t landing; /* address of a sigreturn trampoline */
 };
 
-/* Reads all registers of a stopped thread except code[].  0 or -errno; -EAGAIN: in a state we leave alone. */
+/* Reads all registers of a stopped thread except code[].  0 or -errno; -EAGAIN: in a state we leave
+ * alone. */
 int arch_take(pid_t tid, struct arch_state *ret) MUST_CHECK;
 
 uint64_t arch_stack_pointer(const struct user_regs_struct *regs);
 uint64_t arch_instruction_pointer(const struct user_regs_struct *regs);
 
-/* True when registers alone do not say whether the thread sleeps in a call with a time limit or stands before
- * it: the injector then lets it enter the call once more (aarch64). */
+/* True when registers alone do not say whether the thread sleeps in a call with a time limit or
+ * stands before it: the injector then lets it enter the call once more (aarch64). */
 bool arch_must_look_again(const struct arch_state *state);
 
-/* True when a call was cut short with EINTR and its first argument must be asked for (aarch64).  Between
- * arch_show_call(tid, state) and arch_hide_call(tid) /proc/PID/task/TID/syscall shows it. */
+/* True when a call was cut short with EINTR and its first argument must be asked for (aarch64).
+ * Between arch_show_call(tid, state) and arch_hide_call(tid) /proc/PID/task/TID/syscall shows it.
+ */
 bool arch_must_ask_argument(const struct arch_state *state);
 int arch_show_call(pid_t tid, const struct arch_state *state) MUST_CHECK;
 int arch_hide_call(pid_t tid) MUST_CHECK;
 
-/* cut: what /proc showed of a call that was cut short.  entered_nr: the call that it has entered under our eyes and was interrupted in; -1: none. */
-void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut, long entered_nr,
-                      struct arch_return *ret);
+/* cut: what /proc showed of a call that was cut short.  entered_nr: the call that it has entered
+ * under our eyes and was interrupted in; -1: none. */
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut,
+		      long entered_nr, struct arch_return *ret);
 
-/* Registers that make the thread run one system call at `code` and, unless stopped, escape afterwards. */
+/* Registers that make the thread run one system call at `code` and, unless stopped, escape
+ * afterwards. */
 void arch_set_syscall(struct user_regs_struct *regs, uint64_t code, long nr, const uint64_t args[6],
-                      const struct arch_escape *escape);
+		      const struct arch_escape *escape);
 /* The same for a function with one argument. */
 void arch_set_call(struct user_regs_struct *regs, uint64_t function, uint64_t argument,
-                   const struct arch_escape *escape);
+		   const struct arch_escape *escape);
 long arch_syscall_number(const struct user_regs_struct *regs);
 long arch_syscall_result(const struct user_regs_struct *regs);
 
-/* Builds the emergency frame, to lie below the address `top`; returns its size, 0 if it does not fit in `room`.  The
- * bytes belong at escape->frame, which is filled in. */
-size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back, uint64_t signal_mask,
-                        uint64_t top, unsigned char *frame, size_t room, struct arch_escape *escape);
+/* Builds the emergency frame, to lie below the address `top`; returns its size, 0 if it does not
+ * fit in `room`.  The bytes belong at escape->frame, which is filled in. */
+size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back,
+			uint64_t signal_mask, uint64_t top, unsigned char *frame, size_t room,
+			struct arch_escape *escape);
 
 /* At a system call entry stop: has getpid run instead, with the escape behind it. */
-int arch_replace_syscall(pid_t tid, uint64_t syscall_return, const struct arch_escape *escape) MUST_CHECK;
+int arch_replace_syscall(pid_t tid, uint64_t syscall_return,
+			 const struct arch_escape *escape) MUST_CHECK;
 
 /* The arguments of clone in this machine's order. */
-void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer, uint64_t tid_word);
+void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer,
+		     uint64_t tid_word);
 
-/* For a thread that we stopped but did not change: a call that only we cut short is issued again. */
-int arch_let_go(pid_t tid, const struct arch_state *state, const struct arch_return *back) MUST_CHECK;
+/* For a thread that we stopped but did not change: a call that only we cut short is issued again.
+ */
+int arch_let_go(pid_t tid, const struct arch_state *state,
+		const struct arch_return *back) MUST_CHECK;
 
 /* Puts everything back but the signal mask.  The thread must be in a system call exit stop. */
-int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_return *back) MUST_CHECK;
+int arch_restore(pid_t tid, const struct arch_state *state,
+		 const struct arch_return *back) MUST_CHECK;
 
 int arch_get_regs(pid_t tid, struct user_regs_struct *ret) MUST_CHECK;
 int arch_set_regs(pid_t tid, const struct user_regs_struct *regs) MUST_CHECK;

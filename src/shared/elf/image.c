@@ -60,15 +60,18 @@ static int read_program_headers(struct elf_image *image, const Elf64_Ehdr *file)
 	Elf64_Phdr headers[HEADERS_MAX];
 	bool has_load = false;
 
-	if (!file->e_phnum || file->e_phnum > HEADERS_MAX || file->e_phentsize != sizeof(Elf64_Phdr))
+	if (!file->e_phnum || file->e_phnum > HEADERS_MAX ||
+	    file->e_phentsize != sizeof(Elf64_Phdr))
 		return -ENOEXEC;
-	if (read_at(image, image->base + file->e_phoff, headers, file->e_phnum * sizeof(Elf64_Phdr)))
+	if (read_at(image, image->base + file->e_phoff, headers,
+		    file->e_phnum * sizeof(Elf64_Phdr)))
 		return -ENOEXEC;
 	for (unsigned i = 0; i < file->e_phnum; i++) {
 		if (headers[i].p_memsz > OBJECT_MAX || headers[i].p_filesz > headers[i].p_memsz)
 			return -ENOEXEC;
 		if (headers[i].p_type == PT_LOAD && !has_load) {
-			image->bias = image->base - ALIGN_DOWN(headers[i].p_vaddr - headers[i].p_offset, 4096);
+			image->bias = image->base -
+				      ALIGN_DOWN(headers[i].p_vaddr - headers[i].p_offset, 4096);
 			has_load = true;
 		}
 	}
@@ -121,7 +124,8 @@ static int read_dynamic(struct elf_image *image)
 {
 	Elf64_Dyn entry;
 
-	for (unsigned i = 0; i < DYNAMIC_MAX && (i + 1) * sizeof(entry) <= image->dynamic_size; i++) {
+	for (unsigned i = 0; i < DYNAMIC_MAX && (i + 1) * sizeof(entry) <= image->dynamic_size;
+	     i++) {
 		if (read_at(image, image->dynamic + i * sizeof(entry), &entry, sizeof(entry)))
 			return -ENOEXEC;
 		if (entry.d_tag == DT_NULL)
@@ -150,18 +154,21 @@ int elf_image_open(struct elf_image *ret, const struct memory_reader *memory, ui
 }
 
 /* True when symbol `index` is defined and has this name; its address is returned. */
-static bool symbol_matches(const struct elf_image *image, uint32_t index, const char *name, uint64_t *ret)
+static bool symbol_matches(const struct elf_image *image, uint32_t index, const char *name,
+			   uint64_t *ret)
 {
 	char text[NAME_MAX_BYTES] = { 0 };
 	size_t length = strlen(name) + 1;
 	Elf64_Sym symbol;
 
-	if (length > sizeof(text) || read_at(image, image->symbols + index * sizeof(symbol), &symbol, sizeof(symbol)))
+	if (length > sizeof(text) ||
+	    read_at(image, image->symbols + index * sizeof(symbol), &symbol, sizeof(symbol)))
 		return false;
 	if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= image->strings_size ||
 	    length > image->strings_size - symbol.st_name)
 		return false;
-	if (read_at(image, image->strings + symbol.st_name, text, length) || memcmp(text, name, length))
+	if (read_at(image, image->strings + symbol.st_name, text, length) ||
+	    memcmp(text, name, length))
 		return false;
 	*ret = image->bias + symbol.st_value;
 	return true;
@@ -188,7 +195,8 @@ static int find_by_gnu_hash(const struct elf_image *image, const char *name, uin
 		return -ENOENT;
 	buckets = image->gnu_hash + sizeof(table) + 8ull * table.bloom_words;
 	chains = buckets + 4ull * table.buckets;
-	if (read_at(image, buckets + 4ull * (hash % table.buckets), &index, sizeof(index)) || index < table.first)
+	if (read_at(image, buckets + 4ull * (hash % table.buckets), &index, sizeof(index)) ||
+	    index < table.first)
 		return -ENOENT;
 	for (uint32_t i = 0; i < CHAIN_MAX; i++, index++) {
 		if (read_at(image, chains + 4ull * (index - table.first), &link, sizeof(link)))
@@ -244,10 +252,12 @@ int elf_image_tls_offset(const struct elf_image *image, int64_t *ret)
 	Elf64_Rela relocation;
 	uint64_t word;
 
-	for (uint64_t at = 0; at + sizeof(relocation) <= image->relocations_size; at += sizeof(relocation)) {
+	for (uint64_t at = 0; at + sizeof(relocation) <= image->relocations_size;
+	     at += sizeof(relocation)) {
 		if (read_at(image, image->relocations + at, &relocation, sizeof(relocation)))
 			return -ENOENT;
-		if (ELF64_R_TYPE(relocation.r_info) != ARCH_TPOFF_RELOC || ELF64_R_SYM(relocation.r_info))
+		if (ELF64_R_TYPE(relocation.r_info) != ARCH_TPOFF_RELOC ||
+		    ELF64_R_SYM(relocation.r_info))
 			continue;
 		if (read_at(image, image->bias + relocation.r_offset, &word, sizeof(word)))
 			return -ENOENT;
@@ -257,8 +267,8 @@ int elf_image_tls_offset(const struct elf_image *image, int64_t *ret)
 	return -ENOENT;
 }
 
-static int find_in_range(const struct elf_image *image, struct elf_range range, const void *bytes, size_t size,
-                         uint64_t *ret)
+static int find_in_range(const struct elf_image *image, struct elf_range range, const void *bytes,
+			 size_t size, uint64_t *ret)
 {
 	unsigned char chunk[CHUNK];
 

@@ -1,6 +1,7 @@
 /*
- * An ELF object as it lies in the memory of a process, read through a function: symbols, thread-local storage,
- * instruction bytes.  Everything read is foreign: each table is bounded, nothing is trusted, nothing allocated.
+ * An ELF object as it lies in the memory of a process, read through a function: symbols,
+ * thread-local storage, instruction bytes.  Everything read is foreign: each table is bounded,
+ * nothing is trusted, nothing allocated.
  */
 #pragma once
 
@@ -35,13 +36,16 @@ struct elf_image {
 };
 
 /* Reads the headers at `base`.  -ENOEXEC for anything but a sound 64-bit object of this machine. */
-int elf_image_open(struct elf_image *ret, const struct memory_reader *memory, uint64_t base) MUST_CHECK;
+int elf_image_open(struct elf_image *ret, const struct memory_reader *memory,
+		   uint64_t base) MUST_CHECK;
 
 /* The address of a defined dynamic symbol; -ENOENT. */
 int elf_image_symbol(const struct elf_image *image, const char *name, uint64_t *ret) MUST_CHECK;
 
-/* The distance of the object's static TLS block from the thread pointer, from a relocated word; -ENOENT. */
+/* The distance of the object's static TLS block from the thread pointer, from a relocated word;
+ * -ENOENT. */
 int elf_image_tls_offset(const struct elf_image *image, int64_t *ret) MUST_CHECK;
 
 /* The first place in executable memory with these bytes; -ENOENT. */
-int elf_image_find(const struct elf_image *image, const void *bytes, size_t size, uint64_t *ret) MUST_CHECK;
+int elf_image_find(const struct elf_image *image, const void *bytes, size_t size,
+		   uint64_t *ret) MUST_CHECK;

@@ -1,13 +1,12 @@
 /*
- * What host and target must agree on before the agent library is there: the memory region that the injector
- * maps in the target, and the context that the bootstrap code finds in it.
+ * What host and target must agree on before the agent library is there: the memory region that the
+ * injector maps in the target, and the context that the bootstrap code finds in it.
  *
  *   region  0        guard, made unreadable by the first thread of ours
  *           64 K     stack of the control thread
  *           1088 K   stack of the starter thread
- *           1344 K   start words, boot_context, then the starter's thread block (written by the host)
- *           1600 K   bootstrap code, read and execute only
- *           1664 K   end
+ *           1344 K   start words, boot_context, then the starter's thread block (written by the
+ * host) 1600 K   bootstrap code, read and execute only 1664 K   end
  *
  * Every offset is a multiple of 64 KiB, the largest page size of the supported machines.
  */
@@ -36,7 +35,7 @@
 #define CODE_CALL  0x40u /* a function: makes the control thread from the calling thread */
 
 #define BOOT_MAGIC       0x6c696d7065743031ull /* "limpet01" */
-#define BOOT_WAIT_MS     10000                 /* how long the target waits for a host that may have died */
+#define BOOT_WAIT_MS     10000 /* how long the target waits for a host that may have died */
 #define BOOT_TEXT_MAX    200
 #define BOOT_AGENT_ENTRY "limpet_agent_run"
 
@@ -63,7 +62,8 @@ enum agent_verdict {
 
 /* Addresses of the target's own libc functions, resolved by the host. */
 struct boot_libc {
-	uint64_t pthread_create, pthread_attr_init, pthread_attr_setstack, pthread_attr_setdetachstate;
+	uint64_t pthread_create, pthread_attr_init, pthread_attr_setstack,
+		pthread_attr_setdetachstate;
 	uint64_t pthread_getspecific;
 	uint64_t dlopen, dlsym, dlclose, dlerror;
 };
@@ -76,7 +76,8 @@ struct boot_context {
 	uint64_t thread_exit;    /* code in libc that ends the calling thread, needing no stack */
 	uint64_t open_signals;   /* signals that libc needs in every thread, as a mask */
 	uint32_t way;            /* enum boot_way */
-	uint32_t thread_pointer, tid_word; /* of the starter, as offsets in the region: for the next attach */
+	uint32_t thread_pointer,
+		tid_word; /* of the starter, as offsets in the region: for the next attach */
 
 	/* Written by the target. */
 	uint32_t step;            /* enum boot_step, stored last */
@@ -85,15 +86,17 @@ struct boot_context {
 	char text[BOOT_TEXT_MAX]; /* dlerror() */
 	int32_t sockets[2];       /* [0] is for the host to take, [1] stays */
 	int32_t starter_tid, worker_tid;
-	uint32_t starter_has_data; /* some library keeps thread-specific data for the starter: never unmap */
+	uint32_t starter_has_data; /* some library keeps thread-specific data for the starter: never
+				      unmap */
 	uint64_t agent_handle, agent_entry;
-	uint64_t exit_word; /* in libc's heap: the address of thread_exit, where leaving needs it on a stack */
+	uint64_t exit_word; /* in libc's heap: the address of thread_exit, where leaving needs it on
+			       a stack */
 };
 
 _Static_assert(sizeof(struct boot_context) <= DATA_THREAD - DATA_CONTEXT, "context fits its place");
 
-/* The host's first message to the control thread.  With it come the agent library and, where the target has no
- * /proc, a directory descriptor through which its own descriptors can be named. */
+/* The host's first message to the control thread.  With it come the agent library and, where the
+ * target has no /proc, a directory descriptor through which its own descriptors can be named. */
 struct boot_hello {
 	uint64_t magic;
 	uint32_t has_library;

@@ -1,6 +1,6 @@
 /*
- * Checks control messages.  Runs in the host and in the target, on bytes that the other side wrote: no libc, no
- * allocation, every access inside the size that was received.
+ * Checks control messages.  Runs in the host and in the target, on bytes that the other side wrote:
+ * no libc, no allocation, every access inside the size that was received.
  */
 #include "shared/wire/control.h"
 
@@ -90,7 +90,8 @@ int control_check(const void *message, size_t size)
 
 	if (size < sizeof(*header) || size > CONTROL_MAX_BYTES)
 		return -EPROTO;
-	if (header->magic != CONTROL_MAGIC || header->version != CONTROL_VERSION || header->size != size)
+	if (header->magic != CONTROL_MAGIC || header->version != CONTROL_VERSION ||
+	    header->size != size)
 		return -EPROTO;
 	if (header->kind >= ARRAY_SIZE(shapes) || !shapes[header->kind].is_sound)
 		return -EPROTO;
@@ -107,8 +108,8 @@ static const char *after_end(const char *text)
 	return text + 1;
 }
 
-bool control_environ_next(const struct control_environ *message, const char **cursor, const char **name,
-                          const char **value)
+bool control_environ_next(const struct control_environ *message, const char **cursor,
+			  const char **name, const char **value)
 {
 	const char *text = (const char *)(message + 1);
 

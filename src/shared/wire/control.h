@@ -1,6 +1,7 @@
 /*
- * The control protocol between host and agent: datagrams on a socket pair, a header and a body.  Each side
- * checks every byte with control_check() before it looks further.  The host asks, the agent replies once.
+ * The control protocol between host and agent: datagrams on a socket pair, a header and a body.
+ * Each side checks every byte with control_check() before it looks further.  The host asks, the
+ * agent replies once.
  */
 #pragma once
 
@@ -12,17 +13,19 @@
 #define CONTROL_TEXT_MAX  512u
 
 enum control_kind {
-	CONTROL_HELLO = 1, /* who holds the agent now; with it comes a descriptor of the host process */
-	CONTROL_LOAD,      /* load a tool library; its bytes may come as a descriptor */
-	CONTROL_ENVIRON,   /* publish variables */
+	CONTROL_HELLO =
+		1,    /* who holds the agent now; with it comes a descriptor of the host process */
+	CONTROL_LOAD, /* load a tool library; its bytes may come as a descriptor */
+	CONTROL_ENVIRON, /* publish variables */
 	CONTROL_DETACH,
 	CONTROL_REPLY,
 };
 
 enum control_flags {
-	CONTROL_UNLOAD = 1,      /* of DETACH */
-	CONTROL_BY_CONTENT = 1,  /* of LOAD: a descriptor comes with it */
-	CONTROL_DIRECTORY = 2,   /* of LOAD: a second descriptor names the first, for targets without /proc */
+	CONTROL_UNLOAD = 1,     /* of DETACH */
+	CONTROL_BY_CONTENT = 1, /* of LOAD: a descriptor comes with it */
+	CONTROL_DIRECTORY =
+		2, /* of LOAD: a second descriptor names the first, for targets without /proc */
 };
 
 struct control_header {
@@ -73,6 +76,7 @@ void control_header_init(struct control_header *header, enum control_kind kind, 
 /* 0 when the message is whole and every text in it ends; -EPROTO otherwise. */
 int control_check(const void *message, size_t size) MUST_CHECK;
 
-/* Steps through the pairs of a checked CONTROL_ENVIRON; cursor starts at NULL.  False at the end. */
-_Bool control_environ_next(const struct control_environ *message, const char **cursor, const char **name,
-                           const char **value);
+/* Steps through the pairs of a checked CONTROL_ENVIRON; cursor starts at NULL.  False at the end.
+ */
+_Bool control_environ_next(const struct control_environ *message, const char **cursor,
+			   const char **name, const char **value);

@@ -1,6 +1,6 @@
 /*
- * One order to the injector process and its answer, in memory shared with the host.  The host works everything
- * out while the target runs; the injector only carries it out inside one short stop.
+ * One order to the injector process and its answer, in memory shared with the host.  The host works
+ * everything out while the target runs; the injector only carries it out inside one short stop.
  */
 #pragma once
 
@@ -22,18 +22,18 @@ enum job_mode {
 enum job_status {
 	JOB_NOT_RUN,
 	JOB_DONE,
-	JOB_NO_SEIZE,           /* error says why: EPERM, ESRCH */
-	JOB_NO_STOP,            /* the thread did not stop in time */
-	JOB_GONE,               /* thread or process ended, or another program was executed */
-	JOB_TOO_EARLY,          /* libc is not initialised */
+	JOB_NO_SEIZE,  /* error says why: EPERM, ESRCH */
+	JOB_NO_STOP,   /* the thread did not stop in time */
+	JOB_GONE,      /* thread or process ended, or another program was executed */
+	JOB_TOO_EARLY, /* libc is not initialised */
 	JOB_NOT_64_BIT,
-	JOB_LEAVE_ALONE,        /* the thread is in a state that we do not touch */
-	JOB_NO_STACK,           /* no room for the emergency frame that is surely the thread's own */
-	JOB_SECCOMP,            /* a filter would stop `nr` */
+	JOB_LEAVE_ALONE, /* the thread is in a state that we do not touch */
+	JOB_NO_STACK,    /* no room for the emergency frame that is surely the thread's own */
+	JOB_SECCOMP,     /* a filter would stop `nr` */
 	JOB_SECCOMP_UNREADABLE, /* the filters cannot be read */
 	JOB_STOPPED,            /* job control stopped the process meanwhile */
 	JOB_CALL_FAILED,        /* system call `nr` failed with error; undone */
-	JOB_BROKEN,             /* something else went wrong; undone or left to the emergency frame */
+	JOB_BROKEN, /* something else went wrong; undone or left to the emergency frame */
 };
 
 /* A pointer in the image to which the address of the region is added. */
@@ -54,8 +54,8 @@ struct job {
 	int32_t leader;     /* the first thread, whose stack is the main one */
 	int32_t inner_tid;  /* what the thread's own block must say */
 	int64_t tid_offset; /* from the thread pointer to that word */
-	uint32_t mode; /* enum job_mode */
-	uint32_t way;  /* enum boot_way */
+	uint32_t mode;      /* enum job_mode */
+	uint32_t way;       /* enum boot_way */
 	uint32_t force;
 	uint32_t has_filters;
 	uint32_t deadline_ms; /* for the thread to stop */
@@ -72,9 +72,10 @@ struct job {
 	uint64_t syscall_return, sigreturn;
 	struct blocked_call seen;
 
-	uint64_t region; /* JOB_AGAIN */
+	uint64_t region;                   /* JOB_AGAIN */
 	uint32_t thread_pointer, tid_word; /* offsets in the region */
-	uint32_t guard_offset;             /* in the image: where the thread's guards are copied to, 0: nowhere */
+	uint32_t guard_offset; /* in the image: where the thread's guards are copied to, 0: nowhere
+				*/
 	uint32_t image_size, code_size;
 	uint32_t fixup_count;
 	struct job_fixup fixups[JOB_FIXUPS_MAX];

@@ -8,16 +8,22 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define RAW_THREAD                                                                                         \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |         \
-	 CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
+#define RAW_THREAD                                                                          \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
+	 CLONE_SETTLS | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
 #define LIBC_THREAD (RAW_THREAD | CLONE_PARENT_SETTID)
 #define ANONYMOUS   (MAP_PRIVATE | MAP_ANONYMOUS)
 
 const struct need needs[] = {
 	{ SYS_mmap, "mmap", false, { 0, 4096, PROT_READ | PROT_WRITE, ANONYMOUS, -1ull } },
-	{ SYS_mmap, "mmap (executable)", false, { 4096, 4096, PROT_READ | PROT_EXEC, ANONYMOUS | MAP_FIXED, -1ull } },
-	{ SYS_mmap, "mmap (of a library)", false, { 4096, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, 3 } },
+	{ SYS_mmap,
+	  "mmap (executable)",
+	  false,
+	  { 4096, 4096, PROT_READ | PROT_EXEC, ANONYMOUS | MAP_FIXED, -1ull } },
+	{ SYS_mmap,
+	  "mmap (of a library)",
+	  false,
+	  { 4096, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, 3 } },
 	{ SYS_clone, "clone", false, { RAW_THREAD } },
 	{ SYS_clone, "clone (by libc)", false, { LIBC_THREAD } },
 	{ SYS_clone3, "clone3", true, { 4096, 88 } },

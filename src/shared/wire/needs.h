@@ -1,6 +1,6 @@
 /*
- * The system calls that attaching makes in the target, ours and libc's for us.  A seccomp filter is asked about
- * each; where the filter cannot be read, a throw-away process tries them.
+ * The system calls that attaching makes in the target, ours and libc's for us.  A seccomp filter is
+ * asked about each; where the filter cannot be read, a throw-away process tries them.
  */
 #pragma once
 

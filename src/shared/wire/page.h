@@ -1,6 +1,6 @@
 /*
- * The agent's page: what `limpet status` reads from outside without stopping anything.  It lies in the data
- * segment of the agent library; the host finds it by its magic.  Only the agent writes it.
+ * The agent's page: what `limpet status` reads from outside without stopping anything.  It lies in
+ * the data segment of the agent library; the host finds it by its magic.  Only the agent writes it.
  */
 #pragma once
 
@@ -45,7 +45,7 @@ struct agent_page {
 	uint32_t state;      /* enum agent_state */
 	uint32_t end_reason; /* enum agent_end of the last residence */
 	uint32_t attaches;
-	int32_t pid;         /* the process as it counts itself: a forked child has its parent's page */
+	int32_t pid; /* the process as it counts itself: a forked child has its parent's page */
 	int32_t control_tid; /* as the target counts it, 0 while resting */
 	int32_t holder_pid;  /* as the host counts it */
 	uint64_t holder_start;

@@ -1,6 +1,7 @@
 /*
- * The control loop.  Waits for the host's orders and for the host's death; either way it ends with the tools
- * quiet and the environment as it was.  Runs on the control thread; never exits the process, prints or aborts.
+ * The control loop.  Waits for the host's orders and for the host's death; either way it ends with
+ * the tools quiet and the environment as it was.  Runs on the control thread; never exits the
+ * process, prints or aborts.
  */
 #include "target/agent/agent.h"
 
@@ -57,7 +58,8 @@ static int on_load(struct residence *self)
 {
 	int fds[2] = { self->fds[0], self->directory };
 
-	return tools_load(self->boot, &self->message.load, fds, self->reply.text, sizeof(self->reply.text));
+	return tools_load(self->boot, &self->message.load, fds, self->reply.text,
+			  sizeof(self->reply.text));
 }
 
 static int on_environ(struct residence *self)
@@ -77,8 +79,9 @@ static int on_detach(struct residence *self)
 	self->reply.value = tools_close(self->boot);
 	if (self->boot->starter_has_data) {
 		self->unloads = false;
-		text_add(self->reply.text, sizeof(self->reply.text), 0,
-		         "the agent itself stays: the program's allocator keeps per-thread data in it");
+		text_add(
+			self->reply.text, sizeof(self->reply.text), 0,
+			"the agent itself stays: the program's allocator keeps per-thread data in it");
 	}
 	return 0;
 }
@@ -95,7 +98,8 @@ static void obey(struct residence *self, long size)
 	unsigned kind = self->message.header.kind;
 
 	memset(&self->reply, 0, sizeof(self->reply));
-	if (control_check(&self->message, (size_t)size) || kind >= ARRAY_SIZE(orders) || !orders[kind]) {
+	if (control_check(&self->message, (size_t)size) || kind >= ARRAY_SIZE(orders) ||
+	    !orders[kind]) {
 		agent_page.end_reason = AGENT_END_PROTOCOL;
 		self->is_over = true;
 		return;
@@ -142,10 +146,12 @@ static void end(struct residence *self)
 }
 
 __attribute__((visibility("default"))) int limpet_agent_run(struct boot_context *boot, int socket,
-                                                             int directory)
+							    int directory)
 {
 	/* On the stack of the control thread, which has a mebibyte. */
-	struct residence self = { .boot = boot, .socket = socket, .directory = directory, .host = -1 };
+	struct residence self = {
+		.boot = boot, .socket = socket, .directory = directory, .host = -1
+	};
 
 	begin(boot);
 	while (!self.is_over)

@@ -1,8 +1,8 @@
 /*
- * The environment for tools.  A whole new array is published with one pointer store, because other threads read
- * the environment without any lock; setenv would pull it from under them.  Nothing is ever written into memory of
- * the application's, and arrays and strings of ours are never freed: a pointer from getenv may live for ever.
- * Runs on the control thread.
+ * The environment for tools.  A whole new array is published with one pointer store, because other
+ * threads read the environment without any lock; setenv would pull it from under them.  Nothing is
+ * ever written into memory of the application's, and arrays and strings of ours are never freed: a
+ * pointer from getenv may live for ever. Runs on the control thread.
  */
 #include "target/agent/agent.h"
 #include "target/agent/environment_view.h"
@@ -110,10 +110,11 @@ static void carry_value(char **into, char *before, char *after)
 	for (; *into; into++) {
 		char *expected = before;
 
-		/* Relaxed: the text was written before by the application itself, under its own lock. */
+		/* Relaxed: the text was written before by the application itself, under its own
+		 * lock. */
 		if (*into == before)
 			__atomic_compare_exchange_n(into, &expected, after, false, __ATOMIC_RELAXED,
-			                            __ATOMIC_RELAXED);
+						    __ATOMIC_RELAXED);
 	}
 }
 
@@ -139,12 +140,13 @@ static void carry_changes(const struct environment_view *retired, char **now, ch
 }
 
 /*
- * A setenv that had read the old pointer just before we changed it still wrote into the retired array.  It is done
- * when the lock was ours; what it changed is carried over.  If the application has an array of its own by now, it
- * made that from ours, and the retired one may be gone: then there is nothing to read any more.
+ * A setenv that had read the old pointer just before we changed it still wrote into the retired
+ * array.  It is done when the lock was ours; what it changed is carried over.  If the application
+ * has an array of its own by now, it made that from ours, and the retired one may be gone: then
+ * there is nothing to read any more.
  */
-static void carry_late_write(const struct environment_access *access, const struct environment_view *retired,
-                             char **into)
+static void carry_late_write(const struct environment_access *access,
+			     const struct environment_view *retired, char **into)
 {
 	size_t size = (retired->count + 1) * sizeof(char *);
 	char **now = environment_memory(size);
@@ -152,7 +154,7 @@ static void carry_late_write(const struct environment_access *access, const stru
 
 	environment_settle(access);
 	is_whole = now && retired->count && environment_now(access) == into &&
-	           environment_read(retired->array, now, retired->count);
+		   environment_read(retired->array, now, retired->count);
 	environment_settle(access);
 	if (is_whole && environment_now(access) == into)
 		carry_changes(retired, now, into);
@@ -199,8 +201,8 @@ int environment_publish(const struct boot_context *boot, const struct control_en
 	return r == -EAGAIN ? -EBUSY : r;
 }
 
-/* The application changed the array, or has one of its own now, with our strings in it: give it a copy without
- * them.  What ours had hidden comes back. */
+/* The application changed the array, or has one of its own now, with our strings in it: give it a
+ * copy without them.  What ours had hidden comes back. */
 static int publish_without_ours(const struct environment_view *theirs)
 {
 	char **array = environment_memory((theirs->count + 1) * sizeof(char *)), **at = array;
@@ -231,7 +233,8 @@ static int publish_before(void)
 	/* A late write went into ours: once more, this time from what is there. */
 	if (!memcmp(published.ours, published.pristine, published.count * sizeof(char *)))
 		return 0;
-	return environment_exchange(&published.access, published.before, published.ours) ? -EAGAIN : 0;
+	return environment_exchange(&published.access, published.before, published.ours) ? -EAGAIN
+											 : 0;
 }
 
 static bool is_untouched(const struct environment_view *now)

@@ -1,8 +1,9 @@
 /*
- * glibc guards changes of the environment with a lock of its own, which only its own functions can take.  Taking
- * out a variable that does not exist takes and gives that lock: whoever held it is done then.  The array itself may
- * be freed by the application while we read, so it is read through the kernel, which fails instead of faulting, and
- * believed only when the same is there after the lock was ours.  Runs on the control thread.
+ * glibc guards changes of the environment with a lock of its own, which only its own functions can
+ * take.  Taking out a variable that does not exist takes and gives that lock: whoever held it is
+ * done then.  The array itself may be freed by the application while we read, so it is read through
+ * the kernel, which fails instead of faulting, and believed only when the same is there after the
+ * lock was ours.  Runs on the control thread.
  */
 #include "target/agent/environment_view.h"
 
@@ -35,7 +36,8 @@ int environment_access_open(const struct boot_context *boot, struct environment_
 
 char **environment_now(const struct environment_access *access)
 {
-	return __atomic_load_n(access->variable, __ATOMIC_ACQUIRE); /* pairs with the application's own store */
+	return __atomic_load_n(access->variable,
+			       __ATOMIC_ACQUIRE); /* pairs with the application's own store */
 }
 
 void environment_settle(const struct environment_access *access)
@@ -45,14 +47,16 @@ void environment_settle(const struct environment_access *access)
 
 bool environment_exchange(const struct environment_access *access, char **expected, char **array)
 {
-	/* Release: a reader that sees the array sees its entries.  Readers are the application's getenv. */
-	return __atomic_compare_exchange_n(access->variable, &expected, array, false, __ATOMIC_RELEASE,
-	                                   __ATOMIC_RELAXED);
+	/* Release: a reader that sees the array sees its entries.  Readers are the application's
+	 * getenv. */
+	return __atomic_compare_exchange_n(access->variable, &expected, array, false,
+					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void *environment_memory(size_t size)
 {
-	long r = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long r =
+		raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return r < 0 && r > -4096 ? NULL : (void *)r;
 }
@@ -92,7 +96,8 @@ static long count_guarded(char **array)
 	return -E2BIG;
 }
 
-static bool is_unchanged(const struct environment_access *access, const struct environment_view *view)
+static bool is_unchanged(const struct environment_access *access,
+			 const struct environment_view *view)
 {
 	char *some[ENTRIES_AT_ONCE];
 

@@ -15,11 +15,13 @@ struct environment_view {
 };
 
 struct environment_access {
-	char ***variable;               /* libc's environ */
-	int (*barrier)(const char *name); /* unsetenv of nothing: waits for a setenv that is under way */
+	char ***variable; /* libc's environ */
+	int (*barrier)(
+		const char *name); /* unsetenv of nothing: waits for a setenv that is under way */
 };
 
-int environment_access_open(const struct boot_context *boot, struct environment_access *ret) MUST_CHECK;
+int environment_access_open(const struct boot_context *boot,
+			    struct environment_access *ret) MUST_CHECK;
 
 /* What the variable points to now. */
 char **environment_now(const struct environment_access *access);
@@ -30,9 +32,10 @@ void environment_settle(const struct environment_access *access);
 /* Puts `array` in place of `expected`; false when the application was faster. */
 bool environment_exchange(const struct environment_access *access, char **expected, char **array);
 
-/* Copies the current environment, whole and of one moment.  -EBUSY when it never stands still, -EPERM when guarded
- * reading is not allowed here. */
-int environment_look(const struct environment_access *access, struct environment_view *ret) MUST_CHECK;
+/* Copies the current environment, whole and of one moment.  -EBUSY when it never stands still,
+ * -EPERM when guarded reading is not allowed here. */
+int environment_look(const struct environment_access *access,
+		     struct environment_view *ret) MUST_CHECK;
 
 void environment_view_done(struct environment_view *view);
 

@@ -1,5 +1,6 @@
 /*
- * The agent's page.  Lives in the file-backed data segment of the library, where the host looks for its magic.
+ * The agent's page.  Lives in the file-backed data segment of the library, where the host looks for
+ * its magic.
  */
 #include "shared/arch/syscall.h"
 #include "target/agent/agent.h"
@@ -18,5 +19,6 @@ void page_set_state(enum agent_state state)
 
 	raw2(SYS_clock_gettime, CLOCK_REALTIME, &now);
 	agent_page.since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	__atomic_store_n(&agent_page.state, state, __ATOMIC_RELEASE); /* pairs with the host's read of the page */
+	__atomic_store_n(&agent_page.state, state,
+			 __ATOMIC_RELEASE); /* pairs with the host's read of the page */
 }

@@ -1,5 +1,6 @@
 /*
- * Tool libraries in the target.  Runs on the control thread, the only one that calls dlopen and dlclose for us.
+ * Tool libraries in the target.  Runs on the control thread, the only one that calls dlopen and
+ * dlclose for us.
  */
 #include "target/agent/agent.h"
 #include "target/runtime/load.h"
@@ -26,7 +27,8 @@ static bool is_loaded(const struct control_load *load)
 	return false;
 }
 
-static void *open_tool(const struct boot_context *boot, const struct control_load *load, const int fds[2])
+static void *open_tool(const struct boot_context *boot, const struct control_load *load,
+		       const int fds[2])
 {
 	static unsigned loads; /* control thread only; the bootstrap code used spelling 0 */
 
@@ -35,8 +37,8 @@ static void *open_tool(const struct boot_context *boot, const struct control_loa
 	return ((dlopen_function *)boot->libc.dlopen)(load->path, RTLD_NOW | RTLD_LOCAL);
 }
 
-int tools_load(const struct boot_context *boot, const struct control_load *load, const int fds[2], char *text,
-               size_t room)
+int tools_load(const struct boot_context *boot, const struct control_load *load, const int fds[2],
+	       char *text, size_t room)
 {
 	struct agent_tool *tool = &agent_page.tools[agent_page.tool_count];
 	void *handle;

@@ -1,8 +1,8 @@
 /*
- * The first code of ours in a target: makes a real thread of the target's libc, hands it a socket, loads the
- * agent library and calls it; at the end takes everything away again.  A flat blob without data, relocations or
- * libc of its own (boot.ld); every libc function is an address that the host resolved.  It never exits the
- * process, prints, or takes a lock of its own.
+ * The first code of ours in a target: makes a real thread of the target's libc, hands it a socket,
+ * loads the agent library and calls it; at the end takes everything away again.  A flat blob
+ * without data, relocations or libc of its own (boot.ld); every libc function is an address that
+ * the host resolved.  It never exits the process, prints, or takes a lock of its own.
  */
 #include "shared/arch/elf.h"
 #include "shared/arch/syscall.h"
@@ -44,7 +44,8 @@ void boot_from_call(struct boot_context *boot);
 
 static void set_step(struct boot_context *boot, enum boot_step step)
 {
-	__atomic_store_n(&boot->step, step, __ATOMIC_RELEASE); /* pairs with the host's read of the context */
+	__atomic_store_n(&boot->step, step,
+			 __ATOMIC_RELEASE); /* pairs with the host's read of the context */
 }
 
 static long fail(struct boot_context *boot, const char *call, long error)
@@ -125,11 +126,13 @@ static void wait_until_gone(int32_t tid)
 		raw2(SYS_nanosleep, &delay, 0);
 }
 
-/* The last thread: it knows no libc, so that nothing of libc's is left behind when its memory goes. */
+/* The last thread: it knows no libc, so that nothing of libc's is left behind when its memory goes.
+ */
 static void reap(struct boot_context *boot)
 {
 	wait_until_gone(boot->worker_tid);
-	boot_leave(boot->region, REGION_SIZE, boot->syscall_return, boot->thread_exit, boot->exit_word);
+	boot_leave(boot->region, REGION_SIZE, boot->syscall_return, boot->thread_exit,
+		   boot->exit_word);
 }
 
 static bool prepare_exit_word(struct boot_context *boot)
@@ -152,7 +155,8 @@ static bool prepare_exit_word(struct boot_context *boot)
 /* Lets the region go once this thread has ended in libc's own way. */
 static void start_reaper(struct boot_context *boot)
 {
-	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+	unsigned long flags =
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
 	wait_until_gone(boot->starter_tid);
 	if (boot->starter_has_data || !prepare_exit_word(boot))
@@ -168,8 +172,8 @@ static void unload(struct boot_context *boot)
 	start_reaper(boot);
 }
 
-/* A failure is told through the context; the host closes the socket when it has read it.  Without a socket (-1)
- * this only waits. */
+/* A failure is told through the context; the host closes the socket when it has read it.  Without a
+ * socket (-1) this only waits. */
 static void wait_for_reader(int socket)
 {
 	struct pollfd wait = { socket, POLLIN, 0 };
@@ -226,7 +230,8 @@ static long make_worker(struct boot_context *boot)
 	set_step(boot, BOOT_STARTING);
 	((attr_function *)libc->pthread_attr_init)(&attributes);
 	((setstack_function *)libc->pthread_attr_setstack)(&attributes, stack, REGION_WORKER_SIZE);
-	((setdetach_function *)libc->pthread_attr_setdetachstate)(&attributes, PTHREAD_CREATE_DETACHED);
+	((setdetach_function *)libc->pthread_attr_setdetachstate)(&attributes,
+								  PTHREAD_CREATE_DETACHED);
 	r = ((create_function *)libc->pthread_create)(&thread, &attributes, worker, boot);
 	return r ? fail(boot, "pthread_create", -r) : 0;
 }
@@ -241,8 +246,8 @@ static void look_for_thread_data(struct boot_context *boot)
 			boot->starter_has_data = 1;
 }
 
-/* The starter: a bare thread with a made-up thread block.  pthread_create must be its first call that may take
- * a lock or allocate: it switches libc to its locked paths. */
+/* The starter: a bare thread with a made-up thread block.  pthread_create must be its first call
+ * that may take a lock or allocate: it switches libc to its locked paths. */
 void boot_starter(struct boot_context *boot)
 {
 	block_signals_except(boot->open_signals);

@@ -59,7 +59,8 @@ void *load_from_fd(const struct boot_libc *libc, int fd, int directory, unsigned
 	char path[160];
 
 	spell_path(path, sizeof(path), fd, directory >= 0, spelling);
-	return directory >= 0 ? open_through_directory(libc, path, directory) : open_library(libc, path);
+	return directory >= 0 ? open_through_directory(libc, path, directory)
+			      : open_library(libc, path);
 }
 
 void load_error(const struct boot_libc *libc, char *text, size_t room)

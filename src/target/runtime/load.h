@@ -6,10 +6,10 @@
 #include "shared/wire/boot.h"
 
 /*
- * dlopen of the file behind `fd`, under a path that this process has not used before: glibc compares names, and
- * the number of a closed descriptor comes again.  `spelling` differs for each load of one control thread.
- * `directory` is -1, or /proc/PID/fd of this process opened elsewhere, for roots without /proc.
- * Returns the handle or NULL; dlerror() then tells why.
+ * dlopen of the file behind `fd`, under a path that this process has not used before: glibc
+ * compares names, and the number of a closed descriptor comes again.  `spelling` differs for each
+ * load of one control thread. `directory` is -1, or /proc/PID/fd of this process opened elsewhere,
+ * for roots without /proc. Returns the handle or NULL; dlerror() then tells why.
  */
 void *load_from_fd(const struct boot_libc *libc, int fd, int directory, unsigned spelling);
 

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* Appends to a text of `room` bytes that ends at `at`; cuts what does not fit; returns the new end. */
+/* Appends to a text of `room` bytes that ends at `at`; cuts what does not fit; returns the new end.
+ */
 size_t text_add(char *text, size_t room, size_t at, const char *more);
 size_t text_add_number(char *text, size_t room, size_t at, unsigned long number);
 

@@ -1,8 +1,11 @@
 /*
- * aarch64: the registers of a stopped thread.  Three things differ from x86-64 and are answered here:
- *  - at the stop the kernel has already wound an interrupted call back (pc on the svc, x0 its first argument) and
- *    keeps the reason to itself; after a call of ours it must be told again, first argument included;
- *  - a call that returned EINTR has lost its first argument; the kernel still has it and can be made to show it;
+ * aarch64: the registers of a stopped thread.  Three things differ from x86-64 and are answered
+ * here:
+ *  - at the stop the kernel has already wound an interrupted call back (pc on the svc, x0 its first
+ * argument) and keeps the reason to itself; after a call of ours it must be told again, first
+ * argument included;
+ *  - a call that returned EINTR has lost its first argument; the kernel still has it and can be
+ * made to show it;
  *  - a system call discards the scalable part of the vector registers, so that is written back.
  */
 #include "shared/arch/registers.h"
@@ -20,10 +23,10 @@
 #define ERESTARTNOHAND        514
 #define ERESTART_RESTARTBLOCK 516
 
-#define SVC_INSTRUCTION   0xd4000001u
-#define SVC_LENGTH        4
-#define FUTEX_COMMANDS    127
-#define ABSOLUTE_TIME     1
+#define SVC_INSTRUCTION 0xd4000001u
+#define SVC_LENGTH      4
+#define FUTEX_COMMANDS  127
+#define ABSOLUTE_TIME   1
 
 #ifndef NT_ARM_SSVE
 #define NT_ARM_SSVE 0x40b
@@ -43,8 +46,10 @@ struct signal_frame {
 	unsigned char records[4096];
 } __attribute__((aligned(16)));
 
-_Static_assert(offsetof(struct signal_frame, fault_address) == 128 + 176, "layout of the kernel's rt_sigframe");
-_Static_assert(offsetof(struct signal_frame, records) == 128 + 176 + 288, "layout of the kernel's sigcontext");
+_Static_assert(offsetof(struct signal_frame, fault_address) == 128 + 176,
+	       "layout of the kernel's rt_sigframe");
+_Static_assert(offsetof(struct signal_frame, records) == 128 + 176 + 288,
+	       "layout of the kernel's sigcontext");
 
 /* arch_state.vectors holds the FPSIMD set first, then the SVE set when it is live. */
 #define SVE_OFFSET ALIGN_UP(sizeof(struct user_fpsimd_struct), 16)
@@ -76,7 +81,8 @@ static const struct user_sve_header *live_sve(const struct arch_state *state)
 	return state->vectors_size > SVE_OFFSET ? sve : NULL;
 }
 
-/* Takes the scalable registers when the thread uses them; -EAGAIN in streaming mode, which a call would end. */
+/* Takes the scalable registers when the thread uses them; -EAGAIN in streaming mode, which a call
+ * would end. */
 static int take_scalable(pid_t tid, struct arch_state *ret)
 {
 	struct user_sve_header *sve = (void *)(ret->vectors + SVE_OFFSET);
@@ -102,7 +108,8 @@ int arch_take(pid_t tid, struct arch_state *ret)
 
 	if (r)
 		return r;
-	if (ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &tls) || ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &fp))
+	if (ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &tls) ||
+	    ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &fp))
 		return -errno;
 	ret->vectors_size = sizeof(struct user_fpsimd_struct);
 	return take_scalable(tid, ret);
@@ -113,7 +120,8 @@ static bool stands_on_svc(const struct arch_state *state)
 	return state->code[1] == SVC_INSTRUCTION;
 }
 
-/* Waits with a relative time limit go on through restart_syscall; the same calls without one do not. */
+/* Waits with a relative time limit go on through restart_syscall; the same calls without one do
+ * not. */
 static bool has_time_left(const struct user_regs_struct *regs)
 {
 	switch (regs->regs[8]) {
@@ -131,7 +139,8 @@ static bool has_time_left(const struct user_regs_struct *regs)
 
 bool arch_must_look_again(const struct arch_state *state)
 {
-	return stands_on_svc(state) && has_time_left(&state->regs) && state->regs.regs[8] != SYS_restart_syscall;
+	return stands_on_svc(state) && has_time_left(&state->regs) &&
+	       state->regs.regs[8] != SYS_restart_syscall;
 }
 
 /* A call that returns EINTR even when only a debugger came by. */
@@ -143,8 +152,8 @@ bool arch_must_ask_argument(const struct arch_state *state)
 	       (kind == CALL_RESTARTS || kind == CALL_NO_HANDLER || kind == CALL_EINTR);
 }
 
-/* The kernel keeps its own copy of the number: by it, it decides about restarting, and whether /proc shows the
- * arguments of a call. */
+/* The kernel keeps its own copy of the number: by it, it decides about restarting, and whether
+ * /proc shows the arguments of a call. */
 static int set_kernels_number(pid_t tid, int nr)
 {
 	struct iovec io = { &nr, sizeof(nr) };
@@ -162,7 +171,8 @@ int arch_hide_call(pid_t tid)
 	return set_kernels_number(tid, -1);
 }
 
-/* The code that the kernel would have had in x0 before it wound the call back; 0: not a call to restart. */
+/* The code that the kernel would have had in x0 before it wound the call back; 0: not a call to
+ * restart. */
 static long restart_code(const struct arch_state *state, bool has_entered)
 {
 	long nr = (long)state->regs.regs[8];
@@ -190,8 +200,8 @@ static void resume_in_call(struct arch_return *ret, long code, uint64_t svc, uin
 	ret->rescue.regs[0] = argument;
 }
 
-/* sigreturn forgets what restart_syscall would restart: the frame issues the call that it stands for, where that is
- * known, and ends it with EINTR where not (a second stop in one sleep). */
+/* sigreturn forgets what restart_syscall would restart: the frame issues the call that it stands
+ * for, where that is known, and ends it with EINTR where not (a second stop in one sleep). */
 static void plan_rescue(struct arch_return *ret, long entered_nr)
 {
 	if (ret->nr != SYS_restart_syscall)
@@ -204,8 +214,8 @@ static void plan_rescue(struct arch_return *ret, long entered_nr)
 	}
 }
 
-void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut, long entered_nr,
-                      struct arch_return *ret)
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut,
+		      long entered_nr, struct arch_return *ret)
 {
 	bool has_entered = entered_nr >= 0;
 	uint64_t pc = state->regs.pc;
@@ -221,7 +231,8 @@ void arch_plan_return(const struct arch_state *state, const struct blocked_call 
 	}
 }
 
-static void set_escape(struct user_regs_struct *regs, uint64_t code, const struct arch_escape *escape)
+static void set_escape(struct user_regs_struct *regs, uint64_t code,
+		       const struct arch_escape *escape)
 {
 	regs->pc = code;
 	regs->sp = escape->frame;
@@ -230,7 +241,7 @@ static void set_escape(struct user_regs_struct *regs, uint64_t code, const struc
 }
 
 void arch_set_syscall(struct user_regs_struct *regs, uint64_t code, long nr, const uint64_t args[6],
-                      const struct arch_escape *escape)
+		      const struct arch_escape *escape)
 {
 	set_escape(regs, code, escape);
 	for (unsigned i = 0; i < 6; i++)
@@ -239,7 +250,7 @@ void arch_set_syscall(struct user_regs_struct *regs, uint64_t code, long nr, con
 }
 
 void arch_set_call(struct user_regs_struct *regs, uint64_t function, uint64_t argument,
-                   const struct arch_escape *escape)
+		   const struct arch_escape *escape)
 {
 	set_escape(regs, function, escape);
 	regs->regs[0] = argument;
@@ -257,11 +268,13 @@ static unsigned char *add_fpsimd(unsigned char *at, const struct arch_state *sta
 	return at + sizeof(record);
 }
 
-static unsigned char *add_sve(unsigned char *at, const unsigned char *end, const struct arch_state *state)
+static unsigned char *add_sve(unsigned char *at, const unsigned char *end,
+			      const struct arch_state *state)
 {
 	const struct user_sve_header *sve = live_sve(state);
 	unsigned quads = sve->vl / 16u;
-	size_t payload = SVE_SIG_REGS_SIZE(quads), size = ALIGN_UP(SVE_SIG_REGS_OFFSET + payload, 16);
+	size_t payload = SVE_SIG_REGS_SIZE(quads),
+	       size = ALIGN_UP(SVE_SIG_REGS_OFFSET + payload, 16);
 	struct sve_context record = { .head = { SVE_MAGIC, (uint32_t)size }, .vl = sve->vl };
 
 	if (size + sizeof(struct _aarch64_ctx) > (size_t)(end - at))
@@ -271,8 +284,9 @@ static unsigned char *add_sve(unsigned char *at, const unsigned char *end, const
 	return at + size;
 }
 
-size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back, uint64_t signal_mask,
-                        uint64_t top, unsigned char *buffer, size_t room, struct arch_escape *escape)
+size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back,
+			uint64_t signal_mask, uint64_t top, unsigned char *buffer, size_t room,
+			struct arch_escape *escape)
 {
 	struct signal_frame frame;
 	unsigned char *at = frame.records;
@@ -322,7 +336,8 @@ int arch_replace_syscall(pid_t tid, uint64_t syscall_return, const struct arch_e
 	return r ? r : set_kernels_number(tid, SYS_getpid);
 }
 
-void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer, uint64_t tid_word)
+void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer,
+		     uint64_t tid_word)
 {
 	args[0] = flags;
 	args[1] = stack;

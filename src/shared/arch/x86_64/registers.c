@@ -1,6 +1,7 @@
 /*
- * x86-64: the registers of a stopped thread.  The kernel keeps the whole story of an interrupted call in them
- * (orig_rax and a -ERESTART code in rax) and acts on it when the tracer lets go, so they are put back as found.
+ * x86-64: the registers of a stopped thread.  The kernel keeps the whole story of an interrupted
+ * call in them (orig_rax and a -ERESTART code in rax) and acts on it when the tracer lets go, so
+ * they are put back as found.
  */
 #include "shared/arch/registers.h"
 
@@ -34,13 +35,15 @@ struct signal_frame {
 	uint64_t stack_base;
 	uint64_t stack_flags; /* 32 bits and padding */
 	uint64_t stack_size;
-	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags;
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip,
+		eflags;
 	uint16_t cs, gs, fs, ss;
 	uint64_t error, trap, old_mask, cr2, fpstate, reserved[8];
 	uint64_t signal_mask;
 };
 
-_Static_assert(sizeof(struct signal_frame) == 8 + 40 + 256 + 8, "layout of the kernel's rt_sigframe");
+_Static_assert(sizeof(struct signal_frame) == 8 + 40 + 256 + 8,
+	       "layout of the kernel's rt_sigframe");
 
 uint64_t arch_stack_pointer(const struct user_regs_struct *regs)
 {
@@ -108,7 +111,8 @@ static bool must_reissue(long nr, long result)
 {
 	enum call_kind kind = call_kind(nr);
 
-	return result == -EINTR && (kind == CALL_RESTARTS || kind == CALL_NO_HANDLER || kind == CALL_EINTR);
+	return result == -EINTR &&
+	       (kind == CALL_RESTARTS || kind == CALL_NO_HANDLER || kind == CALL_EINTR);
 }
 
 static bool is_restart_code(long result)
@@ -117,8 +121,8 @@ static bool is_restart_code(long result)
 	       result == -ERESTART_RESTARTBLOCK;
 }
 
-/* The emergency frame ends in sigreturn, which forgets restart blocks: the call is issued anew there, and where
- * its number is lost (second stop of one sleep) it ends with EINTR. */
+/* The emergency frame ends in sigreturn, which forgets restart blocks: the call is issued anew
+ * there, and where its number is lost (second stop of one sleep) it ends with EINTR. */
 static void plan_rescue(struct arch_return *ret)
 {
 	if (ret->nr == SYS_restart_syscall) {
@@ -130,8 +134,8 @@ static void plan_rescue(struct arch_return *ret)
 	ret->rescue.orig_rax = -1ul;
 }
 
-void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut, long entered_nr,
-                      struct arch_return *ret)
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut,
+		      long entered_nr, struct arch_return *ret)
 {
 	long nr = (long)state->regs.orig_rax, result = (long)state->regs.rax;
 
@@ -151,7 +155,8 @@ void arch_plan_return(const struct arch_state *state, const struct blocked_call 
 	plan_rescue(ret);
 }
 
-static void set_escape(struct user_regs_struct *regs, uint64_t code, const struct arch_escape *escape)
+static void set_escape(struct user_regs_struct *regs, uint64_t code,
+		       const struct arch_escape *escape)
 {
 	regs->rip = code;
 	regs->rsp = escape->frame;
@@ -160,7 +165,7 @@ static void set_escape(struct user_regs_struct *regs, uint64_t code, const struc
 }
 
 void arch_set_syscall(struct user_regs_struct *regs, uint64_t code, long nr, const uint64_t args[6],
-                      const struct arch_escape *escape)
+		      const struct arch_escape *escape)
 {
 	set_escape(regs, code, escape);
 	regs->rax = (unsigned long)nr;
@@ -173,15 +178,15 @@ void arch_set_syscall(struct user_regs_struct *regs, uint64_t code, long nr, con
 }
 
 void arch_set_call(struct user_regs_struct *regs, uint64_t function, uint64_t argument,
-                   const struct arch_escape *escape)
+		   const struct arch_escape *escape)
 {
 	set_escape(regs, function, escape);
 	regs->rax = 0;
 	regs->rdi = argument;
 }
 
-/* The kernel restores the extended state only when the frame claims exactly what the task may have: without AMX
- * unless it is in use. */
+/* The kernel restores the extended state only when the frame claims exactly what the task may have:
+ * without AMX unless it is in use. */
 static uint32_t fit_vectors(unsigned char *area, size_t size)
 {
 	uint64_t features, live;
@@ -223,8 +228,9 @@ static void fill_frame(struct signal_frame *frame, const struct user_regs_struct
 	frame->signal_mask = mask;
 }
 
-size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back, uint64_t signal_mask,
-                        uint64_t top, unsigned char *buffer, size_t room, struct arch_escape *escape)
+size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back,
+			uint64_t signal_mask, uint64_t top, unsigned char *buffer, size_t room,
+			struct arch_escape *escape)
 {
 	unsigned char area[ARCH_VECTORS_MAX];
 	struct signal_frame frame;
@@ -267,7 +273,8 @@ int arch_replace_syscall(pid_t tid, uint64_t syscall_return, const struct arch_e
 	return arch_set_regs(tid, &regs);
 }
 
-void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer, uint64_t tid_word)
+void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer,
+		     uint64_t tid_word)
 {
 	args[0] = flags;
 	args[1] = stack;

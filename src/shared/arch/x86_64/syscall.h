@@ -11,8 +11,8 @@ static inline long raw_syscall(long nr, long a, long b, long c, long d, long e, 
 	long result;
 
 	__asm__ volatile("syscall"
-	                 : "=a"(result)
-	                 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-	                 : "rcx", "r11", "memory");
+			 : "=a"(result)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
 	return result;
 }

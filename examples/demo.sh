@@ -8,11 +8,12 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 limpet=${LIMPET:-$root/out/bin/limpet}
 examples=${EXAMPLES:-$root/build/examples}
 work=$(mktemp -d)
+: >"$work/hello"
 failures=0
 app=
 visitor=
 
-bold= dim= red= plain=
+bold='' dim='' red='' plain=''
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
     bold=$(printf '\033[1m') dim=$(printf '\033[2m') red=$(printf '\033[31m') plain=$(printf '\033[0m')
 fi

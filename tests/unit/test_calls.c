@@ -1,0 +1,74 @@
+/*
+ * The table of system calls: each call once, and the kinds that a mistake would make visible to the
+ * application.  The table is private, so its source is part of this test.
+ */
+#include "unit.h"
+
+#include "shared/arch/calls.c"
+
+static void has_no_call_twice(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		for (size_t j = i + 1; j < ARRAY_SIZE(lines); j++)
+			assert_int_not_equal(lines[i].nr, lines[j].nr);
+}
+
+static void answers_what_the_table_says(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		assert_int_equal(call_kind(lines[i].nr), lines[i].kind);
+		assert_int_not_equal(lines[i].kind, CALL_OTHER);
+	}
+}
+
+/* signal(7): never restarted, whatever the handler's flags; a stop alone ends them with EINTR. */
+static void knows_the_calls_that_a_stop_cuts_short(void **state)
+{
+	static const int calls[] = { SYS_epoll_pwait, SYS_epoll_pwait2,    SYS_semop,
+				     SYS_semtimedop,  SYS_rt_sigtimedwait, SYS_io_getevents };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_int_equal(call_kind(calls[i]), CALL_EINTR);
+#ifdef SYS_epoll_wait
+	assert_int_equal(call_kind(SYS_epoll_wait), CALL_EINTR);
+#endif
+}
+
+static void leaves_threads_alone_that_change_the_process(void **state)
+{
+	static const int calls[] = { SYS_execve, SYS_execveat,     SYS_clone,     SYS_clone3,
+				     SYS_exit,   SYS_rt_sigreturn, SYS_exit_group };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_int_equal(call_kind(calls[i]), CALL_NEVER);
+#ifdef SYS_vfork
+	assert_int_equal(call_kind(SYS_vfork), CALL_NEVER);
+	assert_int_equal(call_kind(SYS_fork), CALL_NEVER);
+#endif
+}
+
+static void does_not_know_others(void **state)
+{
+	static const long calls[] = { -1, -512, 100000, SYS_getpid, SYS_close };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_int_equal(call_kind(calls[i]), CALL_OTHER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_no_call_twice),
+		cmocka_unit_test(answers_what_the_table_says),
+		cmocka_unit_test(knows_the_calls_that_a_stop_cuts_short),
+		cmocka_unit_test(leaves_threads_alone_that_change_the_process),
+		cmocka_unit_test(does_not_know_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -11,35 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STACK_SPARE 4096
-#define THREAD_BLOCK_DISTANCE \
-	(256ull << 20)             /* how far above its stack pointer a thread's block can be */
-#define FRESH_SIZE      0x10000ull /* a frame, rounded up to whole pages of any size */
-#define FRESH_PAGES_MAX 16
-#define PAGE_IN_USE     (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
+#define STACK_SPARE      4096
+#define FRESH_SIZE       0x10000ull /* a frame, rounded up to whole pages of any size */
+#define FRESH_PAGES_MAX  16
+#define MARKED_PAGES_MAX 4096 /* of a stack, looked at for guards */
+#define PAGE_IS_GUARD    (1ull << 58)
+#define PAGE_IN_USE      (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
 
-static bool same_auxv(const struct job *job)
-{
-	unsigned char now[JOB_AUXV_MAX];
-	char path[64];
-	ssize_t size;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", job->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	size = read(fd, now, sizeof(now));
-	close(fd);
-	return size == (ssize_t)job->auxv_size && !memcmp(now, job->auxv, job->auxv_size);
-}
-
+/* Sixteen bytes that are new with each exec.  The descriptor belongs to the program that ran when
+ * it was opened, so an exec since then makes the read fail. */
 static bool same_program(const struct stopped *self)
 {
 	unsigned char random[16];
 
-	return same_auxv(self->job) &&
-	       !memory_read(self, self->job->random_address, random, sizeof(random)) &&
+	return !memory_read(self, self->job->random_address, random, sizeof(random)) &&
 	       !memcmp(random, self->job->random, sizeof(random));
 }
 
@@ -63,40 +48,71 @@ static const struct job_stack *stack_at(const struct job *job, uint64_t address)
 	return NULL;
 }
 
-/* The usual case: the thread stands on the main stack, or on memory that holds its own block above.
- */
-static bool stands_on_own_stack(const struct stopped *self)
+/* Reads the kernel's notes on pages; false when it has none. */
+static bool read_notes(const struct job *job, uint64_t start, uint64_t *entries, size_t count)
 {
-	uint64_t pointer = arch_stack_pointer(&self->state.regs),
-		 block = self->state.thread_pointer;
-	const struct job_stack *stack = stack_at(self->job, pointer);
-
-	if (!stack || pointer - stack->start < ARCH_FRAME_MAX + STACK_SPARE)
-		return false;
-	return stack->is_main || (block > pointer && block - pointer < THREAD_BLOCK_DISTANCE &&
-				  stack_at(self->job, block) == stack);
-}
-
-/* True when none of these pages has ever been written. */
-static bool is_untouched(const struct job *job, uint64_t start, uint64_t size)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), entries[FRESH_PAGES_MAX];
-	size_t count = size / page;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	char path[64];
 	ssize_t r;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", job->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || count > FRESH_PAGES_MAX)
+	if (fd < 0)
 		return false;
 	r = pread(fd, entries, count * sizeof(entries[0]),
 		  (off_t)(start / page * sizeof(entries[0])));
 	close(fd);
+	return r == (ssize_t)(count * sizeof(entries[0]));
+}
+
+/* glibc 2.42 marks guard pages inside of a mapping (MADV_GUARD_INSTALL), so that stacks of several
+ * threads may be one mapping.  The thread's own is the one between the guard below its pointer and
+ * its block. */
+static bool has_marked_guard(const struct job *job, const struct job_stack *stack, uint64_t pointer,
+			     uint64_t block)
+{
+	static uint64_t entries[MARKED_PAGES_MAX];
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t start = MAX(stack->start, ALIGN_DOWN(block, page) - (MARKED_PAGES_MAX - 1) * page);
+	size_t count = (ALIGN_DOWN(block, page) - start) / page + 1, at = count;
+
+	if (!read_notes(job, start, entries, count))
+		return false;
+	while (at > 0 && !(entries[at - 1] & PAGE_IS_GUARD))
+		at--;
+	return at > 0 && pointer >= start + at * page + ARCH_FRAME_MAX + STACK_SPARE;
+}
+
+/* The usual case: the first thread stands on the main stack, another one on the mapping that holds
+ * its own block above, with a guard below: nothing else can be in it. */
+static bool stands_on_own_stack(const struct stopped *self)
+{
+	const struct job *job = self->job;
+	uint64_t pointer = arch_stack_pointer(&self->state.regs),
+		 block = self->state.thread_pointer;
+	const struct job_stack *stack = stack_at(job, pointer);
+
+	if (!stack || pointer - stack->start < ARCH_FRAME_MAX + STACK_SPARE)
+		return false;
+	if (stack->is_main || job->tid == job->leader)
+		return stack->is_main && job->tid == job->leader;
+	return block > pointer && stack_at(job, block) == stack &&
+	       (stack->has_guard || has_marked_guard(job, stack, pointer, block));
+}
+
+/* True when none of these pages has ever been written. */
+static bool is_untouched(const struct job *job, uint64_t start, uint64_t size)
+{
+	uint64_t entries[FRESH_PAGES_MAX];
+	size_t count = size / (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (count > FRESH_PAGES_MAX || !read_notes(job, start, entries, count))
+		return false;
 	for (size_t i = 0; i < count; i++)
 		if (entries[i] & PAGE_IN_USE)
 			return false;
-	return r == (ssize_t)(count * sizeof(entries[0]));
+	return true;
 }
 
 /* Our mark at the end of a window that an earlier visit used: nobody has been there since. */

@@ -87,8 +87,6 @@ static void fill_identity(const struct target *target, struct job *job)
 
 	job->pid = target->process.memory_tid;
 	job->leader = target->process.pid;
-	job->auxv_size = (uint32_t)identity->auxv.size;
-	memcpy(job->auxv, identity->auxv.bytes, identity->auxv.size);
 	job->random_address = auxv_value(&identity->auxv, AT_RANDOM);
 	memcpy(job->random, identity->random, sizeof(job->random));
 	job->has_filters = target->process.status.seccomp != 0;

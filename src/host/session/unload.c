@@ -124,6 +124,7 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 	pid_t pid = attachment->target.process.pid;
 	CLEANUP(free) pid_t *tids = NULL;
 	struct process_stat stat;
+	struct err ignored; /* a thread that has just ended is not inside */
 	struct maps maps;
 	size_t count;
 	int r = proc_list(pid, "task", &tids, &count, err);
@@ -135,7 +136,7 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 		return r;
 	for (size_t i = 0; i < count; i++)
 		if (tids[i] != attachment->report.control_tid &&
-		    !stat_read(pid, tids[i], &stat, err) && stat.start_tick >= session->begin_tick)
+		    !stat_read(pid, tids[i], &stat, &ignored) && stat.start_tick >= session->begin_tick)
 			judge_thread(session, &maps, tids[i], stat.name, ret);
 	maps_done(&maps);
 	return 0;

@@ -8,7 +8,6 @@
 #include "shared/wire/boot.h"
 
 #define JOB_MAGIC      0x6c696d706574696aull
-#define JOB_AUXV_MAX   1024
 #define JOB_STACKS_MAX 8192
 #define JOB_IMAGE_MAX  (REGION_DATA_SIZE)
 #define JOB_FIXUPS_MAX 16
@@ -60,9 +59,8 @@ struct job {
 	uint32_t has_filters;
 	uint32_t deadline_ms; /* for the thread to stop */
 
-	/* The identity of the program image. */
-	uint32_t auxv_size;
-	unsigned char auxv[JOB_AUXV_MAX];
+	/* The identity of the program image: sixteen bytes that the kernel makes anew with each
+	 * exec. */
 	uint64_t random_address;
 	unsigned char random[16];
 

@@ -161,8 +161,11 @@ static void start_reaper(struct boot_context *boot)
 	wait_until_gone(boot->starter_tid);
 	if (boot->starter_has_data || !prepare_exit_word(boot))
 		return;
+	/* It must never run a handler; this thread, which libc still counts, must again answer libc's own signals:
+	 * a setuid elsewhere waits for it. */
 	block_signals_except(0);
 	boot_spawn(flags, boot->region + REGION_DATA, boot, reap);
+	block_signals_except(boot->open_signals);
 }
 
 static void unload(struct boot_context *boot)

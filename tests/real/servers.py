@@ -25,10 +25,11 @@ class Unavailable(Exception):
 
 def find(name, *places):
     """The path of a program; places are patterns of directories that are not in PATH."""
-    found = shutil.which(name) or next(iter(sorted(p for place in places for p in glob.glob(f"{place}/{name}"))), None)
+    elsewhere = sorted(path for place in places for path in glob.glob(f"{place}/{name}"))
+    found = [path for path in (shutil.which(name), *elsewhere) if path]
     if not found:
         raise Unavailable(f"{name} is not installed")
-    return found
+    return found[0]
 
 
 def free_port():
@@ -162,7 +163,8 @@ class Nginx(Server):
         self.wait_port()
 
     def configuration(self):
-        paths = "".join(f"{kind}_temp_path {self.folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        kinds = "client_body proxy fastcgi uwsgi scgi".split()
+        paths = "".join(f"{kind}_temp_path {self.folder}/{kind};\n" for kind in kinds)
         return (
             f"daemon off; worker_processes 2; pid {self.folder}/pid; error_log {self.folder}/error.log;\n"
             f"events {{ worker_connections 256; }}\n"

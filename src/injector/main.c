@@ -79,6 +79,20 @@ static int copy_guards(const struct stopped *self)
 			   job->image + job->guard_offset, ARCH_GUARD_SIZE);
 }
 
+/* A region from an earlier visit is believed only while it says so itself. */
+static int check_region(const struct stopped *self)
+{
+	struct boot_context boot;
+
+	if (self->job->mode == JOB_FIRST)
+		return 0;
+	if (memory_read(self, self->job->region + REGION_DATA + DATA_CONTEXT, &boot,
+			sizeof(boot)) ||
+	    boot.magic != BOOT_MAGIC || boot.region != self->job->region)
+		return job_fail(self->job, JOB_GONE, ESTALE);
+	return 0;
+}
+
 static int write_region(const struct stopped *self)
 {
 	struct job *job = self->job;
@@ -199,7 +213,7 @@ int main(void)
 	steel_oneself(self.job);
 	if (stop_thread(&self))
 		return EXIT_SUCCESS;
-	if (gate_check(&self))
+	if (gate_check(&self) || check_region(&self))
 		stop_release(&self);
 	else
 		work(&self);

@@ -107,14 +107,6 @@ static void fill_facts(const struct facts *facts, struct job *job)
 	job->deadline_ms = STOP_DEADLINE_MS;
 }
 
-/* The region of an agent that is there, when it is sound and nobody is at home in it. */
-static bool region_is_free(const struct attachment *self, struct boot_context *ret)
-{
-	return memory_read(self->target.memory, self->resident.page.context, ret, sizeof(*ret)) &&
-	       ret->magic == BOOT_MAGIC && ret->agent_entry &&
-	       self->resident.page.context == ret->region + REGION_DATA + DATA_CONTEXT;
-}
-
 static int refuse_held(const struct attachment *self, struct err *err)
 {
 	const struct agent_page *page = &self->resident.page;
@@ -137,9 +129,11 @@ static int build_image(struct attachment *self, const struct modules *modules,
 			self->target.process.pid);
 		return err_exit(err, EXIT_BUSY);
 	}
-	if (!r && resident_is_held(&self->target, &self->resident))
+	if (!r)
+		r = resident_await_rest(&self->target, &self->resident, &old);
+	if (r == -EBUSY)
 		return refuse_held(self, err);
-	if (!r && region_is_free(self, &old)) {
+	if (!r) {
 		self->report.was_resident = true;
 		image_build_again(facts, old.region, &old, job);
 		return 0;

@@ -4,14 +4,20 @@
  */
 #include "host/attach/resident.h"
 
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/process/memory.h"
+#include "host/process/procfs.h"
 #include "host/process/stat.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define PAGE_STEP 4096
+#define PAGE_STEP     4096
+#define REST_LIMIT_NS 2000000000ull
 
 static bool is_sound(struct agent_page *page)
 {
@@ -57,21 +63,87 @@ int resident_refresh(const struct target *target, struct resident *resident)
 	return read_page(target, resident->address, &resident->page);
 }
 
-static bool holder_lives(const struct agent_page *page)
+bool resident_holder_lives(const struct resident *resident)
 {
+	const struct agent_page *page = &resident->page;
 	struct process_stat stat;
 	struct err ignored;
 
-	return !stat_read(page->holder_pid, page->holder_pid, &stat, &ignored) &&
+	return page->holder_pid &&
+	       !stat_read(page->holder_pid, page->holder_pid, &stat, &ignored) &&
 	       stat.start_tick == page->holder_start;
+}
+
+/* Is there a thread of ours with this number, as the target counts?  Numbers come again, names
+ * tell. */
+static bool has_our_thread(const struct target *target, pid_t inner)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status status;
+	struct err ignored;
+	size_t count;
+
+	if (!inner || proc_list(target->process.pid, "task", &tids, &count, &ignored))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!status_read(target->process.pid, tids[i], &status, &ignored) &&
+		    status.inner_pid == inner)
+			return !strcmp(status.name, CONTROL_THREAD_NAME);
+	return false;
 }
 
 bool resident_is_held(const struct target *target, const struct resident *resident)
 {
 	const struct agent_page *page = &resident->page;
 
-	if (page->pid != target->process.status.inner_pid)
-		return false;
-	return (page->state == AGENT_STATE_ATTACHED || page->state == AGENT_STATE_DETACHING) &&
-	       holder_lives(page);
+	return page->pid == target->process.status.inner_pid &&
+	       (page->state == AGENT_STATE_ATTACHED || page->state == AGENT_STATE_DETACHING) &&
+	       has_our_thread(target, page->control_tid);
+}
+
+static int read_context(const struct target *target, const struct resident *resident,
+			struct boot_context *ret)
+{
+	uint64_t address = resident->page.context;
+
+	return memory_read(target->memory, address, ret, sizeof(*ret)) &&
+			       ret->magic == BOOT_MAGIC && ret->agent_entry &&
+			       address == ret->region + REGION_DATA + DATA_CONTEXT
+		       ? 0
+		       : -ENOENT;
+}
+
+/* A forked child has the region, but none of the threads that were in it. */
+static bool is_quiet(const struct target *target, const struct resident *resident,
+		     const struct boot_context *boot)
+{
+	uint32_t starter = 0;
+
+	if (resident->page.pid != target->process.status.inner_pid)
+		return true;
+	/* The kernel clears the starter's number when it has ended. */
+	if (boot->tid_word)
+		memory_read(target->memory, boot->region + boot->tid_word, &starter,
+			    sizeof(starter));
+	return !starter && !has_our_thread(target, boot->worker_tid);
+}
+
+int resident_await_rest(const struct target *target, struct resident *resident,
+			struct boot_context *ret)
+{
+	uint64_t deadline_ns = now_ns() + REST_LIMIT_NS;
+	struct timespec delay = { 0, 1000000 };
+
+	do {
+		int r = resident_refresh(target, resident);
+
+		if (r || read_context(target, resident, ret))
+			return -ENOENT;
+		if (!resident_is_held(target, resident) && is_quiet(target, resident, ret))
+			return 0;
+		if (resident_holder_lives(resident))
+			return -EBUSY;
+		nanosleep(&delay, NULL);
+	} while (now_ns() < deadline_ns);
+	return -EBUSY;
 }

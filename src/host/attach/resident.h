@@ -16,6 +16,15 @@ int resident_find(const struct target *target, struct resident *ret) MUST_CHECK;
 /* Reads the page again. */
 int resident_refresh(const struct target *target, struct resident *resident) MUST_CHECK;
 
-/* True while a living host holds the agent of this very process (not of the parent it was forked
+/* True while our control thread runs in this very process (not in the parent that it was forked
  * from). */
 bool resident_is_held(const struct target *target, const struct resident *resident);
+
+/* True when the process that holds it is one we see, by number and time of birth. */
+bool resident_holder_lives(const struct resident *resident);
+
+/* Waits for an agent whose host has died to notice, and for its threads to end: 0 when its region
+ * is free to be used again, with a copy of the context; -EBUSY when it is held; -ENOENT when there
+ * is no sound region. */
+int resident_await_rest(const struct target *target, struct resident *resident,
+			struct boot_context *ret) MUST_CHECK;

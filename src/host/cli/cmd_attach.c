@@ -105,10 +105,11 @@ static void print_attached(const struct session *session)
 	const struct attach_report *report = &attachment->report;
 	char name[96];
 
-	printf("attached to %s: thread %d paused %.3f ms, %s in %.1f ms\n",
-	       target_name(&attachment->target, name, sizeof(name)), report->tid,
-	       (double)report->pause_ns / 1e6, report->was_resident ? "back" : "in",
-	       (double)report->attach_ns / 1e6);
+	printf("attached to %s in %.1f ms%s: thread %d was paused for %.3f ms\n",
+	       target_name(&attachment->target, name, sizeof(name)),
+	       (double)report->attach_ns / 1e6,
+	       report->was_resident ? " (the agent was there)" : "", report->tid,
+	       (double)report->pause_ns / 1e6);
 	if (report->way == BOOT_WAY_CALL)
 		puts("  musl: a waiting thread of the program started ours (no thread of glibc's to build on)");
 	for (size_t i = 0; i < session->tool_count; i++)

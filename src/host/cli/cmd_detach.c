@@ -33,6 +33,12 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 	struct timespec delay = { 0, 2000000 };
 	pid_t holder = resident->page.holder_pid;
 
+	if (!resident_holder_lives(resident)) {
+		err_set(err, -EBUSY, "it is held by a limpet that cannot be seen from here");
+		err_why(err, "it runs in another pid namespace; there it is process %d (%s)",
+			holder, resident->page.holder_name);
+		return err_exit(err, EXIT_BUSY);
+	}
 	if (kill(holder, SIGTERM))
 		return err_set(err, -errno, "ask limpet %d, which holds it, to leave: %s", holder,
 			       strerror(errno));

@@ -22,16 +22,29 @@ static uint64_t boot_tick(void)
 	       (uint64_t)now.tv_nsec / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
+static int check_options(const struct session_options *options, struct err *err)
+{
+	if (options->tool_count > AGENT_TOOLS_MAX) {
+		err_set(err, -E2BIG, "more than %d tools", AGENT_TOOLS_MAX);
+		return err_exit(err, EXIT_USAGE);
+	}
+	for (size_t i = 0; i < options->variable_count; i++) {
+		const char *variable = options->variables[i], *equals = strchr(variable, '=');
+
+		if (equals && equals != variable)
+			continue;
+		err_set(err, -EINVAL, "'%s' is not NAME=VALUE", variable);
+		return err_exit(err, EXIT_USAGE);
+	}
+	return 0;
+}
+
 static int add_variable(char *room, size_t size, size_t *used, const char *variable,
 			struct err *err)
 {
 	const char *equals = strchr(variable, '=');
 	size_t length = strlen(variable) + 1;
 
-	if (!equals || equals == variable) {
-		err_set(err, -EINVAL, "'%s' is not NAME=VALUE", variable);
-		return err_exit(err, EXIT_USAGE);
-	}
 	if (length > size - *used)
 		return err_set(err, -E2BIG, "too many variables");
 	memcpy(room + *used, variable, length);
@@ -81,14 +94,8 @@ static int load_tools(struct session *self, const struct session_options *option
 
 static int settle_in(struct session *self, const struct session_options *options, struct err *err)
 {
-	int r = 0;
+	int r = options->variable_count ? publish_variables(self, options, err) : 0;
 
-	if (options->tool_count > AGENT_TOOLS_MAX) {
-		err_set(err, -E2BIG, "more than %d tools", AGENT_TOOLS_MAX);
-		return err_exit(err, EXIT_USAGE);
-	}
-	if (options->variable_count)
-		r = publish_variables(self, options, err);
 	return r ? r : load_tools(self, options, err);
 }
 
@@ -101,7 +108,9 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *o
 
 	memset(ret, 0, sizeof(*ret));
 	ret->begin_tick = boot_tick();
-	r = attach_open(&ret->attachment, pid, &options->attach, err);
+	r = check_options(options, err);
+	if (!r)
+		r = attach_open(&ret->attachment, pid, &options->attach, err);
 	if (r)
 		return r;
 	r = settle_in(ret, options, err);

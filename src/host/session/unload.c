@@ -136,7 +136,8 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 		return r;
 	for (size_t i = 0; i < count; i++)
 		if (tids[i] != attachment->report.control_tid &&
-		    !stat_read(pid, tids[i], &stat, &ignored) && stat.start_tick >= session->begin_tick)
+		    !stat_read(pid, tids[i], &stat, &ignored) &&
+		    stat.start_tick >= session->begin_tick)
 			judge_thread(session, &maps, tids[i], stat.name, ret);
 	maps_done(&maps);
 	return 0;

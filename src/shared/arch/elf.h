@@ -8,8 +8,9 @@
 #if defined(__x86_64__)
 #define ARCH_ELF_MACHINE EM_X86_64
 #define ARCH_TPOFF_RELOC R_X86_64_TPOFF64
-#define ARCH_TLS_ABOVE   0 /* static TLS lies below the thread pointer, struct pthread begins at it \
-			    */
+#define ARCH_TLS_ABOVE                                                             \
+	0 /* static TLS lies below the thread pointer, struct pthread begins at it \
+	   */
 #define ARCH_SYSCALL_RETURN  "\x0f\x05\xc3"                         /* syscall; ret */
 #define ARCH_SIGRETURN       "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05" /* mov $15, %rax; syscall */
 #define ARCH_THREAD_EXIT     "\xb8\x3c\x00\x00\x00\x0f\x05"         /* mov $60, %eax; syscall */

@@ -67,6 +67,21 @@ static int on_environ(struct residence *self)
 	return environment_publish(self->boot, &self->message.environ);
 }
 
+/* The agent stays, at rest, where unmapping it would leave something dangling. */
+static void keep_agent_where_it_must(struct residence *self)
+{
+	const char *reason = NULL;
+
+	if (self->boot->starter_has_data)
+		reason = "the agent itself: the program's allocator keeps per-thread data in it";
+	if (self->boot->way == BOOT_WAY_CALL)
+		reason = "the agent itself: musl never unmaps a library";
+	if (!reason)
+		return;
+	self->unloads = false;
+	text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
+}
+
 static int on_detach(struct residence *self)
 {
 	self->is_over = true;
@@ -77,12 +92,7 @@ static int on_detach(struct residence *self)
 	if (!self->unloads)
 		return 0;
 	self->reply.value = tools_close(self->boot);
-	if (self->boot->starter_has_data) {
-		self->unloads = false;
-		text_add(
-			self->reply.text, sizeof(self->reply.text), 0,
-			"the agent itself stays: the program's allocator keeps per-thread data in it");
-	}
+	keep_agent_where_it_must(self);
 	return 0;
 }
 
@@ -140,6 +150,8 @@ static void end(struct residence *self)
 	environment_restore();
 	if (self->host >= 0)
 		raw1(SYS_close, self->host);
+	if (self->unloads)
+		return; /* to the last "detaching": nobody may build on what goes away now */
 	agent_page.holder_pid = 0;
 	agent_page.control_tid = 0;
 	page_set_state(AGENT_STATE_RESTING);

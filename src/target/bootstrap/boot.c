@@ -161,8 +161,8 @@ static void start_reaper(struct boot_context *boot)
 	wait_until_gone(boot->starter_tid);
 	if (boot->starter_has_data || !prepare_exit_word(boot))
 		return;
-	/* It must never run a handler; this thread, which libc still counts, must again answer libc's own signals:
-	 * a setuid elsewhere waits for it. */
+	/* It must never run a handler; this thread, which libc still counts, must again answer
+	 * libc's own signals: a setuid elsewhere waits for it. */
 	block_signals_except(0);
 	boot_spawn(flags, boot->region + REGION_DATA, boot, reap);
 	block_signals_except(boot->open_signals);
@@ -212,7 +212,7 @@ static void *worker(void *argument)
 	block_signals_except(boot->open_signals);
 	boot->worker_tid = (int32_t)raw0(SYS_gettid);
 	raw3(SYS_mprotect, boot->region, REGION_GUARD_SIZE, PROT_NONE);
-	raw2(SYS_prctl, PR_SET_NAME, "limpet");
+	raw2(SYS_prctl, PR_SET_NAME, CONTROL_THREAD_NAME);
 	verdict = run_agent(boot);
 	if (boot->sockets[1] >= 0)
 		raw1(SYS_close, boot->sockets[1]);

@@ -90,6 +90,8 @@ static int check_region(const struct stopped *self)
 			sizeof(boot)) ||
 	    boot.magic != BOOT_MAGIC || boot.region != self->job->region)
 		return job_fail(self->job, JOB_GONE, ESTALE);
+	if (!self->job->is_inherited && boot.step != BOOT_ENDED && boot.step != BOOT_FAILED)
+		return job_fail(self->job, JOB_LEAVE_ALONE, EBUSY);
 	return 0;
 }
 

@@ -135,6 +135,8 @@ static int build_image(struct attachment *self, const struct modules *modules,
 		return refuse_held(self, err);
 	if (!r) {
 		self->report.was_resident = true;
+		job->is_inherited =
+			self->resident.page.pid != self->target.process.status.inner_pid;
 		image_build_again(facts, old.region, &old, job);
 		return 0;
 	}

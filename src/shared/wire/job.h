@@ -57,7 +57,8 @@ struct job {
 	uint32_t way;       /* enum boot_way */
 	uint32_t force;
 	uint32_t has_filters;
-	uint32_t deadline_ms; /* for the thread to stop */
+	uint32_t is_inherited; /* JOB_AGAIN in a forked child: no thread of ours came along */
+	uint32_t deadline_ms;  /* for the thread to stop */
 
 	/* The identity of the program image: sixteen bytes that the kernel makes anew with each
 	 * exec. */

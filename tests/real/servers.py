@@ -131,8 +131,12 @@ class Postgres(Server):
         self.user = "postgres" if not os.geteuid() else pwd.getpwuid(os.geteuid()).pw_name
         self.call(*self.command("initdb", "-A", "trust", "--no-sync", "-U", self.user, "-D", data))
         self.start(*self.command("postgres", "-D", data, "-k", self.folder, "-p", self.port, "-h", "", "-F"))
-        wait_for((self.folder / f".s.PGSQL.{self.port}").exists, "postgres on its socket")
+        wait_for(self.is_ready, "postgres on its socket")
         self.call(*self.pgbench("-i", "-s", "2", "-q"))
+
+    def is_ready(self):
+        argv = self.command("pg_isready", "-q", "-h", self.folder, "-p", self.port)
+        return subprocess.run(argv).returncode == 0
 
     def pgbench(self, *options):
         return self.command("pgbench", "-h", self.folder, "-p", self.port, "-U", self.user, *options, "postgres")

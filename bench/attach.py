@@ -33,7 +33,7 @@ CORES = len(os.sched_getaffinity(0))
 
 # struct page and struct slot of bench/gap_target.c
 HEADER_BYTES = 64
-SLOT = struct.Struct("<QQQQQQ16x")
+SLOT = struct.Struct("<QQQQQQQ8x")
 CYCLES_QUICK = 10
 
 
@@ -64,7 +64,7 @@ class Target:
         wait_until(ready, "gap_target did not start its threads")
 
     def slots(self):
-        """(tid, turns, epoch, late_ns, queue_ns, wrong) of each thread."""
+        """(tid, turns, epoch, late_ns, queue_ns, stood_ns, wrong) of each thread."""
         return list(SLOT.iter_unpack(self.page[HEADER_BYTES:]))
 
     def begin(self):
@@ -75,14 +75,14 @@ class Target:
         wait_until(noticed, "a thread of the target hangs")
 
     def end(self):
-        """Lets every thread finish the turn it is in; {tid: (late_ns, queue_ns)}."""
+        """Lets every thread finish the turn it is in; {tid: (late_ns, queue_ns, stood_ns)}."""
         turns = [slot[1] for slot in self.slots()]
         moved = lambda: all(slot[1] > turn + 1 for slot, turn in zip(self.slots(), turns))
         wait_until(moved, "a thread of the target hangs")
         slots = self.slots()
-        if any(slot[5] for slot in slots) or self.process.poll() is not None:
+        if any(slot[6] for slot in slots) or self.process.poll() is not None:
             raise Broken("the target was hurt")
-        return {slot[0]: (slot[3], slot[4]) for slot in slots}
+        return {slot[0]: slot[3:6] for slot in slots}
 
     def close(self):
         self.process.send_signal(signal.SIGKILL)

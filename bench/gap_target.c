@@ -31,11 +31,12 @@
 struct slot {
 	_Atomic uint64_t tid;
 	_Atomic uint64_t turns;
-	_Atomic uint64_t epoch;    /* that the two below belong to */
+	_Atomic uint64_t epoch;    /* that the three below belong to */
 	_Atomic uint64_t late_ns;  /* the most by which a turn was late */
 	_Atomic uint64_t queue_ns; /* of that, runnable without a processor */
+	_Atomic uint64_t stood_ns; /* the most by which a turn was late for any other reason */
 	_Atomic uint64_t wrong;    /* results */
-	uint64_t unused[2];        /* a cache line each */
+	uint64_t unused[1];        /* a cache line each */
 };
 
 struct page {
@@ -167,6 +168,12 @@ static uint64_t queue_read(const struct thread *self)
 	return queued_ns;
 }
 
+static void raise_to(_Atomic uint64_t *most, uint64_t value)
+{
+	if (value > atomic_load(most))
+		atomic_store(most, value);
+}
+
 static void late_note(struct slot *slot, uint64_t late_ns, uint64_t queue_ns)
 {
 	uint64_t epoch = atomic_load(&page->epoch);
@@ -175,11 +182,15 @@ static void late_note(struct slot *slot, uint64_t late_ns, uint64_t queue_ns)
 		/* What lies across the border of two measurements belongs to neither. */
 		atomic_store(&slot->late_ns, 0);
 		atomic_store(&slot->queue_ns, 0);
+		atomic_store(&slot->stood_ns, 0);
 		atomic_store(&slot->epoch, epoch);
-	} else if (late_ns > atomic_load(&slot->late_ns)) {
-		atomic_store(&slot->late_ns, late_ns);
-		atomic_store(&slot->queue_ns, queue_ns < late_ns ? queue_ns : late_ns);
+		return;
 	}
+	queue_ns = queue_ns < late_ns ? queue_ns : late_ns;
+	if (late_ns > atomic_load(&slot->late_ns))
+		atomic_store(&slot->queue_ns, queue_ns);
+	raise_to(&slot->late_ns, late_ns);
+	raise_to(&slot->stood_ns, late_ns - queue_ns);
 }
 
 /* Asking costs microseconds: done after a notable gap, and often enough that small ones do not add

@@ -19,7 +19,6 @@
 
 #define LINE_BYTES 2048
 
-
 /* Kept: the variables of an attach are gone when the library is unloaded. */
 static char output_path[PATH_MAX];
 

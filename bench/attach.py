@@ -21,13 +21,14 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 
 import report
 from report import Row
 
-LIMPET = os.environ.get("LIMPET", "limpet")
-GAP_TARGET = os.path.join(os.environ.get("BENCH", "."), "gap_target")
+LIMPET = os.environ.get("LIMPET", os.path.join(HERE, "../out/bin/limpet"))
+GAP_TARGET = os.path.join(os.environ.get("BENCH", os.path.join(HERE, "../build/bench")), "gap_target")
 GDB = ("gdb", "-nx", "-batch", "-p")
 CORES = len(os.sched_getaffinity(0))
 
@@ -204,7 +205,7 @@ def main():
     chosen = [row for row in rows() if row.name.startswith(options.only or "")]
     try:
         results = [measure(row, options) for row in chosen]
-    except (Broken, subprocess.TimeoutExpired) as error:
+    except (Broken, OSError, subprocess.TimeoutExpired) as error:
         sys.exit(f"bench: {error}")
     machine.load_after = os.getloadavg()
     command = " ".join(["./dev bench attach", *sys.argv[1:]]).replace(" --markdown", "")

@@ -54,12 +54,14 @@ def run_machine(arch, version, options, report):
     print(f"\n# Linux {version} on {arch}", flush=True)
     machine = vm.Machine(arch, version, options.memory, options.cpus, options.cpu, options.append, options.verbose)
     inside = Report()
-    result = machine.run("exec python3 -B /files/guest.py", files_for(arch), options.timeout)
-    for line in result.lines:
+
+    def on_line(line):
         if line.startswith(("ok ", "not ok ")):
             print(line, flush=True)
             report.read_line(line)
             inside.read_line(line)
+
+    result = machine.run("exec python3 -B /files/guest.py", files_for(arch), options.timeout, on_line)
     if result.status is None or not inside.passed + inside.failed:
         tail = "\n".join(result.lines[-30:])
         report.not_ok(f"Linux {version} on {arch}", f"the guest did not come to its end\n{tail}")

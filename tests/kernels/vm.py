@@ -134,14 +134,14 @@ class Machine:
             "-kernel", str(kernel(self.version, self.arch)), "-initrd", str(image), "-append", line,
         ]  # fmt: skip
 
-    def run(self, command, files=None, timeout_s=900, echo=None):
-        """Boots, runs the command with /bin/sh, powers off."""
+    def run(self, command, files=None, timeout_s=900, on_line=print):
+        """Boots, runs the command with /bin/sh, powers off; on_line gets what it prints."""
         with tempfile.TemporaryDirectory(prefix="limpet-vm-") as scratch:
             image = pathlib.Path(scratch) / "initrd"
             write_image(image, self.arch, files or {}, command)
-            return self.boot(self.argv(image), timeout_s, echo)
+            return self.boot(self.argv(image), timeout_s, on_line)
 
-    def boot(self, argv, timeout_s, echo):
+    def boot(self, argv, timeout_s, on_line):
         result, start = Result(), time.monotonic()
         try:
             qemu = subprocess.Popen(
@@ -152,7 +152,7 @@ class Machine:
         timer = threading.Timer(timeout_s, qemu.kill)
         timer.start()
         try:
-            self.read(qemu.stdout, result, start, echo)
+            self.read(qemu.stdout, result, start, on_line)
         finally:
             timer.cancel()
             qemu.kill()
@@ -160,7 +160,7 @@ class Machine:
         result.total_s = time.monotonic() - start
         return result
 
-    def read(self, stream, result, start, echo):
+    def read(self, stream, result, start, on_line):
         """Lines before the begin mark are the kernel's, after it the command's."""
         for raw in stream:
             line = raw.decode(errors="replace").rstrip("\r\n")
@@ -172,8 +172,8 @@ class Machine:
             line = line[: end.start()] if end else line
             if line or not end:
                 result.lines.append(line)
-                if echo and (self.show or result.boot_s is not None):
-                    print(line, file=echo, flush=True)
+                if self.show or result.boot_s is not None:
+                    on_line(line)
             if end:
                 result.status = int(end.group(1))
                 return

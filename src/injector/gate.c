@@ -198,5 +198,7 @@ int gate_check(struct stopped *self)
 		return job_fail(job, JOB_NO_STACK, 0);
 	if (!block_is_understood(self) || !may_call_libc(self))
 		return job_fail(job, JOB_LEAVE_ALONE, 0);
-	return job->has_filters ? seccomp_check(self) : 0;
+	if (switch_check(self))
+		return -1;
+	return seccomp_check(self);
 }

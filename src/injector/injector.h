@@ -18,6 +18,8 @@ struct stopped {
 	uint64_t frame_top; /* the emergency frame lies below */
 	bool is_understood; /* state and back are filled in */
 	bool is_changed;    /* registers are ours now: undo is due */
+	bool must_switch;   /* libc still believes that it is alone */
+	bool has_run_code;  /* more than system calls ran on it */
 	uint64_t stopped_at_ns;
 };
 
@@ -37,6 +39,11 @@ void stop_release(struct stopped *self);
 
 /* gate.c: still the same program, libc ready, filters friendly, stack usable? */
 int gate_check(struct stopped *self) MUST_CHECK;
+
+/* switch.c: a process with one thread becomes one with two. */
+int switch_check(struct stopped *self) MUST_CHECK; /* may it happen now? */
+int switch_begin(struct stopped *self) MUST_CHECK; /* before our thread starts */
+void switch_hold(struct stopped *self);            /* after; until libc knows */
 
 /* seccomp.c: would the filters of the stopped thread let us work? */
 int seccomp_check(struct stopped *self) MUST_CHECK;

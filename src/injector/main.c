@@ -19,8 +19,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define JOB_FD      3
-#define RT_PRIORITY 50
+#define JOB_FD         3
+#define RT_PRIORITY    50
+#define KERNEL_RESTART 513 /* ERESTARTNOINTR */
 #define CLONE_FLAGS                                                                         \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
 	 CLONE_SETTLS | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
@@ -39,6 +40,8 @@ static int do_call(struct stopped *self, uint64_t code, long nr, const uint64_t 
 
 	if (r)
 		return job_fail(self->job, r == -ESRCH ? JOB_GONE : JOB_BROKEN, -r);
+	if (*ret == -KERNEL_RESTART) /* a group stop is on its way: another time */
+		return job_fail(self->job, JOB_LEAVE_ALONE, 0);
 	if (*ret < 0 && *ret > -4096) {
 		self->job->nr = nr;
 		return job_fail(self->job, JOB_CALL_FAILED, (int)-*ret);
@@ -90,7 +93,9 @@ static int check_region(const struct stopped *self)
 			sizeof(boot)) ||
 	    boot.magic != BOOT_MAGIC || boot.region != self->job->region)
 		return job_fail(self->job, JOB_GONE, ESTALE);
-	if (!self->job->is_inherited && boot.step != BOOT_ENDED && boot.step != BOOT_FAILED)
+	/* Written: by an injector that was killed before it started a thread. */
+	if (!self->job->is_inherited && boot.step != BOOT_ENDED && boot.step != BOOT_FAILED &&
+	    boot.step != BOOT_WRITTEN)
 		return job_fail(self->job, JOB_LEAVE_ALONE, EBUSY);
 	return 0;
 }
@@ -159,12 +164,16 @@ static void work(struct stopped *self)
 		r = job->mode == JOB_FIRST ? map_region(self) : 0;
 	if (!r)
 		r = write_region(self);
+	if (!r && (r = switch_begin(self)))
+		r = job_fail(job, JOB_BROKEN, -r);
 	if (!r)
 		r = job->way == BOOT_WAY_CALL ? start_by_call(self) : start_thread(self);
-	if (!r)
+	if (!r) {
+		switch_hold(self);
 		job->status = JOB_DONE;
-	else if (job->status != JOB_GONE && !unmap_region(self))
+	} else if (job->status != JOB_GONE && !unmap_region(self)) {
 		job->ret_region = 0;
+	}
 	remote_undo(self);
 }
 
@@ -195,7 +204,9 @@ static int open_memory(struct stopped *self)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", self->job->pid);
+	/* Of the thread that will be stopped: a hardened kernel lets only its tracer write to it.
+	 */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", self->job->pid, self->job->tid);
 	self->memory = open(path, O_RDWR | O_CLOEXEC);
 	return self->memory < 0
 		       ? job_fail(self->job, errno == ENOENT ? JOB_GONE : JOB_NO_SEIZE, errno)

@@ -34,17 +34,18 @@ static int block_all_signals(const struct stopped *self)
 	return ptrace(PTRACE_SETSIGMASK, self->job->tid, sizeof(all), &all) ? -errno : 0;
 }
 
-/* Runs to the next system call stop.  With all signals blocked only a group stop can come between.
- */
+/* Runs to the next system call stop.  With all signals blocked only SIGSTOP can come between: it is
+ * handed on, and the group stop that follows is joined when we let go. */
 static int next_syscall_stop(const struct stopped *self)
 {
 	uint64_t deadline_ns = wait_clock_ns() + STOP_LIMIT_NS;
-	int status, r;
+	int status, r, signal = 0;
 
 	do {
-		if (ptrace(PTRACE_SYSCALL, self->job->tid, 0, 0))
+		if (ptrace(PTRACE_SYSCALL, self->job->tid, 0, signal))
 			return -errno;
 		r = wait_stop(self->job->tid, deadline_ns, &status);
+		signal = status >> 16 ? 0 : WSTOPSIG(status);
 	} while (!r && WSTOPSIG(status) != (SIGTRAP | 0x80));
 	return r;
 }
@@ -59,6 +60,14 @@ static int set_registers(struct stopped *self, const struct user_regs_struct *re
 	return block_all_signals(self);
 }
 
+/* From a system call entry stop to an exit stop, without running the call. */
+static int leave_entry(const struct stopped *self)
+{
+	int r = arch_replace_syscall(self->job->tid, self->job->syscall_return, &self->escape);
+
+	return r ? r : next_syscall_stop(self);
+}
+
 int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t args[6], long *ret)
 {
 	struct user_regs_struct regs = self->state.regs;
@@ -70,8 +79,8 @@ int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t 
 		r = next_syscall_stop(self);
 	if (!r)
 		r = arch_get_regs(self->job->tid, &regs);
-	if (!r && arch_syscall_number(&regs) != nr)
-		return -EBADE; /* not our call: the kernel restarted something else */
+	if (!r && arch_syscall_number(&regs) != nr) /* the kernel restarted something else */
+		return leave_entry(self) ? -ESRCH : -EBADE;
 	if (!r)
 		r = next_syscall_stop(self);
 	if (!r)
@@ -79,13 +88,6 @@ int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t 
 	if (!r)
 		*ret = arch_syscall_result(&regs);
 	return r;
-}
-
-static int skip_sigreturn(const struct stopped *self)
-{
-	int r = arch_replace_syscall(self->job->tid, self->job->syscall_return, &self->escape);
-
-	return r ? r : next_syscall_stop(self);
 }
 
 /* The function ends in the emergency frame's sigreturn; at its entry the thread is back under our
@@ -97,12 +99,13 @@ int remote_call(struct stopped *self, uint64_t function, uint64_t argument)
 
 	arch_set_call(&regs, function, argument, &self->escape);
 	r = set_registers(self, &regs);
+	self->has_run_code = true;
 	while (!r) {
 		r = next_syscall_stop(self); /* entry */
 		if (!r)
 			r = arch_get_regs(self->job->tid, &regs);
 		if (!r && arch_syscall_number(&regs) == SYS_rt_sigreturn)
-			return skip_sigreturn(self);
+			return leave_entry(self);
 		if (!r)
 			r = next_syscall_stop(self); /* exit */
 	}
@@ -127,7 +130,7 @@ void remote_undo(struct stopped *self)
 	if (self->is_changed) {
 		repeat_argument(self);
 		ptrace(PTRACE_SETSIGMASK, tid, sizeof(self->signal_mask), &self->signal_mask);
-		if (arch_restore(tid, &self->state, &self->back))
+		if (arch_restore(tid, &self->state, &self->back, self->has_run_code))
 			self->job->error = EIO;
 	}
 	stop_release(self);

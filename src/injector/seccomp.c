@@ -149,6 +149,8 @@ static int check_filter(struct job *job, const struct sock_filter *code, unsigne
 		struct seccomp_data data = { .nr = (int)needs[i].nr, .arch = ARCH_AUDIT };
 
 		memcpy(data.args, needs[i].args, sizeof(data.args));
+		if (!(needs[i].when & job->needs))
+			continue;
 		if (!is_allowed(run(code, count, &data), needs[i].may_fail)) {
 			job->nr = needs[i].nr;
 			return job_fail(job, JOB_SECCOMP, 0);
@@ -165,10 +167,12 @@ int seccomp_check(struct stopped *self)
 	for (unsigned long i = 0;; i++) {
 		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, job->tid, i, code);
 
-		if (count < 0 && errno == ENOENT)
-			return 0;
+		if (count < 0 && (errno == ENOENT || errno == EINVAL))
+			return 0; /* no more; none at all */
 		if (count < 0)
-			return job->force ? 0 : job_fail(job, JOB_SECCOMP_UNREADABLE, errno);
+			return job->force || !job->has_filters
+				       ? 0
+				       : job_fail(job, JOB_SECCOMP_UNREADABLE, errno);
 		if (check_filter(job, code, (unsigned)count))
 			return -1;
 	}

@@ -10,9 +10,12 @@
 #include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define NS_PER_MS 1000000ull
+#define NS_PER_MS      1000000ull
+#define WATCH_TURNS    3
+#define WATCH_PAUSE_NS 30000
 
 static bool is_event_stop(int status)
 {
@@ -45,8 +48,39 @@ static int await_event_stop(const struct stopped *self, uint64_t deadline_ns, in
 	}
 }
 
+/* What /proc shows of the thread: the call that it waits in, if it does. */
+static void read_call(const struct job *job, struct blocked_call *ret)
+{
+	char path[64], text[256];
+	ssize_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", job->pid, job->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[MAX(size, 0)] = 0;
+	blocked_call_parse(text, ret);
+}
+
+/* A thread that mostly waits is caught waiting: what it waits in must be known before it is
+ * stopped. */
+static void watch_thread(struct job *job)
+{
+	struct timespec pause = { 0, WATCH_PAUSE_NS };
+
+	for (unsigned i = 0; i < WATCH_TURNS; i++) {
+		read_call(job, &job->seen);
+		if (job->seen.is_known)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 static int seize(struct stopped *self)
 {
+	watch_thread(self->job);
 	if (ptrace(PTRACE_SEIZE, self->job->tid, 0, PTRACE_O_TRACESYSGOOD))
 		return job_fail(self->job, errno == ESRCH ? JOB_GONE : JOB_NO_SEIZE, errno);
 	if (ptrace(PTRACE_INTERRUPT, self->job->tid, 0, 0))
@@ -76,9 +110,10 @@ static int take_state(struct stopped *self)
 }
 
 /* Lets the thread walk into the call it stands before, and interrupts it there: now it is known to
- * be in it. */
+ * be in it.  -EAGAIN when something else came between. */
 static int look_again(struct stopped *self, uint64_t deadline_ns)
 {
+	uint64_t ip = arch_instruction_pointer(&self->state.regs);
 	pid_t tid = self->job->tid;
 	int status, r;
 
@@ -87,30 +122,28 @@ static int look_again(struct stopped *self, uint64_t deadline_ns)
 	r = wait_stop(tid, deadline_ns, &status);
 	if (r)
 		return r;
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) ||
-	    ptrace(PTRACE_CONT, tid, 0,
-		   is_syscall_stop(status) || is_event_stop(status) ? 0 : WSTOPSIG(status)))
+	if (!is_syscall_stop(status)) { /* a signal was faster */
+		ptrace(PTRACE_DETACH, tid, 0, is_event_stop(status) ? 0 : WSTOPSIG(status));
+		return -ECANCELED;
+	}
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) || ptrace(PTRACE_CONT, tid, 0, 0))
 		return -errno;
 	r = await_event_stop(self, deadline_ns, &status);
-	return r ? r : take_state(self);
+	if (!r)
+		r = take_state(self);
+	if (!r && arch_instruction_pointer(&self->state.regs) != ip)
+		r = -EAGAIN;
+	return r;
 }
 
 /* What the kernel knows of the call that we cut short. */
 static int ask_argument(const struct stopped *self, struct blocked_call *ret)
 {
-	char path[64], text[256];
-	ssize_t size;
-	int fd, r = arch_show_call(self->job->tid, &self->state);
+	int r = arch_show_call(self->job->tid, &self->state);
 
 	if (r)
 		return r;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", self->job->pid, self->job->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[MAX(size, 0)] = 0;
-	blocked_call_parse(text, ret);
+	read_call(self->job, ret);
 	return arch_hide_call(self->job->tid);
 }
 
@@ -145,7 +178,7 @@ static int understand(struct stopped *self, uint64_t deadline_ns)
 		return r;
 	if (arch_must_ask_argument(&self->state) && (r = ask_argument(self, &cut)))
 		return r;
-	arch_plan_return(&self->state, &cut, entered_nr, &self->back);
+	arch_plan_return(&self->state, &self->job->seen, &cut, entered_nr, &self->back);
 	self->job->was_in_call = self->back.was_in_call;
 	self->is_understood = true;
 	return 0;
@@ -168,7 +201,7 @@ int stop_thread(struct stopped *self)
 		r = job_fail(self->job, JOB_STOPPED, 0);
 	else if ((r = understand(self, deadline_ns)))
 		r = job_fail(self->job, status_of(r), -r);
-	if (r)
+	if (r && self->job->error != ECANCELED)
 		stop_release(self);
 	return r;
 }

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,22 +78,17 @@ static int await_socket(const struct attachment *self, struct boot_context *ret,
 	return err_why(err, "the process may be stopped, frozen or starved of processor time");
 }
 
+/* The application may have closed the number and opened something else there. */
 static int take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
 {
-	self->link.socket =
-		(int)syscall(SYS_pidfd_getfd, self->target.thread_fd, boot->sockets[0], 0);
+	struct stat file;
+
+	self->link.socket = (int)syscall(SYS_pidfd_getfd, self->target.thread_fd, boot->socket, 0);
 	if (self->link.socket < 0)
 		return err_set(err, -errno, "take the socket from the target: %s", strerror(errno));
+	if (fstat(self->link.socket, &file) || file.st_ino != boot->socket_inode)
+		return err_set(err, -EBADF, "the program has closed our socket");
 	return 0;
-}
-
-/* /proc as the target would see it. */
-static bool root_has_proc(const struct target *target)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", target->process.memory_tid);
-	return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static int open_directory(const struct target *target)
@@ -113,7 +109,7 @@ static int send_agent(struct attachment *self, struct err *err)
 
 	if (library < 0)
 		return err_set(err, library, "memory for the agent: %s", strerror(-library));
-	self->report.has_directory = !root_has_proc(&self->target);
+	self->report.has_directory = !target_has_proc(&self->target);
 	if (self->report.has_directory) {
 		directory = open_directory(&self->target);
 		hello.has_directory = 1;
@@ -191,7 +187,7 @@ static int find_page(struct attachment *self, struct err *err)
 
 	maps_done(&self->target.process.maps);
 	r = maps_read(self->target.process.memory_tid, &self->target.process.maps, err);
-	if (!r && resident_find(&self->target, &self->resident))
+	if (!r && resident_find_at(&self->target, self->context, &self->resident))
 		return err_set(err, -ENOENT, "the agent's page cannot be found");
 	return r;
 }

@@ -7,8 +7,9 @@
 #include "host/attach/resident.h"
 
 struct attach_options {
-	bool force;   /* go on where filters cannot be read */
-	bool resumes; /* send SIGCONT to a process that job control stopped */
+	bool force;         /* go on where filters cannot be read */
+	bool has_variables; /* the environment will be changed */
+	bool resumes;       /* send SIGCONT to a process that job control stopped */
 };
 
 /* What an attach cost, for the report. */

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #define THREADS_LOOKED_AT 256 /* enough choice; a thousand threads need not all be read */
+#define SECCOMP_STRICT    1
 #define RANK_NEVER        100u
 
 static const unsigned ranks[] = {
@@ -42,7 +43,7 @@ static bool is_wait(long nr)
 static unsigned rank_of(const struct process_status *status, const struct blocked_call *call,
 			bool must_wait)
 {
-	if (!strchr("RS", status->state) || status->tracer)
+	if (!strchr("RS", status->state) || status->tracer || status->seccomp == SECCOMP_STRICT)
 		return RANK_NEVER;
 	if (must_wait)
 		return call->is_known && is_wait(call->nr) ? ranks[call_kind(call->nr)]
@@ -87,6 +88,7 @@ static void consider(const struct target *target, pid_t tid, bool must_wait,
 	if (status_read(target->process.pid, tid, &status, &ignored))
 		return;
 	one.inner_tid = status.inner_pid;
+	one.has_filters = status.seccomp != 0;
 	one.rank = rank_of(&status, &one.call, must_wait);
 	if (one.rank < RANK_NEVER)
 		insert(list, &one);

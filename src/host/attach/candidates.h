@@ -8,8 +8,9 @@
 
 struct candidate {
 	pid_t tid;
-	pid_t inner_tid; /* as the target counts it */
-	unsigned rank;   /* lower is better */
+	pid_t inner_tid;  /* as the target counts it */
+	unsigned rank;    /* lower is better */
+	bool has_filters; /* seccomp; each thread may have its own */
 	struct blocked_call call;
 };
 

@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define SIGNAL_BIT(n) (1ull << ((n)-1))
+#define SHORT_FUNCTION    48 /* bytes looked at in a function that is one system call */
+#define FLAG_GLOBAL_SINCE 37 /* glibc 2.37: one flag for the process on x86-64 too */
+#define SIGNAL_BIT(n)     (1ull << ((n)-1))
 
 /* Where a function may live: glibc before 2.34 had libraries of their own for threads and loading.
  */
@@ -41,6 +43,7 @@ static const struct wanted wanted[] = {
 	WANT(dlsym, true),
 	WANT(dlclose, true),
 	WANT(dlerror, true),
+	WANT(unsetenv, false),
 };
 
 static int missing(struct err *err, const char *what)
@@ -72,14 +75,30 @@ static int find_code(const struct libraries *at, const char *bytes, size_t size,
 	return elf_image_find(&at->libc->image, bytes, size, ret);
 }
 
+/* A system call instruction followed by a return, where no thread ever waits: in getppid.  On
+ * aarch64 the kernel takes a call from the place where the thread was interrupted for that call. */
+static int find_syscall_return(const struct libraries *at, uint64_t *ret)
+{
+	unsigned char code[SHORT_FUNCTION];
+	const unsigned char *hit;
+	uint64_t start;
+
+	if (elf_image_symbol(&at->libc->image, "getppid", &start) ||
+	    at->target->reader.read(at->target->reader.context, start, code, sizeof(code)))
+		return -ENOENT;
+	hit = memmem(code, sizeof(code), ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1);
+	if (!hit)
+		return -ENOENT;
+	*ret = start + (uint64_t)(hit - code);
+	return 0;
+}
+
 static int find_instructions(const struct libraries *at, struct facts *ret, struct err *err)
 {
-	const struct elf_image *libc = &at->libc->image;
-
-	if (elf_image_find(libc, ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1,
-			   &ret->syscall_return))
+	if (find_syscall_return(at, &ret->syscall_return))
 		return missing(err, "a system call instruction followed by a return");
-	if (elf_image_find(libc, ARCH_THREAD_EXIT, sizeof(ARCH_THREAD_EXIT) - 1, &ret->thread_exit))
+	if (elf_image_find(&at->libc->image, ARCH_THREAD_EXIT, sizeof(ARCH_THREAD_EXIT) - 1,
+			   &ret->thread_exit))
 		return missing(err, "code that ends a thread");
 	if (find_code(at, ARCH_SIGRETURN, sizeof(ARCH_SIGRETURN) - 1, &ret->sigreturn))
 		return missing(err, "code that returns from a signal");
@@ -129,6 +148,12 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 		return missing(err, "the description of its threads (_thread_db_pthread_tid)");
 	if (ret->tid_offset + 4 > ret->block_size || ret->block_size > 0x8000)
 		return missing(err, "a sensible description of its threads");
+	if (elf_image_symbol_range(&at->libc->image, "calloc", &ret->calloc))
+		return missing(err, "calloc");
+	if (elf_image_symbol(&at->libc->image, "__libc_single_threaded", &ret->single_word))
+		ret->single_word = 0;
+	ret->has_flag_in_block =
+		ARCH_FLAG_OFFSET && at->target->process.libc.minor < FLAG_GLOBAL_SINCE;
 	ret->has_tls_offsets = !read_description(at, "_thread_db_link_map_l_tls_offset", 2,
 						 &ret->tls_offset_place);
 	if (elf_image_tls_offset(&at->libc->image, &ret->libc_tls_offset))

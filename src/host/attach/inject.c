@@ -87,9 +87,10 @@ static void fill_identity(const struct target *target, struct job *job)
 
 	job->pid = target->process.memory_tid;
 	job->leader = target->process.pid;
+	job->is_alone =
+		target->process.status.threads < 2 && target->process.libc.flavour != LIBC_MUSL;
 	job->random_address = auxv_value(&identity->auxv, AT_RANDOM);
 	memcpy(job->random, identity->random, sizeof(job->random));
-	job->has_filters = target->process.status.seccomp != 0;
 }
 
 static void fill_facts(const struct facts *facts, struct job *job)
@@ -98,6 +99,10 @@ static void fill_facts(const struct facts *facts, struct job *job)
 	job->init_word = facts->init_word;
 	job->libc_start = facts->libc_start;
 	job->libc_end = facts->libc_end;
+	job->single_word = facts->single_word;
+	job->has_flag_in_block = facts->has_flag_in_block;
+	job->calloc_start = facts->calloc.start;
+	job->calloc_end = facts->calloc.start + facts->calloc.size;
 	job->syscall_return = facts->syscall_return;
 	job->sigreturn = facts->sigreturn;
 	job->tid_offset =
@@ -192,6 +197,7 @@ static int try_thread(struct job *job, int job_fd, const struct candidate *candi
 	job->tid = candidate->tid;
 	job->inner_tid = candidate->inner_tid;
 	job->seen = candidate->call;
+	job->has_filters = candidate->has_filters;
 	return injector_run(job, job_fd, err);
 }
 
@@ -250,9 +256,9 @@ int inject(struct attachment *self, const struct attach_options *options, struct
 	if (!job)
 		return err_set(err, -ENOMEM, "memory for the injector");
 	r = plan(self, job, err);
-	job->force = options->force;
-	if (!r && job->has_filters && !options->force)
-		job->force = seccomp_trial_passes(&self->target);
+	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
+	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
+		     (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
 	if (!r)
 		r = carry_out(self, job, job_fd, err);
 	if (!r)

@@ -36,7 +36,8 @@ static int read_page(const struct target *target, uint64_t address, struct agent
 	return is_sound(ret) ? 0 : -EPROTO;
 }
 
-int resident_find(const struct target *target, struct resident *ret)
+/* context: of the agent that is meant; 0: any. */
+static int find_page(const struct target *target, uint64_t context, struct resident *ret)
 {
 	const struct maps *maps = &target->process.maps;
 	char name[64];
@@ -51,11 +52,21 @@ int resident_find(const struct target *target, struct resident *ret)
 			int r = read_page(target, at, &ret->page);
 
 			ret->address = at;
-			if (r != -ENOENT)
+			if (r == -EPROTO || (!r && (!context || context == ret->page.context)))
 				return r;
 		}
 	}
 	return -ENOENT;
+}
+
+int resident_find(const struct target *target, struct resident *ret)
+{
+	return find_page(target, 0, ret);
+}
+
+int resident_find_at(const struct target *target, uint64_t context, struct resident *ret)
+{
+	return find_page(target, context, ret);
 }
 
 int resident_refresh(const struct target *target, struct resident *resident)

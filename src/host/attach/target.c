@@ -110,3 +110,11 @@ const char *target_name(const struct target *target, char *buffer, size_t room)
 	snprintf(buffer, room, "%d (%s)", target->process.pid, target->process.status.name);
 	return buffer;
 }
+
+bool target_has_proc(const struct target *target)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", target->process.memory_tid);
+	return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}

@@ -29,3 +29,6 @@ bool target_lives(const struct target *target);
 
 /* "4711 (redis-server)" */
 const char *target_name(const struct target *target, char *buffer, size_t room);
+
+/* Whether the target itself sees a /proc. */
+bool target_has_proc(const struct target *target);

@@ -50,7 +50,7 @@ static struct boot_context *put_context(const struct facts *facts, struct job *j
 		.thread_exit = facts->thread_exit,
 		.open_signals = facts->open_signals,
 		.way = facts->way,
-		.sockets = { -1, -1 },
+		.socket = -1,
 	};
 	job->fixups[job->fixup_count++].offset =
 		DATA_CONTEXT + offsetof(struct boot_context, region);
@@ -163,6 +163,8 @@ static void put_block(const struct facts *facts, const struct layout *layout, st
 		put_address(job, layout->pointer + 8, dtv);
 		put_address(job, layout->pointer + 16, layout->pointer);
 	}
+	if (ARCH_FLAG_OFFSET) /* the starter is not alone, and must use real atomics */
+		memcpy(job->image + layout->pointer + ARCH_FLAG_OFFSET, &(uint32_t){ 1 }, 4);
 	if (ARCH_GUARD_SIZE)
 		job->guard_offset = layout->pointer + ARCH_GUARD_OFFSET;
 	/* "not registered": libc then asks the kernel for the processor number. */

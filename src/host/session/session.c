@@ -10,17 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-static uint64_t boot_tick(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * (uint64_t)sysconf(_SC_CLK_TCK) +
-	       (uint64_t)now.tv_nsec / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-}
 
 static int check_options(const struct session_options *options, struct err *err)
 {
@@ -102,15 +91,16 @@ static int settle_in(struct session *self, const struct session_options *options
 int session_open(struct session *ret, pid_t pid, const struct session_options *options,
 		 struct err *err)
 {
+	struct attach_options attach = options->attach;
 	struct session_left left;
 	struct err ignored;
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->begin_tick = boot_tick();
+	attach.has_variables = options->variable_count > 0;
 	r = check_options(options, err);
 	if (!r)
-		r = attach_open(&ret->attachment, pid, &options->attach, err);
+		r = attach_open(&ret->attachment, pid, &attach, err);
 	if (r)
 		return r;
 	r = settle_in(ret, options, err);

@@ -32,7 +32,6 @@ struct session {
 	struct attachment attachment;
 	struct session_tool tools[AGENT_TOOLS_MAX];
 	size_t tool_count, failed_tools;
-	uint64_t begin_tick; /* clock ticks since boot, as in /proc/PID/stat */
 };
 
 /* On failure the target is as it was.  A tool that does not load is noted in its entry; with

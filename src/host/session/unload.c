@@ -17,8 +17,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
-#define STACK_WORDS 8192
+#define STACK_WORDS 4096
 #define GLANCES     50
 #define GLANCE_NS   1000000
 
@@ -92,16 +93,32 @@ static bool see_thread(pid_t pid, pid_t tid, uint64_t *ret_ip, uint64_t *ret_sta
 	return false;
 }
 
+/* A tool that some word of the stack points into: the thread may return there. */
+static const struct agent_tool *tool_on_stack(const struct session *session,
+					      const struct maps *maps, uint64_t stack)
+{
+	const struct mapping *mapping = maps_at(maps, stack);
+	const struct agent_tool *tool = NULL;
+	uint64_t words[STACK_WORDS];
+
+	for (uint64_t at = stack; mapping && !tool && at < mapping->end; at += sizeof(words)) {
+		size_t size = MIN(sizeof(words), mapping->end - at);
+
+		if (!memory_read(session->attachment.target.memory, at, words, size))
+			break;
+		for (size_t i = 0; !tool && i < size / sizeof(words[0]); i++)
+			tool = tool_at(session, maps, words[i]);
+	}
+	return tool;
+}
+
 static void judge_thread(const struct session *session, const struct maps *maps, pid_t tid,
 			 const char *thread_name, struct session_left *ret)
 {
-	uint64_t words[STACK_WORDS];
-	const struct target *target = &session->attachment.target;
 	const struct agent_tool *tool;
 	uint64_t ip = 0, stack = 0;
-	size_t count = STACK_WORDS;
 
-	if (!see_thread(target->process.pid, tid, &ip, &stack)) {
+	if (!see_thread(session->attachment.target.process.pid, tid, &ip, &stack)) {
 		add_reason(
 			ret,
 			"thread %d (%s) began after the attach and never waits: it may run in a tool",
@@ -109,13 +126,18 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 		return;
 	}
 	tool = tool_at(session, maps, ip);
-	while (!tool && count > 1 &&
-	       !memory_read(target->memory, stack, words, count * sizeof(words[0])))
-		count /= 2;
-	for (size_t i = 0; !tool && i < count; i++)
-		tool = tool_at(session, maps, words[i]);
+	if (!tool)
+		tool = tool_on_stack(session, maps, stack);
 	if (tool)
 		add_reason(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
+}
+
+/* The first attach, in the clock ticks of /proc/PID/stat; one earlier, as ticks are coarse. */
+static uint64_t first_tick(const struct session *session)
+{
+	uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	return session->attachment.resident.page.loaded_ns / (1000000000u / per_second) - 1;
 }
 
 int unload_find_reasons(const struct session *session, struct session_left *ret, struct err *err)
@@ -130,6 +152,8 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 	int r = proc_list(pid, "task", &tids, &count, err);
 
 	memset(ret, 0, sizeof(*ret));
+	if (!r && !attachment->resident.page.tool_count)
+		return 0;
 	if (!r)
 		r = maps_read(attachment->target.process.memory_tid, &maps, err);
 	if (r)
@@ -137,7 +161,7 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 	for (size_t i = 0; i < count; i++)
 		if (tids[i] != attachment->report.control_tid &&
 		    !stat_read(pid, tids[i], &stat, &ignored) &&
-		    stat.start_tick >= session->begin_tick)
+		    stat.start_tick >= first_tick(session))
 			judge_thread(session, &maps, tids[i], stat.name, ret);
 	maps_done(&maps);
 	return 0;

@@ -53,6 +53,7 @@ int arch_take(pid_t tid, struct arch_state *ret) MUST_CHECK;
 
 uint64_t arch_stack_pointer(const struct user_regs_struct *regs);
 uint64_t arch_instruction_pointer(const struct user_regs_struct *regs);
+uint64_t arch_link_register(const struct user_regs_struct *regs); /* 0 where there is none */
 
 /* True when registers alone do not say whether the thread sleeps in a call with a time limit or
  * stands before it: the injector then lets it enter the call once more (aarch64). */
@@ -65,10 +66,11 @@ bool arch_must_ask_argument(const struct arch_state *state);
 int arch_show_call(pid_t tid, const struct arch_state *state) MUST_CHECK;
 int arch_hide_call(pid_t tid) MUST_CHECK;
 
-/* cut: what /proc showed of a call that was cut short.  entered_nr: the call that it has entered
- * under our eyes and was interrupted in; -1: none. */
-void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut,
-		      long entered_nr, struct arch_return *ret);
+/* seen: what it waited in just before the stop.  cut: what the kernel knows of a call that was cut
+ * short.  entered_nr: the call that it has entered under our eyes and was interrupted in; -1: none.
+ */
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *seen,
+		      const struct blocked_call *cut, long entered_nr, struct arch_return *ret);
 
 /* Registers that make the thread run one system call at `code` and, unless stopped, escape
  * afterwards. */
@@ -99,9 +101,10 @@ void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t 
 int arch_let_go(pid_t tid, const struct arch_state *state,
 		const struct arch_return *back) MUST_CHECK;
 
-/* Puts everything back but the signal mask.  The thread must be in a system call exit stop. */
-int arch_restore(pid_t tid, const struct arch_state *state,
-		 const struct arch_return *back) MUST_CHECK;
+/* Puts everything back but the signal mask.  The thread must be in a system call exit stop.
+ * has_run_code: more than system calls ran on it, so the vector registers are put back too. */
+int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_return *back,
+		 bool has_run_code) MUST_CHECK;
 
 int arch_get_regs(pid_t tid, struct user_regs_struct *ret) MUST_CHECK;
 int arch_set_regs(pid_t tid, const struct user_regs_struct *regs) MUST_CHECK;

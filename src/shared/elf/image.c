@@ -16,6 +16,8 @@
 #define OBJECT_MAX     (1ull << 40)
 #define CHUNK          16384
 
+#define RELOCATIONS_AT_ONCE 256
+
 static int read_at(const struct elf_image *image, uint64_t address, void *into, size_t size)
 {
 	return image->memory->read(image->memory->context, address, into, size);
@@ -155,7 +157,7 @@ int elf_image_open(struct elf_image *ret, const struct memory_reader *memory, ui
 
 /* True when symbol `index` is defined and has this name; its address is returned. */
 static bool symbol_matches(const struct elf_image *image, uint32_t index, const char *name,
-			   uint64_t *ret)
+			   struct elf_range *ret)
 {
 	char text[NAME_MAX_BYTES] = { 0 };
 	size_t length = strlen(name) + 1;
@@ -170,7 +172,7 @@ static bool symbol_matches(const struct elf_image *image, uint32_t index, const 
 	if (read_at(image, image->strings + symbol.st_name, text, length) ||
 	    memcmp(text, name, length))
 		return false;
-	*ret = image->bias + symbol.st_value;
+	*ret = (struct elf_range){ image->bias + symbol.st_value, symbol.st_size };
 	return true;
 }
 
@@ -183,7 +185,7 @@ static uint32_t gnu_hash(const char *name)
 	return hash;
 }
 
-static int find_by_gnu_hash(const struct elf_image *image, const char *name, uint64_t *ret)
+static int find_by_gnu_hash(const struct elf_image *image, const char *name, struct elf_range *ret)
 {
 	struct {
 		uint32_t buckets, first, bloom_words, shift;
@@ -220,7 +222,7 @@ static uint32_t sysv_hash(const char *name)
 	return hash & 0xfffffff;
 }
 
-static int find_by_sysv_hash(const struct elf_image *image, const char *name, uint64_t *ret)
+static int find_by_sysv_hash(const struct elf_image *image, const char *name, struct elf_range *ret)
 {
 	uint32_t table[2], index;
 	uint64_t buckets = image->sysv_hash + sizeof(table);
@@ -238,7 +240,7 @@ static int find_by_sysv_hash(const struct elf_image *image, const char *name, ui
 	return -ENOENT;
 }
 
-int elf_image_symbol(const struct elf_image *image, const char *name, uint64_t *ret)
+int elf_image_symbol_range(const struct elf_image *image, const char *name, struct elf_range *ret)
 {
 	if (!image->symbols || !image->strings)
 		return -ENOENT;
@@ -247,15 +249,29 @@ int elf_image_symbol(const struct elf_image *image, const char *name, uint64_t *
 	return image->sysv_hash ? find_by_sysv_hash(image, name, ret) : -ENOENT;
 }
 
+int elf_image_symbol(const struct elf_image *image, const char *name, uint64_t *ret)
+{
+	struct elf_range range;
+	int r = elf_image_symbol_range(image, name, &range);
+
+	if (!r)
+		*ret = range.start;
+	return r;
+}
+
 int elf_image_tls_offset(const struct elf_image *image, int64_t *ret)
 {
-	Elf64_Rela relocation;
-	uint64_t word;
+	Elf64_Rela some[RELOCATIONS_AT_ONCE], relocation;
+	uint64_t word, count = image->relocations_size / sizeof(relocation);
 
-	for (uint64_t at = 0; at + sizeof(relocation) <= image->relocations_size;
-	     at += sizeof(relocation)) {
-		if (read_at(image, image->relocations + at, &relocation, sizeof(relocation)))
+	for (uint64_t at = 0; at < count; at++) {
+		uint64_t place = at % RELOCATIONS_AT_ONCE;
+		size_t size = MIN(count - at, (uint64_t)RELOCATIONS_AT_ONCE) * sizeof(relocation);
+
+		if (!place &&
+		    read_at(image, image->relocations + at * sizeof(relocation), some, size))
 			return -ENOENT;
+		relocation = some[place];
 		if (ELF64_R_TYPE(relocation.r_info) != ARCH_TPOFF_RELOC ||
 		    ELF64_R_SYM(relocation.r_info))
 			continue;

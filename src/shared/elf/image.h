@@ -42,6 +42,10 @@ int elf_image_open(struct elf_image *ret, const struct memory_reader *memory,
 /* The address of a defined dynamic symbol; -ENOENT. */
 int elf_image_symbol(const struct elf_image *image, const char *name, uint64_t *ret) MUST_CHECK;
 
+/* The same with the symbol's size. */
+int elf_image_symbol_range(const struct elf_image *image, const char *name,
+			   struct elf_range *ret) MUST_CHECK;
+
 /* The distance of the object's static TLS block from the thread pointer, from a relocated word;
  * -ENOENT. */
 int elf_image_tls_offset(const struct elf_image *image, int64_t *ret) MUST_CHECK;

@@ -67,6 +67,7 @@ struct boot_libc {
 		pthread_attr_setdetachstate;
 	uint64_t pthread_getspecific;
 	uint64_t dlopen, dlsym, dlclose, dlerror;
+	uint64_t unsetenv;
 };
 
 struct boot_context {
@@ -85,7 +86,8 @@ struct boot_context {
 	int32_t error;            /* negative errno of the failed call */
 	char failed_call[32];     /* "dlopen" */
 	char text[BOOT_TEXT_MAX]; /* dlerror() */
-	int32_t sockets[2];       /* [0] is for the host to take, [1] stays */
+	int32_t socket;           /* for the host to take */
+	uint64_t socket_inode;    /* ...if it still is that */
 	int32_t starter_tid, worker_tid;
 	uint32_t starter_has_data; /* some library keeps thread-specific data for the starter: never
 				      unmap */

@@ -56,7 +56,8 @@ struct job {
 	uint32_t mode;      /* enum job_mode */
 	uint32_t way;       /* enum boot_way */
 	uint32_t force;
-	uint32_t has_filters;
+	uint32_t has_filters;  /* this thread, by what /proc says */
+	uint32_t needs;        /* enum need_when, as a mask */
 	uint32_t is_inherited; /* JOB_AGAIN in a forked child: no thread of ours came along */
 	uint32_t deadline_ms;  /* for the thread to stop */
 
@@ -67,6 +68,10 @@ struct job {
 
 	/* libc is initialised when the word at this address is not 0 and points outside of libc. */
 	uint64_t init_word, libc_start, libc_end;
+
+	/* A process with one thread becomes one with two, see switch.c. */
+	uint32_t is_alone, has_flag_in_block;
+	uint64_t single_word, calloc_start, calloc_end;
 
 	uint64_t syscall_return, sigreturn;
 	struct blocked_call seen;

@@ -8,7 +8,15 @@
 
 #include <stdbool.h>
 
+/* When a call is made. */
+enum need_when {
+	NEED_ALWAYS = 1,
+	NEED_FOR_VARIABLES = 2, /* the environment is changed */
+	NEED_WITHOUT_PROC = 4,  /* the target's root has no /proc */
+};
+
 struct need {
+	enum need_when when;
 	long nr;
 	const char *name;
 	bool may_fail; /* an error is survived, being killed is not */

@@ -49,9 +49,11 @@ struct agent_page {
 	int32_t control_tid; /* as the target counts it, 0 while resting */
 	int32_t holder_pid;  /* as the host counts it */
 	uint64_t holder_start;
-	uint64_t since_ns; /* CLOCK_REALTIME of the last change of state */
-	uint64_t dropped;  /* records lost since the first attach */
-	uint64_t context;  /* address of the boot_context */
+	uint64_t since_ns;  /* CLOCK_REALTIME of the last change of state */
+	uint64_t loaded_ns; /* CLOCK_BOOTTIME of the first attach: threads from before cannot be in
+			       a tool */
+	uint64_t dropped;   /* records lost since the first attach */
+	uint64_t context;   /* address of the boot_context */
 	uint32_t tool_count;
 	uint32_t environment_changed; /* our variables are published now */
 	char holder_name[32];

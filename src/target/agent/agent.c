@@ -13,12 +13,14 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 /* One residence, from hello to the end. */
 struct residence {
 	struct boot_context *boot;
 	int socket, directory;
-	int host; /* descriptor of the host process: readable when it has died; -1 while unknown */
+	struct descriptor host; /* of the host process: readable when it has died */
 	bool is_over, unloads;
 	union {
 		struct control_header header;
@@ -27,7 +29,7 @@ struct residence {
 		struct control_environ environ;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
-	int fds[CHANNEL_FDS_MAX];
+	struct descriptor fds[CHANNEL_FDS_MAX];
 	struct control_reply reply;
 };
 
@@ -46,7 +48,7 @@ static int on_hello(struct residence *self)
 	const struct control_hello *hello = &self->message.hello;
 
 	self->host = self->fds[0];
-	self->fds[0] = -1;
+	self->fds[0] = descriptor_own(-1);
 	agent_page.holder_pid = hello->holder_pid;
 	agent_page.holder_start = hello->holder_start;
 	text_add(agent_page.holder_name, sizeof(agent_page.holder_name), 0, hello->holder_name);
@@ -56,10 +58,13 @@ static int on_hello(struct residence *self)
 
 static int on_load(struct residence *self)
 {
-	int fds[2] = { self->fds[0], self->directory };
+	int fds[2] = { self->fds[0].fd, self->directory };
 
-	return tools_load(self->boot, &self->message.load, fds, self->reply.text,
-			  sizeof(self->reply.text));
+	int r = tools_load(self->boot, &self->message.load, fds, self->reply.text,
+			   sizeof(self->reply.text));
+
+	raw2(SYS_prctl, PR_SET_NAME, CONTROL_THREAD_NAME); /* a constructor may have changed it */
+	return r;
 }
 
 static int on_environ(struct residence *self)
@@ -119,7 +124,7 @@ static void obey(struct residence *self, long size)
 
 static void serve_once(struct residence *self)
 {
-	struct pollfd wait[2] = { { self->socket, POLLIN, 0 }, { self->host, POLLIN, 0 } };
+	struct pollfd wait[2] = { { self->socket, POLLIN, 0 }, { self->host.fd, POLLIN, 0 } };
 	long r = raw5(SYS_ppoll, wait, 2, 0, 0, 8);
 
 	if (r == -EINTR)
@@ -142,14 +147,14 @@ static void begin(struct boot_context *boot)
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;
-	agent_page.attaches++;
+	if (!agent_page.attaches++)
+		agent_page.loaded_ns = page_clock(CLOCK_BOOTTIME);
 }
 
 static void end(struct residence *self)
 {
 	environment_restore();
-	if (self->host >= 0)
-		raw1(SYS_close, self->host);
+	descriptor_close(&self->host);
 	if (self->unloads)
 		return; /* to the last "detaching": nobody may build on what goes away now */
 	agent_page.holder_pid = 0;
@@ -162,7 +167,7 @@ __attribute__((visibility("default"))) int limpet_agent_run(struct boot_context 
 {
 	/* On the stack of the control thread, which has a mebibyte. */
 	struct residence self = {
-		.boot = boot, .socket = socket, .directory = directory, .host = -1
+		.boot = boot, .socket = socket, .directory = directory, .host = descriptor_own(-1)
 	};
 
 	begin(boot);

@@ -14,6 +14,9 @@ int limpet_agent_run(struct boot_context *boot, int socket, int directory);
 /* The page that the host reads from outside. */
 extern struct agent_page agent_page;
 
+/* Nanoseconds of a CLOCK_*. */
+uint64_t page_clock(int clock);
+
 /* Stores a new state with the time of the change. */
 void page_set_state(enum agent_state state);
 

@@ -118,25 +118,48 @@ static void carry_value(char **into, char *before, char *after)
 	}
 }
 
-static void carry_removal(char **into, const char *entry)
+/* True when an entry of the retired array is gone from it; values that changed are carried at once.
+ */
+static bool carry_values(const struct environment_view *retired, char **now, char **into)
 {
-	while (*into && *into != entry)
-		into++;
-	for (; *into; into++)
-		into[0] = into[1];
-}
+	bool has_removal = false;
 
-static void carry_changes(const struct environment_view *retired, char **now, char **into)
-{
 	for (size_t i = 0, at = 0; i < retired->count; i++) {
 		if (now[at] == retired->copy[i]) {
 			at++;
 		} else if (now[at] && same_name(now[at], retired->copy[i])) {
 			carry_value(into, retired->copy[i], now[at++]);
 		} else { /* the later ones have moved up */
-			carry_removal(into, retired->copy[i]);
+			has_removal = true;
 		}
 	}
+	return has_removal;
+}
+
+static bool is_among(char **list, const char *entry)
+{
+	while (*list && *list != entry)
+		list++;
+	return *list != NULL;
+}
+
+/* Entries must never move in an array that is in use: a reader without a lock could step on the
+ * end. So what was removed is left out of a new array. */
+static char **carry_removals(const struct environment_access *access,
+			     const struct environment_view *retired, char **now, char **into)
+{
+	size_t count = 0;
+	char **array, **at;
+
+	while (into[count])
+		count++;
+	array = at = environment_memory((count + 1) * sizeof(char *));
+	if (!array)
+		return into;
+	for (size_t i = 0; i < count; i++)
+		if (!is_among(retired->copy, into[i]) || is_among(now, into[i]))
+			*at++ = into[i];
+	return environment_exchange(access, into, array) ? array : into;
 }
 
 /*
@@ -145,8 +168,8 @@ static void carry_changes(const struct environment_view *retired, char **now, ch
  * has an array of its own by now, it made that from ours, and the retired one may be gone: then
  * there is nothing to read any more.
  */
-static void carry_late_write(const struct environment_access *access,
-			     const struct environment_view *retired, char **into)
+static char **carry_late_write(const struct environment_access *access,
+			       const struct environment_view *retired, char **into)
 {
 	size_t size = (retired->count + 1) * sizeof(char *);
 	char **now = environment_memory(size);
@@ -156,9 +179,10 @@ static void carry_late_write(const struct environment_access *access,
 	is_whole = now && retired->count && environment_now(access) == into &&
 		   environment_read(retired->array, now, retired->count);
 	environment_settle(access);
-	if (is_whole && environment_now(access) == into)
-		carry_changes(retired, now, into);
+	if (is_whole && environment_now(access) == into && carry_values(retired, now, into))
+		into = carry_removals(access, retired, now, into);
 	environment_memory_free(now, size);
+	return into;
 }
 
 /* -EAGAIN when the application was faster. */
@@ -172,7 +196,7 @@ static int publish_over(const struct control_environ *message, const struct envi
 		return -EAGAIN;
 	}
 	agent_page.environment_changed = 1;
-	carry_late_write(&published.access, view, published.ours);
+	published.ours = carry_late_write(&published.access, view, published.ours);
 	return 0;
 }
 
@@ -220,7 +244,7 @@ static int publish_without_ours(const struct environment_view *theirs)
 	*at = NULL;
 	if (!environment_exchange(&published.access, theirs->array, array))
 		return -EAGAIN;
-	carry_late_write(&published.access, theirs, array);
+	(void)carry_late_write(&published.access, theirs, array);
 	return 0;
 }
 

@@ -30,7 +30,8 @@ int environment_access_open(const struct boot_context *boot, struct environment_
 	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
 
 	ret->variable = find(RTLD_DEFAULT, "environ");
-	ret->barrier = (unsetenv_function *)find(RTLD_DEFAULT, "unsetenv");
+	/* libc's own: a program may have one without any lock (a shell). */
+	ret->barrier = (unsetenv_function *)boot->libc.unsetenv;
 	return ret->variable && ret->barrier ? 0 : -ENOENT;
 }
 
@@ -101,8 +102,11 @@ static bool is_unchanged(const struct environment_access *access,
 {
 	char *some[ENTRIES_AT_ONCE];
 
-	for (size_t at = 0; at < view->count; at += ENTRIES_AT_ONCE) {
-		size_t count = MIN(view->count - at, (size_t)ENTRIES_AT_ONCE);
+	size_t all = view->array ? view->count + 1
+				 : 0; /* the end included: it may have grown in place */
+
+	for (size_t at = 0; at < all; at += ENTRIES_AT_ONCE) {
+		size_t count = MIN(all - at, (size_t)ENTRIES_AT_ONCE);
 
 		if (!environment_read(view->array + at, some, count) ||
 		    memcmp(some, view->copy + at, count * sizeof(char *)))

@@ -13,12 +13,17 @@ struct agent_page agent_page __attribute__((aligned(4096))) = {
 	.size = sizeof(struct agent_page),
 };
 
-void page_set_state(enum agent_state state)
+uint64_t page_clock(int clock)
 {
 	struct timespec now = { 0, 0 };
 
-	raw2(SYS_clock_gettime, CLOCK_REALTIME, &now);
-	agent_page.since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	raw2(SYS_clock_gettime, clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void page_set_state(enum agent_state state)
+{
+	agent_page.since_ns = page_clock(CLOCK_REALTIME);
 	__atomic_store_n(&agent_page.state, state,
 			 __ATOMIC_RELEASE); /* pairs with the host's read of the page */
 }

@@ -8,12 +8,12 @@
 #include "shared/arch/syscall.h"
 #include "target/bootstrap/entry.h"
 #include "target/runtime/channel.h"
+#include "target/runtime/descriptor.h"
 #include "target/runtime/load.h"
 #include "target/runtime/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <pthread.h>
@@ -24,7 +24,6 @@
 #include <time.h>
 
 #define THREAD_KEYS   1024 /* PTHREAD_KEYS_MAX of glibc; musl has fewer */
-#define HIGH_FD       400  /* out of the way of programs that expect low numbers */
 #define REAP_DELAY_NS 1000000
 #define SIGNALS_SIZE  8
 
@@ -64,45 +63,46 @@ static void block_signals_except(uint64_t open)
 	raw4(SYS_rt_sigprocmask, 1 /* SIG_UNBLOCK */, &open, 0, SIGNALS_SIZE);
 }
 
-static int raise_fd(int fd)
+static long make_sockets(struct boot_context *boot, struct descriptor own[2])
 {
-	long high = raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD);
-
-	if (high < 0)
-		return fd;
-	raw1(SYS_close, fd);
-	return (int)high;
-}
-
-/* Makes the socket pair, and waits until the host has taken its end and said hello. */
-static long meet_host(struct boot_context *boot, struct boot_hello *hello, int fds[CHANNEL_FDS_MAX])
-{
-	struct pollfd wait;
-	struct timespec limit = { BOOT_WAIT_MS / 1000, 0 };
 	int pair[2];
 	long r = raw4(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 
 	if (r < 0)
 		return fail(boot, "socketpair", r);
-	boot->sockets[0] = raise_fd(pair[0]);
-	boot->sockets[1] = raise_fd(pair[1]);
+	own[0] = descriptor_own(pair[0]);
+	own[1] = descriptor_own(pair[1]);
+	boot->socket = own[0].fd;
+	boot->socket_inode = own[0].inode;
 	set_step(boot, BOOT_SOCKET_READY);
-	wait = (struct pollfd){ boot->sockets[1], POLLIN, 0 };
+	return 0;
+}
+
+/* Waits until the host has taken its end and said hello. */
+static long meet_host(struct boot_context *boot, struct descriptor own[2], struct boot_hello *hello,
+		      struct descriptor fds[CHANNEL_FDS_MAX])
+{
+	struct pollfd wait = { own[1].fd, POLLIN, 0 };
+	struct timespec limit = { BOOT_WAIT_MS / 1000, 0 };
+	long r;
+
 	do {
 		r = raw5(SYS_ppoll, &wait, 1, &limit, 0, SIGNALS_SIZE);
 	} while (r == -EINTR);
 	if (r > 0)
-		r = channel_receive(boot->sockets[1], hello, sizeof(*hello), fds);
-	raw1(SYS_close, boot->sockets[0]);
+		r = channel_receive(own[1].fd, hello, sizeof(*hello), fds);
+	descriptor_close(&own[0]);
 	if (r != sizeof(*hello) || hello->magic != BOOT_MAGIC)
 		return fail(boot, "hello", r < 0 ? r : -EPROTO);
 	return 0;
 }
 
-static long load_agent(struct boot_context *boot, const int fds[CHANNEL_FDS_MAX])
+static long load_agent(struct boot_context *boot, struct descriptor fds[CHANNEL_FDS_MAX])
 {
 	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
-	void *handle = load_from_fd(&boot->libc, fds[0], fds[1], 0);
+	void *handle = load_from_fd(&boot->libc, fds[0].fd, fds[1].fd, 0);
+
+	descriptor_close(&fds[0]);
 
 	if (!handle) {
 		load_error(&boot->libc, boot->text, sizeof(boot->text));
@@ -185,20 +185,22 @@ static void wait_for_reader(int socket)
 	raw5(SYS_ppoll, &wait, 1, &limit, 0, SIGNALS_SIZE);
 }
 
-static int run_agent(struct boot_context *boot)
+static int run_agent(struct boot_context *boot, struct descriptor own[2])
 {
 	struct boot_hello hello;
-	int fds[CHANNEL_FDS_MAX] = { -1, -1 };
+	struct descriptor fds[CHANNEL_FDS_MAX] = { descriptor_own(-1), descriptor_own(-1) };
 	int verdict = boot->agent_entry ? AGENT_RESTS : AGENT_UNLOADS;
-	long r = meet_host(boot, &hello, fds);
+	long r = make_sockets(boot, own);
 
+	if (!r)
+		r = meet_host(boot, own, &hello, fds);
 	if (!r && !boot->agent_entry)
 		r = load_agent(boot, fds);
 	if (!r) {
 		set_step(boot, BOOT_AGENT_RUNS);
-		verdict = ((agent_function *)boot->agent_entry)(boot, boot->sockets[1], fds[1]);
+		verdict = ((agent_function *)boot->agent_entry)(boot, own[1].fd, fds[1].fd);
 	} else {
-		wait_for_reader(boot->sockets[1]);
+		wait_for_reader(own[1].fd);
 	}
 	channel_close(fds);
 	return verdict;
@@ -207,15 +209,16 @@ static int run_agent(struct boot_context *boot)
 static void *worker(void *argument)
 {
 	struct boot_context *boot = argument;
+	struct descriptor own[2] = { descriptor_own(-1), descriptor_own(-1) };
 	int verdict;
 
 	block_signals_except(boot->open_signals);
 	boot->worker_tid = (int32_t)raw0(SYS_gettid);
 	raw3(SYS_mprotect, boot->region, REGION_GUARD_SIZE, PROT_NONE);
 	raw2(SYS_prctl, PR_SET_NAME, CONTROL_THREAD_NAME);
-	verdict = run_agent(boot);
-	if (boot->sockets[1] >= 0)
-		raw1(SYS_close, boot->sockets[1]);
+	verdict = run_agent(boot, own);
+	descriptor_close(&own[0]);
+	descriptor_close(&own[1]);
 	set_step(boot, boot->step == BOOT_FAILED ? BOOT_FAILED : BOOT_ENDED);
 	if (verdict == AGENT_UNLOADS)
 		unload(boot);

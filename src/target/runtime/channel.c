@@ -11,7 +11,7 @@
 
 #define FD_BYTES (sizeof(int) * CHANNEL_FDS_MAX)
 
-static void take_descriptors(const struct msghdr *message, int fds[CHANNEL_FDS_MAX])
+static void take_descriptors(const struct msghdr *message, struct descriptor fds[CHANNEL_FDS_MAX])
 {
 	const struct cmsghdr *control = message->msg_control;
 	const int *received = (const int *)(control + 1);
@@ -21,10 +21,10 @@ static void take_descriptors(const struct msghdr *message, int fds[CHANNEL_FDS_M
 		return;
 	for (unsigned i = 0; i < CHANNEL_FDS_MAX; i++)
 		if (control->cmsg_len >= CMSG_LEN((i + 1) * sizeof(int)))
-			fds[i] = received[i];
+			fds[i] = descriptor_own(received[i]);
 }
 
-long channel_receive(int socket, void *into, size_t room, int fds[CHANNEL_FDS_MAX])
+long channel_receive(int socket, void *into, size_t room, struct descriptor fds[CHANNEL_FDS_MAX])
 {
 	union {
 		struct cmsghdr header;
@@ -35,7 +35,7 @@ long channel_receive(int socket, void *into, size_t room, int fds[CHANNEL_FDS_MA
 	long r;
 
 	for (unsigned i = 0; i < CHANNEL_FDS_MAX; i++)
-		fds[i] = -1;
+		fds[i] = descriptor_own(-1);
 	do {
 		message.msg_controllen = sizeof(control);
 		r = raw3(SYS_recvmsg, socket, &message, MSG_CMSG_CLOEXEC);
@@ -55,9 +55,8 @@ long channel_send(int socket, const void *bytes, size_t size)
 	return r;
 }
 
-void channel_close(const int fds[CHANNEL_FDS_MAX])
+void channel_close(struct descriptor fds[CHANNEL_FDS_MAX])
 {
 	for (unsigned i = 0; i < CHANNEL_FDS_MAX; i++)
-		if (fds[i] >= 0)
-			raw1(SYS_close, fds[i]);
+		descriptor_close(&fds[i]);
 }

@@ -4,13 +4,13 @@
  */
 #pragma once
 
-#include "shared/base/macros.h"
+#include "target/runtime/descriptor.h"
 
 #define CHANNEL_FDS_MAX 2
 
 /* Receives one datagram and up to CHANNEL_FDS_MAX descriptors; absent ones are -1.  Bytes, 0 at the
  * end of the connection, or -errno. */
-long channel_receive(int socket, void *into, size_t room, int fds[CHANNEL_FDS_MAX]);
+long channel_receive(int socket, void *into, size_t room, struct descriptor fds[CHANNEL_FDS_MAX]);
 long channel_send(int socket, const void *bytes, size_t size);
 
-void channel_close(const int fds[CHANNEL_FDS_MAX]);
+void channel_close(struct descriptor fds[CHANNEL_FDS_MAX]);

@@ -15,9 +15,12 @@ boot_begin:
 	ldr	x0, [sp]
 	b	boot_starter
 
-	/* CODE_CALL */
+	/* CODE_CALL.  x7 cannot be written back from outside at a system call stop. */
 	.balign 64
-	b	boot_from_call
+	stp	x7, x30, [sp, #-16]!
+	bl	boot_from_call
+	ldp	x7, x30, [sp], #16
+	ret
 
 	.text
 	.globl boot_spawn
@@ -42,6 +45,6 @@ boot_spawn:
 boot_leave:
 	mov	x30, x3
 	mov	x8, #215
-	br	x2
+	ret	x2 /* not br: libc's code may be guarded (BTI), and a return may go anywhere */
 
 	.section .note.GNU-stack, "", @progbits

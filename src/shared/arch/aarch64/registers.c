@@ -64,6 +64,11 @@ uint64_t arch_instruction_pointer(const struct user_regs_struct *regs)
 	return regs->pc;
 }
 
+uint64_t arch_link_register(const struct user_regs_struct *regs)
+{
+	return regs->regs[30];
+}
+
 long arch_syscall_number(const struct user_regs_struct *regs)
 {
 	return (long)regs->regs[8];
@@ -143,6 +148,15 @@ bool arch_must_look_again(const struct arch_state *state)
 	       state->regs.regs[8] != SYS_restart_syscall;
 }
 
+/* Is the thread still in the wait in which it was seen just before the stop? */
+static bool is_seen(const struct arch_state *state, const struct blocked_call *seen, uint64_t ip)
+{
+	const struct user_regs_struct *r = &state->regs;
+
+	return seen->is_known && seen->nr == (long)r->regs[8] && seen->ip == ip &&
+	       seen->stack == r->sp && !memcmp(&seen->args[1], &r->regs[1], 5 * sizeof(uint64_t));
+}
+
 /* A call that returns EINTR even when only a debugger came by. */
 bool arch_must_ask_argument(const struct arch_state *state)
 {
@@ -173,7 +187,8 @@ int arch_hide_call(pid_t tid)
 
 /* The code that the kernel would have had in x0 before it wound the call back; 0: not a call to
  * restart. */
-static long restart_code(const struct arch_state *state, bool has_entered)
+static long restart_code(const struct arch_state *state, const struct blocked_call *seen,
+			 bool has_entered)
 {
 	long nr = (long)state->regs.regs[8];
 
@@ -185,8 +200,8 @@ static long restart_code(const struct arch_state *state, bool has_entered)
 		return -ERESTARTSYS;
 	case CALL_NO_HANDLER:
 		return -ERESTARTNOHAND;
-	default:
-		return 0;
+	default: /* one we do not know, but it was seen waiting in it */
+		return is_seen(state, seen, state->regs.pc + SVC_LENGTH) ? -ERESTARTSYS : 0;
 	}
 }
 
@@ -214,8 +229,8 @@ static void plan_rescue(struct arch_return *ret, long entered_nr)
 	}
 }
 
-void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut,
-		      long entered_nr, struct arch_return *ret)
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *seen,
+		      const struct blocked_call *cut, long entered_nr, struct arch_return *ret)
 {
 	bool has_entered = entered_nr >= 0;
 	uint64_t pc = state->regs.pc;
@@ -223,10 +238,12 @@ void arch_plan_return(const struct arch_state *state, const struct blocked_call 
 	memset(ret, 0, sizeof(*ret));
 	ret->regs = ret->rescue = state->regs;
 	ret->nr = (long)state->regs.regs[8];
-	if (stands_on_svc(state) && restart_code(state, has_entered)) {
-		resume_in_call(ret, restart_code(state, has_entered), pc, state->regs.regs[0]);
+	if (stands_on_svc(state) && restart_code(state, seen, has_entered)) {
+		resume_in_call(ret, restart_code(state, seen, has_entered), pc,
+			       state->regs.regs[0]);
 		plan_rescue(ret, entered_nr);
-	} else if (cut->is_known) {
+	} else if (cut->is_known && is_seen(state, seen, pc) && seen->args[0] == cut->args[0]) {
+		/* Not so right after a handler of the program's: then the EINTR is real. */
 		resume_in_call(ret, -ERESTARTNOHAND, pc - SVC_LENGTH, cut->args[0]);
 	}
 }
@@ -308,14 +325,18 @@ size_t arch_build_frame(const struct arch_state *state, const struct arch_return
 	return sizeof(frame);
 }
 
-int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_return *back)
+int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_return *back,
+		 bool has_run_code)
 {
 	const struct user_sve_header *sve = live_sve(state);
 	struct iovec io = { (void *)(uintptr_t)sve, state->vectors_size - SVE_OFFSET };
+	struct iovec fp = { (void *)(uintptr_t)state->vectors, sizeof(struct user_fpsimd_struct) };
 	int r = set_kernels_number(tid, back->was_in_call ? (int)back->nr : -1);
 
 	if (r)
 		return r;
+	if (has_run_code && ptrace(PTRACE_SETREGSET, tid, NT_PRFPREG, &fp))
+		return -errno;
 	if (sve && ptrace(PTRACE_SETREGSET, tid, NT_ARM_SVE, &io))
 		return -errno;
 	return arch_set_regs(tid, &back->regs);

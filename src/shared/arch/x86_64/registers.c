@@ -55,6 +55,12 @@ uint64_t arch_instruction_pointer(const struct user_regs_struct *regs)
 	return regs->rip;
 }
 
+uint64_t arch_link_register(const struct user_regs_struct *regs)
+{
+	(void)regs; /* return addresses are on the stack */
+	return 0;
+}
+
 long arch_syscall_number(const struct user_regs_struct *regs)
 {
 	return (long)regs->orig_rax;
@@ -134,11 +140,12 @@ static void plan_rescue(struct arch_return *ret)
 	ret->rescue.orig_rax = -1ul;
 }
 
-void arch_plan_return(const struct arch_state *state, const struct blocked_call *cut,
-		      long entered_nr, struct arch_return *ret)
+void arch_plan_return(const struct arch_state *state, const struct blocked_call *seen,
+		      const struct blocked_call *cut, long entered_nr, struct arch_return *ret)
 {
 	long nr = (long)state->regs.orig_rax, result = (long)state->regs.rax;
 
+	(void)seen;
 	(void)cut;
 	(void)entered_nr;
 	memset(ret, 0, sizeof(*ret));
@@ -254,9 +261,14 @@ size_t arch_build_frame(const struct arch_state *state, const struct arch_return
 	return vectors + size - address;
 }
 
-int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_return *back)
+/* mmap and clone touch no vector register. */
+int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_return *back,
+		 bool has_run_code)
 {
-	(void)state; /* mmap and clone touch no vector register */
+	struct iovec io = { (void *)(uintptr_t)state->vectors, state->vectors_size };
+
+	if (has_run_code && ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &io))
+		return -errno;
 	return arch_set_regs(tid, &back->regs);
 }
 

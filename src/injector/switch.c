@@ -1,0 +1,113 @@
+/*
+ * One thread becomes two.  While a process has one thread, glibc takes no locks; pthread_create
+ * tells it that this is over, and expects to be called by that one thread, at a place of its own
+ * choosing.  We start a thread beside it, so we see to three things: the thread is not inside
+ * calloc, which asks twice and would give back a lock that it never took; it stays stopped until
+ * the switch is made; and where each thread has a flag of its own (x86-64 before glibc 2.37), its
+ * flag is set too.
+ */
+#include "injector/injector.h"
+
+#include "shared/arch/elf.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+
+#define STACK_WORDS   4096
+#define HOLD_LIMIT_NS 2000000ull
+#define HOLD_STEP_NS  20000
+
+static bool flag_in_block(const struct stopped *self)
+{
+	uint32_t flag = 0;
+
+	return !memory_read(self, self->state.thread_pointer + ARCH_FLAG_OFFSET, &flag,
+			    sizeof(flag)) &&
+	       flag;
+}
+
+static bool is_switched(const struct stopped *self)
+{
+	const struct job *job = self->job;
+	unsigned char is_single = 1;
+
+	if (job->has_flag_in_block)
+		return flag_in_block(self);
+	return job->single_word && !memory_read(self, job->single_word, &is_single, 1) &&
+	       !is_single;
+}
+
+/* Calls that an allocator makes; in any other wait the thread is not inside one. */
+static bool is_allocators_call(long nr)
+{
+	return nr == SYS_brk || nr == SYS_mmap || nr == SYS_munmap || nr == SYS_mremap ||
+	       nr == SYS_madvise || nr == SYS_futex;
+}
+
+static bool is_in_calloc(const struct job *job, uint64_t address)
+{
+	address &= ARCH_ADDRESS_MASK;
+	return address >= job->calloc_start && address < job->calloc_end;
+}
+
+/* Any word that could be a return address into calloc counts. */
+static bool may_be_in_calloc(const struct stopped *self)
+{
+	static uint64_t words[STACK_WORDS];
+	const struct user_regs_struct *regs = &self->state.regs;
+	size_t count = STACK_WORDS;
+
+	if (is_in_calloc(self->job, arch_instruction_pointer(regs)) ||
+	    is_in_calloc(self->job, arch_link_register(regs)))
+		return true;
+	while (count &&
+	       memory_read(self, arch_stack_pointer(regs), words, count * sizeof(words[0])))
+		count /= 2;
+	for (size_t i = 0; i < count; i++)
+		if (is_in_calloc(self->job, words[i]))
+			return true;
+	return false;
+}
+
+int switch_check(struct stopped *self)
+{
+	if (!self->job->is_alone)
+		return 0;
+	self->must_switch = !is_switched(self);
+	if (!self->must_switch || (self->back.was_in_call && !is_allocators_call(self->back.nr)))
+		return 0;
+	return may_be_in_calloc(self) ? job_fail(self->job, JOB_LEAVE_ALONE, 0) : 0;
+}
+
+int switch_begin(struct stopped *self)
+{
+	uint32_t flag = 1;
+
+	if (!self->must_switch || !self->job->has_flag_in_block)
+		return 0;
+	return memory_write(self, self->state.thread_pointer + ARCH_FLAG_OFFSET, &flag,
+			    sizeof(flag));
+}
+
+/* Without a flag to look at, our second thread is the sign. */
+static bool is_over(const struct stopped *self)
+{
+	struct boot_context boot;
+
+	if (self->job->single_word)
+		return is_switched(self);
+	return memory_read(self, self->job->ret_region + REGION_DATA + DATA_CONTEXT, &boot,
+			   sizeof(boot)) ||
+	       boot.worker_tid || boot.step == BOOT_FAILED;
+}
+
+/* Not for long: our thread may wait for a lock that this one holds. */
+void switch_hold(struct stopped *self)
+{
+	uint64_t deadline_ns = wait_clock_ns() + HOLD_LIMIT_NS;
+	struct timespec pause = { 0, HOLD_STEP_NS };
+
+	while (self->must_switch && !self->job->has_flag_in_block && !is_over(self) &&
+	       wait_clock_ns() < deadline_ns)
+		nanosleep(&pause, NULL);
+}

@@ -1,0 +1,49 @@
+/*
+ * Runs inside the target: no libc.
+ */
+#include "target/runtime/descriptor.h"
+
+#include "shared/arch/syscall.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#define HIGH_FD 400
+
+static bool identify(int fd, struct descriptor *ret)
+{
+	struct stat file;
+
+	if (raw2(SYS_fstat, fd, &file) < 0)
+		return false;
+	*ret = (struct descriptor){ fd, file.st_dev, file.st_ino };
+	return true;
+}
+
+struct descriptor descriptor_own(int fd)
+{
+	struct descriptor self = { -1, 0, 0 };
+	long high;
+
+	if (fd < 0)
+		return self;
+	high = raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	if (high >= 0) {
+		raw1(SYS_close, fd);
+		fd = (int)high;
+	}
+	if (!identify(fd, &self))
+		self.fd = fd;
+	return self;
+}
+
+void descriptor_close(struct descriptor *self)
+{
+	struct descriptor now;
+
+	if (self->fd >= 0 && identify(self->fd, &now) && now.device == self->device &&
+	    now.inode == self->inode)
+		raw1(SYS_close, self->fd);
+	self->fd = -1;
+}

@@ -1,0 +1,19 @@
+/*
+ * Descriptors of ours in somebody else's table.  They live at high numbers, out of the way of
+ * programs that expect low ones, and are closed only while they are still ours: the application may
+ * close any number and open it anew.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+struct descriptor {
+	int fd; /* -1: none */
+	uint64_t device, inode;
+};
+
+/* Takes over a descriptor that the kernel has just given us; -1 gives none. */
+struct descriptor descriptor_own(int fd);
+
+/* Closes it if it still is what it was. */
+void descriptor_close(struct descriptor *self);

@@ -46,9 +46,10 @@ static void fill_registers(struct user_regs_struct *regs)
 
 static void fill_registers(struct user_regs_struct *regs)
 {
-	unsigned long *const all[] = { &regs->r8,  &regs->r9,  &regs->r10, &regs->r11, &regs->r12,
-				       &regs->r13, &regs->r14, &regs->r15, &regs->rdi, &regs->rsi,
-				       &regs->rbp, &regs->rbx, &regs->rdx, &regs->rax, &regs->rcx };
+	unsigned long long *const all[] = { &regs->r8,  &regs->r9,  &regs->r10, &regs->r11,
+					    &regs->r12, &regs->r13, &regs->r14, &regs->r15,
+					    &regs->rdi, &regs->rsi, &regs->rbp, &regs->rbx,
+					    &regs->rdx, &regs->rax, &regs->rcx };
 
 	for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
 		*all[i] = 0x0123456789abcdef * (i + 1);
@@ -65,7 +66,7 @@ static void plan(struct arch_state *state)
 	static const struct blocked_call none;
 
 	state->code[0] = state->code[1] = 0;
-	arch_plan_return(state, &none, -1, &back);
+	arch_plan_return(state, &none, &none, -1, &back);
 }
 
 static void stop(pid_t child)

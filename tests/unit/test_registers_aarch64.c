@@ -45,7 +45,7 @@ static void plan(long entered_nr)
 {
 	static const struct blocked_call none;
 
-	arch_plan_return(&state, &none, entered_nr, &back);
+	arch_plan_return(&state, &none, &none, entered_nr, &back);
 }
 
 static void assert_untouched(void)
@@ -174,17 +174,67 @@ static void asks_for_the_argument_of_a_call_cut_short(void **unused)
 	assert_false(arch_must_ask_argument(&state));
 }
 
+/* What /proc said just before the stop of the thread that stands there now. */
+static struct blocked_call see(uint64_t ip)
+{
+	struct blocked_call seen = { .is_known = true,
+				     .nr = (long)state.regs.regs[8],
+				     .args = { ANY },
+				     .stack = state.regs.sp,
+				     .ip = ip };
+
+	memcpy(&seen.args[1], &state.regs.regs[1], 5 * sizeof(uint64_t));
+	return seen;
+}
+
 static void issues_a_call_again_that_was_cut_short(void **unused)
 {
-	const struct blocked_call cut = { .is_known = true,
-					  .nr = SYS_epoll_pwait,
-					  .args = { ANY, 2, 3, 4 } };
+	struct blocked_call seen, cut = { .is_known = true, .args = { ANY, 2, 3, 4 } };
 
 	(void)unused;
 	stand_behind(SYS_epoll_pwait, -EINTR);
 	state.regs.pc = PC + 4;
-	arch_plan_return(&state, &cut, NONE, &back);
+	seen = see(PC + 4);
+	arch_plan_return(&state, &seen, &cut, NONE, &back);
 	assert_restarts(RESTARTNOHAND);
+}
+
+/* Another call than the one it was seen in: the EINTR is the program's own. */
+static void leaves_an_interruption_that_was_not_ours(void **unused)
+{
+	struct blocked_call cut = { .is_known = true, .args = { ANY } }, seen[7];
+
+	(void)unused;
+	stand_behind(SYS_epoll_pwait, -EINTR);
+	state.regs.pc = PC + 4;
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
+		seen[i] = see(PC + 4);
+	seen[0].is_known = false;
+	seen[1].nr++;
+	seen[2].args[0]++;
+	seen[3].args[1]++;
+	seen[4].args[5]++;
+	seen[5].stack++;
+	seen[6].ip++;
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++) {
+		arch_plan_return(&state, &seen[i], &cut, NONE, &back);
+		assert_untouched();
+	}
+}
+
+static void goes_on_with_an_unknown_call_it_was_seen_in(void **unused)
+{
+	static const struct blocked_call none;
+	struct blocked_call seen;
+
+	(void)unused;
+	stand_before(SYS_getpid);
+	seen = see(PC + 4);
+	arch_plan_return(&state, &seen, &none, NONE, &back);
+	assert_restarts(RESTARTSYS);
+	seen.ip = PC;
+	arch_plan_return(&state, &seen, &none, NONE, &back);
+	assert_untouched();
 }
 
 static void puts_arguments_where_the_kernel_looks(void **unused)
@@ -216,6 +266,8 @@ int main(void)
 		cmocka_unit_test(goes_on_with_a_sleep_that_was_interrupted_before),
 		cmocka_unit_test(asks_for_the_argument_of_a_call_cut_short),
 		cmocka_unit_test(issues_a_call_again_that_was_cut_short),
+		cmocka_unit_test(leaves_an_interruption_that_was_not_ours),
+		cmocka_unit_test(goes_on_with_an_unknown_call_it_was_seen_in),
 		cmocka_unit_test(puts_arguments_where_the_kernel_looks),
 	};
 

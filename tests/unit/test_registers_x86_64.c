@@ -25,7 +25,7 @@ static void stand(long nr, long result)
 	state.regs.rdi = 7;
 	state.regs.orig_rax = (unsigned long)nr;
 	state.regs.rax = (unsigned long)result;
-	arch_plan_return(&state, &none, -1, &back);
+	arch_plan_return(&state, &none, &none, -1, &back);
 }
 
 /* Nothing may be restarted: the kernel must not take rax for a code of its own. */

@@ -80,6 +80,8 @@ static void begin(void)
 	memset(&played, 0, sizeof(played));
 	memset(&job, 0, sizeof(job));
 	job.tid = 4711;
+	job.needs = NEED_ALWAYS;
+	job.has_filters = 1;
 	job.nr = -1;
 }
 
@@ -203,6 +205,26 @@ static void says_when_filters_cannot_be_read(void **state)
 	played.error = EACCES;
 	job.force = 1;
 	assert_int_equal(check(), 0);
+	begin();
+	played.error = EACCES;
+	job.has_filters = 0;
+	assert_int_equal(check(), 0);
+	begin();
+	played.error = EINVAL; /* the kernel's word for "none" */
+	assert_int_equal(check(), 0);
+}
+
+static void asks_only_about_what_will_be_done(void **state)
+{
+	(void)state;
+	begin();
+	PLAY(LOAD(NR), IF(SYS_process_vm_readv, 1, 0), IF(SYS_fchdir, 0, 1),
+	     RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW));
+	assert_int_equal(check(), 0);
+	job.needs |= NEED_FOR_VARIABLES;
+	assert_refused(SYS_process_vm_readv);
+	job.needs = NEED_ALWAYS | NEED_WITHOUT_PROC;
+	assert_refused(SYS_fchdir);
 }
 
 static void add(struct filter *filter, struct sock_filter one)
@@ -448,6 +470,7 @@ int main(void)
 		cmocka_unit_test(tells_the_arguments_to_the_filter),
 		cmocka_unit_test(asks_every_filter),
 		cmocka_unit_test(says_when_filters_cannot_be_read),
+		cmocka_unit_test(asks_only_about_what_will_be_done),
 		cmocka_unit_test(understands_the_profile_of_a_container),
 		cmocka_unit_test(takes_nonsense_for_a_refusal),
 		cmocka_unit_test(ends_whatever_the_jumps),

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "host/attach/resident.h"
@@ -143,9 +144,58 @@ static void needs_the_whole_page(void **state)
 	assert_int_equal(resident_refresh(&target, &resident), -ENOENT);
 }
 
-/* We are the holder ourselves. */
-static void is_held_by_a_host_that_lives(void **state)
+static void tells_two_agents_apart(void **state)
 {
+	struct agent_page page = sound_page();
+	struct resident resident;
+
+	(void)state;
+	page.context = 0x1111;
+	put(&page, START);
+	page.context = 0x2222;
+	put(&page, START + 0x2000);
+	assert_int_equal(resident_find_at(&target, 0x2222, &resident), 0);
+	assert_int_equal(resident.address, START + 0x2000);
+	assert_int_equal(resident_find_at(&target, 0x1111, &resident), 0);
+	assert_int_equal(resident.address, START);
+	assert_int_equal(resident_find_at(&target, 0x3333, &resident), -ENOENT);
+}
+
+/* We are the target ourselves, and this thread is the control thread. */
+static void play_the_target(struct agent_page *page)
+{
+	prctl(PR_SET_NAME, CONTROL_THREAD_NAME);
+	target.process.pid = target.process.status.inner_pid = getpid();
+	page->pid = getpid();
+	page->control_tid = getpid();
+}
+
+static void is_held_while_the_control_thread_runs(void **state)
+{
+	struct resident resident = { AT, sound_page() };
+
+	(void)state;
+	play_the_target(&resident.page);
+	assert_true(resident_is_held(&target, &resident));
+	resident.page.state = AGENT_STATE_DETACHING;
+	assert_true(resident_is_held(&target, &resident));
+	resident.page.state = AGENT_STATE_RESTING;
+	assert_false(resident_is_held(&target, &resident));
+	resident.page.state = AGENT_STATE_ATTACHED;
+	resident.page.pid++; /* the parent's page, in a child */
+	assert_false(resident_is_held(&target, &resident));
+	resident.page.pid--;
+	resident.page.control_tid = INT32_MAX;
+	assert_false(resident_is_held(&target, &resident));
+	resident.page.control_tid = getpid();
+	prctl(PR_SET_NAME, "another"); /* the number came again */
+	assert_false(resident_is_held(&target, &resident));
+}
+
+/* We are the holder ourselves. */
+static void knows_a_holder_by_number_and_birth(void **state)
+{
+	static const int32_t nobody[] = { 0, -1, INT32_MIN, INT32_MAX };
 	struct resident resident = { AT, sound_page() };
 	struct process_stat stat;
 	struct err err;
@@ -154,29 +204,70 @@ static void is_held_by_a_host_that_lives(void **state)
 	assert_int_equal(stat_read(getpid(), getpid(), &stat, &err), 0);
 	resident.page.holder_pid = getpid();
 	resident.page.holder_start = stat.start_tick;
-	assert_true(resident_is_held(&target, &resident));
-	resident.page.state = AGENT_STATE_DETACHING;
-	assert_true(resident_is_held(&target, &resident));
-	resident.page.state = AGENT_STATE_RESTING;
-	assert_false(resident_is_held(&target, &resident));
-	resident.page.state = AGENT_STATE_ATTACHED;
+	assert_true(resident_holder_lives(&resident));
 	resident.page.holder_start++;
-	assert_false(resident_is_held(&target, &resident));
-	resident.page.holder_start--;
-	resident.page.pid++;
-	assert_false(resident_is_held(&target, &resident));
+	assert_false(resident_holder_lives(&resident));
+	for (size_t i = 0; i < ARRAY_SIZE(nobody); i++) {
+		resident.page.holder_pid = nobody[i];
+		assert_false(resident_holder_lives(&resident));
+	}
 }
 
-static void is_not_held_by_a_process_that_cannot_be(void **state)
+#define REGION  0x20000u
+#define CONTEXT (REGION + REGION_DATA + DATA_CONTEXT)
+
+static void put_context(const struct boot_context *boot)
 {
-	static const int32_t holders[] = { 0, -1, INT32_MIN, INT32_MAX };
+	assert_int_equal(pwrite(target.memory, boot, sizeof(*boot), CONTEXT), sizeof(*boot));
+}
+
+static void takes_over_a_region_that_rests(void **state)
+{
+	const struct boot_context sound = { .magic = BOOT_MAGIC,
+					    .region = REGION,
+					    .agent_entry = 0x5000 };
 	struct resident resident = { AT, sound_page() };
+	struct boot_context broken[3] = { sound, sound, sound }, found;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(holders); i++) {
-		resident.page.holder_pid = holders[i];
-		assert_false(resident_is_held(&target, &resident));
+	resident.page.state = AGENT_STATE_RESTING;
+	resident.page.context = CONTEXT;
+	put(&resident.page, AT);
+	put_context(&sound);
+	assert_int_equal(resident_await_rest(&target, &resident, &found), 0);
+	assert_int_equal(found.region, REGION);
+	assert_int_equal(found.agent_entry, 0x5000);
+	broken[0].magic++;
+	broken[1].region += 0x1000;
+	broken[2].agent_entry = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
+		put_context(&broken[i]);
+		assert_int_equal(resident_await_rest(&target, &resident, &found), -ENOENT);
 	}
+	resident.page.context = UINT64_MAX - 8;
+	put(&resident.page, AT);
+	assert_int_equal(resident_await_rest(&target, &resident, &found), -ENOENT);
+}
+
+static void does_not_take_from_a_host_that_lives(void **state)
+{
+	const struct boot_context sound = { .magic = BOOT_MAGIC,
+					    .region = REGION,
+					    .agent_entry = 0x5000 };
+	struct resident resident = { AT, sound_page() };
+	struct boot_context found;
+	struct process_stat stat;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(stat_read(getpid(), getpid(), &stat, &err), 0);
+	play_the_target(&resident.page);
+	resident.page.context = CONTEXT;
+	resident.page.holder_pid = getpid();
+	resident.page.holder_start = stat.start_tick;
+	put(&resident.page, AT);
+	put_context(&sound);
+	assert_int_equal(resident_await_rest(&target, &resident, &found), -EBUSY);
 }
 
 #define WITH_MEMORY(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -189,8 +280,11 @@ int main(void)
 		WITH_MEMORY(names_a_page_that_makes_no_sense),
 		WITH_MEMORY(ends_every_text),
 		WITH_MEMORY(needs_the_whole_page),
-		WITH_MEMORY(is_held_by_a_host_that_lives),
-		WITH_MEMORY(is_not_held_by_a_process_that_cannot_be),
+		WITH_MEMORY(tells_two_agents_apart),
+		WITH_MEMORY(is_held_while_the_control_thread_runs),
+		WITH_MEMORY(knows_a_holder_by_number_and_birth),
+		WITH_MEMORY(takes_over_a_region_that_rests),
+		WITH_MEMORY(does_not_take_from_a_host_that_lives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,8 @@ static void put(struct target *target, const uint8_t *bytes, size_t size)
 		memcpy(page.magic, AGENT_PAGE_MAGIC, sizeof(page.magic));
 		page.version = AGENT_PAGE_VERSION;
 		page.size = sizeof(page);
+		page.state %= AGENT_STATE_RESTING + 2;
+		page.tool_count %= AGENT_TOOLS_MAX + 2;
 	}
 	must(pwrite(target->memory, &page, sizeof(page), START) == sizeof(page));
 }

@@ -99,10 +99,14 @@ static size_t count(void)
 
 static void assert_value(const char *name, const char *value)
 {
-	if (value)
-		assert_string_equal(lookup(name), value);
+	const char *found = lookup(name);
+
+	if (!value)
+		assert_null(found);
+	else if (found)
+		assert_string_equal(found, value);
 	else
-		assert_null(lookup(name));
+		fail_msg("%s is not there", name);
 }
 
 static void publish(void)

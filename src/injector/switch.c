@@ -1,10 +1,9 @@
 /*
  * One thread becomes two.  While a process has one thread, glibc takes no locks; pthread_create
- * tells it that this is over, and expects to be called by that one thread, at a place of its own
- * choosing.  We start a thread beside it, so we see to three things: the thread is not inside
- * calloc, which asks twice and would give back a lock that it never took; it stays stopped until
- * the switch is made; and where each thread has a flag of its own (x86-64 before glibc 2.37), its
- * flag is set too.
+ * ends that, and expects to be called by that one thread, at a place of its own choosing.  We start
+ * a thread beside it, so we see to three things: the thread is not inside calloc, which asks twice
+ * and would give back a lock that it never took; it stays stopped until the common flag is changed;
+ * and its own flag, where glibc has one for each thread (2.31), is set by us.
  */
 #include "injector/injector.h"
 
@@ -17,24 +16,25 @@
 #define HOLD_LIMIT_NS 2000000ull
 #define HOLD_STEP_NS  20000
 
-static bool flag_in_block(const struct stopped *self)
+static uint64_t flag_address(const struct stopped *self)
+{
+	return self->state.thread_pointer + (uint64_t)self->job->flag_offset;
+}
+
+static bool has_own_flag(const struct stopped *self)
 {
 	uint32_t flag = 0;
 
-	return !memory_read(self, self->state.thread_pointer + ARCH_FLAG_OFFSET, &flag,
-			    sizeof(flag)) &&
-	       flag;
+	return !self->job->has_flag_in_block ||
+	       (!memory_read(self, flag_address(self), &flag, sizeof(flag)) && flag);
 }
 
-static bool is_switched(const struct stopped *self)
+static bool is_common_flag_set(const struct stopped *self)
 {
-	const struct job *job = self->job;
 	unsigned char is_single = 1;
 
-	if (job->has_flag_in_block)
-		return flag_in_block(self);
-	return job->single_word && !memory_read(self, job->single_word, &is_single, 1) &&
-	       !is_single;
+	return !self->job->single_word ||
+	       (!memory_read(self, self->job->single_word, &is_single, 1) && !is_single);
 }
 
 /* Calls that an allocator makes; in any other wait the thread is not inside one. */
@@ -73,7 +73,7 @@ int switch_check(struct stopped *self)
 {
 	if (!self->job->is_alone)
 		return 0;
-	self->must_switch = !is_switched(self);
+	self->must_switch = !has_own_flag(self) || !is_common_flag_set(self);
 	if (!self->must_switch || (self->back.was_in_call && !is_allocators_call(self->back.nr)))
 		return 0;
 	return may_be_in_calloc(self) ? job_fail(self->job, JOB_LEAVE_ALONE, 0) : 0;
@@ -85,20 +85,7 @@ int switch_begin(struct stopped *self)
 
 	if (!self->must_switch || !self->job->has_flag_in_block)
 		return 0;
-	return memory_write(self, self->state.thread_pointer + ARCH_FLAG_OFFSET, &flag,
-			    sizeof(flag));
-}
-
-/* Without a flag to look at, our second thread is the sign. */
-static bool is_over(const struct stopped *self)
-{
-	struct boot_context boot;
-
-	if (self->job->single_word)
-		return is_switched(self);
-	return memory_read(self, self->job->ret_region + REGION_DATA + DATA_CONTEXT, &boot,
-			   sizeof(boot)) ||
-	       boot.worker_tid || boot.step == BOOT_FAILED;
+	return memory_write(self, flag_address(self), &flag, sizeof(flag));
 }
 
 /* Not for long: our thread may wait for a lock that this one holds. */
@@ -107,7 +94,6 @@ void switch_hold(struct stopped *self)
 	uint64_t deadline_ns = wait_clock_ns() + HOLD_LIMIT_NS;
 	struct timespec pause = { 0, HOLD_STEP_NS };
 
-	while (self->must_switch && !self->job->has_flag_in_block && !is_over(self) &&
-	       wait_clock_ns() < deadline_ns)
+	while (self->must_switch && !is_common_flag_set(self) && wait_clock_ns() < deadline_ns)
 		nanosleep(&pause, NULL);
 }

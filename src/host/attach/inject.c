@@ -101,6 +101,8 @@ static void fill_facts(const struct facts *facts, struct job *job)
 	job->libc_end = facts->libc_end;
 	job->single_word = facts->single_word;
 	job->has_flag_in_block = facts->has_flag_in_block;
+	job->flag_offset =
+		ARCH_TLS_ABOVE ? ARCH_FLAG_OFFSET - (int64_t)facts->block_size : ARCH_FLAG_OFFSET;
 	job->calloc_start = facts->calloc.start;
 	job->calloc_end = facts->calloc.start + facts->calloc.size;
 	job->syscall_return = facts->syscall_return;

@@ -163,8 +163,8 @@ static void put_block(const struct facts *facts, const struct layout *layout, st
 		put_address(job, layout->pointer + 8, dtv);
 		put_address(job, layout->pointer + 16, layout->pointer);
 	}
-	if (ARCH_FLAG_OFFSET) /* the starter is not alone, and must use real atomics */
-		memcpy(job->image + layout->pointer + ARCH_FLAG_OFFSET, &(uint32_t){ 1 }, 4);
+	if (facts->has_flag_in_block) /* the starter is not alone: locks and real atomics */
+		memcpy(job->image + layout->block + ARCH_FLAG_OFFSET, &(uint32_t){ 1 }, 4);
 	if (ARCH_GUARD_SIZE)
 		job->guard_offset = layout->pointer + ARCH_GUARD_OFFSET;
 	/* "not registered": libc then asks the kernel for the processor number. */

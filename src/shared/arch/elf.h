@@ -18,8 +18,8 @@
 #define ARCH_GUARD_SIZE     16
 #define ARCH_CODE_ALIGNMENT 1
 #define ARCH_AUDIT          0xc000003eu
-#define ARCH_FLAG_OFFSET    0x18 /* "there are other threads" in the thread block, before glibc 2.37 \
-				  */
+* /
+#define ARCH_FLAG_OFFSET     0x18 /* "there are other threads", in struct pthread of older glibc */
 #define ARCH_ADDRESS_MASK    (~0ull)
 #define ARCH_RETURN_ON_STACK 1 /* a return takes its address from the stack */
 #elif defined(__aarch64__)

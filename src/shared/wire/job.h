@@ -71,6 +71,7 @@ struct job {
 
 	/* A process with one thread becomes one with two, see switch.c. */
 	uint32_t is_alone, has_flag_in_block;
+	int64_t flag_offset; /* of that flag from the thread pointer */
 	uint64_t single_word, calloc_start, calloc_end;
 
 	uint64_t syscall_return, sigreturn;

@@ -105,7 +105,7 @@ struct limpet_status {
 /* "0.1.0" */
 const char *limpet_version(void);
 
-/* NULL when there is no such process or it cannot be attached; the error says why. */
+/* NULL when there is no such process or it may not be looked at; the error says why. */
 struct limpet *limpet_open(int pid, struct limpet_error *error);
 
 /* options and report may be NULL.  On failure the target is as it was. */

@@ -115,14 +115,6 @@ static bool is_untouched(const struct job *job, uint64_t start, uint64_t size)
 	return true;
 }
 
-/* Our mark at the end of a window that an earlier visit used: nobody has been there since. */
-static bool is_marked(const struct stopped *self, uint64_t top)
-{
-	uint64_t mark = 0;
-
-	return !memory_read(self, top - sizeof(mark), &mark, sizeof(mark)) && mark == BOOT_MAGIC;
-}
-
 /* The stack that the thread was born with. */
 static const struct job_stack *birth_stack(const struct stopped *self)
 {
@@ -135,20 +127,21 @@ static const struct job_stack *birth_stack(const struct stopped *self)
 }
 
 /* A program that switches stacks by itself (goroutines, coroutines) has other data right below the
- * stack pointer. But the stack that the thread was born with is still there, and its far end was
- * never used. */
+ * stack pointer.  But the stack that the thread was born with is still there, and its far end was
+ * never used, or by nobody but us. */
 static uint64_t find_fresh_top(const struct stopped *self)
 {
 	const struct job_stack *stack = birth_stack(self);
-	uint64_t mark = BOOT_MAGIC, top;
+	uint64_t pointer = arch_stack_pointer(&self->state.regs);
 
 	if (!stack || !(stack->is_main || stack->has_guard) ||
-	    stack->end - stack->start < 2 * FRESH_SIZE)
+	    stack->end - stack->start < 2 * FRESH_SIZE ||
+	    (pointer >= stack->start && pointer < stack->start + 2 * FRESH_SIZE))
 		return 0;
-	top = stack->start + FRESH_SIZE;
-	if (!is_marked(self, top) && !is_untouched(self->job, stack->start, FRESH_SIZE))
+	if (!window_is_ours(self, stack->start + FRESH_SIZE) &&
+	    !is_untouched(self->job, stack->start, FRESH_SIZE))
 		return 0;
-	return memory_write(self, top - sizeof(mark), &mark, sizeof(mark)) ? 0 : top - sizeof(mark);
+	return stack->start + FRESH_SIZE;
 }
 
 /* Undo needs a place: for the emergency frame, surely the thread's own. */
@@ -156,8 +149,8 @@ static bool find_frame_place(struct stopped *self)
 {
 	if (stands_on_own_stack(self))
 		self->frame_top = arch_stack_pointer(&self->state.regs) - ARCH_RED_ZONE;
-	else
-		self->frame_top = find_fresh_top(self);
+	else if ((self->window_top = find_fresh_top(self)))
+		self->frame_top = self->window_top - sizeof(uint64_t); /* the window's sum */
 	return self->frame_top != 0;
 }
 

@@ -15,7 +15,8 @@ struct stopped {
 	struct arch_state state;
 	struct arch_return back;
 	struct arch_escape escape;
-	uint64_t frame_top; /* the emergency frame lies below */
+	uint64_t frame_top;  /* the emergency frame lies below */
+	uint64_t window_top; /* where it lies in a window of its own; 0: on the thread's stack */
 	bool is_understood; /* state and back are filled in */
 	bool is_changed;    /* registers are ours now: undo is due */
 	bool must_switch;   /* libc still believes that it is alone */
@@ -47,6 +48,10 @@ void switch_hold(struct stopped *self);            /* after; until libc knows */
 
 /* seccomp.c: would the filters of the stopped thread let us work? */
 int seccomp_check(struct stopped *self) MUST_CHECK;
+
+/* window.c: the emergency frame of a thread that stands on a stack of its program's making. */
+bool window_is_ours(const struct stopped *self, uint64_t top);
+int window_write(const struct stopped *self, const unsigned char *frame, size_t size) MUST_CHECK;
 
 /* remote.c: work on the stopped thread. */
 int remote_prepare(struct stopped *self) MUST_CHECK; /* lays the emergency frame */

@@ -24,6 +24,8 @@ int remote_prepare(struct stopped *self)
 				frame, sizeof(frame), &self->escape);
 	if (!size)
 		return -E2BIG;
+	if (self->window_top)
+		return window_write(self, frame, size);
 	return memory_write(self, self->escape.frame, frame, size);
 }
 

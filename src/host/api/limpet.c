@@ -59,7 +59,7 @@ EXPORT struct limpet *limpet_open(int pid, struct limpet_error *error)
 
 	if (!self) {
 		err_set(&err, -ENOMEM, "memory");
-	} else if (!target_open(&target, pid, &err)) {
+	} else if (!target_look(&target, pid, &err)) {
 		target_close(&target);
 		self->pid = pid;
 		report_error(&err, error);
@@ -77,7 +77,8 @@ static struct session_options options_of(const struct limpet_options *given)
 	if (given)
 		memcpy(&options, given, MIN(given->struct_size, sizeof(options)));
 	return (struct session_options){
-		.attach = { options.flags & LIMPET_FORCE, options.flags & LIMPET_CONTINUE },
+		.attach = { .force = options.flags & LIMPET_FORCE,
+			    .resumes = options.flags & LIMPET_CONTINUE },
 		.tools = options.tools,
 		.tool_count = options.tool_count,
 		.variables = options.variables,

@@ -163,6 +163,22 @@ static pid_t find_control_thread(const struct target *target, pid_t inner)
 	return 0;
 }
 
+/* A setuid of the program in the moment between our two threads would miss the second. */
+static int check_credentials(const struct attachment *self, struct err *err)
+{
+	pid_t pid = self->target.process.pid;
+	struct process_status ours, theirs;
+
+	if (status_read(pid, self->report.control_tid, &ours, err) ||
+	    status_read(pid, self->target.process.memory_tid, &theirs, err))
+		return err->code;
+	if (ours.euid == theirs.euid && ours.egid == theirs.egid &&
+	    ours.capabilities == theirs.capabilities)
+		return 0;
+	err_set(err, -EAGAIN, "it changed its user while limpet was attaching");
+	return err_fix(err, "try again");
+}
+
 static int meet(struct attachment *self, struct err *err)
 {
 	struct boot_context boot;
@@ -177,7 +193,7 @@ static int meet(struct attachment *self, struct err *err)
 	if (r)
 		return explain_silence(self, err);
 	self->report.control_tid = find_control_thread(&self->target, boot.worker_tid);
-	return 0;
+	return check_credentials(self, err);
 }
 
 /* The page is found in fresh mappings: the agent has come since. */
@@ -196,7 +212,7 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 			 struct err *err)
 {
 	CLEANUP(close) int lock = exclusion_take(&self->target, err);
-	int r = lock < 0 ? lock : inject(self, options, err);
+	int r = lock < 0 ? lock : inject(self, options, lock, err);
 
 	if (!r)
 		r = meet(self, err);
@@ -220,6 +236,18 @@ static int await_running(pid_t pid, const struct attach_options *options, struct
 	return r;
 }
 
+/* Whatever failed, it failed because the process is gone. */
+static void prefer_end(pid_t pid, const struct target *target, struct err *err)
+{
+	struct process_status status;
+	struct err ignored;
+
+	if (target->pidfd >= 0 ? target_lives(target) : !status_read(pid, pid, &status, &ignored))
+		return;
+	if (err->exit != EXIT_NO_PROCESS)
+		fail_dead(err);
+}
+
 int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
 		struct err *err)
 {
@@ -232,11 +260,14 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	r = await_running(pid, options, err);
 	if (!r)
 		r = target_open(&ret->target, pid, err);
-	if (r)
+	if (r) {
+		prefer_end(pid, &ret->target, err);
 		return r;
+	}
 	r = attach_locked(ret, options, err);
 	ret->report.attach_ns = now_ns() - begin_ns;
 	if (r) {
+		prefer_end(pid, &ret->target, err);
 		err_while(err, "cannot attach to %s",
 			  target_name(&ret->target, name, sizeof(name)));
 		attach_close(ret);

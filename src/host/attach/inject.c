@@ -22,6 +22,7 @@
 #define PAUSE_FIRST_NS   1000000
 #define PAUSE_MAX_NS     50000000
 #define STOP_DEADLINE_MS 300
+#define LOOKS            5
 #define MAIN_STACK       "[stack]"
 
 /* How the injector's answers read, and whether another thread might do. */
@@ -150,11 +151,29 @@ static int build_image(struct attachment *self, const struct modules *modules,
 	return image_build(&self->target, modules, facts, job, err);
 }
 
+/* The mappings and the loader's list are read one after the other, while both may change. */
+static int read_modules(struct attachment *self, struct modules *ret, struct err *err)
+{
+	struct process *process = &self->target.process;
+	int r = -EAGAIN;
+
+	for (unsigned i = 0; r == -EAGAIN && i < LOOKS; i++) {
+		struct maps fresh;
+
+		r = modules_read(&self->target, ret, err);
+		if (r != -EAGAIN || maps_read(process->memory_tid, &fresh, err))
+			break;
+		maps_done(&process->maps);
+		process->maps = fresh;
+	}
+	return r;
+}
+
 static int plan(struct attachment *self, struct job *job, struct err *err)
 {
 	struct modules modules;
 	struct facts facts;
-	int r = modules_read(&self->target, &modules, err);
+	int r = read_modules(self, &modules, err);
 
 	if (r)
 		return r;
@@ -185,7 +204,9 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 	if (job->status == JOB_LEAVE_ALONE && job->error)
 		err_why(err, "reading its state failed: %s", strerror(job->error));
 	if (job->status == JOB_SECCOMP)
-		err_why(err, "the filter would not let %s pass, which attaching needs", name);
+		err_why(err, "the filter would not let %s pass, which attaching needs", name),
+			err_fix(err,
+				"allow it in the service's filter (systemd: SystemCallFilter=)");
 	if (job->status == JOB_CALL_FAILED)
 		err_why(err, "%s: %s", name, strerror(job->error));
 	if (job->status == JOB_STOPPED)
@@ -193,18 +214,18 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 	return err_exit(err, answers[job->status].exit);
 }
 
-static int try_thread(struct job *job, int job_fd, const struct candidate *candidate,
+static int try_thread(struct job *job, const int fds[2], const struct candidate *candidate,
 		      struct err *err)
 {
 	job->tid = candidate->tid;
 	job->inner_tid = candidate->inner_tid;
 	job->seen = candidate->call;
 	job->has_filters = candidate->has_filters;
-	return injector_run(job, job_fd, err);
+	return injector_run(job, fds, err);
 }
 
 /* One thread after the other, best first, until one did or none may. */
-static int try_all(struct attachment *self, struct job *job, int job_fd, struct err *err)
+static int try_all(struct attachment *self, struct job *job, const int fds[2], struct err *err)
 {
 	bool must_wait = job->way == BOOT_WAY_CALL;
 	struct candidates list;
@@ -212,7 +233,7 @@ static int try_all(struct attachment *self, struct job *job, int job_fd, struct 
 
 	job->status = JOB_LEAVE_ALONE;
 	for (size_t i = 0; !r && i < list.count && answers[job->status].tries_next; i++) {
-		r = try_thread(job, job_fd, &list.items[i], err);
+		r = try_thread(job, fds, &list.items[i], err);
 		self->report.tid = list.items[i].tid;
 		if (!r && job->status == JOB_DONE)
 			return 0;
@@ -222,14 +243,14 @@ static int try_all(struct attachment *self, struct job *job, int job_fd, struct 
 	return r;
 }
 
-static int carry_out(struct attachment *self, struct job *job, int job_fd, struct err *err)
+static int carry_out(struct attachment *self, struct job *job, const int fds[2], struct err *err)
 {
 	uint64_t deadline_ns = now_ns() + TRY_FOR_NS;
 	struct timespec pause = { 0, PAUSE_FIRST_NS };
 	int r;
 
 	for (;;) {
-		r = try_all(self, job, job_fd, err);
+		r = try_all(self, job, fds, err);
 		if (r || job->status == JOB_DONE)
 			return r;
 		if (!answers[job->status].tries_next || !target_lives(&self->target) ||
@@ -249,7 +270,7 @@ static void fill_report(struct attachment *self, const struct job *job)
 	self->report.pause_ns = job->pause_ns;
 }
 
-int inject(struct attachment *self, const struct attach_options *options, struct err *err)
+int inject(struct attachment *self, const struct attach_options *options, int lock, struct err *err)
 {
 	int job_fd = -1;
 	struct job *job = job_new(&job_fd);
@@ -262,7 +283,7 @@ int inject(struct attachment *self, const struct attach_options *options, struct
 	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
 		     (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
 	if (!r)
-		r = carry_out(self, job, job_fd, err);
+		r = carry_out(self, job, (int[]){ job_fd, lock }, err);
 	if (!r)
 		fill_report(self, job);
 	job_free(job, job_fd);

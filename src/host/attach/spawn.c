@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/memfd.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -25,8 +26,9 @@
 #define MFD_EXEC        16U
 #endif
 
-#define JOB_FD      3
-#define CHILD_STACK 65536
+#define JOB_FD            3
+#define CHILD_STACK       65536
+#define INJECTOR_LIMIT_MS 15000
 
 /* With vm.memfd_noexec=2 only files that cannot be executed are allowed, which libraries need not
  * be; kernels before 6.3 know neither flag. */
@@ -138,7 +140,7 @@ static void keep_capabilities(void)
 }
 
 struct child {
-	int program, job_fd;
+	int program, job_fd, lock;
 	sigset_t mask;
 };
 
@@ -155,6 +157,7 @@ static int run_child(void *argument)
 		fcntl(JOB_FD, F_SETFD, 0);
 	else
 		dup2(child->job_fd, JOB_FD);
+	fcntl(child->lock, F_SETFD, 0);
 	execveat(program, "", argv, envp, AT_EMPTY_PATH);
 	_exit(127);
 }
@@ -175,10 +178,26 @@ static pid_t start_child(struct child *child)
 	return pid;
 }
 
-int injector_run(struct job *job, int job_fd, struct err *err)
+/* The injector has deadlines of its own, but not for memory that the target itself must page in.
+ * Killing it is safe: the thread heals itself. */
+static void await_end(pid_t pid)
+{
+	struct pollfd wait = { (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 };
+	int r;
+
+	do {
+		r = poll(&wait, 1, INJECTOR_LIMIT_MS);
+	} while (r < 0 && errno == EINTR);
+	if (r == 0)
+		kill(pid, SIGKILL);
+	if (wait.fd >= 0)
+		close(wait.fd);
+}
+
+int injector_run(struct job *job, const int fds[2], struct err *err)
 {
 	CLEANUP(close) int program = injector_program();
-	struct child child = { .program = program, .job_fd = job_fd };
+	struct child child = { .program = program, .job_fd = fds[0], .lock = fds[1] };
 	pid_t pid;
 	int status;
 
@@ -189,6 +208,7 @@ int injector_run(struct job *job, int job_fd, struct err *err)
 	pid = start_child(&child);
 	if (pid < 0)
 		return err_set(err, pid, "cannot start the injector: %s", strerror(-pid));
+	await_end(pid);
 	while (waitpid(pid, &status, __WALL) < 0)
 		if (errno != EINTR)
 			return err_set(err, -errno, "wait for the injector: %s", strerror(errno));

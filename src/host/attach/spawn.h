@@ -11,9 +11,9 @@
 struct job *job_new(int *ret_fd);
 void job_free(struct job *job, int fd);
 
-/* Carries out the job and waits for its end; job->status then tells.  -EIO when the injector was
- * killed. */
-int injector_run(struct job *job, int job_fd, struct err *err) MUST_CHECK;
+/* Carries out the job and waits for its end; job->status then tells.  fds: the job's, and the lock
+ * that the injector shall hold too.  -EIO when the injector was killed. */
+int injector_run(struct job *job, const int fds[2], struct err *err) MUST_CHECK;
 
 /* A descriptor of anonymous memory with these bytes in it, usable as a library or program. */
 int blob_open(const char *name, const void *bytes, size_t size);

@@ -172,12 +172,13 @@ static int leave(struct session *session, const struct attach_values *values, en
 static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 {
 	__attribute__((cleanup(tool_list_done_at_scope_end))) struct tool_list tools = { 0 };
-	struct session_options options = { { values->force, values->resumes },
-					   tools.items,
-					   0,
-					   values->variables.items,
-					   values->variables.count,
-					   values->is_strict };
+	struct session_options options = {
+		.attach = { .force = values->force, .resumes = values->resumes },
+		.tools = tools.items,
+		.variables = values->variables.items,
+		.variable_count = values->variables.count,
+		.is_strict = values->is_strict,
+	};
 	static struct session session;
 	int r = split_tools(&values->tools, &tools, err), signals = r ? r : ending_prepare(err);
 	enum ending ending;

@@ -4,12 +4,15 @@
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
+#include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/session/session.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #define HOLDER_LIMIT_NS 10000000000ull
@@ -26,20 +29,37 @@ static const struct option_desc detach_options[] = {
 	{ 0 },
 };
 
-/* The holder leaves in good order when asked to; its identity was checked. */
+/* Only a limpet may be asked to leave by a signal: the page with its number is the target's memory,
+ * and a program that uses the library would die of it. */
+static bool is_limpet(pid_t pid)
+{
+	char path[64];
+	struct stat mine, theirs;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return !stat(path, &theirs) && !stat("/proc/self/exe", &mine) &&
+	       mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+}
+
+static int refuse_to_ask(const struct resident *resident, struct err *err)
+{
+	err_set(err, -EBUSY, "it is held by process %d (%s), which limpet cannot ask to leave",
+		resident->page.holder_pid, resident->page.holder_name);
+	err_why(err, "that is another program, or one in another pid namespace");
+	err_fix(err, "end its visit there");
+	return err_exit(err, EXIT_BUSY);
+}
+
 static int ask_holder(const struct target *target, struct resident *resident, struct err *err)
 {
 	uint64_t deadline_ns = now_ns() + HOLDER_LIMIT_NS;
 	struct timespec delay = { 0, 2000000 };
 	pid_t holder = resident->page.holder_pid;
+	CLEANUP(close) int fd = (int)syscall(SYS_pidfd_open, holder, 0);
 
-	if (!resident_holder_lives(resident)) {
-		err_set(err, -EBUSY, "it is held by a limpet that cannot be seen from here");
-		err_why(err, "it runs in another pid namespace; there it is process %d (%s)",
-			holder, resident->page.holder_name);
-		return err_exit(err, EXIT_BUSY);
-	}
-	if (kill(holder, SIGTERM))
+	if (fd < 0 || !resident_holder_lives(resident) || !is_limpet(holder))
+		return refuse_to_ask(resident, err);
+	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0))
 		return err_set(err, -errno, "ask limpet %d, which holds it, to leave: %s", holder,
 			       strerror(errno));
 	while (now_ns() < deadline_ns) {
@@ -77,8 +97,9 @@ static int detach(pid_t pid, bool unloads, bool *ret_was_held, struct session_le
 	r = resident_find(&target, &resident);
 	if (r) {
 		err_set(err, r, "there is no agent in %d (%s)", pid, target.process.status.name);
-		err_why(err, r == -EPROTO ? "the one that is there is of another version of limpet"
-					  : "limpet is not attached to it and has not been");
+		err_why(err, r == -EPROTO
+				     ? "the one that is there is of another version of limpet"
+				     : "limpet is not attached to it, or everything was unloaded");
 	} else if (resident_is_held(&target, &resident)) {
 		*ret_was_held = true;
 		r = ask_holder(&target, &resident, err);

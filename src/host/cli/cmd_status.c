@@ -64,7 +64,7 @@ static void print_status(const struct target *target, const struct resident *res
 		printf("  held by   %d (%s)\n", page->holder_pid, page->holder_name);
 	else if (page->end_reason)
 		printf("  ended     %s\n", end_name(page));
-	printf("  attached  %u times so far\n", page->attaches);
+	printf("  attached  %u time%s so far\n", page->attaches, page->attaches == 1 ? "" : "s");
 	printf("  dropped   %lu records\n", page->dropped);
 	for (unsigned i = 0; i < page->tool_count; i++)
 		printf("  tool      %s%s\n", page->tools[i].path,
@@ -111,8 +111,9 @@ static int show(pid_t pid, bool is_json, struct err *err)
 	r = resident_find(&target, &resident);
 	if (r) {
 		err_set(err, r, "there is no agent in %d (%s)", pid, target.process.status.name);
-		err_why(err, r == -EPROTO ? "the one that is there is of another version of limpet"
-					  : "limpet is not attached to it and has not been");
+		err_why(err, r == -EPROTO
+				     ? "the one that is there is of another version of limpet"
+				     : "limpet is not attached to it, or everything was unloaded");
 	} else if (is_json) {
 		print_status_json(&target, &resident);
 	} else {

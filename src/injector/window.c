@@ -1,0 +1,43 @@
+/*
+ * A window at the far end of a stack, for the emergency frame of a thread that stands elsewhere.
+ * All of it is written, with a sum at its end, so that the next visit can tell that nobody has been
+ * there since.
+ */
+#include "injector/injector.h"
+
+#include <string.h>
+
+#define WINDOW_SIZE (ARCH_FRAME_MAX + 4096)
+#define FILLER      0x6c
+
+static unsigned char window[WINDOW_SIZE];
+
+static uint64_t sum_of(const unsigned char *bytes, size_t size)
+{
+	uint64_t sum = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < size; i++)
+		sum = (sum ^ bytes[i]) * 0x100000001b3ull;
+	return sum;
+}
+
+bool window_is_ours(const struct stopped *self, uint64_t top)
+{
+	uint64_t sum;
+
+	if (memory_read(self, top - WINDOW_SIZE, window, WINDOW_SIZE))
+		return false;
+	memcpy(&sum, window + WINDOW_SIZE - sizeof(sum), sizeof(sum));
+	return sum == sum_of(window, WINDOW_SIZE - sizeof(sum));
+}
+
+int window_write(const struct stopped *self, const unsigned char *frame, size_t size)
+{
+	uint64_t bottom = self->window_top - WINDOW_SIZE, sum;
+
+	memset(window, FILLER, WINDOW_SIZE);
+	memcpy(window + (self->escape.frame - bottom), frame, size);
+	sum = sum_of(window, WINDOW_SIZE - sizeof(sum));
+	memcpy(window + WINDOW_SIZE - sizeof(sum), &sum, sizeof(sum));
+	return memory_write(self, bottom, window, WINDOW_SIZE);
+}

@@ -42,9 +42,9 @@ struct limpet_error {
 	char why[320];  /* the cause, may be empty */
 	char fix[320];  /* what to do about it, one way a line, may be empty */
 };
-#define LIMPET_ERROR_INIT                    \
-	{                                    \
-		sizeof(struct limpet_error), \
+#define LIMPET_ERROR_INIT                                   \
+	{                                                   \
+		.struct_size = sizeof(struct limpet_error), \
 	}
 
 enum limpet_flags {
@@ -62,9 +62,9 @@ struct limpet_options {
 	size_t variable_count;
 	unsigned flags; /* enum limpet_flags */
 };
-#define LIMPET_OPTIONS_INIT                    \
-	{                                      \
-		sizeof(struct limpet_options), \
+#define LIMPET_OPTIONS_INIT                                   \
+	{                                                     \
+		.struct_size = sizeof(struct limpet_options), \
 	}
 
 /* What an attach cost the target. */
@@ -77,9 +77,9 @@ struct limpet_report {
 	uint64_t attach_ns;    /* all of it, as seen by the caller */
 	size_t failed_tools;   /* that did not load, without LIMPET_STRICT */
 };
-#define LIMPET_REPORT_INIT                    \
-	{                                     \
-		sizeof(struct limpet_report), \
+#define LIMPET_REPORT_INIT                                   \
+	{                                                    \
+		.struct_size = sizeof(struct limpet_report), \
 	}
 
 enum limpet_state {
@@ -97,9 +97,9 @@ struct limpet_status {
 	uint32_t tools;    /* loaded now */
 	uint64_t dropped;  /* records lost */
 };
-#define LIMPET_STATUS_INIT                    \
-	{                                     \
-		sizeof(struct limpet_status), \
+#define LIMPET_STATUS_INIT                                   \
+	{                                                    \
+		.struct_size = sizeof(struct limpet_status), \
 	}
 
 /* "0.1.0" */

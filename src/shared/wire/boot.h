@@ -5,8 +5,9 @@
  *   region  0        guard, made unreadable by the first thread of ours
  *           64 K     stack of the control thread
  *           1088 K   stack of the starter thread
- *           1344 K   start words, boot_context, then the starter's thread block (written by the
- * host) 1600 K   bootstrap code, read and execute only 1664 K   end
+ *           1344 K   start words, boot_context, the starter's thread block
+ *           1600 K   bootstrap code, read and execute only
+ *           1664 K   end
  *
  * Every offset is a multiple of 64 KiB, the largest page size of the supported machines.
  */

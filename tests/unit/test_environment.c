@@ -90,9 +90,12 @@ static const char *lookup(const char *name)
 
 static size_t count(void)
 {
+	char **all = variable;
 	size_t n = 0;
 
-	while (variable && variable[n])
+	if (!all)
+		return 0;
+	while (all[n])
 		n++;
 	return n;
 }

@@ -17,10 +17,10 @@ struct stopped {
 	struct arch_escape escape;
 	uint64_t frame_top;  /* the emergency frame lies below */
 	uint64_t window_top; /* where it lies in a window of its own; 0: on the thread's stack */
-	bool is_understood; /* state and back are filled in */
-	bool is_changed;    /* registers are ours now: undo is due */
-	bool must_switch;   /* libc still believes that it is alone */
-	bool has_run_code;  /* more than system calls ran on it */
+	bool is_understood;  /* state and back are filled in */
+	bool is_changed;     /* registers are ours now: undo is due */
+	bool must_switch;    /* libc still believes that it is alone */
+	bool has_run_code;   /* more than system calls ran on it */
 	uint64_t stopped_at_ns;
 };
 

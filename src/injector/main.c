@@ -209,7 +209,9 @@ static int open_memory(struct stopped *self)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", self->job->pid, self->job->tid);
 	self->memory = open(path, O_RDWR | O_CLOEXEC);
 	return self->memory < 0
-		       ? job_fail(self->job, errno == ENOENT ? JOB_GONE : JOB_NO_SEIZE, errno)
+		       ? job_fail(self->job,
+				  errno == ENOENT || errno == ESRCH ? JOB_GONE : JOB_NO_SEIZE,
+				  errno)
 		       : 0;
 }
 

@@ -41,9 +41,9 @@ static uint32_t compute(uint16_t operation, uint32_t a, uint32_t b)
 	case BPF_AND:
 		return a & b;
 	case BPF_LSH:
-		return b < 32 ? a << b : 0;
+		return a << (b & 31);
 	case BPF_RSH:
-		return b < 32 ? a >> b : 0;
+		return a >> (b & 31);
 	case BPF_XOR:
 		return a ^ b;
 	default:
@@ -119,6 +119,12 @@ static void step(struct machine *self, const struct sock_filter *code)
 	}
 }
 
+/* The kernel ends the filter there, with the answer 0. */
+static bool divides_by_zero(const struct machine *self, const struct sock_filter *code)
+{
+	return code->code == (BPF_ALU | BPF_DIV | BPF_X) && !self->x;
+}
+
 /* What the filter answers; anything we cannot follow counts as killing. */
 static uint32_t run(const struct sock_filter *code, unsigned count, const struct seccomp_data *data)
 {
@@ -127,6 +133,8 @@ static uint32_t run(const struct sock_filter *code, unsigned count, const struct
 	for (uint64_t at = 0, steps = 0; at < count && steps < STEPS_MAX; at++, steps++) {
 		if (BPF_CLASS(code[at].code) == BPF_RET)
 			return BPF_RVAL(code[at].code) == BPF_A ? self.a : code[at].k;
+		if (divides_by_zero(&self, &code[at]))
+			return SECCOMP_RET_KILL_THREAD;
 		if (BPF_CLASS(code[at].code) == BPF_JMP)
 			at += jump(&self, &code[at]);
 		else

@@ -223,7 +223,8 @@ static void dlopen_run(const void *data)
 	plugin_thread((void *)0);
 }
 
-/* A write of the very moment at which the environment is exchanged is carried over, a moment later. */
+/* A write of the very moment at which the environment is exchanged is carried over, a moment later.
+ */
 static bool environment_has(const char *name, const char *text)
 {
 	const struct timespec moment = { 0, 5 * NS_PER_MS };

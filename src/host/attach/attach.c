@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,10 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define START_LIMIT_NS 10000000000ull
-#define LEAVE_LIMIT_NS 5000000000ull
-#define GLANCE_NS      50000
-#define CONT_LIMIT_NS  5000000000ull
+#define START_LIMIT_NS  10000000000ull
+#define LEAVE_LIMIT_NS  5000000000ull
+#define ENDING_LIMIT_MS 100
+#define GLANCE_NS       50000
+#define CONT_LIMIT_NS   5000000000ull
 
 static void wait_a_little(uint64_t delay_ns)
 {
@@ -236,23 +238,43 @@ static int await_running(pid_t pid, const struct attach_options *options, struct
 	return r;
 }
 
-/* Whatever failed, it failed because the process is gone. */
-static void prefer_end(pid_t pid, const struct target *target, struct err *err)
+/* A process that is being killed loses its memory a moment before it counts as ended. */
+static bool may_be_ending(const struct err *err)
 {
-	struct process_status status;
-	struct err ignored;
+	return err->code == -ESRCH || err->code == -ENOENT || err->code == -EPIPE ||
+	       err->code == -EFAULT || err->code == -EAGAIN;
+}
 
-	if (target->pidfd >= 0 ? target_lives(target) : !status_read(pid, pid, &status, &ignored))
-		return;
-	if (err->exit != EXIT_NO_PROCESS)
+/* Whatever failed, it failed because the process is gone: that is what a person wants to read. */
+static void prefer_end(int pidfd, struct err *err)
+{
+	struct pollfd wait = { pidfd, POLLIN, 0 };
+
+	if (poll(&wait, 1, may_be_ending(err) ? ENDING_LIMIT_MS : 0) > 0 &&
+	    err->exit != EXIT_NO_PROCESS)
 		fail_dead(err);
+}
+
+static int attach_named(struct attachment *self, const struct attach_options *options, int pidfd,
+			struct err *err)
+{
+	char name[96];
+	int r = attach_locked(self, options, err);
+
+	if (r) {
+		prefer_end(pidfd, err);
+		err_while(err, "cannot attach to %s",
+			  target_name(&self->target, name, sizeof(name)));
+		attach_close(self);
+	}
+	return r;
 }
 
 int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
 		struct err *err)
 {
+	CLEANUP(close) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	uint64_t begin_ns = now_ns();
-	char name[96];
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
@@ -260,18 +282,11 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	r = await_running(pid, options, err);
 	if (!r)
 		r = target_open(&ret->target, pid, err);
-	if (r) {
-		prefer_end(pid, &ret->target, err);
-		return r;
-	}
-	r = attach_locked(ret, options, err);
+	if (r)
+		prefer_end(pidfd, err);
+	else
+		r = attach_named(ret, options, pidfd, err);
 	ret->report.attach_ns = now_ns() - begin_ns;
-	if (r) {
-		prefer_end(pid, &ret->target, err);
-		err_while(err, "cannot attach to %s",
-			  target_name(&ret->target, name, sizeof(name)));
-		attach_close(ret);
-	}
 	return r;
 }
 

@@ -77,9 +77,9 @@ static void fill_pristine(const struct environment_view *view)
 	for (size_t i = 0; i < view->count; i++) {
 		size_t mine = find_override(view->copy[i]);
 
-		if (mine < published.own_count)
-			published.hidden[mine] = view->copy[i];
-		else
+		if (mine < published.own_count && !published.hidden[mine])
+			published.hidden[mine] = view->copy[i]; /* the first is what getenv finds */
+		else if (mine == published.own_count)
 			published.pristine[at++] = view->copy[i];
 	}
 	published.pristine[at] = NULL;
@@ -107,6 +107,9 @@ static bool build_arrays(const struct control_environ *message, const struct env
 /* One change of the application's, carried into an array of ours unless a newer one is there. */
 static void carry_value(char **into, char *before, char *after)
 {
+	for (size_t i = 0; i < published.own_count; i++)
+		if (published.hidden[i] == before)
+			published.hidden[i] = after;
 	for (; *into; into++) {
 		char *expected = before;
 

@@ -44,6 +44,8 @@ def make(release, target):
         raise Unavailable("debootstrap is not installed") from missing
     if done.returncode:
         raise Unavailable(f"debootstrap {release}: {done.stdout.strip().splitlines()[-1:]}")
+    for package in (partial / "var/cache/apt/archives").glob("*.deb"):
+        package.unlink()
     partial.rename(target)
 
 

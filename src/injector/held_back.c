@@ -1,0 +1,55 @@
+/*
+ * Calls like ppoll lay a signal mask over the thread's own for as long as they wait.  Letting go of
+ * such a thread takes that mask away for a moment; a signal that it holds back right now would come
+ * through.  Then the thread is left alone.
+ */
+#include "injector/injector.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool has_mask(const struct blocked_call *call)
+{
+	switch (call->nr) {
+	case SYS_ppoll:
+		return call->args[3];
+	case SYS_pselect6:
+		return call->args[5];
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+		return call->args[4];
+	case SYS_rt_sigsuspend:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint64_t mask_after(const char *text, const char *label)
+{
+	const char *at = strstr(text, label);
+
+	return at ? strtoull(at + strlen(label), NULL, 16) : 0;
+}
+
+bool signal_is_held_back(const struct stopped *self)
+{
+	char path[64], text[4096];
+	ssize_t size;
+	int fd;
+
+	if (!self->back.was_in_call || !self->job->seen.is_known || !has_mask(&self->job->seen))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", self->job->pid, self->job->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[MAX(size, 0)] = 0;
+	return (mask_after(text, "SigPnd:") | mask_after(text, "ShdPnd:")) &
+	       mask_after(text, "SigBlk:") & ~self->signal_mask;
+}

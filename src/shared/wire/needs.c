@@ -73,6 +73,7 @@ const struct need needs[] = {
 	{ NEED_FOR_VARIABLES, SYS_process_vm_readv, "process_vm_readv", true, { 0 } },
 	{ NEED_WITHOUT_PROC, SYS_unshare, "unshare", false, { CLONE_FS } },
 	{ NEED_WITHOUT_PROC, SYS_fchdir, "fchdir", false, { 3 } },
+	{ NEED_WITHOUT_PROC, SYS_chroot, "chroot", true, { 0 } },
 #ifdef SYS_access
 	{ NEED_ALWAYS, SYS_access, "access", true, { 0 } },
 	{ NEED_ALWAYS, SYS_stat, "stat", true, { 0 } },

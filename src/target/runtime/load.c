@@ -4,6 +4,7 @@
 #include "target/runtime/load.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/descriptor.h"
 #include "target/runtime/text.h"
 
 #include <dlfcn.h>
@@ -16,13 +17,17 @@
 typedef void *dlopen_function(const char *path, int flags);
 typedef const char *dlerror_function(void);
 
-/* /proc/self/task/TID/fd/./././N: the thread differs per attach, the dots per load. */
+/* /proc/self/task/TID/fd/./././N: the thread differs per attach, the dots per load.  With a root of
+ * our own /././N. */
 static void spell_path(char *path, size_t room, int fd, bool has_directory, unsigned spelling)
 {
-	size_t at = text_add(path, room, 0, has_directory ? "./" : "/proc/self/task/");
+	unsigned long tid = (unsigned long)raw0(SYS_gettid);
+	size_t at = text_add(path, room, 0, has_directory ? "/" : "/proc/self/task/");
 
-	if (!has_directory) {
-		at = text_add_number(path, room, at, (unsigned long)raw0(SYS_gettid));
+	if (has_directory) {
+		spelling += (unsigned)tid;
+	} else {
+		at = text_add_number(path, room, at, tid);
 		at = text_add(path, room, at, "/fd/");
 	}
 	for (unsigned i = 0; i < spelling % SPELLINGS_MAX; i++)
@@ -35,22 +40,35 @@ static void *open_library(const struct boot_libc *libc, const char *path)
 	return ((dlopen_function *)libc->dlopen)(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* Only this thread changes its directory, and goes back. */
-static void *open_through_directory(const struct boot_libc *libc, const char *path, int directory)
+static struct descriptor open_place(const char *path)
 {
-	long here;
-	void *handle;
+	return descriptor_own((int)raw4(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0));
+}
+
+static bool enter(int directory)
+{
+	return raw1(SYS_fchdir, directory) >= 0 && raw1(SYS_chroot, ".") >= 0;
+}
+
+/* This thread alone takes the directory for its root, and goes back.  A relative path will not do:
+ * ld.so asks for the current directory then, and for one outside of the root it reads directories
+ * under a lock that it never initialised. */
+static void *open_in_root(const struct boot_libc *libc, const char *path, int directory)
+{
+	struct descriptor root, here;
+	void *handle = NULL;
 
 	if (raw1(SYS_unshare, CLONE_FS) < 0)
 		return NULL;
-	here = raw4(SYS_openat, AT_FDCWD, ".", O_PATH | O_CLOEXEC, 0);
-	if (raw1(SYS_fchdir, directory) < 0)
-		return NULL;
-	handle = open_library(libc, path);
-	if (here >= 0) {
-		raw1(SYS_fchdir, here);
-		raw1(SYS_close, here);
+	root = open_place("/");
+	here = open_place(".");
+	if (root.fd >= 0 && here.fd >= 0 && enter(directory)) {
+		handle = open_library(libc, path);
+		enter(root.fd);
 	}
+	raw1(SYS_fchdir, here.fd);
+	descriptor_close(&root);
+	descriptor_close(&here);
 	return handle;
 }
 
@@ -59,13 +77,15 @@ void *load_from_fd(const struct boot_libc *libc, int fd, int directory, unsigned
 	char path[160];
 
 	spell_path(path, sizeof(path), fd, directory >= 0, spelling);
-	return directory >= 0 ? open_through_directory(libc, path, directory)
-			      : open_library(libc, path);
+	return directory >= 0 ? open_in_root(libc, path, directory) : open_library(libc, path);
 }
 
 void load_error(const struct boot_libc *libc, char *text, size_t room)
 {
 	const char *message = ((dlerror_function *)libc->dlerror)();
 
-	text_add(text, room, 0, message ? message : "no reason given by the dynamic loader");
+	text_add(
+		text, room, 0,
+		message ? message
+			: "its root has no /proc, and it may not change its root (CAP_SYS_CHROOT)");
 }

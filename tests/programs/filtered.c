@@ -3,69 +3,57 @@
  * kill on the calls that getting in needs.  A filter that kills must be read, never tried.
  */
 #define _GNU_SOURCE
-#include "workload.h"
+#include "call.h"
+#include "filter.h"
 
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FILTER_MAX   512
-#define ACTION_ALLOW SECCOMP_RET_ALLOW
-#define ACTION_KILL  SECCOMP_RET_KILL_PROCESS
-#define ACTION_ERRNO (SECCOMP_RET_ERRNO | EPERM)
-
-#ifdef __aarch64__
-#define FILTER_ARCH AUDIT_ARCH_AARCH64
-#else
-#define FILTER_ARCH AUDIT_ARCH_X86_64
-#endif
-
-struct rule {
-	unsigned int number;
-	unsigned int action;
-};
-
-struct rules {
-	unsigned int otherwise;
-	const struct rule *list; /* ended by an entry with number ~0 */
-};
-
-#define END            \
-	{              \
-		~0u, 0 \
-	}
-
-static void filter_install(const struct rules *rules)
-{
-	struct sock_filter code[FILTER_MAX] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
-	struct sock_fprog program = { .len = 4, .filter = code };
-
-	for (const struct rule *rule = rules->list; rule->number != ~0u; rule++) {
-		code[program.len++] =
-			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->number, 0, 1);
-		code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rule->action);
-	}
-	code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rules->otherwise);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-		workload_skip("seccomp");
-}
+static _Atomic bool is_filtered;
 
 static void filtered_run(const void *data)
 {
 	filter_install(data);
 	workload_ready();
 	workload_idle();
+}
+
+static void *filtered_thread(void *rules)
+{
+	int fds[2];
+	char byte;
+
+	filter_install(rules);
+	if (pipe(fds) < 0)
+		workload_skip("pipe");
+	atomic_store(&is_filtered, true);
+	while (read(fds[0], &byte, 1) < 0)
+		result_count("read", -errno);
+	return NULL;
+}
+
+/* Each thread has filters of its own.  This one waits in a call that makes it the best choice. */
+static void filtered_thread_run(const void *data)
+{
+	thread_start(filtered_thread, (void *)(uintptr_t)data, 0);
+	while (!atomic_load(&is_filtered))
+		sleep_ns(NS_PER_MS);
+	workload_ready();
+	workload_idle();
+}
+
+static void *free_thread(void *unused)
+{
+	(void)unused;
+	workload_idle();
+}
+
+/* Here the first thread has the filter, and waits in such a call; the other one does the turns. */
+static void filtered_leader_run(const void *data)
+{
+	thread_start(free_thread, NULL, 0);
+	workload_ready();
+	filtered_thread((void *)(uintptr_t)data);
 }
 
 #define ALLOW(name)                      \
@@ -211,5 +199,7 @@ const struct workload workloads[] = {
 	{ "clone_errno", filtered_run, &(const struct rules){ ACTION_ALLOW, clone_errno } },
 	{ "socket_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, socket_kill } },
 	{ "open_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, open_kill } },
+	{ "thread_kill", filtered_thread_run, &(const struct rules){ ACTION_ALLOW, mmap_kill } },
+	{ "leader_kill", filtered_leader_run, &(const struct rules){ ACTION_ALLOW, mmap_kill } },
 	{ NULL, NULL, NULL },
 };

@@ -17,6 +17,11 @@
 void registers_general_spin(const uint64_t *in, uint64_t *out, uint64_t turns);
 void registers_general_sleep(const uint64_t *in, uint64_t *out, const struct timespec *time);
 
+/* The kernel keeps all registers over a call; only those that carry it are its own. */
+void registers_general_ppoll(const uint64_t *in, uint64_t *out, struct timespec *time);
+
+enum how { HOW_SPIN, HOW_SLEEP, HOW_PPOLL };
+
 static const struct timespec pause_time = { 0, 20 * NS_PER_MS };
 
 static void pattern_fill(void *bytes, size_t size, unsigned int seed)
@@ -39,13 +44,16 @@ struct vector_state {
 
 void registers_vector_spin(const void *in, void *out, uint64_t turns);
 void registers_vector_sleep(const void *in, void *out, const struct timespec *time);
+void registers_vector_ppoll(const void *in, void *out, struct timespec *time);
 void registers_sve_spin(const void *z, const void *p, void *z_out, void *p_out, uint64_t turns);
 uint64_t registers_sve_length(void);
 
-static bool general_equal(const uint64_t *in, const uint64_t *out, bool in_call)
+static bool general_equal(const uint64_t *in, const uint64_t *out, enum how how)
 {
+	int carriers = how == HOW_SPIN ? 0 : how == HOW_SLEEP ? 1 : 4;
+
 	for (int i = 1; i < 31; i++) {
-		if (in_call && (i == 1 || i == CALL_WORD))
+		if (i <= carriers || (i == CALL_WORD && how != HOW_SPIN))
 			continue;
 		if (in[i] != out[i])
 			return false;
@@ -61,9 +69,13 @@ static void vector_fill(struct vector_state *state, unsigned int seed)
 	state->fpsr = seed & FPSR_FLAGS;
 }
 
-static void vector_turn(const struct vector_state *in, struct vector_state *out, bool in_call)
+static void vector_turn(const struct vector_state *in, struct vector_state *out, enum how how)
 {
-	if (in_call)
+	struct timespec left = pause_time;
+
+	if (how == HOW_PPOLL)
+		registers_vector_ppoll(in, out, &left);
+	else if (how == HOW_SLEEP)
 		registers_vector_sleep(in, out, &pause_time);
 	else
 		registers_vector_spin(in, out, SPIN_TURNS);
@@ -121,20 +133,24 @@ struct vector_state {
 
 typedef void vector_spin(const void *in, void *out, uint64_t turns);
 typedef void vector_sleep(const void *in, void *out, const struct timespec *time);
+typedef void vector_ppoll(const void *in, void *out, struct timespec *time);
 
 vector_spin registers_zmm_spin, registers_ymm_spin, registers_xmm_spin;
 vector_sleep registers_zmm_sleep, registers_ymm_sleep, registers_xmm_sleep;
+vector_ppoll registers_zmm_ppoll, registers_ymm_ppoll, registers_xmm_ppoll;
 
 /* Registers that a system call changes by itself: rax, rcx, r11, and those that carry arguments. */
-static bool is_changed_by_call(int i)
+static bool is_changed_by_call(int i, enum how how)
 {
-	return i == 0 || i == 3 || i == 4 || i == 9;
+	if (how == HOW_PPOLL && (i == 2 || i == 6 || i == 8))
+		return true;
+	return how != HOW_SPIN && (i == 0 || i == 3 || i == 4 || i == 9);
 }
 
-static bool general_equal(const uint64_t *in, const uint64_t *out, bool in_call)
+static bool general_equal(const uint64_t *in, const uint64_t *out, enum how how)
 {
 	for (int i = 0; i < FLAG_WORD; i++) {
-		if (in[i] != out[i] && !(in_call && is_changed_by_call(i)))
+		if (in[i] != out[i] && !is_changed_by_call(i, how))
 			return false;
 	}
 	for (int i = 16; i < GENERAL_WORDS; i++) {
@@ -159,16 +175,20 @@ static void vector_fill(struct vector_state *state, unsigned int seed)
 	state->control = (uint16_t)(0x037f | (seed & 3) << 10);
 }
 
-static void vector_turn(const struct vector_state *in, struct vector_state *out, bool in_call)
+static void vector_turn(const struct vector_state *in, struct vector_state *out, enum how how)
 {
 	bool has_zmm = __builtin_cpu_supports("avx512bw");
 	bool has_ymm = __builtin_cpu_supports("avx");
 	vector_spin *spin = has_ymm ? registers_ymm_spin : registers_xmm_spin;
 	vector_sleep *sleep = has_ymm ? registers_ymm_sleep : registers_xmm_sleep;
+	vector_ppoll *ppoll = has_ymm ? registers_ymm_ppoll : registers_xmm_ppoll;
+	struct timespec left = pause_time;
 
 	/* What the narrower functions do not touch counts as equal. */
 	memcpy(out, in, sizeof(*out));
-	if (in_call)
+	if (how == HOW_PPOLL)
+		(has_zmm ? registers_zmm_ppoll : ppoll)(in, out, &left);
+	else if (how == HOW_SLEEP)
 		(has_zmm ? registers_zmm_sleep : sleep)(in, out, &pause_time);
 	else
 		(has_zmm ? registers_zmm_spin : spin)(in, out, SPIN_TURNS);
@@ -181,9 +201,21 @@ static void extra_turn(unsigned int seed)
 
 #endif
 
+static void general_turn(const uint64_t *in, uint64_t *out, enum how how)
+{
+	struct timespec left = pause_time;
+
+	if (how == HOW_PPOLL)
+		registers_general_ppoll(in, out, &left);
+	else if (how == HOW_SLEEP)
+		registers_general_sleep(in, out, &pause_time);
+	else
+		registers_general_spin(in, out, SPIN_TURNS);
+}
+
 static void general_run(const void *data)
 {
-	bool in_call = data != NULL;
+	enum how how = *(const enum how *)data;
 	uint64_t in[GENERAL_WORDS], out[GENERAL_WORDS];
 
 	workload_ready();
@@ -191,11 +223,8 @@ static void general_run(const void *data)
 		pattern_fill(in, sizeof(in), seed);
 		in[FLAG_WORD] &= FLAG_MASK;
 		memset(out, 0, sizeof(out));
-		if (in_call)
-			registers_general_sleep(in, out, &pause_time);
-		else
-			registers_general_spin(in, out, SPIN_TURNS);
-		if (!general_equal(in, out, in_call))
+		general_turn(in, out, how);
+		if (!general_equal(in, out, how))
 			workload_corrupt("registers: general");
 		workload_turn();
 	}
@@ -203,26 +232,30 @@ static void general_run(const void *data)
 
 static void vector_run(const void *data)
 {
-	bool in_call = data != NULL;
+	enum how how = *(const enum how *)data;
 	static struct vector_state in, out;
 
 	workload_ready();
 	for (unsigned int seed = 1;; seed++) {
 		vector_fill(&in, seed);
 		memset(&out, 0, sizeof(out));
-		vector_turn(&in, &out, in_call);
+		vector_turn(&in, &out, how);
 		if (memcmp(&in, &out, sizeof(in)) != 0)
 			workload_corrupt("registers: vector");
-		if (!in_call)
+		if (how == HOW_SPIN)
 			extra_turn(seed);
 		workload_turn();
 	}
 }
 
+#define HOW(value) (&(const enum how){ value })
+
 const struct workload workloads[] = {
-	{ "general", general_run, NULL },
-	{ "general_call", general_run, "call" },
-	{ "vector", vector_run, NULL },
-	{ "vector_call", vector_run, "call" },
+	{ "general", general_run, HOW(HOW_SPIN) },
+	{ "general_call", general_run, HOW(HOW_SLEEP) },
+	{ "general_ppoll", general_run, HOW(HOW_PPOLL) },
+	{ "vector", vector_run, HOW(HOW_SPIN) },
+	{ "vector_call", vector_run, HOW(HOW_SLEEP) },
+	{ "vector_ppoll", vector_run, HOW(HOW_PPOLL) },
 	{ NULL, NULL, NULL },
 };

@@ -3,6 +3,7 @@
  * them.  Called by registers.c, which compares; aarch64.
  */
 #define NR_NANOSLEEP 101
+#define NR_PPOLL     73
 
 	.macro callee_saved_push
 	stp x29, x30, [sp, #-112]!
@@ -72,6 +73,25 @@
 	callee_saved_pop
 	ret
 
+	.macro ppoll_arguments
+	mov x0, #0
+	mov x1, #0
+	mov x3, #0
+	mov x4, #8
+	mov x8, #NR_PPOLL
+	.endm
+
+/* A wait for nothing, with a timespec in x2; x0 to x4 and x8 belong to the call. */
+	function registers_general_ppoll
+	callee_saved_push
+	general_load
+	mov x2, x0
+	ppoll_arguments
+	svc #0
+	general_store
+	callee_saved_pop
+	ret
+
 	.macro doubles_push
 	stp d8, d9, [sp, #-80]!
 	stp d10, d11, [sp, #16]
@@ -130,6 +150,17 @@
 	mov x0, x2
 	mov x1, #0
 	mov x8, #NR_NANOSLEEP
+	svc #0
+	mov x1, x9
+	vector_store
+	doubles_pop
+	ret
+
+	function registers_vector_ppoll
+	doubles_push
+	vector_load
+	mov x9, x1
+	ppoll_arguments
 	svc #0
 	mov x1, x9
 	vector_store

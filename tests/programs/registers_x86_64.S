@@ -3,6 +3,7 @@
  * them.  Called by registers.c, which compares; x86-64.  The red zone below rsp counts as registers.
  */
 #define NR_NANOSLEEP 35
+#define NR_PPOLL     271
 #define K_AT	     2048 /* struct vector_state of registers.c */
 #define X87_AT	     2112
 #define MXCSR_AT     2240
@@ -91,6 +92,24 @@
 	general_store
 	ret
 
+/* Nothing here may change the flags. */
+	.macro ppoll_arguments
+	movl $0, %edi
+	movl $0, %esi
+	movl $0, %r10d
+	movl $8, %r8d
+	movl $NR_PPOLL, %eax
+	.endm
+
+/* A wait for nothing, with a timespec in rdx; r8 and r10 belong to the call too. */
+	function registers_general_ppoll
+	general_load
+	movq (%rsp), %rdx
+	ppoll_arguments
+	syscall
+	general_store
+	ret
+
 	.macro x87_load
 	subq $24, %rsp
 	stmxcsr (%rsp)
@@ -127,6 +146,13 @@
 	movl $NR_NANOSLEEP, %eax
 	syscall
 	movq %r8, %rsi
+	.endm
+
+	.macro ppoll
+	movq %rsi, %r9
+	ppoll_arguments
+	syscall
+	movq %r9, %rsi
 	.endm
 
 /* rdi: struct vector_state; rsi: where to write it; rdx: turns of the loop or timespec */
@@ -182,9 +208,12 @@
 
 	zmm_function registers_zmm_spin, spin
 	zmm_function registers_zmm_sleep, sleep
+	zmm_function registers_zmm_ppoll, ppoll
 	ymm_function registers_ymm_spin, spin
 	ymm_function registers_ymm_sleep, sleep
+	ymm_function registers_ymm_ppoll, ppoll
 	xmm_function registers_xmm_spin, spin
 	xmm_function registers_xmm_sleep, sleep
+	xmm_function registers_xmm_ppoll, ppoll
 
 	.section .note.GNU-stack, "", @progbits

@@ -68,7 +68,8 @@ CASES = [
         "waits",
         "futex futex_endless semtimedop semop sigtimedwait sigwaitinfo io_getevents inotify waitpid",
     ),
-    *family("registers", "general general_call vector vector_call"),
+    *family("registers", "general general_call general_ppoll vector vector_call vector_ppoll"),
+    *family("interrupted", "epoll read ppoll", prefix="eintr_"),
     # Its only thread may stand on a stack that is not surely its own; then it must be left alone.
     Case("coroutine", "coroutine", expected=(0, 6)),
     *family("storms", "fork vfork spawn", prefix="storm_"),
@@ -77,7 +78,8 @@ CASES = [
     Case("storm_setuid", "storms", "setuid", arguments=("--duration", "30")),
     *family("confined", "nondumpable other_user empty_root namespaces locked"),
     *family("confined", "limit_processes limit_memory little_memory limit_files", expected=ANY_ROOM),
-    *family("filtered", "container harmless", prefix="seccomp_"),
+    *family("filtered", "container harmless thread_kill leader_kill", prefix="seccomp_"),
+    *family("needs", "always variables", prefix="seccomp_needs_"),
     *family("filtered", "mmap_kill mmap_errno clone_kill clone_errno", prefix="seccomp_",
             expected=FILTERED),
     *family("filtered", "socket_kill open_kill", prefix="seccomp_", expected=(0, 6)),
@@ -89,6 +91,7 @@ CASES = [
     Case("tcmalloc_fresh", "plain", "malloc_fresh", preload="libtcmalloc.so.4", fresh=True),
     Case("static", "plain_static", "idle", expected=(6,)),
     Case("musl_idle", "plain_musl", "idle"),
+    *family("registers_musl", "general_ppoll vector_ppoll", prefix="musl_"),
     # A thread that is always inside the allocator can never be used.
     *family("plain_musl", "malloc1 malloc8", prefix="musl_", expected=(0, 7), slow=True),
     Case("go_cgo", "gocgo", threads_vary=True),

@@ -71,7 +71,6 @@ static void splits_lists_of_tools(void **state)
 	assert_string_equal(list.items[1], "b.so");
 	assert_string_equal(list.items[4], "e.so");
 	assert_string_equal(list.items[5], "f.so");
-	tool_list_done_at_scope_end(&list);
 }
 
 static void refuses_more_tools_than_fit(void **state)
@@ -84,12 +83,10 @@ static void refuses_more_tools_than_fit(void **state)
 	memset(&err, 0, sizeof(err));
 	assert_int_equal(split_tools(&given, &list, &err), 0);
 	assert_int_equal(list.count, AGENT_TOOLS_MAX);
-	tool_list_done_at_scope_end(&list);
 	list = (struct tool_list){ .count = 0 };
 	given.items[given.count++] = "q";
 	assert_int_equal(split_tools(&given, &list, &err), -E2BIG);
 	assert_int_equal(err.exit, EXIT_USAGE);
-	tool_list_done_at_scope_end(&list);
 }
 
 int main(void)

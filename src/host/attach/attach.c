@@ -183,7 +183,7 @@ static int check_credentials(const struct attachment *self, struct err *err)
 
 static int meet(struct attachment *self, struct err *err)
 {
-	struct boot_context boot;
+	struct boot_context boot = { 0 };
 	int r = await_socket(self, &boot, err);
 
 	if (!r)

@@ -77,8 +77,8 @@ static int find_head(const struct target *target, struct debug_head *ret)
 
 int modules_read(const struct target *target, struct modules *ret, struct err *err)
 {
-	struct debug_head head;
-	struct debug_map map;
+	struct debug_head head = { 0 };
+	struct debug_map map = { 0 };
 	int r = find_head(target, &head);
 
 	memset(ret, 0, sizeof(*ret));

@@ -20,7 +20,8 @@ struct attach_values {
 	bool unload, is_strict, force, resumes, is_json;
 };
 
-#define FIELD(name) offsetof(struct attach_values, name)
+#define TOOLS_TEXT_MAX 16384
+#define FIELD(name)    offsetof(struct attach_values, name)
 
 static const struct option_desc attach_options[] = {
 	{ 't', "tool", "A.so[:B.so]", "load these libraries into it", OPTION_LIST, FIELD(tools) },
@@ -39,35 +40,35 @@ static const struct option_desc attach_options[] = {
 
 /* The paths of all --tool options, which may hold several each. */
 struct tool_list {
-	char *memory[OPTION_LIST_MAX];
+	char text[TOOLS_TEXT_MAX];
 	const char *items[AGENT_TOOLS_MAX + 1];
-	size_t memories, count;
+	size_t used, count;
 };
+
+static int refuse_tools(struct err *err)
+{
+	err_set(err, -E2BIG, "more than %d tools, or too long names", AGENT_TOOLS_MAX);
+	return err_exit(err, EXIT_USAGE);
+}
 
 static int split_tools(const struct option_list *given, struct tool_list *ret, struct err *err)
 {
 	for (size_t i = 0; i < given->count; i++) {
-		char *rest = strdup(given->items[i]), *one;
+		char *rest = ret->text + ret->used, *one;
+		size_t size = strlen(given->items[i]) + 1;
 
-		if (!rest)
-			return err_set(err, -ENOMEM, "memory");
-		ret->memory[ret->memories++] = rest;
+		if (size > sizeof(ret->text) - ret->used)
+			return refuse_tools(err);
+		memcpy(rest, given->items[i], size);
+		ret->used += size;
 		while ((one = strsep(&rest, ":, "))) {
-			if (*one && ret->count == AGENT_TOOLS_MAX) {
-				err_set(err, -E2BIG, "more than %d tools", AGENT_TOOLS_MAX);
-				return err_exit(err, EXIT_USAGE);
-			}
+			if (*one && ret->count == AGENT_TOOLS_MAX)
+				return refuse_tools(err);
 			if (*one)
 				ret->items[ret->count++] = one;
 		}
 	}
 	return 0;
-}
-
-static void tool_list_done_at_scope_end(struct tool_list *list)
-{
-	for (size_t i = 0; i < list->memories; i++)
-		free(list->memory[i]);
 }
 
 static void print_attached_json(const struct session *session)
@@ -171,7 +172,7 @@ static int leave(struct session *session, const struct attach_values *values, en
 
 static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 {
-	__attribute__((cleanup(tool_list_done_at_scope_end))) struct tool_list tools = { 0 };
+	struct tool_list tools = { 0 };
 	struct session_options options = {
 		.attach = { .force = values->force, .resumes = values->resumes },
 		.tools = tools.items,

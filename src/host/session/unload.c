@@ -64,30 +64,35 @@ static const struct agent_tool *tool_at(const struct session *session, const str
 	return mapping ? tool_of(&session->attachment.resident.page, mapping) : NULL;
 }
 
+/* "... 0xSTACK 0xIP", as the kernel shows a thread that waits, in a call or out of one. */
+static bool parse_place(char *text, uint64_t *ret_ip, uint64_t *ret_stack)
+{
+	char *ip = strrchr(text, ' '), *stack;
+
+	if (!ip)
+		return false; /* "running" */
+	*ip++ = 0;
+	stack = strrchr(text, ' ');
+	if (!stack)
+		return false;
+	*ret_ip = strtoul(ip, NULL, 16);
+	*ret_stack = strtoul(stack + 1, NULL, 16);
+	return *ret_stack != 0;
+}
+
 /* Looks at a thread that waits; false when it never does. */
 static bool see_thread(pid_t pid, pid_t tid, uint64_t *ret_ip, uint64_t *ret_stack)
 {
 	struct timespec delay = { 0, GLANCE_NS };
-	unsigned long ip, stack;
 	struct err ignored;
 	char name[64], text[256];
 
 	snprintf(name, sizeof(name), "task/%d/syscall", tid);
 	for (unsigned i = 0; i < GLANCES; i++) {
-		const char *last;
-
 		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
 			return true; /* it has ended */
-		last = strrchr(text, ' ');
-		if (last && sscanf(last, " 0x%lx", &ip) == 1) {
-			while (last > text && last[-1] != ' ')
-				last--;
-			if (sscanf(last, "0x%lx", &stack) == 1) {
-				*ret_ip = ip;
-				*ret_stack = stack;
-				return true;
-			}
-		}
+		if (parse_place(text, ret_ip, ret_stack))
+			return true;
 		nanosleep(&delay, NULL);
 	}
 	return false;

@@ -137,13 +137,12 @@ static void reap(struct boot_context *boot)
 
 static bool prepare_exit_word(struct boot_context *boot)
 {
-	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
 	malloc_function *allocate;
 	uint64_t *word;
 
 	if (!ARCH_RETURN_ON_STACK)
 		return true;
-	allocate = (malloc_function *)find(RTLD_DEFAULT, "malloc");
+	allocate = (malloc_function *)((dlsym_function *)boot->libc.dlsym)(RTLD_DEFAULT, "malloc");
 	word = allocate ? allocate(sizeof(*word)) : NULL;
 	if (!word)
 		return false;

@@ -53,6 +53,7 @@ static void rules_make(unsigned int when)
 
 static void needs_run(const void *data)
 {
+	atomic_store(&stats->pid, (uint64_t)getpid()); /* which the filter may take away */
 	rules_make(*(const unsigned int *)data);
 	filter_install(&(const struct rules){ ACTION_KILL, list });
 	workload_ready();

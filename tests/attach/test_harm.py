@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""
+Ways in which limpet once hurt its target, or could not come back.  Each was found by looking for it; none
+may come again.
+"""
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import Unavailable, Workload, limpet
+
+FAILED, CANNOT, BUSY = 1, 6, 7
+ATTACHES = 200
+TOOL_THREAD, TOOL_RENAME, TOOL_PROBE = (
+    harness.program(f"tool_{name}.so") for name in ("thread", "rename", "probe"))
+
+
+class Harm(unittest.TestCase):
+    maxDiff = None
+
+    def target(self, *arguments, **options):
+        try:
+            target = Workload(*arguments, **options)
+        except Unavailable as reason:
+            self.skipTest(str(reason))
+        self.addCleanup(target.close)
+        return target
+
+    def attach(self, target, *arguments, codes=(0,)):
+        result = limpet("attach", target.pid, "--json", "--duration", "0", *arguments)
+        self.assertIn(result.code, codes, f"{result}\n--- the target: {target.fate()}")
+        return result
+
+    def start(self, target, *arguments):
+        process = harness.limpet_start("attach", target.pid, "--json", *arguments)
+        self.addCleanup(self.end_process, process)
+        self.assertIsNotNone(harness.attached_wait(process), "not attached")
+        return process
+
+    def end_process(self, process):
+        if process.poll() is None:
+            process.kill()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream and not stream.closed:
+                stream.close()
+        process.wait()
+
+    def assert_well(self, target):
+        self.assertTrue(target.alive(), target.fate())
+        self.assertTrue(target.stats.wait_turn(10), "stuck")
+        for name in ("eintr", "corruptions", "errors", "signals_lost", "early"):
+            self.assertEqual(target.stats.word(name), 0, f"{name}: {target.stats.detail()}")
+
+    def traced_run(self, target, log, *options):
+        """One attach under strace, which does something to the injector at one of its calls."""
+        if not shutil.which("strace"):
+            self.skipTest("strace is not installed")
+        process = subprocess.Popen(
+            ["strace", "-f", "-qq", "-o", log, "-e", "trace=ptrace,pwrite64", *options,
+             harness.LIMPET, "attach", str(target.pid), "--json", "--duration", "0"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True)
+        self.addCleanup(self.end_process, process)
+        return process
+
+    def folder(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return folder.name
+
+
+class ToolsThatStay(Harm):
+    """Unloading pulls the code from under a thread that a tool has made."""
+
+    def setUp(self):
+        self.file = os.path.join(self.folder(), "stay")
+        open(self.file, "w").close()
+        self.plain = self.target("plain", "idle")
+        self.threads = harness.thread_count(self.plain.pid)
+
+    def load(self, *arguments):
+        self.attach(self.plain, "--tool", TOOL_THREAD, "--env", f"LIMPET_TEST_OUT={self.file}",
+                    *arguments)
+
+    def inner_thread(self):
+        """The number of the tool's thread; it names itself when it runs."""
+        names = lambda: {harness.status_of(self.plain.pid, tid).get("Name"): tid
+                         for tid in harness.threads_of(self.plain.pid)}
+        self.assertTrue(harness.wait_until(lambda: "stays-inside" in names()))
+        return names()["stays-inside"]
+
+    def unload(self):
+        result = limpet("detach", self.plain.pid, "--unload", "--json")
+        self.assertEqual(result.code, 0, str(result))
+        return result.event("detached")
+
+    def assert_kept(self, event, tid):
+        self.assertFalse(event["unloaded"])
+        self.assertIn(str(tid), " ".join(event["left"]))
+        time.sleep(0.3)  # longer than the thread waits in one go
+        self.assert_well(self.plain)
+
+    def end_thread(self):
+        os.unlink(self.file)
+        gone = lambda: harness.thread_count(self.plain.pid) == self.threads
+        self.assertTrue(harness.wait_until(gone), "the tool's thread stays")
+
+    def test_a_thread_that_waits(self):
+        self.load()
+        self.assert_kept(self.unload(), self.inner_thread())
+        self.end_thread()
+        self.assertEqual(self.unload()["left"], [])
+        self.assert_well(self.plain)
+
+    def test_a_thread_that_runs(self):
+        self.load("--env", "LIMPET_TEST_VALUE=spin")
+        self.assert_kept(self.unload(), self.inner_thread())
+        self.end_thread()
+        self.assertTrue(self.unload()["unloaded"])
+        self.assert_well(self.plain)
+
+    def test_unload_at_the_end_of_the_attach(self):
+        self.load("--unload")
+        tid = self.inner_thread()
+        self.assert_kept(self.unload(), tid)
+
+
+class Filters(Harm):
+    """A filter of one thread says nothing about another; a list of calls must be the whole list."""
+
+    def assert_attach_or_refusal(self, name):
+        target = self.target("filtered", name)
+        for arguments in ((), ("--unload",), ("--tool", TOOL_PROBE)) * 3:
+            self.attach(target, *arguments, codes=(0, CANNOT))
+            self.assert_well(target)
+
+    def test_one_thread_is_filtered(self):
+        self.assert_attach_or_refusal("thread_kill")
+
+    def test_only_the_leader_is_filtered(self):
+        self.assert_attach_or_refusal("leader_kill")
+
+    def test_what_is_needed_is_enough(self):
+        target = self.target("needs", "always")
+        for arguments in ((), ("--unload",), ("--tool", TOOL_PROBE), ("--unload",), ("--strict",)):
+            self.attach(target, *arguments)
+            self.assert_well(target)
+
+    def test_what_is_needed_for_variables(self):
+        for name, codes in (("variables", (0,)), ("always", (CANNOT,))):
+            with self.subTest(filter=name):
+                target = self.target("needs", name)
+                self.attach(target, "--env", "LIMPET_TEST_VALUE=x", codes=codes)
+                self.attach(target, "--tool", TOOL_PROBE, "--unload")
+                self.assert_well(target)
+
+    def needs(self):
+        """What is always needed, by number: the name, and whether a failure is survived."""
+        path = harness.program("needs")
+        listing = subprocess.run([path, "list", os.path.join(self.folder(), "page")],
+                                 capture_output=True, text=True, check=True).stdout
+        found = {}
+        for number, may_fail, when, name in (line.split(" ", 3) for line in listing.splitlines()):
+            if when == "1":
+                found.setdefault(int(number), (name, may_fail == "1"))
+        return found
+
+    def lacking(self, number, *variables):
+        return self.target("needs", "always",
+                           before=("env", f"NEEDS_WITHOUT={number}", *variables))
+
+    def test_each_call_that_kills(self):
+        for number, (name, _) in self.needs().items():
+            with self.subTest(without=name):
+                target = self.lacking(number)
+                result = self.attach(target, codes=(CANNOT,))
+                self.assertIn(name.split()[0], result.err)
+                self.assert_well(target)
+
+    def test_each_call_that_fails(self):
+        """Where an error should be survived the attach may fail, but the target is never harmed."""
+        for number, (name, may_fail) in self.needs().items():
+            with self.subTest(without=name):
+                target = self.lacking(number, f"NEEDS_ERRNO={errno.ENOSYS}")
+                self.attach(target, "--tool", TOOL_PROBE,
+                            codes=(0, FAILED) if may_fail else (CANNOT,))
+                self.assert_well(target)
+
+
+class Descriptors(Harm):
+    """Descriptors of ours may be closed by the program, and their numbers be its own then."""
+
+    def test_the_program_takes_our_numbers(self):
+        for arguments in ((), ("--unload",), ("--tool", TOOL_PROBE)):
+            with self.subTest(arguments=arguments):
+                target = self.target("habits", "closer")
+                process = self.start(target, *arguments)
+                os.kill(target.pid, signal.SIGUSR1)
+                taken = lambda: target.stats.word("signals_received") == 598
+                self.assertTrue(harness.wait_until(taken), "the numbers were not closed")
+                process.send_signal(signal.SIGTERM)
+                result = harness.limpet_finish(process)
+                self.assertFalse(result.hung, str(result))
+                self.assert_well(target)
+
+
+class Masks(Harm):
+    """A signal that a wait keeps out by its own mask stays out while we come and go."""
+
+    def assert_kept_out(self, name, counter):
+        target = self.target("habits", name)
+        for _ in range(20):
+            self.assertTrue(target.stats.wait_turn(10), "stuck")
+            time.sleep(0.02)  # into the middle of the wait
+            self.attach(target, codes=(0, BUSY))
+        self.assertEqual(target.stats.word(counter), 0, target.stats.detail())
+
+    # Any interrupt by ptrace makes the kernel leave such a wait: it takes the mask back and runs the
+    # handler before it restarts the call.  Only not to interrupt such a thread would help.
+    @unittest.expectedFailure
+    def test_ppoll_no_early_handler(self):
+        self.assert_kept_out("ppoll_masked", "errors")
+
+    @unittest.expectedFailure
+    def test_pselect_no_early_handler(self):
+        self.assert_kept_out("pselect_masked", "errors")
+
+    # A signal that comes in the stop is delivered when the thread is let go, and ends the call.
+    @unittest.expectedFailure
+    def test_ppoll_no_eintr(self):
+        self.assert_kept_out("ppoll_masked", "eintr")
+
+    @unittest.expectedFailure
+    def test_pselect_no_eintr(self):
+        self.assert_kept_out("pselect_masked", "eintr")
+
+
+class Interruptions(Harm):
+    """An EINTR that a handler made is the program's; without it this one would wait for ever."""
+
+    def test_epoll(self):
+        target = self.target("interrupted", "epoll")
+        for _ in range(ATTACHES):
+            self.attach(target)
+        self.assert_well(target)
+        turns, hits = (target.stats.word(name) for name in ("turns", "signals_received"))
+        self.assertLessEqual(abs(hits - turns), 1)
+
+
+class KilledInjector(Harm):
+    """Killed between the writing of the region and the start of a thread: nobody is at home."""
+
+    def setUp(self):
+        self.plain = self.target("plain", "idle")
+        self.attach(self.plain)
+        self.log = os.path.join(self.folder(), "log")
+
+    def killed_at(self, call, number):
+        process = self.traced_run(self.plain, self.log, "-e",
+                                  f"inject={call}:signal=SIGKILL:when={number}")
+        self.assertFalse(harness.limpet_finish(process, 30).hung)
+        return "+++ killed by SIGKILL" in self.calls()
+
+    def calls(self):
+        with open(self.log) as file:
+            return file.read()
+
+    def assert_attachable(self, where):
+        result = self.attach(self.plain)
+        self.assertTrue(result.event("attached")["reattach"], where)
+        self.assert_well(self.plain)
+
+    def test_at_each_write(self):
+        number = 1
+        while self.killed_at("pwrite64", number):
+            self.assert_attachable(f"write {number}")
+            number += 1
+        self.assertGreater(number, 1)
+
+    def test_right_after_the_last_write(self):
+        harness.limpet_finish(self.traced_run(self.plain, self.log))
+        before = self.calls().rpartition("pwrite64(")[0].count("ptrace(")
+        for number in range(before + 1, before + 4):
+            self.assertTrue(self.killed_at("ptrace", number))
+            self.assert_attachable(f"ptrace {number}")
+
+
+class Names(Harm):
+    def test_a_tool_that_renames_our_thread(self):
+        target = self.target("plain", "idle")
+        process = self.start(target, "--tool", TOOL_RENAME)
+        status = limpet("status", target.pid, "--json").event("status")
+        self.assertEqual((status["state"], status["holder"]), ("attached", process.pid))
+        second = self.attach(target, codes=(BUSY,))
+        self.assertIn(str(process.pid), second.err)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(harness.limpet_finish(process).code, 0)
+        self.assert_well(target)
+
+
+class Stopped(Harm):
+    """SIGSTOP that comes while the thread is in our hand still stops the process."""
+
+    DELAY_US = 300_000
+    FIRST = 4  # of the ptrace calls that are made in the stop
+    LAST = 3  # the same, from the end
+
+    def setUp(self):
+        self.log = os.path.join(self.folder(), "log")
+        self.plain = self.target("plain", "idle")
+
+    def state(self):
+        return harness.status_of(self.plain.pid).get("State", "?")[0]
+
+    def is_traced(self):
+        return harness.status_of(self.plain.pid).get("TracerPid", "0") != "0"
+
+    def calls_count(self):
+        """How many ptrace calls an attach takes here, after the first one."""
+        self.attach(self.plain)
+        self.assertEqual(harness.limpet_finish(self.traced_run(self.plain, self.log)).code, 0)
+        with open(self.log) as file:
+            return file.read().count("ptrace(PTRACE_")
+
+    def stop_at(self, number):
+        """Slows down one ptrace call, and sends the signal there."""
+        process = self.traced_run(self.plain, self.log, "-e",
+                                  f"inject=ptrace:delay_enter={self.DELAY_US}:when={number}")
+        self.assertTrue(harness.wait_until(self.is_traced), "never traced")
+        time.sleep(self.DELAY_US / 3e6)
+        os.kill(self.plain.pid, signal.SIGSTOP)
+        is_stopped = harness.wait_until(lambda: self.state() == "T")
+        self.assertFalse(harness.limpet_finish(process, 30).hung, "limpet hangs")
+        self.assertTrue(is_stopped, f"SIGSTOP was lost: {self.state()}")
+        self.assertEqual(self.state(), "T")
+
+    def assert_goes_on(self):
+        os.kill(self.plain.pid, signal.SIGCONT)
+        self.assertTrue(self.plain.alive(), self.plain.fate())
+        self.assertTrue(self.plain.stats.wait_turn(10), "stuck")
+        self.attach(self.plain)
+
+    def test_anywhere_in_the_stop(self):
+        count = self.calls_count()
+        for number in (self.FIRST, count // 2, count - self.LAST):
+            with self.subTest(ptrace=number):
+                self.stop_at(number)
+                self.assert_goes_on()
+
+
+class Holders(Harm):
+    def test_a_holder_that_is_no_limpet_gets_no_signal(self):
+        target = self.target("plain", "idle")
+        holder = subprocess.Popen([harness.program("holder"), str(target.pid)],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_process, holder)
+        self.assertEqual(holder.stdout.readline(), "ready\n")
+        for arguments in ((), ("--unload",)):
+            result = limpet("detach", target.pid, "--json", *arguments)
+            self.assertEqual(result.code, BUSY, str(result))
+            self.assertIn(str(holder.pid), result.err)
+        self.assertIsNone(holder.poll(), "the holder was ended")
+        holder.stdin.close()
+        self.assertEqual(holder.wait(10), 0)
+        self.assert_well(target)
+
+
+if __name__ == "__main__":
+    unittest.main()

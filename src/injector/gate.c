@@ -189,7 +189,7 @@ int gate_check(struct stopped *self)
 		return job_fail(job, JOB_TOO_EARLY, 0);
 	if (!find_frame_place(self))
 		return job_fail(job, JOB_NO_STACK, 0);
-	if (!block_is_understood(self) || !may_call_libc(self) || signal_is_held_back(self))
+	if (!block_is_understood(self) || !may_call_libc(self))
 		return job_fail(job, JOB_LEAVE_ALONE, 0);
 	if (switch_check(self))
 		return -1;

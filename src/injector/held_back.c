@@ -1,7 +1,7 @@
 /*
- * Calls like ppoll lay a signal mask over the thread's own for as long as they wait.  Letting go of
- * such a thread takes that mask away for a moment; a signal that it holds back right now would come
- * through.  Then the thread is left alone.
+ * Calls like ppoll lay a signal mask over the thread's own for as long as they wait.  Interrupting
+ * such a thread takes that mask away for a moment, and a signal that it holds back right now comes
+ * through.  So the thread is left alone while one is pending.  Asked before anything is done.
  */
 #include "injector/injector.h"
 
@@ -36,20 +36,20 @@ static uint64_t mask_after(const char *text, const char *label)
 	return at ? strtoull(at + strlen(label), NULL, 16) : 0;
 }
 
-bool signal_is_held_back(const struct stopped *self)
+bool signal_is_held_back(const struct job *job)
 {
 	char path[64], text[4096];
 	ssize_t size;
 	int fd;
 
-	if (!self->back.was_in_call || !self->job->seen.is_known || !has_mask(&self->job->seen))
+	if (!job->seen.is_known || !has_mask(&job->seen))
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", self->job->pid, self->job->tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", job->pid, job->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
 		close(fd);
 	text[MAX(size, 0)] = 0;
 	return (mask_after(text, "SigPnd:") | mask_after(text, "ShdPnd:")) &
-	       mask_after(text, "SigBlk:") & ~self->signal_mask;
+	       mask_after(text, "SigBlk:");
 }

@@ -38,8 +38,8 @@ int wait_stop(pid_t tid, uint64_t deadline_ns, int *ret_status) MUST_CHECK;
 int stop_thread(struct stopped *self) MUST_CHECK;
 void stop_release(struct stopped *self);
 
-/* held_back.c: would letting go of the thread bring it a signal that its call holds back? */
-bool signal_is_held_back(const struct stopped *self);
+/* held_back.c: would stopping the thread bring it a signal that its call holds back? */
+bool signal_is_held_back(const struct job *job);
 
 /* gate.c: still the same program, libc ready, filters friendly, stack usable? */
 int gate_check(struct stopped *self) MUST_CHECK;

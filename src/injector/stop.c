@@ -81,6 +81,8 @@ static void watch_thread(struct job *job)
 static int seize(struct stopped *self)
 {
 	watch_thread(self->job);
+	if (signal_is_held_back(self->job))
+		return job_fail(self->job, JOB_LEAVE_ALONE, 0);
 	if (ptrace(PTRACE_SEIZE, self->job->tid, 0, PTRACE_O_TRACESYSGOOD))
 		return job_fail(self->job, errno == ESRCH ? JOB_GONE : JOB_NO_SEIZE, errno);
 	if (ptrace(PTRACE_INTERRUPT, self->job->tid, 0, 0))

@@ -222,24 +222,11 @@ class Masks(Harm):
             self.attach(target, codes=(0, BUSY))
         self.assertEqual(target.stats.word(counter), 0, target.stats.detail())
 
-    # Any interrupt by ptrace makes the kernel leave such a wait: it takes the mask back and runs the
-    # handler before it restarts the call.  Only not to interrupt such a thread would help.
-    @unittest.expectedFailure
     def test_ppoll_no_early_handler(self):
         self.assert_kept_out("ppoll_masked", "errors")
 
-    @unittest.expectedFailure
     def test_pselect_no_early_handler(self):
         self.assert_kept_out("pselect_masked", "errors")
-
-    # A signal that comes in the stop is delivered when the thread is let go, and ends the call.
-    @unittest.expectedFailure
-    def test_ppoll_no_eintr(self):
-        self.assert_kept_out("ppoll_masked", "eintr")
-
-    @unittest.expectedFailure
-    def test_pselect_no_eintr(self):
-        self.assert_kept_out("pselect_masked", "eintr")
 
 
 class Interruptions(Harm):

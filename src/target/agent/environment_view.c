@@ -115,6 +115,15 @@ static bool is_unchanged(const struct environment_access *access,
 	return environment_now(access) == view->array;
 }
 
+/* An array that shrank between counting and copying has its end in the middle. */
+static bool has_hole(const struct environment_view *view)
+{
+	for (size_t i = 0; i < view->count; i++)
+		if (!view->copy[i])
+			return true;
+	return false;
+}
+
 static int look_once(const struct environment_access *access, struct environment_view *ret)
 {
 	long count;
@@ -127,7 +136,7 @@ static int look_once(const struct environment_access *access, struct environment
 	ret->copy = environment_memory((ret->count + 1) * sizeof(char *));
 	if (!ret->copy)
 		return -ENOMEM;
-	if (ret->count && !environment_read(ret->array, ret->copy, ret->count))
+	if (ret->count && (!environment_read(ret->array, ret->copy, ret->count) || has_hole(ret)))
 		return -EAGAIN;
 	environment_settle(access);
 	return is_unchanged(access, ret) ? 0 : -EAGAIN;

@@ -204,7 +204,7 @@ class StatusAndDetach(Sessions):
         result = limpet("detach", self.target.pid, "--unload", "--json")
         self.assertEqual(result.code, 0, str(result))
         with open(f"/proc/{self.target.pid}/maps") as file:
-            self.assertNotIn("limpet", file.read())
+            self.assertNotIn("memfd:limpet", file.read())
         self.assert_well()
 
     def test_detach_without_an_agent(self):

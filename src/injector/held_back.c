@@ -5,12 +5,9 @@
  */
 #include "injector/injector.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 static bool has_mask(const struct blocked_call *call)
 {
@@ -38,18 +35,11 @@ static uint64_t mask_after(const char *text, const char *label)
 
 bool signal_is_held_back(const struct job *job)
 {
-	char path[64], text[4096];
-	ssize_t size;
-	int fd;
+	char text[4096];
 
 	if (!job->seen.is_known || !has_mask(&job->seen))
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", job->pid, job->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[MAX(size, 0)] = 0;
+	job_read_proc(job, "status", text, sizeof(text));
 	return (mask_after(text, "SigPnd:") | mask_after(text, "ShdPnd:")) &
 	       mask_after(text, "SigBlk:");
 }

@@ -27,6 +27,9 @@ struct stopped {
 /* Ends the job with this status; returns a negative number for the caller to pass on. */
 int job_fail(struct job *job, enum job_status status, int error);
 
+/* A file of the thread in /proc, as a text that ends; empty when it cannot be read. */
+void job_read_proc(const struct job *job, const char *name, char *text, size_t room);
+
 /* wait.c: waits for the thread; all ptrace and wait calls come from this one thread. */
 void wait_init(void);
 uint64_t wait_clock_ns(void);

@@ -26,13 +26,6 @@
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
 	 CLONE_SETTLS | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
 
-int job_fail(struct job *job, enum job_status status, int error)
-{
-	job->status = status;
-	job->error = error;
-	return -1;
-}
-
 /* One system call on the thread; a failure of the call itself ends the job cleanly. */
 static int do_call(struct stopped *self, uint64_t code, long nr, const uint64_t args[6], long *ret)
 {

@@ -5,13 +5,10 @@
 #include "injector/injector.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define NS_PER_MS      1000000ull
 #define WATCH_TURNS    3
@@ -51,16 +48,9 @@ static int await_event_stop(const struct stopped *self, uint64_t deadline_ns, in
 /* What /proc shows of the thread: the call that it waits in, if it does. */
 static void read_call(const struct job *job, struct blocked_call *ret)
 {
-	char path[64], text[256];
-	ssize_t size;
-	int fd;
+	char text[256];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", job->pid, job->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[MAX(size, 0)] = 0;
+	job_read_proc(job, "syscall", text, sizeof(text));
 	blocked_call_parse(text, ret);
 }
 

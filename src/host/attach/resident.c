@@ -64,6 +64,15 @@ int resident_find(const struct target *target, struct resident *ret)
 	return find_page(target, 0, ret);
 }
 
+int resident_explain(const struct target *target, int r, struct err *err)
+{
+	err_set(err, r, "there is no agent in %d (%s)", target->process.pid,
+		target->process.status.name);
+	return err_why(err, r == -EPROTO
+				    ? "the one that is there is of another version of limpet"
+				    : "limpet is not attached to it, or everything was unloaded");
+}
+
 int resident_find_at(const struct target *target, uint64_t context, struct resident *ret)
 {
 	return find_page(target, context, ret);

@@ -13,6 +13,9 @@ struct resident {
 /* 0; -ENOENT when there is none; -EPROTO for one of another version of limpet. */
 int resident_find(const struct target *target, struct resident *ret) MUST_CHECK;
 
+/* Puts the failure of resident_find() into words; returns r. */
+int resident_explain(const struct target *target, int r, struct err *err);
+
 /* The one whose boot_context is there: a process may hold another, left by a host that died. */
 int resident_find_at(const struct target *target, uint64_t context,
 		     struct resident *ret) MUST_CHECK;

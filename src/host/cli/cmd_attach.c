@@ -2,6 +2,7 @@
  * limpet attach: load tools into a running process, stay, and leave.
  */
 #include "host/cli/command.h"
+#include "host/cli/departure.h"
 #include "host/cli/ending.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
@@ -128,27 +129,20 @@ static void print_attached(const struct session *session)
 static void print_detached(const struct session *session, enum ending ending, bool unloaded,
 			   const struct session_left *left, bool is_json)
 {
-	struct json json = { .out = stdout };
+	char words[96];
+	struct departure departure = {
+		.pid = session->attachment.target.process.pid,
+		.reason = ending_name(ending),
+		.words = words,
+		.is_unloaded = unloaded,
+		.left = left,
+	};
 
-	if (!is_json) {
-		printf("detached (%s)%s\n", ending_name(ending),
-		       unloaded                ? ", nothing of limpet is left"
-		       : ending == ENDING_EXIT ? ", the process has ended"
-					       : "");
-		for (size_t i = 0; i < left->count; i++)
-			printf("  stays: %s\n", left->items[i]);
-		return;
-	}
-	json_object(&json, NULL);
-	json_text(&json, "event", "detached");
-	json_signed(&json, "pid", session->attachment.target.process.pid);
-	json_text(&json, "reason", ending_name(ending));
-	json_bool(&json, "unloaded", unloaded);
-	json_list(&json, "left");
-	for (size_t i = 0; i < left->count; i++)
-		json_text(&json, NULL, left->items[i]);
-	json_list_end(&json);
-	json_object_end(&json);
+	snprintf(words, sizeof(words), "detached (%s)%s", departure.reason,
+		 unloaded                ? ", nothing of limpet is left"
+		 : ending == ENDING_EXIT ? ", the process has ended"
+					 : "");
+	departure_print(&departure, is_json);
 }
 
 /* The target may end in the middle of leaving: that is an ending too. */

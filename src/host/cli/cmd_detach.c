@@ -2,6 +2,7 @@
  * limpet detach: take down an agent that is in a process, held or left behind.
  */
 #include "host/cli/command.h"
+#include "host/cli/departure.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
 #include "host/core/cleanup.h"
@@ -96,10 +97,7 @@ static int detach(pid_t pid, bool unloads, bool *ret_was_held, struct session_le
 		return r;
 	r = resident_find(&target, &resident);
 	if (r) {
-		err_set(err, r, "there is no agent in %d (%s)", pid, target.process.status.name);
-		err_why(err, r == -EPROTO
-				     ? "the one that is there is of another version of limpet"
-				     : "limpet is not attached to it, or everything was unloaded");
+		resident_explain(&target, r, err);
 	} else if (resident_is_held(&target, &resident)) {
 		*ret_was_held = true;
 		r = ask_holder(&target, &resident, err);
@@ -112,25 +110,19 @@ static void print_detached(pid_t pid, const struct detach_values *values, bool w
 			   const struct session_left *left)
 {
 	bool unloaded = values->unload && !left->count;
-	struct json json = { .out = stdout };
+	char words[96];
+	struct departure departure = {
+		.pid = pid,
+		.reason = was_held ? "asked" : "resting",
+		.words = words,
+		.is_unloaded = unloaded,
+		.left = left,
+	};
 
-	if (!values->is_json) {
-		printf("%d: %s%s\n", pid, was_held ? "its limpet has left" : "the agent is at rest",
-		       unloaded ? ", and nothing of it is mapped any more" : "");
-		for (size_t i = 0; i < left->count; i++)
-			printf("  stays: %s\n", left->items[i]);
-		return;
-	}
-	json_object(&json, NULL);
-	json_text(&json, "event", "detached");
-	json_signed(&json, "pid", pid);
-	json_text(&json, "reason", was_held ? "asked" : "resting");
-	json_bool(&json, "unloaded", unloaded);
-	json_list(&json, "left");
-	for (size_t i = 0; i < left->count; i++)
-		json_text(&json, NULL, left->items[i]);
-	json_list_end(&json);
-	json_object_end(&json);
+	snprintf(words, sizeof(words), "%d: %s%s", pid,
+		 was_held ? "its limpet has left" : "the agent is at rest",
+		 unloaded ? ", and nothing of it is mapped any more" : "");
+	departure_print(&departure, values->is_json);
 }
 
 static enum exit_code detach_run(char **argv)

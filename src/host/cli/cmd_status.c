@@ -109,16 +109,12 @@ static int show(pid_t pid, bool is_json, struct err *err)
 	if (r)
 		return r;
 	r = resident_find(&target, &resident);
-	if (r) {
-		err_set(err, r, "there is no agent in %d (%s)", pid, target.process.status.name);
-		err_why(err, r == -EPROTO
-				     ? "the one that is there is of another version of limpet"
-				     : "limpet is not attached to it, or everything was unloaded");
-	} else if (is_json) {
+	if (r)
+		resident_explain(&target, r, err);
+	else if (is_json)
 		print_status_json(&target, &resident);
-	} else {
+	else
 		print_status(&target, &resident);
-	}
 	target_close(&target);
 	return r;
 }

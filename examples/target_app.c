@@ -248,7 +248,8 @@ static void heart_beat(const sigset_t *ends)
 	struct timespec second = { .tv_sec = 1 };
 	unsigned int beats = 0;
 
-	while (sigtimedwait(ends, NULL, &second) < 0 && errno == EAGAIN) {
+	/* EINTR is no end either: it comes with SIGCONT. */
+	while (sigtimedwait(ends, NULL, &second) < 0 && (errno == EAGAIN || errno == EINTR)) {
 		struct totals totals = totals_take();
 
 		printf("heartbeat %u: %llu results, %llu wrong, %zu of %zu threads moved on\n",

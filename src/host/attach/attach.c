@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #define START_LIMIT_NS  10000000000ull
-#define LEAVE_LIMIT_NS  5000000000ull
+#define LEAVE_LIMIT_NS  20000000000ull
 #define ENDING_LIMIT_MS 100
 #define GLANCE_NS       50000
 #define CONT_LIMIT_NS   5000000000ull

@@ -30,6 +30,9 @@ int job_fail(struct job *job, enum job_status status, int error);
 /* A file of the thread in /proc, as a text that ends; empty when it cannot be read. */
 void job_read_proc(const struct job *job, const char *name, char *text, size_t room);
 
+/* What /proc shows of the thread: the call that it waits in, if it does. */
+void job_read_call(const struct job *job, struct blocked_call *ret);
+
 /* wait.c: waits for the thread; all ptrace and wait calls come from this one thread. */
 void wait_init(void);
 uint64_t wait_clock_ns(void);
@@ -40,6 +43,10 @@ int wait_stop(pid_t tid, uint64_t deadline_ns, int *ret_status) MUST_CHECK;
  * thread may be used.  On failure the thread is released untouched. */
 int stop_thread(struct stopped *self) MUST_CHECK;
 void stop_release(struct stopped *self);
+
+/* cut_short.c: what the kernel knows of the call that returned EINTR at our stop; sets job->seen
+ * where evidence shows that the thread has entered it since the last look. */
+int cut_short_ask(struct stopped *self, struct blocked_call *ret) MUST_CHECK;
 
 /* held_back.c: would stopping the thread bring it a signal that its call holds back? */
 bool signal_is_held_back(const struct job *job);

@@ -27,3 +27,11 @@ void job_read_proc(const struct job *job, const char *name, char *text, size_t r
 		close(fd);
 	text[MAX(size, 0)] = 0;
 }
+
+void job_read_call(const struct job *job, struct blocked_call *ret)
+{
+	char text[256];
+
+	job_read_proc(job, "syscall", text, sizeof(text));
+	blocked_call_parse(text, ret);
+}

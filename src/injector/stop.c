@@ -45,15 +45,6 @@ static int await_event_stop(const struct stopped *self, uint64_t deadline_ns, in
 	}
 }
 
-/* What /proc shows of the thread: the call that it waits in, if it does. */
-static void read_call(const struct job *job, struct blocked_call *ret)
-{
-	char text[256];
-
-	job_read_proc(job, "syscall", text, sizeof(text));
-	blocked_call_parse(text, ret);
-}
-
 /* A thread that mostly waits is caught waiting: what it waits in must be known before it is
  * stopped. */
 static void watch_thread(struct job *job)
@@ -61,7 +52,7 @@ static void watch_thread(struct job *job)
 	struct timespec pause = { 0, WATCH_PAUSE_NS };
 
 	for (unsigned i = 0; i < WATCH_TURNS; i++) {
-		read_call(job, &job->seen);
+		job_read_call(job, &job->seen);
 		if (job->seen.is_known)
 			return;
 		nanosleep(&pause, NULL);
@@ -128,17 +119,6 @@ static int look_again(struct stopped *self, uint64_t deadline_ns)
 	return r;
 }
 
-/* What the kernel knows of the call that we cut short. */
-static int ask_argument(const struct stopped *self, struct blocked_call *ret)
-{
-	int r = arch_show_call(self->job->tid, &self->state);
-
-	if (r)
-		return r;
-	read_call(self->job, ret);
-	return arch_hide_call(self->job->tid);
-}
-
 static enum job_status status_of(int error)
 {
 	switch (error) {
@@ -168,7 +148,7 @@ static int understand(struct stopped *self, uint64_t deadline_ns)
 		r = -errno;
 	if (r)
 		return r;
-	if (arch_must_ask_argument(&self->state) && (r = ask_argument(self, &cut)))
+	if (arch_must_ask_argument(&self->state) && (r = cut_short_ask(self, &cut)))
 		return r;
 	arch_plan_return(&self->state, &self->job->seen, &cut, entered_nr, &self->back);
 	self->job->was_in_call = self->back.was_in_call;

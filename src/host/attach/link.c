@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define ANSWER_LIMIT_NS 20000000000ull
+#define DYING_LIMIT_MS  1000
 
 static size_t count_fds(const int fds[LINK_FDS_MAX])
 {
@@ -46,6 +47,14 @@ int link_send(const struct link *link, const void *bytes, size_t size, const int
 	return err_set(err, -errno, "send to the agent: %s", strerror(errno));
 }
 
+/* A process that is killed closes its descriptors before its end can be seen. */
+static bool has_ended(const struct target *target)
+{
+	struct pollfd end = { target->pidfd, POLLIN, 0 };
+
+	return poll(&end, 1, DYING_LIMIT_MS) > 0;
+}
+
 static int await_answer(const struct link *link, const struct target *target, struct err *err)
 {
 	struct pollfd wait[2] = { { link->socket, POLLIN, 0 }, { target->pidfd, POLLIN, 0 } };
@@ -57,10 +66,6 @@ static int await_answer(const struct link *link, const struct target *target, st
 	} while ((r == 0 || (r < 0 && errno == EINTR)) && now_ns() < deadline_ns);
 	if (wait[0].revents & POLLIN)
 		return 0;
-	if (r > 0 && wait[1].revents) {
-		err_set(err, -ESRCH, "the target ended meanwhile");
-		return err_exit(err, EXIT_NO_PROCESS);
-	}
 	if (r > 0)
 		return err_set(err, -EPIPE, "the agent closed the connection");
 	err_set(err, -ETIMEDOUT, "the agent does not answer");
@@ -96,6 +101,10 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 		r = await_answer(link, target, err);
 	if (!r)
 		r = receive_answer(link, link->sequence, ret, err);
+	if (r == -EPIPE && has_ended(target)) {
+		err_set(err, -ESRCH, "the target ended meanwhile");
+		return err_exit(err, EXIT_NO_PROCESS);
+	}
 	if (r || !ret->code)
 		return r;
 	return err_set(err, ret->code, "%s", ret->text[0] ? ret->text : strerror(-ret->code));

@@ -66,6 +66,10 @@ bool arch_must_ask_argument(const struct arch_state *state);
 int arch_show_call(pid_t tid, const struct arch_state *state) MUST_CHECK;
 int arch_hide_call(pid_t tid) MUST_CHECK;
 
+/* Has a signal handler returned to just these registers?  Its frame then still lies in the bytes
+ * below the stack pointer (aarch64). */
+bool arch_has_signal_frame(const struct arch_state *state, const void *below, size_t size);
+
 /* seen: what it waited in just before the stop.  cut: what the kernel knows of a call that was cut
  * short.  entered_nr: the call that it has entered under our eyes and was interrupted in; -1: none.
  */

@@ -185,6 +185,12 @@ int arch_hide_call(pid_t tid)
 	return set_kernels_number(tid, -1);
 }
 
+/* The frame holds them in the order of user_regs_struct. */
+bool arch_has_signal_frame(const struct arch_state *state, const void *below, size_t size)
+{
+	return memmem(below, size, &state->regs, offsetof(struct user_regs_struct, pstate));
+}
+
 /* The code that the kernel would have had in x0 before it wound the call back; 0: not a call to
  * restart. */
 static long restart_code(const struct arch_state *state, const struct blocked_call *seen,

@@ -112,6 +112,12 @@ int arch_hide_call(pid_t tid)
 	return 0;
 }
 
+bool arch_has_signal_frame(const struct arch_state *state, const void *below, size_t size)
+{
+	(void)state, (void)below, (void)size;
+	return false;
+}
+
 /* EINTR only because we came by: ask the kernel to restart it unless a handler runs. */
 static bool must_reissue(long nr, long result)
 {

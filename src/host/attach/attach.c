@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define START_LIMIT_NS  10000000000ull
-#define LEAVE_LIMIT_NS  20000000000ull
-#define ENDING_LIMIT_MS 100
-#define GLANCE_NS       50000
-#define CONT_LIMIT_NS   5000000000ull
+#define START_LIMIT_NS 10000000000ull
+#define LEAVE_LIMIT_NS 20000000000ull
+#define GLANCE_NS      50000
+#define CONT_LIMIT_NS  5000000000ull
 
 static void wait_a_little(uint64_t delay_ns)
 {
@@ -45,12 +43,6 @@ static int read_context(const struct attachment *self, struct boot_context *ret)
 			       ret->magic == BOOT_MAGIC
 		       ? 0
 		       : -ENOENT;
-}
-
-static int fail_dead(struct err *err)
-{
-	err_set(err, -ESRCH, "it ended while limpet was attaching");
-	return err_exit(err, EXIT_NO_PROCESS);
 }
 
 static int fail_boot(const struct boot_context *boot, struct err *err)
@@ -69,7 +61,7 @@ static int await_socket(const struct attachment *self, struct boot_context *ret,
 
 	while (now_ns() < deadline_ns) {
 		if (!target_lives(&self->target) || read_context(self, ret))
-			return fail_dead(err);
+			return target_fail_ended(err);
 		if (ret->step == BOOT_FAILED)
 			return fail_boot(ret, err);
 		if (ret->step == BOOT_SOCKET_READY)
@@ -140,7 +132,7 @@ static int explain_silence(const struct attachment *self, struct err *err)
 	struct boot_context boot;
 
 	if (!target_lives(&self->target))
-		return fail_dead(err);
+		return target_fail_ended(err);
 	if (!read_context(self, &boot) && boot.step == BOOT_FAILED)
 		return fail_boot(&boot, err);
 	return err->code;
@@ -238,23 +230,6 @@ static int await_running(pid_t pid, const struct attach_options *options, struct
 	return r;
 }
 
-/* A process that is being killed loses its memory a moment before it counts as ended. */
-static bool may_be_ending(const struct err *err)
-{
-	return err->code == -ESRCH || err->code == -ENOENT || err->code == -EPIPE ||
-	       err->code == -EFAULT || err->code == -EAGAIN;
-}
-
-/* Whatever failed, it failed because the process is gone: that is what a person wants to read. */
-static void prefer_end(int pidfd, struct err *err)
-{
-	struct pollfd wait = { pidfd, POLLIN, 0 };
-
-	if (poll(&wait, 1, may_be_ending(err) ? ENDING_LIMIT_MS : 0) > 0 &&
-	    err->exit != EXIT_NO_PROCESS)
-		fail_dead(err);
-}
-
 static int attach_named(struct attachment *self, const struct attach_options *options, int pidfd,
 			struct err *err)
 {
@@ -262,7 +237,7 @@ static int attach_named(struct attachment *self, const struct attach_options *op
 	int r = attach_locked(self, options, err);
 
 	if (r) {
-		prefer_end(pidfd, err);
+		target_prefer_end(pidfd, err);
 		err_while(err, "cannot attach to %s",
 			  target_name(&self->target, name, sizeof(name)));
 		attach_close(self);
@@ -283,7 +258,7 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	if (!r)
 		r = target_open(&ret->target, pid, err);
 	if (r)
-		prefer_end(pidfd, err);
+		target_prefer_end(pidfd, err);
 	else
 		r = attach_named(ret, options, pidfd, err);
 	ret->report.attach_ns = now_ns() - begin_ns;

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define ANSWER_LIMIT_NS 20000000000ull
-#define DYING_LIMIT_MS  1000
 
 static size_t count_fds(const int fds[LINK_FDS_MAX])
 {
@@ -45,14 +44,6 @@ int link_send(const struct link *link, const void *bytes, size_t size, const int
 	if (sendmsg(link->socket, &message, MSG_NOSIGNAL) == (ssize_t)size)
 		return 0;
 	return err_set(err, -errno, "send to the agent: %s", strerror(errno));
-}
-
-/* A process that is killed closes its descriptors before its end can be seen. */
-static bool has_ended(const struct target *target)
-{
-	struct pollfd end = { target->pidfd, POLLIN, 0 };
-
-	return poll(&end, 1, DYING_LIMIT_MS) > 0;
 }
 
 static int await_answer(const struct link *link, const struct target *target, struct err *err)
@@ -101,12 +92,10 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 		r = await_answer(link, target, err);
 	if (!r)
 		r = receive_answer(link, link->sequence, ret, err);
-	if (r == -EPIPE && has_ended(target)) {
-		err_set(err, -ESRCH, "the target ended meanwhile");
-		return err_exit(err, EXIT_NO_PROCESS);
-	}
+	if (r)
+		target_prefer_end(target->pidfd, err);
 	if (r || !ret->code)
-		return r;
+		return r ? err->code : 0;
 	return err_set(err, ret->code, "%s", ret->text[0] ? ret->text : strerror(-ret->code));
 }
 

@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define ENDING_LIMIT_MS 500
+
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL
 #endif
@@ -103,6 +105,33 @@ bool target_lives(const struct target *target)
 	struct pollfd wait = { target->pidfd, POLLIN, 0 };
 
 	return poll(&wait, 1, 0) == 0;
+}
+
+int target_fail_ended(struct err *err)
+{
+	err_set(err, -ESRCH, "the process ended meanwhile");
+	return err_exit(err, EXIT_NO_PROCESS);
+}
+
+/* A process that is being killed loses its memory and descriptors, and refuses ptrace, a moment
+ * before it counts as ended. */
+static bool may_be_ending(int code)
+{
+	static const int codes[] = { ESRCH, ENOENT, EPIPE, ECONNRESET, EFAULT, EAGAIN, EPERM };
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (code == -codes[i])
+			return true;
+	return false;
+}
+
+void target_prefer_end(int pidfd, struct err *err)
+{
+	struct pollfd wait = { pidfd, POLLIN, 0 };
+
+	if (poll(&wait, 1, may_be_ending(err->code) ? ENDING_LIMIT_MS : 0) > 0 &&
+	    err->exit != EXIT_NO_PROCESS)
+		target_fail_ended(err);
 }
 
 const char *target_name(const struct target *target, char *buffer, size_t room)

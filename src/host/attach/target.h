@@ -27,6 +27,11 @@ void target_close(struct target *target);
 /* True while the process lives (it may have executed another program). */
 bool target_lives(const struct target *target);
 
+int target_fail_ended(struct err *err);
+/* Whatever failed, if it failed because the process is gone: that is what a person wants to read.
+ */
+void target_prefer_end(int pidfd, struct err *err);
+
 /* "4711 (redis-server)" */
 const char *target_name(const struct target *target, char *buffer, size_t room);
 

@@ -1,12 +1,14 @@
 /*
- * The smallest tool: a plain library whose constructor looks around in the process it was loaded
- * into and writes one line to the file that HELLO_OUTPUT names.  It runs inside somebody else's
- * program, so it prints nothing there, leaves errno alone, and does nothing when the variable is
- * not set.
+ * The smallest tool: at each attach it looks around in the process and writes one line to the file
+ * that HELLO_OUTPUT names, at each detach another, and a last one when the program ends or the tool
+ * is unloaded.  It runs inside somebody else's program, so it prints nothing there, and does
+ * nothing when the variable is not set.
  *
  *   limpet attach PID --tool hello_tool.so --env HELLO_OUTPUT=/tmp/hello --env HELLO_NAME=you
  */
 #define _GNU_SOURCE
+#include <limpet/tool.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -70,28 +72,65 @@ static void hello_write(void)
 	line_write(line);
 }
 
-__attribute__((constructor)) static void hello_begin(void)
+static void word_write(const char *word)
+{
+	char line[LINE_BYTES];
+
+	snprintf(line, sizeof(line), "%s from %s, pid %d\n", word, program_invocation_short_name,
+		 getpid());
+	if (output_path[0])
+		line_write(line);
+}
+
+static int hello_initialize(limpet_finalize_function *finalize, void *tool_data)
+{
+	(void)finalize, (void)tool_data;
+	return 0;
+}
+
+static void hello_finalize(void *tool_data)
+{
+	(void)tool_data;
+	word_write("goodbye");
+}
+
+/* Variables may differ from attach to attach. */
+static int hello_attach(limpet_detach_function *detach, struct limpet_context *contexts,
+			uint64_t context_count, void *tool_data)
 {
 	const char *path = getenv("HELLO_OUTPUT");
-	int saved_errno = errno;
 
+	(void)detach, (void)contexts, (void)context_count, (void)tool_data;
 	if (path && strlen(path) < sizeof(output_path)) {
 		strcpy(output_path, path);
 		hello_write();
 	}
-	errno = saved_errno;
+	return 0;
 }
 
-/* Runs with --unload, or when the program ends. */
-__attribute__((destructor)) static void hello_end(void)
+static void hello_detach(void *tool_data)
 {
-	int saved_errno = errno;
-	char line[LINE_BYTES];
+	(void)tool_data;
+	word_write("until later");
+}
 
-	if (output_path[0]) {
-		snprintf(line, sizeof(line), "goodbye from %s, pid %d\n",
-			 program_invocation_short_name, getpid());
-		line_write(line);
-	}
-	errno = saved_errno;
+struct limpet_tool *rocprofiler_configure(uint32_t version, const char *runtime_version,
+					  uint32_t priority, struct limpet_client *client)
+{
+	static struct limpet_tool tool = { sizeof(tool), hello_initialize, hello_finalize, NULL };
+
+	(void)version, (void)runtime_version, (void)priority;
+	client->name = "hello";
+	return &tool;
+}
+
+struct limpet_tool_attach *rocprofiler_configure_attach(uint32_t version,
+							const char *runtime_version,
+							uint32_t priority,
+							struct limpet_client *client)
+{
+	static struct limpet_tool_attach tool = { sizeof(tool), hello_attach, hello_detach, NULL };
+
+	(void)version, (void)runtime_version, (void)priority, (void)client;
+	return &tool;
 }

@@ -56,11 +56,14 @@ enum limpet_flags {
 
 struct limpet_options {
 	size_t struct_size;
-	const char *const *tools; /* paths of libraries to load */
+	const char *const *tools; /* paths of tool libraries, see limpet/tool.h */
 	size_t tool_count;
 	const char *const *variables; /* "NAME=VALUE", visible in the target while attached */
 	size_t variable_count;
-	unsigned flags; /* enum limpet_flags */
+	unsigned flags;               /* enum limpet_flags */
+	unsigned tool_timeout_ms;     /* for each call of a tool; 0: ten seconds */
+	const char *const *libraries; /* paths of plain libraries: only their constructors run */
+	size_t library_count;
 };
 #define LIMPET_OPTIONS_INIT                                   \
 	{                                                     \
@@ -75,7 +78,7 @@ struct limpet_report {
 	uint64_t pause_ns;     /* how long that thread was stopped */
 	uint64_t interrupt_ns; /* how long it took to stop it */
 	uint64_t attach_ns;    /* all of it, as seen by the caller */
-	size_t failed_tools;   /* that did not load, without LIMPET_STRICT */
+	size_t failed_tools;   /* that failed, without LIMPET_STRICT; see limpet_tool_status() */
 };
 #define LIMPET_REPORT_INIT                                   \
 	{                                                    \
@@ -102,6 +105,26 @@ struct limpet_status {
 		.struct_size = sizeof(struct limpet_status), \
 	}
 
+enum limpet_tool_state {
+	LIMPET_TOOL_IDLE, /* loaded; not configured, or it takes no part */
+	LIMPET_TOOL_ATTACHING,
+	LIMPET_TOOL_ATTACHED,
+	LIMPET_TOOL_DETACHING,
+	LIMPET_TOOL_DETACHED,
+	LIMPET_TOOL_FAILED,
+};
+
+struct limpet_tool_status {
+	size_t struct_size;
+	enum limpet_tool_state state;
+	char path[256];
+	char reason[256]; /* why it is idle or failed; may be empty */
+};
+#define LIMPET_TOOL_STATUS_INIT                                   \
+	{                                                         \
+		.struct_size = sizeof(struct limpet_tool_status), \
+	}
+
 /* "0.1.0" */
 const char *limpet_version(void);
 
@@ -117,6 +140,10 @@ int limpet_detach(struct limpet *target, unsigned flags, struct limpet_error *er
 
 /* Asks without stopping anything; works for a process that somebody else holds. */
 int limpet_status(struct limpet *target, struct limpet_status *status, struct limpet_error *error);
+
+/* One of the tools in the process; -ENOENT when there are not so many. */
+int limpet_tool_status(struct limpet *target, unsigned index, struct limpet_tool_status *status,
+		       struct limpet_error *error);
 
 /* Detaches when still attached; NULL is fine. */
 void limpet_close(struct limpet *target);

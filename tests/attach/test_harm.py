@@ -86,7 +86,7 @@ class ToolsThatStay(Harm):
         self.threads = harness.thread_count(self.plain.pid)
 
     def load(self, *arguments):
-        self.attach(self.plain, "--tool", TOOL_THREAD, "--env", f"LIMPET_TEST_OUT={self.file}",
+        self.attach(self.plain, "--load", TOOL_THREAD, "--env", f"LIMPET_TEST_OUT={self.file}",
                     *arguments)
 
     def inner_thread(self):
@@ -137,7 +137,7 @@ class Filters(Harm):
 
     def assert_attach_or_refusal(self, name):
         target = self.target("filtered", name)
-        for arguments in ((), ("--unload",), ("--tool", TOOL_PROBE)) * 3:
+        for arguments in ((), ("--unload",), ("--load", TOOL_PROBE)) * 3:
             self.attach(target, *arguments, codes=(0, CANNOT))
             self.assert_well(target)
 
@@ -149,7 +149,7 @@ class Filters(Harm):
 
     def test_what_is_needed_is_enough(self):
         target = self.target("needs", "always")
-        for arguments in ((), ("--unload",), ("--tool", TOOL_PROBE), ("--unload",), ("--strict",)):
+        for arguments in ((), ("--unload",), ("--load", TOOL_PROBE), ("--unload",), ("--strict",)):
             self.attach(target, *arguments)
             self.assert_well(target)
 
@@ -158,7 +158,7 @@ class Filters(Harm):
             with self.subTest(filter=name):
                 target = self.target("needs", name)
                 self.attach(target, "--env", "LIMPET_TEST_VALUE=x", codes=codes)
-                self.attach(target, "--tool", TOOL_PROBE, "--unload")
+                self.attach(target, "--load", TOOL_PROBE, "--unload")
                 self.assert_well(target)
 
     def needs(self):
@@ -189,7 +189,7 @@ class Filters(Harm):
         for number, (name, may_fail) in self.needs().items():
             with self.subTest(without=name):
                 target = self.lacking(number, f"NEEDS_ERRNO={errno.ENOSYS}")
-                self.attach(target, "--tool", TOOL_PROBE,
+                self.attach(target, "--load", TOOL_PROBE,
                             codes=(0, FAILED) if may_fail else (CANNOT,))
                 self.assert_well(target)
 
@@ -198,7 +198,7 @@ class Descriptors(Harm):
     """Descriptors of ours may be closed by the program, and their numbers be its own then."""
 
     def test_the_program_takes_our_numbers(self):
-        for arguments in ((), ("--unload",), ("--tool", TOOL_PROBE)):
+        for arguments in ((), ("--unload",), ("--load", TOOL_PROBE)):
             with self.subTest(arguments=arguments):
                 target = self.target("habits", "closer")
                 process = self.start(target, *arguments)
@@ -282,7 +282,7 @@ class KilledInjector(Harm):
 class Names(Harm):
     def test_a_tool_that_renames_our_thread(self):
         target = self.target("plain", "idle")
-        process = self.start(target, "--tool", TOOL_RENAME)
+        process = self.start(target, "--load", TOOL_RENAME)
         status = limpet("status", target.pid, "--json").event("status")
         self.assertEqual((status["state"], status["holder"]), ("attached", process.pid))
         second = self.attach(target, codes=(BUSY,))

@@ -177,11 +177,11 @@ class LeavesNoMark(unittest.TestCase):
         self.assert_only_caches(*self.run_mirror("mirror", "--unload"))
 
     def test_tool_and_environment_default(self):
-        arguments = ("--tool", PROBE, "--env", "LIMPET_TEST_VALUE=seen")
+        arguments = ("--load", PROBE, "--env", "LIMPET_TEST_VALUE=seen")
         self.assert_rests_inert(*self.run_mirror("mirror", *arguments), is_environment)
 
     def test_tool_and_environment_unload(self):
-        arguments = ("--tool", PROBE, "--env", "LIMPET_TEST_VALUE=seen", "--unload")
+        arguments = ("--load", PROBE, "--env", "LIMPET_TEST_VALUE=seen", "--unload")
         self.assert_only_caches(*self.run_mirror("mirror", *arguments), is_environment)
 
     def test_many_times_leave_no_more_than_once(self):
@@ -190,7 +190,7 @@ class LeavesNoMark(unittest.TestCase):
         self.assertLessEqual(len(maps_added(before_many, many)), len(maps_added(before, once)) + 1)
 
     def test_many_unloads_leave_caches_of_libc_only(self):
-        self.assert_only_caches(*self.run_mirror("mirror", "--unload", "--tool", PROBE, times=20))
+        self.assert_only_caches(*self.run_mirror("mirror", "--unload", "--load", PROBE, times=20))
 
     def test_single_threaded_target(self):
         def forgive(state):

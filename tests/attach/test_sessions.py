@@ -183,11 +183,12 @@ class StatusAndDetach(Sessions):
         self.assertEqual(harness.threads_of(self.target.pid), before)
 
     def test_status_while_attached(self):
-        process = self.start("--tool", harness.program("tool_probe.so"))
+        process = self.start("--load", harness.program("tool_probe.so"))
         result = self.status()
         status = result.event("status")
         self.assertEqual((status["state"], status["holder"]), ("attached", process.pid))
-        self.assertEqual(status["tools"], [harness.program("tool_probe.so")])
+        self.assertEqual([tool["path"] for tool in status["tools"]],
+                         [harness.program("tool_probe.so")])
         process.send_signal(signal.SIGTERM)
         self.assert_ends(process, "signal")
         self.assertEqual(self.status().event("status")["state"], "resting")

@@ -30,7 +30,7 @@ class MemfdNoexec(unittest.TestCase):
 
     def attach(self):
         return limpet("attach", self.target.pid, "--json", "--duration", "0",
-                      "--tool", harness.program("tool_probe.so"))
+                      "--load", harness.program("tool_probe.so"))
 
     def assert_well(self):
         self.assertTrue(self.target.alive())

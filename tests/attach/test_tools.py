@@ -36,7 +36,7 @@ class Tools(unittest.TestCase):
         return target
 
     def attach(self, target, tools, *arguments, code=0):
-        result = limpet("attach", target.pid, "--json", "--duration", "0", "--tool", tools,
+        result = limpet("attach", target.pid, "--json", "--duration", "0", "--load", tools,
                         "--env", f"LIMPET_TEST_OUT={self.out}", *arguments)
         self.assertEqual(result.code, code, str(result))
         return result
@@ -138,7 +138,7 @@ class Tools(unittest.TestCase):
         result = self.attach(target, tool, code=1)
         told = result.event("attached")["tools"][0]
         self.assertFalse(told["ok"])
-        shown = limpet("attach", target.pid, "--duration", "0", "--tool", tool)
+        shown = limpet("attach", target.pid, "--duration", "0", "--load", tool)
         self.assertEqual(shown.code, 1, str(shown))
         for word in (os.path.basename(tool), *words):
             self.assertIn(word, told["error"], str(result))
@@ -187,7 +187,7 @@ class Environment(unittest.TestCase):
 
     def start(self, *arguments):
         process = harness.limpet_start(
-            "attach", self.mirror.pid, "--json", "--tool", PROBE, "--env",
+            "attach", self.mirror.pid, "--json", "--load", PROBE, "--env",
             f"LIMPET_TEST_OUT={self.out}", "--env", "LIMPET_TEST_VALUE=a=b c", *arguments,
             stdin=subprocess.PIPE)
         self.assertIsNotNone(harness.attached_wait(process))

@@ -142,12 +142,12 @@ HEADER = "%-20s %6s %6s %-9s %4s %4s %5s %5s %5s %7s %6s %4s %5s  %8s %8s %8s" %
 
 
 def variant(case, cycle):
-    """Plain, with --unload, with a tool, with both, in turn."""
+    """Plain, with --unload, with two tools, with both, in turn."""
     arguments = ["--json", "--duration", "0", *case.arguments]
     if cycle % 4 in (1, 3):
         arguments.append("--unload")
     if cycle % 4 in (2, 3):
-        arguments += ["--tool", harness.program("tool_probe.so")]
+        arguments += ["--tool", ":".join(harness.program(f"life_{name}.so") for name in "ab")]
     return arguments
 
 

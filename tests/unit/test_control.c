@@ -14,6 +14,7 @@ union message {
 	struct control_hello hello;
 	struct control_load load;
 	struct control_environ environ;
+	struct control_step step;
 	struct control_detach detach;
 	struct control_reply reply;
 	char bytes[CONTROL_MAX_BYTES + 64];
@@ -27,6 +28,9 @@ static size_t make(enum control_kind kind)
 	static const size_t sizes[] = {
 		[CONTROL_HELLO] = sizeof(struct control_hello),
 		[CONTROL_LOAD] = sizeof(struct control_load),
+		[CONTROL_STEP] = sizeof(struct control_step),
+		[CONTROL_TABLES] = sizeof(struct control_tables),
+		[CONTROL_QUIET] = sizeof(struct control_quiet),
 		[CONTROL_DETACH] = sizeof(struct control_detach),
 		[CONTROL_REPLY] = sizeof(struct control_reply),
 	};
@@ -54,8 +58,23 @@ static size_t make_environ(const char *pairs, size_t bytes, uint32_t count)
 /* A literal with zeros in it; its own closing zero ends the last value. */
 #define ENVIRON(pairs, count) make_environ(pairs, sizeof(pairs), count)
 
-static const enum control_kind fixed[] = { CONTROL_HELLO, CONTROL_LOAD, CONTROL_DETACH,
+static const enum control_kind fixed[] = { CONTROL_HELLO,  CONTROL_LOAD,  CONTROL_STEP,
+					   CONTROL_TABLES, CONTROL_QUIET, CONTROL_DETACH,
 					   CONTROL_REPLY };
+
+static void refuses_steps_and_tools_that_are_not(void **state)
+{
+	size_t size = make(CONTROL_STEP);
+
+	(void)state;
+	message.step.tool = AGENT_TOOLS_MAX;
+	assert_int_equal(control_check(&message, size), -EPROTO);
+	message.step.tool = AGENT_TOOLS_MAX - 1;
+	message.step.step = TOOL_STEPS;
+	assert_int_equal(control_check(&message, size), -EPROTO);
+	message.step.step = TOOL_STEPS - 1;
+	assert_int_equal(control_check(&message, size), 0);
+}
 
 static void takes_every_sound_kind(void **state)
 {
@@ -217,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_every_sound_kind),
+		cmocka_unit_test(refuses_steps_and_tools_that_are_not),
 		cmocka_unit_test(refuses_a_size_that_is_not_the_kinds_own),
 		cmocka_unit_test(refuses_a_size_that_differs_from_what_came),
 		cmocka_unit_test(refuses_foreign_headers),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "target/agent/agent.h"
+#include "target/runtime/page.h"
 
 /* The application's side. */
 static char a_one[] = "A=one", b_two[] = "B=two", c_three[] = "C=three", own[] = "A=own";

@@ -153,9 +153,9 @@ static void tells_two_agents_apart(void **state)
 	page.context = 0x1111;
 	put(&page, START);
 	page.context = 0x2222;
-	put(&page, START + 0x2000);
+	put(&page, START + 0x4000);
 	assert_int_equal(resident_find_at(&target, 0x2222, &resident), 0);
-	assert_int_equal(resident.address, START + 0x2000);
+	assert_int_equal(resident.address, START + 0x4000);
 	assert_int_equal(resident_find_at(&target, 0x1111, &resident), 0);
 	assert_int_equal(resident.address, START);
 	assert_int_equal(resident_find_at(&target, 0x3333, &resident), -ENOENT);

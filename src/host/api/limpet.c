@@ -81,6 +81,9 @@ static struct session_options options_of(const struct limpet_options *given)
 			    .resumes = options.flags & LIMPET_CONTINUE },
 		.tools = options.tools,
 		.tool_count = options.tool_count,
+		.libraries = options.libraries,
+		.library_count = options.library_count,
+		.timeout_ms = options.tool_timeout_ms,
 		.variables = options.variables,
 		.variable_count = options.variable_count,
 		.is_strict = options.flags & LIMPET_STRICT,
@@ -167,6 +170,32 @@ EXPORT int limpet_status(struct limpet *self, struct limpet_status *status,
 		err_set(&err, r, "an agent of another version of limpet is in it");
 	target_close(&target);
 	copy_out(status, &ours, sizeof(ours));
+	return report_error(&err, error);
+}
+
+EXPORT int limpet_tool_status(struct limpet *self, unsigned index,
+			      struct limpet_tool_status *status, struct limpet_error *error)
+{
+	struct limpet_tool_status ours = { 0 };
+	struct resident resident;
+	struct target target;
+	struct err err = { 0 };
+	int r = target_look(&target, self->pid, &err);
+
+	if (r)
+		return report_error(&err, error);
+	r = resident_find(&target, &resident);
+	if (r || index >= resident.page.tool_count) {
+		err_set(&err, -ENOENT, "there is no tool %u in %d", index, self->pid);
+	} else {
+		const struct agent_tool *tool = &resident.page.tools[index];
+
+		ours.state = (enum limpet_tool_state)tool->state;
+		snprintf(ours.path, sizeof(ours.path), "%s", tool->path);
+		snprintf(ours.reason, sizeof(ours.reason), "%s", tool->reason);
+		copy_out(status, &ours, sizeof(ours));
+	}
+	target_close(&target);
 	return report_error(&err, error);
 }
 

@@ -39,11 +39,15 @@ static const struct wanted wanted[] = {
 	WANT(pthread_attr_setstack, false),
 	WANT(pthread_attr_setdetachstate, false),
 	WANT(pthread_getspecific, false),
+	WANT(pthread_join, false),
+	WANT(pthread_detach, false),
 	WANT(dlopen, true),
 	WANT(dlsym, true),
 	WANT(dlclose, true),
 	WANT(dlerror, true),
 	WANT(unsetenv, false),
+	WANT(__cxa_atexit, false),
+	WANT(__cxa_finalize, false),
 };
 
 static int missing(struct err *err, const char *what)

@@ -49,7 +49,7 @@ int link_send(const struct link *link, const void *bytes, size_t size, const int
 static int await_answer(const struct link *link, const struct target *target, struct err *err)
 {
 	struct pollfd wait[2] = { { link->socket, POLLIN, 0 }, { target->pidfd, POLLIN, 0 } };
-	uint64_t deadline_ns = now_ns() + ANSWER_LIMIT_NS;
+	uint64_t deadline_ns = now_ns() + ANSWER_LIMIT_NS + link->patience_ms * 1000000ull;
 	int r;
 
 	do {

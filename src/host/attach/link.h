@@ -9,6 +9,7 @@
 struct link {
 	int socket; /* -1: closed */
 	uint32_t sequence;
+	uint32_t patience_ms; /* how much longer than usual an answer may take: tools are slow */
 };
 
 #define LINK_FDS_MAX 2

@@ -19,13 +19,37 @@
 #define PAGE_STEP     4096
 #define REST_LIMIT_NS 6000000000ull /* longer than a thread of ours waits for a dead host */
 
+static bool tools_are_sound(struct agent_page *page)
+{
+	if (page->tool_count > AGENT_TOOLS_MAX)
+		return false;
+	for (unsigned i = 0; i < AGENT_TOOLS_MAX; i++) {
+		page->tools[i].path[TOOL_PATH_MAX - 1] = 0;
+		page->tools[i].reason[TOOL_REASON_MAX - 1] = 0;
+		if (page->tools[i].state >= TOOL_STATES)
+			return false;
+	}
+	return true;
+}
+
+static bool tables_are_sound(struct agent_page *page)
+{
+	if (page->table_count > AGENT_TABLES_MAX)
+		return false;
+	for (unsigned i = 0; i < AGENT_TABLES_MAX; i++) {
+		page->tables[i].name[TABLE_NAME_MAX - 1] = 0;
+		if (page->tables[i].part_count > TABLE_PARTS_MAX)
+			return false;
+	}
+	return true;
+}
+
 static bool is_sound(struct agent_page *page)
 {
 	page->holder_name[sizeof(page->holder_name) - 1] = 0;
-	for (unsigned i = 0; i < AGENT_TOOLS_MAX; i++)
-		page->tools[i].path[TOOL_PATH_MAX - 1] = 0;
 	return page->version == AGENT_PAGE_VERSION && page->size == sizeof(*page) &&
-	       page->tool_count <= AGENT_TOOLS_MAX && page->state <= AGENT_STATE_RESTING;
+	       page->state <= AGENT_STATE_RESTING && tools_are_sound(page) &&
+	       tables_are_sound(page);
 }
 
 static int read_page(const struct target *target, uint64_t address, struct agent_page *ret)

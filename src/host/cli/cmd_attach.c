@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 struct attach_values {
-	struct option_list tools, variables;
-	uint64_t duration_ns;
+	struct option_list tools, libraries, variables;
+	uint64_t duration_ns, timeout_ns;
 	bool unload, is_strict, force, resumes, is_json;
 };
 
@@ -25,10 +25,15 @@ struct attach_values {
 #define FIELD(name)    offsetof(struct attach_values, name)
 
 static const struct option_desc attach_options[] = {
-	{ 't', "tool", "A.so[:B.so]", "load these libraries into it", OPTION_LIST, FIELD(tools) },
+	{ 't', "tool", "A.so[:B.so]", "tool libraries (rocprofiler_configure)", OPTION_LIST,
+	  FIELD(tools) },
+	{ 'l', "load", "LIB.so", "any library: its constructor is all that runs", OPTION_LIST,
+	  FIELD(libraries) },
 	{ 'e', "env", "NAME=VALUE", "a variable for the tools", OPTION_LIST, FIELD(variables) },
 	{ 'd', "duration", "TIME", "leave after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION,
 	  FIELD(duration_ns) },
+	{ 0, "tool-timeout", "TIME", "how long a call of a tool may take (10s)", OPTION_DURATION,
+	  FIELD(timeout_ns) },
 	{ 'u', "unload", NULL, "take everything along when leaving", OPTION_FLAG, FIELD(unload) },
 	{ 's', "strict", NULL, "one tool that fails undoes all", OPTION_FLAG, FIELD(is_strict) },
 	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG,
@@ -92,13 +97,26 @@ static void print_attached_json(const struct session *session)
 	for (size_t i = 0; i < session->tool_count; i++) {
 		json_object(&json, NULL);
 		json_text(&json, "path", session->tools[i].path);
-		json_bool(&json, "ok", session->tools[i].is_loaded);
+		json_bool(&json, "ok", session->tools[i].is_ok);
+		json_bool(&json, "plain", session->tools[i].is_plain);
+		json_bool(&json, "takes_part", session->tools[i].takes_part);
 		json_bool(&json, "by_content", session->tools[i].by_content);
 		json_text(&json, "error", session->tools[i].error);
 		json_object_end(&json);
 	}
 	json_list_end(&json);
 	json_object_end(&json);
+}
+
+static void print_tool(const struct session_tool *tool)
+{
+	const char *state = tool->is_plain     ? "loaded"
+			    : tool->takes_part ? "attached"
+					       : "loaded, takes no part (it returned NULL)";
+
+	if (tool->is_ok)
+		printf("  tool %s: %s%s\n", tool->path, state,
+		       tool->by_content ? " (by content: the target does not see the file)" : "");
 }
 
 static void print_attached(const struct session *session)
@@ -115,15 +133,13 @@ static void print_attached(const struct session *session)
 	if (report->way == BOOT_WAY_CALL)
 		puts("  musl: a waiting thread of the program started ours (no thread of glibc's to build on)");
 	for (size_t i = 0; i < session->tool_count; i++)
-		if (session->tools[i].is_loaded)
-			printf("  tool %s: loaded%s\n", session->tools[i].path,
-			       session->tools[i].by_content
-				       ? " (by content: the target does not see the file)"
-				       : "");
+		print_tool(&session->tools[i]);
 	fflush(stdout);
 	for (size_t i = 0; i < session->tool_count; i++)
-		if (!session->tools[i].is_loaded)
+		if (!session->tools[i].is_ok)
 			fprintf(stderr, "warning: %s\n", session->tools[i].error);
+	if (session->warning[0])
+		fprintf(stderr, "warning: %s\n", session->warning);
 }
 
 static void print_detached(const struct session *session, enum ending ending, bool unloaded,
@@ -166,21 +182,27 @@ static int leave(struct session *session, const struct attach_values *values, en
 
 static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 {
-	struct tool_list tools = { 0 };
+	struct tool_list tools = { 0 }, libraries = { 0 };
 	struct session_options options = {
 		.attach = { .force = values->force, .resumes = values->resumes },
 		.tools = tools.items,
+		.libraries = libraries.items,
+		.timeout_ms = (uint32_t)MIN(values->timeout_ns / 1000000, UINT32_MAX),
 		.variables = values->variables.items,
 		.variable_count = values->variables.count,
 		.is_strict = values->is_strict,
 	};
 	static struct session session;
-	int r = split_tools(&values->tools, &tools, err), signals = r ? r : ending_prepare(err);
 	enum ending ending;
+	int signals, r = split_tools(&values->tools, &tools, err);
 
+	if (!r)
+		r = split_tools(&values->libraries, &libraries, err);
+	signals = r ? r : ending_prepare(err);
 	if (signals < 0)
 		return signals;
 	options.tool_count = tools.count;
+	options.library_count = libraries.count;
 	r = session_open(&session, pid, &options, err);
 	if (r)
 		return r;
@@ -193,7 +215,7 @@ static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 	ending = ending_wait(signals, session.attachment.target.pidfd, values->duration_ns);
 	r = leave(&session, values, ending, err);
 	if (!r && session.failed_tools)
-		r = err_set(err, -ENOEXEC, "%zu of %zu tools did not load", session.failed_tools,
+		r = err_set(err, -ENOEXEC, "%zu of %zu tools failed", session.failed_tools,
 			    session.tool_count);
 	session_close(&session);
 	return r;
@@ -215,11 +237,13 @@ const struct command command_attach = {
 	.name = "attach",
 	.summary = "load tools into a running process, stay, and leave",
 	.usage =
-		"PID [--tool A.so[:B.so]] [--env NAME=VALUE] [--duration TIME] [--unload] [--json]",
+		"PID [--tool A.so[:B.so]] [--load LIB.so] [--env NAME=VALUE] [--duration TIME] [--unload] [--json]",
 	.options = attach_options,
 	.run = attach_run,
 	.notes =
 		"Stays until Enter, Ctrl-C, SIGTERM, the duration, or the end of the process.\n"
+		"A tool exports rocprofiler_configure (limpet/tool.h); variables of limpet's own\n"
+		"environment that begin with ROCP are published for the tools.\n"
 		"\n"
 		"examples:\n"
 		"  limpet attach 4711 --tool ./libmytool.so\n"

@@ -27,6 +27,12 @@ static const char *const ends[] = {
 	[AGENT_END_PROTOCOL] = "its limpet spoke nonsense",
 };
 
+static const char *const tool_states[TOOL_STATES] = {
+	[TOOL_IDLE] = "idle",         [TOOL_ATTACHING] = "attaching",
+	[TOOL_ATTACHED] = "attached", [TOOL_DETACHING] = "detaching",
+	[TOOL_DETACHED] = "detached", [TOOL_FAILED] = "failed",
+};
+
 /* In words: a forked child has its parent's page, but not its parent's agent. */
 static const char *state_name(const struct target *target, const struct resident *resident)
 {
@@ -51,6 +57,48 @@ static void format_time(uint64_t time_ns, char *ret, size_t room)
 	strftime(ret, room, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
+static void print_tool(const struct agent_tool *tool)
+{
+	if (!tool->handle)
+		return;
+	printf("  tool      %s: %s%s%s%s\n", tool->path,
+	       tool->is_plain ? "loaded" : tool_states[tool->state],
+	       tool->by_content ? " (by content)" : "", tool->reason[0] ? ": " : "", tool->reason);
+}
+
+static void print_tool_json(struct json *json, const struct agent_tool *tool)
+{
+	if (!tool->handle)
+		return;
+	json_object(json, NULL);
+	json_text(json, "path", tool->path);
+	json_text(json, "state", tool_states[tool->state]);
+	json_bool(json, "plain", tool->is_plain);
+	json_bool(json, "by_content", tool->by_content);
+	json_number(json, "attaches", tool->attaches);
+	json_number(json, "contexts", tool->contexts);
+	json_bool(json, "inside", tool->is_inside);
+	json_text(json, "reason", tool->reason);
+	json_object_end(json);
+}
+
+static void print_table_json(struct json *json, const struct agent_table *table)
+{
+	char address[32];
+
+	json_object(json, NULL);
+	json_text(json, "name", table->name);
+	json_number(json, "version", table->version);
+	json_number(json, "instance", table->instance);
+	json_list(json, "addresses");
+	for (unsigned i = 0; i < table->part_count; i++) {
+		snprintf(address, sizeof(address), "0x%lx", table->parts[i]);
+		json_text(json, NULL, address);
+	}
+	json_list_end(json);
+	json_object_end(json);
+}
+
 static void print_status(const struct target *target, const struct resident *resident)
 {
 	const struct agent_page *page = &resident->page;
@@ -67,8 +115,9 @@ static void print_status(const struct target *target, const struct resident *res
 	printf("  attached  %u time%s so far\n", page->attaches, page->attaches == 1 ? "" : "s");
 	printf("  dropped   %lu records\n", page->dropped);
 	for (unsigned i = 0; i < page->tool_count; i++)
-		printf("  tool      %s%s\n", page->tools[i].path,
-		       page->tools[i].by_content ? " (by content)" : "");
+		print_tool(&page->tools[i]);
+	for (unsigned i = 0; i < page->table_count; i++)
+		printf("  tables    %s %lu\n", page->tables[i].name, page->tables[i].version);
 	if (page->environment_changed)
 		printf("  variables of limpet are published\n");
 }
@@ -95,7 +144,11 @@ static void print_status_json(const struct target *target, const struct resident
 	json_bool(&json, "environment", page->environment_changed);
 	json_list(&json, "tools");
 	for (unsigned i = 0; i < page->tool_count; i++)
-		json_text(&json, NULL, page->tools[i].path);
+		print_tool_json(&json, &page->tools[i]);
+	json_list_end(&json);
+	json_list(&json, "tables");
+	for (unsigned i = 0; i < page->table_count; i++)
+		print_table_json(&json, &page->tables[i]);
 	json_list_end(&json);
 	json_object_end(&json);
 }

@@ -3,112 +3,135 @@
  */
 #include "host/session/session.h"
 
+#include "host/session/registers.h"
 #include "host/session/tools.h"
 #include "host/session/unload.h"
+#include "host/session/variables.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define CALLS_AT_ONCE (2 * AGENT_TOOLS_MAX) /* at most, in one order: each tool twice */
+
 static int check_options(const struct session_options *options, struct err *err)
 {
-	if (options->tool_count > AGENT_TOOLS_MAX) {
+	if (options->tool_count + options->library_count > AGENT_TOOLS_MAX) {
 		err_set(err, -E2BIG, "more than %d tools", AGENT_TOOLS_MAX);
 		return err_exit(err, EXIT_USAGE);
 	}
-	for (size_t i = 0; i < options->variable_count; i++) {
-		const char *variable = options->variables[i], *equals = strchr(variable, '=');
-
-		if (equals && equals != variable)
-			continue;
-		err_set(err, -EINVAL, "'%s' is not NAME=VALUE", variable);
-		return err_exit(err, EXIT_USAGE);
-	}
-	return 0;
+	return variables_check(options, err);
 }
 
-static int add_variable(char *room, size_t size, size_t *used, const char *variable,
-			struct err *err)
+/* Does the tool's failure end it all? */
+static int judge(struct session *self, const struct session_options *options,
+		 struct session_tool *tool, const struct err *why, struct err *err)
 {
-	const char *equals = strchr(variable, '=');
-	size_t length = strlen(variable) + 1;
-
-	if (length > size - *used)
-		return err_set(err, -E2BIG, "too many variables");
-	memcpy(room + *used, variable, length);
-	room[*used + (size_t)(equals - variable)] = 0;
-	*used += length;
-	return 0;
+	tool->is_ok = !why->code;
+	if (!why->code)
+		return 0;
+	self->failed_tools++;
+	snprintf(tool->error, sizeof(tool->error), "%s", why->what);
+	if (!options->is_strict && why->code != -ESRCH)
+		return 0;
+	*err = *why;
+	return why->code;
 }
 
-static int publish_variables(struct session *self, const struct session_options *options,
-			     struct err *err)
+static int load_list(struct session *self, const struct session_options *options,
+		     const char *const *paths, size_t count, bool is_plain, struct err *err)
 {
-	union {
-		struct control_environ list;
-		char bytes[CONTROL_MAX_BYTES];
-	} message = { 0 };
-	char *room = (char *)(&message.list + 1);
-	struct control_reply reply;
-	size_t used = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < options->variable_count; i++)
-		if (add_variable(room, sizeof(message) - sizeof(message.list), &used,
-				 options->variables[i], err))
-			return err->code;
-	control_header_init(&message.list.header, CONTROL_ENVIRON, sizeof(message.list) + used);
-	message.list.count = (uint32_t)options->variable_count;
-	message.list.bytes = (uint32_t)used;
-	return link_ask(&self->attachment.link, &self->attachment.target, &message.list.header,
-			NULL, &reply, err);
-}
-
-static int load_tools(struct session *self, const struct session_options *options, struct err *err)
-{
-	for (size_t i = 0; i < options->tool_count; i++) {
+	for (size_t i = 0; !r && i < count; i++) {
 		struct session_tool *tool = &self->tools[self->tool_count++];
-		struct err why;
+		struct err why = { 0 };
 
-		if (!tool_load(self, options->tools[i], tool, &why))
-			continue;
-		self->failed_tools++;
-		if (options->is_strict || why.code == -ESRCH) {
-			*err = why;
-			return why.code;
-		}
+		snprintf(tool->path, sizeof(tool->path), "%s", paths[i]);
+		tool->is_plain = is_plain;
+		if (tool_load(self, paths[i], tool, &why))
+			err_while(&why, "tool '%s'", paths[i]);
+		r = judge(self, options, tool, &why, err);
 	}
-	return 0;
+	return r;
+}
+
+/* A step for all tools before the next step for any: tools are written for AMD's order. */
+static int take_step(struct session *self, const struct session_options *options,
+		     enum tool_step step, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->tool_count; i++) {
+		struct session_tool *tool = &self->tools[i];
+		struct err why = { 0 };
+
+		if (!tool->is_ok || tool->is_plain)
+			continue;
+		if (tool_step(self, tool, step, &why))
+			err_while(&why, "tool '%s'", tool->path);
+		r = judge(self, options, tool, &why, err);
+	}
+	return r;
 }
 
 static int settle_in(struct session *self, const struct session_options *options, struct err *err)
 {
-	int r = options->variable_count ? publish_variables(self, options, err) : 0;
+	int r = variables_publish(self, options, NULL, err);
 
-	return r ? r : load_tools(self, options, err);
+	if (!r && options->tool_count)
+		r = registers_ask(self, options, err);
+	if (!r)
+		r = load_list(self, options, options->libraries, options->library_count, true, err);
+	if (!r)
+		r = load_list(self, options, options->tools, options->tool_count, false, err);
+	for (enum tool_step step = STEP_CONFIGURE; !r && step < TOOL_STEPS; step++)
+		r = take_step(self, options, step, err);
+	return r;
 }
 
-int session_open(struct session *ret, pid_t pid, const struct session_options *options,
+int session_open(struct session *ret, pid_t pid, const struct session_options *given,
 		 struct err *err)
 {
-	struct attach_options attach = options->attach;
+	struct session_options options = *given;
 	struct session_left left;
 	struct err ignored;
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	attach.has_variables = options->variable_count > 0;
-	r = check_options(options, err);
+	options.attach.has_variables = options.variable_count || options.tool_count;
+	options.timeout_ms = options.timeout_ms ? options.timeout_ms : SESSION_TIMEOUT_MS;
+	ret->timeout_ms = options.timeout_ms;
+	r = check_options(&options, err);
 	if (!r)
-		r = attach_open(&ret->attachment, pid, &attach, err);
+		r = attach_open(&ret->attachment, pid, &options.attach, err);
 	if (r)
 		return r;
-	r = settle_in(ret, options, err);
+	ret->attachment.link.patience_ms = CALLS_AT_ONCE * options.timeout_ms;
+	r = settle_in(ret, &options, err);
 	if (r && err->code != -ESRCH &&
 	    session_leave(ret, !ret->attachment.report.was_resident, &left, &ignored))
 		err_why(err, "and detaching failed: %s", ignored.what);
 	if (r)
 		session_close(ret);
+	return r;
+}
+
+/* The tools rest; those that did not obey are named. */
+static int quiet(struct session *self, bool finalizes, struct session_left *left, struct err *err)
+{
+	struct attachment *attachment = &self->attachment;
+	struct control_quiet order = { .timeout_ms = self->timeout_ms };
+	struct control_reply reply;
+	int r;
+
+	control_header_init(&order.header, CONTROL_QUIET, sizeof(order));
+	order.header.flags = finalizes ? CONTROL_FINALIZE : 0;
+	r = link_ask(&attachment->link, &attachment->target, &order.header, NULL, &reply, err);
+	if (!r && reply.value)
+		session_left_add(left, "%s", reply.text);
 	return r;
 }
 
@@ -130,7 +153,7 @@ static int leave_and_unload(struct session *self, struct session_left *left, str
 	if (r || left->count)
 		return r;
 	if (reply.text[0])
-		snprintf(left->items[left->count++], sizeof(left->items[0]), "%.255s", reply.text);
+		session_left_add(left, "%s", reply.text);
 	return unload_find_leftovers(self, &before, left, err);
 }
 
@@ -138,11 +161,26 @@ int session_leave(struct session *session, bool unload, struct session_left *ret
 		  struct err *err)
 {
 	struct control_reply reply;
+	int r;
 
 	ret_left->count = 0;
+	r = quiet(session, unload, ret_left, err);
+	if (r)
+		return r;
 	if (unload)
 		return leave_and_unload(session, ret_left, err);
 	return attach_leave(&session->attachment, false, &reply, err);
+}
+
+void session_left_add(struct session_left *left, const char *format, ...)
+{
+	va_list args;
+
+	if (left->count == SESSION_LEFT_MAX)
+		return;
+	va_start(args, format);
+	vsnprintf(left->items[left->count++], sizeof(left->items[0]), format, args);
+	va_end(args);
 }
 
 void session_close(struct session *session)

@@ -22,10 +22,10 @@ static int open_tool(const char *path, char *ret_full, struct stat *ret, struct 
 	int fd;
 
 	if (!realpath(path, ret_full))
-		return err_set(err, -errno, "tool '%s': %s", path, strerror(errno));
+		return err_set(err, -errno, "%s", strerror(errno));
 	fd = open(ret_full, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, ret)) {
-		err_set(err, -errno, "tool '%s': %s", path, strerror(errno));
+		err_set(err, -errno, "%s", strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return err->code;
@@ -34,13 +34,13 @@ static int open_tool(const char *path, char *ret_full, struct stat *ret, struct 
 }
 
 /* Caught here, where the words are better than the loader's. */
-static int check_elf(int fd, const char *path, struct err *err)
+static int check_elf(int fd, struct err *err)
 {
 	Elf64_Ehdr header;
 
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_type != ET_DYN)
-		return err_set(err, -ENOEXEC, "tool '%s' is not a shared library", path);
+		return err_set(err, -ENOEXEC, "it is not a shared library");
 	return 0;
 }
 
@@ -84,37 +84,49 @@ static int send_tool(struct session *session, const char *path, int fd, const st
 {
 	struct attachment *attachment = &session->attachment;
 	CLEANUP(close) int copy = -1;
-	struct control_load load = { .identity = identify(file) };
+	struct control_load load = { .identity = identify(file),
+				     .timeout_ms = session->timeout_ms };
 	struct control_reply reply;
+	int r;
 
 	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
 	snprintf(load.path, sizeof(load.path), "%s", path);
+	load.header.flags = ret->is_plain ? CONTROL_PLAIN : 0;
 	ret->by_content = !is_visible(&attachment->target, path, file);
 	if (ret->by_content) {
 		copy = copy_to_memory(fd, path, file, err);
 		if (copy < 0)
 			return copy;
-		load.header.flags = CONTROL_BY_CONTENT;
+		load.header.flags |= CONTROL_BY_CONTENT;
 	}
-	return link_ask(&attachment->link, &attachment->target, &load.header, (int[]){ copy, -1 },
-			&reply, err);
+	r = link_ask(&attachment->link, &attachment->target, &load.header, (int[]){ copy, -1 },
+		     &reply, err);
+	ret->place = reply.value;
+	return r;
 }
 
-int tool_load(struct session *session, const char *path, struct session_tool *ret, struct err *err)
+int tool_load(struct session *session, const char *path, struct session_tool *tool, struct err *err)
 {
 	char full[PATH_MAX];
 	struct stat file;
 	CLEANUP(close) int fd = open_tool(path, full, &file, err);
-	int r = fd < 0 ? fd : check_elf(fd, path, err);
+	int r = fd < 0 ? fd : check_elf(fd, err);
 
-	snprintf(ret->path, sizeof(ret->path), "%s", path);
-	if (!r) {
-		r = send_tool(session, full, fd, &file, ret, err);
-		if (r)
-			err_while(err, "tool '%s'", path);
-	}
-	ret->is_loaded = !r;
-	if (r)
-		snprintf(ret->error, sizeof(ret->error), "%s", err->what);
+	return r ? r : send_tool(session, full, fd, &file, tool, err);
+}
+
+int tool_step(struct session *session, struct session_tool *tool, enum tool_step step,
+	      struct err *err)
+{
+	struct attachment *attachment = &session->attachment;
+	struct control_step order = { .tool = tool->place,
+				      .step = step,
+				      .timeout_ms = session->timeout_ms };
+	struct control_reply reply;
+	int r;
+
+	control_header_init(&order.header, CONTROL_STEP, sizeof(order));
+	r = link_ask(&attachment->link, &attachment->target, &order.header, NULL, &reply, err);
+	tool->takes_part = !r && !reply.value;
 	return r;
 }

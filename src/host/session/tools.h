@@ -5,6 +5,10 @@
 
 #include "host/session/session.h"
 
-/* Loads one tool; 0, or an error that says which and why.  The target is unharmed either way. */
-int tool_load(struct session *session, const char *path, struct session_tool *ret,
+/* Loads one tool; tool->is_plain says how.  The target is unharmed either way. */
+int tool_load(struct session *session, const char *path, struct session_tool *tool,
+	      struct err *err) MUST_CHECK;
+
+/* Has the agent take one step with a tool that is loaded. */
+int tool_step(struct session *session, struct session_tool *tool, enum tool_step step,
 	      struct err *err) MUST_CHECK;

@@ -10,7 +10,6 @@
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +21,6 @@
 #define STACK_WORDS 4096
 #define GLANCES     50
 #define GLANCE_NS   1000000
-
-static void add_reason(struct session_left *list, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static void add_reason(struct session_left *list, const char *format, ...)
-{
-	va_list args;
-
-	if (list->count == SESSION_LEFT_MAX)
-		return;
-	va_start(args, format);
-	vsnprintf(list->items[list->count++], sizeof(list->items[0]), format, args);
-	va_end(args);
-}
 
 /* Is this mapping of a tool?  By content they are memory files with the tool's name. */
 static const struct agent_tool *tool_of(const struct agent_page *page,
@@ -124,7 +110,7 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 	uint64_t ip = 0, stack = 0;
 
 	if (!see_thread(session->attachment.target.process.pid, tid, &ip, &stack)) {
-		add_reason(
+		session_left_add(
 			ret,
 			"thread %d (%s) began after the attach and never waits: it may run in a tool",
 			tid, thread_name);
@@ -134,7 +120,7 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 	if (!tool)
 		tool = tool_on_stack(session, maps, stack);
 	if (tool)
-		add_reason(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
+		session_left_add(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
 }
 
 /* The first attach, in the clock ticks of /proc/PID/stat; one earlier, as ticks are coarse. */
@@ -156,7 +142,6 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 	size_t count;
 	int r = proc_list(pid, "task", &tids, &count, err);
 
-	memset(ret, 0, sizeof(*ret));
 	if (!r && !attachment->resident.page.tool_count)
 		return 0;
 	if (!r)
@@ -191,7 +176,7 @@ int unload_find_leftovers(const struct session *session, const struct agent_page
 		const struct agent_tool *tool = tool_of(before, &maps.items[i]);
 
 		if (tool && !was_named(ret, tool->path))
-			add_reason(
+			session_left_add(
 				ret,
 				"%s: the loader keeps it (unique symbols, NODELETE, or loaded by the program too)",
 				tool->path);

@@ -5,7 +5,7 @@
 
 #include "host/session/session.h"
 
-/* Finds every reason why the tools must stay mapped; none: ret->count is 0. */
+/* Adds every reason why the tools must stay mapped. */
 int unload_find_reasons(const struct session *session, struct session_left *ret,
 			struct err *err) MUST_CHECK;
 

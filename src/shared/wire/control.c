@@ -54,6 +54,14 @@ static bool environ_is_sound(const void *message, size_t size)
 	return ends == 2 * list->count && (!list->bytes || !text[list->bytes - 1]);
 }
 
+static bool step_is_sound(const void *message, size_t size)
+{
+	const struct control_step *step = message;
+
+	(void)size;
+	return step->tool < AGENT_TOOLS_MAX && step->step < TOOL_STEPS;
+}
+
 static bool reply_is_sound(const void *message, size_t size)
 {
 	const struct control_reply *reply = message;
@@ -79,6 +87,9 @@ static const struct control_shape shapes[] = {
 	[CONTROL_HELLO] = { sizeof(struct control_hello), false, hello_is_sound },
 	[CONTROL_LOAD] = { sizeof(struct control_load), false, load_is_sound },
 	[CONTROL_ENVIRON] = { sizeof(struct control_environ), true, environ_is_sound },
+	[CONTROL_STEP] = { sizeof(struct control_step), false, step_is_sound },
+	[CONTROL_TABLES] = { sizeof(struct control_tables), false, always_sound },
+	[CONTROL_QUIET] = { sizeof(struct control_quiet), false, always_sound },
 	[CONTROL_DETACH] = { sizeof(struct control_detach), false, always_sound },
 	[CONTROL_REPLY] = { sizeof(struct control_reply), false, reply_is_sound },
 };

@@ -8,24 +8,39 @@
 #include "shared/wire/page.h"
 
 #define CONTROL_MAGIC     0x4c504354u /* "LPCT" */
-#define CONTROL_VERSION   1u
+#define CONTROL_VERSION   2u
 #define CONTROL_MAX_BYTES 16384u
 #define CONTROL_TEXT_MAX  512u
+
+/* Variables that say to a tool that it was attached, by both names that AMD has used; as pairs of
+ * CONTROL_ENVIRON. */
+#define ATTACHED_MARKERS                       \
+	"ROCPROFILER_REGISTER_TOOL_ATTACHED\0" \
+	"1\0"                                  \
+	"ROCP_REGISTERED_TOOL_ATTACH\0"        \
+	"1\0"
+#define ATTACHED_MARKER_COUNT 2
 
 enum control_kind {
 	CONTROL_HELLO =
 		1,    /* who holds the agent now; with it comes a descriptor of the host process */
 	CONTROL_LOAD, /* load a tool library; its bytes may come as a descriptor */
 	CONTROL_ENVIRON, /* publish variables */
+	CONTROL_STEP,    /* one step of one tool */
+	CONTROL_TABLES,  /* ask a register library for the tables that it knows */
+	CONTROL_QUIET,   /* detach the tools; finalize them too when they are to go */
 	CONTROL_DETACH,
 	CONTROL_REPLY,
 };
 
 enum control_flags {
 	CONTROL_UNLOAD = 1,     /* of DETACH */
+	CONTROL_FINALIZE = 1,   /* of QUIET */
 	CONTROL_BY_CONTENT = 1, /* of LOAD: a descriptor comes with it */
 	CONTROL_DIRECTORY =
 		2, /* of LOAD: a second descriptor names the first, for targets without /proc */
+	CONTROL_PLAIN = 4,    /* of LOAD: any library, its constructor is all */
+	CONTROL_CALLBACK = 1, /* of TABLES: the function takes a callback (limpet's own register) */
 };
 
 struct control_header {
@@ -46,8 +61,11 @@ struct control_hello {
 	char holder_name[32];
 };
 
+/* The reply's value is the tool's place in the page. */
 struct control_load {
 	struct control_header header;
+	uint32_t timeout_ms;
+	uint32_t reserved;
 	struct tool_identity identity;
 	char path[TOOL_PATH_MAX];
 };
@@ -57,6 +75,36 @@ struct control_environ {
 	struct control_header header;
 	uint32_t count;
 	uint32_t bytes;
+};
+
+/* In this order, each for all tools before the next. */
+enum tool_step {
+	STEP_CONFIGURE,
+	STEP_INITIALIZE,
+	STEP_ATTACH,
+	TOOL_STEPS,
+};
+
+struct control_step {
+	struct control_header header;
+	uint32_t tool; /* its place in the page */
+	uint32_t step; /* enum tool_step */
+	uint32_t timeout_ms;
+	uint32_t reserved;
+};
+
+struct control_tables {
+	struct control_header header;
+	uint64_t function; /* in the register library */
+	uint32_t timeout_ms;
+	uint32_t reserved;
+};
+
+/* The reply's text names the tools that did not obey. */
+struct control_quiet {
+	struct control_header header;
+	uint32_t timeout_ms; /* for each call */
+	uint32_t reserved;
 };
 
 struct control_detach {

@@ -7,10 +7,15 @@
 #include "shared/base/macros.h"
 
 #define AGENT_PAGE_MAGIC   "limpet-agent-01"
-#define AGENT_PAGE_VERSION 1
+#define AGENT_PAGE_VERSION 2
 #define AGENT_MEMFD_NAME   "limpet-agent"
+#define AGENT_SONAME       "librocprofiler-sdk.so.1" /* what tools link with */
 #define AGENT_TOOLS_MAX    16
+#define AGENT_TABLES_MAX   32
 #define TOOL_PATH_MAX      240
+#define TOOL_REASON_MAX    160
+#define TABLE_NAME_MAX     24
+#define TABLE_PARTS_MAX    4
 
 enum agent_state {
 	AGENT_STATE_LOADED, /* in memory, never attached */
@@ -26,6 +31,17 @@ enum agent_end {
 	AGENT_END_PROTOCOL,  /* the host spoke nonsense */
 };
 
+/* Where a tool stands; docs/lifecycle.md draws it. */
+enum tool_state {
+	TOOL_IDLE, /* loaded; not configured, or it takes no part */
+	TOOL_ATTACHING,
+	TOOL_ATTACHED,
+	TOOL_DETACHING,
+	TOOL_DETACHED,
+	TOOL_FAILED,
+	TOOL_STATES,
+};
+
 /* Which file a tool came from, so that the same one is not loaded twice. */
 struct tool_identity {
 	uint64_t device, inode, size, modified_ns;
@@ -35,8 +51,22 @@ struct agent_tool {
 	struct tool_identity identity;
 	uint64_t handle; /* of dlopen; 0: the slot is free */
 	uint32_t by_content;
+	uint32_t state;               /* enum tool_state */
+	uint32_t is_plain;            /* a library without rocprofiler_configure, loaded as such */
+	uint32_t attaches;            /* how often tool_attach was called, or stood for */
+	uint32_t contexts;            /* that it has made */
+	uint32_t is_inside;           /* a call of it has not returned */
+	char path[TOOL_PATH_MAX];     /* as the host gave it */
+	char reason[TOOL_REASON_MAX]; /* why it is idle or failed */
+};
+
+/* The API tables of a runtime, live: what is stored there takes effect with the next call. */
+struct agent_table {
+	char name[TABLE_NAME_MAX]; /* "hip" */
+	uint64_t version, instance;
+	uint32_t part_count;
 	uint32_t reserved;
-	char path[TOOL_PATH_MAX];
+	uint64_t parts[TABLE_PARTS_MAX]; /* addresses */
 };
 
 struct agent_page {
@@ -57,5 +87,8 @@ struct agent_page {
 	uint32_t tool_count;
 	uint32_t environment_changed; /* our variables are published now */
 	char holder_name[32];
+	uint32_t table_count;
+	uint32_t is_final; /* the program is ending: the tools have been finalized */
 	struct agent_tool tools[AGENT_TOOLS_MAX];
+	struct agent_table tables[AGENT_TABLES_MAX];
 };

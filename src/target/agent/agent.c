@@ -6,7 +6,11 @@
 #include "target/agent/agent.h"
 
 #include "shared/arch/syscall.h"
+#include "target/agent/register.h"
+#include "target/lifecycle/lifecycle.h"
+#include "target/lifecycle/tools.h"
 #include "target/runtime/channel.h"
+#include "target/runtime/page.h"
 #include "target/runtime/text.h"
 
 #include <errno.h>
@@ -27,6 +31,9 @@ struct residence {
 		struct control_hello hello;
 		struct control_load load;
 		struct control_environ environ;
+		struct control_step step;
+		struct control_tables tables;
+		struct control_quiet quiet;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
 	struct descriptor fds[CHANNEL_FDS_MAX];
@@ -58,13 +65,44 @@ static int on_hello(struct residence *self)
 
 static int on_load(struct residence *self)
 {
-	int fds[2] = { self->fds[0].fd, self->directory };
+	int fds[2] = { self->fds[0].fd, self->directory }, r = lifecycle_enter();
 
-	int r = tools_load(self->boot, &self->message.load, fds, self->reply.text,
-			   sizeof(self->reply.text));
+	if (r)
+		return r;
+	r = tools_load(self->boot, &self->message.load, fds, self->reply.text,
+		       sizeof(self->reply.text));
+	lifecycle_leave();
+	self->reply.value = (uint32_t)r;
+	return MIN(r, 0);
+}
 
-	raw2(SYS_prctl, PR_SET_NAME, CONTROL_THREAD_NAME); /* a constructor may have changed it */
+static int on_step(struct residence *self)
+{
+	const struct control_step *order = &self->message.step;
+
+	int r = lifecycle_step(self->boot, order->tool, order->step, order->timeout_ms,
+			       self->reply.text, sizeof(self->reply.text));
+
+	self->reply.value = tools[order->tool].is_refused;
 	return r;
+}
+
+static int on_tables(struct residence *self)
+{
+	const struct control_tables *order = &self->message.tables;
+
+	return register_ask(&self->boot->libc, (void *)order->function,
+			    order->header.flags & CONTROL_CALLBACK, order->timeout_ms);
+}
+
+static int on_quiet(struct residence *self)
+{
+	const struct control_quiet *order = &self->message.quiet;
+
+	self->reply.value =
+		lifecycle_quiet(self->boot, order->header.flags & CONTROL_FINALIZE,
+				order->timeout_ms, self->reply.text, sizeof(self->reply.text));
+	return 0;
 }
 
 static int on_environ(struct residence *self)
@@ -81,6 +119,8 @@ static void keep_agent_where_it_must(struct residence *self)
 		reason = "the agent itself: the program's allocator keeps per-thread data in it";
 	if (self->boot->way == BOOT_WAY_CALL)
 		reason = "the agent itself: musl never unmaps a library";
+	if (self->reply.value)
+		reason = "the agent itself: a tool that could not go may call it";
 	if (!reason)
 		return;
 	self->unloads = false;
@@ -93,18 +133,21 @@ static int on_detach(struct residence *self)
 	self->unloads = self->message.header.flags & CONTROL_UNLOAD;
 	agent_page.end_reason = AGENT_END_ASKED;
 	page_set_state(AGENT_STATE_DETACHING);
+	lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, self->reply.text,
+			sizeof(self->reply.text));
 	environment_restore();
 	if (!self->unloads)
 		return 0;
-	self->reply.value = tools_close(self->boot);
+	self->reply.value = tools_close(self->boot, LIFECYCLE_TIMEOUT_MS);
 	keep_agent_where_it_must(self);
+	if (self->unloads)
+		lifecycle_forget_exit(self->boot);
 	return 0;
 }
 
 static int (*const orders[])(struct residence *) = {
-	[CONTROL_HELLO] = on_hello,
-	[CONTROL_LOAD] = on_load,
-	[CONTROL_ENVIRON] = on_environ,
+	[CONTROL_HELLO] = on_hello,   [CONTROL_LOAD] = on_load,     [CONTROL_ENVIRON] = on_environ,
+	[CONTROL_STEP] = on_step,     [CONTROL_TABLES] = on_tables, [CONTROL_QUIET] = on_quiet,
 	[CONTROL_DETACH] = on_detach,
 };
 
@@ -144,6 +187,8 @@ static void serve_once(struct residence *self)
 static void begin(struct boot_context *boot)
 {
 	agent_page.context = (uint64_t)boot;
+	if (!page_is_own())
+		lifecycle_adopt();
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;
@@ -153,6 +198,10 @@ static void begin(struct boot_context *boot)
 
 static void end(struct residence *self)
 {
+	char ignored[CONTROL_TEXT_MAX] = "";
+
+	if (!self->unloads)
+		lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, ignored, sizeof(ignored));
 	environment_restore();
 	descriptor_close(&self->host);
 	if (self->unloads)

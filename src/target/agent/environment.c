@@ -6,6 +6,7 @@
  */
 #include "target/agent/agent.h"
 #include "target/agent/environment_view.h"
+#include "target/runtime/page.h"
 #include "target/runtime/text.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 #define TRIES 100
 
-/* What is published now; control thread only. */
+/* What is published now; one thread at a time. */
 static struct {
 	struct environment_access access;
 	char **before;   /* what the variable pointed to */
@@ -23,6 +24,12 @@ static struct {
 	char **hidden;   /* for each of our entries, the one that it replaced, or NULL */
 	size_t own_count, count;
 } published;
+
+/* The last block that was published: attaching again and again must not cost memory each time. */
+static struct {
+	char **memory, **pristine, **hidden;
+	size_t own_count, count;
+} last;
 
 static bool same_name(const char *a, const char *b)
 {
@@ -86,12 +93,36 @@ static void fill_pristine(const struct environment_view *view)
 	published.count = at;
 }
 
+/* The last block still says the same, word by word, and nobody has written into it. */
+static bool is_like_last(void)
+{
+	if (!last.memory || last.own_count != published.own_count || last.count != published.count)
+		return false;
+	for (size_t i = 0; i < last.own_count; i++)
+		if (!text_equal(last.pristine[i], published.pristine[i]))
+			return false;
+	return !memcmp(last.memory, last.pristine, last.count * sizeof(char *)) &&
+	       !memcmp(last.pristine + last.own_count, published.pristine + last.own_count,
+		       (last.count - last.own_count) * sizeof(char *));
+}
+
+/* Takes the last block in place of the new one, which nobody has seen yet. */
+static void reuse_last(char **memory, size_t size)
+{
+	memcpy(last.hidden, published.hidden, published.own_count * sizeof(char *));
+	published.pristine = last.pristine;
+	published.hidden = last.hidden;
+	published.ours = last.memory;
+	environment_memory_free(memory, size);
+}
+
 /* One mapping: our array, its pristine copy, what ours hide, the texts. */
 static bool build_arrays(const struct control_environ *message, const struct environment_view *view)
 {
 	size_t slots = view->count + message->count + 1;
 	size_t texts = message->bytes + 2u * message->count + 1;
-	char **memory = environment_memory((2 * slots + message->count) * sizeof(char *) + texts);
+	size_t size = (2 * slots + message->count) * sizeof(char *) + texts;
+	char **memory = environment_memory(size);
 
 	if (!memory)
 		return false;
@@ -99,8 +130,16 @@ static bool build_arrays(const struct control_environ *message, const struct env
 	published.hidden = published.pristine + slots;
 	write_entries(message, (char *)(published.hidden + message->count), texts);
 	fill_pristine(view);
+	if (is_like_last()) {
+		reuse_last(memory, size);
+		return true;
+	}
 	memcpy(memory, published.pristine, (published.count + 1) * sizeof(char *));
-	published.ours = memory;
+	published.ours = last.memory = memory;
+	last.pristine = published.pristine;
+	last.hidden = published.hidden;
+	last.own_count = published.own_count;
+	last.count = published.count;
 	return true;
 }
 

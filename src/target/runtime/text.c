@@ -41,3 +41,12 @@ bool text_equal(const char *a, const char *b)
 		a++, b++;
 	return *a == *b;
 }
+
+void text_add_complaint(char *text, size_t room, const char *name, const char *reason)
+{
+	size_t at = text_add(text, room, text_length(text), text[0] ? "; " : "");
+
+	at = text_add(text, room, at, name);
+	at = text_add(text, room, at, ": ");
+	text_add(text, room, at, reason);
+}

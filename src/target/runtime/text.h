@@ -12,3 +12,6 @@ size_t text_add_number(char *text, size_t room, size_t at, unsigned long number)
 
 size_t text_length(const char *text);
 _Bool text_equal(const char *a, const char *b);
+
+/* Appends "NAME: REASON", behind what is there already. */
+void text_add_complaint(char *text, size_t room, const char *name, const char *reason);

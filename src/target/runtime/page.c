@@ -2,8 +2,9 @@
  * The agent's page.  Lives in the file-backed data segment of the library, where the host looks for
  * its magic.
  */
+#include "target/runtime/page.h"
+
 #include "shared/arch/syscall.h"
-#include "target/agent/agent.h"
 
 #include <time.h>
 
@@ -26,4 +27,9 @@ void page_set_state(enum agent_state state)
 	agent_page.since_ns = page_clock(CLOCK_REALTIME);
 	__atomic_store_n(&agent_page.state, state,
 			 __ATOMIC_RELEASE); /* pairs with the host's read of the page */
+}
+
+_Bool page_is_own(void)
+{
+	return agent_page.pid == (int32_t)raw0(SYS_getpid);
 }

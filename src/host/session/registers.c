@@ -1,0 +1,107 @@
+/*
+ * Every mapped copy is asked, found by its file name in the loader's own list: Python wheels bring
+ * one beside the system's.  Host only.
+ */
+#include "host/session/registers.h"
+
+#include "host/attach/modules.h"
+#include "host/session/variables.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LIBRARY_NAME "librocprofiler-register.so"
+
+/* What a register library may offer, best first. */
+static const struct {
+	const char *symbol;
+	uint32_t flags;
+} offers[] = {
+	{ "limpet_register_each", CONTROL_CALLBACK },
+	{ "rocprofiler_register_invoke_all_registrations", 0 },
+};
+
+/* AMD's library hands its tables to the first SDK that it finds; it is told to find us, and only
+ * while it is asked: a child of the target would look for a library of that name in vain. */
+static const char *const be_found[] = {
+	"ROCPROFILER_REGISTER_LIBRARY=" AGENT_SONAME,
+	"ROCPROFILER_REGISTER_FORCE_LOAD=1",
+	NULL,
+};
+
+static bool is_register(const struct module *module)
+{
+	const char *path = module->mapping ? module->mapping->path : "";
+	const char *slash = strrchr(path, '/');
+
+	return !strncmp(slash ? slash + 1 : path, LIBRARY_NAME, strlen(LIBRARY_NAME));
+}
+
+static int send_question(struct session *session, const struct session_options *options,
+			 uint64_t function, uint32_t flags, struct err *err)
+{
+	struct control_tables order = { .function = function, .timeout_ms = options->timeout_ms };
+	struct attachment *attachment = &session->attachment;
+	struct control_reply reply;
+
+	control_header_init(&order.header, CONTROL_TABLES, sizeof(order));
+	order.header.flags = flags;
+	return link_ask(&attachment->link, &attachment->target, &order.header, NULL, &reply, err);
+}
+
+static int ask_amds(struct session *session, const struct session_options *options,
+		    uint64_t function, struct err *err)
+{
+	int r = variables_publish(session, options, be_found, err), back;
+	struct err ignored = { 0 };
+
+	if (!r)
+		r = send_question(session, options, function, 0, err);
+	back = variables_publish(session, options, NULL, r ? &ignored : err);
+	return r ? r : back;
+}
+
+/* A silent register library costs the tables, not the attach. */
+static int ask_one(struct session *session, const struct session_options *options,
+		   const struct module *module, struct err *err)
+{
+	struct err why = { 0 };
+	uint64_t function;
+	int r = -ENOENT;
+
+	for (size_t i = 0; r == -ENOENT && i < ARRAY_SIZE(offers); i++) {
+		if (elf_image_symbol(&module->image, offers[i].symbol, &function))
+			continue;
+		r = offers[i].flags
+			    ? send_question(session, options, function, offers[i].flags, &why)
+			    : ask_amds(session, options, function, &why);
+	}
+	if (r == -ESRCH) {
+		*err = why;
+		return r;
+	}
+	if (r)
+		snprintf(session->warning, sizeof(session->warning), "%s: %s",
+			 module->mapping->path,
+			 r == -ENOENT  ? "it is too old to tell its API tables (ROCm 7.0 can)"
+			 : r == -ENXIO ? "it did not hand over its API tables"
+				       : why.what);
+	return 0;
+}
+
+int registers_ask(struct session *session, const struct session_options *options, struct err *err)
+{
+	struct target *target = &session->attachment.target;
+	struct modules modules;
+	struct err ignored;
+	int r = 0;
+
+	if (target->memory < 0 || modules_read(target, &modules, &ignored))
+		return 0;
+	for (size_t i = 0; !r && i < modules.count; i++)
+		if (is_register(&modules.items[i]))
+			r = ask_one(session, options, &modules.items[i], err);
+	modules_done(&modules);
+	return r;
+}

@@ -1,0 +1,14 @@
+/*
+ * The variables that the target sees while we are attached: those of the options, those of the
+ * caller that begin with ROCP, and the marks by which a tool knows that it was attached.
+ */
+#pragma once
+
+#include "host/session/session.h"
+
+/* Checks that each of the options is NAME=VALUE. */
+int variables_check(const struct session_options *options, struct err *err) MUST_CHECK;
+
+/* Publishes them; `extra` are further ones that end with NULL, or NULL. */
+int variables_publish(struct session *session, const struct session_options *options,
+		      const char *const *extra, struct err *err) MUST_CHECK;

@@ -1,0 +1,177 @@
+/*
+ * Calls into foreign code.  Runs on threads made by the runner, except where exit() finalizes.
+ */
+#include "target/lifecycle/calls.h"
+
+#include "shared/arch/syscall.h"
+#include "target/lifecycle/machine.h"
+#include "target/lifecycle/runner.h"
+#include "target/sdk/contexts.h"
+
+#include <errno.h>
+
+#define INTERFACE_VERSION      10000 /* 10000 * major + 100 * minor + patch */
+#define INTERFACE_VERSION_TEXT "1.0.0"
+#define HANDLE_FIRST           255u
+
+typedef struct limpet_tool *configure_function(uint32_t, const char *, uint32_t,
+					       struct limpet_client *);
+typedef struct limpet_tool_attach *configure_attach_function(uint32_t, const char *, uint32_t,
+							     struct limpet_client *);
+typedef struct limpet_tool_experimental *
+configure_experimental_function(uint32_t, const char *, uint32_t, struct limpet_client *);
+
+struct tool_order {
+	struct tool *tool;
+	enum tool_call call;
+	int result;
+};
+
+/* Unlike in each process, as tools expect; the same for all tools of one. */
+static uint32_t first_handle(void)
+{
+	static uint32_t first;
+
+	if (!first && raw3(SYS_getrandom, &first, sizeof(first), 0) != sizeof(first))
+		first = (uint32_t)raw0(SYS_getpid) * 2654435761u;
+	first = MAX(first, HANDLE_FIRST);
+	return first = MIN(first, UINT32_MAX - HANDLE_FIRST);
+}
+
+/* Given to initialize: a tool that wants to end before the program does. */
+static void finalize_client(struct limpet_client client)
+{
+	for (unsigned i = 0; i < tools_count(); i++)
+		if (tools[i].client.handle == client.handle && client.handle)
+			call_finalize_here(&tools[i]);
+}
+
+static int take_experimental(struct tool *tool)
+{
+	configure_experimental_function *configure =
+		(configure_experimental_function *)tool->configure_experimental;
+	const struct limpet_tool_experimental *result =
+		configure(INTERFACE_VERSION, INTERFACE_VERSION_TEXT, tool->index, &tool->client);
+
+	if (!result)
+		return 0;
+	tool->calls = (struct limpet_tool){ sizeof(tool->calls), result->initialize,
+					    result->finalize, result->tool_data };
+	tool->reattach = result->tool_reattach;
+	tool->attach_calls.tool_detach = result->tool_detach;
+	tool->attach_calls.tool_data = result->tool_data;
+	return 1;
+}
+
+/* 1: takes part; 0: it does not want to. */
+static int configure(struct tool *tool)
+{
+	const struct limpet_tool_attach *attach = NULL;
+	const struct limpet_tool *result;
+
+	if (!tool->configure)
+		return take_experimental(tool);
+	result = ((configure_function *)tool->configure)(INTERFACE_VERSION, INTERFACE_VERSION_TEXT,
+							 tool->index, &tool->client);
+	if (!result)
+		return 0;
+	tool->calls = *result;
+	if (tool->configure_attach)
+		attach = ((configure_attach_function *)tool->configure_attach)(
+			INTERFACE_VERSION, INTERFACE_VERSION_TEXT, tool->index, &tool->client);
+	if (attach)
+		tool->attach_calls = *attach;
+	return 1;
+}
+
+static int initialize(struct tool *tool)
+{
+	return tool->calls.initialize
+		       ? tool->calls.initialize(finalize_client, tool->calls.tool_data)
+		       : 0;
+}
+
+static int attach(struct tool *tool)
+{
+	struct limpet_context contexts[CONTEXTS_MAX];
+	size_t count = contexts_list((int)tool->index, contexts, CONTEXTS_MAX);
+
+	if (tool->attach_calls.tool_attach)
+		return tool->attach_calls.tool_attach(NULL, contexts, count,
+						      tool->attach_calls.tool_data);
+	contexts_resume((int)tool->index);
+	if (tool->reattach && tool->page->attaches)
+		tool->reattach(tool->attach_calls.tool_data);
+	return 0;
+}
+
+static int detach(struct tool *tool)
+{
+	contexts_pause((int)tool->index);
+	if (tool->attach_calls.tool_detach)
+		tool->attach_calls.tool_detach(tool->attach_calls.tool_data);
+	return 0;
+}
+
+/* Once: whoever takes the pointer calls it. */
+static int finalize(struct tool *tool)
+{
+	void (*call)(void *) = __atomic_exchange_n(&tool->calls.finalize, NULL, __ATOMIC_ACQ_REL);
+
+	contexts_pause((int)tool->index);
+	if (call)
+		call(tool->calls.tool_data);
+	return 0;
+}
+
+static int (*const calls[])(struct tool *) = {
+	[CALL_CONFIGURE] = configure, [CALL_INITIALIZE] = initialize, [CALL_ATTACH] = attach,
+	[CALL_DETACH] = detach,       [CALL_FINALIZE] = finalize,
+};
+
+static void work(void *argument)
+{
+	struct tool_order *order = argument;
+
+	order->result = calls[order->call](order->tool);
+}
+
+/* The tool was given up, and now it has returned: what it began is ended. */
+static void late(void *argument)
+{
+	struct tool_order *order = argument;
+	struct tool *tool = order->tool;
+
+	if (order->call == CALL_ATTACH && !order->result)
+		detach(tool);
+	/* Release: whoever sees that it has left sees all that it did. */
+	__atomic_store_n(&tool->page->is_inside, 0, __ATOMIC_RELEASE);
+}
+
+int call_tool(const struct boot_libc *libc, struct tool *tool, enum tool_call call,
+	      uint32_t timeout_ms, int *ret)
+{
+	struct tool_order order = { tool, call, 0 };
+	bool may_make_contexts = call == CALL_CONFIGURE || call == CALL_INITIALIZE;
+	int r;
+
+	if (call == CALL_CONFIGURE) {
+		struct limpet_client client = { sizeof(client), NULL,
+						first_handle() + tool->index };
+
+		__builtin_memcpy(&tool->client, &client, sizeof(client));
+	}
+	tool->page->is_inside = 1;
+	contexts_open_for(may_make_contexts ? (int)tool->index : -1);
+	r = runner_call(libc, work, late, &order, sizeof(order), timeout_ms);
+	contexts_open_for(-1);
+	if (r != -ETIMEDOUT)
+		tool->page->is_inside = 0;
+	*ret = order.result;
+	return r;
+}
+
+void call_finalize_here(struct tool *tool)
+{
+	finalize(tool);
+}

@@ -1,0 +1,48 @@
+/*
+ * Runs on the thread that called exit(), as AMD's library does it.  A forked child that exits is
+ * not the program: there nothing is finalized.
+ */
+#include "target/lifecycle/exit.h"
+
+#include "target/lifecycle/calls.h"
+#include "target/lifecycle/lifecycle.h"
+#include "target/runtime/page.h"
+#include "target/sdk/contexts.h"
+
+typedef int atexit_function(void (*)(void *), void *, void *);
+typedef void finalize_function(void *);
+
+static char dso_handle; /* by its address libc knows our entry */
+static bool is_watched;
+
+static void on_exit_of_program(void *unused)
+{
+	(void)unused;
+	/* When a tool never returns, exit() does not wait for it for ever. */
+	if (!page_is_own() || !is_watched || lifecycle_enter())
+		return;
+	contexts_close();
+	agent_page.is_final = 1;
+	for (unsigned i = 0; i < tools_count(); i++)
+		if (tools[i].is_initialized && !tools[i].page->is_inside)
+			call_finalize_here(&tools[i]);
+	lifecycle_leave();
+}
+
+void exit_watch(const struct boot_context *boot)
+{
+	atexit_function *at_exit = (atexit_function *)boot->libc.__cxa_atexit;
+
+	if (!is_watched)
+		is_watched = !at_exit(on_exit_of_program, NULL, &dso_handle);
+}
+
+/* libc calls the entry and drops it; with is_watched gone it does nothing. */
+void exit_unwatch(const struct boot_context *boot)
+{
+	bool was_watched = is_watched;
+
+	is_watched = false;
+	if (was_watched)
+		((finalize_function *)boot->libc.__cxa_finalize)(&dso_handle);
+}

@@ -1,0 +1,278 @@
+/*
+ * The order of things in a tool's life.  Never exits, aborts or prints; a tool that fails is marked
+ * as failed, and the others go on.
+ */
+#include "target/lifecycle/lifecycle.h"
+
+#include "shared/arch/syscall.h"
+#include "target/lifecycle/calls.h"
+#include "target/lifecycle/exit.h"
+#include "target/lifecycle/machine.h"
+#include "target/runtime/page.h"
+#include "target/runtime/text.h"
+#include "target/sdk/contexts.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define ENTER_TRIES    5000
+#define ENTER_PAUSE_NS 1000000
+
+static uint32_t is_taken;
+
+int lifecycle_enter(void)
+{
+	struct timespec pause = { 0, ENTER_PAUSE_NS };
+	uint32_t nobody = 0;
+
+	for (unsigned i = 0; i < ENTER_TRIES; i++) {
+		/* Acquire: what the last one did is seen. */
+		if (__atomic_compare_exchange_n(&is_taken, &nobody, 1, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED)) {
+			if (!agent_page.is_final)
+				return 0;
+			lifecycle_leave();
+			return -ESHUTDOWN;
+		}
+		nobody = 0;
+		raw2(SYS_nanosleep, &pause, 0);
+	}
+	return -EBUSY;
+}
+
+void lifecycle_leave(void)
+{
+	__atomic_store_n(&is_taken, 0, __ATOMIC_RELEASE);
+}
+
+static const char *const call_names[] = {
+	[CALL_CONFIGURE] = "rocprofiler_configure",
+	[CALL_INITIALIZE] = "initialize",
+	[CALL_ATTACH] = "tool_attach",
+	[CALL_DETACH] = "tool_detach",
+	[CALL_FINALIZE] = "finalize",
+};
+
+/* "tool_attach did not return within 10000 ms", "initialize returned -1" */
+static void explain(struct tool *tool, enum tool_call call, int r, int result, uint32_t timeout_ms)
+{
+	char *text = tool->page->reason;
+	size_t room = sizeof(tool->page->reason), at = text_add(text, room, 0, call_names[call]);
+
+	if (r == -ETIMEDOUT) {
+		at = text_add(text, room, at, " did not return within ");
+		at = text_add_number(text, room, at, timeout_ms);
+		text_add(text, room, at, " ms");
+	} else if (r) {
+		text_add(text, room, at, ": no thread could be made for it");
+	} else {
+		at = text_add(text, room, at, result < 0 ? " returned -" : " returned ");
+		text_add_number(text, room, at,
+				result < 0 ? -(unsigned long)result : (unsigned long)result);
+	}
+}
+
+static int fail(struct tool *tool, int code)
+{
+	tool_move(tool, EVENT_FAIL);
+	return code;
+}
+
+/* Makes a call that answers 0 when all is well. */
+static int call(const struct boot_context *boot, struct tool *tool, enum tool_call which,
+		uint32_t timeout_ms)
+{
+	int result = 0, r = call_tool(&boot->libc, tool, which, timeout_ms, &result);
+
+	if (!r && !result)
+		return 0;
+	explain(tool, which, r, result, timeout_ms);
+	return r ? r : -ECANCELED;
+}
+
+static int configure(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+{
+	int takes_part = 0, r;
+
+	if (tool->is_configured)
+		return 0;
+	exit_watch(boot); /* before anything of the tool's is to be finalized */
+	r = call_tool(&boot->libc, tool, CALL_CONFIGURE, timeout_ms, &takes_part);
+	if (r) {
+		explain(tool, CALL_CONFIGURE, r, 0, timeout_ms);
+		return r;
+	}
+	tool->is_configured = true;
+	tool->is_refused = !takes_part;
+	return 0;
+}
+
+static int initialize(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+{
+	int r;
+
+	if (tool->is_initialized)
+		return 0;
+	if (!tool->calls.initialize && !tool->is_configured)
+		return -EINVAL;
+	r = call(boot, tool, CALL_INITIALIZE, timeout_ms);
+	tool->calls.initialize = NULL; /* once, whatever came of it */
+	tool->is_initialized = !r;
+	tool->page->contexts = (uint32_t)contexts_list(
+		(int)tool->index, (struct limpet_context[CONTEXTS_MAX]){}, CONTEXTS_MAX);
+	return r;
+}
+
+static int attach(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+{
+	int r = call(boot, tool, CALL_ATTACH, timeout_ms);
+
+	if (r) {
+		contexts_pause((int)tool->index);
+		return r;
+	}
+	tool->page->attaches++;
+	tool_move(tool, EVENT_ATTACHED);
+	return 0;
+}
+
+static int (*const steps[TOOL_STEPS])(const struct boot_context *, struct tool *, uint32_t) = {
+	[STEP_CONFIGURE] = configure,
+	[STEP_INITIALIZE] = initialize,
+	[STEP_ATTACH] = attach,
+};
+
+/* A tool that failed before it was initialized has had its one chance. */
+static int begin(struct tool *tool, enum tool_step step)
+{
+	if (tool->page->state == TOOL_ATTACHED || tool->page->state == TOOL_ATTACHING)
+		return 0;
+	if (tool->page->state == TOOL_FAILED && !tool->is_initialized)
+		return -ECANCELED;
+	if (step != STEP_CONFIGURE || !tool_move(tool, EVENT_BEGIN))
+		return -EINVAL;
+	if (tool->is_initialized)
+		tool_set_reason(tool, "");
+	return 0;
+}
+
+/* It does not take part: no step is left, and that is no failure. */
+static int stand_aside(struct tool *tool)
+{
+	tool_move(tool, EVENT_LEFT);
+	tool_move(tool, EVENT_RESET);
+	tool_set_reason(tool, "rocprofiler_configure returned NULL: it does not take part");
+	return 0;
+}
+
+static int take_step(const struct boot_context *boot, struct tool *tool, enum tool_step step,
+		     uint32_t timeout_ms)
+{
+	int r;
+
+	if (tool->page->is_plain || tool->is_refused || tool->page->state == TOOL_ATTACHED)
+		return 0;
+	if (__atomic_load_n(&tool->page->is_inside, __ATOMIC_ACQUIRE)) {
+		tool_set_reason(tool, "an earlier call of it has not returned yet");
+		return -EBUSY;
+	}
+	r = begin(tool, step);
+	if (!r)
+		r = steps[step](boot, tool, timeout_ms);
+	if (r)
+		return fail(tool, r);
+	return tool->is_refused ? stand_aside(tool) : 0;
+}
+
+int lifecycle_step(const struct boot_context *boot, unsigned index, enum tool_step step,
+		   uint32_t timeout_ms, char *text, size_t room)
+{
+	struct tool *tool = &tools[index];
+	int r = lifecycle_enter();
+
+	if (r) {
+		text_add(text, room, 0,
+			 r == -ESHUTDOWN ? "the program is ending" : "the tools are busy");
+		return r;
+	}
+	if (index >= tools_count() || !tool->page->handle)
+		r = -ENOENT;
+	else
+		r = take_step(boot, tool, step, timeout_ms);
+	if (r && r != -ENOENT)
+		text_add(text, room, 0, tool->page->reason);
+	lifecycle_leave();
+	return r;
+}
+
+static int detach(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+{
+	int r;
+
+	if (tool->page->state == TOOL_ATTACHING) {
+		tool_move(tool, EVENT_LEFT);
+		return 0;
+	}
+	if (!tool_move(tool, EVENT_LEAVE))
+		return 0;
+	r = call(boot, tool, CALL_DETACH, timeout_ms);
+	if (r)
+		return fail(tool, r);
+	tool_move(tool, EVENT_LEFT);
+	return 0;
+}
+
+/* Afterwards the next attach is a first one. */
+static int finalize(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+{
+	int r = tool->page->is_inside ? -EBUSY : 0;
+
+	if (!r && tool->is_initialized)
+		r = call(boot, tool, CALL_FINALIZE, timeout_ms);
+	if (r)
+		return r;
+	contexts_forget((int)tool->index);
+	tool->is_configured = tool->is_initialized = tool->is_refused = false;
+	tool->page->attaches = tool->page->contexts = 0;
+	tool_set_reason(tool, "");
+	tool_move(tool, EVENT_RESET);
+	return 0;
+}
+
+unsigned lifecycle_quiet(const struct boot_context *boot, bool finalizes, uint32_t timeout_ms,
+			 char *text, size_t room)
+{
+	unsigned disobedient = 0;
+
+	if (lifecycle_enter())
+		return 0; /* the program is ending, and finalizes them itself */
+	for (unsigned i = 0; i < tools_count(); i++) {
+		struct tool *tool = &tools[i];
+		int r = tool->page->handle ? detach(boot, tool, timeout_ms) : 0;
+
+		if (!r && finalizes && tool->page->handle)
+			r = finalize(boot, tool, timeout_ms);
+		if (r)
+			text_add_complaint(text, room, tool_name(tool), tool->page->reason);
+		disobedient += r != 0;
+	}
+	lifecycle_leave();
+	return disobedient;
+}
+
+void lifecycle_adopt(void)
+{
+	is_taken = 0;
+	for (unsigned i = 0; i < tools_count(); i++) {
+		tools[i].page->is_inside = 0;
+		if (tools[i].page->state == TOOL_ATTACHED ||
+		    tools[i].page->state == TOOL_ATTACHING ||
+		    tools[i].page->state == TOOL_DETACHING)
+			tools[i].page->state = TOOL_DETACHED;
+	}
+}
+
+void lifecycle_forget_exit(const struct boot_context *boot)
+{
+	exit_unwatch(boot);
+}

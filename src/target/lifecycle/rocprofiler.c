@@ -1,0 +1,108 @@
+/*
+ * The rest of what tools import from librocprofiler-sdk.so.1: version, time, and where we stand.
+ * Called by tools, on any thread.
+ */
+#include "shared/arch/syscall.h"
+#include "target/lifecycle/tools.h"
+#include "target/runtime/page.h"
+#include "target/sdk/status.h"
+
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct sdk_version {
+	uint32_t major, minor, patch;
+};
+
+EXPORT int rocprofiler_get_version(uint32_t *major, uint32_t *minor, uint32_t *patch);
+EXPORT int rocprofiler_get_version_triplet(struct sdk_version *ret);
+EXPORT int rocprofiler_get_timestamp(uint64_t *ret);
+EXPORT int rocprofiler_get_thread_id(uint64_t *ret);
+EXPORT int rocprofiler_is_initialized(int *ret);
+EXPORT int rocprofiler_is_finalized(int *ret);
+EXPORT const char *rocprofiler_get_status_name(int status);
+EXPORT const char *rocprofiler_get_status_string(int status);
+
+int rocprofiler_get_version(uint32_t *major, uint32_t *minor, uint32_t *patch)
+{
+	if (major)
+		*major = 1;
+	if (minor)
+		*minor = 0;
+	if (patch)
+		*patch = 0;
+	return SDK_SUCCESS;
+}
+
+int rocprofiler_get_version_triplet(struct sdk_version *ret)
+{
+	return ret ? rocprofiler_get_version(&ret->major, &ret->minor, &ret->patch)
+		   : SDK_INVALID_ARGUMENT;
+}
+
+int rocprofiler_get_timestamp(uint64_t *ret)
+{
+	if (!ret)
+		return SDK_INVALID_ARGUMENT;
+	*ret = page_clock(CLOCK_BOOTTIME);
+	return SDK_SUCCESS;
+}
+
+int rocprofiler_get_thread_id(uint64_t *ret)
+{
+	if (!ret)
+		return SDK_INVALID_ARGUMENT;
+	*ret = (uint64_t)raw0(SYS_gettid);
+	return SDK_SUCCESS;
+}
+
+/* -1 while at it, 1 when done. */
+int rocprofiler_is_initialized(int *ret)
+{
+	if (!ret)
+		return SDK_INVALID_ARGUMENT;
+	*ret = 0;
+	for (unsigned i = 0; i < tools_count(); i++) {
+		if (tools[i].is_initialized && *ret == 0)
+			*ret = 1;
+		else if (tools[i].page->is_inside && !tools[i].is_initialized)
+			*ret = -1;
+	}
+	return SDK_SUCCESS;
+}
+
+int rocprofiler_is_finalized(int *ret)
+{
+	if (!ret)
+		return SDK_INVALID_ARGUMENT;
+	*ret = (int)agent_page.is_final;
+	return SDK_SUCCESS;
+}
+
+static const struct {
+	const char *name, *text;
+} statuses[] = {
+#define STATUS(number, name, text) [number] = { "ROCPROFILER_STATUS_" name, text }
+	STATUS(SDK_SUCCESS, "SUCCESS", "Success"),
+	STATUS(SDK_ERROR, "ERROR", "General error"),
+	STATUS(SDK_CONTEXT_NOT_FOUND, "ERROR_CONTEXT_NOT_FOUND", "Context ID not found"),
+	STATUS(SDK_CONTEXT_ERROR, "ERROR_CONTEXT_ERROR", "General context error"),
+	STATUS(SDK_CONTEXT_ID_NOT_ZERO, "ERROR_CONTEXT_ID_NOT_ZERO",
+	       "Context ID should be initialized to zero"),
+	STATUS(SDK_CONFIGURATION_LOCKED, "ERROR_CONFIGURATION_LOCKED",
+	       "Configuration request occurred outside of valid rocprofiler configuration period"),
+	STATUS(SDK_INVALID_ARGUMENT, "ERROR_INVALID_ARGUMENT", "Invalid function argument"),
+	STATUS(SDK_FINALIZED, "ERROR_FINALIZED", "Invalid request after finalization"),
+#undef STATUS
+};
+
+const char *rocprofiler_get_status_name(int status)
+{
+	return status >= 0 && (size_t)status < ARRAY_SIZE(statuses) ? statuses[status].name : NULL;
+}
+
+const char *rocprofiler_get_status_string(int status)
+{
+	return status >= 0 && (size_t)status < ARRAY_SIZE(statuses) ? statuses[status].text : NULL;
+}

@@ -1,0 +1,132 @@
+/*
+ * One mapping holds the order and the thread's stack.  Whoever is last frees it: the caller, who
+ * joins the thread, or nobody when the thread was given up: it cannot unmap the stack it stands on.
+ */
+#include "target/lifecycle/runner.h"
+
+#include "shared/arch/syscall.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define GUARD_SIZE 0x10000u
+#define STACK_SIZE 0x800000u /* what a main thread has: tools are not written for less */
+#define ORDER_SIZE 0x10000u
+#define TOTAL_SIZE (GUARD_SIZE + STACK_SIZE + ORDER_SIZE)
+#define NS_PER_S   1000000000ull
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int attr_function(pthread_attr_t *);
+typedef int setstack_function(pthread_attr_t *, void *, size_t);
+typedef int join_function(pthread_t, void **);
+typedef int detach_function(pthread_t);
+
+enum order_state {
+	ORDER_RUNS,
+	ORDER_DONE,
+	ORDER_GIVEN_UP,
+};
+
+struct order {
+	void (*work)(void *);
+	void (*late)(void *);
+	uint32_t state; /* a futex */
+	unsigned char argument[RUNNER_ARGUMENT] __attribute__((aligned(16)));
+};
+
+static void *run(void *pointer)
+{
+	struct order *order = pointer;
+
+	raw2(SYS_prctl, PR_SET_NAME, RUNNER_THREAD_NAME);
+	order->work(order->argument);
+	/* Acquire and release: the argument goes to whoever sees the new state. */
+	if (__atomic_exchange_n(&order->state, ORDER_DONE, __ATOMIC_ACQ_REL) == ORDER_GIVEN_UP)
+		order->late(order->argument);
+	else
+		raw3(SYS_futex, &order->state, FUTEX_WAKE_PRIVATE, 1);
+	return NULL;
+}
+
+static struct order *make_order(void)
+{
+	long r = raw6(SYS_mmap, 0, TOTAL_SIZE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+
+	if (r < 0 && r > -4096)
+		return NULL;
+	raw3(SYS_mprotect, r, GUARD_SIZE, PROT_NONE);
+	return (void *)(r + GUARD_SIZE + STACK_SIZE);
+}
+
+static void free_order(struct order *order)
+{
+	raw2(SYS_munmap, (char *)order - STACK_SIZE - GUARD_SIZE, TOTAL_SIZE);
+}
+
+static int start(const struct boot_libc *libc, struct order *order, pthread_t *ret)
+{
+	pthread_attr_t attributes;
+
+	((attr_function *)libc->pthread_attr_init)(&attributes);
+	((setstack_function *)libc->pthread_attr_setstack)(&attributes, (char *)order - STACK_SIZE,
+							   STACK_SIZE);
+	return -((create_function *)libc->pthread_create)(ret, &attributes, run, order);
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now = { 0, 0 };
+
+	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* True when it is done; false when it is given up, which it then knows. */
+static bool await(struct order *order, uint32_t timeout_ms)
+{
+	uint64_t end_ns = clock_ns() + timeout_ms * 1000000ull;
+	uint32_t runs = ORDER_RUNS;
+
+	for (uint64_t now = clock_ns(); now < end_ns; now = clock_ns()) {
+		struct timespec left = { (time_t)((end_ns - now) / NS_PER_S),
+					 (long)((end_ns - now) % NS_PER_S) };
+
+		if (__atomic_load_n(&order->state, __ATOMIC_ACQUIRE) == ORDER_DONE)
+			return true;
+		raw4(SYS_futex, &order->state, FUTEX_WAIT_PRIVATE, ORDER_RUNS, &left);
+	}
+	return !__atomic_compare_exchange_n(&order->state, &runs, ORDER_GIVEN_UP, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)(void *),
+		void *argument, size_t size, uint32_t timeout_ms)
+{
+	struct order *order = make_order();
+	pthread_t thread;
+	int r;
+
+	if (!order)
+		return -ENOMEM;
+	order->work = work;
+	order->late = late;
+	memcpy(order->argument, argument, size);
+	r = start(libc, order, &thread);
+	if (!r && !await(order, timeout_ms)) {
+		((detach_function *)libc->pthread_detach)(thread);
+		return -ETIMEDOUT;
+	}
+	if (!r) {
+		((join_function *)libc->pthread_join)(thread, NULL);
+		memcpy(argument, order->argument, size);
+	}
+	free_order(order);
+	return r;
+}

@@ -1,0 +1,19 @@
+/*
+ * Runs a foreign function on a thread of its own, for at most so long.  A tool that never returns
+ * then costs a thread, not the control of the process.
+ */
+#pragma once
+
+#include "shared/wire/boot.h"
+
+#define RUNNER_THREAD_NAME "limpet-tool"
+#define RUNNER_ARGUMENT    512
+
+/*
+ * Calls work(argument) with a copy of `argument`, which is copied back.  0; -ETIMEDOUT when it did
+ * not return in time: it goes on, and when it does return, late(argument) is called there.
+ * Negative errno when no thread could be made.
+ */
+int runner_call(const struct boot_libc *libc, void (*work)(void *argument),
+		void (*late)(void *argument), void *argument, size_t size,
+		uint32_t timeout_ms) MUST_CHECK;

@@ -1,0 +1,244 @@
+/*
+ * Loads and closes tool libraries.  dlopen and dlclose run constructors and destructors of the
+ * tool's, so they too run on a thread with a time limit.
+ */
+#include "target/lifecycle/tools.h"
+
+#include "target/lifecycle/machine.h"
+#include "target/lifecycle/runner.h"
+#include "target/runtime/load.h"
+#include "target/runtime/page.h"
+#include "target/runtime/text.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+typedef void *dlopen_function(const char *, int);
+typedef void *dlsym_function(void *, const char *);
+typedef int dlclose_function(void *);
+
+struct tool tools[AGENT_TOOLS_MAX];
+
+/* One dlopen, with room for what the loader has to say. */
+struct opening {
+	const struct boot_libc *libc;
+	int fds[2]; /* of the bytes, where there is no path, and of a directory to name it by */
+	unsigned spelling;
+	void *handle;
+	char path[TOOL_PATH_MAX];
+	char text[200];
+};
+
+_Static_assert(sizeof(struct opening) <= RUNNER_ARGUMENT, "fits the runner");
+
+unsigned tools_count(void)
+{
+	return agent_page.tool_count;
+}
+
+const char *tool_name(const struct tool *tool)
+{
+	const char *name = tool->page->path;
+
+	for (const char *at = name; *at; at++)
+		if (*at == '/')
+			name = at + 1;
+	return name;
+}
+
+void tool_set_reason(struct tool *tool, const char *reason)
+{
+	text_add(tool->page->reason, sizeof(tool->page->reason), 0, reason);
+}
+
+bool tool_move(struct tool *tool, unsigned event)
+{
+	int next = machine_next(tool->page->state, event);
+
+	if (next < 0)
+		return false;
+	/* Release: who sees the state sees the reason that was written before. */
+	__atomic_store_n(&tool->page->state, (uint32_t)next, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void open_library(void *argument)
+{
+	struct opening *self = argument;
+
+	if (self->path[0])
+		self->handle =
+			((dlopen_function *)self->libc->dlopen)(self->path, RTLD_NOW | RTLD_LOCAL);
+	else
+		self->handle = load_from_fd(self->libc, self->fds[0], self->fds[1], self->spelling);
+	if (!self->handle)
+		load_error(self->libc, self->text, sizeof(self->text));
+}
+
+/* It loaded after all: nobody waits for it any more. */
+static void close_late(void *argument)
+{
+	struct opening *self = argument;
+
+	if (self->handle)
+		((dlclose_function *)self->libc->dlclose)(self->handle);
+}
+
+static struct tool *find(const struct tool_identity *identity)
+{
+	for (unsigned i = 0; i < tools_count(); i++)
+		if (tools[i].page->handle &&
+		    !memcmp(&tools[i].page->identity, identity, sizeof(*identity)))
+			return &tools[i];
+	return NULL;
+}
+
+static void find_symbols(const struct boot_libc *libc, struct tool *tool)
+{
+	dlsym_function *find_symbol = (dlsym_function *)libc->dlsym;
+	void *handle = (void *)tool->page->handle;
+
+	tool->configure = find_symbol(handle, "rocprofiler_configure");
+	tool->configure_attach = find_symbol(handle, "rocprofiler_configure_attach");
+	tool->configure_experimental = find_symbol(handle, "rocprofiler_configure_experimental");
+}
+
+/* A free place; a tool that was closed leaves one. */
+static struct tool *make_place(void)
+{
+	unsigned i = 0;
+
+	while (i < tools_count() && tools[i].page->handle)
+		i++;
+	if (i == AGENT_TOOLS_MAX)
+		return NULL;
+	memset(&agent_page.tools[i], 0, sizeof(agent_page.tools[i]));
+	memset(&tools[i], 0, sizeof(tools[i]));
+	tools[i].page = &agent_page.tools[i];
+	tools[i].index = i;
+	return &tools[i];
+}
+
+/* Counts from here on. */
+static int keep(struct tool *tool)
+{
+	if (tool->index == agent_page.tool_count)
+		agent_page.tool_count++;
+	return (int)tool->index;
+}
+
+struct closing {
+	dlclose_function *close;
+	void *handle;
+	int result;
+};
+
+static void close_library(void *argument)
+{
+	struct closing *self = argument;
+
+	self->result = self->close(self->handle);
+}
+
+static void nothing(void *argument)
+{
+	(void)argument;
+}
+
+static bool close_tool(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+{
+	struct closing closing = { (dlclose_function *)boot->libc.dlclose,
+				   (void *)tool->page->handle, 0 };
+
+	if (tool->page->is_inside || closing.handle == &agent_page)
+		return false;
+	tool->page->handle = 0;
+	return !runner_call(&boot->libc, close_library, nothing, &closing, sizeof(closing),
+			    timeout_ms) &&
+	       !closing.result;
+}
+
+static int fail(char *text, size_t room, int code, const char *reason)
+{
+	text_add(text, room, 0, reason);
+	return code;
+}
+
+/* The handle, or NULL with the reason in text. */
+static void *open_within(const struct boot_context *boot, const struct control_load *load,
+			 const int fds[2], char *text, size_t room)
+{
+	static unsigned loads; /* one caller at a time; the bootstrap code used spelling 0 */
+	struct opening self = { &boot->libc, { fds[0], fds[1] }, ++loads, NULL, "", "" };
+	int r;
+
+	if (!(load->header.flags & CONTROL_BY_CONTENT))
+		text_add(self.path, sizeof(self.path), 0, load->path);
+	r = runner_call(&boot->libc, open_library, close_late, &self, sizeof(self),
+			load->timeout_ms);
+	if (r)
+		text_add(text, room, 0,
+			 r == -ETIMEDOUT ? "its constructor did not return in time"
+					 : "no thread could be made to load it");
+	else
+		text_add(text, room, 0, self.text);
+	return r ? NULL : self.handle;
+}
+
+static int open_new(const struct boot_context *boot, const struct control_load *load,
+		    const int fds[2], char *text, size_t room)
+{
+	struct tool *tool = make_place();
+
+	if (!tool)
+		return fail(text, room, -ENOSPC, "too many tools in one process");
+	tool->page->handle = (uint64_t)open_within(boot, load, fds, text, room);
+	if (!tool->page->handle)
+		return -ENOEXEC;
+	tool->page->is_plain = !!(load->header.flags & CONTROL_PLAIN);
+	tool->page->by_content = !!(load->header.flags & CONTROL_BY_CONTENT);
+	tool->page->identity = load->identity;
+	text_add(tool->page->path, sizeof(tool->page->path), 0, load->path);
+	find_symbols(&boot->libc, tool);
+	if (tool->page->is_plain || tool->configure || tool->configure_experimental)
+		return keep(tool);
+	close_tool(boot, tool, load->timeout_ms);
+	return fail(text, room, -ENOEXEC, "it does not export rocprofiler_configure");
+}
+
+int tools_load(const struct boot_context *boot, const struct control_load *load, const int fds[2],
+	       char *text, size_t room)
+{
+	struct tool *known = find(&load->identity);
+
+	return known ? (int)known->index : open_new(boot, load, fds, text, room);
+}
+
+int tools_add_function(void *configure)
+{
+	struct tool *tool;
+
+	for (unsigned i = 0; i < tools_count(); i++)
+		if (tools[i].configure == configure)
+			return (int)i;
+	tool = make_place();
+	if (!tool)
+		return -ENOSPC;
+	tool->configure = configure;
+	text_add(tool->page->path, sizeof(tool->page->path), 0, "(the program itself)");
+	tool->page->handle = (uint64_t)&agent_page; /* any but 0; it is never closed */
+	return keep(tool);
+}
+
+unsigned tools_close(const struct boot_context *boot, uint32_t timeout_ms)
+{
+	unsigned staying = 0;
+
+	for (unsigned i = tools_count(); i-- > 0;)
+		if (tools[i].page->handle)
+			staying += !close_tool(boot, &tools[i], timeout_ms);
+	if (!staying)
+		agent_page.tool_count = 0;
+	return staying;
+}

@@ -1,0 +1,43 @@
+/*
+ * The tools of this process: one place in the page each, and beside it what only the target needs.
+ * One caller at a time; see lifecycle.h.
+ */
+#pragma once
+
+#include "limpet/tool.h"
+#include "shared/wire/boot.h"
+#include "shared/wire/control.h"
+
+#include <stdbool.h>
+
+struct tool {
+	struct agent_tool *page;
+	unsigned index;
+	void *configure, *configure_attach, *configure_experimental; /* exported symbols */
+	struct limpet_client client;                                 /* handle 0: not known */
+	struct limpet_tool calls;
+	struct limpet_tool_attach attach_calls;
+	void (*reattach)(void *tool_data); /* of the older form */
+	bool is_configured, is_initialized, is_refused;
+};
+
+extern struct tool tools[AGENT_TOOLS_MAX];
+
+unsigned tools_count(void);
+
+/* Loads a library, or finds it loaded; its place, or -errno with the reason in text. */
+int tools_load(const struct boot_context *boot, const struct control_load *load, const int fds[2],
+	       char *text, size_t room);
+
+/* A tool that is part of the program: it has no library of its own. */
+int tools_add_function(void *configure);
+
+/* Closes every tool that may go, newest first; returns how many stay. */
+unsigned tools_close(const struct boot_context *boot, uint32_t timeout_ms);
+
+/* Moves a tool along; false when its state does not allow the event. */
+bool tool_move(struct tool *tool, unsigned event);
+void tool_set_reason(struct tool *tool, const char *reason);
+
+/* The last part of its path. */
+const char *tool_name(const struct tool *tool);

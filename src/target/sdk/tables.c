@@ -1,0 +1,82 @@
+/*
+ * Any thread of the program may register a runtime; readers outside see an entry once it is whole.
+ */
+#include "target/sdk/tables.h"
+
+#include "target/runtime/page.h"
+#include "target/runtime/text.h"
+#include "target/sdk/status.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static uint32_t is_writing; /* a spin lock around a few stores */
+
+static bool is_known(const char *name, uint64_t instance, void **parts, uint64_t part_count)
+{
+	for (unsigned i = 0; i < agent_page.table_count; i++) {
+		const struct agent_table *table = &agent_page.tables[i];
+
+		if (text_equal(table->name, name) && table->instance == instance &&
+		    table->part_count == part_count && table->parts[0] == (uint64_t)parts[0])
+			return true;
+	}
+	return false;
+}
+
+static int add(const char *name, uint64_t version, uint64_t instance, void **parts,
+	       uint64_t part_count)
+{
+	struct agent_table *table = &agent_page.tables[agent_page.table_count];
+
+	if (is_known(name, instance, parts, part_count))
+		return 0;
+	if (agent_page.table_count == AGENT_TABLES_MAX)
+		return -ENOSPC;
+	text_add(table->name, sizeof(table->name), 0, name);
+	table->version = version;
+	table->instance = instance;
+	table->part_count = (uint32_t)part_count;
+	for (unsigned i = 0; i < part_count; i++)
+		table->parts[i] = (uint64_t)parts[i];
+	/* Release: a reader that sees the count sees the entry. */
+	__atomic_store_n(&agent_page.table_count, agent_page.table_count + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int tables_note(const char *name, uint64_t version, uint64_t instance, void **parts,
+		uint64_t part_count)
+{
+	uint32_t nobody = 0;
+	int r;
+
+	if (!name || !parts || !part_count || part_count > TABLE_PARTS_MAX)
+		return -EINVAL;
+	/* Spins: a writer is done in less than a microsecond and calls nothing. */
+	while (!__atomic_compare_exchange_n(&is_writing, &nobody, 1, false, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED))
+		nobody = 0;
+	r = add(name, version, instance, parts, part_count);
+	__atomic_store_n(&is_writing, 0, __ATOMIC_RELEASE);
+	return r;
+}
+
+int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
+		uint64_t part_count, void *data)
+{
+	(void)data;
+	return tables_note(name, version, instance, parts, part_count);
+}
+
+/* Called by AMD's register library, and by ours when a tool is there from the start. */
+EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
+				     void **parts, uint64_t part_count);
+
+EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
+				     void **parts, uint64_t part_count)
+{
+	return tables_note(name, version, instance, parts, part_count) ? SDK_INVALID_ARGUMENT
+								       : SDK_SUCCESS;
+}

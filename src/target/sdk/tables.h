@@ -1,0 +1,15 @@
+/*
+ * The API tables of GPU runtimes in this process, as register libraries hand them over.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+/* Notes the tables in the page; a registration that is known is noted once.  0, -ENOSPC, -EINVAL.
+ */
+int tables_note(const char *name, uint64_t version, uint64_t instance, void **parts,
+		uint64_t part_count);
+
+/* The form in which limpet's own register library tells of its registrations. */
+int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
+		uint64_t part_count, void *data);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,29 @@ static void idle_run(const void *data)
 	(void)data;
 	workload_ready();
 	workload_idle();
+}
+
+static volatile sig_atomic_t is_asked;
+
+static void on_ask(int signal_number)
+{
+	(void)signal_number;
+	is_asked = 1;
+}
+
+/* Ends by exit() when SIGUSR1 asks. */
+static void exits_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = on_ask, .sa_flags = SA_RESTART };
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	workload_ready();
+	while (!is_asked) {
+		usleep(1000);
+		workload_turn();
+	}
+	exit(0);
 }
 
 /* The same sum each turn: a lost or changed register shows as a wrong one. */
@@ -302,6 +326,7 @@ static const int one = 1, eight = PLUGIN_COUNT, sixty_four = 64, thousand = 1000
 
 const struct workload workloads[] = {
 	{ "idle", idle_run, NULL },
+	{ "exits", exits_run, NULL },
 	{ "busy", busy_run, NULL },
 	{ "malloc1", malloc_one_run, NULL },
 	{ "malloc8", malloc_threads_run, &eight },

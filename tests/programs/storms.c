@@ -44,7 +44,7 @@ static void fork_run(const void *data)
 		child = fork();
 		if (child == 0) {
 			free(malloc(5000));
-			_exit(3);
+			exit(3);
 		}
 		child_reap(child, 3);
 		workload_turn();

@@ -15,7 +15,7 @@
 
 #define LIBRARY "/memfd:" AGENT_MEMFD_NAME " (deleted)"
 #define START   0x10000u
-#define END     0x14000u
+#define END     0x18000u
 #define AT      0x11000u /* where the page is put */
 
 /* Text before the library, its code, its data. */

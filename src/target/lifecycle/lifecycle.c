@@ -239,23 +239,34 @@ static int finalize(const struct boot_context *boot, struct tool *tool, uint32_t
 	return 0;
 }
 
-unsigned lifecycle_quiet(const struct boot_context *boot, bool finalizes, uint32_t timeout_ms,
-			 char *text, size_t room)
+/* One call for all tools; how many did not obey. */
+static unsigned for_all(int (*act)(const struct boot_context *, struct tool *, uint32_t),
+			const struct boot_context *boot, uint32_t timeout_ms, char *text,
+			size_t room)
 {
 	unsigned disobedient = 0;
 
-	if (lifecycle_enter())
-		return 0; /* the program is ending, and finalizes them itself */
 	for (unsigned i = 0; i < tools_count(); i++) {
 		struct tool *tool = &tools[i];
-		int r = tool->page->handle ? detach(boot, tool, timeout_ms) : 0;
 
-		if (!r && finalizes && tool->page->handle)
-			r = finalize(boot, tool, timeout_ms);
-		if (r)
-			text_add_complaint(text, room, tool_name(tool), tool->page->reason);
-		disobedient += r != 0;
+		if (!tool->page->handle || !act(boot, tool, timeout_ms))
+			continue;
+		text_add_complaint(text, room, tool_name(tool), tool->page->reason);
+		disobedient++;
 	}
+	return disobedient;
+}
+
+unsigned lifecycle_quiet(const struct boot_context *boot, bool finalizes, uint32_t timeout_ms,
+			 char *text, size_t room)
+{
+	unsigned disobedient;
+
+	if (lifecycle_enter())
+		return 0; /* the program is ending, and finalizes them itself */
+	disobedient = for_all(detach, boot, timeout_ms, text, room);
+	if (finalizes)
+		disobedient += for_all(finalize, boot, timeout_ms, text, room);
 	lifecycle_leave();
 	return disobedient;
 }

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""
+The life of a tool in a live process, as its own log tells it: the calls of each attach, detach, attach
+again and end; several tools; tools that fail, hang, make threads, leak.
+"""
+
+import os
+import signal
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import Workload, limpet
+
+
+def tool(name):
+    return harness.program(f"life_{name}.so")
+
+
+def life(name="a", priority=0, attached="1"):
+    """What a tool writes down, by event."""
+    given = f"version=10000 runtime=1.0.0 priority={priority} size=24"
+    return {
+        "configure": f"{name} configure {given}",
+        "configure_attach": f"{name} configure_attach {given}",
+        "initialize": f"{name} initialize fini=1 data=42",
+        "attach": f"{name} tool_attach detach=0 contexts=0 data=43 attached={attached}",
+        "detach": f"{name} tool_detach data=43",
+        "finalize": f"{name} finalize data=42",
+    }
+
+
+A, B = life(), life("b", 1)
+FIRST = [A["configure"], A["configure_attach"], A["initialize"], A["attach"]]
+
+
+class Lifecycle(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.log = os.path.join(folder.name, "log")
+        os.environ["ROCP_TEST_LOG"] = self.log
+        self.addCleanup(os.environ.pop, "ROCP_TEST_LOG")
+        self.target = Workload("plain", "idle")
+        self.addCleanup(self.target.close)
+
+    def lines(self):
+        try:
+            with open(self.log) as file:
+                return file.read().splitlines()
+        except FileNotFoundError:
+            return []
+
+    def attach(self, *names, arguments=(), code=0):
+        tools = [word for name in names for word in ("--tool", tool(name))]
+        result = limpet("attach", self.target.pid, "--json", "--duration", "0", *tools, *arguments)
+        self.assertEqual(result.code, code, str(result))
+        self.assert_well()
+        return result
+
+    def assert_well(self):
+        self.assertTrue(self.target.alive(), self.target.fate())
+        self.assertTrue(self.target.stats.wait_turn(5), "stuck")
+        for name in ("eintr", "corruptions", "errors"):
+            self.assertEqual(self.target.stats.word(name), 0, self.target.stats.detail())
+
+    def status(self):
+        result = limpet("status", self.target.pid, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        return {os.path.basename(each["path"])[5:-3]: each
+                for each in result.event("status")["tools"]}
+
+
+class OneTool(Lifecycle):
+    def test_the_whole_sequence(self):
+        """Attach, detach, a hundred more of both, and the end of the program."""
+        self.target = self.exiting()
+        for _ in range(101):
+            self.attach("a")
+        self.end()
+        self.assertEqual(self.lines(), FIRST + [A["detach"]] + [A["attach"], A["detach"]] * 100
+                         + [A["finalize"]])
+
+    def end(self):
+        self.target.process.send_signal(signal.SIGUSR1)
+        self.assertEqual(self.target.process.wait(10), 0)
+
+    def exiting(self):
+        target = Workload("plain", "exits")
+        self.addCleanup(target.close)
+        return target
+
+    def test_finalize_once_at_exit_while_detached(self):
+        self.target = self.exiting()
+        self.attach("a")
+        self.end()
+        self.assertEqual(self.lines(), FIRST + [A["detach"], A["finalize"]])
+
+    def test_finalize_once_at_exit_while_attached(self):
+        self.target = self.exiting()
+        process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("a"))
+        self.assertIsNotNone(harness.attached_wait(process))
+        self.end()
+        result = harness.limpet_finish(process, 10)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(self.lines(), FIRST + [A["finalize"]])
+
+    def test_unload_finalizes_and_the_next_attach_is_a_first(self):
+        for _ in range(3):
+            self.attach("a", arguments=["--unload"])
+        self.assertEqual(self.lines(), (FIRST + [A["detach"], A["finalize"]]) * 3)
+
+    def test_a_forked_child_that_exits_finalizes_nothing(self):
+        self.target = Workload("storms", "fork")
+        self.addCleanup(self.target.close)
+        self.attach("a")
+        self.assertTrue(self.target.stats.wait_turn(5))
+        self.assertNotIn(A["finalize"], self.lines())
+
+    def test_without_configure_attach(self):
+        for _ in range(2):
+            self.attach("without_attach")
+        self.assertEqual(self.lines(), [A["configure"], A["initialize"]])
+        self.assertEqual(self.status()["without_attach"]["state"], "detached")
+
+    def test_the_older_form(self):
+        for _ in range(3):
+            self.attach("experimental")
+        configure = A["configure"].replace("configure", "configure_experimental")
+        again = ["a tool_reattach data=42", "a tool_detach data=42"]
+        self.assertEqual(self.lines(), [configure, A["initialize"], again[1]] + again * 2)
+
+    def test_a_tool_that_opts_out(self):
+        result = self.attach("opts_out")
+        self.attach("opts_out")
+        self.assertEqual(self.lines(), [A["configure"]])
+        told = result.event("attached")["tools"][0]
+        self.assertEqual((told["ok"], told["takes_part"]), (True, False))
+        self.assertEqual(self.status()["opts_out"]["state"], "idle")
+
+    def test_contexts_reach_the_tool_and_rest_with_it(self):
+        for _ in range(2):
+            self.attach("contexts")
+        attach = A["attach"].replace("contexts=0", "contexts=2")
+        self.assertEqual(
+            self.lines(),
+            [A["configure"], A["configure_attach"], A["initialize"], "a create_context 0 0"]
+            + [attach, "a contexts 2 active=1 same=1", "a detaching active=0", A["detach"]] * 2)
+        self.assertEqual(self.status()["contexts"]["contexts"], 2)
+
+    def test_limpet_killed_while_attached(self):
+        """The tool is told to detach, the process goes on, and a new attach works."""
+        process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("a"))
+        self.assertIsNotNone(harness.attached_wait(process))
+        process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+        self.assertTrue(harness.wait_until(lambda: A["detach"] in self.lines()))
+        self.attach("a")
+        self.assertEqual(self.lines(), FIRST + [A["detach"], A["attach"], A["detach"]])
+
+
+class SeveralTools(Lifecycle):
+    def test_in_the_order_of_the_list(self):
+        for separator in ":", ",", " ":
+            with self.subTest(separator=separator):
+                open(self.log, "w").close()
+                both = separator.join((tool("a"), tool("b")))
+                self.attach(arguments=["--tool", both, "--unload"])
+                self.assertEqual(self.lines(), [
+                    A["configure"], A["configure_attach"], B["configure"], B["configure_attach"],
+                    A["initialize"], B["initialize"], A["attach"], B["attach"],
+                    A["detach"], B["detach"], A["finalize"], B["finalize"]])
+
+    def test_another_set_each_time(self):
+        self.attach("a")
+        self.attach("b")
+        self.attach("a", "b")
+        self.assertEqual(self.lines(), FIRST + [
+            A["detach"], B["configure"], B["configure_attach"], B["initialize"], B["attach"],
+            B["detach"], A["attach"], B["attach"], A["detach"], B["detach"]])
+
+    def test_a_missing_one_stays_detached(self):
+        self.attach("a", "b")
+        process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("b"))
+        self.assertIsNotNone(harness.attached_wait(process))
+        states = {name: each["state"] for name, each in self.status().items()}
+        self.assertEqual(states, {"a": "detached", "b": "attached"})
+        process.terminate()
+        self.assertEqual(harness.limpet_finish(process, 10).code, 0)
+
+    def test_the_same_tool_twice_is_one(self):
+        self.attach("a", "a")
+        self.assertEqual(self.lines(), FIRST + [A["detach"]])
+
+    def test_two_by_content_with_the_same_descriptor_number(self):
+        self.target = Workload("confined", "namespaces")
+        self.addCleanup(self.target.close)
+        result = self.attach("a", "b")
+        self.assertEqual([each["ok"] for each in result.event("attached")["tools"]], [True, True])
+        self.assertEqual(sorted(self.status()), ["a", "b"])
+
+
+class BadTools(Lifecycle):
+    def assert_fails(self, name, words):
+        """The one fails with these words; the ones around it live their lives."""
+        result = self.attach("a", name, "b", code=1)
+        told = [(each["ok"], each["error"]) for each in result.event("attached")["tools"]]
+        self.assertEqual([ok for ok, _ in told], [True, False, True], str(result))
+        self.assertIn(words, told[1][1])
+        self.assertIn(f"life_{name}.so", told[1][1])
+        for line in (A["attach"], A["detach"]):
+            self.assertIn(line, self.lines())
+        self.assertTrue(any(line.startswith("b tool_attach") for line in self.lines()))
+
+    def test_initialize_returns_an_error(self):
+        self.assert_fails("fails_initialize", "initialize returned 7")
+        self.assertEqual(self.status()["fails_initialize"]["state"], "failed")
+
+    def test_attach_returns_an_error(self):
+        self.assert_fails("fails_attach", "tool_attach returned -3")
+        self.attach("fails_attach", code=1)  # it gets another chance each time
+        self.assertEqual(self.lines().count(A["initialize"]), 2)
+
+    def test_a_function_that_the_sdk_does_not_have(self):
+        self.assert_fails("misses", "undefined symbol: rocprofiler_no_such_function")
+
+    def test_a_library_that_is_no_tool(self):
+        path = harness.program("tool_probe.so")
+        result = self.attach("a", arguments=["--tool", path], code=1)
+        told = result.event("attached")["tools"][1]
+        self.assertIn("does not export rocprofiler_configure", told["error"])
+        with open(f"/proc/{self.target.pid}/maps") as maps:
+            self.assertNotIn("tool_probe", maps.read())
+
+    def test_strict_undoes_all(self):
+        result = self.attach("a", "fails_attach", "b", arguments=["--strict"], code=1)
+        self.assertIn("tool_attach returned -3", result.err)
+        lines = self.lines()
+        self.assertIn(A["detach"], lines)
+        self.assertFalse(any(line.startswith("b tool_attach") for line in lines), lines)
+        result = limpet("status", self.target.pid, "--json")
+        self.assertEqual(result.code, 1, "everything was unloaded: " + str(result))
+
+    def test_a_tool_that_sleeps_too_long(self):
+        begin = time.monotonic()
+        result = self.attach("a", "sleeps", "b", arguments=["--tool-timeout", "300"], code=1)
+        self.assertLess(time.monotonic() - begin, 2.5)
+        told = result.event("attached")["tools"][1]["error"]
+        self.assertIn("tool_attach did not return within 300 ms", told)
+        self.assertTrue(self.status()["sleeps"]["inside"])
+        again = self.attach("sleeps", code=1)
+        self.assertIn("has not returned", again.event("attached")["tools"][0]["error"])
+        # When it does return, what it began is ended, and it may be attached again.
+        self.assertTrue(harness.wait_until(lambda: not self.status()["sleeps"]["inside"], 10))
+        self.assertIn("a tool_detach data=43", self.lines()[-1])
+        self.attach("sleeps")
+
+    def test_a_tool_that_is_inside_stays_when_all_is_unloaded(self):
+        self.attach("sleeps", arguments=["--tool-timeout", "300"], code=1)
+        result = limpet("detach", self.target.pid, "--unload", "--json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertFalse(result.event("detached")["unloaded"])
+        self.assertIn("life_sleeps.so", " ".join(result.event("detached")["left"]))
+        self.assert_well()
+        self.assertTrue(harness.wait_until(lambda: not self.status()["sleeps"]["inside"], 10))
+        result = limpet("detach", self.target.pid, "--unload", "--json")
+        self.assertTrue(result.event("detached")["unloaded"], str(result))
+        self.assert_well()
+
+    def test_a_tool_that_makes_threads(self):
+        for _ in range(5):
+            self.attach("threads")
+        result = self.attach("threads", arguments=["--unload"])
+        self.assertTrue(result.event("detached")["unloaded"], str(result))
+        self.assert_well()
+
+    def test_a_tool_that_leaks(self):
+        for _ in range(3):
+            self.attach("leaks", arguments=["--unload"])
+        self.assertEqual(self.lines().count("a leaks 1"), 3)
+
+    def test_the_target_exits_while_a_tool_sleeps(self):
+        self.target = Workload("plain", "exits")
+        self.addCleanup(self.target.close)
+        process = harness.limpet_start("attach", self.target.pid, "--json", "--tool",
+                                       tool("sleeps"))
+        self.assertTrue(harness.wait_until(lambda: any("tool_attach" in line
+                                                       for line in self.lines())))
+        self.target.process.send_signal(signal.SIGUSR1)
+        self.assertEqual(self.target.process.wait(10), 0)
+        self.assertFalse(harness.limpet_finish(process, 15).hung)
+
+
+if __name__ == "__main__":
+    unittest.main()

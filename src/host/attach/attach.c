@@ -190,13 +190,17 @@ static int meet(struct attachment *self, struct err *err)
 	return check_credentials(self, err);
 }
 
+static int read_maps_again(struct target *target, struct err *err)
+{
+	maps_done(&target->process.maps);
+	return maps_read(target->process.memory_tid, &target->process.maps, err);
+}
+
 /* The page is found in fresh mappings: the agent has come since. */
 static int find_page(struct attachment *self, struct err *err)
 {
-	int r;
+	int r = read_maps_again(&self->target, err);
 
-	maps_done(&self->target.process.maps);
-	r = maps_read(self->target.process.memory_tid, &self->target.process.maps, err);
 	if (!r && resident_find_at(&self->target, self->context, &self->resident))
 		return err_set(err, -ENOENT, "the agent's page cannot be found");
 	return r;
@@ -206,8 +210,11 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 			 struct err *err)
 {
 	CLEANUP(close) int lock = exclusion_take(&self->target, err);
-	int r = lock < 0 ? lock : inject(self, options, lock, err);
+	/* Another limpet may have left its agent while we waited for the lock. */
+	int r = lock < 0 ? lock : read_maps_again(&self->target, err);
 
+	if (!r)
+		r = inject(self, options, lock, err);
 	if (!r)
 		r = meet(self, err);
 	return r ? r : find_page(self, err);

@@ -60,27 +60,46 @@ static int read_page(const struct target *target, uint64_t address, struct agent
 	return is_sound(ret) ? 0 : -EPROTO;
 }
 
+/* The library lies there under the name that we gave it, or the program loaded it itself. */
+static bool is_agents(const struct mapping *mapping)
+{
+	const char *slash = strrchr(mapping->path, '/');
+
+	return mapping->writable &&
+	       (!strcmp(mapping->path, "/memfd:" AGENT_MEMFD_NAME " (deleted)") ||
+		(slash && !strncmp(slash + 1, AGENT_SONAME, strlen(AGENT_SONAME))));
+}
+
+/* A copy that never did anything is none. */
+static bool is_used(const struct agent_page *page)
+{
+	return page->pid || page->context;
+}
+
+static int find_in(const struct target *target, const struct mapping *mapping, uint64_t context,
+		   struct resident *ret)
+{
+	for (uint64_t at = mapping->start; at < mapping->end; at += PAGE_STEP) {
+		int r = read_page(target, at, &ret->page);
+
+		ret->address = at;
+		if (r == -EPROTO ||
+		    (!r && (context ? context == ret->page.context : is_used(&ret->page))))
+			return r;
+	}
+	return -ENOENT;
+}
+
 /* context: of the agent that is meant; 0: any. */
 static int find_page(const struct target *target, uint64_t context, struct resident *ret)
 {
 	const struct maps *maps = &target->process.maps;
-	char name[64];
+	int r = -ENOENT;
 
-	snprintf(name, sizeof(name), "/memfd:%s (deleted)", AGENT_MEMFD_NAME);
-	for (size_t i = 0; i < maps->count; i++) {
-		const struct mapping *mapping = &maps->items[i];
-
-		if (!mapping->writable || strcmp(mapping->path, name))
-			continue;
-		for (uint64_t at = mapping->start; at < mapping->end; at += PAGE_STEP) {
-			int r = read_page(target, at, &ret->page);
-
-			ret->address = at;
-			if (r == -EPROTO || (!r && (!context || context == ret->page.context)))
-				return r;
-		}
-	}
-	return -ENOENT;
+	for (size_t i = 0; r == -ENOENT && i < maps->count; i++)
+		if (is_agents(&maps->items[i]))
+			r = find_in(target, &maps->items[i], context, ret);
+	return r;
 }
 
 int resident_find(const struct target *target, struct resident *ret)
@@ -132,7 +151,8 @@ static bool has_our_thread(const struct target *target, pid_t inner)
 	for (size_t i = 0; i < count; i++)
 		if (!status_read(target->process.pid, tids[i], &status, &ignored) &&
 		    status.inner_pid == inner)
-			return !strcmp(status.name, CONTROL_THREAD_NAME);
+			return !strcmp(status.name, CONTROL_THREAD_NAME) ||
+			       !strcmp(status.name, DOOR_THREAD_NAME);
 	return false;
 }
 

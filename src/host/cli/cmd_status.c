@@ -33,12 +33,18 @@ static const char *const tool_states[TOOL_STATES] = {
 	[TOOL_DETACHED] = "detached", [TOOL_FAILED] = "failed",
 };
 
+/* By its own register library, which needs no thread of ours. */
+static bool is_attached_from_inside(const struct resident *resident)
+{
+	return resident->page.state == AGENT_STATE_ATTACHED && !resident->page.control_tid;
+}
+
 /* In words: a forked child has its parent's page, but not its parent's agent. */
 static const char *state_name(const struct target *target, const struct resident *resident)
 {
 	if (resident->page.pid != target->process.status.inner_pid)
 		return "inherited";
-	if (resident_is_held(target, resident))
+	if (resident_is_held(target, resident) || is_attached_from_inside(resident))
 		return "attached";
 	return resident->page.state == AGENT_STATE_LOADED ? "loaded" : "resting";
 }
@@ -110,6 +116,8 @@ static void print_status(const struct target *target, const struct resident *res
 	       since);
 	if (resident_is_held(target, resident))
 		printf("  held by   %d (%s)\n", page->holder_pid, page->holder_name);
+	else if (is_attached_from_inside(resident))
+		printf("  held by   the program itself (rocprofiler_register_attach)\n");
 	else if (page->end_reason)
 		printf("  ended     %s\n", end_name(page));
 	printf("  attached  %u time%s so far\n", page->attaches, page->attaches == 1 ? "" : "s");

@@ -38,7 +38,8 @@
 #define BOOT_MAGIC          0x6c696d7065743031ull /* "limpet01" */
 #define BOOT_WAIT_MS        3000 /* how long the target waits for a host that may have died */
 #define BOOT_TEXT_MAX       200
-#define CONTROL_THREAD_NAME "limpet" /* what ps and top show for our thread in the target */
+#define CONTROL_THREAD_NAME "limpet"         /* what ps and top show for our thread in the target */
+#define DOOR_THREAD_NAME    "rocp-bg-attach" /* the same, where it is the register library's */
 #define BOOT_AGENT_ENTRY    "limpet_agent_run"
 
 enum boot_step {

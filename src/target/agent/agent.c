@@ -13,12 +13,20 @@
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef void *dlopen_function(const char *, int);
+typedef void *dlsym_function(void *, const char *);
+typedef int dlclose_function(void *);
+typedef int agent_function(struct boot_context *, int socket, int directory);
 
 /* One residence, from hello to the end. */
 struct residence {
@@ -211,8 +219,7 @@ static void end(struct residence *self)
 	page_set_state(AGENT_STATE_RESTING);
 }
 
-__attribute__((visibility("default"))) int limpet_agent_run(struct boot_context *boot, int socket,
-							    int directory)
+static int reside(struct boot_context *boot, int socket, int directory)
 {
 	/* On the stack of the control thread, which has a mebibyte. */
 	struct residence self = {
@@ -224,4 +231,38 @@ __attribute__((visibility("default"))) int limpet_agent_run(struct boot_context 
 		serve_once(&self);
 	end(&self);
 	return self.unloads ? AGENT_UNLOADS : AGENT_RESTS;
+}
+
+/* The program may have a copy of this library under its own name: the first that the loader knows
+ * has the tools, and does the work.  One of another version is left alone. */
+static agent_function *find_first_copy(const struct boot_libc *libc)
+{
+	dlsym_function *find = (dlsym_function *)libc->dlsym;
+	void *handle = ((dlopen_function *)libc->dlopen)(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+	const uint32_t *version = handle ? find(handle, AGENT_VERSION_SYMBOL) : NULL;
+	agent_function *entry = limpet_agent_run;
+
+	if (version && *version == limpet_agent_version)
+		entry = (agent_function *)find(handle, BOOT_AGENT_ENTRY);
+	if (handle)
+		((dlclose_function *)libc->dlclose)(handle);
+	return entry ? entry : limpet_agent_run;
+}
+
+/* Two hosts that came by different doors: the first has it. */
+static bool is_held(void)
+{
+	return page_is_own() && agent_page.control_tid &&
+	       raw3(SYS_tgkill, agent_page.pid, agent_page.control_tid, 0) != -ESRCH;
+}
+
+EXPORT const uint32_t limpet_agent_version = AGENT_PAGE_VERSION << 16 | CONTROL_VERSION;
+
+EXPORT int limpet_agent_run(struct boot_context *boot, int socket, int directory)
+{
+	agent_function *first = find_first_copy(&boot->libc);
+
+	if (first != limpet_agent_run)
+		return first(boot, socket, directory);
+	return is_held() ? AGENT_RESTS : reside(boot, socket, directory);
 }

@@ -292,6 +292,34 @@ static void environment_run(const void *data)
 	}
 }
 
+static void *getenv_thread(void *data)
+{
+	for (;;) {
+		const char *fixed = getenv("WORKLOAD_FIXED"), *shared = getenv("WORKLOAD_SHARED");
+
+		if (!fixed || strcmp(fixed, "kept"))
+			workload_corrupt("getenv: a variable went away");
+		if (!shared || (strcmp(shared, "own") && strcmp(shared, "limpet")))
+			workload_corrupt("getenv: a torn value");
+	}
+	return data;
+}
+
+/* Sixteen readers while somebody swaps the environment. */
+static void getenv_run(const void *data)
+{
+	pthread_t thread;
+
+	(void)data;
+	setenv("WORKLOAD_FIXED", "kept", 1);
+	setenv("WORKLOAD_SHARED", "own", 1);
+	for (int i = 0; i < 16; i++)
+		if (pthread_create(&thread, NULL, getenv_thread, NULL))
+			workload_fail("pthread_create");
+	workload_ready();
+	workload_idle();
+}
+
 /* A descriptor of ours that somebody closed or replaced shows as EBADF or as another file. */
 static void descriptor_check(int fd)
 {
@@ -337,6 +365,7 @@ const struct workload workloads[] = {
 	{ "dlopen1", dlopen_run, &one },
 	{ "dlopen8", dlopen_run, &eight },
 	{ "environment", environment_run, NULL },
+	{ "getenv16", getenv_run, NULL },
 	{ "descriptors", descriptor_run, NULL },
 	{ NULL, NULL, NULL },
 };

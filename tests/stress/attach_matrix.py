@@ -58,6 +58,7 @@ CASES = [
     *family("plain", "dlopen1 dlopen8", deadline_s=60),
     *family("plain", "threads1000 zombie_leader descriptors"),
     Case("environment", "plain", arguments=("--env", "LIMPET_TEST_VALUE=x")),
+    Case("getenv16", "plain", arguments=("--env", "WORKLOAD_SHARED=limpet")),
     *family("signals", "alarm alarm_wait altstack"),
     *family(
         "calls",

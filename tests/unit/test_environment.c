@@ -6,6 +6,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -413,6 +417,69 @@ static void lives_with_setenv_unsetenv_and_putenv(void **state)
 	assert_null(getenv("LIMPET_HIDDEN"));
 }
 
+#define READERS 16
+#define SWAPS   10000
+
+static atomic_bool readers_stop;
+static atomic_ulong reads, torn;
+
+/* A value is the application's own or ours, whole; one that nobody touches is always there. */
+static void *read_environment(void *unused)
+{
+	while (!readers_stop) {
+		const char *hidden = getenv("LIMPET_HIDDEN"), *fresh = getenv("LIMPET_NEW"),
+			   *still = getenv("LIMPET_STILL");
+
+		torn += !hidden || (strcmp(hidden, "before") && strcmp(hidden, "ours")) ||
+			(fresh && strcmp(fresh, "x")) || !still || strcmp(still, "still");
+		reads++;
+	}
+	return unused;
+}
+
+static size_t mapped_kib(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	return pages * (size_t)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static void stands_ten_thousand_swaps_under_sixteen_readers(void **state)
+{
+	pthread_t threads[READERS];
+	char **before;
+	size_t size;
+
+	(void)state;
+	boot.libc.dlsym = (uintptr_t)dlsym;
+	boot.libc.unsetenv = (uintptr_t)unsetenv;
+	setenv("LIMPET_HIDDEN", "before", 1);
+	setenv("LIMPET_STILL", "still", 1);
+	PAIRS("LIMPET_HIDDEN\0ours\0LIMPET_NEW\0x", 2);
+	before = environ;
+	readers_stop = false;
+	for (unsigned i = 0; i < READERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, read_environment, NULL), 0);
+	publish();
+	environment_restore();
+	size = mapped_kib();
+	for (unsigned i = 0; i < SWAPS; i++) {
+		publish();
+		environment_restore();
+	}
+	assert_in_range(mapped_kib(), 0, size + 64); /* the block was used again */
+	readers_stop = true;
+	for (unsigned i = 0; i < READERS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(torn, 0);
+	assert_true(reads > SWAPS);
+	assert_ptr_equal(environ, before);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -433,6 +500,7 @@ int main(void)
 		TEST(gives_up_when_it_never_stands_still),
 		TEST(survives_an_array_that_cannot_be_read),
 		TEST(needs_libcs_functions),
+		TEST(stands_ten_thousand_swaps_under_sixteen_readers),
 		TEST(lives_with_setenv_unsetenv_and_putenv),
 	};
 

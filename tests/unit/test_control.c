@@ -15,6 +15,7 @@ union message {
 	struct control_load load;
 	struct control_environ environ;
 	struct control_step step;
+	struct control_found found;
 	struct control_detach detach;
 	struct control_reply reply;
 	char bytes[CONTROL_MAX_BYTES + 64];
@@ -30,6 +31,7 @@ static size_t make(enum control_kind kind)
 		[CONTROL_LOAD] = sizeof(struct control_load),
 		[CONTROL_STEP] = sizeof(struct control_step),
 		[CONTROL_TABLES] = sizeof(struct control_tables),
+		[CONTROL_FOUND] = sizeof(struct control_found),
 		[CONTROL_QUIET] = sizeof(struct control_quiet),
 		[CONTROL_DETACH] = sizeof(struct control_detach),
 		[CONTROL_REPLY] = sizeof(struct control_reply),
@@ -39,6 +41,10 @@ static size_t make(enum control_kind kind)
 	control_header_init(&message.header, kind, sizes[kind]);
 	if (kind == CONTROL_LOAD)
 		strcpy(message.load.path, "/lib/tool.so");
+	if (kind == CONTROL_FOUND) {
+		strcpy(message.found.name, "hip");
+		message.found.part_count = 1;
+	}
 	return sizes[kind];
 }
 
@@ -59,8 +65,8 @@ static size_t make_environ(const char *pairs, size_t bytes, uint32_t count)
 #define ENVIRON(pairs, count) make_environ(pairs, sizeof(pairs), count)
 
 static const enum control_kind fixed[] = { CONTROL_HELLO,  CONTROL_LOAD,  CONTROL_STEP,
-					   CONTROL_TABLES, CONTROL_QUIET, CONTROL_DETACH,
-					   CONTROL_REPLY };
+					   CONTROL_TABLES, CONTROL_FOUND, CONTROL_QUIET,
+					   CONTROL_DETACH, CONTROL_REPLY };
 
 static void refuses_steps_and_tools_that_are_not(void **state)
 {
@@ -74,6 +80,20 @@ static void refuses_steps_and_tools_that_are_not(void **state)
 	assert_int_equal(control_check(&message, size), -EPROTO);
 	message.step.step = TOOL_STEPS - 1;
 	assert_int_equal(control_check(&message, size), 0);
+}
+
+static void refuses_tables_without_parts_or_name(void **state)
+{
+	size_t size = make(CONTROL_FOUND);
+
+	(void)state;
+	message.found.part_count = 0;
+	assert_int_equal(control_check(&message, size), -EPROTO);
+	message.found.part_count = TABLE_PARTS_MAX + 1;
+	assert_int_equal(control_check(&message, size), -EPROTO);
+	size = make(CONTROL_FOUND);
+	memset(message.found.name, 'x', sizeof(message.found.name));
+	assert_int_equal(control_check(&message, size), -EPROTO);
 }
 
 static void takes_every_sound_kind(void **state)
@@ -237,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_every_sound_kind),
 		cmocka_unit_test(refuses_steps_and_tools_that_are_not),
+		cmocka_unit_test(refuses_tables_without_parts_or_name),
 		cmocka_unit_test(refuses_a_size_that_is_not_the_kinds_own),
 		cmocka_unit_test(refuses_a_size_that_differs_from_what_came),
 		cmocka_unit_test(refuses_foreign_headers),

@@ -5,6 +5,7 @@
 #include "host/session/registers.h"
 
 #include "host/attach/modules.h"
+#include "host/session/table_scan.h"
 #include "host/session/variables.h"
 
 #include <errno.h>
@@ -90,6 +91,47 @@ static int ask_one(struct session *session, const struct session_options *option
 	return 0;
 }
 
+static bool is_known(const struct session *session, const char *name)
+{
+	const struct agent_page *page = &session->attachment.resident.page;
+
+	for (unsigned i = 0; i < page->table_count; i++)
+		if (!strcmp(page->tables[i].name, name))
+			return true;
+	return false;
+}
+
+static int send_found(struct session *session, const struct found_table *table, struct err *err)
+{
+	struct attachment *attachment = &session->attachment;
+	struct control_found order = { .part_count = table->part_count };
+	struct control_reply reply;
+
+	control_header_init(&order.header, CONTROL_FOUND, sizeof(order));
+	memcpy(order.name, table->name, sizeof(order.name));
+	memcpy(order.parts, table->parts, sizeof(order.parts));
+	return link_ask(&attachment->link, &attachment->target, &order.header, NULL, &reply, err);
+}
+
+/* What no register library has told is looked for. */
+static int find_others(struct session *session, const struct modules *modules, struct err *err)
+{
+	struct attachment *attachment = &session->attachment;
+	int r = 0;
+
+	if (resident_refresh(&attachment->target, &attachment->resident))
+		return 0;
+	for (size_t i = 0; !r && i < modules->count; i++) {
+		struct found_table found[FOUND_TABLES_MAX];
+		size_t count = table_scan(&attachment->target, &modules->items[i], found);
+
+		for (size_t at = 0; !r && at < count; at++)
+			if (!is_known(session, found[at].name))
+				r = send_found(session, &found[at], err);
+	}
+	return r == -ESRCH ? r : 0;
+}
+
 int registers_ask(struct session *session, const struct session_options *options, struct err *err)
 {
 	struct target *target = &session->attachment.target;
@@ -102,6 +144,8 @@ int registers_ask(struct session *session, const struct session_options *options
 	for (size_t i = 0; !r && i < modules.count; i++)
 		if (is_register(&modules.items[i]))
 			r = ask_one(session, options, &modules.items[i], err);
+	if (!r)
+		r = find_others(session, &modules, err);
 	modules_done(&modules);
 	return r;
 }

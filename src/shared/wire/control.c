@@ -62,6 +62,15 @@ static bool step_is_sound(const void *message, size_t size)
 	return step->tool < AGENT_TOOLS_MAX && step->step < TOOL_STEPS;
 }
 
+static bool found_is_sound(const void *message, size_t size)
+{
+	const struct control_found *found = message;
+
+	(void)size;
+	return found->name[0] && text_ends(found->name, sizeof(found->name)) &&
+	       found->part_count >= 1 && found->part_count <= TABLE_PARTS_MAX;
+}
+
 static bool reply_is_sound(const void *message, size_t size)
 {
 	const struct control_reply *reply = message;
@@ -89,6 +98,7 @@ static const struct control_shape shapes[] = {
 	[CONTROL_ENVIRON] = { sizeof(struct control_environ), true, environ_is_sound },
 	[CONTROL_STEP] = { sizeof(struct control_step), false, step_is_sound },
 	[CONTROL_TABLES] = { sizeof(struct control_tables), false, always_sound },
+	[CONTROL_FOUND] = { sizeof(struct control_found), false, found_is_sound },
 	[CONTROL_QUIET] = { sizeof(struct control_quiet), false, always_sound },
 	[CONTROL_DETACH] = { sizeof(struct control_detach), false, always_sound },
 	[CONTROL_REPLY] = { sizeof(struct control_reply), false, reply_is_sound },

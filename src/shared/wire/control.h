@@ -28,6 +28,7 @@ enum control_kind {
 	CONTROL_ENVIRON, /* publish variables */
 	CONTROL_STEP,    /* one step of one tool */
 	CONTROL_TABLES,  /* ask a register library for the tables that it knows */
+	CONTROL_FOUND,   /* tables that the host has found by itself */
 	CONTROL_QUIET,   /* detach the tools; finalize them too when they are to go */
 	CONTROL_DETACH,
 	CONTROL_REPLY,
@@ -98,6 +99,14 @@ struct control_tables {
 	uint64_t function; /* in the register library */
 	uint32_t timeout_ms;
 	uint32_t reserved;
+};
+
+struct control_found {
+	struct control_header header;
+	char name[TABLE_NAME_MAX];
+	uint32_t part_count;
+	uint32_t reserved;
+	uint64_t parts[TABLE_PARTS_MAX];
 };
 
 /* The reply's text names the tools that did not obey. */

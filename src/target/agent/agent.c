@@ -12,6 +12,7 @@
 #include "target/runtime/channel.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/tables.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -41,6 +42,7 @@ struct residence {
 		struct control_environ environ;
 		struct control_step step;
 		struct control_tables tables;
+		struct control_found found;
 		struct control_quiet quiet;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
@@ -103,6 +105,13 @@ static int on_tables(struct residence *self)
 			    order->header.flags & CONTROL_CALLBACK, order->timeout_ms);
 }
 
+static int on_found(struct residence *self)
+{
+	struct control_found *found = &self->message.found;
+
+	return tables_note(found->name, 0, 0, (void **)found->parts, found->part_count);
+}
+
 static int on_quiet(struct residence *self)
 {
 	const struct control_quiet *order = &self->message.quiet;
@@ -154,9 +163,9 @@ static int on_detach(struct residence *self)
 }
 
 static int (*const orders[])(struct residence *) = {
-	[CONTROL_HELLO] = on_hello,   [CONTROL_LOAD] = on_load,     [CONTROL_ENVIRON] = on_environ,
-	[CONTROL_STEP] = on_step,     [CONTROL_TABLES] = on_tables, [CONTROL_QUIET] = on_quiet,
-	[CONTROL_DETACH] = on_detach,
+	[CONTROL_HELLO] = on_hello, [CONTROL_LOAD] = on_load,     [CONTROL_ENVIRON] = on_environ,
+	[CONTROL_STEP] = on_step,   [CONTROL_TABLES] = on_tables, [CONTROL_FOUND] = on_found,
+	[CONTROL_QUIET] = on_quiet, [CONTROL_DETACH] = on_detach,
 };
 
 static void obey(struct residence *self, long size)

@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -26,9 +27,13 @@
 #define MFD_EXEC        16U
 #endif
 
-#define JOB_FD            3
-#define CHILD_STACK       65536
-#define INJECTOR_LIMIT_MS 15000
+#define JOB_FD           3
+#define CHILD_STACK      32768
+#define INJECTOR_LIMIT_S 15
+
+/* For functions that end by exec or exit on a stack that goes on to be used by others: what the
+ * address sanitizer notes about their variables would never be taken back. */
+#define ON_LENT_STACK __attribute__((no_sanitize_address))
 
 /* With vm.memfd_noexec=2 only files that cannot be executed are allowed, which libraries need not
  * be; kernels before 6.3 know neither flag. */
@@ -125,7 +130,7 @@ void job_free(struct job *job, int fd)
 }
 
 /* Capabilities of a file (setcap) end at the next exec unless they are made ambient. */
-static void keep_capabilities(void)
+ON_LENT_STACK static void keep_capabilities(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2];
@@ -139,13 +144,16 @@ static void keep_capabilities(void)
 		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0);
 }
 
+/* What the caller, the warden and the injector-to-be share: they live in one address space. */
 struct child {
 	int program, job_fd, lock;
 	sigset_t mask;
+	int error, status; /* of starting it; of its end, as waitpid() has it */
+	unsigned char stack[CHILD_STACK] __attribute__((aligned(16)));
 };
 
 /* In the child, on a stack of its own, with the parent's memory: only system calls. */
-static int run_child(void *argument)
+ON_LENT_STACK static int run_child(void *argument)
 {
 	const struct child *child = argument;
 	char *const argv[] = { (char[]){ "limpet-injector" }, NULL }, *const envp[] = { NULL };
@@ -162,62 +170,83 @@ static int run_child(void *argument)
 	_exit(127);
 }
 
-/* Like vfork, without an exit signal: the caller's own children and handlers are not disturbed. */
-static pid_t start_child(struct child *child)
+/* The injector has deadlines of its own, but not for memory that the target itself must page in.
+ * Killing it is safe: the thread heals itself. */
+ON_LENT_STACK static void await_end(pid_t pid)
+{
+	struct pollfd wait = { (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 };
+	struct timespec limit = { INJECTOR_LIMIT_S, 0 };
+
+	if (syscall(SYS_ppoll, &wait, 1, &limit, NULL, 0) == 0)
+		kill(pid, SIGKILL);
+	if (wait.fd >= 0)
+		syscall(SYS_close, wait.fd);
+}
+
+/*
+ * The injector's parent, also on a stack of its own in the caller's memory.  exec makes SIGCHLD the
+ * exit signal of whoever calls it, so a child of the caller that executes the injector would be
+ * seen by the caller's waitpid(-1) and handlers; this one, which executes nothing, is not.  All
+ * signals are blocked here, and no call is a cancellation point: the thread is the caller's.
+ */
+ON_LENT_STACK static int run_warden(void *argument)
+{
+	struct child *child = argument;
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	pid_t pid;
+
+	sigaction(SIGCHLD, &plain, NULL); /* a caller that ignores it would lose the status */
+	pid = clone(run_child, child->stack + CHILD_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, child);
+	if (pid < 0) {
+		child->error = -errno;
+		return 0;
+	}
+	await_end(pid);
+	child->error = syscall(SYS_wait4, pid, &child->status, 0, NULL) == pid ? 0 : -errno;
+	return 0;
+}
+
+/* Returns when the warden has ended: until then this thread lent it everything. */
+static int run_family(struct child *child)
 {
 	unsigned char stack[CHILD_STACK] __attribute__((aligned(16)));
 	sigset_t all;
 	pid_t pid;
+	int r;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &child->mask);
-	pid = clone(run_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, child);
-	if (pid < 0)
-		pid = -errno;
+	pid = clone(run_warden, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, child);
+	r = pid < 0 ? -errno : 0;
 	sigprocmask(SIG_SETMASK, &child->mask, NULL);
-	return pid;
-}
-
-/* The injector has deadlines of its own, but not for memory that the target itself must page in.
- * Killing it is safe: the thread heals itself. */
-static void await_end(pid_t pid)
-{
-	struct pollfd wait = { (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 };
-	int r;
-
-	do {
-		r = poll(&wait, 1, INJECTOR_LIMIT_MS);
-	} while (r < 0 && errno == EINTR);
-	if (r == 0)
-		kill(pid, SIGKILL);
-	if (wait.fd >= 0)
-		close(wait.fd);
+	if (r)
+		return r;
+	while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+		;
+	return child->error;
 }
 
 int injector_run(struct job *job, const int fds[2], struct err *err)
 {
 	CLEANUP(close) int program = injector_program();
-	struct child child = { .program = program, .job_fd = fds[0], .lock = fds[1] };
-	pid_t pid;
-	int status;
+	struct child child = {
+		.program = program, .job_fd = fds[0], .lock = fds[1], .error = -ECHILD
+	};
+	int r;
 
 	if (program < 0)
 		return err_set(err, program, "cannot make the injector program: %s",
 			       strerror(-program));
 	job->status = JOB_NOT_RUN;
-	pid = start_child(&child);
-	if (pid < 0)
-		return err_set(err, pid, "cannot start the injector: %s", strerror(-pid));
-	await_end(pid);
-	while (waitpid(pid, &status, __WALL) < 0)
-		if (errno != EINTR)
-			return err_set(err, -errno, "wait for the injector: %s", strerror(errno));
-	if (WIFSIGNALED(status))
+	r = run_family(&child);
+	if (r)
+		return err_set(err, r, "cannot run the injector: %s", strerror(-r));
+	if (WIFSIGNALED(child.status))
 		return err_set(err, -EIO,
 			       "the injector was killed by signal %d; the target heals itself",
-			       WTERMSIG(status));
-	if (WEXITSTATUS(status) || job->status == JOB_NOT_RUN)
+			       WTERMSIG(child.status));
+	if (WEXITSTATUS(child.status) || job->status == JOB_NOT_RUN)
 		return err_set(err, -EIO, "the injector could not run (status %d)",
-			       WEXITSTATUS(status));
+			       WEXITSTATUS(child.status));
 	return 0;
 }

@@ -128,10 +128,11 @@ struct limpet_tool_status {
 /* "0.1.0" */
 const char *limpet_version(void);
 
-/* NULL when there is no such process or it may not be looked at; the error says why. */
+/* NULL when there is no such process; whether it can be attached, limpet_attach() says. */
 struct limpet *limpet_open(int pid, struct limpet_error *error);
 
-/* options and report may be NULL.  On failure the target is as it was. */
+/* options and report may be NULL.  On failure the target is as it was.  Tools that failed while
+ * others went on are named in error->why, one a line, with code 0. */
 int limpet_attach(struct limpet *target, const struct limpet_options *options,
 		  struct limpet_report *report, struct limpet_error *error);
 

@@ -54,13 +54,13 @@ EXPORT const char *limpet_version(void)
 EXPORT struct limpet *limpet_open(int pid, struct limpet_error *error)
 {
 	struct limpet *self = calloc(1, sizeof(*self));
-	struct target target;
+	struct process process;
 	struct err err = { 0 };
 
 	if (!self) {
 		err_set(&err, -ENOMEM, "memory");
-	} else if (!target_look(&target, pid, &err)) {
-		target_close(&target);
+	} else if (!process_read(pid, &process, &err)) {
+		process_done(&process);
 		self->pid = pid;
 		report_error(&err, error);
 		return self;
@@ -90,6 +90,17 @@ static struct session_options options_of(const struct limpet_options *given)
 	};
 }
 
+/* One line for each tool that failed while the others went on. */
+static void list_failures(const struct session *session, struct err *err)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < session->tool_count && used + 1 < sizeof(err->why); i++)
+		if (!session->tools[i].is_ok)
+			used += (size_t)snprintf(err->why + used, sizeof(err->why) - used, "%s%s",
+						 used ? "\n" : "", session->tools[i].error);
+}
+
 EXPORT int limpet_attach(struct limpet *self, const struct limpet_options *given,
 			 struct limpet_report *report, struct limpet_error *error)
 {
@@ -110,6 +121,7 @@ EXPORT int limpet_attach(struct limpet *self, const struct limpet_options *given
 	ours.interrupt_ns = cost->interrupt_ns;
 	ours.attach_ns = cost->attach_ns;
 	ours.failed_tools = self->session.failed_tools;
+	list_failures(&self->session, &err);
 	copy_out(report, &ours, sizeof(ours));
 	return report_error(&err, error);
 }

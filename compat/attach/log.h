@@ -1,0 +1,11 @@
+/*
+ * What the attach libraries say to a person, on stderr of the program that uses them.
+ * ROCATTACH_LOG_LEVEL or ROCPROF_LOG_LEVEL says how much: fatal (nothing), error, warning (the
+ * default), info, trace.
+ */
+#pragma once
+
+enum log_level { LOG_FATAL, LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_TRACE };
+
+/* One message, which may have several lines, in one write.  errno stays as it is. */
+void log_say(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

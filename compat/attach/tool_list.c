@@ -1,0 +1,177 @@
+/*
+ * Reads the list of tools.  secure_getenv: whoever starts a privileged program must not choose what
+ * it loads into others.
+ */
+#include "tool_list.h"
+
+#include "log.h"
+
+#include "host/core/cleanup.h"
+#include "shared/base/macros.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SEPARATORS ":, "
+#define TRACER     "librocprofiler-sdk-tool.so"
+
+/* The second is what versions before the first release called it. */
+static const char *const list_variables[] = {
+	"ROCPROF_ATTACH_TOOL_LIBRARY",
+	"ROCPROFILER_REGISTER_ATTACHMENT_TOOL_LIB",
+};
+
+/* AMD's first script named the attach library by the variable that now names tools. */
+static const char *const attach_libraries[] = {
+	"librocprofv3-attach.so",
+	"librocprofiler-attach.so",
+	"librocprofiler-sdk-rocattach.so",
+};
+
+static bool is_named(const char *path, const char *library)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = strlen(library);
+
+	return !strncmp(name, library, length) && (!name[length] || name[length] == '.');
+}
+
+static bool is_attach_library(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(attach_libraries); i++)
+		if (is_named(path, attach_libraries[i]))
+			return true;
+	return false;
+}
+
+static const char *list_text(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(list_variables); i++) {
+		const char *text = secure_getenv(list_variables[i]);
+
+		if (text && *text)
+			return text;
+	}
+	if (getenv("ROCP_TOOL_LIBRARIES"))
+		log_say(LOG_WARNING, "ROCP_TOOL_LIBRARIES is for programs that are being started; "
+				     "ROCPROF_ATTACH_TOOL_LIBRARY names tools to attach");
+	return "";
+}
+
+static char *find_in(const char *directory, size_t length, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (!length ||
+	    snprintf(path, sizeof(path), "%.*s/%s", (int)length, directory, name) >= PATH_MAX)
+		return NULL;
+	return access(path, R_OK) ? NULL : strdup(path);
+}
+
+static char *find_beside_us(const char *name)
+{
+	CLEANUP(free) char *path = NULL;
+	Dl_info self;
+
+	if (!dladdr((const void *)list_variables, &self))
+		return NULL;
+	path = realpath(self.dli_fname, NULL);
+	return path ? find_in(path, (size_t)(strrchr(path, '/') - path), name) : NULL;
+}
+
+static char *find_in_library_path(const char *name)
+{
+	const char *list = secure_getenv("LD_LIBRARY_PATH");
+	char *found = NULL;
+
+	while (list && *list && !found) {
+		size_t length = strcspn(list, ":");
+
+		found = find_in(list, length, name);
+		list += length + (list[length] == ':');
+	}
+	return found;
+}
+
+/* A name without a directory is looked for as the dynamic linker would, then beside the caller. */
+static char *resolve(const char *name)
+{
+	char *found = strchr(name, '/') ? NULL : find_beside_us(name);
+
+	if (!found && !strchr(name, '/'))
+		found = find_in_library_path(name);
+	return found ? found : strdup(name);
+}
+
+static rocattach_status_t add(struct tool_list *list, const char *name, struct outcome *outcome)
+{
+	char *path;
+
+	if (list->count == TOOL_LIST_MAX)
+		return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
+				   "more than %d tools are named", TOOL_LIST_MAX);
+	path = resolve(name);
+	if (!path)
+		return outcome_set(outcome, ROCATTACH_STATUS_ERROR, "out of memory");
+	log_say(LOG_TRACE, "tool: %s", path);
+	list->items[list->count++] = path;
+	return ROCATTACH_STATUS_SUCCESS;
+}
+
+static rocattach_status_t split(struct tool_list *list, const char *text, struct outcome *outcome)
+{
+	while (*(text += strspn(text, SEPARATORS))) {
+		size_t length = strcspn(text, SEPARATORS);
+		char name[PATH_MAX];
+
+		if (length >= sizeof(name))
+			return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
+					   "the name of a tool is too long");
+		memcpy(name, text, length);
+		name[length] = 0;
+		if (!is_attach_library(name) && add(list, name, outcome))
+			return outcome->status;
+		text += length;
+	}
+	return ROCATTACH_STATUS_SUCCESS;
+}
+
+/* AMD's default tool is its tracer.  A copy beside this library serves. */
+static rocattach_status_t check_tracer(const struct tool_list *list, struct outcome *outcome)
+{
+	const char *only = list->items[0];
+
+	if (list->count != 1 || strcmp(only, TRACER) || !access(only, R_OK))
+		return ROCATTACH_STATUS_SUCCESS;
+	return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
+			   "there is no tool to attach\n"
+			   "  why: limpet's own tracer is not part of this version\n"
+			   "  fix: name a tool with ROCPROF_ATTACH_TOOL_LIBRARY");
+}
+
+rocattach_status_t tool_list_read(struct tool_list *ret, struct outcome *outcome)
+{
+	rocattach_status_t status;
+
+	ret->count = 0;
+	status = split(ret, list_text(), outcome);
+	if (!status && !ret->count)
+		status = add(ret, TRACER, outcome);
+	if (!status)
+		status = check_tracer(ret, outcome);
+	if (status)
+		tool_list_free(ret);
+	return status;
+}
+
+void tool_list_free(struct tool_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i]);
+	list->count = 0;
+}

@@ -1,0 +1,110 @@
+/*
+ * Attaching through liblimpet, which does all the work in a process of its own.
+ */
+#include "visit.h"
+
+#include "log.h"
+#include "tool_list.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { LIMPET_CHILDREN = 16 }; /* until limpet.h has it */
+
+/* A single tool that fails is the failure of it all; of several, the others go on. */
+static unsigned flags_for(const struct tool_list *tools, bool with_children)
+{
+	unsigned flags = with_children ? LIMPET_CHILDREN : 0;
+
+	return flags | (tools->count == 1 ? LIMPET_STRICT : 0);
+}
+
+static void tell_success(const struct visit *visit, const struct limpet_report *report,
+			 const struct limpet_error *error)
+{
+	if (report->failed_tools)
+		log_say(LOG_WARNING, "attached to %d, but not with every tool:\n%s", visit->pid,
+			error->why);
+	log_say(LOG_INFO, "attached to %d in %.1f ms, thread %d was paused for %.3f ms", visit->pid,
+		(double)report->attach_ns / 1e6, report->thread, (double)report->pause_ns / 1e6);
+}
+
+/* Nothing but failed tools is no success. */
+static rocattach_status_t refuse(const struct visit *visit, const struct limpet_error *error,
+				 struct outcome *outcome)
+{
+	struct limpet_error all = *error;
+
+	all.code = -EIO;
+	snprintf(all.what, sizeof(all.what), "no tool could be attached to %d", visit->pid);
+	return outcome_set_error(outcome, &all);
+}
+
+static rocattach_status_t enter(struct visit *visit, const struct tool_list *tools,
+				bool with_children, struct outcome *outcome)
+{
+	struct limpet_error error = LIMPET_ERROR_INIT;
+	struct limpet_options options = LIMPET_OPTIONS_INIT;
+	struct limpet_report report = LIMPET_REPORT_INIT;
+
+	options.tools = (const char *const *)tools->items;
+	options.tool_count = tools->count;
+	options.flags = flags_for(tools, with_children);
+	visit->target = limpet_open(visit->pid, &error);
+	if (!visit->target || limpet_attach(visit->target, &options, &report, &error))
+		return outcome_set_error(outcome, &error);
+	if (report.failed_tools == tools->count)
+		return refuse(visit, &error, outcome);
+	tell_success(visit, &report, &error);
+	return ROCATTACH_STATUS_SUCCESS;
+}
+
+static void release(struct visit *visit)
+{
+	limpet_close(visit->target);
+	if (visit->pidfd >= 0)
+		close(visit->pidfd);
+	*visit = (struct visit){ .pidfd = -1 };
+}
+
+rocattach_status_t visit_begin(struct visit *ret, int pid, bool with_children,
+			       struct outcome *outcome)
+{
+	struct tool_list tools;
+
+	*ret = (struct visit){ .pid = pid, .pidfd = -1 };
+	outcome_set(outcome, ROCATTACH_STATUS_SUCCESS, "%s", "");
+	if (pid <= 0)
+		return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
+				   "%d is not the number of a process", pid);
+	if (tool_list_read(&tools, outcome))
+		return outcome->status;
+	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (enter(ret, &tools, with_children, outcome))
+		release(ret);
+	tool_list_free(&tools);
+	return outcome->status;
+}
+
+rocattach_status_t visit_end(struct visit *visit, struct outcome *outcome)
+{
+	struct limpet_error error = LIMPET_ERROR_INIT;
+
+	outcome_set(outcome, ROCATTACH_STATUS_SUCCESS, "%s", "");
+	if (limpet_detach(visit->target, 0, &error))
+		outcome_set_error(outcome, &error);
+	else
+		log_say(LOG_INFO, "detached from %d", visit->pid);
+	release(visit);
+	return outcome->status;
+}
+
+bool visit_is_over(const struct visit *visit)
+{
+	struct pollfd ended = { visit->pidfd, POLLIN, 0 };
+
+	return visit->pidfd >= 0 && poll(&ended, 1, 0) == 1;
+}

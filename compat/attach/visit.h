@@ -1,0 +1,25 @@
+/*
+ * One attached process, as both attach libraries have it: limpet's handle, and a way to see that
+ * the process has ended.
+ */
+#pragma once
+
+#include "outcome.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct visit {
+	struct limpet *target;
+	int pid, pidfd;
+};
+
+/* Attaches the tools that the environment names; with_children: to the descendants as well. */
+rocattach_status_t visit_begin(struct visit *ret, int pid, bool with_children,
+			       struct outcome *outcome);
+
+/* Detaches and frees, also when it fails. */
+rocattach_status_t visit_end(struct visit *visit, struct outcome *outcome);
+
+/* The process is gone: another one may have its number by now. */
+bool visit_is_over(const struct visit *visit);

@@ -284,6 +284,21 @@ class BadTools(Lifecycle):
             self.attach("leaks", arguments=["--unload"])
         self.assertEqual(self.lines().count("a leaks 1"), 3)
 
+    def test_the_target_exits_while_all_is_unloaded(self):
+        """exit() waits in the agent for a slow tool_detach: neither may be unmapped under it."""
+        for _ in range(4):
+            with self.subTest():
+                self.target = Workload("plain", "exits")
+                self.addCleanup(self.target.close)
+                process = harness.limpet_start("attach", self.target.pid, "--json", "--unload",
+                                               "--tool", tool("slow_detach"))
+                self.assertIsNotNone(harness.attached_wait(process))
+                process.terminate()
+                time.sleep(0.1)
+                self.target.process.send_signal(signal.SIGUSR1)
+                self.assertEqual(self.target.process.wait(10), 0)
+                self.assertFalse(harness.limpet_finish(process, 15).hung)
+
     def test_the_target_exits_while_a_tool_sleeps(self):
         self.target = Workload("plain", "exits")
         self.addCleanup(self.target.close)

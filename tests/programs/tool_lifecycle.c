@@ -25,6 +25,9 @@
 #ifndef ATTACH_SLEEPS_MS
 #define ATTACH_SLEEPS_MS 0
 #endif
+#ifndef DETACH_SLEEPS_MS
+#define DETACH_SLEEPS_MS 0
+#endif
 
 typedef struct {
 	size_t size;
@@ -202,6 +205,7 @@ static void tool_detach(void *data)
 #ifdef MAKES_THREADS
 	threads_end();
 #endif
+	usleep(DETACH_SLEEPS_MS * 1000);
 	say("tool_detach data=%d", data ? *(int *)data : -1);
 }
 

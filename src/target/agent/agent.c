@@ -144,21 +144,39 @@ static void keep_agent_where_it_must(struct residence *self)
 	text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
 }
 
+/* A thread that is in exit() may stand in a tool, or in this library.  musl cannot tell, and
+ * unmaps neither. */
+static bool is_ending(const struct boot_context *boot)
+{
+	return boot->way != BOOT_WAY_CALL && !lifecycle_forget_exit(boot);
+}
+
+static void take_all_along(struct residence *self)
+{
+	if (is_ending(self->boot)) {
+		self->unloads = false;
+		text_add(self->reply.text, sizeof(self->reply.text), 0,
+			 "the agent itself: the program is ending");
+		return;
+	}
+	self->reply.value = tools_close(self->boot, LIFECYCLE_TIMEOUT_MS);
+	keep_agent_where_it_must(self);
+	if (self->reply.value)
+		lifecycle_mind_exit(self->boot);
+}
+
 static int on_detach(struct residence *self)
 {
 	self->is_over = true;
 	self->unloads = self->message.header.flags & CONTROL_UNLOAD;
 	agent_page.end_reason = AGENT_END_ASKED;
 	page_set_state(AGENT_STATE_DETACHING);
-	lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, self->reply.text,
-			sizeof(self->reply.text));
+	if (lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, self->reply.text,
+			    sizeof(self->reply.text)))
+		self->unloads = false; /* the text says why */
 	environment_restore();
-	if (!self->unloads)
-		return 0;
-	self->reply.value = tools_close(self->boot, LIFECYCLE_TIMEOUT_MS);
-	keep_agent_where_it_must(self);
 	if (self->unloads)
-		lifecycle_forget_exit(self->boot);
+		take_all_along(self);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "target/lifecycle/exit.h"
 
+#include "shared/arch/syscall.h"
 #include "target/lifecycle/calls.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/runtime/page.h"
@@ -14,12 +15,17 @@ typedef void finalize_function(void *);
 
 static char dso_handle; /* by its address libc knows our entry */
 static bool is_watched;
+static long unwatching; /* the thread that takes our entry back, in exit_unwatch() */
 
 static void on_exit_of_program(void *unused)
 {
 	(void)unused;
+	if (raw0(SYS_gettid) == unwatching) {
+		is_watched = false;
+		return;
+	}
 	/* When a tool never returns, exit() does not wait for it for ever. */
-	if (!page_is_own() || !is_watched || lifecycle_enter())
+	if (!page_is_own() || lifecycle_enter())
 		return;
 	contexts_close();
 	agent_page.is_final = 1;
@@ -37,12 +43,14 @@ void exit_watch(const struct boot_context *boot)
 		is_watched = !at_exit(on_exit_of_program, NULL, &dso_handle);
 }
 
-/* libc calls the entry and drops it; with is_watched gone it does nothing. */
-void exit_unwatch(const struct boot_context *boot)
+/* libc calls each entry once and drops it, for us or for exit().  When it does not come to us, a
+ * thread that ends the program has it, and will be in this library, or is. */
+bool exit_unwatch(const struct boot_context *boot)
 {
-	bool was_watched = is_watched;
-
-	is_watched = false;
-	if (was_watched)
-		((finalize_function *)boot->libc.__cxa_finalize)(&dso_handle);
+	if (!is_watched)
+		return true;
+	unwatching = raw0(SYS_gettid);
+	((finalize_function *)boot->libc.__cxa_finalize)(&dso_handle);
+	unwatching = 0;
+	return !is_watched;
 }

@@ -261,9 +261,14 @@ unsigned lifecycle_quiet(const struct boot_context *boot, bool finalizes, uint32
 			 char *text, size_t room)
 {
 	unsigned disobedient;
+	int r = lifecycle_enter();
 
-	if (lifecycle_enter())
+	if (r == -ESHUTDOWN)
 		return 0; /* the program is ending, and finalizes them itself */
+	if (r) {
+		text_add(text, room, 0, "the tools are busy");
+		return 1;
+	}
 	disobedient = for_all(detach, boot, timeout_ms, text, room);
 	if (finalizes)
 		disobedient += for_all(finalize, boot, timeout_ms, text, room);
@@ -283,7 +288,12 @@ void lifecycle_adopt(void)
 	}
 }
 
-void lifecycle_forget_exit(const struct boot_context *boot)
+bool lifecycle_forget_exit(const struct boot_context *boot)
 {
-	exit_unwatch(boot);
+	return exit_unwatch(boot);
+}
+
+void lifecycle_mind_exit(const struct boot_context *boot)
+{
+	exit_watch(boot);
 }

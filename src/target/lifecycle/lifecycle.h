@@ -30,5 +30,7 @@ unsigned lifecycle_quiet(const struct boot_context *boot, bool finalize, uint32_
 /* A forked child: the tools are there, but nobody is attached to it. */
 void lifecycle_adopt(void);
 
-/* The library is going away: exit() must not find it any more. */
-void lifecycle_forget_exit(const struct boot_context *boot);
+/* The library wants to go away: exit() must not find it any more.  False when it has found it. */
+bool lifecycle_forget_exit(const struct boot_context *boot) MUST_CHECK;
+/* It stays after all. */
+void lifecycle_mind_exit(const struct boot_context *boot);

@@ -272,6 +272,26 @@ class BadTools(Lifecycle):
         self.assertTrue(result.event("detached")["unloaded"], str(result))
         self.assert_well()
 
+    def stacks(self):
+        """How many stacks of the runner's size are mapped."""
+        with open(f"/proc/{self.target.pid}/maps") as maps:
+            spans = [line.split()[0].split("-") for line in maps]
+        return sum(0x800000 <= int(end, 16) - int(begin, 16) <= 0x810000 for begin, end in spans)
+
+    def test_a_constructor_that_takes_too_long(self):
+        """Its thread returns into the agent, which stays until then; afterwards nothing is left."""
+        before = self.stacks()
+        result = self.attach("slow_start", code=1,
+                             arguments=["--tool-timeout", "200", "--unload"])
+        self.assertIn("constructor did not return", result.event("attached")["tools"][0]["error"])
+        self.assertIn("has not returned yet", " ".join(result.event("detached")["left"]))
+        self.assertEqual(self.stacks(), before + 1)
+        time.sleep(1.6)
+        result = limpet("detach", self.target.pid, "--unload", "--json")
+        self.assertTrue(result.event("detached")["unloaded"], str(result))
+        self.assertEqual(self.stacks(), before)
+        self.assert_well()
+
     def test_a_tool_that_makes_threads(self):
         for _ in range(5):
             self.attach("threads")

@@ -163,6 +163,13 @@ static void threads_end(void)
 }
 #endif
 
+#ifdef CONSTRUCTOR_SLEEPS_MS
+__attribute__((constructor)) static void start_slowly(void)
+{
+	usleep(CONSTRUCTOR_SLEEPS_MS * 1000);
+}
+#endif
+
 static int tool_initialize(client_finalize finalize, void *data)
 {
 	say("initialize fini=%d data=%d", finalize != NULL, data ? *(int *)data : -1);

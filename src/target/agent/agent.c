@@ -8,6 +8,7 @@
 #include "shared/arch/syscall.h"
 #include "target/agent/register.h"
 #include "target/lifecycle/lifecycle.h"
+#include "target/lifecycle/runner.h"
 #include "target/lifecycle/tools.h"
 #include "target/runtime/channel.h"
 #include "target/runtime/page.h"
@@ -136,6 +137,8 @@ static void keep_agent_where_it_must(struct residence *self)
 		reason = "the agent itself: the program's allocator keeps per-thread data in it";
 	if (self->boot->way == BOOT_WAY_CALL)
 		reason = "the agent itself: musl never unmaps a library";
+	if (runner_collect(&self->boot->libc))
+		reason = "the agent itself: a call that took too long has not returned yet";
 	if (self->reply.value)
 		reason = "the agent itself: a tool that could not go may call it";
 	if (!reason)

@@ -8,6 +8,7 @@
 #include "target/lifecycle/calls.h"
 #include "target/lifecycle/exit.h"
 #include "target/lifecycle/machine.h"
+#include "target/lifecycle/runner.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
@@ -279,6 +280,7 @@ unsigned lifecycle_quiet(const struct boot_context *boot, bool finalizes, uint32
 void lifecycle_adopt(void)
 {
 	is_taken = 0;
+	runner_adopt();
 	for (unsigned i = 0; i < tools_count(); i++) {
 		tools[i].page->is_inside = 0;
 		if (tools[i].page->state == TOOL_ATTACHED ||

@@ -1,6 +1,6 @@
 /*
- * One mapping holds the order and the thread's stack.  Whoever is last frees it: the caller, who
- * joins the thread, or nobody when the thread was given up: it cannot unmap the stack it stands on.
+ * One mapping holds the order and the thread's stack.  The caller, who joins the thread, frees it;
+ * when the thread was given up, a later caller does, once it is on its way out.
  */
 #include "target/lifecycle/runner.h"
 
@@ -25,20 +25,24 @@ typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void 
 typedef int attr_function(pthread_attr_t *);
 typedef int setstack_function(pthread_attr_t *, void *, size_t);
 typedef int join_function(pthread_t, void **);
-typedef int detach_function(pthread_t);
 
 enum order_state {
 	ORDER_RUNS,
 	ORDER_DONE,
 	ORDER_GIVEN_UP,
+	ORDER_LEFT, /* it was given up, and is over: only libc's own code is before it */
 };
 
 struct order {
 	void (*work)(void *);
 	void (*late)(void *);
 	uint32_t state; /* a futex */
+	pthread_t thread;
+	struct order *next; /* of those that were given up */
 	unsigned char argument[RUNNER_ARGUMENT] __attribute__((aligned(16)));
 };
+
+static struct order *given_up;
 
 static void *run(void *pointer)
 {
@@ -47,10 +51,12 @@ static void *run(void *pointer)
 	raw2(SYS_prctl, PR_SET_NAME, RUNNER_THREAD_NAME);
 	order->work(order->argument);
 	/* Acquire and release: the argument goes to whoever sees the new state. */
-	if (__atomic_exchange_n(&order->state, ORDER_DONE, __ATOMIC_ACQ_REL) == ORDER_GIVEN_UP)
+	if (__atomic_exchange_n(&order->state, ORDER_DONE, __ATOMIC_ACQ_REL) == ORDER_GIVEN_UP) {
 		order->late(order->argument);
-	else
+		__atomic_store_n(&order->state, ORDER_LEFT, __ATOMIC_RELEASE);
+	} else {
 		raw3(SYS_futex, &order->state, FUTEX_WAKE_PRIVATE, 1);
+	}
 	return NULL;
 }
 
@@ -70,14 +76,14 @@ static void free_order(struct order *order)
 	raw2(SYS_munmap, (char *)order - STACK_SIZE - GUARD_SIZE, TOTAL_SIZE);
 }
 
-static int start(const struct boot_libc *libc, struct order *order, pthread_t *ret)
+static int start(const struct boot_libc *libc, struct order *order)
 {
 	pthread_attr_t attributes;
 
 	((attr_function *)libc->pthread_attr_init)(&attributes);
 	((setstack_function *)libc->pthread_attr_setstack)(&attributes, (char *)order - STACK_SIZE,
 							   STACK_SIZE);
-	return -((create_function *)libc->pthread_create)(ret, &attributes, run, order);
+	return -((create_function *)libc->pthread_create)(&order->thread, &attributes, run, order);
 }
 
 static uint64_t clock_ns(void)
@@ -106,27 +112,66 @@ static bool await(struct order *order, uint32_t timeout_ms)
 					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+static void join(const struct boot_libc *libc, struct order *order)
+{
+	((join_function *)libc->pthread_join)(order->thread, NULL);
+	free_order(order);
+}
+
+static void give_up(struct order *order)
+{
+	order->next = __atomic_load_n(&given_up, __ATOMIC_RELAXED);
+	/* Release: whoever takes the list sees the next of each. */
+	while (!__atomic_compare_exchange_n(&given_up, &order->next, order, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+unsigned runner_collect(const struct boot_libc *libc)
+{
+	struct order *next, *order = __atomic_exchange_n(&given_up, NULL, __ATOMIC_ACQUIRE);
+	unsigned staying = 0;
+
+	for (; order; order = next) {
+		next = order->next;
+		if (__atomic_load_n(&order->state, __ATOMIC_ACQUIRE) == ORDER_LEFT) {
+			join(libc, order);
+			continue;
+		}
+		give_up(order);
+		staying++;
+	}
+	return staying;
+}
+
+void runner_adopt(void)
+{
+	given_up = NULL;
+}
+
 int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)(void *),
 		void *argument, size_t size, uint32_t timeout_ms)
 {
-	struct order *order = make_order();
-	pthread_t thread;
+	struct order *order;
 	int r;
 
+	runner_collect(libc);
+	order = make_order();
 	if (!order)
 		return -ENOMEM;
 	order->work = work;
 	order->late = late;
 	memcpy(order->argument, argument, size);
-	r = start(libc, order, &thread);
-	if (!r && !await(order, timeout_ms)) {
-		((detach_function *)libc->pthread_detach)(thread);
+	r = start(libc, order);
+	if (r) {
+		free_order(order);
+		return r;
+	}
+	if (!await(order, timeout_ms)) {
+		give_up(order);
 		return -ETIMEDOUT;
 	}
-	if (!r) {
-		((join_function *)libc->pthread_join)(thread, NULL);
-		memcpy(argument, order->argument, size);
-	}
-	free_order(order);
-	return r;
+	memcpy(argument, order->argument, size);
+	join(libc, order);
+	return 0;
 }

@@ -7,7 +7,7 @@
 #include "shared/wire/boot.h"
 
 #define RUNNER_THREAD_NAME "limpet-tool"
-#define RUNNER_ARGUMENT    512
+#define RUNNER_ARGUMENT    640
 
 /*
  * Calls work(argument) with a copy of `argument`, which is copied back.  0; -ETIMEDOUT when it did
@@ -17,3 +17,10 @@
 int runner_call(const struct boot_libc *libc, void (*work)(void *argument),
 		void (*late)(void *argument), void *argument, size_t size,
 		uint32_t timeout_ms) MUST_CHECK;
+
+/* Frees what calls that came late have left; returns how many have not returned yet.  As long as
+ * there is one, this library must stay: they return into it. */
+unsigned runner_collect(const struct boot_libc *libc);
+
+/* A forked child: those threads are not in it. */
+void runner_adopt(void);

@@ -22,7 +22,7 @@ struct tool tools[AGENT_TOOLS_MAX];
 
 /* One dlopen, with room for what the loader has to say. */
 struct opening {
-	const struct boot_libc *libc;
+	struct boot_libc libc; /* a copy: the caller may be gone when a slow constructor returns */
 	int fds[2]; /* of the bytes, where there is no path, and of a directory to name it by */
 	unsigned spelling;
 	void *handle;
@@ -69,11 +69,12 @@ static void open_library(void *argument)
 
 	if (self->path[0])
 		self->handle =
-			((dlopen_function *)self->libc->dlopen)(self->path, RTLD_NOW | RTLD_LOCAL);
+			((dlopen_function *)self->libc.dlopen)(self->path, RTLD_NOW | RTLD_LOCAL);
 	else
-		self->handle = load_from_fd(self->libc, self->fds[0], self->fds[1], self->spelling);
+		self->handle =
+			load_from_fd(&self->libc, self->fds[0], self->fds[1], self->spelling);
 	if (!self->handle)
-		load_error(self->libc, self->text, sizeof(self->text));
+		load_error(&self->libc, self->text, sizeof(self->text));
 }
 
 /* It loaded after all: nobody waits for it any more. */
@@ -82,7 +83,7 @@ static void close_late(void *argument)
 	struct opening *self = argument;
 
 	if (self->handle)
-		((dlclose_function *)self->libc->dlclose)(self->handle);
+		((dlclose_function *)self->libc.dlclose)(self->handle);
 }
 
 static struct tool *find(const struct tool_identity *identity)
@@ -170,7 +171,7 @@ static void *open_within(const struct boot_context *boot, const struct control_l
 			 const int fds[2], char *text, size_t room)
 {
 	static unsigned loads; /* one caller at a time; the bootstrap code used spelling 0 */
-	struct opening self = { &boot->libc, { fds[0], fds[1] }, ++loads, NULL, "", "" };
+	struct opening self = { boot->libc, { fds[0], fds[1] }, ++loads, NULL, "", "" };
 	int r;
 
 	if (!(load->header.flags & CONTROL_BY_CONTENT))

@@ -6,6 +6,8 @@ again and end; several tools; tools that fail, hang, make threads, leak.
 
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -329,6 +331,40 @@ class BadTools(Lifecycle):
         self.target.process.send_signal(signal.SIGUSR1)
         self.assertEqual(self.target.process.wait(10), 0)
         self.assertFalse(harness.limpet_finish(process, 15).hung)
+
+
+class OwnCopy(Lifecycle):
+    """The program itself has the library that the tools belong to, and closes it."""
+
+    PROGRAM = """if True:
+        import _ctypes, signal, sys
+        asked = {signal.SIGUSR1, signal.SIGUSR2}
+        signal.pthread_sigmask(signal.SIG_BLOCK, asked)
+        handle = _ctypes.dlopen(sys.argv[1], 2)
+        print("ready", flush=True)
+        signal.sigwait({signal.SIGUSR1})
+        _ctypes.dlclose(handle)
+        print("closed", flush=True)
+        signal.sigwait({signal.SIGUSR2})
+    """
+
+    def test_it_stays_until_the_end(self):
+        """A thread of ours is in it, and exit() will call it."""
+        library = harness.program("../../src/target/librocprofiler-sdk.so.1")
+        program = subprocess.Popen([sys.executable, "-c", self.PROGRAM, library], text=True,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(program.stdout.close)
+        self.addCleanup(program.kill)
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        visitor = harness.limpet_start("attach", program.pid, "--json", "--tool", tool("a"))
+        self.assertIsNotNone(harness.attached_wait(visitor))
+        program.send_signal(signal.SIGUSR1)
+        self.assertEqual(program.stdout.readline(), "closed\n")
+        visitor.terminate()
+        self.assertEqual(harness.limpet_finish(visitor, 10).code, 0)
+        program.send_signal(signal.SIGUSR2)
+        self.assertEqual(program.wait(10), 0)
+        self.assertEqual(self.lines(), FIRST + [A["detach"], A["finalize"]])
 
 
 if __name__ == "__main__":

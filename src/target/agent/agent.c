@@ -242,10 +242,10 @@ static void end(struct residence *self)
 		lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, ignored, sizeof(ignored));
 	environment_restore();
 	descriptor_close(&self->host);
+	agent_page.holder_pid = 0;
+	agent_page.control_tid = 0; /* a copy of the program's own stays, and is free again */
 	if (self->unloads)
 		return; /* to the last "detaching": nobody may build on what goes away now */
-	agent_page.holder_pid = 0;
-	agent_page.control_tid = 0;
 	page_set_state(AGENT_STATE_RESTING);
 }
 
@@ -263,10 +263,16 @@ static int reside(struct boot_context *boot, int socket, int directory)
 	return self.unloads ? AGENT_UNLOADS : AGENT_RESTS;
 }
 
+void agent_stay(const struct boot_libc *libc)
+{
+	((dlopen_function *)libc->dlopen)(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 /* The program may have a copy of this library under its own name: the first that the loader knows
  * has the tools, and does the work.  One of another version is left alone. */
-static agent_function *find_first_copy(const struct boot_libc *libc)
+static agent_function *find_first_copy(const struct boot_context *boot)
 {
+	const struct boot_libc *libc = &boot->libc;
 	dlsym_function *find = (dlsym_function *)libc->dlsym;
 	void *handle = ((dlopen_function *)libc->dlopen)(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD);
 	const uint32_t *version = handle ? find(handle, AGENT_VERSION_SYMBOL) : NULL;
@@ -274,9 +280,12 @@ static agent_function *find_first_copy(const struct boot_libc *libc)
 
 	if (version && *version == limpet_agent_version)
 		entry = (agent_function *)find(handle, BOOT_AGENT_ENTRY);
+	entry = entry ? entry : limpet_agent_run;
+	if ((uint64_t)entry != boot->agent_entry)
+		agent_stay(libc);
 	if (handle)
 		((dlclose_function *)libc->dlclose)(handle);
-	return entry ? entry : limpet_agent_run;
+	return entry;
 }
 
 /* Two hosts that came by different doors: the first has it. */
@@ -290,7 +299,7 @@ EXPORT const uint32_t limpet_agent_version = AGENT_PAGE_VERSION << 16 | CONTROL_
 
 EXPORT int limpet_agent_run(struct boot_context *boot, int socket, int directory)
 {
-	agent_function *first = find_first_copy(&boot->libc);
+	agent_function *first = find_first_copy(boot);
 
 	if (first != limpet_agent_run)
 		return first(boot, socket, directory);

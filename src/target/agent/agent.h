@@ -11,6 +11,10 @@
  * agent_verdict. `directory` is -1 or the way to name descriptors in a root without /proc. */
 int limpet_agent_run(struct boot_context *boot, int socket, int directory);
 
+/* The copy that the loader knows first is not ours to unmap, nor anybody's once it has work: the
+ * program may close the library that brought it, while exit() and threads of ours are to come. */
+void agent_stay(const struct boot_libc *libc);
+
 /* Copies of the library work together only when this is the same in both. */
 extern const uint32_t limpet_agent_version;
 #define AGENT_VERSION_SYMBOL "limpet_agent_version"

@@ -194,8 +194,9 @@ static bool is_held(void)
 	return page_is_own() && agent_page.control_tid;
 }
 
-static void begin(void)
+static void begin(const struct boot_libc *libc)
 {
+	agent_stay(libc);
 	if (!page_is_own()) {
 		lifecycle_adopt();
 		agent_page.pid = (int32_t)raw0(SYS_getpid);
@@ -215,7 +216,7 @@ EXPORT int limpet_inprocess_attach(const struct boot_libc *libc, const char *env
 		return fail(text, room, -EINVAL, "no tool was named");
 	if (is_held())
 		return fail(text, room, -EBUSY, "limpet is attached from outside");
-	begin();
+	begin(libc);
 	r = publish(&boot, environment, text, room);
 	if (r)
 		return r;
@@ -234,7 +235,7 @@ EXPORT int limpet_inprocess_start(const struct boot_libc *libc, const char *name
 	struct boot_context boot = context_of(libc);
 
 	text[0] = 0;
-	begin();
+	begin(libc);
 	return walk_names(&boot, names, STEP_INITIALIZE, text, room);
 }
 
@@ -247,7 +248,7 @@ EXPORT int limpet_inprocess_start_function(const struct boot_libc *libc, void *c
 	text[0] = 0;
 	if (r)
 		return r;
-	begin();
+	begin(libc);
 	tool = tools_add_function(configure);
 	lifecycle_leave();
 	return tool < 0 ? tool : walk(&boot, &tool, 1, STEP_INITIALIZE, text, room);

@@ -294,6 +294,21 @@ class BadTools(Lifecycle):
         self.assertEqual(self.stacks(), before)
         self.assert_well()
 
+    def test_initialize_that_returns_too_late_is_finalized(self):
+        self.attach("slow_initialize", arguments=["--tool-timeout", "200"], code=1)
+        self.assertTrue(harness.wait_until(
+            lambda: not self.status()["slow_initialize"]["inside"], 10))
+        self.assertEqual(self.lines(), FIRST[:3] + [A["finalize"]])
+
+    def test_finalize_that_takes_too_long_ends_that_life(self):
+        """No tool_attach for a tool that was finalized: the next attach is a first one."""
+        self.attach("slow_finalize", arguments=["--tool-timeout", "200", "--unload"])
+        self.assertTrue(harness.wait_until(
+            lambda: not self.status()["slow_finalize"]["inside"], 10))
+        self.attach("slow_finalize")
+        self.assertEqual(self.lines(), FIRST + [A["detach"], A["finalize"]] + FIRST
+                         + [A["detach"]])
+
     def test_a_tool_that_makes_threads(self):
         for _ in range(5):
             self.attach("threads")

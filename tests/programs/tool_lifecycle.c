@@ -25,6 +25,12 @@
 #ifndef ATTACH_SLEEPS_MS
 #define ATTACH_SLEEPS_MS 0
 #endif
+#ifndef INITIALIZE_SLEEPS_MS
+#define INITIALIZE_SLEEPS_MS 0
+#endif
+#ifndef FINALIZE_SLEEPS_MS
+#define FINALIZE_SLEEPS_MS 0
+#endif
 #ifndef DETACH_SLEEPS_MS
 #define DETACH_SLEEPS_MS 0
 #endif
@@ -179,12 +185,14 @@ static int tool_initialize(client_finalize finalize, void *data)
 #ifdef LEAKS
 	say("leaks %d", malloc(1 << 20) != NULL);
 #endif
+	usleep(INITIALIZE_SLEEPS_MS * 1000);
 	return INITIALIZE_RETURNS;
 }
 
 static void tool_finalize(void *data)
 {
 	say("finalize data=%d", data ? *(int *)data : -1);
+	usleep(FINALIZE_SLEEPS_MS * 1000);
 }
 
 #ifndef IS_EXPERIMENTAL

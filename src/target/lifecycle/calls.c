@@ -144,6 +144,8 @@ static void late(void *argument)
 
 	if (order->call == CALL_ATTACH && !order->result)
 		detach(tool);
+	if (order->call == CALL_INITIALIZE && !order->result)
+		finalize(tool);
 	/* Release: whoever sees that it has left sees all that it did. */
 	__atomic_store_n(&tool->page->is_inside, 0, __ATOMIC_RELEASE);
 }

@@ -230,14 +230,16 @@ static int finalize(const struct boot_context *boot, struct tool *tool, uint32_t
 
 	if (!r && tool->is_initialized)
 		r = call(boot, tool, CALL_FINALIZE, timeout_ms);
-	if (r)
+	if (r && r != -ETIMEDOUT)
 		return r;
+	/* Also where it has not returned yet: it is never called again for this life. */
 	contexts_forget((int)tool->index);
 	tool->is_configured = tool->is_initialized = tool->is_refused = false;
 	tool->page->attaches = tool->page->contexts = 0;
-	tool_set_reason(tool, "");
+	if (!r)
+		tool_set_reason(tool, "");
 	tool_move(tool, EVENT_RESET);
-	return 0;
+	return r;
 }
 
 /* One call for all tools; how many did not obey. */

@@ -351,6 +351,35 @@ class BadTools(Lifecycle):
 class OwnCopy(Lifecycle):
     """The program itself has the library that the tools belong to, and closes it."""
 
+    INSIDE = """if True:
+        import ctypes, sys
+        libc = ctypes.CDLL(None)
+        names = ("pthread_create pthread_attr_init pthread_attr_setstack"
+                 " pthread_attr_setdetachstate pthread_getspecific pthread_join pthread_detach"
+                 " dlopen dlsym dlclose dlerror unsetenv __cxa_atexit __cxa_finalize").split()
+        addresses = [ctypes.cast(getattr(libc, name), ctypes.c_void_p).value for name in names]
+        ctypes.CDLL(sys.argv[1]).limpet_inprocess_attach(
+            (ctypes.c_uint64 * len(names))(*addresses), None, sys.argv[2].encode(),
+            ctypes.create_string_buffer(600), 600)
+    """
+
+    def test_no_handler_of_the_program_runs_on_a_tools_thread(self):
+        """Also where the program attached the tool itself, on a thread with its own mask."""
+        library = harness.program("../../src/target/librocprofiler-sdk.so.1")
+        program = subprocess.Popen([sys.executable, "-c", self.INSIDE, library, tool("sleeps")])
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        self.assertTrue(harness.wait_until(lambda: any("tool_attach" in line
+                                                       for line in self.lines())))
+        masks = {}
+        for task in os.listdir(f"/proc/{program.pid}/task"):
+            with open(f"/proc/{program.pid}/task/{task}/status") as file:
+                fields = dict(line.split(":\t", 1) for line in file)
+            masks[fields["Name"].strip()] = int(fields["SigBlk"], 16)
+        self.assertEqual(masks["limpet-tool"] & 1 << signal.SIGALRM - 1,
+                         1 << signal.SIGALRM - 1)
+        self.assertEqual(masks["limpet-tool"] & 7 << 31, 0, "libc's own signals are open")
+
     PROGRAM = """if True:
         import _ctypes, signal, sys
         asked = {signal.SIGUSR1, signal.SIGUSR2}

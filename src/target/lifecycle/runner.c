@@ -44,10 +44,21 @@ struct order {
 
 static struct order *given_up;
 
+/* No handler of the program's on a tool's thread, nor on those that the tool makes.  A caller from
+ * inside the process has its own mask.  32 to 34 are libc's own: a setuid elsewhere waits for
+ * them. */
+static void block_signals(void)
+{
+	uint64_t mask = ~(7ull << 31);
+
+	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, sizeof(mask));
+}
+
 static void *run(void *pointer)
 {
 	struct order *order = pointer;
 
+	block_signals();
 	raw2(SYS_prctl, PR_SET_NAME, RUNNER_THREAD_NAME);
 	order->work(order->argument);
 	/* Acquire and release: the argument goes to whoever sees the new state. */

@@ -5,6 +5,7 @@ again and end; several tools; tools that fail, hang, make threads, leak.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -198,6 +199,38 @@ class SeveralTools(Lifecycle):
     def test_the_same_tool_twice_is_one(self):
         self.attach("a", "a")
         self.assertEqual(self.lines(), FIRST + [A["detach"]])
+
+    def test_a_file_that_was_touched_is_the_same_tool(self):
+        copy = os.path.join(os.path.dirname(self.log), "life_copy.so")
+        shutil.copy(tool("a"), copy)
+        for _ in range(2):
+            self.attach(arguments=["--tool", copy])
+            os.utime(copy)
+        self.assertEqual(self.lines(), FIRST + [A["detach"], A["attach"], A["detach"]])
+
+    def test_a_file_that_was_replaced_is_told(self):
+        """The loader would give us the old one under its name: one library would live two lives."""
+        copy = os.path.join(os.path.dirname(self.log), "life_copy.so")
+        shutil.copy(tool("a"), copy)
+        self.attach(arguments=["--tool", copy])
+        shutil.copy(tool("b"), copy + ".new")
+        os.rename(copy + ".new", copy)
+        result = self.attach(arguments=["--tool", copy], code=1)
+        self.assertIn("still loaded", result.event("attached")["tools"][0]["error"])
+        limpet("detach", self.target.pid, "--unload")
+        self.attach(arguments=["--tool", copy])
+        self.assertEqual(self.lines()[:6], FIRST + [A["detach"], A["finalize"]])
+        self.assertEqual([line[0] for line in self.lines()[6:]], ["b"] * 5)
+
+    def test_a_library_that_turns_out_to_be_a_tool(self):
+        self.attach(arguments=["--load", tool("a")])
+        self.attach("a")
+        self.assertEqual(self.lines(), FIRST + [A["detach"]])
+        path = harness.program("tool_probe.so")
+        self.attach(arguments=["--load", path])
+        result = self.attach(arguments=["--tool", path], code=1)
+        self.assertIn("does not export rocprofiler_configure",
+                      result.event("attached")["tools"][0]["error"])
 
     def test_two_by_content_with_the_same_descriptor_number(self):
         self.target = Workload("confined", "namespaces")

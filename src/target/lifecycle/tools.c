@@ -20,6 +20,8 @@ typedef int dlclose_function(void *);
 
 struct tool tools[AGENT_TOOLS_MAX];
 
+static const char no_tool[] = "it does not export rocprofiler_configure";
+
 /* One dlopen, with room for what the loader has to say. */
 struct opening {
 	struct boot_libc libc; /* a copy: the caller may be gone when a slow constructor returns */
@@ -187,16 +189,42 @@ static void *open_within(const struct boot_context *boot, const struct control_l
 	return r ? NULL : self.handle;
 }
 
+static struct tool *find_twin(const struct tool *tool)
+{
+	for (unsigned i = 0; i < tools_count(); i++)
+		if (&tools[i] != tool && tools[i].page->handle == tool->page->handle)
+			return &tools[i];
+	return NULL;
+}
+
+/* The loader goes by names: it gave us a library that has its place already.  Either the file has
+ * only been touched, or another one has taken its name. */
+static int join_twin(const struct boot_context *boot, struct tool *tool, struct tool *twin,
+		     const struct control_load *load, char *text, size_t room)
+{
+	struct tool_identity *known = &twin->page->identity;
+
+	close_tool(boot, tool, load->timeout_ms);
+	if (known->device != load->identity.device || known->inode != load->identity.inode)
+		return fail(text, room, -EEXIST,
+			    "the file that had its name before is still loaded: unload that first");
+	*known = load->identity;
+	return (int)twin->index;
+}
+
 static int open_new(const struct boot_context *boot, const struct control_load *load,
 		    const int fds[2], char *text, size_t room)
 {
-	struct tool *tool = make_place();
+	struct tool *tool = make_place(), *twin;
 
 	if (!tool)
 		return fail(text, room, -ENOSPC, "too many tools in one process");
 	tool->page->handle = (uint64_t)open_within(boot, load, fds, text, room);
 	if (!tool->page->handle)
 		return -ENOEXEC;
+	twin = find_twin(tool);
+	if (twin)
+		return join_twin(boot, tool, twin, load, text, room);
 	tool->page->is_plain = !!(load->header.flags & CONTROL_PLAIN);
 	tool->page->by_content = !!(load->header.flags & CONTROL_BY_CONTENT);
 	tool->page->identity = load->identity;
@@ -205,15 +233,27 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 	if (tool->page->is_plain || tool->configure || tool->configure_experimental)
 		return keep(tool);
 	close_tool(boot, tool, load->timeout_ms);
-	return fail(text, room, -ENOEXEC, "it does not export rocprofiler_configure");
+	return fail(text, room, -ENOEXEC, no_tool);
+}
+
+/* What was loaded as any library may turn out to be a tool. */
+static int claim(struct tool *tool, const struct control_load *load, char *text, size_t room)
+{
+	if (!(load->header.flags & CONTROL_PLAIN) && tool->page->is_plain) {
+		if (!tool->configure && !tool->configure_experimental)
+			return fail(text, room, -ENOEXEC, no_tool);
+		tool->page->is_plain = 0;
+	}
+	return (int)tool->index;
 }
 
 int tools_load(const struct boot_context *boot, const struct control_load *load, const int fds[2],
 	       char *text, size_t room)
 {
 	struct tool *known = find(&load->identity);
+	int place = known ? (int)known->index : open_new(boot, load, fds, text, room);
 
-	return known ? (int)known->index : open_new(boot, load, fds, text, room);
+	return place < 0 ? place : claim(&tools[place], load, text, room);
 }
 
 int tools_add_function(void *configure)

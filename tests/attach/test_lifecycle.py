@@ -154,6 +154,13 @@ class OneTool(Lifecycle):
             + [attach, "a contexts 2 active=1 same=1", "a detaching active=0", A["detach"]] * 2)
         self.assertEqual(self.status()["contexts"]["contexts"], 2)
 
+    def test_where_the_first_thread_has_ended(self):
+        self.target = Workload("plain", "zombie_leader")
+        self.addCleanup(self.target.close)
+        for _ in range(2):
+            self.attach("a")
+        self.assertEqual(self.lines(), FIRST + [A["detach"], A["attach"], A["detach"]])
+
     def test_limpet_killed_while_attached(self):
         """The tool is told to detach, the process goes on, and a new attach works."""
         process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("a"))

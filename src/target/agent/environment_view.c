@@ -72,7 +72,8 @@ static long read_guarded(const void *from, void *into, size_t size)
 {
 	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)from, size };
 
-	return raw6(SYS_process_vm_readv, raw0(SYS_getpid), &local, 1, &remote, 1, 0);
+	/* By our thread: the first one may have ended, and a process is looked up by it. */
+	return raw6(SYS_process_vm_readv, raw0(SYS_gettid), &local, 1, &remote, 1, 0);
 }
 
 bool environment_read(char **array, char **into, size_t count)

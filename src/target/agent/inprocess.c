@@ -134,7 +134,7 @@ static long read_carefully(const char *from, char *into, size_t size)
 {
 	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)from, size };
 
-	return raw6(SYS_process_vm_readv, raw0(SYS_getpid), &local, 1, &remote, 1, 0);
+	return raw6(SYS_process_vm_readv, raw0(SYS_gettid), &local, 1, &remote, 1, 0);
 }
 
 /* The length of `count` pairs, or 0 when they do not end. */

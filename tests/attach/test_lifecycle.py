@@ -356,6 +356,35 @@ class BadTools(Lifecycle):
         self.assertTrue(result.event("detached")["unloaded"], str(result))
         self.assert_well()
 
+    def test_a_tool_that_leaves_threads(self):
+        result = self.attach("leaves_threads", arguments=["--unload"])
+        self.assertFalse(result.event("detached")["unloaded"])
+        self.assertIn("is inside", " ".join(result.event("detached")["left"]))
+        self.assert_well()
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
+    def test_a_tool_that_leaves_threads_where_the_clock_is_ahead(self):
+        """A container's boot time says nothing about when a thread began."""
+        program = subprocess.Popen(["unshare", "--time", "--boottime", "1000000", "--fork",
+                                    "sleep", "60"])
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+
+        def sleeper():
+            with open(f"/proc/{program.pid}/task/{program.pid}/children") as file:
+                return (file.read().split() or [None])[0]
+
+        if not harness.wait_until(sleeper, 2):
+            self.skipTest("no time namespaces")
+        time.sleep(0.2)
+        pid = int(sleeper())
+        result = limpet("attach", pid, "--json", "--duration", "0", "--unload",
+                        "--tool", tool("leaves_threads"))
+        self.assertIn("is inside", " ".join(result.event("detached")["left"]), str(result))
+        time.sleep(0.1)
+        os.kill(pid, 0)
+        os.kill(pid, signal.SIGKILL)
+
     def test_a_tool_that_leaks(self):
         for _ in range(3):
             self.attach("leaks", arguments=["--unload"])

@@ -123,11 +123,26 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 		session_left_add(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
 }
 
-/* The first attach, in the clock ticks of /proc/PID/stat; one earlier, as ticks are coarse. */
+/* Its clock may be ahead of ours by any amount. */
+static bool has_own_time(pid_t pid)
+{
+	struct stat mine, theirs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/time", pid);
+	if (stat("/proc/self/ns/time", &mine))
+		return false; /* a kernel without such namespaces */
+	return stat(path, &theirs) || mine.st_ino != theirs.st_ino;
+}
+
+/* The first attach, in the clock ticks of /proc/PID/stat; one earlier, as ticks are coarse.  0:
+ * unknown, any thread may have begun after it. */
 static uint64_t first_tick(const struct session *session)
 {
 	uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
 
+	if (has_own_time(session->attachment.target.process.memory_tid))
+		return 0;
 	return session->attachment.resident.page.loaded_ns / (1000000000u / per_second) - 1;
 }
 

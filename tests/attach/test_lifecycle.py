@@ -349,6 +349,18 @@ class BadTools(Lifecycle):
         self.assertEqual(self.lines(), FIRST + [A["detach"], A["finalize"]] + FIRST
                          + [A["detach"]])
 
+    def test_a_thread_that_takes_too_long_to_end(self):
+        """The call has returned; the destructors of its thread-local data have not."""
+        begin = time.monotonic()
+        self.attach("slow_end", arguments=["--tool-timeout", "300"])
+        self.assertLess(time.monotonic() - begin, 1.5)
+        result = limpet("detach", self.target.pid, "--unload", "--json")
+        self.assertFalse(result.event("detached")["unloaded"], str(result))
+        time.sleep(2)
+        result = limpet("detach", self.target.pid, "--unload", "--json")
+        self.assertTrue(result.event("detached")["unloaded"], str(result))
+        self.assert_well()
+
     def test_a_tool_that_makes_threads(self):
         for _ in range(5):
             self.attach("threads")

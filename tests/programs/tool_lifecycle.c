@@ -172,6 +172,23 @@ static void threads_end(void)
 }
 #endif
 
+#ifdef THREAD_END_SLEEPS_MS
+static void end_slowly(void *unused)
+{
+	(void)unused;
+	usleep(THREAD_END_SLEEPS_MS * 1000);
+}
+
+/* Thread-local data with a destructor, as C++ tools have it. */
+static void thread_data_make(void)
+{
+	static pthread_key_t key;
+
+	pthread_key_create(&key, end_slowly);
+	pthread_setspecific(key, &key);
+}
+#endif
+
 #ifdef CONSTRUCTOR_SLEEPS_MS
 __attribute__((constructor)) static void start_slowly(void)
 {
@@ -184,6 +201,9 @@ static int tool_initialize(client_finalize finalize, void *data)
 	say("initialize fini=%d data=%d", finalize != NULL, data ? *(int *)data : -1);
 #ifdef USES_CONTEXTS
 	contexts_make();
+#endif
+#ifdef THREAD_END_SLEEPS_MS
+	thread_data_make();
 #endif
 #ifdef LEAKS
 	say("leaks %d", malloc(1 << 20) != NULL);

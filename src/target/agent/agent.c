@@ -137,9 +137,7 @@ static void keep_agent_where_it_must(struct residence *self)
 		reason = "the agent itself: the program's allocator keeps per-thread data in it";
 	if (self->boot->way == BOOT_WAY_CALL)
 		reason = "the agent itself: musl never unmaps a library";
-	if (runner_collect(&self->boot->libc))
-		reason = "the agent itself: a call that took too long has not returned yet";
-	if (self->reply.value)
+	if (self->reply.value || runner_collect(&self->boot->libc))
 		reason = "the agent itself: a tool that could not go may call it";
 	if (!reason)
 		return;
@@ -156,10 +154,15 @@ static bool is_ending(const struct boot_context *boot)
 
 static void take_all_along(struct residence *self)
 {
-	if (is_ending(self->boot)) {
+	const char *reason = NULL;
+
+	if (runner_collect(&self->boot->libc))
+		reason = "the agent itself: a call that took too long has not returned yet";
+	else if (is_ending(self->boot))
+		reason = "the agent itself: the program is ending";
+	if (reason) {
 		self->unloads = false;
-		text_add(self->reply.text, sizeof(self->reply.text), 0,
-			 "the agent itself: the program is ending");
+		text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
 		return;
 	}
 	self->reply.value = tools_close(self->boot, LIFECYCLE_TIMEOUT_MS);

@@ -1,6 +1,6 @@
 /*
  * One mapping holds the order and the thread's stack.  The caller, who joins the thread, frees it;
- * when the thread was given up, a later caller does, once it is on its way out.
+ * when the thread was given up, or does not end, a later caller does.
  */
 #include "target/lifecycle/runner.h"
 
@@ -15,11 +15,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define GUARD_SIZE 0x10000u
-#define STACK_SIZE 0x800000u /* what a main thread has: tools are not written for less */
-#define ORDER_SIZE 0x10000u
-#define TOTAL_SIZE (GUARD_SIZE + STACK_SIZE + ORDER_SIZE)
-#define NS_PER_S   1000000000ull
+#define GUARD_SIZE   0x10000u
+#define STACK_SIZE   0x800000u /* what a main thread has: tools are not written for less */
+#define ORDER_SIZE   0x10000u
+#define TOTAL_SIZE   (GUARD_SIZE + STACK_SIZE + ORDER_SIZE)
+#define NS_PER_S     1000000000ull
+#define END_PAUSE_NS 20000
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int attr_function(pthread_attr_t *);
@@ -30,7 +31,6 @@ enum order_state {
 	ORDER_RUNS,
 	ORDER_DONE,
 	ORDER_GIVEN_UP,
-	ORDER_LEFT, /* it was given up, and is over: only libc's own code is before it */
 };
 
 struct order {
@@ -38,6 +38,7 @@ struct order {
 	void (*late)(void *);
 	uint32_t state; /* a futex */
 	pthread_t thread;
+	int32_t tid;
 	struct order *next; /* of those that were given up */
 	unsigned char argument[RUNNER_ARGUMENT] __attribute__((aligned(16)));
 };
@@ -58,16 +59,15 @@ static void *run(void *pointer)
 {
 	struct order *order = pointer;
 
+	__atomic_store_n(&order->tid, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
 	block_signals();
 	raw2(SYS_prctl, PR_SET_NAME, RUNNER_THREAD_NAME);
 	order->work(order->argument);
 	/* Acquire and release: the argument goes to whoever sees the new state. */
-	if (__atomic_exchange_n(&order->state, ORDER_DONE, __ATOMIC_ACQ_REL) == ORDER_GIVEN_UP) {
+	if (__atomic_exchange_n(&order->state, ORDER_DONE, __ATOMIC_ACQ_REL) == ORDER_GIVEN_UP)
 		order->late(order->argument);
-		__atomic_store_n(&order->state, ORDER_LEFT, __ATOMIC_RELEASE);
-	} else {
+	else
 		raw3(SYS_futex, &order->state, FUTEX_WAKE_PRIVATE, 1);
-	}
 	return NULL;
 }
 
@@ -106,9 +106,8 @@ static uint64_t clock_ns(void)
 }
 
 /* True when it is done; false when it is given up, which it then knows. */
-static bool await(struct order *order, uint32_t timeout_ms)
+static bool await(struct order *order, uint64_t end_ns)
 {
-	uint64_t end_ns = clock_ns() + timeout_ms * 1000000ull;
 	uint32_t runs = ORDER_RUNS;
 
 	for (uint64_t now = clock_ns(); now < end_ns; now = clock_ns()) {
@@ -121,6 +120,24 @@ static bool await(struct order *order, uint32_t timeout_ms)
 	}
 	return !__atomic_compare_exchange_n(&order->state, &runs, ORDER_GIVEN_UP, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* The kernel knows it no more: it has left the tool's code, ours and libc's. */
+static bool is_gone(const struct order *order)
+{
+	int32_t tid = __atomic_load_n(&order->tid, __ATOMIC_ACQUIRE);
+
+	return tid && raw3(SYS_tgkill, raw0(SYS_getpid), tid, 0) == -ESRCH;
+}
+
+/* A tool's thread-local data may have destructors, and those may take their time. */
+static bool await_end(const struct order *order, uint64_t end_ns)
+{
+	struct timespec pause = { 0, END_PAUSE_NS };
+
+	while (!is_gone(order) && clock_ns() < end_ns)
+		raw2(SYS_nanosleep, &pause, 0);
+	return is_gone(order);
 }
 
 static void join(const struct boot_libc *libc, struct order *order)
@@ -145,7 +162,7 @@ unsigned runner_collect(const struct boot_libc *libc)
 
 	for (; order; order = next) {
 		next = order->next;
-		if (__atomic_load_n(&order->state, __ATOMIC_ACQUIRE) == ORDER_LEFT) {
+		if (is_gone(order)) {
 			join(libc, order);
 			continue;
 		}
@@ -163,6 +180,7 @@ void runner_adopt(void)
 int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)(void *),
 		void *argument, size_t size, uint32_t timeout_ms)
 {
+	uint64_t end_ns = clock_ns() + timeout_ms * 1000000ull;
 	struct order *order;
 	int r;
 
@@ -178,11 +196,14 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)
 		free_order(order);
 		return r;
 	}
-	if (!await(order, timeout_ms)) {
+	if (!await(order, end_ns)) {
 		give_up(order);
 		return -ETIMEDOUT;
 	}
 	memcpy(argument, order->argument, size);
-	join(libc, order);
+	if (await_end(order, end_ns))
+		join(libc, order);
+	else
+		give_up(order);
 	return 0;
 }

@@ -161,6 +161,13 @@ class OneTool(Lifecycle):
             self.attach("a")
         self.assertEqual(self.lines(), FIRST + [A["detach"], A["attach"], A["detach"]])
 
+    def test_where_memory_is_locked_and_scarce(self):
+        """The tool's thread gets a small stack."""
+        self.target = Workload("confined", "locked_scarce")
+        self.addCleanup(self.target.close)
+        self.attach("a")
+        self.assertEqual(self.lines(), FIRST + [A["detach"]])
+
     def test_limpet_killed_while_attached(self):
         """The tool is told to detach, the process goes on, and a new attach works."""
         process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("a"))

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -165,7 +167,25 @@ static void locked_run(const void *data)
 
 static const rlim_t memory_none = 64 * 1024, memory_little = 8 * 1024 * 1024;
 
+/* mlockall with the usual limit: 8 MiB more are too much. */
+static void locked_scarce_run(const void *data)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct rights[2];
+	struct rlimit limit = { 8 << 20, 8 << 20 };
+
+	(void)data;
+	syscall(SYS_capget, &header, rights);
+	rights[0].effective &= ~(1u << CAP_IPC_LOCK);
+	syscall(SYS_capset, &header, rights);
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || mlockall(MCL_FUTURE))
+		workload_skip("memory cannot be locked");
+	workload_ready();
+	workload_idle();
+}
+
 const struct workload workloads[] = {
+	{ "locked_scarce", locked_scarce_run, NULL },
 	{ "nondumpable", nondumpable_run, NULL },
 	{ "other_user", other_user_run, NULL },
 	{ "empty_root", empty_root_run, NULL },

@@ -15,12 +15,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define GUARD_SIZE   0x10000u
-#define STACK_SIZE   0x800000u /* what a main thread has: tools are not written for less */
-#define ORDER_SIZE   0x10000u
-#define TOTAL_SIZE   (GUARD_SIZE + STACK_SIZE + ORDER_SIZE)
-#define NS_PER_S     1000000000ull
-#define END_PAUSE_NS 20000
+#define GUARD_SIZE       0x10000u
+#define STACK_SIZE       0x800000u /* what a main thread has: tools are not written for less */
+#define STACK_SIZE_SMALL 0x80000u
+#define ORDER_SIZE       0x10000u
+#define NS_PER_S         1000000000ull
+#define END_PAUSE_NS     20000
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int attr_function(pthread_attr_t *);
@@ -37,6 +37,7 @@ struct order {
 	void (*work)(void *);
 	void (*late)(void *);
 	uint32_t state; /* a futex */
+	size_t stack_size;
 	pthread_t thread;
 	int32_t tid;
 	struct order *next; /* of those that were given up */
@@ -71,20 +72,34 @@ static void *run(void *pointer)
 	return NULL;
 }
 
-static struct order *make_order(void)
+static struct order *map_order(size_t stack_size)
 {
-	long r = raw6(SYS_mmap, 0, TOTAL_SIZE, PROT_READ | PROT_WRITE,
+	struct order *order;
+	long r = raw6(SYS_mmap, 0, GUARD_SIZE + stack_size + ORDER_SIZE, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 
 	if (r < 0 && r > -4096)
 		return NULL;
 	raw3(SYS_mprotect, r, GUARD_SIZE, PROT_NONE);
-	return (void *)(r + GUARD_SIZE + STACK_SIZE);
+	order = (void *)(r + GUARD_SIZE + (long)stack_size);
+	order->stack_size = stack_size;
+	return order;
+}
+
+/* A program that locks its memory may have no right to that much. */
+static struct order *make_order(void)
+{
+	struct order *order = map_order(STACK_SIZE);
+
+	return order ? order : map_order(STACK_SIZE_SMALL);
 }
 
 static void free_order(struct order *order)
 {
-	raw2(SYS_munmap, (char *)order - STACK_SIZE - GUARD_SIZE, TOTAL_SIZE);
+	size_t stack_size = order->stack_size;
+
+	raw2(SYS_munmap, (char *)order - stack_size - GUARD_SIZE,
+	     GUARD_SIZE + stack_size + ORDER_SIZE);
 }
 
 static int start(const struct boot_libc *libc, struct order *order)
@@ -92,8 +107,8 @@ static int start(const struct boot_libc *libc, struct order *order)
 	pthread_attr_t attributes;
 
 	((attr_function *)libc->pthread_attr_init)(&attributes);
-	((setstack_function *)libc->pthread_attr_setstack)(&attributes, (char *)order - STACK_SIZE,
-							   STACK_SIZE);
+	((setstack_function *)libc->pthread_attr_setstack)(
+		&attributes, (char *)order - order->stack_size, order->stack_size);
 	return -((create_function *)libc->pthread_create)(&order->thread, &attributes, run, order);
 }
 

@@ -40,7 +40,6 @@ static const struct wanted wanted[] = {
 	WANT(pthread_attr_setdetachstate, false),
 	WANT(pthread_getspecific, false),
 	WANT(pthread_join, false),
-	WANT(pthread_detach, false),
 	WANT(dlopen, true),
 	WANT(dlsym, true),
 	WANT(dlclose, true),

@@ -67,7 +67,7 @@ enum agent_verdict {
 struct boot_libc {
 	uint64_t pthread_create, pthread_attr_init, pthread_attr_setstack,
 		pthread_attr_setdetachstate;
-	uint64_t pthread_getspecific, pthread_join, pthread_detach;
+	uint64_t pthread_getspecific, pthread_join;
 	uint64_t dlopen, dlsym, dlclose, dlerror;
 	uint64_t unsetenv;
 	uint64_t __cxa_atexit, __cxa_finalize;

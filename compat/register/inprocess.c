@@ -100,11 +100,12 @@ static rocprofiler_register_error_code_t call_attach(const struct sdk *sdk,
 		return fail(ROCP_REG_NO_TOOLS,
 			    "a function of libc's or of the profiler's is missing");
 	r = attach(&libc, request->environment, request->tools, reason, sizeof(reason) - 1);
-	if (r)
+	if (r && r != -ENOEXEC)
 		return code_of(r);
+	/* Where one tool failed, the others are attached. */
 	handover_to(HANDOVER_REMAINING, sdk);
 	activation_announce(ROCP_REG_TOOL_ACTIVATION_ATTACH);
-	return ROCP_REG_SUCCESS;
+	return code_of(r);
 }
 
 static rocprofiler_register_error_code_t attach_request(const struct request *request)

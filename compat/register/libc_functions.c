@@ -21,11 +21,15 @@ static const struct {
 	WANTED(pthread_attr_setstack),
 	WANTED(pthread_attr_setdetachstate),
 	WANTED(pthread_getspecific),
+	WANTED(pthread_join),
+	WANTED(pthread_detach),
 	WANTED(dlopen),
 	WANTED(dlsym),
 	WANTED(dlclose),
 	WANTED(dlerror),
 	WANTED(unsetenv),
+	WANTED(__cxa_atexit),
+	WANTED(__cxa_finalize),
 #undef WANTED
 };
 

@@ -8,6 +8,7 @@
 #include "compat/register/inside.h"
 #include "compat/register/names.h"
 #include "compat/register/private.h"
+#include "compat/register/startup.h"
 #include "compat/register/switches.h"
 #include "shared/base/macros.h"
 
@@ -50,12 +51,17 @@ static bool comes_from_its_library(int runtime, rocprofiler_register_import_func
 	       (realpath(library.dli_fname, file) && names_match_file(runtime, file));
 }
 
+/* The profiler, with the tools that are there from the start running. */
 static bool open_sdk(struct sdk *ret, rocprofiler_register_tool_activation_mode_t *ret_mode)
 {
-	bool is_wanted = sdk_is_wanted();
-
-	*ret_mode = is_wanted ? ROCP_REG_TOOL_ACTIVATION_STARTUP : ROCP_REG_TOOL_ACTIVATION_ATTACH;
-	return is_wanted ? sdk_open_any(ret) : sdk_open_ours(ret, /* may_load */ false);
+	*ret_mode = ROCP_REG_TOOL_ACTIVATION_ATTACH;
+	if (!sdk_is_wanted())
+		return sdk_open_ours(ret, /* may_load */ false);
+	*ret_mode = ROCP_REG_TOOL_ACTIVATION_STARTUP;
+	if (!sdk_open_any(ret))
+		return false;
+	startup_run(ret);
+	return true;
 }
 
 /* Hands over what is new, this one among it.  Another thread may be handing it over right now. */

@@ -76,7 +76,7 @@ bool sdk_open_any(struct sdk *ret)
 
 	if (named && open_with(ret, named, true, TAKE_NAME))
 		return true;
-	return open_visible(ret) || open_with(ret, AGENT_SONAME, false, TAKE_NAME) ||
+	return open_with(ret, AGENT_SONAME, false, TAKE_NAME) || open_visible(ret) ||
 	       open_beside(ret, TAKE_NAME);
 }
 

@@ -19,8 +19,8 @@ struct sdk {
 /* Is there a tool from the start: one that is visible, or one that the environment asks for? */
 bool sdk_is_wanted(void);
 
-/* The profiler for such a tool: the one that the environment names, the one that is visible or
- * loaded, or the one beside this library.  False: none. */
+/* The profiler for such a tool: the one that the environment names, the one that is loaded or
+ * visible, or the one beside this library.  False: none. */
 bool sdk_open_any(struct sdk *ret);
 
 /* limpet's own, which may be an agent that was injected: the loaded one, else, when asked for, the

@@ -58,8 +58,7 @@ bool switch_secure(void)
 
 bool switch_force_load(void)
 {
-	return read_switch("ROCPROFILER_REGISTER_FORCE_LOAD",
-			   value_of("ROCP_TOOL_LIBRARIES") || switch_library());
+	return read_switch("ROCPROFILER_REGISTER_FORCE_LOAD", switch_tools() || switch_library());
 }
 
 bool switch_attach(void)
@@ -73,4 +72,9 @@ bool switch_attach(void)
 const char *switch_library(void)
 {
 	return value_of("ROCPROFILER_REGISTER_LIBRARY");
+}
+
+const char *switch_tools(void)
+{
+	return value_of("ROCP_TOOL_LIBRARIES");
 }

@@ -16,5 +16,6 @@ bool switch_force_load(void);
 /* ROCP_TOOL_ATTACH or an older name of it: may be attached to; default REGISTER_DEFAULT_ATTACH. */
 bool switch_attach(void);
 
-/* The path in ROCPROFILER_REGISTER_LIBRARY, or NULL. */
+/* The path in ROCPROFILER_REGISTER_LIBRARY, the list in ROCP_TOOL_LIBRARIES; NULL: none. */
 const char *switch_library(void);
+const char *switch_tools(void);

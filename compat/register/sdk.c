@@ -11,9 +11,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TAKE_NAME "rocprofiler_set_api_table"
 #define OURS_NAME "limpet_inprocess_attach"
+
+static char folder[PATH_MAX]; /* written once, before anybody asks; empty: unknown */
 
 bool sdk_is_wanted(void)
 {
@@ -53,21 +56,28 @@ static bool open_visible(struct sdk *ret)
 	return ret->take != NULL;
 }
 
-/* The one in the folder where this very library lies. */
-static bool open_beside(struct sdk *ret, const char *must_have)
+/* The folder of this very library, found when it is loaded: the loader may know it by a path from
+ * the current folder, which changes. */
+__attribute__((constructor)) static void remember_folder(void)
 {
-	char path[PATH_MAX];
 	const char *slash;
 	Dl_info here;
 
 	if (!dladdr((void *)(uintptr_t)sdk_open_any, &here))
-		return false;
+		return;
 	slash = strrchr(here.dli_fname, '/');
-	if (!slash)
-		return false;
-	snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - here.dli_fname), here.dli_fname,
-		 AGENT_SONAME);
-	return open_with(ret, path, true, must_have);
+	if (!slash || (here.dli_fname[0] != '/' && !getcwd(folder, sizeof(folder))))
+		return;
+	snprintf(folder + strlen(folder), sizeof(folder) - strlen(folder), "%s%.*s",
+		 folder[0] ? "/" : "", (int)(slash - here.dli_fname), here.dli_fname);
+}
+
+static bool open_beside(struct sdk *ret, const char *must_have)
+{
+	char path[PATH_MAX + sizeof(AGENT_SONAME)];
+
+	snprintf(path, sizeof(path), "%s/" AGENT_SONAME, folder);
+	return folder[0] && open_with(ret, path, true, must_have);
 }
 
 bool sdk_open_any(struct sdk *ret)

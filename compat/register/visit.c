@@ -28,7 +28,7 @@ static struct boot_context context;
 static bool hears_hello(int socket)
 {
 	struct pollfd wait = { socket, POLLIN, 0 };
-	struct timespec limit = { BOOT_WAIT_MS / 1000, 0 };
+	struct timespec limit = { DOOR_WAIT_MS / 1000, 0 };
 	struct door_hello hello;
 	int r;
 
@@ -64,16 +64,27 @@ static void refuse(struct door_welcome *welcome, int code, const char *text)
 	snprintf(welcome->text, sizeof(welcome->text), "%s", text);
 }
 
+static void describe_agent(const struct sdk *sdk, struct door_welcome *welcome)
+{
+	const uint32_t *version = sdk_function(sdk, AGENT_VERSION_SYMBOL);
+
+	welcome->was_loaded = sdk->is_borrowed;
+	welcome->agent_version = version ? *version : 0;
+	welcome->context = (uint64_t)&context;
+	welcome->tid = (int32_t)syscall(SYS_gettid);
+}
+
 /* The agent's entry, with its context made; NULL and the reason in the welcome. */
 static agent_function *prepare(const struct sdk *sdk, struct door_welcome *welcome)
 {
 	agent_function *run = (agent_function *)sdk_function(sdk, BOOT_AGENT_ENTRY);
 
+	describe_root(welcome);
+	describe_agent(sdk, welcome);
 	context = (struct boot_context){ .magic = BOOT_MAGIC, .way = BOOT_WAY_DOOR };
-	context.worker_tid = welcome->tid = (int32_t)syscall(SYS_gettid);
+	context.worker_tid = welcome->tid;
 	context.agent_handle = (uint64_t)sdk->handle;
 	context.agent_entry = (uint64_t)run;
-	describe_root(welcome);
 	if (!run || !libc_functions_find(&context.libc)) {
 		refuse(welcome, -ENOENT, "a function of libc's or of the agent's is missing");
 		return NULL;

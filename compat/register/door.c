@@ -56,15 +56,15 @@ static bool bind_name(int fd)
 	return false;
 }
 
-/* A process with more rights than its user opens no door: that user must not get them. */
-static void open_door(void)
+/* A process with more rights than its user opens no door: that user must not get them.  Known as
+ * ours before it listens: a fork may come at any time. */
+void door_prepare(void)
 {
 	int fd = getauxval(AT_SECURE) ? -1 : socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	if (fd >= 0 && bind_name(fd) && !listen(fd, BACKLOG))
-		listening = descriptor_own(fd);
-	else if (fd >= 0)
-		close(fd);
+	listening = descriptor_own(fd);
+	if (fd >= 0 && (!bind_name(listening.fd) || listen(listening.fd, BACKLOG)))
+		descriptor_close(&listening);
 }
 
 /* Never in a hurry: a program that closes everything once is common, one that goes on is not. */
@@ -77,8 +77,7 @@ static void open_door_again(void)
 	if (last && now.tv_sec - last <= REOPEN_AFTER)
 		nanosleep(&pause, NULL);
 	last = now.tv_sec;
-	listening.fd = -1;
-	open_door();
+	door_prepare();
 }
 
 /* In a user namespace, users from outside all look like one: the overflow user. */

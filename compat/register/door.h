@@ -3,6 +3,9 @@
  */
 #pragma once
 
+/* Begins to listen; visitors may come before anybody serves them. */
+void door_prepare(void);
+
 /* Waits for one visitor and serves him to the end. */
 void door_serve_next(void);
 

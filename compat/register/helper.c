@@ -53,6 +53,7 @@ static void start_blocked(void)
 void helper_start(void)
 {
 	pthread_atfork(NULL, NULL, after_fork);
+	door_prepare();
 	start_blocked();
 }
 

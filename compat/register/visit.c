@@ -35,7 +35,10 @@ static bool hears_hello(int socket)
 	do {
 		r = ppoll(&wait, 1, &limit, NULL);
 	} while (r < 0 && errno == EINTR);
-	return r > 0 && recv(socket, &hello, sizeof(hello), MSG_DONTWAIT) == sizeof(hello) &&
+	if (r <= 0)
+		return false;
+	/* The whole length, though only so much is read. */
+	return recv(socket, &hello, sizeof(hello), MSG_DONTWAIT | MSG_TRUNC) == sizeof(hello) &&
 	       hello.magic == DOOR_MAGIC && hello.version == DOOR_VERSION;
 }
 

@@ -2,12 +2,13 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
 TESTS = pathlib.Path(os.environ["REGISTER_TESTS"])
 REGISTER = pathlib.Path(os.environ["REGISTER"])
-AGENT = pathlib.Path(os.environ["AGENT"])
+SDK = pathlib.Path(os.environ["SDK"])  # limpet's own
 STANDIN = pathlib.Path(os.environ["STANDIN"])
 RECORDING = TESTS / "recording_sdk.so"
 
@@ -22,9 +23,10 @@ class Ground:
         self.folder = tempfile.TemporaryDirectory(prefix="register-")
         self.path = pathlib.Path(self.folder.name)
         os.chmod(self.path, 0o777)
-        (self.path / REGISTER_NAME).symlink_to(REGISTER)
+        # Copies: maps and the loader tell the file that a link leads to.
+        shutil.copy(REGISTER, self.path / REGISTER_NAME)
         if sdk:
-            (self.path / SDK_NAME).symlink_to(sdk)
+            shutil.copy(sdk, self.path / SDK_NAME)
         # A program with the library's code inside looks for a profiler beside itself.
         for name in ("probe", "probe_inside"):
             (self.path / name).symlink_to(TESTS / name)

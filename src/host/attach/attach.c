@@ -1,11 +1,12 @@
 /*
  * The order of things when attaching: look, lock, plan, stop one thread once (injector), meet the
- * thread that then runs in the target, hand it the agent.  Host only; ptrace is the injector's
- * alone.
+ * thread that then runs in the target, hand it the agent.  A process with a door is entered through
+ * it instead.  Host only; ptrace is the injector's alone.
  */
 #include "host/attach/attach.h"
 
 #include "host/attach/blobs.h"
+#include "host/attach/door.h"
 #include "host/attach/exclusion.h"
 #include "host/attach/inject.h"
 #include "host/attach/spawn.h"
@@ -220,6 +221,63 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 	return r ? r : find_page(self, err);
 }
 
+/* Without the right to read its memory there is no page to look at; nothing here depends on it. */
+static void find_page_if_allowed(struct attachment *self)
+{
+	struct target *target = &self->target;
+	struct err ignored;
+
+	if (target->memory >= 0 && find_page(self, &ignored)) {
+		close(target->memory);
+		target->memory = -1;
+	}
+}
+
+static int meet_at_door(struct attachment *self, struct err *err)
+{
+	int r = say_hello(self, err);
+
+	if (r == -EPIPE) {
+		err_set(err, -EBUSY, "another limpet holds it");
+		err_fix(err, "limpet detach %d", self->target.process.pid);
+		return err_exit(err, EXIT_BUSY);
+	}
+	if (r)
+		return r;
+	self->report.control_tid = find_control_thread(&self->target, self->report.control_tid);
+	find_page_if_allowed(self);
+	return 0;
+}
+
+static int enter_locked(struct attachment *self, const struct attach_options *options,
+			struct err *err)
+{
+	CLEANUP(close) int lock = exclusion_take(&self->target, err);
+	int r = lock < 0 ? lock : door_open(self, options, err);
+
+	return r ? r : meet_at_door(self, err);
+}
+
+/* -ENOENT: there is no door. */
+static int attach_by_door(struct attachment *self, pid_t pid, const struct attach_options *options,
+			  struct err *err)
+{
+	char name[96];
+	int r;
+
+	if (!door_exists(pid) || target_meet(&self->target, pid, err))
+		return -ENOENT;
+	r = enter_locked(self, options, err);
+	if (r && r != -ENOENT) {
+		target_prefer_end(self->target.pidfd, err);
+		err_while(err, "cannot attach to %s",
+			  target_name(&self->target, name, sizeof(name)));
+	}
+	if (r)
+		attach_close(self);
+	return r;
+}
+
 /* A process stopped by job control cannot run our thread: continue it when asked to, else wait a
  * while. */
 static int await_running(pid_t pid, const struct attach_options *options, struct err *err)
@@ -252,6 +310,16 @@ static int attach_named(struct attachment *self, const struct attach_options *op
 	return r;
 }
 
+static int attach_by_stop(struct attachment *self, pid_t pid, const struct attach_options *options,
+			  int pidfd, struct err *err)
+{
+	int r = target_open(&self->target, pid, err);
+
+	if (r)
+		target_prefer_end(pidfd, err);
+	return r ? err->code : attach_named(self, options, pidfd, err);
+}
+
 int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
 		struct err *err)
 {
@@ -262,12 +330,13 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	memset(ret, 0, sizeof(*ret));
 	ret->link.socket = ret->target.pidfd = ret->target.thread_fd = ret->target.memory = -1;
 	r = await_running(pid, options, err);
-	if (!r)
-		r = target_open(&ret->target, pid, err);
-	if (r)
+	if (r) {
 		target_prefer_end(pidfd, err);
-	else
-		r = attach_named(ret, options, pidfd, err);
+		return err->code;
+	}
+	r = attach_by_door(ret, pid, options, err);
+	if (r == -ENOENT)
+		r = attach_by_stop(ret, pid, options, pidfd, err);
 	ret->report.attach_ns = now_ns() - begin_ns;
 	return r;
 }
@@ -291,26 +360,32 @@ static bool has_left(const struct attachment *self, bool is_unloading)
 	return !thread_is_there(self) && (!is_unloading || read_context(self, &boot));
 }
 
-int attach_leave(struct attachment *self, bool unload, struct control_reply *ret, struct err *err)
+static int await_end(const struct attachment *self, bool is_unloading, struct err *err)
 {
 	uint64_t deadline_ns = now_ns() + LEAVE_LIMIT_NS;
-	struct control_detach order;
-	bool is_unloading;
-	int r;
 
-	control_header_init(&order.header, CONTROL_DETACH, sizeof(order));
-	order.header.flags = unload ? CONTROL_UNLOAD : 0;
-	r = link_ask(&self->link, &self->target, &order.header, NULL, ret, err);
-	link_close(&self->link);
-	if (r)
-		return r;
-	is_unloading = unload && !ret->text[0];
 	while (target_lives(&self->target) && !has_left(self, is_unloading)) {
 		if (now_ns() > deadline_ns)
 			return err_set(err, -ETIMEDOUT, "our thread in the target does not end");
 		wait_a_little(GLANCE_NS);
 	}
 	return 0;
+}
+
+int attach_leave(struct attachment *self, bool unload, struct control_reply *ret, struct err *err)
+{
+	bool has_door = self->report.way == BOOT_WAY_DOOR;
+	struct control_detach order;
+	int r;
+
+	control_header_init(&order.header, CONTROL_DETACH, sizeof(order));
+	order.header.flags = unload ? CONTROL_UNLOAD : 0;
+	r = link_ask(&self->link, &self->target, &order.header, NULL, ret, err);
+	/* The thread at a door stays; it closes the connection when the agent is at rest. */
+	if (!r && has_door)
+		r = link_await_end(&self->link, &self->target, err);
+	link_close(&self->link);
+	return r || has_door ? r : await_end(self, unload && !ret->text[0], err);
 }
 
 void attach_close(struct attachment *attachment)

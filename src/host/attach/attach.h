@@ -1,5 +1,6 @@
 /*
- * Getting in and out: one stop of one thread, then a socket to the agent.
+ * Getting in and out: through the door of a process that has one, else by one stop of one thread;
+ * then a socket to the agent.
  */
 #pragma once
 
@@ -14,12 +15,13 @@ struct attach_options {
 
 /* What an attach cost, for the report. */
 struct attach_report {
-	pid_t tid;         /* the thread that was stopped */
+	pid_t tid;         /* the thread that was stopped; 0: none was */
 	pid_t control_tid; /* our thread in the target, as the host counts */
 	enum boot_way way;
 	bool was_resident; /* nothing was loaded: the agent was there */
 	bool has_realtime_priority;
 	bool has_directory;    /* the target's root has no /proc */
+	bool shares_root;      /* paths are known to mean the same in the target */
 	uint64_t interrupt_ns; /* until the thread stopped */
 	uint64_t pause_ns;     /* how long it was stopped */
 	uint64_t attach_ns;    /* all of it */

@@ -99,6 +99,18 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 	return err_set(err, ret->code, "%s", ret->text[0] ? ret->text : strerror(-ret->code));
 }
 
+int link_await_end(const struct link *link, const struct target *target, struct err *err)
+{
+	struct pollfd wait[2] = { { link->socket, POLLIN, 0 }, { target->pidfd, POLLIN, 0 } };
+	uint64_t deadline_ns = now_ns() + ANSWER_LIMIT_NS + link->patience_ms * 1000000ull;
+	int r;
+
+	do {
+		r = poll(wait, 2, 100);
+	} while (r <= 0 && now_ns() < deadline_ns);
+	return r > 0 ? 0 : err_set(err, -ETIMEDOUT, "the agent does not come to rest");
+}
+
 void link_close(struct link *link)
 {
 	if (link->socket >= 0)

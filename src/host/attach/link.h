@@ -26,4 +26,8 @@ int link_send(const struct link *link, const void *bytes, size_t size, const int
 int link_ask(struct link *link, const struct target *target, struct control_header *message,
 	     const int fds[LINK_FDS_MAX], struct control_reply *ret, struct err *err) MUST_CHECK;
 
+/* Waits until the agent's side has closed it, or the target has ended. */
+int link_await_end(const struct link *link, const struct target *target,
+		   struct err *err) MUST_CHECK;
+
 void link_close(struct link *link);

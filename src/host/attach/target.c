@@ -61,14 +61,18 @@ static int open_descriptors(struct target *target, struct err *err)
 	return 0;
 }
 
-static int open_target(struct target *ret, pid_t pid, bool judges, struct err *err)
+static int read_target(struct target *ret, pid_t pid, struct err *err)
 {
-	int r;
-
 	memset(ret, 0, sizeof(*ret));
 	ret->pidfd = ret->thread_fd = ret->memory = -1;
 	ret->reader = (struct memory_reader){ read_memory, ret };
-	r = process_read(pid, &ret->process, err);
+	return process_read(pid, &ret->process, err);
+}
+
+static int open_target(struct target *ret, pid_t pid, bool judges, struct err *err)
+{
+	int r = read_target(ret, pid, err);
+
 	if (!r && judges)
 		r = process_judge(&ret->process, err);
 	if (!r)
@@ -86,6 +90,22 @@ int target_open(struct target *ret, pid_t pid, struct err *err)
 int target_look(struct target *ret, pid_t pid, struct err *err)
 {
 	return open_target(ret, pid, false, err);
+}
+
+int target_meet(struct target *ret, pid_t pid, struct err *err)
+{
+	int r = read_target(ret, pid, err);
+
+	if (r)
+		return r;
+	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (ret->pidfd < 0) {
+		err_set(err, -errno, "pidfd_open: %s", strerror(errno));
+		target_close(ret);
+		return err->code;
+	}
+	ret->memory = MAX(memory_open(ret->process.memory_tid), -1);
+	return 0;
 }
 
 void target_close(struct target *target)

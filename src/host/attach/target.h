@@ -22,6 +22,9 @@ struct target {
 int target_open(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 /* The same without the judgement: for reading only. */
 int target_look(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
+/* What can be known without any right over it: memory is -1 where it may not be read, and
+ * thread_fd always. */
+int target_meet(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 void target_close(struct target *target);
 
 /* True while the process lives (it may have executed another program). */

@@ -77,6 +77,12 @@ static int split_tools(const struct option_list *given, struct tool_list *ret, s
 	return 0;
 }
 
+static const char *const way_names[] = {
+	[BOOT_WAY_THREAD] = "thread",
+	[BOOT_WAY_CALL] = "call",
+	[BOOT_WAY_DOOR] = "door",
+};
+
 static void print_attached_json(const struct session *session)
 {
 	const struct attach_report *report = &session->attachment.report;
@@ -87,7 +93,7 @@ static void print_attached_json(const struct session *session)
 	json_signed(&json, "pid", session->attachment.target.process.pid);
 	json_signed(&json, "tid", report->tid);
 	json_text(&json, "comm", session->attachment.target.process.status.name);
-	json_text(&json, "way", report->way == BOOT_WAY_CALL ? "call" : "thread");
+	json_text(&json, "way", way_names[report->way]);
 	json_bool(&json, "reattach", report->was_resident);
 	json_bool(&json, "realtime", report->has_realtime_priority);
 	json_number(&json, "pause_ns", report->pause_ns);
@@ -125,11 +131,15 @@ static void print_attached(const struct session *session)
 	const struct attach_report *report = &attachment->report;
 	char name[96];
 
-	printf("attached to %s in %.1f ms%s: thread %d was paused for %.3f ms\n",
+	printf("attached to %s in %.1f ms%s: ",
 	       target_name(&attachment->target, name, sizeof(name)),
 	       (double)report->attach_ns / 1e6,
-	       report->was_resident ? " (the agent was there)" : "", report->tid,
-	       (double)report->pause_ns / 1e6);
+	       report->was_resident ? " (the agent was there)" : "");
+	if (report->way == BOOT_WAY_DOOR)
+		puts("its register library let us in, no thread was paused");
+	else
+		printf("thread %d was paused for %.3f ms\n", report->tid,
+		       (double)report->pause_ns / 1e6);
 	if (report->way == BOOT_WAY_CALL)
 		puts("  musl: a waiting thread of the program started ours (no thread of glibc's to build on)");
 	for (size_t i = 0; i < session->tool_count; i++)

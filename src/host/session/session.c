@@ -143,6 +143,12 @@ static int leave_and_unload(struct session *self, struct session_left *left, str
 	struct control_reply reply;
 	int r;
 
+	if (attachment->target.memory < 0) {
+		session_left_add(
+			left,
+			"the tools and the agent: limpet may not read the memory of the program, so it cannot prove that no thread is inside");
+		return attach_leave(attachment, false, &reply, err);
+	}
 	if (resident_refresh(&attachment->target, &attachment->resident))
 		return err_set(err, -ENOENT, "the agent's page cannot be read");
 	before = attachment->resident.page;

@@ -55,11 +55,15 @@ static struct tool_identity identify(const struct stat *file)
 }
 
 /* Does the target find the same file under the same path? */
-static bool is_visible(const struct target *target, const char *path, const struct stat *file)
+static bool is_visible(const struct attachment *attachment, const char *path,
+		       const struct stat *file)
 {
+	const struct target *target = &attachment->target;
 	char there[PATH_MAX + 32];
 	struct stat found;
 
+	if (attachment->report.shares_root)
+		return strlen(path) < TOOL_PATH_MAX;
 	snprintf(there, sizeof(there), "/proc/%d/root%s", target->process.memory_tid, path);
 	return strlen(path) < TOOL_PATH_MAX && !stat(there, &found) &&
 	       found.st_dev == file->st_dev && found.st_ino == file->st_ino;
@@ -92,7 +96,7 @@ static int send_tool(struct session *session, const char *path, int fd, const st
 	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
 	snprintf(load.path, sizeof(load.path), "%s", path);
 	load.header.flags = ret->is_plain ? CONTROL_PLAIN : 0;
-	ret->by_content = !is_visible(&attachment->target, path, file);
+	ret->by_content = !is_visible(attachment, path, file);
 	if (ret->by_content) {
 		copy = copy_to_memory(fd, path, file, err);
 		if (copy < 0)

@@ -55,6 +55,7 @@ enum boot_step {
 enum boot_way {
 	BOOT_WAY_THREAD, /* a raw thread with a made-up thread block calls pthread_create */
 	BOOT_WAY_CALL,   /* musl: the stopped thread itself calls pthread_create */
+	BOOT_WAY_DOOR,   /* none is made: a thread of our register library lets us in */
 };
 
 /* What the agent says when its control loop is over. */

@@ -12,6 +12,11 @@
 #define CONTROL_MAX_BYTES 16384u
 #define CONTROL_TEXT_MAX  512u
 
+/* What two copies of the agent, or a host and an agent that it did not bring, must have in common;
+ * the agent library exports it under this name. */
+#define AGENT_VERSION        (AGENT_PAGE_VERSION << 16 | CONTROL_VERSION)
+#define AGENT_VERSION_SYMBOL "limpet_agent_version"
+
 /* Variables that say to a tool that it was attached, by both names that AMD has used; as pairs of
  * CONTROL_ENVIRON. */
 #define ATTACHED_MARKERS                       \

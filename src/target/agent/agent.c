@@ -137,6 +137,8 @@ static void keep_agent_where_it_must(struct residence *self)
 		reason = "the agent itself: the program's allocator keeps per-thread data in it";
 	if (self->boot->way == BOOT_WAY_CALL)
 		reason = "the agent itself: musl never unmaps a library";
+	if (self->boot->way == BOOT_WAY_DOOR)
+		reason = "the agent itself: the program's own register library has loaded it";
 	if (self->reply.value || runner_collect(&self->boot->libc))
 		reason = "the agent itself: a tool that could not go may call it";
 	if (!reason)
@@ -298,7 +300,7 @@ static bool is_held(void)
 	       raw3(SYS_tgkill, agent_page.pid, agent_page.control_tid, 0) != -ESRCH;
 }
 
-EXPORT const uint32_t limpet_agent_version = AGENT_PAGE_VERSION << 16 | CONTROL_VERSION;
+EXPORT const uint32_t limpet_agent_version = AGENT_VERSION;
 
 EXPORT int limpet_agent_run(struct boot_context *boot, int socket, int directory)
 {

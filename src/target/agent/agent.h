@@ -15,9 +15,8 @@ int limpet_agent_run(struct boot_context *boot, int socket, int directory);
  * program may close the library that brought it, while exit() and threads of ours are to come. */
 void agent_stay(const struct boot_libc *libc);
 
-/* Copies of the library work together only when this is the same in both. */
+/* Copies of the library work together only when this is the same in both: AGENT_VERSION. */
 extern const uint32_t limpet_agent_version;
-#define AGENT_VERSION_SYMBOL "limpet_agent_version"
 
 /* Publishes the target's environment with these variables added; -ENOMEM leaves it as it was. */
 int environment_publish(const struct boot_context *boot, const struct control_environ *list);

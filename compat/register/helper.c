@@ -1,0 +1,65 @@
+/*
+ * A thread that waits for visitors: all signals blocked, no lock held, no system call that would
+ * mind being interrupted and repeated by somebody's ptrace.  A child of fork has no such thread and
+ * starts none: only what it must not keep is taken away there.
+ */
+#include "compat/register/helper.h"
+
+#include "compat/register/door.h"
+#include "compat/register/registry.h"
+#include "compat/register/switches.h"
+#include "shared/wire/door.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#define STACK_SIZE (1u << 20) /* constructors of tools run here */
+
+static void *wait_for_visitors(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		/* Each time: a visitor may have brought code that changed it. */
+		prctl(PR_SET_NAME, DOOR_THREAD_NAME);
+		door_serve_next();
+	}
+	return NULL;
+}
+
+/* Async-signal-safe, as the child of a threaded program must be. */
+static void after_fork(void)
+{
+	door_forget();
+	registry_forget_passing();
+}
+
+static void start_blocked(void)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all); /* libc keeps its own two open: setuid needs every thread's answer */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_create(&thread, &attributes, wait_for_visitors, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+}
+
+void helper_start(void)
+{
+	pthread_atfork(NULL, NULL, after_fork);
+	door_prepare();
+	start_blocked();
+}
+
+/* A constructor, because nobody calls a library that was preloaded. */
+__attribute__((constructor)) static void start_at_load(void)
+{
+	if (switch_attach())
+		helper_start();
+}

@@ -1,0 +1,8 @@
+/*
+ * The thread "rocp-bg-attach": AMD's attachers make it call rocprofiler_register_attach() by
+ * ptrace; limpet knocks at its door.
+ */
+#pragma once
+
+/* Starts it; at most once in a process.  A failure only means that nobody can use it. */
+void helper_start(void);

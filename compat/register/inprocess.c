@@ -1,0 +1,204 @@
+/*
+ * Attach and detach from within: by the program itself, or by an attacher of AMD's that calls us on
+ * the thread "rocp-bg-attach".  Runs inside the target; what it is given is foreign and copied
+ * first.  Says why in a text of its own: there is nobody to print to.
+ */
+#include "compat/register/inprocess.h"
+
+#include "compat/register/activation.h"
+#include "compat/register/guarded.h"
+#include "compat/register/handover.h"
+#include "compat/register/libc_functions.h"
+#include "compat/register/switches.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REASON_MAX 512
+
+typedef int attach_function(const struct boot_libc *libc, const char *environment,
+			    const char *tools, char *text, size_t room);
+typedef int detach_function(const struct boot_libc *libc, char *text, size_t room);
+
+/* What an attach needs, copied. */
+struct request {
+	char *environment; /* NULL: none */
+	char *tools;
+};
+
+static struct request last;     /* of the last attach that went well; see take_turn() */
+static char reason[REASON_MAX]; /* its last byte is always 0 */
+static uint32_t turn;           /* the process whose attach or detach is under way, or 0 */
+
+static rocprofiler_register_error_code_t fail(rocprofiler_register_error_code_t code,
+					      const char *why)
+{
+	snprintf(reason, sizeof(reason), "%s", why);
+	return code;
+}
+
+/* One attach or detach at a time.  A child of fork may have copied a turn that nobody ends. */
+static bool take_turn(void)
+{
+	uint32_t me = (uint32_t)getpid(), now = __atomic_load_n(&turn, __ATOMIC_RELAXED);
+
+	return now != me && __atomic_compare_exchange_n(&turn, &now, me, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED);
+}
+
+static void give_turn(void)
+{
+	__atomic_store_n(&turn, 0, __ATOMIC_RELEASE); /* pairs with the acquire in take_turn() */
+}
+
+static rocprofiler_register_error_code_t code_of(int r)
+{
+	if (r == -EINVAL)
+		return ROCP_REG_INVALID_ARGUMENT;
+	return r ? ROCP_REG_ROCPROFILER_ERROR : ROCP_REG_SUCCESS;
+}
+
+static void request_done(struct request *self)
+{
+	free(self->environment);
+	free(self->tools);
+	*self = (struct request){ 0 };
+}
+
+/* 0, or what is wrong with it. */
+static int request_copy(struct request *ret, const char *environment, const char *tools)
+{
+	*ret = (struct request){ .tools = guarded_text(tools) };
+	if (!ret->tools)
+		return -errno;
+	if (!ret->tools[strspn(ret->tools, ":, ")])
+		return -EINVAL;
+	if (!environment)
+		return 0;
+	ret->environment = guarded_variables(environment);
+	return ret->environment ? 0 : -errno;
+}
+
+static rocprofiler_register_error_code_t refuse_request(int r)
+{
+	snprintf(reason, sizeof(reason), "the list of tools or variables cannot be used: %s",
+		 strerror(-r));
+	return r == -EPERM || r == -ENOSYS ? ROCP_REG_ROCPROFILER_ERROR : ROCP_REG_INVALID_ARGUMENT;
+}
+
+static rocprofiler_register_error_code_t call_attach(const struct sdk *sdk,
+						     const struct request *request)
+{
+	attach_function *attach = (attach_function *)sdk_function(sdk, "limpet_inprocess_attach");
+	struct boot_libc libc;
+	int r;
+
+	if (!attach || !libc_functions_find(&libc))
+		return fail(ROCP_REG_NO_TOOLS,
+			    "a function of libc's or of the profiler's is missing");
+	r = attach(&libc, request->environment, request->tools, reason, sizeof(reason) - 1);
+	if (r && r != -ENOEXEC)
+		return code_of(r);
+	/* Where one tool failed, the others are attached. */
+	handover_to(HANDOVER_REMAINING, sdk);
+	activation_announce(ROCP_REG_TOOL_ACTIVATION_ATTACH);
+	return code_of(r);
+}
+
+static rocprofiler_register_error_code_t attach_request(const struct request *request)
+{
+	rocprofiler_register_error_code_t code;
+	struct sdk sdk;
+
+	if (!sdk_open_ours(&sdk, /* may_load */ true))
+		return fail(ROCP_REG_NO_TOOLS,
+			    "librocprofiler-sdk.so.1 is neither loaded nor beside this library");
+	code = call_attach(&sdk, request);
+	sdk_close(&sdk);
+	return code;
+}
+
+static rocprofiler_register_error_code_t attach_new(const char *environment, const char *tools)
+{
+	rocprofiler_register_error_code_t code;
+	struct request request;
+	int r = request_copy(&request, environment, tools);
+
+	code = r ? refuse_request(r) : attach_request(&request);
+	if (code == ROCP_REG_SUCCESS) {
+		struct request before = last;
+
+		last = request;
+		request = before;
+	}
+	request_done(&request);
+	return code;
+}
+
+static rocprofiler_register_error_code_t detach(void)
+{
+	detach_function *function;
+	struct boot_libc libc;
+	struct sdk sdk;
+	int r;
+
+	if (!sdk_open_ours(&sdk, /* may_load */ false))
+		return fail(ROCP_REG_NO_TOOLS, "no profiler is in this process");
+	function = (detach_function *)sdk_function(&sdk, "limpet_inprocess_detach");
+	r = function && libc_functions_find(&libc) ? function(&libc, reason, sizeof(reason) - 1)
+						   : -ENOSYS;
+	sdk_close(&sdk);
+	return code_of(r);
+}
+
+rocprofiler_register_error_code_t inprocess_attach(const char *environment, const char *tools)
+{
+	rocprofiler_register_error_code_t code;
+
+	if (!tools)
+		return fail(ROCP_REG_INVALID_ARGUMENT, "no tool was named");
+	if (!switch_attach())
+		return fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
+	if (!take_turn())
+		return fail(ROCP_REG_ROCPROFILER_ERROR, "another attach or detach is under way");
+	code = attach_new(environment, tools);
+	give_turn();
+	return code;
+}
+
+rocprofiler_register_error_code_t inprocess_attach_again(void)
+{
+	rocprofiler_register_error_code_t code;
+
+	if (!switch_attach())
+		return fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
+	if (!take_turn())
+		return fail(ROCP_REG_ROCPROFILER_ERROR, "another attach or detach is under way");
+	code = last.tools ? attach_request(&last)
+			  : fail(ROCP_REG_NO_TOOLS, "nothing was attached before");
+	give_turn();
+	return code;
+}
+
+rocprofiler_register_error_code_t inprocess_detach(void)
+{
+	rocprofiler_register_error_code_t code;
+
+	if (!switch_attach())
+		return fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
+	if (!take_turn())
+		return fail(ROCP_REG_ROCPROFILER_ERROR, "another attach or detach is under way");
+	code = detach();
+	give_turn();
+	return code;
+}
+
+size_t inprocess_reason(char *text, size_t room)
+{
+	int length = snprintf(text, room, "%s", reason);
+
+	return length < 0 ? 0 : (size_t)length;
+}

@@ -1,0 +1,61 @@
+/*
+ * libc's own functions, not what the program may have put before them: a shell has a setenv without
+ * a lock.  Runs inside the target.
+ */
+#include "compat/register/libc_functions.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+
+/* Which function goes where. */
+static const struct {
+	const char *name;
+	size_t offset;
+} wanted[] = {
+#define WANTED(name)                                    \
+	{                                               \
+#name, offsetof(struct boot_libc, name) \
+	}
+	WANTED(pthread_create),
+	WANTED(pthread_attr_init),
+	WANTED(pthread_attr_setstack),
+	WANTED(pthread_attr_setdetachstate),
+	WANTED(pthread_getspecific),
+	WANTED(pthread_join),
+	WANTED(dlopen),
+	WANTED(dlsym),
+	WANTED(dlclose),
+	WANTED(dlerror),
+	WANTED(unsetenv),
+	WANTED(__cxa_atexit),
+	WANTED(__cxa_finalize),
+#undef WANTED
+};
+
+_Static_assert(sizeof(struct boot_libc) == ARRAY_SIZE(wanted) * sizeof(uint64_t),
+	       "every address of the table is looked up");
+
+/* Before glibc 2.34 some are in libraries of their own, and musl calls its libc otherwise. */
+static void *find(void *libc, const char *name)
+{
+	void *function = libc ? dlsym(libc, name) : NULL;
+
+	return function ? function : dlsym(RTLD_DEFAULT, name);
+}
+
+bool libc_functions_find(struct boot_libc *ret)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	bool is_whole = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		uint64_t address = (uint64_t)find(libc, wanted[i].name);
+
+		*(uint64_t *)((char *)ret + wanted[i].offset) = address;
+		is_whole &= address != 0;
+	}
+	if (libc)
+		dlclose(libc);
+	dlerror();
+	return is_whole;
+}

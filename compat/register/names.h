@@ -1,0 +1,17 @@
+/*
+ * The runtimes that may register, as data.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#define NAMES_COUNT 10
+
+/* The place of a name in the list, which is part of the binary interface, or -ENOENT. */
+int names_find(const char *name);
+
+/* Our own copy of the name: the caller's may go away. */
+const char *names_text(int runtime);
+
+/* Is this path that of a library which may register under the name? */
+bool names_match_file(int runtime, const char *path);

@@ -1,0 +1,19 @@
+/*
+ * What this library exports beyond AMD's interface: for limpet's own agent, which finds these by
+ * name.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int limpet_register_take(const char *name, uint64_t version, uint64_t instance,
+				 void **tables, uint64_t count, void *data);
+
+/* Tells `take` of every registration, in order, whoever had it before; no environment variable is
+ * asked.  `take` answers 0 when it took it.  The number of refusals. */
+__attribute__((visibility("default"))) int limpet_register_each(limpet_register_take *take,
+								void *data);
+
+/* Why the last attach or detach in this process failed; the length of the text. */
+__attribute__((visibility("default"))) size_t limpet_register_reason(char *text, size_t room);

@@ -1,0 +1,92 @@
+/*
+ * The registrations: places are given out by counting up and never given back.  Runs inside the
+ * target, on any thread.
+ */
+#include "compat/register/registry.h"
+
+#include "compat/register/names.h"
+#include "shared/base/macros.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PLACES (NAMES_COUNT * REGISTRY_INSTANCES)
+
+static struct registration places[PLACES];
+static uint32_t used;                   /* places given out */
+static uint32_t instances[NAMES_COUNT]; /* of each name */
+
+/* The next instance of a name, or -ENOSPC.  The count never passes the limit: so there is always
+ * a place. */
+static int take_instance(int runtime)
+{
+	uint32_t now = __atomic_load_n(&instances[runtime], __ATOMIC_RELAXED);
+
+	do {
+		if (now == REGISTRY_INSTANCES)
+			return -ENOSPC;
+	} while (!__atomic_compare_exchange_n(&instances[runtime], &now, now + 1, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return (int)now;
+}
+
+int registry_add(int runtime, uint32_t version, void **tables, uint64_t count,
+		 struct registration **ret)
+{
+	int instance = take_instance(runtime);
+	struct registration *self;
+
+	if (instance < 0)
+		return instance;
+	self = &places[__atomic_fetch_add(&used, 1, __ATOMIC_RELAXED)];
+	self->version = version;
+	self->name = names_text(runtime);
+	self->instance = (uint64_t)instance;
+	self->count = count;
+	memcpy(self->tables, tables, count * sizeof(tables[0]));
+	registration_settle(self, REGISTRATION_RECORDED);
+	*ret = self;
+	return 0;
+}
+
+struct registration *registry_at(size_t place)
+{
+	bool is_there =
+		place < registry_count() && registration_state(&places[place]) != REGISTRATION_NONE;
+
+	return is_there ? &places[place] : NULL;
+}
+
+size_t registry_count(void)
+{
+	return __atomic_load_n(&used, __ATOMIC_SEQ_CST);
+}
+
+enum registration_state registration_state(const struct registration *self)
+{
+	/* Pairs with the store in registration_settle(): who sees a state sees the entry. */
+	return __atomic_load_n(&self->state, __ATOMIC_SEQ_CST);
+}
+
+bool registration_claim(struct registration *self, unsigned states)
+{
+	uint32_t now = registration_state(self);
+
+	return (states & 1u << now) &&
+	       __atomic_compare_exchange_n(&self->state, &now, REGISTRATION_PASSING, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+void registration_settle(struct registration *self, enum registration_state state)
+{
+	/* Sequential, not just release: a thread that records and then looks for a profiler, and
+	 * one that brings a profiler and then looks for entries, must not both look too early. */
+	__atomic_store_n(&self->state, state, __ATOMIC_SEQ_CST);
+}
+
+void registry_forget_passing(void)
+{
+	for (size_t i = 0; i < registry_count(); i++)
+		if (registration_state(&places[i]) == REGISTRATION_PASSING)
+			registration_settle(&places[i], REGISTRATION_RECORDED);
+}

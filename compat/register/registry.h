@@ -1,0 +1,48 @@
+/*
+ * What runtimes have registered.  Any thread adds and reads at any time, without a lock: a lock
+ * would be held by nobody in a child of fork, for ever.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REGISTRY_INSTANCES 8 /* of one name */
+#define REGISTRY_TABLES    16
+
+enum registration_state {
+	REGISTRATION_NONE,     /* being written */
+	REGISTRATION_RECORDED, /* no profiler has been offered it */
+	REGISTRATION_PASSING,  /* some thread is offering it now */
+	REGISTRATION_PASSED,
+	REGISTRATION_REFUSED,
+};
+
+struct registration {
+	uint32_t state; /* enum registration_state, stored last */
+	uint32_t version;
+	const char *name;
+	uint64_t instance;
+	uint64_t count;
+	void *tables[REGISTRY_TABLES];
+};
+
+/* Records tables; the entry stays for ever.  -ENOSPC when there are too many of this name. */
+int registry_add(int runtime, uint32_t version, void **tables, uint64_t count,
+		 struct registration **ret);
+
+/* The entry at this place, in order of registration: NULL past the end, or while it is written. */
+struct registration *registry_at(size_t place);
+/* How many places there are; some may still be in the making. */
+size_t registry_count(void);
+
+enum registration_state registration_state(const struct registration *self);
+
+/* Takes an entry for offering, if its state is among those of the mask (1 << state). */
+bool registration_claim(struct registration *self, unsigned states);
+void registration_settle(struct registration *self, enum registration_state state);
+
+/* In a child of fork: what another thread of the parent was offering is offered by nobody here.
+ * Async-signal-safe. */
+void registry_forget_passing(void);

@@ -1,0 +1,112 @@
+/*
+ * Runs inside the target on any thread of the program; calls only the loader.  A missing library
+ * is an answer, never an end.
+ */
+#include "compat/register/sdk.h"
+
+#include "compat/register/switches.h"
+#include "shared/wire/page.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TAKE_NAME "rocprofiler_set_api_table"
+#define OURS_NAME "limpet_inprocess_attach"
+
+static char folder[PATH_MAX]; /* written once, before anybody asks; empty: unknown */
+
+bool sdk_is_wanted(void)
+{
+	bool is_wanted = dlsym(RTLD_DEFAULT, "rocprofiler_configure") || switch_force_load();
+
+	dlerror(); /* forgotten: the program must not find our error there */
+	return is_wanted;
+}
+
+/* The loader is asked what it has before it is told to load. */
+static void *open_library(const char *path, bool may_load, bool *ret_is_borrowed)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+
+	*ret_is_borrowed = handle != NULL;
+	if (!handle && may_load)
+		handle = dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
+	return handle;
+}
+
+static bool open_with(struct sdk *ret, const char *path, bool may_load, const char *must_have)
+{
+	*ret = (struct sdk){ 0 };
+	ret->handle = open_library(path, may_load, &ret->is_borrowed);
+	if (ret->handle && dlsym(ret->handle, must_have))
+		ret->take = (sdk_take_function *)dlsym(ret->handle, TAKE_NAME);
+	if (!ret->take)
+		sdk_close(ret);
+	dlerror();
+	return ret->take != NULL;
+}
+
+static bool open_visible(struct sdk *ret)
+{
+	*ret = (struct sdk){ .take = (sdk_take_function *)dlsym(RTLD_DEFAULT, TAKE_NAME) };
+	dlerror();
+	return ret->take != NULL;
+}
+
+/* The folder of this very library, found when it is loaded: the loader may know it by a path from
+ * the current folder, which changes. */
+__attribute__((constructor)) static void remember_folder(void)
+{
+	const char *slash;
+	Dl_info here;
+
+	if (!dladdr((void *)(uintptr_t)sdk_open_any, &here))
+		return;
+	slash = strrchr(here.dli_fname, '/');
+	if (!slash || (here.dli_fname[0] != '/' && !getcwd(folder, sizeof(folder))))
+		return;
+	snprintf(folder + strlen(folder), sizeof(folder) - strlen(folder), "%s%.*s",
+		 folder[0] ? "/" : "", (int)(slash - here.dli_fname), here.dli_fname);
+}
+
+static bool open_beside(struct sdk *ret, const char *must_have)
+{
+	char path[PATH_MAX + sizeof(AGENT_SONAME)];
+
+	snprintf(path, sizeof(path), "%s/" AGENT_SONAME, folder);
+	return folder[0] && open_with(ret, path, true, must_have);
+}
+
+bool sdk_open_any(struct sdk *ret)
+{
+	const char *named = switch_library();
+
+	if (named && open_with(ret, named, true, TAKE_NAME))
+		return true;
+	return open_with(ret, AGENT_SONAME, false, TAKE_NAME) || open_visible(ret) ||
+	       open_beside(ret, TAKE_NAME);
+}
+
+bool sdk_open_ours(struct sdk *ret, bool may_load)
+{
+	return open_with(ret, AGENT_SONAME, false, OURS_NAME) ||
+	       (may_load && open_beside(ret, OURS_NAME));
+}
+
+void *sdk_function(const struct sdk *self, const char *name)
+{
+	void *function = self->handle ? dlsym(self->handle, name) : NULL;
+
+	dlerror();
+	return function;
+}
+
+void sdk_close(struct sdk *self)
+{
+	if (self->handle && self->is_borrowed)
+		dlclose(self->handle);
+	*self = (struct sdk){ 0 };
+}

@@ -1,0 +1,34 @@
+/*
+ * Finding the profiler library (librocprofiler-sdk.so.1) in or for this process.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* rocprofiler_set_api_table: 0 when it took the tables. */
+typedef int sdk_take_function(const char *name, uint64_t version, uint64_t instance, void **tables,
+			      uint64_t count);
+
+struct sdk {
+	void *handle;     /* of dlopen; NULL: none, or one that is simply visible */
+	bool is_borrowed; /* somebody else keeps it loaded: to be given back */
+	sdk_take_function *take;
+};
+
+/* Is there a tool from the start: one that is visible, or one that the environment asks for? */
+bool sdk_is_wanted(void);
+
+/* The profiler for such a tool: the one that the environment names, the one that is loaded or
+ * visible, or the one beside this library.  False: none. */
+bool sdk_open_any(struct sdk *ret);
+
+/* limpet's own, which may be an agent that was injected: the loaded one, else, when asked for, the
+ * one beside this library.  False: none. */
+bool sdk_open_ours(struct sdk *ret, bool may_load);
+
+/* A function of it, or NULL. */
+void *sdk_function(const struct sdk *self, const char *name);
+
+/* After use; what this library itself loaded stays. */
+void sdk_close(struct sdk *self);

@@ -1,0 +1,41 @@
+/*
+ * Runs inside the target, on the thread whose registration found a tool; the tools themselves run
+ * on threads of the profiler's, each call for a limited time.
+ */
+#include "compat/register/startup.h"
+
+#include "compat/register/libc_functions.h"
+#include "compat/register/switches.h"
+
+#include <dlfcn.h>
+
+typedef int start_function(const struct boot_libc *libc, const char *tools, char *text,
+			   size_t room);
+typedef int start_configure_function(const struct boot_libc *libc, void *configure, char *text,
+				     size_t room);
+
+/* A tool that fails is written down in the agent's page; here it changes nothing. */
+static void start(const struct sdk *sdk, const struct boot_libc *libc)
+{
+	start_function *start_tools = (start_function *)sdk_function(sdk, "limpet_inprocess_start");
+	start_configure_function *start_one =
+		(start_configure_function *)sdk_function(sdk, "limpet_inprocess_start_function");
+	void *configure = dlsym(RTLD_DEFAULT, "rocprofiler_configure");
+	char reasons[512];
+
+	dlerror();
+	if (start_tools && switch_tools())
+		start_tools(libc, switch_tools(), reasons, sizeof(reasons));
+	if (start_one && configure)
+		start_one(libc, configure, reasons, sizeof(reasons));
+}
+
+void startup_run(const struct sdk *sdk)
+{
+	static uint32_t was_run;
+	struct boot_libc libc;
+
+	/* Taken before: a tool that uses a runtime comes through here again. */
+	if (!__atomic_exchange_n(&was_run, 1, __ATOMIC_RELAXED) && libc_functions_find(&libc))
+		start(sdk, &libc);
+}

@@ -1,0 +1,80 @@
+/*
+ * Runs inside the target, on threads of the program's that register a runtime.
+ */
+#include "compat/register/switches.h"
+
+#include "shared/base/macros.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+/* What a build wants when the environment says nothing. */
+#ifndef REGISTER_DEFAULT_ATTACH
+#define REGISTER_DEFAULT_ATTACH 1
+#endif
+
+static const char *const words_for_no[] = { "0", "false", "off", "no", "n", "f" };
+
+/* The newest name first. */
+static const char *const attach_names[] = {
+	"ROCP_TOOL_ATTACH",
+	"ROCPROFILER_REGISTER_ATTACHMENT_ENABLED",
+	"ROCPROFILER_REGISTER_ATTACHMENT_QUEUES_ENABLED",
+	"ROCPROFILER_REGISTER_ALWAYS_SUPPORT_ATTACH",
+};
+
+/* A variable that is set to something, or NULL. */
+static const char *value_of(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static bool is_yes(const char *value)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(words_for_no); i++)
+		if (!strcasecmp(value, words_for_no[i]))
+			return false;
+	return true;
+}
+
+static bool read_switch(const char *name, bool otherwise)
+{
+	const char *value = value_of(name);
+
+	return value ? is_yes(value) : otherwise;
+}
+
+bool switch_enabled(void)
+{
+	return read_switch("ROCPROFILER_REGISTER_ENABLED", true);
+}
+
+bool switch_secure(void)
+{
+	return read_switch("ROCPROFILER_REGISTER_SECURE", false);
+}
+
+bool switch_force_load(void)
+{
+	return read_switch("ROCPROFILER_REGISTER_FORCE_LOAD", switch_tools() || switch_library());
+}
+
+bool switch_attach(void)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(attach_names); i++)
+		if (value_of(attach_names[i]))
+			return is_yes(value_of(attach_names[i]));
+	return REGISTER_DEFAULT_ATTACH;
+}
+
+const char *switch_library(void)
+{
+	return value_of("ROCPROFILER_REGISTER_LIBRARY");
+}
+
+const char *switch_tools(void)
+{
+	return value_of("ROCP_TOOL_LIBRARIES");
+}

@@ -1,0 +1,123 @@
+/*
+ * Hands a connected host over to limpet's agent: the one in this process, or the one beside this
+ * library, which is loaded now.  Runs inside the target on the helper thread.
+ */
+#include "compat/register/visit.h"
+
+#include "compat/register/handover.h"
+#include "compat/register/libc_functions.h"
+#include "shared/wire/door.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef int agent_function(struct boot_context *boot, int socket, int directory);
+
+/* The agent keeps its address for as long as it lives.  Helper thread only. */
+static struct boot_context context;
+
+/* The host says hello at once, or it is not one of ours. */
+static bool hears_hello(int socket)
+{
+	struct pollfd wait = { socket, POLLIN, 0 };
+	struct timespec limit = { DOOR_WAIT_MS / 1000, 0 };
+	struct door_hello hello;
+	int r;
+
+	do {
+		r = ppoll(&wait, 1, &limit, NULL);
+	} while (r < 0 && errno == EINTR);
+	if (r <= 0)
+		return false;
+	/* The whole length, though only so much is read. */
+	return recv(socket, &hello, sizeof(hello), MSG_DONTWAIT | MSG_TRUNC) == sizeof(hello) &&
+	       hello.magic == DOOR_MAGIC && hello.version == DOOR_VERSION;
+}
+
+/* It may have waited for its turn and given up. */
+static bool has_gone(int socket)
+{
+	struct pollfd wait = { socket, POLLRDHUP, 0 };
+
+	return poll(&wait, 1, 0) > 0;
+}
+
+static void describe_root(struct door_welcome *welcome)
+{
+	struct stat root = { 0 }, mounts = { 0 };
+
+	if (stat("/", &root) || stat("/proc/self/ns/mnt", &mounts))
+		return;
+	welcome->root_device = root.st_dev;
+	welcome->root_inode = root.st_ino;
+	welcome->mounts_inode = mounts.st_ino;
+}
+
+static void refuse(struct door_welcome *welcome, int code, const char *text)
+{
+	welcome->code = code;
+	snprintf(welcome->text, sizeof(welcome->text), "%s", text);
+}
+
+static void describe_agent(const struct sdk *sdk, struct door_welcome *welcome)
+{
+	const uint32_t *version = sdk_function(sdk, AGENT_VERSION_SYMBOL);
+
+	welcome->was_loaded = sdk->is_borrowed;
+	welcome->agent_version = version ? *version : 0;
+	welcome->context = (uint64_t)&context;
+	welcome->tid = (int32_t)syscall(SYS_gettid);
+}
+
+/* The agent's entry, with its context made; NULL and the reason in the welcome. */
+static agent_function *prepare(const struct sdk *sdk, struct door_welcome *welcome)
+{
+	agent_function *run = (agent_function *)sdk_function(sdk, BOOT_AGENT_ENTRY);
+
+	describe_root(welcome);
+	describe_agent(sdk, welcome);
+	context = (struct boot_context){ .magic = BOOT_MAGIC, .way = BOOT_WAY_DOOR };
+	context.worker_tid = welcome->tid;
+	context.agent_handle = (uint64_t)sdk->handle;
+	context.agent_entry = (uint64_t)run;
+	if (!run || !libc_functions_find(&context.libc)) {
+		refuse(welcome, -ENOENT, "a function of libc's or of the agent's is missing");
+		return NULL;
+	}
+	return run;
+}
+
+static void receive(int socket, const struct sdk *sdk, struct door_welcome *welcome)
+{
+	agent_function *run = prepare(sdk, welcome);
+
+	if (run)
+		handover_to(HANDOVER_REMAINING, sdk);
+	if (send(socket, welcome, sizeof(*welcome), MSG_NOSIGNAL) == sizeof(*welcome) && run)
+		run(&context, socket, -1);
+}
+
+void visit_serve(int socket)
+{
+	struct door_welcome welcome = { .magic = DOOR_MAGIC, .version = DOOR_VERSION };
+	struct sdk sdk;
+
+	if (!hears_hello(socket) || has_gone(socket))
+		return;
+	if (sdk_open_ours(&sdk, /* may_load */ true)) {
+		receive(socket, &sdk, &welcome);
+		sdk_close(&sdk);
+		return;
+	}
+	refuse(&welcome, -ENOENT,
+	       AGENT_SONAME " is neither loaded nor beside the register library");
+	send(socket, &welcome, sizeof(welcome), MSG_NOSIGNAL);
+}

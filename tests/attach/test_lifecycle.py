@@ -443,7 +443,7 @@ class OwnCopy(Lifecycle):
         import ctypes, sys
         libc = ctypes.CDLL(None)
         names = ("pthread_create pthread_attr_init pthread_attr_setstack"
-                 " pthread_attr_setdetachstate pthread_getspecific pthread_join pthread_detach"
+                 " pthread_attr_setdetachstate pthread_getspecific pthread_join"
                  " dlopen dlsym dlclose dlerror unsetenv __cxa_atexit __cxa_finalize").split()
         addresses = [ctypes.cast(getattr(libc, name), ctypes.c_void_p).value for name in names]
         ctypes.CDLL(sys.argv[1]).limpet_inprocess_attach(

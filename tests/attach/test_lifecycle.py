@@ -435,6 +435,20 @@ class BadTools(Lifecycle):
         self.assertEqual(self.target.process.wait(10), 0)
         self.assertFalse(harness.limpet_finish(process, 15).hung)
 
+    def test_exit_finalizes_the_others_while_one_tool_sleeps(self):
+        self.target = Workload("plain", "exits")
+        self.addCleanup(self.target.close)
+        process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("b"),
+                                       "--tool", tool("sleeps"))
+        self.assertTrue(harness.wait_until(lambda: any("a tool_attach" in line
+                                                       for line in self.lines())))
+        begin = time.monotonic()
+        self.target.process.send_signal(signal.SIGUSR1)
+        self.assertEqual(self.target.process.wait(10), 0)
+        self.assertLess(time.monotonic() - begin, 2.5)
+        self.assertEqual(self.lines()[-1], B["finalize"])
+        self.assertFalse(harness.limpet_finish(process, 15).hung)
+
 
 class OwnCopy(Lifecycle):
     """The program itself has the library that the tools belong to, and closes it."""

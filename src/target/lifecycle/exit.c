@@ -24,8 +24,7 @@ static void on_exit_of_program(void *unused)
 		is_watched = false;
 		return;
 	}
-	/* When a tool never returns, exit() does not wait for it for ever. */
-	if (!page_is_own() || lifecycle_enter())
+	if (!page_is_own() || lifecycle_enter_at_exit())
 		return;
 	contexts_close();
 	agent_page.is_final = 1;

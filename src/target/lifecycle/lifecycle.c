@@ -17,16 +17,17 @@
 #include <time.h>
 
 #define ENTER_TRIES    5000
+#define EXIT_TRIES     1000
 #define ENTER_PAUSE_NS 1000000
 
 static uint32_t is_taken;
 
-int lifecycle_enter(void)
+static int enter(unsigned tries)
 {
 	struct timespec pause = { 0, ENTER_PAUSE_NS };
 	uint32_t nobody = 0;
 
-	for (unsigned i = 0; i < ENTER_TRIES; i++) {
+	for (unsigned i = 0; i < tries; i++) {
 		/* Acquire: what the last one did is seen. */
 		if (__atomic_compare_exchange_n(&is_taken, &nobody, 1, false, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED)) {
@@ -39,6 +40,21 @@ int lifecycle_enter(void)
 		raw2(SYS_nanosleep, &pause, 0);
 	}
 	return -EBUSY;
+}
+
+int lifecycle_enter(void)
+{
+	return enter(ENTER_TRIES);
+}
+
+int lifecycle_enter_at_exit(void)
+{
+	int r = enter(EXIT_TRIES);
+
+	if (r != -EBUSY)
+		return r;
+	runner_hurry();
+	return enter(EXIT_TRIES);
 }
 
 void lifecycle_leave(void)

@@ -15,6 +15,9 @@
 /* Takes the lifecycle for this thread; -EBUSY when another has it for too long, -ESHUTDOWN when
  * the program is ending. */
 int lifecycle_enter(void) MUST_CHECK;
+/* The same for exit(), which does not wait long: a call that has not returned by then is given up,
+ * so that the other tools can be finalized. */
+int lifecycle_enter_at_exit(void) MUST_CHECK;
 void lifecycle_leave(void);
 
 /* One step of one tool.  A step that was done before is 0 at once.  Otherwise -errno with the

@@ -20,6 +20,7 @@
 #define STACK_SIZE_SMALL 0x80000u
 #define ORDER_SIZE       0x10000u
 #define NS_PER_S         1000000000ull
+#define GLANCE_NS        100000000ull /* how often a waiter looks whether the program is ending */
 #define END_PAUSE_NS     20000
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -45,6 +46,7 @@ struct order {
 };
 
 static struct order *given_up;
+static uint32_t is_hurried; /* the program is ending: nobody waits any more */
 
 /* No handler of the program's on a tool's thread, nor on those that the tool makes.  A caller from
  * inside the process has its own mask.  32 to 34 are libc's own: a setuid elsewhere waits for
@@ -120,14 +122,18 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+static bool has_time(uint64_t now_ns, uint64_t end_ns)
+{
+	return now_ns < end_ns && !__atomic_load_n(&is_hurried, __ATOMIC_RELAXED);
+}
+
 /* True when it is done; false when it is given up, which it then knows. */
 static bool await(struct order *order, uint64_t end_ns)
 {
 	uint32_t runs = ORDER_RUNS;
 
-	for (uint64_t now = clock_ns(); now < end_ns; now = clock_ns()) {
-		struct timespec left = { (time_t)((end_ns - now) / NS_PER_S),
-					 (long)((end_ns - now) % NS_PER_S) };
+	for (uint64_t now = clock_ns(); has_time(now, end_ns); now = clock_ns()) {
+		struct timespec left = { 0, (long)MIN(end_ns - now, GLANCE_NS) };
 
 		if (__atomic_load_n(&order->state, __ATOMIC_ACQUIRE) == ORDER_DONE)
 			return true;
@@ -150,7 +156,7 @@ static bool await_end(const struct order *order, uint64_t end_ns)
 {
 	struct timespec pause = { 0, END_PAUSE_NS };
 
-	while (!is_gone(order) && clock_ns() < end_ns)
+	while (!is_gone(order) && has_time(clock_ns(), end_ns))
 		raw2(SYS_nanosleep, &pause, 0);
 	return is_gone(order);
 }
@@ -187,9 +193,15 @@ unsigned runner_collect(const struct boot_libc *libc)
 	return staying;
 }
 
+void runner_hurry(void)
+{
+	__atomic_store_n(&is_hurried, 1, __ATOMIC_RELAXED);
+}
+
 void runner_adopt(void)
 {
 	given_up = NULL;
+	is_hurried = 0;
 }
 
 int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)(void *),

@@ -22,5 +22,8 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *argument),
  * there is one, this library must stay: they return into it. */
 unsigned runner_collect(const struct boot_libc *libc);
 
+/* The program is ending: calls that have not returned are given up soon, whatever their limit. */
+void runner_hurry(void);
+
 /* A forked child: those threads are not in it. */
 void runner_adopt(void);

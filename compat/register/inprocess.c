@@ -102,8 +102,9 @@ static rocprofiler_register_error_code_t call_attach(const struct sdk *sdk,
 	r = attach(&libc, request->environment, request->tools, reason, sizeof(reason) - 1);
 	if (r && r != -ENOEXEC)
 		return code_of(r);
-	/* Where one tool failed, the others are attached. */
-	handover_to(HANDOVER_REMAINING, sdk);
+	/* Where one tool failed, the others are attached.  All tables: an agent that had them may
+	 * have been unloaded, and knows what it has got twice. */
+	handover_to(HANDOVER_ALL, sdk);
 	activation_announce(ROCP_REG_TOOL_ACTIVATION_ATTACH);
 	return code_of(r);
 }

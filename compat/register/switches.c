@@ -61,12 +61,23 @@ bool switch_force_load(void)
 	return read_switch("ROCPROFILER_REGISTER_FORCE_LOAD", switch_tools() || switch_library());
 }
 
-bool switch_attach(void)
+static bool read_attach(void)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(attach_names); i++)
 		if (value_of(attach_names[i]))
 			return is_yes(value_of(attach_names[i]));
 	return REGISTER_DEFAULT_ATTACH;
+}
+
+bool switch_attach(void)
+{
+	/* Later calls come on threads that the program does not know of, while it may be changing
+	 * its environment.  The first one comes when the library is loaded. */
+	static int answer = -1;
+
+	if (answer < 0)
+		answer = read_attach();
+	return answer;
 }
 
 const char *switch_library(void)

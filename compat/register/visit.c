@@ -99,8 +99,9 @@ static void receive(int socket, const struct sdk *sdk, struct door_welcome *welc
 {
 	agent_function *run = prepare(sdk, welcome);
 
+	/* All: an agent that had them may have been unloaded, and knows what it has got twice. */
 	if (run)
-		handover_to(HANDOVER_REMAINING, sdk);
+		handover_to(HANDOVER_ALL, sdk);
 	if (send(socket, welcome, sizeof(*welcome), MSG_NOSIGNAL) == sizeof(*welcome) && run)
 		run(&context, socket, -1);
 }

@@ -7,6 +7,7 @@
 
 #include "host/attach/seccomp_trial.h"
 #include "host/core/cleanup.h"
+#include "host/process/attachable.h"
 #include "shared/wire/door.h"
 
 #include <errno.h>
@@ -159,6 +160,26 @@ bool door_exists(pid_t pid)
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0 || fd == -EBUSY;
+}
+
+static bool is_open_to_us(const struct process *process)
+{
+	uid_t uid = process->rights.uid;
+
+	return (uid == 0 || uid == process->status.euid) && !process->stat.is_kernel_thread &&
+	       !process->status.seccomp && door_exists(process->pid);
+}
+
+int door_judge(const struct process *process, struct err *err)
+{
+	int r = process_judge(process, err);
+
+	if (r && (err->exit == EXIT_NOT_PERMITTED || err->exit == EXIT_NOT_ATTACHABLE) &&
+	    is_open_to_us(process)) {
+		memset(err, 0, sizeof(*err));
+		return 0;
+	}
+	return r;
 }
 
 int door_open(struct attachment *self, const struct attach_options *options, struct err *err)

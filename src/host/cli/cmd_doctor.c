@@ -3,6 +3,7 @@
  */
 #include <sys/utsname.h>
 
+#include "host/attach/door.h"
 #include "host/cli/command.h"
 #include "host/cli/features.h"
 #include "host/cli/operand.h"
@@ -10,7 +11,6 @@
 #include "host/cli/show.h"
 #include "host/cli/version.h"
 #include "host/core/cleanup.h"
-#include "host/process/attachable.h"
 
 struct doctor_values {
 	bool is_json;
@@ -125,7 +125,7 @@ static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struc
 	r = show_threads(&process, is_json, stdout, err);
 	if (r < 0)
 		return r;
-	r = process_judge(&process, err);
+	r = door_judge(&process, err);
 	if (!is_json && r == 0)
 		printf("\nok: limpet attach %d should work\n", (int)pid);
 	else if (!is_json)

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "host/attach/door.h"
 #include "host/cli/command.h"
 #include "host/cli/report.h"
 #include "host/cli/show.h"
@@ -52,7 +53,7 @@ static void print_row(const struct ps *ps, const struct process *process)
 	unsigned permille = process_cpu_permille(process);
 	struct err err;
 
-	if (process_judge(process, &err) < 0)
+	if (door_judge(process, &err) < 0)
 		snprintf(verdict, sizeof(verdict), "no: %s", process_refusal(process, &err));
 	runtimes_describe(process->runtimes, runtimes, sizeof(runtimes));
 	snprintf(line, sizeof(line), "%7d %-10.10s %4u %4u.%u %-11s %-8s %-28s %s",

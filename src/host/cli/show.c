@@ -3,8 +3,8 @@
  */
 #include "host/cli/show.h"
 
+#include "host/attach/door.h"
 #include "host/core/cleanup.h"
-#include "host/process/attachable.h"
 #include "host/process/threads.h"
 
 static const char *const program_names[] = {
@@ -74,7 +74,7 @@ static void show_runtimes_json(struct json *json, unsigned runtimes)
 static void show_verdict_json(struct json *json, const struct process *process)
 {
 	struct err err = { 0 };
-	int r = process_judge(process, &err);
+	int r = door_judge(process, &err);
 
 	json_bool(json, "attachable", r == 0);
 	json_number(json, "exit", r ? err.exit : EXIT_DONE);

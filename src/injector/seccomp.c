@@ -154,15 +154,17 @@ static bool is_allowed(uint32_t answer, bool may_fail)
 static int check_filter(struct job *job, const struct sock_filter *code, unsigned count)
 {
 	for (size_t i = 0; i < needs_count; i++) {
+		bool is_needed = needs[i].when & job->needs;
 		struct seccomp_data data = { .nr = (int)needs[i].nr, .arch = ARCH_AUDIT };
 
 		memcpy(data.args, needs[i].args, sizeof(data.args));
-		if (!(needs[i].when & job->needs))
+		if (!(needs[i].when & (job->needs | job->wishes)) ||
+		    is_allowed(run(code, count, &data), is_needed && needs[i].may_fail))
 			continue;
-		if (!is_allowed(run(code, count, &data), needs[i].may_fail)) {
-			job->nr = needs[i].nr;
+		job->nr = needs[i].nr;
+		if (is_needed)
 			return job_fail(job, JOB_SECCOMP, 0);
-		}
+		job->denied |= needs[i].when;
 	}
 	return 0;
 }
@@ -177,6 +179,8 @@ int seccomp_check(struct stopped *self)
 
 		if (count < 0 && (errno == ENOENT || errno == EINVAL))
 			return 0; /* no more; none at all */
+		if (count < 0 && job->has_filters)
+			job->denied = job->wishes;
 		if (count < 0)
 			return job->force || !job->has_filters
 				       ? 0

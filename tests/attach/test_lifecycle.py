@@ -111,6 +111,31 @@ class OneTool(Lifecycle):
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual(self.lines(), FIRST + [A["finalize"]])
 
+    def test_a_program_ends_with_its_last_thread(self):
+        """Ours does not count."""
+        self.target = Workload("plain", "last_thread")
+        self.addCleanup(self.target.close)
+        process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("a"))
+        self.assertIsNotNone(harness.attached_wait(process))
+        self.end()
+        self.assertEqual(harness.limpet_finish(process, 10).event("detached")["reason"], "exit")
+        self.assertEqual(self.lines(), FIRST + [A["detach"], A["finalize"]])
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
+    def test_a_pid_namespace_with_the_proc_of_another(self):
+        program = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child",
+                                    harness.program("plain"), "idle", self.target.path])
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        children = f"/proc/{program.pid}/task/{program.pid}/children"
+        self.assertTrue(harness.wait_until(lambda: open(children).read().strip()))
+        with open(children) as file:
+            pid = file.read().strip()
+        for _ in range(2):
+            result = limpet("attach", pid, "--json", "--duration", "0", "--tool", tool("a"))
+            self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(self.lines(), FIRST + [A["detach"], A["attach"], A["detach"]])
+
     def test_unload_finalizes_and_the_next_attach_is_a_first(self):
         for _ in range(3):
             self.attach("a", arguments=["--unload"])
@@ -480,7 +505,8 @@ class OwnCopy(Lifecycle):
             masks[fields["Name"].strip()] = int(fields["SigBlk"], 16)
         self.assertEqual(masks["limpet-tool"] & 1 << signal.SIGALRM - 1,
                          1 << signal.SIGALRM - 1)
-        self.assertEqual(masks["limpet-tool"] & 7 << 31, 0, "libc's own signals are open")
+        self.assertEqual(masks["limpet-tool"] & 3 << 31, 0, "libc's own signals are open")
+        self.assertTrue(masks["limpet-tool"] & 1 << 33, "SIGRTMIN is the program's")
 
     PROGRAM = """if True:
         import _ctypes, signal, sys

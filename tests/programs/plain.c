@@ -193,6 +193,27 @@ static void zombie_leader_run(const void *data)
 	pthread_exit(NULL);
 }
 
+static void *brief_thread(void *data)
+{
+	while (!is_asked) {
+		usleep(1000);
+		workload_turn();
+	}
+	return data;
+}
+
+/* Ends when its last thread does, which SIGUSR1 asks for; nobody calls exit(). */
+static void last_thread_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = on_ask, .sa_flags = SA_RESTART };
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	thread_start(brief_thread, NULL, 0);
+	workload_ready();
+	pthread_exit(NULL);
+}
+
 /* The plugins lie beside the program. */
 static void plugin_path(int index, char *path, size_t size)
 {
@@ -362,6 +383,7 @@ const struct workload workloads[] = {
 	{ "malloc_fresh", malloc_fresh_run, NULL },
 	{ "threads1000", threads_run, &thousand },
 	{ "zombie_leader", zombie_leader_run, NULL },
+	{ "last_thread", last_thread_run, NULL },
 	{ "dlopen1", dlopen_run, &one },
 	{ "dlopen8", dlopen_run, &eight },
 	{ "environment", environment_run, NULL },

@@ -8,9 +8,10 @@
 #include "host/attach/resident.h"
 
 struct attach_options {
-	bool force;         /* go on where filters cannot be read */
-	bool has_variables; /* the environment will be changed */
-	bool resumes;       /* send SIGCONT to a process that job control stopped */
+	bool force;            /* go on where filters cannot be read */
+	bool has_variables;    /* the environment must be changed */
+	bool wishes_variables; /* it will be, where filters allow */
+	bool resumes;          /* send SIGCONT to a process that job control stopped */
 };
 
 /* What an attach cost, for the report. */
@@ -21,6 +22,7 @@ struct attach_report {
 	bool was_resident; /* nothing was loaded: the agent was there */
 	bool has_realtime_priority;
 	bool has_directory;    /* the target's root has no /proc */
+	bool denies_variables; /* filters do not let the environment be changed */
 	bool shares_root;      /* paths are known to mean the same in the target */
 	uint64_t interrupt_ns; /* until the thread stopped */
 	uint64_t pause_ns;     /* how long it was stopped */

@@ -109,6 +109,7 @@ static void fill_report(struct attachment *self, const struct door_welcome *welc
 	self->report.control_tid = welcome->tid;
 	self->report.was_resident = welcome->was_loaded;
 	self->report.shares_root = shares_root(welcome);
+	self->report.denies_variables = self->target.process.status.seccomp;
 }
 
 /* One hello.  -ENOENT where it was of no use: the way with ptrace may still work. */

@@ -265,6 +265,7 @@ static void fill_report(struct attachment *self, const struct job *job)
 {
 	self->context = job->ret_region + REGION_DATA + DATA_CONTEXT;
 	self->report.way = job->way;
+	self->report.denies_variables = job->denied & NEED_FOR_VARIABLES;
 	self->report.has_realtime_priority = job->has_realtime_priority;
 	self->report.interrupt_ns = job->interrupt_ns;
 	self->report.pause_ns = job->pause_ns;
@@ -280,6 +281,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 		return err_set(err, -ENOMEM, "memory for the injector");
 	r = plan(self, job, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
+	job->wishes = options->wishes_variables ? NEED_FOR_VARIABLES : 0;
 	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
 		     (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
 	if (!r)

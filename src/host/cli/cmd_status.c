@@ -25,6 +25,7 @@ static const char *const ends[] = {
 	[AGENT_END_ASKED] = "detached",
 	[AGENT_END_HOST_DIED] = "its limpet died",
 	[AGENT_END_PROTOCOL] = "its limpet spoke nonsense",
+	[AGENT_END_ALONE] = "the program's last thread has ended",
 };
 
 static const char *const tool_states[TOOL_STATES] = {

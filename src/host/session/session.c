@@ -81,6 +81,10 @@ static int settle_in(struct session *self, const struct session_options *options
 {
 	int r = variables_publish(self, options, NULL, err);
 
+	if (self->attachment.report.denies_variables && options->tool_count)
+		snprintf(
+			self->warning, sizeof(self->warning),
+			"a seccomp filter forbids to tell the tools by variables that they were attached");
 	if (!r && options->tool_count)
 		r = registers_ask(self, options, err);
 	if (!r)
@@ -101,7 +105,8 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	options.attach.has_variables = options.variable_count || options.tool_count;
+	options.attach.has_variables = variables_are_given(&options);
+	options.attach.wishes_variables = options.tool_count;
 	options.timeout_ms = options.timeout_ms ? options.timeout_ms : SESSION_TIMEOUT_MS;
 	ret->timeout_ms = options.timeout_ms;
 	r = check_options(&options, err);

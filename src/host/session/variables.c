@@ -86,6 +86,16 @@ static bool is_sent(const struct session_options *options, const char *variable)
 	return !is_given(options, variable);
 }
 
+bool variables_are_given(const struct session_options *options)
+{
+	if (options->variable_count)
+		return true;
+	for (char **at = environ; options->tool_count && at && *at; at++)
+		if (is_sent(options, *at))
+			return true;
+	return false;
+}
+
 static int add_callers(struct variables *self, const struct session_options *options,
 		       struct err *err)
 {
@@ -117,10 +127,14 @@ static int collect(struct variables *self, const struct session_options *options
 int variables_publish(struct session *session, const struct session_options *options,
 		      const char *const *extra, struct err *err)
 {
+	bool is_denied = session->attachment.report.denies_variables;
 	struct variables self = { .used = 0 };
 	struct control_reply reply;
-	int r = collect(&self, options, extra, err);
+	int r;
 
+	if (is_denied && !variables_are_given(options))
+		return 0; /* the marks alone are not worth a refusal */
+	r = collect(&self, options, extra, err);
 	if (r || !self.count)
 		return r;
 	control_header_init(&self.message.list.header, CONTROL_ENVIRON,

@@ -9,6 +9,9 @@
 /* Checks that each of the options is NAME=VALUE. */
 int variables_check(const struct session_options *options, struct err *err) MUST_CHECK;
 
+/* Are there any beside the marks? */
+bool variables_are_given(const struct session_options *options);
+
 /* Publishes them; `extra` are further ones that end with NULL, or NULL. */
 int variables_publish(struct session *session, const struct session_options *options,
 		      const char *const *extra, struct err *err) MUST_CHECK;

@@ -35,7 +35,7 @@
 #define CODE_CLONE 0x0u  /* a system call; where it answers 0, a new thread starts */
 #define CODE_CALL  0x40u /* a function: makes the control thread from the calling thread */
 
-#define BOOT_MAGIC          0x6c696d7065743031ull /* "limpet01" */
+#define BOOT_MAGIC          0x6c696d7065743032ull /* "limpet02" */
 #define BOOT_WAIT_MS        3000 /* how long the target waits for a host that may have died */
 #define BOOT_TEXT_MAX       200
 #define CONTROL_THREAD_NAME "limpet"         /* what ps and top show for our thread in the target */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "shared/wire/boot.h"
 #include "shared/wire/page.h"
 
 #define CONTROL_MAGIC     0x4c504354u /* "LPCT" */
@@ -14,7 +15,8 @@
 
 /* What two copies of the agent, or a host and an agent that it did not bring, must have in common;
  * the agent library exports it under this name. */
-#define AGENT_VERSION        (AGENT_PAGE_VERSION << 16 | CONTROL_VERSION)
+#define AGENT_VERSION \
+	(AGENT_PAGE_VERSION << 24 | CONTROL_VERSION << 16 | sizeof(struct boot_context))
 #define AGENT_VERSION_SYMBOL "limpet_agent_version"
 
 /* Variables that say to a tool that it was attached, by both names that AMD has used; as pairs of

@@ -58,6 +58,7 @@ struct job {
 	uint32_t force;
 	uint32_t has_filters;  /* this thread, by what /proc says */
 	uint32_t needs;        /* enum need_when, as a mask */
+	uint32_t wishes;       /* the same: what can be done without */
 	uint32_t is_inherited; /* JOB_AGAIN in a forked child: no thread of ours came along */
 	uint32_t deadline_ms;  /* for the thread to stop */
 
@@ -95,6 +96,7 @@ struct job {
 	int64_t nr;
 	uint64_t ret_region;
 	int32_t starter_tid;
+	uint32_t denied;      /* of the wishes: a filter forbids them, or cannot be read */
 	uint32_t was_in_call; /* the thread was in a system call that now goes on */
 	uint32_t has_realtime_priority;
 	uint64_t interrupt_ns; /* from the request to the stop */

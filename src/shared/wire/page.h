@@ -7,7 +7,7 @@
 #include "shared/base/macros.h"
 
 #define AGENT_PAGE_MAGIC   "limpet-agent-01"
-#define AGENT_PAGE_VERSION 2
+#define AGENT_PAGE_VERSION 3
 #define AGENT_MEMFD_NAME   "limpet-agent"
 #define AGENT_SONAME       "librocprofiler-sdk.so.1" /* what tools link with */
 #define AGENT_TOOLS_MAX    16
@@ -29,6 +29,7 @@ enum agent_end {
 	AGENT_END_ASKED,     /* the host said so */
 	AGENT_END_HOST_DIED, /* the host went away without a word */
 	AGENT_END_PROTOCOL,  /* the host spoke nonsense */
+	AGENT_END_ALONE,     /* no thread of the program is left */
 };
 
 /* Where a tool stands; docs/lifecycle.md draws it. */

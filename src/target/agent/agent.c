@@ -6,6 +6,7 @@
 #include "target/agent/agent.h"
 
 #include "shared/arch/syscall.h"
+#include "target/agent/alone.h"
 #include "target/agent/register.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
@@ -22,6 +23,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+
+#define GLANCE_S 1 /* how often we look whether the program is there at all */
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -211,10 +214,16 @@ static void obey(struct residence *self, long size)
 static void serve_once(struct residence *self)
 {
 	struct pollfd wait[2] = { { self->socket, POLLIN, 0 }, { self->host.fd, POLLIN, 0 } };
-	long r = raw5(SYS_ppoll, wait, 2, 0, 0, 8);
+	struct timespec glance = { GLANCE_S, 0 };
+	long r = raw5(SYS_ppoll, wait, 2, &glance, 0, 8);
 
-	if (r == -EINTR)
+	if (r == -EINTR || (r == 0 && !is_alone()))
 		return;
+	if (r == 0) {
+		agent_page.end_reason = AGENT_END_ALONE;
+		self->is_over = true;
+		return;
+	}
 	if (wait[0].revents & POLLIN) {
 		r = channel_receive(self->socket, &self->message, sizeof(self->message), self->fds);
 		if (r > 0) {

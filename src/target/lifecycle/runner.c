@@ -6,6 +6,7 @@
 
 #include "shared/arch/syscall.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -27,6 +28,8 @@ typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void 
 typedef int attr_function(pthread_attr_t *);
 typedef int setstack_function(pthread_attr_t *, void *, size_t);
 typedef int join_function(pthread_t, void **);
+typedef void *dlsym_function(void *, const char *);
+typedef int sigrtmin_function(void);
 
 enum order_state {
 	ORDER_RUNS,
@@ -35,6 +38,7 @@ enum order_state {
 };
 
 struct order {
+	dlsym_function *find_symbol;
 	void (*work)(void *);
 	void (*late)(void *);
 	uint32_t state; /* a futex */
@@ -48,14 +52,33 @@ struct order {
 static struct order *given_up;
 static uint32_t is_hurried; /* the program is ending: nobody waits any more */
 
-/* No handler of the program's on a tool's thread, nor on those that the tool makes.  A caller from
- * inside the process has its own mask.  32 to 34 are libc's own: a setuid elsewhere waits for
- * them. */
-static void block_signals(void)
-{
-	uint64_t mask = ~(7ull << 31);
+/* libc's own: a setuid elsewhere waits until every thread has answered them. */
+#define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
+#define MUSL_SIGNAL  (1ull << 33) /* 34, where glibc has SIGRTMIN, which is the program's */
 
-	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, sizeof(mask));
+/* No handler of the program's on a tool's thread, nor on those that the tool makes: the thread is
+ * born with everything blocked.  A caller from inside the process has its own mask. */
+static uint64_t block_signals(void)
+{
+	uint64_t mask = ~LIBC_SIGNALS, old = 0;
+
+	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, &old, sizeof(mask));
+	return old;
+}
+
+static void restore_signals(uint64_t old)
+{
+	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &old, 0, sizeof(old));
+}
+
+static void open_signals_of_musl(const struct order *order)
+{
+	uint64_t mask = MUSL_SIGNAL;
+	sigrtmin_function *first =
+		(sigrtmin_function *)order->find_symbol(RTLD_DEFAULT, "__libc_current_sigrtmin");
+
+	if (first && first() > 34)
+		raw4(SYS_rt_sigprocmask, 1 /* SIG_UNBLOCK */, &mask, 0, sizeof(mask));
 }
 
 static void *run(void *pointer)
@@ -63,7 +86,7 @@ static void *run(void *pointer)
 	struct order *order = pointer;
 
 	__atomic_store_n(&order->tid, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
-	block_signals();
+	open_signals_of_musl(order);
 	raw2(SYS_prctl, PR_SET_NAME, RUNNER_THREAD_NAME);
 	order->work(order->argument);
 	/* Acquire and release: the argument goes to whoever sees the new state. */
@@ -107,11 +130,16 @@ static void free_order(struct order *order)
 static int start(const struct boot_libc *libc, struct order *order)
 {
 	pthread_attr_t attributes;
+	uint64_t mask;
+	int r;
 
 	((attr_function *)libc->pthread_attr_init)(&attributes);
 	((setstack_function *)libc->pthread_attr_setstack)(
 		&attributes, (char *)order - order->stack_size, order->stack_size);
-	return -((create_function *)libc->pthread_create)(&order->thread, &attributes, run, order);
+	mask = block_signals();
+	r = -((create_function *)libc->pthread_create)(&order->thread, &attributes, run, order);
+	restore_signals(mask);
+	return r;
 }
 
 static uint64_t clock_ns(void)
@@ -215,6 +243,7 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)
 	order = make_order();
 	if (!order)
 		return -ENOMEM;
+	order->find_symbol = (dlsym_function *)libc->dlsym;
 	order->work = work;
 	order->late = late;
 	memcpy(order->argument, argument, size);

@@ -12,26 +12,28 @@
 #include <linux/sched.h>
 #include <stdbool.h>
 
-#define SPELLINGS_MAX 48
+#define SPELLING_BITS 8
 
 typedef void *dlopen_function(const char *path, int flags);
 typedef const char *dlerror_function(void);
 
-/* /proc/self/task/TID/fd/./././N: the thread differs per attach, the dots per load.  With a root of
- * our own /././N. */
+/* A path that nobody has used: the number, bit by bit, as "/" or "/.", between folder and name. */
+static size_t spell_number(char *path, size_t room, size_t at, unsigned long number)
+{
+	for (; number; number >>= 1)
+		at = text_add(path, room, at, number & 1 ? "/." : "/");
+	return at;
+}
+
+/* The thread differs per attach, the spelling per load.  thread-self, as the numbers of threads are
+ * others in a /proc of another pid namespace. */
 static void spell_path(char *path, size_t room, int fd, bool has_directory, unsigned spelling)
 {
 	unsigned long tid = (unsigned long)raw0(SYS_gettid);
-	size_t at = text_add(path, room, 0, has_directory ? "/" : "/proc/self/task/");
+	size_t at = text_add(path, room, 0, has_directory ? "" : "/proc/thread-self/fd");
 
-	if (has_directory) {
-		spelling += (unsigned)tid;
-	} else {
-		at = text_add_number(path, room, at, tid);
-		at = text_add(path, room, at, "/fd/");
-	}
-	for (unsigned i = 0; i < spelling % SPELLINGS_MAX; i++)
-		at = text_add(path, room, at, "./");
+	at = spell_number(path, room, at, tid << SPELLING_BITS | spelling % (1u << SPELLING_BITS));
+	at = text_add(path, room, at, "/");
 	text_add_number(path, room, at, (unsigned long)fd);
 }
 

@@ -8,9 +8,10 @@
 #include "host/attach/resident.h"
 
 struct attach_options {
-	bool force;         /* go on where filters cannot be read */
-	bool has_variables; /* the environment will be changed */
-	bool resumes;       /* send SIGCONT to a process that job control stopped */
+	bool force;            /* go on where filters cannot be read */
+	bool has_variables;    /* the environment will be changed */
+	bool resumes;          /* send SIGCONT to a process that job control stopped */
+	uint64_t tries_for_ns; /* how long to look for a thread that may be stopped; 0: 3 s */
 };
 
 /* What an attach cost, for the report. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -51,8 +52,9 @@ static int copy_options(struct tree *self, const struct session_options *given, 
 	self->options = *given;
 	self->options.attach.tries_for_ns = TRY_FOR_NS;
 	self->options.tools = copy_texts(given->tools, given->tool_count, true);
+	self->options.libraries = copy_texts(given->libraries, given->library_count, true);
 	self->options.variables = copy_texts(given->variables, given->variable_count, false);
-	if (self->options.tools && self->options.variables)
+	if (self->options.tools && self->options.libraries && self->options.variables)
 		return 0;
 	return err_set(err, -ENOMEM, "memory for the options");
 }
@@ -244,10 +246,11 @@ struct attach_report tree_root_report(struct tree *tree)
 	return report;
 }
 
-void tree_first_skip(struct tree *tree, struct err *ret)
+void tree_complaints(struct tree *tree, char *ret, size_t room)
 {
 	pthread_mutex_lock(&tree->lock);
-	*ret = tree->first_skip;
+	snprintf(ret, room, "%s%s%s", tree->first_skip.what,
+		 tree->first_skip.code && tree->first_failure[0] ? "\n" : "", tree->first_failure);
 	pthread_mutex_unlock(&tree->lock);
 }
 
@@ -299,6 +302,7 @@ void tree_close(struct tree *self)
 	close_fd(self->stop);
 	close_fd(self->end);
 	free_texts(self->options.tools, self->options.tool_count);
+	free_texts(self->options.libraries, self->options.library_count);
 	free_texts(self->options.variables, self->options.variable_count);
 	free(self->members);
 	pthread_cond_destroy(&self->changed);

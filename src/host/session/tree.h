@@ -16,11 +16,12 @@ enum tree_event_kind {
 };
 
 struct tree_counts {
-	size_t attached; /* processes, once each */
-	size_t skipped;  /* that live and could not be attached */
-	size_t missed;   /* that ended before limpet was in */
-	size_t ended;    /* of those attached */
-	size_t failed_tools;
+	size_t attached;     /* processes, once each */
+	size_t skipped;      /* that live and could not be attached */
+	size_t missed;       /* that ended before limpet was in */
+	size_t ended;        /* of those attached */
+	size_t failed_tools; /* of all processes together */
+	size_t least_failed; /* of one process, the one where most went well */
 };
 
 struct tree_event {
@@ -60,8 +61,8 @@ enum births_rung tree_rung(const struct tree *tree);
 /* What attaching to the root cost; all 0 when the root was skipped. */
 struct attach_report tree_root_report(struct tree *tree);
 
-/* The reason for the first process that was skipped; code 0: none was. */
-void tree_first_skip(struct tree *tree, struct err *ret);
+/* Why the first process was skipped and why the first tool failed, a line each; may be empty. */
+void tree_complaints(struct tree *tree, char *ret, size_t room);
 
 struct tree_counts tree_count(struct tree *tree);
 

@@ -57,7 +57,8 @@ struct tree {
 	struct tree_counts counts;
 	struct attach_report root_report;
 	struct err root_error, first_skip, leave_error;
-	bool is_settled;          /* the beginning is over */
+	char first_failure[CONTROL_TEXT_MAX]; /* of a tool */
+	bool is_settled;                      /* the beginning is over */
 	bool is_leaving, unloads; /* the follower has ended, the workers leave everybody */
 	const char *reason;
 };

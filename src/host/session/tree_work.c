@@ -8,6 +8,7 @@
 #include "host/session/tree_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -82,11 +83,24 @@ static void watch_socket(struct tree *tree, const struct member *member)
 	epoll_ctl(tree->epoll, EPOLL_CTL_ADD, member->session->attachment.link.socket, &event);
 }
 
+static void note_tools(struct tree *tree, const struct session *session)
+{
+	struct tree_counts *counts = &tree->counts;
+
+	counts->failed_tools += session->failed_tools;
+	counts->least_failed = counts->attached ? MIN(counts->least_failed, session->failed_tools)
+						: session->failed_tools;
+	for (size_t i = 0; i < session->tool_count && !tree->first_failure[0]; i++)
+		if (!session->tools[i].is_ok)
+			snprintf(tree->first_failure, sizeof(tree->first_failure), "%s",
+				 session->tools[i].error);
+}
+
 static void note_attached(struct tree *tree, struct member *member)
 {
 	member->state = MEMBER_ATTACHED;
+	note_tools(tree, member->session);
 	tree->counts.attached += !member->was_attached;
-	tree->counts.failed_tools += member->session->failed_tools;
 	member->was_attached = true;
 	if (member->pid == tree->root)
 		tree->root_report = member->session->attachment.report;

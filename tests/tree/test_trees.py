@@ -336,17 +336,41 @@ class Programs(Families):
         self.assertEqual(names.count("sleep"), 8, str(follower))
         self.assertGreaterEqual(names.count("cat"), 4, str(follower))
 
-    def test_each_new_program_gets_the_tool(self):
-        server = self.start_server()
-        with tempfile.NamedTemporaryFile() as log:
-            follower = self.follow(server.pid, "--tool", harness.program("tool_probe.so"),
-                                   "--env", f"LIMPET_TEST_OUT={log.name}")
-            answers = self.run_workers(server, "spawn", 300)
-            self.assert_answers(answers, 1, follower)
-            self.assert_stops(follower)
-            with open(log.name) as file:
-                loaded = {line.split()[2] for line in file if line.split()[1] == "loaded"}
-        self.assertLessEqual({f"pid={answer.pid}" for answer in answers} | {f"pid={server.pid}"}, loaded)
+
+class Tools(Families):
+    """A tool's own log says in which processes it was attached, and that it was detached from all."""
+
+    def setUp(self):
+        self.log = tempfile.NamedTemporaryFile()
+        self.addCleanup(self.log.close)
+        self.server = self.start_server()
+        self.follower = self.follow(self.server.pid, "--tool", harness.program("tool_family.so"),
+                                    "--env", f"ROCP_FAMILY_LOG={self.log.name}")
+
+    def calls(self, what):
+        with open(self.log.name) as file:
+            return [int(pid) for name, pid in map(str.split, file) if name == what]
+
+    def check_way(self, way, initializes):
+        answers = self.run_workers(self.server, way, 300)
+        self.assert_answers(answers, 1, self.follower)
+        pids = {answer.pid for answer in answers}
+        last = [self.server.start(way, 3000, number) for number in range(3)]
+        self.assertTrue(self.follower.wait(lambda: len(set(self.calls("attach"))) == len(pids) + 4), str(self.follower))
+        self.assert_stops(self.follower)
+        living = families.family_of(self.server.pid)
+        self.assertEqual(len(living), 4)
+        self.assertEqual(set(self.calls("attach")), pids | living)
+        self.assertEqual(sorted(self.calls("detach")), sorted(living))
+        self.assertEqual(set(self.calls("initialize")), pids | living if initializes else {self.server.pid})
+        self.assert_answers([self.server.finish(one) for one in last], 0, self.follower)
+
+    def test_forked_workers(self):
+        """They have the tool from their parent, initialized; it is attached in each."""
+        self.check_way("fork", initializes=False)
+
+    def test_new_programs(self):
+        self.check_way("spawn", initializes=True)
 
 
 class Library(Families):

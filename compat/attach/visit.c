@@ -12,8 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LIMPET_CHILDREN = 16 }; /* until limpet.h has it */
-
 /* A single tool that fails is the failure of it all; of several, the others go on. */
 static unsigned flags_for(const struct tool_list *tools, bool with_children)
 {
@@ -27,6 +25,9 @@ static void tell_success(const struct visit *visit, const struct limpet_report *
 {
 	if (report->failed_tools)
 		log_say(LOG_WARNING, "attached to %d, but not with every tool:\n%s", visit->pid,
+			error->why);
+	else if (report->skipped)
+		log_say(LOG_WARNING, "%zu of its descendants are skipped:\n%s", report->skipped,
 			error->why);
 	log_say(LOG_INFO, "attached to %d in %.1f ms, thread %d was paused for %.3f ms", visit->pid,
 		(double)report->attach_ns / 1e6, report->thread, (double)report->pause_ns / 1e6);

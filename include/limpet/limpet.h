@@ -52,6 +52,11 @@ enum limpet_flags {
 	LIMPET_CONTINUE = 2, /* attach: send SIGCONT to a process that job control stopped */
 	LIMPET_STRICT = 4,   /* attach: one tool that fails undoes all */
 	LIMPET_UNLOAD = 8,   /* detach: unmap everything of limpet's */
+	/* attach: the process and all its descendants, also those born before limpet_detach().
+	 * Three threads of the library's then run in the caller, with every signal blocked.
+	 * Processes that cannot be attached are skipped, also the first one, as long as there is
+	 * one that can; error->why then says why, with code 0. */
+	LIMPET_CHILDREN = 16,
 };
 
 struct limpet_options {
@@ -79,6 +84,8 @@ struct limpet_report {
 	uint64_t interrupt_ns; /* how long it took to stop it */
 	uint64_t attach_ns;    /* all of it, as seen by the caller */
 	size_t failed_tools;   /* that failed, without LIMPET_STRICT; see limpet_tool_status() */
+	size_t processes;      /* attached: 1, or with LIMPET_CHILDREN as many as are there now */
+	size_t skipped;        /* with LIMPET_CHILDREN: that could not be attached */
 };
 #define LIMPET_REPORT_INIT                                   \
 	{                                                    \

@@ -28,8 +28,8 @@ static bool same_program(const struct stopped *self)
 	       !memcmp(random, self->job->random, sizeof(random));
 }
 
-/* libc stores the program's name while it initialises itself; before that the word points into libc
- * or nowhere. */
+/* libc stores the program's name while it initialises itself; before that the word points into
+ * libc, and before libc is relocated it holds a place in libc's file. */
 static bool libc_is_ready(const struct stopped *self)
 {
 	const struct job *job = self->job;
@@ -37,7 +37,8 @@ static bool libc_is_ready(const struct stopped *self)
 
 	if (memory_read(self, job->init_word, &word, sizeof(word)))
 		return false;
-	return word && (word < job->libc_start || word >= job->libc_end);
+	return word > job->libc_end - job->libc_start &&
+	       (word < job->libc_start || word >= job->libc_end);
 }
 
 static const struct job_stack *stack_at(const struct job *job, uint64_t address)
@@ -84,8 +85,9 @@ static bool has_marked_guard(const struct job *job, const struct job_stack *stac
 	return at > 0 && pointer >= start + at * page + ARCH_FRAME_MAX + STACK_SPARE;
 }
 
-/* The usual case: the first thread stands on the main stack, another one on the mapping that holds
- * its own block above, with a guard below: nothing else can be in it. */
+/* The usual case: the first thread stands on the main stack, another one (or the child that one has
+ * forked) on the mapping that holds its own block above, with a guard below: nothing else can be in
+ * it. */
 static bool stands_on_own_stack(const struct stopped *self)
 {
 	const struct job *job = self->job;
@@ -95,8 +97,8 @@ static bool stands_on_own_stack(const struct stopped *self)
 
 	if (!stack || pointer - stack->start < ARCH_FRAME_MAX + STACK_SPARE)
 		return false;
-	if (stack->is_main || job->tid == job->leader)
-		return stack->is_main && job->tid == job->leader;
+	if (stack->is_main)
+		return job->tid == job->leader;
 	return block > pointer && stack_at(job, block) == stack &&
 	       (stack->has_guard || has_marked_guard(job, stack, pointer, block));
 }
@@ -138,8 +140,9 @@ static uint64_t find_fresh_top(const struct stopped *self)
 	    stack->end - stack->start < 2 * FRESH_SIZE ||
 	    (pointer >= stack->start && pointer < stack->start + 2 * FRESH_SIZE))
 		return 0;
-	if (!window_is_ours(self, stack->start + FRESH_SIZE) &&
-	    !is_untouched(self->job, stack->start, FRESH_SIZE))
+	/* In this order: reading a page that was never used makes the kernel map one. */
+	if (!is_untouched(self->job, stack->start, FRESH_SIZE) &&
+	    !window_is_ours(self, stack->start + FRESH_SIZE))
 		return 0;
 	return stack->start + FRESH_SIZE;
 }
@@ -155,12 +158,13 @@ static bool find_frame_place(struct stopped *self)
 }
 
 /* glibc: the word that we take for the thread's number must hold it, or we misread the thread
- * block. */
+ * block.  In a child with our agent in it that was shown in its parent, and after a bare clone, of
+ * which libc does not know, the word still holds the parent's. */
 static bool block_is_understood(const struct stopped *self)
 {
 	int32_t tid;
 
-	if (self->job->way != BOOT_WAY_THREAD)
+	if (self->job->way != BOOT_WAY_THREAD || self->job->is_inherited)
 		return true;
 	return !memory_read(self, self->state.thread_pointer + (uint64_t)self->job->tid_offset,
 			    &tid, sizeof(tid)) &&
@@ -191,7 +195,7 @@ int gate_check(struct stopped *self)
 		return job_fail(job, JOB_NO_STACK, 0);
 	if (!block_is_understood(self) || !may_call_libc(self))
 		return job_fail(job, JOB_LEAVE_ALONE, 0);
-	if (switch_check(self))
+	if (newborn_check(self) || switch_check(self))
 		return -1;
 	return seccomp_check(self);
 }

@@ -54,6 +54,14 @@ bool signal_is_held_back(const struct job *job);
 /* gate.c: still the same program, libc ready, filters friendly, stack usable? */
 int gate_check(struct stopped *self) MUST_CHECK;
 
+/* inside.c: searches so many bytes of the stopped thread's stack for a return address into this
+ * code.
+ */
+bool thread_may_be_inside(const struct stopped *self, struct job_code code, uint64_t bytes);
+
+/* newborn.c: has it left fork, and begun to run its program? */
+int newborn_check(struct stopped *self) MUST_CHECK;
+
 /* switch.c: a process with one thread becomes one with two. */
 int switch_check(struct stopped *self) MUST_CHECK; /* may it happen now? */
 int switch_begin(struct stopped *self) MUST_CHECK; /* before our thread starts */

@@ -7,12 +7,10 @@
  */
 #include "injector/injector.h"
 
-#include "shared/arch/elf.h"
-
 #include <sys/syscall.h>
 #include <time.h>
 
-#define STACK_WORDS   4096
+#define STACK_BYTES   0x8000ull
 #define HOLD_LIMIT_NS 2000000ull
 #define HOLD_STEP_NS  20000
 
@@ -44,39 +42,18 @@ static bool is_allocators_call(long nr)
 	       nr == SYS_madvise || nr == SYS_futex;
 }
 
-static bool is_in_calloc(const struct job *job, uint64_t address)
-{
-	address &= ARCH_ADDRESS_MASK;
-	return address >= job->calloc_start && address < job->calloc_end;
-}
-
-/* Any word that could be a return address into calloc counts. */
-static bool may_be_in_calloc(const struct stopped *self)
-{
-	static uint64_t words[STACK_WORDS];
-	const struct user_regs_struct *regs = &self->state.regs;
-	size_t count = STACK_WORDS;
-
-	if (is_in_calloc(self->job, arch_instruction_pointer(regs)) ||
-	    is_in_calloc(self->job, arch_link_register(regs)))
-		return true;
-	while (count &&
-	       memory_read(self, arch_stack_pointer(regs), words, count * sizeof(words[0])))
-		count /= 2;
-	for (size_t i = 0; i < count; i++)
-		if (is_in_calloc(self->job, words[i]))
-			return true;
-	return false;
-}
-
 int switch_check(struct stopped *self)
 {
-	if (!self->job->is_alone)
+	struct job *job = self->job;
+
+	if (!job->is_alone)
 		return 0;
 	self->must_switch = !has_own_flag(self) || !is_common_flag_set(self);
 	if (!self->must_switch || (self->back.was_in_call && !is_allocators_call(self->back.nr)))
 		return 0;
-	return may_be_in_calloc(self) ? job_fail(self->job, JOB_LEAVE_ALONE, 0) : 0;
+	return thread_may_be_inside(self, job->calloc, STACK_BYTES)
+		       ? job_fail(job, JOB_LEAVE_ALONE, 0)
+		       : 0;
 }
 
 int switch_begin(struct stopped *self)

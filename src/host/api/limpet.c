@@ -5,6 +5,7 @@
 #include "limpet/limpet.h"
 
 #include "host/session/session.h"
+#include "host/session/tree.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@ struct limpet {
 	pid_t pid;
 	bool is_attached;
 	struct session session;
+	struct tree *tree; /* with LIMPET_CHILDREN, in the place of the session */
+	struct session_left left;
 };
 
 /* Callers may know a shorter or a longer struct: what both know is copied. */
@@ -70,12 +73,19 @@ EXPORT struct limpet *limpet_open(int pid, struct limpet_error *error)
 	return NULL;
 }
 
-static struct session_options options_of(const struct limpet_options *given)
+static struct limpet_options known_options(const struct limpet_options *given)
 {
 	struct limpet_options options = { sizeof(options) };
 
 	if (given)
 		memcpy(&options, given, MIN(given->struct_size, sizeof(options)));
+	return options;
+}
+
+static struct session_options options_of(const struct limpet_options *given)
+{
+	struct limpet_options options = known_options(given);
+
 	return (struct session_options){
 		.attach = { .force = options.flags & LIMPET_FORCE,
 			    .resumes = options.flags & LIMPET_CONTINUE },
@@ -101,28 +111,78 @@ static void list_failures(const struct session *session, struct err *err)
 						 used ? "\n" : "", session->tools[i].error);
 }
 
+static struct limpet_report report_of(const struct attach_report *cost)
+{
+	return (struct limpet_report){
+		.thread = cost->tid,
+		.was_resident = cost->was_resident,
+		.pause_ns = cost->pause_ns,
+		.interrupt_ns = cost->interrupt_ns,
+		.attach_ns = cost->attach_ns,
+	};
+}
+
+static int attach_one(struct limpet *self, const struct session_options *options,
+		      struct limpet_report *ret, struct err *err)
+{
+	int r = session_open(&self->session, self->pid, options, err);
+
+	if (r)
+		return r;
+	*ret = report_of(&self->session.attachment.report);
+	ret->failed_tools = self->session.failed_tools;
+	ret->processes = 1;
+	list_failures(&self->session, err);
+	return 0;
+}
+
+/* What of limpet's stays, in whatever process. */
+static void note_left(const struct tree_event *event, void *context)
+{
+	struct limpet *self = context;
+
+	if (event->kind != TREE_LEFT)
+		return;
+	for (size_t i = 0; i < event->left->count && self->left.count < SESSION_LEFT_MAX; i++)
+		memcpy(self->left.items[self->left.count++], event->left->items[i],
+		       sizeof(self->left.items[0]));
+}
+
+static int attach_tree(struct limpet *self, const struct session_options *options,
+		       struct limpet_report *ret, struct err *err)
+{
+	struct tree_options tree = { options, note_left, self };
+	struct attach_report cost;
+	struct tree_counts counts;
+	int r = tree_open(&self->tree, self->pid, &tree, err);
+
+	if (r)
+		return r;
+	cost = tree_root_report(self->tree);
+	counts = tree_count(self->tree);
+	*ret = report_of(&cost);
+	ret->failed_tools = counts.least_failed;
+	ret->processes = counts.attached - counts.ended;
+	ret->skipped = counts.skipped;
+	tree_complaints(self->tree, err->why, sizeof(err->why));
+	return 0;
+}
+
 EXPORT int limpet_attach(struct limpet *self, const struct limpet_options *given,
 			 struct limpet_report *report, struct limpet_error *error)
 {
 	struct session_options options = options_of(given);
-	const struct attach_report *cost = &self->session.attachment.report;
 	struct limpet_report ours = { 0 };
 	struct err err = { 0 };
 
 	if (self->is_attached)
 		err_set(&err, -EALREADY, "already attached to %d", self->pid);
-	else if (!session_open(&self->session, self->pid, &options, &err))
-		self->is_attached = true;
-	if (err.code)
-		return report_error(&err, error);
-	ours.thread = cost->tid;
-	ours.was_resident = cost->was_resident;
-	ours.pause_ns = cost->pause_ns;
-	ours.interrupt_ns = cost->interrupt_ns;
-	ours.attach_ns = cost->attach_ns;
-	ours.failed_tools = self->session.failed_tools;
-	list_failures(&self->session, &err);
-	copy_out(report, &ours, sizeof(ours));
+	else if (known_options(given).flags & LIMPET_CHILDREN)
+		self->is_attached = !attach_tree(self, &options, &ours, &err);
+	else
+		self->is_attached = !attach_one(self, &options, &ours, &err);
+	if (!err.code)
+		copy_out(report, &ours, sizeof(ours));
 	return report_error(&err, error);
 }
 
@@ -135,19 +195,33 @@ static void list_left(const struct session_left *left, struct err *err)
 					 i ? "\n" : "", left->items[i]);
 }
 
+static void detach_one(struct limpet *self, bool unload, struct err *err)
+{
+	if (!session_leave(&self->session, unload, &self->left, err))
+		list_left(&self->left, err);
+	session_close(&self->session);
+}
+
+static void detach_tree(struct limpet *self, bool unload, struct err *err)
+{
+	self->left.count = 0;
+	if (!tree_leave(self->tree, unload, "asked", err))
+		list_left(&self->left, err);
+	tree_close(self->tree);
+	self->tree = NULL;
+}
+
 EXPORT int limpet_detach(struct limpet *self, unsigned flags, struct limpet_error *error)
 {
-	struct session_left left = { 0 };
 	struct err err = { 0 };
 
-	if (!self->is_attached) {
+	if (!self->is_attached)
 		err_set(&err, -ENOTCONN, "not attached to %d", self->pid);
-	} else {
-		if (!session_leave(&self->session, flags & LIMPET_UNLOAD, &left, &err))
-			list_left(&left, &err);
-		session_close(&self->session);
-		self->is_attached = false;
-	}
+	else if (self->tree)
+		detach_tree(self, flags & LIMPET_UNLOAD, &err);
+	else
+		detach_one(self, flags & LIMPET_UNLOAD, &err);
+	self->is_attached = false;
 	return report_error(&err, error);
 }
 

@@ -269,7 +269,7 @@ static int attach_by_door(struct attachment *self, pid_t pid, const struct attac
 		return -ENOENT;
 	r = enter_locked(self, options, err);
 	if (r && r != -ENOENT) {
-		target_prefer_end(self->target.pidfd, err);
+		target_prefer_end(self->target.pidfd, self->target.process.pid, err);
 		err_while(err, "cannot attach to %s",
 			  target_name(&self->target, name, sizeof(name)));
 	}
@@ -302,7 +302,7 @@ static int attach_named(struct attachment *self, const struct attach_options *op
 	int r = attach_locked(self, options, err);
 
 	if (r) {
-		target_prefer_end(pidfd, err);
+		target_prefer_end(pidfd, self->target.process.pid, err);
 		err_while(err, "cannot attach to %s",
 			  target_name(&self->target, name, sizeof(name)));
 		attach_close(self);
@@ -316,7 +316,7 @@ static int attach_by_stop(struct attachment *self, pid_t pid, const struct attac
 	int r = target_open(&self->target, pid, err);
 
 	if (r)
-		target_prefer_end(pidfd, err);
+		target_prefer_end(pidfd, pid, err);
 	return r ? err->code : attach_named(self, options, pidfd, err);
 }
 
@@ -331,7 +331,7 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	ret->link.socket = ret->target.pidfd = ret->target.thread_fd = ret->target.memory = -1;
 	r = await_running(pid, options, err);
 	if (r) {
-		target_prefer_end(pidfd, err);
+		target_prefer_end(pidfd, pid, err);
 		return err->code;
 	}
 	r = attach_by_door(ret, pid, options, err);

@@ -142,6 +142,18 @@ static int read_description(const struct libraries *at, const char *name, unsign
 				       sizeof(*ret));
 }
 
+/* Before glibc 2.34 there is no _Fork. */
+static void find_beginnings(const struct libraries *at, struct facts *ret)
+{
+	static const char *const names[JOB_FORKS_MAX] = { "fork", "_Fork" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (elf_image_symbol_range(&at->libc->image, names[i], &ret->forks[i]))
+			ret->forks[i] = (struct elf_range){ 0 };
+	if (elf_image_symbol_range(&at->libc->image, "__libc_start_main", &ret->start))
+		ret->start = (struct elf_range){ 0 };
+}
+
 static int describe_threads(const struct libraries *at, struct facts *ret, struct err *err)
 {
 	uint64_t rseq;
@@ -153,6 +165,7 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 		return missing(err, "a sensible description of its threads");
 	if (elf_image_symbol_range(&at->libc->image, "calloc", &ret->calloc))
 		return missing(err, "calloc");
+	find_beginnings(at, ret);
 	if (elf_image_symbol(&at->libc->image, "__libc_single_threaded", &ret->single_word))
 		ret->single_word = 0;
 	ret->has_flag_in_block = at->target->process.libc.minor < FLAG_GLOBAL_SINCE;

@@ -16,9 +16,11 @@ struct facts {
 		tls_offset_place; /* where a link map says where its static TLS is */
 	int64_t libc_tls_offset;
 	struct elf_range calloc; /* see docs/attach.md, "One thread becomes two" */
-	uint64_t single_word;    /* libc's __libc_single_threaded, 0 before glibc 2.32 */
-	bool has_flag_in_block;  /* each thread's own block says whether there are others */
-	int64_t rseq_offset;     /* from the thread pointer; 0: unknown */
+	/* fork and _Fork, and what calls main; see "A process that was just born" there. */
+	struct elf_range forks[JOB_FORKS_MAX], start;
+	uint64_t single_word;   /* libc's __libc_single_threaded, 0 before glibc 2.32 */
+	bool has_flag_in_block; /* each thread's own block says whether there are others */
+	int64_t rseq_offset;    /* from the thread pointer; 0: unknown */
 };
 
 int facts_read(const struct target *target, const struct modules *modules, struct facts *ret,

@@ -11,10 +11,12 @@
 #include "host/attach/thread_block.h"
 #include "host/core/clock.h"
 #include "host/process/memory.h"
+#include "host/process/procfs.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/needs.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -82,6 +84,17 @@ static void add_stacks(const struct maps *maps, struct job *job)
 	}
 }
 
+/* The age of a process for the injector: a starved child may be in its fork for long. */
+static uint64_t read_cpu_ns(const struct target *target)
+{
+	char text[64];
+	struct err ignored;
+
+	if (proc_read_small(target->process.pid, "schedstat", text, sizeof(text), &ignored) <= 0)
+		return target->process.stat.cpu_ns;
+	return strtoull(text, NULL, 10);
+}
+
 static void fill_identity(const struct target *target, struct job *job)
 {
 	const struct identity *identity = &target->process.identity;
@@ -94,6 +107,11 @@ static void fill_identity(const struct target *target, struct job *job)
 	memcpy(job->random, identity->random, sizeof(job->random));
 }
 
+static struct job_code code_of(const struct elf_range *range)
+{
+	return (struct job_code){ range->start, range->start + range->size };
+}
+
 static void fill_facts(const struct facts *facts, struct job *job)
 {
 	job->way = facts->way;
@@ -104,8 +122,10 @@ static void fill_facts(const struct facts *facts, struct job *job)
 	job->has_flag_in_block = facts->has_flag_in_block;
 	job->flag_offset =
 		ARCH_TLS_ABOVE ? ARCH_FLAG_OFFSET - (int64_t)facts->block_size : ARCH_FLAG_OFFSET;
-	job->calloc_start = facts->calloc.start;
-	job->calloc_end = facts->calloc.start + facts->calloc.size;
+	job->calloc = code_of(&facts->calloc);
+	for (size_t i = 0; i < JOB_FORKS_MAX; i++)
+		job->forks[i] = code_of(&facts->forks[i]);
+	job->start = code_of(&facts->start);
 	job->syscall_return = facts->syscall_return;
 	job->sigreturn = facts->sigreturn;
 	job->tid_offset =
@@ -231,6 +251,7 @@ static int try_all(struct attachment *self, struct job *job, const int fds[2], s
 	struct candidates list;
 	int r = candidates_find(&self->target, must_wait, &list, err);
 
+	job->cpu_ns = read_cpu_ns(&self->target);
 	job->status = JOB_LEAVE_ALONE;
 	for (size_t i = 0; !r && i < list.count && answers[job->status].tries_next; i++) {
 		r = try_thread(job, fds, &list.items[i], err);
@@ -243,9 +264,16 @@ static int try_all(struct attachment *self, struct job *job, const int fds[2], s
 	return r;
 }
 
-static int carry_out(struct attachment *self, struct job *job, const int fds[2], struct err *err)
+/* The process runs another program than the one that was planned for: no thread of it will do. */
+static bool is_outdated(const struct job *job)
 {
-	uint64_t deadline_ns = now_ns() + TRY_FOR_NS;
+	return job->status == JOB_GONE && job->error == ESTALE;
+}
+
+static int carry_out(struct attachment *self, struct job *job, const int fds[2],
+		     uint64_t tries_for_ns, struct err *err)
+{
+	uint64_t deadline_ns = now_ns() + tries_for_ns;
 	struct timespec pause = { 0, PAUSE_FIRST_NS };
 	int r;
 
@@ -253,8 +281,8 @@ static int carry_out(struct attachment *self, struct job *job, const int fds[2],
 		r = try_all(self, job, fds, err);
 		if (r || job->status == JOB_DONE)
 			return r;
-		if (!answers[job->status].tries_next || !target_lives(&self->target) ||
-		    now_ns() > deadline_ns)
+		if (!answers[job->status].tries_next || is_outdated(job) ||
+		    !target_lives(&self->target) || now_ns() > deadline_ns)
 			return explain(self, job, err);
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);
@@ -285,7 +313,8 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
 		     (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
 	if (!r)
-		r = carry_out(self, job, (int[]){ job_fd, lock }, err);
+		r = carry_out(self, job, (int[]){ job_fd, lock },
+			      options->tries_for_ns ? options->tries_for_ns : TRY_FOR_NS, err);
 	if (!r)
 		fill_report(self, job);
 	job_free(job, job_fd);

@@ -93,7 +93,7 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 	if (!r)
 		r = receive_answer(link, link->sequence, ret, err);
 	if (r)
-		target_prefer_end(target->pidfd, err);
+		target_prefer_end(target->pidfd, target->process.pid, err);
 	if (r || !ret->code)
 		return r ? err->code : 0;
 	return err_set(err, ret->code, "%s", ret->text[0] ? ret->text : strerror(-ret->code));

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -145,11 +146,30 @@ static bool may_be_ending(int code)
 	return false;
 }
 
-void target_prefer_end(int pidfd, struct err *err)
+/* Whatever signal ends it, the kernel makes it a pending SIGKILL. */
+static bool is_ending(pid_t pid)
+{
+	struct process_status status;
+	struct process_stat stat;
+	struct err ignored;
+
+	return status_read(pid, pid, &status, &ignored) || stat_read(pid, pid, &stat, &ignored) ||
+	       stat.is_exiting || (status.signals_pending >> (SIGKILL - 1) & 1);
+}
+
+static bool has_ended(int pidfd, pid_t pid, unsigned limit_ms)
 {
 	struct pollfd wait = { pidfd, POLLIN, 0 };
 
-	if (poll(&wait, 1, may_be_ending(err->code) ? ENDING_LIMIT_MS : 0) > 0 &&
+	for (unsigned ms = 0; ms < limit_ms && is_ending(pid); ms++)
+		if (poll(&wait, 1, 1) > 0)
+			return true;
+	return poll(&wait, 1, 0) > 0;
+}
+
+void target_prefer_end(int pidfd, pid_t pid, struct err *err)
+{
+	if (has_ended(pidfd, pid, may_be_ending(err->code) ? ENDING_LIMIT_MS : 0) &&
 	    err->exit != EXIT_NO_PROCESS)
 		target_fail_ended(err);
 }

@@ -33,7 +33,7 @@ bool target_lives(const struct target *target);
 int target_fail_ended(struct err *err);
 /* Whatever failed, if it failed because the process is gone: that is what a person wants to read.
  */
-void target_prefer_end(int pidfd, struct err *err);
+void target_prefer_end(int pidfd, pid_t pid, struct err *err);
 
 /* "4711 (redis-server)" */
 const char *target_name(const struct target *target, char *buffer, size_t room);

@@ -6,6 +6,7 @@
 #include "host/cli/ending.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
+#include "host/cli/tree_visit.h"
 #include "host/core/cleanup.h"
 #include "host/core/text.h"
 #include "host/session/session.h"
@@ -18,7 +19,7 @@
 struct attach_values {
 	struct option_list tools, libraries, variables;
 	uint64_t duration_ns, timeout_ns;
-	bool unload, is_strict, force, resumes, is_json;
+	bool unload, is_strict, force, resumes, has_children, is_json;
 };
 
 #define TOOLS_TEXT_MAX 16384
@@ -40,6 +41,8 @@ static const struct option_desc attach_options[] = {
 	  FIELD(force) },
 	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
 	  FIELD(resumes) },
+	{ 'C', "children", NULL, "its descendants too, and those that are born meanwhile",
+	  OPTION_FLAG, FIELD(has_children) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
@@ -152,6 +155,14 @@ static void print_attached(const struct session *session)
 		fprintf(stderr, "warning: %s\n", session->warning);
 }
 
+static void show_attached(const struct session *session, bool is_json)
+{
+	if (is_json)
+		print_attached_json(session);
+	else
+		print_attached(session);
+}
+
 static void print_detached(const struct session *session, enum ending ending, bool unloaded,
 			   const struct session_left *left, bool is_json)
 {
@@ -213,13 +224,16 @@ static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 		return signals;
 	options.tool_count = tools.count;
 	options.library_count = libraries.count;
+	if (values->has_children)
+		return tree_visit(pid,
+				  &(struct tree_visit){ &options, values->duration_ns,
+							values->unload, values->is_json, signals,
+							show_attached },
+				  err);
 	r = session_open(&session, pid, &options, err);
 	if (r)
 		return r;
-	if (values->is_json)
-		print_attached_json(&session);
-	else
-		print_attached(&session);
+	show_attached(&session, values->is_json);
 	if (!values->is_json && values->duration_ns == UINT64_MAX && isatty(STDIN_FILENO))
 		fputs("press Enter or Ctrl-C to detach\n", stderr);
 	ending = ending_wait(signals, session.attachment.target.pidfd, values->duration_ns);
@@ -247,7 +261,7 @@ const struct command command_attach = {
 	.name = "attach",
 	.summary = "load tools into a running process, stay, and leave",
 	.usage =
-		"PID [--tool A.so[:B.so]] [--load LIB.so] [--env NAME=VALUE] [--duration TIME] [--unload] [--json]",
+		"PID [--tool A.so[:B.so]] [--load LIB.so] [--env NAME=VALUE] [--duration TIME] [--children] [--unload] [--json]",
 	.options = attach_options,
 	.run = attach_run,
 	.notes =

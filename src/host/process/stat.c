@@ -11,11 +11,14 @@
 #include "host/core/text.h"
 #include "host/process/procfs.h"
 
+#define PF_EXITING 0x00000004u
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h; the same since 2.6.26 */
 
 /* Positions as in proc(5). */
 enum {
 	STAT_STATE = 3,
+	STAT_PARENT = 4,
+	STAT_SESSION = 6,
 	STAT_FLAGS = 9,
 	STAT_USER_TIME = 14,
 	STAT_SYSTEM_TIME = 15,
@@ -56,7 +59,10 @@ int stat_parse(const char *text, size_t size, struct process_stat *ret, struct e
 
 	*ret = (struct process_stat){
 		.state = (char)fields[STAT_STATE],
+		.parent = (pid_t)fields[STAT_PARENT],
+		.session = (pid_t)fields[STAT_SESSION],
 		.is_kernel_thread = fields[STAT_FLAGS] & PF_KTHREAD,
+		.is_exiting = fields[STAT_FLAGS] & PF_EXITING,
 		.cpu_ns =
 			ticks_to_ns(fields[STAT_USER_TIME]) + ticks_to_ns(fields[STAT_SYSTEM_TIME]),
 		.start_tick = fields[STAT_START],

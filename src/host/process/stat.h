@@ -11,7 +11,10 @@
 struct process_stat {
 	char name[32];
 	char state;
+	pid_t parent;
+	pid_t session; /* the process that began its session, or 0 */
 	bool is_kernel_thread;
+	bool is_exiting;     /* it has begun to end */
 	uint64_t cpu_ns;     /* user and system time so far */
 	uint64_t start_tick; /* when it began, in clock ticks since boot: a pid with another one is
 				another process */

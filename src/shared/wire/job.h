@@ -9,6 +9,7 @@
 
 #define JOB_MAGIC      0x6c696d706574696aull
 #define JOB_STACKS_MAX 8192
+#define JOB_FORKS_MAX  2 /* fork, _Fork */
 #define JOB_IMAGE_MAX  (REGION_DATA_SIZE)
 #define JOB_FIXUPS_MAX 16
 
@@ -47,6 +48,11 @@ struct job_stack {
 	uint32_t has_guard; /* inaccessible memory lies right below */
 };
 
+/* A function of libc's; 0, 0: it has none. */
+struct job_code {
+	uint64_t start, end;
+};
+
 struct job {
 	uint64_t magic;
 	int32_t pid, tid;
@@ -67,13 +73,18 @@ struct job {
 	uint64_t random_address;
 	unsigned char random[16];
 
-	/* libc is initialised when the word at this address is not 0 and points outside of libc. */
+	/* libc is initialised when the word at this address points outside of libc. */
 	uint64_t init_word, libc_start, libc_end;
 
 	/* A process with one thread becomes one with two, see switch.c. */
 	uint32_t is_alone, has_flag_in_block;
 	int64_t flag_offset; /* of that flag from the thread pointer */
-	uint64_t single_word, calloc_start, calloc_end;
+	uint64_t single_word;
+	struct job_code calloc;
+
+	/* It may still be inside of fork, or not have begun yet, see newborn.c. */
+	uint64_t cpu_ns; /* spent on a processor so far; counts only while is_alone */
+	struct job_code forks[JOB_FORKS_MAX], start;
 
 	uint64_t syscall_return, sigreturn;
 	struct blocked_call seen;

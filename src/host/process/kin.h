@@ -1,0 +1,25 @@
+/*
+ * The little of a process that tells its place in a family.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct kin {
+	pid_t pid, parent;
+	pid_t session;       /* 0 when it is not known */
+	uint64_t start_tick; /* 0 when it is not known */
+	bool has_ended;      /* a zombie: its children may live */
+};
+
+/* -ESRCH when there is no such process. */
+int kin_read(pid_t pid, struct kin *ret) MUST_CHECK;
+
+/*
+ * Every living process that /proc shows, older ones first: a parent comes before its children.  The
+ * caller frees *ret.
+ */
+int kin_read_all(struct kin **ret, size_t *ret_count, struct err *err) MUST_CHECK;

@@ -1,0 +1,311 @@
+/*
+ * The beginning and the end of a visit to a family.  Host only.  The threads are the caller's
+ * process's, but take no signal, and make no child that it could see.
+ */
+#include "host/core/clock.h"
+#include "host/session/tree_private.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SETTLE_NS  5000000000ull
+#define TRY_FOR_NS 100000000ull /* at a time: the others wait meanwhile */
+
+static void free_texts(const char *const *texts, size_t count)
+{
+	for (size_t i = 0; texts && i < count; i++)
+		free((void *)(uintptr_t)texts[i]);
+	free((void *)(uintptr_t)texts);
+}
+
+/* Members that come later must find the same files, wherever the caller has gone meanwhile. */
+static char *copy_text(const char *text, bool is_path)
+{
+	char full[PATH_MAX];
+
+	return strdup(is_path && realpath(text, full) ? full : text);
+}
+
+static const char *const *copy_texts(const char *const *texts, size_t count, bool are_paths)
+{
+	const char **copy = calloc(count + 1, sizeof(*copy));
+
+	for (size_t i = 0; copy && i < count; i++) {
+		copy[i] = copy_text(texts[i], are_paths);
+		if (copy[i])
+			continue;
+		free_texts(copy, count);
+		return NULL;
+	}
+	return copy;
+}
+
+static int copy_options(struct tree *self, const struct session_options *given, struct err *err)
+{
+	self->options = *given;
+	self->options.attach.tries_for_ns = TRY_FOR_NS;
+	self->options.tools = copy_texts(given->tools, given->tool_count, true);
+	self->options.libraries = copy_texts(given->libraries, given->library_count, true);
+	self->options.variables = copy_texts(given->variables, given->variable_count, false);
+	if (self->options.tools && self->options.libraries && self->options.variables)
+		return 0;
+	return err_set(err, -ENOMEM, "memory for the options");
+}
+
+static void init_lock(struct tree *self)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&self->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	pthread_mutex_init(&self->lock, NULL);
+}
+
+static int watch(const struct tree *self, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN }; /* data 0: none of the members */
+
+	return fd < 0 || epoll_ctl(self->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_descriptors(struct tree *self, struct err *err)
+{
+	int r;
+
+	self->epoll = epoll_create1(EPOLL_CLOEXEC);
+	self->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	self->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	births_open(&self->births);
+	r = self->end < 0 ? -errno : watch(self, self->stop);
+	if (!r && self->births.events >= 0)
+		r = watch(self, self->births.events);
+	return r ? err_set(err, r, "descriptors for following: %s", strerror(-r)) : 0;
+}
+
+static struct tree *create(pid_t root, const struct tree_options *options, struct err *err)
+{
+	struct tree *self = calloc(1, sizeof(*self));
+
+	if (!self) {
+		err_set(err, -ENOMEM, "memory for the family of %d", root);
+		return NULL;
+	}
+	self->root = root;
+	self->listen = options->listen;
+	self->context = options->context;
+	init_lock(self);
+	if (!open_descriptors(self, err) && !copy_options(self, options->session, err))
+		return self;
+	tree_close(self);
+	return NULL;
+}
+
+static int start_threads(struct tree *self, struct err *err)
+{
+	sigset_t all, before;
+	int r = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (!r && self->worker_count < TREE_WORKERS) {
+		r = pthread_create(&self->workers[self->worker_count], NULL, tree_work, self);
+		self->worker_count += !r;
+	}
+	if (!r)
+		r = pthread_create(&self->follower, NULL, tree_follow, self);
+	self->has_follower = !r;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r ? err_set(err, -r, "a thread for following: %s", strerror(r)) : 0;
+}
+
+/* Twice: what was born during the first look around has been noted by the time of the second. */
+static int gather(struct tree *self, struct err *err)
+{
+	struct process_status status;
+	struct kin kin;
+	int r = status_read(self->root, self->root, &status, err);
+
+	if (r)
+		return r;
+	if (kin_read(self->root, &kin) || kin.has_ended) {
+		err_set(err, -ESRCH, "cannot attach to %d: it has ended", self->root);
+		return err_exit(err, EXIT_NO_PROCESS);
+	}
+	pthread_mutex_lock(&self->lock);
+	member_add(self, &kin);
+	pthread_mutex_unlock(&self->lock);
+	tree_look(self);
+	self->births.next_walk_ns = 0;
+	tree_look(self);
+	return 0;
+}
+
+static bool is_pending(const struct member *member)
+{
+	return member->state == MEMBER_WAITING || member->state == MEMBER_BUSY;
+}
+
+static size_t count_pending(const struct tree *self)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < self->count; i++)
+		count += self->members[i]->is_initial && is_pending(self->members[i]);
+	return count;
+}
+
+/* The root is waited for in any case, slow descendants only for a while. */
+static void await_settled(struct tree *self)
+{
+	uint64_t limit_ns = now_ns() + SETTLE_NS;
+	struct timespec limit = { (time_t)(limit_ns / 1000000000u),
+				  (long)(limit_ns % 1000000000u) };
+
+	pthread_mutex_lock(&self->lock);
+	while (count_pending(self)) {
+		const struct member *root = member_find(self, self->root);
+		bool is_late = now_ns() >= limit_ns;
+
+		if (is_late && self->counts.attached && !(root && is_pending(root)))
+			break;
+		if (is_late)
+			pthread_cond_wait(&self->changed, &self->lock);
+		else
+			pthread_cond_timedwait(&self->changed, &self->lock, &limit);
+	}
+	self->is_settled = true;
+	if (self->counts.attached)
+		tree_tell(self, (struct tree_event){ .kind = TREE_SETTLED, .pid = self->root });
+	pthread_mutex_unlock(&self->lock);
+}
+
+static int fail_empty(const struct tree *self, struct err *err)
+{
+	*err = self->root_error;
+	return err->code ? err->code : target_fail_ended(err);
+}
+
+int tree_open(struct tree **ret, pid_t root, const struct tree_options *options, struct err *err)
+{
+	struct tree *self = create(root, options, err);
+	int r;
+
+	if (!self)
+		return err->code;
+	r = gather(self, err);
+	if (!r)
+		r = start_threads(self, err);
+	if (!r) {
+		await_settled(self);
+		if (!tree_count(self).attached)
+			r = fail_empty(self, err);
+	}
+	if (r)
+		tree_close(self);
+	else
+		*ret = self;
+	return r;
+}
+
+int tree_end_fd(const struct tree *tree)
+{
+	return tree->end;
+}
+
+enum births_rung tree_rung(const struct tree *tree)
+{
+	return tree->births.rung;
+}
+
+struct tree_counts tree_count(struct tree *tree)
+{
+	struct tree_counts counts;
+
+	pthread_mutex_lock(&tree->lock);
+	counts = tree->counts;
+	pthread_mutex_unlock(&tree->lock);
+	return counts;
+}
+
+struct attach_report tree_root_report(struct tree *tree)
+{
+	struct attach_report report;
+
+	pthread_mutex_lock(&tree->lock);
+	report = tree->root_report;
+	pthread_mutex_unlock(&tree->lock);
+	return report;
+}
+
+void tree_complaints(struct tree *tree, char *ret, size_t room)
+{
+	pthread_mutex_lock(&tree->lock);
+	snprintf(ret, room, "%s%s%s", tree->first_skip.what,
+		 tree->first_skip.code && tree->first_failure[0] ? "\n" : "", tree->first_failure);
+	pthread_mutex_unlock(&tree->lock);
+}
+
+/* The workers leave everybody before they end. */
+static void stop_threads(struct tree *self)
+{
+	pthread_mutex_lock(&self->lock);
+	__atomic_store_n(&self->is_leaving, true, __ATOMIC_RELEASE); /* the follower reads it */
+	pthread_cond_broadcast(&self->changed);
+	pthread_mutex_unlock(&self->lock);
+	eventfd_write(self->stop, 1);
+	if (self->has_follower)
+		pthread_join(self->follower, NULL);
+	self->has_follower = false;
+	while (self->worker_count)
+		pthread_join(self->workers[--self->worker_count], NULL);
+}
+
+int tree_leave(struct tree *self, bool unload, const char *reason, struct err *err)
+{
+	pthread_mutex_lock(&self->lock);
+	self->unloads = unload;
+	self->reason = reason;
+	pthread_mutex_unlock(&self->lock);
+	stop_threads(self);
+	for (size_t i = 0; i < self->count; i++)
+		self->counts.missed += self->members[i]->state == MEMBER_WAITING &&
+				       !self->members[i]->was_attached;
+	if (self->leave_error.code)
+		*err = self->leave_error;
+	return self->leave_error.code;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void tree_close(struct tree *self)
+{
+	if (!self)
+		return;
+	stop_threads(self);
+	while (self->count)
+		member_remove(self, self->members[0]);
+	births_close(&self->births);
+	close_fd(self->epoll);
+	close_fd(self->stop);
+	close_fd(self->end);
+	free_texts(self->options.tools, self->options.tool_count);
+	free_texts(self->options.libraries, self->options.library_count);
+	free_texts(self->options.variables, self->options.variable_count);
+	free(self->members);
+	pthread_cond_destroy(&self->changed);
+	pthread_mutex_destroy(&self->lock);
+	free(self);
+}

@@ -1,0 +1,164 @@
+/*
+ * The thread that follows a family: births, ends, and programs that were replaced.  It only looks
+ * and takes notes; attaching is the workers' task.  Host only.
+ */
+#include "host/core/clock.h"
+#include "host/session/tree_private.h"
+
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define CHECK_NS    20000000ull
+#define CHECK_SHARE 20 /* checking takes at most one part in so many of a processor */
+#define EVENTS_MAX  64
+
+enum fate {
+	FATE_SAME,     /* nothing has happened */
+	FATE_EXECUTED, /* it runs another program, without our agent */
+	FATE_AGENTLESS,
+	FATE_UNCLEAR, /* it is ending, or in the middle of exec */
+};
+
+static enum fate compare(const struct member *member, const struct identity *before)
+{
+	struct identity now;
+	struct err ignored;
+
+	if (identity_read(member->pid, member->pid, &now, &ignored) ||
+	    (before->auxv.size && !now.auxv.size))
+		return FATE_UNCLEAR;
+	return identity_compare(before, &now) == IDENTITY_EXEC ? FATE_EXECUTED : FATE_SAME;
+}
+
+/* Exec ends all threads but one, and ours with them; cheaper to see than another program. */
+static bool has_agent_thread(const struct session *session)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", session->attachment.target.process.pid,
+		 session->attachment.report.control_tid);
+	return access(path, F_OK) == 0;
+}
+
+static enum fate find_fate(const struct member *member)
+{
+	enum fate fate;
+
+	if (member->state == MEMBER_SKIPPED)
+		return compare(member, &member->identity);
+	if (has_agent_thread(member->session))
+		return FATE_SAME;
+	fate = compare(member, &member->session->attachment.target.process.identity);
+	return fate == FATE_SAME && member->session->attachment.report.control_tid ? FATE_AGENTLESS
+										   : fate;
+}
+
+static void check(struct tree *tree, struct member *member)
+{
+	enum fate fate = find_fate(member);
+
+	if (fate == FATE_SAME || fate == FATE_UNCLEAR)
+		return;
+	if (member->state == MEMBER_ATTACHED) {
+		tree_tell_left(tree, member, fate == FATE_EXECUTED ? "exec" : "agent");
+		member_drop_session(member);
+	}
+	if (fate == FATE_EXECUTED)
+		member_begin_anew(tree, member);
+	else
+		member->state = MEMBER_SKIPPED;
+}
+
+/* What the news of an exec means depends on how far we are with it. */
+static void on_exec(struct tree *tree, struct member *member)
+{
+	if (member->state == MEMBER_BUSY)
+		member->has_executed = true;
+	else if (member->state == MEMBER_ATTACHED)
+		check(tree, member);
+	else
+		member_begin_anew(tree, member);
+}
+
+static void on_birth(const struct birth *birth, void *context)
+{
+	struct tree *tree = context;
+	struct member *member;
+
+	pthread_mutex_lock(&tree->lock);
+	member = member_find(tree, birth->kin.pid);
+	if (member && birth->is_exec)
+		on_exec(tree, member);
+	else if (!member && !birth->is_exec && tree_claims(tree, &birth->kin))
+		member_add(tree, &birth->kin);
+	pthread_mutex_unlock(&tree->lock);
+}
+
+/* Its pidfd or its socket has something to say. */
+static void on_sign(struct tree *tree, pid_t pid)
+{
+	struct member *member;
+
+	pthread_mutex_lock(&tree->lock);
+	member = member_find(tree, pid);
+	if (member && !member_lives(member)) {
+		member->has_ended = true;
+		if (member->state != MEMBER_BUSY)
+			member_end(tree, member);
+	} else if (member && member->state == MEMBER_ATTACHED) {
+		check(tree, member);
+	}
+	pthread_mutex_unlock(&tree->lock);
+}
+
+/* The kernel's events tell of execs; else each program that was refused is looked at again. */
+static void check_all(struct tree *tree, uint64_t *next_ns)
+{
+	uint64_t begin_ns = now_ns(), end_ns;
+
+	if (begin_ns < *next_ns)
+		return;
+	pthread_mutex_lock(&tree->lock);
+	for (size_t i = 0; i < tree->count; i++) {
+		struct member *member = tree->members[i];
+
+		if (member->state == MEMBER_ATTACHED ||
+		    (member->state == MEMBER_SKIPPED && tree->births.rung != BIRTHS_EVENTS))
+			check(tree, member);
+	}
+	pthread_mutex_unlock(&tree->lock);
+	end_ns = now_ns();
+	*next_ns = end_ns + MAX(CHECK_NS, CHECK_SHARE * (end_ns - begin_ns));
+}
+
+void tree_look(struct tree *tree)
+{
+	births_look(&tree->births, on_birth, tree);
+}
+
+static int wait_ms(const struct tree *tree)
+{
+	int ms = births_wait_ms(&tree->births), check_ms = CHECK_NS / 1000000;
+
+	return ms < 0 ? check_ms : MIN(ms, check_ms);
+}
+
+/* The births come before the ends: a process that ends now may have had a child just before. */
+void *tree_follow(void *argument)
+{
+	struct tree *tree = argument;
+	struct epoll_event events[EVENTS_MAX];
+	uint64_t next_check_ns = 0;
+
+	while (!__atomic_load_n(&tree->is_leaving, __ATOMIC_ACQUIRE)) {
+		int count = epoll_wait(tree->epoll, events, EVENTS_MAX, wait_ms(tree));
+
+		tree_look(tree);
+		for (int i = 0; i < count; i++)
+			if (events[i].data.u64)
+				on_sign(tree, (pid_t)events[i].data.u64);
+		check_all(tree, &next_check_ns);
+	}
+	return NULL;
+}

@@ -1,0 +1,267 @@
+/*
+ * The list of a family: who belongs to it, who comes, who goes.  Host only; all of it with the lock
+ * held.
+ */
+#include "host/core/clock.h"
+#include "host/session/tree_private.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DEPARTED_NS 5000000000ull
+
+void tree_tell(struct tree *tree, struct tree_event event)
+{
+	event.counts = &tree->counts;
+	event.rung = tree->births.rung;
+	if (tree->listen)
+		tree->listen(&event, tree->context);
+}
+
+struct member *member_find(const struct tree *tree, pid_t pid)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree->members[i]->pid == pid)
+			return tree->members[i];
+	return NULL;
+}
+
+static bool has_departed(const struct tree *tree, pid_t pid)
+{
+	uint64_t now = now_ns();
+
+	for (size_t i = 0; i < TREE_DEPARTED; i++)
+		if (tree->departed[i].pid == pid && now < tree->departed[i].until_ns)
+			return true;
+	return false;
+}
+
+static bool is_ours(const struct tree *tree, pid_t pid)
+{
+	return pid && (member_find(tree, pid) || has_departed(tree, pid));
+}
+
+/*
+ * Whoever is in a session descends from the process that began it.  That finds orphans, whom init
+ * has adopted.  One whose parent is in the same session is no orphan: it belongs to the family if
+ * the parent does.
+ */
+static bool is_orphan_of_ours(const struct tree *tree, const struct kin *kin)
+{
+	struct kin parent;
+
+	return kin->session != kin->pid && is_ours(tree, kin->session) &&
+	       !kin_read(kin->parent, &parent) && parent.session != kin->session;
+}
+
+bool tree_claims(const struct tree *tree, const struct kin *kin)
+{
+	return is_ours(tree, kin->parent) || is_orphan_of_ours(tree, kin);
+}
+
+static void note_departure(struct tree *tree, pid_t pid)
+{
+	size_t at = tree->departed_at++ % TREE_DEPARTED;
+
+	tree->departed[at].pid = pid;
+	tree->departed[at].until_ns = now_ns() + DEPARTED_NS;
+}
+
+static void tell_missed(struct tree *tree, pid_t pid)
+{
+	tree->counts.missed++;
+	tree_tell(tree, (struct tree_event){ .kind = TREE_MISSED, .pid = pid });
+}
+
+static void note_skip(struct tree *tree, pid_t pid, const struct err *err)
+{
+	tree->counts.skipped++;
+	if (!tree->first_skip.code)
+		tree->first_skip = *err;
+	tree_tell(tree, (struct tree_event){ .kind = TREE_SKIPPED, .pid = pid, .err = err });
+}
+
+static void fail_to_watch(struct tree *tree, pid_t pid, int code)
+{
+	struct err err;
+
+	err_set(&err, code, "cannot follow %d: %s", pid, strerror(-code));
+	if (code == -EMFILE || code == -ENFILE)
+		err_fix(&err, "raise the limit of open files: ulimit -n");
+	note_skip(tree, pid, &err);
+}
+
+/* A descriptor of the process itself; -errno: -ESRCH when it has ended. */
+static int open_process(const struct kin *kin, uint64_t *ret_start_tick)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, kin->pid, 0);
+	struct kin now;
+
+	if (pidfd < 0)
+		return -errno;
+	if (kin_read(kin->pid, &now) || now.has_ended ||
+	    (kin->start_tick && now.start_tick != kin->start_tick)) {
+		close(pidfd);
+		return -ESRCH;
+	}
+	*ret_start_tick = now.start_tick;
+	return pidfd;
+}
+
+static int make_room(struct tree *tree)
+{
+	size_t room = tree->room ? 2 * tree->room : 64;
+	struct member **bigger;
+
+	if (tree->count < tree->room)
+		return 0;
+	bigger = reallocarray(tree->members, room, sizeof(struct member *));
+	if (!bigger)
+		return -ENOMEM;
+	tree->members = bigger;
+	tree->room = room;
+	return 0;
+}
+
+static bool is_old(uint64_t start_tick)
+{
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec >
+	       start_tick * tick_ns + TREE_YOUTH_NS;
+}
+
+/* Takes the descriptor over on success. */
+static int insert(struct tree *tree, pid_t pid, uint64_t start_tick, int pidfd)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = (uint64_t)pid };
+	struct member *member = calloc(1, sizeof(*member));
+	int r = member ? make_room(tree) : -ENOMEM;
+
+	if (!r && epoll_ctl(tree->epoll, EPOLL_CTL_ADD, pidfd, &event))
+		r = -errno;
+	if (r) {
+		free(member);
+		return r;
+	}
+	member->pid = pid;
+	member->start_tick = start_tick;
+	member->pidfd = pidfd;
+	member->is_initial = !tree->is_settled;
+	tree->members[tree->count++] = member;
+	member_begin_anew(tree, member);
+	member->is_old = is_old(start_tick);
+	return 0;
+}
+
+void member_add(struct tree *tree, const struct kin *kin)
+{
+	uint64_t start_tick = 0;
+	int pidfd, r;
+
+	if (member_find(tree, kin->pid) || kin->pid == getpid())
+		return;
+	pidfd = open_process(kin, &start_tick);
+	r = pidfd < 0 ? pidfd : insert(tree, kin->pid, start_tick, pidfd);
+	if (r == -ESRCH) {
+		tell_missed(tree, kin->pid);
+		note_departure(tree, kin->pid);
+	} else if (r && r != -EINVAL && r != -ENOENT) { /* which say: a thread */
+		fail_to_watch(tree, kin->pid, r);
+	}
+	if (r && pidfd >= 0)
+		close(pidfd);
+}
+
+bool member_lives(const struct member *member)
+{
+	struct pollfd wait = { member->pidfd, POLLIN, 0 };
+
+	return poll(&wait, 1, 0) == 0;
+}
+
+void member_retry(struct tree *tree, struct member *member, uint64_t due_ns)
+{
+	if (member->state == MEMBER_SKIPPED && !member->was_attached)
+		tree->counts.skipped--;
+	member->state = MEMBER_WAITING;
+	member->due_ns = due_ns;
+	pthread_cond_broadcast(&tree->changed);
+}
+
+void member_begin_anew(struct tree *tree, struct member *member)
+{
+	member->tries = 0;
+	member->is_old = member->has_executed = false;
+	member->begun_ns = now_ns();
+	member_retry(tree, member, 0);
+}
+
+void member_skip(struct tree *tree, struct member *member, const struct err *err)
+{
+	member->state = MEMBER_SKIPPED;
+	if (member->pid == tree->root && !tree->root_error.code)
+		tree->root_error = *err;
+	if (member->was_attached)
+		return;
+	note_skip(tree, member->pid, err);
+}
+
+void member_drop_session(struct member *member)
+{
+	if (member->session)
+		session_close(member->session);
+	free(member->session);
+	member->session = NULL;
+}
+
+static void unlist(struct tree *tree, const struct member *member)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree->members[i] == member) {
+			tree->members[i] = tree->members[--tree->count];
+			return;
+		}
+}
+
+void member_remove(struct tree *tree, struct member *member)
+{
+	unlist(tree, member);
+	note_departure(tree, member->pid);
+	member_drop_session(member);
+	close(member->pidfd);
+	free(member);
+	if (!tree->count)
+		eventfd_write(tree->end, 1);
+	pthread_cond_broadcast(&tree->changed);
+}
+
+void member_end(struct tree *tree, struct member *member)
+{
+	if (member->state == MEMBER_ATTACHED)
+		tree_tell_left(tree, member, "exit");
+	if (member->was_attached)
+		tree->counts.ended++;
+	else if (member->state != MEMBER_SKIPPED)
+		tell_missed(tree, member->pid);
+	member_remove(tree, member);
+}
+
+void tree_tell_left(struct tree *tree, const struct member *member, const char *reason)
+{
+	static const struct session_left nothing;
+
+	tree_tell(tree, (struct tree_event){ .kind = TREE_LEFT,
+					     .pid = member->pid,
+					     .session = member->session,
+					     .reason = reason,
+					     .left = &nothing });
+}

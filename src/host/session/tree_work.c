@@ -1,0 +1,228 @@
+/*
+ * The two threads that attach to members of a family, and leave them at the end.  A failure of a
+ * young process is tried again for a while: it may stand between fork and exec, borrow its parent's
+ * memory, or not have a C library yet.  Host only.
+ */
+#include "host/core/clock.h"
+#include "host/process/status.h"
+#include "host/session/tree_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#define RETRY_FIRST_NS  1000000ull
+#define RETRY_DOUBLINGS 7
+#define RETRY_SHARE     4
+#define SLOW_NS         50000000ull
+#define PASSING_NS      5000000000ull /* how long a state that passes may last */
+
+/* attach_open() would wait for it, and a worker with it. */
+static bool is_stopped(const struct tree *tree, const struct member *member)
+{
+	struct process_status status;
+	struct err ignored;
+
+	return !tree->options.attach.resumes &&
+	       !status_read(member->pid, member->pid, &status, &ignored) && status.state == 'T';
+}
+
+static int refuse_stopped(const struct member *member, struct err *err)
+{
+	err_set(err, -EAGAIN, "cannot attach to %d: it is stopped", member->pid);
+	err_why(err,
+		"job control (SIGSTOP, Ctrl-Z) has stopped it, and what is loaded could not run");
+	err_fix(err, "kill -CONT %d, or attach with --cont", member->pid);
+	return err_exit(err, EXIT_BUSY);
+}
+
+/* The number may have come to another process since. */
+static int check_same(struct member *member, struct err *err)
+{
+	struct session_left left;
+
+	if (member->session->attachment.target.process.stat.start_tick == member->start_tick)
+		return 0;
+	if (!session_leave(member->session, false, &left, err))
+		target_fail_ended(err);
+	return err->code;
+}
+
+/* Without the lock: this takes milliseconds, or seconds. */
+static int attach(const struct tree *tree, struct member *member, struct err *err)
+{
+	int r;
+
+	if (is_stopped(tree, member))
+		return refuse_stopped(member, err);
+	member->session = calloc(1, sizeof(*member->session));
+	if (!member->session)
+		return err_set(err, -ENOMEM, "memory for process %d", member->pid);
+	r = identity_read(member->pid, member->pid, &member->identity, err);
+	if (!r)
+		r = session_open(member->session, member->pid, &tree->options, err);
+	if (r) {
+		free(member->session);
+		member->session = NULL;
+		return r;
+	}
+	r = check_same(member, err);
+	if (r)
+		member_drop_session(member);
+	return r;
+}
+
+/* When the program is replaced, the agent's end of the socket closes. */
+static void watch_socket(struct tree *tree, const struct member *member)
+{
+	struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET,
+				     .data.u64 = (uint64_t)member->pid };
+
+	epoll_ctl(tree->epoll, EPOLL_CTL_ADD, member->session->attachment.link.socket, &event);
+}
+
+static void note_tools(struct tree *tree, const struct session *session)
+{
+	struct tree_counts *counts = &tree->counts;
+
+	counts->failed_tools += session->failed_tools;
+	counts->least_failed = counts->attached ? MIN(counts->least_failed, session->failed_tools)
+						: session->failed_tools;
+	for (size_t i = 0; i < session->tool_count && !tree->first_failure[0]; i++)
+		if (!session->tools[i].is_ok)
+			snprintf(tree->first_failure, sizeof(tree->first_failure), "%s",
+				 session->tools[i].error);
+}
+
+static void note_attached(struct tree *tree, struct member *member)
+{
+	member->state = MEMBER_ATTACHED;
+	note_tools(tree, member->session);
+	tree->counts.attached += !member->was_attached;
+	member->was_attached = true;
+	if (member->pid == tree->root)
+		tree->root_report = member->session->attachment.report;
+	watch_socket(tree, member);
+	tree_tell(tree, (struct tree_event){ .kind = TREE_ATTACHED,
+					     .pid = member->pid,
+					     .session = member->session });
+}
+
+/* No such process, though it lives: it has executed another program meanwhile. */
+static bool is_passing(const struct err *err)
+{
+	return err->code == -EAGAIN || err->code == -ESTALE || err->exit == EXIT_NO_PROCESS;
+}
+
+static bool is_worth_a_try(const struct member *member, const struct err *err)
+{
+	uint64_t youth_ns = member->is_old ? 0 : TREE_YOUTH_NS;
+
+	return now_ns() < member->begun_ns + (is_passing(err) ? PASSING_NS : youth_ns);
+}
+
+/* Who takes long to fail must not keep the others waiting. */
+static uint64_t next_try_ns(struct member *member, uint64_t took_ns)
+{
+	uint64_t delay_ns = RETRY_FIRST_NS << MIN(member->tries++, RETRY_DOUBLINGS);
+
+	return now_ns() + (took_ns < SLOW_NS ? delay_ns : RETRY_SHARE * took_ns);
+}
+
+static void note_failure(struct tree *tree, struct member *member, uint64_t took_ns,
+			 const struct err *err)
+{
+	if (member->has_executed)
+		member_begin_anew(tree, member);
+	else if (is_worth_a_try(member, err))
+		member_retry(tree, member, next_try_ns(member, took_ns));
+	else
+		member_skip(tree, member, err);
+}
+
+static void attach_one(struct tree *tree, struct member *member)
+{
+	uint64_t begin_ns = now_ns();
+	struct err err = { 0 };
+	int r;
+
+	pthread_mutex_unlock(&tree->lock);
+	r = attach(tree, member, &err);
+	pthread_mutex_lock(&tree->lock);
+	if (!r)
+		note_attached(tree, member);
+	if (member->has_ended || !member_lives(member))
+		member_end(tree, member);
+	else if (r)
+		note_failure(tree, member, now_ns() - begin_ns, &err);
+	pthread_cond_broadcast(&tree->changed);
+}
+
+static void leave_one(struct tree *tree, struct member *member)
+{
+	struct session_left left = { 0 };
+	struct err err = { 0 };
+	int r;
+
+	pthread_mutex_unlock(&tree->lock);
+	r = session_leave(member->session, tree->unloads, &left, &err);
+	pthread_mutex_lock(&tree->lock);
+	if (r && !member_lives(member)) {
+		member->state = MEMBER_ATTACHED;
+		member_end(tree, member);
+		return;
+	}
+	if (r && !tree->leave_error.code)
+		tree->leave_error = err;
+	tree_tell(tree, (struct tree_event){ .kind = TREE_LEFT,
+					     .pid = member->pid,
+					     .session = member->session,
+					     .reason = tree->reason,
+					     .left = &left,
+					     .err = r ? &err : NULL });
+	member_remove(tree, member);
+}
+
+/* Who has waited longest; NULL when nobody waits. */
+static struct member *pick(const struct tree *tree)
+{
+	enum member_state wanted = tree->is_leaving ? MEMBER_ATTACHED : MEMBER_WAITING;
+	struct member *best = NULL;
+
+	for (size_t i = 0; i < tree->count; i++) {
+		struct member *member = tree->members[i];
+
+		if (member->state == wanted && (!best || member->due_ns < best->due_ns))
+			best = member;
+	}
+	return best;
+}
+
+static void wait_until(struct tree *tree, uint64_t due_ns)
+{
+	struct timespec due = { (time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u) };
+
+	pthread_cond_timedwait(&tree->changed, &tree->lock, &due);
+}
+
+void *tree_work(void *argument)
+{
+	struct tree *tree = argument;
+	struct member *member;
+
+	pthread_mutex_lock(&tree->lock);
+	while ((member = pick(tree)) || !tree->is_leaving) {
+		if (!member) {
+			pthread_cond_wait(&tree->changed, &tree->lock);
+		} else if (!tree->is_leaving && member->due_ns > now_ns()) {
+			wait_until(tree, member->due_ns);
+		} else {
+			member->state = MEMBER_BUSY;
+			(tree->is_leaving ? leave_one : attach_one)(tree, member);
+		}
+	}
+	pthread_mutex_unlock(&tree->lock);
+	return NULL;
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""
+A pool of processes whose workers are replaced by new ones all the time.  Says "ready", waits for a line, works,
+and prints what each task saw: the worker's number, whether limpet was in it, the square.
+
+usage: pool.py fork|spawn|forkserver
+"""
+
+import json
+import multiprocessing
+import os
+import sys
+import time
+
+
+def has_limpet():
+    names = []
+    for tid in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{tid}/comm") as file:
+            names.append(file.read())
+    return "limpet\n" in names
+
+
+def task(number):
+    time.sleep(0.15)
+    return os.getpid(), has_limpet(), number * number
+
+
+def main():
+    context = multiprocessing.get_context(sys.argv[1])
+    with context.Pool(3, maxtasksperchild=2) as pool:
+        pool.map(task, range(3), chunksize=1)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        print(json.dumps(pool.map(task, range(24), chunksize=1)), flush=True)
+        sys.stdin.readline()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+/*
+ * A program ends when its last thread does.  Ours must not keep it alive.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* True when the calling thread is the only one left; false where /proc does not tell. */
+bool is_alone(void);

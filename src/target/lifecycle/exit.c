@@ -6,12 +6,12 @@
 
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/calls.h"
+#include "target/lifecycle/fork_gate.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/runtime/page.h"
 #include "target/sdk/contexts.h"
 
 typedef int atexit_function(void (*)(void *), void *, void *);
-typedef void finalize_function(void *);
 
 static char dso_handle; /* by its address libc knows our entry */
 static bool is_watched;
@@ -49,7 +49,9 @@ bool exit_unwatch(const struct boot_context *boot)
 	if (!is_watched)
 		return true;
 	unwatching = raw0(SYS_gettid);
-	((finalize_function *)boot->libc.__cxa_finalize)(&dso_handle);
+	fork_gate_open(&boot->libc);
+	fork_gate_finalize(&boot->libc, &dso_handle);
+	fork_gate_close(&boot->libc);
 	unwatching = 0;
 	return !is_watched;
 }

@@ -4,6 +4,7 @@
  */
 #include "target/lifecycle/tools.h"
 
+#include "target/lifecycle/farewell.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/load.h"
@@ -132,7 +133,7 @@ static int keep(struct tool *tool)
 }
 
 struct closing {
-	dlclose_function *close;
+	struct boot_libc libc;
 	void *handle;
 	int result;
 };
@@ -141,7 +142,7 @@ static void close_library(void *argument)
 {
 	struct closing *self = argument;
 
-	self->result = self->close(self->handle);
+	self->result = farewell_close(&self->libc, self->handle);
 }
 
 static void nothing(void *argument)
@@ -151,8 +152,7 @@ static void nothing(void *argument)
 
 static bool close_tool(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
 {
-	struct closing closing = { (dlclose_function *)boot->libc.dlclose,
-				   (void *)tool->page->handle, 0 };
+	struct closing closing = { boot->libc, (void *)tool->page->handle, 0 };
 
 	if (tool->page->is_inside || closing.handle == &agent_page)
 		return false;

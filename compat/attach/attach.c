@@ -1,6 +1,7 @@
 /*
  * librocprofv3-attach.so: attach(pid) and detach(), one process at a time.  Runs in the caller:
- * no ptrace, no threads, no children that it could see.  The lock is never held while attaching.
+ * no ptrace, no children that it could see, threads of liblimpet's only while descendants are
+ * followed.  The lock is never held while attaching.
  */
 #include <limpet/attach.h>
 

@@ -23,6 +23,7 @@ static struct {
 	char **pristine; /* a copy: an application may change the array in place */
 	char **hidden;   /* for each of our entries, the one that it replaced, or NULL */
 	size_t own_count, count;
+	size_t fresh_bytes; /* of a block that was made for this; 0: the last one serves */
 } published;
 
 /* The last block that was published: attaching again and again must not cost memory each time. */
@@ -113,6 +114,7 @@ static void reuse_last(char **memory, size_t size)
 	published.pristine = last.pristine;
 	published.hidden = last.hidden;
 	published.ours = last.memory;
+	published.fresh_bytes = 0;
 	environment_memory_free(memory, size);
 }
 
@@ -135,12 +137,29 @@ static bool build_arrays(const struct control_environ *message, const struct env
 		return true;
 	}
 	memcpy(memory, published.pristine, (published.count + 1) * sizeof(char *));
-	published.ours = last.memory = memory;
+	published.ours = memory;
+	published.fresh_bytes = size;
+	return true;
+}
+
+/* It is out: it can be used again, and never freed. */
+static void remember(void)
+{
+	if (!published.fresh_bytes)
+		return;
+	last.memory = published.ours;
 	last.pristine = published.pristine;
 	last.hidden = published.hidden;
 	last.own_count = published.own_count;
 	last.count = published.count;
-	return true;
+}
+
+/* Nobody has seen it. */
+static void forget(void)
+{
+	if (published.fresh_bytes)
+		environment_memory_free(published.ours, published.fresh_bytes);
+	published.ours = NULL;
 }
 
 /* One change of the application's, carried into an array of ours unless a newer one is there. */
@@ -233,10 +252,12 @@ static int publish_over(const struct control_environ *message, const struct envi
 	if (!build_arrays(message, view))
 		return -ENOMEM;
 	published.before = view->array;
-	if (!environment_exchange(&published.access, view->array, published.ours)) {
-		published.ours = NULL;
+	if (!environment_is_unchanged(&published.access, view) ||
+	    !environment_exchange(&published.access, view->array, published.ours)) {
+		forget();
 		return -EAGAIN;
 	}
+	remember();
 	agent_page.environment_changed = 1;
 	published.ours = carry_late_write(&published.access, view, published.ours);
 	return 0;
@@ -271,7 +292,8 @@ int environment_publish(const struct boot_context *boot, const struct control_en
  * copy without them.  What ours had hidden comes back. */
 static int publish_without_ours(const struct environment_view *theirs)
 {
-	char **array = environment_memory((theirs->count + 1) * sizeof(char *)), **at = array;
+	size_t size = (theirs->count + 1) * sizeof(char *);
+	char **array = environment_memory(size), **at = array;
 
 	if (!array)
 		return -ENOMEM;
@@ -284,8 +306,11 @@ static int publish_without_ours(const struct environment_view *theirs)
 			*at++ = published.hidden[mine];
 	}
 	*at = NULL;
-	if (!environment_exchange(&published.access, theirs->array, array))
+	if (!environment_is_unchanged(&published.access, theirs) ||
+	    !environment_exchange(&published.access, theirs->array, array)) {
+		environment_memory_free(array, size);
 		return -EAGAIN;
+	}
 	(void)carry_late_write(&published.access, theirs, array);
 	return 0;
 }
@@ -293,7 +318,8 @@ static int publish_without_ours(const struct environment_view *theirs)
 /* As long as our array is the current one, untouched, the application has not freed its own. */
 static int publish_before(void)
 {
-	if (!environment_exchange(&published.access, published.ours, published.before))
+	if (memcmp(published.ours, published.pristine, published.count * sizeof(char *)) ||
+	    !environment_exchange(&published.access, published.ours, published.before))
 		return -EAGAIN;
 	environment_settle(&published.access);
 	/* A late write went into ours: once more, this time from what is there. */

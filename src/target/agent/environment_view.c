@@ -98,8 +98,8 @@ static long count_guarded(char **array)
 	return -E2BIG;
 }
 
-static bool is_unchanged(const struct environment_access *access,
-			 const struct environment_view *view)
+bool environment_is_unchanged(const struct environment_access *access,
+			      const struct environment_view *view)
 {
 	char *some[ENTRIES_AT_ONCE];
 
@@ -140,7 +140,7 @@ static int look_once(const struct environment_access *access, struct environment
 	if (ret->count && (!environment_read(ret->array, ret->copy, ret->count) || has_hole(ret)))
 		return -EAGAIN;
 	environment_settle(access);
-	return is_unchanged(access, ret) ? 0 : -EAGAIN;
+	return environment_is_unchanged(access, ret) ? 0 : -EAGAIN;
 }
 
 int environment_look(const struct environment_access *access, struct environment_view *ret)

@@ -37,6 +37,11 @@ bool environment_exchange(const struct environment_access *access, char **expect
 int environment_look(const struct environment_access *access,
 		     struct environment_view *ret) MUST_CHECK;
 
+/* Does the application still have just what was copied?  Asked right before an exchange: what it
+ * sets in between is carried over later, but it could miss its own value until then. */
+bool environment_is_unchanged(const struct environment_access *access,
+			      const struct environment_view *view);
+
 void environment_view_done(struct environment_view *view);
 
 /* Reads entries without ever faulting; false when they cannot be read. */

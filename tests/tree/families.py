@@ -175,3 +175,11 @@ def family_of(root):
 def is_attached(pid):
     """Is there a thread of limpet's in the process?"""
     return any(harness.status_of(pid, tid).get("Name") == "limpet" for tid in harness.threads_of(pid))
+
+
+def descriptors_of_limpet(pid):
+    """Its descriptors live at high numbers."""
+    try:
+        return sorted(int(fd) for fd in os.listdir(f"/proc/{pid}/fd") if int(fd) >= 400)
+    except (FileNotFoundError, ProcessLookupError):
+        return []

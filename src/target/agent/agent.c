@@ -54,6 +54,9 @@ struct residence {
 	struct control_reply reply;
 };
 
+/* The descriptors of this residence, for a forked child to close. */
+static struct descriptor held[2] = { { -1, 0, 0 }, { -1, 0, 0 } };
+
 static void send_reply(struct residence *self, int code)
 {
 	uint32_t sequence = self->message.header.sequence;
@@ -70,6 +73,8 @@ static int on_hello(struct residence *self)
 
 	self->host = self->fds[0];
 	self->fds[0] = descriptor_own(-1);
+	held[0] = self->host;
+	held[1] = descriptor_see(self->socket);
 	agent_page.holder_pid = hello->holder_pid;
 	agent_page.holder_start = hello->holder_start;
 	text_add(agent_page.holder_name, sizeof(agent_page.holder_name), 0, hello->holder_name);
@@ -236,11 +241,19 @@ static void serve_once(struct residence *self)
 	self->is_over = true;
 }
 
+/* A forked child: what its parent had of ours came along. */
+static void adopt(void)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(held); i++)
+		descriptor_close(&held[i]);
+	lifecycle_adopt();
+}
+
 static void begin(struct boot_context *boot)
 {
 	agent_page.context = (uint64_t)boot;
 	if (!page_is_own())
-		lifecycle_adopt();
+		adopt();
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;
@@ -256,6 +269,7 @@ static void end(struct residence *self)
 		lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, ignored, sizeof(ignored));
 	environment_restore();
 	descriptor_close(&self->host);
+	held[0] = held[1] = descriptor_own(-1);
 	agent_page.holder_pid = 0;
 	agent_page.control_tid = 0; /* a copy of the program's own stays, and is free again */
 	if (self->unloads)

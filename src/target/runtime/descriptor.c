@@ -38,6 +38,14 @@ struct descriptor descriptor_own(int fd)
 	return self;
 }
 
+struct descriptor descriptor_see(int fd)
+{
+	struct descriptor self = { -1, 0, 0 };
+
+	(void)identify(fd, &self);
+	return self;
+}
+
 void descriptor_close(struct descriptor *self)
 {
 	struct descriptor now;

@@ -15,5 +15,8 @@ struct descriptor {
 /* Takes over a descriptor that the kernel has just given us; -1 gives none. */
 struct descriptor descriptor_own(int fd);
 
+/* The same for one that stays where it is. */
+struct descriptor descriptor_see(int fd);
+
 /* Closes it if it still is what it was. */
 void descriptor_close(struct descriptor *self);

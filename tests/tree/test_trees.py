@@ -44,6 +44,7 @@ class Families(unittest.TestCase):
     def assert_no_agent(self, pids):
         for pid in pids:
             self.assertFalse(families.is_attached(pid), f"a thread of limpet's is left in {pid}")
+            self.assertEqual(families.descriptors_of_limpet(pid), [], f"descriptors are left in {pid}")
 
     def assert_answers(self, answers, is_attached, follower):
         """All whole and right; the workers that must be attached were."""
@@ -71,7 +72,9 @@ class Followed:
         self.assertEqual(self.follower.following(), self.name)
 
     def check_way(self, way):
-        answers = self.run_workers(self.server, way, self.life_ms)
+        self.check_answers(way, self.run_workers(self.server, way, self.life_ms))
+
+    def check_answers(self, way, answers):
         self.assert_answers(answers, 1, self.follower)
         pids = {answer.pid for answer in answers}
         self.assertLessEqual(pids, self.follower.pids("attached"))
@@ -94,7 +97,8 @@ class Followed:
         self.check_way("clone")
 
     def test_busy_worker(self):
-        self.check_way("busy")
+        """One at a time: they leave no processor to anybody."""
+        self.check_answers("busy", [self.server.ask("busy", self.life_ms, number) for number in range(WORKERS)])
 
     def test_daemon(self):
         self.check_way("daemon")
@@ -129,6 +133,9 @@ class ByWalk(Followed, Families):
         self.before = (*families.NO_COUNTER, file.name)
         super().setUp()
 
+    def test_daemon(self):
+        self.skipTest("an orphan whose parent was gone before it was seen is missed: docs/trees.md")
+
 
 @unittest.skipUnless(IS_ROOT and shutil.which("setpriv"), "needs root to become an ordinary user")
 class AsUser(Followed, Families):
@@ -141,18 +148,36 @@ class AsUser(Followed, Families):
 
 
 class Storm(Families):
-    def test_right_after_birth(self):
-        """Children are attached while they are barely born: none is harmed, none is left half attached."""
-        server = self.start_server()
-        follower = self.follow(server.pid)
+    """Children are attached while they are barely born."""
+
+    def setUp(self):
+        self.server = self.start_server()
+        self.follower = self.follow(self.server.pid)
+
+    def tearDown(self):
+        self.assert_stops(self.follower)
+        self.assertEqual(self.server.count()[1], 0, "a worker died")
+
+    def check_all(self, way):
+        connections = []
+        for number in range(60):
+            connections.append(self.server.start(way, 3000, number))
+            time.sleep(0.02)
+        self.assert_answers([self.server.finish(one) for one in connections], 1, self.follower)
+
+    def test_no_fork_is_left_half_attached(self):
+        """A thread of ours that met its libc in the middle of fork would wait there for ever."""
+        self.check_all("fork")
+
+    def test_no_new_program_is_left_half_attached(self):
+        self.check_all("spawn")
+
+    def test_nobody_is_harmed(self):
+        """Some of these end before they are attached, or meanwhile."""
         for way in ("fork", "spawn"):
-            answers = [server.ask(way, 30, number) for number in range(150)]
-            self.assertEqual([a.square for a in answers], [i * i for i in range(150)], way)
-            self.assertEqual(sum(a.interrupts for a in answers), 0)
-            attached = sum(a.attached for a in answers)
-            self.assertGreater(attached, 140, f"{way}: only {attached} of 150 were attached\n{follower}")
-        self.assert_stops(follower)
-        self.assertEqual(server.count()[1], 0, "a worker died")
+            answers = [self.server.ask(way, number % 30, number) for number in range(150)]
+            self.assertEqual([answer.square for answer in answers], [i * i for i in range(150)], way)
+            self.assertEqual(sum(answer.interrupts for answer in answers), 0)
 
 
 class Leaving(Families):
@@ -360,6 +385,7 @@ class Tools(Families):
         self.assert_stops(self.follower)
         living = families.family_of(self.server.pid)
         self.assertEqual(len(living), 4)
+        self.assert_no_agent(living)
         self.assertEqual(set(self.calls("attach")), pids | living)
         self.assertEqual(sorted(self.calls("detach")), sorted(living))
         self.assertEqual(set(self.calls("initialize")), pids | living if initializes else {self.server.pid})

@@ -120,7 +120,7 @@ static void reads_its_own_status(void **state)
 static void parses_a_stat_line_with_a_nasty_name(void **state)
 {
 	static const char text[] =
-		"4242 (a) R (b c) S 17 4242 4242 0 -1 2097216 1 2 3 4 150 50 5 6 "
+		"4242 (a) R (b c) S 17 4242 4243 0 -1 2097220 1 2 3 4 150 50 5 6 "
 		"20 0 12 0 98765 2867200 334\n";
 	struct process_stat stat;
 	struct err err;
@@ -129,7 +129,10 @@ static void parses_a_stat_line_with_a_nasty_name(void **state)
 	assert_int_equal(stat_parse(text, strlen(text), &stat, &err), 0);
 	assert_string_equal(stat.name, "a) R (b c");
 	assert_int_equal(stat.state, 'S');
+	assert_int_equal(stat.parent, 17);
+	assert_int_equal(stat.session, 4243);
 	assert_true(stat.is_kernel_thread);
+	assert_true(stat.is_exiting);
 	assert_int_equal(stat.cpu_ns, 200 * (1000000000 / sysconf(_SC_CLK_TCK)));
 	assert_int_equal(stat.start_tick, 98765);
 }

@@ -15,7 +15,7 @@
 
 #define RETRY_FIRST_NS  1000000ull
 #define RETRY_DOUBLINGS 7
-#define RETRY_SHARE     4
+#define SLOW_DOUBLINGS  3
 #define SLOW_NS         50000000ull
 #define PASSING_NS      5000000000ull /* how long a state that passes may last */
 
@@ -126,9 +126,11 @@ static bool is_worth_a_try(const struct member *member, const struct err *err)
 /* Who takes long to fail must not keep the others waiting. */
 static uint64_t next_try_ns(struct member *member, uint64_t took_ns)
 {
-	uint64_t delay_ns = RETRY_FIRST_NS << MIN(member->tries++, RETRY_DOUBLINGS);
+	unsigned tries = member->tries++;
 
-	return now_ns() + (took_ns < SLOW_NS ? delay_ns : RETRY_SHARE * took_ns);
+	if (took_ns < SLOW_NS)
+		return now_ns() + (RETRY_FIRST_NS << MIN(tries, RETRY_DOUBLINGS));
+	return now_ns() + (took_ns << MIN(tries, SLOW_DOUBLINGS));
 }
 
 static void note_failure(struct tree *tree, struct member *member, uint64_t took_ns,

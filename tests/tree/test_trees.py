@@ -64,7 +64,7 @@ class Families(unittest.TestCase):
 class Followed:
     """Every worker is attached, whichever way it is born.  For each way of following a class of its own."""
 
-    before, name, life_ms = (), "", 300
+    before, name, life_ms = (), "", -300  # at least; until limpet has come
 
     def setUp(self):
         self.server = self.start_server()
@@ -124,7 +124,7 @@ class ByNumbers(Followed, Families):
 
 @unittest.skipUnless(IS_ROOT and shutil.which("unshare"), "needs root and unshare to take the counter away")
 class ByWalk(Followed, Families):
-    name, life_ms = "walk", 600
+    name, life_ms = "walk", -600
 
     def setUp(self):
         with tempfile.NamedTemporaryFile(delete=False) as file:
@@ -410,7 +410,7 @@ class Library(Families):
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self.addCleanup(holder.stdout.close)
         self.assertEqual(holder.stdout.readline(), "ready: 2 processes, 0 skipped\n")
-        self.assert_answers(self.run_workers(server, "spawn", 300), 1, "")
+        self.assert_answers(self.run_workers(server, "spawn", -300), 1, "")
         os.kill(holder.pid, signal.SIGUSR1)
         family = families.family_of(server.pid)
         holder.stdin.close()

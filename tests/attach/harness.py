@@ -14,6 +14,7 @@ import struct
 import subprocess
 import tempfile
 import time
+import unittest
 
 LIMPET = os.environ.get("LIMPET", "limpet")
 PROGRAMS = os.environ.get("PROGRAMS", ".")
@@ -164,6 +165,28 @@ def threads_of(pid):
 
 def thread_count(pid):
     return len(threads_of(pid))
+
+
+class TargetTest(unittest.TestCase):
+    """A test with targets, and with limpets that it starts."""
+
+    maxDiff = None
+
+    def target(self, *arguments, **options):
+        try:
+            target = Workload(*arguments, **options)
+        except Unavailable as reason:
+            self.skipTest(str(reason))
+        self.addCleanup(target.close)
+        return target
+
+    def end_process(self, process):
+        if process.poll() is None:
+            process.kill()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream and not stream.closed:
+                stream.close()
+        process.wait()
 
 
 def wait_until(condition, deadline_s=5.0):

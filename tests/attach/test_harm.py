@@ -14,7 +14,7 @@ import time
 import unittest
 
 import harness
-from harness import Unavailable, Workload, limpet
+from harness import limpet, TargetTest, Workload
 
 FAILED, CANNOT, BUSY = 1, 6, 7
 ATTACHES = 200
@@ -22,17 +22,7 @@ TOOL_THREAD, TOOL_RENAME, TOOL_PROBE = (
     harness.program(f"tool_{name}.so") for name in ("thread", "rename", "probe"))
 
 
-class Harm(unittest.TestCase):
-    maxDiff = None
-
-    def target(self, *arguments, **options):
-        try:
-            target = Workload(*arguments, **options)
-        except Unavailable as reason:
-            self.skipTest(str(reason))
-        self.addCleanup(target.close)
-        return target
-
+class Harm(TargetTest):
     def attach(self, target, *arguments, codes=(0,)):
         result = limpet("attach", target.pid, "--json", "--duration", "0", *arguments)
         self.assertIn(result.code, codes, f"{result}\n--- the target: {target.fate()}")
@@ -43,14 +33,6 @@ class Harm(unittest.TestCase):
         self.addCleanup(self.end_process, process)
         self.assertIsNotNone(harness.attached_wait(process), "not attached")
         return process
-
-    def end_process(self, process):
-        if process.poll() is None:
-            process.kill()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream and not stream.closed:
-                stream.close()
-        process.wait()
 
     def assert_well(self, target):
         self.assertTrue(target.alive(), target.fate())

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import harness
-from harness import Unavailable, Workload, limpet
+from harness import limpet, TargetTest, Workload
 
 NOBODY = 65534
 DROP = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
@@ -22,17 +22,7 @@ def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, "needs root")(test)
 
 
-class Refusal(unittest.TestCase):
-    maxDiff = None
-
-    def target(self, *arguments, **options):
-        try:
-            target = Workload(*arguments, **options)
-        except Unavailable as reason:
-            self.skipTest(str(reason))
-        self.addCleanup(target.close)
-        return target
-
+class Refusal(TargetTest):
     def assert_refused(self, result, code, *words):
         self.assertFalse(result.hung, str(result))
         self.assertEqual(result.code, code, str(result))

@@ -10,12 +10,10 @@ import time
 import unittest
 
 import harness
-from harness import Workload, limpet
+from harness import limpet, TargetTest, Workload
 
 
-class Sessions(unittest.TestCase):
-    maxDiff = None
-
+class Sessions(TargetTest):
     def setUp(self):
         self.target = Workload("plain", "idle")
         self.addCleanup(self.target.close)
@@ -28,14 +26,6 @@ class Sessions(unittest.TestCase):
         self.assertIsNotNone(event, "not attached")
         self.assertEqual(event["pid"], self.target.pid)
         return process
-
-    def end_process(self, process):
-        if process.poll() is None:
-            process.kill()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream and not stream.closed:
-                stream.close()
-        process.wait()
 
     def assert_ends(self, process, reason, **options):
         result = harness.limpet_finish(process, **options)

@@ -11,29 +11,19 @@ import tempfile
 import unittest
 
 import harness
-from harness import Mirror, Unavailable, Workload, limpet
+from harness import limpet, Mirror, TargetTest, Workload
 
 PROBE, SECOND, LACKING = (
     harness.program(f"tool_{name}.so") for name in ("probe", "second", "lacking"))
 
 
-class Tools(unittest.TestCase):
-    maxDiff = None
-
+class Tools(TargetTest):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         os.chmod(self.folder, 0o777)
         self.out = os.path.join(self.folder, "out")
-
-    def target(self, *arguments, **options):
-        try:
-            target = Workload(*arguments, **options)
-        except Unavailable as reason:
-            self.skipTest(str(reason))
-        self.addCleanup(target.close)
-        return target
 
     def attach(self, target, tools, *arguments, code=0):
         result = limpet("attach", target.pid, "--json", "--duration", "0", "--load", tools,

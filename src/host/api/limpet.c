@@ -238,24 +238,33 @@ static void fill_status(const struct target *target, const struct resident *resi
 	ret->dropped = resident->page.dropped;
 }
 
+/* Looks for the agent: 0, -ENOENT when there is none; the error is set for anything else. */
+static int look(const struct limpet *self, struct target *target, struct resident *ret,
+		struct err *err)
+{
+	int r = target_look(target, self->pid, err);
+
+	if (r)
+		return r;
+	r = resident_find(target, ret);
+	if (r && r != -ENOENT)
+		err_set(err, r, "an agent of another version of limpet is in it");
+	return r;
+}
+
 EXPORT int limpet_status(struct limpet *self, struct limpet_status *status,
 			 struct limpet_error *error)
 {
 	struct limpet_status ours = { 0 };
 	struct resident resident;
-	struct target target;
+	struct target target = { .pidfd = -1, .thread_fd = -1, .memory = -1 };
 	struct err err = { 0 };
-	int r = target_look(&target, self->pid, &err);
 
-	if (r)
-		return report_error(&err, error);
-	r = resident_find(&target, &resident);
-	if (!r)
+	if (!look(self, &target, &resident, &err))
 		fill_status(&target, &resident, &ours);
-	else if (r != -ENOENT)
-		err_set(&err, r, "an agent of another version of limpet is in it");
 	target_close(&target);
-	copy_out(status, &ours, sizeof(ours));
+	if (!err.code)
+		copy_out(status, &ours, sizeof(ours));
 	return report_error(&err, error);
 }
 
@@ -263,25 +272,20 @@ EXPORT int limpet_tool_status(struct limpet *self, unsigned index,
 			      struct limpet_tool_status *status, struct limpet_error *error)
 {
 	struct limpet_tool_status ours = { 0 };
-	struct resident resident;
-	struct target target;
+	struct resident resident = { 0 };
+	struct target target = { .pidfd = -1, .thread_fd = -1, .memory = -1 };
+	const struct agent_tool *tool = &resident.page.tools[index % AGENT_TOOLS_MAX];
 	struct err err = { 0 };
-	int r = target_look(&target, self->pid, &err);
 
-	if (r)
-		return report_error(&err, error);
-	r = resident_find(&target, &resident);
-	if (r || index >= resident.page.tool_count) {
-		err_set(&err, -ENOENT, "there is no tool %u in %d", index, self->pid);
-	} else {
-		const struct agent_tool *tool = &resident.page.tools[index];
-
-		ours.state = (enum limpet_tool_state)tool->state;
-		snprintf(ours.path, sizeof(ours.path), "%s", tool->path);
-		snprintf(ours.reason, sizeof(ours.reason), "%s", tool->reason);
-		copy_out(status, &ours, sizeof(ours));
-	}
+	look(self, &target, &resident, &err);
 	target_close(&target);
+	if (!err.code && index >= resident.page.tool_count)
+		err_set(&err, -ENOENT, "there is no tool %u in %d", index, self->pid);
+	ours.state = (enum limpet_tool_state)tool->state;
+	snprintf(ours.path, sizeof(ours.path), "%s", tool->path);
+	snprintf(ours.reason, sizeof(ours.reason), "%s", tool->reason);
+	if (!err.code)
+		copy_out(status, &ours, sizeof(ours));
 	return report_error(&err, error);
 }
 

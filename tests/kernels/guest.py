@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE)]
 os.environ["LIMPET"] = str(HERE / "limpet")
 os.environ["PROGRAMS"] = str(HERE / "programs")
 
+import families
 from driving import cycle, harness, refusal_problem, result_problem, workload_problem
 from report import Report
 
@@ -101,6 +102,31 @@ def try_rights():
         report.check(name, rights_problem(scope, who, owner, expected))
 
 
+def family_problem(who, rung):
+    """A server of that user, followed by that user: all workers are attached, on the rung that this kernel has."""
+    drop = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"] if who == "user" else []
+    with families.Server(before=drop) as server:
+        follower = families.Follower(server.pid, before=drop)
+        try:
+            if not follower.wait_settled() or follower.following() != rung:
+                return f"not followed by {rung}: {follower}"
+            workers = [server.start(way, 5000, 1) for way in ("fork", "spawn", "daemon", "late_exec")]
+            answers = [server.finish(worker) for worker in workers]
+            code = follower.stop()
+        finally:
+            follower.close()
+        if [(answer.attached, answer.interrupts, answer.square) for answer in answers] != [(1, 0, 1)] * 4:
+            return f"not every worker was attached and well: {follower}"
+        return f"exit {code}" if code or server.count()[1] else None
+
+
+def try_families():
+    """The kernel's events are for everybody since 6.6."""
+    version = tuple(map(int, os.uname().release.split("-")[0].split(".")[:2]))
+    for who, rung in (("root", "events"), ("user", "events" if version >= (6, 6) else "numbers")):
+        report.check(f"family of {who}: by {rung}", family_problem(who, rung))
+
+
 def try_looking():
     for arguments in (("ps", "--json"), ("doctor", "--json")):
         result = harness.limpet(*arguments, deadline_s=60)
@@ -112,6 +138,7 @@ def main():
     try_looking()
     for family, name in WORKLOADS:
         try_workload(family, name)
+    try_families()
     try_rights()
     return report.end()
 

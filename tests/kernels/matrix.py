@@ -41,7 +41,8 @@ def files_for(arch):
     """What the guest gets, as {name in /files: path}."""
     tree = build(arch)
     programs = [p for p in (tree / "tests/programs").iterdir() if p.is_file() and p.stat().st_mode & 0o100]
-    modules = ("attach/harness.py", "common/driving.py", "common/report.py", "kernels/guest.py")
+    modules = ("attach/harness.py", "common/driving.py", "common/report.py", "tree/families.py",
+               "kernels/guest.py")
     return {
         "limpet": find_limpet(tree),
         **{f"programs/{path.name}": path for path in programs},

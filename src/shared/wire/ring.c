@@ -149,16 +149,22 @@ static long skip_to(struct ring *ring, uint64_t head, long code)
 	return code;
 }
 
-/* Copies what lies at the tail; how many bytes that is.  The copy is checked, not the original: the
- * target may write while we look. */
+/* Copies what lies at the tail; how many bytes may belong to it.  The copy is checked, not the
+ * original: the target may write while we look, so its size is read once. */
 static size_t copy_next(const struct ring *ring, const unsigned char *data, uint64_t ring_size,
 			uint64_t head, void *into)
 {
-	uint64_t at = ring->tail & (ring_size - 1);
-	size_t size = MIN(MIN(head - ring->tail, ring_size - at), (uint64_t)RECORD_MAX_BYTES);
+	uint64_t tail = ring->tail, at = tail & (ring_size - 1);
+	size_t room = MIN(MIN(head - tail, ring_size - at), (uint64_t)RECORD_MAX_BYTES);
+	struct record *record = into;
 
-	memcpy(into, data + at, size);
-	return size;
+	if (room < sizeof(uint64_t))
+		return 0;
+	memcpy(into, data + at, sizeof(uint64_t));
+	if (record->size > sizeof(uint64_t) && record->size <= room)
+		memcpy((char *)into + sizeof(uint64_t), data + at + sizeof(uint64_t),
+		       record->size - sizeof(uint64_t));
+	return room;
 }
 
 /* Steps over what fills the ring's end. */
@@ -182,7 +188,7 @@ long ring_read(struct ring *ring, const unsigned char *data, uint64_t ring_size,
 	if (head == ring->tail)
 		return 0;
 	size = copy_next(ring, data, ring_size, head, into);
-	if (record->kind == RECORD_PAD) {
+	if (size && record->kind == RECORD_PAD) {
 		skip_pad(ring, ring_size, head);
 		if (head == ring->tail)
 			return 0;
@@ -191,6 +197,24 @@ long ring_read(struct ring *ring, const unsigned char *data, uint64_t ring_size,
 	if (record_check(record, size))
 		return skip_to(ring, head, -EPROTO);
 	return skip_to(ring, ring->tail + record->size, record->size);
+}
+
+bool ring_owner(const struct ring *ring, struct ring_owner *ret)
+{
+	/* Acquire: pairs with the claim, after its thread has said who it is. */
+	if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != RING_USED)
+		return false;
+	ret->tid = ring->tid;
+	ret->generation = ring->generation;
+	memcpy(ret->name, ring->name, sizeof(ret->name));
+	ret->name[sizeof(ret->name) - 1] = '\0';
+	return true;
+}
+
+uint32_t rings_function_count(const struct rings *rings)
+{
+	/* Acquire: the entries were written before. */
+	return __atomic_load_n(&rings->function_count, __ATOMIC_ACQUIRE);
 }
 
 void ring_release(struct ring *ring)

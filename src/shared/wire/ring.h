@@ -106,5 +106,18 @@ void ring_commit(struct ring_writer *writer, size_t size);
 long ring_read(struct ring *ring, const unsigned char *data, uint64_t ring_size, void *into,
 	       size_t room);
 
+/* Whose it is. */
+struct ring_owner {
+	int32_t tid;
+	uint64_t generation;
+	char name[16]; /* terminated */
+};
+
+/* False when nobody has it. */
+bool ring_owner(const struct ring *ring, struct ring_owner *ret);
+
+/* How many functions the target has described; not to be believed beyond function_max. */
+uint32_t rings_function_count(const struct rings *rings);
+
 /* After its thread has ended and everything was read: the next thread may have it. */
 void ring_release(struct ring *ring);

@@ -12,11 +12,18 @@
 #include "host/core/cleanup.h"
 #include "host/model/index.h"
 
-static void free_process(struct model_process *process)
+static void drop_modules(struct model_process *process)
 {
 	for (uint32_t i = 0; i < process->module_count; i++)
 		free((char *)(uintptr_t)process->modules[i].path);
 	free(process->modules);
+	process->modules = NULL;
+	process->module_count = 0;
+}
+
+static void free_process(struct model_process *process)
+{
+	drop_modules(process);
 	free(process->functions);
 	free(process->name);
 	free(process->executable);
@@ -173,15 +180,6 @@ static int by_base(const void *left, const void *right)
 	const struct recorded_module *a = left, *b = right;
 
 	return a->base < b->base ? -1 : a->base > b->base;
-}
-
-static void drop_modules(struct model_process *process)
-{
-	for (uint32_t i = 0; i < process->module_count; i++)
-		free((char *)(uintptr_t)process->modules[i].path);
-	free(process->modules);
-	process->modules = NULL;
-	process->module_count = 0;
 }
 
 static int take_modules(struct model *model, const struct chunk *chunk)

@@ -127,6 +127,18 @@ void json_signed(struct json *json, const char *key, int64_t value)
 	fprintf(json->out, "%" PRId64, value);
 }
 
+void json_fixed(struct json *json, const char *key, uint64_t value, unsigned digits)
+{
+	uint64_t unit = 1;
+
+	for (unsigned i = 0; i < digits; i++)
+		unit *= 10;
+	write_key(json, key);
+	fprintf(json->out, "%" PRIu64, value / unit);
+	if (digits)
+		fprintf(json->out, ".%0*" PRIu64, (int)digits, value % unit);
+}
+
 void json_bool(struct json *json, const char *key, bool value)
 {
 	write_key(json, key);

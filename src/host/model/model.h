@@ -100,8 +100,12 @@ bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret);
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room);
 
 const char *domain_name(unsigned domain);
-const char *drop_reason_name(unsigned reason);
+const char *drop_reason_name(unsigned reason); /* for programs */
+const char *drop_reason_text(unsigned reason); /* for people */
 const char *value_name(unsigned kind);
 
 /* "" when a recording ended as it should and lost nothing that was in it; else what is wrong. */
 void model_describe_end(const struct model *model, char *ret, size_t room);
+
+/* A recording without a call is no success: -ENODATA with the exit code for it. */
+int model_check_filled(const struct model *model, const char *path, struct err *err) MUST_CHECK;

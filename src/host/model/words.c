@@ -1,6 +1,7 @@
 /*
  * What people read about a model: names, times, frames, and how it ended.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,12 @@ static const char *const drop_names[DROP_REASONS] = {
 	[DROP_NO_RING] = "no_ring",
 };
 
+static const char *const drop_texts[DROP_REASONS] = {
+	[DROP_FULL] = "because limpet was too slow",
+	[DROP_NESTED] = "in signal handlers",
+	[DROP_NO_RING] = "of threads without a ring",
+};
+
 static const char *const value_names[VALUE_KINDS] = {
 	[VALUE_RESULT] = "result",         [VALUE_SIZE] = "size",
 	[VALUE_ADDRESS] = "address",       [VALUE_OLD_ADDRESS] = "old_address",
@@ -33,6 +40,11 @@ const char *domain_name(unsigned domain)
 const char *drop_reason_name(unsigned reason)
 {
 	return reason < DROP_REASONS && drop_names[reason] ? drop_names[reason] : "other";
+}
+
+const char *drop_reason_text(unsigned reason)
+{
+	return reason < DROP_REASONS && drop_texts[reason] ? drop_texts[reason] : "otherwise";
 }
 
 const char *value_name(unsigned kind)
@@ -97,4 +109,31 @@ void model_describe_end(const struct model *model, char *ret, size_t room)
 		snprintf(ret + length, room - (size_t)length,
 			 "%s%" PRIu64 " damaged chunks were left out", length ? "; " : "",
 			 model->damaged);
+}
+
+static uint64_t all_drops(const struct model *model)
+{
+	uint64_t all = 0;
+
+	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+		all += model->drops[reason];
+	return all;
+}
+
+int model_check_filled(const struct model *model, const char *path, struct err *err)
+{
+	char end[256];
+
+	if (model->calls)
+		return 0;
+	err_set(err, -ENODATA, "'%s' holds no calls", path);
+	model_describe_end(model, end, sizeof(end));
+	if (all_drops(model))
+		err_why(err, "all %" PRIu64 " records were dropped", all_drops(model));
+	else if (end[0])
+		err_why(err, "%s", end);
+	else
+		err_why(err, "nothing that was traced (%s) was called while it was recorded",
+			model->options[0] ? model->options : "nothing was asked for");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }

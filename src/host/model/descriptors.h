@@ -1,0 +1,32 @@
+/*
+ * Files and sockets: bytes and time by descriptor.  A descriptor that is closed and opened again is
+ * another row when it is called otherwise.
+ *
+ * Bytes moved are the result of a call that was given a size; where there is no result, the size.
+ */
+#pragma once
+
+#include "host/model/model.h"
+#include "host/model/statistics.h"
+#include "host/model/table.h"
+
+struct descriptor_row {
+	const struct model_process *process;
+	int descriptor;
+	char *name; /* path or peer, "" when not known */
+	uint64_t read_bytes, written_bytes;
+	struct statistics statistics;
+};
+
+struct descriptors {
+	struct descriptor_row *rows;
+	uint32_t count, room;
+	struct table by_name; /* (process and descriptor, hash of the name): row */
+	struct table current; /* (process and descriptor, 0): row */
+};
+
+/* Starts as zeros.  0 or -ENOMEM. */
+int descriptors_take(struct descriptors *descriptors, const struct call *call) MUST_CHECK;
+/* By time. */
+void descriptors_sort(struct descriptors *descriptors);
+void descriptors_done(struct descriptors *descriptors);

@@ -94,7 +94,8 @@ static bool put_call(struct worker *worker, unsigned function, uint64_t begin,
 	*call = (struct record_call){
 		{ (uint16_t)size, RECORD_CALL, (uint8_t)count }, function, begin, end
 	};
-	memcpy(call + 1, values, count * sizeof(*values));
+	if (count)
+		memcpy(call + 1, values, count * sizeof(*values));
 	ring_commit(&worker->writer, size);
 	worker->calls[function]++;
 	worker->ticks[function] += end - begin;

@@ -239,7 +239,12 @@ static int take_drops(struct model *model, const struct chunk *chunk)
 
 static int take_end(struct model *model, const struct chunk *chunk)
 {
-	return end_take(chunk->payload, &model->end);
+	struct recorded_end end;
+
+	if (end_take(chunk->payload, &end))
+		return -EPROTO;
+	model->end = end;
+	return 0;
 }
 
 static int take_records(struct model *model, const struct chunk *chunk)

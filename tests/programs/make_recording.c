@@ -2,12 +2,13 @@
  * Writes a recording through the real rings, collector and writer, from several threads, and says
  * what must be in it: one JSON object on stdout.
  *
- *   usage: make_recording FILE THREADS ROUNDS [calm|drops|cut|kill|empty]
+ *   usage: make_recording FILE THREADS ROUNDS [calm|drops|cut|kill|limit|empty]
  *
  *   calm   nothing is dropped (threads wait for room)
  *   drops  threads do not wait
  *   cut    as calm, and the file gets no end
  *   kill   as calm, and the process kills itself while it records
+ *   limit  as calm, and files may not grow beyond FILE_LIMIT bytes
  *   empty  no thread writes anything
  */
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,6 +33,7 @@
 #define KEPT_BYTES  48u
 #define READ_BYTES  512u
 #define SITE        0x400100u
+#define FILE_LIMIT  60000u
 
 enum { MALLOC, FREE, READ, OPEN, LOCK, OUTER, INNER, MARK, FUNCTIONS };
 
@@ -65,12 +68,20 @@ struct worker {
 	unsigned number;
 };
 
+/* Nobody waits any more once it was for nothing: the collector has ended. */
+static volatile bool is_over;
+
 static void wait_for_room(const struct ring_writer *writer)
 {
 	const volatile uint64_t *tail = &writer->ring->tail;
+	uint64_t begin_ns = 0;
 
-	while (writer->ring->head - *tail > RING_SIZE / 2)
+	while (!is_over && writer->ring->head - *tail > RING_SIZE / 2) {
+		if (!begin_ns)
+			begin_ns = now_ns();
+		is_over = now_ns() - begin_ns > 2000000000u;
 		sched_yield();
+	}
 }
 
 static void *reserve(struct worker *worker, size_t size)
@@ -320,6 +331,9 @@ int main(int argc, char **argv)
 	source.rings = make_rings(&source.size);
 	if (!source.rings)
 		return 1;
+	/* After the rings, which are a file too. */
+	if (strcmp(mode, "limit") == 0)
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ FILE_LIMIT, FILE_LIMIT });
 	for (unsigned i = 0; i < count; i++)
 		workers[i] = (struct worker){ .rings = source.rings,
 					      .rounds = strtoull(argv[3], NULL, 10),

@@ -3,17 +3,29 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "host/cli/recording_report.h"
-#include "host/core/text.h"
+#include "host/core/utf8.h"
 
 #define NAME_MAX_SHOWN 160
 #define FRAMES_SHOWN   8u
 
-/* Names come from the target: no control characters. */
+/* Names come from the target: no control characters, nothing but UTF-8. */
 static const char *clean(const char *text, char *buffer)
 {
-	text_copy_printable(text_of(text), buffer, NAME_MAX_SHOWN);
+	const unsigned char *at = (const unsigned char *)text;
+	char *end = buffer;
+
+	while (*at && end - buffer < NAME_MAX_SHOWN - 4) {
+		size_t length = utf8_length(at);
+		bool is_plain = length && *at >= 0x20 && *at != 0x7f;
+
+		memcpy(end, is_plain ? (const char *)at : "?", is_plain ? length : 1);
+		end += is_plain ? length : 1;
+		at += length ? length : 1;
+	}
+	*end = '\0';
 	return buffer;
 }
 

@@ -2,7 +2,6 @@
  * chrome: the JSON that Chrome's tracing, Perfetto and the Firefox profiler read.  Times are in
  * microseconds since the first call, with three decimals: nanoseconds are kept.
  */
-#include <errno.h>
 
 #include "host/export/exporter.h"
 #include "host/export/values.h"
@@ -65,7 +64,7 @@ static int write_call(const struct call *call, void *context)
 	values_write(json, call);
 	json_object_end(json);
 	json_object_end(json);
-	return ferror(json->out) ? -EIO : 0;
+	return export_state(json->out);
 }
 
 static int chrome_write(struct model *model, FILE *out)

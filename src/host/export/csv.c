@@ -1,7 +1,6 @@
 /*
  * csv: one line for each call, RFC 4180, UTF-8.  Empty where a function has no such value.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -81,7 +80,7 @@ static int write_call(const struct call *call, void *context)
 	export_stack(call, stack, sizeof(stack));
 	write_text(out, stack);
 	fputs("\r\n", out);
-	return ferror(out) ? -EIO : 0;
+	return export_state(out);
 }
 
 static int csv_write(struct model *model, FILE *out)

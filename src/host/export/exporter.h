@@ -30,5 +30,8 @@ const struct exporter *exporter_for_path(const char *path);
 int export_file(struct model *model, const struct exporter *exporter, const char *path,
 		struct err *err) MUST_CHECK;
 
+/* 0 while everything could be written, else why not. */
+int export_state(FILE *out);
+
 /* The stack of a call on one line, outermost last; "" when it has none. */
 void export_stack(const struct call *call, char *ret, size_t room);

@@ -11,6 +11,13 @@
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
 
+int export_state(FILE *out)
+{
+	if (!ferror(out))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
 /* One place for "disk full" and "no memory" alike. */
 static int write_to(struct model *model, const struct exporter *exporter, FILE *out)
 {
@@ -18,11 +25,11 @@ static int write_to(struct model *model, const struct exporter *exporter, FILE *
 
 	/* Nobody else writes to it: a lock for each number would take half of the time. */
 	__fsetlocking(out, FSETLOCKING_BYCALLER);
-	r = exporter->write(model, out);
 	errno = 0;
-	if (!r && (fflush(out) || ferror(out)))
-		r = errno ? -errno : -EIO;
-	return r;
+	r = exporter->write(model, out);
+	if (!r)
+		fflush(out);
+	return r ? r : export_state(out);
 }
 
 static int explain(int r, const char *path, struct err *err)

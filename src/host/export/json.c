@@ -3,7 +3,6 @@
  */
 #include "host/core/json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "host/export/exporter.h"
@@ -101,7 +100,7 @@ static int write_call(const struct call *call, void *context)
 	json_number(json, "duration_ns", call->end_ns - call->begin_ns);
 	values_write(json, call);
 	json_object_end(json);
-	return ferror(json->out) ? -EIO : 0;
+	return export_state(json->out);
 }
 
 static void write_lists(struct json *json, const struct model *model)

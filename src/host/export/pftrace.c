@@ -81,7 +81,7 @@ static int packet_end(struct pftrace *self)
 		return -ENOMEM;
 	fwrite(self->trace.data, 1, self->trace.size, self->out);
 	self->trace.size = 0;
-	return ferror(self->out) ? -EIO : 0;
+	return export_state(self->out);
 }
 
 static void put_clock(struct pftrace *self, enum builtin_clock clock, uint64_t time_ns)

@@ -23,11 +23,17 @@ static uint64_t slope(const struct model *model)
 	return SLOPE_1;
 }
 
+static uint64_t span_ns(const struct model *model, uint64_t ticks)
+{
+	return (uint64_t)(((unsigned __int128)ticks * model->slope) >> SHIFT);
+}
+
 uint64_t model_time_ns(const struct model *model, uint64_t ticks)
 {
-	__int128 since = (__int128)ticks - model->first.ticks;
+	uint64_t origin = model->first.ticks;
 
-	return model->first.boot_ns + (uint64_t)((since * (__int128)model->slope) >> SHIFT);
+	return ticks >= origin ? model->first.boot_ns + span_ns(model, ticks - origin)
+			       : model->first.boot_ns - span_ns(model, origin - ticks);
 }
 
 int64_t model_wall_offset_ns(const struct model *model)

@@ -66,6 +66,7 @@ static void walk_through(struct model *model)
 	char end[256];
 
 	must(!summary_init(&walk.summary, model) && !allocations_init(&walk.allocations, model));
+	must(!descriptors_init(&walk.descriptors, model));
 	must(!lanes_init(&walk.lanes, model->thread_count, end_call, &walk));
 	must(!model_each_call(model, visit, &walk));
 	must(walk.calls <= model->calls && !lanes_finish(&walk.lanes) && !walk.open);

@@ -45,7 +45,7 @@ static const struct trace_function functions[FUNCTIONS] = {
 		   DOMAIN_IO,
 		   3,
 		   { VALUE_DESCRIPTOR, VALUE_SIZE, VALUE_RESULT } },
-	[OPEN] = { "open", "libc.so.6", DOMAIN_IO, 1, { VALUE_DESCRIPTOR } },
+	[OPEN] = { "open", "libc.so.6", DOMAIN_IO, 1, { VALUE_RESULT } },
 	[LOCK] = { "pthread_mutex_lock",
 		   "libc.so.6",
 		   DOMAIN_LOCK,

@@ -3,12 +3,15 @@
  */
 #include "unit.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -114,6 +117,49 @@ static void every_loaded_object_is_a_module(void **state)
 	model_free(model);
 }
 
+static const char *name_of(const struct model *model, int descriptor)
+{
+	for (uint32_t i = 0; i < model->processes[0]->file_count; i++)
+		if (model->processes[0]->files[i].descriptor == descriptor)
+			return model->processes[0]->files[i].name;
+	return "";
+}
+
+static int listen_on_loopback(struct sockaddr_in *ret)
+{
+	socklen_t size = sizeof(*ret);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	*ret = (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	assert_int_equal(bind(fd, (struct sockaddr *)ret, sizeof(*ret)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)ret, &size), 0);
+	return fd;
+}
+
+static void open_files_have_names(void **state)
+{
+	struct sockaddr_in address;
+	int file = open("/etc/passwd", O_RDONLY), listening = listen_on_loopback(&address);
+	int client = socket(AF_INET, SOCK_STREAM, 0);
+	struct model *model;
+	char expected[64];
+
+	(void)state;
+	assert_int_equal(connect(client, (struct sockaddr *)&address, sizeof(address)), 0);
+	model = record_ourselves();
+	assert_string_equal(name_of(model, file), "/etc/passwd");
+	snprintf(expected, sizeof(expected), "127.0.0.1:%u", ntohs(address.sin_port));
+	assert_string_equal(name_of(model, client), expected);
+	snprintf(expected, sizeof(expected), "listens on 127.0.0.1:%u", ntohs(address.sin_port));
+	assert_string_equal(name_of(model, listening), expected);
+	model_free(model);
+	close(client);
+	close(listening);
+	close(file);
+}
+
 static pid_t other_tid;
 static pthread_barrier_t barrier;
 
@@ -158,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(session_and_process_are_told),
 		TEST(every_loaded_object_is_a_module),
+		TEST(open_files_have_names),
 		TEST(threads_live_and_end),
 	};
 

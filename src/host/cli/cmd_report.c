@@ -65,6 +65,7 @@ static int add_up(struct recording_report *report)
 {
 	if (summary_init(&report->summary, report->model) ||
 	    allocations_init(&report->allocations, report->model) ||
+	    descriptors_init(&report->descriptors, report->model) ||
 	    model_each_call(report->model, take, report) ||
 	    allocations_finish(&report->allocations))
 		return -ENOMEM;

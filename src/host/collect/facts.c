@@ -58,7 +58,8 @@ int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, 
 	if (r)
 		return r;
 	*ret_number = facts.number;
-	return facts_modules(recording, pid, facts.number, err);
+	r = facts_modules(recording, pid, facts.number, err);
+	return r ? r : facts_files(recording, pid, facts.number, err);
 }
 
 void target_threads_done(struct target_threads *threads)

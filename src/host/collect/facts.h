@@ -11,13 +11,17 @@
 int facts_session(struct recording *recording, const char *limpet_version, char *const *argv,
 		  const char *options, struct err *err) MUST_CHECK;
 
-/* The process and its modules; the number that it has in the recording. */
+/* The process, its modules and what it has open; the number that it has in the recording. */
 int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number,
 		  struct err *err) MUST_CHECK;
 
 /* Its modules again: more may have been loaded. */
 int facts_modules(struct recording *recording, pid_t pid, uint32_t number,
 		  struct err *err) MUST_CHECK;
+
+/* What it has open; sockets by their peers. */
+int facts_files(struct recording *recording, pid_t pid, uint32_t number,
+		struct err *err) MUST_CHECK;
 
 /* Threads by the numbers that the target has for them, which in a container are not ours. */
 struct target_threads {

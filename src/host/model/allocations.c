@@ -205,7 +205,7 @@ static int get(struct allocations *self, const struct call *call, uint64_t addre
 
 int allocations_take(struct allocations *self, const struct call *call)
 {
-	uint64_t address = 0, old = 0, size = 0;
+	uint64_t address = 0, old = 0, size = 0, result = 0;
 	bool is_gotten, is_returned;
 	int r;
 
@@ -216,6 +216,9 @@ int allocations_take(struct allocations *self, const struct call *call)
 	call_value(call, VALUE_SIZE, &size);
 	/* A reallocation that failed leaves the old block as it is. */
 	if (is_gotten && (address >= ADDRESS_END || (!address && size)))
+		return 0;
+	/* So does munmap. */
+	if (call_value(call, VALUE_RESULT, &result) && (int64_t)result < 0)
 		return 0;
 	r = get_blocks_until(self, call->begin_ns);
 	if (!r && is_returned)

@@ -7,15 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words in the names of functions that put bytes into a descriptor; others take them out. */
-static const char *const writing[] = { "write", "send", "put", "printf" };
-
-static bool is_writing(const struct trace_function *function)
+static bool has_word(const struct trace_function *function, const char *const *words, size_t count)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(writing); i++)
-		if (strstr(function->name, writing[i]))
+	for (size_t i = 0; i < count; i++)
+		if (strstr(function->name, words[i]))
 			return true;
 	return false;
+}
+
+/* Others take bytes out of a descriptor. */
+static bool is_writing(const struct trace_function *function)
+{
+	static const char *const words[] = { "write", "send", "put", "printf" };
+
+	return has_word(function, words, ARRAY_SIZE(words));
+}
+
+/* Their result is bytes, though they were not given a size. */
+static bool is_moving(const struct trace_function *function)
+{
+	static const char *const words[] = { "readv", "writev", "msg", "sendfile" };
+
+	return has_word(function, words, ARRAY_SIZE(words));
+}
+
+static bool is_accepting(const struct trace_function *function)
+{
+	return strncmp(function->name, "accept", strlen("accept")) == 0;
 }
 
 static bool is_closing(const struct trace_function *function)
@@ -25,18 +43,25 @@ static bool is_closing(const struct trace_function *function)
 
 static uint64_t bytes_moved(const struct call *call)
 {
-	uint64_t size, result;
+	uint64_t size = INT64_MAX, result = 0;
+	bool has_size = call_value(call, VALUE_SIZE, &size);
 
-	if (!call_value(call, VALUE_SIZE, &size))
-		return 0;
 	if (!call_value(call, VALUE_RESULT, &result))
-		return size;
-	return (int64_t)result > 0 ? result : 0;
+		return has_size ? size : 0;
+	if (!has_size && !is_moving(call->function))
+		return 0;
+	return (int64_t)result > 0 && result <= size ? result : 0;
 }
 
-static int add_row(struct descriptors *self, const struct call *call, int descriptor)
+static uint64_t key_of(const struct model_process *process, int32_t descriptor)
 {
-	char *name = strdup(call->text);
+	return (uint64_t)process->number << 32 | (uint32_t)descriptor;
+}
+
+static int add_row(struct descriptors *self, const struct model_process *process,
+		   int32_t descriptor, const char *text)
+{
+	char *name = strdup(text);
 
 	if (name && self->count == self->room) {
 		uint32_t room = self->room ? self->room * 2 : 64;
@@ -51,68 +76,114 @@ static int add_row(struct descriptors *self, const struct call *call, int descri
 		free(name);
 		return -ENOMEM;
 	}
-	self->rows[self->count++] = (struct descriptor_row){ .process = call->process,
+	self->rows[self->count++] = (struct descriptor_row){ .process = process,
 							     .descriptor = descriptor,
 							     .name = name };
 	return 0;
 }
 
-/* The row of this name, which is then the current one of its descriptor. */
-static int name_row(struct descriptors *self, const struct call *call, uint64_t key,
-		    uint32_t *ret_row)
+/* The row of a name, which is then the current one of its descriptor. */
+static int name_row(struct descriptors *self, const struct model_process *process,
+		    int32_t descriptor, const char *name)
 {
-	uint64_t hash = table_hash(call->text, strlen(call->text));
+	uint64_t key = key_of(process, descriptor);
 	bool is_new;
-	struct table_entry *named = table_make(&self->by_name, key, hash, &is_new);
-	struct table_entry *current;
+	struct table_entry *current,
+		*named = table_make(&self->by_name, key, table_hash(name, strlen(name)), &is_new);
 
 	if (!named)
 		return -ENOMEM;
 	if (is_new) {
 		named->value = self->count;
-		if (add_row(self, call, (int)(uint32_t)key))
+		if (add_row(self, process, descriptor, name))
 			return -ENOMEM;
 	}
-	*ret_row = (uint32_t)named->value;
 	current = table_make(&self->current, key, 0, &is_new);
 	if (!current)
 		return -ENOMEM;
-	current->value = *ret_row;
+	current->value = named->value;
 	return 0;
 }
 
-static int find_row(struct descriptors *self, const struct call *call, uint64_t key,
-		    uint32_t *ret_row)
+int descriptors_init(struct descriptors *ret, const struct model *model)
 {
-	const struct table_entry *current = table_find(&self->current, key, 0);
+	*ret = (struct descriptors){ 0 };
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		const struct model_process *process = model->processes[i];
 
-	if (!current || call->text[0])
-		return name_row(self, call, key, ret_row);
-	*ret_row = (uint32_t)current->value;
+		for (uint32_t file = 0; file < process->file_count; file++)
+			if (name_row(ret, process, process->files[file].descriptor,
+				     process->files[file].name))
+				return -ENOMEM;
+	}
 	return 0;
 }
 
-int descriptors_take(struct descriptors *self, const struct call *call)
+/* The descriptor that a call is about, -1: none.  A stream is remembered with its own. */
+static int32_t subject(struct descriptors *self, const struct call *call)
 {
-	uint64_t descriptor, key;
-	struct descriptor_row *row;
-	struct table_entry *current;
-	uint32_t index;
+	uint64_t descriptor = 0, object = 0, result = 0;
+	bool has_object = call_value(call, VALUE_OBJECT, &object), is_new;
+	struct table_entry *stream;
 
-	if (call->function->domain != DOMAIN_IO ||
-	    !call_value(call, VALUE_DESCRIPTOR, &descriptor) || (int32_t)descriptor < 0)
-		return 0;
-	key = (uint64_t)call->process->number << 32 | (uint32_t)descriptor;
-	if (find_row(self, call, key, &index))
-		return -ENOMEM;
-	row = &self->rows[index];
+	if (call_value(call, VALUE_DESCRIPTOR, &descriptor)) {
+		stream = has_object && object ? table_make(&self->streams, object,
+							   call->process->number, &is_new)
+					      : NULL;
+		if (stream)
+			stream->value = descriptor;
+		return (int32_t)descriptor;
+	}
+	if (has_object) {
+		stream = table_find(&self->streams, object, call->process->number);
+		return stream ? (int32_t)stream->value : -1;
+	}
+	return call_value(call, VALUE_RESULT, &result) ? (int32_t)result : -1;
+}
+
+static void count(struct descriptor_row *row, const struct call *call)
+{
 	statistics_add(&row->statistics, call->end_ns - call->begin_ns);
 	if (is_writing(call->function))
 		row->written_bytes += bytes_moved(call);
 	else
 		row->read_bytes += bytes_moved(call);
-	current = is_closing(call->function) ? table_find(&self->current, key, 0) : NULL;
-	if (current)
+}
+
+/* A call may name its descriptor, or the one that it makes. */
+static int learn_name(struct descriptors *self, const struct call *call, int32_t descriptor)
+{
+	uint64_t result = 0;
+
+	if (is_accepting(call->function) && call_value(call, VALUE_RESULT, &result)) {
+		if ((int32_t)result >= 0 &&
+		    name_row(self, call->process, (int32_t)result, call->text))
+			return -ENOMEM;
+	} else if (call->text[0]) {
+		return name_row(self, call->process, descriptor, call->text);
+	}
+	if (table_find(&self->current, key_of(call->process, descriptor), 0))
+		return 0;
+	return name_row(self, call->process, descriptor, "");
+}
+
+int descriptors_take(struct descriptors *self, const struct call *call)
+{
+	struct table_entry *current;
+	int32_t descriptor;
+
+	if (call->function->domain != DOMAIN_IO)
+		return 0;
+	descriptor = subject(self, call);
+	if (descriptor < 0)
+		return 0;
+	if (learn_name(self, call, descriptor))
+		return -ENOMEM;
+	current = table_find(&self->current, key_of(call->process, descriptor), 0);
+	if (!current)
+		return 0;
+	count(&self->rows[current->value], call);
+	if (is_closing(call->function))
 		table_remove(&self->current, current);
 	return 0;
 }
@@ -126,10 +197,19 @@ static int by_time(const void *left, const void *right)
 	return a->descriptor - b->descriptor;
 }
 
+/* What was open but not used is of no interest. */
 void descriptors_sort(struct descriptors *self)
 {
-	if (self->count)
-		qsort(self->rows, self->count, sizeof(*self->rows), by_time);
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < self->count; i++)
+		if (self->rows[i].statistics.calls)
+			self->rows[kept++] = self->rows[i];
+		else
+			free(self->rows[i].name);
+	self->count = kept;
+	if (kept)
+		qsort(self->rows, kept, sizeof(*self->rows), by_time);
 }
 
 void descriptors_done(struct descriptors *self)
@@ -139,4 +219,5 @@ void descriptors_done(struct descriptors *self)
 	free(self->rows);
 	table_done(&self->by_name);
 	table_done(&self->current);
+	table_done(&self->streams);
 }

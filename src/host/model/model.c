@@ -21,9 +21,19 @@ static void drop_modules(struct model_process *process)
 	process->module_count = 0;
 }
 
+static void drop_files(struct model_process *process)
+{
+	for (uint32_t i = 0; i < process->file_count; i++)
+		free((char *)(uintptr_t)process->files[i].name);
+	free(process->files);
+	process->files = NULL;
+	process->file_count = 0;
+}
+
 static void free_process(struct model_process *process)
 {
 	drop_modules(process);
+	drop_files(process);
 	free(process->functions);
 	free(process->name);
 	free(process->executable);
@@ -210,6 +220,33 @@ static int take_modules(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
+static int take_files(struct model *model, const struct chunk *chunk)
+{
+	struct cursor cursor = chunk->payload;
+	struct model_process *process;
+	struct list_head head;
+
+	if (list_take(&cursor, &head) || head.process >= model->process_count ||
+	    head.count > (size_t)(cursor.end - cursor.at))
+		return -EPROTO;
+	process = model->processes[head.process];
+	drop_files(process);
+	process->files = calloc(MAX(head.count, 1u), sizeof(*process->files));
+	if (!process->files)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < head.count; i++) {
+		struct recorded_file *file = &process->files[i];
+
+		if (file_take(&cursor, file))
+			return -EPROTO;
+		file->name = strdup(file->name);
+		if (!file->name)
+			return -ENOMEM;
+		process->file_count++;
+	}
+	return 0;
+}
+
 static int take_clock(struct model *model, const struct chunk *chunk)
 {
 	struct clock_point point;
@@ -264,7 +301,7 @@ static chunk_taker *const takers[] = {
 	[CHUNK_THREAD] = take_thread,   [CHUNK_FUNCTIONS] = take_functions,
 	[CHUNK_MODULES] = take_modules, [CHUNK_CLOCK] = take_clock,
 	[CHUNK_RECORDS] = take_records, [CHUNK_DROPS] = take_drops,
-	[CHUNK_END] = take_end,
+	[CHUNK_END] = take_end,         [CHUNK_FILES] = take_files,
 };
 
 static int take_chunks(struct model *model)

@@ -38,6 +38,8 @@ struct model_process {
 	uint32_t first_function;         /* functions of all processes are numbered through */
 	struct recorded_module *modules; /* by address */
 	uint32_t module_count;
+	struct recorded_file *files; /* open at the beginning */
+	uint32_t file_count;
 	uint64_t drops[DROP_REASONS]; /* of threads without a ring */
 };
 

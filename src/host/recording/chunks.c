@@ -229,6 +229,19 @@ int module_take(struct cursor *cursor, struct recorded_module *ret)
 	return cursor->has_failed ? -EPROTO : 0;
 }
 
+void file_put(struct bytes *bytes, const struct recorded_file *file)
+{
+	bytes_u32(bytes, (uint32_t)file->descriptor);
+	bytes_text(bytes, file->name);
+}
+
+int file_take(struct cursor *cursor, struct recorded_file *ret)
+{
+	ret->descriptor = (int32_t)cursor_u32(cursor);
+	ret->name = cursor_text(cursor);
+	return cursor->has_failed ? -EPROTO : 0;
+}
+
 int records_take(struct cursor *cursor, struct records_head *ret)
 {
 	const void *head = cursor_take(cursor, sizeof(*ret));

@@ -5,6 +5,7 @@
 
 #include "host/recording/recording.h"
 #include "shared/arch/ticks.h"
+#include "shared/arch/ticks_rate.h"
 
 #define TRIES 5
 

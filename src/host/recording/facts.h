@@ -39,6 +39,12 @@ struct recorded_module {
 	const char *path;
 };
 
+/* What is open when the recording begins. */
+struct recorded_file {
+	int32_t descriptor;
+	const char *name; /* path or peer */
+};
+
 /* All clocks at one moment, in nanoseconds. */
 struct clock_point {
 	uint64_t ticks;

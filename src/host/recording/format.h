@@ -35,6 +35,7 @@ enum chunk_kind {
 	CHUNK_RECORDS,
 	CHUNK_DROPS,
 	CHUNK_END,
+	CHUNK_FILES,
 };
 
 struct chunk_head {

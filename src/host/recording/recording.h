@@ -42,6 +42,10 @@ int recording_modules(struct recording *recording, uint32_t process,
 		      const struct recorded_module *modules, uint32_t count,
 		      struct err *err) MUST_CHECK;
 
+/* What it has open; once, before its records. */
+int recording_files(struct recording *recording, uint32_t process,
+		    const struct recorded_file *files, uint32_t count, struct err *err) MUST_CHECK;
+
 /* At the start, at the end, and now and then, so that a recording that is cut has two. */
 int recording_clock(struct recording *recording, struct err *err) MUST_CHECK;
 

@@ -1,32 +1,15 @@
 /*
- * The machine's counter, which records are stamped with: the TSC on x86-64, the virtual counter on
- * aarch64.  Both run at one rate on all processors.
+ * The machine's counter, as records carry it, and the thread pointer.  Neither needs a system call.
+ *
+ *   ticks_now()       x86-64: the time stamp counter; aarch64: the virtual counter
+ *   thread_pointer()  what thread-local storage is found by
  */
 #pragma once
 
 #include <stdint.h>
 
-static inline uint64_t ticks_now(void)
-{
 #if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	uint64_t ticks;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-	return ticks;
+#include "shared/arch/x86_64/ticks.h"
+#elif defined(__aarch64__)
+#include "shared/arch/aarch64/ticks.h"
 #endif
-}
-
-/* Ticks per second as the machine states them; 0 where only measuring tells. */
-static inline uint64_t ticks_stated_hz(void)
-{
-#if defined(__x86_64__)
-	return 0;
-#else
-	uint64_t hz;
-
-	__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
-	return hz;
-#endif
-}

@@ -18,12 +18,24 @@ sys.path.append(str(ROOT / "tests/common"))
 from report import Report, table  # noqa: E402
 
 
+def foreign_libraries(arch):
+    """What limpet is linked with, for another machine: unpacked, and named in a file for meson."""
+    root = archive.tree(f"libraries-{arch}", "bookworm", arch, lambda _: ["libzstd-dev"]) / "usr"
+    names = archive.CACHE / f"libraries-{arch}.ini"
+    names.write_text(
+        f"[built-in options]\nc_args = ['-isystem{root}/include']\n"
+        f"[properties]\nlibrary_dirs = ['{root}/lib/{CPU[arch]}-linux-gnu']\n"
+    )
+    return ["--cross-file", str(names)]
+
+
 def build(arch):
     """The build tree of that architecture, up to date."""
     tree = ROOT / f"build-{CPU[arch]}"
     cross = [] if arch == vm.NATIVE else ["--cross-file", str(ROOT / f"tools/cross-{CPU[arch]}.ini")]
     if not (tree / "build.ninja").exists():
-        archive.call(["meson", "setup", tree, ROOT, "--buildtype=debugoptimized", *cross])
+        libraries = foreign_libraries(arch) if cross else []
+        archive.call(["meson", "setup", tree, ROOT, "--buildtype=debugoptimized", *cross, *libraries])
     done = subprocess.run(["ninja", "-C", tree], capture_output=True, text=True)
     if done.returncode:
         raise archive.Unavailable(f"ninja -C {tree.name}: {done.stdout[-600:]}")

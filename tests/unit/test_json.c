@@ -43,6 +43,21 @@ static void writes_one_object_per_line(void **state)
 			   "{\"n\":18446744073709551615,\"i\":-1,\"yes\":true}\n");
 }
 
+static void writes_decimals_exactly(void **state)
+{
+	struct sink sink;
+
+	(void)state;
+	sink_open(&sink);
+	json_list(&sink.json, NULL);
+	json_fixed(&sink.json, NULL, 1234567, 3);
+	json_fixed(&sink.json, NULL, 5, 3);
+	json_fixed(&sink.json, NULL, 7, 0);
+	json_fixed(&sink.json, NULL, UINT64_MAX, 2);
+	json_list_end(&sink.json);
+	sink_expect(&sink, "[1234.567,0.005,7,184467440737095516.15]\n");
+}
+
 static void nests_lists_and_objects(void **state)
 {
 	struct sink sink;
@@ -108,6 +123,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_one_object_per_line),
+		cmocka_unit_test(writes_decimals_exactly),
 		cmocka_unit_test(nests_lists_and_objects),
 		cmocka_unit_test(escapes_what_must_be_escaped),
 		cmocka_unit_test(replaces_what_is_not_utf8),

@@ -6,25 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The length of the well-formed UTF-8 sequence that starts here, 0 when there is none (RFC 3629).
- */
-static size_t sequence_length(const unsigned char *at)
-{
-	size_t length = *at < 0x80   ? 1
-			: *at < 0xc2 ? 0
-			: *at < 0xe0 ? 2
-			: *at < 0xf0 ? 3
-			: *at < 0xf5 ? 4
-				     : 0;
-
-	for (size_t i = 1; i < length; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
-	    (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return length;
-}
+#include "host/core/utf8.h"
 
 static void write_character(FILE *out, const unsigned char *at, size_t length)
 {
@@ -42,13 +24,29 @@ static void write_character(FILE *out, const unsigned char *at, size_t length)
 		fwrite(at, 1, length, out);
 }
 
+/* How many characters may be written as they are. */
+static size_t plain_length(const unsigned char *at)
+{
+	size_t length = 0;
+
+	while (at[length] >= 0x20 && at[length] < 0x7f && at[length] != '"' && at[length] != '\\')
+		length++;
+	return length;
+}
+
 static void write_string(FILE *out, const char *string)
 {
 	const unsigned char *at = (const unsigned char *)string;
 
 	fputc('"', out);
-	while (*at) {
-		size_t length = sequence_length(at);
+	for (;;) {
+		size_t length = plain_length(at);
+
+		fwrite(at, 1, length, out);
+		at += length;
+		if (!*at)
+			break;
+		length = utf8_length(at);
 
 		if (length)
 			write_character(out, at, length);
@@ -125,6 +123,18 @@ void json_signed(struct json *json, const char *key, int64_t value)
 {
 	write_key(json, key);
 	fprintf(json->out, "%" PRId64, value);
+}
+
+void json_fixed(struct json *json, const char *key, uint64_t value, unsigned digits)
+{
+	uint64_t unit = 1;
+
+	for (unsigned i = 0; i < digits; i++)
+		unit *= 10;
+	write_key(json, key);
+	fprintf(json->out, "%" PRIu64, value / unit);
+	if (digits)
+		fprintf(json->out, ".%0*" PRIu64, (int)digits, value % unit);
 }
 
 void json_bool(struct json *json, const char *key, bool value)

@@ -26,4 +26,6 @@ void json_list_end(struct json *json);
 void json_text(struct json *json, const char *key, const char *value);
 void json_number(struct json *json, const char *key, uint64_t value);
 void json_signed(struct json *json, const char *key, int64_t value);
+/* value / 10^digits, exactly: 1234567 with 3 digits is 1234.567. */
+void json_fixed(struct json *json, const char *key, uint64_t value, unsigned digits);
 void json_bool(struct json *json, const char *key, bool value);

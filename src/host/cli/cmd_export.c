@@ -1,0 +1,178 @@
+/*
+ * limpet export: a recording as a file that other programs read.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/cli/command.h"
+#include "host/cli/report.h"
+#include "host/core/cleanup.h"
+#include "host/core/nearest.h"
+#include "host/export/exporter.h"
+
+struct export_values {
+	bool is_json;
+	const char *format, *output;
+};
+
+#define FIELD(member) offsetof(struct export_values, member)
+
+static const struct option_desc export_options[] = {
+	{ 'f', "format", "FORMAT", "pftrace, chrome, csv or json (default: by the name of OUT)",
+	  OPTION_TEXT, FIELD(format) },
+	{ 'o', "output", "OUT", "the file to write; - is stdout (default: beside FILE)",
+	  OPTION_TEXT, FIELD(output) },
+	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 0 },
+};
+
+static int unknown_format(const char *name, struct err *err)
+{
+	struct nearest nearest = { .wanted = name };
+
+	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
+		nearest_offer(&nearest, (*exporter)->name);
+	err_set(err, -EINVAL, "there is no format '%s'", name);
+	err_fix(err, "-f %s", nearest.best ? nearest.best : "pftrace, chrome, csv or json");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int unclear_format(const char *output, struct err *err)
+{
+	if (output)
+		err_set(err, -EINVAL, "the name '%s' does not tell the format", output);
+	else
+		err_set(err, -EINVAL, "the format is missing");
+	err_fix(err, "-f pftrace, chrome, csv or json");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int choose_format(const struct export_values *values, const struct exporter **ret,
+			 struct err *err)
+{
+	if (values->format)
+		*ret = exporter_find(values->format);
+	else
+		*ret = values->output ? exporter_for_path(values->output) : NULL;
+	if (*ret)
+		return 0;
+	return values->format ? unknown_format(values->format, err)
+			      : unclear_format(values->output, err);
+}
+
+/* "app.limpet" becomes "app.pftrace". */
+static char *default_output(const char *recording, const struct exporter *exporter)
+{
+	static const char own[] = ".limpet";
+	size_t length = strlen(recording), end = strlen(own);
+	char *name;
+
+	if (length > end && strcmp(recording + length - end, own) == 0)
+		length -= end;
+	return asprintf(&name, "%.*s%s", (int)length, recording, exporter->extensions[0]) < 0
+		       ? NULL
+		       : name;
+}
+
+/* On stderr: the file itself cannot say it in every format. */
+static void warn(const struct model *model)
+{
+	char text[256];
+	uint64_t dropped = 0;
+
+	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+		dropped += model->drops[reason];
+	model_describe_end(model, text, sizeof(text));
+	if (text[0])
+		fprintf(stderr, "warning: the recording is incomplete: %s\n", text);
+	if (dropped)
+		fprintf(stderr, "warning: %" PRIu64 " records were dropped while recording\n",
+			dropped);
+}
+
+static void tell(const struct export_values *values, const struct model *model,
+		 const struct exporter *exporter, const char *output)
+{
+	struct json json = { .out = stdout };
+
+	if (!values->is_json) {
+		if (strcmp(output, "-"))
+			printf("%s: %" PRIu64 " calls (%s)\n", output, model->calls,
+			       exporter->name);
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "export");
+	json_text(&json, "format", exporter->name);
+	json_text(&json, "output", output);
+	json_number(&json, "calls", model->calls);
+	json_object_end(&json);
+}
+
+static int export(const char *recording, const struct export_values *values, struct err *err)
+{
+	CLEANUP(model_free) struct model *model = NULL;
+	CLEANUP(free) char *beside = NULL;
+	const struct exporter *exporter;
+	const char *output = values->output;
+	int r = choose_format(values, &exporter, err);
+
+	if (r || (r = model_open(recording, &model, err)) ||
+	    (r = model_check_filled(model, recording, err)))
+		return r;
+	if (!output)
+		output = beside = default_output(recording, exporter);
+	if (!output)
+		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
+	warn(model);
+	r = export_file(model, exporter, output, err);
+	if (!r)
+		tell(values, model, exporter, output);
+	return r;
+}
+
+static int check(int operands, char **argv, const struct export_values *values, struct err *err)
+{
+	if (operands < 0)
+		return operands;
+	if (operands > 1)
+		return report_surplus(argv[1], err);
+	if (operands == 1 && !(values->is_json && values->output && !strcmp(values->output, "-")))
+		return 0;
+	if (operands == 1) {
+		err_set(err, -EINVAL, "--json and -o - both want stdout");
+	} else {
+		err_set(err, -EINVAL, "the recording is missing");
+		err_fix(err, "limpet export FILE.limpet -o OUT.pftrace");
+	}
+	return err_exit(err, EXIT_USAGE);
+}
+
+static enum exit_code export_run(char **argv)
+{
+	struct export_values values = { 0 };
+	struct err err = { 0 };
+	int operands = options_parse(export_options, argv, &values, &err);
+
+	if (check(operands, argv, &values, &err) == 0)
+		export(argv[0], &values, &err);
+	return report_end("export", values.is_json, &err);
+}
+
+const struct command command_export = {
+	.name = "export",
+	.summary = "write a recording as a file for other programs",
+	.usage = "FILE [-f FORMAT] [-o OUT] [--json]",
+	.options = export_options,
+	.run = export_run,
+	.notes = "formats:\n"
+		 "  pftrace   ui.perfetto.dev (.pftrace, .perfetto-trace)\n"
+		 "  chrome    chrome://tracing, Perfetto, Firefox profiler (.chrome.json, .trace)\n"
+		 "  csv       one line for each call (.csv)\n"
+		 "  json      everything, as one object (.json)\n"
+		 "\nexamples:\n"
+		 "  limpet export app.limpet -o app.pftrace\n"
+		 "  limpet export app.limpet -f csv -o - | head\n",
+};

@@ -1,0 +1,34 @@
+/*
+ * What `limpet report` shows: everything about a recording that can be added up in one pass.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/model/allocations.h"
+#include "host/model/descriptors.h"
+#include "host/model/locks.h"
+#include "host/model/summary.h"
+
+struct recording_report {
+	struct model *model;
+	struct summary summary;
+	struct allocations allocations;
+	struct descriptors descriptors;
+	struct locks locks;
+};
+
+/* How it is written on paper. */
+struct report_style {
+	const char *unit; /* "msec" */
+	uint64_t unit_ns;
+	uint64_t limit; /* rows of each table, 0: all */
+};
+
+void report_print(const struct recording_report *report, const struct report_style *style);
+
+/* One object each for function, site, file, lock, thread and process. */
+void report_print_json(const struct recording_report *report);
+
+/* Members of the summary: totals, drops, and how the recording ended. */
+struct json;
+void report_totals_json(struct json *json, const struct model *model);

@@ -1,0 +1,150 @@
+/*
+ * `limpet report` for programs: one object per line, all rows, times in nanoseconds.
+ */
+#include <inttypes.h>
+
+#include "host/cli/recording_report.h"
+#include "host/core/json.h"
+
+static void print_statistics(struct json *json, const struct statistics *statistics)
+{
+	json_number(json, "calls", statistics->calls);
+	json_number(json, "total_ns", statistics->total_ns);
+	json_fixed(json, "average_ns", (uint64_t)(statistics->mean_ns * 1000 + 0.5), 3);
+	json_number(json, "min_ns", statistics->least_ns);
+	json_number(json, "max_ns", statistics->most_ns);
+	json_fixed(json, "stddev_ns", (uint64_t)(statistics_deviation_ns(statistics) * 1000 + 0.5),
+		   3);
+}
+
+static void print_address(struct json *json, const char *key, uint64_t address)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	json_text(json, key, text);
+}
+
+static void print_process(struct json *json, const struct model_process *process)
+{
+	json_object(json, NULL);
+	json_text(json, "event", "process");
+	json_signed(json, "pid", process->pid);
+	json_text(json, "name", process->name);
+	json_text(json, "executable", process->executable);
+	json_text(json, "command", process->command);
+	json_number(json, "modules", process->module_count);
+	json_object_end(json);
+}
+
+static void print_function(struct json *json, const struct recording_report *report,
+			   const struct function_row *row)
+{
+	uint64_t whole = report->summary.domains[row->function->domain].total_ns;
+
+	json_object(json, NULL);
+	json_text(json, "event", "function");
+	json_text(json, "domain", domain_name(row->function->domain));
+	json_text(json, "name", row->function->name);
+	json_text(json, "library", row->function->library);
+	print_statistics(json, &row->statistics);
+	json_fixed(json, "percent", share_of(row->statistics.total_ns, whole), 2);
+	json_object_end(json);
+}
+
+static void print_site(struct json *json, const struct allocation_site *site)
+{
+	char text[256];
+
+	json_object(json, NULL);
+	json_text(json, "event", "allocation");
+	json_signed(json, "pid", site->process->pid);
+	json_text(json, "function", site->function->name);
+	json_list(json, "stack");
+	for (unsigned i = 0; i < site->frame_count; i++) {
+		frame_text(site->process, site->frames[i], text, sizeof(text));
+		json_text(json, NULL, text);
+	}
+	json_list_end(json);
+	json_number(json, "calls", site->calls);
+	json_number(json, "bytes", site->bytes);
+	json_number(json, "out_blocks", site->live_blocks);
+	json_number(json, "out_bytes", site->live_bytes);
+	json_object_end(json);
+}
+
+static void print_file(struct json *json, const struct descriptor_row *row)
+{
+	json_object(json, NULL);
+	json_text(json, "event", "file");
+	json_signed(json, "pid", row->process->pid);
+	json_signed(json, "descriptor", row->descriptor);
+	json_text(json, "name", row->name);
+	json_number(json, "read_bytes", row->read_bytes);
+	json_number(json, "written_bytes", row->written_bytes);
+	print_statistics(json, &row->statistics);
+	json_object_end(json);
+}
+
+static void print_lock(struct json *json, const struct lock_row *row)
+{
+	json_object(json, NULL);
+	json_text(json, "event", "lock");
+	json_signed(json, "pid", row->process->pid);
+	print_address(json, "object", row->object);
+	json_signed(json, "owner", row->owner);
+	json_text(json, "function", row->function->name);
+	print_statistics(json, &row->statistics);
+	json_object_end(json);
+}
+
+static void print_drops(struct json *json, const uint64_t drops[DROP_REASONS])
+{
+	json_object(json, "dropped");
+	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+		json_number(json, drop_reason_name(reason), drops[reason]);
+	json_object_end(json);
+}
+
+static void print_thread(struct json *json, const struct thread_row *row)
+{
+	json_object(json, NULL);
+	json_text(json, "event", "thread");
+	json_signed(json, "pid", row->thread->process->pid);
+	json_signed(json, "tid", row->thread->tid);
+	json_text(json, "name", row->thread->name);
+	print_statistics(json, &row->statistics);
+	print_drops(json, row->thread->drops);
+	json_object_end(json);
+}
+
+void report_print_json(const struct recording_report *report)
+{
+	struct json json = { .out = stdout };
+
+	for (uint32_t i = 0; i < report->model->process_count; i++)
+		print_process(&json, report->model->processes[i]);
+	for (uint32_t i = 0; i < report->summary.function_count; i++)
+		print_function(&json, report, &report->summary.functions[i]);
+	for (uint32_t i = 0; i < report->allocations.site_count; i++)
+		print_site(&json, &report->allocations.sites[i]);
+	for (uint32_t i = 0; i < report->descriptors.count; i++)
+		print_file(&json, &report->descriptors.rows[i]);
+	for (uint32_t i = 0; i < report->locks.count; i++)
+		print_lock(&json, &report->locks.rows[i]);
+	for (uint32_t i = 0; i < report->summary.thread_count; i++)
+		print_thread(&json, &report->summary.threads[i]);
+}
+
+void report_totals_json(struct json *json, const struct model *model)
+{
+	char text[256];
+
+	model_describe_end(model, text, sizeof(text));
+	json_number(json, "calls", model->calls);
+	json_number(json, "records", model->records);
+	json_number(json, "invalid", model->end.invalid);
+	print_drops(json, model->drops);
+	json_bool(json, "complete", text[0] == '\0');
+	json_text(json, "incomplete", text);
+}

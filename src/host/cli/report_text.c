@@ -1,0 +1,253 @@
+/*
+ * `limpet report` for people: tables as wide as their numbers, names last.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/cli/recording_report.h"
+#include "host/core/utf8.h"
+
+#define NAME_MAX_SHOWN 160
+#define FRAMES_SHOWN   8u
+
+/* Names come from the target: no control characters, nothing but UTF-8. */
+static const char *clean(const char *text, char *buffer)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	char *end = buffer;
+
+	while (*at && end - buffer < NAME_MAX_SHOWN - 4) {
+		size_t length = utf8_length(at);
+		bool is_plain = length && *at >= 0x20 && *at != 0x7f;
+
+		memcpy(end, is_plain ? (const char *)at : "?", is_plain ? length : 1);
+		end += is_plain ? length : 1;
+		at += length ? length : 1;
+	}
+	*end = '\0';
+	return buffer;
+}
+
+static double in_unit(double time_ns, const struct report_style *style)
+{
+	return time_ns / (double)style->unit_ns;
+}
+
+static uint32_t rows_shown(uint32_t count, const struct report_style *style)
+{
+	return style->limit ? (uint32_t)MIN(count, style->limit) : count;
+}
+
+static void print_rest(uint32_t count, const struct report_style *style)
+{
+	if (rows_shown(count, style) < count)
+		printf("%10s and %u more (-n 0 shows all)\n", "", count - rows_shown(count, style));
+}
+
+static void print_head(const struct recording_report *report)
+{
+	const struct model *model = report->model;
+	char name[NAME_MAX_SHOWN], command[NAME_MAX_SHOWN];
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		printf("process %d (%s): %s\n", model->processes[i]->pid,
+		       clean(model->processes[i]->name, name),
+		       clean(model->processes[i]->command, command));
+	printf("%" PRIu64 " calls of %u threads", model->calls, model->thread_count);
+	if (model->calls)
+		printf(" in %.3f s",
+		       (double)(report->summary.last_ns - report->summary.first_ns) / 1e9);
+	printf(", on %s, Linux %s\n", clean(model->host, name), clean(model->kernel, command));
+}
+
+static void print_losses(const struct model *model)
+{
+	char text[256];
+	uint64_t all = 0;
+
+	model_describe_end(model, text, sizeof(text));
+	if (text[0])
+		printf("INCOMPLETE: %s\n", text);
+	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+		all += model->drops[reason];
+	if (!all && !model->end.invalid)
+		return;
+	printf("LOST: %" PRIu64 " records were dropped", all);
+	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+		if (model->drops[reason])
+			printf(", %" PRIu64 " %s", model->drops[reason], drop_reason_text(reason));
+	if (model->end.invalid)
+		printf(", %" PRIu64 " made no sense", model->end.invalid);
+	printf("\n");
+}
+
+static void print_statistics(const struct statistics *statistics, const struct report_style *style)
+{
+	printf("%10" PRIu64 " %14.3f %12.3f %12.3f %12.3f %12.3f", statistics->calls,
+	       in_unit((double)statistics->total_ns, style), in_unit(statistics->mean_ns, style),
+	       in_unit((double)statistics->least_ns, style),
+	       in_unit((double)statistics->most_ns, style),
+	       in_unit(statistics_deviation_ns(statistics), style));
+}
+
+static void print_statistics_head(const char *title, const struct report_style *style)
+{
+	char total[32];
+
+	snprintf(total, sizeof(total), "TOTAL %s", style->unit);
+	printf("\n%s\n%10s %14s %12s %12s %12s %12s", title, "CALLS", total, "AVERAGE", "MIN",
+	       "MAX", "STDDEV");
+}
+
+static void print_function(const struct recording_report *report, const struct function_row *row,
+			   const struct report_style *style)
+{
+	uint64_t whole = report->summary.domains[row->function->domain].total_ns;
+	char name[NAME_MAX_SHOWN], library[NAME_MAX_SHOWN];
+
+	print_statistics(&row->statistics, style);
+	printf(" %6.2f  %s%s%s%s\n", (double)share_of(row->statistics.total_ns, whole) / 100,
+	       clean(row->function->name, name), row->function->library[0] ? " (" : "",
+	       clean(row->function->library, library), row->function->library[0] ? ")" : "");
+}
+
+/* One table for each domain; rows are sorted by domain. */
+static void print_functions(const struct recording_report *report, const struct report_style *style)
+{
+	const struct function_row *rows = report->summary.functions;
+	uint32_t count = report->summary.function_count, first = 0;
+
+	while (first < count) {
+		unsigned domain = rows[first].function->domain;
+		uint32_t end = first, shown;
+		char title[64];
+
+		while (end < count && rows[end].function->domain == domain)
+			end++;
+		shown = rows_shown(end - first, style);
+		snprintf(title, sizeof(title), "calls: %s", domain_name(domain));
+		print_statistics_head(title, style);
+		printf(" %6s  %s\n", "%", "FUNCTION");
+		for (uint32_t i = first; i < first + shown; i++)
+			print_function(report, &rows[i], style);
+		print_rest(end - first, style);
+		first = end;
+	}
+}
+
+static void print_place(const struct allocation_site *site)
+{
+	char text[NAME_MAX_SHOWN], clean_text[NAME_MAX_SHOWN];
+
+	if (!site->frame_count)
+		printf("%s", clean(site->function->name, clean_text));
+	for (unsigned i = 0; i < MIN(site->frame_count, FRAMES_SHOWN); i++) {
+		frame_text(site->process, site->frames[i], text, sizeof(text));
+		printf("%s%s", i ? " < " : "", clean(text, clean_text));
+	}
+	if (site->frame_count > FRAMES_SHOWN)
+		printf(" < ...");
+	printf("\n");
+}
+
+static void print_allocations(const struct recording_report *report,
+			      const struct report_style *style)
+{
+	const struct allocations *allocations = &report->allocations;
+	uint32_t count = allocations->site_count;
+
+	if (!count)
+		return;
+	printf("\nmemory: gotten, and not given back until the end\n%10s %16s %12s %16s  %s\n",
+	       "CALLS", "BYTES", "OUT BLOCKS", "OUT BYTES", "WHERE");
+	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
+		const struct allocation_site *site = &allocations->sites[i];
+
+		printf("%10" PRIu64 " %16" PRIu64 " %12" PRIu64 " %16" PRIu64 "  ", site->calls,
+		       site->bytes, site->live_blocks, site->live_bytes);
+		print_place(site);
+	}
+	print_rest(count, style);
+	if (allocations->strangers)
+		printf("%10" PRIu64 " blocks were given back that came from before the recording\n",
+		       allocations->strangers);
+}
+
+static void print_files(const struct recording_report *report, const struct report_style *style)
+{
+	const struct descriptors *descriptors = &report->descriptors;
+	char name[NAME_MAX_SHOWN];
+
+	if (!descriptors->count)
+		return;
+	printf("\nfiles\n%10s %14s %16s %16s %6s  %s (total in %s)\n", "CALLS", "TOTAL",
+	       "BYTES READ", "BYTES WRITTEN", "FD", "NAME", style->unit);
+	for (uint32_t i = 0; i < rows_shown(descriptors->count, style); i++) {
+		const struct descriptor_row *row = &descriptors->rows[i];
+
+		printf("%10" PRIu64 " %14.3f %16" PRIu64 " %16" PRIu64 " %6d  %s\n",
+		       row->statistics.calls, in_unit((double)row->statistics.total_ns, style),
+		       row->read_bytes, row->written_bytes, row->descriptor,
+		       row->name[0] ? clean(row->name, name) : "?");
+	}
+	print_rest(descriptors->count, style);
+}
+
+static void print_locks(const struct recording_report *report, const struct report_style *style)
+{
+	const struct locks *locks = &report->locks;
+	char where[NAME_MAX_SHOWN], name[NAME_MAX_SHOWN];
+
+	if (!locks->count)
+		return;
+	printf("\nlocks: time waited\n%10s %14s %12s %12s %10s  %s (times in %s)\n", "WAITS",
+	       "TOTAL", "AVERAGE", "MAX", "HELD BY", "LOCK", style->unit);
+	for (uint32_t i = 0; i < rows_shown(locks->count, style); i++) {
+		const struct lock_row *row = &locks->rows[i];
+		char owner[16] = "?";
+
+		if (row->owner)
+			snprintf(owner, sizeof(owner), "%d", row->owner);
+		frame_text(row->process, row->object, where, sizeof(where));
+		printf("%10" PRIu64 " %14.3f %12.3f %12.3f %10s  %s (%s)\n", row->statistics.calls,
+		       in_unit((double)row->statistics.total_ns, style),
+		       in_unit(row->statistics.mean_ns, style),
+		       in_unit((double)row->statistics.most_ns, style), owner, where,
+		       clean(row->function->name, name));
+	}
+	print_rest(locks->count, style);
+}
+
+static void print_threads(const struct recording_report *report, const struct report_style *style)
+{
+	const struct summary *summary = &report->summary;
+	char name[NAME_MAX_SHOWN];
+
+	if (!summary->thread_count)
+		return;
+	print_statistics_head("threads", style);
+	printf(" %10s %8s  %s\n", "DROPPED", "TID", "NAME");
+	for (uint32_t i = 0; i < rows_shown(summary->thread_count, style); i++) {
+		const struct thread_row *row = &summary->threads[i];
+		uint64_t drops = 0;
+
+		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+			drops += row->thread->drops[reason];
+		print_statistics(&row->statistics, style);
+		printf(" %10" PRIu64 " %8d  %s\n", drops, row->thread->tid,
+		       clean(row->thread->name, name));
+	}
+	print_rest(summary->thread_count, style);
+}
+
+void report_print(const struct recording_report *report, const struct report_style *style)
+{
+	print_head(report);
+	print_losses(report->model);
+	print_functions(report, style);
+	print_allocations(report, style);
+	print_files(report, style);
+	print_locks(report, style);
+	print_threads(report, style);
+}

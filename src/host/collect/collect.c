@@ -1,0 +1,284 @@
+/*
+ * One pass over the rings.  Host only, on one thread at a time.  The head of the rings is copied
+ * once when it was found sound: the target could change it afterwards.
+ */
+#include "host/collect/collect.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/collect/collector.h"
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+
+/* How often a silent thread is asked for, and when rings are getting scarce. */
+#define ASK_NS        50000000u
+#define ASK_SCARCE_NS 1000000u
+#define FINISH_PASSES 64
+
+int collector_new(struct recording *recording, const struct collect_source *source,
+		  struct collector **ret, struct err *err)
+{
+	CLEANUP(collector_free) struct collector *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return err_set(err, -ENOMEM, "collect: no memory");
+	pthread_mutex_init(&self->lock, NULL);
+	self->recording = recording;
+	self->source = *source;
+	if (source->size >= sizeof(self->layout))
+		memcpy(&self->layout, source->rings, sizeof(self->layout));
+	if (rings_check(&self->layout, source->size))
+		return err_set(err, -EPROTO, "the head of the rings is damaged");
+	self->slots = calloc(self->layout.slot_count, sizeof(*self->slots));
+	if (!self->slots)
+		return err_set(err, -ENOMEM, "collect: no memory");
+	*ret = TAKE(self);
+	return 0;
+}
+
+void collector_free(struct collector *collector)
+{
+	if (!collector)
+		return;
+	collector_stop(collector);
+	for (uint32_t i = 0; collector->slots && i < collector->layout.slot_count; i++)
+		bytes_done(&collector->slots[i].packed);
+	free(collector->slots);
+	pthread_mutex_destroy(&collector->lock);
+	free(collector);
+}
+
+/* Entries that the target has added are copied, made harmless, and written. */
+static int learn_functions(struct collector *self, struct err *err)
+{
+	uint32_t known = (uint32_t)self->totals.functions;
+	uint32_t count = MIN(rings_function_count(self->source.rings), self->layout.function_max);
+	CLEANUP(free) struct trace_function *copy = NULL;
+
+	if (count <= known)
+		return 0;
+	copy = calloc(count - known, sizeof(*copy));
+	if (!copy)
+		return err_set(err, -ENOMEM, "collect: no memory");
+	memcpy(copy,
+	       (const char *)self->source.rings + self->layout.functions_at + known * sizeof(*copy),
+	       (count - known) * sizeof(*copy));
+	for (uint32_t i = 0; i < count - known; i++)
+		function_tame(&copy[i]);
+	self->totals.functions = count;
+	return recording_functions(
+		self->recording, &(struct list_head){ self->source.process, known, count - known },
+		copy, err);
+}
+
+/* True when the record may go into the recording. */
+static int is_sound(struct collector *self, struct slot *slot, const struct record *record,
+		    struct err *err)
+{
+	uint32_t function;
+	int r;
+
+	if (record->kind != RECORD_CALL)
+		return !slot->is_torn;
+	function = ((const struct record_call *)record)->function;
+	r = function < self->totals.functions ? 0 : learn_functions(self, err);
+	if (r)
+		return r;
+	slot->is_torn = function >= self->totals.functions;
+	return !slot->is_torn;
+}
+
+static int take(struct collector *self, struct slot *slot, const struct record *record,
+		struct err *err)
+{
+	int r = is_sound(self, slot, record, err);
+
+	if (r < 0)
+		return r;
+	if (!r) {
+		self->totals.invalid++;
+		return 0;
+	}
+	if (!slot_take(slot, record, self->now_ns))
+		return err_set(err, -ENOMEM, "collect: no memory");
+	self->totals.records++;
+	self->totals.record_bytes += record->size;
+	return 0;
+}
+
+/* At most what one ring holds, so that a fast thread does not keep the others waiting. */
+static long drain_ring(struct collector *self, uint32_t index, struct slot *slot, struct err *err)
+{
+	struct ring *ring = rings_slot(self->source.rings, index);
+	const unsigned char *data = (const unsigned char *)self->source.rings +
+				    self->layout.data_at + index * self->layout.ring_size;
+	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
+	uint64_t bytes = 0;
+	long size = 1;
+
+	while (size > 0 && bytes < self->layout.ring_size) {
+		size = ring_read(ring, data, self->layout.ring_size, record, sizeof(record));
+		if (size < 0) {
+			self->totals.invalid++;
+			slot->is_torn = true;
+		} else if (size > 0) {
+			int r = take(self, slot, (const struct record *)record, err);
+
+			if (r)
+				return r;
+			bytes += (uint64_t)size;
+			if (slot_is_full(slot) && slot_flush(slot, self->recording, err))
+				return err->code;
+		}
+	}
+	self->fullest = MAX(self->fullest, bytes);
+	return (long)bytes;
+}
+
+/* Asked before its ring is read for the last time. */
+static bool has_ended(struct collector *self, struct slot *slot)
+{
+	bool is_scarce = self->used > self->layout.slot_count / 4 * 3;
+
+	if (self->now_ns - slot->checked_ns < (is_scarce ? ASK_SCARCE_NS : ASK_NS))
+		return false;
+	slot->checked_ns = self->now_ns;
+	return !self->source.is_alive(self->source.context, slot->thread.tid);
+}
+
+static int give_ring_back(struct collector *self, uint32_t index, struct slot *slot,
+			  struct err *err)
+{
+	int r = slot_flush(slot, self->recording, err);
+
+	slot_end(slot);
+	ring_release(rings_slot(self->source.rings, index));
+	return r;
+}
+
+/* The thread that has the ring now, in the recording. */
+static int meet_owner(struct collector *self, struct slot *slot, const struct ring_owner *owner,
+		      struct err *err)
+{
+	char name[16] = "";
+	int r;
+
+	if (slot->is_known && slot->thread.generation == owner->generation &&
+	    slot->thread.tid == owner->tid)
+		return 0;
+	r = slot->is_known ? slot_flush(slot, self->recording, err) : 0;
+	if (!r)
+		r = slot_begin(slot, self->recording, self->source.process, owner, err);
+	if (r)
+		return r;
+	self->totals.threads++;
+	slot->checked_ns = self->now_ns;
+	if (self->source.thread_name && !owner->name[0] &&
+	    self->source.thread_name(self->source.context, owner->tid, name))
+		r = slot_rename(slot, self->recording, name, err);
+	return r;
+}
+
+static int drain_slot(struct collector *self, uint32_t index, struct err *err)
+{
+	struct ring *ring = rings_slot(self->source.rings, index);
+	struct slot *slot = &self->slots[index];
+	struct ring_owner owner;
+	bool is_over;
+	long bytes;
+	int r;
+
+	if (!ring_owner(ring, &owner))
+		return 0;
+	self->used++;
+	r = meet_owner(self, slot, &owner, err);
+	if (r)
+		return r;
+	is_over = has_ended(self, slot);
+	bytes = drain_ring(self, index, slot, err);
+	if (bytes < 0)
+		return (int)bytes;
+	slot_count_drops(slot, ring, self->now_ns, self->totals.drops);
+	if (is_over && !bytes)
+		return give_ring_back(self, index, slot, err);
+	if (is_over)
+		slot->checked_ns = 0; /* empty it first; asked again in the next pass */
+	return slot_is_due(slot, self->now_ns) ? slot_flush(slot, self->recording, err) : 0;
+}
+
+/* Those of threads that found no ring. */
+static int count_homeless(struct collector *self, struct err *err)
+{
+	uint64_t count = self->source.rings->drops_without_ring, more = count - self->homeless;
+	struct recorded_drops drops = { self->source.process, THREAD_NONE, { 0 } };
+
+	if (!more || self->now_ns - self->homeless_ns < ASK_NS)
+		return 0;
+	self->homeless = count;
+	self->homeless_ns = self->now_ns;
+	self->totals.drops[DROP_NO_RING] += more;
+	drops.counts[DROP_NO_RING] = count;
+	return recording_drops(self->recording, &drops, err);
+}
+
+static void show_totals(struct collector *self)
+{
+	pthread_mutex_lock(&self->lock);
+	self->shown = self->totals;
+	pthread_mutex_unlock(&self->lock);
+}
+
+long collector_drain(struct collector *self, struct err *err)
+{
+	uint64_t before = self->totals.records;
+	int r;
+
+	self->now_ns = now_ns();
+	self->used = 0;
+	self->fullest = 0;
+	r = learn_functions(self, err);
+	for (uint32_t i = 0; !r && i < self->layout.slot_count; i++)
+		r = drain_slot(self, i, err);
+	if (!r)
+		r = count_homeless(self, err);
+	show_totals(self);
+	return r ? r : (long)(self->totals.records - before);
+}
+
+static int finish_slot(struct collector *self, struct slot *slot, struct err *err)
+{
+	char name[16] = "";
+	int r = slot_flush(slot, self->recording, err);
+
+	if (!r && self->source.thread_name &&
+	    self->source.thread_name(self->source.context, slot->thread.tid, name))
+		r = slot_rename(slot, self->recording, name, err);
+	return r;
+}
+
+int collector_finish(struct collector *self, struct err *err)
+{
+	long r = 1;
+
+	/* A target that does not stop writing must not keep us here. */
+	for (unsigned pass = 0; r > 0 && pass < FINISH_PASSES; pass++)
+		r = collector_drain(self, err);
+	self->homeless_ns = 0;
+	if (r >= 0)
+		r = count_homeless(self, err);
+	for (uint32_t i = 0; r >= 0 && i < self->layout.slot_count; i++)
+		if (self->slots[i].is_known)
+			r = finish_slot(self, &self->slots[i], err);
+	show_totals(self);
+	return r < 0 ? (int)r : 0;
+}
+
+void collector_totals(struct collector *self, struct collect_totals *ret)
+{
+	pthread_mutex_lock(&self->lock);
+	*ret = self->shown;
+	pthread_mutex_unlock(&self->lock);
+}

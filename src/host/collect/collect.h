@@ -1,0 +1,57 @@
+/*
+ * From the rings of one process into a recording.  The rings are shared with the target: every byte
+ * is looked at once, as a copy, and is checked.
+ *
+ *   collector_new, collector_start, ..., (hooks are out), collector_stop, collector_finish,
+ *   collector_totals, collector_free
+ *
+ * One owner calls; collector_totals and collector_check may be called while the thread runs.
+ */
+#pragma once
+
+#include "host/recording/recording.h"
+#include "shared/wire/ring.h"
+
+struct collect_source {
+	struct rings *rings; /* mapped, the caller's; outlives the collector */
+	size_t size;
+	uint32_t process; /* its number in the recording */
+	/* Whether a thread (by its number in the target) still lives. */
+	bool (*is_alive)(void *context, int32_t tid);
+	/* Its present name, false when it has none any more; may be NULL. */
+	bool (*thread_name)(void *context, int32_t tid, char name[16]);
+	void *context;
+};
+
+struct collect_totals {
+	uint64_t records;      /* taken from the rings */
+	uint64_t record_bytes; /* their size there */
+	uint64_t invalid;      /* what made no sense */
+	uint64_t drops[DROP_REASONS];
+	uint64_t threads, functions;
+};
+
+struct collector;
+
+/* -EPROTO when the head of the rings is not sound. */
+int collector_new(struct recording *recording, const struct collect_source *source,
+		  struct collector **ret, struct err *err) MUST_CHECK;
+
+/* One pass over all rings, at most one ring's worth from each: how many records were taken, or
+ * -errno when the recording cannot be written. */
+long collector_drain(struct collector *collector, struct err *err) MUST_CHECK;
+
+/* A thread that drains with pauses of 1 to 10 ms, as needed. */
+int collector_start(struct collector *collector, struct err *err) MUST_CHECK;
+void collector_stop(struct collector *collector);
+
+/* 0, or what ended the thread. */
+int collector_check(struct collector *collector, struct err *err) MUST_CHECK;
+
+/* After the target has stopped writing: takes what is left and writes everything out. */
+int collector_finish(struct collector *collector, struct err *err) MUST_CHECK;
+
+void collector_totals(struct collector *collector, struct collect_totals *ret);
+
+/* Stops the thread when it runs; writes nothing. */
+void collector_free(struct collector *collector);

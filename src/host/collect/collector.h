@@ -1,0 +1,34 @@
+/*
+ * The collector's inside: what a pass (collect.c) and the thread around it (background.c) share.
+ */
+#pragma once
+
+#include "host/collect/slot.h"
+
+#include <pthread.h>
+
+#include "host/core/cleanup.h"
+
+struct collector {
+	struct recording *recording;
+	struct collect_source source;
+	struct rings layout; /* a copy of the head, checked */
+	struct slot *slots;
+	struct collect_totals totals;
+	uint64_t homeless, homeless_ns; /* drops without a ring: counted, and when */
+
+	/* Of the present pass. */
+	uint64_t now_ns;
+	uint32_t used;    /* rings that belong to a thread */
+	uint64_t fullest; /* bytes found in one ring */
+
+	/* The background thread. */
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool is_running, is_asked_to_stop;
+	struct collect_totals shown;
+	struct err failure;
+};
+
+DEFINE_CLEANUP(struct collector *, collector_free)

@@ -1,0 +1,140 @@
+/*
+ * Facts about session, process and threads.
+ */
+#include "host/collect/facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/text.h"
+#include "host/process/process.h"
+#include "host/process/procfs.h"
+
+static void join(char *const *words, char *ret, size_t room)
+{
+	size_t length = 0;
+
+	ret[0] = '\0';
+	for (; *words && length < room; words++)
+		length += (size_t)snprintf(ret + length, room - length, "%s%s", length ? " " : "",
+					   *words);
+}
+
+int facts_session(struct recording *recording, const char *limpet_version, char *const *argv,
+		  const char *options, struct err *err)
+{
+	struct utsname machine = { 0 };
+	char command[4096];
+
+	uname(&machine);
+	join(argv, command, sizeof(command));
+	return recording_session(recording,
+				 &(struct recorded_session){ .limpet_version = limpet_version,
+							     .host = machine.nodename,
+							     .kernel = machine.release,
+							     .machine = machine.machine,
+							     .command = command,
+							     .options = options },
+				 err);
+}
+
+int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, struct err *err)
+{
+	CLEANUP(process_done) struct process process = { 0 };
+	struct recorded_process facts = { .pid = pid };
+	int r = process_read(pid, &process, err);
+
+	if (r)
+		return r;
+	facts.start_ns = process.stat.start_tick * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	facts.name = process.status.name;
+	facts.executable = process.executable;
+	facts.command = process.command;
+	r = recording_process(recording, &facts, err);
+	if (r)
+		return r;
+	*ret_number = facts.number;
+	r = facts_modules(recording, pid, facts.number, err);
+	return r ? r : facts_files(recording, pid, facts.number, err);
+}
+
+void target_threads_done(struct target_threads *threads)
+{
+	free(threads->pairs);
+}
+
+static pid_t find(const struct target_threads *threads, int32_t tid)
+{
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->pairs[i].inner == tid)
+			return threads->pairs[i].outer;
+	return 0;
+}
+
+/* Reads the numbers of all threads. */
+static void refresh(struct target_threads *threads)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status status;
+	struct thread_pair *pairs;
+	struct err err;
+	size_t count;
+
+	threads->count = 0;
+	if (proc_list(threads->pid, "task", &tids, &count, &err))
+		return;
+	pairs = reallocarray(threads->pairs, count, sizeof(*pairs));
+	if (!pairs)
+		return;
+	threads->pairs = pairs;
+	for (size_t i = 0; i < count; i++)
+		if (!status_read(threads->pid, tids[i], &status, &err))
+			pairs[threads->count++] = (struct thread_pair){ status.inner_pid, tids[i] };
+}
+
+static bool is_there(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return access(path, F_OK) == 0;
+}
+
+/* Our number of a thread that lives, 0: it does not. */
+static pid_t living(struct target_threads *threads, int32_t tid)
+{
+	pid_t outer = find(threads, tid);
+
+	if (!outer) {
+		refresh(threads);
+		outer = find(threads, tid);
+	}
+	return outer && is_there(threads->pid, outer) ? outer : 0;
+}
+
+bool target_thread_is_alive(void *context, int32_t tid)
+{
+	return living(context, tid) != 0;
+}
+
+bool target_thread_name(void *context, int32_t tid, char name[16])
+{
+	struct target_threads *threads = context;
+	pid_t outer = living(threads, tid);
+	char path[64], text[64];
+	struct err err;
+	struct text all, line;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "task/%d/comm", (int)outer);
+	size = outer ? proc_read_small(threads->pid, path, text, sizeof(text), &err) : 0;
+	all = (struct text){ text, text + MAX(size, 0) };
+	if (size <= 0 || !text_take_line(&all, &line))
+		return false;
+	text_copy(line, name, 16);
+	return true;
+}

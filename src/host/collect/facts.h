@@ -1,0 +1,41 @@
+/*
+ * What /proc tells about a target, for the recording and for the collector.
+ */
+#pragma once
+
+#include "host/recording/recording.h"
+
+#include <sys/types.h>
+
+/* This machine, and how limpet was called: argv ends with NULL. */
+int facts_session(struct recording *recording, const char *limpet_version, char *const *argv,
+		  const char *options, struct err *err) MUST_CHECK;
+
+/* The process, its modules and what it has open; the number that it has in the recording. */
+int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number,
+		  struct err *err) MUST_CHECK;
+
+/* Its modules again: more may have been loaded. */
+int facts_modules(struct recording *recording, pid_t pid, uint32_t number,
+		  struct err *err) MUST_CHECK;
+
+/* What it has open; sockets by their peers. */
+int facts_files(struct recording *recording, pid_t pid, uint32_t number,
+		struct err *err) MUST_CHECK;
+
+/* Threads by the numbers that the target has for them, which in a container are not ours. */
+struct target_threads {
+	pid_t pid;
+	struct thread_pair {
+		int32_t inner;
+		pid_t outer;
+	} * pairs;
+	size_t count;
+};
+
+/* Starts as { .pid = PID }. */
+void target_threads_done(struct target_threads *threads);
+
+/* For struct collect_source; context is a struct target_threads. */
+bool target_thread_is_alive(void *context, int32_t tid);
+bool target_thread_name(void *context, int32_t tid, char name[16]);

@@ -1,0 +1,99 @@
+/*
+ * What a target has open, by name.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/collect/facts.h"
+#include "host/collect/sockets.h"
+#include "host/core/cleanup.h"
+#include "host/core/text.h"
+#include "host/process/procfs.h"
+
+#define FILES_MAX 65536u
+
+struct files {
+	struct recorded_file *items;
+	uint32_t count, room;
+};
+
+static void files_done(struct files *files)
+{
+	for (uint32_t i = 0; i < files->count; i++)
+		free((char *)(uintptr_t)files->items[i].name);
+	free(files->items);
+}
+
+static inline void files_done_at_scope_end(struct files *files)
+{
+	files_done(files);
+}
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+static int add(struct files *files, int32_t descriptor, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (copy && files->count == files->room) {
+		uint32_t room = files->room ? files->room * 2 : 64;
+		struct recorded_file *longer = reallocarray(files->items, room, sizeof(*longer));
+
+		if (longer) {
+			files->items = longer;
+			files->room = room;
+		}
+	}
+	if (!copy || files->count == files->room) {
+		free(copy);
+		return -ENOMEM;
+	}
+	files->items[files->count++] = (struct recorded_file){ descriptor, copy };
+	return 0;
+}
+
+/* "socket:[123]" is called by its peer where that is known. */
+static const char *better_name(const char *link, const struct sockets *sockets)
+{
+	struct text text = text_of(link);
+	const char *name = NULL;
+	uint64_t inode;
+
+	if (text_take_prefix(&text, "socket:[") && text_take_number(&text, 10, &inode))
+		name = sockets_find(sockets, inode);
+	return name ? name : link;
+}
+
+static int take(struct files *files, pid_t pid, const char *entry, const struct sockets *sockets)
+{
+	char path[32], link[512];
+	uint64_t descriptor;
+
+	if (text_parse_number(entry, INT32_MAX, &descriptor))
+		return 0;
+	snprintf(path, sizeof(path), "fd/%u", (unsigned)descriptor);
+	if (proc_read_link(pid, path, link, sizeof(link)) <= 0)
+		return 0;
+	return add(files, (int32_t)descriptor, better_name(link, sockets));
+}
+
+int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct err *err)
+{
+	CLEANUP(sockets_done) struct sockets sockets = { 0 };
+	CLEANUP(files_done) struct files files = { 0 };
+	CLEANUP(closedir) DIR *directory = NULL;
+	struct dirent *entry;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	directory = opendir(path);
+	if (!directory)
+		return proc_error(pid, "fd", -errno, err);
+	sockets_read(pid, &sockets);
+	while ((entry = readdir(directory)) && files.count < FILES_MAX)
+		if (take(&files, pid, entry->d_name, &sockets))
+			return err_set(err, -ENOMEM, "files of %d: no memory", (int)pid);
+	return recording_files(recording, number, files.items, files.count, err);
+}

@@ -1,0 +1,47 @@
+/*
+ * One ring and the thread that has it now: its records on their way into the recording.
+ */
+#pragma once
+
+#include "host/collect/collect.h"
+#include "host/recording/pack.h"
+
+struct slot {
+	bool is_known; /* its thread is in the recording */
+	bool is_torn;  /* a record is missing: stacks and texts that follow belong to nothing */
+	bool has_news; /* drops that are not in the recording yet */
+	struct recorded_thread thread;
+	char name[16];
+	struct packer packer;
+	struct bytes packed; /* RECORDS_HEAD_BYTES, then records */
+	struct records_head head;
+	uint64_t since_ns;           /* age of the oldest record in it */
+	uint64_t checked_ns;         /* when its thread was last known to live */
+	uint64_t seen[DROP_REASONS]; /* the ring's counters, which outlive its threads */
+	struct recorded_drops drops;
+};
+
+/* A new thread has the ring. */
+int slot_begin(struct slot *slot, struct recording *recording, uint32_t process,
+	       const struct ring_owner *owner, struct err *err) MUST_CHECK;
+
+/* Takes one checked record; false when there is no memory for it. */
+bool slot_take(struct slot *slot, const struct record *record, uint64_t now_ns);
+
+/* Counts what the ring has dropped since the last look; adds it to totals. */
+void slot_count_drops(struct slot *slot, const struct ring *ring, uint64_t now_ns,
+		      uint64_t totals[DROP_REASONS]);
+
+/* Time to write out what it has: it is much, or old. */
+bool slot_is_full(const struct slot *slot);
+bool slot_is_due(const struct slot *slot, uint64_t now_ns);
+
+/* Writes what it has, and how much was dropped. */
+int slot_flush(struct slot *slot, struct recording *recording, struct err *err) MUST_CHECK;
+
+/* Writes the name when it is another one. */
+int slot_rename(struct slot *slot, struct recording *recording, const char name[16],
+		struct err *err) MUST_CHECK;
+
+/* The thread has ended; the memory of its records is given back. */
+void slot_end(struct slot *slot);

@@ -1,0 +1,29 @@
+/*
+ * The sockets of a target's network namespace, in words: what /proc/PID/net says.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <sys/types.h>
+
+struct socket_name {
+	uint64_t inode;
+	char text[128]; /* "127.0.0.1:80", "listens on 0.0.0.0:80", "[0:...:1]:80", "unix:/path" */
+};
+
+struct sockets {
+	struct socket_name *items;
+	size_t count, room;
+};
+
+/* What cannot be read is left out. */
+void sockets_read(pid_t pid, struct sockets *ret);
+/* NULL: it has no name. */
+const char *sockets_find(const struct sockets *sockets, uint64_t inode);
+void sockets_done(struct sockets *sockets);
+
+static inline void sockets_done_at_scope_end(struct sockets *sockets)
+{
+	sockets_done(sockets);
+}

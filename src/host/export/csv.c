@@ -1,0 +1,102 @@
+/*
+ * csv: one line for each call, RFC 4180, UTF-8.  Empty where a function has no such value.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "host/core/utf8.h"
+#include "host/export/exporter.h"
+
+static const enum value_kind columns[] = {
+	VALUE_RESULT,     VALUE_SIZE,   VALUE_ADDRESS, VALUE_OLD_ADDRESS,
+	VALUE_DESCRIPTOR, VALUE_OBJECT, VALUE_OWNER,   VALUE_ID,
+};
+
+static void write_quoted(FILE *out, const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	fputc('"', out);
+	while (*at) {
+		size_t length = utf8_length(at);
+
+		if (*at == '"')
+			fputc('"', out);
+		if (length)
+			fwrite(at, 1, length, out);
+		else
+			fputs(UTF8_REPLACEMENT, out);
+		at += length ? length : 1;
+	}
+	fputc('"', out);
+}
+
+static void write_text(FILE *out, const char *text)
+{
+	fputc(',', out);
+	if (text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			      "_-+./: ;")])
+		write_quoted(out, text);
+	else
+		fputs(text, out);
+}
+
+static void write_value(FILE *out, enum value_kind kind, uint64_t value)
+{
+	switch (kind) {
+	case VALUE_ADDRESS:
+	case VALUE_OLD_ADDRESS:
+	case VALUE_OBJECT:
+		fprintf(out, "0x%" PRIx64, value);
+		break;
+	case VALUE_RESULT:
+		fprintf(out, "%" PRId64, (int64_t)value);
+		break;
+	default:
+		fprintf(out, "%" PRIu64, value);
+	}
+}
+
+static int write_call(const struct call *call, void *context)
+{
+	FILE *out = context;
+	char stack[RECORD_FRAMES_MAX * 64];
+	uint64_t value;
+
+	fprintf(out, "%" PRIu64 ",%" PRIu64 ",%d", call->begin_ns, call->end_ns - call->begin_ns,
+		call->process->pid);
+	write_text(out, call->process->name);
+	fprintf(out, ",%d", call->thread->tid);
+	write_text(out, call->thread->name);
+	write_text(out, domain_name(call->function->domain));
+	write_text(out, call->function->library);
+	write_text(out, call->function->name);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		fputc(',', out);
+		if (call_value(call, columns[i], &value))
+			write_value(out, columns[i], value);
+	}
+	write_text(out, call->text);
+	export_stack(call, stack, sizeof(stack));
+	write_text(out, stack);
+	fputs("\r\n", out);
+	return export_state(out);
+}
+
+static int csv_write(struct model *model, FILE *out)
+{
+	fputs("begin_ns,duration_ns,pid,process,tid,thread,domain,library,function", out);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		fprintf(out, ",%s", value_name(columns[i]));
+	fputs(",text,stack\r\n", out);
+	return model_each_call(model, write_call, out);
+}
+
+static const char *const extensions[] = { ".csv", NULL };
+
+const struct exporter exporter_csv = {
+	.name = "csv",
+	.summary = "one line for each call",
+	.extensions = extensions,
+	.write = csv_write,
+};

@@ -1,0 +1,37 @@
+/*
+ * Files that other programs read.  A format is a file NAME.c that ends in one of these, and a line
+ * in the table of exporters.c.
+ */
+#pragma once
+
+#include "host/model/model.h"
+
+#include <stdio.h>
+
+struct exporter {
+	const char *name;
+	const char *summary;
+	const char *const
+		*extensions; /* with their dots, the preferred one first; ends with NULL */
+	/* Writes the whole model.  0 or -errno; whether `out` took everything is asked later. */
+	int (*write)(struct model *model, FILE *out);
+};
+
+/* Every format; ends with NULL. */
+extern const struct exporter *const exporters[];
+
+const struct exporter *exporter_find(const char *name);
+
+/* By how the file is called; NULL. */
+const struct exporter *exporter_for_path(const char *path);
+
+/* Writes the file: under another name until it is complete, then under its own.  "-" is stdout.  A
+ * device or a pipe is written to as it is. */
+int export_file(struct model *model, const struct exporter *exporter, const char *path,
+		struct err *err) MUST_CHECK;
+
+/* 0 while everything could be written, else why not. */
+int export_state(FILE *out);
+
+/* The stack of a call on one line, outermost last; "" when it has none. */
+void export_stack(const struct call *call, char *ret, size_t room);

@@ -1,0 +1,153 @@
+/*
+ * json: everything in a recording as one object.
+ */
+#include "host/core/json.h"
+
+#include <inttypes.h>
+
+#include "host/export/exporter.h"
+#include "host/export/values.h"
+
+static void write_session(struct json *json, const struct model *model)
+{
+	json_object(json, "session");
+	json_text(json, "limpet", model->limpet_version);
+	json_text(json, "host", model->host);
+	json_text(json, "kernel", model->kernel);
+	json_text(json, "machine", model->machine);
+	json_text(json, "command", model->command);
+	json_text(json, "options", model->options);
+	json_object_end(json);
+}
+
+static void write_clock(struct json *json, const char *key, const struct clock_point *point)
+{
+	json_object(json, key);
+	json_number(json, "ticks", point->ticks);
+	json_number(json, "boottime_ns", point->boot_ns);
+	json_number(json, "monotonic_ns", point->monotonic_ns);
+	json_number(json, "monotonic_raw_ns", point->raw_ns);
+	json_number(json, "realtime_ns", point->real_ns);
+	json_object_end(json);
+}
+
+static void write_module(struct json *json, const struct recorded_module *module)
+{
+	char text[2 * BUILD_ID_MAX + 1] = "";
+
+	for (uint32_t i = 0; i < module->build_id_size; i++)
+		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
+	json_object(json, NULL);
+	json_text(json, "path", module->path);
+	json_text(json, "build_id", text);
+	json_number(json, "base", module->base);
+	json_number(json, "size", module->size);
+	json_number(json, "offset", module->offset);
+	json_object_end(json);
+}
+
+static void write_process(struct json *json, const struct model_process *process)
+{
+	json_object(json, NULL);
+	json_signed(json, "pid", process->pid);
+	json_text(json, "name", process->name);
+	json_text(json, "executable", process->executable);
+	json_text(json, "command", process->command);
+	json_number(json, "start_ns", process->start_ns);
+	json_list(json, "modules");
+	for (uint32_t i = 0; i < process->module_count; i++)
+		write_module(json, &process->modules[i]);
+	json_list_end(json);
+	json_object_end(json);
+}
+
+static void write_thread(struct json *json, const struct model_thread *thread)
+{
+	json_object(json, NULL);
+	json_number(json, "process", thread->process->number);
+	json_signed(json, "tid", thread->tid);
+	json_text(json, "name", thread->name);
+	json_number(json, "calls", thread->calls);
+	json_object(json, "dropped");
+	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+		json_number(json, drop_reason_name(reason), thread->drops[reason]);
+	json_object_end(json);
+	json_object_end(json);
+}
+
+static void write_functions(struct json *json, const struct model_process *process)
+{
+	for (uint32_t i = 0; i < process->function_count; i++) {
+		const struct trace_function *function = &process->functions[i];
+
+		json_object(json, NULL);
+		json_number(json, "process", process->number);
+		json_text(json, "domain", domain_name(function->domain));
+		json_text(json, "name", function->name);
+		json_text(json, "library", function->library);
+		json_object_end(json);
+	}
+}
+
+static int write_call(const struct call *call, void *context)
+{
+	struct json *json = context;
+
+	json_object(json, NULL);
+	json_number(json, "thread", call->thread->number);
+	json_number(json, "function", call->function_number);
+	json_number(json, "begin_ns", call->begin_ns);
+	json_number(json, "duration_ns", call->end_ns - call->begin_ns);
+	values_write(json, call);
+	json_object_end(json);
+	return export_state(json->out);
+}
+
+static void write_lists(struct json *json, const struct model *model)
+{
+	json_list(json, "processes");
+	for (uint32_t i = 0; i < model->process_count; i++)
+		write_process(json, model->processes[i]);
+	json_list_end(json);
+	json_list(json, "threads");
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		write_thread(json, model->threads[i]);
+	json_list_end(json);
+	json_list(json, "functions");
+	for (uint32_t i = 0; i < model->process_count; i++)
+		write_functions(json, model->processes[i]);
+	json_list_end(json);
+}
+
+static int json_write(struct model *model, FILE *out)
+{
+	struct json json = { .out = out };
+	int r;
+
+	json_object(&json, NULL);
+	json_text(&json, "format", "limpet");
+	json_number(&json, "version", 1);
+	write_session(&json, model);
+	json_object(&json, "clocks");
+	write_clock(&json, "start", &model->first);
+	write_clock(&json, "end", &model->last);
+	json_object_end(&json);
+	write_lists(&json, model);
+	json_list(&json, "calls");
+	r = model_each_call(model, write_call, &json);
+	json_list_end(&json);
+	json_object(&json, "totals");
+	totals_write(&json, model);
+	json_object_end(&json);
+	json_object_end(&json);
+	return r;
+}
+
+static const char *const extensions[] = { ".json", NULL };
+
+const struct exporter exporter_json = {
+	.name = "json",
+	.summary = "everything, as one object",
+	.extensions = extensions,
+	.write = json_write,
+};

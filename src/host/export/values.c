@@ -1,0 +1,60 @@
+/*
+ * What both JSON formats say about a call.
+ */
+#include "host/export/values.h"
+
+#include <inttypes.h>
+
+static void write_value(struct json *json, unsigned kind, uint64_t value)
+{
+	char text[32];
+
+	switch (kind) {
+	case VALUE_ADDRESS:
+	case VALUE_OLD_ADDRESS:
+	case VALUE_OBJECT:
+		snprintf(text, sizeof(text), "0x%" PRIx64, value);
+		json_text(json, value_name(kind), text);
+		break;
+	case VALUE_RESULT:
+		json_signed(json, value_name(kind), (int64_t)value);
+		break;
+	default:
+		if (value_name(kind))
+			json_number(json, value_name(kind), value);
+	}
+}
+
+void values_write(struct json *json, const struct call *call)
+{
+	unsigned count = MIN(call->value_count, call->function->value_count);
+	char text[256];
+
+	for (unsigned i = 0; i < count; i++)
+		write_value(json, call->function->values[i], call->values[i]);
+	if (call->text[0])
+		json_text(json, "text", call->text);
+	if (!call->frame_count)
+		return;
+	json_list(json, "stack");
+	for (unsigned i = 0; i < call->frame_count; i++) {
+		frame_text(call->process, call->frames[i], text, sizeof(text));
+		json_text(json, NULL, text);
+	}
+	json_list_end(json);
+}
+
+void totals_write(struct json *json, const struct model *model)
+{
+	char text[256];
+
+	json_number(json, "calls", model->calls);
+	json_number(json, "records", model->records);
+	json_object(json, "dropped");
+	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+		json_number(json, drop_reason_name(reason), model->drops[reason]);
+	json_object_end(json);
+	model_describe_end(model, text, sizeof(text));
+	json_bool(json, "complete", text[0] == '\0');
+	json_text(json, "incomplete", text);
+}

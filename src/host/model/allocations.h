@@ -1,0 +1,44 @@
+/*
+ * Memory: what was asked for where, and what of it is still out at the end.  A place is a call
+ * stack where records have one, else a function.
+ *
+ * Given back counts from the beginning of a call, gotten from its end: so a block that one thread
+ * frees and another gets at once is never confused.
+ */
+#pragma once
+
+#include "host/model/model.h"
+#include "host/model/table.h"
+
+struct allocation_site {
+	const struct model_process *process;
+	const struct trace_function *function;
+	uint64_t *frames; /* NULL: without a stack */
+	unsigned frame_count;
+	uint64_t calls, bytes;
+	uint64_t live_blocks, live_bytes; /* not given back */
+};
+
+/* A block that is gotten when its call ends. */
+struct coming_block {
+	uint64_t end_ns, address, size;
+	uint32_t site, process;
+};
+
+struct allocations {
+	struct allocation_site *sites;
+	uint32_t site_count, site_room;
+	struct table by_place;
+	struct table blocks;         /* (address, process): site, size */
+	struct coming_block *coming; /* a heap, the next one on top */
+	size_t coming_count, coming_room;
+	uint64_t *outer_end_ns; /* by thread: the end of the call that others may be inside */
+	uint64_t strangers;     /* given back, but gotten before the recording */
+};
+
+int allocations_init(struct allocations *ret, const struct model *model) MUST_CHECK;
+/* Other calls than those of allocation are passed over.  0 or -ENOMEM. */
+int allocations_take(struct allocations *allocations, const struct call *call) MUST_CHECK;
+/* After the last call: by bytes that are out, then by bytes. */
+int allocations_finish(struct allocations *allocations) MUST_CHECK;
+void allocations_done(struct allocations *allocations);

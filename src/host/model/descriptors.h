@@ -1,0 +1,39 @@
+/*
+ * Files and sockets: bytes and time by descriptor.  A descriptor that is closed and opened again is
+ * another row when it is called otherwise.
+ *
+ * How calls tell of descriptors:
+ *   read, write, ...  DESCRIPTOR, SIZE, RESULT: the bytes moved, when they are not more than SIZE
+ *   readv, sendmsg    DESCRIPTOR, RESULT: the bytes moved
+ *   open              RESULT is the descriptor, the text its path
+ *   accept            DESCRIPTOR listens; RESULT is the new one, the text its peer
+ *   fopen, fclose     OBJECT is the stream, which stands for its descriptor
+ */
+#pragma once
+
+#include "host/model/model.h"
+#include "host/model/statistics.h"
+#include "host/model/table.h"
+
+struct descriptor_row {
+	const struct model_process *process;
+	int descriptor;
+	char *name; /* path or peer, "" when not known */
+	uint64_t read_bytes, written_bytes;
+	struct statistics statistics;
+};
+
+struct descriptors {
+	struct descriptor_row *rows;
+	uint32_t count, room;
+	struct table by_name; /* (process and descriptor, hash of the name): row */
+	struct table current; /* (process and descriptor, 0): row */
+	struct table streams; /* (object, process): descriptor */
+};
+
+/* Starts with what was open before the recording.  0 or -ENOMEM. */
+int descriptors_init(struct descriptors *ret, const struct model *model) MUST_CHECK;
+int descriptors_take(struct descriptors *descriptors, const struct call *call) MUST_CHECK;
+/* By time. */
+void descriptors_sort(struct descriptors *descriptors);
+void descriptors_done(struct descriptors *descriptors);

@@ -1,0 +1,75 @@
+/*
+ * The index of records, made while the file is read for the first time.
+ */
+#include "host/model/index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/recording/pack.h"
+
+static int add_place(struct model_thread *thread, const struct records_place *place)
+{
+	if (thread->place_count == thread->place_room) {
+		size_t room = thread->place_room ? thread->place_room * 2 : 4;
+		struct records_place *longer = reallocarray(thread->places, room, sizeof(*longer));
+
+		if (!longer)
+			return -ENOMEM;
+		thread->places = longer;
+		thread->place_room = room;
+	}
+	thread->places[thread->place_count++] = *place;
+	return 0;
+}
+
+/* Looks at every record: from when on, and how many calls. */
+static int survey(struct cursor cursor, struct records_place *place, uint32_t *ret_calls,
+		  uint32_t *ret_records)
+{
+	struct packer packer = { 0 };
+	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
+	long size;
+
+	*ret_calls = *ret_records = 0;
+	while ((size = unpack(&packer, &cursor, record)) > 0) {
+		const struct record_call *call = (const void *)record;
+
+		if (call->head.kind == RECORD_CALL) {
+			place->least_begin = MIN(place->least_begin, call->begin);
+			++*ret_calls;
+		} else if (!*ret_records) {
+			place->begins_with_a_rest = true;
+		}
+		++*ret_records;
+	}
+	return size < 0 ? -EPROTO : 0;
+}
+
+int index_records(struct model *model, struct model_thread *thread, uint64_t at,
+		  const struct records_head *head, struct cursor records)
+{
+	struct records_place place = { .at = at,
+				       .least_begin = UINT64_MAX,
+				       .sequence = head->sequence };
+	uint32_t calls, count;
+	int r = survey(records, &place, &calls, &count);
+
+	if (r || count != head->count)
+		return -EPROTO;
+	thread->calls += calls;
+	model->calls += calls;
+	model->records += count;
+	return add_place(thread, &place);
+}
+
+void index_finish(struct model_thread *thread)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = thread->place_count; i-- > 0;) {
+		least = MIN(least, thread->places[i].least_begin);
+		thread->places[i].least_begin = least;
+	}
+}

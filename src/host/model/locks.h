@@ -1,0 +1,28 @@
+/*
+ * Time waited, by lock and by the thread that had it.
+ */
+#pragma once
+
+#include "host/model/model.h"
+#include "host/model/statistics.h"
+#include "host/model/table.h"
+
+struct lock_row {
+	const struct model_process *process;
+	const struct trace_function *function; /* the first that waited for it */
+	uint64_t object;
+	int32_t owner; /* 0: not known */
+	struct statistics statistics;
+};
+
+struct locks {
+	struct lock_row *rows;
+	uint32_t count, room;
+	struct table by_lock; /* (object, process and owner): row */
+};
+
+/* Starts as zeros.  0 or -ENOMEM. */
+int locks_take(struct locks *locks, const struct call *call) MUST_CHECK;
+/* By time. */
+void locks_sort(struct locks *locks);
+void locks_done(struct locks *locks);

@@ -1,0 +1,379 @@
+/*
+ * Reads a recording into a model.  Host only.  What contradicts what came before is left out and
+ * counted.
+ */
+#include "host/model/model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/model/index.h"
+
+static void drop_modules(struct model_process *process)
+{
+	for (uint32_t i = 0; i < process->module_count; i++)
+		free((char *)(uintptr_t)process->modules[i].path);
+	free(process->modules);
+	process->modules = NULL;
+	process->module_count = 0;
+}
+
+static void drop_files(struct model_process *process)
+{
+	for (uint32_t i = 0; i < process->file_count; i++)
+		free((char *)(uintptr_t)process->files[i].name);
+	free(process->files);
+	process->files = NULL;
+	process->file_count = 0;
+}
+
+static void free_process(struct model_process *process)
+{
+	drop_modules(process);
+	drop_files(process);
+	free(process->functions);
+	free(process->name);
+	free(process->executable);
+	free(process->command);
+	free(process);
+}
+
+static void free_thread(struct model_thread *thread)
+{
+	free(thread->places);
+	free(thread->name);
+	free(thread);
+}
+
+void model_free(struct model *model)
+{
+	if (!model)
+		return;
+	for (uint32_t i = 0; i < model->process_count; i++)
+		free_process(model->processes[i]);
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		free_thread(model->threads[i]);
+	free(model->processes);
+	free(model->threads);
+	free(model->limpet_version);
+	free(model->host);
+	free(model->kernel);
+	free(model->machine);
+	free(model->command);
+	free(model->options);
+	reader_close(model->reader);
+	free(model);
+}
+
+/* Room for one more pointer; the list grows by doubling. */
+static int grow(void *list, uint32_t count)
+{
+	void **old = *(void ***)list, **longer;
+
+	if (count & (count - 1) && count)
+		return 0;
+	longer = realloc(old, (count ? (size_t)count * 2 : 1) * sizeof(*longer));
+	if (!longer)
+		return -ENOMEM;
+	*(void ***)list = longer;
+	return 0;
+}
+
+static int set_text(char **text, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+static int take_session(struct model *model, const struct chunk *chunk)
+{
+	struct recorded_session session;
+
+	if (session_take(chunk->payload, &session))
+		return -EPROTO;
+	return set_text(&model->limpet_version, session.limpet_version) ||
+			       set_text(&model->host, session.host) ||
+			       set_text(&model->kernel, session.kernel) ||
+			       set_text(&model->machine, session.machine) ||
+			       set_text(&model->command, session.command) ||
+			       set_text(&model->options, session.options)
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int take_process(struct model *model, const struct chunk *chunk)
+{
+	struct recorded_process facts;
+	struct model_process *process;
+
+	if (process_take(chunk->payload, &facts) || facts.number != model->process_count)
+		return -EPROTO;
+	process = calloc(1, sizeof(*process));
+	if (!process || grow(&model->processes, model->process_count)) {
+		free(process);
+		return -ENOMEM;
+	}
+	model->processes[model->process_count++] = process;
+	process->number = facts.number;
+	process->pid = facts.pid;
+	process->start_ns = facts.start_ns;
+	return set_text(&process->name, facts.name) ||
+			       set_text(&process->executable, facts.executable) ||
+			       set_text(&process->command, facts.command)
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int add_thread(struct model *model, const struct recorded_thread *facts)
+{
+	struct model_thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread || grow(&model->threads, model->thread_count)) {
+		free(thread);
+		return -ENOMEM;
+	}
+	model->threads[model->thread_count++] = thread;
+	thread->number = facts->number;
+	thread->process = model->processes[facts->process];
+	thread->tid = facts->tid;
+	thread->generation = facts->generation;
+	return set_text(&thread->name, facts->name);
+}
+
+static int take_thread(struct model *model, const struct chunk *chunk)
+{
+	struct recorded_thread facts;
+
+	if (thread_take(chunk->payload, &facts) || facts.process >= model->process_count ||
+	    facts.number > model->thread_count)
+		return -EPROTO;
+	if (facts.number < model->thread_count)
+		return set_text(&model->threads[facts.number]->name, facts.name);
+	return add_thread(model, &facts);
+}
+
+static int take_functions(struct model *model, const struct chunk *chunk)
+{
+	struct cursor cursor = chunk->payload;
+	struct model_process *process;
+	struct trace_function *longer;
+	struct list_head head;
+
+	if (list_take(&cursor, &head) || head.process >= model->process_count)
+		return -EPROTO;
+	process = model->processes[head.process];
+	if (head.first != process->function_count ||
+	    head.count > TRACE_FUNCTIONS_MAX - process->function_count || !head.count)
+		return -EPROTO;
+	longer = reallocarray(process->functions, head.first + head.count, sizeof(*longer));
+	if (!longer)
+		return -ENOMEM;
+	process->functions = longer;
+	for (uint32_t i = 0; i < head.count; i++) {
+		if (function_take(&cursor, &longer[head.first + i]))
+			return -EPROTO;
+		process->function_count++;
+	}
+	return 0;
+}
+
+static int by_base(const void *left, const void *right)
+{
+	const struct recorded_module *a = left, *b = right;
+
+	return a->base < b->base ? -1 : a->base > b->base;
+}
+
+static int take_modules(struct model *model, const struct chunk *chunk)
+{
+	struct cursor cursor = chunk->payload;
+	struct model_process *process;
+	struct list_head head;
+
+	if (list_take(&cursor, &head) || head.process >= model->process_count ||
+	    head.count > (size_t)(cursor.end - cursor.at))
+		return -EPROTO;
+	process = model->processes[head.process];
+	drop_modules(process);
+	process->modules = calloc(MAX(head.count, 1u), sizeof(*process->modules));
+	if (!process->modules)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < head.count; i++) {
+		struct recorded_module *module = &process->modules[i];
+
+		if (module_take(&cursor, module))
+			return -EPROTO;
+		module->path = strdup(module->path);
+		if (!module->path)
+			return -ENOMEM;
+		process->module_count++;
+	}
+	qsort(process->modules, process->module_count, sizeof(*process->modules), by_base);
+	return 0;
+}
+
+static int take_files(struct model *model, const struct chunk *chunk)
+{
+	struct cursor cursor = chunk->payload;
+	struct model_process *process;
+	struct list_head head;
+
+	if (list_take(&cursor, &head) || head.process >= model->process_count ||
+	    head.count > (size_t)(cursor.end - cursor.at))
+		return -EPROTO;
+	process = model->processes[head.process];
+	drop_files(process);
+	process->files = calloc(MAX(head.count, 1u), sizeof(*process->files));
+	if (!process->files)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < head.count; i++) {
+		struct recorded_file *file = &process->files[i];
+
+		if (file_take(&cursor, file))
+			return -EPROTO;
+		file->name = strdup(file->name);
+		if (!file->name)
+			return -ENOMEM;
+		process->file_count++;
+	}
+	return 0;
+}
+
+static int take_clock(struct model *model, const struct chunk *chunk)
+{
+	struct clock_point point;
+
+	if (clock_take(chunk->payload, &point))
+		return -EPROTO;
+	if (!model->has_clock)
+		model->first = point;
+	model->has_clock = true;
+	model->last = point;
+	return 0;
+}
+
+static int take_drops(struct model *model, const struct chunk *chunk)
+{
+	struct recorded_drops drops;
+	uint64_t *into;
+
+	if (drops_take(chunk->payload, &drops) || drops.process >= model->process_count ||
+	    (drops.thread != THREAD_NONE && drops.thread >= model->thread_count))
+		return -EPROTO;
+	into = drops.thread == THREAD_NONE ? model->processes[drops.process]->drops
+					   : model->threads[drops.thread]->drops;
+	memcpy(into, drops.counts, sizeof(drops.counts));
+	return 0;
+}
+
+static int take_end(struct model *model, const struct chunk *chunk)
+{
+	struct recorded_end end;
+
+	if (end_take(chunk->payload, &end))
+		return -EPROTO;
+	model->end = end;
+	return 0;
+}
+
+static int take_records(struct model *model, const struct chunk *chunk)
+{
+	struct cursor cursor = chunk->payload;
+	struct records_head head;
+
+	if (records_take(&cursor, &head) || head.thread >= model->thread_count)
+		return -EPROTO;
+	return index_records(model, model->threads[head.thread], chunk->at, &head, cursor);
+}
+
+typedef int chunk_taker(struct model *model, const struct chunk *chunk);
+
+static chunk_taker *const takers[] = {
+	[CHUNK_SESSION] = take_session, [CHUNK_PROCESS] = take_process,
+	[CHUNK_THREAD] = take_thread,   [CHUNK_FUNCTIONS] = take_functions,
+	[CHUNK_MODULES] = take_modules, [CHUNK_CLOCK] = take_clock,
+	[CHUNK_RECORDS] = take_records, [CHUNK_DROPS] = take_drops,
+	[CHUNK_END] = take_end,         [CHUNK_FILES] = take_files,
+};
+
+static int take_chunks(struct model *model)
+{
+	struct chunk chunk;
+
+	while (reader_next(model->reader, &chunk)) {
+		int r = chunk.kind < ARRAY_SIZE(takers) && takers[chunk.kind]
+				? takers[chunk.kind](model, &chunk)
+				: 0;
+
+		if (r == -ENOMEM)
+			return r;
+		model->damaged += r != 0;
+	}
+	return 0;
+}
+
+static void add_up(struct model *model)
+{
+	struct reader_damage damage = reader_damage(model->reader);
+
+	model->damaged += damage.chunks;
+	model->cut_bytes = damage.cut_bytes;
+	model_find_slope(model);
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		model->processes[i]->first_function = model->function_count;
+		model->function_count += model->processes[i]->function_count;
+		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+			model->drops[reason] += model->processes[i]->drops[reason];
+	}
+	for (uint32_t i = 0; i < model->thread_count; i++) {
+		index_finish(model->threads[i]);
+		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+			model->drops[reason] += model->threads[i]->drops[reason];
+	}
+}
+
+static int fill(struct model *model)
+{
+	/* So that nobody has to ask whether there was a session. */
+	if (set_text(&model->limpet_version, "") || set_text(&model->host, "") ||
+	    set_text(&model->kernel, "") || set_text(&model->machine, "") ||
+	    set_text(&model->command, "") || set_text(&model->options, "") || take_chunks(model))
+		return -ENOMEM;
+	add_up(model);
+	return 0;
+}
+
+int model_open_fd(int fd, const char *name, struct model **ret, struct err *err)
+{
+	CLEANUP(model_free) struct model *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self) {
+		close(fd);
+		return err_set(err, -ENOMEM, "read '%s': no memory", name);
+	}
+	r = reader_open_fd(fd, name, &self->reader, err);
+	if (r)
+		return r;
+	if (fill(self))
+		return err_set(err, -ENOMEM, "read '%s': no memory", name);
+	*ret = TAKE(self);
+	return 0;
+}
+
+int model_open(const char *path, struct model **ret, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, -errno, "open '%s': %s", path, strerror(errno));
+	return model_open_fd(fd, path, ret, err);
+}

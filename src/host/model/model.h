@@ -1,0 +1,113 @@
+/*
+ * A recording as plain data.  Opening reads the whole file once and keeps everything but the calls;
+ * those come in the order of their beginnings, streamed, as often as one likes: memory does not
+ * grow with the recording.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/recording/reader.h"
+
+/* One chunk of a thread's records. */
+struct records_place {
+	uint64_t at;          /* in the file */
+	uint64_t least_begin; /* of the calls in this and all later chunks, in ticks */
+	uint32_t sequence;
+	bool begins_with_a_rest; /* its first record belongs to the chunk before */
+};
+
+struct model_thread {
+	uint32_t number;
+	const struct model_process *process;
+	int32_t tid;
+	uint64_t generation;
+	char *name;
+	uint64_t calls;
+	uint64_t drops[DROP_REASONS];
+	struct records_place *places;
+	size_t place_count, place_room;
+};
+
+struct model_process {
+	uint32_t number;
+	int32_t pid;
+	uint64_t start_ns;
+	char *name, *executable, *command;
+	struct trace_function *functions;
+	uint32_t function_count;
+	uint32_t first_function;         /* functions of all processes are numbered through */
+	struct recorded_module *modules; /* by address */
+	uint32_t module_count;
+	struct recorded_file *files; /* open at the beginning */
+	uint32_t file_count;
+	uint64_t drops[DROP_REASONS]; /* of threads without a ring */
+};
+
+struct model {
+	char *limpet_version, *host, *kernel, *machine, *command, *options;
+	struct model_process **processes;
+	struct model_thread **threads;
+	uint32_t process_count, thread_count, function_count;
+	struct clock_point first, last; /* the same when there is only one */
+	bool has_clock;
+	uint64_t slope;          /* of time over ticks, see time.c */
+	struct recorded_end end; /* reason RECORDING_CUT: there was none */
+	uint64_t calls, records;
+	uint64_t drops[DROP_REASONS]; /* all of them */
+	uint64_t damaged;             /* chunks that could not be read or made no sense */
+	uint64_t cut_bytes;
+	struct recording_reader *reader;
+};
+
+int model_open(const char *path, struct model **ret, struct err *err) MUST_CHECK;
+int model_open_fd(int fd, const char *name, struct model **ret, struct err *err) MUST_CHECK;
+void model_free(struct model *model);
+
+static inline void model_free_at_scope_end(struct model **model)
+{
+	model_free(*model);
+}
+
+/* One call.  Everything in it is gone when its visitor returns. */
+struct call {
+	const struct model_process *process;
+	const struct model_thread *thread;
+	const struct trace_function *function;
+	uint32_t function_number;  /* in all of the model */
+	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
+	unsigned value_count;
+	const uint64_t *values;
+	unsigned frame_count;
+	const uint64_t *frames;
+	const char *text;
+};
+
+/* Not 0: no more, please. */
+typedef int call_visitor(const struct call *call, void *context);
+
+/* In the order of their beginnings; of two that begin at once in one thread, the longer first.
+ * What the visitor answered, or -ENOMEM. */
+int model_each_call(struct model *model, call_visitor *visit, void *context) MUST_CHECK;
+
+/* CLOCK_BOOTTIME of a tick: linear through the first and the last point. */
+uint64_t model_time_ns(const struct model *model, uint64_t ticks);
+
+/* What is to be added to CLOCK_BOOTTIME to get the time of day. */
+int64_t model_wall_offset_ns(const struct model *model);
+
+/* The value of that kind, when the function has one. */
+bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret);
+
+/* "libfoo.so+0x1234", or the bare address. */
+void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room);
+
+const char *domain_name(unsigned domain);
+const char *drop_reason_name(unsigned reason); /* for programs */
+const char *drop_reason_text(unsigned reason); /* for people */
+const char *value_name(unsigned kind);
+
+/* "" when a recording ended as it should and lost nothing that was in it; else what is wrong. */
+void model_describe_end(const struct model *model, char *ret, size_t room);
+
+/* A recording without a call is no success: -ENODATA with the exit code for it. */
+int model_check_filled(const struct model *model, const char *path, struct err *err) MUST_CHECK;

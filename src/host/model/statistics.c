@@ -1,0 +1,29 @@
+/*
+ * What the numbers say at the end.
+ */
+#include "host/model/statistics.h"
+
+/* By Newton's method: the math library would be needed for nothing else. */
+static double square_root(double value)
+{
+	double root = value > 1 ? value : 1;
+
+	for (unsigned i = 0; value > 0 && i < 1100; i++) {
+		double next = (root + value / root) / 2;
+
+		if (next >= root)
+			break;
+		root = next;
+	}
+	return value > 0 ? root : 0;
+}
+
+double statistics_deviation_ns(const struct statistics *statistics)
+{
+	return statistics->calls ? square_root(statistics->squares / (double)statistics->calls) : 0;
+}
+
+uint64_t share_of(uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)((unsigned __int128)part * 10000 / whole) : 0;
+}

@@ -1,0 +1,30 @@
+/*
+ * Durations of calls, in numbers.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+struct statistics {
+	uint64_t calls, total_ns, least_ns, most_ns;
+	double mean_ns, squares; /* as they come: no sum of squares that loses digits */
+};
+
+static inline void statistics_add(struct statistics *statistics, uint64_t duration_ns)
+{
+	double distance = (double)duration_ns - statistics->mean_ns;
+
+	if (!statistics->calls || duration_ns < statistics->least_ns)
+		statistics->least_ns = duration_ns;
+	statistics->most_ns = MAX(statistics->most_ns, duration_ns);
+	statistics->calls++;
+	statistics->total_ns += duration_ns;
+	statistics->mean_ns += distance / (double)statistics->calls;
+	statistics->squares += distance * ((double)duration_ns - statistics->mean_ns);
+}
+
+/* Of all calls, not of a sample of them. */
+double statistics_deviation_ns(const struct statistics *statistics);
+
+/* Hundredths of a percent of a whole. */
+uint64_t share_of(uint64_t part, uint64_t whole);

@@ -1,0 +1,181 @@
+/*
+ * One thread's stream.  Host only; the chunks were looked at before, but the file may have changed
+ * since: nothing is assumed.
+ */
+#include "host/model/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/recording/pack.h"
+
+static bool has_more_places(const struct stream *stream)
+{
+	return stream->next_place < stream->thread->place_count;
+}
+
+/* From when on calls may come that are not read yet. */
+static uint64_t unread_from(const struct stream *stream)
+{
+	return has_more_places(stream) ? stream->thread->places[stream->next_place].least_begin
+				       : UINT64_MAX;
+}
+
+uint64_t stream_key(const struct stream *stream)
+{
+	return stream->next < stream->ready ? stream->calls[stream->next].begin
+					    : unread_from(stream);
+}
+
+int stream_next(struct stream *stream, const struct waiting_call **ret)
+{
+	if (stream->next < stream->ready) {
+		*ret = &stream->calls[stream->next++];
+		return 1;
+	}
+	return has_more_places(stream) || stream->ready < stream->count ? 0 : -ENOENT;
+}
+
+static int add_call(struct stream *stream, const struct record_call *record)
+{
+	struct waiting_call *call;
+
+	if (record->function >= stream->thread->process->function_count)
+		return 0;
+	if (stream->count == stream->room) {
+		size_t room = stream->room ? stream->room * 2 : 1024;
+		struct waiting_call *longer = reallocarray(stream->calls, room, sizeof(*longer));
+
+		if (!longer)
+			return -ENOMEM;
+		stream->calls = longer;
+		stream->room = room;
+	}
+	call = &stream->calls[stream->count++];
+	*call = (struct waiting_call){ .begin = record->begin,
+				       .end = record->end,
+				       .function = record->function,
+				       .value_count = record->head.count };
+	memcpy(call->values, record + 1, record->head.count * sizeof(uint64_t));
+	return 1;
+}
+
+/* Frames, in an array that is aligned. */
+static int add_stack(struct stream *stream, const struct record_stack *record)
+{
+	struct waiting_call *call = &stream->calls[stream->count - 1];
+	static const char nothing[sizeof(uint64_t)];
+
+	bytes_put(&stream->side, nothing, -stream->side.size % sizeof(uint64_t));
+	call->frames = stream->side.size;
+	call->frame_count = record->head.count;
+	bytes_put(&stream->side, record + 1, record->head.count * sizeof(uint64_t));
+	return stream->side.has_failed ? -ENOMEM : 1;
+}
+
+static int add_text(struct stream *stream, const struct record_text *record)
+{
+	struct waiting_call *call = &stream->calls[stream->count - 1];
+
+	call->text = stream->side.size;
+	call->has_text = true;
+	bytes_put(&stream->side, record + 1, record->bytes);
+	bytes_put(&stream->side, "", 1);
+	return stream->side.has_failed ? -ENOMEM : 1;
+}
+
+/* 1 when what follows may belong to it, 0 when it was left out, -ENOMEM. */
+static int add(struct stream *stream, const struct record *record)
+{
+	if (record->kind == RECORD_CALL)
+		return add_call(stream, (const struct record_call *)record);
+	if (!stream->has_last)
+		return 0;
+	if (record->kind == RECORD_STACK)
+		return add_stack(stream, (const struct record_stack *)record);
+	return add_text(stream, (const struct record_text *)record);
+}
+
+static int read_place(struct stream *stream)
+{
+	const struct records_place *place = &stream->thread->places[stream->next_place++];
+	struct packer packer = { 0 };
+	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
+	struct records_head head;
+	struct chunk chunk;
+	int r = 0;
+
+	if (reader_at(stream->model->reader, place->at, &chunk) ||
+	    records_take(&chunk.payload, &head))
+		return 0;
+	if (place > stream->thread->places && place[-1].sequence + 1 != place->sequence)
+		stream->has_last = false;
+	while (r >= 0 && unpack(&packer, &chunk.payload, record) > 0) {
+		r = add(stream, (const struct record *)record);
+		stream->has_last = r > 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct waiting_call *a = left, *b = right;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return a->end > b->end ? -1 : a->end < b->end;
+}
+
+/* Frames and texts of those that stay lie anywhere: the side is emptied only with the last call. */
+static void forget_gone(struct stream *stream)
+{
+	memmove(stream->calls, stream->calls + stream->next,
+		(stream->count - stream->next) * sizeof(*stream->calls));
+	stream->count -= stream->next;
+	stream->next = stream->ready = 0;
+	if (!stream->count)
+		stream->side.size = 0;
+}
+
+static bool next_has_a_rest(const struct stream *stream)
+{
+	return has_more_places(stream) &&
+	       stream->thread->places[stream->next_place].begins_with_a_rest;
+}
+
+static bool any_may_go(const struct stream *stream, uint64_t least)
+{
+	return stream->count && (!has_more_places(stream) ||
+				 (least < unread_from(stream) && !next_has_a_rest(stream)));
+}
+
+int stream_read(struct stream *stream)
+{
+	uint64_t least = UINT64_MAX;
+	size_t looked = 0;
+
+	if (stream->calls)
+		forget_gone(stream);
+	for (;;) {
+		for (; looked < stream->count; looked++)
+			least = MIN(least, stream->calls[looked].begin);
+		if (any_may_go(stream, least) || !has_more_places(stream))
+			break;
+		if (read_place(stream) < 0)
+			return -ENOMEM;
+	}
+	if (stream->count)
+		qsort(stream->calls, stream->count, sizeof(*stream->calls), by_begin);
+	while (stream->ready < stream->count &&
+	       (!has_more_places(stream) ||
+		stream->calls[stream->ready].begin < unread_from(stream)))
+		stream->ready++;
+	return 0;
+}
+
+void stream_done(struct stream *stream)
+{
+	free(stream->calls);
+	bytes_done(&stream->side);
+}

@@ -1,0 +1,40 @@
+/*
+ * The calls of one thread in the order of their beginnings.  In the file they are in the order of
+ * their ends, so a call is held back until no chunk to come can hold one that began before it.
+ */
+#pragma once
+
+#include "host/model/model.h"
+
+/* A call as it waits for its turn. */
+struct waiting_call {
+	uint64_t begin, end; /* ticks */
+	uint32_t function;
+	uint32_t value_count, frame_count;
+	bool has_text;
+	size_t frames, text; /* places in the stream's side */
+	uint64_t values[RECORD_VALUES_MAX];
+};
+
+struct stream {
+	struct model *model;
+	struct model_thread *thread;
+	size_t next_place;
+	struct waiting_call *calls;
+	size_t count, room;
+	size_t next, ready; /* those from next to ready may go */
+	struct bytes side;  /* frames and texts */
+	bool has_last;      /* what belongs to the last call may follow */
+};
+
+/* The beginning of the next call in ticks, or of one that is not yet read. */
+uint64_t stream_key(const struct stream *stream);
+
+/* 1: *ret is the next call; 0: it has to be read first (stream_read); -ENOENT: there are no more.
+ */
+int stream_next(struct stream *stream, const struct waiting_call **ret);
+
+/* Reads until a call may go.  0 or -ENOMEM. */
+int stream_read(struct stream *stream) MUST_CHECK;
+
+void stream_done(struct stream *stream);

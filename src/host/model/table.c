@@ -1,0 +1,105 @@
+/*
+ * Open addressing with linear probing; what is removed leaves no gap behind.
+ */
+#include "host/model/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t value)
+{
+	value = (value ^ value >> 32) * 0x9e3779b97f4a7c15u;
+	return value ^ value >> 29;
+}
+
+static size_t home(const struct table *table, uint64_t a, uint64_t b)
+{
+	return mix(a + mix(b)) & (table->room - 1);
+}
+
+/* Where the key is, or where it would go.  There is always a free place. */
+static struct table_entry *place(const struct table *table, uint64_t a, uint64_t b)
+{
+	size_t at = home(table, a, b);
+
+	while (table->entries[at].is_used &&
+	       (table->entries[at].a != a || table->entries[at].b != b))
+		at = (at + 1) & (table->room - 1);
+	return &table->entries[at];
+}
+
+static bool grow(struct table *table)
+{
+	struct table bigger = { .room = table->room ? table->room * 2 : 64 };
+
+	bigger.entries = calloc(bigger.room, sizeof(*bigger.entries));
+	if (!bigger.entries)
+		return false;
+	for (size_t i = 0; i < table->room; i++)
+		if (table->entries[i].is_used)
+			*place(&bigger, table->entries[i].a, table->entries[i].b) =
+				table->entries[i];
+	bigger.count = table->count;
+	free(table->entries);
+	*table = bigger;
+	return true;
+}
+
+struct table_entry *table_find(const struct table *table, uint64_t a, uint64_t b)
+{
+	struct table_entry *entry = table->room ? place(table, a, b) : NULL;
+
+	return entry && entry->is_used ? entry : NULL;
+}
+
+struct table_entry *table_make(struct table *table, uint64_t a, uint64_t b, bool *ret_is_new)
+{
+	struct table_entry *entry;
+
+	if (table->count >= table->room / 2 && !grow(table))
+		return NULL;
+	entry = place(table, a, b);
+	*ret_is_new = !entry->is_used;
+	if (!entry->is_used) {
+		*entry = (struct table_entry){ .a = a, .b = b, .is_used = true };
+		table->count++;
+	}
+	return entry;
+}
+
+void table_remove(struct table *table, struct table_entry *entry)
+{
+	size_t mask = table->room - 1, gap = (size_t)(entry - table->entries), at = gap;
+
+	for (;;) {
+		const struct table_entry *next;
+
+		at = (at + 1) & mask;
+		next = &table->entries[at];
+		if (!next->is_used)
+			break;
+		/* It may move up only when its home is not between the gap and itself. */
+		if (((at - home(table, next->a, next->b)) & mask) < ((at - gap) & mask))
+			continue;
+		table->entries[gap] = *next;
+		gap = at;
+	}
+	table->entries[gap].is_used = false;
+	table->count--;
+}
+
+void table_done(struct table *table)
+{
+	free(table->entries);
+	*table = (struct table){ 0 };
+}
+
+uint64_t table_hash(const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ at[i]) * 0x100000001b3u;
+	return hash;
+}

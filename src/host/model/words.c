@@ -1,0 +1,139 @@
+/*
+ * What people read about a model: names, times, frames, and how it ended.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/model/model.h"
+
+static const char *const domain_names[DOMAINS] = {
+	[DOMAIN_ALLOC] = "alloc",       [DOMAIN_IO] = "io",         [DOMAIN_LOCK] = "lock",
+	[DOMAIN_FUNCTION] = "function", [DOMAIN_MARKER] = "marker",
+};
+
+static const char *const drop_names[DROP_REASONS] = {
+	[DROP_FULL] = "full",
+	[DROP_NESTED] = "nested",
+	[DROP_NO_RING] = "no_ring",
+};
+
+static const char *const drop_texts[DROP_REASONS] = {
+	[DROP_FULL] = "because limpet was too slow",
+	[DROP_NESTED] = "in signal handlers",
+	[DROP_NO_RING] = "of threads without a ring",
+};
+
+static const char *const value_names[VALUE_KINDS] = {
+	[VALUE_RESULT] = "result",         [VALUE_SIZE] = "size",
+	[VALUE_ADDRESS] = "address",       [VALUE_OLD_ADDRESS] = "old_address",
+	[VALUE_DESCRIPTOR] = "descriptor", [VALUE_OBJECT] = "object",
+	[VALUE_OWNER] = "owner",           [VALUE_ID] = "id",
+};
+
+const char *domain_name(unsigned domain)
+{
+	return domain < DOMAINS && domain_names[domain] ? domain_names[domain] : "other";
+}
+
+const char *drop_reason_name(unsigned reason)
+{
+	return reason < DROP_REASONS && drop_names[reason] ? drop_names[reason] : "other";
+}
+
+const char *drop_reason_text(unsigned reason)
+{
+	return reason < DROP_REASONS && drop_texts[reason] ? drop_texts[reason] : "otherwise";
+}
+
+const char *value_name(unsigned kind)
+{
+	return kind < VALUE_KINDS && value_names[kind] ? value_names[kind] : NULL;
+}
+
+bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret)
+{
+	unsigned count = MIN(call->value_count, call->function->value_count);
+
+	for (unsigned i = 0; i < count; i++)
+		if (call->function->values[i] == kind) {
+			*ret = call->values[i];
+			return true;
+		}
+	return false;
+}
+
+static const struct recorded_module *module_of(const struct model_process *process,
+					       uint64_t address)
+{
+	uint32_t low = 0, high = process->module_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (process->modules[middle].base <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address - process->modules[low - 1].base >= process->modules[low - 1].size)
+		return NULL;
+	return &process->modules[low - 1];
+}
+
+void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room)
+{
+	const struct recorded_module *module = module_of(process, address);
+	const char *slash = module ? strrchr(module->path, '/') : NULL;
+
+	if (module)
+		snprintf(ret, room, "%s+0x%" PRIx64, slash ? slash + 1 : module->path,
+			 address - module->base + module->offset);
+	else
+		snprintf(ret, room, "0x%" PRIx64, address);
+}
+
+static const char *const end_words[RECORDING_ENDS] = {
+	[RECORDING_CUT] = "it has no end: limpet was killed, or is still writing it",
+	[RECORDING_COMPLETE] = "",
+	[RECORDING_NO_SPACE] = "it ends early: the file could not be written any more",
+	[RECORDING_GIVEN_UP] = "it ends early: limpet was told to give up",
+};
+
+void model_describe_end(const struct model *model, char *ret, size_t room)
+{
+	int length = snprintf(ret, room, "%s", end_words[model->end.reason]);
+
+	if (model->damaged && length >= 0 && (size_t)length < room)
+		snprintf(ret + length, room - (size_t)length,
+			 "%s%" PRIu64 " damaged chunks were left out", length ? "; " : "",
+			 model->damaged);
+}
+
+static uint64_t all_drops(const struct model *model)
+{
+	uint64_t all = 0;
+
+	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+		all += model->drops[reason];
+	return all;
+}
+
+int model_check_filled(const struct model *model, const char *path, struct err *err)
+{
+	char end[256];
+
+	if (model->calls)
+		return 0;
+	err_set(err, -ENODATA, "'%s' holds no calls", path);
+	model_describe_end(model, end, sizeof(end));
+	if (all_drops(model))
+		err_why(err, "all %" PRIu64 " records were dropped", all_drops(model));
+	else if (end[0])
+		err_why(err, "%s", end);
+	else
+		err_why(err, "nothing that was traced (%s) was called while it was recorded",
+			model->options[0] ? model->options : "nothing was asked for");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}

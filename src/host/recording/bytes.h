@@ -1,0 +1,66 @@
+/*
+ * Putting values into bytes, and taking them out of bytes that may say anything.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+
+/* Grows as needed.  After a failure it takes nothing more and says so. */
+struct bytes {
+	unsigned char *data;
+	size_t size, room;
+	bool has_failed;
+};
+
+/* Room for so many bytes behind the last one, or NULL. */
+unsigned char *bytes_reserve(struct bytes *bytes, size_t size);
+void bytes_put(struct bytes *bytes, const void *data, size_t size);
+void bytes_u32(struct bytes *bytes, uint32_t value);
+void bytes_u64(struct bytes *bytes, uint64_t value);
+/* Its length, its characters, a zero. */
+void bytes_text(struct bytes *bytes, const char *text);
+void bytes_done(struct bytes *bytes);
+
+static inline void bytes_done_at_scope_end(struct bytes *bytes)
+{
+	bytes_done(bytes);
+}
+
+/* After the first value that is not there, all further ones are 0 or "". */
+struct cursor {
+	const unsigned char *at, *end;
+	bool has_failed;
+};
+
+const void *cursor_take(struct cursor *cursor, size_t size);
+uint8_t cursor_u8(struct cursor *cursor);
+uint32_t cursor_u32(struct cursor *cursor);
+uint64_t cursor_u64(struct cursor *cursor);
+/* A terminated string that lies in the bytes themselves. */
+const char *cursor_text(struct cursor *cursor);
+
+/* Seven bits at a time, lowest first; the highest bit says that more follow.  Ten bytes at most. */
+#define VARINT_MAX 10u
+
+static inline unsigned char *varint_put(unsigned char *at, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (unsigned char)(value | 0x80);
+	*at++ = (unsigned char)value;
+	return at;
+}
+
+uint64_t cursor_varint(struct cursor *cursor);
+
+/* Signed numbers near zero as small unsigned ones. */
+static inline uint64_t zigzag(uint64_t difference)
+{
+	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+}
+
+static inline uint64_t unzigzag(uint64_t value)
+{
+	return value >> 1 ^ (0 - (value & 1));
+}

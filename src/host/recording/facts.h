@@ -1,0 +1,73 @@
+/*
+ * What a recording tells besides records.  The writer is given these structs and the reader gives
+ * them back; texts and lists belong to whoever filled them in, the reader's live until its next
+ * chunk.
+ */
+#pragma once
+
+#include "shared/wire/ring.h"
+
+#include "host/recording/format.h"
+
+struct recorded_session {
+	const char *limpet_version;
+	const char *host, *kernel, *machine; /* as uname(2) says */
+	const char *command;                 /* how limpet was called */
+	const char *options;                 /* what is traced: "alloc;io" */
+};
+
+/* Processes and threads are numbered in the order in which they come, from 0, in one file. */
+struct recorded_process {
+	uint32_t number;
+	int32_t pid;
+	uint64_t start_ns; /* CLOCK_BOOTTIME when it began, 0: not known */
+	const char *name, *executable, *command;
+};
+
+/* One that comes again has another name. */
+struct recorded_thread {
+	uint32_t number, process;
+	int32_t tid;
+	uint64_t generation; /* of its ring */
+	const char *name;
+};
+
+struct recorded_module {
+	uint64_t base, size, offset; /* where it is mapped; offset in the file of what is at base */
+	uint32_t build_id_size;      /* 0: it has none */
+	unsigned char build_id[BUILD_ID_MAX];
+	const char *path;
+};
+
+/* What is open when the recording begins. */
+struct recorded_file {
+	int32_t descriptor;
+	const char *name; /* path or peer */
+};
+
+/* All clocks at one moment, in nanoseconds. */
+struct clock_point {
+	uint64_t ticks;
+	uint64_t stated_hz; /* ticks per second as the machine states them, 0: it does not */
+	uint64_t raw_ns, monotonic_ns, boot_ns, real_ns;
+};
+
+/* Records lost so far; a later one replaces it. */
+struct recorded_drops {
+	uint32_t process, thread; /* THREAD_NONE: those that had no ring */
+	uint64_t counts[DROP_REASONS];
+};
+
+enum recording_end {
+	RECORDING_CUT,      /* no end was written: limpet was killed */
+	RECORDING_COMPLETE, /* stopped as asked */
+	RECORDING_NO_SPACE, /* the file could not be written any more */
+	RECORDING_GIVEN_UP, /* stopped without taking what was left in the rings */
+	RECORDING_ENDS,
+};
+
+struct recorded_end {
+	uint32_t reason; /* enum recording_end */
+	uint64_t records, record_bytes, invalid;
+	uint64_t drops[DROP_REASONS];
+};

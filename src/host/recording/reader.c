@@ -1,0 +1,177 @@
+/*
+ * The reader of .limpet files.  Host only; nothing in the file is believed.
+ */
+#include "host/recording/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "host/core/cleanup.h"
+
+struct recording_reader {
+	int fd;
+	uint64_t at, size;
+	struct bytes stored, raw;
+	ZSTD_DCtx *decompressor;
+	struct reader_damage damage;
+};
+
+void reader_close(struct recording_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->fd >= 0)
+		close(reader->fd);
+	ZSTD_freeDCtx(reader->decompressor);
+	bytes_done(&reader->stored);
+	bytes_done(&reader->raw);
+	free(reader);
+}
+
+DEFINE_CLEANUP(struct recording_reader *, reader_close)
+
+static bool read_at(const struct recording_reader *reader, uint64_t at, void *into, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t r = pread(reader->fd, (char *)into + done, size - done, (off_t)(at + done));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return false;
+		done += (size_t)r;
+	}
+	return true;
+}
+
+static int check_head(const struct recording_reader *reader, const char *name, struct err *err)
+{
+	struct recording_head head;
+
+	if (!read_at(reader, 0, &head, sizeof(head)) ||
+	    memcmp(head.magic, RECORDING_MAGIC, sizeof(head.magic)) != 0) {
+		err_set(err, -EPROTO, "'%s' is not a recording of limpet", name);
+		return err_fix(err, "limpet record -p PID -o FILE makes one");
+	}
+	if (head.version > RECORDING_VERSION) {
+		err_set(err, -EPROTO, "'%s' has format version %u; this limpet knows %u", name,
+			head.version, RECORDING_VERSION);
+		return err_fix(err, "read it with the limpet that wrote it, or a newer one");
+	}
+	return 0;
+}
+
+int reader_open_fd(int fd, const char *name, struct recording_reader **ret, struct err *err)
+{
+	CLEANUP(reader_close) struct recording_reader *self = calloc(1, sizeof(*self));
+	struct stat stat;
+	int r;
+
+	if (!self) {
+		close(fd);
+		return err_set(err, -ENOMEM, "read '%s': no memory", name);
+	}
+	self->fd = fd;
+	self->at = sizeof(struct recording_head);
+	self->decompressor = ZSTD_createDCtx();
+	if (!self->decompressor)
+		return err_set(err, -ENOMEM, "read '%s': no memory", name);
+	if (fstat(fd, &stat) < 0)
+		return err_set(err, -errno, "read '%s': %s", name, strerror(errno));
+	self->size = (uint64_t)stat.st_size;
+	r = check_head(self, name, err);
+	if (!r)
+		*ret = TAKE(self);
+	return r;
+}
+
+int reader_open(const char *path, struct recording_reader **ret, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, -errno, "open '%s': %s", path, strerror(errno));
+	return reader_open_fd(fd, path, ret, err);
+}
+
+static bool head_is_sound(const struct recording_reader *reader, uint64_t at,
+			  const struct chunk_head *head)
+{
+	return head->magic == CHUNK_MAGIC && head->length <= CHUNK_BYTES_MAX &&
+	       head->raw_length <= CHUNK_BYTES_MAX &&
+	       head->length <= reader->size - at - sizeof(*head) &&
+	       head->head_checksum == checksum_of(head, offsetof(struct chunk_head, head_checksum));
+}
+
+static bool read_head(struct recording_reader *reader, uint64_t at, struct chunk_head *ret)
+{
+	return at <= reader->size && reader->size - at >= sizeof(*ret) &&
+	       read_at(reader, at, ret, sizeof(*ret)) && head_is_sound(reader, at, ret);
+}
+
+static bool decompress(struct recording_reader *reader, const struct chunk_head *head,
+		       struct cursor *ret)
+{
+	unsigned char *into;
+	size_t size;
+
+	reader->raw.size = 0;
+	into = bytes_reserve(&reader->raw, head->raw_length);
+	if (!into)
+		return false;
+	size = ZSTD_decompressDCtx(reader->decompressor, into, head->raw_length,
+				   reader->stored.data, head->length);
+	*ret = (struct cursor){ into, into + head->raw_length, false };
+	return size == head->raw_length;
+}
+
+static bool read_payload(struct recording_reader *reader, uint64_t at,
+			 const struct chunk_head *head, struct cursor *ret)
+{
+	unsigned char *into;
+
+	reader->stored.size = 0;
+	into = bytes_reserve(&reader->stored, head->length);
+	if (!into || !read_at(reader, at, into, head->length) ||
+	    checksum_of(into, head->length) != head->checksum)
+		return false;
+	if (head->raw_length)
+		return decompress(reader, head, ret);
+	*ret = (struct cursor){ into, into + head->length, false };
+	return true;
+}
+
+int reader_next(struct recording_reader *reader, struct chunk *ret)
+{
+	struct chunk_head head;
+
+	while (read_head(reader, reader->at, &head)) {
+		*ret = (struct chunk){ head.kind, head.version, reader->at, { 0 } };
+		reader->at += sizeof(head) + head.length;
+		if (read_payload(reader, ret->at + sizeof(head), &head, &ret->payload))
+			return 1;
+		reader->damage.chunks++;
+	}
+	reader->damage.cut_bytes = reader->size > reader->at ? reader->size - reader->at : 0;
+	return 0;
+}
+
+int reader_at(struct recording_reader *reader, uint64_t at, struct chunk *ret)
+{
+	struct chunk_head head;
+
+	if (!read_head(reader, at, &head))
+		return -EPROTO;
+	*ret = (struct chunk){ head.kind, head.version, at, { 0 } };
+	return read_payload(reader, at + sizeof(head), &head, &ret->payload) ? 0 : -EPROTO;
+}
+
+struct reader_damage reader_damage(const struct recording_reader *reader)
+{
+	return reader->damage;
+}

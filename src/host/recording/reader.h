@@ -1,0 +1,37 @@
+/*
+ * Reading a .limpet file chunk by chunk.  Every byte is foreign: what the reader hands out has the
+ * right checksum and lies in a buffer of the reader's own, valid until the next call.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/recording/chunks.h"
+
+struct chunk {
+	uint16_t kind, version;
+	uint64_t at; /* where its head lies in the file */
+	struct cursor payload;
+};
+
+struct recording_reader;
+
+/* Fails when the file is no recording or of a version that is too new. */
+int reader_open(const char *path, struct recording_reader **ret, struct err *err) MUST_CHECK;
+/* The same for a descriptor, which becomes the reader's. */
+int reader_open_fd(int fd, const char *name, struct recording_reader **ret,
+		   struct err *err) MUST_CHECK;
+void reader_close(struct recording_reader *reader);
+
+/* 1: the next chunk; 0: there are no more whole ones. */
+int reader_next(struct recording_reader *reader, struct chunk *ret);
+
+/* The chunk at a place where one was before; -EPROTO when it is not there any more. */
+int reader_at(struct recording_reader *reader, uint64_t at, struct chunk *ret) MUST_CHECK;
+
+/* What could not be read. */
+struct reader_damage {
+	uint64_t chunks;    /* with a wrong checksum: skipped */
+	uint64_t cut_bytes; /* at the end, no whole chunk */
+};
+
+struct reader_damage reader_damage(const struct recording_reader *reader);

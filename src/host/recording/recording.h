@@ -1,0 +1,70 @@
+/*
+ * Writing a .limpet file.  It grows chunk by chunk, each written with one system call: whatever
+ * kills limpet, what was written before is readable.  Any thread may call; each call writes whole
+ * chunks.
+ *
+ * When the file cannot grow (full disk, a limit, an I/O error) the call fails and says why, the
+ * file is cut back to its last whole chunk, and all later calls fail alike.  RLIMIT_FSIZE is such a
+ * failure only where SIGXFSZ is ignored.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/recording/chunks.h"
+
+#include <stdbool.h>
+
+struct recording;
+
+/* Makes the file, or empties the one that is there.  A pipe will do. */
+int recording_create(const char *path, struct recording **ret, struct err *err) MUST_CHECK;
+
+/* Once, first of all. */
+int recording_session(struct recording *recording, const struct recorded_session *session,
+		      struct err *err) MUST_CHECK;
+
+/* Fill in all but the number, which these give. */
+int recording_process(struct recording *recording, struct recorded_process *process,
+		      struct err *err) MUST_CHECK;
+int recording_thread(struct recording *recording, struct recorded_thread *thread,
+		     struct err *err) MUST_CHECK;
+
+/* The same thread by another name. */
+int recording_rename(struct recording *recording, const struct recorded_thread *thread,
+		     struct err *err) MUST_CHECK;
+
+/* Entries first, first + 1, ... of a process's table, each once and in order. */
+int recording_functions(struct recording *recording, const struct list_head *which,
+			const struct trace_function *functions, struct err *err) MUST_CHECK;
+
+/* All that the process has mapped now; a later list replaces it. */
+int recording_modules(struct recording *recording, uint32_t process,
+		      const struct recorded_module *modules, uint32_t count,
+		      struct err *err) MUST_CHECK;
+
+/* What it has open; once, before its records. */
+int recording_files(struct recording *recording, uint32_t process,
+		    const struct recorded_file *files, uint32_t count, struct err *err) MUST_CHECK;
+
+/* At the start, at the end, and now and then, so that a recording that is cut has two. */
+int recording_clock(struct recording *recording, struct err *err) MUST_CHECK;
+
+/* Packed records, behind RECORDS_HEAD_BYTES that this fills in. */
+int recording_records(struct recording *recording, const struct records_head *head,
+		      struct bytes *payload, struct err *err) MUST_CHECK;
+
+int recording_drops(struct recording *recording, const struct recorded_drops *drops,
+		    struct err *err) MUST_CHECK;
+
+/* Bytes in the file so far. */
+uint64_t recording_size(struct recording *recording);
+
+/* Writes the last clock and the end, and closes.  Frees the recording also when it fails. */
+int recording_close(struct recording *recording, const struct recorded_end *end,
+		    struct err *err) MUST_CHECK;
+
+/* Without an end: what is there stays there. */
+void recording_abandon(struct recording *recording);
+
+/* All clocks now; the tightest of a few tries. */
+void clock_now(struct clock_point *ret);

@@ -1,0 +1,342 @@
+/*
+ * The writer of .limpet files.  Host only.  One lock around the file: the collector's thread and
+ * its owner both write.
+ */
+#include "host/recording/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "host/core/cleanup.h"
+
+/* The fastest: a recording costs time that the target needs. */
+#define COMPRESSION_LEVEL 1
+#define WORTH_COMPRESSING 128u
+
+struct recording {
+	int fd;
+	pthread_mutex_t lock;
+	ZSTD_CCtx *compressor;
+	struct bytes compressed;
+	uint64_t size; /* of the whole chunks in the file */
+	uint32_t process_count, thread_count;
+	int failure; /* the first one; nothing is written after it */
+	char path[256];
+};
+
+static void recording_free(struct recording *recording)
+{
+	if (recording->fd >= 0)
+		close(recording->fd);
+	ZSTD_freeCCtx(recording->compressor);
+	bytes_done(&recording->compressed);
+	pthread_mutex_destroy(&recording->lock);
+	free(recording);
+}
+
+DEFINE_CLEANUP(struct recording *, recording_free)
+
+static int explain(const struct recording *recording, struct err *err)
+{
+	err_set(err, recording->failure, "write '%s': %s", recording->path,
+		strerror(-recording->failure));
+	err_why(err, "the recording ends here; what it holds so far (%llu bytes) is readable",
+		(unsigned long long)recording->size);
+	if (recording->failure == -ENOSPC || recording->failure == -EDQUOT ||
+	    recording->failure == -EFBIG)
+		err_fix(err, "record to another place with -o FILE, or free some space");
+	return err->code;
+}
+
+/* Writes all or fails; what lies in the file after a failure is the caller's concern. */
+static int write_all(int fd, struct iovec *parts, int count)
+{
+	while (count > 0) {
+		ssize_t written = writev(fd, parts, count);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -EIO;
+		for (; count > 0 && (size_t)written >= parts->iov_len; parts++, count--)
+			written -= (ssize_t)parts->iov_len;
+		if (count > 0) {
+			parts->iov_base = (char *)parts->iov_base + written;
+			parts->iov_len -= (size_t)written;
+		}
+	}
+	return 0;
+}
+
+static int append(struct recording *recording, struct chunk_head *head, const void *stored)
+{
+	struct iovec parts[] = { { head, sizeof(*head) },
+				 { (void *)(uintptr_t)stored, head->length } };
+	int r;
+
+	head->checksum = checksum_of(stored, head->length);
+	head->head_checksum = checksum_of(head, offsetof(struct chunk_head, head_checksum));
+	r = write_all(recording->fd, parts, ARRAY_SIZE(parts));
+	if (!r)
+		recording->size += sizeof(*head) + head->length;
+	return r;
+}
+
+/* A last word, where there is room for it once the torn chunk is gone. */
+static void append_failure(struct recording *recording)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	const struct recorded_end end = { .reason = RECORDING_NO_SPACE };
+	struct chunk_head head = { .magic = CHUNK_MAGIC,
+				   .kind = CHUNK_END,
+				   .version = CHUNK_VERSION };
+	uint64_t size = recording->size;
+
+	end_put(&bytes, &end);
+	head.length = (uint32_t)bytes.size;
+	if (!bytes.has_failed && append(recording, &head, bytes.data))
+		(void)!ftruncate(recording->fd, (off_t)size);
+}
+
+static void give_up(struct recording *recording, int failure)
+{
+	recording->failure = failure;
+	/* A pipe cannot be cut back, nor can it hold a torn chunk for long. */
+	if (!ftruncate(recording->fd, (off_t)recording->size) &&
+	    lseek(recording->fd, (off_t)recording->size, SEEK_SET) >= 0)
+		append_failure(recording);
+}
+
+/* The compressed payload, or NULL when it is better stored as it is. */
+static const void *compress(struct recording *recording, const struct bytes *payload,
+			    struct chunk_head *head)
+{
+	size_t bound = ZSTD_compressBound(payload->size), size;
+	unsigned char *into;
+
+	recording->compressed.size = 0;
+	into = payload->size < WORTH_COMPRESSING ? NULL
+						 : bytes_reserve(&recording->compressed, bound);
+	if (!into)
+		return NULL;
+	size = ZSTD_compressCCtx(recording->compressor, into, bound, payload->data, payload->size,
+				 COMPRESSION_LEVEL);
+	if (ZSTD_isError(size) || size >= payload->size)
+		return NULL;
+	head->length = (uint32_t)size;
+	head->raw_length = (uint32_t)payload->size;
+	return into;
+}
+
+static int put_locked(struct recording *recording, enum chunk_kind kind,
+		      const struct bytes *payload)
+{
+	struct chunk_head head = { .magic = CHUNK_MAGIC,
+				   .kind = (uint16_t)kind,
+				   .version = CHUNK_VERSION,
+				   .length = (uint32_t)payload->size };
+	const void *stored;
+	int r;
+
+	if (recording->failure)
+		return recording->failure;
+	if (payload->has_failed || payload->size > CHUNK_BYTES_MAX)
+		return recording->failure = payload->has_failed ? -ENOMEM : -E2BIG;
+	stored = compress(recording, payload, &head);
+	r = append(recording, &head, stored ? stored : payload->data);
+	if (r)
+		give_up(recording, r);
+	return r;
+}
+
+/* Gives the lock back, with the reason when something went wrong. */
+static int settle(struct recording *recording, int r, struct err *err)
+{
+	if (r)
+		explain(recording, err);
+	pthread_mutex_unlock(&recording->lock);
+	return r;
+}
+
+static int put(struct recording *recording, enum chunk_kind kind, const struct bytes *payload,
+	       struct err *err)
+{
+	pthread_mutex_lock(&recording->lock);
+	return settle(recording, put_locked(recording, kind, payload), err);
+}
+
+static int begin_file(struct recording *recording)
+{
+	struct recording_head head = { RECORDING_MAGIC, RECORDING_VERSION, 0 };
+	struct iovec part = { &head, sizeof(head) };
+	int r = write_all(recording->fd, &part, 1);
+
+	if (!r)
+		recording->size = sizeof(head);
+	return r;
+}
+
+int recording_create(const char *path, struct recording **ret, struct err *err)
+{
+	CLEANUP(recording_free) struct recording *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
+	pthread_mutex_init(&self->lock, NULL);
+	snprintf(self->path, sizeof(self->path), "%s", path);
+	self->compressor = ZSTD_createCCtx();
+	self->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (self->fd < 0 || !self->compressor)
+		return err_set(err, self->fd < 0 ? -errno : -ENOMEM, "create '%s': %s", path,
+			       self->fd < 0 ? strerror(errno) : "no memory");
+	r = begin_file(self);
+	if (r)
+		return err_set(err, r, "write '%s': %s", path, strerror(-r));
+	*ret = TAKE(self);
+	return 0;
+}
+
+int recording_session(struct recording *recording, const struct recorded_session *session,
+		      struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	session_put(&bytes, session);
+	return put(recording, CHUNK_SESSION, &bytes, err);
+}
+
+/* Numbers are given under the lock: their order is that of the file. */
+int recording_process(struct recording *recording, struct recorded_process *process,
+		      struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	int r;
+
+	pthread_mutex_lock(&recording->lock);
+	process->number = recording->process_count;
+	process_put(&bytes, process);
+	r = put_locked(recording, CHUNK_PROCESS, &bytes);
+	recording->process_count += !r;
+	return settle(recording, r, err);
+}
+
+int recording_thread(struct recording *recording, struct recorded_thread *thread, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	int r;
+
+	pthread_mutex_lock(&recording->lock);
+	thread->number = recording->thread_count;
+	thread_put(&bytes, thread);
+	r = put_locked(recording, CHUNK_THREAD, &bytes);
+	recording->thread_count += !r;
+	return settle(recording, r, err);
+}
+
+int recording_rename(struct recording *recording, const struct recorded_thread *thread,
+		     struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	thread_put(&bytes, thread);
+	return put(recording, CHUNK_THREAD, &bytes, err);
+}
+
+int recording_functions(struct recording *recording, const struct list_head *which,
+			const struct trace_function *functions, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	list_put(&bytes, which);
+	for (uint32_t i = 0; i < which->count; i++)
+		function_put(&bytes, &functions[i]);
+	return put(recording, CHUNK_FUNCTIONS, &bytes, err);
+}
+
+int recording_modules(struct recording *recording, uint32_t process,
+		      const struct recorded_module *modules, uint32_t count, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	list_put(&bytes, &(struct list_head){ process, 0, count });
+	for (uint32_t i = 0; i < count; i++)
+		module_put(&bytes, &modules[i]);
+	return put(recording, CHUNK_MODULES, &bytes, err);
+}
+
+int recording_files(struct recording *recording, uint32_t process,
+		    const struct recorded_file *files, uint32_t count, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	list_put(&bytes, &(struct list_head){ process, 0, count });
+	for (uint32_t i = 0; i < count; i++)
+		file_put(&bytes, &files[i]);
+	return put(recording, CHUNK_FILES, &bytes, err);
+}
+
+int recording_clock(struct recording *recording, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	struct clock_point now;
+
+	clock_now(&now);
+	clock_put(&bytes, &now);
+	return put(recording, CHUNK_CLOCK, &bytes, err);
+}
+
+int recording_records(struct recording *recording, const struct records_head *head,
+		      struct bytes *payload, struct err *err)
+{
+	memcpy(payload->data, head, sizeof(*head));
+	return put(recording, CHUNK_RECORDS, payload, err);
+}
+
+int recording_drops(struct recording *recording, const struct recorded_drops *drops,
+		    struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	drops_put(&bytes, drops);
+	return put(recording, CHUNK_DROPS, &bytes, err);
+}
+
+uint64_t recording_size(struct recording *recording)
+{
+	uint64_t size;
+
+	pthread_mutex_lock(&recording->lock);
+	size = recording->size;
+	pthread_mutex_unlock(&recording->lock);
+	return size;
+}
+
+int recording_close(struct recording *recording, const struct recorded_end *end, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	CLEANUP(recording_free) struct recording *self = recording;
+	int r = recording_clock(self, err);
+
+	end_put(&bytes, end);
+	if (!r)
+		r = put(self, CHUNK_END, &bytes, err);
+	/* Some file systems tell only here that there was no room. */
+	if (!r && close(TAKE_FD(self->fd)) < 0) {
+		self->failure = -errno;
+		r = explain(self, err);
+	}
+	return r;
+}
+
+void recording_abandon(struct recording *recording)
+{
+	if (recording)
+		recording_free(recording);
+}

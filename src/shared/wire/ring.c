@@ -1,0 +1,223 @@
+/*
+ * Runs in the target (claim, reserve, commit) and in the host (layout, check, read, release): no
+ * libc, no allocation, no waiting.
+ */
+#include "shared/wire/ring.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PAGE 65536u /* the largest of the supported machines */
+
+size_t rings_layout(uint32_t slot_count, uint64_t ring_size, uint32_t function_max,
+		    struct rings *ret)
+{
+	uint64_t data_at = ALIGN_UP(RINGS_SLOTS_AT + slot_count * sizeof(struct ring), PAGE);
+	uint64_t functions_at = data_at + slot_count * ring_size;
+	uint64_t size = ALIGN_UP(functions_at + function_max * sizeof(struct trace_function), PAGE);
+
+	if (ret)
+		*ret = (struct rings){ .magic = RINGS_MAGIC,
+				       .version = RINGS_VERSION,
+				       .slot_count = slot_count,
+				       .size = size,
+				       .ring_size = ring_size,
+				       .data_at = data_at,
+				       .functions_at = functions_at,
+				       .function_max = function_max };
+	return size;
+}
+
+int rings_check(const struct rings *rings, size_t size)
+{
+	struct rings expected;
+
+	if (size < RINGS_SLOTS_AT || memcmp(rings->magic, RINGS_MAGIC, sizeof(rings->magic)) ||
+	    rings->version != RINGS_VERSION || rings->size != size)
+		return -EPROTO;
+	if (!rings->slot_count || rings->slot_count > RINGS_SLOTS_MAX ||
+	    rings->function_max > TRACE_FUNCTIONS_MAX || rings->ring_size < 4 * RECORD_MAX_BYTES ||
+	    rings->ring_size > size || (rings->ring_size & (rings->ring_size - 1)))
+		return -EPROTO;
+	if (rings_layout(rings->slot_count, rings->ring_size, rings->function_max, &expected) !=
+	    size)
+		return -EPROTO;
+	return rings->data_at == expected.data_at && rings->functions_at == expected.functions_at
+		       ? 0
+		       : -EPROTO;
+}
+
+static bool take(struct ring *ring)
+{
+	uint32_t free = RING_FREE;
+
+	/* Acquire: pairs with the release of the slot, after the host's last read of it. */
+	return __atomic_compare_exchange_n(&ring->state, &free, RING_CLAIMED, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_writer *ret)
+{
+	/* Threads begin to look in different places. */
+	uint32_t first = (uint32_t)tid * 2654435761u % rings->slot_count;
+
+	for (uint32_t i = 0; i < rings->slot_count; i++) {
+		uint32_t index = (first + i) % rings->slot_count;
+		struct ring *ring = rings_slot(rings, index);
+
+		if (!take(ring))
+			continue;
+		ring->tid = tid;
+		ring->generation++;
+		memcpy(ring->name, name, sizeof(ring->name));
+		/* Release: the host sees whose it is. */
+		__atomic_store_n(&ring->state, RING_USED, __ATOMIC_RELEASE);
+		*ret = (struct ring_writer){ ring, rings_data(rings, index), rings->ring_size - 1 };
+		return true;
+	}
+	return false;
+}
+
+static bool has_room(struct ring *ring, uint64_t mask, size_t size)
+{
+	if (ring->head + size - ring->tail_seen <= mask + 1)
+		return true;
+	/* Acquire: the host has read what lies before its tail. */
+	ring->tail_seen = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+	return ring->head + size - ring->tail_seen <= mask + 1;
+}
+
+/* A record never goes around the end: the rest is filled with nothing. */
+static void fill_up(struct ring_writer *writer, size_t rest)
+{
+	struct ring *ring = writer->ring;
+	struct record *pad = (struct record *)(writer->data + (ring->head & writer->mask));
+
+	*pad = (struct record){ (uint16_t)MIN(rest, (size_t)UINT16_MAX & ~7u), RECORD_PAD, 0 };
+	__atomic_store_n(&ring->head, ring->head + rest, __ATOMIC_RELEASE);
+}
+
+void *ring_reserve(struct ring_writer *writer, size_t size)
+{
+	struct ring *ring = writer->ring;
+	size_t rest = writer->mask + 1 - (ring->head & writer->mask);
+
+	if (!has_room(ring, writer->mask, rest < size ? rest + size : size)) {
+		ring->drops[DROP_FULL]++;
+		return NULL;
+	}
+	if (rest < size)
+		fill_up(writer, rest);
+	return writer->data + (ring->head & writer->mask);
+}
+
+void ring_commit(struct ring_writer *writer, size_t size)
+{
+	struct ring *ring = writer->ring;
+
+	ring->records++;
+	/* Release: who sees the head sees the record. */
+	__atomic_store_n(&ring->head, ring->head + size, __ATOMIC_RELEASE);
+}
+
+int record_check(const struct record *record, size_t room)
+{
+	static const size_t heads[RECORD_KINDS] = {
+		[RECORD_CALL] = sizeof(struct record_call),
+		[RECORD_STACK] = sizeof(struct record_stack),
+		[RECORD_TEXT] = sizeof(struct record_text),
+	};
+	size_t counted;
+
+	if (room < sizeof(uint64_t) || record->size > room || record->size > RECORD_MAX_BYTES ||
+	    record->size % RECORD_ALIGNMENT || record->kind >= RECORD_KINDS ||
+	    !heads[record->kind] || record->size < heads[record->kind])
+		return -EPROTO;
+	counted = heads[record->kind] + record->count * sizeof(uint64_t);
+	if (record->kind == RECORD_CALL)
+		return record->count <= RECORD_VALUES_MAX && record->size == counted ? 0 : -EPROTO;
+	if (record->kind == RECORD_STACK)
+		return record->count <= RECORD_FRAMES_MAX && record->size == counted ? 0 : -EPROTO;
+	return ((const struct record_text *)record)->bytes <= record->size - heads[RECORD_TEXT]
+		       ? 0
+		       : -EPROTO;
+}
+
+static long skip_to(struct ring *ring, uint64_t head, long code)
+{
+	__atomic_store_n(&ring->tail, head, __ATOMIC_RELEASE);
+	return code;
+}
+
+/* Copies what lies at the tail; how many bytes may belong to it.  The copy is checked, not the
+ * original: the target may write while we look, so its size is read once. */
+static size_t copy_next(const struct ring *ring, const unsigned char *data, uint64_t ring_size,
+			uint64_t head, void *into)
+{
+	uint64_t tail = ring->tail, at = tail & (ring_size - 1);
+	size_t room = MIN(MIN(head - tail, ring_size - at), (uint64_t)RECORD_MAX_BYTES);
+	struct record *record = into;
+
+	if (room < sizeof(uint64_t))
+		return 0;
+	memcpy(into, data + at, sizeof(uint64_t));
+	if (record->size > sizeof(uint64_t) && record->size <= room)
+		memcpy((char *)into + sizeof(uint64_t), data + at + sizeof(uint64_t),
+		       record->size - sizeof(uint64_t));
+	return room;
+}
+
+/* Steps over what fills the ring's end. */
+static void skip_pad(struct ring *ring, uint64_t ring_size, uint64_t head)
+{
+	uint64_t rest = ring_size - (ring->tail & (ring_size - 1));
+
+	skip_to(ring, ring->tail + MIN(rest, head - ring->tail), 0);
+}
+
+long ring_read(struct ring *ring, const unsigned char *data, uint64_t ring_size, void *into,
+	       size_t room)
+{
+	/* Acquire: pairs with the writer's commit. */
+	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+	struct record *record = into;
+	size_t size;
+
+	if (room < RECORD_MAX_BYTES || head - ring->tail > ring_size || head % RECORD_ALIGNMENT)
+		return skip_to(ring, ALIGN_DOWN(head, RECORD_ALIGNMENT), -EPROTO);
+	if (head == ring->tail)
+		return 0;
+	size = copy_next(ring, data, ring_size, head, into);
+	if (size && record->kind == RECORD_PAD) {
+		skip_pad(ring, ring_size, head);
+		if (head == ring->tail)
+			return 0;
+		size = copy_next(ring, data, ring_size, head, into);
+	}
+	if (record_check(record, size))
+		return skip_to(ring, head, -EPROTO);
+	return skip_to(ring, ring->tail + record->size, record->size);
+}
+
+bool ring_owner(const struct ring *ring, struct ring_owner *ret)
+{
+	/* Acquire: pairs with the claim, after its thread has said who it is. */
+	if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != RING_USED)
+		return false;
+	ret->tid = ring->tid;
+	ret->generation = ring->generation;
+	memcpy(ret->name, ring->name, sizeof(ret->name));
+	ret->name[sizeof(ret->name) - 1] = '\0';
+	return true;
+}
+
+uint32_t rings_function_count(const struct rings *rings)
+{
+	/* Acquire: the entries were written before. */
+	return __atomic_load_n(&rings->function_count, __ATOMIC_ACQUIRE);
+}
+
+void ring_release(struct ring *ring)
+{
+	__atomic_store_n(&ring->state, RING_FREE, __ATOMIC_RELEASE);
+}

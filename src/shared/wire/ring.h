@@ -1,0 +1,123 @@
+/*
+ * Rings in memory that host and target share: one writer each, a thread of the target; one reader
+ * for all, the host.  The host makes the memory, sealed against resizing, and never trusts what is
+ * in it; the target never waits: a full ring drops the record and counts it.
+ *
+ *   0      struct rings
+ *   4096   struct ring, slot_count times
+ *   data   ring_size bytes, slot_count times
+ *   names  struct trace_function, function_max times
+ */
+#pragma once
+
+#include "shared/wire/record.h"
+
+#include <stdbool.h>
+
+#define RINGS_MAGIC     "limpet-rings-01"
+#define RINGS_VERSION   1u
+#define RINGS_SLOTS_AT  4096u
+#define RINGS_SLOTS_MAX 4096u
+
+enum drop_reason {
+	DROP_FULL,   /* the host was too slow */
+	DROP_NESTED, /* a signal handler came while a record was being written */
+	DROP_NO_RING,
+	DROP_REASONS,
+};
+
+enum ring_state {
+	RING_FREE,
+	RING_CLAIMED, /* its thread is filling in who it is */
+	RING_USED,
+};
+
+/* Writer and reader each have a cache line of their own. */
+struct ring {
+	uint64_t head; /* bytes written since ever */
+	uint64_t tail_seen;
+	uint64_t records;
+	uint64_t drops[DROP_REASONS];
+	uint64_t reserved0[2];
+
+	uint64_t tail __attribute__((aligned(64))); /* bytes read since ever; the host's */
+	uint64_t reserved1[7];
+
+	uint32_t state __attribute__((aligned(64))); /* enum ring_state */
+	int32_t tid;
+	uint64_t generation; /* counts the threads that had it */
+	char name[16];
+	uint64_t reserved2[4];
+};
+
+struct rings {
+	char magic[16];
+	uint32_t version, slot_count;
+	uint64_t size;      /* of everything */
+	uint64_t ring_size; /* a power of two */
+	uint64_t data_at, functions_at;
+	uint32_t function_max;
+	uint32_t function_count; /* the target's; stored after the entry */
+	uint64_t drops_without_ring;
+};
+
+_Static_assert(sizeof(struct ring) == 192, "three cache lines");
+_Static_assert(sizeof(struct rings) <= RINGS_SLOTS_AT, "head fits its page");
+
+/* How much memory that many rings take; lays the head out in *ret when given. */
+size_t rings_layout(uint32_t slot_count, uint64_t ring_size, uint32_t function_max,
+		    struct rings *ret);
+
+/* 0 when the head is sound for a mapping of this size; -EPROTO otherwise. */
+int rings_check(const struct rings *rings, size_t size) MUST_CHECK;
+
+static inline struct ring *rings_slot(struct rings *rings, uint32_t index)
+{
+	return (struct ring *)((char *)rings + RINGS_SLOTS_AT) + index;
+}
+
+static inline unsigned char *rings_data(struct rings *rings, uint32_t index)
+{
+	return (unsigned char *)rings + rings->data_at + index * rings->ring_size;
+}
+
+static inline struct trace_function *rings_functions(struct rings *rings)
+{
+	return (struct trace_function *)((char *)rings + rings->functions_at);
+}
+
+/* The writer's side: where a thread writes. */
+struct ring_writer {
+	struct ring *ring;
+	unsigned char *data;
+	uint64_t mask;
+};
+
+/* Takes a free ring for the calling thread; false when there is none. */
+bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_writer *ret);
+
+/* Room for a record, or NULL when it had to be dropped.  Whoever got room must commit it before the
+ * next call. */
+void *ring_reserve(struct ring_writer *writer, size_t size);
+void ring_commit(struct ring_writer *writer, size_t size);
+
+/* The reader's side.  The next record, copied; its size, 0 when there is none, -EPROTO when the
+ * writer's words make no sense: then everything up to its head is skipped. */
+long ring_read(struct ring *ring, const unsigned char *data, uint64_t ring_size, void *into,
+	       size_t room);
+
+/* Whose it is. */
+struct ring_owner {
+	int32_t tid;
+	uint64_t generation;
+	char name[16]; /* terminated */
+};
+
+/* False when nobody has it. */
+bool ring_owner(const struct ring *ring, struct ring_owner *ret);
+
+/* How many functions the target has described; not to be believed beyond function_max. */
+uint32_t rings_function_count(const struct rings *rings);
+
+/* After its thread has ended and everything was read: the next thread may have it. */
+void ring_release(struct ring *ring);

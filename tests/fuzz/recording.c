@@ -1,0 +1,153 @@
+/*
+ * Fuzzes recordings.  The first byte says in which form: the file as it is; or its chunks with
+ * checksums that fit, so that what lies behind them is looked at too; or only the payloads, each
+ * {kind, length, bytes}.  Everything that is read is walked through to the end.
+ */
+#include "fuzz.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "host/core/cleanup.h"
+#include "host/export/lanes.h"
+#include "host/model/allocations.h"
+#include "host/model/descriptors.h"
+#include "host/model/locks.h"
+#include "host/model/summary.h"
+
+struct walk {
+	const struct model *model;
+	uint64_t calls, last_begin_ns, open;
+	struct summary summary;
+	struct allocations allocations;
+	struct descriptors descriptors;
+	struct locks locks;
+	struct lanes lanes;
+};
+
+static int end_call(void *context, uint32_t thread, uint32_t lane, uint64_t end_ns)
+{
+	struct walk *walk = context;
+
+	(void)lane;
+	(void)end_ns;
+	must(thread < walk->model->thread_count && walk->open > 0);
+	walk->open--;
+	return 0;
+}
+
+static int visit(const struct call *call, void *context)
+{
+	struct walk *walk = context;
+	char text[64];
+	uint32_t lane;
+	bool is_new;
+
+	walk->calls++;
+	must(call->function_number < walk->model->function_count);
+	must(strlen(call->function->name) < TRACE_NAME_MAX && call->function->domain < DOMAINS);
+	must(call->value_count <= RECORD_VALUES_MAX && call->frame_count <= RECORD_FRAMES_MAX);
+	must(strlen(call->text) <= RECORD_MAX_BYTES && call->end_ns >= call->begin_ns);
+	for (unsigned i = 0; i < call->frame_count; i++)
+		frame_text(call->process, call->frames[i], text, sizeof(text));
+	summary_take(&walk->summary, call);
+	must(!allocations_take(&walk->allocations, call));
+	must(!descriptors_take(&walk->descriptors, call));
+	must(!locks_take(&walk->locks, call));
+	must(!lanes_place(&walk->lanes, call, &lane, &is_new));
+	walk->open++;
+	return 0;
+}
+
+static void walk_through(struct model *model)
+{
+	struct walk walk = { .model = model };
+	char end[256];
+
+	must(!summary_init(&walk.summary, model) && !allocations_init(&walk.allocations, model));
+	must(!descriptors_init(&walk.descriptors, model));
+	must(!lanes_init(&walk.lanes, model->thread_count, end_call, &walk));
+	must(!model_each_call(model, visit, &walk));
+	must(walk.calls <= model->calls && !lanes_finish(&walk.lanes) && !walk.open);
+	must(!allocations_finish(&walk.allocations));
+	summary_sort(&walk.summary);
+	descriptors_sort(&walk.descriptors);
+	locks_sort(&walk.locks);
+	model_describe_end(model, end, sizeof(end));
+	summary_done(&walk.summary);
+	allocations_done(&walk.allocations);
+	descriptors_done(&walk.descriptors);
+	locks_done(&walk.locks);
+	lanes_done(&walk.lanes);
+}
+
+static void put_chunk(struct bytes *file, uint16_t kind, const uint8_t *payload, uint32_t length,
+		      uint32_t raw_length)
+{
+	struct chunk_head head = { CHUNK_MAGIC, kind, 1, length, raw_length, 0, 0 };
+
+	head.checksum = checksum_of(payload, length);
+	head.head_checksum = checksum_of(&head, offsetof(struct chunk_head, head_checksum));
+	bytes_put(file, &head, sizeof(head));
+	bytes_put(file, payload, length);
+}
+
+/* Heads are read where they are and mended. */
+static void put_mended(struct bytes *file, const uint8_t *at, size_t size)
+{
+	struct chunk_head head;
+	size_t skipped = MIN(size, sizeof(struct recording_head));
+
+	for (at += skipped, size -= skipped; size >= sizeof(head);) {
+		uint32_t length;
+
+		memcpy(&head, at, sizeof(head));
+		at += sizeof(head);
+		size -= sizeof(head);
+		length = (uint32_t)MIN(head.length, size);
+		put_chunk(file, head.kind, at, length, head.raw_length);
+		at += length;
+		size -= length;
+	}
+}
+
+static void put_payloads(struct bytes *file, const uint8_t *at, size_t size)
+{
+	while (size >= 3) {
+		uint16_t length = (uint16_t)MIN((size_t)at[1] | (size_t)at[2] << 8, size - 3);
+
+		put_chunk(file, at[0], at + 3, length, 0);
+		at += 3 + length;
+		size -= 3u + length;
+	}
+}
+
+static int make_file(const uint8_t *bytes, size_t size)
+{
+	const struct recording_head head = { RECORDING_MAGIC, RECORDING_VERSION, 0 };
+	CLEANUP(bytes_done) struct bytes file = { 0 };
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+
+	if (size && bytes[0] % 3 == 0) {
+		bytes_put(&file, bytes + 1, size - 1);
+	} else if (size) {
+		bytes_put(&file, &head, sizeof(head));
+		(bytes[0] % 3 == 1 ? put_mended : put_payloads)(&file, bytes + 1, size - 1);
+	}
+	must(fd >= 0 && !file.has_failed);
+	must(write(fd, file.size ? file.data : bytes, file.size) == (ssize_t)file.size);
+	return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	CLEANUP(model_free) struct model *model = NULL;
+	struct err err = { 0 };
+
+	if (model_open_fd(make_file(bytes, size), "fuzz", &model, &err))
+		must(err.code < 0 && err.what[0]);
+	else
+		walk_through(model);
+	return 0;
+}

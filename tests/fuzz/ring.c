@@ -1,0 +1,119 @@
+/*
+ * Fuzzes the rings: the bytes are the head of a ring, its data and the functions that a target
+ * describes.  They are drained into a recording, which must then be sound.
+ */
+#include "fuzz.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "host/collect/collect.h"
+#include "host/core/cleanup.h"
+#include "host/model/model.h"
+
+#define RING_SIZE 4096u
+#define SLOTS     2u
+#define FUNCTIONS 4u
+
+static bool is_alive(void *context, int32_t tid)
+{
+	(void)context;
+	return tid % 2;
+}
+
+static size_t take(const uint8_t **bytes, size_t *size, void *into, size_t room)
+{
+	size_t taken = MIN(*size, room);
+
+	memcpy(into, *bytes, taken);
+	*bytes += taken;
+	*size -= taken;
+	return taken;
+}
+
+/* Half of the time the words of the ring are nearly right: then its records are looked at. */
+static void fill(struct rings *rings, const uint8_t *bytes, size_t size)
+{
+	uint8_t form = 0;
+
+	take(&bytes, &size, &form, 1);
+	take(&bytes, &size, &rings->function_count, sizeof(rings->function_count));
+	if (form % 2)
+		rings->function_count %= FUNCTIONS + 2;
+	take(&bytes, &size, rings_functions(rings), sizeof(struct trace_function));
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		struct ring *ring = rings_slot(rings, i);
+
+		ring->state = RING_USED;
+		if (form % 2) {
+			take(&bytes, &size, &ring->tid, sizeof(ring->tid));
+			take(&bytes, &size, &ring->tail, 2);
+			ring->tail &= ~7ull;
+			ring->head =
+				ring->tail + ALIGN_UP(size / (SLOTS - i), 8) % (RING_SIZE + 16);
+		} else {
+			take(&bytes, &size, ring, sizeof(*ring));
+		}
+		take(&bytes, &size, rings_data(rings, i), RING_SIZE);
+	}
+}
+
+static void collect(struct recording *recording, struct rings *rings, size_t size)
+{
+	const struct collect_source source = { rings, size, 0, is_alive, NULL, NULL };
+	struct collector *collector;
+	struct collect_totals totals;
+	struct err err = { 0 };
+
+	must(!collector_new(recording, &source, &collector, &err));
+	for (unsigned i = 0; i < 3; i++)
+		must(collector_drain(collector, &err) >= 0);
+	must(!collector_finish(collector, &err));
+	collector_totals(collector, &totals);
+	must(totals.functions <= FUNCTIONS && totals.records <= 16 * SLOTS * RING_SIZE);
+	collector_free(collector);
+}
+
+static int visit(const struct call *call, void *context)
+{
+	++*(uint64_t *)context;
+	must(call->value_count <= RECORD_VALUES_MAX);
+	return 0;
+}
+
+static void check_file(int fd)
+{
+	CLEANUP(model_free) struct model *model = NULL;
+	struct err err = { 0 };
+	uint64_t calls = 0;
+
+	must(!model_open_fd(fd, "fuzz", &model, &err));
+	must(model->damaged == 0 && model->end.reason == RECORDING_COMPLETE);
+	must(!model_each_call(model, visit, &calls) && calls == model->calls);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static const struct recorded_end end = { .reason = RECORDING_COMPLETE };
+	struct recorded_process process = { .name = "", .executable = "", .command = "" };
+	struct rings head;
+	size_t rings_size = rings_layout(SLOTS, RING_SIZE, FUNCTIONS, &head);
+	CLEANUP(free) struct rings *rings = aligned_alloc(4096, rings_size);
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	struct recording *recording;
+	struct err err = { 0 };
+	char path[32];
+
+	must(rings && fd >= 0);
+	memset(rings, 0, rings_size);
+	*rings = head;
+	fill(rings, bytes, size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	must(!recording_create(path, &recording, &err));
+	must(!recording_process(recording, &process, &err));
+	collect(recording, rings, rings_size);
+	must(!recording_close(recording, &end, &err));
+	check_file(fd);
+	return 0;
+}

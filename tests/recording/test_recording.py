@@ -1,0 +1,461 @@
+#!/usr/bin/env python3
+"""
+Recordings through the command line: report and every export format say the same, and say what the
+threads that were recorded know of themselves.  Formats are read by Python's own csv and json, by
+protoc, and by perfetto.py.
+
+Environment: LIMPET is the executable under test, PROGRAMS the folder with make_recording.
+"""
+
+import collections
+import csv
+import json
+import os
+import resource
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+from harness import LIMPET, PROGRAMS, limpet  # noqa: E402
+
+import perfetto  # noqa: E402
+
+THREADS, ROUNDS = 5, 700
+TEXT = '/tmp/some "file",\nä\N{REPLACEMENT CHARACTER}'
+
+
+def make(path, threads=THREADS, rounds=ROUNDS, mode="calm", code=0, **options):
+    """Writes a recording; what must be in it."""
+    done = subprocess.run(
+        [os.path.join(PROGRAMS, "make_recording"), path, str(threads), str(rounds), mode],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, **options)
+    if done.returncode != code:
+        raise AssertionError(f"make_recording: {done.returncode} {done.stderr}")
+    return json.loads(done.stdout) if done.stdout else done.stderr
+
+
+class Folder(unittest.TestCase):
+    """Each test has a folder of its own."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="recording-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.path = self.file("app.limpet")
+
+    def file(self, name):
+        return os.path.join(self.folder, name)
+
+    def export(self, name, *options, code=0):
+        result = limpet("export", self.path, "-o", self.file(name), *options)
+        self.assertEqual(result.code, code, str(result))
+        return self.file(name)
+
+    def report(self, *options, code=0, path=None):
+        result = limpet("report", path or self.path, "--json", *options)
+        self.assertEqual(result.code, code, str(result))
+        return result.events
+
+
+def totals_of_csv(path):
+    totals = collections.defaultdict(lambda: [0, 0])
+    with open(path, newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            totals[row["function"]][0] += 1
+            totals[row["function"]][1] += int(row["duration_ns"])
+    return dict(totals)
+
+
+def totals_of_json(path):
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    totals = collections.defaultdict(lambda: [0, 0])
+    for call in content["calls"]:
+        name = content["functions"][call["function"]]["name"]
+        totals[name][0] += 1
+        totals[name][1] += call["duration_ns"]
+    return dict(totals)
+
+
+def totals_of_chrome(path):
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    totals = collections.defaultdict(lambda: [0, 0])
+    for event in content["traceEvents"]:
+        if event["ph"] == "X":
+            name = event["args"]["function"]
+            totals[name][0] += 1
+            totals[name][1] += round(event["dur"] * 1000)
+    return dict(totals)
+
+
+def totals_of_pftrace(path):
+    totals = collections.defaultdict(lambda: [0, 0])
+    for slice_ in perfetto.Trace(path).slices:
+        name = slice_["args"].get("function", slice_["name"])
+        totals[name][0] += 1
+        totals[name][1] += slice_["end"] - slice_["begin"]
+    return dict(totals)
+
+
+def totals_of_report(events):
+    return {event["name"]: [event["calls"], event["total_ns"]]
+            for event in events if event["event"] == "function"}
+
+
+class Totals(Folder):
+    def test_every_format_and_the_report_say_the_same(self):
+        expected = make(self.path)
+        totals = totals_of_report(self.report())
+        self.assertEqual({name: calls for name, (calls, _) in totals.items()},
+                         {name: told["calls"] for name, told in expected["functions"].items()})
+        for reader, name in ((totals_of_csv, "a.csv"), (totals_of_json, "a.json"),
+                             (totals_of_chrome, "a.chrome.json"), (totals_of_pftrace, "a.pftrace")):
+            with self.subTest(name):
+                self.assertEqual(reader(self.export(name)), totals)
+
+    def test_durations_are_those_of_the_counter(self):
+        expected = make(self.path)
+        with open(self.export("a.json"), encoding="utf-8") as file:
+            clocks = json.load(file)["clocks"]
+        tick_ns = ((clocks["end"]["boottime_ns"] - clocks["start"]["boottime_ns"])
+                   / (clocks["end"]["ticks"] - clocks["start"]["ticks"]))
+        for name, (calls, total_ns) in totals_of_report(self.report()).items():
+            # Each end of each call is rounded to a nanosecond.
+            self.assertAlmostEqual(total_ns, expected["functions"][name]["ticks"] * tick_ns, delta=calls + 1)
+
+    def test_nothing_is_lost_that_is_not_counted(self):
+        expected = make(self.path, threads=3, rounds=60000, mode="drops")
+        summary = self.report()[-1]
+        self.assertEqual(summary["records"] + summary["dropped"]["full"], expected["tried"])
+        self.assertEqual(summary["records"], expected["records"])
+
+    def test_more_threads_than_rings(self):
+        expected = make(self.path, threads=40, rounds=50)
+        threads = [event for event in self.report() if event["event"] == "thread"]
+        self.assertEqual(len(threads), 40)
+        self.assertEqual({thread["name"] for thread in threads}, {f"worker {i}" for i in range(40)})
+        self.assertEqual(sum(thread["calls"] for thread in threads),
+                         sum(told["calls"] for told in expected["functions"].values()))
+
+
+class Report(Folder):
+    def test_memory_that_is_out(self):
+        expected = make(self.path)
+        sites = [event for event in self.report() if event["event"] == "allocation"]
+        self.assertEqual(sum(site["out_bytes"] for site in sites), expected["kept_bytes"])
+        self.assertEqual(sum(site["out_blocks"] for site in sites), expected["kept"])
+        self.assertEqual(sites[0]["stack"], ["libwork.so+0x1108", "libwork.so+0x1200", "0x7000"])
+        self.assertEqual(sites[1]["out_bytes"], 0)
+
+    def test_files_and_locks(self):
+        expected = make(self.path)
+        events = self.report()
+        files = [event for event in events if event["event"] == "file"]
+        self.assertEqual({file["name"] for file in files}, {TEXT})
+        self.assertEqual({file["descriptor"] for file in files}, set(range(7, 7 + THREADS)))
+        self.assertEqual(sum(file["read_bytes"] for file in files),
+                         expected["functions"]["read"]["calls"] * expected["read_bytes"])
+        locks = [event for event in events if event["event"] == "lock"]
+        self.assertEqual([(lock["object"], lock["owner"], lock["calls"]) for lock in locks],
+                         [("0xabc000", 4711, expected["functions"]["pthread_mutex_lock"]["calls"])])
+
+    def test_statistics_are_right(self):
+        make(self.path, threads=2, rounds=100)
+        durations = collections.defaultdict(list)
+        with open(self.export("a.csv"), newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                durations[row["function"]].append(int(row["duration_ns"]))
+        for event in self.report():
+            if event["event"] != "function":
+                continue
+            values = durations[event["name"]]
+            mean = sum(values) / len(values)
+            deviation = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
+            self.assertEqual((event["min_ns"], event["max_ns"]), (min(values), max(values)))
+            self.assertAlmostEqual(event["average_ns"], mean, delta=0.01)
+            self.assertAlmostEqual(event["stddev_ns"], deviation, delta=0.01 + deviation * 1e-9)
+
+    def test_tables_for_people(self):
+        make(self.path, threads=2, rounds=100)
+        result = limpet("report", self.path, "-u", "msec", "-n", "1")
+        self.assertEqual(result.code, 0, str(result))
+        for words in ("process ", "TOTAL msec", "calls: alloc", "memory:", "files", "locks:", "threads",
+                      "worker ", "and 1 more (-n 0 shows all)"):
+            self.assertIn(words, result.out)
+        self.assertNotIn("LOST", result.out)
+        self.assertNotIn("INCOMPLETE", result.out)
+        self.assertTrue(all(character >= " " or character == "\n" for character in result.out))
+
+    def test_losses_are_said_plainly(self):
+        make(self.path, threads=2, rounds=60000, mode="drops")
+        self.assertRegex(limpet("report", self.path).out, r"LOST: \d+ records were dropped")
+        make(self.path, threads=2, rounds=60, mode="cut")
+        result = limpet("report", self.path)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("INCOMPLETE: it has no end", result.out)
+        self.assertIs(self.report()[-1]["complete"], False)
+        self.assertIn("incomplete", limpet("export", self.path, "-f", "csv").err)
+
+    def test_mistakes(self):
+        make(self.path, threads=1, rounds=1)
+        for arguments, code, words in (
+                ((), 2, "the recording is missing"),
+                ((self.path, "more"), 2, "no use for 'more'"),
+                ((self.path, "-u", "msek"), 2, "-u msec"),
+                ((self.file("none"),), 1, "No such file"),
+                (("/bin/sh",), 1, "is not a recording")):
+            with self.subTest(arguments):
+                result = limpet("report", *arguments)
+                self.assertEqual(result.code, code, str(result))
+                self.assertIn(words, result.err)
+
+    def test_an_empty_recording_is_no_success(self):
+        make(self.path, mode="empty")
+        summary = self.report(code=5)[-1]
+        self.assertEqual(summary["exit"], 5)
+        self.assertIn("alloc;io", summary["why"])
+        result = limpet("export", self.path, "-f", "csv")
+        self.assertEqual(result.code, 5)
+        self.assertEqual(os.listdir(self.folder), ["app.limpet"])
+
+
+class Export(Folder):
+    def setUp(self):
+        super().setUp()
+        self.expected = make(self.path, threads=2, rounds=100)
+        self.calls = sum(told["calls"] for told in self.expected["functions"].values())
+
+    def test_csv(self):
+        with open(self.export("a.csv"), newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), self.calls)
+        begins = [int(row["begin_ns"]) for row in rows]
+        self.assertEqual(begins, sorted(begins))
+        opened = [row for row in rows if row["function"] == "open"]
+        self.assertEqual({row["text"] for row in opened}, {TEXT})
+        outer = [row for row in rows if row["function"] == "outer"][0]
+        self.assertEqual((outer["library"], outer["result"]), ('libwork "1", é.so', "-1"))
+        malloc = [row for row in rows if row["function"] == "malloc"][0]
+        self.assertEqual(malloc["stack"], "libwork.so+0x1100;libwork.so+0x1200;0x7000")
+        self.assertEqual((malloc["size"], malloc["descriptor"], malloc["domain"]), ("16", "", "alloc"))
+        self.assertEqual(int(malloc["pid"]), self.expected["pid"])
+
+    def test_json(self):
+        with open(self.export("a.json"), encoding="utf-8") as file:
+            content = json.load(file)
+        self.assertEqual(content["totals"]["calls"], len(content["calls"]))
+        self.assertEqual(content["totals"]["complete"], True)
+        self.assertEqual(content["session"]["options"], "alloc;io")
+        process = content["processes"][0]
+        self.assertEqual((process["pid"], process["modules"][0]["build_id"]), (self.expected["pid"], "abcdef"))
+        self.assertGreater(content["clocks"]["end"]["realtime_ns"], content["clocks"]["start"]["realtime_ns"])
+        marks = [call for call in content["calls"] if call.get("text") == "step one"]
+        self.assertEqual(sorted(mark["id"] for mark in marks), [0, 1])
+
+    def test_chrome(self):
+        with open(self.export("a.chrome.json"), encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        names = {(event["name"], event["args"]["name"]) for event in events if event["ph"] == "M"}
+        self.assertEqual(names, {("process_name", "make"), ("thread_name", "worker 0"), ("thread_name", "worker 1")})
+        slices = [event for event in events if event["ph"] == "X"]
+        self.assertEqual(len(slices), self.calls)
+        self.assertEqual(min(event["ts"] for event in slices), 0)
+        self.assertIn("step one", {event["name"] for event in slices})
+
+    def test_pftrace_is_sound(self):
+        path = self.export("a.pftrace")
+        trace = perfetto.Trace(path)
+        self.assertEqual(len(trace.slices), self.calls)
+        self.assertEqual({slice_["thread"] for slice_ in trace.slices}, {"worker 0", "worker 1"})
+        self.assertEqual({slice_["pid"] for slice_ in trace.slices}, {self.expected["pid"]})
+        self.assertEqual(len(trace.clocks), 2)
+        self.assertEqual(set(trace.clocks[0]), {"boottime", "monotonic", "monotonic_raw", "realtime"})
+        outer = [slice_ for slice_ in trace.slices if slice_["name"] == "outer"][0]
+        self.assertEqual((outer["category"], outer["args"]["result"]), ("function", -1))
+        opened = [slice_ for slice_ in trace.slices if slice_["name"] == "open"][0]
+        self.assertEqual(opened["args"]["text"], TEXT)
+
+    def test_pftrace_nests_calls(self):
+        trace = perfetto.Trace(self.export("a.pftrace"))
+        outers = collections.defaultdict(list)
+        for slice_ in trace.slices:
+            if slice_["name"] == "outer":
+                outers[slice_["track"]].append(slice_)
+        for slice_ in trace.slices:
+            if slice_["name"] == "inner":
+                self.assertTrue(any(outer["begin"] <= slice_["begin"] and slice_["end"] <= outer["end"]
+                                    for outer in outers[slice_["track"]]))
+
+    @unittest.skipUnless(shutil.which("protoc"), "no protoc here")
+    def test_protoc_reads_pftrace(self):
+        with open(self.export("a.pftrace"), "rb") as file:
+            done = subprocess.run(["protoc", "--decode_raw"], stdin=file, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines.count("    9: 1"), self.calls)
+        self.assertEqual(lines.count("    9: 2"), self.calls)
+
+    def test_the_format_follows_the_name(self):
+        for name, expected in (("x.csv", "csv"), ("x.json", "json"), ("x.chrome.json", "chrome"),
+                               ("x.trace", "chrome"), ("x.pftrace", "pftrace"), ("x.perfetto-trace", "pftrace")):
+            result = limpet("export", self.path, "-o", self.file(name), "--json")
+            self.assertEqual(result.events[0]["format"], expected)
+        self.assertIn("does not tell the format", limpet("export", self.path, "-o", self.file("x.txt")).err)
+        self.assertIn("the format is missing", limpet("export", self.path).err)
+        self.assertIn("-f pftrace", limpet("export", self.path, "-f", "pftrase").err)
+
+    def test_beside_the_recording_by_default(self):
+        self.assertEqual(limpet("export", self.path, "-f", "pftrace").code, 0)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["app.limpet", "app.pftrace"])
+
+    def test_stdout(self):
+        done = subprocess.run([LIMPET, "export", self.path, "-f", "csv", "-o", "-"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(list(csv.reader(done.stdout.splitlines()))) > self.calls, True)
+        self.assertEqual(limpet("export", self.path, "-f", "csv", "-o", "-", "--json").code, 2)
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([LIMPET, "export", self.path, "-f", "csv", "-o", "-"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No space left", done.stderr)
+
+    def test_a_file_appears_complete_or_not_at_all(self):
+        path = self.file("a.csv")
+        with open(path, "w") as file:
+            file.write("what was there before")
+
+        def little_room():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+        done = subprocess.run([LIMPET, "export", self.path, "-o", path], capture_output=True, text=True,
+                              preexec_fn=little_room)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("File too large", done.stderr)
+        with open(path) as file:
+            self.assertEqual(file.read(), "what was there before")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "app.limpet"])
+        self.export("a.csv")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "app.limpet"])
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o666 & ~mask)
+
+    def test_a_device_stays_a_device(self):
+        self.assertEqual(limpet("export", self.path, "-f", "csv", "-o", "/dev/null").code, 0)
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+        result = limpet("export", self.path, "-f", "csv", "-o", "/dev/full")
+        self.assertEqual(result.code, 1)
+        self.assertIn("No space left", result.err)
+
+
+class Broken(Folder):
+    """Whatever ended the writer: what was committed is there."""
+
+    def test_killed(self):
+        expected = make(self.path, mode="kill", code=-signal.SIGKILL)
+        events = self.report()
+        self.assertEqual({name: calls for name, (calls, _) in totals_of_report(events).items()},
+                         {name: told["calls"] for name, told in expected["functions"].items()})
+        self.assertIs(events[-1]["complete"], False)
+        self.assertEqual(totals_of_pftrace(self.export("a.pftrace")), totals_of_report(events))
+
+    def test_no_room(self):
+        said = make(self.path, rounds=60000, mode="limit", code=1)
+        self.assertIn("File too large", said)
+        self.assertIn("is readable", said)
+        self.assertIn("-o FILE", said)
+        self.check_full_file(60000)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to mount")
+    def test_a_full_file_system(self):
+        mounted = self.file("small")
+        os.mkdir(mounted)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", mounted], capture_output=True)
+        if done.returncode:
+            self.skipTest("mount is not allowed here")
+        self.addCleanup(subprocess.run, ["umount", mounted])
+        self.path = os.path.join(mounted, "app.limpet")
+        self.assertIn("No space left", make(self.path, rounds=60000, code=1))
+        self.check_full_file(65536)
+        self.assertIn("No space left", limpet("export", self.path, "-f", "csv").err)
+
+    def check_full_file(self, size):
+        self.assertLessEqual(os.stat(self.path).st_size, size)
+        events = self.report()
+        self.assertGreater(events[-1]["calls"], 1000)
+        self.assertIs(events[-1]["complete"], False)
+        self.assertGreater(len(events), 10)
+
+    def test_cut_at_any_byte(self):
+        make(self.path, threads=2, rounds=3)
+        with open(self.path, "rb") as file:
+            whole = file.read()
+        calls = self.report()[-1]["calls"]
+        path = self.file("cut.limpet")
+        seen = []
+        for size in range(0, len(whole), 13):
+            with open(path, "wb") as file:
+                file.write(whole[:size])
+            result = limpet("report", path, "--json")
+            self.assertIn(result.code, (0, 1, 5), str(result))
+            if result.code == 0:
+                seen.append(result.events[-1]["calls"])
+        self.assertEqual(seen, sorted(seen))
+        self.assertEqual(seen[-1], calls)
+
+    def test_a_foreign_reader_finds_the_chunks(self):
+        """As docs/recording-format.md has it; the checksum is zlib's."""
+        make(self.path)
+        with open(self.path, "rb") as file:
+            data = file.read()
+        self.assertEqual(data[:8], b"limpet\r\n")
+        self.assertEqual(struct.unpack_from("<I", data, 8), (1,))
+        at, kinds = 16, collections.Counter()
+        while at < len(data):
+            magic, kind, version, length, raw, checksum, head = struct.unpack_from("<4sHHIIII", data, at)
+            self.assertEqual((magic, version), (b"chnk", 1))
+            self.assertEqual(zlib.crc32(data[at:at + 20]), head)
+            self.assertEqual(zlib.crc32(data[at + 24:at + 24 + length]), checksum)
+            if raw:
+                self.assertEqual(data[at + 24:at + 28], b"\x28\xb5\x2f\xfd")  # zstd
+            kinds[kind] += 1
+            at += 24 + length
+        self.assertEqual((kinds[1], kinds[2], kinds[3], kinds[9]), (1, 1, THREADS, 1))
+        self.assertGreaterEqual(kinds[6], 2)
+        self.assertGreaterEqual(kinds[7], THREADS)
+
+    def test_an_unknown_chunk_is_skipped(self):
+        make(self.path)
+        before = self.report()
+        payload = b"from the future"
+        head = struct.pack("<4sHHIII", b"chnk", 999, 3, len(payload), 0, zlib.crc32(payload))
+        with open(self.path, "ab") as file:
+            file.write(head + struct.pack("<I", zlib.crc32(head)) + payload)
+        self.assertEqual(self.report(), before)
+
+    def test_a_damaged_chunk_costs_itself(self):
+        make(self.path)
+        with open(self.path, "r+b") as file:
+            data = bytearray(file.read())
+            at = 16
+            while struct.unpack_from("<H", data, at + 4)[0] != 7:
+                at += 24 + struct.unpack_from("<I", data, at + 8)[0]
+            data[at + 40] ^= 1
+            file.seek(0)
+            file.write(data)
+        summary = self.report()[-1]
+        self.assertIn("1 damaged chunks", summary["incomplete"])
+        self.assertGreater(summary["calls"], 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()

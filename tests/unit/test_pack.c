@@ -1,0 +1,178 @@
+/*
+ * Packed records come out as they went in; damaged ones are refused.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/recording/pack.h"
+
+#define ROOM 4096
+
+static unsigned char packed[ROOM];
+static size_t packed_size;
+static struct packer packer;
+
+static int setup(void **state)
+{
+	(void)state;
+	packed_size = 0;
+	memset(&packer, 0, sizeof(packer));
+	return 0;
+}
+
+static void add(const void *record)
+{
+	packed_size +=
+		(size_t)(pack(&packer, record, packed + packed_size) - (packed + packed_size));
+	assert_true(packed_size <= ROOM - PACKED_MAX);
+}
+
+static struct cursor start(void)
+{
+	memset(&packer, 0, sizeof(packer));
+	return (struct cursor){ packed, packed + packed_size, false };
+}
+
+struct call_with_values {
+	struct record_call call;
+	uint64_t values[RECORD_VALUES_MAX];
+};
+
+static struct call_with_values make_call(unsigned count, uint32_t function, uint64_t begin,
+					 uint64_t end)
+{
+	return (struct call_with_values){ .call = { { (uint16_t)record_call_size(count),
+						      RECORD_CALL, (uint8_t)count },
+						    function,
+						    begin,
+						    end } };
+}
+
+static void expect_same(struct cursor *cursor, const void *expected)
+{
+	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
+	const struct record *head = expected;
+
+	assert_int_equal(unpack(&packer, cursor, record), head->size);
+	assert_memory_equal(record, expected, head->size);
+}
+
+static void calls_come_out_as_they_went_in(void **state)
+{
+	struct call_with_values calls[7];
+	struct cursor cursor;
+
+	(void)state;
+	for (unsigned i = 0; i < 7; i++) {
+		calls[i] =
+			make_call(i, i % 2 ? 3 : 3 + PACKER_REMEMBERED, 1000 + i * 7, 1003 + i * 9);
+		for (unsigned value = 0; value < i; value++)
+			calls[i].values[value] = value % 2 ? UINT64_MAX - i : i * 4096;
+		add(&calls[i]);
+	}
+	cursor = start();
+	for (unsigned i = 0; i < 7; i++)
+		expect_same(&cursor, &calls[i]);
+	assert_int_equal(unpack(&packer, &cursor, packed), 0);
+}
+
+static void times_may_be_anything(void **state)
+{
+	static const uint64_t times[] = { 0, UINT64_MAX, 5, 1ull << 63, 3 };
+	struct call_with_values call;
+	struct cursor cursor;
+
+	(void)state;
+	for (unsigned i = 0; i + 1 < ARRAY_SIZE(times); i++) {
+		call = make_call(0, UINT32_MAX, times[i], times[i + 1]);
+		add(&call);
+	}
+	cursor = start();
+	for (unsigned i = 0; i + 1 < ARRAY_SIZE(times); i++) {
+		call = make_call(0, UINT32_MAX, times[i], times[i + 1]);
+		expect_same(&cursor, &call);
+	}
+}
+
+static void stacks_and_texts_come_out_as_they_went_in(void **state)
+{
+	struct {
+		struct record_stack head;
+		uint64_t frames[RECORD_FRAMES_MAX];
+	} stack = { { { sizeof(stack), RECORD_STACK, RECORD_FRAMES_MAX }, 0 }, { 0 } };
+	struct {
+		struct record_text head;
+		char text[16];
+	} text = { { { sizeof(text), RECORD_TEXT, 0 }, 11 }, "hello world" };
+	struct cursor cursor;
+
+	(void)state;
+	for (unsigned i = 0; i < RECORD_FRAMES_MAX; i++)
+		stack.frames[i] = 0x400000 + i * 1717;
+	add(&stack);
+	add(&text);
+	add(&stack);
+	assert_true(packed_size < 64 * 5 + 64 * 2 + 24); /* the second stack costs a byte a frame */
+	cursor = start();
+	expect_same(&cursor, &stack);
+	expect_same(&cursor, &text);
+	expect_same(&cursor, &stack);
+}
+
+static void a_call_like_the_last_one_is_small(void **state)
+{
+	struct call_with_values call = make_call(2, 5, 1000000, 1000040);
+	size_t first;
+
+	(void)state;
+	call.values[0] = 4096;
+	call.values[1] = 0xffff12345678;
+	add(&call);
+	first = packed_size;
+	call.call.begin += 100;
+	call.call.end += 100;
+	add(&call);
+	assert_true(packed_size - first <= 8);
+}
+
+static void what_is_cut_or_wrong_is_refused(void **state)
+{
+	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
+	struct call_with_values call = make_call(3, 5, 1000000, 1000040);
+	struct cursor cursor;
+	size_t whole;
+
+	(void)state;
+	add(&call);
+	whole = packed_size;
+	for (packed_size = 1; packed_size < whole; packed_size++) {
+		cursor = start();
+		assert_int_equal(unpack(&packer, &cursor, record), -EPROTO);
+		assert_int_equal(unpack(&packer, &cursor, record), -EPROTO);
+	}
+	for (unsigned kind = 0; kind < 256; kind++) {
+		if (kind == RECORD_TEXT)
+			continue; /* it counts nothing */
+		packed[0] = (unsigned char)kind;
+		packed[1] = 200;
+		cursor = start();
+		assert_int_equal(unpack(&packer, &cursor, record), -EPROTO);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(calls_come_out_as_they_went_in),
+		TEST(times_may_be_anything),
+		TEST(stacks_and_texts_come_out_as_they_went_in),
+		TEST(a_call_like_the_last_one_is_small),
+		TEST(what_is_cut_or_wrong_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

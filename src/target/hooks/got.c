@@ -201,7 +201,6 @@ static void note_unbound(struct scan *scan, const struct import *import, uint64_
 		scan->report->refused++;
 		return;
 	}
-	scan->is_clean = false;
 	scan->known->had_unbound = true;
 	*entry = (struct unbound){ import->at, value, 0, scan->module.key, scan->module.bias };
 	text_add(entry->symbol, sizeof(entry->symbol), 0, import->name);
@@ -364,26 +363,38 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
+static void *look_in(void *scope, const struct unbound *entry)
+{
+	void *found = NULL;
+
+	if (entry->version[0] && libc.symbol_of_version)
+		found = libc.symbol_of_version(scope, entry->symbol, entry->version);
+	return found ? found : libc.symbol(scope, entry->symbol);
+}
+
+/* The module itself and what it needs.  Only dlopen gives a handle that can be searched. */
+static void *look_in_module(const struct unbound *entry)
+{
+	Dl_info module;
+	void *handle, *found;
+
+	if (!libc.find_module || !libc.find_module((const void *)entry->key, &module))
+		return NULL;
+	handle = libc.open(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		return NULL;
+	found = look_in(handle, entry);
+	libc.close(handle);
+	return found;
+}
+
 /* What the loader would bind it to: the first of that name in the program's scope, else in the
  * module's own. */
 static uint64_t look_up(const struct unbound *entry)
 {
-	void *scope[] = { RTLD_DEFAULT, NULL };
-	Dl_info unused;
-	void *found = NULL;
+	void *found = look_in(RTLD_DEFAULT, entry);
 
-	if (!libc.find_module ||
-	    !libc.find_module((const void *)entry->key, &unused, &scope[1], RTLD_DL_LINKMAP))
-		scope[1] = NULL;
-	for (unsigned i = 0; !found && i < ARRAY_SIZE(scope); i++) {
-		if (i && !scope[i])
-			break;
-		if (entry->version[0] && libc.symbol_of_version)
-			found = libc.symbol_of_version(scope[i], entry->symbol, entry->version);
-		if (!found)
-			found = libc.symbol(scope[i], entry->symbol);
-	}
-	return (uint64_t)found;
+	return (uint64_t)(found ? found : look_in_module(entry));
 }
 
 static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
@@ -393,7 +404,11 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 	(void)size;
 	if (!module_read(info, libc.page_size, &scan->module))
 		return 0;
+	scan->known = know(scan->module.key);
+	if (!scan->known)
+		return 0;
 	scan->is_new = false;
+	scan->is_clean = true;
 	for (uint32_t i = 0; i < scan->unbound_count; i++) {
 		const struct unbound *entry = &tables->unbound[i];
 
@@ -402,6 +417,8 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 			hook_word(scan, entry->at, entry->value, entry->original, entry->symbol);
 	}
 	close_module(scan);
+	if (!scan->is_clean)
+		scan->known->clean_scans = 0;
 	return 0;
 }
 

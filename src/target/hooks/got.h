@@ -14,7 +14,9 @@ struct got_libc {
 	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 	void *(*symbol)(void *, const char *);
 	void *(*symbol_of_version)(void *, const char *, const char *);
-	int (*find_module)(const void *, Dl_info *, void **, int);
+	int (*find_module)(const void *, Dl_info *);
+	void *(*open)(const char *, int);
+	int (*close)(void *);
 	uint64_t page_size;
 };
 

@@ -84,12 +84,12 @@ bool pattern_matches(const char *pattern, size_t length, const char *text)
 	size_t at = 0, star = length, tried = 0;
 
 	for (size_t i = 0; text[i];) {
-		if (at < length && (pattern[at] == '?' || pattern[at] == text[i])) {
-			at++;
-			i++;
-		} else if (at < length && pattern[at] == '*') {
+		if (at < length && pattern[at] == '*') {
 			star = at++;
 			tried = i;
+		} else if (at < length && (pattern[at] == '?' || pattern[at] == text[i])) {
+			at++;
+			i++;
 		} else if (star < length) {
 			at = star + 1;
 			i = ++tried;

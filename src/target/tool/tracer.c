@@ -90,7 +90,9 @@ static int open_backend(void)
 		.iterate = find_symbol("dl_iterate_phdr"),
 		.symbol = (void *)libc->dlsym,
 		.symbol_of_version = find_symbol("dlvsym"),
-		.find_module = find_symbol("dladdr1"),
+		.find_module = find_symbol("dladdr"),
+		.open = (void *)libc->dlopen,
+		.close = (void *)libc->dlclose,
 	};
 	int (*page_size)(void) = find_symbol("getpagesize");
 	const void *const ours[GOT_EXCLUDED_MAX] = { (const void *)open_backend,

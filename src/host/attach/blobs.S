@@ -17,6 +17,7 @@
 
 	blob blob_boot, BOOT_PATH
 	blob blob_agent, AGENT_PATH
+	blob blob_tracer, TRACER_PATH
 	blob blob_injector, INJECTOR_PATH
 
 	.section .note.GNU-stack, "", %progbits

@@ -3,6 +3,7 @@
  */
 #pragma once
 
-extern const unsigned char blob_boot[], blob_boot_end[];   /* bootstrap code, for the target */
-extern const unsigned char blob_agent[], blob_agent_end[]; /* agent library, for the target */
+extern const unsigned char blob_boot[], blob_boot_end[];     /* bootstrap code, for the target */
+extern const unsigned char blob_agent[], blob_agent_end[];   /* agent library, for the target */
+extern const unsigned char blob_tracer[], blob_tracer_end[]; /* limpet's tool, for the target */
 extern const unsigned char blob_injector[], blob_injector_end[]; /* injector program */

@@ -5,6 +5,7 @@
 
 #include "host/session/registers.h"
 #include "host/session/tools.h"
+#include "host/session/trace.h"
 #include "host/session/unload.h"
 #include "host/session/variables.h"
 
@@ -18,7 +19,7 @@
 
 static int check_options(const struct session_options *options, struct err *err)
 {
-	if (options->tool_count + options->library_count > AGENT_TOOLS_MAX) {
+	if (options->tool_count + options->library_count + !!options->trace > AGENT_TOOLS_MAX) {
 		err_set(err, -E2BIG, "more than %d tools", AGENT_TOOLS_MAX);
 		return err_exit(err, EXIT_USAGE);
 	}
@@ -58,6 +59,19 @@ static int load_list(struct session *self, const struct session_options *options
 	return r;
 }
 
+/* The tracer is not one tool among others: without it there is nothing to record. */
+static int load_tracer(struct session *self, const struct session_options *options, struct err *err)
+{
+	struct session_tool *tool = &self->tools[self->tool_count++];
+	int r = trace_send(self, options->trace, err);
+
+	snprintf(tool->path, sizeof(tool->path), "%s", TRACER_NAME);
+	if (!r)
+		r = trace_load(self, tool, err);
+	tool->is_ok = !r;
+	return r ? err_while(err, "limpet's tracer") : 0;
+}
+
 /* A step for all tools before the next step for any: tools are written for AMD's order. */
 static int take_step(struct session *self, const struct session_options *options,
 		     enum tool_step step, struct err *err)
@@ -91,8 +105,12 @@ static int settle_in(struct session *self, const struct session_options *options
 		r = load_list(self, options, options->libraries, options->library_count, true, err);
 	if (!r)
 		r = load_list(self, options, options->tools, options->tool_count, false, err);
+	if (!r && options->trace)
+		r = load_tracer(self, options, err);
 	for (enum tool_step step = STEP_CONFIGURE; !r && step < TOOL_STEPS; step++)
 		r = take_step(self, options, step, err);
+	if (!r && options->trace)
+		r = trace_verify(self, err);
 	return r;
 }
 

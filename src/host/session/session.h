@@ -6,6 +6,8 @@
 
 #include "host/attach/attach.h"
 
+struct trace;
+
 struct session_options {
 	struct attach_options attach;
 	const char *const *tools; /* paths of libraries */
@@ -15,7 +17,8 @@ struct session_options {
 	uint32_t timeout_ms;          /* for each call of a tool; 0: SESSION_TIMEOUT_MS */
 	const char *const *variables; /* "NAME=VALUE" */
 	size_t variable_count;
-	bool is_strict; /* one bad tool ends it all */
+	bool is_strict;            /* one bad tool ends it all */
+	const struct trace *trace; /* what limpet's own tracer is to do; NULL: it is not needed */
 };
 
 #define SESSION_TIMEOUT_MS 10000

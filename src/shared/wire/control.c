@@ -102,6 +102,7 @@ static const struct control_shape shapes[] = {
 	[CONTROL_QUIET] = { sizeof(struct control_quiet), false, always_sound },
 	[CONTROL_DETACH] = { sizeof(struct control_detach), false, always_sound },
 	[CONTROL_REPLY] = { sizeof(struct control_reply), false, reply_is_sound },
+	[CONTROL_RINGS] = { sizeof(struct control_rings), false, always_sound },
 };
 
 int control_check(const void *message, size_t size)

@@ -39,6 +39,7 @@ enum control_kind {
 	CONTROL_QUIET,   /* detach the tools; finalize them too when they are to go */
 	CONTROL_DETACH,
 	CONTROL_REPLY,
+	CONTROL_RINGS, /* memory for records comes as a descriptor */
 };
 
 enum control_flags {
@@ -125,6 +126,11 @@ struct control_quiet {
 
 struct control_detach {
 	struct control_header header;
+};
+
+struct control_rings {
+	struct control_header header;
+	uint64_t size; /* of the memory */
 };
 
 struct control_reply {

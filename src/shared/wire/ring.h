@@ -14,10 +14,11 @@
 
 #include <stdbool.h>
 
-#define RINGS_MAGIC     "limpet-rings-01"
-#define RINGS_VERSION   1u
-#define RINGS_SLOTS_AT  4096u
-#define RINGS_SLOTS_MAX 4096u
+#define RINGS_MAGIC       "limpet-rings-01"
+#define RINGS_VERSION     1u
+#define RINGS_SLOTS_AT    4096u
+#define RINGS_SLOTS_MAX   4096u
+#define RINGS_REQUEST_MAX 3072u
 
 enum drop_reason {
 	DROP_FULL,   /* the host was too slow */
@@ -59,6 +60,15 @@ struct rings {
 	uint32_t function_max;
 	uint32_t function_count; /* the target's; stored after the entry */
 	uint64_t drops_without_ring;
+
+	/* The target's, from here on. */
+	uint32_t is_held;       /* threads may be writing */
+	uint32_t domains_found; /* bits of enum trace_domain: something of it is hooked */
+	uint32_t words_hooked, words_unwritable, words_refused;
+	uint32_t words_restored,
+		words_foreign; /* at the end; foreign: changed by others, left so */
+
+	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
 };
 
 _Static_assert(sizeof(struct ring) == 192, "three cache lines");

@@ -8,6 +8,7 @@
 #include "shared/arch/syscall.h"
 #include "target/agent/alone.h"
 #include "target/agent/register.h"
+#include "target/agent/rings.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
 #include "target/lifecycle/tools.h"
@@ -48,6 +49,7 @@ struct residence {
 		struct control_tables tables;
 		struct control_found found;
 		struct control_quiet quiet;
+		struct control_rings rings;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
 	struct descriptor fds[CHANNEL_FDS_MAX];
@@ -119,6 +121,11 @@ static int on_found(struct residence *self)
 	struct control_found *found = &self->message.found;
 
 	return tables_note(found->name, 0, 0, (void **)found->parts, found->part_count);
+}
+
+static int on_rings(struct residence *self)
+{
+	return rings_take(self->fds[0].fd, self->message.rings.size);
 }
 
 static int on_quiet(struct residence *self)
@@ -199,7 +206,7 @@ static int on_detach(struct residence *self)
 static int (*const orders[])(struct residence *) = {
 	[CONTROL_HELLO] = on_hello, [CONTROL_LOAD] = on_load,     [CONTROL_ENVIRON] = on_environ,
 	[CONTROL_STEP] = on_step,   [CONTROL_TABLES] = on_tables, [CONTROL_FOUND] = on_found,
-	[CONTROL_QUIET] = on_quiet, [CONTROL_DETACH] = on_detach,
+	[CONTROL_QUIET] = on_quiet, [CONTROL_DETACH] = on_detach, [CONTROL_RINGS] = on_rings,
 };
 
 static void obey(struct residence *self, long size)
@@ -254,6 +261,7 @@ static void begin(struct boot_context *boot)
 	agent_page.context = (uint64_t)boot;
 	if (!page_is_own())
 		adopt();
+	rings_begin(&boot->libc);
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;
@@ -268,6 +276,7 @@ static void end(struct residence *self)
 	if (!self->unloads)
 		lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, ignored, sizeof(ignored));
 	environment_restore();
+	rings_drop();
 	descriptor_close(&self->host);
 	held[0] = held[1] = descriptor_own(-1);
 	agent_page.holder_pid = 0;

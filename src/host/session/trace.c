@@ -1,0 +1,216 @@
+/*
+ * Host only.
+ */
+#include "host/session/trace.h"
+
+#include "host/attach/blobs.h"
+#include "host/attach/spawn.h"
+#include "host/core/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+static const char *const domain_names[DOMAINS] = {
+	[DOMAIN_ALLOC] = "alloc",       [DOMAIN_IO] = "io",         [DOMAIN_LOCK] = "lock",
+	[DOMAIN_FUNCTION] = "function", [DOMAIN_MARKER] = "marker",
+};
+
+const char *trace_domain_name(unsigned domain)
+{
+	return domain < DOMAINS ? domain_names[domain] : NULL;
+}
+
+static void add(char *text, const char *format, ...) PRINTF_LIKE(2, 3);
+static void add(char *text, const char *format, ...)
+{
+	size_t length = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + length, RINGS_REQUEST_MAX - length, format, args);
+	va_end(args);
+}
+
+static uint32_t domains_of(const struct trace_options *options)
+{
+	return (uint32_t)options->alloc << DOMAIN_ALLOC | (uint32_t)options->io << DOMAIN_IO |
+	       (uint32_t)(options->lock || options->all_locks) << DOMAIN_LOCK |
+	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION |
+	       (uint32_t)options->marker << DOMAIN_MARKER;
+}
+
+/* The words that the tracer reads. */
+static int write_request(const struct trace_options *options, char *text, struct err *err)
+{
+	uint32_t wanted = domains_of(options);
+
+	for (unsigned i = 0; i < DOMAINS; i++)
+		if (wanted & 1u << i)
+			add(text, "%s;", domain_names[i]);
+	if (options->all_locks)
+		add(text, "lock-all;");
+	if (options->alloc && options->alloc_stacks)
+		add(text, "alloc-stack;");
+	if (options->alloc && options->alloc_sample)
+		add(text, "alloc-sample=%lu;", options->alloc_sample);
+	for (size_t i = 0; i < options->function_count; i++) {
+		if (strchr(options->functions[i], ';'))
+			return err_set(err, -EINVAL, "'%s' is not LIBRARY:SYMBOL",
+				       options->functions[i]);
+		add(text, "function=%s;", options->functions[i]);
+	}
+	return strlen(text) + 1 < RINGS_REQUEST_MAX
+		       ? 0
+		       : err_set(err, -E2BIG, "the names of functions are too long together");
+}
+
+static int make_memory(size_t size)
+{
+	int fd = memfd_create("limpet-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("limpet-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (!ftruncate(fd, (off_t)size) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return fd;
+	close(fd);
+	return -errno;
+}
+
+static int check_options(const struct trace_options *options, struct err *err)
+{
+	uint64_t size = options->ring_size;
+
+	if (!domains_of(options))
+		return err_set(err, -EINVAL, "nothing to trace was asked for");
+	if (options->slot_count > RINGS_SLOTS_MAX)
+		return err_set(err, -EINVAL, "more than %u threads", RINGS_SLOTS_MAX);
+	if (size && (size < 4 * RECORD_MAX_BYTES || size > 1u << 30 || size & (size - 1)))
+		return err_set(err, -EINVAL,
+			       "a ring of %lu bytes: not a power of two from 4K to 1G", size);
+	return 0;
+}
+
+int trace_open(struct trace *ret, const struct trace_options *options, struct err *err)
+{
+	struct rings layout;
+	size_t size;
+	int r = check_options(options, err);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->fd = -1;
+	if (r)
+		return r;
+	size = rings_layout(options->slot_count ? options->slot_count : TRACE_SLOTS,
+			    options->ring_size ? options->ring_size : TRACE_RING_SIZE,
+			    TRACE_FUNCTIONS_MAX, &layout);
+	r = write_request(options, layout.request, err);
+	if (r)
+		return r;
+	ret->fd = make_memory(size);
+	if (ret->fd < 0)
+		return err_set(err, ret->fd, "memory for records: %s", strerror(-ret->fd));
+	ret->rings = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ret->fd, 0);
+	if (ret->rings == MAP_FAILED) {
+		ret->rings = NULL;
+		err_set(err, -errno, "map %zu bytes for records: %s", size, strerror(errno));
+		trace_close(ret);
+		return err->code;
+	}
+	*ret->rings = ret->layout = layout;
+	ret->domains_wanted = domains_of(options);
+	return 0;
+}
+
+void trace_close(struct trace *trace)
+{
+	if (trace->rings)
+		munmap(trace->rings, trace->layout.size);
+	if (trace->fd >= 0)
+		close(trace->fd);
+	trace->rings = NULL;
+	trace->fd = -1;
+}
+
+uint32_t trace_absent(const struct trace *trace)
+{
+	return trace->domains_wanted &
+	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
+}
+
+int trace_send(struct session *session, const struct trace *trace, struct err *err)
+{
+	struct attachment *attachment = &session->attachment;
+	struct control_rings order = { .size = trace->layout.size };
+	struct control_reply reply = { 0 };
+
+	control_header_init(&order.header, CONTROL_RINGS, sizeof(order));
+	return link_ask(&attachment->link, &attachment->target, &order.header,
+			(int[]){ trace->fd, -1 }, &reply, err);
+}
+
+/* Two builds of limpet have different tracers: known by their bytes. */
+static struct tool_identity identify(size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (const unsigned char *at = blob_tracer; at < blob_tracer_end; at++)
+		hash = (hash ^ *at) * 0x100000001b3u;
+	return (struct tool_identity){ .inode = hash, .size = size };
+}
+
+static int refuse_musl(struct err *err)
+{
+	err_set(err, -ENOTSUP, "this program uses musl");
+	return err_why(err, "musl gives a library that comes late no thread-local storage that a "
+			    "traced call could use");
+}
+
+int trace_load(struct session *session, struct session_tool *tool, struct err *err)
+{
+	struct attachment *attachment = &session->attachment;
+	size_t size = (size_t)(blob_tracer_end - blob_tracer);
+	struct control_load load = { .identity = identify(size),
+				     .timeout_ms = session->timeout_ms };
+	CLEANUP(close) int fd = -1;
+	struct control_reply reply = { 0 };
+	int r;
+
+	if (attachment->report.way == BOOT_WAY_CALL)
+		return refuse_musl(err);
+	fd = blob_open(TRACER_NAME, blob_tracer, size);
+	if (fd < 0)
+		return err_set(err, fd, "memory for the library: %s", strerror(-fd));
+	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
+	load.header.flags = CONTROL_BY_CONTENT;
+	snprintf(load.path, sizeof(load.path), "%s", TRACER_NAME);
+	tool->by_content = true;
+	r = link_ask(&attachment->link, &attachment->target, &load.header, (int[]){ fd, -1 },
+		     &reply, err);
+	tool->place = reply.value;
+	return r;
+}
+
+int trace_verify(const struct session *session, struct err *err)
+{
+	const struct session_tool *tool = &session->tools[session->tool_count - 1];
+
+	if (!tool->is_ok)
+		return err_set(err, -ENOEXEC, "%s", tool->error);
+	if (!tool->takes_part) {
+		err_set(err, -ENOEXEC, "limpet's tracer does not take part");
+		return err_why(err, "another librocprofiler-sdk.so.1 came before limpet's");
+	}
+	return 0;
+}

@@ -1,0 +1,48 @@
+/*
+ * limpet's own tracer in a target: the memory for its records, what it is to trace, and what became
+ * of that.  A caller makes a struct trace, gives it to session_open(), reads the rings while the
+ * session lasts, and once more after session_leave().
+ */
+#pragma once
+
+#include "host/session/session.h"
+#include "shared/wire/ring.h"
+
+#define TRACER_NAME "liblimpet-tracer.so"
+
+#define TRACE_SLOTS     256u
+#define TRACE_RING_SIZE (1u << 20)
+
+struct trace_options {
+	bool alloc, io, lock, marker;
+	bool all_locks;               /* also those that nobody held */
+	bool alloc_stacks;            /* the call stack of every allocation */
+	uint64_t alloc_sample;        /* bytes between samples, which have stacks; 0: every call */
+	const char *const *functions; /* "LIBRARY:SYMBOL", with * and ? */
+	size_t function_count;
+	uint32_t slot_count; /* threads that can be traced at once; 0: TRACE_SLOTS */
+	uint64_t ring_size;  /* bytes a thread, a power of two; 0: TRACE_RING_SIZE */
+};
+
+struct trace {
+	struct rings *rings; /* written by the target: nothing in it can be trusted */
+	struct rings layout; /* as we made it: use these numbers, not those of the rings */
+	int fd;
+	uint32_t domains_wanted; /* bits */
+};
+
+/* Makes the memory, sealed against resizing.  -EINVAL for options that cannot be. */
+int trace_open(struct trace *ret, const struct trace_options *options, struct err *err) MUST_CHECK;
+void trace_close(struct trace *trace);
+
+/* "alloc", "io", ...; NULL for a number that is none. */
+const char *trace_domain_name(unsigned domain);
+
+/* Bits of the domains that were asked for and of which nothing is present in the target. */
+uint32_t trace_absent(const struct trace *trace);
+
+/* For the session: hands the memory over; loads the tracer; what to say when it does not take part.
+ */
+int trace_send(struct session *session, const struct trace *trace, struct err *err) MUST_CHECK;
+int trace_load(struct session *session, struct session_tool *tool, struct err *err) MUST_CHECK;
+int trace_verify(const struct session *session, struct err *err) MUST_CHECK;

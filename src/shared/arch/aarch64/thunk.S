@@ -1,0 +1,142 @@
+/*
+ * The way of a hooked call.  A word that is hooked holds the address of a stub; the stub finds its
+ * struct hook and goes on to one of four entries:
+ *
+ *   thunk_registers  for functions whose arguments are all in registers
+ *   thunk_any        for any function: hands on a window of the caller's stack, too
+ *   thunk_wrapper    goes to a C function, with the hook as its sixth argument
+ *   thunk_notice     tells hook_notice() and goes on to the original, which sees its caller as ever
+ *
+ * The first two call the original as it was called, note the time before, and tell hook_leave()
+ * afterwards.  Nothing here or behind hook_leave() uses vector registers: whatever travels in them,
+ * of whatever width, is not touched, neither on the way in nor on the way out.  Return addresses are
+ * never replaced, and the frames are described for unwinders: exceptions, longjmp and cancellation
+ * simply leave them behind.
+ */
+#include "shared/arch/thunk.h"
+
+	.text
+
+	.macro function name
+	.globl \name
+	.hidden \name
+	.type \name, %function
+	.balign 16
+\name:
+	.endm
+
+	.macro enter
+	.cfi_startproc
+	hint	#34 /* bti c */
+	sub	sp, sp, #FRAME_SIZE
+	.cfi_def_cfa_offset FRAME_SIZE
+	stp	x29, x30, [sp, #FRAME_LINK]
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+	add	x29, sp, #FRAME_LINK
+	.cfi_def_cfa x29, 16
+	stp	x0, x1, [sp, #0]
+	stp	x2, x3, [sp, #16]
+	stp	x4, x5, [sp, #32]
+	stp	x6, x7, [sp, #48]
+	stp	x8, x16, [sp, #FRAME_INDIRECT]
+	mrs	x9, cntvct_el0
+	str	x9, [sp, #FRAME_BEGIN]
+	.endm
+
+	.macro call_and_leave
+	ldr	x17, [x16, #HOOK_AT_ORIGINAL]
+	blr	x17
+	sub	x9, x29, #FRAME_LINK
+	mov	sp, x9
+	stp	x0, x1, [sp, #FRAME_RESULTS]
+	mov	x0, sp
+	bl	hook_leave
+	ldp	x0, x1, [sp, #FRAME_RESULTS]
+	ldp	x29, x30, [sp, #FRAME_LINK]
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa sp, FRAME_SIZE
+	add	sp, sp, #FRAME_SIZE
+	.cfi_def_cfa_offset 0
+	ret
+	.cfi_endproc
+	.endm
+
+	function thunk_registers
+	enter
+	call_and_leave
+	.size thunk_registers, . - thunk_registers
+
+	function thunk_any
+	enter
+	sub	sp, sp, #STACK_WINDOW_BYTES
+	.irp	at, 0, 16, 32, 48, 64, 80, 96
+	ldp	x9, x10, [x29, #16 + \at]
+	stp	x9, x10, [sp, #\at]
+	.endr
+	call_and_leave
+	.size thunk_any, . - thunk_any
+
+	function thunk_wrapper
+	.cfi_startproc
+	hint	#34
+	ldr	x17, [x16, #HOOK_AT_WRAPPER]
+	mov	x5, x16
+	br	x17
+	.cfi_endproc
+	.size thunk_wrapper, . - thunk_wrapper
+
+	function thunk_notice
+	.cfi_startproc
+	hint	#34
+	sub	sp, sp, #96
+	.cfi_def_cfa_offset 96
+	stp	x29, x30, [sp, #80]
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+	add	x29, sp, #80
+	stp	x0, x1, [sp, #0]
+	stp	x2, x3, [sp, #16]
+	stp	x4, x5, [sp, #32]
+	stp	x6, x7, [sp, #48]
+	stp	x8, x16, [sp, #64]
+	bl	hook_notice
+	ldp	x0, x1, [sp, #0]
+	ldp	x2, x3, [sp, #16]
+	ldp	x4, x5, [sp, #32]
+	ldp	x6, x7, [sp, #48]
+	ldp	x8, x16, [sp, #64]
+	ldp	x29, x30, [sp, #80]
+	.cfi_restore x29
+	.cfi_restore x30
+	add	sp, sp, #96
+	.cfi_def_cfa_offset 0
+	ldr	x17, [x16, #HOOK_AT_ORIGINAL]
+	br	x17
+	.cfi_endproc
+	.size thunk_notice, . - thunk_notice
+
+	/* One for each struct hook of hook_table. */
+	function hook_stubs
+	.cfi_startproc
+	.set index, 0
+	.rept HOOKS_MAX
+	hint	#34
+	adrp	x16, hook_table + index * HOOK_SIZE
+	add	x16, x16, :lo12:hook_table + index * HOOK_SIZE
+	ldr	x17, [x16, #HOOK_AT_ENTRY]
+	br	x17
+	.set index, index + 1
+	.endr
+	.cfi_endproc
+	.size hook_stubs, . - hook_stubs
+
+	/* This code has landing pads (BTI). */
+	.section .note.gnu.property, "a", %note
+	.balign 8
+	.word	4, 16, 5
+	.asciz	"GNU"
+	.word	0xc0000000, 4, 1, 0
+
+	.section .note.GNU-stack, "", %progbits

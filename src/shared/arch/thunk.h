@@ -1,0 +1,33 @@
+/*
+ * What the thunks of shared/arch/NAME/thunk.S and the C code behind them must agree on.  Included
+ * by assembly too: numbers only.
+ */
+#pragma once
+
+#define HOOKS_MAX 4096 /* each has a stub of its own, made when the library is built */
+
+/* struct hook */
+#define HOOK_SIZE        64
+#define HOOK_AT_ORIGINAL 0
+#define HOOK_AT_ENTRY    8
+#define HOOK_AT_WRAPPER  16
+
+/* struct hook_frame */
+#define FRAME_ARGUMENTS 0
+#define FRAME_INDIRECT  64
+#define FRAME_HOOK      72
+#define FRAME_BEGIN     80
+#define FRAME_RESULTS   88
+#define FRAME_LINK      112 /* the caller's frame pointer, then the return address */
+#define FRAME_SIZE      128
+
+/* Words of the caller's stack that thunk_any hands on. */
+#define STACK_WINDOW_WORDS 14
+#define STACK_WINDOW_BYTES 112
+
+/* Bytes of a stub. */
+#if defined(__x86_64__)
+#define STUB_SIZE 16
+#else
+#define STUB_SIZE 20
+#endif

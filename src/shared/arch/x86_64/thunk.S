@@ -1,0 +1,134 @@
+/*
+ * The way of a hooked call; what is said in aarch64's thunk.S holds here too.  The upper halves of
+ * vector registers, mask registers and the x87 stack are not touched either.
+ */
+#include "shared/arch/thunk.h"
+
+	.text
+	.intel_syntax noprefix
+
+	.macro function name
+	.globl \name
+	.hidden \name
+	.type \name, @function
+	.balign 16
+\name:
+	.endm
+
+	.macro enter
+	.cfi_startproc
+	endbr64
+	push	rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp, -16
+	mov	rbp, rsp
+	.cfi_def_cfa_register rbp
+	sub	rsp, FRAME_LINK
+	mov	[rsp], rdi
+	mov	[rsp + 8], rsi
+	mov	[rsp + 16], rdx
+	mov	[rsp + 24], rcx
+	mov	[rsp + 32], r8
+	mov	[rsp + 40], r9
+	mov	[rsp + 48], r10 /* of nested functions */
+	mov	[rsp + FRAME_INDIRECT], rax /* the number of vector arguments */
+	mov	[rsp + FRAME_HOOK], r11
+	rdtsc
+	shl	rdx, 32
+	or	rax, rdx
+	mov	[rsp + FRAME_BEGIN], rax
+	.endm
+
+	.macro call_and_leave
+	mov	rdx, [rbp - FRAME_LINK + 16]
+	mov	rax, [rbp - FRAME_LINK + FRAME_INDIRECT]
+	call	[r11 + HOOK_AT_ORIGINAL]
+	mov	[rbp - FRAME_LINK + FRAME_RESULTS], rax
+	mov	[rbp - FRAME_LINK + FRAME_RESULTS + 8], rdx
+	lea	rdi, [rbp - FRAME_LINK]
+	call	hook_leave
+	mov	rax, [rbp - FRAME_LINK + FRAME_RESULTS]
+	mov	rdx, [rbp - FRAME_LINK + FRAME_RESULTS + 8]
+	leave
+	.cfi_def_cfa rsp, 8
+	ret
+	.cfi_endproc
+	.endm
+
+	function thunk_registers
+	enter
+	call_and_leave
+	.size thunk_registers, . - thunk_registers
+
+	function thunk_any
+	enter
+	sub	rsp, STACK_WINDOW_BYTES
+	.irp	at, 0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104
+	mov	rax, [rbp + 16 + \at]
+	mov	[rsp + \at], rax
+	.endr
+	call_and_leave
+	.size thunk_any, . - thunk_any
+
+	function thunk_wrapper
+	.cfi_startproc
+	endbr64
+	mov	r9, r11
+	jmp	[r11 + HOOK_AT_WRAPPER]
+	.cfi_endproc
+	.size thunk_wrapper, . - thunk_wrapper
+
+	function thunk_notice
+	.cfi_startproc
+	endbr64
+	push	rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp, -16
+	mov	rbp, rsp
+	.cfi_def_cfa_register rbp
+	push	rdi
+	push	rsi
+	push	rdx
+	push	rcx
+	push	r8
+	push	r9
+	push	rax
+	push	r11
+	call	hook_notice
+	pop	r11
+	pop	rax
+	pop	r9
+	pop	r8
+	pop	rcx
+	pop	rdx
+	pop	rsi
+	pop	rdi
+	pop	rbp
+	.cfi_def_cfa rsp, 8
+	.cfi_restore rbp
+	jmp	[r11 + HOOK_AT_ORIGINAL]
+	.cfi_endproc
+	.size thunk_notice, . - thunk_notice
+
+	/* One for each struct hook of hook_table. */
+	function hook_stubs
+	.cfi_startproc
+	.set index, 0
+	.rept HOOKS_MAX
+	endbr64
+	lea	r11, [rip + hook_table + index * HOOK_SIZE]
+	jmp	[r11 + HOOK_AT_ENTRY]
+	nop
+	.set index, index + 1
+	.endr
+	.cfi_endproc
+	.size hook_stubs, . - hook_stubs
+
+	/* This code has landing pads and returns where it was called from (IBT, SHSTK). */
+	.section .note.gnu.property, "a", @note
+	.balign 8
+	.long	4, 16, 5
+	.asciz	"GNU"
+	.long	0xc0000002, 4, 3, 0
+
+	.section .note.GNU-stack, "", @progbits

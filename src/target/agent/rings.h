@@ -1,0 +1,23 @@
+/*
+ * The memory for records that the host has given, and what limpet's tracer finds of the agent.  The
+ * two functions with limpet_ are exported; a tracer that finds none, or gets NULL, has no host
+ * behind it.
+ */
+#pragma once
+
+#include "shared/wire/boot.h"
+#include "shared/wire/ring.h"
+
+struct rings *limpet_agent_rings(void);
+/* Addresses of libc's functions. */
+const struct boot_libc *limpet_agent_libc(void);
+
+/* A residence begins. */
+void rings_begin(const struct boot_libc *libc);
+
+/* Maps what came; 0, -EBADF, -EPROTO, -errno of the mapping.  What was mapped before goes. */
+int rings_take(int fd, uint64_t size) MUST_CHECK;
+
+/* Unmaps it, unless a thread of the program's may be writing there still: then it stays for ever.
+ */
+void rings_drop(void);

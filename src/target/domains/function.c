@@ -1,0 +1,33 @@
+/*
+ * Any imported function, by patterns of its library and its name.  Nothing is known of its
+ * arguments.
+ */
+#include "target/domains/domain.h"
+#include "target/hooks/wants.h"
+#include "target/runtime/text.h"
+
+#define PREFIX "function="
+
+static const struct traced any_function[] = {
+	{ NULL, NULL, DOMAIN_FUNCTION, HOOK_ANY, .value_count = 0 },
+};
+
+static bool is_pattern(const char *part, size_t length)
+{
+	return length > sizeof(PREFIX) - 1 && pattern_matches(PREFIX "*", sizeof(PREFIX), part);
+}
+
+static bool start(const struct trace_request *request)
+{
+	const char *part = request->text;
+	size_t length = 0;
+	bool fits = true;
+
+	while (request_next(&part, &length))
+		if (is_pattern(part, length))
+			fits &= wants_add_pattern(any_function, part + sizeof(PREFIX) - 1,
+						  length - (sizeof(PREFIX) - 1));
+	return fits;
+}
+
+const struct domain domain_function = { "function", any_function, ARRAY_SIZE(any_function), start };

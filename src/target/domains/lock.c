@@ -1,0 +1,159 @@
+/*
+ * Waiting for locks.  A lock that nobody holds is taken by trying for it, and nothing is written
+ * unless all locks are asked for; only one that is held is waited for, and that is written.
+ */
+#include "shared/arch/ticks.h"
+#include "target/domains/domain.h"
+#include "target/hooks/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+
+#define LONG_WAIT_TICKS 4096 /* a semaphore that took so long was waited for, whatever it held */
+
+typedef int lock_function(void *object, long, long);
+typedef int try_function(void *object);
+
+/* Of libc; the program's own locks are the same object. */
+static struct {
+	try_function *mutex, *read, *write;
+} tries;
+static bool all_locks;
+
+struct waiting {
+	struct hook *hook;
+	uint64_t arguments[3];
+	uint64_t owner;
+};
+
+static int finish(const struct waiting *waiting, uint64_t begin, int result)
+{
+	struct hook_frame frame = { .arguments = { waiting->arguments[0], waiting->owner },
+				    .hook = waiting->hook,
+				    .begin = begin,
+				    .results = { (uint64_t)(int64_t)result } };
+
+	hook_report(waiting->hook, &frame);
+	return result;
+}
+
+static int wait_for(const struct waiting *waiting)
+{
+	lock_function *original = (lock_function *)waiting->hook->original;
+	uint64_t begin = ticks_now();
+	int result = original((void *)waiting->arguments[0], (long)waiting->arguments[1],
+			      (long)waiting->arguments[2]);
+
+	return finish(waiting, begin, result);
+}
+
+/* What trying for it gives is what waiting would have given, but for one answer. */
+static int take(const struct waiting *waiting, try_function *try)
+{
+	uint64_t begin = all_locks ? ticks_now() : 0;
+	int result = try ? try((void *)waiting->arguments[0]) : EBUSY;
+
+	if (result == EBUSY)
+		return wait_for(waiting);
+	return all_locks ? finish(waiting, begin, result) : result;
+}
+
+static int take_mutex(pthread_mutex_t *mutex, long b, long c, long d, long e, struct hook *hook)
+{
+	struct waiting waiting = { hook, { (uint64_t)mutex, (uint64_t)b, (uint64_t)c }, 0 };
+
+	(void)d;
+	(void)e;
+	waiting.owner = (uint64_t)__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+	return take(&waiting, tries.mutex);
+}
+
+static int take_read(void *lock, long b, long c, long d, long e, struct hook *hook)
+{
+	struct waiting waiting = { hook, { (uint64_t)lock, (uint64_t)b, (uint64_t)c }, 0 };
+
+	(void)d;
+	(void)e;
+	return take(&waiting, tries.read);
+}
+
+static int take_write(void *lock, long b, long c, long d, long e, struct hook *hook)
+{
+	struct waiting waiting = { hook, { (uint64_t)lock, (uint64_t)b, (uint64_t)c }, 0 };
+
+	(void)d;
+	(void)e;
+	return take(&waiting, tries.write);
+}
+
+/* Trying would pass over a cancellation that is due, so its count is looked at instead. */
+static int take_semaphore(void *semaphore, long b, long c, long d, long e, struct hook *hook)
+{
+	struct waiting waiting = { hook, { (uint64_t)semaphore, (uint64_t)b, (uint64_t)c }, 0 };
+	bool is_free = __atomic_load_n((uint32_t *)semaphore, __ATOMIC_RELAXED) > 0;
+	lock_function *original = (lock_function *)hook->original;
+	uint64_t begin = ticks_now();
+	int result = original(semaphore, b, c);
+
+	(void)d;
+	(void)e;
+	if (!all_locks && is_free && ticks_now() - begin < LONG_WAIT_TICKS)
+		return result;
+	finish(&waiting, begin, result == -1 ? -thread_errno() : result);
+	return result;
+}
+
+static bool start(const struct trace_request *request)
+{
+	all_locks = request->all_locks;
+	tries.mutex = (try_function *)domain_find_symbol("pthread_mutex_trylock");
+	tries.read = (try_function *)domain_find_symbol("pthread_rwlock_tryrdlock");
+	tries.write = (try_function *)domain_find_symbol("pthread_rwlock_trywrlock");
+	return true;
+}
+
+#define LOCK(symbol, wrapper, ...)                                                            \
+	{                                                                                     \
+		symbol, NULL, DOMAIN_LOCK, HOOK_WRAPPER, NULL, (void *)(wrapper), __VA_ARGS__ \
+	}
+#define MUTEX(symbol)                          \
+	LOCK(symbol, take_mutex, 3,            \
+	     { { VALUE_OBJECT, CAPTURE_ARG0 }, \
+	       { VALUE_OWNER, CAPTURE_ARG1 },  \
+	       { VALUE_RESULT, CAPTURE_RESULT_INT } })
+#define OTHER(symbol, wrapper)   \
+	LOCK(symbol, wrapper, 2, \
+	     { { VALUE_OBJECT, CAPTURE_ARG0 }, { VALUE_RESULT, CAPTURE_RESULT_INT } })
+/* Waiting is what they are for: always written. */
+#define CONDITION(symbol)                                                 \
+	{                                                                 \
+		symbol, NULL, DOMAIN_LOCK, HOOK_REGISTERS, NULL, NULL, 2, \
+		{                                                         \
+			{ VALUE_OBJECT, CAPTURE_ARG0 },                   \
+			{                                                 \
+				VALUE_RESULT, CAPTURE_RESULT_INT          \
+			}                                                 \
+		}                                                         \
+	}
+
+static const struct traced calls[] = {
+	MUTEX("pthread_mutex_lock"),
+	MUTEX("pthread_mutex_timedlock"),
+	MUTEX("pthread_mutex_clocklock"),
+	OTHER("pthread_rwlock_rdlock", take_read),
+	OTHER("pthread_rwlock_timedrdlock", take_read),
+	OTHER("pthread_rwlock_clockrdlock", take_read),
+	OTHER("pthread_rwlock_wrlock", take_write),
+	OTHER("pthread_rwlock_timedwrlock", take_write),
+	OTHER("pthread_rwlock_clockwrlock", take_write),
+	OTHER("sem_wait", take_semaphore),
+	OTHER("sem_timedwait", take_semaphore),
+	OTHER("sem_clockwait", take_semaphore),
+	CONDITION("pthread_cond_wait"),
+	CONDITION("pthread_cond_timedwait"),
+	CONDITION("pthread_cond_clockwait"),
+};
+
+const struct domain domain_lock = { "lock", calls, ARRAY_SIZE(calls), start };

@@ -1,0 +1,472 @@
+/*
+ * Runs on threads of ours, one at a time.  Modules are read and changed only inside a callback of
+ * dl_iterate_phdr: while it runs, none can be unmapped.  No other function of the loader's may be
+ * called there (it would take its locks in the other order), so symbols that are not bound yet are
+ * noted in a first walk, looked up, and changed in a second.
+ *
+ * A module may be in the list before the loader has relocated it.  Then its words hold no address
+ * of code, or lie in memory that is going to be read-only and is not yet; both are left for the
+ * next scan.
+ */
+#include "target/hooks/got.h"
+
+#include "shared/arch/syscall.h"
+#include "target/hooks/module.h"
+#include "target/hooks/wants.h"
+#include "target/runtime/text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define RANGES_MAX  16384u
+#define KNOWN_MAX   16384u
+#define UNBOUND_MAX 4096u
+#define CLEAN_SCANS 6u /* until a call that was in the loader has left it */
+#define SYMBOL_MAX  480u
+#define VERSION_MAX 64u
+
+#if defined(__x86_64__)
+#define RELOC_CALL    R_X86_64_JUMP_SLOT
+#define RELOC_ADDRESS R_X86_64_GLOB_DAT
+#define RELOC_WORD    R_X86_64_64
+#define OTHER_CALL    0 /* no symbol keeps to another calling convention */
+#else
+#define RELOC_CALL    R_AARCH64_JUMP_SLOT
+#define RELOC_ADDRESS R_AARCH64_GLOB_DAT
+#define RELOC_WORD    R_AARCH64_ABS64
+#define OTHER_CALL    0x80 /* STO_AARCH64_VARIANT_PCS */
+#endif
+
+struct code_range {
+	uint64_t start, size, key;
+	char name[TRACE_LIBRARY_MAX];
+};
+
+/* A word that still leads to the loader. */
+struct unbound {
+	uint64_t *at;
+	uint64_t value, original, key, bias;
+	char symbol[SYMBOL_MAX];
+	char version[VERSION_MAX];
+};
+
+/* How often a module was scanned with nothing to do. */
+struct known_module {
+	uint64_t key;
+	uint32_t clean_scans;
+	bool had_unbound;
+};
+
+struct tables {
+	struct known_module known[KNOWN_MAX];
+	struct code_range ranges[RANGES_MAX];
+	struct unbound unbound[UNBOUND_MAX];
+};
+
+struct scan {
+	struct got_report *report;
+	struct loaded_module module;
+	struct known_module *known; /* what is known of it */
+	uint32_t unbound_count;
+	bool is_new; /* no word of this module is changed */
+	bool is_open, is_skipped;
+	bool is_clean; /* there was nothing to do in it */
+};
+
+/* An import: its relocation, its symbol. */
+struct import {
+	uint64_t *at;
+	unsigned type;
+	size_t index;
+	const Elf64_Sym *symbol;
+	const char *name;
+};
+
+static struct got_libc libc;
+static const void *excluded[GOT_EXCLUDED_MAX];
+static struct tables *tables;
+static uint32_t range_count, known_count;
+static struct loaded_module program;
+static unsigned long long adds_seen, subs_seen;
+
+int got_open(const struct got_libc *given, const void *const given_excluded[GOT_EXCLUDED_MAX])
+{
+	long r = raw6(SYS_mmap, 0, sizeof(struct tables), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (r < 0 && r > -4096)
+		return -ENOMEM;
+	tables = (struct tables *)r;
+	libc = *given;
+	adds_seen = subs_seen = 0;
+	known_count = 0;
+	for (unsigned i = 0; i < GOT_EXCLUDED_MAX; i++)
+		excluded[i] = given_excluded[i];
+	return 0;
+}
+
+void got_close(void)
+{
+	if (tables)
+		raw2(SYS_munmap, tables, sizeof(*tables));
+	tables = NULL;
+}
+
+/* Ours, the loader itself, and what the kernel maps. */
+static bool is_excluded(const struct loaded_module *module)
+{
+	for (unsigned i = 0; i < GOT_EXCLUDED_MAX; i++)
+		if (excluded[i] && module_has_code(module, (uint64_t)excluded[i]))
+			return true;
+	return pattern_matches("ld-linux*", 9, module->name) ||
+	       pattern_matches("linux-vdso*", 11, module->name);
+}
+
+static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	const char *name = info->dlpi_name;
+	struct loaded_module module;
+
+	(void)size;
+	(void)unused;
+	adds_seen = info->dlpi_adds;
+	if (subs_seen != info->dlpi_subs)
+		known_count = 0; /* another module may have come to where one was */
+	subs_seen = info->dlpi_subs;
+	if (!module_read(info, libc.page_size, &module))
+		return 0;
+	if (!range_count)
+		program = module;
+	for (const char *at = info->dlpi_name; *at; at++)
+		if (*at == '/')
+			name = at + 1;
+	for (size_t i = 0; i < module.header_count && range_count < RANGES_MAX; i++) {
+		const Elf64_Phdr *header = &module.headers[i];
+		struct code_range *range = &tables->ranges[range_count];
+
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+			continue;
+		*range = (struct code_range){ module.bias + header->p_vaddr, header->p_memsz,
+					      module.key, "" };
+		text_add(range->name, sizeof(range->name), 0, name);
+		range_count++;
+	}
+	return 0;
+}
+
+static const struct code_range *range_of(uint64_t address)
+{
+	for (uint32_t i = 0; i < range_count; i++)
+		if (address - tables->ranges[i].start < tables->ranges[i].size)
+			return &tables->ranges[i];
+	return NULL;
+}
+
+/* Does the word lead to the loader, which would bind it at the first call? */
+static bool is_unbound(const struct scan *scan, const struct import *import,
+		       const struct code_range *range, uint64_t value)
+{
+	const Elf64_Sym *symbol = import->symbol;
+
+	if (import->type != RELOC_CALL || range->key != scan->module.key)
+		return false;
+	return symbol->st_shndx == SHN_UNDEF || (ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC &&
+						 value != scan->module.bias + symbol->st_value);
+}
+
+/* In a program that is not position independent, an imported function's address is that of the
+ * program's own jump to it, for all modules: that jump is hooked, this is not. */
+static bool is_jump_of_program(const struct import *import, uint64_t value)
+{
+	for (size_t i = 1; i < program.first_defined; i++) {
+		const Elf64_Sym *symbol = &program.symbols[i];
+
+		if (symbol->st_shndx == SHN_UNDEF && symbol->st_value &&
+		    program.bias + symbol->st_value == value &&
+		    text_equal(program.strings + symbol->st_name, import->name))
+			return true;
+	}
+	return false;
+}
+
+static void note_unbound(struct scan *scan, const struct import *import, uint64_t value)
+{
+	const char *version = module_version(&scan->module, import->index);
+	struct unbound *entry = &tables->unbound[scan->unbound_count];
+
+	if (scan->unbound_count == UNBOUND_MAX || text_length(import->name) >= SYMBOL_MAX ||
+	    (version && text_length(version) >= VERSION_MAX)) {
+		scan->report->refused++;
+		return;
+	}
+	scan->known->had_unbound = true;
+	*entry = (struct unbound){ import->at, value, 0, scan->module.key, scan->module.bias };
+	text_add(entry->symbol, sizeof(entry->symbol), 0, import->name);
+	text_add(entry->version, sizeof(entry->version), 0, version ? version : "");
+	scan->unbound_count++;
+}
+
+static bool is_relro(const struct loaded_module *module, const uint64_t *at)
+{
+	return (uint64_t)at >= module->relro && (uint64_t)at < module->relro_end;
+}
+
+static bool protect(const struct loaded_module *module, int protection)
+{
+	return !raw3(SYS_mprotect, module->relro, module->relro_end - module->relro, protection);
+}
+
+/* May the word be stored to?  Makes read-only data of the module writable until close_module(). */
+static bool open_word(struct scan *scan, uint64_t *at)
+{
+	if (!is_relro(&scan->module, at))
+		return word_is_writable(at);
+	if (scan->is_open)
+		return true;
+	if (word_is_writable(at)) { /* the loader is not done with it */
+		scan->is_skipped = scan->report->is_unsettled = true;
+		scan->is_clean = false;
+		return false;
+	}
+	scan->is_open = protect(&scan->module, PROT_READ | PROT_WRITE);
+	return scan->is_open;
+}
+
+static void close_module(struct scan *scan)
+{
+	if (scan->is_open)
+		protect(&scan->module, PROT_READ);
+	scan->is_open = false;
+}
+
+/* Hooks one word that leads to `original`. */
+static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, uint64_t original,
+		      const char *name)
+{
+	const struct code_range *range = range_of(original);
+	const struct traced *traced = range ? wants_find(name, range->name) : NULL;
+	struct hook *hook = traced ? hook_get(original, traced) : NULL;
+	int r;
+
+	if (!traced)
+		return;
+	if (!hook || (traced->way != HOOK_NOTICE &&
+		      !hook_announce(hook, traced->name ? traced->name : name, range->name))) {
+		scan->report->refused++;
+		return;
+	}
+	if (!open_word(scan, at)) {
+		scan->report->unwritable += !scan->is_skipped;
+		return;
+	}
+	r = word_change(&(struct word){ at, value, hook_stub(hook), scan->module.key },
+			scan->is_new);
+	scan->report->refused += r == -ENOSPC;
+	scan->report->is_unsettled |= r == -EAGAIN;
+	scan->report->hooked += !r;
+	scan->is_clean = false;
+	if (traced->way != HOOK_NOTICE)
+		scan->report->domains |= 1u << traced->domain;
+}
+
+/* No address of code: not relocated yet, or a weak import that nobody provides. */
+static bool is_unsettled(const struct import *import, uint64_t value)
+{
+	return value || ELF64_ST_BIND(import->symbol->st_info) != STB_WEAK;
+}
+
+static void consider(struct scan *scan, const struct import *import)
+{
+	uint64_t value = __atomic_load_n(import->at, __ATOMIC_RELAXED);
+	const struct code_range *range = range_of(value);
+
+	if (hook_is_stub(value))
+		return;
+	if (!range) {
+		if (is_unsettled(import, value)) {
+			scan->report->is_unsettled = true;
+			scan->is_clean = false;
+		}
+		return;
+	}
+	if (is_unbound(scan, import, range, value))
+		note_unbound(scan, import, value);
+	else if (range->key != program.key || !is_jump_of_program(import, value))
+		hook_word(scan, import->at, value, value, import->name);
+}
+
+static bool read_import(const struct loaded_module *module, const Elf64_Rela *item,
+			struct import *ret)
+{
+	unsigned type = (unsigned)ELF64_R_TYPE(item->r_info), kind;
+
+	if (type != RELOC_CALL && type != RELOC_ADDRESS && (type != RELOC_WORD || item->r_addend))
+		return false;
+	ret->at = (uint64_t *)(module->bias + item->r_offset);
+	ret->type = type;
+	ret->index = ELF64_R_SYM(item->r_info);
+	ret->symbol = &module->symbols[ret->index];
+	ret->name = module->strings + ret->symbol->st_name;
+	kind = ELF64_ST_TYPE(ret->symbol->st_info);
+	return ret->index && kind != STT_OBJECT && kind != STT_TLS &&
+	       !(ret->symbol->st_other & OTHER_CALL) && (uint64_t)ret->at % sizeof(uint64_t) == 0;
+}
+
+/* NULL when there is no room for it, or nothing more to be done in it. */
+static struct known_module *know(uint64_t key)
+{
+	struct known_module *known = tables->known, *end = known + known_count;
+
+	while (known < end && known->key != key)
+		known++;
+	if (known == end) {
+		if (known_count == KNOWN_MAX)
+			return NULL;
+		*known = (struct known_module){ .key = key };
+		known_count++;
+	}
+	return known->clean_scans < (known->had_unbound ? CLEAN_SCANS : 1) ? known : NULL;
+}
+
+static void scan_imports(struct scan *scan)
+{
+	struct import import;
+
+	for (unsigned list = 0; list < ARRAY_SIZE(scan->module.relocations); list++)
+		for (size_t i = 0; i < scan->module.relocations[list].count; i++)
+			if (!scan->is_skipped &&
+			    read_import(&scan->module, &scan->module.relocations[list].items[i],
+					&import) &&
+			    wants_symbol(import.name))
+				consider(scan, &import);
+}
+
+static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct scan *scan = context;
+
+	(void)size;
+	if (!module_read(info, libc.page_size, &scan->module) || is_excluded(&scan->module))
+		return 0;
+	scan->known = know(scan->module.key);
+	if (!scan->known)
+		return 0;
+	scan->is_new = !words_has(scan->module.key);
+	scan->is_skipped = false;
+	scan->is_clean = true;
+	scan_imports(scan);
+	close_module(scan);
+	scan->known->clean_scans = scan->is_clean ? scan->known->clean_scans + 1 : 0;
+	scan->report->is_unsettled |= know(scan->module.key) != NULL;
+	return 0;
+}
+
+static void *look_in(void *scope, const struct unbound *entry)
+{
+	void *found = NULL;
+
+	if (entry->version[0] && libc.symbol_of_version)
+		found = libc.symbol_of_version(scope, entry->symbol, entry->version);
+	return found ? found : libc.symbol(scope, entry->symbol);
+}
+
+/* The module itself and what it needs.  Only dlopen gives a handle that can be searched. */
+static void *look_in_module(const struct unbound *entry)
+{
+	Dl_info module;
+	void *handle, *found;
+
+	if (!libc.find_module || !libc.find_module((const void *)entry->key, &module))
+		return NULL;
+	handle = libc.open(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		return NULL;
+	found = look_in(handle, entry);
+	libc.close(handle);
+	return found;
+}
+
+/* What the loader would bind it to: the first of that name in the program's scope, else in the
+ * module's own. */
+static uint64_t look_up(const struct unbound *entry)
+{
+	void *found = look_in(RTLD_DEFAULT, entry);
+
+	return (uint64_t)(found ? found : look_in_module(entry));
+}
+
+static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct scan *scan = context;
+
+	(void)size;
+	if (!module_read(info, libc.page_size, &scan->module))
+		return 0;
+	scan->known = know(scan->module.key);
+	if (!scan->known)
+		return 0;
+	scan->is_new = false;
+	scan->is_clean = true;
+	for (uint32_t i = 0; i < scan->unbound_count; i++) {
+		const struct unbound *entry = &tables->unbound[i];
+
+		if (entry->key == scan->module.key && entry->bias == scan->module.bias &&
+		    entry->original && !hook_is_stub(entry->original))
+			hook_word(scan, entry->at, entry->value, entry->original, entry->symbol);
+	}
+	close_module(scan);
+	if (!scan->is_clean)
+		scan->known->clean_scans = 0;
+	return 0;
+}
+
+void got_scan(struct got_report *ret)
+{
+	struct scan scan = { .report = ret };
+
+	*ret = (struct got_report){ 0 };
+	range_count = 0;
+	libc.iterate(note_ranges, NULL);
+	libc.iterate(scan_module, &scan);
+	for (uint32_t i = 0; i < scan.unbound_count; i++)
+		tables->unbound[i].original = look_up(&tables->unbound[i]);
+	if (scan.unbound_count)
+		libc.iterate(hook_unbound, &scan);
+}
+
+static int compare_counts(struct dl_phdr_info *info, size_t size, void *has_changed)
+{
+	(void)size;
+	*(bool *)has_changed = info->dlpi_adds != adds_seen || info->dlpi_subs != subs_seen;
+	return 1;
+}
+
+bool got_has_changed(void)
+{
+	bool has_changed = false;
+
+	libc.iterate(compare_counts, &has_changed);
+	return has_changed;
+}
+
+static int restore_module(struct dl_phdr_info *info, size_t size, void *left)
+{
+	struct loaded_module module;
+	bool is_open;
+
+	(void)size;
+	if (!module_read(info, libc.page_size, &module) || !words_has(module.key))
+		return 0;
+	is_open = module.relro < module.relro_end && protect(&module, PROT_READ | PROT_WRITE);
+	words_restore(module.key, left);
+	if (is_open)
+		protect(&module, PROT_READ);
+	return 0;
+}
+
+void got_restore(struct words_left *left)
+{
+	libc.iterate(restore_module, left);
+}

@@ -1,0 +1,44 @@
+/*
+ * The backend for imported functions: the words through which every module calls what it imports.
+ * Modules that come later are found by scanning again.
+ */
+#pragma once
+
+#include "target/hooks/words.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+/* libc's functions, as addresses. */
+struct got_libc {
+	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+	void *(*symbol)(void *, const char *);
+	void *(*symbol_of_version)(void *, const char *, const char *);
+	int (*find_module)(const void *, Dl_info *);
+	void *(*open)(const char *, int);
+	int (*close)(void *);
+	uint64_t page_size;
+};
+
+struct got_report {
+	uint32_t domains;    /* bits: of which something is hooked */
+	uint32_t hooked;     /* words, by this scan */
+	uint32_t unwritable; /* words that could not be changed */
+	uint32_t refused;    /* words beyond what we can remember */
+	bool is_unsettled;   /* a module is being loaded just now: scan again soon */
+};
+
+#define GOT_EXCLUDED_MAX 4
+
+/* -ENOMEM.  `excluded`: addresses inside of modules that are never touched, up to a NULL. */
+int got_open(const struct got_libc *libc, const void *const excluded[GOT_EXCLUDED_MAX]) MUST_CHECK;
+
+/* Hooks what is wanted and not yet hooked. */
+void got_scan(struct got_report *ret);
+
+/* Have modules come or gone since the last scan? */
+bool got_has_changed(void);
+
+/* Puts everything back. */
+void got_restore(struct words_left *left);
+void got_close(void);

@@ -1,0 +1,206 @@
+/*
+ * The table of hooks.  It only grows; made and announced on threads of ours, read by every traced
+ * call.
+ */
+#include "target/hooks/hook.h"
+
+#include "shared/arch/ticks.h"
+#include "target/hooks/thread.h"
+#include "target/hooks/writer.h"
+#include "target/runtime/text.h"
+
+#include <string.h>
+
+#define INDEX_SIZE  (2u * HOOKS_MAX)
+#define FILE_NUMBER 112 /* of the descriptor in glibc's FILE, part of its binary interface */
+
+extern const unsigned char hook_stubs[], thunk_registers[], thunk_any[], thunk_wrapper[],
+	thunk_notice[];
+
+struct hook hook_table[HOOKS_MAX];
+static uint32_t hook_count;
+static uint16_t hook_index[INDEX_SIZE]; /* by original; number of the hook and one */
+
+static uint16_t *find_place(uint64_t original, const struct traced *traced)
+{
+	uint32_t at = (uint32_t)((original ^ (uint64_t)traced >> 4) * 0x9e3779b97f4a7c15u >> 40);
+
+	for (;; at++) {
+		uint16_t *place = &hook_index[at % INDEX_SIZE];
+		const struct hook *hook = &hook_table[*place - 1];
+
+		if (!*place || (hook->original == original && hook->traced == traced))
+			return place;
+	}
+}
+
+static const void *entry_of(enum hook_way way)
+{
+	static const void *const entries[] = {
+		[HOOK_REGISTERS] = thunk_registers,
+		[HOOK_ANY] = thunk_any,
+		[HOOK_WRAPPER] = thunk_wrapper,
+		[HOOK_NOTICE] = thunk_notice,
+	};
+
+	return entries[way];
+}
+
+struct hook *hook_get(uint64_t original, const struct traced *traced)
+{
+	uint16_t *place = find_place(original, traced);
+	struct hook *hook;
+
+	if (*place)
+		return &hook_table[*place - 1];
+	if (hook_count == HOOKS_MAX)
+		return NULL;
+	hook = &hook_table[hook_count++];
+	hook->original = original;
+	hook->traced = traced;
+	hook->wrapper = traced->wrapper;
+	hook->entry = entry_of(traced->way);
+	*place = (uint16_t)hook_count;
+	return hook;
+}
+
+uint64_t hook_stub(const struct hook *hook)
+{
+	return (uint64_t)hook_stubs + (uint64_t)(hook - hook_table) * STUB_SIZE;
+}
+
+bool hook_is_stub(uint64_t value)
+{
+	return value - (uint64_t)hook_stubs < (uint64_t)HOOKS_MAX * STUB_SIZE;
+}
+
+bool hook_announce(struct hook *hook, const char *name, const char *library)
+{
+	struct rings *rings = writers_rings();
+	struct trace_function *function;
+
+	if (hook->session == writers_session())
+		return hook->is_on;
+	hook->session = writers_session();
+	if (rings->function_count == rings->function_max)
+		return false;
+	function = &rings_functions(rings)[rings->function_count];
+	text_add(function->name, sizeof(function->name), 0, name);
+	text_add(function->library, sizeof(function->library), 0, library);
+	function->domain = (uint8_t)hook->traced->domain;
+	function->value_count = hook->traced->value_count;
+	for (unsigned i = 0; i < hook->traced->value_count; i++)
+		function->values[i] = hook->traced->values[i].kind;
+	hook->function = rings->function_count;
+	/* Release: the host that sees the count sees the entry; a call that sees the hook on sees
+	 * its number. */
+	__atomic_store_n(&rings->function_count, rings->function_count + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&hook->is_on, 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+void hooks_off(void)
+{
+	for (uint32_t i = 0; i < hook_count; i++)
+		__atomic_store_n(&hook_table[i].is_on, 0, __ATOMIC_RELEASE);
+}
+
+static uint64_t failing(int64_t result)
+{
+	return (uint64_t)(result == -1 ? -(int64_t)thread_errno() : result);
+}
+
+static uint64_t file_number(uint64_t file)
+{
+	return file ? (uint64_t)(int64_t) * (const int32_t *)(file + FILE_NUMBER) : UINT64_MAX;
+}
+
+static uint64_t capture(const struct hook_frame *frame, enum capture source)
+{
+	const uint64_t *given = frame->arguments;
+	uint64_t result = frame->results[0];
+
+	switch (source) {
+	case CAPTURE_INT0:
+		return (uint64_t)(int64_t)(int32_t)given[0];
+	case CAPTURE_INT4:
+		return (uint64_t)(int64_t)(int32_t)given[4];
+	case CAPTURE_FILE0:
+		return file_number(given[0]);
+	case CAPTURE_FILE1:
+		return file_number(given[1]);
+	case CAPTURE_FILE2:
+		return file_number(given[2]);
+	case CAPTURE_FILE3:
+		return file_number(given[3]);
+	case CAPTURE_PRODUCT01:
+		return given[0] * given[1];
+	case CAPTURE_PRODUCT12:
+		return given[1] * given[2];
+	case CAPTURE_RESULT:
+		return result;
+	case CAPTURE_RESULT_INT:
+		return (uint64_t)(int64_t)(int32_t)result;
+	case CAPTURE_RESULT_FILE:
+		return file_number(result);
+	case CAPTURE_RETURN_INT:
+		return failing((int32_t)result);
+	case CAPTURE_RETURN_LONG:
+		return failing((int64_t)result);
+	case CAPTURE_POINTED0:
+		return (int32_t)result ? 0 : *(const uint64_t *)given[0];
+	default:
+		return given[source];
+	}
+}
+
+bool hook_write_call(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
+		     uint64_t end)
+{
+	const struct traced *traced = hook->traced;
+	struct record_call call = {
+		{ 0, 0, traced->value_count }, hook->function, frame->begin, end
+	};
+	uint64_t values[RECORD_VALUES_MAX];
+
+	for (unsigned i = 0; i < traced->value_count; i++)
+		values[i] = capture(frame, traced->values[i].source);
+	return writer_call(writer, &call, values);
+}
+
+static void report(struct hook *hook, const struct hook_frame *frame, uint64_t end)
+{
+	struct writer *writer;
+
+	/* Acquire: pairs with hook_announce(). */
+	if (!__atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
+		return;
+	writer = writer_begin();
+	if (!writer)
+		return;
+	if (hook->traced->write)
+		hook->traced->write(writer, hook, frame, end);
+	else
+		(void)hook_write_call(writer, hook, frame, end);
+	writer_end(writer);
+}
+
+void hook_leave(struct hook_frame *frame)
+{
+	report(frame->hook, frame, ticks_now());
+}
+
+void hook_report(struct hook *hook, const struct hook_frame *frame)
+{
+	report(hook, frame, ticks_now());
+}
+
+void (*hook_on_notice)(void);
+
+void hook_notice(void)
+{
+	void (*tell)(void) = __atomic_load_n(&hook_on_notice, __ATOMIC_ACQUIRE);
+
+	if (tell)
+		tell();
+}

@@ -1,0 +1,122 @@
+/*
+ * A hook: the function that a word pointed to before us, and what is to be written down about calls
+ * of it.  A hook is never given to another function: the program may have kept the address of its
+ * stub (by taking the function's address while it was hooked), and calls it long after we left.
+ */
+#pragma once
+
+#include "shared/arch/thunk.h"
+#include "shared/wire/record.h"
+
+#include <stdbool.h>
+
+struct hook;
+struct writer;
+
+/* Where a value of a record comes from, once the call has returned. */
+enum capture {
+	CAPTURE_ARG0, /* six arguments, as they were given */
+	CAPTURE_ARG1,
+	CAPTURE_ARG2,
+	CAPTURE_ARG3,
+	CAPTURE_ARG4,
+	CAPTURE_ARG5,
+	CAPTURE_INT0, /* a number of 32 bits */
+	CAPTURE_INT4,
+	CAPTURE_FILE0, /* the descriptor of a FILE * */
+	CAPTURE_FILE1,
+	CAPTURE_FILE2,
+	CAPTURE_FILE3,
+	CAPTURE_PRODUCT01, /* of two arguments */
+	CAPTURE_PRODUCT12,
+	CAPTURE_RESULT,
+	CAPTURE_RESULT_INT,
+	CAPTURE_RESULT_FILE,
+	CAPTURE_RETURN_INT,  /* -1 becomes -errno */
+	CAPTURE_RETURN_LONG, /* likewise */
+	CAPTURE_POINTED0,    /* what the first argument points to, where the result is 0 */
+};
+
+enum hook_way {
+	HOOK_REGISTERS, /* all arguments are in registers */
+	HOOK_ANY,       /* nothing is known of them */
+	HOOK_WRAPPER,   /* a C function of ours takes the call */
+	HOOK_NOTICE,    /* hook_on_notice is told; nothing is written */
+};
+
+/* The stack frame of a call on its way through us; laid out by thunk.S. */
+struct hook_frame {
+	uint64_t arguments[8];
+	uint64_t indirect;
+	struct hook *hook;
+	uint64_t begin;
+	uint64_t results[2];
+	uint64_t reserved;
+	uint64_t link;    /* the caller's frame pointer */
+	uint64_t address; /* where we return to */
+};
+
+/* Writes what is to be written about a call that has returned. */
+typedef void traced_write(struct writer *writer, const struct hook *hook,
+			  const struct hook_frame *frame, uint64_t end);
+
+/* A function that a domain wants to see. */
+struct traced {
+	const char *symbol; /* as it is imported; NULL: any that the domain's patterns match */
+	const char *name;   /* as it is shown; NULL: like the symbol */
+	enum trace_domain domain;
+	enum hook_way way;
+	traced_write *write; /* NULL: the call and its values */
+	void *wrapper;
+	uint8_t value_count;
+	struct {
+		uint8_t kind;   /* enum value_kind */
+		uint8_t source; /* enum capture */
+	} values[RECORD_VALUES_MAX];
+};
+
+struct hook {
+	uint64_t original;
+	const void *entry;
+	void *wrapper;
+	const struct traced *traced;
+	uint32_t function; /* its index in this session's list */
+	uint32_t session;
+	uint32_t is_on;
+	uint32_t reserved[3];
+	uint64_t reserved1;
+} __attribute__((aligned(HOOK_SIZE)));
+
+_Static_assert(sizeof(struct hook) == HOOK_SIZE, "the stubs count on it");
+_Static_assert(offsetof(struct hook, wrapper) == HOOK_AT_WRAPPER, "thunk.S reads it");
+_Static_assert(offsetof(struct hook_frame, results) == FRAME_RESULTS, "thunk.S writes it");
+_Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
+
+/* The hook for this function, made when there is none; NULL when there are too many. */
+struct hook *hook_get(uint64_t original, const struct traced *traced);
+
+/* What a hooked word holds. */
+uint64_t hook_stub(const struct hook *hook);
+/* Does a word hold the address of a stub of ours? */
+bool hook_is_stub(uint64_t value);
+
+/* Names the hook's function to the host, once a session, and switches it on; false when the list is
+ * full. */
+bool hook_announce(struct hook *hook, const char *name, const char *library);
+
+/* No call is written down any more. */
+void hooks_off(void);
+
+/* What a write function does first: the call and its values.  False: it was dropped. */
+bool hook_write_call(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
+		     uint64_t end);
+
+/* Called by thunk.S when the original has returned. */
+void hook_leave(struct hook_frame *frame);
+
+/* Called by thunk.S before the original: on the program's thread, any time. */
+void hook_notice(void);
+extern void (*hook_on_notice)(void);
+
+/* For wrappers, which call the original themselves. */
+void hook_report(struct hook *hook, const struct hook_frame *frame);

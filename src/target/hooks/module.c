@@ -1,0 +1,143 @@
+/*
+ * Runs on threads of ours.
+ */
+#include "target/hooks/module.h"
+
+#define VERSION_MASK 0x7fffu
+
+static const char *last_part(const char *path)
+{
+	const char *last = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			last = path + 1;
+	return last;
+}
+
+/* glibc has added the bias to the addresses, where the section could be written. */
+static uint64_t address_of(const struct loaded_module *module, const Elf64_Dyn *entry)
+{
+	uint64_t address = entry->d_un.d_ptr;
+
+	return address < module->bias ? address + module->bias : address;
+}
+
+/* The second word of the table: the first symbol that can be found by name. */
+static size_t first_defined(const struct loaded_module *module, const Elf64_Dyn *entry)
+{
+	return ((const uint32_t *)address_of(module, entry))[1];
+}
+
+static void read_entry(struct loaded_module *self, const Elf64_Dyn *entry)
+{
+	uint64_t address = address_of(self, entry), value = entry->d_un.d_val;
+
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		self->symbols = (const Elf64_Sym *)address;
+		break;
+	case DT_STRTAB:
+		self->strings = (const char *)address;
+		break;
+	case DT_GNU_HASH:
+		self->first_defined = first_defined(self, entry);
+		break;
+	case DT_VERSYM:
+		self->versions = (const Elf64_Half *)address;
+		break;
+	case DT_VERNEED:
+		self->needed_versions = (const Elf64_Verneed *)address;
+		break;
+	case DT_VERNEEDNUM:
+		self->needed_version_count = value;
+		break;
+	case DT_JMPREL:
+		self->relocations[0].items = (const Elf64_Rela *)address;
+		break;
+	case DT_PLTRELSZ:
+		self->relocations[0].count = value / sizeof(Elf64_Rela);
+		break;
+	case DT_RELA:
+		self->relocations[1].items = (const Elf64_Rela *)address;
+		break;
+	case DT_RELASZ:
+		self->relocations[1].count = value / sizeof(Elf64_Rela);
+		break;
+	default:
+		break;
+	}
+}
+
+static const Elf64_Phdr *find_header(const struct loaded_module *self, uint32_t type)
+{
+	for (size_t i = 0; i < self->header_count; i++)
+		if (self->headers[i].p_type == type)
+			return &self->headers[i];
+	return NULL;
+}
+
+/* As the loader rounds it: both down. */
+static void read_relro(struct loaded_module *self, uint64_t page_size)
+{
+	const Elf64_Phdr *header = find_header(self, PT_GNU_RELRO);
+
+	if (!header)
+		return;
+	self->relro = ALIGN_DOWN(self->bias + header->p_vaddr, page_size);
+	self->relro_end = ALIGN_DOWN(self->bias + header->p_vaddr + header->p_memsz, page_size);
+}
+
+bool module_read(const struct dl_phdr_info *info, uint64_t page_size, struct loaded_module *ret)
+{
+	const Elf64_Phdr *dynamic;
+
+	*ret = (struct loaded_module){ .name = last_part(info->dlpi_name),
+				       .bias = info->dlpi_addr,
+				       .headers = info->dlpi_phdr,
+				       .header_count = info->dlpi_phnum };
+	dynamic = find_header(ret, PT_DYNAMIC);
+	if (!dynamic)
+		return false;
+	ret->key = ret->bias + dynamic->p_vaddr;
+	for (const Elf64_Dyn *at = (const Elf64_Dyn *)ret->key; at->d_tag != DT_NULL; at++)
+		read_entry(ret, at);
+	for (unsigned i = 0; i < ARRAY_SIZE(ret->relocations); i++)
+		if (!ret->relocations[i].items)
+			ret->relocations[i].count = 0;
+	read_relro(ret, page_size);
+	return ret->symbols && ret->strings;
+}
+
+const char *module_version(const struct loaded_module *module, size_t symbol)
+{
+	const char *at = (const char *)module->needed_versions;
+	Elf64_Half wanted = module->versions ? module->versions[symbol] & VERSION_MASK : 0;
+
+	for (size_t i = 0; at && wanted > 1 && i < module->needed_version_count; i++) {
+		const Elf64_Verneed *file = (const Elf64_Verneed *)at;
+		const char *auxiliary = at + file->vn_aux;
+
+		for (unsigned j = 0; j < file->vn_cnt; j++) {
+			const Elf64_Vernaux *version = (const Elf64_Vernaux *)auxiliary;
+
+			if ((version->vna_other & VERSION_MASK) == wanted)
+				return module->strings + version->vna_name;
+			auxiliary += version->vna_next;
+		}
+		at += file->vn_next;
+	}
+	return NULL;
+}
+
+bool module_has_code(const struct loaded_module *module, uint64_t address)
+{
+	for (size_t i = 0; i < module->header_count; i++) {
+		const Elf64_Phdr *header = &module->headers[i];
+
+		if (header->p_type == PT_LOAD && header->p_flags & PF_X &&
+		    address - module->bias - header->p_vaddr < header->p_memsz)
+			return true;
+	}
+	return false;
+}

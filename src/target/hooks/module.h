@@ -1,0 +1,41 @@
+/*
+ * A loaded module as its own dynamic section describes it: what it imports, and where.  Read under
+ * the loader's lock (in a callback of dl_iterate_phdr), while the module cannot go away.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+
+struct module_relocations {
+	const Elf64_Rela *items;
+	size_t count;
+};
+
+struct loaded_module {
+	const char *name; /* the last part of its path */
+	uint64_t bias;
+	uint64_t key; /* the address of its dynamic section: no other module's while it is loaded */
+	const Elf64_Phdr *headers;
+	size_t header_count;
+	const Elf64_Sym *symbols;
+	const char *strings;
+	size_t first_defined; /* symbols before are imported ones */
+	const Elf64_Half *versions;
+	const Elf64_Verneed *needed_versions;
+	size_t needed_version_count;
+	struct module_relocations relocations[2]; /* of calls, of data */
+	uint64_t relro, relro_end;                /* read-only after it was loaded */
+};
+
+/* False for what has no dynamic section that one could use. */
+bool module_read(const struct dl_phdr_info *info, uint64_t page_size, struct loaded_module *ret);
+
+/* The version that an imported symbol must have; NULL: any. */
+const char *module_version(const struct loaded_module *module, size_t symbol);
+
+/* Does the address lie in its code? */
+bool module_has_code(const struct loaded_module *module, uint64_t address);

@@ -1,0 +1,30 @@
+/*
+ * Runs on threads of ours, one at a time.
+ */
+#include "target/hooks/table.h"
+
+#include <errno.h>
+
+#define NO_MODULE 0
+
+int table_hook(uint64_t *entry, const struct traced *traced, const char *name, const char *library)
+{
+	uint64_t original = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	struct hook *hook;
+
+	if (!original)
+		return -ENOENT;
+	if (hook_is_stub(original))
+		return -EEXIST;
+	if (!word_is_writable(entry))
+		return -EACCES;
+	hook = hook_get(original, traced);
+	if (!hook || !hook_announce(hook, name, library))
+		return -ENOSPC;
+	return word_change(&(struct word){ entry, original, hook_stub(hook), NO_MODULE }, true);
+}
+
+void table_restore(struct words_left *left)
+{
+	words_restore(NO_MODULE, left);
+}

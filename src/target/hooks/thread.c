@@ -1,0 +1,65 @@
+/*
+ * Learns where libc keeps things in its thread block by looking for them on threads whose number is
+ * known.  Until two threads agree on a place, the kernel is asked.
+ */
+#include "target/hooks/thread.h"
+
+#include "shared/arch/elf.h"
+#include "shared/arch/syscall.h"
+#include "shared/arch/ticks.h"
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+
+#define PLACES_MAX  8
+#define BLOCK_BYTES 2048
+
+/* Distances from the thread pointer. */
+static int32_t places[PLACES_MAX];
+static unsigned place_count;
+static bool is_confirmed;
+static int64_t errno_distance;
+
+static bool is_here(int32_t distance, int32_t number)
+{
+	return *(const int32_t *)(thread_pointer() + distance) == number;
+}
+
+void thread_learn(int *(*errno_location)(void))
+{
+	int32_t number = (int32_t)raw0(SYS_gettid);
+	int32_t first = ARCH_TLS_ABOVE ? -BLOCK_BYTES : 0;
+
+	if (errno_location)
+		errno_distance = (char *)errno_location() - thread_pointer();
+	is_confirmed = false;
+	place_count = 0;
+	for (int32_t at = first; at < first + BLOCK_BYTES && place_count < PLACES_MAX; at += 4)
+		if (is_here(at, number))
+			places[place_count++] = at;
+}
+
+void thread_confirm(void)
+{
+	int32_t number = (int32_t)raw0(SYS_gettid);
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < place_count; i++)
+		if (is_here(places[i], number))
+			places[kept++] = places[i];
+	place_count = kept;
+	/* Release: pairs with the acquire in thread_number(). */
+	__atomic_store_n(&is_confirmed, kept == 1, __ATOMIC_RELEASE);
+}
+
+int32_t thread_number(void)
+{
+	if (__atomic_load_n(&is_confirmed, __ATOMIC_ACQUIRE))
+		return *(const int32_t *)(thread_pointer() + places[0]);
+	return (int32_t)raw0(SYS_gettid);
+}
+
+int thread_errno(void)
+{
+	return errno_distance ? *(const int *)(thread_pointer() + errno_distance) : 0;
+}

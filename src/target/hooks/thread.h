@@ -1,0 +1,15 @@
+/*
+ * The calling thread's number and errno, read from where libc keeps them: a thread of the program's
+ * may have a filter that forbids any system call.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* On a thread that libc made: where its number may be.  errno_location is libc's function. */
+void thread_learn(int *(*errno_location)(void));
+/* On another one: only places that are right here too remain. */
+void thread_confirm(void);
+
+int32_t thread_number(void);
+int thread_errno(void);

@@ -1,0 +1,37 @@
+/*
+ * The words of the program that we have changed, each with what it held before.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+
+struct word {
+	uint64_t *at;
+	uint64_t old, now;
+	uint64_t owner; /* by which its module is known; 0: none */
+};
+
+struct words_left {
+	uint32_t restored;
+	uint32_t foreign; /* changed by somebody else meanwhile, and left so */
+};
+
+/* Room for words; -ENOMEM. */
+int words_open(void) MUST_CHECK;
+void words_close(void);
+
+/* May the word be written now?  Nothing is changed by asking. */
+bool word_is_writable(uint64_t *at);
+
+/* Changes a word that holds `old`; -EAGAIN when it does not any more, -ENOSPC.  `is_new`: it was
+ * surely not changed by us before. */
+int word_change(const struct word *word, bool is_new) MUST_CHECK;
+
+/* Puts back the words of one owner; they must be writable. */
+void words_restore(uint64_t owner, struct words_left *left);
+
+/* How many words are changed, and how many of this owner's. */
+uint32_t words_count(void);
+bool words_has(uint64_t owner);

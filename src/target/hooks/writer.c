@@ -1,0 +1,260 @@
+/*
+ * Runs inside every traced call, malloc included, on threads of the program's and in its signal
+ * handlers.  Also looked at from the thread that ends a session: that one must know when nobody is
+ * in the rings any more, since their memory goes.
+ */
+#include "target/hooks/writer.h"
+
+#include "shared/arch/syscall.h"
+#include "target/hooks/thread.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define PAGE_BYTES     65536u
+#define SETTLE_NS      5000000 /* what a store needs to be seen by all, and much more */
+#define CLOSE_TRIES    40
+#define RETRY_CLAIM    4096u /* calls */
+#define IGNORED_THREAD UINT32_MAX
+
+/* Sixteen bytes of the little room that libraries which come late may have. */
+struct thread_state {
+	struct writer *writer; /* NULL: no ring was free */
+	uint32_t session;      /* of the writer */
+	uint32_t retry;        /* calls until it tries for a ring again */
+};
+static __thread struct thread_state self __attribute__((tls_model("initial-exec")));
+
+/* In a page that a forked child finds empty: there, nothing is on. */
+struct switches {
+	uint32_t is_on;
+};
+
+static struct switches *switches;
+static struct rings *rings;
+static struct writer *writers;
+static size_t writers_size;
+static uint32_t session, claiming;
+
+static void *map(size_t size)
+{
+	long r = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
+static int make_switches(void)
+{
+	struct switches *made = switches ? switches : map(PAGE_BYTES);
+
+	if (!made)
+		return -ENOMEM;
+	if (!switches && raw3(SYS_madvise, made, PAGE_BYTES, MADV_WIPEONFORK)) {
+		raw2(SYS_munmap, made, PAGE_BYTES);
+		return -ENOTSUP;
+	}
+	switches = made;
+	return 0;
+}
+
+int writers_open(struct rings *given)
+{
+	size_t size = ALIGN_UP(given->slot_count * sizeof(struct writer), PAGE_BYTES);
+	int r = make_switches();
+
+	if (r)
+		return r;
+	writers = map(size);
+	if (!writers)
+		return -ENOMEM;
+	writers_size = size;
+	rings = given;
+	claiming = 0;
+	if (++session == IGNORED_THREAD)
+		session = 1;
+	/* Release: who sees it on sees all of the above. */
+	__atomic_store_n(&switches->is_on, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static bool is_on(void)
+{
+	return __atomic_load_n(&switches->is_on, __ATOMIC_ACQUIRE);
+}
+
+static bool is_used(void)
+{
+	if (__atomic_load_n(&claiming, __ATOMIC_ACQUIRE))
+		return true;
+	for (uint32_t i = 0; i < rings->slot_count; i++)
+		/* Acquire: pairs with writer_end(). */
+		if (__atomic_load_n(&writers[i].busy, __ATOMIC_ACQUIRE) &&
+		    raw3(SYS_tgkill, raw0(SYS_getpid), rings_slot(rings, i)->tid, 0) != -ESRCH)
+			return true;
+	return false;
+}
+
+/*
+ * A writer first says that it is busy and then looks whether all is still on; we switch off, give
+ * what it said time to arrive, and look who is busy.  So one of the two sees the other.
+ */
+bool writers_close(void)
+{
+	struct timespec pause = { 0, SETTLE_NS };
+	bool is_quiet = false;
+
+	if (!rings)
+		return true;
+	__atomic_store_n(&switches->is_on, 0, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; !is_quiet && i < CLOSE_TRIES; i++) {
+		raw2(SYS_nanosleep, &pause, 0);
+		is_quiet = !is_used();
+	}
+	if (is_quiet)
+		raw2(SYS_munmap, writers, writers_size);
+	writers = NULL;
+	rings = NULL;
+	return is_quiet;
+}
+
+struct rings *writers_rings(void)
+{
+	return rings;
+}
+
+uint32_t writers_session(void)
+{
+	return session;
+}
+
+void writer_ignore_me(void)
+{
+	self.retry = IGNORED_THREAD;
+}
+
+static void count_without_ring(void)
+{
+	__atomic_fetch_add(&rings->drops_without_ring, 1, __ATOMIC_RELAXED);
+}
+
+/* The first record of a thread in this session, or one of a thread that found no ring. */
+static struct writer *claim(void)
+{
+	struct ring_writer made;
+	struct writer *writer = NULL;
+
+	if (ring_claim(rings, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
+		writer = &writers[made.ring - rings_slot(rings, 0)];
+		*writer = (struct writer){ .ring = made };
+	} else {
+		count_without_ring();
+	}
+	self.retry = RETRY_CLAIM;
+	self.writer = writer;
+	/* A signal handler that comes in between claims a ring of its own; the host frees both. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.session = session;
+	return writer;
+}
+
+static struct writer *find_writer(void)
+{
+	struct writer *writer = NULL;
+
+	if (self.retry == IGNORED_THREAD)
+		return NULL;
+	if (self.session == session && --self.retry) {
+		count_without_ring();
+		return NULL;
+	}
+	__atomic_fetch_add(&claiming, 1, __ATOMIC_SEQ_CST);
+	if (is_on())
+		writer = claim();
+	__atomic_fetch_sub(&claiming, 1, __ATOMIC_RELEASE);
+	return writer;
+}
+
+/*
+ * A writer that is busy was interrupted by a signal, and we are in its handler.  Unless the handler
+ * has left by longjmp: then the stack is shorter now than it was when that writer began.
+ */
+static bool is_interrupted(const struct writer *writer, uint64_t stack)
+{
+	if (!writer->busy || stack > writer->busy)
+		return false;
+	writer->ring.ring->drops[DROP_NESTED]++;
+	return true;
+}
+
+struct writer *writer_begin(void)
+{
+	uint64_t stack = (uint64_t)__builtin_frame_address(0);
+	struct writer *writer;
+
+	if (!switches || !is_on())
+		return NULL;
+	writer = self.session == session && self.writer ? self.writer : find_writer();
+	if (!writer || is_interrupted(writer, stack))
+		return NULL;
+	__atomic_store_n(&writer->busy, stack, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (is_on())
+		return writer;
+	writer->busy = 0;
+	return NULL;
+}
+
+void writer_end(struct writer *writer)
+{
+	/* Release: whoever sees that nobody is here may take the memory away. */
+	__atomic_store_n(&writer->busy, 0, __ATOMIC_RELEASE);
+}
+
+bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
+{
+	size_t size = record_call_size(call->head.count);
+	struct record_call *record = ring_reserve(&writer->ring, size);
+	uint64_t *into = (uint64_t *)(record + 1);
+
+	if (!record)
+		return false;
+	*record = *call;
+	record->head.size = (uint16_t)size;
+	record->head.kind = RECORD_CALL;
+	for (unsigned i = 0; i < call->head.count; i++)
+		into[i] = values[i];
+	/* A child forked by a signal handler in the midst of this is not to touch the ring. */
+	if (is_on())
+		ring_commit(&writer->ring, size);
+	return true;
+}
+
+void writer_text(struct writer *writer, const char *text, size_t length)
+{
+	size_t size;
+	struct record_text *record;
+
+	length = MIN(length, (size_t)RECORD_TEXT_MAX);
+	size = ALIGN_UP(sizeof(*record) + length, RECORD_ALIGNMENT);
+	record = ring_reserve(&writer->ring, size);
+	if (!record)
+		return;
+	*record = (struct record_text){ { (uint16_t)size, RECORD_TEXT, 0 }, (uint32_t)length };
+	memcpy(record + 1, text, length);
+	ring_commit(&writer->ring, size);
+}
+
+void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
+{
+	size_t size = sizeof(struct record_stack) + count * sizeof(*frames);
+	struct record_stack *record = ring_reserve(&writer->ring, size);
+
+	if (!record)
+		return;
+	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count }, 0 };
+	memcpy(record + 1, frames, count * sizeof(*frames));
+	ring_commit(&writer->ring, size);
+}

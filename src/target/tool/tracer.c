@@ -1,0 +1,237 @@
+/*
+ * limpet's own tracer, a tool library like any other: the lifecycle loads it, and calls it on
+ * threads of its runner.  It takes part only where a limpet host has given memory to write to.
+ */
+#include "limpet/tool.h"
+#include "shared/arch/syscall.h"
+#include "target/agent/rings.h"
+#include "target/domains/domain.h"
+#include "target/hooks/table.h"
+#include "target/hooks/thread.h"
+#include "target/hooks/wants.h"
+#include "target/hooks/writer.h"
+#include "target/runtime/text.h"
+#include "target/tool/watch.h"
+
+#include <errno.h>
+
+#define VARIABLE "LIMPET_TRACE="
+
+/* Loaded by somebody else than limpet, these are not there. */
+#pragma weak limpet_agent_rings
+#pragma weak limpet_agent_libc
+
+typedef void *dlsym_function(void *, const char *);
+
+static const struct boot_libc *libc;
+static int32_t installed_by; /* the process whose words we have changed; 0: none */
+
+/* The loader is about to work: modules may come. */
+static const struct traced notices[] = {
+	{ "dlopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
+	{ "dlmopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
+};
+
+static void *find_symbol(const char *name)
+{
+	return ((dlsym_function *)libc->dlsym)(RTLD_DEFAULT, name);
+}
+
+/* The host's words come with the rings; without them, in the environment. */
+static const char *find_request(const struct rings *rings)
+{
+	char ***environment = find_symbol("environ");
+
+	if (rings->request[0])
+		return rings->request;
+	for (char **at = environment ? *environment : NULL; at && *at; at++)
+		if (pattern_matches(VARIABLE "*", sizeof(VARIABLE), *at))
+			return *at + sizeof(VARIABLE) - 1;
+	return "";
+}
+
+static bool want_domain(unsigned id, const struct trace_request *request)
+{
+	const struct domain *domain = domains[id];
+	bool fits = true;
+
+	for (size_t i = 0; i < domain->traced_count; i++)
+		if (domain->traced[i].symbol)
+			fits &= wants_add(&domain->traced[i]);
+	return (!domain->start || domain->start(request)) && fits;
+}
+
+static int want(const struct trace_request *request)
+{
+	bool fits = true;
+
+	wants_clear();
+	for (unsigned i = 0; i < DOMAINS; i++)
+		if (request->is_wanted[i])
+			fits &= want_domain(i, request);
+	for (unsigned i = 0; i < ARRAY_SIZE(notices); i++)
+		fits &= wants_add(&notices[i]);
+	return fits ? 0 : -ENOSPC;
+}
+
+static void add_report(const struct got_report *report)
+{
+	struct rings *rings = writers_rings();
+
+	rings->words_hooked += report->hooked;
+	rings->words_unwritable += report->unwritable;
+	rings->words_refused += report->refused;
+	rings->domains_found |= report->domains;
+}
+
+static int open_backend(void)
+{
+	struct got_libc functions = {
+		.iterate = find_symbol("dl_iterate_phdr"),
+		.symbol = (void *)libc->dlsym,
+		.symbol_of_version = find_symbol("dlvsym"),
+		.find_module = find_symbol("dladdr"),
+		.open = (void *)libc->dlopen,
+		.close = (void *)libc->dlclose,
+	};
+	int (*page_size)(void) = find_symbol("getpagesize");
+	const void *const ours[GOT_EXCLUDED_MAX] = { (const void *)open_backend,
+						     (const void *)limpet_agent_rings };
+
+	if (!functions.iterate || !page_size)
+		return -ENOSYS;
+	functions.page_size = (uint64_t)page_size();
+	return got_open(&functions, ours);
+}
+
+static int start_watch(void)
+{
+	struct watch_libc functions = {
+		.create = (void *)libc->pthread_create,
+		.join = (void *)libc->pthread_join,
+		.attr_init = (void *)libc->pthread_attr_init,
+		.attr_setstack = (void *)libc->pthread_attr_setstack,
+	};
+
+	return watch_start(&functions, add_report);
+}
+
+static void stop(void)
+{
+	struct rings *rings = writers_rings();
+	struct words_left left = { 0, 0 };
+	bool is_quiet;
+
+	hook_on_notice = NULL;
+	watch_stop();
+	got_restore(&left);
+	table_restore(&left);
+	hooks_off();
+	is_quiet = writers_close();
+	if (rings) {
+		rings->words_restored = left.restored;
+		rings->words_foreign = left.foreign;
+		rings->is_held = !is_quiet;
+	}
+	got_close();
+	words_close();
+	installed_by = 0;
+}
+
+/* A forked child has its parent's hooks in its words, and they lead nowhere. */
+static void forget_parent(void)
+{
+	struct words_left left = { 0, 0 };
+
+	if (!installed_by)
+		return;
+	watch_forget();
+	got_restore(&left);
+	table_restore(&left);
+	hooks_off();
+	got_close();
+	words_close();
+	installed_by = 0;
+}
+
+static int start(struct rings *rings)
+{
+	struct trace_request request;
+	struct got_report report;
+	int r = words_open();
+
+	if (!r)
+		r = open_backend();
+	if (!r)
+		r = writers_open(rings);
+	if (r)
+		return r;
+	rings->is_held = 1;
+	installed_by = (int32_t)raw0(SYS_getpid);
+	request_read(find_request(rings), &request);
+	r = want(&request);
+	if (r)
+		return r;
+	thread_learn(find_symbol("__errno_location"));
+	hook_on_notice = watch_hurry;
+	got_scan(&report);
+	add_report(&report);
+	return start_watch();
+}
+
+static int tool_attach(limpet_detach_function *detach, struct limpet_context *contexts,
+		       uint64_t context_count, void *data)
+{
+	struct rings *rings = limpet_agent_rings();
+	int r;
+
+	(void)detach;
+	(void)contexts;
+	(void)context_count;
+	(void)data;
+	if (!rings)
+		return -ENOENT;
+	libc = limpet_agent_libc();
+	domain_find_symbol = find_symbol;
+	writer_ignore_me();
+	forget_parent();
+	r = start(rings);
+	if (r)
+		stop();
+	return r;
+}
+
+static void tool_detach(void *data)
+{
+	(void)data;
+	writer_ignore_me();
+	stop();
+}
+
+struct limpet_tool *rocprofiler_configure(uint32_t version, const char *runtime_version,
+					  uint32_t priority, struct limpet_client *client)
+{
+	static struct limpet_tool tool = { .size = sizeof(tool) };
+
+	(void)version;
+	(void)runtime_version;
+	(void)priority;
+	client->name = "limpet-tracer";
+	return limpet_agent_rings && limpet_agent_rings() ? &tool : NULL;
+}
+
+struct limpet_tool_attach *rocprofiler_configure_attach(uint32_t version,
+							const char *runtime_version,
+							uint32_t priority,
+							struct limpet_client *client)
+{
+	static struct limpet_tool_attach tool = { .size = sizeof(tool),
+						  .tool_attach = tool_attach,
+						  .tool_detach = tool_detach };
+
+	(void)version;
+	(void)runtime_version;
+	(void)priority;
+	(void)client;
+	return &tool;
+}

@@ -1,0 +1,26 @@
+/*
+ * A thread of ours that notices modules which the program loads while we trace.
+ */
+#pragma once
+
+#include "target/hooks/got.h"
+
+#include <pthread.h>
+
+struct watch_libc {
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int (*join)(pthread_t, void **);
+	int (*attr_init)(pthread_attr_t *);
+	int (*attr_setstack)(pthread_attr_t *, void *, size_t);
+};
+
+/* -errno when no thread could be made.  on_scan gets what each further scan did. */
+int watch_start(const struct watch_libc *libc,
+		void (*on_scan)(const struct got_report *)) MUST_CHECK;
+void watch_stop(void);
+
+/* In a forked child: the thread was our parent's. */
+void watch_forget(void);
+
+/* Look soon: a module is about to come.  On any thread. */
+void watch_hurry(void);

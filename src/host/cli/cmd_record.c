@@ -1,0 +1,356 @@
+/*
+ * limpet record: trace a running process into a file, until asked to stop.
+ */
+#include "host/cli/command.h"
+#include "host/cli/ending.h"
+#include "host/cli/operand.h"
+#include "host/cli/period.h"
+#include "host/cli/report.h"
+#include "host/cli/size.h"
+#include "host/cli/version.h"
+#include "host/core/clock.h"
+#include "host/recorder/recorder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GLANCE_NS 100000000ull
+
+struct record_values {
+	bool alloc, alloc_stacks, io, lock, all_locks, marker;
+	bool unload, force, resumes, is_json;
+	struct option_list functions;
+	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
+	uint64_t duration_ns;
+};
+
+#define FIELD(name) offsetof(struct record_values, name)
+
+static const struct option_desc record_options[] = {
+	{ 'p', "pid", "PID", "the process", OPTION_TEXT, FIELD(pid) },
+	{ 'o', "output", "FILE", "the recording (default: limpet-PID.limpet)", OPTION_TEXT,
+	  FIELD(output) },
+	{ 'd', "duration", "TIME", "stop after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION,
+	  FIELD(duration_ns) },
+	{ 0, "alloc-trace", NULL, "malloc and its family, new and delete, mmap", OPTION_FLAG,
+	  FIELD(alloc) },
+	{ 0, "alloc-stacks", NULL, "with the call stack of every allocation", OPTION_FLAG,
+	  FIELD(alloc_stacks) },
+	{ 0, "alloc-sample", "SIZE", "one allocation in SIZE bytes, with its call stack (512K)",
+	  OPTION_TEXT, FIELD(alloc_sample) },
+	{ 0, "io-trace", NULL, "read, write, send, open, fsync, stdio and their like", OPTION_FLAG,
+	  FIELD(io) },
+	{ 0, "lock-trace", NULL, "waits for mutexes, rwlocks, conditions, semaphores", OPTION_FLAG,
+	  FIELD(lock) },
+	{ 0, "lock-all", NULL, "also locks that nobody held", OPTION_FLAG, FIELD(all_locks) },
+	{ 0, "marker-trace", NULL, "roctx and NVTX marks and ranges", OPTION_FLAG, FIELD(marker) },
+	{ 0, "function", "LIB:SYMBOL", "any imported function, with * and ?; repeatable",
+	  OPTION_LIST, FIELD(functions) },
+	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
+	  FIELD(max_size) },
+	{ 0, "ring-size", "SIZE", "memory for each thread's records (1M)", OPTION_TEXT,
+	  FIELD(ring_size) },
+	{ 0, "collection-period", "DELAY:TIME:REPEAT",
+	  "record TIME after DELAY, REPEAT times (0: for ever)", OPTION_TEXT, FIELD(period) },
+	{ 'u', "unload", NULL, "take everything along when leaving", OPTION_FLAG, FIELD(unload) },
+	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG,
+	  FIELD(force) },
+	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
+	  FIELD(resumes) },
+	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 0 },
+};
+
+/* One recording under way. */
+struct visit {
+	const struct record_values *values;
+	struct recorder *recorder;
+	const char *path;
+	struct period period;
+	uint64_t max_bytes, begin_ns;
+	int signals;
+	enum ending ending;
+	bool is_over, is_full, shows_progress;
+};
+
+static int refuse_empty(struct err *err)
+{
+	err_set(err, -EINVAL, "nothing to record was named");
+	err_why(err, "this version traces; it does not sample yet");
+	err_fix(err,
+		"--alloc-trace, --io-trace, --lock-trace, --marker-trace or --function LIB:SYMBOL");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int read_trace_options(const struct record_values *values, struct trace_options *ret,
+			      struct err *err)
+{
+	*ret = (struct trace_options){
+		.alloc = values->alloc || values->alloc_sample || values->alloc_stacks,
+		.alloc_stacks = values->alloc_stacks,
+		.io = values->io,
+		.lock = values->lock || values->all_locks,
+		.all_locks = values->all_locks,
+		.marker = values->marker,
+		.functions = values->functions.items,
+		.function_count = values->functions.count,
+	};
+	if (!ret->alloc && !ret->io && !ret->lock && !ret->marker && !ret->function_count)
+		return refuse_empty(err);
+	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
+	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
+		return err->code;
+	return 0;
+}
+
+/* A file that is there keeps its name unless it was named. */
+static const char *choose_path(const struct record_values *values, pid_t pid, char *room,
+			       size_t size)
+{
+	if (values->output)
+		return values->output;
+	snprintf(room, size, "limpet-%d.limpet", pid);
+	for (unsigned i = 2; access(room, F_OK) == 0 && i < 1000; i++)
+		snprintf(room, size, "limpet-%d-%u.limpet", pid, i);
+	return room;
+}
+
+static uint64_t all_drops(const struct collect_totals *totals)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < DROP_REASONS; i++)
+		sum += totals->drops[i];
+	return sum;
+}
+
+static void show_progress(struct visit *self)
+{
+	uint64_t seconds = (now_ns() - self->begin_ns) / 1000000000u;
+	struct collect_totals totals;
+
+	if (!self->shows_progress)
+		return;
+	recorder_totals(self->recorder, &totals);
+	fprintf(stderr,
+		"\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " records  %" PRIu64 " dropped  %" PRIu64
+		" KiB ",
+		seconds / 60, seconds % 60, totals.records, all_drops(&totals),
+		recorder_file_bytes(self->recorder) / 1024);
+}
+
+/* Stays for so long, or until something ends it all. */
+static int stay(struct visit *self, uint64_t time_ns, struct err *err)
+{
+	int pidfd = recorder_session(self->recorder)->attachment.target.pidfd;
+	uint64_t end_ns = time_ns == UINT64_MAX ? UINT64_MAX : now_ns() + time_ns;
+	uint64_t limit_ns = self->values->duration_ns == UINT64_MAX
+				    ? UINT64_MAX
+				    : self->begin_ns + self->values->duration_ns;
+
+	while (!self->is_over && now_ns() < end_ns) {
+		uint64_t slice_ns = MIN(GLANCE_NS, MIN(end_ns, limit_ns) - now_ns());
+		int r = recorder_check(self->recorder, err);
+
+		self->is_full =
+			self->max_bytes && recorder_file_bytes(self->recorder) >= self->max_bytes;
+		if (r || self->is_full || now_ns() >= limit_ns) {
+			self->is_over = true;
+			return r;
+		}
+		self->ending = ending_wait(self->signals, pidfd, slice_ns);
+		self->is_over = self->ending != ENDING_DURATION;
+		show_progress(self);
+	}
+	return 0;
+}
+
+static void warn_absent(const struct visit *self)
+{
+	uint32_t absent = recorder_absent(self->recorder);
+
+	for (unsigned i = 0; i < DOMAINS; i++)
+		if (absent & 1u << i)
+			fprintf(stderr, "warning: nothing to trace for %s in this process\n",
+				trace_domain_name(i));
+}
+
+static void print_attached(const struct visit *self)
+{
+	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
+	struct json json = { .out = stdout };
+	char name[96];
+
+	if (!self->values->is_json) {
+		fprintf(stderr, "recording %s into %s; Enter or Ctrl-C stops\n",
+			target_name(&attachment->target, name, sizeof(name)), self->path);
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "attached");
+	json_signed(&json, "pid", attachment->target.process.pid);
+	json_text(&json, "file", self->path);
+	json_number(&json, "pause_ns", attachment->report.pause_ns);
+	json_object_end(&json);
+	fflush(stdout);
+}
+
+/* One turn of the period: in, stay, out. */
+static int record_once(struct visit *self, struct err *err)
+{
+	struct session_left left = { 0 };
+	struct err second = { 0 };
+	int r = recorder_begin(self->recorder, err), left_well;
+
+	if (r)
+		return r;
+	if (!self->period.done++) {
+		print_attached(self);
+		warn_absent(self);
+	}
+	r = stay(self, self->period.time_ns, err);
+	left_well = recorder_pause(self->recorder, self->values->unload, &left, r ? &second : err);
+	for (size_t i = 0; i < left.count; i++)
+		fprintf(stderr, "warning: stays: %s\n", left.items[i]);
+	return r ? r : left_well;
+}
+
+static int record_all(struct visit *self, struct err *err)
+{
+	int r = 0;
+
+	self->begin_ns = now_ns();
+	while (!r && !self->is_over && period_goes_on(&self->period)) {
+		if (self->period.delay_ns)
+			r = stay(self, self->period.delay_ns, err);
+		if (!r && !self->is_over)
+			r = record_once(self, err);
+	}
+	if (self->shows_progress)
+		fputc('\n', stderr);
+	return r;
+}
+
+static void print_totals(const struct visit *self, const struct collect_totals *totals,
+			 uint64_t bytes)
+{
+	struct json json = { .out = stdout };
+
+	if (!self->values->is_json) {
+		printf("wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
+		       " dropped, %" PRIu64 " KiB\n",
+		       self->path, totals->records, totals->threads, all_drops(totals),
+		       bytes / 1024);
+		printf("next: limpet report %s\n", self->path);
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "recorded");
+	json_text(&json, "file", self->path);
+	json_text(&json, "reason", self->is_full ? "max-size" : ending_name(self->ending));
+	json_number(&json, "records", totals->records);
+	json_number(&json, "threads", totals->threads);
+	json_number(&json, "dropped_full", totals->drops[DROP_FULL]);
+	json_number(&json, "dropped_nested", totals->drops[DROP_NESTED]);
+	json_number(&json, "dropped_no_ring", totals->drops[DROP_NO_RING]);
+	json_number(&json, "invalid", totals->invalid);
+	json_number(&json, "bytes", bytes);
+	json_object_end(&json);
+}
+
+static int judge(const struct collect_totals *totals, struct err *err)
+{
+	if (all_drops(totals))
+		fprintf(stderr,
+			"warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
+			all_drops(totals));
+	if (totals->records)
+		return 0;
+	err_set(err, -ENODATA, "attached, but nothing was recorded");
+	err_why(err, "no traced function was called, or none ended, while limpet was there");
+	err_fix(err, "record for longer, or trace something else (--function)");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+static bool is_asked_again(int signals)
+{
+	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
+}
+
+static int finish(struct visit *self, int r, struct err *err)
+{
+	struct collect_totals totals = { 0 };
+	uint64_t bytes = recorder_file_bytes(self->recorder);
+	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
+	struct err second = { 0 };
+	int end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
+
+	if (!self->period.done)
+		return r;
+	print_totals(self, &totals, bytes);
+	return r ? r : end ? end : judge(&totals, err);
+}
+
+static int record(pid_t pid, char **argv, const struct record_values *values, struct err *err)
+{
+	struct visit visit = { .values = values, .ending = ENDING_DURATION };
+	struct recorder_options options = {
+		.session.attach = { .force = values->force, .resumes = values->resumes },
+		.session.is_strict = true,
+		.argv = argv,
+		.version = LIMPET_VERSION,
+	};
+	char room[64];
+	int r = read_trace_options(values, &options.trace, err);
+
+	if (!r)
+		r = size_parse("--max-size", values->max_size, &visit.max_bytes, err);
+	if (!r)
+		r = period_parse(values->period, &visit.period, err);
+	if (!r)
+		r = visit.signals = ending_prepare(err);
+	options.path = visit.path = choose_path(values, pid, room, sizeof(room));
+	if (r >= 0)
+		r = recorder_open(&visit.recorder, pid, &options, err);
+	if (r)
+		return r;
+	visit.shows_progress = isatty(STDERR_FILENO) && !values->is_json;
+	return finish(&visit, record_all(&visit, err), err);
+}
+
+static enum exit_code record_run(char **argv)
+{
+	struct record_values values = { .duration_ns = UINT64_MAX };
+	struct err err = { 0 };
+	char **given = argv;
+	int operands = options_parse(record_options, argv, &values, &err);
+	char *named[] = { (char *)(uintptr_t)values.pid, NULL };
+	pid_t pid = 0;
+
+	if (operands >= 0 && values.pid && operands)
+		report_surplus(argv[0], &err);
+	else if (operands >= 0 &&
+		 !operand_pid(values.pid ? named : argv, values.pid ? 1 : operands, &pid, &err))
+		record(pid, given, &values, &err);
+	return report_end("record", values.is_json, &err);
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "trace a running process into a file",
+	.usage =
+		"-p PID [-o FILE] [--duration TIME] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--function LIB:SYMBOL]",
+	.options = record_options,
+	.run = record_run,
+	.notes =
+		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
+		"A second Ctrl-C gives up writing what is left, but still detaches.\n"
+		"\n"
+		"examples:\n"
+		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
+		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
+		"  limpet report tls.limpet\n",
+};

@@ -1,0 +1,9 @@
+/*
+ * Sizes as people write them: 4096, 512K, 100M, 2G.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+/* NULL leaves *ret as it is.  The option's name is for the error. */
+int size_parse(const char *option, const char *text, uint64_t *ret, struct err *err) MUST_CHECK;

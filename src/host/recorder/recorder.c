@@ -1,0 +1,185 @@
+/*
+ * The order of things in a recording.  The file is begun before anything is touched, so that a full
+ * disk or a bad name costs the target nothing; the collector runs before the first hook is in and
+ * until the last is out.  Host only.
+ */
+#include "host/recorder/recorder.h"
+
+#include "host/collect/facts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct recorder {
+	pid_t pid;
+	struct session_options options;
+	struct trace trace;
+	struct recording *file;
+	struct collector *collector;
+	struct target_threads threads;
+	uint32_t process; /* its number in the file */
+	bool is_attached, was_attached;
+	struct session session;
+};
+
+static const char *options_text(const struct trace_options *options)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "%s%s%s%s%s", options->alloc ? "alloc;" : "",
+		 options->io ? "io;" : "", options->lock ? "lock;" : "",
+		 options->marker ? "marker;" : "", options->function_count ? "function;" : "");
+	return text;
+}
+
+static int begin_file(struct recorder *self, const struct recorder_options *options,
+		      struct err *err)
+{
+	int r = recording_create(options->path, &self->file, err);
+
+	if (!r)
+		r = facts_session(self->file, options->version, options->argv,
+				  options_text(&options->trace), err);
+	if (!r)
+		r = facts_process(self->file, self->pid, &self->process, err);
+	if (!r)
+		r = recording_clock(self->file, err);
+	return r;
+}
+
+static int make_collector(struct recorder *self, struct err *err)
+{
+	struct collect_source source = {
+		.rings = self->trace.rings,
+		.size = self->trace.layout.size,
+		.process = self->process,
+		.is_alive = target_thread_is_alive,
+		.thread_name = target_thread_name,
+		.context = &self->threads,
+	};
+	int r = collector_new(self->file, &source, &self->collector, err);
+
+	return r ? r : collector_start(self->collector, err);
+}
+
+static void free_recorder(struct recorder *self)
+{
+	collector_free(self->collector);
+	if (self->file)
+		recording_abandon(self->file);
+	trace_close(&self->trace);
+	target_threads_done(&self->threads);
+	free(self);
+}
+
+int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_options *options,
+		  struct err *err)
+{
+	struct recorder *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "memory for the recording");
+	self->pid = self->threads.pid = pid;
+	self->trace.fd = -1;
+	self->options = options->session;
+	r = trace_open(&self->trace, &options->trace, err);
+	self->options.trace = &self->trace;
+	if (!r)
+		r = begin_file(self, options, err);
+	if (!r)
+		r = make_collector(self, err);
+	if (r)
+		free_recorder(self);
+	else
+		*ret = self;
+	return r;
+}
+
+int recorder_begin(struct recorder *self, struct err *err)
+{
+	int r = session_open(&self->session, self->pid, &self->options, err);
+
+	self->is_attached = !r;
+	self->was_attached |= !r;
+	return r;
+}
+
+int recorder_pause(struct recorder *self, bool unload, struct session_left *ret_left,
+		   struct err *err)
+{
+	int r = 0;
+
+	ret_left->count = 0;
+	if (!self->is_attached)
+		return 0;
+	if (target_lives(&self->session.attachment.target))
+		r = session_leave(&self->session, unload, ret_left, err);
+	if (r && !target_lives(&self->session.attachment.target)) {
+		memset(err, 0, sizeof(*err)); /* it ended meanwhile: that is an ending too */
+		r = 0;
+	}
+	session_close(&self->session);
+	self->is_attached = false;
+	return r;
+}
+
+int recorder_check(struct recorder *self, struct err *err)
+{
+	return collector_check(self->collector, err);
+}
+
+void recorder_totals(struct recorder *self, struct collect_totals *ret)
+{
+	collector_totals(self->collector, ret);
+}
+
+uint64_t recorder_file_bytes(struct recorder *self)
+{
+	return recording_size(self->file);
+}
+
+const struct session *recorder_session(const struct recorder *self)
+{
+	return &self->session;
+}
+
+uint32_t recorder_absent(const struct recorder *self)
+{
+	return trace_absent(&self->trace);
+}
+
+static struct recorded_end end_of(const struct collect_totals *totals, enum recording_end reason)
+{
+	struct recorded_end end = { .reason = reason,
+				    .records = totals->records,
+				    .record_bytes = totals->record_bytes,
+				    .invalid = totals->invalid };
+
+	memcpy(end.drops, totals->drops, sizeof(end.drops));
+	return end;
+}
+
+int recorder_end(struct recorder *self, bool gives_up, struct collect_totals *ret, struct err *err)
+{
+	struct recorded_end end;
+	struct err ignored;
+	int r = 0;
+
+	collector_stop(self->collector);
+	if (!gives_up)
+		r = collector_finish(self->collector, err);
+	collector_totals(self->collector, ret);
+	/* More may have been loaded meanwhile; where it has ended, the first list must do. */
+	if (!r && facts_modules(self->file, self->pid, self->process, &ignored))
+		memset(&ignored, 0, sizeof(ignored));
+	end = end_of(ret, gives_up ? RECORDING_GIVEN_UP : RECORDING_COMPLETE);
+	if (!r) {
+		r = recording_close(self->file, &end, err);
+		self->file = NULL;
+	}
+	free_recorder(self);
+	return r;
+}

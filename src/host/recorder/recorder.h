@@ -1,0 +1,47 @@
+/*
+ * Traces a live process into a .limpet file: session, rings, collector and file, in the right
+ * order.
+ *
+ *   recorder_open, recorder_begin, (recorder_check now and then), recorder_pause, recorder_begin,
+ * ..., recorder_end
+ */
+#pragma once
+
+#include "host/collect/collect.h"
+#include "host/session/trace.h"
+
+struct recorder_options {
+	struct session_options session; /* its trace is filled in */
+	struct trace_options trace;
+	const char *path;    /* of the file */
+	char *const *argv;   /* how limpet was called, for the file */
+	const char *version; /* of limpet */
+};
+
+struct recorder;
+
+/* Makes memory and file; touches nothing in the target. */
+int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_options *options,
+		  struct err *err) MUST_CHECK;
+
+/* Attaches, and records from then on. */
+int recorder_begin(struct recorder *recorder, struct err *err) MUST_CHECK;
+
+/* Detaches; what was recorded stays.  The list names what did not go well. */
+int recorder_pause(struct recorder *recorder, bool unload, struct session_left *ret_left,
+		   struct err *err) MUST_CHECK;
+
+/* 0 while the file can be written. */
+int recorder_check(struct recorder *recorder, struct err *err) MUST_CHECK;
+
+void recorder_totals(struct recorder *recorder, struct collect_totals *ret);
+uint64_t recorder_file_bytes(struct recorder *recorder);
+
+/* The session, for what it has to tell. */
+const struct session *recorder_session(const struct recorder *recorder);
+/* Bits of the domains for which there is nothing in the target. */
+uint32_t recorder_absent(const struct recorder *recorder);
+
+/* Takes what is left in the rings (not with gives_up), writes the end, and frees the recorder. */
+int recorder_end(struct recorder *recorder, bool gives_up, struct collect_totals *ret,
+		 struct err *err) MUST_CHECK;

@@ -316,6 +316,8 @@ class Rocattach(Libraries):
 
     def test_a_process_that_job_control_has_stopped(self):
         os.kill(self.target.pid, signal.SIGSTOP)
+        self.assertTrue(harness.wait_until(
+            lambda: harness.status_of(self.target.pid)["State"].startswith("T")))
         caller = self.start(tool("a"))
         begin = time.monotonic()
         self.assertEqual(caller.call("rocattach_attach", self.target.pid), BUSY)

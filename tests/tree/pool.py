@@ -26,13 +26,21 @@ def task(number):
     return os.getpid(), has_limpet(), number * number
 
 
+def patient_task(number):
+    """On a machine however busy: until limpet has come."""
+    end = time.monotonic() + 15
+    while not has_limpet() and time.monotonic() < end:
+        time.sleep(0.05)
+    return task(number)
+
+
 def main():
     context = multiprocessing.get_context(sys.argv[1])
     with context.Pool(3, maxtasksperchild=2) as pool:
         pool.map(task, range(3), chunksize=1)
         print("ready", flush=True)
         sys.stdin.readline()
-        print(json.dumps(pool.map(task, range(24), chunksize=1)), flush=True)
+        print(json.dumps(pool.map(patient_task, range(24), chunksize=1)), flush=True)
         sys.stdin.readline()
 
 

@@ -297,12 +297,13 @@ class Skipping(Families):
         self.assertTrue(harness.wait_until(lambda: len(families.family_of(server.pid)) == 2))
         worker, = families.family_of(server.pid) - {server.pid}
         os.kill(worker, signal.SIGSTOP)
+        self.assertTrue(harness.wait_until(lambda: harness.status_of(worker)["State"].startswith("T")))
         begin = time.monotonic()
         follower = Follower(server.pid)
         self.addCleanup(follower.close)
         self.assertTrue(follower.wait(lambda: server.pid in follower.pids("attached")))
         self.assertLess(time.monotonic() - begin, 3, "the root waits for a slow child")
-        self.assertEqual(self.run_workers(server, "fork", 300)[-1].attached, 1)
+        self.assertEqual(self.run_workers(server, "fork", -300)[-1].attached, 1)
         os.kill(worker, signal.SIGCONT)
         self.assertTrue(follower.wait(lambda: worker in follower.pids("attached")), str(follower))
         self.assert_stops(follower)
@@ -350,16 +351,16 @@ class Programs(Families):
         self.check_pool("forkserver")
 
     def test_shell_pipelines(self):
-        script = "for i in 1 2 3 4; do { sleep 0.4; echo $i; } | cat | (sleep 0.4; cat); done"
+        script = "for i in 1 2; do { sleep 2; echo $i; } | cat | (sleep 2; cat); done"
         shell = subprocess.Popen(["sh", "-c", "read go; " + script], text=True, start_new_session=True,
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         follower = self.follow(shell.pid)
         out, _ = shell.communicate("go\n")
-        self.assertEqual((shell.returncode, out.split()), (0, ["1", "2", "3", "4"]))
+        self.assertEqual((shell.returncode, out.split()), (0, ["1", "2"]))
         self.assertEqual(follower.finish(), 0, str(follower))
         names = [event["comm"] for event in follower.of("attached")]
-        self.assertEqual(names.count("sleep"), 8, str(follower))
-        self.assertGreaterEqual(names.count("cat"), 4, str(follower))
+        self.assertEqual(names.count("sleep"), 4, str(follower))
+        self.assertGreaterEqual(names.count("cat"), 2, str(follower))
 
 
 class Tools(Families):

@@ -37,7 +37,7 @@ static void *tell_number(void *ret)
 /* A thread of our own takes a number: is it between what the file said before and after? */
 static int check_truth(int fd)
 {
-	pid_t before, mine = 0, after;
+	pid_t before = 0, mine = 0, after = 0;
 	pthread_t thread;
 	int r = read_last(fd, &before);
 
@@ -113,7 +113,7 @@ static pid_t read_highest(void)
 
 int process_numbers_look(struct process_numbers *self, numbers_visitor *visit, void *context)
 {
-	pid_t before = self->last, last, highest;
+	pid_t before = self->last, last = 0, highest;
 	int r = read_last(self->fd, &last);
 
 	if (r)

@@ -69,14 +69,15 @@ struct worker {
 };
 
 /* Nobody waits any more once it was for nothing: the collector has ended. */
-static volatile bool is_over;
+static _Atomic bool is_over;
 
 static void wait_for_room(const struct ring_writer *writer)
 {
-	const volatile uint64_t *tail = &writer->ring->tail;
 	uint64_t begin_ns = 0;
 
-	while (!is_over && writer->ring->head - *tail > RING_SIZE / 2) {
+	while (!is_over &&
+	       writer->ring->head - __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) >
+		       RING_SIZE / 2) {
 		if (!begin_ns)
 			begin_ns = now_ns();
 		is_over = now_ns() - begin_ns > 2000000000u;

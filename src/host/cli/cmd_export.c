@@ -28,7 +28,7 @@ static const struct option_desc export_options[] = {
 	{ 0 },
 };
 
-static int unknown_format(const char *name, struct err *err)
+static void unknown_format(const char *name, struct err *err)
 {
 	struct nearest nearest = { .wanted = name };
 
@@ -36,30 +36,33 @@ static int unknown_format(const char *name, struct err *err)
 		nearest_offer(&nearest, (*exporter)->name);
 	err_set(err, -EINVAL, "there is no format '%s'", name);
 	err_fix(err, "-f %s", nearest.best ? nearest.best : "pftrace, chrome, csv or json");
-	return err_exit(err, EXIT_USAGE);
+	err_exit(err, EXIT_USAGE);
 }
 
-static int unclear_format(const char *output, struct err *err)
+static void unclear_format(const char *output, struct err *err)
 {
 	if (output)
 		err_set(err, -EINVAL, "the name '%s' does not tell the format", output);
 	else
 		err_set(err, -EINVAL, "the format is missing");
 	err_fix(err, "-f pftrace, chrome, csv or json");
-	return err_exit(err, EXIT_USAGE);
+	err_exit(err, EXIT_USAGE);
 }
 
-static int choose_format(const struct export_values *values, const struct exporter **ret,
-			 struct err *err)
+/* NULL: it is said why. */
+static const struct exporter *choose_format(const struct export_values *values, struct err *err)
 {
+	const struct exporter *found = NULL;
+
 	if (values->format)
-		*ret = exporter_find(values->format);
-	else
-		*ret = values->output ? exporter_for_path(values->output) : NULL;
-	if (*ret)
-		return 0;
-	return values->format ? unknown_format(values->format, err)
-			      : unclear_format(values->output, err);
+		found = exporter_find(values->format);
+	else if (values->output)
+		found = exporter_for_path(values->output);
+	if (!found && values->format)
+		unknown_format(values->format, err);
+	else if (!found)
+		unclear_format(values->output, err);
+	return found;
 }
 
 /* "app.limpet" becomes "app.pftrace". */
@@ -115,15 +118,21 @@ static int export(const char *recording, const struct export_values *values, str
 {
 	CLEANUP(model_free) struct model *model = NULL;
 	CLEANUP(free) char *beside = NULL;
-	const struct exporter *exporter;
+	const struct exporter *exporter = choose_format(values, err);
 	const char *output = values->output;
-	int r = choose_format(values, &exporter, err);
+	int r;
 
-	if (r || (r = model_open(recording, &model, err)) ||
-	    (r = model_check_filled(model, recording, err)))
+	if (!exporter)
+		return err->code;
+	r = model_open(recording, &model, err);
+	if (!r)
+		r = model_check_filled(model, recording, err);
+	if (r)
 		return r;
-	if (!output)
-		output = beside = default_output(recording, exporter);
+	if (!output) {
+		beside = default_output(recording, exporter);
+		output = beside;
+	}
 	if (!output)
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
 	warn(model);

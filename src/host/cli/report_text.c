@@ -59,6 +59,8 @@ static void print_head(const struct recording_report *report)
 		printf(" in %.3f s",
 		       (double)(report->summary.last_ns - report->summary.first_ns) / 1e9);
 	printf(", on %s, Linux %s\n", clean(model->host, name), clean(model->kernel, command));
+	if (model->options[0])
+		printf("traced: %s\n", clean(model->options, name));
 }
 
 static void print_losses(const struct model *model)

@@ -212,7 +212,8 @@ static int drain_slot(struct collector *self, uint32_t index, struct err *err)
 /* Those of threads that found no ring. */
 static int count_homeless(struct collector *self, struct err *err)
 {
-	uint64_t count = self->source.rings->drops_without_ring, more = count - self->homeless;
+	uint64_t count = rings_drops_without_ring(self->source.rings);
+	uint64_t more = count - self->homeless;
 	struct recorded_drops drops = { self->source.process, THREAD_NONE, { 0 } };
 
 	if (!more || self->now_ns - self->homeless_ns < ASK_NS)

@@ -50,7 +50,8 @@ static int add(struct files *files, int32_t descriptor, const char *name)
 		free(copy);
 		return -ENOMEM;
 	}
-	files->items[files->count++] = (struct recorded_file){ descriptor, copy };
+	files->items[files->count].descriptor = descriptor;
+	files->items[files->count++].name = copy;
 	return 0;
 }
 

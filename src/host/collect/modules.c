@@ -104,22 +104,29 @@ static uint32_t gather(const struct maps *maps, struct recorded_module *into)
 	return count + (module && has_code);
 }
 
-int facts_modules(struct recording *recording, pid_t pid, uint32_t number, struct err *err)
+static int write_modules(struct recording *recording, uint32_t number, const struct maps *maps,
+			 int memory, struct err *err)
 {
-	CLEANUP(maps_done) struct maps maps = { 0 };
-	CLEANUP(free) struct recorded_module *modules = NULL;
-	CLEANUP(close) int memory = memory_open(pid);
+	struct recorded_module *modules = calloc(maps->count + 1, sizeof(*modules));
 	uint32_t count;
-	int r = maps_read(pid, &maps, err);
+	int r;
 
-	if (r)
-		return r;
-	modules = calloc(maps.count + 1, sizeof(*modules));
 	if (!modules)
-		return err_set(err, -ENOMEM, "modules of %d: no memory", (int)pid);
-	count = gather(&maps, modules);
+		return err_set(err, -ENOMEM, "modules: no memory");
+	count = gather(maps, modules);
 	for (uint32_t i = 0; i < count; i++)
 		if (!modules[i].offset)
 			read_build_id(memory, &modules[i]);
-	return recording_modules(recording, number, modules, count, err);
+	r = recording_modules(recording, number, modules, count, err);
+	free(modules);
+	return r;
+}
+
+int facts_modules(struct recording *recording, pid_t pid, uint32_t number, struct err *err)
+{
+	CLEANUP(maps_done) struct maps maps = { 0 };
+	CLEANUP(close) int memory = memory_open(pid);
+	int r = maps_read(pid, &maps, err);
+
+	return r ? r : write_modules(recording, number, &maps, memory, err);
 }

@@ -60,7 +60,7 @@ void slot_count_drops(struct slot *slot, const struct ring *ring, uint64_t now_n
 		      uint64_t totals[DROP_REASONS])
 {
 	for (unsigned reason = 0; reason < DROP_REASONS; reason++) {
-		uint64_t count = ring->drops[reason], more = count - slot->seen[reason];
+		uint64_t count = ring_drops(ring, reason), more = count - slot->seen[reason];
 
 		if (!more)
 			continue;

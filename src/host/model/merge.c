@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "host/core/cleanup.h"
 #include "host/model/stream.h"
 
 struct merge {
@@ -21,11 +20,6 @@ static void merge_done(struct merge *merge)
 		stream_done(&merge->streams[i]);
 	free(merge->streams);
 	free(merge->heap);
-}
-
-static inline void merge_done_at_scope_end(struct merge *merge)
-{
-	merge_done(merge);
 }
 
 static bool is_before(const struct stream *a, const struct stream *b)
@@ -105,7 +99,7 @@ static void remove_top(struct merge *merge)
 
 int model_each_call(struct model *model, call_visitor *visit, void *context)
 {
-	CLEANUP(merge_done) struct merge merge = { 0 };
+	struct merge merge = { 0 };
 	int r = merge_init(&merge, model);
 
 	while (!r && merge.count) {
@@ -121,5 +115,6 @@ int model_each_call(struct model *model, call_visitor *visit, void *context)
 			remove_top(&merge);
 		sift_down(&merge, 0);
 	}
+	merge_done(&merge);
 	return r;
 }

@@ -43,7 +43,7 @@ static int add_call(struct stream *stream, const struct record_call *record)
 
 	if (record->function >= stream->thread->process->function_count)
 		return 0;
-	if (stream->count == stream->room) {
+	if (!stream->calls || stream->count == stream->room) {
 		size_t room = stream->room ? stream->room * 2 : 1024;
 		struct waiting_call *longer = reallocarray(stream->calls, room, sizeof(*longer));
 
@@ -62,9 +62,9 @@ static int add_call(struct stream *stream, const struct record_call *record)
 }
 
 /* Frames, in an array that is aligned. */
-static int add_stack(struct stream *stream, const struct record_stack *record)
+static int add_stack(struct stream *stream, struct waiting_call *call,
+		     const struct record_stack *record)
 {
-	struct waiting_call *call = &stream->calls[stream->count - 1];
 	static const char nothing[sizeof(uint64_t)];
 
 	bytes_put(&stream->side, nothing, -stream->side.size % sizeof(uint64_t));
@@ -74,10 +74,9 @@ static int add_stack(struct stream *stream, const struct record_stack *record)
 	return stream->side.has_failed ? -ENOMEM : 1;
 }
 
-static int add_text(struct stream *stream, const struct record_text *record)
+static int add_text(struct stream *stream, struct waiting_call *call,
+		    const struct record_text *record)
 {
-	struct waiting_call *call = &stream->calls[stream->count - 1];
-
 	call->text = stream->side.size;
 	call->has_text = true;
 	bytes_put(&stream->side, record + 1, record->bytes);
@@ -85,16 +84,24 @@ static int add_text(struct stream *stream, const struct record_text *record)
 	return stream->side.has_failed ? -ENOMEM : 1;
 }
 
+/* The call that stacks and texts belong to, NULL: none. */
+static struct waiting_call *last_call(const struct stream *stream)
+{
+	return stream->has_last && stream->calls ? &stream->calls[stream->count - 1] : NULL;
+}
+
 /* 1 when what follows may belong to it, 0 when it was left out, -ENOMEM. */
 static int add(struct stream *stream, const struct record *record)
 {
+	struct waiting_call *last = last_call(stream);
+
 	if (record->kind == RECORD_CALL)
 		return add_call(stream, (const struct record_call *)record);
-	if (!stream->has_last)
+	if (!last)
 		return 0;
 	if (record->kind == RECORD_STACK)
-		return add_stack(stream, (const struct record_stack *)record);
-	return add_text(stream, (const struct record_text *)record);
+		return add_stack(stream, last, (const struct record_stack *)record);
+	return add_text(stream, last, (const struct record_text *)record);
 }
 
 static int read_place(struct stream *stream)
@@ -158,14 +165,14 @@ int stream_read(struct stream *stream)
 	if (stream->calls)
 		forget_gone(stream);
 	for (;;) {
-		for (; looked < stream->count; looked++)
+		for (; stream->calls && looked < stream->count; looked++)
 			least = MIN(least, stream->calls[looked].begin);
 		if (any_may_go(stream, least) || !has_more_places(stream))
 			break;
 		if (read_place(stream) < 0)
 			return -ENOMEM;
 	}
-	if (stream->count)
+	if (stream->calls && stream->count)
 		qsort(stream->calls, stream->count, sizeof(*stream->calls), by_begin);
 	while (stream->ready < stream->count &&
 	       (!has_more_places(stream) ||

@@ -57,7 +57,7 @@ uint64_t cursor_varint(struct cursor *cursor);
 /* Signed numbers near zero as small unsigned ones. */
 static inline uint64_t zigzag(uint64_t difference)
 {
-	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+	return difference << 1 ^ (0 - (difference >> 63));
 }
 
 static inline uint64_t unzigzag(uint64_t value)

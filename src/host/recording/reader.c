@@ -11,8 +11,6 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "host/core/cleanup.h"
-
 struct recording_reader {
 	int fd;
 	uint64_t at, size;
@@ -32,8 +30,6 @@ void reader_close(struct recording_reader *reader)
 	bytes_done(&reader->raw);
 	free(reader);
 }
-
-DEFINE_CLEANUP(struct recording_reader *, reader_close)
 
 static bool read_at(const struct recording_reader *reader, uint64_t at, void *into, size_t size)
 {
@@ -66,10 +62,23 @@ static int check_head(const struct recording_reader *reader, const char *name, s
 	return 0;
 }
 
+static int reader_init(struct recording_reader *self, const char *name, struct err *err)
+{
+	struct stat stat;
+
+	self->at = sizeof(struct recording_head);
+	self->decompressor = ZSTD_createDCtx();
+	if (!self->decompressor)
+		return err_set(err, -ENOMEM, "read '%s': no memory", name);
+	if (fstat(self->fd, &stat) < 0)
+		return err_set(err, -errno, "read '%s': %s", name, strerror(errno));
+	self->size = (uint64_t)stat.st_size;
+	return check_head(self, name, err);
+}
+
 int reader_open_fd(int fd, const char *name, struct recording_reader **ret, struct err *err)
 {
-	CLEANUP(reader_close) struct recording_reader *self = calloc(1, sizeof(*self));
-	struct stat stat;
+	struct recording_reader *self = calloc(1, sizeof(*self));
 	int r;
 
 	if (!self) {
@@ -77,16 +86,11 @@ int reader_open_fd(int fd, const char *name, struct recording_reader **ret, stru
 		return err_set(err, -ENOMEM, "read '%s': no memory", name);
 	}
 	self->fd = fd;
-	self->at = sizeof(struct recording_head);
-	self->decompressor = ZSTD_createDCtx();
-	if (!self->decompressor)
-		return err_set(err, -ENOMEM, "read '%s': no memory", name);
-	if (fstat(fd, &stat) < 0)
-		return err_set(err, -errno, "read '%s': %s", name, strerror(errno));
-	self->size = (uint64_t)stat.st_size;
-	r = check_head(self, name, err);
-	if (!r)
-		*ret = TAKE(self);
+	r = reader_init(self, name, err);
+	if (r)
+		reader_close(self);
+	else
+		*ret = self;
 	return r;
 }
 

@@ -103,7 +103,9 @@ void *ring_reserve(struct ring_writer *writer, size_t size)
 	size_t rest = writer->mask + 1 - (ring->head & writer->mask);
 
 	if (!has_room(ring, writer->mask, rest < size ? rest + size : size)) {
-		ring->drops[DROP_FULL]++;
+		/* Atomic for the host, which reads it meanwhile; nobody else writes it. */
+		__atomic_store_n(&ring->drops[DROP_FULL], ring->drops[DROP_FULL] + 1,
+				 __ATOMIC_RELAXED);
 		return NULL;
 	}
 	if (rest < size)
@@ -209,6 +211,16 @@ bool ring_owner(const struct ring *ring, struct ring_owner *ret)
 	memcpy(ret->name, ring->name, sizeof(ret->name));
 	ret->name[sizeof(ret->name) - 1] = '\0';
 	return true;
+}
+
+uint64_t ring_drops(const struct ring *ring, enum drop_reason reason)
+{
+	return __atomic_load_n(&ring->drops[reason], __ATOMIC_RELAXED);
+}
+
+uint64_t rings_drops_without_ring(const struct rings *rings)
+{
+	return __atomic_load_n(&rings->drops_without_ring, __ATOMIC_RELAXED);
 }
 
 uint32_t rings_function_count(const struct rings *rings)

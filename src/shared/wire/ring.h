@@ -126,6 +126,10 @@ struct ring_owner {
 /* False when nobody has it. */
 bool ring_owner(const struct ring *ring, struct ring_owner *ret);
 
+/* What was dropped so far, also by threads that had the ring before. */
+uint64_t ring_drops(const struct ring *ring, enum drop_reason reason);
+uint64_t rings_drops_without_ring(const struct rings *rings);
+
 /* How many functions the target has described; not to be believed beyond function_max. */
 uint32_t rings_function_count(const struct rings *rings);
 

@@ -86,15 +86,15 @@ class Hooks(unittest.TestCase):
         self.addCleanup(target.close)
         return target
 
-    def trace(self, pid, *words, duration_ms=300):
+    def trace(self, pid, *words, duration_ms=300, may_be_held=False):
         probe = Probe(pid, *words, duration_ms=duration_ms)
         trace = probe.finish()
         self.assertIsNotNone(trace, probe.error)
-        self.check_trace(trace)
+        self.check_trace(trace, may_be_held)
         return trace
 
-    def check_trace(self, trace):
-        for name in ("bad", "unwritable", "refused", "held"):
+    def check_trace(self, trace, may_be_held=False):
+        for name in ("bad", "unwritable", "refused") + (() if may_be_held else ("held",)):
             self.assertEqual(trace[name], 0, (name, trace))
 
     def assert_well(self, target, *, signals=False):
@@ -149,10 +149,12 @@ class Hooks(unittest.TestCase):
 
     def test_siglongjmp_out_of_whatever_a_signal_found(self):
         target = self.target("traced", "siglongjmp")
-        trace = self.trace(target.pid, "io", "function=libc.so.6:write", duration_ms=1500)
+        # The last call may have been left while it wrote its record: then its memory stays.
+        trace = self.trace(target.pid, "io", duration_ms=1500, may_be_held=True)
         self.assertGreater(calls_of(trace, "write"), 10000)
+        self.assertLess(trace["nested"], 100)  # a ring that was left so is not lost
         self.assert_well(target)
-        again = self.trace(target.pid, "io")
+        again = self.trace(target.pid, "io", may_be_held=True)
         self.assertGreater(calls_of(again, "write"), 1000)
 
     def test_cancellation_of_threads_in_traced_calls(self):

@@ -287,39 +287,40 @@ static void foreign_run(const void *data)
 	}
 }
 
-static int blocked_ends[2];
+#define BLOCKED 3
+static int blocked_ends[BLOCKED][2];
 static _Atomic uint64_t came_back;
 
-static void *block(void *unused)
+static void *block(void *ends)
 {
 	char byte;
 
-	(void)unused;
 	for (;;)
-		if (read(blocked_ends[0], &byte, 1) != 1)
+		if (read(((int *)ends)[0], &byte, 1) != 1)
 			workload_fail("read");
 		else
 			came_back++;
 	return NULL;
 }
 
-/* Threads that wait in read until SIGUSR1 asks. */
+/* Threads that wait in read until SIGUSR1 asks, each for a pipe of its own. */
 static void blocked_run(const void *data)
 {
 	struct sigaction action = { .sa_handler = on_ask, .sa_flags = SA_RESTART };
 	uint64_t written = 0;
 
 	(void)data;
-	if (pipe2(blocked_ends, O_CLOEXEC))
-		workload_skip("pipe");
 	sigaction(SIGUSR1, &action, NULL);
-	for (int i = 0; i < 3; i++)
-		thread_start(block, NULL, 0);
+	for (int i = 0; i < BLOCKED; i++) {
+		if (pipe2(blocked_ends[i], O_CLOEXEC))
+			workload_skip("pipe");
+		thread_start(block, blocked_ends[i], 0);
+	}
 	workload_ready();
 	for (;;) {
 		await_ask();
-		for (int i = 0; i < 3; i++, written++)
-			if (write(blocked_ends[1], "x", 1) != 1)
+		for (int i = 0; i < BLOCKED; i++, written++)
+			if (write(blocked_ends[i][1], "x", 1) != 1)
 				workload_fail("write");
 		while (came_back != written)
 			usleep(1000);

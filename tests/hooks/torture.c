@@ -8,6 +8,7 @@
 #include "rounds.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,9 +33,11 @@ static void check(uint64_t seed)
 static void on_signal(int number)
 {
 	static _Atomic uint64_t seed;
+	int saved = errno;
 
 	(void)number;
 	check(seed++ % SEEDS);
+	errno = saved;
 	stats->signals_received++;
 }
 

@@ -6,6 +6,7 @@
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
+#include "host/session/inside.h"
 
 #include <errno.h>
 #include <time.h>
@@ -110,6 +111,7 @@ static void print_status(const struct target *target, const struct resident *res
 {
 	const struct agent_page *page = &resident->page;
 	const char *state = state_name(target, resident);
+	size_t inside = inside_count(target, page);
 	char since[64];
 
 	format_time(page->since_ns, since, sizeof(since));
@@ -122,6 +124,9 @@ static void print_status(const struct target *target, const struct resident *res
 	else if (page->end_reason)
 		printf("  ended     %s\n", end_name(page));
 	printf("  attached  %u time%s so far\n", page->attaches, page->attaches == 1 ? "" : "s");
+	if (inside)
+		printf("  inside    %zu thread%s in traced calls that have not returned\n", inside,
+		       inside == 1 ? " waits" : "s wait");
 	printf("  dropped   %lu records\n", page->dropped);
 	for (unsigned i = 0; i < page->tool_count; i++)
 		print_tool(&page->tools[i]);
@@ -149,6 +154,7 @@ static void print_status_json(const struct target *target, const struct resident
 	json_text(&json, "holder_name", is_held ? page->holder_name : "");
 	json_text(&json, "ended", end_name(page));
 	json_number(&json, "attaches", page->attaches);
+	json_number(&json, "inside", inside_count(target, page));
 	json_number(&json, "dropped", page->dropped);
 	json_bool(&json, "environment", page->environment_changed);
 	json_list(&json, "tools");

@@ -7,120 +7,45 @@
 
 #include "host/attach/candidates.h"
 #include "host/core/cleanup.h"
-#include "host/process/memory.h"
 #include "host/process/procfs.h"
+#include "host/session/inside.h"
+#include "host/session/trace.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
-#define STACK_WORDS 4096
-#define GLANCES     50
-#define GLANCE_NS   1000000
-
-/* Is this mapping of a tool?  By content they are memory files with the tool's name. */
-static const struct agent_tool *tool_of(const struct agent_page *page,
-					const struct mapping *mapping)
-{
-	char name[TOOL_PATH_MAX + 32];
-
-	for (unsigned i = 0; i < page->tool_count; i++) {
-		const struct agent_tool *tool = &page->tools[i];
-		const char *slash = strrchr(tool->path, '/');
-
-		snprintf(name, sizeof(name), "/memfd:%s (deleted)", slash ? slash + 1 : tool->path);
-		if (tool->by_content ? !strcmp(mapping->path, name)
-				     : (mapping->inode == tool->identity.inode &&
-					makedev(mapping->dev_major, mapping->dev_minor) ==
-						tool->identity.device))
-			return tool;
-	}
-	return NULL;
-}
-
-static const struct agent_tool *tool_at(const struct session *session, const struct maps *maps,
-					uint64_t address)
-{
-	const struct mapping *mapping = maps_at(maps, address);
-
-	return mapping ? tool_of(&session->attachment.resident.page, mapping) : NULL;
-}
-
-/* "... 0xSTACK 0xIP", as the kernel shows a thread that waits, in a call or out of one. */
-static bool parse_place(char *text, uint64_t *ret_ip, uint64_t *ret_stack)
-{
-	char *ip = strrchr(text, ' '), *stack;
-
-	if (!ip)
-		return false; /* "running" */
-	*ip++ = 0;
-	stack = strrchr(text, ' ');
-	if (!stack)
-		return false;
-	*ret_ip = strtoul(ip, NULL, 16);
-	*ret_stack = strtoul(stack + 1, NULL, 16);
-	return *ret_stack != 0;
-}
-
-/* Looks at a thread that waits; false when it never does. */
-static bool see_thread(pid_t pid, pid_t tid, uint64_t *ret_ip, uint64_t *ret_stack)
-{
-	struct timespec delay = { 0, GLANCE_NS };
-	struct err ignored;
-	char name[64], text[256];
-
-	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	for (unsigned i = 0; i < GLANCES; i++) {
-		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
-			return true; /* it has ended */
-		if (parse_place(text, ret_ip, ret_stack))
-			return true;
-		nanosleep(&delay, NULL);
-	}
-	return false;
-}
-
-/* A tool that some word of the stack points into: the thread may return there. */
-static const struct agent_tool *tool_on_stack(const struct session *session,
-					      const struct maps *maps, uint64_t stack)
-{
-	const struct mapping *mapping = maps_at(maps, stack);
-	const struct agent_tool *tool = NULL;
-	uint64_t words[STACK_WORDS];
-
-	for (uint64_t at = stack; mapping && !tool && at < mapping->end; at += sizeof(words)) {
-		size_t size = MIN(sizeof(words), mapping->end - at);
-
-		if (!memory_read(session->attachment.target.memory, at, words, size))
-			break;
-		for (size_t i = 0; !tool && i < size / sizeof(words[0]); i++)
-			tool = tool_at(session, maps, words[i]);
-	}
-	return tool;
-}
+#define GLANCES 50
 
 static void judge_thread(const struct session *session, const struct maps *maps, pid_t tid,
 			 const char *thread_name, struct session_left *ret)
 {
+	const struct target *target = &session->attachment.target;
+	const struct agent_page *page = &session->attachment.resident.page;
+	struct place place = { 0, 0 };
 	const struct agent_tool *tool;
-	uint64_t ip = 0, stack = 0;
 
-	if (!see_thread(session->attachment.target.process.pid, tid, &ip, &stack)) {
+	if (!place_see(target->process.pid, tid, GLANCES, &place)) {
 		session_left_add(
 			ret,
 			"thread %d (%s) began after the attach and never waits: it may run in a tool",
 			tid, thread_name);
 		return;
 	}
-	tool = tool_at(session, maps, ip);
-	if (!tool)
-		tool = tool_on_stack(session, maps, stack);
+	tool = place_tool(target, page, maps, &place);
 	if (tool)
 		session_left_add(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
+}
+
+/* Our own tracer never goes: threads of the program's come through its hooks, and the program may
+ * have taken the address of a function while it was hooked. */
+static void name_tracer(const struct agent_page *page, struct session_left *ret)
+{
+	for (unsigned i = 0; i < page->tool_count; i++)
+		if (page->tools[i].handle && !strcmp(page->tools[i].path, TRACER_NAME))
+			session_left_add(ret, "%s: the program may have kept the address of a hook",
+					 TRACER_NAME);
 }
 
 /* Its clock may be ahead of ours by any amount. */
@@ -169,6 +94,7 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 		    stat.start_tick >= first_tick(session))
 			judge_thread(session, &maps, tids[i], stat.name, ret);
 	maps_done(&maps);
+	name_tracer(&attachment->resident.page, ret);
 	return 0;
 }
 
@@ -188,7 +114,7 @@ int unload_find_leftovers(const struct session *session, const struct agent_page
 	int r = maps_read(target->process.memory_tid, &maps, err);
 
 	for (size_t i = 0; !r && i < maps.count; i++) {
-		const struct agent_tool *tool = tool_of(before, &maps.items[i]);
+		const struct agent_tool *tool = mapping_tool(before, &maps.items[i]);
 
 		if (tool && !was_named(ret, tool->path))
 			session_left_add(

@@ -18,6 +18,7 @@
 #define CLOSE_TRIES    40
 #define RETRY_CLAIM    4096u /* calls */
 #define IGNORED_THREAD UINT32_MAX
+#define GENERATIONS    8u
 
 /* Sixteen bytes of the little room that libraries which come late may have. */
 struct thread_state {
@@ -29,13 +30,21 @@ static __thread struct thread_state self __attribute__((tls_model("initial-exec"
 
 /* In a page that a forked child finds empty: there, nothing is on. */
 struct switches {
-	uint32_t is_on;
+	uint32_t session; /* that is on; 0: none */
+};
+
+/*
+ * Never unmapped: a thread may stop between looking at the switch and looking at its writer, and go
+ * on when that session is over.  What it then says to its writer must not reach a thread of a later
+ * session, so each session has writers of its own, until the eighth after it.
+ */
+struct writers {
+	struct writer items[GENERATIONS][RINGS_SLOTS_MAX];
 };
 
 static struct switches *switches;
+static struct writers *writers;
 static struct rings *rings;
-static struct writer *writers;
-static size_t writers_size;
 static uint32_t session, claiming;
 
 static void *map(size_t size)
@@ -60,29 +69,40 @@ static int make_switches(void)
 	return 0;
 }
 
+static struct writer *writer_at(uint32_t index)
+{
+	return &writers->items[session % GENERATIONS][index];
+}
+
 int writers_open(struct rings *given)
 {
-	size_t size = ALIGN_UP(given->slot_count * sizeof(struct writer), PAGE_BYTES);
 	int r = make_switches();
 
 	if (r)
 		return r;
-	writers = map(size);
+	if (!writers)
+		writers = map(sizeof(*writers));
 	if (!writers)
 		return -ENOMEM;
-	writers_size = size;
 	rings = given;
-	claiming = 0;
-	if (++session == IGNORED_THREAD)
+	if (++session == 0)
 		session = 1;
+	memset(writer_at(0), 0, given->slot_count * sizeof(struct writer));
 	/* Release: who sees it on sees all of the above. */
-	__atomic_store_n(&switches->is_on, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&switches->session, session, __ATOMIC_RELEASE);
 	return 0;
 }
 
-static bool is_on(void)
+void writers_forget(void)
 {
-	return __atomic_load_n(&switches->is_on, __ATOMIC_ACQUIRE);
+	claiming = 0;
+	rings = NULL;
+}
+
+/* The session that is on. */
+static uint32_t current(void)
+{
+	return __atomic_load_n(&switches->session, __ATOMIC_ACQUIRE);
 }
 
 static bool is_used(void)
@@ -91,7 +111,7 @@ static bool is_used(void)
 		return true;
 	for (uint32_t i = 0; i < rings->slot_count; i++)
 		/* Acquire: pairs with writer_end(). */
-		if (__atomic_load_n(&writers[i].busy, __ATOMIC_ACQUIRE) &&
+		if (__atomic_load_n(&writer_at(i)->busy, __ATOMIC_ACQUIRE) &&
 		    raw3(SYS_tgkill, raw0(SYS_getpid), rings_slot(rings, i)->tid, 0) != -ESRCH)
 			return true;
 	return false;
@@ -108,14 +128,11 @@ bool writers_close(void)
 
 	if (!rings)
 		return true;
-	__atomic_store_n(&switches->is_on, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&switches->session, 0, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; !is_quiet && i < CLOSE_TRIES; i++) {
 		raw2(SYS_nanosleep, &pause, 0);
 		is_quiet = !is_used();
 	}
-	if (is_quiet)
-		raw2(SYS_munmap, writers, writers_size);
-	writers = NULL;
 	rings = NULL;
 	return is_quiet;
 }
@@ -135,22 +152,21 @@ void writer_ignore_me(void)
 	self.retry = IGNORED_THREAD;
 }
 
-static void count_without_ring(void)
-{
-	__atomic_fetch_add(&rings->drops_without_ring, 1, __ATOMIC_RELAXED);
-}
-
 /* The first record of a thread in this session, or one of a thread that found no ring. */
 static struct writer *claim(void)
 {
 	struct ring_writer made;
 	struct writer *writer = NULL;
 
+	if (self.session == session && --self.retry) {
+		__atomic_fetch_add(&rings->drops_without_ring, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
 	if (ring_claim(rings, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
-		writer = &writers[made.ring - rings_slot(rings, 0)];
+		writer = writer_at((uint32_t)(made.ring - rings_slot(rings, 0)));
 		*writer = (struct writer){ .ring = made };
 	} else {
-		count_without_ring();
+		__atomic_fetch_add(&rings->drops_without_ring, 1, __ATOMIC_RELAXED);
 	}
 	self.retry = RETRY_CLAIM;
 	self.writer = writer;
@@ -166,44 +182,53 @@ static struct writer *find_writer(void)
 
 	if (self.retry == IGNORED_THREAD)
 		return NULL;
-	if (self.session == session && --self.retry) {
-		count_without_ring();
-		return NULL;
-	}
 	__atomic_fetch_add(&claiming, 1, __ATOMIC_SEQ_CST);
-	if (is_on())
+	if (current())
 		writer = claim();
 	__atomic_fetch_sub(&claiming, 1, __ATOMIC_RELEASE);
 	return writer;
 }
 
 /*
- * A writer that is busy was interrupted by a signal, and we are in its handler.  Unless the handler
- * has left by longjmp: then the stack is shorter now than it was when that writer began.
+ * A writer that is busy was interrupted by a signal, and we are in its handler, further down the
+ * stack.  Where the stack is not longer than it was when that writer began, it began in a call that
+ * is no more: the handler has left by longjmp.
  */
 static bool is_interrupted(const struct writer *writer, uint64_t stack)
 {
-	if (!writer->busy || stack > writer->busy)
-		return false;
-	writer->ring.ring->drops[DROP_NESTED]++;
-	return true;
+	return writer->busy && stack < writer->busy;
+}
+
+/* Says that it is busy, unless that session is over. */
+static bool occupy(struct writer *writer, uint32_t now, uint64_t stack)
+{
+	__atomic_store_n(&writer->busy, stack, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (current() == now)
+		return true;
+	__atomic_compare_exchange_n(&writer->busy, &stack, 0, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+	return false;
 }
 
 struct writer *writer_begin(void)
 {
 	uint64_t stack = (uint64_t)__builtin_frame_address(0);
+	uint32_t now = switches ? current() : 0;
+	bool is_nested;
 	struct writer *writer;
 
-	if (!switches || !is_on())
+	if (!now)
 		return NULL;
-	writer = self.session == session && self.writer ? self.writer : find_writer();
-	if (!writer || is_interrupted(writer, stack))
+	writer = self.session == now && self.writer ? self.writer : find_writer();
+	if (!writer)
 		return NULL;
-	__atomic_store_n(&writer->busy, stack, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (is_on())
-		return writer;
-	writer->busy = 0;
+	is_nested = is_interrupted(writer, stack);
+	if (!is_nested)
+		return occupy(writer, now, stack) ? writer : NULL;
+	/* The writer below keeps the ring where it is. */
+	if (current() == now)
+		writer->ring.ring->drops[DROP_NESTED]++;
 	return NULL;
 }
 
@@ -227,7 +252,7 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 	for (unsigned i = 0; i < call->head.count; i++)
 		into[i] = values[i];
 	/* A child forked by a signal handler in the midst of this is not to touch the ring. */
-	if (is_on())
+	if (current())
 		ring_commit(&writer->ring, size);
 	return true;
 }

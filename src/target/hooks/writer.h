@@ -20,6 +20,9 @@ int writers_open(struct rings *rings) MUST_CHECK;
 /* Ends it: when true, no thread is in the rings or will ever be again. */
 bool writers_close(void);
 
+/* In a forked child: the session was our parent's. */
+void writers_forget(void);
+
 /* The rings of the session, NULL when there is none, and its number. */
 struct rings *writers_rings(void);
 uint32_t writers_session(void);

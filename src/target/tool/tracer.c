@@ -146,6 +146,7 @@ static void forget_parent(void)
 	if (!installed_by)
 		return;
 	watch_forget();
+	writers_forget();
 	got_restore(&left);
 	table_restore(&left);
 	hooks_off();

@@ -1,0 +1,141 @@
+/*
+ * Reads /proc and the stacks of threads.  Host only.
+ */
+#include "host/session/inside.h"
+
+#include "host/core/cleanup.h"
+#include "host/process/memory.h"
+#include "host/process/procfs.h"
+#include "host/session/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#define STACK_WORDS 4096
+#define GLANCE_NS   1000000
+
+/* Is this mapping of a tool?  By content they are memory files with the tool's name. */
+const struct agent_tool *mapping_tool(const struct agent_page *page, const struct mapping *mapping)
+{
+	char name[TOOL_PATH_MAX + 32];
+
+	for (unsigned i = 0; i < page->tool_count; i++) {
+		const struct agent_tool *tool = &page->tools[i];
+		const char *slash = strrchr(tool->path, '/');
+
+		snprintf(name, sizeof(name), "/memfd:%s (deleted)", slash ? slash + 1 : tool->path);
+		if (tool->by_content ? !strcmp(mapping->path, name)
+				     : (mapping->inode == tool->identity.inode &&
+					makedev(mapping->dev_major, mapping->dev_minor) ==
+						tool->identity.device))
+			return tool;
+	}
+	return NULL;
+}
+
+static const struct agent_tool *tool_at(const struct agent_page *page, const struct maps *maps,
+					uint64_t address)
+{
+	const struct mapping *mapping = maps_at(maps, address);
+
+	return mapping ? mapping_tool(page, mapping) : NULL;
+}
+
+/* "... 0xSTACK 0xIP", as the kernel shows a thread that waits, in a call or out of one. */
+static bool parse_place(char *text, struct place *ret)
+{
+	char *ip = strrchr(text, ' '), *stack;
+
+	if (!ip)
+		return false; /* "running" */
+	*ip++ = 0;
+	stack = strrchr(text, ' ');
+	if (!stack)
+		return false;
+	ret->ip = strtoul(ip, NULL, 16);
+	ret->stack = strtoul(stack + 1, NULL, 16);
+	return ret->stack != 0;
+}
+
+bool place_see(pid_t pid, pid_t tid, unsigned glances, struct place *ret)
+{
+	struct timespec delay = { 0, GLANCE_NS };
+	struct err ignored;
+	char name[64], text[256];
+
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	for (unsigned i = 0; i < glances; i++) {
+		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
+			return true; /* it has ended */
+		if (parse_place(text, ret))
+			return true;
+		nanosleep(&delay, NULL);
+	}
+	return false;
+}
+
+/* A tool that some word of the stack points into: the thread may return there. */
+static const struct agent_tool *tool_on_stack(const struct target *target,
+					      const struct agent_page *page,
+					      const struct maps *maps, uint64_t stack)
+{
+	const struct mapping *mapping = maps_at(maps, stack);
+	const struct agent_tool *tool = NULL;
+	uint64_t words[STACK_WORDS];
+
+	for (uint64_t at = stack; mapping && !tool && at < mapping->end; at += sizeof(words)) {
+		size_t size = MIN(sizeof(words), mapping->end - at);
+
+		if (!memory_read(target->memory, at, words, size))
+			break;
+		for (size_t i = 0; !tool && i < size / sizeof(words[0]); i++)
+			tool = tool_at(page, maps, words[i]);
+	}
+	return tool;
+}
+
+const struct agent_tool *place_tool(const struct target *target, const struct agent_page *page,
+				    const struct maps *maps, const struct place *place)
+{
+	const struct agent_tool *tool = tool_at(page, maps, place->ip);
+
+	return tool ? tool : tool_on_stack(target, page, maps, place->stack);
+}
+
+static bool is_tracer(const struct agent_tool *tool)
+{
+	return tool && !strcmp(tool->path, TRACER_NAME);
+}
+
+static bool has_tracer(const struct agent_page *page)
+{
+	for (unsigned i = 0; i < page->tool_count; i++)
+		if (page->tools[i].handle && is_tracer(&page->tools[i]))
+			return true;
+	return false;
+}
+
+size_t inside_count(const struct target *target, const struct agent_page *page)
+{
+	pid_t pid = target->process.pid;
+	CLEANUP(free) pid_t *tids = NULL;
+	struct err ignored;
+	struct maps maps;
+	size_t count = 0, inside = 0;
+
+	if (!has_tracer(page) || proc_list(pid, "task", &tids, &count, &ignored) ||
+	    maps_read(target->process.memory_tid, &maps, &ignored))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		struct place place = { 0, 0 };
+
+		inside += place_see(pid, tids[i], 1, &place) && place.stack &&
+			  is_tracer(place_tool(target, page, &maps, &place));
+	}
+	maps_done(&maps);
+	return inside;
+}

@@ -1,0 +1,24 @@
+/*
+ * Which threads of a target are in a tool library, or will return into it: found from outside, by
+ * where they wait and what is on their stacks.
+ */
+#pragma once
+
+#include "host/attach/resident.h"
+
+/* Where a thread waits. */
+struct place {
+	uint64_t ip, stack;
+};
+
+/* Looks at a thread that many times, a millisecond apart; false when it never waits.  A thread that
+ * has ended is nowhere: zeros. */
+bool place_see(pid_t pid, pid_t tid, unsigned glances, struct place *ret);
+
+/* The tool that a mapping belongs to; the one that a thread at that place is in.  NULL: none. */
+const struct agent_tool *mapping_tool(const struct agent_page *page, const struct mapping *mapping);
+const struct agent_tool *place_tool(const struct target *target, const struct agent_page *page,
+				    const struct maps *maps, const struct place *place);
+
+/* How many threads wait in calls that came through limpet's tracer and have not returned. */
+size_t inside_count(const struct target *target, const struct agent_page *page);

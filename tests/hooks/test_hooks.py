@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+"""
+Hooks in live programs: what they see, that they change nothing, and that they go.
+
+Beside LIMPET and PROGRAMS, HOOKS names the folder with the programs of this one.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import harness
+from harness import Unavailable, Workload, wait_until
+
+PROBE = harness.program("trace_probe")
+HOOKS = os.environ.get("HOOKS", ".")
+MARK_BYTES, CHILD_BYTES = 12345, 54321  # of tests/programs/traced.c
+
+
+class Probe:
+    """A running trace_probe."""
+
+    def __init__(self, pid, *words, duration_ms=0):
+        self.process = subprocess.Popen(
+            [PROBE, str(pid), str(duration_ms), *words], text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.is_attached = self.process.stdout.readline() == "attached\n"
+
+    def finish(self, deadline_s=60):
+        out, err = self.process.communicate("\n" if self.process.stdin else None, timeout=deadline_s)
+        self.error = err
+        lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+        self.calls = [line for line in lines if line["event"] == "call"]
+        return next((line for line in lines if line["event"] == "trace"), None)
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def functions_named(trace, name):
+    return [seen for key, seen in trace["functions"].items() if key.split("@")[0] == name]
+
+
+def calls_of(trace, name):
+    return sum(seen["calls"] for seen in functions_named(trace, name))
+
+
+def file_mappings(pid):
+    """The mappings of files that the program itself has."""
+    with open(f"/proc/{pid}/maps") as file:
+        return [line.rstrip() for line in file if re.search(r" /(?!memfd)", line)]
+
+
+def constant_memory(pid):
+    """What lies in mappings of files that cannot be written: the tables of imports among it."""
+    content = {}
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in file_mappings(pid):
+            fields = line.split()
+            if fields[1] == "r--p" and fields[2] != "00000000" and ".so" in fields[-1]:
+                start, end = (int(part, 16) for part in fields[0].split("-"))
+                memory.seek(start)
+                content[line] = memory.read(end - start)
+    return content
+
+
+class Hooks(unittest.TestCase):
+    maxDiff = None
+
+    def target(self, binary, name, folder=None, **options):
+        before = harness.PROGRAMS
+        try:
+            harness.PROGRAMS = folder or before
+            target = Workload(binary, name, **options)
+        except Unavailable as reason:
+            self.skipTest(str(reason))
+        finally:
+            harness.PROGRAMS = before
+        self.addCleanup(target.close)
+        return target
+
+    def trace(self, pid, *words, duration_ms=300, may_be_held=False):
+        probe = Probe(pid, *words, duration_ms=duration_ms)
+        trace = probe.finish()
+        self.assertIsNotNone(trace, probe.error)
+        self.check_trace(trace, may_be_held)
+        return trace
+
+    def check_trace(self, trace, may_be_held=False):
+        for name in ("bad", "unwritable", "refused") + (() if may_be_held else ("held",)):
+            self.assertEqual(trace[name], 0, (name, trace))
+
+    def assert_well(self, target, *, signals=False):
+        self.assertTrue(target.alive(), target.fate())
+        self.assertTrue(target.stats.wait_turn(10), "it hangs")
+        for name in ("eintr", "corruptions", "errors"):
+            self.assertEqual(target.stats.word(name), 0, target.stats.detail())
+
+    # What passes through.
+
+    def torture(self, name):
+        target = self.target("torture", name, folder=HOOKS)
+        for words in (["function=libcallees.so:*"], ["function=*:*", "alloc", "io", "lock-all"]):
+            trace = self.trace(target.pid, *words, duration_ms=1000)
+            self.assertGreater(calls_of(trace, "interleaved"), 100)
+            self.assertEqual(trace["foreign"], 0)
+            self.assert_well(target)
+        self.assertGreater(target.stats.word("signals_received"), 100)
+
+    def test_functions_of_every_shape_bound_late(self):
+        self.torture("lazy")
+
+    def test_functions_of_every_shape_bound_at_once_and_read_only(self):
+        self.torture("now")
+
+    def test_functions_of_every_shape_called_without_plt(self):
+        self.torture("noplt")
+
+    def test_functions_of_every_shape_in_writable_tables(self):
+        self.torture("norelro")
+
+    def test_a_process_that_traces_itself_sees_every_call(self):
+        libraries = [os.path.join(HOOKS, f"rounds_{name}.so")
+                     for name in ("lazy", "now", "noplt", "norelro")]
+        tracer = os.environ["TRACER"]
+        result = subprocess.run(
+            [os.path.join(HOOKS, "self_torture"), tracer, *libraries], capture_output=True, text=True,
+            env={**os.environ, "LD_LIBRARY_PATH": os.path.dirname(tracer)})
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    # Calls that do not return.
+
+    def test_longjmp_out_of_a_traced_call(self):
+        target = self.target("traced", "longjmp")
+        before = target.stats.word("turns")
+        trace = self.trace(target.pid, "alloc", "function=libc.so.6:qsort")
+        turns = target.stats.word("turns") - before
+        self.assertEqual(calls_of(trace, "qsort"), 0)
+        self.assertGreater(calls_of(trace, "malloc"), 100)
+        self.assertLessEqual(calls_of(trace, "malloc"), turns + 2)
+        self.assert_well(target)
+
+    def test_siglongjmp_out_of_whatever_a_signal_found(self):
+        target = self.target("traced", "siglongjmp")
+        # The last call may have been left while it wrote its record: then its memory stays.
+        trace = self.trace(target.pid, "io", duration_ms=1500, may_be_held=True)
+        self.assertGreater(calls_of(trace, "write"), 10000)
+        self.assertLess(trace["nested"], 100)  # a ring that was left so is not lost
+        self.assert_well(target)
+        again = self.trace(target.pid, "io", may_be_held=True)
+        self.assertGreater(calls_of(again, "write"), 1000)
+
+    def test_cancellation_of_threads_in_traced_calls(self):
+        target = self.target("traced", "cancel")
+        trace = self.trace(target.pid, "alloc", "io", "lock", duration_ms=1000)
+        self.assertGreater(calls_of(trace, "malloc"), 50)
+        self.assertEqual(calls_of(trace, "sem_wait"), 0)
+        self.assert_well(target)
+
+    def test_exceptions_through_traced_calls(self):
+        path = harness.program("thrower")
+        if not os.path.exists(path):
+            self.skipTest("no C++ compiler")
+        with subprocess.Popen([path], stdout=subprocess.PIPE) as process:
+            try:
+                process.stdout.readline()
+                trace = self.trace(process.pid, "alloc", "function=*:*", duration_ms=700)
+                self.assertGreater(calls_of(trace, "__cxa_allocate_exception"), 50)
+                self.assertEqual(calls_of(trace, "qsort"), 0)
+                self.assertGreater(calls_of(trace, "operator new"), 1000)
+                time.sleep(0.1)
+                self.assertIsNone(process.poll())
+            finally:
+                process.kill()
+
+    # Who writes, and who must not.
+
+    def test_a_forked_child_writes_nothing(self):
+        target = self.target("traced", "fork")
+        probe = Probe(target.pid, "alloc", "calls", duration_ms=700)
+        self.assertTrue(probe.is_attached)
+        trace = probe.finish()
+        self.check_trace(trace)
+        sizes = [call["values"][0] for call in probe.calls if call["name"] == "malloc"]
+        self.assertGreater(sizes.count(MARK_BYTES), 20)
+        self.assertEqual(sizes.count(CHILD_BYTES), 0)
+        self.assertEqual({call["tid"] for call in probe.calls}, {target.pid})
+        self.assert_well(target)
+
+    def test_a_signal_handler_makes_traced_calls(self):
+        target = self.target("traced", "handler")
+        trace = self.trace(target.pid, "alloc", duration_ms=1000)
+        self.assertGreater(calls_of(trace, "mmap"), 200)
+        self.assertGreater(calls_of(trace, "malloc"), 10000)
+        self.assert_well(target)
+
+    def test_more_threads_than_rings(self):
+        target = self.target("plain", "malloc64")
+        trace = self.trace(target.pid, "alloc", "slots=8")
+        self.assertEqual(trace["threads"], 8)
+        self.assertGreater(trace["no_ring"], 0)
+        self.assert_well(target)
+
+    def test_a_full_ring_drops_and_counts(self):
+        target = self.target("plain", "malloc8")
+        trace = self.trace(target.pid, "alloc", "ring=4096")
+        self.assertGreater(trace["full"], 0)
+        self.assert_well(target)
+
+    def test_threads_come_and_go(self):
+        target = self.target("traced", "cancel")
+        trace = self.trace(target.pid, "function=*:*", "slots=64", duration_ms=1500)
+        self.assertGreater(trace["threads"], 64)
+        self.assert_well(target)
+
+    # What is changed, and put back.
+
+    def test_words_and_protection_are_as_before(self):
+        for binary, name, folder in (("plain", "idle", None), ("torture", "now", HOOKS)):
+            target = self.target(binary, name, folder=folder)
+            self.trace(target.pid, "alloc")  # the program has its libraries now
+            maps, memory = file_mappings(target.pid), constant_memory(target.pid)
+            self.assertTrue(memory)
+            probe = Probe(target.pid, "alloc", "io", "lock", "function=*:*")
+            self.assertTrue(probe.is_attached)
+            self.assertEqual(file_mappings(target.pid), maps)
+            self.assertNotEqual(constant_memory(target.pid), memory)
+            trace = probe.finish()
+            self.assertEqual(trace["restored"], trace["hooked"], trace)
+            self.assertEqual(file_mappings(target.pid), maps)
+            self.assertEqual(constant_memory(target.pid), memory)
+            self.assert_well(target)
+
+    def test_a_word_that_another_has_changed_is_left_and_named(self):
+        target = self.target("traced", "foreign")
+        probe = Probe(target.pid, "alloc")
+        self.assertTrue(probe.is_attached)
+        time.sleep(0.5)  # what is changed at once would be hooked with the rest
+        os.kill(target.pid, signal.SIGUSR1)
+        time.sleep(0.3)
+        trace = probe.finish()
+        self.assertEqual(trace["foreign"], 1)
+        self.assertEqual(trace["restored"], trace["hooked"] - 1)
+        self.assertGreater(calls_of(trace, "malloc"), 100)  # through the other one
+        self.assert_well(target)
+        self.assertEqual(self.trace(target.pid, "alloc")["foreign"], 0)
+        self.assert_well(target)
+
+    def test_a_library_that_comes_late_is_traced(self):
+        target = self.target("traced", "late")
+        probe = Probe(target.pid, "alloc", "calls")
+        os.kill(target.pid, signal.SIGUSR1)
+        time.sleep(0.2)
+        os.kill(target.pid, signal.SIGUSR1)
+        time.sleep(0.2)
+        trace = probe.finish()
+        self.check_trace(trace)
+        sizes = [call["values"][0] for call in probe.calls if call["name"] == "malloc"]
+        self.assertEqual(sizes.count(MARK_BYTES), 1000)
+        self.assert_well(target)
+
+    def test_libraries_come_and_go(self):
+        target = self.target("plain", "dlopen8")
+        for _ in range(3):
+            trace = self.trace(target.pid, "alloc", "io", duration_ms=500)
+            self.assertEqual(trace["foreign"], 0)
+            self.assert_well(target)
+
+    def test_again_and_again_with_other_options(self):
+        target = self.target("plain", "malloc8")
+        options = (["alloc"], ["io", "lock"], ["function=libc.so.6:*alloc"], ["alloc-sample=100000"],
+                   ["lock-all", "alloc-stack"])
+        sizes = []
+        for turn in range(15):
+            trace = self.trace(target.pid, *options[turn % len(options)], duration_ms=100)
+            self.assertEqual(trace["foreign"], 0)
+            sizes.append(int(harness.status_of(target.pid)["VmSize"].split()[0]))
+        self.assertEqual(sizes[9], sizes[14])
+        self.assert_well(target)
+
+    def test_threads_inside_at_detach_come_back(self):
+        target = self.target("traced", "blocked")
+        for turn in range(1, 4):
+            probe = Probe(target.pid, "io")
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(wait_until(
+                lambda: target.stats.word("signals_received") == 6 * turn - 3))
+            time.sleep(0.05)  # they wait again, inside
+            self.check_trace(probe.finish())
+            status = json.loads(subprocess.run(
+                [harness.LIMPET, "status", str(target.pid), "--json"], capture_output=True,
+                text=True).stdout.splitlines()[0])
+            self.assertEqual(status["inside"], 3)
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(wait_until(
+                lambda: target.stats.word("signals_received") == 6 * turn), "a read did not end")
+            self.assert_well(target)
+
+    def test_the_host_dies(self):
+        target = self.target("plain", "malloc8")
+        self.trace(target.pid, "alloc")
+        memory = constant_memory(target.pid)
+        for _ in range(3):
+            probe = Probe(target.pid, "alloc", "io")
+            self.assertNotEqual(constant_memory(target.pid), memory)
+            probe.kill()
+            self.assertTrue(wait_until(lambda: constant_memory(target.pid) == memory))
+            self.assert_well(target)
+        self.assertGreater(calls_of(self.trace(target.pid, "alloc"), "malloc"), 100)
+
+    # What the domains say.
+
+    def test_files(self):
+        target = self.target("traced", "files")
+        probe = Probe(target.pid, "io", "calls", duration_ms=500)
+        trace = probe.finish()
+        turns = calls_of(trace, "connect")
+        self.assertGreater(turns, 50)
+        for name, each in (("open", 3), ("read", 1), ("fopen", 1), ("fgets", 1), ("close", 2),
+                           ("fclose", 1)):
+            self.assertLessEqual(abs(calls_of(trace, name) - each * turns), each, name)
+        [opened], [connected] = functions_named(trace, "open"), functions_named(trace, "connect")
+        self.assertLessEqual(abs(opened["failed"] - 2 * turns), 2)
+        self.assertLessEqual(abs(opened["texts"] - 2 * turns), 2)  # one path was not there
+        self.assertEqual(connected["text"], "unix:/nonexistent/socket")
+        results = {call["values"][0] for call in probe.calls if call["name"] == "open"}
+        self.assertIn(-2, results)   # ENOENT
+        self.assertIn(-14, results)  # EFAULT
+        self.assert_well(target)
+
+    def test_only_locks_that_are_held(self):
+        target = self.target("traced", "locks")
+        before = target.stats.word("turns")
+        probe = Probe(target.pid, "lock", "calls", duration_ms=500)
+        trace = probe.finish()
+        turns = target.stats.word("turns") - before
+        calls = [call for call in probe.calls if call["name"] == "pthread_mutex_lock"]
+        self.assertGreater(len(calls), 20)
+        # The one that is held, and the one that is locked twice; not the hundred that are free.
+        self.assertLessEqual(len(calls), 3 * turns + 5)
+        owners = {call["values"][1] for call in calls}
+        self.assertTrue(owners & set(harness.threads_of(target.pid)), owners)
+        whole = self.trace(target.pid, "lock-all", duration_ms=300)
+        self.assertGreater(calls_of(whole, "pthread_mutex_lock"), 1000)
+        self.assert_well(target)
+
+    def test_samples_have_stacks(self):
+        target = self.target("plain", "malloc8")
+        trace = self.trace(target.pid, "alloc-sample=65536")
+        [malloc] = functions_named(trace, "malloc")
+        self.assertGreater(malloc["stacks"], 10)
+        self.assertGreaterEqual(malloc["frames"], 2 * malloc["stacks"])
+        self.assertLess(malloc["calls"], calls_of(self.trace(target.pid, "alloc"), "malloc") / 4)
+        self.assert_well(target)
+
+    def test_what_is_absent_is_named(self):
+        target = self.target("plain", "idle")
+        trace = self.trace(target.pid, "alloc", "marker", "function=libnothing.so:*")
+        self.assertEqual(trace["absent"], ["function", "marker"])
+
+    def test_musl_is_refused_by_name(self):
+        target = self.target("plain_musl", "idle")
+        probe = Probe(target.pid, "alloc", duration_ms=100)
+        self.assertIsNone(probe.finish())
+        self.assertIn("musl", probe.error)
+        self.assert_well(target)
+
+    # Real programs.
+
+    def test_python(self):
+        script = "import time\nwhile True: [str(i) for i in range(1000)]; open('/dev/null').close()"
+        with subprocess.Popen([sys.executable, "-c", script]) as process:
+            try:
+                time.sleep(0.3)
+                for words in (["alloc", "io", "lock"], ["function=*:*"], ["alloc-sample=10000"]):
+                    self.assertGreater(self.trace(process.pid, *words)["records"], 100)
+                time.sleep(0.1)
+                self.assertIsNone(process.poll())
+            finally:
+                process.kill()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,409 @@
+/*
+ * Programs that make it hard for whoever traces their calls: they leave calls in the middle, fork,
+ * allocate in signal handlers, load libraries late, change the words that a tracer has changed.
+ * Each counts what it did, so that a tracer's count can be compared with it.
+ */
+#define _GNU_SOURCE
+#include "workload.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MARK_BYTES 12345 /* a size that only this program asks for */
+
+/* The compiler would see that nobody wants the memory. */
+static void *volatile taken;
+
+static void allocate(size_t size)
+{
+	taken = malloc(size);
+	if (!taken)
+		workload_fail("malloc");
+	free(taken);
+}
+
+static jmp_buf outside;
+
+static int compare_and_leave(const void *a, const void *b)
+{
+	(void)a;
+	(void)b;
+	longjmp(outside, 1);
+}
+
+/* Leaves qsort, a traced call, from inside. */
+static void longjmp_run(const void *data)
+{
+	int numbers[4] = { 4, 3, 2, 1 };
+
+	(void)data;
+	workload_ready();
+	for (;;) {
+		if (!setjmp(outside)) {
+			qsort(numbers, 4, sizeof(int), compare_and_leave);
+			workload_fail("qsort came back");
+		}
+		allocate(MARK_BYTES);
+		usleep(100);
+		workload_turn();
+	}
+}
+
+static sigjmp_buf interrupted;
+static volatile sig_atomic_t may_leave;
+
+static void leave_handler(int number)
+{
+	(void)number;
+	if (may_leave)
+		siglongjmp(interrupted, 1);
+}
+
+/* Leaves whatever the signal found it in by siglongjmp: not in malloc, which forbids that, but
+ * anywhere in a call that is only a system call. */
+static void siglongjmp_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = leave_handler, .sa_flags = SA_NODEFER };
+	char byte = 'x';
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	timer_t timer;
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	struct itimerspec period = { { 0, 300000 }, { 0, 300000 } };
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer))
+		workload_skip("timer_create");
+	timer_settime(timer, 0, &period, NULL);
+	workload_ready();
+	for (;;) {
+		if (!sigsetjmp(interrupted, 1)) {
+			may_leave = 1;
+			for (;;)
+				if (write(fd, &byte, 1) != 1 && errno != EINTR)
+					workload_fail("write");
+		}
+		may_leave = 0;
+		workload_turn();
+	}
+}
+
+static void *wait_for_ever(void *pipe_end)
+{
+	char byte;
+	sem_t never;
+
+	sem_init(&never, 0, 0);
+	if (*(int *)pipe_end >= 0)
+		while (read(*(int *)pipe_end, &byte, 1) < 0)
+			;
+	sem_wait(&never);
+	return NULL;
+}
+
+static void cancel_one(int *pipe_end)
+{
+	pthread_t thread;
+	void *result = NULL;
+
+	if (pthread_create(&thread, NULL, wait_for_ever, pipe_end)) {
+		workload_fail("pthread_create");
+		return;
+	}
+	usleep(2000);
+	pthread_cancel(thread);
+	pthread_join(thread, &result);
+	if (result != PTHREAD_CANCELED)
+		workload_corrupt("a thread was not cancelled");
+}
+
+static void cancel_run(const void *data)
+{
+	int ends[2], none = -1;
+
+	(void)data;
+	if (pipe2(ends, O_CLOEXEC))
+		workload_skip("pipe");
+	workload_ready();
+	for (;;) {
+		cancel_one(&ends[0]);
+		cancel_one(&none);
+		allocate(MARK_BYTES);
+		workload_turn();
+	}
+}
+
+#define CHILD_BYTES 54321
+
+static void be_child(void)
+{
+	for (int i = 0; i < 200; i++)
+		allocate(CHILD_BYTES);
+	_exit(0);
+}
+
+/* Children that allocate a size that the parent never asks for. */
+static void fork_run(const void *data)
+{
+	int status;
+
+	(void)data;
+	workload_ready();
+	for (;;) {
+		pid_t child = fork();
+
+		if (!child)
+			be_child();
+		allocate(MARK_BYTES);
+		if (child < 0 || waitpid(child, &status, 0) != child || status)
+			workload_fail("child");
+		workload_turn();
+	}
+}
+
+static _Atomic uint64_t in_handler;
+
+static void allocating_handler(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	/* Not malloc, which a handler must not call; the same for a tracer. */
+	void *memory = mmap(NULL, MARK_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		workload_fail("mmap");
+	munmap(memory, MARK_BYTES);
+	in_handler++;
+	errno = saved;
+}
+
+/* A handler that makes traced calls, while the program makes them too. */
+static void handler_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = allocating_handler, .sa_flags = SA_RESTART };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	struct itimerspec period = { { 0, 100000 }, { 0, 100000 } };
+	timer_t timer;
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer))
+		workload_skip("timer_create");
+	timer_settime(timer, 0, &period, NULL);
+	workload_ready();
+	for (;;) {
+		for (int i = 0; i < 10000; i++)
+			allocate(64);
+		workload_turn();
+	}
+}
+
+static const char *beside(const char *name)
+{
+	static char path[PATH_MAX];
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		workload_skip("readlink");
+	snprintf(strrchr(path, '/') + 1, NAME_MAX, "%s", name);
+	return path;
+}
+
+static volatile sig_atomic_t is_asked;
+
+static void on_ask(int number)
+{
+	(void)number;
+	is_asked++;
+}
+
+static void await_ask(void)
+{
+	int before = is_asked;
+
+	while (is_asked == before) {
+		usleep(1000);
+		workload_turn();
+	}
+}
+
+/* Loads a library when SIGUSR1 asks, waits for another, and has it allocate. */
+static void late_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = on_ask, .sa_flags = SA_RESTART };
+	void (*allocate_there)(size_t, int);
+	void *library;
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	workload_ready();
+	await_ask();
+	library = dlopen(beside("late.so"), RTLD_NOW);
+	allocate_there = library ? (void (*)(size_t, int))dlsym(library, "allocate_there") : NULL;
+	if (!allocate_there) {
+		workload_fail(dlerror());
+		workload_idle();
+	}
+	for (;;) {
+		await_ask();
+		allocate_there(MARK_BYTES, 1000);
+	}
+}
+
+/* The word in late.so's own table, which it finds for us. */
+static void foreign_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = on_ask, .sa_flags = SA_RESTART };
+	void *library = dlopen(beside("late.so"), RTLD_NOW);
+	void (*change)(void) = library ? (void (*)(void))dlsym(library, "change_word") : NULL;
+	void (*allocate_there)(size_t, int) =
+		library ? (void (*)(size_t, int))dlsym(library, "allocate_there") : NULL;
+
+	(void)data;
+	if (!change || !allocate_there)
+		workload_skip("late.so");
+	sigaction(SIGUSR1, &action, NULL);
+	workload_ready();
+	await_ask();
+	change();
+	for (;;) {
+		allocate_there(MARK_BYTES, 10);
+		usleep(1000);
+		workload_turn();
+	}
+}
+
+#define BLOCKED 3
+static int blocked_ends[BLOCKED][2];
+static _Atomic uint64_t came_back;
+
+static void *block(void *ends)
+{
+	char byte;
+
+	for (;;)
+		if (read(((int *)ends)[0], &byte, 1) != 1)
+			workload_fail("read");
+		else
+			came_back++;
+	return NULL;
+}
+
+/* Threads that wait in read until SIGUSR1 asks, each for a pipe of its own. */
+static void blocked_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = on_ask, .sa_flags = SA_RESTART };
+	uint64_t written = 0;
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	for (int i = 0; i < BLOCKED; i++) {
+		if (pipe2(blocked_ends[i], O_CLOEXEC))
+			workload_skip("pipe");
+		thread_start(block, blocked_ends[i], 0);
+	}
+	workload_ready();
+	for (;;) {
+		await_ask();
+		for (int i = 0; i < BLOCKED; i++, written++)
+			if (write(blocked_ends[i][1], "x", 1) != 1)
+				workload_fail("write");
+		while (came_back != written)
+			usleep(1000);
+		stats->signals_received = written; /* a place for the driver to see it */
+	}
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *hold(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		pthread_mutex_lock(&mutex);
+		usleep(2000);
+		pthread_mutex_unlock(&mutex);
+		usleep(500);
+	}
+	return NULL;
+}
+
+/* One lock that is held most of the time, one that nobody else wants. */
+static void locks_run(const void *data)
+{
+	pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_t checking = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+	(void)data;
+	thread_start(hold, NULL, 0);
+	workload_ready();
+	for (;;) {
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+		for (int i = 0; i < 100; i++) {
+			pthread_mutex_lock(&own);
+			pthread_mutex_unlock(&own);
+		}
+		if (pthread_mutex_lock(&checking) || pthread_mutex_lock(&checking) != EDEADLK ||
+		    pthread_mutex_unlock(&checking))
+			workload_corrupt("an error-checking mutex");
+		workload_turn();
+	}
+}
+
+/* The same calls each turn, some of which fail. */
+static void files_run(const void *data)
+{
+	struct sockaddr_un nobody = { AF_UNIX, "/nonexistent/socket" };
+	char buffer[64];
+
+	(void)data;
+	workload_ready();
+	for (;;) {
+		int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+		int other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		FILE *file = fopen("/proc/self/stat", "re");
+
+		if (read(fd, buffer, sizeof(buffer)) != sizeof(buffer) || close(fd))
+			workload_fail("read");
+		if (open("/nonexistent/file", O_RDONLY) >= 0 || errno != ENOENT)
+			workload_corrupt("errno of open");
+		/* NOLINTNEXTLINE: an address that is not there */
+		if (open((const char *)8, O_RDONLY) >= 0 || errno != EFAULT)
+			workload_corrupt("errno of open of nothing");
+		if (!connect(other, (struct sockaddr *)&nobody, sizeof(nobody)) || errno != ENOENT)
+			workload_corrupt("errno of connect");
+		if (!fgets(buffer, sizeof(buffer), file) || fclose(file) || close(other))
+			workload_fail("stdio");
+		usleep(1000);
+		workload_turn();
+	}
+}
+
+const struct workload workloads[] = {
+	{ "longjmp", longjmp_run, NULL },
+	{ "siglongjmp", siglongjmp_run, NULL },
+	{ "cancel", cancel_run, NULL },
+	{ "fork", fork_run, NULL },
+	{ "handler", handler_run, NULL },
+	{ "late", late_run, NULL },
+	{ "foreign", foreign_run, NULL },
+	{ "blocked", blocked_run, NULL },
+	{ "locks", locks_run, NULL },
+	{ "files", files_run, NULL },
+	{ NULL, NULL, NULL },
+};

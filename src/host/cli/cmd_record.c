@@ -145,7 +145,7 @@ static void show_progress(struct visit *self)
 /* Stays for so long, or until something ends it all. */
 static int stay(struct visit *self, uint64_t time_ns, struct err *err)
 {
-	int pidfd = recorder_session(self->recorder)->attachment.target.pidfd;
+	int pidfd = recorder_pidfd(self->recorder);
 	uint64_t end_ns = time_ns == UINT64_MAX ? UINT64_MAX : now_ns() + time_ns;
 	uint64_t limit_ns = self->values->duration_ns == UINT64_MAX
 				    ? UINT64_MAX

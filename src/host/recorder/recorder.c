@@ -11,16 +11,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct recorder {
 	pid_t pid;
+	int pidfd;
 	struct session_options options;
 	struct trace trace;
 	struct recording *file;
 	struct collector *collector;
 	struct target_threads threads;
 	uint32_t process; /* its number in the file */
-	bool is_attached, was_attached;
+	bool is_attached;
 	struct session session;
 };
 
@@ -69,6 +72,8 @@ static void free_recorder(struct recorder *self)
 	collector_free(self->collector);
 	if (self->file)
 		recording_abandon(self->file);
+	if (self->pidfd >= 0)
+		close(self->pidfd);
 	trace_close(&self->trace);
 	target_threads_done(&self->threads);
 	free(self);
@@ -83,6 +88,7 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 	if (!self)
 		return err_set(err, -ENOMEM, "memory for the recording");
 	self->pid = self->threads.pid = pid;
+	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	self->trace.fd = -1;
 	self->options = options->session;
 	r = trace_open(&self->trace, &options->trace, err);
@@ -103,7 +109,6 @@ int recorder_begin(struct recorder *self, struct err *err)
 	int r = session_open(&self->session, self->pid, &self->options, err);
 
 	self->is_attached = !r;
-	self->was_attached |= !r;
 	return r;
 }
 
@@ -144,6 +149,11 @@ uint64_t recorder_file_bytes(struct recorder *self)
 const struct session *recorder_session(const struct recorder *self)
 {
 	return &self->session;
+}
+
+int recorder_pidfd(const struct recorder *self)
+{
+	return self->pidfd;
 }
 
 uint32_t recorder_absent(const struct recorder *self)

@@ -39,6 +39,8 @@ uint64_t recorder_file_bytes(struct recorder *recorder);
 
 /* The session, for what it has to tell. */
 const struct session *recorder_session(const struct recorder *recorder);
+/* Readable when the process has ended. */
+int recorder_pidfd(const struct recorder *recorder);
 /* Bits of the domains for which there is nothing in the target. */
 uint32_t recorder_absent(const struct recorder *recorder);
 

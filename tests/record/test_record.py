@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""
+limpet record on live programs that nobody prepared: what is in the file, what ends a recording, and what
+stays behind when either side dies.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+import harness  # noqa: E402
+from harness import TargetTest, limpet  # noqa: E402
+
+# A program of somebody else's: writes a file and allocates, for ever, and says how often.
+PROGRAM = """if True:
+    import os, sys, time
+    turns = 0
+    while True:
+        fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+        os.write(fd, b"x" * 1000)
+        os.close(fd)
+        data = [bytearray(5000) for _ in range(20)]
+        turns += 1
+        time.sleep(0.002)
+"""
+
+
+class Record(TargetTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.path = os.path.join(self.folder, "it.limpet")
+
+    def program(self):
+        process = subprocess.Popen(["/usr/bin/python3", "-c", PROGRAM,
+                                    os.path.join(self.folder, "written")])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertTrue(harness.wait_until(
+            lambda: os.path.exists(os.path.join(self.folder, "written"))))
+        return process
+
+    def start(self, pid, *arguments):
+        process = harness.limpet_start("record", "-p", pid, "-o", self.path, "--json", *arguments)
+        self.addCleanup(self.end_process, process)
+        self.assertIsNotNone(harness.attached_wait(process), "not attached")
+        return process
+
+    def record(self, pid, *arguments, code=0):
+        result = limpet("record", "-p", pid, "-o", self.path, "--json", *arguments)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    def report(self):
+        """The functions of the recording by name, and its end."""
+        result = limpet("report", self.path, "--json")
+        self.assertIn(result.code, (0, 5), str(result))
+        events = [json.loads(line) for line in result.out.splitlines()]
+        return {event["name"]: event for event in events if event["event"] == "function"}
+
+    def assert_alive(self, process):
+        size = lambda: os.stat(os.path.join(self.folder, "written")).st_mtime_ns
+        before = size()
+        self.assertTrue(harness.wait_until(lambda: size() > before), "the program does not go on")
+        self.assertIsNone(process.poll())
+
+
+class Contents(Record):
+    def test_memory_and_files(self):
+        program = self.program()
+        result = self.record(program.pid, "--alloc-trace", "--io-trace", "--duration", "1s")
+        functions = self.report()
+        self.assertGreater(functions["malloc"]["calls"], 100)
+        writes, opens, closes = (functions[name]["calls"] for name in ("write", "open", "close"))
+        self.assertGreater(writes, 20)
+        self.assertLessEqual(max(writes, opens, closes) - min(writes, opens, closes), 1)
+        self.assertEqual(result.event("recorded")["invalid"], 0)
+        self.assert_alive(program)
+
+    def test_any_function(self):
+        program = self.program()
+        self.record(program.pid, "--function", "*:fstat*", "--function", "*:clock_nanosleep",
+                    "--duration", "1s")
+        self.assertGreater(self.report()["clock_nanosleep"]["calls"], 20)
+        self.assert_alive(program)
+
+    def test_again_with_other_options(self):
+        program = self.program()
+        for option, name, other in (("--io-trace", "write", "malloc"),
+                                    ("--alloc-trace", "malloc", "write")) * 2:
+            self.record(program.pid, option, "--duration", "300ms")
+            functions = self.report()
+            self.assertIn(name, functions)
+            self.assertNotIn(other, functions)
+        self.assert_alive(program)
+
+    def test_in_periods(self):
+        program = self.program()
+        result = self.record(program.pid, "--io-trace", "--collection-period", "100ms:200ms:3")
+        self.assertGreater(result.event("recorded")["records"], 0)
+        self.assert_alive(program)
+
+    def test_exports_say_the_same(self):
+        program = self.program()
+        self.record(program.pid, "--io-trace", "--duration", "500ms")
+        wanted = self.report()["write"]["calls"]
+        out = os.path.join(self.folder, "it.json")
+        result = limpet("export", self.path, "-f", "chrome", "-o", out)
+        self.assertEqual(result.code, 0, str(result))
+        with open(out) as file:
+            events = json.load(file)
+        events = events["traceEvents"] if isinstance(events, dict) else events
+        self.assertEqual(sum(event.get("name") == "write" for event in events), wanted)
+
+
+class Ends(Record):
+    def test_a_signal(self):
+        program = self.program()
+        process = self.start(program.pid, "--io-trace")
+        self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000, 10))
+        process.terminate()
+        result = harness.limpet_finish(process, 10)
+        self.assertEqual((result.code, result.event("recorded")["reason"]), (0, "signal"), str(result))
+
+    def test_the_size(self):
+        program = self.program()
+        result = self.record(program.pid, "--alloc-trace", "--max-size", "20K")
+        self.assertEqual(result.event("recorded")["reason"], "max-size")
+        self.assertGreater(self.report()["malloc"]["calls"], 10)
+
+    def test_the_end_of_the_program(self):
+        program = self.program()
+        process = self.start(program.pid, "--io-trace")
+        harness.wait_until(lambda: os.path.getsize(self.path) > 4000, 3)
+        program.kill()
+        result = harness.limpet_finish(process, 10)
+        self.assertEqual((result.code, result.event("recorded")["reason"]), (0, "exit"), str(result))
+        self.assertGreater(self.report()["write"]["calls"], 0)
+
+    def test_limpet_killed(self):
+        """What was written is readable, the program is unhooked, and a new recording works."""
+        program = self.program()
+        process = self.start(program.pid, "--io-trace")
+        self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000, 10))
+        process.kill()
+        process.wait()
+        self.assertGreater(self.report()["write"]["calls"], 0)
+        self.assert_alive(program)
+        rests = lambda: limpet("status", program.pid, "--json").event("status")["state"] == "resting"
+        self.assertTrue(harness.wait_until(rests, 10))
+        self.record(program.pid, "--io-trace", "--duration", "300ms")
+        self.assertGreater(self.report()["write"]["calls"], 0)
+
+    def test_a_full_disk(self):
+        program = self.program()
+        result = limpet("record", "-p", program.pid, "-o", "/dev/full", "--io-trace", "--json",
+                        "--duration", "2s")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("No space left", result.err)
+        self.assert_alive(program)
+
+
+class Refusals(Record):
+    def test_nothing_to_record(self):
+        result = limpet("record", "-p", os.getpid())
+        self.assertEqual(result.code, 2)
+        self.assertIn("--alloc-trace", result.err)
+
+    def test_bad_words(self):
+        for arguments in (("--max-size", "many"), ("--ring-size", "0"),
+                          ("--collection-period", "1:2"), ("--alloc-sample", "-1")):
+            with self.subTest(arguments=arguments):
+                result = limpet("record", "-p", os.getpid(), "--io-trace", *arguments)
+                self.assertEqual(result.code, 2, str(result))
+
+    def test_an_empty_trace_is_no_success(self):
+        target = self.target("plain", "idle")
+        result = self.record(target.pid, "--marker-trace", "--duration", "200ms", code=5)
+        self.assertIn("nothing to trace for marker", result.err)
+        self.assertTrue(target.stats.wait_turn(5))
+
+    def test_no_such_process(self):
+        self.assertEqual(limpet("record", "-p", "4194303", "--io-trace").code, 4)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -112,7 +113,8 @@ static void every_loaded_object_is_a_module(void **state)
 	(void)state;
 	assert_true(model->processes[0]->module_count >= 3);
 	dl_iterate_phdr(compare, model->processes[0]);
-	frame_text(model->processes[0], (uint64_t)(uintptr_t)&qsort, text, sizeof(text));
+	frame_text(model->processes[0], (uint64_t)(uintptr_t)&gnu_get_libc_version, text,
+		   sizeof(text));
 	assert_non_null(strstr(text, "libc.so.6+0x"));
 	model_free(model);
 }

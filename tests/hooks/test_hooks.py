@@ -194,6 +194,34 @@ class Hooks(unittest.TestCase):
         self.assertEqual({call["tid"] for call in probe.calls}, {target.pid})
         self.assert_well(target)
 
+    def test_a_child_forked_while_traced_can_be_traced_itself(self):
+        script = ("import os, sys, time\nsys.stdin.readline()\npid = os.fork()\n"
+                  "if pid: print(pid, flush=True)\n"
+                  "while True: open('/dev/null').close(); time.sleep(0.001)")
+        with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as parent:
+            child = None
+            try:
+                time.sleep(0.3)
+                probe = Probe(parent.pid, "io", "alloc")
+                parent.stdin.write("\n")
+                parent.stdin.flush()
+                child = int(parent.stdout.readline())
+                for _ in range(2):
+                    trace = self.trace(child, "io")
+                    self.assertGreater(calls_of(trace, "open"), 50)
+                    self.assertEqual(calls_of(trace, "malloc"), 0)
+                    self.assertEqual(trace["foreign"], 0)
+                trace = probe.finish()
+                self.check_trace(trace)
+                self.assertGreater(calls_of(trace, "open"), 100)
+                self.assertIsNone(parent.poll())
+                os.kill(child, 0)
+            finally:
+                parent.kill()
+                if child:
+                    os.kill(child, signal.SIGKILL)
+
     def test_a_signal_handler_makes_traced_calls(self):
         target = self.target("traced", "handler")
         trace = self.trace(target.pid, "alloc", duration_ms=1000)
@@ -373,6 +401,32 @@ class Hooks(unittest.TestCase):
         self.assert_well(target)
 
     # Real programs.
+
+    def test_redis_with_another_allocator(self):
+        if not shutil.which("redis-server") or not shutil.which("redis-benchmark"):
+            self.skipTest("no redis")
+        port = "7391"
+        with subprocess.Popen(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", ""],
+                              stdout=subprocess.DEVNULL) as server:
+            try:
+                ready = ["redis-cli", "-p", port, "ping"]
+                self.assertTrue(wait_until(
+                    lambda: subprocess.run(ready, capture_output=True).stdout == b"PONG\n"))
+                probe = Probe(server.pid, "alloc", "io", "lock", "ring=16777216")
+                load = subprocess.run(
+                    ["redis-benchmark", "-p", port, "-n", "20000", "-c", "5", "-q", "-t", "set"],
+                    capture_output=True, text=True)
+                trace = probe.finish()
+                self.assertNotIn("rror", load.stdout + load.stderr)
+                self.check_trace(trace)
+                self.assertEqual(trace["full"], 0)
+                # One answer a request: exact.
+                self.assertGreaterEqual(calls_of(trace, "write"), 20000)
+                self.assertLess(calls_of(trace, "write"), 20100)
+                self.assertGreater(calls_of(trace, "malloc"), 20000)
+                self.assertIsNone(server.poll())
+            finally:
+                server.kill()
 
     def test_python(self):
         script = "import time\nwhile True: [str(i) for i in range(1000)]; open('/dev/null').close()"

@@ -198,9 +198,9 @@ class Masks(Harm):
 
     def assert_kept_out(self, name, counter):
         target = self.target("habits", name)
-        for _ in range(20):
+        for _ in range(5):
             self.assertTrue(target.stats.wait_turn(10), "stuck")
-            time.sleep(0.02)  # into the middle of the wait
+            time.sleep(0.13)  # into the middle of the wait
             self.attach(target, codes=(0, BUSY))
         self.assertEqual(target.stats.word(counter), 0, target.stats.detail())
 

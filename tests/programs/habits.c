@@ -22,10 +22,10 @@
 
 #define FIRST_FD        3
 #define LAST_FD         600
-#define WAIT_NS         (60 * NS_PER_MS)
+#define WAIT_NS         (300 * NS_PER_MS)
 #define SEND_NS         (5 * NS_PER_MS)
 #define WAIT_CODE_BYTES 512
-#define MARGIN_NS       (20 * NS_PER_MS)
+#define MARGIN_NS       (120 * NS_PER_MS) /* a thread may lose its processor for long */
 #define OWN_FILE        "/dev/null"
 
 static _Atomic int must_close;

@@ -89,7 +89,7 @@ static const void *excluded[GOT_EXCLUDED_MAX];
 static struct tables *tables;
 static uint32_t range_count, known_count;
 static struct loaded_module program;
-static unsigned long long adds_seen, subs_seen;
+static unsigned long long adds_seen, subs_seen, subs_first;
 
 int got_open(const struct got_libc *given, const void *const given_excluded[GOT_EXCLUDED_MAX])
 {
@@ -100,7 +100,7 @@ int got_open(const struct got_libc *given, const void *const given_excluded[GOT_
 		return -ENOMEM;
 	tables = (struct tables *)r;
 	libc = *given;
-	adds_seen = subs_seen = 0;
+	adds_seen = subs_seen = subs_first = 0;
 	known_count = 0;
 	for (unsigned i = 0; i < GOT_EXCLUDED_MAX; i++)
 		excluded[i] = given_excluded[i];
@@ -139,6 +139,8 @@ static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
 		return 0;
 	if (!range_count)
 		program = module;
+	if (!subs_first)
+		subs_first = info->dlpi_subs + 1;
 	for (const char *at = info->dlpi_name; *at; at++)
 		if (*at == '/')
 			name = at + 1;
@@ -330,6 +332,17 @@ static struct known_module *know(uint64_t key)
 	return known->clean_scans < (known->had_unbound ? CLEAN_SCANS : 1) ? known : NULL;
 }
 
+/*
+ * A module that was unloaded may have come again, or another in its place, with none of our words.
+ * As long as nothing was unloaded, words that are not as we left them are somebody else's work.
+ */
+static void forget_if_reloaded(const struct loaded_module *module, unsigned long long subs)
+{
+	if (subs + 1 != subs_first && words_has(module->key) &&
+	    !words_held(module->key, module->data, module->data_end))
+		words_forget(module->key);
+}
+
 static void scan_imports(struct scan *scan)
 {
 	struct import import;
@@ -353,6 +366,7 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 	scan->known = know(scan->module.key);
 	if (!scan->known)
 		return 0;
+	forget_if_reloaded(&scan->module, info->dlpi_subs);
 	scan->is_new = !words_has(scan->module.key);
 	scan->is_skipped = false;
 	scan->is_clean = true;
@@ -407,6 +421,7 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 	scan->known = know(scan->module.key);
 	if (!scan->known)
 		return 0;
+	forget_if_reloaded(&scan->module, info->dlpi_subs);
 	scan->is_new = false;
 	scan->is_clean = true;
 	for (uint32_t i = 0; i < scan->unbound_count; i++) {
@@ -451,15 +466,21 @@ bool got_has_changed(void)
 	return has_changed;
 }
 
+/* Read-only data is opened only where a word of ours is in it: the loader may be at work on a
+ * module that has come to the place of another. */
 static int restore_module(struct dl_phdr_info *info, size_t size, void *left)
 {
 	struct loaded_module module;
 	bool is_open;
 
 	(void)size;
-	if (!module_read(info, libc.page_size, &module) || !words_has(module.key))
+	if (!module_read(info, libc.page_size, &module))
 		return 0;
-	is_open = module.relro < module.relro_end && protect(&module, PROT_READ | PROT_WRITE);
+	forget_if_reloaded(&module, info->dlpi_subs);
+	if (!words_has(module.key))
+		return 0;
+	is_open = words_held(module.key, module.relro, module.relro_end) &&
+		  protect(&module, PROT_READ | PROT_WRITE);
 	words_restore(module.key, left);
 	if (is_open)
 		protect(&module, PROT_READ);

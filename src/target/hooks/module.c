@@ -88,6 +88,18 @@ static void read_relro(struct loaded_module *self, uint64_t page_size)
 	self->relro_end = ALIGN_DOWN(self->bias + header->p_vaddr + header->p_memsz, page_size);
 }
 
+static void read_data(struct loaded_module *self)
+{
+	for (size_t i = 0; i < self->header_count; i++) {
+		const Elf64_Phdr *header = &self->headers[i];
+
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_W))
+			continue;
+		self->data = self->bias + header->p_vaddr;
+		self->data_end = self->data + header->p_memsz;
+	}
+}
+
 bool module_read(const struct dl_phdr_info *info, uint64_t page_size, struct loaded_module *ret)
 {
 	const Elf64_Phdr *dynamic;
@@ -105,6 +117,7 @@ bool module_read(const struct dl_phdr_info *info, uint64_t page_size, struct loa
 	for (unsigned i = 0; i < ARRAY_SIZE(ret->relocations); i++)
 		if (!ret->relocations[i].items)
 			ret->relocations[i].count = 0;
+	read_data(ret);
 	read_relro(ret, page_size);
 	return ret->symbols && ret->strings;
 }

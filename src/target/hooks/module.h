@@ -28,7 +28,8 @@ struct loaded_module {
 	const Elf64_Verneed *needed_versions;
 	size_t needed_version_count;
 	struct module_relocations relocations[2]; /* of calls, of data */
-	uint64_t relro, relro_end;                /* read-only after it was loaded */
+	uint64_t data, data_end;                  /* what was writable when it was loaded */
+	uint64_t relro, relro_end;                /* the part that is read-only since */
 };
 
 /* False for what has no dynamic section that one could use. */

@@ -77,6 +77,11 @@ int word_change(const struct word *word, bool is_new)
 	return -EAGAIN;
 }
 
+static bool is_held(const struct word *word)
+{
+	return __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->now;
+}
+
 void words_restore(uint64_t owner, struct words_left *left)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -84,13 +89,30 @@ void words_restore(uint64_t owner, struct words_left *left)
 
 		if (word->owner != owner || !word->at)
 			continue;
-		if (store(word->at, word->now, word->old) ||
+		if ((is_held(word) && store(word->at, word->now, word->old)) ||
 		    __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old)
 			left->restored++;
 		else
 			left->foreign++;
 		word->at = NULL;
 	}
+}
+
+uint32_t words_held(uint64_t owner, uint64_t start, uint64_t end)
+{
+	uint32_t held = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		held += words[i].owner == owner && words[i].at && (uint64_t)words[i].at >= start &&
+			(uint64_t)words[i].at < end && is_held(&words[i]);
+	return held;
+}
+
+void words_forget(uint64_t owner)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (words[i].owner == owner)
+			words[i].at = NULL;
 }
 
 uint32_t words_count(void)

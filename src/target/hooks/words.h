@@ -29,8 +29,15 @@ bool word_is_writable(uint64_t *at);
  * surely not changed by us before. */
 int word_change(const struct word *word, bool is_new) MUST_CHECK;
 
-/* Puts back the words of one owner; they must be writable. */
+/* Puts back the words of one owner.  Those that hold what we stored must be writable, all must be
+ * readable. */
 void words_restore(uint64_t owner, struct words_left *left);
+
+/* How many of an owner's words that lie between the two addresses still hold what we stored. */
+uint32_t words_held(uint64_t owner, uint64_t start, uint64_t end);
+
+/* They are gone with their owner. */
+void words_forget(uint64_t owner);
 
 /* How many words are changed, and how many of this owner's. */
 uint32_t words_count(void);

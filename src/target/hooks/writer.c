@@ -6,11 +6,15 @@
 #include "target/hooks/writer.h"
 
 #include "shared/arch/syscall.h"
+#include "shared/wire/boot.h"
 #include "target/hooks/thread.h"
+#include "target/lifecycle/runner.h"
+#include "target/runtime/text.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define PAGE_BYTES     65536u
@@ -152,6 +156,15 @@ void writer_ignore_me(void)
 	self.retry = IGNORED_THREAD;
 }
 
+/* limpet's own threads in the target: what they do is not the program's. */
+static bool is_ours(void)
+{
+	char name[16] = "";
+
+	raw2(SYS_prctl, PR_GET_NAME, name);
+	return text_equal(name, CONTROL_THREAD_NAME) || text_equal(name, RUNNER_THREAD_NAME);
+}
+
 /* The first record of a thread in this session, or one of a thread that found no ring. */
 static struct writer *claim(void)
 {
@@ -180,6 +193,8 @@ static struct writer *find_writer(void)
 {
 	struct writer *writer = NULL;
 
+	if (self.session != session && is_ours())
+		writer_ignore_me();
 	if (self.retry == IGNORED_THREAD)
 		return NULL;
 	__atomic_fetch_add(&claiming, 1, __ATOMIC_SEQ_CST);

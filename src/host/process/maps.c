@@ -6,10 +6,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/text.h"
 #include "host/process/procfs.h"
+
+#define READ_TRIES 10
 
 static bool take_flag(struct text *line, char set, char unset, bool *ret)
 {
@@ -92,13 +95,25 @@ int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err)
 	return 0;
 }
 
-int maps_read(pid_t pid, struct maps *ret, struct err *err)
+static int read_once(pid_t pid, struct maps *ret, struct err *err)
 {
 	CLEANUP(free) char *text = NULL;
 	size_t size;
 	int r = proc_read(pid, "maps", &text, &size, err);
 
 	return r < 0 ? r : maps_parse(text, size, ret, err);
+}
+
+/* The kernel gives the list page by page: a mapping that grows between two is there twice. */
+int maps_read(pid_t pid, struct maps *ret, struct err *err)
+{
+	int r = -EBADMSG;
+
+	for (unsigned i = 0; r == -EBADMSG && i < READ_TRIES; i++) {
+		memset(err, 0, sizeof(*err));
+		r = read_once(pid, ret, err);
+	}
+	return r;
 }
 
 void maps_done(struct maps *maps)

@@ -12,13 +12,25 @@ import pathlib
 import shutil
 import subprocess
 
-MIRROR = os.environ.get("LIMPET_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "limpet"
 
 
 class Unavailable(Exception):
     """Something that must be downloaded cannot be had now."""
+
+
+def mirror():
+    """Where this machine's own apt gets Debian from; LIMPET_DEBIAN_MIRROR says otherwise."""
+    named = os.environ.get("LIMPET_DEBIAN_MIRROR")
+    if named:
+        return named
+    listed = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)"],
+                            stdout=subprocess.PIPE, text=True, check=False).stdout.split()
+    found = [uri for uri in listed if uri.rstrip("/").endswith("/debian")]
+    if not found:
+        raise Unavailable("apt has no Debian mirror; name one with LIMPET_DEBIAN_MIRROR")
+    return found[0].rstrip("/")
 
 
 @contextlib.contextmanager
@@ -53,7 +65,7 @@ class Archive:
             (self.directory / part).mkdir(parents=True, exist_ok=True)
         (self.directory / "state/status").touch()
         (self.directory / "etc/sources.list").write_text(
-            f"deb [signed-by={KEYRING}] {MIRROR} {self.release} main\n"
+            f"deb [signed-by={KEYRING}] {mirror()} {self.release} main\n"
         )
         self.config.write_text(self.configuration())
         self.apt("apt-get", "-q", "update")

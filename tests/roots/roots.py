@@ -9,14 +9,14 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "kernels"))
+
+from archive import Unavailable, mirror  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "limpet"
-MIRROR = os.environ.get("LIMPET_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 RELEASES = ("bullseye", "trixie", "sid")
-
-
-class Unavailable(Exception):
-    """The root cannot be made here."""
 
 
 def root(release):
@@ -37,7 +37,7 @@ def make(release, target):
     shutil.rmtree(partial, ignore_errors=True)
     try:
         done = subprocess.run(
-            ["debootstrap", "--variant=minbase", "--include=gcc,libc6-dev", release, partial, MIRROR],
+            ["debootstrap", "--variant=minbase", "--include=gcc,libc6-dev", release, partial, mirror()],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
     except FileNotFoundError as missing:

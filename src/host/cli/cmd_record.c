@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define GLANCE_NS 100000000ull
@@ -283,14 +284,14 @@ static bool is_asked_again(int signals)
 static int finish(struct visit *self, int r, struct err *err)
 {
 	struct collect_totals totals = { 0 };
-	uint64_t bytes = recorder_file_bytes(self->recorder);
 	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
 	struct err second = { 0 };
+	struct stat file;
 	int end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
 
 	if (!self->period.done)
 		return r;
-	print_totals(self, &totals, bytes);
+	print_totals(self, &totals, stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
 	return r ? r : end ? end : judge(&totals, err);
 }
 

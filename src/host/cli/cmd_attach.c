@@ -252,8 +252,10 @@ static enum exit_code attach_run(char **argv)
 	int operands = options_parse(attach_options, argv, &values, &err);
 	pid_t pid = 0;
 
-	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err))
-		visit(pid, &values, &err);
+	/* A failure that forgot its words is still none of our successes. */
+	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err) &&
+	    visit(pid, &values, &err) && !err.code)
+		err_set(&err, -EIO, "it failed without saying why");
 	return report_end("attach", values.is_json, &err);
 }
 

@@ -107,12 +107,13 @@ static int read_once(pid_t pid, struct maps *ret, struct err *err)
 /* The kernel gives the list page by page: a mapping that grows between two is there twice. */
 int maps_read(pid_t pid, struct maps *ret, struct err *err)
 {
+	struct err why = { 0 };
 	int r = -EBADMSG;
 
-	for (unsigned i = 0; r == -EBADMSG && i < READ_TRIES; i++) {
-		memset(err, 0, sizeof(*err));
-		r = read_once(pid, ret, err);
-	}
+	for (unsigned i = 0; r == -EBADMSG && i < READ_TRIES; i++)
+		r = read_once(pid, ret, &why);
+	if (r)
+		*err = why; /* what the caller's error says already stays when all is well */
 	return r;
 }
 

@@ -230,9 +230,9 @@ class Hooks(unittest.TestCase):
         self.assert_well(target)
 
     def test_more_threads_than_rings(self):
-        target = self.target("plain", "malloc64")
-        trace = self.trace(target.pid, "alloc", "slots=8")
-        self.assertEqual(trace["threads"], 8)
+        target = self.target("plain", "malloc8")
+        trace = self.trace(target.pid, "alloc", "slots=4")
+        self.assertEqual(trace["threads"], 4)
         self.assertGreater(trace["no_ring"], 0)
         self.assert_well(target)
 

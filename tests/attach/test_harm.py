@@ -198,7 +198,7 @@ class Masks(Harm):
 
     def assert_kept_out(self, name, counter):
         target = self.target("habits", name)
-        for _ in range(5):
+        for _ in range(3):
             self.assertTrue(target.stats.wait_turn(10), "stuck")
             time.sleep(0.13)  # into the middle of the wait
             self.attach(target, codes=(0, BUSY))

@@ -186,6 +186,15 @@ class Refusals(Record):
         self.assertIn("nothing to trace for marker", result.err)
         self.assertTrue(target.stats.wait_turn(5))
 
+    def test_stopped_before_the_first_period(self):
+        program = self.program()
+        process = harness.limpet_start("record", "-p", program.pid, "-o", self.path, "--json",
+                                       "--io-trace", "--collection-period", "60s:1s:1")
+        self.addCleanup(self.end_process, process)
+        self.assertTrue(harness.wait_until(lambda: os.path.exists(self.path)))
+        process.terminate()
+        self.assertEqual(harness.limpet_finish(process, 10).code, 5)
+
     def test_no_such_process(self):
         self.assertEqual(limpet("record", "-p", "4194303", "--io-trace").code, 4)
 

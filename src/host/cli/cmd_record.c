@@ -262,7 +262,7 @@ static void print_totals(const struct visit *self, const struct collect_totals *
 	json_object_end(&json);
 }
 
-static int judge(const struct collect_totals *totals, struct err *err)
+static int judge(const struct visit *self, const struct collect_totals *totals, struct err *err)
 {
 	if (all_drops(totals))
 		fprintf(stderr,
@@ -270,8 +270,11 @@ static int judge(const struct collect_totals *totals, struct err *err)
 			all_drops(totals));
 	if (totals->records)
 		return 0;
-	err_set(err, -ENODATA, "attached, but nothing was recorded");
-	err_why(err, "no traced function was called, or none ended, while limpet was there");
+	err_set(err, -ENODATA, "nothing was recorded");
+	err_why(err,
+		self->period.done
+			? "no traced function was called, or none ended, while limpet was there"
+			: "it was stopped before the first period began");
 	err_fix(err, "record for longer, or trace something else (--function)");
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
@@ -289,10 +292,9 @@ static int finish(struct visit *self, int r, struct err *err)
 	struct stat file;
 	int end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
 
-	if (!self->period.done)
-		return r;
-	print_totals(self, &totals, stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
-	return r ? r : end ? end : judge(&totals, err);
+	if (self->period.done)
+		print_totals(self, &totals, stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
+	return r ? r : end ? end : judge(self, &totals, err);
 }
 
 static int record(pid_t pid, char **argv, const struct record_values *values, struct err *err)
@@ -335,7 +337,8 @@ static enum exit_code record_run(char **argv)
 		report_surplus(argv[0], &err);
 	else if (operands >= 0 &&
 		 !operand_pid(values.pid ? named : argv, values.pid ? 1 : operands, &pid, &err))
-		record(pid, given, &values, &err);
+		if (record(pid, given, &values, &err) && !err.code)
+			err_set(&err, -EIO, "it failed without saying why");
 	return report_end("record", values.is_json, &err);
 }
 

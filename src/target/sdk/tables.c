@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#define SPINS_MAX 10000000u
+
 #define EXPORT __attribute__((visibility("default")))
 
 static uint32_t is_writing; /* a spin lock around a few stores */
@@ -49,15 +51,19 @@ static int add(const char *name, uint64_t version, uint64_t instance, void **par
 int tables_note(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count)
 {
-	uint32_t nobody = 0;
+	uint32_t nobody = 0, spins = 0;
 	int r;
 
 	if (!name || !parts || !part_count || part_count > TABLE_PARTS_MAX)
 		return -EINVAL;
-	/* Spins: a writer is done in less than a microsecond and calls nothing. */
+	/* A writer is done in less than a microsecond and calls nothing; but a child that was
+	 * forked just then has its parent's word, and nobody who will take it back. */
 	while (!__atomic_compare_exchange_n(&is_writing, &nobody, 1, false, __ATOMIC_ACQUIRE,
-					    __ATOMIC_RELAXED))
+					    __ATOMIC_RELAXED)) {
 		nobody = 0;
+		if (++spins == SPINS_MAX)
+			return -EBUSY;
+	}
 	r = add(name, version, instance, parts, part_count);
 	__atomic_store_n(&is_writing, 0, __ATOMIC_RELEASE);
 	return r;

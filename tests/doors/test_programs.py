@@ -127,10 +127,10 @@ class Ends(Programs):
 class Newer(Programs):
     def test_the_whole_life(self):
         self.target = self.new_target("exits")
-        for _ in range(5):
+        for _ in range(101):
             self.finish(self.launch(NEW, "-p", self.target.pid, "-t", tool("a"), "-d", 0))
         self.end_target()
-        self.assert_log(*expected(5, exited=True))
+        self.assert_log(*expected(101, exited=True))
 
     def test_every_spelling(self):
         pid, path = self.target.pid, tool("a")
@@ -234,8 +234,10 @@ class Older(Programs):
         return self.finish(process, expected_code)
 
     def test_main_with_arguments(self):
-        self.run_main(f"door.main({self.target.pid}, {tool('a')!r}, 0)\n" * 3)
-        self.assert_log(*expected(3))
+        self.target = self.new_target("exits")
+        self.run_main(f"door.main({self.target.pid}, {tool('a')!r}, 0)\n" * 101)
+        self.end_target()
+        self.assert_log(*expected(101, exited=True))
 
     def test_main_with_names_and_texts(self):
         self.run_main(f"door.main(pid='{self.target.pid}', attach_library={tool('a')!r}, duration='100')")

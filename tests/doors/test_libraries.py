@@ -83,7 +83,7 @@ class Legacy(Libraries):
                 status = caller.ask("status")
                 self.assertIn("tracer is not part of this version", status)
                 self.assertIn("ROCPROF_ATTACH_TOOL_LIBRARY", status)
-        self.assertNotIn("limpet", self.maps())
+        self.assertNotIn("memfd:limpet", self.maps())
 
     def maps(self):
         with open(f"/proc/{self.target.pid}/maps") as file:

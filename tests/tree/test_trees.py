@@ -207,7 +207,7 @@ class Leaving(Families):
         self.assert_stops(follower)
         for pid in families.family_of(server.pid):
             with open(f"/proc/{pid}/maps") as file:
-                self.assertNotIn("limpet", file.read())
+                self.assertNotIn("memfd:limpet", file.read())
         self.assert_answers([server.finish(connection) for connection in connections], 0, follower)
 
     def test_duration(self):

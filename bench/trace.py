@@ -181,8 +181,10 @@ def record_once(pause_ns, seconds, path):
         run = subprocess.run(
             [LIMPET, "record", "-p", str(target.pid), "--alloc-trace", "--json", "-o", path,
              "--duration", f"{int(seconds * 1000)}ms"], capture_output=True, text=True)
-        summary = json.loads(run.stdout.splitlines()[-1])
-        return summary["records"], sum(summary[key] for key in summary if key.startswith("dropped_")), os.path.getsize(path)
+        recorded = next(event for event in map(json.loads, run.stdout.splitlines())
+                        if event["event"] == "recorded")
+        drops = sum(recorded[key] for key in recorded if key.startswith("dropped_"))
+        return recorded["records"], drops, recorded["bytes"]
     finally:
         target.kill()
         target.wait()

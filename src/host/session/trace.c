@@ -88,6 +88,17 @@ static int make_memory(size_t size)
 	return -errno;
 }
 
+static int refuse_size(int code, size_t size, struct err *err)
+{
+	err_set(err, code, "%zu bytes of memory for records: %s", size, strerror(-code));
+	if (code == -EFBIG) {
+		err_why(err, "the limit of file sizes (ulimit -f) holds for shared memory too");
+		err_fix(err,
+			"a higher limit (ulimit -f unlimited), or smaller rings (--ring-size 4K)");
+	}
+	return code;
+}
+
 static int check_options(const struct trace_options *options, struct err *err)
 {
 	uint64_t size = options->ring_size;
@@ -120,7 +131,7 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 		return r;
 	ret->fd = make_memory(size);
 	if (ret->fd < 0)
-		return err_set(err, ret->fd, "memory for records: %s", strerror(-ret->fd));
+		return refuse_size(ret->fd, size, err);
 	ret->rings = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ret->fd, 0);
 	if (ret->rings == MAP_FAILED) {
 		ret->rings = NULL;

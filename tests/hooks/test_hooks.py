@@ -58,6 +58,12 @@ def file_mappings(pid):
         return [line.rstrip() for line in file if re.search(r" /(?!memfd)", line)]
 
 
+def ring_mappings(pid):
+    """How many times memory for records is mapped there."""
+    with open(f"/proc/{pid}/maps") as file:
+        return sum("limpet-rings" in line for line in file)
+
+
 def constant_memory(pid):
     """What lies in mappings of files that cannot be written: the tables of imports among it."""
     content = {}
@@ -91,11 +97,25 @@ class Hooks(unittest.TestCase):
         trace = probe.finish()
         self.assertIsNotNone(trace, probe.error)
         self.check_trace(trace)
+        self.assert_nobody_inside(pid)
         return trace
 
     def check_trace(self, trace):
         for name in ("bad", "unwritable", "refused"):
             self.assertEqual(trace[name], 0, (name, trace))
+
+    def assert_nobody_inside(self, pid):
+        """
+        The memory for records is gone.  A thread that lost its processor in the middle of a write, and did
+        not get it back in a second, keeps it: until the end of one of the next traces.
+        """
+        def is_gone():
+            if not ring_mappings(pid):
+                return True
+            Probe(pid, "alloc", "io", duration_ms=20).finish()
+            return not ring_mappings(pid)
+
+        self.assertTrue(wait_until(is_gone, 30), "memory for records stays for ever")
 
     def assert_well(self, target, *, signals=False):
         self.assertTrue(target.alive(), target.fate())
@@ -330,6 +350,43 @@ class Hooks(unittest.TestCase):
             self.assertTrue(wait_until(
                 lambda: target.stats.word("signals_received") == 6 * turn), "a read did not end")
             self.assert_well(target)
+
+    def park(self, target):
+        """Traces until a signal has found the thread in a write, and keeps it there."""
+        for _ in range(40):
+            probe = Probe(target.pid, "alloc-stack", "alloc")
+            self.assertTrue(probe.is_attached)
+            before = target.stats.word("signals_received")
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(wait_until(lambda: target.stats.word("signals_received") > before))
+            trace = probe.finish()
+            self.check_trace(trace)
+            if trace["held"]:
+                return
+            os.kill(target.pid, signal.SIGUSR2)
+            self.assertEqual(ring_mappings(target.pid), 0)
+        self.fail("no signal found it in a write")
+
+    def test_a_thread_that_stays_in_a_write_keeps_its_memory_until_it_is_out(self):
+        target = self.target("traced", "parked")
+        self.park(target)
+        for _ in range(10):  # more than there are sets of writers
+            self.assertEqual(Probe(target.pid, "alloc", duration_ms=1).finish()["held"], 0)
+            self.assertEqual(ring_mappings(target.pid), 1)
+        os.kill(target.pid, signal.SIGUSR2)
+        self.assert_well(target)
+        self.assertGreater(calls_of(self.trace(target.pid, "alloc"), "malloc"), 100)
+        self.assertEqual(ring_mappings(target.pid), 0)
+
+    def test_unloading_gives_such_memory_back(self):
+        target = self.target("traced", "parked")
+        self.park(target)
+        os.kill(target.pid, signal.SIGUSR2)
+        self.assert_well(target)
+        self.assertEqual(ring_mappings(target.pid), 1)
+        harness.limpet("detach", target.pid, "--unload")
+        self.assertEqual(ring_mappings(target.pid), 0)
+        self.assert_well(target)
 
     def test_the_host_dies(self):
         target = self.target("plain", "malloc8")

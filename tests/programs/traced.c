@@ -328,6 +328,44 @@ static void blocked_run(const void *data)
 	}
 }
 
+static volatile sig_atomic_t is_released;
+
+static void on_release(int number)
+{
+	(void)number;
+	is_released = 1;
+}
+
+/* Stays in the handler, on top of whatever it found, until SIGUSR2. */
+static void park(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	is_released = 0;
+	stats->signals_received++;
+	while (!is_released)
+		usleep(1000);
+	errno = saved;
+}
+
+/* Calls that a signal finds a tracer in most of the time: with a stack to be walked. */
+static void parked_run(const void *data)
+{
+	struct sigaction parking = { .sa_handler = park, .sa_flags = SA_RESTART };
+	struct sigaction releasing = { .sa_handler = on_release, .sa_flags = SA_RESTART };
+
+	(void)data;
+	sigaction(SIGUSR1, &parking, NULL);
+	sigaction(SIGUSR2, &releasing, NULL);
+	workload_ready();
+	for (;;) {
+		for (int i = 0; i < 1000; i++)
+			allocate(64);
+		workload_turn();
+	}
+}
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *hold(void *unused)
@@ -395,15 +433,10 @@ static void files_run(const void *data)
 }
 
 const struct workload workloads[] = {
-	{ "longjmp", longjmp_run, NULL },
-	{ "siglongjmp", siglongjmp_run, NULL },
-	{ "cancel", cancel_run, NULL },
-	{ "fork", fork_run, NULL },
-	{ "handler", handler_run, NULL },
-	{ "late", late_run, NULL },
-	{ "foreign", foreign_run, NULL },
-	{ "blocked", blocked_run, NULL },
-	{ "locks", locks_run, NULL },
-	{ "files", files_run, NULL },
-	{ NULL, NULL, NULL },
+	{ "longjmp", longjmp_run, NULL }, { "siglongjmp", siglongjmp_run, NULL },
+	{ "cancel", cancel_run, NULL },   { "fork", fork_run, NULL },
+	{ "handler", handler_run, NULL }, { "late", late_run, NULL },
+	{ "foreign", foreign_run, NULL }, { "blocked", blocked_run, NULL },
+	{ "parked", parked_run, NULL },   { "locks", locks_run, NULL },
+	{ "files", files_run, NULL },     { NULL, NULL, NULL },
 };

@@ -12,6 +12,7 @@
 #include "target/runtime/text.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,8 +20,8 @@
 
 #define PAGE_BYTES     65536u
 #define SETTLE_NS      5000000 /* what a store needs to be seen by all, and much more */
-#define CLOSE_TRIES    40
-#define RETRY_CLAIM    4096u /* calls */
+#define CLOSE_TRIES    200     /* a thread that has lost its processor gets it back in this time */
+#define RETRY_CLAIM    4096u   /* calls */
 #define IGNORED_THREAD UINT32_MAX
 #define GENERATIONS    8u
 
@@ -46,10 +47,18 @@ struct writers {
 	struct writer items[GENERATIONS][RINGS_SLOTS_MAX];
 };
 
+/* One for each of those eight. */
+struct generation {
+	struct rings *rings; /* NULL: nobody can be in it */
+	uint32_t claiming;   /* threads that look for a ring */
+};
+
 static struct switches *switches;
 static struct writers *writers;
+static struct generation generations[GENERATIONS];
 static struct rings *rings;
-static uint32_t session, claiming;
+static uint32_t session;
+static int32_t owner; /* a forked child finds its parent's here */
 
 static void *map(size_t size)
 {
@@ -73,14 +82,29 @@ static int make_switches(void)
 	return 0;
 }
 
-static struct writer *writer_at(uint32_t index)
+static struct generation *generation_of(uint32_t number)
 {
-	return &writers->items[session % GENERATIONS][index];
+	return &generations[number % GENERATIONS];
+}
+
+static struct writer *writer_at(uint32_t number, uint32_t index)
+{
+	return &writers->items[number % GENERATIONS][index];
+}
+
+/* The next number whose writers nobody uses; 0: all are held by threads that do not come out. */
+static uint32_t next_session(void)
+{
+	for (uint32_t i = 1; i <= GENERATIONS; i++)
+		if (session + i && !generation_of(session + i)->rings)
+			return session + i;
+	return 0;
 }
 
 int writers_open(struct rings *given)
 {
 	int r = make_switches();
+	uint32_t next;
 
 	if (r)
 		return r;
@@ -88,10 +112,15 @@ int writers_open(struct rings *given)
 		writers = map(sizeof(*writers));
 	if (!writers)
 		return -ENOMEM;
+	writers_settle();
+	next = next_session();
+	if (!next)
+		return -EBUSY;
+	session = next;
 	rings = given;
-	if (++session == 0)
-		session = 1;
-	memset(writer_at(0), 0, given->slot_count * sizeof(struct writer));
+	owner = (int32_t)raw0(SYS_getpid);
+	*generation_of(session) = (struct generation){ .rings = given };
+	memset(writer_at(session, 0), 0, given->slot_count * sizeof(struct writer));
 	/* Release: who sees it on sees all of the above. */
 	__atomic_store_n(&switches->session, session, __ATOMIC_RELEASE);
 	return 0;
@@ -99,7 +128,7 @@ int writers_open(struct rings *given)
 
 void writers_forget(void)
 {
-	claiming = 0;
+	memset(generations, 0, sizeof(generations));
 	rings = NULL;
 }
 
@@ -109,14 +138,17 @@ static uint32_t current(void)
 	return __atomic_load_n(&switches->session, __ATOMIC_ACQUIRE);
 }
 
-static bool is_used(void)
+static bool is_used(uint32_t number)
 {
-	if (__atomic_load_n(&claiming, __ATOMIC_ACQUIRE))
+	const struct generation *generation = generation_of(number);
+
+	if (__atomic_load_n(&generation->claiming, __ATOMIC_ACQUIRE))
 		return true;
-	for (uint32_t i = 0; i < rings->slot_count; i++)
+	for (uint32_t i = 0; i < generation->rings->slot_count; i++)
 		/* Acquire: pairs with writer_end(). */
-		if (__atomic_load_n(&writer_at(i)->busy, __ATOMIC_ACQUIRE) &&
-		    raw3(SYS_tgkill, raw0(SYS_getpid), rings_slot(rings, i)->tid, 0) != -ESRCH)
+		if (__atomic_load_n(&writer_at(number, i)->busy, __ATOMIC_ACQUIRE) &&
+		    raw3(SYS_tgkill, raw0(SYS_getpid), rings_slot(generation->rings, i)->tid, 0) !=
+			    -ESRCH)
 			return true;
 	return false;
 }
@@ -135,10 +167,30 @@ bool writers_close(void)
 	__atomic_store_n(&switches->session, 0, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; !is_quiet && i < CLOSE_TRIES; i++) {
 		raw2(SYS_nanosleep, &pause, 0);
-		is_quiet = !is_used();
+		is_quiet = !is_used(session);
 	}
+	if (is_quiet)
+		generation_of(session)->rings = NULL;
 	rings = NULL;
 	return is_quiet;
+}
+
+/* What a forked child finds here is its parent's, its memory is gone, and that word is shared. */
+void writers_settle(void)
+{
+	if (owner != (int32_t)raw0(SYS_getpid)) {
+		writers_forget();
+		return;
+	}
+	for (uint32_t i = 0; i < GENERATIONS; i++) {
+		struct rings *held = generations[i].rings;
+
+		if (!held || held == rings || is_used(i))
+			continue;
+		generations[i].rings = NULL;
+		/* Release: from here on it may be unmapped. */
+		__atomic_store_n(&held->is_held, 0, __ATOMIC_RELEASE);
+	}
 }
 
 struct rings *writers_rings(void)
@@ -165,45 +217,6 @@ static bool is_ours(void)
 	return text_equal(name, CONTROL_THREAD_NAME) || text_equal(name, RUNNER_THREAD_NAME);
 }
 
-/* The first record of a thread in this session, or one of a thread that found no ring. */
-static struct writer *claim(void)
-{
-	struct ring_writer made;
-	struct writer *writer = NULL;
-
-	if (self.session == session && --self.retry) {
-		__atomic_fetch_add(&rings->drops_without_ring, 1, __ATOMIC_RELAXED);
-		return NULL;
-	}
-	if (ring_claim(rings, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
-		writer = writer_at((uint32_t)(made.ring - rings_slot(rings, 0)));
-		*writer = (struct writer){ .ring = made };
-	} else {
-		__atomic_fetch_add(&rings->drops_without_ring, 1, __ATOMIC_RELAXED);
-	}
-	self.retry = RETRY_CLAIM;
-	self.writer = writer;
-	/* A signal handler that comes in between claims a ring of its own; the host frees both. */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self.session = session;
-	return writer;
-}
-
-static struct writer *find_writer(void)
-{
-	struct writer *writer = NULL;
-
-	if (self.session != session && is_ours())
-		writer_ignore_me();
-	if (self.retry == IGNORED_THREAD)
-		return NULL;
-	__atomic_fetch_add(&claiming, 1, __ATOMIC_SEQ_CST);
-	if (current())
-		writer = claim();
-	__atomic_fetch_sub(&claiming, 1, __ATOMIC_RELEASE);
-	return writer;
-}
-
 /*
  * A writer that is busy was interrupted by a signal, and we are in its handler, further down the
  * stack.  Where the stack is not longer than it was when that writer began, it began in a call that
@@ -212,6 +225,65 @@ static struct writer *find_writer(void)
 static bool is_interrupted(const struct writer *writer, uint64_t stack)
 {
 	return writer->busy && stack < writer->busy;
+}
+
+/*
+ * The thread has left a write of an earlier session by longjmp: nobody waits for it any more.  On a
+ * signal stack its own stack does not tell, so that write may go on.
+ */
+static void leave_earlier(uint32_t now, uint64_t stack)
+{
+	struct writer *earlier = self.writer;
+	stack_t signals = { 0 };
+
+	if (!earlier || now - self.session >= GENERATIONS || !earlier->busy ||
+	    is_interrupted(earlier, stack))
+		return;
+	if (!raw2(SYS_sigaltstack, 0, &signals) && !(signals.ss_flags & SS_ONSTACK))
+		writer_end(earlier);
+}
+
+/* The first record of a thread in this session, or one of a thread that found no ring. */
+static struct writer *claim(struct rings *into, uint32_t now)
+{
+	struct ring_writer made;
+	struct writer *writer = NULL;
+
+	if (self.session == now && --self.retry) {
+		__atomic_fetch_add(&into->drops_without_ring, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	if (ring_claim(into, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
+		writer = writer_at(now, (uint32_t)(made.ring - rings_slot(into, 0)));
+		*writer = (struct writer){ .ring = made };
+	} else {
+		__atomic_fetch_add(&into->drops_without_ring, 1, __ATOMIC_RELAXED);
+	}
+	self.retry = RETRY_CLAIM;
+	self.writer = writer;
+	/* A signal handler that comes in between claims a ring of its own; the host frees both. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.session = now;
+	return writer;
+}
+
+static struct writer *find_writer(uint32_t now, uint64_t stack)
+{
+	struct generation *generation = generation_of(now);
+	struct writer *writer = NULL;
+
+	if (self.session != now && is_ours())
+		writer_ignore_me();
+	if (self.retry == IGNORED_THREAD)
+		return NULL;
+	if (self.session != now)
+		leave_earlier(now, stack);
+	__atomic_fetch_add(&generation->claiming, 1, __ATOMIC_SEQ_CST);
+	/* The same session still: these are its rings, and stay while we are counted. */
+	if (current() == now)
+		writer = claim(generation->rings, now);
+	__atomic_fetch_sub(&generation->claiming, 1, __ATOMIC_RELEASE);
+	return writer;
 }
 
 /* Says that it is busy, unless that session is over. */
@@ -235,7 +307,7 @@ struct writer *writer_begin(void)
 
 	if (!now)
 		return NULL;
-	writer = self.session == now && self.writer ? self.writer : find_writer();
+	writer = self.session == now && self.writer ? self.writer : find_writer(now, stack);
 	if (!writer)
 		return NULL;
 	is_nested = is_interrupted(writer, stack);

@@ -14,11 +14,16 @@ struct writer {
 	uint64_t reserved[3];
 };
 
-/* Begins a session.  -ENOMEM, or -ENOTSUP where a forked child could not be told from us. */
+/* Begins a session.  -ENOMEM, -ENOTSUP where a forked child could not be told from us, -EBUSY where
+ * threads are still in the rings of eight others. */
 int writers_open(struct rings *rings) MUST_CHECK;
 
 /* Ends it: when true, no thread is in the rings or will ever be again. */
 bool writers_close(void);
+
+/* Looks again at the rings of sessions that could not be closed so; those which nobody is in any
+ * more are not held (is_held) from then on. */
+void writers_settle(void);
 
 /* In a forked child: the session was our parent's. */
 void writers_forget(void);

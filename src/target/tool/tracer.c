@@ -131,8 +131,10 @@ static void stop(void)
 	if (rings) {
 		rings->words_restored = left.restored;
 		rings->words_foreign = left.foreign;
-		rings->is_held = !is_quiet;
+		/* Release: the agent unmaps what is not held. */
+		__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
 	}
+	writers_settle();
 	got_close();
 	words_close();
 	installed_by = 0;
@@ -195,6 +197,7 @@ static int tool_attach(limpet_detach_function *detach, struct limpet_context *co
 	libc = limpet_agent_libc();
 	domain_find_symbol = find_symbol;
 	writer_ignore_me();
+	writers_settle();
 	forget_parent();
 	r = start(rings);
 	if (r)
@@ -209,10 +212,17 @@ static void tool_detach(void *data)
 	stop();
 }
 
+/* Everything is to go that can: the library itself cannot. */
+static void finalize(void *data)
+{
+	(void)data;
+	writers_settle();
+}
+
 struct limpet_tool *rocprofiler_configure(uint32_t version, const char *runtime_version,
 					  uint32_t priority, struct limpet_client *client)
 {
-	static struct limpet_tool tool = { .size = sizeof(tool) };
+	static struct limpet_tool tool = { .size = sizeof(tool), .finalize = finalize };
 
 	(void)version;
 	(void)runtime_version;

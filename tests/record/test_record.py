@@ -131,6 +131,22 @@ class Ends(Record):
         process.terminate()
         result = harness.limpet_finish(process, 10)
         self.assertEqual((result.code, result.event("recorded")["reason"]), (0, "signal"), str(result))
+        self.assertTrue(limpet("report", self.path, "--json").event("summary")["complete"])
+        self.assertNotIn("given up", result.err)
+
+    def test_a_second_signal_gives_up_writing_and_says_so(self):
+        program = self.program()
+        process = self.start(program.pid, "--io-trace")
+        self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000, 10))
+        os.kill(process.pid, signal.SIGSTOP)  # both are there before it looks
+        process.terminate()
+        process.send_signal(signal.SIGINT)
+        os.kill(process.pid, signal.SIGCONT)
+        result = harness.limpet_finish(process, 10)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("given up", result.err)
+        self.assertFalse(limpet("report", self.path, "--json").event("summary")["complete"])
+        self.assert_alive(program)
 
     def test_the_size(self):
         program = self.program()

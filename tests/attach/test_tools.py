@@ -116,6 +116,16 @@ class Tools(TargetTest):
         self.assertTrue(self.loaded_texts(target))
         self.assert_well(target)
 
+    def test_a_tool_by_content_where_the_programs_user_may_not_open_it(self):
+        target = self.target("confined", "other_user")
+        hidden = os.path.join(self.folder, "hidden")
+        os.mkdir(hidden, 0o700)
+        result = self.attach(target, shutil.copy(PROBE, hidden))
+        self.assertTrue(result.event("attached")["tools"][0]["ok"], str(result))
+        self.assertTrue(result.event("attached")["tools"][0]["by_content"])
+        self.assertTrue(self.seen())
+        self.assert_well(target)
+
     def test_a_tool_in_an_empty_root(self):
         target = self.target("confined", "empty_root")
         result = self.attach(target, PROBE)

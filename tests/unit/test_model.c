@@ -112,6 +112,17 @@ static void batch_stack(uint64_t frame)
 	batch_add(&record);
 }
 
+static void batch_name(uint64_t id, unsigned part, const char text[8])
+{
+	struct {
+		struct record_name head;
+		char text[8];
+	} record = { { { sizeof(record), RECORD_NAME, (uint8_t)part }, 8, NAME_KERNEL, id }, "" };
+
+	memcpy(record.text, text, 8);
+	batch_add(&record);
+}
+
 static void batch_end(void)
 {
 	assert_int_equal(recording_records(recording, &batch.head, &batch.bytes, &err), 0);
@@ -174,6 +185,38 @@ static void a_call_comes_before_those_inside_it(void **state)
 	assert_int_equal(seen.calls[0].function, 0);
 	assert_int_equal(seen.calls[1].begin, 10);
 	assert_int_equal(seen.calls[2].begin, 30);
+	model_free(model);
+}
+
+static const char *kernel_name(const struct model *model, uint64_t id)
+{
+	return names_find(&model->processes[0]->names, NAME_KERNEL, id);
+}
+
+static void long_names_come_in_parts(void **state)
+{
+	struct model *model;
+
+	(void)state;
+	batch_begin(add_thread("a"), 0);
+	batch_name(1, 0, "kernel_o");
+	batch_name(1, 1, "ne_and_m");
+	batch_name(1, 1, "repeated");
+	batch_name(2, 1, "headless");
+	batch_name(3, 0, "replaced");
+	batch_name(3, 0, "the_last");
+	for (unsigned id = 100; id < 1000; id++)
+		batch_name(id, 0, "one_of_m");
+	batch_call(0, 10, 50);
+	batch_end();
+	model = read_back();
+	assert_string_equal(kernel_name(model, 1), "kernel_one_and_m");
+	assert_string_equal(kernel_name(model, 2), "");
+	assert_string_equal(kernel_name(model, 3), "the_last");
+	assert_string_equal(kernel_name(model, 999), "one_of_m");
+	assert_string_equal(names_find(&model->processes[0]->names, NAME_DEVICE, 1), "");
+	look(model);
+	assert_int_equal(seen.count, 1);
 	model_free(model);
 }
 
@@ -307,6 +350,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_call_comes_before_those_inside_it),
+		TEST(long_names_come_in_parts),
 		TEST(a_long_call_comes_first_across_chunks),
 		TEST(stacks_and_texts_stay_with_their_call),
 		TEST(what_contradicts_itself_is_left_out),

@@ -121,6 +121,20 @@ static void stacks_and_texts_come_out_as_they_went_in(void **state)
 	expect_same(&cursor, &stack);
 }
 
+static void names_come_out_as_they_went_in(void **state)
+{
+	struct {
+		struct record_name head;
+		char text[8];
+	} name = { { { sizeof(name), RECORD_NAME, 3 }, 8, NAME_DEVICE, UINT64_MAX }, "gfx906:x" };
+	struct cursor cursor;
+
+	(void)state;
+	add(&name);
+	cursor = start();
+	expect_same(&cursor, &name);
+}
+
 static void a_call_like_the_last_one_is_small(void **state)
 {
 	struct call_with_values call = make_call(2, 5, 1000000, 1000040);
@@ -153,8 +167,8 @@ static void what_is_cut_or_wrong_is_refused(void **state)
 		assert_int_equal(unpack(&packer, &cursor, record), -EPROTO);
 	}
 	for (unsigned kind = 0; kind < 256; kind++) {
-		if (kind == RECORD_TEXT)
-			continue; /* it counts nothing */
+		if (kind == RECORD_TEXT || kind == RECORD_NAME)
+			continue; /* they count nothing */
 		packed[0] = (unsigned char)kind;
 		packed[1] = 200;
 		cursor = start();
@@ -170,6 +184,7 @@ int main(void)
 		TEST(calls_come_out_as_they_went_in),
 		TEST(times_may_be_anything),
 		TEST(stacks_and_texts_come_out_as_they_went_in),
+		TEST(names_come_out_as_they_went_in),
 		TEST(a_call_like_the_last_one_is_small),
 		TEST(what_is_cut_or_wrong_is_refused),
 	};

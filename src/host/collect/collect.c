@@ -81,6 +81,8 @@ static int is_sound(struct collector *self, struct slot *slot, const struct reco
 	uint32_t function;
 	int r;
 
+	if (record->kind == RECORD_NAME)
+		return true;
 	if (record->kind != RECORD_CALL)
 		return !slot->is_torn;
 	function = ((const struct record_call *)record)->function;

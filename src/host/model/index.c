@@ -24,9 +24,9 @@ static int add_place(struct model_thread *thread, const struct records_place *pl
 	return 0;
 }
 
-/* Looks at every record: from when on, and how many calls. */
-static int survey(struct cursor cursor, struct records_place *place, uint32_t *ret_calls,
-		  uint32_t *ret_records)
+/* Looks at every record: from when on, how many calls, and what has which name. */
+static int survey(struct cursor cursor, struct names *names, struct records_place *place,
+		  uint32_t *ret_calls, uint32_t *ret_records)
 {
 	struct packer packer = { 0 };
 	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
@@ -39,6 +39,9 @@ static int survey(struct cursor cursor, struct records_place *place, uint32_t *r
 		if (call->head.kind == RECORD_CALL) {
 			place->least_begin = MIN(place->least_begin, call->begin);
 			++*ret_calls;
+		} else if (call->head.kind == RECORD_NAME) {
+			if (names_add(names, (const void *)record))
+				return -ENOMEM;
 		} else if (!*ret_records) {
 			place->begins_with_a_rest = true;
 		}
@@ -54,9 +57,12 @@ int index_records(struct model *model, struct model_thread *thread, uint64_t at,
 				       .least_begin = UINT64_MAX,
 				       .sequence = head->sequence };
 	uint32_t calls, count;
-	int r = survey(records, &place, &calls, &count);
+	int r = survey(records, &model->processes[thread->process->number]->names, &place, &calls,
+		       &count);
 
-	if (r || count != head->count)
+	if (r)
+		return r;
+	if (count != head->count)
 		return -EPROTO;
 	thread->calls += calls;
 	model->calls += calls;

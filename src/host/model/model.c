@@ -34,6 +34,7 @@ static void free_process(struct model_process *process)
 {
 	drop_modules(process);
 	drop_files(process);
+	names_done(&process->names);
 	free(process->functions);
 	free(process->name);
 	free(process->executable);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/model/names.h"
 #include "host/recording/reader.h"
 
 /* One chunk of a thread's records. */
@@ -41,6 +42,7 @@ struct model_process {
 	struct recorded_file *files; /* open at the beginning */
 	uint32_t file_count;
 	uint64_t drops[DROP_REASONS]; /* of threads without a ring */
+	struct names names;           /* of kernels, devices, queues, streams */
 };
 
 struct model {
@@ -74,6 +76,7 @@ struct call {
 	const struct model_thread *thread;
 	const struct trace_function *function;
 	uint32_t function_number;  /* in all of the model */
+	uint64_t begin;            /* in ticks */
 	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
 	unsigned value_count;
 	const uint64_t *values;
@@ -97,6 +100,18 @@ int64_t model_wall_offset_ns(const struct model *model);
 
 /* The value of that kind, when the function has one. */
 bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret);
+
+/* Is it something that a device did? */
+static inline bool call_is_work(const struct call *call)
+{
+	return call->function->domain >= DOMAIN_KERNEL;
+}
+
+/* What people call it: a kernel by its name, all else by the function's. */
+const char *call_title(const struct call *call);
+
+/* A number that a call and the work that it caused share, and no other call has; 0: not known. */
+uint64_t call_correlation(const struct model *model, const struct call *call);
 
 /* "libfoo.so+0x1234", or the bare address. */
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room);

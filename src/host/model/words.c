@@ -9,8 +9,23 @@
 #include "host/model/model.h"
 
 static const char *const domain_names[DOMAINS] = {
-	[DOMAIN_ALLOC] = "alloc",       [DOMAIN_IO] = "io",         [DOMAIN_LOCK] = "lock",
-	[DOMAIN_FUNCTION] = "function", [DOMAIN_MARKER] = "marker",
+	[DOMAIN_ALLOC] = "alloc",
+	[DOMAIN_IO] = "io",
+	[DOMAIN_LOCK] = "lock",
+	[DOMAIN_FUNCTION] = "function",
+	[DOMAIN_MARKER] = "marker",
+	[DOMAIN_OPENCL] = "opencl",
+	[DOMAIN_HIP_RUNTIME] = "hip",
+	[DOMAIN_HIP_COMPILER] = "hip-compiler",
+	[DOMAIN_HSA_CORE] = "hsa-core",
+	[DOMAIN_HSA_AMD] = "hsa-amd",
+	[DOMAIN_HSA_IMAGE] = "hsa-image",
+	[DOMAIN_HSA_FINALIZER] = "hsa-finalizer",
+	[DOMAIN_RCCL] = "rccl",
+	[DOMAIN_KERNEL] = "kernel",
+	[DOMAIN_COPY] = "memory-copy",
+	[DOMAIN_MEMORY] = "memory-allocation",
+	[DOMAIN_SCRATCH] = "scratch-memory",
 };
 
 static const char *const drop_names[DROP_REASONS] = {
@@ -26,10 +41,33 @@ static const char *const drop_texts[DROP_REASONS] = {
 };
 
 static const char *const value_names[VALUE_KINDS] = {
-	[VALUE_RESULT] = "result",         [VALUE_SIZE] = "size",
-	[VALUE_ADDRESS] = "address",       [VALUE_OLD_ADDRESS] = "old_address",
-	[VALUE_DESCRIPTOR] = "descriptor", [VALUE_OBJECT] = "object",
-	[VALUE_OWNER] = "owner",           [VALUE_ID] = "id",
+	[VALUE_RESULT] = "result",
+	[VALUE_SIZE] = "size",
+	[VALUE_ADDRESS] = "address",
+	[VALUE_OLD_ADDRESS] = "old_address",
+	[VALUE_DESCRIPTOR] = "descriptor",
+	[VALUE_OBJECT] = "object",
+	[VALUE_OWNER] = "owner",
+	[VALUE_ID] = "id",
+	[VALUE_NAME] = "name",
+	[VALUE_DEVICE] = "device",
+	[VALUE_FROM_DEVICE] = "from_device",
+	[VALUE_QUEUE] = "queue",
+	[VALUE_STREAM] = "stream",
+	[VALUE_THREAD] = "thread",
+	[VALUE_CAUSE] = "cause",
+	[VALUE_DISPATCH] = "dispatch",
+	[VALUE_GRID_X] = "grid_x",
+	[VALUE_GRID_Y] = "grid_y",
+	[VALUE_GRID_Z] = "grid_z",
+	[VALUE_GROUP_X] = "group_x",
+	[VALUE_GROUP_Y] = "group_y",
+	[VALUE_GROUP_Z] = "group_z",
+	[VALUE_SCRATCH_BYTES] = "scratch_bytes",
+	[VALUE_LOCAL_BYTES] = "local_bytes",
+	[VALUE_DIRECTION] = "direction",
+	[VALUE_OPERATION] = "operation",
+	[VALUE_FLAGS] = "flags",
 };
 
 const char *domain_name(unsigned domain)
@@ -62,6 +100,35 @@ bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret)
 			return true;
 		}
 	return false;
+}
+
+const char *call_title(const struct call *call)
+{
+	uint64_t id;
+	const char *name =
+		call->function->domain == DOMAIN_KERNEL && call_value(call, VALUE_NAME, &id)
+			? names_find(&call->process->names, NAME_KERNEL, id)
+			: "";
+
+	return name[0] ? name : call->function->name;
+}
+
+/* Positive in 64 bits with a sign.  Two threads that begin in one tick differ in their numbers. */
+static uint64_t correlation(const struct model *model, uint64_t begin, uint64_t tid)
+{
+	return ((begin - model->first.ticks) << 12 | (tid & 0xfff)) & INT64_MAX;
+}
+
+uint64_t call_correlation(const struct model *model, const struct call *call)
+{
+	uint64_t begin, tid;
+
+	if (!call_is_work(call))
+		return correlation(model, call->begin, (uint64_t)call->thread->tid);
+	if (!call_value(call, VALUE_CAUSE, &begin) || !begin ||
+	    !call_value(call, VALUE_THREAD, &tid))
+		return 0;
+	return correlation(model, begin, tid);
 }
 
 static const struct recorded_module *module_of(const struct model_process *process,

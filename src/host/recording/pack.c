@@ -43,6 +43,15 @@ static unsigned char *pack_text(const struct record_text *text, unsigned char *a
 	return at + text->bytes;
 }
 
+static unsigned char *pack_name(const struct record_name *name, unsigned char *at)
+{
+	at = varint_put(at, name->space);
+	at = varint_put(at, name->id);
+	at = varint_put(at, name->bytes);
+	memcpy(at, name + 1, name->bytes);
+	return at + name->bytes;
+}
+
 unsigned char *pack(struct packer *packer, const struct record *record, unsigned char *into)
 {
 	*into++ = record->kind;
@@ -51,6 +60,8 @@ unsigned char *pack(struct packer *packer, const struct record *record, unsigned
 		return pack_call(packer, (const struct record_call *)record, into);
 	if (record->kind == RECORD_STACK)
 		return pack_stack(packer, (const struct record_stack *)record, into);
+	if (record->kind == RECORD_NAME)
+		return pack_name((const struct record_name *)record, into);
 	return pack_text((const struct record_text *)record, into);
 }
 
@@ -96,6 +107,22 @@ static size_t unpack_text(struct cursor *cursor, struct record_text *text)
 	return ALIGN_UP(sizeof(*text) + bytes, RECORD_ALIGNMENT);
 }
 
+static size_t unpack_name(struct cursor *cursor, struct record_name *name)
+{
+	uint64_t space = cursor_varint(cursor), id = cursor_varint(cursor);
+	uint64_t bytes = cursor_varint(cursor);
+	const void *from =
+		bytes <= RECORD_MAX_BYTES - sizeof(*name) ? cursor_take(cursor, bytes) : NULL;
+
+	if (!from || space >= NAME_SPACES)
+		return 0;
+	name->space = (uint16_t)space;
+	name->id = id;
+	name->bytes = (uint16_t)bytes;
+	memcpy(name + 1, from, bytes);
+	return ALIGN_UP(sizeof(*name) + bytes, RECORD_ALIGNMENT);
+}
+
 long unpack(struct packer *packer, struct cursor *cursor, void *into)
 {
 	struct record *record = into;
@@ -111,6 +138,8 @@ long unpack(struct packer *packer, struct cursor *cursor, void *into)
 		size = unpack_stack(packer, cursor, record->count, into);
 	else if (record->kind == RECORD_TEXT)
 		size = unpack_text(cursor, into);
+	else if (record->kind == RECORD_NAME)
+		size = unpack_name(cursor, into);
 	record->size = (uint16_t)size;
 	if (!size || cursor->has_failed || record_check(record, size)) {
 		cursor->has_failed = true;

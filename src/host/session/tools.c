@@ -83,8 +83,9 @@ static int copy_to_memory(int fd, const char *path, const struct stat *file, str
 	return copy < 0 ? err_set(err, copy, "memory for '%s': %s", path, strerror(-copy)) : copy;
 }
 
-static int send_tool(struct session *session, const char *path, int fd, const struct stat *file,
-		     struct session_tool *ret, struct err *err)
+/* By its path, or by content. */
+static int send_as(struct session *session, const char *path, int fd, const struct stat *file,
+		   struct session_tool *ret, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
 	CLEANUP(close) int copy = -1;
@@ -96,7 +97,6 @@ static int send_tool(struct session *session, const char *path, int fd, const st
 	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
 	snprintf(load.path, sizeof(load.path), "%s", path);
 	load.header.flags = ret->is_plain ? CONTROL_PLAIN : 0;
-	ret->by_content = !is_visible(attachment, path, file);
 	if (ret->by_content) {
 		copy = copy_to_memory(fd, path, file, err);
 		if (copy < 0)
@@ -107,6 +107,23 @@ static int send_tool(struct session *session, const char *path, int fd, const st
 		     &reply, err);
 	ret->place = reply.value;
 	return r;
+}
+
+/* What the target's user may not open comes by content, too. */
+static int send_tool(struct session *session, const char *path, int fd, const struct stat *file,
+		     struct session_tool *ret, struct err *err)
+{
+	struct err refusal = { 0 };
+	int r;
+
+	ret->by_content = !is_visible(&session->attachment, path, file);
+	r = send_as(session, path, fd, file, ret, &refusal);
+	if (r != -EACCES || ret->by_content) {
+		*err = refusal;
+		return r;
+	}
+	ret->by_content = true;
+	return send_as(session, path, fd, file, ret, err);
 }
 
 int tool_load(struct session *session, const char *path, struct session_tool *tool, struct err *err)

@@ -19,6 +19,7 @@
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
+/* As the tracer calls them; those of devices come with the calls that cause them. */
 static const char *const domain_names[DOMAINS] = {
 	[DOMAIN_ALLOC] = "alloc",       [DOMAIN_IO] = "io",         [DOMAIN_LOCK] = "lock",
 	[DOMAIN_FUNCTION] = "function", [DOMAIN_MARKER] = "marker",

@@ -2,15 +2,19 @@
  * What a thread of the target writes down about one call.  Explicit layout, little endian, every
  * record a multiple of eight bytes.  What the values of a call mean is said once, by the function
  * that it names (struct trace_function), not in each record.
+ *
+ * What a device did (a kernel, a copy) is a call, too: of a function of its own domain, from when
+ * the device began until it was done, written by whichever thread learned of it.  Its values tell
+ * the thread that caused it, and when that thread's call began.
  */
 #pragma once
 
 #include "shared/base/macros.h"
 
-#define RECORD_VERSION      1u
+#define RECORD_VERSION      2u
 #define RECORD_ALIGNMENT    8u
 #define RECORD_MAX_BYTES    1024u
-#define RECORD_VALUES_MAX   6u
+#define RECORD_VALUES_MAX   16u
 #define RECORD_FRAMES_MAX   64u
 #define RECORD_TEXT_MAX     256u
 #define TRACE_NAME_MAX      96u
@@ -22,13 +26,14 @@ enum record_kind {
 	RECORD_CALL,  /* struct record_call, then values */
 	RECORD_STACK, /* struct record_stack, then frames; belongs to the record before it */
 	RECORD_TEXT,  /* struct record_text, then bytes; belongs to the record before it */
+	RECORD_NAME,  /* struct record_name, then bytes; belongs to a number in values */
 	RECORD_KINDS,
 };
 
 struct record {
 	uint16_t size; /* all of it, in bytes */
 	uint8_t kind;  /* enum record_kind */
-	uint8_t count; /* of values or frames */
+	uint8_t count; /* of values or frames; of a name: which part of it, from 0 */
 };
 
 /* Times are ticks of the machine's counter. */
@@ -50,12 +55,42 @@ struct record_text {
 	/* text follows, filled up to the alignment */
 };
 
+/* Whose numbers a name belongs to. */
+enum name_space {
+	NAME_KERNEL,
+	NAME_DEVICE, /* lines "key=value": type (cpu, gpu), name, vendor, product */
+	NAME_QUEUE,
+	NAME_STREAM,
+	NAME_SPACES,
+};
+
+/* Written before the first record that uses the number; a long name in parts, each in its turn. */
+struct record_name {
+	struct record head;
+	uint16_t bytes;
+	uint16_t space; /* enum name_space */
+	uint64_t id;
+	/* text follows, filled up to the alignment */
+};
+
 enum trace_domain {
 	DOMAIN_ALLOC,
 	DOMAIN_IO,
 	DOMAIN_LOCK,
 	DOMAIN_FUNCTION,
 	DOMAIN_MARKER,
+	DOMAIN_OPENCL,
+	DOMAIN_HIP_RUNTIME,
+	DOMAIN_HIP_COMPILER,
+	DOMAIN_HSA_CORE,
+	DOMAIN_HSA_AMD,
+	DOMAIN_HSA_IMAGE,
+	DOMAIN_HSA_FINALIZER,
+	DOMAIN_RCCL,
+	DOMAIN_KERNEL,  /* from here on: what devices do */
+	DOMAIN_COPY,    /* of memory, by or for a device */
+	DOMAIN_MEMORY,  /* of a device, taken and given back */
+	DOMAIN_SCRATCH, /* memory that kernels spill to */
 	DOMAINS,
 };
 
@@ -70,7 +105,45 @@ enum value_kind {
 	VALUE_OBJECT, /* a lock, a queue, a stream */
 	VALUE_OWNER,  /* thread number */
 	VALUE_ID,     /* of a range */
+	VALUE_NAME,   /* number of a kernel's name (NAME_KERNEL) */
+	VALUE_DEVICE, /* number of a device (NAME_DEVICE); of a copy: where it went */
+	VALUE_FROM_DEVICE,
+	VALUE_QUEUE,
+	VALUE_STREAM,
+	VALUE_THREAD, /* whose call caused it */
+	VALUE_CAUSE,  /* when that call began, in ticks; 0: not known */
+	VALUE_DISPATCH,
+	VALUE_GRID_X, /* work items, not groups */
+	VALUE_GRID_Y,
+	VALUE_GRID_Z,
+	VALUE_GROUP_X,
+	VALUE_GROUP_Y,
+	VALUE_GROUP_Z,
+	VALUE_SCRATCH_BYTES, /* of a work item */
+	VALUE_LOCAL_BYTES,   /* of a work group */
+	VALUE_DIRECTION,     /* enum copy_direction */
+	VALUE_OPERATION,     /* enum memory_operation */
+	VALUE_FLAGS,
 	VALUE_KINDS,
+};
+
+enum copy_direction {
+	COPY_UNKNOWN,
+	COPY_HOST_TO_HOST,
+	COPY_HOST_TO_DEVICE,
+	COPY_DEVICE_TO_HOST,
+	COPY_DEVICE_TO_DEVICE,
+	COPY_DIRECTIONS,
+};
+
+enum memory_operation {
+	MEMORY_ALLOCATE,
+	MEMORY_FREE,
+	MEMORY_REALLOCATE,
+	MEMORY_RECLAIM,
+	MEMORY_VIRTUAL_ALLOCATE, /* of addresses or handles, not of memory */
+	MEMORY_VIRTUAL_FREE,
+	MEMORY_OPERATIONS,
 };
 
 struct trace_function {

@@ -128,6 +128,7 @@ int record_check(const struct record *record, size_t room)
 		[RECORD_CALL] = sizeof(struct record_call),
 		[RECORD_STACK] = sizeof(struct record_stack),
 		[RECORD_TEXT] = sizeof(struct record_text),
+		[RECORD_NAME] = sizeof(struct record_name),
 	};
 	size_t counted;
 
@@ -140,6 +141,12 @@ int record_check(const struct record *record, size_t room)
 		return record->count <= RECORD_VALUES_MAX && record->size == counted ? 0 : -EPROTO;
 	if (record->kind == RECORD_STACK)
 		return record->count <= RECORD_FRAMES_MAX && record->size == counted ? 0 : -EPROTO;
+	if (record->kind == RECORD_NAME)
+		return ((const struct record_name *)record)->space < NAME_SPACES &&
+				       ((const struct record_name *)record)->bytes <=
+					       record->size - heads[RECORD_NAME]
+			       ? 0
+			       : -EPROTO;
 	return ((const struct record_text *)record)->bytes <= record->size - heads[RECORD_TEXT]
 		       ? 0
 		       : -EPROTO;

@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#define RINGS_MAGIC       "limpet-rings-01"
-#define RINGS_VERSION     1u
+#define RINGS_MAGIC       "limpet-rings-02"
+#define RINGS_VERSION     2u
 #define RINGS_SLOTS_AT    4096u
 #define RINGS_SLOTS_MAX   4096u
 #define RINGS_REQUEST_MAX 3072u

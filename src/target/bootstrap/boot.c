@@ -93,7 +93,7 @@ static long meet_host(struct boot_context *boot, struct descriptor own[2], struc
 		r = channel_receive(own[1].fd, hello, sizeof(*hello), fds);
 	descriptor_close(&own[0]);
 	if (r != sizeof(*hello) || hello->magic != BOOT_MAGIC)
-		return fail(boot, "hello", r < 0 ? r : -EPROTO);
+		return fail(boot, "hello", r < 0 ? r : r ? -EPROTO : -ETIMEDOUT);
 	return 0;
 }
 

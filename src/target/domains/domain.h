@@ -23,7 +23,7 @@ struct domain {
 	bool (*start)(const struct trace_request *request);
 };
 
-/* In the order of enum trace_domain. */
+/* By enum trace_domain; NULL: comes with another. */
 extern const struct domain *const domains[DOMAINS];
 
 extern const struct domain domain_alloc, domain_io, domain_lock, domain_function, domain_marker;

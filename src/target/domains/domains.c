@@ -53,7 +53,7 @@ static void read_part(struct trace_request *request, const char *part, size_t le
 	const char *rest;
 
 	for (unsigned i = 0; i < DOMAINS; i++)
-		request->is_wanted[i] |= part_is(part, length, domains[i]->name);
+		request->is_wanted[i] |= domains[i] && part_is(part, length, domains[i]->name);
 	if (part_is(part, length, "lock-all"))
 		request->is_wanted[DOMAIN_LOCK] = request->all_locks = true;
 	if (part_is(part, length, "alloc-stack"))

@@ -370,3 +370,38 @@ void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 	memcpy(record + 1, frames, count * sizeof(*frames));
 	ring_commit(&writer->ring, size);
 }
+
+static bool write_part(struct writer *writer, const struct record_name *given, const char *text)
+{
+	size_t size = ALIGN_UP(sizeof(*given) + given->bytes, RECORD_ALIGNMENT);
+	struct record_name *record = ring_reserve(&writer->ring, size);
+
+	if (!record)
+		return false;
+	*record = *given;
+	record->head.size = (uint16_t)size;
+	memcpy(record + 1, text, given->bytes);
+	if (current())
+		ring_commit(&writer->ring, size);
+	return true;
+}
+
+bool writer_name(struct writer *writer, enum name_space space, uint64_t id, const char *text,
+		 size_t length)
+{
+	const size_t part_max = RECORD_MAX_BYTES - sizeof(struct record_name);
+	size_t at = 0;
+	bool is_written = true;
+
+	length = MIN(length, (size_t)NAME_BYTES_MAX);
+	for (unsigned part = 0; is_written && (at < length || !part); part++) {
+		size_t bytes = MIN(length - at, part_max);
+		struct record_name record = {
+			{ 0, RECORD_NAME, (uint8_t)part }, (uint16_t)bytes, (uint16_t)space, id
+		};
+
+		is_written = write_part(writer, &record, text + at);
+		at += bytes;
+	}
+	return is_written;
+}

@@ -44,3 +44,9 @@ void writer_end(struct writer *writer);
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
 void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
+
+/* What a number in values to come is called, of any length up to NAME_BYTES_MAX; before the call.
+ * False: it was dropped, say it again. */
+#define NAME_BYTES_MAX 65536u
+bool writer_name(struct writer *writer, enum name_space space, uint64_t id, const char *text,
+		 size_t length);

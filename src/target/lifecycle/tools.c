@@ -4,6 +4,7 @@
  */
 #include "target/lifecycle/tools.h"
 
+#include "shared/arch/syscall.h"
 #include "target/lifecycle/farewell.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
@@ -13,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 typedef void *dlopen_function(const char *, int);
@@ -212,11 +214,24 @@ static int join_twin(const struct boot_context *boot, struct tool *tool, struct 
 	return (int)twin->index;
 }
 
+/* The host sees the file there; whether the program's user may open it, only we can tell. */
+static bool may_open(const char *path)
+{
+	long fd = raw4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd >= 0)
+		raw1(SYS_close, fd);
+	return fd != -EACCES;
+}
+
 static int open_new(const struct boot_context *boot, const struct control_load *load,
 		    const int fds[2], char *text, size_t room)
 {
-	struct tool *tool = make_place(), *twin;
+	struct tool *tool, *twin;
 
+	if (!(load->header.flags & CONTROL_BY_CONTENT) && !may_open(load->path))
+		return fail(text, room, -EACCES, "the program's user may not open it");
+	tool = make_place();
 	if (!tool)
 		return fail(text, room, -ENOSPC, "too many tools in one process");
 	tool->page->handle = (uint64_t)open_within(boot, load, fds, text, room);

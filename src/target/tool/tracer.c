@@ -6,6 +6,7 @@
 #include "shared/arch/syscall.h"
 #include "target/agent/rings.h"
 #include "target/domains/domain.h"
+#include "target/hooks/clock.h"
 #include "target/hooks/table.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/wants.h"
@@ -175,6 +176,7 @@ static int start(struct rings *rings)
 	r = want(&request);
 	if (r)
 		return r;
+	clock_start();
 	thread_learn(find_symbol("__errno_location"));
 	hook_on_notice = watch_hurry;
 	got_scan(&report);

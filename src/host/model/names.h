@@ -1,0 +1,28 @@
+/*
+ * Names that a process gave to numbers in its records: kernels, devices, queues, streams.
+ */
+#pragma once
+
+#include "shared/wire/record.h"
+
+struct name_entry {
+	uint64_t id;
+	char *text; /* NULL: an empty place */
+	uint32_t space;
+	uint32_t parts; /* that have come, without a gap */
+};
+
+/* Zero is empty. */
+struct names {
+	struct name_entry *items; /* by what they name, a power of two of them */
+	size_t count, room;
+};
+
+/* A name, or the next part of one; a part that does not follow the last is left out.  The record
+ * has passed record_check().  0 or -ENOMEM. */
+int names_add(struct names *names, const struct record_name *record) MUST_CHECK;
+
+/* "" when it has none. */
+const char *names_find(const struct names *names, enum name_space space, uint64_t id);
+
+void names_done(struct names *names);

@@ -1,0 +1,15 @@
+/*
+ * Moments that others tell in nanoseconds, as records tell them.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* At the beginning of a session, long before the first question. */
+void clock_start(void);
+
+/* Ticks of the machine's counter at that moment of CLOCK_BOOTTIME, not longer ago than minutes.
+ * Makes one system call. */
+uint64_t clock_ticks_of(uint64_t boot_ns);
+
+uint64_t clock_boot_ns(void);

@@ -249,6 +249,13 @@ class Hooks(unittest.TestCase):
         self.assertGreater(calls_of(trace, "malloc"), 10000)
         self.assert_well(target)
 
+    def test_a_signal_handler_on_a_stack_of_its_own_makes_traced_calls(self):
+        target = self.target("traced", "altstack")
+        trace = self.trace(target.pid, "alloc", "alloc-stack", "ring=16777216", duration_ms=1000)
+        self.assertGreater(calls_of(trace, "mmap"), 50)
+        self.assertGreater(trace["nested"], 0)
+        self.assert_well(target)
+
     def test_more_threads_than_rings(self):
         target = self.target("plain", "malloc8")
         trace = self.trace(target.pid, "alloc", "slots=4")

@@ -213,6 +213,44 @@ static void handler_run(const void *data)
 	}
 }
 
+#define HALF_BYTES (1u << 20)
+
+static void *allocate_above_a_signal_stack(void *stack)
+{
+	stack_t signals = { .ss_sp = (char *)stack + HALF_BYTES, .ss_size = HALF_BYTES };
+
+	sigaltstack(&signals, NULL);
+	for (;;) {
+		for (int i = 0; i < 1000; i++)
+			allocate(64);
+		workload_turn();
+	}
+	return NULL;
+}
+
+/* As above, but the handler runs on a stack that lies higher than the thread's own. */
+static void altstack_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = allocating_handler,
+				    .sa_flags = SA_RESTART | SA_ONSTACK };
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *stack = mmap(NULL, 2 * HALF_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	pthread_attr_init(&attributes);
+	if (stack == MAP_FAILED || pthread_attr_setstack(&attributes, stack, HALF_BYTES) ||
+	    pthread_create(&thread, &attributes, allocate_above_a_signal_stack, stack))
+		workload_skip("a thread");
+	workload_ready();
+	for (;;) {
+		pthread_kill(thread, SIGUSR1);
+		usleep(100);
+	}
+}
+
 static const char *beside(const char *name)
 {
 	static char path[PATH_MAX];
@@ -433,10 +471,17 @@ static void files_run(const void *data)
 }
 
 const struct workload workloads[] = {
-	{ "longjmp", longjmp_run, NULL }, { "siglongjmp", siglongjmp_run, NULL },
-	{ "cancel", cancel_run, NULL },   { "fork", fork_run, NULL },
-	{ "handler", handler_run, NULL }, { "late", late_run, NULL },
-	{ "foreign", foreign_run, NULL }, { "blocked", blocked_run, NULL },
-	{ "parked", parked_run, NULL },   { "locks", locks_run, NULL },
-	{ "files", files_run, NULL },     { NULL, NULL, NULL },
+	{ "longjmp", longjmp_run, NULL },
+	{ "siglongjmp", siglongjmp_run, NULL },
+	{ "cancel", cancel_run, NULL },
+	{ "fork", fork_run, NULL },
+	{ "handler", handler_run, NULL },
+	{ "altstack", altstack_run, NULL },
+	{ "late", late_run, NULL },
+	{ "foreign", foreign_run, NULL },
+	{ "blocked", blocked_run, NULL },
+	{ "parked", parked_run, NULL },
+	{ "locks", locks_run, NULL },
+	{ "files", files_run, NULL },
+	{ NULL, NULL, NULL },
 };

@@ -217,29 +217,29 @@ static bool is_ours(void)
 	return text_equal(name, CONTROL_THREAD_NAME) || text_equal(name, RUNNER_THREAD_NAME);
 }
 
-/*
- * A writer that is busy was interrupted by a signal, and we are in its handler, further down the
- * stack.  Where the stack is not longer than it was when that writer began, it began in a call that
- * is no more: the handler has left by longjmp.
- */
-static bool is_interrupted(const struct writer *writer, uint64_t stack)
+static bool is_on_signal_stack(void)
 {
-	return writer->busy && stack < writer->busy;
+	stack_t signals = { 0 };
+
+	return !raw2(SYS_sigaltstack, 0, &signals) && signals.ss_flags & SS_ONSTACK;
 }
 
 /*
- * The thread has left a write of an earlier session by longjmp: nobody waits for it any more.  On a
- * signal stack its own stack does not tell, so that write may go on.
+ * A writer that is busy was interrupted by a signal, and we are in its handler: further down the
+ * stack, or on a stack for signals, wherever that lies.  Where the stack is not longer than it was
+ * when that writer began, it began in a call that is no more: the handler has left by longjmp.
  */
+static bool is_interrupted(const struct writer *writer, uint64_t stack)
+{
+	return writer->busy && (stack < writer->busy || is_on_signal_stack());
+}
+
+/* The thread has left a write of an earlier session by longjmp: nobody waits for it any more. */
 static void leave_earlier(uint32_t now, uint64_t stack)
 {
 	struct writer *earlier = self.writer;
-	stack_t signals = { 0 };
 
-	if (!earlier || now - self.session >= GENERATIONS || !earlier->busy ||
-	    is_interrupted(earlier, stack))
-		return;
-	if (!raw2(SYS_sigaltstack, 0, &signals) && !(signals.ss_flags & SS_ONSTACK))
+	if (earlier && now - self.session < GENERATIONS && !is_interrupted(earlier, stack))
 		writer_end(earlier);
 }
 

@@ -135,6 +135,21 @@ class Hooks(unittest.TestCase):
             env={**os.environ, "LD_LIBRARY_PATH": os.path.dirname(tracer)})
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
+    # What is allowed, and few do.
+
+    def hazard(self, name, *words, duration_ms=300):
+        target = self.target("hazards", name, folder=HOOKS)
+        trace = self.trace(target.pid, *words, duration_ms=duration_ms)
+        self.assert_well(target)
+        return trace
+
+    def test_a_function_of_the_programs_called_like_libcs(self):
+        trace = self.hazard("strangers", "io", "lock", "function=libstrangers.so:*")
+        for name in ("accept", "connect"):
+            [seen] = functions_named(trace, name)
+            self.assertGreater(seen["calls"], 100)  # as any function
+            self.assertEqual(seen["texts"], 0)
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):
@@ -361,6 +376,15 @@ class Hooks(unittest.TestCase):
         results = {call["values"][0] for call in probe.calls if call["name"] == "open"}
         self.assertIn(-2, results)   # ENOENT
         self.assertIn(-14, results)  # EFAULT
+        self.assert_well(target)
+
+    def test_names_that_the_kernel_never_read(self):
+        target = self.target("traced", "unread")
+        trace = self.trace(target.pid, "io")
+        for name in ("connect", "open", "fopen"):
+            [seen] = functions_named(trace, name)
+            self.assertGreater(seen["calls"], 50)
+            self.assertEqual(seen["texts"], 0)
         self.assert_well(target)
 
     def test_only_locks_that_are_held(self):

@@ -2,10 +2,14 @@
  * Programs in which a careless hook kills: each does what is allowed, and few do.
  */
 #define _GNU_SOURCE
+#include "../programs/filter.h"
 #include "../programs/workload.h"
 #include "strangers.h"
 
+#include <pthread.h>
 #include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* A library with functions that are called like libc's. */
 static void run_strangers(const void *unused)
@@ -22,7 +26,58 @@ static void run_strangers(const void *unused)
 	}
 }
 
+static int pipe_ends[2];
+static _Atomic unsigned long moved;
+
+/* Through the pipe and back, for ever; computes in between, so that it makes few calls. */
+static void move_bytes(void)
+{
+	char byte = 1;
+
+	for (;;) {
+		for (volatile unsigned i = 0; i < 100000; i++)
+			;
+		if (write(pipe_ends[1], &byte, 1) == 1 && read(pipe_ends[0], &byte, 1) == 1)
+			moved++;
+	}
+}
+
+/* Any other call than these two ends the process. */
+static void *confine(void *unused)
+{
+	static const struct rule list[] = { { SYS_read, ACTION_ALLOW },
+					    { SYS_write, ACTION_ALLOW },
+					    END };
+
+	filter_install(&(struct rules){ ACTION_KILL, list });
+	move_bytes();
+	return unused;
+}
+
+/* The same by older means, which take the counter of ticks away, too. */
+static void *confine_strictly(void *unused)
+{
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
+		workload_skip("seccomp");
+	move_bytes();
+	return unused;
+}
+
+/* One thread is confined, the others are not. */
+static void run_confined(const void *confinement)
+{
+	if (pipe(pipe_ends))
+		workload_skip("pipe");
+	thread_start(confinement, NULL, 0);
+	while (!moved)
+		sleep_ns(NS_PER_MS);
+	workload_ready();
+	workload_idle();
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
+	{ "confined", run_confined, confine },
+	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

@@ -150,6 +150,17 @@ class Hooks(unittest.TestCase):
             self.assertGreater(seen["calls"], 100)  # as any function
             self.assertEqual(seen["texts"], 0)
 
+    def test_a_thread_that_may_only_read_and_write(self):
+        trace = self.hazard("confined", "io", "lock", "alloc")
+        self.assertGreater(calls_of(trace, "write"), 10)
+
+    def test_a_thread_in_strict_confinement_is_refused_by_name(self):
+        target = self.target("hazards", "strict", folder=HOOKS)
+        probe = Probe(target.pid, "io", duration_ms=100)
+        self.assertIsNone(probe.finish())
+        self.assertIn("strict", probe.error)
+        self.assert_well(target)
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):

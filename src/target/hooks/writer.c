@@ -6,15 +6,11 @@
 #include "target/hooks/writer.h"
 
 #include "shared/arch/syscall.h"
-#include "shared/wire/boot.h"
 #include "target/hooks/thread.h"
-#include "target/lifecycle/runner.h"
-#include "target/runtime/text.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <time.h>
 
 #define PAGE_BYTES     65536u
@@ -49,6 +45,7 @@ struct writers {
 static struct switches *switches;
 static struct writers *writers;
 static struct rings *rings;
+static writer_is_own *is_own;
 static uint32_t session, claiming;
 
 static void *map(size_t size)
@@ -78,7 +75,7 @@ static struct writer *writer_at(uint32_t index)
 	return &writers->items[session % GENERATIONS][index];
 }
 
-int writers_open(struct rings *given)
+int writers_open(struct rings *given, writer_is_own *given_is_own)
 {
 	int r = make_switches();
 
@@ -89,6 +86,7 @@ int writers_open(struct rings *given)
 	if (!writers)
 		return -ENOMEM;
 	rings = given;
+	is_own = given_is_own;
 	if (++session == 0)
 		session = 1;
 	memset(writer_at(0), 0, given->slot_count * sizeof(struct writer));
@@ -159,10 +157,7 @@ void writer_ignore_me(void)
 /* limpet's own threads in the target: what they do is not the program's. */
 static bool is_ours(void)
 {
-	char name[16] = "";
-
-	raw2(SYS_prctl, PR_GET_NAME, name);
-	return text_equal(name, CONTROL_THREAD_NAME) || text_equal(name, RUNNER_THREAD_NAME);
+	return is_own && is_own(thread_number());
 }
 
 /* The first record of a thread in this session, or one of a thread that found no ring. */

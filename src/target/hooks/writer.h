@@ -14,8 +14,11 @@ struct writer {
 	uint64_t reserved[3];
 };
 
+/* Is the thread of that number limpet's?  NULL: none is. */
+typedef bool writer_is_own(int32_t tid);
+
 /* Begins a session.  -ENOMEM, or -ENOTSUP where a forked child could not be told from us. */
-int writers_open(struct rings *rings) MUST_CHECK;
+int writers_open(struct rings *rings, writer_is_own *is_own) MUST_CHECK;
 
 /* Ends it: when true, no thread is in the rings or will ever be again. */
 bool writers_close(void);

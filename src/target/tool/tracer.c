@@ -20,6 +20,7 @@
 /* Loaded by somebody else than limpet, these are not there. */
 #pragma weak limpet_agent_rings
 #pragma weak limpet_agent_libc
+#pragma weak limpet_agent_is_own
 
 typedef void *dlsym_function(void *, const char *);
 
@@ -158,13 +159,12 @@ static void forget_parent(void)
 static int start(struct rings *rings)
 {
 	struct trace_request request;
-	struct got_report report;
 	int r = words_open();
 
 	if (!r)
 		r = open_backend();
 	if (!r)
-		r = writers_open(rings);
+		r = writers_open(rings, limpet_agent_is_own);
 	if (r)
 		return r;
 	rings->is_held = 1;
@@ -175,8 +175,6 @@ static int start(struct rings *rings)
 		return r;
 	thread_learn(find_symbol("__errno_location"));
 	hook_on_notice = watch_hurry;
-	got_scan(&report);
-	add_report(&report);
 	return start_watch();
 }
 

@@ -6,9 +6,11 @@
 #include "../programs/workload.h"
 #include "strangers.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A library with functions that are called like libc's. */
@@ -75,9 +77,40 @@ static void run_confined(const void *confinement)
 	workload_idle();
 }
 
+static int count_module(struct dl_phdr_info *info, size_t size, void *count)
+{
+	(void)info;
+	(void)size;
+	++*(unsigned *)count;
+	return 0;
+}
+
+/* Its children need the loader, as any does that throws or loads something. */
+static void run_forks(const void *unused)
+{
+	unsigned count = 0;
+	int status;
+
+	(void)unused;
+	workload_ready();
+	for (;;) {
+		pid_t child = fork();
+
+		if (!child) {
+			alarm(3);
+			dl_iterate_phdr(count_module, &count);
+			_exit(0);
+		}
+		if (waitpid(child, &status, 0) != child || status)
+			workload_fail("a child did not end");
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
+	{ "forks", run_forks, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

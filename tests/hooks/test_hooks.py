@@ -161,6 +161,12 @@ class Hooks(unittest.TestCase):
         self.assertIn("strict", probe.error)
         self.assert_well(target)
 
+    def test_children_of_a_program_that_forks_while_we_look_at_its_modules(self):
+        target = self.target("hazards", "forks", folder=HOOKS)
+        for _ in range(10):
+            self.trace(target.pid, "function=*:*", "alloc", duration_ms=20)
+            self.assert_well(target)
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):

@@ -9,8 +9,10 @@
 #include <link.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* A library with functions that are called like libc's. */
@@ -107,10 +109,78 @@ static void run_forks(const void *unused)
 	}
 }
 
+#define STACK_PAGES 8
+
+static ucontext_t outside, near_top;
+
+/* Where the compiler makes this a jump, the callee stands at the very end of the stack. */
+static void call_near_top(void)
+{
+	strangers_count(1);
+}
+
+static void *make_stack(size_t page)
+{
+	char *stack = mmap(NULL, (STACK_PAGES + 1) * page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (stack == MAP_FAILED || mprotect(stack + STACK_PAGES * page, page, PROT_NONE))
+		workload_skip("mmap");
+	return stack;
+}
+
+/* A coroutine whose stack ends where memory ends, and begins anew each time. */
+static void run_top(const void *unused)
+{
+	size_t page = (size_t)getpagesize();
+	void *stack = make_stack(page);
+
+	(void)unused;
+	workload_ready();
+	for (long turn = 1;; turn++) {
+		getcontext(&near_top);
+		near_top.uc_stack.ss_sp = stack;
+		near_top.uc_stack.ss_size = STACK_PAGES * page;
+		near_top.uc_link = &outside;
+		makecontext(&near_top, call_near_top, 0);
+		swapcontext(&outside, &near_top);
+		if (strangers_count(0) != turn)
+			workload_corrupt("calls were lost");
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
+/* With as much on the stack as can be handed on, at every place in a page. */
+static __attribute__((noinline)) void sweep(void)
+{
+	for (size_t depth = 16; depth <= 8192; depth += 16) {
+		volatile char *deeper = __builtin_alloca(depth);
+
+		deeper[0] = 1;
+		if (strangers_weigh(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+				    19, 20) != 2870)
+			workload_corrupt("an argument was lost");
+	}
+}
+
+static void run_sweep(const void *unused)
+{
+	(void)unused;
+	workload_ready();
+	for (;;) {
+		sweep();
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
 	{ "forks", run_forks, NULL },
+	{ "top", run_top, NULL },
+	{ "sweep", run_sweep, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

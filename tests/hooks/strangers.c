@@ -29,3 +29,21 @@ long strangers_meet(void)
 		sum += accept(&parser, i, i) + connect(i, i + 1, 64);
 	return sum + parser.tokens;
 }
+
+long strangers_count(long more)
+{
+	static long count;
+
+	return count += more;
+}
+
+long strangers_weigh(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j,
+		     long k, long l, long m, long n, long o, long p, long q, long r, long s, long t)
+{
+	const long all[] = { a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t };
+	long sum = 0;
+
+	for (unsigned at = 0; at < sizeof(all) / sizeof(*all); at++)
+		sum += all[at] * (at + 1);
+	return sum;
+}

@@ -167,6 +167,14 @@ class Hooks(unittest.TestCase):
             self.trace(target.pid, "function=*:*", "alloc", duration_ms=20)
             self.assert_well(target)
 
+    def test_a_call_at_the_end_of_a_stack(self):
+        trace = self.hazard("top", "function=libstrangers.so:*")
+        self.assertGreater(calls_of(trace, "strangers_count"), 100)
+
+    def test_arguments_on_the_stack_at_every_place_in_a_page(self):
+        trace = self.hazard("sweep", "function=libstrangers.so:*")
+        self.assertGreater(calls_of(trace, "strangers_weigh"), 1000)
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):

@@ -6,8 +6,12 @@
 #include "../programs/workload.h"
 #include "strangers.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -175,12 +179,64 @@ static void run_sweep(const void *unused)
 	}
 }
 
+#define HALF_BYTES 0x40000
+
+static void call_from_handler(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	if (open("/nonexistent/from/a/handler", O_RDONLY) >= 0)
+		workload_corrupt("open");
+	errno = saved;
+	stats->signals_received++;
+}
+
+static void *call_for_ever(void *upper_half)
+{
+	stack_t other = { .ss_sp = upper_half, .ss_size = HALF_BYTES };
+
+	if (sigaltstack(&other, NULL))
+		workload_skip("sigaltstack");
+	for (;;)
+		if (open("/nonexistent", O_RDONLY) >= 0)
+			workload_corrupt("open");
+	return NULL;
+}
+
+/* The handler's stack lies above that of the thread which it interrupts. */
+static void run_altstack(const void *unused)
+{
+	struct sigaction action = { .sa_handler = call_from_handler,
+				    .sa_flags = SA_RESTART | SA_ONSTACK };
+	char *halves = mmap(NULL, 2 * HALF_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	(void)unused;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstack(&attributes, halves, HALF_BYTES);
+	if (sigaction(SIGUSR1, &action, NULL) ||
+	    pthread_create(&thread, &attributes, call_for_ever, halves + HALF_BYTES))
+		workload_skip("pthread_create");
+	workload_ready();
+	for (;;) {
+		for (unsigned i = 0; i < 100; i++) {
+			pthread_kill(thread, SIGUSR1);
+			sched_yield();
+		}
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
 	{ "forks", run_forks, NULL },
 	{ "top", run_top, NULL },
 	{ "sweep", run_sweep, NULL },
+	{ "altstack", run_altstack, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

@@ -175,6 +175,12 @@ class Hooks(unittest.TestCase):
         trace = self.hazard("sweep", "function=libstrangers.so:*")
         self.assertGreater(calls_of(trace, "strangers_weigh"), 1000)
 
+    def test_handlers_on_a_stack_above_the_one_they_interrupt(self):
+        trace = self.hazard("altstack", "io", "ring=16777216", duration_ms=1500)
+        [opened] = functions_named(trace, "open")
+        self.assertEqual(opened["texts"], opened["calls"])
+        self.assertGreater(trace["nested"], 0)
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):

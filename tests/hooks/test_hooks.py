@@ -155,6 +155,52 @@ class Hooks(unittest.TestCase):
             env={**os.environ, "LD_LIBRARY_PATH": os.path.dirname(tracer)})
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
+    # What is allowed, and few do.
+
+    def hazard(self, name, *words, duration_ms=300):
+        target = self.target("hazards", name, folder=HOOKS)
+        trace = self.trace(target.pid, *words, duration_ms=duration_ms)
+        self.assert_well(target)
+        return trace
+
+    def test_a_function_of_the_programs_called_like_libcs(self):
+        trace = self.hazard("strangers", "io", "lock", "function=libstrangers.so:*")
+        for name in ("accept", "connect"):
+            [seen] = functions_named(trace, name)
+            self.assertGreater(seen["calls"], 100)  # as any function
+            self.assertEqual(seen["texts"], 0)
+
+    def test_a_thread_that_may_only_read_and_write(self):
+        trace = self.hazard("confined", "io", "lock", "alloc")
+        self.assertGreater(calls_of(trace, "write"), 10)
+
+    def test_a_thread_in_strict_confinement_is_refused_by_name(self):
+        target = self.target("hazards", "strict", folder=HOOKS)
+        probe = Probe(target.pid, "io", duration_ms=100)
+        self.assertIsNone(probe.finish())
+        self.assertIn("strict", probe.error)
+        self.assert_well(target)
+
+    def test_children_of_a_program_that_forks_while_we_look_at_its_modules(self):
+        target = self.target("hazards", "forks", folder=HOOKS)
+        for _ in range(10):
+            self.trace(target.pid, "function=*:*", "alloc", duration_ms=20)
+            self.assert_well(target)
+
+    def test_a_call_at_the_end_of_a_stack(self):
+        trace = self.hazard("top", "function=libstrangers.so:*")
+        self.assertGreater(calls_of(trace, "strangers_count"), 100)
+
+    def test_arguments_on_the_stack_at_every_place_in_a_page(self):
+        trace = self.hazard("sweep", "function=libstrangers.so:*")
+        self.assertGreater(calls_of(trace, "strangers_weigh"), 1000)
+
+    def test_handlers_on_a_stack_above_the_one_they_interrupt(self):
+        trace = self.hazard("altstack", "io", "ring=16777216", duration_ms=1500)
+        [opened] = functions_named(trace, "open")
+        self.assertEqual(opened["texts"], opened["calls"])
+        self.assertGreater(trace["nested"], 0)
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):
@@ -425,6 +471,15 @@ class Hooks(unittest.TestCase):
         results = {call["values"][0] for call in probe.calls if call["name"] == "open"}
         self.assertIn(-2, results)   # ENOENT
         self.assertIn(-14, results)  # EFAULT
+        self.assert_well(target)
+
+    def test_names_that_the_kernel_never_read(self):
+        target = self.target("traced", "unread")
+        trace = self.trace(target.pid, "io")
+        for name in ("connect", "open", "fopen"):
+            [seen] = functions_named(trace, name)
+            self.assertGreater(seen["calls"], 50)
+            self.assertEqual(seen["texts"], 0)
         self.assert_well(target)
 
     def test_only_locks_that_are_held(self):

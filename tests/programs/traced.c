@@ -470,18 +470,32 @@ static void files_run(const void *data)
 	}
 }
 
+/* What is wrong with these calls is found before anybody looks at the address. */
+static void unread_run(const void *data)
+{
+	(void)data;
+	workload_ready();
+	for (;;) {
+		/* NOLINTBEGIN: an address that is not there */
+		if (!connect(-1, (const struct sockaddr *)8, sizeof(struct sockaddr_un)) ||
+		    errno != EBADF)
+			workload_corrupt("errno of connect");
+		if (open((const char *)8, O_TMPFILE | O_RDONLY) >= 0 || errno != EINVAL)
+			workload_corrupt("errno of open");
+		if (fopen((const char *)8, "?") || errno != EINVAL)
+			workload_corrupt("errno of fopen");
+		/* NOLINTEND */
+		usleep(1000);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
-	{ "longjmp", longjmp_run, NULL },
-	{ "siglongjmp", siglongjmp_run, NULL },
-	{ "cancel", cancel_run, NULL },
-	{ "fork", fork_run, NULL },
-	{ "handler", handler_run, NULL },
-	{ "altstack", altstack_run, NULL },
-	{ "late", late_run, NULL },
-	{ "foreign", foreign_run, NULL },
-	{ "blocked", blocked_run, NULL },
-	{ "parked", parked_run, NULL },
-	{ "locks", locks_run, NULL },
-	{ "files", files_run, NULL },
-	{ NULL, NULL, NULL },
+	{ "longjmp", longjmp_run, NULL }, { "siglongjmp", siglongjmp_run, NULL },
+	{ "cancel", cancel_run, NULL },   { "fork", fork_run, NULL },
+	{ "handler", handler_run, NULL }, { "altstack", altstack_run, NULL },
+	{ "late", late_run, NULL },       { "foreign", foreign_run, NULL },
+	{ "blocked", blocked_run, NULL }, { "parked", parked_run, NULL },
+	{ "locks", locks_run, NULL },     { "files", files_run, NULL },
+	{ "unread", unread_run, NULL },   { NULL, NULL, NULL },
 };

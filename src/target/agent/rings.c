@@ -4,6 +4,8 @@
 #include "target/agent/rings.h"
 
 #include "shared/arch/syscall.h"
+#include "target/lifecycle/runner.h"
+#include "target/runtime/page.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -94,6 +96,11 @@ void rings_drop(void)
 EXPORT struct rings *limpet_agent_rings(void)
 {
 	return mapped.rings;
+}
+
+EXPORT bool limpet_agent_is_own(int32_t tid)
+{
+	return tid == agent_page.control_tid || runner_is_thread(tid);
 }
 
 EXPORT const struct boot_libc *limpet_agent_libc(void)

@@ -1,6 +1,6 @@
 /*
  * The memory for records that the host has given, and what limpet's tracer finds of the agent.  The
- * two functions with limpet_ are exported; a tracer that finds none, or gets NULL, has no host
+ * functions with limpet_ are exported; a tracer that finds none, or gets NULL, has no host
  * behind it.
  */
 #pragma once
@@ -11,6 +11,9 @@
 struct rings *limpet_agent_rings(void);
 /* Addresses of libc's functions. */
 const struct boot_libc *limpet_agent_libc(void);
+
+/* Is the thread of that number limpet's?  Asked on any thread of the program's. */
+bool limpet_agent_is_own(int32_t tid);
 
 /* A residence begins. */
 void rings_begin(const struct boot_libc *libc);

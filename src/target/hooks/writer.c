@@ -6,22 +6,20 @@
 #include "target/hooks/writer.h"
 
 #include "shared/arch/syscall.h"
-#include "shared/wire/boot.h"
 #include "target/hooks/thread.h"
-#include "target/lifecycle/runner.h"
-#include "target/runtime/text.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <time.h>
 
 #define PAGE_BYTES     65536u
 #define SETTLE_NS      5000000 /* what a store needs to be seen by all, and much more */
 #define CLOSE_TRIES    200     /* a thread that has lost its processor gets it back in this time */
 #define RETRY_CLAIM    4096u   /* calls */
+#define STRAYS_MAX     4096u
+#define STACK_PAGE     4096u
+#define SEAL           0x6c696d7065747772u
 #define IGNORED_THREAD UINT32_MAX
 #define GENERATIONS    8u
 
@@ -56,7 +54,8 @@ struct generation {
 static struct switches *switches;
 static struct writers *writers;
 static struct generation generations[GENERATIONS];
-static struct rings *rings;
+static struct rings *rings; /* NULL: no session */
+static writer_is_own *is_own;
 static uint32_t session;
 static int32_t owner; /* a forked child finds its parent's here */
 
@@ -101,7 +100,7 @@ static uint32_t next_session(void)
 	return 0;
 }
 
-int writers_open(struct rings *given)
+int writers_open(struct rings *given, writer_is_own *given_is_own)
 {
 	int r = make_switches();
 	uint32_t next;
@@ -118,6 +117,7 @@ int writers_open(struct rings *given)
 		return -EBUSY;
 	session = next;
 	rings = given;
+	is_own = given_is_own;
 	owner = (int32_t)raw0(SYS_getpid);
 	*generation_of(session) = (struct generation){ .rings = given };
 	memset(writer_at(session, 0), 0, given->slot_count * sizeof(struct writer));
@@ -211,53 +211,51 @@ void writer_ignore_me(void)
 /* limpet's own threads in the target: what they do is not the program's. */
 static bool is_ours(void)
 {
-	char name[16] = "";
-
-	raw2(SYS_prctl, PR_GET_NAME, name);
-	return text_equal(name, CONTROL_THREAD_NAME) || text_equal(name, RUNNER_THREAD_NAME);
-}
-
-static bool is_on_signal_stack(void)
-{
-	stack_t signals = { 0 };
-
-	return !raw2(SYS_sigaltstack, 0, &signals) && signals.ss_flags & SS_ONSTACK;
+	return is_own && is_own(thread_number());
 }
 
 /*
- * A writer that is busy was interrupted by a signal, and we are in its handler: further down the
- * stack, or on a stack for signals, wherever that lies.  Where the stack is not longer than it was
- * when that writer began, it began in a call that is no more: the handler has left by longjmp.
+ * Who is busy was interrupted by a signal, and we are in its handler, on whatever stack; or the
+ * handler has left by longjmp, and he is no more.  The second is sure only where his seal is gone:
+ * we stand at the same place, or in the same page, which is therefore there, and it was
+ * overwritten.
  */
-static bool is_interrupted(const struct writer *writer, uint64_t stack)
+static bool is_left(uint64_t busy, const writer_seal *seal)
 {
-	return writer->busy && (stack < writer->busy || is_on_signal_stack());
+	uint64_t here = (uint64_t)seal;
+
+	if (busy == here)
+		return true;
+	return busy / STACK_PAGE == here / STACK_PAGE &&
+	       *(const writer_seal *)busy != (SEAL ^ busy);
 }
 
 /* The thread has left a write of an earlier session by longjmp: nobody waits for it any more. */
-static void leave_earlier(uint32_t now, uint64_t stack)
+static void leave_earlier(uint32_t now, writer_seal *seal)
 {
 	struct writer *earlier = self.writer;
 
-	if (earlier && now - self.session < GENERATIONS && !is_interrupted(earlier, stack))
-		writer_end(earlier);
+	if (earlier && now - self.session < GENERATIONS && earlier->busy &&
+	    is_left(earlier->busy, seal))
+		writer_end(earlier, seal);
 }
 
-/* The first record of a thread in this session, or one of a thread that found no ring. */
-static struct writer *claim(struct rings *into, uint32_t now)
+/* The first record of a thread in this session, or one of a thread that found no ring.  While it is
+ * here, that session may end and another begin; but the memory stays. */
+static struct writer *claim(struct rings *from, uint32_t now)
 {
 	struct ring_writer made;
 	struct writer *writer = NULL;
 
 	if (self.session == now && --self.retry) {
-		__atomic_fetch_add(&into->drops_without_ring, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	if (ring_claim(into, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
-		writer = writer_at(now, (uint32_t)(made.ring - rings_slot(into, 0)));
+	if (ring_claim(from, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
+		writer = writer_at(now, (uint32_t)(made.ring - rings_slot(from, 0)));
 		*writer = (struct writer){ .ring = made };
 	} else {
-		__atomic_fetch_add(&into->drops_without_ring, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
 	}
 	self.retry = RETRY_CLAIM;
 	self.writer = writer;
@@ -267,7 +265,7 @@ static struct writer *claim(struct rings *into, uint32_t now)
 	return writer;
 }
 
-static struct writer *find_writer(uint32_t now, uint64_t stack)
+static struct writer *find_writer(uint32_t now, writer_seal *seal)
 {
 	struct generation *generation = generation_of(now);
 	struct writer *writer = NULL;
@@ -277,7 +275,7 @@ static struct writer *find_writer(uint32_t now, uint64_t stack)
 	if (self.retry == IGNORED_THREAD)
 		return NULL;
 	if (self.session != now)
-		leave_earlier(now, stack);
+		leave_earlier(now, seal);
 	__atomic_fetch_add(&generation->claiming, 1, __ATOMIC_SEQ_CST);
 	/* The same session still: these are its rings, and stay while we are counted. */
 	if (current() == now)
@@ -287,42 +285,62 @@ static struct writer *find_writer(uint32_t now, uint64_t stack)
 }
 
 /* Says that it is busy, unless that session is over. */
-static bool occupy(struct writer *writer, uint32_t now, uint64_t stack)
+static bool occupy(struct writer *writer, uint32_t now, writer_seal *seal)
 {
-	__atomic_store_n(&writer->busy, stack, __ATOMIC_RELAXED);
+	uint64_t here = (uint64_t)seal;
+
+	*seal = SEAL ^ here;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&writer->busy, here, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (current() == now)
 		return true;
-	__atomic_compare_exchange_n(&writer->busy, &stack, 0, false, __ATOMIC_RELEASE,
+	*seal = 0;
+	__atomic_compare_exchange_n(&writer->busy, &here, 0, false, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 	return false;
 }
 
-struct writer *writer_begin(void)
+/* Who is busy keeps the ring where it is.  When he never comes back, the thread gets another. */
+static void stray(struct writer *writer, uint32_t now)
 {
-	uint64_t stack = (uint64_t)__builtin_frame_address(0);
+	if (current() == now)
+		writer->ring.ring->drops[DROP_NESTED]++;
+	if (++writer->strays < STRAYS_MAX)
+		return;
+	self.retry = 1;
+	self.writer = NULL;
+}
+
+struct writer *writer_begin(writer_seal *seal)
+{
 	uint32_t now = switches ? current() : 0;
-	bool is_nested;
 	struct writer *writer;
 
 	if (!now)
 		return NULL;
-	writer = self.session == now && self.writer ? self.writer : find_writer(now, stack);
+	writer = self.session == now && self.writer ? self.writer : find_writer(now, seal);
 	if (!writer)
 		return NULL;
-	is_nested = is_interrupted(writer, stack);
-	if (!is_nested)
-		return occupy(writer, now, stack) ? writer : NULL;
-	/* The writer below keeps the ring where it is. */
-	if (current() == now)
-		writer->ring.ring->drops[DROP_NESTED]++;
+	if (!writer->busy || is_left(writer->busy, seal))
+		return occupy(writer, now, seal) ? writer : NULL;
+	stray(writer, now);
 	return NULL;
 }
 
-void writer_end(struct writer *writer)
+void writer_end(struct writer *writer, writer_seal *seal)
 {
+	*seal = 0;
+	writer->strays = 0;
 	/* Release: whoever sees that nobody is here may take the memory away. */
 	__atomic_store_n(&writer->busy, 0, __ATOMIC_RELEASE);
+}
+
+/* A child forked by a signal handler in the midst of this is not to touch the ring. */
+static void commit(struct writer *writer, size_t size)
+{
+	if (current())
+		ring_commit(&writer->ring, size);
 }
 
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
@@ -338,9 +356,7 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 	record->head.kind = RECORD_CALL;
 	for (unsigned i = 0; i < call->head.count; i++)
 		into[i] = values[i];
-	/* A child forked by a signal handler in the midst of this is not to touch the ring. */
-	if (current())
-		ring_commit(&writer->ring, size);
+	commit(writer, size);
 	return true;
 }
 
@@ -356,7 +372,7 @@ void writer_text(struct writer *writer, const char *text, size_t length)
 		return;
 	*record = (struct record_text){ { (uint16_t)size, RECORD_TEXT, 0 }, (uint32_t)length };
 	memcpy(record + 1, text, length);
-	ring_commit(&writer->ring, size);
+	commit(writer, size);
 }
 
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
@@ -368,7 +384,7 @@ void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 		return;
 	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count }, 0 };
 	memcpy(record + 1, frames, count * sizeof(*frames));
-	ring_commit(&writer->ring, size);
+	commit(writer, size);
 }
 
 static bool write_part(struct writer *writer, const struct record_name *given, const char *text)
@@ -381,8 +397,7 @@ static bool write_part(struct writer *writer, const struct record_name *given, c
 	*record = *given;
 	record->head.size = (uint16_t)size;
 	memcpy(record + 1, text, given->bytes);
-	if (current())
-		ring_commit(&writer->ring, size);
+	commit(writer, size);
 	return true;
 }
 

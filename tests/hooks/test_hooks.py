@@ -128,7 +128,7 @@ class Hooks(unittest.TestCase):
     def torture(self, name):
         target = self.target("torture", name, folder=HOOKS)
         for words in (["function=libcallees.so:*"], ["function=*:*", "alloc", "io", "lock-all"]):
-            trace = self.trace(target.pid, *words, duration_ms=1000)
+            trace = self.trace(target.pid, *words, duration_ms=500)
             self.assertGreater(calls_of(trace, "interleaved"), 100)
             self.assertEqual(trace["foreign"], 0)
             self.assert_well(target)

@@ -62,7 +62,7 @@ static int setup(void **state)
 	memset(rings, 0, size);
 	*rings = layout;
 	table = (struct api){ sizeof(table), add, scale, NULL };
-	return words_open() || writers_open(rings);
+	return words_open() || writers_open(rings, NULL);
 }
 
 static int teardown(void **state)

@@ -6,11 +6,14 @@
 #include "host/attach/blobs.h"
 #include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
+#include "host/process/procfs.h"
+#include "host/process/status.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -89,6 +92,17 @@ static int make_memory(size_t size)
 	return -errno;
 }
 
+static int refuse_size(int code, size_t size, struct err *err)
+{
+	err_set(err, code, "%zu bytes of memory for records: %s", size, strerror(-code));
+	if (code == -EFBIG) {
+		err_why(err, "the limit of file sizes (ulimit -f) holds for shared memory too");
+		err_fix(err,
+			"a higher limit (ulimit -f unlimited), or smaller rings (--ring-size 4K)");
+	}
+	return code;
+}
+
 static int check_options(const struct trace_options *options, struct err *err)
 {
 	uint64_t size = options->ring_size;
@@ -121,7 +135,7 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 		return r;
 	ret->fd = make_memory(size);
 	if (ret->fd < 0)
-		return err_set(err, ret->fd, "memory for records: %s", strerror(-ret->fd));
+		return refuse_size(ret->fd, size, err);
 	ret->rings = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ret->fd, 0);
 	if (ret->rings == MAP_FAILED) {
 		ret->rings = NULL;
@@ -178,6 +192,24 @@ static int refuse_musl(struct err *err)
 			    "traced call could use");
 }
 
+/* Such a thread dies when it reads the time as traced calls do. */
+static int refuse_strict(pid_t pid, struct err *err)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status status;
+	struct err ignored; /* of a thread that has just ended */
+	size_t count;
+	int r = proc_list(pid, "task", &tids, &count, err);
+
+	for (size_t i = 0; !r && i < count; i++) {
+		if (status_read(pid, tids[i], &status, &ignored) || status.seccomp != 1)
+			continue;
+		err_set(err, -ENOTSUP, "thread %d is in seccomp's strict mode", tids[i]);
+		return err_why(err, "the kernel ends it when a traced call looks at the time");
+	}
+	return r;
+}
+
 int trace_load(struct session *session, struct session_tool *tool, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
@@ -190,6 +222,9 @@ int trace_load(struct session *session, struct session_tool *tool, struct err *e
 
 	if (attachment->report.way == BOOT_WAY_CALL)
 		return refuse_musl(err);
+	r = refuse_strict(attachment->target.process.pid, err);
+	if (r)
+		return r;
 	fd = blob_open(TRACER_NAME, blob_tracer, size);
 	if (fd < 0)
 		return err_set(err, fd, "memory for the library: %s", strerror(-fd));

@@ -44,6 +44,12 @@ struct code_range {
 	char name[TRACE_LIBRARY_MAX];
 };
 
+/* The function that an import stands for; version: the one it asks for, NULL or empty: any. */
+struct binding {
+	uint64_t original;
+	const char *name, *version;
+};
+
 /* A word that still leads to the loader. */
 struct unbound {
 	uint64_t *at;
@@ -243,19 +249,28 @@ static void close_module(struct scan *scan)
 	scan->is_open = false;
 }
 
-/* Hooks one word that leads to `original`. */
-static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, uint64_t original,
-		      const char *name)
+/* What was linked against libc says so in its version, whoever has put himself in between since. */
+static bool is_libcs(const struct code_range *range, const char *version)
 {
-	const struct code_range *range = range_of(original);
-	const struct traced *traced = range ? wants_find(name, range->name) : NULL;
-	struct hook *hook = traced ? hook_get(original, traced) : NULL;
+	return (version && pattern_matches("GLIBC_*", 7, version)) ||
+	       pattern_matches("libc.so*", 8, range->name) ||
+	       pattern_matches("libc-*", 6, range->name) ||
+	       pattern_matches("libpthread*", 11, range->name);
+}
+
+/* Hooks one word, which holds `value`, so that it leads to what it is bound to by way of us. */
+static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const struct binding *to)
+{
+	const struct code_range *range = range_of(to->original);
+	const struct traced *traced =
+		range ? wants_find(to->name, range->name, is_libcs(range, to->version)) : NULL;
+	struct hook *hook = traced ? hook_get(to->original, traced) : NULL;
 	int r;
 
 	if (!traced)
 		return;
 	if (!hook || (traced->way != HOOK_NOTICE &&
-		      !hook_announce(hook, traced->name ? traced->name : name, range->name))) {
+		      !hook_announce(hook, traced->name ? traced->name : to->name, range->name))) {
 		scan->report->refused++;
 		return;
 	}
@@ -296,7 +311,9 @@ static void consider(struct scan *scan, const struct import *import)
 	if (is_unbound(scan, import, range, value))
 		note_unbound(scan, import, value);
 	else if (range->key != program.key || !is_jump_of_program(import, value))
-		hook_word(scan, import->at, value, value, import->name);
+		hook_word(scan, import->at, value,
+			  &(struct binding){ value, import->name,
+					     module_version(&scan->module, import->index) });
 }
 
 static bool read_import(const struct loaded_module *module, const Elf64_Rela *item,
@@ -429,7 +446,9 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 
 		if (entry->key == scan->module.key && entry->bias == scan->module.bias &&
 		    entry->original && !hook_is_stub(entry->original))
-			hook_word(scan, entry->at, entry->value, entry->original, entry->symbol);
+			hook_word(scan, entry->at, entry->value,
+				  &(struct binding){ entry->original, entry->symbol,
+						     entry->version });
 	}
 	close_module(scan);
 	if (!scan->is_clean)

@@ -171,18 +171,19 @@ bool hook_write_call(struct writer *writer, const struct hook *hook, const struc
 static void report(struct hook *hook, const struct hook_frame *frame, uint64_t end)
 {
 	struct writer *writer;
+	writer_seal seal;
 
 	/* Acquire: pairs with hook_announce(). */
 	if (!__atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
 		return;
-	writer = writer_begin();
+	writer = writer_begin(&seal);
 	if (!writer)
 		return;
 	if (hook->traced->write)
 		hook->traced->write(writer, hook, frame, end);
 	else
 		(void)hook_write_call(writer, hook, frame, end);
-	writer_end(writer);
+	writer_end(writer, &seal);
 }
 
 void hook_leave(struct hook_frame *frame)

@@ -25,6 +25,7 @@ static pthread_t thread;
 static void *stack;
 static uint32_t orders; /* a futex; counts what was said to it */
 static uint32_t is_over;
+static uint32_t has_begun; /* a futex: the first scan is done */
 
 void watch_hurry(void)
 {
@@ -43,15 +44,31 @@ static bool await(uint32_t *seen, uint32_t delay_ms)
 	return *seen != before;
 }
 
-static void *watch(void *unused)
+static void scan(struct got_report *ret)
 {
-	struct got_report report = { .is_unsettled = true };
-	uint32_t seen = 0, delay_ms = SHORTEST_MS;
+	got_scan(ret);
+	report_scan(ret);
+}
 
-	(void)unused;
+/* Before the first word is changed it must be known where a thread finds its number: one under a
+ * filter may not be able to ask. */
+static void begin(struct got_report *ret)
+{
 	writer_ignore_me();
 	thread_confirm();
 	raw2(SYS_prctl, PR_SET_NAME, THREAD_NAME);
+	scan(ret);
+	__atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
+	raw3(SYS_futex, &has_begun, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static void *watch(void *unused)
+{
+	struct got_report report;
+	uint32_t seen = 0, delay_ms = SHORTEST_MS;
+
+	(void)unused;
+	begin(&report);
 	while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
 		bool is_told = await(&seen, delay_ms), has_changed;
 
@@ -61,8 +78,7 @@ static void *watch(void *unused)
 		delay_ms = is_told || has_changed ? SHORTEST_MS : MIN(2 * delay_ms, LONGEST_MS);
 		if (!has_changed && !report.is_unsettled)
 			continue;
-		got_scan(&report);
-		report_scan(&report);
+		scan(&report);
 	}
 	return NULL;
 }
@@ -92,10 +108,12 @@ int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_
 	stack = (void *)r;
 	functions = *libc;
 	report_scan = on_scan;
-	is_over = orders = 0;
+	is_over = orders = has_begun = 0;
 	r = make_thread();
 	if (r)
 		free_stack();
+	while (!r && !__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE))
+		raw4(SYS_futex, &has_begun, FUTEX_WAIT_PRIVATE, 0, 0);
 	return (int)r;
 }
 

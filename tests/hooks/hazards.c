@@ -230,6 +230,31 @@ static void run_altstack(const void *unused)
 	}
 }
 
+#define CONSTANTS 4096
+
+/* Addresses, so that the loader must write them: several pages that are read-only then. */
+static struct workload_stats **const constants[CONSTANTS] = { [0] = &stats,
+							      [CONSTANTS / 2] = &stats,
+							      [CONSTANTS - 1] = &stats };
+
+/* Has made one of the pages writable that the loader left read-only, and uses it. */
+static void run_reopened(const void *unused)
+{
+	size_t page = (size_t)getpagesize();
+	volatile uint64_t *word = (volatile uint64_t *)(uintptr_t)&constants[CONSTANTS / 2];
+
+	(void)unused;
+	if (mprotect((void *)((uintptr_t)word & ~(page - 1)), page, PROT_READ | PROT_WRITE))
+		workload_skip("mprotect");
+	workload_ready();
+	for (;;) {
+		(*word)++;
+		close(-1);
+		sleep_ns(NS_PER_MS / 10);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
@@ -237,6 +262,7 @@ const struct workload workloads[] = {
 	{ "top", run_top, NULL },
 	{ "sweep", run_sweep, NULL },
 	{ "altstack", run_altstack, NULL },
+	{ "reopened", run_reopened, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

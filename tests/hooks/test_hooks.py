@@ -8,6 +8,7 @@ Beside LIMPET and PROGRAMS, HOOKS names the folder with the programs of this one
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -180,6 +181,20 @@ class Hooks(unittest.TestCase):
         [opened] = functions_named(trace, "open")
         self.assertEqual(opened["texts"], opened["calls"])
         self.assertGreater(trace["nested"], 0)
+
+    def test_a_page_that_the_program_has_made_writable_stays_so(self):
+        trace = self.hazard("reopened", "io")
+        self.assertGreater(calls_of(trace, "close"), 100)
+        self.assertEqual(trace["restored"], trace["hooked"], trace)
+
+    def test_no_room_for_what_we_need(self):
+        for megabytes in (8, 12, 16, 20, 24, 32):
+            target = self.target("plain", "idle")
+            size = int(harness.status_of(target.pid)["VmSize"].split()[0]) << 10
+            resource.prlimit(target.pid, resource.RLIMIT_AS,
+                             (size + (megabytes << 20), resource.RLIM_INFINITY))
+            Probe(target.pid, "alloc", "slots=4", "ring=4096", duration_ms=20).finish()
+            self.assert_well(target)
 
     # Calls that do not return.
 

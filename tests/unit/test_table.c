@@ -117,7 +117,7 @@ static void results_in_vector_registers_pass(void **state)
 
 static void every_entry_is_put_back(void **state)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -132,7 +132,7 @@ static void every_entry_is_put_back(void **state)
 
 static void what_another_has_stored_stays(void **state)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -146,7 +146,7 @@ static void a_kept_pointer_works_after_the_end(void **state)
 {
 	int64_t (*kept)(int64_t, int64_t);
 	uint64_t buffer[RECORD_MAX_BYTES / 8];
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);

@@ -23,7 +23,8 @@
 #define RANGES_MAX  16384u
 #define KNOWN_MAX   16384u
 #define UNBOUND_MAX 4096u
-#define CLEAN_SCANS 6u /* until a call that was in the loader has left it */
+#define CLEAN_SCANS 6u  /* until a call that was in the loader has left it */
+#define OPEN_SCANS  40u /* until what the loader leaves writable is to stay so */
 #define SYMBOL_MAX  480u
 #define VERSION_MAX 64u
 
@@ -61,7 +62,7 @@ struct unbound {
 /* How often a module was scanned with nothing to do. */
 struct known_module {
 	uint64_t key;
-	uint32_t clean_scans;
+	uint32_t clean_scans, open_scans;
 	bool had_unbound;
 };
 
@@ -76,8 +77,9 @@ struct scan {
 	struct loaded_module module;
 	struct known_module *known; /* what is known of it */
 	uint32_t unbound_count;
-	bool is_new; /* no word of this module is changed */
-	bool is_open, is_skipped;
+	bool is_new;             /* no word of this module is changed */
+	uint64_t open, open_end; /* what was made writable of it */
+	bool is_skipped;
 	bool is_clean; /* there was nothing to do in it */
 };
 
@@ -221,9 +223,40 @@ static bool is_relro(const struct loaded_module *module, const uint64_t *at)
 	return (uint64_t)at >= module->relro && (uint64_t)at < module->relro_end;
 }
 
-static bool protect(const struct loaded_module *module, int protection)
+static bool protect(uint64_t start, uint64_t end, int protection)
 {
-	return !raw3(SYS_mprotect, module->relro, module->relro_end - module->relro, protection);
+	return !raw3(SYS_mprotect, start, end - start, protection);
+}
+
+/* The program may have made some of its pages writable, and counts on it. */
+static bool is_uniform(const struct loaded_module *module)
+{
+	for (uint64_t page = module->relro; page < module->relro_end; page += libc.page_size)
+		if (word_is_writable((uint64_t *)page))
+			return false;
+	return true;
+}
+
+static void close_module(struct scan *scan)
+{
+	if (scan->open_end)
+		protect(scan->open, scan->open_end, PROT_READ);
+	scan->open = scan->open_end = 0;
+}
+
+/* All of it at once, or a single page where they differ. */
+static bool open_module(struct scan *scan, uint64_t at)
+{
+	bool is_whole = is_uniform(&scan->module);
+	uint64_t page = ALIGN_DOWN(at, libc.page_size);
+
+	close_module(scan);
+	scan->open = is_whole ? scan->module.relro : page;
+	scan->open_end = is_whole ? scan->module.relro_end : page + libc.page_size;
+	if (protect(scan->open, scan->open_end, PROT_READ | PROT_WRITE))
+		return true;
+	scan->open = scan->open_end = 0;
+	return false;
 }
 
 /* May the word be stored to?  Makes read-only data of the module writable until close_module(). */
@@ -231,22 +264,17 @@ static bool open_word(struct scan *scan, uint64_t *at)
 {
 	if (!is_relro(&scan->module, at))
 		return word_is_writable(at);
-	if (scan->is_open)
+	if ((uint64_t)at - scan->open < scan->open_end - scan->open)
 		return true;
-	if (word_is_writable(at)) { /* the loader is not done with it */
-		scan->is_skipped = scan->report->is_unsettled = true;
-		scan->is_clean = false;
-		return false;
-	}
-	scan->is_open = protect(&scan->module, PROT_READ | PROT_WRITE);
-	return scan->is_open;
-}
-
-static void close_module(struct scan *scan)
-{
-	if (scan->is_open)
-		protect(&scan->module, PROT_READ);
-	scan->is_open = false;
+	if (!word_is_writable(at))
+		return open_module(scan, (uint64_t)at);
+	if (scan->known->open_scans >= OPEN_SCANS)
+		return true;
+	/* The loader is not done with it. */
+	scan->known->open_scans++;
+	scan->is_skipped = scan->report->is_unsettled = true;
+	scan->is_clean = false;
+	return false;
 }
 
 /* What was linked against libc says so in its version, whoever has put himself in between since. */
@@ -487,10 +515,20 @@ bool got_has_changed(void)
 
 /* Read-only data is opened only where a word of ours is in it: the loader may be at work on a
  * module that has come to the place of another. */
+static void restore_range(uint64_t key, uint64_t start, uint64_t end, struct words_left *left)
+{
+	bool is_open = words_held(key, start, end) && !word_is_writable((uint64_t *)start) &&
+		       protect(start, end, PROT_READ | PROT_WRITE);
+
+	words_restore(key, start, end, left);
+	if (is_open)
+		protect(start, end, PROT_READ);
+}
+
 static int restore_module(struct dl_phdr_info *info, size_t size, void *left)
 {
 	struct loaded_module module;
-	bool is_open;
+	uint64_t step;
 
 	(void)size;
 	if (!module_read(info, libc.page_size, &module))
@@ -498,15 +536,15 @@ static int restore_module(struct dl_phdr_info *info, size_t size, void *left)
 	forget_if_reloaded(&module, info->dlpi_subs);
 	if (!words_has(module.key))
 		return 0;
-	is_open = words_held(module.key, module.relro, module.relro_end) &&
-		  protect(&module, PROT_READ | PROT_WRITE);
-	words_restore(module.key, left);
-	if (is_open)
-		protect(&module, PROT_READ);
+	step = is_uniform(&module) ? module.relro_end - module.relro : libc.page_size;
+	for (uint64_t at = module.relro; at < module.relro_end; at += step)
+		restore_range(module.key, at, at + step, left);
+	words_restore(module.key, 0, UINT64_MAX, left);
 	return 0;
 }
 
 void got_restore(struct words_left *left)
 {
-	libc.iterate(restore_module, left);
+	if (tables)
+		libc.iterate(restore_module, left);
 }

@@ -26,5 +26,5 @@ int table_hook(uint64_t *entry, const struct traced *traced, const char *name, c
 
 void table_restore(struct words_left *left)
 {
-	words_restore(NO_MODULE, left);
+	words_restore(NO_MODULE, 0, UINT64_MAX, left);
 }

@@ -82,18 +82,29 @@ static bool is_held(const struct word *word)
 	return __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->now;
 }
 
-void words_restore(uint64_t owner, struct words_left *left)
+static bool is_between(const struct word *word, uint64_t start, uint64_t end)
+{
+	return word->at && (uint64_t)word->at >= start && (uint64_t)word->at < end;
+}
+
+static uint32_t *restore(const struct word *word, struct words_left *left)
+{
+	if (!word_is_writable(word->at))
+		return &left->unwritable;
+	return (is_held(word) && store(word->at, word->now, word->old)) ||
+			       __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old
+		       ? &left->restored
+		       : &left->foreign;
+}
+
+void words_restore(uint64_t owner, uint64_t start, uint64_t end, struct words_left *left)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		struct word *word = &words[i];
 
-		if (word->owner != owner || !word->at)
+		if (word->owner != owner || !is_between(word, start, end))
 			continue;
-		if ((is_held(word) && store(word->at, word->now, word->old)) ||
-		    __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old)
-			left->restored++;
-		else
-			left->foreign++;
+		++*restore(word, left);
 		word->at = NULL;
 	}
 }
@@ -103,8 +114,8 @@ uint32_t words_held(uint64_t owner, uint64_t start, uint64_t end)
 	uint32_t held = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		held += words[i].owner == owner && words[i].at && (uint64_t)words[i].at >= start &&
-			(uint64_t)words[i].at < end && is_held(&words[i]);
+		held += words[i].owner == owner && is_between(&words[i], start, end) &&
+			is_held(&words[i]);
 	return held;
 }
 

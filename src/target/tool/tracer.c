@@ -128,7 +128,7 @@ static int start_watch(void)
 static void stop(void)
 {
 	struct rings *rings = writers_rings();
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 	bool is_quiet;
 
 	hook_on_notice = NULL;
@@ -140,6 +140,7 @@ static void stop(void)
 	if (rings) {
 		rings->words_restored = left.restored;
 		rings->words_foreign = left.foreign;
+		rings->words_unwritable += left.unwritable;
 		rings->is_held = !is_quiet;
 	}
 	got_close();
@@ -150,7 +151,7 @@ static void stop(void)
 /* A forked child has its parent's hooks in its words, and they lead nowhere. */
 static void forget_parent(void)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	if (!installed_by)
 		return;

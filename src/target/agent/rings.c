@@ -55,10 +55,18 @@ int rings_take(int fd, uint64_t size)
 	return 0;
 }
 
-void rings_drop(void)
+/* Also by a tool's call that was given up: when it goes on, it goes on with this memory. */
+static bool is_used(void)
 {
 	/* In a forked child nobody writes, and the word is its parent's. */
-	if (mapped && (!mapped->is_held || mapped_by != (int32_t)raw0(SYS_getpid)))
+	if (mapped_by != (int32_t)raw0(SYS_getpid))
+		return false;
+	return mapped->is_held || runner_collect(&functions);
+}
+
+void rings_drop(void)
+{
+	if (mapped && !is_used())
 		raw2(SYS_munmap, mapped, mapped_size);
 	mapped = NULL;
 }

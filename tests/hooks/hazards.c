@@ -6,13 +6,17 @@
 #include "../programs/workload.h"
 #include "strangers.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -255,6 +259,49 @@ static void run_reopened(const void *unused)
 	}
 }
 
+static void *load(const char *name, int flags)
+{
+	char path[PATH_MAX] = "";
+	void *handle;
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		workload_skip("readlink");
+	snprintf(strrchr(path, '/') + 1, NAME_MAX, "%s", name);
+	handle = dlopen(path, flags);
+	if (!handle)
+		workload_skip(dlerror());
+	return handle;
+}
+
+static volatile sig_atomic_t is_told;
+
+static void note_signal(int number)
+{
+	(void)number;
+	is_told = 1;
+}
+
+/* A plugin that is to see its own libraries first, bound at its first call. */
+static void run_deepbind(const void *unused)
+{
+	int (*number)(void);
+
+	(void)unused;
+	signal(SIGUSR1, note_signal);
+	load("libtwin_first.so", RTLD_NOW | RTLD_GLOBAL);
+	number = (int (*)(void))dlsym(load("twin_plugin.so", RTLD_LAZY | RTLD_DEEPBIND),
+				      "plugin_number");
+	workload_ready();
+	for (;;) {
+		if (is_told && number() != 2)
+			workload_corrupt("the wrong twin was called");
+		if (is_told)
+			stats->signals_received++;
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
@@ -263,6 +310,7 @@ const struct workload workloads[] = {
 	{ "sweep", run_sweep, NULL },
 	{ "altstack", run_altstack, NULL },
 	{ "reopened", run_reopened, NULL },
+	{ "deepbind", run_deepbind, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

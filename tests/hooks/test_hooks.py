@@ -196,6 +196,17 @@ class Hooks(unittest.TestCase):
             Probe(target.pid, "alloc", "slots=4", "ring=4096", duration_ms=20).finish()
             self.assert_well(target)
 
+    def test_a_plugin_that_sees_its_own_libraries_first(self):
+        target = self.target("hazards", "deepbind", folder=HOOKS)
+        probe = Probe(target.pid, "function=*:twin_number")
+        self.assertTrue(probe.is_attached)
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") > 500))
+        trace = probe.finish()
+        self.assert_well(target)
+        [seen] = functions_named(trace, "twin_number")
+        self.assertGreater(seen["calls"], 50)  # from when the loader had bound it
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):

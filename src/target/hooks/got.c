@@ -27,6 +27,7 @@
 #define OPEN_SCANS  40u /* until what the loader leaves writable is to stay so */
 #define SYMBOL_MAX  480u
 #define VERSION_MAX 64u
+#define EXPORT_MAX  128u
 
 #if defined(__x86_64__)
 #define RELOC_CALL    R_X86_64_JUMP_SLOT
@@ -59,11 +60,15 @@ struct unbound {
 	char version[VERSION_MAX];
 };
 
-/* How often a module was scanned with nothing to do. */
+/* How often a module was scanned with nothing to do, and what is needed to look up its symbols
+ * while it may be gone. */
 struct known_module {
 	uint64_t key;
 	uint32_t clean_scans, open_scans;
 	bool had_unbound;
+	bool waits; /* for the loader to bind what we cannot */
+	uint64_t export_address;
+	char export[EXPORT_MAX];
 };
 
 struct tables {
@@ -201,6 +206,17 @@ static bool is_jump_of_program(const struct import *import, uint64_t value)
 	return false;
 }
 
+static void note_export(struct scan *scan)
+{
+	const Elf64_Sym *symbol = module_export(&scan->module);
+	const char *name = symbol ? scan->module.strings + symbol->st_name : "";
+
+	if (text_length(name) >= EXPORT_MAX)
+		return;
+	scan->known->export_address = symbol ? scan->module.bias + symbol->st_value : 0;
+	text_add(scan->known->export, EXPORT_MAX, 0, name);
+}
+
 static void note_unbound(struct scan *scan, const struct import *import, uint64_t value)
 {
 	const char *version = module_version(&scan->module, import->index);
@@ -211,6 +227,8 @@ static void note_unbound(struct scan *scan, const struct import *import, uint64_
 		scan->report->refused++;
 		return;
 	}
+	if (!scan->known->had_unbound)
+		note_export(scan);
 	scan->known->had_unbound = true;
 	*entry = (struct unbound){ import->at, value, 0, scan->module.key, scan->module.bias };
 	text_add(entry->symbol, sizeof(entry->symbol), 0, import->name);
@@ -361,20 +379,28 @@ static bool read_import(const struct loaded_module *module, const Elf64_Rela *it
 	       !(ret->symbol->st_other & OTHER_CALL) && (uint64_t)ret->at % sizeof(uint64_t) == 0;
 }
 
+static struct known_module *find_known(uint64_t key)
+{
+	for (uint32_t i = 0; i < known_count; i++)
+		if (tables->known[i].key == key)
+			return &tables->known[i];
+	return NULL;
+}
+
 /* NULL when there is no room for it, or nothing more to be done in it. */
 static struct known_module *know(uint64_t key)
 {
-	struct known_module *known = tables->known, *end = known + known_count;
+	struct known_module *known = find_known(key);
 
-	while (known < end && known->key != key)
-		known++;
-	if (known == end) {
+	if (!known) {
 		if (known_count == KNOWN_MAX)
 			return NULL;
+		known = &tables->known[known_count++];
 		*known = (struct known_module){ .key = key };
-		known_count++;
 	}
-	return known->clean_scans < (known->had_unbound ? CLEAN_SCANS : 1) ? known : NULL;
+	if (known->waits || known->clean_scans < (known->had_unbound ? CLEAN_SCANS : 1))
+		return known;
+	return NULL;
 }
 
 /*
@@ -415,6 +441,7 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 	scan->is_new = !words_has(scan->module.key);
 	scan->is_skipped = false;
 	scan->is_clean = true;
+	scan->known->waits = false;
 	scan_imports(scan);
 	close_module(scan);
 	scan->known->clean_scans = scan->is_clean ? scan->known->clean_scans + 1 : 0;
@@ -447,13 +474,32 @@ static void *look_in_module(const struct unbound *entry)
 	return found;
 }
 
-/* What the loader would bind it to: the first of that name in the program's scope, else in the
- * module's own. */
+/* Has everybody the symbols of the module?  Then it was not loaded so that its own come first. */
+static bool is_global(const struct known_module *known)
+{
+	return known->key == program.key ||
+	       (known->export_address &&
+		(uint64_t)libc.symbol(RTLD_DEFAULT, known->export) == known->export_address);
+}
+
+/*
+ * What the loader would bind it to: the first of that name in the program's scope, else in the
+ * module's own; the other way round for a module that was loaded with RTLD_DEEPBIND, which nobody
+ * tells.  0 where that makes a difference: the loader will bind it.
+ */
 static uint64_t look_up(const struct unbound *entry)
 {
-	void *found = look_in(RTLD_DEFAULT, entry);
+	struct known_module *known = find_known(entry->key);
+	void *found = look_in(RTLD_DEFAULT, entry), *own;
 
-	return (uint64_t)(found ? found : look_in_module(entry));
+	if (found && known && is_global(known))
+		return (uint64_t)found;
+	own = look_in_module(entry);
+	if (!found || !own || found == own)
+		return (uint64_t)(found ? found : own);
+	if (known)
+		known->waits = true;
+	return 0;
 }
 
 static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
@@ -496,6 +542,8 @@ void got_scan(struct got_report *ret)
 		tables->unbound[i].original = look_up(&tables->unbound[i]);
 	if (scan.unbound_count)
 		libc.iterate(hook_unbound, &scan);
+	for (uint32_t i = 0; i < known_count; i++)
+		ret->is_unsettled |= tables->known[i].waits;
 }
 
 static int compare_counts(struct dl_phdr_info *info, size_t size, void *has_changed)

@@ -157,6 +157,24 @@ static void a_kept_pointer_works_after_the_end(void **state)
 	assert_null(read_call(buffer));
 }
 
+/* As when a library has gone, and another has come to its place. */
+static void another_name_is_another_function(void **state)
+{
+	uint64_t buffer[RECORD_MAX_BYTES / 8];
+	struct words_left left = { 0 };
+	struct record_call *call;
+
+	(void)state;
+	assert_int_equal(table_hook((uint64_t *)&table.add, &adding, "add", "gone"), 0);
+	table_restore(&left);
+	assert_int_equal(table_hook((uint64_t *)&table.add, &adding, "sum", "come"), 0);
+	assert_int_equal(table.add(40, 2), 42);
+	call = read_call(buffer);
+	assert_non_null(call);
+	assert_string_equal(rings_functions(rings)[call->function].name, "sum");
+	assert_string_equal(rings_functions(rings)[call->function].library, "come");
+}
+
 static void what_cannot_be_hooked_is_refused(void **state)
 {
 	struct api *constant =
@@ -182,6 +200,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_another_has_stored_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_kept_pointer_works_after_the_end, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(another_name_is_another_function, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_cannot_be_hooked_is_refused, setup, teardown),
 	};
 

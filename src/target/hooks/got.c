@@ -304,19 +304,28 @@ static bool is_libcs(const struct code_range *range, const char *version)
 	       pattern_matches("libpthread*", 11, range->name);
 }
 
+/* A hook for it that is switched on, or NULL. */
+static struct hook *make_hook(const struct binding *to, const struct traced *traced,
+			      const struct code_range *range)
+{
+	struct function_name name = { traced->name ? traced->name : to->name, range->name };
+	struct hook *hook = hook_get(to->original, traced, &name);
+
+	return hook && (traced->way == HOOK_NOTICE || hook_announce(hook, &name)) ? hook : NULL;
+}
+
 /* Hooks one word, which holds `value`, so that it leads to what it is bound to by way of us. */
 static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const struct binding *to)
 {
 	const struct code_range *range = range_of(to->original);
 	const struct traced *traced =
 		range ? wants_find(to->name, range->name, is_libcs(range, to->version)) : NULL;
-	struct hook *hook = traced ? hook_get(to->original, traced) : NULL;
+	struct hook *hook = traced ? make_hook(to, traced, range) : NULL;
 	int r;
 
 	if (!traced)
 		return;
-	if (!hook || (traced->way != HOOK_NOTICE &&
-		      !hook_announce(hook, traced->name ? traced->name : to->name, range->name))) {
+	if (!hook) {
 		scan->report->refused++;
 		return;
 	}

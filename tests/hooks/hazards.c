@@ -302,6 +302,33 @@ static void run_deepbind(const void *unused)
 	}
 }
 
+static void *sleep_for_ever(void *unused)
+{
+	for (;;)
+		sleep_ns(NS_PER_MS);
+	return unused;
+}
+
+/* A child that libc knows nothing of: there its first thread has its parent's number. */
+static void run_cloned(const void *unused)
+{
+	long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	(void)unused;
+	if (child) {
+		waitpid((pid_t)child, NULL, 0);
+		_exit(0);
+	}
+	stats->pid = (uint64_t)syscall(SYS_getpid);
+	thread_start(sleep_for_ever, NULL, 0);
+	workload_ready();
+	for (;;) {
+		close(-1);
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
@@ -311,6 +338,7 @@ const struct workload workloads[] = {
 	{ "altstack", run_altstack, NULL },
 	{ "reopened", run_reopened, NULL },
 	{ "deepbind", run_deepbind, NULL },
+	{ "cloned", run_cloned, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

@@ -207,6 +207,14 @@ class Hooks(unittest.TestCase):
         [seen] = functions_named(trace, "twin_number")
         self.assertGreater(seen["calls"], 50)  # from when the loader had bound it
 
+    def test_a_child_that_libc_knows_nothing_of(self):
+        target = self.target("hazards", "cloned", folder=HOOKS)
+        probe = Probe(target.pid, "io", "calls", duration_ms=300)
+        self.check_trace(probe.finish())
+        self.assertGreater(len(probe.calls), 100)
+        self.assertEqual({call["tid"] for call in probe.calls}, {target.pid})
+        self.assert_well(target)
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):

@@ -182,7 +182,7 @@ static int start(struct rings *rings)
 	r = want(&request);
 	if (r)
 		return r;
-	thread_learn(find_symbol("__errno_location"));
+	thread_learn(find_symbol("__errno_location"), request.asks_number);
 	hook_on_notice = watch_hurry;
 	return start_watch();
 }

@@ -329,6 +329,23 @@ static void run_cloned(const void *unused)
 	}
 }
 
+/* A plugin that uses data of a library's which lies among its code. */
+static void run_constants(const void *unused)
+{
+	uint32_t (*sum)(void);
+
+	(void)unused;
+	load("libconstants.so", RTLD_NOW | RTLD_GLOBAL);
+	sum = (uint32_t(*)(void))dlsym(load("constants_plugin.so", RTLD_NOW), "plugin_sum");
+	workload_ready();
+	for (;;) {
+		if (sum() != (0x12345678 ^ 0x9abcdef0 ^ 1))
+			workload_corrupt("a constant has changed");
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
@@ -339,6 +356,7 @@ const struct workload workloads[] = {
 	{ "reopened", run_reopened, NULL },
 	{ "deepbind", run_deepbind, NULL },
 	{ "cloned", run_cloned, NULL },
+	{ "constants", run_constants, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

@@ -215,6 +215,11 @@ class Hooks(unittest.TestCase):
         self.assertEqual({call["tid"] for call in probe.calls}, {target.pid})
         self.assert_well(target)
 
+    def test_data_that_lies_among_code(self):
+        trace = self.hazard("constants", "function=libconstants.so:*")
+        self.assertGreater(calls_of(trace, "constants_call"), 50)
+        self.assertEqual(functions_named(trace, "constants_table"), [])
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):

@@ -52,7 +52,7 @@ struct binding {
 	const char *name, *version;
 };
 
-/* A word that still leads to the loader. */
+/* A word that still leads to the loader, or that may lead to data: then its original is given. */
 struct unbound {
 	uint64_t *at;
 	uint64_t value, original, key, bias;
@@ -217,20 +217,33 @@ static void note_export(struct scan *scan)
 	text_add(scan->known->export, EXPORT_MAX, 0, name);
 }
 
-static void note_unbound(struct scan *scan, const struct import *import, uint64_t value)
+/* Could it be data that lies among code?  What is only called is none. */
+static bool may_be_data(const struct import *import)
+{
+	return import->type != RELOC_CALL && ELF64_ST_TYPE(import->symbol->st_info) == STT_NOTYPE;
+}
+
+static void note_unbound(struct scan *scan, const struct import *import, uint64_t value,
+			 uint64_t original)
 {
 	const char *version = module_version(&scan->module, import->index);
 	struct unbound *entry = &tables->unbound[scan->unbound_count];
 
-	if (scan->unbound_count == UNBOUND_MAX || text_length(import->name) >= SYMBOL_MAX ||
+	if (text_length(import->name) >= SYMBOL_MAX ||
 	    (version && text_length(version) >= VERSION_MAX)) {
 		scan->report->refused++;
 		return;
 	}
-	if (!scan->known->had_unbound)
+	if (scan->unbound_count == UNBOUND_MAX) { /* the next scan goes on from here */
+		scan->report->is_unsettled = true;
+		scan->is_clean = false;
+		return;
+	}
+	if (!original && !scan->known->had_unbound)
 		note_export(scan);
-	scan->known->had_unbound = true;
-	*entry = (struct unbound){ import->at, value, 0, scan->module.key, scan->module.bias };
+	scan->known->had_unbound |= !original;
+	*entry = (struct unbound){ import->at, value, original, scan->module.key,
+				   scan->module.bias };
 	text_add(entry->symbol, sizeof(entry->symbol), 0, import->name);
 	text_add(entry->version, sizeof(entry->version), 0, version ? version : "");
 	scan->unbound_count++;
@@ -343,10 +356,12 @@ static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const str
 		scan->report->domains |= 1u << traced->domain;
 }
 
-/* No address of code: not relocated yet, or a weak import that nobody provides. */
-static bool is_unsettled(const struct import *import, uint64_t value)
+/* No address of code: data, not relocated yet, or a weak import that nobody provides. */
+static bool is_unsettled(const struct scan *scan, const struct import *import, uint64_t value)
 {
-	return value || ELF64_ST_BIND(import->symbol->st_info) != STB_WEAK;
+	if (value)
+		return value < scan->module.data_end - scan->module.bias;
+	return ELF64_ST_BIND(import->symbol->st_info) != STB_WEAK;
 }
 
 static void consider(struct scan *scan, const struct import *import)
@@ -357,15 +372,19 @@ static void consider(struct scan *scan, const struct import *import)
 	if (hook_is_stub(value))
 		return;
 	if (!range) {
-		if (is_unsettled(import, value)) {
+		if (is_unsettled(scan, import, value)) {
 			scan->report->is_unsettled = true;
 			scan->is_clean = false;
 		}
 		return;
 	}
 	if (is_unbound(scan, import, range, value))
-		note_unbound(scan, import, value);
-	else if (range->key != program.key || !is_jump_of_program(import, value))
+		note_unbound(scan, import, value, 0);
+	else if (range->key == program.key && is_jump_of_program(import, value))
+		return;
+	else if (may_be_data(import))
+		note_unbound(scan, import, value, value);
+	else
 		hook_word(scan, import->at, value,
 			  &(struct binding){ value, import->name,
 					     module_version(&scan->module, import->index) });
@@ -539,6 +558,23 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
+static bool is_function(uint64_t address)
+{
+	void *symbol = NULL;
+	Dl_info module;
+
+	return libc.find_symbol &&
+	       libc.find_symbol((const void *)address, &module, &symbol, RTLD_DL_SYMENT) &&
+	       symbol && ELF64_ST_TYPE(((const Elf64_Sym *)symbol)->st_info) != STT_OBJECT;
+}
+
+static uint64_t find_original(const struct unbound *entry)
+{
+	if (!entry->original)
+		return look_up(entry);
+	return is_function(entry->original) ? entry->original : 0;
+}
+
 void got_scan(struct got_report *ret)
 {
 	struct scan scan = { .report = ret };
@@ -548,7 +584,7 @@ void got_scan(struct got_report *ret)
 	libc.iterate(note_ranges, NULL);
 	libc.iterate(scan_module, &scan);
 	for (uint32_t i = 0; i < scan.unbound_count; i++)
-		tables->unbound[i].original = look_up(&tables->unbound[i]);
+		tables->unbound[i].original = find_original(&tables->unbound[i]);
 	if (scan.unbound_count)
 		libc.iterate(hook_unbound, &scan);
 	for (uint32_t i = 0; i < known_count; i++)

@@ -99,6 +99,7 @@ static int open_backend(void)
 		.symbol = (void *)libc->dlsym,
 		.symbol_of_version = find_symbol("dlvsym"),
 		.find_module = find_symbol("dladdr"),
+		.find_symbol = find_symbol("dladdr1"),
 		.open = loader_open,
 		.close = loader_close,
 	};

@@ -82,7 +82,6 @@ struct scan {
 	struct loaded_module module;
 	struct known_module *known; /* what is known of it */
 	uint32_t unbound_count;
-	bool is_new;             /* no word of this module is changed */
 	uint64_t open, open_end; /* what was made writable of it */
 	bool is_skipped;
 	bool is_clean; /* there was nothing to do in it */
@@ -171,11 +170,21 @@ static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
 	return 0;
 }
 
+static bool is_in(const struct code_range *range, uint64_t address)
+{
+	return address - range->start < range->size;
+}
+
+/* Mostly the same one as the last time. */
 static const struct code_range *range_of(uint64_t address)
 {
+	static uint32_t last;
+
+	if (last < range_count && is_in(&tables->ranges[last], address))
+		return &tables->ranges[last];
 	for (uint32_t i = 0; i < range_count; i++)
-		if (address - tables->ranges[i].start < tables->ranges[i].size)
-			return &tables->ranges[i];
+		if (is_in(&tables->ranges[i], address))
+			return &tables->ranges[last = i];
 	return NULL;
 }
 
@@ -346,8 +355,7 @@ static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const str
 		scan->report->unwritable += !scan->is_skipped;
 		return;
 	}
-	r = word_change(&(struct word){ at, value, hook_stub(hook), scan->module.key },
-			scan->is_new);
+	r = word_change(&(struct word){ at, value, hook_stub(hook), scan->module.key });
 	scan->report->refused += r == -ENOSPC;
 	scan->report->is_unsettled |= r == -EAGAIN;
 	scan->report->hooked += !r;
@@ -466,7 +474,6 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 	if (!scan->known)
 		return 0;
 	forget_if_reloaded(&scan->module, info->dlpi_subs);
-	scan->is_new = !words_has(scan->module.key);
 	scan->is_skipped = false;
 	scan->is_clean = true;
 	scan->known->waits = false;
@@ -541,7 +548,6 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 	if (!scan->known)
 		return 0;
 	forget_if_reloaded(&scan->module, info->dlpi_subs);
-	scan->is_new = false;
 	scan->is_clean = true;
 	for (uint32_t i = 0; i < scan->unbound_count; i++) {
 		const struct unbound *entry = &tables->unbound[i];

@@ -22,7 +22,7 @@ int table_hook(uint64_t *entry, const struct traced *traced, const char *name, c
 	hook = hook_get(original, traced, &known_as);
 	if (!hook || !hook_announce(hook, &known_as))
 		return -ENOSPC;
-	return word_change(&(struct word){ entry, original, hook_stub(hook), NO_MODULE }, true);
+	return word_change(&(struct word){ entry, original, hook_stub(hook), NO_MODULE });
 }
 
 void table_restore(struct words_left *left)

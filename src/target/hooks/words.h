@@ -26,9 +26,8 @@ void words_close(void);
 /* May the word be written now?  Nothing is changed by asking. */
 bool word_is_writable(uint64_t *at);
 
-/* Changes a word that holds `old`; -EAGAIN when it does not any more, -ENOSPC.  `is_new`: it was
- * surely not changed by us before. */
-int word_change(const struct word *word, bool is_new) MUST_CHECK;
+/* Changes a word that holds `old`; -EAGAIN when it does not any more, -ENOSPC. */
+int word_change(const struct word *word) MUST_CHECK;
 
 /* Puts back the words of one owner that lie between the two addresses. */
 void words_restore(uint64_t owner, uint64_t start, uint64_t end, struct words_left *left);

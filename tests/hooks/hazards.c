@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -346,6 +347,28 @@ static void run_constants(const void *unused)
 	}
 }
 
+#define HOARD_FAST 100000
+
+/* The compiler would see that nobody wants it. */
+static void *volatile hoarded;
+
+/* Takes memory and never gives it back: much at first, then little. */
+static void run_hoard(const void *unused)
+{
+	(void)unused;
+	signal(SIGUSR1, note_signal);
+	workload_ready();
+	for (;;) {
+		unsigned more = !is_told ? 0 : stats->signals_received < HOARD_FAST ? 2000 : 10;
+
+		for (unsigned i = 0; i < more; i++)
+			hoarded = malloc(24);
+		stats->signals_received += more; /* what it has, so far */
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
@@ -357,6 +380,7 @@ const struct workload workloads[] = {
 	{ "deepbind", run_deepbind, NULL },
 	{ "cloned", run_cloned, NULL },
 	{ "constants", run_constants, NULL },
+	{ "hoard", run_hoard, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

@@ -482,6 +482,15 @@ class Hooks(unittest.TestCase):
         self.assertLess(malloc["calls"], calls_of(self.trace(target.pid, "alloc"), "malloc") / 4)
         self.assert_well(target)
 
+    def test_samples_that_never_came_back_take_no_room_from_later_ones(self):
+        target = self.target("hazards", "hoard", folder=HOOKS)
+        probe = Probe(target.pid, "alloc-sample=1", "ring=16777216")
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") >= 100000))
+        probe.finish()
+        self.assertGreater(calls_of(self.trace(target.pid, "alloc-sample=1"), "malloc"), 100)
+        self.assert_well(target)
+
     def test_what_is_absent_is_named(self):
         target = self.target("plain", "idle")
         trace = self.trace(target.pid, "alloc", "marker", "function=libnothing.so:*")

@@ -369,6 +369,23 @@ static void run_hoard(const void *unused)
 	}
 }
 
+/* A lock that nobody else wants. */
+static void run_mutexes(const void *unused)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)unused;
+	workload_ready();
+	for (;;) {
+		for (unsigned i = 0; i < 100; i++) {
+			pthread_mutex_lock(&mutex);
+			pthread_mutex_unlock(&mutex);
+		}
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
@@ -381,6 +398,7 @@ const struct workload workloads[] = {
 	{ "cloned", run_cloned, NULL },
 	{ "constants", run_constants, NULL },
 	{ "hoard", run_hoard, NULL },
+	{ "mutexes", run_mutexes, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

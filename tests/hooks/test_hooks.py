@@ -473,6 +473,17 @@ class Hooks(unittest.TestCase):
         self.assertGreater(calls_of(whole, "pthread_mutex_lock"), 1000)
         self.assert_well(target)
 
+    def test_a_preloaded_library_that_counts_locks(self):
+        target = self.target("hazards", "mutexes", folder=HOOKS,
+                             preload=os.path.join(HOOKS, "lock_counter.so"))
+        trace = self.trace(target.pid, "lock")
+        whole = self.trace(target.pid, "lock-all")
+        self.assertGreater(calls_of(whole, "pthread_mutex_lock"), 1000)
+        # Nobody had to wait, but for the processor.
+        self.assertLess(calls_of(trace, "pthread_mutex_lock"),
+                        calls_of(whole, "pthread_mutex_lock") / 10)
+        self.assert_well(target)
+
     def test_samples_have_stacks(self):
         target = self.target("plain", "malloc8")
         trace = self.trace(target.pid, "alloc-sample=65536")

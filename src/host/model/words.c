@@ -64,6 +64,29 @@ bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret)
 	return false;
 }
 
+const char *call_name(const struct call *call)
+{
+	if (call->kind == CALL_PLAIN)
+		return call->function->name;
+	if (call->text[0])
+		return call->text;
+	return call->cut == RANGE_HEADLESS ? "(began before)" : "(no name)";
+}
+
+const char *call_kind_name(enum call_kind kind)
+{
+	static const char *const names[] = { "call", "range", "mark" };
+
+	return names[kind];
+}
+
+const char *call_cut_text(const struct call *call)
+{
+	static const char *const texts[] = { "", "began before", "did not end" };
+
+	return texts[call->cut];
+}
+
 static const struct recorded_module *module_of(const struct model_process *process,
 					       uint64_t address)
 {

@@ -124,6 +124,10 @@ static struct code {
 static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame *frame,
 				 uint64_t address)
 {
+	const struct hook_frame *outer = hook_outer(frame);
+
+	if (outer && outer->hook->traced->domain == DOMAIN_ALLOC)
+		return true;
 	for (unsigned i = 0; i < ARRAY_SIZE(operators); i++)
 		if (frame->address - operators[i].begin < operators[i].size)
 			return true;

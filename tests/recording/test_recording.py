@@ -136,6 +136,34 @@ class Report(Folder):
         self.assertEqual([(lock["object"], lock["owner"], lock["calls"]) for lock in locks],
                          [("0xabc000", 4711, expected["functions"]["pthread_mutex_lock"]["calls"])])
 
+    def test_shares_add_up_and_bytes_are_those_of_the_calls(self):
+        make(self.path)
+        events = self.report()
+        shares = collections.defaultdict(float)
+        for event in events:
+            if event["event"] in ("function", "file", "lock", "thread", "range"):
+                shares[event["event"], event.get("domain")] += event["percent"]
+        for key in (("function", "alloc"), ("function", "io"), ("lock", None), ("thread", None), ("file", None),
+                    ("range", None)):
+            # Each row is rounded down to a hundredth.
+            self.assertAlmostEqual(shares[key], 100, delta=0.01 * THREADS + 0.05, msg=str(key))
+        sites = [event for event in events if event["event"] == "allocation"]
+        [malloc] = [event for event in events if event["event"] == "function" and event["name"] == "malloc"]
+        self.assertEqual(sum(site["bytes"] for site in sites), malloc["bytes"])
+        self.assertEqual(sum(site["calls"] for site in sites), malloc["calls"])
+
+    def test_units(self):
+        make(self.path, threads=1, rounds=50)
+        totals = {}
+        for unit in ("sec", "msec", "usec", "nsec"):
+            result = limpet("report", self.path, "-u", unit)
+            self.assertIn(f"TOTAL {unit}", result.out)
+            [line] = [line for line in result.out.splitlines() if line.endswith("outer (libwork \"1\", é.so)")]
+            totals[unit] = float(line.split()[1])
+        [outer] = [event for event in self.report() if event.get("name") == "outer"]
+        self.assertEqual(totals["nsec"], outer["total_ns"])
+        self.assertAlmostEqual(totals["usec"], outer["total_ns"] / 1e3, delta=0.001)
+
     def test_statistics_are_right(self):
         make(self.path, threads=2, rounds=100)
         durations = collections.defaultdict(list)

@@ -27,16 +27,6 @@ struct recorder {
 	struct session session;
 };
 
-static const char *options_text(const struct trace_options *options)
-{
-	static char text[64];
-
-	snprintf(text, sizeof(text), "%s%s%s%s%s", options->alloc ? "alloc;" : "",
-		 options->io ? "io;" : "", options->lock ? "lock;" : "",
-		 options->marker ? "marker;" : "", options->function_count ? "function;" : "");
-	return text;
-}
-
 static int begin_file(struct recorder *self, const struct recorder_options *options,
 		      struct err *err)
 {
@@ -44,7 +34,7 @@ static int begin_file(struct recorder *self, const struct recorder_options *opti
 
 	if (!r)
 		r = facts_session(self->file, options->version, options->argv,
-				  options_text(&options->trace), err);
+				  self->trace.layout.request, err);
 	if (!r)
 		r = facts_process(self->file, self->pid, &self->process, err);
 	if (!r)

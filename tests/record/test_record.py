@@ -65,6 +65,18 @@ class Record(TargetTest):
         events = [json.loads(line) for line in result.out.splitlines()]
         return {event["name"]: event for event in events if event["event"] == "function"}
 
+    def assert_all_put_back(self, result):
+        said = result.event("recorded")
+        self.assertGreater(said["words_hooked"], 0)
+        self.assertEqual(said["words_restored"], said["words_hooked"])
+        self.assertEqual([said["words_" + why] for why in ("foreign", "unwritable", "refused")], [0, 0, 0])
+
+    def assert_complete(self, result):
+        """All that was said to be recorded is in the file, and it says so."""
+        summary = limpet("report", self.path, "--json").event("summary")
+        self.assertTrue(summary["complete"], summary)
+        self.assertEqual(summary["records"], result.event("recorded")["records"])
+
     def assert_alive(self, process):
         size = lambda: os.stat(os.path.join(self.folder, "written")).st_mtime_ns
         before = size()
@@ -82,6 +94,8 @@ class Contents(Record):
         self.assertGreater(writes, 20)
         self.assertLessEqual(max(writes, opens, closes) - min(writes, opens, closes), 1)
         self.assertEqual(result.event("recorded")["invalid"], 0)
+        self.assert_complete(result)
+        self.assert_all_put_back(result)
         self.assert_alive(program)
 
     def test_any_function(self):
@@ -105,6 +119,8 @@ class Contents(Record):
         program = self.program()
         result = self.record(program.pid, "--io-trace", "--collection-period", "100ms:200ms:3")
         self.assertGreater(result.event("recorded")["records"], 0)
+        self.assert_complete(result)
+        self.assert_all_put_back(result)
         self.assert_alive(program)
 
     def test_exports_say_the_same(self):
@@ -128,6 +144,21 @@ class Ends(Record):
         process.terminate()
         result = harness.limpet_finish(process, 10)
         self.assertEqual((result.code, result.event("recorded")["reason"]), (0, "signal"), str(result))
+        self.assert_complete(result)
+
+    def test_two_signals(self):
+        """The second one gives up what is not written yet, and says so; it still detaches."""
+        program = self.program()
+        process = self.start(program.pid, "--io-trace")
+        self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000, 10))
+        process.terminate()
+        process.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(process, 10)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("asked to stop twice", result.err)
+        summary = limpet("report", self.path, "--json").event("summary")
+        self.assertFalse(summary["complete"], summary)
+        self.assert_alive(program)
 
     def test_the_size(self):
         program = self.program()

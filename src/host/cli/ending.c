@@ -38,6 +38,16 @@ static int read_input(void)
 	return memchr(text, '\n', (size_t)r) != NULL;
 }
 
+/* Takes it, so that the next one is told from it. */
+static enum ending read_signal(int signals)
+{
+	struct signalfd_siginfo info;
+	ssize_t r = read(signals, &info, sizeof(info));
+
+	(void)r;
+	return ENDING_SIGNAL;
+}
+
 static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
 {
 	uint64_t gone_ns = now_ns() - begin_ns;
@@ -60,7 +70,7 @@ enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
 		int input, r = poll(wait, 3, poll_limit_ms(begin_ns, duration_ns));
 
 		if (r > 0 && wait[0].revents)
-			return ENDING_SIGNAL;
+			return read_signal(signals);
 		if (r > 0 && wait[1].revents)
 			return ENDING_EXIT;
 		if (now_ns() - begin_ns >= duration_ns)

@@ -161,6 +161,11 @@ uint32_t recorder_absent(const struct recorder *self)
 	return trace_absent(&self->trace);
 }
 
+void recorder_words(const struct recorder *self, struct trace_words *ret)
+{
+	trace_words(&self->trace, ret);
+}
+
 static struct recorded_end end_of(const struct collect_totals *totals, enum recording_end reason)
 {
 	struct recorded_end end = { .reason = reason,

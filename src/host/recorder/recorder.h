@@ -44,6 +44,9 @@ int recorder_pidfd(const struct recorder *recorder);
 /* Bits of the domains for which there is nothing in the target. */
 uint32_t recorder_absent(const struct recorder *recorder);
 
+/* What became of the target's words of imports. */
+void recorder_words(const struct recorder *recorder, struct trace_words *ret);
+
 /* Takes what is left in the rings (not with gives_up), writes the end, and frees the recorder. */
 int recorder_end(struct recorder *recorder, bool gives_up, struct collect_totals *ret,
 		 struct err *err) MUST_CHECK;

@@ -149,6 +149,22 @@ uint32_t trace_absent(const struct trace *trace)
 	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
 }
 
+static uint32_t told(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+void trace_words(const struct trace *trace, struct trace_words *ret)
+{
+	const struct rings *rings = trace->rings;
+
+	*ret = (struct trace_words){ .hooked = told(&rings->words_hooked),
+				     .restored = told(&rings->words_restored),
+				     .foreign = told(&rings->words_foreign),
+				     .unwritable = told(&rings->words_unwritable),
+				     .refused = told(&rings->words_refused) };
+}
+
 int trace_send(struct session *session, const struct trace *trace, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;

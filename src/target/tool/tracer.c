@@ -129,8 +129,8 @@ static void stop(void)
 	hooks_off();
 	is_quiet = writers_close();
 	if (rings) {
-		rings->words_restored = left.restored;
-		rings->words_foreign = left.foreign;
+		rings->words_restored += left.restored;
+		rings->words_foreign += left.foreign;
 		rings->is_held = !is_quiet;
 	}
 	got_close();

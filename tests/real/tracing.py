@@ -1,0 +1,265 @@
+"""limpet record on live servers under load, held against what others count.
+
+Each trial makes several recordings of one process:
+
+  counted    alloc, io and lock; every function's calls against uprobes on the same symbols
+  all locks  also locks that nobody held; they are taken by trying, so uprobes count the tries
+  starved    the smallest rings: calls and drops together against uprobes
+  full speed without uprobes, which slow a server down many times
+
+The load is stopped (its clients are, not the server) while both sides begin and end, so that the
+counts must be equal: what is left in between is what a server does by itself, and that is told
+apart by the times of the calls.
+"""
+
+import contextlib
+import pathlib
+import tempfile
+import time
+
+import uprobes
+from driving import harness, result_problem
+from footprint import Footprint, threads
+from servers import Unavailable, wait_for
+from trace_bytes import Traffic, check_bytes
+from trace_counts import ALLOC, IO, TRY, WAITS, Comparison, find_places, read_calls, without_text
+from trace_servers import TRACED
+
+WINDOW_S = 3.0
+SPEED_ROUNDS = 3
+SPEED_TRIES = 5
+SPEED_SHARE = 0.9
+EDGE_MAX = 40
+DOMAINS = ("--alloc-trace", "--io-trace", "--lock-trace")
+# An arena of libc's for each of three threads of ours, the region, the libraries, tables.
+GROWTH_KIB = 3 * 65536 + 16384
+RESIDENT_KIB = 6144
+AGAIN_KIB = 1024
+HEAD = ("program", "recording", "calls", "uprobes", "edge", "dropped", "bytes")
+
+
+def cpu_ticks(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def settle(pid):
+    """Until the process has nothing to do but what it does by itself."""
+    ticks = [cpu_ticks(pid)]
+
+    def rests():
+        time.sleep(0.2)
+        ticks.append(cpu_ticks(pid))
+        return ticks[-1] - ticks[-2] <= 1
+
+    wait_for(rests, "rest without load")
+
+
+class Recording:
+    """One limpet record under way, and what it said at its end."""
+
+    def __init__(self, pid, path, *options):
+        self.path = str(path)
+        self.limpet = harness.limpet_start("record", "-p", pid, "-o", path, "--json", *options)
+        if not harness.attached_wait(self.limpet):
+            raise AssertionError(f"not attached: {harness.limpet_finish(self.limpet)}")
+
+    def end(self):
+        self.limpet.terminate()
+        self.result = harness.limpet_finish(self.limpet, 120)
+        self.said = self.result.event("recorded")
+        return self
+
+    @property
+    def dropped(self):
+        return sum(self.said.get(f"dropped_{reason}", 0) for reason in ("full", "nested", "no_ring"))
+
+    def problem(self):
+        said = self.said
+        wrong = result_problem(self.result)
+        if not wrong and said["invalid"]:
+            wrong = f"{said['invalid']} invalid records"
+        if not wrong and (said["words_foreign"] or said["words_restored"] != said["words_hooked"]):
+            wrong = f"{said['words_restored']} of {said['words_hooked']} words put back"
+        return wrong
+
+
+class Trial:
+    def __init__(self, server, report, rows):
+        self.server, self.report, self.rows = server, report, rows
+
+    def check(self, what, problem, note=""):
+        return self.report.check(f"{self.server.name}: {what}", problem, note)
+
+    def run(self):
+        self.server.open()
+        self.load = self.server.load().start()
+        try:
+            wait_for(lambda: self.load.problem or self.server.targets(), "a working process")
+            self.pid = self.server.targets()[0]
+            self.speed_before = self.speed(SPEED_ROUNDS)
+            with self.quiet():
+                self.before = Footprint(self.pid)
+            self.record_all()
+            self.judge_footprint()
+            self.judge_speed()
+        finally:
+            self.load.finish()
+        self.check("no failed request", self.load.problem, f"{self.load.requests} requests")
+        died = self.server.process.poll()
+        self.check("goes on", None if died is None else f"ended with {died}")
+
+    @contextlib.contextmanager
+    def quiet(self):
+        """The load is stopped, and the process has come to rest."""
+        self.load.pause()
+        try:
+            settle(self.pid)
+            yield
+        finally:
+            self.load.resume()
+
+    def speed(self, rounds):
+        """The best rates of so many rounds from now on, by kind; the first began before."""
+        begin, best = len(self.load.lines), {}
+        rates = lambda: [found for _, line in self.load.lines[begin:] for found in [self.server.rate.match(line)] if found]
+        kinds = lambda: [found["kind"] for found in rates()]
+        enough = lambda: kinds() and min(map(kinds().count, kinds())) > rounds
+        wait_for(lambda: self.load.problem or enough(), "a round of the load", 120)
+        for found in rates():
+            best.setdefault(found["kind"], []).append(float(found["rate"]))
+        return {kind: max(values[1:]) for kind, values in best.items()}
+
+    def record_all(self):
+        self.recording_counted("counted", ALLOC + IO + WAITS)
+        self.after_first = self.footprint()
+        self.recording_all_locks()
+        self.recording_starved()
+        self.recording_full_speed()
+        if self.server.name == "redis":
+            check_bytes(self, lambda path: Recording(self.pid, path, "--alloc-trace", "--ring-size", "8M"))
+
+    def footprint(self):
+        with self.quiet():
+            return Footprint(self.pid)
+
+    def record_and_count(self, name, functions, *options):
+        """A recording with a window of the counters inside it, and no load at the edges of either."""
+        tids = list(threads(self.pid))
+        path = self.server.folder / f"{name.replace(' ', '-')}.limpet"
+        with self.quiet():
+            recording = Recording(self.pid, path, *DOMAINS, *options)
+            counters = uprobes.Counters(find_places(self.pid, functions), tids)
+            counters.start()
+        time.sleep(WINDOW_S)
+        with self.quiet():
+            counted = counters.stop()
+            counters.close()
+            recording.end()
+        self.check(f"{name}: recorded, all put back", recording.problem())
+        return recording, read_calls(path), counted
+
+    def add_row(self, name, recording, calls, counted="", edge=""):
+        said = recording.said
+        self.rows.append((self.server.name, name, calls, counted, edge, recording.dropped, said["bytes"]))
+
+    def judge(self, name, recording, comparison):
+        self.add_row(name, recording, comparison.recorded, comparison.counted, comparison.edge)
+        wrong = comparison.wrong[:]
+        if recording.dropped:
+            wrong.append(f"{recording.dropped} dropped")
+        if comparison.edge > EDGE_MAX:
+            wrong.append(f"{comparison.edge} calls at the edges: not at rest")
+        if comparison.counted < 1000:
+            wrong.append(f"only {comparison.counted} calls")
+        self.check(f"{name}: calls as uprobes count them", "; ".join(wrong), f"{comparison.counted} calls")
+
+    def recording_counted(self, name, functions, *options):
+        recording, calls, counted = self.record_and_count(name, functions, *options)
+        self.judge(name, recording, Comparison(calls, counted))
+
+    def recording_all_locks(self):
+        """The program's own tries are traced as any function is; with ours they are all that there are."""
+        options = ("--lock-all", "--function", f"libc.so.6:{TRY}")
+        functions = [*ALLOC, *IO, TRY, "sem_wait", "pthread_cond_wait"]
+        recording, calls, counted = self.record_and_count("all locks", functions, *options)
+        tried = [call._replace(name=TRY) if call.name == "pthread_mutex_lock" else call for call in calls]
+        self.judge("all locks", recording, Comparison(tried, counted))
+
+    def recording_starved(self):
+        """Calls that were recorded and records that were dropped, less dropped texts, are all calls."""
+        recording, calls, counted = self.record_and_count("starved", ALLOC + IO + WAITS, "--ring-size", "4K")
+        comparison = Comparison(calls, counted)
+        least = comparison.recorded - comparison.edge + recording.dropped - without_text(calls)
+        self.add_row("starved", recording, comparison.recorded, comparison.counted, comparison.edge)
+        fits = least <= comparison.counted <= least + comparison.edge
+        self.check(
+            "starved: calls and drops as uprobes count them",
+            None if fits else f"{least} to {least + comparison.edge} with drops, counted {comparison.counted}",
+            f"{recording.dropped} dropped of {comparison.counted}",
+        )
+
+    def recording_full_speed(self):
+        path = self.server.folder / "full.limpet"
+        with self.quiet():
+            recording = Recording(self.pid, path, *DOMAINS)
+            traffic = Traffic(self.server) if self.server.name == "redis" else None
+        time.sleep(WINDOW_S)
+        with self.quiet():
+            if traffic:
+                traffic.end()
+            recording.end()
+        calls = read_calls(path)
+        self.add_row("full speed", recording, len(calls))
+        self.check("full speed: recorded, all put back", recording.problem(), f"{recording.dropped} dropped")
+        if traffic:
+            self.check("full speed: reads as the server counts them", traffic.problem(calls, recording.dropped))
+
+    def judge_footprint(self):
+        before, first, after = self.before, self.after_first, self.footprint()
+        first_kib, again_kib = first.size_kib - before.size_kib, after.size_kib - first.size_kib
+        self.check("address space", self.too_much(first_kib, GROWTH_KIB, again_kib), f"{first_kib} and {again_kib} KiB more")
+        first_kib, again_kib = first.private_kib - before.private_kib, after.private_kib - first.private_kib
+        self.check("memory", self.too_much(first_kib, RESIDENT_KIB, again_kib), f"{first_kib} and {again_kib} KiB more")
+        same = after.threads == before.threads
+        self.check("threads as before", None if same else f"{before.threads}, then {after.threads}")
+        same = after.descriptors == before.descriptors
+        self.check("descriptors as before", None if same else f"{before.descriptors}, then {after.descriptors}")
+        changed = after.words_changed_since(before)
+        self.check("words of imports as before", str(changed[:3]) if changed else None, f"{len(before.words)} words")
+
+    @staticmethod
+    def too_much(first_kib, limit_kib, again_kib):
+        if first_kib > limit_kib or again_kib > AGAIN_KIB:
+            return f"{first_kib} KiB more after one recording, {again_kib} KiB more after all"
+        return None
+
+    def judge_speed(self):
+        """The best of some rounds, of more where the machine is busy: the server can be as fast as it was."""
+        best = dict.fromkeys(self.speed_before, 0.0)
+        for _ in range(SPEED_TRIES):
+            best = {kind: max(rate, best.get(kind, 0.0)) for kind, rate in self.speed(SPEED_ROUNDS).items()}
+            slow = [kind for kind, rate in self.speed_before.items() if best[kind] < SPEED_SHARE * rate]
+            if not slow or self.load.problem:
+                break
+        note = ", ".join(f"{kind} {rate:.0f}/s, then {best[kind]:.0f}/s" for kind, rate in self.speed_before.items())
+        self.check("speed as before", note if slow else None, note)
+
+
+def trace_server(kind, report, rows):
+    with tempfile.TemporaryDirectory(prefix="limpet-trace-") as folder:
+        trial = Trial(kind(pathlib.Path(folder)), report, rows)
+        try:
+            trial.run()
+        except (Unavailable, uprobes.Unavailable) as reason:
+            report.skip(f"trace {kind.name}", str(reason))
+        finally:
+            trial.server.close()
+
+
+def trace_servers(names, report):
+    rows = [HEAD]
+    for kind in TRACED:
+        if not names or kind.name in names:
+            trace_server(kind, report, rows)
+    return rows

@@ -7,6 +7,7 @@ import struct
 import subprocess
 
 WORD = 8
+LISTENS = "0A"
 
 
 def status(pid):
@@ -16,6 +17,10 @@ def status(pid):
 
 def kib(pid, key):
     return int(status(pid)[key].split()[0])
+
+
+# jemalloc has one for each of its arenas, and makes an arena when threads of ours allocate too.
+ALLOCATOR_THREADS = ("jemalloc_bg_thd",)
 
 
 def threads(pid):
@@ -29,15 +34,21 @@ def threads(pid):
     return names
 
 
+def client_sockets(pid):
+    """TCP sockets that are connected: clients come and go."""
+    lines = pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
+    return {f"socket:[{words[9]}]" for words in map(str.split, lines) if words[3] != LISTENS}
+
+
 def descriptors(pid):
-    """What is open, without the numbers of sockets: clients come and go."""
-    found = []
+    """What is open, but for clients."""
+    found, clients = [], client_sockets(pid)
     for number in os.listdir(f"/proc/{pid}/fd"):
         try:
-            found.append(re.sub(r"\[\d+\]", "", os.readlink(f"/proc/{pid}/fd/{number}")))
+            found.append(os.readlink(f"/proc/{pid}/fd/{number}"))
         except OSError:
             pass
-    return sorted(found)
+    return sorted(name for name in found if name not in clients)
 
 
 def modules(pid):
@@ -82,7 +93,8 @@ def import_words(pid):
 class Footprint:
     def __init__(self, pid):
         self.size_kib, self.private_kib = kib(pid, "VmSize"), kib(pid, "RssAnon")
-        self.descriptors, self.threads = descriptors(pid), threads(pid)
+        self.descriptors = descriptors(pid)
+        self.threads = {tid: name for tid, name in threads(pid).items() if name not in ALLOCATOR_THREADS}
         self.modules, self.words = modules(pid), import_words(pid)
 
     def words_changed_since(self, before):

@@ -6,6 +6,8 @@ import subprocess
 import threading
 import time
 
+REDIS_REQUESTS = 20000  # of each kind
+
 
 class Load:
     """
@@ -114,10 +116,7 @@ def count_pgbench(text):
     return done, number(r"failed transactions: (\d+)", text) + text.count("aborted")
 
 
-def count_redis(text):
+def count_redis(text, requests=REDIS_REQUESTS):
     """--csv prints a head and one line for each kind of request; it ends at the first error."""
     lines = [line for line in text.splitlines() if re.match(r'"[A-Z]', line)]
-    return len(lines) * REDIS_REQUESTS, len(re.findall(r"(?i)error|closed", text))
-
-
-REDIS_REQUESTS = 20000
+    return len(lines) * requests, len(re.findall(r"(?i)error|closed", text))

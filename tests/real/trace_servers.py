@@ -4,7 +4,7 @@ import re
 import signal
 import socket
 
-from load import REDIS_REQUESTS, Load, count_pgbench, count_redis
+from load import Load, count_pgbench, count_redis
 from servers import Nginx, Postgres, Redis, find
 
 
@@ -41,20 +41,25 @@ class RedisClient:
 
 
 class TracedRedis(Redis):
+    waits = True  # its threads wait for each other when there is nothing to do
+    requests = 5000  # of each kind in a round
     rate = re.compile(r'"(?P<kind>[A-Z]+)[^"]*","(?P<rate>[\d.]+)"')
 
     def load(self):
         """No request that makes the data grow."""
-        options = f"-h 127.0.0.1 -p {self.port} -n {REDIS_REQUESTS} -c 20 -t set,get,incr --csv"
-        return Load([find("redis-benchmark"), *options.split()], count_redis)
+        options = f"-h 127.0.0.1 -p {self.port} -n {self.requests} -c 20 -t set,get,incr --csv"
+        count = lambda text: count_redis(text, self.requests)
+        return Load([find("redis-benchmark"), *options.split()], count)
 
 
 class TracedNginx(Nginx):
+    waits = False
     workers = 1
     rate = re.compile(r"(?P<kind>Requests/sec):\s+(?P<rate>[\d.]+)")
 
 
 class TracedPostgres(Postgres):
+    waits = False
     rate = re.compile(r"progress: .*?, (?P<rate>[\d.]+) (?P<kind>tps)")
 
     def load(self):

@@ -136,6 +136,16 @@ class Contents(Record):
         self.assertEqual(sum(event.get("name") == "write" for event in events), wanted)
 
 
+    def test_status_counts_the_program_only(self):
+        """Nothing waits in a traced call; the tracer's own thread is none of the program's."""
+        target = self.target("plain", "idle")
+        process = self.start(target.pid, "--alloc-trace")
+        inside = lambda: limpet("status", target.pid, "--json").event("status")["inside"]
+        self.assertTrue(harness.wait_until(lambda: inside() == 0, 5), inside())
+        process.terminate()
+        harness.limpet_finish(process, 10)
+
+
 class Ends(Record):
     def test_a_signal(self):
         program = self.program()

@@ -5,6 +5,7 @@
 #include "target/tool/watch.h"
 
 #include "shared/arch/syscall.h"
+#include "shared/wire/boot.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 
@@ -15,7 +16,6 @@
 #include <time.h>
 
 #define STACK_BYTES 0x40000u
-#define THREAD_NAME "limpet-watch"
 #define SHORTEST_MS 1u
 #define LONGEST_MS  200u
 
@@ -51,7 +51,7 @@ static void *watch(void *unused)
 	(void)unused;
 	writer_ignore_me();
 	thread_confirm();
-	raw2(SYS_prctl, PR_SET_NAME, THREAD_NAME);
+	raw2(SYS_prctl, PR_SET_NAME, WATCH_THREAD_NAME);
 	while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
 		bool is_told = await(&seen, delay_ms), has_changed;
 

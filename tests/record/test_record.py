@@ -237,7 +237,10 @@ class Refusals(Record):
         self.assertEqual(harness.limpet_finish(process, 10).code, 5)
 
     def test_no_such_process(self):
-        self.assertEqual(limpet("record", "-p", "4194303", "--io-trace").code, 4)
+        """And no empty file is left of it."""
+        result = limpet("record", "-p", "4194303", "--io-trace", cwd=self.folder)
+        self.assertEqual(result.code, 4, str(result))
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,7 +23,8 @@ struct recorder {
 	struct recording *file;
 	struct collector *collector;
 	struct target_threads threads;
-	uint32_t process; /* its number in the file */
+	uint32_t process;        /* its number in the file */
+	const char *unused_path; /* of a file that nothing was recorded into yet */
 	bool is_attached;
 	struct session session;
 };
@@ -42,9 +44,11 @@ static int begin_file(struct recorder *self, const struct recorder_options *opti
 {
 	int r = recording_create(options->path, &self->file, err);
 
-	if (!r)
+	if (!r) {
+		self->unused_path = options->path;
 		r = facts_session(self->file, options->version, options->argv,
 				  options_text(&options->trace), err);
+	}
 	if (!r)
 		r = facts_process(self->file, self->pid, &self->process, err);
 	if (!r)
@@ -67,6 +71,15 @@ static int make_collector(struct recorder *self, struct err *err)
 	return r ? r : collector_start(self->collector, err);
 }
 
+/* An empty recording would only be in the way. */
+static void remove_unused(const char *path)
+{
+	struct stat file;
+
+	if (path && !lstat(path, &file) && S_ISREG(file.st_mode))
+		unlink(path);
+}
+
 static void free_recorder(struct recorder *self)
 {
 	collector_free(self->collector);
@@ -74,6 +87,7 @@ static void free_recorder(struct recorder *self)
 		recording_abandon(self->file);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
+	remove_unused(self->unused_path);
 	trace_close(&self->trace);
 	target_threads_done(&self->threads);
 	free(self);
@@ -109,6 +123,8 @@ int recorder_begin(struct recorder *self, struct err *err)
 	int r = session_open(&self->session, self->pid, &self->options, err);
 
 	self->is_attached = !r;
+	if (!r)
+		self->unused_path = NULL;
 	return r;
 }
 

@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import threading
-import time
 
 REDIS_REQUESTS = 20000  # of each kind
 
@@ -19,7 +18,7 @@ class Load:
         self.argv, self.count, self.end_signal, self.options = argv, count, end_signal, options
         self.requests = self.failed = self.rounds = 0
         self.problem, self.ending, self.process = None, False, None
-        self.lines = []  # (time of arrival, line) of all rounds
+        self.lines = []  # of all rounds
         self.gate = threading.Lock()  # whoever has it keeps a round from beginning
         self.thread = threading.Thread(target=self.repeat)
 
@@ -50,7 +49,7 @@ class Load:
         text = ""
         with self.process.stdout:
             for line in self.process.stdout:
-                self.lines.append((time.monotonic(), line))
+                self.lines.append(line)
                 text += line
         self.process.wait()
         return text

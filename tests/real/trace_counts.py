@@ -19,13 +19,15 @@ IO = (
 # looks for a translation under three of them.
 CALLED_BY_LIBC = ("pthread_rwlock_rdlock", "pthread_rwlock_wrlock")
 # A lock that nobody holds is taken by trying for it: only waits come to these.
-CONTENDED = "pthread_mutex_lock pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_cond_wait pthread_cond_timedwait".split()
+CONTENDED = (
+    "pthread_mutex_lock pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_cond_wait pthread_cond_timedwait"
+).split()
 TRY = "pthread_mutex_trylock"
 
 SLACK_NS = 100_000  # between a time stamp and the probe behind it, and of the clocks
 TEXTED = ("open", "openat", "accept", "accept4", "connect", "fopen")
 
-Call = collections.namedtuple("Call", "begin_ns name descriptor result text")
+Call = collections.namedtuple("Call", "begin_ns tid name descriptor result text")
 
 
 def find_places(pid, names):
@@ -58,7 +60,7 @@ def read_calls(path):
         raise AssertionError(f"limpet export: {done}")
     with open(table, newline="") as file:
         calls = [
-            Call(int(row["begin_ns"]), row["function"], row["descriptor"], row["result"], row["text"])
+            Call(int(row["begin_ns"]), int(row["tid"]), row["function"], row["descriptor"], row["result"], row["text"])
             for row in csv.DictReader(file)
         ]
     os.unlink(table)

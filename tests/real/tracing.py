@@ -12,6 +12,7 @@ counts must be equal: what is left in between is what a server does by itself, a
 apart by the times of the calls.
 """
 
+import collections
 import contextlib
 import pathlib
 import tempfile
@@ -98,13 +99,16 @@ class Recording:
 
 class Trial:
     def __init__(self, server, report, rows):
-        self.server, self.report, self.rows = server, report, rows
+        self.server, self.report, self.rows, self.recordings = server, report, rows, []
 
     def check(self, what, problem, note=""):
         return self.report.check(f"{self.server.name}: {what}", problem, note)
 
-    def run(self):
+    def open(self):
+        uprobes.require()
         self.server.open()
+
+    def run(self):
         self.load = self.server.load().start()
         try:
             self.speed_before = self.speed(SPEED_ROUNDS)
@@ -133,14 +137,20 @@ class Trial:
 
     def speed(self, rounds):
         """The best rates of so many rounds from now on, by kind; the first began before."""
-        begin, best = len(self.load.lines), {}
-        rates = lambda: [found for _, line in self.load.lines[begin:] for found in [self.server.rate.match(line)] if found]
-        kinds = lambda: [found["kind"] for found in rates()]
-        enough = lambda: kinds() and min(map(kinds().count, kinds())) > rounds
+        begin = len(self.load.lines)
+        enough = lambda: self.rates(begin) and min(map(len, self.rates(begin).values())) > rounds
         wait_for(lambda: self.load.problem or enough(), "a round of the load", 600)
-        for found in rates():
-            best.setdefault(found["kind"], []).append(float(found["rate"]))
-        return {kind: max(values[1:]) for kind, values in best.items()}
+        if self.load.problem:
+            raise AssertionError(self.load.problem)
+        return {kind: max(values[1:]) for kind, values in self.rates(begin).items()}
+
+    def rates(self, begin):
+        """What the load has said of its speed since that line, by kind of request."""
+        rates = collections.defaultdict(list)
+        for found in map(self.server.rate.match, self.load.lines[begin:]):
+            if found:
+                rates[found["kind"]].append(float(found["rate"]))
+        return rates
 
     def record_all(self):
         self.recording_counted()
@@ -151,18 +161,33 @@ class Trial:
 
     def record_bytes(self):
         if self.server.name == "redis":
-            check_bytes(self, lambda path: Recording(self.pid, path, "--alloc-trace", "--ring-size", "8M"))
+            check_bytes(self, lambda path: self.record(path, "--alloc-trace", "--ring-size", "8M"))
+
+    def record(self, path, *options):
+        self.recordings.append(Recording(self.pid, path, *options))
+        return self.recordings[-1]
+
+    def close(self):
+        """Nothing of it goes on, however it ended."""
+        for recording in self.recordings:
+            if recording.limpet.poll() is None:
+                recording.limpet.kill()
+                recording.limpet.wait()
+        self.server.close()
 
     def footprint(self):
         with self.quiet():
             return Footprint(self.pid)
 
     def record_and_count(self, name, functions, *options):
-        """A recording with a window of the counters inside it, and no load at the edges of either."""
-        tids = list(threads(self.pid))
+        """
+        A recording with a window of the counters inside it, and no load at the edges of either. Threads
+        that come later, of an allocator's, have no counter.
+        """
+        tids = set(threads(self.pid))
         path = self.server.folder / f"{name.replace(' ', '-')}.limpet"
         with self.quiet():
-            recording = Recording(self.pid, path, *DOMAINS, *options)
+            recording = self.record(path, *DOMAINS, *options)
             places = find_places(self.pid, functions)
             counters = uprobes.Counters(places, tids)
             counters.start()
@@ -172,7 +197,7 @@ class Trial:
             counters.close()
             recording.end()
         self.check(f"{name}: recorded, all put back", recording.problem())
-        return recording, read_calls(path), counted
+        return recording, [call for call in read_calls(path) if call.tid in tids], counted
 
     def add_row(self, name, recording, comparison):
         told = (comparison.recorded, comparison.counted, comparison.edge, recording.pending)
@@ -217,7 +242,7 @@ class Trial:
     def recording_full_speed(self):
         path = self.server.folder / "full.limpet"
         with self.quiet():
-            recording = Recording(self.pid, path, *DOMAINS)
+            recording = self.record(path, *DOMAINS)
             traffic = Traffic(self.server) if self.server.name == "redis" else None
         time.sleep(WINDOW_S)
         with self.quiet():
@@ -225,17 +250,19 @@ class Trial:
                 traffic.end()
             recording.end()
         calls = read_calls(path)
-        self.rows.append((self.server.name, "full speed", len(calls), "", "", recording.pending, recording.dropped, recording.said["bytes"]))
+        told = (len(calls), "", "", recording.pending, recording.dropped, recording.said["bytes"])
+        self.rows.append((self.server.name, "full speed", *told))
         self.check("full speed: recorded, all put back", recording.problem(), f"{recording.dropped} dropped")
         if traffic:
-            self.check("full speed: reads as the server counts them", traffic.problem(calls, recording.dropped))
+            problem = traffic.problem(calls, recording.dropped)
+            self.check("full speed: reads as the server counts them", problem, f"{traffic.reads} reads")
 
     def judge_footprint(self):
         before, first, after = self.before, self.after_first, self.footprint()
-        first_kib, again_kib = first.size_kib - before.size_kib, after.size_kib - first.size_kib
-        self.check("address space", self.too_much(first_kib, GROWTH_KIB, again_kib), f"{first_kib} and {again_kib} KiB more")
-        first_kib, again_kib = first.private_kib - before.private_kib, after.private_kib - first.private_kib
-        self.check("memory", self.too_much(first_kib, RESIDENT_KIB, again_kib), f"{first_kib} and {again_kib} KiB more")
+        sizes = [step.size_kib for step in (before, first, after)]
+        self.check("address space", *self.judge_growth(*sizes, GROWTH_KIB))
+        sizes = [step.private_kib for step in (before, first, after)]
+        self.check("memory", *self.judge_growth(*sizes, RESIDENT_KIB))
         same = after.threads == before.threads
         self.check("threads as before", None if same else f"{before.threads}, then {after.threads}")
         same = after.descriptors == before.descriptors
@@ -244,10 +271,10 @@ class Trial:
         self.check("words of imports as before", str(changed[:3]) if changed else None, f"{len(before.words)} words")
 
     @staticmethod
-    def too_much(first_kib, limit_kib, again_kib):
-        if first_kib > limit_kib or again_kib > AGAIN_KIB:
-            return f"{first_kib} KiB more after one recording, {again_kib} KiB more after all"
-        return None
+    def judge_growth(before, first, after, limit_kib):
+        """The first recording leaves something behind, the next ones nothing more."""
+        note = f"{first - before} KiB more after one recording, {after - first} KiB more after all"
+        return (note if first - before > limit_kib or after - first > AGAIN_KIB else None), note
 
     def judge_speed(self):
         """The best of some rounds, of more where the machine is busy: the server can be as fast as it was."""
@@ -265,13 +292,17 @@ def trace_server(kind, report, rows):
     with tempfile.TemporaryDirectory(prefix="limpet-trace-") as folder:
         trial = Trial(kind(pathlib.Path(folder)), report, rows)
         try:
-            trial.run()
+            trial.open()
         except (Unavailable, uprobes.Unavailable) as reason:
             report.skip(f"trace {kind.name}", str(reason))
+            trial.close()
+            return
+        try:
+            trial.run()
         except Exception as error:  # the other servers are tried all the same
             report.not_ok(f"trace {kind.name}", repr(error))
         finally:
-            trial.server.close()
+            trial.close()
 
 
 def trace_servers(names, report):

@@ -52,11 +52,19 @@ def symbol_places(path):
     return places
 
 
+def event_type():
+    try:
+        with open(TYPE_FILE) as file:
+            return int(file.read())
+    except OSError as reason:
+        raise Unavailable(f"no uprobes: {reason}") from None
+
+
 def open_counter(path, offset, tid):
     name = ctypes.create_string_buffer(os.fsencode(path))
-    with open(TYPE_FILE) as file:
-        kind = int(file.read())
-    head = struct.pack("<IIQQQQQIIQQ", kind, ATTRIBUTE_BYTES, 0, 0, 0, 0, DISABLED, 0, 0, ctypes.addressof(name), offset)
+    kind = event_type()
+    what = (ctypes.addressof(name), offset)
+    head = struct.pack("<IIQQQQQIIQQ", kind, ATTRIBUTE_BYTES, 0, 0, 0, 0, DISABLED, 0, 0, *what)
     attribute = ctypes.create_string_buffer(head, ATTRIBUTE_BYTES)
     number = PERF_EVENT_OPEN[platform.machine()]
     fd = libc.syscall(number, attribute, tid, -1, -1, ctypes.c_ulong(CLOSE_ON_EXEC))
@@ -65,12 +73,16 @@ def open_counter(path, offset, tid):
     return fd
 
 
+def require():
+    """Raises Unavailable where no counter can be had: tried on ourselves."""
+    os.close(open_counter("/proc/self/exe", 0x1000, os.getpid()))
+
+
 class Counters:
     """Counters for places, {name: {(path, offset)}}, in these threads. A context: closed at its end."""
 
     def __init__(self, places, tids):
         self.fds = collections.defaultdict(list)
-        self.times = {}
         try:
             for name, spots in places.items():
                 self.fds[name] = [open_counter(*spot, tid) for spot in spots for tid in tids]

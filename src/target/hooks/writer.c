@@ -240,7 +240,8 @@ static void leave_earlier(uint32_t now, uint64_t stack)
 {
 	struct writer *earlier = self.writer;
 
-	if (earlier && now - self.session < GENERATIONS && !is_interrupted(earlier, stack))
+	if (self.session && earlier && now - self.session < GENERATIONS &&
+	    !is_interrupted(earlier, stack))
 		writer_end(earlier);
 }
 

@@ -424,7 +424,10 @@ class Hooks(unittest.TestCase):
         target = self.target("traced", "parked")
         self.park(target)
         for _ in range(10):  # more than there are sets of writers
-            self.assertEqual(Probe(target.pid, "alloc", duration_ms=1).finish()["held"], 0)
+            probe = Probe(target.pid, "alloc", duration_ms=1)
+            trace = probe.finish()
+            self.assertIsNotNone(trace, probe.error)
+            self.assertEqual(trace["held"], 0)
             self.assertEqual(ring_mappings(target.pid), 1)
         os.kill(target.pid, signal.SIGUSR2)
         self.assert_well(target)

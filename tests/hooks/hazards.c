@@ -6,13 +6,18 @@
 #include "../programs/workload.h"
 #include "strangers.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -230,6 +235,157 @@ static void run_altstack(const void *unused)
 	}
 }
 
+#define CONSTANTS 4096
+
+/* Addresses, so that the loader must write them: several pages that are read-only then. */
+static struct workload_stats **const constants[CONSTANTS] = { [0] = &stats,
+							      [CONSTANTS / 2] = &stats,
+							      [CONSTANTS - 1] = &stats };
+
+/* Has made one of the pages writable that the loader left read-only, and uses it. */
+static void run_reopened(const void *unused)
+{
+	size_t page = (size_t)getpagesize();
+	volatile uint64_t *word = (volatile uint64_t *)(uintptr_t)&constants[CONSTANTS / 2];
+
+	(void)unused;
+	if (mprotect((void *)((uintptr_t)word & ~(page - 1)), page, PROT_READ | PROT_WRITE))
+		workload_skip("mprotect");
+	workload_ready();
+	for (;;) {
+		(*word)++;
+		close(-1);
+		sleep_ns(NS_PER_MS / 10);
+		workload_turn();
+	}
+}
+
+static void *load(const char *name, int flags)
+{
+	char path[PATH_MAX] = "";
+	void *handle;
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		workload_skip("readlink");
+	snprintf(strrchr(path, '/') + 1, NAME_MAX, "%s", name);
+	handle = dlopen(path, flags);
+	if (!handle)
+		workload_skip(dlerror());
+	return handle;
+}
+
+static volatile sig_atomic_t is_told;
+
+static void note_signal(int number)
+{
+	(void)number;
+	is_told = 1;
+}
+
+/* A plugin that is to see its own libraries first, bound at its first call. */
+static void run_deepbind(const void *unused)
+{
+	int (*number)(void);
+
+	(void)unused;
+	signal(SIGUSR1, note_signal);
+	load("libtwin_first.so", RTLD_NOW | RTLD_GLOBAL);
+	number = (int (*)(void))dlsym(load("twin_plugin.so", RTLD_LAZY | RTLD_DEEPBIND),
+				      "plugin_number");
+	workload_ready();
+	for (;;) {
+		if (is_told && number() != 2)
+			workload_corrupt("the wrong twin was called");
+		if (is_told)
+			stats->signals_received++;
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
+static void *sleep_for_ever(void *unused)
+{
+	for (;;)
+		sleep_ns(NS_PER_MS);
+	return unused;
+}
+
+/* A child that libc knows nothing of: there its first thread has its parent's number. */
+static void run_cloned(const void *unused)
+{
+	long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	(void)unused;
+	if (child) {
+		waitpid((pid_t)child, NULL, 0);
+		_exit(0);
+	}
+	stats->pid = (uint64_t)syscall(SYS_getpid);
+	thread_start(sleep_for_ever, NULL, 0);
+	workload_ready();
+	for (;;) {
+		close(-1);
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
+/* A plugin that uses data of a library's which lies among its code. */
+static void run_constants(const void *unused)
+{
+	uint32_t (*sum)(void);
+
+	(void)unused;
+	load("libconstants.so", RTLD_NOW | RTLD_GLOBAL);
+	sum = (uint32_t(*)(void))dlsym(load("constants_plugin.so", RTLD_NOW), "plugin_sum");
+	workload_ready();
+	for (;;) {
+		if (sum() != (0x12345678 ^ 0x9abcdef0 ^ 1))
+			workload_corrupt("a constant has changed");
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
+#define HOARD_FAST 100000
+
+/* The compiler would see that nobody wants it. */
+static void *volatile hoarded;
+
+/* Takes memory and never gives it back: much at first, then little. */
+static void run_hoard(const void *unused)
+{
+	(void)unused;
+	signal(SIGUSR1, note_signal);
+	workload_ready();
+	for (;;) {
+		unsigned more = !is_told ? 0 : stats->signals_received < HOARD_FAST ? 2000 : 10;
+
+		for (unsigned i = 0; i < more; i++)
+			hoarded = malloc(24);
+		stats->signals_received += more; /* what it has, so far */
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
+/* A lock that nobody else wants. */
+static void run_mutexes(const void *unused)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)unused;
+	workload_ready();
+	for (;;) {
+		for (unsigned i = 0; i < 100; i++) {
+			pthread_mutex_lock(&mutex);
+			pthread_mutex_unlock(&mutex);
+		}
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
@@ -237,6 +393,12 @@ const struct workload workloads[] = {
 	{ "top", run_top, NULL },
 	{ "sweep", run_sweep, NULL },
 	{ "altstack", run_altstack, NULL },
+	{ "reopened", run_reopened, NULL },
+	{ "deepbind", run_deepbind, NULL },
+	{ "cloned", run_cloned, NULL },
+	{ "constants", run_constants, NULL },
+	{ "hoard", run_hoard, NULL },
+	{ "mutexes", run_mutexes, NULL },
 	{ "strict", run_confined, confine_strictly },
 	{ NULL, NULL, NULL },
 };

@@ -8,6 +8,7 @@ Beside LIMPET and PROGRAMS, HOOKS names the folder with the programs of this one
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -200,6 +201,44 @@ class Hooks(unittest.TestCase):
         [opened] = functions_named(trace, "open")
         self.assertEqual(opened["texts"], opened["calls"])
         self.assertGreater(trace["nested"], 0)
+
+    def test_a_page_that_the_program_has_made_writable_stays_so(self):
+        trace = self.hazard("reopened", "io")
+        self.assertGreater(calls_of(trace, "close"), 100)
+        self.assertEqual(trace["restored"], trace["hooked"], trace)
+
+    def test_no_room_for_what_we_need(self):
+        for megabytes in (8, 12, 16, 20, 24, 32):
+            target = self.target("plain", "idle")
+            size = int(harness.status_of(target.pid)["VmSize"].split()[0]) << 10
+            resource.prlimit(target.pid, resource.RLIMIT_AS,
+                             (size + (megabytes << 20), resource.RLIM_INFINITY))
+            Probe(target.pid, "alloc", "slots=4", "ring=4096", duration_ms=20).finish()
+            self.assert_well(target)
+
+    def test_a_plugin_that_sees_its_own_libraries_first(self):
+        target = self.target("hazards", "deepbind", folder=HOOKS)
+        probe = Probe(target.pid, "function=*:twin_number")
+        self.assertTrue(probe.is_attached)
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") > 500))
+        trace = probe.finish()
+        self.assert_well(target)
+        [seen] = functions_named(trace, "twin_number")
+        self.assertGreater(seen["calls"], 50)  # from when the loader had bound it
+
+    def test_a_child_that_libc_knows_nothing_of(self):
+        target = self.target("hazards", "cloned", folder=HOOKS)
+        probe = Probe(target.pid, "io", "calls", duration_ms=300)
+        self.check_trace(probe.finish())
+        self.assertGreater(len(probe.calls), 100)
+        self.assertEqual({call["tid"] for call in probe.calls}, {target.pid})
+        self.assert_well(target)
+
+    def test_data_that_lies_among_code(self):
+        trace = self.hazard("constants", "function=libconstants.so:*")
+        self.assertGreater(calls_of(trace, "constants_call"), 50)
+        self.assertEqual(functions_named(trace, "constants_table"), [])
 
     # Calls that do not return.
 
@@ -501,6 +540,17 @@ class Hooks(unittest.TestCase):
         self.assertGreater(calls_of(whole, "pthread_mutex_lock"), 1000)
         self.assert_well(target)
 
+    def test_a_preloaded_library_that_counts_locks(self):
+        target = self.target("hazards", "mutexes", folder=HOOKS,
+                             preload=os.path.join(HOOKS, "lock_counter.so"))
+        trace = self.trace(target.pid, "lock")
+        whole = self.trace(target.pid, "lock-all")
+        self.assertGreater(calls_of(whole, "pthread_mutex_lock"), 1000)
+        # Nobody had to wait, but for the processor.
+        self.assertLess(calls_of(trace, "pthread_mutex_lock"),
+                        calls_of(whole, "pthread_mutex_lock") / 10)
+        self.assert_well(target)
+
     def test_samples_have_stacks(self):
         target = self.target("plain", "malloc8")
         trace = self.trace(target.pid, "alloc-sample=65536")
@@ -508,6 +558,15 @@ class Hooks(unittest.TestCase):
         self.assertGreater(malloc["stacks"], 10)
         self.assertGreaterEqual(malloc["frames"], 2 * malloc["stacks"])
         self.assertLess(malloc["calls"], calls_of(self.trace(target.pid, "alloc"), "malloc") / 4)
+        self.assert_well(target)
+
+    def test_samples_that_never_came_back_take_no_room_from_later_ones(self):
+        target = self.target("hazards", "hoard", folder=HOOKS)
+        probe = Probe(target.pid, "alloc-sample=1", "ring=16777216")
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") >= 100000))
+        probe.finish()
+        self.assertGreater(calls_of(self.trace(target.pid, "alloc-sample=1"), "malloc"), 100)
         self.assert_well(target)
 
     def test_what_is_absent_is_named(self):

@@ -16,11 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
+
+#define REQUEST_SPARE 32 /* for what is found out later */
 
 /* As the tracer calls them; those of devices come with the calls that cause them. */
 static const char *const domain_names[DOMAINS] = {
@@ -72,7 +75,7 @@ static int write_request(const struct trace_options *options, char *text, struct
 				       options->functions[i]);
 		add(text, "function=%s;", options->functions[i]);
 	}
-	return strlen(text) + 1 < RINGS_REQUEST_MAX
+	return strlen(text) + REQUEST_SPARE < RINGS_REQUEST_MAX
 		       ? 0
 		       : err_set(err, -E2BIG, "the names of functions are too long together");
 }
@@ -164,12 +167,24 @@ uint32_t trace_absent(const struct trace *trace)
 	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
 }
 
+/* A child that was made without libc has its parent's number in libc's thread block.  libc says to
+ * the kernel where a thread's locks are listed, in a child of its own too; there it has not. */
+static bool is_unknown_to_libc(pid_t pid)
+{
+	void *list = NULL;
+	size_t size = 0;
+
+	return !syscall(SYS_get_robust_list, pid, &list, &size) && !list;
+}
+
 int trace_send(struct session *session, const struct trace *trace, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
 	struct control_rings order = { .size = trace->layout.size };
 	struct control_reply reply = { 0 };
 
+	if (is_unknown_to_libc(attachment->target.process.pid))
+		add(trace->rings->request, "ask-number;");
 	control_header_init(&order.header, CONTROL_RINGS, sizeof(order));
 	return link_ask(&attachment->link, &attachment->target, &order.header,
 			(int[]){ trace->fd, -1 }, &reply, err);

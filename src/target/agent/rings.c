@@ -61,12 +61,21 @@ int rings_take(int fd, uint64_t size)
 	return 0;
 }
 
-/* True when it is gone.  In a forked child nobody writes, and the word is its parent's. */
+/* Also by a tool's call that was given up: when it goes on, it goes on with this memory. */
+static bool is_used(const struct mapping *mapping)
+{
+	/* In a forked child nobody writes, and the word is its parent's. */
+	if (mapping->by != (int32_t)raw0(SYS_getpid))
+		return false;
+	/* Acquire: pairs with the tracer, which says so last. */
+	return __atomic_load_n(&mapping->rings->is_held, __ATOMIC_ACQUIRE) ||
+	       runner_collect(&functions);
+}
+
+/* True when it is gone. */
 static bool unmap(struct mapping *mapping)
 {
-	/* Acquire: pairs with the tracer, which says so last. */
-	if (mapping->rings && mapping->by == (int32_t)raw0(SYS_getpid) &&
-	    __atomic_load_n(&mapping->rings->is_held, __ATOMIC_ACQUIRE))
+	if (mapping->rings && is_used(mapping))
 		return false;
 	if (mapping->rings)
 		raw2(SYS_munmap, mapping->rings, mapping->size);

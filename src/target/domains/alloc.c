@@ -8,6 +8,7 @@
 #include "target/hooks/stack.h"
 #include "target/hooks/writer.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #define BUCKET_SLOTS  8u /* a cache line */
@@ -60,8 +61,10 @@ static bool is_sample(struct writer *writer, uint64_t address, uint64_t size)
 	writer->sample_left -= (int64_t)MIN(size, (uint64_t)INT64_MAX / 2);
 	if (writer->sample_left >= 0 || !address)
 		return false;
+	if (!swap(address, 0, address))
+		return false; /* where no place is free the next one will do */
 	writer->sample_left = (int64_t)sample_bytes;
-	return swap(address, 0, address); /* where no place is free the next one will do */
+	return true;
 }
 
 static void take(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
@@ -139,8 +142,12 @@ static bool start(const struct trace_request *request)
 
 	sample_bytes = request->alloc_sample;
 	has_stacks = request->alloc_stacks;
-	if (!sample_bytes || sampled)
+	if (!sample_bytes)
 		return true;
+	if (sampled) { /* what was sampled by an earlier session is nobody's any more */
+		memset(sampled, 0, SAMPLED_BYTES);
+		return true;
+	}
 	r = raw6(SYS_mmap, 0, SAMPLED_BYTES, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r < 0 && r > -4096)

@@ -17,6 +17,7 @@ static struct loader_libc functions;
 static char dso_handle; /* by its address libc knows our handlers */
 static bool is_registered;
 static uint32_t forking, inside;
+static long user; /* the process whose threads are meant; not its child's that libc knows not of */
 
 static void glance(void)
 {
@@ -34,6 +35,8 @@ static uint32_t load(const uint32_t *word)
 static void before_fork(void)
 {
 	__atomic_add_fetch(&forking, 1, __ATOMIC_SEQ_CST);
+	if (load(&inside) && raw0(SYS_getpid) != user)
+		return;
 	for (unsigned i = 0; load(&inside) && i < FORK_WAITS; i++)
 		glance();
 }
@@ -51,6 +54,9 @@ static void in_child(void)
 void loader_use(const struct loader_libc *libc)
 {
 	functions = *libc;
+	if (user != raw0(SYS_getpid))
+		in_child();
+	user = raw0(SYS_getpid);
 	if (!is_registered && functions.register_fork)
 		is_registered =
 			!functions.register_fork(before_fork, after_fork, in_child, &dso_handle);

@@ -100,6 +100,7 @@ static int open_backend(void)
 		.symbol = (void *)libc->dlsym,
 		.symbol_of_version = find_symbol("dlvsym"),
 		.find_module = find_symbol("dladdr"),
+		.find_symbol = find_symbol("dladdr1"),
 		.open = loader_open,
 		.close = loader_close,
 	};
@@ -129,7 +130,7 @@ static int start_watch(void)
 static void stop(void)
 {
 	struct rings *rings = writers_rings();
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 	bool is_quiet;
 
 	hook_on_notice = NULL;
@@ -141,6 +142,7 @@ static void stop(void)
 	if (rings) {
 		rings->words_restored = left.restored;
 		rings->words_foreign = left.foreign;
+		rings->words_unwritable += left.unwritable;
 		/* Release: the agent unmaps what is not held. */
 		__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
 	}
@@ -153,7 +155,7 @@ static void stop(void)
 /* A forked child has its parent's hooks in its words, and they lead nowhere. */
 static void forget_parent(void)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	if (!installed_by)
 		return;
@@ -185,7 +187,7 @@ static int start(struct rings *rings)
 	if (r)
 		return r;
 	clock_start();
-	thread_learn(find_symbol("__errno_location"));
+	thread_learn(find_symbol("__errno_location"), request.asks_number);
 	hook_on_notice = watch_hurry;
 	return start_watch();
 }

@@ -18,6 +18,7 @@
 #define THREAD_NAME "limpet-watch"
 #define SHORTEST_MS 1u
 #define LONGEST_MS  200u
+#define REST        3u /* times as long as a scan takes: a program may load and unload all the time */
 
 static struct watch_libc functions;
 static void (*report_scan)(const struct got_report *);
@@ -44,10 +45,23 @@ static bool await(uint32_t *seen, uint32_t delay_ms)
 	return *seen != before;
 }
 
-static void scan(struct got_report *ret)
+static uint64_t clock_ns(void)
 {
+	struct timespec now = { 0, 0 };
+
+	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* When the next one may begin. */
+static uint64_t scan(struct got_report *ret)
+{
+	uint64_t begin = clock_ns(), end;
+
 	got_scan(ret);
 	report_scan(ret);
+	end = clock_ns();
+	return end + REST * (end - begin);
 }
 
 /* Before the first word is changed it must be known where a thread finds its number: one under a
@@ -66,6 +80,7 @@ static void *watch(void *unused)
 {
 	struct got_report report;
 	uint32_t seen = 0, delay_ms = SHORTEST_MS;
+	uint64_t next_ns = 0;
 
 	(void)unused;
 	begin(&report);
@@ -76,9 +91,8 @@ static void *watch(void *unused)
 			break;
 		has_changed = got_has_changed();
 		delay_ms = is_told || has_changed ? SHORTEST_MS : MIN(2 * delay_ms, LONGEST_MS);
-		if (!has_changed && !report.is_unsettled)
-			continue;
-		scan(&report);
+		if ((has_changed || report.is_unsettled) && clock_ns() >= next_ns)
+			next_ns = scan(&report);
 	}
 	return NULL;
 }

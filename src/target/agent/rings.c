@@ -61,10 +61,10 @@ int rings_take(int fd, uint64_t size)
 	return 0;
 }
 
-/* Also by a tool's call that was given up: when it goes on, it goes on with this memory. */
+/* Also by a tool's call that was given up: when it goes on, it goes on with this memory.  In a
+ * forked child nobody writes, and the word is its parent's. */
 static bool is_used(const struct mapping *mapping)
 {
-	/* In a forked child nobody writes, and the word is its parent's. */
 	if (mapping->by != (int32_t)raw0(SYS_getpid))
 		return false;
 	/* Acquire: pairs with the tracer, which says so last. */

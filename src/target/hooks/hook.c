@@ -132,6 +132,15 @@ static uint64_t file_number(uint64_t file)
 	return file ? (uint64_t)(int64_t) * (const int32_t *)(file + FILE_NUMBER) : UINT64_MAX;
 }
 
+static uint64_t length_of(uint64_t text, uint64_t most)
+{
+	uint64_t length = 0;
+
+	while (length < most && ((const char *)text)[length])
+		length++;
+	return length;
+}
+
 static uint64_t capture(const struct hook_frame *frame, enum capture source)
 {
 	const uint64_t *given = frame->arguments;
@@ -150,12 +159,26 @@ static uint64_t capture(const struct hook_frame *frame, enum capture source)
 		return file_number(given[2]);
 	case CAPTURE_FILE3:
 		return file_number(given[3]);
+	case CAPTURE_FILE4:
+		return file_number(given[4]);
 	case CAPTURE_PRODUCT01:
 		return given[0] * given[1];
 	case CAPTURE_PRODUCT12:
 		return given[1] * given[2];
+	case CAPTURE_PRODUCT23:
+		return given[2] * given[3];
 	case CAPTURE_RESULT:
 		return result;
+	case CAPTURE_RESULT_TIMES1:
+		return result * given[1];
+	case CAPTURE_RESULT_TIMES2:
+		return result * given[2];
+	case CAPTURE_LINE1:
+		return result ? length_of(given[0], (uint32_t)given[1]) : 0;
+	case CAPTURE_LINE2:
+		return result ? length_of(given[0], (uint32_t)given[2]) : 0;
+	case CAPTURE_RETURN_TEXT0:
+		return (int32_t)result < 0 ? failing(-1) : length_of(given[0], UINT32_MAX);
 	case CAPTURE_RESULT_INT:
 		return (uint64_t)(int64_t)(int32_t)result;
 	case CAPTURE_RESULT_FILE:
@@ -183,6 +206,15 @@ bool hook_write_call(struct writer *writer, const struct hook *hook, const struc
 	for (unsigned i = 0; i < traced->value_count; i++)
 		values[i] = capture(frame, traced->values[i].source);
 	return writer_call(writer, &call, values);
+}
+
+/* It returns into a thunk, and the frame pointer is still that thunk's: the end of its frame. */
+const struct hook_frame *hook_outer(const struct hook_frame *frame)
+{
+	bool is_inside = frame->address - (uint64_t)thunk_registers <
+			 (uint64_t)thunk_wrapper - (uint64_t)thunk_registers;
+
+	return is_inside ? (const struct hook_frame *)(frame->link - FRAME_LINK) : NULL;
 }
 
 static void report(struct hook *hook, const struct hook_frame *frame, uint64_t end)

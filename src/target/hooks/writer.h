@@ -9,11 +9,14 @@
 /* Beside each ring, in memory of the target's own. */
 struct writer {
 	struct ring_writer ring;
-	uint64_t busy;       /* the address of the seal of who is writing; 0: nobody */
-	int64_t sample_left; /* bytes until the next sample */
-	uint64_t strays;     /* calls that found it busy since it was busy */
-	uint64_t reserved[2];
-};
+	uint64_t busy;   /* the address of the seal of who is writing; 0: nobody */
+	uint64_t strays; /* calls that found it busy since it was busy */
+	/* Of domains/alloc.c, when it samples: */
+	int64_t sample_left;   /* bytes until the next one */
+	uint64_t random;       /* 0: not begun */
+	uint64_t last_address; /* the allocation that was counted last, and when it began */
+	uint64_t last_begin;
+} __attribute__((aligned(64)));
 
 /* On the stack of who writes, for as long as he does: by it he is told from one who has left his
  * call without an end. */

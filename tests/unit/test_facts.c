@@ -40,13 +40,12 @@ static int teardown(void **state)
 
 static struct model *record_ourselves(void)
 {
-	char *argv[] = { (char[]){ "limpet" }, (char[]){ "record" }, NULL };
 	struct recording *recording;
 	struct model *model;
 	uint32_t number;
 
 	assert_int_equal(recording_create(path, &recording, &err), 0);
-	assert_int_equal(facts_session(recording, "1.0", argv, "io", &err), 0);
+	assert_int_equal(facts_session(recording, "1.0", "io", &err), 0);
 	assert_int_equal(facts_process(recording, getpid(), &number, &err), 0);
 	assert_int_equal(number, 0);
 	assert_int_equal(facts_modules(recording, getpid(), number, &err), 0);
@@ -70,7 +69,7 @@ static void session_and_process_are_told(void **state)
 	struct model *model = record_ourselves();
 
 	(void)state;
-	assert_string_equal(model->command, "limpet record");
+	assert_non_null(strstr(model->command, "test_facts"));
 	assert_string_equal(model->options, "io");
 	assert_true(model->kernel[0] && model->machine[0]);
 	assert_int_equal(model->processes[0]->pid, getpid());

@@ -36,8 +36,7 @@ static int begin_file(struct recorder *self, const struct recorder_options *opti
 
 	if (!r) {
 		self->unused_path = options->path;
-		r = facts_session(self->file, options->version, options->argv,
-				  self->trace.layout.request, err);
+		r = facts_session(self->file, options->version, self->trace.layout.request, err);
 	}
 	if (!r)
 		r = facts_process(self->file, self->pid, &self->process, err);

@@ -14,7 +14,6 @@ struct recorder_options {
 	struct session_options session; /* its trace is filled in */
 	struct trace_options trace;
 	const char *path;    /* of the file; removed where nothing was ever recorded */
-	char *const *argv;   /* how limpet was called, for the file */
 	const char *version; /* of limpet */
 };
 

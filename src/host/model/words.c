@@ -131,6 +131,14 @@ uint64_t call_correlation(const struct model *model, const struct call *call)
 	return correlation(model, begin, tid);
 }
 
+const char *process_variable(const struct model_process *process, const char *name)
+{
+	for (uint32_t i = 0; i < process->variable_count; i++)
+		if (strcmp(process->variables[i].name, name) == 0)
+			return process->variables[i].value;
+	return NULL;
+}
+
 static const struct recorded_module *module_of(const struct model_process *process,
 					       uint64_t address)
 {

@@ -16,6 +16,9 @@ struct recorder_options {
 	const char *path;    /* of the file */
 	char *const *argv;   /* how limpet was called, for the file */
 	const char *version; /* of limpet */
+	/* Further variables of the target's environment to keep in the file, for the names of what
+	 * is made from it (name_rule.h); ends with NULL, may be NULL. */
+	const char *const *variables;
 };
 
 struct recorder;

@@ -49,10 +49,41 @@ static void print_function(struct json *json, const struct recording_report *rep
 	json_text(json, "library", row->function->library);
 	print_statistics(json, &row->statistics);
 	json_fixed(json, "percent", share_of(row->statistics.total_ns, whole), 2);
+	if (row->has_bytes)
+		json_number(json, "bytes", row->bytes);
+	json_bool(json, "sampled",
+		  row->function->domain == DOMAIN_ALLOC && report->model->alloc_sample);
 	json_object_end(json);
 }
 
-static void print_site(struct json *json, const struct allocation_site *site)
+static void print_marker(struct json *json, const struct recording_report *report,
+			 const struct marker_row *row)
+{
+	json_object(json, NULL);
+	json_text(json, "event", call_kind_name(row->kind));
+	json_text(json, "name", row->name);
+	json_text(json, "library", row->library);
+	if (row->kind == CALL_MARK) {
+		json_number(json, "calls", row->statistics.calls);
+		json_object_end(json);
+		return;
+	}
+	json_text(json, "scope", row->is_process_wide ? "process" : "thread");
+	print_statistics(json, &row->statistics);
+	json_fixed(json, "percent", share_of(row->statistics.total_ns, report->markers.total_ns),
+		   2);
+	json_number(json, "unfinished", row->unfinished);
+	json_object_end(json);
+}
+
+/* Sums of estimates come back to nothing, but not to the last digit. */
+static uint64_t whole_number(double value)
+{
+	return value > 0 ? (uint64_t)(value + 0.5) : 0;
+}
+
+static void print_site(struct json *json, const struct recording_report *report,
+		       const struct allocation_site *site)
 {
 	char text[256];
 
@@ -66,10 +97,12 @@ static void print_site(struct json *json, const struct allocation_site *site)
 		json_text(json, NULL, text);
 	}
 	json_list_end(json);
-	json_number(json, "calls", site->calls);
-	json_number(json, "bytes", site->bytes);
-	json_number(json, "out_blocks", site->live_blocks);
-	json_number(json, "out_bytes", site->live_bytes);
+	json_bool(json, "estimated", report->allocations.sample != 0);
+	json_number(json, "records", site->records);
+	json_number(json, "calls", whole_number(site->calls));
+	json_number(json, "bytes", whole_number(site->bytes));
+	json_number(json, "out_blocks", whole_number(site->live_blocks));
+	json_number(json, "out_bytes", whole_number(site->live_bytes));
 	json_object_end(json);
 }
 
@@ -88,10 +121,14 @@ static void print_file(struct json *json, const struct descriptor_row *row)
 
 static void print_lock(struct json *json, const struct lock_row *row)
 {
+	char where[256];
+
+	frame_text(row->process, row->object, where, sizeof(where));
 	json_object(json, NULL);
 	json_text(json, "event", "lock");
 	json_signed(json, "pid", row->process->pid);
 	print_address(json, "object", row->object);
+	json_text(json, "where", where);
 	json_signed(json, "owner", row->owner);
 	json_text(json, "function", row->function->name);
 	print_statistics(json, &row->statistics);
@@ -126,8 +163,10 @@ void report_print_json(const struct recording_report *report)
 		print_process(&json, report->model->processes[i]);
 	for (uint32_t i = 0; i < report->summary.function_count; i++)
 		print_function(&json, report, &report->summary.functions[i]);
+	for (uint32_t i = 0; i < report->markers.count; i++)
+		print_marker(&json, report, &report->markers.rows[i]);
 	for (uint32_t i = 0; i < report->allocations.site_count; i++)
-		print_site(&json, &report->allocations.sites[i]);
+		print_site(&json, report, &report->allocations.sites[i]);
 	for (uint32_t i = 0; i < report->descriptors.count; i++)
 		print_file(&json, &report->descriptors.rows[i]);
 	for (uint32_t i = 0; i < report->locks.count; i++)
@@ -136,13 +175,18 @@ void report_print_json(const struct recording_report *report)
 		print_thread(&json, &report->summary.threads[i]);
 }
 
-void report_totals_json(struct json *json, const struct model *model)
+void report_totals_json(struct json *json, const struct recording_report *report)
 {
+	const struct model *model = report->model;
 	char text[256];
 
 	model_describe_end(model, text, sizeof(text));
 	json_number(json, "calls", model->calls);
 	json_number(json, "records", model->records);
+	json_number(json, "ranges", report->markers.ranges);
+	json_number(json, "marks", report->markers.marks);
+	json_number(json, "unfinished", report->markers.unfinished);
+	json_number(json, "alloc_sample", model->alloc_sample);
 	json_number(json, "invalid", model->end.invalid);
 	print_drops(json, model->drops);
 	json_bool(json, "complete", text[0] == '\0');

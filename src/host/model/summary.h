@@ -1,5 +1,5 @@
 /*
- * Time by function and by thread.
+ * Time by function and by thread.  Ranges and marks are no calls: see markers.h.
  */
 #pragma once
 
@@ -9,6 +9,8 @@
 struct function_row {
 	const struct trace_function *function;
 	struct statistics statistics;
+	bool has_bytes;
+	uint64_t bytes; /* asked for and gotten, or moved */
 };
 
 struct thread_row {

@@ -30,16 +30,6 @@ struct recorder {
 	struct session session;
 };
 
-static const char *options_text(const struct trace_options *options)
-{
-	static char text[64];
-
-	snprintf(text, sizeof(text), "%s%s%s%s%s", options->alloc ? "alloc;" : "",
-		 options->io ? "io;" : "", options->lock ? "lock;" : "",
-		 options->marker ? "marker;" : "", options->function_count ? "function;" : "");
-	return text;
-}
-
 /* Those that names are made from, and what was asked for. */
 static int keep_variables(struct recorder *self, const char *const *further, struct err *err)
 {
@@ -61,7 +51,7 @@ static int begin_file(struct recorder *self, const struct recorder_options *opti
 
 	if (!r)
 		r = facts_session(self->file, options->version, options->argv,
-				  options_text(&options->trace), err);
+				  self->trace.layout.request, err);
 	if (!r)
 		r = facts_process(self->file, self->pid, &self->process, err);
 	if (!r)

@@ -115,6 +115,15 @@ static uint64_t file_number(uint64_t file)
 	return file ? (uint64_t)(int64_t) * (const int32_t *)(file + FILE_NUMBER) : UINT64_MAX;
 }
 
+static uint64_t length_of(uint64_t text, uint64_t most)
+{
+	uint64_t length = 0;
+
+	while (length < most && ((const char *)text)[length])
+		length++;
+	return length;
+}
+
 static uint64_t capture(const struct hook_frame *frame, enum capture source)
 {
 	const uint64_t *given = frame->arguments;
@@ -133,12 +142,26 @@ static uint64_t capture(const struct hook_frame *frame, enum capture source)
 		return file_number(given[2]);
 	case CAPTURE_FILE3:
 		return file_number(given[3]);
+	case CAPTURE_FILE4:
+		return file_number(given[4]);
 	case CAPTURE_PRODUCT01:
 		return given[0] * given[1];
 	case CAPTURE_PRODUCT12:
 		return given[1] * given[2];
+	case CAPTURE_PRODUCT23:
+		return given[2] * given[3];
 	case CAPTURE_RESULT:
 		return result;
+	case CAPTURE_RESULT_TIMES1:
+		return result * given[1];
+	case CAPTURE_RESULT_TIMES2:
+		return result * given[2];
+	case CAPTURE_LINE1:
+		return result ? length_of(given[0], (uint32_t)given[1]) : 0;
+	case CAPTURE_LINE2:
+		return result ? length_of(given[0], (uint32_t)given[2]) : 0;
+	case CAPTURE_RETURN_TEXT0:
+		return (int32_t)result < 0 ? failing(-1) : length_of(given[0], UINT32_MAX);
 	case CAPTURE_RESULT_INT:
 		return (uint64_t)(int64_t)(int32_t)result;
 	case CAPTURE_RESULT_FILE:

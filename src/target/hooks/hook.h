@@ -27,9 +27,17 @@ enum capture {
 	CAPTURE_FILE1,
 	CAPTURE_FILE2,
 	CAPTURE_FILE3,
+	CAPTURE_FILE4,
 	CAPTURE_PRODUCT01, /* of two arguments */
 	CAPTURE_PRODUCT12,
+	CAPTURE_PRODUCT23,
 	CAPTURE_RESULT,
+	CAPTURE_RESULT_TIMES1, /* and an argument: items into bytes */
+	CAPTURE_RESULT_TIMES2,
+	CAPTURE_LINE1, /* the length of the line that the first argument points to, at most that of
+			  the second; 0 where the result is NULL */
+	CAPTURE_LINE2, /* likewise, the third */
+	CAPTURE_RETURN_TEXT0, /* the length of the text that was given first; -errno */
 	CAPTURE_RESULT_INT,
 	CAPTURE_RESULT_FILE,
 	CAPTURE_RETURN_INT,  /* -1 becomes -errno */

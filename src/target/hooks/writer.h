@@ -9,9 +9,12 @@
 /* Beside each ring, in memory of the target's own. */
 struct writer {
 	struct ring_writer ring;
-	uint64_t busy;       /* the stack pointer of the thread that is writing; 0: nobody */
-	int64_t sample_left; /* bytes until the next sample */
-	uint64_t reserved[3];
+	uint64_t busy; /* the stack pointer of the thread that is writing; 0: nobody */
+	/* Of domains/alloc.c, when it samples: */
+	int64_t sample_left;   /* bytes until the next one */
+	uint64_t random;       /* 0: not begun */
+	uint64_t last_address; /* the allocation that was counted last, and when it began */
+	uint64_t last_begin;
 };
 
 /* Begins a session.  -ENOMEM, or -ENOTSUP where a forked child could not be told from us. */

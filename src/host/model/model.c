@@ -381,7 +381,7 @@ static uint64_t find_alloc_sample(const char *options)
 	return at ? strtoull(at + strlen(word), NULL, 10) : 0;
 }
 
-static void add_up(struct model *model)
+static int add_up(struct model *model)
 {
 	struct reader_damage damage = reader_damage(model->reader);
 
@@ -392,6 +392,8 @@ static void add_up(struct model *model)
 	for (uint32_t i = 0; i < model->process_count; i++) {
 		model->processes[i]->first_function = model->function_count;
 		model->function_count += model->processes[i]->function_count;
+		if (names_finish(&model->processes[i]->names))
+			return -ENOMEM;
 		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
 			model->drops[reason] += model->processes[i]->drops[reason];
 	}
@@ -400,6 +402,7 @@ static void add_up(struct model *model)
 		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
 			model->drops[reason] += model->threads[i]->drops[reason];
 	}
+	return 0;
 }
 
 static int fill(struct model *model)
@@ -409,8 +412,7 @@ static int fill(struct model *model)
 	    set_text(&model->kernel, "") || set_text(&model->machine, "") ||
 	    set_text(&model->command, "") || set_text(&model->options, "") || take_chunks(model))
 		return -ENOMEM;
-	add_up(model);
-	return 0;
+	return add_up(model);
 }
 
 int model_open_fd(int fd, const char *name, struct model **ret, struct err *err)

@@ -153,7 +153,7 @@ static const char *kernel_name(const struct call *call)
 {
 	uint64_t id;
 	const char *name = call_value(call, VALUE_NAME, &id)
-				   ? names_find(&call->process->names, NAME_KERNEL, id)
+				   ? names_title(&call->process->names, NAME_KERNEL, id)
 				   : "";
 
 	return name[0] ? name : call->function->name;

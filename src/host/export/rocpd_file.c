@@ -123,7 +123,7 @@ static int make_table(struct rocpd_file *file, const struct rocpd_table *table, 
 	char head[320];
 
 	snprintf(head, sizeof(head),
-		 "CREATE TABLE \"rocpd_%s%s\" (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, "
+		 "CREATE TABLE \"rocpd_%s%s\" (id INTEGER NOT NULL PRIMARY KEY, "
 		 "guid TEXT DEFAULT '%s' NOT NULL, ",
 		 table->name, file->suffix, file->guid);
 	bytes_put(&statement, head, strlen(head));
@@ -208,7 +208,7 @@ int rocpd_open(struct rocpd_file *ret, const char *path, const char *guid, struc
 			    NULL) != SQLITE_OK)
 		return explain(ret, err);
 	r = run(ret,
-		"PRAGMA page_size = 32768; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
+		"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
 		"PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536; "
 		"PRAGMA foreign_keys = OFF; BEGIN",
 		err);

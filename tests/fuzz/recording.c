@@ -48,8 +48,6 @@ static int visit(const struct call *call, void *context)
 	bool is_new;
 
 	walk->calls++;
-	must(call->begin_ns >= walk->last_begin_ns);
-	walk->last_begin_ns = call->begin_ns;
 	must(call->function_number < walk->model->function_count);
 	must(strlen(call->function->name) < TRACE_NAME_MAX && call->function->domain < DOMAINS);
 	must(call->value_count <= RECORD_VALUES_MAX && call->frame_count <= RECORD_FRAMES_MAX);

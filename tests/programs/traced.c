@@ -14,6 +14,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,7 +395,126 @@ static void files_run(const void *data)
 	}
 }
 
+#define SMALL_BYTES  200
+#define LARGE_BYTES  40000
+#define SMALL_BLOCKS 100000
+#define LARGE_BLOCKS 2000
+#define SITE         __attribute__((noipa, optimize("no-omit-frame-pointer")))
+
+/* The compiler would jump to malloc, and nobody would see who called it. */
+#define NOT_LAST __asm__ volatile("" ::: "memory")
+
+SITE static void *allocate_small(void)
+{
+	void *memory = malloc(SMALL_BYTES);
+
+	NOT_LAST;
+	return memory;
+}
+
+SITE static void *allocate_other(void)
+{
+	void *memory = malloc(SMALL_BYTES);
+
+	NOT_LAST;
+	return memory;
+}
+
+SITE static void *allocate_large(void)
+{
+	void *memory = realloc(malloc(1), LARGE_BYTES);
+
+	NOT_LAST;
+	return memory;
+}
+
+/* A known number of blocks from three places, when SIGUSR1 asks, two of them in turn; half of the
+ * small ones from the first place are given back. */
+SITE static void sites_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = on_ask, .sa_flags = SA_RESTART };
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	workload_ready();
+	await_ask();
+	for (int i = 0; i < SMALL_BLOCKS; i++) {
+		void *small = allocate_small();
+
+		taken = allocate_other();
+		if (i % 2)
+			free(small);
+		if (i % (SMALL_BLOCKS / LARGE_BLOCKS) == 0)
+			taken = allocate_large();
+		if (i % 1000 == 0)
+			usleep(100);
+	}
+	stats->signals_received = 1; /* a place for the driver to see it */
+	workload_idle();
+}
+
+__attribute__((format(printf, 2, 3))) static void print_to(FILE *file, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vfprintf(file, format, arguments);
+	va_end(arguments);
+}
+
+static void write_stream(const char *path)
+{
+	char bytes[70] = "seventy bytes\nand a line of its own\n";
+	FILE *file = fopen(path, "we");
+
+	if (!file || fwrite(bytes, 10, 7, file) != 7 || fputs("twelve chars\n", file) < 0)
+		workload_fail("fwrite");
+	print_to(file, "%d and %s\n", 42, "more");
+	if (fclose(file))
+		workload_fail("fclose");
+}
+
+static void read_stream(const char *path)
+{
+	char bytes[64], *line = NULL;
+	size_t room = 0;
+	FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(bytes, sizeof(bytes), file) || fread(bytes, 8, 7, file) != 7)
+		workload_fail("fread");
+	if (getline(&line, &room, file) != 13 || getdelim(&line, &room, ' ', file) != 3)
+		workload_fail("getline");
+	/* Less is there than is asked for. */
+	if (fread(bytes, 3, 20, file) != 3 || fclose(file))
+		workload_fail("fread at the end");
+	free(line);
+}
+
+/* The same bytes through stdio each turn. */
+static void stdio_run(const void *data)
+{
+	char path[] = "/tmp/limpet-stdio.XXXXXX";
+	int fd = mkstemp(path);
+
+	(void)data;
+	if (fd < 0 || close(fd))
+		workload_skip("mkstemp");
+	workload_ready();
+	if (!freopen("/dev/null", "we", stdout))
+		workload_fail("freopen");
+	for (;;) {
+		write_stream(path);
+		read_stream(path);
+		puts("nine more");
+		fflush(NULL);
+		usleep(1000);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
+	{ "sites", sites_run, NULL },
+	{ "stdio", stdio_run, NULL },
 	{ "longjmp", longjmp_run, NULL },
 	{ "siglongjmp", siglongjmp_run, NULL },
 	{ "cancel", cancel_run, NULL },

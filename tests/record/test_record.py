@@ -128,6 +128,8 @@ class Ends(Record):
         process.terminate()
         result = harness.limpet_finish(process, 10)
         self.assertEqual((result.code, result.event("recorded")["reason"]), (0, "signal"), str(result))
+        # Asked once, it writes what it has; only a second signal makes it give up.
+        self.assertIs(limpet("report", self.path, "--json").events[-1]["complete"], True)
 
     def test_the_size(self):
         program = self.program()

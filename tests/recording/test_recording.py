@@ -27,6 +27,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import LIMPET, PROGRAMS, limpet  # noqa: E402
 
 import perfetto  # noqa: E402
+import readers  # noqa: E402
 
 THREADS, ROUNDS = 5, 700
 TEXT = '/tmp/some "file",\nä\N{REPLACEMENT CHARACTER}'
@@ -64,71 +65,6 @@ class Folder(unittest.TestCase):
         return result.events
 
 
-class Sums(dict):
-    """What a reader found: {(kind, name): [how many, nanoseconds]}."""
-
-    def add(self, kind, name, duration_ns):
-        found = self.setdefault((kind, name), [0, 0])
-        found[0] += 1
-        found[1] += duration_ns
-
-
-def marker_name(text, unfinished):
-    return text or ("(began before)" if unfinished == "began before" else "(no name)")
-
-
-def totals_of_csv(path):
-    totals = Sums()
-    with open(path, newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            name = (row["function"] if row["kind"] == "call" else
-                    marker_name(row["text"], row["unfinished"]))
-            totals.add(row["kind"], name, int(row["duration_ns"]))
-    return totals
-
-
-def totals_of_json(path):
-    with open(path, encoding="utf-8") as file:
-        content = json.load(file)
-    totals = Sums()
-    for call in content["calls"]:
-        kind = call.get("kind", "call")
-        name = (content["functions"][call["function"]]["name"] if kind == "call" else
-                marker_name(call.get("text"), call.get("unfinished")))
-        totals.add(kind, name, call["duration_ns"])
-    return totals
-
-
-def totals_of_chrome(path):
-    with open(path, encoding="utf-8") as file:
-        content = json.load(file)
-    totals = Sums()
-    for event in content["traceEvents"]:
-        if event["ph"] == "X":
-            kind = "range" if event["cat"] == "marker" else "call"
-            totals.add(kind, event["name"], round(event["dur"] * 1000))
-        elif event["ph"] == "i":
-            totals.add("mark", event["name"], 0)
-    return totals
-
-
-def totals_of_pftrace(path):
-    totals = Sums()
-    trace = perfetto.Trace(path)
-    for slice_ in trace.slices:
-        kind = "range" if slice_["category"] == "marker" else "call"
-        totals.add(kind, slice_["name"], slice_["end"] - slice_["begin"])
-    for mark in trace.marks:
-        totals.add("mark", mark["name"], 0)
-    return totals
-
-
-def totals_of_report(events):
-    kinds = {"function": "call", "range": "range", "mark": "mark"}
-    return {(kinds[event["event"]], event["name"]): [event["calls"], event.get("total_ns", 0)]
-            for event in events if event["event"] in kinds}
-
-
 def calls_expected(expected):
     """Of functions that are no markers: {name: calls}."""
     return {name: told["calls"] for name, told in expected["functions"].items()
@@ -142,12 +78,14 @@ def calls_found(totals):
 class Totals(Folder):
     def test_every_format_and_the_report_say_the_same(self):
         expected = make(self.path)
-        totals = totals_of_report(self.report())
-        self.assertEqual(calls_found(totals), calls_expected(expected))
-        for reader, name in ((totals_of_csv, "a.csv"), (totals_of_json, "a.json"),
-                             (totals_of_chrome, "a.chrome.json"), (totals_of_pftrace, "a.pftrace")):
+        report = readers.of_report(self.report())
+        self.assertEqual(calls_found(report), calls_expected(expected))
+        self.assertEqual(set(report.bytes), {"malloc", "read"})
+        for name, reader in readers.FORMATS.items():
             with self.subTest(name):
-                self.assertEqual(reader(self.export(name)), totals)
+                found = reader(self.export("a" + name))
+                self.assertEqual(found, report)
+                self.assertEqual({name: found.bytes.get(name, 0) for name in report.bytes}, report.bytes)
 
     def test_durations_are_those_of_the_counter(self):
         expected = make(self.path)
@@ -155,7 +93,7 @@ class Totals(Folder):
             clocks = json.load(file)["clocks"]
         tick_ns = ((clocks["end"]["boottime_ns"] - clocks["start"]["boottime_ns"])
                    / (clocks["end"]["ticks"] - clocks["start"]["ticks"]))
-        for (kind, name), (calls, total_ns) in totals_of_report(self.report()).items():
+        for (kind, name), (calls, total_ns) in readers.of_report(self.report()).items():
             told = expected["functions" if kind == "call" else "ranges"].get(name)
             if not told or not told["ticks"]:
                 continue
@@ -197,6 +135,34 @@ class Report(Folder):
         locks = [event for event in events if event["event"] == "lock"]
         self.assertEqual([(lock["object"], lock["owner"], lock["calls"]) for lock in locks],
                          [("0xabc000", 4711, expected["functions"]["pthread_mutex_lock"]["calls"])])
+
+    def test_shares_add_up_and_bytes_are_those_of_the_calls(self):
+        make(self.path)
+        events = self.report()
+        shares = collections.defaultdict(float)
+        for event in events:
+            if event["event"] in ("function", "file", "lock", "thread", "range"):
+                shares[event["event"], event.get("domain")] += event["percent"]
+        for key in (("function", "alloc"), ("function", "io"), ("lock", None), ("thread", None), ("file", None),
+                    ("range", None)):
+            # Each row is rounded down to a hundredth.
+            self.assertAlmostEqual(shares[key], 100, delta=0.01 * THREADS + 0.05, msg=str(key))
+        sites = [event for event in events if event["event"] == "allocation"]
+        [malloc] = [event for event in events if event["event"] == "function" and event["name"] == "malloc"]
+        self.assertEqual(sum(site["bytes"] for site in sites), malloc["bytes"])
+        self.assertEqual(sum(site["calls"] for site in sites), malloc["calls"])
+
+    def test_units(self):
+        make(self.path, threads=1, rounds=50)
+        totals = {}
+        for unit in ("sec", "msec", "usec", "nsec"):
+            result = limpet("report", self.path, "-u", unit)
+            self.assertIn(f"TOTAL {unit}", result.out)
+            [line] = [line for line in result.out.splitlines() if line.endswith("outer (libwork \"1\", é.so)")]
+            totals[unit] = float(line.split()[1])
+        [outer] = [event for event in self.report() if event.get("name") == "outer"]
+        self.assertEqual(totals["nsec"], outer["total_ns"])
+        self.assertAlmostEqual(totals["usec"], outer["total_ns"] / 1e3, delta=0.001)
 
     def test_statistics_are_right(self):
         make(self.path, threads=2, rounds=100)
@@ -461,9 +427,9 @@ class Broken(Folder):
     def test_killed(self):
         expected = make(self.path, mode="kill", code=-signal.SIGKILL)
         events = self.report()
-        self.assertEqual(calls_found(totals_of_report(events)), calls_expected(expected))
+        self.assertEqual(calls_found(readers.of_report(events)), calls_expected(expected))
         self.assertIs(events[-1]["complete"], False)
-        self.assertEqual(totals_of_pftrace(self.export("a.pftrace")), totals_of_report(events))
+        self.assertEqual(readers.of_pftrace(self.export("a.pftrace")), readers.of_report(events))
 
     def test_no_room(self):
         said = make(self.path, rounds=60000, mode="limit", code=1)

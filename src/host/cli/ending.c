@@ -49,6 +49,15 @@ static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
 		       : (int)MIN((duration_ns - gone_ns + 999999) / 1000000, 1000000ull);
 }
 
+/* One at a time: who asks again is told apart from who asked once. */
+static void take_signal(int signals)
+{
+	struct signalfd_siginfo taken;
+	ssize_t r = read(signals, &taken, sizeof(taken));
+
+	(void)r;
+}
+
 enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
 {
 	struct pollfd wait[3] = { { signals, POLLIN, 0 },
@@ -59,8 +68,10 @@ enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
 	for (;;) {
 		int input, r = poll(wait, 3, poll_limit_ms(begin_ns, duration_ns));
 
-		if (r > 0 && wait[0].revents)
+		if (r > 0 && wait[0].revents) {
+			take_signal(signals);
 			return ENDING_SIGNAL;
+		}
 		if (r > 0 && wait[1].revents)
 			return ENDING_EXIT;
 		if (now_ns() - begin_ns >= duration_ns)

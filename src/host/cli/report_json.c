@@ -17,6 +17,11 @@ static void print_statistics(struct json *json, const struct statistics *statist
 		   3);
 }
 
+static void print_share(struct json *json, const struct statistics *statistics, uint64_t whole_ns)
+{
+	json_fixed(json, "percent", share_of(statistics->total_ns, whole_ns), 2);
+}
+
 static void print_address(struct json *json, const char *key, uint64_t address)
 {
 	char text[32];
@@ -48,7 +53,7 @@ static void print_function(struct json *json, const struct recording_report *rep
 	json_text(json, "name", row->function->name);
 	json_text(json, "library", row->function->library);
 	print_statistics(json, &row->statistics);
-	json_fixed(json, "percent", share_of(row->statistics.total_ns, whole), 2);
+	print_share(json, &row->statistics, whole);
 	if (row->has_bytes)
 		json_number(json, "bytes", row->bytes);
 	json_bool(json, "sampled",
@@ -70,8 +75,7 @@ static void print_marker(struct json *json, const struct recording_report *repor
 	}
 	json_text(json, "scope", row->is_process_wide ? "process" : "thread");
 	print_statistics(json, &row->statistics);
-	json_fixed(json, "percent", share_of(row->statistics.total_ns, report->markers.total_ns),
-		   2);
+	print_share(json, &row->statistics, report->markers.total_ns);
 	json_number(json, "unfinished", row->unfinished);
 	json_object_end(json);
 }
@@ -106,7 +110,8 @@ static void print_site(struct json *json, const struct recording_report *report,
 	json_object_end(json);
 }
 
-static void print_file(struct json *json, const struct descriptor_row *row)
+static void print_file(struct json *json, const struct recording_report *report,
+		       const struct descriptor_row *row)
 {
 	json_object(json, NULL);
 	json_text(json, "event", "file");
@@ -116,10 +121,12 @@ static void print_file(struct json *json, const struct descriptor_row *row)
 	json_number(json, "read_bytes", row->read_bytes);
 	json_number(json, "written_bytes", row->written_bytes);
 	print_statistics(json, &row->statistics);
+	print_share(json, &row->statistics, report->summary.domains[DOMAIN_IO].total_ns);
 	json_object_end(json);
 }
 
-static void print_lock(struct json *json, const struct lock_row *row)
+static void print_lock(struct json *json, const struct recording_report *report,
+		       const struct lock_row *row)
 {
 	char where[256];
 
@@ -132,6 +139,7 @@ static void print_lock(struct json *json, const struct lock_row *row)
 	json_signed(json, "owner", row->owner);
 	json_text(json, "function", row->function->name);
 	print_statistics(json, &row->statistics);
+	print_share(json, &row->statistics, report->summary.domains[DOMAIN_LOCK].total_ns);
 	json_object_end(json);
 }
 
@@ -143,7 +151,8 @@ static void print_drops(struct json *json, const uint64_t drops[DROP_REASONS])
 	json_object_end(json);
 }
 
-static void print_thread(struct json *json, const struct thread_row *row)
+static void print_thread(struct json *json, const struct recording_report *report,
+			 const struct thread_row *row)
 {
 	json_object(json, NULL);
 	json_text(json, "event", "thread");
@@ -151,6 +160,7 @@ static void print_thread(struct json *json, const struct thread_row *row)
 	json_signed(json, "tid", row->thread->tid);
 	json_text(json, "name", row->thread->name);
 	print_statistics(json, &row->statistics);
+	print_share(json, &row->statistics, summary_total_ns(&report->summary));
 	print_drops(json, row->thread->drops);
 	json_object_end(json);
 }
@@ -168,11 +178,11 @@ void report_print_json(const struct recording_report *report)
 	for (uint32_t i = 0; i < report->allocations.site_count; i++)
 		print_site(&json, report, &report->allocations.sites[i]);
 	for (uint32_t i = 0; i < report->descriptors.count; i++)
-		print_file(&json, &report->descriptors.rows[i]);
+		print_file(&json, report, &report->descriptors.rows[i]);
 	for (uint32_t i = 0; i < report->locks.count; i++)
-		print_lock(&json, &report->locks.rows[i]);
+		print_lock(&json, report, &report->locks.rows[i]);
 	for (uint32_t i = 0; i < report->summary.thread_count; i++)
-		print_thread(&json, &report->summary.threads[i]);
+		print_thread(&json, report, &report->summary.threads[i]);
 }
 
 void report_totals_json(struct json *json, const struct recording_report *report)

@@ -278,12 +278,10 @@ static void print_threads(const struct recording_report *report, const struct re
 {
 	const struct summary *summary = &report->summary;
 	char name[NAME_MAX_SHOWN];
-	uint64_t whole = 0;
+	uint64_t whole = summary_total_ns(summary);
 
 	if (!summary->thread_count)
 		return;
-	for (unsigned domain = 0; domain < DOMAINS; domain++)
-		whole += summary->domains[domain].total_ns;
 	print_statistics_head("threads", style);
 	printf(" %6s %10s %8s  %s\n", "%", "DROPPED", "TID", "NAME");
 	for (uint32_t i = 0; i < rows_shown(summary->thread_count, style); i++) {

@@ -15,7 +15,8 @@ static double chance(double x)
 	unsigned doublings = 0;
 	double p;
 
-	for (; x > 1.0 / 256 && doublings < 32; doublings++)
+	x = x < 64 ? x : 64; /* where it is 1 to the last digit */
+	for (; x > 1.0 / 256; doublings++)
 		x /= 2;
 	p = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4)));
 	while (doublings--)

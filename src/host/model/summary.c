@@ -140,6 +140,15 @@ void summary_sort(struct summary *summary)
 	qsort(summary->threads, summary->thread_count, sizeof(*summary->threads), threads_by_time);
 }
 
+uint64_t summary_total_ns(const struct summary *summary)
+{
+	uint64_t total_ns = 0;
+
+	for (unsigned domain = 0; domain < DOMAINS; domain++)
+		total_ns += summary->domains[domain].total_ns;
+	return total_ns;
+}
+
 void summary_done(struct summary *summary)
 {
 	free(summary->functions);

@@ -33,4 +33,6 @@ int summary_init(struct summary *ret, const struct model *model) MUST_CHECK;
 void summary_take(struct summary *summary, const struct call *call);
 /* By domain, then by total time; rows without calls are gone. */
 void summary_sort(struct summary *summary);
+/* Of all calls. */
+uint64_t summary_total_ns(const struct summary *summary);
 void summary_done(struct summary *summary);

@@ -120,11 +120,16 @@ static bool is_sample(struct writer *writer, const struct hook_frame *frame, uin
 static struct code {
 	uint64_t begin, size;
 } operators[8];
+static unsigned operator_count; /* 0 in a program without C++ */
 
 static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame *frame,
 				 uint64_t address)
 {
-	for (unsigned i = 0; i < ARRAY_SIZE(operators); i++)
+	const struct hook_frame *outer = hook_outer(frame);
+
+	if (outer && outer->hook->traced->domain == DOMAIN_ALLOC)
+		return true;
+	for (unsigned i = 0; i < operator_count; i++)
 		if (frame->address - operators[i].begin < operators[i].size)
 			return true;
 	if (address == writer->last_address && writer->last_begin >= frame->begin)
@@ -247,8 +252,13 @@ static void find_operators(void)
 		"_ZnamSt11align_val_tRKSt9nothrow_t",
 	};
 
-	for (unsigned i = 0; i < ARRAY_SIZE(operators); i++)
-		operators[i] = find_operator(symbols[i]);
+	operator_count = 0;
+	for (unsigned i = 0; i < ARRAY_SIZE(operators); i++) {
+		struct code code = find_operator(symbols[i]);
+
+		if (code.size)
+			operators[operator_count++] = code;
+	}
 }
 
 static bool start(const struct trace_request *request)

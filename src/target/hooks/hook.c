@@ -191,6 +191,15 @@ bool hook_write_call(struct writer *writer, const struct hook *hook, const struc
 	return writer_call(writer, &call, values);
 }
 
+/* It returns into a thunk, and the frame pointer is still that thunk's: the end of its frame. */
+const struct hook_frame *hook_outer(const struct hook_frame *frame)
+{
+	bool is_inside = frame->address - (uint64_t)thunk_registers <
+			 (uint64_t)thunk_wrapper - (uint64_t)thunk_registers;
+
+	return is_inside ? (const struct hook_frame *)(frame->link - FRAME_LINK) : NULL;
+}
+
 static void report(struct hook *hook, const struct hook_frame *frame, uint64_t end)
 {
 	struct writer *writer;

@@ -119,6 +119,9 @@ void hooks_off(void);
 bool hook_write_call(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
 		     uint64_t end);
 
+/* The traced call that handed its own caller on to this one by a jump; NULL when there is none. */
+const struct hook_frame *hook_outer(const struct hook_frame *frame);
+
 /* Called by thunk.S when the original has returned. */
 void hook_leave(struct hook_frame *frame);
 

@@ -16,6 +16,7 @@
 #include "host/model/locks.h"
 #include "host/model/markers.h"
 #include "host/model/summary.h"
+#include "host/model/work.h"
 
 struct walk {
 	const struct model *model;
@@ -25,6 +26,7 @@ struct walk {
 	struct descriptors descriptors;
 	struct locks locks;
 	struct markers markers;
+	struct work work;
 	struct lanes lanes;
 };
 
@@ -61,7 +63,8 @@ static int visit(const struct call *call, void *context)
 	must(!markers_take(&walk->markers, call));
 	must(call_name(call)[0] || call->kind == CALL_PLAIN);
 	must(!call_estimate(call, &blocks, &bytes) || (blocks >= 1 && bytes >= 1));
-	must(!lanes_place(&walk->lanes, call, &lane, &is_new));
+	must(!lanes_place(&walk->lanes, lanes_owner(&walk->lanes, call), call, &lane, &is_new));
+	must(!work_take(&walk->work, call));
 	walk->open++;
 	return 0;
 }
@@ -87,6 +90,8 @@ static void walk_through(struct model *model)
 	descriptors_done(&walk.descriptors);
 	locks_done(&walk.locks);
 	markers_done(&walk.markers);
+	work_sort(&walk.work);
+	work_done(&walk.work);
 	lanes_done(&walk.lanes);
 }
 

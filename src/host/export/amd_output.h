@@ -25,7 +25,8 @@ struct amd_output_options {
 	enum agent_index agent_index; /* -A */
 	bool is_by_queue;             /* --group-by-queue: else by stream, where HIP is used */
 	struct amd_summary_options summary; /* is_indented is found out */
-	const char *summary_output; /* "stdout", "stderr", or a name for NAME_it.txt; NULL: stderr */
+	const char
+		*summary_output; /* "stdout", "stderr", or a name for NAME_it.txt; NULL: stderr */
 	/* Variables that the recording does not have are asked for here; may be NULL. */
 	const char *(*variable)(void *context, const char *name);
 	/* Told of each file that is complete, and of what a reader should know; may be NULL. */
@@ -42,8 +43,8 @@ struct amd_output_result {
 
 /*
  * Files that are there already are replaced, as AMD's tool does it; a folder's name that belongs to
- * something else is an error.  Processes whose patterns come out alike get "_PID" behind theirs, all
- * but the first.  Databases are written also when nothing was recorded, other files are not.
+ * something else is an error.  Processes whose patterns come out alike get "_PID" behind theirs,
+ * all but the first.  Databases are written also when nothing was recorded, other files are not.
  */
 int amd_output_write(struct model *model, const struct amd_output_options *options,
 		     struct amd_output_result *ret, struct err *err) MUST_CHECK;

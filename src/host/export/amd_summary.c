@@ -83,9 +83,9 @@ static void put_head(const struct summary_table *table)
 
 static void put_rule(const struct summary_table *table)
 {
-	const int widths[] = { table->name_width, table->domain_width, NUMBER_WIDTH, NUMBER_WIDTH,
-			       NUMBER_WIDTH,      SHARE_WIDTH,         NUMBER_WIDTH, NUMBER_WIDTH,
-			       NUMBER_WIDTH };
+	const int widths[] = { table->name_width, table->domain_width, NUMBER_WIDTH,
+			       NUMBER_WIDTH,      NUMBER_WIDTH,        SHARE_WIDTH,
+			       NUMBER_WIDTH,      NUMBER_WIDTH,        NUMBER_WIDTH };
 
 	fprintf(table->out, "%s|", table->indent);
 	for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {

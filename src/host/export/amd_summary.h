@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 struct amd_summary_options {
-	bool is_whole;      /* -S: one table of all domains */
-	bool is_per_domain; /* -D: one table each */
+	bool is_whole;             /* -S: one table of all domains */
+	bool is_per_domain;        /* -D: one table each */
 	const char *const *groups; /* regular expressions that match whole names of domains; one
 				      table each */
 	size_t group_count;

@@ -8,7 +8,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/utf8.h"
 
-enum wire_type { WIRE_VARINT = 0, WIRE_LENGTH = 2 };
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED = 1, WIRE_LENGTH = 2 };
 
 static void put_varint(struct bytes *message, uint64_t value)
 {
@@ -22,6 +22,12 @@ void proto_number(struct bytes *message, unsigned field, uint64_t value)
 {
 	put_varint(message, (uint64_t)field << 3 | WIRE_VARINT);
 	put_varint(message, value);
+}
+
+void proto_fixed(struct bytes *message, unsigned field, uint64_t value)
+{
+	put_varint(message, (uint64_t)field << 3 | WIRE_FIXED);
+	bytes_u64(message, value);
 }
 
 static void put_block(struct bytes *message, unsigned field, const void *data, size_t size)

@@ -245,12 +245,9 @@ static void threads_live_and_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(session_and_process_are_told),
-		TEST(variables_that_are_asked_for_are_kept),
-		TEST(the_family_is_told),
-		TEST(every_loaded_object_is_a_module),
-		TEST(open_files_have_names),
-		TEST(threads_live_and_end),
+		TEST(session_and_process_are_told), TEST(variables_that_are_asked_for_are_kept),
+		TEST(the_family_is_told),           TEST(every_loaded_object_is_a_module),
+		TEST(open_files_have_names),        TEST(threads_live_and_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

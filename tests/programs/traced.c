@@ -214,6 +214,44 @@ static void handler_run(const void *data)
 	}
 }
 
+#define HALF_BYTES (1u << 20)
+
+static void *allocate_above_a_signal_stack(void *stack)
+{
+	stack_t signals = { .ss_sp = (char *)stack + HALF_BYTES, .ss_size = HALF_BYTES };
+
+	sigaltstack(&signals, NULL);
+	for (;;) {
+		for (int i = 0; i < 1000; i++)
+			allocate(64);
+		workload_turn();
+	}
+	return NULL;
+}
+
+/* As above, but the handler runs on a stack that lies higher than the thread's own. */
+static void altstack_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = allocating_handler,
+				    .sa_flags = SA_RESTART | SA_ONSTACK };
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *stack = mmap(NULL, 2 * HALF_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	pthread_attr_init(&attributes);
+	if (stack == MAP_FAILED || pthread_attr_setstack(&attributes, stack, HALF_BYTES) ||
+	    pthread_create(&thread, &attributes, allocate_above_a_signal_stack, stack))
+		workload_skip("a thread");
+	workload_ready();
+	for (;;) {
+		pthread_kill(thread, SIGUSR1);
+		usleep(100);
+	}
+}
+
 static const char *beside(const char *name)
 {
 	static char path[PATH_MAX];
@@ -329,6 +367,44 @@ static void blocked_run(const void *data)
 	}
 }
 
+static volatile sig_atomic_t is_released;
+
+static void on_release(int number)
+{
+	(void)number;
+	is_released = 1;
+}
+
+/* Stays in the handler, on top of whatever it found, until SIGUSR2. */
+static void park(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	is_released = 0;
+	stats->signals_received++;
+	while (!is_released)
+		usleep(1000);
+	errno = saved;
+}
+
+/* Calls that a signal finds a tracer in most of the time: with a stack to be walked. */
+static void parked_run(const void *data)
+{
+	struct sigaction parking = { .sa_handler = park, .sa_flags = SA_RESTART };
+	struct sigaction releasing = { .sa_handler = on_release, .sa_flags = SA_RESTART };
+
+	(void)data;
+	sigaction(SIGUSR1, &parking, NULL);
+	sigaction(SIGUSR2, &releasing, NULL);
+	workload_ready();
+	for (;;) {
+		for (int i = 0; i < 1000; i++)
+			allocate(64);
+		workload_turn();
+	}
+}
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *hold(void *unused)
@@ -390,6 +466,26 @@ static void files_run(const void *data)
 			workload_corrupt("errno of connect");
 		if (!fgets(buffer, sizeof(buffer), file) || fclose(file) || close(other))
 			workload_fail("stdio");
+		usleep(1000);
+		workload_turn();
+	}
+}
+
+/* What is wrong with these calls is found before anybody looks at the address. */
+static void unread_run(const void *data)
+{
+	(void)data;
+	workload_ready();
+	for (;;) {
+		/* NOLINTBEGIN: an address that is not there */
+		if (!connect(-1, (const struct sockaddr *)8, sizeof(struct sockaddr_un)) ||
+		    errno != EBADF)
+			workload_corrupt("errno of connect");
+		if (open((const char *)8, O_TMPFILE | O_RDONLY) >= 0 || errno != EINVAL)
+			workload_corrupt("errno of open");
+		if (fopen((const char *)8, "?") || errno != EINVAL)
+			workload_corrupt("errno of fopen");
+		/* NOLINTEND */
 		usleep(1000);
 		workload_turn();
 	}
@@ -513,17 +609,12 @@ static void stdio_run(const void *data)
 }
 
 const struct workload workloads[] = {
-	{ "sites", sites_run, NULL },
-	{ "stdio", stdio_run, NULL },
-	{ "longjmp", longjmp_run, NULL },
-	{ "siglongjmp", siglongjmp_run, NULL },
-	{ "cancel", cancel_run, NULL },
-	{ "fork", fork_run, NULL },
-	{ "handler", handler_run, NULL },
-	{ "late", late_run, NULL },
-	{ "foreign", foreign_run, NULL },
-	{ "blocked", blocked_run, NULL },
-	{ "locks", locks_run, NULL },
-	{ "files", files_run, NULL },
-	{ NULL, NULL, NULL },
+	{ "sites", sites_run, NULL },     { "stdio", stdio_run, NULL },
+	{ "longjmp", longjmp_run, NULL }, { "siglongjmp", siglongjmp_run, NULL },
+	{ "cancel", cancel_run, NULL },   { "fork", fork_run, NULL },
+	{ "handler", handler_run, NULL }, { "altstack", altstack_run, NULL },
+	{ "late", late_run, NULL },       { "foreign", foreign_run, NULL },
+	{ "blocked", blocked_run, NULL }, { "parked", parked_run, NULL },
+	{ "locks", locks_run, NULL },     { "files", files_run, NULL },
+	{ "unread", unread_run, NULL },   { NULL, NULL, NULL },
 };

@@ -6,6 +6,7 @@ stays behind when either side dies.
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -29,6 +30,8 @@ PROGRAM = """if True:
         turns += 1
         time.sleep(0.002)
 """
+
+LIMIT_BYTES = 5 << 20  # a little more than the smallest rings take
 
 
 class Record(TargetTest):
@@ -128,8 +131,22 @@ class Ends(Record):
         process.terminate()
         result = harness.limpet_finish(process, 10)
         self.assertEqual((result.code, result.event("recorded")["reason"]), (0, "signal"), str(result))
-        # Asked once, it writes what it has; only a second signal makes it give up.
-        self.assertIs(limpet("report", self.path, "--json").events[-1]["complete"], True)
+        self.assertTrue(limpet("report", self.path, "--json").event("summary")["complete"])
+        self.assertNotIn("given up", result.err)
+
+    def test_a_second_signal_gives_up_writing_and_says_so(self):
+        program = self.program()
+        process = self.start(program.pid, "--io-trace")
+        self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000, 10))
+        os.kill(process.pid, signal.SIGSTOP)  # both are there before it looks
+        process.terminate()
+        process.send_signal(signal.SIGINT)
+        os.kill(process.pid, signal.SIGCONT)
+        result = harness.limpet_finish(process, 10)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("given up", result.err)
+        self.assertFalse(limpet("report", self.path, "--json").event("summary")["complete"])
+        self.assert_alive(program)
 
     def test_the_size(self):
         program = self.program()
@@ -168,6 +185,35 @@ class Ends(Record):
         self.assertIn("No space left", result.err)
         self.assert_alive(program)
 
+    def limited(self, bytes_most, *arguments):
+        """limpet record with a limit of file sizes (ulimit -f), whose signal would end it."""
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_most, bytes_most))
+        process = harness.limpet_start("record", "-p", *arguments, "-o", self.path, "--json",
+                                       preexec_fn=limit)
+        self.addCleanup(self.end_process, process)
+        return harness.limpet_finish(process, 60)
+
+    def test_the_limit_of_file_sizes(self):
+        """An error that says so; what is in the file can be read, and the program is let go."""
+        target = self.target("plain", "malloc8")
+        result = self.limited(LIMIT_BYTES, target.pid, "--alloc-trace", "--ring-size", "4K")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("File too large", result.err)
+        self.assertIn("ulimit -f", result.err)
+        self.assertGreater(os.path.getsize(self.path), LIMIT_BYTES // 2)
+        self.assertLessEqual(os.path.getsize(self.path), LIMIT_BYTES)
+        self.assertGreater(self.report()["malloc"]["calls"], 1000)
+        self.assertEqual(limpet("status", target.pid, "--json").event("status")["state"], "resting")
+        self.assertTrue(target.stats.wait_turn(10))
+        self.record(target.pid, "--alloc-trace", "--duration", "300ms")
+
+    def test_the_limit_of_file_sizes_is_too_low_for_the_rings(self):
+        program = self.program()
+        result = self.limited(LIMIT_BYTES, program.pid, "--io-trace")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("--ring-size", result.err)
+        self.assert_alive(program)
+
 
 class Refusals(Record):
     def test_nothing_to_record(self):
@@ -198,7 +244,8 @@ class Refusals(Record):
         self.assertEqual(harness.limpet_finish(process, 10).code, 5)
 
     def test_no_such_process(self):
-        self.assertEqual(limpet("record", "-p", "4194303", "--io-trace").code, 4)
+        result = limpet("record", "-p", "4194303", "-o", self.path, "--io-trace")
+        self.assertEqual(result.code, 4, str(result))
 
 
 if __name__ == "__main__":

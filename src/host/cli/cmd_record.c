@@ -293,6 +293,9 @@ static int finish(struct visit *self, int r, struct err *err)
 	struct stat file;
 	int end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
 
+	if (gives_up)
+		fprintf(stderr,
+			"warning: given up at the second signal: the last records are missing\n");
 	if (self->period.done)
 		print_totals(self, &totals, stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
 	return r ? r : end ? end : judge(self, &totals, err);

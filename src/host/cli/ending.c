@@ -38,6 +38,14 @@ static int read_input(void)
 	return memchr(text, '\n', (size_t)r) != NULL;
 }
 
+/* Taken, so that the next wait sees only the next one. */
+static void take_signal(int signals)
+{
+	struct signalfd_siginfo taken;
+
+	(void)!read(signals, &taken, sizeof(taken));
+}
+
 static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
 {
 	uint64_t gone_ns = now_ns() - begin_ns;
@@ -47,15 +55,6 @@ static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
 	return gone_ns >= duration_ns
 		       ? 0
 		       : (int)MIN((duration_ns - gone_ns + 999999) / 1000000, 1000000ull);
-}
-
-/* One at a time: who asks again is told apart from who asked once. */
-static void take_signal(int signals)
-{
-	struct signalfd_siginfo taken;
-	ssize_t r = read(signals, &taken, sizeof(taken));
-
-	(void)r;
 }
 
 enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)

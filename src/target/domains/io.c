@@ -10,10 +10,18 @@
 
 static const uint64_t *standard_output; /* libc's variable */
 
-/* Memory that a call was given is there, unless the call says that it was not. */
-static bool has_failed_on_memory(const struct hook_frame *frame)
+/* Memory that a call was given is there, unless the call says that it was not, or failed before it
+ * looked. */
+static bool is_unread(void)
 {
-	return (int64_t)(int32_t)frame->results[0] == -1 && thread_errno() == EFAULT;
+	int code = thread_errno();
+
+	return code == EFAULT || code == EINVAL || code == EBADF || code == ENOTSOCK;
+}
+
+static bool has_failed_unread(const struct hook_frame *frame)
+{
+	return (int32_t)frame->results[0] == -1 && is_unread();
 }
 
 static void write_text(struct writer *writer, const char *text)
@@ -28,7 +36,7 @@ static void write_text(struct writer *writer, const char *text)
 static void write_path(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end, uint64_t path)
 {
-	if (hook_write_call(writer, hook, frame, end) && path && !has_failed_on_memory(frame))
+	if (hook_write_call(writer, hook, frame, end) && path && !has_failed_unread(frame))
 		write_text(writer, (const char *)path);
 }
 
@@ -44,11 +52,10 @@ static void write_path1(struct writer *writer, const struct hook *hook,
 	write_path(writer, hook, frame, end, frame->arguments[1]);
 }
 
-/* libc itself gives the path to the kernel, which may not find it in memory. */
 static void write_opened(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end)
 {
-	bool is_there = frame->results[0] || thread_errno() != EFAULT;
+	bool is_there = frame->results[0] || !is_unread();
 
 	if (hook_write_call(writer, hook, frame, end) && is_there && frame->arguments[0])
 		write_text(writer, (const char *)frame->arguments[0]);
@@ -66,7 +73,7 @@ static void write_peer(struct writer *writer, const struct hook_frame *frame, ui
 static void write_connect(struct writer *writer, const struct hook *hook,
 			  const struct hook_frame *frame, uint64_t end)
 {
-	if (hook_write_call(writer, hook, frame, end) && !has_failed_on_memory(frame))
+	if (hook_write_call(writer, hook, frame, end) && !has_failed_unread(frame))
 		write_peer(writer, frame, (uint32_t)frame->arguments[2]);
 }
 

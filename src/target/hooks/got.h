@@ -15,6 +15,7 @@ struct got_libc {
 	void *(*symbol)(void *, const char *);
 	void *(*symbol_of_version)(void *, const char *, const char *);
 	int (*find_module)(const void *, Dl_info *);
+	int (*find_symbol)(const void *, Dl_info *, void **, int); /* dladdr1 */
 	void *(*open)(const char *, int);
 	int (*close)(void *);
 	uint64_t page_size;

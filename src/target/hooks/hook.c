@@ -21,15 +21,29 @@ struct hook hook_table[HOOKS_MAX];
 static uint32_t hook_count;
 static uint16_t hook_index[INDEX_SIZE]; /* by original; number of the hook and one */
 
-static uint16_t *find_place(uint64_t original, const struct traced *traced)
+static uint64_t add_text(uint64_t label, const char *text)
 {
-	uint32_t at = (uint32_t)((original ^ (uint64_t)traced >> 4) * 0x9e3779b97f4a7c15u >> 40);
+	for (; *text; text++)
+		label = (label ^ (unsigned char)*text) * 0x100000001b3u;
+	return label * 0x100000001b3u;
+}
+
+static uint64_t label_of(const struct function_name *name)
+{
+	return add_text(add_text(0xcbf29ce484222325u, name->name), name->library);
+}
+
+static uint16_t *find_place(uint64_t original, const struct traced *traced, uint64_t label)
+{
+	uint32_t at =
+		(uint32_t)((original ^ label ^ (uint64_t)traced >> 4) * 0x9e3779b97f4a7c15u >> 40);
 
 	for (;; at++) {
 		uint16_t *place = &hook_index[at % INDEX_SIZE];
 		const struct hook *hook = &hook_table[*place - 1];
 
-		if (!*place || (hook->original == original && hook->traced == traced))
+		if (!*place ||
+		    (hook->original == original && hook->traced == traced && hook->label == label))
 			return place;
 	}
 }
@@ -46,9 +60,11 @@ static const void *entry_of(enum hook_way way)
 	return entries[way];
 }
 
-struct hook *hook_get(uint64_t original, const struct traced *traced)
+struct hook *hook_get(uint64_t original, const struct traced *traced,
+		      const struct function_name *name)
 {
-	uint16_t *place = find_place(original, traced);
+	uint64_t label = label_of(name);
+	uint16_t *place = find_place(original, traced, label);
 	struct hook *hook;
 
 	if (*place)
@@ -58,6 +74,7 @@ struct hook *hook_get(uint64_t original, const struct traced *traced)
 	hook = &hook_table[hook_count++];
 	hook->original = original;
 	hook->traced = traced;
+	hook->label = label;
 	hook->wrapper = traced->wrapper;
 	hook->entry = entry_of(traced->way);
 	*place = (uint16_t)hook_count;
@@ -74,7 +91,7 @@ bool hook_is_stub(uint64_t value)
 	return value - (uint64_t)hook_stubs < (uint64_t)HOOKS_MAX * STUB_SIZE;
 }
 
-bool hook_announce(struct hook *hook, const char *name, const char *library)
+bool hook_announce(struct hook *hook, const struct function_name *name)
 {
 	struct rings *rings = writers_rings();
 	struct trace_function *function;
@@ -85,8 +102,8 @@ bool hook_announce(struct hook *hook, const char *name, const char *library)
 	if (rings->function_count == rings->function_max)
 		return false;
 	function = &rings_functions(rings)[rings->function_count];
-	text_add(function->name, sizeof(function->name), 0, name);
-	text_add(function->library, sizeof(function->library), 0, library);
+	text_add(function->name, sizeof(function->name), 0, name->name);
+	text_add(function->library, sizeof(function->library), 0, name->library);
 	function->domain = (uint8_t)hook->traced->domain;
 	function->value_count = hook->traced->value_count;
 	for (unsigned i = 0; i < hook->traced->value_count; i++)
@@ -203,18 +220,19 @@ const struct hook_frame *hook_outer(const struct hook_frame *frame)
 static void report(struct hook *hook, const struct hook_frame *frame, uint64_t end)
 {
 	struct writer *writer;
+	writer_seal seal;
 
 	/* Acquire: pairs with hook_announce(). */
 	if (!__atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
 		return;
-	writer = writer_begin();
+	writer = writer_begin(&seal);
 	if (!writer)
 		return;
 	if (hook->traced->write)
 		hook->traced->write(writer, hook, frame, end);
 	else
 		(void)hook_write_call(writer, hook, frame, end);
-	writer_end(writer);
+	writer_end(writer, &seal);
 }
 
 void hook_leave(struct hook_frame *frame)

@@ -92,7 +92,7 @@ struct hook {
 	uint32_t session;
 	uint32_t is_on;
 	uint32_t reserved[3];
-	uint64_t reserved1;
+	uint64_t label; /* of its name and its library */
 } __attribute__((aligned(HOOK_SIZE)));
 
 _Static_assert(sizeof(struct hook) == HOOK_SIZE, "the stubs count on it");
@@ -100,8 +100,16 @@ _Static_assert(offsetof(struct hook, wrapper) == HOOK_AT_WRAPPER, "thunk.S reads
 _Static_assert(offsetof(struct hook_frame, results) == FRAME_RESULTS, "thunk.S writes it");
 _Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
 
-/* The hook for this function, made when there is none; NULL when there are too many. */
-struct hook *hook_get(uint64_t original, const struct traced *traced);
+/* A function as the program knows it. */
+struct function_name {
+	const char *name, *library;
+};
+
+/* The hook for this function, made when there is none; NULL when there are too many.  Another
+ * library may have come to where one was: the same address under another name is another function.
+ */
+struct hook *hook_get(uint64_t original, const struct traced *traced,
+		      const struct function_name *name);
 
 /* What a hooked word holds. */
 uint64_t hook_stub(const struct hook *hook);
@@ -110,7 +118,7 @@ bool hook_is_stub(uint64_t value);
 
 /* Names the hook's function to the host, once a session, and switches it on; false when the list is
  * full. */
-bool hook_announce(struct hook *hook, const char *name, const char *library);
+bool hook_announce(struct hook *hook, const struct function_name *name);
 
 /* No call is written down any more. */
 void hooks_off(void);

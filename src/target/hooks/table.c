@@ -10,6 +10,7 @@
 int table_hook(uint64_t *entry, const struct traced *traced, const char *name, const char *library)
 {
 	uint64_t original = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	struct function_name known_as = { name, library };
 	struct hook *hook;
 
 	if (!original)
@@ -18,13 +19,13 @@ int table_hook(uint64_t *entry, const struct traced *traced, const char *name, c
 		return -EEXIST;
 	if (!word_is_writable(entry))
 		return -EACCES;
-	hook = hook_get(original, traced);
-	if (!hook || !hook_announce(hook, name, library))
+	hook = hook_get(original, traced, &known_as);
+	if (!hook || !hook_announce(hook, &known_as))
 		return -ENOSPC;
-	return word_change(&(struct word){ entry, original, hook_stub(hook), NO_MODULE }, true);
+	return word_change(&(struct word){ entry, original, hook_stub(hook), NO_MODULE });
 }
 
 void table_restore(struct words_left *left)
 {
-	words_restore(NO_MODULE, left);
+	words_restore(NO_MODULE, 0, UINT64_MAX, left);
 }

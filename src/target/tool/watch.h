@@ -14,7 +14,8 @@ struct watch_libc {
 	int (*attr_setstack)(pthread_attr_t *, void *, size_t);
 };
 
-/* -errno when no thread could be made.  on_scan gets what each further scan did. */
+/* Returns when the first scan is done; -errno when no thread could be made.  on_scan gets what each
+ * scan did. */
 int watch_start(const struct watch_libc *libc,
 		void (*on_scan)(const struct got_report *)) MUST_CHECK;
 void watch_stop(void);

@@ -10,7 +10,10 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/export/amd_summary.h"
+#include "host/export/exporter.h"
 #include "host/export/lanes.h"
+#include "host/export/rocpd.h"
 #include "host/model/allocations.h"
 #include "host/model/descriptors.h"
 #include "host/model/locks.h"
@@ -95,6 +98,32 @@ static void walk_through(struct model *model)
 	lanes_done(&walk.lanes);
 }
 
+/* Every format that is one stream, into nothing. */
+static void export_streams(struct model *model)
+{
+	CLEANUP(fclose) FILE *nothing = fopen("/dev/null", "w");
+
+	must(nothing != NULL);
+	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
+		must(!(*exporter)->write || !(*exporter)->write(model, nothing));
+}
+
+/* Databases take longer to make than all the rest: of a few recordings only. */
+static void export_database(struct model *model)
+{
+	CLEANUP(amd_view_done) struct amd_view view = { 0 };
+	CLEANUP(amd_stats_done) struct amd_stats stats = { 0 };
+	CLEANUP(fclose) FILE *nothing = fopen("/dev/null", "w");
+	struct amd_summary_options summary = { .is_whole = true, .is_per_domain = true };
+	const char *empty;
+	struct err err = { 0 };
+
+	must(nothing && !amd_view_init(&view, model, &(struct amd_view_options){ 0 }, &err));
+	must(!amd_stats_init(&stats, &view));
+	must(!amd_summary_write(&stats, &summary, nothing, &empty, &err));
+	must(!rocpd_write(&view, ":memory:", &err));
+}
+
 static void put_chunk(struct bytes *file, uint16_t kind, const uint8_t *payload, uint32_t length,
 		      uint32_t raw_length)
 {
@@ -158,9 +187,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	CLEANUP(model_free) struct model *model = NULL;
 	struct err err = { 0 };
 
-	if (model_open_fd(make_file(bytes, size), "fuzz", &model, &err))
+	if (model_open_fd(make_file(bytes, size), "fuzz", &model, &err)) {
 		must(err.code < 0 && err.what[0]);
-	else
+	} else {
 		walk_through(model);
+		if (size % 4 == 0)
+			export_streams(model);
+		if (size % 64 == 0)
+			export_database(model);
+	}
 	return 0;
 }

@@ -13,217 +13,8 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/demangle.h"
-#include "host/core/json.h"
-#include "host/export/agents.h"
 #include "host/export/exporter.h"
-#include "host/export/rocpd_file.h"
-
-/* What has been inserted, by kind and id. */
-enum known { KNOWN_THREAD, KNOWN_AGENT, KNOWN_QUEUE, KNOWN_STREAM, KNOWN_SYMBOL, KNOWN_TRACK };
-
-struct rocpd {
-	struct amd_view *view;
-	struct rocpd_file file;
-	struct err *err;
-	int64_t node;
-	struct agents *agents; /* of each process */
-	struct table known;    /* (kind, id) */
-	struct table strings;  /* (hash of it, 0): its id */
-	struct table places;   /* (where its text lies, 0): its id, for those that stay there */
-	int64_t string_count, event_count, track_count;
-};
-
-static int insert(struct rocpd *self, enum rocpd_insert which, const struct rocpd_cell *cells)
-{
-	return rocpd_insert(&self->file, which, cells, self->err);
-}
-
-static int no_memory(struct rocpd *self)
-{
-	return err_set(self->err, -ENOMEM, "write '%s': no memory", self->file.path);
-}
-
-static int64_t id_of(const struct model_process *process, uint64_t number)
-{
-	return (int64_t)((uint64_t)process->number << 32 | (uint32_t)number);
-}
-
-static int64_t process_id(const struct model_process *process)
-{
-	return id_of(process, (uint32_t)process->pid);
-}
-
-/* 1: it was not known until now. */
-static int learn(struct rocpd *self, enum known kind, int64_t id)
-{
-	bool is_new;
-
-	if (table_find(&self->known, kind, (uint64_t)id))
-		return 0;
-	return table_make(&self->known, kind, (uint64_t)id, &is_new) ? 1 : no_memory(self);
-}
-
-static int find_string(struct rocpd *self, const char *text, int64_t *ret)
-{
-	bool is_new;
-	struct table_entry *entry =
-		table_make(&self->strings, table_hash(text, strlen(text)), 0, &is_new);
-
-	if (!entry)
-		return no_memory(self);
-	if (is_new)
-		entry->value = (uint64_t)++self->string_count;
-	*ret = (int64_t)entry->value;
-	return is_new ? insert(self, INSERT_STRING,
-			       (struct rocpd_cell[]){ NUMBER(*ret), TEXT(text) })
-		      : 0;
-}
-
-/* The same for a text that stays where it is. */
-static int find_lasting(struct rocpd *self, const char *text, int64_t *ret)
-{
-	bool is_new;
-	struct table_entry *entry = table_make(&self->places, (uintptr_t)text, 0, &is_new);
-	int r = entry ? 0 : no_memory(self);
-
-	if (!r && is_new) {
-		r = find_string(self, text, ret);
-		entry->value = (uint64_t)*ret;
-	} else if (!r) {
-		*ret = (int64_t)entry->value;
-	}
-	return r;
-}
-
-static int put_thread(struct rocpd *self, const struct model_process *process, int64_t tid,
-		      const char *name)
-{
-	int64_t id = id_of(process, (uint64_t)tid);
-	int is_new = learn(self, KNOWN_THREAD, id);
-
-	if (is_new <= 0)
-		return is_new;
-	return insert(self, INSERT_THREAD,
-		      (struct rocpd_cell[]){ NUMBER(id), NUMBER(self->node),
-					     NUMBER(process->parent), NUMBER(process_id(process)),
-					     NUMBER(tid), TEXT(name) });
-}
-
-static int put_agent_row(struct rocpd *self, const struct model_process *process,
-			 const struct agent *agent)
-{
-	int64_t id = id_of(process, agent->number);
-	int is_new = learn(self, KNOWN_AGENT, id);
-
-	if (is_new <= 0)
-		return is_new;
-	return insert(self, INSERT_AGENT,
-		      (struct rocpd_cell[]){
-			      NUMBER(id), NUMBER(self->node), NUMBER(process_id(process)),
-			      TEXT(agent_type(agent)), NUMBER(agent->number), NUMBER(agent->number),
-			      NUMBER(agent->type_index), TEXT(agent->name), TEXT(agent->vendor),
-			      TEXT(agent->product), TEXT(agent->product) });
-}
-
-static int put_agent(struct rocpd *self, const struct model_process *process, uint64_t number)
-{
-	bool is_new;
-	const struct agent *agent = agents_find(&self->agents[process->number], number, &is_new);
-
-	return agent ? put_agent_row(self, process, agent) : no_memory(self);
-}
-
-/* Queues and streams. */
-static const struct lane_words {
-	enum known known;
-	enum rocpd_insert insert;
-	enum name_space space;
-	const char *first, *other;
-} queue_words = { KNOWN_QUEUE, INSERT_QUEUE, NAME_QUEUE, "Default Queue", "Queue" },
-  stream_words = { KNOWN_STREAM, INSERT_STREAM, NAME_STREAM, "Default Stream", "Stream" };
-
-static int put_lane(struct rocpd *self, const struct model_process *process,
-		    const struct lane_words *words, uint64_t number)
-{
-	int64_t id = id_of(process, number);
-	const char *name = names_find(&process->names, words->space, number);
-	int is_new = learn(self, words->known, id);
-	char made_up[64];
-
-	if (is_new <= 0)
-		return is_new;
-	snprintf(made_up, sizeof(made_up), "%s %" PRIu64, words->other, number);
-	if (!name[0])
-		name = number ? made_up : words->first;
-	return insert(self, words->insert,
-		      (struct rocpd_cell[]){ NUMBER(id), NUMBER(self->node),
-					     NUMBER(process_id(process)), TEXT(name) });
-}
-
-/* One object of JSON as text, the caller's to free; NULL when there is no memory. */
-typedef void object_filler(struct json *json, const void *context);
-
-static char *object_text(object_filler *fill, const void *context)
-{
-	char *text = NULL;
-	size_t size = 0;
-	struct json json = { .out = open_memstream(&text, &size) };
-
-	if (!json.out)
-		return NULL;
-	json_object(&json, NULL);
-	fill(&json, context);
-	json_object_end(&json);
-	if (fclose(json.out)) {
-		free(text);
-		return NULL;
-	}
-	if (size && text[size - 1] == '\n')
-		text[size - 1] = '\0';
-	return text;
-}
-
-struct symbol {
-	uint64_t id;
-	const char *mangled, *readable, *shown;
-};
-
-static void fill_symbol(struct json *json, const void *context)
-{
-	const struct symbol *symbol = context;
-	char base[KERNEL_NAME_MAX];
-
-	demangled_base(symbol->readable, base, sizeof(base));
-	json_number(json, "kernel_id", symbol->id);
-	json_text(json, "formatted_kernel_name", symbol->shown);
-	json_text(json, "demangled_kernel_name", symbol->readable);
-	json_text(json, "truncated_kernel_name", base);
-}
-
-static int put_symbol(struct rocpd *self, const struct amd_event *event, uint64_t number)
-{
-	const struct model_process *process = event->call->process;
-	const char *known = names_find(&process->names, NAME_KERNEL, number);
-	struct symbol symbol = { number, known[0] ? known : event->name,
-				 known[0] ? names_title(&process->names, NAME_KERNEL, number)
-					  : event->name,
-				 event->name };
-	int64_t id = id_of(process, number);
-	CLEANUP(free) char *notes = NULL;
-	int is_new = learn(self, KNOWN_SYMBOL, id);
-
-	if (is_new <= 0)
-		return is_new;
-	notes = object_text(fill_symbol, &symbol);
-	if (!notes)
-		return no_memory(self);
-	return insert(self, INSERT_SYMBOL,
-		      (struct rocpd_cell[]){ NUMBER(id), NUMBER(self->node),
-					     NUMBER(process_id(process)), NUMBER(id_of(process, 0)),
-					     TEXT(symbol.mangled), TEXT(symbol.shown),
-					     TEXT(notes) });
-}
+#include "host/export/rocpd_parts.h"
 
 static void fill_message(struct json *json, const void *context)
 {
@@ -263,19 +54,19 @@ static int put_notes(struct rocpd *self, const struct amd_event *event,
 	const struct call *call = event->call;
 	CLEANUP(free) char *stack = call->frame_count ? stack_text(call) : strdup("{}");
 	CLEANUP(free)
-	char *notes = call->kind == CALL_PLAIN ? strdup("{}") : object_text(fill_message, call);
+	char *notes = call->kind == CALL_PLAIN ? strdup("{}") : rocpd_object(fill_message, call);
 
 	if (!stack || !notes)
-		return no_memory(self);
-	return insert(self, INSERT_EVENT_WITH_NOTES,
-		      (struct rocpd_cell[]){ cells[0], cells[1], cells[2], cells[3], cells[4],
-					     TEXT(stack), TEXT(notes) });
+		return rocpd_no_memory(self);
+	return rocpd_put(self, INSERT_EVENT_WITH_NOTES,
+			 (struct rocpd_cell[]){ cells[0], cells[1], cells[2], cells[3], cells[4],
+						TEXT(stack), TEXT(notes) });
 }
 
 static int put_event(struct rocpd *self, const struct amd_event *event)
 {
 	int64_t category, parent = call_is_work(event->call) ? (int64_t)event->correlation : 0;
-	int r = find_lasting(self, amd_kind_name(event->kind), &category);
+	int r = rocpd_string(self, amd_kind_name(event->kind), &category);
 	struct rocpd_cell cells[] = { NUMBER(++self->event_count), NUMBER(category),
 				      NUMBER(event->correlation), NUMBER(parent), NUMBER(0) };
 
@@ -283,15 +74,15 @@ static int put_event(struct rocpd *self, const struct amd_event *event)
 		return r;
 	if (event->call->kind != CALL_PLAIN || event->call->frame_count)
 		return put_notes(self, event, cells);
-	return insert(self, INSERT_EVENT, cells);
+	return rocpd_put(self, INSERT_EVENT, cells);
 }
 
 static int put_arg(struct rocpd *self, unsigned position, const char *type, const char *name,
 		   const char *value)
 {
-	return insert(self, INSERT_ARG,
-		      (struct rocpd_cell[]){ NUMBER(self->event_count), NUMBER(position),
-					     TEXT(type), TEXT(name), TEXT(value) });
+	return rocpd_put(self, INSERT_ARG,
+			 (struct rocpd_cell[]){ NUMBER(self->event_count), NUMBER(position),
+						TEXT(type), TEXT(name), TEXT(value) });
 }
 
 static int put_value(struct rocpd *self, unsigned position, unsigned kind, uint64_t value)
@@ -337,20 +128,20 @@ static int find_track(struct rocpd *self, const struct amd_event *event, int64_t
 	bool is_new;
 	struct table_entry *entry =
 		table_make(&self->known, KNOWN_TRACK + event->kind, (uint64_t)tid, &is_new);
-	int r = entry ? 0 : no_memory(self);
+	int r = entry ? 0 : rocpd_no_memory(self);
 
 	if (!r && is_new)
 		entry->value = (uint64_t)++self->track_count;
 	if (r)
 		return r;
 	*ret = (int64_t)entry->value;
-	r = find_lasting(self, amd_kind_name(event->kind), &name);
+	r = rocpd_string(self, amd_kind_name(event->kind), &name);
 	if (r || !is_new)
 		return r;
-	return insert(self, INSERT_TRACK,
-		      (struct rocpd_cell[]){ NUMBER(*ret), NUMBER(self->node),
-					     NUMBER(process_id(process)), NUMBER(tid),
-					     NUMBER(name) });
+	return rocpd_put(self, INSERT_TRACK,
+			 (struct rocpd_cell[]){ NUMBER(*ret), NUMBER(self->node),
+						NUMBER(process_id(process)), NUMBER(tid),
+						NUMBER(name) });
 }
 
 static int put_sample(struct rocpd *self, const struct amd_event *event)
@@ -359,16 +150,16 @@ static int put_sample(struct rocpd *self, const struct amd_event *event)
 	int r = find_track(self, event, &track);
 
 	return r ? r
-		 : insert(self, INSERT_SAMPLE,
-			  (struct rocpd_cell[]){ NUMBER(track), NUMBER(event->call->begin_ns),
-						 NUMBER(self->event_count) });
+		 : rocpd_put(self, INSERT_SAMPLE,
+			     (struct rocpd_cell[]){ NUMBER(track), NUMBER(event->call->begin_ns),
+						    NUMBER(self->event_count) });
 }
 
 static int put_region(struct rocpd *self, const struct amd_event *event)
 {
 	const struct call *call = event->call;
 	int64_t name;
-	int r = find_lasting(self, event->operation, &name);
+	int r = rocpd_string(self, event->operation, &name);
 
 	if (!r)
 		r = put_args(self, call);
@@ -376,11 +167,12 @@ static int put_region(struct rocpd *self, const struct amd_event *event)
 		return r;
 	if (call->begin_ns == call->end_ns)
 		return put_sample(self, event);
-	return insert(self, INSERT_REGION,
-		      (struct rocpd_cell[]){ NUMBER(self->node), NUMBER(process_id(call->process)),
-					     NUMBER(id_of(call->process, (uint64_t)event->tid)),
-					     NUMBER(call->begin_ns), NUMBER(call->end_ns),
-					     NUMBER(name), NUMBER(self->event_count) });
+	return rocpd_put(self, INSERT_REGION,
+			 (struct rocpd_cell[]){ NUMBER(self->node),
+						NUMBER(process_id(call->process)),
+						NUMBER(id_of(call->process, (uint64_t)event->tid)),
+						NUMBER(call->begin_ns), NUMBER(call->end_ns),
+						NUMBER(name), NUMBER(self->event_count) });
 }
 
 /* The rows that all work of devices refers to. */
@@ -392,10 +184,10 @@ static int find_place(struct rocpd *self, const struct amd_event *event, struct 
 {
 	const struct model_process *process = event->call->process;
 	uint64_t queue = event_value(event, VALUE_QUEUE), stream = event_value(event, VALUE_STREAM);
-	int r = put_lane(self, process, &queue_words, queue);
+	int r = rocpd_queue(self, process, queue);
 
 	if (!r)
-		r = put_lane(self, process, &stream_words, stream);
+		r = rocpd_stream(self, process, stream);
 	*ret = (struct work_place){ process_id(process), id_of(process, (uint64_t)event->tid),
 				    id_of(process, queue), id_of(process, stream) };
 	return r;
@@ -410,34 +202,34 @@ static int put_kernel(struct rocpd *self, const struct amd_event *event)
 	int r = find_place(self, event, &place);
 
 	if (!r)
-		r = put_agent(self, process, device);
+		r = rocpd_agent(self, process, device);
 	if (!r)
-		r = put_symbol(self, event, name);
+		r = rocpd_symbol(self, event, name);
 	if (!r)
-		r = find_lasting(self, "", &region);
+		r = rocpd_string(self, "", &region);
 	if (r)
 		return r;
-	return insert(self, INSERT_KERNEL,
-		      (struct rocpd_cell[]){ NUMBER(self->node),
-					     NUMBER(place.process),
-					     NUMBER(place.thread),
-					     NUMBER(id_of(process, device)),
-					     NUMBER(id_of(process, name)),
-					     NUMBER(event_value(event, VALUE_DISPATCH)),
-					     NUMBER(place.queue),
-					     NUMBER(place.stream),
-					     NUMBER(event->call->begin_ns),
-					     NUMBER(event->call->end_ns),
-					     NUMBER(event_value(event, VALUE_SCRATCH_BYTES)),
-					     NUMBER(event_value(event, VALUE_LOCAL_BYTES)),
-					     NUMBER(event_value(event, VALUE_GROUP_X)),
-					     NUMBER(event_value(event, VALUE_GROUP_Y)),
-					     NUMBER(event_value(event, VALUE_GROUP_Z)),
-					     NUMBER(event_value(event, VALUE_GRID_X)),
-					     NUMBER(event_value(event, VALUE_GRID_Y)),
-					     NUMBER(event_value(event, VALUE_GRID_Z)),
-					     NUMBER(region),
-					     NUMBER(self->event_count) });
+	return rocpd_put(self, INSERT_KERNEL,
+			 (struct rocpd_cell[]){ NUMBER(self->node),
+						NUMBER(place.process),
+						NUMBER(place.thread),
+						NUMBER(id_of(process, device)),
+						NUMBER(id_of(process, name)),
+						NUMBER(event_value(event, VALUE_DISPATCH)),
+						NUMBER(place.queue),
+						NUMBER(place.stream),
+						NUMBER(event->call->begin_ns),
+						NUMBER(event->call->end_ns),
+						NUMBER(event_value(event, VALUE_SCRATCH_BYTES)),
+						NUMBER(event_value(event, VALUE_LOCAL_BYTES)),
+						NUMBER(event_value(event, VALUE_GROUP_X)),
+						NUMBER(event_value(event, VALUE_GROUP_Y)),
+						NUMBER(event_value(event, VALUE_GROUP_Z)),
+						NUMBER(event_value(event, VALUE_GRID_X)),
+						NUMBER(event_value(event, VALUE_GRID_Y)),
+						NUMBER(event_value(event, VALUE_GRID_Z)),
+						NUMBER(region),
+						NUMBER(self->event_count) });
 }
 
 static int put_copy(struct rocpd *self, const struct amd_event *event)
@@ -450,16 +242,16 @@ static int put_copy(struct rocpd *self, const struct amd_event *event)
 	int r = find_place(self, event, &place);
 
 	if (!r)
-		r = put_agent(self, process, to);
+		r = rocpd_agent(self, process, to);
 	if (!r)
-		r = put_agent(self, process, from);
+		r = rocpd_agent(self, process, from);
 	if (!r)
-		r = find_lasting(self, event->name, &name);
+		r = rocpd_string(self, event->name, &name);
 	if (!r)
-		r = find_lasting(self, "", &region);
+		r = rocpd_string(self, "", &region);
 	if (r)
 		return r;
-	return insert(
+	return rocpd_put(
 		self, INSERT_COPY,
 		(struct rocpd_cell[]){
 			NUMBER(self->node), NUMBER(place.process), NUMBER(place.thread),
@@ -494,21 +286,21 @@ static int put_memory(struct rocpd *self, const struct amd_event *event)
 	int r = find_place(self, event, &place);
 
 	if (!r && is_placed)
-		r = put_agent(self, process, device);
+		r = rocpd_agent(self, process, device);
 	if (r)
 		return r;
 	if (is_scratch)
 		snprintf(notes, sizeof(notes), "{\"flags\":%" PRIu64 "}",
 			 event_value(event, VALUE_FLAGS));
-	return insert(self, INSERT_MEMORY,
-		      (struct rocpd_cell[]){
-			      NUMBER(self->node), NUMBER(place.process), NUMBER(place.thread),
-			      is_placed ? NUMBER(id_of(process, device)) : NOTHING,
-			      TEXT(words.type), TEXT(is_scratch ? "SCRATCH" : words.level),
-			      NUMBER(event->call->begin_ns), NUMBER(event->call->end_ns),
-			      NUMBER(event_value(event, VALUE_ADDRESS)),
-			      NUMBER(event_value(event, VALUE_SIZE)), NUMBER(place.queue),
-			      NUMBER(place.stream), NUMBER(self->event_count), TEXT(notes) });
+	return rocpd_put(self, INSERT_MEMORY,
+			 (struct rocpd_cell[]){
+				 NUMBER(self->node), NUMBER(place.process), NUMBER(place.thread),
+				 is_placed ? NUMBER(id_of(process, device)) : NOTHING,
+				 TEXT(words.type), TEXT(is_scratch ? "SCRATCH" : words.level),
+				 NUMBER(event->call->begin_ns), NUMBER(event->call->end_ns),
+				 NUMBER(event_value(event, VALUE_ADDRESS)),
+				 NUMBER(event_value(event, VALUE_SIZE)), NUMBER(place.queue),
+				 NUMBER(place.stream), NUMBER(self->event_count), TEXT(notes) });
 }
 
 typedef int event_putter(struct rocpd *self, const struct amd_event *event);
@@ -524,7 +316,7 @@ static int take(const struct amd_event *event, void *context)
 {
 	struct rocpd *self = context;
 	event_putter *put = putters[event->domain] ? putters[event->domain] : put_region;
-	int r = put_thread(self, event->call->process, event->tid, NULL);
+	int r = rocpd_thread(self, event->call->process, event->tid, NULL);
 
 	if (!r)
 		r = put_event(self, event);
@@ -542,37 +334,34 @@ static void fill_environment(struct json *json, const void *context)
 static int put_process(struct rocpd *self, const struct model_process *process)
 {
 	const struct model *model = self->view->model;
-	CLEANUP(free) char *environment = object_text(fill_environment, process);
+	CLEANUP(free) char *environment = rocpd_object(fill_environment, process);
 
 	if (!environment)
-		return no_memory(self);
-	return insert(self, INSERT_PROCESS,
-		      (struct rocpd_cell[]){ NUMBER(process_id(process)), NUMBER(self->node),
-					     NUMBER(process->parent), NUMBER(process->pid),
-					     NUMBER(process->start_ns), NUMBER(model->last.boot_ns),
-					     NUMBER(process->start_ns), NUMBER(model->last.boot_ns),
-					     TEXT(process->command), TEXT(environment),
-					     TEXT("{}") });
+		return rocpd_no_memory(self);
+	return rocpd_put(
+		self, INSERT_PROCESS,
+		(struct rocpd_cell[]){ NUMBER(process_id(process)), NUMBER(self->node),
+				       NUMBER(process->parent), NUMBER(process->pid),
+				       NUMBER(process->start_ns), NUMBER(model->last.boot_ns),
+				       NUMBER(process->start_ns), NUMBER(model->last.boot_ns),
+				       TEXT(process->command), TEXT(environment), TEXT("{}") });
 }
 
 /* What all its rows refer to, as far as it is known before them. */
 static int put_surroundings(struct rocpd *self, const struct model_process *process)
 {
-	struct agents *agents = &self->agents[process->number];
 	int r = put_process(self, process);
 
 	if (!r)
-		r = put_lane(self, process, &queue_words, 0);
+		r = rocpd_queue(self, process, 0);
 	if (!r)
-		r = put_lane(self, process, &stream_words, 0);
-	if (!r && agents_init(agents, process))
-		r = no_memory(self);
-	for (size_t i = 0; !r && i < agents->count; i++)
-		r = put_agent_row(self, process, &agents->items[i]);
+		r = rocpd_stream(self, process, 0);
 	if (!r)
-		r = insert(self, INSERT_CODE_OBJECT,
-			   (struct rocpd_cell[]){ NUMBER(id_of(process, 0)), NUMBER(self->node),
-						  NUMBER(process_id(process)) });
+		r = rocpd_agents(self, process);
+	if (!r)
+		r = rocpd_put(self, INSERT_CODE_OBJECT,
+			      (struct rocpd_cell[]){ NUMBER(id_of(process, 0)), NUMBER(self->node),
+						     NUMBER(process_id(process)) });
 	return r;
 }
 
@@ -585,7 +374,7 @@ static int put_threads(struct rocpd *self)
 		const struct model_thread *thread = model->threads[i];
 
 		if (!self->view->process || thread->process == self->view->process)
-			r = put_thread(self, thread->process, thread->tid, thread->name);
+			r = rocpd_thread(self, thread->process, thread->tid, thread->name);
 	}
 	return r;
 }
@@ -596,10 +385,11 @@ static int put_node(struct rocpd *self)
 	uint64_t hash = table_hash(model->host, strlen(model->host)) & INT64_MAX;
 
 	self->node = (uint32_t)hash;
-	return insert(self, INSERT_NODE,
-		      (struct rocpd_cell[]){ NUMBER(self->node), NUMBER(hash), TEXT(model->host),
-					     TEXT("Linux"), TEXT(model->host), TEXT(model->kernel),
-					     TEXT(""), TEXT(model->machine), TEXT("") });
+	return rocpd_put(self, INSERT_NODE,
+			 (struct rocpd_cell[]){ NUMBER(self->node), NUMBER(hash), TEXT(model->host),
+						TEXT("Linux"), TEXT(model->host),
+						TEXT(model->kernel), TEXT(""), TEXT(model->machine),
+						TEXT("") });
 }
 
 static int put_everything(struct rocpd *self)
@@ -609,7 +399,7 @@ static int put_everything(struct rocpd *self)
 	int r = put_node(self);
 
 	if (!r)
-		r = find_lasting(self, "", &empty);
+		r = rocpd_string(self, "", &empty);
 	for (uint32_t i = 0; !r && i < model->process_count; i++)
 		if (!self->view->process || model->processes[i] == self->view->process)
 			r = put_surroundings(self, model->processes[i]);
@@ -618,7 +408,7 @@ static int put_everything(struct rocpd *self)
 	if (!r)
 		r = amd_each_event(self->view, take, self);
 	if (r == -ENOMEM && !self->err->code)
-		r = no_memory(self);
+		r = rocpd_no_memory(self);
 	return r ? r : rocpd_finish(&self->file, self->err);
 }
 
@@ -666,7 +456,7 @@ int rocpd_write(struct amd_view *view, const char *path, struct err *err)
 	r = rocpd_open(&self.file, path, guid, err);
 	self.agents = calloc(MAX(view->model->process_count, 1u), sizeof(*self.agents));
 	if (!r && !self.agents)
-		r = no_memory(&self);
+		r = rocpd_no_memory(&self);
 	if (!r)
 		r = put_everything(&self);
 	rocpd_done(&self);

@@ -11,7 +11,7 @@
 #include "host/export/amd_output.h"
 
 struct values {
-	bool has_stats, is_whole, is_per_domain, is_mangled, is_truncated, is_by_queue;
+	bool has_stats, is_whole, is_per_domain, is_mangled, is_truncated, is_renamed, is_by_queue;
 	const char *directory, *file, *unit, *summary_output, *include, *exclude, *iterations,
 		*agents;
 	struct option_list formats, groups;
@@ -31,6 +31,7 @@ static const struct option_desc table[] = {
 	{ 'u', "summary-units", "UNIT", "", OPTION_TEXT, FIELD(unit) },
 	{ 'M', "mangled-kernels", NULL, "", OPTION_FLAG, FIELD(is_mangled) },
 	{ 'T', "truncate-kernels", NULL, "", OPTION_FLAG, FIELD(is_truncated) },
+	{ 0, "kernel-rename", NULL, "", OPTION_FLAG, FIELD(is_renamed) },
 	{ 0, "kernel-include-regex", "RE", "", OPTION_TEXT, FIELD(include) },
 	{ 0, "kernel-exclude-regex", "RE", "", OPTION_TEXT, FIELD(exclude) },
 	{ 0, "kernel-iteration-range", "RANGE", "", OPTION_TEXT, FIELD(iterations) },
@@ -82,6 +83,7 @@ static struct amd_output_options choose(const struct values *values)
 		.form = values->is_mangled     ? KERNEL_MANGLED
 			: values->is_truncated ? KERNEL_TRUNCATED
 					       : KERNEL_READABLE,
+		.is_renamed = values->is_renamed,
 		.filter = { values->include, values->exclude, values->iterations },
 		.agent_index = values->agents && strcmp(values->agents, "type-relative") == 0
 				       ? AGENT_TYPE_RELATIVE

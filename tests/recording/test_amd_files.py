@@ -405,6 +405,22 @@ class Output(Folder):
         output(self.path, "-d", self.folder, "-o", "x", "-f", "csv", "-A", "type-relative")
         self.assertEqual({row["Agent_Id"] for row in rows(self.file("x_kernel_trace.csv"))}, {"GPU 0", "GPU 1"})
 
+    def test_kernels_by_the_range_that_launched_them(self):
+        output(self.path, "-d", self.folder, "-o", "x", "-f", "csv", "-f", "rocpd", "-f", "json",
+               "--kernel-rename")
+        names = [row["Kernel_Name"] for row in rows(self.file("x_kernel_trace.csv"))]
+        self.assertEqual({name: names.count(name) for name in names}, {'step "one"': ROUNDS, REDUCE: ROUNDS})
+        with open(self.file("x_results.json"), encoding="utf-8") as file:
+            results = json.load(file)["rocprofiler-sdk-tool"][0]
+        regions = {entry["key"]: entry["value"] for entry in results["strings"]["correlation_id"]["external"]}
+        renamed = [regions.get(record["correlation_id"]["external"])
+                   for record in results["buffer_records"]["kernel_dispatch"]]
+        self.assertEqual((renamed.count('step "one"'), renamed.count(None)), (ROUNDS, ROUNDS))
+        database = sqlite3.connect(self.file("x_results.db"))
+        self.addCleanup(database.close)
+        self.assertEqual(set(database.execute("SELECT name, region FROM kernels")),
+                         {(VEC_ADD, 'step "one"'), ("plain_kernel", 'step "one"'), (REDUCE, "")})
+
     def test_filters(self):
         def kernels(*options):
             output(self.path, "-d", self.folder, "-o", "x", "-f", "csv", *options)

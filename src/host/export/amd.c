@@ -3,6 +3,7 @@
  */
 #include "host/export/amd.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "host/core/demangle.h"
@@ -125,7 +126,8 @@ int amd_view_init(struct amd_view *ret, struct model *model, const struct amd_vi
 {
 	*ret = (struct amd_view){ .model = model,
 				  .process = options->process,
-				  .form = options->form };
+				  .form = options->form,
+				  .is_renamed = options->is_renamed };
 	return kernel_filter_init(&ret->filter, &options->filter, err);
 }
 
@@ -157,6 +159,18 @@ static const char *marker_operation(const struct call *call)
 	return call->is_process_wide ? "roctxProcessRangeA" : "roctxThreadRangeA";
 }
 
+/* The range that the thread was in when it launched the kernel. */
+static const char *find_region(const struct amd_view *view, const struct call *call)
+{
+	uint64_t tid, cause;
+
+	if (!view->is_renamed || !call_value(call, VALUE_THREAD, &tid) ||
+	    !call_value(call, VALUE_CAUSE, &cause) || !cause)
+		return "";
+	return range_history_find(&view->history, call->process, tid,
+				  model_time_ns(view->model, cause));
+}
+
 static struct amd_event describe(const struct amd_view *view, const struct call *call,
 				 char room[KERNEL_NAME_MAX])
 {
@@ -168,6 +182,7 @@ static struct amd_event describe(const struct amd_view *view, const struct call 
 		.name = call_name(call),
 		.correlation = call_correlation(view->model, call),
 		.tid = call->thread->tid,
+		.region = "",
 	};
 	uint64_t value;
 
@@ -177,8 +192,11 @@ static struct amd_event describe(const struct amd_view *view, const struct call 
 	if (place->domain != AMD_KERNEL)
 		return event;
 	event.operation = "KERNEL_DISPATCH_COMPLETE";
-	if (call_value(call, VALUE_NAME, &value) &&
-	    names_find(&call->process->names, NAME_KERNEL, value)[0])
+	event.region = find_region(view, call);
+	if (event.region[0])
+		event.name = event.region;
+	else if (call_value(call, VALUE_NAME, &value) &&
+		 names_find(&call->process->names, NAME_KERNEL, value)[0])
 		event.name = amd_kernel_name(view, call->process, value, room);
 	return event;
 }
@@ -199,6 +217,8 @@ static int pass(const struct call *call, void *context)
 
 	if (view->process && call->process != view->process)
 		return 0;
+	if (view->is_renamed && range_history_take(&view->history, call))
+		return -ENOMEM;
 	event = describe(view, call, room);
 	if (event.domain == AMD_KERNEL)
 		takes = kernel_filter_takes(&view->filter, call->process->number,
@@ -211,7 +231,11 @@ static int pass(const struct call *call, void *context)
 int amd_each_event(struct amd_view *view, amd_visitor *visit, void *context)
 {
 	struct passing passing = { view, visit, context };
+	int r = view->is_renamed ? range_history_init(&view->history, view->model) : 0;
 
 	kernel_filter_begin(&view->filter);
-	return model_each_call(view->model, pass, &passing);
+	if (!r)
+		r = model_each_call(view->model, pass, &passing);
+	range_history_done(&view->history);
+	return r;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "host/export/kernel_filter.h"
+#include "host/export/range_history.h"
 #include "host/model/model.h"
 
 /* In the order in which AMD's tool sums them up; then ours. */
@@ -75,6 +76,7 @@ enum kernel_form {
 struct amd_view_options {
 	const struct model_process *process; /* NULL: all of them */
 	enum kernel_form form;
+	bool is_renamed; /* --kernel-rename: a kernel is called by the range that launched it */
 	struct kernel_filter_options filter;
 };
 
@@ -82,7 +84,9 @@ struct amd_view {
 	struct model *model;
 	const struct model_process *process;
 	enum kernel_form form;
+	bool is_renamed;
 	struct kernel_filter filter;
+	struct range_history history; /* with is_renamed, while events are looked at */
 };
 
 /* -EINVAL when a filter makes no sense. */
@@ -102,6 +106,7 @@ struct amd_event {
 	enum amd_kind kind;
 	const char *name;      /* a function, a kernel, what a marker says, a direction */
 	const char *operation; /* the same by AMD's names: of a marker, what it is */
+	const char *region;    /* of a renamed kernel: what the range says; else "" */
 	uint64_t correlation;  /* 0: not known */
 	int64_t tid;           /* whose doing it was */
 };

@@ -185,17 +185,26 @@ static void write_operations(const struct results *self, enum amd_kind kind)
 	json_object_end(json);
 }
 
-static int write_message(const struct amd_event *event, void *context)
+static int write_entry(struct json *json, uint64_t key, const char *value)
 {
-	struct json *json = context;
-
-	if (event->domain != AMD_MARKER || event->call->kind == CALL_PLAIN)
-		return 0;
 	json_object(json, NULL);
-	json_number(json, "key", event->correlation);
-	json_text(json, "value", event->name);
+	json_number(json, "key", key);
+	json_text(json, "value", value);
 	json_object_end(json);
 	return export_state(json->out);
+}
+
+/* What renamed kernels are called. */
+static int write_region(const struct amd_event *event, void *context)
+{
+	return event->region[0] ? write_entry(context, event->correlation, event->region) : 0;
+}
+
+static int write_message(const struct amd_event *event, void *context)
+{
+	if (event->domain != AMD_MARKER || event->call->kind == CALL_PLAIN)
+		return 0;
+	return write_entry(context, event->correlation, event->name);
 }
 
 static void write_empty_list(struct json *json, const char *key)
@@ -220,7 +229,10 @@ static int write_strings(struct results *self)
 		r = amd_each_event(self->view, write_message, json);
 	json_list_end(json);
 	json_object(json, "correlation_id");
-	write_empty_list(json, "external");
+	json_list(json, "external");
+	if (!r && self->view->is_renamed)
+		r = amd_each_event(self->view, write_region, json);
+	json_list_end(json);
 	json_object_end(json);
 	json_object(json, "counters");
 	write_empty_list(json, "dimension_ids");
@@ -389,7 +401,7 @@ static int write_record(const struct amd_event *event, void *context)
 	json_number(json, "operation", operation_of(self, event));
 	json_object(json, "correlation_id");
 	json_number(json, "internal", event->correlation);
-	json_number(json, "external", 0);
+	json_number(json, "external", event->region[0] ? event->correlation : 0);
 	json_number(json, "ancestor", 0);
 	json_object_end(json);
 	json_number(json, "start_timestamp", event->call->begin_ns);

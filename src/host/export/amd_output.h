@@ -21,6 +21,7 @@ struct amd_output_options {
 	const char *file;      /* -o, a pattern; NULL or "": "%hostname%/%pid%" */
 	bool has_stats;        /* --stats: files of statistics with csv */
 	enum kernel_form form; /* -M, -T */
+	bool is_renamed;       /* --kernel-rename */
 	struct kernel_filter_options filter;
 	enum agent_index agent_index; /* -A */
 	bool is_by_queue;             /* --group-by-queue: else by stream, where HIP is used */

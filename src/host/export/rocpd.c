@@ -206,7 +206,8 @@ static int put_kernel(struct rocpd *self, const struct amd_event *event)
 	if (!r)
 		r = rocpd_symbol(self, event, name);
 	if (!r)
-		r = rocpd_string(self, "", &region);
+		r = event->region[0] ? rocpd_passing_string(self, event->region, &region)
+				     : rocpd_string(self, "", &region);
 	if (r)
 		return r;
 	return rocpd_put(self, INSERT_KERNEL,

@@ -31,7 +31,7 @@ static int learn(struct rocpd *self, enum known kind, int64_t id)
 	return table_make(&self->known, kind, (uint64_t)id, &is_new) ? 1 : rocpd_no_memory(self);
 }
 
-static int find_string(struct rocpd *self, const char *text, int64_t *ret)
+int rocpd_passing_string(struct rocpd *self, const char *text, int64_t *ret)
 {
 	bool is_new;
 	struct table_entry *entry =
@@ -54,7 +54,7 @@ int rocpd_string(struct rocpd *self, const char *text, int64_t *ret)
 	int r = entry ? 0 : rocpd_no_memory(self);
 
 	if (!r && is_new) {
-		r = find_string(self, text, ret);
+		r = rocpd_passing_string(self, text, ret);
 		entry->value = (uint64_t)*ret;
 	} else if (!r) {
 		*ret = (int64_t)entry->value;
@@ -189,10 +189,12 @@ int rocpd_symbol(struct rocpd *self, const struct amd_event *event, uint64_t num
 {
 	const struct model_process *process = event->call->process;
 	const char *known = names_find(&process->names, NAME_KERNEL, number);
-	struct symbol symbol = { number, known[0] ? known : event->name,
-				 known[0] ? names_title(&process->names, NAME_KERNEL, number)
-					  : event->name,
-				 event->name };
+	char room[KERNEL_NAME_MAX];
+	struct symbol symbol = {
+		number, known[0] ? known : event->name,
+		known[0] ? names_title(&process->names, NAME_KERNEL, number) : event->name,
+		known[0] ? amd_kernel_name(self->view, process, number, room) : event->name
+	};
 	int64_t id = id_of(process, number);
 	CLEANUP(free) char *notes = NULL;
 	int is_new = learn(self, KNOWN_SYMBOL, id);

@@ -40,7 +40,9 @@ static inline int64_t process_id(const struct model_process *process)
 	return id_of(process, (uint32_t)process->pid);
 }
 
-/* The id of a text that stays where it is. */
+/* The id of a text. */
+int rocpd_passing_string(struct rocpd *self, const char *text, int64_t *ret) MUST_CHECK;
+/* The same, faster, of one that stays where it is. */
 int rocpd_string(struct rocpd *self, const char *text, int64_t *ret) MUST_CHECK;
 
 /* The name may be NULL. */

@@ -1,11 +1,14 @@
 """Mozilla's profiler-cli, installed into the user's cache: it reads Chrome JSON with the code of the Firefox
-profiler.  It keeps a process that holds the profile; here each has a home folder of its own."""
+profiler.  It keeps a process that holds the profile; here each has a folder of its own."""
 
 import json
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
+import time
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "limpet" / "foreign"
 READER, NODE = "@firefox-devtools/profiler-cli@0.10.0", "node@24"
@@ -37,9 +40,33 @@ def install():
 class Profile:
     """A file that was loaded; a context manager."""
 
-    def __init__(self, command, path, home):
-        self.command, self.path = command, path
-        self.environment = {**os.environ, "HOME": str(home)}
+    START_S = 120
+
+    def __init__(self, command, path, folder):
+        self.command, self.path, self.late = command, path, None
+        self.environment = {**os.environ, "PROFILER_CLI_SESSION_DIR": str(folder),
+                            "PROFILER_CLI_LOAD_TIMEOUT_MS": "300000", "PROFILER_CLI_NO_SYMBOLICATE": "1"}
+
+    def load(self):
+        """Its process has half a second to start, which a busy machine does not give: then it is waited for."""
+        try:
+            self.ask("load", str(self.path))
+            return
+        except Refused as refusal:
+            if "did not become ready" not in str(refusal):
+                raise
+            self.late = int(re.search(r"as pid (\d+)", str(refusal))[1])
+        end = time.monotonic() + self.START_S
+        while True:
+            try:
+                self.ask("status")
+                return
+            except Refused as refusal:
+                if "load failed" in str(refusal):
+                    raise
+                if time.monotonic() > end:
+                    raise RuntimeError("profiler-cli does not start")
+            time.sleep(0.5)
 
     def ask(self, *words):
         done = subprocess.run([*self.command, *words], capture_output=True, text=True, timeout=300,
@@ -50,8 +77,8 @@ class Profile:
 
     def __enter__(self):
         try:
-            self.ask("load", str(self.path))
-        except Refused:
+            self.load()
+        except BaseException:
             self.__exit__()
             raise
         return self
@@ -59,6 +86,11 @@ class Profile:
     def __exit__(self, *unused):
         subprocess.run([*self.command, "stop", "--all"], capture_output=True, env=self.environment,
                        stdin=subprocess.DEVNULL)
+        try:
+            if self.late and str(MAIN) in pathlib.Path(f"/proc/{self.late}/cmdline").read_text():
+                os.kill(self.late, signal.SIGKILL)
+        except OSError:
+            pass  # it has ended
 
     def threads(self):
         """{handle: (pid, tid, process, thread)}."""

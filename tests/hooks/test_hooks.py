@@ -35,7 +35,7 @@ class Probe:
 
     def finish(self, deadline_s=60):
         out, err = self.process.communicate("\n" if self.process.stdin else None, timeout=deadline_s)
-        self.error = err
+        self.error = err or f"exit {self.process.returncode}"
         lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
         self.calls = [line for line in lines if line["event"] == "call"]
         return next((line for line in lines if line["event"] == "trace"), None)
@@ -459,11 +459,20 @@ class Hooks(unittest.TestCase):
             self.assertEqual(ring_mappings(target.pid), 0)
         self.fail("no signal found it in a write")
 
+    def trace_briefly(self, target):
+        """An attach may run out of time on a busy machine, once."""
+        for _ in range(3):
+            probe = Probe(target.pid, "alloc", duration_ms=1)
+            trace = probe.finish()
+            if trace:
+                return trace
+        self.fail(probe.error)
+
     def test_a_thread_that_stays_in_a_write_keeps_its_memory_until_it_is_out(self):
         target = self.target("traced", "parked")
         self.park(target)
         for _ in range(10):  # more than there are sets of writers
-            self.assertEqual(Probe(target.pid, "alloc", duration_ms=1).finish()["held"], 0)
+            self.assertEqual(self.trace_briefly(target)["held"], 0)
             self.assertEqual(ring_mappings(target.pid), 1)
         os.kill(target.pid, signal.SIGUSR2)
         self.assert_well(target)

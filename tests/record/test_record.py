@@ -68,6 +68,18 @@ class Record(TargetTest):
         events = [json.loads(line) for line in result.out.splitlines()]
         return {event["name"]: event for event in events if event["event"] == "function"}
 
+    def assert_all_put_back(self, result):
+        said = result.event("recorded")
+        self.assertGreater(said["words_hooked"], 0)
+        self.assertEqual(said["words_restored"], said["words_hooked"])
+        self.assertEqual([said["words_" + why] for why in ("foreign", "unwritable", "refused")], [0, 0, 0])
+
+    def assert_complete(self, result):
+        """All that was said to be recorded is in the file, and it says so."""
+        summary = limpet("report", self.path, "--json").event("summary")
+        self.assertTrue(summary["complete"], summary)
+        self.assertEqual(summary["records"], result.event("recorded")["records"])
+
     def assert_alive(self, process):
         size = lambda: os.stat(os.path.join(self.folder, "written")).st_mtime_ns
         before = size()
@@ -85,6 +97,8 @@ class Contents(Record):
         self.assertGreater(writes, 20)
         self.assertLessEqual(max(writes, opens, closes) - min(writes, opens, closes), 1)
         self.assertEqual(result.event("recorded")["invalid"], 0)
+        self.assert_complete(result)
+        self.assert_all_put_back(result)
         self.assert_alive(program)
 
     def test_any_function(self):
@@ -108,6 +122,8 @@ class Contents(Record):
         program = self.program()
         result = self.record(program.pid, "--io-trace", "--collection-period", "100ms:200ms:3")
         self.assertGreater(result.event("recorded")["records"], 0)
+        self.assert_complete(result)
+        self.assert_all_put_back(result)
         self.assert_alive(program)
 
     def test_exports_say_the_same(self):
@@ -123,6 +139,16 @@ class Contents(Record):
         self.assertEqual(sum(event.get("name") == "write" for event in events), wanted)
 
 
+    def test_status_counts_the_program_only(self):
+        """Nothing waits in a traced call; the tracer's own thread is none of the program's."""
+        target = self.target("plain", "idle")
+        process = self.start(target.pid, "--alloc-trace")
+        inside = lambda: limpet("status", target.pid, "--json").event("status")["inside"]
+        self.assertTrue(harness.wait_until(lambda: inside() == 0, 5), inside())
+        process.terminate()
+        harness.limpet_finish(process, 10)
+
+
 class Ends(Record):
     def test_a_signal(self):
         program = self.program()
@@ -131,8 +157,7 @@ class Ends(Record):
         process.terminate()
         result = harness.limpet_finish(process, 10)
         self.assertEqual((result.code, result.event("recorded")["reason"]), (0, "signal"), str(result))
-        self.assertTrue(limpet("report", self.path, "--json").event("summary")["complete"])
-        self.assertNotIn("given up", result.err)
+        self.assert_complete(result)
 
     def test_a_second_signal_gives_up_writing_and_says_so(self):
         program = self.program()
@@ -244,8 +269,10 @@ class Refusals(Record):
         self.assertEqual(harness.limpet_finish(process, 10).code, 5)
 
     def test_no_such_process(self):
-        result = limpet("record", "-p", "4194303", "-o", self.path, "--io-trace")
+        """And no empty file is left of it."""
+        result = limpet("record", "-p", "4194303", "--io-trace", cwd=self.folder)
         self.assertEqual(result.code, 4, str(result))
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 if __name__ == "__main__":

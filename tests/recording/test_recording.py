@@ -435,7 +435,7 @@ class Broken(Folder):
         said = make(self.path, rounds=60000, mode="limit", code=1)
         self.assertIn("File too large", said)
         self.assertIn("is readable", said)
-        self.assertIn("-o FILE", said)
+        self.assertIn("ulimit -f", said)
         self.check_full_file(60000)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to mount")

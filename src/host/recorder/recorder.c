@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,7 +26,8 @@ struct recorder {
 	struct recording *file;
 	struct collector *collector;
 	struct target_threads threads;
-	uint32_t process; /* its number in the file */
+	uint32_t process;        /* its number in the file */
+	const char *unused_path; /* of a file that nothing was recorded into yet */
 	bool is_attached;
 	struct session session;
 };
@@ -49,9 +51,10 @@ static int begin_file(struct recorder *self, const struct recorder_options *opti
 {
 	int r = recording_create(options->path, &self->file, err);
 
-	if (!r)
-		r = facts_session(self->file, options->version, options->argv,
-				  self->trace.layout.request, err);
+	if (!r) {
+		self->unused_path = options->path;
+		r = facts_session(self->file, options->version, self->trace.layout.request, err);
+	}
 	if (!r)
 		r = facts_process(self->file, self->pid, &self->process, err);
 	if (!r)
@@ -76,6 +79,15 @@ static int make_collector(struct recorder *self, struct err *err)
 	return r ? r : collector_start(self->collector, err);
 }
 
+/* An empty recording would only be in the way. */
+static void remove_unused(const char *path)
+{
+	struct stat file;
+
+	if (path && !lstat(path, &file) && S_ISREG(file.st_mode))
+		unlink(path);
+}
+
 static void free_recorder(struct recorder *self)
 {
 	collector_free(self->collector);
@@ -83,6 +95,7 @@ static void free_recorder(struct recorder *self)
 		recording_abandon(self->file);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
+	remove_unused(self->unused_path);
 	trace_close(&self->trace);
 	target_threads_done(&self->threads);
 	free(self);
@@ -118,6 +131,8 @@ int recorder_begin(struct recorder *self, struct err *err)
 	int r = session_open(&self->session, self->pid, &self->options, err);
 
 	self->is_attached = !r;
+	if (!r)
+		self->unused_path = NULL;
 	return r;
 }
 
@@ -168,6 +183,11 @@ int recorder_pidfd(const struct recorder *self)
 uint32_t recorder_absent(const struct recorder *self)
 {
 	return trace_absent(&self->trace);
+}
+
+void recorder_words(const struct recorder *self, struct trace_words *ret)
+{
+	trace_words(&self->trace, ret);
 }
 
 static struct recorded_end end_of(const struct collect_totals *totals, enum recording_end reason)

@@ -13,8 +13,7 @@
 struct recorder_options {
 	struct session_options session; /* its trace is filled in */
 	struct trace_options trace;
-	const char *path;    /* of the file */
-	char *const *argv;   /* how limpet was called, for the file */
+	const char *path;    /* of the file; removed where nothing was ever recorded */
 	const char *version; /* of limpet */
 	/* Further variables of the target's environment to keep in the file, for the names of what
 	 * is made from it (name_rule.h); ends with NULL, may be NULL. */
@@ -46,6 +45,9 @@ const struct session *recorder_session(const struct recorder *recorder);
 int recorder_pidfd(const struct recorder *recorder);
 /* Bits of the domains for which there is nothing in the target. */
 uint32_t recorder_absent(const struct recorder *recorder);
+
+/* What became of the target's words of imports. */
+void recorder_words(const struct recorder *recorder, struct trace_words *ret);
 
 /* Takes what is left in the rings (not with gives_up), writes the end, and frees the recorder. */
 int recorder_end(struct recorder *recorder, bool gives_up, struct collect_totals *ret,

@@ -177,6 +177,22 @@ static bool is_unknown_to_libc(pid_t pid)
 	return !syscall(SYS_get_robust_list, pid, &list, &size) && !list;
 }
 
+static uint32_t told(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+void trace_words(const struct trace *trace, struct trace_words *ret)
+{
+	const struct rings *rings = trace->rings;
+
+	*ret = (struct trace_words){ .hooked = told(&rings->words_hooked),
+				     .restored = told(&rings->words_restored),
+				     .foreign = told(&rings->words_foreign),
+				     .unwritable = told(&rings->words_unwritable),
+				     .refused = told(&rings->words_refused) };
+}
+
 int trace_send(struct session *session, const struct trace *trace, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;

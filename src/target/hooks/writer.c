@@ -9,6 +9,7 @@
 #include "target/hooks/thread.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -22,12 +23,13 @@
 #define SEAL           0x6c696d7065747772u
 #define IGNORED_THREAD UINT32_MAX
 #define GENERATIONS    8u
+#define CLAIMING       (UINT32_MAX - GENERATIONS) /* and up: in a claim, of that generation */
 
 /* Sixteen bytes of the little room that libraries which come late may have. */
 struct thread_state {
 	struct writer *writer; /* NULL: no ring was free */
 	uint32_t session;      /* of the writer */
-	uint32_t retry;        /* calls until it tries for a ring again */
+	uint32_t retry;        /* calls until it tries for a ring again, or one of the above */
 };
 static __thread struct thread_state self __attribute__((tls_model("initial-exec")));
 
@@ -235,33 +237,81 @@ static void leave_earlier(uint32_t now, writer_seal *seal)
 {
 	struct writer *earlier = self.writer;
 
-	if (earlier && now - self.session < GENERATIONS && earlier->busy &&
+	if (self.session && earlier && now - self.session < GENERATIONS && earlier->busy &&
 	    is_left(earlier->busy, seal))
 		writer_end(earlier, seal);
 }
 
-/* The first record of a thread in this session, or one of a thread that found no ring.  While it is
- * here, that session may end and another begin; but the memory stays. */
-static struct writer *claim(struct rings *from, uint32_t now)
+static void count_homeless(struct rings *from)
+{
+	__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
+}
+
+/* Notes where it is: a signal handler may leave this by longjmp, and somebody has to know. */
+static void begin_claim(uint32_t now, const writer_seal *seal)
+{
+	self.session = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.writer = (struct writer *)(uintptr_t)seal;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.retry = CLAIMING + now % GENERATIONS;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void end_claim(uint32_t now, struct writer *writer)
+{
+	/* A signal handler that comes in between claims a ring of its own; the host frees both. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.retry = RETRY_CLAIM;
+	self.writer = writer;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.session = now;
+}
+
+static bool is_on_signal_stack(void)
+{
+	stack_t signals = { 0 };
+
+	return !raw2(SYS_sigaltstack, 0, &signals) && signals.ss_flags & SS_ONSTACK;
+}
+
+/* True when the call came in the midst of a claim of its own thread.  One that was left is ended.
+ */
+static bool is_in_claim(const writer_seal *seal)
+{
+	struct generation *generation = &generations[(self.retry - CLAIMING) % GENERATIONS];
+
+	if (self.retry < CLAIMING || self.retry == IGNORED_THREAD)
+		return false;
+	if ((uint64_t)seal < (uint64_t)self.writer || is_on_signal_stack()) {
+		if (generation->rings)
+			count_homeless(generation->rings);
+		return true;
+	}
+	self.writer = NULL;
+	self.retry = 1;
+	__atomic_fetch_sub(&generation->claiming, 1, __ATOMIC_RELEASE);
+	return false;
+}
+
+/* The first record of a thread in this session, or one of a thread that found no ring. */
+static struct writer *claim(struct rings *from, uint32_t now, const writer_seal *seal)
 {
 	struct ring_writer made;
 	struct writer *writer = NULL;
 
 	if (self.session == now && --self.retry) {
-		__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
+		count_homeless(from);
 		return NULL;
 	}
+	begin_claim(now, seal);
 	if (ring_claim(from, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
 		writer = writer_at(now, (uint32_t)(made.ring - rings_slot(from, 0)));
 		*writer = (struct writer){ .ring = made };
 	} else {
-		__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
+		count_homeless(from);
 	}
-	self.retry = RETRY_CLAIM;
-	self.writer = writer;
-	/* A signal handler that comes in between claims a ring of its own; the host frees both. */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self.session = now;
+	end_claim(now, writer);
 	return writer;
 }
 
@@ -270,6 +320,8 @@ static struct writer *find_writer(uint32_t now, writer_seal *seal)
 	struct generation *generation = generation_of(now);
 	struct writer *writer = NULL;
 
+	if (is_in_claim(seal))
+		return NULL;
 	if (self.session != now && is_ours())
 		writer_ignore_me();
 	if (self.retry == IGNORED_THREAD)
@@ -279,7 +331,7 @@ static struct writer *find_writer(uint32_t now, writer_seal *seal)
 	__atomic_fetch_add(&generation->claiming, 1, __ATOMIC_SEQ_CST);
 	/* The same session still: these are its rings, and stay while we are counted. */
 	if (current() == now)
-		writer = claim(generation->rings, now);
+		writer = claim(generation->rings, now, seal);
 	__atomic_fetch_sub(&generation->claiming, 1, __ATOMIC_RELEASE);
 	return writer;
 }

@@ -140,8 +140,8 @@ static void stop(void)
 	hooks_off();
 	is_quiet = writers_close();
 	if (rings) {
-		rings->words_restored = left.restored;
-		rings->words_foreign = left.foreign;
+		rings->words_restored += left.restored;
+		rings->words_foreign += left.foreign;
 		rings->words_unwritable += left.unwritable;
 		/* Release: the agent unmaps what is not held. */
 		__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);

@@ -5,6 +5,7 @@
 #include "target/tool/watch.h"
 
 #include "shared/arch/syscall.h"
+#include "shared/wire/boot.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 
@@ -15,7 +16,6 @@
 #include <time.h>
 
 #define STACK_BYTES 0x40000u
-#define THREAD_NAME "limpet-watch"
 #define SHORTEST_MS 1u
 #define LONGEST_MS  200u
 #define REST        3u /* times as long as a scan takes: a program may load and unload all the time */
@@ -70,7 +70,7 @@ static void begin(struct got_report *ret)
 {
 	writer_ignore_me();
 	thread_confirm();
-	raw2(SYS_prctl, PR_SET_NAME, THREAD_NAME);
+	raw2(SYS_prctl, PR_SET_NAME, WATCH_THREAD_NAME);
 	scan(ret);
 	__atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &has_begun, FUTEX_WAKE_PRIVATE, 1);

@@ -3,7 +3,7 @@
  * devices and queues, copies, device memory, scratch memory, markers.  Says what must be in it: one
  * JSON object on stdout.
  *
- *   usage: make_gpu_recording FILE ROUNDS
+ *   usage: make_gpu_recording FILE ROUNDS [PROCESSES]
  *
  * A round is about 2000 ticks long.  Work of devices is written by a thread that only waits for it,
  * as runtimes do it.
@@ -334,14 +334,12 @@ static void print_expected(uint64_t rounds)
 		       direction_calls[COPY_DEVICE_TO_DEVICE] * 100);
 }
 
-static uint32_t begin_recording(struct recording *recording, struct err *err)
+static uint32_t begin_process(struct recording *recording, int number, struct err *err)
 {
-	const struct recorded_session session = { "0.1",     "node7",  "6.1",
-						  "machine", "record", "hip;kernel" };
 	const struct recorded_variable variables[] = { { "OMPI_COMM_WORLD_RANK", "3" },
 						       { "OMPI_COMM_WORLD_SIZE", "8" },
 						       { "CASE", "a/b" } };
-	struct recorded_process process = { .pid = getpid(),
+	struct recorded_process process = { .pid = getpid() + number,
 					    .start_ns = 1000000000,
 					    .name = "gpu app",
 					    .executable = "/bin/gpu",
@@ -349,8 +347,7 @@ static uint32_t begin_recording(struct recording *recording, struct err *err)
 					    .parent = 4000,
 					    .folder = "/tmp" };
 
-	if (recording_session(recording, &session, err) || recording_clock(recording, err) ||
-	    recording_process(recording, &process, err) ||
+	if (recording_process(recording, &process, err) ||
 	    recording_variables(recording, process.number, variables, ARRAY_SIZE(variables), err) ||
 	    recording_functions(recording, &(struct list_head){ process.number, 0, FUNCTIONS },
 				functions, err))
@@ -358,19 +355,12 @@ static uint32_t begin_recording(struct recording *recording, struct err *err)
 	return process.number;
 }
 
-int main(int argc, char **argv)
+static void write_process(struct recording *recording, int number, uint64_t rounds, struct err *err)
 {
-	uint64_t rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, tick;
-	struct recorded_end end = { .reason = RECORDING_COMPLETE };
-	struct recording *recording;
-	struct err err = { 0 };
-	uint32_t process;
+	uint32_t process = begin_process(recording, number, err);
+	uint64_t tick;
 
-	if (argc < 3)
-		return 2;
-	if (recording_create(argv[1], &recording, &err))
-		fail(err.what);
-	process = begin_recording(recording, &err);
+	api = other = waiter = (struct writer){ 0 };
 	begin(&api, recording, process, 1001, "main");
 	begin(&other, recording, process, 1002, "helper");
 	begin(&waiter, recording, process, 1003, "waits");
@@ -381,6 +371,28 @@ int main(int argc, char **argv)
 	flush(&api);
 	flush(&other);
 	flush(&waiter);
+	bytes_done(&api.packed);
+	bytes_done(&other.packed);
+	bytes_done(&waiter.packed);
+}
+
+int main(int argc, char **argv)
+{
+	const struct recorded_session session = { "0.1",     "node7",  "6.1",
+						  "machine", "record", "hip;kernel" };
+	uint64_t rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+	int processes = argc > 3 ? atoi(argv[3]) : 1;
+	struct recorded_end end = { .reason = RECORDING_COMPLETE };
+	struct recording *recording;
+	struct err err = { 0 };
+
+	if (argc < 3)
+		return 2;
+	if (recording_create(argv[1], &recording, &err) ||
+	    recording_session(recording, &session, &err) || recording_clock(recording, &err))
+		fail(err.what);
+	for (int i = 0; i < processes; i++)
+		write_process(recording, i, rounds, &err);
 	/* So that two clocks lie apart: time is a line through both. */
 	usleep(20000);
 	end.records = records;

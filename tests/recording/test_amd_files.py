@@ -70,9 +70,9 @@ VEC_ADD = "vecAdd(float const*, float const*, float*, int)"
 REDUCE = "math::Tensor<float>::reduce(float const*, int)"
 
 
-def make(path, rounds=ROUNDS):
+def make(path, rounds=ROUNDS, processes=1):
     """Writes a recording; what must be in it."""
-    done = subprocess.run([os.path.join(PROGRAMS, "make_gpu_recording"), path, str(rounds)],
+    done = subprocess.run([os.path.join(PROGRAMS, "make_gpu_recording"), path, str(rounds), str(processes)],
                           stdout=subprocess.PIPE, text=True, timeout=60, check=True)
     return json.loads(done.stdout)
 
@@ -439,6 +439,39 @@ class Output(Folder):
         self.assertEqual(glob.glob(self.file("x_*_stats.csv")), [])
         output(self.path, "-d", self.folder, "-o", "x", "-f", "csv", "--stats")
         self.assertEqual(len(glob.glob(self.file("x_*_stats.csv"))), 11)
+
+
+class Processes(Folder):
+    """Two processes in one recording, with the same numbers for everything."""
+
+    def setUp(self):
+        super().setUp()
+        self.expected = make(self.path, processes=2)
+        self.second = self.expected["pid"] + 1
+
+    def check(self, path, processes):
+        database = sqlite3.connect(path)
+        self.addCleanup(database.close)
+        self.assertEqual(database.execute("PRAGMA foreign_key_check").fetchall(), [])
+        found = dict(database.execute("SELECT pid, count(*) FROM kernels GROUP BY pid"))
+        self.assertEqual(found, {pid: sum(self.expected["kernels"]) / 2 for pid in processes})
+
+    def test_one_export_holds_both(self):
+        self.check(self.export("rocpd", "x.db"), [self.expected["pid"], self.second])
+        with open(self.export("rocprof-json", "x_results.json"), encoding="utf-8") as file:
+            processes = json.load(file)["rocprofiler-sdk-tool"]
+        self.assertEqual([process["metadata"]["pid"] for process in processes], [self.expected["pid"], self.second])
+        trace = perfetto.Trace(self.export("pftrace", "x.pftrace"))
+        self.assertEqual({slice_["pid"] for slice_ in trace.slices}, {self.expected["pid"], self.second})
+
+    def test_sets_of_files_are_told_apart(self):
+        output(self.path, "-d", self.folder, "-o", "x", "-f", "rocpd", "-f", "csv", "-f", "pftrace")
+        for prefix, pid in (("x", self.expected["pid"]), (f"x_{self.second}", self.second)):
+            self.check(self.file(prefix + "_results.db"), [pid])
+            calls = rows(self.file(prefix + "_hip_api_trace.csv"))
+            self.assertEqual({int(row["Process_Id"]) for row in calls}, {pid})
+            trace = perfetto.Trace(self.file(prefix + "_results.pftrace"))
+            self.assertEqual({slice_["pid"] for slice_ in trace.slices}, {pid})
 
 
 class Summary(Folder):

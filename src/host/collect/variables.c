@@ -50,6 +50,7 @@ int facts_variables(struct recording *recording, pid_t pid, uint32_t number,
 	struct err unreadable;
 	uint32_t count = 0;
 	size_t size = 0;
+	int r;
 
 	if (!found)
 		return err_set(err, -ENOMEM, "variables of %d: no memory", (int)pid);
@@ -61,5 +62,7 @@ int facts_variables(struct recording *recording, pid_t pid, uint32_t number,
 		if (value)
 			found[count++] = (struct recorded_variable){ *names, value };
 	}
-	return recording_variables(recording, number, found, count, err);
+	r = recording_variables(recording, number, found, count, err);
+	free(found);
+	return r;
 }

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/core/cleanup.h"
 #include "host/core/demangle.h"
 #include "host/core/json.h"
 #include "host/core/text.h"
@@ -148,11 +147,12 @@ static void write_metadata(const struct results *self)
 
 static void write_agents(const struct results *self)
 {
+	const struct agent *agents = self->agents.items;
 	struct json *json = self->json;
 
 	json_list(json, "agents");
-	for (size_t i = 0; i < self->agents.count; i++) {
-		const struct agent *agent = &self->agents.items[i];
+	for (size_t i = 0; agents && i < self->agents.count; i++) {
+		const struct agent *agent = &agents[i];
 
 		json_object(json, NULL);
 		write_handle(json, "id", agent->number);
@@ -505,12 +505,10 @@ int amd_json_write(struct amd_view *views, size_t count, FILE *out)
 	return r;
 }
 
-static int write_all(struct model *model, FILE *out)
+static int write_views(struct model *model, struct amd_view *views, FILE *out)
 {
-	CLEANUP(free)
-	struct amd_view *views = calloc(MAX(model->process_count, 1u), sizeof(*views));
 	struct err err = { 0 };
-	int r = views ? 0 : -ENOMEM;
+	int r = 0;
 
 	for (uint32_t i = 0; !r && i < model->process_count; i++) {
 		struct amd_view_options options = { .process = model->processes[i] };
@@ -519,8 +517,17 @@ static int write_all(struct model *model, FILE *out)
 	}
 	if (!r)
 		r = amd_json_write(views, model->process_count, out);
-	for (uint32_t i = 0; views && i < model->process_count; i++)
+	for (uint32_t i = 0; i < model->process_count; i++)
 		amd_view_done(&views[i]);
+	return r;
+}
+
+static int write_all(struct model *model, FILE *out)
+{
+	struct amd_view *views = calloc(MAX(model->process_count, 1u), sizeof(*views));
+	int r = views ? write_views(model, views, out) : -ENOMEM;
+
+	free(views);
 	return r;
 }
 

@@ -312,19 +312,31 @@ static int write_process(struct model *model, struct part *part, char **prefixes
 	return r;
 }
 
-int amd_output_write(struct model *model, const struct amd_output_options *options,
-		     struct amd_output_result *ret, struct err *err)
+static int write_processes(struct model *model, const struct amd_output_options *options,
+			   struct amd_output_result *ret, char **prefixes, struct err *err)
 {
-	CLEANUP(free) char **prefixes = calloc(MAX(model->process_count, 1u), sizeof(*prefixes));
-	int r = prefixes ? 0 : err_set(err, -ENOMEM, "name the output: no memory");
+	int r = 0;
 
-	*ret = (struct amd_output_result){ 0 };
 	for (uint32_t i = 0; !r && i < model->process_count; i++) {
 		struct part part = { .options = options, .result = ret, .err = err };
 
 		r = write_process(model, &part, prefixes, i);
 	}
-	for (uint32_t i = 0; prefixes && i < model->process_count; i++)
+	for (uint32_t i = 0; i < model->process_count; i++)
 		free(prefixes[i]);
+	return r;
+}
+
+int amd_output_write(struct model *model, const struct amd_output_options *options,
+		     struct amd_output_result *ret, struct err *err)
+{
+	char **prefixes = calloc(MAX(model->process_count, 1u), sizeof(*prefixes));
+	int r;
+
+	*ret = (struct amd_output_result){ 0 };
+	if (!prefixes)
+		return err_set(err, -ENOMEM, "name the output: no memory");
+	r = write_processes(model, options, ret, prefixes, err);
+	free(prefixes);
 	return r;
 }

@@ -170,7 +170,7 @@ static void put_table(struct summary_table *table, const char *title, uint32_t d
 			take_domain(table, domain);
 	if (!table->count)
 		return;
-	qsort(table->rows, table->count, sizeof(*table->rows), by_time);
+	qsort(table->rows, table->count, sizeof(struct amd_stats_row *), by_time);
 	fprintf(table->out, "\n%sROCPROFV3 %s:\n\n", table->indent, title);
 	put_head(table);
 	put_rule(table);
@@ -259,28 +259,36 @@ static const struct summary_unit *find_unit(const char *name, struct err *err)
 	return NULL;
 }
 
+static int put_tables(struct summary_table *table, const struct amd_summary_options *options,
+		      const char **ret_empty, struct err *err)
+{
+	int r = 0;
+
+	if (options->is_per_domain)
+		put_per_domain(table);
+	for (size_t i = 0; !r && i < options->group_count; i++)
+		r = put_group(table, options->groups[i], ret_empty, err);
+	if (!r && options->is_whole)
+		put_table(table, "SUMMARY", UINT32_MAX);
+	return r;
+}
+
 int amd_summary_write(const struct amd_stats *stats, const struct amd_summary_options *options,
 		      FILE *out, const char **ret_empty, struct err *err)
 {
-	const struct summary_unit *unit = find_unit(options->unit ? options->unit : "nsec", err);
-	CLEANUP(free) const struct amd_stats_row **rows = calloc(stats->count + 1, sizeof(*rows));
 	struct summary_table table = { .stats = stats,
-				       .unit = unit,
 				       .indent = options->is_indented ? "    " : "",
-				       .out = out,
-				       .rows = rows };
-	int r = 0;
+				       .out = out };
+	int r;
 
 	*ret_empty = NULL;
-	if (!unit)
+	table.unit = find_unit(options->unit ? options->unit : "nsec", err);
+	if (!table.unit)
 		return -EINVAL;
-	if (!rows)
+	table.rows = calloc(stats->count + 1, sizeof(struct amd_stats_row *));
+	if (!table.rows)
 		return err_set(err, -ENOMEM, "summary: no memory");
-	if (options->is_per_domain)
-		put_per_domain(&table);
-	for (size_t i = 0; !r && i < options->group_count; i++)
-		r = put_group(&table, options->groups[i], ret_empty, err);
-	if (!r && options->is_whole)
-		put_table(&table, "SUMMARY", UINT32_MAX);
+	r = put_tables(&table, options, ret_empty, err);
+	free(table.rows);
 	return r;
 }

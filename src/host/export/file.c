@@ -25,7 +25,7 @@ static int write_to(struct model *model, const struct exporter *exporter, FILE *
 	/* Nobody else writes to it: a lock for each number would take half of the time. */
 	__fsetlocking(out, FSETLOCKING_BYCALLER);
 	errno = 0;
-	r = exporter->write(model, out);
+	r = exporter->write ? exporter->write(model, out) : -EINVAL;
 	if (!r)
 		fflush(out);
 	return r ? r : export_state(out);

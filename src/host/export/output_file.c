@@ -104,21 +104,29 @@ void output_discard(struct output_file *file)
 	*file = (struct output_file){ 0 };
 }
 
+static int make_folder(const char *path, struct err *err)
+{
+	struct stat present;
+
+	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "make the folder '%s': %s", path, strerror(errno));
+	if (stat(path, &present) == 0 && !S_ISDIR(present.st_mode))
+		return err_set(err, -ENOTDIR, "'%s' exists and is no folder", path);
+	return 0;
+}
+
 int output_make_folders(const char *path, struct err *err)
 {
-	CLEANUP(free) char *folder = strdup(path);
-	struct stat present;
+	char *folder = strdup(path);
+	int r = 0;
 
 	if (!folder)
 		return err_set(err, -ENOMEM, "make folders for '%s': no memory", path);
-	for (char *slash = folder; (slash = strchr(slash + 1, '/'));) {
+	for (char *slash = folder; !r && (slash = strchr(slash + 1, '/'));) {
 		*slash = '\0';
-		if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-			return err_set(err, -errno, "make the folder '%s': %s", folder,
-				       strerror(errno));
-		if (stat(folder, &present) == 0 && !S_ISDIR(present.st_mode))
-			return err_set(err, -ENOTDIR, "'%s' exists and is no folder", folder);
+		r = make_folder(folder, err);
 		*slash = '/';
 	}
-	return 0;
+	free(folder);
+	return r;
 }

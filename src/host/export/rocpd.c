@@ -52,15 +52,19 @@ static int put_notes(struct rocpd *self, const struct amd_event *event,
 		     const struct rocpd_cell *cells)
 {
 	const struct call *call = event->call;
-	CLEANUP(free) char *stack = call->frame_count ? stack_text(call) : strdup("{}");
-	CLEANUP(free)
+	char *stack = call->frame_count ? stack_text(call) : strdup("{}");
 	char *notes = call->kind == CALL_PLAIN ? strdup("{}") : rocpd_object(fill_message, call);
+	int r;
 
-	if (!stack || !notes)
-		return rocpd_no_memory(self);
-	return rocpd_put(self, INSERT_EVENT_WITH_NOTES,
-			 (struct rocpd_cell[]){ cells[0], cells[1], cells[2], cells[3], cells[4],
-						TEXT(stack), TEXT(notes) });
+	if (stack && notes)
+		r = rocpd_put(self, INSERT_EVENT_WITH_NOTES,
+			      (struct rocpd_cell[]){ cells[0], cells[1], cells[2], cells[3],
+						     cells[4], TEXT(stack), TEXT(notes) });
+	else
+		r = rocpd_no_memory(self);
+	free(stack);
+	free(notes);
+	return r;
 }
 
 static int put_event(struct rocpd *self, const struct amd_event *event)
@@ -128,12 +132,12 @@ static int find_track(struct rocpd *self, const struct amd_event *event, int64_t
 	bool is_new;
 	struct table_entry *entry =
 		table_make(&self->known, KNOWN_TRACK + event->kind, (uint64_t)tid, &is_new);
-	int r = entry ? 0 : rocpd_no_memory(self);
+	int r;
 
-	if (!r && is_new)
+	if (!entry)
+		return rocpd_no_memory(self);
+	if (is_new)
 		entry->value = (uint64_t)++self->track_count;
-	if (r)
-		return r;
 	*ret = (int64_t)entry->value;
 	r = rocpd_string(self, amd_kind_name(event->kind), &name);
 	if (r || !is_new)
@@ -146,7 +150,7 @@ static int find_track(struct rocpd *self, const struct amd_event *event, int64_t
 
 static int put_sample(struct rocpd *self, const struct amd_event *event)
 {
-	int64_t track;
+	int64_t track = 0;
 	int r = find_track(self, event, &track);
 
 	return r ? r

@@ -166,8 +166,10 @@ static int prepare(struct rocpd_file *file, enum rocpd_insert which, struct err 
 	char statement[768], places[2 * COLUMNS_MAX + 1] = "";
 	unsigned count = count_columns(inserts[which].columns);
 
-	for (unsigned i = 0; i < count; i++)
-		strcat(places, i ? ",?" : "?");
+	for (unsigned i = 0; i < count && i < COLUMNS_MAX; i++) {
+		places[2 * i] = i ? ',' : ' ';
+		places[2 * i + 1] = '?';
+	}
 	snprintf(statement, sizeof(statement), "INSERT INTO \"rocpd_%s%s\" (%s) VALUES (%s)",
 		 inserts[which].table, file->suffix, inserts[which].columns, places);
 	return sqlite3_prepare_v3(file->database, statement, -1, SQLITE_PREPARE_PERSISTENT,

@@ -51,12 +51,14 @@ int rocpd_string(struct rocpd *self, const char *text, int64_t *ret)
 {
 	bool is_new;
 	struct table_entry *entry = table_make(&self->places, (uintptr_t)text, 0, &is_new);
-	int r = entry ? 0 : rocpd_no_memory(self);
+	int r = 0;
 
-	if (!r && is_new) {
+	if (!entry)
+		return rocpd_no_memory(self);
+	if (is_new) {
 		r = rocpd_passing_string(self, text, ret);
-		entry->value = (uint64_t)*ret;
-	} else if (!r) {
+		entry->value = r ? 0 : (uint64_t)*ret;
+	} else {
 		*ret = (int64_t)entry->value;
 	}
 	return r;

@@ -44,7 +44,6 @@ static size_t count_names(const char *const *names)
 int facts_variables(struct recording *recording, pid_t pid, uint32_t number,
 		    const char *const *names, struct err *err)
 {
-	CLEANUP(free)
 	struct recorded_variable *found = calloc(count_names(names) + 1, sizeof(*found));
 	CLEANUP(free) char *environment = NULL;
 	struct err unreadable;

@@ -23,6 +23,11 @@ int facts_modules(struct recording *recording, pid_t pid, uint32_t number,
 int facts_files(struct recording *recording, pid_t pid, uint32_t number,
 		struct err *err) MUST_CHECK;
 
+/* Those of these variables (a list that ends with NULL) that its environment had when it began.
+ * One that may not be read is taken for empty. */
+int facts_variables(struct recording *recording, pid_t pid, uint32_t number,
+		    const char *const *names, struct err *err) MUST_CHECK;
+
 /* Threads by the numbers that the target has for them, which in a container are not ours. */
 struct target_threads {
 	pid_t pid;

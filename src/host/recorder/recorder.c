@@ -31,9 +31,10 @@ static const char *options_text(const struct trace_options *options)
 {
 	static char text[64];
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s", options->alloc ? "alloc;" : "",
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s", options->alloc ? "alloc;" : "",
 		 options->io ? "io;" : "", options->lock ? "lock;" : "",
-		 options->marker ? "marker;" : "", options->function_count ? "function;" : "");
+		 options->marker ? "marker;" : "", options->function_count ? "function;" : "",
+		 options->domains & 1u << DOMAIN_OPENCL ? "opencl;" : "");
 	return text;
 }
 
@@ -159,6 +160,14 @@ int recorder_pidfd(const struct recorder *self)
 uint32_t recorder_absent(const struct recorder *self)
 {
 	return trace_absent(&self->trace);
+}
+
+struct work_left recorder_work_left(const struct recorder *self)
+{
+	const struct rings *rings = self->trace.rings;
+
+	return (struct work_left){ __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
+				   __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED) };
 }
 
 static struct recorded_end end_of(const struct collect_totals *totals, enum recording_end reason)

@@ -49,3 +49,13 @@ uint64_t clock_ticks_of(uint64_t boot_ns)
 		return now.ticks;
 	return now.ticks - (uint64_t)((ago * slope(&now)) >> SHIFT);
 }
+
+uint64_t clock_boot_ns_of(uint64_t ticks)
+{
+	struct moment now = { ticks_now(), clock_boot_ns() };
+	int64_t ago = (int64_t)(now.ticks - ticks), rate = slope(&now);
+
+	if (ago > SPAN_MAX || ago < -SPAN_MAX || !rate)
+		return now.ns;
+	return now.ns - (uint64_t)((ago << SHIFT) / rate);
+}

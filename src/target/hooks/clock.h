@@ -12,4 +12,7 @@ void clock_start(void);
  * Makes one system call. */
 uint64_t clock_ticks_of(uint64_t boot_ns);
 
+/* The other way round, likewise. */
+uint64_t clock_boot_ns_of(uint64_t ticks);
+
 uint64_t clock_boot_ns(void);

@@ -466,6 +466,81 @@ bool got_has_changed(void)
 	return has_changed;
 }
 
+const struct got_libc *got_functions(void)
+{
+	return &libc;
+}
+
+struct visiting {
+	got_visit *visit;
+	void *context;
+};
+
+static int visit_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const struct visiting *visiting = context;
+	struct loaded_module module;
+
+	(void)size;
+	if (module_read(info, libc.page_size, &module) && !is_excluded(&module))
+		visiting->visit(info->dlpi_name, &module, visiting->context);
+	return 0;
+}
+
+void got_each_module(got_visit *visit, void *context)
+{
+	libc.iterate(visit_module, &(struct visiting){ visit, context });
+}
+
+struct changing {
+	const uint64_t *start, *end;
+	got_change *change;
+	void *context;
+	int result;
+};
+
+static void change_data(const struct loaded_module *module, struct changing *changing)
+{
+	bool is_closed = is_relro(module, changing->start);
+	uint64_t *first = (uint64_t *)(uintptr_t)changing->start;
+
+	if (is_closed && word_is_writable(first))
+		changing->result = -EAGAIN;
+	else if (is_closed ? !protect(module, PROT_READ | PROT_WRITE) : !word_is_writable(first))
+		changing->result = -EACCES;
+	else
+		changing->change(module->key, changing->context);
+	if (is_closed && !changing->result)
+		protect(module, PROT_READ);
+}
+
+static int change_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct changing *changing = context;
+	struct loaded_module module;
+
+	(void)size;
+	if (!module_read(info, libc.page_size, &module) ||
+	    (uint64_t)changing->start < module.data || (uint64_t)changing->end > module.data_end)
+		return 0;
+	changing->result = 0;
+	change_data(&module, changing);
+	return 1;
+}
+
+int got_with_data(const uint64_t *start, const uint64_t *end, got_change *change, void *context)
+{
+	struct changing changing = { start, end, change, context, -ENOENT };
+
+	libc.iterate(change_module, &changing);
+	if (changing.result != -ENOENT)
+		return changing.result;
+	if (!word_is_writable((uint64_t *)(uintptr_t)start))
+		return -EACCES;
+	change(0, context);
+	return 0;
+}
+
 /* Read-only data is opened only where a word of ours is in it: the loader may be at work on a
  * module that has come to the place of another. */
 static int restore_module(struct dl_phdr_info *info, size_t size, void *left)

@@ -3,6 +3,8 @@
  */
 #include "target/hooks/module.h"
 
+#include "target/runtime/text.h"
+
 #define VERSION_MASK 0x7fffu
 
 static const char *last_part(const char *path)
@@ -23,12 +25,6 @@ static uint64_t address_of(const struct loaded_module *module, const Elf64_Dyn *
 	return address < module->bias ? address + module->bias : address;
 }
 
-/* The second word of the table: the first symbol that can be found by name. */
-static size_t first_defined(const struct loaded_module *module, const Elf64_Dyn *entry)
-{
-	return ((const uint32_t *)address_of(module, entry))[1];
-}
-
 static void read_entry(struct loaded_module *self, const Elf64_Dyn *entry)
 {
 	uint64_t address = address_of(self, entry), value = entry->d_un.d_val;
@@ -41,7 +37,11 @@ static void read_entry(struct loaded_module *self, const Elf64_Dyn *entry)
 		self->strings = (const char *)address;
 		break;
 	case DT_GNU_HASH:
-		self->first_defined = first_defined(self, entry);
+		self->gnu_hash = (const uint32_t *)address;
+		self->first_defined = self->gnu_hash[1];
+		break;
+	case DT_HASH:
+		self->sysv_hash = (const uint32_t *)address;
 		break;
 	case DT_VERSYM:
 		self->versions = (const Elf64_Half *)address;
@@ -141,6 +141,50 @@ const char *module_version(const struct loaded_module *module, size_t symbol)
 		at += file->vn_next;
 	}
 	return NULL;
+}
+
+static bool defines(const struct loaded_module *module, size_t index, const char *name)
+{
+	const Elf64_Sym *symbol = &module->symbols[index];
+
+	return symbol->st_shndx != SHN_UNDEF && text_equal(module->strings + symbol->st_name, name);
+}
+
+/* Words: buckets, first symbol, size of the filter, a shift; filter, buckets, chains. */
+static bool is_in_gnu_hash(const struct loaded_module *module, const char *name)
+{
+	const uint32_t *table = module->gnu_hash, *buckets = table + 4 + 2 * (size_t)table[2];
+	const uint32_t *chains = buckets + table[0];
+	uint32_t hash = 5381, index;
+
+	for (const char *at = name; *at; at++)
+		hash = hash * 33 + (unsigned char)*at;
+	index = table[0] ? buckets[hash % table[0]] : 0;
+	for (; index >= table[1] && index; index++) {
+		uint32_t chain = chains[index - table[1]];
+
+		if ((chain | 1) == (hash | 1) && defines(module, index, name))
+			return true;
+		if (chain & 1)
+			break;
+	}
+	return false;
+}
+
+/* Words: buckets, symbols; buckets, chains. */
+static bool is_in_sysv_hash(const struct loaded_module *module, const char *name)
+{
+	for (uint32_t i = 1; i < module->sysv_hash[1]; i++)
+		if (defines(module, i, name))
+			return true;
+	return false;
+}
+
+bool module_exports(const struct loaded_module *module, const char *symbol)
+{
+	if (module->gnu_hash)
+		return is_in_gnu_hash(module, symbol);
+	return module->sysv_hash && is_in_sysv_hash(module, symbol);
 }
 
 bool module_has_code(const struct loaded_module *module, uint64_t address)

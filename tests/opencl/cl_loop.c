@@ -1,7 +1,12 @@
 /*
  * A program that works with OpenCL for ever, checks every result, and counts what it does by epoch.
  * All that it does in epoch E has a size of its own, so that a recording can be compared with its
- * counts exactly.  A line on stdin ends the epoch: its counts are printed as one line of JSON.
+ * counts exactly.  Lines on stdin are orders:
+ *
+ *   (empty)   ends the epoch: its counts are printed as one line of JSON
+ *   hold      enqueues a kernel that waits until `let go`
+ *   fork      a child that uses OpenCL as far as a child can
+ *   exit      ends the program with a kernel that waits still
  *
  *   cl_loop [profiling] [unordered] [events] [threads] [late]
  */
@@ -15,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ITEMS_MAX   8192u
@@ -41,6 +47,7 @@ struct worker {
 	cl_command_queue queue;
 	cl_mem a, b;
 	cl_kernel add, twice, longest;
+	cl_event last; /* of the last command that gave one */
 	struct counts counts;
 	unsigned epoch;
 };
@@ -66,7 +73,7 @@ static unsigned items_of(unsigned epoch)
 	return GROUP * (2 + epoch % 100);
 }
 
-/* Asks for an event, as programs do that want it; counts how many references it has. */
+/* Asks for an event, as programs do that want it. */
 static cl_event *maybe(cl_event *event)
 {
 	*event = NULL;
@@ -75,17 +82,26 @@ static cl_event *maybe(cl_event *event)
 
 static void done_with(struct worker *self, cl_event event)
 {
-	cl_uint references = 0;
-
 	if (!event)
 		return;
 	check(clWaitForEvents(1, &event), "wait");
+	if (self->last)
+		check(clReleaseEvent(self->last), "release event");
+	self->last = event;
+}
+
+/* How many references the last event has when all who were at it have let go. */
+static cl_uint references_of(cl_event event)
+{
+	cl_uint references = 0;
+
+	if (!event)
+		return 0;
+	usleep(50000);
 	check(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(references), &references,
 			     NULL),
 	      "info");
-	self->counts.references =
-		references > self->counts.references ? references : self->counts.references;
-	check(clReleaseEvent(event), "release event");
+	return references;
 }
 
 static void run(struct worker *self, cl_kernel kernel, unsigned dimensions)
@@ -241,6 +257,64 @@ static cl_program prepare(void)
 	return program;
 }
 
+/* A queue of its own, whose only kernel waits for somebody to say so. */
+static struct {
+	cl_command_queue queue;
+	cl_event gate;
+} held;
+
+static void hold(struct worker *self)
+{
+	size_t size = GROUP;
+	cl_int result;
+
+	held.queue = clCreateCommandQueue(context, device, 0, &result);
+	check(result, "queue");
+	held.gate = clCreateUserEvent(context, &result);
+	check(result, "user event");
+	check(clEnqueueNDRangeKernel(held.queue, self->twice, 1, NULL, &size, NULL, 1, &held.gate,
+				     NULL),
+	      "kernel that waits");
+	check(clFlush(held.queue), "flush");
+}
+
+static void let_go(void)
+{
+	check(clSetUserEventStatus(held.gate, CL_COMPLETE), "user event");
+	check(clFinish(held.queue), "finish");
+	check(clReleaseEvent(held.gate), "release event");
+	check(clReleaseCommandQueue(held.queue), "release queue");
+}
+
+/* The driver's threads are not in a child: nothing may be waited for. */
+static void fork_once(struct worker *self)
+{
+	int byte = 0, status = -1;
+	char name[64];
+	pid_t child = fork();
+
+	if (!child) {
+		cl_int result = clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL) |
+				clEnqueueReadBuffer(self->queue, NULL, CL_FALSE, 0, 4, &byte, 0,
+						    NULL, NULL);
+
+		_exit(result == CL_INVALID_MEM_OBJECT ? 0 : 1);
+	}
+	waitpid(child, &status, 0);
+	self->counts.wrong += status != 0;
+}
+
+/* The words of the driver's table, added up. */
+static unsigned long table_sum(void)
+{
+	const unsigned long *table = *(const unsigned long *const *)device;
+	unsigned long sum = 0;
+
+	for (unsigned i = 0; i < 140; i++)
+		sum = sum * 31 + table[i];
+	return sum;
+}
+
 static void print_epoch(struct worker *workers, unsigned count)
 {
 	struct counts sum = { 0 };
@@ -248,29 +322,51 @@ static void print_epoch(struct worker *workers, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		const unsigned long *from = (const unsigned long *)&workers[i].counts;
 
+		workers[i].counts.references = references_of(workers[i].last);
 		for (size_t j = 0; j < sizeof(sum) / sizeof(unsigned long); j++)
 			((unsigned long *)&sum)[j] += from[j];
 		memset(&workers[i].counts, 0, sizeof(sum));
 	}
 	printf("{\"epoch\":%u,\"items\":%u,\"rounds\":%lu,\"kernels\":%lu,\"to_device\":%lu,"
 	       "\"to_host\":%lu,\"in_device\":%lu,\"fills\":%lu,\"maps\":%lu,\"buffers\":%lu,"
-	       "\"wrong\":%lu,\"failed\":%lu,\"references\":%lu,\"workers\":%u}\n",
+	       "\"wrong\":%lu,\"failed\":%lu,\"references\":%lu,\"workers\":%u,\"table\":%lu}\n",
 	       workers[0].epoch, items_of(workers[0].epoch), sum.rounds, sum.kernels, sum.to_device,
 	       sum.to_host, sum.in_device, sum.fills, sum.maps, sum.buffers, sum.wrong, sum.failed,
-	       sum.references, count);
+	       sum.references, count, table_sum());
 	fflush(stdout);
 }
 
-static bool is_asked(void)
+static void read_line(char *line, size_t room)
+{
+	size_t at = 0;
+
+	do
+		if (read(STDIN_FILENO, line + at, 1) <= 0)
+			_exit(0);
+	while (line[at++] != '\n' && at + 1 < room);
+	line[at] = '\0';
+}
+
+/* True when the epoch is over. */
+static bool obey(struct worker *self)
 {
 	struct pollfd in = { STDIN_FILENO, POLLIN, 0 };
 	char line[64];
 
 	if (poll(&in, 1, 0) <= 0)
 		return false;
-	if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
-		_exit(0);
-	return true;
+	read_line(line, sizeof(line));
+	if (!strcmp(line, "hold\n"))
+		hold(self);
+	else if (!strcmp(line, "let go\n"))
+		let_go();
+	else if (!strcmp(line, "fork\n"))
+		fork_once(self);
+	else if (!strcmp(line, "exit\n")) {
+		hold(self);
+		exit(0);
+	}
+	return !strcmp(line, "\n");
 }
 
 /* The first worker reads stdin; all meet at the end of an epoch. */
@@ -282,7 +378,7 @@ static void *work(void *context_of_all)
 
 	for (;;) {
 		one_round(self);
-		if (self == all && is_asked())
+		if (self == all && obey(self))
 			__atomic_fetch_add(&wanted_epoch, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&wanted_epoch, __ATOMIC_SEQ_CST) == self->epoch)
 			continue;
@@ -313,7 +409,7 @@ int main(int argc, char **argv)
 	if (options.late) {
 		printf("{\"late\":true}\n");
 		fflush(stdout);
-		while (!is_asked())
+		while (!obey(NULL))
 			usleep(1000);
 	}
 	count = options.threads ? THREADS_MAX : 1;

@@ -27,6 +27,14 @@ int ending_prepare(struct err *err)
 	return fd < 0 ? err_set(err, -errno, "signalfd: %s", strerror(errno)) : fd;
 }
 
+/* The next one is another one. */
+static void take_signal(int signals)
+{
+	struct signalfd_siginfo taken;
+
+	(void)!read(signals, &taken, sizeof(taken));
+}
+
 /* 1: a newline came; 0: other input; -1: no more input. */
 static int read_input(void)
 {
@@ -59,8 +67,10 @@ enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
 	for (;;) {
 		int input, r = poll(wait, 3, poll_limit_ms(begin_ns, duration_ns));
 
-		if (r > 0 && wait[0].revents)
+		if (r > 0 && wait[0].revents) {
+			take_signal(signals);
 			return ENDING_SIGNAL;
+		}
 		if (r > 0 && wait[1].revents)
 			return ENDING_EXIT;
 		if (now_ns() - begin_ns >= duration_ns)

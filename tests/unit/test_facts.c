@@ -119,6 +119,20 @@ static void every_loaded_object_is_a_module(void **state)
 	model_free(model);
 }
 
+static char zeroed[1 << 20];
+
+static void data_without_a_file_is_its_modules(void **state)
+{
+	struct model *model = record_ourselves();
+	char text[128];
+
+	(void)state;
+	frame_text(model->processes[0], (uint64_t)(uintptr_t)&zeroed[sizeof(zeroed) / 2], text,
+		   sizeof(text));
+	assert_non_null(strstr(text, "test_facts+0x"));
+	model_free(model);
+}
+
 static const char *name_of(const struct model *model, int descriptor)
 {
 	for (uint32_t i = 0; i < model->processes[0]->file_count; i++)
@@ -206,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(session_and_process_are_told),
 		TEST(every_loaded_object_is_a_module),
+		TEST(data_without_a_file_is_its_modules),
 		TEST(open_files_have_names),
 		TEST(threads_live_and_end),
 	};

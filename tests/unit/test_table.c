@@ -62,7 +62,7 @@ static int setup(void **state)
 	memset(rings, 0, size);
 	*rings = layout;
 	table = (struct api){ sizeof(table), add, scale, NULL };
-	return words_open() || writers_open(rings);
+	return words_open() || writers_open(rings, NULL);
 }
 
 static int teardown(void **state)
@@ -117,7 +117,7 @@ static void results_in_vector_registers_pass(void **state)
 
 static void every_entry_is_put_back(void **state)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -132,7 +132,7 @@ static void every_entry_is_put_back(void **state)
 
 static void what_another_has_stored_stays(void **state)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -146,7 +146,7 @@ static void a_kept_pointer_works_after_the_end(void **state)
 {
 	int64_t (*kept)(int64_t, int64_t);
 	uint64_t buffer[RECORD_MAX_BYTES / 8];
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -155,6 +155,24 @@ static void a_kept_pointer_works_after_the_end(void **state)
 	hooks_off();
 	assert_int_equal(kept(1, 2), 3);
 	assert_null(read_call(buffer));
+}
+
+/* As when a library has gone, and another has come to its place. */
+static void another_name_is_another_function(void **state)
+{
+	uint64_t buffer[RECORD_MAX_BYTES / 8];
+	struct words_left left = { 0 };
+	struct record_call *call;
+
+	(void)state;
+	assert_int_equal(table_hook((uint64_t *)&table.add, &adding, "add", "gone"), 0);
+	table_restore(&left);
+	assert_int_equal(table_hook((uint64_t *)&table.add, &adding, "sum", "come"), 0);
+	assert_int_equal(table.add(40, 2), 42);
+	call = read_call(buffer);
+	assert_non_null(call);
+	assert_string_equal(rings_functions(rings)[call->function].name, "sum");
+	assert_string_equal(rings_functions(rings)[call->function].library, "come");
 }
 
 static void what_cannot_be_hooked_is_refused(void **state)
@@ -182,6 +200,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_another_has_stored_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_kept_pointer_works_after_the_end, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(another_name_is_another_function, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_cannot_be_hooked_is_refused, setup, teardown),
 	};
 

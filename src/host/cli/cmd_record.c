@@ -40,8 +40,9 @@ static const struct option_desc record_options[] = {
 	  FIELD(alloc) },
 	{ 0, "alloc-stacks", NULL, "with the call stack of every allocation", OPTION_FLAG,
 	  FIELD(alloc_stacks) },
-	{ 0, "alloc-sample", "SIZE", "one allocation in SIZE bytes, with its call stack (512K)",
-	  OPTION_TEXT, FIELD(alloc_sample) },
+	{ 0, "alloc-sample", "SIZE",
+	  "samples, one in SIZE bytes on average, with call stacks (512K)", OPTION_TEXT,
+	  FIELD(alloc_sample) },
 	{ 0, "io-trace", NULL, "read, write, send, open, fsync, stdio and their like", OPTION_FLAG,
 	  FIELD(io) },
 	{ 0, "lock-trace", NULL, "waits for mutexes, rwlocks, conditions, semaphores", OPTION_FLAG,
@@ -255,8 +256,17 @@ static int record_all(struct visit *self, struct err *err)
 	return r;
 }
 
+static void print_words(struct json *json, const struct trace_words *words)
+{
+	json_number(json, "words_hooked", words->hooked);
+	json_number(json, "words_restored", words->restored);
+	json_number(json, "words_foreign", words->foreign);
+	json_number(json, "words_unwritable", words->unwritable);
+	json_number(json, "words_refused", words->refused);
+}
+
 static void print_totals(const struct visit *self, const struct collect_totals *totals,
-			 uint64_t bytes)
+			 const struct trace_words *words, uint64_t bytes)
 {
 	struct json json = { .out = stdout };
 
@@ -281,7 +291,20 @@ static void print_totals(const struct visit *self, const struct collect_totals *
 	json_number(&json, "work_cut", self->left.cut);
 	json_number(&json, "work_lost", self->left.lost);
 	json_number(&json, "bytes", bytes);
+	print_words(&json, words);
 	json_object_end(&json);
+}
+
+static void warn_words(const struct trace_words *words)
+{
+	if (words->foreign)
+		fprintf(stderr,
+			"warning: %u words of imports were changed by somebody else meanwhile: left so\n",
+			words->foreign);
+	if (words->unwritable + words->refused)
+		fprintf(stderr,
+			"warning: calls through %u words of imports were not seen: %u cannot be written, %u are too many\n",
+			words->unwritable + words->refused, words->unwritable, words->refused);
 }
 
 static int judge(const struct visit *self, const struct collect_totals *totals, struct err *err)
@@ -312,14 +335,22 @@ static int finish(struct visit *self, int r, struct err *err)
 	struct collect_totals totals = { 0 };
 	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
 	struct err second = { 0 };
+	struct trace_words words;
 	struct stat file;
 	int end;
 
 	self->left = recorder_work_left(self->recorder);
+	recorder_words(self->recorder, &words);
 	end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
 
-	if (self->period.done)
-		print_totals(self, &totals, stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
+	if (gives_up)
+		fprintf(stderr,
+			"warning: given up at the second signal: the last records are missing\n");
+	if (self->period.done) {
+		print_totals(self, &totals, &words,
+			     stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
+		warn_words(&words);
+	}
 	return r ? r : end ? end : judge(self, &totals, err);
 }
 

@@ -27,14 +27,6 @@ int ending_prepare(struct err *err)
 	return fd < 0 ? err_set(err, -errno, "signalfd: %s", strerror(errno)) : fd;
 }
 
-/* The next one is another one. */
-static void take_signal(int signals)
-{
-	struct signalfd_siginfo taken;
-
-	(void)!read(signals, &taken, sizeof(taken));
-}
-
 /* 1: a newline came; 0: other input; -1: no more input. */
 static int read_input(void)
 {
@@ -44,6 +36,14 @@ static int read_input(void)
 	if (r <= 0)
 		return -1;
 	return memchr(text, '\n', (size_t)r) != NULL;
+}
+
+/* Taken, so that the next wait sees only the next one. */
+static void take_signal(int signals)
+{
+	struct signalfd_siginfo taken;
+
+	(void)!read(signals, &taken, sizeof(taken));
 }
 
 static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,30 +23,22 @@ struct recorder {
 	struct recording *file;
 	struct collector *collector;
 	struct target_threads threads;
-	uint32_t process; /* its number in the file */
+	uint32_t process;        /* its number in the file */
+	const char *unused_path; /* of a file that nothing was recorded into yet */
 	bool is_attached;
 	struct session session;
 };
-
-static const char *options_text(const struct trace_options *options)
-{
-	static char text[64];
-
-	snprintf(text, sizeof(text), "%s%s%s%s%s%s", options->alloc ? "alloc;" : "",
-		 options->io ? "io;" : "", options->lock ? "lock;" : "",
-		 options->marker ? "marker;" : "", options->function_count ? "function;" : "",
-		 options->domains & 1u << DOMAIN_OPENCL ? "opencl;" : "");
-	return text;
-}
 
 static int begin_file(struct recorder *self, const struct recorder_options *options,
 		      struct err *err)
 {
 	int r = recording_create(options->path, &self->file, err);
 
-	if (!r)
+	if (!r) {
+		self->unused_path = options->path;
 		r = facts_session(self->file, options->version, options->argv,
-				  options_text(&options->trace), err);
+				  self->trace.layout.request, err);
+	}
 	if (!r)
 		r = facts_process(self->file, self->pid, &self->process, err);
 	if (!r)
@@ -68,6 +61,15 @@ static int make_collector(struct recorder *self, struct err *err)
 	return r ? r : collector_start(self->collector, err);
 }
 
+/* An empty recording would only be in the way. */
+static void remove_unused(const char *path)
+{
+	struct stat file;
+
+	if (path && !lstat(path, &file) && S_ISREG(file.st_mode))
+		unlink(path);
+}
+
 static void free_recorder(struct recorder *self)
 {
 	collector_free(self->collector);
@@ -75,6 +77,7 @@ static void free_recorder(struct recorder *self)
 		recording_abandon(self->file);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
+	remove_unused(self->unused_path);
 	trace_close(&self->trace);
 	target_threads_done(&self->threads);
 	free(self);
@@ -110,6 +113,8 @@ int recorder_begin(struct recorder *self, struct err *err)
 	int r = session_open(&self->session, self->pid, &self->options, err);
 
 	self->is_attached = !r;
+	if (!r)
+		self->unused_path = NULL;
 	return r;
 }
 
@@ -168,6 +173,11 @@ struct work_left recorder_work_left(const struct recorder *self)
 
 	return (struct work_left){ __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
 				   __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED) };
+}
+
+void recorder_words(const struct recorder *self, struct trace_words *ret)
+{
+	trace_words(&self->trace, ret);
 }
 
 static struct recorded_end end_of(const struct collect_totals *totals, enum recording_end reason)

@@ -13,7 +13,7 @@
 struct recorder_options {
 	struct session_options session; /* its trace is filled in */
 	struct trace_options trace;
-	const char *path;    /* of the file */
+	const char *path;    /* of the file; removed where nothing was ever recorded */
 	char *const *argv;   /* how limpet was called, for the file */
 	const char *version; /* of limpet */
 };
@@ -43,6 +43,9 @@ const struct session *recorder_session(const struct recorder *recorder);
 int recorder_pidfd(const struct recorder *recorder);
 /* Bits of the domains for which there is nothing in the target. */
 uint32_t recorder_absent(const struct recorder *recorder);
+
+/* What became of the target's words of imports. */
+void recorder_words(const struct recorder *recorder, struct trace_words *ret);
 
 /* Work of devices that is not in the recording, so far. */
 struct work_left {

@@ -28,6 +28,11 @@
 #define STACK_WINDOW_WORDS 14
 #define STACK_WINDOW_BYTES 112
 
+/* Where the caller's stack ends sooner, what lies behind may not be there: the window must be tried
+ * when it is not all in the page of the frame's link. */
+#define WINDOW_PAGE       4096
+#define WINDOW_LAST_PLACE 3968 /* of the link in its page: 16 bytes and the window follow */
+
 /* Arguments that travel in registers; the others are on the caller's stack, a word each. */
 #if defined(__x86_64__)
 #define REGISTER_ARGUMENTS 6

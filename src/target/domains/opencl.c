@@ -40,8 +40,10 @@ static bool start(const struct trace_request *request)
 static void announce_work(void)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++) {
-		work[i].hook = hook_get(0, work[i].kind);
-		if (work[i].hook && hook_announce(work[i].hook, work[i].kind->name, "OpenCL"))
+		struct function_name name = { work[i].kind->name, "OpenCL" };
+
+		work[i].hook = hook_get(0, work[i].kind, &name);
+		if (work[i].hook && hook_announce(work[i].hook, &name))
 			writers_rings()->domains_found |= 1u << work[i].kind->domain;
 	}
 }

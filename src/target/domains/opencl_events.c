@@ -141,6 +141,7 @@ static void write_down(const struct opencl_command *command, uint64_t now)
 	struct record_call call = { { 0, 0, kind->value_count }, 0, times.begin, times.end };
 	uint64_t values[RECORD_VALUES_MAX];
 	struct writer *writer;
+	writer_seal seal;
 
 	if (!opencl_work_function(kind, &call.function))
 		return;
@@ -148,11 +149,11 @@ static void write_down(const struct opencl_command *command, uint64_t now)
 		fill_kernel(command, values);
 	else
 		fill_copy(command, values);
-	writer = writer_begin();
+	writer = writer_begin(&seal);
 	if (!writer)
 		return;
 	(void)writer_call(writer, &call, values);
-	writer_end(writer);
+	writer_end(writer, &seal);
 }
 
 static void release(const struct opencl_command *command)

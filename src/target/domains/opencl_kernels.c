@@ -57,11 +57,12 @@ static uint32_t place_of(uint64_t hash)
 
 static bool say(uint64_t number, const char *text, size_t length)
 {
-	struct writer *writer = writer_begin();
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
 	bool is_said = writer && writer_name(writer, NAME_KERNEL, number, text, length);
 
 	if (writer)
-		writer_end(writer);
+		writer_end(writer, &seal);
 	return is_said;
 }
 

@@ -118,14 +118,15 @@ static void write_down(const struct change *change)
 		change->thread, change->cause
 	};
 	struct writer *writer;
+	writer_seal seal;
 
 	if (!opencl_work_function(&opencl_memory_work, &call.function))
 		return;
-	writer = writer_begin();
+	writer = writer_begin(&seal);
 	if (!writer)
 		return;
 	(void)writer_call(writer, &call, values);
-	writer_end(writer);
+	writer_end(writer, &seal);
 }
 
 /* The end of an object: on any thread, any time. */

@@ -39,11 +39,12 @@ void queues_start(void)
 
 static bool say(enum name_space space, uint32_t number, const char *text)
 {
-	struct writer *writer = writer_begin();
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
 	bool is_said = writer && writer_name(writer, space, number, text, text_length(text));
 
 	if (writer)
-		writer_end(writer);
+		writer_end(writer, &seal);
 	return is_said;
 }
 

@@ -49,9 +49,11 @@ static struct opencl_times told(const struct opencl_command *command,
 	uint64_t begin = clock_ticks_of(times->begin + (uint64_t)offset);
 	uint64_t end = clock_ticks_of(times->end + (uint64_t)offset);
 
+	/* Whatever the clocks say, it was after the call began and before we heard of it. */
+	begin = MIN(begin, now);
 	begin = MAX(begin, command->begin);
 	end = MIN(end, now);
-	return (struct opencl_times){ MIN(begin, end), end };
+	return (struct opencl_times){ begin, MAX(begin, end) };
 }
 
 /* The last end of the queue; it only grows, whoever comes first. */

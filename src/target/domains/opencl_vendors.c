@@ -238,12 +238,13 @@ static void hook_extension(struct opencl_vendor *vendor, unsigned entry, uint64_
 			   const char *library)
 {
 	const struct traced *traced = &opencl_traced[entry];
+	struct function_name name = { traced->name, library };
 	struct hook *hook;
 
 	if (!function || hook_is_stub(function))
 		return;
-	hook = hook_get(function, traced);
-	if (!hook || !hook_announce(hook, traced->name, library))
+	hook = hook_get(function, traced, &name);
+	if (!hook || !hook_announce(hook, &name))
 		return;
 	vendor->functions[entry] = function;
 	/* Release: whoever asks for the function gets a hook that is ready. */

@@ -15,6 +15,7 @@ struct got_libc {
 	void *(*symbol)(void *, const char *);
 	void *(*symbol_of_version)(void *, const char *, const char *);
 	int (*find_module)(const void *, Dl_info *);
+	int (*find_symbol)(const void *, Dl_info *, void **, int); /* dladdr1 */
 	void *(*open)(const char *, int);
 	int (*close)(void *);
 	uint64_t page_size;
@@ -51,7 +52,7 @@ void got_each_module(got_visit *visit, void *context);
 /*
  * Calls `change` while words from `start` to `end`, of a module's data, can be changed and the
  * module cannot go away; it gets the owner for word_change().  Words of no module have owner 0, and
- * must be writable as they are.  -EAGAIN when the loader is at work on them, -EACCES.
+ * must be writable as they are.  -EACCES.
  */
 typedef void got_change(uint64_t owner, void *context);
 int got_with_data(const uint64_t *start, const uint64_t *end, got_change *change,

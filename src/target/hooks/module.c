@@ -7,6 +7,14 @@
 
 #define VERSION_MASK 0x7fffu
 
+/* Words of DT_GNU_HASH: a head, a filter of 64-bit words, buckets, chains. */
+enum {
+	HASH_BUCKETS,
+	HASH_FIRST, /* the first symbol that can be found by name */
+	HASH_FILTER,
+	HASH_HEAD = 4,
+};
+
 static const char *last_part(const char *path)
 {
 	const char *last = path;
@@ -37,8 +45,8 @@ static void read_entry(struct loaded_module *self, const Elf64_Dyn *entry)
 		self->strings = (const char *)address;
 		break;
 	case DT_GNU_HASH:
-		self->gnu_hash = (const uint32_t *)address;
-		self->first_defined = self->gnu_hash[1];
+		self->hash = (const uint32_t *)address;
+		self->first_defined = self->hash[HASH_FIRST];
 		break;
 	case DT_HASH:
 		self->sysv_hash = (const uint32_t *)address;
@@ -150,18 +158,18 @@ static bool defines(const struct loaded_module *module, size_t index, const char
 	return symbol->st_shndx != SHN_UNDEF && text_equal(module->strings + symbol->st_name, name);
 }
 
-/* Words: buckets, first symbol, size of the filter, a shift; filter, buckets, chains. */
-static bool is_in_gnu_hash(const struct loaded_module *module, const char *name)
+static bool is_in_hash(const struct loaded_module *module, const char *name)
 {
-	const uint32_t *table = module->gnu_hash, *buckets = table + 4 + 2 * (size_t)table[2];
-	const uint32_t *chains = buckets + table[0];
+	const uint32_t *table = module->hash;
+	const uint32_t *buckets = table + HASH_HEAD + 2 * (size_t)table[HASH_FILTER];
+	const uint32_t *chains = buckets + table[HASH_BUCKETS];
 	uint32_t hash = 5381, index;
 
 	for (const char *at = name; *at; at++)
 		hash = hash * 33 + (unsigned char)*at;
-	index = table[0] ? buckets[hash % table[0]] : 0;
-	for (; index >= table[1] && index; index++) {
-		uint32_t chain = chains[index - table[1]];
+	index = table[HASH_BUCKETS] ? buckets[hash % table[HASH_BUCKETS]] : 0;
+	for (; index && index >= table[HASH_FIRST]; index++) {
+		uint32_t chain = chains[index - table[HASH_FIRST]];
 
 		if ((chain | 1) == (hash | 1) && defines(module, index, name))
 			return true;
@@ -182,9 +190,43 @@ static bool is_in_sysv_hash(const struct loaded_module *module, const char *name
 
 bool module_exports(const struct loaded_module *module, const char *symbol)
 {
-	if (module->gnu_hash)
-		return is_in_gnu_hash(module, symbol);
+	if (module->hash)
+		return is_in_hash(module, symbol);
 	return module->sysv_hash && is_in_sysv_hash(module, symbol);
+}
+
+static bool is_export(const Elf64_Sym *symbol)
+{
+	return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+	       ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL;
+}
+
+/* A chain ends with an odd word. */
+static const Elf64_Sym *export_in(const struct loaded_module *module, const uint32_t *chains,
+				  uint32_t index)
+{
+	for (; index >= module->first_defined; index++) {
+		if (is_export(&module->symbols[index]))
+			return &module->symbols[index];
+		if (chains[index - module->first_defined] & 1)
+			break;
+	}
+	return NULL;
+}
+
+const Elf64_Sym *module_export(const struct loaded_module *module)
+{
+	const uint32_t *buckets, *chains;
+	const Elf64_Sym *found = NULL;
+
+	if (!module->hash)
+		return NULL;
+	buckets = module->hash + HASH_HEAD + 2 * module->hash[HASH_FILTER];
+	chains = buckets + module->hash[HASH_BUCKETS];
+	for (uint32_t i = 0; !found && i < module->hash[HASH_BUCKETS]; i++)
+		if (buckets[i])
+			found = export_in(module, chains, buckets[i]);
+	return found;
 }
 
 bool module_has_code(const struct loaded_module *module, uint64_t address)

@@ -11,16 +11,17 @@ int table_hook_owned(uint64_t *entry, uint64_t owner, const struct traced *trace
 		     const char *library)
 {
 	uint64_t original = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	struct function_name known_as = { name, library };
 	struct hook *hook;
 
 	if (!original)
 		return -ENOENT;
 	if (hook_is_stub(original))
 		return -EEXIST;
-	hook = hook_get(original, traced);
-	if (!hook || !hook_announce(hook, name, library))
+	hook = hook_get(original, traced, &known_as);
+	if (!hook || !hook_announce(hook, &known_as))
 		return -ENOSPC;
-	return word_change(&(struct word){ entry, original, hook_stub(hook), owner }, true);
+	return word_change(&(struct word){ entry, original, hook_stub(hook), owner });
 }
 
 int table_hook(uint64_t *entry, const struct traced *traced, const char *name, const char *library)
@@ -34,5 +35,5 @@ int table_hook(uint64_t *entry, const struct traced *traced, const char *name, c
 
 void table_restore(struct words_left *left)
 {
-	words_restore(NO_MODULE, left);
+	words_restore(NO_MODULE, 0, UINT64_MAX, left);
 }

@@ -14,7 +14,8 @@ struct watch_libc {
 	int (*attr_setstack)(pthread_attr_t *, void *, size_t);
 };
 
-/* -errno when no thread could be made.  on_scan gets what each further scan did. */
+/* Returns when the first scan is done; -errno when no thread could be made.  on_scan gets what each
+ * scan did; look is called on the same thread. */
 int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *),
 		void (*look)(bool have_modules_changed)) MUST_CHECK;
 void watch_stop(void);

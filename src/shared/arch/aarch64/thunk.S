@@ -73,21 +73,50 @@
 	function thunk_any
 	enter
 	sub	sp, sp, #STACK_WINDOW_BYTES
+	and	x9, x29, #(WINDOW_PAGE - 1)
+	cmp	x9, #WINDOW_LAST_PLACE
+	b.hi	2f
 	.irp	at, 0, 16, 32, 48, 64, 80, 96
 	ldp	x9, x10, [x29, #16 + \at]
 	stp	x9, x10, [sp, #\at]
 	.endr
-	call_and_leave
+1:	call_and_leave
+	.cfi_startproc
+	.cfi_def_cfa x29, 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+2:	add	x0, x29, #16
+	mov	w1, #STACK_WINDOW_WORDS
+	bl	stack_readable
+	mov	w9, w0
+	add	x10, x29, #16
+	mov	x11, sp
+3:	cbz	w9, 4f
+	ldr	x12, [x10], #8
+	str	x12, [x11], #8
+	sub	w9, w9, #1
+	b	3b
+4:	sub	x9, x29, #FRAME_LINK
+	ldp	x0, x1, [x9, #0]
+	ldp	x2, x3, [x9, #16]
+	ldp	x4, x5, [x9, #32]
+	ldp	x6, x7, [x9, #48]
+	ldp	x8, x16, [x9, #FRAME_INDIRECT]
+	b	1b
+	.cfi_endproc
 	.size thunk_any, . - thunk_any
 
 	function thunk_around
 	enter
 	sub	sp, sp, #STACK_WINDOW_BYTES + AROUND_BYTES
+	and	x9, x29, #(WINDOW_PAGE - 1)
+	cmp	x9, #WINDOW_LAST_PLACE
+	b.hi	2f
 	.irp	at, 0, 16, 32, 48, 64, 80, 96
 	ldp	x9, x10, [x29, #16 + \at]
 	stp	x9, x10, [sp, #\at]
 	.endr
-	sub	x0, x29, #FRAME_LINK + AROUND_BYTES
+1:	sub	x0, x29, #FRAME_LINK + AROUND_BYTES
 	mov	x1, sp
 	bl	hook_before
 	sub	x9, x29, #FRAME_LINK
@@ -112,6 +141,22 @@
 	add	sp, sp, #FRAME_SIZE
 	.cfi_def_cfa_offset 0
 	ret
+	.cfi_endproc
+	.cfi_startproc
+	.cfi_def_cfa x29, 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+2:	add	x0, x29, #16
+	mov	w1, #STACK_WINDOW_WORDS
+	bl	stack_readable
+	mov	w9, w0
+	add	x10, x29, #16
+	mov	x11, sp
+3:	cbz	w9, 1b
+	ldr	x12, [x10], #8
+	str	x12, [x11], #8
+	sub	w9, w9, #1
+	b	3b
 	.cfi_endproc
 	.size thunk_around, . - thunk_around
 

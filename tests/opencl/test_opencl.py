@@ -18,7 +18,8 @@ import unittest
 import harness
 from harness import TargetTest, limpet
 
-LOOP = os.path.join(os.environ.get("OPENCL", "."), "cl_loop")
+HERE = os.environ.get("OPENCL", ".")
+LOOP = os.path.join(HERE, "cl_loop")
 LONG_NAME = "a_kernel_with_a_name_that_is_longer_than_most_and_goes_on_for_quite_a_while_until_it_ends"
 TO_DEVICE, TO_HOST, IN_DEVICE = 2, 3, 4
 ALLOCATE, FREE = 0, 1
@@ -80,20 +81,32 @@ class Recording:
         return self.start["boottime_ns"] + (ticks - self.start["ticks"]) * self.rate
 
 
+def find_driver(folder):
+    """What is missing, or None; compiles the kernels once for all tests."""
+    if not os.path.exists(LOOP):
+        return "cl_loop was not built: no OpenCL headers (opencl-headers, ocl-icd-opencl-dev)"
+    probe = Loop(cache=folder)
+    try:
+        probe.line()
+    except AssertionError as problem:
+        return f"no OpenCL driver here (pocl-opencl-icd): {problem}"
+    finally:
+        probe.close()
+    return None
+
+
+def setUpModule():
+    global FOLDER, MISSING
+    FOLDER = tempfile.mkdtemp(prefix="limpet-opencl-")
+    unittest.addModuleCleanup(shutil.rmtree, FOLDER)
+    MISSING = find_driver(FOLDER)
+
+
 class OpenCL(TargetTest):
-    @classmethod
-    def setUpClass(cls):
-        if not os.path.exists(LOOP):
-            raise unittest.SkipTest("cl_loop was not built: no OpenCL headers (opencl-headers, ocl-icd-opencl-dev)")
-        cls.folder = tempfile.mkdtemp(prefix="limpet-opencl-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
-        probe = Loop(cache=cls.folder)
-        try:
-            probe.line()
-        except AssertionError as problem:
-            raise unittest.SkipTest(f"no OpenCL driver here (pocl-opencl-icd): {problem}")
-        finally:
-            probe.close()
+    def setUp(self):
+        self.folder = FOLDER
+        if MISSING:
+            self.skipTest(MISSING)
 
     def loop(self, *words):
         loop = Loop(*words, cache=self.folder)
@@ -276,6 +289,45 @@ class Memory(OpenCL):
             self.stop(process)
             sizes.append(int(harness.status_of(loop.pid)["VmRSS"].split()[0]))
         self.assertLess(max(sizes[-5:]) - max(sizes[:5]), 2048, f"KiB: {sizes}")
+
+
+class StandIn(TargetTest):
+    """Tables that PoCL does not have: read-only, short, newer than we are; functions had by name."""
+
+    @staticmethod
+    def mappings(pid):
+        with open(f"/proc/{pid}/maps") as file:
+            return [line for line in file if "standin_cl" in line]
+
+    def test_tables_of_other_kinds(self):
+        library = os.path.join(HERE, "libstandin_cl.so")
+        loop = subprocess.Popen([os.path.join(HERE, "standin_loop"), library], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_process, loop)
+        told = lambda: json.loads(loop.stdout.readline())
+        expected = {"right": 100, "old": 100, "beyond": 100, "current": 100, "newer": 200, "extension": 100}
+        told()
+        before = self.mappings(loop.pid)
+        path = os.path.join(FOLDER, "standin.limpet")
+        for _ in range(3):
+            process = harness.limpet_start("record", "-p", loop.pid, "-o", path, "--opencl-trace", "--json")
+            self.addCleanup(self.end_process, process)
+            self.assertIsNotNone(harness.attached_wait(process))
+            loop.stdin.write("\n")
+            loop.stdin.flush()
+            self.assertEqual(told(), expected)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(harness.limpet_finish(process).code, 0)
+            self.assertEqual(self.mappings(loop.pid), before)
+            calls = Recording(path).calls
+            seen = {name: collections.Counter(call["result"] for call in calls[name] if "result" in call)
+                    for name in calls}
+            self.assertEqual(seen, {"clFinish": {-7: 100, 0: 100}, "OpenCL slot 149": {-9: 100},
+                                    "OpenCL slot 150": {-9: 100}, "clEnqueueMemFillINTEL": {-5: 100},
+                                    "clGetExtensionFunctionAddressForPlatform": {}})
+        loop.stdin.write("\n")
+        loop.stdin.flush()
+        self.assertEqual(told(), expected)
 
 
 if __name__ == "__main__":

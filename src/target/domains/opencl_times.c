@@ -27,13 +27,13 @@ static bool ask_times(const struct opencl_command *command, struct device_times 
 
 /* Moves the device's clock no further than it must, and remembers it for the next command. */
 static int64_t set_clock(const struct opencl_command *command, const struct device_times *times,
-			 uint64_t now)
+			 const struct clock_rate *rate, uint64_t now)
 {
 	int64_t *clock = device_clock(command->queue->device);
 	int64_t offset = __atomic_load_n(clock, __ATOMIC_RELAXED);
-	int64_t lowest = (int64_t)(clock_boot_ns_of(command->begin) - times->queued);
-	int64_t queued = (int64_t)(clock_boot_ns_of(command->end) - times->queued);
-	int64_t done = (int64_t)(clock_boot_ns_of(now) - times->end);
+	int64_t lowest = (int64_t)(clock_ns_at(rate, command->begin) - times->queued);
+	int64_t queued = (int64_t)(clock_ns_at(rate, command->end) - times->queued);
+	int64_t done = (int64_t)(clock_ns_at(rate, now) - times->end);
 
 	offset = MAX(offset, lowest);
 	offset = MIN(offset, queued);
@@ -45,9 +45,10 @@ static int64_t set_clock(const struct opencl_command *command, const struct devi
 static struct opencl_times told(const struct opencl_command *command,
 				const struct device_times *times, uint64_t now)
 {
-	int64_t offset = set_clock(command, times, now);
-	uint64_t begin = clock_ticks_of(times->begin + (uint64_t)offset);
-	uint64_t end = clock_ticks_of(times->end + (uint64_t)offset);
+	struct clock_rate rate = clock_now();
+	int64_t offset = set_clock(command, times, &rate, now);
+	uint64_t begin = clock_ticks_at(&rate, times->begin + (uint64_t)offset);
+	uint64_t end = clock_ticks_at(&rate, times->end + (uint64_t)offset);
 
 	/* Whatever the clocks say, it was after the call began and before we heard of it. */
 	begin = MIN(begin, now);

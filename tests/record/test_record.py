@@ -240,6 +240,18 @@ class Ends(Record):
         self.assert_alive(program)
 
 
+    def test_one_signal_loses_nothing(self):
+        program = self.program()
+        process = self.start(program.pid, "--io-trace")
+        self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000, 10))
+        process.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(process, 20)
+        self.assertEqual(result.code, 0, str(result))
+        told = limpet("report", self.path, "--json")
+        self.assertEqual(told.code, 0, str(told))
+        self.assertNotIn("give up", told.out)
+
+
 class Refusals(Record):
     def test_nothing_to_record(self):
         result = limpet("record", "-p", os.getpid())

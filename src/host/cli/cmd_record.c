@@ -21,7 +21,7 @@
 #define GLANCE_NS 100000000ull
 
 struct record_values {
-	bool alloc, alloc_stacks, io, lock, all_locks, marker;
+	bool alloc, alloc_stacks, io, lock, all_locks, marker, opencl;
 	bool unload, force, resumes, is_json;
 	struct option_list functions;
 	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
@@ -49,6 +49,8 @@ static const struct option_desc record_options[] = {
 	  FIELD(lock) },
 	{ 0, "lock-all", NULL, "also locks that nobody held", OPTION_FLAG, FIELD(all_locks) },
 	{ 0, "marker-trace", NULL, "roctx and NVTX marks and ranges", OPTION_FLAG, FIELD(marker) },
+	{ 0, "opencl-trace", NULL, "OpenCL: calls, kernels, copies, memory", OPTION_FLAG,
+	  FIELD(opencl) },
 	{ 0, "function", "LIB:SYMBOL", "any imported function, with * and ?; repeatable",
 	  OPTION_LIST, FIELD(functions) },
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
@@ -76,6 +78,7 @@ struct visit {
 	int signals;
 	enum ending ending;
 	bool is_over, is_full, shows_progress;
+	struct work_left left;
 };
 
 static int refuse_empty(struct err *err)
@@ -83,7 +86,7 @@ static int refuse_empty(struct err *err)
 	err_set(err, -EINVAL, "nothing to record was named");
 	err_why(err, "this version traces; it does not sample yet");
 	err_fix(err,
-		"--alloc-trace, --io-trace, --lock-trace, --marker-trace or --function LIB:SYMBOL");
+		"--alloc-trace, --io-trace, --lock-trace, --marker-trace, --opencl-trace or --function LIB:SYMBOL");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -97,10 +100,12 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 		.lock = values->lock || values->all_locks,
 		.all_locks = values->all_locks,
 		.marker = values->marker,
+		.domains = (uint32_t)values->opencl << DOMAIN_OPENCL,
 		.functions = values->functions.items,
 		.function_count = values->functions.count,
 	};
-	if (!ret->alloc && !ret->io && !ret->lock && !ret->marker && !ret->function_count)
+	if (!ret->alloc && !ret->io && !ret->lock && !ret->marker && !ret->function_count &&
+	    !ret->domains)
 		return refuse_empty(err);
 	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
 	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
@@ -178,6 +183,21 @@ static void warn_absent(const struct visit *self)
 		if (absent & 1u << i)
 			fprintf(stderr, "warning: nothing to trace for %s in this process\n",
 				trace_domain_name(i));
+}
+
+static void warn_work_left(const struct work_left *left)
+{
+	if (left->cut)
+		fprintf(stderr,
+			"warning: %" PRIu32
+			" commands were not done by the devices 2 s after the end; "
+			"they are not in the recording\n",
+			left->cut);
+	if (left->lost)
+		fprintf(stderr,
+			"warning: %" PRIu32
+			" commands could not be followed to their end: too many at once\n",
+			left->lost);
 }
 
 static void print_attached(const struct visit *self)
@@ -268,6 +288,8 @@ static void print_totals(const struct visit *self, const struct collect_totals *
 	json_number(&json, "dropped_nested", totals->drops[DROP_NESTED]);
 	json_number(&json, "dropped_no_ring", totals->drops[DROP_NO_RING]);
 	json_number(&json, "invalid", totals->invalid);
+	json_number(&json, "work_cut", self->left.cut);
+	json_number(&json, "work_lost", self->left.lost);
 	json_number(&json, "bytes", bytes);
 	print_words(&json, words);
 	json_object_end(&json);
@@ -287,6 +309,7 @@ static void warn_words(const struct trace_words *words)
 
 static int judge(const struct visit *self, const struct collect_totals *totals, struct err *err)
 {
+	warn_work_left(&self->left);
 	if (all_drops(totals))
 		fprintf(stderr,
 			"warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
@@ -316,6 +339,7 @@ static int finish(struct visit *self, int r, struct err *err)
 	struct stat file;
 	int end;
 
+	self->left = recorder_work_left(self->recorder);
 	recorder_words(self->recorder, &words);
 	end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
 
@@ -377,7 +401,7 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "trace a running process into a file",
 	.usage =
-		"-p PID [-o FILE] [--duration TIME] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--function LIB:SYMBOL]",
+		"-p PID [-o FILE] [--duration TIME] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =

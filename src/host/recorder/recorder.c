@@ -185,6 +185,14 @@ uint32_t recorder_absent(const struct recorder *self)
 	return trace_absent(&self->trace);
 }
 
+struct work_left recorder_work_left(const struct recorder *self)
+{
+	const struct rings *rings = self->trace.rings;
+
+	return (struct work_left){ __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
+				   __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED) };
+}
+
 void recorder_words(const struct recorder *self, struct trace_words *ret)
 {
 	trace_words(&self->trace, ret);

@@ -49,6 +49,13 @@ uint32_t recorder_absent(const struct recorder *recorder);
 /* What became of the target's words of imports. */
 void recorder_words(const struct recorder *recorder, struct trace_words *ret);
 
+/* Work of devices that is not in the recording, so far. */
+struct work_left {
+	uint32_t cut;  /* not done when we left */
+	uint32_t lost; /* too much at once */
+};
+struct work_left recorder_work_left(const struct recorder *recorder);
+
 /* Takes what is left in the rings (not with gives_up), writes the end, and frees the recorder. */
 int recorder_end(struct recorder *recorder, bool gives_up, struct collect_totals *ret,
 		 struct err *err) MUST_CHECK;

@@ -28,7 +28,7 @@
 /* As the tracer calls them; those of devices come with the calls that cause them. */
 static const char *const domain_names[DOMAINS] = {
 	[DOMAIN_ALLOC] = "alloc",       [DOMAIN_IO] = "io",         [DOMAIN_LOCK] = "lock",
-	[DOMAIN_FUNCTION] = "function", [DOMAIN_MARKER] = "marker",
+	[DOMAIN_FUNCTION] = "function", [DOMAIN_MARKER] = "marker", [DOMAIN_OPENCL] = "opencl",
 };
 
 const char *trace_domain_name(unsigned domain)
@@ -49,7 +49,8 @@ static void add(char *text, const char *format, ...)
 
 static uint32_t domains_of(const struct trace_options *options)
 {
-	return (uint32_t)options->alloc << DOMAIN_ALLOC | (uint32_t)options->io << DOMAIN_IO |
+	return options->domains | (uint32_t)options->alloc << DOMAIN_ALLOC |
+	       (uint32_t)options->io << DOMAIN_IO |
 	       (uint32_t)(options->lock || options->all_locks) << DOMAIN_LOCK |
 	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION |
 	       (uint32_t)options->marker << DOMAIN_MARKER;

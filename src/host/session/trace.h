@@ -15,6 +15,7 @@
 
 struct trace_options {
 	bool alloc, io, lock, marker;
+	uint32_t domains;             /* bits of others that are asked for */
 	bool all_locks;               /* also those that nobody held */
 	bool alloc_stacks;            /* the call stack of every allocation */
 	uint64_t alloc_sample;        /* bytes between samples, which have stacks; 0: every call */

@@ -21,6 +21,9 @@
 #define FRAME_LINK      112 /* the caller's frame pointer, then the return address */
 #define FRAME_SIZE      128
 
+/* struct hook_around: what lies before its frame */
+#define AROUND_BYTES 32
+
 /* Words of the caller's stack that thunk_any hands on. */
 #define STACK_WINDOW_WORDS 14
 #define STACK_WINDOW_BYTES 112
@@ -29,6 +32,13 @@
  * when it is not all in the page of the frame's link. */
 #define WINDOW_PAGE       4096
 #define WINDOW_LAST_PLACE 3968 /* of the link in its page: 16 bytes and the window follow */
+
+/* Arguments that travel in registers; the others are on the caller's stack, a word each. */
+#if defined(__x86_64__)
+#define REGISTER_ARGUMENTS 6
+#else
+#define REGISTER_ARGUMENTS 8
+#endif
 
 /* Bytes of a stub. */
 #if defined(__x86_64__)

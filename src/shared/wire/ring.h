@@ -67,6 +67,8 @@ struct rings {
 	uint32_t words_hooked, words_unwritable, words_refused;
 	uint32_t words_restored,
 		words_foreign; /* at each end; foreign: changed by others, left so */
+	uint32_t work_cut;     /* devices were still at it at the end */
+	uint32_t work_lost;    /* too much at once to be remembered */
 
 	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
 };

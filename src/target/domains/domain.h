@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "shared/wire/ring.h"
 #include "target/hooks/hook.h"
 
 /* What the host asked for, from the text of LIMPET_TRACE. */
@@ -22,12 +23,21 @@ struct domain {
 	size_t traced_count;
 	/* Prepares for a session; NULL: nothing to prepare.  False when that was not possible. */
 	bool (*start)(const struct trace_request *request);
+	/* For domains that hook more than imports; each may be NULL.  look: finds what is there, on
+	 * a thread of ours, when modules have come and when has_news.  drain: all words are as they
+	 * were; waits for what devices still do, and tells what is left.  forget: in a forked
+	 * child. */
+	void (*look)(bool have_modules_changed);
+	bool (*has_news)(void);
+	void (*drain)(struct rings *rings);
+	void (*forget)(void);
 };
 
 /* By enum trace_domain; NULL: comes with another. */
 extern const struct domain *const domains[DOMAINS];
 
-extern const struct domain domain_alloc, domain_io, domain_lock, domain_function, domain_marker;
+extern const struct domain domain_alloc, domain_io, domain_lock, domain_function, domain_marker,
+	domain_opencl;
 
 /* libc's functions by name, for those that call more than they were called for; set before start.
  */

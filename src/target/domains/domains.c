@@ -7,7 +7,7 @@
 const struct domain *const domains[DOMAINS] = {
 	[DOMAIN_ALLOC] = &domain_alloc,   [DOMAIN_IO] = &domain_io,
 	[DOMAIN_LOCK] = &domain_lock,     [DOMAIN_FUNCTION] = &domain_function,
-	[DOMAIN_MARKER] = &domain_marker,
+	[DOMAIN_MARKER] = &domain_marker, [DOMAIN_OPENCL] = &domain_opencl,
 };
 
 domain_symbol *domain_find_symbol;

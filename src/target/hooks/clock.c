@@ -40,12 +40,34 @@ static int64_t slope(const struct moment *now)
 	return ns ? (int64_t)((ticks << SHIFT) / ns) : 1ll << SHIFT;
 }
 
-uint64_t clock_ticks_of(uint64_t boot_ns)
+struct clock_rate clock_now(void)
 {
 	struct moment now = { ticks_now(), clock_boot_ns() };
-	int64_t ago = (int64_t)(now.ns - boot_ns);
+
+	return (struct clock_rate){ now.ticks, now.ns, slope(&now) };
+}
+
+uint64_t clock_ticks_at(const struct clock_rate *now, uint64_t boot_ns)
+{
+	int64_t ago = (int64_t)(now->ns - boot_ns);
 
 	if (ago > SPAN_MAX || ago < -SPAN_MAX)
-		return now.ticks;
-	return now.ticks - (uint64_t)((ago * slope(&now)) >> SHIFT);
+		return now->ticks;
+	return now->ticks - (uint64_t)((ago * now->rate) >> SHIFT);
+}
+
+uint64_t clock_ns_at(const struct clock_rate *now, uint64_t ticks)
+{
+	int64_t ago = (int64_t)(now->ticks - ticks);
+
+	if (ago > SPAN_MAX || ago < -SPAN_MAX || !now->rate)
+		return now->ns;
+	return now->ns - (uint64_t)((ago << SHIFT) / now->rate);
+}
+
+uint64_t clock_ticks_of(uint64_t boot_ns)
+{
+	struct clock_rate now = clock_now();
+
+	return clock_ticks_at(&now, boot_ns);
 }

@@ -12,4 +12,13 @@ void clock_start(void);
  * Makes one system call. */
 uint64_t clock_ticks_of(uint64_t boot_ns);
 
+/* The same for several moments, with one system call; and the other way round. */
+struct clock_rate {
+	uint64_t ticks, ns; /* now */
+	int64_t rate;
+};
+struct clock_rate clock_now(void);
+uint64_t clock_ticks_at(const struct clock_rate *now, uint64_t boot_ns);
+uint64_t clock_ns_at(const struct clock_rate *now, uint64_t ticks);
+
 uint64_t clock_boot_ns(void);

@@ -612,6 +612,95 @@ bool got_has_changed(void)
 	return has_changed;
 }
 
+const struct got_libc *got_functions(void)
+{
+	return &libc;
+}
+
+struct visiting {
+	got_visit *visit;
+	void *context;
+};
+
+static int visit_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const struct visiting *visiting = context;
+	struct loaded_module module;
+
+	(void)size;
+	if (module_read(info, libc.page_size, &module) && !is_excluded(&module))
+		visiting->visit(info->dlpi_name, &module, visiting->context);
+	return 0;
+}
+
+void got_each_module(got_visit *visit, void *context)
+{
+	libc.iterate(visit_module, &(struct visiting){ visit, context });
+}
+
+struct changing {
+	const uint64_t *start, *end;
+	got_change *change;
+	void *context;
+	int result;
+};
+
+/* Read-only data is opened: all of it at once, or, where pages differ, those that are meant. */
+static void change_closed(const struct loaded_module *module, struct changing *changing)
+{
+	bool is_whole = is_uniform(module);
+	uint64_t start =
+		is_whole ? module->relro : ALIGN_DOWN((uint64_t)changing->start, libc.page_size);
+	uint64_t end =
+		is_whole ? module->relro_end : ALIGN_UP((uint64_t)changing->end, libc.page_size);
+
+	if (!protect(start, end, PROT_READ | PROT_WRITE)) {
+		changing->result = -EACCES;
+		return;
+	}
+	changing->change(module->key, changing->context);
+	protect(start, end, PROT_READ);
+}
+
+static void change_data(const struct loaded_module *module, struct changing *changing)
+{
+	bool is_writable = word_is_writable((uint64_t *)(uintptr_t)changing->start);
+
+	if (is_relro(module, changing->start) && !is_writable)
+		change_closed(module, changing);
+	else if (is_writable)
+		changing->change(module->key, changing->context);
+	else
+		changing->result = -EACCES;
+}
+
+static int change_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct changing *changing = context;
+	struct loaded_module module;
+
+	(void)size;
+	if (!module_read(info, libc.page_size, &module) ||
+	    (uint64_t)changing->start < module.data || (uint64_t)changing->end > module.data_end)
+		return 0;
+	changing->result = 0;
+	change_data(&module, changing);
+	return 1;
+}
+
+int got_with_data(const uint64_t *start, const uint64_t *end, got_change *change, void *context)
+{
+	struct changing changing = { start, end, change, context, -ENOENT };
+
+	libc.iterate(change_module, &changing);
+	if (changing.result != -ENOENT)
+		return changing.result;
+	if (!word_is_writable((uint64_t *)(uintptr_t)start))
+		return -EACCES;
+	change(0, context);
+	return 0;
+}
+
 /* Read-only data is opened only where a word of ours is in it: the loader may be at work on a
  * module that has come to the place of another. */
 static void restore_range(uint64_t key, uint64_t start, uint64_t end, struct words_left *left)

@@ -40,6 +40,24 @@ void got_scan(struct got_report *ret);
 /* Have modules come or gone since the last scan? */
 bool got_has_changed(void);
 
+/* What was given to got_open(). */
+const struct got_libc *got_functions(void);
+
+/* Calls `visit` for each module but ours, while none can go away; no function of the loader's may
+ * be called there. */
+struct loaded_module;
+typedef void got_visit(const char *path, const struct loaded_module *module, void *context);
+void got_each_module(got_visit *visit, void *context);
+
+/*
+ * Calls `change` while words from `start` to `end`, of a module's data, can be changed and the
+ * module cannot go away; it gets the owner for word_change().  Words of no module have owner 0, and
+ * must be writable as they are.  -EACCES.
+ */
+typedef void got_change(uint64_t owner, void *context);
+int got_with_data(const uint64_t *start, const uint64_t *end, got_change *change,
+		  void *context) MUST_CHECK;
+
 /* Puts everything back. */
 void got_restore(struct words_left *left);
 void got_close(void);

@@ -14,8 +14,8 @@
 #define INDEX_SIZE  (2u * HOOKS_MAX)
 #define FILE_NUMBER 112 /* of the descriptor in glibc's FILE, part of its binary interface */
 
-extern const unsigned char hook_stubs[], thunk_registers[], thunk_any[], thunk_wrapper[],
-	thunk_notice[];
+extern const unsigned char hook_stubs[], thunk_registers[], thunk_any[], thunk_around[],
+	thunk_wrapper[], thunk_notice[];
 
 struct hook hook_table[HOOKS_MAX];
 static uint32_t hook_count;
@@ -51,9 +51,8 @@ static uint16_t *find_place(uint64_t original, const struct traced *traced, uint
 static const void *entry_of(enum hook_way way)
 {
 	static const void *const entries[] = {
-		[HOOK_REGISTERS] = thunk_registers,
-		[HOOK_ANY] = thunk_any,
-		[HOOK_WRAPPER] = thunk_wrapper,
+		[HOOK_REGISTERS] = thunk_registers, [HOOK_ANY] = thunk_any,
+		[HOOK_AROUND] = thunk_around,       [HOOK_WRAPPER] = thunk_wrapper,
 		[HOOK_NOTICE] = thunk_notice,
 	};
 
@@ -238,6 +237,28 @@ static void report(struct hook *hook, const struct hook_frame *frame, uint64_t e
 void hook_leave(struct hook_frame *frame)
 {
 	report(frame->hook, frame, ticks_now());
+}
+
+void hook_before(struct hook_around *around, uint64_t *window)
+{
+	const struct hook *hook = around->frame.hook;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(around->kept); i++)
+		around->kept[i] = 0;
+	/* Acquire: pairs with hook_announce(). */
+	if (hook->traced->before && __atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
+		hook->traced->before(around, window);
+}
+
+/* The call is written down first: what it caused comes later. */
+void hook_after(struct hook_around *around)
+{
+	uint64_t end = ticks_now();
+	struct hook *hook = around->frame.hook;
+
+	report(hook, &around->frame, end);
+	if (hook->traced->after)
+		hook->traced->after(around, end);
 }
 
 void hook_report(struct hook *hook, const struct hook_frame *frame)

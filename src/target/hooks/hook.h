@@ -48,6 +48,7 @@ enum capture {
 enum hook_way {
 	HOOK_REGISTERS, /* all arguments are in registers */
 	HOOK_ANY,       /* nothing is known of them */
+	HOOK_AROUND,    /* likewise; C functions of ours see it before and after */
 	HOOK_WRAPPER,   /* a C function of ours takes the call */
 	HOOK_NOTICE,    /* hook_on_notice is told; nothing is written */
 };
@@ -63,6 +64,17 @@ struct hook_frame {
 	uint64_t link;    /* the caller's frame pointer */
 	uint64_t address; /* where we return to */
 };
+
+/* The same of a call that is seen before and after, with room for what the one tells the other. */
+struct hook_around {
+	uint64_t kept[AROUND_BYTES / sizeof(uint64_t)]; /* zero when nothing was seen before */
+	struct hook_frame frame;
+};
+
+/* Before the original, while the hook is on: may change arguments (hook_set_argument). */
+typedef void traced_before(struct hook_around *around, uint64_t *window);
+/* When it has returned, also when the hook is off by then: may change results. */
+typedef void traced_after(struct hook_around *around, uint64_t end);
 
 /* Writes what is to be written about a call that has returned. */
 typedef void traced_write(struct writer *writer, const struct hook *hook,
@@ -81,6 +93,8 @@ struct traced {
 		uint8_t kind;   /* enum value_kind */
 		uint8_t source; /* enum capture */
 	} values[RECORD_VALUES_MAX];
+	traced_before *before; /* of HOOK_AROUND; either may be NULL */
+	traced_after *after;
 };
 
 struct hook {
@@ -99,6 +113,27 @@ _Static_assert(sizeof(struct hook) == HOOK_SIZE, "the stubs count on it");
 _Static_assert(offsetof(struct hook, wrapper) == HOOK_AT_WRAPPER, "thunk.S reads it");
 _Static_assert(offsetof(struct hook_frame, results) == FRAME_RESULTS, "thunk.S writes it");
 _Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
+_Static_assert(offsetof(struct hook_around, frame) == AROUND_BYTES, "thunk.S makes it");
+
+/* An argument as the program gave it. */
+static inline uint64_t hook_argument(const struct hook_around *around, unsigned index)
+{
+	const uint64_t *stack = (const uint64_t *)(&around->frame + 1);
+
+	return index < REGISTER_ARGUMENTS ? around->frame.arguments[index]
+					  : stack[index - REGISTER_ARGUMENTS];
+}
+
+/* What the original finds there instead.  The program's own copy stays as it is, but for arguments
+ * in registers: they are told from then on. */
+static inline void hook_set_argument(struct hook_around *around, uint64_t *window, unsigned index,
+				     uint64_t value)
+{
+	if (index < REGISTER_ARGUMENTS)
+		around->frame.arguments[index] = value;
+	else
+		window[index - REGISTER_ARGUMENTS] = value;
+}
 
 /* A function as the program knows it. */
 struct function_name {
@@ -132,6 +167,10 @@ const struct hook_frame *hook_outer(const struct hook_frame *frame);
 
 /* Called by thunk.S when the original has returned. */
 void hook_leave(struct hook_frame *frame);
+
+/* Called by thunk.S around the original. */
+void hook_before(struct hook_around *around, uint64_t *window);
+void hook_after(struct hook_around *around);
 
 /* Called by thunk.S before the original: on the program's thread, any time. */
 void hook_notice(void);

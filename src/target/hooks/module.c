@@ -3,6 +3,8 @@
  */
 #include "target/hooks/module.h"
 
+#include "target/runtime/text.h"
+
 #define VERSION_MASK 0x7fffu
 
 /* Words of DT_GNU_HASH: a head, a filter of 64-bit words, buckets, chains. */
@@ -45,6 +47,9 @@ static void read_entry(struct loaded_module *self, const Elf64_Dyn *entry)
 	case DT_GNU_HASH:
 		self->hash = (const uint32_t *)address;
 		self->first_defined = self->hash[HASH_FIRST];
+		break;
+	case DT_HASH:
+		self->sysv_hash = (const uint32_t *)address;
 		break;
 	case DT_VERSYM:
 		self->versions = (const Elf64_Half *)address;
@@ -144,6 +149,50 @@ const char *module_version(const struct loaded_module *module, size_t symbol)
 		at += file->vn_next;
 	}
 	return NULL;
+}
+
+static bool defines(const struct loaded_module *module, size_t index, const char *name)
+{
+	const Elf64_Sym *symbol = &module->symbols[index];
+
+	return symbol->st_shndx != SHN_UNDEF && text_equal(module->strings + symbol->st_name, name);
+}
+
+static bool is_in_hash(const struct loaded_module *module, const char *name)
+{
+	const uint32_t *table = module->hash;
+	const uint32_t *buckets = table + HASH_HEAD + 2 * (size_t)table[HASH_FILTER];
+	const uint32_t *chains = buckets + table[HASH_BUCKETS];
+	uint32_t hash = 5381, index;
+
+	for (const char *at = name; *at; at++)
+		hash = hash * 33 + (unsigned char)*at;
+	index = table[HASH_BUCKETS] ? buckets[hash % table[HASH_BUCKETS]] : 0;
+	for (; index && index >= table[HASH_FIRST]; index++) {
+		uint32_t chain = chains[index - table[HASH_FIRST]];
+
+		if ((chain | 1) == (hash | 1) && defines(module, index, name))
+			return true;
+		if (chain & 1)
+			break;
+	}
+	return false;
+}
+
+/* Words: buckets, symbols; buckets, chains. */
+static bool is_in_sysv_hash(const struct loaded_module *module, const char *name)
+{
+	for (uint32_t i = 1; i < module->sysv_hash[1]; i++)
+		if (defines(module, i, name))
+			return true;
+	return false;
+}
+
+bool module_exports(const struct loaded_module *module, const char *symbol)
+{
+	if (module->hash)
+		return is_in_hash(module, symbol);
+	return module->sysv_hash && is_in_sysv_hash(module, symbol);
 }
 
 static bool is_export(const Elf64_Sym *symbol)

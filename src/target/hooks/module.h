@@ -23,8 +23,9 @@ struct loaded_module {
 	size_t header_count;
 	const Elf64_Sym *symbols;
 	const char *strings;
-	size_t first_defined; /* symbols before are imported ones */
-	const uint32_t *hash; /* the table by which its symbols are found */
+	size_t first_defined;      /* symbols before are imported ones */
+	const uint32_t *hash;      /* the table by which its symbols are found */
+	const uint32_t *sysv_hash; /* the older one; NULL: not there */
 	const Elf64_Half *versions;
 	const Elf64_Verneed *needed_versions;
 	size_t needed_version_count;
@@ -41,6 +42,9 @@ const char *module_version(const struct loaded_module *module, size_t symbol);
 
 /* One of the functions that it offers to others; NULL: it offers none. */
 const Elf64_Sym *module_export(const struct loaded_module *module);
+
+/* Can this symbol be found in it? */
+bool module_exports(const struct loaded_module *module, const char *symbol);
 
 /* Does the address lie in its code? */
 bool module_has_code(const struct loaded_module *module, uint64_t address);

@@ -14,5 +14,11 @@
 int table_hook(uint64_t *entry, const struct traced *traced, const char *name,
 	       const char *library) MUST_CHECK;
 
-/* Puts all entries of all tables back; those that somebody else has changed stay as they are. */
+/* The same inside of got_with_data(), which gives the owner and sees to it that it is writable; it
+ * is put back with the owner's other words. */
+int table_hook_owned(uint64_t *entry, uint64_t owner, const struct traced *traced, const char *name,
+		     const char *library) MUST_CHECK;
+
+/* Puts all entries of tables that belong to no module back; those that somebody else has changed
+ * stay as they are. */
 void table_restore(struct words_left *left);

@@ -205,6 +205,11 @@ uint32_t writers_session(void)
 	return session;
 }
 
+bool writers_are_on(void)
+{
+	return switches && current();
+}
+
 void writer_ignore_me(void)
 {
 	self.retry = IGNORED_THREAD;

@@ -43,6 +43,9 @@ void writers_forget(void);
 struct rings *writers_rings(void);
 uint32_t writers_session(void);
 
+/* Is a session on in this process?  False in a forked child. */
+bool writers_are_on(void);
+
 /* The calling thread is ours: nothing that it does is to be seen. */
 void writer_ignore_me(void);
 

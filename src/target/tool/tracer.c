@@ -27,6 +27,7 @@
 typedef void *dlsym_function(void *, const char *);
 
 static const struct boot_libc *libc;
+static struct trace_request request;
 static int32_t installed_by; /* the process whose words we have changed; 0: none */
 
 /* The loader is about to work: modules may come. */
@@ -53,7 +54,7 @@ static const char *find_request(const struct rings *rings)
 	return "";
 }
 
-static bool want_domain(unsigned id, const struct trace_request *request)
+static bool want_domain(unsigned id)
 {
 	const struct domain *domain = domains[id];
 	bool fits = true;
@@ -61,17 +62,17 @@ static bool want_domain(unsigned id, const struct trace_request *request)
 	for (size_t i = 0; i < domain->traced_count; i++)
 		if (domain->traced[i].symbol)
 			fits &= wants_add(&domain->traced[i]);
-	return (!domain->start || domain->start(request)) && fits;
+	return (!domain->start || domain->start(&request)) && fits;
 }
 
-static int want(const struct trace_request *request)
+static int want(void)
 {
 	bool fits = true;
 
 	wants_clear();
 	for (unsigned i = 0; i < DOMAINS; i++)
-		if (request->is_wanted[i])
-			fits &= want_domain(i, request);
+		if (request.is_wanted[i])
+			fits &= want_domain(i);
 	for (unsigned i = 0; i < ARRAY_SIZE(notices); i++)
 		fits &= wants_add(&notices[i]);
 	return fits ? 0 : -ENOSPC;
@@ -85,6 +86,21 @@ static void add_report(const struct got_report *report)
 	rings->words_unwritable += report->unwritable;
 	rings->words_refused += report->refused;
 	rings->domains_found |= report->domains;
+}
+
+static void look_around(bool have_modules_changed)
+{
+	for (unsigned i = 0; i < DOMAINS; i++)
+		if (request.is_wanted[i] && domains[i]->look &&
+		    (have_modules_changed || (domains[i]->has_news && domains[i]->has_news())))
+			domains[i]->look(have_modules_changed);
+}
+
+static void drain(struct rings *rings)
+{
+	for (unsigned i = 0; rings && i < DOMAINS; i++)
+		if (request.is_wanted[i] && domains[i]->drain)
+			domains[i]->drain(rings);
 }
 
 static int open_backend(void)
@@ -124,7 +140,7 @@ static int start_watch(void)
 		.attr_setstack = (void *)libc->pthread_attr_setstack,
 	};
 
-	return watch_start(&functions, add_report);
+	return watch_start(&functions, add_report, look_around);
 }
 
 static void stop(void)
@@ -137,6 +153,7 @@ static void stop(void)
 	watch_stop();
 	got_restore(&left);
 	table_restore(&left);
+	drain(rings);
 	hooks_off();
 	is_quiet = writers_close();
 	if (rings) {
@@ -164,6 +181,9 @@ static void forget_parent(void)
 	got_restore(&left);
 	table_restore(&left);
 	hooks_off();
+	for (unsigned i = 0; i < DOMAINS; i++)
+		if (domains[i] && domains[i]->forget)
+			domains[i]->forget();
 	got_close();
 	words_close();
 	installed_by = 0;
@@ -171,9 +191,9 @@ static void forget_parent(void)
 
 static int start(struct rings *rings)
 {
-	struct trace_request request;
 	int r = words_open();
 
+	request = (struct trace_request){ 0 };
 	if (!r)
 		r = open_backend();
 	if (!r)
@@ -183,7 +203,7 @@ static int start(struct rings *rings)
 	rings->is_held = 1;
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(find_request(rings), &request);
-	r = want(&request);
+	r = want();
 	if (r)
 		return r;
 	clock_start();

@@ -15,13 +15,14 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define STACK_BYTES 0x40000u
+#define STACK_BYTES 0x100000u
 #define SHORTEST_MS 1u
 #define LONGEST_MS  200u
 #define REST        3u /* times as long as a scan takes: a program may load and unload all the time */
 
 static struct watch_libc functions;
 static void (*report_scan)(const struct got_report *);
+static void (*look_around)(bool have_modules_changed);
 static pthread_t thread;
 static void *stack;
 static uint32_t orders; /* a futex; counts what was said to it */
@@ -60,6 +61,7 @@ static uint64_t scan(struct got_report *ret)
 
 	got_scan(ret);
 	report_scan(ret);
+	look_around(true);
 	end = clock_ns();
 	return end + REST * (end - begin);
 }
@@ -93,6 +95,8 @@ static void *watch(void *unused)
 		delay_ms = is_told || has_changed ? SHORTEST_MS : MIN(2 * delay_ms, LONGEST_MS);
 		if ((has_changed || report.is_unsettled) && clock_ns() >= next_ns)
 			next_ns = scan(&report);
+		else
+			look_around(false);
 	}
 	return NULL;
 }
@@ -112,7 +116,8 @@ static void free_stack(void)
 	stack = NULL;
 }
 
-int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *))
+int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *),
+		void (*look)(bool have_modules_changed))
 {
 	long r = raw6(SYS_mmap, 0, STACK_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -122,6 +127,7 @@ int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_
 	stack = (void *)r;
 	functions = *libc;
 	report_scan = on_scan;
+	look_around = look;
 	is_over = orders = has_begun = 0;
 	r = make_thread();
 	if (r)

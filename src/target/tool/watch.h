@@ -15,9 +15,9 @@ struct watch_libc {
 };
 
 /* Returns when the first scan is done; -errno when no thread could be made.  on_scan gets what each
- * scan did. */
-int watch_start(const struct watch_libc *libc,
-		void (*on_scan)(const struct got_report *)) MUST_CHECK;
+ * scan did; look is called on the same thread. */
+int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *),
+		void (*look)(bool have_modules_changed)) MUST_CHECK;
 void watch_stop(void);
 
 /* In a forked child: the thread was our parent's. */

@@ -1,13 +1,15 @@
 /*
  * The way of a hooked call.  A word that is hooked holds the address of a stub; the stub finds its
- * struct hook and goes on to one of four entries:
+ * struct hook and goes on to one of five entries:
  *
  *   thunk_registers  for functions whose arguments are all in registers
  *   thunk_any        for any function: hands on a window of the caller's stack, too
+ *   thunk_around     the same, and tells hook_before(), which may change the arguments, and
+ *                    hook_after(), which may change the result
  *   thunk_wrapper    goes to a C function, with the hook as its sixth argument
  *   thunk_notice     tells hook_notice() and goes on to the original, which sees its caller as ever
  *
- * The first two call the original as it was called, note the time before, and tell hook_leave()
+ * The first three call the original as it was called, note the time before, and tell hook_leave()
  * afterwards.  Nothing here or behind hook_leave() uses vector registers: whatever travels in them,
  * of whatever width, is not touched, neither on the way in nor on the way out.  Return addresses are
  * never replaced, and the frames are described for unwinders: exceptions, longjmp and cancellation
@@ -103,6 +105,60 @@
 	b	1b
 	.cfi_endproc
 	.size thunk_any, . - thunk_any
+
+	function thunk_around
+	enter
+	sub	sp, sp, #STACK_WINDOW_BYTES + AROUND_BYTES
+	and	x9, x29, #(WINDOW_PAGE - 1)
+	cmp	x9, #WINDOW_LAST_PLACE
+	b.hi	2f
+	.irp	at, 0, 16, 32, 48, 64, 80, 96
+	ldp	x9, x10, [x29, #16 + \at]
+	stp	x9, x10, [sp, #\at]
+	.endr
+1:	sub	x0, x29, #FRAME_LINK + AROUND_BYTES
+	mov	x1, sp
+	bl	hook_before
+	sub	x9, x29, #FRAME_LINK
+	ldp	x0, x1, [x9, #0]
+	ldp	x2, x3, [x9, #16]
+	ldp	x4, x5, [x9, #32]
+	ldp	x6, x7, [x9, #48]
+	ldp	x8, x16, [x9, #FRAME_INDIRECT]
+	ldr	x17, [x16, #HOOK_AT_ORIGINAL]
+	blr	x17
+	sub	x9, x29, #FRAME_LINK
+	stp	x0, x1, [x9, #FRAME_RESULTS]
+	sub	x0, x29, #FRAME_LINK + AROUND_BYTES
+	bl	hook_after
+	sub	x9, x29, #FRAME_LINK
+	mov	sp, x9
+	ldp	x0, x1, [sp, #FRAME_RESULTS]
+	ldp	x29, x30, [sp, #FRAME_LINK]
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa sp, FRAME_SIZE
+	add	sp, sp, #FRAME_SIZE
+	.cfi_def_cfa_offset 0
+	ret
+	.cfi_endproc
+	.cfi_startproc
+	.cfi_def_cfa x29, 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+2:	add	x0, x29, #16
+	mov	w1, #STACK_WINDOW_WORDS
+	bl	stack_readable
+	mov	w9, w0
+	add	x10, x29, #16
+	mov	x11, sp
+3:	cbz	w9, 1b
+	ldr	x12, [x10], #8
+	str	x12, [x11], #8
+	sub	w9, w9, #1
+	b	3b
+	.cfi_endproc
+	.size thunk_around, . - thunk_around
 
 	function thunk_wrapper
 	.cfi_startproc

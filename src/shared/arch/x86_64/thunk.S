@@ -93,6 +93,54 @@
 	.cfi_endproc
 	.size thunk_any, . - thunk_any
 
+	function thunk_around
+	enter
+	sub	rsp, STACK_WINDOW_BYTES + AROUND_BYTES
+	mov	eax, ebp
+	and	eax, WINDOW_PAGE - 1
+	cmp	eax, WINDOW_LAST_PLACE
+	ja	2f
+	.irp	at, 0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104
+	mov	rax, [rbp + 16 + \at]
+	mov	[rsp + \at], rax
+	.endr
+1:	lea	rdi, [rbp - FRAME_LINK - AROUND_BYTES]
+	mov	rsi, rsp
+	call	hook_before
+	mov	rdi, [rbp - FRAME_LINK]
+	mov	rsi, [rbp - FRAME_LINK + 8]
+	mov	rdx, [rbp - FRAME_LINK + 16]
+	mov	rcx, [rbp - FRAME_LINK + 24]
+	mov	r8, [rbp - FRAME_LINK + 32]
+	mov	r9, [rbp - FRAME_LINK + 40]
+	mov	r10, [rbp - FRAME_LINK + 48]
+	mov	r11, [rbp - FRAME_LINK + FRAME_HOOK]
+	mov	rax, [rbp - FRAME_LINK + FRAME_INDIRECT]
+	call	[r11 + HOOK_AT_ORIGINAL]
+	mov	[rbp - FRAME_LINK + FRAME_RESULTS], rax
+	mov	[rbp - FRAME_LINK + FRAME_RESULTS + 8], rdx
+	lea	rdi, [rbp - FRAME_LINK - AROUND_BYTES]
+	call	hook_after
+	mov	rax, [rbp - FRAME_LINK + FRAME_RESULTS]
+	mov	rdx, [rbp - FRAME_LINK + FRAME_RESULTS + 8]
+	leave
+	.cfi_def_cfa rsp, 8
+	ret
+	.cfi_endproc
+	.cfi_startproc
+	.cfi_def_cfa rbp, 16
+	.cfi_offset rbp, -16
+2:	lea	rdi, [rbp + 16]
+	mov	esi, STACK_WINDOW_WORDS
+	call	stack_readable
+	mov	ecx, eax
+	lea	rsi, [rbp + 16]
+	mov	rdi, rsp
+	rep movsq
+	jmp	1b
+	.cfi_endproc
+	.size thunk_around, . - thunk_around
+
 	function thunk_wrapper
 	.cfi_startproc
 	endbr64

@@ -1,0 +1,217 @@
+/*
+ * Commands that a device has not done yet.  Each has an event of which one reference is ours; the
+ * driver calls us when it is done, on whatever thread, perhaps long after we have left: the memory
+ * stays, and what comes late only gives its event back.  No locks.
+ */
+#include "shared/arch/syscall.h"
+#include "shared/arch/ticks.h"
+#include "target/domains/opencl.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define COMMANDS_MAX 65536u
+#define GENERATIONS  8u
+#define PAUSE_NS     1000000
+#define COMPLETE     0
+
+typedef void event_callback(opencl_object event, int32_t status, void *context);
+typedef int32_t set_callback(opencl_object event, int32_t status, event_callback *callback,
+			     void *context);
+typedef int32_t release_event(opencl_object event);
+
+static struct opencl_command *commands;
+static uint32_t fresh;     /* how many have ever been used */
+static uint64_t free_list; /* the number of the first and one; above, a count against mix-ups */
+static uint32_t pending[GENERATIONS]; /* by session */
+static uint32_t lost;
+
+int events_start(void)
+{
+	long r;
+
+	__atomic_store_n(&pending[writers_session() % GENERATIONS], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&lost, 0, __ATOMIC_RELAXED);
+	if (commands)
+		return 0;
+	r = raw6(SYS_mmap, 0, COMMANDS_MAX * sizeof(*commands), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return -ENOMEM;
+	commands = (struct opencl_command *)r;
+	return 0;
+}
+
+/* In a forked child: its driver will never call. */
+void events_forget(void)
+{
+	fresh = 0;
+	free_list = 0;
+}
+
+static struct opencl_command *take_used(void)
+{
+	uint64_t head = __atomic_load_n(&free_list, __ATOMIC_ACQUIRE);
+
+	while ((uint32_t)head) {
+		struct opencl_command *first = &commands[(uint32_t)head - 1];
+		uint64_t next =
+			((head >> 32) + 1) << 32 | __atomic_load_n(&first->next, __ATOMIC_RELAXED);
+
+		if (__atomic_compare_exchange_n(&free_list, &head, next, true, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			return first;
+	}
+	return NULL;
+}
+
+static struct opencl_command *take(void)
+{
+	struct opencl_command *used = take_used();
+	uint32_t index;
+
+	if (used)
+		return used;
+	index = __atomic_load_n(&fresh, __ATOMIC_RELAXED);
+	while (index < COMMANDS_MAX &&
+	       !__atomic_compare_exchange_n(&fresh, &index, index + 1, true, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+	return index < COMMANDS_MAX ? &commands[index] : NULL;
+}
+
+static void give(struct opencl_command *command)
+{
+	uint32_t number = (uint32_t)(command - commands) + 1;
+	uint64_t head = __atomic_load_n(&free_list, __ATOMIC_RELAXED), next;
+
+	do {
+		__atomic_store_n(&command->next, (uint32_t)head, __ATOMIC_RELAXED);
+		next = ((head >> 32) + 1) << 32 | number;
+	} while (!__atomic_compare_exchange_n(&free_list, &head, next, true, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
+}
+
+static void fill_kernel(const struct opencl_command *command, uint64_t *values)
+{
+	const struct opencl_work *work = &command->work;
+	const struct opencl_queue *queue = command->queue;
+	const uint64_t filled[] = {
+		work->kernel.name,         queue ? queue->device : 0,
+		queue ? queue->number : 0, 0,
+		command->thread,           command->begin,
+		work->kernel.dispatch,     work->kernel.grid[0],
+		work->kernel.grid[1],      work->kernel.grid[2],
+		work->kernel.group[0],     work->kernel.group[1],
+		work->kernel.group[2],     work->kernel.private_bytes,
+		work->kernel.local_bytes,
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(filled); i++)
+		values[i] = filled[i];
+}
+
+static void fill_copy(const struct opencl_command *command, uint64_t *values)
+{
+	const struct opencl_work *work = &command->work;
+	uint64_t device = command->queue ? command->queue->device : 0;
+	uint32_t direction = work->copy.direction;
+	const uint64_t filled[] = {
+		work->copy.size,
+		direction == COPY_DEVICE_TO_HOST ? 0 : device,
+		direction == COPY_HOST_TO_DEVICE ? 0 : device,
+		work->copy.to,
+		work->copy.from,
+		direction,
+		command->queue ? command->queue->number : 0,
+		0,
+		command->thread,
+		command->begin,
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(filled); i++)
+		values[i] = filled[i];
+}
+
+static void write_down(const struct opencl_command *command, uint64_t now)
+{
+	struct opencl_times times = times_of(command, now);
+	const struct traced *kind = command->work.kind;
+	struct record_call call = { { 0, 0, kind->value_count }, 0, times.begin, times.end };
+	uint64_t values[RECORD_VALUES_MAX];
+	struct writer *writer;
+	writer_seal seal;
+
+	if (!opencl_work_function(kind, &call.function))
+		return;
+	if (kind == &opencl_kernel_work)
+		fill_kernel(command, values);
+	else
+		fill_copy(command, values);
+	writer = writer_begin(&seal);
+	if (!writer)
+		return;
+	(void)writer_call(writer, &call, values);
+	writer_end(writer, &seal);
+}
+
+static void release(const struct opencl_command *command)
+{
+	release_event *give_back =
+		(release_event *)command->vendor->functions[ENTRY_clReleaseEvent];
+
+	give_back(command->event);
+}
+
+/* A command that failed has done nothing. */
+static void on_done(opencl_object event, int32_t status, void *context)
+{
+	struct opencl_command *command = context;
+	uint64_t now = ticks_now();
+	uint32_t session = command->session;
+
+	(void)event;
+	if (status >= 0 && session == writers_session() && writers_are_on())
+		write_down(command, now);
+	release(command);
+	give(command);
+	/* Release: pairs with events_drain(). */
+	__atomic_fetch_sub(&pending[session % GENERATIONS], 1, __ATOMIC_RELEASE);
+}
+
+void event_follow(const struct opencl_command *given)
+{
+	set_callback *set = (set_callback *)given->vendor->functions[ENTRY_clSetEventCallback];
+	struct opencl_command *command = take();
+	uint32_t *count = &pending[given->session % GENERATIONS];
+
+	if (!command) {
+		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+		release(given);
+		return;
+	}
+	*command = *given;
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+	if (!set(command->event, COMPLETE, on_done, command))
+		return;
+	release(command);
+	give(command);
+	__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(count, 1, __ATOMIC_RELEASE);
+}
+
+uint32_t events_drain(uint32_t deadline_ms)
+{
+	const uint32_t *count = &pending[writers_session() % GENERATIONS];
+	struct timespec pause = { 0, PAUSE_NS };
+
+	for (uint32_t i = 0; i < deadline_ms && __atomic_load_n(count, __ATOMIC_ACQUIRE); i++)
+		raw2(SYS_nanosleep, &pause, 0);
+	return __atomic_load_n(count, __ATOMIC_ACQUIRE);
+}
+
+uint32_t events_lost(void)
+{
+	return __atomic_load_n(&lost, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,269 @@
+/*
+ * Queues and devices get small numbers when they are first met, and names that are said to the host
+ * once a session.  Runs inside calls of the program's: no locks.  A place is taken by whoever
+ * stores the handle first, and can be used when it is ready.
+ */
+#include "shared/arch/syscall.h"
+#include "target/domains/opencl.h"
+#include "target/runtime/text.h"
+
+#define QUEUES_MAX   1024u
+#define DEVICES_MAX  64u
+#define PROBES_MAX   64u
+#define ORDERLESS    1u /* properties of a queue */
+#define PROFILES     2u
+#define TYPE_CPU     2u
+#define TYPE_GPU     4u
+#define AWAIT_TRIES  1000u
+#define TEXT_ROOM    256u
+#define DEVICES_ROOM 16u /* of a context */
+
+struct device {
+	opencl_object handle;
+	uint32_t session; /* in which the host was told */
+	int64_t clock;
+};
+
+static struct opencl_queue queues[QUEUES_MAX];
+static struct device devices[DEVICES_MAX];
+static uint32_t queue_numbers, host_session;
+
+/* Numbers go on: a late record of an earlier session must not name a queue of this one. */
+void queues_start(void)
+{
+	for (unsigned i = 0; i < QUEUES_MAX; i++)
+		queues[i] = (struct opencl_queue){ 0 };
+	for (unsigned i = 0; i < DEVICES_MAX; i++)
+		devices[i] = (struct device){ 0 };
+}
+
+static bool say(enum name_space space, uint32_t number, const char *text)
+{
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
+	bool is_said = writer && writer_name(writer, space, number, text, text_length(text));
+
+	if (writer)
+		writer_end(writer, &seal);
+	return is_said;
+}
+
+static size_t add_property(const struct opencl_vendor *vendor, opencl_object device, char *text,
+			   size_t at, const char *key, uint32_t name)
+{
+	char value[TEXT_ROOM] = "";
+
+	if (!vendor_ask(vendor, ENTRY_clGetDeviceInfo, device, name, value, sizeof(value)))
+		return at;
+	value[sizeof(value) - 1] = 0;
+	at = text_add(text, 4 * TEXT_ROOM, at, key);
+	at = text_add(text, 4 * TEXT_ROOM, at, value);
+	return text_add(text, 4 * TEXT_ROOM, at, "\n");
+}
+
+static bool say_device(const struct opencl_vendor *vendor, opencl_object device, uint32_t number)
+{
+	char text[4 * TEXT_ROOM], platform_name[TEXT_ROOM] = "";
+	opencl_object platform = 0;
+	uint64_t type = 0;
+	size_t at;
+
+	vendor_ask(vendor, ENTRY_clGetDeviceInfo, device, DEVICE_TYPE, &type, sizeof(type));
+	at = text_add(text, sizeof(text), 0,
+		      type & TYPE_GPU   ? "type=gpu\n"
+		      : type & TYPE_CPU ? "type=cpu\n"
+					: "type=accelerator\n");
+	at = add_property(vendor, device, text, at, "name=", DEVICE_NAME);
+	at = add_property(vendor, device, text, at, "vendor=", DEVICE_VENDOR);
+	if (vendor_ask(vendor, ENTRY_clGetDeviceInfo, device, DEVICE_PLATFORM, &platform,
+		       sizeof(platform)) &&
+	    vendor_ask(vendor, ENTRY_clGetPlatformInfo, platform, PLATFORM_NAME, platform_name,
+		       sizeof(platform_name))) {
+		at = text_add(text, sizeof(text), at, "product=");
+		at = text_add(text, sizeof(text), at, platform_name);
+		text_add(text, sizeof(text), at, "\n");
+	}
+	return say(NAME_DEVICE, number, text);
+}
+
+static void say_host(void)
+{
+	if (host_session != writers_session() && say(NAME_DEVICE, 0, "type=cpu\nname=host\n"))
+		host_session = writers_session();
+}
+
+static bool claim(opencl_object *place, opencl_object handle)
+{
+	opencl_object empty = 0;
+
+	return __atomic_load_n(place, __ATOMIC_ACQUIRE) == handle ||
+	       __atomic_compare_exchange_n(place, &empty, handle, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE) ||
+	       empty == handle;
+}
+
+/* Said before the number is used; twice does no harm. */
+uint32_t device_number(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	for (uint32_t i = 0; handle && i < DEVICES_MAX; i++) {
+		struct device *device = &devices[i];
+		uint32_t number = OPENCL_FIRST_NUMBER + i;
+
+		if (!claim(&device->handle, handle))
+			continue;
+		say_host();
+		if (__atomic_load_n(&device->session, __ATOMIC_RELAXED) != writers_session() &&
+		    say_device(vendor, handle, number))
+			__atomic_store_n(&device->session, writers_session(), __ATOMIC_RELAXED);
+		return number;
+	}
+	return 0;
+}
+
+uint32_t device_of_context(const struct opencl_vendor *vendor, opencl_object context)
+{
+	opencl_object found[DEVICES_ROOM] = { 0 };
+
+	if (!vendor_ask(vendor, ENTRY_clGetContextInfo, context, CONTEXT_DEVICES, found,
+			sizeof(found)))
+		return 0;
+	return device_number(vendor, found[0]);
+}
+
+int64_t *device_clock(uint32_t number)
+{
+	return &devices[number < OPENCL_FIRST_NUMBER ? 0
+						     : (number - OPENCL_FIRST_NUMBER) % DEVICES_MAX]
+			.clock;
+}
+
+static void say_queue(const struct opencl_queue *queue)
+{
+	char text[TEXT_ROOM];
+	size_t at = text_add(text, sizeof(text), 0, "OpenCL queue ");
+
+	at = text_add_number(text, sizeof(text), at, queue->number - OPENCL_FIRST_NUMBER);
+	at = text_add(text, sizeof(text), at, queue->is_ordered ? "" : ", out of order");
+	text_add(text, sizeof(text), at, queue->has_profiling ? ", profiling" : "");
+	say(NAME_QUEUE, queue->number, text);
+}
+
+/* What the driver says of it, before anybody can see it. */
+static bool describe(const struct opencl_vendor *vendor, opencl_object handle,
+		     struct opencl_queue *ret)
+{
+	uint64_t properties = 0;
+
+	*ret = (struct opencl_queue){ .handle = handle };
+	if (!vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_DEVICE,
+			&ret->device_handle, sizeof(ret->device_handle)) ||
+	    !vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_PROPERTIES, &properties,
+			sizeof(properties)))
+		return false;
+	ret->is_ordered = !(properties & ORDERLESS);
+	ret->has_profiling = properties & PROFILES;
+	ret->device = device_number(vendor, ret->device_handle);
+	ret->number =
+		OPENCL_FIRST_NUMBER + 1 + __atomic_fetch_add(&queue_numbers, 1, __ATOMIC_RELAXED);
+	say_queue(ret);
+	return true;
+}
+
+static void fill(struct opencl_queue *place, const struct opencl_queue *queue)
+{
+	place->number = queue->number;
+	place->device = queue->device;
+	place->device_handle = queue->device_handle;
+	place->is_ordered = queue->is_ordered;
+	place->has_profiling = queue->has_profiling;
+	place->last_end = 0;
+	/* Release: pairs with await_ready(). */
+	__atomic_store_n(&place->is_ready, 1, __ATOMIC_RELEASE);
+}
+
+/* Another thread is filling it in, which takes no time unless it was put to sleep. */
+static struct opencl_queue *await_ready(struct opencl_queue *place)
+{
+	for (unsigned i = 0; i < AWAIT_TRIES; i++) {
+		if (__atomic_load_n(&place->is_ready, __ATOMIC_ACQUIRE))
+			return place;
+		raw0(SYS_sched_yield);
+	}
+	return NULL;
+}
+
+static struct opencl_queue *place_at(opencl_object handle, unsigned probe)
+{
+	return &queues[((uint32_t)(handle * 0x9e3779b97f4a7c15u >> 40) + probe) % QUEUES_MAX];
+}
+
+static struct opencl_queue *find_known(opencl_object handle)
+{
+	for (unsigned i = 0; i < PROBES_MAX; i++) {
+		struct opencl_queue *place = place_at(handle, i);
+		opencl_object found = __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE);
+
+		if (found == handle)
+			return place;
+		if (!found)
+			return NULL;
+	}
+	return NULL;
+}
+
+static struct opencl_queue *add(const struct opencl_queue *queue)
+{
+	for (unsigned i = 0; i < PROBES_MAX; i++) {
+		struct opencl_queue *place = place_at(queue->handle, i);
+		opencl_object empty = 0;
+
+		if (__atomic_compare_exchange_n(&place->handle, &empty, queue->handle, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			fill(place, queue);
+			return place;
+		}
+		if (empty == queue->handle)
+			return await_ready(place);
+	}
+	return NULL;
+}
+
+struct opencl_queue *queue_find(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	struct opencl_queue *known = handle ? find_known(handle) : NULL, made;
+
+	if (known)
+		return await_ready(known);
+	return handle && describe(vendor, handle, &made) ? add(&made) : NULL;
+}
+
+/* A handle that was given out just now is a new queue, whatever had it before. */
+static void meet_again(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	struct opencl_queue *known = find_known(handle), made;
+
+	if (known && describe(vendor, handle, &made))
+		fill(known, &made);
+}
+
+void queue_after_create(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	opencl_object handle = around->frame.results[0];
+
+	(void)end;
+	if (!vendor || !handle || !writers_are_on())
+		return;
+	vendor_meet(vendor, handle);
+	meet_again(vendor, handle);
+}
+
+/* Its properties are others now. */
+void queue_after_change(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+
+	(void)end;
+	if (vendor && around->frame.arguments[0] && writers_are_on())
+		meet_again(vendor, around->frame.arguments[0]);
+}

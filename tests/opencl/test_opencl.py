@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""
+OpenCL of a live program that nobody prepared (cl_loop.c, on PoCL): what is recorded equals what the program
+says it did, its results stay right, and nothing of ours stays behind.
+"""
+
+import collections
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import TargetTest, limpet
+
+HERE = os.environ.get("OPENCL", ".")
+LOOP = os.path.join(HERE, "cl_loop")
+LONG_NAME = "a_kernel_with_a_name_that_is_longer_than_most_and_goes_on_for_quite_a_while_until_it_ends"
+TO_DEVICE, TO_HOST, IN_DEVICE = 2, 3, 4
+ALLOCATE, FREE = 0, 1
+START_S = 120  # a driver that compiles kernels takes its time
+EPOCH_S = 0.15
+
+
+class Loop:
+    """A running cl_loop."""
+
+    def __init__(self, *words, cache):
+        environment = dict(os.environ, POCL_CACHE_DIR=cache)
+        self.process = subprocess.Popen([LOOP, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env=environment)
+        self.pid = self.process.pid
+
+    def line(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(f"the program ended: {self.process.wait()} {self.process.stderr.read()}")
+        return json.loads(line)
+
+    def order(self, word=""):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+
+    def end_epoch(self):
+        """What was done since the last one ended."""
+        self.order()
+        return self.line()
+
+    def close(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+class Recording:
+    """What limpet export says of a file."""
+
+    def __init__(self, path):
+        result = limpet("export", path, "-f", "json", "-o", "-", deadline_s=120)
+        data = json.loads(result.out)
+        functions = data["functions"]
+        self.work, self.calls = collections.defaultdict(list), collections.defaultdict(list)
+        for call in data["calls"]:
+            function = functions[call["function"]]
+            call["begin"] = call["begin_ns"]
+            if function["domain"] == "opencl":
+                self.calls[function["name"]].append(call)
+            else:
+                self.work[function["domain"]].append(call)
+        start, end = data["clocks"]["start"], data["clocks"]["end"]
+        self.start = start
+        self.rate = (end["boottime_ns"] - start["boottime_ns"]) / (end["ticks"] - start["ticks"])
+        self.wall_ns = end["boottime_ns"] - start["boottime_ns"]
+        self.dropped = sum(data["totals"]["dropped"].values())
+
+    def ns(self, ticks):
+        return self.start["boottime_ns"] + (ticks - self.start["ticks"]) * self.rate
+
+
+def find_driver(folder):
+    """What is missing, or None; compiles the kernels once for all tests."""
+    if not os.path.exists(LOOP):
+        return "cl_loop was not built: no OpenCL headers (opencl-headers, ocl-icd-opencl-dev)"
+    probe = Loop(cache=folder)
+    try:
+        probe.line()
+    except AssertionError as problem:
+        return f"no OpenCL driver here (pocl-opencl-icd): {problem}"
+    finally:
+        probe.close()
+    return None
+
+
+def setUpModule():
+    global FOLDER, MISSING
+    FOLDER = tempfile.mkdtemp(prefix="limpet-opencl-")
+    unittest.addModuleCleanup(shutil.rmtree, FOLDER)
+    MISSING = find_driver(FOLDER)
+
+
+class OpenCL(TargetTest):
+    def setUp(self):
+        self.folder = FOLDER
+        if MISSING:
+            self.skipTest(MISSING)
+
+    def loop(self, *words):
+        loop = Loop(*words, cache=self.folder)
+        self.addCleanup(loop.close)
+        self.assertTrue(loop.line())
+        return loop
+
+    def start(self, loop, *arguments):
+        self.path = os.path.join(self.folder, "it.limpet")
+        if os.path.exists(self.path):
+            os.unlink(self.path)
+        process = harness.limpet_start("record", "-p", loop.pid, "-o", self.path, "--opencl-trace",
+                                       "--ring-size", "16M", "--json", *arguments)
+        self.addCleanup(self.end_process, process)
+        self.assertIsNotNone(harness.attached_wait(process), "not attached")
+        return process
+
+    def stop(self, process, code=0):
+        process.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(process, 30)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    def one_epoch(self, loop, *arguments):
+        """Records one whole epoch in the middle of others; what the program and limpet say about it."""
+        before = loop.end_epoch()
+        process = self.start(loop, *arguments)
+        during = loop.end_epoch()
+        time.sleep(EPOCH_S)
+        counts = loop.end_epoch()
+        result = self.stop(process)
+        self.assertEqual(result.event("recorded")["work_cut"], 0)
+        after = loop.end_epoch()
+        for epoch in (before, during, counts, after):
+            self.assertEqual((epoch["wrong"], epoch["failed"]), (0, 4 * epoch["rounds"]), epoch)
+        self.assertGreater(counts["rounds"], 0)
+        self.assertNotEqual(before["table"], counts["table"], "no hook was there")
+        self.assertEqual(before["table"], after["table"], "a hook stayed")
+        return counts, Recording(self.path)
+
+    def assert_kernels(self, counts, recording):
+        seen = [kernel for kernel in recording.work["kernel"] if kernel["grid_x"] == counts["items"]]
+        self.assertEqual(collections.Counter(kernel["title"] for kernel in seen),
+                         dict.fromkeys(("add", "twice", LONG_NAME), counts["rounds"]))
+        for kernel in seen:
+            self.assertEqual((kernel["grid_y"], kernel["group_x"]), (1 + (kernel["title"] == "twice"), 64))
+            self.assertEqual(kernel["local_bytes"] == 256, kernel["title"] == LONG_NAME)
+
+    def assert_copies(self, counts, recording):
+        size = 4 * counts["items"]
+        seen = collections.Counter(copy["direction"] for copy in recording.work["memory-copy"]
+                                   if copy["size"] == size)
+        self.assertEqual(seen, {TO_DEVICE: counts["to_device"] + counts["maps"],
+                                TO_HOST: counts["to_host"] + counts["maps"],
+                                IN_DEVICE: counts["in_device"] + counts["fills"]})
+
+    def assert_memory(self, counts, recording):
+        seen = collections.Counter(memory["operation"] for memory in recording.work["memory-allocation"]
+                                   if memory["size"] == 12 * counts["items"])
+        self.assertEqual(seen, {ALLOCATE: counts["buffers"], FREE: counts["buffers"]})
+
+    def assert_causes(self, recording):
+        """Every work was caused by a call that is there, and did not begin before it."""
+        begins = {call["begin_ns"] for calls in recording.calls.values() for call in calls}
+        for work in recording.work["kernel"] + recording.work["memory-copy"]:
+            cause = round(recording.ns(work["cause"]))
+            near = [cause + step for step in range(-3, 4) if cause + step in begins]
+            self.assertTrue(near, work)
+            self.assertGreaterEqual(work["begin_ns"] + 3, near[0])
+
+    def assert_times(self, counts, recording):
+        """A queue does one thing at a time: all together take no longer than the recording."""
+        queues = collections.Counter()
+        for work in recording.work["kernel"] + recording.work["memory-copy"]:
+            queues[work["queue"]] += work["duration_ns"]
+        self.assertGreaterEqual(len(queues), counts["workers"])
+        for busy in queues.values():
+            self.assertGreater(busy, 0)
+            self.assertLessEqual(busy, recording.wall_ns)
+
+    def assert_all(self, counts, recording):
+        self.assertEqual(recording.dropped, 0)
+        self.assert_kernels(counts, recording)
+        self.assert_copies(counts, recording)
+        self.assert_memory(counts, recording)
+        self.assert_causes(recording)
+
+
+class Contents(OpenCL):
+    def test_five_times_in_the_middle(self):
+        loop = self.loop()
+        for _ in range(5):
+            counts, recording = self.one_epoch(loop)
+            self.assert_all(counts, recording)
+            self.assert_times(counts, recording)
+
+    def test_queues_that_keep_times(self):
+        counts, recording = self.one_epoch(self.loop("profiling"))
+        self.assert_all(counts, recording)
+        self.assert_times(counts, recording)
+
+    def test_two_threads_with_events_of_their_own(self):
+        loop = self.loop("threads", "events")
+        before = loop.end_epoch()
+        counts, recording = self.one_epoch(loop)
+        self.assert_all(counts, recording)
+        self.assert_times(counts, recording)
+        for epoch in (counts, loop.end_epoch()):
+            self.assertEqual(epoch["references"], before["references"], "references to events")
+
+    def test_out_of_order(self):
+        self.assert_all(*self.one_epoch(self.loop("unordered", "events")))
+
+    def test_errors_are_the_programs_own(self):
+        counts, recording = self.one_epoch(self.loop())
+        results = collections.Counter(call["result"] for call in recording.calls["clEnqueueNDRangeKernel"])
+        self.assertGreaterEqual(results[-53], counts["rounds"])  # CL_INVALID_WORK_DIMENSION
+        self.assertEqual(sum(results.values()) - results[0], 2 * results[-53])
+
+    def test_a_driver_that_comes_later(self):
+        loop = self.loop("late")
+        process = self.start(loop)
+        loop.order()
+        self.assertEqual(loop.line(), {"ready": True})
+        loop.end_epoch()
+        loop.end_epoch()
+        time.sleep(0.5)  # it is looked for five times a second
+        loop.end_epoch()
+        time.sleep(EPOCH_S)
+        counts = loop.end_epoch()
+        self.stop(process)
+        self.assert_all(counts, Recording(self.path))
+
+
+class Ends(OpenCL):
+    def test_work_that_does_not_end(self):
+        loop = self.loop()
+        process = self.start(loop)
+        loop.order("hold")
+        loop.end_epoch()
+        result = self.stop(process)
+        self.assertEqual(result.event("recorded")["work_cut"], 1)
+        self.assertIn("1 commands were not done", result.err)
+        loop.order("let go")  # we hear of it now, and are not there any more
+        self.assertEqual(loop.end_epoch()["wrong"], 0)
+        self.assert_all(*self.one_epoch(loop))
+
+    def test_a_child(self):
+        loop = self.loop()
+        process = self.start(loop)
+        loop.order("fork")
+        self.assertEqual(loop.end_epoch()["wrong"], 0)
+        self.stop(process)
+
+    def test_the_program_ends_with_work_under_way(self):
+        loop = self.loop()
+        process = self.start(loop)
+        loop.end_epoch()
+        loop.order("exit")
+        self.assertEqual(loop.process.wait(20), 0)
+        result = harness.limpet_finish(process, 20)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertGreater(len(Recording(self.path).work["kernel"]), 0)
+
+    def test_nothing_of_opencl(self):
+        target = self.target("plain", "idle")
+        result = limpet("record", "-p", target.pid, "-o", os.path.join(self.folder, "no.limpet"),
+                        "--opencl-trace", "--duration", "200ms")
+        self.assertEqual(result.code, 5, str(result))
+        self.assertIn("nothing to trace for opencl", result.err)
+
+
+class Memory(OpenCL):
+    def test_twenty_visits_leave_nothing(self):
+        loop = self.loop()
+        sizes = []
+        for _ in range(25):
+            process = self.start(loop)
+            self.assertEqual(loop.end_epoch()["wrong"], 0)
+            self.stop(process)
+            sizes.append(int(harness.status_of(loop.pid)["VmRSS"].split()[0]))
+        self.assertLess(max(sizes[-5:]) - max(sizes[:5]), 2048, f"KiB: {sizes}")
+
+
+class StandIn(TargetTest):
+    """Tables that PoCL does not have: read-only, short, newer than we are; functions had by name."""
+
+    @staticmethod
+    def mappings(pid):
+        with open(f"/proc/{pid}/maps") as file:
+            return [line for line in file if "standin_cl" in line]
+
+    def test_tables_of_other_kinds(self):
+        library = os.path.join(HERE, "libstandin_cl.so")
+        loop = subprocess.Popen([os.path.join(HERE, "standin_loop"), library], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_process, loop)
+        told = lambda: json.loads(loop.stdout.readline())
+        expected = {"right": 100, "old": 100, "beyond": 100, "current": 100, "newer": 200, "extension": 100}
+        told()
+        before = self.mappings(loop.pid)
+        path = os.path.join(FOLDER, "standin.limpet")
+        for _ in range(3):
+            process = harness.limpet_start("record", "-p", loop.pid, "-o", path, "--opencl-trace", "--json")
+            self.addCleanup(self.end_process, process)
+            self.assertIsNotNone(harness.attached_wait(process))
+            loop.stdin.write("\n")
+            loop.stdin.flush()
+            self.assertEqual(told(), expected)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(harness.limpet_finish(process).code, 0)
+            self.assertEqual(self.mappings(loop.pid), before)
+            calls = Recording(path).calls
+            seen = {name: collections.Counter(call["result"] for call in calls[name] if "result" in call)
+                    for name in calls}
+            self.assertEqual(seen, {"clFinish": {-7: 100, 0: 100}, "OpenCL slot 149": {-9: 100},
+                                    "OpenCL slot 150": {-9: 100}, "clEnqueueMemFillINTEL": {-5: 100},
+                                    "clGetExtensionFunctionAddressForPlatform": {}})
+        loop.stdin.write("\n")
+        loop.stdin.flush()
+        self.assertEqual(told(), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -38,6 +38,15 @@ static int read_input(void)
 	return memchr(text, '\n', (size_t)r) != NULL;
 }
 
+/* The next wait must not see it again. */
+static void take_signal(int signals)
+{
+	struct signalfd_siginfo taken;
+
+	while (read(signals, &taken, sizeof(taken)) < 0 && errno == EINTR)
+		;
+}
+
 static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
 {
 	uint64_t gone_ns = now_ns() - begin_ns;
@@ -59,8 +68,10 @@ enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
 	for (;;) {
 		int input, r = poll(wait, 3, poll_limit_ms(begin_ns, duration_ns));
 
-		if (r > 0 && wait[0].revents)
+		if (r > 0 && wait[0].revents) {
+			take_signal(signals);
 			return ENDING_SIGNAL;
+		}
 		if (r > 0 && wait[1].revents)
 			return ENDING_EXIT;
 		if (now_ns() - begin_ns >= duration_ns)

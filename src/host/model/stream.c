@@ -97,6 +97,8 @@ static int add(struct stream *stream, const struct record *record)
 
 	if (record->kind == RECORD_CALL)
 		return add_call(stream, (const struct record_call *)record);
+	if (record->kind == RECORD_NAME)
+		return last ? 1 : 0; /* names were read before; a text may still follow */
 	if (!last)
 		return 0;
 	if (record->kind == RECORD_STACK)

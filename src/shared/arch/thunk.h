@@ -21,13 +21,15 @@
 #define FRAME_LINK      112 /* the caller's frame pointer, then the return address */
 #define FRAME_SIZE      128
 
-/* Words of the caller's stack that thunk_any hands on. */
+/* Words of the caller's stack that thunk_any hands on, and thunk_wide; even numbers. */
 #define STACK_WINDOW_WORDS 14
-#define STACK_WINDOW_BYTES 112
+#define STACK_WIDE_WORDS   24
 
-/* Bytes of a stub. */
+/* Bytes of a stub; arguments that are in registers. */
 #if defined(__x86_64__)
-#define STUB_SIZE 16
+#define STUB_SIZE          16
+#define ARGUMENT_REGISTERS 6
 #else
-#define STUB_SIZE 20
+#define STUB_SIZE          20
+#define ARGUMENT_REGISTERS 8
 #endif

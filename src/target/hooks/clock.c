@@ -6,16 +6,20 @@
 
 #include "shared/arch/syscall.h"
 #include "shared/arch/ticks.h"
+#include "shared/base/macros.h"
 
 #include <time.h>
 
-#define SHIFT    20
-#define SPAN_MAX (1ll << 40)
+#define SHIFT       20
+#define SPAN_MAX    (1ll << 40)
+#define TRIES       8u
+#define CLOSE_TICKS 4000u
 
 struct moment {
 	uint64_t ticks, ns;
 };
 static struct moment origin;
+static int64_t last_rate = 1ll << SHIFT; /* as slope() has it */
 
 uint64_t clock_boot_ns(void)
 {
@@ -25,9 +29,26 @@ uint64_t clock_boot_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Both at once: a thread that is stopped between the two reads again. */
+static struct moment read_both(void)
+{
+	struct moment best = { 0, 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned i = 0; i < TRIES && least > CLOSE_TICKS; i++) {
+		uint64_t before = ticks_now(), ns = clock_boot_ns(), after = ticks_now();
+
+		if (after - before >= least)
+			continue;
+		least = after - before;
+		best = (struct moment){ before + least / 2, ns };
+	}
+	return best;
+}
+
 void clock_start(void)
 {
-	origin = (struct moment){ ticks_now(), clock_boot_ns() };
+	origin = read_both();
 }
 
 /* Ticks in a nanosecond, shifted. */
@@ -42,10 +63,16 @@ static int64_t slope(const struct moment *now)
 
 uint64_t clock_ticks_of(uint64_t boot_ns)
 {
-	struct moment now = { ticks_now(), clock_boot_ns() };
-	int64_t ago = (int64_t)(now.ns - boot_ns);
+	struct moment now = read_both();
+	int64_t ago = (int64_t)(now.ns - boot_ns), rate = slope(&now);
 
+	__atomic_store_n(&last_rate, rate, __ATOMIC_RELAXED);
 	if (ago > SPAN_MAX || ago < -SPAN_MAX)
 		return now.ticks;
-	return now.ticks - (uint64_t)((ago * slope(&now)) >> SHIFT);
+	return now.ticks - (uint64_t)((ago * rate) >> SHIFT);
+}
+
+uint64_t clock_ticks_in(uint64_t ns)
+{
+	return (MIN(ns, (uint64_t)SPAN_MAX) * (uint64_t)last_rate) >> SHIFT;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "target/hooks/hook.h"
 #include "target/hooks/words.h"
 
 #include <dlfcn.h>
@@ -32,6 +33,25 @@ struct got_report {
 
 /* -ENOMEM.  `excluded`: addresses inside of modules that are never touched, up to a NULL. */
 int got_open(const struct got_libc *libc, const void *const excluded[GOT_EXCLUDED_MAX]) MUST_CHECK;
+
+/* Notes which modules there are, as got_scan() does; for what follows, before the first scan. */
+void got_look_around(void);
+
+/* The file name of the library that has this code; "" when it is not known. */
+const char *got_library(uint64_t code);
+
+/* Is there a library of such a name? */
+bool got_has_module(const char *pattern);
+
+/* Calls of this domain into the module that has this data are seen elsewhere: imports that lead
+ * there are not hooked, and those that are write nothing any more. */
+void got_cover(uint64_t data, enum trace_domain domain);
+
+/* Runs something while no module can be unmapped. */
+void got_in_loader(void (*work)(void *), void *context);
+
+/* A function of the module that has this code; NULL. */
+void *got_symbol_beside(uint64_t code, const char *name);
 
 /* Hooks what is wanted and not yet hooked. */
 void got_scan(struct got_report *ret);

@@ -40,6 +40,8 @@ enum capture {
 enum hook_way {
 	HOOK_REGISTERS, /* all arguments are in registers */
 	HOOK_ANY,       /* nothing is known of them */
+	HOOK_WIDE,      /* the same, with large structures among them */
+	HOOK_ENTERED,   /* like any; found by hook_current() while it lasts */
 	HOOK_WRAPPER,   /* a C function of ours takes the call */
 	HOOK_NOTICE,    /* hook_on_notice is told; nothing is written */
 };
@@ -51,9 +53,9 @@ struct hook_frame {
 	struct hook *hook;
 	uint64_t begin;
 	uint64_t results[2];
-	uint64_t reserved;
-	uint64_t link;    /* the caller's frame pointer */
-	uint64_t address; /* where we return to */
+	const struct hook_frame *outer; /* the call that this one is in, when both are entered */
+	uint64_t link;                  /* the caller's frame pointer */
+	uint64_t address;               /* where we return to */
 };
 
 /* Writes what is to be written about a call that has returned. */
@@ -83,7 +85,9 @@ struct hook {
 	uint32_t function; /* its index in this session's list */
 	uint32_t session;
 	uint32_t is_on;
-	uint32_t reserved[3];
+	uint32_t is_of_table; /* called through a table, not an import */
+	uint32_t is_muted;    /* what it leads to is hooked further on */
+	uint32_t reserved;
 	uint64_t reserved1;
 } __attribute__((aligned(HOOK_SIZE)));
 
@@ -107,9 +111,25 @@ bool hook_announce(struct hook *hook, const char *name, const char *library);
 /* No call is written down any more. */
 void hooks_off(void);
 
+/* Names a function that is not hooked to the host: its number, UINT32_MAX when the list is full. */
+uint32_t function_announce(const struct traced *traced, const char *name, const char *library);
+
+/* Imports of this domain that lead into this code are written down further on: from now on not
+ * here any more. */
+void hooks_mute(enum trace_domain domain, uint64_t code, uint64_t size);
+
+/* An argument of a call, by its place; structures count as the words that they take. */
+uint64_t hook_argument(const struct hook_frame *frame, unsigned index);
+
+/* The innermost entered call that the calling thread is in; NULL: none, or not known. */
+const struct hook_frame *hook_current(void);
+
 /* What a write function does first: the call and its values.  False: it was dropped. */
 bool hook_write_call(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
 		     uint64_t end);
+
+/* Called by thunk.S before the original, where it is HOOK_ENTERED. */
+void hook_enter(struct hook_frame *frame);
 
 /* Called by thunk.S when the original has returned. */
 void hook_leave(struct hook_frame *frame);

@@ -3,6 +3,8 @@
  */
 #include "target/hooks/table.h"
 
+#include "target/hooks/protection.h"
+
 #include <errno.h>
 
 #define NO_MODULE 0
@@ -16,15 +18,41 @@ int table_hook(uint64_t *entry, const struct traced *traced, const char *name, c
 		return -ENOENT;
 	if (hook_is_stub(original))
 		return -EEXIST;
-	if (!word_is_writable(entry))
-		return -EACCES;
 	hook = hook_get(original, traced);
-	if (!hook || !hook_announce(hook, name, library))
+	if (!hook)
 		return -ENOSPC;
-	return word_change(&(struct word){ entry, original, hook_stub(hook), NO_MODULE }, true);
+	hook->is_of_table = 1;
+	if (!hook_announce(hook, name, library))
+		return -ENOSPC;
+	return table_store(entry, original, hook_stub(hook));
+}
+
+int table_store(uint64_t *entry, uint64_t old, uint64_t now)
+{
+	struct protection protection;
+	int r = protection_open(entry, &protection);
+
+	if (r)
+		return r;
+	r = word_change(&(struct word){ entry, old, now, NO_MODULE }, !word_is_known(entry));
+	protection_close(&protection);
+	return r;
+}
+
+static void restore_one(uint64_t *at, struct words_left *left)
+{
+	struct protection protection;
+	int r = protection_open(at, &protection);
+
+	if (r)
+		left->foreign++; /* gone with its module, or out of our reach */
+	else
+		word_restore(at, left);
+	if (!r)
+		protection_close(&protection);
 }
 
 void table_restore(struct words_left *left)
 {
-	words_restore(NO_MODULE, left);
+	words_each(NO_MODULE, restore_one, left);
 }

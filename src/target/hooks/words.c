@@ -82,20 +82,49 @@ static bool is_held(const struct word *word)
 	return __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->now;
 }
 
+static void restore(struct word *word, struct words_left *left)
+{
+	if ((is_held(word) && store(word->at, word->now, word->old)) ||
+	    __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old)
+		left->restored++;
+	else
+		left->foreign++;
+	word->at = NULL;
+}
+
 void words_restore(uint64_t owner, struct words_left *left)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		struct word *word = &words[i];
+	for (uint32_t i = 0; i < count; i++)
+		if (words[i].owner == owner && words[i].at)
+			restore(&words[i], left);
+}
 
-		if (word->owner != owner || !word->at)
-			continue;
-		if ((is_held(word) && store(word->at, word->now, word->old)) ||
-		    __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old)
-			left->restored++;
-		else
-			left->foreign++;
-		word->at = NULL;
-	}
+bool word_is_known(const uint64_t *at)
+{
+	return find(at) != NULL;
+}
+
+uint64_t word_old(const uint64_t *at)
+{
+	const struct word *word = find(at);
+
+	return word ? word->old : 0;
+}
+
+void word_restore(uint64_t *at, struct words_left *left)
+{
+	struct word *word = find(at);
+
+	if (word)
+		restore(word, left);
+}
+
+void words_each(uint64_t owner, void (*visit)(uint64_t *, struct words_left *),
+		struct words_left *left)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (words[i].owner == owner && words[i].at)
+			visit(words[i].at, left);
 }
 
 uint32_t words_held(uint64_t owner, uint64_t start, uint64_t end)

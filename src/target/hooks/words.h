@@ -33,6 +33,16 @@ int word_change(const struct word *word, bool is_new) MUST_CHECK;
  * readable. */
 void words_restore(uint64_t owner, struct words_left *left);
 
+/* Was this word changed by us? */
+bool word_is_known(const uint64_t *at);
+/* What it held before; 0 for a word that we do not know. */
+uint64_t word_old(const uint64_t *at);
+
+/* One word, as words_restore() does it; and every word of an owner. */
+void word_restore(uint64_t *at, struct words_left *left);
+void words_each(uint64_t owner, void (*visit)(uint64_t *at, struct words_left *left),
+		struct words_left *left);
+
 /* How many of an owner's words that lie between the two addresses still hold what we stored. */
 uint32_t words_held(uint64_t owner, uint64_t start, uint64_t end);
 

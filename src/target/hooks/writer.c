@@ -247,6 +247,20 @@ struct writer *writer_begin(void)
 	return NULL;
 }
 
+bool writers_are_on(void)
+{
+	return switches && current();
+}
+
+struct writer *writer_mine(void)
+{
+	uint32_t now = switches ? current() : 0;
+
+	if (!now)
+		return NULL;
+	return self.session == now ? self.writer : find_writer();
+}
+
 void writer_end(struct writer *writer)
 {
 	/* Release: whoever sees that nobody is here may take the memory away. */

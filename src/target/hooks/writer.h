@@ -6,12 +6,15 @@
 
 #include "shared/wire/ring.h"
 
+struct hook_frame;
+
 /* Beside each ring, in memory of the target's own. */
 struct writer {
 	struct ring_writer ring;
 	uint64_t busy;       /* the stack pointer of the thread that is writing; 0: nobody */
 	int64_t sample_left; /* bytes until the next sample */
-	uint64_t reserved[3];
+	const struct hook_frame *call; /* that its thread is in, see hook_current() */
+	uint64_t asked_in, asked;      /* how often HIP asked in the call that began then */
 };
 
 /* Begins a session.  -ENOMEM, or -ENOTSUP where a forked child could not be told from us. */
@@ -34,6 +37,12 @@ void writer_ignore_me(void);
  * must be ended. */
 struct writer *writer_begin(void);
 void writer_end(struct writer *writer);
+
+/* Is there a session?  Not in a forked child of the one that has it. */
+bool writers_are_on(void);
+
+/* The calling thread's, to remember things in; NULL when nothing is on, or it has none. */
+struct writer *writer_mine(void);
 
 /* Between both: a call and its values, and what belongs to it.  False: it was dropped. */
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);

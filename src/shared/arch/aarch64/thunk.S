@@ -68,15 +68,40 @@
 	call_and_leave
 	.size thunk_registers, . - thunk_registers
 
+	.macro hand_on words
+	sub	sp, sp, #\words * 8
+	.set	at, 0
+	.rept	\words / 2
+	ldp	x9, x10, [x29, #16 + at]
+	stp	x9, x10, [sp, #at]
+	.set	at, at + 16
+	.endr
+	.endm
+
 	function thunk_any
 	enter
-	sub	sp, sp, #STACK_WINDOW_BYTES
-	.irp	at, 0, 16, 32, 48, 64, 80, 96
-	ldp	x9, x10, [x29, #16 + \at]
-	stp	x9, x10, [sp, #\at]
-	.endr
+	hand_on	STACK_WINDOW_WORDS
 	call_and_leave
 	.size thunk_any, . - thunk_any
+
+	function thunk_wide
+	enter
+	hand_on	STACK_WIDE_WORDS
+	call_and_leave
+	.size thunk_wide, . - thunk_wide
+
+	function thunk_entered
+	enter
+	mov	x0, sp
+	bl	hook_enter
+	ldp	x0, x1, [sp, #0]
+	ldp	x2, x3, [sp, #16]
+	ldp	x4, x5, [sp, #32]
+	ldp	x6, x7, [sp, #48]
+	ldp	x8, x16, [sp, #FRAME_INDIRECT]
+	hand_on	STACK_WINDOW_WORDS
+	call_and_leave
+	.size thunk_entered, . - thunk_entered
 
 	function thunk_wrapper
 	.cfi_startproc

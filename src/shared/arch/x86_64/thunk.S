@@ -60,15 +60,42 @@
 	call_and_leave
 	.size thunk_registers, . - thunk_registers
 
+	.macro hand_on words
+	sub	rsp, \words * 8
+	.set	at, 0
+	.rept	\words
+	mov	rax, [rbp + 16 + at]
+	mov	[rsp + at], rax
+	.set	at, at + 8
+	.endr
+	.endm
+
 	function thunk_any
 	enter
-	sub	rsp, STACK_WINDOW_BYTES
-	.irp	at, 0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104
-	mov	rax, [rbp + 16 + \at]
-	mov	[rsp + \at], rax
-	.endr
+	hand_on	STACK_WINDOW_WORDS
 	call_and_leave
 	.size thunk_any, . - thunk_any
+
+	function thunk_wide
+	enter
+	hand_on	STACK_WIDE_WORDS
+	call_and_leave
+	.size thunk_wide, . - thunk_wide
+
+	function thunk_entered
+	enter
+	mov	rdi, rsp
+	call	hook_enter
+	mov	rdi, [rsp]
+	mov	rsi, [rsp + 8]
+	mov	rcx, [rsp + 24]
+	mov	r8, [rsp + 32]
+	mov	r9, [rsp + 40]
+	mov	r10, [rsp + 48]
+	mov	r11, [rsp + FRAME_HOOK]
+	hand_on	STACK_WINDOW_WORDS
+	call_and_leave
+	.size thunk_entered, . - thunk_entered
 
 	function thunk_wrapper
 	.cfi_startproc

@@ -6,6 +6,9 @@
 #include "host/recorder/recorder.h"
 
 #include "host/collect/facts.h"
+#include "host/core/clock.h"
+#include "host/model/model.h"
+#include "host/session/registers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +16,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define OPTIONS_TEXT_MAX 512 /* all names together, and more */
 
 struct recorder {
 	pid_t pid;
@@ -24,16 +29,19 @@ struct recorder {
 	struct target_threads threads;
 	uint32_t process; /* its number in the file */
 	bool is_attached;
+	struct registers_watch watch;
 	struct session session;
 };
 
-static const char *options_text(const struct trace_options *options)
+static const char *options_text(const struct trace_options *options, char *text, size_t room)
 {
-	static char text[64];
+	size_t length = 0;
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s", options->alloc ? "alloc;" : "",
-		 options->io ? "io;" : "", options->lock ? "lock;" : "",
-		 options->marker ? "marker;" : "", options->function_count ? "function;" : "");
+	text[0] = '\0';
+	for (unsigned i = 0; i < DOMAINS; i++)
+		if (options->domains & 1u << i || (i == DOMAIN_FUNCTION && options->function_count))
+			length += (size_t)snprintf(text + length, room - length, "%s;",
+						   domain_name(i));
 	return text;
 }
 
@@ -41,10 +49,11 @@ static int begin_file(struct recorder *self, const struct recorder_options *opti
 		      struct err *err)
 {
 	int r = recording_create(options->path, &self->file, err);
+	char text[OPTIONS_TEXT_MAX];
 
 	if (!r)
 		r = facts_session(self->file, options->version, options->argv,
-				  options_text(&options->trace), err);
+				  options_text(&options->trace, text, sizeof(text)), err);
 	if (!r)
 		r = facts_process(self->file, self->pid, &self->process, err);
 	if (!r)
@@ -109,6 +118,7 @@ int recorder_begin(struct recorder *self, struct err *err)
 	int r = session_open(&self->session, self->pid, &self->options, err);
 
 	self->is_attached = !r;
+	self->watch = (struct registers_watch){ 0 };
 	return r;
 }
 
@@ -131,8 +141,11 @@ int recorder_pause(struct recorder *self, bool unload, struct session_left *ret_
 	return r;
 }
 
+/* Runtimes that no register library of ours tells about are looked for. */
 int recorder_check(struct recorder *self, struct err *err)
 {
+	if (self->is_attached && trace_absent(&self->trace) & TRACE_TABLE_DOMAINS)
+		registers_ask_again(&self->session, &self->options, &self->watch);
 	return collector_check(self->collector, err);
 }
 
@@ -154,6 +167,16 @@ const struct session *recorder_session(const struct recorder *self)
 int recorder_pidfd(const struct recorder *self)
 {
 	return self->pidfd;
+}
+
+const char *recorder_note(const struct recorder *self, unsigned domain)
+{
+	return trace_note(&self->trace, domain);
+}
+
+uint32_t recorder_work_cut(const struct recorder *self)
+{
+	return __atomic_load_n(&self->trace.rings->work_cut, __ATOMIC_RELAXED);
 }
 
 uint32_t recorder_absent(const struct recorder *self)

@@ -43,6 +43,10 @@ const struct session *recorder_session(const struct recorder *recorder);
 int recorder_pidfd(const struct recorder *recorder);
 /* Bits of the domains for which there is nothing in the target. */
 uint32_t recorder_absent(const struct recorder *recorder);
+/* Why that is so, where it is known; NULL. */
+const char *recorder_note(const struct recorder *recorder, unsigned domain);
+/* Commands that devices had not done when it was paused last. */
+uint32_t recorder_work_cut(const struct recorder *recorder);
 
 /* Takes what is left in the rings (not with gives_up), writes the end, and frees the recorder. */
 int recorder_end(struct recorder *recorder, bool gives_up, struct collect_totals *ret,

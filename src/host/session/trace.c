@@ -6,6 +6,7 @@
 #include "host/attach/blobs.h"
 #include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
+#include "host/model/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,17 +19,6 @@
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
-
-/* As the tracer calls them; those of devices come with the calls that cause them. */
-static const char *const domain_names[DOMAINS] = {
-	[DOMAIN_ALLOC] = "alloc",       [DOMAIN_IO] = "io",         [DOMAIN_LOCK] = "lock",
-	[DOMAIN_FUNCTION] = "function", [DOMAIN_MARKER] = "marker",
-};
-
-const char *trace_domain_name(unsigned domain)
-{
-	return domain < DOMAINS ? domain_names[domain] : NULL;
-}
 
 static void add(char *text, const char *format, ...) PRINTF_LIKE(2, 3);
 static void add(char *text, const char *format, ...)
@@ -43,10 +33,9 @@ static void add(char *text, const char *format, ...)
 
 static uint32_t domains_of(const struct trace_options *options)
 {
-	return (uint32_t)options->alloc << DOMAIN_ALLOC | (uint32_t)options->io << DOMAIN_IO |
-	       (uint32_t)(options->lock || options->all_locks) << DOMAIN_LOCK |
-	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION |
-	       (uint32_t)options->marker << DOMAIN_MARKER;
+	return options->domains | (uint32_t)options->all_locks << DOMAIN_LOCK |
+	       (uint32_t)(options->alloc_stacks || options->alloc_sample) << DOMAIN_ALLOC |
+	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION;
 }
 
 /* The words that the tracer reads. */
@@ -56,12 +45,12 @@ static int write_request(const struct trace_options *options, char *text, struct
 
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (wanted & 1u << i)
-			add(text, "%s;", domain_names[i]);
+			add(text, "%s;", domain_name(i));
 	if (options->all_locks)
 		add(text, "lock-all;");
-	if (options->alloc && options->alloc_stacks)
+	if (options->alloc_stacks)
 		add(text, "alloc-stack;");
-	if (options->alloc && options->alloc_sample)
+	if (options->alloc_sample)
 		add(text, "alloc-sample=%lu;", options->alloc_sample);
 	for (size_t i = 0; i < options->function_count; i++) {
 		if (strchr(options->functions[i], ';'))
@@ -148,6 +137,23 @@ uint32_t trace_absent(const struct trace *trace)
 {
 	return trace->domains_wanted &
 	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
+}
+
+const char *trace_note(const struct trace *trace, unsigned domain)
+{
+	static const char *const texts[TRACE_NOTES] = {
+		[NOTE_OTHER_TRACER] =
+			"roctracer is in the process, and HIP reports its devices to one tracer only",
+		[NOTE_NO_REPORTS] = "this HIP runtime has no hipRegisterTracerCallback",
+	};
+	uint32_t notes = __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED);
+
+	if (domain != DOMAIN_KERNEL && domain != DOMAIN_COPY)
+		return NULL;
+	for (unsigned i = 0; i < TRACE_NOTES; i++)
+		if (notes & 1u << i)
+			return texts[i];
+	return NULL;
 }
 
 int trace_send(struct session *session, const struct trace *trace, struct err *err)

@@ -27,6 +27,13 @@ enum drop_reason {
 	DROP_REASONS,
 };
 
+/* Why something is not traced. */
+enum trace_note {
+	NOTE_OTHER_TRACER, /* another tracer has HIP's one place for reports of devices */
+	NOTE_NO_REPORTS,   /* this HIP runtime has no such place */
+	TRACE_NOTES,
+};
+
 enum ring_state {
 	RING_FREE,
 	RING_CLAIMED, /* its thread is filling in who it is */
@@ -67,6 +74,8 @@ struct rings {
 	uint32_t words_hooked, words_unwritable, words_refused;
 	uint32_t words_restored,
 		words_foreign; /* at the end; foreign: changed by others, left so */
+	uint32_t work_cut;     /* at the end: what devices had not done yet */
+	uint32_t notes;        /* bits of enum trace_note */
 
 	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
 };

@@ -4,6 +4,7 @@
 #include "target/agent/rings.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/page.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -64,6 +65,13 @@ void rings_drop(void)
 EXPORT struct rings *limpet_agent_rings(void)
 {
 	return mapped;
+}
+
+EXPORT uint32_t limpet_agent_tables(const struct agent_table **ret)
+{
+	*ret = agent_page.tables;
+	/* Acquire: pairs with the release in tables_note(). */
+	return __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
 }
 
 EXPORT const struct boot_libc *limpet_agent_libc(void)

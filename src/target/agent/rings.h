@@ -12,6 +12,10 @@ struct rings *limpet_agent_rings(void);
 /* Addresses of libc's functions. */
 const struct boot_libc *limpet_agent_libc(void);
 
+/* The API tables that it knows, which stay where they are. */
+struct agent_table;
+uint32_t limpet_agent_tables(const struct agent_table **ret);
+
 /* A residence begins. */
 void rings_begin(const struct boot_libc *libc);
 

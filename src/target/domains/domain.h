@@ -27,6 +27,9 @@ struct domain {
 extern const struct domain *const domains[DOMAINS];
 
 extern const struct domain domain_alloc, domain_io, domain_lock, domain_function, domain_marker;
+extern const struct domain domain_hip_runtime, domain_hip_compiler, domain_hsa_core, domain_hsa_amd,
+	domain_hsa_image, domain_hsa_finalizer, domain_rccl;
+extern const struct domain domain_kernel, domain_copy, domain_memory, domain_scratch;
 
 /* libc's functions by name, for those that call more than they were called for; set before start.
  */

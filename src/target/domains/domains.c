@@ -5,9 +5,22 @@
 #include "target/runtime/text.h"
 
 const struct domain *const domains[DOMAINS] = {
-	[DOMAIN_ALLOC] = &domain_alloc,   [DOMAIN_IO] = &domain_io,
-	[DOMAIN_LOCK] = &domain_lock,     [DOMAIN_FUNCTION] = &domain_function,
+	[DOMAIN_ALLOC] = &domain_alloc,
+	[DOMAIN_IO] = &domain_io,
+	[DOMAIN_LOCK] = &domain_lock,
+	[DOMAIN_FUNCTION] = &domain_function,
 	[DOMAIN_MARKER] = &domain_marker,
+	[DOMAIN_HIP_RUNTIME] = &domain_hip_runtime,
+	[DOMAIN_HIP_COMPILER] = &domain_hip_compiler,
+	[DOMAIN_HSA_CORE] = &domain_hsa_core,
+	[DOMAIN_HSA_AMD] = &domain_hsa_amd,
+	[DOMAIN_HSA_IMAGE] = &domain_hsa_image,
+	[DOMAIN_HSA_FINALIZER] = &domain_hsa_finalizer,
+	[DOMAIN_RCCL] = &domain_rccl,
+	[DOMAIN_KERNEL] = &domain_kernel,
+	[DOMAIN_COPY] = &domain_copy,
+	[DOMAIN_MEMORY] = &domain_memory,
+	[DOMAIN_SCRATCH] = &domain_scratch,
 };
 
 domain_symbol *domain_find_symbol;

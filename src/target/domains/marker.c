@@ -1,7 +1,8 @@
 /*
- * Ranges and marks of roctx and NVTX, as libraries that the program has loaded.
+ * Ranges and marks of roctx and NVTX, as libraries that the program has loaded; of a roctx that has
+ * tables, its tables.
  */
-#include "target/domains/domain.h"
+#include "target/domains/slots.h"
 #include "target/hooks/writer.h"
 
 /* nvtxEventAttributes_t, as far as it is needed. */
@@ -59,6 +60,13 @@ static const struct traced calls[] = {
 	PUSHES("roctxRangePop", NULL),
 	STARTS("roctxRangeStartA", write_message),
 	STOPS("roctxRangeStop"),
+	MARKS("roctxGetThreadId", NULL),
+	MARKS("roctxProfilerPause", NULL),
+	MARKS("roctxProfilerResume", NULL),
+	MARKS("roctxNameOsThread", write_message),
+	MARKS("roctxNameHsaAgent", write_message),
+	MARKS("roctxNameHipDevice", write_message),
+	MARKS("roctxNameHipStream", write_message),
 	MARKS("nvtxMarkA", write_message),
 	MARKS("nvtxMarkEx", write_event),
 	PUSHES("nvtxRangePushA", write_message),
@@ -67,6 +75,13 @@ static const struct traced calls[] = {
 	STARTS("nvtxRangeStartA", write_message),
 	STARTS("nvtxRangeStartEx", write_event),
 	STOPS("nvtxRangeEnd"),
+};
+
+/* The first of them, in the order of roctx's tables. */
+const struct slot_list marker_lists[3] = {
+	{ "roctx", 0, false, false, DOMAIN_MARKER, calls, 6 },
+	{ "roctx", 1, false, false, DOMAIN_MARKER, calls + 6, 2 },
+	{ "roctx", 2, false, false, DOMAIN_MARKER, calls + 8, 4 },
 };
 
 const struct domain domain_marker = { "marker", calls, ARRAY_SIZE(calls), NULL };

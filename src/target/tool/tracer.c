@@ -5,7 +5,7 @@
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
 #include "target/agent/rings.h"
-#include "target/domains/domain.h"
+#include "target/domains/runtimes.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/table.h"
 #include "target/hooks/thread.h"
@@ -21,6 +21,7 @@
 /* Loaded by somebody else than limpet, these are not there. */
 #pragma weak limpet_agent_rings
 #pragma weak limpet_agent_libc
+#pragma weak limpet_agent_tables
 
 typedef void *dlsym_function(void *, const char *);
 
@@ -85,6 +86,17 @@ static void add_report(const struct got_report *report)
 	rings->domains_found |= report->domains;
 }
 
+static void look_at_runtimes(void)
+{
+	struct runtimes_report report;
+
+	runtimes_look(&report);
+	add_report(&(struct got_report){ .domains = report.domains,
+					 .hooked = report.hooked,
+					 .unwritable = report.unwritable,
+					 .refused = report.refused });
+}
+
 static int open_backend(void)
 {
 	struct got_libc functions = {
@@ -114,7 +126,12 @@ static int start_watch(void)
 		.attr_setstack = (void *)libc->pthread_attr_setstack,
 	};
 
-	return watch_start(&functions, add_report);
+	return watch_start(&functions, add_report, look_at_runtimes);
+}
+
+static void restore_tables(void *left)
+{
+	table_restore(left);
 }
 
 static void stop(void)
@@ -125,8 +142,10 @@ static void stop(void)
 
 	hook_on_notice = NULL;
 	watch_stop();
+	if (rings)
+		rings->work_cut = runtimes_stop();
 	got_restore(&left);
-	table_restore(&left);
+	got_in_loader(restore_tables, &left);
 	hooks_off();
 	is_quiet = writers_close();
 	if (rings) {
@@ -148,8 +167,9 @@ static void forget_parent(void)
 		return;
 	watch_forget();
 	writers_forget();
+	runtimes_forget();
 	got_restore(&left);
-	table_restore(&left);
+	got_in_loader(restore_tables, &left);
 	hooks_off();
 	got_close();
 	words_close();
@@ -171,12 +191,14 @@ static int start(struct rings *rings)
 	rings->is_held = 1;
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(find_request(rings), &request);
-	r = want(&request);
+	r = runtimes_start(&request, limpet_agent_tables) ? want(&request) : -ENOSPC;
 	if (r)
 		return r;
 	clock_start();
 	thread_learn(find_symbol("__errno_location"));
 	hook_on_notice = watch_hurry;
+	got_look_around();
+	look_at_runtimes();
 	got_scan(&report);
 	add_report(&report);
 	return start_watch();

@@ -21,6 +21,7 @@
 
 static struct watch_libc functions;
 static void (*report_scan)(const struct got_report *);
+static void (*look_further)(void);
 static pthread_t thread;
 static void *stack;
 static uint32_t orders; /* a futex; counts what was said to it */
@@ -59,10 +60,11 @@ static void *watch(void *unused)
 			break;
 		has_changed = got_has_changed();
 		delay_ms = is_told || has_changed ? SHORTEST_MS : MIN(2 * delay_ms, LONGEST_MS);
-		if (!has_changed && !report.is_unsettled)
-			continue;
-		got_scan(&report);
-		report_scan(&report);
+		if (has_changed || report.is_unsettled) {
+			got_scan(&report);
+			report_scan(&report);
+		}
+		look_further();
 	}
 	return NULL;
 }
@@ -82,7 +84,8 @@ static void free_stack(void)
 	stack = NULL;
 }
 
-int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *))
+int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *),
+		void (*on_look)(void))
 {
 	long r = raw6(SYS_mmap, 0, STACK_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -92,6 +95,7 @@ int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_
 	stack = (void *)r;
 	functions = *libc;
 	report_scan = on_scan;
+	look_further = on_look;
 	is_over = orders = 0;
 	r = make_thread();
 	if (r)

@@ -1,0 +1,23 @@
+/*
+ * What devices do, as records: their functions, and the names of their numbers.  Written by
+ * whichever thread learns of it, between writer_begin() and writer_end().
+ */
+#pragma once
+
+#include "target/domains/domain.h"
+#include "target/hooks/writer.h"
+
+#define DEVICE_UNKNOWN UINT64_MAX
+
+/* Announces the functions of those domains that are wanted; false when the list is full. */
+bool work_start(enum trace_domain domain);
+
+/* One record of a domain; values as its function has them, see work.c. */
+bool work_write(struct writer *writer, enum trace_domain domain, uint64_t begin, uint64_t end,
+		const uint64_t *values);
+
+/* The number of a kernel's name, told to the host when it is new. */
+uint64_t work_kernel(struct writer *writer, const char *name);
+
+/* Tells what a small number is called, once a session. */
+void work_name(struct writer *writer, enum name_space space, uint64_t id, const char *text);

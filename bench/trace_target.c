@@ -1,15 +1,17 @@
 /*
  * What bench/trace.py measures: calls of a function that does next to nothing, in another library,
- *of malloc and free, and of a table of function pointers.  Prints the cost of each every 0.2 s, as
- * nanoseconds a call: the fifth percentile of short windows, which is what an undisturbed call
- *takes.
+ * of malloc and free, and of write.  Prints the cost of each every 0.2 s, as nanoseconds a call:
+ *the fifth percentile of short windows, which is what an undisturbed call takes.
  *
- *	trace_target call|malloc|write SECONDS
+ *	trace_target call|malloc|write SECONDS [THREADS PAUSE_NS]
+ *
+ * With THREADS, so many threads make calls and say nothing, with a pause after every 16.
  */
 #define _GNU_SOURCE
 #include "trace_callee.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,15 +88,38 @@ static void report(void (*batch)(void))
 	fflush(stdout);
 }
 
+static void (*batch)(void);
+static uint64_t pause_ns;
+
+static void *work(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		uint64_t begin = now();
+
+		batch();
+		while (pause_ns && now() - begin < pause_ns)
+			;
+	}
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
-	void (*batch)(void) = argc > 1 && !strcmp(argv[1], "malloc")  ? malloc_batch
-			      : argc > 1 && !strcmp(argv[1], "write") ? write_batch
-								      : call_batch;
 	uint64_t end = now() + (uint64_t)(argc > 2 ? atoi(argv[2]) : 10) * 1000000000u;
+	int threads = argc > 3 ? atoi(argv[3]) : 0;
 
+	batch = argc > 1 && !strcmp(argv[1], "malloc")  ? malloc_batch
+		: argc > 1 && !strcmp(argv[1], "write") ? write_batch
+							: call_batch;
+	pause_ns = argc > 4 ? (uint64_t)atoi(argv[4]) : 0;
 	null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	for (int i = 0; i < threads; i++)
+		pthread_create(&(pthread_t){ 0 }, NULL, work, NULL);
 	while (now() < end)
-		report(batch);
+		if (threads)
+			usleep(100000);
+		else
+			report(batch);
 	return 0;
 }

@@ -16,6 +16,7 @@ APIS = ("hip", "hip-compiler", "hsa-core", "hsa-amd", "marker")
 TO_DEVICE, TO_HOST = 2, 3  # enum copy_direction
 ALLOCATE, FREE = 0, 1  # enum memory_operation
 NOT_CALLS = ("failed_launches", "kernels", "copies_", "bytes_", "scratch")
+ENDS = ("roctxRangePop", "roctxRangeStop")  # become the ends of ranges
 ROUNDS = 20
 
 
@@ -55,7 +56,7 @@ class Traced(unittest.TestCase):
 
     def check_calls(self, seen, did):
         counts = seen.count(*APIS)
-        wanted = {name: count for name, count in did.items() if not name.startswith(NOT_CALLS)}
+        wanted = {name: count for name, count in did.items() if not name.startswith(NOT_CALLS + ENDS)}
         self.assertEqual({name: counts[name] for name in wanted}, wanted)
         self.assertEqual(counts["hsa_amd_memory_pool_allocate"], did["hipMalloc"])
         failed = [call for call in seen.of("hip")
@@ -64,6 +65,9 @@ class Traced(unittest.TestCase):
         texts = Counter(call.get("text") for call in seen.of("marker"))
         for text in ("round", "copies", "whole", "allocated"):
             self.assertEqual(texts[text], did["roctxMarkA"])
+        ranges = [call for call in seen.of("marker") if call.get("kind") == "range"]
+        self.assertEqual(len(ranges), did["roctxRangePop"] + did["roctxRangeStop"])
+        self.assertEqual([call for call in ranges if "unfinished" in call], [])
 
     def check_work(self, seen, did):
         kernels = Counter(call["title"] for call in seen.of("kernel"))

@@ -372,6 +372,12 @@ class BadTools(Lifecycle):
             lambda: not self.status()["slow_initialize"]["inside"], 10))
         self.assertEqual(self.lines(), FIRST[:3] + [A["finalize"]])
 
+    def test_a_tool_that_ends_itself_is_not_called_again(self):
+        for _ in range(3):
+            self.attach("ends_itself")
+        self.assertEqual(self.lines(), FIRST[:3] + [A["finalize"]])
+        self.assert_well()
+
     def test_finalize_that_takes_too_long_ends_that_life(self):
         """No tool_attach for a tool that was finalized: the next attach is a first one."""
         self.attach("slow_finalize", arguments=["--tool-timeout", "200", "--unload"])

@@ -14,6 +14,7 @@
 #include "host/model/allocations.h"
 #include "host/model/descriptors.h"
 #include "host/model/locks.h"
+#include "host/model/markers.h"
 #include "host/model/summary.h"
 
 struct walk {
@@ -23,16 +24,17 @@ struct walk {
 	struct allocations allocations;
 	struct descriptors descriptors;
 	struct locks locks;
+	struct markers markers;
 	struct lanes lanes;
 };
 
-static int end_call(void *context, uint32_t thread, uint32_t lane, uint64_t end_ns)
+static int end_call(void *context, uint32_t owner, uint32_t lane, uint64_t end_ns)
 {
 	struct walk *walk = context;
 
 	(void)lane;
 	(void)end_ns;
-	must(thread < walk->model->thread_count && walk->open > 0);
+	must(owner < walk->model->thread_count + walk->model->process_count && walk->open > 0);
 	walk->open--;
 	return 0;
 }
@@ -40,6 +42,7 @@ static int end_call(void *context, uint32_t thread, uint32_t lane, uint64_t end_
 static int visit(const struct call *call, void *context)
 {
 	struct walk *walk = context;
+	double blocks, bytes;
 	char text[64];
 	uint32_t lane;
 	bool is_new;
@@ -55,6 +58,9 @@ static int visit(const struct call *call, void *context)
 	must(!allocations_take(&walk->allocations, call));
 	must(!descriptors_take(&walk->descriptors, call));
 	must(!locks_take(&walk->locks, call));
+	must(!markers_take(&walk->markers, call));
+	must(call_name(call)[0] || call->kind == CALL_PLAIN);
+	must(!call_estimate(call, &blocks, &bytes) || (blocks >= 1 && bytes >= 1));
 	must(!lanes_place(&walk->lanes, call, &lane, &is_new));
 	walk->open++;
 	return 0;
@@ -67,18 +73,20 @@ static void walk_through(struct model *model)
 
 	must(!summary_init(&walk.summary, model) && !allocations_init(&walk.allocations, model));
 	must(!descriptors_init(&walk.descriptors, model));
-	must(!lanes_init(&walk.lanes, model->thread_count, end_call, &walk));
+	must(!lanes_init(&walk.lanes, model, end_call, &walk));
 	must(!model_each_call(model, visit, &walk));
 	must(walk.calls <= model->calls && !lanes_finish(&walk.lanes) && !walk.open);
 	must(!allocations_finish(&walk.allocations));
 	summary_sort(&walk.summary);
 	descriptors_sort(&walk.descriptors);
 	locks_sort(&walk.locks);
+	markers_sort(&walk.markers);
 	model_describe_end(model, end, sizeof(end));
 	summary_done(&walk.summary);
 	allocations_done(&walk.allocations);
 	descriptors_done(&walk.descriptors);
 	locks_done(&walk.locks);
+	markers_done(&walk.markers);
 	lanes_done(&walk.lanes);
 }
 

@@ -8,6 +8,7 @@ Beside LIMPET and PROGRAMS, HOOKS names the folder with the programs of this one
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -34,7 +35,7 @@ class Probe:
 
     def finish(self, deadline_s=60):
         out, err = self.process.communicate("\n" if self.process.stdin else None, timeout=deadline_s)
-        self.error = err
+        self.error = err or f"exit {self.process.returncode}"
         lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
         self.calls = [line for line in lines if line["event"] == "call"]
         return next((line for line in lines if line["event"] == "trace"), None)
@@ -56,6 +57,12 @@ def file_mappings(pid):
     """The mappings of files that the program itself has."""
     with open(f"/proc/{pid}/maps") as file:
         return [line.rstrip() for line in file if re.search(r" /(?!memfd)", line)]
+
+
+def ring_mappings(pid):
+    """How many times memory for records is mapped there."""
+    with open(f"/proc/{pid}/maps") as file:
+        return sum("limpet-rings" in line for line in file)
 
 
 def constant_memory(pid):
@@ -91,11 +98,25 @@ class Hooks(unittest.TestCase):
         trace = probe.finish()
         self.assertIsNotNone(trace, probe.error)
         self.check_trace(trace)
+        self.assert_nobody_inside(pid)
         return trace
 
     def check_trace(self, trace):
         for name in ("bad", "unwritable", "refused"):
             self.assertEqual(trace[name], 0, (name, trace))
+
+    def assert_nobody_inside(self, pid):
+        """
+        The memory for records is gone.  A thread that lost its processor in the middle of a write, and did
+        not get it back in a second, keeps it: until the end of one of the next traces.
+        """
+        def is_gone():
+            if not ring_mappings(pid):
+                return True
+            Probe(pid, "alloc", "io", duration_ms=20).finish()
+            return not ring_mappings(pid)
+
+        self.assertTrue(wait_until(is_gone, 30), "memory for records stays for ever")
 
     def assert_well(self, target, *, signals=False):
         self.assertTrue(target.alive(), target.fate())
@@ -108,7 +129,7 @@ class Hooks(unittest.TestCase):
     def torture(self, name):
         target = self.target("torture", name, folder=HOOKS)
         for words in (["function=libcallees.so:*"], ["function=*:*", "alloc", "io", "lock-all"]):
-            trace = self.trace(target.pid, *words, duration_ms=1000)
+            trace = self.trace(target.pid, *words, duration_ms=500)
             self.assertGreater(calls_of(trace, "interleaved"), 100)
             self.assertEqual(trace["foreign"], 0)
             self.assert_well(target)
@@ -134,6 +155,90 @@ class Hooks(unittest.TestCase):
             [os.path.join(HOOKS, "self_torture"), tracer, *libraries], capture_output=True, text=True,
             env={**os.environ, "LD_LIBRARY_PATH": os.path.dirname(tracer)})
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    # What is allowed, and few do.
+
+    def hazard(self, name, *words, duration_ms=300):
+        target = self.target("hazards", name, folder=HOOKS)
+        trace = self.trace(target.pid, *words, duration_ms=duration_ms)
+        self.assert_well(target)
+        return trace
+
+    def test_a_function_of_the_programs_called_like_libcs(self):
+        trace = self.hazard("strangers", "io", "lock", "function=libstrangers.so:*")
+        for name in ("accept", "connect"):
+            [seen] = functions_named(trace, name)
+            self.assertGreater(seen["calls"], 100)  # as any function
+            self.assertEqual(seen["texts"], 0)
+
+    def test_a_thread_that_may_only_read_and_write(self):
+        trace = self.hazard("confined", "io", "lock", "alloc")
+        self.assertGreater(calls_of(trace, "write"), 10)
+
+    def test_a_thread_in_strict_confinement_is_refused_by_name(self):
+        target = self.target("hazards", "strict", folder=HOOKS)
+        probe = Probe(target.pid, "io", duration_ms=100)
+        self.assertIsNone(probe.finish())
+        self.assertIn("strict", probe.error)
+        self.assert_well(target)
+
+    def test_children_of_a_program_that_forks_while_we_look_at_its_modules(self):
+        target = self.target("hazards", "forks", folder=HOOKS)
+        for _ in range(10):
+            self.trace(target.pid, "function=*:*", "alloc", duration_ms=20)
+            self.assert_well(target)
+
+    def test_a_call_at_the_end_of_a_stack(self):
+        trace = self.hazard("top", "function=libstrangers.so:*")
+        self.assertGreater(calls_of(trace, "strangers_count"), 100)
+
+    def test_arguments_on_the_stack_at_every_place_in_a_page(self):
+        trace = self.hazard("sweep", "function=libstrangers.so:*")
+        self.assertGreater(calls_of(trace, "strangers_weigh"), 1000)
+
+    def test_handlers_on_a_stack_above_the_one_they_interrupt(self):
+        trace = self.hazard("altstack", "io", "ring=16777216", duration_ms=1500)
+        [opened] = functions_named(trace, "open")
+        self.assertEqual(opened["texts"], opened["calls"])
+        self.assertGreater(trace["nested"], 0)
+
+    def test_a_page_that_the_program_has_made_writable_stays_so(self):
+        trace = self.hazard("reopened", "io")
+        self.assertGreater(calls_of(trace, "close"), 100)
+        self.assertEqual(trace["restored"], trace["hooked"], trace)
+
+    def test_no_room_for_what_we_need(self):
+        for megabytes in (8, 12, 16, 20, 24, 32):
+            target = self.target("plain", "idle")
+            size = int(harness.status_of(target.pid)["VmSize"].split()[0]) << 10
+            resource.prlimit(target.pid, resource.RLIMIT_AS,
+                             (size + (megabytes << 20), resource.RLIM_INFINITY))
+            Probe(target.pid, "alloc", "slots=4", "ring=4096", duration_ms=20).finish()
+            self.assert_well(target)
+
+    def test_a_plugin_that_sees_its_own_libraries_first(self):
+        target = self.target("hazards", "deepbind", folder=HOOKS)
+        probe = Probe(target.pid, "function=*:twin_number")
+        self.assertTrue(probe.is_attached)
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") > 500))
+        trace = probe.finish()
+        self.assert_well(target)
+        [seen] = functions_named(trace, "twin_number")
+        self.assertGreater(seen["calls"], 50)  # from when the loader had bound it
+
+    def test_a_child_that_libc_knows_nothing_of(self):
+        target = self.target("hazards", "cloned", folder=HOOKS)
+        probe = Probe(target.pid, "io", "calls", duration_ms=300)
+        self.check_trace(probe.finish())
+        self.assertGreater(len(probe.calls), 100)
+        self.assertEqual({call["tid"] for call in probe.calls}, {target.pid})
+        self.assert_well(target)
+
+    def test_data_that_lies_among_code(self):
+        trace = self.hazard("constants", "function=libconstants.so:*")
+        self.assertGreater(calls_of(trace, "constants_call"), 50)
+        self.assertEqual(functions_named(trace, "constants_table"), [])
 
     # Calls that do not return.
 
@@ -227,6 +332,13 @@ class Hooks(unittest.TestCase):
         trace = self.trace(target.pid, "alloc", duration_ms=1000)
         self.assertGreater(calls_of(trace, "mmap"), 200)
         self.assertGreater(calls_of(trace, "malloc"), 10000)
+        self.assert_well(target)
+
+    def test_a_signal_handler_on_a_stack_of_its_own_makes_traced_calls(self):
+        target = self.target("traced", "altstack")
+        trace = self.trace(target.pid, "alloc", "alloc-stack", "ring=16777216", duration_ms=1000)
+        self.assertGreater(calls_of(trace, "mmap"), 50)
+        self.assertGreater(trace["nested"], 0)
         self.assert_well(target)
 
     def test_more_threads_than_rings(self):
@@ -331,6 +443,52 @@ class Hooks(unittest.TestCase):
                 lambda: target.stats.word("signals_received") == 6 * turn), "a read did not end")
             self.assert_well(target)
 
+    def park(self, target):
+        """Traces until a signal has found the thread in a write, and keeps it there."""
+        for _ in range(40):
+            probe = Probe(target.pid, "alloc-stack", "alloc")
+            self.assertTrue(probe.is_attached)
+            before = target.stats.word("signals_received")
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(wait_until(lambda: target.stats.word("signals_received") > before))
+            trace = probe.finish()
+            self.check_trace(trace)
+            if trace["held"]:
+                return
+            os.kill(target.pid, signal.SIGUSR2)
+            self.assertEqual(ring_mappings(target.pid), 0)
+        self.fail("no signal found it in a write")
+
+    def trace_briefly(self, target):
+        """An attach may run out of time on a busy machine, once."""
+        for _ in range(3):
+            probe = Probe(target.pid, "alloc", duration_ms=1)
+            trace = probe.finish()
+            if trace:
+                return trace
+        self.fail(probe.error)
+
+    def test_a_thread_that_stays_in_a_write_keeps_its_memory_until_it_is_out(self):
+        target = self.target("traced", "parked")
+        self.park(target)
+        for _ in range(10):  # more than there are sets of writers
+            self.assertEqual(self.trace_briefly(target)["held"], 0)
+            self.assertEqual(ring_mappings(target.pid), 1)
+        os.kill(target.pid, signal.SIGUSR2)
+        self.assert_well(target)
+        self.assertGreater(calls_of(self.trace(target.pid, "alloc"), "malloc"), 100)
+        self.assertEqual(ring_mappings(target.pid), 0)
+
+    def test_unloading_gives_such_memory_back(self):
+        target = self.target("traced", "parked")
+        self.park(target)
+        os.kill(target.pid, signal.SIGUSR2)
+        self.assert_well(target)
+        self.assertEqual(ring_mappings(target.pid), 1)
+        harness.limpet("detach", target.pid, "--unload")
+        self.assertEqual(ring_mappings(target.pid), 0)
+        self.assert_well(target)
+
     def test_the_host_dies(self):
         target = self.target("plain", "malloc8")
         self.trace(target.pid, "alloc")
@@ -363,6 +521,15 @@ class Hooks(unittest.TestCase):
         self.assertIn(-14, results)  # EFAULT
         self.assert_well(target)
 
+    def test_names_that_the_kernel_never_read(self):
+        target = self.target("traced", "unread")
+        trace = self.trace(target.pid, "io")
+        for name in ("connect", "open", "fopen"):
+            [seen] = functions_named(trace, name)
+            self.assertGreater(seen["calls"], 50)
+            self.assertEqual(seen["texts"], 0)
+        self.assert_well(target)
+
     def test_only_locks_that_are_held(self):
         target = self.target("traced", "locks")
         before = target.stats.word("turns")
@@ -379,6 +546,17 @@ class Hooks(unittest.TestCase):
         self.assertGreater(calls_of(whole, "pthread_mutex_lock"), 1000)
         self.assert_well(target)
 
+    def test_a_preloaded_library_that_counts_locks(self):
+        target = self.target("hazards", "mutexes", folder=HOOKS,
+                             preload=os.path.join(HOOKS, "lock_counter.so"))
+        trace = self.trace(target.pid, "lock")
+        whole = self.trace(target.pid, "lock-all")
+        self.assertGreater(calls_of(whole, "pthread_mutex_lock"), 1000)
+        # Nobody had to wait, but for the processor.
+        self.assertLess(calls_of(trace, "pthread_mutex_lock"),
+                        calls_of(whole, "pthread_mutex_lock") / 10)
+        self.assert_well(target)
+
     def test_samples_have_stacks(self):
         target = self.target("plain", "malloc8")
         trace = self.trace(target.pid, "alloc-sample=65536")
@@ -386,6 +564,15 @@ class Hooks(unittest.TestCase):
         self.assertGreater(malloc["stacks"], 10)
         self.assertGreaterEqual(malloc["frames"], 2 * malloc["stacks"])
         self.assertLess(malloc["calls"], calls_of(self.trace(target.pid, "alloc"), "malloc") / 4)
+        self.assert_well(target)
+
+    def test_samples_that_never_came_back_take_no_room_from_later_ones(self):
+        target = self.target("hazards", "hoard", folder=HOOKS)
+        probe = Probe(target.pid, "alloc-sample=1", "ring=16777216")
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") >= 100000))
+        probe.finish()
+        self.assertGreater(calls_of(self.trace(target.pid, "alloc-sample=1"), "malloc"), 100)
         self.assert_well(target)
 
     def test_what_is_absent_is_named(self):

@@ -35,7 +35,8 @@
 #define SITE        0x400100u
 #define FILE_LIMIT  60000u
 
-enum { MALLOC, FREE, READ, OPEN, LOCK, OUTER, INNER, MARK, FUNCTIONS };
+enum { MALLOC, FREE, READ, OPEN, LOCK, OUTER, INNER, MARK, PUSH, POP, START, STOP, FUNCTIONS };
+enum { PHASE, STEP, SPAN, FOREVER, BEFORE, RANGES };
 
 static const struct trace_function functions[FUNCTIONS] = {
 	[MALLOC] = { "malloc", "libc.so.6", DOMAIN_ALLOC, 2, { VALUE_SIZE, VALUE_ADDRESS } },
@@ -54,6 +55,15 @@ static const struct trace_function functions[FUNCTIONS] = {
 	[OUTER] = { "outer", "libwork \"1\", é.so", DOMAIN_FUNCTION, 1, { VALUE_RESULT } },
 	[INNER] = { "inner", "", DOMAIN_FUNCTION, 0, { 0 } },
 	[MARK] = { "roctxMarkA", "libroctx64.so.4", DOMAIN_MARKER, 1, { VALUE_ID } },
+	[PUSH] = { "roctxRangePushA", "libroctx64.so.4", DOMAIN_MARKER, 1, { VALUE_RESULT } },
+	[POP] = { "roctxRangePop", "libroctx64.so.4", DOMAIN_MARKER, 1, { VALUE_RESULT } },
+	[START] = { "roctxRangeStartA", "libroctx64.so.4", DOMAIN_MARKER, 1, { VALUE_ID } },
+	[STOP] = { "roctxRangeStop", "libroctx64.so.4", DOMAIN_MARKER, 1, { VALUE_ID } },
+};
+
+static const char *const range_names[RANGES] = {
+	[PHASE] = "phase", [STEP] = "step", [SPAN] = "span", [FOREVER] = "never \"done\"",
+	[BEFORE] = "",
 };
 
 /* What one thread wrote. */
@@ -64,6 +74,8 @@ struct worker {
 	bool waits;
 	struct ring_writer writer;
 	uint64_t calls[FUNCTIONS], ticks[FUNCTIONS];
+	uint64_t ranges[RANGES], range_ticks[RANGES];
+	uint64_t last_end; /* of a call */
 	uint64_t kept, tried;
 	unsigned number;
 };
@@ -109,6 +121,7 @@ static bool put_call(struct worker *worker, unsigned function, uint64_t begin,
 	if (count)
 		memcpy(call + 1, values, count * sizeof(*values));
 	ring_commit(&worker->writer, size);
+	worker->last_end = end;
 	worker->calls[function]++;
 	worker->ticks[function] += end - begin;
 	return true;
@@ -172,6 +185,44 @@ static void do_round(struct worker *worker, uint64_t round)
 		put_call(worker, LOCK, ticks_now(), (uint64_t[]){ 0xabc000, 4711 });
 }
 
+/* Begins a range: the tick. */
+static uint64_t begin_range(struct worker *worker, unsigned function, unsigned range,
+			    uint64_t value)
+{
+	uint64_t begin = ticks_now();
+
+	put_call(worker, function, begin, &value);
+	put_text(worker, range_names[range]);
+	worker->ranges[range]++;
+	return begin;
+}
+
+static void end_range(struct worker *worker, unsigned function, unsigned range, uint64_t value,
+		      uint64_t begin)
+{
+	put_call(worker, function, ticks_now(), &value);
+	worker->range_ticks[range] += worker->last_end - begin;
+}
+
+/* One range is ended that began before, one is never ended. */
+static void do_rounds(struct worker *worker)
+{
+	uint64_t id = 1000 + worker->number;
+	uint64_t span = begin_range(worker, START, SPAN, id), phase, step;
+
+	put_call(worker, POP, ticks_now(), (uint64_t[]){ 1 });
+	phase = begin_range(worker, PUSH, PHASE, 1);
+	for (uint64_t round = 0; round < worker->rounds; round++) {
+		step = round % 32 ? 0 : begin_range(worker, PUSH, STEP, 2);
+		do_round(worker, round);
+		if (step)
+			end_range(worker, POP, STEP, 2, step);
+	}
+	end_range(worker, POP, PHASE, 1, phase);
+	begin_range(worker, PUSH, FOREVER, 1);
+	end_range(worker, STOP, SPAN, id, span);
+}
+
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
@@ -184,8 +235,7 @@ static void *work(void *argument)
 	put_text(worker, "/tmp/some \"file\",\n\xc3\xa4\xff");
 	put_call(worker, MARK, ticks_now(), (uint64_t[]){ worker->number });
 	put_text(worker, "step one");
-	for (uint64_t round = 0; round < worker->rounds; round++)
-		do_round(worker, round);
+	do_rounds(worker);
 	return NULL;
 }
 
@@ -263,6 +313,17 @@ static void print_expected(const struct worker *workers, unsigned count,
 		}
 		printf("%s\"%s\":{\"calls\":%lu,\"ticks\":%lu}", function ? "," : "",
 		       functions[function].name, calls, ticks);
+	}
+	printf("},\"ranges\":{");
+	for (unsigned range = 0; range < BEFORE; range++) {
+		uint64_t calls = 0, ticks = 0;
+
+		for (unsigned i = 0; i < count; i++) {
+			calls += workers[i].ranges[range];
+			ticks += workers[i].range_ticks[range];
+		}
+		printf("%s\"%s\":{\"calls\":%lu,\"ticks\":%lu}", range ? "," : "",
+		       range == FOREVER ? "never \\\"done\\\"" : range_names[range], calls, ticks);
 	}
 	for (unsigned i = 0; i < count; i++) {
 		kept += workers[i].kept;

@@ -196,6 +196,10 @@ __attribute__((constructor)) static void start_slowly(void)
 }
 #endif
 
+#ifdef ENDS_ITSELF
+static client_id *own_id;
+#endif
+
 static int tool_initialize(client_finalize finalize, void *data)
 {
 	say("initialize fini=%d data=%d", finalize != NULL, data ? *(int *)data : -1);
@@ -204,6 +208,9 @@ static int tool_initialize(client_finalize finalize, void *data)
 #endif
 #ifdef THREAD_END_SLEEPS_MS
 	thread_data_make();
+#endif
+#ifdef ENDS_ITSELF
+	finalize(*own_id);
 #endif
 #ifdef LEAKS
 	say("leaks %d", malloc(1 << 20) != NULL);
@@ -269,6 +276,9 @@ configure_result *rocprofiler_configure(uint32_t version, const char *runtime, u
 					   &tool_data };
 
 	id->name = TOOL_NAME;
+#ifdef ENDS_ITSELF
+	own_id = id;
+#endif
 	say("configure version=%u runtime=%s priority=%u size=%zu", version, runtime, priority,
 	    id->size);
 #ifdef MISSES_FUNCTION

@@ -9,7 +9,7 @@
  *line, before the summary.  0 milliseconds: until a line comes on standard input.  "attached" is
  *printed once it is.
  */
-#include "host/model/model.h"
+#include "host/model/domains.h"
 #include "host/session/trace.h"
 
 #include <errno.h>

@@ -14,6 +14,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,44 @@ static void handler_run(const void *data)
 	}
 }
 
+#define HALF_BYTES (1u << 20)
+
+static void *allocate_above_a_signal_stack(void *stack)
+{
+	stack_t signals = { .ss_sp = (char *)stack + HALF_BYTES, .ss_size = HALF_BYTES };
+
+	sigaltstack(&signals, NULL);
+	for (;;) {
+		for (int i = 0; i < 1000; i++)
+			allocate(64);
+		workload_turn();
+	}
+	return NULL;
+}
+
+/* As above, but the handler runs on a stack that lies higher than the thread's own. */
+static void altstack_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = allocating_handler,
+				    .sa_flags = SA_RESTART | SA_ONSTACK };
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *stack = mmap(NULL, 2 * HALF_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	pthread_attr_init(&attributes);
+	if (stack == MAP_FAILED || pthread_attr_setstack(&attributes, stack, HALF_BYTES) ||
+	    pthread_create(&thread, &attributes, allocate_above_a_signal_stack, stack))
+		workload_skip("a thread");
+	workload_ready();
+	for (;;) {
+		pthread_kill(thread, SIGUSR1);
+		usleep(100);
+	}
+}
+
 static const char *beside(const char *name)
 {
 	static char path[PATH_MAX];
@@ -328,6 +367,44 @@ static void blocked_run(const void *data)
 	}
 }
 
+static volatile sig_atomic_t is_released;
+
+static void on_release(int number)
+{
+	(void)number;
+	is_released = 1;
+}
+
+/* Stays in the handler, on top of whatever it found, until SIGUSR2. */
+static void park(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	is_released = 0;
+	stats->signals_received++;
+	while (!is_released)
+		usleep(1000);
+	errno = saved;
+}
+
+/* Calls that a signal finds a tracer in most of the time: with a stack to be walked. */
+static void parked_run(const void *data)
+{
+	struct sigaction parking = { .sa_handler = park, .sa_flags = SA_RESTART };
+	struct sigaction releasing = { .sa_handler = on_release, .sa_flags = SA_RESTART };
+
+	(void)data;
+	sigaction(SIGUSR1, &parking, NULL);
+	sigaction(SIGUSR2, &releasing, NULL);
+	workload_ready();
+	for (;;) {
+		for (int i = 0; i < 1000; i++)
+			allocate(64);
+		workload_turn();
+	}
+}
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *hold(void *unused)
@@ -394,16 +471,150 @@ static void files_run(const void *data)
 	}
 }
 
+/* What is wrong with these calls is found before anybody looks at the address. */
+static void unread_run(const void *data)
+{
+	(void)data;
+	workload_ready();
+	for (;;) {
+		/* NOLINTBEGIN: an address that is not there */
+		if (!connect(-1, (const struct sockaddr *)8, sizeof(struct sockaddr_un)) ||
+		    errno != EBADF)
+			workload_corrupt("errno of connect");
+		if (open((const char *)8, O_TMPFILE | O_RDONLY) >= 0 || errno != EINVAL)
+			workload_corrupt("errno of open");
+		if (fopen((const char *)8, "?") || errno != EINVAL)
+			workload_corrupt("errno of fopen");
+		/* NOLINTEND */
+		usleep(1000);
+		workload_turn();
+	}
+}
+
+#define SMALL_BYTES  200
+#define LARGE_BYTES  40000
+#define SMALL_BLOCKS 100000
+#define LARGE_BLOCKS 2000
+#define SITE         __attribute__((noipa, optimize("no-omit-frame-pointer")))
+
+/* The compiler would jump to malloc, and nobody would see who called it. */
+#define NOT_LAST __asm__ volatile("" ::: "memory")
+
+SITE static void *allocate_small(void)
+{
+	void *memory = malloc(SMALL_BYTES);
+
+	NOT_LAST;
+	return memory;
+}
+
+SITE static void *allocate_other(void)
+{
+	void *memory = malloc(SMALL_BYTES);
+
+	NOT_LAST;
+	return memory;
+}
+
+SITE static void *allocate_large(void)
+{
+	void *memory = realloc(malloc(1), LARGE_BYTES);
+
+	NOT_LAST;
+	return memory;
+}
+
+/* A known number of blocks from three places, when SIGUSR1 asks, two of them in turn; half of the
+ * small ones from the first place are given back. */
+SITE static void sites_run(const void *data)
+{
+	struct sigaction action = { .sa_handler = on_ask, .sa_flags = SA_RESTART };
+
+	(void)data;
+	sigaction(SIGUSR1, &action, NULL);
+	workload_ready();
+	await_ask();
+	for (int i = 0; i < SMALL_BLOCKS; i++) {
+		void *small = allocate_small();
+
+		taken = allocate_other();
+		if (i % 2)
+			free(small);
+		if (i % (SMALL_BLOCKS / LARGE_BLOCKS) == 0)
+			taken = allocate_large();
+		if (i % 1000 == 0)
+			usleep(100);
+	}
+	stats->signals_received = 1; /* a place for the driver to see it */
+	workload_idle();
+}
+
+__attribute__((format(printf, 2, 3))) static void print_to(FILE *file, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vfprintf(file, format, arguments);
+	va_end(arguments);
+}
+
+static void write_stream(const char *path)
+{
+	char bytes[70] = "seventy bytes\nand a line of its own\n";
+	FILE *file = fopen(path, "we");
+
+	if (!file || fwrite(bytes, 10, 7, file) != 7 || fputs("twelve chars\n", file) < 0)
+		workload_fail("fwrite");
+	print_to(file, "%d and %s\n", 42, "more");
+	if (fclose(file))
+		workload_fail("fclose");
+}
+
+static void read_stream(const char *path)
+{
+	char bytes[64], *line = NULL;
+	size_t room = 0;
+	FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(bytes, sizeof(bytes), file) || fread(bytes, 8, 7, file) != 7)
+		workload_fail("fread");
+	if (getline(&line, &room, file) != 13 || getdelim(&line, &room, ' ', file) != 3)
+		workload_fail("getline");
+	/* Less is there than is asked for. */
+	if (fread(bytes, 3, 20, file) != 3 || fclose(file))
+		workload_fail("fread at the end");
+	free(line);
+}
+
+/* The same bytes through stdio each turn. */
+static void stdio_run(const void *data)
+{
+	char path[] = "/tmp/limpet-stdio.XXXXXX";
+	int fd = mkstemp(path);
+
+	(void)data;
+	if (fd < 0 || close(fd))
+		workload_skip("mkstemp");
+	workload_ready();
+	if (!freopen("/dev/null", "we", stdout))
+		workload_fail("freopen");
+	for (;;) {
+		write_stream(path);
+		read_stream(path);
+		puts("nine more");
+		fflush(NULL);
+		usleep(1000);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
-	{ "longjmp", longjmp_run, NULL },
-	{ "siglongjmp", siglongjmp_run, NULL },
-	{ "cancel", cancel_run, NULL },
-	{ "fork", fork_run, NULL },
-	{ "handler", handler_run, NULL },
-	{ "late", late_run, NULL },
-	{ "foreign", foreign_run, NULL },
-	{ "blocked", blocked_run, NULL },
-	{ "locks", locks_run, NULL },
-	{ "files", files_run, NULL },
-	{ NULL, NULL, NULL },
+	{ "sites", sites_run, NULL },     { "stdio", stdio_run, NULL },
+	{ "longjmp", longjmp_run, NULL }, { "siglongjmp", siglongjmp_run, NULL },
+	{ "cancel", cancel_run, NULL },   { "fork", fork_run, NULL },
+	{ "handler", handler_run, NULL }, { "altstack", altstack_run, NULL },
+	{ "late", late_run, NULL },       { "foreign", foreign_run, NULL },
+	{ "blocked", blocked_run, NULL }, { "parked", parked_run, NULL },
+	{ "locks", locks_run, NULL },     { "files", files_run, NULL },
+	{ "unread", unread_run, NULL },   { NULL, NULL, NULL },
 };

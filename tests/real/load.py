@@ -1,17 +1,25 @@
 """Load generators: a command run over and over until told to stop, its requests and failures counted."""
 
 import re
+import signal
 import subprocess
 import threading
 
+REDIS_REQUESTS = 20000  # of each kind
+
 
 class Load:
-    """Runs a command in rounds on a thread. count(text) gives (requests, failed requests) of a round."""
+    """
+    Runs a command in rounds on a thread. count(text) gives (requests, failed requests) of a round.
+    end_signal, where given, makes the command end its round early and well.
+    """
 
-    def __init__(self, argv, count, **options):
-        self.argv, self.count, self.options = argv, count, options
+    def __init__(self, argv, count, end_signal=None, **options):
+        self.argv, self.count, self.end_signal, self.options = argv, count, end_signal, options
         self.requests = self.failed = self.rounds = 0
         self.problem, self.ending, self.process = None, False, None
+        self.lines = []  # of all rounds
+        self.gate = threading.Lock()  # whoever has it keeps a round from beginning
         self.thread = threading.Thread(target=self.repeat)
 
     def start(self):
@@ -23,11 +31,12 @@ class Load:
             self.round()
 
     def round(self):
-        self.process = subprocess.Popen(
-            self.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, **self.options,
-        )  # fmt: skip
-        text = self.process.communicate()[0]
+        with self.gate:
+            self.process = subprocess.Popen(
+                self.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                text=True, **self.options,
+            )  # fmt: skip
+        text = self.read()
         self.rounds += 1
         requests, failed = self.count(text)
         self.requests += requests
@@ -35,9 +44,32 @@ class Load:
         if self.process.returncode or failed or not requests:
             self.problem = f"{self.argv[0]} ended with {self.process.returncode}: {text.strip()[-300:]}"
 
+    def read(self):
+        """All that a round says, to its end."""
+        text = ""
+        with self.process.stdout:
+            for line in self.process.stdout:
+                self.lines.append(line)
+                text += line
+        self.process.wait()
+        return text
+
+    def pause(self):
+        """No request is made until resume(): the clients are stopped, not the server."""
+        self.gate.acquire()
+        if self.process:
+            self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        if self.process:
+            self.process.send_signal(signal.SIGCONT)
+        self.gate.release()
+
     def finish(self):
         """Lets the round end that is under way: a load cut short could hide a failure."""
         self.ending = True
+        if self.end_signal and self.process:
+            self.process.send_signal(self.end_signal)
         self.thread.join()
 
 
@@ -83,10 +115,7 @@ def count_pgbench(text):
     return done, number(r"failed transactions: (\d+)", text) + text.count("aborted")
 
 
-def count_redis(text):
+def count_redis(text, requests=REDIS_REQUESTS):
     """--csv prints a head and one line for each kind of request; it ends at the first error."""
     lines = [line for line in text.splitlines() if re.match(r'"[A-Z]', line)]
-    return len(lines) * REDIS_REQUESTS, len(re.findall(r"(?i)error|closed", text))
-
-
-REDIS_REQUESTS = 20000
+    return len(lines) * requests, len(re.findall(r"(?i)error|closed", text))

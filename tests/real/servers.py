@@ -158,6 +158,7 @@ def command_line(pid):
 
 class Nginx(Server):
     name = "nginx"
+    workers = 2
 
     def open(self):
         (self.folder / "index.html").write_text("limpet\n" * 2000)
@@ -170,7 +171,7 @@ class Nginx(Server):
         kinds = "client_body proxy fastcgi uwsgi scgi".split()
         paths = "".join(f"{kind}_temp_path {self.folder}/{kind};\n" for kind in kinds)
         return (
-            f"daemon off; worker_processes 2; pid {self.folder}/pid; error_log {self.folder}/error.log;\n"
+            f"daemon off; worker_processes {self.workers}; pid {self.folder}/pid; error_log {self.folder}/error.log;\n"
             f"events {{ worker_connections 256; }}\n"
             f"http {{ access_log off; {paths} keepalive_requests 1000;\n"
             f"server {{ listen 127.0.0.1:{self.port}; root {self.folder}; }} }}\n"

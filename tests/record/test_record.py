@@ -6,6 +6,7 @@ stays behind when either side dies.
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -29,6 +30,8 @@ PROGRAM = """if True:
         turns += 1
         time.sleep(0.002)
 """
+
+LIMIT_BYTES = 5 << 20  # a little more than the smallest rings take
 
 
 class Record(TargetTest):
@@ -65,6 +68,18 @@ class Record(TargetTest):
         events = [json.loads(line) for line in result.out.splitlines()]
         return {event["name"]: event for event in events if event["event"] == "function"}
 
+    def assert_all_put_back(self, result):
+        said = result.event("recorded")
+        self.assertGreater(said["words_hooked"], 0)
+        self.assertEqual(said["words_restored"], said["words_hooked"])
+        self.assertEqual([said["words_" + why] for why in ("foreign", "unwritable", "refused")], [0, 0, 0])
+
+    def assert_complete(self, result):
+        """All that was said to be recorded is in the file, and it says so."""
+        summary = limpet("report", self.path, "--json").event("summary")
+        self.assertTrue(summary["complete"], summary)
+        self.assertEqual(summary["records"], result.event("recorded")["records"])
+
     def assert_alive(self, process):
         size = lambda: os.stat(os.path.join(self.folder, "written")).st_mtime_ns
         before = size()
@@ -82,6 +97,8 @@ class Contents(Record):
         self.assertGreater(writes, 20)
         self.assertLessEqual(max(writes, opens, closes) - min(writes, opens, closes), 1)
         self.assertEqual(result.event("recorded")["invalid"], 0)
+        self.assert_complete(result)
+        self.assert_all_put_back(result)
         self.assert_alive(program)
 
     def test_any_function(self):
@@ -105,6 +122,8 @@ class Contents(Record):
         program = self.program()
         result = self.record(program.pid, "--io-trace", "--collection-period", "100ms:200ms:3")
         self.assertGreater(result.event("recorded")["records"], 0)
+        self.assert_complete(result)
+        self.assert_all_put_back(result)
         self.assert_alive(program)
 
     def test_exports_say_the_same(self):
@@ -120,6 +139,16 @@ class Contents(Record):
         self.assertEqual(sum(event.get("name") == "write" for event in events), wanted)
 
 
+    def test_status_counts_the_program_only(self):
+        """Nothing waits in a traced call; the tracer's own thread is none of the program's."""
+        target = self.target("plain", "idle")
+        process = self.start(target.pid, "--alloc-trace")
+        inside = lambda: limpet("status", target.pid, "--json").event("status")["inside"]
+        self.assertTrue(harness.wait_until(lambda: inside() == 0, 5), inside())
+        process.terminate()
+        harness.limpet_finish(process, 10)
+
+
 class Ends(Record):
     def test_a_signal(self):
         program = self.program()
@@ -128,6 +157,21 @@ class Ends(Record):
         process.terminate()
         result = harness.limpet_finish(process, 10)
         self.assertEqual((result.code, result.event("recorded")["reason"]), (0, "signal"), str(result))
+        self.assert_complete(result)
+
+    def test_a_second_signal_gives_up_writing_and_says_so(self):
+        program = self.program()
+        process = self.start(program.pid, "--io-trace")
+        self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000, 10))
+        os.kill(process.pid, signal.SIGSTOP)  # both are there before it looks
+        process.terminate()
+        process.send_signal(signal.SIGINT)
+        os.kill(process.pid, signal.SIGCONT)
+        result = harness.limpet_finish(process, 10)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("given up", result.err)
+        self.assertFalse(limpet("report", self.path, "--json").event("summary")["complete"])
+        self.assert_alive(program)
 
     def test_the_size(self):
         program = self.program()
@@ -166,6 +210,35 @@ class Ends(Record):
         self.assertIn("No space left", result.err)
         self.assert_alive(program)
 
+    def limited(self, bytes_most, *arguments):
+        """limpet record with a limit of file sizes (ulimit -f), whose signal would end it."""
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_most, bytes_most))
+        process = harness.limpet_start("record", "-p", *arguments, "-o", self.path, "--json",
+                                       preexec_fn=limit)
+        self.addCleanup(self.end_process, process)
+        return harness.limpet_finish(process, 60)
+
+    def test_the_limit_of_file_sizes(self):
+        """An error that says so; what is in the file can be read, and the program is let go."""
+        target = self.target("plain", "malloc8")
+        result = self.limited(LIMIT_BYTES, target.pid, "--alloc-trace", "--ring-size", "4K")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("File too large", result.err)
+        self.assertIn("ulimit -f", result.err)
+        self.assertGreater(os.path.getsize(self.path), LIMIT_BYTES // 2)
+        self.assertLessEqual(os.path.getsize(self.path), LIMIT_BYTES)
+        self.assertGreater(self.report()["malloc"]["calls"], 1000)
+        self.assertEqual(limpet("status", target.pid, "--json").event("status")["state"], "resting")
+        self.assertTrue(target.stats.wait_turn(10))
+        self.record(target.pid, "--alloc-trace", "--duration", "300ms")
+
+    def test_the_limit_of_file_sizes_is_too_low_for_the_rings(self):
+        program = self.program()
+        result = self.limited(LIMIT_BYTES, program.pid, "--io-trace")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("--ring-size", result.err)
+        self.assert_alive(program)
+
 
 class Refusals(Record):
     def test_nothing_to_record(self):
@@ -196,7 +269,10 @@ class Refusals(Record):
         self.assertEqual(harness.limpet_finish(process, 10).code, 5)
 
     def test_no_such_process(self):
-        self.assertEqual(limpet("record", "-p", "4194303", "--io-trace").code, 4)
+        """And no empty file is left of it."""
+        result = limpet("record", "-p", "4194303", "--io-trace", cwd=self.folder)
+        self.assertEqual(result.code, 4, str(result))
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ PACKET = dict(clocks=6, timestamp=8, sequence=10, event=11, interned=12, flags=1
 TRACK = dict(uuid=1, name=2, process=3, thread=4, parent=5)
 EVENT = dict(category=3, annotation=4, type=9, name_id=10, track=11, name=23)
 INTERNED = dict(categories=1, names=2, annotations=3)
-BEGIN, END = 1, 2
+BEGIN, END, INSTANT = 1, 2, 3
 CLEARED, NEEDS_INTERNED = 1, 2
 CLOCKS = {1: "realtime", 3: "monotonic", 5: "monotonic_raw", 6: "boottime"}
 
@@ -73,12 +73,12 @@ def signed(value):
 
 
 class Trace:
-    """Everything in a file.  slices: dicts with name, category, begin, end, pid, tid, track, args."""
+    """Everything in a file.  slices, marks: dicts with name, category, begin, end, pid, tid, track, args."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
             data = file.read()
-        self.slices, self.tracks, self.clocks = [], {}, []
+        self.slices, self.marks, self.tracks, self.clocks = [], [], {}, []
         self.names, self.open = {}, {}
         self.last = {}
         for number, packet in fields(data):
@@ -150,6 +150,8 @@ class Trace:
             slice_ = stack.pop()
             slice_["end"] = time
             self.slices.append(slice_)
+        elif kind == INSTANT:
+            self.marks.append(self.begin(sequence, time, track, event))
         else:
             raise Wrong(f"an event of type {kind}")
 

@@ -27,6 +27,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import LIMPET, PROGRAMS, limpet  # noqa: E402
 
 import perfetto  # noqa: E402
+import readers  # noqa: E402
 
 THREADS, ROUNDS = 5, 700
 TEXT = '/tmp/some "file",\nä\N{REPLACEMENT CHARACTER}'
@@ -64,62 +65,27 @@ class Folder(unittest.TestCase):
         return result.events
 
 
-def totals_of_csv(path):
-    totals = collections.defaultdict(lambda: [0, 0])
-    with open(path, newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            totals[row["function"]][0] += 1
-            totals[row["function"]][1] += int(row["duration_ns"])
-    return dict(totals)
+def calls_expected(expected):
+    """Of functions that are no markers: {name: calls}."""
+    return {name: told["calls"] for name, told in expected["functions"].items()
+            if not name.startswith("roctx")}
 
 
-def totals_of_json(path):
-    with open(path, encoding="utf-8") as file:
-        content = json.load(file)
-    totals = collections.defaultdict(lambda: [0, 0])
-    for call in content["calls"]:
-        name = content["functions"][call["function"]]["name"]
-        totals[name][0] += 1
-        totals[name][1] += call["duration_ns"]
-    return dict(totals)
-
-
-def totals_of_chrome(path):
-    with open(path, encoding="utf-8") as file:
-        content = json.load(file)
-    totals = collections.defaultdict(lambda: [0, 0])
-    for event in content["traceEvents"]:
-        if event["ph"] == "X":
-            name = event["args"]["function"]
-            totals[name][0] += 1
-            totals[name][1] += round(event["dur"] * 1000)
-    return dict(totals)
-
-
-def totals_of_pftrace(path):
-    totals = collections.defaultdict(lambda: [0, 0])
-    for slice_ in perfetto.Trace(path).slices:
-        name = slice_["args"].get("function", slice_["name"])
-        totals[name][0] += 1
-        totals[name][1] += slice_["end"] - slice_["begin"]
-    return dict(totals)
-
-
-def totals_of_report(events):
-    return {event["name"]: [event["calls"], event["total_ns"]]
-            for event in events if event["event"] == "function"}
+def calls_found(totals):
+    return {name: calls for (kind, name), (calls, _) in totals.items() if kind == "call"}
 
 
 class Totals(Folder):
     def test_every_format_and_the_report_say_the_same(self):
         expected = make(self.path)
-        totals = totals_of_report(self.report())
-        self.assertEqual({name: calls for name, (calls, _) in totals.items()},
-                         {name: told["calls"] for name, told in expected["functions"].items()})
-        for reader, name in ((totals_of_csv, "a.csv"), (totals_of_json, "a.json"),
-                             (totals_of_chrome, "a.chrome.json"), (totals_of_pftrace, "a.pftrace")):
+        report = readers.of_report(self.report())
+        self.assertEqual(calls_found(report), calls_expected(expected))
+        self.assertEqual(set(report.bytes), {"malloc", "read"})
+        for name, reader in readers.FORMATS.items():
             with self.subTest(name):
-                self.assertEqual(reader(self.export(name)), totals)
+                found = reader(self.export("a" + name))
+                self.assertEqual(found, report)
+                self.assertEqual({name: found.bytes.get(name, 0) for name in report.bytes}, report.bytes)
 
     def test_durations_are_those_of_the_counter(self):
         expected = make(self.path)
@@ -127,9 +93,12 @@ class Totals(Folder):
             clocks = json.load(file)["clocks"]
         tick_ns = ((clocks["end"]["boottime_ns"] - clocks["start"]["boottime_ns"])
                    / (clocks["end"]["ticks"] - clocks["start"]["ticks"]))
-        for name, (calls, total_ns) in totals_of_report(self.report()).items():
+        for (kind, name), (calls, total_ns) in readers.of_report(self.report()).items():
+            told = expected["functions" if kind == "call" else "ranges"].get(name)
+            if not told or not told["ticks"]:
+                continue
             # Each end of each call is rounded to a nanosecond.
-            self.assertAlmostEqual(total_ns, expected["functions"][name]["ticks"] * tick_ns, delta=calls + 1)
+            self.assertAlmostEqual(total_ns, told["ticks"] * tick_ns, delta=calls + 1, msg=name)
 
     def test_nothing_is_lost_that_is_not_counted(self):
         expected = make(self.path, threads=3, rounds=60000, mode="drops")
@@ -143,7 +112,7 @@ class Totals(Folder):
         self.assertEqual(len(threads), 40)
         self.assertEqual({thread["name"] for thread in threads}, {f"worker {i}" for i in range(40)})
         self.assertEqual(sum(thread["calls"] for thread in threads),
-                         sum(told["calls"] for told in expected["functions"].values()))
+                         sum(calls_expected(expected).values()))
 
 
 class Report(Folder):
@@ -167,6 +136,34 @@ class Report(Folder):
         self.assertEqual([(lock["object"], lock["owner"], lock["calls"]) for lock in locks],
                          [("0xabc000", 4711, expected["functions"]["pthread_mutex_lock"]["calls"])])
 
+    def test_shares_add_up_and_bytes_are_those_of_the_calls(self):
+        make(self.path)
+        events = self.report()
+        shares = collections.defaultdict(float)
+        for event in events:
+            if event["event"] in ("function", "file", "lock", "thread", "range"):
+                shares[event["event"], event.get("domain")] += event["percent"]
+        for key in (("function", "alloc"), ("function", "io"), ("lock", None), ("thread", None), ("file", None),
+                    ("range", None)):
+            # Each row is rounded down to a hundredth.
+            self.assertAlmostEqual(shares[key], 100, delta=0.01 * THREADS + 0.05, msg=str(key))
+        sites = [event for event in events if event["event"] == "allocation"]
+        [malloc] = [event for event in events if event["event"] == "function" and event["name"] == "malloc"]
+        self.assertEqual(sum(site["bytes"] for site in sites), malloc["bytes"])
+        self.assertEqual(sum(site["calls"] for site in sites), malloc["calls"])
+
+    def test_units(self):
+        make(self.path, threads=1, rounds=50)
+        totals = {}
+        for unit in ("sec", "msec", "usec", "nsec"):
+            result = limpet("report", self.path, "-u", unit)
+            self.assertIn(f"TOTAL {unit}", result.out)
+            [line] = [line for line in result.out.splitlines() if line.endswith("outer (libwork \"1\", é.so)")]
+            totals[unit] = float(line.split()[1])
+        [outer] = [event for event in self.report() if event.get("name") == "outer"]
+        self.assertEqual(totals["nsec"], outer["total_ns"])
+        self.assertAlmostEqual(totals["usec"], outer["total_ns"] / 1e3, delta=0.001)
+
     def test_statistics_are_right(self):
         make(self.path, threads=2, rounds=100)
         durations = collections.defaultdict(list)
@@ -187,7 +184,7 @@ class Report(Folder):
         make(self.path, threads=2, rounds=100)
         result = limpet("report", self.path, "-u", "msec", "-n", "1")
         self.assertEqual(result.code, 0, str(result))
-        for words in ("process ", "TOTAL msec", "calls: alloc", "memory:", "files", "locks:", "threads",
+        for words in ("process ", "TOTAL msec", "calls: alloc", "memory:", "files", "locks:", "threads", "ranges", "marks",
                       "worker ", "and 1 more (-n 0 shows all)"):
             self.assertIn(words, result.out)
         self.assertNotIn("LOST", result.out)
@@ -231,12 +228,13 @@ class Export(Folder):
     def setUp(self):
         super().setUp()
         self.expected = make(self.path, threads=2, rounds=100)
-        self.calls = sum(told["calls"] for told in self.expected["functions"].values())
+        self.calls = sum(calls_expected(self.expected).values())
+        self.ranges = sum(told["calls"] for told in self.expected["ranges"].values()) + 2  # from before
 
     def test_csv(self):
         with open(self.export("a.csv"), newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        self.assertEqual(len(rows), self.calls)
+        self.assertEqual(len(rows), self.calls + self.ranges + 2)  # and a mark each
         begins = [int(row["begin_ns"]) for row in rows]
         self.assertEqual(begins, sorted(begins))
         opened = [row for row in rows if row["function"] == "open"]
@@ -251,7 +249,9 @@ class Export(Folder):
     def test_json(self):
         with open(self.export("a.json"), encoding="utf-8") as file:
             content = json.load(file)
-        self.assertEqual(content["totals"]["calls"], len(content["calls"]))
+        self.assertEqual(len(content["calls"]), self.calls + self.ranges + 2)
+        self.assertEqual(content["totals"]["calls"],
+                         sum(told["calls"] for told in self.expected["functions"].values()))
         self.assertEqual(content["totals"]["complete"], True)
         self.assertEqual(content["session"]["options"], "alloc;io")
         process = content["processes"][0]
@@ -264,17 +264,19 @@ class Export(Folder):
         with open(self.export("a.chrome.json"), encoding="utf-8") as file:
             events = json.load(file)["traceEvents"]
         names = {(event["name"], event["args"]["name"]) for event in events if event["ph"] == "M"}
-        self.assertEqual(names, {("process_name", "make"), ("thread_name", "worker 0"), ("thread_name", "worker 1")})
+        self.assertEqual(names, {("process_name", "make"), ("thread_name", "worker 0"), ("thread_name", "worker 1")}
+                         | {name for name in names if name[1].startswith("ranges ")})
         slices = [event for event in events if event["ph"] == "X"]
-        self.assertEqual(len(slices), self.calls)
+        self.assertEqual(len(slices), self.calls + self.ranges)
         self.assertEqual(min(event["ts"] for event in slices), 0)
-        self.assertIn("step one", {event["name"] for event in slices})
+        marks = [event for event in events if event["ph"] == "i"]
+        self.assertEqual({(event["name"], event["s"]) for event in marks}, {("step one", "t")})
 
     def test_pftrace_is_sound(self):
         path = self.export("a.pftrace")
         trace = perfetto.Trace(path)
-        self.assertEqual(len(trace.slices), self.calls)
-        self.assertEqual({slice_["thread"] for slice_ in trace.slices}, {"worker 0", "worker 1"})
+        self.assertEqual(len(trace.slices), self.calls + self.ranges)
+        self.assertEqual({slice_["thread"] for slice_ in trace.slices if slice_["name"] != "span"}, {"worker 0", "worker 1"})
         self.assertEqual({slice_["pid"] for slice_ in trace.slices}, {self.expected["pid"]})
         self.assertEqual(len(trace.clocks), 2)
         self.assertEqual(set(trace.clocks[0]), {"boottime", "monotonic", "monotonic_raw", "realtime"})
@@ -300,8 +302,8 @@ class Export(Folder):
             done = subprocess.run(["protoc", "--decode_raw"], stdin=file, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.splitlines()
-        self.assertEqual(lines.count("    9: 1"), self.calls)
-        self.assertEqual(lines.count("    9: 2"), self.calls)
+        self.assertEqual(lines.count("    9: 1"), self.calls + self.ranges)
+        self.assertEqual(lines.count("    9: 2"), self.calls + self.ranges)
 
     def test_the_format_follows_the_name(self):
         for name, expected in (("x.csv", "csv"), ("x.json", "json"), ("x.chrome.json", "chrome"),
@@ -357,22 +359,83 @@ class Export(Folder):
         self.assertIn("No space left", result.err)
 
 
+class Ranges(Folder):
+    """Calls that open and close ranges become ranges, in every format."""
+
+    def setUp(self):
+        super().setUp()
+        self.expected = make(self.path, threads=3, rounds=100)
+
+    def test_report(self):
+        rows = {event["name"]: event for event in self.report() if event["event"] == "range"}
+        self.assertEqual({name: row["calls"] for name, row in rows.items()},
+                         {**{name: told["calls"] for name, told in self.expected["ranges"].items()},
+                          "(began before)": 3})
+        self.assertEqual({name: row["unfinished"] for name, row in rows.items() if row["unfinished"]},
+                         {'never "done"': 3, "(began before)": 3})
+        self.assertEqual({name for name, row in rows.items() if row["scope"] == "process"}, {"span"})
+        summary = self.report()[-1]
+        self.assertEqual((summary["unfinished"], summary["marks"]), (6, 3))
+        text = limpet("report", self.path).out
+        self.assertIn("6 began or ended outside of what was recorded", text)
+        self.assertIn("span (process-wide)", text)
+        self.assertNotIn("roctxRange", text)
+
+    def test_what_is_cut_reaches_to_the_ends_of_the_recording(self):
+        with open(self.export("a.json"), encoding="utf-8") as file:
+            content = json.load(file)
+        clocks = {name: clock["boottime_ns"] for name, clock in content["clocks"].items()}
+        cut = collections.Counter()
+        for call in content["calls"]:
+            if call.get("unfinished") == "began before":
+                self.assertEqual(call["begin_ns"], clocks["start"])
+            elif call.get("unfinished") == "did not end":
+                self.assertEqual(call["begin_ns"] + call["duration_ns"], clocks["end"])
+            cut[call.get("unfinished")] += 1
+        self.assertEqual((cut["began before"], cut["did not end"]), (3, 3))
+
+    def test_ranges_of_threads_nest_and_those_of_processes_have_tracks_of_their_own(self):
+        trace = perfetto.Trace(self.export("a.pftrace"))
+        phases = {slice_["track"]: slice_ for slice_ in trace.slices if slice_["name"] == "phase"}
+        self.assertEqual(len(phases), 3)
+        for slice_ in trace.slices:
+            if slice_["name"] in ("step", "malloc"):
+                phase = phases[slice_["track"]]
+                self.assertTrue(phase["begin"] <= slice_["begin"] and slice_["end"] <= phase["end"])
+            if slice_["name"] == "span":
+                self.assertNotIn("tid", slice_)
+                self.assertEqual(slice_["pid"], self.expected["pid"])
+
+    def test_chrome_events_of_one_thread_lie_inside_each_other(self):
+        with open(self.export("a.chrome.json"), encoding="utf-8") as file:
+            events = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
+        events.sort(key=lambda event: (event["tid"], event["ts"], -event["dur"]))
+        open_until = []
+        for before, event in zip([None] + events, events):
+            if not before or before["tid"] != event["tid"]:
+                open_until = []
+            end = round((event["ts"] + event["dur"]) * 1000)
+            while open_until and open_until[-1] <= round(event["ts"] * 1000):
+                open_until.pop()
+            self.assertTrue(not open_until or end <= open_until[-1], event)
+            open_until.append(end)
+
+
 class Broken(Folder):
     """Whatever ended the writer: what was committed is there."""
 
     def test_killed(self):
         expected = make(self.path, mode="kill", code=-signal.SIGKILL)
         events = self.report()
-        self.assertEqual({name: calls for name, (calls, _) in totals_of_report(events).items()},
-                         {name: told["calls"] for name, told in expected["functions"].items()})
+        self.assertEqual(calls_found(readers.of_report(events)), calls_expected(expected))
         self.assertIs(events[-1]["complete"], False)
-        self.assertEqual(totals_of_pftrace(self.export("a.pftrace")), totals_of_report(events))
+        self.assertEqual(readers.of_pftrace(self.export("a.pftrace")), readers.of_report(events))
 
     def test_no_room(self):
         said = make(self.path, rounds=60000, mode="limit", code=1)
         self.assertIn("File too large", said)
         self.assertIn("is readable", said)
-        self.assertIn("-o FILE", said)
+        self.assertIn("ulimit -f", said)
         self.check_full_file(60000)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to mount")

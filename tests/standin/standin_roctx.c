@@ -36,7 +36,7 @@ static int do_push(const char *message)
 
 static int do_pop(void)
 {
-	return --depth;
+	return depth ? --depth : -1;
 }
 
 static uint64_t do_start(const char *message)

@@ -56,6 +56,22 @@ static void belong_to_one_tool(void **state)
 	assert_int_equal(list[0].handle, other.handle);
 }
 
+static void are_not_made_by_a_tool_that_comes_late(void **state)
+{
+	struct limpet_context context = { 0 };
+
+	(void)state;
+	contexts_enter(0);
+	contexts_open_for(1);
+	assert_int_equal(rocprofiler_create_context(&context), SDK_CONFIGURATION_LOCKED);
+	contexts_open_for(0);
+	assert_int_equal(rocprofiler_create_context(&context), SDK_SUCCESS);
+	contexts_enter(-1);
+	contexts_open_for(1);
+	context.handle = 0;
+	assert_int_equal(rocprofiler_create_context(&context), SDK_SUCCESS);
+}
+
 static void start_and_stop(void **state)
 {
 	struct limpet_context context = make(0);
@@ -113,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(are_made_during_configuration_only, teardown),
 		cmocka_unit_test_teardown(belong_to_one_tool, teardown),
+		cmocka_unit_test_teardown(are_not_made_by_a_tool_that_comes_late, teardown),
 		cmocka_unit_test_teardown(start_and_stop, teardown),
 		cmocka_unit_test_teardown(rest_while_detached, teardown),
 		cmocka_unit_test_teardown(are_unknown_when_gone, teardown),

@@ -333,6 +333,55 @@ static void carries_a_change_over_that_came_while_leaving(void **state)
 	assert_int_equal(agent_page.environment_changed, 0);
 }
 
+static char c_four[] = "C=four";
+
+/* The next setenv is quicker than we are: it finds what we have put back. */
+static void write_into_both(void)
+{
+	if (variable == array && array[2] == c_three) {
+		write_into_ours_late();
+		array[2] = c_four;
+	}
+}
+
+static void carries_two_changes_over_that_came_while_leaving(void **state)
+{
+	(void)state;
+	publish();
+	ours_then = variable;
+	on_lock = write_into_both;
+	environment_restore();
+	assert_value("A", "own");
+	assert_value("B", "two");
+	assert_value("C", "four");
+	assert_value("NEW", NULL);
+	assert_int_equal(count(), 3);
+	assert_int_equal(agent_page.environment_changed, 0);
+}
+
+static void remove_from_ours_late(void)
+{
+	char **at = ours_then;
+
+	while (variable == array && *at && *at != a_one)
+		at++;
+	for (; variable == array && *at; at++)
+		at[0] = at[1];
+}
+
+static void carries_a_removal_over_that_came_while_leaving(void **state)
+{
+	(void)state;
+	publish();
+	ours_then = variable;
+	on_lock = remove_from_ours_late;
+	environment_restore();
+	assert_value("A", NULL);
+	assert_value("B", "two");
+	assert_value("C", "three");
+	assert_int_equal(count(), 2);
+}
+
 static void change_each_time(void)
 {
 	array[0] = array[0] == own ? a_one : own;
@@ -497,6 +546,8 @@ int main(void)
 		TEST(carries_a_late_change_over),
 		TEST(carries_a_late_removal_over),
 		TEST(carries_a_change_over_that_came_while_leaving),
+		TEST(carries_two_changes_over_that_came_while_leaving),
+		TEST(carries_a_removal_over_that_came_while_leaving),
 		TEST(gives_up_when_it_never_stands_still),
 		TEST(survives_an_array_that_cannot_be_read),
 		TEST(needs_libcs_functions),

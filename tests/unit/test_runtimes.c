@@ -87,13 +87,13 @@ static int setup(void **state)
 		return -1;
 	memset(rings, 0, size);
 	*rings = layout;
-	return words_open() || writers_open(rings) ||
+	return words_open() || writers_open(rings, NULL) ||
 	       got_open(&libc, (const void *const[GOT_EXCLUDED_MAX]){ NULL });
 }
 
 static int teardown(void **state)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	(void)runtimes_stop();

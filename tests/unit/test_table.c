@@ -63,7 +63,7 @@ static int setup(void **state)
 	memset(rings, 0, size);
 	*rings = layout;
 	table = (struct api){ sizeof(table), add, scale, NULL };
-	return words_open() || writers_open(rings);
+	return words_open() || writers_open(rings, NULL);
 }
 
 static int teardown(void **state)
@@ -118,7 +118,7 @@ static void results_in_vector_registers_pass(void **state)
 
 static void every_entry_is_put_back(void **state)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -133,7 +133,7 @@ static void every_entry_is_put_back(void **state)
 
 static void what_another_has_stored_stays(void **state)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -147,7 +147,7 @@ static void a_kept_pointer_works_after_the_end(void **state)
 {
 	int64_t (*kept)(int64_t, int64_t);
 	uint64_t buffer[RECORD_MAX_BYTES / 8];
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -156,6 +156,24 @@ static void a_kept_pointer_works_after_the_end(void **state)
 	hooks_off();
 	assert_int_equal(kept(1, 2), 3);
 	assert_null(read_call(buffer));
+}
+
+/* As when a library has gone, and another has come to its place. */
+static void another_name_is_another_function(void **state)
+{
+	uint64_t buffer[RECORD_MAX_BYTES / 8];
+	struct words_left left = { 0 };
+	struct record_call *call;
+
+	(void)state;
+	assert_int_equal(table_hook((uint64_t *)&table.add, &adding, "add", "gone"), 0);
+	table_restore(&left);
+	assert_int_equal(table_hook((uint64_t *)&table.add, &adding, "sum", "come"), 0);
+	assert_int_equal(table.add(40, 2), 42);
+	call = read_call(buffer);
+	assert_non_null(call);
+	assert_string_equal(rings_functions(rings)[call->function].name, "sum");
+	assert_string_equal(rings_functions(rings)[call->function].library, "come");
 }
 
 /* A copy of the table in memory of its own. */
@@ -173,7 +191,7 @@ static struct api *copy_table(int protection)
 static void a_table_of_constants_is_one_again(void **state)
 {
 	struct api *constant = copy_table(PROT_READ);
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&constant->add, &adding), 0);
@@ -190,7 +208,7 @@ static void a_table_of_constants_is_one_again(void **state)
 static void a_table_that_is_gone_is_left(void **state)
 {
 	struct api *gone = copy_table(PROT_READ | PROT_WRITE);
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&gone->add, &adding), 0);
@@ -289,16 +307,17 @@ static void a_call_is_known_while_it_lasts(void **state)
 static void muted_calls_are_not_written(void **state)
 {
 	uint64_t buffer[RECORD_MAX_BYTES / 8];
-	struct hook *import = hook_get((uint64_t)other_add, &adding);
+	struct function_name name = { "add", "stand-in" };
+	struct hook *import = hook_get((uint64_t)other_add, &adding, &name);
 	int64_t (*stub)(int64_t, int64_t);
 
 	(void)state;
 	stub = (int64_t(*)(int64_t, int64_t))(uintptr_t)hook_stub(import);
-	assert_true(hook_announce(import, "add", "stand-in"));
+	assert_true(hook_announce(import, &name));
 	hooks_mute(DOMAIN_FUNCTION, (uint64_t)other_add, 1);
 	assert_int_equal(stub(3, 1), 2);
 	assert_null(read_call(buffer));
-	assert_true(hook_announce(import, "add", "stand-in"));
+	assert_true(hook_announce(import, &name));
 	assert_int_equal(stub(3, 1), 2);
 	assert_null(read_call(buffer));
 }
@@ -313,6 +332,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_another_has_stored_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_kept_pointer_works_after_the_end, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(another_name_is_another_function, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_cannot_be_hooked_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_table_of_constants_is_one_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_table_that_is_gone_is_left, setup, teardown),

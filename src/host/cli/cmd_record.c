@@ -10,7 +10,7 @@
 #include "host/cli/trace_sets.h"
 #include "host/cli/version.h"
 #include "host/core/clock.h"
-#include "host/model/model.h"
+#include "host/model/domains.h"
 #include "host/recorder/recorder.h"
 
 #include <errno.h>
@@ -47,8 +47,9 @@ static const struct option_desc record_options[] = {
 	TRACES(0, "alloc-trace", DOMAIN_BIT(ALLOC), "malloc and its family, new and delete, mmap"),
 	{ 0, "alloc-stacks", NULL, "with the call stack of every allocation", OPTION_FLAG,
 	  FIELD(alloc_stacks) },
-	{ 0, "alloc-sample", "SIZE", "one allocation in SIZE bytes, with its call stack (512K)",
-	  OPTION_TEXT, FIELD(alloc_sample) },
+	{ 0, "alloc-sample", "SIZE",
+	  "samples, one in SIZE bytes on average, with call stacks (512K)", OPTION_TEXT,
+	  FIELD(alloc_sample) },
 	TRACES(0, "io-trace", DOMAIN_BIT(IO),
 	       "read, write, send, open, fsync, stdio and their like"),
 	TRACES(0, "lock-trace", DOMAIN_BIT(LOCK),
@@ -265,8 +266,17 @@ static int record_all(struct visit *self, struct err *err)
 	return r;
 }
 
+static void print_words(struct json *json, const struct trace_words *words)
+{
+	json_number(json, "words_hooked", words->hooked);
+	json_number(json, "words_restored", words->restored);
+	json_number(json, "words_foreign", words->foreign);
+	json_number(json, "words_unwritable", words->unwritable);
+	json_number(json, "words_refused", words->refused);
+}
+
 static void print_totals(const struct visit *self, const struct collect_totals *totals,
-			 uint64_t bytes)
+			 const struct trace_words *words, uint64_t bytes)
 {
 	struct json json = { .out = stdout };
 
@@ -289,7 +299,20 @@ static void print_totals(const struct visit *self, const struct collect_totals *
 	json_number(&json, "dropped_no_ring", totals->drops[DROP_NO_RING]);
 	json_number(&json, "invalid", totals->invalid);
 	json_number(&json, "bytes", bytes);
+	print_words(&json, words);
 	json_object_end(&json);
+}
+
+static void warn_words(const struct trace_words *words)
+{
+	if (words->foreign)
+		fprintf(stderr,
+			"warning: %u words of imports were changed by somebody else meanwhile: left so\n",
+			words->foreign);
+	if (words->unwritable + words->refused)
+		fprintf(stderr,
+			"warning: calls through %u words of imports were not seen: %u cannot be written, %u are too many\n",
+			words->unwritable + words->refused, words->unwritable, words->refused);
 }
 
 static int judge(const struct visit *self, const struct collect_totals *totals, struct err *err)
@@ -319,21 +342,30 @@ static int finish(struct visit *self, int r, struct err *err)
 	struct collect_totals totals = { 0 };
 	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
 	struct err second = { 0 };
+	struct trace_words words;
 	struct stat file;
-	int end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
+	int end;
 
-	if (self->period.done)
-		print_totals(self, &totals, stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
+	recorder_words(self->recorder, &words);
+	end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
+
+	if (gives_up)
+		fprintf(stderr,
+			"warning: given up at the second signal: the last records are missing\n");
+	if (self->period.done) {
+		print_totals(self, &totals, &words,
+			     stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
+		warn_words(&words);
+	}
 	return r ? r : end ? end : judge(self, &totals, err);
 }
 
-static int record(pid_t pid, char **argv, const struct record_values *values, struct err *err)
+static int record(pid_t pid, const struct record_values *values, struct err *err)
 {
 	struct visit visit = { .values = values, .ending = ENDING_DURATION };
 	struct recorder_options options = {
 		.session.attach = { .force = values->force, .resumes = values->resumes },
 		.session.is_strict = true,
-		.argv = argv,
 		.version = LIMPET_VERSION,
 	};
 	char room[64];
@@ -358,7 +390,6 @@ static enum exit_code record_run(char **argv)
 {
 	struct record_values values = { .duration_ns = UINT64_MAX };
 	struct err err = { 0 };
-	char **given = argv;
 	int operands = options_parse(record_options, argv, &values, &err);
 	char *named[] = { (char *)(uintptr_t)values.pid, NULL };
 	pid_t pid = 0;
@@ -367,7 +398,7 @@ static enum exit_code record_run(char **argv)
 		report_surplus(argv[0], &err);
 	else if (operands >= 0 &&
 		 !operand_pid(values.pid ? named : argv, values.pid ? 1 : operands, &pid, &err))
-		if (record(pid, given, &values, &err) && !err.code)
+		if (record(pid, &values, &err) && !err.code)
 			err_set(&err, -EIO, "it failed without saying why");
 	return report_end("record", values.is_json, &err);
 }

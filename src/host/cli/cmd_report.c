@@ -56,7 +56,7 @@ static int take(const struct call *call, void *context)
 
 	summary_take(&report->summary, call);
 	if (allocations_take(&report->allocations, call) ||
-	    descriptors_take(&report->descriptors, call))
+	    descriptors_take(&report->descriptors, call) || markers_take(&report->markers, call))
 		return -ENOMEM;
 	return locks_take(&report->locks, call);
 }
@@ -72,6 +72,7 @@ static int add_up(struct recording_report *report)
 	summary_sort(&report->summary);
 	descriptors_sort(&report->descriptors);
 	locks_sort(&report->locks);
+	markers_sort(&report->markers);
 	return 0;
 }
 
@@ -81,6 +82,7 @@ static void report_done(struct recording_report *report)
 	allocations_done(&report->allocations);
 	descriptors_done(&report->descriptors);
 	locks_done(&report->locks);
+	markers_done(&report->markers);
 	model_free(report->model);
 }
 
@@ -114,7 +116,7 @@ static enum exit_code report_finish(const struct recording_report *report, bool 
 	if (is_json) {
 		report_summary(&json, "report", err);
 		if (report->model)
-			report_totals_json(&json, report->model);
+			report_totals_json(&json, report);
 		json_object_end(&json);
 	}
 	return report_end("report", false, err);
@@ -145,7 +147,8 @@ const struct command command_report = {
 	.usage = "FILE [-u UNIT] [-n N] [--json]",
 	.options = report_options,
 	.run = report_run,
-	.notes = "examples:\n"
-		 "  limpet report app.limpet             calls, memory, files, locks, threads\n"
-		 "  limpet report app.limpet -u msec -n 5\n",
+	.notes =
+		"examples:\n"
+		"  limpet report app.limpet             calls, ranges, memory, files, locks, threads\n"
+		"  limpet report app.limpet -u msec -n 5\n",
 };

@@ -2,6 +2,7 @@
  * limpet's main(): finds the verb and runs it.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "host/cli/command.h"
@@ -90,8 +91,11 @@ static enum exit_code words_run(char **argv)
 
 int main(int argc, char **argv)
 {
-	enum exit_code exit = words_run(argv + (argc > 0));
+	enum exit_code exit;
 
+	/* A file that reaches the limit of `ulimit -f` is an error of write(), not our death. */
+	signal(SIGXFSZ, SIG_IGN);
+	exit = words_run(argv + (argc > 0));
 	/* A full disk must not look like success. */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return exit;

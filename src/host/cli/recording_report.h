@@ -7,6 +7,7 @@
 #include "host/model/allocations.h"
 #include "host/model/descriptors.h"
 #include "host/model/locks.h"
+#include "host/model/markers.h"
 #include "host/model/summary.h"
 
 struct recording_report {
@@ -15,6 +16,7 @@ struct recording_report {
 	struct allocations allocations;
 	struct descriptors descriptors;
 	struct locks locks;
+	struct markers markers;
 };
 
 /* How it is written on paper. */
@@ -26,9 +28,9 @@ struct report_style {
 
 void report_print(const struct recording_report *report, const struct report_style *style);
 
-/* One object each for function, site, file, lock, thread and process. */
+/* One object each for function, range, mark, site, file, lock, thread and process. */
 void report_print_json(const struct recording_report *report);
 
 /* Members of the summary: totals, drops, and how the recording ended. */
 struct json;
-void report_totals_json(struct json *json, const struct model *model);
+void report_totals_json(struct json *json, const struct recording_report *report);

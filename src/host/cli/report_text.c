@@ -93,6 +93,11 @@ static void print_statistics(const struct statistics *statistics, const struct r
 	       in_unit(statistics_deviation_ns(statistics), style));
 }
 
+static void print_share(uint64_t part, uint64_t whole)
+{
+	printf(" %6.2f", (double)share_of(part, whole) / 100);
+}
+
 static void print_statistics_head(const char *title, const struct report_style *style)
 {
 	char total[32];
@@ -102,14 +107,23 @@ static void print_statistics_head(const char *title, const struct report_style *
 	       "MAX", "STDDEV");
 }
 
+/* Other domains know of none. */
+static int bytes_width(unsigned domain)
+{
+	return domain == DOMAIN_ALLOC || domain == DOMAIN_IO ? 16 : 0;
+}
+
 static void print_function(const struct recording_report *report, const struct function_row *row,
 			   const struct report_style *style)
 {
 	uint64_t whole = report->summary.domains[row->function->domain].total_ns;
-	char name[NAME_MAX_SHOWN], library[NAME_MAX_SHOWN];
+	char name[NAME_MAX_SHOWN], library[NAME_MAX_SHOWN], bytes[24] = "";
 
 	print_statistics(&row->statistics, style);
-	printf(" %6.2f  %s%s%s%s\n", (double)share_of(row->statistics.total_ns, whole) / 100,
+	print_share(row->statistics.total_ns, whole);
+	if (row->has_bytes)
+		snprintf(bytes, sizeof(bytes), "%" PRIu64, row->bytes);
+	printf(" %*s  %s%s%s%s\n", bytes_width(row->function->domain), bytes,
 	       clean(row->function->name, name), row->function->library[0] ? " (" : "",
 	       clean(row->function->library, library), row->function->library[0] ? ")" : "");
 }
@@ -123,14 +137,18 @@ static void print_functions(const struct recording_report *report, const struct 
 	while (first < count) {
 		unsigned domain = rows[first].function->domain;
 		uint32_t end = first, shown;
-		char title[64];
+		char title[96];
 
 		while (end < count && rows[end].function->domain == domain)
 			end++;
 		shown = rows_shown(end - first, style);
-		snprintf(title, sizeof(title), "calls: %s", domain_name(domain));
+		snprintf(title, sizeof(title), "calls: %s%s", domain_name(domain),
+			 domain == DOMAIN_ALLOC && report->model->alloc_sample
+				 ? " (samples, and what became of them)"
+				 : "");
 		print_statistics_head(title, style);
-		printf(" %6s  %s\n", "%", "FUNCTION");
+		printf(" %6s %*s  %s\n", "%", bytes_width(domain),
+		       bytes_width(domain) ? "BYTES" : "", "FUNCTION");
 		for (uint32_t i = first; i < first + shown; i++)
 			print_function(report, &rows[i], style);
 		print_rest(end - first, style);
@@ -153,21 +171,55 @@ static void print_place(const struct allocation_site *site)
 	printf("\n");
 }
 
+static uint64_t count_records(const struct allocations *allocations)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < allocations->site_count; i++)
+		all += allocations->sites[i].records;
+	return all;
+}
+
+static double count_bytes(const struct allocations *allocations)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i < allocations->site_count; i++)
+		all += allocations->sites[i].bytes;
+	return all;
+}
+
+/* Sums of estimates come back to nothing, but not to the last digit. */
+static double positive(double value)
+{
+	return value > 0 ? value : 0;
+}
+
 static void print_allocations(const struct recording_report *report,
 			      const struct report_style *style)
 {
 	const struct allocations *allocations = &report->allocations;
 	uint32_t count = allocations->site_count;
+	double all_bytes = count_bytes(allocations);
 
 	if (!count)
 		return;
-	printf("\nmemory: gotten, and not given back until the end\n%10s %16s %12s %16s  %s\n",
-	       "CALLS", "BYTES", "OUT BLOCKS", "OUT BYTES", "WHERE");
+	printf("\nmemory: gotten, and not given back until the end\n");
+	if (allocations->sample)
+		printf("ESTIMATED from %" PRIu64 " samples, one in %" PRIu64
+		       " bytes on average; the error of a row is about 1/sqrt(SAMPLES)\n",
+		       count_records(allocations), allocations->sample);
+	printf("%10s %16s %6s %12s %16s", "CALLS", "BYTES", "%", "OUT BLOCKS", "OUT BYTES");
+	printf(allocations->sample ? " %8s  WHERE\n" : "  WHERE\n", "SAMPLES");
 	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
 		const struct allocation_site *site = &allocations->sites[i];
 
-		printf("%10" PRIu64 " %16" PRIu64 " %12" PRIu64 " %16" PRIu64 "  ", site->calls,
-		       site->bytes, site->live_blocks, site->live_bytes);
+		printf("%10.0f %16.0f %6.2f %12.0f %16.0f", site->calls, site->bytes,
+		       all_bytes > 0 ? 100 * site->bytes / all_bytes : 0,
+		       positive(site->live_blocks), positive(site->live_bytes));
+		if (allocations->sample)
+			printf(" %8" PRIu64, site->records);
+		printf("  ");
 		print_place(site);
 	}
 	print_rest(count, style);
@@ -183,14 +235,15 @@ static void print_files(const struct recording_report *report, const struct repo
 
 	if (!descriptors->count)
 		return;
-	printf("\nfiles\n%10s %14s %16s %16s %6s  %s (total in %s)\n", "CALLS", "TOTAL",
-	       "BYTES READ", "BYTES WRITTEN", "FD", "NAME", style->unit);
+	print_statistics_head("files", style);
+	printf(" %6s %14s %14s %6s  %s\n", "%", "BYTES READ", "BYTES WRITTEN", "FD", "NAME");
 	for (uint32_t i = 0; i < rows_shown(descriptors->count, style); i++) {
 		const struct descriptor_row *row = &descriptors->rows[i];
 
-		printf("%10" PRIu64 " %14.3f %16" PRIu64 " %16" PRIu64 " %6d  %s\n",
-		       row->statistics.calls, in_unit((double)row->statistics.total_ns, style),
-		       row->read_bytes, row->written_bytes, row->descriptor,
+		print_statistics(&row->statistics, style);
+		print_share(row->statistics.total_ns, report->summary.domains[DOMAIN_IO].total_ns);
+		printf(" %14" PRIu64 " %14" PRIu64 " %6d  %s\n", row->read_bytes,
+		       row->written_bytes, row->descriptor,
 		       row->name[0] ? clean(row->name, name) : "?");
 	}
 	print_rest(descriptors->count, style);
@@ -199,12 +252,12 @@ static void print_files(const struct recording_report *report, const struct repo
 static void print_locks(const struct recording_report *report, const struct report_style *style)
 {
 	const struct locks *locks = &report->locks;
-	char where[NAME_MAX_SHOWN], name[NAME_MAX_SHOWN];
+	char where[NAME_MAX_SHOWN], place[NAME_MAX_SHOWN], name[NAME_MAX_SHOWN];
 
 	if (!locks->count)
 		return;
-	printf("\nlocks: time waited\n%10s %14s %12s %12s %10s  %s (times in %s)\n", "WAITS",
-	       "TOTAL", "AVERAGE", "MAX", "HELD BY", "LOCK", style->unit);
+	print_statistics_head("locks: time waited", style);
+	printf(" %6s %8s  %s\n", "%", "HELD BY", "LOCK");
 	for (uint32_t i = 0; i < rows_shown(locks->count, style); i++) {
 		const struct lock_row *row = &locks->rows[i];
 		char owner[16] = "?";
@@ -212,10 +265,10 @@ static void print_locks(const struct recording_report *report, const struct repo
 		if (row->owner)
 			snprintf(owner, sizeof(owner), "%d", row->owner);
 		frame_text(row->process, row->object, where, sizeof(where));
-		printf("%10" PRIu64 " %14.3f %12.3f %12.3f %10s  %s (%s)\n", row->statistics.calls,
-		       in_unit((double)row->statistics.total_ns, style),
-		       in_unit(row->statistics.mean_ns, style),
-		       in_unit((double)row->statistics.most_ns, style), owner, where,
+		print_statistics(&row->statistics, style);
+		print_share(row->statistics.total_ns,
+			    report->summary.domains[DOMAIN_LOCK].total_ns);
+		printf(" %8s  %s (%s)\n", owner, clean(where, place),
 		       clean(row->function->name, name));
 	}
 	print_rest(locks->count, style);
@@ -225,11 +278,12 @@ static void print_threads(const struct recording_report *report, const struct re
 {
 	const struct summary *summary = &report->summary;
 	char name[NAME_MAX_SHOWN];
+	uint64_t whole = summary_total_ns(summary);
 
 	if (!summary->thread_count)
 		return;
 	print_statistics_head("threads", style);
-	printf(" %10s %8s  %s\n", "DROPPED", "TID", "NAME");
+	printf(" %6s %10s %8s  %s\n", "%", "DROPPED", "TID", "NAME");
 	for (uint32_t i = 0; i < rows_shown(summary->thread_count, style); i++) {
 		const struct thread_row *row = &summary->threads[i];
 		uint64_t drops = 0;
@@ -237,10 +291,60 @@ static void print_threads(const struct recording_report *report, const struct re
 		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
 			drops += row->thread->drops[reason];
 		print_statistics(&row->statistics, style);
+		print_share(row->statistics.total_ns, whole);
 		printf(" %10" PRIu64 " %8d  %s\n", drops, row->thread->tid,
 		       clean(row->thread->name, name));
 	}
 	print_rest(summary->thread_count, style);
+}
+
+static void print_ranges(const struct markers *markers, uint32_t count,
+			 const struct report_style *style)
+{
+	char name[NAME_MAX_SHOWN];
+
+	if (!count)
+		return;
+	print_statistics_head("ranges", style);
+	printf(" %6s %10s  %s\n", "%", "UNFINISHED", "NAME");
+	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
+		const struct marker_row *row = &markers->rows[i];
+
+		print_statistics(&row->statistics, style);
+		print_share(row->statistics.total_ns, markers->total_ns);
+		printf(" %10" PRIu64 "  %s%s\n", row->unfinished, clean(row->name, name),
+		       row->is_process_wide ? " (process-wide)" : "");
+	}
+	print_rest(count, style);
+	if (markers->unfinished)
+		printf("%10" PRIu64 " began or ended outside of what was recorded: the time within "
+		       "it counts\n",
+		       markers->unfinished);
+}
+
+static void print_marks(const struct marker_row *rows, uint32_t count,
+			const struct report_style *style)
+{
+	char name[NAME_MAX_SHOWN];
+
+	if (!count)
+		return;
+	printf("\nmarks\n%10s  NAME\n", "TIMES");
+	for (uint32_t i = 0; i < rows_shown(count, style); i++)
+		printf("%10" PRIu64 "  %s\n", rows[i].statistics.calls, clean(rows[i].name, name));
+	print_rest(count, style);
+}
+
+/* Ranges are sorted before marks. */
+static void print_markers(const struct recording_report *report, const struct report_style *style)
+{
+	const struct markers *markers = &report->markers;
+	uint32_t ranges = 0;
+
+	while (ranges < markers->count && markers->rows[ranges].kind == CALL_RANGE)
+		ranges++;
+	print_ranges(markers, ranges, style);
+	print_marks(markers->rows + ranges, markers->count - ranges, style);
 }
 
 void report_print(const struct recording_report *report, const struct report_style *style)
@@ -248,6 +352,7 @@ void report_print(const struct recording_report *report, const struct report_sty
 	print_head(report);
 	print_losses(report->model);
 	print_functions(report, style);
+	print_markers(report, style);
 	print_allocations(report, style);
 	print_files(report, style);
 	print_locks(report, style);

@@ -4,6 +4,7 @@
 #include "host/collect/facts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -14,24 +15,30 @@
 #include "host/process/process.h"
 #include "host/process/procfs.h"
 
-static void join(char *const *words, char *ret, size_t room)
+/* As the kernel has it: reading options changes the words of main(). */
+static void own_command(char *ret, size_t room)
 {
-	size_t length = 0;
+	size_t size = 0;
+	FILE *file = fopen("/proc/self/cmdline", "re");
 
-	ret[0] = '\0';
-	for (; *words && length < room; words++)
-		length += (size_t)snprintf(ret + length, room - length, "%s%s", length ? " " : "",
-					   *words);
+	if (file) {
+		size = fread(ret, 1, room - 1, file);
+		fclose(file);
+	}
+	for (size_t i = 0; i + 1 < size; i++)
+		if (!ret[i])
+			ret[i] = ' ';
+	ret[size] = '\0';
 }
 
-int facts_session(struct recording *recording, const char *limpet_version, char *const *argv,
-		  const char *options, struct err *err)
+int facts_session(struct recording *recording, const char *limpet_version, const char *options,
+		  struct err *err)
 {
 	struct utsname machine = { 0 };
 	char command[4096];
 
 	uname(&machine);
-	join(argv, command, sizeof(command));
+	own_command(command, sizeof(command));
 	return recording_session(recording,
 				 &(struct recorded_session){ .limpet_version = limpet_version,
 							     .host = machine.nodename,

@@ -7,9 +7,9 @@
 
 #include <sys/types.h>
 
-/* This machine, and how limpet was called: argv ends with NULL. */
-int facts_session(struct recording *recording, const char *limpet_version, char *const *argv,
-		  const char *options, struct err *err) MUST_CHECK;
+/* This machine, and how this program was called. */
+int facts_session(struct recording *recording, const char *limpet_version, const char *options,
+		  struct err *err) MUST_CHECK;
 
 /* The process, its modules and what it has open; the number that it has in the recording. */
 int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number,

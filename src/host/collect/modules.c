@@ -55,11 +55,10 @@ static size_t read_segments(int memory, uint64_t base, Elf64_Phdr segments[SEGME
 		       : 0;
 }
 
-static void read_build_id(int memory, struct recorded_module *module)
+static void read_build_id(int memory, const Elf64_Phdr *segments, size_t count,
+			  struct recorded_module *module)
 {
-	Elf64_Phdr segments[SEGMENTS_MAX];
 	unsigned char notes[NOTES_MAX];
-	size_t count = read_segments(memory, module->base, segments);
 
 	for (size_t i = 0; i < count; i++) {
 		size_t size = MIN(segments[i].p_filesz, sizeof(notes));
@@ -70,6 +69,31 @@ static void read_build_id(int memory, struct recorded_module *module)
 		    find_note(notes, size, module))
 			return;
 	}
+}
+
+/* Data that is zero at the start has no file behind it, and belongs to the module all the same. */
+static void add_zeroed_data(const Elf64_Phdr *segments, size_t count, uint64_t size_max,
+			    struct recorded_module *module)
+{
+	uint64_t begin = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (segments[i].p_type == PT_LOAD) {
+			begin = MIN(begin, segments[i].p_vaddr - segments[i].p_offset);
+			end = MAX(end, segments[i].p_vaddr + segments[i].p_memsz);
+		}
+	if (end > begin && end - begin <= size_max)
+		module->size = MAX(module->size, end - begin);
+}
+
+/* What the head of the file says, as it lies in memory. */
+static void read_head(int memory, uint64_t size_max, struct recorded_module *module)
+{
+	Elf64_Phdr segments[SEGMENTS_MAX];
+	size_t count = read_segments(memory, module->base, segments);
+
+	read_build_id(memory, segments, count, module);
+	add_zeroed_data(segments, count, size_max, module);
 }
 
 static bool belongs_to(const struct recorded_module *module, const struct mapping *mapping)
@@ -116,7 +140,10 @@ static int write_modules(struct recording *recording, uint32_t number, const str
 	count = gather(maps, modules);
 	for (uint32_t i = 0; i < count; i++)
 		if (!modules[i].offset)
-			read_build_id(memory, &modules[i]);
+			read_head(memory,
+				  (i + 1 < count ? modules[i + 1].base : UINT64_MAX) -
+					  modules[i].base,
+				  &modules[i]);
 	r = recording_modules(recording, number, modules, count, err);
 	free(modules);
 	return r;

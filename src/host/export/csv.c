@@ -1,5 +1,6 @@
 /*
- * csv: one line for each call, RFC 4180, UTF-8.  Empty where a function has no such value.
+ * csv: one line for each call, range and mark, RFC 4180, UTF-8.  Empty where a function has no such
+ * value.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static void write_value(FILE *out, enum value_kind kind, uint64_t value)
 		fprintf(out, "0x%" PRIx64, value);
 		break;
 	case VALUE_RESULT:
+	case VALUE_DESCRIPTOR:
 		fprintf(out, "%" PRId64, (int64_t)value);
 		break;
 	default:
@@ -61,6 +63,7 @@ static int write_call(const struct call *call, void *context)
 {
 	FILE *out = context;
 	char stack[RECORD_FRAMES_MAX * 64];
+	double blocks, bytes;
 	uint64_t value;
 
 	fprintf(out, "%" PRIu64 ",%" PRIu64 ",%d", call->begin_ns, call->end_ns - call->begin_ns,
@@ -79,6 +82,11 @@ static int write_call(const struct call *call, void *context)
 	write_text(out, call->text);
 	export_stack(call, stack, sizeof(stack));
 	write_text(out, stack);
+	write_text(out, call_kind_name(call->kind));
+	write_text(out, call_cut_text(call));
+	fputc(',', out);
+	if (call_estimate(call, &blocks, &bytes))
+		fprintf(out, "%.3f", bytes);
 	fputs("\r\n", out);
 	return export_state(out);
 }
@@ -88,7 +96,7 @@ static int csv_write(struct model *model, FILE *out)
 	fputs("begin_ns,duration_ns,pid,process,tid,thread,domain,library,function", out);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		fprintf(out, ",%s", value_name(columns[i]));
-	fputs(",text,stack\r\n", out);
+	fputs(",text,stack,kind,unfinished,stands_for_bytes\r\n", out);
 	return model_each_call(model, write_call, out);
 }
 

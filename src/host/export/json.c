@@ -94,6 +94,8 @@ static int write_call(const struct call *call, void *context)
 	struct json *json = context;
 
 	json_object(json, NULL);
+	if (call->kind != CALL_PLAIN)
+		json_text(json, "kind", call_kind_name(call->kind));
 	json_number(json, "thread", call->thread->number);
 	json_number(json, "function", call->function_number);
 	json_number(json, "begin_ns", call->begin_ns);

@@ -6,21 +6,34 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int lanes_init(struct lanes *ret, uint32_t thread_count, lane_ender *end, void *context)
+int lanes_init(struct lanes *ret, const struct model *model, lane_ender *end, void *context)
 {
-	*ret = (struct lanes){ .thread_count = thread_count, .end = end, .context = context };
-	ret->threads = calloc(MAX(thread_count, 1u), sizeof(*ret->threads));
-	return ret->threads ? 0 : -ENOMEM;
+	*ret = (struct lanes){ .owner_count = model->thread_count + model->process_count,
+			       .thread_count = model->thread_count,
+			       .end = end,
+			       .context = context };
+	ret->owners = calloc(MAX(ret->owner_count, 1u), sizeof(*ret->owners));
+	return ret->owners ? 0 : -ENOMEM;
+}
+
+uint32_t lanes_owner(const struct lanes *lanes, const struct call *call)
+{
+	return call->is_process_wide ? lanes->thread_count + call->process->number
+				     : call->thread->number;
 }
 
 /* Ends the calls of a lane that are over at that time. */
-static int end_until(struct lanes *lanes, uint32_t thread, uint32_t index, uint64_t time_ns)
+static int end_until(struct lanes *lanes, uint32_t owner, uint32_t index, uint64_t time_ns)
 {
-	struct lane *lane = &lanes->threads[thread].lanes[index];
+	struct lane *lane = &lanes->owners[owner].lanes[index];
 	int r = 0;
 
-	while (!r && lane->count && lane->ends_ns[lane->count - 1] <= time_ns)
-		r = lanes->end(lanes->context, thread, index, lane->ends_ns[--lane->count]);
+	while (!r && lane->count && lane->ends_ns[lane->count - 1] <= time_ns) {
+		uint64_t end_ns = lane->ends_ns[--lane->count];
+
+		if (lanes->end)
+			r = lanes->end(lanes->context, owner, index, end_ns);
+	}
 	return r;
 }
 
@@ -39,25 +52,26 @@ static int push(struct lane *lane, uint64_t end_ns)
 	return 0;
 }
 
-static int add_lane(struct thread_lanes *thread)
+static int add_lane(struct owner_lanes *owner)
 {
-	struct lane *longer = reallocarray(thread->lanes, thread->count + 1, sizeof(*longer));
+	struct lane *longer = reallocarray(owner->lanes, owner->count + 1, sizeof(*longer));
 
 	if (!longer)
 		return -ENOMEM;
-	thread->lanes = longer;
-	thread->lanes[thread->count++] = (struct lane){ 0 };
+	owner->lanes = longer;
+	owner->lanes[owner->count++] = (struct lane){ 0 };
 	return 0;
 }
 
 int lanes_place(struct lanes *lanes, const struct call *call, uint32_t *ret_lane, bool *ret_is_new)
 {
-	struct thread_lanes *thread = &lanes->threads[call->thread->number];
+	uint32_t number = lanes_owner(lanes, call);
+	struct owner_lanes *owner = &lanes->owners[number];
 	uint32_t index;
 
-	for (index = 0; index < thread->count; index++) {
-		struct lane *lane = &thread->lanes[index];
-		int r = end_until(lanes, call->thread->number, index, call->begin_ns);
+	for (index = 0; index < owner->count; index++) {
+		struct lane *lane = &owner->lanes[index];
+		int r = end_until(lanes, number, index, call->begin_ns);
 
 		if (r)
 			return r;
@@ -65,28 +79,35 @@ int lanes_place(struct lanes *lanes, const struct call *call, uint32_t *ret_lane
 			break;
 	}
 	*ret_lane = index;
-	*ret_is_new = index == thread->count;
-	if (*ret_is_new && add_lane(thread))
+	*ret_is_new = index == owner->count;
+	if (*ret_is_new && add_lane(owner))
 		return -ENOMEM;
-	return push(&thread->lanes[index], call->end_ns);
+	return push(&owner->lanes[index], call->end_ns);
+}
+
+int lanes_pass(struct lanes *lanes, const struct call *call)
+{
+	uint32_t owner = lanes_owner(lanes, call);
+
+	return lanes->owners[owner].count ? end_until(lanes, owner, 0, call->begin_ns) : 0;
 }
 
 int lanes_finish(struct lanes *lanes)
 {
 	int r = 0;
 
-	for (uint32_t thread = 0; thread < lanes->thread_count; thread++)
-		for (uint32_t lane = 0; !r && lane < lanes->threads[thread].count; lane++)
-			r = end_until(lanes, thread, lane, UINT64_MAX);
+	for (uint32_t owner = 0; owner < lanes->owner_count; owner++)
+		for (uint32_t lane = 0; !r && lane < lanes->owners[owner].count; lane++)
+			r = end_until(lanes, owner, lane, UINT64_MAX);
 	return r;
 }
 
 void lanes_done(struct lanes *lanes)
 {
-	for (uint32_t i = 0; lanes->threads && i < lanes->thread_count; i++) {
-		for (uint32_t lane = 0; lane < lanes->threads[i].count; lane++)
-			free(lanes->threads[i].lanes[lane].ends_ns);
-		free(lanes->threads[i].lanes);
+	for (uint32_t i = 0; lanes->owners && i < lanes->owner_count; i++) {
+		for (uint32_t lane = 0; lane < lanes->owners[i].count; lane++)
+			free(lanes->owners[i].lanes[lane].ends_ns);
+		free(lanes->owners[i].lanes);
 	}
-	free(lanes->threads);
+	free(lanes->owners);
 }

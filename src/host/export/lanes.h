@@ -1,12 +1,13 @@
 /*
- * Where calls of a thread are drawn: in one lane each lies inside the one before or behind it.
+ * Where calls are drawn: in one lane each lies inside the one before or behind it.  Lanes belong to
+ * the threads, and, for ranges that are process-wide, to the processes.
  */
 #pragma once
 
 #include "host/model/model.h"
 
 /* Told at the end of each call, in the order of one lane. */
-typedef int lane_ender(void *context, uint32_t thread, uint32_t lane, uint64_t end_ns);
+typedef int lane_ender(void *context, uint32_t owner, uint32_t lane, uint64_t end_ns);
 
 /* The ends of the calls that are open, innermost last. */
 struct lane {
@@ -15,20 +16,29 @@ struct lane {
 };
 
 struct lanes {
-	struct thread_lanes {
+	struct owner_lanes {
 		struct lane *lanes;
 		uint32_t count;
-	} * threads;
-	uint32_t thread_count;
+	} * owners;
+	uint32_t owner_count, thread_count;
 	lane_ender *end;
 	void *context;
 };
 
-int lanes_init(struct lanes *ret, uint32_t thread_count, lane_ender *end, void *context) MUST_CHECK;
+/* Nobody is told when `end` is NULL. */
+int lanes_init(struct lanes *ret, const struct model *model, lane_ender *end,
+	       void *context) MUST_CHECK;
+
+/* Whose lane a call lies in: the number of a thread, or, from lanes->thread_count on, of a process.
+ */
+uint32_t lanes_owner(const struct lanes *lanes, const struct call *call);
 
 /* The lane for a call; calls come in the order of their beginnings. */
 int lanes_place(struct lanes *lanes, const struct call *call, uint32_t *ret_lane,
 		bool *ret_is_new) MUST_CHECK;
+
+/* For what has no length: ends what is over by then in the first lane. */
+int lanes_pass(struct lanes *lanes, const struct call *call) MUST_CHECK;
 
 /* Ends what is open. */
 int lanes_finish(struct lanes *lanes) MUST_CHECK;

@@ -1,7 +1,8 @@
 /*
  * pftrace: Perfetto's trace format (ui.perfetto.dev, trace_processor).  Times are CLOCK_BOOTTIME,
  * which is Perfetto's own.  Calls of a thread are slices on its track; one that overlaps another
- * without lying inside it goes to a further track of the same thread.
+ * without lying inside it goes to a further track of the same thread.  Process-wide ranges have
+ * tracks under the process.
  */
 #include <errno.h>
 
@@ -46,7 +47,7 @@ enum event_field {
 	EVENT_TRACK = 11,
 	EVENT_NAME = 23,
 };
-enum event_type { SLICE_BEGIN = 1, SLICE_END = 2 };
+enum event_type { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 enum annotation_field {
 	ANNOTATION_NAME_ID = 1,
 	ANNOTATION_UINT = 3,
@@ -55,7 +56,15 @@ enum annotation_field {
 	ANNOTATION_POINTER = 7,
 };
 /* Names of annotations that are no values. */
-enum { NAME_TEXT = VALUE_KINDS, NAME_STACK, NAME_FUNCTION, NAME_LIBRARY, NAMES };
+enum {
+	NAME_TEXT = VALUE_KINDS,
+	NAME_STACK,
+	NAME_FUNCTION,
+	NAME_LIBRARY,
+	NAME_UNFINISHED,
+	NAME_STANDS_FOR,
+	NAMES
+};
 
 struct pftrace {
 	FILE *out;
@@ -68,9 +77,9 @@ static uint64_t process_track(const struct model_process *process)
 	return 1 + process->number;
 }
 
-static uint64_t lane_track(uint32_t thread, uint32_t lane)
+static uint64_t lane_track(uint32_t owner, uint32_t lane)
 {
-	return (uint64_t)(lane + 1) << 32 | (thread + 1);
+	return (uint64_t)(lane + 1) << 32 | (owner + 1);
 }
 
 static int packet_end(struct pftrace *self)
@@ -122,7 +131,8 @@ static void intern(struct pftrace *self, enum interned_field list, uint64_t id, 
 /* Names that come again and again, once; ids begin at 1. */
 static int write_names(struct pftrace *self, const struct model *model)
 {
-	static const char *const others[] = { "text", "stack", "function", "library" };
+	static const char *const others[] = { "text",    "stack",      "function",
+					      "library", "unfinished", "stands_for_bytes" };
 
 	for (unsigned domain = 0; domain < DOMAINS; domain++)
 		intern(self, INTERNED_CATEGORIES, domain + 1, domain_name(domain));
@@ -165,14 +175,17 @@ static int write_thread(struct pftrace *self, const struct model_thread *thread)
 	return packet_end(self);
 }
 
-/* A further track of a thread. */
-static int write_lane(struct pftrace *self, const struct model_thread *thread, uint32_t lane)
+/* A further track of a thread, or one for ranges of a process. */
+static int write_lane(struct pftrace *self, const struct call *call, uint32_t lane)
 {
+	uint32_t owner = lanes_owner(&self->lanes, call);
 	char name[64];
 
-	snprintf(name, sizeof(name), "overlapping %u", lane);
-	proto_number(&self->inner, TRACK_UUID, lane_track(thread->number, lane));
-	proto_number(&self->inner, TRACK_PARENT, lane_track(thread->number, 0));
+	snprintf(name, sizeof(name), call->is_process_wide ? "ranges %u" : "overlapping %u",
+		 lane + call->is_process_wide);
+	proto_number(&self->inner, TRACK_UUID, lane_track(owner, lane));
+	proto_number(&self->inner, TRACK_PARENT,
+		     call->is_process_wide ? process_track(call->process) : lane_track(owner, 0));
 	proto_text(&self->inner, TRACK_NAME, name);
 	proto_message(&self->packet, PACKET_TRACK, &self->inner);
 	return packet_end(self);
@@ -193,11 +206,11 @@ static int end_event(struct pftrace *self)
 	return packet_end(self);
 }
 
-static int write_slice_end(void *context, uint32_t thread, uint32_t lane, uint64_t end_ns)
+static int write_slice_end(void *context, uint32_t owner, uint32_t lane, uint64_t end_ns)
 {
 	struct pftrace *self = context;
 
-	begin_event(self, end_ns, SLICE_END, lane_track(thread, lane));
+	begin_event(self, end_ns, SLICE_END, lane_track(owner, lane));
 	return end_event(self);
 }
 
@@ -208,13 +221,20 @@ static void annotate_text(struct pftrace *self, unsigned name, const char *text)
 	proto_message(&self->inner, EVENT_ANNOTATION, &self->detail);
 }
 
+static void annotate_number(struct pftrace *self, unsigned name, uint64_t value)
+{
+	proto_number(&self->detail, ANNOTATION_NAME_ID, name);
+	proto_number(&self->detail, ANNOTATION_UINT, value);
+	proto_message(&self->inner, EVENT_ANNOTATION, &self->detail);
+}
+
 static void annotate_value(struct pftrace *self, unsigned kind, uint64_t value)
 {
 	enum annotation_field field = ANNOTATION_UINT;
 
 	if (kind == VALUE_NONE || kind >= VALUE_KINDS)
 		return;
-	if (kind == VALUE_RESULT)
+	if (kind == VALUE_RESULT || kind == VALUE_DESCRIPTOR)
 		field = ANNOTATION_INT;
 	if (kind == VALUE_ADDRESS || kind == VALUE_OLD_ADDRESS || kind == VALUE_OBJECT)
 		field = ANNOTATION_POINTER;
@@ -227,10 +247,13 @@ static void annotate(struct pftrace *self, const struct call *call)
 {
 	unsigned count = MIN(call->value_count, call->function->value_count);
 	char stack[RECORD_FRAMES_MAX * 64];
+	double blocks, bytes;
 
 	for (unsigned i = 0; i < count; i++)
 		annotate_value(self, call->function->values[i], call->values[i]);
-	if (call->text[0])
+	if (call_estimate(call, &blocks, &bytes))
+		annotate_number(self, NAME_STANDS_FOR, (uint64_t)(bytes + 0.5));
+	if (call->text[0] && call->kind == CALL_PLAIN)
 		annotate_text(self, NAME_TEXT, call->text);
 	if (call->function->library[0])
 		annotate_text(self, NAME_LIBRARY, call->function->library);
@@ -243,13 +266,26 @@ static void annotate(struct pftrace *self, const struct call *call)
 static void name_slice(struct pftrace *self, const struct call *call)
 {
 	proto_number(&self->inner, EVENT_CATEGORY_ID, call->function->domain + 1u);
-	/* A marker is called what it says. */
-	if (call->function->domain == DOMAIN_MARKER && call->text[0]) {
-		proto_text(&self->inner, EVENT_NAME, call->text);
-		annotate_text(self, NAME_FUNCTION, call->function->name);
-	} else {
+	if (call->kind == CALL_PLAIN) {
 		proto_number(&self->inner, EVENT_NAME_ID, call->function_number + 1u);
+		return;
 	}
+	proto_text(&self->inner, EVENT_NAME, call_name(call));
+	annotate_text(self, NAME_FUNCTION, call->function->name);
+	if (call->cut)
+		annotate_text(self, NAME_UNFINISHED, call_cut_text(call));
+}
+
+static int write_mark(struct pftrace *self, const struct call *call)
+{
+	int r = lanes_pass(&self->lanes, call);
+
+	if (r)
+		return r;
+	begin_event(self, call->begin_ns, INSTANT, lane_track(call->thread->number, 0));
+	name_slice(self, call);
+	annotate(self, call);
+	return end_event(self);
 }
 
 static int write_call(const struct call *call, void *context)
@@ -257,13 +293,17 @@ static int write_call(const struct call *call, void *context)
 	struct pftrace *self = context;
 	bool is_new;
 	uint32_t lane;
-	int r = lanes_place(&self->lanes, call, &lane, &is_new);
+	int r;
 
-	if (!r && is_new && lane)
-		r = write_lane(self, call->thread, lane);
+	if (call->kind == CALL_MARK)
+		return write_mark(self, call);
+	r = lanes_place(&self->lanes, call, &lane, &is_new);
+	if (!r && is_new && (lane || call->is_process_wide))
+		r = write_lane(self, call, lane);
 	if (r)
 		return r;
-	begin_event(self, call->begin_ns, SLICE_BEGIN, lane_track(call->thread->number, lane));
+	begin_event(self, call->begin_ns, SLICE_BEGIN,
+		    lane_track(lanes_owner(&self->lanes, call), lane));
 	name_slice(self, call);
 	annotate(self, call);
 	return end_event(self);
@@ -291,7 +331,7 @@ static int write_trace(struct pftrace *self, struct model *model)
 static int pftrace_write(struct model *model, FILE *out)
 {
 	struct pftrace self = { .out = out };
-	int r = lanes_init(&self.lanes, model->thread_count, write_slice_end, &self);
+	int r = lanes_init(&self.lanes, model, write_slice_end, &self);
 
 	if (!r)
 		r = write_trace(&self, model);

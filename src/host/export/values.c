@@ -17,6 +17,7 @@ static void write_value(struct json *json, unsigned kind, uint64_t value)
 		json_text(json, value_name(kind), text);
 		break;
 	case VALUE_RESULT:
+	case VALUE_DESCRIPTOR:
 		json_signed(json, value_name(kind), (int64_t)value);
 		break;
 	default:
@@ -28,12 +29,17 @@ static void write_value(struct json *json, unsigned kind, uint64_t value)
 void values_write(struct json *json, const struct call *call)
 {
 	unsigned count = MIN(call->value_count, call->function->value_count);
+	double blocks, bytes;
 	char text[256];
 
 	for (unsigned i = 0; i < count; i++)
 		write_value(json, call->function->values[i], call->values[i]);
+	if (call_estimate(call, &blocks, &bytes))
+		json_fixed(json, "stands_for_bytes", (uint64_t)(bytes * 1000 + 0.5), 3);
 	if (call->text[0])
 		json_text(json, "text", call->text);
+	if (call->cut)
+		json_text(json, "unfinished", call_cut_text(call));
 	if (!call->frame_count)
 		return;
 	json_list(json, "stack");

@@ -6,7 +6,8 @@
 #include "host/core/json.h"
 #include "host/model/model.h"
 
-/* Addresses as text in hexadecimal, results signed; then "text" and "stack" where there are. */
+/* Addresses as text in hexadecimal, results signed; then "text", "unfinished" and "stack" where
+ * there are. */
 void values_write(struct json *json, const struct call *call);
 
 /* Totals of a model: calls, records, dropped, complete. */

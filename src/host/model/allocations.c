@@ -12,7 +12,7 @@
 
 int allocations_init(struct allocations *ret, const struct model *model)
 {
-	*ret = (struct allocations){ 0 };
+	*ret = (struct allocations){ .sample = model->alloc_sample };
 	ret->outer_end_ns = calloc(MAX(model->thread_count, 1u), sizeof(*ret->outer_end_ns));
 	return ret->outer_end_ns ? 0 : -ENOMEM;
 }
@@ -118,12 +118,14 @@ static int expect_block(struct allocations *self, const struct coming_block *blo
 	return 0;
 }
 
-static void lose(struct allocations *self, struct table_entry *entry)
+/* Adds what a block of this size stands for, or takes it away again. */
+static void count_live(struct allocations *self, uint64_t number, uint64_t size, double sign)
 {
-	struct allocation_site *site = &self->sites[entry->value];
+	struct allocation_site *site = &self->sites[number];
+	double blocks = sign * sample_blocks(size, self->sample);
 
-	site->live_blocks--;
-	site->live_bytes -= entry->more;
+	site->live_blocks += blocks;
+	site->live_bytes += blocks * (double)size;
 }
 
 static int get_block(struct allocations *self, const struct coming_block *block)
@@ -136,11 +138,10 @@ static int get_block(struct allocations *self, const struct coming_block *block)
 		return -ENOMEM;
 	/* Its release was not seen: dropped, or done by means that are not traced. */
 	if (!is_new)
-		lose(self, entry);
+		count_live(self, entry->value, entry->more, -1);
 	entry->value = block->site;
 	entry->more = block->size;
-	self->sites[block->site].live_blocks++;
-	self->sites[block->site].live_bytes += block->size;
+	count_live(self, block->site, block->size, 1);
 	return 0;
 }
 
@@ -172,19 +173,22 @@ static int give_back(struct allocations *self, const struct call *call, uint64_t
 		entry = table_find(&self->blocks, address, call->process->number);
 	}
 	if (!entry) {
-		self->strangers++;
+		/* Of samples, most are strangers by design: their old block was none. */
+		self->strangers += !self->sample;
 		return 0;
 	}
-	lose(self, entry);
+	count_live(self, entry->value, entry->more, -1);
 	table_remove(&self->blocks, entry);
 	return 0;
 }
 
-/* operator new calls malloc: the outer call tells all. */
+/* operator new calls malloc: the outer call tells all.  Of samples, the tracer sees to that. */
 static bool is_inside_another(struct allocations *self, const struct call *call)
 {
 	uint64_t *outer_end_ns = &self->outer_end_ns[call->thread->number];
 
+	if (self->sample)
+		return false;
 	if (call->begin_ns < *outer_end_ns && call->end_ns <= *outer_end_ns)
 		return true;
 	*outer_end_ns = call->end_ns;
@@ -195,11 +199,14 @@ static int get(struct allocations *self, const struct call *call, uint64_t addre
 {
 	struct coming_block block = { call->end_ns, address, size, 0, call->process->number };
 	int r = find_site(self, call, &block.site);
+	double blocks;
 
 	if (r)
 		return r;
-	self->sites[block.site].calls++;
-	self->sites[block.site].bytes += size;
+	blocks = sample_blocks(size, self->sample);
+	self->sites[block.site].records++;
+	self->sites[block.site].calls += blocks;
+	self->sites[block.site].bytes += blocks * (double)size;
 	return expect_block(self, &block);
 }
 
@@ -223,6 +230,9 @@ int allocations_take(struct allocations *self, const struct call *call)
 	r = get_blocks_until(self, call->begin_ns);
 	if (!r && is_returned)
 		r = give_back(self, call, old);
+	/* A sample has a stack; without one, only the old block was. */
+	if (self->sample && !call->frame_count)
+		is_gotten = false;
 	return !r && is_gotten && address ? get(self, call, address, size) : r;
 }
 

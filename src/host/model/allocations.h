@@ -1,6 +1,7 @@
 /*
  * Memory: what was asked for where, and what of it is still out at the end.  A place is a call
- * stack where records have one, else a function.
+ * stack where records have one, else a function.  Where allocations were sampled, the numbers are
+ * estimates (sampling.c).
  *
  * Given back counts from the beginning of a call, gotten from its end: so a block that one thread
  * frees and another gets at once is never confused.
@@ -15,8 +16,9 @@ struct allocation_site {
 	const struct trace_function *function;
 	uint64_t *frames; /* NULL: without a stack */
 	unsigned frame_count;
-	uint64_t calls, bytes;
-	uint64_t live_blocks, live_bytes; /* not given back */
+	uint64_t records;               /* what the numbers rest on */
+	double calls, bytes;            /* whole numbers unless estimated */
+	double live_blocks, live_bytes; /* not given back */
 };
 
 /* A block that is gotten when its call ends. */
@@ -34,6 +36,7 @@ struct allocations {
 	size_t coming_count, coming_room;
 	uint64_t *outer_end_ns; /* by thread: the end of the call that others may be inside */
 	uint64_t strangers;     /* given back, but gotten before the recording */
+	uint64_t sample;        /* bytes between samples; 0: every call is there */
 };
 
 int allocations_init(struct allocations *ret, const struct model *model) MUST_CHECK;

@@ -26,7 +26,8 @@ static bool is_writing(const struct trace_function *function)
 /* Their result is bytes, though they were not given a size. */
 static bool is_moving(const struct trace_function *function)
 {
-	static const char *const words[] = { "readv", "writev", "msg", "sendfile" };
+	static const char *const words[] = { "readv",   "writev",   "msg",  "sendfile",
+					     "getline", "getdelim", "puts", "printf" };
 
 	return has_word(function, words, ARRAY_SIZE(words));
 }
@@ -41,16 +42,22 @@ static bool is_closing(const struct trace_function *function)
 	return strcmp(function->name, "close") == 0 || strcmp(function->name, "fclose") == 0;
 }
 
-static uint64_t bytes_moved(const struct call *call)
+bool descriptors_bytes(const struct call *call, uint64_t *ret)
 {
 	uint64_t size = INT64_MAX, result = 0;
 	bool has_size = call_value(call, VALUE_SIZE, &size);
 
-	if (!call_value(call, VALUE_RESULT, &result))
-		return has_size ? size : 0;
-	if (!has_size && !is_moving(call->function))
-		return 0;
-	return (int64_t)result > 0 && result <= size ? result : 0;
+	if (!call_value(call, VALUE_RESULT, &result) || (!has_size && !is_moving(call->function)))
+		return false;
+	*ret = (int64_t)result > 0 && result <= size ? result : 0;
+	return true;
+}
+
+static uint64_t bytes_moved(const struct call *call)
+{
+	uint64_t bytes;
+
+	return descriptors_bytes(call, &bytes) ? bytes : 0;
 }
 
 static uint64_t key_of(const struct model_process *process, int32_t descriptor)

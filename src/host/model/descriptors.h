@@ -4,7 +4,7 @@
  *
  * How calls tell of descriptors:
  *   read, write, ...  DESCRIPTOR, SIZE, RESULT: the bytes moved, when they are not more than SIZE
- *   readv, sendmsg    DESCRIPTOR, RESULT: the bytes moved
+ *   readv, sendmsg    DESCRIPTOR, RESULT: the bytes moved (getline, puts, vfprintf, too)
  *   open              RESULT is the descriptor, the text its path
  *   accept            DESCRIPTOR listens; RESULT is the new one, the text its peer
  *   fopen, fclose     OBJECT is the stream, which stands for its descriptor
@@ -34,6 +34,8 @@ struct descriptors {
 /* Starts with what was open before the recording.  0 or -ENOMEM. */
 int descriptors_init(struct descriptors *ret, const struct model *model) MUST_CHECK;
 int descriptors_take(struct descriptors *descriptors, const struct call *call) MUST_CHECK;
+/* How many bytes a call moved; false when it is none that moves any. */
+bool descriptors_bytes(const struct call *call, uint64_t *ret);
 /* By time. */
 void descriptors_sort(struct descriptors *descriptors);
 void descriptors_done(struct descriptors *descriptors);

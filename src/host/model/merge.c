@@ -84,6 +84,7 @@ static int show(const struct stream *stream, const struct waiting_call *waiting,
 		.frame_count = waiting->frame_count,
 		.frames = waiting->frame_count ? (const void *)(side + waiting->frames) : NULL,
 		.text = waiting->has_text ? (const char *)side + waiting->text : "",
+		.alloc_sample = stream->model->alloc_sample,
 	};
 
 	/* A clock that goes backwards would make durations of centuries. */
@@ -98,7 +99,7 @@ static void remove_top(struct merge *merge)
 	merge->heap[0] = merge->heap[--merge->count];
 }
 
-int model_each_call(struct model *model, call_visitor *visit, void *context)
+int merge_each_call(struct model *model, call_visitor *visit, void *context)
 {
 	struct merge merge = { 0 };
 	int r = merge_init(&merge, model);

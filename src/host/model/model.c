@@ -321,6 +321,15 @@ static int take_chunks(struct model *model)
 	return 0;
 }
 
+/* Options are the words that the tracer was given: "alloc;alloc-sample=524288;". */
+static uint64_t find_alloc_sample(const char *options)
+{
+	static const char word[] = "alloc-sample=";
+	const char *at = strstr(options, word);
+
+	return at ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
 static void add_up(struct model *model)
 {
 	struct reader_damage damage = reader_damage(model->reader);
@@ -328,6 +337,7 @@ static void add_up(struct model *model)
 	model->damaged += damage.chunks;
 	model->cut_bytes = damage.cut_bytes;
 	model_find_slope(model);
+	model->alloc_sample = find_alloc_sample(model->options);
 	for (uint32_t i = 0; i < model->process_count; i++) {
 		model->processes[i]->first_function = model->function_count;
 		model->function_count += model->processes[i]->function_count;

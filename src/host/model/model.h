@@ -6,6 +6,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/model/domains.h"
 #include "host/model/names.h"
 #include "host/recording/reader.h"
 
@@ -53,6 +54,7 @@ struct model {
 	struct clock_point first, last; /* the same when there is only one */
 	bool has_clock;
 	uint64_t slope;          /* of time over ticks, see time.c */
+	uint64_t alloc_sample;   /* bytes between samples of allocations; 0: there is every call */
 	struct recorded_end end; /* reason RECORDING_CUT: there was none */
 	uint64_t calls, records;
 	uint64_t drops[DROP_REASONS]; /* all of them */
@@ -70,7 +72,18 @@ static inline void model_free_at_scope_end(struct model **model)
 	model_free(*model);
 }
 
-/* One call.  Everything in it is gone when its visitor returns. */
+enum call_kind {
+	CALL_PLAIN,
+	CALL_RANGE, /* from one call to another, that of roctx or NVTX */
+	CALL_MARK,  /* a moment */
+};
+
+/* What was not seen of a range: the recording's own begin or end stands for it where nothing more
+ * is known. */
+enum range_cut { RANGE_WHOLE, RANGE_HEADLESS, RANGE_ENDLESS };
+
+/* One call, or what calls of roctx and NVTX stand for.  Everything in it is gone when its visitor
+ * returns. */
 struct call {
 	const struct model_process *process;
 	const struct model_thread *thread;
@@ -83,6 +96,10 @@ struct call {
 	unsigned frame_count;
 	const uint64_t *frames;
 	const char *text;
+	enum call_kind kind;
+	enum range_cut cut;
+	bool is_process_wide;  /* a range that nests with nothing */
+	uint64_t alloc_sample; /* of the model */
 };
 
 /* Not 0: no more, please. */
@@ -97,6 +114,22 @@ uint64_t model_time_ns(const struct model *model, uint64_t ticks);
 
 /* What is to be added to CLOCK_BOOTTIME to get the time of day. */
 int64_t model_wall_offset_ns(const struct model *model);
+
+/* A sample of allocation: how many blocks and bytes it stands for, see sampling.c.  False for all
+ * other calls. */
+bool call_estimate(const struct call *call, double *ret_blocks, double *ret_bytes);
+
+/* How many blocks one of this size stands for, where one byte in so many is sampled; 0: all. */
+double sample_blocks(uint64_t size, uint64_t alloc_sample);
+
+/* What it is called where it is shown: a marker says so itself. */
+const char *call_name(const struct call *call);
+
+/* "call", "range", "mark". */
+const char *call_kind_name(enum call_kind kind);
+
+/* "began before", "did not end"; "" for what is whole. */
+const char *call_cut_text(const struct call *call);
 
 /* The value of that kind, when the function has one. */
 bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret);
@@ -116,7 +149,6 @@ uint64_t call_correlation(const struct model *model, const struct call *call);
 /* "libfoo.so+0x1234", or the bare address. */
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room);
 
-const char *domain_name(unsigned domain);
 const char *drop_reason_name(unsigned reason); /* for programs */
 const char *drop_reason_text(unsigned reason); /* for people */
 const char *value_name(unsigned kind);

@@ -38,3 +38,6 @@ int stream_next(struct stream *stream, const struct waiting_call **ret);
 int stream_read(struct stream *stream) MUST_CHECK;
 
 void stream_done(struct stream *stream);
+
+/* All threads' calls as they were recorded, in the order of their beginnings. */
+int merge_each_call(struct model *model, call_visitor *visit, void *context) MUST_CHECK;

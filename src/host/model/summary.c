@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/model/descriptors.h"
 
 /* A function with its number. */
 struct named {
@@ -68,16 +69,38 @@ int summary_init(struct summary *ret, const struct model *model)
 	return make_rows(ret, model);
 }
 
+/* Memory that was gotten, or what was read or written. */
+static bool find_bytes(const struct call *call, uint64_t *ret)
+{
+	uint64_t address = 0;
+
+	if (call->function->domain == DOMAIN_IO)
+		return descriptors_bytes(call, ret);
+	if (call->function->domain != DOMAIN_ALLOC || !call_value(call, VALUE_ADDRESS, &address) ||
+	    !call_value(call, VALUE_SIZE, ret))
+		return false;
+	if (!address || address > UINT64_MAX - 4096)
+		*ret = 0;
+	return true;
+}
+
 void summary_take(struct summary *summary, const struct call *call)
 {
+	struct function_row *row = &summary->functions[summary->row_of[call->function_number]];
+	uint64_t bytes;
 	uint64_t duration_ns = call->end_ns - call->begin_ns;
 
-	statistics_add(&summary->functions[summary->row_of[call->function_number]].statistics,
-		       duration_ns);
-	statistics_add(&summary->threads[call->thread->number].statistics, duration_ns);
-	statistics_add(&summary->domains[call->function->domain], duration_ns);
 	summary->first_ns = MIN(summary->first_ns, call->begin_ns);
 	summary->last_ns = MAX(summary->last_ns, call->end_ns);
+	if (call->kind != CALL_PLAIN)
+		return;
+	statistics_add(&row->statistics, duration_ns);
+	if (find_bytes(call, &bytes)) {
+		row->has_bytes = true;
+		row->bytes += bytes;
+	}
+	statistics_add(&summary->threads[call->thread->number].statistics, duration_ns);
+	statistics_add(&summary->domains[call->function->domain], duration_ns);
 }
 
 static int by_time(const struct statistics *a, const struct statistics *b)
@@ -115,6 +138,15 @@ void summary_sort(struct summary *summary)
 	summary->function_count = kept;
 	qsort(summary->functions, kept, sizeof(*summary->functions), functions_by_time);
 	qsort(summary->threads, summary->thread_count, sizeof(*summary->threads), threads_by_time);
+}
+
+uint64_t summary_total_ns(const struct summary *summary)
+{
+	uint64_t total_ns = 0;
+
+	for (unsigned domain = 0; domain < DOMAINS; domain++)
+		total_ns += summary->domains[domain].total_ns;
+	return total_ns;
 }
 
 void summary_done(struct summary *summary)

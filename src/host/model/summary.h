@@ -1,5 +1,5 @@
 /*
- * Time by function and by thread.
+ * Time by function and by thread.  Ranges and marks are no calls: see markers.h.
  */
 #pragma once
 
@@ -9,6 +9,8 @@
 struct function_row {
 	const struct trace_function *function;
 	struct statistics statistics;
+	bool has_bytes;
+	uint64_t bytes; /* asked for and gotten, or moved */
 };
 
 struct thread_row {
@@ -31,4 +33,6 @@ int summary_init(struct summary *ret, const struct model *model) MUST_CHECK;
 void summary_take(struct summary *summary, const struct call *call);
 /* By domain, then by total time; rows without calls are gone. */
 void summary_sort(struct summary *summary);
+/* Of all calls. */
+uint64_t summary_total_ns(const struct summary *summary);
 void summary_done(struct summary *summary);

@@ -131,6 +131,29 @@ uint64_t call_correlation(const struct model *model, const struct call *call)
 	return correlation(model, begin, tid);
 }
 
+const char *call_name(const struct call *call)
+{
+	if (call->kind == CALL_PLAIN)
+		return call_title(call);
+	if (call->text[0])
+		return call->text;
+	return call->cut == RANGE_HEADLESS ? "(began before)" : "(no name)";
+}
+
+const char *call_kind_name(enum call_kind kind)
+{
+	static const char *const names[] = { "call", "range", "mark" };
+
+	return names[kind];
+}
+
+const char *call_cut_text(const struct call *call)
+{
+	static const char *const texts[] = { "", "began before", "did not end" };
+
+	return texts[call->cut];
+}
+
 static const struct recorded_module *module_of(const struct model_process *process,
 					       uint64_t address)
 {

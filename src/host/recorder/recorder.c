@@ -7,17 +7,15 @@
 
 #include "host/collect/facts.h"
 #include "host/core/clock.h"
-#include "host/model/model.h"
 #include "host/session/registers.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define OPTIONS_TEXT_MAX 512 /* all names together, and more */
 
 struct recorder {
 	pid_t pid;
@@ -27,33 +25,22 @@ struct recorder {
 	struct recording *file;
 	struct collector *collector;
 	struct target_threads threads;
-	uint32_t process; /* its number in the file */
+	uint32_t process;        /* its number in the file */
+	const char *unused_path; /* of a file that nothing was recorded into yet */
 	bool is_attached;
 	struct registers_watch watch;
 	struct session session;
 };
 
-static const char *options_text(const struct trace_options *options, char *text, size_t room)
-{
-	size_t length = 0;
-
-	text[0] = '\0';
-	for (unsigned i = 0; i < DOMAINS; i++)
-		if (options->domains & 1u << i || (i == DOMAIN_FUNCTION && options->function_count))
-			length += (size_t)snprintf(text + length, room - length, "%s;",
-						   domain_name(i));
-	return text;
-}
-
 static int begin_file(struct recorder *self, const struct recorder_options *options,
 		      struct err *err)
 {
 	int r = recording_create(options->path, &self->file, err);
-	char text[OPTIONS_TEXT_MAX];
 
-	if (!r)
-		r = facts_session(self->file, options->version, options->argv,
-				  options_text(&options->trace, text, sizeof(text)), err);
+	if (!r) {
+		self->unused_path = options->path;
+		r = facts_session(self->file, options->version, self->trace.layout.request, err);
+	}
 	if (!r)
 		r = facts_process(self->file, self->pid, &self->process, err);
 	if (!r)
@@ -76,6 +63,15 @@ static int make_collector(struct recorder *self, struct err *err)
 	return r ? r : collector_start(self->collector, err);
 }
 
+/* An empty recording would only be in the way. */
+static void remove_unused(const char *path)
+{
+	struct stat file;
+
+	if (path && !lstat(path, &file) && S_ISREG(file.st_mode))
+		unlink(path);
+}
+
 static void free_recorder(struct recorder *self)
 {
 	collector_free(self->collector);
@@ -83,6 +79,7 @@ static void free_recorder(struct recorder *self)
 		recording_abandon(self->file);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
+	remove_unused(self->unused_path);
 	trace_close(&self->trace);
 	target_threads_done(&self->threads);
 	free(self);
@@ -119,6 +116,8 @@ int recorder_begin(struct recorder *self, struct err *err)
 
 	self->is_attached = !r;
 	self->watch = (struct registers_watch){ 0 };
+	if (!r)
+		self->unused_path = NULL;
 	return r;
 }
 
@@ -182,6 +181,11 @@ uint32_t recorder_work_cut(const struct recorder *self)
 uint32_t recorder_absent(const struct recorder *self)
 {
 	return trace_absent(&self->trace);
+}
+
+void recorder_words(const struct recorder *self, struct trace_words *ret)
+{
+	trace_words(&self->trace, ret);
 }
 
 static struct recorded_end end_of(const struct collect_totals *totals, enum recording_end reason)

@@ -13,8 +13,7 @@
 struct recorder_options {
 	struct session_options session; /* its trace is filled in */
 	struct trace_options trace;
-	const char *path;    /* of the file */
-	char *const *argv;   /* how limpet was called, for the file */
+	const char *path;    /* of the file; removed where nothing was ever recorded */
 	const char *version; /* of limpet */
 };
 
@@ -47,6 +46,9 @@ uint32_t recorder_absent(const struct recorder *recorder);
 const char *recorder_note(const struct recorder *recorder, unsigned domain);
 /* Commands that devices had not done when it was paused last. */
 uint32_t recorder_work_cut(const struct recorder *recorder);
+
+/* What became of the target's words of imports. */
+void recorder_words(const struct recorder *recorder, struct trace_words *ret);
 
 /* Takes what is left in the rings (not with gives_up), writes the end, and frees the recorder. */
 int recorder_end(struct recorder *recorder, bool gives_up, struct collect_totals *ret,

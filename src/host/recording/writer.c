@@ -48,9 +48,10 @@ static int explain(const struct recording *recording, struct err *err)
 		strerror(-recording->failure));
 	err_why(err, "the recording ends here; what it holds so far (%llu bytes) is readable",
 		(unsigned long long)recording->size);
-	if (recording->failure == -ENOSPC || recording->failure == -EDQUOT ||
-	    recording->failure == -EFBIG)
+	if (recording->failure == -ENOSPC || recording->failure == -EDQUOT)
 		err_fix(err, "record to another place with -o FILE, or free some space");
+	if (recording->failure == -EFBIG)
+		err_fix(err, "allow larger files: ulimit -f unlimited");
 	return err->code;
 }
 

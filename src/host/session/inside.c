@@ -7,6 +7,7 @@
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/session/trace.h"
+#include "shared/wire/boot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,17 @@ static bool has_tracer(const struct agent_page *page)
 	return false;
 }
 
+/* The tracer's own thread is always in its code, and in no call of the program's. */
+static bool is_watch(pid_t pid, pid_t tid)
+{
+	struct err ignored;
+	char name[64], text[64];
+
+	snprintf(name, sizeof(name), "task/%d/comm", tid);
+	return proc_read_small(pid, name, text, sizeof(text), &ignored) > 0 &&
+	       !strcmp(text, WATCH_THREAD_NAME "\n");
+}
+
 size_t inside_count(const struct target *target, const struct agent_page *page)
 {
 	pid_t pid = target->process.pid;
@@ -133,8 +145,8 @@ size_t inside_count(const struct target *target, const struct agent_page *page)
 	for (size_t i = 0; i < count; i++) {
 		struct place place = { 0, 0 };
 
-		inside += place_see(pid, tids[i], 1, &place) && place.stack &&
-			  is_tracer(place_tool(target, page, &maps, &place));
+		inside += !is_watch(pid, tids[i]) && place_see(pid, tids[i], 1, &place) &&
+			  place.stack && is_tracer(place_tool(target, page, &maps, &place));
 	}
 	maps_done(&maps);
 	return inside;

@@ -6,19 +6,25 @@
 #include "host/attach/blobs.h"
 #include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
-#include "host/model/model.h"
+#include "host/model/domains.h"
+#include "host/process/procfs.h"
+#include "host/process/status.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
+
+#define REQUEST_SPARE 32 /* for what is found out later */
 
 static void add(char *text, const char *format, ...) PRINTF_LIKE(2, 3);
 static void add(char *text, const char *format, ...)
@@ -58,7 +64,7 @@ static int write_request(const struct trace_options *options, char *text, struct
 				       options->functions[i]);
 		add(text, "function=%s;", options->functions[i]);
 	}
-	return strlen(text) + 1 < RINGS_REQUEST_MAX
+	return strlen(text) + REQUEST_SPARE < RINGS_REQUEST_MAX
 		       ? 0
 		       : err_set(err, -E2BIG, "the names of functions are too long together");
 }
@@ -76,6 +82,17 @@ static int make_memory(size_t size)
 		return fd;
 	close(fd);
 	return -errno;
+}
+
+static int refuse_size(int code, size_t size, struct err *err)
+{
+	err_set(err, code, "%zu bytes of memory for records: %s", size, strerror(-code));
+	if (code == -EFBIG) {
+		err_why(err, "the limit of file sizes (ulimit -f) holds for shared memory too");
+		err_fix(err,
+			"a higher limit (ulimit -f unlimited), or smaller rings (--ring-size 4K)");
+	}
+	return code;
 }
 
 static int check_options(const struct trace_options *options, struct err *err)
@@ -110,7 +127,7 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 		return r;
 	ret->fd = make_memory(size);
 	if (ret->fd < 0)
-		return err_set(err, ret->fd, "memory for records: %s", strerror(-ret->fd));
+		return refuse_size(ret->fd, size, err);
 	ret->rings = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ret->fd, 0);
 	if (ret->rings == MAP_FAILED) {
 		ret->rings = NULL;
@@ -156,12 +173,40 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 	return NULL;
 }
 
+/* A child that was made without libc has its parent's number in libc's thread block.  libc says to
+ * the kernel where a thread's locks are listed, in a child of its own too; there it has not. */
+static bool is_unknown_to_libc(pid_t pid)
+{
+	void *list = NULL;
+	size_t size = 0;
+
+	return !syscall(SYS_get_robust_list, pid, &list, &size) && !list;
+}
+
+static uint32_t told(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+void trace_words(const struct trace *trace, struct trace_words *ret)
+{
+	const struct rings *rings = trace->rings;
+
+	*ret = (struct trace_words){ .hooked = told(&rings->words_hooked),
+				     .restored = told(&rings->words_restored),
+				     .foreign = told(&rings->words_foreign),
+				     .unwritable = told(&rings->words_unwritable),
+				     .refused = told(&rings->words_refused) };
+}
+
 int trace_send(struct session *session, const struct trace *trace, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
 	struct control_rings order = { .size = trace->layout.size };
 	struct control_reply reply = { 0 };
 
+	if (is_unknown_to_libc(attachment->target.process.pid))
+		add(trace->rings->request, "ask-number;");
 	control_header_init(&order.header, CONTROL_RINGS, sizeof(order));
 	return link_ask(&attachment->link, &attachment->target, &order.header,
 			(int[]){ trace->fd, -1 }, &reply, err);
@@ -184,6 +229,24 @@ static int refuse_musl(struct err *err)
 			    "traced call could use");
 }
 
+/* Such a thread dies when it reads the time as traced calls do. */
+static int refuse_strict(pid_t pid, struct err *err)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status status;
+	struct err ignored; /* of a thread that has just ended */
+	size_t count;
+	int r = proc_list(pid, "task", &tids, &count, err);
+
+	for (size_t i = 0; !r && i < count; i++) {
+		if (status_read(pid, tids[i], &status, &ignored) || status.seccomp != 1)
+			continue;
+		err_set(err, -ENOTSUP, "thread %d is in seccomp's strict mode", tids[i]);
+		return err_why(err, "the kernel ends it when a traced call looks at the time");
+	}
+	return r;
+}
+
 int trace_load(struct session *session, struct session_tool *tool, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
@@ -196,6 +259,9 @@ int trace_load(struct session *session, struct session_tool *tool, struct err *e
 
 	if (attachment->report.way == BOOT_WAY_CALL)
 		return refuse_musl(err);
+	r = refuse_strict(attachment->target.process.pid, err);
+	if (r)
+		return r;
 	fd = blob_open(TRACER_NAME, blob_tracer, size);
 	if (fd < 0)
 		return err_set(err, fd, "memory for the library: %s", strerror(-fd));

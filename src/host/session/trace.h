@@ -48,6 +48,16 @@ const char *trace_note(const struct trace *trace, unsigned domain);
 /* Bits of the domains that were asked for and of which nothing is present in the target. */
 uint32_t trace_absent(const struct trace *trace);
 
+/* The target's words of imports, as its tracer has counted them up to now, over all visits. */
+struct trace_words {
+	uint32_t hooked, restored;
+	uint32_t foreign;    /* changed by somebody else meanwhile, and left so */
+	uint32_t unwritable; /* could not be changed: calls through them are not seen */
+	uint32_t refused;    /* beyond what the tracer can remember: not seen */
+};
+
+void trace_words(const struct trace *trace, struct trace_words *ret);
+
 /* For the session: hands the memory over; loads the tracer; what to say when it does not take part.
  */
 int trace_send(struct session *session, const struct trace *trace, struct err *err) MUST_CHECK;

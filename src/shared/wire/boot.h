@@ -39,6 +39,7 @@
 #define BOOT_WAIT_MS        3000 /* how long the target waits for a host that may have died */
 #define BOOT_TEXT_MAX       200
 #define CONTROL_THREAD_NAME "limpet"         /* what ps and top show for our thread in the target */
+#define WATCH_THREAD_NAME   "limpet-watch"   /* the same, for the one that looks for new modules */
 #define DOOR_THREAD_NAME    "rocp-bg-attach" /* the same, where it is the register library's */
 #define BOOT_AGENT_ENTRY    "limpet_agent_run"
 

@@ -73,7 +73,7 @@ struct rings {
 	uint32_t domains_found; /* bits of enum trace_domain: something of it is hooked */
 	uint32_t words_hooked, words_unwritable, words_refused;
 	uint32_t words_restored,
-		words_foreign; /* at the end; foreign: changed by others, left so */
+		words_foreign; /* at each end; foreign: changed by others, left so */
 	uint32_t work_cut;     /* at the end: what devices had not done yet */
 	uint32_t notes;        /* bits of enum trace_note */
 

@@ -246,6 +246,73 @@ static char **carry_late_write(const struct environment_access *access,
 	return into;
 }
 
+/* A copy of what is there now, with what was written into `retired`; what it dropped is left out.
+ */
+static char **copy_with_late_writes(const struct environment_view *now,
+				    const struct environment_view *retired)
+{
+	char **array = environment_memory((now->count + 1) * sizeof(char *)), **at = array;
+	bool has_removal;
+
+	if (!array)
+		return NULL;
+	memcpy(array, now->copy, (now->count + 1) * sizeof(char *));
+	has_removal = carry_values(retired, retired->array, array);
+	for (char **entry = array; has_removal && *entry; entry++)
+		if (!is_among(retired->copy, *entry) || is_among(retired->array, *entry))
+			*at++ = *entry;
+	if (has_removal)
+		*at = NULL;
+	return array;
+}
+
+/*
+ * An array of ours that was taken back is never freed, so what a setenv wrote into it too late can
+ * be read at leisure, and is carried into whatever the application has by now.
+ */
+static int carry_from_ours(const struct environment_view *retired)
+{
+	struct environment_view now;
+	char **array;
+	int r = environment_look(&published.access, &now);
+
+	if (r || !now.array) {
+		environment_view_done(&now);
+		return r;
+	}
+	array = copy_with_late_writes(&now, retired);
+	if (!array) {
+		r = -ENOMEM;
+	} else if (!environment_is_unchanged(&published.access, &now) ||
+		   !environment_exchange(&published.access, now.array, array)) {
+		environment_memory_free(array, (now.count + 1) * sizeof(char *));
+		r = -EAGAIN;
+	} else {
+		(void)carry_late_write(&published.access, &now, array);
+	}
+	environment_view_done(&now);
+	return r;
+}
+
+/* Whether anything was written into it since it was looked at. */
+static bool has_late_writes(const struct environment_view *retired)
+{
+	return memcmp(retired->array, retired->copy, (retired->count + 1) * sizeof(char *));
+}
+
+/* After an array of ours was taken back. */
+static int settle_ours(const struct environment_view *retired)
+{
+	int r = 0;
+
+	environment_settle(&published.access);
+	if (has_late_writes(retired))
+		r = -EAGAIN;
+	for (unsigned i = 0; (r == -EAGAIN || r == -EBUSY) && i < TRIES; i++)
+		r = carry_from_ours(retired);
+	return r;
+}
+
 /* -EAGAIN when the application was faster. */
 static int publish_over(const struct control_environ *message, const struct environment_view *view)
 {
@@ -311,6 +378,8 @@ static int publish_without_ours(const struct environment_view *theirs)
 		environment_memory_free(array, size);
 		return -EAGAIN;
 	}
+	if (theirs->array == published.ours)
+		return settle_ours(theirs) == -ENOMEM ? -ENOMEM : 0;
 	(void)carry_late_write(&published.access, theirs, array);
 	return 0;
 }
@@ -318,15 +387,12 @@ static int publish_without_ours(const struct environment_view *theirs)
 /* As long as our array is the current one, untouched, the application has not freed its own. */
 static int publish_before(void)
 {
-	if (memcmp(published.ours, published.pristine, published.count * sizeof(char *)) ||
+	struct environment_view ours = { published.ours, published.pristine, published.count };
+
+	if (has_late_writes(&ours) ||
 	    !environment_exchange(&published.access, published.ours, published.before))
 		return -EAGAIN;
-	environment_settle(&published.access);
-	/* A late write went into ours: once more, this time from what is there. */
-	if (!memcmp(published.ours, published.pristine, published.count * sizeof(char *)))
-		return 0;
-	return environment_exchange(&published.access, published.before, published.ours) ? -EAGAIN
-											 : 0;
+	return settle_ours(&ours) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static bool is_untouched(const struct environment_view *now)

@@ -4,17 +4,26 @@
 #include "target/agent/rings.h"
 
 #include "shared/arch/syscall.h"
+#include "target/lifecycle/runner.h"
 #include "target/runtime/page.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-static struct rings *mapped;
-static uint64_t mapped_size;
-static int32_t mapped_by;
+#define KEPT_MAX 8 /* the tracer begins no more */
+
+struct mapping {
+	struct rings *rings;
+	uint64_t size;
+	int32_t by; /* the process: a forked child has its parent's */
+};
+
+static struct mapping mapped;
+static struct mapping kept[KEPT_MAX]; /* that threads of the program's were in at their end */
 static struct boot_libc functions;
 
 void rings_begin(const struct boot_libc *libc)
@@ -48,23 +57,59 @@ int rings_take(int fd, uint64_t size)
 		raw2(SYS_munmap, address, size);
 		return -EPROTO;
 	}
-	mapped = (struct rings *)address;
-	mapped_size = size;
-	mapped_by = (int32_t)raw0(SYS_getpid);
+	mapped = (struct mapping){ (struct rings *)address, size, (int32_t)raw0(SYS_getpid) };
 	return 0;
+}
+
+/* Also by a tool's call that was given up: when it goes on, it goes on with this memory.  In a
+ * forked child nobody writes, and the word is its parent's. */
+static bool is_used(const struct mapping *mapping)
+{
+	if (mapping->by != (int32_t)raw0(SYS_getpid))
+		return false;
+	/* Acquire: pairs with the tracer, which says so last. */
+	return __atomic_load_n(&mapping->rings->is_held, __ATOMIC_ACQUIRE) ||
+	       runner_collect(&functions);
+}
+
+/* True when it is gone. */
+static bool unmap(struct mapping *mapping)
+{
+	if (mapping->rings && is_used(mapping))
+		return false;
+	if (mapping->rings)
+		raw2(SYS_munmap, mapping->rings, mapping->size);
+	mapping->rings = NULL;
+	return true;
+}
+
+static void keep(const struct mapping *mapping)
+{
+	unsigned i = 0;
+
+	while (i < KEPT_MAX && kept[i].rings)
+		i++;
+	if (i < KEPT_MAX)
+		kept[i] = *mapping;
 }
 
 void rings_drop(void)
 {
-	/* In a forked child nobody writes, and the word is its parent's. */
-	if (mapped && (!mapped->is_held || mapped_by != (int32_t)raw0(SYS_getpid)))
-		raw2(SYS_munmap, mapped, mapped_size);
-	mapped = NULL;
+	for (unsigned i = 0; i < KEPT_MAX; i++)
+		unmap(&kept[i]);
+	if (!unmap(&mapped))
+		keep(&mapped);
+	mapped.rings = NULL;
 }
 
 EXPORT struct rings *limpet_agent_rings(void)
 {
-	return mapped;
+	return mapped.rings;
+}
+
+EXPORT bool limpet_agent_is_own(int32_t tid)
+{
+	return tid == agent_page.control_tid || runner_is_thread(tid);
 }
 
 EXPORT uint32_t limpet_agent_tables(const struct agent_table **ret)

@@ -1,6 +1,6 @@
 /*
  * The memory for records that the host has given, and what limpet's tracer finds of the agent.  The
- * two functions with limpet_ are exported; a tracer that finds none, or gets NULL, has no host
+ * functions with limpet_ are exported; a tracer that finds none, or gets NULL, has no host
  * behind it.
  */
 #pragma once
@@ -12,6 +12,9 @@ struct rings *limpet_agent_rings(void);
 /* Addresses of libc's functions. */
 const struct boot_libc *limpet_agent_libc(void);
 
+/* Is the thread of that number limpet's?  Asked on any thread of the program's. */
+bool limpet_agent_is_own(int32_t tid);
+
 /* The API tables that it knows, which stay where they are. */
 struct agent_table;
 uint32_t limpet_agent_tables(const struct agent_table **ret);
@@ -22,6 +25,6 @@ void rings_begin(const struct boot_libc *libc);
 /* Maps what came; 0, -EBADF, -EPROTO, -errno of the mapping.  What was mapped before goes. */
 int rings_take(int fd, uint64_t size) MUST_CHECK;
 
-/* Unmaps it, unless a thread of the program's may be writing there still: then it stays for ever.
- */
+/* Unmaps it, unless a thread of the program's may be writing there still: then it goes at a later
+ * call, once the tracer has seen that thread outside. */
 void rings_drop(void);

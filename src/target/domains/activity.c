@@ -218,7 +218,8 @@ static void write_done(struct writer *writer, const struct activity *activity, s
 static void write_report(const struct activity *activity, enum launch_kind kind)
 {
 	uint64_t ns = MAX(activity->end_ns, activity->begin_ns) - activity->begin_ns;
-	struct writer *writer = writer_begin();
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
 	struct done done;
 
 	if (activity->kind != KIND_GRAPH)
@@ -230,7 +231,7 @@ static void write_report(const struct activity *activity, enum launch_kind kind)
 	done.report = read_report(writer, activity, kind);
 	done.report.latest = done.begin + clock_ticks_in(SLACK_NS);
 	write_done(writer, activity, &done);
-	writer_end(writer);
+	writer_end(writer, &seal);
 }
 
 static int on_activity(uint32_t domain, uint32_t command, void *data)

@@ -74,11 +74,12 @@ static int write_event(const struct scratch_event *event, enum memory_operation 
 				    event->flags,
 				    (uint64_t)thread_number(),
 				    0 };
-	struct writer *writer = writer_begin();
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
 
 	if (writer) {
 		(void)work_write(writer, DOMAIN_SCRATCH, begin, ticks_now(), values);
-		writer_end(writer);
+		writer_end(writer, &seal);
 	}
 	return 0;
 }

@@ -6,12 +6,13 @@
 #include "target/domains/domain.h"
 #include "target/hooks/thread.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
 
-#define LONG_WAIT_TICKS 4096 /* a semaphore that took so long was waited for, whatever it held */
+#define LONG_WAIT_TICKS 4096 /* what took so long was waited for, whatever it held */
 
 typedef int lock_function(void *object, long, long);
 typedef int try_function(void *object);
@@ -39,13 +40,29 @@ static int finish(const struct waiting *waiting, uint64_t begin, int result)
 	return result;
 }
 
-static int wait_for(const struct waiting *waiting)
+static int call(const struct waiting *waiting)
 {
 	lock_function *original = (lock_function *)waiting->hook->original;
-	uint64_t begin = ticks_now();
-	int result = original((void *)waiting->arguments[0], (long)waiting->arguments[1],
-			      (long)waiting->arguments[2]);
 
+	return original((void *)waiting->arguments[0], (long)waiting->arguments[1],
+			(long)waiting->arguments[2]);
+}
+
+static int wait_for(const struct waiting *waiting)
+{
+	uint64_t begin = ticks_now();
+
+	return finish(waiting, begin, call(waiting));
+}
+
+/* Was it waited for?  Told by the time alone. */
+static int take_by_time(const struct waiting *waiting)
+{
+	uint64_t begin = ticks_now();
+	int result = call(waiting);
+
+	if (!all_locks && ticks_now() - begin < LONG_WAIT_TICKS)
+		return result;
 	return finish(waiting, begin, result);
 }
 
@@ -53,8 +70,11 @@ static int wait_for(const struct waiting *waiting)
 static int take(const struct waiting *waiting, try_function *try)
 {
 	uint64_t begin = all_locks ? ticks_now() : 0;
-	int result = try ? try((void *)waiting->arguments[0]) : EBUSY;
+	int result;
 
+	if (!try)
+		return take_by_time(waiting);
+	result = try((void *)waiting->arguments[0]);
 	if (result == EBUSY)
 		return wait_for(waiting);
 	return all_locks ? finish(waiting, begin, result) : result;
@@ -105,12 +125,31 @@ static int take_semaphore(void *semaphore, long b, long c, long d, long e, struc
 	return result;
 }
 
+static const void *home_of(const void *function)
+{
+	int (*find_module)(const void *, Dl_info *) =
+		(int (*)(const void *, Dl_info *))domain_find_symbol("dladdr");
+	Dl_info module;
+
+	return find_module && find_module(function, &module) ? module.dli_fbase : NULL;
+}
+
+/* A library may have put itself before one of the two, and not see a lock that is taken by the
+ * other: then it is not tried for. */
+static try_function *find_try(const char *name, const char *waiting)
+{
+	void *found = domain_find_symbol(name);
+	const void *home = home_of(found);
+
+	return home && home == home_of(domain_find_symbol(waiting)) ? (try_function *)found : NULL;
+}
+
 static bool start(const struct trace_request *request)
 {
 	all_locks = request->all_locks;
-	tries.mutex = (try_function *)domain_find_symbol("pthread_mutex_trylock");
-	tries.read = (try_function *)domain_find_symbol("pthread_rwlock_tryrdlock");
-	tries.write = (try_function *)domain_find_symbol("pthread_rwlock_trywrlock");
+	tries.mutex = find_try("pthread_mutex_trylock", "pthread_mutex_lock");
+	tries.read = find_try("pthread_rwlock_tryrdlock", "pthread_rwlock_rdlock");
+	tries.write = find_try("pthread_rwlock_trywrlock", "pthread_rwlock_wrlock");
 	return true;
 }
 

@@ -93,7 +93,8 @@ const struct domain domain_scratch = { "scratch-memory", NULL, 0, NULL };
 
 bool work_start(enum trace_domain domain)
 {
-	numbers[domain] = function_announce(functions[domain], functions[domain]->name, "");
+	numbers[domain] = function_announce(functions[domain],
+					    &(struct function_name){ functions[domain]->name, "" });
 	return numbers[domain] != UINT32_MAX;
 }
 

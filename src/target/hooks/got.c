@@ -24,9 +24,11 @@
 #define KNOWN_MAX   16384u
 #define UNBOUND_MAX 4096u
 #define COVERED_MAX 64u
-#define CLEAN_SCANS 6u /* until a call that was in the loader has left it */
+#define CLEAN_SCANS 6u  /* until a call that was in the loader has left it */
+#define OPEN_SCANS  40u /* until what the loader leaves writable is to stay so */
 #define SYMBOL_MAX  480u
 #define VERSION_MAX 64u
+#define EXPORT_MAX  128u
 
 #if defined(__x86_64__)
 #define RELOC_CALL    R_X86_64_JUMP_SLOT
@@ -46,7 +48,13 @@ struct code_range {
 	char name[TRACE_LIBRARY_MAX];
 };
 
-/* A word that still leads to the loader. */
+/* The function that an import stands for; version: the one it asks for, NULL or empty: any. */
+struct binding {
+	uint64_t original;
+	const char *name, *version;
+};
+
+/* A word that still leads to the loader, or that may lead to data: then its original is given. */
 struct unbound {
 	uint64_t *at;
 	uint64_t value, original, key, bias;
@@ -54,11 +62,15 @@ struct unbound {
 	char version[VERSION_MAX];
 };
 
-/* How often a module was scanned with nothing to do. */
+/* How often a module was scanned with nothing to do, and what is needed to look up its symbols
+ * while it may be gone. */
 struct known_module {
 	uint64_t key;
-	uint32_t clean_scans;
+	uint32_t clean_scans, open_scans;
 	bool had_unbound;
+	bool waits; /* for the loader to bind what we cannot */
+	uint64_t export_address;
+	char export[EXPORT_MAX];
 };
 
 struct tables {
@@ -78,8 +90,8 @@ struct scan {
 	struct loaded_module module;
 	struct known_module *known; /* what is known of it */
 	uint32_t unbound_count;
-	bool is_new; /* no word of this module is changed */
-	bool is_open, is_skipped;
+	uint64_t open, open_end; /* what was made writable of it */
+	bool is_skipped;
 	bool is_clean; /* there was nothing to do in it */
 };
 
@@ -172,11 +184,21 @@ static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
 	return 0;
 }
 
+static bool is_in(const struct code_range *range, uint64_t address)
+{
+	return address - range->start < range->size;
+}
+
+/* Mostly the same one as the last time. */
 static const struct code_range *range_of(uint64_t address)
 {
+	static uint32_t last;
+
+	if (last < range_count && is_in(&tables->ranges[last], address))
+		return &tables->ranges[last];
 	for (uint32_t i = 0; i < range_count; i++)
-		if (address - tables->ranges[i].start < tables->ranges[i].size)
-			return &tables->ranges[i];
+		if (is_in(&tables->ranges[i], address))
+			return &tables->ranges[last = i];
 	return NULL;
 }
 
@@ -246,7 +268,8 @@ static int visit_once(struct dl_phdr_info *info, size_t size, void *context)
 
 void got_in_loader(void (*work)(void *), void *context)
 {
-	libc.iterate(visit_once, &(struct visit){ work, context });
+	if (tables)
+		libc.iterate(visit_once, &(struct visit){ work, context });
 }
 
 void *got_symbol_beside(uint64_t code, const char *name)
@@ -291,18 +314,44 @@ static bool is_jump_of_program(const struct import *import, uint64_t value)
 	return false;
 }
 
-static void note_unbound(struct scan *scan, const struct import *import, uint64_t value)
+static void note_export(struct scan *scan)
+{
+	const Elf64_Sym *symbol = module_export(&scan->module);
+	const char *name = symbol ? scan->module.strings + symbol->st_name : "";
+
+	if (text_length(name) >= EXPORT_MAX)
+		return;
+	scan->known->export_address = symbol ? scan->module.bias + symbol->st_value : 0;
+	text_add(scan->known->export, EXPORT_MAX, 0, name);
+}
+
+/* Could it be data that lies among code?  What is only called is none. */
+static bool may_be_data(const struct import *import)
+{
+	return import->type != RELOC_CALL && ELF64_ST_TYPE(import->symbol->st_info) == STT_NOTYPE;
+}
+
+static void note_unbound(struct scan *scan, const struct import *import, uint64_t value,
+			 uint64_t original)
 {
 	const char *version = module_version(&scan->module, import->index);
 	struct unbound *entry = &tables->unbound[scan->unbound_count];
 
-	if (scan->unbound_count == UNBOUND_MAX || text_length(import->name) >= SYMBOL_MAX ||
+	if (text_length(import->name) >= SYMBOL_MAX ||
 	    (version && text_length(version) >= VERSION_MAX)) {
 		scan->report->refused++;
 		return;
 	}
-	scan->known->had_unbound = true;
-	*entry = (struct unbound){ import->at, value, 0, scan->module.key, scan->module.bias };
+	if (scan->unbound_count == UNBOUND_MAX) { /* the next scan goes on from here */
+		scan->report->is_unsettled = true;
+		scan->is_clean = false;
+		return;
+	}
+	if (!original && !scan->known->had_unbound)
+		note_export(scan);
+	scan->known->had_unbound |= !original;
+	*entry = (struct unbound){ import->at, value, original, scan->module.key,
+				   scan->module.bias };
 	text_add(entry->symbol, sizeof(entry->symbol), 0, import->name);
 	text_add(entry->version, sizeof(entry->version), 0, version ? version : "");
 	scan->unbound_count++;
@@ -313,9 +362,40 @@ static bool is_relro(const struct loaded_module *module, const uint64_t *at)
 	return (uint64_t)at >= module->relro && (uint64_t)at < module->relro_end;
 }
 
-static bool protect(const struct loaded_module *module, int protection)
+static bool protect(uint64_t start, uint64_t end, int protection)
 {
-	return !raw3(SYS_mprotect, module->relro, module->relro_end - module->relro, protection);
+	return !raw3(SYS_mprotect, start, end - start, protection);
+}
+
+/* The program may have made some of its pages writable, and counts on it. */
+static bool is_uniform(const struct loaded_module *module)
+{
+	for (uint64_t page = module->relro; page < module->relro_end; page += libc.page_size)
+		if (word_is_writable((uint64_t *)page))
+			return false;
+	return true;
+}
+
+static void close_module(struct scan *scan)
+{
+	if (scan->open_end)
+		protect(scan->open, scan->open_end, PROT_READ);
+	scan->open = scan->open_end = 0;
+}
+
+/* All of it at once, or a single page where they differ. */
+static bool open_module(struct scan *scan, uint64_t at)
+{
+	bool is_whole = is_uniform(&scan->module);
+	uint64_t page = ALIGN_DOWN(at, libc.page_size);
+
+	close_module(scan);
+	scan->open = is_whole ? scan->module.relro : page;
+	scan->open_end = is_whole ? scan->module.relro_end : page + libc.page_size;
+	if (protect(scan->open, scan->open_end, PROT_READ | PROT_WRITE))
+		return true;
+	scan->open = scan->open_end = 0;
+	return false;
 }
 
 /* May the word be stored to?  Makes read-only data of the module writable until close_module(). */
@@ -323,38 +403,51 @@ static bool open_word(struct scan *scan, uint64_t *at)
 {
 	if (!is_relro(&scan->module, at))
 		return word_is_writable(at);
-	if (scan->is_open)
+	if ((uint64_t)at - scan->open < scan->open_end - scan->open)
 		return true;
-	if (word_is_writable(at)) { /* the loader is not done with it */
-		scan->is_skipped = scan->report->is_unsettled = true;
-		scan->is_clean = false;
-		return false;
-	}
-	scan->is_open = protect(&scan->module, PROT_READ | PROT_WRITE);
-	return scan->is_open;
+	if (!word_is_writable(at))
+		return open_module(scan, (uint64_t)at);
+	if (scan->known->open_scans >= OPEN_SCANS)
+		return true;
+	/* The loader is not done with it. */
+	scan->known->open_scans++;
+	scan->is_skipped = scan->report->is_unsettled = true;
+	scan->is_clean = false;
+	return false;
 }
 
-static void close_module(struct scan *scan)
+/* What was linked against libc says so in its version, whoever has put himself in between since. */
+static bool is_libcs(const struct code_range *range, const char *version)
 {
-	if (scan->is_open)
-		protect(&scan->module, PROT_READ);
-	scan->is_open = false;
+	return (version && pattern_matches("GLIBC_*", 7, version)) ||
+	       pattern_matches("libc.so*", 8, range->name) ||
+	       pattern_matches("libc-*", 6, range->name) ||
+	       pattern_matches("libpthread*", 11, range->name);
 }
 
-/* Hooks one word that leads to `original`. */
-static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, uint64_t original,
-		      const char *name)
+/* A hook for it that is switched on, or NULL. */
+static struct hook *make_hook(const struct binding *to, const struct traced *traced,
+			      const struct code_range *range)
 {
-	const struct code_range *range = range_of(original);
-	const struct traced *traced = range ? wants_find(name, range->name) : NULL;
+	struct function_name name = { traced->name ? traced->name : to->name, range->name };
+	struct hook *hook = hook_get(to->original, traced, &name);
+
+	return hook && (traced->way == HOOK_NOTICE || hook_announce(hook, &name)) ? hook : NULL;
+}
+
+/* Hooks one word, which holds `value`, so that it leads to what it is bound to by way of us. */
+static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const struct binding *to)
+{
+	const struct code_range *range = range_of(to->original);
+	const struct traced *traced =
+		range ? wants_find(to->name, range->name, is_libcs(range, to->version)) : NULL;
 	struct hook *hook;
 	int r;
 
 	if (!traced || is_covered(range->key, traced->domain))
 		return;
-	hook = hook_get(original, traced);
-	if (!hook || (traced->way != HOOK_NOTICE &&
-		      !hook_announce(hook, traced->name ? traced->name : name, range->name))) {
+	hook = make_hook(to, traced, range);
+	if (!hook) {
 		scan->report->refused++;
 		return;
 	}
@@ -362,8 +455,7 @@ static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, uint64_t 
 		scan->report->unwritable += !scan->is_skipped;
 		return;
 	}
-	r = word_change(&(struct word){ at, value, hook_stub(hook), scan->module.key },
-			scan->is_new);
+	r = word_change(&(struct word){ at, value, hook_stub(hook), scan->module.key });
 	scan->report->refused += r == -ENOSPC;
 	scan->report->is_unsettled |= r == -EAGAIN;
 	scan->report->hooked += !r;
@@ -372,10 +464,12 @@ static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, uint64_t 
 		scan->report->domains |= 1u << traced->domain;
 }
 
-/* No address of code: not relocated yet, or a weak import that nobody provides. */
-static bool is_unsettled(const struct import *import, uint64_t value)
+/* No address of code: data, not relocated yet, or a weak import that nobody provides. */
+static bool is_unsettled(const struct scan *scan, const struct import *import, uint64_t value)
 {
-	return value || ELF64_ST_BIND(import->symbol->st_info) != STB_WEAK;
+	if (value)
+		return value < scan->module.data_end - scan->module.bias;
+	return ELF64_ST_BIND(import->symbol->st_info) != STB_WEAK;
 }
 
 static void consider(struct scan *scan, const struct import *import)
@@ -386,16 +480,22 @@ static void consider(struct scan *scan, const struct import *import)
 	if (hook_is_stub(value))
 		return;
 	if (!range) {
-		if (is_unsettled(import, value)) {
+		if (is_unsettled(scan, import, value)) {
 			scan->report->is_unsettled = true;
 			scan->is_clean = false;
 		}
 		return;
 	}
 	if (is_unbound(scan, import, range, value))
-		note_unbound(scan, import, value);
-	else if (range->key != program.key || !is_jump_of_program(import, value))
-		hook_word(scan, import->at, value, value, import->name);
+		note_unbound(scan, import, value, 0);
+	else if (range->key == program.key && is_jump_of_program(import, value))
+		return;
+	else if (may_be_data(import))
+		note_unbound(scan, import, value, value);
+	else
+		hook_word(scan, import->at, value,
+			  &(struct binding){ value, import->name,
+					     module_version(&scan->module, import->index) });
 }
 
 static bool read_import(const struct loaded_module *module, const Elf64_Rela *item,
@@ -415,20 +515,28 @@ static bool read_import(const struct loaded_module *module, const Elf64_Rela *it
 	       !(ret->symbol->st_other & OTHER_CALL) && (uint64_t)ret->at % sizeof(uint64_t) == 0;
 }
 
+static struct known_module *find_known(uint64_t key)
+{
+	for (uint32_t i = 0; i < known_count; i++)
+		if (tables->known[i].key == key)
+			return &tables->known[i];
+	return NULL;
+}
+
 /* NULL when there is no room for it, or nothing more to be done in it. */
 static struct known_module *know(uint64_t key)
 {
-	struct known_module *known = tables->known, *end = known + known_count;
+	struct known_module *known = find_known(key);
 
-	while (known < end && known->key != key)
-		known++;
-	if (known == end) {
+	if (!known) {
 		if (known_count == KNOWN_MAX)
 			return NULL;
+		known = &tables->known[known_count++];
 		*known = (struct known_module){ .key = key };
-		known_count++;
 	}
-	return known->clean_scans < (known->had_unbound ? CLEAN_SCANS : 1) ? known : NULL;
+	if (known->waits || known->clean_scans < (known->had_unbound ? CLEAN_SCANS : 1))
+		return known;
+	return NULL;
 }
 
 /*
@@ -466,9 +574,9 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 	if (!scan->known)
 		return 0;
 	forget_if_reloaded(&scan->module, info->dlpi_subs);
-	scan->is_new = !words_has(scan->module.key);
 	scan->is_skipped = false;
 	scan->is_clean = true;
+	scan->known->waits = false;
 	scan_imports(scan);
 	close_module(scan);
 	scan->known->clean_scans = scan->is_clean ? scan->known->clean_scans + 1 : 0;
@@ -501,13 +609,32 @@ static void *look_in_module(const struct unbound *entry)
 	return found;
 }
 
-/* What the loader would bind it to: the first of that name in the program's scope, else in the
- * module's own. */
+/* Has everybody the symbols of the module?  Then it was not loaded so that its own come first. */
+static bool is_global(const struct known_module *known)
+{
+	return known->key == program.key ||
+	       (known->export_address &&
+		(uint64_t)libc.symbol(RTLD_DEFAULT, known->export) == known->export_address);
+}
+
+/*
+ * What the loader would bind it to: the first of that name in the program's scope, else in the
+ * module's own; the other way round for a module that was loaded with RTLD_DEEPBIND, which nobody
+ * tells.  0 where that makes a difference: the loader will bind it.
+ */
 static uint64_t look_up(const struct unbound *entry)
 {
-	void *found = look_in(RTLD_DEFAULT, entry);
+	struct known_module *known = find_known(entry->key);
+	void *found = look_in(RTLD_DEFAULT, entry), *own;
 
-	return (uint64_t)(found ? found : look_in_module(entry));
+	if (found && known && is_global(known))
+		return (uint64_t)found;
+	own = look_in_module(entry);
+	if (!found || !own || found == own)
+		return (uint64_t)(found ? found : own);
+	if (known)
+		known->waits = true;
+	return 0;
 }
 
 static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
@@ -521,19 +648,37 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 	if (!scan->known)
 		return 0;
 	forget_if_reloaded(&scan->module, info->dlpi_subs);
-	scan->is_new = false;
 	scan->is_clean = true;
 	for (uint32_t i = 0; i < scan->unbound_count; i++) {
 		const struct unbound *entry = &tables->unbound[i];
 
 		if (entry->key == scan->module.key && entry->bias == scan->module.bias &&
 		    entry->original && !hook_is_stub(entry->original))
-			hook_word(scan, entry->at, entry->value, entry->original, entry->symbol);
+			hook_word(scan, entry->at, entry->value,
+				  &(struct binding){ entry->original, entry->symbol,
+						     entry->version });
 	}
 	close_module(scan);
 	if (!scan->is_clean)
 		scan->known->clean_scans = 0;
 	return 0;
+}
+
+static bool is_function(uint64_t address)
+{
+	void *symbol = NULL;
+	Dl_info module;
+
+	return libc.find_symbol &&
+	       libc.find_symbol((const void *)address, &module, &symbol, RTLD_DL_SYMENT) &&
+	       symbol && ELF64_ST_TYPE(((const Elf64_Sym *)symbol)->st_info) != STT_OBJECT;
+}
+
+static uint64_t find_original(const struct unbound *entry)
+{
+	if (!entry->original)
+		return look_up(entry);
+	return is_function(entry->original) ? entry->original : 0;
 }
 
 void got_scan(struct got_report *ret)
@@ -545,9 +690,11 @@ void got_scan(struct got_report *ret)
 	libc.iterate(note_ranges, NULL);
 	libc.iterate(scan_module, &scan);
 	for (uint32_t i = 0; i < scan.unbound_count; i++)
-		tables->unbound[i].original = look_up(&tables->unbound[i]);
+		tables->unbound[i].original = find_original(&tables->unbound[i]);
 	if (scan.unbound_count)
 		libc.iterate(hook_unbound, &scan);
+	for (uint32_t i = 0; i < known_count; i++)
+		ret->is_unsettled |= tables->known[i].waits;
 }
 
 static int compare_counts(struct dl_phdr_info *info, size_t size, void *has_changed)
@@ -567,10 +714,20 @@ bool got_has_changed(void)
 
 /* Read-only data is opened only where a word of ours is in it: the loader may be at work on a
  * module that has come to the place of another. */
+static void restore_range(uint64_t key, uint64_t start, uint64_t end, struct words_left *left)
+{
+	bool is_open = words_held(key, start, end) && !word_is_writable((uint64_t *)start) &&
+		       protect(start, end, PROT_READ | PROT_WRITE);
+
+	words_restore(key, start, end, left);
+	if (is_open)
+		protect(start, end, PROT_READ);
+}
+
 static int restore_module(struct dl_phdr_info *info, size_t size, void *left)
 {
 	struct loaded_module module;
-	bool is_open;
+	uint64_t step;
 
 	(void)size;
 	if (!module_read(info, libc.page_size, &module))
@@ -578,15 +735,15 @@ static int restore_module(struct dl_phdr_info *info, size_t size, void *left)
 	forget_if_reloaded(&module, info->dlpi_subs);
 	if (!words_has(module.key))
 		return 0;
-	is_open = words_held(module.key, module.relro, module.relro_end) &&
-		  protect(&module, PROT_READ | PROT_WRITE);
-	words_restore(module.key, left);
-	if (is_open)
-		protect(&module, PROT_READ);
+	step = is_uniform(&module) ? module.relro_end - module.relro : libc.page_size;
+	for (uint64_t at = module.relro; at < module.relro_end; at += step)
+		restore_range(module.key, at, at + step, left);
+	words_restore(module.key, 0, UINT64_MAX, left);
 	return 0;
 }
 
 void got_restore(struct words_left *left)
 {
-	libc.iterate(restore_module, left);
+	if (tables)
+		libc.iterate(restore_module, left);
 }

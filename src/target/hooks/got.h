@@ -16,6 +16,7 @@ struct got_libc {
 	void *(*symbol)(void *, const char *);
 	void *(*symbol_of_version)(void *, const char *, const char *);
 	int (*find_module)(const void *, Dl_info *);
+	int (*find_symbol)(const void *, Dl_info *, void **, int); /* dladdr1 */
 	void *(*open)(const char *, int);
 	int (*close)(void *);
 	uint64_t page_size;
@@ -47,7 +48,7 @@ bool got_has_module(const char *pattern);
  * there are not hooked, and those that are write nothing any more. */
 void got_cover(uint64_t data, enum trace_domain domain);
 
-/* Runs something while no module can be unmapped. */
+/* Runs something while no module can be unmapped; nothing where got_open() has failed. */
 void got_in_loader(void (*work)(void *), void *context);
 
 /* A function of the module that has this code; NULL. */

@@ -21,15 +21,29 @@ struct hook hook_table[HOOKS_MAX];
 static uint32_t hook_count;
 static uint16_t hook_index[INDEX_SIZE]; /* by original; number of the hook and one */
 
-static uint16_t *find_place(uint64_t original, const struct traced *traced)
+static uint64_t add_text(uint64_t label, const char *text)
 {
-	uint32_t at = (uint32_t)((original ^ (uint64_t)traced >> 4) * 0x9e3779b97f4a7c15u >> 40);
+	for (; *text; text++)
+		label = (label ^ (unsigned char)*text) * 0x100000001b3u;
+	return label * 0x100000001b3u;
+}
+
+static uint64_t label_of(const struct function_name *name)
+{
+	return add_text(add_text(0xcbf29ce484222325u, name->name), name->library);
+}
+
+static uint16_t *find_place(uint64_t original, const struct traced *traced, uint64_t label)
+{
+	uint32_t at =
+		(uint32_t)((original ^ label ^ (uint64_t)traced >> 4) * 0x9e3779b97f4a7c15u >> 40);
 
 	for (;; at++) {
 		uint16_t *place = &hook_index[at % INDEX_SIZE];
 		const struct hook *hook = &hook_table[*place - 1];
 
-		if (!*place || (hook->original == original && hook->traced == traced))
+		if (!*place ||
+		    (hook->original == original && hook->traced == traced && hook->label == label))
 			return place;
 	}
 }
@@ -45,9 +59,11 @@ static const void *entry_of(enum hook_way way)
 	return entries[way];
 }
 
-struct hook *hook_get(uint64_t original, const struct traced *traced)
+struct hook *hook_get(uint64_t original, const struct traced *traced,
+		      const struct function_name *name)
 {
-	uint16_t *place = find_place(original, traced);
+	uint64_t label = label_of(name);
+	uint16_t *place = find_place(original, traced, label);
 	struct hook *hook;
 
 	if (*place)
@@ -57,6 +73,7 @@ struct hook *hook_get(uint64_t original, const struct traced *traced)
 	hook = &hook_table[hook_count++];
 	hook->original = original;
 	hook->traced = traced;
+	hook->label = label;
 	hook->wrapper = traced->wrapper;
 	hook->entry = entry_of(traced->way);
 	*place = (uint16_t)hook_count;
@@ -73,7 +90,7 @@ bool hook_is_stub(uint64_t value)
 	return value - (uint64_t)hook_stubs < (uint64_t)HOOKS_MAX * STUB_SIZE;
 }
 
-uint32_t function_announce(const struct traced *traced, const char *name, const char *library)
+uint32_t function_announce(const struct traced *traced, const struct function_name *name)
 {
 	struct rings *rings = writers_rings();
 	struct trace_function *function;
@@ -81,8 +98,8 @@ uint32_t function_announce(const struct traced *traced, const char *name, const 
 	if (rings->function_count == rings->function_max)
 		return UINT32_MAX;
 	function = &rings_functions(rings)[rings->function_count];
-	text_add(function->name, sizeof(function->name), 0, name);
-	text_add(function->library, sizeof(function->library), 0, library);
+	text_add(function->name, sizeof(function->name), 0, name->name);
+	text_add(function->library, sizeof(function->library), 0, name->library);
 	function->domain = (uint8_t)traced->domain;
 	function->value_count = traced->value_count;
 	for (unsigned i = 0; i < traced->value_count; i++)
@@ -92,13 +109,13 @@ uint32_t function_announce(const struct traced *traced, const char *name, const 
 	return rings->function_count - 1;
 }
 
-bool hook_announce(struct hook *hook, const char *name, const char *library)
+bool hook_announce(struct hook *hook, const struct function_name *name)
 {
 	if (hook->session == writers_session())
 		return hook->is_on || hook->is_muted;
 	hook->session = writers_session();
 	hook->is_muted = 0;
-	hook->function = function_announce(hook->traced, name, library);
+	hook->function = function_announce(hook->traced, name);
 	if (hook->function == UINT32_MAX)
 		return false;
 	/* Release: a call that sees the hook on sees its number. */
@@ -135,6 +152,15 @@ static uint64_t file_number(uint64_t file)
 	return file ? (uint64_t)(int64_t) * (const int32_t *)(file + FILE_NUMBER) : UINT64_MAX;
 }
 
+static uint64_t length_of(uint64_t text, uint64_t most)
+{
+	uint64_t length = 0;
+
+	while (length < most && ((const char *)text)[length])
+		length++;
+	return length;
+}
+
 static uint64_t capture(const struct hook_frame *frame, enum capture source)
 {
 	const uint64_t *given = frame->arguments;
@@ -153,12 +179,26 @@ static uint64_t capture(const struct hook_frame *frame, enum capture source)
 		return file_number(given[2]);
 	case CAPTURE_FILE3:
 		return file_number(given[3]);
+	case CAPTURE_FILE4:
+		return file_number(given[4]);
 	case CAPTURE_PRODUCT01:
 		return given[0] * given[1];
 	case CAPTURE_PRODUCT12:
 		return given[1] * given[2];
+	case CAPTURE_PRODUCT23:
+		return given[2] * given[3];
 	case CAPTURE_RESULT:
 		return result;
+	case CAPTURE_RESULT_TIMES1:
+		return result * given[1];
+	case CAPTURE_RESULT_TIMES2:
+		return result * given[2];
+	case CAPTURE_LINE1:
+		return result ? length_of(given[0], (uint32_t)given[1]) : 0;
+	case CAPTURE_LINE2:
+		return result ? length_of(given[0], (uint32_t)given[2]) : 0;
+	case CAPTURE_RETURN_TEXT0:
+		return (int32_t)result < 0 ? failing(-1) : length_of(given[0], UINT32_MAX);
 	case CAPTURE_RESULT_INT:
 		return (uint64_t)(int64_t)(int32_t)result;
 	case CAPTURE_RESULT_FILE:
@@ -188,21 +228,31 @@ bool hook_write_call(struct writer *writer, const struct hook *hook, const struc
 	return writer_call(writer, &call, values);
 }
 
+/* It returns into a thunk, and the frame pointer is still that thunk's: the end of its frame. */
+const struct hook_frame *hook_outer(const struct hook_frame *frame)
+{
+	bool is_inside = frame->address - (uint64_t)thunk_registers <
+			 (uint64_t)thunk_wrapper - (uint64_t)thunk_registers;
+
+	return is_inside ? (const struct hook_frame *)(frame->link - FRAME_LINK) : NULL;
+}
+
 static void report(struct hook *hook, const struct hook_frame *frame, uint64_t end)
 {
 	struct writer *writer;
+	writer_seal seal;
 
 	/* Acquire: pairs with hook_announce(). */
 	if (!__atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
 		return;
-	writer = writer_begin();
+	writer = writer_begin(&seal);
 	if (!writer)
 		return;
 	if (hook->traced->write)
 		hook->traced->write(writer, hook, frame, end);
 	else
 		(void)hook_write_call(writer, hook, frame, end);
-	writer_end(writer);
+	writer_end(writer, &seal);
 }
 
 uint64_t hook_argument(const struct hook_frame *frame, unsigned index)

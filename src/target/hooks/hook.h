@@ -27,9 +27,17 @@ enum capture {
 	CAPTURE_FILE1,
 	CAPTURE_FILE2,
 	CAPTURE_FILE3,
+	CAPTURE_FILE4,
 	CAPTURE_PRODUCT01, /* of two arguments */
 	CAPTURE_PRODUCT12,
+	CAPTURE_PRODUCT23,
 	CAPTURE_RESULT,
+	CAPTURE_RESULT_TIMES1, /* and an argument: items into bytes */
+	CAPTURE_RESULT_TIMES2,
+	CAPTURE_LINE1, /* the length of the line that the first argument points to, at most that of
+			  the second; 0 where the result is NULL */
+	CAPTURE_LINE2, /* likewise, the third */
+	CAPTURE_RETURN_TEXT0, /* the length of the text that was given first; -errno */
 	CAPTURE_RESULT_INT,
 	CAPTURE_RESULT_FILE,
 	CAPTURE_RETURN_INT,  /* -1 becomes -errno */
@@ -88,7 +96,7 @@ struct hook {
 	uint32_t is_of_table; /* called through a table, not an import */
 	uint32_t is_muted;    /* what it leads to is hooked further on */
 	uint32_t reserved;
-	uint64_t reserved1;
+	uint64_t label; /* of its name and its library */
 } __attribute__((aligned(HOOK_SIZE)));
 
 _Static_assert(sizeof(struct hook) == HOOK_SIZE, "the stubs count on it");
@@ -96,8 +104,16 @@ _Static_assert(offsetof(struct hook, wrapper) == HOOK_AT_WRAPPER, "thunk.S reads
 _Static_assert(offsetof(struct hook_frame, results) == FRAME_RESULTS, "thunk.S writes it");
 _Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
 
-/* The hook for this function, made when there is none; NULL when there are too many. */
-struct hook *hook_get(uint64_t original, const struct traced *traced);
+/* A function as the program knows it. */
+struct function_name {
+	const char *name, *library;
+};
+
+/* The hook for this function, made when there is none; NULL when there are too many.  Another
+ * library may have come to where one was: the same address under another name is another function.
+ */
+struct hook *hook_get(uint64_t original, const struct traced *traced,
+		      const struct function_name *name);
 
 /* What a hooked word holds. */
 uint64_t hook_stub(const struct hook *hook);
@@ -106,13 +122,13 @@ bool hook_is_stub(uint64_t value);
 
 /* Names the hook's function to the host, once a session, and switches it on; false when the list is
  * full. */
-bool hook_announce(struct hook *hook, const char *name, const char *library);
+bool hook_announce(struct hook *hook, const struct function_name *name);
 
 /* No call is written down any more. */
 void hooks_off(void);
 
 /* Names a function that is not hooked to the host: its number, UINT32_MAX when the list is full. */
-uint32_t function_announce(const struct traced *traced, const char *name, const char *library);
+uint32_t function_announce(const struct traced *traced, const struct function_name *name);
 
 /* Imports of this domain that lead into this code are written down further on: from now on not
  * here any more. */
@@ -127,6 +143,9 @@ const struct hook_frame *hook_current(void);
 /* What a write function does first: the call and its values.  False: it was dropped. */
 bool hook_write_call(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
 		     uint64_t end);
+
+/* The traced call that handed its own caller on to this one by a jump; NULL when there is none. */
+const struct hook_frame *hook_outer(const struct hook_frame *frame);
 
 /* Called by thunk.S before the original, where it is HOOK_ENTERED. */
 void hook_enter(struct hook_frame *frame);

@@ -5,6 +5,14 @@
 
 #define VERSION_MASK 0x7fffu
 
+/* Words of DT_GNU_HASH: a head, a filter of 64-bit words, buckets, chains. */
+enum {
+	HASH_BUCKETS,
+	HASH_FIRST, /* the first symbol that can be found by name */
+	HASH_FILTER,
+	HASH_HEAD = 4,
+};
+
 static const char *last_part(const char *path)
 {
 	const char *last = path;
@@ -23,12 +31,6 @@ static uint64_t address_of(const struct loaded_module *module, const Elf64_Dyn *
 	return address < module->bias ? address + module->bias : address;
 }
 
-/* The second word of the table: the first symbol that can be found by name. */
-static size_t first_defined(const struct loaded_module *module, const Elf64_Dyn *entry)
-{
-	return ((const uint32_t *)address_of(module, entry))[1];
-}
-
 static void read_entry(struct loaded_module *self, const Elf64_Dyn *entry)
 {
 	uint64_t address = address_of(self, entry), value = entry->d_un.d_val;
@@ -41,7 +43,8 @@ static void read_entry(struct loaded_module *self, const Elf64_Dyn *entry)
 		self->strings = (const char *)address;
 		break;
 	case DT_GNU_HASH:
-		self->first_defined = first_defined(self, entry);
+		self->hash = (const uint32_t *)address;
+		self->first_defined = self->hash[HASH_FIRST];
 		break;
 	case DT_VERSYM:
 		self->versions = (const Elf64_Half *)address;
@@ -141,6 +144,40 @@ const char *module_version(const struct loaded_module *module, size_t symbol)
 		at += file->vn_next;
 	}
 	return NULL;
+}
+
+static bool is_export(const Elf64_Sym *symbol)
+{
+	return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+	       ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL;
+}
+
+/* A chain ends with an odd word. */
+static const Elf64_Sym *export_in(const struct loaded_module *module, const uint32_t *chains,
+				  uint32_t index)
+{
+	for (; index >= module->first_defined; index++) {
+		if (is_export(&module->symbols[index]))
+			return &module->symbols[index];
+		if (chains[index - module->first_defined] & 1)
+			break;
+	}
+	return NULL;
+}
+
+const Elf64_Sym *module_export(const struct loaded_module *module)
+{
+	const uint32_t *buckets, *chains;
+	const Elf64_Sym *found = NULL;
+
+	if (!module->hash)
+		return NULL;
+	buckets = module->hash + HASH_HEAD + 2 * module->hash[HASH_FILTER];
+	chains = buckets + module->hash[HASH_BUCKETS];
+	for (uint32_t i = 0; !found && i < module->hash[HASH_BUCKETS]; i++)
+		if (buckets[i])
+			found = export_in(module, chains, buckets[i]);
+	return found;
 }
 
 bool module_has_code(const struct loaded_module *module, uint64_t address)

@@ -24,6 +24,7 @@ struct loaded_module {
 	const Elf64_Sym *symbols;
 	const char *strings;
 	size_t first_defined; /* symbols before are imported ones */
+	const uint32_t *hash; /* the table by which its symbols are found */
 	const Elf64_Half *versions;
 	const Elf64_Verneed *needed_versions;
 	size_t needed_version_count;
@@ -37,6 +38,9 @@ bool module_read(const struct dl_phdr_info *info, uint64_t page_size, struct loa
 
 /* The version that an imported symbol must have; NULL: any. */
 const char *module_version(const struct loaded_module *module, size_t symbol);
+
+/* One of the functions that it offers to others; NULL: it offers none. */
+const Elf64_Sym *module_export(const struct loaded_module *module);
 
 /* Does the address lie in its code? */
 bool module_has_code(const struct loaded_module *module, uint64_t address);

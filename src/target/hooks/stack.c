@@ -20,6 +20,14 @@ static bool is_readable(uint64_t address)
 	return raw4(SYS_rt_sigprocmask, NO_SUCH_ORDER, address, 0, 8) == -EINVAL;
 }
 
+/* Called by thunk.S. */
+unsigned stack_readable(const uint64_t *words, unsigned count)
+{
+	uint64_t next = ALIGN_UP((uint64_t)words, PAGE_MASK + 1ull);
+
+	return is_readable(next) ? count : (unsigned)((next - (uint64_t)words) / sizeof(*words));
+}
+
 /* The next frame lies further up, and not far. */
 static bool is_frame(uint64_t address, uint64_t below, uint64_t *page)
 {

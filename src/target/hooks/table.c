@@ -12,17 +12,18 @@
 int table_hook(uint64_t *entry, const struct traced *traced, const char *name, const char *library)
 {
 	uint64_t original = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	struct function_name known_as = { name, library };
 	struct hook *hook;
 
 	if (!original)
 		return -ENOENT;
 	if (hook_is_stub(original))
 		return -EEXIST;
-	hook = hook_get(original, traced);
+	hook = hook_get(original, traced, &known_as);
 	if (!hook)
 		return -ENOSPC;
 	hook->is_of_table = 1;
-	if (!hook_announce(hook, name, library))
+	if (!hook_announce(hook, &known_as))
 		return -ENOSPC;
 	return table_store(entry, original, hook_stub(hook));
 }
@@ -34,7 +35,7 @@ int table_store(uint64_t *entry, uint64_t old, uint64_t now)
 
 	if (r)
 		return r;
-	r = word_change(&(struct word){ entry, old, now, NO_MODULE }, !word_is_known(entry));
+	r = word_change(&(struct word){ entry, old, now, NO_MODULE });
 	protection_close(&protection);
 	return r;
 }
@@ -44,10 +45,10 @@ static void restore_one(uint64_t *at, struct words_left *left)
 	struct protection protection;
 	int r = protection_open(at, &protection);
 
-	if (r)
-		left->foreign++; /* gone with its module, or out of our reach */
+	if (r == -EFAULT)
+		left->foreign++; /* gone with its module */
 	else
-		word_restore(at, left);
+		words_restore(NO_MODULE, (uint64_t)at, (uint64_t)at + sizeof(*at), left);
 	if (!r)
 		protection_close(&protection);
 }

@@ -9,15 +9,13 @@
 #include "shared/arch/ticks.h"
 #include "shared/base/macros.h"
 
-#include <stdbool.h>
-
 #define PLACES_MAX  8
 #define BLOCK_BYTES 2048
 
 /* Distances from the thread pointer. */
 static int32_t places[PLACES_MAX];
 static unsigned place_count;
-static bool is_confirmed;
+static bool is_confirmed, asks_always;
 static int64_t errno_distance;
 
 static bool is_here(int32_t distance, int32_t number)
@@ -25,7 +23,7 @@ static bool is_here(int32_t distance, int32_t number)
 	return *(const int32_t *)(thread_pointer() + distance) == number;
 }
 
-void thread_learn(int *(*errno_location)(void))
+void thread_learn(int *(*errno_location)(void), bool asks)
 {
 	int32_t number = (int32_t)raw0(SYS_gettid);
 	int32_t first = ARCH_TLS_ABOVE ? -BLOCK_BYTES : 0;
@@ -33,6 +31,7 @@ void thread_learn(int *(*errno_location)(void))
 	if (errno_location)
 		errno_distance = (char *)errno_location() - thread_pointer();
 	is_confirmed = false;
+	asks_always = asks;
 	place_count = 0;
 	for (int32_t at = first; at < first + BLOCK_BYTES && place_count < PLACES_MAX; at += 4)
 		if (is_here(at, number))
@@ -49,7 +48,7 @@ void thread_confirm(void)
 			places[kept++] = places[i];
 	place_count = kept;
 	/* Release: pairs with the acquire in thread_number(). */
-	__atomic_store_n(&is_confirmed, kept == 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&is_confirmed, kept == 1 && !asks_always, __ATOMIC_RELEASE);
 }
 
 int32_t thread_number(void)

@@ -4,10 +4,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* On a thread that libc made: where its number may be.  errno_location is libc's function. */
-void thread_learn(int *(*errno_location)(void));
+/* On a thread that libc made: where its number may be.  errno_location is libc's function; asks:
+ * some thread has a wrong number there, so the kernel is always asked. */
+void thread_learn(int *(*errno_location)(void), bool asks);
 /* On another one: only places that are right here too remain. */
 void thread_confirm(void);
 

@@ -138,11 +138,18 @@ static bool is_untouchable(const char *symbol)
 	       pattern_matches("__libc_start_*", 14, symbol);
 }
 
-const struct traced *wants_find(const char *symbol, const char *library)
+/* These look at what arguments point to, so they must be what they are called: a parser may have an
+ * accept() of its own. */
+static bool must_be_libcs(const struct traced *traced)
+{
+	return traced->domain == DOMAIN_IO || traced->domain == DOMAIN_LOCK;
+}
+
+const struct traced *wants_find(const char *symbol, const char *library, bool is_libc)
 {
 	const struct traced *traced = name_count ? *place_of(symbol) : NULL;
 
-	if (traced)
+	if (traced && (is_libc || !must_be_libcs(traced)))
 		return traced;
 	for (unsigned i = 0; i < pattern_count; i++)
 		if (symbol_matches(&patterns[i], symbol) && !is_untouchable(symbol) &&

@@ -21,8 +21,9 @@ bool wants_add_pattern(const struct traced *traced, const char *text, size_t len
 /* Could this symbol be wanted?  Cheap; asked for every import of every module. */
 bool wants_symbol(const char *symbol);
 
-/* What is wanted of this function, or NULL.  library: where it is implemented. */
-const struct traced *wants_find(const char *symbol, const char *library);
+/* What is wanted of this function, or NULL.  library: where it is implemented; is_libc: it is the
+ * one that libc's manual describes, and not another of the same name. */
+const struct traced *wants_find(const char *symbol, const char *library, bool is_libc);
 
 /* Does a text match a pattern of `length` letters? */
 bool pattern_matches(const char *pattern, size_t length, const char *text);

@@ -9,28 +9,37 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 
-#define WORDS_MAX   131072u
-#define WORDS_BYTES (WORDS_MAX * sizeof(struct word))
+#define WORDS_MAX  131072u
+#define PLACES_MAX (2 * WORDS_MAX)
+#define PAGE_BYTES 4096u
 
+struct tables {
+	struct word words[WORDS_MAX];
+	uint32_t places[PLACES_MAX]; /* by address; number of the word and one */
+};
+
+static struct tables *tables;
 static struct word *words;
 static uint32_t count;
 
 int words_open(void)
 {
-	long r = raw6(SYS_mmap, 0, WORDS_BYTES, PROT_READ | PROT_WRITE,
+	long r = raw6(SYS_mmap, 0, sizeof(*tables), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (r < 0 && r > -4096)
 		return -ENOMEM;
-	words = (void *)r;
+	tables = (void *)r;
+	words = tables->words;
 	count = 0;
 	return 0;
 }
 
 void words_close(void)
 {
-	if (words)
-		raw2(SYS_munmap, words, WORDS_BYTES);
+	if (tables)
+		raw2(SYS_munmap, tables, sizeof(*tables));
+	tables = NULL;
 	words = NULL;
 	count = 0;
 }
@@ -51,29 +60,33 @@ static bool store(uint64_t *at, uint64_t old, uint64_t now)
 					   __ATOMIC_RELAXED);
 }
 
-static struct word *find(const uint64_t *at)
+/* Where the number of the word is, or is to be.  Words that were forgotten keep their places. */
+static uint32_t *place_of(const uint64_t *at)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (words[i].at == at)
-			return &words[i];
-	return NULL;
+	uint32_t first = (uint32_t)((uint64_t)at / sizeof(*at) * 0x9e3779b97f4a7c15u >> 40);
+
+	for (;; first++) {
+		uint32_t *place = &tables->places[first % PLACES_MAX];
+
+		if (!*place || words[*place - 1].at == at)
+			return place;
+	}
 }
 
-int word_change(const struct word *word, bool is_new)
+int word_change(const struct word *word)
 {
-	struct word *known = is_new ? NULL : find(word->at);
+	uint32_t *place = place_of(word->at);
 
-	if (!known && count == WORDS_MAX)
-		return -ENOSPC;
+	if (!*place) {
+		if (count == WORDS_MAX)
+			return -ENOSPC;
+		*place = ++count;
+	}
 	/* Noted before it is done. */
-	if (!known)
-		words[count++] = *word;
-	else
-		*known = *word;
+	words[*place - 1] = *word;
 	if (store(word->at, word->old, word->now))
 		return 0;
-	if (!known)
-		count--;
+	words[*place - 1].at = NULL;
 	return -EAGAIN;
 }
 
@@ -82,21 +95,44 @@ static bool is_held(const struct word *word)
 	return __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->now;
 }
 
-static void restore(struct word *word, struct words_left *left)
+static bool is_between(const struct word *word, uint64_t start, uint64_t end)
 {
-	if ((is_held(word) && store(word->at, word->now, word->old)) ||
-	    __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old)
-		left->restored++;
-	else
-		left->foreign++;
-	word->at = NULL;
+	return word->at && (uint64_t)word->at >= start && (uint64_t)word->at < end;
 }
 
-void words_restore(uint64_t owner, struct words_left *left)
+static uint32_t *restore(const struct word *word, bool is_writable, struct words_left *left)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (words[i].owner == owner && words[i].at)
-			restore(&words[i], left);
+	if (!is_writable)
+		return &left->unwritable;
+	return (is_held(word) && store(word->at, word->now, word->old)) ||
+			       __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old
+		       ? &left->restored
+		       : &left->foreign;
+}
+
+void words_restore(uint64_t owner, uint64_t start, uint64_t end, struct words_left *left)
+{
+	uint64_t page = 0;
+	bool is_writable = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct word *word = &words[i];
+
+		if (word->owner != owner || !is_between(word, start, end))
+			continue;
+		if ((uint64_t)word->at / PAGE_BYTES != page)
+			is_writable = word_is_writable(word->at);
+		page = (uint64_t)word->at / PAGE_BYTES;
+		++*restore(word, is_writable, left);
+		word->at = NULL;
+	}
+}
+
+static const struct word *find(const uint64_t *at)
+{
+	uint32_t place = *place_of(at);
+
+	return place ? &words[place - 1] : NULL;
 }
 
 bool word_is_known(const uint64_t *at)
@@ -109,14 +145,6 @@ uint64_t word_old(const uint64_t *at)
 	const struct word *word = find(at);
 
 	return word ? word->old : 0;
-}
-
-void word_restore(uint64_t *at, struct words_left *left)
-{
-	struct word *word = find(at);
-
-	if (word)
-		restore(word, left);
 }
 
 void words_each(uint64_t owner, void (*visit)(uint64_t *, struct words_left *),
@@ -132,8 +160,8 @@ uint32_t words_held(uint64_t owner, uint64_t start, uint64_t end)
 	uint32_t held = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		held += words[i].owner == owner && words[i].at && (uint64_t)words[i].at >= start &&
-			(uint64_t)words[i].at < end && is_held(&words[i]);
+		held += words[i].owner == owner && is_between(&words[i], start, end) &&
+			is_held(&words[i]);
 	return held;
 }
 

@@ -15,7 +15,8 @@ struct word {
 
 struct words_left {
 	uint32_t restored;
-	uint32_t foreign; /* changed by somebody else meanwhile, and left so */
+	uint32_t foreign;    /* changed by somebody else meanwhile, and left so */
+	uint32_t unwritable; /* still ours: they cannot be written any more */
 };
 
 /* Room for words; -ENOMEM. */
@@ -25,21 +26,18 @@ void words_close(void);
 /* May the word be written now?  Nothing is changed by asking. */
 bool word_is_writable(uint64_t *at);
 
-/* Changes a word that holds `old`; -EAGAIN when it does not any more, -ENOSPC.  `is_new`: it was
- * surely not changed by us before. */
-int word_change(const struct word *word, bool is_new) MUST_CHECK;
+/* Changes a word that holds `old`; -EAGAIN when it does not any more, -ENOSPC. */
+int word_change(const struct word *word) MUST_CHECK;
 
-/* Puts back the words of one owner.  Those that hold what we stored must be writable, all must be
- * readable. */
-void words_restore(uint64_t owner, struct words_left *left);
+/* Puts back the words of one owner that lie between the two addresses. */
+void words_restore(uint64_t owner, uint64_t start, uint64_t end, struct words_left *left);
 
 /* Was this word changed by us? */
 bool word_is_known(const uint64_t *at);
 /* What it held before; 0 for a word that we do not know. */
 uint64_t word_old(const uint64_t *at);
 
-/* One word, as words_restore() does it; and every word of an owner. */
-void word_restore(uint64_t *at, struct words_left *left);
+/* Every word of an owner. */
 void words_each(uint64_t owner, void (*visit)(uint64_t *at, struct words_left *left),
 		struct words_left *left);
 

@@ -6,29 +6,30 @@
 #include "target/hooks/writer.h"
 
 #include "shared/arch/syscall.h"
-#include "shared/wire/boot.h"
 #include "target/hooks/thread.h"
-#include "target/lifecycle/runner.h"
-#include "target/runtime/text.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <time.h>
 
 #define PAGE_BYTES     65536u
 #define SETTLE_NS      5000000 /* what a store needs to be seen by all, and much more */
-#define CLOSE_TRIES    40
-#define RETRY_CLAIM    4096u /* calls */
+#define CLOSE_TRIES    200     /* a thread that has lost its processor gets it back in this time */
+#define RETRY_CLAIM    4096u   /* calls */
+#define STRAYS_MAX     4096u
+#define STACK_PAGE     4096u
+#define SEAL           0x6c696d7065747772u
 #define IGNORED_THREAD UINT32_MAX
 #define GENERATIONS    8u
+#define CLAIMING       (UINT32_MAX - GENERATIONS) /* and up: in a claim, of that generation */
 
 /* Sixteen bytes of the little room that libraries which come late may have. */
 struct thread_state {
 	struct writer *writer; /* NULL: no ring was free */
 	uint32_t session;      /* of the writer */
-	uint32_t retry;        /* calls until it tries for a ring again */
+	uint32_t retry;        /* calls until it tries for a ring again, or one of the above */
 };
 static __thread struct thread_state self __attribute__((tls_model("initial-exec")));
 
@@ -46,10 +47,19 @@ struct writers {
 	struct writer items[GENERATIONS][RINGS_SLOTS_MAX];
 };
 
+/* One for each of those eight. */
+struct generation {
+	struct rings *rings; /* NULL: nobody can be in it */
+	uint32_t claiming;   /* threads that look for a ring */
+};
+
 static struct switches *switches;
 static struct writers *writers;
-static struct rings *rings;
-static uint32_t session, claiming;
+static struct generation generations[GENERATIONS];
+static struct rings *rings; /* NULL: no session */
+static writer_is_own *is_own;
+static uint32_t session;
+static int32_t owner; /* a forked child finds its parent's here */
 
 static void *map(size_t size)
 {
@@ -73,14 +83,29 @@ static int make_switches(void)
 	return 0;
 }
 
-static struct writer *writer_at(uint32_t index)
+static struct generation *generation_of(uint32_t number)
 {
-	return &writers->items[session % GENERATIONS][index];
+	return &generations[number % GENERATIONS];
 }
 
-int writers_open(struct rings *given)
+static struct writer *writer_at(uint32_t number, uint32_t index)
+{
+	return &writers->items[number % GENERATIONS][index];
+}
+
+/* The next number whose writers nobody uses; 0: all are held by threads that do not come out. */
+static uint32_t next_session(void)
+{
+	for (uint32_t i = 1; i <= GENERATIONS; i++)
+		if (session + i && !generation_of(session + i)->rings)
+			return session + i;
+	return 0;
+}
+
+int writers_open(struct rings *given, writer_is_own *given_is_own)
 {
 	int r = make_switches();
+	uint32_t next;
 
 	if (r)
 		return r;
@@ -88,10 +113,16 @@ int writers_open(struct rings *given)
 		writers = map(sizeof(*writers));
 	if (!writers)
 		return -ENOMEM;
+	writers_settle();
+	next = next_session();
+	if (!next)
+		return -EBUSY;
+	session = next;
 	rings = given;
-	if (++session == 0)
-		session = 1;
-	memset(writer_at(0), 0, given->slot_count * sizeof(struct writer));
+	is_own = given_is_own;
+	owner = (int32_t)raw0(SYS_getpid);
+	*generation_of(session) = (struct generation){ .rings = given };
+	memset(writer_at(session, 0), 0, given->slot_count * sizeof(struct writer));
 	/* Release: who sees it on sees all of the above. */
 	__atomic_store_n(&switches->session, session, __ATOMIC_RELEASE);
 	return 0;
@@ -99,7 +130,7 @@ int writers_open(struct rings *given)
 
 void writers_forget(void)
 {
-	claiming = 0;
+	memset(generations, 0, sizeof(generations));
 	rings = NULL;
 }
 
@@ -109,14 +140,17 @@ static uint32_t current(void)
 	return __atomic_load_n(&switches->session, __ATOMIC_ACQUIRE);
 }
 
-static bool is_used(void)
+static bool is_used(uint32_t number)
 {
-	if (__atomic_load_n(&claiming, __ATOMIC_ACQUIRE))
+	const struct generation *generation = generation_of(number);
+
+	if (__atomic_load_n(&generation->claiming, __ATOMIC_ACQUIRE))
 		return true;
-	for (uint32_t i = 0; i < rings->slot_count; i++)
+	for (uint32_t i = 0; i < generation->rings->slot_count; i++)
 		/* Acquire: pairs with writer_end(). */
-		if (__atomic_load_n(&writer_at(i)->busy, __ATOMIC_ACQUIRE) &&
-		    raw3(SYS_tgkill, raw0(SYS_getpid), rings_slot(rings, i)->tid, 0) != -ESRCH)
+		if (__atomic_load_n(&writer_at(number, i)->busy, __ATOMIC_ACQUIRE) &&
+		    raw3(SYS_tgkill, raw0(SYS_getpid), rings_slot(generation->rings, i)->tid, 0) !=
+			    -ESRCH)
 			return true;
 	return false;
 }
@@ -135,10 +169,30 @@ bool writers_close(void)
 	__atomic_store_n(&switches->session, 0, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; !is_quiet && i < CLOSE_TRIES; i++) {
 		raw2(SYS_nanosleep, &pause, 0);
-		is_quiet = !is_used();
+		is_quiet = !is_used(session);
 	}
+	if (is_quiet)
+		generation_of(session)->rings = NULL;
 	rings = NULL;
 	return is_quiet;
+}
+
+/* What a forked child finds here is its parent's, its memory is gone, and that word is shared. */
+void writers_settle(void)
+{
+	if (owner != (int32_t)raw0(SYS_getpid)) {
+		writers_forget();
+		return;
+	}
+	for (uint32_t i = 0; i < GENERATIONS; i++) {
+		struct rings *held = generations[i].rings;
+
+		if (!held || held == rings || is_used(i))
+			continue;
+		generations[i].rings = NULL;
+		/* Release: from here on it may be unmapped. */
+		__atomic_store_n(&held->is_held, 0, __ATOMIC_RELEASE);
+	}
 }
 
 struct rings *writers_rings(void)
@@ -159,91 +213,170 @@ void writer_ignore_me(void)
 /* limpet's own threads in the target: what they do is not the program's. */
 static bool is_ours(void)
 {
-	char name[16] = "";
+	return is_own && is_own(thread_number());
+}
 
-	raw2(SYS_prctl, PR_GET_NAME, name);
-	return text_equal(name, CONTROL_THREAD_NAME) || text_equal(name, RUNNER_THREAD_NAME);
+/*
+ * Who is busy was interrupted by a signal, and we are in its handler, on whatever stack; or the
+ * handler has left by longjmp, and he is no more.  The second is sure only where his seal is gone:
+ * we stand at the same place, or in the same page, which is therefore there, and it was
+ * overwritten.
+ */
+static bool is_left(uint64_t busy, const writer_seal *seal)
+{
+	uint64_t here = (uint64_t)seal;
+
+	if (busy == here)
+		return true;
+	return busy / STACK_PAGE == here / STACK_PAGE &&
+	       *(const writer_seal *)busy != (SEAL ^ busy);
+}
+
+/* The thread has left a write of an earlier session by longjmp: nobody waits for it any more. */
+static void leave_earlier(uint32_t now, writer_seal *seal)
+{
+	struct writer *earlier = self.writer;
+
+	if (self.session && earlier && now - self.session < GENERATIONS && earlier->busy &&
+	    is_left(earlier->busy, seal))
+		writer_end(earlier, seal);
+}
+
+static void count_homeless(struct rings *from)
+{
+	__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
+}
+
+/* Notes where it is: a signal handler may leave this by longjmp, and somebody has to know. */
+static void begin_claim(uint32_t now, const writer_seal *seal)
+{
+	self.session = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.writer = (struct writer *)(uintptr_t)seal;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.retry = CLAIMING + now % GENERATIONS;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void end_claim(uint32_t now, struct writer *writer)
+{
+	/* A signal handler that comes in between claims a ring of its own; the host frees both. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.retry = RETRY_CLAIM;
+	self.writer = writer;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.session = now;
+}
+
+static bool is_on_signal_stack(void)
+{
+	stack_t signals = { 0 };
+
+	return !raw2(SYS_sigaltstack, 0, &signals) && signals.ss_flags & SS_ONSTACK;
+}
+
+/* True when the call came in the midst of a claim of its own thread.  One that was left is ended.
+ */
+static bool is_in_claim(const writer_seal *seal)
+{
+	struct generation *generation = &generations[(self.retry - CLAIMING) % GENERATIONS];
+
+	if (self.retry < CLAIMING || self.retry == IGNORED_THREAD)
+		return false;
+	if ((uint64_t)seal < (uint64_t)self.writer || is_on_signal_stack()) {
+		if (generation->rings)
+			count_homeless(generation->rings);
+		return true;
+	}
+	self.writer = NULL;
+	self.retry = 1;
+	__atomic_fetch_sub(&generation->claiming, 1, __ATOMIC_RELEASE);
+	return false;
 }
 
 /* The first record of a thread in this session, or one of a thread that found no ring. */
-static struct writer *claim(void)
+static struct writer *claim(struct rings *from, uint32_t now, const writer_seal *seal)
 {
 	struct ring_writer made;
 	struct writer *writer = NULL;
 
-	if (self.session == session && --self.retry) {
-		__atomic_fetch_add(&rings->drops_without_ring, 1, __ATOMIC_RELAXED);
+	if (self.session == now && --self.retry) {
+		count_homeless(from);
 		return NULL;
 	}
-	if (ring_claim(rings, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
-		writer = writer_at((uint32_t)(made.ring - rings_slot(rings, 0)));
+	begin_claim(now, seal);
+	if (ring_claim(from, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
+		writer = writer_at(now, (uint32_t)(made.ring - rings_slot(from, 0)));
 		*writer = (struct writer){ .ring = made };
 	} else {
-		__atomic_fetch_add(&rings->drops_without_ring, 1, __ATOMIC_RELAXED);
+		count_homeless(from);
 	}
-	self.retry = RETRY_CLAIM;
-	self.writer = writer;
-	/* A signal handler that comes in between claims a ring of its own; the host frees both. */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self.session = session;
+	end_claim(now, writer);
 	return writer;
 }
 
-static struct writer *find_writer(void)
+static struct writer *find_writer(uint32_t now, writer_seal *seal)
 {
+	struct generation *generation = generation_of(now);
 	struct writer *writer = NULL;
 
-	if (self.session != session && is_ours())
+	if (is_in_claim(seal))
+		return NULL;
+	if (self.session != now && is_ours())
 		writer_ignore_me();
 	if (self.retry == IGNORED_THREAD)
 		return NULL;
-	__atomic_fetch_add(&claiming, 1, __ATOMIC_SEQ_CST);
-	if (current())
-		writer = claim();
-	__atomic_fetch_sub(&claiming, 1, __ATOMIC_RELEASE);
+	if (self.session != now)
+		leave_earlier(now, seal);
+	__atomic_fetch_add(&generation->claiming, 1, __ATOMIC_SEQ_CST);
+	/* The same session still: these are its rings, and stay while we are counted. */
+	if (current() == now)
+		writer = claim(generation->rings, now, seal);
+	__atomic_fetch_sub(&generation->claiming, 1, __ATOMIC_RELEASE);
 	return writer;
 }
 
-/*
- * A writer that is busy was interrupted by a signal, and we are in its handler, further down the
- * stack.  Where the stack is not longer than it was when that writer began, it began in a call that
- * is no more: the handler has left by longjmp.
- */
-static bool is_interrupted(const struct writer *writer, uint64_t stack)
-{
-	return writer->busy && stack < writer->busy;
-}
-
 /* Says that it is busy, unless that session is over. */
-static bool occupy(struct writer *writer, uint32_t now, uint64_t stack)
+static bool occupy(struct writer *writer, uint32_t now, writer_seal *seal)
 {
-	__atomic_store_n(&writer->busy, stack, __ATOMIC_RELAXED);
+	uint64_t here = (uint64_t)seal;
+
+	*seal = SEAL ^ here;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&writer->busy, here, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (current() == now)
 		return true;
-	__atomic_compare_exchange_n(&writer->busy, &stack, 0, false, __ATOMIC_RELEASE,
+	*seal = 0;
+	__atomic_compare_exchange_n(&writer->busy, &here, 0, false, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 	return false;
 }
 
-struct writer *writer_begin(void)
+/* Who is busy keeps the ring where it is.  When he never comes back, the thread gets another. */
+static void stray(struct writer *writer, uint32_t now)
 {
-	uint64_t stack = (uint64_t)__builtin_frame_address(0);
+	if (current() == now)
+		writer->ring.ring->drops[DROP_NESTED]++;
+	if (++writer->strays < STRAYS_MAX)
+		return;
+	self.retry = 1;
+	self.writer = NULL;
+}
+
+struct writer *writer_begin(writer_seal *seal)
+{
 	uint32_t now = switches ? current() : 0;
-	bool is_nested;
 	struct writer *writer;
 
 	if (!now)
 		return NULL;
-	writer = self.session == now && self.writer ? self.writer : find_writer();
+	writer = self.session == now && self.writer ? self.writer : find_writer(now, seal);
 	if (!writer)
 		return NULL;
-	is_nested = is_interrupted(writer, stack);
-	if (!is_nested)
-		return occupy(writer, now, stack) ? writer : NULL;
-	/* The writer below keeps the ring where it is. */
-	if (current() == now)
-		writer->ring.ring->drops[DROP_NESTED]++;
+	if (!writer->busy || is_left(writer->busy, seal))
+		return occupy(writer, now, seal) ? writer : NULL;
+	stray(writer, now);
 	return NULL;
 }
 
@@ -255,16 +388,26 @@ bool writers_are_on(void)
 struct writer *writer_mine(void)
 {
 	uint32_t now = switches ? current() : 0;
+	writer_seal seal;
 
 	if (!now)
 		return NULL;
-	return self.session == now ? self.writer : find_writer();
+	return self.session == now ? self.writer : find_writer(now, &seal);
 }
 
-void writer_end(struct writer *writer)
+void writer_end(struct writer *writer, writer_seal *seal)
 {
+	*seal = 0;
+	writer->strays = 0;
 	/* Release: whoever sees that nobody is here may take the memory away. */
 	__atomic_store_n(&writer->busy, 0, __ATOMIC_RELEASE);
+}
+
+/* A child forked by a signal handler in the midst of this is not to touch the ring. */
+static void commit(struct writer *writer, size_t size)
+{
+	if (current())
+		ring_commit(&writer->ring, size);
 }
 
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
@@ -280,9 +423,7 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 	record->head.kind = RECORD_CALL;
 	for (unsigned i = 0; i < call->head.count; i++)
 		into[i] = values[i];
-	/* A child forked by a signal handler in the midst of this is not to touch the ring. */
-	if (current())
-		ring_commit(&writer->ring, size);
+	commit(writer, size);
 	return true;
 }
 
@@ -298,7 +439,7 @@ void writer_text(struct writer *writer, const char *text, size_t length)
 		return;
 	*record = (struct record_text){ { (uint16_t)size, RECORD_TEXT, 0 }, (uint32_t)length };
 	memcpy(record + 1, text, length);
-	ring_commit(&writer->ring, size);
+	commit(writer, size);
 }
 
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
@@ -310,7 +451,7 @@ void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 		return;
 	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count }, 0 };
 	memcpy(record + 1, frames, count * sizeof(*frames));
-	ring_commit(&writer->ring, size);
+	commit(writer, size);
 }
 
 static bool write_part(struct writer *writer, const struct record_name *given, const char *text)
@@ -323,8 +464,7 @@ static bool write_part(struct writer *writer, const struct record_name *given, c
 	*record = *given;
 	record->head.size = (uint16_t)size;
 	memcpy(record + 1, text, given->bytes);
-	if (current())
-		ring_commit(&writer->ring, size);
+	commit(writer, size);
 	return true;
 }
 

@@ -11,17 +11,35 @@ struct hook_frame;
 /* Beside each ring, in memory of the target's own. */
 struct writer {
 	struct ring_writer ring;
-	uint64_t busy;       /* the stack pointer of the thread that is writing; 0: nobody */
-	int64_t sample_left; /* bytes until the next sample */
+	uint64_t busy;   /* the address of the seal of who is writing; 0: nobody */
+	uint64_t strays; /* calls that found it busy since it was busy */
+	/* Of domains/alloc.c, when it samples: */
+	int64_t sample_left;   /* bytes until the next one */
+	uint64_t random;       /* 0: not begun */
+	uint64_t last_address; /* the allocation that was counted last, and when it began */
+	uint64_t last_begin;
+	/* Of calls that are entered: */
 	const struct hook_frame *call; /* that its thread is in, see hook_current() */
 	uint64_t asked_in, asked;      /* how often HIP asked in the call that began then */
-};
+} __attribute__((aligned(64)));
 
-/* Begins a session.  -ENOMEM, or -ENOTSUP where a forked child could not be told from us. */
-int writers_open(struct rings *rings) MUST_CHECK;
+/* On the stack of who writes, for as long as he does: by it he is told from one who has left his
+ * call without an end. */
+typedef volatile uint64_t writer_seal;
+
+/* Is the thread of that number limpet's?  NULL: none is. */
+typedef bool writer_is_own(int32_t tid);
+
+/* Begins a session.  -ENOMEM, -ENOTSUP where a forked child could not be told from us, -EBUSY where
+ * threads are still in the rings of eight others. */
+int writers_open(struct rings *rings, writer_is_own *is_own) MUST_CHECK;
 
 /* Ends it: when true, no thread is in the rings or will ever be again. */
 bool writers_close(void);
+
+/* Looks again at the rings of sessions that could not be closed so; those which nobody is in any
+ * more are not held (is_held) from then on. */
+void writers_settle(void);
 
 /* In a forked child: the session was our parent's. */
 void writers_forget(void);
@@ -35,8 +53,8 @@ void writer_ignore_me(void);
 
 /* Begins to write: NULL when nothing is to be written, or it had to be dropped.  What was begun
  * must be ended. */
-struct writer *writer_begin(void);
-void writer_end(struct writer *writer);
+struct writer *writer_begin(writer_seal *seal);
+void writer_end(struct writer *writer, writer_seal *seal);
 
 /* Is there a session?  Not in a forked child of the one that has it. */
 bool writers_are_on(void);

@@ -38,12 +38,21 @@ static uint32_t first_handle(void)
 	return first = MIN(first, UINT32_MAX - HANDLE_FIRST);
 }
 
+/* A tool that has ended itself is not called any more. */
+static void retire(struct tool *tool)
+{
+	__atomic_store_n(&tool->attach_calls.tool_attach, NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&tool->attach_calls.tool_detach, NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&tool->reattach, NULL, __ATOMIC_RELEASE);
+	call_finalize_here(tool);
+}
+
 /* Given to initialize: a tool that wants to end before the program does. */
 static void finalize_client(struct limpet_client client)
 {
 	for (unsigned i = 0; i < tools_count(); i++)
 		if (tools[i].client.handle == client.handle && client.handle)
-			call_finalize_here(&tools[i]);
+			retire(&tools[i]);
 }
 
 static int take_experimental(struct tool *tool)
@@ -133,7 +142,9 @@ static void work(void *argument)
 {
 	struct tool_order *order = argument;
 
+	contexts_enter((int)order->tool->index);
 	order->result = calls[order->call](order->tool);
+	contexts_enter(-1);
 }
 
 /* The tool was given up, and now it has returned: what it began is ended. */

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -23,6 +22,7 @@
 #define NS_PER_S         1000000000ull
 #define GLANCE_NS        100000000ull /* how often a waiter looks whether the program is ending */
 #define END_PAUSE_NS     20000
+#define THREADS_MAX      16 /* one, and those that were given up */
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int attr_function(pthread_attr_t *);
@@ -50,7 +50,8 @@ struct order {
 };
 
 static struct order *given_up;
-static uint32_t is_hurried; /* the program is ending: nobody waits any more */
+static int32_t threads[THREADS_MAX]; /* their numbers; 0: free */
+static uint32_t is_hurried;          /* the program is ending: nobody waits any more */
 
 /* libc's own: a setuid elsewhere waits until every thread has answered them. */
 #define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
@@ -81,11 +82,33 @@ static void open_signals_of_musl(const struct order *order)
 		raw4(SYS_rt_sigprocmask, 1 /* SIG_UNBLOCK */, &mask, 0, sizeof(mask));
 }
 
+static bool exchange_thread(int32_t from, int32_t to)
+{
+	for (unsigned i = 0; i < THREADS_MAX; i++) {
+		int32_t expected = from;
+
+		/* Relaxed: a number is looked for by its own thread, which came after. */
+		if (__atomic_compare_exchange_n(&threads[i], &expected, to, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
+bool runner_is_thread(int32_t tid)
+{
+	for (unsigned i = 0; i < THREADS_MAX; i++)
+		if (__atomic_load_n(&threads[i], __ATOMIC_RELAXED) == tid)
+			return true;
+	return false;
+}
+
 static void *run(void *pointer)
 {
 	struct order *order = pointer;
 
 	__atomic_store_n(&order->tid, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
+	exchange_thread(0, order->tid);
 	open_signals_of_musl(order);
 	raw2(SYS_prctl, PR_SET_NAME, RUNNER_THREAD_NAME);
 	order->work(order->argument);
@@ -192,6 +215,7 @@ static bool await_end(const struct order *order, uint64_t end_ns)
 static void join(const struct boot_libc *libc, struct order *order)
 {
 	((join_function *)libc->pthread_join)(order->thread, NULL);
+	exchange_thread(order->tid, 0);
 	free_order(order);
 }
 
@@ -230,6 +254,7 @@ void runner_adopt(void)
 {
 	given_up = NULL;
 	is_hurried = 0;
+	memset(threads, 0, sizeof(threads));
 }
 
 int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)(void *),

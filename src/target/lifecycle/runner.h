@@ -6,6 +6,8 @@
 
 #include "shared/wire/boot.h"
 
+#include <stdbool.h>
+
 #define RUNNER_THREAD_NAME "limpet-tool"
 #define RUNNER_ARGUMENT    640
 
@@ -21,6 +23,9 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *argument),
 /* Frees what calls that came late have left; returns how many have not returned yet.  As long as
  * there is one, this library must stay: they return into it. */
 unsigned runner_collect(const struct boot_libc *libc);
+
+/* Is the thread of that number one of those that were made here, and not yet gone? */
+bool runner_is_thread(int32_t tid);
 
 /* The program is ending: calls that have not returned are given up soon, whatever their limit. */
 void runner_hurry(void);

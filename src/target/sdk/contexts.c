@@ -4,6 +4,8 @@
  */
 #include "target/sdk/contexts.h"
 
+#include "shared/arch/syscall.h"
+#include "shared/wire/page.h"
 #include "target/sdk/status.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -23,6 +25,7 @@ static struct context {
 } contexts[CONTEXTS_MAX];
 
 static int32_t open_for = -1;
+static int32_t callers[AGENT_TOOLS_MAX]; /* the thread that is inside each tool */
 static uint32_t is_closed;
 
 /* Relaxed: a context guards no other data of ours. */
@@ -48,6 +51,26 @@ static struct context *find(struct limpet_context id)
 void contexts_open_for(int tool)
 {
 	__atomic_store_n(&open_for, tool, __ATOMIC_RELAXED);
+}
+
+void contexts_enter(int tool)
+{
+	int32_t self = (int32_t)raw0(SYS_gettid);
+
+	for (int i = 0; i < AGENT_TOOLS_MAX; i++)
+		if (i == tool || __atomic_load_n(&callers[i], __ATOMIC_RELAXED) == self)
+			__atomic_store_n(&callers[i], i == tool ? self : 0, __ATOMIC_RELAXED);
+}
+
+/* Is the calling thread inside another tool, one that was given up? */
+static bool is_late(int tool)
+{
+	int32_t self = (int32_t)raw0(SYS_gettid);
+
+	for (int i = 0; i < AGENT_TOOLS_MAX; i++)
+		if (i != tool && __atomic_load_n(&callers[i], __ATOMIC_RELAXED) == self)
+			return true;
+	return false;
 }
 
 void contexts_close(void)
@@ -96,7 +119,7 @@ EXPORT int rocprofiler_create_context(struct limpet_context *id)
 		return SDK_INVALID_ARGUMENT;
 	if (id->handle)
 		return SDK_CONTEXT_ID_NOT_ZERO;
-	if (tool < 0)
+	if (tool < 0 || is_late(tool))
 		return SDK_CONFIGURATION_LOCKED;
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
 		if (!change(&contexts[i], CONTEXT_FREE, CONTEXT_MAKING))

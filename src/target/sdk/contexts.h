@@ -13,6 +13,10 @@
 /* From now on contexts are made for this tool; -1: none may be made. */
 void contexts_open_for(int tool);
 
+/* The calling thread is inside that tool now; -1: inside none any more.  A call that returns late
+ * must not make contexts for the tool whose turn it is meanwhile. */
+void contexts_enter(int tool);
+
 /* The handles of a tool's contexts; returns how many. */
 size_t contexts_list(int tool, struct limpet_context *ret, size_t room);
 

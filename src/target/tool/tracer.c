@@ -12,6 +12,7 @@
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/text.h"
+#include "target/tool/loader.h"
 #include "target/tool/watch.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 #pragma weak limpet_agent_rings
 #pragma weak limpet_agent_libc
 #pragma weak limpet_agent_tables
+#pragma weak limpet_agent_is_own
 
 typedef void *dlsym_function(void *, const char *);
 
@@ -99,20 +101,28 @@ static void look_at_runtimes(void)
 
 static int open_backend(void)
 {
-	struct got_libc functions = {
+	struct loader_libc loader = {
 		.iterate = find_symbol("dl_iterate_phdr"),
+		.open = (void *)libc->dlopen,
+		.close = (void *)libc->dlclose,
+		.register_fork = find_symbol("__register_atfork"),
+	};
+	struct got_libc functions = {
+		.iterate = loader_iterate,
 		.symbol = (void *)libc->dlsym,
 		.symbol_of_version = find_symbol("dlvsym"),
 		.find_module = find_symbol("dladdr"),
-		.open = (void *)libc->dlopen,
-		.close = (void *)libc->dlclose,
+		.find_symbol = find_symbol("dladdr1"),
+		.open = loader_open,
+		.close = loader_close,
 	};
 	int (*page_size)(void) = find_symbol("getpagesize");
 	const void *const ours[GOT_EXCLUDED_MAX] = { (const void *)open_backend,
 						     (const void *)limpet_agent_rings };
 
-	if (!functions.iterate || !page_size)
+	if (!loader.iterate || !page_size)
 		return -ENOSYS;
+	loader_use(&loader);
 	functions.page_size = (uint64_t)page_size();
 	return got_open(&functions, ours);
 }
@@ -137,22 +147,25 @@ static void restore_tables(void *left)
 static void stop(void)
 {
 	struct rings *rings = writers_rings();
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 	bool is_quiet;
 
 	hook_on_notice = NULL;
 	watch_stop();
 	if (rings)
-		rings->work_cut = runtimes_stop();
+		rings->work_cut += runtimes_stop();
 	got_restore(&left);
 	got_in_loader(restore_tables, &left);
 	hooks_off();
 	is_quiet = writers_close();
 	if (rings) {
-		rings->words_restored = left.restored;
-		rings->words_foreign = left.foreign;
-		rings->is_held = !is_quiet;
+		rings->words_restored += left.restored;
+		rings->words_foreign += left.foreign;
+		rings->words_unwritable += left.unwritable;
+		/* Release: the agent unmaps what is not held. */
+		__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
 	}
+	writers_settle();
 	got_close();
 	words_close();
 	installed_by = 0;
@@ -161,7 +174,7 @@ static void stop(void)
 /* A forked child has its parent's hooks in its words, and they lead nowhere. */
 static void forget_parent(void)
 {
-	struct words_left left = { 0, 0 };
+	struct words_left left = { 0 };
 
 	if (!installed_by)
 		return;
@@ -179,13 +192,12 @@ static void forget_parent(void)
 static int start(struct rings *rings)
 {
 	struct trace_request request;
-	struct got_report report;
 	int r = words_open();
 
 	if (!r)
 		r = open_backend();
 	if (!r)
-		r = writers_open(rings);
+		r = writers_open(rings, limpet_agent_is_own);
 	if (r)
 		return r;
 	rings->is_held = 1;
@@ -195,12 +207,8 @@ static int start(struct rings *rings)
 	if (r)
 		return r;
 	clock_start();
-	thread_learn(find_symbol("__errno_location"));
+	thread_learn(find_symbol("__errno_location"), request.asks_number);
 	hook_on_notice = watch_hurry;
-	got_look_around();
-	look_at_runtimes();
-	got_scan(&report);
-	add_report(&report);
 	return start_watch();
 }
 
@@ -219,6 +227,7 @@ static int tool_attach(limpet_detach_function *detach, struct limpet_context *co
 	libc = limpet_agent_libc();
 	domain_find_symbol = find_symbol;
 	writer_ignore_me();
+	writers_settle();
 	forget_parent();
 	r = start(rings);
 	if (r)
@@ -233,10 +242,17 @@ static void tool_detach(void *data)
 	stop();
 }
 
+/* Everything is to go that can: the library itself cannot. */
+static void finalize(void *data)
+{
+	(void)data;
+	writers_settle();
+}
+
 struct limpet_tool *rocprofiler_configure(uint32_t version, const char *runtime_version,
 					  uint32_t priority, struct limpet_client *client)
 {
-	static struct limpet_tool tool = { .size = sizeof(tool) };
+	static struct limpet_tool tool = { .size = sizeof(tool), .finalize = finalize };
 
 	(void)version;
 	(void)runtime_version;

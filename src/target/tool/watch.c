@@ -5,6 +5,7 @@
 #include "target/tool/watch.h"
 
 #include "shared/arch/syscall.h"
+#include "shared/wire/boot.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 
@@ -15,9 +16,9 @@
 #include <time.h>
 
 #define STACK_BYTES 0x40000u
-#define THREAD_NAME "limpet-watch"
 #define SHORTEST_MS 1u
 #define LONGEST_MS  200u
+#define REST        3u /* times as long as a scan takes: a program may load and unload all the time */
 
 static struct watch_libc functions;
 static void (*report_scan)(const struct got_report *);
@@ -26,6 +27,7 @@ static pthread_t thread;
 static void *stack;
 static uint32_t orders; /* a futex; counts what was said to it */
 static uint32_t is_over;
+static uint32_t has_begun; /* a futex: the first scan is done */
 
 void watch_hurry(void)
 {
@@ -44,15 +46,47 @@ static bool await(uint32_t *seen, uint32_t delay_ms)
 	return *seen != before;
 }
 
-static void *watch(void *unused)
+static uint64_t clock_ns(void)
 {
-	struct got_report report = { .is_unsettled = true };
-	uint32_t seen = 0, delay_ms = SHORTEST_MS;
+	struct timespec now = { 0, 0 };
 
-	(void)unused;
+	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* When the next one may begin. */
+static uint64_t scan(struct got_report *ret)
+{
+	uint64_t begin = clock_ns(), end;
+
+	got_scan(ret);
+	report_scan(ret);
+	end = clock_ns();
+	return end + REST * (end - begin);
+}
+
+/* Before the first word is changed it must be known where a thread finds its number: one under a
+ * filter may not be able to ask. */
+static void begin(struct got_report *ret)
+{
 	writer_ignore_me();
 	thread_confirm();
-	raw2(SYS_prctl, PR_SET_NAME, THREAD_NAME);
+	raw2(SYS_prctl, PR_SET_NAME, WATCH_THREAD_NAME);
+	got_look_around();
+	look_further();
+	scan(ret);
+	__atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
+	raw3(SYS_futex, &has_begun, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static void *watch(void *unused)
+{
+	struct got_report report;
+	uint32_t seen = 0, delay_ms = SHORTEST_MS;
+	uint64_t next_ns = 0;
+
+	(void)unused;
+	begin(&report);
 	while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
 		bool is_told = await(&seen, delay_ms), has_changed;
 
@@ -60,10 +94,8 @@ static void *watch(void *unused)
 			break;
 		has_changed = got_has_changed();
 		delay_ms = is_told || has_changed ? SHORTEST_MS : MIN(2 * delay_ms, LONGEST_MS);
-		if (has_changed || report.is_unsettled) {
-			got_scan(&report);
-			report_scan(&report);
-		}
+		if ((has_changed || report.is_unsettled) && clock_ns() >= next_ns)
+			next_ns = scan(&report);
 		look_further();
 	}
 	return NULL;
@@ -96,10 +128,12 @@ int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_
 	functions = *libc;
 	report_scan = on_scan;
 	look_further = on_look;
-	is_over = orders = 0;
+	is_over = orders = has_begun = 0;
 	r = make_thread();
 	if (r)
 		free_stack();
+	while (!r && !__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE))
+		raw4(SYS_futex, &has_begun, FUTEX_WAIT_PRIVATE, 0, 0);
 	return (int)r;
 }
 

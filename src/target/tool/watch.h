@@ -14,8 +14,8 @@ struct watch_libc {
 	int (*attr_setstack)(pthread_attr_t *, void *, size_t);
 };
 
-/* -errno when no thread could be made.  on_scan gets what each further scan did; on_look is called
- * whenever the thread looks around. */
+/* Returns when the first scan is done; -errno when no thread could be made.  on_scan gets what each
+ * scan did; on_look is called before the first, and whenever the thread looks around. */
 int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *),
 		void (*on_look)(void)) MUST_CHECK;
 void watch_stop(void);

@@ -68,26 +68,52 @@
 	call_and_leave
 	.size thunk_registers, . - thunk_registers
 
-	.macro hand_on words
+	/* What lies beyond the end of the caller's stack is not read. */
+	.macro hand_on_and_leave words, last
 	sub	sp, sp, #\words * 8
+	and	x9, x29, #(WINDOW_PAGE - 1)
+	cmp	x9, #\last
+	b.hi	2f
 	.set	at, 0
 	.rept	\words / 2
 	ldp	x9, x10, [x29, #16 + at]
 	stp	x9, x10, [sp, #at]
 	.set	at, at + 16
 	.endr
+1:	call_and_leave
+	.cfi_startproc
+	.cfi_def_cfa x29, 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+2:	add	x0, x29, #16
+	mov	w1, #\words
+	bl	stack_readable
+	mov	w9, w0
+	add	x10, x29, #16
+	mov	x11, sp
+3:	cbz	w9, 4f
+	ldr	x12, [x10], #8
+	str	x12, [x11], #8
+	sub	w9, w9, #1
+	b	3b
+4:	sub	x9, x29, #FRAME_LINK
+	ldp	x0, x1, [x9, #0]
+	ldp	x2, x3, [x9, #16]
+	ldp	x4, x5, [x9, #32]
+	ldp	x6, x7, [x9, #48]
+	ldp	x8, x16, [x9, #FRAME_INDIRECT]
+	b	1b
+	.cfi_endproc
 	.endm
 
 	function thunk_any
 	enter
-	hand_on	STACK_WINDOW_WORDS
-	call_and_leave
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
 	.size thunk_any, . - thunk_any
 
 	function thunk_wide
 	enter
-	hand_on	STACK_WIDE_WORDS
-	call_and_leave
+	hand_on_and_leave STACK_WIDE_WORDS, WIDE_LAST_PLACE
 	.size thunk_wide, . - thunk_wide
 
 	function thunk_entered
@@ -99,8 +125,7 @@
 	ldp	x4, x5, [sp, #32]
 	ldp	x6, x7, [sp, #48]
 	ldp	x8, x16, [sp, #FRAME_INDIRECT]
-	hand_on	STACK_WINDOW_WORDS
-	call_and_leave
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
 	.size thunk_entered, . - thunk_entered
 
 	function thunk_wrapper

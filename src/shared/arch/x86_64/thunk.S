@@ -60,26 +60,49 @@
 	call_and_leave
 	.size thunk_registers, . - thunk_registers
 
-	.macro hand_on words
+	/* What lies beyond the end of the caller's stack is not read. */
+	.macro hand_on_and_leave words, last
 	sub	rsp, \words * 8
+	mov	eax, ebp
+	and	eax, WINDOW_PAGE - 1
+	cmp	eax, \last
+	ja	2f
 	.set	at, 0
 	.rept	\words
 	mov	rax, [rbp + 16 + at]
 	mov	[rsp + at], rax
 	.set	at, at + 8
 	.endr
+1:	call_and_leave
+	.cfi_startproc
+	.cfi_def_cfa rbp, 16
+	.cfi_offset rbp, -16
+2:	lea	rdi, [rbp + 16]
+	mov	esi, \words
+	call	stack_readable
+	mov	ecx, eax
+	lea	rsi, [rbp + 16]
+	mov	rdi, rsp
+	rep movsq
+	mov	rdi, [rbp - FRAME_LINK]
+	mov	rsi, [rbp - FRAME_LINK + 8]
+	mov	rcx, [rbp - FRAME_LINK + 24]
+	mov	r8, [rbp - FRAME_LINK + 32]
+	mov	r9, [rbp - FRAME_LINK + 40]
+	mov	r10, [rbp - FRAME_LINK + 48]
+	mov	r11, [rbp - FRAME_LINK + FRAME_HOOK]
+	jmp	1b
+	.cfi_endproc
 	.endm
 
 	function thunk_any
 	enter
-	hand_on	STACK_WINDOW_WORDS
-	call_and_leave
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
 	.size thunk_any, . - thunk_any
 
 	function thunk_wide
 	enter
-	hand_on	STACK_WIDE_WORDS
-	call_and_leave
+	hand_on_and_leave STACK_WIDE_WORDS, WIDE_LAST_PLACE
 	.size thunk_wide, . - thunk_wide
 
 	function thunk_entered
@@ -93,8 +116,7 @@
 	mov	r9, [rsp + 40]
 	mov	r10, [rsp + 48]
 	mov	r11, [rsp + FRAME_HOOK]
-	hand_on	STACK_WINDOW_WORDS
-	call_and_leave
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
 	.size thunk_entered, . - thunk_entered
 
 	function thunk_wrapper

@@ -1,0 +1,110 @@
+/*
+ * The handlers run on the thread that forks.  They stay registered: this library is never unloaded.
+ */
+#include "target/tool/loader.h"
+
+#include "shared/arch/syscall.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define GLANCE_NS  20000
+#define FORK_WAITS 10000 /* glances */
+#define OUR_WAITS  50000
+
+static struct loader_libc functions;
+static char dso_handle; /* by its address libc knows our handlers */
+static bool is_registered;
+static uint32_t forking, inside;
+static long user; /* the process whose threads are meant; not its child's that libc knows not of */
+
+static void glance(void)
+{
+	struct timespec pause = { 0, GLANCE_NS };
+
+	raw2(SYS_nanosleep, &pause, 0);
+}
+
+/* Sequentially consistent throughout: each side says what it does before it looks at the other. */
+static uint32_t load(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+}
+
+static void before_fork(void)
+{
+	__atomic_add_fetch(&forking, 1, __ATOMIC_SEQ_CST);
+	if (load(&inside) && raw0(SYS_getpid) != user)
+		return;
+	for (unsigned i = 0; load(&inside) && i < FORK_WAITS; i++)
+		glance();
+}
+
+static void after_fork(void)
+{
+	__atomic_sub_fetch(&forking, 1, __ATOMIC_SEQ_CST);
+}
+
+static void in_child(void)
+{
+	forking = inside = 0;
+}
+
+void loader_use(const struct loader_libc *libc)
+{
+	functions = *libc;
+	if (user != raw0(SYS_getpid))
+		in_child();
+	user = raw0(SYS_getpid);
+	if (!is_registered && functions.register_fork)
+		is_registered =
+			!functions.register_fork(before_fork, after_fork, in_child, &dso_handle);
+}
+
+static void enter(void)
+{
+	for (unsigned i = 0; i < OUR_WAITS; i++) {
+		__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+		if (!load(&forking))
+			return;
+		__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+		glance();
+	}
+	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+}
+
+static void leave(void)
+{
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+}
+
+int loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+	int r;
+
+	enter();
+	r = functions.iterate(callback, data);
+	leave();
+	return r;
+}
+
+void *loader_open(const char *name, int flags)
+{
+	void *handle;
+
+	enter();
+	handle = functions.open(name, flags);
+	leave();
+	return handle;
+}
+
+int loader_close(void *handle)
+{
+	int r;
+
+	enter();
+	r = functions.close(handle);
+	leave();
+	return r;
+}

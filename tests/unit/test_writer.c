@@ -1,0 +1,182 @@
+/*
+ * Who may write into a thread's ring, and when its memory may go.
+ */
+#include "unit.h"
+
+#include "target/hooks/writer.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RING_SIZE  8192
+#define PAGE_WORDS 512
+#define TRIES      50
+
+static struct rings *rings;
+static uint64_t pages[3 * PAGE_WORDS] __attribute__((aligned(4096)));
+
+static struct rings *make_rings(uint32_t slot_count)
+{
+	struct rings layout;
+	size_t size = rings_layout(slot_count, RING_SIZE, 16, &layout);
+	struct rings *made = aligned_alloc(65536, size);
+
+	assert_non_null(made);
+	memset(made, 0, size);
+	*made = layout;
+	return made;
+}
+
+static void begin_session(uint32_t slot_count)
+{
+	rings = make_rings(slot_count);
+	assert_int_equal(writers_open(rings, NULL), 0);
+}
+
+static uint64_t nested_drops(void)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < rings->slot_count; i++)
+		count += ring_drops(rings_slot(rings, i), DROP_NESTED);
+	return count;
+}
+
+/* A handler may run on a stack that lies higher or lower. */
+static void who_is_interrupted_keeps_his_ring(void **state)
+{
+	writer_seal *outer = &pages[PAGE_WORDS], *higher = &pages[2 * PAGE_WORDS],
+		    *lower = &pages[0], *near = &pages[PAGE_WORDS + 8];
+	struct writer *writer;
+
+	(void)state;
+	begin_session(2);
+	writer = writer_begin(outer);
+	assert_non_null(writer);
+	assert_null(writer_begin(higher));
+	assert_null(writer_begin(lower));
+	assert_null(writer_begin(near));
+	assert_int_equal(nested_drops(), 3);
+	writer_end(writer, outer);
+	assert_ptr_equal(writer_begin(higher), writer);
+	writer_end(writer, higher);
+	assert_true(writers_close());
+	free(rings);
+}
+
+static void who_has_left_his_call_is_followed(void **state)
+{
+	writer_seal *left = &pages[PAGE_WORDS], *near = &pages[PAGE_WORDS + 8];
+	struct writer *writer;
+
+	(void)state;
+	begin_session(2);
+	writer = writer_begin(left);
+	assert_non_null(writer);
+	assert_ptr_equal(writer_begin(left), writer);
+	*left = 42;
+	assert_ptr_equal(writer_begin(near), writer);
+	writer_end(writer, near);
+	assert_true(writers_close());
+	free(rings);
+}
+
+static void who_never_comes_back_costs_a_ring(void **state)
+{
+	writer_seal *left = &pages[0], *other = &pages[2 * PAGE_WORDS];
+	struct writer *first, *second = NULL;
+
+	(void)state;
+	begin_session(2);
+	first = writer_begin(left);
+	for (unsigned i = 0; !second && i < 10000; i++)
+		second = writer_begin(other);
+	assert_non_null(second);
+	assert_ptr_not_equal(first, second);
+	writer_end(second, other);
+	writer_end(first, left);
+	assert_true(writers_close());
+	free(rings);
+}
+
+static _Atomic unsigned is_held_up, is_over;
+
+static void hold_up(int number)
+{
+	(void)number;
+	is_held_up = 1;
+	while (is_held_up)
+		;
+}
+
+/* There is no ring for it: it looks for one, or counts that there is none, most of the time. */
+static void *call_without_ring(void *unused)
+{
+	writer_seal seal;
+
+	while (!is_over) {
+		struct writer *writer = writer_begin(&seal);
+
+		if (writer)
+			writer_end(writer, &seal);
+	}
+	return unused;
+}
+
+/* Ends the session while the thread is held up; true when it was in the midst of looking. */
+static bool end_session_around(pthread_t thread)
+{
+	struct rings *before = rings;
+	bool is_quiet;
+
+	pthread_kill(thread, SIGUSR1);
+	while (!is_held_up)
+		;
+	is_quiet = writers_close();
+	is_held_up = 0;
+	usleep(1000); /* it goes on while there is no session */
+	begin_session(1);
+	if (is_quiet)
+		free(before);
+	return !is_quiet;
+}
+
+static void who_looks_for_a_ring_outlives_the_session(void **state)
+{
+	struct sigaction action = { .sa_handler = hold_up };
+	pthread_t thread;
+	unsigned met = 0;
+	writer_seal seal;
+
+	(void)state;
+	begin_session(1);
+	sigaction(SIGUSR1, &action, NULL);
+	pthread_create(&thread, NULL, call_without_ring, NULL);
+	for (unsigned i = 0; i < TRIES && met < 3; i++) {
+		struct writer *writer = writer_begin(&seal); /* the only ring there is, or none */
+
+		if (writer)
+			writer_end(writer, &seal);
+		usleep(1000);
+		met += end_session_around(thread);
+	}
+	is_over = 1;
+	pthread_join(thread, NULL);
+	assert_true(met > 0);
+	assert_true(writers_close());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_is_interrupted_keeps_his_ring),
+		cmocka_unit_test(who_has_left_his_call_is_followed),
+		cmocka_unit_test(who_never_comes_back_costs_a_ring),
+		cmocka_unit_test(who_looks_for_a_ring_outlives_the_session),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -5,7 +5,7 @@
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
 #include "target/agent/rings.h"
-#include "target/domains/domain.h"
+#include "target/domains/runtimes.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/table.h"
 #include "target/hooks/thread.h"
@@ -22,6 +22,7 @@
 /* Loaded by somebody else than limpet, these are not there. */
 #pragma weak limpet_agent_rings
 #pragma weak limpet_agent_libc
+#pragma weak limpet_agent_tables
 #pragma weak limpet_agent_is_own
 
 typedef void *dlsym_function(void *, const char *);
@@ -70,6 +71,8 @@ static int want(void)
 	bool fits = true;
 
 	wants_clear();
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		fits &= gpu_runtimes[i]->start(&request);
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (request.is_wanted[i])
 			fits &= want_domain(i);
@@ -88,19 +91,14 @@ static void add_report(const struct got_report *report)
 	rings->domains_found |= report->domains;
 }
 
+/* What does not come with imports. */
 static void look_around(bool have_modules_changed)
 {
-	for (unsigned i = 0; i < DOMAINS; i++)
-		if (request.is_wanted[i] && domains[i]->look &&
-		    (have_modules_changed || (domains[i]->has_news && domains[i]->has_news())))
-			domains[i]->look(have_modules_changed);
-}
+	struct got_report report = { 0 };
 
-static void drain(struct rings *rings)
-{
-	for (unsigned i = 0; rings && i < DOMAINS; i++)
-		if (request.is_wanted[i] && domains[i]->drain)
-			domains[i]->drain(rings);
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		gpu_runtimes[i]->look(have_modules_changed, &report);
+	add_report(&report);
 }
 
 static int open_backend(void)
@@ -143,6 +141,11 @@ static int start_watch(void)
 	return watch_start(&functions, add_report, look_around);
 }
 
+static void restore_tables(void *left)
+{
+	table_restore(left);
+}
+
 static void stop(void)
 {
 	struct rings *rings = writers_rings();
@@ -151,9 +154,14 @@ static void stop(void)
 
 	hook_on_notice = NULL;
 	watch_stop();
+	for (unsigned i = 0; rings && i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->stop)
+			gpu_runtimes[i]->stop(rings);
 	got_restore(&left);
-	table_restore(&left);
-	drain(rings);
+	got_in_loader(restore_tables, &left);
+	for (unsigned i = 0; rings && i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->drain)
+			gpu_runtimes[i]->drain(rings);
 	hooks_off();
 	is_quiet = writers_close();
 	if (rings) {
@@ -178,12 +186,12 @@ static void forget_parent(void)
 		return;
 	watch_forget();
 	writers_forget();
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->forget)
+			gpu_runtimes[i]->forget();
 	got_restore(&left);
-	table_restore(&left);
+	got_in_loader(restore_tables, &left);
 	hooks_off();
-	for (unsigned i = 0; i < DOMAINS; i++)
-		if (domains[i] && domains[i]->forget)
-			domains[i]->forget();
 	got_close();
 	words_close();
 	installed_by = 0;
@@ -203,6 +211,7 @@ static int start(struct rings *rings)
 	rings->is_held = 1;
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(find_request(rings), &request);
+	runtimes_use(limpet_agent_tables);
 	r = want();
 	if (r)
 		return r;

@@ -110,8 +110,6 @@ static int write_call(const struct call *call, void *context)
 	json_number(json, "function", call->function_number);
 	json_number(json, "begin_ns", call->begin_ns);
 	json_number(json, "duration_ns", call->end_ns - call->begin_ns);
-	if (call_is_work(call))
-		json_text(json, "title", call_title(call));
 	values_write(json, call);
 	json_object_end(json);
 	return export_state(json->out);

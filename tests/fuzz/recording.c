@@ -10,12 +10,16 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/export/amd_summary.h"
+#include "host/export/exporter.h"
 #include "host/export/lanes.h"
+#include "host/export/rocpd.h"
 #include "host/model/allocations.h"
 #include "host/model/descriptors.h"
 #include "host/model/locks.h"
 #include "host/model/markers.h"
 #include "host/model/summary.h"
+#include "host/model/work.h"
 
 struct walk {
 	const struct model *model;
@@ -25,6 +29,7 @@ struct walk {
 	struct descriptors descriptors;
 	struct locks locks;
 	struct markers markers;
+	struct work work;
 	struct lanes lanes;
 };
 
@@ -61,7 +66,8 @@ static int visit(const struct call *call, void *context)
 	must(!markers_take(&walk->markers, call));
 	must(call_name(call)[0] || call->kind == CALL_PLAIN);
 	must(!call_estimate(call, &blocks, &bytes) || (blocks >= 1 && bytes >= 1));
-	must(!lanes_place(&walk->lanes, call, &lane, &is_new));
+	must(!lanes_place(&walk->lanes, lanes_owner(&walk->lanes, call), call, &lane, &is_new));
+	must(!work_take(&walk->work, call));
 	walk->open++;
 	return 0;
 }
@@ -87,7 +93,35 @@ static void walk_through(struct model *model)
 	descriptors_done(&walk.descriptors);
 	locks_done(&walk.locks);
 	markers_done(&walk.markers);
+	work_sort(&walk.work);
+	work_done(&walk.work);
 	lanes_done(&walk.lanes);
+}
+
+/* Every format that is one stream, into nothing. */
+static void export_streams(struct model *model)
+{
+	CLEANUP(fclose) FILE *nothing = fopen("/dev/null", "w");
+
+	must(nothing != NULL);
+	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
+		must(!(*exporter)->write || !(*exporter)->write(model, nothing));
+}
+
+/* Databases take longer to make than all the rest: of a few recordings only. */
+static void export_database(struct model *model)
+{
+	CLEANUP(amd_view_done) struct amd_view view = { 0 };
+	CLEANUP(amd_stats_done) struct amd_stats stats = { 0 };
+	CLEANUP(fclose) FILE *nothing = fopen("/dev/null", "w");
+	struct amd_summary_options summary = { .is_whole = true, .is_per_domain = true };
+	const char *empty;
+	struct err err = { 0 };
+
+	must(nothing && !amd_view_init(&view, model, &(struct amd_view_options){ 0 }, &err));
+	must(!amd_stats_init(&stats, &view));
+	must(!amd_summary_write(&stats, &summary, nothing, &empty, &err));
+	must(!rocpd_write(&view, ":memory:", &err));
 }
 
 static void put_chunk(struct bytes *file, uint16_t kind, const uint8_t *payload, uint32_t length,
@@ -153,9 +187,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	CLEANUP(model_free) struct model *model = NULL;
 	struct err err = { 0 };
 
-	if (model_open_fd(make_file(bytes, size), "fuzz", &model, &err))
+	if (model_open_fd(make_file(bytes, size), "fuzz", &model, &err)) {
 		must(err.code < 0 && err.what[0]);
-	else
+	} else {
 		walk_through(model);
+		if (size % 4 == 0)
+			export_streams(model);
+		if (size % 64 == 0)
+			export_database(model);
+	}
 	return 0;
 }

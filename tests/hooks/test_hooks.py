@@ -35,7 +35,7 @@ class Probe:
 
     def finish(self, deadline_s=60):
         out, err = self.process.communicate("\n" if self.process.stdin else None, timeout=deadline_s)
-        self.error = err
+        self.error = err or f"exit {self.process.returncode}"
         lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
         self.calls = [line for line in lines if line["event"] == "call"]
         return next((line for line in lines if line["event"] == "trace"), None)

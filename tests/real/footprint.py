@@ -34,21 +34,37 @@ def threads(pid):
     return names
 
 
+def cpu_s(pid):
+    """Processor time of all its threads."""
+    spent_ns = 0
+    for tid in threads(pid):
+        try:
+            spent_ns += int(pathlib.Path(f"/proc/{pid}/task/{tid}/schedstat").read_text().split()[0])
+        except OSError:
+            pass
+    return spent_ns / 1e9
+
+
 def client_sockets(pid):
     """TCP sockets that are connected: clients come and go."""
     lines = pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
     return {f"socket:[{words[9]}]" for words in map(str.split, lines) if words[3] != LISTENS}
 
 
+def is_file(name):
+    """In a file system: the server's own, which it opens and closes as it goes."""
+    return name.startswith("/") and not name.startswith("/memfd:")
+
+
 def descriptors(pid):
-    """What is open, but for clients."""
+    """What is open, but for clients and files."""
     found, clients = [], client_sockets(pid)
     for number in os.listdir(f"/proc/{pid}/fd"):
         try:
             found.append(os.readlink(f"/proc/{pid}/fd/{number}"))
         except OSError:
             pass
-    return sorted(name for name in found if name not in clients)
+    return sorted(name for name in found if name not in clients and not is_file(name))
 
 
 def modules(pid):

@@ -43,6 +43,7 @@ class RedisClient:
 class TracedRedis(Redis):
     waits = True  # its threads wait for each other when there is nothing to do
     requests = 5000  # of each kind in a round
+    rate_s = None  # what a rate was measured over: a time, or a number of requests
     rate = re.compile(r'"(?P<kind>[A-Z]+)[^"]*","(?P<rate>[\d.]+)"')
 
     def load(self):
@@ -54,12 +55,14 @@ class TracedRedis(Redis):
 
 class TracedNginx(Nginx):
     waits = False
+    rate_s = 2.0
     workers = 1
     rate = re.compile(r"(?P<kind>Requests/sec):\s+(?P<rate>[\d.]+)")
 
 
 class TracedPostgres(Postgres):
     waits = False
+    rate_s = 1.0
     rate = re.compile(r"progress: .*?, (?P<rate>[\d.]+) (?P<kind>tps)")
 
     def load(self):

@@ -8,10 +8,11 @@ VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 # perfetto_trace.proto
 TRACE_PACKET = 1
 PACKET = dict(clocks=6, timestamp=8, sequence=10, event=11, interned=12, flags=13, track=60)
-TRACK = dict(uuid=1, name=2, process=3, thread=4, parent=5)
-EVENT = dict(category=3, annotation=4, type=9, name_id=10, track=11, name=23)
+TRACK = dict(uuid=1, name=2, process=3, thread=4, parent=5, counter=8)
+EVENT = dict(category=3, annotation=4, type=9, name_id=10, track=11, name=23,
+             amount=30, flow=47)
 INTERNED = dict(categories=1, names=2, annotations=3)
-BEGIN, END, INSTANT = 1, 2, 3
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 CLEARED, NEEDS_INTERNED = 1, 2
 CLOCKS = {1: "realtime", 3: "monotonic", 5: "monotonic_raw", 6: "boottime"}
 
@@ -80,6 +81,7 @@ class Trace:
             data = file.read()
         self.slices, self.marks, self.tracks, self.clocks = [], [], {}, []
         self.names, self.open = {}, {}
+        self.amounts = {}  # of counters, by the name of their track: (time, value) in order
         self.last = {}
         for number, packet in fields(data):
             if number != TRACE_PACKET:
@@ -131,6 +133,9 @@ class Trace:
             if one(thread, 1) != found["pid"]:
                 raise Wrong("a thread of another process than its parent")
             found.update(tid=one(thread, 2), thread=one(thread, 5).decode())
+        if TRACK["name"] in track:
+            found["track_name"] = one(track, TRACK["name"]).decode()
+        found["is_counter"] = TRACK["counter"] in track
         self.tracks[uuid] = found
 
     def event(self, sequence, time, event):
@@ -141,6 +146,12 @@ class Trace:
             raise Wrong(f"track {track} goes back in time")
         self.last[track] = time
         kind = one(event, EVENT["type"])
+        if (kind == COUNTER) != self.tracks[track]["is_counter"]:
+            raise Wrong("a counter on a track for slices, or a slice on one for a counter")
+        if kind == COUNTER:
+            amounts = self.amounts.setdefault(self.tracks[track]["track_name"], [])
+            amounts.append((time, signed(one(event, EVENT["amount"]))))
+            return
         stack = self.open.setdefault(track, [])
         if kind == BEGIN:
             stack.append(self.begin(sequence, time, track, event))
@@ -161,7 +172,8 @@ class Trace:
         name = name.decode() if name is not None else names["names"][one(event, EVENT["name_id"])]
         args = dict(self.annotation(names, message(entry)) for entry in event.get(EVENT["annotation"], []))
         category = names["categories"][one(event, EVENT["category"])]
-        return dict(self.tracks[track], name=name, category=category, begin=time, args=args, track=track)
+        return dict(self.tracks[track], name=name, category=category, begin=time, args=args, track=track,
+                    flows=event.get(EVENT["flow"], []))
 
     @staticmethod
     def annotation(names, entry):

@@ -333,6 +333,110 @@ static void carries_a_change_over_that_came_while_leaving(void **state)
 	assert_int_equal(agent_page.environment_changed, 0);
 }
 
+static char c_four[] = "C=four";
+
+/* The next setenv is quicker than we are: it finds what we have put back. */
+static void write_into_both(void)
+{
+	if (variable == array && array[2] == c_three) {
+		write_into_ours_late();
+		array[2] = c_four;
+	}
+}
+
+static void carries_two_changes_over_that_came_while_leaving(void **state)
+{
+	(void)state;
+	publish();
+	ours_then = variable;
+	on_lock = write_into_both;
+	environment_restore();
+	assert_value("A", "own");
+	assert_value("B", "two");
+	assert_value("C", "four");
+	assert_value("NEW", NULL);
+	assert_int_equal(count(), 3);
+	assert_int_equal(agent_page.environment_changed, 0);
+}
+
+static void remove_from_ours_late(void)
+{
+	char **at = ours_then;
+
+	while (variable == array && *at && *at != a_one)
+		at++;
+	for (; variable == array && *at; at++)
+		at[0] = at[1];
+}
+
+static void carries_a_removal_over_that_came_while_leaving(void **state)
+{
+	(void)state;
+	publish();
+	ours_then = variable;
+	on_lock = remove_from_ours_late;
+	environment_restore();
+	assert_value("A", NULL);
+	assert_value("B", "two");
+	assert_value("C", "three");
+	assert_int_equal(count(), 2);
+}
+
+static char d_added[] = "D=added";
+static char *half[16];
+static size_t counted;
+
+/* A setenv that adds D, and counted the entries before the exchange. */
+static void add_torn(void)
+{
+	bool is_put = ours_then ? variable == array : variable != array;
+
+	if (!is_put || variable == half || half[counted])
+		return;
+	for (size_t i = 0; i < counted && variable[i]; i++)
+		half[i] = variable[i];
+	half[counted] = d_added;
+	variable = half;
+}
+
+static void mends_an_addition_that_lost_others(void **state)
+{
+	(void)state;
+	memset(half, 0, sizeof(half));
+	ours_then = NULL;
+	counted = 3;
+	on_lock = add_torn;
+	publish();
+	on_lock = NULL;
+	assert_value("A", "one");
+	assert_value("B", "ours");
+	assert_value("C", "three");
+	assert_value("D", "added");
+	assert_int_equal(count(), 5);
+	environment_restore();
+	assert_value("B", "two");
+	assert_value("D", "added");
+	assert_int_equal(count(), 4);
+}
+
+static void mends_an_addition_behind_the_end(void **state)
+{
+	(void)state;
+	publish();
+	memset(half, 0, sizeof(half));
+	ours_then = variable;
+	counted = (size_t)count();
+	assert_int_equal(counted, 4);
+	on_lock = add_torn;
+	environment_restore();
+	assert_value("A", "one");
+	assert_value("B", "two");
+	assert_value("C", "three");
+	assert_value("D", "added");
+	assert_value("NEW", NULL);
+	assert_int_equal(count(), 4);
+}
+
 static void change_each_time(void)
 {
 	array[0] = array[0] == own ? a_one : own;
@@ -497,6 +601,10 @@ int main(void)
 		TEST(carries_a_late_change_over),
 		TEST(carries_a_late_removal_over),
 		TEST(carries_a_change_over_that_came_while_leaving),
+		TEST(carries_two_changes_over_that_came_while_leaving),
+		TEST(carries_a_removal_over_that_came_while_leaving),
+		TEST(mends_an_addition_that_lost_others),
+		TEST(mends_an_addition_behind_the_end),
 		TEST(gives_up_when_it_never_stands_still),
 		TEST(survives_an_array_that_cannot_be_read),
 		TEST(needs_libcs_functions),

@@ -40,13 +40,12 @@ static int teardown(void **state)
 
 static struct model *record_ourselves(void)
 {
-	char *argv[] = { (char[]){ "limpet" }, (char[]){ "record" }, NULL };
 	struct recording *recording;
 	struct model *model;
 	uint32_t number;
 
 	assert_int_equal(recording_create(path, &recording, &err), 0);
-	assert_int_equal(facts_session(recording, "1.0", argv, "io", &err), 0);
+	assert_int_equal(facts_session(recording, "1.0", "io", &err), 0);
 	assert_int_equal(facts_process(recording, getpid(), &number, &err), 0);
 	assert_int_equal(number, 0);
 	assert_int_equal(facts_modules(recording, getpid(), number, &err), 0);
@@ -70,13 +69,54 @@ static void session_and_process_are_told(void **state)
 	struct model *model = record_ourselves();
 
 	(void)state;
-	assert_string_equal(model->command, "limpet record");
+	assert_non_null(strstr(model->command, "test_facts"));
 	assert_string_equal(model->options, "io");
 	assert_true(model->kernel[0] && model->machine[0]);
 	assert_int_equal(model->processes[0]->pid, getpid());
 	assert_string_equal(model->processes[0]->name, "test_facts");
 	assert_non_null(strstr(model->processes[0]->executable, "test_facts"));
 	assert_true(model->processes[0]->start_ns > 0);
+	model_free(model);
+}
+
+/* Our first variable, and one that nobody has. */
+static void variables_that_are_asked_for_are_kept(void **state)
+{
+	char first[256];
+	const char *names[] = { first, "NOBODY_HAS_THIS_ONE", NULL };
+	struct recording *recording;
+	struct model *model;
+	uint32_t number;
+	char *value;
+
+	(void)state;
+	snprintf(first, sizeof(first), "%s", environ[0]);
+	value = strchr(first, '=');
+	assert_non_null(value);
+	*value++ = '\0';
+	assert_int_equal(recording_create(path, &recording, &err), 0);
+	assert_int_equal(facts_process(recording, getpid(), &number, &err), 0);
+	assert_int_equal(facts_variables(recording, getpid(), number, names, &err), 0);
+	recording_abandon(recording);
+	assert_int_equal(model_open(path, &model, &err), 0);
+	assert_int_equal(model->damaged, 0);
+	assert_non_null(process_variable(model->processes[0], first));
+	assert_int_equal(
+		strncmp(process_variable(model->processes[0], first), value, strlen(value)), 0);
+	assert_null(process_variable(model->processes[0], names[1]));
+	model_free(model);
+}
+
+static void the_family_is_told(void **state)
+{
+	struct model *model = record_ourselves();
+	char folder[4096];
+
+	(void)state;
+	assert_int_equal(model->processes[0]->parent, getppid());
+	assert_int_equal(model->processes[0]->group, getpgrp());
+	assert_int_equal(model->processes[0]->session, getsid(0));
+	assert_string_equal(model->processes[0]->folder, getcwd(folder, sizeof(folder)));
 	model_free(model);
 }
 
@@ -219,6 +259,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(session_and_process_are_told),
+		TEST(variables_that_are_asked_for_are_kept),
+		TEST(the_family_is_told),
 		TEST(every_loaded_object_is_a_module),
 		TEST(data_without_a_file_is_its_modules),
 		TEST(open_files_have_names),

@@ -18,11 +18,13 @@ struct export_values {
 };
 
 #define FIELD(member) offsetof(struct export_values, member)
+#define FORMATS       "pftrace, chrome, csv, json, rocpd, rocprof-csv or rocprof-json"
 
 static const struct option_desc export_options[] = {
-	{ 'f', "format", "FORMAT", "pftrace, chrome, csv or json (default: by the name of OUT)",
-	  OPTION_TEXT, FIELD(format) },
-	{ 'o', "output", "OUT", "the file to write; - is stdout (default: beside FILE)",
+	{ 'f', "format", "FORMAT", "see below (default: by the name of OUT)", OPTION_TEXT,
+	  FIELD(format) },
+	{ 'o', "output", "OUT",
+	  "the file to write, or how files of a set begin; - is stdout (default: beside FILE)",
 	  OPTION_TEXT, FIELD(output) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
@@ -35,7 +37,7 @@ static void unknown_format(const char *name, struct err *err)
 	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
 		nearest_offer(&nearest, (*exporter)->name);
 	err_set(err, -EINVAL, "there is no format '%s'", name);
-	err_fix(err, "-f %s", nearest.best ? nearest.best : "pftrace, chrome, csv or json");
+	err_fix(err, "-f %s", nearest.best ? nearest.best : FORMATS);
 	err_exit(err, EXIT_USAGE);
 }
 
@@ -45,7 +47,7 @@ static void unclear_format(const char *output, struct err *err)
 		err_set(err, -EINVAL, "the name '%s' does not tell the format", output);
 	else
 		err_set(err, -EINVAL, "the format is missing");
-	err_fix(err, "-f pftrace, chrome, csv or json");
+	err_fix(err, "-f " FORMATS);
 	err_exit(err, EXIT_USAGE);
 }
 
@@ -181,7 +183,11 @@ const struct command command_export = {
 		 "  chrome    chrome://tracing, Perfetto, Firefox profiler (.chrome.json, .trace)\n"
 		 "  csv       one line for each call (.csv)\n"
 		 "  json      everything, as one object (.json)\n"
+		 "  rocpd     AMD's database (.db, .rocpd)\n"
+		 "  rocprof-csv   AMD's set of files: OUT_kernel_trace.csv and so on\n"
+		 "  rocprof-json  AMD's results (_results.json)\n"
 		 "\nexamples:\n"
 		 "  limpet export app.limpet -o app.pftrace\n"
-		 "  limpet export app.limpet -f csv -o - | head\n",
+		 "  limpet export app.limpet -f csv -o - | head\n"
+		 "  limpet export app.limpet -f rocprof-csv -o out/app\n",
 };

@@ -354,13 +354,12 @@ static int finish(struct visit *self, int r, struct err *err)
 	return r ? r : end ? end : judge(self, &totals, err);
 }
 
-static int record(pid_t pid, char **argv, const struct record_values *values, struct err *err)
+static int record(pid_t pid, const struct record_values *values, struct err *err)
 {
 	struct visit visit = { .values = values, .ending = ENDING_DURATION };
 	struct recorder_options options = {
 		.session.attach = { .force = values->force, .resumes = values->resumes },
 		.session.is_strict = true,
-		.argv = argv,
 		.version = LIMPET_VERSION,
 	};
 	char room[64];
@@ -385,7 +384,6 @@ static enum exit_code record_run(char **argv)
 {
 	struct record_values values = { .duration_ns = UINT64_MAX };
 	struct err err = { 0 };
-	char **given = argv;
 	int operands = options_parse(record_options, argv, &values, &err);
 	char *named[] = { (char *)(uintptr_t)values.pid, NULL };
 	pid_t pid = 0;
@@ -394,7 +392,7 @@ static enum exit_code record_run(char **argv)
 		report_surplus(argv[0], &err);
 	else if (operands >= 0 &&
 		 !operand_pid(values.pid ? named : argv, values.pid ? 1 : operands, &pid, &err))
-		if (record(pid, given, &values, &err) && !err.code)
+		if (record(pid, &values, &err) && !err.code)
 			err_set(&err, -EIO, "it failed without saying why");
 	return report_end("record", values.is_json, &err);
 }

@@ -56,7 +56,8 @@ static int take(const struct call *call, void *context)
 
 	summary_take(&report->summary, call);
 	if (allocations_take(&report->allocations, call) ||
-	    descriptors_take(&report->descriptors, call) || markers_take(&report->markers, call))
+	    descriptors_take(&report->descriptors, call) || markers_take(&report->markers, call) ||
+	    work_take(&report->work, call))
 		return -ENOMEM;
 	return locks_take(&report->locks, call);
 }
@@ -73,6 +74,7 @@ static int add_up(struct recording_report *report)
 	descriptors_sort(&report->descriptors);
 	locks_sort(&report->locks);
 	markers_sort(&report->markers);
+	work_sort(&report->work);
 	return 0;
 }
 
@@ -83,6 +85,7 @@ static void report_done(struct recording_report *report)
 	descriptors_done(&report->descriptors);
 	locks_done(&report->locks);
 	markers_done(&report->markers);
+	work_done(&report->work);
 	model_free(report->model);
 }
 

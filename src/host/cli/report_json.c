@@ -61,6 +61,28 @@ static void print_function(struct json *json, const struct recording_report *rep
 	json_object_end(json);
 }
 
+static const char *const work_events[DOMAINS] = {
+	[DOMAIN_KERNEL] = "kernel",
+	[DOMAIN_COPY] = "copy",
+	[DOMAIN_MEMORY] = "device_memory",
+	[DOMAIN_SCRATCH] = "scratch_memory",
+};
+
+static void print_work(struct json *json, const struct recording_report *report,
+		       const struct work_row *row)
+{
+	json_object(json, NULL);
+	json_text(json, "event", work_events[row->domain]);
+	json_signed(json, "pid", row->process->pid);
+	json_number(json, "device", row->device);
+	json_text(json, "name", row->name);
+	if (row->domain != DOMAIN_KERNEL)
+		json_number(json, "bytes", row->bytes);
+	print_statistics(json, &row->statistics);
+	print_share(json, &row->statistics, report->work.domains[row->domain].total_ns);
+	json_object_end(json);
+}
+
 static void print_marker(struct json *json, const struct recording_report *report,
 			 const struct marker_row *row)
 {
@@ -173,6 +195,8 @@ void report_print_json(const struct recording_report *report)
 		print_process(&json, report->model->processes[i]);
 	for (uint32_t i = 0; i < report->summary.function_count; i++)
 		print_function(&json, report, &report->summary.functions[i]);
+	for (uint32_t i = 0; i < report->work.count; i++)
+		print_work(&json, report, &report->work.rows[i]);
 	for (uint32_t i = 0; i < report->markers.count; i++)
 		print_marker(&json, report, &report->markers.rows[i]);
 	for (uint32_t i = 0; i < report->allocations.site_count; i++)

@@ -298,6 +298,49 @@ static void print_threads(const struct recording_report *report, const struct re
 	print_rest(summary->thread_count, style);
 }
 
+static const char *const work_titles[DOMAINS] = {
+	[DOMAIN_KERNEL] = "kernels: time on devices",
+	[DOMAIN_COPY] = "copies of memory",
+	[DOMAIN_MEMORY] = "memory of devices",
+	[DOMAIN_SCRATCH] = "scratch memory of devices",
+};
+
+static void print_work_row(const struct recording_report *report, const struct work_row *row,
+			   const struct report_style *style)
+{
+	char name[NAME_MAX_SHOWN];
+
+	print_statistics(&row->statistics, style);
+	print_share(row->statistics.total_ns, report->work.domains[row->domain].total_ns);
+	if (row->domain != DOMAIN_KERNEL)
+		printf(" %14" PRIu64, row->bytes);
+	printf(" %6" PRIu64 "  %s\n", row->device, clean(row->name, name));
+}
+
+/* One table for each domain; rows are sorted by domain. */
+static void print_work(const struct recording_report *report, const struct report_style *style)
+{
+	const struct work *work = &report->work;
+	uint32_t first = 0;
+
+	while (first < work->count) {
+		unsigned domain = work->rows[first].domain;
+		uint32_t end = first;
+
+		while (end < work->count && work->rows[end].domain == domain)
+			end++;
+		print_statistics_head(work_titles[domain], style);
+		printf(" %6s", "%");
+		if (domain != DOMAIN_KERNEL)
+			printf(" %14s", "BYTES");
+		printf(" %6s  NAME\n", "DEVICE");
+		for (uint32_t i = first; i < first + rows_shown(end - first, style); i++)
+			print_work_row(report, &work->rows[i], style);
+		print_rest(end - first, style);
+		first = end;
+	}
+}
+
 static void print_ranges(const struct markers *markers, uint32_t count,
 			 const struct report_style *style)
 {
@@ -352,6 +395,7 @@ void report_print(const struct recording_report *report, const struct report_sty
 	print_head(report);
 	print_losses(report->model);
 	print_functions(report, style);
+	print_work(report, style);
 	print_markers(report, style);
 	print_allocations(report, style);
 	print_files(report, style);

@@ -17,6 +17,7 @@
 #define ASK_NS        50000000u
 #define ASK_SCARCE_NS 1000000u
 #define FINISH_PASSES 64
+#define PAGE_BYTES    4096u
 
 int collector_new(struct recording *recording, const struct collect_source *source,
 		  struct collector **ret, struct err *err)
@@ -111,12 +112,30 @@ static int take(struct collector *self, struct slot *slot, const struct record *
 	return 0;
 }
 
+static const unsigned char *ring_data(const struct collector *self, uint32_t index)
+{
+	return (const unsigned char *)self->source.rings + self->layout.data_at +
+	       index * self->layout.ring_size;
+}
+
+/* Memory is charged to whoever touches it first; where the target's is limited that must be us, not
+ * it.  Only once: the next thread that gets the ring finds its pages there. */
+static void touch_ring(struct collector *self, uint32_t index, struct slot *slot)
+{
+	const volatile unsigned char *data = ring_data(self, index);
+
+	if (slot->is_touched)
+		return;
+	slot->is_touched = true;
+	for (uint64_t at = 0; at < self->layout.ring_size; at += PAGE_BYTES)
+		(void)data[at];
+}
+
 /* At most what one ring holds, so that a fast thread does not keep the others waiting. */
 static long drain_ring(struct collector *self, uint32_t index, struct slot *slot, struct err *err)
 {
 	struct ring *ring = rings_slot(self->source.rings, index);
-	const unsigned char *data = (const unsigned char *)self->source.rings +
-				    self->layout.data_at + index * self->layout.ring_size;
+	const unsigned char *data = ring_data(self, index);
 	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
 	uint64_t bytes = 0;
 	long size = 1;
@@ -196,6 +215,7 @@ static int drain_slot(struct collector *self, uint32_t index, struct err *err)
 	if (!ring_owner(ring, &owner))
 		return 0;
 	self->used++;
+	touch_ring(self, index, slot);
 	r = meet_owner(self, slot, &owner, err);
 	if (r)
 		return r;

@@ -4,6 +4,8 @@
 #include "host/collect/facts.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -14,24 +16,30 @@
 #include "host/process/process.h"
 #include "host/process/procfs.h"
 
-static void join(char *const *words, char *ret, size_t room)
+/* As the kernel has it: reading options changes the words of main(). */
+static void own_command(char *ret, size_t room)
 {
-	size_t length = 0;
+	size_t size = 0;
+	FILE *file = fopen("/proc/self/cmdline", "re");
 
-	ret[0] = '\0';
-	for (; *words && length < room; words++)
-		length += (size_t)snprintf(ret + length, room - length, "%s%s", length ? " " : "",
-					   *words);
+	if (file) {
+		size = fread(ret, 1, room - 1, file);
+		fclose(file);
+	}
+	for (size_t i = 0; i + 1 < size; i++)
+		if (!ret[i])
+			ret[i] = ' ';
+	ret[size] = '\0';
 }
 
-int facts_session(struct recording *recording, const char *limpet_version, char *const *argv,
-		  const char *options, struct err *err)
+int facts_session(struct recording *recording, const char *limpet_version, const char *options,
+		  struct err *err)
 {
 	struct utsname machine = { 0 };
 	char command[4096];
 
 	uname(&machine);
-	join(argv, command, sizeof(command));
+	own_command(command, sizeof(command));
 	return recording_session(recording,
 				 &(struct recorded_session){ .limpet_version = limpet_version,
 							     .host = machine.nodename,
@@ -42,10 +50,39 @@ int facts_session(struct recording *recording, const char *limpet_version, char 
 				 err);
 }
 
+/* Children of its parent; 0 where the kernel does not list them. */
+static uint32_t count_siblings(pid_t parent)
+{
+	CLEANUP(free) char *children = NULL;
+	struct text rest, word;
+	uint32_t count = 0;
+	char name[64];
+	struct err err;
+	size_t size;
+
+	snprintf(name, sizeof(name), "task/%d/children", (int)parent);
+	if (parent <= 0 || proc_read(parent, name, &children, &size, &err))
+		return 0;
+	rest = (struct text){ children, children + size };
+	while (text_take_word(&rest, &word))
+		count++;
+	return count;
+}
+
+static void describe_family(pid_t pid, const struct process *process,
+			    struct recorded_process *facts)
+{
+	facts->parent = process->status.parent;
+	facts->group = MAX(getpgid(pid), 0);
+	facts->session = MAX(getsid(pid), 0);
+	facts->siblings = count_siblings(facts->parent);
+}
+
 int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, struct err *err)
 {
 	CLEANUP(process_done) struct process process = { 0 };
 	struct recorded_process facts = { .pid = pid };
+	char folder[PATH_MAX] = "";
 	int r = process_read(pid, &process, err);
 
 	if (r)
@@ -54,6 +91,9 @@ int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, 
 	facts.name = process.status.name;
 	facts.executable = process.executable;
 	facts.command = process.command;
+	describe_family(pid, &process, &facts);
+	if (proc_read_link(pid, "cwd", folder, sizeof(folder)) > 0)
+		facts.folder = folder;
 	r = recording_process(recording, &facts, err);
 	if (r)
 		return r;

@@ -7,9 +7,9 @@
 
 #include <sys/types.h>
 
-/* This machine, and how limpet was called: argv ends with NULL. */
-int facts_session(struct recording *recording, const char *limpet_version, char *const *argv,
-		  const char *options, struct err *err) MUST_CHECK;
+/* This machine, and how this program was called. */
+int facts_session(struct recording *recording, const char *limpet_version, const char *options,
+		  struct err *err) MUST_CHECK;
 
 /* The process, its modules and what it has open; the number that it has in the recording. */
 int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number,
@@ -22,6 +22,11 @@ int facts_modules(struct recording *recording, pid_t pid, uint32_t number,
 /* What it has open; sockets by their peers. */
 int facts_files(struct recording *recording, pid_t pid, uint32_t number,
 		struct err *err) MUST_CHECK;
+
+/* Those of these variables (a list that ends with NULL) that its environment had when it began.
+ * One that may not be read is taken for empty. */
+int facts_variables(struct recording *recording, pid_t pid, uint32_t number,
+		    const char *const *names, struct err *err) MUST_CHECK;
 
 /* Threads by the numbers that the target has for them, which in a container are not ours. */
 struct target_threads {

@@ -7,9 +7,10 @@
 #include "host/recording/pack.h"
 
 struct slot {
-	bool is_known; /* its thread is in the recording */
-	bool is_torn;  /* a record is missing: stacks and texts that follow belong to nothing */
-	bool has_news; /* drops that are not in the recording yet */
+	bool is_touched; /* its pages are there */
+	bool is_known;   /* its thread is in the recording */
+	bool is_torn;    /* a record is missing: stacks and texts that follow belong to nothing */
+	bool has_news;   /* drops that are not in the recording yet */
 	struct recorded_thread thread;
 	char name[16];
 	struct packer packer;

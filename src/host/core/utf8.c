@@ -3,6 +3,9 @@
  */
 #include "host/core/utf8.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 size_t utf8_length(const unsigned char *at)
 {
 	size_t length = *at < 0x80   ? 1
@@ -19,4 +22,33 @@ size_t utf8_length(const unsigned char *at)
 	    (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
 		return 0;
 	return length;
+}
+
+bool utf8_is_valid(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t length = 1;
+
+	while (*at && (length = utf8_length(at)) > 0)
+		at += length;
+	return !*at;
+}
+
+char *utf8_mended(const char *text)
+{
+	const size_t replacement = strlen(UTF8_REPLACEMENT);
+	const unsigned char *at = (const unsigned char *)text;
+	char *mended = malloc(strlen(text) * replacement + 1), *end = mended;
+
+	while (mended && *at) {
+		size_t length = utf8_length(at);
+
+		memcpy(end, length ? (const char *)at : UTF8_REPLACEMENT,
+		       length ? length : replacement);
+		end += length ? length : replacement;
+		at += length ? length : 1;
+	}
+	if (mended)
+		*end = '\0';
+	return mended;
 }

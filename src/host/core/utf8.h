@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What stands for a byte that is not UTF-8. */
@@ -11,3 +12,9 @@
 /* The length of the well-formed sequence that starts here, 0 when there is none.  A zero ends the
  * text: nothing beyond it is read. */
 size_t utf8_length(const unsigned char *at);
+
+/* Is all of it well-formed? */
+bool utf8_is_valid(const char *text);
+
+/* A copy with the replacement for each byte that is not, the caller's to free; NULL: no memory. */
+char *utf8_mended(const char *text);

@@ -13,6 +13,18 @@ static const enum value_kind columns[] = {
 	VALUE_DESCRIPTOR, VALUE_OBJECT, VALUE_OWNER,   VALUE_ID,
 };
 
+/* Of what devices did, behind all others. */
+static const enum value_kind work_columns[] = {
+	VALUE_DEVICE,   VALUE_FROM_DEVICE, VALUE_QUEUE,       VALUE_STREAM, VALUE_THREAD,
+	VALUE_DISPATCH, VALUE_GRID_X,      VALUE_GRID_Y,      VALUE_GRID_Z, VALUE_GROUP_X,
+	VALUE_GROUP_Y,  VALUE_GROUP_Z,     VALUE_LOCAL_BYTES, VALUE_FLAGS,  VALUE_SCRATCH_BYTES,
+};
+
+struct csv {
+	struct model *model;
+	FILE *out;
+};
+
 static void write_quoted(FILE *out, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -59,12 +71,24 @@ static void write_value(FILE *out, enum value_kind kind, uint64_t value)
 	}
 }
 
+static void write_values(FILE *out, const struct call *call, const enum value_kind *kinds,
+			 size_t count)
+{
+	uint64_t value;
+
+	for (size_t i = 0; i < count; i++) {
+		fputc(',', out);
+		if (call_value(call, kinds[i], &value))
+			write_value(out, kinds[i], value);
+	}
+}
+
 static int write_call(const struct call *call, void *context)
 {
-	FILE *out = context;
+	struct csv *csv = context;
+	FILE *out = csv->out;
 	char stack[RECORD_FRAMES_MAX * 64];
 	double blocks, bytes;
-	uint64_t value;
 
 	fprintf(out, "%" PRIu64 ",%" PRIu64 ",%d", call->begin_ns, call->end_ns - call->begin_ns,
 		call->process->pid);
@@ -74,11 +98,7 @@ static int write_call(const struct call *call, void *context)
 	write_text(out, domain_name(call->function->domain));
 	write_text(out, call->function->library);
 	write_text(out, call->function->name);
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-		fputc(',', out);
-		if (call_value(call, columns[i], &value))
-			write_value(out, columns[i], value);
-	}
+	write_values(out, call, columns, ARRAY_SIZE(columns));
 	write_text(out, call->text);
 	export_stack(call, stack, sizeof(stack));
 	write_text(out, stack);
@@ -87,17 +107,27 @@ static int write_call(const struct call *call, void *context)
 	fputc(',', out);
 	if (call_estimate(call, &blocks, &bytes))
 		fprintf(out, "%.3f", bytes);
+	write_text(out, call_name(call));
+	fprintf(out, ",%" PRIu64, call_correlation(csv->model, call));
+	write_values(out, call, work_columns, ARRAY_SIZE(work_columns));
 	fputs("\r\n", out);
 	return export_state(out);
 }
 
 static int csv_write(struct model *model, FILE *out)
 {
+	struct csv csv = { model, out };
+
 	fputs("begin_ns,duration_ns,pid,process,tid,thread,domain,library,function", out);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		fprintf(out, ",%s", value_name(columns[i]));
-	fputs(",text,stack,kind,unfinished,stands_for_bytes\r\n", out);
-	return model_each_call(model, write_call, out);
+	fputs(",text,stack,kind,unfinished,stands_for_bytes,name,correlation", out);
+	for (size_t i = 0; i < ARRAY_SIZE(work_columns); i++)
+		fprintf(out, ",%s",
+			work_columns[i] == VALUE_THREAD ? "cause_tid"
+							: value_name(work_columns[i]));
+	fputs("\r\n", out);
+	return model_each_call(model, write_call, &csv);
 }
 
 static const char *const extensions[] = { ".csv", NULL };

@@ -15,6 +15,10 @@ struct exporter {
 		*extensions; /* with their dots, the preferred one first; ends with NULL */
 	/* Writes the whole model.  0 or -errno; whether `out` took everything is asked later. */
 	int (*write)(struct model *model, FILE *out);
+	/* In its place, for what wants a file of its own: one that is there and empty. */
+	int (*write_named)(struct model *model, const char *path, struct err *err);
+	/* In its place, for formats of several files, whose names begin with this one. */
+	int (*write_set)(struct model *model, const char *prefix, struct err *err);
 };
 
 /* Every format; ends with NULL. */
@@ -26,7 +30,7 @@ const struct exporter *exporter_find(const char *name);
 const struct exporter *exporter_for_path(const char *path);
 
 /* Writes the file: under another name until it is complete, then under its own.  "-" is stdout.  A
- * device or a pipe is written to as it is. */
+ * device or a pipe is written to as it is.  Formats that need files refuse both. */
 int export_file(struct model *model, const struct exporter *exporter, const char *path,
 		struct err *err) MUST_CHECK;
 

@@ -5,10 +5,12 @@
 
 #include <string.h>
 
-extern const struct exporter exporter_pftrace, exporter_chrome, exporter_csv, exporter_json;
+extern const struct exporter exporter_pftrace, exporter_chrome, exporter_csv, exporter_json,
+	exporter_rocpd, exporter_rocprof_csv, exporter_rocprof_json;
 
 const struct exporter *const exporters[] = {
-	&exporter_pftrace, &exporter_chrome, &exporter_csv, &exporter_json, NULL,
+	&exporter_pftrace, &exporter_chrome,      &exporter_csv,          &exporter_json,
+	&exporter_rocpd,   &exporter_rocprof_csv, &exporter_rocprof_json, NULL,
 };
 
 const struct exporter *exporter_find(const char *name)

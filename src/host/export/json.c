@@ -89,19 +89,27 @@ static void write_functions(struct json *json, const struct model_process *proce
 	}
 }
 
+struct calls {
+	struct model *model;
+	struct json *json;
+};
+
 static int write_call(const struct call *call, void *context)
 {
-	struct json *json = context;
+	struct calls *calls = context;
+	struct json *json = calls->json;
 
 	json_object(json, NULL);
 	if (call->kind != CALL_PLAIN)
 		json_text(json, "kind", call_kind_name(call->kind));
+	if (call_is_work(call))
+		json_text(json, "title", call_name(call));
+	if (call->function->domain >= DOMAIN_OPENCL)
+		json_number(json, "correlation", call_correlation(calls->model, call));
 	json_number(json, "thread", call->thread->number);
 	json_number(json, "function", call->function_number);
 	json_number(json, "begin_ns", call->begin_ns);
 	json_number(json, "duration_ns", call->end_ns - call->begin_ns);
-	if (call_is_work(call))
-		json_text(json, "title", call_title(call));
 	values_write(json, call);
 	json_object_end(json);
 	return export_state(json->out);
@@ -138,7 +146,7 @@ static int json_write(struct model *model, FILE *out)
 	json_object_end(&json);
 	write_lists(&json, model);
 	json_list(&json, "calls");
-	r = model_each_call(model, write_call, &json);
+	r = model_each_call(model, write_call, &(struct calls){ model, &json });
 	json_list_end(&json);
 	json_object(&json, "totals");
 	totals_write(&json, model);

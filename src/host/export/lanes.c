@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int lanes_init(struct lanes *ret, const struct model *model, lane_ender *end, void *context)
 {
 	*ret = (struct lanes){ .owner_count = model->thread_count + model->process_count,
+			       .fixed_count = model->thread_count + model->process_count,
 			       .thread_count = model->thread_count,
 			       .end = end,
 			       .context = context };
@@ -20,6 +22,27 @@ uint32_t lanes_owner(const struct lanes *lanes, const struct call *call)
 {
 	return call->is_process_wide ? lanes->thread_count + call->process->number
 				     : call->thread->number;
+}
+
+uint32_t lanes_track_owner(const struct lanes *lanes, uint32_t track)
+{
+	return lanes->fixed_count + track;
+}
+
+/* Tracks of devices come one after another. */
+static int make_owner(struct lanes *lanes, uint32_t owner)
+{
+	struct owner_lanes *longer;
+
+	if (owner < lanes->owner_count)
+		return 0;
+	longer = reallocarray(lanes->owners, owner + 1, sizeof(*longer));
+	if (!longer)
+		return -ENOMEM;
+	memset(longer + lanes->owner_count, 0, (owner + 1 - lanes->owner_count) * sizeof(*longer));
+	lanes->owners = longer;
+	lanes->owner_count = owner + 1;
+	return 0;
 }
 
 /* Ends the calls of a lane that are over at that time. */
@@ -63,12 +86,15 @@ static int add_lane(struct owner_lanes *owner)
 	return 0;
 }
 
-int lanes_place(struct lanes *lanes, const struct call *call, uint32_t *ret_lane, bool *ret_is_new)
+int lanes_place(struct lanes *lanes, uint32_t number, const struct call *call, uint32_t *ret_lane,
+		bool *ret_is_new)
 {
-	uint32_t number = lanes_owner(lanes, call);
-	struct owner_lanes *owner = &lanes->owners[number];
+	struct owner_lanes *owner;
 	uint32_t index;
 
+	if (make_owner(lanes, number))
+		return -ENOMEM;
+	owner = &lanes->owners[number];
 	for (index = 0; index < owner->count; index++) {
 		struct lane *lane = &owner->lanes[index];
 		int r = end_until(lanes, number, index, call->begin_ns);

@@ -1,6 +1,7 @@
 /*
  * Where calls are drawn: in one lane each lies inside the one before or behind it.  Lanes belong to
- * the threads, and, for ranges that are process-wide, to the processes.
+ * the threads, for ranges that are process-wide to the processes, and for work of devices to tracks
+ * of their own.
  */
 #pragma once
 
@@ -21,6 +22,7 @@ struct lanes {
 		uint32_t count;
 	} * owners;
 	uint32_t owner_count, thread_count;
+	uint32_t fixed_count; /* owners that are no tracks of devices */
 	lane_ender *end;
 	void *context;
 };
@@ -33,8 +35,11 @@ int lanes_init(struct lanes *ret, const struct model *model, lane_ender *end,
  */
 uint32_t lanes_owner(const struct lanes *lanes, const struct call *call);
 
-/* The lane for a call; calls come in the order of their beginnings. */
-int lanes_place(struct lanes *lanes, const struct call *call, uint32_t *ret_lane,
+/* The owner that stands for a track of devices. */
+uint32_t lanes_track_owner(const struct lanes *lanes, uint32_t track);
+
+/* The lane for a call of this owner's; calls come in the order of their beginnings. */
+int lanes_place(struct lanes *lanes, uint32_t owner, const struct call *call, uint32_t *ret_lane,
 		bool *ret_is_new) MUST_CHECK;
 
 /* For what has no length: ends what is over by then in the first lane. */

@@ -2,13 +2,18 @@
  * pftrace: Perfetto's trace format (ui.perfetto.dev, trace_processor).  Times are CLOCK_BOOTTIME,
  * which is Perfetto's own.  Calls of a thread are slices on its track; one that overlaps another
  * without lying inside it goes to a further track of the same thread.  Process-wide ranges have
- * tracks under the process.
+ * tracks under the process, and so has work of devices, with flows from the calls that caused it;
+ * bytes that are copied or allocated are counters.
  */
 #include <errno.h>
 
+#include "host/core/cleanup.h"
 #include "host/export/exporter.h"
+#include "host/export/gauges.h"
 #include "host/export/lanes.h"
+#include "host/export/pftrace.h"
 #include "host/export/proto.h"
+#include "host/export/work_tracks.h"
 
 #define SEQUENCE 1u
 
@@ -36,7 +41,10 @@ enum track_field {
 	TRACK_PROCESS = 3,
 	TRACK_THREAD = 4,
 	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8,
 };
+enum counter_field { COUNTER_UNIT = 3 };
+enum counter_unit { UNIT_BYTES = 3 };
 enum process_field { PROCESS_PID = 1, PROCESS_COMMAND = 2, PROCESS_NAME = 6 };
 enum thread_field { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 enum event_field {
@@ -46,8 +54,10 @@ enum event_field {
 	EVENT_NAME_ID = 10,
 	EVENT_TRACK = 11,
 	EVENT_NAME = 23,
+	EVENT_COUNTER_VALUE = 30,
+	EVENT_FLOW = 47,
 };
-enum event_type { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
+enum event_type { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum annotation_field {
 	ANNOTATION_NAME_ID = 1,
 	ANNOTATION_UINT = 3,
@@ -69,8 +79,16 @@ enum {
 struct pftrace {
 	FILE *out;
 	struct bytes trace, packet, inner, detail; /* each holds the next */
+	const struct pftrace_style *style;
 	struct lanes lanes;
+	struct work_tracks tracks;
+	struct gauges gauges;
 };
+
+static bool is_shown(const struct pftrace *self, const struct model_process *process)
+{
+	return !self->style->view->process || self->style->view->process == process;
+}
 
 static uint64_t process_track(const struct model_process *process)
 {
@@ -80,6 +98,11 @@ static uint64_t process_track(const struct model_process *process)
 static uint64_t lane_track(uint32_t owner, uint32_t lane)
 {
 	return (uint64_t)(lane + 1) << 32 | (owner + 1);
+}
+
+static uint64_t gauge_track(uint32_t number)
+{
+	return 1ull << 63 | number;
 }
 
 static int packet_end(struct pftrace *self)
@@ -175,20 +198,53 @@ static int write_thread(struct pftrace *self, const struct model_thread *thread)
 	return packet_end(self);
 }
 
-/* A further track of a thread, or one for ranges of a process. */
-static int write_lane(struct pftrace *self, const struct call *call, uint32_t lane)
+static int write_named_track(struct pftrace *self, uint64_t track, uint64_t parent,
+			     const char *name)
 {
-	uint32_t owner = lanes_owner(&self->lanes, call);
-	char name[64];
-
-	snprintf(name, sizeof(name), call->is_process_wide ? "ranges %u" : "overlapping %u",
-		 lane + call->is_process_wide);
-	proto_number(&self->inner, TRACK_UUID, lane_track(owner, lane));
-	proto_number(&self->inner, TRACK_PARENT,
-		     call->is_process_wide ? process_track(call->process) : lane_track(owner, 0));
+	proto_number(&self->inner, TRACK_UUID, track);
+	proto_number(&self->inner, TRACK_PARENT, parent);
 	proto_text(&self->inner, TRACK_NAME, name);
 	proto_message(&self->packet, PACKET_TRACK, &self->inner);
 	return packet_end(self);
+}
+
+/* A further track of a thread, or one for ranges of a process, or for work of a device. */
+static int write_lane(struct pftrace *self, const struct call *call, uint32_t owner, uint32_t lane)
+{
+	bool is_work = call_is_work(call);
+	uint64_t parent = is_work || call->is_process_wide ? process_track(call->process)
+							   : lane_track(owner, 0);
+	char name[WORK_TRACK_NAME + 32];
+
+	if (is_work)
+		snprintf(name, sizeof(name), "%s",
+			 self->tracks.items[owner - lanes_track_owner(&self->lanes, 0)].name);
+	else
+		snprintf(name, sizeof(name), call->is_process_wide ? "ranges %u" : "overlapping %u",
+			 lane + call->is_process_wide);
+	return write_named_track(self, lane_track(owner, lane), parent, name);
+}
+
+static const char *const gauge_words[GAUGE_KINDS] = {
+	[GAUGE_COPY] = "COPY BYTES to",
+	[GAUGE_MEMORY] = "ALLOCATE BYTES on",
+	[GAUGE_SCRATCH] = "SCRATCH MEMORY on",
+};
+
+static int write_gauge(struct pftrace *self, uint32_t number)
+{
+	const struct gauge *gauge = &self->gauges.items[number];
+	char agent[64], name[WORK_TRACK_NAME];
+	const char *type;
+	int r = work_tracks_agent(&self->tracks, gauge->process, gauge->device, agent,
+				  sizeof(agent), &type);
+
+	if (r)
+		return r;
+	snprintf(name, sizeof(name), "%s %s (%s)", gauge_words[gauge->kind], agent, type);
+	proto_number(&self->detail, COUNTER_UNIT, UNIT_BYTES);
+	proto_message(&self->inner, TRACK_COUNTER, &self->detail);
+	return write_named_track(self, gauge_track(number), process_track(gauge->process), name);
 }
 
 static void begin_event(struct pftrace *self, uint64_t time_ns, enum event_type type,
@@ -211,6 +267,15 @@ static int write_slice_end(void *context, uint32_t owner, uint32_t lane, uint64_
 	struct pftrace *self = context;
 
 	begin_event(self, end_ns, SLICE_END, lane_track(owner, lane));
+	return end_event(self);
+}
+
+static int write_amount(void *context, uint32_t gauge, uint64_t time_ns, int64_t value)
+{
+	struct pftrace *self = context;
+
+	begin_event(self, time_ns, COUNTER, gauge_track(gauge));
+	proto_number(&self->inner, EVENT_COUNTER_VALUE, (uint64_t)value);
 	return end_event(self);
 }
 
@@ -263,50 +328,84 @@ static void annotate(struct pftrace *self, const struct call *call)
 	annotate_text(self, NAME_STACK, stack);
 }
 
-static void name_slice(struct pftrace *self, const struct call *call)
+static void name_slice(struct pftrace *self, const struct amd_event *event)
 {
+	const struct call *call = event->call;
+
 	proto_number(&self->inner, EVENT_CATEGORY_ID, call->function->domain + 1u);
-	if (call->kind == CALL_PLAIN) {
+	if (call->kind == CALL_PLAIN && !call_is_work(call)) {
 		proto_number(&self->inner, EVENT_NAME_ID, call->function_number + 1u);
 		return;
 	}
-	proto_text(&self->inner, EVENT_NAME, call_name(call));
+	proto_text(&self->inner, EVENT_NAME, event->name);
 	annotate_text(self, NAME_FUNCTION, call->function->name);
 	if (call->cut)
 		annotate_text(self, NAME_UNFINISHED, call_cut_text(call));
 }
 
-static int write_mark(struct pftrace *self, const struct call *call)
+/* From calls of runtimes to work, by what they share. */
+static void put_flow(struct pftrace *self, const struct amd_event *event)
 {
-	int r = lanes_pass(&self->lanes, call);
+	unsigned domain = event->call->function->domain;
 
-	if (r)
-		return r;
-	begin_event(self, call->begin_ns, INSTANT, lane_track(call->thread->number, 0));
-	name_slice(self, call);
-	annotate(self, call);
+	if (domain >= DOMAIN_OPENCL && event->correlation)
+		proto_fixed(&self->inner, EVENT_FLOW, event->correlation);
+}
+
+static int write_event(struct pftrace *self, const struct amd_event *event, enum event_type type,
+		       uint64_t track)
+{
+	begin_event(self, event->call->begin_ns, type, track);
+	name_slice(self, event);
+	put_flow(self, event);
+	annotate(self, event->call);
 	return end_event(self);
 }
 
-static int write_call(const struct call *call, void *context)
+static int write_mark(struct pftrace *self, const struct amd_event *event)
 {
-	struct pftrace *self = context;
+	int r = lanes_pass(&self->lanes, event->call);
+
+	return r ? r
+		 : write_event(self, event, INSTANT, lane_track(event->call->thread->number, 0));
+}
+
+static int write_slice(struct pftrace *self, const struct amd_event *event, uint32_t owner)
+{
+	const struct call *call = event->call;
 	bool is_new;
 	uint32_t lane;
-	int r;
+	int r = lanes_place(&self->lanes, owner, call, &lane, &is_new);
 
-	if (call->kind == CALL_MARK)
-		return write_mark(self, call);
-	r = lanes_place(&self->lanes, call, &lane, &is_new);
-	if (!r && is_new && (lane || call->is_process_wide))
-		r = write_lane(self, call, lane);
-	if (r)
-		return r;
-	begin_event(self, call->begin_ns, SLICE_BEGIN,
-		    lane_track(lanes_owner(&self->lanes, call), lane));
-	name_slice(self, call);
-	annotate(self, call);
-	return end_event(self);
+	if (!r && is_new && (lane || call->is_process_wide || call_is_work(call)))
+		r = write_lane(self, call, owner, lane);
+	return r ? r : write_event(self, event, SLICE_BEGIN, lane_track(owner, lane));
+}
+
+static int write_work(struct pftrace *self, const struct amd_event *event)
+{
+	uint32_t track, gauge;
+	bool is_new;
+	int r = work_tracks_find(&self->tracks, event->call, &track, &is_new);
+
+	if (!r)
+		r = write_slice(self, event, lanes_track_owner(&self->lanes, track));
+	if (!r)
+		r = gauges_take(&self->gauges, event->call, &gauge);
+	if (!r && gauge != UINT32_MAX)
+		r = write_gauge(self, gauge);
+	return r;
+}
+
+static int take(const struct amd_event *event, void *context)
+{
+	struct pftrace *self = context;
+
+	if (event->call->kind == CALL_MARK)
+		return write_mark(self, event);
+	if (call_is_work(event->call))
+		return write_work(self, event);
+	return write_slice(self, event, lanes_owner(&self->lanes, event->call));
 }
 
 static int write_trace(struct pftrace *self, struct model *model)
@@ -318,29 +417,60 @@ static int write_trace(struct pftrace *self, struct model *model)
 	if (!r)
 		r = write_system(self, model);
 	for (uint32_t i = 0; !r && i < model->process_count; i++)
-		r = write_process(self, model->processes[i]);
+		if (is_shown(self, model->processes[i]))
+			r = write_process(self, model->processes[i]);
 	for (uint32_t i = 0; !r && i < model->thread_count; i++)
-		r = write_thread(self, model->threads[i]);
+		if (is_shown(self, model->threads[i]->process))
+			r = write_thread(self, model->threads[i]);
 	if (!r)
-		r = model_each_call(model, write_call, self);
+		r = amd_each_event(self->style->view, take, self);
 	if (!r)
 		r = lanes_finish(&self->lanes);
+	if (!r)
+		r = gauges_finish(&self->gauges);
 	return r ? r : write_clocks(self, &model->last);
 }
 
-static int pftrace_write(struct model *model, FILE *out)
+int pftrace_write_styled(struct model *model, const struct pftrace_style *style, FILE *out)
 {
-	struct pftrace self = { .out = out };
+	struct pftrace self = { .out = out, .style = style };
 	int r = lanes_init(&self.lanes, model, write_slice_end, &self);
 
+	self.gauges = (struct gauges){ .tell = write_amount, .context = &self };
+	if (!r)
+		r = work_tracks_init(&self.tracks, model, style->agent_index, style->is_by_stream);
 	if (!r)
 		r = write_trace(&self, model);
 	lanes_done(&self.lanes);
+	if (self.tracks.model)
+		work_tracks_done(&self.tracks);
+	gauges_done(&self.gauges);
 	bytes_done(&self.trace);
 	bytes_done(&self.packet);
 	bytes_done(&self.inner);
 	bytes_done(&self.detail);
 	return r;
+}
+
+bool pftrace_has_streams(const struct amd_view *view)
+{
+	const struct model *model = view->model;
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		for (uint32_t j = 0; j < model->processes[i]->function_count; j++)
+			if (model->processes[i]->functions[j].domain == DOMAIN_HIP_RUNTIME)
+				return true;
+	return false;
+}
+
+static int pftrace_write(struct model *model, FILE *out)
+{
+	CLEANUP(amd_view_done) struct amd_view view = { 0 };
+	struct pftrace_style style = { .view = &view };
+	struct err err = { 0 };
+	int r = amd_view_init(&view, model, &(struct amd_view_options){ 0 }, &err);
+
+	return r ? r : pftrace_write_styled(model, &style, out);
 }
 
 static const char *const extensions[] = { ".pftrace", ".perfetto-trace", NULL };

@@ -6,6 +6,8 @@
 #include "host/recording/bytes.h"
 
 void proto_number(struct bytes *message, unsigned field, uint64_t value);
+/* In eight bytes, for what is random. */
+void proto_fixed(struct bytes *message, unsigned field, uint64_t value);
 /* What is not UTF-8 gets the replacement character. */
 void proto_text(struct bytes *message, unsigned field, const char *text);
 /* A message in a message; the inner one is emptied. */

@@ -30,15 +30,28 @@ static void drop_files(struct model_process *process)
 	process->file_count = 0;
 }
 
+static void drop_variables(struct model_process *process)
+{
+	for (uint32_t i = 0; i < process->variable_count; i++) {
+		free((char *)(uintptr_t)process->variables[i].name);
+		free((char *)(uintptr_t)process->variables[i].value);
+	}
+	free(process->variables);
+	process->variables = NULL;
+	process->variable_count = 0;
+}
+
 static void free_process(struct model_process *process)
 {
 	drop_modules(process);
 	drop_files(process);
+	drop_variables(process);
 	names_done(&process->names);
 	free(process->functions);
 	free(process->name);
 	free(process->executable);
 	free(process->command);
+	free(process->folder);
 	free(process);
 }
 
@@ -126,9 +139,14 @@ static int take_process(struct model *model, const struct chunk *chunk)
 	process->number = facts.number;
 	process->pid = facts.pid;
 	process->start_ns = facts.start_ns;
+	process->parent = facts.parent;
+	process->group = facts.group;
+	process->session = facts.session;
+	process->siblings = facts.siblings;
 	return set_text(&process->name, facts.name) ||
 			       set_text(&process->executable, facts.executable) ||
-			       set_text(&process->command, facts.command)
+			       set_text(&process->command, facts.command) ||
+			       set_text(&process->folder, facts.folder)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -248,6 +266,33 @@ static int take_files(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
+static int take_variables(struct model *model, const struct chunk *chunk)
+{
+	struct cursor cursor = chunk->payload;
+	struct recorded_variable variable;
+	struct model_process *process;
+	struct list_head head;
+
+	if (list_take(&cursor, &head) || head.process >= model->process_count ||
+	    head.count > (size_t)(cursor.end - cursor.at))
+		return -EPROTO;
+	process = model->processes[head.process];
+	drop_variables(process);
+	process->variables = calloc(MAX(head.count, 1u), sizeof(*process->variables));
+	if (!process->variables)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < head.count; i++) {
+		if (variable_take(&cursor, &variable))
+			return -EPROTO;
+		process->variables[i].name = strdup(variable.name);
+		process->variables[i].value = strdup(variable.value);
+		process->variable_count++;
+		if (!process->variables[i].name || !process->variables[i].value)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int take_clock(struct model *model, const struct chunk *chunk)
 {
 	struct clock_point point;
@@ -298,11 +343,17 @@ static int take_records(struct model *model, const struct chunk *chunk)
 typedef int chunk_taker(struct model *model, const struct chunk *chunk);
 
 static chunk_taker *const takers[] = {
-	[CHUNK_SESSION] = take_session, [CHUNK_PROCESS] = take_process,
-	[CHUNK_THREAD] = take_thread,   [CHUNK_FUNCTIONS] = take_functions,
-	[CHUNK_MODULES] = take_modules, [CHUNK_CLOCK] = take_clock,
-	[CHUNK_RECORDS] = take_records, [CHUNK_DROPS] = take_drops,
-	[CHUNK_END] = take_end,         [CHUNK_FILES] = take_files,
+	[CHUNK_SESSION] = take_session,
+	[CHUNK_PROCESS] = take_process,
+	[CHUNK_THREAD] = take_thread,
+	[CHUNK_FUNCTIONS] = take_functions,
+	[CHUNK_MODULES] = take_modules,
+	[CHUNK_CLOCK] = take_clock,
+	[CHUNK_RECORDS] = take_records,
+	[CHUNK_DROPS] = take_drops,
+	[CHUNK_END] = take_end,
+	[CHUNK_FILES] = take_files,
+	[CHUNK_VARIABLES] = take_variables,
 };
 
 static int take_chunks(struct model *model)
@@ -330,7 +381,7 @@ static uint64_t find_alloc_sample(const char *options)
 	return at ? strtoull(at + strlen(word), NULL, 10) : 0;
 }
 
-static void add_up(struct model *model)
+static int add_up(struct model *model)
 {
 	struct reader_damage damage = reader_damage(model->reader);
 
@@ -341,6 +392,8 @@ static void add_up(struct model *model)
 	for (uint32_t i = 0; i < model->process_count; i++) {
 		model->processes[i]->first_function = model->function_count;
 		model->function_count += model->processes[i]->function_count;
+		if (names_finish(&model->processes[i]->names))
+			return -ENOMEM;
 		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
 			model->drops[reason] += model->processes[i]->drops[reason];
 	}
@@ -349,6 +402,7 @@ static void add_up(struct model *model)
 		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
 			model->drops[reason] += model->threads[i]->drops[reason];
 	}
+	return 0;
 }
 
 static int fill(struct model *model)
@@ -358,8 +412,7 @@ static int fill(struct model *model)
 	    set_text(&model->kernel, "") || set_text(&model->machine, "") ||
 	    set_text(&model->command, "") || set_text(&model->options, "") || take_chunks(model))
 		return -ENOMEM;
-	add_up(model);
-	return 0;
+	return add_up(model);
 }
 
 int model_open_fd(int fd, const char *name, struct model **ret, struct err *err)

@@ -34,6 +34,9 @@ struct model_process {
 	int32_t pid;
 	uint64_t start_ns;
 	char *name, *executable, *command;
+	int32_t parent, group, session; /* 0: not known */
+	uint32_t siblings;
+	char *folder; /* it works in */
 	struct trace_function *functions;
 	uint32_t function_count;
 	uint32_t first_function;         /* functions of all processes are numbered through */
@@ -41,6 +44,8 @@ struct model_process {
 	uint32_t module_count;
 	struct recorded_file *files; /* open at the beginning */
 	uint32_t file_count;
+	struct recorded_variable *variables; /* of its environment, some */
+	uint32_t variable_count;
 	uint64_t drops[DROP_REASONS]; /* of threads without a ring */
 	struct names names;           /* of kernels, devices, queues, streams */
 };
@@ -121,7 +126,8 @@ bool call_estimate(const struct call *call, double *ret_blocks, double *ret_byte
 /* How many blocks one of this size stands for, where one byte in so many is sampled; 0: all. */
 double sample_blocks(uint64_t size, uint64_t alloc_sample);
 
-/* What it is called where it is shown: a marker says so itself. */
+/* What it is called where it is shown: a marker says so itself, a kernel has its own name, other
+ * work of devices is called as AMD calls it. */
 const char *call_name(const struct call *call);
 
 /* "call", "range", "mark". */
@@ -139,11 +145,11 @@ static inline bool call_is_work(const struct call *call)
 	return call->function->domain >= DOMAIN_KERNEL;
 }
 
-/* What people call it: a kernel by its name, all else by the function's. */
-const char *call_title(const struct call *call);
-
 /* A number that a call and the work that it caused share, and no other call has; 0: not known. */
 uint64_t call_correlation(const struct model *model, const struct call *call);
+
+/* A variable of its environment; NULL: not set, or not recorded. */
+const char *process_variable(const struct model_process *process, const char *name);
 
 /* "libfoo.so+0x1234", or the bare address. */
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room);

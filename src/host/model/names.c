@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/core/demangle.h"
+
 #define LEAST_ROOM 64u
+#define TITLE_MAX  16384u
 
 /* Where it is, or where it would be. */
 static struct name_entry *place_of(const struct names *names, uint32_t space, uint64_t id)
@@ -75,6 +78,30 @@ int names_add(struct names *names, const struct record_name *record)
 	return append(named, text, length);
 }
 
+int names_finish(struct names *names)
+{
+	char title[TITLE_MAX];
+
+	for (size_t i = 0; i < names->room; i++) {
+		struct name_entry *named = &names->items[i];
+
+		if (!named->text || named->space != NAME_KERNEL ||
+		    !demangle(named->text, title, sizeof(title)))
+			continue;
+		named->title = strdup(title);
+		if (!named->title)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+const char *names_title(const struct names *names, enum name_space space, uint64_t id)
+{
+	const struct name_entry *named = names->room ? place_of(names, space, id) : NULL;
+
+	return named && named->title ? named->title : names_find(names, space, id);
+}
+
 const char *names_find(const struct names *names, enum name_space space, uint64_t id)
 {
 	const struct name_entry *named = names->room ? place_of(names, space, id) : NULL;
@@ -84,8 +111,10 @@ const char *names_find(const struct names *names, enum name_space space, uint64_
 
 void names_done(struct names *names)
 {
-	for (size_t i = 0; i < names->room; i++)
+	for (size_t i = 0; i < names->room; i++) {
 		free(names->items[i].text);
+		free(names->items[i].title);
+	}
 	free(names->items);
 	*names = (struct names){ 0 };
 }

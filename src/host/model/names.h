@@ -7,7 +7,8 @@
 
 struct name_entry {
 	uint64_t id;
-	char *text; /* NULL: an empty place */
+	char *text;  /* NULL: an empty place */
+	char *title; /* of a kernel: as people write it; NULL: the text */
 	uint32_t space;
 	uint32_t parts; /* that have come, without a gap */
 };
@@ -22,7 +23,13 @@ struct names {
  * has passed record_check().  0 or -ENOMEM. */
 int names_add(struct names *names, const struct record_name *record) MUST_CHECK;
 
+/* After the last name: finds titles.  0 or -ENOMEM. */
+int names_finish(struct names *names) MUST_CHECK;
+
 /* "" when it has none. */
+const char *names_title(const struct names *names, enum name_space space, uint64_t id);
+
+/* As it was written down; "" when it has none. */
 const char *names_find(const struct names *names, enum name_space space, uint64_t id);
 
 void names_done(struct names *names);

@@ -23,6 +23,13 @@ double statistics_deviation_ns(const struct statistics *statistics)
 	return statistics->calls ? square_root(statistics->squares / (double)statistics->calls) : 0;
 }
 
+double statistics_sample_deviation_ns(const struct statistics *statistics)
+{
+	return statistics->calls > 1
+		       ? square_root(statistics->squares / (double)(statistics->calls - 1))
+		       : 0;
+}
+
 uint64_t share_of(uint64_t part, uint64_t whole)
 {
 	return whole ? (uint64_t)((unsigned __int128)part * 10000 / whole) : 0;

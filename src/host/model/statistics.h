@@ -26,5 +26,8 @@ static inline void statistics_add(struct statistics *statistics, uint64_t durati
 /* Of all calls, not of a sample of them. */
 double statistics_deviation_ns(const struct statistics *statistics);
 
+/* Of calls as a sample of more, as AMD's tools have it; 0 for a single one. */
+double statistics_sample_deviation_ns(const struct statistics *statistics);
+
 /* Hundredths of a percent of a whole. */
 uint64_t share_of(uint64_t part, uint64_t whole);

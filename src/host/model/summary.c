@@ -92,7 +92,7 @@ void summary_take(struct summary *summary, const struct call *call)
 
 	summary->first_ns = MIN(summary->first_ns, call->begin_ns);
 	summary->last_ns = MAX(summary->last_ns, call->end_ns);
-	if (call->kind != CALL_PLAIN)
+	if (call->kind != CALL_PLAIN || call_is_work(call))
 		return;
 	statistics_add(&row->statistics, duration_ns);
 	if (find_bytes(call, &bytes)) {

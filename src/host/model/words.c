@@ -102,15 +102,95 @@ bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret)
 	return false;
 }
 
-const char *call_title(const struct call *call)
+static const char *const direction_names[COPY_DIRECTIONS] = {
+	[COPY_UNKNOWN] = "MEMORY_COPY_NONE",
+	[COPY_HOST_TO_HOST] = "MEMORY_COPY_HOST_TO_HOST",
+	[COPY_HOST_TO_DEVICE] = "MEMORY_COPY_HOST_TO_DEVICE",
+	[COPY_DEVICE_TO_HOST] = "MEMORY_COPY_DEVICE_TO_HOST",
+	[COPY_DEVICE_TO_DEVICE] = "MEMORY_COPY_DEVICE_TO_DEVICE",
+};
+
+static const char *const memory_names[MEMORY_OPERATIONS] = {
+	[MEMORY_ALLOCATE] = "MEMORY_ALLOCATION_ALLOCATE",
+	[MEMORY_FREE] = "MEMORY_ALLOCATION_FREE",
+	[MEMORY_REALLOCATE] = "MEMORY_ALLOCATION_REALLOCATE",
+	[MEMORY_RECLAIM] = "MEMORY_ALLOCATION_RECLAIM",
+	[MEMORY_VIRTUAL_ALLOCATE] = "MEMORY_ALLOCATION_VMEM_ALLOCATE",
+	[MEMORY_VIRTUAL_FREE] = "MEMORY_ALLOCATION_VMEM_FREE",
+};
+
+static const char *const scratch_names[MEMORY_OPERATIONS] = {
+	[MEMORY_ALLOCATE] = "SCRATCH_MEMORY_ALLOC",
+	[MEMORY_FREE] = "SCRATCH_MEMORY_FREE",
+	[MEMORY_RECLAIM] = "SCRATCH_MEMORY_ASYNC_RECLAIM",
+};
+
+/* What a device does besides running kernels, by the value that tells it. */
+static const struct work_words {
+	unsigned domain;
+	enum value_kind kind;
+	unsigned count;
+	const char *const *names;
+	const char *otherwise;
+} work_words[] = {
+	{ DOMAIN_COPY, VALUE_DIRECTION, COPY_DIRECTIONS, direction_names, "MEMORY_COPY_NONE" },
+	{ DOMAIN_MEMORY, VALUE_OPERATION, MEMORY_OPERATIONS, memory_names,
+	  "MEMORY_ALLOCATION_NONE" },
+	{ DOMAIN_SCRATCH, VALUE_OPERATION, MEMORY_OPERATIONS, scratch_names,
+	  "SCRATCH_MEMORY_NONE" },
+};
+
+static const char *operation_name(const struct work_words *words, const struct call *call)
+{
+	uint64_t value = UINT64_MAX;
+
+	if (!call_value(call, words->kind, &value) || value >= words->count || !words->names[value])
+		return words->otherwise;
+	return words->names[value];
+}
+
+static const char *kernel_name(const struct call *call)
 {
 	uint64_t id;
-	const char *name =
-		call->function->domain == DOMAIN_KERNEL && call_value(call, VALUE_NAME, &id)
-			? names_find(&call->process->names, NAME_KERNEL, id)
-			: "";
+	const char *name = call_value(call, VALUE_NAME, &id)
+				   ? names_title(&call->process->names, NAME_KERNEL, id)
+				   : "";
 
 	return name[0] ? name : call->function->name;
+}
+
+/* As AMD's tools call it, kernels by their names. */
+static const char *work_name(const struct call *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(work_words); i++)
+		if (work_words[i].domain == call->function->domain)
+			return operation_name(&work_words[i], call);
+	return kernel_name(call);
+}
+
+const char *call_name(const struct call *call)
+{
+	if (call_is_work(call))
+		return work_name(call);
+	if (call->kind == CALL_PLAIN)
+		return call->function->name;
+	if (call->text[0])
+		return call->text;
+	return call->cut == RANGE_HEADLESS ? "(began before)" : "(no name)";
+}
+
+const char *call_kind_name(enum call_kind kind)
+{
+	static const char *const names[] = { "call", "range", "mark" };
+
+	return names[kind];
+}
+
+const char *call_cut_text(const struct call *call)
+{
+	static const char *const texts[] = { "", "began before", "did not end" };
+
+	return texts[call->cut];
 }
 
 /* Positive in 64 bits with a sign.  Two threads that begin in one tick differ in their numbers. */
@@ -131,27 +211,12 @@ uint64_t call_correlation(const struct model *model, const struct call *call)
 	return correlation(model, begin, tid);
 }
 
-const char *call_name(const struct call *call)
+const char *process_variable(const struct model_process *process, const char *name)
 {
-	if (call->kind == CALL_PLAIN)
-		return call_title(call);
-	if (call->text[0])
-		return call->text;
-	return call->cut == RANGE_HEADLESS ? "(began before)" : "(no name)";
-}
-
-const char *call_kind_name(enum call_kind kind)
-{
-	static const char *const names[] = { "call", "range", "mark" };
-
-	return names[kind];
-}
-
-const char *call_cut_text(const struct call *call)
-{
-	static const char *const texts[] = { "", "began before", "did not end" };
-
-	return texts[call->cut];
+	for (uint32_t i = 0; i < process->variable_count; i++)
+		if (strcmp(process->variables[i].name, name) == 0)
+			return process->variables[i].value;
+	return NULL;
 }
 
 static const struct recorded_module *module_of(const struct model_process *process,

@@ -6,6 +6,7 @@
 #include "host/recorder/recorder.h"
 
 #include "host/collect/facts.h"
+#include "host/export/name_rule.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define VARIABLES_MAX 128u
 
 struct recorder {
 	pid_t pid;
@@ -29,6 +32,20 @@ struct recorder {
 	struct session session;
 };
 
+/* Those that names are made from, and what was asked for. */
+static int keep_variables(struct recorder *self, const char *const *further, struct err *err)
+{
+	const char *names[VARIABLES_MAX + 1];
+	size_t count = 0;
+
+	for (const char *const *name = name_rule_variables; *name; name++)
+		names[count++] = *name;
+	for (; further && *further && count < VARIABLES_MAX; further++)
+		names[count++] = *further;
+	names[count] = NULL;
+	return facts_variables(self->file, self->pid, self->process, names, err);
+}
+
 static int begin_file(struct recorder *self, const struct recorder_options *options,
 		      struct err *err)
 {
@@ -36,11 +53,12 @@ static int begin_file(struct recorder *self, const struct recorder_options *opti
 
 	if (!r) {
 		self->unused_path = options->path;
-		r = facts_session(self->file, options->version, options->argv,
-				  self->trace.layout.request, err);
+		r = facts_session(self->file, options->version, self->trace.layout.request, err);
 	}
 	if (!r)
 		r = facts_process(self->file, self->pid, &self->process, err);
+	if (!r)
+		r = keep_variables(self, options->variables, err);
 	if (!r)
 		r = recording_clock(self->file, err);
 	return r;

@@ -14,8 +14,10 @@ struct recorder_options {
 	struct session_options session; /* its trace is filled in */
 	struct trace_options trace;
 	const char *path;    /* of the file; removed where nothing was ever recorded */
-	char *const *argv;   /* how limpet was called, for the file */
 	const char *version; /* of limpet */
+	/* Further variables of the target's environment to keep in the file, for the names of what
+	 * is made from it (name_rule.h); ends with NULL, may be NULL. */
+	const char *const *variables;
 };
 
 struct recorder;

@@ -35,6 +35,23 @@ void process_put(struct bytes *bytes, const struct recorded_process *process)
 	bytes_text(bytes, process->name);
 	bytes_text(bytes, process->executable);
 	bytes_text(bytes, process->command);
+	bytes_u32(bytes, (uint32_t)process->parent);
+	bytes_u32(bytes, (uint32_t)process->group);
+	bytes_u32(bytes, (uint32_t)process->session);
+	bytes_u32(bytes, process->siblings);
+	bytes_text(bytes, process->folder ? process->folder : "");
+}
+
+/* What the first recordings did not tell. */
+static void family_take(struct cursor *cursor, struct recorded_process *ret)
+{
+	bool is_told = cursor->at < cursor->end;
+
+	ret->parent = is_told ? (int32_t)cursor_u32(cursor) : 0;
+	ret->group = is_told ? (int32_t)cursor_u32(cursor) : 0;
+	ret->session = is_told ? (int32_t)cursor_u32(cursor) : 0;
+	ret->siblings = is_told ? cursor_u32(cursor) : 0;
+	ret->folder = is_told ? cursor_text(cursor) : "";
 }
 
 int process_take(struct cursor cursor, struct recorded_process *ret)
@@ -45,6 +62,8 @@ int process_take(struct cursor cursor, struct recorded_process *ret)
 	ret->name = cursor_text(&cursor);
 	ret->executable = cursor_text(&cursor);
 	ret->command = cursor_text(&cursor);
+	if (!cursor.has_failed)
+		family_take(&cursor, ret);
 	return cursor.has_failed ? -EPROTO : 0;
 }
 
@@ -239,6 +258,19 @@ int file_take(struct cursor *cursor, struct recorded_file *ret)
 {
 	ret->descriptor = (int32_t)cursor_u32(cursor);
 	ret->name = cursor_text(cursor);
+	return cursor->has_failed ? -EPROTO : 0;
+}
+
+void variable_put(struct bytes *bytes, const struct recorded_variable *variable)
+{
+	bytes_text(bytes, variable->name);
+	bytes_text(bytes, variable->value);
+}
+
+int variable_take(struct cursor *cursor, struct recorded_variable *ret)
+{
+	ret->name = cursor_text(cursor);
+	ret->value = cursor_text(cursor);
 	return cursor->has_failed ? -EPROTO : 0;
 }
 

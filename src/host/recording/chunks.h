@@ -32,11 +32,13 @@ void list_put(struct bytes *bytes, const struct list_head *head);
 void function_put(struct bytes *bytes, const struct trace_function *function);
 void module_put(struct bytes *bytes, const struct recorded_module *module);
 void file_put(struct bytes *bytes, const struct recorded_file *file);
+void variable_put(struct bytes *bytes, const struct recorded_variable *variable);
 
 int list_take(struct cursor *cursor, struct list_head *ret) MUST_CHECK;
 int function_take(struct cursor *cursor, struct trace_function *ret) MUST_CHECK;
 int module_take(struct cursor *cursor, struct recorded_module *ret) MUST_CHECK;
 int file_take(struct cursor *cursor, struct recorded_file *ret) MUST_CHECK;
+int variable_take(struct cursor *cursor, struct recorded_variable *ret) MUST_CHECK;
 
 /* What stands before packed records. */
 struct records_head {

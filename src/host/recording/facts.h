@@ -22,6 +22,14 @@ struct recorded_process {
 	int32_t pid;
 	uint64_t start_ns; /* CLOCK_BOOTTIME when it began, 0: not known */
 	const char *name, *executable, *command;
+	int32_t parent, group, session; /* 0: not known, as in old recordings */
+	uint32_t siblings;              /* children of its parent, itself among them */
+	const char *folder;             /* the one it works in */
+};
+
+/* Of its environment as it was begun with. */
+struct recorded_variable {
+	const char *name, *value;
 };
 
 /* One that comes again has another name. */

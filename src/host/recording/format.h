@@ -36,6 +36,7 @@ enum chunk_kind {
 	CHUNK_DROPS,
 	CHUNK_END,
 	CHUNK_FILES,
+	CHUNK_VARIABLES,
 };
 
 struct chunk_head {

@@ -46,6 +46,11 @@ int recording_modules(struct recording *recording, uint32_t process,
 int recording_files(struct recording *recording, uint32_t process,
 		    const struct recorded_file *files, uint32_t count, struct err *err) MUST_CHECK;
 
+/* Some of its environment; once, before its records. */
+int recording_variables(struct recording *recording, uint32_t process,
+			const struct recorded_variable *variables, uint32_t count,
+			struct err *err) MUST_CHECK;
+
 /* At the start, at the end, and now and then, so that a recording that is cut has two. */
 int recording_clock(struct recording *recording, struct err *err) MUST_CHECK;
 

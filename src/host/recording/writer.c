@@ -283,6 +283,17 @@ int recording_files(struct recording *recording, uint32_t process,
 	return put(recording, CHUNK_FILES, &bytes, err);
 }
 
+int recording_variables(struct recording *recording, uint32_t process,
+			const struct recorded_variable *variables, uint32_t count, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	list_put(&bytes, &(struct list_head){ process, 0, count });
+	for (uint32_t i = 0; i < count; i++)
+		variable_put(&bytes, &variables[i]);
+	return put(recording, CHUNK_VARIABLES, &bytes, err);
+}
+
 int recording_clock(struct recording *recording, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };

@@ -5,6 +5,7 @@
  * pointer from getenv may live for ever. Runs on the control thread.
  */
 #include "target/agent/agent.h"
+#include "target/agent/environment_torn.h"
 #include "target/agent/environment_view.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
@@ -21,6 +22,7 @@ static struct {
 	char **before;   /* what the variable pointed to */
 	char **ours;     /* our array: first our entries, then the others */
 	char **pristine; /* a copy: an application may change the array in place */
+	char **original; /* what the application had */
 	char **hidden;   /* for each of our entries, the one that it replaced, or NULL */
 	size_t own_count, count;
 	size_t fresh_bytes; /* of a block that was made for this; 0: the last one serves */
@@ -28,7 +30,7 @@ static struct {
 
 /* The last block that was published: attaching again and again must not cost memory each time. */
 static struct {
-	char **memory, **pristine, **hidden;
+	char **memory, **pristine, **original, **hidden;
 	size_t own_count, count;
 } last;
 
@@ -97,7 +99,9 @@ static void fill_pristine(const struct environment_view *view)
 /* The last block still says the same, word by word, and nobody has written into it. */
 static bool is_like_last(void)
 {
-	if (!last.memory || last.own_count != published.own_count || last.count != published.count)
+	if (!last.memory || last.own_count != published.own_count ||
+	    last.count != published.count ||
+	    entries_count(last.original) != entries_count(published.original))
 		return false;
 	for (size_t i = 0; i < last.own_count; i++)
 		if (!text_equal(last.pristine[i], published.pristine[i]))
@@ -111,25 +115,31 @@ static bool is_like_last(void)
 static void reuse_last(char **memory, size_t size)
 {
 	memcpy(last.hidden, published.hidden, published.own_count * sizeof(char *));
+	memcpy(last.original, published.original,
+	       (entries_count(published.original) + 1) * sizeof(char *));
 	published.pristine = last.pristine;
+	published.original = last.original;
 	published.hidden = last.hidden;
 	published.ours = last.memory;
 	published.fresh_bytes = 0;
 	environment_memory_free(memory, size);
 }
 
-/* One mapping: our array, its pristine copy, what ours hide, the texts. */
+/* One mapping: our array, its pristine copy, the application's, what ours hide, the texts. */
 static bool build_arrays(const struct control_environ *message, const struct environment_view *view)
 {
 	size_t slots = view->count + message->count + 1;
 	size_t texts = message->bytes + 2u * message->count + 1;
-	size_t size = (2 * slots + message->count) * sizeof(char *) + texts;
+	size_t size = (3 * slots + message->count) * sizeof(char *) + texts;
 	char **memory = environment_memory(size);
 
 	if (!memory)
 		return false;
 	published.pristine = memory + slots;
-	published.hidden = published.pristine + slots;
+	published.original = published.pristine + slots;
+	published.hidden = published.original + slots;
+	if (view->count)
+		memcpy(published.original, view->copy, view->count * sizeof(char *));
 	write_entries(message, (char *)(published.hidden + message->count), texts);
 	fill_pristine(view);
 	if (is_like_last()) {
@@ -149,6 +159,7 @@ static void remember(void)
 		return;
 	last.memory = published.ours;
 	last.pristine = published.pristine;
+	last.original = published.original;
 	last.hidden = published.hidden;
 	last.own_count = published.own_count;
 	last.count = published.count;
@@ -197,13 +208,6 @@ static bool carry_values(const struct environment_view *retired, char **now, cha
 	return has_removal;
 }
 
-static bool is_among(char **list, const char *entry)
-{
-	while (*list && *list != entry)
-		list++;
-	return *list != NULL;
-}
-
 /* Entries must never move in an array that is in use: a reader without a lock could step on the
  * end. So what was removed is left out of a new array. */
 static char **carry_removals(const struct environment_access *access,
@@ -218,7 +222,7 @@ static char **carry_removals(const struct environment_access *access,
 	if (!array)
 		return into;
 	for (size_t i = 0; i < count; i++)
-		if (!is_among(retired->copy, into[i]) || is_among(now, into[i]))
+		if (!entries_have(retired->copy, into[i]) || entries_have(now, into[i]))
 			*at++ = into[i];
 	return environment_exchange(access, into, array) ? array : into;
 }
@@ -246,6 +250,74 @@ static char **carry_late_write(const struct environment_access *access,
 	return into;
 }
 
+/* A copy of what is there now, with what was written into `retired`; what it dropped is left out.
+ */
+static char **copy_with_late_writes(const struct environment_view *now,
+				    const struct environment_view *retired)
+{
+	char **array = environment_memory((now->count + 1) * sizeof(char *)), **at = array;
+	bool has_removal;
+
+	if (!array)
+		return NULL;
+	memcpy(array, now->copy, (now->count + 1) * sizeof(char *));
+	has_removal = carry_values(retired, retired->array, array);
+	for (char **entry = array; has_removal && *entry; entry++)
+		if (!entries_have(retired->copy, *entry) || entries_have(retired->array, *entry))
+			*at++ = *entry;
+	if (has_removal)
+		*at = NULL;
+	return array;
+}
+
+/*
+ * An array of ours that was taken back is never freed, so what a setenv wrote into it too late can
+ * be read at leisure, and is carried into whatever the application has by now.
+ */
+static int carry_from_ours(const struct environment_view *retired)
+{
+	struct environment_view now;
+	char **array;
+	int r = environment_look(&published.access, &now);
+
+	if (r || !now.array) {
+		environment_view_done(&now);
+		return r;
+	}
+	array = copy_with_late_writes(&now, retired);
+	if (!array) {
+		r = -ENOMEM;
+	} else if (!environment_is_unchanged(&published.access, &now) ||
+		   !environment_exchange(&published.access, now.array, array)) {
+		environment_memory_free(array, (now.count + 1) * sizeof(char *));
+		r = -EAGAIN;
+	} else {
+		(void)carry_late_write(&published.access, &now, array);
+	}
+	environment_view_done(&now);
+	return r;
+}
+
+/* Whether anything was written into it since it was looked at. */
+static bool has_late_writes(const struct environment_view *retired)
+{
+	return memcmp(retired->array, retired->copy, (retired->count + 1) * sizeof(char *));
+}
+
+/* After an array of ours was taken back for another. */
+static int settle_ours(const struct environment_view *retired, const struct environment_view *put)
+{
+	int r = 0;
+
+	environment_settle(&published.access);
+	(void)environment_mend(&published.access, retired->count, put);
+	if (has_late_writes(retired))
+		r = -EAGAIN;
+	for (unsigned i = 0; (r == -EAGAIN || r == -EBUSY) && i < TRIES; i++)
+		r = carry_from_ours(retired);
+	return r;
+}
+
 /* -EAGAIN when the application was faster. */
 static int publish_over(const struct control_environ *message, const struct environment_view *view)
 {
@@ -260,6 +332,7 @@ static int publish_over(const struct control_environ *message, const struct envi
 	remember();
 	agent_page.environment_changed = 1;
 	published.ours = carry_late_write(&published.access, view, published.ours);
+	published.ours = environment_mend_ours(&published.access, view->count, published.ours);
 	return 0;
 }
 
@@ -311,22 +384,28 @@ static int publish_without_ours(const struct environment_view *theirs)
 		environment_memory_free(array, size);
 		return -EAGAIN;
 	}
-	(void)carry_late_write(&published.access, theirs, array);
+	if (theirs->array == published.ours)
+		return settle_ours(theirs, &(struct environment_view){ array, array,
+								       entries_count(array) }) ==
+				       -ENOMEM
+			       ? -ENOMEM
+			       : 0;
+	array = carry_late_write(&published.access, theirs, array);
+	(void)environment_mend_ours(&published.access, theirs->count, array);
 	return 0;
 }
 
 /* As long as our array is the current one, untouched, the application has not freed its own. */
 static int publish_before(void)
 {
-	if (memcmp(published.ours, published.pristine, published.count * sizeof(char *)) ||
+	struct environment_view ours = { published.ours, published.pristine, published.count };
+	struct environment_view before = { published.before, published.original,
+					   entries_count(published.original) };
+
+	if (has_late_writes(&ours) ||
 	    !environment_exchange(&published.access, published.ours, published.before))
 		return -EAGAIN;
-	environment_settle(&published.access);
-	/* A late write went into ours: once more, this time from what is there. */
-	if (!memcmp(published.ours, published.pristine, published.count * sizeof(char *)))
-		return 0;
-	return environment_exchange(&published.access, published.before, published.ours) ? -EAGAIN
-											 : 0;
+	return settle_ours(&ours, &before) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static bool is_untouched(const struct environment_view *now)

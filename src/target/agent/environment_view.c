@@ -46,8 +46,14 @@ void environment_settle(const struct environment_access *access)
 	access->barrier(NO_SUCH_VARIABLE);
 }
 
+/*
+ * A setenv in the midst of which the array is exchanged counts the entries of one and copies those
+ * of the other: what it adds, or what comes last, can be lost.  Right after the lock was ours, only
+ * one that began in the last few nanoseconds can be in the midst.
+ */
 bool environment_exchange(const struct environment_access *access, char **expected, char **array)
 {
+	environment_settle(access);
 	/* Release: a reader that sees the array sees its entries.  Readers are the application's
 	 * getenv. */
 	return __atomic_compare_exchange_n(access->variable, &expected, array, false,

@@ -1,0 +1,41 @@
+/*
+ * The devices of a process as AMD's files list them: agents.
+ */
+#pragma once
+
+#include "host/model/model.h"
+#include "host/model/table.h"
+
+/* What -A chooses. */
+enum agent_index {
+	AGENT_RELATIVE,      /* "Agent 1" */
+	AGENT_ABSOLUTE,      /* the same here: limpet's numbers have no gaps to be counted out */
+	AGENT_TYPE_RELATIVE, /* "GPU 0" */
+};
+
+#define AGENT_TEXT_MAX 128u
+
+struct agent {
+	uint64_t number;
+	bool is_cpu;
+	uint32_t type_index; /* among those of its type */
+	char name[AGENT_TEXT_MAX], vendor[AGENT_TEXT_MAX], product[AGENT_TEXT_MAX];
+};
+
+struct agents {
+	struct agent *items; /* by number, those that were found later last */
+	size_t count, room;
+	struct table by_number; /* (number, 0): place and one */
+	uint32_t cpus, gpus;
+};
+
+/* Those that the process has names for.  0 or -ENOMEM. */
+int agents_init(struct agents *ret, const struct model_process *process) MUST_CHECK;
+void agents_done(struct agents *agents);
+
+/* By number; one that is not known becomes so, number 0 as the host's processor and all others as
+ * devices.  NULL: no memory.  Valid until the next call. */
+const struct agent *agents_find(struct agents *agents, uint64_t number, bool *ret_is_new);
+
+const char *agent_type(const struct agent *agent); /* "CPU", "GPU" */
+void agent_label(const struct agent *agent, enum agent_index index, char *ret, size_t room);

@@ -1,0 +1,9 @@
+/*
+ * rocpd: AMD's database of a trace.
+ */
+#pragma once
+
+#include "host/export/amd.h"
+
+/* Writes all that the view shows into the file, which is there and empty. */
+int rocpd_write(struct amd_view *view, const char *path, struct err *err) MUST_CHECK;

@@ -1,0 +1,32 @@
+/*
+ * What devices did: time by kernel, bytes and time by direction of copies and by operation on their
+ * memory, for each device.
+ */
+#pragma once
+
+#include "host/model/model.h"
+#include "host/model/statistics.h"
+#include "host/model/table.h"
+
+struct work_row {
+	unsigned domain;
+	char *name;
+	const struct model_process *process;
+	uint64_t device;
+	uint64_t bytes; /* not of kernels */
+	struct statistics statistics;
+};
+
+/* Starts as zeros. */
+struct work {
+	struct work_row *rows;
+	uint32_t count, room;
+	struct table by_name;               /* (process and device, domain and name): row and one */
+	struct statistics domains[DOMAINS]; /* only those of devices */
+};
+
+/* Calls of the program are passed over.  0 or -ENOMEM. */
+int work_take(struct work *work, const struct call *call) MUST_CHECK;
+/* By domain, then by time. */
+void work_sort(struct work *work);
+void work_done(struct work *work);

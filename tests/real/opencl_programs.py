@@ -21,9 +21,11 @@ class Unavailable(Exception):
 
 
 class Program:
-    """A running program. `kernels` is a pattern that some kernel of it matches."""
+    """A running program. `kernels` is a pattern that some kernel of it matches; it is at work when its progress is
+    more than `warm_up`."""
 
     kernels = "."
+    warm_up = 0
     tells_progress, is_short = True, False
 
     def __init__(self, folder):
@@ -138,6 +140,7 @@ class Clblast(Program):
 
     name, package = "clblast", "clblast-tests"
     kernels = "Xgemm"
+    warm_up = 1000  # until then it compiles now and again
 
     def words(self):
         return ["clblast_test_xgemm", "-full_test", "0"]

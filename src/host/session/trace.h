@@ -24,6 +24,9 @@ struct trace_options {
 	uint64_t ring_size;  /* bytes a thread, a power of two; 0: TRACE_RING_SIZE */
 };
 
+/* Bits of all that the options mean. */
+uint32_t trace_domains(const struct trace_options *options);
+
 struct trace {
 	struct rings *rings; /* written by the target: nothing in it can be trusted */
 	struct rings layout; /* as we made it: use these numbers, not those of the rings */

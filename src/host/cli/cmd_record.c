@@ -196,13 +196,16 @@ static void warn_absent(const struct visit *self)
 {
 	uint32_t absent = recorder_absent(self->recorder);
 
-	for (unsigned i = 0; i < DOMAINS; i++)
-		if (absent & 1u << i) {
-			const char *why = recorder_note(self->recorder, i);
+	for (unsigned i = 0; i < DOMAINS; i++) {
+		const char *why = recorder_note(self->recorder, i);
 
+		if (absent & 1u << i)
 			fprintf(stderr, "warning: nothing to trace for %s in this process%s%s\n",
 				domain_name(i), why ? ": " : "", why ? why : "");
-		}
+		else if (why)
+			fprintf(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
+				why);
+	}
 }
 
 static void warn_work_left(const struct work_left *left)

@@ -165,7 +165,7 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 	};
 	uint32_t notes = __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED);
 
-	if (domain != DOMAIN_KERNEL && domain != DOMAIN_COPY)
+	if (!(trace->domains_wanted & 1u << domain & (1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY)))
 		return NULL;
 	for (unsigned i = 0; i < TRACE_NOTES; i++)
 		if (notes & 1u << i)

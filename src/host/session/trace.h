@@ -45,7 +45,7 @@ void trace_close(struct trace *trace);
 	 1u << DOMAIN_HSA_FINALIZER | 1u << DOMAIN_RCCL | 1u << DOMAIN_KERNEL |       \
 	 1u << DOMAIN_COPY | 1u << DOMAIN_MEMORY | 1u << DOMAIN_SCRATCH)
 
-/* Why a domain that was asked for shows nothing, where the tracer knows; NULL. */
+/* Why a domain that was asked for shows nothing, or not all, where the tracer knows; NULL. */
 const char *trace_note(const struct trace *trace, unsigned domain);
 
 /* Bits of the domains that were asked for and of which nothing is present in the target. */

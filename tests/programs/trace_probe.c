@@ -9,6 +9,7 @@
  *line, before the summary.  0 milliseconds: until a line comes on standard input.  "attached" is
  *printed once it is.
  */
+#include "host/model/domains.h"
 #include "host/session/trace.h"
 
 #include <errno.h>
@@ -174,7 +175,7 @@ static void print_functions(const struct probe *probe)
 		       "\"failed\":%lu,\"texts\":%lu,\"text\":\"%s\",\"stacks\":%lu,\"frames\":%lu}",
 		       is_first ? "" : ",", (int)sizeof(function->name), function->name,
 		       (int)sizeof(function->library), function->library, i,
-		       trace_domain_name(function->domain), seen->calls, seen->ticks, seen->total,
+		       domain_name(function->domain), seen->calls, seen->ticks, seen->total,
 		       seen->failed, seen->texts, seen->text, seen->stacks, seen->frames);
 		is_first = false;
 	}
@@ -189,7 +190,7 @@ static void print_absent(const struct probe *probe)
 	printf("\"absent\":[");
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (absent & 1u << i) {
-			printf("%s\"%s\"", is_first ? "" : ",", trace_domain_name(i));
+			printf("%s\"%s\"", is_first ? "" : ",", domain_name(i));
 			is_first = false;
 		}
 	printf("]");
@@ -226,18 +227,20 @@ static bool take_word(const char *word, struct trace_options *options, const cha
 		const char *name;
 		bool *flag;
 	} flags[] = {
-		{ "alloc", &options->alloc },      { "io", &options->io },
-		{ "lock", &options->lock },        { "lock-all", &options->all_locks },
-		{ "marker", &options->marker },    { "alloc-stack", &options->alloc_stacks },
+		{ "lock-all", &options->all_locks },
+		{ "alloc-stack", &options->alloc_stacks },
 		{ "calls", &probe->prints_calls },
 	};
 
+	for (unsigned i = 0; i < DOMAINS; i++)
+		if (!strcmp(word, domain_name(i)))
+			return options->domains |= 1u << i;
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (!strcmp(word, flags[i].name))
 			return *flags[i].flag = true;
 	if (!strncmp(word, "alloc-sample=", 13)) {
 		options->alloc_sample = strtoul(word + 13, NULL, 10);
-		return options->alloc = true;
+		return true;
 	}
 	if (!strncmp(word, "ring=", 5)) {
 		options->ring_size = strtoul(word + 5, NULL, 10);

@@ -83,6 +83,8 @@ static void run(const void *data)
 	(void)data;
 	if (hsa_init())
 		workload_skip("hsa_init");
+	__hipRegisterFunction(NULL, (const void *)use_hip, NULL, "use_hip", 0, NULL, NULL, NULL,
+			      NULL, NULL);
 	use_hip(1);
 	use_roctx();
 	for (uintptr_t i = 0; i < THREADS; i++)

@@ -1,12 +1,15 @@
 /*
  * STAND-IN, for tests only, of AMD's libhsa-runtime64: a root table that points to six others, each
- * with its version in front, registered in hsa_init().  Signals are plain words.
+ * with its version in front, registered in hsa_init().  Signals are plain words, memory of devices
+ * is the host's.
  */
 #include "standin_hsa.h"
 
 #include "standin.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define HSA_VERSION ROCPROFILER_REGISTER_COMPUTE_VERSION_3(1, 15, 0)
 
@@ -15,10 +18,21 @@ enum { SAMPLING_SLOTS = 7, SUB_TABLES = 6 };
 enum core_slot {
 	SLOT_hsa_init = 0,
 	SLOT_hsa_shut_down = 1,
+	SLOT_hsa_iterate_agents = 5,
+	SLOT_hsa_agent_get_info = 6,
+	SLOT_hsa_agent_iterate_regions = 27,
 	SLOT_hsa_signal_create = 37,
 	SLOT_hsa_signal_load_relaxed = 39,
 	SLOT_hsa_signal_store_relaxed = 41,
 };
+
+enum amd_slot {
+	SLOT_hsa_amd_agent_iterate_memory_pools = 12,
+	SLOT_hsa_amd_memory_pool_allocate = 13,
+	SLOT_hsa_amd_memory_pool_free = 14,
+};
+enum tools_slot { SLOT_alloc_start, SLOT_alloc_end, SLOT_free_start, SLOT_free_end };
+enum { AGENTS = 3, POOL_OF_AGENT = 100, AGENT_OF_NODE = 50 };
 
 struct table_version {
 	uint32_t major, minor, step, reserved; /* minor is the size of the table */
@@ -66,6 +80,58 @@ static void do_store(struct hsa_signal signal, int64_t value)
 	__atomic_store_n((int64_t *)signal.handle, value, __ATOMIC_RELAXED);
 }
 
+static int do_iterate(int (*visit)(uint64_t, void *), void *data)
+{
+	int r = 0;
+
+	for (uint64_t i = 0; !r && i < AGENTS; i++)
+		r = visit(AGENT_OF_NODE + i, data);
+	return r;
+}
+
+static int do_info(uint64_t agent, uint32_t what, void *ret)
+{
+	uint32_t node = (uint32_t)(agent - AGENT_OF_NODE);
+
+	if (what == 0)
+		snprintf(ret, 64, node ? "gfx-standin-%u" : "standin cpu %u", node);
+	else if (what == 1)
+		snprintf(ret, 64, "STAND-IN");
+	else if (what == 0xa009)
+		snprintf(ret, 64, "stand-in device %u", node);
+	else if (what == 17)
+		*(uint32_t *)ret = node ? 1 : 0;
+	else if (what == 0xa004)
+		*(uint32_t *)ret = node;
+	else
+		return 0x1001;
+	return 0;
+}
+
+static int do_iterate_regions(uint64_t agent, int (*visit)(uint64_t, void *), void *data)
+{
+	(void)agent, (void)visit, (void)data;
+	return 0;
+}
+
+static int do_iterate_pools(uint64_t agent, int (*visit)(uint64_t, void *), void *data)
+{
+	return visit(agent - AGENT_OF_NODE + POOL_OF_AGENT, data);
+}
+
+static int do_pool_allocate(uint64_t pool, size_t size, uint32_t flags, void **ret)
+{
+	(void)pool, (void)flags;
+	*ret = malloc(size);
+	return *ret ? 0 : 0x1008;
+}
+
+static int do_pool_free(void *memory)
+{
+	free(memory);
+	return 0;
+}
+
 static void fill(struct table_version *version, void **slots, uint32_t count, uint32_t major)
 {
 	*version = (struct table_version){ major, (uint32_t)(sizeof(*version) + 8 * count), 0, 0 };
@@ -82,11 +148,18 @@ __attribute__((constructor)) static void fill_tables(void)
 	fill(&finalizer_ext.version, finalizer_ext.slots, FINALIZER_SLOTS, 2);
 	fill(&image_ext.version, image_ext.slots, IMAGE_SLOTS, 2);
 	fill(&tools.version, tools.slots, TOOLS_SLOTS, 1);
+	memset(tools.slots, 0, sizeof(tools.slots)); /* empty as long as there is no tool */
 	fill(&sampling_ext.version, sampling_ext.slots, SAMPLING_SLOTS, 1);
 	fill(&root.version, root.slots, SUB_TABLES, 3);
 	for (unsigned i = 0; i < SUB_TABLES; i++)
 		root.slots[i] = sub_tables[i];
 	core.slots[SLOT_hsa_init] = (void *)do_init;
+	core.slots[SLOT_hsa_iterate_agents] = (void *)do_iterate;
+	core.slots[SLOT_hsa_agent_get_info] = (void *)do_info;
+	core.slots[SLOT_hsa_agent_iterate_regions] = (void *)do_iterate_regions;
+	amd_ext.slots[SLOT_hsa_amd_agent_iterate_memory_pools] = (void *)do_iterate_pools;
+	amd_ext.slots[SLOT_hsa_amd_memory_pool_allocate] = (void *)do_pool_allocate;
+	amd_ext.slots[SLOT_hsa_amd_memory_pool_free] = (void *)do_pool_free;
 	core.slots[SLOT_hsa_signal_create] = (void *)do_create;
 	core.slots[SLOT_hsa_signal_load_relaxed] = (void *)do_load;
 	core.slots[SLOT_hsa_signal_store_relaxed] = (void *)do_store;
@@ -134,6 +207,85 @@ STANDIN_EXPORT int64_t hsa_signal_load_relaxed(struct hsa_signal signal)
 STANDIN_EXPORT void hsa_signal_store_relaxed(struct hsa_signal signal, int64_t value)
 {
 	NOW(hsa_signal_store_relaxed)(signal, value);
+}
+
+#define NOW_AMD(name) \
+	((__typeof__(&name))__atomic_load_n(&amd_ext.slots[SLOT_##name], __ATOMIC_RELAXED))
+
+STANDIN_EXPORT int hsa_iterate_agents(int (*visit)(uint64_t, void *), void *data)
+{
+	return NOW(hsa_iterate_agents)(visit, data);
+}
+
+STANDIN_EXPORT int hsa_agent_get_info(uint64_t agent, uint32_t what, void *ret)
+{
+	return NOW(hsa_agent_get_info)(agent, what, ret);
+}
+
+STANDIN_EXPORT int hsa_agent_iterate_regions(uint64_t agent, int (*visit)(uint64_t, void *),
+					     void *data)
+{
+	return NOW(hsa_agent_iterate_regions)(agent, visit, data);
+}
+
+STANDIN_EXPORT int hsa_amd_agent_iterate_memory_pools(uint64_t agent,
+						      int (*visit)(uint64_t, void *), void *data)
+{
+	return NOW_AMD(hsa_amd_agent_iterate_memory_pools)(agent, visit, data);
+}
+
+STANDIN_EXPORT int hsa_amd_memory_pool_allocate(uint64_t pool, size_t size, uint32_t flags,
+						void **ret)
+{
+	return NOW_AMD(hsa_amd_memory_pool_allocate)(pool, size, flags, ret);
+}
+
+STANDIN_EXPORT int hsa_amd_memory_pool_free(void *memory)
+{
+	return NOW_AMD(hsa_amd_memory_pool_free)(memory);
+}
+
+STANDIN_EXPORT uint64_t standin_hsa_pool(uint32_t agent)
+{
+	return POOL_OF_AGENT + agent;
+}
+
+/* The public part of a queue, and what a tool is told of its scratch memory. */
+struct queue {
+	uint32_t type, features;
+	void *base;
+	uint64_t doorbell;
+	uint32_t size, reserved;
+	uint64_t id;
+};
+struct scratch_event {
+	uint32_t kind;
+	const struct queue *queue;
+	uint32_t flags;
+	uint64_t dispatch;
+	size_t size, slots;
+};
+
+static void tell(unsigned slot, const struct queue *queue, size_t size)
+{
+	int (*told)(const struct scratch_event *) =
+		(__typeof__(told))__atomic_load_n(&tools.slots[slot], __ATOMIC_RELAXED);
+	struct scratch_event event = { .kind = slot + 1, .queue = queue, .flags = 2 };
+
+	if (slot == SLOT_alloc_end)
+		event.size = size;
+	if (told)
+		told(&event);
+}
+
+STANDIN_EXPORT void standin_hsa_scratch(uint64_t id, size_t size)
+{
+	struct queue queue = { .id = id };
+
+	tell(SLOT_alloc_start, &queue, size);
+	tell(SLOT_alloc_end, &queue, size);
+	tell(SLOT_free_start, &queue, size);
+	tell(SLOT_free_end, &queue, size);
 }
 
 STANDIN_EXPORT void standin_hsa_print(void)

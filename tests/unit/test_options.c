@@ -15,6 +15,7 @@ struct values {
 	const char *output;
 	uint64_t count, duration_ns;
 	struct option_list env;
+	uint32_t colours;
 };
 
 #define FIELD(member) offsetof(struct values, member)
@@ -26,6 +27,9 @@ static const struct option_desc table[] = {
 	{ 'n', "count", "N", "so many", OPTION_NUMBER, FIELD(count) },
 	{ 'd', "duration", "TIME", "stop after TIME", OPTION_DURATION, FIELD(duration_ns) },
 	{ 'e', "env", "K=V", "set a variable", OPTION_LIST, FIELD(env) },
+	{ 'r', "red", NULL, "one bit", OPTION_BITS, FIELD(colours), 1 },
+	{ 0, "warm", NULL, "more than one", OPTION_BITS, FIELD(colours), 3 },
+	{ 0, "blue", NULL, "another", OPTION_BITS, FIELD(colours), 4 },
 	{ 0 },
 };
 
@@ -181,6 +185,24 @@ static void finds_the_nearest_name(void **state)
 	}
 }
 
+static void bits_add_up(void **state)
+{
+	static const struct {
+		const char *line;
+		uint32_t colours;
+	} cases[] = { { "x", 0 }, { "-r", 1 }, { "--warm --red", 3 }, { "--blue -ru", 5 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *argv[8];
+		struct values values;
+		struct err err;
+
+		assert_true(parse(cases[i].line, argv, &values, &err) >= 0);
+		assert_int_equal(values.colours, cases[i].colours);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +213,7 @@ int main(void)
 		cmocka_unit_test(sees_a_call_for_help_but_not_behind_the_dashes),
 		cmocka_unit_test(writes_help_from_the_table),
 		cmocka_unit_test(finds_the_nearest_name),
+		cmocka_unit_test(bits_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

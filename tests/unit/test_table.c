@@ -13,6 +13,7 @@
 
 #define SLOTS     4
 #define RING_SIZE 8192
+#define PIECE     65536
 
 struct api {
 	uint64_t size;
@@ -175,19 +176,150 @@ static void another_name_is_another_function(void **state)
 	assert_string_equal(rings_functions(rings)[call->function].library, "come");
 }
 
-static void what_cannot_be_hooked_is_refused(void **state)
+/* A copy of the table in memory of its own. */
+static struct api *copy_table(int protection)
 {
-	struct api *constant =
-		mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct api *copy =
+		mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(copy, MAP_FAILED);
+	*copy = table;
+	assert_int_equal(mprotect(copy, PIECE, protection), 0);
+	return copy;
+}
+
+static void a_table_of_constants_is_one_again(void **state)
+{
+	struct api *constant = copy_table(PROT_READ);
+	struct words_left left = { 0 };
 
 	(void)state;
-	*constant = table;
-	mprotect(constant, 65536, PROT_READ);
+	assert_int_equal(hook(&constant->add, &adding), 0);
+	assert_false(word_is_writable((uint64_t *)&constant->add));
+	assert_ptr_not_equal(constant->add, add);
+	assert_int_equal(constant->add(1, 2), 3);
+	table_restore(&left);
+	assert_int_equal(left.restored, 1);
+	assert_ptr_equal(constant->add, add);
+	assert_false(word_is_writable((uint64_t *)&constant->add));
+	munmap(constant, PIECE);
+}
+
+static void a_table_that_is_gone_is_left(void **state)
+{
+	struct api *gone = copy_table(PROT_READ | PROT_WRITE);
+	struct words_left left = { 0 };
+
+	(void)state;
+	assert_int_equal(hook(&gone->add, &adding), 0);
+	munmap(gone, PIECE);
+	table_restore(&left);
+	assert_int_equal(left.foreign, 1);
+}
+
+static void what_cannot_be_hooked_is_refused(void **state)
+{
+	struct api *code = copy_table(PROT_READ | PROT_EXEC);
+
+	(void)state;
 	assert_int_equal(hook(&table.absent, &adding), -ENOENT);
-	assert_int_equal(hook(&constant->add, &adding), -EACCES);
+	assert_int_equal(hook(&code->add, &adding), -EACCES);
 	assert_int_equal(hook(&table.add, &adding), 0);
 	assert_int_equal(hook(&table.add, &adding), -EEXIST);
-	munmap(constant, 65536);
+	munmap(code, PIECE);
+}
+
+/* As in HIP and RCCL: three sizes in two registers; more than registers and the usual window of
+ * the stack can hold. */
+struct dim3 {
+	uint32_t x, y, z;
+};
+struct unique_id {
+	uint64_t words[16];
+};
+
+static const struct hook_frame *seen_inside;
+static uint64_t seen_stream;
+
+static int64_t launch(const void *function, struct dim3 grid, struct dim3 block, void **arguments,
+		      size_t shared, void *stream)
+{
+	seen_inside = hook_current();
+	seen_stream = seen_inside ? hook_argument(seen_inside, 7) : 0;
+	return function && !arguments ? grid.x + 10 * grid.y + 100 * grid.z + 1000 * block.x +
+						10000 * block.y + 100000 * block.z +
+						1000000 * (int64_t)shared + (stream ? 5000000 : 0)
+				      : -1;
+}
+
+static int64_t join(void *comm, int ranks, struct unique_id id, int rank)
+{
+	int64_t sum = comm ? 0 : ranks + rank;
+
+	for (unsigned i = 0; i < 16; i++)
+		sum = sum * 3 + (int64_t)id.words[i];
+	return sum;
+}
+
+static const struct traced launching = { "launch", NULL, DOMAIN_FUNCTION, HOOK_ENTERED,
+					 .value_count = 0 };
+static const struct traced joining = { "join", NULL, DOMAIN_FUNCTION, HOOK_WIDE, .value_count = 0 };
+
+static void structures_by_value_arrive(void **state)
+{
+	static __typeof__(&launch) launch_slot;
+	static __typeof__(&join) join_slot;
+	struct dim3 grid = { 1, 2, 3 }, block = { 4, 5, 6 };
+	struct unique_id id;
+
+	(void)state;
+	for (unsigned i = 0; i < 16; i++)
+		id.words[i] = i * i + 1;
+	launch_slot = launch;
+	join_slot = join;
+	assert_int_equal(hook(&launch_slot, &launching), 0);
+	assert_int_equal(hook(&join_slot, &joining), 0);
+	assert_int_equal(launch_slot(&table, grid, block, NULL, 7, &table), 12654321);
+	assert_int_equal(join_slot(NULL, 2, id, 3), join(NULL, 2, id, 3));
+}
+
+static void a_call_is_known_while_it_lasts(void **state)
+{
+	static __typeof__(&launch) slot;
+	struct dim3 one = { 1, 1, 1 };
+	uint64_t buffer[RECORD_MAX_BYTES / 8];
+	struct record_call *call;
+
+	(void)state;
+	slot = launch;
+	assert_int_equal(hook(&slot, &launching), 0);
+	slot(&table, one, one, NULL, 0, &table);
+	assert_non_null(seen_inside);
+	assert_int_equal(seen_stream, (uint64_t)&table);
+	assert_null(hook_current());
+	call = read_call(buffer);
+	assert_non_null(call);
+	launch(&table, one, one, NULL, 0, NULL);
+	assert_null(seen_inside);
+}
+
+/* What imports led to before the table was known is not written twice. */
+static void muted_calls_are_not_written(void **state)
+{
+	uint64_t buffer[RECORD_MAX_BYTES / 8];
+	struct function_name name = { "add", "stand-in" };
+	struct hook *import = hook_get((uint64_t)other_add, &adding, &name);
+	int64_t (*stub)(int64_t, int64_t);
+
+	(void)state;
+	stub = (int64_t(*)(int64_t, int64_t))(uintptr_t)hook_stub(import);
+	assert_true(hook_announce(import, &name));
+	hooks_mute(DOMAIN_FUNCTION, (uint64_t)other_add, 1);
+	assert_int_equal(stub(3, 1), 2);
+	assert_null(read_call(buffer));
+	assert_true(hook_announce(import, &name));
+	assert_int_equal(stub(3, 1), 2);
+	assert_null(read_call(buffer));
 }
 
 int main(void)
@@ -202,6 +334,11 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(another_name_is_another_function, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_cannot_be_hooked_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_table_of_constants_is_one_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_table_that_is_gone_is_left, setup, teardown),
+		cmocka_unit_test_setup_teardown(structures_by_value_arrive, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_call_is_known_while_it_lasts, setup, teardown),
+		cmocka_unit_test_setup_teardown(muted_calls_are_not_written, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

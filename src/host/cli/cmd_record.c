@@ -7,8 +7,10 @@
 #include "host/cli/period.h"
 #include "host/cli/report.h"
 #include "host/cli/size.h"
+#include "host/cli/trace_sets.h"
 #include "host/cli/version.h"
 #include "host/core/clock.h"
+#include "host/model/domains.h"
 #include "host/recorder/recorder.h"
 
 #include <errno.h>
@@ -21,7 +23,8 @@
 #define GLANCE_NS 100000000ull
 
 struct record_values {
-	bool alloc, alloc_stacks, io, lock, all_locks, marker, opencl;
+	uint32_t domains_traced;
+	bool alloc_stacks, all_locks;
 	bool unload, force, resumes, is_json;
 	struct option_list functions;
 	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
@@ -30,29 +33,49 @@ struct record_values {
 
 #define FIELD(name) offsetof(struct record_values, name)
 
+#define TRACES(letter, name, domains, help)                                           \
+	{                                                                             \
+		letter, name, NULL, help, OPTION_BITS, FIELD(domains_traced), domains \
+	}
+
 static const struct option_desc record_options[] = {
 	{ 'p', "pid", "PID", "the process", OPTION_TEXT, FIELD(pid) },
 	{ 'o', "output", "FILE", "the recording (default: limpet-PID.limpet)", OPTION_TEXT,
 	  FIELD(output) },
 	{ 'd', "duration", "TIME", "stop after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION,
 	  FIELD(duration_ns) },
-	{ 0, "alloc-trace", NULL, "malloc and its family, new and delete, mmap", OPTION_FLAG,
-	  FIELD(alloc) },
+	TRACES(0, "alloc-trace", DOMAIN_BIT(ALLOC), "malloc and its family, new and delete, mmap"),
 	{ 0, "alloc-stacks", NULL, "with the call stack of every allocation", OPTION_FLAG,
 	  FIELD(alloc_stacks) },
 	{ 0, "alloc-sample", "SIZE",
 	  "samples, one in SIZE bytes on average, with call stacks (512K)", OPTION_TEXT,
 	  FIELD(alloc_sample) },
-	{ 0, "io-trace", NULL, "read, write, send, open, fsync, stdio and their like", OPTION_FLAG,
-	  FIELD(io) },
-	{ 0, "lock-trace", NULL, "waits for mutexes, rwlocks, conditions, semaphores", OPTION_FLAG,
-	  FIELD(lock) },
+	TRACES(0, "io-trace", DOMAIN_BIT(IO),
+	       "read, write, send, open, fsync, stdio and their like"),
+	TRACES(0, "lock-trace", DOMAIN_BIT(LOCK),
+	       "waits for mutexes, rwlocks, conditions, semaphores"),
 	{ 0, "lock-all", NULL, "also locks that nobody held", OPTION_FLAG, FIELD(all_locks) },
-	{ 0, "marker-trace", NULL, "roctx and NVTX marks and ranges", OPTION_FLAG, FIELD(marker) },
-	{ 0, "opencl-trace", NULL, "OpenCL: calls, kernels, copies, memory", OPTION_FLAG,
-	  FIELD(opencl) },
 	{ 0, "function", "LIB:SYMBOL", "any imported function, with * and ?; repeatable",
 	  OPTION_LIST, FIELD(functions) },
+	TRACES('s', "sys-trace", SET_SYSTEM, "all of GPU runtimes: what follows"),
+	TRACES('r', "runtime-trace", SET_RUNTIME, "the same without HSA and HIP's compiler"),
+	TRACES(0, "opencl-trace", DOMAIN_BIT(OPENCL),
+	       "calls of OpenCL; alone also what its devices do"),
+	TRACES(0, "hip-trace", SET_HIP, "calls of HIP"),
+	TRACES(0, "hip-runtime-trace", DOMAIN_BIT(HIP_RUNTIME), "of its runtime only"),
+	TRACES(0, "hip-compiler-trace", DOMAIN_BIT(HIP_COMPILER),
+	       "of what its compiler puts in only"),
+	TRACES(0, "hsa-trace", SET_HSA, "calls of HSA"),
+	TRACES(0, "hsa-core-trace", DOMAIN_BIT(HSA_CORE), "of its core only"),
+	TRACES(0, "hsa-amd-trace", DOMAIN_BIT(HSA_AMD), "of AMD's extension only"),
+	TRACES(0, "hsa-image-trace", DOMAIN_BIT(HSA_IMAGE), "of the image extension only"),
+	TRACES(0, "hsa-finalizer-trace", DOMAIN_BIT(HSA_FINALIZER), "of the finalizer only"),
+	TRACES(0, "rccl-trace", DOMAIN_BIT(RCCL), "calls of RCCL"),
+	TRACES(0, "marker-trace", DOMAIN_BIT(MARKER), "roctx and NVTX marks and ranges"),
+	TRACES(0, "kernel-trace", DOMAIN_BIT(KERNEL), "kernels on devices"),
+	TRACES(0, "memory-copy-trace", DOMAIN_BIT(COPY), "copies from and to devices"),
+	TRACES(0, "memory-allocation-trace", DOMAIN_BIT(MEMORY), "memory of devices"),
+	TRACES(0, "scratch-memory-trace", DOMAIN_BIT(SCRATCH), "memory that kernels spill to"),
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
 	{ 0, "ring-size", "SIZE", "memory for each thread's records (1M)", OPTION_TEXT,
@@ -85,8 +108,9 @@ static int refuse_empty(struct err *err)
 {
 	err_set(err, -EINVAL, "nothing to record was named");
 	err_why(err, "this version traces; it does not sample yet");
-	err_fix(err,
-		"--alloc-trace, --io-trace, --lock-trace, --marker-trace, --opencl-trace or --function LIB:SYMBOL");
+	err_fix(err, "--alloc-trace, --io-trace, --lock-trace, --sys-trace, --opencl-trace, "
+		     "--marker-trace, --function LIB:SYMBOL or another; limpet record --help "
+		     "names all");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -94,23 +118,16 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 			      struct err *err)
 {
 	*ret = (struct trace_options){
-		.alloc = values->alloc || values->alloc_sample || values->alloc_stacks,
+		.domains = values->domains_traced,
 		.alloc_stacks = values->alloc_stacks,
-		.io = values->io,
-		.lock = values->lock || values->all_locks,
 		.all_locks = values->all_locks,
-		.marker = values->marker,
-		.domains = (uint32_t)values->opencl << DOMAIN_OPENCL,
 		.functions = values->functions.items,
 		.function_count = values->functions.count,
 	};
-	if (!ret->alloc && !ret->io && !ret->lock && !ret->marker && !ret->function_count &&
-	    !ret->domains)
-		return refuse_empty(err);
 	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
 	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
 		return err->code;
-	return 0;
+	return trace_domains(ret) ? 0 : refuse_empty(err);
 }
 
 /* A file that is there keeps its name unless it was named. */
@@ -179,10 +196,16 @@ static void warn_absent(const struct visit *self)
 {
 	uint32_t absent = recorder_absent(self->recorder);
 
-	for (unsigned i = 0; i < DOMAINS; i++)
+	for (unsigned i = 0; i < DOMAINS; i++) {
+		const char *why = recorder_note(self->recorder, i);
+
 		if (absent & 1u << i)
-			fprintf(stderr, "warning: nothing to trace for %s in this process\n",
-				trace_domain_name(i));
+			fprintf(stderr, "warning: nothing to trace for %s in this process%s%s\n",
+				domain_name(i), why ? ": " : "", why ? why : "");
+		else if (why)
+			fprintf(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
+				why);
+	}
 }
 
 static void warn_work_left(const struct work_left *left)
@@ -401,7 +424,7 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "trace a running process into a file",
 	.usage =
-		"-p PID [-o FILE] [--duration TIME] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+		"-p PID [-o FILE] [--duration TIME] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =
@@ -411,5 +434,6 @@ const struct command command_record = {
 		"examples:\n"
 		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
 		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
+		"  limpet record -p 4711 --hip-trace --kernel-trace --memory-copy-trace\n"
 		"  limpet report tls.limpet\n",
 };

@@ -65,6 +65,10 @@ static int option_set(const struct option_desc *option, void *values, const char
 {
 	const struct option_setter *setter = &setters[option->kind];
 
+	if (option->kind == OPTION_BITS) {
+		*(uint32_t *)((char *)values + option->offset) |= option->bits;
+		return 0;
+	}
 	if (setter->set((char *)values + option->offset, text) == 0)
 		return 0;
 	err_set(err, -EINVAL, "option --%s does not understand '%s'", option->long_name, text);

@@ -15,6 +15,7 @@ enum option_kind {
 	OPTION_NUMBER,   /* uint64_t */
 	OPTION_DURATION, /* uint64_t, nanoseconds */
 	OPTION_LIST,     /* struct option_list: may be given several times */
+	OPTION_BITS,     /* uint32_t, to which bits are added; takes no argument */
 };
 
 #define OPTION_LIST_MAX 64
@@ -32,6 +33,7 @@ struct option_desc {
 	const char *help;
 	enum option_kind kind;
 	size_t offset; /* of the value in the struct given to options_parse() */
+	uint32_t bits; /* of OPTION_BITS */
 };
 
 /*

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/model/domains.h"
 #include "host/model/names.h"
 #include "host/recording/reader.h"
 
@@ -154,7 +155,6 @@ const char *process_variable(const struct model_process *process, const char *na
 /* "libfoo.so+0x1234", or the bare address. */
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room);
 
-const char *domain_name(unsigned domain);
 const char *drop_reason_name(unsigned reason); /* for programs */
 const char *drop_reason_text(unsigned reason); /* for people */
 const char *value_name(unsigned kind);

@@ -6,7 +6,9 @@
 #include "host/recorder/recorder.h"
 
 #include "host/collect/facts.h"
+#include "host/core/clock.h"
 #include "host/export/name_rule.h"
+#include "host/session/registers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +31,7 @@ struct recorder {
 	uint32_t process;        /* its number in the file */
 	const char *unused_path; /* of a file that nothing was recorded into yet */
 	bool is_attached;
+	struct registers_watch watch;
 	struct session session;
 };
 
@@ -131,6 +134,7 @@ int recorder_begin(struct recorder *self, struct err *err)
 	int r = session_open(&self->session, self->pid, &self->options, err);
 
 	self->is_attached = !r;
+	self->watch = (struct registers_watch){ 0 };
 	if (!r)
 		self->unused_path = NULL;
 	return r;
@@ -155,8 +159,11 @@ int recorder_pause(struct recorder *self, bool unload, struct session_left *ret_
 	return r;
 }
 
+/* Runtimes that no register library of ours tells about are looked for. */
 int recorder_check(struct recorder *self, struct err *err)
 {
+	if (self->is_attached && trace_absent(&self->trace) & TRACE_TABLE_DOMAINS)
+		registers_ask_again(&self->session, &self->options, &self->watch);
 	return collector_check(self->collector, err);
 }
 
@@ -178,6 +185,11 @@ const struct session *recorder_session(const struct recorder *self)
 int recorder_pidfd(const struct recorder *self)
 {
 	return self->pidfd;
+}
+
+const char *recorder_note(const struct recorder *self, unsigned domain)
+{
+	return trace_note(&self->trace, domain);
 }
 
 uint32_t recorder_absent(const struct recorder *self)

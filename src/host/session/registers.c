@@ -5,6 +5,7 @@
 #include "host/session/registers.h"
 
 #include "host/attach/modules.h"
+#include "host/core/clock.h"
 #include "host/session/table_scan.h"
 #include "host/session/variables.h"
 
@@ -13,6 +14,17 @@
 #include <string.h>
 
 #define LIBRARY_NAME "librocprofiler-register.so"
+#define PAUSE_NS     500000000ull
+#define PAUSE_MAX_NS (60 * 1000000000ull) /* where nothing changes */
+
+/* Libraries that have tables, and how those are called. */
+static const struct {
+	const char *library, *table;
+} runtimes[] = {
+	{ "libamdhip64.so", "hip" },  { "libhsa-runtime64.so", "hsa" },
+	{ "libroctx64.so", "roctx" }, { "librocprofiler-sdk-roctx.so", "roctx" },
+	{ "librccl.so", "rccl" },
+};
 
 /* What a register library may offer, best first. */
 static const struct {
@@ -31,18 +43,22 @@ static const char *const be_found[] = {
 	NULL,
 };
 
-static bool is_register(const struct module *module)
+static bool is_named(const char *path, const char *name)
 {
-	const char *path = module->mapping ? module->mapping->path : "";
 	const char *slash = strrchr(path, '/');
 
-	return !strncmp(slash ? slash + 1 : path, LIBRARY_NAME, strlen(LIBRARY_NAME));
+	return !strncmp(slash ? slash + 1 : path, name, strlen(name));
 }
 
-static int send_question(struct session *session, const struct session_options *options,
-			 uint64_t function, uint32_t flags, struct err *err)
+static bool is_register(const struct module *module)
 {
-	struct control_tables order = { .function = function, .timeout_ms = options->timeout_ms };
+	return module->mapping && is_named(module->mapping->path, LIBRARY_NAME);
+}
+
+static int send_question(struct session *session, uint64_t function, uint32_t flags,
+			 struct err *err)
+{
+	struct control_tables order = { .function = function, .timeout_ms = session->timeout_ms };
 	struct attachment *attachment = &session->attachment;
 	struct control_reply reply;
 
@@ -58,7 +74,7 @@ static int ask_amds(struct session *session, const struct session_options *optio
 	struct err ignored = { 0 };
 
 	if (!r)
-		r = send_question(session, options, function, 0, err);
+		r = send_question(session, function, 0, err);
 	back = variables_publish(session, options, NULL, r ? &ignored : err);
 	return r ? r : back;
 }
@@ -74,9 +90,8 @@ static int ask_one(struct session *session, const struct session_options *option
 	for (size_t i = 0; r == -ENOENT && i < ARRAY_SIZE(offers); i++) {
 		if (elf_image_symbol(&module->image, offers[i].symbol, &function))
 			continue;
-		r = offers[i].flags
-			    ? send_question(session, options, function, offers[i].flags, &why)
-			    : ask_amds(session, options, function, &why);
+		r = offers[i].flags ? send_question(session, function, offers[i].flags, &why)
+				    : ask_amds(session, options, function, &why);
 	}
 	if (r == -ESRCH) {
 		*err = why;
@@ -148,4 +163,50 @@ int registers_ask(struct session *session, const struct session_options *options
 		r = find_others(session, &modules, err);
 	modules_done(&modules);
 	return r;
+}
+
+/* The maps of the attach are old. */
+static int refresh_maps(struct target *target, struct err *err)
+{
+	struct maps maps;
+	int r = maps_read(target->process.pid, &maps, err);
+
+	if (r)
+		return r;
+	maps_done(&target->process.maps);
+	target->process.maps = maps;
+	return 0;
+}
+
+static bool lacks_tables(const struct session *session)
+{
+	const struct maps *maps = &session->attachment.target.process.maps;
+
+	for (size_t i = 0; i < maps->count; i++)
+		for (size_t at = 0; at < ARRAY_SIZE(runtimes); at++)
+			if (is_named(maps->items[i].path, runtimes[at].library) &&
+			    !is_known(session, runtimes[at].table))
+				return true;
+	return false;
+}
+
+void registers_ask_again(struct session *session, const struct session_options *options,
+			 struct registers_watch *watch)
+{
+	struct attachment *attachment = &session->attachment;
+	const struct maps *maps = &attachment->target.process.maps;
+	struct err ignored = { 0 };
+	int r;
+
+	if (now_ns() < watch->next_ns || attachment->target.memory < 0)
+		return;
+	r = refresh_maps(&attachment->target, &ignored);
+	if (!r)
+		r = resident_refresh(&attachment->target, &attachment->resident);
+	watch->pause_ns =
+		maps->count != watch->mappings ? PAUSE_NS : MIN(2 * watch->pause_ns, PAUSE_MAX_NS);
+	watch->mappings = maps->count;
+	watch->next_ns = now_ns() + watch->pause_ns;
+	if (!r && lacks_tables(session) && registers_ask(session, options, &ignored))
+		memset(&ignored, 0, sizeof(ignored)); /* the next look may do better */
 }

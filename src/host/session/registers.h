@@ -5,6 +5,17 @@
 
 #include "host/session/session.h"
 
+/* Since when something is looked for. */
+struct registers_watch {
+	uint64_t next_ns, pause_ns;
+	size_t mappings; /* there were at the last look */
+};
+
+/* While a session lasts: the same for runtimes that have come since, now and then, where a runtime
+ * is there whose tables are not known. */
+void registers_ask_again(struct session *session, const struct session_options *options,
+			 struct registers_watch *watch);
+
 /* Has the agent ask each of them.  That there is none is no error; one that does not answer is
  * noted in the session. */
 int registers_ask(struct session *session, const struct session_options *options,

@@ -91,6 +91,11 @@ static int take_step(struct session *self, const struct session_options *options
 	return r;
 }
 
+static bool wants_tables(const struct session_options *options)
+{
+	return options->trace && options->trace->domains_wanted & TRACE_TABLE_DOMAINS;
+}
+
 static int settle_in(struct session *self, const struct session_options *options, struct err *err)
 {
 	int r = variables_publish(self, options, NULL, err);
@@ -99,7 +104,7 @@ static int settle_in(struct session *self, const struct session_options *options
 		snprintf(
 			self->warning, sizeof(self->warning),
 			"a seccomp filter forbids to tell the tools by variables that they were attached");
-	if (!r && options->tool_count)
+	if (!r && (options->tool_count || wants_tables(options)))
 		r = registers_ask(self, options, err);
 	if (!r)
 		r = load_list(self, options, options->libraries, options->library_count, true, err);

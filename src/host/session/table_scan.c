@@ -119,10 +119,11 @@ static void search_range(const struct target *target, const struct module *modul
 		search_piece(&(struct piece){ module, start, words, size / 8 }, search);
 }
 
+/* The kernel joins .bss with memory of others that comes right behind it. */
 static bool is_data(const struct module *module, const struct mapping *mapping)
 {
 	return mapping->writable && mapping->start >= module->image.base &&
-	       mapping->end <= ALIGN_UP(module->image.end, 0x10000);
+	       mapping->start < module->image.end;
 }
 
 /* Neighbouring mappings are one piece: .data of the file, .bss behind it. */
@@ -131,6 +132,7 @@ static uint64_t find_only(const struct target *target, const struct module *modu
 {
 	const struct maps *maps = &target->process.maps;
 	struct search search = { looks_like, wanted, 0, 0 };
+	uint64_t end = ALIGN_UP(module->image.end, sizeof(uint64_t));
 
 	for (size_t i = 0; i < maps->count; i++) {
 		uint64_t start = maps->items[i].start;
@@ -140,7 +142,7 @@ static uint64_t find_only(const struct target *target, const struct module *modu
 		while (i + 1 < maps->count && is_data(module, &maps->items[i + 1]) &&
 		       maps->items[i + 1].start == maps->items[i].end)
 			i++;
-		search_range(target, module, start, maps->items[i].end, &search);
+		search_range(target, module, start, MIN(maps->items[i].end, end), &search);
 	}
 	return search.hits == 1 ? search.address : 0;
 }

@@ -6,6 +6,7 @@
 #include "host/attach/blobs.h"
 #include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
+#include "host/model/domains.h"
 #include "host/process/procfs.h"
 #include "host/process/status.h"
 
@@ -25,17 +26,6 @@
 
 #define REQUEST_SPARE 32 /* for what is found out later */
 
-/* As the tracer calls them; those of devices come with the calls that cause them. */
-static const char *const domain_names[DOMAINS] = {
-	[DOMAIN_ALLOC] = "alloc",       [DOMAIN_IO] = "io",         [DOMAIN_LOCK] = "lock",
-	[DOMAIN_FUNCTION] = "function", [DOMAIN_MARKER] = "marker", [DOMAIN_OPENCL] = "opencl",
-};
-
-const char *trace_domain_name(unsigned domain)
-{
-	return domain < DOMAINS ? domain_names[domain] : NULL;
-}
-
 static void add(char *text, const char *format, ...) PRINTF_LIKE(2, 3);
 static void add(char *text, const char *format, ...)
 {
@@ -47,28 +37,26 @@ static void add(char *text, const char *format, ...)
 	va_end(args);
 }
 
-static uint32_t domains_of(const struct trace_options *options)
+uint32_t trace_domains(const struct trace_options *options)
 {
-	return options->domains | (uint32_t)options->alloc << DOMAIN_ALLOC |
-	       (uint32_t)options->io << DOMAIN_IO |
-	       (uint32_t)(options->lock || options->all_locks) << DOMAIN_LOCK |
-	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION |
-	       (uint32_t)options->marker << DOMAIN_MARKER;
+	return options->domains | (uint32_t)options->all_locks << DOMAIN_LOCK |
+	       (uint32_t)(options->alloc_stacks || options->alloc_sample) << DOMAIN_ALLOC |
+	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION;
 }
 
 /* The words that the tracer reads. */
 static int write_request(const struct trace_options *options, char *text, struct err *err)
 {
-	uint32_t wanted = domains_of(options);
+	uint32_t wanted = trace_domains(options);
 
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (wanted & 1u << i)
-			add(text, "%s;", domain_names[i]);
+			add(text, "%s;", domain_name(i));
 	if (options->all_locks)
 		add(text, "lock-all;");
-	if (options->alloc && options->alloc_stacks)
+	if (options->alloc_stacks)
 		add(text, "alloc-stack;");
-	if (options->alloc && options->alloc_sample)
+	if (options->alloc_sample)
 		add(text, "alloc-sample=%lu;", options->alloc_sample);
 	for (size_t i = 0; i < options->function_count; i++) {
 		if (strchr(options->functions[i], ';'))
@@ -111,7 +99,7 @@ static int check_options(const struct trace_options *options, struct err *err)
 {
 	uint64_t size = options->ring_size;
 
-	if (!domains_of(options))
+	if (!trace_domains(options))
 		return err_set(err, -EINVAL, "nothing to trace was asked for");
 	if (options->slot_count > RINGS_SLOTS_MAX)
 		return err_set(err, -EINVAL, "more than %u threads", RINGS_SLOTS_MAX);
@@ -148,7 +136,7 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 		return err->code;
 	}
 	*ret->rings = ret->layout = layout;
-	ret->domains_wanted = domains_of(options);
+	ret->domains_wanted = trace_domains(options);
 	return 0;
 }
 
@@ -166,6 +154,23 @@ uint32_t trace_absent(const struct trace *trace)
 {
 	return trace->domains_wanted &
 	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
+}
+
+const char *trace_note(const struct trace *trace, unsigned domain)
+{
+	static const char *const texts[TRACE_NOTES] = {
+		[NOTE_OTHER_TRACER] =
+			"roctracer is in the process, and HIP reports its devices to one tracer only",
+		[NOTE_NO_REPORTS] = "this HIP runtime has no hipRegisterTracerCallback",
+	};
+	uint32_t notes = __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED);
+
+	if (!(trace->domains_wanted & 1u << domain & (1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY)))
+		return NULL;
+	for (unsigned i = 0; i < TRACE_NOTES; i++)
+		if (notes & 1u << i)
+			return texts[i];
+	return NULL;
 }
 
 /* A child that was made without libc has its parent's number in libc's thread block.  libc says to

@@ -14,8 +14,7 @@
 #define TRACE_RING_SIZE (1u << 20)
 
 struct trace_options {
-	bool alloc, io, lock, marker;
-	uint32_t domains;             /* bits of others that are asked for */
+	uint32_t domains;             /* bits of enum trace_domain */
 	bool all_locks;               /* also those that nobody held */
 	bool alloc_stacks;            /* the call stack of every allocation */
 	uint64_t alloc_sample;        /* bytes between samples, which have stacks; 0: every call */
@@ -24,6 +23,9 @@ struct trace_options {
 	uint32_t slot_count; /* threads that can be traced at once; 0: TRACE_SLOTS */
 	uint64_t ring_size;  /* bytes a thread, a power of two; 0: TRACE_RING_SIZE */
 };
+
+/* Bits of all that the options mean. */
+uint32_t trace_domains(const struct trace_options *options);
 
 struct trace {
 	struct rings *rings; /* written by the target: nothing in it can be trusted */
@@ -36,8 +38,15 @@ struct trace {
 int trace_open(struct trace *ret, const struct trace_options *options, struct err *err) MUST_CHECK;
 void trace_close(struct trace *trace);
 
-/* "alloc", "io", ...; NULL for a number that is none. */
-const char *trace_domain_name(unsigned domain);
+/* Those of GPU runtimes with tables, which must be found. */
+#define TRACE_TABLE_DOMAINS                                                           \
+	(1u << DOMAIN_MARKER | 1u << DOMAIN_HIP_RUNTIME | 1u << DOMAIN_HIP_COMPILER | \
+	 1u << DOMAIN_HSA_CORE | 1u << DOMAIN_HSA_AMD | 1u << DOMAIN_HSA_IMAGE |      \
+	 1u << DOMAIN_HSA_FINALIZER | 1u << DOMAIN_RCCL | 1u << DOMAIN_KERNEL |       \
+	 1u << DOMAIN_COPY | 1u << DOMAIN_MEMORY | 1u << DOMAIN_SCRATCH)
+
+/* Why a domain that was asked for shows nothing, or not all, where the tracer knows; NULL. */
+const char *trace_note(const struct trace *trace, unsigned domain);
 
 /* Bits of the domains that were asked for and of which nothing is present in the target. */
 uint32_t trace_absent(const struct trace *trace);

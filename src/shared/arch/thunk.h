@@ -24,25 +24,21 @@
 /* struct hook_around: what lies before its frame */
 #define AROUND_BYTES 32
 
-/* Words of the caller's stack that thunk_any hands on. */
+/* Words of the caller's stack that thunk_any hands on, and thunk_wide; even numbers. */
 #define STACK_WINDOW_WORDS 14
-#define STACK_WINDOW_BYTES 112
+#define STACK_WIDE_WORDS   24
 
 /* Where the caller's stack ends sooner, what lies behind may not be there: the window must be tried
  * when it is not all in the page of the frame's link. */
 #define WINDOW_PAGE       4096
 #define WINDOW_LAST_PLACE 3968 /* of the link in its page: 16 bytes and the window follow */
+#define WIDE_LAST_PLACE   3888
 
-/* Arguments that travel in registers; the others are on the caller's stack, a word each. */
+/* Bytes of a stub; arguments that are in registers. */
 #if defined(__x86_64__)
-#define REGISTER_ARGUMENTS 6
+#define STUB_SIZE          16
+#define ARGUMENT_REGISTERS 6
 #else
-#define REGISTER_ARGUMENTS 8
-#endif
-
-/* Bytes of a stub. */
-#if defined(__x86_64__)
-#define STUB_SIZE 16
-#else
-#define STUB_SIZE 20
+#define STUB_SIZE          20
+#define ARGUMENT_REGISTERS 8
 #endif

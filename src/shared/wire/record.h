@@ -106,7 +106,8 @@ enum value_kind {
 	VALUE_OWNER,  /* thread number */
 	VALUE_ID,     /* of a range */
 	VALUE_NAME,   /* number of a kernel's name (NAME_KERNEL) */
-	VALUE_DEVICE, /* number of a device (NAME_DEVICE); of a copy: where it went */
+	VALUE_DEVICE, /* number of a device (NAME_DEVICE), all ones: not known; of a copy: where it
+			 went */
 	VALUE_FROM_DEVICE,
 	VALUE_QUEUE,
 	VALUE_STREAM,

@@ -27,6 +27,13 @@ enum drop_reason {
 	DROP_REASONS,
 };
 
+/* Why something is not traced. */
+enum trace_note {
+	NOTE_OTHER_TRACER, /* another tracer has HIP's one place for reports of devices */
+	NOTE_NO_REPORTS,   /* this HIP runtime has no such place */
+	TRACE_NOTES,
+};
+
 enum ring_state {
 	RING_FREE,
 	RING_CLAIMED, /* its thread is filling in who it is */
@@ -69,6 +76,7 @@ struct rings {
 		words_foreign; /* at each end; foreign: changed by others, left so */
 	uint32_t work_cut;     /* devices were still at it at the end */
 	uint32_t work_lost;    /* too much at once to be remembered */
+	uint32_t notes;        /* bits of enum trace_note */
 
 	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
 };

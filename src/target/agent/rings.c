@@ -112,6 +112,13 @@ EXPORT bool limpet_agent_is_own(int32_t tid)
 	return tid == agent_page.control_tid || runner_is_thread(tid);
 }
 
+EXPORT uint32_t limpet_agent_tables(const struct agent_table **ret)
+{
+	*ret = agent_page.tables;
+	/* Acquire: pairs with the release in tables_note(). */
+	return __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
+}
+
 EXPORT const struct boot_libc *limpet_agent_libc(void)
 {
 	return &functions;

@@ -15,6 +15,10 @@ const struct boot_libc *limpet_agent_libc(void);
 /* Is the thread of that number limpet's?  Asked on any thread of the program's. */
 bool limpet_agent_is_own(int32_t tid);
 
+/* The API tables that it knows, which stay where they are. */
+struct agent_table;
+uint32_t limpet_agent_tables(const struct agent_table **ret);
+
 /* A residence begins. */
 void rings_begin(const struct boot_libc *libc);
 

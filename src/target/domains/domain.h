@@ -5,7 +5,7 @@
 #pragma once
 
 #include "shared/wire/ring.h"
-#include "target/hooks/hook.h"
+#include "target/hooks/got.h"
 
 /* What the host asked for, from the text of LIMPET_TRACE. */
 struct trace_request {
@@ -23,21 +23,38 @@ struct domain {
 	size_t traced_count;
 	/* Prepares for a session; NULL: nothing to prepare.  False when that was not possible. */
 	bool (*start)(const struct trace_request *request);
-	/* For domains that hook more than imports; each may be NULL.  look: finds what is there, on
-	 * a thread of ours, when modules have come and when has_news.  drain: all words are as they
-	 * were; waits for what devices still do, and tells what is left.  forget: in a forked
-	 * child. */
-	void (*look)(bool have_modules_changed);
-	bool (*has_news)(void);
-	void (*drain)(struct rings *rings);
-	void (*forget)(void);
 };
 
-/* By enum trace_domain; NULL: comes with another. */
+/* By enum trace_domain. */
 extern const struct domain *const domains[DOMAINS];
 
 extern const struct domain domain_alloc, domain_io, domain_lock, domain_function, domain_marker,
 	domain_opencl;
+extern const struct domain domain_hip_runtime, domain_hip_compiler, domain_hsa_core, domain_hsa_amd,
+	domain_hsa_image, domain_hsa_finalizer, domain_rccl;
+extern const struct domain domain_kernel, domain_copy, domain_memory, domain_scratch;
+
+/*
+ * What GPU runtimes need beside the imports of their domains: a kind of runtime is hooked through
+ * tables of its own, for several domains at once.  All on threads of ours, one at a time; each but
+ * start and look may be NULL.
+ */
+struct gpu_runtime {
+	/* Prepares for a session; false when that was not possible. */
+	bool (*start)(const struct trace_request *request);
+	/* Hooks what has come since, and counts it. */
+	void (*look)(bool have_modules_changed, struct got_report *report);
+	/* At the end, before and after all words are put back: waits for what devices still do, and
+	 * tells what is left. */
+	void (*stop)(struct rings *rings);
+	void (*drain)(struct rings *rings);
+	/* In a forked child. */
+	void (*forget)(void);
+};
+
+#define GPU_RUNTIMES 2
+extern const struct gpu_runtime *const gpu_runtimes[GPU_RUNTIMES];
+extern const struct gpu_runtime gpu_amd, gpu_opencl;
 
 /* libc's functions by name, for those that call more than they were called for; set before start.
  */

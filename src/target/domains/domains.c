@@ -5,10 +5,26 @@
 #include "target/runtime/text.h"
 
 const struct domain *const domains[DOMAINS] = {
-	[DOMAIN_ALLOC] = &domain_alloc,   [DOMAIN_IO] = &domain_io,
-	[DOMAIN_LOCK] = &domain_lock,     [DOMAIN_FUNCTION] = &domain_function,
-	[DOMAIN_MARKER] = &domain_marker, [DOMAIN_OPENCL] = &domain_opencl,
+	[DOMAIN_ALLOC] = &domain_alloc,
+	[DOMAIN_IO] = &domain_io,
+	[DOMAIN_LOCK] = &domain_lock,
+	[DOMAIN_FUNCTION] = &domain_function,
+	[DOMAIN_MARKER] = &domain_marker,
+	[DOMAIN_OPENCL] = &domain_opencl,
+	[DOMAIN_HIP_RUNTIME] = &domain_hip_runtime,
+	[DOMAIN_HIP_COMPILER] = &domain_hip_compiler,
+	[DOMAIN_HSA_CORE] = &domain_hsa_core,
+	[DOMAIN_HSA_AMD] = &domain_hsa_amd,
+	[DOMAIN_HSA_IMAGE] = &domain_hsa_image,
+	[DOMAIN_HSA_FINALIZER] = &domain_hsa_finalizer,
+	[DOMAIN_RCCL] = &domain_rccl,
+	[DOMAIN_KERNEL] = &domain_kernel,
+	[DOMAIN_COPY] = &domain_copy,
+	[DOMAIN_MEMORY] = &domain_memory,
+	[DOMAIN_SCRATCH] = &domain_scratch,
 };
+
+const struct gpu_runtime *const gpu_runtimes[GPU_RUNTIMES] = { &gpu_amd, &gpu_opencl };
 
 domain_symbol *domain_find_symbol;
 
@@ -53,7 +69,7 @@ static void read_part(struct trace_request *request, const char *part, size_t le
 	const char *rest;
 
 	for (unsigned i = 0; i < DOMAINS; i++)
-		request->is_wanted[i] |= domains[i] && part_is(part, length, domains[i]->name);
+		request->is_wanted[i] |= part_is(part, length, domains[i]->name);
 	request->asks_number |= part_is(part, length, "ask-number");
 	if (part_is(part, length, "lock-all"))
 		request->is_wanted[DOMAIN_LOCK] = request->all_locks = true;

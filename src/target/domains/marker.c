@@ -1,11 +1,11 @@
 /*
- * Ranges and marks of roctx and NVTX, as libraries that the program has loaded.  What is written is
- * the call; limpet's model makes ranges of them.
+ * Ranges and marks of roctx and NVTX, as libraries that the program has loaded; of a roctx that has
+ * tables, its tables.  What is written is the call; limpet's model makes ranges of them.
  *
  * NVTX 3 as a header has no functions to import: its calls go through pointers inside the program,
  * which are set at the first call and lead nowhere when no tool was there.  Those are not seen.
  */
-#include "target/domains/domain.h"
+#include "target/domains/slots.h"
 #include "target/hooks/writer.h"
 
 /* nvtxEventAttributes_t, as far as it is needed. */
@@ -115,6 +115,13 @@ static const struct traced calls[] = {
 	PUSHES("roctxRangePop", NULL),
 	STARTS("roctxRangeStartA", write_message),
 	STOPS("roctxRangeStop"),
+	MARKS("roctxGetThreadId", NULL),
+	MARKS("roctxProfilerPause", NULL),
+	MARKS("roctxProfilerResume", NULL),
+	MARKS("roctxNameOsThread", write_message),
+	MARKS("roctxNameHsaAgent", write_message),
+	MARKS("roctxNameHipDevice", write_message),
+	MARKS("roctxNameHipStream", write_message),
 	MARKS("nvtxMarkA", write_message),
 	MARKS("nvtxMarkW", write_wide_message),
 	MARKS("nvtxMarkEx", write_event0),
@@ -131,6 +138,13 @@ static const struct traced calls[] = {
 	DOMAIN_PUSHES("nvtxDomainRangePop", NULL),
 	STARTS("nvtxDomainRangeStartEx", write_event1),
 	MARKER("nvtxDomainRangeEnd", NULL, 1, { { VALUE_ID, CAPTURE_ARG1 } }),
+};
+
+/* The first of them, in the order of roctx's tables. */
+const struct slot_list marker_lists[3] = {
+	{ "roctx", 0, false, false, DOMAIN_MARKER, calls, 6 },
+	{ "roctx", 1, false, false, DOMAIN_MARKER, calls + 6, 2 },
+	{ "roctx", 2, false, false, DOMAIN_MARKER, calls + 8, 4 },
 };
 
 const struct domain domain_marker = { "marker", calls, ARRAY_SIZE(calls), NULL };

@@ -6,66 +6,60 @@
 
 #define DRAIN_MS 2000u
 
-/* Devices' work is no call: these are hooks of nothing, for their place in the list. */
-static struct {
-	const struct traced *kind;
-	struct hook *hook;
-} work[] = {
-	{ &opencl_kernel_work, NULL },
-	{ &opencl_copy_work, NULL },
-	{ &opencl_memory_work, NULL },
-};
+static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
 
-bool opencl_work_function(const struct traced *kind, uint32_t *ret)
+static uint32_t written; /* bits of enum trace_domain */
+
+bool opencl_writes(enum trace_domain domain)
 {
-	for (unsigned i = 0; i < ARRAY_SIZE(work); i++) {
-		/* Acquire: pairs with hook_announce(). */
-		if (work[i].kind != kind || !work[i].hook ||
-		    !__atomic_load_n(&work[i].hook->is_on, __ATOMIC_ACQUIRE))
-			continue;
-		*ret = work[i].hook->function;
-		return true;
-	}
-	return false;
+	return __atomic_load_n(&written, __ATOMIC_RELAXED) >> domain & 1;
 }
 
-static bool start(const struct trace_request *request)
+/* Who asks for the calls alone gets all that they cause. */
+static uint32_t read_request(const struct trace_request *request)
 {
-	(void)request;
-	queues_start();
-	kernels_start();
-	return !events_start() && !memory_start();
-}
+	uint32_t calls = (uint32_t)request->is_wanted[DOMAIN_OPENCL] << DOMAIN_OPENCL;
+	uint32_t asked = 0, all = 0;
 
-static void announce_work(void)
-{
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++) {
-		struct function_name name = { work[i].kind->name, "OpenCL" };
-
-		work[i].hook = hook_get(0, work[i].kind, &name);
-		if (work[i].hook && hook_announce(work[i].hook, &name))
-			writers_rings()->domains_found |= 1u << work[i].kind->domain;
+		asked |= (uint32_t)request->is_wanted[work[i]] << work[i];
+		all |= 1u << work[i];
 	}
+	return calls | (calls && !asked ? all : asked);
 }
 
 /* Before the first hook is in, devices' work must have its place. */
-static void look(bool have_modules_changed)
+static bool start(const struct trace_request *request)
 {
-	if (have_modules_changed)
-		announce_work();
-	if (vendors_look(have_modules_changed))
-		writers_rings()->domains_found |= 1u << DOMAIN_OPENCL;
+	bool fits = true;
+
+	__atomic_store_n(&written, read_request(request), __ATOMIC_RELAXED);
+	if (!written)
+		return true;
+	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
+		if (opencl_writes(work[i]))
+			fits &= work_start(work[i]);
+	queues_start();
+	kernels_start();
+	return fits && !events_start() && !memory_start();
 }
 
+static void look(bool have_modules_changed, struct got_report *report)
+{
+	if (written && vendors_look(have_modules_changed, report))
+		report->domains |= written;
+}
+
+/* When nobody can enqueue through us any more. */
 static void drain(struct rings *rings)
 {
+	if (!written)
+		return;
 	rings->work_cut += events_drain(DRAIN_MS);
 	rings->work_lost += events_lost();
 }
 
-const struct domain domain_opencl = { .name = "opencl",
-				      .start = start,
-				      .look = look,
-				      .has_news = vendors_have_news,
-				      .drain = drain,
-				      .forget = events_forget };
+const struct domain domain_opencl = { "opencl", NULL, 0, NULL };
+const struct gpu_runtime gpu_opencl = {
+	.start = start, .look = look, .drain = drain, .forget = events_forget
+};

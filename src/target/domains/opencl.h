@@ -14,8 +14,7 @@
  */
 #pragma once
 
-#include "target/hooks/hook.h"
-#include "target/hooks/writer.h"
+#include "target/domains/work.h"
 
 /* Objects are addresses; results are 0 or negative. */
 typedef uint64_t opencl_object;
@@ -64,18 +63,14 @@ enum opencl_info {
 	PROFILING_END = 0x1283,
 };
 
-/* Numbers of ours begin here: other domains count theirs from 0, and device 0 is the host. */
-#define OPENCL_FIRST_NUMBER 256u
-#define OPENCL_FIRST_KERNEL 65536u
-
 /* opencl_entries.c; the last one is for slots that are newer than we are. */
 extern const struct traced opencl_traced[OPENCL_ENTRIES + 1];
-extern const struct traced opencl_kernel_work, opencl_copy_work, opencl_memory_work;
 
 /* opencl_vendors.c */
 struct opencl_vendor {
 	uint64_t *table;
 	uint32_t slot_count, session;
+	uint32_t hooked;                    /* slots, in that session */
 	uint64_t functions[OPENCL_ENTRIES]; /* as the driver has them; 0: not there */
 	uint64_t stubs[OPENCL_ENTRIES];     /* that lead there through us */
 };
@@ -90,9 +85,7 @@ bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, ope
 
 /* Finds tables and hooks them: drivers when modules have come, and tables that objects had.
  * True when one is hooked. */
-bool vendors_look(bool have_modules_changed);
-/* Were tables seen that nobody has looked at? */
-bool vendors_have_news(void);
+bool vendors_look(bool have_modules_changed, struct got_report *report);
 /* Looks at the table of an object that the vendor has made. */
 void vendor_meet(const struct opencl_vendor *vendor, opencl_object object);
 traced_after vendor_after_address, vendor_after_context;
@@ -122,12 +115,12 @@ traced_after queue_after_create, queue_after_change;
 void kernels_start(void);
 /* The number of its name, said to the host by now. */
 uint64_t kernel_number(const struct opencl_vendor *vendor, opencl_object kernel);
-uint64_t kernel_number_of_text(const char *text, size_t length);
+uint64_t kernel_number_of_text(const char *text);
 traced_after kernel_after_create, kernel_after_create_all;
 
 /* opencl_events.c */
 struct opencl_work {
-	const struct traced *kind; /* NULL: nothing that would be written */
+	enum trace_domain domain; /* DOMAINS: nothing that would be written */
 	union {
 		struct {
 			uint64_t name, dispatch;
@@ -181,5 +174,5 @@ void memory_free_shared(const struct hook_around *around, uint64_t address, uint
 traced_before memory_before_release;
 traced_after memory_after_create, memory_after_svm_alloc, memory_after_svm_free;
 
-/* opencl.c: the index of a kind of work in this session's list of functions; false: none. */
-bool opencl_work_function(const struct traced *kind, uint32_t *ret);
+/* opencl.c: is this domain to be written of OpenCL?  On any thread. */
+bool opencl_writes(enum trace_domain domain);

@@ -40,11 +40,9 @@ typedef int32_t event_function(opencl_object event);
 typedef int32_t get_group_info(opencl_object kernel, opencl_object device, uint32_t name,
 			       size_t size, void *value, size_t *ret_size);
 
-static uint64_t dispatches;
-
 static uint64_t argument(const struct accepted *accepted, unsigned index)
 {
-	return hook_argument(accepted->around, index);
+	return hook_argument(&accepted->around->frame, index);
 }
 
 static uint64_t region_bytes(const struct accepted *accepted, unsigned region, unsigned image)
@@ -70,7 +68,7 @@ static void describe_copy(const struct accepted *accepted, struct opencl_work *w
 {
 	const struct description *description = accepted->description;
 
-	work->kind = &opencl_copy_work;
+	work->domain = DOMAIN_COPY;
 	work->copy.size = copy_bytes(accepted);
 	work->copy.to = description->to ? argument(accepted, description->to) : 0;
 	work->copy.from = description->from ? argument(accepted, description->from) : 0;
@@ -93,7 +91,7 @@ static void describe_unmap(const struct accepted *accepted, struct opencl_work *
 	uint64_t address = argument(accepted, accepted->description->from);
 	uint64_t size = memory_mapped(address, &is_written);
 
-	work->kind = &opencl_copy_work;
+	work->domain = DOMAIN_COPY;
 	work->copy.size = is_written ? size : 0;
 	work->copy.to = accepted->description->to ? argument(accepted, 1) : address;
 	work->copy.from = address;
@@ -110,7 +108,7 @@ static void describe_shared_map(const struct accepted *accepted, struct opencl_w
 
 static void describe_migration(struct opencl_work *work, uint64_t size, uint64_t flags)
 {
-	work->kind = &opencl_copy_work;
+	work->domain = DOMAIN_COPY;
 	work->copy.size = flags & MIGRATE_EMPTY ? 0 : size;
 	work->copy.direction = flags & MIGRATE_HOST ? COPY_DEVICE_TO_HOST : COPY_HOST_TO_DEVICE;
 }
@@ -154,7 +152,7 @@ static void describe_shared_free(const struct accepted *accepted, struct opencl_
 	uint32_t count = (uint32_t)argument(accepted, 1);
 	const uint64_t *addresses = (const uint64_t *)argument(accepted, 2);
 
-	work->kind = NULL;
+	work->domain = DOMAINS;
 	for (uint32_t i = 0; addresses && !argument(accepted, 3) && i < MIN(count, OBJECTS_MAX);
 	     i++)
 		memory_free_shared(accepted->around, addresses[i], accepted->end);
@@ -176,9 +174,9 @@ static void describe_any_kernel(const struct accepted *accepted, struct opencl_w
 {
 	opencl_object kernel = argument(accepted, 1);
 
-	work->kind = &opencl_kernel_work;
+	work->domain = DOMAIN_KERNEL;
 	work->kernel.name = kernel_number(accepted->vendor, kernel);
-	work->kernel.dispatch = __atomic_add_fetch(&dispatches, 1, __ATOMIC_RELAXED);
+	work->kernel.dispatch = work_dispatch();
 	work->kernel.local_bytes = group_info(accepted, kernel, KERNEL_LOCAL_BYTES);
 	work->kernel.private_bytes = group_info(accepted, kernel, KERNEL_PRIVATE_BYTES);
 	for (unsigned i = 0; i < 3; i++)
@@ -203,9 +201,9 @@ static void describe_kernel(const struct accepted *accepted, struct opencl_work 
 static void describe_native(const struct accepted *accepted, struct opencl_work *work)
 {
 	(void)accepted;
-	work->kind = &opencl_kernel_work;
-	work->kernel.name = kernel_number_of_text(NATIVE_KERNEL, sizeof(NATIVE_KERNEL) - 1);
-	work->kernel.dispatch = __atomic_add_fetch(&dispatches, 1, __ATOMIC_RELAXED);
+	work->domain = DOMAIN_KERNEL;
+	work->kernel.name = kernel_number_of_text(NATIVE_KERNEL);
+	work->kernel.dispatch = work_dispatch();
 	for (unsigned i = 0; i < 3; i++)
 		work->kernel.grid[i] = work->kernel.group[i] = 1;
 }
@@ -287,7 +285,7 @@ void command_before(struct hook_around *around, uint64_t *window)
 
 	if (!writers_are_on() || !can_follow(vendor_of(around->frame.hook)))
 		return;
-	around->kept[KEPT_POINTER] = hook_argument(around, event);
+	around->kept[KEPT_POINTER] = hook_argument(&around->frame, event);
 	around->kept[KEPT_SESSION] = writers_session();
 	hook_set_argument(around, window, event, (uint64_t)&around->kept[KEPT_EVENT]);
 }
@@ -315,10 +313,10 @@ static void follow(const struct hook_around *around, const struct opencl_vendor 
 	};
 	struct accepted accepted = { around, vendor, command.queue, description, end };
 
-	command.is_blocking =
-		description->blocking && (uint32_t)hook_argument(around, description->blocking);
+	command.is_blocking = description->blocking &&
+			      (uint32_t)hook_argument(&around->frame, description->blocking);
 	description->describe(&accepted, &command.work);
-	if (command.work.kind)
+	if (command.work.domain != DOMAINS)
 		event_follow(&command);
 	else
 		((event_function *)vendor->functions[ENTRY_clReleaseEvent])(command.event);

@@ -134,25 +134,25 @@ static void fill_copy(const struct opencl_command *command, uint64_t *values)
 		values[i] = filled[i];
 }
 
+/* Its times are found out in any case: by them others of its queue are estimated. */
 static void write_down(const struct opencl_command *command, uint64_t now)
 {
 	struct opencl_times times = times_of(command, now);
-	const struct traced *kind = command->work.kind;
-	struct record_call call = { { 0, 0, kind->value_count }, 0, times.begin, times.end };
+	enum trace_domain domain = command->work.domain;
 	uint64_t values[RECORD_VALUES_MAX];
 	struct writer *writer;
 	writer_seal seal;
 
-	if (!opencl_work_function(kind, &call.function))
+	if (!opencl_writes(domain))
 		return;
-	if (kind == &opencl_kernel_work)
+	if (domain == DOMAIN_KERNEL)
 		fill_kernel(command, values);
 	else
 		fill_copy(command, values);
 	writer = writer_begin(&seal);
 	if (!writer)
 		return;
-	(void)writer_call(writer, &call, values);
+	(void)work_write(writer, domain, times.begin, times.end, values);
 	writer_end(writer, &seal);
 }
 

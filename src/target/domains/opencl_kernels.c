@@ -1,7 +1,7 @@
 /*
- * Kernels are known by their names: each name gets a number, which is said to the host once a
- * session.  Which handle has which name is remembered as long as nobody makes a kernel with that
- * handle.  Runs inside calls of the program's: no locks; each memory is a word of its own.
+ * Kernels are known by their names, see work_kernel().  Which handle has which name is remembered
+ * as long as nobody makes a kernel with that handle.  Runs inside calls of the program's: no locks;
+ * each memory is a word of its own.
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/opencl.h"
@@ -9,19 +9,15 @@
 
 #include <sys/mman.h>
 
-#define NAMES_MAX   4096u
-#define PROBES_MAX  64u
 #define CACHE_SIZE  4096u
 #define NUMBER_BITS 16u
 #define SHORT_NAME  1024u
 #define HANDLE_MASK (UINT64_MAX >> NUMBER_BITS)
-#define UNNUMBERED  (1ull << 63) /* beyond NAMES_MAX the hash is the number */
+#define NUMBER_MASK ((1ull << NUMBER_BITS) - 1)
 
 typedef int32_t get_kernel_info(opencl_object kernel, uint32_t name, size_t size, void *value,
 				size_t *ret_size);
 
-static uint64_t hashes[NAMES_MAX];         /* of names; their place is their number */
-static uint32_t said[NAMES_MAX];           /* the session in which the host was told */
 static uint64_t known_handles[CACHE_SIZE]; /* handle and number of its name, in one word */
 
 void kernels_start(void)
@@ -30,52 +26,14 @@ void kernels_start(void)
 		known_handles[i] = 0;
 }
 
-static uint64_t hash_of(const char *text, size_t length)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return hash ? hash : 1;
-}
-
-/* The place of a name, made when it has none; NAMES_MAX when there is no room. */
-static uint32_t place_of(uint64_t hash)
-{
-	for (unsigned i = 0; i < PROBES_MAX; i++) {
-		uint32_t place = (uint32_t)((hash >> 20) + i) % NAMES_MAX;
-		uint64_t empty = 0;
-
-		if (__atomic_load_n(&hashes[place], __ATOMIC_RELAXED) == hash ||
-		    __atomic_compare_exchange_n(&hashes[place], &empty, hash, false,
-						__ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-		    empty == hash)
-			return place;
-	}
-	return NAMES_MAX;
-}
-
-static bool say(uint64_t number, const char *text, size_t length)
+uint64_t kernel_number_of_text(const char *text)
 {
 	writer_seal seal;
 	struct writer *writer = writer_begin(&seal);
-	bool is_said = writer && writer_name(writer, NAME_KERNEL, number, text, length);
+	uint64_t number = writer ? work_kernel(writer, text) : 0;
 
 	if (writer)
 		writer_end(writer, &seal);
-	return is_said;
-}
-
-uint64_t kernel_number_of_text(const char *text, size_t length)
-{
-	uint64_t hash = hash_of(text, length);
-	uint32_t place = place_of(hash), session = writers_session();
-	uint64_t number = place < NAMES_MAX ? OPENCL_FIRST_KERNEL + place : hash | UNNUMBERED;
-
-	if (place < NAMES_MAX && __atomic_load_n(&said[place], __ATOMIC_RELAXED) == session)
-		return number;
-	if (say(number, text, length) && place < NAMES_MAX)
-		__atomic_store_n(&said[place], session, __ATOMIC_RELAXED);
 	return number;
 }
 
@@ -86,11 +44,9 @@ static uint64_t *cache_of(opencl_object kernel)
 
 static void remember(opencl_object kernel, uint64_t number)
 {
-	uint64_t place = number - OPENCL_FIRST_KERNEL;
-
-	if (place < NAMES_MAX && !(kernel & ~HANDLE_MASK) &&
-	    __atomic_load_n(&said[place], __ATOMIC_RELAXED) == writers_session())
-		__atomic_store_n(cache_of(kernel), kernel << NUMBER_BITS | place, __ATOMIC_RELAXED);
+	if (number <= NUMBER_MASK && kernel <= HANDLE_MASK)
+		__atomic_store_n(cache_of(kernel), kernel << NUMBER_BITS | number,
+				 __ATOMIC_RELAXED);
 }
 
 static uint64_t number_of_long_name(get_kernel_info *ask, opencl_object kernel, size_t size)
@@ -103,7 +59,7 @@ static uint64_t number_of_long_name(get_kernel_info *ask, opencl_object kernel, 
 	if (r < 0 && r > -4096)
 		return 0;
 	if (!ask(kernel, KERNEL_NAME, size, text, NULL))
-		number = kernel_number_of_text(text, text_length(text));
+		number = kernel_number_of_text(text);
 	raw2(SYS_munmap, text, size);
 	return number;
 }
@@ -121,15 +77,16 @@ static uint64_t ask_number(const struct opencl_vendor *vendor, opencl_object ker
 	if (ask(kernel, KERNEL_NAME, size, text, NULL))
 		return 0;
 	text[size - 1] = 0;
-	return kernel_number_of_text(text, text_length(text));
+	return kernel_number_of_text(text);
 }
 
 uint64_t kernel_number(const struct opencl_vendor *vendor, opencl_object kernel)
 {
-	uint64_t known = __atomic_load_n(cache_of(kernel), __ATOMIC_RELAXED), number;
+	uint64_t known = __atomic_load_n(cache_of(kernel), __ATOMIC_RELAXED);
+	uint64_t number = known & NUMBER_MASK;
 
-	if (known && known >> NUMBER_BITS == kernel)
-		return OPENCL_FIRST_KERNEL + (known & ((1u << NUMBER_BITS) - 1));
+	if (known >> NUMBER_BITS == kernel && work_kernel_is_told(number))
+		return number;
 	number = ask_number(vendor, kernel);
 	remember(kernel, number);
 	return number;
@@ -153,8 +110,8 @@ void kernel_after_create(struct hook_around *around, uint64_t end)
 
 void kernel_after_create_all(struct hook_around *around, uint64_t end)
 {
-	uint32_t room = (uint32_t)hook_argument(around, 1);
-	const opencl_object *made = (const opencl_object *)hook_argument(around, 2);
+	uint32_t room = (uint32_t)hook_argument(&around->frame, 1);
+	const opencl_object *made = (const opencl_object *)hook_argument(&around->frame, 2);
 
 	(void)end;
 	for (uint32_t i = 0; made && !(int32_t)around->frame.results[0] && i < room; i++)

@@ -110,9 +110,6 @@ struct change {
 
 static void write_down(const struct change *change)
 {
-	struct record_call call = {
-		{ 0, 0, opencl_memory_work.value_count }, 0, change->begin, change->end
-	};
 	const uint64_t values[] = {
 		change->size,   change->address, change->device, change->operation, 0, 0,
 		change->thread, change->cause
@@ -120,12 +117,12 @@ static void write_down(const struct change *change)
 	struct writer *writer;
 	writer_seal seal;
 
-	if (!opencl_work_function(&opencl_memory_work, &call.function))
+	if (!opencl_writes(DOMAIN_MEMORY))
 		return;
 	writer = writer_begin(&seal);
 	if (!writer)
 		return;
-	(void)writer_call(writer, &call, values);
+	(void)work_write(writer, DOMAIN_MEMORY, change->begin, change->end, values);
 	writer_end(writer, &seal);
 }
 
@@ -203,7 +200,7 @@ void memory_after_create(struct hook_around *around, uint64_t end)
 void memory_before_release(struct hook_around *around, uint64_t *window)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
-	opencl_object object = hook_argument(around, 0);
+	opencl_object object = hook_argument(&around->frame, 0);
 	struct known *known;
 	size_t size;
 
@@ -228,13 +225,14 @@ void memory_after_svm_alloc(struct hook_around *around, uint64_t end)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
 	uint64_t address = around->frame.results[0];
-	uint64_t size = hook_argument(around, size_argument(vendor_entry(around->frame.hook)));
+	uint64_t size =
+		hook_argument(&around->frame, size_argument(vendor_entry(around->frame.hook)));
 	struct known *known;
 	uint32_t device;
 
 	if (!vendor || !address || !writers_are_on())
 		return;
-	device = device_of_context(vendor, hook_argument(around, 0));
+	device = device_of_context(vendor, hook_argument(&around->frame, 0));
 	known = add(&objects, address, size);
 	if (known)
 		known->device = device;
@@ -266,7 +264,7 @@ void memory_free_shared(const struct hook_around *around, uint64_t address, uint
 /* The address may be somebody else's already: then that one's end will have no size. */
 void memory_after_svm_free(struct hook_around *around, uint64_t end)
 {
-	memory_free_shared(around, hook_argument(around, 1), end);
+	memory_free_shared(around, hook_argument(&around->frame, 1), end);
 }
 
 void memory_note_mapping(uint64_t address, uint64_t size, bool is_written)

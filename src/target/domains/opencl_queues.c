@@ -26,7 +26,7 @@ struct device {
 
 static struct opencl_queue queues[QUEUES_MAX];
 static struct device devices[DEVICES_MAX];
-static uint32_t queue_numbers, host_session;
+static uint32_t queue_numbers;
 
 /* Numbers go on: a late record of an earlier session must not name a queue of this one. */
 void queues_start(void)
@@ -88,8 +88,13 @@ static bool say_device(const struct opencl_vendor *vendor, opencl_object device,
 
 static void say_host(void)
 {
-	if (host_session != writers_session() && say(NAME_DEVICE, 0, "type=cpu\nname=host\n"))
-		host_session = writers_session();
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
+
+	if (!writer)
+		return;
+	work_name(writer, NAME_DEVICE, 0, "type=cpu\nname=host\n");
+	writer_end(writer, &seal);
 }
 
 static bool claim(opencl_object *place, opencl_object handle)
@@ -102,19 +107,24 @@ static bool claim(opencl_object *place, opencl_object handle)
 	       empty == handle;
 }
 
-/* Said before the number is used; twice does no harm. */
+/* Before the number is used; twice does no harm. */
+static void introduce(const struct opencl_vendor *vendor, struct device *device, uint32_t number)
+{
+	if (__atomic_load_n(&device->session, __ATOMIC_RELAXED) == writers_session())
+		return;
+	say_host();
+	if (say_device(vendor, device->handle, number))
+		__atomic_store_n(&device->session, writers_session(), __ATOMIC_RELAXED);
+}
+
 uint32_t device_number(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	for (uint32_t i = 0; handle && i < DEVICES_MAX; i++) {
-		struct device *device = &devices[i];
-		uint32_t number = OPENCL_FIRST_NUMBER + i;
+		uint32_t number = WORK_NUMBERS + i;
 
-		if (!claim(&device->handle, handle))
+		if (!claim(&devices[i].handle, handle))
 			continue;
-		say_host();
-		if (__atomic_load_n(&device->session, __ATOMIC_RELAXED) != writers_session() &&
-		    say_device(vendor, handle, number))
-			__atomic_store_n(&device->session, writers_session(), __ATOMIC_RELAXED);
+		introduce(vendor, &devices[i], number);
 		return number;
 	}
 	return 0;
@@ -132,9 +142,7 @@ uint32_t device_of_context(const struct opencl_vendor *vendor, opencl_object con
 
 int64_t *device_clock(uint32_t number)
 {
-	return &devices[number < OPENCL_FIRST_NUMBER ? 0
-						     : (number - OPENCL_FIRST_NUMBER) % DEVICES_MAX]
-			.clock;
+	return &devices[number < WORK_NUMBERS ? 0 : (number - WORK_NUMBERS) % DEVICES_MAX].clock;
 }
 
 static void say_queue(const struct opencl_queue *queue)
@@ -142,7 +150,7 @@ static void say_queue(const struct opencl_queue *queue)
 	char text[TEXT_ROOM];
 	size_t at = text_add(text, sizeof(text), 0, "OpenCL queue ");
 
-	at = text_add_number(text, sizeof(text), at, queue->number - OPENCL_FIRST_NUMBER);
+	at = text_add_number(text, sizeof(text), at, queue->number - WORK_NUMBERS);
 	at = text_add(text, sizeof(text), at, queue->is_ordered ? "" : ", out of order");
 	text_add(text, sizeof(text), at, queue->has_profiling ? ", profiling" : "");
 	say(NAME_QUEUE, queue->number, text);
@@ -163,8 +171,7 @@ static bool describe(const struct opencl_vendor *vendor, opencl_object handle,
 	ret->is_ordered = !(properties & ORDERLESS);
 	ret->has_profiling = properties & PROFILES;
 	ret->device = device_number(vendor, ret->device_handle);
-	ret->number =
-		OPENCL_FIRST_NUMBER + 1 + __atomic_fetch_add(&queue_numbers, 1, __ATOMIC_RELAXED);
+	ret->number = WORK_NUMBERS + 1 + __atomic_fetch_add(&queue_numbers, 1, __ATOMIC_RELAXED);
 	say_queue(ret);
 	return true;
 }

@@ -11,8 +11,6 @@
 #include "target/hooks/wants.h"
 #include "target/runtime/text.h"
 
-#include <errno.h>
-
 #define VENDORS_MAX           8u
 #define CANDIDATES_MAX        16u
 #define PLATFORMS_MAX         16u
@@ -174,23 +172,40 @@ static struct opencl_vendor *add_vendor(uint64_t *table)
 	return vendor;
 }
 
-struct hooking {
-	struct opencl_vendor *vendor;
-	const char *library; /* "": a table that an object had */
-	uint32_t hooked;
-};
-
-static void hook_newer(struct hooking *hooking, uint64_t owner, uint32_t slot)
+/* What only tells about calls is not hooked where they are not wanted. */
+static bool is_worth_hooking(const struct traced *traced)
 {
-	char name[32];
-
-	text_add_number(name, sizeof(name), text_add(name, sizeof(name), 0, "OpenCL slot "), slot);
-	hooking->hooked +=
-		!table_hook_owned(&hooking->vendor->table[slot], owner,
-				  &opencl_traced[OPENCL_ENTRIES], name, hooking->library);
+	return traced->before || traced->after || opencl_writes(DOMAIN_OPENCL);
 }
 
-static void hook_slot(struct hooking *hooking, uint64_t owner, uint32_t slot)
+struct hooking {
+	struct opencl_vendor *vendor;
+	bool is_of_object; /* a table that an object had */
+	struct got_report *report;
+};
+
+static void hook_entry(const struct hooking *hooking, uint32_t slot, const struct traced *traced,
+		       const char *name)
+{
+	uint64_t *entry = &hooking->vendor->table[slot];
+	int r = table_hook(entry, traced, name, got_library(*entry));
+
+	table_report(r, hooking->report);
+	hooking->vendor->hooked += !r;
+}
+
+static void hook_newer(const struct hooking *hooking, uint32_t slot)
+{
+	const struct traced *traced = &opencl_traced[OPENCL_ENTRIES];
+	char name[32];
+
+	if (!is_worth_hooking(traced) || hook_is_stub(hooking->vendor->table[slot]))
+		return;
+	text_add_number(name, sizeof(name), text_add(name, sizeof(name), 0, "OpenCL slot "), slot);
+	hook_entry(hooking, slot, traced, name);
+}
+
+static void hook_slot(const struct hooking *hooking, uint32_t slot)
 {
 	struct opencl_vendor *vendor = hooking->vendor;
 	const struct traced *traced = &opencl_traced[slot];
@@ -200,48 +215,45 @@ static void hook_slot(struct hooking *hooking, uint64_t owner, uint32_t slot)
 		return;
 	/* Before the hook: calls look for it. */
 	__atomic_store_n(&vendor->functions[slot], function, __ATOMIC_RELEASE);
-	if (table_hook_owned(&vendor->table[slot], owner, traced, traced->name, hooking->library))
+	if (!is_worth_hooking(traced))
 		return;
-	vendor->stubs[slot] = vendor->table[slot];
-	hooking->hooked++;
+	hook_entry(hooking, slot, traced, traced->name);
+	if (hook_is_stub(vendor->table[slot]))
+		vendor->stubs[slot] = vendor->table[slot];
 }
 
-static void hook_slots(uint64_t owner, void *context)
+static void hook_slots(void *context)
 {
-	struct hooking *hooking = context;
+	const struct hooking *hooking = context;
+	struct opencl_vendor *vendor = hooking->vendor;
 
-	if (!owner && !*hooking->library)
+	if (hooking->is_of_object && !got_has_data((uint64_t)vendor->table))
 		return; /* it may go with its object */
-	for (uint32_t slot = 0; slot < hooking->vendor->slot_count; slot++)
+	table_begin();
+	for (uint32_t slot = 0; slot < vendor->slot_count; slot++)
 		if (slot < OPENCL_SLOTS)
-			hook_slot(hooking, owner, slot);
+			hook_slot(hooking, slot);
 		else
-			hook_newer(hooking, owner, slot);
+			hook_newer(hooking, slot);
+	table_end();
 }
 
-/* 0, or why not. */
-static int hook_vendor(struct opencl_vendor *vendor, const char *library)
+static void hook_vendor(struct opencl_vendor *vendor, bool is_of_object, struct got_report *report)
 {
-	struct hooking hooking = { vendor, library, 0 };
-	int r = got_with_data(vendor->table, vendor->table + vendor->slot_count, hook_slots,
-			      &hooking);
+	struct hooking hooking = { vendor, is_of_object, report };
 
-	writers_rings()->words_hooked += hooking.hooked;
-	if (r == -EACCES)
-		writers_rings()->words_unwritable += vendor->slot_count;
-	if (!r)
-		vendor->session = writers_session();
-	return r;
+	vendor->hooked = 0;
+	got_in_loader(hook_slots, &hooking);
+	vendor->session = writers_session();
 }
 
-static void hook_extension(struct opencl_vendor *vendor, unsigned entry, uint64_t function,
-			   const char *library)
+static void hook_extension(struct opencl_vendor *vendor, unsigned entry, uint64_t function)
 {
 	const struct traced *traced = &opencl_traced[entry];
-	struct function_name name = { traced->name, library };
+	struct function_name name = { traced->name, got_library(function) };
 	struct hook *hook;
 
-	if (!function || hook_is_stub(function))
+	if (!function || hook_is_stub(function) || !is_worth_hooking(traced))
 		return;
 	hook = hook_get(function, traced, &name);
 	if (!hook || !hook_announce(hook, &name))
@@ -252,8 +264,7 @@ static void hook_extension(struct opencl_vendor *vendor, unsigned entry, uint64_
 }
 
 /* Functions that are only had by name; whoever asks from now on gets them through us. */
-static void hook_extensions(struct opencl_vendor *vendor, opencl_object platform,
-			    const char *library)
+static void hook_extensions(struct opencl_vendor *vendor, opencl_object platform)
 {
 	get_address *by_name =
 		(get_address *)vendor->functions[ENTRY_clGetExtensionFunctionAddress];
@@ -267,29 +278,28 @@ static void hook_extensions(struct opencl_vendor *vendor, opencl_object platform
 			      : by_name    ? by_name(name)
 					   : NULL;
 
-		hook_extension(vendor, entry, (uint64_t)found, library);
+		hook_extension(vendor, entry, (uint64_t)found);
 	}
 }
 
-static bool take_platform(opencl_object platform, const char *library)
+static bool take_platform(opencl_object platform, struct got_report *report)
 {
 	uint64_t *table = table_of(platform);
 	struct opencl_vendor *vendor = table ? find_vendor(table) : NULL;
 
-	if (!table || (vendor && vendor->session == writers_session()))
-		return table;
-	if (!vendor)
+	if (table && !vendor)
 		vendor = add_vendor(table);
 	if (!vendor)
 		return false;
-	vendor->slot_count = count_slots(table, version_of(table, platform));
-	if (hook_vendor(vendor, library))
-		return false;
-	hook_extensions(vendor, platform, library);
-	return true;
+	if (vendor->session != writers_session()) {
+		vendor->slot_count = count_slots(table, version_of(table, platform));
+		hook_vendor(vendor, false, report);
+		hook_extensions(vendor, platform);
+	}
+	return vendor->hooked > 0;
 }
 
-static bool take_platforms(get_platforms *get, const char *library)
+static bool take_platforms(get_platforms *get, struct got_report *report)
 {
 	opencl_object platforms[PLATFORMS_MAX];
 	uint32_t count = 0;
@@ -298,30 +308,26 @@ static bool take_platforms(get_platforms *get, const char *library)
 	if (!get || get(PLATFORMS_MAX, platforms, &count))
 		return false;
 	for (uint32_t i = 0; i < MIN(count, PLATFORMS_MAX); i++)
-		is_hooked |= take_platform(platforms[i], library);
+		is_hooked |= take_platform(platforms[i], report);
 	return is_hooked;
 }
 
 /* Opening it waits for a loader that is at work on it, and keeps it from going away. */
-static bool take_candidate(const char *path)
+static bool take_candidate(const char *path, struct got_report *report)
 {
 	const struct got_libc *libc = got_functions();
 	void *handle = libc->open(path, RTLD_LAZY | RTLD_NOLOAD);
 	get_address *ask = handle ? libc->symbol(handle, "clGetExtensionFunctionAddress") : NULL;
-	const char *library = path;
 	bool is_hooked = false;
 
-	for (const char *at = path; *at; at++)
-		if (*at == '/')
-			library = at + 1;
 	if (ask)
-		is_hooked = take_platforms((get_platforms *)ask("clIcdGetPlatformIDsKHR"), library);
+		is_hooked = take_platforms((get_platforms *)ask("clIcdGetPlatformIDsKHR"), report);
 	if (handle)
 		libc->close(handle);
 	return is_hooked;
 }
 
-static void take_news(void)
+static void take_news(struct got_report *report)
 {
 	uint32_t count = __atomic_load_n(&news_count, __ATOMIC_ACQUIRE);
 
@@ -335,23 +341,22 @@ static void take_news(void)
 		if (!vendor)
 			continue;
 		vendor->slot_count = MIN(news[news_done].slot_count, (uint32_t)OPENCL_SLOTS);
-		if (hook_vendor(vendor, ""))
-			break;
+		hook_vendor(vendor, true, report);
 	}
 }
 
 /* Tables that objects had in an earlier session. */
-static void take_old_news(void)
+static void take_old_news(struct got_report *report)
 {
 	for (uint32_t i = 0; i < MIN(news_done, VENDORS_MAX); i++) {
 		struct opencl_vendor *vendor = find_vendor(news[i].table);
 
 		if (vendor && vendor->session != writers_session())
-			(void)hook_vendor(vendor, "");
+			hook_vendor(vendor, true, report);
 	}
 }
 
-bool vendors_look(bool have_modules_changed)
+bool vendors_look(bool have_modules_changed, struct got_report *report)
 {
 	static struct candidates candidates;
 	bool is_hooked = false;
@@ -360,19 +365,12 @@ bool vendors_look(bool have_modules_changed)
 		candidates.count = 0;
 		got_each_module(note_candidate, &candidates);
 		for (unsigned i = 0; i < candidates.count; i++)
-			is_hooked |= take_candidate(candidates.paths[i]);
+			is_hooked |= take_candidate(candidates.paths[i], report);
 		if (is_hooked)
-			take_old_news();
+			take_old_news(report);
 	}
-	take_news();
+	take_news(report);
 	return is_hooked;
-}
-
-bool vendors_have_news(void)
-{
-	uint32_t count = __atomic_load_n(&news_count, __ATOMIC_ACQUIRE);
-
-	return MIN(count, VENDORS_MAX) > news_done;
 }
 
 void vendor_meet(const struct opencl_vendor *vendor, opencl_object object)

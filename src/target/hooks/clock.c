@@ -9,15 +9,17 @@
 
 #include <time.h>
 
-#define SHIFT    20
-#define SPAN_MAX (1ll << 40)
+#define SHIFT       20
+#define SPAN_MAX    (1ll << 40)
+#define TRIES       8u
+#define CLOSE_TICKS 4000u
 
 struct moment {
 	uint64_t ticks, ns;
 };
 static struct moment origin;
 
-uint64_t clock_boot_ns(void)
+static uint64_t boot_ns_now(void)
 {
 	struct timespec now = { 0, 0 };
 
@@ -25,9 +27,26 @@ uint64_t clock_boot_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Both at once: a thread that is stopped between the two reads again. */
+static struct moment read_both(void)
+{
+	struct moment best = { 0, 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned i = 0; i < TRIES && least > CLOSE_TICKS; i++) {
+		uint64_t before = ticks_now(), ns = boot_ns_now(), after = ticks_now();
+
+		if (after - before >= least)
+			continue;
+		least = after - before;
+		best = (struct moment){ before + least / 2, ns };
+	}
+	return best;
+}
+
 void clock_start(void)
 {
-	origin = (struct moment){ ticks_now(), clock_boot_ns() };
+	origin = read_both();
 }
 
 /* Ticks in a nanosecond, shifted. */
@@ -42,7 +61,7 @@ static int64_t slope(const struct moment *now)
 
 struct clock_rate clock_now(void)
 {
-	struct moment now = { ticks_now(), clock_boot_ns() };
+	struct moment now = read_both();
 
 	return (struct clock_rate){ now.ticks, now.ns, slope(&now) };
 }
@@ -63,11 +82,4 @@ uint64_t clock_ns_at(const struct clock_rate *now, uint64_t ticks)
 	if (ago > SPAN_MAX || ago < -SPAN_MAX || !now->rate)
 		return now->ns;
 	return now->ns - (uint64_t)((ago << SHIFT) / now->rate);
-}
-
-uint64_t clock_ticks_of(uint64_t boot_ns)
-{
-	struct clock_rate now = clock_now();
-
-	return clock_ticks_at(&now, boot_ns);
 }

@@ -8,17 +8,14 @@
 /* At the beginning of a session, long before the first question. */
 void clock_start(void);
 
-/* Ticks of the machine's counter at that moment of CLOCK_BOOTTIME, not longer ago than minutes.
- * Makes one system call. */
-uint64_t clock_ticks_of(uint64_t boot_ns);
-
-/* The same for several moments, with one system call; and the other way round. */
+/* Both clocks now; makes a system call, seldom more. */
 struct clock_rate {
-	uint64_t ticks, ns; /* now */
+	uint64_t ticks, ns;
 	int64_t rate;
 };
 struct clock_rate clock_now(void);
+
+/* Ticks of the machine's counter at that moment of CLOCK_BOOTTIME, not longer ago than minutes; and
+ * the other way round. */
 uint64_t clock_ticks_at(const struct clock_rate *now, uint64_t boot_ns);
 uint64_t clock_ns_at(const struct clock_rate *now, uint64_t ticks);
-
-uint64_t clock_boot_ns(void);

@@ -23,6 +23,7 @@
 #define RANGES_MAX  16384u
 #define KNOWN_MAX   16384u
 #define UNBOUND_MAX 4096u
+#define COVERED_MAX 64u
 #define CLEAN_SCANS 6u  /* until a call that was in the loader has left it */
 #define OPEN_SCANS  40u /* until what the loader leaves writable is to stay so */
 #define SYMBOL_MAX  480u
@@ -43,6 +44,7 @@
 
 struct code_range {
 	uint64_t start, size, key;
+	uint64_t data, data_end; /* of its module */
 	char name[TRACE_LIBRARY_MAX];
 };
 
@@ -77,6 +79,12 @@ struct tables {
 	struct unbound unbound[UNBOUND_MAX];
 };
 
+/* A module whose calls of a domain are seen elsewhere. */
+struct covered_module {
+	uint64_t key;
+	enum trace_domain domain;
+};
+
 struct scan {
 	struct got_report *report;
 	struct loaded_module module;
@@ -101,6 +109,8 @@ static const void *excluded[GOT_EXCLUDED_MAX];
 static struct tables *tables;
 static uint32_t range_count, known_count;
 static struct loaded_module program;
+static struct covered_module covered[COVERED_MAX];
+static unsigned covered_count;
 static unsigned long long adds_seen, subs_seen, subs_first;
 
 int got_open(const struct got_libc *given, const void *const given_excluded[GOT_EXCLUDED_MAX])
@@ -113,7 +123,7 @@ int got_open(const struct got_libc *given, const void *const given_excluded[GOT_
 	tables = (struct tables *)r;
 	libc = *given;
 	adds_seen = subs_seen = subs_first = 0;
-	known_count = 0;
+	known_count = covered_count = 0;
 	for (unsigned i = 0; i < GOT_EXCLUDED_MAX; i++)
 		excluded[i] = given_excluded[i];
 	return 0;
@@ -162,8 +172,12 @@ static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
 
 		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
 			continue;
-		*range = (struct code_range){ module.bias + header->p_vaddr, header->p_memsz,
-					      module.key, "" };
+		*range = (struct code_range){ module.bias + header->p_vaddr,
+					      header->p_memsz,
+					      module.key,
+					      module.data,
+					      module.data_end,
+					      "" };
 		text_add(range->name, sizeof(range->name), 0, name);
 		range_count++;
 	}
@@ -186,6 +200,96 @@ static const struct code_range *range_of(uint64_t address)
 		if (is_in(&tables->ranges[i], address))
 			return &tables->ranges[last = i];
 	return NULL;
+}
+
+void got_look_around(void)
+{
+	range_count = 0;
+	libc.iterate(note_ranges, NULL);
+}
+
+const char *got_library(uint64_t code)
+{
+	const struct code_range *range = range_of(code);
+
+	return range ? range->name : "";
+}
+
+bool got_has_module(const char *pattern)
+{
+	for (uint32_t i = 0; i < range_count; i++)
+		if (pattern_matches(pattern, text_length(pattern), tables->ranges[i].name))
+			return true;
+	return false;
+}
+
+static bool is_covered(uint64_t key, enum trace_domain domain)
+{
+	for (unsigned i = 0; i < covered_count; i++)
+		if (covered[i].key == key && covered[i].domain == domain)
+			return true;
+	return false;
+}
+
+static const struct code_range *range_with_data(uint64_t address)
+{
+	for (uint32_t i = 0; i < range_count; i++)
+		if (address >= tables->ranges[i].data && address < tables->ranges[i].data_end)
+			return &tables->ranges[i];
+	return NULL;
+}
+
+bool got_has_data(uint64_t address)
+{
+	return range_with_data(address) != NULL;
+}
+
+void got_cover(uint64_t data, enum trace_domain domain)
+{
+	const struct code_range *range = range_with_data(data);
+
+	if (!range || covered_count == COVERED_MAX || is_covered(range->key, domain))
+		return;
+	covered[covered_count++] = (struct covered_module){ range->key, domain };
+	for (uint32_t i = 0; i < range_count; i++)
+		if (tables->ranges[i].key == range->key)
+			hooks_mute(domain, tables->ranges[i].start, tables->ranges[i].size);
+}
+
+struct visit {
+	void (*work)(void *);
+	void *context;
+};
+
+static int visit_once(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const struct visit *visit = context;
+
+	(void)info;
+	(void)size;
+	visit->work(visit->context);
+	return 1;
+}
+
+void got_in_loader(void (*work)(void *), void *context)
+{
+	if (tables)
+		libc.iterate(visit_once, &(struct visit){ work, context });
+}
+
+void *got_symbol_beside(uint64_t code, const char *name)
+{
+	Dl_info module;
+	void *handle, *found = NULL;
+
+	if (!libc.find_module || !libc.find_module((const void *)code, &module))
+		return NULL;
+	handle = libc.open(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		return NULL;
+	found = libc.symbol(handle, name);
+	libc.close(handle);
+	return found;
 }
 
 /* Does the word lead to the loader, which would bind it at the first call? */
@@ -342,11 +446,12 @@ static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const str
 	const struct code_range *range = range_of(to->original);
 	const struct traced *traced =
 		range ? wants_find(to->name, range->name, is_libcs(range, to->version)) : NULL;
-	struct hook *hook = traced ? make_hook(to, traced, range) : NULL;
+	struct hook *hook;
 	int r;
 
-	if (!traced)
+	if (!traced || is_covered(range->key, traced->domain))
 		return;
+	hook = make_hook(to, traced, range);
 	if (!hook) {
 		scan->report->refused++;
 		return;
@@ -636,69 +741,6 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *context)
 void got_each_module(got_visit *visit, void *context)
 {
 	libc.iterate(visit_module, &(struct visiting){ visit, context });
-}
-
-struct changing {
-	const uint64_t *start, *end;
-	got_change *change;
-	void *context;
-	int result;
-};
-
-/* Read-only data is opened: all of it at once, or, where pages differ, those that are meant. */
-static void change_closed(const struct loaded_module *module, struct changing *changing)
-{
-	bool is_whole = is_uniform(module);
-	uint64_t start =
-		is_whole ? module->relro : ALIGN_DOWN((uint64_t)changing->start, libc.page_size);
-	uint64_t end =
-		is_whole ? module->relro_end : ALIGN_UP((uint64_t)changing->end, libc.page_size);
-
-	if (!protect(start, end, PROT_READ | PROT_WRITE)) {
-		changing->result = -EACCES;
-		return;
-	}
-	changing->change(module->key, changing->context);
-	protect(start, end, PROT_READ);
-}
-
-static void change_data(const struct loaded_module *module, struct changing *changing)
-{
-	bool is_writable = word_is_writable((uint64_t *)(uintptr_t)changing->start);
-
-	if (is_relro(module, changing->start) && !is_writable)
-		change_closed(module, changing);
-	else if (is_writable)
-		changing->change(module->key, changing->context);
-	else
-		changing->result = -EACCES;
-}
-
-static int change_module(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct changing *changing = context;
-	struct loaded_module module;
-
-	(void)size;
-	if (!module_read(info, libc.page_size, &module) ||
-	    (uint64_t)changing->start < module.data || (uint64_t)changing->end > module.data_end)
-		return 0;
-	changing->result = 0;
-	change_data(&module, changing);
-	return 1;
-}
-
-int got_with_data(const uint64_t *start, const uint64_t *end, got_change *change, void *context)
-{
-	struct changing changing = { start, end, change, context, -ENOENT };
-
-	libc.iterate(change_module, &changing);
-	if (changing.result != -ENOENT)
-		return changing.result;
-	if (!word_is_writable((uint64_t *)(uintptr_t)start))
-		return -EACCES;
-	change(0, context);
-	return 0;
 }
 
 /* Read-only data is opened only where a word of ours is in it: the loader may be at work on a

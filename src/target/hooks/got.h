@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "target/hooks/hook.h"
 #include "target/hooks/words.h"
 
 #include <dlfcn.h>
@@ -34,6 +35,28 @@ struct got_report {
 /* -ENOMEM.  `excluded`: addresses inside of modules that are never touched, up to a NULL. */
 int got_open(const struct got_libc *libc, const void *const excluded[GOT_EXCLUDED_MAX]) MUST_CHECK;
 
+/* Notes which modules there are, as got_scan() does; for what follows, before the first scan. */
+void got_look_around(void);
+
+/* The file name of the library that has this code; "" when it is not known. */
+const char *got_library(uint64_t code);
+
+/* Is there a library of such a name? */
+bool got_has_module(const char *pattern);
+
+/* Is this in the data of a library? */
+bool got_has_data(uint64_t address);
+
+/* Calls of this domain into the module that has this data are seen elsewhere: imports that lead
+ * there are not hooked, and those that are write nothing any more. */
+void got_cover(uint64_t data, enum trace_domain domain);
+
+/* Runs something while no module can be unmapped; nothing where got_open() has failed. */
+void got_in_loader(void (*work)(void *), void *context);
+
+/* A function of the module that has this code; NULL. */
+void *got_symbol_beside(uint64_t code, const char *name);
+
 /* Hooks what is wanted and not yet hooked. */
 void got_scan(struct got_report *ret);
 
@@ -48,15 +71,6 @@ const struct got_libc *got_functions(void);
 struct loaded_module;
 typedef void got_visit(const char *path, const struct loaded_module *module, void *context);
 void got_each_module(got_visit *visit, void *context);
-
-/*
- * Calls `change` while words from `start` to `end`, of a module's data, can be changed and the
- * module cannot go away; it gets the owner for word_change().  Words of no module have owner 0, and
- * must be writable as they are.  -EACCES.
- */
-typedef void got_change(uint64_t owner, void *context);
-int got_with_data(const uint64_t *start, const uint64_t *end, got_change *change,
-		  void *context) MUST_CHECK;
 
 /* Puts everything back. */
 void got_restore(struct words_left *left);

@@ -14,8 +14,8 @@
 #define INDEX_SIZE  (2u * HOOKS_MAX)
 #define FILE_NUMBER 112 /* of the descriptor in glibc's FILE, part of its binary interface */
 
-extern const unsigned char hook_stubs[], thunk_registers[], thunk_any[], thunk_around[],
-	thunk_wrapper[], thunk_notice[];
+extern const unsigned char hook_stubs[], thunk_registers[], thunk_any[], thunk_wide[],
+	thunk_entered[], thunk_around[], thunk_wrapper[], thunk_notice[];
 
 struct hook hook_table[HOOKS_MAX];
 static uint32_t hook_count;
@@ -52,6 +52,7 @@ static const void *entry_of(enum hook_way way)
 {
 	static const void *const entries[] = {
 		[HOOK_REGISTERS] = thunk_registers, [HOOK_ANY] = thunk_any,
+		[HOOK_WIDE] = thunk_wide,           [HOOK_ENTERED] = thunk_entered,
 		[HOOK_AROUND] = thunk_around,       [HOOK_WRAPPER] = thunk_wrapper,
 		[HOOK_NOTICE] = thunk_notice,
 	};
@@ -90,29 +91,50 @@ bool hook_is_stub(uint64_t value)
 	return value - (uint64_t)hook_stubs < (uint64_t)HOOKS_MAX * STUB_SIZE;
 }
 
-bool hook_announce(struct hook *hook, const struct function_name *name)
+uint32_t function_announce(const struct traced *traced, const struct function_name *name)
 {
 	struct rings *rings = writers_rings();
 	struct trace_function *function;
 
-	if (hook->session == writers_session())
-		return hook->is_on;
-	hook->session = writers_session();
 	if (rings->function_count == rings->function_max)
-		return false;
+		return UINT32_MAX;
 	function = &rings_functions(rings)[rings->function_count];
 	text_add(function->name, sizeof(function->name), 0, name->name);
 	text_add(function->library, sizeof(function->library), 0, name->library);
-	function->domain = (uint8_t)hook->traced->domain;
-	function->value_count = hook->traced->value_count;
-	for (unsigned i = 0; i < hook->traced->value_count; i++)
-		function->values[i] = hook->traced->values[i].kind;
-	hook->function = rings->function_count;
-	/* Release: the host that sees the count sees the entry; a call that sees the hook on sees
-	 * its number. */
+	function->domain = (uint8_t)traced->domain;
+	function->value_count = traced->value_count;
+	for (unsigned i = 0; i < traced->value_count; i++)
+		function->values[i] = traced->values[i].kind;
+	/* Release: the host that sees the count sees the entry. */
 	__atomic_store_n(&rings->function_count, rings->function_count + 1, __ATOMIC_RELEASE);
+	return rings->function_count - 1;
+}
+
+bool hook_announce(struct hook *hook, const struct function_name *name)
+{
+	if (hook->session == writers_session())
+		return hook->is_on || hook->is_muted;
+	hook->session = writers_session();
+	hook->is_muted = 0;
+	hook->function = function_announce(hook->traced, name);
+	if (hook->function == UINT32_MAX)
+		return false;
+	/* Release: a call that sees the hook on sees its number. */
 	__atomic_store_n(&hook->is_on, 1, __ATOMIC_RELEASE);
 	return true;
+}
+
+void hooks_mute(enum trace_domain domain, uint64_t code, uint64_t size)
+{
+	for (uint32_t i = 0; i < hook_count; i++) {
+		struct hook *hook = &hook_table[i];
+
+		if (hook->session != writers_session() || hook->is_of_table ||
+		    hook->traced->domain != domain || hook->original - code >= size)
+			continue;
+		hook->is_muted = 1;
+		__atomic_store_n(&hook->is_on, 0, __ATOMIC_RELEASE);
+	}
 }
 
 void hooks_off(void)
@@ -234,9 +256,44 @@ static void report(struct hook *hook, const struct hook_frame *frame, uint64_t e
 	writer_end(writer, &seal);
 }
 
+/* Lies further up the stack: has not returned yet.  What is not further up was left by a jump. */
+static bool is_around(const struct hook_frame *frame, const void *place)
+{
+	return (uint64_t)frame > (uint64_t)place;
+}
+
+void hook_enter(struct hook_frame *frame)
+{
+	struct writer *writer =
+		__atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE) ? writer_mine() : NULL;
+
+	frame->outer = NULL;
+	if (!writer)
+		return;
+	frame->outer = is_around(writer->call, frame) ? writer->call : NULL;
+	writer->call = frame;
+}
+
+static void end_current(const struct hook_frame *frame)
+{
+	struct writer *writer = writer_mine();
+
+	if (writer && writer->call == frame)
+		writer->call = frame->outer;
+}
+
+const struct hook_frame *hook_current(void)
+{
+	struct writer *writer = writer_mine();
+
+	return writer && is_around(writer->call, __builtin_frame_address(0)) ? writer->call : NULL;
+}
+
 void hook_leave(struct hook_frame *frame)
 {
 	report(frame->hook, frame, ticks_now());
+	if (frame->hook->traced->way == HOOK_ENTERED)
+		end_current(frame);
 }
 
 void hook_before(struct hook_around *around, uint64_t *window)

@@ -48,7 +48,9 @@ enum capture {
 enum hook_way {
 	HOOK_REGISTERS, /* all arguments are in registers */
 	HOOK_ANY,       /* nothing is known of them */
-	HOOK_AROUND,    /* likewise; C functions of ours see it before and after */
+	HOOK_WIDE,      /* the same, with large structures among them */
+	HOOK_ENTERED,   /* like any; found by hook_current() while it lasts */
+	HOOK_AROUND,    /* like any; C functions of ours see it before and after */
 	HOOK_WRAPPER,   /* a C function of ours takes the call */
 	HOOK_NOTICE,    /* hook_on_notice is told; nothing is written */
 };
@@ -60,9 +62,9 @@ struct hook_frame {
 	struct hook *hook;
 	uint64_t begin;
 	uint64_t results[2];
-	uint64_t reserved;
-	uint64_t link;    /* the caller's frame pointer */
-	uint64_t address; /* where we return to */
+	const struct hook_frame *outer; /* the call that this one is in, when both are entered */
+	uint64_t link;                  /* the caller's frame pointer */
+	uint64_t address;               /* where we return to */
 };
 
 /* The same of a call that is seen before and after, with room for what the one tells the other. */
@@ -105,7 +107,9 @@ struct hook {
 	uint32_t function; /* its index in this session's list */
 	uint32_t session;
 	uint32_t is_on;
-	uint32_t reserved[3];
+	uint32_t is_of_table; /* called through a table, not an import */
+	uint32_t is_muted;    /* what it leads to is hooked further on */
+	uint32_t reserved;
 	uint64_t label; /* of its name and its library */
 } __attribute__((aligned(HOOK_SIZE)));
 
@@ -115,13 +119,14 @@ _Static_assert(offsetof(struct hook_frame, results) == FRAME_RESULTS, "thunk.S w
 _Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
 _Static_assert(offsetof(struct hook_around, frame) == AROUND_BYTES, "thunk.S makes it");
 
-/* An argument as the program gave it. */
-static inline uint64_t hook_argument(const struct hook_around *around, unsigned index)
+/* An argument as the program gave it, by its place; structures count as the words that they take.
+ */
+static inline uint64_t hook_argument(const struct hook_frame *frame, unsigned index)
 {
-	const uint64_t *stack = (const uint64_t *)(&around->frame + 1);
+	const uint64_t *stack = (const uint64_t *)(frame + 1);
 
-	return index < REGISTER_ARGUMENTS ? around->frame.arguments[index]
-					  : stack[index - REGISTER_ARGUMENTS];
+	return index < ARGUMENT_REGISTERS ? frame->arguments[index]
+					  : stack[index - ARGUMENT_REGISTERS];
 }
 
 /* What the original finds there instead.  The program's own copy stays as it is, but for arguments
@@ -129,10 +134,10 @@ static inline uint64_t hook_argument(const struct hook_around *around, unsigned 
 static inline void hook_set_argument(struct hook_around *around, uint64_t *window, unsigned index,
 				     uint64_t value)
 {
-	if (index < REGISTER_ARGUMENTS)
+	if (index < ARGUMENT_REGISTERS)
 		around->frame.arguments[index] = value;
 	else
-		window[index - REGISTER_ARGUMENTS] = value;
+		window[index - ARGUMENT_REGISTERS] = value;
 }
 
 /* A function as the program knows it. */
@@ -158,12 +163,25 @@ bool hook_announce(struct hook *hook, const struct function_name *name);
 /* No call is written down any more. */
 void hooks_off(void);
 
+/* Names a function that is not hooked to the host: its number, UINT32_MAX when the list is full. */
+uint32_t function_announce(const struct traced *traced, const struct function_name *name);
+
+/* Imports of this domain that lead into this code are written down further on: from now on not
+ * here any more. */
+void hooks_mute(enum trace_domain domain, uint64_t code, uint64_t size);
+
+/* The innermost entered call that the calling thread is in; NULL: none, or not known. */
+const struct hook_frame *hook_current(void);
+
 /* What a write function does first: the call and its values.  False: it was dropped. */
 bool hook_write_call(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
 		     uint64_t end);
 
 /* The traced call that handed its own caller on to this one by a jump; NULL when there is none. */
 const struct hook_frame *hook_outer(const struct hook_frame *frame);
+
+/* Called by thunk.S before the original, where it is HOOK_ENTERED. */
+void hook_enter(struct hook_frame *frame);
 
 /* Called by thunk.S when the original has returned. */
 void hook_leave(struct hook_frame *frame);

@@ -3,12 +3,58 @@
  */
 #include "target/hooks/table.h"
 
+#include "target/hooks/protection.h"
+
 #include <errno.h>
 
 #define NO_MODULE 0
 
-int table_hook_owned(uint64_t *entry, uint64_t owner, const struct traced *traced, const char *name,
-		     const char *library)
+/* While many entries are changed, what was opened for one stays open for its neighbours. */
+static struct protection opened;
+static bool is_batch;
+
+static void close_opened(void)
+{
+	protection_close(&opened);
+	opened = (struct protection){ 0 };
+}
+
+void table_begin(void)
+{
+	is_batch = true;
+}
+
+void table_end(void)
+{
+	close_opened();
+	is_batch = false;
+}
+
+static int open_entry(uint64_t *entry)
+{
+	if ((uint64_t)entry >= opened.start && (uint64_t)entry < opened.end)
+		return 0;
+	close_opened();
+	return protection_open(entry, &opened);
+}
+
+static void close_entry(void)
+{
+	if (!is_batch)
+		close_opened();
+}
+
+int table_store(uint64_t *entry, uint64_t old, uint64_t now)
+{
+	int r = open_entry(entry);
+
+	if (!r)
+		r = word_change(&(struct word){ entry, old, now, NO_MODULE });
+	close_entry();
+	return r;
+}
+
+int table_hook(uint64_t *entry, const struct traced *traced, const char *name, const char *library)
 {
 	uint64_t original = __atomic_load_n(entry, __ATOMIC_RELAXED);
 	struct function_name known_as = { name, library };
@@ -19,21 +65,36 @@ int table_hook_owned(uint64_t *entry, uint64_t owner, const struct traced *trace
 	if (hook_is_stub(original))
 		return -EEXIST;
 	hook = hook_get(original, traced, &known_as);
-	if (!hook || !hook_announce(hook, &known_as))
+	if (!hook)
 		return -ENOSPC;
-	return word_change(&(struct word){ entry, original, hook_stub(hook), owner });
+	hook->is_of_table = 1;
+	if (!hook_announce(hook, &known_as))
+		return -ENOSPC;
+	return table_store(entry, original, hook_stub(hook));
 }
 
-int table_hook(uint64_t *entry, const struct traced *traced, const char *name, const char *library)
+void table_report(int r, struct got_report *report)
 {
-	uint64_t original = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	report->hooked += !r;
+	report->unwritable += r == -EACCES || r == -EFAULT;
+	report->refused += r == -ENOSPC;
+}
 
-	if (original && !hook_is_stub(original) && !word_is_writable(entry))
-		return -EACCES;
-	return table_hook_owned(entry, NO_MODULE, traced, name, library);
+static void restore_one(struct word *word, struct words_left *left)
+{
+	int r = open_entry(word->at);
+
+	if (r == -EFAULT) {
+		left->foreign++; /* gone with its module */
+		word->at = NULL;
+	} else {
+		word_restore(word, !r, left);
+	}
 }
 
 void table_restore(struct words_left *left)
 {
-	words_restore(NO_MODULE, 0, UINT64_MAX, left);
+	table_begin();
+	words_each(NO_MODULE, restore_one, left);
+	table_end();
 }

@@ -3,22 +3,25 @@
  */
 #pragma once
 
-#include "target/hooks/hook.h"
-#include "target/hooks/words.h"
+#include "target/hooks/got.h"
 
 /*
- * Hooks the entry of a table that lies in writable memory; what is stored there takes effect with
- * the next call.  -ENOENT when it is empty, -EACCES, -ENOSPC, -EEXIST when it is hooked already,
- * -EAGAIN when somebody changes it at the same time.
+ * Hooks the entry of a table; what is stored there takes effect with the next call.  Memory that is
+ * read-only is so again afterwards.  -ENOENT when it is empty, -EACCES, -ENOSPC, -EEXIST when it is
+ * hooked already, -EAGAIN when somebody changes it at the same time.
  */
 int table_hook(uint64_t *entry, const struct traced *traced, const char *name,
 	       const char *library) MUST_CHECK;
 
-/* The same inside of got_with_data(), which gives the owner and sees to it that it is writable; it
- * is put back with the owner's other words. */
-int table_hook_owned(uint64_t *entry, uint64_t owner, const struct traced *traced, const char *name,
-		     const char *library) MUST_CHECK;
+/* Stores any word into an entry that holds `old`; it is put back like the others. */
+int table_store(uint64_t *entry, uint64_t old, uint64_t now) MUST_CHECK;
 
-/* Puts all entries of tables that belong to no module back; those that somebody else has changed
- * stay as they are. */
+/* Around many of them: read-only memory is opened once, not for each. */
+void table_begin(void);
+void table_end(void);
+
+/* Counts what table_hook() has said. */
+void table_report(int r, struct got_report *report);
+
+/* Puts all entries of all tables back; those that somebody else has changed stay as they are. */
 void table_restore(struct words_left *left);

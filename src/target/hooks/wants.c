@@ -149,11 +149,11 @@ const struct traced *wants_find(const char *symbol, const char *library, bool is
 {
 	const struct traced *traced = name_count ? *place_of(symbol) : NULL;
 
-	if (traced && !is_libc && must_be_libcs(traced))
-		traced = NULL;
-	for (unsigned i = 0; !traced && i < pattern_count; i++)
+	if (traced && (is_libc || !must_be_libcs(traced)))
+		return traced;
+	for (unsigned i = 0; i < pattern_count; i++)
 		if (symbol_matches(&patterns[i], symbol) && !is_untouchable(symbol) &&
 		    pattern_matches(patterns[i].library, patterns[i].library_length, library))
-			traced = patterns[i].traced;
-	return traced;
+			return patterns[i].traced;
+	return NULL;
 }

@@ -14,7 +14,8 @@ void wants_clear(void);
 bool wants_add(const struct traced *traced);
 
 /* "LIBRARY:SYMBOL" of `length` letters, both with * and ?; a pattern without colon is a symbol of
- * any library.  The text must stay.  False when there is no room. */
+ * any library.  The text must stay.  The first that matches counts; without traced: this is not
+ * wanted.  False when there is no room. */
 bool wants_add_pattern(const struct traced *traced, const char *text, size_t length);
 
 /* Could this symbol be wanted?  Cheap; asked for every import of every module. */

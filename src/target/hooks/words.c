@@ -100,14 +100,21 @@ static bool is_between(const struct word *word, uint64_t start, uint64_t end)
 	return word->at && (uint64_t)word->at >= start && (uint64_t)word->at < end;
 }
 
-static uint32_t *restore(const struct word *word, bool is_writable, struct words_left *left)
+static bool put_back(const struct word *word)
+{
+	return (is_held(word) && store(word->at, word->now, word->old)) ||
+	       __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old;
+}
+
+void word_restore(struct word *word, bool is_writable, struct words_left *left)
 {
 	if (!is_writable)
-		return &left->unwritable;
-	return (is_held(word) && store(word->at, word->now, word->old)) ||
-			       __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old
-		       ? &left->restored
-		       : &left->foreign;
+		left->unwritable++;
+	else if (put_back(word))
+		left->restored++;
+	else
+		left->foreign++;
+	word->at = NULL;
 }
 
 void words_restore(uint64_t owner, uint64_t start, uint64_t end, struct words_left *left)
@@ -123,9 +130,35 @@ void words_restore(uint64_t owner, uint64_t start, uint64_t end, struct words_le
 		if ((uint64_t)word->at / PAGE_BYTES != page)
 			is_writable = word_is_writable(word->at);
 		page = (uint64_t)word->at / PAGE_BYTES;
-		++*restore(word, is_writable, left);
-		word->at = NULL;
+		word_restore(word, is_writable, left);
 	}
+}
+
+static const struct word *find(const uint64_t *at)
+{
+	uint32_t place = *place_of(at);
+
+	return place ? &words[place - 1] : NULL;
+}
+
+bool word_is_known(const uint64_t *at)
+{
+	return find(at) != NULL;
+}
+
+uint64_t word_old(const uint64_t *at)
+{
+	const struct word *word = find(at);
+
+	return word ? word->old : 0;
+}
+
+void words_each(uint64_t owner, void (*visit)(struct word *, struct words_left *),
+		struct words_left *left)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (words[i].owner == owner && words[i].at)
+			visit(&words[i], left);
 }
 
 uint32_t words_held(uint64_t owner, uint64_t start, uint64_t end)

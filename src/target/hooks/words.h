@@ -32,6 +32,16 @@ int word_change(const struct word *word) MUST_CHECK;
 /* Puts back the words of one owner that lie between the two addresses. */
 void words_restore(uint64_t owner, uint64_t start, uint64_t end, struct words_left *left);
 
+/* Was this word changed by us? */
+bool word_is_known(const uint64_t *at);
+/* What it held before; 0 for a word that we do not know. */
+uint64_t word_old(const uint64_t *at);
+
+/* Every word of an owner; to put one back. */
+void words_each(uint64_t owner, void (*visit)(struct word *word, struct words_left *left),
+		struct words_left *left);
+void word_restore(struct word *word, bool is_writable, struct words_left *left);
+
 /* How many of an owner's words that lie between the two addresses still hold what we stored. */
 uint32_t words_held(uint64_t owner, uint64_t start, uint64_t end);
 

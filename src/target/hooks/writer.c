@@ -205,11 +205,6 @@ uint32_t writers_session(void)
 	return session;
 }
 
-bool writers_are_on(void)
-{
-	return switches && current();
-}
-
 void writer_ignore_me(void)
 {
 	self.retry = IGNORED_THREAD;
@@ -383,6 +378,21 @@ struct writer *writer_begin(writer_seal *seal)
 		return occupy(writer, now, seal) ? writer : NULL;
 	stray(writer, now);
 	return NULL;
+}
+
+bool writers_are_on(void)
+{
+	return switches && current();
+}
+
+struct writer *writer_mine(void)
+{
+	uint32_t now = switches ? current() : 0;
+	writer_seal seal;
+
+	if (!now)
+		return NULL;
+	return self.session == now ? self.writer : find_writer(now, &seal);
 }
 
 void writer_end(struct writer *writer, writer_seal *seal)

@@ -6,6 +6,8 @@
 
 #include "shared/wire/ring.h"
 
+struct hook_frame;
+
 /* Beside each ring, in memory of the target's own. */
 struct writer {
 	struct ring_writer ring;
@@ -16,6 +18,9 @@ struct writer {
 	uint64_t random;       /* 0: not begun */
 	uint64_t last_address; /* the allocation that was counted last, and when it began */
 	uint64_t last_begin;
+	/* Of calls that are entered: */
+	const struct hook_frame *call; /* that its thread is in, see hook_current() */
+	uint64_t asked_in, asked;      /* how often HIP asked in the call that began then */
 } __attribute__((aligned(64)));
 
 /* On the stack of who writes, for as long as he does: by it he is told from one who has left his
@@ -43,9 +48,6 @@ void writers_forget(void);
 struct rings *writers_rings(void);
 uint32_t writers_session(void);
 
-/* Is a session on in this process?  False in a forked child. */
-bool writers_are_on(void);
-
 /* The calling thread is ours: nothing that it does is to be seen. */
 void writer_ignore_me(void);
 
@@ -53,6 +55,12 @@ void writer_ignore_me(void);
  * must be ended. */
 struct writer *writer_begin(writer_seal *seal);
 void writer_end(struct writer *writer, writer_seal *seal);
+
+/* Is there a session?  Not in a forked child of the one that has it. */
+bool writers_are_on(void);
+
+/* The calling thread's, to remember things in; NULL when nothing is on, or it has none. */
+struct writer *writer_mine(void);
 
 /* Between both: a call and its values, and what belongs to it.  False: it was dropped. */
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);

@@ -5,7 +5,7 @@
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
 #include "target/agent/rings.h"
-#include "target/domains/domain.h"
+#include "target/domains/runtimes.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/table.h"
 #include "target/hooks/thread.h"
@@ -22,6 +22,7 @@
 /* Loaded by somebody else than limpet, these are not there. */
 #pragma weak limpet_agent_rings
 #pragma weak limpet_agent_libc
+#pragma weak limpet_agent_tables
 #pragma weak limpet_agent_is_own
 
 typedef void *dlsym_function(void *, const char *);
@@ -70,6 +71,8 @@ static int want(void)
 	bool fits = true;
 
 	wants_clear();
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		fits &= gpu_runtimes[i]->start(&request);
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (request.is_wanted[i])
 			fits &= want_domain(i);
@@ -88,19 +91,14 @@ static void add_report(const struct got_report *report)
 	rings->domains_found |= report->domains;
 }
 
+/* What does not come with imports. */
 static void look_around(bool have_modules_changed)
 {
-	for (unsigned i = 0; i < DOMAINS; i++)
-		if (request.is_wanted[i] && domains[i]->look &&
-		    (have_modules_changed || (domains[i]->has_news && domains[i]->has_news())))
-			domains[i]->look(have_modules_changed);
-}
+	struct got_report report = { 0 };
 
-static void drain(struct rings *rings)
-{
-	for (unsigned i = 0; rings && i < DOMAINS; i++)
-		if (request.is_wanted[i] && domains[i]->drain)
-			domains[i]->drain(rings);
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		gpu_runtimes[i]->look(have_modules_changed, &report);
+	add_report(&report);
 }
 
 static int open_backend(void)
@@ -143,26 +141,57 @@ static int start_watch(void)
 	return watch_start(&functions, add_report, look_around);
 }
 
+static void restore_tables(void *left)
+{
+	table_restore(left);
+}
+
+static void restore_words(struct words_left *left)
+{
+	got_restore(left);
+	got_in_loader(restore_tables, left);
+}
+
+static void stop_runtimes(struct rings *rings)
+{
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->stop)
+			gpu_runtimes[i]->stop(rings);
+}
+
+static void drain_runtimes(struct rings *rings)
+{
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->drain)
+			gpu_runtimes[i]->drain(rings);
+}
+
+static void tell_end(struct rings *rings, const struct words_left *left, bool is_quiet)
+{
+	rings->words_restored += left->restored;
+	rings->words_foreign += left->foreign;
+	rings->words_unwritable += left->unwritable;
+	/* Release: the agent unmaps what is not held. */
+	__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
+}
+
 static void stop(void)
 {
-	struct rings *rings = writers_rings();
+	struct rings *rings = writers_rings(); /* NULL: it did not even begin */
 	struct words_left left = { 0 };
 	bool is_quiet;
 
 	hook_on_notice = NULL;
 	watch_stop();
-	got_restore(&left);
-	table_restore(&left);
-	drain(rings);
+	if (rings)
+		stop_runtimes(rings);
+	restore_words(&left);
+	if (rings)
+		drain_runtimes(rings);
 	hooks_off();
 	is_quiet = writers_close();
-	if (rings) {
-		rings->words_restored += left.restored;
-		rings->words_foreign += left.foreign;
-		rings->words_unwritable += left.unwritable;
-		/* Release: the agent unmaps what is not held. */
-		__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
-	}
+	if (rings)
+		tell_end(rings, &left, is_quiet);
 	writers_settle();
 	got_close();
 	words_close();
@@ -178,12 +207,11 @@ static void forget_parent(void)
 		return;
 	watch_forget();
 	writers_forget();
-	got_restore(&left);
-	table_restore(&left);
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->forget)
+			gpu_runtimes[i]->forget();
+	restore_words(&left);
 	hooks_off();
-	for (unsigned i = 0; i < DOMAINS; i++)
-		if (domains[i] && domains[i]->forget)
-			domains[i]->forget();
 	got_close();
 	words_close();
 	installed_by = 0;
@@ -203,6 +231,7 @@ static int start(struct rings *rings)
 	rings->is_held = 1;
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(find_request(rings), &request);
+	runtimes_use(limpet_agent_tables);
 	r = want();
 	if (r)
 		return r;

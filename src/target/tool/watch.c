@@ -73,6 +73,8 @@ static void begin(struct got_report *ret)
 	writer_ignore_me();
 	thread_confirm();
 	raw2(SYS_prctl, PR_SET_NAME, WATCH_THREAD_NAME);
+	got_look_around();
+	look_around(true);
 	scan(ret);
 	__atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &has_begun, FUTEX_WAKE_PRIVATE, 1);

@@ -15,7 +15,8 @@ struct watch_libc {
 };
 
 /* Returns when the first scan is done; -errno when no thread could be made.  on_scan gets what each
- * scan did; look is called on the same thread. */
+ * scan did; look is called on the same thread: before the first scan, and whenever it looks around.
+ */
 int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *),
 		void (*look)(bool have_modules_changed)) MUST_CHECK;
 void watch_stop(void);

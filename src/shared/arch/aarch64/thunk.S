@@ -1,19 +1,21 @@
 /*
  * The way of a hooked call.  A word that is hooked holds the address of a stub; the stub finds its
- * struct hook and goes on to one of five entries:
+ * struct hook and goes on to one of these entries:
  *
  *   thunk_registers  for functions whose arguments are all in registers
  *   thunk_any        for any function: hands on a window of the caller's stack, too
- *   thunk_around     the same, and tells hook_before(), which may change the arguments, and
+ *   thunk_wide       the same with a larger window
+ *   thunk_entered    like thunk_any, and tells hook_enter() before
+ *   thunk_around     like thunk_any, and tells hook_before(), which may change the arguments, and
  *                    hook_after(), which may change the result
  *   thunk_wrapper    goes to a C function, with the hook as its sixth argument
  *   thunk_notice     tells hook_notice() and goes on to the original, which sees its caller as ever
  *
- * The first three call the original as it was called, note the time before, and tell hook_leave()
- * afterwards.  Nothing here or behind hook_leave() uses vector registers: whatever travels in them,
- * of whatever width, is not touched, neither on the way in nor on the way out.  Return addresses are
- * never replaced, and the frames are described for unwinders: exceptions, longjmp and cancellation
- * simply leave them behind.
+ * All but the last two call the original as it was called, note the time before, and tell
+ * hook_leave() or hook_after() afterwards.  Nothing here or behind them uses vector registers:
+ * whatever travels in them, of whatever width, is not touched, neither on the way in nor on the way
+ * out.  Return addresses are never replaced, and the frames are described for unwinders: exceptions,
+ * longjmp and cancellation simply leave them behind.
  */
 #include "shared/arch/thunk.h"
 
@@ -46,14 +48,27 @@
 	str	x9, [sp, #FRAME_BEGIN]
 	.endm
 
-	.macro call_and_leave
+	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */
+	.macro load_arguments
+	sub	x9, x29, #FRAME_LINK
+	ldp	x0, x1, [x9, #0]
+	ldp	x2, x3, [x9, #16]
+	ldp	x4, x5, [x9, #32]
+	ldp	x6, x7, [x9, #48]
+	ldp	x8, x16, [x9, #FRAME_INDIRECT]
+	.endm
+
+	/* `tell` gets the frame, or what lies so many bytes before it. */
+	.macro call_and_leave tell=hook_leave, before=0
 	ldr	x17, [x16, #HOOK_AT_ORIGINAL]
 	blr	x17
 	sub	x9, x29, #FRAME_LINK
+	stp	x0, x1, [x9, #FRAME_RESULTS]
+	sub	x0, x29, #FRAME_LINK + \before
+	mov	sp, x0
+	bl	\tell
+	sub	x9, x29, #FRAME_LINK
 	mov	sp, x9
-	stp	x0, x1, [sp, #FRAME_RESULTS]
-	mov	x0, sp
-	bl	hook_leave
 	ldp	x0, x1, [sp, #FRAME_RESULTS]
 	ldp	x29, x30, [sp, #FRAME_LINK]
 	.cfi_restore x29
@@ -70,23 +85,28 @@
 	call_and_leave
 	.size thunk_registers, . - thunk_registers
 
-	function thunk_any
-	enter
-	sub	sp, sp, #STACK_WINDOW_BYTES
+	/* Goes on at 1, or, where the end of the caller's stack is near, at 2. */
+	.macro copy_window words, last, before=0
+	sub	sp, sp, #\words * 8 + \before
 	and	x9, x29, #(WINDOW_PAGE - 1)
-	cmp	x9, #WINDOW_LAST_PLACE
+	cmp	x9, #\last
 	b.hi	2f
-	.irp	at, 0, 16, 32, 48, 64, 80, 96
-	ldp	x9, x10, [x29, #16 + \at]
-	stp	x9, x10, [sp, #\at]
+	.set	at, 0
+	.rept	\words / 2
+	ldp	x9, x10, [x29, #16 + at]
+	stp	x9, x10, [sp, #at]
+	.set	at, at + 16
 	.endr
-1:	call_and_leave
+	.endm
+
+	/* What lies beyond the end of the caller's stack is not read. */
+	.macro copy_readable words
 	.cfi_startproc
 	.cfi_def_cfa x29, 16
 	.cfi_offset x29, -16
 	.cfi_offset x30, -8
 2:	add	x0, x29, #16
-	mov	w1, #STACK_WINDOW_WORDS
+	mov	w1, #\words
 	bl	stack_readable
 	mov	w9, w0
 	add	x10, x29, #16
@@ -96,67 +116,46 @@
 	str	x12, [x11], #8
 	sub	w9, w9, #1
 	b	3b
-4:	sub	x9, x29, #FRAME_LINK
-	ldp	x0, x1, [x9, #0]
-	ldp	x2, x3, [x9, #16]
-	ldp	x4, x5, [x9, #32]
-	ldp	x6, x7, [x9, #48]
-	ldp	x8, x16, [x9, #FRAME_INDIRECT]
+4:
+	.endm
+
+	.macro hand_on_and_leave words, last
+	copy_window \words, \last
+1:	call_and_leave
+	copy_readable \words
+	load_arguments
 	b	1b
 	.cfi_endproc
+	.endm
+
+	function thunk_any
+	enter
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
 	.size thunk_any, . - thunk_any
+
+	function thunk_wide
+	enter
+	hand_on_and_leave STACK_WIDE_WORDS, WIDE_LAST_PLACE
+	.size thunk_wide, . - thunk_wide
+
+	function thunk_entered
+	enter
+	mov	x0, sp
+	bl	hook_enter
+	load_arguments
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
+	.size thunk_entered, . - thunk_entered
 
 	function thunk_around
 	enter
-	sub	sp, sp, #STACK_WINDOW_BYTES + AROUND_BYTES
-	and	x9, x29, #(WINDOW_PAGE - 1)
-	cmp	x9, #WINDOW_LAST_PLACE
-	b.hi	2f
-	.irp	at, 0, 16, 32, 48, 64, 80, 96
-	ldp	x9, x10, [x29, #16 + \at]
-	stp	x9, x10, [sp, #\at]
-	.endr
+	copy_window STACK_WINDOW_WORDS, WINDOW_LAST_PLACE, AROUND_BYTES
 1:	sub	x0, x29, #FRAME_LINK + AROUND_BYTES
 	mov	x1, sp
 	bl	hook_before
-	sub	x9, x29, #FRAME_LINK
-	ldp	x0, x1, [x9, #0]
-	ldp	x2, x3, [x9, #16]
-	ldp	x4, x5, [x9, #32]
-	ldp	x6, x7, [x9, #48]
-	ldp	x8, x16, [x9, #FRAME_INDIRECT]
-	ldr	x17, [x16, #HOOK_AT_ORIGINAL]
-	blr	x17
-	sub	x9, x29, #FRAME_LINK
-	stp	x0, x1, [x9, #FRAME_RESULTS]
-	sub	x0, x29, #FRAME_LINK + AROUND_BYTES
-	bl	hook_after
-	sub	x9, x29, #FRAME_LINK
-	mov	sp, x9
-	ldp	x0, x1, [sp, #FRAME_RESULTS]
-	ldp	x29, x30, [sp, #FRAME_LINK]
-	.cfi_restore x29
-	.cfi_restore x30
-	.cfi_def_cfa sp, FRAME_SIZE
-	add	sp, sp, #FRAME_SIZE
-	.cfi_def_cfa_offset 0
-	ret
-	.cfi_endproc
-	.cfi_startproc
-	.cfi_def_cfa x29, 16
-	.cfi_offset x29, -16
-	.cfi_offset x30, -8
-2:	add	x0, x29, #16
-	mov	w1, #STACK_WINDOW_WORDS
-	bl	stack_readable
-	mov	w9, w0
-	add	x10, x29, #16
-	mov	x11, sp
-3:	cbz	w9, 1b
-	ldr	x12, [x10], #8
-	str	x12, [x11], #8
-	sub	w9, w9, #1
-	b	3b
+	load_arguments
+	call_and_leave hook_after, AROUND_BYTES
+	copy_readable STACK_WINDOW_WORDS
+	b	1b
 	.cfi_endproc
 	.size thunk_around, . - thunk_around
 

@@ -39,14 +39,26 @@
 	mov	[rsp + FRAME_BEGIN], rax
 	.endm
 
-	.macro call_and_leave
+	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */
+	.macro load_arguments
+	mov	rdi, [rbp - FRAME_LINK]
+	mov	rsi, [rbp - FRAME_LINK + 8]
+	mov	rcx, [rbp - FRAME_LINK + 24]
+	mov	r8, [rbp - FRAME_LINK + 32]
+	mov	r9, [rbp - FRAME_LINK + 40]
+	mov	r10, [rbp - FRAME_LINK + 48]
+	mov	r11, [rbp - FRAME_LINK + FRAME_HOOK]
+	.endm
+
+	/* `tell` gets the frame, or what lies so many bytes before it. */
+	.macro call_and_leave tell=hook_leave, before=0
 	mov	rdx, [rbp - FRAME_LINK + 16]
 	mov	rax, [rbp - FRAME_LINK + FRAME_INDIRECT]
 	call	[r11 + HOOK_AT_ORIGINAL]
 	mov	[rbp - FRAME_LINK + FRAME_RESULTS], rax
 	mov	[rbp - FRAME_LINK + FRAME_RESULTS + 8], rdx
-	lea	rdi, [rbp - FRAME_LINK]
-	call	hook_leave
+	lea	rdi, [rbp - FRAME_LINK - \before]
+	call	\tell
 	mov	rax, [rbp - FRAME_LINK + FRAME_RESULTS]
 	mov	rdx, [rbp - FRAME_LINK + FRAME_RESULTS + 8]
 	leave
@@ -60,83 +72,71 @@
 	call_and_leave
 	.size thunk_registers, . - thunk_registers
 
-	function thunk_any
-	enter
-	sub	rsp, STACK_WINDOW_BYTES
+	/* Goes on at 1, or, where the end of the caller's stack is near, at 2. */
+	.macro copy_window words, last, before=0
+	sub	rsp, \words * 8 + \before
 	mov	eax, ebp
 	and	eax, WINDOW_PAGE - 1
-	cmp	eax, WINDOW_LAST_PLACE
+	cmp	eax, \last
 	ja	2f
-	.irp	at, 0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104
-	mov	rax, [rbp + 16 + \at]
-	mov	[rsp + \at], rax
+	.set	at, 0
+	.rept	\words
+	mov	rax, [rbp + 16 + at]
+	mov	[rsp + at], rax
+	.set	at, at + 8
 	.endr
-1:	call_and_leave
+	.endm
+
+	/* What lies beyond the end of the caller's stack is not read. */
+	.macro copy_readable words
 	.cfi_startproc
 	.cfi_def_cfa rbp, 16
 	.cfi_offset rbp, -16
 2:	lea	rdi, [rbp + 16]
-	mov	esi, STACK_WINDOW_WORDS
+	mov	esi, \words
 	call	stack_readable
 	mov	ecx, eax
 	lea	rsi, [rbp + 16]
 	mov	rdi, rsp
 	rep movsq
-	mov	rdi, [rbp - FRAME_LINK]
-	mov	rsi, [rbp - FRAME_LINK + 8]
-	mov	rcx, [rbp - FRAME_LINK + 24]
-	mov	r8, [rbp - FRAME_LINK + 32]
-	mov	r9, [rbp - FRAME_LINK + 40]
-	mov	r10, [rbp - FRAME_LINK + 48]
-	mov	r11, [rbp - FRAME_LINK + FRAME_HOOK]
+	.endm
+
+	.macro hand_on_and_leave words, last
+	copy_window \words, \last
+1:	call_and_leave
+	copy_readable \words
+	load_arguments
 	jmp	1b
 	.cfi_endproc
+	.endm
+
+	function thunk_any
+	enter
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
 	.size thunk_any, . - thunk_any
+
+	function thunk_wide
+	enter
+	hand_on_and_leave STACK_WIDE_WORDS, WIDE_LAST_PLACE
+	.size thunk_wide, . - thunk_wide
+
+	function thunk_entered
+	enter
+	mov	rdi, rsp
+	call	hook_enter
+	load_arguments
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
+	.size thunk_entered, . - thunk_entered
 
 	function thunk_around
 	enter
-	sub	rsp, STACK_WINDOW_BYTES + AROUND_BYTES
-	mov	eax, ebp
-	and	eax, WINDOW_PAGE - 1
-	cmp	eax, WINDOW_LAST_PLACE
-	ja	2f
-	.irp	at, 0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104
-	mov	rax, [rbp + 16 + \at]
-	mov	[rsp + \at], rax
-	.endr
+	copy_window STACK_WINDOW_WORDS, WINDOW_LAST_PLACE, AROUND_BYTES
 1:	lea	rdi, [rbp - FRAME_LINK - AROUND_BYTES]
 	mov	rsi, rsp
 	call	hook_before
-	mov	rdi, [rbp - FRAME_LINK]
-	mov	rsi, [rbp - FRAME_LINK + 8]
-	mov	rdx, [rbp - FRAME_LINK + 16]
-	mov	rcx, [rbp - FRAME_LINK + 24]
-	mov	r8, [rbp - FRAME_LINK + 32]
-	mov	r9, [rbp - FRAME_LINK + 40]
-	mov	r10, [rbp - FRAME_LINK + 48]
-	mov	r11, [rbp - FRAME_LINK + FRAME_HOOK]
-	mov	rax, [rbp - FRAME_LINK + FRAME_INDIRECT]
-	call	[r11 + HOOK_AT_ORIGINAL]
-	mov	[rbp - FRAME_LINK + FRAME_RESULTS], rax
-	mov	[rbp - FRAME_LINK + FRAME_RESULTS + 8], rdx
-	lea	rdi, [rbp - FRAME_LINK - AROUND_BYTES]
-	call	hook_after
-	mov	rax, [rbp - FRAME_LINK + FRAME_RESULTS]
-	mov	rdx, [rbp - FRAME_LINK + FRAME_RESULTS + 8]
-	leave
-	.cfi_def_cfa rsp, 8
-	ret
-	.cfi_endproc
-	.cfi_startproc
-	.cfi_def_cfa rbp, 16
-	.cfi_offset rbp, -16
-2:	lea	rdi, [rbp + 16]
-	mov	esi, STACK_WINDOW_WORDS
-	call	stack_readable
-	mov	ecx, eax
-	lea	rsi, [rbp + 16]
-	mov	rdi, rsp
-	rep movsq
+	load_arguments
+	call_and_leave hook_after, AROUND_BYTES
+	copy_readable STACK_WINDOW_WORDS
 	jmp	1b
 	.cfi_endproc
 	.size thunk_around, . - thunk_around

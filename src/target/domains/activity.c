@@ -1,0 +1,334 @@
+/*
+ * Runs inside calls of HIP's and on its threads: answers at once, never waits, calls nothing of the
+ * runtime's.
+ */
+#include "target/domains/activity.h"
+
+#include "shared/arch/syscall.h"
+#include "target/domains/hsa_agents.h"
+#include "target/domains/launch_shapes.h"
+#include "target/domains/launches.h"
+#include "target/domains/runtimes.h"
+#include "target/domains/work.h"
+#include "target/hooks/clock.h"
+#include "target/hooks/got.h"
+
+#include <time.h>
+
+#define REGISTER_NAME "hipRegisterTracerCallback"
+#define OTHER_TRACER  "libroctracer64.so*"
+#define NUMBERS_MAX   WORK_NUMBERS
+#define SLACK_NS      5000 /* by which two clocks may differ */
+#define DRAIN_STEP_NS 5000000
+#define DRAIN_STEPS   400u /* two seconds */
+
+/* What HIP means by its numbers. */
+enum { REPORT_OF_COMMANDS = 2 };
+enum { KIND_GRAPH = 0x11f1 };
+enum { WANTED = 0, NOT_WANTED = 1 };
+#define LOWEST_ADDRESS 4096u /* smaller ones are signs, not records */
+
+/* A report, as the runtime's public protocol lays it out. */
+struct activity {
+	uint32_t domain, kind, command, reserved0;
+	uint64_t correlation, begin_ns, end_ns;
+	int32_t device, reserved1;
+	uint64_t queue;
+	union {
+		uint64_t bytes;
+		const char *kernel;
+	};
+};
+_Static_assert(offsetof(struct activity, correlation) == 16, "as in the protocol");
+_Static_assert(offsetof(struct activity, queue) == 48, "as in the protocol");
+_Static_assert(sizeof(struct activity) == 64, "as in the protocol");
+
+typedef int on_activity_function(uint32_t domain, uint32_t command, void *data);
+typedef void register_function(on_activity_function *function);
+
+static register_function *registered; /* with which we are; NULL: with none */
+static uint64_t registered_beside;    /* data of the same library */
+static bool is_asking[LAUNCH_KINDS];
+static int64_t outstanding; /* questions that were answered yes, less reports and what failed */
+
+/* Pointers and pairs as small numbers, from 1 on; 0 when there are too many. */
+struct numbers {
+	uint64_t items[NUMBERS_MAX];
+};
+static struct numbers queues, streams;
+
+static uint64_t number_of(struct numbers *numbers, uint64_t item)
+{
+	for (unsigned i = 1; i < NUMBERS_MAX; i++) {
+		uint64_t there = 0;
+
+		if (__atomic_load_n(&numbers->items[i], __ATOMIC_RELAXED) == item ||
+		    __atomic_compare_exchange_n(&numbers->items[i], &there, item, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+		    there == item)
+			return i;
+	}
+	return 0;
+}
+
+/* Copies, by the command that makes them. */
+static const struct {
+	uint16_t kind;
+	uint8_t direction;
+} directions[] = {
+	{ 0x11f3, COPY_DEVICE_TO_HOST },   { 0x1201, COPY_DEVICE_TO_HOST },
+	{ 0x11f6, COPY_DEVICE_TO_HOST },   { 0x11f4, COPY_HOST_TO_DEVICE },
+	{ 0x1202, COPY_HOST_TO_DEVICE },   { 0x11f7, COPY_HOST_TO_DEVICE },
+	{ 0x11f5, COPY_DEVICE_TO_DEVICE }, { 0x1203, COPY_DEVICE_TO_DEVICE },
+	{ 0x11f8, COPY_DEVICE_TO_DEVICE }, { 0x11f9, COPY_DEVICE_TO_DEVICE },
+	{ 0x11fa, COPY_DEVICE_TO_DEVICE },
+};
+
+static enum copy_direction direction_of(uint32_t kind)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(directions); i++)
+		if (directions[i].kind == kind)
+			return directions[i].direction;
+	return COPY_UNKNOWN;
+}
+
+/* Also for its call, which may fail. */
+static void count_question(uint64_t cause)
+{
+	struct writer *writer = writer_mine();
+
+	__atomic_fetch_add(&outstanding, 1, __ATOMIC_RELAXED);
+	if (!writer || !cause)
+		return;
+	writer->asked = writer->asked_in == cause ? writer->asked + 1 : 1;
+	writer->asked_in = cause;
+}
+
+static void discount_failed(uint64_t cause)
+{
+	struct writer *writer = writer_mine();
+
+	if (!writer || writer->asked_in != cause)
+		return;
+	__atomic_fetch_sub(&outstanding, (int64_t)writer->asked, __ATOMIC_RELAXED);
+	writer->asked_in = 0;
+	launches_cancel(cause);
+}
+
+static int answer(uint32_t command)
+{
+	struct launch launch;
+
+	if (command >= LAUNCH_KINDS || !writers_are_on() ||
+	    !__atomic_load_n(&is_asking[command], __ATOMIC_RELAXED))
+		return NOT_WANTED;
+	launch_read(hook_current(), &launch);
+	if (launch.is_of_graph) {
+		launches_expect_graphs();
+		return WANTED;
+	}
+	(void)launches_add((enum launch_kind)command, &launch);
+	count_question(launch.cause);
+	return WANTED;
+}
+
+/* What both kinds of records have. */
+struct done {
+	uint64_t begin, end, queue, stream;
+	struct launch_report report;
+	struct launch launch;
+};
+
+static void write_kernel(struct writer *writer, const struct activity *activity,
+			 const struct done *done)
+{
+	const struct launch *launch = &done->launch;
+	const uint64_t values[] = {
+		done->report.what,
+		(uint64_t)activity->device,
+		done->queue,
+		done->stream,
+		(uint64_t)launch->thread,
+		launch->cause,
+		work_dispatch(),
+		launch->grid[0],
+		launch->grid[1],
+		launch->grid[2],
+		launch->group[0],
+		launch->group[1],
+		launch->group[2],
+		0,
+		launch->local_bytes,
+	};
+
+	(void)work_write(writer, DOMAIN_KERNEL, done->begin, done->end, values);
+}
+
+static void write_copy(struct writer *writer, const struct activity *activity,
+		       const struct done *done)
+{
+	enum copy_direction direction = done->report.direction;
+	uint64_t device = (uint64_t)activity->device;
+	const uint64_t values[] = {
+		activity->bytes,
+		direction == COPY_DEVICE_TO_HOST ? 0 : device,
+		direction == COPY_HOST_TO_DEVICE ? 0 : device,
+		done->launch.to,
+		done->launch.from,
+		direction,
+		done->queue,
+		done->stream,
+		(uint64_t)done->launch.thread,
+		done->launch.cause,
+	};
+
+	agents_name(writer, 0);
+	(void)work_write(writer, DOMAIN_COPY, done->begin, done->end, values);
+}
+
+static struct launch_report read_report(struct writer *writer, const struct activity *activity,
+					enum launch_kind kind)
+{
+	struct launch_report report = { kind,
+					(uint64_t)(uint32_t)activity->device << 32 |
+						(uint32_t)activity->queue,
+					0, activity->bytes, COPY_UNKNOWN };
+
+	if (kind == LAUNCH_KERNEL)
+		report.what = activity->kernel ? work_kernel(writer, activity->kernel) : 0;
+	else
+		report.direction = (uint8_t)direction_of(activity->kind);
+	return report;
+}
+
+static void write_done(struct writer *writer, const struct activity *activity, struct done *done)
+{
+	if (activity->kind == KIND_GRAPH || !launches_take(&done->report, &done->launch))
+		done->launch = (struct launch){ 0 };
+	done->queue = number_of(&queues, done->report.queue + 1);
+	done->stream = done->launch.stream ? number_of(&streams, done->launch.stream) : 0;
+	agents_name(writer, (uint64_t)activity->device);
+	if (done->report.kind == LAUNCH_KERNEL)
+		write_kernel(writer, activity, done);
+	else
+		write_copy(writer, activity, done);
+}
+
+static void write_report(const struct activity *activity, enum launch_kind kind)
+{
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
+	struct clock_rate now;
+	struct done done;
+
+	if (activity->kind != KIND_GRAPH)
+		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_RELAXED);
+	if (!writer)
+		return;
+	now = clock_now();
+	done.begin = clock_ticks_at(&now, activity->begin_ns);
+	done.end = clock_ticks_at(&now, activity->end_ns);
+	done.report = read_report(writer, activity, kind);
+	done.report.latest = clock_ticks_at(&now, activity->begin_ns + SLACK_NS);
+	write_done(writer, activity, &done);
+	writer_end(writer, &seal);
+}
+
+static int on_activity(uint32_t domain, uint32_t command, void *data)
+{
+	const struct activity *activity = data;
+
+	if (domain != REPORT_OF_COMMANDS)
+		return NOT_WANTED;
+	if (!data)
+		return answer(command);
+	if ((uint64_t)data >= LOWEST_ADDRESS && command < LAUNCH_KINDS)
+		write_report(activity, (enum launch_kind)command);
+	return WANTED;
+}
+
+static void note(enum trace_note note)
+{
+	struct rings *rings = writers_rings();
+
+	if (rings)
+		rings->notes |= 1u << note;
+}
+
+static uint32_t seen(void)
+{
+	return (uint32_t)is_asking[LAUNCH_KERNEL] << DOMAIN_KERNEL |
+	       (uint32_t)is_asking[LAUNCH_COPY] << DOMAIN_COPY;
+}
+
+uint32_t activity_begin(const uint64_t *slots, bool kernels, bool copies)
+{
+	register_function *place;
+
+	if (registered || (!kernels && !copies))
+		return registered ? seen() : 0;
+	place = (register_function *)got_symbol_beside((uint64_t)slots, REGISTER_NAME);
+	/* The place has room for one, and does not tell who is there. */
+	if (!place || got_has_module(OTHER_TRACER)) {
+		note(place ? NOTE_OTHER_TRACER : NOTE_NO_REPORTS);
+		return 0;
+	}
+	launch_shapes_prepare();
+	if (launches_open())
+		return 0;
+	outstanding = 0;
+	is_asking[LAUNCH_KERNEL] = kernels;
+	is_asking[LAUNCH_COPY] = copies;
+	place(on_activity);
+	registered = place;
+	registered_beside = (uint64_t)slots;
+	return seen();
+}
+
+/* The library may be gone meanwhile, and its place with it. */
+static void take_away(void)
+{
+	if (got_symbol_beside(registered_beside, REGISTER_NAME) == (void *)registered)
+		registered(NULL);
+	registered = NULL;
+}
+
+static uint32_t count_outstanding(void)
+{
+	int64_t count = __atomic_load_n(&outstanding, __ATOMIC_RELAXED);
+
+	return count > 0 ? (uint32_t)count : 0;
+}
+
+uint32_t activity_end(void)
+{
+	struct timespec pause = { 0, DRAIN_STEP_NS };
+	uint32_t left = 0;
+
+	if (!registered)
+		return 0;
+	for (unsigned i = 0; i < LAUNCH_KINDS; i++)
+		__atomic_store_n(&is_asking[i], false, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < DRAIN_STEPS && count_outstanding(); i++)
+		raw2(SYS_nanosleep, &pause, 0);
+	left = count_outstanding();
+	take_away();
+	launches_close();
+	return left;
+}
+
+void activity_forget(void)
+{
+	if (registered)
+		take_away();
+}
+
+void activity_leave(const struct hook_frame *frame)
+{
+	if (!registered)
+		return;
+	if ((int32_t)frame->results[0])
+		discount_failed(frame->begin);
+	else if (launch_destroys_stream(frame))
+		launches_forget_stream(frame->arguments[0]);
+}

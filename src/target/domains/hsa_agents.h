@@ -1,0 +1,17 @@
+/*
+ * The devices that HSA knows, and whose memory is whose.
+ */
+#pragma once
+
+#include "target/hooks/writer.h"
+
+/* Asks the runtime, until it has answered once a session.  On threads of ours, with no lock held:
+ * the runtime is called. */
+void agents_ask(const uint64_t *core, unsigned core_count, const uint64_t *amd_ext,
+		unsigned amd_count);
+
+/* The number of the device that a pool or region belongs to; DEVICE_UNKNOWN. */
+uint64_t agents_of_pool(uint64_t pool);
+
+/* Tells the host what a device is called. */
+void agents_name(struct writer *writer, uint64_t device);

@@ -1,0 +1,41 @@
+/*
+ * The functions of a GPU runtime's table, in the order of its slots.
+ */
+#pragma once
+
+#include "target/domains/domain.h"
+
+struct slot_list {
+	const char *table; /* the name under which it is registered */
+	uint8_t part;      /* which of its tables; of HSA: which of those that the root points to */
+	bool is_of_hsa;    /* begins with a version; the others with a size */
+	bool may_differ;   /* where it is longer than we know, any slot may be another */
+	enum trace_domain domain;
+	const struct traced *traced;
+	uint16_t count;
+};
+
+/* A slot whose result is an error code, one whose result is none, one with large arguments. */
+#define SLOT_STATUS(name, domain, way, write)                    \
+	{                                                        \
+		NULL, #name, domain, way, write, NULL, 1,        \
+		{                                                \
+			{                                        \
+				VALUE_RESULT, CAPTURE_RESULT_INT \
+			}                                        \
+		}                                                \
+	}
+#define SLOT_PLAIN(name, domain, way, write)              \
+	{                                                 \
+		NULL, #name, domain, way, write, NULL, 0, \
+		{                                         \
+			{                                 \
+				0, 0                      \
+			}                                 \
+		}                                         \
+	}
+
+extern const struct slot_list hip_lists[2], hsa_lists[4], rccl_lists[1], marker_lists[3];
+
+/* Which slot of HIP's own table that is; one beyond all that have names where it is none. */
+unsigned hip_slot_of(const struct traced *traced);

@@ -1,0 +1,178 @@
+/*
+ * Runs in callbacks of GPU runtimes and on their callers' threads: no libc, no waiting.
+ */
+#include "target/domains/work.h"
+
+#include "target/domains/runtimes.h"
+#include "target/runtime/text.h"
+
+#define KERNELS    16384u
+#define PROBES_MAX 64u
+#define UNNUMBERED (1ull << 63) /* where there are more, the hash is the number */
+
+static const struct traced kernel[] = { {
+	.name = "kernel",
+	.domain = DOMAIN_KERNEL,
+	.value_count = 15,
+	.values = { { VALUE_NAME, 0 },
+		    { VALUE_DEVICE, 0 },
+		    { VALUE_QUEUE, 0 },
+		    { VALUE_STREAM, 0 },
+		    { VALUE_THREAD, 0 },
+		    { VALUE_CAUSE, 0 },
+		    { VALUE_DISPATCH, 0 },
+		    { VALUE_GRID_X, 0 },
+		    { VALUE_GRID_Y, 0 },
+		    { VALUE_GRID_Z, 0 },
+		    { VALUE_GROUP_X, 0 },
+		    { VALUE_GROUP_Y, 0 },
+		    { VALUE_GROUP_Z, 0 },
+		    { VALUE_SCRATCH_BYTES, 0 },
+		    { VALUE_LOCAL_BYTES, 0 } },
+} };
+static const struct traced copy[] = { {
+	.name = "copy",
+	.domain = DOMAIN_COPY,
+	.value_count = 10,
+	.values = { { VALUE_SIZE, 0 },
+		    { VALUE_DEVICE, 0 },
+		    { VALUE_FROM_DEVICE, 0 },
+		    { VALUE_ADDRESS, 0 },
+		    { VALUE_OLD_ADDRESS, 0 },
+		    { VALUE_DIRECTION, 0 },
+		    { VALUE_QUEUE, 0 },
+		    { VALUE_STREAM, 0 },
+		    { VALUE_THREAD, 0 },
+		    { VALUE_CAUSE, 0 } },
+} };
+static const struct traced memory[] = { {
+	.name = "memory",
+	.domain = DOMAIN_MEMORY,
+	.value_count = 8,
+	.values = { { VALUE_SIZE, 0 },
+		    { VALUE_ADDRESS, 0 },
+		    { VALUE_DEVICE, 0 },
+		    { VALUE_OPERATION, 0 },
+		    { VALUE_QUEUE, 0 },
+		    { VALUE_STREAM, 0 },
+		    { VALUE_THREAD, 0 },
+		    { VALUE_CAUSE, 0 } },
+} };
+static const struct traced scratch[] = { {
+	.name = "scratch",
+	.domain = DOMAIN_SCRATCH,
+	.value_count = 7,
+	.values = { { VALUE_SIZE, 0 },
+		    { VALUE_DEVICE, 0 },
+		    { VALUE_QUEUE, 0 },
+		    { VALUE_OPERATION, 0 },
+		    { VALUE_FLAGS, 0 },
+		    { VALUE_THREAD, 0 },
+		    { VALUE_CAUSE, 0 } },
+} };
+
+static const struct traced *const functions[DOMAINS] = {
+	[DOMAIN_KERNEL] = kernel,
+	[DOMAIN_COPY] = copy,
+	[DOMAIN_MEMORY] = memory,
+	[DOMAIN_SCRATCH] = scratch,
+};
+static struct {
+	uint32_t number; /* in this session's list */
+	uint32_t session;
+} announced[DOMAINS];
+static uint64_t dispatches;
+
+/* Names by their content; a place is never given to another. */
+static struct {
+	uint64_t hash;
+	uint32_t told; /* the last session that was told */
+} kernels[KERNELS];
+static uint32_t told[NAME_SPACES][WORK_NUMBERS];
+
+const struct domain domain_kernel = { "kernel", NULL, 0, NULL };
+const struct domain domain_copy = { "memory-copy", NULL, 0, NULL };
+const struct domain domain_memory = { "memory-allocation", NULL, 0, NULL };
+const struct domain domain_scratch = { "scratch-memory", NULL, 0, NULL };
+
+bool work_start(enum trace_domain domain)
+{
+	if (announced[domain].session == writers_session())
+		return true;
+	announced[domain].number = function_announce(
+		functions[domain], &(struct function_name){ functions[domain]->name, "" });
+	if (announced[domain].number == UINT32_MAX)
+		return false;
+	announced[domain].session = writers_session();
+	return true;
+}
+
+bool work_write(struct writer *writer, enum trace_domain domain, uint64_t begin, uint64_t end,
+		const uint64_t *values)
+{
+	struct record_call call = { { 0, 0, functions[domain]->value_count },
+				    announced[domain].number,
+				    begin,
+				    end < begin ? begin : end };
+
+	return writer_call(writer, &call, values);
+}
+
+static uint64_t hash_of(const char *text, size_t *length)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	size_t i;
+
+	for (i = 0; i < NAME_BYTES_MAX && text[i]; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+	*length = i;
+	return hash ? hash : 1;
+}
+
+static void tell(struct writer *writer, enum name_space space, uint64_t id, uint32_t *place,
+		 const char *text, size_t length)
+{
+	uint32_t session = writers_session();
+
+	if (__atomic_exchange_n(place, session, __ATOMIC_RELAXED) == session)
+		return;
+	if (!writer_name(writer, space, id, text, length))
+		__atomic_store_n(place, 0, __ATOMIC_RELAXED);
+}
+
+uint64_t work_kernel(struct writer *writer, const char *name)
+{
+	size_t length;
+	uint64_t hash = hash_of(name, &length);
+
+	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		uint32_t at = (uint32_t)(hash + i) % KERNELS;
+		uint64_t there = 0;
+
+		if (!__atomic_compare_exchange_n(&kernels[at].hash, &there, hash, false,
+						 __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+		    there != hash)
+			continue;
+		tell(writer, NAME_KERNEL, at + 1, &kernels[at].told, name, length);
+		return at + 1;
+	}
+	return writer_name(writer, NAME_KERNEL, hash | UNNUMBERED, name, length) ? hash | UNNUMBERED
+										 : 0;
+}
+
+bool work_kernel_is_told(uint64_t number)
+{
+	return number && number <= KERNELS &&
+	       __atomic_load_n(&kernels[number - 1].told, __ATOMIC_RELAXED) == writers_session();
+}
+
+uint64_t work_dispatch(void)
+{
+	return __atomic_add_fetch(&dispatches, 1, __ATOMIC_RELAXED);
+}
+
+void work_name(struct writer *writer, enum name_space space, uint64_t id, const char *text)
+{
+	if (id < WORK_NUMBERS)
+		tell(writer, space, id, &told[space][id], text, text_length(text));
+}

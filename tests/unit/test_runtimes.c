@@ -1,0 +1,269 @@
+/*
+ * The tables of runtimes, hooked by the order of their slots.
+ */
+#include "unit.h"
+
+#include "shared/wire/page.h"
+#include "target/domains/runtimes.h"
+#include "target/hooks/got.h"
+#include "target/hooks/table.h"
+#include "target/hooks/writer.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RINGS     4
+#define RING_SIZE 65536
+#define SLOTS     512
+
+struct sized {
+	uint64_t size;
+	void *slots[SLOTS];
+};
+struct versioned {
+	uint32_t major, size, step, reserved;
+	void *slots[SLOTS];
+};
+
+static struct agent_table tables[2];
+static uint32_t table_count;
+static struct rings *rings;
+
+static int answer(void)
+{
+	return 42;
+}
+
+static int other_answer(void)
+{
+	return 43;
+}
+
+static uint32_t known(const struct agent_table **ret)
+{
+	*ret = tables;
+	return table_count;
+}
+
+static void fill(struct sized *table, unsigned count)
+{
+	memset(table, 0, sizeof(*table));
+	table->size = 8 + 8 * count;
+	for (unsigned i = 0; i < SLOTS; i++)
+		table->slots[i] = (void *)answer; /* also behind its end */
+}
+
+static void fill_versioned(struct versioned *table, unsigned count)
+{
+	memset(table, 0, sizeof(*table));
+	table->size = 16 + 8 * count;
+	for (unsigned i = 0; i < SLOTS; i++)
+		table->slots[i] = (void *)answer;
+}
+
+static void make_known(const char *name, void *table)
+{
+	tables[0] = (struct agent_table){ .part_count = 1, .parts = { (uint64_t)table } };
+	strcpy(tables[0].name, name);
+	table_count = 1;
+}
+
+static int setup(void **state)
+{
+	struct got_libc libc = { .iterate = dl_iterate_phdr,
+				 .symbol = dlsym,
+				 .find_module = (int (*)(const void *, Dl_info *))dladdr,
+				 .open = dlopen,
+				 .close = dlclose,
+				 .page_size = 4096 };
+	struct rings layout;
+	size_t size = rings_layout(RINGS, RING_SIZE, 4096, &layout);
+
+	(void)state;
+	rings = aligned_alloc(65536, size);
+	if (!rings)
+		return -1;
+	memset(rings, 0, size);
+	*rings = layout;
+	return words_open() || writers_open(rings, NULL) ||
+	       got_open(&libc, (const void *const[GOT_EXCLUDED_MAX]){ NULL });
+}
+
+static int teardown(void **state)
+{
+	struct words_left left = { 0 };
+
+	(void)state;
+	gpu_amd.stop(rings);
+	table_restore(&left);
+	hooks_off();
+	got_close();
+	words_close();
+	if (!writers_close())
+		return -1;
+	free(rings);
+	return 0;
+}
+
+static struct got_report look(enum trace_domain domain)
+{
+	struct trace_request request = { 0 };
+	struct got_report report = { 0 };
+
+	request.is_wanted[domain] = true;
+	runtimes_use(known);
+	assert_true(gpu_amd.start(&request));
+	got_look_around();
+	gpu_amd.look(true, &report);
+	return report;
+}
+
+static bool is_announced(const char *name)
+{
+	for (uint32_t i = 0; i < rings->function_count; i++)
+		if (!strcmp(rings_functions(rings)[i].name, name))
+			return true;
+	return false;
+}
+
+static unsigned count_hooked(void *const *slots)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < SLOTS; i++)
+		count += hook_is_stub((uint64_t)slots[i]);
+	return count;
+}
+
+static void as_many_slots_as_the_table_says(void **state)
+{
+	static struct sized table;
+
+	(void)state;
+	fill(&table, 442);
+	make_known("hip", &table);
+	assert_int_equal(look(DOMAIN_HIP_RUNTIME).hooked, 442);
+	assert_int_equal(count_hooked(table.slots), 442);
+	assert_true(is_announced("hipApiName"));
+	assert_true(is_announced("hipTexRefGetArray"));
+	assert_false(is_announced("hipGetProcAddress"));
+	assert_int_equal(((int (*)(void))table.slots[215])(), 42);
+}
+
+static void newer_slots_have_numbers(void **state)
+{
+	static struct sized table;
+
+	(void)state;
+	fill(&table, 480);
+	make_known("hip", &table);
+	assert_int_equal(look(DOMAIN_HIP_RUNTIME).hooked, 480);
+	assert_true(is_announced("hipMemGetHandleForAddressRange"));
+	assert_true(is_announced("hip slot 477"));
+	assert_true(is_announced("hip slot 479"));
+}
+
+static void a_longer_rccl_has_numbers_only(void **state)
+{
+	static struct sized table;
+
+	(void)state;
+	fill(&table, 38);
+	make_known("rccl", &table);
+	assert_int_equal(look(DOMAIN_RCCL).hooked, 38);
+	assert_true(is_announced("ncclAllReduceWithBias"));
+	rings->function_count = 0;
+	fill(&table, 40);
+	table_count = 1;
+	tables[0].parts[0] = (uint64_t)&table;
+	words_forget(0);
+	assert_int_equal(look(DOMAIN_RCCL).hooked, 40);
+	assert_true(is_announced("rccl slot 0"));
+	assert_false(is_announced("ncclAllGather"));
+}
+
+static void hsa_has_the_parts_that_its_root_says(void **state)
+{
+	static struct versioned root, core, amd, finalizer;
+
+	(void)state;
+	fill_versioned(&core, 100);
+	fill_versioned(&amd, 60);
+	fill_versioned(&finalizer, 6);
+	fill_versioned(&root, 2);
+	root.slots[0] = &core;
+	root.slots[1] = &amd;
+	root.slots[2] = &finalizer; /* behind its end */
+	make_known("hsa", &root);
+	assert_int_equal(look(DOMAIN_HSA_CORE).hooked, 100);
+	assert_int_equal(count_hooked(core.slots), 100);
+	assert_int_equal(look(DOMAIN_HSA_AMD).hooked, 60);
+	assert_int_equal(look(DOMAIN_HSA_FINALIZER).hooked, 0);
+	assert_int_equal(count_hooked(root.slots), 0);
+}
+
+static void what_makes_no_sense_is_left_alone(void **state)
+{
+	static struct sized table;
+	static const uint64_t sizes[] = { 0, 8, 15, UINT64_MAX, 1ull << 40 };
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(sizes); i++) {
+		fill(&table, 10);
+		table.size = sizes[i];
+		make_known("rccl", &table);
+		assert_int_equal(look(DOMAIN_RCCL).hooked, 0);
+	}
+	make_known("rccl", (void *)0x1000);
+	assert_int_equal(look(DOMAIN_RCCL).hooked, 0);
+	make_known("rccl", (char *)&table + 1);
+	assert_int_equal(look(DOMAIN_RCCL).hooked, 0);
+}
+
+static void a_slot_that_was_reset_is_hooked_again(void **state)
+{
+	static struct sized table;
+	struct got_report report = { 0 };
+
+	(void)state;
+	fill(&table, 38);
+	make_known("rccl", &table);
+	assert_int_equal(look(DOMAIN_RCCL).hooked, 38);
+	table.slots[3] = (void *)answer;       /* as the runtime itself does */
+	table.slots[4] = (void *)other_answer; /* another tool */
+	gpu_amd.look(false, &report);
+	assert_int_equal(report.hooked, 1);
+	assert_true(hook_is_stub((uint64_t)table.slots[3]));
+	assert_ptr_equal(table.slots[4], other_answer);
+}
+
+static void what_another_tool_has_put_there_is_called(void **state)
+{
+	static struct sized table;
+
+	(void)state;
+	fill(&table, 38);
+	table.slots[1] = (void *)other_answer;
+	make_known("rccl", &table);
+	assert_int_equal(look(DOMAIN_RCCL).hooked, 38);
+	assert_int_equal(((int (*)(void))table.slots[1])(), 43);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(as_many_slots_as_the_table_says),
+		TEST(newer_slots_have_numbers),
+		TEST(a_longer_rccl_has_numbers_only),
+		TEST(hsa_has_the_parts_that_its_root_says),
+		TEST(what_makes_no_sense_is_left_alone),
+		TEST(a_slot_that_was_reset_is_hooked_again),
+		TEST(what_another_tool_has_put_there_is_called),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

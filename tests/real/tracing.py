@@ -35,8 +35,9 @@ BUSY_SHARE = 0.7  # rates differ so much from one minute to the next where other
 BY_CPU = "of processor time"
 EDGE_MAX = 40
 DOMAINS = ("--alloc-trace", "--io-trace", "--lock-trace")
-# An arena of libc's for each of three threads of ours, the region, the libraries, tables.
-GROWTH_KIB = 3 * 65536 + 16384
+# An arena of libc's for each of three threads of ours, or five where one has not ended when the next
+# begins; the region, the libraries, tables.
+GROWTH_KIB = 5 * 65536 + 16384
 RESIDENT_KIB = 6144
 AGAIN_KIB = 1024
 HEAD = ("program", "recording", "calls", "uprobes", "edge", "pending", "dropped", "bytes")

@@ -16,6 +16,8 @@
 #define TRIES      50
 
 static struct rings *rings;
+static struct rings *held[TRIES]; /* somebody may be in them */
+static unsigned held_count;
 static uint64_t pages[3 * PAGE_WORDS] __attribute__((aligned(4096)));
 
 static struct rings *make_rings(uint32_t slot_count)
@@ -141,6 +143,8 @@ static bool end_session_around(pthread_t thread)
 	begin_session(1);
 	if (is_quiet)
 		free(before);
+	else
+		held[held_count++] = before;
 	return !is_quiet;
 }
 

@@ -44,10 +44,20 @@ static int refuse_nothing(struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
+static uint32_t decide(const struct traces *ranks)
+{
+	uint32_t domains = 0;
+
+	for (unsigned rank = 0; rank < TRACE_RANKS; rank++)
+		domains = (domains & ~ranks[rank].unwanted) | ranks[rank].wanted;
+	return domains;
+}
+
 int profile_finish(struct profile *profile, struct err *err)
 {
 	struct amd_output_options *output = &profile->output;
 
+	profile->domains = decide(profile->traces);
 	if (!profile->domains)
 		return refuse_nothing(err);
 	if (!output->formats)

@@ -16,10 +16,19 @@ struct profile_list {
 	size_t count;
 };
 
+/* Traces are named one by one, by groups (--hip-trace) and by sets (--sys-trace): whoever names
+ * fewer decides, in whatever order they come. */
+enum trace_rank { RANK_SET, RANK_GROUP, RANK_ONE, TRACE_RANKS };
+
+struct traces {
+	uint32_t wanted, unwanted; /* bits of enum trace_domain */
+};
+
 struct profile {
 	const char *pid, *duration_ms; /* as they were given; NULL: not named */
 	bool has_children;
-	uint32_t domains; /* bits of enum trace_domain */
+	struct traces traces[TRACE_RANKS];
+	uint32_t domains; /* what comes of them */
 	bool is_wide;     /* a set was named that AMD's tool makes larger: see settings.c */
 	bool is_mangled, is_truncated;
 	struct amd_output_options output;

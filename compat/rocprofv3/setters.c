@@ -52,19 +52,29 @@ int set_switch(struct profile *profile, const struct setting *setting, const cha
 	return 0;
 }
 
+static enum trace_rank rank_of(const struct setting *setting)
+{
+	if (setting->offset)
+		return RANK_SET;
+	return setting->bits & (setting->bits - 1) ? RANK_GROUP : RANK_ONE;
+}
+
 int set_domains(struct profile *profile, const struct setting *setting, const char *const *values,
 		size_t count, struct err *err)
 {
+	struct traces *traces = &profile->traces[rank_of(setting)];
 	int truth = read_switch(setting, values, count, err);
 
 	if (truth < 0)
 		return truth;
-	if (truth)
-		profile->domains |= setting->bits;
-	else
-		profile->domains &= ~setting->bits;
-	if (setting->offset)
+	if (setting->offset) {
 		*(bool *)place_of(profile, setting) |= truth;
+		if (!truth) /* a set that is not wanted takes nothing from others */
+			return 0;
+	}
+	traces->wanted = truth ? traces->wanted | setting->bits : traces->wanted & ~setting->bits;
+	traces->unwanted =
+		truth ? traces->unwanted & ~setting->bits : traces->unwanted | setting->bits;
 	return 0;
 }
 
@@ -174,7 +184,7 @@ int set_refused(struct profile *profile, const struct setting *setting, const ch
 		size_t count, struct err *err)
 {
 	(void)profile;
-	if (count == 1 && (!values[0][0] || setting_truth(values[0]) == 0))
+	if (!setting->argument && count == 1 && setting_truth(values[0]) == 0)
 		return 0;
 	err_set(err, -ENOTSUP, "--%.*s cannot be served", (int)strcspn(setting->name, "*"),
 		setting->name);

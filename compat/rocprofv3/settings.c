@@ -39,6 +39,12 @@
 		letter, name, NULL, TAKES_WHATEVER, set_refused, NULL, reason \
 	}
 
+/* One of which no value asks for nothing. */
+#define REFUSED_VALUE(letter, name, reason)                                      \
+	{                                                                        \
+		letter, name, NULL, TAKES_WHATEVER, set_refused, "VALUE", reason \
+	}
+
 #define NO_COUNTERS     "limpet collects no hardware counters"
 #define NO_INSTRUCTIONS "limpet does not trace the instructions of devices"
 #define NO_TRACE        "limpet does not trace this library"
@@ -115,8 +121,8 @@ const struct setting settings[] = {
 		"limpet records from attaching to detaching; it does not wait for "
 		"roctxProfilerResume (markers and --kernel-rename show the regions)"),
 	REFUSED(0, "pmc*", NO_COUNTERS),
-	REFUSED('E', "extra-counters", NO_COUNTERS),
-	REFUSED(0, "replay-mode", NO_COUNTERS),
+	REFUSED_VALUE('E', "extra-counters", NO_COUNTERS),
+	REFUSED_VALUE(0, "replay-mode", NO_COUNTERS),
 	REFUSED(0, "kernel-replay*", NO_COUNTERS),
 	REFUSED(0, "spm*", NO_COUNTERS),
 	REFUSED(0, "pc-sampling*", "limpet does not sample program counters of devices"),
@@ -132,14 +138,14 @@ const struct setting settings[] = {
 	REFUSED(0, "rocshmem-trace", NO_TRACE),
 	REFUSED(0, "hipfile-trace", NO_TRACE),
 	REFUSED(0, "output-config", "limpet writes no file of its options"),
-	REFUSED(0, "minimum-output-data", "limpet's records have other sizes than AMD's"),
-	REFUSED(0, "perfetto-*", NO_PERFETTO),
-	REFUSED(0, "profile-mpi-ranks", NO_MPI),
-	REFUSED(0, "mpi-world-*", NO_MPI),
-	REFUSED(0, "preload", "limpet attaches; it starts nothing that could preload"),
-	REFUSED(0, "rocm-root", NO_SDK),
-	REFUSED(0, "sdk-*", NO_SDK),
-	REFUSED(0, "benchmark-mode", "limpet has no such modes"),
+	REFUSED_VALUE(0, "minimum-output-data", "limpet's records have other sizes than AMD's"),
+	REFUSED_VALUE(0, "perfetto-*", NO_PERFETTO),
+	REFUSED_VALUE(0, "profile-mpi-ranks", NO_MPI),
+	REFUSED_VALUE(0, "mpi-world-*", NO_MPI),
+	REFUSED_VALUE(0, "preload", "limpet attaches; it starts nothing that could preload"),
+	REFUSED_VALUE(0, "rocm-root", NO_SDK),
+	REFUSED_VALUE(0, "sdk-*", NO_SDK),
+	REFUSED_VALUE(0, "benchmark-mode", "limpet has no such modes"),
 	REFUSED(0, "echo", "limpet starts no program whose command could be shown"),
 };
 const size_t setting_count = ARRAY_SIZE(settings);

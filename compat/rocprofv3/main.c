@@ -6,6 +6,7 @@
 #include "input.h"
 #include "job.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -134,6 +135,7 @@ int main(int argc, char **argv)
 	int r;
 
 	(void)argc;
+	signal(SIGXFSZ, SIG_IGN); /* the limit of file sizes is an error, not our death */
 	profile_init(&profile);
 	profile.has_children = true;
 	r = run(&self, argv + 1, &profile, &face, &err);

@@ -5,6 +5,7 @@ with other options; children.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -150,6 +151,24 @@ class Names(Profiled):
         self.assertEqual(sum(count for count, _ in sums.values()), did["kernels"])
 
 
+    def test_files_that_cannot_be_written(self):
+        """What was recorded is kept, and its place is said."""
+        work = self.work()
+        with open(os.path.join(self.folder, "file"), "w"):
+            pass
+        running = self.start("-p", work.pid, "--hip-trace", "-d", "file")
+        self.go(work, 1)
+        running.process.send_signal(signal.SIGINT)
+        running.finish(code=1)
+        kept = os.listdir(self.temporary)
+        self.assertEqual(len(kept), 1)
+        self.assertIn(f"the recordings are kept in {self.temporary}/{kept[0]}", running.err)
+        self.assertIn("error: ", running.err)
+        recording = os.path.join(self.temporary, kept[0], os.listdir(os.path.join(self.temporary, kept[0]))[0])
+        self.assertEqual(harness.limpet("report", recording).code, 0)
+        shutil.rmtree(os.path.join(self.temporary, kept[0]))
+
+
 class Again(Profiled):
     def test_other_options(self):
         work = self.work()
@@ -193,6 +212,13 @@ class Again(Profiled):
                 self.assertEqual({name: count for (_, name), (count, _) in sums.items()}, expected)
 
 
+class Pipes:
+    """Of a program that somebody else started."""
+
+    def __init__(self, stdin, stdout):
+        self.stdin, self.stdout = stdin, stdout
+
+
 class Children(Profiled):
     def shell(self):
         """A shell without runtimes, whose child uses them when it is told to begin."""
@@ -232,6 +258,35 @@ class Children(Profiled):
         sums = files.sums_of_csv(os.path.join(self.folder, str(child)))
         self.assertEqual(sums["HIP_RUNTIME_API_EXT", "hipMalloc"][0], did["hipMalloc"])
         self.assertFalse([path for path in self.made() if path.startswith(f"{process.pid}_")])
+
+    def test_one_name_for_several(self):
+        """Each has its own files: the first by that name, the other with its number behind it."""
+        ground = Work(**CASES["unprepared"])
+        self.addCleanup(ground.close)
+        for name in "abcd":
+            os.mkfifo(os.path.join(self.folder, name))
+        shell = subprocess.Popen(
+            ["sh", "-c", f"{STANDIN}/standin_work <a >b & {STANDIN}/standin_work <c >d & wait"], cwd=self.folder,
+            env=ground.ground.environment(LD_LIBRARY_PATH=str(CASES["unprepared"]["library_path"])))
+        self.addCleanup(shell.wait)
+        self.addCleanup(shell.kill)
+        pipes = [open(os.path.join(self.folder, name), mode) for name, mode in zip("abcd", "wrwr")]
+        for pipe in pipes:
+            self.addCleanup(pipe.close)
+        children = [Pipes(*pipes[:2]), Pipes(*pipes[2:])]
+        pids = [int(child.stdout.readline().split()[1]) for child in children]
+        for child in children:
+            self.ask(child, "tables")
+        running = self.start("-p", shell.pid, "--hip-trace", "-f", "csv", "-o", "same")
+        did = [self.ask(child, "go", str(rounds))["hipMalloc"] for child, rounds in zip(children, (2, 3))]
+        running.signal()
+        found = {}
+        for path in self.made():
+            if path.endswith("hip_api_trace.csv"):
+                rows = files.rows(os.path.join(self.folder, path))
+                found[int(rows[0]["Process_Id"])] = len([row for row in rows if row["Function"] == "hipMalloc"])
+        self.assertEqual(found, dict(zip(pids, did)))
+        self.assertIn("same_hip_api_trace.csv", self.made())
 
     def is_hooked(self, process, child):
         """A slot of HIP's table leads out of its library."""

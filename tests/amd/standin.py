@@ -15,6 +15,8 @@ sys.path[:0] = [str(HERE.parent / "attach"), str(HERE.parent / "register")]
 import harness  # noqa: E402
 from ground import SDK, STANDIN, Ground  # noqa: E402
 
+OPENCL_DRIVER = STANDIN.parent / "opencl/libstandin_cl.so"
+
 # How the process came to its register library: none that tells its tables, limpet's, AMD's.
 CASES = {
     "unprepared": {"library_path": STANDIN / "amd_register/old"},

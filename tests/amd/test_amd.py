@@ -5,12 +5,13 @@ they did, and their tables are afterwards as they were.
 """
 
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
 from collections import Counter
 
-from standin import CASES, Recorder, Seen, Work, harness
+from standin import CASES, OPENCL_DRIVER, Recorder, Seen, Work, harness
 
 APIS = ("hip", "hip-compiler", "hsa-core", "hsa-amd", "marker")
 TO_DEVICE, TO_HOST = 2, 3  # enum copy_direction
@@ -40,13 +41,17 @@ class Traced(unittest.TestCase):
         return recorder
 
     def end(self, recorder):
+        return self.end_telling(recorder)[1]
+
+    def end_telling(self, recorder):
+        """What limpet said, and what is in its file."""
         result = recorder.stop()
         self.assertEqual(result.code, 0, str(result))
         total = result.event("recorded")
         for name in ("dropped_full", "dropped_nested", "dropped_no_ring", "invalid"):
             self.assertEqual(total[name], 0, str(result))
         self.assertNotIn("were not done", result.err)
-        return Seen(recorder.path)
+        return result, Seen(recorder.path)
 
     def go(self, work, rounds=ROUNDS):
         """What it did, and the numbers of its threads."""
@@ -215,6 +220,27 @@ class Traced(unittest.TestCase):
         recorder = self.begin(work, "--hip-trace")
         work.ask("newest", 7)
         self.assertEqual(self.end(recorder).count("hip")["hip slot 479"], 7)
+
+    def test_a_driver_of_opencl_beside_them(self):
+        work = self.work("amds", LD_PRELOAD=str(OPENCL_DRIVER))
+        work.tables()
+        recorder = self.begin(work, "--sys-trace")
+        did, _ = self.go(work)
+        result, seen = self.end_telling(recorder)
+        self.check_calls(seen, did)
+        self.check_work(seen, did)
+        self.assertNotIn("opencl", result.err)
+
+    def test_kernels_of_one_runtime_only(self):
+        """HIP's kernels cannot be had, OpenCL's could: that is no reason to say nothing."""
+        tracer = shutil.copy(OPENCL_DRIVER, os.path.join(self.folder, "libroctracer64.so.4"))
+        work = self.work("amds", LD_PRELOAD=f"{OPENCL_DRIVER}:{tracer}")
+        work.tables()
+        recorder = self.begin(work, "--hip-runtime-trace", "--kernel-trace")
+        self.go(work)
+        result, seen = self.end_telling(recorder)
+        self.assertEqual(seen.of("kernel"), [])
+        self.assertIn("not all of kernel is traced: roctracer", result.err)
 
     def test_what_is_absent_is_named(self):
         process = subprocess.Popen(["sleep", "60"])

@@ -114,12 +114,12 @@ class OpenCL(TargetTest):
         self.assertTrue(loop.line())
         return loop
 
-    def start(self, loop, *arguments):
+    def start(self, loop, *traces):
         self.path = os.path.join(self.folder, "it.limpet")
         if os.path.exists(self.path):
             os.unlink(self.path)
-        process = harness.limpet_start("record", "-p", loop.pid, "-o", self.path, "--opencl-trace",
-                                       "--ring-size", "16M", "--json", *arguments)
+        process = harness.limpet_start("record", "-p", loop.pid, "-o", self.path, "--ring-size", "16M", "--json",
+                                       *(traces or ["--opencl-trace"]))
         self.addCleanup(self.end_process, process)
         self.assertIsNotNone(harness.attached_wait(process), "not attached")
         return process
@@ -130,10 +130,10 @@ class OpenCL(TargetTest):
         self.assertEqual(result.code, code, str(result))
         return result
 
-    def one_epoch(self, loop, *arguments):
+    def one_epoch(self, loop, *traces):
         """Records one whole epoch in the middle of others; what the program and limpet say about it."""
         before = loop.end_epoch()
-        process = self.start(loop, *arguments)
+        process = self.start(loop, *traces)
         during = loop.end_epoch()
         time.sleep(EPOCH_S)
         counts = loop.end_epoch()
@@ -225,6 +225,27 @@ class Contents(OpenCL):
         results = collections.Counter(call["result"] for call in recording.calls["clEnqueueNDRangeKernel"])
         self.assertGreaterEqual(results[-53], counts["rounds"])  # CL_INVALID_WORK_DIMENSION
         self.assertEqual(sum(results.values()) - results[0], 2 * results[-53])
+
+    def test_kernels_only(self):
+        counts, recording = self.one_epoch(self.loop("threads"), "--kernel-trace")
+        self.assert_kernels(counts, recording)
+        self.assertEqual((set(recording.work), set(recording.calls)), ({"kernel"}, set()))
+
+    def test_memory_only(self):
+        counts, recording = self.one_epoch(self.loop(), "--memory-allocation-trace")
+        self.assert_memory(counts, recording)
+        self.assertEqual((set(recording.work), set(recording.calls)), ({"memory-allocation"}, set()))
+
+    def test_calls_and_copies(self):
+        counts, recording = self.one_epoch(self.loop(), "--opencl-trace", "--memory-copy-trace")
+        self.assertEqual(set(recording.work), {"memory-copy"})
+        self.assert_copies(counts, recording)
+        self.assert_causes(recording)
+
+    def test_all_of_gpu_runtimes(self):
+        counts, recording = self.one_epoch(self.loop(), "--sys-trace")
+        self.assert_all(counts, recording)
+        self.assertEqual(set(recording.work), {"kernel", "memory-copy", "memory-allocation"})
 
     def test_a_driver_that_comes_later(self):
         loop = self.loop("late")

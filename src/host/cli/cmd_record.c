@@ -118,21 +118,16 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 			      struct err *err)
 {
 	*ret = (struct trace_options){
-		.domains = values->domains_traced |
-			   (uint32_t)(values->alloc_sample || values->alloc_stacks)
-				   << DOMAIN_ALLOC |
-			   (uint32_t)values->all_locks << DOMAIN_LOCK,
+		.domains = values->domains_traced,
 		.alloc_stacks = values->alloc_stacks,
 		.all_locks = values->all_locks,
 		.functions = values->functions.items,
 		.function_count = values->functions.count,
 	};
-	if (!ret->domains && !ret->function_count)
-		return refuse_empty(err);
 	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
 	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
 		return err->code;
-	return 0;
+	return trace_domains(ret) ? 0 : refuse_empty(err);
 }
 
 /* A file that is there keeps its name unless it was named. */
@@ -201,13 +196,16 @@ static void warn_absent(const struct visit *self)
 {
 	uint32_t absent = recorder_absent(self->recorder);
 
-	for (unsigned i = 0; i < DOMAINS; i++)
-		if (absent & 1u << i) {
-			const char *why = recorder_note(self->recorder, i);
+	for (unsigned i = 0; i < DOMAINS; i++) {
+		const char *why = recorder_note(self->recorder, i);
 
+		if (absent & 1u << i)
 			fprintf(stderr, "warning: nothing to trace for %s in this process%s%s\n",
 				domain_name(i), why ? ": " : "", why ? why : "");
-		}
+		else if (why)
+			fprintf(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
+				why);
+	}
 }
 
 static void warn_work_left(const struct work_left *left)

@@ -49,7 +49,7 @@ const struct session *recorder_session(const struct recorder *recorder);
 int recorder_pidfd(const struct recorder *recorder);
 /* Bits of the domains for which there is nothing in the target. */
 uint32_t recorder_absent(const struct recorder *recorder);
-/* Why that is so, where it is known; NULL. */
+/* Why nothing or not all of one is traced, where it is known; NULL. */
 const char *recorder_note(const struct recorder *recorder, unsigned domain);
 
 /* What became of the target's words of imports. */

@@ -37,7 +37,7 @@ static void add(char *text, const char *format, ...)
 	va_end(args);
 }
 
-static uint32_t domains_of(const struct trace_options *options)
+uint32_t trace_domains(const struct trace_options *options)
 {
 	return options->domains | (uint32_t)options->all_locks << DOMAIN_LOCK |
 	       (uint32_t)(options->alloc_stacks || options->alloc_sample) << DOMAIN_ALLOC |
@@ -47,7 +47,7 @@ static uint32_t domains_of(const struct trace_options *options)
 /* The words that the tracer reads. */
 static int write_request(const struct trace_options *options, char *text, struct err *err)
 {
-	uint32_t wanted = domains_of(options);
+	uint32_t wanted = trace_domains(options);
 
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (wanted & 1u << i)
@@ -99,7 +99,7 @@ static int check_options(const struct trace_options *options, struct err *err)
 {
 	uint64_t size = options->ring_size;
 
-	if (!domains_of(options))
+	if (!trace_domains(options))
 		return err_set(err, -EINVAL, "nothing to trace was asked for");
 	if (options->slot_count > RINGS_SLOTS_MAX)
 		return err_set(err, -EINVAL, "more than %u threads", RINGS_SLOTS_MAX);
@@ -136,7 +136,7 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 		return err->code;
 	}
 	*ret->rings = ret->layout = layout;
-	ret->domains_wanted = domains_of(options);
+	ret->domains_wanted = trace_domains(options);
 	return 0;
 }
 
@@ -165,7 +165,7 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 	};
 	uint32_t notes = __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED);
 
-	if (domain != DOMAIN_KERNEL && domain != DOMAIN_COPY)
+	if (!(trace->domains_wanted & 1u << domain & (1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY)))
 		return NULL;
 	for (unsigned i = 0; i < TRACE_NOTES; i++)
 		if (notes & 1u << i)

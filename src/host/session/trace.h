@@ -24,6 +24,9 @@ struct trace_options {
 	uint64_t ring_size;  /* bytes a thread, a power of two; 0: TRACE_RING_SIZE */
 };
 
+/* Bits of all that the options mean. */
+uint32_t trace_domains(const struct trace_options *options);
+
 struct trace {
 	struct rings *rings; /* written by the target: nothing in it can be trusted */
 	struct rings layout; /* as we made it: use these numbers, not those of the rings */
@@ -42,7 +45,7 @@ void trace_close(struct trace *trace);
 	 1u << DOMAIN_HSA_FINALIZER | 1u << DOMAIN_RCCL | 1u << DOMAIN_KERNEL |       \
 	 1u << DOMAIN_COPY | 1u << DOMAIN_MEMORY | 1u << DOMAIN_SCRATCH)
 
-/* Why a domain that was asked for shows nothing, where the tracer knows; NULL. */
+/* Why a domain that was asked for shows nothing, or not all, where the tracer knows; NULL. */
 const char *trace_note(const struct trace *trace, unsigned domain);
 
 /* Bits of the domains that were asked for and of which nothing is present in the target. */

@@ -124,11 +124,6 @@ void agents_ask(const uint64_t *core, unsigned core_count, const uint64_t *amd_e
 		asked_in = writers_session();
 }
 
-void agents_forget(void)
-{
-	asked_in = 0;
-}
-
 uint64_t agents_of_pool(uint64_t pool)
 {
 	uint32_t count = __atomic_load_n(&pool_count, __ATOMIC_ACQUIRE);

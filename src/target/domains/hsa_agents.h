@@ -9,7 +9,6 @@
  * the runtime is called. */
 void agents_ask(const uint64_t *core, unsigned core_count, const uint64_t *amd_ext,
 		unsigned amd_count);
-void agents_forget(void);
 
 /* The number of the device that a pool or region belongs to; DEVICE_UNKNOWN. */
 uint64_t agents_of_pool(uint64_t pool);

@@ -37,5 +37,5 @@ struct slot_list {
 
 extern const struct slot_list hip_lists[2], hsa_lists[4], rccl_lists[1], marker_lists[3];
 
-/* How many functions HIP's own table has that have names. */
+/* Which slot of HIP's own table that is; one beyond all that have names where it is none. */
 unsigned hip_slot_of(const struct traced *traced);

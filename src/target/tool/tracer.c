@@ -146,31 +146,52 @@ static void restore_tables(void *left)
 	table_restore(left);
 }
 
+static void restore_words(struct words_left *left)
+{
+	got_restore(left);
+	got_in_loader(restore_tables, left);
+}
+
+static void stop_runtimes(struct rings *rings)
+{
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->stop)
+			gpu_runtimes[i]->stop(rings);
+}
+
+static void drain_runtimes(struct rings *rings)
+{
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->drain)
+			gpu_runtimes[i]->drain(rings);
+}
+
+static void tell_end(struct rings *rings, const struct words_left *left, bool is_quiet)
+{
+	rings->words_restored += left->restored;
+	rings->words_foreign += left->foreign;
+	rings->words_unwritable += left->unwritable;
+	/* Release: the agent unmaps what is not held. */
+	__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
+}
+
 static void stop(void)
 {
-	struct rings *rings = writers_rings();
+	struct rings *rings = writers_rings(); /* NULL: it did not even begin */
 	struct words_left left = { 0 };
 	bool is_quiet;
 
 	hook_on_notice = NULL;
 	watch_stop();
-	for (unsigned i = 0; rings && i < GPU_RUNTIMES; i++)
-		if (gpu_runtimes[i]->stop)
-			gpu_runtimes[i]->stop(rings);
-	got_restore(&left);
-	got_in_loader(restore_tables, &left);
-	for (unsigned i = 0; rings && i < GPU_RUNTIMES; i++)
-		if (gpu_runtimes[i]->drain)
-			gpu_runtimes[i]->drain(rings);
+	if (rings)
+		stop_runtimes(rings);
+	restore_words(&left);
+	if (rings)
+		drain_runtimes(rings);
 	hooks_off();
 	is_quiet = writers_close();
-	if (rings) {
-		rings->words_restored += left.restored;
-		rings->words_foreign += left.foreign;
-		rings->words_unwritable += left.unwritable;
-		/* Release: the agent unmaps what is not held. */
-		__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
-	}
+	if (rings)
+		tell_end(rings, &left, is_quiet);
 	writers_settle();
 	got_close();
 	words_close();
@@ -189,8 +210,7 @@ static void forget_parent(void)
 	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
 		if (gpu_runtimes[i]->forget)
 			gpu_runtimes[i]->forget();
-	got_restore(&left);
-	got_in_loader(restore_tables, &left);
+	restore_words(&left);
 	hooks_off();
 	got_close();
 	words_close();

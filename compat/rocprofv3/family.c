@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,16 @@ static struct session_options session_of(const struct family *self)
 					 .is_strict = true };
 }
 
+static unsigned take_number(struct family *self)
+{
+	unsigned number;
+
+	pthread_mutex_lock(&self->lock);
+	number = self->count++;
+	pthread_mutex_unlock(&self->lock);
+	return number;
+}
+
 /* A member with a recorder, not in the list yet. */
 static struct member *new_member(struct family *self, pid_t pid, struct err *err)
 {
@@ -87,7 +98,7 @@ static struct member *new_member(struct family *self, pid_t pid, struct err *err
 					    .version = LIMPET_VERSION,
 					    .variables = self->options.variables };
 	struct member *member = calloc(1, sizeof(*member));
-	unsigned number = __atomic_fetch_add(&self->count, 1, __ATOMIC_RELAXED);
+	unsigned number = take_number(self);
 
 	if (member &&
 	    asprintf(&member->path, "%s/%d-%u.limpet", self->options.folder, pid, number) < 0)
@@ -150,11 +161,23 @@ static enum member_state state_of(struct family *self, const struct member *memb
 	return state;
 }
 
+/* While nobody looked its number may have come to another process. */
+static bool has_ended(const struct member *member)
+{
+	struct pollfd ended = { recorder_pidfd(member->recorder), POLLIN, 0 };
+
+	return ended.fd >= 0 && poll(&ended, 1, 0) == 1;
+}
+
 static int prepare(void *context, pid_t pid, struct session_options *options, struct err *err)
 {
 	struct family *self = context;
 	struct member *member = find_locked(self, pid);
 
+	if (member && has_ended(member)) {
+		set_state(self, member, MEMBER_OVER);
+		member = NULL;
+	}
 	if (!member) {
 		member = new_member(self, pid, err);
 		if (!member)
@@ -189,19 +212,21 @@ static void failed(void *context, pid_t pid)
 		set_state(self, member, MEMBER_OVER);
 }
 
-/* Something asked for is not there, as far as we can see. */
+/* What was asked for and is not there, or not all of it, as far as we can see. */
 static void tell_absent(const struct family *self, const struct member *member)
 {
+	bool is_root = member->pid == self->options.root;
 	uint32_t absent = recorder_absent(member->recorder);
 
 	for (unsigned i = 0; i < DOMAINS; i++) {
 		const char *why = recorder_note(member->recorder, i);
+		bool is_absent = absent & 1u << i;
 
-		if (absent & 1u << i)
-			face_say(self->options.face,
-				 member->pid == self->options.root ? SAY_WARNING : SAY_INFO,
-				 "nothing to trace for %s in process %d%s%s", domain_name(i),
-				 member->pid, why ? ": " : "", why ? why : "");
+		if (is_absent || why)
+			face_say(self->options.face, is_root ? SAY_WARNING : SAY_INFO,
+				 "%s for %s in process %d%s%s",
+				 is_absent ? "nothing to trace" : "not all is traced",
+				 domain_name(i), member->pid, why ? ": " : "", why ? why : "");
 	}
 }
 

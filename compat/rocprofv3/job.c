@@ -179,6 +179,15 @@ static int check_process(pid_t pid, struct err *err)
 	return r;
 }
 
+/* A set of AMD's is wider than ours: said, since nobody named its parts. */
+static void tell_width(const struct job *job)
+{
+	if (job->profile->is_wide)
+		face_say(job->face, SAY_WARNING,
+			 "--sys-trace and --runtime-trace are without KFD, OMPT, rocDecode, "
+			 "rocJPEG, rocSHMEM and hipFile: limpet does not trace them");
+}
+
 int job_run(const struct job *job, struct results *ret, struct err *err)
 {
 	struct running self = { .job = job, .pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0) };
@@ -188,6 +197,7 @@ int job_run(const struct job *job, struct results *ret, struct err *err)
 	int r = check_process(job->pid, err);
 
 	*ret = (struct results){ 0 };
+	tell_width(job);
 	results_find_variables(job->profile, &variables);
 	if (!r)
 		r = make_folder(&self, err);

@@ -72,15 +72,6 @@ static enum say_level read_level(const char *name)
 	return name && !strcmp(name, "config") ? SAY_INFO : SAY_WARNING;
 }
 
-/* A set of AMD's is wider than ours: said, since nobody named its parts. */
-static void tell_width(const struct face *face, const struct profile *profile)
-{
-	if (profile->is_wide)
-		face_say(face, SAY_WARNING,
-			 "--sys-trace and --runtime-trace are without KFD, OMPT, rocDecode, "
-			 "rocJPEG, rocSHMEM and hipFile: limpet does not trace them");
-}
-
 static int attach(struct program *self, struct profile *profile, const struct face *face,
 		  struct err *err)
 {
@@ -98,7 +89,6 @@ static int attach(struct program *self, struct profile *profile, const struct fa
 		return r;
 	self->pid = job.pid;
 	self->waits_for_enter = job.duration_ns == UINT64_MAX;
-	tell_width(face, profile);
 	printf("Attaching to PID %d\n", job.pid);
 	fflush(stdout);
 	r = job_run(&job, &results, err);

@@ -122,7 +122,7 @@ class Environment(Profiled):
             "    os.environ['ROCPROF_OUTPUT_FILE_NAME'] = variable\n"
             f"    door.main({work.pid}, 'librocprofiler-sdk-tool.so', 300)\n"
             "    del os.environ[variable]\n", ROCPROF_OUTPUT_FORMAT="csv")
-        work.tell("pace", 1000000)
+        work.tell("pace", 20000)
         running.finish(text="ROCPROF_KERNEL_TRACE\nROCPROF_HIP_RUNTIME_API_TRACE\n")
         work.tell("stop")
         work.lines()

@@ -159,6 +159,8 @@ static void watch_runtimes(struct tree *tree)
 		pthread_mutex_unlock(&tree->lock);
 		registers_ask_again(member->session, &member->options, &member->watch);
 		pthread_mutex_lock(&tree->lock);
+		/* Whoever cannot be asked must not keep the others waiting. */
+		member->watch.next_ns = MAX(member->watch.next_ns, now_ns() + CHECK_NS);
 		member->state = MEMBER_ATTACHED;
 		if (member->has_ended || !member_lives(member))
 			member_end(tree, member);

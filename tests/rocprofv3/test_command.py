@@ -289,20 +289,17 @@ class Children(Profiled):
         self.assertIn("same_hip_api_trace.csv", self.made())
 
     def is_hooked(self, process, child):
-        """A slot of HIP's table leads out of its library."""
+        """No slot of HIP's table leads into its library any more."""
         process.stdin.write("tables\n")
         process.stdin.flush()
         lines = [line.split() for line in iter(process.stdout.readline, "end\n")]
-        table = next(int(words[3], 16) for words in lines if words[0] == "table" and words[1] == "hip")
+        table, slots = next((int(words[3], 16), int(words[4])) for words in lines if words[:2] == ["table", "hip"])
         with open(f"/proc/{child}/mem", "rb", 0) as memory:
-            memory.seek(table + 8 + 8 * 90)
-            value = int.from_bytes(memory.read(8), "little")
+            memory.seek(table + 8)
+            words = memoryview(memory.read(8 * slots)).cast("Q")
         with open(f"/proc/{child}/maps") as maps:
-            for line in maps:
-                start, end = (int(text, 16) for text in line.split()[0].split("-"))
-                if start <= value < end:
-                    return "libamdhip64" not in line
-        return False
+            ranges = [line.split()[0].split("-") for line in maps if "libamdhip64" in line]
+        return not any(int(start, 16) <= word < int(end, 16) for word in words for start, end in ranges)
 
     def test_not_wanted(self):
         process = self.shell()

@@ -176,7 +176,7 @@ int stream_read(struct stream *stream)
 	}
 	if (stream->calls && stream->count)
 		qsort(stream->calls, stream->count, sizeof(*stream->calls), by_begin);
-	while (stream->ready < stream->count &&
+	while (stream->calls && stream->ready < stream->count &&
 	       (!has_more_places(stream) ||
 		stream->calls[stream->ready].begin < unread_from(stream)))
 		stream->ready++;

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define SHIFT       20
-#define SPAN_MAX    (1ll << 40)
+#define SPAN_MAX    (1LL << 40)
 #define TRIES       8u
 #define CLOSE_TICKS 4000u
 
@@ -56,7 +56,7 @@ static int64_t slope(const struct moment *now)
 
 	for (; ns >> 40; ns >>= 1)
 		ticks >>= 1;
-	return ns ? (int64_t)((ticks << SHIFT) / ns) : 1ll << SHIFT;
+	return ns ? (int64_t)((ticks << SHIFT) / ns) : 1LL << SHIFT;
 }
 
 struct clock_rate clock_now(void)

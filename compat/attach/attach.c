@@ -94,7 +94,7 @@ EXPORT int attach(uint32_t pid)
 	if (begin_attach(&over, &outcome))
 		return refuse(&outcome);
 	pthread_mutex_unlock(&door.lock);
-	if (over.target)
+	if (visit_is_open(&over))
 		visit_end(&over, &outcome);
 	visit_begin(&visit, pid <= INT_MAX ? (int)pid : -1, wants_children(), &outcome);
 	settle(outcome.status ? NULL : &visit, &outcome);

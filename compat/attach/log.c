@@ -19,6 +19,7 @@ static const char *const level_variables[] = {
 	"ROCATTACH_LOG_LEVEL",
 	"ROCPROFILER_ATTACH_LOG_LEVEL",
 	"ROCPROF_LOG_LEVEL",
+	"ROCPROF_LOGGING_LEVEL",
 };
 
 static enum log_level level_of(const char *name)

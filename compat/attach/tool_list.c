@@ -112,6 +112,10 @@ static rocattach_status_t add(struct tool_list *list, const char *name, struct o
 {
 	char *path;
 
+	if (is_named(name, TRACER)) {
+		list->has_tracer = true;
+		return ROCATTACH_STATUS_SUCCESS;
+	}
 	if (list->count == TOOL_LIST_MAX)
 		return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
 				   "more than %d tools are named", TOOL_LIST_MAX);
@@ -141,29 +145,15 @@ static rocattach_status_t split(struct tool_list *list, const char *text, struct
 	return ROCATTACH_STATUS_SUCCESS;
 }
 
-/* AMD's default tool is its tracer.  A copy beside this library serves. */
-static rocattach_status_t check_tracer(const struct tool_list *list, struct outcome *outcome)
-{
-	const char *only = list->items[0];
-
-	if (list->count != 1 || strcmp(only, TRACER) || !access(only, R_OK))
-		return ROCATTACH_STATUS_SUCCESS;
-	return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
-			   "there is no tool to attach\n"
-			   "  why: limpet's own tracer is not part of this version\n"
-			   "  fix: name a tool with ROCPROF_ATTACH_TOOL_LIBRARY");
-}
-
 rocattach_status_t tool_list_read(struct tool_list *ret, struct outcome *outcome)
 {
 	rocattach_status_t status;
 
 	ret->count = 0;
+	ret->has_tracer = false;
 	status = split(ret, list_text(), outcome);
-	if (!status && !ret->count)
-		status = add(ret, TRACER, outcome);
-	if (!status)
-		status = check_tracer(ret, outcome);
+	if (!ret->count) /* AMD's default */
+		ret->has_tracer = true;
 	if (status)
 		tool_list_free(ret);
 	return status;

@@ -5,6 +5,7 @@
 
 #include "log.h"
 #include "tool_list.h"
+#include "tracing.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -84,7 +85,11 @@ rocattach_status_t visit_begin(struct visit *ret, int pid, bool with_children,
 	if (tool_list_read(&tools, outcome))
 		return outcome->status;
 	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (enter(ret, &tools, with_children, outcome))
+	if (tools.has_tracer)
+		tracing_begin(&ret->tracing, pid, with_children, &tools, outcome);
+	else
+		enter(ret, &tools, with_children, outcome);
+	if (outcome->status)
 		release(ret);
 	tool_list_free(&tools);
 	return outcome->status;
@@ -95,12 +100,19 @@ rocattach_status_t visit_end(struct visit *visit, struct outcome *outcome)
 	struct limpet_error error = LIMPET_ERROR_INIT;
 
 	outcome_set(outcome, ROCATTACH_STATUS_SUCCESS, "%s", "");
-	if (limpet_detach(visit->target, 0, &error))
+	if (visit->tracing)
+		tracing_end(visit->tracing, outcome);
+	else if (limpet_detach(visit->target, 0, &error))
 		outcome_set_error(outcome, &error);
 	else
 		log_say(LOG_INFO, "detached from %d", visit->pid);
 	release(visit);
 	return outcome->status;
+}
+
+bool visit_is_open(const struct visit *visit)
+{
+	return visit->target || visit->tracing;
 }
 
 bool visit_is_over(const struct visit *visit)

@@ -9,8 +9,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct tracing;
+
 struct visit {
-	struct limpet *target;
+	struct limpet *target;   /* with tools alone */
+	struct tracing *tracing; /* with limpet's tracer */
 	int pid, pidfd;
 };
 
@@ -20,6 +23,9 @@ rocattach_status_t visit_begin(struct visit *ret, int pid, bool with_children,
 
 /* Detaches and frees, also when it fails. */
 rocattach_status_t visit_end(struct visit *visit, struct outcome *outcome);
+
+/* There is something to end. */
+bool visit_is_open(const struct visit *visit);
 
 /* The process is gone: another one may have its number by now. */
 bool visit_is_over(const struct visit *visit);

@@ -81,8 +81,8 @@ class Legacy(Libraries):
                 caller = self.start(named)
                 self.assert_at_once(caller, INVALID, "attach", self.target.pid)
                 status = caller.ask("status")
-                self.assertIn("tracer is not part of this version", status)
-                self.assertIn("ROCPROF_ATTACH_TOOL_LIBRARY", status)
+                self.assertIn("nothing to trace is asked for", status)
+                self.assertIn("ROCPROF_HIP_RUNTIME_API_TRACE", status)
         self.assertNotIn("memfd:limpet", self.maps())
 
     def maps(self):

@@ -177,7 +177,7 @@ class Newer(Programs):
             "not a number of milliseconds": ("-p", pid, "-t", path, "-d", "soon"),
             "no such process": ("-p", life.free_pid(), "-t", path, "-d", 0),
             "no such process (status 6)": ("-p", life.new_zombie(self), "-t", path, "-d", 0),
-            "tracer is not part of this version": ("-p", pid, "-d", 0),
+            "nothing to trace is asked for": ("-p", pid, "-d", 0),
             "/nowhere/tool.so": ("-p", pid, "-t", "/nowhere/tool.so", "-d", 0),
             "cannot load the attach library": ("-p", pid, "-t", path, "--attach-library", "/nowhere/a.so"),
             "is no attach library": ("-p", pid, "-t", path, "--attach-library", "libm.so.6"),
@@ -257,7 +257,7 @@ class Older(Programs):
             self.assertIn(f"using library {door}", out)
             self.assertEqual(self.log.events()[-1], "tool_detach")
         _, err = self.run_main(f"door.main({self.target.pid}, {door!r}, 0)", expected_code=1)
-        self.assertIn("tracer is not part of this version", err)
+        self.assertIn("nothing to trace is asked for", err)
 
     def test_main_raises(self):
         code = ("for arguments in ((None, {0!r}, 0), (4, {0!r}, 'soon'), ({1}, {0!r}, 0)):\n"

@@ -16,8 +16,11 @@ import time
 def has_limpet():
     names = []
     for tid in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{tid}/comm") as file:
-            names.append(file.read())
+        try:
+            with open(f"/proc/self/task/{tid}/comm") as file:
+                names.append(file.read())
+        except FileNotFoundError:  # a thread of limpet's that lives for one call
+            pass
     return "limpet\n" in names
 
 

@@ -274,36 +274,64 @@ static int begin_part(struct part *part, struct model *model)
 	return r;
 }
 
-/* Prefixes of all processes so far; one that comes again gets the number of its process. */
-static int tell_apart(char **prefixes, uint32_t place, const struct model_process *process,
-		      struct err *err)
+static bool is_taken(const struct amd_output_names *names, const char *prefix)
 {
-	for (uint32_t i = 0; i < place; i++) {
-		char *own;
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->items[i], prefix) == 0)
+			return true;
+	return false;
+}
 
-		if (!prefixes[i] || strcmp(prefixes[i], prefixes[place]))
-			continue;
-		if (asprintf(&own, "%s_%d", prefixes[place], process->pid) < 0)
-			return err_set(err, -ENOMEM, "name the output: no memory");
-		free(prefixes[place]);
-		prefixes[place] = own;
-		break;
+/* "PREFIX_PID", and where that is taken "PREFIX_PID_2", ...; frees the prefix.  NULL: no memory. */
+static char *make_free(const struct amd_output_names *names, char *prefix, int pid)
+{
+	char *own = NULL;
+
+	for (unsigned i = 1; !own || is_taken(names, own); i++) {
+		char number[16] = "";
+
+		free(own);
+		if (i > 1)
+			snprintf(number, sizeof(number), "_%u", i);
+		if (asprintf(&own, "%s_%d%s", prefix, pid, number) < 0) {
+			own = NULL;
+			break;
+		}
 	}
+	free(prefix);
+	return own;
+}
+
+/* The prefix of a process; one that comes again gets the number of its process.  It belongs to the
+ * list. */
+static int take_name(struct part *part, struct amd_output_names *names)
+{
+	char **items = reallocarray(names->items, names->count + 1, sizeof(*items));
+	char *prefix = NULL;
+	int r;
+
+	if (!items)
+		return err_set(part->err, -ENOMEM, "name the output: no memory");
+	names->items = items;
+	r = make_prefix(part, &prefix);
+	if (r)
+		return r;
+	if (is_taken(names, prefix))
+		prefix = make_free(names, prefix, part->process->pid);
+	if (!prefix)
+		return err_set(part->err, -ENOMEM, "name the output: no memory");
+	names->items[names->count++] = prefix;
+	part->prefix = prefix;
 	return 0;
 }
 
-static int write_process(struct model *model, struct part *part, char **prefixes, uint32_t place)
+static int write_process(struct model *model, struct part *part, struct amd_output_names *names)
 {
-	int r;
+	int r = begin_part(part, model);
 
-	part->process = model->processes[place];
-	r = begin_part(part, model);
 	/* Of several, those that did nothing leave nothing. */
 	if (!r && (part->stats.events || model->process_count == 1)) {
-		r = make_prefix(part, &prefixes[place]);
-		if (!r)
-			r = tell_apart(prefixes, place, part->process, part->err);
-		part->prefix = prefixes[place];
+		r = take_name(part, names);
 		if (!r)
 			r = write_part(part);
 	}
@@ -312,31 +340,29 @@ static int write_process(struct model *model, struct part *part, char **prefixes
 	return r;
 }
 
-static int write_processes(struct model *model, const struct amd_output_options *options,
-			   struct amd_output_result *ret, char **prefixes, struct err *err)
+void amd_output_names_done(struct amd_output_names *names)
 {
-	int r = 0;
-
-	for (uint32_t i = 0; !r && i < model->process_count; i++) {
-		struct part part = { .options = options, .result = ret, .err = err };
-
-		r = write_process(model, &part, prefixes, i);
-	}
-	for (uint32_t i = 0; i < model->process_count; i++)
-		free(prefixes[i]);
-	return r;
+	for (size_t i = 0; i < names->count; i++)
+		free(names->items[i]);
+	free(names->items);
+	*names = (struct amd_output_names){ 0 };
 }
 
 int amd_output_write(struct model *model, const struct amd_output_options *options,
 		     struct amd_output_result *ret, struct err *err)
 {
-	char **prefixes = calloc(MAX(model->process_count, 1u), sizeof(*prefixes));
-	int r;
+	struct amd_output_names own = { 0 }, *names = options->names ? options->names : &own;
+	int r = 0;
 
 	*ret = (struct amd_output_result){ 0 };
-	if (!prefixes)
-		return err_set(err, -ENOMEM, "name the output: no memory");
-	r = write_processes(model, options, ret, prefixes, err);
-	free(prefixes);
+	for (uint32_t i = 0; !r && i < model->process_count; i++) {
+		struct part part = { .options = options,
+				     .result = ret,
+				     .process = model->processes[i],
+				     .err = err };
+
+		r = write_process(model, &part, names);
+	}
+	amd_output_names_done(&own);
 	return r;
 }

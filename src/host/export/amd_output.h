@@ -15,6 +15,13 @@ enum amd_format {
 	AMD_FORMAT_PFTRACE = 8,
 };
 
+/* Names that are taken, where several models are written after each other.  Begins as all 0. */
+struct amd_output_names {
+	char **items;
+	size_t count;
+};
+void amd_output_names_done(struct amd_output_names *names);
+
 struct amd_output_options {
 	unsigned formats;      /* enum amd_format, or'ed */
 	const char *directory; /* -d, a pattern; NULL or "": the present one */
@@ -34,6 +41,7 @@ struct amd_output_options {
 	void (*tell_file)(void *context, const char *path);
 	void (*tell_note)(void *context, const char *note);
 	void *context;
+	struct amd_output_names *names; /* that earlier models have, and this one adds to; NULL */
 };
 
 /* What came of it. */
@@ -44,8 +52,9 @@ struct amd_output_result {
 
 /*
  * Files that are there already are replaced, as AMD's tool does it; a folder's name that belongs to
- * something else is an error.  Processes whose patterns come out alike get "_PID" behind theirs,
- * all but the first.  Databases are written also when nothing was recorded, other files are not.
+ * something else is an error.  Processes whose patterns come out alike, here and in `names`, get
+ * "_PID" behind theirs, all but the first.  Databases are written also when nothing was recorded,
+ * other files are not.
  */
 int amd_output_write(struct model *model, const struct amd_output_options *options,
 		     struct amd_output_result *ret, struct err *err) MUST_CHECK;

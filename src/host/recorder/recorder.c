@@ -140,6 +140,12 @@ int recorder_begin(struct recorder *self, struct err *err)
 	return r;
 }
 
+const struct trace *recorder_lend(struct recorder *self)
+{
+	self->unused_path = NULL;
+	return &self->trace;
+}
+
 int recorder_pause(struct recorder *self, bool unload, struct session_left *ret_left,
 		   struct err *err)
 {

@@ -29,6 +29,10 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 /* Attaches, and records from then on. */
 int recorder_begin(struct recorder *recorder, struct err *err) MUST_CHECK;
 
+/* Instead: what the session of somebody else is to be given (session_options.trace).  It records
+ * while that session lasts, and must be over before recorder_end(). */
+const struct trace *recorder_lend(struct recorder *recorder);
+
 /* Detaches; what was recorded stays.  The list names what did not go well. */
 int recorder_pause(struct recorder *recorder, bool unload, struct session_left *ret_left,
 		   struct err *err) MUST_CHECK;

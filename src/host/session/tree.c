@@ -100,8 +100,7 @@ static struct tree *create(pid_t root, const struct tree_options *options, struc
 		return NULL;
 	}
 	self->root = root;
-	self->listen = options->listen;
-	self->context = options->context;
+	self->given = *options;
 	init_lock(self);
 	if (!open_descriptors(self, err) && !copy_options(self, options->session, err))
 		return self;

@@ -42,6 +42,10 @@ struct tree_options {
 	const struct session_options *session; /* copied, with its lists */
 	tree_listener *listen;                 /* may be NULL */
 	void *context;
+	/* Around each try to attach, by several threads at once; both or neither.  prepare may
+	 * change the options for this process (its trace); failed undoes that. */
+	int (*prepare)(void *context, pid_t pid, struct session_options *options, struct err *err);
+	void (*failed)(void *context, pid_t pid);
 };
 
 struct tree;

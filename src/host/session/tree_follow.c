@@ -3,6 +3,7 @@
  * and takes notes; attaching is the workers' task.  Host only.
  */
 #include "host/core/clock.h"
+#include "host/session/trace.h"
 #include "host/session/tree_private.h"
 
 #include <stdio.h>
@@ -132,6 +133,43 @@ static void check_all(struct tree *tree, uint64_t *next_ns)
 	*next_ns = end_ns + MAX(CHECK_NS, CHECK_SHARE * (end_ns - begin_ns));
 }
 
+/* Somebody whose runtimes may have come since; NULL: nobody. */
+static struct member *find_watched(const struct tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++) {
+		struct member *member = tree->members[i];
+		const struct trace *trace = member->options.trace;
+
+		if (member->state == MEMBER_ATTACHED && trace &&
+		    member->watch.next_ns <= now_ns() && trace_absent(trace) & TRACE_TABLE_DOMAINS)
+			return member;
+	}
+	return NULL;
+}
+
+/* One at a time, without the lock: its agent is asked, which takes a while. */
+static void watch_runtimes(struct tree *tree)
+{
+	struct member *member;
+
+	pthread_mutex_lock(&tree->lock);
+	member = find_watched(tree);
+	if (member) {
+		member->state = MEMBER_BUSY;
+		pthread_mutex_unlock(&tree->lock);
+		registers_ask_again(member->session, &member->options, &member->watch);
+		pthread_mutex_lock(&tree->lock);
+		/* Whoever cannot be asked must not keep the others waiting. */
+		member->watch.next_ns = MAX(member->watch.next_ns, now_ns() + CHECK_NS);
+		member->state = MEMBER_ATTACHED;
+		if (member->has_ended || !member_lives(member))
+			member_end(tree, member);
+		else if (member->has_executed)
+			check(tree, member);
+	}
+	pthread_mutex_unlock(&tree->lock);
+}
+
 void tree_look(struct tree *tree)
 {
 	births_look(&tree->births, on_birth, tree);
@@ -159,6 +197,7 @@ void *tree_follow(void *argument)
 			if (events[i].data.u64)
 				on_sign(tree, (pid_t)events[i].data.u64);
 		check_all(tree, &next_check_ns);
+		watch_runtimes(tree);
 	}
 	return NULL;
 }

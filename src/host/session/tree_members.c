@@ -20,8 +20,8 @@ void tree_tell(struct tree *tree, struct tree_event event)
 {
 	event.counts = &tree->counts;
 	event.rung = tree->births.rung;
-	if (tree->listen)
-		tree->listen(&event, tree->context);
+	if (tree->given.listen)
+		tree->given.listen(&event, tree->given.context);
 }
 
 struct member *member_find(const struct tree *tree, pid_t pid)

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/session/registers.h"
 #include "host/session/tree.h"
 
 #include <pthread.h>
@@ -32,15 +33,16 @@ struct member {
 	unsigned tries;
 	struct identity identity; /* of the program at the last try */
 	struct session *session;
+	struct session_options options; /* of the session */
+	struct registers_watch watch;   /* for runtimes that come later */
 };
 
 struct tree {
 	pthread_mutex_t lock;   /* guards all below, but for what never changes after the start */
 	pthread_cond_t changed; /* a member is due, a worker is done, everybody shall go */
 	struct session_options options;
-	tree_listener *listen;
-	void *context;
-	struct births births; /* the follower's alone once it runs */
+	struct tree_options given; /* but for its session, which is in options */
+	struct births births;      /* the follower's alone once it runs */
 	int epoll, stop, end;
 	pid_t root;
 	pthread_t follower, workers[TREE_WORKERS];

@@ -50,6 +50,29 @@ static int check_same(struct member *member, struct err *err)
 	return err->code;
 }
 
+/* As its owner wants this process. */
+static int open_session(const struct tree *tree, struct member *member, struct err *err)
+{
+	void *context = tree->given.context;
+	int r = 0;
+
+	member->options = tree->options;
+	member->watch = (struct registers_watch){ 0 };
+	if (tree->given.prepare)
+		r = tree->given.prepare(context, member->pid, &member->options, err);
+	if (r)
+		return r;
+	r = session_open(member->session, member->pid, &member->options, err);
+	if (!r) {
+		r = check_same(member, err);
+		if (r)
+			session_close(member->session);
+	}
+	if (r && tree->given.failed)
+		tree->given.failed(context, member->pid);
+	return r;
+}
+
 /* Without the lock: this takes milliseconds, or seconds. */
 static int attach(const struct tree *tree, struct member *member, struct err *err)
 {
@@ -62,15 +85,11 @@ static int attach(const struct tree *tree, struct member *member, struct err *er
 		return err_set(err, -ENOMEM, "memory for process %d", member->pid);
 	r = identity_read(member->pid, member->pid, &member->identity, err);
 	if (!r)
-		r = session_open(member->session, member->pid, &tree->options, err);
+		r = open_session(tree, member, err);
 	if (r) {
 		free(member->session);
 		member->session = NULL;
-		return r;
 	}
-	r = check_same(member, err);
-	if (r)
-		member_drop_session(member);
 	return r;
 }
 

@@ -1,0 +1,138 @@
+/*
+ * Options as Python's argparse takes them for AMD's program: "--name value", "--name=value",
+ * "-n value", "-nvalue", several values up to the next option, and booleans that may stand alone.
+ */
+#include "arguments.h"
+
+#include "host/core/nearest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Where the reader stands. */
+struct words {
+	char **next;
+};
+
+static int refuse_unknown(const char *word, struct err *err)
+{
+	struct nearest nearest = { .wanted = word + 2 };
+
+	for (size_t i = 0; i < setting_count; i++)
+		nearest_offer(&nearest, settings[i].name);
+	err_set(err, -EINVAL, "there is no option %s", word);
+	if (nearest.best)
+		err_fix(err, "--%s", nearest.best);
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int refuse_launch(const char *command, struct err *err)
+{
+	err_set(err, -ENOTSUP, "starting '%s' cannot be served", command);
+	err_why(err, "this rocprofv3 attaches to processes that run; it starts none");
+	err_fix(err, "start the program, then: rocprofv3 --attach PID [options]");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int refuse_operand(const char *word, struct err *err)
+{
+	err_set(err, -EINVAL, "there is no use for '%s' here", word);
+	err_why(err, "no option takes it, and this rocprofv3 starts no programs");
+	err_fix(err, "rocprofv3 --attach PID [options]");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* Negative numbers are no options. */
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] && (word[1] < '0' || word[1] > '9');
+}
+
+static size_t count_values(const struct setting *setting, const struct words *words)
+{
+	size_t count = 0;
+
+	if (setting->takes == TAKES_SWITCH)
+		return *words->next && setting_truth(*words->next) >= 0;
+	while (words->next[count] && !is_option(words->next[count]) &&
+	       (setting->takes != TAKES_ONE || !count))
+		count++;
+	return count;
+}
+
+/* `attached` stands in the same word, or is NULL. */
+static int make(struct profile *profile, const struct setting *setting, const char *attached,
+		struct words *words, struct err *err)
+{
+	const char *const *values = (const char *const *)words->next;
+	size_t count = count_values(setting, words);
+
+	if (attached)
+		return setting_make(profile, setting, &attached, 1, err);
+	if (!count && (setting->takes == TAKES_ONE || setting->takes == TAKES_SOME)) {
+		err_set(err, -EINVAL, "--%s needs %s", setting->name, setting->argument);
+		return err_exit(err, EXIT_USAGE);
+	}
+	words->next += count;
+	return setting_make(profile, setting, values, count, err);
+}
+
+static int take_long(struct profile *profile, const char *word, struct words *words,
+		     struct err *err)
+{
+	const char *name = word + 2, *equals = strchr(name, '=');
+	const struct setting *setting =
+		strchr(name, '_')
+			? NULL
+			: setting_find(name, equals ? (size_t)(equals - name) : strlen(name));
+
+	int r;
+
+	if (!setting)
+		return refuse_unknown(word, err);
+	r = make(profile, setting, equals ? equals + 1 : NULL, words, err);
+	if (r && setting_is_refused(setting)) /* by the name that was typed */
+		snprintf(err->what, sizeof(err->what), "%s cannot be served", word);
+	return r;
+}
+
+/* "-ST" is -S -T; "-oNAME" is -o NAME. */
+static int take_short(struct profile *profile, const char *word, struct words *words,
+		      struct err *err)
+{
+	int r = 0;
+
+	for (const char *letter = word + 1; !r && *letter; letter++) {
+		const struct setting *setting = setting_by_letter(*letter);
+		bool is_last = !letter[1];
+
+		if (!setting) {
+			err_set(err, -EINVAL, "there is no option -%c", *letter);
+			return err_exit(err, EXIT_USAGE);
+		}
+		if (setting->takes != TAKES_SWITCH && !is_last)
+			return make(profile, setting, letter + 1, words, err);
+		r = is_last ? make(profile, setting, NULL, words, err)
+			    : setting_make(profile, setting, NULL, 0, err);
+	}
+	return r;
+}
+
+int arguments_read(struct profile *profile, char **argv, struct err *err)
+{
+	struct words words = { argv };
+	int r = 0;
+
+	while (!r && *words.next) {
+		const char *word = *words.next++;
+
+		if (!strcmp(word, "--"))
+			return *words.next ? refuse_launch(*words.next, err) : 0;
+		if (!is_option(word))
+			return refuse_operand(word, err);
+		r = word[1] == '-' ? take_long(profile, word, &words, err)
+				   : take_short(profile, word, &words, err);
+	}
+	return r;
+}

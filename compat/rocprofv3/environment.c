@@ -1,0 +1,211 @@
+/*
+ * From variables to settings.  Older names come first: where both are set, the newer one decides.
+ */
+#include "environment.h"
+
+#include "host/core/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PREFIX     "ROCPROF_"
+#define VALUES_MAX PROFILE_LIST_MAX
+
+enum form {
+	FORM_PLAIN,
+	FORM_NOT,    /* the setting is the opposite */
+	FORM_PARTS,  /* separated by `separator` */
+	FORM_NOTED,  /* not traced, which is said: AMD's rocprofv3 sets it along with others */
+	FORM_OTHERS, /* somebody else reads it */
+};
+
+static const struct variable {
+	const char *name; /* behind ROCPROF_; a star at the end stands for anything */
+	const char *setting;
+	enum form form;
+	const char *separator;
+} variables[] = {
+	{ "SYS_TRACE", "sys-trace" },
+	{ "RUNTIME_TRACE", "runtime-trace" },
+	{ "HIP_TRACE", "hip-trace" },
+	{ "HIP_API_TRACE", "hip-trace" },
+	{ "HIP_RUNTIME_API_TRACE", "hip-runtime-trace" },
+	{ "HIP_COMPILER_API_TRACE", "hip-compiler-trace" },
+	{ "HSA_TRACE", "hsa-trace" },
+	{ "HSA_API_TRACE", "hsa-trace" },
+	{ "HSA_CORE_API_TRACE", "hsa-core-trace" },
+	{ "HSA_AMD_EXT_API_TRACE", "hsa-amd-trace" },
+	{ "HSA_IMAGE_EXT_API_TRACE", "hsa-image-trace" },
+	{ "HSA_FINALIZER_EXT_API_TRACE", "hsa-finalizer-trace" },
+	{ "MARKER_TRACE", "marker-trace" },
+	{ "MARKER_API_TRACE", "marker-trace" },
+	{ "KERNEL_TRACE", "kernel-trace" },
+	{ "MEMORY_COPY_TRACE", "memory-copy-trace" },
+	{ "MEMORY_ALLOCATION_TRACE", "memory-allocation-trace" },
+	{ "SCRATCH_MEMORY_TRACE", "scratch-memory-trace" },
+	{ "RCCL_TRACE", "rccl-trace" },
+	{ "RCCL_API_TRACE", "rccl-trace" },
+	{ "KERNEL_FILTER_INCLUDE_REGEX", "kernel-include-regex" },
+	{ "KERNEL_FILTER_EXCLUDE_REGEX", "kernel-exclude-regex" },
+	{ "KERNEL_FILTER_RANGE", "kernel-iteration-range" },
+	{ "DEMANGLE_KERNELS", "mangled-kernels", FORM_NOT },
+	{ "TRUNCATE_KERNELS", "truncate-kernels" },
+	{ "KERNEL_RENAME", "kernel-rename" },
+	{ "COLLECTION_PERIOD", "collection-period", FORM_PARTS, ";" },
+	{ "OUTPUT_FORMAT", "output-format", FORM_PARTS, ", " },
+	{ "OUTPUT_PATH", "output-directory" },
+	{ "OUTPUT_FILE_NAME", "output-file" },
+	{ "STATS", "stats" },
+	{ "STATS_SUMMARY", "summary" },
+	{ "STATS_SUMMARY_PER_DOMAIN", "summary-per-domain" },
+	{ "STATS_SUMMARY_GROUPS", "summary-groups", FORM_PARTS, "##@@##" },
+	{ "STATS_SUMMARY_OUTPUT", "summary-output-file" },
+	{ "STATS_SUMMARY_UNITS", "summary-units" },
+	{ "AGENT_INDEX", "agent-index" },
+	{ "GROUP_BY_QUEUE", "group-by-queue" },
+	{ "ATTACH_OUTPUT_GENERATION_SYNC", "attach-sync-output" },
+	{ "PROCESS_SYNC", "process-sync" },
+	{ "SIGNAL_HANDLERS", "disable-signal-handlers", FORM_NOT },
+
+	{ "SELECTED_REGIONS*", "selected-regions" },
+	{ "COUNTER*", "pmc" },
+	{ "EXTRA_COUNTERS_CONTENTS", "extra-counters" },
+	{ "KERNEL_REPLAY", "kernel-replay" },
+	{ "SPM_*", "spm" },
+	{ "PC_SAMPLING_*", "pc-sampling" },
+	{ "ADVANCED_THREAD_TRACE", "att" },
+	{ "ATT_*", "att" },
+	{ "KFD_*", "kfd" },
+	{ "OMPT_TRACE*", "ompt-trace" },
+	{ "ROCDECODE_API_TRACE", "rocdecode-trace" },
+	{ "ROCJPEG_API_TRACE", "rocjpeg-trace" },
+	{ "ROCSHMEM_API_TRACE", "rocshmem-trace" },
+	{ "HIPFILE_API_TRACE", "hipfile-trace" },
+	{ "OUTPUT_CONFIG_FILE", "output-config" },
+	{ "MINIMUM_OUTPUT_*", "minimum-output-data" },
+	{ "PERFETTO_*", "perfetto-" },
+	{ "MPI_*", "profile-mpi-ranks" },
+	{ "HIP_GRAPH_TRACE", NULL, FORM_NOTED },
+	{ "HIP_EVENT_TRACE", NULL, FORM_NOTED },
+
+	{ "LOG_LEVEL", NULL, FORM_OTHERS },
+	{ "LOGGING_LEVEL", NULL, FORM_OTHERS },
+	{ "ATTACH_*", NULL, FORM_OTHERS },
+	{ "TMPDIR", NULL, FORM_OTHERS },
+	{ "TIME_FORMAT", NULL, FORM_OTHERS },
+	{ "DATE_FORMAT", NULL, FORM_OTHERS },
+};
+
+/* What a text "NAME=VALUE" says of a variable; NULL: nothing. */
+static const char *value_in(const char *text, const struct variable *variable)
+{
+	const char *name = variable->name, *equals = strchr(text, '=');
+
+	if (strncmp(text, PREFIX, strlen(PREFIX)) || !equals)
+		return NULL;
+	text += strlen(PREFIX);
+	for (; *name && *name != '*'; name++, text++)
+		if (*text != *name)
+			return NULL;
+	return *name == '*' || text == equals ? equals + 1 : NULL;
+}
+
+/* The parts of a value, kept in the profile. */
+static int split(struct profile *profile, const char *value, const char *separator,
+		 const char **ret, size_t *ret_count, struct err *err)
+{
+	bool is_word = strlen(separator) > 2; /* else any one of its characters */
+
+	while (*value) {
+		const char *end = is_word ? strstr(value, separator) : strpbrk(value, separator);
+		size_t length = end ? (size_t)(end - value) : strlen(value);
+
+		if (length && *ret_count == VALUES_MAX)
+			return err_set(err, -E2BIG, "more than %u parts", VALUES_MAX);
+		if (length) {
+			ret[*ret_count] = profile_keep(profile, value, length);
+			if (!ret[(*ret_count)++])
+				return err_set(err, -ENOMEM, "memory for variables");
+		}
+		value += length + (end ? (is_word ? strlen(separator) : 1) : 0);
+	}
+	return 0;
+}
+
+static int make(struct profile *profile, const struct variable *variable, const char *value,
+		struct err *err)
+{
+	const struct setting *setting = setting_find(variable->setting, strlen(variable->setting));
+	const char *values[VALUES_MAX];
+	size_t count = 0;
+	int r = 0;
+
+	if (variable->form == FORM_PARTS) {
+		r = split(profile, value, variable->separator, values, &count, err);
+	} else if (variable->form == FORM_NOT && setting_truth(value) >= 0) {
+		values[count++] = setting_truth(value) ? "false" : "true";
+	} else {
+		values[count] = profile_keep(profile, value, strlen(value));
+		if (!values[count++])
+			r = err_set(err, -ENOMEM, "memory for variables");
+	}
+	if (!r && count)
+		r = setting_make(profile, setting, values, count, err);
+	return r;
+}
+
+static void say(environment_note *note, void *context, const char *text, const char *what)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "%.*s %s", (int)strcspn(text, "="), text, what);
+	note(context, line);
+}
+
+static bool is_known(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		if (value_in(text, &variables[i]))
+			return true;
+	return strncmp(text, PREFIX, strlen(PREFIX)) != 0;
+}
+
+static int take(struct profile *profile, const struct variable *variable, const char *text,
+		struct err *err)
+{
+	const char *value = value_in(text, variable);
+	int r = 0;
+
+	if (value && value[0] && variable->setting)
+		r = make(profile, variable, value, err);
+	return r ? err_while(err, "%.*s", (int)strcspn(text, "="), text) : 0;
+}
+
+static void tell(const char *text, environment_note *note, void *context)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+		const char *value = value_in(text, &variables[i]);
+
+		if (value && variables[i].form == FORM_NOTED && setting_truth(value) != 0)
+			say(note, context, text,
+			    "is not served: limpet does not trace that as such");
+	}
+	if (!is_known(text))
+		say(note, context, text, "is not known to limpet, and changes nothing");
+}
+
+int environment_read(struct profile *profile, char *const *environment, environment_note *note,
+		     void *context, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(variables); i++)
+		for (char *const *text = environment; !r && *text; text++)
+			r = take(profile, &variables[i], *text, err);
+	if (!r && profile->period_texts.count)
+		profile->period_unit = "nsec";
+	for (char *const *text = environment; !r && *text; text++)
+		tell(*text, note, context);
+	return r;
+}

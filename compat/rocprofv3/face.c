@@ -1,0 +1,45 @@
+/*
+ * Messages as texts of one or several lines.
+ */
+#include "face.h"
+
+#include "host/core/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void face_say(const struct face *face, enum say_level level, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	face->say(face->context, level, text);
+}
+
+static void add_lines(char *text, size_t room, const char *first, const char *lines)
+{
+	struct text rest = text_of(lines), line;
+	const char *label = first;
+
+	while (text_take_line(&rest, &line)) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, room - used, "\n  %s: %.*s", label, (int)(line.end - line.at),
+			 line.at);
+		label = "or ";
+	}
+}
+
+void face_say_error(const struct face *face, enum say_level level, const struct err *err)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s", err->what);
+	add_lines(text, sizeof(text), "why", err->why);
+	add_lines(text, sizeof(text), "fix", err->fix);
+	face->say(face->context, level, text);
+}

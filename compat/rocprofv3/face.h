@@ -1,0 +1,25 @@
+/*
+ * Whoever has a job done: a program on a terminal, or a thread inside somebody else's.
+ */
+#pragma once
+
+#include "host/cli/ending.h"
+
+/* As in AMD's --log-level. */
+enum say_level { SAY_FATAL, SAY_ERROR, SAY_WARNING, SAY_INFO, SAY_TRACE };
+
+struct face {
+	void (*say)(void *context, enum say_level level, const char *text);
+	/* Waits for that long, or until it is over. */
+	enum ending (*wait)(void *context, int pidfd, uint64_t time_ns);
+	/* It is attached, or waits for its first period. */
+	void (*begun)(void *context);
+	/* A file is complete. */
+	void (*file)(void *context, const char *path);
+	void *context;
+};
+
+void face_say(const struct face *face, enum say_level level, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+/* An error with its reason and remedy. */
+void face_say_error(const struct face *face, enum say_level level, const struct err *err);

@@ -1,0 +1,56 @@
+/*
+ * Texts for people.
+ */
+#include "help.h"
+
+#include "settings.h"
+
+#include <string.h>
+
+static void print_option(FILE *out, const struct setting *setting)
+{
+	char left[64], letter[8] = "    ";
+
+	if (setting->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", setting->letter);
+	snprintf(left, sizeof(left), "%s--%s%s%s", letter, setting->name,
+		 setting->takes == TAKES_SWITCH ? "" : " ",
+		 setting->argument ? setting->argument : "");
+	fprintf(out, "  %-36s %s\n", left, setting->help);
+}
+
+static void print_refused(FILE *out)
+{
+	for (size_t i = 0; i < setting_count; i++)
+		if (setting_is_refused(&settings[i]))
+			fprintf(out, "  %-36s %s\n", settings[i].name, settings[i].help);
+}
+
+void help_print(FILE *out)
+{
+	fputs("usage: rocprofv3 --attach PID [options]\n\n"
+	      "Traces a running process, which needs no preparation, and leaves AMD's files.\n"
+	      "Detaches at Enter, SIGINT, SIGTERM, after the duration, or when the process ends.\n"
+	      "Switches take true or false; without either they mean true.\n\n",
+	      out);
+	for (size_t i = 0; i < setting_count; i++)
+		if (!setting_is_refused(&settings[i]))
+			print_option(out, &settings[i]);
+	fputs("\nOptions of AMD's that are refused (with false they are allowed):\n", out);
+	print_refused(out);
+	fputs("\nexamples:\n"
+	      "  rocprofv3 --attach 4711 --hip-trace --kernel-trace --attach-duration-msec 5000\n"
+	      "  rocprofv3 -p 4711 --runtime-trace -f csv rocpd -d out -o app_%pid%\n",
+	      out);
+}
+
+void help_list(FILE *out)
+{
+	fputs("Traces:\n", out);
+	for (size_t i = 0; i < setting_count; i++)
+		if (settings[i].bits)
+			fprintf(out, "  %-36s %s\n", settings[i].name, settings[i].help);
+	fputs("\nCounters, PC sampling, thread trace: none\n", out);
+	fputs("\nNot served:\n", out);
+	print_refused(out);
+}

@@ -1,0 +1,11 @@
+/*
+ * What rocprofv3 says of itself, made from the table of settings.
+ */
+#pragma once
+
+#include <stdio.h>
+
+void help_print(FILE *out);
+
+/* -L: what can be traced, and what cannot. */
+void help_list(FILE *out);

@@ -1,0 +1,125 @@
+/*
+ * What the formats have in common.  Files are foreign bytes.
+ */
+#include "input.h"
+
+#include "host/core/cleanup.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+	const char *ending;
+	input_format *read;
+} formats[] = {
+	{ ".json", input_read_json },
+	{ ".yaml", input_read_yaml },
+	{ ".yml", input_read_yaml },
+	{ ".txt", input_read_txt },
+};
+
+int input_refuse(const struct input *input, const char *what, struct err *err)
+{
+	err_set(err, -EINVAL, "cannot use '%s': %s", input->path, what);
+	return err_exit(err, EXIT_USAGE);
+}
+
+int input_begin_job(struct input *input, struct err *err)
+{
+	if (!input->jobs++)
+		return 0;
+	err_set(err, -ENOTSUP, "'%s' has several jobs", input->path);
+	err_why(err, "a process that runs is attached once; it cannot be run again for each job");
+	err_fix(err, "one job a file, and rocprofv3 --attach for each");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int keep(struct input *input, struct text text, const char **ret, struct err *err)
+{
+	*ret = profile_keep(input->profile, text.at, (size_t)(text.end - text.at));
+	return *ret ? 0 : err_set(err, -ENOMEM, "memory for '%s'", input->path);
+}
+
+int input_begin_entry(struct input *input, struct text name, struct err *err)
+{
+	input->entry.count = 0;
+	return keep(input, name, &input->entry.name, err);
+}
+
+int input_add_value(struct input *input, struct text value, struct err *err)
+{
+	if (input->entry.count == INPUT_VALUES_MAX)
+		return input_refuse(input, "too many values", err);
+	return keep(input, value, &input->entry.values[input->entry.count++], err);
+}
+
+/* The command line and the file may say the same, but not different things. */
+static int check_conflict(const struct input *input, const struct setting *setting,
+			  const char *before, struct err *err)
+{
+	const char *now = input->profile->given[setting - settings];
+
+	if (!before || !strcmp(before, now))
+		return 0;
+	err_set(err, -EINVAL, "'%s' and the command line do not agree on %s: '%s' and '%s'",
+		input->path, input->entry.name, now, before);
+	return err_exit(err, EXIT_USAGE);
+}
+
+int input_end_entry(struct input *input, struct err *err)
+{
+	const struct input_entry *entry = &input->entry;
+	const struct setting *setting = setting_find(entry->name, strlen(entry->name));
+	const char *before;
+	int r;
+
+	if (!setting || setting->letter == 'i') {
+		err_set(err, -EINVAL, "cannot use '%s': there is no setting '%s'", input->path,
+			entry->name);
+		return err_exit(err, EXIT_USAGE);
+	}
+	if (!entry->count) /* null, or an empty list */
+		return 0;
+	before = input->profile->given[setting - settings];
+	r = setting_make(input->profile, setting, entry->values, entry->count, err);
+	if (r)
+		err_while(err, "'%s'", input->path);
+	if (!r)
+		r = check_conflict(input, setting, before, err);
+	input->entry.name = NULL;
+	return r;
+}
+
+static input_format *find_format(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		size_t length = strlen(path), end = strlen(formats[i].ending);
+
+		if (length > end && !strcasecmp(path + length - end, formats[i].ending))
+			return formats[i].read;
+	}
+	return NULL;
+}
+
+int input_read(struct profile *profile, struct err *err)
+{
+	struct input input = { .profile = profile, .path = profile->input };
+	CLEANUP(free) char *content = NULL;
+	input_format *read;
+	size_t size;
+	int r;
+
+	if (!profile->input)
+		return 0;
+	read = find_format(profile->input);
+	if (!read)
+		return input_refuse(&input, "its name must end in .json, .yaml, .yml or .txt", err);
+	r = text_read_file(profile->input, INPUT_FILE_MAX, &content, &size);
+	if (r)
+		return err_set(err, r, "read '%s': %s", profile->input, strerror(-r));
+	r = read(&input, (struct text){ content, content + size }, err);
+	if (!r && !input.jobs)
+		r = input_refuse(&input, "there is no job in it", err);
+	return r;
+}

@@ -1,0 +1,38 @@
+/*
+ * Input files (-i): settings by name, for one job.
+ */
+#pragma once
+
+#include "host/core/text.h"
+#include "settings.h"
+
+#define INPUT_FILE_MAX   (1u << 20)
+#define INPUT_VALUES_MAX PROFILE_LIST_MAX
+
+/* What stands under one name, as it is read. */
+struct input_entry {
+	const char *name;
+	const char *values[INPUT_VALUES_MAX]; /* all of them kept in the profile */
+	size_t count;
+};
+
+struct input {
+	struct profile *profile;
+	const char *path;
+	unsigned jobs;
+	struct input_entry entry; /* name NULL: none is open */
+};
+
+/* Reads the file that the profile names, after the command line. */
+int input_read(struct profile *profile, struct err *err) MUST_CHECK;
+
+/* For the readers of formats. */
+typedef int input_format(struct input *input, struct text text, struct err *err);
+input_format input_read_json, input_read_yaml, input_read_txt;
+
+int input_begin_job(struct input *input, struct err *err) MUST_CHECK;
+int input_begin_entry(struct input *input, struct text name, struct err *err) MUST_CHECK;
+int input_add_value(struct input *input, struct text value, struct err *err) MUST_CHECK;
+/* Makes the setting. */
+int input_end_entry(struct input *input, struct err *err) MUST_CHECK;
+int input_refuse(const struct input *input, const char *what, struct err *err);

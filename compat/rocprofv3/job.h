@@ -1,0 +1,18 @@
+/*
+ * One job from attaching to the last file.
+ */
+#pragma once
+
+#include "results.h"
+
+struct job {
+	pid_t pid;
+	uint64_t duration_ns; /* UINT64_MAX: until the face's wait ends it */
+	const struct profile *profile;
+	const char *const *tools; /* to be attached too, each a library */
+	size_t tool_count;
+	const struct face *face;
+};
+
+/* 0 also when nothing was recorded, which is said.  ret may be all 0. */
+int job_run(const struct job *job, struct results *ret, struct err *err) MUST_CHECK;

@@ -1,0 +1,101 @@
+/*
+ * A profile from its beginning to its end.  Prints nothing: it also lives in programs that use the
+ * attach libraries.
+ */
+#include "profile.h"
+
+#include "host/core/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void profile_init(struct profile *ret)
+{
+	*ret = (struct profile){ 0 };
+}
+
+void profile_done(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->kept_count; i++)
+		free(profile->kept[i]);
+	free(profile->kept);
+	periods_done(&profile->periods);
+	profile_init(profile);
+}
+
+const char *profile_keep(struct profile *profile, const char *text, size_t length)
+{
+	char **kept = reallocarray(profile->kept, profile->kept_count + 1, sizeof(*kept));
+
+	if (!kept)
+		return NULL;
+	profile->kept = kept;
+	kept[profile->kept_count] = strndup(text, length);
+	return kept[profile->kept_count] ? kept[profile->kept_count++] : NULL;
+}
+
+static int refuse_nothing(struct err *err)
+{
+	err_set(err, -EINVAL, "nothing to trace is asked for");
+	err_fix(err, "--hip-trace, --kernel-trace, --memory-copy-trace, --marker-trace, "
+		     "--runtime-trace or --sys-trace\n"
+		     "by variables: ROCPROF_HIP_RUNTIME_API_TRACE=1, ROCPROF_KERNEL_TRACE=1, ...");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static uint32_t decide(const struct traces *ranks)
+{
+	uint32_t domains = 0;
+
+	for (unsigned rank = 0; rank < TRACE_RANKS; rank++)
+		domains = (domains & ~ranks[rank].unwanted) | ranks[rank].wanted;
+	return domains;
+}
+
+int profile_finish(struct profile *profile, struct err *err)
+{
+	struct amd_output_options *output = &profile->output;
+
+	profile->domains = decide(profile->traces);
+	if (!profile->domains)
+		return refuse_nothing(err);
+	if (!output->formats)
+		output->formats = AMD_FORMAT_ROCPD;
+	if (profile->is_mangled)
+		output->form = KERNEL_MANGLED;
+	else if (profile->is_truncated)
+		output->form = KERNEL_TRUNCATED;
+	output->summary.groups = profile->groups.items;
+	output->summary.group_count = profile->groups.count;
+	return periods_parse(&profile->periods, profile->period_texts.items,
+			     profile->period_texts.count, profile->period_unit, err);
+}
+
+int profile_pid(const struct profile *profile, pid_t *ret, struct err *err)
+{
+	if (!profile->pid) {
+		err_set(err, -EINVAL, "no process is named");
+		err_fix(err, "rocprofv3 --attach PID [options]");
+		return err_exit(err, EXIT_USAGE);
+	}
+	if (!text_parse_pid(profile->pid, ret))
+		return 0;
+	err_set(err, -EINVAL, "'%s' is not the number of a process", profile->pid);
+	return err_exit(err, EXIT_USAGE);
+}
+
+int profile_duration(const struct profile *profile, uint64_t *ret_ns, struct err *err)
+{
+	uint64_t ms = 0;
+
+	*ret_ns = UINT64_MAX;
+	if (!profile->duration_ms)
+		return 0;
+	if (text_parse_number(profile->duration_ms, UINT64_MAX / 1000000 - 1, &ms)) {
+		err_set(err, -EINVAL, "'%s' is not a number of milliseconds", profile->duration_ms);
+		return err_exit(err, EXIT_USAGE);
+	}
+	*ret_ns = ms * 1000000;
+	return 0;
+}

@@ -1,0 +1,61 @@
+/*
+ * What somebody asks of rocprofv3, by options, by a file or by variables, and all texts of it.
+ */
+#pragma once
+
+#include "host/export/amd_output.h"
+#include "periods.h"
+
+#include <sys/types.h>
+
+#define PROFILE_LIST_MAX     64u
+#define PROFILE_SETTINGS_MAX 96u
+
+struct profile_list {
+	const char *items[PROFILE_LIST_MAX];
+	size_t count;
+};
+
+/* Traces are named one by one, by groups (--hip-trace) and by sets (--sys-trace): whoever names
+ * fewer decides, in whatever order they come. */
+enum trace_rank { RANK_SET, RANK_GROUP, RANK_ONE, TRACE_RANKS };
+
+struct traces {
+	uint32_t wanted, unwanted; /* bits of enum trace_domain */
+};
+
+struct profile {
+	const char *pid, *duration_ms; /* as they were given; NULL: not named */
+	bool has_children;
+	struct traces traces[TRACE_RANKS];
+	uint32_t domains; /* what comes of them */
+	bool is_wide;     /* a set was named that AMD's tool makes larger: see settings.c */
+	bool is_mangled, is_truncated;
+	struct amd_output_options output;
+	struct profile_list groups; /* of the summary */
+	struct profile_list period_texts;
+	const char *period_unit;
+	struct periods periods;
+	const char *log_level, *input;
+	bool lists, shows_help, shows_version;
+
+	/* Which settings were made, and how: an input file must not say otherwise. */
+	const char *given[PROFILE_SETTINGS_MAX];
+	char **kept; /* the texts that are ours */
+	size_t kept_count;
+};
+
+/* Nothing asked for, AMD's defaults. */
+void profile_init(struct profile *ret);
+void profile_done(struct profile *profile);
+
+/* A copy of the text that lives as long as the profile; NULL: no memory. */
+const char *profile_keep(struct profile *profile, const char *text, size_t length);
+
+/* When all settings are made: -EINVAL says what makes no sense together, or that nothing is asked
+ * for. */
+int profile_finish(struct profile *profile, struct err *err) MUST_CHECK;
+
+/* The process and the time, where they were named. */
+int profile_pid(const struct profile *profile, pid_t *ret, struct err *err) MUST_CHECK;
+int profile_duration(const struct profile *profile, uint64_t *ret_ns, struct err *err) MUST_CHECK;

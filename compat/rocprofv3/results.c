@@ -1,0 +1,93 @@
+/*
+ * Each recording is read and written as AMD's files, one process after the other.
+ */
+#include "results.h"
+
+#include "host/core/cleanup.h"
+#include "host/export/name_rule.h"
+#include "host/model/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void tell_file(void *context, const char *path)
+{
+	const struct face *face = context;
+
+	face->file(face->context, path);
+}
+
+static void tell_note(void *context, const char *note)
+{
+	face_say(context, SAY_WARNING, "%s", note);
+}
+
+static int write_one(const struct family_record *record, const struct amd_output_options *options,
+		     struct results *results, struct err *err)
+{
+	CLEANUP(model_free) struct model *model = NULL;
+	struct amd_output_result result;
+	int r = model_open(record->path, &model, err);
+
+	if (!r)
+		r = amd_output_write(model, options, &result, err);
+	if (r)
+		return r;
+	results->events += result.events;
+	results->files += result.files;
+	return 0;
+}
+
+static int write_all(const struct family *family, const struct amd_output_options *options,
+		     struct results *ret, struct err *err)
+{
+	struct family_record record;
+	bool is_first = true;
+	int r = 0;
+
+	for (size_t i = 0; !r && family_record(family, i, &record); i++) {
+		if (!record.records)
+			continue;
+		r = write_one(&record, options, ret, err);
+		is_first = false;
+	}
+	if (!r && is_first && family_record(family, 0, &record))
+		r = write_one(&record, options, ret, err);
+	return r;
+}
+
+int results_write(const struct family *family, const struct profile *profile,
+		  const struct face *face, struct results *ret, struct err *err)
+{
+	struct amd_output_options options = profile->output;
+	struct amd_output_names names = { 0 };
+	int r;
+
+	options.tell_file = tell_file;
+	options.tell_note = tell_note;
+	options.context = (void *)(uintptr_t)face;
+	options.names = &names;
+	*ret = (struct results){ 0 };
+	r = write_all(family, &options, ret, err);
+	amd_output_names_done(&names);
+	return r;
+}
+
+void results_find_variables(const struct profile *profile, struct results_variables *ret)
+{
+	const char *const patterns[] = { profile->output.directory, profile->output.file };
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+		const char *rest = patterns[i];
+
+		while (rest && count < RESULTS_VARIABLES_MAX &&
+		       (rest = name_rule_next_variable(rest, ret->room[count],
+						       sizeof(ret->room[count])))) {
+			ret->names[count] = ret->room[count];
+			count++;
+		}
+	}
+	ret->names[count] = NULL;
+}

@@ -1,0 +1,25 @@
+/*
+ * From recordings to the files that were asked for.
+ */
+#pragma once
+
+#include "family.h"
+#include "profile.h"
+
+struct results {
+	uint64_t events;
+	uint32_t files;
+};
+
+/* Of every process that did something; where none did, of the first. */
+int results_write(const struct family *family, const struct profile *profile,
+		  const struct face *face, struct results *ret, struct err *err) MUST_CHECK;
+
+/* The variables that the names of files are made from, beside the usual ones: up to NULL, to be
+ * given to the recorder; `room` holds their texts. */
+#define RESULTS_VARIABLES_MAX 32u
+struct results_variables {
+	const char *names[RESULTS_VARIABLES_MAX + 1];
+	char room[RESULTS_VARIABLES_MAX][128];
+};
+void results_find_variables(const struct profile *profile, struct results_variables *ret);

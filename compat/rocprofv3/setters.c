@@ -1,0 +1,193 @@
+/*
+ * From texts to values.  A text that makes no sense is refused by the name of its setting.
+ */
+#include "setters.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+static int refuse(const struct setting *setting, const char *value, const char *expects,
+		  struct err *err)
+{
+	err_set(err, -EINVAL, "--%s does not understand '%s'", setting->name, value);
+	err_why(err, "it expects %s", expects);
+	return err_exit(err, EXIT_USAGE);
+}
+
+static void *place_of(struct profile *profile, const struct setting *setting)
+{
+	return (char *)profile + setting->offset;
+}
+
+int setting_truth(const char *word)
+{
+	static const char *const words[][6] = { { "0", "false", "off", "no", "n", "f" },
+						{ "1", "true", "on", "yes", "y", "t" } };
+
+	for (int truth = 0; truth < 2; truth++)
+		for (size_t i = 0; i < ARRAY_SIZE(words[truth]); i++)
+			if (!strcasecmp(word, words[truth][i]))
+				return truth;
+	return -1;
+}
+
+/* 1, 0, or -EINVAL and the error is set. */
+static int read_switch(const struct setting *setting, const char *const *values, size_t count,
+		       struct err *err)
+{
+	int truth = count ? setting_truth(values[0]) : 1;
+
+	return truth < 0 ? refuse(setting, values[0], "true or false", err) : truth;
+}
+
+int set_switch(struct profile *profile, const struct setting *setting, const char *const *values,
+	       size_t count, struct err *err)
+{
+	int truth = read_switch(setting, values, count, err);
+
+	if (truth < 0)
+		return truth;
+	*(bool *)place_of(profile, setting) = truth;
+	return 0;
+}
+
+static enum trace_rank rank_of(const struct setting *setting)
+{
+	if (setting->offset)
+		return RANK_SET;
+	return setting->bits & (setting->bits - 1) ? RANK_GROUP : RANK_ONE;
+}
+
+int set_domains(struct profile *profile, const struct setting *setting, const char *const *values,
+		size_t count, struct err *err)
+{
+	struct traces *traces = &profile->traces[rank_of(setting)];
+	int truth = read_switch(setting, values, count, err);
+
+	if (truth < 0)
+		return truth;
+	if (setting->offset) {
+		*(bool *)place_of(profile, setting) |= truth;
+		if (!truth) /* a set that is not wanted takes nothing from others */
+			return 0;
+	}
+	traces->wanted = truth ? traces->wanted | setting->bits : traces->wanted & ~setting->bits;
+	traces->unwanted =
+		truth ? traces->unwanted & ~setting->bits : traces->unwanted | setting->bits;
+	return 0;
+}
+
+int set_text(struct profile *profile, const struct setting *setting, const char *const *values,
+	     size_t count, struct err *err)
+{
+	if (count != 1)
+		return refuse(setting, count ? values[1] : "", "one value", err);
+	*(const char **)place_of(profile, setting) = values[0];
+	return 0;
+}
+
+int set_list(struct profile *profile, const struct setting *setting, const char *const *values,
+	     size_t count, struct err *err)
+{
+	struct profile_list *list = place_of(profile, setting);
+
+	for (size_t i = 0; i < count; i++) {
+		if (list->count == PROFILE_LIST_MAX)
+			return refuse(setting, values[i], "no more than 64 of them", err);
+		list->items[list->count++] = values[i];
+	}
+	return 0;
+}
+
+/* The place of a word in a list, or -1. */
+static int find_word(const char *const *words, size_t count, const char *word)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcasecmp(word, words[i]))
+			return (int)i;
+	return -1;
+}
+
+int set_formats(struct profile *profile, const struct setting *setting, const char *const *values,
+		size_t count, struct err *err)
+{
+	static const char *const names[] = { "rocpd", "csv", "json", "pftrace" };
+
+	for (size_t i = 0; i < count; i++) {
+		int place = find_word(names, ARRAY_SIZE(names), values[i]);
+
+		if (place < 0 && !strcasecmp(values[i], "otf2")) {
+			err_set(err, -ENOTSUP, "--%s otf2 cannot be served", setting->name);
+			err_why(err, "limpet does not write OTF2");
+			err_fix(err, "rocpd, csv, json or pftrace");
+			return err_exit(err, EXIT_USAGE);
+		}
+		if (place < 0)
+			return refuse(setting, values[i], "rocpd, csv, json or pftrace", err);
+		profile->output.formats |= 1u << place;
+	}
+	return 0;
+}
+
+int set_index(struct profile *profile, const struct setting *setting, const char *const *values,
+	      size_t count, struct err *err)
+{
+	static const char *const names[] = { [AGENT_RELATIVE] = "relative",
+					     [AGENT_ABSOLUTE] = "absolute",
+					     [AGENT_TYPE_RELATIVE] = "type-relative" };
+	int place = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
+
+	if (place < 0)
+		return refuse(setting, count ? values[0] : "",
+			      "absolute, relative or type-relative", err);
+	profile->output.agent_index = (enum agent_index)place;
+	return 0;
+}
+
+int set_unit(struct profile *profile, const struct setting *setting, const char *const *values,
+	     size_t count, struct err *err)
+{
+	static const char *const names[] = { "sec", "msec", "usec", "nsec" };
+	int place = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
+
+	if (place < 0)
+		return refuse(setting, count ? values[0] : "", "sec, msec, usec or nsec", err);
+	profile->output.summary.unit = names[place];
+	return 0;
+}
+
+int set_level(struct profile *profile, const struct setting *setting, const char *const *values,
+	      size_t count, struct err *err)
+{
+	static const char *const names[] = { "fatal", "error", "warning", "info",
+					     "trace", "env",   "config" };
+	int place = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
+
+	if (place < 0)
+		return refuse(setting, count ? values[0] : "",
+			      "fatal, error, warning, info, trace or env", err);
+	profile->log_level = names[place];
+	return 0;
+}
+
+int set_always(struct profile *profile, const struct setting *setting, const char *const *values,
+	       size_t count, struct err *err)
+{
+	int truth = read_switch(setting, values, count, err);
+
+	(void)profile;
+	return truth < 0 ? truth : 0;
+}
+
+int set_refused(struct profile *profile, const struct setting *setting, const char *const *values,
+		size_t count, struct err *err)
+{
+	(void)profile;
+	if (!setting->argument && count == 1 && setting_truth(values[0]) == 0)
+		return 0;
+	err_set(err, -ENOTSUP, "--%.*s cannot be served", (int)strcspn(setting->name, "*"),
+		setting->name);
+	err_why(err, "%s", setting->help);
+	return err_exit(err, EXIT_USAGE);
+}

@@ -1,0 +1,210 @@
+/*
+ * The table.  AMD's names and meanings; sets mean what limpet traces of them
+ * (host/cli/trace_sets.h).
+ */
+#include "settings.h"
+
+#include "host/cli/trace_sets.h"
+#include "setters.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FIELD(name) offsetof(struct profile, name)
+
+#define TRACES(letter, name, domains, help)                                             \
+	{                                                                               \
+		letter, name, NULL, TAKES_SWITCH, set_domains, NULL, help, 0, (domains) \
+	}
+#define SET(letter, name, domains, help)                                                   \
+	{                                                                                  \
+		letter, name, NULL, TAKES_SWITCH, set_domains, NULL, help, FIELD(is_wide), \
+			(domains)                                                          \
+	}
+#define SWITCH(letter, name, field, help)                                              \
+	{                                                                              \
+		letter, name, NULL, TAKES_SWITCH, set_switch, NULL, help, FIELD(field) \
+	}
+#define TEXT(letter, name, argument, field, help)                                     \
+	{                                                                             \
+		letter, name, NULL, TAKES_ONE, set_text, argument, help, FIELD(field) \
+	}
+#define ALWAYS(name, help)                                          \
+	{                                                           \
+		0, name, NULL, TAKES_SWITCH, set_always, NULL, help \
+	}
+#define REFUSED(letter, name, reason)                                         \
+	{                                                                     \
+		letter, name, NULL, TAKES_WHATEVER, set_refused, NULL, reason \
+	}
+
+/* One of which no value asks for nothing. */
+#define REFUSED_VALUE(letter, name, reason)                                      \
+	{                                                                        \
+		letter, name, NULL, TAKES_WHATEVER, set_refused, "VALUE", reason \
+	}
+
+#define NO_COUNTERS     "limpet collects no hardware counters"
+#define NO_INSTRUCTIONS "limpet does not trace the instructions of devices"
+#define NO_TRACE        "limpet does not trace this library"
+#define NO_SDK          "limpet needs nothing of ROCm's to be found"
+#define NO_PERFETTO     "limpet writes the file itself, without buffers that could be too small"
+#define NO_MPI          "one process is attached, and its descendants: its number says which"
+
+const struct setting settings[] = {
+	{ 'p', "pid", "attach", TAKES_ONE, set_text, "PID", "the process", FIELD(pid) },
+	TEXT(0, "attach-duration-msec", "MS", duration_ms, "detach after so many milliseconds"),
+	SWITCH(0, "attach-children", has_children,
+	       "descendants too, also those born later (default true)"),
+	ALWAYS("attach-sync-output", "files are complete when rocprofv3 ends: always so"),
+	SET('s', "sys-trace", SET_SYSTEM, "all of the traces below, and OpenCL"),
+	SET('r', "runtime-trace", SET_RUNTIME, "the same without HSA and HIP's compiler"),
+	TRACES(0, "hip-trace", SET_HIP, "calls of HIP"),
+	TRACES(0, "hip-runtime-trace", DOMAIN_BIT(HIP_RUNTIME), "of its runtime only"),
+	TRACES(0, "hip-compiler-trace", DOMAIN_BIT(HIP_COMPILER),
+	       "of what its compiler puts in only"),
+	TRACES(0, "hsa-trace", SET_HSA, "calls of HSA"),
+	TRACES(0, "hsa-core-trace", DOMAIN_BIT(HSA_CORE), "of its core only"),
+	TRACES(0, "hsa-amd-trace", DOMAIN_BIT(HSA_AMD), "of AMD's extension only"),
+	TRACES(0, "hsa-image-trace", DOMAIN_BIT(HSA_IMAGE), "of the image extension only"),
+	TRACES(0, "hsa-finalizer-trace", DOMAIN_BIT(HSA_FINALIZER), "of the finalizer only"),
+	TRACES(0, "marker-trace", DOMAIN_BIT(MARKER), "marks and ranges of roctx, also of NVTX"),
+	TRACES(0, "kernel-trace", DOMAIN_BIT(KERNEL), "kernels on devices"),
+	TRACES(0, "memory-copy-trace", DOMAIN_BIT(COPY), "copies from and to devices"),
+	TRACES(0, "memory-allocation-trace", DOMAIN_BIT(MEMORY), "memory of devices"),
+	TRACES(0, "scratch-memory-trace", DOMAIN_BIT(SCRATCH), "memory that kernels spill to"),
+	TRACES(0, "rccl-trace", DOMAIN_BIT(RCCL), "calls of RCCL"),
+	TEXT(0, "kernel-include-regex", "REGEX", output.filter.include,
+	     "only kernels whose name has it"),
+	TEXT(0, "kernel-exclude-regex", "REGEX", output.filter.exclude,
+	     "no kernels whose name has it"),
+	TEXT(0, "kernel-iteration-range", "RANGES", output.filter.iterations,
+	     "[1-3],[7]: these times that a kernel runs"),
+	SWITCH('M', "mangled-kernels", is_mangled, "kernels by their names in the binary"),
+	SWITCH('T', "truncate-kernels", is_truncated, "without arguments"),
+	SWITCH(0, "kernel-rename", output.is_renamed, "by the range of roctx around their launch"),
+	{ 'P', "collection-period", NULL, TAKES_SOME, set_list, "DELAY:TIME:REPEAT",
+	  "record TIME after DELAY, REPEAT times (0: for ever); several follow each other",
+	  FIELD(period_texts) },
+	TEXT(0, "collection-period-unit", "UNIT", period_unit,
+	     "hour, min, sec (default), msec, usec, nsec"),
+	{ 'f', "output-format", NULL, TAKES_SOME, set_formats, "FORMAT",
+	  "rocpd (default), csv, json, pftrace; several" },
+	TEXT('o', "output-file", "NAME", output.file,
+	     "name of the files, with keys (default %hostname%/%pid%)"),
+	TEXT('d', "output-directory", "FOLDER", output.directory, "where to (default: here)"),
+	SWITCH(0, "stats", output.has_stats, "files of statistics, with csv"),
+	SWITCH('S', "summary", output.summary.is_whole, "a table of everything at the end"),
+	SWITCH('D', "summary-per-domain", output.summary.is_per_domain, "a table of each domain"),
+	{ 0, "summary-groups", NULL, TAKES_SOME, set_list, "REGEX",
+	  "a table of the domains that match, each", FIELD(groups) },
+	TEXT(0, "summary-output-file", "FILE", output.summary_output,
+	     "stderr (default), stdout, or a part of a name"),
+	{ 'u', "summary-units", NULL, TAKES_ONE, set_unit, "UNIT",
+	  "sec, msec, usec, nsec (default)" },
+	{ 'A', "agent-index", NULL, TAKES_ONE, set_index, "KIND",
+	  "relative (default), absolute, type-relative" },
+	SWITCH(0, "group-by-queue", output.is_by_queue,
+	       "tracks of pftrace by queue, not by stream"),
+	{ 0, "log-level", NULL, TAKES_ONE, set_level, "LEVEL",
+	  "fatal, error, warning (default), info, trace" },
+	TEXT('i', "input", "FILE", input, "a job: .json, .yaml, .yml or .txt"),
+	SWITCH('L', "list-avail", lists, "what can be traced here"),
+	ALWAYS("disable-signal-handlers", "limpet has none in the process: always so"),
+	ALWAYS("process-sync", "files of all processes are complete at the end: always so"),
+	ALWAYS("suppress-marker-preload", "nothing is preloaded: always so"),
+	SWITCH('h', "help", shows_help, "this text"),
+	SWITCH('v', "version", shows_version, "limpet's version"),
+
+	REFUSED(0, "selected-regions*",
+		"limpet records from attaching to detaching; it does not wait for "
+		"roctxProfilerResume (markers and --kernel-rename show the regions)"),
+	REFUSED(0, "pmc*", NO_COUNTERS),
+	REFUSED_VALUE('E', "extra-counters", NO_COUNTERS),
+	REFUSED_VALUE(0, "replay-mode", NO_COUNTERS),
+	REFUSED(0, "kernel-replay*", NO_COUNTERS),
+	REFUSED(0, "spm*", NO_COUNTERS),
+	REFUSED(0, "pc-sampling*", "limpet does not sample program counters of devices"),
+	REFUSED(0, "att", NO_INSTRUCTIONS),
+	REFUSED(0, "att-*", NO_INSTRUCTIONS),
+	REFUSED(0, "kfd*", "limpet does not trace the kernel driver"),
+	REFUSED(0, "ompt-trace*", "limpet does not trace OpenMP"),
+	REFUSED(0, "kokkos-trace", "limpet is no tool of Kokkos's"),
+	REFUSED(0, "hip-graph-trace", "limpet does not trace graphs of HIP as such"),
+	REFUSED(0, "hip-event-trace", "limpet does not trace events of HIP as such"),
+	REFUSED(0, "rocdecode-trace", NO_TRACE),
+	REFUSED(0, "rocjpeg-trace", NO_TRACE),
+	REFUSED(0, "rocshmem-trace", NO_TRACE),
+	REFUSED(0, "hipfile-trace", NO_TRACE),
+	REFUSED(0, "output-config", "limpet writes no file of its options"),
+	REFUSED_VALUE(0, "minimum-output-data", "limpet's records have other sizes than AMD's"),
+	REFUSED_VALUE(0, "perfetto-*", NO_PERFETTO),
+	REFUSED_VALUE(0, "profile-mpi-ranks", NO_MPI),
+	REFUSED_VALUE(0, "mpi-world-*", NO_MPI),
+	REFUSED_VALUE(0, "preload", "limpet attaches; it starts nothing that could preload"),
+	REFUSED_VALUE(0, "rocm-root", NO_SDK),
+	REFUSED_VALUE(0, "sdk-*", NO_SDK),
+	REFUSED_VALUE(0, "benchmark-mode", "limpet has no such modes"),
+	REFUSED(0, "echo", "limpet starts no program whose command could be shown"),
+};
+const size_t setting_count = ARRAY_SIZE(settings);
+
+_Static_assert(ARRAY_SIZE(settings) <= PROFILE_SETTINGS_MAX, "profile.h has room for all");
+
+/* Dashes and underscores are the same: input files have the latter. */
+static bool is_named(const char *name, size_t length, const char *wanted)
+{
+	size_t i = 0;
+
+	for (; i < length && wanted[i] && wanted[i] != '*'; i++)
+		if ((name[i] == '_' ? '-' : name[i]) != wanted[i])
+			return false;
+	return wanted[i] == '*' || (i == length && !wanted[i]);
+}
+
+const struct setting *setting_find(const char *name, size_t length)
+{
+	for (size_t i = 0; i < setting_count; i++)
+		if (is_named(name, length, settings[i].name) ||
+		    (settings[i].further && is_named(name, length, settings[i].further)))
+			return &settings[i];
+	return NULL;
+}
+
+const struct setting *setting_by_letter(char letter)
+{
+	for (size_t i = 0; i < setting_count; i++)
+		if (settings[i].letter == letter && letter)
+			return &settings[i];
+	return NULL;
+}
+
+bool setting_is_refused(const struct setting *setting)
+{
+	return setting->set == set_refused;
+}
+
+/* All values as one text, to compare with. */
+static const char *join(struct profile *profile, const char *const *values, size_t count)
+{
+	char text[1024];
+	size_t used = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < count && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
+					 values[i]);
+	return profile_keep(profile, count ? text : "true", sizeof(text));
+}
+
+int setting_make(struct profile *profile, const struct setting *setting, const char *const *values,
+		 size_t count, struct err *err)
+{
+	int r = setting->set(profile, setting, values, count, err);
+
+	if (r)
+		return r;
+	profile->given[setting - settings] = join(profile, values, count);
+	return profile->given[setting - settings] ? 0 : err_set(err, -ENOMEM, "memory for options");
+}

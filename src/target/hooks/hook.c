@@ -33,6 +33,12 @@ static uint64_t label_of(const struct function_name *name)
 	return add_text(add_text(0xcbf29ce484222325u, name->name), name->library);
 }
 
+static bool is_for(const struct hook *hook, uint64_t original, const struct traced *traced,
+		   uint64_t label)
+{
+	return hook->original == original && hook->traced == traced && hook->label == label;
+}
+
 static uint16_t *find_place(uint64_t original, const struct traced *traced, uint64_t label)
 {
 	uint32_t at =
@@ -40,10 +46,8 @@ static uint16_t *find_place(uint64_t original, const struct traced *traced, uint
 
 	for (;; at++) {
 		uint16_t *place = &hook_index[at % INDEX_SIZE];
-		const struct hook *hook = &hook_table[*place - 1];
 
-		if (!*place ||
-		    (hook->original == original && hook->traced == traced && hook->label == label))
+		if (!*place || is_for(&hook_table[*place - 1], original, traced, label))
 			return place;
 	}
 }

@@ -27,7 +27,7 @@ int words_open(void)
 	long r = raw6(SYS_mmap, 0, sizeof(*tables), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (r < 0 && r > -4096)
+	if (r <= 0 && r > -4096)
 		return -ENOMEM;
 	tables = (void *)r;
 	words = tables->words;

@@ -414,10 +414,11 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 {
 	size_t size = record_call_size(call->head.count);
 	struct record_call *record = ring_reserve(&writer->ring, size);
-	uint64_t *into = (uint64_t *)(record + 1);
+	uint64_t *into;
 
 	if (!record)
 		return false;
+	into = (uint64_t *)(record + 1);
 	*record = *call;
 	record->head.size = (uint16_t)size;
 	record->head.kind = RECORD_CALL;

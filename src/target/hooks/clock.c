@@ -81,5 +81,5 @@ uint64_t clock_ns_at(const struct clock_rate *now, uint64_t ticks)
 
 	if (ago > SPAN_MAX || ago < -SPAN_MAX || !now->rate)
 		return now->ns;
-	return now->ns - (uint64_t)((ago << SHIFT) / now->rate);
+	return now->ns - (uint64_t)(ago * (1LL << SHIFT) / now->rate);
 }

@@ -32,6 +32,7 @@ static int make_folder(struct running *self, struct err *err)
 
 	while (!places[i] || !places[i][0])
 		i++;
+	errno = ENAMETOOLONG; /* unless mkdtemp() says otherwise */
 	if ((size_t)snprintf(self->folder, sizeof(self->folder), "%s/rocprofv3-XXXXXX",
 			     places[i]) >= sizeof(self->folder) ||
 	    !mkdtemp(self->folder)) {

@@ -114,25 +114,6 @@ struct set {
 	struct agents *agents; /* of each process */
 };
 
-static void put_text(FILE *out, const char *text)
-{
-	const unsigned char *at = (const unsigned char *)text;
-
-	fputc('"', out);
-	while (*at) {
-		size_t length = utf8_length(at);
-
-		if (*at == '"')
-			fputc('"', out);
-		if (length)
-			fwrite(at, 1, length, out);
-		else
-			fputs(UTF8_REPLACEMENT, out);
-		at += length ? length : 1;
-	}
-	fputc('"', out);
-}
-
 /* "PREFIX_suffix.csv" */
 static int open_file(struct set *set, struct output_file *file, const char *suffix,
 		     const char *header)
@@ -163,7 +144,7 @@ static int put_agent(struct set *set, FILE *out, const struct amd_event *event,
 		return err_set(set->err, -ENOMEM, "write '%s': no memory", set->prefix);
 	agent_label(agent, set->options->agent_index, label, sizeof(label));
 	fputc(',', out);
-	put_text(out, label);
+	export_quoted(out, label);
 	return 0;
 }
 
@@ -185,9 +166,9 @@ static void put_times(FILE *out, const struct amd_event *event)
 static int put_api_row(struct set *set, FILE *out, const struct amd_event *event)
 {
 	(void)set;
-	put_text(out, amd_kind_name(event->kind));
+	export_quoted(out, amd_kind_name(event->kind));
 	fputc(',', out);
-	put_text(out, event->name);
+	export_quoted(out, event->name);
 	fprintf(out, ",%d,%" PRId64 ",%" PRIu64, event->call->process->pid, event->tid,
 		event->correlation);
 	put_times(out, event);
@@ -200,7 +181,7 @@ static int put_kernel_row(struct set *set, FILE *out, const struct amd_event *ev
 						 VALUE_GRID_X,  VALUE_GRID_Y,  VALUE_GRID_Z };
 	int r;
 
-	put_text(out, amd_kind_name(event->kind));
+	export_quoted(out, amd_kind_name(event->kind));
 	r = put_agent(set, out, event, VALUE_DEVICE);
 	put_value(out, event, VALUE_QUEUE);
 	put_value(out, event, VALUE_STREAM);
@@ -208,7 +189,7 @@ static int put_kernel_row(struct set *set, FILE *out, const struct amd_event *ev
 	put_value(out, event, VALUE_DISPATCH);
 	put_value(out, event, VALUE_NAME);
 	fputc(',', out);
-	put_text(out, event->name);
+	export_quoted(out, event->name);
 	put_number(out, event->correlation);
 	put_times(out, event);
 	put_value(out, event, VALUE_LOCAL_BYTES);
@@ -224,9 +205,9 @@ static int put_copy_row(struct set *set, FILE *out, const struct amd_event *even
 {
 	int r;
 
-	put_text(out, amd_kind_name(event->kind));
+	export_quoted(out, amd_kind_name(event->kind));
 	fputc(',', out);
-	put_text(out, event->name);
+	export_quoted(out, event->name);
 	put_value(out, event, VALUE_STREAM);
 	r = put_agent(set, out, event, VALUE_FROM_DEVICE);
 	if (!r)
@@ -240,9 +221,9 @@ static int put_memory_row(struct set *set, FILE *out, const struct amd_event *ev
 {
 	int r = 0;
 
-	put_text(out, amd_kind_name(event->kind));
+	export_quoted(out, amd_kind_name(event->kind));
 	fputc(',', out);
-	put_text(out, event->name);
+	export_quoted(out, event->name);
 	if (amd_memory_has_agent(event))
 		r = put_agent(set, out, event, VALUE_DEVICE);
 	else
@@ -258,9 +239,9 @@ static int put_scratch_row(struct set *set, FILE *out, const struct amd_event *e
 {
 	int r;
 
-	put_text(out, amd_kind_name(event->kind));
+	export_quoted(out, amd_kind_name(event->kind));
 	fputc(',', out);
-	put_text(out, event->name);
+	export_quoted(out, event->name);
 	r = put_agent(set, out, event, VALUE_DEVICE);
 	put_value(out, event, VALUE_QUEUE);
 	fprintf(out, ",%" PRId64, event->tid);
@@ -312,7 +293,7 @@ static void put_percentage(FILE *out, double number)
 static void put_stats_row(FILE *out, const char *name, const struct statistics *statistics,
 			  uint64_t whole_ns)
 {
-	put_text(out, name);
+	export_quoted(out, name);
 	put_number(out, statistics->calls);
 	put_number(out, statistics->total_ns);
 	put_fraction(out, statistics->mean_ns);
@@ -374,11 +355,11 @@ static void put_agent_row(FILE *out, const struct agent *agent)
 	for (size_t i = 0; i < unknown; i++)
 		fputs(",0", out);
 	fputc(',', out);
-	put_text(out, agent->name);
+	export_quoted(out, agent->name);
 	fputc(',', out);
-	put_text(out, agent->vendor);
+	export_quoted(out, agent->vendor);
 	fputc(',', out);
-	put_text(out, agent->product);
+	export_quoted(out, agent->product);
 	fputs(",\"\"\n", out);
 }
 

@@ -25,31 +25,12 @@ struct csv {
 	FILE *out;
 };
 
-static void write_quoted(FILE *out, const char *text)
-{
-	const unsigned char *at = (const unsigned char *)text;
-
-	fputc('"', out);
-	while (*at) {
-		size_t length = utf8_length(at);
-
-		if (*at == '"')
-			fputc('"', out);
-		if (length)
-			fwrite(at, 1, length, out);
-		else
-			fputs(UTF8_REPLACEMENT, out);
-		at += length ? length : 1;
-	}
-	fputc('"', out);
-}
-
 static void write_text(FILE *out, const char *text)
 {
 	fputc(',', out);
 	if (text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 			      "_-+./: ;")])
-		write_quoted(out, text);
+		export_quoted(out, text);
 	else
 		fputs(text, out);
 }

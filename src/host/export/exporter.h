@@ -37,5 +37,8 @@ int export_file(struct model *model, const struct exporter *exporter, const char
 /* 0 while everything could be written, else why not. */
 int export_state(FILE *out);
 
+/* Between quotes, quotes doubled; what is not UTF-8 is replaced. */
+void export_quoted(FILE *out, const char *text);
+
 /* The stack of a call on one line, outermost last; "" when it has none. */
 void export_stack(const struct call *call, char *ret, size_t room);

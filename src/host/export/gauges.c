@@ -2,6 +2,7 @@
  * Follows amounts.
  */
 #include "host/export/gauges.h"
+#include "host/core/room.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,21 +14,6 @@ static uint64_t value_or_0(const struct call *call, enum value_kind kind)
 
 	call_value(call, kind, &value);
 	return value;
-}
-
-static int make_room(void *list, size_t count, size_t *room, size_t size)
-{
-	size_t wanted = *room ? *room * 2 : 8;
-	void *longer;
-
-	if (count < *room)
-		return 0;
-	longer = reallocarray(*(void **)list, wanted, size);
-	if (!longer)
-		return -ENOMEM;
-	*(void **)list = longer;
-	*room = wanted;
-	return 0;
 }
 
 static int find(struct gauges *gauges, enum gauge_kind kind, const struct call *call,

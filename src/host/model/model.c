@@ -204,6 +204,17 @@ static int take_functions(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
+/* The head of a list that replaces what the process had; an entry has at least a byte. */
+static int take_list(const struct model *model, struct cursor *cursor, struct list_head *ret,
+		     struct model_process **ret_process)
+{
+	if (list_take(cursor, ret) || ret->process >= model->process_count ||
+	    ret->count > (size_t)(cursor->end - cursor->at))
+		return -EPROTO;
+	*ret_process = model->processes[ret->process];
+	return 0;
+}
+
 static int by_base(const void *left, const void *right)
 {
 	const struct recorded_module *a = left, *b = right;
@@ -217,10 +228,8 @@ static int take_modules(struct model *model, const struct chunk *chunk)
 	struct model_process *process;
 	struct list_head head;
 
-	if (list_take(&cursor, &head) || head.process >= model->process_count ||
-	    head.count > (size_t)(cursor.end - cursor.at))
+	if (take_list(model, &cursor, &head, &process))
 		return -EPROTO;
-	process = model->processes[head.process];
 	drop_modules(process);
 	process->modules = calloc(MAX(head.count, 1u), sizeof(*process->modules));
 	if (!process->modules)
@@ -245,10 +254,8 @@ static int take_files(struct model *model, const struct chunk *chunk)
 	struct model_process *process;
 	struct list_head head;
 
-	if (list_take(&cursor, &head) || head.process >= model->process_count ||
-	    head.count > (size_t)(cursor.end - cursor.at))
+	if (take_list(model, &cursor, &head, &process))
 		return -EPROTO;
-	process = model->processes[head.process];
 	drop_files(process);
 	process->files = calloc(MAX(head.count, 1u), sizeof(*process->files));
 	if (!process->files)
@@ -273,10 +280,8 @@ static int take_variables(struct model *model, const struct chunk *chunk)
 	struct model_process *process;
 	struct list_head head;
 
-	if (list_take(&cursor, &head) || head.process >= model->process_count ||
-	    head.count > (size_t)(cursor.end - cursor.at))
+	if (take_list(model, &cursor, &head, &process))
 		return -EPROTO;
-	process = model->processes[head.process];
 	drop_variables(process);
 	process->variables = calloc(MAX(head.count, 1u), sizeof(*process->variables));
 	if (!process->variables)

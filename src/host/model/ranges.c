@@ -7,6 +7,7 @@
  * are none (NVTX without a tool), the last one that was opened is closed.
  */
 #include "host/model/ranges.h"
+#include "host/core/room.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,21 +34,6 @@ enum marker_role marker_role_of(const struct trace_function *function)
 		if (strstr(function->name, roles[i].word))
 			return roles[i].role;
 	return MARKER_NONE;
-}
-
-static int make_room(void *list, size_t count, size_t *room, size_t size)
-{
-	size_t wanted = *room ? *room * 2 : 64;
-	void *longer;
-
-	if (count < *room)
-		return 0;
-	longer = reallocarray(*(void **)list, wanted, size);
-	if (!longer)
-		return -ENOMEM;
-	*(void **)list = longer;
-	*room = wanted;
-	return 0;
 }
 
 /* Where the ranges that this call could open or close hang together. */

@@ -48,6 +48,8 @@ char **environment_mend(const struct environment_access *access, size_t counted,
 		array[put->count] = read[counted];
 		if (environment_exchange(access, torn, array))
 			result = array;
+		else
+			environment_memory_free(array, (put->count + 2) * sizeof(char *));
 	}
 	environment_memory_free(read, (counted + 2) * sizeof(char *));
 	return result;

@@ -124,6 +124,18 @@ static void lays_the_start_words_and_the_context(void **state)
 	assert_int_equal(boot.step, BOOT_WRITTEN);
 	assert_int_equal(boot.thread_pointer, job.thread_pointer);
 	assert_int_equal(boot.tid_word, job.tid_word);
+	assert_int_equal(boot.host_pid, getpid());
+}
+
+static void names_no_host_that_the_target_cannot_see(void **state)
+{
+	struct boot_context boot;
+
+	(void)state;
+	target.process.namespaces.pid = SAME_NO;
+	build();
+	memcpy(&boot, job.image + DATA_CONTEXT, sizeof(boot));
+	assert_int_equal(boot.host_pid, 0);
 }
 
 /* The same distance from the thread pointer as in this thread. */
@@ -211,7 +223,8 @@ static void needs_no_block_where_the_thread_calls_itself(void **state)
 
 static void keeps_what_the_first_visit_left(void **state)
 {
-	const struct boot_context old = { .agent_handle = 1,
+	const struct boot_context old = { .region = REGION,
+					  .agent_handle = 1,
 					  .agent_entry = 2,
 					  .starter_has_data = 1,
 					  .thread_pointer = 3,
@@ -219,7 +232,7 @@ static void keeps_what_the_first_visit_left(void **state)
 	struct boot_context boot;
 
 	(void)state;
-	image_build_again(&facts, REGION, &old, &job);
+	image_build_again(&target, &facts, &old, &job);
 	assert_int_equal(job.mode, JOB_AGAIN);
 	assert_int_equal(job.region, REGION);
 	assert_int_equal(job.image_size, DATA_THREAD);
@@ -238,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_CHILD(finds_the_functions_of_libc),
 		WITH_CHILD(lays_the_start_words_and_the_context),
+		WITH_CHILD(names_no_host_that_the_target_cannot_see),
 		WITH_CHILD(finds_the_thread_number_where_libc_keeps_it),
 		WITH_CHILD(gives_variables_their_first_values),
 		WITH_CHILD(gives_libc_its_first_values),

@@ -25,9 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define START_LIMIT_NS 10000000000ull
+#define START_LIMIT_NS 20000000000ull
 #define LEAVE_LIMIT_NS 20000000000ull
 #define GLANCE_NS      50000
+#define STOP_LOOK_NS   200000000ull
+#define STOP_LOOKS     5
 #define CONT_LIMIT_NS  5000000000ull
 
 static void wait_a_little(uint64_t delay_ns)
@@ -55,22 +57,74 @@ static int fail_boot(const struct boot_context *boot, struct err *err)
 	return err->code;
 }
 
+/* Our thread has waited in vain for us, and has taken its region with it. */
+static int fail_late(const struct attachment *self, struct err *err)
+{
+	if (!target_lives(&self->target))
+		return target_fail_ended(err);
+	err_set(err, -EAGAIN, "our thread in the target has left before limpet came");
+	err_why(err, "limpet had no processor for many seconds");
+	return err_fix(err, "try again");
+}
+
+/* Looked at now and then: has job control stopped it all the while? */
+struct stop_watch {
+	uint64_t next_ns;
+	unsigned stops;
+};
+
+static bool stays_stopped(struct stop_watch *watch, pid_t pid)
+{
+	struct process_status status;
+	struct err ignored;
+
+	if (now_ns() < watch->next_ns)
+		return false;
+	watch->next_ns = now_ns() + STOP_LOOK_NS;
+	watch->stops = status_read(pid, pid, &status, &ignored) || status.state != 'T'
+			       ? 0
+			       : watch->stops + 1;
+	return watch->stops == STOP_LOOKS;
+}
+
+static int fail_stopped(const struct attachment *self, struct err *err)
+{
+	err_set(err, -EBUSY, "it was stopped by job control meanwhile");
+	err_why(err, "our thread in it cannot run; it will leave when the process goes on");
+	err_fix(err, "kill -CONT %d", self->target.process.pid);
+	return err_exit(err, EXIT_BUSY);
+}
+
 /* Until our thread in the target has its socket. */
 static int await_socket(const struct attachment *self, struct boot_context *ret, struct err *err)
 {
 	uint64_t deadline_ns = now_ns() + START_LIMIT_NS;
+	struct stop_watch watch = { now_ns() + STOP_LOOK_NS, 0 };
 
 	while (now_ns() < deadline_ns) {
 		if (!target_lives(&self->target) || read_context(self, ret))
-			return target_fail_ended(err);
+			return fail_late(self, err);
 		if (ret->step == BOOT_FAILED)
 			return fail_boot(ret, err);
 		if (ret->step == BOOT_SOCKET_READY)
 			return 0;
+		if (stays_stopped(&watch, self->target.process.pid))
+			return fail_stopped(self, err);
 		wait_a_little(GLANCE_NS);
 	}
 	err_set(err, -ETIMEDOUT, "our thread in the target does not get going");
 	return err_why(err, "the process may be stopped, frozen or starved of processor time");
+}
+
+/* A thread that has ended meanwhile has no descriptors any more, the process still has. */
+static int take_descriptor(struct target *target, int number)
+{
+	int fd = (int)syscall(SYS_pidfd_getfd, target->thread_fd, number, 0);
+
+	if (fd >= 0 || errno != ESRCH)
+		return fd;
+	target_look_again(target);
+	return (int)syscall(SYS_pidfd_getfd, target->thread_fd, number, 0);
 }
 
 /* The application may have closed the number and opened something else there. */
@@ -78,7 +132,7 @@ static int take_socket(struct attachment *self, const struct boot_context *boot,
 {
 	struct stat file;
 
-	self->link.socket = (int)syscall(SYS_pidfd_getfd, self->target.thread_fd, boot->socket, 0);
+	self->link.socket = take_descriptor(&self->target, boot->socket);
 	if (self->link.socket < 0)
 		return err_set(err, -errno, "take the socket from the target: %s", strerror(errno));
 	if (fstat(self->link.socket, &file) || file.st_ino != boot->socket_inode)
@@ -193,6 +247,7 @@ static int meet(struct attachment *self, struct err *err)
 
 static int read_maps_again(struct target *target, struct err *err)
 {
+	target_look_again(target);
 	maps_done(&target->process.maps);
 	return maps_read(target->process.memory_tid, &target->process.maps, err);
 }

@@ -165,7 +165,7 @@ static int build_image(struct attachment *self, const struct modules *modules,
 		self->report.was_resident = true;
 		job->is_inherited =
 			self->resident.page.pid != self->target.process.status.inner_pid;
-		image_build_again(facts, old.region, &old, job);
+		image_build_again(&self->target, facts, &old, job);
 		return 0;
 	}
 	return image_build(&self->target, modules, facts, job, err);

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #define PAGE_STEP     4096
-#define REST_LIMIT_NS 6000000000ull /* longer than a thread of ours waits for a dead host */
+#define REST_LIMIT_NS 25000000000ull /* longer than a thread of ours waits for a dead host */
 
 static bool tools_are_sound(struct agent_page *page)
 {

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ENDING_LIMIT_MS 500
+#define ENDING_LIMIT_MS 10000
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL
@@ -62,6 +62,17 @@ static int open_descriptors(struct target *target, struct err *err)
 	return 0;
 }
 
+void target_look_again(struct target *target)
+{
+	pid_t before = target->process.memory_tid;
+
+	process_look_again(&target->process);
+	if (target->process.memory_tid == before || target->thread_fd < 0)
+		return;
+	close(target->thread_fd);
+	target->thread_fd = open_thread(&target->process);
+}
+
 static int read_target(struct target *ret, pid_t pid, struct err *err)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -70,7 +81,7 @@ static int read_target(struct target *ret, pid_t pid, struct err *err)
 	return process_read(pid, &ret->process, err);
 }
 
-static int open_target(struct target *ret, pid_t pid, bool judges, struct err *err)
+static int open_once(struct target *ret, pid_t pid, bool judges, struct err *err)
 {
 	int r = read_target(ret, pid, err);
 
@@ -81,6 +92,14 @@ static int open_target(struct target *ret, pid_t pid, bool judges, struct err *e
 	if (r)
 		target_close(ret);
 	return r;
+}
+
+/* Twice: the first thread may end between two looks at it, and the program goes on. */
+static int open_target(struct target *ret, pid_t pid, bool judges, struct err *err)
+{
+	int r = open_once(ret, pid, judges, err);
+
+	return r == -ESRCH ? open_once(ret, pid, judges, err) : r;
 }
 
 int target_open(struct target *ret, pid_t pid, struct err *err)

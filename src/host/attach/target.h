@@ -27,6 +27,9 @@ int target_look(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 int target_meet(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 void target_close(struct target *target);
 
+/* When the thread through which it was seen has ended, another one is taken. */
+void target_look_again(struct target *target);
+
 /* True while the process lives (it may have executed another program). */
 bool target_lives(const struct target *target);
 

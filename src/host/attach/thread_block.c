@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DTV_SLOTS       500
 #define DTV_UNALLOCATED (~0ull)
@@ -38,7 +39,14 @@ static void put_address(struct job *job, uint32_t offset, uint32_t in_image)
 	job->fixups[job->fixup_count++].offset = offset;
 }
 
-static struct boot_context *put_context(const struct facts *facts, struct job *job)
+/* The target looks whether we still live, which it can where it sees us. */
+static int32_t pid_in(const struct target *target)
+{
+	return target->process.namespaces.pid == SAME_YES ? getpid() : 0;
+}
+
+static struct boot_context *put_context(const struct target *target, const struct facts *facts,
+					struct job *job)
 {
 	struct boot_context *boot = (void *)(job->image + DATA_CONTEXT);
 
@@ -51,6 +59,7 @@ static struct boot_context *put_context(const struct facts *facts, struct job *j
 		.open_signals = facts->open_signals,
 		.way = facts->way,
 		.socket = -1,
+		.host_pid = pid_in(target),
 	};
 	job->fixups[job->fixup_count++].offset =
 		DATA_CONTEXT + offsetof(struct boot_context, region);
@@ -177,7 +186,7 @@ static void put_block(const struct facts *facts, const struct layout *layout, st
 int image_build(const struct target *target, const struct modules *modules,
 		const struct facts *facts, struct job *job, struct err *err)
 {
-	struct boot_context *boot = put_context(facts, job);
+	struct boot_context *boot = put_context(target, facts, job);
 	struct layout layout = { 0 };
 	int r;
 
@@ -196,10 +205,10 @@ int image_build(const struct target *target, const struct modules *modules,
 	return 0;
 }
 
-void image_build_again(const struct facts *facts, uint64_t region, const struct boot_context *old,
-		       struct job *job)
+void image_build_again(const struct target *target, const struct facts *facts,
+		       const struct boot_context *old, struct job *job)
 {
-	struct boot_context *boot = put_context(facts, job);
+	struct boot_context *boot = put_context(target, facts, job);
 
 	boot->agent_handle = old->agent_handle;
 	boot->agent_entry = old->agent_entry;
@@ -209,6 +218,6 @@ void image_build_again(const struct facts *facts, uint64_t region, const struct 
 	job->thread_pointer = old->thread_pointer;
 	job->tid_word = old->tid_word;
 	job->image_size = DATA_THREAD;
-	job->region = region;
+	job->region = old->region;
 	job->mode = JOB_AGAIN;
 }

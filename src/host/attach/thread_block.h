@@ -11,5 +11,5 @@ int image_build(const struct target *target, const struct modules *modules,
 		const struct facts *facts, struct job *job, struct err *err) MUST_CHECK;
 
 /* The same for a region that is there already: context only. */
-void image_build_again(const struct facts *facts, uint64_t region, const struct boot_context *old,
-		       struct job *job);
+void image_build_again(const struct target *target, const struct facts *facts,
+		       const struct boot_context *old, struct job *job);

@@ -93,6 +93,14 @@ static void find_memory_thread(struct process *process)
 	}
 }
 
+void process_look_again(struct process *process)
+{
+	struct err ignored;
+
+	if (!status_read(process->pid, process->pid, &process->status, &ignored))
+		find_memory_thread(process);
+}
+
 static void read_command(struct process *process)
 {
 	struct err ignored;

@@ -64,6 +64,9 @@ static inline void viewer_done_at_scope_end(struct viewer *viewer)
  * when hidden. */
 int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
 
+/* The first thread may have ended since: then memory_tid is another one. */
+void process_look_again(struct process *process);
+
 /* The same for a single look. */
 int process_read(pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
 void process_done(struct process *process);

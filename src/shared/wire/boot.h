@@ -36,7 +36,8 @@
 #define CODE_CALL  0x40u /* a function: makes the control thread from the calling thread */
 
 #define BOOT_MAGIC          0x6c696d7065743032ull /* "limpet02" */
-#define BOOT_WAIT_MS        3000 /* how long the target waits for a host that may have died */
+#define BOOT_WAIT_MS        20000 /* how long the target waits for a host that it can see */
+#define BOOT_GLANCE_MS      100   /* ...and how often it looks whether that still lives */
 #define BOOT_TEXT_MAX       200
 #define CONTROL_THREAD_NAME "limpet"         /* what ps and top show for our thread in the target */
 #define WATCH_THREAD_NAME   "limpet-watch"   /* the same, for the one that looks for new modules */
@@ -99,6 +100,7 @@ struct boot_context {
 	uint64_t agent_handle, agent_entry;
 	uint64_t exit_word; /* in libc's heap: the address of thread_exit, where leaving needs it on
 			       a stack */
+	int32_t host_pid;   /* by the host: itself as the target counts; 0: not to be seen there */
 };
 
 _Static_assert(sizeof(struct boot_context) <= DATA_THREAD - DATA_CONTEXT, "context fits its place");

@@ -13,7 +13,7 @@
 #define DOOR_NAMES   8u
 #define DOOR_MAGIC   0x6c696d70646f6f72ull /* "limpdoor" */
 #define DOOR_VERSION 1u
-#define DOOR_WAIT_MS 3000 /* how long the target waits for a hello */
+#define DOOR_WAIT_MS 5000 /* how long the target waits for a hello */
 
 struct door_hello {
 	uint64_t magic;

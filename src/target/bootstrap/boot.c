@@ -78,17 +78,36 @@ static long make_sockets(struct boot_context *boot, struct descriptor own[2])
 	return 0;
 }
 
+static bool host_has_died(const struct boot_context *boot)
+{
+	return boot->host_pid && raw3(SYS_tgkill, boot->host_pid, boot->host_pid, 0) == -ESRCH;
+}
+
+/* Long: a host that has to wait for a processor has not died.  Counted in glances, not by the
+ * clock: where the whole machine stands still, the host loses no time either. */
+static long await_host(const struct boot_context *boot, int socket)
+{
+	struct pollfd wait = { socket, POLLIN, 0 };
+	long r = 0;
+
+	for (unsigned ms = 0; r == 0 && ms < BOOT_WAIT_MS; ms += BOOT_GLANCE_MS) {
+		struct timespec glance = { 0, BOOT_GLANCE_MS * 1000000l };
+
+		r = raw5(SYS_ppoll, &wait, 1, &glance, 0, SIGNALS_SIZE);
+		if (r == -EINTR)
+			r = 0;
+		if (r == 0 && host_has_died(boot))
+			return -EOWNERDEAD;
+	}
+	return r;
+}
+
 /* Waits until the host has taken its end and said hello. */
 static long meet_host(struct boot_context *boot, struct descriptor own[2], struct boot_hello *hello,
 		      struct descriptor fds[CHANNEL_FDS_MAX])
 {
-	struct pollfd wait = { own[1].fd, POLLIN, 0 };
-	struct timespec limit = { BOOT_WAIT_MS / 1000, 0 };
-	long r;
+	long r = await_host(boot, own[1].fd);
 
-	do {
-		r = raw5(SYS_ppoll, &wait, 1, &limit, 0, SIGNALS_SIZE);
-	} while (r == -EINTR);
 	if (r > 0)
 		r = channel_receive(own[1].fd, hello, sizeof(*hello), fds);
 	descriptor_close(&own[0]);

@@ -24,7 +24,7 @@
 #define KERNEL_RESTART 513 /* ERESTARTNOINTR */
 #define CLONE_FLAGS                                                                         \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
-	 CLONE_SETTLS | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
+	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
 
 /* One system call on the thread; a failure of the call itself ends the job cleanly. */
 static int do_call(struct stopped *self, uint64_t code, long nr, const uint64_t args[6], long *ret)

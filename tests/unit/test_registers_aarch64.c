@@ -245,7 +245,7 @@ static void puts_arguments_where_the_kernel_looks(void **unused)
 
 	(void)unused;
 	arch_clone_args(args, 1, 2, 3, 4);
-	assert_memory_equal(args, ((uint64_t[6]){ 1, 2, 0, 3, 4, 0 }), sizeof(args));
+	assert_memory_equal(args, ((uint64_t[6]){ 1, 2, 4, 3, 4, 0 }), sizeof(args));
 	arch_set_syscall(&regs, 0x9000, SYS_clone, args, &escape);
 	for (unsigned i = 0; i < 6; i++)
 		assert_int_equal(regs.regs[i], args[i]);

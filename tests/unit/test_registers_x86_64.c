@@ -120,7 +120,7 @@ static void puts_arguments_where_the_kernel_looks(void **unused)
 
 	(void)unused;
 	arch_clone_args(args, 1, 2, 3, 4);
-	assert_memory_equal(args, ((uint64_t[6]){ 1, 2, 0, 4, 3, 0 }), sizeof(args));
+	assert_memory_equal(args, ((uint64_t[6]){ 1, 2, 4, 4, 3, 0 }), sizeof(args));
 	arch_set_syscall(&regs, 0x9000, SYS_clone, args, &escape);
 	assert_true(regs.rdi == args[0] && regs.rsi == args[1] && regs.rdx == args[2]);
 	assert_true(regs.r10 == args[3] && regs.r8 == args[4] && regs.r9 == args[5]);

@@ -96,7 +96,7 @@ size_t arch_build_frame(const struct arch_state *state, const struct arch_return
 int arch_replace_syscall(pid_t tid, uint64_t syscall_return,
 			 const struct arch_escape *escape) MUST_CHECK;
 
-/* The arguments of clone in this machine's order. */
+/* The arguments of clone in this machine's order; the word serves parent and child. */
 void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer,
 		     uint64_t tid_word);
 

@@ -8,11 +8,14 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+/* Of our first thread, and of libc's. */
 #define RAW_THREAD                                                                          \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
-	 CLONE_SETTLS | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
-#define LIBC_THREAD (RAW_THREAD | CLONE_PARENT_SETTID)
-#define ANONYMOUS   (MAP_PRIVATE | MAP_ANONYMOUS)
+	 CLONE_SETTLS | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID)
+#define LIBC_THREAD                                                                         \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
+	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+#define ANONYMOUS (MAP_PRIVATE | MAP_ANONYMOUS)
 
 const struct need needs[] = {
 	{ NEED_ALWAYS,

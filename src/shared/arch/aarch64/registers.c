@@ -368,7 +368,7 @@ void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t 
 {
 	args[0] = flags;
 	args[1] = stack;
-	args[2] = 0;
+	args[2] = tid_word;
 	args[3] = thread_pointer;
 	args[4] = tid_word;
 	args[5] = 0;

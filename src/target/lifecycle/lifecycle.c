@@ -16,18 +16,30 @@
 #include <errno.h>
 #include <time.h>
 
-#define ENTER_TRIES    5000
-#define EXIT_TRIES     1000
+#define NS_PER_S       1000000000ull
+#define ENTER_LIMIT_NS (5 * NS_PER_S)
+#define EXIT_LIMIT_NS  NS_PER_S       /* then whoever is in is told to hurry */
+#define HURRY_LIMIT_NS (3 * NS_PER_S) /* which takes a moment, given a processor */
 #define ENTER_PAUSE_NS 1000000
 
 static uint32_t is_taken;
 
-static int enter(unsigned tries)
+static uint64_t clock_ns(void)
+{
+	struct timespec now = { 0, 0 };
+
+	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* By the clock: on a busy machine a pause takes many times as long as was asked for. */
+static int enter(uint64_t limit_ns)
 {
 	struct timespec pause = { 0, ENTER_PAUSE_NS };
+	uint64_t end_ns = clock_ns() + limit_ns;
 	uint32_t nobody = 0;
 
-	for (unsigned i = 0; i < tries; i++) {
+	do {
 		/* Acquire: what the last one did is seen. */
 		if (__atomic_compare_exchange_n(&is_taken, &nobody, 1, false, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED)) {
@@ -38,23 +50,23 @@ static int enter(unsigned tries)
 		}
 		nobody = 0;
 		raw2(SYS_nanosleep, &pause, 0);
-	}
+	} while (clock_ns() < end_ns);
 	return -EBUSY;
 }
 
 int lifecycle_enter(void)
 {
-	return enter(ENTER_TRIES);
+	return enter(ENTER_LIMIT_NS);
 }
 
 int lifecycle_enter_at_exit(void)
 {
-	int r = enter(EXIT_TRIES);
+	int r = enter(EXIT_LIMIT_NS);
 
 	if (r != -EBUSY)
 		return r;
 	runner_hurry();
-	return enter(EXIT_TRIES);
+	return enter(HURRY_LIMIT_NS);
 }
 
 void lifecycle_leave(void)

@@ -4,6 +4,7 @@
  * memory, or not have a C library yet.  Host only.
  */
 #include "host/core/clock.h"
+#include "host/process/stat.h"
 #include "host/process/status.h"
 #include "host/session/tree_private.h"
 
@@ -17,7 +18,7 @@
 #define RETRY_DOUBLINGS 7
 #define SLOW_DOUBLINGS  3
 #define SLOW_NS         50000000ull
-#define PASSING_NS      5000000000ull /* how long a state that passes may last */
+#define PASSING_NS      30000000000ull /* how long a state that passes may last */
 
 /* attach_open() would wait for it, and a worker with it. */
 static bool is_stopped(const struct tree *tree, const struct member *member)
@@ -135,11 +136,25 @@ static bool is_passing(const struct err *err)
 	return err->code == -EAGAIN || err->code == -ESTALE || err->exit == EXIT_NO_PROCESS;
 }
 
+/* It wants to go on with its beginning and gets no processor: until then it has no C library, say.
+ */
+static bool is_starved(const struct member *member)
+{
+	struct process_status status;
+	struct process_stat stat;
+	struct err ignored;
+
+	return !status_read(member->pid, member->pid, &status, &ignored) &&
+	       (status.state == 'R' || status.state == 'D') &&
+	       !stat_read(member->pid, member->pid, &stat, &ignored) && stat.cpu_ns < TREE_YOUTH_NS;
+}
+
 static bool is_worth_a_try(const struct member *member, const struct err *err)
 {
 	uint64_t youth_ns = member->is_old ? 0 : TREE_YOUTH_NS;
+	bool may_pass = is_passing(err) || (!member->is_old && is_starved(member));
 
-	return now_ns() < member->begun_ns + (is_passing(err) ? PASSING_NS : youth_ns);
+	return now_ns() < member->begun_ns + (may_pass ? PASSING_NS : youth_ns);
 }
 
 /* Who takes long to fail must not keep the others waiting. */

@@ -3,8 +3,10 @@
  * the time it is given, then answers with what it sees in itself: is there a thread of limpet's?
  *
  * usage: fork_server SOCKET
- * request: "WAY LIFE_MS NUMBER\n"; answer: "PID ATTACHED EINTR SQUARE\n".  The request "count" is
- * answered with "WORKERS DEATHS\n": how many were reaped, and how many of them had not ended well.
+ * request: "WAY LIFE_MS NUMBER\n"; answer: "PID ATTACHED EINTR SQUARE\n".  With a negative life the
+ * worker says "PID\n" at once, lives at least that long, and then until the client has closed its
+ * side for writing.  The request "count" is answered with "WORKERS DEATHS\n": how many were reaped,
+ * and how many of them had not ended well.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -27,6 +29,7 @@
 
 #define BEFORE_EXEC_MS 150
 #define BEFORE_END_MS  50
+#define STEP_MS        20
 
 struct request {
 	char way[16];
@@ -35,8 +38,6 @@ struct request {
 };
 
 static unsigned long workers, deaths;
-
-#define PATIENCE 60 /* lives */
 
 static bool has_limpet(void)
 {
@@ -95,15 +96,24 @@ static int live_busily(long life_ms)
 	return 0;
 }
 
+static bool is_released(int connection)
+{
+	struct pollfd wait = { connection, POLLRDHUP, 0 };
+
+	return poll(&wait, 1, 0) > 0;
+}
+
 static int work(const struct request *request)
 {
 	int (*pass)(long) = strcmp(request->way, "busy") ? live : live_busily;
-	int interrupts = pass(labs(request->life_ms)), size;
+	int interrupts, size;
 	char answer[128];
 
-	/* A negative life: until limpet has come, on a machine however busy. */
-	for (int i = 0; request->life_ms < 0 && !has_limpet() && i < PATIENCE; i++)
-		interrupts += pass(-request->life_ms);
+	if (request->life_ms < 0)
+		dprintf(request->connection, "%d\n", getpid());
+	interrupts = pass(labs(request->life_ms));
+	while (request->life_ms < 0 && !is_released(request->connection))
+		interrupts += pass(STEP_MS);
 	size = snprintf(answer, sizeof(answer), "%d %d %d %ld\n", getpid(), has_limpet(),
 			interrupts, request->number * request->number);
 
@@ -184,12 +194,15 @@ static pid_t by_clone(const struct request *request)
 	return clone(clone_main, stack + sizeof(stack), SIGCHLD, (void *)(uintptr_t)request);
 }
 
-/* Lives for a while as a copy of the server, then becomes another program. */
+/* Lives for a while as a copy of the server, then becomes another program: with a negative life
+ * only when limpet has come. */
 static pid_t by_late_exec(const struct request *request)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
+		while (request->life_ms < 0 && !has_limpet())
+			live(STEP_MS);
 		live(BEFORE_EXEC_MS);
 		execute(request);
 	}

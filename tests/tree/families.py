@@ -35,6 +35,25 @@ class Answer:
         self.pid, self.attached, self.interrupts, self.square = map(int, words) if self.whole else (0,) * 4
 
 
+class Held:
+    """A worker that lives until it is released."""
+
+    def __init__(self, connection):
+        self.connection, self.file = connection, connection.makefile()
+        self.pid = int(self.file.readline())
+
+    def release(self):
+        """Lets it end; its answer."""
+        self.connection.shutdown(socket.SHUT_WR)
+        answer = Answer(self.file.readline())
+        self.close()
+        return answer
+
+    def close(self):
+        self.file.close()
+        self.connection.close()
+
+
 class Server:
     """tests/programs/fork_server: a process for each request."""
 
@@ -51,6 +70,7 @@ class Server:
 
     def send(self, text):
         connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(harness.PATIENCE_S)
         connection.connect(self.path)
         connection.sendall(text.encode() + b"\n")
         return connection
@@ -65,6 +85,10 @@ class Server:
 
     def finish(self, connection):
         return Answer(self.receive(connection))
+
+    def hold(self, way, number):
+        """Begins one request whose worker lives until it is released."""
+        return Held(self.send(f"{way} -1 {number}"))
 
     def ask(self, way, life_ms, number):
         return self.finish(self.start(way, life_ms, number))
@@ -87,10 +111,13 @@ class Server:
 
 
 class Follower:
-    """limpet attach PID --children --json, with its events as they come."""
+    """
+    limpet attach PID --children --json, with its events as they come.  In the folder for notes, where one is
+    given, a file with its number tells a process that it is attached.
+    """
 
-    def __init__(self, pid, *arguments, before=()):
-        self.events, self.changed = [], threading.Condition()
+    def __init__(self, pid, *arguments, before=(), notes=None):
+        self.events, self.changed, self.notes = [], threading.Condition(), notes
         self.process = subprocess.Popen(
             [*before, harness.LIMPET, "attach", str(pid), "--children", "--json", *map(str, arguments)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -105,6 +132,8 @@ class Follower:
             with self.changed:
                 self.events.append(json.loads(line))
                 self.changed.notify_all()
+            if self.notes and self.events[-1]["event"] == "attached":
+                open(os.path.join(self.notes, str(self.events[-1]["pid"])), "w").close()
         with self.changed:
             self.events.append({"event": "end of output"})
             self.changed.notify_all()
@@ -118,10 +147,14 @@ class Follower:
     def pids(self, kind):
         return {event["pid"] for event in self.of(kind)}
 
-    def wait(self, condition, deadline_s=20):
+    def wait(self, condition, deadline_s=harness.PATIENCE_S):
         """True when condition() comes true in time, looked at with each event."""
         with self.changed:
             return self.changed.wait_for(lambda: condition() or self.of("end of output"), deadline_s) and condition()
+
+    def has_attached(self, pid):
+        """It is in there, and has told so."""
+        return pid in self.pids("attached") and is_attached(pid)
 
     def wait_settled(self):
         return self.wait(lambda: self.of("tree"))
@@ -134,7 +167,7 @@ class Follower:
         self.process.send_signal(number)
         return self.finish()
 
-    def finish(self, deadline_s=30):
+    def finish(self, deadline_s=harness.PATIENCE_S):
         try:
             code = self.process.wait(deadline_s)
         except subprocess.TimeoutExpired:

@@ -3,7 +3,7 @@
 A pool of processes whose workers are replaced by new ones all the time.  Says "ready", waits for a line, works,
 and prints what each task saw: the worker's number, whether limpet was in it, the square.
 
-usage: pool.py fork|spawn|forkserver
+usage: pool.py fork|spawn|forkserver FOLDER    where files with their numbers tell workers that they are attached
 """
 
 import json
@@ -25,25 +25,26 @@ def has_limpet():
 
 
 def task(number):
-    time.sleep(0.15)
+    time.sleep(0.05)
     return os.getpid(), has_limpet(), number * number
 
 
-def patient_task(number):
+def patient_task(arguments):
     """On a machine however busy: until limpet has come."""
-    end = time.monotonic() + 15
-    while not has_limpet() and time.monotonic() < end:
-        time.sleep(0.05)
+    folder, number = arguments
+    end = time.monotonic() + 60
+    while not os.path.exists(os.path.join(folder, str(os.getpid()))) and time.monotonic() < end:
+        time.sleep(0.02)
     return task(number)
 
 
 def main():
-    context = multiprocessing.get_context(sys.argv[1])
+    context, folder = multiprocessing.get_context(sys.argv[1]), sys.argv[2]
     with context.Pool(3, maxtasksperchild=2) as pool:
         pool.map(task, range(3), chunksize=1)
         print("ready", flush=True)
         sys.stdin.readline()
-        print(json.dumps(pool.map(patient_task, range(24), chunksize=1)), flush=True)
+        print(json.dumps(pool.map(patient_task, [(folder, number) for number in range(24)], chunksize=1)), flush=True)
         sys.stdin.readline()
 
 

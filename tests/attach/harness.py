@@ -19,6 +19,8 @@ import unittest
 LIMPET = os.environ.get("LIMPET", "limpet")
 PROGRAMS = os.environ.get("PROGRAMS", ".")
 SKIP = 77
+# How long a thing may take that must happen: whatever is slow or stands still for seconds is not broken.
+PATIENCE_S = 60
 
 # struct workload_stats of tests/programs/workload.h
 WORDS = (
@@ -52,7 +54,7 @@ class Stats:
         text = self.page[len(WORDS) * 8:]
         return text.split(b"\0", 1)[0].decode(errors="replace")
 
-    def wait_turn(self, deadline_s):
+    def wait_turn(self, deadline_s=PATIENCE_S):
         """True when the main loop ends another turn in time."""
         wanted = self.word("turns") + 1
         end = time.monotonic() + deadline_s
@@ -189,7 +191,31 @@ class TargetTest(unittest.TestCase):
         process.wait()
 
 
-def wait_until(condition, deadline_s=5.0):
+class Span:
+    """
+    How often a program has gone round while it was traced.  Words are hooked one by one, before limpet says that
+    it is attached, and given back one by one when it is told to leave; a thread may lose its processor in between.
+    So calls in the middle are certain, those at the ends may be seen or not.
+    """
+
+    def __init__(self, turns):
+        self.turns, self.before = turns, turns()
+
+    def begin(self):
+        self.begun = self.turns()
+
+    def end(self):
+        self.ending = self.turns()
+
+    def close(self):
+        self.after = self.turns()
+
+    def holds(self, count, each=1):
+        """Can it be so many calls, of which there are so many in each turn?"""
+        return (self.ending - self.begun - 1) * each <= count <= (self.after - self.before + 1) * each
+
+
+def wait_until(condition, deadline_s=PATIENCE_S):
     """True as soon as condition() is; False after the deadline."""
     end = time.monotonic() + deadline_s
     while not condition():
@@ -231,7 +257,7 @@ def limpet_start(*arguments, **options):
     )
 
 
-def limpet_finish(process, deadline_s=20.0):
+def limpet_finish(process, deadline_s=PATIENCE_S):
     """Waits for limpet; one that hangs is killed together with its children, and it is said."""
     try:
         out, err = process.communicate(timeout=deadline_s)
@@ -242,14 +268,14 @@ def limpet_finish(process, deadline_s=20.0):
         return Result(None, out, err, True)
 
 
-def limpet_finish_enter(process, deadline_s=20.0):
+def limpet_finish_enter(process, deadline_s=PATIENCE_S):
     """Presses Enter and waits."""
     process.stdin.write("\n")
     process.stdin.flush()
     return limpet_finish(process, deadline_s)
 
 
-def limpet(*arguments, deadline_s=20.0, **options):
+def limpet(*arguments, deadline_s=PATIENCE_S, **options):
     return limpet_finish(limpet_start(*arguments, **options), deadline_s)
 
 

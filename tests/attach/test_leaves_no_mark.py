@@ -143,7 +143,7 @@ class LeavesNoMark(unittest.TestCase):
 
     def settle(self, target, threads):
         """The control thread is gone a moment after limpet has ended."""
-        harness.wait_until(lambda: harness.thread_count(target.pid) == threads, 2)
+        harness.wait_until(lambda: harness.thread_count(target.pid) == threads)
 
     def run_mirror(self, name, *arguments, times=1, forgive=lambda state: state):
         with Mirror(name) as target:

@@ -34,6 +34,7 @@ def life(name="a", priority=0, attached="1"):
     }
 
 
+TIMEOUT_MS = "1000"  # for a tool that never returns; the others need microseconds and a processor
 A, B = life(), life("b", 1)
 FIRST = [A["configure"], A["configure_attach"], A["initialize"], A["attach"]]
 
@@ -66,9 +67,13 @@ class Lifecycle(unittest.TestCase):
 
     def assert_well(self):
         self.assertTrue(self.target.alive(), self.target.fate())
-        self.assertTrue(self.target.stats.wait_turn(5), "stuck")
+        self.assertTrue(self.target.stats.wait_turn(), "stuck")
         for name in ("eintr", "corruptions", "errors"):
             self.assertEqual(self.target.stats.word(name), 0, self.target.stats.detail())
+
+    def tell(self):
+        """Whichever of the tools waits in a call goes on."""
+        open(self.log + ".go", "w").close()
 
     def status(self):
         result = limpet("status", self.target.pid, "--json")
@@ -89,7 +94,7 @@ class OneTool(Lifecycle):
 
     def end(self):
         self.target.process.send_signal(signal.SIGUSR1)
-        self.assertEqual(self.target.process.wait(10), 0)
+        self.assertEqual(self.target.process.wait(harness.PATIENCE_S), 0)
 
     def exiting(self):
         target = Workload("plain", "exits")
@@ -107,7 +112,7 @@ class OneTool(Lifecycle):
         process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("a"))
         self.assertIsNotNone(harness.attached_wait(process))
         self.end()
-        result = harness.limpet_finish(process, 10)
+        result = harness.limpet_finish(process)
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual(self.lines(), FIRST + [A["finalize"]])
 
@@ -118,7 +123,7 @@ class OneTool(Lifecycle):
         process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("a"))
         self.assertIsNotNone(harness.attached_wait(process))
         self.end()
-        self.assertEqual(harness.limpet_finish(process, 10).event("detached")["reason"], "exit")
+        self.assertEqual(harness.limpet_finish(process).event("detached")["reason"], "exit")
         self.assertEqual(self.lines(), FIRST + [A["detach"], A["finalize"]])
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
@@ -145,7 +150,7 @@ class OneTool(Lifecycle):
         self.target = Workload("storms", "fork")
         self.addCleanup(self.target.close)
         self.attach("a")
-        self.assertTrue(self.target.stats.wait_turn(5))
+        self.assertTrue(self.target.stats.wait_turn())
         self.assertNotIn(A["finalize"], self.lines())
 
     def test_without_configure_attach(self):
@@ -233,7 +238,7 @@ class SeveralTools(Lifecycle):
         states = {name: each["state"] for name, each in self.status().items()}
         self.assertEqual(states, {"a": "detached", "b": "attached"})
         process.terminate()
-        self.assertEqual(harness.limpet_finish(process, 10).code, 0)
+        self.assertEqual(harness.limpet_finish(process).code, 0)
 
     def test_the_same_tool_twice_is_one(self):
         self.attach("a", "a")
@@ -321,27 +326,27 @@ class BadTools(Lifecycle):
         self.assertEqual(result.code, 1, "everything was unloaded: " + str(result))
 
     def test_a_tool_that_sleeps_too_long(self):
-        begin = time.monotonic()
-        result = self.attach("a", "sleeps", "b", arguments=["--tool-timeout", "300"], code=1)
-        self.assertLess(time.monotonic() - begin, 2.5)
+        result = self.attach("a", "waits", "b", arguments=["--tool-timeout", TIMEOUT_MS], code=1)
         told = result.event("attached")["tools"][1]["error"]
-        self.assertIn("tool_attach did not return within 300 ms", told)
-        self.assertTrue(self.status()["sleeps"]["inside"])
-        again = self.attach("sleeps", code=1)
+        self.assertIn(f"tool_attach did not return within {TIMEOUT_MS} ms", told)
+        self.assertTrue(self.status()["waits"]["inside"])
+        again = self.attach("waits", code=1)
         self.assertIn("has not returned", again.event("attached")["tools"][0]["error"])
         # When it does return, what it began is ended, and it may be attached again.
-        self.assertTrue(harness.wait_until(lambda: not self.status()["sleeps"]["inside"], 10))
+        self.tell()
+        self.assertTrue(harness.wait_until(lambda: not self.status()["waits"]["inside"]))
         self.assertIn("a tool_detach data=43", self.lines()[-1])
-        self.attach("sleeps")
+        self.attach("waits")
 
     def test_a_tool_that_is_inside_stays_when_all_is_unloaded(self):
-        self.attach("sleeps", arguments=["--tool-timeout", "300"], code=1)
+        self.attach("waits", arguments=["--tool-timeout", TIMEOUT_MS], code=1)
         result = limpet("detach", self.target.pid, "--unload", "--json")
         self.assertEqual(result.code, 0, str(result))
         self.assertFalse(result.event("detached")["unloaded"])
-        self.assertIn("life_sleeps.so", " ".join(result.event("detached")["left"]))
+        self.assertIn("life_waits.so", " ".join(result.event("detached")["left"]))
         self.assert_well()
-        self.assertTrue(harness.wait_until(lambda: not self.status()["sleeps"]["inside"], 10))
+        self.tell()
+        self.assertTrue(harness.wait_until(lambda: not self.status()["waits"]["inside"]))
         result = limpet("detach", self.target.pid, "--unload", "--json")
         self.assertTrue(result.event("detached")["unloaded"], str(result))
         self.assert_well()
@@ -352,24 +357,33 @@ class BadTools(Lifecycle):
             spans = [line.split()[0].split("-") for line in maps]
         return sum(0x800000 <= int(end, 16) - int(begin, 16) <= 0x810000 for begin, end in spans)
 
+    def assert_unloads(self):
+        """Soon: when a thread that was told has gone."""
+        def is_unloaded():
+            result = limpet("detach", self.target.pid, "--unload", "--json")
+            self.assertEqual(result.code, 0, str(result))
+            return result.event("detached")["unloaded"]
+
+        self.assertTrue(harness.wait_until(is_unloaded), "it never goes")
+
     def test_a_constructor_that_takes_too_long(self):
         """Its thread returns into the agent, which stays until then; afterwards nothing is left."""
         before = self.stacks()
         result = self.attach("slow_start", code=1,
-                             arguments=["--tool-timeout", "200", "--unload"])
+                             arguments=["--tool-timeout", "200", "--unload"])  # its very first call
         self.assertIn("constructor did not return", result.event("attached")["tools"][0]["error"])
         self.assertIn("has not returned yet", " ".join(result.event("detached")["left"]))
         self.assertEqual(self.stacks(), before + 1)
-        time.sleep(1.6)
-        result = limpet("detach", self.target.pid, "--unload", "--json")
-        self.assertTrue(result.event("detached")["unloaded"], str(result))
+        self.tell()
+        self.assert_unloads()
         self.assertEqual(self.stacks(), before)
         self.assert_well()
 
     def test_initialize_that_returns_too_late_is_finalized(self):
-        self.attach("slow_initialize", arguments=["--tool-timeout", "200"], code=1)
+        self.attach("slow_initialize", arguments=["--tool-timeout", TIMEOUT_MS], code=1)
+        self.tell()
         self.assertTrue(harness.wait_until(
-            lambda: not self.status()["slow_initialize"]["inside"], 10))
+            lambda: not self.status()["slow_initialize"]["inside"]))
         self.assertEqual(self.lines(), FIRST[:3] + [A["finalize"]])
 
     def test_a_tool_that_ends_itself_is_not_called_again(self):
@@ -380,23 +394,21 @@ class BadTools(Lifecycle):
 
     def test_finalize_that_takes_too_long_ends_that_life(self):
         """No tool_attach for a tool that was finalized: the next attach is a first one."""
-        self.attach("slow_finalize", arguments=["--tool-timeout", "200", "--unload"])
+        self.attach("slow_finalize", arguments=["--tool-timeout", TIMEOUT_MS, "--unload"])
+        self.tell()
         self.assertTrue(harness.wait_until(
-            lambda: not self.status()["slow_finalize"]["inside"], 10))
+            lambda: not self.status()["slow_finalize"]["inside"]))
         self.attach("slow_finalize")
         self.assertEqual(self.lines(), FIRST + [A["detach"], A["finalize"]] + FIRST
                          + [A["detach"]])
 
     def test_a_thread_that_takes_too_long_to_end(self):
         """The call has returned; the destructors of its thread-local data have not."""
-        begin = time.monotonic()
-        self.attach("slow_end", arguments=["--tool-timeout", "300"])
-        self.assertLess(time.monotonic() - begin, 1.5)
+        self.attach("slow_end", arguments=["--tool-timeout", TIMEOUT_MS])
         result = limpet("detach", self.target.pid, "--unload", "--json")
         self.assertFalse(result.event("detached")["unloaded"], str(result))
-        time.sleep(2)
-        result = limpet("detach", self.target.pid, "--unload", "--json")
-        self.assertTrue(result.event("detached")["unloaded"], str(result))
+        self.tell()
+        self.assert_unloads()
         self.assert_well()
 
     def test_a_tool_that_makes_threads(self):
@@ -421,12 +433,13 @@ class BadTools(Lifecycle):
         self.addCleanup(program.kill)
 
         def sleeper():
+            """When it has become that program."""
             with open(f"/proc/{program.pid}/task/{program.pid}/children") as file:
-                return (file.read().split() or [None])[0]
+                pid = (file.read().split() or [None])[0]
+            return harness.status_of(pid).get("Name") == "sleep" and pid
 
-        if not harness.wait_until(sleeper, 2):
+        if not harness.wait_until(lambda: program.poll() is not None or sleeper()) or program.poll():
             self.skipTest("no time namespaces")
-        time.sleep(0.2)
         pid = int(sleeper())
         result = limpet("attach", pid, "--json", "--duration", "0", "--unload",
                         "--tool", tool("leaves_threads"))
@@ -452,33 +465,31 @@ class BadTools(Lifecycle):
                 process.terminate()
                 time.sleep(0.1)
                 self.target.process.send_signal(signal.SIGUSR1)
-                self.assertEqual(self.target.process.wait(10), 0)
-                self.assertFalse(harness.limpet_finish(process, 15).hung)
+                self.assertEqual(self.target.process.wait(harness.PATIENCE_S), 0)
+                self.assertFalse(harness.limpet_finish(process).hung)
 
     def test_the_target_exits_while_a_tool_sleeps(self):
         self.target = Workload("plain", "exits")
         self.addCleanup(self.target.close)
         process = harness.limpet_start("attach", self.target.pid, "--json", "--tool",
-                                       tool("sleeps"))
+                                       tool("waits"))
         self.assertTrue(harness.wait_until(lambda: any("tool_attach" in line
                                                        for line in self.lines())))
         self.target.process.send_signal(signal.SIGUSR1)
-        self.assertEqual(self.target.process.wait(10), 0)
-        self.assertFalse(harness.limpet_finish(process, 15).hung)
+        self.assertEqual(self.target.process.wait(harness.PATIENCE_S), 0)
+        self.assertFalse(harness.limpet_finish(process).hung)
 
     def test_exit_finalizes_the_others_while_one_tool_sleeps(self):
         self.target = Workload("plain", "exits")
         self.addCleanup(self.target.close)
         process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("b"),
-                                       "--tool", tool("sleeps"))
+                                       "--tool", tool("waits"))
         self.assertTrue(harness.wait_until(lambda: any("a tool_attach" in line
                                                        for line in self.lines())))
-        begin = time.monotonic()
         self.target.process.send_signal(signal.SIGUSR1)
-        self.assertEqual(self.target.process.wait(10), 0)
-        self.assertLess(time.monotonic() - begin, 2.5)
+        self.assertEqual(self.target.process.wait(harness.PATIENCE_S), 0)  # that one is never told
         self.assertEqual(self.lines()[-1], B["finalize"])
-        self.assertFalse(harness.limpet_finish(process, 15).hung)
+        self.assertFalse(harness.limpet_finish(process).hung)
 
 
 class OwnCopy(Lifecycle):
@@ -499,7 +510,7 @@ class OwnCopy(Lifecycle):
     def test_no_handler_of_the_program_runs_on_a_tools_thread(self):
         """Also where the program attached the tool itself, on a thread with its own mask."""
         library = harness.program("../../src/target/librocprofiler-sdk.so.1")
-        program = subprocess.Popen([sys.executable, "-c", self.INSIDE, library, tool("sleeps")])
+        program = subprocess.Popen([sys.executable, "-c", self.INSIDE, library, tool("waits")])
         self.addCleanup(program.wait)
         self.addCleanup(program.kill)
         self.assertTrue(harness.wait_until(lambda: any("tool_attach" in line
@@ -539,9 +550,9 @@ class OwnCopy(Lifecycle):
         program.send_signal(signal.SIGUSR1)
         self.assertEqual(program.stdout.readline(), "closed\n")
         visitor.terminate()
-        self.assertEqual(harness.limpet_finish(visitor, 10).code, 0)
+        self.assertEqual(harness.limpet_finish(visitor).code, 0)
         program.send_signal(signal.SIGUSR2)
-        self.assertEqual(program.wait(10), 0)
+        self.assertEqual(program.wait(harness.PATIENCE_S), 0)
         self.assertEqual(self.lines(), FIRST + [A["detach"], A["finalize"]])
 
 

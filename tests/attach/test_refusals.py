@@ -40,7 +40,7 @@ class Refusal(TargetTest):
 
     def assert_well(self, target):
         self.assertTrue(target.alive())
-        self.assertTrue(target.stats.wait_turn(5))
+        self.assertTrue(target.stats.wait_turn())
         for name in ("eintr", "corruptions", "errors"):
             self.assertEqual(target.stats.word(name), 0, target.stats.detail())
 
@@ -168,7 +168,7 @@ class Busy(Refusal):
         self.addCleanup(tracer.wait)
         self.addCleanup(tracer.kill)
         held = lambda: harness.status_of(target.pid).get("TracerPid") == str(tracer.pid)
-        self.assertTrue(harness.wait_until(held, 10))
+        self.assertTrue(harness.wait_until(held))
         return target, tracer
 
     def test_traced_by_strace(self):
@@ -190,7 +190,7 @@ class Busy(Refusal):
         result = self.attach(target.pid, "--cont")
         self.assertEqual(result.code, 0, str(result))
         self.assertNotEqual(state(), "T")
-        self.assertTrue(target.stats.wait_turn(5))
+        self.assertTrue(target.stats.wait_turn())
 
 
 @needs_root

@@ -36,10 +36,10 @@ class Sessions(TargetTest):
 
     def assert_well(self):
         self.assertTrue(self.target.alive())
-        self.assertTrue(self.target.stats.wait_turn(5))
+        self.assertTrue(self.target.stats.wait_turn())
         self.assertEqual(self.target.stats.word("eintr"), 0)
         back = lambda: harness.thread_count(self.target.pid) == self.threads
-        self.assertTrue(harness.wait_until(back, 3), "a thread was left behind")
+        self.assertTrue(harness.wait_until(back), "a thread was left behind")
 
     def assert_stays(self, process, time_s=0.4):
         time.sleep(time_s)
@@ -83,35 +83,33 @@ class Ends(Sessions):
                 self.assert_well()
 
     def test_a_closed_terminal(self):
-        process = self.start()
+        process = self.start(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))  # nohup is inherited
         process.send_signal(signal.SIGHUP)
         result = harness.limpet_finish(process)
         self.assertFalse(result.hung)
         self.assert_well()
 
     def test_duration_in_each_unit(self):
-        for text, least_s, most_s in (("300", 0.3, 2), ("300ms", 0.3, 2), ("1s", 1, 4)):
+        for text, least_s in (("300", 0.3), ("300ms", 0.3), ("1s", 1)):
             with self.subTest(duration=text):
-                process = self.start("--duration", text)
                 start = time.monotonic()
-                self.assert_ends(process, "duration")
-                took = time.monotonic() - start
-                self.assertGreater(took, least_s - 0.1)
-                self.assertLess(took, most_s)
+                process = self.start("--duration", text)
+                self.assert_ends(process, "duration")  # not after so many seconds, or minutes
+                self.assertGreater(time.monotonic() - start, least_s)
         self.assert_well()
 
     def test_exit_of_the_target(self):
         process = self.start()
         os.kill(self.target.pid, signal.SIGKILL)
         self.target.process.wait()
-        self.assert_ends(process, "exit", deadline_s=5)
+        self.assert_ends(process, "exit")
 
     def test_exec_of_the_target(self):
         with Workload("storms", "exec") as storm:
             for _ in range(5):
-                result = limpet("attach", storm.pid, "--json", "--duration", "200", deadline_s=10)
+                result = limpet("attach", storm.pid, "--json", "--duration", "200")
                 self.assertFalse(result.hung, str(result))
-                self.assertTrue(storm.stats.wait_turn(5))
+                self.assertTrue(storm.stats.wait_turn())
 
     def test_no_json_prints_the_pause(self):
         result = limpet("attach", self.target.pid, "--duration", "0")
@@ -155,7 +153,7 @@ class Again(Sessions):
         process.kill()
         process.wait()
         rests = lambda: harness.thread_count(self.target.pid) == self.threads
-        self.assertTrue(harness.wait_until(rests, 3), "the agent does not rest")
+        self.assertTrue(harness.wait_until(rests), "the agent does not rest")
         status = self.status().event("status")
         self.assertEqual((status["state"], status["ended"]), ("resting", "its limpet died"))
         again = limpet("attach", self.target.pid, "--json", "--duration", "0")

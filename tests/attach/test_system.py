@@ -34,7 +34,7 @@ class MemfdNoexec(unittest.TestCase):
 
     def assert_well(self):
         self.assertTrue(self.target.alive())
-        self.assertTrue(self.target.stats.wait_turn(5))
+        self.assertTrue(self.target.stats.wait_turn())
 
     def test_executable_unless_asked_otherwise(self):
         self.put("0")

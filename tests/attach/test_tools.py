@@ -40,7 +40,7 @@ class Tools(TargetTest):
 
     def assert_well(self, target):
         self.assertTrue(target.alive())
-        self.assertTrue(target.stats.wait_turn(5))
+        self.assertTrue(target.stats.wait_turn())
         for name in ("eintr", "corruptions", "errors"):
             self.assertEqual(target.stats.word(name), 0, target.stats.detail())
 

@@ -103,6 +103,24 @@ __attribute__((unused)) static const char *text(const char *name)
 	return value ? value : "-";
 }
 
+#define UNTIL_TOLD    (-1)
+#define LONGEST_MS    120000 /* longer than any test waits */
+#define LOOK_EVERY_MS 2
+
+/* For a time, or until the driver has put a file beside the log. */
+__attribute__((unused)) static void linger(int time_ms)
+{
+	const char *log = getenv("ROCP_TEST_LOG");
+	char path[sizeof(log_path) + 8];
+
+	snprintf(path, sizeof(path), "%s.go", log ? log : log_path);
+	for (int ms = 0; time_ms == UNTIL_TOLD && ms < LONGEST_MS && access(path, F_OK);
+	     ms += LOOK_EVERY_MS)
+		usleep(LOOK_EVERY_MS * 1000);
+	if (time_ms != UNTIL_TOLD)
+		usleep((useconds_t)time_ms * 1000);
+}
+
 #ifdef USES_CONTEXTS
 int rocprofiler_create_context(context_id *);
 int rocprofiler_start_context(context_id);
@@ -176,7 +194,7 @@ static void threads_end(void)
 static void end_slowly(void *unused)
 {
 	(void)unused;
-	usleep(THREAD_END_SLEEPS_MS * 1000);
+	linger(THREAD_END_SLEEPS_MS);
 }
 
 /* Thread-local data with a destructor, as C++ tools have it. */
@@ -192,7 +210,7 @@ static void thread_data_make(void)
 #ifdef CONSTRUCTOR_SLEEPS_MS
 __attribute__((constructor)) static void start_slowly(void)
 {
-	usleep(CONSTRUCTOR_SLEEPS_MS * 1000);
+	linger(CONSTRUCTOR_SLEEPS_MS);
 }
 #endif
 
@@ -215,14 +233,14 @@ static int tool_initialize(client_finalize finalize, void *data)
 #ifdef LEAKS
 	say("leaks %d", malloc(1 << 20) != NULL);
 #endif
-	usleep(INITIALIZE_SLEEPS_MS * 1000);
+	linger(INITIALIZE_SLEEPS_MS);
 	return INITIALIZE_RETURNS;
 }
 
 static void tool_finalize(void *data)
 {
 	say("finalize data=%d", data ? *(int *)data : -1);
-	usleep(FINALIZE_SLEEPS_MS * 1000);
+	linger(FINALIZE_SLEEPS_MS);
 }
 
 #ifndef IS_EXPERIMENTAL
@@ -238,7 +256,7 @@ static int tool_attach(void (*detach)(client_id), context_id *given, uint64_t co
 #ifdef MAKES_THREADS
 	threads_start();
 #endif
-	usleep(ATTACH_SLEEPS_MS * 1000);
+	linger(ATTACH_SLEEPS_MS);
 	return ATTACH_RETURNS;
 }
 
@@ -250,7 +268,7 @@ static void tool_detach(void *data)
 #ifdef MAKES_THREADS
 	threads_end();
 #endif
-	usleep(DETACH_SLEEPS_MS * 1000);
+	linger(DETACH_SLEEPS_MS);
 	say("tool_detach data=%d", data ? *(int *)data : -1);
 }
 

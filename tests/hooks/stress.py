@@ -106,7 +106,7 @@ class Recording:
     def stop(self):
         self.ending = self.target.turns()
         self.process.send_signal(signal.SIGINT)
-        result = harness.limpet_finish(self.process, 60)
+        result = harness.limpet_finish(self.process)
         self.after = self.target.turns()
         return result
 

@@ -22,18 +22,20 @@ from harness import Unavailable, Workload, wait_until
 PROBE = harness.program("trace_probe")
 HOOKS = os.environ.get("HOOKS", ".")
 MARK_BYTES, CHILD_BYTES = 12345, 54321  # of tests/programs/traced.c
+MALLOCS_A_TURN = 1000  # of tests/programs/plain.c
 
 
 class Probe:
     """A running trace_probe."""
 
-    def __init__(self, pid, *words, duration_ms=0):
+    def __init__(self, pid, *words, duration_ms=0, least=None):
+        goals = [f"least={name}:{count}" for name, count in (least or {}).items()]
         self.process = subprocess.Popen(
-            [PROBE, str(pid), str(duration_ms), *words], text=True, stdin=subprocess.PIPE,
+            [PROBE, str(pid), str(duration_ms), *words, *goals], text=True, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.is_attached = self.process.stdout.readline() == "attached\n"
 
-    def finish(self, deadline_s=60):
+    def finish(self, deadline_s=2 * harness.PATIENCE_S):
         out, err = self.process.communicate("\n" if self.process.stdin else None, timeout=deadline_s)
         self.error = err or f"exit {self.process.returncode}"
         lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
@@ -93,11 +95,14 @@ class Hooks(unittest.TestCase):
         self.addCleanup(target.close)
         return target
 
-    def trace(self, pid, *words, duration_ms=300):
-        probe = Probe(pid, *words, duration_ms=duration_ms)
+    def trace(self, pid, *words, duration_ms=300, least=None):
+        """For so long, and longer where it has not yet seen so many calls of each function."""
+        probe = Probe(pid, *words, duration_ms=duration_ms, least=least)
         trace = probe.finish()
         self.assertIsNotNone(trace, probe.error)
         self.check_trace(trace)
+        for name, count in (least or {}).items():
+            self.assertGreaterEqual(trace.get(name, calls_of(trace, name)), count, name)
         self.assert_nobody_inside(pid)
         return trace
 
@@ -116,11 +121,11 @@ class Hooks(unittest.TestCase):
             Probe(pid, "alloc", "io", duration_ms=20).finish()
             return not ring_mappings(pid)
 
-        self.assertTrue(wait_until(is_gone, 30), "memory for records stays for ever")
+        self.assertTrue(wait_until(is_gone), "memory for records stays for ever")
 
     def assert_well(self, target, *, signals=False):
         self.assertTrue(target.alive(), target.fate())
-        self.assertTrue(target.stats.wait_turn(10), "it hangs")
+        self.assertTrue(target.stats.wait_turn(), "it hangs")
         for name in ("eintr", "corruptions", "errors"):
             self.assertEqual(target.stats.word(name), 0, target.stats.detail())
 
@@ -129,11 +134,10 @@ class Hooks(unittest.TestCase):
     def torture(self, name):
         target = self.target("torture", name, folder=HOOKS)
         for words in (["function=libcallees.so:*"], ["function=*:*", "alloc", "io", "lock-all"]):
-            trace = self.trace(target.pid, *words, duration_ms=500)
-            self.assertGreater(calls_of(trace, "interleaved"), 100)
+            trace = self.trace(target.pid, *words, duration_ms=500, least={"interleaved": 100})
             self.assertEqual(trace["foreign"], 0)
             self.assert_well(target)
-        self.assertGreater(target.stats.word("signals_received"), 100)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") > 100))
 
     def test_functions_of_every_shape_bound_late(self):
         self.torture("lazy")
@@ -158,22 +162,21 @@ class Hooks(unittest.TestCase):
 
     # What is allowed, and few do.
 
-    def hazard(self, name, *words, duration_ms=300):
+    def hazard(self, name, *words, duration_ms=300, least=None):
         target = self.target("hazards", name, folder=HOOKS)
-        trace = self.trace(target.pid, *words, duration_ms=duration_ms)
+        trace = self.trace(target.pid, *words, duration_ms=duration_ms, least=least)
         self.assert_well(target)
         return trace
 
     def test_a_function_of_the_programs_called_like_libcs(self):
-        trace = self.hazard("strangers", "io", "lock", "function=libstrangers.so:*")
-        for name in ("accept", "connect"):
+        names = ("accept", "connect")  # called as any function
+        trace = self.hazard("strangers", "io", "lock", "function=libstrangers.so:*", least=dict.fromkeys(names, 100))
+        for name in names:
             [seen] = functions_named(trace, name)
-            self.assertGreater(seen["calls"], 100)  # as any function
             self.assertEqual(seen["texts"], 0)
 
     def test_a_thread_that_may_only_read_and_write(self):
-        trace = self.hazard("confined", "io", "lock", "alloc")
-        self.assertGreater(calls_of(trace, "write"), 10)
+        self.hazard("confined", "io", "lock", "alloc", least={"write": 10})
 
     def test_a_thread_in_strict_confinement_is_refused_by_name(self):
         target = self.target("hazards", "strict", folder=HOOKS)
@@ -189,22 +192,18 @@ class Hooks(unittest.TestCase):
             self.assert_well(target)
 
     def test_a_call_at_the_end_of_a_stack(self):
-        trace = self.hazard("top", "function=libstrangers.so:*")
-        self.assertGreater(calls_of(trace, "strangers_count"), 100)
+        self.hazard("top", "function=libstrangers.so:*", least={"strangers_count": 100})
 
     def test_arguments_on_the_stack_at_every_place_in_a_page(self):
-        trace = self.hazard("sweep", "function=libstrangers.so:*")
-        self.assertGreater(calls_of(trace, "strangers_weigh"), 1000)
+        self.hazard("sweep", "function=libstrangers.so:*", least={"strangers_weigh": 1000})
 
     def test_handlers_on_a_stack_above_the_one_they_interrupt(self):
-        trace = self.hazard("altstack", "io", "ring=16777216", duration_ms=1500)
+        trace = self.hazard("altstack", "io", "ring=16777216", duration_ms=1500, least={"open": 1, "nested": 1})
         [opened] = functions_named(trace, "open")
         self.assertEqual(opened["texts"], opened["calls"])
-        self.assertGreater(trace["nested"], 0)
 
     def test_a_page_that_the_program_has_made_writable_stays_so(self):
-        trace = self.hazard("reopened", "io")
-        self.assertGreater(calls_of(trace, "close"), 100)
+        trace = self.hazard("reopened", "io", least={"close": 100})
         self.assertEqual(trace["restored"], trace["hooked"], trace)
 
     def test_no_room_for_what_we_need(self):
@@ -218,26 +217,24 @@ class Hooks(unittest.TestCase):
 
     def test_a_plugin_that_sees_its_own_libraries_first(self):
         target = self.target("hazards", "deepbind", folder=HOOKS)
-        probe = Probe(target.pid, "function=*:twin_number")
+        probe = Probe(target.pid, "function=*:twin_number", duration_ms=1, least={"twin_number": 50})
         self.assertTrue(probe.is_attached)
         os.kill(target.pid, signal.SIGUSR1)
-        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") > 500))
         trace = probe.finish()
         self.assert_well(target)
         [seen] = functions_named(trace, "twin_number")
-        self.assertGreater(seen["calls"], 50)  # from when the loader had bound it
+        self.assertGreaterEqual(seen["calls"], 50)  # from when the loader had bound it
 
     def test_a_child_that_libc_knows_nothing_of(self):
         target = self.target("hazards", "cloned", folder=HOOKS)
-        probe = Probe(target.pid, "io", "calls", duration_ms=300)
+        probe = Probe(target.pid, "io", "calls", duration_ms=300, least={"close": 50})
         self.check_trace(probe.finish())
-        self.assertGreater(len(probe.calls), 100)
+        self.assertGreaterEqual(len(probe.calls), 50)
         self.assertEqual({call["tid"] for call in probe.calls}, {target.pid})
         self.assert_well(target)
 
     def test_data_that_lies_among_code(self):
-        trace = self.hazard("constants", "function=libconstants.so:*")
-        self.assertGreater(calls_of(trace, "constants_call"), 50)
+        trace = self.hazard("constants", "function=libconstants.so:*", least={"constants_call": 50})
         self.assertEqual(functions_named(trace, "constants_table"), [])
 
     # Calls that do not return.
@@ -245,27 +242,23 @@ class Hooks(unittest.TestCase):
     def test_longjmp_out_of_a_traced_call(self):
         target = self.target("traced", "longjmp")
         before = target.stats.word("turns")
-        trace = self.trace(target.pid, "alloc", "function=libc.so.6:qsort")
+        trace = self.trace(target.pid, "alloc", "function=libc.so.6:qsort", least={"malloc": 100})
         turns = target.stats.word("turns") - before
         self.assertEqual(calls_of(trace, "qsort"), 0)
-        self.assertGreater(calls_of(trace, "malloc"), 100)
         self.assertLessEqual(calls_of(trace, "malloc"), turns + 2)
         self.assert_well(target)
 
     def test_siglongjmp_out_of_whatever_a_signal_found(self):
         target = self.target("traced", "siglongjmp")
         # The last call may have been left while it wrote its record: then its memory stays.
-        trace = self.trace(target.pid, "io", duration_ms=1500)
-        self.assertGreater(calls_of(trace, "write"), 10000)
-        self.assertLess(trace["nested"], 100)  # a ring that was left so is not lost
+        trace = self.trace(target.pid, "io", duration_ms=1500, least={"write": 10000})
+        self.assertLess(trace["nested"], calls_of(trace, "write") / 100)  # a ring that was left so is not lost
         self.assert_well(target)
-        again = self.trace(target.pid, "io")
-        self.assertGreater(calls_of(again, "write"), 1000)
+        self.trace(target.pid, "io", least={"write": 1000})
 
     def test_cancellation_of_threads_in_traced_calls(self):
         target = self.target("traced", "cancel")
-        trace = self.trace(target.pid, "alloc", "io", "lock", duration_ms=1000)
-        self.assertGreater(calls_of(trace, "malloc"), 50)
+        trace = self.trace(target.pid, "alloc", "io", "lock", duration_ms=1000, least={"malloc": 50})
         self.assertEqual(calls_of(trace, "sem_wait"), 0)
         self.assert_well(target)
 
@@ -276,10 +269,9 @@ class Hooks(unittest.TestCase):
         with subprocess.Popen([path], stdout=subprocess.PIPE) as process:
             try:
                 process.stdout.readline()
-                trace = self.trace(process.pid, "alloc", "function=*:*", duration_ms=700)
-                self.assertGreater(calls_of(trace, "__cxa_allocate_exception"), 50)
+                trace = self.trace(process.pid, "alloc", "function=*:*", duration_ms=700,
+                                   least={"__cxa_allocate_exception": 50, "operator new": 1000})
                 self.assertEqual(calls_of(trace, "qsort"), 0)
-                self.assertGreater(calls_of(trace, "operator new"), 1000)
                 time.sleep(0.1)
                 self.assertIsNone(process.poll())
             finally:
@@ -289,37 +281,36 @@ class Hooks(unittest.TestCase):
 
     def test_a_forked_child_writes_nothing(self):
         target = self.target("traced", "fork")
-        probe = Probe(target.pid, "alloc", "calls", duration_ms=700)
+        probe = Probe(target.pid, "alloc", "calls", duration_ms=700, least={"malloc": 100})
         self.assertTrue(probe.is_attached)
         trace = probe.finish()
         self.check_trace(trace)
         sizes = [call["values"][0] for call in probe.calls if call["name"] == "malloc"]
-        self.assertGreater(sizes.count(MARK_BYTES), 20)
+        self.assertGreaterEqual(sizes.count(MARK_BYTES), 100)
         self.assertEqual(sizes.count(CHILD_BYTES), 0)
         self.assertEqual({call["tid"] for call in probe.calls}, {target.pid})
         self.assert_well(target)
 
     def test_a_child_forked_while_traced_can_be_traced_itself(self):
-        script = ("import os, sys, time\nsys.stdin.readline()\npid = os.fork()\n"
+        script = ("import os, sys, time\nprint('ready', flush=True)\nsys.stdin.readline()\npid = os.fork()\n"
                   "if pid: print(pid, flush=True)\n"
                   "while True: open('/dev/null').close(); time.sleep(0.001)")
         with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as parent:
             child = None
             try:
-                time.sleep(0.3)
+                self.assertEqual(parent.stdout.readline(), "ready\n")
                 probe = Probe(parent.pid, "io", "alloc")
                 parent.stdin.write("\n")
                 parent.stdin.flush()
                 child = int(parent.stdout.readline())
                 for _ in range(2):
-                    trace = self.trace(child, "io")
-                    self.assertGreater(calls_of(trace, "open"), 50)
+                    trace = self.trace(child, "io", least={"open": 50})
                     self.assertEqual(calls_of(trace, "malloc"), 0)
                     self.assertEqual(trace["foreign"], 0)
                 trace = probe.finish()
                 self.check_trace(trace)
-                self.assertGreater(calls_of(trace, "open"), 100)
+                self.assertGreater(calls_of(trace, "open"), 10)
                 self.assertIsNone(parent.poll())
                 os.kill(child, 0)
             finally:
@@ -329,35 +320,29 @@ class Hooks(unittest.TestCase):
 
     def test_a_signal_handler_makes_traced_calls(self):
         target = self.target("traced", "handler")
-        trace = self.trace(target.pid, "alloc", duration_ms=1000)
-        self.assertGreater(calls_of(trace, "mmap"), 200)
-        self.assertGreater(calls_of(trace, "malloc"), 10000)
+        self.trace(target.pid, "alloc", duration_ms=1000, least={"mmap": 200, "malloc": 10000})
         self.assert_well(target)
 
     def test_a_signal_handler_on_a_stack_of_its_own_makes_traced_calls(self):
         target = self.target("traced", "altstack")
-        trace = self.trace(target.pid, "alloc", "alloc-stack", "ring=16777216", duration_ms=1000)
-        self.assertGreater(calls_of(trace, "mmap"), 50)
-        self.assertGreater(trace["nested"], 0)
+        self.trace(target.pid, "alloc", "alloc-stack", "ring=16777216", duration_ms=1000,
+                   least={"mmap": 50, "nested": 1})
         self.assert_well(target)
 
     def test_more_threads_than_rings(self):
         target = self.target("plain", "malloc8")
-        trace = self.trace(target.pid, "alloc", "slots=4")
+        trace = self.trace(target.pid, "alloc", "slots=4", least={"threads": 4, "no_ring": 1})
         self.assertEqual(trace["threads"], 4)
-        self.assertGreater(trace["no_ring"], 0)
         self.assert_well(target)
 
     def test_a_full_ring_drops_and_counts(self):
         target = self.target("plain", "malloc8")
-        trace = self.trace(target.pid, "alloc", "ring=4096")
-        self.assertGreater(trace["full"], 0)
+        self.trace(target.pid, "alloc", "ring=4096", least={"full": 1})
         self.assert_well(target)
 
     def test_threads_come_and_go(self):
         target = self.target("traced", "cancel")
-        trace = self.trace(target.pid, "function=*:*", "slots=64", duration_ms=1500)
-        self.assertGreater(trace["threads"], 64)
+        self.trace(target.pid, "function=*:*", "slots=64", duration_ms=1000, least={"threads": 65})
         self.assert_well(target)
 
     # What is changed, and put back.
@@ -378,14 +363,22 @@ class Hooks(unittest.TestCase):
             self.assertEqual(constant_memory(target.pid), memory)
             self.assert_well(target)
 
-    def test_a_word_that_another_has_changed_is_left_and_named(self):
-        target = self.target("traced", "foreign")
+    def trace_changed(self, target):
+        """A trace in which the program has changed a word; what came too early was hooked with the rest."""
         probe = Probe(target.pid, "alloc")
         self.assertTrue(probe.is_attached)
-        time.sleep(0.5)  # what is changed at once would be hooked with the rest
+        time.sleep(0.5)
         os.kill(target.pid, signal.SIGUSR1)
-        time.sleep(0.3)
-        trace = probe.finish()
+        turns = target.stats.word("turns")
+        self.assertTrue(wait_until(lambda: target.stats.word("turns") > turns + 100))
+        return probe.finish()
+
+    def test_a_word_that_another_has_changed_is_left_and_named(self):
+        for _ in range(5):
+            target = self.target("traced", "foreign")
+            trace = self.trace_changed(target)
+            if trace["foreign"]:
+                break
         self.assertEqual(trace["foreign"], 1)
         self.assertEqual(trace["restored"], trace["hooked"] - 1)
         self.assertGreater(calls_of(trace, "malloc"), 100)  # through the other one
@@ -396,10 +389,9 @@ class Hooks(unittest.TestCase):
     def test_a_library_that_comes_late_is_traced(self):
         target = self.target("traced", "late")
         probe = Probe(target.pid, "alloc", "calls")
-        os.kill(target.pid, signal.SIGUSR1)
-        time.sleep(0.2)
-        os.kill(target.pid, signal.SIGUSR1)
-        time.sleep(0.2)
+        for step in (1, 2):  # its word is hooked, it has called
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == step), step)
         trace = probe.finish()
         self.check_trace(trace)
         sizes = [call["values"][0] for call in probe.calls if call["name"] == "malloc"]
@@ -425,6 +417,15 @@ class Hooks(unittest.TestCase):
         self.assertEqual(sizes[9], sizes[14])
         self.assert_well(target)
 
+    def readers(self, target):
+        """How many of its threads are in read."""
+        number = {"x86_64": "0", "aarch64": "63"}[os.uname().machine]
+        calls = []
+        for tid in harness.threads_of(target.pid):
+            with open(f"/proc/{target.pid}/task/{tid}/syscall") as file:
+                calls.append(file.read().split()[0])
+        return calls.count(number)
+
     def test_threads_inside_at_detach_come_back(self):
         target = self.target("traced", "blocked")
         for turn in range(1, 4):
@@ -432,7 +433,7 @@ class Hooks(unittest.TestCase):
             os.kill(target.pid, signal.SIGUSR1)
             self.assertTrue(wait_until(
                 lambda: target.stats.word("signals_received") == 6 * turn - 3))
-            time.sleep(0.05)  # they wait again, inside
+            self.assertTrue(wait_until(lambda: self.readers(target) == 3), "they wait again, inside")
             self.check_trace(probe.finish())
             status = json.loads(subprocess.run(
                 [harness.LIMPET, "status", str(target.pid), "--json"], capture_output=True,
@@ -476,7 +477,7 @@ class Hooks(unittest.TestCase):
             self.assertEqual(ring_mappings(target.pid), 1)
         os.kill(target.pid, signal.SIGUSR2)
         self.assert_well(target)
-        self.assertGreater(calls_of(self.trace(target.pid, "alloc"), "malloc"), 100)
+        self.trace(target.pid, "alloc", least={"malloc": 100})
         self.assertEqual(ring_mappings(target.pid), 0)
 
     def test_unloading_gives_such_memory_back(self):
@@ -499,22 +500,25 @@ class Hooks(unittest.TestCase):
             probe.kill()
             self.assertTrue(wait_until(lambda: constant_memory(target.pid) == memory))
             self.assert_well(target)
-        self.assertGreater(calls_of(self.trace(target.pid, "alloc"), "malloc"), 100)
+        self.trace(target.pid, "alloc", least={"malloc": 100})
 
     # What the domains say.
 
     def test_files(self):
         target = self.target("traced", "files")
-        probe = Probe(target.pid, "io", "calls", duration_ms=500)
+        span = harness.Span(lambda: target.stats.word("turns"))
+        probe = Probe(target.pid, "io", "calls")
+        span.begin()
+        self.assertTrue(wait_until(lambda: span.turns() > span.begun + 100))
+        span.end()
         trace = probe.finish()
-        turns = calls_of(trace, "connect")
-        self.assertGreater(turns, 50)
-        for name, each in (("open", 3), ("read", 1), ("fopen", 1), ("fgets", 1), ("close", 2),
+        span.close()
+        for name, each in (("connect", 1), ("open", 3), ("read", 1), ("fopen", 1), ("fgets", 1), ("close", 2),
                            ("fclose", 1)):
-            self.assertLessEqual(abs(calls_of(trace, name) - each * turns), each, name)
+            self.assertTrue(span.holds(calls_of(trace, name), each), (name, vars(span), trace))
         [opened], [connected] = functions_named(trace, "open"), functions_named(trace, "connect")
-        self.assertLessEqual(abs(opened["failed"] - 2 * turns), 2)
-        self.assertLessEqual(abs(opened["texts"] - 2 * turns), 2)  # one path was not there
+        self.assertTrue(span.holds(opened["failed"], 2), (vars(span), opened))
+        self.assertTrue(span.holds(opened["texts"], 2), (vars(span), opened))  # one path was not there
         self.assertEqual(connected["text"], "unix:/nonexistent/socket")
         results = {call["values"][0] for call in probe.calls if call["name"] == "open"}
         self.assertIn(-2, results)   # ENOENT
@@ -523,47 +527,47 @@ class Hooks(unittest.TestCase):
 
     def test_names_that_the_kernel_never_read(self):
         target = self.target("traced", "unread")
-        trace = self.trace(target.pid, "io")
-        for name in ("connect", "open", "fopen"):
+        names = ("connect", "open", "fopen")
+        trace = self.trace(target.pid, "io", least=dict.fromkeys(names, 50))
+        for name in names:
             [seen] = functions_named(trace, name)
-            self.assertGreater(seen["calls"], 50)
             self.assertEqual(seen["texts"], 0)
         self.assert_well(target)
 
     def test_only_locks_that_are_held(self):
         target = self.target("traced", "locks")
         before = target.stats.word("turns")
-        probe = Probe(target.pid, "lock", "calls", duration_ms=500)
+        probe = Probe(target.pid, "lock", "calls", duration_ms=500, least={"pthread_mutex_lock": 20})
         trace = probe.finish()
         turns = target.stats.word("turns") - before
         calls = [call for call in probe.calls if call["name"] == "pthread_mutex_lock"]
-        self.assertGreater(len(calls), 20)
+        self.assertGreaterEqual(len(calls), 20)
         # The one that is held, and the one that is locked twice; not the hundred that are free.
         self.assertLessEqual(len(calls), 3 * turns + 5)
         owners = {call["values"][1] for call in calls}
         self.assertTrue(owners & set(harness.threads_of(target.pid)), owners)
-        whole = self.trace(target.pid, "lock-all", duration_ms=300)
-        self.assertGreater(calls_of(whole, "pthread_mutex_lock"), 1000)
+        self.trace(target.pid, "lock-all", duration_ms=300, least={"pthread_mutex_lock": 1000})
         self.assert_well(target)
 
     def test_a_preloaded_library_that_counts_locks(self):
         target = self.target("hazards", "mutexes", folder=HOOKS,
                              preload=os.path.join(HOOKS, "lock_counter.so"))
         trace = self.trace(target.pid, "lock")
-        whole = self.trace(target.pid, "lock-all")
-        self.assertGreater(calls_of(whole, "pthread_mutex_lock"), 1000)
+        whole = self.trace(target.pid, "lock-all", least={"pthread_mutex_lock": 1000})
         # Nobody had to wait, but for the processor.
         self.assertLess(calls_of(trace, "pthread_mutex_lock"),
                         calls_of(whole, "pthread_mutex_lock") / 10)
         self.assert_well(target)
 
     def test_samples_have_stacks(self):
-        target = self.target("plain", "malloc8")
-        trace = self.trace(target.pid, "alloc-sample=65536")
+        target = self.target("plain", "malloc1")
+        before = target.stats.word("turns")
+        trace = self.trace(target.pid, "alloc-sample=65536", least={"malloc": 10})
+        turns = target.stats.word("turns") - before + 1
         [malloc] = functions_named(trace, "malloc")
-        self.assertGreater(malloc["stacks"], 10)
+        self.assertGreaterEqual(malloc["stacks"], 10)
         self.assertGreaterEqual(malloc["frames"], 2 * malloc["stacks"])
-        self.assertLess(malloc["calls"], calls_of(self.trace(target.pid, "alloc"), "malloc") / 4)
+        self.assertLess(malloc["calls"], MALLOCS_A_TURN * turns / 4)
         self.assert_well(target)
 
     def test_samples_that_never_came_back_take_no_room_from_later_ones(self):
@@ -572,7 +576,7 @@ class Hooks(unittest.TestCase):
         os.kill(target.pid, signal.SIGUSR1)
         self.assertTrue(wait_until(lambda: target.stats.word("signals_received") >= 100000))
         probe.finish()
-        self.assertGreater(calls_of(self.trace(target.pid, "alloc-sample=1"), "malloc"), 100)
+        self.trace(target.pid, "alloc-sample=1", least={"malloc": 100})
         self.assert_well(target)
 
     def test_what_is_absent_is_named(self):
@@ -616,12 +620,12 @@ class Hooks(unittest.TestCase):
                 server.kill()
 
     def test_python(self):
-        script = "import time\nwhile True: [str(i) for i in range(1000)]; open('/dev/null').close()"
-        with subprocess.Popen([sys.executable, "-c", script]) as process:
+        script = "print('ready', flush=True)\nwhile True: [str(i) for i in range(1000)]; open('/dev/null').close()"
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
             try:
-                time.sleep(0.3)
+                process.stdout.readline()
                 for words in (["alloc", "io", "lock"], ["function=*:*"], ["alloc-sample=10000"]):
-                    self.assertGreater(self.trace(process.pid, *words)["records"], 100)
+                    self.trace(process.pid, *words, least={"records": 100})
                 time.sleep(0.1)
                 self.assertIsNone(process.poll())
             finally:

@@ -12,6 +12,7 @@
 
 void allocate_there(size_t size, int times);
 void change_word(void);
+void *malloc_word(void);
 
 static void *volatile taken;
 
@@ -37,8 +38,8 @@ static const ElfW(Dyn) * find(const ElfW(Dyn) * at, int64_t tag)
 	return at;
 }
 
-/* Takes over the word through which this library calls malloc, whatever is in it now. */
-void change_word(void)
+/* The word through which this library calls malloc. */
+static void **find_word(void)
 {
 	Dl_info unused;
 	struct link_map *map = NULL;
@@ -49,18 +50,33 @@ void change_word(void)
 	size_t count;
 
 	if (!dladdr1((void *)change_word, &unused, (void **)&map, RTLD_DL_LINKMAP))
-		return;
+		return NULL;
 	dynamic = map->l_ld;
 	symbols = (const void *)find(dynamic, DT_SYMTAB)->d_un.d_ptr;
 	names = (const void *)find(dynamic, DT_STRTAB)->d_un.d_ptr;
 	item = (const void *)find(dynamic, DT_JMPREL)->d_un.d_ptr;
 	count = find(dynamic, DT_PLTRELSZ)->d_un.d_val / sizeof(*item);
-	for (; count--; item++) {
-		void **word = (void **)(map->l_addr + item->r_offset);
+	for (; count--; item++)
+		if (!strcmp(names + symbols[ELF64_R_SYM(item->r_info)].st_name, "malloc"))
+			return (void **)(map->l_addr + item->r_offset);
+	return NULL;
+}
 
-		if (strcmp(names + symbols[ELF64_R_SYM(item->r_info)].st_name, "malloc"))
-			continue;
-		previous = (void *(*)(size_t)) * word;
-		*word = (void *)other_malloc;
-	}
+/* What is in it now. */
+void *malloc_word(void)
+{
+	void **word = find_word();
+
+	return word ? *word : NULL;
+}
+
+/* Takes it over, whatever is in it now. */
+void change_word(void)
+{
+	void **word = find_word();
+
+	if (!word)
+		return;
+	previous = (void *(*)(size_t)) * word;
+	*word = (void *)other_malloc;
 }

@@ -5,9 +5,10 @@
  *	trace_probe PID MILLISECONDS WORD...
  *
  * A word is alloc, io, lock, lock-all, marker, alloc-stack, alloc-sample=BYTES,
- *function=LIB:SYMBOL, ring=BYTES, slots=COUNT, or calls: then every call is printed, one object a
- *line, before the summary.  0 milliseconds: until a line comes on standard input.  "attached" is
- *printed once it is.
+ * function=LIB:SYMBOL, ring=BYTES, slots=COUNT, or calls: then every call is printed, one object a
+ * line, before the summary.  least=NAME:COUNT makes it stay on, for a minute at most, until that
+ * function was called, or that number of the summary has become, so much.  0 milliseconds: until a
+ * line comes on standard input.  "attached" is printed once it is.
  */
 #include "host/model/domains.h"
 #include "host/session/trace.h"
@@ -21,6 +22,8 @@
 #include <unistd.h>
 
 #define FUNCTIONS_MAX 64
+#define GOALS_MAX     8
+#define PATIENCE_MS   60000
 #define PAUSE_MS      5
 
 struct seen {
@@ -30,11 +33,19 @@ struct seen {
 	char text[RECORD_TEXT_MAX + 1]; /* the last one */
 };
 
+/* What must have been seen before the probe leaves. */
+struct goal {
+	char name[64];
+	uint64_t count;
+};
+
 struct probe {
 	struct trace trace;
+	struct goal goals[GOALS_MAX];
+	unsigned goal_count;
 	struct seen *seen;
 	uint32_t last; /* function of the last call */
-	uint64_t records, bad, threads;
+	uint64_t records, bad;
 	bool prints_calls;
 };
 
@@ -148,12 +159,68 @@ static uint64_t clock_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+static uint64_t calls_of(const struct probe *probe, const char *name)
+{
+	uint64_t calls = 0;
+
+	for (uint32_t i = 0; i < probe->trace.layout.function_max; i++)
+		if (probe->seen[i].calls &&
+		    !strncmp(function_of(probe, i)->name, name, sizeof(((struct goal *)0)->name)))
+			calls += probe->seen[i].calls;
+	return calls;
+}
+
+static void count_drops(const struct probe *probe, uint64_t ret[DROP_REASONS])
+{
+	for (uint32_t i = 0; i < probe->trace.layout.slot_count; i++)
+		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+			ret[reason] += rings_slot(probe->trace.rings, i)->drops[reason];
+}
+
+static uint64_t count_threads(const struct probe *probe)
+{
+	uint64_t threads = 0;
+
+	for (uint32_t i = 0; i < probe->trace.layout.slot_count; i++)
+		threads += rings_slot(probe->trace.rings, i)->generation;
+	return threads;
+}
+
+static bool is_reached(const struct probe *probe, const struct goal *goal)
+{
+	uint64_t drops[DROP_REASONS] = { 0 };
+	const struct {
+		const char *name;
+		uint64_t count;
+	} numbers[] = {
+		{ "records", probe->records },
+		{ "threads", count_threads(probe) },
+		{ "full", (count_drops(probe, drops), drops[DROP_FULL]) },
+		{ "nested", drops[DROP_NESTED] },
+		{ "no_ring", probe->trace.rings->drops_without_ring },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (!strcmp(goal->name, numbers[i].name))
+			return numbers[i].count >= goal->count;
+	return calls_of(probe, goal->name) >= goal->count;
+}
+
+static bool has_seen_enough(const struct probe *probe)
+{
+	for (unsigned i = 0; i < probe->goal_count; i++)
+		if (!is_reached(probe, &probe->goals[i]))
+			return false;
+	return true;
+}
+
 static void stay(struct probe *probe, pid_t pid, uint64_t duration_ms)
 {
 	struct pollfd input = { duration_ms ? -1 : STDIN_FILENO, POLLIN, 0 };
-	uint64_t end_ms = duration_ms ? clock_ms() + duration_ms : UINT64_MAX;
+	uint64_t begin_ms = clock_ms(), end_ms = duration_ms ? begin_ms + duration_ms : UINT64_MAX;
 
-	while (clock_ms() < end_ms) {
+	while (clock_ms() < end_ms ||
+	       (!has_seen_enough(probe) && clock_ms() < begin_ms + PATIENCE_MS)) {
 		if (poll(&input, 1, PAUSE_MS) > 0)
 			break;
 		drain(probe, pid);
@@ -196,28 +263,31 @@ static void print_absent(const struct probe *probe)
 	printf("]");
 }
 
-static void print_summary(struct probe *probe)
+static void print_summary(const struct probe *probe)
 {
-	struct rings *rings = probe->trace.rings;
+	const struct rings *rings = probe->trace.rings;
 	uint64_t drops[DROP_REASONS] = { 0 };
 
-	for (uint32_t i = 0; i < probe->trace.layout.slot_count; i++) {
-		const struct ring *ring = rings_slot(rings, i);
-
-		probe->threads += ring->generation;
-		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
-			drops[reason] += ring->drops[reason];
-	}
+	count_drops(probe, drops);
 	printf("{\"event\":\"trace\",\"records\":%lu,\"bad\":%lu,\"threads\":%lu,\"full\":%lu,"
 	       "\"nested\":%lu,\"no_ring\":%lu,\"hooked\":%u,\"unwritable\":%u,\"refused\":%u,"
 	       "\"restored\":%u,\"foreign\":%u,\"held\":%u,",
-	       probe->records, probe->bad, probe->threads, drops[DROP_FULL], drops[DROP_NESTED],
-	       rings->drops_without_ring, rings->words_hooked, rings->words_unwritable,
-	       rings->words_refused, rings->words_restored, rings->words_foreign, rings->is_held);
+	       probe->records, probe->bad, count_threads(probe), drops[DROP_FULL],
+	       drops[DROP_NESTED], rings->drops_without_ring, rings->words_hooked,
+	       rings->words_unwritable, rings->words_refused, rings->words_restored,
+	       rings->words_foreign, rings->is_held);
 	print_absent(probe);
 	printf(",");
 	print_functions(probe);
 	printf("}\n");
+}
+
+static bool take_goal(struct probe *probe, const char *word)
+{
+	struct goal *goal = &probe->goals[probe->goal_count % GOALS_MAX];
+
+	return probe->goal_count++ < GOALS_MAX &&
+	       sscanf(word, "%63[^:]:%lu", goal->name, &goal->count) == 2;
 }
 
 static bool take_word(const char *word, struct trace_options *options, const char **functions,
@@ -250,6 +320,8 @@ static bool take_word(const char *word, struct trace_options *options, const cha
 		options->slot_count = (uint32_t)strtoul(word + 6, NULL, 10);
 		return true;
 	}
+	if (!strncmp(word, "least=", 6))
+		return take_goal(probe, word + 6);
 	if (strncmp(word, "function=", 9) || options->function_count == FUNCTIONS_MAX)
 		return false;
 	functions[options->function_count++] = word + 9;

@@ -280,11 +280,13 @@ static void await_ask(void)
 	}
 }
 
-/* Loads a library when SIGUSR1 asks, waits for another, and has it allocate. */
+/* Loads a library when SIGUSR1 asks, waits until it is hooked and for another signal, and has it
+ * allocate. */
 static void late_run(const void *data)
 {
 	struct sigaction action = { .sa_handler = on_ask, .sa_flags = SA_RESTART };
 	void (*allocate_there)(size_t, int);
+	void *(*malloc_word)(void);
 	void *library;
 
 	(void)data;
@@ -293,11 +295,15 @@ static void late_run(const void *data)
 	await_ask();
 	library = dlopen(beside("late.so"), RTLD_NOW);
 	allocate_there = library ? (void (*)(size_t, int))dlsym(library, "allocate_there") : NULL;
-	if (!allocate_there) {
+	malloc_word = library ? (void *(*)(void))dlsym(library, "malloc_word") : NULL;
+	if (!allocate_there || !malloc_word) {
 		workload_fail(dlerror());
 		workload_idle();
 	}
+	while (malloc_word() == dlsym(RTLD_DEFAULT, "malloc"))
+		usleep(1000);
 	for (;;) {
+		stats->signals_received++; /* a place for the driver to see it */
 		await_ask();
 		allocate_there(MARK_BYTES, 1000);
 	}

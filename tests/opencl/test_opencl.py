@@ -126,7 +126,7 @@ class OpenCL(TargetTest):
 
     def stop(self, process, code=0):
         process.send_signal(signal.SIGINT)
-        result = harness.limpet_finish(process, 30)
+        result = harness.limpet_finish(process)
         self.assertEqual(result.code, code, str(result))
         return result
 
@@ -254,7 +254,7 @@ class Contents(OpenCL):
         self.assertEqual(loop.line(), {"ready": True})
         loop.end_epoch()
         loop.end_epoch()
-        time.sleep(0.5)  # it is looked for five times a second
+        time.sleep(1)  # it is looked for five times a second
         loop.end_epoch()
         time.sleep(EPOCH_S)
         counts = loop.end_epoch()
@@ -287,8 +287,8 @@ class Ends(OpenCL):
         process = self.start(loop)
         loop.end_epoch()
         loop.order("exit")
-        self.assertEqual(loop.process.wait(20), 0)
-        result = harness.limpet_finish(process, 20)
+        self.assertEqual(loop.process.wait(harness.PATIENCE_S), 0)
+        result = harness.limpet_finish(process)
         self.assertEqual(result.code, 0, str(result))
         self.assertGreater(len(Recording(self.path).work["kernel"]), 0)
 

@@ -96,7 +96,7 @@ class Recorder:
 
     def stop(self):
         os.kill(self.process.pid, signal.SIGINT)
-        return harness.limpet_finish(self.process, 30)
+        return harness.limpet_finish(self.process)
 
 
 class Seen:

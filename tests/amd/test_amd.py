@@ -149,7 +149,7 @@ class Traced(unittest.TestCase):
                 plain = Counter(reference.tables())
                 self.assertEqual(plain.keys(), tables.keys())
                 slot = tables["hip"][0][0] + 8 + 8 * 90
-                self.assertTrue(harness.wait_until(lambda: self.is_foreign(work, slot), 20))
+                self.assertTrue(harness.wait_until(lambda: self.is_foreign(work, slot)))
                 did, _ = self.go(work)
                 seen = self.end(recorder)
                 counts = seen.count("hip", "marker")
@@ -195,7 +195,7 @@ class Traced(unittest.TestCase):
         self.go(work, 2)
         recorder.process.kill()
         harness.limpet_finish(recorder.process)
-        self.assertTrue(harness.wait_until(lambda: work.words(tables) == before, 10))
+        self.assertTrue(harness.wait_until(lambda: work.words(tables) == before))
         self.go(work, 2)
         recorder = self.begin(work, "--kernel-trace")
         did, _ = self.go(work, 2)
@@ -207,7 +207,7 @@ class Traced(unittest.TestCase):
         work.tables()
         recorder = self.begin(work, "--hip-runtime-trace", "--kernel-trace", "--ring-size", "16M")
         work.tell("pace", 20000)
-        self.assertTrue(harness.wait_until(lambda: os.stat(recorder.path).st_size > 20000, 20))
+        self.assertTrue(harness.wait_until(lambda: os.stat(recorder.path).st_size > 20000))
         seen = self.end(recorder)
         launches = seen.count("hip")["hipLaunchKernel"]
         work.ask("stop")

@@ -38,7 +38,7 @@ def refusal_problem(result, expected):
     return f"refused without a reason: {summary} {result.err}"
 
 
-def workload_problem(workload, deadline_s=20.0):
+def workload_problem(workload, deadline_s=harness.PATIENCE_S):
     """What is wrong with a workload after all that was done to it, or None."""
     if not workload.alive():
         return f"the program died ({workload.process.poll()})"

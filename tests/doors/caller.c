@@ -19,9 +19,11 @@
 #include <unistd.h>
 
 #define OWN_STATUS 42
+#define LONGEST_MS 30000
 
 static void *library;
 static _Atomic int made, reaped, foreign, signals;
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* whoever has it makes children */
 
 static void child_handle(int number)
 {
@@ -48,13 +50,16 @@ static void *reaper_run(void *argument)
 static void *parent_run(void *argument)
 {
 	for (;;) {
-		pid_t pid = fork();
+		pid_t pid;
 
+		pthread_mutex_lock(&making);
+		pid = fork();
 		if (pid == 0) {
 			usleep(2000);
 			_exit(OWN_STATUS);
 		}
 		atomic_fetch_add(&made, pid > 0);
+		pthread_mutex_unlock(&making);
 		usleep(5000);
 	}
 	return argument;
@@ -125,6 +130,16 @@ static void fork_and_exit(void)
 	puts("forked");
 }
 
+/* When all who were made have ended; a child that somebody else has waited for is missed. */
+static void say_family(void)
+{
+	pthread_mutex_lock(&making);
+	for (int ms = 0; ms < LONGEST_MS && reaped < made; ms++)
+		usleep(1000);
+	printf("made %d reaped %d foreign %d signals %d\n", made, reaped, foreign, signals);
+	pthread_mutex_unlock(&making);
+}
+
 static void obey(const char *line)
 {
 	char name[64] = "";
@@ -132,7 +147,7 @@ static void obey(const char *line)
 	int count = sscanf(line, "%63s %d %d", name, &pids[0], &pids[1]);
 
 	if (!strcmp(name, "family"))
-		printf("made %d reaped %d foreign %d signals %d\n", made, reaped, foreign, signals);
+		say_family();
 	else if (!strcmp(name, "status"))
 		say_status();
 	else if (!strcmp(name, "fork"))

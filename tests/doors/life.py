@@ -45,7 +45,7 @@ class Doors(unittest.TestCase):
     def assert_well(self, target=None):
         target = target or self.target
         self.assertTrue(target.alive(), target.fate())
-        self.assertTrue(target.stats.wait_turn(5), "stuck")
+        self.assertTrue(target.stats.wait_turn(), "stuck")
         for name in ("eintr", "corruptions", "errors"):
             self.assertEqual(target.stats.word(name), 0, target.stats.detail())
 
@@ -57,7 +57,7 @@ class Doors(unittest.TestCase):
     def end_target(self):
         """The target returns from main."""
         self.target.process.send_signal(signal.SIGUSR1)
-        self.assertEqual(self.target.process.wait(10), 0)
+        self.assertEqual(self.target.process.wait(harness.PATIENCE_S), 0)
 
 
 def needs_root(test):

@@ -22,7 +22,8 @@ import harness  # noqa: E402
 
 SUCCESS, ERROR, INVALID, NOT_SUPPORTED, BUSY, NOT_PERMITTED, NOT_FOUND = range(7)
 NOBODY = 65534
-DEADLINE_S = 20
+DEADLINE_S = harness.PATIENCE_S
+AT_ONCE_S = DEADLINE_S / 2  # for what need not wait for anybody
 
 
 class Prefix:

@@ -36,7 +36,7 @@ class Libraries(Doors):
         """A refusal, which must not take long."""
         begin = time.monotonic()
         self.assertEqual(caller.call(*words), status)
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertLess(time.monotonic() - begin, staged.AT_ONCE_S)
 
 
 class Legacy(Libraries):
@@ -205,14 +205,17 @@ class Family(Libraries):
 
     FORMAT = re.compile(r"made (\d+) reaped (\d+) foreign (\d+) signals (\d+)")
 
+    def family(self, caller):
+        return tuple(map(int, self.FORMAT.match(caller.ask("family")).groups()))
+
     def test_the_caller_sees_no_child_but_its_own(self):
         caller = self.start(tool("a"))
         for _ in range(20):
             self.assertEqual(caller.call("attach", self.target.pid), SUCCESS)
             self.assertEqual(caller.call("detach"), SUCCESS)
-        made, reaped, foreign, _ = map(int, self.FORMAT.match(caller.ask("family")).groups())
-        self.assertGreater(made, 20)
-        self.assertGreaterEqual(reaped, made - 3, "children of the caller were lost")
+        self.assertTrue(harness.wait_until(lambda: self.family(caller)[0] > 20))
+        made, reaped, foreign, _ = self.family(caller)
+        self.assertEqual(reaped, made, "children of the caller were lost")
         self.assertEqual(foreign, 0)
         self.assert_well()
 
@@ -321,7 +324,7 @@ class Rocattach(Libraries):
         caller = self.start(tool("a"))
         begin = time.monotonic()
         self.assertEqual(caller.call("rocattach_attach", self.target.pid), BUSY)
-        self.assertLess(time.monotonic() - begin, 10)
+        self.assertLess(time.monotonic() - begin, staged.AT_ONCE_S)
         os.kill(self.target.pid, signal.SIGCONT)
         self.assertEqual(caller.call("rocattach_attach", self.target.pid), SUCCESS)
 

@@ -50,7 +50,7 @@ class Programs(Doors):
         else:
             process = self.launch(program, ROCPROF_ATTACH_PID=str(self.target.pid),
                                   ROCPROF_ATTACH_TOOL_LIBRARY=tool(name), **options)
-        self.assertTrue(harness.wait_until(lambda: "tool_attach" in self.log.events(), 10))
+        self.assertTrue(harness.wait_until(lambda: "tool_attach" in self.log.events()))
         return process
 
 
@@ -117,7 +117,7 @@ class Ends(Programs):
     def test_a_signal_while_attaching(self):
         """It is not lost, and the target is left in order."""
         process = self.launch(NEW, "-p", self.target.pid, "-t", tool("sleeps"))
-        self.assertTrue(harness.wait_until(lambda: "tool_attach" in self.log.events(), 10))
+        self.assertTrue(harness.wait_until(lambda: "tool_attach" in self.log.events()))
         process.send_signal(signal.SIGINT)
         self.finish(process)
         self.assert_log(*expected(1))
@@ -166,8 +166,7 @@ class Newer(Programs):
     def test_duration(self):
         begin = time.monotonic()
         self.finish(self.launch(NEW, "-p", self.target.pid, "-t", tool("a"), "-d", 400))
-        self.assertGreater(time.monotonic() - begin, 0.4)
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertGreater(time.monotonic() - begin, 0.4)  # and not for 400 s
 
     def test_refusals(self):
         pid, path = self.target.pid, tool("a")
@@ -190,7 +189,7 @@ class Newer(Programs):
                 self.assertIn(words, err)
                 self.assertRegex(err, r"(?m)^rocprof-attach: ERROR: ")
                 self.assertNotIn("Traceback", err)
-                self.assertLess(time.monotonic() - begin, 5)
+                self.assertLess(time.monotonic() - begin, staged.AT_ONCE_S)
         self.assert_well()
 
     @life.needs_root

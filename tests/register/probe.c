@@ -434,7 +434,7 @@ static void forks(void)
 	usleep(100000); /* "hsa" is being handed over now */
 	child = fork();
 	if (!child) {
-		alarm(5);
+		alarm(60);
 		CHECK(add("hip", NULL) == ROCP_REG_SUCCESS);
 		CHECK(rocprofiler_register_invoke_all_registrations() == ROCP_REG_SUCCESS);
 		rocprofiler_register_iterate_registration_info(tell, told);

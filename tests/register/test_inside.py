@@ -44,7 +44,7 @@ class Program:
     def end(self):
         self.process.stdin.write("exit\n")
         self.process.stdin.flush()
-        return self.process.wait(20)
+        return self.process.wait(harness.PATIENCE_S)
 
     def lines(self):
         return self.tool_log.read_text().splitlines() if self.tool_log.exists() else []

@@ -46,7 +46,7 @@ class App:
         """What is wrong with it now, or None."""
         if self.process.poll() is not None:
             return f"it ended with {self.process.returncode}"
-        if not self.stats.wait_turn(10):
+        if not self.stats.wait_turn():
             return "it hangs"
         bad = [name for name in ("errors", "corruptions", "eintr") if self.stats.word(name)]
         return f"{bad}: {self.stats.detail()}" if bad else None

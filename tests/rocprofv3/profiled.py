@@ -21,7 +21,7 @@ import staged  # noqa: E402
 import test_amd_files as files  # noqa: E402
 from standin import CASES, STANDIN, Work, harness  # noqa: E402
 
-DEADLINE_S = 60
+DEADLINE_S = 2 * harness.PATIENCE_S
 HOST = socket.gethostname()
 ROUNDS = 5
 COUNTED = ("hipMalloc", "hipFree", "hipLaunchKernel", "hipMemcpyAsync", "hipMemcpy", "hipStreamSynchronize",
@@ -50,7 +50,7 @@ class Running:
         return self.files[which].read()
 
     def wait_for(self, text):
-        harness.wait_until(lambda: text in self.out or self.process.poll() is not None, DEADLINE_S)
+        harness.wait_until(lambda: text in self.out or self.process.poll() is not None)
         if text not in self.out:
             raise AssertionError(f"{self.process.poll()}: {self.out} {self.err}")
         return self

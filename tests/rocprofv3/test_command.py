@@ -63,17 +63,18 @@ class Formats(Profiled):
         copy = os.path.join(self.folder, "rocprofv3")
         subprocess.run(["cp", self.prefix.program("rocprofv3"), copy], check=True)
         done = subprocess.run([copy, "-p", str(work.pid), "--hip-trace", "--attach-duration-msec", "0"],
-                              cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                              cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=2 * harness.PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         os.unlink(copy)
         self.assertEqual(self.made(), [f"{HOST}/{work.pid}_results.db"])
 
 
 class Ends(Profiled):
-    def trace_until(self, end, *arguments):
+    def trace_until(self, end, *arguments, between=lambda: None):
         work = self.work()
         running = self.start("--attach", work.pid, "--hip-trace", "-f", "csv", *arguments)
         did = self.go(work)
+        between()
         end(work, running)
         sums = files.sums_of_csv(self.usual(work))
         self.assertEqual({name: sums["HIP_RUNTIME_API_EXT", name][0] for name in COUNTED},
@@ -97,10 +98,27 @@ class Ends(Profiled):
         self.trace_until(leave)
 
     def test_duration(self):
-        begin = time.monotonic()
-        running = self.trace_until(lambda work, running: running.finish(), "--attach-duration-msec", 1500)
-        self.assertGreater(time.monotonic() - begin, 1.5)
-        self.assertNotIn("Press Enter", running.out)
+        """The program must have worked within that time; where the machine is slow, in a longer one."""
+        class TooSlow(Exception):
+            pass
+
+        def try_for(duration_s):
+            def check():
+                if time.monotonic() - begin > duration_s:
+                    raise TooSlow()
+
+            begin = time.monotonic()
+            running = self.trace_until(lambda work, running: running.finish(), "--attach-duration-msec",
+                                       int(duration_s * 1000), between=check)
+            self.assertGreater(time.monotonic() - begin, duration_s)
+            self.assertNotIn("Press Enter", running.out)
+
+        for duration_s in (1, 5, 20):
+            try:
+                return try_for(duration_s)
+            except TooSlow:
+                pass
+        self.fail("the machine is too slow")
 
     def test_the_end_of_input_is_not_enter(self):
         work = self.work()
@@ -252,7 +270,7 @@ class Children(Profiled):
                              "--log-level", "info")
         child = self.run_child(process)
         self.ask(process, "tables")
-        self.assertTrue(harness.wait_until(lambda: self.is_hooked(process, child), 20))
+        self.assertTrue(harness.wait_until(lambda: self.is_hooked(process, child)))
         did = self.ask(process, "go", "5")
         running.signal()
         sums = files.sums_of_csv(os.path.join(self.folder, str(child)))

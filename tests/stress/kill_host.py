@@ -35,7 +35,7 @@ CALLS = ("ptrace", "pwrite64")
 CALL_MAX = 200
 COMPLAINTS_MAX = 20
 BUSY = 7
-REST_LIMIT_S = 15  # a thread of ours that waits for its host gives up after 10 s
+REST_LIMIT_S = harness.PATIENCE_S
 HARM = ("corruptions", "errors", "signals_lost", "early")
 
 
@@ -79,7 +79,7 @@ def target_judge(score, target, threads, where, is_window):
         score.dead += 1
         score.complaints.append(f"{where}: target dead: {target.fate()}")
         return False
-    if not target.stats.wait_turn(10):
+    if not target.stats.wait_turn():
         score.stuck += 1
         score.complaints.append(f"{where}: target stuck")
         return False
@@ -88,7 +88,7 @@ def target_judge(score, target, threads, where, is_window):
     if result.code != 0:
         score.lost += 1
         score.complaints.append(f"{where}: cannot attach again: {result}")
-    if not harness.wait_until(lambda: harness.thread_count(target.pid) == threads, REST_LIMIT_S):
+    if not harness.wait_until(lambda: harness.thread_count(target.pid) == threads):
         score.left += 1
         score.complaints.append(f"{where}: threads {threads} -> {harness.thread_count(target.pid)}")
     if not target.alive():
@@ -109,7 +109,7 @@ def strace_run(pid, call, number, log):
         [*command, harness.LIMPET, "attach", str(pid), "--json", "--duration", "0"],
         stdin=harness.subprocess.DEVNULL, stdout=harness.subprocess.PIPE,
         stderr=harness.subprocess.PIPE, text=True, start_new_session=True)
-    return limpet_finish(process, 30)
+    return limpet_finish(process)
 
 
 def log_read(log):
@@ -184,11 +184,11 @@ def random_kill(target, threads, longest_s, score):
     victims, children = victims_of(process, who)
     for pid in victims:
         pid_kill(pid)
-    result = limpet_finish(process, 10)
+    result = limpet_finish(process)
     where = f"{who} killed after {delay * 1e3:.2f} ms"
     if result.hung:
         score.complaints.append(f"{where}: limpet hung")
-    if not harness.wait_until(lambda: not any(map(harness.status_of, children)), 5):
+    if not harness.wait_until(lambda: not any(map(harness.status_of, children))):
         score.complaints.append(f"{where}: the injector stays")
         for pid in children:
             pid_kill(pid)

@@ -11,7 +11,7 @@
 
 #include "host/process/births.h"
 
-#define LOOKS 1000 /* of a millisecond each */
+#define LOOKS PATIENCE_MS /* of a millisecond each */
 
 /* What the visitors look for, and what they have seen of it. */
 struct search {
@@ -108,8 +108,14 @@ static void asks_again_for_a_number_that_cannot_be_seen_yet(void **state)
 	(void)state;
 	assert_int_equal(process_numbers_open(&numbers), 0);
 	search.wanted = start_child();
-	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(process_numbers_look(&numbers, is_never_there, &search), 0);
+	/* A number is given up after a moment, in which a busy machine may not let us look. */
+	for (unsigned tries = 0; search.asked < 2 && tries < LOOKS; tries++) {
+		end_child(search.wanted);
+		search = (struct search){ .wanted = start_child() };
+		for (unsigned i = 0; i < 3; i++)
+			assert_int_equal(process_numbers_look(&numbers, is_never_there, &search),
+					 0);
+	}
 	assert_true(search.asked >= 2);
 	usleep(20000);
 	assert_int_equal(process_numbers_look(&numbers, is_never_there, &search), 0);

@@ -94,7 +94,7 @@ static void agrees_with_the_kernel_about_a_child(void **state)
 
 		_exit((int)syscall(SYS_read, ends[0], &byte, 0x11));
 	}
-	for (unsigned tries = 0; tries < 5000 && !call.is_known; tries++) {
+	for (unsigned tries = 0; tries < PATIENCE_MS && !call.is_known; tries++) {
 		char text[256];
 
 		usleep(1000);

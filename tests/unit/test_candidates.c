@@ -146,7 +146,7 @@ static void look(pid_t child, bool must_wait, unsigned threads, struct candidate
 	struct err err;
 
 	target.process.pid = child;
-	for (unsigned tries = 0; tries < 5000; tries++) {
+	for (unsigned tries = 0; tries < PATIENCE_MS; tries++) {
 		assert_int_equal(candidates_find(&target, false, &all, &err), 0);
 		if (all_wait(&all, threads))
 			break;
@@ -245,7 +245,7 @@ static void leaves_a_stopped_process_alone(void **state)
 	kill(child, SIGSTOP);
 	waitpid(child, NULL, WUNTRACED);
 	target.process.pid = child;
-	for (unsigned tries = 0; tries < 1000; tries++) {
+	for (unsigned tries = 0; tries < PATIENCE_MS; tries++) {
 		assert_int_equal(candidates_find(&target, false, &list, &err), 0);
 		if (!list.count)
 			break;

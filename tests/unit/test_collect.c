@@ -186,7 +186,7 @@ static void rings_of_ended_threads_are_given_back(void **state)
 		writer = claim(dead_tid);
 		assert_true(put(&writer, 0, thread * 10));
 		/* Asked for only when some time has passed. */
-		for (unsigned i = 0; i < 200 && writer.ring->state == RING_USED; i++) {
+		for (unsigned i = 0; i < PATIENCE_MS && writer.ring->state == RING_USED; i++) {
 			assert_true(collector_drain(collector, &err) >= 0);
 			usleep(1000);
 		}
@@ -276,7 +276,7 @@ static void the_thread_drains_until_it_is_stopped(void **state)
 			i++;
 		else
 			usleep(200);
-	for (unsigned i = 0; i < 2000 && totals.records < 20000; i++) {
+	for (unsigned i = 0; i < PATIENCE_MS && totals.records < 20000; i++) {
 		usleep(1000);
 		collector_totals(collector, &totals);
 	}
@@ -312,7 +312,7 @@ static void a_recording_that_fails_ends_the_thread(void **state)
 			 0);
 	assert_true(put(&writer, 0, 1));
 	assert_int_equal(collector_start(other, &err), 0);
-	for (unsigned i = 0; i < 2000 && !collector_check(other, &err); i++)
+	for (unsigned i = 0; i < PATIENCE_MS && !collector_check(other, &err); i++)
 		usleep(1000);
 	assert_int_equal(collector_check(other, &err), -EPIPE);
 	collector_free(other);

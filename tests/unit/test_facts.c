@@ -246,7 +246,7 @@ static void threads_live_and_end(void **state)
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);
 	/* The kernel may need a moment. */
-	for (unsigned i = 0; i < 1000 && target_thread_is_alive(&threads, other_tid); i++)
+	for (unsigned i = 0; i < PATIENCE_MS && target_thread_is_alive(&threads, other_tid); i++)
 		usleep(1000);
 	assert_false(target_thread_is_alive(&threads, other_tid));
 	assert_false(target_thread_name(&threads, other_tid, name));

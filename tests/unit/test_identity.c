@@ -80,7 +80,8 @@ static void notices_a_real_exec(void **state)
 	assert_int_equal(identity_compare(&before, &after), IDENTITY_SAME);
 
 	assert_int_equal(write(go[1], "x", 1), 1);
-	for (int i = 0; i < 1000 && identity_compare(&before, &after) == IDENTITY_SAME; i++) {
+	for (unsigned i = 0; i < PATIENCE_MS && identity_compare(&before, &after) == IDENTITY_SAME;
+	     i++) {
 		usleep(1000);
 		assert_int_equal(identity_read(child, child, &after, &err), 0);
 	}

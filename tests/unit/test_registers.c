@@ -88,7 +88,7 @@ static void take(pid_t child, struct arch_state *ret)
 /* Lets a stopped child run until it stands in its loop. */
 static void let_it_come_to(pid_t child, uint64_t place, struct arch_state *ret)
 {
-	for (unsigned tries = 0; tries < 5000; tries++) {
+	for (unsigned tries = 0; tries < PATIENCE_MS; tries++) {
 		assert_int_equal(ptrace(PTRACE_CONT, child, 0, 0), 0);
 		usleep(1000);
 		stop(child);

@@ -9,3 +9,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+/* How long a thing may take that must happen: a machine may be slow, or stand still for seconds. */
+#define PATIENCE_MS 60000u

@@ -234,6 +234,53 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 	return err_exit(err, answers[job->status].exit);
 }
 
+/* As the injector asks it (gate.c), of a process that runs. */
+static bool libc_is_ready(const struct target *target, const struct job *job)
+{
+	uint64_t word;
+
+	return memory_read(target->memory, job->init_word, &word, sizeof(word)) &&
+	       word > job->libc_end - job->libc_start &&
+	       (word < job->libc_start || word >= job->libc_end);
+}
+
+static int plan_again(struct attachment *self, struct job *job, struct err *err)
+{
+	struct process *process = &self->target.process;
+	struct maps fresh;
+	int r = maps_read(process->memory_tid, &fresh, err);
+
+	if (r)
+		return r;
+	maps_done(&process->maps);
+	process->maps = fresh;
+	*job = (struct job){ .magic = JOB_MAGIC };
+	return plan(self, job, err);
+}
+
+/*
+ * What a starting program's linker has not relocated yet is not what our thread must find: with the
+ * raw first values of libc's thread-local data its first malloc ends the process.  The injector
+ * looks at libc only when the thread is stopped, which may be long after the plan was made.  So the
+ * plan that counts is begun when libc is known to be ready.
+ */
+static int plan_when_ready(struct attachment *self, struct job *job, uint64_t tries_for_ns,
+			   struct err *err)
+{
+	uint64_t deadline_ns = now_ns() + tries_for_ns;
+	struct timespec pause = { 0, PAUSE_FIRST_NS };
+	int r = plan(self, job, err);
+
+	while (!r && job->mode == JOB_FIRST && !libc_is_ready(&self->target, job)) {
+		job->status = JOB_TOO_EARLY;
+		if (!target_lives(&self->target) || now_ns() > deadline_ns)
+			return explain(self, job, err);
+		nanosleep(&pause, NULL);
+		r = plan_again(self, job, err);
+	}
+	return r || job->mode != JOB_FIRST ? r : plan_again(self, job, err);
+}
+
 static int try_thread(struct job *job, const int fds[2], const struct candidate *candidate,
 		      struct err *err)
 {
@@ -301,20 +348,20 @@ static void fill_report(struct attachment *self, const struct job *job)
 
 int inject(struct attachment *self, const struct attach_options *options, int lock, struct err *err)
 {
+	uint64_t tries_for_ns = options->tries_for_ns ? options->tries_for_ns : TRY_FOR_NS;
 	int job_fd = -1;
 	struct job *job = job_new(&job_fd);
 	int r;
 
 	if (!job)
 		return err_set(err, -ENOMEM, "memory for the injector");
-	r = plan(self, job, err);
+	r = plan_when_ready(self, job, tries_for_ns, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->wishes = options->wishes_variables ? NEED_FOR_VARIABLES : 0;
 	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
 		     (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
 	if (!r)
-		r = carry_out(self, job, (int[]){ job_fd, lock },
-			      options->tries_for_ns ? options->tries_for_ns : TRY_FOR_NS, err);
+		r = carry_out(self, job, (int[]){ job_fd, lock }, tries_for_ns, err);
 	if (!r)
 		fill_report(self, job);
 	job_free(job, job_fd);

@@ -116,6 +116,11 @@ static int run(struct program *self, char **argv, struct profile *profile, const
 	return 0;
 }
 
+static void on_limit(int signal)
+{
+	(void)signal;
+}
+
 int main(int argc, char **argv)
 {
 	struct program self = { .level = SAY_WARNING, .signals = -1 };
@@ -125,7 +130,10 @@ int main(int argc, char **argv)
 	int r;
 
 	(void)argc;
-	signal(SIGXFSZ, SIG_IGN); /* the limit of file sizes is an error, not our death */
+	/* The limit of file sizes is an error, not our death; programs that we start must not
+	 * inherit that. */
+	if (signal(SIGXFSZ, on_limit) == SIG_IGN)
+		signal(SIGXFSZ, SIG_IGN);
 	profile_init(&profile);
 	profile.has_children = true;
 	r = run(&self, argv + 1, &profile, &face, &err);

@@ -273,7 +273,6 @@ class Deaths(Launch):
         while True:
             was_killed, text = self.kill_at(name, number)
             if not was_killed:
-                self.assertEqual(text, "begun\nended\n")
                 break
             ran, never = ran + bool(text), never + (not text)
             number += step

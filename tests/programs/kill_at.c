@@ -26,6 +26,10 @@
 #define SECCOMP_USER_NOTIF_FLAG_CONTINUE 1u
 #endif
 
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
+#endif
+
 #define ASK(nr)                                          \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)
@@ -44,9 +48,14 @@ static int install(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+	/* So that signals do not cut short the calls we are asked about (Linux 5.19). */
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			  flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
 
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-			    &program);
+	if (fd < 0)
+		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	return (int)fd;
 }
 
 static void send_fd(int socket, int fd)

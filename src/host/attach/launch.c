@@ -114,9 +114,22 @@ static int lay_doorstep(struct launch *self, const char *name, struct job *job, 
 	return 0;
 }
 
+static int explain_end(struct launch *self, struct err *err)
+{
+	char buffer[96];
+
+	launch_has_ended(self, true);
+	err_set(err, -ESRCH, "the program ended before it began: %s",
+		launch_describe(self, buffer, sizeof(buffer)));
+	err_why(err, "the dynamic linker or a library of its ended it");
+	return err_exit(err, EXIT_NO_PROCESS);
+}
+
 static int open_descriptors(struct launch *self, struct err *err)
 {
 	self->memory = memory_open(self->pid);
+	if (self->memory < 0 && launch_has_ended(self, false))
+		return explain_end(self, err);
 	if (self->memory < 0)
 		return err_set(err, self->memory, "cannot look at the program that was started: %s",
 			       strerror(-self->memory));
@@ -153,17 +166,6 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, s
 	if (r)
 		launch_done(ret);
 	return r;
-}
-
-static int explain_end(struct launch *self, struct err *err)
-{
-	char buffer[96];
-
-	launch_has_ended(self, true);
-	err_set(err, -ESRCH, "the program ended before it began: %s",
-		launch_describe(self, buffer, sizeof(buffer)));
-	err_why(err, "the dynamic linker or a library of its ended it");
-	return err_exit(err, EXIT_NO_PROCESS);
 }
 
 int launch_look(struct launch *self, struct err *err)

@@ -76,7 +76,8 @@ int profile_pid(const struct profile *profile, pid_t *ret, struct err *err)
 {
 	if (!profile->pid) {
 		err_set(err, -EINVAL, "no process is named");
-		err_fix(err, "rocprofv3 --attach PID [options]");
+		err_fix(err,
+			"rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
 		return err_exit(err, EXIT_USAGE);
 	}
 	if (!text_parse_pid(profile->pid, ret))

@@ -95,7 +95,7 @@ const struct setting settings[] = {
 	       "tracks of pftrace by queue, not by stream"),
 	{ 0, "log-level", NULL, TAKES_ONE, set_level, "LEVEL",
 	  "fatal, error, warning (default), info, trace" },
-	TEXT('i', "input", "FILE", input, "a job: .json, .yaml, .yml or .txt"),
+	TEXT('i', "input", "FILE", input, "a job, or several: .json, .yaml, .yml or .txt"),
 	SWITCH('L', "list-avail", lists, "what can be traced here"),
 	ALWAYS("disable-signal-handlers", "limpet has none in the process: always so"),
 	ALWAYS("process-sync", "files of all processes are complete at the end: always so"),
@@ -128,11 +128,11 @@ const struct setting settings[] = {
 	REFUSED_VALUE(0, "perfetto-*", NO_PERFETTO),
 	REFUSED_VALUE(0, "profile-mpi-ranks", NO_MPI),
 	REFUSED_VALUE(0, "mpi-world-*", NO_MPI),
-	REFUSED_VALUE(0, "preload", "limpet attaches; it starts nothing that could preload"),
+	REFUSED_VALUE(0, "preload", "limpet preloads nothing; LD_PRELOAD=... in front of it does"),
 	REFUSED_VALUE(0, "rocm-root", NO_SDK),
 	REFUSED_VALUE(0, "sdk-*", NO_SDK),
 	REFUSED_VALUE(0, "benchmark-mode", "limpet has no such modes"),
-	REFUSED(0, "echo", "limpet starts no program whose command could be shown"),
+	REFUSED(0, "echo", "limpet starts the program as it is given: there is nothing to show"),
 };
 const size_t setting_count = ARRAY_SIZE(settings);
 

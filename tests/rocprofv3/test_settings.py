@@ -22,7 +22,7 @@ WRONG = {
     "there is no option --hip-trase": ["--hip-trase"],
     "there is no option -x": ["-x"],
     "no use for '17'": ["--hip-trace", "17"],
-    "starting 'ls' cannot be served": ["--hip-trace", "--", "ls", "-l"],
+    "are both named": ["--hip-trace", "--", "ls", "-l"],
     "nothing to trace is asked for": [],
     "not the number of a process": ["--hip-trace", "-p", "x"],
     "not a number of milliseconds": ["--hip-trace", "--attach-duration-msec", "soon"],

@@ -5,6 +5,7 @@
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
 #include "target/agent/rings.h"
+#include "target/domains/registrations.h"
 #include "target/domains/runtimes.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/table.h"
@@ -23,6 +24,7 @@
 #pragma weak limpet_agent_rings
 #pragma weak limpet_agent_libc
 #pragma weak limpet_agent_tables
+#pragma weak limpet_agent_take_table
 #pragma weak limpet_agent_is_own
 
 typedef void *dlsym_function(void *, const char *);
@@ -66,6 +68,15 @@ static bool want_domain(unsigned id)
 	return (!domain->start || domain->start(&request)) && fits;
 }
 
+static bool wants_tables(void)
+{
+	bool wants = request.is_wanted[DOMAIN_MARKER];
+
+	for (unsigned i = DOMAIN_HIP_RUNTIME; i < DOMAINS; i++)
+		wants |= request.is_wanted[i];
+	return wants;
+}
+
 static int want(void)
 {
 	bool fits = true;
@@ -78,6 +89,8 @@ static int want(void)
 			fits &= want_domain(i);
 	for (unsigned i = 0; i < ARRAY_SIZE(notices); i++)
 		fits &= wants_add(&notices[i]);
+	if (wants_tables())
+		fits &= wants_add(&registration);
 	return fits ? 0 : -ENOSPC;
 }
 
@@ -98,6 +111,10 @@ static void look_around(bool have_modules_changed)
 
 	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
 		gpu_runtimes[i]->look(have_modules_changed, &report);
+	watch_answer();
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->ask)
+			gpu_runtimes[i]->ask(&report);
 	add_report(&report);
 }
 
@@ -232,6 +249,7 @@ static int start(struct rings *rings)
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(find_request(rings), &request);
 	runtimes_use(limpet_agent_tables);
+	registrations_use(limpet_agent_take_table, watch_consult);
 	r = want();
 	if (r)
 		return r;

@@ -75,6 +75,10 @@ const struct setting settings[] = {
 	  FIELD(period_texts) },
 	TEXT(0, "collection-period-unit", "UNIT", period_unit,
 	     "hour, min, sec (default), msec, usec, nsec"),
+	SWITCH(0, "selected-regions", output.regions.is_selected,
+	       "only what begins between roctxProfilerResume and roctxProfilerPause"),
+	SWITCH(0, "selected-regions-ref-count", output.regions.is_counted,
+	       "the same, where each resume needs a pause of its own"),
 	{ 'f', "output-format", NULL, TAKES_SOME, set_formats, "FORMAT",
 	  "rocpd (default), csv, json, pftrace; several" },
 	TEXT('o', "output-file", "NAME", output.file,
@@ -103,9 +107,6 @@ const struct setting settings[] = {
 	SWITCH('h', "help", shows_help, "this text"),
 	SWITCH('v', "version", shows_version, "limpet's version"),
 
-	REFUSED(0, "selected-regions*",
-		"limpet records from attaching to detaching; it does not wait for "
-		"roctxProfilerResume (markers and --kernel-rename show the regions)"),
 	REFUSED(0, "pmc*", NO_COUNTERS),
 	REFUSED_VALUE('E', "extra-counters", NO_COUNTERS),
 	REFUSED_VALUE(0, "replay-mode", NO_COUNTERS),

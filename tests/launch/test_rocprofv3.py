@@ -95,6 +95,60 @@ class Formats(Launch):
                          ["out/pass_2/second_results.db"])
 
 
+class Regions(Launch):
+    """Only what the program selects."""
+
+    def blocks(self, running):
+        """What it did, order by order."""
+        found = []
+        for line in running.out.splitlines():
+            words = line.split()
+            if words and words[0] == "thread" and words[1] == "0":
+                found.append({})
+            elif words and words[0] == "did":
+                found[-1][words[1]] = int(words[2])
+        return found
+
+    def test_between_resume_and_pause(self):
+        running = self.launch(*TRACES, "--selected-regions", "-f", "csv", "json", "rocpd", "pftrace", "--", PROGRAM,
+                              text="go 2\nresume\ngo 3\npause\ngo 1\n")
+        pid, _ = self.said(running)
+        self.check_all(os.path.join(self.folder, HOST, str(pid)), self.blocks(running)[1])
+
+    def test_markers_that_nobody_asked_for_are_not_shown(self):
+        running = self.launch("--hip-runtime-trace", "--selected-regions", "-f", "csv", "-o", "it", "--", PROGRAM,
+                              text="go 1\nresume\ngo 2\npause\ngo 1\nresume\ngo 3\n")
+        sums = files.sums_of_csv(os.path.join(self.folder, "it"))
+        self.assertEqual({kind for kind, _ in sums}, {"HIP_RUNTIME_API_EXT"})
+        did = self.blocks(running)
+        self.assertEqual(sums["HIP_RUNTIME_API_EXT", "hipMalloc"][0], did[1]["hipMalloc"] + did[3]["hipMalloc"])
+
+    def test_counted(self):
+        text = "resume\nresume\ngo 1\npause\ngo 2\npause\ngo 1\n"
+        for option, places in (("--selected-regions", (0,)), ("--selected-regions-ref-count", (0, 1))):
+            with self.subTest(option):
+                running = self.launch("--kernel-trace", option, "-f", "csv", "-o", "it", "--", PROGRAM, text=text)
+                sums = files.sums_of_csv(os.path.join(self.folder, "it"))
+                did = self.blocks(running)
+                self.assertEqual(sum(count for count, _ in sums.values()), sum(did[i]["kernels"] for i in places))
+
+    def test_attached(self):
+        work = self.work()
+        running = self.start("-p", work.pid, "--hip-trace", "--selected-regions", "-f", "csv")
+        self.go(work, 1)
+        work.tell("resume")
+        did = self.go(work, 2)
+        work.tell("pause")
+        self.go(work, 1)
+        running.signal()
+        sums = files.sums_of_csv(self.usual(work))
+        self.assertEqual(sums["HIP_RUNTIME_API_EXT", "hipMalloc"][0], did["hipMalloc"])
+
+    def test_nothing_selected(self):
+        running = self.launch("--hip-trace", "--selected-regions", "--", PROGRAM, text="go 1\n")
+        self.assertIn("the trace is empty", running.err)
+
+
 class Ends(Launch):
     def test_the_status_is_the_programs(self):
         running = self.launch("--hip-trace", "--", LAUNCHED, "count", 1, code=3)

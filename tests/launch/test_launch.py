@@ -96,6 +96,20 @@ class Counts(Launch):
                     options=("--function", "*:getppid"))
         self.assertEqual(self.functions()["getppid"]["calls"], 50)
 
+    def test_a_program_that_it_executes(self):
+        """Attached anew when it is there; both are in the file."""
+        _, _, err = self.launch(PROGRAM, "execute", PROGRAM, "sleep", 3000)
+        self.assertIn("it executes another program now", err)
+        self.assertEqual(self.blocks()[MAIN_SIZE], 10)
+        summary = harness.limpet("report", self.path)
+        self.assertEqual(summary.out.count("process "), 2, summary.out)
+
+    def test_a_program_that_it_executes_and_that_cannot_be_attached(self):
+        _, _, err = self.launch(PROGRAM, "execute", harness.program("launched_static"), "sleep", 2000)
+        self.assertIn("which is not recorded", err)
+        self.assertIn("statically linked", err)
+        self.assertEqual(self.blocks()[MAIN_SIZE], 5)
+
     def test_periods(self):
         self.launch(PROGRAM, "sleep", 1500, options=("--alloc-trace", "--collection-period", "200ms:20s:1"))
         blocks = self.blocks()
@@ -103,7 +117,7 @@ class Counts(Launch):
         self.assertNotIn(EARLY_SIZE, blocks)
 
     def test_a_duration_ends_the_recording_and_not_the_program(self):
-        _, events, _ = self.launch(PROGRAM, "sleep", 1500, options=("--alloc-trace", "--duration", "300ms"))
+        _, events, _ = self.launch(PROGRAM, "sleep", 3500, options=("--alloc-trace", "--duration", "1s"))
         self.assertEqual((events["recorded"]["reason"], events["program"]["status"]), ("duration", 4))
         blocks = self.blocks()
         self.assertEqual(blocks[EARLY_SIZE], EARLY_COUNT)

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define GLANCE_NS 100000000ull
+#define FOLLOW_NS 1000000ull
 
 struct record_values {
 	uint32_t domains_traced;
@@ -90,6 +91,7 @@ struct visit {
 	int signals;
 	enum ending ending;
 	bool is_over, is_full, shows_progress;
+	unsigned programs; /* that were told of */
 	struct work_left left;
 };
 
@@ -158,8 +160,22 @@ static void show_progress(struct visit *self)
 static enum ending wait_for(struct visit *self, uint64_t time_ns)
 {
 	if (self->launched)
-		return launched_wait(self->launched, time_ns);
+		return launched_watch(self->launched, recorder_socket(self->recorder), time_ns);
 	return ending_wait(self->signals, recorder_pidfd(self->recorder), time_ns);
+}
+
+/* The process is the same, what it runs is not. */
+static void tell_program(struct visit *self)
+{
+	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
+	char name[96];
+
+	if (recorder_programs(self->recorder) == self->programs)
+		return;
+	self->programs = recorder_programs(self->recorder);
+	fprintf(stderr,
+		"it executes another program now: recording %s, whose first calls may be missing\n",
+		target_name(&attachment->target, name, sizeof(name)));
 }
 
 /* Stays for so long, or until something ends it all. */
@@ -171,8 +187,9 @@ static int stay(struct visit *self, uint64_t time_ns, struct err *err)
 				    : self->begin_ns + self->values->duration_ns;
 
 	while (!self->is_over && now_ns() < end_ns) {
-		uint64_t slice_ns = MIN(GLANCE_NS, MIN(end_ns, limit_ns) - now_ns());
 		int r = recorder_check(self->recorder, err);
+		uint64_t glance_ns = recorder_is_following(self->recorder) ? FOLLOW_NS : GLANCE_NS;
+		uint64_t slice_ns = MIN(glance_ns, MIN(end_ns, limit_ns) - now_ns());
 
 		self->is_full =
 			self->max_bytes && recorder_file_bytes(self->recorder) >= self->max_bytes;
@@ -182,6 +199,7 @@ static int stay(struct visit *self, uint64_t time_ns, struct err *err)
 		}
 		self->ending = wait_for(self, slice_ns);
 		self->is_over = self->ending != ENDING_DURATION;
+		tell_program(self);
 		show_progress(self);
 	}
 	return 0;
@@ -239,9 +257,13 @@ static void print_attached(const struct visit *self)
 	fflush(stdout);
 }
 
-static int let_begin(const struct visit *self, struct err *err)
+/* Its time counts from here. */
+static int let_begin(struct visit *self, struct err *err)
 {
-	return self->launched ? launch_let_go(&self->launched->launch, err) : 0;
+	if (!self->launched || self->launched->launch.is_let_go)
+		return 0;
+	self->begin_ns = now_ns();
+	return launch_let_go(&self->launched->launch, err);
 }
 
 /* One turn of the period: in, stay, out. */
@@ -356,6 +378,16 @@ static bool is_asked_again(int signals)
 	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
 }
 
+static void warn_unfollowed(const struct recorder *recorder)
+{
+	const struct err *why = recorder_unfollowed(recorder);
+
+	if (why)
+		fprintf(stderr,
+			"warning: it executed another program, which is not recorded: %s%s%s\n",
+			why->what, why->why[0] ? "; " : "", why->why);
+}
+
 static int finish(struct visit *self, int r, struct err *err)
 {
 	struct collect_totals totals = { 0 };
@@ -365,6 +397,7 @@ static int finish(struct visit *self, int r, struct err *err)
 	struct stat file;
 	int end;
 
+	warn_unfollowed(self->recorder);
 	self->left = recorder_work_left(self->recorder);
 	recorder_words(self->recorder, &words);
 	end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);

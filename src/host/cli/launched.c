@@ -39,9 +39,11 @@ static void pass_on(const struct launched *self)
 			kill(self->launch.pid, (int)taken.ssi_signo);
 }
 
-static enum ending wait_once(const struct launched *self, uint64_t time_ns)
+enum ending launched_watch(struct launched *self, int socket, uint64_t time_ns)
 {
-	struct pollfd wait[2] = { { self->signals, POLLIN, 0 }, { self->launch.pidfd, POLLIN, 0 } };
+	struct pollfd wait[] = { { self->signals, POLLIN, 0 },
+				 { self->launch.pidfd, POLLIN, 0 },
+				 { socket, POLLRDHUP, 0 } };
 	struct timespec limit = { (time_t)(time_ns / 1000000000u), (long)(time_ns % 1000000000u) };
 	int r = ppoll(wait, ARRAY_SIZE(wait), &limit, NULL);
 
@@ -58,7 +60,7 @@ enum ending launched_wait(struct launched *self, uint64_t time_ns)
 	do {
 		uint64_t left_ns = time_ns - gone_ns;
 
-		ending = wait_once(self, MIN(left_ns, 1000000000ull));
+		ending = launched_watch(self, -1, MIN(left_ns, 1000000000ull));
 		gone_ns = now_ns() - begin_ns;
 	} while (ending == ENDING_DURATION && gone_ns < time_ns);
 	return ending;
@@ -70,7 +72,7 @@ static int await_doorstep(struct launched *self, struct err *err)
 	int r;
 
 	while (!(r = launch_look(&self->launch, err)))
-		wait_once(self, LOOK_NS);
+		launched_watch(self, -1, LOOK_NS);
 	return r < 0 ? r : 0;
 }
 

@@ -18,6 +18,8 @@ int launched_start(struct launched *ret, char *const argv[], struct err *err) MU
 /* ENDING_DURATION or ENDING_EXIT.  Signals to us alone are passed on to it; those of the terminal
  * it has got itself. */
 enum ending launched_wait(struct launched *launched, uint64_t time_ns);
+/* The same; ends early when the socket says POLLRDHUP.  -1: there is none. */
+enum ending launched_watch(struct launched *launched, int socket, uint64_t time_ns);
 
 /* Waits for its end.  Where it was not let go, it is killed. */
 void launched_finish(struct launched *launched);

@@ -95,6 +95,18 @@ class Formats(Launch):
                          ["out/pass_2/second_results.db"])
 
 
+    def test_python(self):
+        """A runtime that is loaded by dlopen and used at once."""
+        script = os.path.join(self.folder, "script.py")
+        library = next(STANDIN.glob("libamdhip64.so*"))
+        with open(script, "w") as file:
+            file.write(f"import ctypes\nhip = ctypes.CDLL('{library}')\nfor _ in range(7): hip.hipSetDevice(0)\n")
+        for i in range(3):
+            self.launch("--hip-trace", "-f", "csv", "-o", f"py{i}", "--", "/usr/bin/python3", script)
+            sums = files.sums_of_csv(os.path.join(self.folder, f"py{i}"))
+            self.assertEqual(sums["HIP_RUNTIME_API_EXT", "hipSetDevice"][0], 7)
+
+
 class Regions(Launch):
     """Only what the program selects."""
 

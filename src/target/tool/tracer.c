@@ -39,6 +39,21 @@ static const struct traced notices[] = {
 	{ "dlmopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
 };
 
+/* It has worked: what the program asks for now is about to be called. */
+static const struct traced inquiry = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTICE,
+				       .value_count = 0 };
+static bool has_opened; /* a module may have come since the last inquiry */
+
+static void on_notice(const struct traced *traced)
+{
+	if (traced != &inquiry) {
+		__atomic_store_n(&has_opened, true, __ATOMIC_RELAXED);
+		watch_hurry();
+	} else if (__atomic_exchange_n(&has_opened, false, __ATOMIC_RELAXED)) {
+		watch_consult();
+	}
+}
+
 static void *find_symbol(const char *name)
 {
 	return ((dlsym_function *)libc->dlsym)(RTLD_DEFAULT, name);
@@ -90,7 +105,7 @@ static int want(void)
 	for (unsigned i = 0; i < ARRAY_SIZE(notices); i++)
 		fits &= wants_add(&notices[i]);
 	if (wants_tables())
-		fits &= wants_add(&registration);
+		fits &= wants_add(&registration) && wants_add(&inquiry);
 	return fits ? 0 : -ENOSPC;
 }
 
@@ -255,7 +270,7 @@ static int start(struct rings *rings)
 		return r;
 	clock_start();
 	thread_learn(find_symbol("__errno_location"), request.asks_number);
-	hook_on_notice = watch_hurry;
+	hook_on_notice = on_notice;
 	return start_watch();
 }
 

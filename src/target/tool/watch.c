@@ -26,9 +26,10 @@ static void (*report_scan)(const struct got_report *);
 static void (*look_around)(bool have_modules_changed);
 static pthread_t thread;
 static void *stack;
-static uint32_t orders;   /* a futex; counts what was said to it */
-static uint32_t in_hand;  /* how many of them it has heard */
-static uint32_t answered; /* a futex: how many of them are done */
+static uint32_t orders;       /* a futex; counts what was said to it */
+static uint32_t in_hand;      /* how many of them it has heard */
+static uint32_t answered;     /* a futex: how many of them are done */
+static uint32_t is_consulted; /* somebody waits: no rest */
 static uint32_t is_over;
 static uint32_t has_begun; /* a futex: the first scan is done */
 
@@ -55,10 +56,12 @@ void watch_answer(void)
 
 void watch_consult(void)
 {
-	uint32_t mine = __atomic_add_fetch(&orders, 1, __ATOMIC_RELEASE), done;
 	uint64_t limit_ns = clock_ns() + CONSULT_MS * 1000000ull;
 	struct timespec step = { 0, SHORTEST_MS * 1000000 };
+	uint32_t mine, done;
 
+	__atomic_store_n(&is_consulted, 1, __ATOMIC_RELAXED);
+	mine = __atomic_add_fetch(&orders, 1, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &orders, FUTEX_WAKE_PRIVATE, 1);
 	/* Acquire: pairs with watch_answer(). */
 	while ((int32_t)((done = __atomic_load_n(&answered, __ATOMIC_ACQUIRE)) - mine) < 0 &&
@@ -118,6 +121,8 @@ static void *watch(void *unused)
 			break;
 		has_changed = got_has_changed();
 		delay_ms = is_told || has_changed ? SHORTEST_MS : MIN(2 * delay_ms, LONGEST_MS);
+		if (__atomic_exchange_n(&is_consulted, 0, __ATOMIC_RELAXED))
+			next_ns = 0;
 		if ((has_changed || report.is_unsettled) && clock_ns() >= next_ns)
 			next_ns = scan(&report);
 		else

@@ -27,19 +27,11 @@ static int refuse_unknown(const char *word, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int refuse_launch(const char *command, struct err *err)
-{
-	err_set(err, -ENOTSUP, "starting '%s' cannot be served", command);
-	err_why(err, "this rocprofv3 attaches to processes that run; it starts none");
-	err_fix(err, "start the program, then: rocprofv3 --attach PID [options]");
-	return err_exit(err, EXIT_USAGE);
-}
-
 static int refuse_operand(const char *word, struct err *err)
 {
 	err_set(err, -EINVAL, "there is no use for '%s' here", word);
-	err_why(err, "no option takes it, and this rocprofv3 starts no programs");
-	err_fix(err, "rocprofv3 --attach PID [options]");
+	err_why(err, "no option takes it");
+	err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -127,8 +119,10 @@ int arguments_read(struct profile *profile, char **argv, struct err *err)
 	while (!r && *words.next) {
 		const char *word = *words.next++;
 
-		if (!strcmp(word, "--"))
-			return *words.next ? refuse_launch(*words.next, err) : 0;
+		if (!strcmp(word, "--")) {
+			profile->command = *words.next ? words.next : NULL;
+			return 0;
+		}
 		if (!is_option(word))
 			return refuse_operand(word, err);
 		r = word[1] == '-' ? take_long(profile, word, &words, err)

@@ -67,8 +67,9 @@ static const struct variable {
 	{ "ATTACH_OUTPUT_GENERATION_SYNC", "attach-sync-output" },
 	{ "PROCESS_SYNC", "process-sync" },
 	{ "SIGNAL_HANDLERS", "disable-signal-handlers", FORM_NOT },
+	{ "SELECTED_REGIONS", "selected-regions" },
+	{ "SELECTED_REGIONS_REF_COUNT", "selected-regions-ref-count" },
 
-	{ "SELECTED_REGIONS*", "selected-regions" },
 	{ "COUNTER*", "pmc" },
 	{ "EXTRA_COUNTERS_CONTENTS", "extra-counters" },
 	{ "KERNEL_REPLAY", "kernel-replay" },

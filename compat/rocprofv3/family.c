@@ -75,7 +75,8 @@ static void free_member(struct member *member, bool keeps_file)
 
 static struct session_options session_of(const struct family *self)
 {
-	return (struct session_options){ .tools = self->options.tools,
+	return (struct session_options){ .attach.doorstep = self->options.doorstep,
+					 .tools = self->options.tools,
 					 .tool_count = self->options.tool_count,
 					 .is_strict = true };
 }

@@ -10,6 +10,7 @@
 
 struct family_options {
 	pid_t root;
+	uint64_t doorstep; /* where the root waits, if it was started for this; 0 */
 	bool has_children;
 	const char *const *tools; /* further ones, each a library */
 	size_t tool_count;

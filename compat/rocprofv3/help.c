@@ -28,9 +28,12 @@ static void print_refused(FILE *out)
 
 void help_print(FILE *out)
 {
-	fputs("usage: rocprofv3 --attach PID [options]\n\n"
-	      "Traces a running process, which needs no preparation, and leaves AMD's files.\n"
-	      "Detaches at Enter, SIGINT, SIGTERM, after the duration, or when the process ends.\n"
+	fputs("usage: rocprofv3 --attach PID [options]\n"
+	      "       rocprofv3 [options] -- PROGRAM [ARGUMENTS]\n\n"
+	      "Traces a running process, which needs no preparation, or a program from its first\n"
+	      "call on, and leaves AMD's files.  Detaches at Enter, SIGINT, SIGTERM, after the\n"
+	      "duration, or when the process ends.  A program that was started gets the terminal\n"
+	      "and the signals; rocprofv3 ends when it does, with its status.\n"
 	      "Switches take true or false; without either they mean true.\n\n",
 	      out);
 	for (size_t i = 0; i < setting_count; i++)
@@ -40,6 +43,7 @@ void help_print(FILE *out)
 	print_refused(out);
 	fputs("\nexamples:\n"
 	      "  rocprofv3 --attach 4711 --hip-trace --kernel-trace --attach-duration-msec 5000\n"
+	      "  rocprofv3 --sys-trace -f csv -- ./program argument\n"
 	      "  rocprofv3 -p 4711 --runtime-trace -f csv rocpd -d out -o app_%pid%\n",
 	      out);
 }

@@ -27,7 +27,7 @@ int input_refuse(const struct input *input, const char *what, struct err *err)
 
 int input_begin_job(struct input *input, struct err *err)
 {
-	if (!input->jobs++)
+	if (!input->jobs++ || input->profile->command)
 		return 0;
 	err_set(err, -ENOTSUP, "'%s' has several jobs", input->path);
 	err_why(err, "a process that runs is attached once; it cannot be run again for each job");
@@ -79,7 +79,8 @@ int input_end_entry(struct input *input, struct err *err)
 			entry->name);
 		return err_exit(err, EXIT_USAGE);
 	}
-	if (!entry->count) /* null, or an empty list */
+	/* Null or an empty list; or of another job. */
+	if (!entry->count || input->jobs != input->profile->job + 1)
 		return 0;
 	before = input->profile->given[setting - settings];
 	r = setting_make(input->profile, setting, entry->values, entry->count, err);
@@ -121,5 +122,6 @@ int input_read(struct profile *profile, struct err *err)
 	r = read(&input, (struct text){ content, content + size }, err);
 	if (!r && !input.jobs)
 		r = input_refuse(&input, "there is no job in it", err);
+	profile->job_count = input.jobs;
 	return r;
 }

@@ -1,5 +1,5 @@
 /*
- * Input files (-i): settings by name, for one job.
+ * Input files (-i): settings by name, for one job; for several where a program is started for each.
  */
 #pragma once
 
@@ -23,7 +23,8 @@ struct input {
 	struct input_entry entry; /* name NULL: none is open */
 };
 
-/* Reads the file that the profile names, after the command line. */
+/* Reads the file that the profile names, after the command line: the job of the profile's number.
+ */
 int input_read(struct profile *profile, struct err *err) MUST_CHECK;
 
 /* For the readers of formats. */

@@ -144,6 +144,7 @@ static int open_family(struct running *self, const char *const *variables, struc
 	const struct job *job = self->job;
 	struct family_options options = {
 		.root = job->pid,
+		.doorstep = job->doorstep,
 		.has_children = job->profile->has_children,
 		.tools = job->tools,
 		.tool_count = job->tool_count,

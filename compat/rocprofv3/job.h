@@ -7,6 +7,7 @@
 
 struct job {
 	pid_t pid;
+	uint64_t doorstep;    /* where it waits, if it was started for this; 0 */
 	uint64_t duration_ns; /* UINT64_MAX: until the face's wait ends it */
 	const struct profile *profile;
 	const char *const *tools; /* to be attached too, each a library */

@@ -1,15 +1,20 @@
 /*
- * rocprofv3: AMD's command line for processes that run.  Ends with 0 or 1, as AMD's does.
+ * rocprofv3: AMD's command line, for processes that run and for programs to start.  Ends with 0 or
+ * 1, or with the status of the program, as AMD's does.
  */
 #include "arguments.h"
 #include "help.h"
+#include "host/cli/launched.h"
 #include "input.h"
 #include "job.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/wait.h>
 
 #ifndef LIMPET_VERSION
 #error "the build gives it"
@@ -22,6 +27,8 @@ struct program {
 	int signals;
 	pid_t pid;
 	bool waits_for_enter;
+	struct launched *launched; /* NULL: the process was there before */
+	int status;                /* of the program that was started */
 };
 
 static void say(void *context, enum say_level level, const char *text)
@@ -33,7 +40,7 @@ static void say(void *context, enum say_level level, const char *text)
 		fprintf(stderr, "rocprofv3: %s: %s\n", level_names[level], text);
 }
 
-static enum ending wait(void *context, int pidfd, uint64_t time_ns)
+static enum ending wait_attached(void *context, int pidfd, uint64_t time_ns)
 {
 	const struct program *self = context;
 
@@ -97,40 +104,146 @@ static int attach(struct program *self, struct profile *profile, const struct fa
 	return r;
 }
 
-static int run(struct program *self, char **argv, struct profile *profile, const struct face *face,
-	       struct err *err)
+static enum ending wait_launched(void *context, int pidfd, uint64_t time_ns)
 {
-	int r = arguments_read(profile, argv, err);
+	const struct program *self = context;
+
+	(void)pidfd; /* it is that of the program */
+	return launched_wait(self->launched, time_ns);
+}
+
+static void let_begin(void *context)
+{
+	struct program *self = context;
+	struct err err;
+
+	if (launch_let_go(&self->launched->launch, &err))
+		say(self, SAY_ERROR, err.what);
+}
+
+/* As a shell would say it. */
+static int status_of(const struct launch *program)
+{
+	return WIFSIGNALED(program->status) ? 128 + WTERMSIG(program->status)
+					    : WEXITSTATUS(program->status);
+}
+
+static void tell_end(const struct face *face, const struct launch *program)
+{
+	char buffer[96];
+
+	if (!program->is_let_go)
+		face_say(face, SAY_ERROR, "the program was not run");
+	else if (program->status)
+		face_say(face, SAY_WARNING, "the program ended: %s",
+			 launch_describe(program, buffer, sizeof(buffer)));
+}
+
+/* Several jobs have a folder each, as in AMD's. */
+static int choose_folder(struct profile *profile, struct err *err)
+{
+	const char *folder = profile->output.directory ? profile->output.directory : ".";
+	char path[PATH_MAX];
+
+	if (profile->job_count < 2)
+		return 0;
+	snprintf(path, sizeof(path), "%s/pass_%u", folder, profile->job + 1);
+	profile->output.directory = profile_keep(profile, path, sizeof(path));
+	return profile->output.directory ? 0 : err_set(err, -ENOMEM, "memory for options");
+}
+
+static int refuse_both(struct err *err)
+{
+	err_set(err, -EINVAL, "a process and a program to start are both named");
+	err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int launch(struct program *self, struct profile *profile, struct err *err)
+{
+	struct face face = { say, wait_launched, let_begin, file, self };
+	struct job job = { .profile = profile, .face = &face, .duration_ns = UINT64_MAX };
+	struct launched launched;
+	struct results results;
+	int r = profile->pid ? refuse_both(err) : choose_folder(profile, err);
 
 	if (!r)
-		r = input_read(profile, err);
-	self->level = read_level(profile->log_level);
+		r = profile_finish(profile, err);
+	if (!r)
+		r = launched_start(&launched, profile->command, err);
 	if (r)
 		return r;
+	self->launched = &launched;
+	job.pid = launched.launch.pid;
+	job.doorstep = launched.launch.doorstep;
+	r = job_run(&job, &results, err);
+	launched_finish(&launched);
+	tell_end(&face, &launched.launch);
+	self->status = launched.launch.is_let_go ? status_of(&launched.launch) : EXIT_FAILURE;
+	return r;
+}
+
+static int read_profile(char **argv, unsigned number, struct profile *ret, struct err *err)
+{
+	int r;
+
+	profile_init(ret);
+	ret->has_children = true;
+	ret->job = number;
+	r = arguments_read(ret, argv, err);
+	return r ? r : input_read(ret, err);
+}
+
+static int run(struct program *self, struct profile *profile, const struct face *face,
+	       struct err *err)
+{
 	if (profile->shows_help || profile->lists)
 		(profile->shows_help ? help_print : help_list)(stdout);
 	else if (profile->shows_version)
 		printf("rocprofv3 of limpet %s\n", LIMPET_VERSION);
 	else
-		return attach(self, profile, face, err);
+		return profile->command ? launch(self, profile, err)
+					: attach(self, profile, face, err);
 	return 0;
+}
+
+/* One job after the other, until one fails. */
+static int run_jobs(struct program *self, char **argv, const struct face *face, struct err *err)
+{
+	struct profile profile;
+	unsigned count = 1;
+	int r = 0;
+
+	for (unsigned i = 0; !r && !self->status && i < count; i++) {
+		r = read_profile(argv, i, &profile, err);
+		self->level = read_level(profile.log_level);
+		if (!r)
+			r = run(self, &profile, face, err);
+		count = MAX(count, profile.job_count);
+		profile_done(&profile);
+	}
+	return r;
+}
+
+static void on_limit(int signal)
+{
+	(void)signal;
 }
 
 int main(int argc, char **argv)
 {
 	struct program self = { .level = SAY_WARNING, .signals = -1 };
-	struct face face = { say, wait, begun, file, &self };
-	struct profile profile;
+	struct face face = { say, wait_attached, begun, file, &self };
 	struct err err = { 0 };
 	int r;
 
 	(void)argc;
-	signal(SIGXFSZ, SIG_IGN); /* the limit of file sizes is an error, not our death */
-	profile_init(&profile);
-	profile.has_children = true;
-	r = run(&self, argv + 1, &profile, &face, &err);
+	/* The limit of file sizes is an error, not our death; programs that we start must not
+	 * inherit that. */
+	if (signal(SIGXFSZ, on_limit) == SIG_IGN)
+		signal(SIGXFSZ, SIG_IGN);
+	r = run_jobs(&self, argv + 1, &face, &err);
 	if (r)
 		face_say_error(&face, SAY_ERROR, &err);
-	profile_done(&profile);
-	return r ? EXIT_FAILURE : EXIT_SUCCESS;
+	return r && !self.status ? EXIT_FAILURE : self.status;
 }

@@ -53,6 +53,24 @@ static uint32_t decide(const struct traces *ranks)
 	return domains;
 }
 
+/* The calls that select are markers, recorded for that alone where nobody asked for them. */
+static int choose_regions(struct profile *profile, struct err *err)
+{
+	struct region_options *regions = &profile->output.regions;
+
+	regions->is_selected |= regions->is_counted;
+	if (!regions->is_selected)
+		return 0;
+	if (profile->period_texts.count) {
+		err_set(err, -EINVAL, "regions and collection periods exclude each other");
+		err_fix(err, "--selected-regions, or --collection-period");
+		return err_exit(err, EXIT_USAGE);
+	}
+	regions->hides_markers = !(profile->domains & 1u << DOMAIN_MARKER);
+	profile->domains |= 1u << DOMAIN_MARKER;
+	return 0;
+}
+
 int profile_finish(struct profile *profile, struct err *err)
 {
 	struct amd_output_options *output = &profile->output;
@@ -60,6 +78,8 @@ int profile_finish(struct profile *profile, struct err *err)
 	profile->domains = decide(profile->traces);
 	if (!profile->domains)
 		return refuse_nothing(err);
+	if (choose_regions(profile, err))
+		return err->code;
 	if (!output->formats)
 		output->formats = AMD_FORMAT_ROCPD;
 	if (profile->is_mangled)
@@ -76,7 +96,8 @@ int profile_pid(const struct profile *profile, pid_t *ret, struct err *err)
 {
 	if (!profile->pid) {
 		err_set(err, -EINVAL, "no process is named");
-		err_fix(err, "rocprofv3 --attach PID [options]");
+		err_fix(err,
+			"rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
 		return err_exit(err, EXIT_USAGE);
 	}
 	if (!text_parse_pid(profile->pid, ret))

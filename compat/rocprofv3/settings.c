@@ -75,6 +75,10 @@ const struct setting settings[] = {
 	  FIELD(period_texts) },
 	TEXT(0, "collection-period-unit", "UNIT", period_unit,
 	     "hour, min, sec (default), msec, usec, nsec"),
+	SWITCH(0, "selected-regions", output.regions.is_selected,
+	       "only what begins between roctxProfilerResume and roctxProfilerPause"),
+	SWITCH(0, "selected-regions-ref-count", output.regions.is_counted,
+	       "the same, where each resume needs a pause of its own"),
 	{ 'f', "output-format", NULL, TAKES_SOME, set_formats, "FORMAT",
 	  "rocpd (default), csv, json, pftrace; several" },
 	TEXT('o', "output-file", "NAME", output.file,
@@ -95,7 +99,7 @@ const struct setting settings[] = {
 	       "tracks of pftrace by queue, not by stream"),
 	{ 0, "log-level", NULL, TAKES_ONE, set_level, "LEVEL",
 	  "fatal, error, warning (default), info, trace" },
-	TEXT('i', "input", "FILE", input, "a job: .json, .yaml, .yml or .txt"),
+	TEXT('i', "input", "FILE", input, "a job, or several: .json, .yaml, .yml or .txt"),
 	SWITCH('L', "list-avail", lists, "what can be traced here"),
 	ALWAYS("disable-signal-handlers", "limpet has none in the process: always so"),
 	ALWAYS("process-sync", "files of all processes are complete at the end: always so"),
@@ -103,9 +107,6 @@ const struct setting settings[] = {
 	SWITCH('h', "help", shows_help, "this text"),
 	SWITCH('v', "version", shows_version, "limpet's version"),
 
-	REFUSED(0, "selected-regions*",
-		"limpet records from attaching to detaching; it does not wait for "
-		"roctxProfilerResume (markers and --kernel-rename show the regions)"),
 	REFUSED(0, "pmc*", NO_COUNTERS),
 	REFUSED_VALUE('E', "extra-counters", NO_COUNTERS),
 	REFUSED_VALUE(0, "replay-mode", NO_COUNTERS),
@@ -128,11 +129,11 @@ const struct setting settings[] = {
 	REFUSED_VALUE(0, "perfetto-*", NO_PERFETTO),
 	REFUSED_VALUE(0, "profile-mpi-ranks", NO_MPI),
 	REFUSED_VALUE(0, "mpi-world-*", NO_MPI),
-	REFUSED_VALUE(0, "preload", "limpet attaches; it starts nothing that could preload"),
+	REFUSED_VALUE(0, "preload", "limpet preloads nothing; LD_PRELOAD=... in front of it does"),
 	REFUSED_VALUE(0, "rocm-root", NO_SDK),
 	REFUSED_VALUE(0, "sdk-*", NO_SDK),
 	REFUSED_VALUE(0, "benchmark-mode", "limpet has no such modes"),
-	REFUSED(0, "echo", "limpet starts no program whose command could be shown"),
+	REFUSED(0, "echo", "limpet starts the program as it is given: there is nothing to show"),
 };
 const size_t setting_count = ARRAY_SIZE(settings);
 

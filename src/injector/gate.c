@@ -189,7 +189,7 @@ int gate_check(struct stopped *self)
 
 	if (!same_program(self))
 		return job_fail(job, JOB_GONE, ESTALE);
-	if (!libc_is_ready(self))
+	if (!job->is_at_doorstep && !libc_is_ready(self))
 		return job_fail(job, JOB_TOO_EARLY, 0);
 	if (!find_frame_place(self))
 		return job_fail(job, JOB_NO_STACK, 0);

@@ -81,6 +81,18 @@ int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t 
 int remote_call(struct stopped *self, uint64_t function, uint64_t argument) MUST_CHECK;
 void remote_undo(struct stopped *self); /* puts the thread back and releases it */
 
+/* One system call on the thread; a failure of the call itself ends the job cleanly. */
+int remote_do(struct stopped *self, uint64_t code, long nr, const uint64_t args[6],
+	      long *ret) MUST_CHECK;
+/* Runs to the next system call stop. */
+int remote_next_stop(const struct stopped *self) MUST_CHECK;
+
+/* launch.c: the child of limpet's up to its first instruction. */
+void launch(struct stopped *self);
+
+/* Descriptor of the memory of the thread that will be stopped: a hardened kernel lets only its
+ * tracer write to it. */
+int memory_open(struct stopped *self) MUST_CHECK;
 int memory_read(const struct stopped *self, uint64_t address, void *into, size_t size) MUST_CHECK;
 int memory_write(const struct stopped *self, uint64_t address, const void *bytes,
 		 size_t size) MUST_CHECK;

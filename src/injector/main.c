@@ -7,40 +7,20 @@
 #include "shared/arch/elf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#define JOB_FD         3
-#define RT_PRIORITY    50
-#define KERNEL_RESTART 513 /* ERESTARTNOINTR */
+#define JOB_FD      3
+#define RT_PRIORITY 50
 #define CLONE_FLAGS                                                                         \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
 	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
-
-/* One system call on the thread; a failure of the call itself ends the job cleanly. */
-static int do_call(struct stopped *self, uint64_t code, long nr, const uint64_t args[6], long *ret)
-{
-	int r = remote_syscall(self, code, nr, args, ret);
-
-	if (r)
-		return job_fail(self->job, r == -ESRCH ? JOB_GONE : JOB_BROKEN, -r);
-	if (*ret == -KERNEL_RESTART) /* a group stop is on its way: another time */
-		return job_fail(self->job, JOB_LEAVE_ALONE, 0);
-	if (*ret < 0 && *ret > -4096) {
-		self->job->nr = nr;
-		return job_fail(self->job, JOB_CALL_FAILED, (int)-*ret);
-	}
-	return 0;
-}
 
 /* Data first, then the code part over its end: never writable and executable at once. */
 static int map_region(struct stopped *self)
@@ -56,13 +36,13 @@ static int map_region(struct stopped *self)
 			     0 };
 	uint64_t gadget = self->job->syscall_return;
 	long region, ignored;
-	int r = do_call(self, gadget, SYS_mmap, data, &region);
+	int r = remote_do(self, gadget, SYS_mmap, data, &region);
 
 	if (r)
 		return r;
 	self->job->ret_region = (uint64_t)region;
 	code[0] = (uint64_t)region + REGION_CODE;
-	return do_call(self, gadget, SYS_mmap, code, &ignored);
+	return remote_do(self, gadget, SYS_mmap, code, &ignored);
 }
 
 static int copy_guards(const struct stopped *self)
@@ -122,7 +102,7 @@ static int start_thread(struct stopped *self)
 	int r;
 
 	arch_clone_args(args, CLONE_FLAGS, region + REGION_DATA, thread, word);
-	r = do_call(self, region + REGION_CODE + CODE_CLONE, SYS_clone, args, &tid);
+	r = remote_do(self, region + REGION_CODE + CODE_CLONE, SYS_clone, args, &tid);
 	job->starter_tid = (int32_t)tid;
 	return r;
 }
@@ -193,21 +173,6 @@ static void steel_oneself(struct job *job)
 	wait_init();
 }
 
-static int open_memory(struct stopped *self)
-{
-	char path[64];
-
-	/* Of the thread that will be stopped: a hardened kernel lets only its tracer write to it.
-	 */
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", self->job->pid, self->job->tid);
-	self->memory = open(path, O_RDWR | O_CLOEXEC);
-	return self->memory < 0
-		       ? job_fail(self->job,
-				  errno == ENOENT || errno == ESRCH ? JOB_GONE : JOB_NO_SEIZE,
-				  errno)
-		       : 0;
-}
-
 int main(void)
 {
 	static struct stopped self;
@@ -216,9 +181,13 @@ int main(void)
 	if (!self.job)
 		return EXIT_FAILURE;
 	self.job->ret_region = self.job->region;
-	if (open_memory(&self))
+	if (self.job->mode != JOB_LAUNCH && memory_open(&self))
 		return EXIT_SUCCESS;
 	steel_oneself(self.job);
+	if (self.job->mode == JOB_LAUNCH) {
+		launch(&self);
+		return EXIT_SUCCESS;
+	}
 	if (stop_thread(&self))
 		return EXIT_SUCCESS;
 	if (gate_check(&self) || check_region(&self))

@@ -5,7 +5,22 @@
 #include "injector/injector.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
+
+int memory_open(struct stopped *self)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", self->job->pid, self->job->tid);
+	self->memory = open(path, O_RDWR | O_CLOEXEC);
+	return self->memory < 0
+		       ? job_fail(self->job,
+				  errno == ENOENT || errno == ESRCH ? JOB_GONE : JOB_NO_SEIZE,
+				  errno)
+		       : 0;
+}
 
 int memory_read(const struct stopped *self, uint64_t address, void *into, size_t size)
 {

@@ -12,7 +12,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define STOP_LIMIT_NS 5000000000ull
+#define STOP_LIMIT_NS  5000000000ull
+#define KERNEL_RESTART 513 /* ERESTARTNOINTR */
 
 int remote_prepare(struct stopped *self)
 {
@@ -38,7 +39,7 @@ static int block_all_signals(const struct stopped *self)
 
 /* Runs to the next system call stop.  With all signals blocked only SIGSTOP can come between: it is
  * handed on, and the group stop that follows is joined when we let go. */
-static int next_syscall_stop(const struct stopped *self)
+int remote_next_stop(const struct stopped *self)
 {
 	uint64_t deadline_ns = wait_clock_ns() + STOP_LIMIT_NS;
 	int status, r, signal = 0;
@@ -67,7 +68,7 @@ static int leave_entry(const struct stopped *self)
 {
 	int r = arch_replace_syscall(self->job->tid, self->job->syscall_return, &self->escape);
 
-	return r ? r : next_syscall_stop(self);
+	return r ? r : remote_next_stop(self);
 }
 
 int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t args[6], long *ret)
@@ -78,18 +79,33 @@ int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t 
 	arch_set_syscall(&regs, code, nr, args, &self->escape);
 	r = set_registers(self, &regs);
 	if (!r)
-		r = next_syscall_stop(self);
+		r = remote_next_stop(self);
 	if (!r)
 		r = arch_get_regs(self->job->tid, &regs);
 	if (!r && arch_syscall_number(&regs) != nr) /* the kernel restarted something else */
 		return leave_entry(self) ? -ESRCH : -EBADE;
 	if (!r)
-		r = next_syscall_stop(self);
+		r = remote_next_stop(self);
 	if (!r)
 		r = arch_get_regs(self->job->tid, &regs);
 	if (!r)
 		*ret = arch_syscall_result(&regs);
 	return r;
+}
+
+int remote_do(struct stopped *self, uint64_t code, long nr, const uint64_t args[6], long *ret)
+{
+	int r = remote_syscall(self, code, nr, args, ret);
+
+	if (r)
+		return job_fail(self->job, r == -ESRCH ? JOB_GONE : JOB_BROKEN, -r);
+	if (*ret == -KERNEL_RESTART) /* a group stop is on its way: another time */
+		return job_fail(self->job, JOB_LEAVE_ALONE, 0);
+	if (*ret < 0 && *ret > -4096) {
+		self->job->nr = nr;
+		return job_fail(self->job, JOB_CALL_FAILED, (int)-*ret);
+	}
+	return 0;
 }
 
 /* The function ends in the emergency frame's sigreturn; at its entry the thread is back under our
@@ -103,13 +119,13 @@ int remote_call(struct stopped *self, uint64_t function, uint64_t argument)
 	r = set_registers(self, &regs);
 	self->has_run_code = true;
 	while (!r) {
-		r = next_syscall_stop(self); /* entry */
+		r = remote_next_stop(self); /* entry */
 		if (!r)
 			r = arch_get_regs(self->job->tid, &regs);
 		if (!r && arch_syscall_number(&regs) == SYS_rt_sigreturn)
 			return leave_entry(self);
 		if (!r)
-			r = next_syscall_stop(self); /* exit */
+			r = remote_next_stop(self); /* exit */
 	}
 	return r;
 }

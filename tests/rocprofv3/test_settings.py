@@ -14,7 +14,7 @@ REFUSED = """--pmc A B|--pmc-groups x|-E file.yaml|--extra-counters file.yaml|--
 --spm A|--spm-beta-enabled|--pc-sampling-beta-enabled|--pc-sampling-unit time|--pc-sampling-method host_trap|
 --pc-sampling-interval 1|--att|--att-target-cu 1|--att-library-path x|--kfd-trace|--ompt-trace|--ompt-trace a b|
 --kokkos-trace|--rocdecode-trace|--rocjpeg-trace|--rocshmem-trace|--hipfile-trace|--hip-graph-trace|--hip-event-trace|
---selected-regions|--selected-regions-ref-count|--output-config|--minimum-output-data 4|--perfetto-backend system|
+--output-config|--minimum-output-data 4|--perfetto-backend system|
 --perfetto-buffer-size 1|--perfetto-buffer-fill-policy ring|--perfetto-shmem-size-hint 1|--profile-mpi-ranks 0|
 --mpi-world-rank-variable X|--mpi-world-size-variable X|--preload x.so|--rocm-root /opt|--sdk-soversion 1|
 --sdk-version 1|--benchmark-mode x|--echo|-f otf2""".replace("\n", "").split("|")
@@ -22,11 +22,12 @@ WRONG = {
     "there is no option --hip-trase": ["--hip-trase"],
     "there is no option -x": ["-x"],
     "no use for '17'": ["--hip-trace", "17"],
-    "starting 'ls' cannot be served": ["--hip-trace", "--", "ls", "-l"],
+    "are both named": ["--hip-trace", "--", "ls", "-l"],
     "nothing to trace is asked for": [],
     "not the number of a process": ["--hip-trace", "-p", "x"],
     "not a number of milliseconds": ["--hip-trace", "--attach-duration-msec", "soon"],
     "is not a collection period": ["--hip-trace", "-P", "1:2"],
+    "exclude each other": ["--hip-trace", "-P", "1:2:1", "--selected-regions"],
     "--output-format does not understand 'xml'": ["--hip-trace", "-f", "csv", "xml"],
     "--agent-index does not understand": ["--hip-trace", "-A", "x"],
     "--summary-units does not understand": ["--hip-trace", "-u", "years"],
@@ -82,7 +83,7 @@ class Settings(Profiled):
                 self.assertIn("why: ", err)
 
     def test_asked_for_nothing(self):
-        for words in ("--kfd-trace false", "--att 0", "--pmc-groups=off", "--selected-regions no"):
+        for words in ("--kfd-trace false", "--att 0", "--pmc-groups=off", "--spm no"):
             with self.subTest(words):
                 self.assertIn("there is no process", self.refuse("--hip-trace", *words.split()))
 

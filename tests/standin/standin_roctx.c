@@ -130,6 +130,23 @@ STANDIN_EXPORT int roctxGetThreadId(uint64_t *ret)
 	return NOW(roctxGetThreadId)(ret);
 }
 
+/* The second table: pause, resume. */
+static int call_control(unsigned slot, uint64_t tid)
+{
+	slots();
+	return ((int (*)(uint64_t))__atomic_load_n(&control.slots[slot], __ATOMIC_RELAXED))(tid);
+}
+
+STANDIN_EXPORT int roctxProfilerPause(uint64_t tid)
+{
+	return call_control(0, tid);
+}
+
+STANDIN_EXPORT int roctxProfilerResume(uint64_t tid)
+{
+	return call_control(1, tid);
+}
+
 STANDIN_EXPORT void standin_roctx_print(void)
 {
 	standin_print(&roctx);

@@ -11,6 +11,8 @@ int roctxRangePop(void);
 uint64_t roctxRangeStartA(const char *message);
 void roctxRangeStop(uint64_t id);
 int roctxGetThreadId(uint64_t *ret);
+int roctxProfilerPause(uint64_t tid);
+int roctxProfilerResume(uint64_t tid);
 
 /* The tables, after the first use. */
 void standin_roctx_print(void);

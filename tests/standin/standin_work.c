@@ -294,6 +294,10 @@ int main(void)
 			go((unsigned)number);
 		else if (!strcmp(word, "launch"))
 			launch_many(number);
+		else if (!strcmp(word, "resume"))
+			roctxProfilerResume(0);
+		else if (!strcmp(word, "pause"))
+			roctxProfilerPause(0);
 		else if (!strcmp(word, "newest"))
 			call_newest(number);
 		else if (!strcmp(word, "pace"))

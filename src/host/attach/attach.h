@@ -12,6 +12,7 @@ struct attach_options {
 	bool has_variables;    /* the environment must be changed */
 	bool wishes_variables; /* it will be, where filters allow */
 	bool resumes;          /* send SIGCONT to a process that job control stopped */
+	uint64_t doorstep;     /* where the process waits that limpet has started (launch.h); 0 */
 	uint64_t tries_for_ns; /* how long to look for a thread that may be stopped; 0: 3 s */
 };
 

@@ -12,6 +12,7 @@
 #include "host/core/clock.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
+#include "shared/arch/doorstep.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/needs.h"
 
@@ -61,6 +62,14 @@ static const struct {
 	[JOB_CALL_FAILED] = { false, EXIT_FAILED, "a system call failed in it", "", "" },
 	[JOB_BROKEN] = { false, EXIT_FAILED, "the injection went wrong and was undone", "", "" },
 };
+
+static bool waits_at_doorstep(const struct target *target, uint64_t address)
+{
+	struct doorstep doorstep;
+
+	return address && memory_read(target->memory, address, &doorstep, sizeof(doorstep)) &&
+	       doorstep.magic == DOORSTEP_MAGIC && doorstep.step == DOORSTEP_IS_THERE;
+}
 
 static bool has_guard_below(const struct maps *maps, size_t at)
 {
@@ -357,6 +366,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 		return err_set(err, -ENOMEM, "memory for the injector");
 	r = plan_when_ready(self, job, tries_for_ns, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
+	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = options->wishes_variables ? NEED_FOR_VARIABLES : 0;
 	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
 		     (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);

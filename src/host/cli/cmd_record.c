@@ -1,8 +1,9 @@
 /*
- * limpet record: trace a running process into a file, until asked to stop.
+ * limpet record: trace a running process, or one that it starts, into a file, until asked to stop.
  */
 #include "host/cli/command.h"
 #include "host/cli/ending.h"
+#include "host/cli/launched.h"
 #include "host/cli/operand.h"
 #include "host/cli/period.h"
 #include "host/cli/report.h"
@@ -18,9 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define GLANCE_NS 100000000ull
+#define FOLLOW_NS 1000000ull
 
 struct record_values {
 	uint32_t domains_traced;
@@ -82,11 +85,13 @@ struct visit {
 	const struct record_values *values;
 	struct recorder *recorder;
 	const char *path;
+	struct launched *launched; /* NULL: the process was there before */
 	struct period period;
 	uint64_t max_bytes, begin_ns;
 	int signals;
 	enum ending ending;
 	bool is_over, is_full, shows_progress;
+	unsigned programs; /* that were told of */
 	struct work_left left;
 };
 
@@ -152,18 +157,39 @@ static void show_progress(struct visit *self)
 		recorder_file_bytes(self->recorder) / 1024);
 }
 
+static enum ending wait_for(struct visit *self, uint64_t time_ns)
+{
+	if (self->launched)
+		return launched_watch(self->launched, recorder_socket(self->recorder), time_ns);
+	return ending_wait(self->signals, recorder_pidfd(self->recorder), time_ns);
+}
+
+/* The process is the same, what it runs is not. */
+static void tell_program(struct visit *self)
+{
+	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
+	char name[96];
+
+	if (recorder_programs(self->recorder) == self->programs)
+		return;
+	self->programs = recorder_programs(self->recorder);
+	fprintf(stderr,
+		"it executes another program now: recording %s, whose first calls may be missing\n",
+		target_name(&attachment->target, name, sizeof(name)));
+}
+
 /* Stays for so long, or until something ends it all. */
 static int stay(struct visit *self, uint64_t time_ns, struct err *err)
 {
-	int pidfd = recorder_pidfd(self->recorder);
 	uint64_t end_ns = time_ns == UINT64_MAX ? UINT64_MAX : now_ns() + time_ns;
 	uint64_t limit_ns = self->values->duration_ns == UINT64_MAX
 				    ? UINT64_MAX
 				    : self->begin_ns + self->values->duration_ns;
 
 	while (!self->is_over && now_ns() < end_ns) {
-		uint64_t slice_ns = MIN(GLANCE_NS, MIN(end_ns, limit_ns) - now_ns());
 		int r = recorder_check(self->recorder, err);
+		uint64_t glance_ns = recorder_is_following(self->recorder) ? FOLLOW_NS : GLANCE_NS;
+		uint64_t slice_ns = MIN(glance_ns, MIN(end_ns, limit_ns) - now_ns());
 
 		self->is_full =
 			self->max_bytes && recorder_file_bytes(self->recorder) >= self->max_bytes;
@@ -171,8 +197,9 @@ static int stay(struct visit *self, uint64_t time_ns, struct err *err)
 			self->is_over = true;
 			return r;
 		}
-		self->ending = ending_wait(self->signals, pidfd, slice_ns);
+		self->ending = wait_for(self, slice_ns);
 		self->is_over = self->ending != ENDING_DURATION;
+		tell_program(self);
 		show_progress(self);
 	}
 	return 0;
@@ -216,8 +243,9 @@ static void print_attached(const struct visit *self)
 	char name[96];
 
 	if (!self->values->is_json) {
-		fprintf(stderr, "recording %s into %s; Enter or Ctrl-C stops\n",
-			target_name(&attachment->target, name, sizeof(name)), self->path);
+		fprintf(stderr, "recording %s into %s; %s\n",
+			target_name(&attachment->target, name, sizeof(name)), self->path,
+			self->launched ? "until it ends" : "Enter or Ctrl-C stops");
 		return;
 	}
 	json_object(&json, NULL);
@@ -229,6 +257,15 @@ static void print_attached(const struct visit *self)
 	fflush(stdout);
 }
 
+/* Its time counts from here. */
+static int let_begin(struct visit *self, struct err *err)
+{
+	if (!self->launched || self->launched->launch.is_let_go)
+		return 0;
+	self->begin_ns = now_ns();
+	return launch_let_go(&self->launched->launch, err);
+}
+
 /* One turn of the period: in, stay, out. */
 static int record_once(struct visit *self, struct err *err)
 {
@@ -236,6 +273,8 @@ static int record_once(struct visit *self, struct err *err)
 	struct err second = { 0 };
 	int r = recorder_begin(self->recorder, err), left_well;
 
+	if (!r)
+		r = let_begin(self, err);
 	if (r)
 		return r;
 	if (!self->period.done++) {
@@ -255,7 +294,7 @@ static int record_all(struct visit *self, struct err *err)
 
 	self->begin_ns = now_ns();
 	while (!r && !self->is_over && period_goes_on(&self->period)) {
-		if (self->period.delay_ns)
+		if (self->period.delay_ns && !(r = let_begin(self, err)))
 			r = stay(self, self->period.delay_ns, err);
 		if (!r && !self->is_over)
 			r = record_once(self, err);
@@ -339,6 +378,16 @@ static bool is_asked_again(int signals)
 	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
 }
 
+static void warn_unfollowed(const struct recorder *recorder)
+{
+	const struct err *why = recorder_unfollowed(recorder);
+
+	if (why)
+		fprintf(stderr,
+			"warning: it executed another program, which is not recorded: %s%s%s\n",
+			why->what, why->why[0] ? "; " : "", why->why);
+}
+
 static int finish(struct visit *self, int r, struct err *err)
 {
 	struct collect_totals totals = { 0 };
@@ -348,6 +397,7 @@ static int finish(struct visit *self, int r, struct err *err)
 	struct stat file;
 	int end;
 
+	warn_unfollowed(self->recorder);
 	self->left = recorder_work_left(self->recorder);
 	recorder_words(self->recorder, &words);
 	end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
@@ -363,7 +413,81 @@ static int finish(struct visit *self, int r, struct err *err)
 	return r ? r : end ? end : judge(self, &totals, err);
 }
 
-static int record(pid_t pid, const struct record_values *values, struct err *err)
+static int parse_values(const struct record_values *values, struct recorder_options *options,
+			struct visit *visit, struct err *err)
+{
+	int r = read_trace_options(values, &options->trace, err);
+
+	if (!r)
+		r = size_parse("--max-size", values->max_size, &visit->max_bytes, err);
+	return r ? r : period_parse(values->period, &visit->period, err);
+}
+
+static int record(pid_t pid, struct visit *visit, struct recorder_options *options, struct err *err)
+{
+	const struct record_values *values = visit->values;
+	char room[64];
+	int r;
+
+	options->path = visit->path = choose_path(values, pid, room, sizeof(room));
+	r = recorder_open(&visit->recorder, pid, options, err);
+	if (r)
+		return r;
+	visit->shows_progress = isatty(STDERR_FILENO) && !values->is_json && !visit->launched;
+	return finish(visit, record_all(visit, err), err);
+}
+
+static int record_running(pid_t pid, struct visit *visit, struct recorder_options *options,
+			  struct err *err)
+{
+	int r = visit->signals = ending_prepare(err);
+
+	return r < 0 ? r : record(pid, visit, options, err);
+}
+
+static void print_end(const struct launch *program, bool is_json)
+{
+	struct json json = { .out = stdout };
+	char buffer[96];
+
+	if (!is_json) {
+		fprintf(stderr, "the program ended: %s\n",
+			launch_describe(program, buffer, sizeof(buffer)));
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "program");
+	json_signed(&json, "pid", program->pid);
+	if (WIFSIGNALED(program->status))
+		json_signed(&json, "signal", WTERMSIG(program->status));
+	else
+		json_signed(&json, "status", WEXITSTATUS(program->status));
+	json_object_end(&json);
+}
+
+/* The program keeps the output; what we have to say goes where errors go. */
+static int record_launched(char **command, struct visit *visit, struct recorder_options *options,
+			   struct err *err)
+{
+	struct launched launched;
+	int r = launched_start(&launched, command, err);
+
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (r)
+		return r;
+	visit->launched = &launched;
+	options->session.attach.doorstep = launched.launch.doorstep;
+	r = record(launched.launch.pid, visit, options, err);
+	launched_finish(&launched);
+	if (launched.launch.is_let_go)
+		print_end(&launched.launch, visit->values->is_json);
+	else
+		fprintf(stderr, "the program was not run\n");
+	return r;
+}
+
+static int run(const struct record_values *values, pid_t pid, char **command, struct err *err)
 {
 	struct visit visit = { .values = values, .ending = ENDING_DURATION };
 	struct recorder_options options = {
@@ -371,55 +495,70 @@ static int record(pid_t pid, const struct record_values *values, struct err *err
 		.session.is_strict = true,
 		.version = LIMPET_VERSION,
 	};
-	char room[64];
-	int r = read_trace_options(values, &options.trace, err);
+	int r = parse_values(values, &options, &visit, err);
 
-	if (!r)
-		r = size_parse("--max-size", values->max_size, &visit.max_bytes, err);
-	if (!r)
-		r = period_parse(values->period, &visit.period, err);
-	if (!r)
-		r = visit.signals = ending_prepare(err);
-	options.path = visit.path = choose_path(values, pid, room, sizeof(room));
-	if (r >= 0)
-		r = recorder_open(&visit.recorder, pid, &options, err);
 	if (r)
 		return r;
-	visit.shows_progress = isatty(STDERR_FILENO) && !values->is_json;
-	return finish(&visit, record_all(&visit, err), err);
+	return command ? record_launched(command, &visit, &options, err)
+		       : record_running(pid, &visit, &options, err);
+}
+
+static int refuse_both(struct err *err)
+{
+	err_set(err, -EINVAL, "a process and a program to start are both named");
+	err_fix(err, "limpet record -p PID ..., or: limpet record ... -- CMD [ARGS]");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* What follows "--" is a program and what it is given; NULL: there is no such thing. */
+static char **split_command(char **argv)
+{
+	while (*argv && strcmp(*argv, "--"))
+		argv++;
+	if (!*argv || !argv[1])
+		return NULL;
+	*argv = NULL;
+	return argv + 1;
 }
 
 static enum exit_code record_run(char **argv)
 {
 	struct record_values values = { .duration_ns = UINT64_MAX };
 	struct err err = { 0 };
+	char **command = split_command(argv);
 	int operands = options_parse(record_options, argv, &values, &err);
 	char *named[] = { (char *)(uintptr_t)values.pid, NULL };
 	pid_t pid = 0;
+	int r = operands < 0 ? operands : 0;
 
-	if (operands >= 0 && values.pid && operands)
-		report_surplus(argv[0], &err);
-	else if (operands >= 0 &&
-		 !operand_pid(values.pid ? named : argv, values.pid ? 1 : operands, &pid, &err))
-		if (record(pid, &values, &err) && !err.code)
-			err_set(&err, -EIO, "it failed without saying why");
+	if (!r && command && (values.pid || operands))
+		r = refuse_both(&err);
+	else if (!r && values.pid && operands)
+		r = report_surplus(argv[0], &err);
+	else if (!r && !command)
+		r = operand_pid(values.pid ? named : argv, values.pid ? 1 : operands, &pid, &err);
+	if (!r && run(&values, pid, command, &err) && !err.code)
+		err_set(&err, -EIO, "it failed without saying why");
 	return report_end("record", values.is_json, &err);
 }
 
 const struct command command_record = {
 	.name = "record",
-	.summary = "trace a running process into a file",
+	.summary = "trace a running process, or a program that it starts, into a file",
 	.usage =
-		"-p PID [-o FILE] [--duration TIME] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+		"{-p PID | -- CMD [ARGS]} [-o FILE] [--duration TIME] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =
 		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
 		"A second Ctrl-C gives up writing what is left, but still detaches.\n"
+		"With -- CMD the program is traced from its first call; it gets the terminal and\n"
+		"the signals, and limpet ends when it does, with an exit code of its own.\n"
 		"\n"
 		"examples:\n"
 		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
 		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
 		"  limpet record -p 4711 --hip-trace --kernel-trace --memory-copy-trace\n"
+		"  limpet record --alloc-trace -o it.limpet -- ./program argument\n"
 		"  limpet report tls.limpet\n",
 };

@@ -89,12 +89,19 @@ static enum exit_code words_run(char **argv)
 	return verb_run(argv);
 }
 
+static void on_limit(int signal)
+{
+	(void)signal;
+}
+
 int main(int argc, char **argv)
 {
 	enum exit_code exit;
 
-	/* A file that reaches the limit of `ulimit -f` is an error of write(), not our death. */
-	signal(SIGXFSZ, SIG_IGN);
+	/* A file that reaches the limit of `ulimit -f` is an error of write(), not our death.  Not
+	 * ignored, which programs that we start would inherit. */
+	if (signal(SIGXFSZ, on_limit) == SIG_IGN)
+		signal(SIGXFSZ, SIG_IGN);
 	exit = words_run(argv + (argc > 0));
 	/* A full disk must not look like success. */
 	if (fflush(stdout) == 0 && !ferror(stdout))

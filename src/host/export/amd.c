@@ -127,7 +127,8 @@ int amd_view_init(struct amd_view *ret, struct model *model, const struct amd_vi
 	*ret = (struct amd_view){ .model = model,
 				  .process = options->process,
 				  .form = options->form,
-				  .is_renamed = options->is_renamed };
+				  .is_renamed = options->is_renamed,
+				  .region_options = options->regions };
 	return kernel_filter_init(&ret->filter, &options->filter, err);
 }
 
@@ -217,8 +218,11 @@ static int pass(const struct call *call, void *context)
 
 	if (view->process && call->process != view->process)
 		return 0;
-	if (view->is_renamed && range_history_take(&view->history, call))
+	if ((view->is_renamed && range_history_take(&view->history, call)) ||
+	    regions_take(&view->regions, call))
 		return -ENOMEM;
+	if (!regions_want(&view->regions, view->model, call))
+		return 0;
 	event = describe(view, call, room);
 	if (event.domain == AMD_KERNEL)
 		takes = kernel_filter_takes(&view->filter, call->process->number,
@@ -235,7 +239,10 @@ int amd_each_event(struct amd_view *view, amd_visitor *visit, void *context)
 
 	kernel_filter_begin(&view->filter);
 	if (!r)
+		r = regions_init(&view->regions, view->model, &view->region_options);
+	if (!r)
 		r = model_each_call(view->model, pass, &passing);
+	regions_done(&view->regions);
 	range_history_done(&view->history);
 	return r;
 }

@@ -7,6 +7,7 @@
 
 #include "host/export/kernel_filter.h"
 #include "host/export/range_history.h"
+#include "host/export/regions.h"
 #include "host/model/model.h"
 
 /* In the order in which AMD's tool sums them up; then ours. */
@@ -78,6 +79,7 @@ struct amd_view_options {
 	enum kernel_form form;
 	bool is_renamed; /* --kernel-rename: a kernel is called by the range that launched it */
 	struct kernel_filter_options filter;
+	struct region_options regions;
 };
 
 struct amd_view {
@@ -86,7 +88,10 @@ struct amd_view {
 	enum kernel_form form;
 	bool is_renamed;
 	struct kernel_filter filter;
-	struct range_history history; /* with is_renamed, while events are looked at */
+	struct region_options region_options;
+	/* While events are looked at: */
+	struct range_history history; /* with is_renamed */
+	struct regions regions;
 };
 
 /* -EINVAL when a filter makes no sense. */

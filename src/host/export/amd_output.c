@@ -266,7 +266,8 @@ static int begin_part(struct part *part, struct model *model)
 	struct amd_view_options options = { .process = part->process,
 					    .form = part->options->form,
 					    .is_renamed = part->options->is_renamed,
-					    .filter = part->options->filter };
+					    .filter = part->options->filter,
+					    .regions = part->options->regions };
 	int r = amd_view_init(&part->view, model, &options, part->err);
 
 	if (!r && amd_stats_init(&part->stats, &part->view))

@@ -30,8 +30,9 @@ struct amd_output_options {
 	enum kernel_form form; /* -M, -T */
 	bool is_renamed;       /* --kernel-rename */
 	struct kernel_filter_options filter;
-	enum agent_index agent_index; /* -A */
-	bool is_by_queue;             /* --group-by-queue: else by stream, where HIP is used */
+	struct region_options regions; /* --selected-regions */
+	enum agent_index agent_index;  /* -A */
+	bool is_by_queue;              /* --group-by-queue: else by stream, where HIP is used */
 	struct amd_summary_options summary; /* is_indented is found out */
 	const char
 		*summary_output; /* "stdout", "stderr", or a name for NAME_it.txt; NULL: stderr */

@@ -3,12 +3,10 @@
  * disk or a bad name costs the target nothing; the collector runs before the first hook is in and
  * until the last is out.  Host only.
  */
-#include "host/recorder/recorder.h"
+#include "host/recorder/recorder_private.h"
 
 #include "host/collect/facts.h"
-#include "host/core/clock.h"
 #include "host/export/name_rule.h"
-#include "host/session/registers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,25 +18,10 @@
 
 #define VARIABLES_MAX 128u
 
-struct recorder {
-	pid_t pid;
-	int pidfd;
-	struct session_options options;
-	struct trace trace;
-	struct recording *file;
-	struct collector *collector;
-	struct target_threads threads;
-	uint32_t process;        /* its number in the file */
-	const char *unused_path; /* of a file that nothing was recorded into yet */
-	bool is_attached;
-	struct registers_watch watch;
-	struct session session;
-};
-
 /* Those that names are made from, and what was asked for. */
-static int keep_variables(struct recorder *self, const char *const *further, struct err *err)
+static int keep_variables(struct recorder *self, struct err *err)
 {
-	const char *names[VARIABLES_MAX + 1];
+	const char *names[VARIABLES_MAX + 1], *const *further = self->given.variables;
 	size_t count = 0;
 
 	for (const char *const *name = name_rule_variables; *name; name++)
@@ -49,36 +32,33 @@ static int keep_variables(struct recorder *self, const char *const *further, str
 	return facts_variables(self->file, self->pid, self->process, names, err);
 }
 
-static int begin_file(struct recorder *self, const struct recorder_options *options,
-		      struct err *err)
+static int begin_file(struct recorder *self, struct err *err)
 {
-	int r = recording_create(options->path, &self->file, err);
+	int r = recording_create(self->given.path, &self->file, err);
 
-	if (!r) {
-		self->unused_path = options->path;
-		r = facts_session(self->file, options->version, self->trace.layout.request, err);
-	}
-	if (!r)
-		r = facts_process(self->file, self->pid, &self->process, err);
-	if (!r)
-		r = keep_variables(self, options->variables, err);
-	if (!r)
-		r = recording_clock(self->file, err);
-	return r;
+	if (r)
+		return r;
+	self->unused_path = self->given.path;
+	r = facts_session(self->file, self->given.version, self->trace.layout.request, err);
+	return r ? r : recording_clock(self->file, err);
 }
 
-static int make_collector(struct recorder *self, struct err *err)
+int recorder_begin_program(struct recorder *self, struct err *err)
 {
 	struct collect_source source = {
 		.rings = self->trace.rings,
 		.size = self->trace.layout.size,
-		.process = self->process,
 		.is_alive = target_thread_is_alive,
 		.thread_name = target_thread_name,
 		.context = &self->threads,
 	};
-	int r = collector_new(self->file, &source, &self->collector, err);
+	int r = facts_process(self->file, self->pid, &self->process, err);
 
+	if (!r)
+		r = keep_variables(self, err);
+	source.process = self->process;
+	if (!r)
+		r = collector_new(self->file, &source, &self->collector, err);
 	return r ? r : collector_start(self->collector, err);
 }
 
@@ -115,13 +95,14 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 	self->pid = self->threads.pid = pid;
 	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	self->trace.fd = -1;
+	self->given = *options;
 	self->options = options->session;
 	r = trace_open(&self->trace, &options->trace, err);
 	self->options.trace = &self->trace;
 	if (!r)
-		r = begin_file(self, options, err);
+		r = begin_file(self, err);
 	if (!r)
-		r = make_collector(self, err);
+		r = recorder_begin_program(self, err);
 	if (r)
 		free_recorder(self);
 	else
@@ -168,6 +149,10 @@ int recorder_pause(struct recorder *self, bool unload, struct session_left *ret_
 /* Runtimes that no register library of ours tells about are looked for. */
 int recorder_check(struct recorder *self, struct err *err)
 {
+	int r = recorder_follow(self, err);
+
+	if (r)
+		return r;
 	if (self->is_attached && trace_absent(&self->trace) & TRACE_TABLE_DOMAINS)
 		registers_ask_again(&self->session, &self->options, &self->watch);
 	return collector_check(self->collector, err);
@@ -176,6 +161,7 @@ int recorder_check(struct recorder *self, struct err *err)
 void recorder_totals(struct recorder *self, struct collect_totals *ret)
 {
 	collector_totals(self->collector, ret);
+	recorder_add_earlier(self, ret);
 }
 
 uint64_t recorder_file_bytes(struct recorder *self)
@@ -207,8 +193,10 @@ struct work_left recorder_work_left(const struct recorder *self)
 {
 	const struct rings *rings = self->trace.rings;
 
-	return (struct work_left){ __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
-				   __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED) };
+	return (struct work_left){
+		self->earlier.left.cut + __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
+		self->earlier.left.lost + __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED)
+	};
 }
 
 void recorder_words(const struct recorder *self, struct trace_words *ret)
@@ -237,6 +225,7 @@ int recorder_end(struct recorder *self, bool gives_up, struct collect_totals *re
 	if (!gives_up)
 		r = collector_finish(self->collector, err);
 	collector_totals(self->collector, ret);
+	recorder_add_earlier(self, ret);
 	/* More may have been loaded meanwhile; where it has ended, the first list must do. */
 	if (!r && facts_modules(self->file, self->pid, self->process, &ignored))
 		memset(&ignored, 0, sizeof(ignored));

@@ -37,8 +37,18 @@ const struct trace *recorder_lend(struct recorder *recorder);
 int recorder_pause(struct recorder *recorder, bool unload, struct session_left *ret_left,
 		   struct err *err) MUST_CHECK;
 
-/* 0 while the file can be written. */
+/* 0 while the file can be written.  Where the process executes another program, that one is
+ * attached to: it takes a few milliseconds, and several calls. */
 int recorder_check(struct recorder *recorder, struct err *err) MUST_CHECK;
+
+/* Is that under way?  Then it should be called often. */
+bool recorder_is_following(const struct recorder *recorder);
+/* How often it has succeeded. */
+unsigned recorder_programs(const struct recorder *recorder);
+/* Why the program that it executes now is not recorded; NULL: it is. */
+const struct err *recorder_unfollowed(const struct recorder *recorder);
+/* Says POLLRDHUP when it is due; -1: nothing is attached. */
+int recorder_socket(const struct recorder *recorder);
 
 void recorder_totals(struct recorder *recorder, struct collect_totals *ret);
 uint64_t recorder_file_bytes(struct recorder *recorder);

@@ -15,8 +15,10 @@
 
 /* What is to be done on the stopped thread. */
 enum job_mode {
-	JOB_FIRST, /* map the region, write it, start a thread of ours in it */
-	JOB_AGAIN, /* the region is there: start a thread in it */
+	JOB_FIRST,  /* map the region, write it, start a thread of ours in it */
+	JOB_AGAIN,  /* the region is there: start a thread in it */
+	JOB_LAUNCH, /* a child of limpet's is about to execute a program: lay a doorstep before it
+		     */
 };
 
 enum job_status {
@@ -33,7 +35,10 @@ enum job_status {
 	JOB_SECCOMP_UNREADABLE, /* the filters cannot be read */
 	JOB_STOPPED,            /* job control stopped the process meanwhile */
 	JOB_CALL_FAILED,        /* system call `nr` failed with error; undone */
-	JOB_BROKEN, /* something else went wrong; undone or left to the emergency frame */
+	JOB_BROKEN,       /* something else went wrong; undone or left to the emergency frame */
+	JOB_NOT_EXECUTED, /* JOB_LAUNCH: execve failed with error */
+	JOB_NO_LINKER,    /* JOB_LAUNCH: the program has no dynamic linker */
+	JOB_PRIVILEGED,   /* JOB_LAUNCH: it would get, or was denied, rights of another user */
 };
 
 /* A pointer in the image to which the address of the region is added. */
@@ -75,6 +80,7 @@ struct job {
 
 	/* libc is initialised when the word at this address points outside of libc. */
 	uint64_t init_word, libc_start, libc_end;
+	uint32_t is_at_doorstep; /* it waits before its beginning: libc is as ready as it can be */
 
 	/* A process with one thread becomes one with two, see switch.c. */
 	uint32_t is_alone, has_flag_in_block;
@@ -100,6 +106,12 @@ struct job {
 	struct job_stack stacks[JOB_STACKS_MAX];
 	unsigned char code[REGION_CODE_SIZE];
 	unsigned char image[JOB_IMAGE_MAX];
+
+	/* JOB_LAUNCH: the child waits until it is seized; where execve fails it says why. */
+	int32_t parent;
+	uint32_t is_unprivileged; /* limpet lacks CAP_SYS_PTRACE */
+	uint32_t is_seized;
+	int32_t execve_error;
 
 	/* The answer. */
 	uint32_t status; /* enum job_status */

@@ -6,6 +6,7 @@
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/page.h"
+#include "target/sdk/tables.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -117,6 +118,12 @@ EXPORT uint32_t limpet_agent_tables(const struct agent_table **ret)
 	*ret = agent_page.tables;
 	/* Acquire: pairs with the release in tables_note(). */
 	return __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
+}
+
+EXPORT int limpet_agent_take_table(const char *name, uint64_t version, uint64_t instance,
+				   void **parts, uint64_t part_count)
+{
+	return tables_note(name, version, instance, parts, part_count);
 }
 
 EXPORT const struct boot_libc *limpet_agent_libc(void)

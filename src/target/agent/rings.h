@@ -18,6 +18,9 @@ bool limpet_agent_is_own(int32_t tid);
 /* The API tables that it knows, which stay where they are. */
 struct agent_table;
 uint32_t limpet_agent_tables(const struct agent_table **ret);
+/* Notes another one, on any thread; 0 also where it was known. */
+int limpet_agent_take_table(const char *name, uint64_t version, uint64_t instance, void **parts,
+			    uint64_t part_count);
 
 /* A residence begins. */
 void rings_begin(const struct boot_libc *libc);

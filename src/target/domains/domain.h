@@ -44,6 +44,9 @@ struct gpu_runtime {
 	bool (*start)(const struct trace_request *request);
 	/* Hooks what has come since, and counts it. */
 	void (*look)(bool have_modules_changed, struct got_report *report);
+	/* After each look: asks the runtime itself, which may wait for a thread of the program's.
+	 */
+	void (*ask)(struct got_report *report);
 	/* At the end, before and after all words are put back: waits for what devices still do, and
 	 * tells what is left. */
 	void (*stop)(struct rings *rings);

@@ -244,24 +244,17 @@ static void look_in_loader(void *context)
 	table_end();
 }
 
-/* What calls functions of the runtime's, which may load modules. */
+/* HIP only notes whom to tell. */
 static void begin_work(struct got_report *report)
 {
 	const struct agent_table *tables;
 	uint32_t count = known_tables(&tables);
+	struct live_table table;
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct live_table parts[2];
-
-		if (text_equal(tables[i].name, "hsa") && find_hsa_part(&tables[i], 0, &parts[0]) &&
-		    find_hsa_part(&tables[i], 1, &parts[1])) {
-			agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
-			report->domains |= (uint32_t)is_wanted[DOMAIN_MEMORY] << DOMAIN_MEMORY;
-		}
-		if (text_equal(tables[i].name, "hip") && read_sized(tables[i].parts[0], &parts[0]))
-			report->domains |= activity_begin(parts[0].slots, is_wanted[DOMAIN_KERNEL],
+	for (uint32_t i = 0; i < count; i++)
+		if (text_equal(tables[i].name, "hip") && read_sized(tables[i].parts[0], &table))
+			report->domains |= activity_begin(table.slots, is_wanted[DOMAIN_KERNEL],
 							  is_wanted[DOMAIN_COPY]);
-	}
 }
 
 static bool wants_work(void)
@@ -280,6 +273,24 @@ static void look(bool have_modules_changed, struct got_report *report)
 		begin_work(report);
 }
 
+/* What calls functions of the runtime's, which may load modules. */
+static void ask(struct got_report *report)
+{
+	const struct agent_table *tables;
+	uint32_t count = known_tables && wants_work() ? known_tables(&tables) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct live_table parts[2];
+
+		if (!text_equal(tables[i].name, "hsa") ||
+		    !find_hsa_part(&tables[i], 0, &parts[0]) ||
+		    !find_hsa_part(&tables[i], 1, &parts[1]))
+			continue;
+		agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
+		report->domains |= (uint32_t)is_wanted[DOMAIN_MEMORY] << DOMAIN_MEMORY;
+	}
+}
+
 /* No device is asked any more; what was asked is waited for while the calls are still seen. */
 static void stop(struct rings *rings)
 {
@@ -293,4 +304,6 @@ static void forget(void)
 	known_tables = NULL;
 }
 
-const struct gpu_runtime gpu_amd = { .start = start, .look = look, .stop = stop, .forget = forget };
+const struct gpu_runtime gpu_amd = {
+	.start = start, .look = look, .ask = ask, .stop = stop, .forget = forget
+};

@@ -327,12 +327,12 @@ void hook_report(struct hook *hook, const struct hook_frame *frame)
 	report(hook, frame, ticks_now());
 }
 
-void (*hook_on_notice)(void);
+void (*hook_on_notice)(const struct traced *traced);
 
-void hook_notice(void)
+void hook_notice(const struct hook *hook)
 {
-	void (*tell)(void) = __atomic_load_n(&hook_on_notice, __ATOMIC_ACQUIRE);
+	void (*tell)(const struct traced *) = __atomic_load_n(&hook_on_notice, __ATOMIC_ACQUIRE);
 
 	if (tell)
-		tell();
+		tell(hook->traced);
 }

@@ -191,8 +191,8 @@ void hook_before(struct hook_around *around, uint64_t *window);
 void hook_after(struct hook_around *around);
 
 /* Called by thunk.S before the original: on the program's thread, any time. */
-void hook_notice(void);
-extern void (*hook_on_notice)(void);
+void hook_notice(const struct hook *hook);
+extern void (*hook_on_notice)(const struct traced *traced);
 
 /* For wrappers, which call the original themselves. */
 void hook_report(struct hook *hook, const struct hook_frame *frame);

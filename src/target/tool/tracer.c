@@ -5,6 +5,7 @@
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
 #include "target/agent/rings.h"
+#include "target/domains/registrations.h"
 #include "target/domains/runtimes.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/table.h"
@@ -23,6 +24,7 @@
 #pragma weak limpet_agent_rings
 #pragma weak limpet_agent_libc
 #pragma weak limpet_agent_tables
+#pragma weak limpet_agent_take_table
 #pragma weak limpet_agent_is_own
 
 typedef void *dlsym_function(void *, const char *);
@@ -36,6 +38,21 @@ static const struct traced notices[] = {
 	{ "dlopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
 	{ "dlmopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
 };
+
+/* It has worked: what the program asks for now is about to be called. */
+static const struct traced inquiry = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTICE,
+				       .value_count = 0 };
+static bool has_opened; /* a module may have come since the last inquiry */
+
+static void on_notice(const struct traced *traced)
+{
+	if (traced != &inquiry) {
+		__atomic_store_n(&has_opened, true, __ATOMIC_RELAXED);
+		watch_hurry();
+	} else if (__atomic_exchange_n(&has_opened, false, __ATOMIC_RELAXED)) {
+		watch_consult();
+	}
+}
 
 static void *find_symbol(const char *name)
 {
@@ -66,6 +83,15 @@ static bool want_domain(unsigned id)
 	return (!domain->start || domain->start(&request)) && fits;
 }
 
+static bool wants_tables(void)
+{
+	bool wants = request.is_wanted[DOMAIN_MARKER];
+
+	for (unsigned i = DOMAIN_HIP_RUNTIME; i < DOMAINS; i++)
+		wants |= request.is_wanted[i];
+	return wants;
+}
+
 static int want(void)
 {
 	bool fits = true;
@@ -78,6 +104,8 @@ static int want(void)
 			fits &= want_domain(i);
 	for (unsigned i = 0; i < ARRAY_SIZE(notices); i++)
 		fits &= wants_add(&notices[i]);
+	if (wants_tables())
+		fits &= wants_add(&registration) && wants_add(&inquiry);
 	return fits ? 0 : -ENOSPC;
 }
 
@@ -98,6 +126,10 @@ static void look_around(bool have_modules_changed)
 
 	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
 		gpu_runtimes[i]->look(have_modules_changed, &report);
+	watch_answer();
+	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
+		if (gpu_runtimes[i]->ask)
+			gpu_runtimes[i]->ask(&report);
 	add_report(&report);
 }
 
@@ -232,12 +264,13 @@ static int start(struct rings *rings)
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(find_request(rings), &request);
 	runtimes_use(limpet_agent_tables);
+	registrations_use(limpet_agent_take_table, watch_consult);
 	r = want();
 	if (r)
 		return r;
 	clock_start();
 	thread_learn(find_symbol("__errno_location"), request.asks_number);
-	hook_on_notice = watch_hurry;
+	hook_on_notice = on_notice;
 	return start_watch();
 }
 

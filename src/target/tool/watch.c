@@ -18,6 +18,7 @@
 #define STACK_BYTES 0x100000u
 #define SHORTEST_MS 1u
 #define LONGEST_MS  200u
+#define CONSULT_MS  300u
 #define REST        3u /* times as long as a scan takes: a program may load and unload all the time */
 
 static struct watch_libc functions;
@@ -25,7 +26,10 @@ static void (*report_scan)(const struct got_report *);
 static void (*look_around)(bool have_modules_changed);
 static pthread_t thread;
 static void *stack;
-static uint32_t orders; /* a futex; counts what was said to it */
+static uint32_t orders;       /* a futex; counts what was said to it */
+static uint32_t in_hand;      /* how many of them it has heard */
+static uint32_t answered;     /* a futex: how many of them are done */
+static uint32_t is_consulted; /* somebody waits: no rest */
 static uint32_t is_over;
 static uint32_t has_begun; /* a futex: the first scan is done */
 
@@ -35,6 +39,36 @@ void watch_hurry(void)
 	raw3(SYS_futex, &orders, FUTEX_WAKE_PRIVATE, 1);
 }
 
+static uint64_t clock_ns(void)
+{
+	struct timespec now = { 0, 0 };
+
+	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void watch_answer(void)
+{
+	/* Release: what was done before is seen by who asked. */
+	__atomic_store_n(&answered, in_hand, __ATOMIC_RELEASE);
+	raw3(SYS_futex, &answered, FUTEX_WAKE_PRIVATE, INT32_MAX);
+}
+
+void watch_consult(void)
+{
+	uint64_t limit_ns = clock_ns() + CONSULT_MS * 1000000ull;
+	struct timespec step = { 0, SHORTEST_MS * 1000000 };
+	uint32_t mine, done;
+
+	__atomic_store_n(&is_consulted, 1, __ATOMIC_RELAXED);
+	mine = __atomic_add_fetch(&orders, 1, __ATOMIC_RELEASE);
+	raw3(SYS_futex, &orders, FUTEX_WAKE_PRIVATE, 1);
+	/* Acquire: pairs with watch_answer(). */
+	while ((int32_t)((done = __atomic_load_n(&answered, __ATOMIC_ACQUIRE)) - mine) < 0 &&
+	       !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE) && clock_ns() < limit_ns)
+		raw4(SYS_futex, &answered, FUTEX_WAIT_PRIVATE, done, &step);
+}
+
 /* True when it was told something. */
 static bool await(uint32_t *seen, uint32_t delay_ms)
 {
@@ -42,16 +76,8 @@ static bool await(uint32_t *seen, uint32_t delay_ms)
 	uint32_t before = *seen;
 
 	raw4(SYS_futex, &orders, FUTEX_WAIT_PRIVATE, before, &limit);
-	*seen = __atomic_load_n(&orders, __ATOMIC_ACQUIRE);
+	*seen = in_hand = __atomic_load_n(&orders, __ATOMIC_ACQUIRE);
 	return *seen != before;
-}
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now = { 0, 0 };
-
-	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* When the next one may begin. */
@@ -95,6 +121,8 @@ static void *watch(void *unused)
 			break;
 		has_changed = got_has_changed();
 		delay_ms = is_told || has_changed ? SHORTEST_MS : MIN(2 * delay_ms, LONGEST_MS);
+		if (__atomic_exchange_n(&is_consulted, 0, __ATOMIC_RELAXED))
+			next_ns = 0;
 		if ((has_changed || report.is_unsettled) && clock_ns() >= next_ns)
 			next_ns = scan(&report);
 		else
@@ -130,7 +158,7 @@ int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_
 	functions = *libc;
 	report_scan = on_scan;
 	look_around = look;
-	is_over = orders = has_begun = 0;
+	is_over = orders = in_hand = answered = has_begun = 0;
 	r = make_thread();
 	if (r)
 		free_stack();

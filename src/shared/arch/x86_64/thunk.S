@@ -165,6 +165,7 @@
 	push	r9
 	push	rax
 	push	r11
+	mov	rdi, r11
 	call	hook_notice
 	pop	r11
 	pop	rax

@@ -1,0 +1,51 @@
+/*
+ * Starting a program so that it waits before its first instruction: its libraries are loaded and
+ * initialised, nothing of its own has run.  Then it can be attached to like any other process, and
+ * is let go.  It is a child of the caller's, with the caller's descriptors, variables, folder and
+ * process group; if the caller dies, it goes on by itself at once.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct launch {
+	pid_t pid;
+	int pidfd, memory;
+	uint64_t doorstep; /* for attach_options */
+	bool is_let_go;
+	bool has_ended;
+	int status; /* as of waitpid, when it has ended */
+};
+
+/*
+ * Starts the program, searched for in PATH, with this signal mask.  Returns at once when it runs;
+ * on failure there is no process.  The caller must not reap children that it does not know.
+ */
+int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask,
+		 struct err *err) MUST_CHECK;
+
+/* 1: it waits before its beginning; 0: not yet; -ESRCH: it has ended before, which is said. */
+int launch_look(struct launch *launch, struct err *err) MUST_CHECK;
+
+/*
+ * Before anybody else of it allocates memory: has the C library set up its allocator on the thread
+ * of the program.  The first thread to come gets the heap at the program's end, and that would be
+ * one of ours.
+ */
+int launch_prepare_allocator(struct launch *launch, struct err *err) MUST_CHECK;
+
+/* Lets it begin. */
+int launch_let_go(struct launch *launch, struct err *err) MUST_CHECK;
+
+/* True when it has ended; status is set then.  Waits for that if told to. */
+bool launch_has_ended(struct launch *launch, bool waits);
+
+/* "exit status 3", "killed by signal 11 (Segmentation fault), core dumped" */
+const char *launch_describe(const struct launch *launch, char *buffer, size_t room);
+
+/* A program that was not let go is killed: nothing of its own has run.  Another one goes on. */
+void launch_done(struct launch *launch);

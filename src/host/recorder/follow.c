@@ -1,0 +1,139 @@
+/*
+ * A process that executes another program takes our agent with it; it is attached anew, with other
+ * memory, and is another process in the file.  What the new program does before that is not seen.
+ * Host only.
+ */
+#include "host/core/clock.h"
+#include "host/recorder/recorder_private.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define FOLLOW_FOR_NS 5000000000ull /* that long it may be starting */
+#define TRY_FOR_NS    100000000ull
+
+static bool is_cut_off(const struct recorder *self)
+{
+	struct pollfd wait = { self->session.attachment.link.socket, POLLRDHUP, 0 };
+
+	return poll(&wait, 1, 0) > 0 && wait.revents;
+}
+
+static bool has_executed(const struct recorder *self, const struct identity *before)
+{
+	struct identity now;
+	struct err ignored;
+
+	return !identity_read(self->pid, self->pid, &now, &ignored) &&
+	       identity_compare(before, &now) == IDENTITY_EXEC;
+}
+
+static bool must_follow(struct recorder *self)
+{
+	if (!self->is_following && self->is_attached && is_cut_off(self) &&
+	    has_executed(self, &self->session.attachment.target.process.identity)) {
+		session_close(&self->session);
+		self->is_attached = false;
+		self->is_following = true;
+		self->follow_until_ns = now_ns() + FOLLOW_FOR_NS;
+	}
+	return self->is_following;
+}
+
+static void add(struct collect_totals *to, const struct collect_totals *more)
+{
+	to->records += more->records;
+	to->record_bytes += more->record_bytes;
+	to->invalid += more->invalid;
+	to->threads += more->threads;
+	for (unsigned i = 0; i < DROP_REASONS; i++)
+		to->drops[i] += more->drops[i];
+}
+
+void recorder_add_earlier(const struct recorder *self, struct collect_totals *totals)
+{
+	add(totals, &self->earlier.totals);
+}
+
+/* What the program before has left in its memory is taken, and that is it. */
+static int end_program(struct recorder *self, struct err *err)
+{
+	struct collect_totals totals;
+	int r;
+
+	collector_stop(self->collector);
+	r = collector_finish(self->collector, err);
+	collector_totals(self->collector, &totals);
+	add(&self->earlier.totals, &totals);
+	self->earlier.left = recorder_work_left(self);
+	collector_free(self->collector);
+	self->collector = NULL;
+	trace_close(&self->trace);
+	target_threads_done(&self->threads);
+	self->threads = (struct target_threads){ .pid = self->pid };
+	return r;
+}
+
+static int move_to(struct recorder *self, const struct trace *trace, struct err *err)
+{
+	int r = end_program(self, err);
+
+	self->trace = *trace;
+	self->is_following = false;
+	self->unfollowed.code = 0;
+	self->is_attached = true;
+	self->watch = (struct registers_watch){ 0 };
+	self->programs++;
+	return r ? r : recorder_begin_program(self, err);
+}
+
+/* It may have executed yet another one, which then has its own time. */
+static void give_up_in_time(struct recorder *self)
+{
+	if (now_ns() > self->follow_until_ns)
+		self->is_following = false;
+}
+
+int recorder_follow(struct recorder *self, struct err *err)
+{
+	struct session_options options = self->options;
+	struct trace trace;
+	struct err why = { 0 };
+	int r;
+
+	if (!must_follow(self))
+		return 0;
+	r = trace_open(&trace, &self->given.trace, err);
+	if (r)
+		return r;
+	options.trace = &trace;
+	options.attach.tries_for_ns = TRY_FOR_NS;
+	if (!session_open(&self->session, self->pid, &options, &why))
+		return move_to(self, &trace, err);
+	trace_close(&trace);
+	/* That it ended meanwhile explains less than what was wrong before. */
+	if (!self->unfollowed.code || why.exit != EXIT_NO_PROCESS)
+		self->unfollowed = why;
+	give_up_in_time(self);
+	return 0;
+}
+
+bool recorder_is_following(const struct recorder *self)
+{
+	return self->is_following;
+}
+
+unsigned recorder_programs(const struct recorder *self)
+{
+	return self->programs;
+}
+
+const struct err *recorder_unfollowed(const struct recorder *self)
+{
+	return self->unfollowed.code ? &self->unfollowed : NULL;
+}
+
+int recorder_socket(const struct recorder *self)
+{
+	return self->is_attached ? self->session.attachment.link.socket : -1;
+}

@@ -1,0 +1,43 @@
+/*
+ * Private to the files of the recorder.
+ */
+#pragma once
+
+#include "host/collect/facts.h"
+#include "host/recorder/recorder.h"
+#include "host/session/registers.h"
+
+struct recorder {
+	pid_t pid;
+	int pidfd;
+	struct recorder_options given;
+	struct session_options options;
+	struct trace trace;
+	struct recording *file;
+	struct collector *collector;
+	struct target_threads threads;
+	uint32_t process;        /* its number in the file */
+	const char *unused_path; /* of a file that nothing was recorded into yet */
+	bool is_attached;
+	struct registers_watch watch;
+	struct session session;
+
+	/* Of programs that the process has left behind by exec. */
+	unsigned programs; /* how many it has begun since */
+	struct {
+		struct collect_totals totals;
+		struct work_left left;
+	} earlier;
+	bool is_following; /* it executes another program, and we are not in yet */
+	uint64_t follow_until_ns;
+	struct err unfollowed; /* why not, up to now; code 0: there is no such program */
+};
+
+/* The process as it is now begins in the file, with a collector for the trace. */
+int recorder_begin_program(struct recorder *recorder, struct err *err) MUST_CHECK;
+
+/* Notices that it executes another program, and attaches to that.  An error only where the file
+ * cannot be written. */
+int recorder_follow(struct recorder *recorder, struct err *err) MUST_CHECK;
+
+void recorder_add_earlier(const struct recorder *recorder, struct collect_totals *totals);

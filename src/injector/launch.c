@@ -1,0 +1,254 @@
+/*
+ * A program from its execve to its first instruction.  The child is seized before it executes; at
+ * the stop in execve, where nothing of the program has run, memory is mapped in it and the one word
+ * changed by which the dynamic linker knows where the program begins (shared/arch/doorstep.h).
+ * Then it is let go: it loads its libraries without us.
+ *
+ * Until all of that is in place the child dies with us (EXITKILL): a program that never began,
+ * instead of one that begins with another's registers.  From then on it can do without anybody.
+ */
+#include "injector/injector.h"
+
+#include "shared/arch/doorstep.h"
+#include "shared/arch/elf.h"
+#include "shared/elf/image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+#define EXEC_LIMIT_NS 12000000000ull
+#define WORDS_MAX     0x1000000u /* of arguments and environment; the kernel allows fewer */
+#define AUXV_MAX      128u
+#define OPTIONS       (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
+
+/* What the kernel tells the new program about itself. */
+struct beginning {
+	uint64_t entry, entry_word, base;
+	bool is_secure;
+};
+
+static int seize(struct stopped *self)
+{
+	struct job *job = self->job;
+
+	if (ptrace(PTRACE_SEIZE, job->tid, 0, OPTIONS | PTRACE_O_EXITKILL))
+		return job_fail(job, errno == ESRCH ? JOB_GONE : JOB_NO_SEIZE, errno);
+	/* Pairs with the acquire in the host's launch.c. */
+	__atomic_store_n(&job->is_seized, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Signals are handed on; job control does with the child what it would do without us. */
+static int go_on(pid_t tid, int status)
+{
+	bool is_stop = status >> 16 == PTRACE_EVENT_STOP;
+	long r;
+
+	if (is_stop && WSTOPSIG(status) != SIGTRAP)
+		r = ptrace(PTRACE_LISTEN, tid, 0, 0);
+	else
+		r = ptrace(PTRACE_CONT, tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+	return r ? -errno : 0;
+}
+
+static int await_exec(struct stopped *self)
+{
+	uint64_t deadline_ns = wait_clock_ns() + EXEC_LIMIT_NS;
+	struct job *job = self->job;
+	int status, r;
+
+	do {
+		r = wait_stop(job->tid, deadline_ns, &status);
+		if (!r && status >> 16 == PTRACE_EVENT_EXEC)
+			return 0;
+		if (!r)
+			r = go_on(job->tid, status);
+	} while (!r);
+	if (job->execve_error)
+		return job_fail(job, JOB_NOT_EXECUTED, job->execve_error);
+	return job_fail(job, r == -ESRCH ? JOB_GONE : JOB_NO_STOP, -r);
+}
+
+/* The end of execve: from here on the registers are the program's. */
+static int take_beginning(struct stopped *self)
+{
+	struct job *job = self->job;
+	int r = remote_next_stop(self);
+
+	if (!r)
+		r = arch_take(job->tid, &self->state);
+	if (!r &&
+	    ptrace(PTRACE_GETSIGMASK, job->tid, sizeof(self->signal_mask), &self->signal_mask))
+		r = -errno;
+	if (r)
+		return job_fail(job, r == -ENOEXEC ? JOB_NOT_64_BIT : JOB_BROKEN, -r);
+	arch_plan_return(&self->state, &job->seen, &(struct blocked_call){ 0 }, -1, &self->back);
+	self->escape.frame = arch_stack_pointer(&self->state.regs);
+	return 0;
+}
+
+/* The words of the new stack: count, arguments, 0, environment, 0, then pairs. */
+static int find_auxv(const struct stopped *self, uint64_t *ret)
+{
+	uint64_t at = arch_stack_pointer(&self->state.regs), word;
+
+	if (memory_read(self, at, &word, sizeof(word)) || word > WORDS_MAX)
+		return -EFAULT;
+	at += (word + 2) * sizeof(word);
+	for (unsigned i = 0; i < WORDS_MAX; i++, at += sizeof(word)) {
+		if (memory_read(self, at, &word, sizeof(word)))
+			return -EFAULT;
+		if (!word) {
+			*ret = at + sizeof(word);
+			return 0;
+		}
+	}
+	return -E2BIG;
+}
+
+static int read_beginning(const struct stopped *self, struct beginning *ret)
+{
+	uint64_t at, pair[2] = { 1 };
+	int r = find_auxv(self, &at);
+
+	*ret = (struct beginning){ 0 };
+	for (unsigned i = 0; !r && pair[0] != AT_NULL && i < AUXV_MAX; i++, at += sizeof(pair)) {
+		r = memory_read(self, at, pair, sizeof(pair));
+		if (pair[0] == AT_ENTRY) {
+			ret->entry = pair[1];
+			ret->entry_word = at + sizeof(pair[0]);
+		}
+		if (pair[0] == AT_BASE)
+			ret->base = pair[1];
+		if (pair[0] == AT_SECURE)
+			ret->is_secure = pair[1];
+	}
+	return !r && !ret->entry_word ? -ENOENT : r;
+}
+
+/* A tracer without CAP_SYS_PTRACE makes the kernel start such a program without the rights that
+ * its file gives: it would not be the program that was asked for. */
+static bool is_denied_rights(const struct job *job)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", job->pid);
+	return job->is_unprivileged && getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+static int judge(const struct stopped *self, const struct beginning *beginning)
+{
+	if (beginning->is_secure || is_denied_rights(self->job))
+		return job_fail(self->job, JOB_PRIVILEGED, 0);
+	return beginning->base ? 0 : job_fail(self->job, JOB_NO_LINKER, 0);
+}
+
+static int read_for_image(void *context, uint64_t address, void *into, size_t size)
+{
+	return memory_read(context, address, into, size);
+}
+
+static int find_syscall_return(struct stopped *self, uint64_t linker, uint64_t *ret)
+{
+	struct memory_reader reader = { read_for_image, self };
+	struct elf_image image;
+	int r = elf_image_open(&image, &reader, linker);
+
+	if (!r)
+		r = elf_image_find(&image, ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1,
+				   ret);
+	return r ? job_fail(self->job, JOB_BROKEN, -r) : 0;
+}
+
+/* Data first, then the code over its beginning: never writable and executable at once. */
+static int map_doorstep(struct stopped *self, uint64_t code)
+{
+	uint64_t args[6] = {
+		0, DOORSTEP_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0
+	};
+	long region, ignored;
+	int r = remote_do(self, code, SYS_mmap, args, &region);
+
+	if (r)
+		return r;
+	self->job->ret_region = args[0] = (uint64_t)region;
+	args[1] = DOORSTEP_DATA;
+	args[2] = PROT_READ | PROT_EXEC;
+	args[3] |= MAP_FIXED;
+	return remote_do(self, code, SYS_mmap, args, &ignored);
+}
+
+static int write_doorstep(const struct stopped *self, const struct beginning *beginning,
+			  uint64_t syscall_return)
+{
+	uint64_t region = self->job->ret_region;
+	struct doorstep doorstep = {
+		.magic = DOORSTEP_MAGIC,
+		.parent = self->job->parent,
+		.entry = beginning->entry,
+		.entry_word = beginning->entry_word,
+		.region = region,
+		.syscall_return = syscall_return,
+	};
+	int r = memory_write(self, region, doorstep_begin, (size_t)(doorstep_end - doorstep_begin));
+
+	if (!r)
+		r = memory_write(self, region + DOORSTEP_DATA, &doorstep, sizeof(doorstep));
+	if (!r)
+		r = memory_write(self, beginning->entry_word, &region, sizeof(region));
+	return r ? job_fail(self->job, JOB_BROKEN, -r) : 0;
+}
+
+static int lay_doorstep(struct stopped *self)
+{
+	struct beginning beginning;
+	uint64_t syscall_return;
+	int r = read_beginning(self, &beginning);
+
+	if (r)
+		return job_fail(self->job, JOB_BROKEN, -r);
+	r = judge(self, &beginning);
+	if (!r)
+		r = find_syscall_return(self, beginning.base, &syscall_return);
+	if (!r)
+		r = map_doorstep(self, syscall_return);
+	return r ? r : write_doorstep(self, &beginning, syscall_return);
+}
+
+/* The last thing that is given up is the power to take it along. */
+static int let_begin(struct stopped *self)
+{
+	pid_t tid = self->job->tid;
+
+	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(self->signal_mask), &self->signal_mask) ||
+	    arch_restore(tid, &self->state, &self->back, false) ||
+	    ptrace(PTRACE_SETOPTIONS, tid, 0, OPTIONS) || ptrace(PTRACE_DETACH, tid, 0, 0))
+		return job_fail(self->job, JOB_GONE, errno);
+	return 0;
+}
+
+/* Whatever fails: we end, and the child with us. */
+void launch(struct stopped *self)
+{
+	int r = seize(self);
+
+	if (!r)
+		r = await_exec(self);
+	if (!r)
+		r = memory_open(self);
+	if (!r)
+		r = take_beginning(self);
+	if (!r)
+		r = lay_doorstep(self);
+	if (!r)
+		r = let_begin(self);
+	if (!r)
+		self->job->status = JOB_DONE;
+}

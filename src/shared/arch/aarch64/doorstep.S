@@ -1,0 +1,56 @@
+/*
+ * aarch64: waits before the program's first instruction, see shared/arch/doorstep.h.  What the
+ * program must find: x0 (the linker's function for the end) and the stack as the kernel made it.
+ */
+#include "shared/arch/doorstep.h"
+
+	.section .rodata
+	.balign 64
+	.globl doorstep_begin
+	.globl doorstep_end
+doorstep_begin:
+	mov	x19, x0
+	adr	x20, doorstep_begin
+	add	x20, x20, #DOORSTEP_DATA
+	mov	w9, #DOORSTEP_IS_THERE
+	str	w9, [x20, #DOORSTEP_STEP]
+
+	/* ppoll of nothing: a wait that neither libc nor the dynamic linker makes for itself. */
+1:	mov	x9, #(DOORSTEP_PAUSE_NS & 0xffff)
+	movk	x9, #(DOORSTEP_PAUSE_NS >> 16), lsl #16
+	str	xzr, [x20, #DOORSTEP_PAUSE]
+	str	x9, [x20, #(DOORSTEP_PAUSE + 8)]
+	mov	x0, xzr
+	mov	x1, xzr
+	add	x2, x20, #DOORSTEP_PAUSE
+	mov	x3, xzr
+	mov	x4, #8
+	mov	x8, #73
+	svc	#0
+	ldr	x9, [x20, #DOORSTEP_ERRAND]
+	cbz	x9, 3f
+	ldr	x0, [x20, #DOORSTEP_ARGUMENT]
+	mov	x1, xzr
+	blr	x9
+	str	xzr, [x20, #DOORSTEP_ERRAND]
+3:	ldr	w9, [x20, #DOORSTEP_GO]
+	cbnz	w9, 2f
+	mov	x8, #173 /* getppid */
+	svc	#0
+	ldr	w9, [x20, #DOORSTEP_PARENT]
+	cmp	w0, w9
+	b.eq	1b
+
+	/* The memory stays: munmap would leave its answer in x0. */
+2:	ldr	x9, [x20, #DOORSTEP_ENTRY_WORD]
+	ldr	x16, [x20, #DOORSTEP_ENTRY]
+	str	x16, [x9]
+	mov	w9, #DOORSTEP_HAS_LEFT
+	str	w9, [x20, #DOORSTEP_STEP]
+	mov	x0, x19
+	mov	x19, xzr
+	mov	x20, xzr
+	br	x16 /* which a guarded program (BTI) allows */
+doorstep_end:
+
+	.section .note.GNU-stack, "", @progbits

@@ -87,6 +87,8 @@ static int take_beginning(struct stopped *self)
 	if (!r &&
 	    ptrace(PTRACE_GETSIGMASK, job->tid, sizeof(self->signal_mask), &self->signal_mask))
 		r = -errno;
+	if (r == -ESRCH) /* a signal was faster */
+		return job_fail(job, JOB_GONE, ESRCH);
 	if (r)
 		return job_fail(job, r == -ENOEXEC ? JOB_NOT_64_BIT : JOB_BROKEN, -r);
 	arch_plan_return(&self->state, &job->seen, &(struct blocked_call){ 0 }, -1, &self->back);

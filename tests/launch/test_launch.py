@@ -148,10 +148,13 @@ class Traces(Launch):
         def prepare():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGTRAP])
         plain = subprocess.run([PROGRAM, "self"], capture_output=True, text=True, preexec_fn=prepare,
                                restore_signals=False, stdin=subprocess.DEVNULL, timeout=DEADLINE_S).stdout
         out, _, _ = self.launch(PROGRAM, "self", preexec_fn=prepare, restore_signals=False)
+        _, events, _ = self.launch(PROGRAM, "count", 1, preexec_fn=prepare, restore_signals=False)
+        self.assertEqual(events["program"]["status"], 3)
         wanted = ("SigBlk", "SigIgn")
         self.assertEqual(*([line for line in text.splitlines() if line.startswith(wanted)]
                            for text in (out, plain)))

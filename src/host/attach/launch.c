@@ -31,7 +31,8 @@ static void nap(long ns)
 
 /* In the child.  The exception lets a Yama with ptrace_scope 1 allow the injector, which is no
  * ancestor; it ends with the parent. */
-_Noreturn static void become(struct job *job, char *const argv[], const sigset_t *mask)
+_Noreturn static void become(struct job *job, char *const argv[], const sigset_t *mask,
+			     const struct sigaction *on_child)
 {
 	prctl(PR_SET_PTRACER, job->parent);
 	/* Pairs with the release in the injector's launch.c. */
@@ -40,6 +41,7 @@ _Noreturn static void become(struct job *job, char *const argv[], const sigset_t
 			_exit(NOT_EXECUTED);
 		nap(SEIZE_STEP_NS);
 	}
+	sigaction(SIGCHLD, on_child, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	job->execve_error = errno;
@@ -139,12 +141,16 @@ static int open_descriptors(struct launch *self, struct err *err)
 static int start(struct launch *self, char *const argv[], const sigset_t *mask, struct job *job,
 		 struct err *err)
 {
+	struct sigaction plain = { .sa_handler = SIG_DFL }, on_child;
+
+	/* Who ignores it, as some who start us do, is not told how its children end. */
+	sigaction(SIGCHLD, &plain, &on_child);
 	job->parent = getpid();
 	self->pid = fork();
 	if (self->pid < 0)
 		return err_set(err, -errno, "cannot start '%s': %s", argv[0], strerror(errno));
 	if (self->pid == 0)
-		become(job, argv, mask);
+		become(job, argv, mask, &on_child);
 	self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
 	return self->pidfd < 0 ? err_set(err, -errno, "pidfd_open: %s", strerror(errno)) : 0;
 }

@@ -3,36 +3,23 @@
  */
 #include "host/cli/command.h"
 #include "host/cli/ending.h"
-#include "host/cli/launched.h"
 #include "host/cli/operand.h"
-#include "host/cli/period.h"
+#include "host/cli/record_words.h"
 #include "host/cli/report.h"
 #include "host/cli/size.h"
 #include "host/cli/trace_sets.h"
 #include "host/cli/version.h"
 #include "host/core/clock.h"
-#include "host/model/domains.h"
-#include "host/recorder/recorder.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define GLANCE_NS 100000000ull
 #define FOLLOW_NS 1000000ull
-
-struct record_values {
-	uint32_t domains_traced;
-	bool alloc_stacks, all_locks;
-	bool unload, force, resumes, is_json;
-	struct option_list functions;
-	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
-	uint64_t duration_ns;
-};
 
 #define FIELD(name) offsetof(struct record_values, name)
 
@@ -80,21 +67,6 @@ static const struct option_desc record_options[] = {
 	{ 0 },
 };
 
-/* One recording under way. */
-struct visit {
-	const struct record_values *values;
-	struct recorder *recorder;
-	const char *path;
-	struct launched *launched; /* NULL: the process was there before */
-	struct period period;
-	uint64_t max_bytes, begin_ns;
-	int signals;
-	enum ending ending;
-	bool is_over, is_full, shows_progress;
-	unsigned programs; /* that were told of */
-	struct work_left left;
-};
-
 static int refuse_empty(struct err *err)
 {
 	err_set(err, -EINVAL, "nothing to record was named");
@@ -133,15 +105,6 @@ static const char *choose_path(const struct record_values *values, pid_t pid, ch
 	return room;
 }
 
-static uint64_t all_drops(const struct collect_totals *totals)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < DROP_REASONS; i++)
-		sum += totals->drops[i];
-	return sum;
-}
-
 static void show_progress(struct visit *self)
 {
 	uint64_t seconds = (now_ns() - self->begin_ns) / 1000000000u;
@@ -162,20 +125,6 @@ static enum ending wait_for(struct visit *self, uint64_t time_ns)
 	if (self->launched)
 		return launched_watch(self->launched, recorder_socket(self->recorder), time_ns);
 	return ending_wait(self->signals, recorder_pidfd(self->recorder), time_ns);
-}
-
-/* The process is the same, what it runs is not. */
-static void tell_program(struct visit *self)
-{
-	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
-	char name[96];
-
-	if (recorder_programs(self->recorder) == self->programs)
-		return;
-	self->programs = recorder_programs(self->recorder);
-	fprintf(stderr,
-		"it executes another program now: recording %s, whose first calls may be missing\n",
-		target_name(&attachment->target, name, sizeof(name)));
 }
 
 /* Stays for so long, or until something ends it all. */
@@ -203,58 +152,6 @@ static int stay(struct visit *self, uint64_t time_ns, struct err *err)
 		show_progress(self);
 	}
 	return 0;
-}
-
-static void warn_absent(const struct visit *self)
-{
-	uint32_t absent = recorder_absent(self->recorder);
-
-	for (unsigned i = 0; i < DOMAINS; i++) {
-		const char *why = recorder_note(self->recorder, i);
-
-		if (absent & 1u << i)
-			fprintf(stderr, "warning: nothing to trace for %s in this process%s%s\n",
-				domain_name(i), why ? ": " : "", why ? why : "");
-		else if (why)
-			fprintf(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
-				why);
-	}
-}
-
-static void warn_work_left(const struct work_left *left)
-{
-	if (left->cut)
-		fprintf(stderr,
-			"warning: %" PRIu32
-			" commands were not done by the devices 2 s after the end; "
-			"they are not in the recording\n",
-			left->cut);
-	if (left->lost)
-		fprintf(stderr,
-			"warning: %" PRIu32
-			" commands could not be followed to their end: too many at once\n",
-			left->lost);
-}
-
-static void print_attached(const struct visit *self)
-{
-	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
-	struct json json = { .out = stdout };
-	char name[96];
-
-	if (!self->values->is_json) {
-		fprintf(stderr, "recording %s into %s; %s\n",
-			target_name(&attachment->target, name, sizeof(name)), self->path,
-			self->launched ? "until it ends" : "Enter or Ctrl-C stops");
-		return;
-	}
-	json_object(&json, NULL);
-	json_text(&json, "event", "attached");
-	json_signed(&json, "pid", attachment->target.process.pid);
-	json_text(&json, "file", self->path);
-	json_number(&json, "pause_ns", attachment->report.pause_ns);
-	json_object_end(&json);
-	fflush(stdout);
 }
 
 /* Its time counts from here. */
@@ -304,57 +201,6 @@ static int record_all(struct visit *self, struct err *err)
 	return r;
 }
 
-static void print_words(struct json *json, const struct trace_words *words)
-{
-	json_number(json, "words_hooked", words->hooked);
-	json_number(json, "words_restored", words->restored);
-	json_number(json, "words_foreign", words->foreign);
-	json_number(json, "words_unwritable", words->unwritable);
-	json_number(json, "words_refused", words->refused);
-}
-
-static void print_totals(const struct visit *self, const struct collect_totals *totals,
-			 const struct trace_words *words, uint64_t bytes)
-{
-	struct json json = { .out = stdout };
-
-	if (!self->values->is_json) {
-		printf("wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
-		       " dropped, %" PRIu64 " KiB\n",
-		       self->path, totals->records, totals->threads, all_drops(totals),
-		       bytes / 1024);
-		printf("next: limpet report %s\n", self->path);
-		return;
-	}
-	json_object(&json, NULL);
-	json_text(&json, "event", "recorded");
-	json_text(&json, "file", self->path);
-	json_text(&json, "reason", self->is_full ? "max-size" : ending_name(self->ending));
-	json_number(&json, "records", totals->records);
-	json_number(&json, "threads", totals->threads);
-	json_number(&json, "dropped_full", totals->drops[DROP_FULL]);
-	json_number(&json, "dropped_nested", totals->drops[DROP_NESTED]);
-	json_number(&json, "dropped_no_ring", totals->drops[DROP_NO_RING]);
-	json_number(&json, "invalid", totals->invalid);
-	json_number(&json, "work_cut", self->left.cut);
-	json_number(&json, "work_lost", self->left.lost);
-	json_number(&json, "bytes", bytes);
-	print_words(&json, words);
-	json_object_end(&json);
-}
-
-static void warn_words(const struct trace_words *words)
-{
-	if (words->foreign)
-		fprintf(stderr,
-			"warning: %u words of imports were changed by somebody else meanwhile: left so\n",
-			words->foreign);
-	if (words->unwritable + words->refused)
-		fprintf(stderr,
-			"warning: calls through %u words of imports were not seen: %u cannot be written, %u are too many\n",
-			words->unwritable + words->refused, words->unwritable, words->refused);
-}
-
 static int judge(const struct visit *self, const struct collect_totals *totals, struct err *err)
 {
 	warn_work_left(&self->left);
@@ -376,16 +222,6 @@ static int judge(const struct visit *self, const struct collect_totals *totals, 
 static bool is_asked_again(int signals)
 {
 	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
-}
-
-static void warn_unfollowed(const struct recorder *recorder)
-{
-	const struct err *why = recorder_unfollowed(recorder);
-
-	if (why)
-		fprintf(stderr,
-			"warning: it executed another program, which is not recorded: %s%s%s\n",
-			why->what, why->why[0] ? "; " : "", why->why);
 }
 
 static int finish(struct visit *self, int r, struct err *err)
@@ -443,26 +279,6 @@ static int record_running(pid_t pid, struct visit *visit, struct recorder_option
 	int r = visit->signals = ending_prepare(err);
 
 	return r < 0 ? r : record(pid, visit, options, err);
-}
-
-static void print_end(const struct launch *program, bool is_json)
-{
-	struct json json = { .out = stdout };
-	char buffer[96];
-
-	if (!is_json) {
-		fprintf(stderr, "the program ended: %s\n",
-			launch_describe(program, buffer, sizeof(buffer)));
-		return;
-	}
-	json_object(&json, NULL);
-	json_text(&json, "event", "program");
-	json_signed(&json, "pid", program->pid);
-	if (WIFSIGNALED(program->status))
-		json_signed(&json, "signal", WTERMSIG(program->status));
-	else
-		json_signed(&json, "status", WEXITSTATUS(program->status));
-	json_object_end(&json);
 }
 
 /* The program keeps the output; what we have to say goes where errors go. */

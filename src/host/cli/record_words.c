@@ -1,0 +1,166 @@
+/*
+ * Texts for people, and objects for programs.
+ */
+#include "host/cli/record_words.h"
+
+#include "host/core/json.h"
+#include "host/model/domains.h"
+
+#include <inttypes.h>
+#include <sys/wait.h>
+
+uint64_t all_drops(const struct collect_totals *totals)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < DROP_REASONS; i++)
+		sum += totals->drops[i];
+	return sum;
+}
+
+void print_attached(const struct visit *self)
+{
+	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
+	struct json json = { .out = stdout };
+	char name[96];
+
+	if (!self->values->is_json) {
+		fprintf(stderr, "recording %s into %s; %s\n",
+			target_name(&attachment->target, name, sizeof(name)), self->path,
+			self->launched ? "until it ends" : "Enter or Ctrl-C stops");
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "attached");
+	json_signed(&json, "pid", attachment->target.process.pid);
+	json_text(&json, "file", self->path);
+	json_number(&json, "pause_ns", attachment->report.pause_ns);
+	json_object_end(&json);
+	fflush(stdout);
+}
+
+void warn_absent(const struct visit *self)
+{
+	uint32_t absent = recorder_absent(self->recorder);
+
+	for (unsigned i = 0; i < DOMAINS; i++) {
+		const char *why = recorder_note(self->recorder, i);
+
+		if (absent & 1u << i)
+			fprintf(stderr, "warning: nothing to trace for %s in this process%s%s\n",
+				domain_name(i), why ? ": " : "", why ? why : "");
+		else if (why)
+			fprintf(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
+				why);
+	}
+}
+
+/* The process is the same, what it runs is not. */
+void tell_program(struct visit *self)
+{
+	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
+	char name[96];
+
+	if (recorder_programs(self->recorder) == self->programs)
+		return;
+	self->programs = recorder_programs(self->recorder);
+	fprintf(stderr,
+		"it executes another program now: recording %s, whose first calls may be missing\n",
+		target_name(&attachment->target, name, sizeof(name)));
+}
+
+void warn_unfollowed(const struct recorder *recorder)
+{
+	const struct err *why = recorder_unfollowed(recorder);
+
+	if (why)
+		fprintf(stderr,
+			"warning: it executed another program, which is not recorded: %s%s%s\n",
+			why->what, why->why[0] ? "; " : "", why->why);
+}
+
+void warn_work_left(const struct work_left *left)
+{
+	if (left->cut)
+		fprintf(stderr,
+			"warning: %" PRIu32
+			" commands were not done by the devices 2 s after the end; "
+			"they are not in the recording\n",
+			left->cut);
+	if (left->lost)
+		fprintf(stderr,
+			"warning: %" PRIu32
+			" commands could not be followed to their end: too many at once\n",
+			left->lost);
+}
+
+void warn_words(const struct trace_words *words)
+{
+	if (words->foreign)
+		fprintf(stderr,
+			"warning: %u words of imports were changed by somebody else meanwhile: left so\n",
+			words->foreign);
+	if (words->unwritable + words->refused)
+		fprintf(stderr,
+			"warning: calls through %u words of imports were not seen: %u cannot be written, %u are too many\n",
+			words->unwritable + words->refused, words->unwritable, words->refused);
+}
+
+static void print_words(struct json *json, const struct trace_words *words)
+{
+	json_number(json, "words_hooked", words->hooked);
+	json_number(json, "words_restored", words->restored);
+	json_number(json, "words_foreign", words->foreign);
+	json_number(json, "words_unwritable", words->unwritable);
+	json_number(json, "words_refused", words->refused);
+}
+
+void print_totals(const struct visit *self, const struct collect_totals *totals,
+		  const struct trace_words *words, uint64_t bytes)
+{
+	struct json json = { .out = stdout };
+
+	if (!self->values->is_json) {
+		printf("wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
+		       " dropped, %" PRIu64 " KiB\n",
+		       self->path, totals->records, totals->threads, all_drops(totals),
+		       bytes / 1024);
+		printf("next: limpet report %s\n", self->path);
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "recorded");
+	json_text(&json, "file", self->path);
+	json_text(&json, "reason", self->is_full ? "max-size" : ending_name(self->ending));
+	json_number(&json, "records", totals->records);
+	json_number(&json, "threads", totals->threads);
+	json_number(&json, "dropped_full", totals->drops[DROP_FULL]);
+	json_number(&json, "dropped_nested", totals->drops[DROP_NESTED]);
+	json_number(&json, "dropped_no_ring", totals->drops[DROP_NO_RING]);
+	json_number(&json, "invalid", totals->invalid);
+	json_number(&json, "work_cut", self->left.cut);
+	json_number(&json, "work_lost", self->left.lost);
+	json_number(&json, "bytes", bytes);
+	print_words(&json, words);
+	json_object_end(&json);
+}
+
+void print_end(const struct launch *program, bool is_json)
+{
+	struct json json = { .out = stdout };
+	char buffer[96];
+
+	if (!is_json) {
+		fprintf(stderr, "the program ended: %s\n",
+			launch_describe(program, buffer, sizeof(buffer)));
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "program");
+	json_signed(&json, "pid", program->pid);
+	if (WIFSIGNALED(program->status))
+		json_signed(&json, "signal", WTERMSIG(program->status));
+	else
+		json_signed(&json, "status", WEXITSTATUS(program->status));
+	json_object_end(&json);
+}

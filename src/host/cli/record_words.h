@@ -1,0 +1,48 @@
+/*
+ * What limpet record has to say: at its beginning, while it goes on, and at its end.
+ */
+#pragma once
+
+#include "host/cli/launched.h"
+#include "host/cli/period.h"
+#include "host/core/options.h"
+#include "host/recorder/recorder.h"
+
+struct record_values {
+	uint32_t domains_traced;
+	bool alloc_stacks, all_locks;
+	bool unload, force, resumes, is_json;
+	struct option_list functions;
+	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
+	uint64_t duration_ns;
+};
+
+/* One recording under way. */
+struct visit {
+	const struct record_values *values;
+	struct recorder *recorder;
+	const char *path;
+	struct launched *launched; /* NULL: the process was there before */
+	struct period period;
+	uint64_t max_bytes, begin_ns;
+	int signals;
+	enum ending ending;
+	bool is_over, is_full, shows_progress;
+	unsigned programs; /* that were told of */
+	struct work_left left;
+};
+
+uint64_t all_drops(const struct collect_totals *totals);
+
+void print_attached(const struct visit *visit);
+/* What was asked for and is not there, or not all of it. */
+void warn_absent(const struct visit *visit);
+/* The process is the same, what it runs is not. */
+void tell_program(struct visit *visit);
+void warn_unfollowed(const struct recorder *recorder);
+void warn_work_left(const struct work_left *left);
+void warn_words(const struct trace_words *words);
+void print_totals(const struct visit *visit, const struct collect_totals *totals,
+		  const struct trace_words *words, uint64_t bytes);
+/* Of a program that was started. */
+void print_end(const struct launch *program, bool is_json);

@@ -20,6 +20,7 @@ struct writer {
 	uint64_t last_begin;
 	/* Of calls that are entered: */
 	const struct hook_frame *call; /* that its thread is in, see hook_current() */
+	uint64_t call_mark;            /* of what must still stand in its frame */
 	uint64_t asked_in, asked;      /* how often HIP asked in the call that began then */
 } __attribute__((aligned(64)));
 

@@ -316,8 +316,11 @@ uint32_t activity_begin(const uint64_t *slots, bool kernels, bool copies)
 /* The library may be gone meanwhile, and its place with it. */
 static void take_away(void)
 {
-	if (got_symbol_beside(registered_beside, REGISTER_NAME) == (void *)registered)
+	void *library = got_hold(registered_beside);
+
+	if (library && got_symbol_beside(registered_beside, REGISTER_NAME) == (void *)registered)
 		registered(NULL);
+	got_release(library);
 	registered = NULL;
 }
 

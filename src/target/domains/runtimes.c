@@ -12,7 +12,6 @@
 #include "target/domains/slots.h"
 #include "target/domains/work.h"
 #include "target/hooks/got.h"
-#include "target/hooks/protection.h"
 #include "target/hooks/table.h"
 #include "target/hooks/wants.h"
 #include "target/runtime/text.h"
@@ -120,10 +119,12 @@ static bool has_work(const struct traced *traced)
 	return traced->write && is_wanted[DOMAIN_MEMORY] && traced->domain != DOMAIN_MARKER;
 }
 
-/* A word that somebody has put over ours stays; one that was reset is ours again. */
+/* A word that somebody has put over ours stays; one that was reset is ours again.  What leads to no
+ * code of a module's is no function of a table. */
 static bool is_left_alone(const uint64_t *entry, uint64_t value)
 {
-	return !value || hook_is_stub(value) || (word_is_known(entry) && word_old(entry) != value);
+	return !value || hook_is_stub(value) || !got_has_code(value) ||
+	       (word_is_known(entry) && word_old(entry) != value);
 }
 
 static void hook_slot(const struct slot_list *list, const struct live_table *table, unsigned slot,
@@ -155,41 +156,46 @@ static void look_at(const struct slot_list *list, const struct live_table *table
 	got_cover((uint64_t)table->slots, list->domain);
 }
 
-/* Is there memory at all?  Asked under the loader's lock: what is there stays. */
-static bool is_mapped(uint64_t address)
+/* Tables are variables of their library: asked under the loader's lock, what is there stays.  Where
+ * a library was unmapped, something else may be by now. */
+static bool is_there(uint64_t address, uint64_t size)
 {
-	struct protection protection;
-	int r = address % sizeof(uint64_t) ? -EFAULT
-					   : protection_open((uint64_t *)address, &protection);
+	return address % sizeof(uint64_t) == 0 && got_has_data(address) &&
+	       got_has_data(address + size - 1);
+}
 
-	if (!r)
-		protection_close(&protection);
-	return !r || r == -EACCES;
+static bool is_whole(const struct live_table *table)
+{
+	return table->count && table->count <= SLOTS_MAX &&
+	       is_there((uint64_t)table->slots, table->count * sizeof(uint64_t));
 }
 
 /* {size in bytes, slots} */
 static bool read_sized(uint64_t address, struct live_table *ret)
 {
-	uint64_t size;
+	uint64_t words;
 
-	if (!is_mapped(address))
+	if (!is_there(address, sizeof(uint64_t)))
 		return false;
-	size = *(const uint64_t *)address;
-	*ret = (struct live_table){ (uint64_t *)address + 1, (unsigned)(size / 8 - 1) };
-	return size >= 16 && size / 8 - 1 <= SLOTS_MAX;
+	words = *(const uint64_t *)address / sizeof(uint64_t);
+	*ret = (struct live_table){ (uint64_t *)address + 1,
+				    words < 2 ? 0 : (unsigned)MIN(words - 1, SLOTS_MAX + 1ull) };
+	return is_whole(ret);
 }
 
 /* {u32 major, u32 size in bytes, u32 step, u32 reserved, slots} */
 static bool read_versioned(uint64_t address, struct live_table *ret)
 {
-	uint64_t size;
+	uint64_t words;
 
-	if (!is_mapped(address))
+	if (!is_there(address, sizeof(uint64_t)))
 		return false;
-	size = *(const uint64_t *)address >> 32;
+	words = (*(const uint64_t *)address >> 32) / sizeof(uint64_t);
 	*ret = (struct live_table){ (uint64_t *)address + HSA_HEAD_WORDS,
-				    (unsigned)(size / 8 - HSA_HEAD_WORDS) };
-	return size >= 24 && size / 8 - HSA_HEAD_WORDS <= SLOTS_MAX;
+				    words <= HSA_HEAD_WORDS ? 0
+							    : (unsigned)MIN(words - HSA_HEAD_WORDS,
+									    SLOTS_MAX + 1ull) };
+	return is_whole(ret);
 }
 
 static bool find_hsa_part(const struct agent_table *known, unsigned part, struct live_table *ret)
@@ -244,23 +250,32 @@ static void look_in_loader(void *context)
 	table_end();
 }
 
-/* What calls functions of the runtime's, which may load modules. */
+static void begin_work_of(const struct agent_table *known, struct got_report *report)
+{
+	struct live_table parts[2];
+
+	if (text_equal(known->name, "hsa") && find_hsa_part(known, 0, &parts[0]) &&
+	    find_hsa_part(known, 1, &parts[1])) {
+		agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
+		report->domains |= (uint32_t)is_wanted[DOMAIN_MEMORY] << DOMAIN_MEMORY;
+	}
+	if (text_equal(known->name, "hip") && read_sized(known->parts[0], &parts[0]))
+		report->domains |= activity_begin(parts[0].slots, is_wanted[DOMAIN_KERNEL],
+						  is_wanted[DOMAIN_COPY]);
+}
+
+/* What calls functions of the runtime's, which may load modules.  Its library stays meanwhile. */
 static void begin_work(struct got_report *report)
 {
 	const struct agent_table *tables;
 	uint32_t count = known_tables(&tables);
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct live_table parts[2];
+		void *library = got_hold(tables[i].parts[0]);
 
-		if (text_equal(tables[i].name, "hsa") && find_hsa_part(&tables[i], 0, &parts[0]) &&
-		    find_hsa_part(&tables[i], 1, &parts[1])) {
-			agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
-			report->domains |= (uint32_t)is_wanted[DOMAIN_MEMORY] << DOMAIN_MEMORY;
-		}
-		if (text_equal(tables[i].name, "hip") && read_sized(tables[i].parts[0], &parts[0]))
-			report->domains |= activity_begin(parts[0].slots, is_wanted[DOMAIN_KERNEL],
-							  is_wanted[DOMAIN_COPY]);
+		if (library)
+			begin_work_of(&tables[i], report);
+		got_release(library);
 	}
 }
 
@@ -272,9 +287,11 @@ static bool wants_work(void)
 
 static void look(bool have_modules_changed, struct got_report *report)
 {
-	(void)have_modules_changed; /* the agent is told of tables any time */
 	if (!known_tables)
 		return;
+	/* The agent is told of tables any time. */
+	if (!have_modules_changed && got_has_changed())
+		got_look_around();
 	got_in_loader(look_in_loader, report);
 	if (wants_work())
 		begin_work(report);

@@ -110,10 +110,23 @@ typedef int on_event(const struct scratch_event *);
 static on_event *const functions[] = { on_begin, on_allocated, on_begin,
 				       on_freed, on_begin,     on_reclaimed };
 
+/* Events whose end was not seen would keep their places. */
+static void forget_begun(void)
+{
+	static uint32_t session;
+
+	if (session == writers_session())
+		return;
+	session = writers_session();
+	for (unsigned i = 0; i < BEGUN_MAX; i++)
+		__atomic_store_n(&begun[i].thread, 0, __ATOMIC_RELAXED);
+}
+
 bool scratch_hook(uint64_t *slots, unsigned count)
 {
 	bool is_ours = false;
 
+	forget_begun();
 	for (unsigned i = 0; i < MIN(count, (unsigned)ARRAY_SIZE(functions)); i++) {
 		uint64_t there = __atomic_load_n(&slots[i], __ATOMIC_RELAXED);
 

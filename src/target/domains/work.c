@@ -146,8 +146,8 @@ static bool claim(uint64_t *place, uint64_t hash)
 	uint64_t there = __atomic_load_n(place, __ATOMIC_RELAXED);
 
 	return there == hash ||
-	       (!there && (__atomic_compare_exchange_n(place, &there, hash, false,
-						       __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+	       (!there && (__atomic_compare_exchange_n(place, &there, hash, false, __ATOMIC_RELAXED,
+						       __ATOMIC_RELAXED) ||
 			   there == hash));
 }
 

@@ -208,7 +208,8 @@ struct work_left recorder_work_left(const struct recorder *self)
 	const struct rings *rings = self->trace.rings;
 
 	return (struct work_left){ __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
-				   __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED) };
+				   __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED),
+				   __atomic_load_n(&rings->work_unseen, __ATOMIC_RELAXED) };
 }
 
 void recorder_words(const struct recorder *self, struct trace_words *ret)

@@ -5,6 +5,7 @@
 #include "target/domains/hsa_scratch.h"
 
 #include "shared/arch/ticks.h"
+#include "target/domains/hsa_calls.h"
 #include "target/domains/work.h"
 #include "target/hooks/table.h"
 #include "target/hooks/thread.h"
@@ -17,14 +18,6 @@ struct scratch_event {
 	const struct hsa_queue *queue;
 	uint32_t flags;
 	uint64_t dispatch, size, slots;
-};
-
-/* The public part of a queue. */
-struct hsa_queue {
-	uint32_t type, features;
-	uint64_t base, doorbell;
-	uint32_t size, reserved;
-	uint64_t id;
 };
 
 /* Events under way, by their thread. */

@@ -9,6 +9,7 @@
 #include "target/domains/activity.h"
 #include "target/domains/hsa_agents.h"
 #include "target/domains/hsa_scratch.h"
+#include "target/domains/hsa_work.h"
 #include "target/domains/slots.h"
 #include "target/domains/work.h"
 #include "target/hooks/got.h"
@@ -111,11 +112,25 @@ static const struct traced *traced_of(const struct slot_list *list, const struct
 	return is_known ? &list->traced[slot] : find_unnamed(list, slot);
 }
 
+static bool is_known(const char *name)
+{
+	const struct agent_table *tables;
+	uint32_t count = known_tables(&tables);
+
+	while (count && !text_equal(tables[count - 1].name, name))
+		count--;
+	return count > 0;
+}
+
 /* Those that write something though their own domain is not wanted. */
 static bool has_work(const struct traced *traced)
 {
+	bool wants_commands = is_wanted[DOMAIN_KERNEL] || is_wanted[DOMAIN_COPY];
+
 	if (traced->domain == DOMAIN_HIP_RUNTIME)
-		return traced->write && (is_wanted[DOMAIN_KERNEL] || is_wanted[DOMAIN_COPY]);
+		return traced->write && wants_commands;
+	if (traced->before || traced->after)
+		return wants_commands && !is_known("hip");
 	return traced->write && is_wanted[DOMAIN_MEMORY] && traced->domain != DOMAIN_MARKER;
 }
 
@@ -250,6 +265,26 @@ static void look_in_loader(void *context)
 	table_end();
 }
 
+/* HIP tells more, and its programs use HSA too. */
+static uint32_t begin_hsa_work(const struct live_table *core, const struct live_table *amd_ext)
+{
+	struct hsa_slots slots[] = { { core->slots, core->count },
+				     { amd_ext->slots, amd_ext->count } };
+	uint32_t seen;
+
+	if (is_known("hip")) {
+		hsa_work_leave_to_hip();
+		return 0;
+	}
+	if (!is_wanted[DOMAIN_KERNEL] && !is_wanted[DOMAIN_COPY])
+		return 0;
+	seen = hsa_work_begin(&slots[0], &slots[1], is_wanted[DOMAIN_KERNEL],
+			      is_wanted[DOMAIN_COPY]);
+	if (!seen)
+		writers_rings()->notes |= 1u << NOTE_NO_HSA_TIMES;
+	return seen;
+}
+
 static void begin_work_of(const struct agent_table *known, struct got_report *report)
 {
 	struct live_table parts[2];
@@ -258,6 +293,7 @@ static void begin_work_of(const struct agent_table *known, struct got_report *re
 	    find_hsa_part(known, 1, &parts[1])) {
 		agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
 		report->domains |= (uint32_t)is_wanted[DOMAIN_MEMORY] << DOMAIN_MEMORY;
+		report->domains |= begin_hsa_work(&parts[0], &parts[1]);
 	}
 	if (text_equal(known->name, "hip") && read_sized(known->parts[0], &parts[0]))
 		report->domains |= activity_begin(parts[0].slots, is_wanted[DOMAIN_KERNEL],
@@ -300,13 +336,18 @@ static void look(bool have_modules_changed, struct got_report *report)
 /* No device is asked any more; what was asked is waited for while the calls are still seen. */
 static void stop(struct rings *rings)
 {
-	rings->work_cut += activity_end();
+	struct hsa_left left = hsa_work_end();
+
+	rings->work_cut += activity_end() + left.cut;
+	rings->work_unseen += left.unseen;
+	rings->work_lost += left.lost;
 	known_tables = NULL;
 }
 
 static void forget(void)
 {
 	activity_forget();
+	hsa_work_forget();
 	known_tables = NULL;
 }
 

@@ -10,8 +10,9 @@ from collections import Counter
 
 from standin import CASES, Recorder, Seen, Work
 
-ROUNDS = 24
+ROUNDS = 16
 BATCH = 8
+MANY = 60  # by each of eight threads
 COPY_BYTES = 4096
 TO_DEVICE, TO_HOST = 2, 3  # enum copy_direction
 TRACED = ("--kernel-trace", "--memory-copy-trace")
@@ -103,7 +104,7 @@ class Hsa(unittest.TestCase):
         for _ in range(3):
             recorder = self.begin(work, "--kernel-trace", "--ring-size", "1M")
             work.ask("late")  # one thread first: while a queue is being learned, others are not seen
-            work.ask("many", 200)
+            work.ask("many", MANY)
             result = self.end(recorder)
             total = result.event("recorded")
             self.assertEqual(total["work_unseen"], 0)
@@ -113,7 +114,7 @@ class Hsa(unittest.TestCase):
             # its place.
             self.assertEqual(titles.keys(), {"hsa_kernel_0", "hsa_kernel_1"})
             for count in titles.values():
-                self.assertAlmostEqual(count, 8 * 200, delta=20)
+                self.assertAlmostEqual(count, 8 * MANY, delta=20)
             self.assertLess(total["work_cut"], 20)
 
     def test_a_runtime_that_is_shut_down_and_starts_again(self):

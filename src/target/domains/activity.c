@@ -252,7 +252,7 @@ static void write_report(const struct activity *activity, enum launch_kind kind)
 		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_RELAXED);
 	if (!writer)
 		return;
-	now = clock_now();
+	now = clock_recent(&writer->clock);
 	done.begin = clock_ticks_at(&now, activity->begin_ns);
 	done.end = clock_ticks_at(&now, activity->end_ns);
 	done.report = read_report(writer, activity, kind);

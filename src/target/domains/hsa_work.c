@@ -80,7 +80,7 @@ static void write_done(const struct hsa_command *command, const struct hsa_time 
 	if (!writer)
 		return;
 	if (time->begin_ns && time->end_ns >= time->begin_ns) {
-		struct clock_rate now = clock_now();
+		struct clock_rate now = clock_recent(&writer->clock);
 
 		begin = clock_ticks_at(&now, time->begin_ns);
 		end = clock_ticks_at(&now, time->end_ns);

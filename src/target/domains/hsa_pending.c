@@ -89,16 +89,17 @@ static uint32_t next_place(uint64_t signal, uint32_t from, uint32_t end)
 	return from;
 }
 
-/* Calls `fits` for those that wait for the signal, until one fits; that one is given, and free. */
+/* Calls `fits` for those that wait for the signal, until one fits; that one is given: its number.
+ */
 typedef bool fits(const struct hsa_command *command, int64_t value, uint64_t cause);
 
-static bool take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
-		 struct hsa_command *ret)
+static uint32_t take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
+		     struct hsa_command *ret)
 {
 	uint32_t first = first_place(signal), end = first + WINDOW;
 
 	if (!memory || !__atomic_load_n(&waiting, __ATOMIC_RELAXED))
-		return false;
+		return 0;
 	for (uint32_t i = next_place(signal, first, end); i < end;
 	     i = next_place(signal, i + 1, end)) {
 		if (!change(i, WAITING, TAKEN))
@@ -106,12 +107,11 @@ static bool take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
 		if (memory->items[i].signal == signal &&
 		    is_meant(&memory->items[i], value, cause)) {
 			*ret = memory->items[i];
-			set_free(i);
-			return true;
+			return i + 1;
 		}
 		__atomic_store_n(&memory->states[i], WAITING, __ATOMIC_RELEASE);
 	}
-	return false;
+	return 0;
 }
 
 static bool is_done(const struct hsa_command *command, int64_t value, uint64_t cause)
@@ -126,7 +126,7 @@ static bool is_of_call(const struct hsa_command *command, int64_t value, uint64_
 	return command->cause == cause;
 }
 
-bool pending_take(uint64_t signal, int64_t value, struct hsa_command *ret)
+uint32_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret)
 {
 	return take(signal, is_done, value, 0, ret);
 }
@@ -135,7 +135,27 @@ bool pending_cancel(uint64_t signal, uint64_t cause)
 {
 	struct hsa_command unused;
 
-	return take(signal, is_of_call, 0, cause, &unused);
+	uint32_t number = take(signal, is_of_call, 0, cause, &unused);
+
+	pending_give_back(number);
+	return number != 0;
+}
+
+void pending_give_back(uint32_t number)
+{
+	if (number)
+		set_free(number - 1);
+}
+
+bool pending_is_taken(uint64_t signal)
+{
+	uint32_t first = first_place(signal);
+
+	for (uint32_t i = first; memory && i < first + WINDOW; i++)
+		if (__atomic_load_n(&memory->keys[i], __ATOMIC_RELAXED) == signal &&
+		    __atomic_load_n(&memory->states[i], __ATOMIC_ACQUIRE) == TAKEN)
+			return true;
+	return false;
 }
 
 unsigned pending_count_of(uint64_t signal)

@@ -27,10 +27,13 @@ bool pending_add(const struct hsa_command *command);
 /* How many wait for the signal. */
 unsigned pending_count_of(uint64_t signal);
 
-/* Takes one that is done when the signal has that value (the lowest: any); false when there is
- * none.
- */
-bool pending_take(uint64_t signal, int64_t value, struct hsa_command *ret);
+/* Takes one that is done when the signal has that value (the lowest: any): its number, to be given
+ * back when the signal is no longer looked at; 0 when there is none. */
+uint32_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret);
+void pending_give_back(uint32_t number);
+
+/* Has somebody taken one of that signal, and not given it back? */
+bool pending_is_taken(uint64_t signal);
 
 /* Takes the one of that call; false when it is gone. */
 bool pending_cancel(uint64_t signal, uint64_t cause);

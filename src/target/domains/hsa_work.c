@@ -13,6 +13,7 @@
 #include "target/domains/hsa_signals.h"
 #include "target/domains/work.h"
 #include "target/hooks/clock.h"
+#include "target/hooks/got.h"
 #include "target/hooks/thread.h"
 
 #include <time.h>
@@ -21,10 +22,13 @@
 #define DRAIN_STEPS     400u /* two seconds */
 #define WAIT_SIGNALS    64u
 #define NOT_INITIALIZED 0x100b
+#define GLANCE_NS       50000
+#define GLANCES_MAX     1000u
 #define DIMENSIONS_MAX  3u
 
 static bool is_on[DOMAINS];
 static bool have_copy_times, is_begun;
+static uint64_t begun_beside; /* data of the same library */
 static uint32_t lost;
 static uint32_t ours; /* signals of ours that are awaited */
 
@@ -118,11 +122,13 @@ static void look_at_signal(uint64_t signal, int64_t value)
 {
 	struct hsa_command command;
 	struct hsa_time time;
+	uint32_t number;
 
-	while (signal && pending_take(signal, value, &command)) {
+	while (signal && (number = pending_take(signal, value, &command))) {
+		ask_time(&command, value, &time);
+		pending_give_back(number);
 		if (command.has_our_signal)
 			__atomic_fetch_sub(&ours, 1, __ATOMIC_RELAXED);
-		ask_time(&command, value, &time);
 		write_done(&command, &time);
 	}
 }
@@ -301,13 +307,29 @@ void hsa_before_signal(struct hook_around *around, uint64_t *window)
 {
 	uint64_t signal = around->frame.arguments[0];
 	struct hsa_command command;
+	uint32_t number;
 
 	(void)window;
 	if (!is_any_seen() || !signal || !pending_count_of(signal))
 		return;
 	look_at_signal(signal, hsa_calls.signal_load(signal));
-	while (pending_take(signal, INT64_MIN, &command))
+	while ((number = pending_take(signal, INT64_MIN, &command))) {
+		pending_give_back(number);
 		write_done(&command, &(struct hsa_time){ 0, 0 });
+	}
+}
+
+/* (signal): another thread, which has waited for it too, may be asking for its times just now. */
+void hsa_before_signal_destroy(struct hook_around *around, uint64_t *window)
+{
+	struct timespec pause = { 0, GLANCE_NS };
+	uint64_t signal = around->frame.arguments[0];
+
+	if (!is_any_seen() || !signal)
+		return;
+	hsa_before_signal(around, window);
+	for (unsigned i = 0; i < GLANCES_MAX && pending_is_taken(signal); i++)
+		raw2(SYS_nanosleep, &pause, 0);
 }
 
 /* (signal, ...) gives the value that it found. */
@@ -489,6 +511,7 @@ uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *am
 	if (!hsa_calls_find(core, amd_ext) || pending_open())
 		return 0;
 	is_begun = true;
+	begun_beside = (uint64_t)core->slots;
 	have_copy_times = false;
 	lost = ours = 0;
 	hsa_queues_clear();
@@ -505,6 +528,21 @@ void hsa_work_leave_to_hip(void)
 	set_on(DOMAIN_COPY, false);
 }
 
+/* The runtime may be gone meanwhile, and what we have of it with it. */
+static void give_back(void)
+{
+	void *library = got_hold(begun_beside);
+
+	if (library && got_symbol_beside(begun_beside, "hsa_signal_destroy")) {
+		if (have_copy_times)
+			(void)hsa_calls.profile_copies(false);
+		hsa_signals_free();
+	} else {
+		hsa_signals_forget();
+	}
+	got_release(library);
+}
+
 struct hsa_left hsa_work_end(void)
 {
 	struct timespec pause = { 0, DRAIN_STEP_NS };
@@ -518,9 +556,7 @@ struct hsa_left hsa_work_end(void)
 	left.cut = __atomic_load_n(&ours, __ATOMIC_RELAXED);
 	left.unseen = pending_count() > left.cut ? pending_count() - left.cut : 0;
 	left.lost = lost;
-	if (have_copy_times)
-		(void)hsa_calls.profile_copies(false);
-	hsa_signals_free();
+	give_back();
 	hsa_kernels_end();
 	pending_close();
 	is_begun = false;

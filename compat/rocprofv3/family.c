@@ -353,6 +353,12 @@ static void tell_lost(const struct family *self, const struct member *member,
 			 "%" PRIu32 " commands of process %d were not done in time, %" PRIu32
 			 " could not be followed",
 			 left->cut, member->pid, left->lost);
+	if (left->unseen)
+		face_say(self->options.face, SAY_WARNING,
+			 "%" PRIu32
+			 " kernels and copies of HSA of process %d are not in the files: "
+			 "it has not looked at their signals before the end",
+			 left->unseen, member->pid);
 }
 
 static int end_member(struct family *self, struct member *member, struct err *err)

@@ -28,12 +28,12 @@ CASES = {
 
 
 class Work:
-    """A running standin_work."""
+    """A running standin_work, or another program that answers like it."""
 
-    def __init__(self, library_path=None, **variables):
+    def __init__(self, library_path=None, program="standin_work", **variables):
         self.ground = Ground(SDK)
         self.process = self.ground.start(
-            STANDIN / "standin_work", LD_LIBRARY_PATH=str(library_path or self.ground.path), **variables)
+            STANDIN / program, LD_LIBRARY_PATH=str(library_path or self.ground.path), **variables)
         self.pid = int(self.process.stdout.readline().split()[1])
 
     def tell(self, *words):

@@ -209,10 +209,14 @@ class Traced(unittest.TestCase):
         work.tell("pace", 20000)
         self.assertTrue(harness.wait_until(lambda: os.stat(recorder.path).st_size > 20000))
         seen = self.end(recorder)
-        launches = seen.count("hip")["hipLaunchKernel"]
         work.ask("stop")
-        # Calls that began before the hooks were there, or ended after they were gone, are not written.
-        self.assertLess(abs(launches - len(seen.of("kernel"))), 600)
+        kernels = seen.of("kernel")
+        causes = [seen.begin_ns(call["cause"]) for call in kernels if call["cause"]]
+        launches = [call["begin_ns"] for call in seen.of("hip") if call["function"] == "hipLaunchKernel"]
+        # Before the first and behind the last that limpet asked for, calls are seen without their kernels, for as
+        # long as coming and leaving takes on a busy machine.
+        asked = sum(1 for begin in launches if min(causes) - 2 <= begin <= max(causes) + 2)
+        self.assertLess(abs(asked - len(kernels)), 600)
 
     def test_functions_newer_than_limpet_go_by_number(self):
         work = self.work("amds", STANDIN_NEWER="1")

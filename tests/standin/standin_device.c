@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define QUEUES_MAX  64
+#define QUEUES_MAX  256
 #define KERNELS_MAX 64
 
 /* Numbers of the protocol between AMD's runtime and a tracer. */
@@ -47,6 +47,7 @@ struct queue {
 	pthread_cond_t changed;
 	struct command *first, *last;
 	uint64_t made, done;
+	bool is_free;
 };
 
 static device_tracer *tracer;
@@ -54,6 +55,7 @@ static struct queue *queues[QUEUES_MAX];
 static uint64_t queue_count;
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static __thread int selected;
+static bool is_released;
 static struct {
 	const void *function;
 	const char *name;
@@ -63,6 +65,11 @@ static unsigned kernel_count;
 void device_report_to(device_tracer *function)
 {
 	__atomic_store_n(&tracer, function, __ATOMIC_RELEASE);
+}
+
+void device_release(void)
+{
+	__atomic_store_n(&is_released, true, __ATOMIC_RELEASE);
 }
 
 static device_tracer *tracer_now(void)
@@ -115,6 +122,9 @@ static void perform(const struct queue *queue, const struct command *command)
 {
 	uint64_t begin = now();
 
+	while (command->kernel && !strcmp(command->kernel, "endless") &&
+	       !__atomic_load_n(&is_released, __ATOMIC_ACQUIRE))
+		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 	if (!command->kernel)
 		memcpy(command->to, command->from, command->size);
 	if (command->is_traced)
@@ -151,6 +161,14 @@ static void *work(void *argument)
 	return NULL;
 }
 
+static struct queue *find_free(int device)
+{
+	for (uint64_t i = 0; i < queue_count; i++)
+		if (queues[i]->is_free && queues[i]->device == device)
+			return queues[i];
+	return NULL;
+}
+
 static struct queue *make_queue(int device)
 {
 	struct queue *queue = calloc(1, sizeof(*queue));
@@ -174,15 +192,24 @@ void *device_queue_new(void)
 	struct queue *queue;
 
 	pthread_mutex_lock(&making);
-	queue = make_queue(selected);
+	queue = find_free(selected);
+	if (queue)
+		queue->is_free = false;
+	else
+		queue = make_queue(selected);
 	pthread_mutex_unlock(&making);
 	return queue;
 }
 
-/* Its thread and its memory stay: few are made here. */
-void device_queue_free(void *queue)
+/* Used again by the next one on its device, under the address that it had, as memory is. */
+void device_queue_free(void *given)
 {
+	struct queue *queue = given;
+
 	device_wait(queue);
+	pthread_mutex_lock(&making);
+	queue->is_free = true;
+	pthread_mutex_unlock(&making);
 }
 
 static struct queue *resolve(void *given)

@@ -33,5 +33,8 @@ void device_wait_all(void);
 bool device_launch(void *queue, const char *name);
 void device_copy(void *queue, void *to, const void *from, size_t size, enum device_copy_kind kind);
 
+/* Kernels that are called "endless" end when this was called. */
+void device_release(void);
+
 void device_kernel_register(const void *function, const char *name);
 const char *device_kernel_name(const void *function);

@@ -343,6 +343,11 @@ STANDIN_EXPORT int standin_hip_newest(void)
 	return ((int (*)(void))hip_slots()[NEWER_SLOTS - 1])();
 }
 
+STANDIN_EXPORT void standin_hip_release(void)
+{
+	device_release();
+}
+
 STANDIN_EXPORT void standin_hip_print(void)
 {
 	standin_print(&compiler);

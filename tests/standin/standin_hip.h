@@ -42,5 +42,8 @@ void hipRegisterTracerCallback(int (*function)(uint32_t domain, uint32_t command
  * function. */
 int standin_hip_newest(void);
 
+/* Ends kernels that are called "endless". */
+void standin_hip_release(void);
+
 /* The tables, after the first use. */
 void standin_hip_print(void);

@@ -1,11 +1,12 @@
 /*
  * STAND-IN, for tests only, of AMD's libhsa-runtime64: a root table that points to six others, each
- * with its version in front, registered in hsa_init().  Signals are plain words, memory of devices
- * is the host's.
+ * with its version in front, registered in hsa_init().  Memory of devices is the host's; queues and
+ * signals are in standin_hsa_device.c.
  */
 #include "standin_hsa.h"
 
 #include "standin.h"
+#include "standin_hsa_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,18 +19,29 @@ enum { SAMPLING_SLOTS = 7, SUB_TABLES = 6 };
 enum core_slot {
 	SLOT_hsa_init = 0,
 	SLOT_hsa_shut_down = 1,
+	SLOT_hsa_system_get_info = 2,
+	SLOT_hsa_queue_create = 7,
+	SLOT_hsa_queue_destroy = 9,
+	SLOT_hsa_queue_load_read_index_relaxed = 12,
+	SLOT_hsa_queue_add_write_index_relaxed = 23,
 	SLOT_hsa_iterate_agents = 5,
 	SLOT_hsa_agent_get_info = 6,
 	SLOT_hsa_agent_iterate_regions = 27,
 	SLOT_hsa_signal_create = 37,
+	SLOT_hsa_signal_destroy = 38,
 	SLOT_hsa_signal_load_relaxed = 39,
 	SLOT_hsa_signal_store_relaxed = 41,
+	SLOT_hsa_signal_store_screlease = 42,
+	SLOT_hsa_signal_wait_scacquire = 44,
+	SLOT_hsa_executable_freeze = 86,
 };
 
 enum amd_slot {
+	SLOT_hsa_amd_profiling_get_dispatch_time = 4,
 	SLOT_hsa_amd_agent_iterate_memory_pools = 12,
 	SLOT_hsa_amd_memory_pool_allocate = 13,
 	SLOT_hsa_amd_memory_pool_free = 14,
+	SLOT_hsa_amd_memory_async_copy = 15,
 };
 enum tools_slot { SLOT_alloc_start, SLOT_alloc_end, SLOT_free_start, SLOT_free_end };
 enum { AGENTS = 3, POOL_OF_AGENT = 100, AGENT_OF_NODE = 50 };
@@ -52,32 +64,26 @@ TABLE(tools, TOOLS_SLOTS);
 TABLE(sampling_ext, SAMPLING_SLOTS);
 TABLE(root, SUB_TABLES);
 
+static int users; /* the last one takes it down */
+
 static int do_init(void)
 {
+	__atomic_fetch_add(&users, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
-static int do_create(int64_t value, uint32_t consumer_count, const void *consumers,
-		     struct hsa_signal *ret)
+static int do_shut_down(void)
 {
-	int64_t *word = malloc(sizeof(*word));
-
-	(void)consumer_count, (void)consumers;
-	if (!word)
-		return 0x1008;
-	*word = value;
-	ret->handle = (uint64_t)word;
+	__atomic_fetch_sub(&users, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
-static int64_t do_load(struct hsa_signal signal)
+static int do_system_info(uint32_t what, void *ret)
 {
-	return __atomic_load_n((int64_t *)signal.handle, __ATOMIC_RELAXED);
-}
-
-static void do_store(struct hsa_signal signal, int64_t value)
-{
-	__atomic_store_n((int64_t *)signal.handle, value, __ATOMIC_RELAXED);
+	if (!__atomic_load_n(&users, __ATOMIC_RELAXED))
+		return 0x100b;
+	*(uint16_t *)ret = 1;
+	return what ? 0x1001 : 0;
 }
 
 static int do_iterate(int (*visit)(uint64_t, void *), void *data)
@@ -160,9 +166,14 @@ __attribute__((constructor)) static void fill_tables(void)
 	amd_ext.slots[SLOT_hsa_amd_agent_iterate_memory_pools] = (void *)do_iterate_pools;
 	amd_ext.slots[SLOT_hsa_amd_memory_pool_allocate] = (void *)do_pool_allocate;
 	amd_ext.slots[SLOT_hsa_amd_memory_pool_free] = (void *)do_pool_free;
-	core.slots[SLOT_hsa_signal_create] = (void *)do_create;
-	core.slots[SLOT_hsa_signal_load_relaxed] = (void *)do_load;
-	core.slots[SLOT_hsa_signal_store_relaxed] = (void *)do_store;
+	core.slots[SLOT_hsa_shut_down] = (void *)do_shut_down;
+	core.slots[SLOT_hsa_system_get_info] = (void *)do_system_info;
+	for (const struct hsa_slot *at = hsa_core_slots; at->function; at++)
+		core.slots[at->slot] = at->function;
+	for (const struct hsa_slot *at = hsa_amd_slots; at->function; at++)
+		amd_ext.slots[at->slot] = at->function;
+	if (getenv("STANDIN_NO_TIMES"))
+		amd_ext.slots[SLOT_hsa_amd_profiling_get_dispatch_time] = NULL;
 }
 
 ROCPROFILER_REGISTER_DEFINE_IMPORT(hsa, HSA_VERSION)
@@ -209,6 +220,51 @@ STANDIN_EXPORT void hsa_signal_store_relaxed(struct hsa_signal signal, int64_t v
 	NOW(hsa_signal_store_relaxed)(signal, value);
 }
 
+STANDIN_EXPORT int hsa_signal_destroy(struct hsa_signal signal)
+{
+	return NOW(hsa_signal_destroy)(signal);
+}
+
+STANDIN_EXPORT void hsa_signal_store_screlease(struct hsa_signal signal, int64_t value)
+{
+	NOW(hsa_signal_store_screlease)(signal, value);
+}
+
+STANDIN_EXPORT int64_t hsa_signal_wait_scacquire(struct hsa_signal signal, uint32_t condition,
+						 int64_t value, uint64_t timeout, int state)
+{
+	return NOW(hsa_signal_wait_scacquire)(signal, condition, value, timeout, state);
+}
+
+STANDIN_EXPORT int hsa_queue_create(uint64_t agent, uint32_t size, uint32_t type, void *callback,
+				    void *data, uint32_t private_bytes, uint32_t group_bytes,
+				    struct hsa_queue **ret)
+{
+	return NOW(hsa_queue_create)(agent, size, type, callback, data, private_bytes, group_bytes,
+				     ret);
+}
+
+STANDIN_EXPORT int hsa_queue_destroy(struct hsa_queue *queue)
+{
+	return NOW(hsa_queue_destroy)(queue);
+}
+
+STANDIN_EXPORT uint64_t hsa_queue_load_read_index_relaxed(const struct hsa_queue *queue)
+{
+	return NOW(hsa_queue_load_read_index_relaxed)(queue);
+}
+
+STANDIN_EXPORT uint64_t hsa_queue_add_write_index_relaxed(const struct hsa_queue *queue,
+							  uint64_t more)
+{
+	return NOW(hsa_queue_add_write_index_relaxed)(queue, more);
+}
+
+STANDIN_EXPORT int hsa_executable_freeze(uint64_t executable, const char *options)
+{
+	return NOW(hsa_executable_freeze)(executable, options);
+}
+
 #define NOW_AMD(name) \
 	((__typeof__(&name))__atomic_load_n(&amd_ext.slots[SLOT_##name], __ATOMIC_RELAXED))
 
@@ -240,6 +296,15 @@ STANDIN_EXPORT int hsa_amd_memory_pool_allocate(uint64_t pool, size_t size, uint
 	return NOW_AMD(hsa_amd_memory_pool_allocate)(pool, size, flags, ret);
 }
 
+STANDIN_EXPORT int hsa_amd_memory_async_copy(void *to, uint64_t to_agent, const void *from,
+					     uint64_t from_agent, size_t size, uint32_t count,
+					     const struct hsa_signal *signals,
+					     struct hsa_signal signal)
+{
+	return NOW_AMD(hsa_amd_memory_async_copy)(to, to_agent, from, from_agent, size, count,
+						  signals, signal);
+}
+
 STANDIN_EXPORT int hsa_amd_memory_pool_free(void *memory)
 {
 	return NOW_AMD(hsa_amd_memory_pool_free)(memory);
@@ -250,23 +315,16 @@ STANDIN_EXPORT uint64_t standin_hsa_pool(uint32_t agent)
 	return POOL_OF_AGENT + agent;
 }
 
-/* The public part of a queue, and what a tool is told of its scratch memory. */
-struct queue {
-	uint32_t type, features;
-	void *base;
-	uint64_t doorbell;
-	uint32_t size, reserved;
-	uint64_t id;
-};
+/* What a tool is told of scratch memory. */
 struct scratch_event {
 	uint32_t kind;
-	const struct queue *queue;
+	const struct hsa_queue *queue;
 	uint32_t flags;
 	uint64_t dispatch;
 	size_t size, slots;
 };
 
-static void tell(unsigned slot, const struct queue *queue, size_t size)
+static void tell(unsigned slot, const struct hsa_queue *queue, size_t size)
 {
 	int (*told)(const struct scratch_event *) =
 		(__typeof__(told))__atomic_load_n(&tools.slots[slot], __ATOMIC_RELAXED);
@@ -280,7 +338,7 @@ static void tell(unsigned slot, const struct queue *queue, size_t size)
 
 STANDIN_EXPORT void standin_hsa_scratch(uint64_t id, size_t size)
 {
-	struct queue queue = { .id = id };
+	struct hsa_queue queue = { .id = id };
 
 	tell(SLOT_alloc_start, &queue, size);
 	tell(SLOT_alloc_end, &queue, size);

@@ -11,12 +11,46 @@ struct hsa_signal {
 	uint64_t handle;
 };
 
+/* The public part of a queue, and a packet for it. */
+struct hsa_queue {
+	uint32_t type, features;
+	uint64_t base, doorbell;
+	uint32_t size, reserved;
+	uint64_t id;
+};
+struct hsa_packet {
+	uint16_t header, setup, group[3], reserved0;
+	uint32_t grid[3], private_bytes, group_bytes;
+	uint64_t kernel, arguments, reserved1, completion;
+};
+
 int hsa_init(void);
 int hsa_shut_down(void);
 int hsa_signal_create(int64_t value, uint32_t consumer_count, const void *consumers,
 		      struct hsa_signal *ret);
 int64_t hsa_signal_load_relaxed(struct hsa_signal signal);
 void hsa_signal_store_relaxed(struct hsa_signal signal, int64_t value);
+
+int hsa_signal_destroy(struct hsa_signal signal);
+void hsa_signal_store_screlease(struct hsa_signal signal, int64_t value);
+int64_t hsa_signal_wait_scacquire(struct hsa_signal signal, uint32_t condition, int64_t value,
+				  uint64_t timeout, int state);
+int hsa_queue_create(uint64_t agent, uint32_t size, uint32_t type, void *callback, void *data,
+		     uint32_t private_bytes, uint32_t group_bytes, struct hsa_queue **ret);
+int hsa_queue_destroy(struct hsa_queue *queue);
+uint64_t hsa_queue_load_read_index_relaxed(const struct hsa_queue *queue);
+uint64_t hsa_queue_add_write_index_relaxed(const struct hsa_queue *queue, uint64_t more);
+int hsa_executable_freeze(uint64_t executable, const char *options);
+int hsa_amd_memory_async_copy(void *to, uint64_t to_agent, const void *from, uint64_t from_agent,
+			      size_t size, uint32_t count, const struct hsa_signal *signals,
+			      struct hsa_signal signal);
+
+/* The address that packets have of a kernel: three of executable 7000, which is loaded, are called
+ * hsa_kernel_0 to 2, and three of 7001, which is not before it is frozen.  This one ends when it is
+ * told to. */
+#define STANDIN_ENDLESS 0x7777
+uint64_t standin_hsa_kernel(unsigned number);
+void standin_hsa_release(void);
 
 /* Three agents: the host and two devices; each has one pool, with the number of the agent and one
  * hundred.  Agents and pools are structures of one word in the real one. */

@@ -4,7 +4,12 @@
  */
 #include "unit.h"
 
-#include "target/domains/launches.h"
+#include "target/domains/launch_pool.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define FAR UINT64_MAX
 
@@ -155,6 +160,168 @@ static void a_flood_is_survived(void **state)
 	}
 }
 
+/* Threads and streams come and go: each has a source of its own. */
+static void more_streams_than_there_is_room_for(void **state)
+{
+	(void)state;
+	for (uint64_t i = 1; i <= 10 * STREAMS_MAX; i++) {
+		ask(LAUNCH_KERNEL, i % 2 ? 0 : 0x1000 * i, (int32_t)i, 0x40, i);
+		assert_int_equal(report(LAUNCH_KERNEL, i % 2 ? 5 : 5 + i, 9), i);
+	}
+}
+
+static void another_function_where_one_was(void **state)
+{
+	(void)state;
+	ask(LAUNCH_KERNEL, 0x1000, 7, 0x40, 1);
+	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 1);
+	launches_forget_functions();
+	ask(LAUNCH_KERNEL, 0x1000, 7, 0x40, 2);
+	assert_int_equal(report(LAUNCH_KERNEL, 5, 10), 2);
+}
+
+static bool can_ask(void)
+{
+	return launches_add(LAUNCH_KERNEL, &(struct launch){ .stream = 0x1000, .cause = 1 });
+}
+
+static __attribute__((noinline)) void lock_and_leave(jmp_buf out)
+{
+	volatile char room[4096];
+
+	room[0] = 0;
+	assert_non_null(pool_lock());
+	longjmp(out, room[0] + 1);
+}
+
+/* As a signal handler does that came in the midst. */
+static void a_lock_that_was_left_is_free_again(void **state)
+{
+	jmp_buf out;
+
+	(void)state;
+	ask(LAUNCH_KERNEL, 0x1000, 7, 0x40, 1);
+	if (!setjmp(out))
+		lock_and_leave(out);
+	assert_true(can_ask());
+	/* What was there before may be half done. */
+	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 1);
+	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 0);
+}
+
+static __attribute__((noinline)) bool can_ask_further_down(void)
+{
+	volatile char room[4096];
+
+	room[0] = 0;
+	return can_ask() && !room[0];
+}
+
+/* As a signal handler that launches a kernel. */
+static void who_comes_in_between_does_without(void **state)
+{
+	struct launch_pool *pool = pool_lock();
+
+	(void)state;
+	assert_non_null(pool);
+	assert_false(can_ask_further_down());
+	assert_false(can_ask_further_down());
+	pool_unlock(pool);
+	assert_true(can_ask_further_down());
+}
+
+enum holding { HOLDS_NOT, HOLDS, MAY_GO };
+static uint32_t holding;
+
+static void await(uint32_t what)
+{
+	while (__atomic_load_n(&holding, __ATOMIC_ACQUIRE) != what)
+		usleep(100);
+}
+
+static void *hold(void *goes)
+{
+	struct launch_pool *pool = pool_lock();
+	struct source *source = pool ? pool_source(pool, 0x7000, true) : NULL;
+
+	__atomic_store_n(&holding, HOLDS, __ATOMIC_RELEASE);
+	if (goes)
+		return pool;
+	await(MAY_GO);
+	if (source)
+		(void)pool_append(pool, source, LAUNCH_KERNEL, &(struct launch){ .cause = 77 });
+	if (pool)
+		pool_unlock(pool);
+	return pool;
+}
+
+static pthread_t start_holder(bool goes)
+{
+	pthread_t thread;
+
+	holding = HOLDS_NOT;
+	assert_int_equal(pthread_create(&thread, NULL, hold, goes ? &holding : NULL), 0);
+	await(HOLDS);
+	return thread;
+}
+
+static void release(pthread_t thread)
+{
+	void *held = NULL;
+
+	__atomic_store_n(&holding, MAY_GO, __ATOMIC_RELEASE);
+	pthread_join(thread, &held);
+	assert_non_null(held);
+}
+
+static void a_thread_that_is_not_running_holds_nobody_up(void **state)
+{
+	pthread_t thread = start_holder(false);
+
+	(void)state;
+	for (unsigned i = 0; i < 100000; i++)
+		assert_false(can_ask());
+	release(thread);
+	assert_true(can_ask());
+}
+
+static void a_thread_that_ended_with_the_lock(void **state)
+{
+	(void)state;
+	release(start_holder(true));
+	assert_true(can_ask());
+	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 1);
+}
+
+/* A session begins while a thread of the one before is still inside: it keeps its pool. */
+static void a_new_session_takes_nothing_from_who_is_inside(void **state)
+{
+	pthread_t thread = start_holder(false);
+
+	(void)state;
+	assert_int_equal(launches_open(), 0);
+	ask(LAUNCH_KERNEL, 0x1000, 7, 0x40, 1);
+	release(thread);
+	ask(LAUNCH_KERNEL, 0x1000, 7, 0x40, 2);
+	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 1);
+	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 2);
+	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 0);
+}
+
+static void a_child_of_a_thread_beside_the_holder(void **state)
+{
+	pthread_t thread = start_holder(false);
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (!child)
+		_exit(launches_open() || !can_ask());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	release(thread);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -169,6 +336,14 @@ int main(void)
 		TEST(nothing_is_caused_by_what_came_later),
 		TEST(threads_share_the_default_stream),
 		TEST(a_flood_is_survived),
+		TEST(more_streams_than_there_is_room_for),
+		TEST(another_function_where_one_was),
+		TEST(a_lock_that_was_left_is_free_again),
+		TEST(who_comes_in_between_does_without),
+		TEST(a_thread_that_is_not_running_holds_nobody_up),
+		TEST(a_thread_that_ended_with_the_lock),
+		TEST(a_new_session_takes_nothing_from_who_is_inside),
+		TEST(a_child_of_a_thread_beside_the_holder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,10 +13,12 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define RINGS     4
 #define RING_SIZE 65536
 #define SLOTS     512
+#define PAGE      4096
 
 struct sized {
 	uint64_t size;
@@ -222,6 +224,60 @@ static void what_makes_no_sense_is_left_alone(void **state)
 	assert_int_equal(look(DOMAIN_RCCL).hooked, 0);
 }
 
+/* A library was unmapped, and something else lies where its table was. */
+static void memory_of_no_library_is_left_alone(void **state)
+{
+	char *pages =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *table = (uint64_t *)(pages + PAGE - 64);
+
+	(void)state;
+	assert_true(pages != MAP_FAILED);
+	munmap(pages + PAGE, PAGE);
+	table[0] = 8 + 8 * 38; /* more than there is */
+	for (unsigned i = 1; i < 8; i++)
+		table[i] = (uint64_t)answer;
+	make_known("rccl", table);
+	assert_int_equal(look(DOMAIN_RCCL).hooked, 0);
+	assert_int_equal(table[1], (uint64_t)answer);
+	munmap(pages, PAGE);
+}
+
+static void what_leads_to_no_code_is_left_alone(void **state)
+{
+	static struct sized table;
+
+	(void)state;
+	fill(&table, 38);
+	table.slots[5] = (void *)0x1234567;
+	table.slots[6] = &table;
+	make_known("rccl", &table);
+	assert_int_equal(look(DOMAIN_RCCL).hooked, 36);
+	assert_ptr_equal(table.slots[5], (void *)0x1234567);
+	assert_ptr_equal(table.slots[6], &table);
+}
+
+/* Longer than before, then shorter: what is behind its end is put back nevertheless. */
+static void a_table_that_grows_and_shrinks(void **state)
+{
+	static struct sized table;
+	struct got_report report = { 0 };
+	struct words_left left = { 0 };
+
+	(void)state;
+	fill(&table, 400);
+	make_known("hip", &table);
+	assert_int_equal(look(DOMAIN_HIP_RUNTIME).hooked, 400);
+	table.size = 8 + 8 * 450;
+	gpu_amd.look(false, &report);
+	assert_int_equal(report.hooked, 50);
+	table.size = 8 + 8 * 10;
+	gpu_amd.look(false, &report);
+	table_restore(&left);
+	assert_int_equal(left.restored, 450);
+	assert_int_equal(count_hooked(table.slots), 0);
+}
+
 static void a_slot_that_was_reset_is_hooked_again(void **state)
 {
 	static struct sized table;
@@ -261,6 +317,9 @@ int main(void)
 		TEST(a_longer_rccl_has_numbers_only),
 		TEST(hsa_has_the_parts_that_its_root_says),
 		TEST(what_makes_no_sense_is_left_alone),
+		TEST(memory_of_no_library_is_left_alone),
+		TEST(what_leads_to_no_code_is_left_alone),
+		TEST(a_table_that_grows_and_shrinks),
 		TEST(a_slot_that_was_reset_is_hooked_again),
 		TEST(what_another_tool_has_put_there_is_called),
 	};

@@ -7,9 +7,11 @@
 #include "target/hooks/writer.h"
 
 #include <errno.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #define SLOTS     4
 #define RING_SIZE 8192
@@ -303,6 +305,72 @@ static void a_call_is_known_while_it_lasts(void **state)
 	assert_null(seen_inside);
 }
 
+static jmp_buf out;
+
+static int64_t leave(const void *function)
+{
+	longjmp(out, function ? 2 : 1);
+}
+
+static const struct traced leaving = { "leave", NULL, DOMAIN_FUNCTION, HOOK_ENTERED,
+				       .value_count = 0 };
+
+/* Where the call was that was left, something else is by now. */
+static __attribute__((noinline)) const struct hook_frame *look_from_below(int byte)
+{
+	volatile char room[16384];
+	const struct hook_frame *found;
+
+	for (size_t i = 0; i < sizeof(room); i++)
+		room[i] = (char)byte;
+	found = hook_current();
+	return room[0] == (char)byte ? found : NULL;
+}
+
+static void a_call_that_was_left_is_not_known(void **state)
+{
+	static __typeof__(&leave) slot;
+
+	(void)state;
+	slot = leave;
+	assert_int_equal(hook(&slot, &leaving), 0);
+	if (!setjmp(out))
+		slot(NULL);
+	for (int byte = 0; byte < 256; byte += 15)
+		assert_null(look_from_below(byte));
+}
+
+static __typeof__(&leave) far_slot;
+
+static void leave_far(void)
+{
+	far_slot(NULL);
+}
+
+/* Its stack lies further up, and is gone. */
+static void a_call_on_a_stack_that_is_gone(void **state)
+{
+	size_t size = 1 << 20;
+	char *near = (char *)__builtin_frame_address(0);
+	char *stack = mmap(near + (1 << 28), size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ucontext_t context, back;
+
+	(void)state;
+	assert_true(stack != MAP_FAILED);
+	far_slot = leave;
+	assert_int_equal(hook(&far_slot, &leaving), 0);
+	getcontext(&context);
+	context.uc_stack.ss_sp = stack;
+	context.uc_stack.ss_size = size;
+	context.uc_link = &back;
+	makecontext(&context, leave_far, 0);
+	if (!setjmp(out))
+		swapcontext(&back, &context);
+	munmap(stack, size);
+	assert_null(hook_current());
+}
+
 /* What imports led to before the table was known is not written twice. */
 static void muted_calls_are_not_written(void **state)
 {
@@ -338,6 +406,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_table_that_is_gone_is_left, setup, teardown),
 		cmocka_unit_test_setup_teardown(structures_by_value_arrive, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_call_is_known_while_it_lasts, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_call_that_was_left_is_not_known, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_call_on_a_stack_that_is_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(muted_calls_are_not_written, setup, teardown),
 	};
 

@@ -92,6 +92,12 @@ void warn_work_left(const struct work_left *left)
 			"warning: %" PRIu32
 			" commands could not be followed to their end: too many at once\n",
 			left->lost);
+	if (left->unseen)
+		fprintf(stderr,
+			"warning: %" PRIu32
+			" kernels and copies of HSA are not in the recording: the program has not "
+			"looked at their signals before the end\n",
+			left->unseen);
 }
 
 void warn_words(const struct trace_words *words)
@@ -140,6 +146,7 @@ void print_totals(const struct visit *self, const struct collect_totals *totals,
 	json_number(&json, "invalid", totals->invalid);
 	json_number(&json, "work_cut", self->left.cut);
 	json_number(&json, "work_lost", self->left.lost);
+	json_number(&json, "work_unseen", self->left.unseen);
 	json_number(&json, "bytes", bytes);
 	print_words(&json, words);
 	json_object_end(&json);

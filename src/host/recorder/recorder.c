@@ -195,7 +195,8 @@ struct work_left recorder_work_left(const struct recorder *self)
 
 	return (struct work_left){
 		self->earlier.left.cut + __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
-		self->earlier.left.lost + __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED)
+		self->earlier.left.lost + __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED),
+		self->earlier.left.unseen + __atomic_load_n(&rings->work_unseen, __ATOMIC_RELAXED)
 	};
 }
 

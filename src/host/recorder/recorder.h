@@ -67,8 +67,9 @@ void recorder_words(const struct recorder *recorder, struct trace_words *ret);
 
 /* Work of devices that is not in the recording, so far. */
 struct work_left {
-	uint32_t cut;  /* not done when we left */
-	uint32_t lost; /* too much at once */
+	uint32_t cut;    /* not done when we left */
+	uint32_t lost;   /* too much at once */
+	uint32_t unseen; /* nobody asked whether they are done */
 };
 struct work_left recorder_work_left(const struct recorder *recorder);
 

@@ -162,6 +162,8 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 		[NOTE_OTHER_TRACER] =
 			"roctracer is in the process, and HIP reports its devices to one tracer only",
 		[NOTE_NO_REPORTS] = "this HIP runtime has no hipRegisterTracerCallback",
+		[NOTE_NO_HSA_TIMES] =
+			"this HSA runtime has not all of the functions that tell what its devices do",
 	};
 	uint32_t notes = __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED);
 

@@ -31,6 +31,7 @@ enum drop_reason {
 enum trace_note {
 	NOTE_OTHER_TRACER, /* another tracer has HIP's one place for reports of devices */
 	NOTE_NO_REPORTS,   /* this HIP runtime has no such place */
+	NOTE_NO_HSA_TIMES, /* this HSA runtime lacks what tells when devices begin and end */
 	TRACE_NOTES,
 };
 
@@ -76,6 +77,7 @@ struct rings {
 		words_foreign; /* at each end; foreign: changed by others, left so */
 	uint32_t work_cut;     /* devices were still at it at the end */
 	uint32_t work_lost;    /* too much at once to be remembered */
+	uint32_t work_unseen;  /* whose end the program did not look at while we were there */
 	uint32_t notes;        /* bits of enum trace_note */
 
 	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */

@@ -51,24 +51,51 @@ static uint64_t registered_beside;    /* data of the same library */
 static bool is_asking[LAUNCH_KINDS];
 static int64_t outstanding; /* questions that were answered yes, less reports and what failed */
 
-/* Pointers and pairs as small numbers, from 1 on; 0 when there are too many. */
+/* Pointers and pairs as small numbers, from 1 on; 0 when there are too many at once.  What is
+ * spared keeps its number until that is needed for another. */
+#define SPARED (1ull << 63)
 struct numbers {
 	uint64_t items[NUMBERS_MAX];
 };
 static struct numbers queues, streams;
 
-static uint64_t number_of(struct numbers *numbers, uint64_t item)
+static bool number_claim(uint64_t *place, uint64_t there, uint64_t item)
+{
+	return __atomic_compare_exchange_n(place, &there, item, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED) ||
+	       there == item;
+}
+
+static uint64_t number_find(struct numbers *numbers, uint64_t item)
 {
 	for (unsigned i = 1; i < NUMBERS_MAX; i++) {
-		uint64_t there = 0;
+		uint64_t there = __atomic_load_n(&numbers->items[i], __ATOMIC_RELAXED);
 
-		if (__atomic_load_n(&numbers->items[i], __ATOMIC_RELAXED) == item ||
-		    __atomic_compare_exchange_n(&numbers->items[i], &there, item, false,
-						__ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-		    there == item)
+		if ((there & ~SPARED) == item ||
+		    (!there && number_claim(&numbers->items[i], 0, item)))
 			return i;
 	}
 	return 0;
+}
+
+static uint64_t number_of(struct numbers *numbers, uint64_t item)
+{
+	uint64_t found = number_find(numbers, item);
+
+	for (unsigned i = 1; !found && i < NUMBERS_MAX; i++) {
+		uint64_t there = __atomic_load_n(&numbers->items[i], __ATOMIC_RELAXED);
+
+		if (there & SPARED && number_claim(&numbers->items[i], there, item))
+			found = i;
+	}
+	return found;
+}
+
+static void number_spare(struct numbers *numbers, uint64_t item)
+{
+	for (unsigned i = 1; i < NUMBERS_MAX; i++)
+		if (__atomic_load_n(&numbers->items[i], __ATOMIC_RELAXED) == item)
+			(void)number_claim(&numbers->items[i], item, item | SPARED);
 }
 
 /* Copies, by the command that makes them. */
@@ -205,7 +232,7 @@ static void write_done(struct writer *writer, const struct activity *activity, s
 {
 	if (activity->kind == KIND_GRAPH || !launches_take(&done->report, &done->launch))
 		done->launch = (struct launch){ 0 };
-	done->queue = number_of(&queues, done->report.queue + 1);
+	done->queue = number_of(&queues, (done->report.queue & ~SPARED) + 1);
 	done->stream = done->launch.stream ? number_of(&streams, done->launch.stream) : 0;
 	agents_name(writer, (uint64_t)activity->device);
 	if (done->report.kind == LAUNCH_KERNEL)
@@ -225,7 +252,7 @@ static void write_report(const struct activity *activity, enum launch_kind kind)
 		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_RELAXED);
 	if (!writer)
 		return;
-	now = clock_now();
+	now = clock_recent(&writer->clock);
 	done.begin = clock_ticks_at(&now, activity->begin_ns);
 	done.end = clock_ticks_at(&now, activity->end_ns);
 	done.report = read_report(writer, activity, kind);
@@ -277,6 +304,7 @@ uint32_t activity_begin(const uint64_t *slots, bool kernels, bool copies)
 	if (launches_open())
 		return 0;
 	outstanding = 0;
+	queues = streams = (struct numbers){ 0 };
 	is_asking[LAUNCH_KERNEL] = kernels;
 	is_asking[LAUNCH_COPY] = copies;
 	place(on_activity);
@@ -288,8 +316,11 @@ uint32_t activity_begin(const uint64_t *slots, bool kernels, bool copies)
 /* The library may be gone meanwhile, and its place with it. */
 static void take_away(void)
 {
-	if (got_symbol_beside(registered_beside, REGISTER_NAME) == (void *)registered)
+	void *library = got_hold(registered_beside);
+
+	if (library && got_symbol_beside(registered_beside, REGISTER_NAME) == (void *)registered)
 		registered(NULL);
+	got_release(library);
 	registered = NULL;
 }
 
@@ -323,12 +354,24 @@ void activity_forget(void)
 		take_away();
 }
 
+static void follow_end(const struct hook_frame *frame)
+{
+	enum launch_end end = launch_ends(frame);
+
+	if (end == ENDS_STREAM) {
+		launches_forget_stream(frame->arguments[0]);
+		number_spare(&streams, frame->arguments[0]);
+	} else if (end == ENDS_FUNCTIONS) {
+		launches_forget_functions();
+	}
+}
+
 void activity_leave(const struct hook_frame *frame)
 {
 	if (!registered)
 		return;
 	if ((int32_t)frame->results[0])
 		discount_failed(frame->begin);
-	else if (launch_destroys_stream(frame))
-		launches_forget_stream(frame->arguments[0]);
+	else
+		follow_end(frame);
 }

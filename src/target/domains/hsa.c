@@ -3,13 +3,23 @@
  * than such tables, what modules import of it.
  */
 #include "target/domains/hsa_memory.h"
+#include "target/domains/hsa_work.h"
 #include "target/domains/runtimes.h"
 #include "target/domains/slots.h"
 
-#define MEMORY(name, write) SLOT_STATUS(name, DOMAIN, HOOK_ANY, write),
-#define STATUS(name)        SLOT_STATUS(name, DOMAIN, HOOK_ANY, NULL),
-#define PLAIN(name)         SLOT_PLAIN(name, DOMAIN, HOOK_ANY, NULL),
-#define WIDE(name)          SLOT_STATUS(name, DOMAIN, HOOK_WIDE, NULL),
+static void write_wanted(struct writer *writer, const struct hook *hook,
+			 const struct hook_frame *frame, uint64_t end)
+{
+	if (runtimes_want(hook->traced->domain))
+		(void)hook_write_call(writer, hook, frame, end);
+}
+
+#define WORK_STATUS(name, before, after) SLOT_AROUND(name, DOMAIN, 1, write_wanted, before, after),
+#define WORK_PLAIN(name, before, after)  SLOT_AROUND(name, DOMAIN, 0, write_wanted, before, after),
+#define MEMORY(name, write)              SLOT_STATUS(name, DOMAIN, HOOK_ANY, write),
+#define STATUS(name)                     SLOT_STATUS(name, DOMAIN, HOOK_ANY, NULL),
+#define PLAIN(name)                      SLOT_PLAIN(name, DOMAIN, HOOK_ANY, NULL),
+#define WIDE(name)                       SLOT_STATUS(name, DOMAIN, HOOK_WIDE, NULL),
 
 #define DOMAIN DOMAIN_HSA_CORE
 static const struct traced core[] = {

@@ -42,6 +42,7 @@ static char texts[DEVICES_MAX][TEXT_MAX];
 static struct {
 	uint64_t pool, device;
 } pools[POOLS_MAX];
+static uint64_t agent_of_node[DEVICES_MAX]; /* 0: none */
 static uint32_t pool_count, asked_in;
 
 _Static_assert(DEVICES_MAX <= WORK_NUMBERS, "they have names");
@@ -101,6 +102,7 @@ static int note_agent(uint64_t agent, void *data)
 		return 0;
 	visit.device = node;
 	describe(functions, agent, kind, texts[node]);
+	__atomic_store_n(&agent_of_node[node], agent, __ATOMIC_RELAXED);
 	(void)functions->pools(agent, note_pool, &visit);
 	(void)functions->regions(agent, note_pool, &visit);
 	return 0;
@@ -141,4 +143,43 @@ void agents_name(struct writer *writer, uint64_t device)
 	else if (device < DEVICES_MAX)
 		work_name(writer, NAME_DEVICE, device,
 			  device ? "type=gpu\nname=\n" : "type=cpu\nname=host\n");
+}
+
+uint64_t agents_of_agent(uint64_t agent)
+{
+	for (uint64_t i = 0; agent && i < DEVICES_MAX; i++)
+		if (__atomic_load_n(&agent_of_node[i], __ATOMIC_RELAXED) == agent)
+			return i;
+	return DEVICE_UNKNOWN;
+}
+
+struct only {
+	uint64_t agent;
+	unsigned count;
+};
+
+static void count_device(uint64_t agent, void *data)
+{
+	struct only *only = data;
+
+	only->agent = agent;
+	only->count++;
+}
+
+uint64_t agents_only_device(void)
+{
+	struct only only = { 0, 0 };
+
+	agents_each_device(count_device, &only);
+	return only.count == 1 ? only.agent : 0;
+}
+
+void agents_each_device(void (*visit)(uint64_t agent, void *data), void *data)
+{
+	for (unsigned i = 1; i < DEVICES_MAX; i++) {
+		uint64_t agent = __atomic_load_n(&agent_of_node[i], __ATOMIC_RELAXED);
+
+		if (agent)
+			visit(agent, data);
+	}
 }

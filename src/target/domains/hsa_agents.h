@@ -15,3 +15,12 @@ uint64_t agents_of_pool(uint64_t pool);
 
 /* Tells the host what a device is called. */
 void agents_name(struct writer *writer, uint64_t device);
+
+/* The number of an agent; DEVICE_UNKNOWN. */
+uint64_t agents_of_agent(uint64_t agent);
+
+/* The agent of the one device that is not the host; 0 where there are none or several. */
+uint64_t agents_only_device(void);
+
+/* Every agent that is not the host. */
+void agents_each_device(void (*visit)(uint64_t agent, void *data), void *data);

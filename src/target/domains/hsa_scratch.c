@@ -5,6 +5,7 @@
 #include "target/domains/hsa_scratch.h"
 
 #include "shared/arch/ticks.h"
+#include "target/domains/hsa_calls.h"
 #include "target/domains/work.h"
 #include "target/hooks/table.h"
 #include "target/hooks/thread.h"
@@ -17,14 +18,6 @@ struct scratch_event {
 	const struct hsa_queue *queue;
 	uint32_t flags;
 	uint64_t dispatch, size, slots;
-};
-
-/* The public part of a queue. */
-struct hsa_queue {
-	uint32_t type, features;
-	uint64_t base, doorbell;
-	uint32_t size, reserved;
-	uint64_t id;
 };
 
 /* Events under way, by their thread. */
@@ -110,10 +103,23 @@ typedef int on_event(const struct scratch_event *);
 static on_event *const functions[] = { on_begin, on_allocated, on_begin,
 				       on_freed, on_begin,     on_reclaimed };
 
+/* Events whose end was not seen would keep their places. */
+static void forget_begun(void)
+{
+	static uint32_t session;
+
+	if (session == writers_session())
+		return;
+	session = writers_session();
+	for (unsigned i = 0; i < BEGUN_MAX; i++)
+		__atomic_store_n(&begun[i].thread, 0, __ATOMIC_RELAXED);
+}
+
 bool scratch_hook(uint64_t *slots, unsigned count)
 {
 	bool is_ours = false;
 
+	forget_begun();
 	for (unsigned i = 0; i < MIN(count, (unsigned)ARRAY_SIZE(functions)); i++) {
 		uint64_t there = __atomic_load_n(&slots[i], __ATOMIC_RELAXED);
 

@@ -73,7 +73,7 @@ struct launch_config {
 
 #define SLOTS_MAX 1024u
 static uint8_t shape_of_slot[SLOTS_MAX]; /* and one; 0: none */
-static unsigned destroy_slot;
+static unsigned destroy_slot, unload_slot;
 
 void launch_shapes_prepare(void)
 {
@@ -85,12 +85,18 @@ void launch_shapes_prepare(void)
 				shape_of_slot[slot] = (uint8_t)(i + 1);
 		if (text_equal(list->traced[slot].name, "hipStreamDestroy"))
 			destroy_slot = slot;
+		if (text_equal(list->traced[slot].name, "hipModuleUnload"))
+			unload_slot = slot;
 	}
 }
 
-bool launch_destroys_stream(const struct hook_frame *frame)
+enum launch_end launch_ends(const struct hook_frame *frame)
 {
-	return destroy_slot && hip_slot_of(frame->hook->traced) == destroy_slot;
+	unsigned slot = hip_slot_of(frame->hook->traced);
+
+	if (destroy_slot && slot == destroy_slot)
+		return ENDS_STREAM;
+	return unload_slot && slot == unload_slot ? ENDS_FUNCTIONS : ENDS_NOTHING;
 }
 
 static void read_items(struct launch *ret, const uint32_t groups[3], const uint32_t group[3])

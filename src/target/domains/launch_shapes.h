@@ -8,5 +8,10 @@
 /* Once, before anything else. */
 void launch_shapes_prepare(void);
 
-/* Is it the call that ends a stream, its first argument? */
-bool launch_destroys_stream(const struct hook_frame *frame);
+/* What a call that went well has ended, beside what it was for. */
+enum launch_end {
+	ENDS_NOTHING,
+	ENDS_STREAM, /* its first argument */
+	ENDS_FUNCTIONS,
+};
+enum launch_end launch_ends(const struct hook_frame *frame);

@@ -36,7 +36,7 @@ struct launch {
 /* What the call that the thread is in says about the command that it makes. */
 void launch_read(const struct hook_frame *frame, struct launch *ret);
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM, -EBUSY. */
 int launches_open(void) MUST_CHECK;
 void launches_close(void);
 
@@ -61,3 +61,6 @@ void launches_expect_graphs(void);
 /* The call that began then has failed; this stream is no more. */
 void launches_cancel(uint64_t cause);
 void launches_forget_stream(uint64_t stream);
+
+/* Functions were unloaded: others may come to where they were. */
+void launches_forget_functions(void);

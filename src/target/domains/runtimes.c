@@ -9,10 +9,10 @@
 #include "target/domains/activity.h"
 #include "target/domains/hsa_agents.h"
 #include "target/domains/hsa_scratch.h"
+#include "target/domains/hsa_work.h"
 #include "target/domains/slots.h"
 #include "target/domains/work.h"
 #include "target/hooks/got.h"
-#include "target/hooks/protection.h"
 #include "target/hooks/table.h"
 #include "target/hooks/wants.h"
 #include "target/runtime/text.h"
@@ -112,18 +112,34 @@ static const struct traced *traced_of(const struct slot_list *list, const struct
 	return is_known ? &list->traced[slot] : find_unnamed(list, slot);
 }
 
+static bool is_known(const char *name)
+{
+	const struct agent_table *tables;
+	uint32_t count = known_tables(&tables);
+
+	while (count && !text_equal(tables[count - 1].name, name))
+		count--;
+	return count > 0;
+}
+
 /* Those that write something though their own domain is not wanted. */
 static bool has_work(const struct traced *traced)
 {
+	bool wants_commands = is_wanted[DOMAIN_KERNEL] || is_wanted[DOMAIN_COPY];
+
 	if (traced->domain == DOMAIN_HIP_RUNTIME)
-		return traced->write && (is_wanted[DOMAIN_KERNEL] || is_wanted[DOMAIN_COPY]);
+		return traced->write && wants_commands;
+	if (traced->before || traced->after)
+		return wants_commands && !is_known("hip");
 	return traced->write && is_wanted[DOMAIN_MEMORY] && traced->domain != DOMAIN_MARKER;
 }
 
-/* A word that somebody has put over ours stays; one that was reset is ours again. */
+/* A word that somebody has put over ours stays; one that was reset is ours again.  What leads to no
+ * code of a module's is no function of a table. */
 static bool is_left_alone(const uint64_t *entry, uint64_t value)
 {
-	return !value || hook_is_stub(value) || (word_is_known(entry) && word_old(entry) != value);
+	return !value || hook_is_stub(value) || !got_has_code(value) ||
+	       (word_is_known(entry) && word_old(entry) != value);
 }
 
 static void hook_slot(const struct slot_list *list, const struct live_table *table, unsigned slot,
@@ -155,41 +171,46 @@ static void look_at(const struct slot_list *list, const struct live_table *table
 	got_cover((uint64_t)table->slots, list->domain);
 }
 
-/* Is there memory at all?  Asked under the loader's lock: what is there stays. */
-static bool is_mapped(uint64_t address)
+/* Tables are variables of their library: asked under the loader's lock, what is there stays.  Where
+ * a library was unmapped, something else may be by now. */
+static bool is_there(uint64_t address, uint64_t size)
 {
-	struct protection protection;
-	int r = address % sizeof(uint64_t) ? -EFAULT
-					   : protection_open((uint64_t *)address, &protection);
+	return address % sizeof(uint64_t) == 0 && got_has_data(address) &&
+	       got_has_data(address + size - 1);
+}
 
-	if (!r)
-		protection_close(&protection);
-	return !r || r == -EACCES;
+static bool is_whole(const struct live_table *table)
+{
+	return table->count && table->count <= SLOTS_MAX &&
+	       is_there((uint64_t)table->slots, table->count * sizeof(uint64_t));
 }
 
 /* {size in bytes, slots} */
 static bool read_sized(uint64_t address, struct live_table *ret)
 {
-	uint64_t size;
+	uint64_t words;
 
-	if (!is_mapped(address))
+	if (!is_there(address, sizeof(uint64_t)))
 		return false;
-	size = *(const uint64_t *)address;
-	*ret = (struct live_table){ (uint64_t *)address + 1, (unsigned)(size / 8 - 1) };
-	return size >= 16 && size / 8 - 1 <= SLOTS_MAX;
+	words = *(const uint64_t *)address / sizeof(uint64_t);
+	*ret = (struct live_table){ (uint64_t *)address + 1,
+				    words < 2 ? 0 : (unsigned)MIN(words - 1, SLOTS_MAX + 1ull) };
+	return is_whole(ret);
 }
 
 /* {u32 major, u32 size in bytes, u32 step, u32 reserved, slots} */
 static bool read_versioned(uint64_t address, struct live_table *ret)
 {
-	uint64_t size;
+	uint64_t words;
 
-	if (!is_mapped(address))
+	if (!is_there(address, sizeof(uint64_t)))
 		return false;
-	size = *(const uint64_t *)address >> 32;
+	words = (*(const uint64_t *)address >> 32) / sizeof(uint64_t);
 	*ret = (struct live_table){ (uint64_t *)address + HSA_HEAD_WORDS,
-				    (unsigned)(size / 8 - HSA_HEAD_WORDS) };
-	return size >= 24 && size / 8 - HSA_HEAD_WORDS <= SLOTS_MAX;
+				    words <= HSA_HEAD_WORDS ? 0
+							    : (unsigned)MIN(words - HSA_HEAD_WORDS,
+									    SLOTS_MAX + 1ull) };
+	return is_whole(ret);
 }
 
 static bool find_hsa_part(const struct agent_table *known, unsigned part, struct live_table *ret)
@@ -244,17 +265,47 @@ static void look_in_loader(void *context)
 	table_end();
 }
 
-/* HIP only notes whom to tell. */
-static void begin_work(struct got_report *report)
+/* HIP tells more, and its programs use HSA too. */
+static uint32_t begin_hsa_work(const struct live_table *core, const struct live_table *amd_ext)
 {
-	const struct agent_table *tables;
-	uint32_t count = known_tables(&tables);
+	struct hsa_slots slots[] = { { core->slots, core->count },
+				     { amd_ext->slots, amd_ext->count } };
+	uint32_t seen;
+
+	if (is_known("hip")) {
+		hsa_work_leave_to_hip();
+		return 0;
+	}
+	if (!is_wanted[DOMAIN_KERNEL] && !is_wanted[DOMAIN_COPY])
+		return 0;
+	seen = hsa_work_begin(&slots[0], &slots[1], is_wanted[DOMAIN_KERNEL],
+			      is_wanted[DOMAIN_COPY]);
+	if (!seen)
+		writers_rings()->notes |= 1u << NOTE_NO_HSA_TIMES;
+	return seen;
+}
+
+/* Calls nothing that may load modules: HIP only notes whom to tell. */
+static void begin_hip(const struct agent_table *known, struct got_report *report)
+{
 	struct live_table table;
 
-	for (uint32_t i = 0; i < count; i++)
-		if (text_equal(tables[i].name, "hip") && read_sized(tables[i].parts[0], &table))
-			report->domains |= activity_begin(table.slots, is_wanted[DOMAIN_KERNEL],
-							  is_wanted[DOMAIN_COPY]);
+	if (text_equal(known->name, "hip") && read_sized(known->parts[0], &table))
+		report->domains |= activity_begin(table.slots, is_wanted[DOMAIN_KERNEL],
+						  is_wanted[DOMAIN_COPY]);
+}
+
+/* What calls functions of the runtime's, which may load modules. */
+static void ask_hsa(const struct agent_table *known, struct got_report *report)
+{
+	struct live_table parts[2];
+
+	if (!text_equal(known->name, "hsa") || !find_hsa_part(known, 0, &parts[0]) ||
+	    !find_hsa_part(known, 1, &parts[1]))
+		return;
+	agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
+	report->domains |= (uint32_t)is_wanted[DOMAIN_MEMORY] << DOMAIN_MEMORY;
+	report->domains |= begin_hsa_work(&parts[0], &parts[1]);
 }
 
 static bool wants_work(void)
@@ -263,44 +314,53 @@ static bool wants_work(void)
 	       is_wanted[DOMAIN_SCRATCH];
 }
 
-static void look(bool have_modules_changed, struct got_report *report)
-{
-	(void)have_modules_changed; /* the agent is told of tables any time */
-	if (!known_tables)
-		return;
-	got_in_loader(look_in_loader, report);
-	if (wants_work())
-		begin_work(report);
-}
-
-/* What calls functions of the runtime's, which may load modules. */
-static void ask(struct got_report *report)
+/* The library of each table stays meanwhile. */
+static void each_table(void (*visit)(const struct agent_table *, struct got_report *),
+		       struct got_report *report)
 {
 	const struct agent_table *tables;
 	uint32_t count = known_tables && wants_work() ? known_tables(&tables) : 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct live_table parts[2];
+		void *library = got_hold(tables[i].parts[0]);
 
-		if (!text_equal(tables[i].name, "hsa") ||
-		    !find_hsa_part(&tables[i], 0, &parts[0]) ||
-		    !find_hsa_part(&tables[i], 1, &parts[1]))
-			continue;
-		agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
-		report->domains |= (uint32_t)is_wanted[DOMAIN_MEMORY] << DOMAIN_MEMORY;
+		if (library)
+			visit(&tables[i], report);
+		got_release(library);
 	}
+}
+
+static void look(bool have_modules_changed, struct got_report *report)
+{
+	if (!known_tables)
+		return;
+	/* The agent is told of tables any time. */
+	if (!have_modules_changed && got_has_changed())
+		got_look_around();
+	got_in_loader(look_in_loader, report);
+	each_table(begin_hip, report);
+}
+
+static void ask(struct got_report *report)
+{
+	each_table(ask_hsa, report);
 }
 
 /* No device is asked any more; what was asked is waited for while the calls are still seen. */
 static void stop(struct rings *rings)
 {
-	rings->work_cut += activity_end();
+	struct hsa_left left = hsa_work_end();
+
+	rings->work_cut += activity_end() + left.cut;
+	rings->work_unseen += left.unseen;
+	rings->work_lost += left.lost;
 	known_tables = NULL;
 }
 
 static void forget(void)
 {
 	activity_forget();
+	hsa_work_forget();
 	known_tables = NULL;
 }
 

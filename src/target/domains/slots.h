@@ -35,6 +35,13 @@ struct slot_list {
 		}                                         \
 	}
 
+/* A slot that is seen before and after: what it says is told by its own domain and by others. */
+#define SLOT_AROUND(name, domain, count, write, before, after)                  \
+	{                                                                       \
+		NULL, #name, domain, HOOK_AROUND, write, NULL, count,           \
+			{ { VALUE_RESULT, CAPTURE_RESULT_INT } }, before, after \
+	}
+
 extern const struct slot_list hip_lists[2], hsa_lists[4], rccl_lists[1], marker_lists[3];
 
 /* Which slot of HIP's own table that is; one beyond all that have names where it is none. */

@@ -140,6 +140,17 @@ static void tell(struct writer *writer, enum name_space space, uint64_t id, uint
 		__atomic_store_n(place, 0, __ATOMIC_RELAXED);
 }
 
+/* Many look here at once: it is written to only while it is empty. */
+static bool claim(uint64_t *place, uint64_t hash)
+{
+	uint64_t there = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	return there == hash ||
+	       (!there && (__atomic_compare_exchange_n(place, &there, hash, false, __ATOMIC_RELAXED,
+						       __ATOMIC_RELAXED) ||
+			   there == hash));
+}
+
 uint64_t work_kernel(struct writer *writer, const char *name)
 {
 	size_t length;
@@ -147,11 +158,8 @@ uint64_t work_kernel(struct writer *writer, const char *name)
 
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
 		uint32_t at = (uint32_t)(hash + i) % KERNELS;
-		uint64_t there = 0;
 
-		if (!__atomic_compare_exchange_n(&kernels[at].hash, &there, hash, false,
-						 __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
-		    there != hash)
+		if (!claim(&kernels[at].hash, hash))
 			continue;
 		tell(writer, NAME_KERNEL, at + 1, &kernels[at].told, name, length);
 		return at + 1;

@@ -13,6 +13,11 @@
 #define SPAN_MAX    (1LL << 40)
 #define TRIES       8u
 #define CLOSE_TICKS 4000u
+#if defined(__x86_64__)
+#define RECENT_TICKS (1u << 23) /* two to eight milliseconds */
+#else
+#define RECENT_TICKS (1u << 17) /* one to five */
+#endif
 
 struct moment {
 	uint64_t ticks, ns;
@@ -64,6 +69,13 @@ struct clock_rate clock_now(void)
 	struct moment now = read_both();
 
 	return (struct clock_rate){ now.ticks, now.ns, slope(&now) };
+}
+
+struct clock_rate clock_recent(struct clock_rate *kept)
+{
+	if (ticks_now() - kept->ticks >= RECENT_TICKS)
+		*kept = clock_now();
+	return *kept;
 }
 
 uint64_t clock_ticks_at(const struct clock_rate *now, uint64_t boot_ns)

@@ -15,6 +15,10 @@ struct clock_rate {
 };
 struct clock_rate clock_now(void);
 
+/* The same, as it was some milliseconds ago at most: for who asks often.  `kept` is his alone, and
+ * zero at first. */
+struct clock_rate clock_recent(struct clock_rate *kept);
+
 /* Ticks of the machine's counter at that moment of CLOCK_BOOTTIME, not longer ago than minutes; and
  * the other way round. */
 uint64_t clock_ticks_at(const struct clock_rate *now, uint64_t boot_ns);

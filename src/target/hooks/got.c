@@ -244,6 +244,11 @@ bool got_has_data(uint64_t address)
 	return range_with_data(address) != NULL;
 }
 
+bool got_has_code(uint64_t address)
+{
+	return range_of(address) != NULL;
+}
+
 void got_cover(uint64_t data, enum trace_domain domain)
 {
 	const struct code_range *range = range_with_data(data);
@@ -277,18 +282,27 @@ void got_in_loader(void (*work)(void *), void *context)
 		libc.iterate(visit_once, &(struct visit){ work, context });
 }
 
-void *got_symbol_beside(uint64_t code, const char *name)
+void *got_hold(uint64_t address)
 {
 	Dl_info module;
-	void *handle, *found = NULL;
 
-	if (!libc.find_module || !libc.find_module((const void *)code, &module))
+	if (!libc.find_module || !libc.find_module((const void *)address, &module))
 		return NULL;
-	handle = libc.open(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	if (!handle)
-		return NULL;
-	found = libc.symbol(handle, name);
-	libc.close(handle);
+	return libc.open(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void got_release(void *module)
+{
+	if (module)
+		libc.close(module);
+}
+
+void *got_symbol_beside(uint64_t code, const char *name)
+{
+	void *module = got_hold(code);
+	void *found = module ? libc.symbol(module, name) : NULL;
+
+	got_release(module);
 	return found;
 }
 

@@ -44,8 +44,9 @@ const char *got_library(uint64_t code);
 /* Is there a library of such a name? */
 bool got_has_module(const char *pattern);
 
-/* Is this in the data of a library? */
+/* Is this in the data of a library, or in its code? */
 bool got_has_data(uint64_t address);
+bool got_has_code(uint64_t address);
 
 /* Calls of this domain into the module that has this data are seen elsewhere: imports that lead
  * there are not hooked, and those that are write nothing any more. */
@@ -53,6 +54,10 @@ void got_cover(uint64_t data, enum trace_domain domain);
 
 /* Runs something while no module can be unmapped; nothing where got_open() has failed. */
 void got_in_loader(void (*work)(void *), void *context);
+
+/* Keeps the module that has this address from going away; NULL where there is none. */
+void *got_hold(uint64_t address);
+void got_release(void *module);
 
 /* A function of the module that has this code; NULL. */
 void *got_symbol_beside(uint64_t code, const char *name);

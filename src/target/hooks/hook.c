@@ -5,6 +5,7 @@
 #include "target/hooks/hook.h"
 
 #include "shared/arch/ticks.h"
+#include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/text.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #define INDEX_SIZE  (2u * HOOKS_MAX)
+#define STACK_MAX   (1ull << 30) /* further away is another stack */
 #define FILE_NUMBER 112 /* of the descriptor in glibc's FILE, part of its binary interface */
 
 extern const unsigned char hook_stubs[], thunk_registers[], thunk_any[], thunk_wide[],
@@ -263,7 +265,33 @@ static void report(struct hook *hook, const struct hook_frame *frame, uint64_t e
 /* Lies further up the stack: has not returned yet.  What is not further up was left by a jump. */
 static bool is_around(const struct hook_frame *frame, const void *place)
 {
-	return (uint64_t)frame > (uint64_t)place;
+	return (uint64_t)frame > (uint64_t)place && (uint64_t)frame - (uint64_t)place < STACK_MAX;
+}
+
+static uint64_t mark_of(const struct hook_frame *frame)
+{
+	return frame->begin ^ (uint64_t)frame->hook << 1 ^ frame->arguments[0] << 2;
+}
+
+/* A call that was left by a jump may lie further up too, when the thread has come back down: then
+ * something else is there.  Its stack may even be gone, when it was another one. */
+static const struct hook_frame *call_around(const struct writer *writer, const void *place)
+{
+	const struct hook_frame *frame = writer->call;
+
+	if (!is_around(frame, place) || !stack_is_there(frame, sizeof(*frame), place))
+		return NULL;
+	return mark_of(frame) == writer->call_mark ? frame : NULL;
+}
+
+/* The mark is that of the call at any time when a signal may come: in between there is none. */
+static void set_call(struct writer *writer, const struct hook_frame *frame)
+{
+	writer->call = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	writer->call_mark = frame ? mark_of(frame) : 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	writer->call = frame;
 }
 
 void hook_enter(struct hook_frame *frame)
@@ -274,8 +302,8 @@ void hook_enter(struct hook_frame *frame)
 	frame->outer = NULL;
 	if (!writer)
 		return;
-	frame->outer = is_around(writer->call, frame) ? writer->call : NULL;
-	writer->call = frame;
+	frame->outer = call_around(writer, frame);
+	set_call(writer, frame);
 }
 
 static void end_current(const struct hook_frame *frame)
@@ -283,14 +311,14 @@ static void end_current(const struct hook_frame *frame)
 	struct writer *writer = writer_mine();
 
 	if (writer && writer->call == frame)
-		writer->call = frame->outer;
+		set_call(writer, frame->outer);
 }
 
 const struct hook_frame *hook_current(void)
 {
 	struct writer *writer = writer_mine();
 
-	return writer && is_around(writer->call, __builtin_frame_address(0)) ? writer->call : NULL;
+	return writer ? call_around(writer, __builtin_frame_address(0)) : NULL;
 }
 
 void hook_leave(struct hook_frame *frame)

@@ -9,10 +9,10 @@
 #include "shared/arch/syscall.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #define NO_SUCH_ORDER 99
 #define FRAME_MAX     0x100000u
+#define NEAR_BYTES    0x10000u
 #define PAGE_MASK     4095u
 
 static bool is_readable(uint64_t address)
@@ -26,6 +26,16 @@ unsigned stack_readable(const uint64_t *words, unsigned count)
 	uint64_t next = ALIGN_UP((uint64_t)words, PAGE_MASK + 1ull);
 
 	return is_readable(next) ? count : (unsigned)((next - (uint64_t)words) / sizeof(*words));
+}
+
+bool stack_is_there(const void *address, size_t size, const void *place)
+{
+	uint64_t start = (uint64_t)address, last = start + size - 1;
+
+	if (last - (uint64_t)place < NEAR_BYTES)
+		return true;
+	/* Eight bytes are tried. */
+	return is_readable(start) && is_readable(last & ~(uint64_t)7);
 }
 
 /* The next frame lies further up, and not far. */

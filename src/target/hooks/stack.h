@@ -5,9 +5,15 @@
 
 #include "shared/base/macros.h"
 
+#include <stdbool.h>
+
 /* How many of `count` words, less than a page, are there; the page of the first one's predecessor
  * is. */
 unsigned stack_readable(const uint64_t *words, unsigned count);
+
+/* Can so many bytes, less than a page, be read at an address further up than `place`, where the
+ * caller stands?  What is near is taken to be of the same stack. */
+bool stack_is_there(const void *address, size_t size, const void *place);
 
 /* Return addresses, innermost first, from a frame that begins with the caller's frame pointer and a
  * return address; how many.  Memory that is not there ends the stack. */

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "shared/wire/ring.h"
+#include "target/hooks/clock.h"
 
 struct hook_frame;
 
@@ -20,7 +21,9 @@ struct writer {
 	uint64_t last_begin;
 	/* Of calls that are entered: */
 	const struct hook_frame *call; /* that its thread is in, see hook_current() */
+	uint64_t call_mark;            /* of what must still stand in its frame */
 	uint64_t asked_in, asked;      /* how often HIP asked in the call that began then */
+	struct clock_rate clock;       /* of its last reports of devices, see clock_recent() */
 } __attribute__((aligned(64)));
 
 /* On the stack of who writes, for as long as he does: by it he is told from one who has left his

@@ -18,3 +18,8 @@ static inline char *thread_pointer(void)
 	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
 	return pointer;
 }
+
+static inline void spin_pause(void)
+{
+	__asm__ volatile("yield");
+}

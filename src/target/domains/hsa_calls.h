@@ -1,0 +1,73 @@
+/*
+ * Functions of HSA's that limpet itself calls, behind its own hooks; and the public layouts that it
+ * reads.  A program that uses HSA without HIP fills packets into a ring and rings the queue's
+ * doorbell, which is a signal; the device counts the packet's completion signal down when it is
+ * done, and keeps there when it began and ended.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+
+struct hsa_queue {
+	uint32_t type, features;
+	uint64_t base, doorbell;
+	uint32_t size, reserved; /* packets, a power of two */
+	uint64_t id;
+};
+
+struct hsa_packet {
+	uint16_t header, setup;
+	uint16_t group[3], reserved0;
+	uint32_t grid[3];
+	uint32_t private_bytes, group_bytes;
+	uint64_t kernel, arguments, reserved1;
+	uint64_t completion; /* a signal; 0: none */
+};
+_Static_assert(sizeof(struct hsa_packet) == 64, "as in the standard");
+_Static_assert(offsetof(struct hsa_packet, completion) == 56, "as in the standard");
+
+/* In its header. */
+#define PACKET_TYPE    0xffu
+#define PACKET_INVALID 1u
+#define PACKET_KERNEL  2u
+
+struct hsa_time {
+	uint64_t begin_ns, end_ns; /* of CLOCK_BOOTTIME */
+};
+
+typedef bool hsa_on_signal(int64_t value, void *data);
+typedef int hsa_each_executable(uint64_t executable, void *data);
+typedef int hsa_each_symbol(uint64_t executable, uint64_t agent, uint64_t symbol, void *data);
+
+struct hsa_calls {
+	int (*signal_create)(int64_t value, uint32_t count, const void *consumers, uint64_t *ret);
+	int (*signal_destroy)(uint64_t signal);
+	int64_t (*signal_load)(uint64_t signal);
+	void (*signal_store)(uint64_t signal, int64_t value);
+	int (*on_signal)(uint64_t signal, uint32_t condition, int64_t value, hsa_on_signal *call,
+			 void *data);
+	int (*profile_queue)(const struct hsa_queue *queue, int is_on);
+	int (*profile_copies)(bool is_on);
+	int (*dispatch_time)(uint64_t agent, uint64_t signal, struct hsa_time *ret);
+	int (*copy_time)(uint64_t signal, struct hsa_time *ret);
+	int (*system_info)(uint32_t what, void *ret);
+	int (*extension)(uint16_t extension, uint16_t version, size_t size, void *ret);
+	int (*executable_info)(uint64_t executable, uint32_t what, void *ret);
+	int (*each_symbol)(uint64_t executable, uint64_t agent, hsa_each_symbol *visit, void *data);
+	int (*symbol_info)(uint64_t symbol, uint32_t what, void *ret);
+	int (*queue_info)(const struct hsa_queue *queue, uint32_t what, void *ret); /* or NULL */
+};
+
+/* One of the two tables that have them. */
+struct hsa_slots {
+	const uint64_t *slots;
+	unsigned count;
+};
+
+/* Finds them; false when one that is needed is not there.  On threads of ours. */
+bool hsa_calls_find(const struct hsa_slots *core, const struct hsa_slots *amd_ext);
+
+/* As they were found last; whoever sees work going on may call them. */
+extern struct hsa_calls hsa_calls;

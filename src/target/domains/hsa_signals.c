@@ -1,0 +1,102 @@
+/*
+ * Runs on threads of the program's, outside of the runtime, and on the runtime's own when a signal
+ * calls.  No lock: a place holds a signal that nobody uses, or nothing.
+ */
+#include "target/domains/hsa_signals.h"
+
+#define SPARE_MAX 4096u
+#define OUT_MAX   16384u
+#define LESS_THAN 2u
+
+static uint64_t spare[SPARE_MAX];
+static uint32_t spare_hint, out;
+
+static uint64_t take_spare(void)
+{
+	uint32_t hint = __atomic_load_n(&spare_hint, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < 64; i++) {
+		uint64_t *place = &spare[(hint - i) % SPARE_MAX];
+		uint64_t found = __atomic_load_n(place, __ATOMIC_RELAXED)
+					 ? __atomic_exchange_n(place, 0, __ATOMIC_ACQUIRE)
+					 : 0;
+
+		if (found) {
+			__atomic_store_n(&spare_hint, hint - i - 1, __ATOMIC_RELAXED);
+			return found;
+		}
+	}
+	return 0;
+}
+
+static void count_back(void)
+{
+	uint32_t now = __atomic_load_n(&out, __ATOMIC_RELAXED);
+
+	while (now && !__atomic_compare_exchange_n(&out, &now, now - 1, false, __ATOMIC_RELAXED,
+						   __ATOMIC_RELAXED))
+		;
+}
+
+static uint64_t make(void)
+{
+	uint64_t signal = 0;
+
+	return hsa_calls.signal_create(1, 0, NULL, &signal) ? 0 : signal;
+}
+
+uint64_t hsa_signal_take(hsa_on_signal *call)
+{
+	uint64_t signal;
+
+	if (__atomic_add_fetch(&out, 1, __ATOMIC_RELAXED) > OUT_MAX) {
+		count_back();
+		return 0;
+	}
+	signal = take_spare();
+	if (signal)
+		hsa_calls.signal_store(signal, 1);
+	else
+		signal = make();
+	if (signal && !hsa_calls.on_signal(signal, LESS_THAN, 1, call, (void *)signal))
+		return signal;
+	count_back();
+	if (signal)
+		(void)hsa_calls.signal_destroy(signal);
+	return 0;
+}
+
+/* Where there is no room for it, it stays the runtime's. */
+void hsa_signal_give_back(uint64_t signal)
+{
+	uint32_t hint = __atomic_load_n(&spare_hint, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i <= SPARE_MAX; i++) {
+		uint64_t nothing = 0;
+
+		if (__atomic_load_n(&spare[(hint + i) % SPARE_MAX], __ATOMIC_RELAXED) ||
+		    !__atomic_compare_exchange_n(&spare[(hint + i) % SPARE_MAX], &nothing, signal,
+						 false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			continue;
+		__atomic_store_n(&spare_hint, hint + i, __ATOMIC_RELAXED);
+		break;
+	}
+	count_back();
+}
+
+void hsa_signals_free(void)
+{
+	for (uint32_t i = 0; i < SPARE_MAX; i++) {
+		uint64_t signal = __atomic_exchange_n(&spare[i], 0, __ATOMIC_ACQUIRE);
+
+		if (signal)
+			(void)hsa_calls.signal_destroy(signal);
+	}
+}
+
+void hsa_signals_forget(void)
+{
+	for (uint32_t i = 0; i < SPARE_MAX; i++)
+		__atomic_store_n(&spare[i], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&out, 0, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""
+Programs that use a (stand-in) HSA runtime without HIP: their kernels and copies are in the recording, whether their
+queues are older than limpet or not, and what cannot be seen is said.
+"""
+
+import tempfile
+import unittest
+from collections import Counter
+
+from standin import CASES, Recorder, Seen, Work
+
+ROUNDS = 16
+BATCH = 8
+MANY = 60  # by each of eight threads
+COPY_BYTES = 4096
+TO_DEVICE, TO_HOST = 2, 3  # enum copy_direction
+TRACED = ("--kernel-trace", "--memory-copy-trace")
+
+
+class Hsa(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def start(self, case="amds", **variables):
+        work = Work(**CASES[case], program="standin_hsa_work", **variables)
+        self.addCleanup(work.close)
+        return work
+
+    def begin(self, work, *options):
+        recorder = Recorder(work.pid, tempfile.mktemp(suffix=".limpet", dir=self.folder), *options)
+        self.assertIsNotNone(recorder.attached)
+        return recorder
+
+    def end(self, recorder):
+        result = recorder.stop()
+        self.assertEqual(result.code, 0, str(result))
+        for name in ("dropped_full", "dropped_nested", "dropped_no_ring", "invalid", "work_lost"):
+            self.assertEqual(result.event("recorded")[name], 0, str(result))
+        return result
+
+    def check_kernels(self, seen, rounds=ROUNDS):
+        kernels = seen.of("kernel")
+        batches = (rounds + BATCH - 1) // BATCH
+        self.assertEqual(Counter(call["title"] for call in kernels),
+                         {"hsa_kernel_0": rounds, "hsa_kernel_1": batches * BATCH})
+        for call in kernels:
+            self.assertEqual([call["grid_" + axis] for axis in "xyz"], [10, 20, 30])
+            self.assertEqual([call["group_" + axis] for axis in "xyz"], [1, 2, 3])
+            self.assertEqual((call["device"], call["scratch_bytes"], call["local_bytes"]), (1, 16, 77))
+            self.assertNotEqual(call["cause"], 0)
+
+    def check_copies(self, seen, rounds=ROUNDS):
+        copies = seen.of("memory-copy")
+        self.assertEqual(Counter(call["direction"] for call in copies), {TO_DEVICE: rounds, TO_HOST: rounds})
+        self.assertEqual({call["size"] for call in copies}, {COPY_BYTES})
+        self.assertEqual({(call["device"], call["from_device"]) for call in copies}, {(1, 0), (0, 1)})
+
+    def check_causes(self, seen):
+        """Each was caused by a doorbell of its own thread, before it began; of a batch, all by one."""
+        rings = {call["begin_ns"] for call in seen.of("hsa-core") if call["function"] == "hsa_signal_store_screlease"}
+        for call in seen.of("kernel"):
+            begin = seen.begin_ns(call["cause"])
+            self.assertTrue(any(abs(ring - begin) <= 2 for ring in rings), f"{call}")
+            self.assertLessEqual(begin, call["begin_ns"] + 1000)
+
+    def test_queues_from_before_in_every_kind_of_process(self):
+        for case in CASES:
+            with self.subTest(case):
+                work = self.start(case)
+                work.ask("go", 3)
+                tables = work.tables()
+                before = work.words(tables)
+                recorder = self.begin(work, *TRACED)
+                work.ask("go", ROUNDS)
+                self.end(recorder)
+                self.assertEqual(work.words(tables), before)
+                seen = Seen(recorder.path)
+                self.assertEqual({call["domain"] for call in seen.calls}, {"kernel", "memory-copy"})
+                self.check_kernels(seen)
+                self.check_copies(seen)
+                work.ask("go", 3)
+
+    def test_queues_and_executables_that_come_later(self):
+        work = self.start()
+        recorder = self.begin(work, "--hsa-trace", *TRACED)
+        work.ask("queue")
+        work.ask("go", ROUNDS)
+        self.end(recorder)
+        seen = Seen(recorder.path)
+        self.check_kernels(seen)
+        self.check_copies(seen)
+        self.check_causes(seen)
+        recorder = self.begin(work, "--kernel-trace")
+        work.ask("late")
+        self.end(recorder)
+        self.assertEqual([call["title"] for call in Seen(recorder.path).of("kernel")], ["hsa_kernel_4"])
+
+    def test_a_queue_that_many_threads_use(self):
+        """They ring for their packets in any order, half of which have no signal."""
+        work = self.start()
+        for _ in range(3):
+            recorder = self.begin(work, "--kernel-trace", "--ring-size", "1M")
+            work.ask("late")  # one thread first: while a queue is being learned, others are not seen
+            work.ask("many", MANY)
+            result = self.end(recorder)
+            total = result.event("recorded")
+            self.assertEqual(total["work_unseen"], 0)
+            titles = Counter(call["title"] for call in Seen(recorder.path).of("kernel"))
+            self.assertEqual(titles.pop("hsa_kernel_4"), 1)
+            # A packet that another thread rings for while it is looked at may be taken for the one that comes to
+            # its place.
+            self.assertEqual(titles.keys(), {"hsa_kernel_0", "hsa_kernel_1"})
+            for count in titles.values():
+                self.assertAlmostEqual(count, 8 * MANY, delta=20)
+            self.assertLess(total["work_cut"], 20)
+
+    def test_a_runtime_that_is_shut_down_and_starts_again(self):
+        work = self.start()
+        recorder = self.begin(work, *TRACED)
+        work.ask("go", 2)
+        for _ in range(3):
+            work.ask("restart")
+        work.ask("go", ROUNDS - 2)
+        self.end(recorder)
+        seen = Seen(recorder.path)
+        self.assertEqual(Counter(call["title"] for call in seen.of("kernel"))["hsa_kernel_0"], ROUNDS)
+        self.check_copies(seen)
+
+    def test_what_nobody_looks_at_is_said(self):
+        work = self.start()
+        recorder = self.begin(work, *TRACED)
+        work.ask("go", 1)
+        work.ask("unseen")
+        result = self.end(recorder)
+        self.assertEqual(result.event("recorded")["work_unseen"], 1)
+        self.assertIn("1 kernels and copies of HSA are not in the recording: the program has not looked at", result.err)
+
+    def test_a_kernel_that_does_not_end(self):
+        work = self.start()
+        recorder = self.begin(work, "--kernel-trace")
+        work.ask("endless")
+        result = self.end(recorder)
+        self.assertEqual(result.event("recorded")["work_cut"], 1)
+        work.ask("release")
+        work.ask("go", 1)
+        recorder = self.begin(work, *TRACED)
+        work.ask("go", ROUNDS)
+        self.assertEqual(self.end(recorder).event("recorded")["work_cut"], 0)
+        self.check_kernels(Seen(recorder.path))
+
+    def test_a_runtime_that_cannot_tell(self):
+        work = self.start(STANDIN_NO_TIMES="1")
+        recorder = self.begin(work, "--hsa-core-trace", "--kernel-trace")
+        work.ask("go", 1)
+        result = self.end(recorder)
+        self.assertIn("kernel", result.err)
+        self.assertIn("this HSA runtime has not all of the functions", result.err)
+        self.assertEqual(Seen(recorder.path).of("kernel"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,295 @@
+/*
+ * STAND-IN, for tests only.  A program that treats the stand-in runtimes badly while it is traced,
+ * and says whether it took harm:
+ *
+ *   storm N     N threads launch kernels until the next line; "did N"
+ *   leaps N     N calls are left by longjmp out of a signal handler, wherever they are
+ *   cancels N   N threads are cancelled in the midst of their calls, wherever they are
+ *   forks N     N children are forked while other threads launch, and make calls
+ *   names       kernels with names that no compiler would give
+ *   streams N   N streams are made, used and given back
+ *   endless     a kernel that does not end before "release"
+ *   quit        ends, with calls in an exit handler and a destructor
+ *
+ * Every answer ends with "end".
+ */
+#include "standin_hip.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS_MAX 64
+#define ERRNO       4711
+#define LONG_NAME   100000
+#define LEAP_US     300
+#define STORM_US    5000
+
+static const char plain, endless, odd[8];
+static char long_name[LONG_NAME + 1];
+static bool is_over;
+static uint64_t launched;
+
+static void check(bool is_right, const char *what)
+{
+	if (is_right)
+		return;
+	printf("wrong %s\n", what);
+	fflush(stdout);
+	_exit(1);
+}
+
+static void done(void)
+{
+	printf("end\n");
+	fflush(stdout);
+}
+
+static void add_kernel(const void *function, const char *name)
+{
+	__hipRegisterFunction(NULL, function, NULL, name, 0, NULL, NULL, NULL, NULL, NULL);
+}
+
+static void add_kernels(void)
+{
+	static const char *const names[] = { "",
+					     "quote \" comma , semicolon ; 'single'",
+					     "line\nline\r\ttab",
+					     "\x01\x02\x1b[31m\x7f",
+					     "\xff\xfe\x80\xc0\xaf",
+					     "</script><b>&amp; %s %n ${HOME} $(id)",
+					     "../../../etc/passwd\\..\\x" };
+
+	memset(long_name, 'k', LONG_NAME);
+	add_kernel(&plain, "plain_kernel");
+	add_kernel(&endless, "endless");
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		add_kernel(&odd[i], names[i]);
+	add_kernel(&odd[7], long_name);
+}
+
+static void launch(const void *function, void *stream)
+{
+	struct dim3 one = { 1, 1, 1 };
+
+	errno = ERRNO;
+	check(!hipLaunchKernel(function, one, one, NULL, 0, stream), "hipLaunchKernel");
+	check(errno == ERRNO, "errno");
+	__atomic_fetch_add(&launched, 1, __ATOMIC_RELAXED);
+}
+
+static void count_devices(void)
+{
+	int count = 0;
+
+	errno = ERRNO;
+	check(!hipGetDeviceCount(&count) && count == 2 && errno == ERRNO, "hipGetDeviceCount");
+}
+
+static void *storm_on(void *argument)
+{
+	void *stream = NULL;
+
+	if ((uintptr_t)argument % 2)
+		check(!hipStreamCreate(&stream), "hipStreamCreate");
+	while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+		for (unsigned i = 0; i < 16; i++)
+			launch(&plain, stream);
+		check(!hipStreamSynchronize(stream), "hipStreamSynchronize");
+		usleep(STORM_US); /* the tracer's side needs a processor too */
+	}
+	if (stream)
+		check(!hipStreamDestroy(stream), "hipStreamDestroy");
+	return NULL;
+}
+
+static unsigned start_threads(pthread_t *threads, unsigned count, void *(*run)(void *))
+{
+	is_over = false;
+	for (uintptr_t i = 0; i < count; i++)
+		check(!pthread_create(&threads[i], NULL, run, (void *)i), "pthread_create");
+	return count;
+}
+
+static void end_threads(const pthread_t *threads, unsigned count)
+{
+	__atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void storm(unsigned count)
+{
+	pthread_t threads[THREADS_MAX];
+	char line[16];
+
+	launched = 0;
+	count = start_threads(threads, count < THREADS_MAX ? count : THREADS_MAX, storm_on);
+	printf("storming\n");
+	fflush(stdout);
+	check(fgets(line, sizeof(line), stdin) != NULL, "stop");
+	end_threads(threads, count);
+	printf("did %lu\n", launched);
+	done();
+}
+
+static sigjmp_buf out;
+static volatile sig_atomic_t may_leap;
+
+static void leap(int number)
+{
+	(void)number;
+	count_devices();
+	if (may_leap)
+		siglongjmp(out, 1);
+}
+
+/* The calls that are left hold nothing of their own: they only look at a number. */
+static void leaps(unsigned count)
+{
+	struct sigaction action = { .sa_handler = leap };
+	struct itimerval often = { { 0, LEAP_US }, { 0, LEAP_US } }, never = { { 0, 0 }, { 0, 0 } };
+	volatile unsigned left = count;
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	if (sigsetjmp(out, 1))
+		left--;
+	may_leap = left > 0;
+	while (left)
+		count_devices();
+	setitimer(ITIMER_REAL, &never, NULL);
+	count_devices();
+	done();
+}
+
+static void *call_until_cancelled(void *argument)
+{
+	int old;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
+	__atomic_store_n((bool *)argument, true, __ATOMIC_RELEASE);
+	for (;;)
+		count_devices();
+	return NULL;
+}
+
+static void cancels(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		bool is_there = false;
+		void *result = NULL;
+		pthread_t thread;
+
+		check(!pthread_create(&thread, NULL, call_until_cancelled, &is_there),
+		      "pthread_create");
+		while (!__atomic_load_n(&is_there, __ATOMIC_ACQUIRE))
+			usleep(50);
+		usleep(100 + i % 50);
+		pthread_cancel(thread);
+		pthread_join(thread, &result);
+		check(result == PTHREAD_CANCELED, "cancelled");
+	}
+	done();
+}
+
+static void forks(unsigned count)
+{
+	pthread_t threads[4];
+
+	start_threads(threads, 4, storm_on);
+	for (unsigned i = 0; i < count; i++) {
+		pid_t child = fork();
+		int status = -1;
+
+		if (!child) {
+			for (unsigned j = 0; j < 100; j++)
+				count_devices();
+			_exit(0);
+		}
+		check(waitpid(child, &status, 0) == child && !status, "child");
+	}
+	end_threads(threads, 4);
+	done();
+}
+
+static void names(void)
+{
+	for (unsigned i = 0; i < sizeof(odd); i++)
+		launch(&odd[i], NULL);
+	check(!hipStreamSynchronize(NULL), "hipStreamSynchronize");
+	done();
+}
+
+static void streams(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		void *stream;
+
+		check(!hipStreamCreate(&stream), "hipStreamCreate");
+		launch(&plain, stream);
+		check(!hipStreamDestroy(stream), "hipStreamDestroy");
+	}
+	done();
+}
+
+static void call_at_exit(void)
+{
+	count_devices();
+	launch(&plain, NULL);
+	check(!hipStreamSynchronize(NULL), "hipStreamSynchronize");
+}
+
+__attribute__((destructor)) static void call_after_that(void)
+{
+	if (launched)
+		count_devices();
+}
+
+static bool obey(const char *word, unsigned number)
+{
+	if (!strcmp(word, "storm"))
+		storm(number);
+	else if (!strcmp(word, "leaps"))
+		leaps(number);
+	else if (!strcmp(word, "cancels"))
+		cancels(number);
+	else if (!strcmp(word, "forks"))
+		forks(number);
+	else if (!strcmp(word, "names"))
+		names();
+	else if (!strcmp(word, "streams"))
+		streams(number);
+	else if (!strcmp(word, "endless"))
+		launch(&endless, NULL), done();
+	else if (!strcmp(word, "release"))
+		standin_hip_release(), done();
+	return strcmp(word, "quit") != 0;
+}
+
+int main(void)
+{
+	char line[64], word[16];
+	unsigned number;
+	bool goes_on = true;
+
+	add_kernels();
+	atexit(call_at_exit);
+	count_devices();
+	printf("ready %d\n", getpid());
+	fflush(stdout);
+	while (goes_on && fgets(line, sizeof(line), stdin)) {
+		number = 0;
+		if (sscanf(line, "%15s %u", word, &number) >= 1)
+			goes_on = obey(word, number);
+	}
+	return 0;
+}

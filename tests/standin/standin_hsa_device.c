@@ -1,0 +1,402 @@
+/*
+ * STAND-IN, for tests only.
+ */
+#include "standin_hsa_device.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { HSA_ERROR = 0x1000, HSA_INVALID = 0x1001, HSA_MEMORY = 0x1008 };
+enum { HANDLERS_MAX = 32768, FIRST_GPU = 51, LOADER = 0x201 };
+enum { PACKET_INVALID = 1, PACKET_KERNEL = 2, PACKET_BARRIER = 3 };
+enum { EXECUTABLES = 2, KERNELS = 3, EXECUTABLE = 7000, OBJECT = 0x10000 };
+#define POISON 0xdd
+
+/* The handle of a signal is its address; what a program may look at comes first. */
+struct signal {
+	int64_t value;
+	uint64_t begin_ns, end_ns;
+	bool has_copy_time, is_doorbell;
+};
+
+struct queue {
+	struct hsa_queue public;
+	uint64_t agent, write, read;
+	bool is_profiled, is_over;
+	pthread_t thread;
+};
+
+struct handler {
+	struct signal *signal;
+	uint32_t condition;
+	int64_t value;
+	bool (*call)(int64_t, void *);
+	void *data;
+};
+
+static struct handler handlers[HANDLERS_MAX];
+static unsigned handler_count;
+static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
+static bool has_copy_times, is_released, is_frozen[EXECUTABLES] = { true, false };
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_BOOTTIME, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static void rest(void)
+{
+	nanosleep(&(struct timespec){ 0, 20000 }, NULL);
+}
+
+static int create_signal(int64_t value, uint32_t count, const void *consumers, uint64_t *ret)
+{
+	struct signal *signal = calloc(1, sizeof(*signal));
+
+	(void)count, (void)consumers;
+	if (!signal)
+		return HSA_MEMORY;
+	signal->value = value;
+	*ret = (uint64_t)signal;
+	return 0;
+}
+
+/* Whoever uses it afterwards finds nonsense. */
+static int destroy_signal(uint64_t signal)
+{
+	memset((void *)signal, POISON, sizeof(struct signal));
+	free((void *)signal);
+	return 0;
+}
+
+static int64_t load_signal(uint64_t signal)
+{
+	return __atomic_load_n((int64_t *)signal, __ATOMIC_ACQUIRE);
+}
+
+/* Of a doorbell the highest counts. */
+static void store_signal(uint64_t signal, int64_t value)
+{
+	int64_t there = load_signal(signal);
+
+	if (!((struct signal *)signal)->is_doorbell) {
+		__atomic_store_n((int64_t *)signal, value, __ATOMIC_RELEASE);
+		return;
+	}
+	while (there < value &&
+	       !__atomic_compare_exchange_n((int64_t *)signal, &there, value, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
+}
+
+static bool holds(int64_t value, uint32_t condition, int64_t wanted)
+{
+	return condition == 0   ? value == wanted
+	       : condition == 1 ? value != wanted
+	       : condition == 2 ? value < wanted
+				: value >= wanted;
+}
+
+static int64_t wait_signal(uint64_t signal, uint32_t condition, int64_t wanted, uint64_t timeout,
+			   int state)
+{
+	(void)timeout, (void)state;
+	while (!holds(load_signal(signal), condition, wanted))
+		rest();
+	return load_signal(signal);
+}
+
+static bool take_ready(struct handler *ret)
+{
+	bool is_found = false;
+
+	pthread_mutex_lock(&handling);
+	for (unsigned i = 0; !is_found && i < handler_count; i++)
+		if (holds(handlers[i].signal->value, handlers[i].condition, handlers[i].value)) {
+			*ret = handlers[i];
+			handlers[i] = handlers[--handler_count];
+			is_found = true;
+		}
+	pthread_mutex_unlock(&handling);
+	return is_found;
+}
+
+static int add_handler(uint64_t signal, uint32_t condition, int64_t value,
+		       bool (*call)(int64_t, void *), void *data);
+
+static void *call_handlers(void *unused)
+{
+	struct handler ready;
+
+	(void)unused;
+	for (;;) {
+		if (!take_ready(&ready))
+			rest();
+		else if (ready.call(load_signal((uint64_t)ready.signal), ready.data))
+			add_handler((uint64_t)ready.signal, ready.condition, ready.value,
+				    ready.call, ready.data);
+	}
+	return NULL;
+}
+
+static int add_handler(uint64_t signal, uint32_t condition, int64_t value,
+		       bool (*call)(int64_t, void *), void *data)
+{
+	static bool has_thread;
+	pthread_t thread;
+	int r = HSA_MEMORY;
+
+	pthread_mutex_lock(&handling);
+	if (!has_thread)
+		has_thread = !pthread_create(&thread, NULL, call_handlers, NULL);
+	if (has_thread && handler_count < HANDLERS_MAX) {
+		handlers[handler_count++] =
+			(struct handler){ (struct signal *)signal, condition, value, call, data };
+		r = 0;
+	}
+	pthread_mutex_unlock(&handling);
+	return r;
+}
+
+static void finish(const struct queue *queue, const struct hsa_packet *packet, uint64_t begin)
+{
+	struct signal *signal = (struct signal *)packet->completion;
+
+	if (!signal)
+		return;
+	if (queue->is_profiled) {
+		signal->begin_ns = begin;
+		signal->end_ns = now();
+	}
+	__atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);
+}
+
+static void perform(struct queue *queue, struct hsa_packet *packet)
+{
+	uint64_t begin = now();
+
+	while ((__atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & 0xff) == PACKET_INVALID)
+		rest();
+	while ((packet->header & 0xff) == PACKET_KERNEL && packet->kernel == STANDIN_ENDLESS &&
+	       !__atomic_load_n(&is_released, __ATOMIC_ACQUIRE))
+		rest();
+	finish(queue, packet, begin);
+	__atomic_store_n(&packet->header, PACKET_INVALID, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&queue->read, 1, __ATOMIC_ACQ_REL);
+}
+
+static void *process(void *argument)
+{
+	struct queue *queue = argument;
+	struct hsa_packet *ring = (struct hsa_packet *)queue->public.base;
+
+	while (!__atomic_load_n(&queue->is_over, __ATOMIC_ACQUIRE)) {
+		if ((int64_t)queue->read <= load_signal(queue->public.doorbell))
+			perform(queue, &ring[queue->read % queue->public.size]);
+		else
+			rest();
+	}
+	return NULL;
+}
+
+static int create_queue(uint64_t agent, uint32_t size, uint32_t type, void *callback, void *data,
+			uint32_t private_bytes, uint32_t group_bytes, struct hsa_queue **ret)
+{
+	static uint64_t id;
+	struct queue *queue = calloc(1, sizeof(*queue));
+	struct hsa_packet *ring = calloc(size, sizeof(*ring));
+
+	(void)callback, (void)data, (void)private_bytes, (void)group_bytes;
+	if (!queue || !ring || agent < FIRST_GPU)
+		return HSA_INVALID;
+	for (uint32_t i = 0; i < size; i++)
+		ring[i].header = PACKET_INVALID;
+	queue->agent = agent;
+	queue->public = (struct hsa_queue){
+		.type = type, .base = (uint64_t)ring, .size = size, .id = id++
+	};
+	create_signal(-1, 0, NULL, &queue->public.doorbell);
+	((struct signal *)queue->public.doorbell)->is_doorbell = true;
+	if (pthread_create(&queue->thread, NULL, process, queue))
+		return HSA_MEMORY;
+	*ret = &queue->public;
+	return 0;
+}
+
+static int destroy_queue(struct hsa_queue *public)
+{
+	struct queue *queue = (struct queue *)public;
+
+	__atomic_store_n(&queue->is_over, true, __ATOMIC_RELEASE);
+	pthread_join(queue->thread, NULL);
+	free((void *)public->base);
+	destroy_signal(public->doorbell);
+	memset(queue, POISON, sizeof(*queue));
+	free(queue);
+	return 0;
+}
+
+static uint64_t add_index(const struct hsa_queue *queue, uint64_t more)
+{
+	return __atomic_fetch_add(&((struct queue *)(uintptr_t)queue)->write, more,
+				  __ATOMIC_ACQ_REL);
+}
+
+static uint64_t load_read(const struct hsa_queue *queue)
+{
+	return __atomic_load_n(&((const struct queue *)queue)->read, __ATOMIC_ACQUIRE);
+}
+
+static int profile_queue(struct hsa_queue *queue, int is_on)
+{
+	((struct queue *)queue)->is_profiled = is_on;
+	return 0;
+}
+
+static int profile_copies(bool is_on)
+{
+	has_copy_times = is_on;
+	return 0;
+}
+
+static int dispatch_time(uint64_t agent, uint64_t handle, uint64_t *ret)
+{
+	const struct signal *signal = (const struct signal *)handle;
+
+	if (agent < FIRST_GPU)
+		return HSA_INVALID;
+	ret[0] = signal->begin_ns;
+	ret[1] = signal->end_ns;
+	return 0;
+}
+
+static int copy_time(uint64_t handle, uint64_t *ret)
+{
+	const struct signal *signal = (const struct signal *)handle;
+
+	if (!signal->has_copy_time)
+		return HSA_ERROR;
+	ret[0] = signal->begin_ns;
+	ret[1] = signal->end_ns;
+	return 0;
+}
+
+static int copy(void *to, uint64_t to_agent, const void *from, uint64_t from_agent, size_t size,
+		uint32_t count, const uint64_t *signals, uint64_t handle)
+{
+	struct signal *signal = (struct signal *)handle;
+	uint64_t begin = now();
+
+	(void)to_agent, (void)from_agent, (void)count, (void)signals;
+	if (!to || !from)
+		return HSA_INVALID;
+	memcpy(to, from, size);
+	signal->has_copy_time = has_copy_times;
+	if (has_copy_times) {
+		signal->begin_ns = begin;
+		signal->end_ns = now();
+	}
+	__atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);
+	return 0;
+}
+
+static int queue_info(const struct hsa_queue *queue, uint32_t what, uint64_t *ret)
+{
+	if (what)
+		return HSA_INVALID;
+	*ret = ((const struct queue *)queue)->agent;
+	return 0;
+}
+
+static int executable_info(uint64_t executable, uint32_t what, uint32_t *ret)
+{
+	*ret = is_frozen[executable - EXECUTABLE];
+	return what == 2 ? 0 : HSA_INVALID;
+}
+
+static int freeze(uint64_t executable, const char *options)
+{
+	(void)options;
+	is_frozen[executable - EXECUTABLE] = true;
+	return 0;
+}
+
+static int destroy_executable(uint64_t executable)
+{
+	is_frozen[executable - EXECUTABLE] = false;
+	return 0;
+}
+
+/* A symbol is the number of its executable and its own. */
+static int each_symbol(uint64_t executable, uint64_t agent,
+		       int (*visit)(uint64_t, uint64_t, uint64_t, void *), void *data)
+{
+	for (uint64_t i = 0; agent == FIRST_GPU && i < KERNELS; i++)
+		visit(executable, agent, (executable - EXECUTABLE) * KERNELS + i, data);
+	return 0;
+}
+
+static int symbol_info(uint64_t symbol, uint32_t what, void *ret)
+{
+	char name[32];
+	int length = snprintf(name, sizeof(name), "hsa_kernel_%lu.kd", symbol);
+
+	if (what == 0 || what == 1)
+		*(uint32_t *)ret = what ? (uint32_t)length : 1;
+	else if (what == 2)
+		memcpy(ret, name, (size_t)length);
+	else if (what == 22)
+		*(uint64_t *)ret = standin_hsa_kernel((unsigned)symbol);
+	else
+		return HSA_INVALID;
+	return 0;
+}
+
+static int each_executable(int (*visit)(uint64_t, void *), void *data)
+{
+	for (uint64_t i = 0; i < EXECUTABLES; i++)
+		visit(EXECUTABLE + i, data);
+	return 0;
+}
+
+static int extension(uint16_t which, uint16_t version, size_t size, void **ret)
+{
+	if (which != LOADER || version != 1 || size < 7 * sizeof(*ret))
+		return HSA_INVALID;
+	ret[6] = (void *)each_executable;
+	return 0;
+}
+
+STANDIN_EXPORT uint64_t standin_hsa_kernel(unsigned number)
+{
+	return OBJECT + 64 * (uint64_t)number;
+}
+
+STANDIN_EXPORT void standin_hsa_release(void)
+{
+	__atomic_store_n(&is_released, true, __ATOMIC_RELEASE);
+}
+
+const struct hsa_slot hsa_core_slots[] = {
+	{ 7, (void *)create_queue },   { 9, (void *)destroy_queue },
+	{ 12, (void *)load_read },     { 23, (void *)add_index },
+	{ 37, (void *)create_signal }, { 38, (void *)destroy_signal },
+	{ 39, (void *)load_signal },   { 40, (void *)load_signal },
+	{ 41, (void *)store_signal },  { 42, (void *)store_signal },
+	{ 44, (void *)wait_signal },   { 84, (void *)destroy_executable },
+	{ 86, (void *)freeze },        { 87, (void *)executable_info },
+	{ 93, (void *)symbol_info },   { 98, (void *)extension },
+	{ 123, (void *)each_symbol },  { 0, NULL },
+};
+const struct hsa_slot hsa_amd_slots[] = {
+	{ 2, (void *)profile_queue }, { 3, (void *)profile_copies },
+	{ 4, (void *)dispatch_time }, { 5, (void *)copy_time },
+	{ 7, (void *)add_handler },   { 15, (void *)copy },
+	{ 68, (void *)queue_info },   { 0, NULL },
+};

@@ -1,0 +1,216 @@
+/*
+ * STAND-IN, for tests only.  A program that uses the stand-in HSA runtime without HIP, when it is
+ * told to, and says what it did.  Every answer ends with "end".
+ *
+ *   queue       makes a queue for all that follows; gives the one before back
+ *   go N        N kernels that it waits for one by one, N in batches without a signal of their own,
+ *               and N copies each way
+ *   many N      eight threads do so in one queue, each N kernels with a signal and N without
+ *   late        loads an executable, and launches a kernel of it
+ *   unseen      a kernel whose signal it does not look at
+ *   endless     a kernel without a signal that does not end before "release"
+ *   restart     shuts the runtime down and starts it again
+ */
+#include "standin_hsa.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOST      50u
+#define DEVICE    51u
+#define QUEUE     64u
+#define BATCH     8u
+#define COPY_SIZE 4096u
+#define KERNEL    2u
+#define BARRIER   3u
+#define LATE      7001u
+#define THREADS   8u
+
+static struct hsa_queue *queue;
+static struct hsa_signal signal;
+
+static void check(bool is_right, const char *what)
+{
+	if (is_right)
+		return;
+	printf("wrong %s\n", what);
+	fflush(stdout);
+	_exit(1);
+}
+
+static void make_queue(void)
+{
+	if (queue)
+		check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
+	check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &queue), "hsa_queue_create");
+}
+
+static void begin(void)
+{
+	check(!hsa_init(), "hsa_init");
+	check(!hsa_signal_create(1, 0, NULL, &signal), "hsa_signal_create");
+	make_queue();
+}
+
+/* As programs do: all of the packet, and its header last. */
+static uint64_t enqueue(uint16_t type, uint64_t kernel, uint64_t completion)
+{
+	uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
+	struct hsa_packet *packet = (struct hsa_packet *)queue->base + index % queue->size;
+
+	while (index - hsa_queue_load_read_index_relaxed(queue) >= queue->size)
+		usleep(20);
+	memset(&packet->setup, 0, sizeof(*packet) - sizeof(packet->header));
+	packet->setup = 3;
+	packet->kernel = kernel;
+	packet->completion = completion;
+	for (unsigned i = 0; i < 3; i++) {
+		packet->grid[i] = 10 * (i + 1);
+		packet->group[i] = (uint16_t)(i + 1);
+	}
+	packet->private_bytes = 16;
+	packet->group_bytes = 77;
+	__atomic_store_n(&packet->header, type, __ATOMIC_RELEASE);
+	return index;
+}
+
+static void ring(uint64_t index)
+{
+	hsa_signal_store_screlease((struct hsa_signal){ queue->doorbell }, (int64_t)index);
+}
+
+static void await(void)
+{
+	check(hsa_signal_wait_scacquire(signal, 2, 1, UINT64_MAX, 0) == 0, "hsa_signal_wait");
+	hsa_signal_store_relaxed(signal, 1);
+}
+
+static void launch_and_wait(unsigned number)
+{
+	ring(enqueue(KERNEL, standin_hsa_kernel(number), signal.handle));
+	await();
+}
+
+static void launch_batch(void)
+{
+	for (unsigned i = 0; i < BATCH; i++)
+		(void)enqueue(KERNEL, standin_hsa_kernel(1), 0);
+	ring(enqueue(BARRIER, 0, signal.handle));
+	await();
+}
+
+static void copy(uint64_t to, uint64_t from)
+{
+	static char here[COPY_SIZE], there[COPY_SIZE];
+
+	check(!hsa_amd_memory_async_copy(there, to, here, from, COPY_SIZE, 0, NULL, signal),
+	      "hsa_amd_memory_async_copy");
+	await();
+	/* One that is refused is none. */
+	check(hsa_amd_memory_async_copy(NULL, to, here, from, COPY_SIZE, 0, NULL, signal) != 0,
+	      "refused copy");
+}
+
+static void go(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		launch_and_wait(0);
+		if (i % BATCH == 0)
+			launch_batch();
+		copy(DEVICE, HOST);
+		copy(HOST, DEVICE);
+	}
+}
+
+static void *launch_some(void *argument)
+{
+	struct hsa_signal mine;
+
+	check(!hsa_signal_create(1, 0, NULL, &mine), "hsa_signal_create");
+	for (unsigned i = 0; i < *(unsigned *)argument; i++) {
+		ring(enqueue(KERNEL, standin_hsa_kernel(1), 0));
+		ring(enqueue(KERNEL, standin_hsa_kernel(0), mine.handle));
+		check(hsa_signal_wait_scacquire(mine, 2, 1, UINT64_MAX, 0) == 0, "wait");
+		hsa_signal_store_relaxed(mine, 1);
+	}
+	check(!hsa_signal_destroy(mine), "hsa_signal_destroy");
+	return NULL;
+}
+
+static void many(unsigned count)
+{
+	pthread_t threads[THREADS];
+
+	for (unsigned i = 0; i < THREADS; i++)
+		check(!pthread_create(&threads[i], NULL, launch_some, &count), "pthread_create");
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void restart(void)
+{
+	check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
+	queue = NULL;
+	check(!hsa_signal_destroy(signal), "hsa_signal_destroy");
+	check(!hsa_shut_down(), "hsa_shut_down");
+	begin();
+}
+
+static void late(void)
+{
+	check(!hsa_executable_freeze(LATE, ""), "hsa_executable_freeze");
+	launch_and_wait(4);
+}
+
+static void unseen(void)
+{
+	struct hsa_signal other;
+
+	check(!hsa_signal_create(1, 0, NULL, &other), "hsa_signal_create");
+	ring(enqueue(KERNEL, standin_hsa_kernel(2), other.handle));
+}
+
+static void obey(const char *word, unsigned number)
+{
+	if (!strcmp(word, "tables"))
+		standin_hsa_print();
+	else if (!strcmp(word, "queue"))
+		make_queue();
+	else if (!strcmp(word, "go"))
+		go(number);
+	else if (!strcmp(word, "many"))
+		many(number);
+	else if (!strcmp(word, "late"))
+		late();
+	else if (!strcmp(word, "unseen"))
+		unseen();
+	else if (!strcmp(word, "endless"))
+		ring(enqueue(KERNEL, STANDIN_ENDLESS, 0));
+	else if (!strcmp(word, "release"))
+		standin_hsa_release();
+	else if (!strcmp(word, "restart"))
+		restart();
+}
+
+int main(void)
+{
+	char line[64], word[16];
+	unsigned number;
+
+	begin();
+	printf("ready %d\n", getpid());
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		number = 0;
+		if (sscanf(line, "%15s %u", word, &number) < 1)
+			continue;
+		obey(word, number);
+		printf("end\n");
+		fflush(stdout);
+	}
+	return 0;
+}

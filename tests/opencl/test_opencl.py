@@ -19,20 +19,21 @@ import harness
 from harness import TargetTest, limpet
 
 HERE = os.environ.get("OPENCL", ".")
-LOOP = os.path.join(HERE, "cl_loop")
+LOOP, HARD = (os.path.join(HERE, name) for name in ("cl_loop", "cl_hard"))
 LONG_NAME = "a_kernel_with_a_name_that_is_longer_than_most_and_goes_on_for_quite_a_while_until_it_ends"
 TO_DEVICE, TO_HOST, IN_DEVICE = 2, 3, 4
 ALLOCATE, FREE = 0, 1
 START_S = 120  # a driver that compiles kernels takes its time
-EPOCH_S = 0.15
+EPOCH_S = 0.05
+GENERATIONS = 8  # sessions that are told apart, in the target
 
 
 class Loop:
-    """A running cl_loop."""
+    """A running cl_loop, or cl_hard."""
 
-    def __init__(self, *words, cache):
+    def __init__(self, *words, cache, program=LOOP):
         environment = dict(os.environ, POCL_CACHE_DIR=cache)
-        self.process = subprocess.Popen([LOOP, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env=environment)
         self.pid = self.process.pid
 
@@ -196,9 +197,9 @@ class OpenCL(TargetTest):
 
 
 class Contents(OpenCL):
-    def test_five_times_in_the_middle(self):
+    def test_three_times_in_the_middle(self):
         loop = self.loop()
-        for _ in range(5):
+        for _ in range(3):
             counts, recording = self.one_epoch(loop)
             self.assert_all(counts, recording)
             self.assert_times(counts, recording)
@@ -264,15 +265,25 @@ class Contents(OpenCL):
 
 class Ends(OpenCL):
     def test_work_that_does_not_end(self):
+        """It is cut off, told, and nothing of ours is left at its event; whenever it ends, nobody minds."""
         loop = self.loop()
+        loop.order("hold")
+        alone = loop.end_epoch()["held"]
+        loop.order("let go")
+        loop.end_epoch()
         process = self.start(loop)
         loop.order("hold")
-        loop.end_epoch()
+        self.assertEqual(loop.end_epoch()["held"], alone, "our reference is seen")
         result = self.stop(process)
         self.assertEqual(result.event("recorded")["work_cut"], 1)
         self.assertIn("1 commands were not done", result.err)
-        loop.order("let go")  # we hear of it now, and are not there any more
-        self.assertEqual(loop.end_epoch()["wrong"], 0)
+        self.assertEqual(loop.end_epoch()["held"], alone, "our reference has stayed")
+        for left in reversed(range(GENERATIONS)):
+            process = self.start(loop)
+            if not left:
+                loop.order("let go")  # we hear of it in another session
+            self.assertEqual(loop.end_epoch()["wrong"], 0)
+            self.assertEqual(self.stop(process).event("recorded")["work_cut"], 0)
         self.assert_all(*self.one_epoch(loop))
 
     def test_a_child(self):
@@ -301,15 +312,64 @@ class Ends(OpenCL):
 
 
 class Memory(OpenCL):
-    def test_twenty_visits_leave_nothing(self):
+    def test_visits_leave_nothing(self):
         loop = self.loop()
         sizes = []
-        for _ in range(25):
+        for _ in range(15):
             process = self.start(loop)
             self.assertEqual(loop.end_epoch()["wrong"], 0)
             self.stop(process)
             sizes.append(int(harness.status_of(loop.pid)["VmRSS"].split()[0]))
         self.assertLess(max(sizes[-5:]) - max(sizes[:5]), 2048, f"KiB: {sizes}")
+
+
+class Hard(OpenCL):
+    """Programs that see at once when somebody meddles with their events and queues (cl_hard.c)."""
+
+    def hard(self, *words):
+        loop = Loop(*words, cache=self.folder, program=HARD)
+        self.addCleanup(loop.close)
+        self.assertTrue(loop.line())
+        return loop
+
+    def visit(self, loop, *traces):
+        """In, a few rounds of the program, out; what it says while we are there."""
+        process = self.start(loop, *(traces or ["--opencl-trace"]))
+        told = self.rounds(loop, 3)
+        self.recorded = self.stop(process).event("recorded")
+        return told
+
+    def rounds(self, loop, count):
+        """Waits until it has done so many; what it says then."""
+        done = 0
+        end = time.monotonic() + START_S
+        loop.end_epoch()
+        while done < count:
+            self.assertLess(time.monotonic(), end, "the program stands still")
+            told = loop.end_epoch()
+            done += told["rounds"]
+            time.sleep(0.02)
+        return told
+
+    def test_answers_are_those_without_us(self):
+        loop = self.hard("answers")
+        before = self.rounds(loop, 1)["answers"]
+        for _ in range(3):
+            self.assertEqual(self.visit(loop)["answers"], before)
+            self.assertEqual(self.rounds(loop, 1)["answers"], before)
+
+    def assert_unharmed(self, case, *traces, visits=4):
+        loop = self.hard(case)
+        table = self.rounds(loop, 1)["table"]
+        for _ in range(visits):
+            self.assertEqual(self.visit(loop, *traces)["wrong"], 0, case)
+            self.assertEqual(self.recorded["work_cut"], 0)
+            after = self.rounds(loop, 1)
+            self.assertEqual((after["wrong"], after["table"]), (0, table), case)
+
+    def test_ways_that_break(self):
+        for case in ("order", "unordered", "churn"):
+            self.assert_unharmed(case)
 
 
 class StandIn(TargetTest):

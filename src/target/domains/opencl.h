@@ -58,6 +58,7 @@ enum opencl_info {
 	KERNEL_NAME = 0x1190,
 	KERNEL_LOCAL_BYTES = 0x11b2,
 	KERNEL_PRIVATE_BYTES = 0x11b4,
+	EVENT_REFERENCES = 0x11d2,
 	PROFILING_QUEUED = 0x1280,
 	PROFILING_START = 0x1282,
 	PROFILING_END = 0x1283,
@@ -82,6 +83,10 @@ unsigned vendor_entry(const struct hook *hook);
 /* Asks for a property of an object: clGetXInfo(object, name, size, value).  False: not known. */
 bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, opencl_object object,
 		uint32_t name, void *value, size_t size);
+
+/* Keeps the driver from being unloaded; NULL when it is not there any more. */
+void *vendor_keep(const struct opencl_vendor *vendor);
+void vendor_let_go(void *kept);
 
 /* Finds tables and hooks them: drivers when modules have come, and tables that objects had.
  * True when one is hooked. */
@@ -139,6 +144,7 @@ struct opencl_command {
 	const struct opencl_vendor *vendor;
 	struct opencl_queue *queue;
 	uint32_t session, next; /* next: in the list of free ones */
+	uint32_t holding;       /* of our reference, see opencl_events.c */
 	uint32_t thread;
 	uint64_t begin, end; /* of the call */
 	bool is_blocking;
@@ -148,11 +154,13 @@ struct opencl_command {
 int events_start(void) MUST_CHECK;
 /* Takes over one reference of the event, whatever comes of it. */
 void event_follow(const struct opencl_command *command);
-/* Waits until the device is done with everything, not longer than that; how much is left. */
+/* Waits until the device is done with everything, not longer than that; how much is left, whose
+ * events are not ours any more. */
 uint32_t events_drain(uint32_t deadline_ms);
 /* How many could not be remembered. */
 uint32_t events_lost(void);
 void events_forget(void);
+traced_after event_after_info;
 
 /* opencl_times.c */
 struct opencl_times {

@@ -12,6 +12,7 @@
 #define MIGRATE_EMPTY 2u
 #define NATIVE_KERNEL "(native)"
 #define OBJECTS_MAX   4096u
+#define NO_EVENT      1u /* no address: the driver has not stored anything */
 
 /* Places in struct hook_around. */
 enum { KEPT_EVENT, KEPT_POINTER, KEPT_SESSION };
@@ -287,6 +288,7 @@ void command_before(struct hook_around *around, uint64_t *window)
 		return;
 	around->kept[KEPT_POINTER] = hook_argument(&around->frame, event);
 	around->kept[KEPT_SESSION] = writers_session();
+	around->kept[KEPT_EVENT] = NO_EVENT;
 	hook_set_argument(around, window, event, (uint64_t)&around->kept[KEPT_EVENT]);
 }
 
@@ -295,7 +297,8 @@ static bool is_accepted(const struct hook_around *around)
 	bool gives_address = around->frame.hook->traced->values[0].kind == VALUE_OBJECT;
 	uint64_t result = around->frame.results[0];
 
-	return around->kept[KEPT_EVENT] && (gives_address ? result != 0 : !(int32_t)result);
+	return around->kept[KEPT_EVENT] > NO_EVENT &&
+	       (gives_address ? result != 0 : !(int32_t)result);
 }
 
 static void follow(const struct hook_around *around, const struct opencl_vendor *vendor,
@@ -322,7 +325,7 @@ static void follow(const struct hook_around *around, const struct opencl_vendor 
 		((event_function *)vendor->functions[ENTRY_clReleaseEvent])(command.event);
 }
 
-/* Our reference is made before the program can see the event. */
+/* Our reference is made and noted before the program can see the event. */
 void command_after(struct hook_around *around, uint64_t end)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
@@ -331,14 +334,14 @@ void command_after(struct hook_around *around, uint64_t end)
 	bool is_wanted = is_accepted(around) && writers_are_on() &&
 			 around->kept[KEPT_SESSION] == writers_session();
 
-	if (!around->kept[KEPT_SESSION] || !event)
+	if (!around->kept[KEPT_SESSION] || event == NO_EVENT)
 		return;
 	if (is_wanted && asked)
 		is_wanted = !((event_function *)vendor->functions[ENTRY_clRetainEvent])(event);
-	if (asked)
-		*asked = event;
 	if (is_wanted)
 		follow(around, vendor, end);
-	else if (!asked)
+	else if (!asked && event)
 		((event_function *)vendor->functions[ENTRY_clReleaseEvent])(event);
+	if (asked)
+		*asked = event;
 }

@@ -66,6 +66,22 @@ bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, ope
 	return ask && !ask(object, name, size, value, NULL);
 }
 
+void *vendor_keep(const struct opencl_vendor *vendor)
+{
+	const struct got_libc *libc = got_functions();
+	Dl_info driver;
+
+	if (!libc->find_module ||
+	    !libc->find_module((const void *)vendor->functions[ENTRY_clReleaseEvent], &driver))
+		return NULL;
+	return libc->open(driver.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void vendor_let_go(void *kept)
+{
+	got_functions()->close(kept);
+}
+
 static bool is_loader(const char *path)
 {
 	const char *name = path;

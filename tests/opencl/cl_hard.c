@@ -6,6 +6,7 @@
  *   cl_hard order       threads take turns on one queue that keeps their order
  *   cl_hard unordered   commands that must not wait for each other, and barriers
  *   cl_hard churn       queues, contexts and events that come and go, work still under way
+ *   cl_hard kinds       native kernels, parts of buffers, rectangles, maps, reads that do not wait
  *   cl_hard million     many small commands
  */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -478,6 +479,100 @@ static void million(void)
 	}
 }
 
+static void CL_CALLBACK add_natively(void *arguments)
+{
+	cl_uint *items = *(cl_uint **)arguments;
+
+	for (unsigned i = 0; i < ITEMS; i++)
+		items[i] += 5;
+}
+
+static void run_natively(cl_command_queue queue, cl_mem buffer)
+{
+	void *arguments[1] = { NULL };
+	const void *place = arguments;
+
+	check(clEnqueueNativeKernel(queue, add_natively, arguments, sizeof(arguments), 1, &buffer,
+				    &place, 0, NULL, NULL),
+	      "native kernel");
+}
+
+static void fill_half(cl_command_queue queue, cl_mem half, cl_uint k)
+{
+	check(clEnqueueFillBuffer(queue, half, &k, sizeof(k), 0, ITEMS / 2 * sizeof(k), 0, NULL,
+				  NULL),
+	      "fill");
+}
+
+/* Adds one by a map that does not wait for what is before it. */
+static void map_once(cl_command_queue queue, cl_mem buffer)
+{
+	cl_event mapped;
+	cl_int result;
+	cl_uint *items = clEnqueueMapBuffer(queue, buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
+					    ITEMS * sizeof(*items), 0, NULL, &mapped, &result);
+
+	check(result, "map");
+	check(clWaitForEvents(1, &mapped), "wait");
+	for (unsigned i = 0; i < ITEMS; i++)
+		items[i]++;
+	check(clEnqueueUnmapMemObject(queue, buffer, items, 1, &mapped, NULL), "unmap");
+	check(clReleaseEvent(mapped), "release");
+}
+
+static void read_rectangle(cl_command_queue queue, cl_mem buffer, cl_uint *into)
+{
+	const size_t zero[3] = { 0, 0, 0 }, region[3] = { 8 * sizeof(*into), ITEMS / 8, 1 };
+	cl_event done;
+
+	check(clEnqueueReadBufferRect(queue, buffer, CL_FALSE, zero, zero, region, region[0], 0,
+				      region[0], 0, into, 0, NULL, &done),
+	      "read of a rectangle");
+	check(clFlush(queue), "flush");
+	check(clWaitForEvents(1, &done), "wait");
+	check(clReleaseEvent(done), "release");
+}
+
+static void all_kinds(void)
+{
+	const cl_buffer_region part = { 0, ITEMS / 2 * sizeof(cl_uint) };
+	cl_command_queue queue = make_queue(0);
+	cl_mem buffer = make_buffer();
+	cl_kernel put = make_kernel("put", buffer);
+	cl_uint back[ITEMS];
+	cl_int result;
+
+	for (cl_uint k = 1;; k++) {
+		cl_mem half =
+			clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &result);
+
+		check(result, "part of a buffer");
+		run(queue, put, k, NULL, NULL);
+		fill_half(queue, half, k + 100);
+		run_natively(queue, buffer);
+		map_once(queue, buffer);
+		read_rectangle(queue, buffer, back);
+		for (unsigned i = 0; i < ITEMS; i++)
+			wrong += back[i] != k + 6 + (i < ITEMS / 2 ? 100 : 0);
+		check(clReleaseMemObject(half), "release");
+		rounds++;
+		if (is_told())
+			tell();
+	}
+}
+
+#ifdef BYPASS
+/* A program that could enqueue in a way that nobody sees who came later. */
+static void bypass(void)
+{
+	volatile bool is_there = clGetExtensionFunctionAddressForPlatform(
+					 platform, "clEnqueueCommandBufferKHR") != NULL;
+
+	(void)is_there;
+	million();
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -486,6 +581,10 @@ int main(int argc, char **argv)
 	} ways[] = {
 		{ "answers", answer },  { "order", order },     { "unordered", unordered },
 		{ "churn", churn_all }, { "million", million },
+#ifdef BYPASS
+		{ "bypass", bypass },
+#endif
+		{ "kinds", all_kinds },
 	};
 
 	check(clGetPlatformIDs(1, &platform, NULL), "platform");

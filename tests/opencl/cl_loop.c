@@ -8,7 +8,7 @@
  *   fork      a child that uses OpenCL as far as a child can
  *   exit      ends the program with a kernel that waits still
  *
- *   cl_loop [profiling] [unordered] [events] [threads] [late]
+ *   cl_loop [profiling] [unordered] [events] [threads] [late] [slow]
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -53,7 +53,7 @@ struct worker {
 };
 
 static struct {
-	bool profiling, unordered, events, threads, late;
+	bool profiling, unordered, events, threads, late, slow;
 } options;
 static cl_context context;
 static cl_device_id device;
@@ -318,6 +318,7 @@ static unsigned long table_sum(void)
 static void print_epoch(struct worker *workers, unsigned count)
 {
 	struct counts sum = { 0 };
+	cl_uint context_references = 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		const unsigned long *from = (const unsigned long *)&workers[i].counts;
@@ -327,13 +328,16 @@ static void print_epoch(struct worker *workers, unsigned count)
 			((unsigned long *)&sum)[j] += from[j];
 		memset(&workers[i].counts, 0, sizeof(sum));
 	}
+	check(clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(context_references),
+			       &context_references, NULL),
+	      "context");
 	printf("{\"epoch\":%u,\"items\":%u,\"rounds\":%lu,\"kernels\":%lu,\"to_device\":%lu,"
 	       "\"to_host\":%lu,\"in_device\":%lu,\"fills\":%lu,\"maps\":%lu,\"buffers\":%lu,"
-	       "\"wrong\":%lu,\"failed\":%lu,\"references\":%lu,\"workers\":%u,\"held\":%u,"
+	       "\"wrong\":%lu,\"failed\":%lu,\"references\":%lu,\"workers\":%u,\"held\":%u,\"context\":%u,"
 	       "\"table\":%lu}\n",
 	       workers[0].epoch, items_of(workers[0].epoch), sum.rounds, sum.kernels, sum.to_device,
 	       sum.to_host, sum.in_device, sum.fills, sum.maps, sum.buffers, sum.wrong, sum.failed,
-	       sum.references, count, references_of(held.event), table_sum());
+	       sum.references, count, references_of(held.event), context_references, table_sum());
 	fflush(stdout);
 }
 
@@ -379,6 +383,7 @@ static void *work(void *context_of_all)
 
 	for (;;) {
 		one_round(self);
+		usleep(options.slow ? 2000 : 0);
 		if (self == all && obey(self))
 			__atomic_fetch_add(&wanted_epoch, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&wanted_epoch, __ATOMIC_SEQ_CST) == self->epoch)
@@ -400,8 +405,10 @@ int main(int argc, char **argv)
 	cl_program program;
 	pthread_t thread;
 	bool *const flags[] = { &options.profiling, &options.unordered, &options.events,
-				&options.threads, &options.late };
-	const char *const names[] = { "profiling", "unordered", "events", "threads", "late" };
+				&options.threads,   &options.late,      &options.slow };
+	const char *const names[] = {
+		"profiling", "unordered", "events", "threads", "late", "slow"
+	};
 
 	for (int i = 1; i < argc; i++)
 		for (size_t j = 0; j < sizeof(flags) / sizeof(flags[0]); j++)

@@ -24,7 +24,7 @@
 
 struct record_values {
 	uint32_t domains_traced;
-	bool alloc_stacks, all_locks;
+	bool alloc_stacks, all_locks, opencl_device_time;
 	bool unload, force, resumes, is_json;
 	struct option_list functions;
 	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
@@ -61,6 +61,9 @@ static const struct option_desc record_options[] = {
 	TRACES('r', "runtime-trace", SET_RUNTIME, "the same without HSA and HIP's compiler"),
 	TRACES(0, "opencl-trace", DOMAIN_BIT(OPENCL),
 	       "calls of OpenCL; alone also what its devices do"),
+	{ 0, "opencl-device-time", NULL,
+	  "with the devices' own times, by queues beside the program's", OPTION_FLAG,
+	  FIELD(opencl_device_time) },
 #include "host/session/gpu_traces.def"
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
@@ -88,6 +91,7 @@ struct visit {
 	enum ending ending;
 	bool is_over, is_full, shows_progress;
 	struct work_left left;
+	struct trace_queues queues;
 };
 
 static int refuse_empty(struct err *err)
@@ -100,11 +104,21 @@ static int refuse_empty(struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
+/* Device times of nothing are meant to be those of OpenCL. */
+static uint32_t read_domains(const struct record_values *values)
+{
+	uint32_t with_times = DOMAIN_BIT(OPENCL) | DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY);
+	bool is_alone = values->opencl_device_time && !(values->domains_traced & with_times);
+
+	return values->domains_traced | (is_alone ? DOMAIN_BIT(OPENCL) : 0);
+}
+
 static int read_trace_options(const struct record_values *values, struct trace_options *ret,
 			      struct err *err)
 {
 	*ret = (struct trace_options){
-		.domains = values->domains_traced,
+		.domains = read_domains(values),
+		.opencl_device_time = values->opencl_device_time,
 		.alloc_stacks = values->alloc_stacks,
 		.all_locks = values->all_locks,
 		.functions = values->functions.items,
@@ -209,6 +223,21 @@ static void warn_work_left(const struct work_left *left)
 			left->lost);
 }
 
+static void warn_queues(const struct trace_queues *queues)
+{
+	for (unsigned i = 0; trace_refusal(i) || !i; i++)
+		if (queues->refusals & 1u << i && trace_refusal(i))
+			fprintf(stderr,
+				"warning: times of OpenCL queues (%" PRIu32
+				" in all) are estimated: %s\n",
+				queues->estimated, trace_refusal(i));
+	if (queues->left)
+		fprintf(stderr,
+			"warning: %" PRIu32
+			" OpenCL queues of limpet's stay until the devices are done with them\n",
+			queues->left);
+}
+
 static void print_attached(const struct visit *self)
 {
 	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
@@ -299,6 +328,11 @@ static void print_totals(const struct visit *self, const struct collect_totals *
 	json_number(&json, "invalid", totals->invalid);
 	json_number(&json, "work_cut", self->left.cut);
 	json_number(&json, "work_lost", self->left.lost);
+	if (self->values->opencl_device_time) {
+		json_number(&json, "queues_timed", self->queues.timed);
+		json_number(&json, "queues_estimated", self->queues.estimated);
+		json_number(&json, "queues_left", self->queues.left);
+	}
 	json_number(&json, "bytes", bytes);
 	print_words(&json, words);
 	json_object_end(&json);
@@ -319,6 +353,7 @@ static void warn_words(const struct trace_words *words)
 static int judge(const struct visit *self, const struct collect_totals *totals, struct err *err)
 {
 	warn_work_left(&self->left);
+	warn_queues(&self->queues);
 	if (all_drops(totals))
 		fprintf(stderr,
 			"warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
@@ -350,6 +385,7 @@ static int finish(struct visit *self, int r, struct err *err)
 
 	self->left = recorder_work_left(self->recorder);
 	recorder_words(self->recorder, &words);
+	recorder_queues(self->recorder, &self->queues);
 	end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
 
 	if (gives_up)

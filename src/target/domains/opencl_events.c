@@ -107,6 +107,9 @@ static void give(struct opencl_command *command)
 	uint32_t number = (uint32_t)(command - commands) + 1;
 	uint64_t head = __atomic_load_n(&free_list, __ATOMIC_RELAXED), next;
 
+	if (command->shadow)
+		shadow_drop(command->shadow);
+	command->shadow = NULL;
 	__atomic_store_n(&command->holding, NOT_HELD, __ATOMIC_RELEASE);
 	do {
 		__atomic_store_n(&command->next, (uint32_t)head, __ATOMIC_RELAXED);
@@ -222,6 +225,8 @@ void event_follow(const struct opencl_command *given)
 		return;
 	}
 	*command = *given;
+	if (command->shadow)
+		shadow_keep(command->shadow);
 	__atomic_store_n(&command->holding, HELD, __ATOMIC_RELEASE);
 	count(given->session, 1);
 	if (!set(command->event, COMPLETE, on_done, command))
@@ -308,7 +313,7 @@ static bool find_reference(opencl_object event, uint32_t *ret_count)
 }
 
 /* How many references the program and the driver have. */
-static bool ask_references(const struct opencl_vendor *vendor, opencl_object event, uint32_t *ret)
+bool event_references(const struct opencl_vendor *vendor, opencl_object event, uint32_t *ret)
 {
 	uint32_t before, after;
 
@@ -325,19 +330,4 @@ static bool ask_references(const struct opencl_vendor *vendor, opencl_object eve
 		raw0(SYS_sched_yield);
 	}
 	return true;
-}
-
-/* The program is told of its own references only. */
-void event_after_info(struct hook_around *around, uint64_t unused)
-{
-	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
-	uint32_t *value = (uint32_t *)hook_argument(&around->frame, 3);
-	uint32_t count_of_others;
-
-	(void)unused;
-	if (!vendor || (int32_t)around->frame.results[0] || !value || !writers_are_on())
-		return;
-	if ((uint32_t)hook_argument(&around->frame, 1) == EVENT_REFERENCES &&
-	    ask_references(vendor, hook_argument(&around->frame, 0), &count_of_others))
-		*value = count_of_others;
 }

@@ -26,6 +26,7 @@
 #define ITEMS_MAX   8192u
 #define GROUP       64u
 #define THREADS_MAX 2u
+#define SLOW_US     2000
 #define LONG_NAME \
 	"a_kernel_with_a_name_that_is_longer_than_most_and_goes_on_for_quite_a_while_until_it_ends"
 
@@ -383,7 +384,8 @@ static void *work(void *context_of_all)
 
 	for (;;) {
 		one_round(self);
-		usleep(options.slow ? 2000 : 0);
+		if (options.slow)
+			usleep(SLOW_US);
 		if (self == all && obey(self))
 			__atomic_fetch_add(&wanted_epoch, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&wanted_epoch, __ATOMIC_SEQ_CST) == self->epoch)

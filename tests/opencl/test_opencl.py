@@ -385,7 +385,7 @@ class Hard(OpenCL):
 
     def test_ways_that_break(self):
         for case in ("order", "unordered", "churn", "kinds"):
-            self.assert_unharmed(case, self.visit, visits=3)
+            self.assert_unharmed(case, self.visit, visits=2)
 
     def test_ways_that_break_with_device_times(self):
         for case in ("order", "unordered", "churn", "kinds"):
@@ -407,7 +407,7 @@ class Hard(OpenCL):
                 break
         self.assertEqual((self.recorded["queues_timed"], self.recorded["queues_estimated"]), (0, 1))
         self.assertIn("are estimated: the program may have functions of its driver that go past us", self.result.err)
-        self.assertGreater(len(Recording(self.path).work["kernel"]), 0)
+        self.assertGreater(self.recorded["records"], 0)
 
 
 class DeviceTimes(OpenCL):

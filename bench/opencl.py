@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 What tracing OpenCL costs: time and processor time of a round of a program that does little else than call it (tests/opencl/cl_loop.c: three
-tiny kernels, six copies, a buffer, four refused calls and two waits a round), traced and not, in turns. Where other
+tiny kernels, six copies, a buffer, four refused calls and two waits a round), traced, traced with device times, and not, in turns. Where other
 things run on the machine, only the processor time says something.
 
 Environment: OPENCL is the folder with the built cl_loop, LIMPET the limpet.
@@ -20,6 +20,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.join(HERE, "../build")
 LOOP = os.path.join(os.environ.get("OPENCL", os.path.join(BUILD, "tests/opencl")), "cl_loop")
 LIMPET = os.environ.get("LIMPET", os.path.join(BUILD, "src/host/limpet"))
+MODES = {"traced": [], "device times": ["--opencl-device-time"]}
+SETTLE_S = 0.6  # queues are changed a quarter of a second after the attach
 
 
 class Loop:
@@ -46,11 +48,12 @@ class Loop:
         rounds = self.end_epoch()["rounds"]
         return (time.monotonic() - begin) * 1e6 / rounds, (self.cpu_ns() - cpu) / 1e3 / rounds
 
-    def traced_us(self, seconds, path):
+    def traced_us(self, seconds, path, modes):
         limpet = subprocess.Popen([LIMPET, "record", "-p", str(self.process.pid), "-o", path, "--opencl-trace",
-                                   "--ring-size", "64M", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   "--ring-size", "64M", "--json", *modes], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True)
         limpet.stdout.readline()
+        time.sleep(SETTLE_S)
         taken = self.round_us(seconds)
         events = [json.loads(line) for line in limpet.communicate("\n")[0].splitlines()]
         recorded = next(event for event in events if event["event"] == "recorded")
@@ -62,22 +65,27 @@ class Loop:
 
 
 def measure(words, options, folder):
+    """In turns: not traced, and in each mode."""
     loop, path = Loop(words, folder), os.path.join(folder, "it.limpet")
-    quiet, traced, dropped = [], [], 0
+    quiet, traced, dropped = [], {mode: [] for mode in MODES}, 0
     try:
         loop.round_us(options.seconds)
         for _ in range(options.turns):
             quiet.append(loop.round_us(options.seconds))
-            taken, lost = loop.traced_us(options.seconds, path)
-            traced.append(taken)
-            dropped += lost
+            for mode in MODES:
+                taken, lost = loop.traced_us(options.seconds, path, MODES[mode])
+                traced[mode].append(taken)
+                dropped += lost
     finally:
         loop.close()
-    columns = [f"{' '.join(words) or 'plain':18}"]
     for at, name in enumerate(("time", "processor")):
-        before, during = (statistics.median(each[at] for each in side) for side in (quiet, traced))
-        columns.append(f"{name} {before:7.1f} us, traced {during:7.1f} us ({during / before:.2f}x)")
-    print("   ".join(columns), f"  {dropped} dropped", flush=True)
+        before = statistics.median(each[at] for each in quiet)
+        columns = [f"{' '.join(words) or 'plain':18} {name:9} {before:7.1f} us"]
+        for mode in MODES:
+            during = statistics.median(each[at] for each in traced[mode])
+            columns.append(f"{mode} {during:7.1f} us ({during / before:.2f}x)")
+        print("   ".join(columns), flush=True)
+    print(f"{dropped} dropped", flush=True)
 
 
 def main():

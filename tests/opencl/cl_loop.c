@@ -8,7 +8,7 @@
  *   fork      a child that uses OpenCL as far as a child can
  *   exit      ends the program with a kernel that waits still
  *
- *   cl_loop [profiling] [unordered] [events] [threads] [late]
+ *   cl_loop [profiling] [unordered] [events] [threads] [late] [slow]
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -26,6 +26,7 @@
 #define ITEMS_MAX   8192u
 #define GROUP       64u
 #define THREADS_MAX 2u
+#define SLOW_US     2000
 #define LONG_NAME \
 	"a_kernel_with_a_name_that_is_longer_than_most_and_goes_on_for_quite_a_while_until_it_ends"
 
@@ -53,7 +54,7 @@ struct worker {
 };
 
 static struct {
-	bool profiling, unordered, events, threads, late;
+	bool profiling, unordered, events, threads, late, slow;
 } options;
 static cl_context context;
 static cl_device_id device;
@@ -90,14 +91,12 @@ static void done_with(struct worker *self, cl_event event)
 	self->last = event;
 }
 
-/* How many references the last event has when all who were at it have let go. */
 static cl_uint references_of(cl_event event)
 {
 	cl_uint references = 0;
 
 	if (!event)
 		return 0;
-	usleep(50000);
 	check(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(references), &references,
 			     NULL),
 	      "info");
@@ -260,7 +259,7 @@ static cl_program prepare(void)
 /* A queue of its own, whose only kernel waits for somebody to say so. */
 static struct {
 	cl_command_queue queue;
-	cl_event gate;
+	cl_event gate, event;
 } held;
 
 static void hold(struct worker *self)
@@ -273,7 +272,7 @@ static void hold(struct worker *self)
 	held.gate = clCreateUserEvent(context, &result);
 	check(result, "user event");
 	check(clEnqueueNDRangeKernel(held.queue, self->twice, 1, NULL, &size, NULL, 1, &held.gate,
-				     NULL),
+				     &held.event),
 	      "kernel that waits");
 	check(clFlush(held.queue), "flush");
 }
@@ -283,7 +282,9 @@ static void let_go(void)
 	check(clSetUserEventStatus(held.gate, CL_COMPLETE), "user event");
 	check(clFinish(held.queue), "finish");
 	check(clReleaseEvent(held.gate), "release event");
+	check(clReleaseEvent(held.event), "release event");
 	check(clReleaseCommandQueue(held.queue), "release queue");
+	held.event = NULL;
 }
 
 /* The driver's threads are not in a child: nothing may be waited for. */
@@ -318,6 +319,7 @@ static unsigned long table_sum(void)
 static void print_epoch(struct worker *workers, unsigned count)
 {
 	struct counts sum = { 0 };
+	cl_uint context_references = 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		const unsigned long *from = (const unsigned long *)&workers[i].counts;
@@ -327,12 +329,16 @@ static void print_epoch(struct worker *workers, unsigned count)
 			((unsigned long *)&sum)[j] += from[j];
 		memset(&workers[i].counts, 0, sizeof(sum));
 	}
+	check(clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(context_references),
+			       &context_references, NULL),
+	      "context");
 	printf("{\"epoch\":%u,\"items\":%u,\"rounds\":%lu,\"kernels\":%lu,\"to_device\":%lu,"
 	       "\"to_host\":%lu,\"in_device\":%lu,\"fills\":%lu,\"maps\":%lu,\"buffers\":%lu,"
-	       "\"wrong\":%lu,\"failed\":%lu,\"references\":%lu,\"workers\":%u,\"table\":%lu}\n",
+	       "\"wrong\":%lu,\"failed\":%lu,\"references\":%lu,\"workers\":%u,\"held\":%u,\"context\":%u,"
+	       "\"table\":%lu}\n",
 	       workers[0].epoch, items_of(workers[0].epoch), sum.rounds, sum.kernels, sum.to_device,
 	       sum.to_host, sum.in_device, sum.fills, sum.maps, sum.buffers, sum.wrong, sum.failed,
-	       sum.references, count, table_sum());
+	       sum.references, count, references_of(held.event), context_references, table_sum());
 	fflush(stdout);
 }
 
@@ -378,6 +384,8 @@ static void *work(void *context_of_all)
 
 	for (;;) {
 		one_round(self);
+		if (options.slow)
+			usleep(SLOW_US);
 		if (self == all && obey(self))
 			__atomic_fetch_add(&wanted_epoch, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&wanted_epoch, __ATOMIC_SEQ_CST) == self->epoch)
@@ -399,8 +407,10 @@ int main(int argc, char **argv)
 	cl_program program;
 	pthread_t thread;
 	bool *const flags[] = { &options.profiling, &options.unordered, &options.events,
-				&options.threads, &options.late };
-	const char *const names[] = { "profiling", "unordered", "events", "threads", "late" };
+				&options.threads,   &options.late,      &options.slow };
+	const char *const names[] = {
+		"profiling", "unordered", "events", "threads", "late", "slow"
+	};
 
 	for (int i = 1; i < argc; i++)
 		for (size_t j = 0; j < sizeof(flags) / sizeof(flags[0]); j++)

@@ -1,11 +1,14 @@
 /*
  * Calls the stand-in's functions through its tables, as a loader would: a hundred rounds for each
- * line on stdin, and then says what was called.
+ * empty line on stdin, and then says what was called.  `look`: is the table hooked?  `again`: the
+ * same, after the driver was unloaded and loaded again.
  */
+#define _GNU_SOURCE
 #include "standin_cl.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ROUNDS 100
 
@@ -34,30 +37,60 @@ static int one_round(void)
 	       extension(NULL, NULL, NULL, 0, 0, 0, NULL, NULL) == -5;
 }
 
+static void *library;
+static struct standin_counts *(*counts)(void);
+
+static int open_driver(const char *path)
+{
+	by_name *ask;
+	get_platforms *get;
+
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	ask = library ? (by_name *)dlsym(library, "clGetExtensionFunctionAddress") : NULL;
+	get = ask ? (get_platforms *)ask("clIcdGetPlatformIDsKHR") : NULL;
+	counts = library ? (struct standin_counts * (*)(void)) dlsym(library, "standin_counts")
+			 : NULL;
+	return !get || !counts || get(2, platforms, NULL);
+}
+
+/* Does a word of its table lead to somewhere else? */
+static int is_hooked(void)
+{
+	Dl_info there;
+
+	return !dladdr(platforms[1]->table[STANDIN_FINISH], &there) ||
+	       !strstr(there.dli_fname, "standin_cl");
+}
+
+static void work(void)
+{
+	unsigned right = 0;
+
+	*counts() = (struct standin_counts){ 0 };
+	for (unsigned i = 0; i < ROUNDS; i++)
+		right += one_round();
+	printf("{\"right\":%u,\"old\":%lu,\"beyond\":%lu,\"current\":%lu,\"newer\":%lu,"
+	       "\"extension\":%lu}\n",
+	       right, counts()->old, counts()->beyond, counts()->current, counts()->newer,
+	       counts()->extension);
+}
+
 int main(int argc, char **argv)
 {
-	void *library = dlopen(argc > 1 ? argv[1] : "", RTLD_NOW | RTLD_LOCAL);
-	by_name *ask = library ? (by_name *)dlsym(library, "clGetExtensionFunctionAddress") : NULL;
-	struct standin_counts *(*counts)(void) = library ? (struct standin_counts * (*)(void))
-								   dlsym(library, "standin_counts")
-							 : NULL;
-	get_platforms *get = ask ? (get_platforms *)ask("clIcdGetPlatformIDsKHR") : NULL;
+	const char *path = argc > 1 ? argv[1] : "";
 	char line[16];
 
-	if (!get || !counts || get(2, platforms, NULL))
+	if (open_driver(path))
 		return 2;
 	printf("{\"ready\":true}\n");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
-		unsigned right = 0;
-
-		*counts() = (struct standin_counts){ 0 };
-		for (unsigned i = 0; i < ROUNDS; i++)
-			right += one_round();
-		printf("{\"right\":%u,\"old\":%lu,\"beyond\":%lu,\"current\":%lu,\"newer\":%lu,"
-		       "\"extension\":%lu}\n",
-		       right, counts()->old, counts()->beyond, counts()->current, counts()->newer,
-		       counts()->extension);
+		if (!strcmp(line, "again\n") && (dlclose(library) || open_driver(path)))
+			return 3;
+		if (!strcmp(line, "\n"))
+			work();
+		else
+			printf("{\"hooked\":%d}\n", is_hooked());
 		fflush(stdout);
 	}
 	return 0;

@@ -19,20 +19,24 @@ import harness
 from harness import TargetTest, limpet
 
 HERE = os.environ.get("OPENCL", ".")
-LOOP = os.path.join(HERE, "cl_loop")
+LOOP, HARD, BYPASS = (os.path.join(HERE, name) for name in ("cl_loop", "cl_hard", "cl_bypass"))
+TIMES = ("--opencl-trace", "--opencl-device-time")
+TIMED_S = 0.4  # queues are changed a quarter of a second after the attach; tried for longer when that was not enough
+TRIES = 10
 LONG_NAME = "a_kernel_with_a_name_that_is_longer_than_most_and_goes_on_for_quite_a_while_until_it_ends"
 TO_DEVICE, TO_HOST, IN_DEVICE = 2, 3, 4
 ALLOCATE, FREE = 0, 1
 START_S = 120  # a driver that compiles kernels takes its time
-EPOCH_S = 0.15
+EPOCH_S = 0.05
+GENERATIONS = 8  # sessions that are told apart, in the target
 
 
 class Loop:
-    """A running cl_loop."""
+    """A running cl_loop, or cl_hard."""
 
-    def __init__(self, *words, cache):
+    def __init__(self, *words, cache, program=LOOP):
         environment = dict(os.environ, POCL_CACHE_DIR=cache)
-        self.process = subprocess.Popen([LOOP, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env=environment)
         self.pid = self.process.pid
 
@@ -196,15 +200,15 @@ class OpenCL(TargetTest):
 
 
 class Contents(OpenCL):
-    def test_five_times_in_the_middle(self):
-        loop = self.loop()
-        for _ in range(5):
+    def test_three_times_in_the_middle(self):
+        loop = self.loop("slow")
+        for _ in range(3):
             counts, recording = self.one_epoch(loop)
             self.assert_all(counts, recording)
             self.assert_times(counts, recording)
 
     def test_queues_that_keep_times(self):
-        counts, recording = self.one_epoch(self.loop("profiling"))
+        counts, recording = self.one_epoch(self.loop("profiling", "slow"))
         self.assert_all(counts, recording)
         self.assert_times(counts, recording)
 
@@ -218,32 +222,32 @@ class Contents(OpenCL):
             self.assertEqual(epoch["references"], before["references"], "references to events")
 
     def test_out_of_order(self):
-        self.assert_all(*self.one_epoch(self.loop("unordered", "events")))
+        self.assert_all(*self.one_epoch(self.loop("unordered", "events", "slow")))
 
     def test_errors_are_the_programs_own(self):
-        counts, recording = self.one_epoch(self.loop())
+        counts, recording = self.one_epoch(self.loop("slow"))
         results = collections.Counter(call["result"] for call in recording.calls["clEnqueueNDRangeKernel"])
         self.assertGreaterEqual(results[-53], counts["rounds"])  # CL_INVALID_WORK_DIMENSION
         self.assertEqual(sum(results.values()) - results[0], 2 * results[-53])
 
     def test_kernels_only(self):
-        counts, recording = self.one_epoch(self.loop("threads"), "--kernel-trace")
+        counts, recording = self.one_epoch(self.loop("threads", "slow"), "--kernel-trace")
         self.assert_kernels(counts, recording)
         self.assertEqual((set(recording.work), set(recording.calls)), ({"kernel"}, set()))
 
     def test_memory_only(self):
-        counts, recording = self.one_epoch(self.loop(), "--memory-allocation-trace")
+        counts, recording = self.one_epoch(self.loop("slow"), "--memory-allocation-trace")
         self.assert_memory(counts, recording)
         self.assertEqual((set(recording.work), set(recording.calls)), ({"memory-allocation"}, set()))
 
     def test_calls_and_copies(self):
-        counts, recording = self.one_epoch(self.loop(), "--opencl-trace", "--memory-copy-trace")
+        counts, recording = self.one_epoch(self.loop("slow"), "--opencl-trace", "--memory-copy-trace")
         self.assertEqual(set(recording.work), {"memory-copy"})
         self.assert_copies(counts, recording)
         self.assert_causes(recording)
 
     def test_all_of_gpu_runtimes(self):
-        counts, recording = self.one_epoch(self.loop(), "--sys-trace")
+        counts, recording = self.one_epoch(self.loop("slow"), "--sys-trace")
         self.assert_all(counts, recording)
         self.assertEqual(set(recording.work), {"kernel", "memory-copy", "memory-allocation"})
 
@@ -264,26 +268,36 @@ class Contents(OpenCL):
 
 class Ends(OpenCL):
     def test_work_that_does_not_end(self):
-        loop = self.loop()
+        """It is cut off, told, and nothing of ours is left at its event; whenever it ends, nobody minds."""
+        loop = self.loop("slow")
+        loop.order("hold")
+        alone = loop.end_epoch()["held"]
+        loop.order("let go")
+        loop.end_epoch()
         process = self.start(loop)
         loop.order("hold")
-        loop.end_epoch()
+        self.assertEqual(loop.end_epoch()["held"], alone, "our reference is seen")
         result = self.stop(process)
         self.assertEqual(result.event("recorded")["work_cut"], 1)
         self.assertIn("1 commands were not done", result.err)
-        loop.order("let go")  # we hear of it now, and are not there any more
-        self.assertEqual(loop.end_epoch()["wrong"], 0)
+        self.assertEqual(loop.end_epoch()["held"], alone, "our reference has stayed")
+        for left in reversed(range(GENERATIONS)):
+            process = self.start(loop)
+            if not left:
+                loop.order("let go")  # we hear of it in another session
+            self.assertEqual(loop.end_epoch()["wrong"], 0)
+            self.assertEqual(self.stop(process).event("recorded")["work_cut"], 0)
         self.assert_all(*self.one_epoch(loop))
 
     def test_a_child(self):
-        loop = self.loop()
+        loop = self.loop("slow")
         process = self.start(loop)
         loop.order("fork")
         self.assertEqual(loop.end_epoch()["wrong"], 0)
         self.stop(process)
 
     def test_the_program_ends_with_work_under_way(self):
-        loop = self.loop()
+        loop = self.loop("slow")
         process = self.start(loop)
         loop.end_epoch()
         loop.order("exit")
@@ -301,15 +315,179 @@ class Ends(OpenCL):
 
 
 class Memory(OpenCL):
-    def test_twenty_visits_leave_nothing(self):
-        loop = self.loop()
+    def test_visits_leave_nothing(self):
+        loop = self.loop("slow")
         sizes = []
-        for _ in range(25):
+        for _ in range(15):
             process = self.start(loop)
             self.assertEqual(loop.end_epoch()["wrong"], 0)
             self.stop(process)
             sizes.append(int(harness.status_of(loop.pid)["VmRSS"].split()[0]))
         self.assertLess(max(sizes[-5:]) - max(sizes[:5]), 2048, f"KiB: {sizes}")
+
+
+class Hard(OpenCL):
+    """Programs that see at once when somebody meddles with their events and queues (cl_hard.c)."""
+
+    def hard(self, *words, program=HARD):
+        loop = Loop(*words, cache=self.folder, program=program)
+        self.addCleanup(loop.close)
+        self.assertTrue(loop.line())
+        return loop
+
+    def visit(self, loop, *traces):
+        """In, a few rounds of the program, out; what it says while we are there."""
+        process = self.start(loop, *(traces or ["--opencl-trace"]))
+        time.sleep(self.stay_s if traces else 0)
+        told = self.rounds(loop, 3)
+        self.result = self.stop(process)
+        self.recorded = self.result.event("recorded")
+        return told
+
+    stay_s = TIMED_S
+
+    def timed_visit(self, loop):
+        """A visit that was long enough to have queues of ours in use."""
+        for self.stay_s in (TIMED_S * (1 + i) for i in range(TRIES)):
+            told = self.visit(loop, *TIMES)
+            self.assertEqual(self.recorded["queues_left"], 0)
+            if self.recorded["queues_timed"]:
+                return told
+        raise AssertionError(f"no queue was ever changed: {self.result}")
+
+    def rounds(self, loop, count):
+        """Waits until it has done so many; what it says then."""
+        done = 0
+        end = time.monotonic() + START_S
+        loop.end_epoch()
+        while done < count:
+            self.assertLess(time.monotonic(), end, "the program stands still")
+            told = loop.end_epoch()
+            done += told["rounds"]
+            time.sleep(0.02)
+        return told
+
+    def test_answers_are_those_without_us(self):
+        loop = self.hard("answers")
+        before = self.rounds(loop, 1)["answers"]
+        for _ in range(3):
+            self.assertEqual(self.visit(loop)["answers"], before)
+            self.assertEqual(self.rounds(loop, 1)["answers"], before)
+
+    def assert_unharmed(self, case, visit, visits):
+        loop = self.hard(case)
+        table = self.rounds(loop, 1)["table"]
+        for _ in range(visits):
+            self.assertEqual(visit(loop)["wrong"], 0, case)
+            self.assertEqual(self.recorded["work_cut"], 0)
+            after = self.rounds(loop, 1)
+            self.assertEqual((after["wrong"], after["table"]), (0, table), case)
+
+    def test_ways_that_break(self):
+        for case in ("order", "unordered", "churn", "kinds"):
+            self.assert_unharmed(case, self.visit, visits=2)
+
+    def test_ways_that_break_with_device_times(self):
+        for case in ("order", "unordered", "churn", "kinds"):
+            self.assert_unharmed(case, self.timed_visit, visits=2)
+
+    def test_answers_with_device_times(self):
+        loop = self.hard("answers")
+        before = self.rounds(loop, 1)["answers"]
+        for _ in range(2):
+            self.assertEqual(self.timed_visit(loop)["answers"], before)
+            self.assertEqual(self.rounds(loop, 1)["answers"], before)
+
+    def test_a_program_that_may_go_past_us(self):
+        """It keeps its own queue, and that is said."""
+        loop = self.hard("bypass", program=BYPASS)
+        for self.stay_s in (TIMED_S * (1 + i) for i in range(TRIES)):
+            self.assertEqual(self.visit(loop, *TIMES)["wrong"], 0)
+            if self.recorded["queues_estimated"]:
+                break
+        self.assertEqual((self.recorded["queues_timed"], self.recorded["queues_estimated"]), (0, 1))
+        self.assertIn("are estimated: the program may have functions of its driver that go past us", self.result.err)
+        self.assertGreater(self.recorded["records"], 0)
+
+
+class DeviceTimes(OpenCL):
+    """Queues of the program's that keep no times, with queues of ours beside them."""
+
+    def timed_epoch(self, *words, traces=TIMES):
+        """An epoch all of whose kernels were in our queue; what the program and limpet say about it."""
+        loop = self.loop(*words, "slow")
+        before = loop.end_epoch()
+        for stay_s in (TIMED_S * (1 + i) for i in range(TRIES)):
+            process = self.start(loop, *traces)
+            time.sleep(stay_s)
+            loop.end_epoch()
+            counts = loop.end_epoch()
+            result = self.stop(process)
+            after = loop.end_epoch()
+            recording = Recording(self.path)
+            if self.are_timed(recording, counts):
+                break
+        self.assertEqual(result.event("recorded")["queues_timed"], counts["workers"])
+        self.assertEqual([result.event("recorded")[name] for name in ("queues_left", "queues_estimated", "work_cut")],
+                         [0, 0, 0])
+        for epoch in (before, counts, after):
+            self.assertEqual((epoch["wrong"], epoch["failed"]), (0, 4 * epoch["rounds"]), epoch)
+        self.assertEqual((before["table"], before["context"]), (after["table"], after["context"]))
+        self.assertEqual((before["context"], before["references"]), (counts["context"], counts["references"]))
+        return counts, recording
+
+    @staticmethod
+    def are_timed(recording, epoch):
+        """Numbers of our queues come after those of the program's."""
+        queues = sorted({kernel["queue"] for kernel in recording.work["kernel"]})
+        used = {kernel["queue"] for kernel in recording.work["kernel"] if kernel["grid_x"] == epoch["items"]}
+        return len(queues) == 2 * epoch["workers"] and used == set(queues[epoch["workers"]:])
+
+    def test_what_is_recorded(self):
+        for words in ((), ("threads", "events"), ("unordered", "events")):
+            counts, recording = self.timed_epoch(*words)
+            self.assert_all(counts, recording)
+
+    def test_kernels_only(self):
+        counts, recording = self.timed_epoch(traces=("--kernel-trace", "--opencl-device-time"))
+        self.assert_kernels(counts, recording)
+        self.assertEqual((set(recording.work), set(recording.calls)), ({"kernel"}, set()))
+
+    def test_queues_that_keep_times_are_left_alone(self):
+        loop = self.loop("profiling", "slow")
+        process = self.start(loop, *TIMES)
+        time.sleep(TIMED_S)
+        self.assertEqual(loop.end_epoch()["wrong"], 0)
+        recorded = self.stop(process).event("recorded")
+        self.assertEqual((recorded["queues_timed"], recorded["queues_estimated"]), (0, 0))
+
+    def test_work_that_does_not_end(self):
+        """The queue of ours that it is in goes when it is done, whenever that is."""
+        loop = self.loop("slow")
+        alone = loop.end_epoch()["context"]
+        process = self.start(loop, *TIMES)
+        time.sleep(2 * TIMED_S)
+        loop.order("hold")
+        loop.end_epoch()
+        result = self.stop(process)
+        recorded = result.event("recorded")
+        self.assertEqual((recorded["work_cut"], recorded["queues_left"]), (1, 1), recorded)
+        self.assertIn("1 OpenCL queues of limpet's stay until the devices are done", result.err)
+        loop.order("let go")
+        end = time.monotonic() + 60
+        while loop.end_epoch()["context"] != alone:
+            self.assertLess(time.monotonic(), end, "our queue has stayed")
+        self.assertEqual(loop.end_epoch()["wrong"], 0)
+
+    def test_a_child_and_an_end_with_work_under_way(self):
+        loop = self.loop("slow")
+        process = self.start(loop, *TIMES)
+        time.sleep(2 * TIMED_S)
+        loop.order("fork")
+        self.assertEqual(loop.end_epoch()["wrong"], 0)
+        loop.order("exit")
+        self.assertEqual(loop.process.wait(20), 0)
+        self.assertEqual(harness.limpet_finish(process, 20).code, 0)
 
 
 class StandIn(TargetTest):
@@ -320,35 +498,62 @@ class StandIn(TargetTest):
         with open(f"/proc/{pid}/maps") as file:
             return [line for line in file if "standin_cl" in line]
 
-    def test_tables_of_other_kinds(self):
+    EXPECTED = {"right": 100, "old": 100, "beyond": 100, "current": 100, "newer": 200, "extension": 100}
+
+    def setUp(self):
         library = os.path.join(HERE, "libstandin_cl.so")
-        loop = subprocess.Popen([os.path.join(HERE, "standin_loop"), library], stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, text=True)
-        self.addCleanup(self.end_process, loop)
-        told = lambda: json.loads(loop.stdout.readline())
-        expected = {"right": 100, "old": 100, "beyond": 100, "current": 100, "newer": 200, "extension": 100}
-        told()
-        before = self.mappings(loop.pid)
-        path = os.path.join(FOLDER, "standin.limpet")
+        self.loop = subprocess.Popen([os.path.join(HERE, "standin_loop"), library], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_process, self.loop)
+        self.told()
+        self.path = os.path.join(FOLDER, "standin.limpet")
+
+    def told(self):
+        return json.loads(self.loop.stdout.readline())
+
+    def ask(self, line=""):
+        self.loop.stdin.write(line + "\n")
+        self.loop.stdin.flush()
+        return self.told()
+
+    def start(self):
+        process = harness.limpet_start("record", "-p", self.loop.pid, "-o", self.path, "--opencl-trace", "--json")
+        self.addCleanup(self.end_process, process)
+        self.assertIsNotNone(harness.attached_wait(process))
+        return process
+
+    def stop(self, process):
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(harness.limpet_finish(process).code, 0)
+
+    def test_tables_of_other_kinds(self):
+        before = self.mappings(self.loop.pid)
         for _ in range(3):
-            process = harness.limpet_start("record", "-p", loop.pid, "-o", path, "--opencl-trace", "--json")
-            self.addCleanup(self.end_process, process)
-            self.assertIsNotNone(harness.attached_wait(process))
-            loop.stdin.write("\n")
-            loop.stdin.flush()
-            self.assertEqual(told(), expected)
-            process.send_signal(signal.SIGINT)
-            self.assertEqual(harness.limpet_finish(process).code, 0)
-            self.assertEqual(self.mappings(loop.pid), before)
-            calls = Recording(path).calls
+            process = self.start()
+            self.assertEqual(self.ask(), self.EXPECTED)
+            self.stop(process)
+            self.assertEqual(self.mappings(self.loop.pid), before)
+            calls = Recording(self.path).calls
             seen = {name: collections.Counter(call["result"] for call in calls[name] if "result" in call)
                     for name in calls}
             self.assertEqual(seen, {"clFinish": {-7: 100, 0: 100}, "OpenCL slot 149": {-9: 100},
                                     "OpenCL slot 150": {-9: 100}, "clEnqueueMemFillINTEL": {-5: 100},
                                     "clGetExtensionFunctionAddressForPlatform": {}})
-        loop.stdin.write("\n")
-        loop.stdin.flush()
-        self.assertEqual(told(), expected)
+        self.assertEqual(self.ask(), self.EXPECTED)
+
+    def test_a_driver_that_goes_and_comes_again(self):
+        process = self.start()
+        self.assertEqual(self.ask(), self.EXPECTED)
+        self.ask("again")
+        end = time.monotonic() + 60
+        while not self.ask("look")["hooked"]:
+            self.assertLess(time.monotonic(), end, "it was not hooked again")
+            time.sleep(0.05)
+        self.assertEqual(self.ask(), self.EXPECTED)
+        self.stop(process)
+        self.assertFalse(self.ask("look")["hooked"])
+        self.assertEqual(self.ask(), self.EXPECTED)
+        self.assertGreaterEqual(len(Recording(self.path).calls["clFinish"]), 400)
 
 
 if __name__ == "__main__":

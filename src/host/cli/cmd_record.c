@@ -51,6 +51,9 @@ static const struct option_desc record_options[] = {
 	TRACES('r', "runtime-trace", SET_RUNTIME, "the same without HSA and HIP's compiler"),
 	TRACES(0, "opencl-trace", DOMAIN_BIT(OPENCL),
 	       "calls of OpenCL; alone also what its devices do"),
+	{ 0, "opencl-device-time", NULL,
+	  "with the devices' own times, by queues beside the program's", OPTION_FLAG,
+	  FIELD(opencl_device_time) },
 #include "host/session/gpu_traces.def"
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
@@ -77,11 +80,21 @@ static int refuse_empty(struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
+/* Device times of nothing are meant to be those of OpenCL. */
+static uint32_t read_domains(const struct record_values *values)
+{
+	uint32_t with_times = DOMAIN_BIT(OPENCL) | DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY);
+	bool is_alone = values->opencl_device_time && !(values->domains_traced & with_times);
+
+	return values->domains_traced | (is_alone ? DOMAIN_BIT(OPENCL) : 0);
+}
+
 static int read_trace_options(const struct record_values *values, struct trace_options *ret,
 			      struct err *err)
 {
 	*ret = (struct trace_options){
-		.domains = values->domains_traced,
+		.domains = read_domains(values),
+		.opencl_device_time = values->opencl_device_time,
 		.alloc_stacks = values->alloc_stacks,
 		.all_locks = values->all_locks,
 		.functions = values->functions.items,
@@ -204,6 +217,7 @@ static int record_all(struct visit *self, struct err *err)
 static int judge(const struct visit *self, const struct collect_totals *totals, struct err *err)
 {
 	warn_work_left(&self->left);
+	warn_queues(&self->queues);
 	if (all_drops(totals))
 		fprintf(stderr,
 			"warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
@@ -236,6 +250,7 @@ static int finish(struct visit *self, int r, struct err *err)
 	warn_unfollowed(self->recorder);
 	self->left = recorder_work_left(self->recorder);
 	recorder_words(self->recorder, &words);
+	recorder_queues(self->recorder, &self->queues);
 	end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
 
 	if (gives_up)

@@ -100,6 +100,21 @@ void warn_work_left(const struct work_left *left)
 			left->unseen);
 }
 
+void warn_queues(const struct trace_queues *queues)
+{
+	for (unsigned i = 0; trace_refusal(i) || !i; i++)
+		if (queues->refusals & 1u << i && trace_refusal(i))
+			fprintf(stderr,
+				"warning: times of OpenCL queues (%" PRIu32
+				" in all) are estimated: %s\n",
+				queues->estimated, trace_refusal(i));
+	if (queues->left)
+		fprintf(stderr,
+			"warning: %" PRIu32
+			" OpenCL queues of limpet's stay until the devices are done with them\n",
+			queues->left);
+}
+
 void warn_words(const struct trace_words *words)
 {
 	if (words->foreign)
@@ -147,6 +162,11 @@ void print_totals(const struct visit *self, const struct collect_totals *totals,
 	json_number(&json, "work_cut", self->left.cut);
 	json_number(&json, "work_lost", self->left.lost);
 	json_number(&json, "work_unseen", self->left.unseen);
+	if (self->values->opencl_device_time) {
+		json_number(&json, "queues_timed", self->queues.timed);
+		json_number(&json, "queues_estimated", self->queues.estimated);
+		json_number(&json, "queues_left", self->queues.left);
+	}
 	json_number(&json, "bytes", bytes);
 	print_words(&json, words);
 	json_object_end(&json);

@@ -10,7 +10,7 @@
 
 struct record_values {
 	uint32_t domains_traced;
-	bool alloc_stacks, all_locks;
+	bool alloc_stacks, all_locks, opencl_device_time;
 	bool unload, force, resumes, is_json;
 	struct option_list functions;
 	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
@@ -30,6 +30,7 @@ struct visit {
 	bool is_over, is_full, shows_progress;
 	unsigned programs; /* that were told of */
 	struct work_left left;
+	struct trace_queues queues;
 };
 
 uint64_t all_drops(const struct collect_totals *totals);
@@ -41,6 +42,8 @@ void warn_absent(const struct visit *visit);
 void tell_program(struct visit *visit);
 void warn_unfollowed(const struct recorder *recorder);
 void warn_work_left(const struct work_left *left);
+/* Whose device times could not be had. */
+void warn_queues(const struct trace_queues *queues);
 void warn_words(const struct trace_words *words);
 void print_totals(const struct visit *visit, const struct collect_totals *totals,
 		  const struct trace_words *words, uint64_t bytes);

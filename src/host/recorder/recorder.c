@@ -205,6 +205,11 @@ void recorder_words(const struct recorder *self, struct trace_words *ret)
 	trace_words(&self->trace, ret);
 }
 
+void recorder_queues(const struct recorder *self, struct trace_queues *ret)
+{
+	trace_queues(&self->trace, ret);
+}
+
 static struct recorded_end end_of(const struct collect_totals *totals, enum recording_end reason)
 {
 	struct recorded_end end = { .reason = reason,

@@ -65,6 +65,9 @@ const char *recorder_note(const struct recorder *recorder, unsigned domain);
 /* What became of the target's words of imports. */
 void recorder_words(const struct recorder *recorder, struct trace_words *ret);
 
+/* Which queues of OpenCL were given device times, where they were asked for. */
+void recorder_queues(const struct recorder *recorder, struct trace_queues *ret);
+
 /* Work of devices that is not in the recording, so far. */
 struct work_left {
 	uint32_t cut;    /* not done when we left */

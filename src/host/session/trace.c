@@ -54,6 +54,8 @@ static int write_request(const struct trace_options *options, char *text, struct
 			add(text, "%s;", domain_name(i));
 	if (options->all_locks)
 		add(text, "lock-all;");
+	if (options->opencl_device_time)
+		add(text, "opencl-device-time;");
 	if (options->alloc_stacks)
 		add(text, "alloc-stack;");
 	if (options->alloc_sample)
@@ -199,6 +201,28 @@ void trace_words(const struct trace *trace, struct trace_words *ret)
 				     .foreign = told(&rings->words_foreign),
 				     .unwritable = told(&rings->words_unwritable),
 				     .refused = told(&rings->words_refused) };
+}
+
+void trace_queues(const struct trace *trace, struct trace_queues *ret)
+{
+	const struct rings *rings = trace->rings;
+
+	*ret = (struct trace_queues){ .timed = told(&rings->queues_timed),
+				      .estimated = told(&rings->queues_estimated),
+				      .refusals = told(&rings->queue_refusals),
+				      .left = told(&rings->queues_left) };
+}
+
+const char *trace_refusal(unsigned bit)
+{
+	static const char *const texts[] = {
+		NULL,
+#define REFUSAL(name, text) text,
+#include "shared/wire/queue_refusals.def"
+#undef REFUSAL
+	};
+
+	return bit < ARRAY_SIZE(texts) ? texts[bit] : NULL;
 }
 
 int trace_send(struct session *session, const struct trace *trace, struct err *err)

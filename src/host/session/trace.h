@@ -17,6 +17,7 @@ struct trace_options {
 	uint32_t domains;             /* bits of enum trace_domain */
 	bool all_locks;               /* also those that nobody held */
 	bool alloc_stacks;            /* the call stack of every allocation */
+	bool opencl_device_time;      /* by queues of ours beside the program's */
 	uint64_t alloc_sample;        /* bytes between samples, which have stacks; 0: every call */
 	const char *const *functions; /* "LIBRARY:SYMBOL", with * and ? */
 	size_t function_count;
@@ -60,6 +61,17 @@ struct trace_words {
 };
 
 void trace_words(const struct trace *trace, struct trace_words *ret);
+
+/* Queues of OpenCL whose device times were asked for, over all visits. */
+struct trace_queues {
+	uint32_t timed, estimated;
+	uint32_t refusals; /* bits: why the second, see trace_refusal() */
+	uint32_t left;     /* queues of ours that stay until a device is done */
+};
+
+void trace_queues(const struct trace *trace, struct trace_queues *ret);
+/* The reason of a bit; NULL: there is none. */
+const char *trace_refusal(unsigned bit);
 
 /* For the session: hands the memory over; loads the tracer; what to say when it does not take part.
  */

@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#define RINGS_MAGIC       "limpet-rings-02"
-#define RINGS_VERSION     2u
+#define RINGS_MAGIC       "limpet-rings-03"
+#define RINGS_VERSION     3u
 #define RINGS_SLOTS_AT    4096u
 #define RINGS_SLOTS_MAX   4096u
 #define RINGS_REQUEST_MAX 3072u
@@ -79,6 +79,10 @@ struct rings {
 	uint32_t work_lost;    /* too much at once to be remembered */
 	uint32_t work_unseen;  /* whose end the program did not look at while we were there */
 	uint32_t notes;        /* bits of enum trace_note */
+	/* Of OpenCL, where device times were asked for: queues that were given them, those that
+	 * were not, why (bits by the order of queue_refusals.def, from 1 on), and queues of ours
+	 * that stay until a device is done. */
+	uint32_t queues_timed, queues_estimated, queue_refusals, queues_left;
 
 	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
 };

@@ -10,11 +10,12 @@
 /* What the host asked for, from the text of LIMPET_TRACE. */
 struct trace_request {
 	bool is_wanted[DOMAINS];
-	bool all_locks;        /* also those that nobody held */
-	bool alloc_stacks;     /* the call stack of every allocation */
-	bool asks_number;      /* libc does not know the number of every thread */
-	uint64_t alloc_sample; /* bytes from one sample to the next; 0: every call */
-	const char *text;      /* "alloc;io;function=libfoo.so:bar*;..." */
+	bool all_locks;          /* also those that nobody held */
+	bool alloc_stacks;       /* the call stack of every allocation */
+	bool opencl_device_time; /* of queues that keep no times, by queues of ours */
+	bool asks_number;        /* libc does not know the number of every thread */
+	uint64_t alloc_sample;   /* bytes from one sample to the next; 0: every call */
+	const char *text;        /* "alloc;io;function=libfoo.so:bar*;..." */
 };
 
 struct domain {

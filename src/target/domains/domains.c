@@ -71,6 +71,7 @@ static void read_part(struct trace_request *request, const char *part, size_t le
 	for (unsigned i = 0; i < DOMAINS; i++)
 		request->is_wanted[i] |= part_is(part, length, domains[i]->name);
 	request->asks_number |= part_is(part, length, "ask-number");
+	request->opencl_device_time |= part_is(part, length, "opencl-device-time");
 	if (part_is(part, length, "lock-all"))
 		request->is_wanted[DOMAIN_LOCK] = request->all_locks = true;
 	if (part_is(part, length, "alloc-stack"))

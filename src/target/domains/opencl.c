@@ -4,7 +4,13 @@
 #include "target/domains/opencl.h"
 #include "target/domains/domain.h"
 
-#define DRAIN_MS 2000u
+#include "shared/arch/syscall.h"
+
+#include <time.h>
+
+#define DRAIN_MS  2000u
+#define QUEUES_MS 200u /* more, until queues of ours are put down */
+#define PAUSE_NS  1000000
 
 static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
 
@@ -34,13 +40,16 @@ static bool start(const struct trace_request *request)
 	bool fits = true;
 
 	__atomic_store_n(&written, read_request(request), __ATOMIC_RELAXED);
-	if (!written)
+	if (!written) {
+		shadows_start(false);
 		return true;
+	}
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
 		if (opencl_writes(work[i]))
 			fits &= work_start(work[i]);
 	queues_start();
 	kernels_start();
+	shadows_start(request->opencl_device_time);
 	return fits && !events_start() && !memory_start();
 }
 
@@ -48,6 +57,22 @@ static void look(bool have_modules_changed, struct got_report *report)
 {
 	if (written && vendors_look(have_modules_changed, report))
 		report->domains |= written;
+	shadows_look();
+}
+
+/* While calls still come through us: what they enqueue from now on goes to their own queues. */
+static void stop(struct rings *rings)
+{
+	(void)rings;
+	shadows_stop();
+}
+
+static void await_shadows(void)
+{
+	struct timespec pause = { 0, PAUSE_NS };
+
+	for (uint32_t i = 0; i < QUEUES_MS && shadows_left(); i++)
+		raw2(SYS_nanosleep, &pause, 0);
 }
 
 /* When nobody can enqueue through us any more. */
@@ -57,9 +82,18 @@ static void drain(struct rings *rings)
 		return;
 	rings->work_cut += events_drain(DRAIN_MS);
 	rings->work_lost += events_lost();
+	await_shadows();
+	rings->queues_left += shadows_left();
+	shadows_tell(rings);
+}
+
+static void forget(void)
+{
+	events_forget();
+	shadows_forget();
 }
 
 const struct domain domain_opencl = { "opencl", NULL, 0, NULL };
 const struct gpu_runtime gpu_opencl = {
-	.start = start, .look = look, .drain = drain, .forget = events_forget
+	.start = start, .look = look, .stop = stop, .drain = drain, .forget = forget
 };

@@ -12,15 +12,16 @@
 #define MIGRATE_EMPTY 2u
 #define NATIVE_KERNEL "(native)"
 #define OBJECTS_MAX   4096u
+#define NO_EVENT      1u /* no address: the driver has not stored anything */
 
 /* Places in struct hook_around. */
-enum { KEPT_EVENT, KEPT_POINTER, KEPT_SESSION };
+enum { KEPT_EVENT, KEPT_POINTER, KEPT_SESSION, KEPT_SHADOW };
 
 /* A command that was accepted. */
 struct accepted {
 	const struct hook_around *around;
 	const struct opencl_vendor *vendor;
-	const struct opencl_queue *queue;
+	struct opencl_queue *queue;
 	const struct description *description;
 	uint64_t end;
 };
@@ -208,6 +209,19 @@ static void describe_native(const struct accepted *accepted, struct opencl_work 
 		work->kernel.grid[i] = work->kernel.group[i] = 1;
 }
 
+/* What comes later in a queue without order waits for it, in whichever queue that is. */
+static void describe_barrier(const struct accepted *accepted, struct opencl_work *work)
+{
+	const struct opencl_vendor *vendor = accepted->vendor;
+	struct opencl_queue *queue = queue_find(vendor, accepted->around->frame.arguments[0]);
+	opencl_object event = accepted->around->kept[KEPT_EVENT];
+
+	work->domain = DOMAINS;
+	if (queue && !queue->is_ordered &&
+	    !((event_function *)vendor->functions[ENTRY_clRetainEvent])(event))
+		shadow_note_barrier(queue, event);
+}
+
 #define TO_DEVICE COPY_HOST_TO_DEVICE
 #define TO_HOST   COPY_DEVICE_TO_HOST
 #define IN_DEVICE COPY_DEVICE_TO_DEVICE
@@ -267,6 +281,7 @@ static const struct description descriptions[OPENCL_ENTRIES] = {
 	[ENTRY_clEnqueueSVMMemFillARM] = SHARED_FILL,
 	[ENTRY_clEnqueueSVMMapARM] = SHARED_MAP,
 	[ENTRY_clEnqueueSVMUnmapARM] = SHARED_UNMAP,
+	[ENTRY_clEnqueueBarrierWithWaitList] = { describe_barrier, 3 },
 	[ENTRY_clEnqueueMemcpyINTEL] = SHARED_COPY,
 	[ENTRY_clEnqueueMemFillINTEL] = SHARED_FILL,
 	[ENTRY_clEnqueueMigrateMemINTEL] = { describe_intel_migrate, 6 },
@@ -279,14 +294,49 @@ static bool can_follow(const struct opencl_vendor *vendor)
 	       vendor->functions[ENTRY_clRetainEvent] && vendor->functions[ENTRY_clReleaseEvent];
 }
 
+/* The call takes the queue that it is to take. */
+static void take_queue(struct hook_around *around, const struct opencl_vendor *vendor)
+{
+	opencl_object queue = around->frame.arguments[0];
+	uint64_t token = shadow_enter(vendor, queue);
+
+	around->kept[KEPT_SHADOW] = token;
+	around->frame.arguments[0] = shadow_handle(token, queue);
+}
+
+/* From here on the program's queue is meant again. */
+static uint64_t put_back_queue(struct hook_around *around)
+{
+	uint64_t token = around->kept[KEPT_SHADOW];
+
+	around->frame.arguments[0] = shadow_programs(token, around->frame.arguments[0]);
+	return token;
+}
+
+/* The driver would call the program with a queue that it does not know. */
+static void look_at_function(const struct hook_around *around, const struct opencl_vendor *vendor)
+{
+	unsigned entry = vendor_entry(around->frame.hook);
+
+	if ((entry == ENTRY_clEnqueueSVMFree || entry == ENTRY_clEnqueueSVMFreeARM) &&
+	    hook_argument(&around->frame, 3))
+		shadow_give_up(vendor, around->frame.arguments[0], REFUSED_FUNCTION);
+}
+
 void command_before(struct hook_around *around, uint64_t *window)
 {
-	unsigned event = descriptions[vendor_entry(around->frame.hook)].event;
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	unsigned entry = vendor_entry(around->frame.hook);
+	unsigned event = descriptions[entry].event;
 
-	if (!writers_are_on() || !can_follow(vendor_of(around->frame.hook)))
+	if (!writers_are_on() || !can_follow(vendor) ||
+	    (opencl_is_timed[entry] && !shadows_are_wanted()))
 		return;
+	look_at_function(around, vendor);
+	take_queue(around, vendor);
 	around->kept[KEPT_POINTER] = hook_argument(&around->frame, event);
 	around->kept[KEPT_SESSION] = writers_session();
+	around->kept[KEPT_EVENT] = NO_EVENT;
 	hook_set_argument(around, window, event, (uint64_t)&around->kept[KEPT_EVENT]);
 }
 
@@ -295,17 +345,21 @@ static bool is_accepted(const struct hook_around *around)
 	bool gives_address = around->frame.hook->traced->values[0].kind == VALUE_OBJECT;
 	uint64_t result = around->frame.results[0];
 
-	return around->kept[KEPT_EVENT] && (gives_address ? result != 0 : !(int32_t)result);
+	return around->kept[KEPT_EVENT] > NO_EVENT &&
+	       (gives_address ? result != 0 : !(int32_t)result);
 }
 
 static void follow(const struct hook_around *around, const struct opencl_vendor *vendor,
 		   uint64_t end)
 {
 	const struct description *description = &descriptions[vendor_entry(around->frame.hook)];
+	struct opencl_shadow *shadow = shadow_chosen(around->kept[KEPT_SHADOW]);
 	struct opencl_command command = {
 		.event = around->kept[KEPT_EVENT],
 		.vendor = vendor,
-		.queue = queue_find(vendor, around->frame.arguments[0]),
+		.queue = shadow ? shadow_view(shadow)
+				: queue_find(vendor, around->frame.arguments[0]),
+		.shadow = shadow,
 		.session = (uint32_t)around->kept[KEPT_SESSION],
 		.thread = (uint32_t)thread_number(),
 		.begin = around->frame.begin,
@@ -322,23 +376,99 @@ static void follow(const struct hook_around *around, const struct opencl_vendor 
 		((event_function *)vendor->functions[ENTRY_clReleaseEvent])(command.event);
 }
 
-/* Our reference is made before the program can see the event. */
-void command_after(struct hook_around *around, uint64_t end)
+/* Our reference is made and noted before the program can see the event. */
+static void hand_over(struct hook_around *around, const struct opencl_vendor *vendor, uint64_t end)
 {
-	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
 	uint64_t event = around->kept[KEPT_EVENT];
 	uint64_t *asked = (uint64_t *)around->kept[KEPT_POINTER];
 	bool is_wanted = is_accepted(around) && writers_are_on() &&
 			 around->kept[KEPT_SESSION] == writers_session();
 
-	if (!around->kept[KEPT_SESSION] || !event)
+	if (event == NO_EVENT)
 		return;
 	if (is_wanted && asked)
 		is_wanted = !((event_function *)vendor->functions[ENTRY_clRetainEvent])(event);
-	if (asked)
-		*asked = event;
 	if (is_wanted)
 		follow(around, vendor, end);
-	else if (!asked)
+	else if (!asked && event)
 		((event_function *)vendor->functions[ENTRY_clReleaseEvent])(event);
+	if (asked)
+		*asked = event;
+}
+
+void command_after(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	uint64_t token;
+
+	if (!around->kept[KEPT_SESSION])
+		return;
+	token = put_back_queue(around);
+	hand_over(around, vendor, end);
+	shadow_leave(vendor, around->frame.arguments[0], token);
+}
+
+void queued_before(struct hook_around *around, uint64_t *window)
+{
+	(void)window;
+	take_queue(around, vendor_of(around->frame.hook));
+}
+
+void queued_after(struct hook_around *around, uint64_t end)
+{
+	uint64_t token = put_back_queue(around);
+
+	(void)end;
+	shadow_leave(vendor_of(around->frame.hook), around->frame.arguments[0], token);
+}
+
+/* What holds for our queue is to hold for the program's, too: clFlush, clFinish. */
+void both_after(struct hook_around *around, uint64_t end)
+{
+	uint64_t token = put_back_queue(around);
+	opencl_object queue = around->frame.arguments[0];
+
+	(void)end;
+	if (shadow_chosen(token) && !(int32_t)around->frame.results[0])
+		around->frame.results[0] =
+			(uint32_t)((event_function *)around->frame.hook->original)(queue);
+	shadow_leave(vendor_of(around->frame.hook), queue, token);
+}
+
+/* Barriers of OpenCL 1.0, which give no event: a marker right behind one stands for it. */
+static void mark_barrier(const struct hook_around *around, const struct opencl_vendor *vendor)
+{
+	typedef int32_t mark_function(opencl_object, uint32_t, const opencl_object *,
+				      opencl_object *);
+	mark_function *mark = (mark_function *)vendor->functions[ENTRY_clEnqueueMarkerWithWaitList];
+	opencl_object handle = around->frame.arguments[0], event = 0;
+	struct opencl_queue *queue = queue_find(vendor, handle);
+
+	if (queue && !queue->is_ordered && mark &&
+	    !mark(shadow_handle(around->kept[KEPT_SHADOW], handle), 0, NULL, &event))
+		shadow_note_barrier(queue, event);
+}
+
+void barrier_after(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	uint64_t token = put_back_queue(around);
+
+	(void)end;
+	if (shadows_are_wanted() && writers_are_on() && vendor &&
+	    !(int32_t)around->frame.results[0])
+		mark_barrier(around, vendor);
+	shadow_leave(vendor, around->frame.arguments[0], token);
+}
+
+/* Command buffers are bound to the queues in their list. */
+void listed_before(struct hook_around *around, uint64_t *window)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	uint32_t count = (uint32_t)hook_argument(&around->frame, 0);
+	const opencl_object *queues = (const opencl_object *)hook_argument(&around->frame, 1);
+
+	(void)window;
+	for (uint32_t i = 0; vendor && queues && i < MIN(count, OBJECTS_MAX); i++)
+		shadow_give_up(vendor, queues[i], REFUSED_BUFFERS);
 }

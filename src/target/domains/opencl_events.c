@@ -12,9 +12,18 @@
 #include <time.h>
 
 #define COMMANDS_MAX 65536u
-#define GENERATIONS  8u
 #define PAUSE_NS     1000000
 #define COMPLETE     0
+#define ASK_TRIES    100u
+
+/* Who has our reference of a command's event. */
+enum holding {
+	NOT_HELD,
+	HELD,
+	LETTING_GO, /* by events_let_go() */
+	LET_GO,     /* given back; the driver has still to call */
+	DONE,       /* the driver has called */
+};
 
 typedef void event_callback(opencl_object event, int32_t status, void *context);
 typedef int32_t set_callback(opencl_object event, int32_t status, event_callback *callback,
@@ -24,14 +33,14 @@ typedef int32_t release_event(opencl_object event);
 static struct opencl_command *commands;
 static uint32_t fresh;     /* how many have ever been used */
 static uint64_t free_list; /* the number of the first and one; above, a count against mix-ups */
-static uint32_t pending[GENERATIONS]; /* by session */
+static uint64_t pending;   /* how many of the session above it are under way */
 static uint32_t lost;
 
 int events_start(void)
 {
 	long r;
 
-	__atomic_store_n(&pending[writers_session() % GENERATIONS], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&pending, (uint64_t)writers_session() << 32, __ATOMIC_RELAXED);
 	__atomic_store_n(&lost, 0, __ATOMIC_RELAXED);
 	if (commands)
 		return 0;
@@ -48,6 +57,18 @@ void events_forget(void)
 {
 	fresh = 0;
 	free_list = 0;
+}
+
+/* Nothing when that session is over: what it left behind is not waited for any more. */
+static void count(uint32_t session, int32_t change)
+{
+	uint64_t now = __atomic_load_n(&pending, __ATOMIC_RELAXED);
+
+	/* Release: pairs with events_drain(). */
+	while (now >> 32 == session &&
+	       !__atomic_compare_exchange_n(&pending, &now, now + (uint64_t)(int64_t)change, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 }
 
 static struct opencl_command *take_used(void)
@@ -86,6 +107,10 @@ static void give(struct opencl_command *command)
 	uint32_t number = (uint32_t)(command - commands) + 1;
 	uint64_t head = __atomic_load_n(&free_list, __ATOMIC_RELAXED), next;
 
+	if (command->shadow)
+		shadow_drop(command->shadow);
+	command->shadow = NULL;
+	__atomic_store_n(&command->holding, NOT_HELD, __ATOMIC_RELEASE);
 	do {
 		__atomic_store_n(&command->next, (uint32_t)head, __ATOMIC_RELAXED);
 		next = ((head >> 32) + 1) << 32 | number;
@@ -164,6 +189,17 @@ static void release(const struct opencl_command *command)
 	give_back(command->event);
 }
 
+/* Whoever comes second, the driver's call or events_let_go(), frees the place. */
+static void end(struct opencl_command *command)
+{
+	uint32_t before = __atomic_exchange_n(&command->holding, DONE, __ATOMIC_ACQ_REL);
+
+	if (before == HELD)
+		release(command);
+	if (before != LETTING_GO)
+		give(command);
+}
+
 /* A command that failed has done nothing. */
 static void on_done(opencl_object event, int32_t status, void *context)
 {
@@ -174,17 +210,14 @@ static void on_done(opencl_object event, int32_t status, void *context)
 	(void)event;
 	if (status >= 0 && session == writers_session() && writers_are_on())
 		write_down(command, now);
-	release(command);
-	give(command);
-	/* Release: pairs with events_drain(). */
-	__atomic_fetch_sub(&pending[session % GENERATIONS], 1, __ATOMIC_RELEASE);
+	end(command);
+	count(session, -1);
 }
 
 void event_follow(const struct opencl_command *given)
 {
 	set_callback *set = (set_callback *)given->vendor->functions[ENTRY_clSetEventCallback];
 	struct opencl_command *command = take();
-	uint32_t *count = &pending[given->session % GENERATIONS];
 
 	if (!command) {
 		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
@@ -192,26 +225,109 @@ void event_follow(const struct opencl_command *given)
 		return;
 	}
 	*command = *given;
-	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+	if (command->shadow)
+		shadow_keep(command->shadow);
+	__atomic_store_n(&command->holding, HELD, __ATOMIC_RELEASE);
+	count(given->session, 1);
 	if (!set(command->event, COMPLETE, on_done, command))
 		return;
-	release(command);
-	give(command);
+	end(command);
 	__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(count, 1, __ATOMIC_RELEASE);
+	count(given->session, -1);
+}
+
+static void let_go(struct opencl_command *command)
+{
+	uint32_t held = HELD, letting = LETTING_GO;
+
+	if (!__atomic_compare_exchange_n(&command->holding, &held, LETTING_GO, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	release(command);
+	if (!__atomic_compare_exchange_n(&command->holding, &letting, LET_GO, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		give(command);
+}
+
+/* The driver keeps events of commands that are not done, whoever has let go of them. */
+static void let_go_of_all(void)
+{
+	uint32_t session = writers_session();
+	uint32_t used = __atomic_load_n(&fresh, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct opencl_command *command = &commands[i];
+		void *driver;
+
+		if (command->session != session ||
+		    __atomic_load_n(&command->holding, __ATOMIC_ACQUIRE) != HELD)
+			continue;
+		driver = vendor_keep(command->vendor);
+		if (!driver)
+			continue; /* it went with all that it had */
+		let_go(command);
+		vendor_let_go(driver);
+	}
+}
+
+static uint32_t under_way(void)
+{
+	/* Acquire: what was counted down is written. */
+	return (uint32_t)__atomic_load_n(&pending, __ATOMIC_ACQUIRE);
 }
 
 uint32_t events_drain(uint32_t deadline_ms)
 {
-	const uint32_t *count = &pending[writers_session() % GENERATIONS];
 	struct timespec pause = { 0, PAUSE_NS };
+	uint32_t left;
 
-	for (uint32_t i = 0; i < deadline_ms && __atomic_load_n(count, __ATOMIC_ACQUIRE); i++)
+	for (uint32_t i = 0; i < deadline_ms && under_way(); i++)
 		raw2(SYS_nanosleep, &pause, 0);
-	return __atomic_load_n(count, __ATOMIC_ACQUIRE);
+	left = under_way();
+	if (left)
+		let_go_of_all();
+	return left;
 }
 
 uint32_t events_lost(void)
 {
 	return __atomic_load_n(&lost, __ATOMIC_RELAXED);
+}
+
+/* Is one of its references ours?  False: just now it changes hands. */
+static bool find_reference(opencl_object event, uint32_t *ret_count)
+{
+	uint32_t used = __atomic_load_n(&fresh, __ATOMIC_ACQUIRE);
+
+	*ret_count = 0;
+	for (uint32_t i = 0; i < used; i++) {
+		uint32_t holding = __atomic_load_n(&commands[i].holding, __ATOMIC_ACQUIRE);
+
+		if (holding == NOT_HELD || holding == LET_GO || commands[i].event != event)
+			continue;
+		if (holding != HELD)
+			return false;
+		*ret_count = 1;
+	}
+	return true;
+}
+
+/* How many references the program and the driver have. */
+bool event_references(const struct opencl_vendor *vendor, opencl_object event, uint32_t *ret)
+{
+	uint32_t before, after;
+
+	for (unsigned i = 0; i < ASK_TRIES; i++) {
+		bool is_sure = find_reference(event, &before);
+
+		if (!vendor_ask(vendor, ENTRY_clGetEventInfo, event, EVENT_REFERENCES, ret,
+				sizeof(*ret)))
+			return false;
+		is_sure &= find_reference(event, &after);
+		*ret -= before;
+		if (is_sure && before == after)
+			return true;
+		raw0(SYS_sched_yield);
+	}
+	return true;
 }

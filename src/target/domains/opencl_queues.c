@@ -18,6 +18,8 @@
 #define TEXT_ROOM    256u
 #define DEVICES_ROOM 16u /* of a context */
 
+typedef int32_t release_event(opencl_object event);
+
 struct device {
 	opencl_object handle;
 	uint32_t session; /* in which the host was told */
@@ -145,15 +147,37 @@ int64_t *device_clock(uint32_t number)
 	return &devices[number < WORK_NUMBERS ? 0 : (number - WORK_NUMBERS) % DEVICES_MAX].clock;
 }
 
-static void say_queue(const struct opencl_queue *queue)
+/* `known`: the queue as the program knows it. */
+static void say_queue(const struct opencl_queue *queue, const struct opencl_queue *known,
+		      const char *more, const char *why)
 {
 	char text[TEXT_ROOM];
 	size_t at = text_add(text, sizeof(text), 0, "OpenCL queue ");
 
-	at = text_add_number(text, sizeof(text), at, queue->number - WORK_NUMBERS);
+	at = text_add_number(text, sizeof(text), at, known->number - WORK_NUMBERS);
 	at = text_add(text, sizeof(text), at, queue->is_ordered ? "" : ", out of order");
-	text_add(text, sizeof(text), at, queue->has_profiling ? ", profiling" : "");
+	at = text_add(text, sizeof(text), at, more);
+	text_add(text, sizeof(text), at, why);
 	say(NAME_QUEUE, queue->number, text);
+}
+
+static uint32_t next_number(void)
+{
+	return WORK_NUMBERS + 1 + __atomic_fetch_add(&queue_numbers, 1, __ATOMIC_RELAXED);
+}
+
+void queue_view(const struct opencl_queue *queue, struct opencl_queue *ret)
+{
+	ret->number = next_number();
+	ret->device = queue->device;
+	ret->device_handle = queue->device_handle;
+	ret->has_profiling = true;
+	say_queue(ret, queue, ", device times", "");
+}
+
+void queue_say_refusal(const struct opencl_queue *queue, const char *why)
+{
+	say_queue(queue, queue, ", times estimated: ", why);
 }
 
 /* What the driver says of it, before anybody can see it. */
@@ -162,7 +186,7 @@ static bool describe(const struct opencl_vendor *vendor, opencl_object handle,
 {
 	uint64_t properties = 0;
 
-	*ret = (struct opencl_queue){ .handle = handle };
+	*ret = (struct opencl_queue){ .handle = handle, .vendor = vendor };
 	if (!vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_DEVICE,
 			&ret->device_handle, sizeof(ret->device_handle)) ||
 	    !vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_PROPERTIES, &properties,
@@ -171,8 +195,8 @@ static bool describe(const struct opencl_vendor *vendor, opencl_object handle,
 	ret->is_ordered = !(properties & ORDERLESS);
 	ret->has_profiling = properties & PROFILES;
 	ret->device = device_number(vendor, ret->device_handle);
-	ret->number = WORK_NUMBERS + 1 + __atomic_fetch_add(&queue_numbers, 1, __ATOMIC_RELAXED);
-	say_queue(ret);
+	ret->number = next_number();
+	say_queue(ret, ret, ret->has_profiling ? ", profiling" : "", "");
 	return true;
 }
 
@@ -184,6 +208,10 @@ static void fill(struct opencl_queue *place, const struct opencl_queue *queue)
 	place->is_ordered = queue->is_ordered;
 	place->has_profiling = queue->has_profiling;
 	place->last_end = 0;
+	place->vendor = queue->vendor;
+	place->shadow = NULL;
+	place->refusal = 0;
+	place->is_new = false;
 	/* Release: pairs with await_ready(). */
 	__atomic_store_n(&place->is_ready, 1, __ATOMIC_RELEASE);
 }
@@ -197,6 +225,35 @@ static struct opencl_queue *await_ready(struct opencl_queue *place)
 		raw0(SYS_sched_yield);
 	}
 	return NULL;
+}
+
+static void release_kept(const struct opencl_vendor *vendor, opencl_object *kept)
+{
+	opencl_object event = __atomic_exchange_n(kept, 0, __ATOMIC_ACQ_REL);
+
+	if (event)
+		((release_event *)vendor->functions[ENTRY_clReleaseEvent])(event);
+}
+
+static void let_go(struct opencl_queue *queue)
+{
+	release_kept(queue->vendor, &queue->first);
+	release_kept(queue->vendor, &queue->barrier);
+}
+
+void queues_stop(void)
+{
+	for (unsigned i = 0; i < QUEUES_MAX; i++) {
+		void *driver;
+
+		if (!queues[i].first && !queues[i].barrier)
+			continue;
+		driver = vendor_keep(queues[i].vendor);
+		if (!driver)
+			continue;
+		let_go(&queues[i]);
+		vendor_let_go(driver);
+	}
 }
 
 static struct opencl_queue *place_at(opencl_object handle, unsigned probe)
@@ -249,8 +306,19 @@ static void meet_again(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	struct opencl_queue *known = find_known(handle), made;
 
-	if (known && describe(vendor, handle, &made))
+	if (known && describe(vendor, handle, &made)) {
+		let_go(known);
 		fill(known, &made);
+	}
+}
+
+/* Nothing is in it that we have not seen. */
+static void note_birth(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	struct opencl_queue *queue = shadows_are_wanted() ? queue_find(vendor, handle) : NULL;
+
+	if (queue)
+		queue->is_new = true;
 }
 
 void queue_after_create(struct hook_around *around, uint64_t end)
@@ -263,6 +331,16 @@ void queue_after_create(struct hook_around *around, uint64_t end)
 		return;
 	vendor_meet(vendor, handle);
 	meet_again(vendor, handle);
+	note_birth(vendor, handle);
+}
+
+void queue_before_change(struct hook_around *around, uint64_t *window)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+
+	(void)window;
+	if (vendor && around->frame.arguments[0])
+		shadow_give_up(vendor, around->frame.arguments[0], REFUSED_CHANGED);
 }
 
 /* Its properties are others now. */
@@ -271,6 +349,6 @@ void queue_after_change(struct hook_around *around, uint64_t end)
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
 
 	(void)end;
-	if (vendor && around->frame.arguments[0] && writers_are_on())
+	if (vendor && around->frame.arguments[0] && writers_are_on() && !shadows_are_wanted())
 		meet_again(vendor, around->frame.arguments[0]);
 }

@@ -66,6 +66,22 @@ bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, ope
 	return ask && !ask(object, name, size, value, NULL);
 }
 
+void *vendor_keep(const struct opencl_vendor *vendor)
+{
+	const struct got_libc *libc = got_functions();
+	Dl_info driver;
+
+	if (!libc->find_module ||
+	    !libc->find_module((const void *)vendor->functions[ENTRY_clReleaseEvent], &driver))
+		return NULL;
+	return libc->open(driver.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void vendor_let_go(void *kept)
+{
+	got_functions()->close(kept);
+}
+
 static bool is_loader(const char *path)
 {
 	const char *name = path;
@@ -175,6 +191,8 @@ static struct opencl_vendor *add_vendor(uint64_t *table)
 /* What only tells about calls is not hooked where they are not wanted. */
 static bool is_worth_hooking(const struct traced *traced)
 {
+	if (opencl_is_timed[traced - opencl_traced])
+		return shadows_are_wanted() || opencl_writes(DOMAIN_OPENCL);
 	return traced->before || traced->after || opencl_writes(DOMAIN_OPENCL);
 }
 
@@ -243,6 +261,7 @@ static void hook_vendor(struct opencl_vendor *vendor, bool is_of_object, struct 
 	struct hooking hooking = { vendor, is_of_object, report };
 
 	vendor->hooked = 0;
+	vendor->hooked_ns = vendor->is_settled = vendor->refusal = 0;
 	got_in_loader(hook_slots, &hooking);
 	vendor->session = writers_session();
 }
@@ -282,6 +301,17 @@ static void hook_extensions(struct opencl_vendor *vendor, opencl_object platform
 	}
 }
 
+/* A driver that was unloaded and came back to its place has a fresh table. */
+static bool is_hooked_still(const struct opencl_vendor *vendor)
+{
+	if (vendor->session != writers_session())
+		return false;
+	for (uint32_t slot = 0; slot < MIN(vendor->slot_count, (uint32_t)OPENCL_SLOTS); slot++)
+		if (vendor->stubs[slot] && vendor->table[slot] == vendor->functions[slot])
+			return false;
+	return true;
+}
+
 static bool take_platform(opencl_object platform, struct got_report *report)
 {
 	uint64_t *table = table_of(platform);
@@ -291,7 +321,8 @@ static bool take_platform(opencl_object platform, struct got_report *report)
 		vendor = add_vendor(table);
 	if (!vendor)
 		return false;
-	if (vendor->session != writers_session()) {
+	if (!is_hooked_still(vendor)) {
+		vendor->platform = platform;
 		vendor->slot_count = count_slots(table, version_of(table, platform));
 		hook_vendor(vendor, false, report);
 		hook_extensions(vendor, platform);
@@ -356,11 +387,19 @@ static void take_old_news(struct got_report *report)
 	}
 }
 
+static void settle(void)
+{
+	for (uint32_t i = 0; shadows_are_wanted() && i < vendor_count; i++)
+		if (vendors[i].session == writers_session())
+			shadows_settle(&vendors[i]);
+}
+
 bool vendors_look(bool have_modules_changed, struct got_report *report)
 {
 	static struct candidates candidates;
 	bool is_hooked = false;
 
+	settle();
 	if (have_modules_changed) {
 		candidates.count = 0;
 		got_each_module(note_candidate, &candidates);
@@ -399,6 +438,14 @@ void vendor_after_context(struct hook_around *around, uint64_t end)
 		vendor_meet(vendor, around->frame.results[0]);
 }
 
+static const char *name_asked(const struct hook_around *around)
+{
+	bool is_for_platform =
+		vendor_entry(around->frame.hook) == ENTRY_clGetExtensionFunctionAddressForPlatform;
+
+	return (const char *)hook_argument(&around->frame, is_for_platform);
+}
+
 /* The program gets the function through us; it stays so when we have gone, and leads straight on.
  */
 void vendor_after_address(struct hook_around *around, uint64_t end)
@@ -417,4 +464,6 @@ void vendor_after_address(struct hook_around *around, uint64_t end)
 			return;
 		}
 	}
+	if (pattern_matches("clEnqueue*", 10, name_asked(around)))
+		shadows_give_up(find_vendor(vendor->table));
 }

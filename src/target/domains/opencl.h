@@ -11,7 +11,7 @@
  * opencl_events.c    commands under way, until the device is done
  * opencl_times.c     when the device began and ended
  * opencl_memory.c    buffers, images, shared memory
- * opencl_shadow.c    queues of ours that keep times, beside those of the program's
+ * opencl_shadow*.c   queues of ours that keep times, beside the program's (opencl_shadow.h)
  * opencl_bypass.c    could the program enqueue without our seeing it?
  * opencl_answers.c   what the program is told about its events, queues and contexts
  */

@@ -398,6 +398,17 @@ class Hard(OpenCL):
             self.assertEqual(self.timed_visit(loop)["answers"], before)
             self.assertEqual(self.rounds(loop, 1)["answers"], before)
 
+    def test_leaving_while_a_queue_is_made(self):
+        """The driver takes its time over it, and nobody else is to find it half made."""
+        for _ in range(2):
+            loop = self.hard("making")
+            process = self.start(loop, *TIMES)
+            end = time.monotonic() + START_S
+            while not loop.end_epoch()["begun"]:
+                self.assertLess(time.monotonic(), end, "no queue of ours is made")
+            self.stop(process)
+            self.rounds(loop, 3)
+
     def test_a_program_that_may_go_past_us(self):
         """It keeps its own queue, and that is said."""
         loop = self.hard("bypass", program=BYPASS)

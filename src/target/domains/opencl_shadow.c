@@ -81,7 +81,7 @@ static struct opencl_shadow *make(const struct opencl_vendor *vendor, struct ope
 	if (!ours || vendor_call(vendor, ENTRY_clRetainCommandQueue, queue->handle)) {
 		if (ours)
 			vendor_call(vendor, ENTRY_clReleaseCommandQueue, ours);
-		__atomic_store_n(&shadow->users, 0, __ATOMIC_RELEASE);
+		shadow_give_place_back(shadow);
 		refuse(queue, REFUSED_MAKING);
 		return NULL;
 	}

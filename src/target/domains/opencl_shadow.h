@@ -46,8 +46,10 @@ struct opencl_shadow *shadow_at(unsigned index);
 bool shadow_try_keep(struct opencl_shadow *shadow);
 /* The one that the queue has, kept; NULL. */
 struct opencl_shadow *shadow_find(const struct opencl_queue *queue);
-/* A free one, kept twice; NULL when there is none. */
+/* A free one, which nobody finds before it is filled in, or NULL; and where nothing came of it. */
 struct opencl_shadow *shadow_take_place(void);
+void shadow_give_place_back(struct opencl_shadow *shadow);
+/* It is in use from now on, and kept. */
 void shadow_fill(struct opencl_shadow *shadow, const struct opencl_vendor *vendor,
 		 struct opencl_queue *queue, opencl_object context, opencl_object ours);
 

@@ -4,7 +4,8 @@
  */
 #include "target/domains/opencl_shadow.h"
 
-#define ENDING 0x80000000u
+#define APART 0x80000000u /* users of one that is being made or put down: nobody else may keep it \
+			   */
 
 static struct opencl_shadow shadows[SHADOWS_MAX];
 
@@ -26,10 +27,10 @@ void shadow_drop(struct opencl_shadow *shadow)
 	uint32_t users = __atomic_load_n(&shadow->users, __ATOMIC_RELAXED), next;
 
 	do
-		next = users == 1 ? ENDING : users - 1;
+		next = users == 1 ? APART : users - 1;
 	while (!__atomic_compare_exchange_n(&shadow->users, &users, next, true, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED));
-	if (next != ENDING)
+	if (next != APART)
 		return;
 	vendor_call(shadow->vendor, ENTRY_clReleaseCommandQueue, shadow->ours);
 	vendor_call(shadow->vendor, ENTRY_clReleaseCommandQueue, shadow->programs);
@@ -41,7 +42,7 @@ bool shadow_try_keep(struct opencl_shadow *shadow)
 {
 	uint32_t users = __atomic_load_n(&shadow->users, __ATOMIC_RELAXED);
 
-	while (users && users != ENDING)
+	while (users && users != APART)
 		if (__atomic_compare_exchange_n(&shadow->users, &users, users + 1, true,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return true;
@@ -58,12 +59,16 @@ struct opencl_shadow *shadow_take_place(void)
 	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
 		uint32_t nobody = 0;
 
-		/* One for its use, one for who makes it. */
-		if (__atomic_compare_exchange_n(&shadows[i].users, &nobody, 2, false,
+		if (__atomic_compare_exchange_n(&shadows[i].users, &nobody, APART, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return &shadows[i];
 	}
 	return NULL;
+}
+
+void shadow_give_place_back(struct opencl_shadow *shadow)
+{
+	__atomic_store_n(&shadow->users, 0, __ATOMIC_RELEASE);
 }
 
 void shadow_fill(struct opencl_shadow *shadow, const struct opencl_vendor *vendor,
@@ -77,7 +82,9 @@ void shadow_fill(struct opencl_shadow *shadow, const struct opencl_vendor *vendo
 	shadow->session = writers_session();
 	shadow->was_released = shadow->is_closed = 0;
 	shadow->view.is_ordered = queue->is_ordered;
-	__atomic_store_n(&shadow->side, TO_OURS, __ATOMIC_RELEASE);
+	shadow->side = TO_OURS;
+	/* One for its use, one for who makes it.  Release: who keeps it finds it whole. */
+	__atomic_store_n(&shadow->users, 2, __ATOMIC_RELEASE);
 }
 
 struct opencl_shadow *shadow_find(const struct opencl_queue *queue)

@@ -9,6 +9,7 @@
  *   cl_hard kinds       native kernels, parts of buffers, rectangles, maps, reads that do not wait
  *   cl_hard million     many small commands
  *   cl_hard making      a driver that takes its time to make a queue: how many were begun
+ *   cl_hard barriers    barriers without end: how many references the queue has when all is done
  */
 #define CL_TARGET_OPENCL_VERSION 200
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -624,6 +625,25 @@ static void making(void)
 	}
 }
 
+static void barriers(void)
+{
+	cl_command_queue queue = make_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	cl_uint references;
+
+	for (;;) {
+		for (unsigned i = 0; i < BATCH; i++)
+			check(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL), "barrier");
+		check(clFinish(queue), "finish");
+		if (!is_told())
+			continue;
+		check(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof(references),
+					    &references, NULL),
+		      "references");
+		printf("{\"references\":%u}\n", references);
+		fflush(stdout);
+	}
+}
+
 #ifdef BYPASS
 /* A program that could enqueue in a way that nobody sees who came later. */
 static void bypass(void)
@@ -647,7 +667,7 @@ int main(int argc, char **argv)
 #ifdef BYPASS
 		{ "bypass", bypass },
 #endif
-		{ "kinds", all_kinds }, { "making", making },
+		{ "kinds", all_kinds }, { "making", making },   { "barriers", barriers },
 	};
 
 	check(clGetPlatformIDs(1, &platform, NULL), "platform");

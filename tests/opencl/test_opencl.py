@@ -28,6 +28,7 @@ TO_DEVICE, TO_HOST, IN_DEVICE = 2, 3, 4
 ALLOCATE, FREE = 0, 1
 START_S = 120  # a driver that compiles kernels takes its time
 EPOCH_S = 0.05
+BARRIER_VISITS = 4
 GENERATIONS = 8  # sessions that are told apart, in the target
 
 
@@ -408,6 +409,15 @@ class Hard(OpenCL):
                 self.assertLess(time.monotonic(), end, "no queue of ours is made")
             self.stop(process)
             self.rounds(loop, 3)
+
+    def test_leaving_among_barriers(self):
+        loop = self.hard("barriers")
+        alone = loop.end_epoch()
+        for _ in range(BARRIER_VISITS):
+            process = self.start(loop, *TIMES)
+            time.sleep(TIMED_S)
+            self.stop(process)
+            self.assertEqual(loop.end_epoch(), alone)
 
     def test_a_program_that_may_go_past_us(self):
         """It keeps its own queue, and that is said."""

@@ -185,8 +185,8 @@ struct opencl_queue *shadow_view(struct opencl_shadow *shadow);
 /* Commands under way keep theirs. */
 void shadow_keep(struct opencl_shadow *shadow);
 void shadow_drop(struct opencl_shadow *shadow);
-/* Takes over one reference of the event. */
-void shadow_note_barrier(struct opencl_queue *queue, opencl_object event);
+/* Takes over one reference of the event, which is in our queue or in the program's. */
+void shadow_note_barrier(struct opencl_queue *queue, opencl_object event, bool is_in_ours);
 /* Back to the program's queue, and it stays so. */
 void shadow_give_up(const struct opencl_vendor *vendor, opencl_object handle,
 		    enum opencl_refusal why);

@@ -37,6 +37,11 @@ bool shadows_are_wanted(void)
 	return __atomic_load_n(&is_wanted, __ATOMIC_RELAXED);
 }
 
+bool shadows_are_ending(void)
+{
+	return __atomic_load_n(&is_ending, __ATOMIC_SEQ_CST);
+}
+
 void shadows_start(bool wanted)
 {
 	__atomic_store_n(&is_ending, 0, __ATOMIC_RELAXED);
@@ -96,9 +101,8 @@ static void move(struct opencl_shadow *shadow)
 	struct opencl_queue *queue = shadow->queue;
 
 	__atomic_store_n(&queue->shadow, shadow, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&is_ending, __ATOMIC_SEQ_CST) ||
-	    !shadow_order(shadow, shadow->programs, shadow->ours)) {
-		if (!__atomic_load_n(&is_ending, __ATOMIC_SEQ_CST))
+	if (shadows_are_ending() || !shadow_order(shadow, shadow->programs, shadow->ours)) {
+		if (!shadows_are_ending())
 			refuse(queue, REFUSED_MAKING);
 		if (shadow_step(shadow, TO_OURS, AT_PROGRAMS))
 			shadow_close(shadow);
@@ -109,22 +113,33 @@ static void move(struct opencl_shadow *shadow)
 	shadow_step(shadow, TO_OURS, AT_OURS);
 }
 
+/* Either we see that all is ending, or queues_stop() sees the event. */
+static void keep_first(struct opencl_queue *queue, opencl_object first)
+{
+	__atomic_store_n(&queue->first, first, __ATOMIC_SEQ_CST);
+	if (shadows_are_ending() && __atomic_exchange_n(&queue->first, 0, __ATOMIC_ACQ_REL))
+		vendor_call(queue->vendor, ENTRY_clReleaseEvent, first);
+}
+
 /* In a queue without order there may be barriers that we have not seen: they must be over. */
 static bool is_past_unseen(const struct opencl_vendor *vendor, struct opencl_queue *queue)
 {
 	marker_function *mark =
 		(marker_function *)vendor->functions[ENTRY_clEnqueueMarkerWithWaitList];
+	opencl_object first;
 
 	if (queue->is_ordered || queue->is_new)
 		return true;
-	if (!queue->first && mark(queue->handle, 0, NULL, &queue->first))
-		queue->first = 0;
-	if (!queue->first || !event_is_done(vendor, queue->first))
+	/* Nobody else may give it back while it is asked. */
+	first = __atomic_exchange_n(&queue->first, 0, __ATOMIC_ACQ_REL);
+	if (!first && (mark(queue->handle, 0, NULL, &first) || !first))
 		return false;
-	vendor_call(vendor, ENTRY_clReleaseEvent, queue->first);
-	queue->first = 0;
-	queue->is_new = true;
-	return true;
+	queue->is_new = event_is_done(vendor, first);
+	if (queue->is_new)
+		vendor_call(vendor, ENTRY_clReleaseEvent, first);
+	else
+		keep_first(queue, first);
+	return queue->is_new;
 }
 
 static enum opencl_refusal refusal_of(const struct opencl_vendor *vendor)

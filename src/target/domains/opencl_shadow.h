@@ -40,6 +40,9 @@ typedef int32_t marker_function(opencl_object queue, uint32_t count, const openc
 int32_t vendor_call(const struct opencl_vendor *vendor, enum opencl_entry entry,
 		    opencl_object object);
 
+/* opencl_shadow.c: nothing is to be kept any more. */
+bool shadows_are_ending(void);
+
 /* opencl_shadow_places.c: kept ones stay until they are dropped, and the last who drops one puts
  * both queues down. */
 struct opencl_shadow *shadow_at(unsigned index);

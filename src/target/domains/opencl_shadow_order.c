@@ -54,7 +54,7 @@ static void carry_barrier(const struct opencl_shadow *shadow, opencl_object to)
 	if (!last)
 		return;
 	if (!event_is_done(vendor, last) && !barrier(to, 1, &last, &next))
-		shadow_note_barrier(shadow->queue, next);
+		shadow_note_barrier(shadow->queue, next, to == shadow->ours);
 	vendor_call(vendor, ENTRY_clReleaseEvent, last);
 }
 
@@ -127,11 +127,17 @@ void shadow_go_back(struct opencl_shadow *shadow)
 	shadow_close(shadow);
 }
 
-void shadow_note_barrier(struct opencl_queue *queue, opencl_object event)
+void shadow_note_barrier(struct opencl_queue *queue, opencl_object event, bool is_in_ours)
 {
 	const struct opencl_vendor *vendor = queue->vendor;
-	opencl_object before = __atomic_exchange_n(&queue->barrier, event, __ATOMIC_ACQ_REL);
+	opencl_object before = __atomic_exchange_n(&queue->barrier, event, __ATOMIC_SEQ_CST);
 
 	if (before)
 		vendor_call(vendor, ENTRY_clReleaseEvent, before);
+	/* Either we see that all is ending, or queues_stop() sees the event.  One in our queue has
+	 * still to be carried to the program's. */
+	if (!is_in_ours && shadows_are_ending() &&
+	    __atomic_compare_exchange_n(&queue->barrier, &event, 0, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED))
+		vendor_call(vendor, ENTRY_clReleaseEvent, event);
 }

@@ -4,8 +4,9 @@
  */
 #include "target/domains/opencl_shadow.h"
 
-#define APART 0x80000000u /* users of one that is being made or put down: nobody else may keep it \
-			   */
+#define APART                                                                               \
+	0x80000000u /* users of one that is being made or put down: nobody else may keep it \
+		     */
 
 static struct opencl_shadow shadows[SHADOWS_MAX];
 

@@ -8,8 +8,9 @@
  *   cl_hard churn       queues, contexts and events that come and go, work still under way
  *   cl_hard kinds       native kernels, parts of buffers, rectangles, maps, reads that do not wait
  *   cl_hard million     many small commands
- *   cl_hard making      a driver that takes its time to make a queue: how many were begun
- *   cl_hard barriers    barriers without end: how many references the queue has when all is done
+ *   cl_hard making      a driver that takes its time to make a queue: how many were begun.  "c"
+ * changes the program's own queue cl_hard barriers    barriers without end: how many references the
+ * queue has when all is done
  */
 #define CL_TARGET_OPENCL_VERSION 200
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -142,14 +143,15 @@ static bool is_done_soon(cl_event event)
 	return false;
 }
 
+static char told;
+
 static bool is_told(void)
 {
 	struct pollfd in = { STDIN_FILENO, POLLIN, 0 };
-	char byte;
 
 	if (poll(&in, 1, 0) <= 0)
 		return false;
-	if (read(STDIN_FILENO, &byte, 1) <= 0)
+	if (read(STDIN_FILENO, &told, 1) <= 0)
 		_exit(0);
 	return true;
 }
@@ -598,11 +600,10 @@ static void slow_down(void)
 
 static void *put_on(void *argument)
 {
-	cl_command_queue queue = make_queue(0);
+	cl_command_queue queue = argument;
 	cl_kernel kernel = make_kernel("put", make_buffer());
 
-	(void)argument;
-	for (;; rounds++) {
+	for (;; __atomic_fetch_add(&rounds, 1, __ATOMIC_RELAXED)) {
 		run(queue, kernel, 1, NULL, NULL);
 		check(clFinish(queue), "finish");
 		usleep(1000);
@@ -610,17 +611,36 @@ static void *put_on(void *argument)
 	return NULL;
 }
 
+static void CL_CALLBACK free_it(cl_command_queue queue, cl_uint count, void *pointers[], void *data)
+{
+	wrong += queue != data;
+	for (cl_uint i = 0; i < count; i++)
+		clSVMFree(context, pointers[i]);
+}
+
+static void free_by_function(cl_command_queue queue)
+{
+	void *shared = clSVMAlloc(context, CL_MEM_READ_WRITE, ITEMS, 0);
+
+	check(shared ? CL_SUCCESS : CL_OUT_OF_RESOURCES, "shared memory");
+	check(clEnqueueSVMFree(queue, 1, &shared, free_it, queue, 0, NULL, NULL), "free");
+}
+
 static void making(void)
 {
+	cl_command_queue queue = make_queue(0);
 	pthread_t thread;
 
 	slow_down();
-	check(pthread_create(&thread, NULL, put_on, NULL), "thread");
+	check(pthread_create(&thread, NULL, put_on, queue), "thread");
 	for (;; usleep(1000)) {
 		if (!is_told())
 			continue;
-		printf("{\"begun\":%lu,\"rounds\":%lu}\n",
-		       __atomic_load_n(&begun, __ATOMIC_RELAXED), rounds);
+		if (told == 'f')
+			free_by_function(queue);
+		printf("{\"begun\":%lu,\"rounds\":%lu,\"wrong\":%lu}\n",
+		       __atomic_load_n(&begun, __ATOMIC_RELAXED),
+		       __atomic_exchange_n(&rounds, 0, __ATOMIC_RELAXED), wrong);
 		fflush(stdout);
 	}
 }

@@ -403,12 +403,27 @@ class Hard(OpenCL):
         """The driver takes its time over it, and nobody else is to find it half made."""
         for _ in range(2):
             loop = self.hard("making")
-            process = self.start(loop, *TIMES)
-            end = time.monotonic() + START_S
-            while not loop.end_epoch()["begun"]:
-                self.assertLess(time.monotonic(), end, "no queue of ours is made")
+            process = self.start_making(loop)
             self.stop(process)
             self.rounds(loop, 3)
+
+    def start_making(self, loop):
+        """In, until the driver is at work on a queue of ours."""
+        process = self.start(loop, *TIMES)
+        end = time.monotonic() + START_S
+        while not loop.end_epoch()["begun"]:
+            self.assertLess(time.monotonic(), end, "no queue of ours is made")
+        return process
+
+    def test_a_refusal_while_a_queue_is_made(self):
+        """It is not used any more, and that is said."""
+        loop = self.hard("making")
+        process = self.start_making(loop)
+        loop.order("f")
+        self.assertTrue(loop.line() and loop.line())
+        self.assertEqual(self.rounds(loop, 3)["wrong"], 0)
+        recorded = self.stop(process).event("recorded")
+        self.assertEqual([recorded[name] for name in ("queues_timed", "queues_estimated", "queues_left")], [0, 1, 0])
 
     def test_leaving_among_barriers(self):
         loop = self.hard("barriers")

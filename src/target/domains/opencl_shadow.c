@@ -60,7 +60,7 @@ static void refuse(struct opencl_queue *queue, enum opencl_refusal why)
 {
 	uint32_t none = 0;
 
-	if (!__atomic_compare_exchange_n(&queue->refusal, &none, why, false, __ATOMIC_ACQ_REL,
+	if (!__atomic_compare_exchange_n(&queue->refusal, &none, why, false, __ATOMIC_SEQ_CST,
 					 __ATOMIC_RELAXED))
 		return;
 	__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
@@ -95,15 +95,24 @@ static struct opencl_shadow *make(const struct opencl_vendor *vendor, struct ope
 	return shadow;
 }
 
-/* Either we see that all is ending, or shadows_stop() sees the shadow. */
+/* Somebody may have refused it while it was made. */
+static bool is_refused(const struct opencl_shadow *shadow)
+{
+	return __atomic_load_n(&shadow->queue->refusal, __ATOMIC_SEQ_CST) ||
+	       __atomic_load_n(&shadow->vendor->refusal, __ATOMIC_SEQ_CST);
+}
+
+/* Either we see that all is ending, or that it is refused, or who does so sees the shadow. */
 static void move(struct opencl_shadow *shadow)
 {
 	struct opencl_queue *queue = shadow->queue;
 
 	__atomic_store_n(&queue->shadow, shadow, __ATOMIC_SEQ_CST);
-	if (shadows_are_ending() || !shadow_order(shadow, shadow->programs, shadow->ours)) {
+	if (shadows_are_ending() || is_refused(shadow) ||
+	    !shadow_order(shadow, shadow->programs, shadow->ours)) {
 		if (!shadows_are_ending())
-			refuse(queue, REFUSED_MAKING);
+			refuse(queue,
+			       shadow->vendor->refusal ? shadow->vendor->refusal : REFUSED_MAKING);
 		if (shadow_step(shadow, TO_OURS, AT_PROGRAMS))
 			shadow_close(shadow);
 		return;

@@ -537,9 +537,12 @@ class StandIn(TargetTest):
     EXPECTED = {"right": 100, "old": 100, "beyond": 100, "current": 100, "newer": 200, "extension": 100}
 
     def setUp(self):
+        self.launch()
+
+    def launch(self, **variables):
         library = os.path.join(HERE, "libstandin_cl.so")
         self.loop = subprocess.Popen([os.path.join(HERE, "standin_loop"), library], stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE, text=True)
+                                     stdout=subprocess.PIPE, text=True, env=dict(os.environ, **variables))
         self.addCleanup(self.end_process, self.loop)
         self.told()
         self.path = os.path.join(FOLDER, "standin.limpet")
@@ -552,8 +555,9 @@ class StandIn(TargetTest):
         self.loop.stdin.flush()
         return self.told()
 
-    def start(self):
-        process = harness.limpet_start("record", "-p", self.loop.pid, "-o", self.path, "--opencl-trace", "--json")
+    def start(self, *options):
+        process = harness.limpet_start("record", "-p", self.loop.pid, "-o", self.path, "--opencl-trace", "--json",
+                                       *options)
         self.addCleanup(self.end_process, process)
         self.assertIsNotNone(harness.attached_wait(process))
         return process
@@ -577,19 +581,34 @@ class StandIn(TargetTest):
                                     "clGetExtensionFunctionAddressForPlatform": {}})
         self.assertEqual(self.ask(), self.EXPECTED)
 
-    def test_a_driver_that_goes_and_comes_again(self):
-        process = self.start()
-        self.assertEqual(self.ask(), self.EXPECTED)
-        self.ask("again")
+    def wait_until_hooked(self):
         end = time.monotonic() + 60
         while not self.ask("look")["hooked"]:
             self.assertLess(time.monotonic(), end, "it was not hooked again")
             time.sleep(0.05)
+
+    def test_a_driver_that_goes_and_comes_again(self):
+        process = self.start()
+        self.assertEqual(self.ask(), self.EXPECTED)
+        self.ask("again")
+        self.wait_until_hooked()
         self.assertEqual(self.ask(), self.EXPECTED)
         self.stop(process)
         self.assertFalse(self.ask("look")["hooked"])
         self.assertEqual(self.ask(), self.EXPECTED)
         self.assertGreaterEqual(len(Recording(self.path).calls["clFinish"]), 400)
+
+    def test_a_driver_that_goes_at_once(self):
+        """What is to be asked for device times is not asked of a driver that has gone."""
+        if MISSING:
+            self.skipTest(MISSING)
+        self.launch(LD_PRELOAD="libOpenCL.so.1")
+        process = self.start("--opencl-device-time")
+        self.ask("flee")
+        self.wait_until_hooked()
+        self.assertEqual(self.ask(), self.EXPECTED)
+        self.stop(process)
+        self.assertEqual(self.ask(), self.EXPECTED)
 
 
 if __name__ == "__main__":

@@ -316,20 +316,30 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* False: the driver has gone. */
+static bool look_for_bypass(struct opencl_vendor *vendor)
+{
+	void *driver = vendor_keep(vendor);
+
+	if (!driver)
+		return false;
+	if (!got_has_module("libOpenCL.so*"))
+		vendor->refusal = REFUSED_DIRECT;
+	else if (bypass_is_possible(vendor))
+		vendor->refusal = REFUSED_BYPASS;
+	vendor_let_go(driver);
+	return true;
+}
+
 /* Calls that began before the hooks came put their commands where we do not see it; when they are
  * over, queues can be changed. */
 void shadows_settle(struct opencl_vendor *vendor)
 {
 	if (vendor->is_settled || !vendor->hooked)
 		return;
-	if (!vendor->hooked_ns) {
+	if (!vendor->hooked_ns && look_for_bypass(vendor))
 		vendor->hooked_ns = clock_ns();
-		if (!got_has_module("libOpenCL.so*"))
-			vendor->refusal = REFUSED_DIRECT;
-		else if (bypass_is_possible(vendor))
-			vendor->refusal = REFUSED_BYPASS;
-	}
-	if (clock_ns() - vendor->hooked_ns >= GRACE_NS)
+	if (vendor->hooked_ns && clock_ns() - vendor->hooked_ns >= GRACE_NS)
 		__atomic_store_n(&vendor->is_settled, 1, __ATOMIC_RELEASE);
 }
 

@@ -172,13 +172,20 @@ static void end_if_unused(struct opencl_shadow *shadow)
 		shadow_close(shadow);
 }
 
+/* On our thread: the driver may be about to go. */
 static void look_at(struct opencl_shadow *shadow)
 {
+	void *driver = NULL;
+
 	if (!__atomic_load_n(&shadow->users, __ATOMIC_RELAXED) || !shadow_try_keep(shadow))
 		return;
 	if (__atomic_load_n(&shadow->was_released, __ATOMIC_RELAXED) &&
 	    !__atomic_load_n(&shadow->is_closed, __ATOMIC_ACQUIRE))
+		driver = vendor_keep(shadow->vendor);
+	if (driver) {
 		end_if_unused(shadow);
+		vendor_let_go(driver);
+	}
 	shadow_drop(shadow);
 }
 

@@ -10,13 +10,15 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define ROUNDS    100
-#define FLIGHTS   3
+#define FLIGHTS   12 /* each to another place */
 #define STAY_US   100
 #define STAYS_MAX 20000
-#define AWAY_US   20000 /* somebody who looks often looks meanwhile */
+#define PLACE     0x4000 /* no more than the driver has */
+#define AWAY_US   20000  /* somebody who looks often looks meanwhile */
 
 typedef int plain(void *object);
 typedef int get_platforms(unsigned room, const struct standin_platform **ret, unsigned *count);
@@ -89,7 +91,9 @@ static int flee(const char *path)
 		if (dlclose(library))
 			return -1;
 		usleep(AWAY_US);
-		if (open_driver(path))
+		if (mmap(NULL, PLACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+			    MAP_FAILED ||
+		    open_driver(path))
 			return -1;
 	}
 	return 0;

@@ -78,8 +78,9 @@ class Counts(Launch):
 
     def test_again_and_again(self):
         for _ in range(20):
-            self.launch(PROGRAM, "count", 10)
+            _, _, err = self.launch(PROGRAM, "count", 10)
             self.assertEqual(self.blocks()[MAIN_SIZE], 10)
+            self.assertNotIn("another program", err, "an end is no exec")
 
     def test_script(self):
         script = os.path.join(self.folder, "script")

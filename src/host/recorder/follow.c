@@ -4,6 +4,7 @@
  * Host only.
  */
 #include "host/core/clock.h"
+#include "host/process/stat.h"
 #include "host/recorder/recorder_private.h"
 
 #include <poll.h>
@@ -19,13 +20,16 @@ static bool is_cut_off(const struct recorder *self)
 	return poll(&wait, 1, 0) > 0 && wait.revents;
 }
 
+/* One that ends has no memory left to be compared: it is asked for that afterwards. */
 static bool has_executed(const struct recorder *self, const struct identity *before)
 {
+	struct process_stat stat;
 	struct identity now;
 	struct err ignored;
 
 	return !identity_read(self->pid, self->pid, &now, &ignored) &&
-	       identity_compare(before, &now) == IDENTITY_EXEC;
+	       identity_compare(before, &now) == IDENTITY_EXEC &&
+	       !stat_read(self->pid, self->pid, &stat, &ignored) && !stat.is_exiting;
 }
 
 static bool must_follow(struct recorder *self)

@@ -111,6 +111,17 @@ class Counts(Launch):
         self.assertIn("statically linked", err)
         self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
+    def test_closes_all_descriptors(self):
+        """Ours too: that is said, and limpet does not run in circles."""
+        process = self.start(PROGRAM, "close", 2000)
+        out, err = process.stdout.read(), process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0, out + err)
+        self.assertIn("has closed limpet's descriptors", err)
+        self.assertEqual(self.blocks()[MAIN_SIZE], 5)
+        self.assertLess(usage.ru_utime + usage.ru_stime, 1.5)
+
     def test_periods(self):
         self.launch(PROGRAM, "sleep", 1500, options=("--alloc-trace", "--collection-period", "200ms:20s:1"))
         blocks = self.blocks()

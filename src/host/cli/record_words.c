@@ -73,6 +73,11 @@ void warn_unfollowed(const struct recorder *recorder)
 {
 	const struct err *why = recorder_unfollowed(recorder);
 
+	if (recorder_is_cut_off(recorder))
+		fprintf(stderr,
+			"warning: the program has closed limpet's descriptors, as daemons close "
+			"all: what it did from then on is not recorded; limpet record -p PID, "
+			"later, finds it\n");
 	if (why)
 		fprintf(stderr,
 			"warning: it executed another program, which is not recorded: %s%s%s\n",

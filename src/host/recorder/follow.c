@@ -21,24 +21,32 @@ static bool is_cut_off(const struct recorder *self)
 }
 
 /* One that ends has no memory left to be compared: it is asked for that afterwards. */
-static bool has_executed(const struct recorder *self, const struct identity *before)
+static bool lives_on(const struct recorder *self, enum identity_change *ret_change)
 {
+	const struct identity *before = &self->session.attachment.target.process.identity;
 	struct process_stat stat;
 	struct identity now;
 	struct err ignored;
 
-	return !identity_read(self->pid, self->pid, &now, &ignored) &&
-	       identity_compare(before, &now) == IDENTITY_EXEC &&
-	       !stat_read(self->pid, self->pid, &stat, &ignored) && !stat.is_exiting;
+	if (identity_read(self->pid, self->pid, &now, &ignored) ||
+	    stat_read(self->pid, self->pid, &stat, &ignored) || stat.is_exiting)
+		return false;
+	*ret_change = identity_compare(before, &now);
+	return true;
 }
 
+/* The agent is gone: with the program that it was in, or because the program has closed all
+ * descriptors that it does not know. */
 static bool must_follow(struct recorder *self)
 {
+	enum identity_change change;
+
 	if (!self->is_following && self->is_attached && is_cut_off(self) &&
-	    has_executed(self, &self->session.attachment.target.process.identity)) {
+	    lives_on(self, &change)) {
 		session_close(&self->session);
 		self->is_attached = false;
-		self->is_following = true;
+		self->is_cut_off = change == IDENTITY_SAME;
+		self->is_following = change == IDENTITY_EXEC;
 		self->follow_until_ns = now_ns() + FOLLOW_FOR_NS;
 	}
 	return self->is_following;
@@ -120,6 +128,11 @@ int recorder_follow(struct recorder *self, struct err *err)
 		self->unfollowed = why;
 	give_up_in_time(self);
 	return 0;
+}
+
+bool recorder_is_cut_off(const struct recorder *self)
+{
+	return self->is_cut_off;
 }
 
 bool recorder_is_following(const struct recorder *self)

@@ -115,6 +115,7 @@ int recorder_begin(struct recorder *self, struct err *err)
 	int r = session_open(&self->session, self->pid, &self->options, err);
 
 	self->is_attached = !r;
+	self->is_cut_off &= !self->is_attached;
 	self->watch = (struct registers_watch){ 0 };
 	if (!r)
 		self->unused_path = NULL;

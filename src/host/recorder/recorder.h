@@ -47,6 +47,8 @@ bool recorder_is_following(const struct recorder *recorder);
 unsigned recorder_programs(const struct recorder *recorder);
 /* Why the program that it executes now is not recorded; NULL: it is. */
 const struct err *recorder_unfollowed(const struct recorder *recorder);
+/* Has it closed the agent's descriptors?  Nothing is recorded from there on. */
+bool recorder_is_cut_off(const struct recorder *recorder);
 /* Says POLLRDHUP when it is due; -1: nothing is attached. */
 int recorder_socket(const struct recorder *recorder);
 

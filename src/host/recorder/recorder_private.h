@@ -28,6 +28,7 @@ struct recorder {
 		struct collect_totals totals;
 		struct work_left left;
 	} earlier;
+	bool is_cut_off;   /* it goes on without our agent */
 	bool is_following; /* it executes another program, and we are not in yet */
 	uint64_t follow_until_ns;
 	struct err unfollowed; /* why not, up to now; code 0: there is no such program */

@@ -111,6 +111,13 @@ class Counts(Launch):
         self.assertIn("statically linked", err)
         self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
+    def test_a_library_that_executes_the_program_again(self):
+        """It does not come by where it would wait; it is attached to when it runs."""
+        _, events, err = self.launch(PROGRAM, "sleep", 3000, env={
+            **os.environ, "LD_PRELOAD": harness.program("launched_library.so")})
+        self.assertIn("before it began", err)
+        self.assertEqual((events["program"]["status"], self.blocks()[MAIN_SIZE]), (4, 5))
+
     def test_closes_all_descriptors(self):
         """Ours too: that is said, and limpet does not run in circles."""
         process = self.start(PROGRAM, "close", 2000)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -96,6 +97,9 @@ int launched_start(struct launched *ret, char *const argv[], struct err *err)
 	r = launch_start(&ret->launch, argv, &before, err);
 	if (!r) {
 		r = prepare(ret, err);
+		if (!r && ret->launch.has_passed_by)
+			fprintf(stderr, "warning: a library of the program's has executed another "
+					"program before it began: its first calls are missing\n");
 		if (r)
 			launch_done(&ret->launch);
 	}

@@ -219,6 +219,12 @@ class Ends(Launch):
         self.assertEqual(events["program"]["signal"], signal.SIGABRT)
         self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
+    def test_its_last_thread_ends(self):
+        """Those of limpet's do not keep it alive."""
+        _, events, _ = self.launch(PROGRAM, "leave")
+        self.assertEqual(events["program"]["status"], 0)
+        self.assertEqual(self.blocks()[MAIN_SIZE], 5)
+
     def test_signals_to_limpet_are_passed_on(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             process = self.start(PROGRAM, "wait")

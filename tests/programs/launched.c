@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,6 +209,15 @@ static int do_close(char **words)
 	return 6;
 }
 
+/* Not the process ends, but the only thread that it knows of. */
+static int do_leave(char **words)
+{
+	(void)words;
+	allocate(MAIN_SIZE, 5);
+	syscall(SYS_exit, 0);
+	return 1;
+}
+
 static int do_sleep(char **words)
 {
 	usleep((useconds_t)atoi(words[0]) * 1000);
@@ -222,7 +232,7 @@ static const struct {
 	{ "count", do_count }, { "self", do_self },       { "wait", do_wait },
 	{ "crash", do_crash }, { "read", do_read },       { "spawn", do_spawn },
 	{ "mark", do_mark },   { "execute", do_execute }, { "sleep", do_sleep },
-	{ "close", do_close },
+	{ "close", do_close }, { "leave", do_leave },
 };
 
 int main(int argc, char **argv)

@@ -191,6 +191,40 @@ class Traces(Launch):
         out, err = process.communicate("hello\n", timeout=DEADLINE_S)
         self.assertEqual((process.returncode, out), (0, "read hello\n"), err)
 
+    def test_without_input_and_output(self):
+        """Closed ones stay closed, and nothing of limpet's is taken for them."""
+        def prepare():
+            for fd in (0, 1):
+                os.close(fd)
+        wanted = subprocess.Popen([PROGRAM, "wait"], preexec_fn=prepare)
+        self.addCleanup(self.end_process, wanted)
+        process = subprocess.Popen([harness.LIMPET, "record", "-o", self.path, "--alloc-trace", "--", PROGRAM, "wait"],
+                                   stderr=subprocess.PIPE, text=True, preexec_fn=prepare)
+        self.addCleanup(self.end_process, process)
+        line = process.stderr.readline()
+        self.assertIn("recording", line)
+        child = int(line.split()[1])
+        harness.wait_until(lambda: int(harness.status_of(child)["SigCgt"], 16) & 1 << signal.SIGTERM - 1)
+        fds = [set(os.listdir(f"/proc/{pid}/fd")) & {"0", "1", "2"} for pid in (child, wanted.pid)]
+        self.assertEqual(fds[0], fds[1])
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("exit status 9", err)
+
+    def test_a_pipe_that_nobody_reads(self):
+        """It ends the program, as ever, and not the recording."""
+        reader, writer = os.pipe()
+        os.close(reader)
+        process = subprocess.Popen(
+            [harness.LIMPET, "record", "-o", self.path, "--alloc-trace", "--", PROGRAM, "spawn", "true"],
+            stdin=subprocess.DEVNULL, stdout=writer, stderr=writer)
+        os.close(writer)
+        self.addCleanup(self.end_process, process)
+        process.wait(DEADLINE_S)
+        self.assertGreaterEqual(process.returncode, 0, "killed by a signal")
+        self.assertEqual(self.blocks()[MAIN_SIZE], 5)
+
     def test_has_the_terminal(self):
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)

@@ -92,6 +92,11 @@ class Counts(Launch):
         self.assertEqual(events["program"]["status"], 3)
         self.assertEqual(self.blocks()[EARLY_SIZE], EARLY_COUNT)
 
+    def test_many_arguments(self):
+        """They leave nothing of the stack that the kernel has mapped."""
+        _, events, _ = self.launch(PROGRAM, "count", 10, *range(20000))
+        self.assertEqual((events["program"]["status"], self.blocks()[MAIN_SIZE]), (3, 10))
+
     def test_python(self):
         self.launch("/usr/bin/python3", "-c", "import os\nfor i in range(50): os.getppid()",
                     options=("--function", "*:getppid"))

@@ -110,6 +110,13 @@ class Counts(Launch):
         summary = harness.limpet("report", self.path)
         self.assertEqual(summary.out.count("process "), 2, summary.out)
 
+    def test_a_program_that_it_executes_and_that_ends_at_once(self):
+        """Too fast for an attach, most times: then it is said."""
+        for _ in range(5):
+            _, events, err = self.launch(PROGRAM, "execute", "true")
+            self.assertEqual(events["program"]["status"], 0)
+            self.assertTrue("another program" in err, err)
+
     def test_a_program_that_it_executes_and_that_cannot_be_attached(self):
         _, _, err = self.launch(PROGRAM, "execute", harness.program("launched_static"), "sleep", 2000)
         self.assertIn("which is not recorded", err)

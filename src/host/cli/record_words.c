@@ -72,7 +72,13 @@ void tell_program(struct visit *self)
 void warn_unfollowed(const struct recorder *recorder)
 {
 	const struct err *why = recorder_unfollowed(recorder);
+	struct process_stat stat;
 
+	if (recorder_has_other_name(recorder, &stat))
+		fprintf(stderr,
+			"warning: it ended as %s: where that is another program that it executed, it is "
+			"not recorded\n",
+			stat.name);
 	if (recorder_is_cut_off(recorder))
 		fprintf(stderr,
 			"warning: the program has closed limpet's descriptors, as daemons close "

@@ -4,10 +4,10 @@
  * Host only.
  */
 #include "host/core/clock.h"
-#include "host/process/stat.h"
 #include "host/recorder/recorder_private.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FOLLOW_FOR_NS 5000000000ull /* that long it may be starting */
@@ -96,6 +96,7 @@ static int move_to(struct recorder *self, const struct trace *trace, struct err 
 	self->is_attached = true;
 	self->watch = (struct registers_watch){ 0 };
 	self->programs++;
+	recorder_keep_name(self);
 	return r ? r : recorder_begin_program(self, err);
 }
 
@@ -128,6 +129,22 @@ int recorder_follow(struct recorder *self, struct err *err)
 		self->unfollowed = why;
 	give_up_in_time(self);
 	return 0;
+}
+
+void recorder_keep_name(struct recorder *self)
+{
+	snprintf(self->name, sizeof(self->name), "%s",
+		 self->session.attachment.target.process.stat.name);
+}
+
+/* Of one that was faster than us nothing else is left. */
+bool recorder_has_other_name(const struct recorder *self, struct process_stat *ret)
+{
+	struct err ignored;
+
+	return self->name[0] && !self->unfollowed.code &&
+	       !stat_read(self->pid, self->pid, ret, &ignored) && ret->is_exiting &&
+	       strcmp(ret->name, self->name) != 0;
 }
 
 bool recorder_is_cut_off(const struct recorder *self)

@@ -10,6 +10,7 @@
 #include "host/core/text.h"
 #include "host/process/memory.h"
 #include "host/process/rights.h"
+#include "host/process/stat.h"
 #include "shared/arch/doorstep.h"
 
 #include <errno.h>
@@ -174,13 +175,37 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, s
 	return r;
 }
 
+/* The doorstep went with the memory that it was in, or somebody has kept the program from asking
+ * who its parent is. */
+static int pass_by(struct launch *self)
+{
+	self->has_passed_by = self->is_let_go = true;
+	self->doorstep = 0;
+	return 1;
+}
+
+/* Its memory goes before it has ended. */
+static bool is_ending(pid_t pid)
+{
+	struct process_stat stat;
+	struct err ignored;
+
+	return stat_read(pid, pid, &stat, &ignored) || stat.is_exiting;
+}
+
 int launch_look(struct launch *self, struct err *err)
 {
 	struct doorstep doorstep;
+	bool is_there = memory_read(self->memory, self->doorstep, &doorstep, sizeof(doorstep)) &&
+			doorstep.magic == DOORSTEP_MAGIC && doorstep.step != DOORSTEP_HAS_LEFT;
 
-	if (memory_read(self->memory, self->doorstep, &doorstep, sizeof(doorstep)))
+	if (self->has_passed_by)
+		return 1;
+	if (is_there)
 		return doorstep.step == DOORSTEP_IS_THERE && !doorstep.errand;
-	return launch_has_ended(self, false) ? explain_end(self, err) : 0;
+	if (launch_has_ended(self, false))
+		return explain_end(self, err);
+	return is_ending(self->pid) ? 0 : pass_by(self);
 }
 
 static int tell(struct launch *self, size_t offset, const void *word, size_t size, struct err *err)
@@ -219,6 +244,8 @@ int launch_prepare_allocator(struct launch *self, struct err *err)
 	struct target target;
 	int r = 0;
 
+	if (self->has_passed_by)
+		return 0;
 	if (!target_look(&target, self->pid, err)) {
 		function = find_mallopt(&target);
 		target_close(&target);

@@ -115,9 +115,12 @@ int recorder_begin(struct recorder *self, struct err *err)
 	int r = session_open(&self->session, self->pid, &self->options, err);
 
 	self->is_attached = !r;
+	self->is_cut_off &= !self->is_attached;
 	self->watch = (struct registers_watch){ 0 };
-	if (!r)
+	if (!r) {
 		self->unused_path = NULL;
+		recorder_keep_name(self);
+	}
 	return r;
 }
 

@@ -1,0 +1,21 @@
+/*
+ * The unwind table of a module: rows, their index, and the rules that rows have no room for.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+#include "shared/unwind/row.h"
+
+struct unwind_table {
+	uint64_t first;                /* the address (p_vaddr) to which rows are relative */
+	const struct unwind_row *rows; /* ascending; the last one is UNWIND_NONE at the end */
+	uint32_t row_count;
+	const uint32_t *pages; /* for each 1 << UNWIND_PAGE_BITS bytes of code: the last row at or
+				  before its begin */
+	uint32_t page_count;
+	const struct unwind_special *specials;
+	uint32_t special_count;
+};
+
+/* The rule for an address in the file; never NULL: a row of UNWIND_NONE where nothing is known. */
+const struct unwind_row *unwind_table_find(const struct unwind_table *table, uint64_t address);

@@ -20,7 +20,7 @@ from report import Report, table  # noqa: E402
 
 def foreign_libraries(arch):
     """What limpet is linked with, for another machine: unpacked, and named in a file for meson."""
-    root = archive.tree(f"libraries-{arch}", "bookworm", arch, lambda _: ["libzstd-dev", "libsqlite3-dev"]) / "usr"
+    root = archive.tree(f"libraries-{arch}", "bookworm", arch, lambda _: ["libzstd-dev", "libsqlite3-dev", "libelf-dev", "libdw-dev", "liblzma-dev", "zlib1g-dev"]) / "usr"
     names = archive.CACHE / f"libraries-{arch}.ini"
     names.write_text(
         f"[built-in options]\nc_args = ['-isystem{root}/include']\n"

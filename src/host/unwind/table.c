@@ -10,11 +10,11 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/rows.h"
+#include "host/unwind/source.h"
 
 static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
 
 struct compilation {
-	struct object object;
 	struct frames frames;
 	struct rows rows;
 	uint64_t first, end;
@@ -126,44 +126,17 @@ static void fill_index(const struct unwind_table *table, uint32_t *pages)
 	}
 }
 
-static int find_frames(struct compilation *work, struct object_part *ret,
-		       enum frames_section *ret_section)
+int unwind_table_make(struct unwind_table **ret, const struct unwind_source *source,
+		      struct err *err)
 {
-	*ret_section = FRAMES_EH;
-	if (!object_section(&work->object, ".eh_frame", ret) && ret->size > sizeof(uint32_t))
-		return 0;
-	if (!object_unwind_segment(&work->object, ret))
-		return 0;
-	*ret_section = FRAMES_DEBUG;
-	return object_section(&work->object, ".debug_frame", ret);
-}
+	CLEANUP(compilation_done)
+	struct compilation work = {
+		.first = source->first,
+		.end = source->end,
+		.rows.machine = source->machine,
+	};
+	int r = frames_read(&work.frames, &source->part, source->section);
 
-static int open_object(struct compilation *work, const void *bytes, size_t size, struct err *err)
-{
-	if (object_open(&work->object, bytes, size) < 0)
-		return err_set(err, -ENOEXEC, "not an ELF file of 64 bits");
-	work->rows.machine = unwind_machine_of(work->object.header.e_machine);
-	if (!work->rows.machine)
-		return err_set(err, -ENOEXEC, "ELF file of another machine (%u)",
-			       work->object.header.e_machine);
-	if (!object_code(&work->object, &work->first, &work->end) ||
-	    work->end - work->first >= UINT32_MAX)
-		return err_set(err, -ENOEXEC, "no code in it, or more than 4 GiB");
-	return 0;
-}
-
-int unwind_table_compile(struct unwind_table **ret, const void *bytes, size_t size, struct err *err)
-{
-	CLEANUP(compilation_done) struct compilation work = { 0 };
-	enum frames_section section;
-	struct object_part part;
-	int r = open_object(&work, bytes, size, err);
-
-	if (r < 0)
-		return r;
-	if (find_frames(&work, &part, &section) < 0)
-		return err_set(err, -ENODATA, "no unwind information (.eh_frame, .debug_frame)");
-	r = frames_read(&work.frames, &part, section);
 	if (!r)
 		r = compile_entries(&work);
 	*ret = r < 0 ? NULL : lay_out(&work);
@@ -171,6 +144,14 @@ int unwind_table_compile(struct unwind_table **ret, const void *bytes, size_t si
 		return err_set(err, -ENOMEM, "no memory for an unwind table");
 	fill_index(*ret, (uint32_t *)(uintptr_t)(*ret)->pages);
 	return 0;
+}
+
+int unwind_table_compile(struct unwind_table **ret, const void *bytes, size_t size, struct err *err)
+{
+	struct unwind_source source;
+	int r = unwind_source_open(&source, bytes, size, err);
+
+	return r < 0 ? r : unwind_table_make(ret, &source, err);
 }
 
 void unwind_table_free(struct unwind_table *table)

@@ -12,6 +12,7 @@
 #include "host/core/cleanup.h"
 #include "host/sampling/copied_stack.h"
 #include "host/sampling/coverage.h"
+#include "host/sampling/perf_mapping.h"
 #include "host/sampling/processes.h"
 #include "host/sampling/sampler.h"
 
@@ -256,10 +257,11 @@ static int hear_lost(struct round *round, const struct perf_record *record)
 static int hear_mapping(struct round *round, const struct perf_record *record)
 {
 	struct process_entry *process = processes_find(&round->self->processes, record->pid);
+	struct mapping mapping;
 
-	if (process)
-		process->is_stale = true;
-	return 0;
+	if (!process || process->is_unread || perf_mapping_read(&mapping, record) < 0)
+		return 0;
+	return space_map(process->space, &mapping);
 }
 
 static int hear_name(struct round *round, const struct perf_record *record)
@@ -268,7 +270,7 @@ static int hear_name(struct round *round, const struct perf_record *record)
 
 	if (!process || !(record->header->misc & PERF_RECORD_MISC_COMM_EXEC))
 		return 0;
-	process->is_stale = process->is_new_image = true;
+	process_forget(process);
 	round->listener->process(round->listener->context, record->pid, record->pid);
 	return 0;
 }
@@ -297,10 +299,10 @@ static int hear_end(struct round *round, const struct perf_record *record)
 
 /* By the type of the record; what is not here says nothing to us. */
 static int (*const hearing[])(struct round *round, const struct perf_record *record) = {
-	[PERF_RECORD_MMAP] = hear_mapping,  [PERF_RECORD_LOST] = hear_lost,
-	[PERF_RECORD_COMM] = hear_name,     [PERF_RECORD_EXIT] = hear_end,
-	[PERF_RECORD_FORK] = hear_birth,    [PERF_RECORD_SAMPLE] = hear_sample,
-	[PERF_RECORD_MMAP2] = hear_mapping, [PERF_RECORD_LOST_SAMPLES] = hear_lost,
+	[PERF_RECORD_LOST] = hear_lost,         [PERF_RECORD_COMM] = hear_name,
+	[PERF_RECORD_EXIT] = hear_end,          [PERF_RECORD_FORK] = hear_birth,
+	[PERF_RECORD_SAMPLE] = hear_sample,     [PERF_RECORD_MMAP2] = hear_mapping,
+	[PERF_RECORD_LOST_SAMPLES] = hear_lost,
 };
 
 static int hear_all(struct round *round, const struct perf_batch *batch)

@@ -45,7 +45,7 @@ static int check(struct elf_source *source)
 
 int elf_source_from(struct elf_source *ret, int fd)
 {
-	elf_version(EV_CURRENT);
+	elf_prepare();
 	*ret = (struct elf_source){ .fd = fd, .elf = elf_begin(fd, ELF_C_READ, NULL) };
 	return check(ret);
 }
@@ -59,7 +59,7 @@ int elf_source_open(struct elf_source *ret, const char *path)
 
 int elf_source_in(struct elf_source *ret, char *memory, size_t size)
 {
-	elf_version(EV_CURRENT);
+	elf_prepare();
 	*ret = (struct elf_source){ .fd = -1, .memory = memory, .elf = elf_memory(memory, size) };
 	return check(ret);
 }

@@ -16,6 +16,9 @@ struct elf_source {
 	char *memory; /* NULL: none */
 };
 
+/* Once before anything of libelf; elf_source_*() do it. */
+void elf_prepare(void);
+
 /* Only regular files; -ENOENT, -EACCES, ..., -ENOEXEC when it is no ELF file of this machine. */
 int elf_source_open(struct elf_source *ret, const char *path) MUST_CHECK;
 /* Takes the descriptor, also when it fails. */

@@ -253,8 +253,8 @@ class Ends(Record):
 
 
 class Refusals(Record):
-    def test_nothing_to_record(self):
-        result = limpet("record", "-p", os.getpid())
+    def test_an_option_of_a_trace_that_was_not_asked_for(self):
+        result = limpet("record", "-p", os.getpid(), "--alloc-stacks")
         self.assertEqual(result.code, 2)
         self.assertIn("--alloc-trace", result.err)
 

@@ -1,16 +1,19 @@
 /*
- * limpet record: trace a running process into a file, until asked to stop.
+ * limpet record: sample and trace a running process into a file, until asked to stop.
  */
 #include "host/cli/command.h"
 #include "host/cli/ending.h"
 #include "host/cli/operand.h"
 #include "host/cli/period.h"
+#include "host/cli/printable.h"
+#include "host/cli/record_samples.h"
 #include "host/cli/report.h"
 #include "host/cli/size.h"
 #include "host/cli/trace_sets.h"
 #include "host/cli/version.h"
 #include "host/core/clock.h"
 #include "host/model/domains.h"
+#include "host/process/procfs.h"
 #include "host/recorder/recorder.h"
 
 #include <errno.h>
@@ -29,6 +32,7 @@ struct record_values {
 	struct option_list functions;
 	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
 	uint64_t duration_ns;
+	struct sample_words samples;
 };
 
 #define FIELD(name) offsetof(struct record_values, name)
@@ -44,6 +48,12 @@ static const struct option_desc record_options[] = {
 	  FIELD(output) },
 	{ 'd', "duration", "TIME", "stop after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION,
 	  FIELD(duration_ns) },
+	{ 'F', "frequency", "HZ", "samples a second, 1 to 5000 (default: 99; without traces)",
+	  OPTION_NUMBER, FIELD(samples.hz) },
+	{ 0, "off-cpu", NULL, "also samples of waiting threads: where, and how long", OPTION_FLAG,
+	  FIELD(samples.off_cpu) },
+	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
+	  FIELD(samples.sampler) },
 	TRACES(0, "alloc-trace", DOMAIN_BIT(ALLOC), "malloc and its family, new and delete, mmap"),
 	{ 0, "alloc-stacks", NULL, "with the call stack of every allocation", OPTION_FLAG,
 	  FIELD(alloc_stacks) },
@@ -85,19 +95,29 @@ struct visit {
 	struct period period;
 	uint64_t max_bytes, begin_ns;
 	int signals;
+	pid_t pid;
 	enum ending ending;
 	bool is_over, is_full, shows_progress;
 	struct work_left left;
+	struct sampling_options sampling;
+	bool samples, traces;
 };
 
-static int refuse_empty(struct err *err)
+/* An option about a trace that nobody asked for. */
+static int refuse_lone(const char *option, const char *trace, struct err *err)
 {
-	err_set(err, -EINVAL, "nothing to record was named");
-	err_why(err, "this version traces; it does not sample yet");
-	err_fix(err, "--alloc-trace, --io-trace, --lock-trace, --sys-trace, --opencl-trace, "
-		     "--marker-trace, --function LIB:SYMBOL or another; limpet record --help "
-		     "names all");
+	err_set(err, -EINVAL, "%s belongs to %s, which is not asked for", option, trace);
+	err_fix(err, "limpet record -p PID %s %s", trace, option);
 	return err_exit(err, EXIT_USAGE);
+}
+
+static int check_lone(const struct record_values *values, uint32_t domains, struct err *err)
+{
+	if (values->alloc_stacks && !(domains & DOMAIN_BIT(ALLOC)))
+		return refuse_lone("--alloc-stacks", "--alloc-trace", err);
+	if (values->all_locks && !(domains & DOMAIN_BIT(LOCK)))
+		return refuse_lone("--lock-all", "--lock-trace", err);
+	return 0;
 }
 
 static int read_trace_options(const struct record_values *values, struct trace_options *ret,
@@ -113,7 +133,7 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
 	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
 		return err->code;
-	return trace_domains(ret) ? 0 : refuse_empty(err);
+	return check_lone(values, trace_domains(ret), err);
 }
 
 /* A file that is there keeps its name unless it was named. */
@@ -137,6 +157,18 @@ static uint64_t all_drops(const struct collect_totals *totals)
 	return sum;
 }
 
+static void show_sample_progress(struct visit *self, uint64_t seconds)
+{
+	struct sampling_totals totals;
+
+	sampling_totals(recorder_sampling(self->recorder), &totals);
+	fprintf(stderr,
+		"\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " samples  %" PRIu64 " lost  %" PRIu64
+		" KiB ",
+		seconds / 60, seconds % 60, totals.counts.samples, totals.counts.lost,
+		recorder_file_bytes(self->recorder) / 1024);
+}
+
 static void show_progress(struct visit *self)
 {
 	uint64_t seconds = (now_ns() - self->begin_ns) / 1000000000u;
@@ -145,6 +177,10 @@ static void show_progress(struct visit *self)
 	if (!self->shows_progress)
 		return;
 	recorder_totals(self->recorder, &totals);
+	if (self->samples)
+		show_sample_progress(self, seconds);
+	if (!self->traces)
+		return;
 	fprintf(stderr,
 		"\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " records  %" PRIu64 " dropped  %" PRIu64
 		" KiB ",
@@ -211,20 +247,29 @@ static void warn_work_left(const struct work_left *left)
 
 static void print_attached(const struct visit *self)
 {
-	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
+	const struct session *session = recorder_session(self->recorder);
 	struct json json = { .out = stdout };
-	char name[96];
+	char how[96] = "", name[32] = "";
+	char shown[NAME_MAX_SHOWN];
+	struct err ignored;
 
+	if (proc_read_small(self->pid, "comm", name, sizeof(name), &ignored) > 0)
+		name[strcspn(name, "\n")] = '\0';
+	if (self->samples)
+		samples_describe(recorder_sampling(self->recorder), &self->sampling, how,
+				 sizeof(how));
 	if (!self->values->is_json) {
-		fprintf(stderr, "recording %s into %s; Enter or Ctrl-C stops\n",
-			target_name(&attachment->target, name, sizeof(name)), self->path);
+		fprintf(stderr, "recording %d (%s)%s%s into %s; Enter or Ctrl-C stops\n", self->pid,
+			printable(name, shown), how[0] ? " " : "", how, self->path);
 		return;
 	}
 	json_object(&json, NULL);
 	json_text(&json, "event", "attached");
-	json_signed(&json, "pid", attachment->target.process.pid);
+	json_signed(&json, "pid", self->pid);
 	json_text(&json, "file", self->path);
-	json_number(&json, "pause_ns", attachment->report.pause_ns);
+	if (session)
+		json_number(&json, "pause_ns", session->attachment.report.pause_ns);
+	json_text(&json, "sampling", how);
 	json_object_end(&json);
 	fflush(stdout);
 }
@@ -241,6 +286,8 @@ static int record_once(struct visit *self, struct err *err)
 	if (!self->period.done++) {
 		print_attached(self);
 		warn_absent(self);
+		if (self->samples)
+			samples_explain(recorder_sampling(self->recorder));
 	}
 	r = stay(self, self->period.time_ns, err);
 	left_well = recorder_pause(self->recorder, self->values->unload, &left, r ? &second : err);
@@ -265,6 +312,15 @@ static int record_all(struct visit *self, struct err *err)
 	return r;
 }
 
+/* What a recording came to. */
+struct outcome {
+	struct collect_totals totals;
+	struct trace_words words;
+	struct sampling_totals sampled;
+	char reasons[2048]; /* why no better sampler */
+	uint64_t bytes;
+};
+
 static void print_words(struct json *json, const struct trace_words *words)
 {
 	json_number(json, "words_hooked", words->hooked);
@@ -274,17 +330,29 @@ static void print_words(struct json *json, const struct trace_words *words)
 	json_number(json, "words_refused", words->refused);
 }
 
-static void print_totals(const struct visit *self, const struct collect_totals *totals,
-			 const struct trace_words *words, uint64_t bytes)
+static void print_for_people(const struct visit *self, const struct outcome *outcome)
 {
-	struct json json = { .out = stdout };
+	const struct collect_totals *totals = &outcome->totals;
 
-	if (!self->values->is_json) {
+	if (self->traces)
 		printf("wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
 		       " dropped, %" PRIu64 " KiB\n",
 		       self->path, totals->records, totals->threads, all_drops(totals),
-		       bytes / 1024);
-		printf("next: limpet report %s\n", self->path);
+		       outcome->bytes / 1024);
+	if (self->samples)
+		samples_print(&outcome->sampled, self->path, outcome->bytes);
+	printf("next: limpet report %s\n", self->path);
+	if (self->samples)
+		printf("      limpet export %s -f flamegraph\n", self->path);
+}
+
+static void print_totals(const struct visit *self, const struct outcome *outcome)
+{
+	const struct collect_totals *totals = &outcome->totals;
+	struct json json = { .out = stdout };
+
+	if (!self->values->is_json) {
+		print_for_people(self, outcome);
 		return;
 	}
 	json_object(&json, NULL);
@@ -299,8 +367,10 @@ static void print_totals(const struct visit *self, const struct collect_totals *
 	json_number(&json, "invalid", totals->invalid);
 	json_number(&json, "work_cut", self->left.cut);
 	json_number(&json, "work_lost", self->left.lost);
-	json_number(&json, "bytes", bytes);
-	print_words(&json, words);
+	json_number(&json, "bytes", outcome->bytes);
+	print_words(&json, &outcome->words);
+	if (self->samples)
+		samples_print_json(&json, &outcome->sampled, outcome->reasons);
 	json_object_end(&json);
 }
 
@@ -316,7 +386,8 @@ static void warn_words(const struct trace_words *words)
 			words->unwritable + words->refused, words->unwritable, words->refused);
 }
 
-static int judge(const struct visit *self, const struct collect_totals *totals, struct err *err)
+static int judge_records(const struct visit *self, const struct collect_totals *totals,
+			 struct err *err)
 {
 	warn_work_left(&self->left);
 	if (all_drops(totals))
@@ -334,38 +405,70 @@ static int judge(const struct visit *self, const struct collect_totals *totals, 
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
+/* One of both is enough; what is missing is said all the same. */
+static int judge(const struct visit *self, const struct outcome *outcome, struct err *err)
+{
+	struct err no_samples = { 0 }, no_records = { 0 };
+	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling, &no_samples)
+				    : -ENODATA;
+	int records = self->traces ? judge_records(self, &outcome->totals, &no_records) : -ENODATA;
+
+	if (samples && records) {
+		*err = self->samples ? no_samples : no_records;
+		return err->code;
+	}
+	if (no_samples.code || no_records.code)
+		fprintf(stderr, "warning: %s: %s\n",
+			no_samples.code ? no_samples.what : no_records.what,
+			no_samples.code ? no_samples.why : no_records.why);
+	return 0;
+}
+
 static bool is_asked_again(int signals)
 {
 	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
 }
 
+static void note_samples(const struct visit *self, struct outcome *ret)
+{
+	struct sampling *sampling = recorder_sampling(self->recorder);
+
+	if (!sampling)
+		return;
+	sampling_totals(sampling, &ret->sampled);
+	snprintf(ret->reasons, sizeof(ret->reasons), "%s", sampling_reasons(sampling));
+}
+
 static int finish(struct visit *self, int r, struct err *err)
 {
-	struct collect_totals totals = { 0 };
 	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
+	struct outcome outcome = { 0 };
 	struct err second = { 0 };
-	struct trace_words words;
 	struct stat file;
 	int end;
 
 	self->left = recorder_work_left(self->recorder);
-	recorder_words(self->recorder, &words);
-	end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
+	recorder_words(self->recorder, &outcome.words);
+	end = gives_up ? 0 : recorder_finish(self->recorder, r ? &second : err);
+	note_samples(self, &outcome);
+	if (recorder_end(self->recorder, gives_up, &outcome.totals, r || end ? &second : err) &&
+	    !end)
+		end = r ? second.code : err->code;
 
 	if (gives_up)
 		fprintf(stderr,
 			"warning: given up at the second signal: the last records are missing\n");
 	if (self->period.done) {
-		print_totals(self, &totals, &words,
-			     stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
-		warn_words(&words);
+		outcome.bytes = stat(self->path, &file) ? 0 : (uint64_t)file.st_size;
+		print_totals(self, &outcome);
+		warn_words(&outcome.words);
 	}
-	return r ? r : end ? end : judge(self, &totals, err);
+	return r ? r : end ? end : judge(self, &outcome, err);
 }
 
 static int record(pid_t pid, const struct record_values *values, struct err *err)
 {
-	struct visit visit = { .values = values, .ending = ENDING_DURATION };
+	struct visit visit = { .values = values, .pid = pid, .ending = ENDING_DURATION };
 	struct recorder_options options = {
 		.session.attach = { .force = values->force, .resumes = values->resumes },
 		.session.is_strict = true,
@@ -374,6 +477,11 @@ static int record(pid_t pid, const struct record_values *values, struct err *err
 	char room[64];
 	int r = read_trace_options(values, &options.trace, err);
 
+	visit.traces = trace_domains(&options.trace);
+	visit.samples = !visit.traces || samples_are_asked_for(&values->samples);
+	if (!r)
+		r = samples_options(&values->samples, pid, &visit.sampling, err);
+	options.sampling = visit.samples ? &visit.sampling : NULL;
 	if (!r)
 		r = size_parse("--max-size", values->max_size, &visit.max_bytes, err);
 	if (!r)
@@ -391,7 +499,7 @@ static int record(pid_t pid, const struct record_values *values, struct err *err
 
 static enum exit_code record_run(char **argv)
 {
-	struct record_values values = { .duration_ns = UINT64_MAX };
+	struct record_values values = { .duration_ns = UINT64_MAX, .samples.hz = HZ_NOT_GIVEN };
 	struct err err = { 0 };
 	int operands = options_parse(record_options, argv, &values, &err);
 	char *named[] = { (char *)(uintptr_t)values.pid, NULL };
@@ -408,16 +516,21 @@ static enum exit_code record_run(char **argv)
 
 const struct command command_record = {
 	.name = "record",
-	.summary = "trace a running process into a file",
+	.summary = "sample and trace a running process into a file",
 	.usage =
-		"-p PID [-o FILE] [--duration TIME] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+		"-p PID [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =
+		"Without a trace it samples: what every thread does, 99 times a second.  With traces it\n"
+		"samples too when -F, --off-cpu or --sampler is given.\n"
+		"\n"
 		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
 		"A second Ctrl-C gives up writing what is left, but still detaches.\n"
 		"\n"
 		"examples:\n"
+		"  limpet record -p 4711 --duration 10s\n"
+		"  limpet record -p 4711 -F 999 --off-cpu\n"
 		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
 		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
 		"  limpet record -p 4711 --hip-trace --kernel-trace --memory-copy-trace\n"

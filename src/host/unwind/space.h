@@ -27,14 +27,16 @@ struct module {
 	bool is_deleted;                  /* the file is gone, or another one has its name now */
 	const struct unwind_table *table; /* NULL: none could be made; why is in complaint */
 	char complaint[128];
-	char *image_path; /* how we can open its bytes while the process lives:
-			     /proc/PID/map_files/..., or a copy */
+	char *image_path; /* opens its bytes as long as we live: its path, or /proc/self/fd/N for
+			     what has none (deleted, in another root, the vdso); NULL: nothing
+			     does */
 };
 
 /* An executable mapping. */
 struct space_range {
 	uint64_t start, end;
-	uint64_t bias; /* address in memory - address in the file (p_vaddr) */
+	uint64_t bias;   /* address in memory - address in the file (p_vaddr) */
+	uint64_t offset; /* in the file */
 	const struct module *module;
 };
 
@@ -50,3 +52,7 @@ int space_open(struct space **ret, pid_t pid, struct err *err) MUST_CHECK;
 int space_refresh(struct space *space, struct err *err) MUST_CHECK;
 const struct space_range *space_find(const struct space *space, uint64_t address);
 void space_close(struct space *space);
+
+/* All modules of all spaces, by number. */
+size_t modules_count(void);
+const struct module *module_at(size_t number);

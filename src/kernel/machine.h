@@ -1,6 +1,5 @@
 /*
- * Registers of the machine, as the kernel shows them to its programs, and where the frame of a
- * signal has them.
+ * Registers of the machine, as the kernel shows them to its programs.
  */
 #pragma once
 
@@ -27,13 +26,8 @@ struct pt_regs {
 		10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, \
 	}
 
-/* struct ucontext lies at the stack pointer. */
-#define SIGNAL_FP 120
-#define SIGNAL_SP 160
-#define SIGNAL_PC 168
-#define SIGNAL_LR 0
-
 #define CODE_ADDRESS(address) (address)
+#define RETURN_ON_STACK       1
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -55,16 +49,9 @@ struct pt_regs {
 			23, 24, 25, 26, 27, 28, 29, 30, 31,                                       \
 	}
 
-/* struct siginfo (128 bytes) lies at the stack pointer, then struct ucontext with its registers at
- * 176, behind the address of the fault. */
-#define SIGNAL_REGISTERS      (128 + 176 + 8)
-#define SIGNAL_FP             (SIGNAL_REGISTERS + 29 * 8)
-#define SIGNAL_LR             (SIGNAL_REGISTERS + 30 * 8)
-#define SIGNAL_SP             (SIGNAL_REGISTERS + 31 * 8)
-#define SIGNAL_PC             (SIGNAL_REGISTERS + 32 * 8)
-
 /* Return addresses may carry a signature in the bits that addresses of programs do not use. */
 #define CODE_ADDRESS(address) ((address) & ((1ull << 48) - 1))
+#define RETURN_ON_STACK       0
 
 #else
 #error "limpet knows x86-64 and aarch64"

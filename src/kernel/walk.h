@@ -6,12 +6,14 @@
 
 #include "kernel/machine.h"
 #include "kernel/maps.h"
+#include "shared/arch/signal_frame.h"
 
 #define PAGE_SIZE   4096
-#define FRAMES_MASK 2047 /* those of the kernel and SAMPLE_FRAMES_MAX fit below it */
-#define RANGE_STEPS 13   /* halvings until one of KERNEL_RANGES_MAX is left */
-#define ROW_STEPS   9    /* the same for the rows of a page: one for each byte at most */
-#define FP_REACH    (1 << 20)
+#define FRAMES_MASK 2047      /* those of the kernel and SAMPLE_FRAMES_MAX fit below it */
+#define RANGE_STEPS 13        /* halvings until one of KERNEL_RANGES_MAX is left */
+#define ROW_STEPS   9         /* the same for the rows of a page: one for each byte at most */
+#define FP_REACH    (1 << 20) /* the frame-pointer rule believes no larger frame */
+#define SIGNALS_MAX 16        /* frames of signals in one stack */
 
 _Static_assert(SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX <= FRAMES_MASK, "frames fit");
 
@@ -20,8 +22,10 @@ struct walk {
 	__u64 unknown; /* the address that ended the walk, where nothing is mapped */
 	__u64 chunk_start, chunk_size;
 	__u32 first_range, range_count;
-	__u8 is_exact;             /* pc is where the thread is, not where a call returns to */
-	__u8 is_innermost;         /* `registers` are those of this frame */
+	__u8 is_exact;     /* pc is where the thread is, not where a call returns to */
+	__u8 is_innermost; /* `registers` are those of this frame */
+	__u8 was_guided;   /* the last step was by the frame pointer */
+	__u8 signals;
 	struct kernel_range range; /* of the last frame */
 	struct pt_regs registers;
 	struct sample sample;
@@ -138,12 +142,13 @@ struct plan {
 	__u64 fp_at, ra_at; /* 0: the value is in the register still */
 };
 
-/* Code without a table, made at run time or by hand: frame pointers, if they look like some. */
+/* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
+ * or reaches the outermost function of a file with 0, has ended by the ABI's convention. */
 ALWAYS_INLINE int plan_by_fp(struct walk *walk, struct plan *plan)
 {
 	__u64 fp = walk->fp;
 
-	if (!fp && !walk->is_innermost)
+	if (!fp && !walk->is_exact && (walk->was_guided || walk->range.is_file))
 		return end_walk(walk, STACK_COMPLETE);
 	if (fp < walk->sp || fp - walk->sp > FP_REACH || (fp & 7))
 		return end_walk(walk, STACK_NO_TABLE);
@@ -204,17 +209,14 @@ ALWAYS_INLINE void plan_by_row(const struct walk *walk, struct unwind_row row, s
 		cfa = walk->sp + 8 + ((walk->pc & 15) >= row.cfa ? 8 : 0);
 	plan->cfa = cfa;
 	plan->fp_at = row.fp == UNWIND_FP_SAME ? 0 : cfa + (__s64)row.fp * 8;
-#if defined(__TARGET_ARCH_x86)
 	plan->ra_at = cfa - 8;
-#else
-	plan->ra_at = plan->fp_at + 8;
+	if (RETURN_ON_STACK)
+		return;
+	plan->ra_at = row.kind & UNWIND_RA_IN_REGISTER ? 0 : plan->fp_at + 8;
 	if (row.kind & UNWIND_RA_ALONE) {
 		plan->ra_at = plan->fp_at;
 		plan->fp_at = 0;
 	}
-	if (row.kind & UNWIND_RA_IN_REGISTER)
-		plan->ra_at = 0;
-#endif
 }
 
 /* All registers come from what the kernel laid on the stack. */
@@ -223,11 +225,16 @@ ALWAYS_INLINE int step_over_signal(struct climb *climb)
 	struct walk *walk = climb->walk;
 	__u64 sp = walk->sp, pc, fp, next;
 
-	if (read_word(climb, sp + SIGNAL_FP, &fp) || read_word(climb, sp + SIGNAL_SP, &next) ||
-	    read_word(climb, sp + SIGNAL_PC, &pc))
+	if (walk->signals++ >= SIGNALS_MAX)
+		return end_walk(walk, STACK_CIRCULAR);
+	if (read_word(climb, sp + SIGNAL_FRAME_FP, &fp) ||
+	    read_word(climb, sp + SIGNAL_FRAME_SP, &next) ||
+	    read_word(climb, sp + SIGNAL_FRAME_PC, &pc))
 		return end_walk(walk, STACK_UNREADABLE);
-	if (SIGNAL_LR && read_word(climb, sp + SIGNAL_LR, &walk->lr))
+#ifdef SIGNAL_FRAME_LR
+	if (read_word(climb, sp + SIGNAL_FRAME_LR, &walk->lr))
 		return end_walk(walk, STACK_UNREADABLE);
+#endif
 	walk->pc = pc;
 	walk->fp = fp;
 	walk->sp = next;
@@ -241,9 +248,10 @@ ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 	struct walk *walk = climb->walk;
 	__u64 ra = walk->lr, fp = walk->fp;
 
-	if (plan->cfa < walk->sp || (plan->cfa == walk->sp && !walk->is_innermost))
+	if (plan->cfa < walk->sp || (plan->cfa == walk->sp && (RETURN_ON_STACK || !walk->is_exact)))
 		return end_walk(walk, STACK_CIRCULAR);
-	if (plan->ra_at && read_word(climb, plan->ra_at, &ra))
+	/* A caller's link register was overwritten by its call. */
+	if (plan->ra_at ? read_word(climb, plan->ra_at, &ra) : !walk->is_exact)
 		return end_walk(walk, STACK_UNREADABLE);
 	if (plan->fp_at && read_word(climb, plan->fp_at, &fp))
 		return end_walk(walk, STACK_UNREADABLE);
@@ -273,6 +281,19 @@ ALWAYS_INLINE int keep_frame(struct walk *walk)
 	return STEP_ON;
 }
 
+/* An address that is in no code is kept only as the innermost one. */
+ALWAYS_INLINE int enter_frame(struct walk *walk, __u64 address)
+{
+	int is_known = range_find(walk, address);
+
+	if ((is_known || walk->is_innermost) && keep_frame(walk))
+		return STEP_END;
+	if (is_known)
+		return STEP_ON;
+	walk->unknown = walk->pc;
+	return end_walk(walk, walk->was_guided ? STACK_NO_TABLE : STACK_NO_MAP);
+}
+
 static long step(__u32 number, struct climb *climb)
 {
 	struct walk *walk = climb->walk;
@@ -281,29 +302,27 @@ static long step(__u32 number, struct climb *climb)
 	struct unwind_row row;
 	__u8 kind;
 
-	if (keep_frame(walk))
+	if (enter_frame(walk, address))
 		return STEP_END;
-	if (!range_find(walk, address)) {
-		walk->unknown = walk->pc;
-		return end_walk(walk, STACK_NO_MAP);
-	}
 	row = row_find(walk, address);
 	kind = row.kind & UNWIND_KIND_MASK;
+	if (kind == UNWIND_NONE) {
+		if (plan_by_fp(walk, &plan))
+			return STEP_END;
+		walk->was_guided = 1;
+		return step_by_plan(climb, &plan);
+	}
+	walk->was_guided = 0;
 	if (kind == UNWIND_END)
 		return end_walk(walk, STACK_COMPLETE);
 	if (kind == UNWIND_SIGNAL)
 		return step_over_signal(climb);
 	if (kind >= UNWIND_BAD)
 		return end_walk(walk, STACK_NO_RULE);
-	if (kind == UNWIND_NONE) {
-		if (plan_by_fp(walk, &plan))
-			return STEP_END;
-	} else if (kind == UNWIND_SPECIAL) {
-		if (plan_by_special(climb, row.cfa, &plan))
-			return STEP_END;
-	} else {
+	if (kind != UNWIND_SPECIAL)
 		plan_by_row(walk, row, &plan);
-	}
+	else if (plan_by_special(climb, row.cfa, &plan))
+		return STEP_END;
 	return step_by_plan(climb, &plan);
 }
 
@@ -323,6 +342,8 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->lr = REGISTERS_LR(&walk->registers);
 	walk->is_exact = 1;
 	walk->is_innermost = 1;
+	walk->was_guided = 0;
+	walk->signals = 0;
 	walk->unknown = 0;
 	walk->chunk_size = 0;
 	walk->range.end = 0;

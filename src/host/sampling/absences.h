@@ -7,8 +7,8 @@
 #include "shared/base/macros.h"
 #include "shared/wire/kernel.h"
 
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct absences {
 	void *tree; /* of struct absence, by tid */

@@ -118,8 +118,8 @@ void bpf_look_around(struct bpf_sampler *self, uint64_t now)
 	for (size_t i = self->processes.count; i-- > 0;) {
 		struct followed *process = self->processes.items[i];
 
-		if (process->has_asked ? is_time(process, now) :
-					 process->was_seen && now - process->looked_ns >= LOOK_NS)
+		if (process->has_asked ? is_time(process, now)
+				       : process->was_seen && now - process->looked_ns >= LOOK_NS)
 			refresh(self, process, now);
 		if (is_due && has_ended(process->pid)) {
 			kernel_tables_forget(&self->tables, process->pid);
@@ -215,9 +215,8 @@ static void on_sample(struct bpf_sampler *self, const struct sample *record)
 }
 
 static void (*const handlers[])(struct bpf_sampler *self, const struct sample *record) = {
-	[SAMPLE_RUNNING] = on_sample,    [NEWS_UNKNOWN] = on_unknown,
-	[NEWS_FORKED] = on_forked,       [NEWS_EXECUTED] = on_executed,
-	[NEWS_ENDED] = on_ended,         [NEWS_LEFT] = on_left,
+	[SAMPLE_RUNNING] = on_sample,  [NEWS_UNKNOWN] = on_unknown, [NEWS_FORKED] = on_forked,
+	[NEWS_EXECUTED] = on_executed, [NEWS_ENDED] = on_ended,     [NEWS_LEFT] = on_left,
 	[NEWS_CAME] = on_came,
 };
 

@@ -108,10 +108,11 @@ int kernel_session_probe(struct err *err)
 	r = libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL);
 	if (r < 0 || (!r && is_locked_down())) {
 		err_set(err, r < 0 ? r : -EPERM, "BPF programs are refused here");
-		return err_why(err, "%s",
-			       is_locked_down() ?
-				       "the kernel is locked down (confidentiality)" :
-				       "a container or a security module forbids the system call bpf");
+		return err_why(
+			err, "%s",
+			is_locked_down()
+				? "the kernel is locked down (confidentiality)"
+				: "a container or a security module forbids the system call bpf");
 	}
 	if (!r)
 		return refuse_kernel(err, "programs for perf events are missing in it");
@@ -172,8 +173,8 @@ static uint32_t size_of_map(const struct kernel_sizes *sizes, const char *name)
 		const char *name;
 		uint32_t entries;
 	} sized[] = {
-		{ "rows", sizes->rows },     { "pages", sizes->pages },
-		{ "ranges", sizes->ranges }, { "specials", sizes->specials },
+		{ "rows", sizes->rows },       { "pages", sizes->pages },
+		{ "ranges", sizes->ranges },   { "specials", sizes->specials },
 		{ "ring", sizes->ring_bytes }, { "absences", sizes->absences },
 	};
 
@@ -198,8 +199,6 @@ static int prepare_map(const struct kernel_session *session, struct bpf_map *map
 static int prepare(const struct kernel_session *session, struct bpf_object *object)
 {
 	struct bpf_map *map;
-	struct kernel_settings *settings;
-	size_t size = 0;
 	int r;
 
 	bpf_object__for_each_map(map, object)
@@ -209,10 +208,9 @@ static int prepare(const struct kernel_session *session, struct bpf_object *obje
 			return r;
 	}
 	map = bpf_object__find_map_by_name(object, ".rodata.settings");
-	settings = map ? bpf_map__initial_value(map, &size) : NULL;
-	if (settings && size >= sizeof(*settings))
-		*settings = session->settings;
-	return 0;
+	return map ? bpf_map__set_initial_value(map, &session->settings,
+						sizeof(session->settings)) :
+		     0;
 }
 
 int kernel_session_load(struct kernel_session *session, enum kernel_file file, struct err *err)
@@ -241,9 +239,8 @@ int kernel_session_map(const struct kernel_session *session, const char *name)
 {
 	for (int i = 0; i < KERNEL_FILES; i++) {
 		struct bpf_map *map =
-			session->files[i] ?
-				bpf_object__find_map_by_name(session->files[i], name) :
-				NULL;
+			session->files[i] ? bpf_object__find_map_by_name(session->files[i], name)
+					  : NULL;
 
 		if (map)
 			return bpf_map__fd(map);
@@ -255,9 +252,8 @@ int kernel_session_program(const struct kernel_session *session, enum kernel_fil
 			   const char *name)
 {
 	struct bpf_program *program =
-		session->files[file] ?
-			bpf_object__find_program_by_name(session->files[file], name) :
-			NULL;
+		session->files[file] ? bpf_object__find_program_by_name(session->files[file], name)
+				     : NULL;
 
 	return program ? bpf_program__fd(program) : -1;
 }
@@ -265,8 +261,7 @@ int kernel_session_program(const struct kernel_session *session, enum kernel_fil
 int kernel_session_start(const struct kernel_session *session, enum kernel_file file,
 			 const char *name, struct bpf_link **ret, struct err *err)
 {
-	struct bpf_program *program =
-		bpf_object__find_program_by_name(session->files[file], name);
+	struct bpf_program *program = bpf_object__find_program_by_name(session->files[file], name);
 	struct bpf_link *link;
 
 	listen();

@@ -10,8 +10,8 @@
 #include <bpf/libbpf.h>
 
 enum kernel_file {
-	KERNEL_SAMPLE,  /* a stack at each tick of the clock; fork, exec, exit */
-	KERNEL_SWITCH,  /* a stack when a thread leaves the processor, the time when it comes back */
+	KERNEL_SAMPLE, /* a stack at each tick of the clock; fork, exec, exit */
+	KERNEL_SWITCH, /* a stack when a thread leaves the processor, the time when it comes back */
 	KERNEL_THREADS, /* a stack of each thread that is there */
 	KERNEL_PLACE,   /* where limpet itself lives */
 	KERNEL_FILES,

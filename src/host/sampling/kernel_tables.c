@@ -8,8 +8,10 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LATER_ROWS          (1u << 19) /* for libraries that come later: libLLVM has 949,000 */
 #define LATER_ROWS_CHILDREN (1u << 22)
@@ -121,12 +123,11 @@ static void write_pages(struct kernel_tables *tables, const struct unwind_table 
 	for (uint32_t i = 0; i < table->page_count; i++) {
 		bool is_last = i + 1 == table->page_count;
 
-		*(struct kernel_page *)array_at(&tables->pages, tables->pages.used + i) =
-			(struct kernel_page){
-				.first = base + table->pages[i],
-				.last = base + (is_last ? table->row_count - 1 :
-							  table->pages[i + 1]),
-			};
+		*(struct kernel_page *)array_at(&tables->pages,
+						tables->pages.used + i) = (struct kernel_page){
+			.first = base + table->pages[i],
+			.last = base + (is_last ? table->row_count - 1 : table->pages[i + 1]),
+		};
 	}
 }
 
@@ -195,6 +196,7 @@ static struct kernel_range range_of(struct kernel_tables *tables, const struct s
 		.page = place.page,
 		.page_count = place.page_count,
 		.special = place.special,
+		.is_file = range->module->kind == MODULE_FILE,
 	};
 }
 

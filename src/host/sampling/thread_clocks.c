@@ -67,8 +67,7 @@ static int clock_start(const struct thread_clocks *clocks, int fd)
 /* With a cookie, by which the program knows it from one that was inherited. */
 static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, options,
-		    .perf_event.bpf_cookie = KERNEL_COOKIE_SECOND);
+	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = KERNEL_COOKIE_SECOND);
 	uint32_t key = (uint32_t)tid, has_inherited = 0;
 	int link;
 
@@ -113,8 +112,8 @@ static bool has_clock(const struct thread_clocks *clocks, pid_t tid)
 	return low < clocks->tid_count && clocks->tids[low] == tid;
 }
 
-/* Threads of the first look were there before the first clock: they have inherited none.  Those that
- * are new at a later look may have.  1: there were new ones. */
+/* Threads of the first look were there before the first clock: they have inherited none.  Those
+ * that are new at a later look may have.  1: there were new ones. */
 static int look(struct thread_clocks *clocks, bool is_first, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;

@@ -24,7 +24,7 @@ struct kernel_range {
 	__u32 page;       /* where its pages begin */
 	__u32 page_count; /* 0: there is no table */
 	__u32 special;    /* where its specials begin */
-	__u32 reserved;
+	__u32 is_file;    /* else memory that got code at run time, or the vdso */
 };
 
 /* A process that is followed: the part of the ranges that is its own now.  A new part is written

@@ -31,6 +31,10 @@ static const struct {
 	[KERNEL_PLACE] = { "limpet_place", kernel_object_place, kernel_object_place_end },
 };
 
+/* Where libbpf would print if nobody listened; see ../meson.build. */
+extern FILE *const libbpf_stderr;
+FILE *const libbpf_stderr = NULL;
+
 /* libbpf's messages have no address but the thread's: the last warning of this one. */
 static _Thread_local char complaint[256];
 

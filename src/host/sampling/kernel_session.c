@@ -212,9 +212,8 @@ static int prepare(const struct kernel_session *session, struct bpf_object *obje
 			return r;
 	}
 	map = bpf_object__find_map_by_name(object, ".rodata.settings");
-	return map ? bpf_map__set_initial_value(map, &session->settings,
-						sizeof(session->settings)) :
-		     0;
+	return map ? bpf_map__set_initial_value(map, &session->settings, sizeof(session->settings))
+		   : 0;
 }
 
 int kernel_session_load(struct kernel_session *session, enum kernel_file file, struct err *err)

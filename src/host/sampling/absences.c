@@ -3,6 +3,7 @@
  */
 #include "host/sampling/absences.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
@@ -75,6 +76,7 @@ static void visit_times(struct sample *sample, const struct kernel_return *times
 {
 	if (times->blocked_ns) {
 		sample->kind = SAMPLE_BLOCKED;
+		sample->state = sample->state == 'R' ? 'S' : sample->state;
 		sample->time_ns = now_ns - times->runnable_ns;
 		sample->weight_ns = times->blocked_ns;
 		visit(sample, context);
@@ -109,33 +111,48 @@ void absences_end(struct absences *absences, const struct sample *came, absence_
 }
 
 struct flush {
+	int map;
 	uint64_t now_ns;
 	absence_visitor *visit;
 	void *context;
 };
 
+/* Nobody saw it come back: it may have been woken, and have waited for a processor since. */
+static struct kernel_return times_until(const struct flush *flush, const struct absence *absence)
+{
+	struct kernel_absence known = { .since_ns = absence->left->time_ns,
+					.is_blocked = absence->left->state != 'R' };
+	struct kernel_return times;
+	uint64_t end_ns;
+
+	bpf_map_lookup_elem(flush->map, &absence->tid, &known);
+	if (!known.since_ns)
+		return (struct kernel_return){ 0, 0 };
+	end_ns = known.woken_ns ? known.woken_ns : flush->now_ns;
+	times.blocked_ns = known.is_blocked ? end_ns - MIN(end_ns, known.since_ns) : 0;
+	times.runnable_ns = flush->now_ns - MIN(flush->now_ns, known.since_ns + times.blocked_ns);
+	times.blocked_ns += known.more_blocked_ns;
+	times.runnable_ns += known.more_runnable_ns;
+	return times;
+}
+
 static void flush_one(const void *node, VISIT order, void *closure)
 {
 	struct absence *absence = *(struct absence *const *)node;
 	const struct flush *flush = closure;
-	struct kernel_return times = { 0, 0 };
-	uint64_t away_ns;
+	struct kernel_return times;
 
 	if ((order != postorder && order != leaf) || !absence->is_away)
 		return;
 	absence->is_away = false;
-	away_ns = flush->now_ns - MIN(flush->now_ns, absence->left->time_ns);
-	if (absence->left->state == 'R')
-		times.runnable_ns = away_ns;
-	else
-		times.blocked_ns = away_ns;
+	times = times_until(flush, absence);
 	visit_times(absence->left, &times, flush->now_ns, flush->visit, flush->context);
 }
 
-void absences_flush(struct absences *absences, uint64_t now_ns, absence_visitor *visit,
+void absences_flush(struct absences *absences, int map, uint64_t now_ns, absence_visitor *visit,
 		    void *context)
 {
-	struct flush flush = { now_ns, visit, context };
+	struct flush flush = { map, now_ns, visit, context };
 
 	twalk_r(absences->tree, flush_one, &flush);
 }

@@ -23,8 +23,8 @@ int absences_begin(struct absences *absences, const struct sample *left) MUST_CH
 void absences_end(struct absences *absences, const struct sample *came, absence_visitor *visit,
 		  void *context);
 
-/* Samples of those that are away still, until now. */
-void absences_flush(struct absences *absences, uint64_t now_ns, absence_visitor *visit,
+/* Samples of those that are away still, until now.  map: what the kernel programs know of them. */
+void absences_flush(struct absences *absences, int map, uint64_t now_ns, absence_visitor *visit,
 		    void *context);
 
 void absences_done(struct absences *absences);

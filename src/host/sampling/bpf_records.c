@@ -146,7 +146,8 @@ static void deliver(const struct sample *sample, void *context)
 
 void bpf_flush_absences(struct bpf_sampler *self)
 {
-	absences_flush(&self->absences, self->stopped_ns, deliver, self);
+	absences_flush(&self->absences, kernel_session_map(&self->session, "absences"),
+		       self->stopped_ns, deliver, self);
 }
 
 static void on_unknown(struct bpf_sampler *self, const struct sample *record)

@@ -232,7 +232,9 @@ int kernel_session_load(struct kernel_session *session, enum kernel_file file, s
 		r = bpf_object__load(object);
 	if (r) {
 		bpf_object__close(object);
-		return complain(err, r, "loading kernel programs");
+		/* Whatever the kernel dislikes about them: another rung may do. */
+		return complain(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
+				"loading kernel programs");
 	}
 	session->files[file] = object;
 	return 0;

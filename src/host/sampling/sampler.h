@@ -57,6 +57,7 @@ struct sampler_kind {
 
 struct sampler {
 	const struct sampler_kind *kind;
+	char limits[256]; /* what it cannot see here, and what to do about it; "" for nothing */
 };
 
 extern const struct sampler_kind sampler_bpf;  /* bpf.c: eBPF unwinds in the kernel */
@@ -67,3 +68,22 @@ extern const struct sampler_kind sampler_state; /* state.c: states only */
 
 /* Best first; ends with NULL. */
 extern const struct sampler_kind *const samplers[];
+
+#define SAMPLER_KINDS_MAX 8
+
+/* Why the rungs above the chosen one could not be had. */
+struct sampler_refusals {
+	struct {
+		const struct sampler_kind *kind;
+		struct err err;
+	} items[SAMPLER_KINDS_MAX];
+	unsigned count;
+};
+
+/* Opens the best rung that can be had, or the one of that name (NULL: the best).  -ENOENT: there is
+ * none of that name. */
+int sampler_choose(struct sampler **ret, const struct sampler_options *options, const char *name,
+		   struct sampler_refusals *ret_refusals, struct err *err) MUST_CHECK;
+void sampler_close(struct sampler *sampler);
+/* How a stack ended, in a few words: "complete". */
+const char *stack_end_name(enum stack_end end);

@@ -12,6 +12,8 @@
 #include "host/process/procfs.h"
 #include "host/unwind/modules.h"
 
+DEFINE_CLEANUP(struct space *, space_close)
+
 int space_open(struct space **ret, pid_t pid, struct err *err)
 {
 	struct space *space = calloc(1, sizeof(*space));
@@ -122,6 +124,31 @@ int space_refresh(struct space *space, struct err *err)
 	space->count = count;
 	space->generation++;
 	return 0;
+}
+
+int space_fork(struct space **ret, const struct space *parent, pid_t pid)
+{
+	CLEANUP(space_close) struct space *space = calloc(1, sizeof(*space));
+
+	if (!space)
+		return -ENOMEM;
+	space->pid = pid;
+	if (parent && parent->count) {
+		space->ranges = calloc(parent->count, sizeof(*space->ranges));
+		if (!space->ranges)
+			return -ENOMEM;
+		memcpy(space->ranges, parent->ranges, parent->count * sizeof(*space->ranges));
+		space->count = parent->count;
+		space->generation = 1;
+	}
+	*ret = TAKE(space);
+	return 0;
+}
+
+void space_forget(struct space *space)
+{
+	space->count = 0;
+	space->generation++;
 }
 
 const struct space_range *space_find(const struct space *space, uint64_t address)

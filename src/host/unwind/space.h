@@ -50,6 +50,10 @@ struct space {
 int space_open(struct space **ret, pid_t pid, struct err *err) MUST_CHECK;
 /* Reads the mappings again; ranges that are gone leave, tables of new modules are made. */
 int space_refresh(struct space *space, struct err *err) MUST_CHECK;
+/* The space of a child as it is born: its parent's (NULL: empty). */
+int space_fork(struct space **ret, const struct space *parent, pid_t pid) MUST_CHECK;
+/* Nothing is mapped any more: the process executed anew. */
+void space_forget(struct space *space);
 const struct space_range *space_find(const struct space *space, uint64_t address);
 void space_close(struct space *space);
 

@@ -200,8 +200,7 @@ static int step(struct walk *walk)
 }
 
 struct walk_result stack_walk(const struct space *space, const struct walk_registers *registers,
-			      const struct memory_reader *stack, uint64_t *frames,
-			      unsigned capacity)
+			      const struct memory_reader *stack, __u64 *frames, unsigned capacity)
 {
 	struct walk walk = {
 		.space = space,

@@ -27,5 +27,4 @@ struct walk_result {
 /* Innermost first; frames[0] is the pc itself, the others are return addresses, or a pc that a
  * signal interrupted.  An address that is not in code is never handed out, but for the first. */
 struct walk_result stack_walk(const struct space *space, const struct walk_registers *registers,
-			      const struct memory_reader *stack, uint64_t *frames,
-			      unsigned capacity);
+			      const struct memory_reader *stack, __u64 *frames, unsigned capacity);

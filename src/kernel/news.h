@@ -25,11 +25,13 @@ ALWAYS_INLINE void news_send(enum kernel_news kind, struct ids ids, __u64 first,
 	send(&news, sizeof(news));
 }
 
-/* The host reads the ranges of the process again; asked once, until it has. */
-ALWAYS_INLINE void ask_for_ranges(struct kernel_process *process, struct ids ids, __u64 address)
+/* The host reads the ranges of the process again; asked once, until it has.  1: the answer is on
+ * its way. */
+ALWAYS_INLINE int ask_for_ranges(struct kernel_process *process, struct ids ids, __u64 address)
 {
-	if (process->has_asked)
-		return;
-	process->has_asked = 1;
-	news_send(NEWS_UNKNOWN, ids, address, 0);
+	if (process->asking == ASKING) {
+		process->asking = ASKED;
+		news_send(NEWS_UNKNOWN, ids, address, 0);
+	}
+	return process->asking == ASKED;
 }

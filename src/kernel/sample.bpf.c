@@ -2,8 +2,7 @@
  * Runs in the kernel at each tick of a thread's clock: writes where the thread is, with all frames
  * above it.  And follows the life of processes.  Changes nothing of theirs.
  */
-#include "kernel/news.h"
-#include "kernel/walk.h"
+#include "kernel/hand_over.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -72,9 +71,7 @@ int sample_running(struct bpf_perf_event_data *context)
 			return 0;
 	}
 	walk_up(walk, task, process);
-	if (walk->unknown)
-		ask_for_ranges(process, ids, walk->unknown);
-	send(&walk->sample, record_size(walk));
+	hand_over(walk, process, ids);
 	return 0;
 }
 
@@ -92,7 +89,7 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 		return 0;
 	process = *known;
 	process.pid = born.pid;
-	process.has_asked = 0;
+	process.asking = ASKING;
 	bpf_map_update_elem(&processes, &born.pid, &process, BPF_ANY);
 	news_send(NEWS_FORKED, born, of.pid, 0);
 	return 0;
@@ -107,7 +104,7 @@ int BPF_PROG(process_executed, struct task_struct *task)
 	if (!process)
 		return 0;
 	process->range_count = 0;
-	process->has_asked = 1;
+	process->asking = ASKED;
 	news_send(NEWS_EXECUTED, ids, 0, 0);
 	return 0;
 }

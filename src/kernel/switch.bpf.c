@@ -4,8 +4,7 @@
  * a processor.  Threads of other processes cost two lookups.
  */
 #include "kernel/absence.h"
-#include "kernel/news.h"
-#include "kernel/walk.h"
+#include "kernel/hand_over.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -82,9 +81,7 @@ ALWAYS_INLINE void send_stack(void *context, struct task_struct *task, struct id
 					.state = letter };
 	take_kernel_frames(walk, context);
 	walk_up(walk, task, process);
-	if (walk->unknown)
-		ask_for_ranges(process, ids, walk->unknown);
-	send(&walk->sample, record_size(walk));
+	hand_over(walk, process, ids);
 }
 
 ALWAYS_INLINE void thread_left(void *context, struct task_struct *task, int is_preempted)

@@ -4,6 +4,7 @@
 #include "host/sampling/bpf_sampler.h"
 
 #include "host/core/clock.h"
+#include "host/sampling/raw_stack.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,14 +26,16 @@ static struct followed *follow_unknown(struct bpf_sampler *self, pid_t pid)
 	return process;
 }
 
-static int publish(struct bpf_sampler *self, struct followed *process)
+/* An address that nobody knows stays unknown: while asking brings nothing, it is done more and more
+ * seldom. */
+static void publish(struct bpf_sampler *self, struct followed *process, bool is_deaf)
 {
 	struct err err = { 0 };
-	int r = kernel_tables_publish(&self->tables, followed_space(process), &err);
 
-	if (!r)
-		process->has_asked = false;
-	return r;
+	process->is_deaf = is_deaf;
+	if (kernel_tables_publish(&self->tables, followed_space(process),
+				  is_deaf ? ASKED_IN_VAIN : ASKING, &err))
+		self->tables.left_out++;
 }
 
 /* It is gone when it cannot be opened: its samples are kept, without names. */
@@ -51,7 +54,7 @@ static void open_space(struct bpf_sampler *self, struct followed *process)
 		return;
 	}
 	if (space)
-		publish(self, process);
+		publish(self, process, false);
 }
 
 int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
@@ -67,12 +70,11 @@ int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 	r = followed_set_space(process, space);
 	if (r)
 		return err_set(err, r, "following process %d", process->pid);
-	return kernel_tables_publish(&self->tables, space, err);
+	return kernel_tables_publish(&self->tables, space, ASKING, err);
 }
 
-/* Reads the mappings again.  While that brings nothing it is done more and more seldom: an address
- * that nobody knows stays unknown. */
-static void refresh(struct bpf_sampler *self, struct followed *process, uint64_t now)
+/* Reads the mappings again. */
+static void refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
 {
 	struct space *space = followed_space(process);
 	unsigned generation = space->generation;
@@ -82,22 +84,27 @@ static void refresh(struct bpf_sampler *self, struct followed *process, uint64_t
 		open_space(self, process);
 		return;
 	}
-	process->looked_ns = now;
+	process->looked_ns = now_ns();
 	process->was_seen = false;
-	if (space_refresh(space, &err))
-		return;
-	if (space->generation != generation)
+	if (!space_refresh(space, &err) && space->generation != generation) {
 		process->patience_ns = 0;
-	else if (process->has_asked)
+		publish(self, process, false);
+	} else if (has_asked) {
 		process->patience_ns =
 			MIN(MAX(process->patience_ns * 2, PATIENCE_NS), PATIENCE_MAX_NS);
-	if (space->generation != generation || process->has_asked)
-		publish(self, process);
+		publish(self, process, true);
+	}
 }
 
-static bool is_time(const struct followed *process, uint64_t now)
+/* Reads again what may have changed unseen; lets programs ask again that asked in vain. */
+static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t now)
 {
-	return now - process->looked_ns >= process->patience_ns;
+	uint64_t since_ns = now - MIN(now, process->looked_ns);
+
+	if (process->was_seen && since_ns >= LOOK_NS)
+		refresh(self, process, false);
+	if (process->is_deaf && since_ns >= process->patience_ns)
+		publish(self, process, false);
 }
 
 static bool has_ended(pid_t pid)
@@ -118,9 +125,7 @@ void bpf_look_around(struct bpf_sampler *self, uint64_t now)
 	for (size_t i = self->processes.count; i-- > 0;) {
 		struct followed *process = self->processes.items[i];
 
-		if (process->has_asked ? is_time(process, now)
-				       : process->was_seen && now - process->looked_ns >= LOOK_NS)
-			refresh(self, process, now);
+		look_at(self, process, now);
 		if (is_due && has_ended(process->pid)) {
 			kernel_tables_forget(&self->tables, process->pid);
 			followed_remove(&self->processes, process->pid);
@@ -153,13 +158,9 @@ void bpf_flush_absences(struct bpf_sampler *self)
 static void on_unknown(struct bpf_sampler *self, const struct sample *record)
 {
 	struct followed *process = follow_unknown(self, (pid_t)record->pid);
-	uint64_t now = now_ns();
 
-	if (!process)
-		return;
-	process->has_asked = true;
-	if (is_time(process, now))
-		refresh(self, process, now);
+	if (process)
+		refresh(self, process, true);
 }
 
 static void tell(struct bpf_sampler *self, pid_t pid, pid_t parent)
@@ -221,6 +222,15 @@ static void (*const handlers[])(struct bpf_sampler *self, const struct sample *r
 	[NEWS_CAME] = on_came,
 };
 
+/* The space has been read anew by now: the kernel program asked for that first. */
+static const struct sample *walk_raw(struct bpf_sampler *self, const struct sample *record)
+{
+	struct followed *process = followed_find(&self->processes, (pid_t)record->pid);
+
+	raw_stack_walk(record, process ? followed_space(process) : NULL, &self->walked.sample);
+	return &self->walked.sample;
+}
+
 int bpf_record(void *context, void *data, size_t size)
 {
 	struct bpf_sampler *self = context;
@@ -229,6 +239,8 @@ int bpf_record(void *context, void *data, size_t size)
 	if (size < sizeof(*record) ||
 	    (size - sizeof(*record)) / 8 < (size_t)record->kernel_count + record->user_count)
 		return 0;
+	if (record->flags & KERNEL_RAW)
+		record = walk_raw(self, record);
 	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])
 		handlers[record->kind](self, record);
 	return self->failure;

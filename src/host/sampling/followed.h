@@ -17,7 +17,7 @@ struct followed {
 	struct space nowhere;        /* stands for it then */
 	uint64_t looked_ns;          /* when its mappings were read last */
 	uint64_t patience_ns;        /* for so long they are not read again */
-	bool has_asked;              /* the kernel program met an address that it does not know */
+	bool is_deaf;                /* its programs are not to ask, until patience_ns is over */
 	bool was_seen;               /* has had samples since looked_ns */
 };
 

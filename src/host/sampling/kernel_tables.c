@@ -244,11 +244,12 @@ static bool find_part(const struct kernel_tables *tables, uint32_t count, uint32
 	return false;
 }
 
-static int lead_to(struct kernel_tables *tables, struct kernel_part part)
+static int lead_to(struct kernel_tables *tables, struct kernel_part part, enum kernel_asking asking)
 {
 	struct kernel_process process = { .first_range = part.first,
 					  .range_count = part.count,
-					  .pid = (uint32_t)part.pid };
+					  .pid = (uint32_t)part.pid,
+					  .asking = asking };
 	struct kernel_part *known = part_of(tables, part.pid);
 	uint32_t key = (uint32_t)part.pid;
 	int r = 0;
@@ -267,7 +268,8 @@ static int lead_to(struct kernel_tables *tables, struct kernel_part part)
 	return 0;
 }
 
-int kernel_tables_publish(struct kernel_tables *tables, const struct space *space, struct err *err)
+int kernel_tables_publish(struct kernel_tables *tables, const struct space *space,
+			  enum kernel_asking asking, struct err *err)
 {
 	struct kernel_part part = { .pid = space->pid,
 				    .count = (uint32_t)MIN(space->count, KERNEL_RANGES_MAX) };
@@ -279,7 +281,7 @@ int kernel_tables_publish(struct kernel_tables *tables, const struct space *spac
 	for (uint32_t i = 0; i < part.count; i++)
 		*(struct kernel_range *)array_at(&tables->ranges, part.first + i) =
 			range_of(tables, &space->ranges[i]);
-	r = lead_to(tables, part);
+	r = lead_to(tables, part, asking);
 	return r ? err_set(err, r, "following process %d: %s", space->pid, strerror(-r)) : 0;
 }
 

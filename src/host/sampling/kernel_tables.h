@@ -46,5 +46,5 @@ void kernel_tables_done(struct kernel_tables *tables);
 
 /* From now on the process is followed with these ranges. */
 int kernel_tables_publish(struct kernel_tables *tables, const struct space *space,
-			  struct err *err) MUST_CHECK;
+			  enum kernel_asking asking, struct err *err) MUST_CHECK;
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);

@@ -102,7 +102,8 @@ static int on_record(void *context, void *data, size_t size)
 	const struct sample *record = data;
 	struct sample *copy;
 
-	if (size < sizeof(*record) || size < size_of(record) || record->end >= STACK_ENDS)
+	if (size < sizeof(*record) || size < size_of(record) || record->end >= STACK_ENDS ||
+	    record->flags & KERNEL_RAW)
 		return 0;
 	if (record->kind != NEWS_SEEN && record->kind != NEWS_RUNNING &&
 	    record->kind != SAMPLE_RUNNING)
@@ -132,7 +133,7 @@ static int load(struct taking *taking, struct err *err)
 	if (!r)
 		r = kernel_tables_init(&taking->tables, &taking->session, err);
 	if (!r)
-		r = kernel_tables_publish(&taking->tables, taking->snapshot->space, err);
+		r = kernel_tables_publish(&taking->tables, taking->snapshot->space, ASKING, err);
 	if (r)
 		return r;
 	taking->ring = ring_buffer__new(kernel_session_map(&taking->session, "ring"), on_record,

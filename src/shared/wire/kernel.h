@@ -32,8 +32,21 @@ struct kernel_range {
 struct kernel_process {
 	__u32 first_range, range_count;
 	__u32 pid;
-	__u32 has_asked; /* for its ranges to be read again */
+	__u32 asking; /* enum kernel_asking */
 };
+
+/* Whether the programs ask for the ranges to be read again, at an address that is in none. */
+enum kernel_asking {
+	ASKING,        /* they will */
+	ASKED,         /* they have: until they are answered stacks are sent as they are */
+	ASKED_IN_VAIN, /* nothing was new: they do not */
+};
+
+/* In sample.flags of a record whose stack could not be walked in the kernel: behind the kernel's
+ * frames are, instead of the user's, the registers (struct pt_regs) and what lies at the stack
+ * pointer and above it. */
+#define KERNEL_RAW       (1 << 7)
+#define KERNEL_RAW_PAGES 3 /* of the stack, the first one from the stack pointer on */
 
 /* What happened to a thread that is off the processor. */
 struct kernel_absence {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define REACH ((uint64_t)8 << 20) /* farther up is no stack */
+#define REACH ((uint64_t)8 << 20) /* farther away is another stack: a signal's, a coroutine's */
 
 static int read_process(struct copied_stack *stack, uint64_t address, void *into, size_t size)
 {
@@ -33,12 +33,10 @@ int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
 	struct copied_stack *stack = context;
 	uint64_t skip = address - stack->sample->registers.sp;
 
-	if (address < stack->sample->registers.sp || skip > REACH)
-		return -EFAULT;
 	if (skip < stack->sample->stack_size && size <= stack->sample->stack_size - skip) {
 		memcpy(into, stack->sample->stack + skip, size);
 		return 0;
 	}
-	stack->ran_off = true;
+	stack->ran_off |= skip < REACH;
 	return read_process(stack, address, into, size);
 }

@@ -1,5 +1,5 @@
 /*
- * Stack memory of a sample: the copy, and behind its end what the process has there now.  That is a
+ * Stack memory of a sample: the copy, and elsewhere what the process has there now.  That is a
  * guess: it may have changed since.
  */
 #pragma once

@@ -4,6 +4,7 @@
  * find.
  *
  *   usage: sampler_driver RUNG|best PID HZ SECONDS [off] [on] [kernel] [children] [max=SAMPLES]
+ *          sampler_driver snapshot PID 0 0 [kernel]     one sample of each thread
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include "host/core/clock.h"
 #include "host/core/text.h"
 #include "host/sampling/sampler.h"
+#include "host/sampling/snapshot.h"
 #include "host/unwind/space.h"
 
 struct run {
@@ -127,6 +129,29 @@ static void read_word(const char *word, struct sampler_options *options, struct 
 		run->most = strtoull(word + 4, NULL, 10);
 }
 
+static void print_error(const struct err *err)
+{
+	printf("{\"error\": {\"what\": \"%s\", \"why\": \"%s\", \"fix\": \"%s\"}}\n", err->what,
+	       err->why, err->fix);
+}
+
+static int take_snapshot(const struct sampler_options *options)
+{
+	struct snapshot *snapshot;
+	struct run run = { 0 };
+	struct err err = { 0 };
+
+	if (snapshot_take(&snapshot, options->pid, options->kernel_frames, &err) < 0) {
+		print_error(&err);
+		return 1;
+	}
+	for (size_t i = 0; i < snapshot->count; i++)
+		hear_sample(&run, snapshot->samples[i], snapshot->space);
+	print_modules();
+	snapshot_free(snapshot);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct sampler_refusals refusals;
@@ -146,12 +171,13 @@ int main(int argc, char **argv)
 	for (int i = 5; i < argc; i++)
 		read_word(argv[i], &options, &run);
 	options.on_cpu |= !options.off_cpu;
+	if (!strcmp(argv[1], "snapshot"))
+		return take_snapshot(&options);
 	r = sampler_choose(&sampler, &options, strcmp(argv[1], "best") ? argv[1] : NULL, &refusals,
 			   &err);
 	print_refusals(&refusals);
 	if (r < 0) {
-		printf("{\"error\": {\"what\": \"%s\", \"why\": \"%s\", \"fix\": \"%s\"}}\n",
-		       err.what, err.why, err.fix);
+		print_error(&err);
 		return 1;
 	}
 	printf("{\"ready\": \"%s\"}\n", sampler->kind->name);
@@ -161,7 +187,6 @@ int main(int argc, char **argv)
 	print_counts(sampler, cpu_seconds());
 	sampler_close(sampler);
 	if (r < 0 && r != -ESRCH)
-		printf("{\"error\": {\"what\": \"%s\", \"why\": \"%s\", \"fix\": \"%s\"}}\n",
-		       err.what, err.why, err.fix);
+		print_error(&err);
 	return r < 0 && r != -ESRCH;
 }

@@ -8,10 +8,7 @@
 #include <string.h>
 
 const struct sampler_kind *const samplers[] = {
-	&sampler_copy,
-	&sampler_read,
-	&sampler_state,
-	NULL,
+	&sampler_bpf, &sampler_copy, &sampler_read, &sampler_state, NULL,
 };
 
 static const char *const end_names[STACK_ENDS] = {

@@ -2,7 +2,10 @@
  * A target for samplers: a thread that computes, one that sleeps 2 ms again and again, and a first
  * thread that waits.  Built without frame pointers, as programs are.
  *
- *   usage: spinner [quiet]      (quiet: nobody computes or sleeps shortly)
+ *   usage: spinner [quiet|locked]
+ *
+ *   quiet   nobody computes or sleeps shortly
+ *   locked  a thread holds a lock for ever, another one waits for it
  */
 #include <pthread.h>
 #include <string.h>
@@ -60,14 +63,50 @@ static void *doze(void *unused)
 	return unused;
 }
 
-int main(int argc, char **argv)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int is_held;
+
+static void *hold(void *unused)
+{
+	pthread_setname_np(pthread_self(), "holding");
+	pthread_mutex_lock(&lock);
+	is_held = 1;
+	for (;;)
+		pause();
+	return unused;
+}
+
+void wait_for_lock(void);
+
+__attribute__((noinline)) void wait_for_lock(void)
+{
+	pthread_mutex_lock(&lock);
+	sink++;
+}
+
+static void *wait_forever(void *unused)
+{
+	pthread_setname_np(pthread_self(), "waiting");
+	while (!is_held)
+		sleep_short();
+	wait_for_lock();
+	return unused;
+}
+
+static void start(void *(*first)(void *), void *(*second)(void *))
 {
 	pthread_t thread;
 
-	if (argc < 2 || strcmp(argv[1], "quiet")) {
-		pthread_create(&thread, NULL, spin, NULL);
-		pthread_create(&thread, NULL, doze, NULL);
-	}
+	pthread_create(&thread, NULL, first, NULL);
+	pthread_create(&thread, NULL, second, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		start(spin, doze);
+	else if (!strcmp(argv[1], "locked"))
+		start(hold, wait_forever);
 	for (;;)
 		pause();
 }

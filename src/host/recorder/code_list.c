@@ -144,13 +144,39 @@ int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
 	return find_code(self, CODE_KERNEL, PROCESS_NONE, 0, NULL, &ret->code);
 }
 
-bool code_is_signal(const struct space *space, uint64_t address)
+/* Whether a return to this address ends a signal handler: the frame outside of it was interrupted
+ * and has called nothing. */
+static bool is_signal(const struct space *space, uint64_t address)
 {
 	const struct space_range *range = space_find(space, address);
 	const struct unwind_table *table = range ? range->module->table : NULL;
 
 	return table && (unwind_table_find(table, address - range->bias)->kind &
 			 UNWIND_KIND_MASK) == UNWIND_SIGNAL;
+}
+
+bool code_is_return(const struct space *space, const uint64_t *frames, size_t i)
+{
+	return i && !is_signal(space, frames[i - 1]) && !is_signal(space, frames[i]);
+}
+
+int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
+		     const struct sample *sample, struct recorded_frame *ret)
+{
+	const uint64_t *user = (const uint64_t *)sample->frames + sample->kernel_count;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < sample->kernel_count; i++)
+		r = code_list_kernel(list, sample->frames[i], i > 0, ret++);
+	for (size_t i = 0; !r && i < sample->user_count; i++)
+		r = code_list_find(list, space, process, user[i], code_is_return(space, user, i),
+				   ret++);
+	return r;
+}
+
+const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number)
+{
+	return &list->codes[number];
 }
 
 int code_list_write(struct code_list *self, struct recording *recording, struct err *err)

@@ -19,9 +19,16 @@ int code_list_find(struct code_list *list, const struct space *space, uint32_t p
 int code_list_kernel(struct code_list *list, uint64_t address, bool is_return,
 		     struct recorded_frame *ret) MUST_CHECK;
 
-/* Whether a return to this address ends a signal handler: the frame outside of it was interrupted
- * and has called nothing. */
-bool code_is_signal(const struct space *space, uint64_t address);
+/* The frames of a sample, innermost first, those of the kernel before those of the user; as many as
+ * the sample has.  0 or -ENOMEM. */
+int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
+		     const struct sample *sample, struct recorded_frame *ret) MUST_CHECK;
+
+const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number);
+
+/* Whether frame i, of which 0 is the innermost, is where a call returns to: all are but the first
+ * and what a signal interrupted. */
+bool code_is_return(const struct space *space, const uint64_t *frames, size_t i);
 
 /* Writes those that are not in the file yet. */
 int code_list_write(struct code_list *list, struct recording *recording,

@@ -313,9 +313,7 @@ static int push_user(struct sample_writer *self, struct sampled_thread *thread,
 		*stack = last->frames[known - 1].stack;
 	for (size_t at = known; !r && at < count; at++) {
 		size_t i = count - 1 - at;
-		bool is_innermost = i == 0;
-		bool is_return = !is_innermost && !code_is_signal(space, frames[i - 1]) &&
-				 !code_is_signal(space, frames[i]);
+		bool is_return = code_is_return(space, frames, i);
 		struct recorded_frame frame;
 
 		r = code_list_find(self->codes, space, thread->facts.process, frames[i], is_return,

@@ -17,6 +17,8 @@
 
 #define READ_AT_ONCE (4u << 20)
 #define READ_MAX     (1u << 30)
+/* The kernel tells no sizes.  Behind its last function lies code that has no names here. */
+#define KERNEL_FUNCTION_MAX 0x10000u
 
 static bool take_number(char **at, uint64_t *ret)
 {
@@ -51,7 +53,7 @@ bool kallsyms_line(char *line, struct symbol *ret)
 	    line[1] != ' ')
 		return false;
 	ret->end = ret->address;
-	ret->limit = UINT64_MAX;
+	ret->limit = ret->address + MIN(KERNEL_FUNCTION_MAX, UINT64_MAX - ret->address);
 	ret->name = line + 2;
 	line[2 + strcspn(line + 2, "\t")] = '\0';
 	return ret->name[0] != '\0';

@@ -166,6 +166,23 @@ class Samples(unittest.TestCase):
         self.assertEqual(data["views"], ["on-cpu", "off-cpu", "runnable", "wall"])
         self.assertIn("87.50 %", data["warning"])
 
+    @unittest.skipUnless(shutil.which("node"), "no node here")
+    def test_the_flame_graph_searches_zooms_and_inverts(self):
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.js")
+        done = subprocess.run(["node", script, self.export("app.html")], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = json.loads(done.stdout)
+        self.assertRegex(shown["title"], r"^worker \(\d+\)$")
+        self.assertIn("found: 66.67 %", shown["found"]["status"])
+        self.assertNotIn("found", shown["cleared"]["status"])
+        self.assertRegex(shown["zoomed"]["status"], r"^outer \(make_samples\).*83\.33 % of all, self 0\.00 %")
+        self.assertNotIn("[incomplete stack]", shown["zoomed"]["texts"])
+        self.assertRegex(shown["tip"], "^outer ")
+        self.assertRegex(shown["reset"]["status"], "^all ")
+        self.assertEqual(shown["inverted"]["texts"][:2], ["all", "inner"])
+        self.assertEqual(sorted(shown["waits"]["texts"]), ["all", "outer", "waits"])
+
     def test_pprof_by_protoc(self):
         with gzip.open(self.export("app.pb.gz")) as file:
             raw = file.read()

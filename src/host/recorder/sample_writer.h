@@ -41,6 +41,6 @@ struct naming {
 };
 
 /* At the end: names of all frames that have none yet.  Lines and inlined functions are looked for
- * as long as `lines_ns` has not passed. */
+ * as long as that has taken less than `lines_ns` of processor time. */
 int sample_writer_names(struct sample_writer *writer, uint64_t lines_ns, struct naming *ret,
 			struct err *err) MUST_CHECK;

@@ -12,6 +12,8 @@
 
 #include "host/core/room.h"
 
+#define PATIENCE_MAX 256u /* rounds of some 20 ms */
+
 static int open_pidfd(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
@@ -63,7 +65,7 @@ struct process_entry *processes_add_child(struct processes *processes, pid_t pid
 	if (!entry)
 		space_close(space);
 	else
-		entry->is_stale = true;
+		entry->is_unread = true;
 	return entry;
 }
 
@@ -71,28 +73,41 @@ void process_freshen(struct process_entry *process)
 {
 	struct err err = { 0 };
 
-	if (!process->is_stale)
+	if (!process->is_unread)
 		return;
-	if (process->is_new_image)
-		space_forget(process->space);
-	process->is_stale = process->is_new_image = false;
-	process->was_refreshed = true;
+	process->is_unread = false;
+	process->retried = process->round;
 	(void)!space_refresh(process->space, &err);
 }
 
 bool process_retry(struct process_entry *process)
 {
-	if (process->was_refreshed)
+	unsigned before = process->space->generation;
+	struct err err = { 0 };
+
+	if (process->round - process->retried < process->patience)
 		return false;
-	process->is_stale = true;
-	process_freshen(process);
-	return true;
+	process->retried = process->round;
+	(void)!space_merge(process->space, &err);
+	if (process->space->generation != before) {
+		process->patience = 1;
+		return true;
+	}
+	process->patience = MIN(process->patience * 2 + 1, PATIENCE_MAX);
+	return false;
+}
+
+void process_forget(struct process_entry *process)
+{
+	space_forget(process->space);
+	process->is_unread = false;
+	process->patience = 0;
 }
 
 void processes_begin_round(struct processes *processes)
 {
 	for (size_t i = 0; i < processes->count; i++)
-		processes->items[i].was_refreshed = false;
+		processes->items[i].round++;
 }
 
 bool process_has_ended(const struct process_entry *process)

@@ -12,9 +12,10 @@ struct process_entry {
 	pid_t pid;
 	int pidfd; /* -1: it was gone already */
 	struct space *space;
-	bool is_stale;      /* something was mapped since the space was read */
-	bool is_new_image;  /* it executed anew: what was mapped before is gone for sure */
-	bool was_refreshed; /* in this round */
+	bool is_unread;    /* its mappings are its parent's still */
+	unsigned round;    /* counts up */
+	unsigned retried;  /* in which round the mappings were read again for a stack */
+	unsigned patience; /* so many rounds must pass before they are read again */
 };
 
 struct processes {
@@ -27,10 +28,13 @@ int processes_add(struct processes *processes, pid_t pid, struct err *err) MUST_
 struct process_entry *processes_find(struct processes *processes, pid_t pid);
 /* A child: its space is its parent's until it can be read.  NULL: no memory. */
 struct process_entry *processes_add_child(struct processes *processes, pid_t pid, pid_t parent);
-/* Reads the space again when it is stale. */
+/* Reads the space of a child for the first time; nothing for others. */
 void process_freshen(struct process_entry *process);
-/* Reads it again for a stack that did not fit, at most once a round; false: not again. */
+/* Reads the mappings again for a stack that did not fit; false: nothing new was there.  Rarer and
+ * rarer where that does not help. */
 bool process_retry(struct process_entry *process);
+/* It executed anew: all that was mapped is gone. */
+void process_forget(struct process_entry *process);
 void processes_begin_round(struct processes *processes);
 bool process_has_ended(const struct process_entry *process);
 bool processes_have_ended(const struct processes *processes);

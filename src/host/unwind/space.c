@@ -12,6 +12,8 @@
 #include "host/process/procfs.h"
 #include "host/unwind/modules.h"
 
+#define RANGES_KEPT 4096u /* beyond so many, those that are gone leave */
+
 DEFINE_CLEANUP(struct space *, space_close)
 
 int space_open(struct space **ret, pid_t pid, struct err *err)
@@ -99,31 +101,105 @@ static int make_ranges(const struct space *space, const struct maps *maps,
 	return r;
 }
 
-static bool is_changed(const struct space *space, const struct space_range *ranges, size_t count)
+/* Takes the ranges over when they differ from what is known. */
+static void adopt(struct space *space, struct space_range **ranges, size_t count)
 {
-	return space->count != count || memcmp(space->ranges, ranges, count * sizeof(*ranges)) != 0;
+	if (space->count == count &&
+	    (!count || !memcmp(space->ranges, *ranges, count * sizeof(**ranges))))
+		return;
+	free(space->ranges);
+	space->ranges = TAKE(*ranges);
+	space->count = count;
+	space->generation++;
 }
 
-int space_refresh(struct space *space, struct err *err)
+static int no_memory(const struct space *space, struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory for the mappings of %d", (int)space->pid);
+}
+
+/* *ret is NULL for a process that has ended: what it had names its last frames. */
+static int read_ranges(const struct space *space, struct space_range **ret, size_t *ret_count,
+		       struct err *err)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
 	CLEANUP(free) struct space_range *ranges = NULL;
 	int r = read_any_maps(space->pid, &maps, err);
-	size_t count = count_code(&maps);
 
-	/* A process that has ended has none: what it had names its last frames. */
-	if (r < 0 || !count)
+	*ret = NULL;
+	*ret_count = count_code(&maps);
+	if (r < 0 || !*ret_count)
 		return r;
-	ranges = calloc(count, sizeof(*ranges));
+	ranges = calloc(*ret_count, sizeof(*ranges));
 	if (!ranges || make_ranges(space, &maps, ranges) < 0)
-		return err_set(err, -ENOMEM, "no memory for the mappings of %d", (int)space->pid);
-	if (!is_changed(space, ranges, count))
-		return 0;
-	free(space->ranges);
-	space->ranges = TAKE(ranges);
-	space->count = count;
-	space->generation++;
+		return no_memory(space, err);
+	*ret = TAKE(ranges);
 	return 0;
+}
+
+int space_refresh(struct space *space, struct err *err)
+{
+	CLEANUP(free) struct space_range *ranges = NULL;
+	size_t count;
+	int r = read_ranges(space, &ranges, &count, err);
+
+	if (!r && ranges)
+		adopt(space, &ranges, count);
+	return r;
+}
+
+/* Both ascending; an old range that touches a new one is left out. */
+static size_t merge_ranges(const struct space *space, const struct space_range *now, size_t count,
+			   struct space_range *into)
+{
+	size_t made = 0, at = 0;
+
+	for (size_t i = 0; i < space->count; i++) {
+		const struct space_range *old = &space->ranges[i];
+
+		while (at < count && now[at].end <= old->start)
+			into[made++] = now[at++];
+		if (at == count || now[at].start >= old->end)
+			into[made++] = *old;
+	}
+	while (at < count)
+		into[made++] = now[at++];
+	return made;
+}
+
+static int merge(struct space *space, const struct space_range *now, size_t count)
+{
+	CLEANUP(free) struct space_range *merged = calloc(space->count + count, sizeof(*merged));
+
+	if (!merged)
+		return -ENOMEM;
+	count = merge_ranges(space, now, count, merged);
+	adopt(space, &merged, count);
+	return 0;
+}
+
+int space_merge(struct space *space, struct err *err)
+{
+	CLEANUP(free) struct space_range *ranges = NULL;
+	size_t count;
+	int r = read_ranges(space, &ranges, &count, err);
+
+	if (r < 0 || !ranges)
+		return r;
+	if (space->count > RANGES_KEPT)
+		adopt(space, &ranges, count);
+	else if (merge(space, ranges, count) < 0)
+		return no_memory(space, err);
+	return 0;
+}
+
+int space_map(struct space *space, const struct mapping *mapping)
+{
+	const struct maps none = { 0 };
+	struct space_range range;
+	int r = make_range(space, &none, mapping, &range);
+
+	return r < 0 ? r : merge(space, &range, 1);
 }
 
 int space_fork(struct space **ret, const struct space *parent, pid_t pid)

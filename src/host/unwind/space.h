@@ -17,6 +17,8 @@ enum module_kind {
 	MODULE_ANONYMOUS, /* executable memory without a file: JIT */
 };
 
+struct mapping;
+
 struct module {
 	enum module_kind kind;
 	unsigned number; /* from 0, in the order of their coming */
@@ -50,6 +52,10 @@ struct space {
 int space_open(struct space **ret, pid_t pid, struct err *err) MUST_CHECK;
 /* Reads the mappings again; ranges that are gone leave, tables of new modules are made. */
 int space_refresh(struct space *space, struct err *err) MUST_CHECK;
+/* The same, but ranges that are gone stay where nothing else lies now: for what was seen before. */
+int space_merge(struct space *space, struct err *err) MUST_CHECK;
+/* An executable mapping that came, as a record tells of it; what it covers leaves.  -ENOMEM. */
+int space_map(struct space *space, const struct mapping *mapping) MUST_CHECK;
 /* The space of a child as it is born: its parent's (NULL: empty). */
 int space_fork(struct space **ret, const struct space *parent, pid_t pid) MUST_CHECK;
 /* Nothing is mapped any more: the process executed anew. */

@@ -36,8 +36,8 @@ static int step_to(struct walk *walk, uint64_t cfa, uint64_t ra, uint64_t fp)
 	if (cfa <= walk->at.sp && (ARCH_RETURN_ON_STACK || cfa < walk->at.sp || !walk->is_exact))
 		return STACK_CIRCULAR;
 	ra &= ARCH_ADDRESS_MASK;
-	if (!ra)
-		return STACK_COMPLETE;
+	if (!ra) /* with no frame pointer either it is an end; else a stack that is being changed */
+		return fp ? STACK_NO_MAP : STACK_COMPLETE;
 	walk->at.pc = ra;
 	walk->at.sp = cfa;
 	walk->at.fp = fp;

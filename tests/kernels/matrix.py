@@ -56,10 +56,12 @@ def files_for(arch):
     tree = build(arch)
     programs = [p for p in (tree / "tests/programs").iterdir() if p.is_file() and p.stat().st_mode & 0o100]
     modules = ("attach/harness.py", "common/driving.py", "common/report.py", "tree/families.py",
-               "kernels/guest.py")
+               "sampling/exactness.py", "kernels/guest.py")
+    sampled = [tree / "tests/sampling" / name for name in ("sampler_driver", "chain_50", "chain_1000")]
     return {
         "limpet": find_limpet(tree),
         **{f"programs/{path.name}": path for path in programs},
+        **{f"sampling/{path.name}": path for path in sampled if path.exists()},
         **{pathlib.Path(name).name: ROOT / "tests" / name for name in modules},
     }
 

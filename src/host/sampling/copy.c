@@ -10,42 +10,20 @@
 #include <time.h>
 
 #include "host/core/cleanup.h"
-#include "host/sampling/copied_stack.h"
-#include "host/sampling/coverage.h"
+#include "host/sampling/copy_private.h"
 #include "host/sampling/perf_mapping.h"
-#include "host/sampling/processes.h"
-#include "host/sampling/sampler.h"
 
-#define STACK_FIRST   (16u << 10)
-#define STACK_MOST    65528u /* what the size of a record leaves room for */
-#define JUDGED_FROM   10u    /* samples, before the size of the copy is judged */
-#define KERNEL_FRAMES 128u
-
-struct copy_sampler {
-	struct sampler base; /* first */
-	struct sampler_options options;
-	struct perf_events events;
-	struct coverage coverage;
-	struct processes processes;
-	struct sampler_counts counts;
-	uint64_t judged, ran_off; /* since the copy has its size */
-	bool is_stopped;
-	struct sample *sample; /* with room for the most frames */
-};
-
-/* One call of drain(). */
-struct round {
-	struct copy_sampler *self;
-	const struct sampler_listener *listener;
-};
+#define STACK_FIRST (16u << 10)
+#define STACK_MOST  65528u /* what the size of a record leaves room for */
+#define JUDGED_FROM 10u    /* samples, before the size of the copy is judged */
 
 static struct perf_event_attr make_attr(const struct sampler_options *options)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
 		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000u / options->hz,
+		.config = options->on_cpu ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY,
+		.sample_period = options->on_cpu ? 1000000000u / options->hz : 0,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
 			       (options->kernel_frames ? PERF_SAMPLE_CALLCHAIN : 0),
@@ -61,29 +39,61 @@ static struct perf_event_attr make_attr(const struct sampler_options *options)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
+		.context_switch = options->off_cpu,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
 }
 
-/* Steps down where the kernel allows or knows less; what is given up is said. */
+/* The stack at each switch, without all the other records. */
+static struct perf_event_attr switches_attr(struct perf_event_attr attr)
+{
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.sample_period = 1;
+	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+	attr.context_switch = 0;
+	return attr;
+}
+
+/* The kernel side of a thread is another right. */
+static struct perf_attrs make_attrs(const struct copy_sampler *self, bool is_with_kernel)
+{
+	struct perf_attrs attrs = { .items = { make_attr(&self->options) }, .count = 1 };
+
+	if (!is_with_kernel) {
+		attrs.items[COPY_CLOCK].exclude_kernel = attrs.items[COPY_CLOCK].exclude_hv = 1;
+		attrs.items[COPY_CLOCK].sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+	} else if (self->options.off_cpu) {
+		attrs.items[COPY_SWITCHES] = switches_attr(attrs.items[COPY_CLOCK]);
+		attrs.count = 2;
+	}
+	return attrs;
+}
+
+static int try_rings(struct copy_sampler *self, bool is_with_kernel, struct err *err)
+{
+	struct perf_attrs attrs = make_attrs(self, is_with_kernel);
+	int r = perf_events_init(&self->events, &attrs, self->options.pid, err);
+
+	if (r != -EINVAL || self->options.children)
+		return r;
+	for (unsigned i = 0; i < attrs.count; i++)
+		attrs.items[i].inherit_thread = 0; /* Linux before 5.13 */
+	return perf_events_init(&self->events, &attrs, self->options.pid, err);
+}
+
+/* Steps down where the kernel allows less; what is given up is said. */
 static int open_rings(struct copy_sampler *self, struct err *err)
 {
-	struct perf_event_attr attr = make_attr(&self->options);
-	int r = perf_events_init(&self->events, &attr, self->options.pid, err);
+	int r = try_rings(self, true, err);
 
-	if (r == -EINVAL && attr.inherit_thread) {
-		attr.inherit_thread = 0; /* Linux before 5.13 */
-		r = perf_events_init(&self->events, &attr, self->options.pid, err);
-	}
 	if (r != -EACCES && r != -EPERM)
 		return r;
-	attr.exclude_kernel = attr.exclude_hv = 1;
-	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 	snprintf(self->base.limits, sizeof(self->base.limits),
-		 "time inside the kernel is not seen: run as root, or: sysctl "
-		 "kernel.perf_event_paranoid=1");
-	return perf_events_init(&self->events, &attr, self->options.pid, err);
+		 "time inside the kernel is not seen%s: run as root, or: sysctl "
+		 "kernel.perf_event_paranoid=1",
+		 self->options.off_cpu ? ", stacks of short sleeps are guesses" : "");
+	return try_rings(self, false, err);
 }
 
 static void copy_close(struct sampler *sampler)
@@ -93,6 +103,7 @@ static void copy_close(struct sampler *sampler)
 	perf_events_done(&self->events);
 	coverage_done(&self->coverage);
 	processes_done(&self->processes);
+	off_cpu_done(&self->off_cpu);
 	free(self->sample);
 	free(self);
 }
@@ -113,8 +124,8 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	self->base.kind = &sampler_copy;
 	self->options = *options;
-	self->sample = calloc(1, sizeof(*self->sample) +
-					 (SAMPLE_FRAMES_MAX + KERNEL_FRAMES) * sizeof(uint64_t));
+	self->sample = calloc(1, sizeof(*self->sample) + (SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) *
+								 sizeof(uint64_t));
 	if (!self->sample)
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	r = open_rings(self, err);
@@ -122,6 +133,8 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 		r = processes_add(&self->processes, options->pid, err);
 	if (!r)
 		r = coverage_open(&self->coverage, &self->events, options->pid, err);
+	if (!r && options->off_cpu && copy_begin_switches(self) < 0)
+		r = err_set(err, -ENOMEM, "no memory for threads");
 	if (r < 0)
 		return r;
 	perf_events_switch(&self->events, true);
@@ -132,12 +145,14 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 /* A larger copy: events of that size beside the old ones, then the switch. */
 static int enlarge(struct copy_sampler *self, struct err *err)
 {
-	struct perf_event_attr attr = self->events.attr;
+	struct perf_attrs attrs = self->events.attrs;
+	uint32_t size = MIN(attrs.items[COPY_CLOCK].sample_stack_user * 2, STACK_MOST);
 	struct perf_events larger;
 	int r = 0;
 
-	attr.sample_stack_user = MIN(attr.sample_stack_user * 2, STACK_MOST);
-	larger = perf_events_beside(&self->events, &attr);
+	for (unsigned i = 0; i < attrs.count; i++)
+		attrs.items[i].sample_stack_user = size;
+	larger = perf_events_beside(&self->events, &attrs);
 	for (size_t i = 0; !r && i < self->processes.count; i++)
 		if (!process_has_ended(&self->processes.items[i]))
 			r = coverage_open(&self->coverage, &larger, self->processes.items[i].pid,
@@ -157,61 +172,12 @@ static int enlarge(struct copy_sampler *self, struct err *err)
 static bool is_too_small(const struct copy_sampler *self)
 {
 	return self->judged >= JUDGED_FROM && self->ran_off * 100 > self->judged &&
-	       self->events.attr.sample_stack_user < STACK_MOST && !self->is_stopped;
-}
-
-static struct walk_result walk_copy(struct copy_sampler *self, const struct perf_sample *from,
-				    const struct space *space, struct copied_stack *stack)
-{
-	const struct memory_reader reader = { copied_stack_read, stack };
-
-	stack->ran_off = stack->is_guessed = false;
-	return stack_walk(space, &from->registers, &reader,
-			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
-}
-
-/* A stack that leaves what is known may be in code that was mapped since. */
-static struct walk_result walk(struct copy_sampler *self, const struct perf_sample *from,
-			       struct process_entry *process, bool *ret_guessed)
-{
-	struct copied_stack stack = {
-		.sample = from,
-		.pid = process->pid,
-	};
-	struct walk_result result = walk_copy(self, from, process->space, &stack);
-
-	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && process_retry(process))
-		result = walk_copy(self, from, process->space, &stack);
-	self->judged++;
-	self->ran_off += stack.ran_off;
-	*ret_guessed = stack.is_guessed;
-	return result;
-}
-
-static void fill_sample(struct copy_sampler *self, const struct perf_record *record,
-			const struct perf_sample *from, struct process_entry *process)
-{
-	struct walk_result result = { .end = STACK_NO_USER };
-	bool is_guessed = false;
-
-	memcpy(self->sample->frames, from->kernel, from->kernel_count * sizeof(uint64_t));
-	if (from->has_user)
-		result = walk(self, from, process, &is_guessed);
-	self->sample->time_ns = record->time_ns;
-	self->sample->weight_ns = self->events.attr.sample_period;
-	self->sample->pid = (uint32_t)record->pid;
-	self->sample->tid = (uint32_t)record->tid;
-	self->sample->cpu = record->cpu;
-	self->sample->kind = SAMPLE_RUNNING;
-	self->sample->end = (uint8_t)result.end;
-	self->sample->flags = is_guessed ? SAMPLE_GUESSED : 0;
-	self->sample->state = 'R';
-	self->sample->kernel_count = (uint16_t)from->kernel_count;
-	self->sample->user_count = (uint16_t)result.count;
+	       self->events.attrs.items[COPY_CLOCK].sample_stack_user < STACK_MOST &&
+	       !self->is_stopped;
 }
 
 /* Who is not known was born in a moment that no record tells of. */
-static struct process_entry *process_of(struct round *round, pid_t pid)
+struct process_entry *copy_process_of(struct copy_round *round, pid_t pid)
 {
 	struct copy_sampler *self = round->self;
 	struct process_entry *process = processes_find(&self->processes, pid);
@@ -224,28 +190,50 @@ static struct process_entry *process_of(struct round *round, pid_t pid)
 	return process;
 }
 
-static int hear_sample(struct round *round, const struct perf_record *record)
+static int hear_running(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
-	struct process_entry *process = process_of(round, record->pid);
+	const struct perf_event_attr *attr = &self->events.attrs.items[COPY_CLOCK];
+	struct process_entry *process = copy_process_of(round, record->pid);
 	struct perf_sample from;
 
 	if (!process || !coverage_counts(&self->coverage, &self->events, record->tid, record->id))
 		return 0;
-	if (perf_sample_read(&from, record, self->events.attr.sample_type & PERF_SAMPLE_CALLCHAIN) <
-	    0)
+	if (perf_sample_read(&from, record, attr->sample_type & PERF_SAMPLE_CALLCHAIN) < 0)
 		return -EBADMSG;
-	from.kernel_count = MIN(from.kernel_count, KERNEL_FRAMES);
-	process_freshen(process);
-	fill_sample(self, record, &from, process);
-	self->counts.samples++;
-	self->counts.ends[self->sample->end]++;
-	round->listener->sample(round->listener->context, self->sample, process->space);
+	from.kernel_count = MIN(from.kernel_count, COPY_KERNEL_FRAMES);
+	*self->sample = (struct sample){
+		.time_ns = record->time_ns,
+		.weight_ns = attr->sample_period,
+		.pid = (uint32_t)record->pid,
+		.tid = (uint32_t)record->tid,
+		.cpu = record->cpu,
+		.kind = SAMPLE_RUNNING,
+		.state = 'R',
+	};
+	copy_walk(self, &from, process);
+	copy_emit(round, process);
+	return 0;
+}
+
+/* Where there are two kinds, one of an event that is closed cannot be told any more. */
+static int hear_sample(struct copy_round *round, const struct perf_record *record)
+{
+	struct copy_sampler *self = round->self;
+	const struct perf_event *event = NULL;
+
+	if (self->events.attrs.count == 1)
+		return hear_running(round, record);
+	event = perf_events_find(&self->events, record->id);
+	if (event)
+		return event->which == COPY_SWITCHES ? copy_hear_leaving(round, record)
+						     : hear_running(round, record);
+	self->counts.lost++;
 	return 0;
 }
 
 /* Both begin as the header does, then { id, lost } or { lost }. */
-static int hear_lost(struct round *round, const struct perf_record *record)
+static int hear_lost(struct copy_round *round, const struct perf_record *record)
 {
 	uint64_t words[2];
 
@@ -254,7 +242,7 @@ static int hear_lost(struct round *round, const struct perf_record *record)
 	return 0;
 }
 
-static int hear_mapping(struct round *round, const struct perf_record *record)
+static int hear_mapping(struct copy_round *round, const struct perf_record *record)
 {
 	struct process_entry *process = processes_find(&round->self->processes, record->pid);
 	struct mapping mapping;
@@ -264,7 +252,7 @@ static int hear_mapping(struct round *round, const struct perf_record *record)
 	return space_map(process->space, &mapping);
 }
 
-static int hear_name(struct round *round, const struct perf_record *record)
+static int hear_name(struct copy_round *round, const struct perf_record *record)
 {
 	struct process_entry *process = processes_find(&round->self->processes, record->pid);
 
@@ -276,7 +264,7 @@ static int hear_name(struct round *round, const struct perf_record *record)
 }
 
 /* { pid, ppid, tid, ptid, time } of the new one. */
-static int hear_birth(struct round *round, const struct perf_record *record)
+static int hear_birth(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
 	uint32_t ids[4];
@@ -291,21 +279,22 @@ static int hear_birth(struct round *round, const struct perf_record *record)
 	return 0;
 }
 
-static int hear_end(struct round *round, const struct perf_record *record)
+static int hear_end(struct copy_round *round, const struct perf_record *record)
 {
 	coverage_forget(&round->self->coverage, record->tid);
+	off_cpu_forget(&round->self->off_cpu, record->tid);
 	return 0;
 }
 
 /* By the type of the record; what is not here says nothing to us. */
-static int (*const hearing[])(struct round *round, const struct perf_record *record) = {
+static int (*const hearing[])(struct copy_round *round, const struct perf_record *record) = {
 	[PERF_RECORD_LOST] = hear_lost,         [PERF_RECORD_COMM] = hear_name,
 	[PERF_RECORD_EXIT] = hear_end,          [PERF_RECORD_FORK] = hear_birth,
 	[PERF_RECORD_SAMPLE] = hear_sample,     [PERF_RECORD_MMAP2] = hear_mapping,
-	[PERF_RECORD_LOST_SAMPLES] = hear_lost,
+	[PERF_RECORD_LOST_SAMPLES] = hear_lost, [PERF_RECORD_SWITCH] = copy_hear_switch,
 };
 
-static int hear_all(struct round *round, const struct perf_batch *batch)
+static int hear_all(struct copy_round *round, const struct perf_batch *batch)
 {
 	int r = 0;
 
@@ -324,11 +313,22 @@ static bool has_ended(const struct copy_sampler *self)
 				      : process_has_ended(&self->processes.items[0]);
 }
 
+static void end_round(struct copy_round *round, bool is_last)
+{
+	struct copy_sampler *self = round->self;
+
+	copy_read_sleepers(self);
+	if ((is_last || self->is_stopped) && !self->is_flushed) {
+		copy_flush_switches(round);
+		self->is_flushed = true;
+	}
+}
+
 static int copy_drain(struct sampler *sampler, const struct sampler_listener *listener,
 		      struct err *err)
 {
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
-	struct round round = { self, listener };
+	struct copy_round round = { self, listener };
 	bool is_last = has_ended(self); /* asked first: nothing comes behind what is taken now */
 	struct perf_batch batch;
 	int r = perf_batch_take(&batch, &self->events);
@@ -340,6 +340,8 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	perf_batch_done(&batch, &self->events);
 	if (r < 0)
 		return err_set(err, r, "read samples: %s", strerror(-r));
+	if (self->options.off_cpu)
+		end_round(&round, is_last);
 	if (is_last)
 		return -ESRCH;
 	return is_too_small(self) ? enlarge(self, err) : 0;

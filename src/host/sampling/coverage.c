@@ -93,11 +93,13 @@ bool coverage_counts(struct coverage *coverage, const struct perf_events *events
 		     uint64_t id)
 {
 	struct doubtful *thread = coverage->count ? find(coverage, tid) : NULL;
+	const struct perf_event *event;
 	pid_t owner;
 
 	if (!thread)
 		return true;
-	owner = perf_events_owner(events, id);
+	event = perf_events_find(events, id);
+	owner = event ? event->tid : 0;
 	if (!thread->owner)
 		thread->owner = owner;
 	return thread->owner == owner;

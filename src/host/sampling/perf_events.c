@@ -133,13 +133,13 @@ static int open_ring(struct perf_ring *ring, const struct perf_event_attr *attr,
 	return r < 0 ? err_set(err, r, "map the ring of a perf event: %s", strerror(-r)) : 0;
 }
 
-int perf_events_init(struct perf_events *ret, const struct perf_event_attr *attr, pid_t pid,
+int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pid_t pid,
 		     struct err *err)
 {
 	int cpus[4096], r = 0;
 	size_t count = read_online(cpus, ARRAY_SIZE(cpus));
 
-	*ret = (struct perf_events){ .attr = *attr };
+	*ret = (struct perf_events){ .attrs = *attrs };
 	raise_limit();
 	ret->rings = calloc(count, sizeof(*ret->rings));
 	if (!ret->rings)
@@ -148,20 +148,21 @@ int perf_events_init(struct perf_events *ret, const struct perf_event_attr *attr
 	for (size_t i = 0; i < count; i++)
 		ret->rings[i] = (struct perf_ring){ .cpu = cpus[i], .fd = -1 };
 	for (size_t i = 0; !r && i < count; i++)
-		r = open_ring(&ret->rings[i], attr, pid, first_size(count), err);
+		r = open_ring(&ret->rings[i], &attrs->items[0], pid, first_size(count), err);
 	if (r < 0)
 		perf_events_done(ret);
 	return r;
 }
 
-static int add_one(struct perf_events *events, pid_t tid, const struct perf_ring *ring)
+static int add_one(struct perf_events *events, pid_t tid, unsigned which,
+		   const struct perf_ring *ring)
 {
-	struct perf_event event = { .tid = tid };
+	struct perf_event event = { .tid = tid, .which = which };
 	int r = make_room(&events->items, events->count, &events->room, sizeof(event));
 
 	if (r < 0)
 		return r;
-	event.fd = open_event(&events->attr, tid, ring->cpu);
+	event.fd = open_event(&events->attrs.items[which], tid, ring->cpu);
 	if (event.fd < 0)
 		return event.fd;
 	if (ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
@@ -174,10 +175,19 @@ static int add_one(struct perf_events *events, pid_t tid, const struct perf_ring
 	return 0;
 }
 
+static int add_on(struct perf_events *events, pid_t tid, const struct perf_ring *ring)
+{
+	int r = 0;
+
+	for (unsigned i = 0; !r && ring->page && i < events->attrs.count; i++)
+		r = add_one(events, tid, i, ring);
+	return r;
+}
+
 int perf_events_add(struct perf_events *events, pid_t tid, struct err *err)
 {
 	for (size_t i = 0; i < events->ring_count; i++) {
-		int r = events->rings[i].page ? add_one(events, tid, &events->rings[i]) : 0;
+		int r = add_on(events, tid, &events->rings[i]);
 
 		if (r == -ESRCH)
 			return 0;
@@ -188,9 +198,9 @@ int perf_events_add(struct perf_events *events, pid_t tid, struct err *err)
 }
 
 struct perf_events perf_events_beside(const struct perf_events *events,
-				      const struct perf_event_attr *attr)
+				      const struct perf_attrs *attrs)
 {
-	return (struct perf_events){ .attr = *attr,
+	return (struct perf_events){ .attrs = *attrs,
 				     .rings = events->rings,
 				     .ring_count = events->ring_count };
 }
@@ -236,14 +246,13 @@ void perf_events_switch(struct perf_events *events, bool is_on)
 		ioctl(events->items[i].fd, order, 0);
 }
 
-pid_t perf_events_owner(const struct perf_events *events, uint64_t id)
+const struct perf_event *perf_events_find(const struct perf_events *events, uint64_t id)
 {
 	const struct perf_event key = { .id = id };
-	const struct perf_event *found = events->count ? bsearch(&key, events->items, events->count,
-								 sizeof(key), compare_ids)
-						       : NULL;
 
-	return found ? found->tid : 0;
+	if (!events->count)
+		return NULL;
+	return bsearch(&key, events->items, events->count, sizeof(key), compare_ids);
 }
 
 void perf_events_done(struct perf_events *events)

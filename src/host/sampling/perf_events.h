@@ -12,7 +12,8 @@
 
 struct perf_event {
 	int fd;
-	pid_t tid; /* that it was opened for; others inherit it */
+	pid_t tid;      /* that it was opened for; others inherit it */
+	unsigned which; /* of the attributes */
 	uint64_t id;
 };
 
@@ -23,8 +24,15 @@ struct perf_ring {
 	int fd; /* the event that owns it: it stays open as long as the ring */
 };
 
+#define PERF_ATTRS_MAX 2u
+
+struct perf_attrs {
+	struct perf_event_attr items[PERF_ATTRS_MAX]; /* each thread gets an event of each */
+	unsigned count;
+};
+
 struct perf_events {
-	struct perf_event_attr attr;
+	struct perf_attrs attrs;
 	struct perf_event *items; /* ascending ids, once they are sorted */
 	size_t count, room;
 	struct perf_ring *rings;
@@ -32,18 +40,18 @@ struct perf_events {
 };
 
 /* Makes the rings.  -EPERM, -EACCES, -ENOSYS as perf_event_open() says it. */
-int perf_events_init(struct perf_events *ret, const struct perf_event_attr *attr, pid_t pid,
+int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pid_t pid,
 		     struct err *err) MUST_CHECK;
 /* Adds events for a thread, still disabled; 0 also when the thread is gone. */
 int perf_events_add(struct perf_events *events, pid_t tid, struct err *err) MUST_CHECK;
 /* Another set that writes into the same rings; it either replaces the first or is abandoned. */
 struct perf_events perf_events_beside(const struct perf_events *events,
-				      const struct perf_event_attr *attr);
+				      const struct perf_attrs *attrs);
 void perf_events_replace(struct perf_events *events, struct perf_events *by);
 void perf_events_abandon(struct perf_events *beside);
-/* Before perf_events_owner(). */
+/* Before perf_events_find(). */
 void perf_events_sort(struct perf_events *events);
 void perf_events_switch(struct perf_events *events, bool is_on);
-/* The thread for which the event with this id was opened; 0: none of ours. */
-pid_t perf_events_owner(const struct perf_events *events, uint64_t id);
+/* The event of this id; NULL: none of ours (any more). */
+const struct perf_event *perf_events_find(const struct perf_events *events, uint64_t id);
 void perf_events_done(struct perf_events *events);

@@ -74,6 +74,8 @@ static int read_stack(void *context, uint64_t address, void *into, size_t size)
 static const struct memory_reader reader = { read_stack, NULL };
 static __u64 frames[SAMPLE_FRAMES_MAX];
 
+#ifdef __x86_64__
+
 static struct walk_result walk_from(uint64_t pc, uint64_t fp)
 {
 	const struct walk_registers registers = { .pc = pc, .sp = STACK, .fp = fp };
@@ -90,6 +92,8 @@ static uint64_t place(unsigned word)
 {
 	return STACK + word * 8u;
 }
+
+#endif
 
 static int clear(void **state)
 {

@@ -121,6 +121,8 @@ static void fetch_frames(struct image *image, const struct origin *origin,
 {
 	struct object_part part;
 
+	if (!object_section(object, ".plt", &part))
+		fetch_part(image, origin, &part);
 	if (!object_section(object, ".eh_frame", &part) && part.size > sizeof(uint32_t))
 		fetch_part(image, origin, &part);
 	else if (!object_unwind_segment(object, &part))

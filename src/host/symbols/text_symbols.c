@@ -49,8 +49,8 @@ bool perf_map_line(char *line, struct symbol *ret)
 
 bool kallsyms_line(char *line, struct symbol *ret)
 {
-	if (!take_number(&line, &ret->address) || !ret->address || !strchr("tTwW", line[0]) ||
-	    line[1] != ' ')
+	if (!take_number(&line, &ret->address) || !ret->address || !line[0] ||
+	    !strchr("tTwW", line[0]) || line[1] != ' ')
 		return false;
 	ret->end = ret->address;
 	ret->limit = ret->address + MIN(KERNEL_FUNCTION_MAX, UINT64_MAX - ret->address);

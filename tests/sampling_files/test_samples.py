@@ -191,6 +191,16 @@ class Samples(unittest.TestCase):
         self.assertEqual(len(re.findall(r"(?m)^2 \{", text)), 6)
         self.assertIn('6: "inner"', text)
 
+    def test_perfetto_by_protoc(self):
+        with open(self.export("app.pftrace"), "rb") as file:
+            text = subprocess.run(["protoc", "--decode_raw"], stdin=file, stdout=subprocess.PIPE, check=True,
+                                  timeout=120).stdout.decode()
+        samples = re.findall(r"(?m)^  66 \{\n((?:    .*\n)+)", text)
+        self.assertEqual(len(samples), 6 * ROUNDS)
+        self.assertEqual(sum("16: 3" in sample for sample in samples), ROUNDS)
+        stacks = re.findall(r"(?m)^    7 \{\n((?:      .*\n)+)", text)
+        self.assertEqual(sorted(stack.count("2: ") for stack in stacks), [1, 2, 3, 3])
+
     @unittest.skipUnless(shutil.which("go"), "no Go here")
     def test_pprof_by_go(self):
         path = self.export("app.pb.gz")

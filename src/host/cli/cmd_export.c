@@ -106,14 +106,16 @@ static void warn(const struct model *model)
 static int check_content(const struct model *model, const struct exporter *exporter,
 			 struct err *err)
 {
-	if (exporter->is_of_samples ? model->samples->count : model->calls)
+	if (exporter->is_of_both ||
+	    (exporter->is_of_samples ? model->samples->count : model->calls))
 		return 0;
 	err_set(err, -ENODATA, "%s is a format of %s, and this recording has only %s",
 		exporter->name, exporter->is_of_samples ? "samples" : "calls",
 		exporter->is_of_samples ? "calls" : "samples");
-	err_fix(err, exporter->is_of_samples
-			     ? "-f pftrace, chrome, csv or json"
-			     : "-f flamegraph, svg, folded, pprof, speedscope or perf-script");
+	err_fix(err,
+		exporter->is_of_samples
+			? "-f pftrace, chrome, csv or json"
+			: "-f flamegraph, svg, folded, pprof, speedscope, perf-script or pftrace");
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
@@ -135,10 +137,14 @@ static void tell(const struct export_values *values, const struct model *model,
 	struct json json = { .out = stdout };
 
 	if (!values->is_json) {
-		if (strcmp(output, "-"))
-			printf("%s: %" PRIu64 " %s (%s)\n", output,
-			       exporter->is_of_samples ? model->samples->count : model->calls,
-			       exporter->is_of_samples ? "samples" : "calls", exporter->name);
+		if (!strcmp(output, "-"))
+			return;
+		printf("%s:", output);
+		if (!exporter->is_of_samples)
+			printf(" %" PRIu64 " calls", model->calls);
+		if (exporter->is_of_samples || (exporter->is_of_both && model->samples->count))
+			printf(" %" PRIu64 " samples", model->samples->count);
+		printf(" (%s)\n", exporter->name);
 		return;
 	}
 	json_object(&json, NULL);
@@ -225,7 +231,7 @@ const struct command command_export = {
 		 "  pprof        go tool pprof (.pb.gz)\n"
 		 "  speedscope   speedscope.app (.speedscope.json)\n"
 		 "  perf-script  as perf script prints them (.perf-script)\n"
-		 "formats of calls:\n"
+		 "formats of calls (pftrace: of samples too):\n"
 		 "  pftrace   ui.perfetto.dev (.pftrace, .perfetto-trace)\n"
 		 "  chrome    chrome://tracing, Perfetto, Firefox profiler (.chrome.json, .trace)\n"
 		 "  csv       one line for each call (.csv)\n"

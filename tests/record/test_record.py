@@ -253,11 +253,6 @@ class Ends(Record):
 
 
 class Refusals(Record):
-    def test_an_option_of_a_trace_that_was_not_asked_for(self):
-        result = limpet("record", "-p", os.getpid(), "--alloc-stacks")
-        self.assertEqual(result.code, 2)
-        self.assertIn("--alloc-trace", result.err)
-
     def test_bad_words(self):
         for arguments in (("--max-size", "many"), ("--ring-size", "0"),
                           ("--collection-period", "1:2"), ("--alloc-sample", "-1")):

@@ -103,23 +103,6 @@ struct visit {
 	bool samples, traces;
 };
 
-/* An option about a trace that nobody asked for. */
-static int refuse_lone(const char *option, const char *trace, struct err *err)
-{
-	err_set(err, -EINVAL, "%s belongs to %s, which is not asked for", option, trace);
-	err_fix(err, "limpet record -p PID %s %s", trace, option);
-	return err_exit(err, EXIT_USAGE);
-}
-
-static int check_lone(const struct record_values *values, uint32_t domains, struct err *err)
-{
-	if (values->alloc_stacks && !(domains & DOMAIN_BIT(ALLOC)))
-		return refuse_lone("--alloc-stacks", "--alloc-trace", err);
-	if (values->all_locks && !(domains & DOMAIN_BIT(LOCK)))
-		return refuse_lone("--lock-all", "--lock-trace", err);
-	return 0;
-}
-
 static int read_trace_options(const struct record_values *values, struct trace_options *ret,
 			      struct err *err)
 {
@@ -133,7 +116,7 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
 	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
 		return err->code;
-	return check_lone(values, trace_domains(ret), err);
+	return 0;
 }
 
 /* A file that is there keeps its name unless it was named. */

@@ -76,7 +76,7 @@ class Recording:
         for line in text.splitlines():
             (kind, value), = json.loads(line).items()
             self.take(kind, value)
-        self.symbols = {}
+        self.symbols, self.names = {}, {}
 
     def take(self, kind, value):
         if kind == "sample":
@@ -91,6 +91,12 @@ class Recording:
             setattr(self, kind, value)
 
     def name(self, frame, is_leaf):
+        key = (*frame, is_leaf)
+        if key not in self.names:
+            self.names[key] = self.find_name(frame, is_leaf)
+        return self.names[key]
+
+    def find_name(self, frame, is_leaf):
         """A function of our programs by name, else the name of its file."""
         number, address = frame
         module = self.modules.get(number)

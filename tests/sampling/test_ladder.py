@@ -45,6 +45,17 @@ class Ladder(unittest.TestCase):
             if int(file.read()) >= 2:
                 self.assertIn("perf_event_paranoid", recording.counts["limits"])
 
+    def test_a_deleted_program_is_read_from_memory(self):
+        program = os.path.join(self.folder.name, "deleted")
+        shutil.copy(os.path.join(self.folder.name, "chain_50"), program)
+        with running(program, "1", user=SOMEBODY) as process:
+            os.unlink(program)
+            recording = sample("copy", process.pid, "max=100", user=SOMEBODY)
+        self.assertEqual(recording.counts["ends"]["complete"], len(recording.samples))
+        module = recording.modules[recording.samples[0]["frames"][0][0]]
+        self.assertTrue(module["deleted"])
+        self.assertEqual(module["path"], program)
+
     def test_another_user_gets_states_and_the_reasons(self):
         with self.chain() as process:
             recording = sample("best", process.pid, "max=10", user=ANOTHER)

@@ -97,6 +97,22 @@ static void reads_debug_frame_where_there_is_nothing_else(void **state)
 	unwind_table_free(table);
 }
 
+/* lld writes no rules for its stubs. */
+static void knows_stubs_without_rules(void **state)
+{
+	struct unwind_table *table = compile_seed("stubs");
+	uint64_t plt = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < table->row_count && !plt; i++)
+		if (table->rows[i].kind == UNWIND_PLT)
+			plt = table->first + table->rows[i].pc;
+	assert_true(plt > 0);
+	assert_row(table, plt - 1, UNWIND_SP, 3, UNWIND_FP_SAME);
+	assert_row(table, plt - 16, UNWIND_SP, 2, UNWIND_FP_SAME);
+	unwind_table_free(table);
+}
+
 static void knows_where_aarch64_keeps_the_return_address(void **state)
 {
 	struct unwind_table *table = compile_seed("aarch64");
@@ -177,6 +193,7 @@ int main(void)
 		cmocka_unit_test(reads_eh_frame),
 		cmocka_unit_test(needs_no_section_headers),
 		cmocka_unit_test(reads_debug_frame_where_there_is_nothing_else),
+		cmocka_unit_test(knows_stubs_without_rules),
 		cmocka_unit_test(knows_where_aarch64_keeps_the_return_address),
 		cmocka_unit_test(refuses_what_is_no_object),
 		cmocka_unit_test(reads_the_vdso_from_memory),

@@ -39,30 +39,36 @@ static int read_file(const struct origin *origin, uint64_t offset, void *into, s
 	return 0;
 }
 
-/* The address of the segment with the file's begin is where `base` lies. */
-static int read_memory(const struct origin *origin, uint64_t offset, void *into, size_t size)
+static const Elf64_Phdr *segment_of(const struct object *object, uint64_t offset)
 {
-	struct object object;
-	uint64_t zero = 0;
-
-	if (offset < sizeof(Elf64_Ehdr) ||
-	    object_open(&object, origin->image->bytes, origin->image->size) < 0)
-		return origin->memory->read(origin->memory->context, origin->base + offset, into,
-					    size);
-	for (unsigned i = object.segment_count; i-- > 0;)
-		if (object.segments[i].p_type == PT_LOAD && object.segments[i].p_offset == 0)
-			zero = object.segments[i].p_vaddr;
-	for (unsigned i = 0; i < object.segment_count; i++) {
-		const Elf64_Phdr *segment = &object.segments[i];
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
 
 		if (segment->p_type == PT_LOAD && offset >= segment->p_offset &&
 		    offset - segment->p_offset < segment->p_filesz)
-			return origin->memory->read(origin->memory->context,
-						    origin->base - zero + segment->p_vaddr +
-							    (offset - segment->p_offset),
-						    into, size);
+			return segment;
 	}
-	return -ENOENT;
+	return NULL;
+}
+
+/* `base` is where the file begins, and so where the segment lies that has its first byte.  The
+ * program headers themselves, which are read first, lie in the same segment. */
+static int read_memory(const struct origin *origin, uint64_t offset, void *into, size_t size)
+{
+	const Elf64_Phdr *first = NULL, *segment = NULL;
+	uint64_t address = origin->base + offset;
+	struct object object;
+
+	if (!object_open(&object, origin->image->bytes, origin->image->size)) {
+		first = segment_of(&object, 0);
+		segment = segment_of(&object, offset);
+	}
+	if (first && !segment)
+		return -ENOENT;
+	if (first)
+		address = origin->base - first->p_vaddr + segment->p_vaddr +
+			  (offset - segment->p_offset);
+	return origin->memory->read(origin->memory->context, address, into, size);
 }
 
 /* Whatever cannot be had stays zero: what needs it then is not found. */
@@ -115,6 +121,8 @@ static void fetch_frames(struct image *image, const struct origin *origin,
 {
 	struct object_part part;
 
+	if (!object_section(object, ".plt", &part))
+		fetch_part(image, origin, &part);
 	if (!object_section(object, ".eh_frame", &part) && part.size > sizeof(uint32_t))
 		fetch_part(image, origin, &part);
 	else if (!object_unwind_segment(object, &part))

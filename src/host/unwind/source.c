@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "host/unwind/fingerprint.h"
+#include "host/unwind/stubs.h"
 
 static int find_part(const struct object *object, struct unwind_source *ret)
 {
@@ -33,6 +34,7 @@ int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size
 		return err_set(err, -ENOEXEC, "no code in it, or more than 4 GiB");
 	if (find_part(&object, ret) < 0)
 		return err_set(err, -ENODATA, "no unwind information (.eh_frame, .debug_frame)");
+	ret->stubs = stubs_find(&object);
 	return 0;
 }
 

@@ -12,6 +12,7 @@ struct unwind_source {
 	uint64_t first, end; /* of the code */
 	struct object_part part;
 	enum frames_section section;
+	struct object_part stubs; /* size 0: none, or of a shape that is not known */
 };
 
 /* Points into the bytes.  -ENOEXEC: not an object of a machine that is known; -ENODATA: neither

@@ -11,6 +11,7 @@
 #include "host/core/cleanup.h"
 #include "host/unwind/rows.h"
 #include "host/unwind/source.h"
+#include "host/unwind/stubs.h"
 
 static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
 
@@ -137,6 +138,8 @@ int unwind_table_make(struct unwind_table **ret, const struct unwind_source *sou
 	};
 	int r = frames_read(&work.frames, &source->part, source->section);
 
+	if (!r)
+		r = stubs_add(&work.frames, &source->stubs);
 	if (!r)
 		r = compile_entries(&work);
 	*ret = r < 0 ? NULL : lay_out(&work);

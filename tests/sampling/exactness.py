@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -41,6 +42,14 @@ def as_user(user):
     if user is None:
         return []
     return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+
+
+def exit_if_refused(rung):
+    """Ends the test as skipped (77), with the reason, where this machine does not allow the rung."""
+    refused = sample(rung, os.getpid(), seconds=0).error
+    if refused:
+        print(f"skipped: {refused['what']}: {refused['why']}")
+        sys.exit(77)
 
 
 class Symbols:

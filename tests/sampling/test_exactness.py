@@ -5,7 +5,7 @@ import re
 import sys
 import unittest
 
-from exactness import PROGRAMS, running, sample
+from exactness import PROGRAMS, exit_if_refused, running, sample
 
 RUNG = os.environ.get("RUNG", "copy")
 COUNT = int(os.environ.get("SAMPLES", "300"))
@@ -133,4 +133,5 @@ class Exactness(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    exit_if_refused(RUNG)
     unittest.main()

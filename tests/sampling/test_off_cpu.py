@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from exactness import PROGRAMS, running, sample
+from exactness import PROGRAMS, exit_if_refused, running, sample
 
 RUNG = os.environ.get("RUNG", "copy")
 RUNNING, BLOCKED, RUNNABLE = 0, 1, 2
@@ -52,4 +52,5 @@ class OffCpu(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    exit_if_refused(RUNG)
     unittest.main()

@@ -73,12 +73,7 @@ static struct perf_attrs make_attrs(const struct copy_sampler *self, bool is_wit
 static int try_rings(struct copy_sampler *self, bool is_with_kernel, struct err *err)
 {
 	struct perf_attrs attrs = make_attrs(self, is_with_kernel);
-	int r = perf_events_init(&self->events, &attrs, self->options.pid, err);
 
-	if (r != -EINVAL || self->options.children)
-		return r;
-	for (unsigned i = 0; i < attrs.count; i++)
-		attrs.items[i].inherit_thread = 0; /* Linux before 5.13 */
 	return perf_events_init(&self->events, &attrs, self->options.pid, err);
 }
 

@@ -3,10 +3,10 @@
  */
 #include "host/sampling/followed.h"
 
-#include "host/core/cleanup.h"
 #include "host/core/room.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The place of the first one that is not below pid. */
@@ -52,17 +52,19 @@ static void followed_free(struct followed *process)
 int followed_add(struct followed_set *set, pid_t pid, struct followed **ret)
 {
 	size_t place = place_of(set, pid);
-	CLEANUP(free) struct followed *process = calloc(1, sizeof(*process));
+	struct followed *process;
 
-	if (!process || make_room(&set->items, set->count, &set->room, sizeof(*set->items)))
+	if (make_room(&set->items, set->count, &set->room, sizeof(void *)))
+		return -ENOMEM;
+	process = calloc(1, sizeof(*process));
+	if (!process)
 		return -ENOMEM;
 	process->pid = pid;
 	process->nowhere.pid = pid;
-	memmove(set->items + place + 1, set->items + place,
-		(set->count - place) * sizeof(*set->items));
+	memmove(set->items + place + 1, set->items + place, (set->count - place) * sizeof(void *));
 	set->items[place] = process;
 	set->count++;
-	*ret = TAKE(process);
+	*ret = process;
 	return 0;
 }
 
@@ -74,8 +76,7 @@ void followed_remove(struct followed_set *set, pid_t pid)
 		return;
 	followed_free(set->items[place]);
 	set->count--;
-	memmove(set->items + place, set->items + place + 1,
-		(set->count - place) * sizeof(*set->items));
+	memmove(set->items + place, set->items + place + 1, (set->count - place) * sizeof(void *));
 }
 
 void followed_done(struct followed_set *set)

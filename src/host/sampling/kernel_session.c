@@ -218,7 +218,8 @@ static int prepare(const struct kernel_session *session, struct bpf_object *obje
 
 int kernel_session_load(struct kernel_session *session, enum kernel_file file, struct err *err)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = files[file].name);
+	const struct bpf_object_open_opts options = { .sz = sizeof(options),
+						      .object_name = files[file].name };
 	struct bpf_object *object;
 	int r;
 

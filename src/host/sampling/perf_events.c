@@ -25,6 +25,11 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	struct perf_event_attr copy = *attr; /* the kernel writes the size into it */
 	long fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
+	/* Linux before 5.13 does not know how to keep an event from child processes. */
+	if (fd < 0 && errno == EINVAL && copy.inherit_thread) {
+		copy.inherit_thread = 0;
+		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	}
 	return fd < 0 ? -errno : (int)fd;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "host/sampling/snapshot.h"
 
-#include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/room.h"
 #include "host/sampling/kernel_tables.h"
@@ -13,6 +12,7 @@
 #include "host/sampling/thread_walk.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -71,14 +71,13 @@ static int keep(struct snapshot *snapshot, struct sample *sample)
 		free(worse);
 		return 0;
 	}
-	r = make_room(&snapshot->samples, snapshot->count, &snapshot->room,
-		      sizeof(*snapshot->samples));
+	r = make_room(&snapshot->samples, snapshot->count, &snapshot->room, sizeof(void *));
 	if (r) {
 		free(sample);
 		return r;
 	}
 	memmove(snapshot->samples + place + 1, snapshot->samples + place,
-		(snapshot->count - place) * sizeof(*snapshot->samples));
+		(snapshot->count - place) * sizeof(void *));
 	snapshot->samples[place] = sample;
 	snapshot->count++;
 	return 0;
@@ -212,20 +211,14 @@ static int take(struct taking *taking, struct err *err)
 	return r;
 }
 
-DEFINE_CLEANUP(struct snapshot *, snapshot_free)
-
-int snapshot_take(struct snapshot **ret, pid_t pid, bool with_kernel_frames, struct err *err)
+static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kernel_frames,
+			    struct err *err)
 {
-	CLEANUP(snapshot_free) struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
 	struct taking taking = { .snapshot = snapshot,
 				 .pid = pid,
 				 .with_kernel_frames = with_kernel_frames };
-	int r = snapshot ? kernel_session_probe(err) : err_set(err, -ENOMEM, "threads");
+	int r;
 
-	if (!r)
-		r = space_open(&snapshot->space, pid, err);
-	if (r)
-		return r;
 	priority_raise(&taking.priority);
 	r = take(&taking, err);
 	ring_buffer__free(taking.ring);
@@ -234,9 +227,26 @@ int snapshot_take(struct snapshot **ret, pid_t pid, bool with_kernel_frames, str
 	priority_restore(&taking.priority);
 	if (!r && !snapshot->count)
 		r = err_set(err, -ESRCH, "process %d has no threads any more", pid);
-	if (r)
-		return err_while(err, "seeing the threads of %d by BPF", pid);
-	*ret = TAKE(snapshot);
+	return r ? err_while(err, "seeing the threads of %d by BPF", pid) : 0;
+}
+
+int snapshot_take(struct snapshot **ret, pid_t pid, bool with_kernel_frames, struct err *err)
+{
+	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	int r;
+
+	if (!snapshot)
+		return err_set(err, -ENOMEM, "seeing the threads of %d", pid);
+	r = kernel_session_probe(err);
+	if (!r)
+		r = space_open(&snapshot->space, pid, err);
+	if (!r)
+		r = take_with_rights(snapshot, pid, with_kernel_frames, err);
+	if (r) {
+		snapshot_free(snapshot);
+		return r;
+	}
+	*ret = snapshot;
 	return 0;
 }
 

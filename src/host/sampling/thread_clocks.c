@@ -67,7 +67,9 @@ static int clock_start(const struct thread_clocks *clocks, int fd)
 /* With a cookie, by which the program knows it from one that was inherited. */
 static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = KERNEL_COOKIE_SECOND);
+	const struct bpf_link_create_opts options = { .sz = sizeof(options),
+						      .perf_event.bpf_cookie =
+							      KERNEL_COOKIE_SECOND };
 	uint32_t key = (uint32_t)tid, has_inherited = 0;
 	int link;
 

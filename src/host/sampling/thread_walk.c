@@ -12,8 +12,9 @@
 static struct bpf_link *attach(struct bpf_program *program, pid_t pid)
 {
 	union bpf_iter_link_info which = { .task.pid = (uint32_t)pid };
-	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &which,
-		    .link_info_len = sizeof(which));
+	const struct bpf_iter_attach_opts options = { .sz = sizeof(options),
+						      .link_info = &which,
+						      .link_info_len = sizeof(which) };
 	struct bpf_link *link = bpf_program__attach_iter(program, &options);
 
 	/* Linux before 6.1 walks over all threads there are; the program chooses. */

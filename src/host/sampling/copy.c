@@ -211,13 +211,13 @@ static int hear_running(struct copy_round *round, const struct perf_record *reco
 	return 0;
 }
 
-/* Where there are two kinds, one of an event that is closed cannot be told any more. */
+/* Where there are two kinds, that of an event which is closed cannot be told any more. */
 static int hear_sample(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
 	const struct perf_event *event = NULL;
 
-	if (self->events.attrs.count == 1)
+	if (!self->options.off_cpu)
 		return hear_running(round, record);
 	event = perf_events_find(&self->events, record->id);
 	if (event)
@@ -312,6 +312,7 @@ static void end_round(struct copy_round *round, bool is_last)
 {
 	struct copy_sampler *self = round->self;
 
+	copy_judge_switches(self);
 	copy_read_sleepers(self);
 	if ((is_last || self->is_stopped) && !self->is_flushed) {
 		copy_flush_switches(round);

@@ -26,7 +26,8 @@ struct copy_sampler {
 	struct processes processes;
 	struct off_cpu off_cpu;
 	struct sampler_counts counts;
-	uint64_t judged, ran_off; /* stacks, since the copy has its size */
+	uint64_t judged, ran_off;                 /* stacks, since the copy has its size */
+	uint64_t leaving, lost_before, judged_ns; /* stacks of switches, since they were counted */
 	bool is_stopped, is_flushed;
 	struct sample *sample; /* with room for the most frames */
 };
@@ -51,6 +52,8 @@ int copy_begin_switches(struct copy_sampler *self) MUST_CHECK;
 int copy_hear_switch(struct copy_round *round, const struct perf_record *record);
 /* A sample of COPY_SWITCHES: the stack with which a thread leaves. */
 int copy_hear_leaving(struct copy_round *round, const struct perf_record *record);
+/* Gives the stacks of switches up where there are too many of them. */
+void copy_judge_switches(struct copy_sampler *self);
 /* Reads the stacks of threads that sleep and have none: they slept before we came, or the kernel
  * gives no stacks. */
 void copy_read_sleepers(struct copy_sampler *self);

@@ -5,6 +5,7 @@
  * the stack of an earlier one, as a guess.  Host only.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 #include "host/process/stat.h"
 #include "host/sampling/blocked_stack.h"
 #include "host/sampling/copy_private.h"
+
+#define LEAVING_MOST   20000u /* stacks of switches in a second */
+#define JUDGED_EACH_NS 100000000u
 
 int copy_begin_switches(struct copy_sampler *self)
 {
@@ -111,8 +115,29 @@ int copy_hear_leaving(struct copy_round *round, const struct perf_record *record
 	thread = off_cpu_thread(&self->off_cpu, record->pid, record->tid);
 	if (!thread)
 		return -ENOMEM;
+	self->leaving++;
 	copy_walk(self, &from, process);
 	return off_thread_keep_stack(thread, self->sample);
+}
+
+/* Each is a copy of the stack: so many of them would cost the target more than they tell. */
+void copy_judge_switches(struct copy_sampler *self)
+{
+	uint64_t now = now_ns(), elapsed = now - self->judged_ns;
+	uint64_t count = self->leaving + (self->counts.lost - self->lost_before);
+
+	if (elapsed < JUDGED_EACH_NS)
+		return;
+	if (self->judged_ns && self->events.attrs.count > COPY_SWITCHES &&
+	    count * 1000000000u > elapsed * LEAVING_MOST) {
+		perf_events_drop_last(&self->events);
+		snprintf(self->base.limits, sizeof(self->base.limits),
+			 "more than %u switches a second: stacks of short sleeps are guesses",
+			 LEAVING_MOST);
+	}
+	self->leaving = 0;
+	self->lost_before = self->counts.lost;
+	self->judged_ns = now;
 }
 
 static void read_sleeper(struct copy_sampler *self, struct off_thread *thread,

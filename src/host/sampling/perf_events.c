@@ -230,6 +230,20 @@ void perf_events_abandon(struct perf_events *beside)
 	close_all(beside);
 }
 
+void perf_events_drop_last(struct perf_events *events)
+{
+	size_t kept = 0;
+
+	events->attrs.count--;
+	for (size_t i = 0; i < events->count; i++) {
+		if (events->items[i].which == events->attrs.count)
+			close(events->items[i].fd);
+		else
+			events->items[kept++] = events->items[i];
+	}
+	events->count = kept;
+}
+
 static int compare_ids(const void *left, const void *right)
 {
 	const struct perf_event *a = left, *b = right;

@@ -49,6 +49,8 @@ struct perf_events perf_events_beside(const struct perf_events *events,
 				      const struct perf_attrs *attrs);
 void perf_events_replace(struct perf_events *events, struct perf_events *by);
 void perf_events_abandon(struct perf_events *beside);
+/* Closes the events of the last attribute. */
+void perf_events_drop_last(struct perf_events *events);
 /* Before perf_events_find(). */
 void perf_events_sort(struct perf_events *events);
 void perf_events_switch(struct perf_events *events, bool is_on);

@@ -76,7 +76,8 @@ static int compile_entries(struct compilation *work)
 
 		if (!is_in_code(work, entry))
 			continue;
-		work->entry_end = entry->end;
+		/* In rt_sigreturn the pc stands behind the last byte of the trampoline. */
+		work->entry_end = entry->end + frames->commons[entry->common].is_signal;
 		if (i + 1 < frames->count)
 			work->entry_end = MIN(work->entry_end, frames->entries[i + 1].start);
 		r = compile_entry(work, entry);

@@ -225,7 +225,7 @@ static int put_all(struct pprof *self, const struct profile *profile)
 
 static int write_gzip(const struct bytes *bytes, FILE *out)
 {
-	unsigned char packed[65536];
+	unsigned char packed[65536] = { 0 };
 	z_stream stream = { .next_in = bytes->data, .avail_in = (uInt)bytes->size };
 	int r;
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host/core/cleanup.h"
 #include "host/core/json.h"
 #include "host/core/room.h"
 #include "host/export/exporter.h"
@@ -16,6 +15,7 @@
 struct kept_sample {
 	uint32_t thread, stack;
 	uint64_t weight_ns;
+	size_t order; /* of their coming, which is that of time */
 };
 
 struct speedscope {
@@ -34,8 +34,9 @@ static int keep(const struct sample_event *event, void *context)
 		return 0;
 	if (make_room(&self->kept, self->count, &self->room, sizeof(*self->kept)))
 		return -ENOMEM;
-	self->kept[self->count++] =
-		(struct kept_sample){ event->thread->number, event->stack, event->weight_ns };
+	self->kept[self->count] = (struct kept_sample){ event->thread->number, event->stack,
+							event->weight_ns, self->count };
+	self->count++;
 	return 0;
 }
 
@@ -103,34 +104,13 @@ static void write_thread(struct speedscope *self, const struct model_thread *thr
 	json_object_end(&self->json);
 }
 
-/* Stable: kept in the order of their coming, which is that of time, and each is at another place.
- */
 static int by_thread(const void *left, const void *right)
 {
-	const struct kept_sample *const *a = left, *const *b = right;
+	const struct kept_sample *a = left, *b = right;
 
-	if ((*a)->thread != (*b)->thread)
-		return (*a)->thread < (*b)->thread ? -1 : 1;
-	return *a < *b ? -1 : *a > *b;
-}
-
-static int sort_kept(struct speedscope *self)
-{
-	CLEANUP(free) const struct kept_sample **order = calloc(self->count + 1, sizeof(*order));
-	struct kept_sample *sorted = calloc(self->count + 1, sizeof(*sorted));
-
-	if (!order || !sorted) {
-		free(sorted);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < self->count; i++)
-		order[i] = &self->kept[i];
-	qsort(order, self->count, sizeof(*order), by_thread);
-	for (size_t i = 0; i < self->count; i++)
-		sorted[i] = *order[i];
-	free(self->kept);
-	self->kept = sorted;
-	return 0;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
 }
 
 static void write_profiles(struct speedscope *self)
@@ -153,8 +133,8 @@ static int speedscope_write(struct model *model, FILE *out)
 				   .kinds = profile_kinds(model->samples) };
 	int r = model_each_sample(model, keep, &self);
 
-	if (!r)
-		r = sort_kept(&self);
+	if (!r && self.count)
+		qsort(self.kept, self.count, sizeof(*self.kept), by_thread);
 	if (!r) {
 		json_object(&self.json, NULL);
 		json_text(&self.json, "$schema",

@@ -52,11 +52,12 @@ static const char *const fixed_paths[CODE_KINDS] = {
 	[CODE_KERNEL] = "[kernel]",
 };
 
+/* Files and the vdso have a module. */
 static void describe(struct recorded_code *code, const struct module *module)
 {
-	const char *path = fixed_paths[code->kind] ? fixed_paths[code->kind] : module->path;
+	const char *fixed = fixed_paths[code->kind];
 
-	code->path = strdup(path);
+	code->path = strdup(fixed ? fixed : module ? module->path : "");
 	if (!module)
 		return;
 	code->build_id_size = MIN(module->build_id_size, BUILD_ID_MAX);

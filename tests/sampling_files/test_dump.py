@@ -89,6 +89,16 @@ class Dump(unittest.TestCase):
         self.assertEqual(threads["spinner"]["state_name"], "stopped")
         target.send_signal(signal.SIGCONT)
 
+    @unittest.skipUnless(os.getuid() == 0, "needs another user")
+    def test_a_process_of_somebody_else(self):
+        target = self.target("quiet")
+        done = subprocess.run([harness.LIMPET, "dump", str(target.pid)], user=65534, group=65534, extra_groups=[],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stdout, r"thread \d+ \(spinner\): sleeping")
+        self.assertIn("no stack", done.stdout)
+        self.assertIn("run as root", done.stderr)
+
     def test_what_cannot_be(self):
         self.assertEqual(limpet("dump").code, 2)
         self.assertEqual(limpet("dump", 2 ** 22 - 1).code, 4)

@@ -155,7 +155,8 @@ static enum exit_code dump_run(char **argv)
 		options = (struct dump_options){ .wants_lines = !values.no_lines,
 						 .kernel_frames = !values.user_only,
 						 .way = values.way };
-		if (!dump_take(&dump, pid, &options, &err))
+		(void)!dump_take(&dump, pid, &options, &err);
+		if (dump)
 			(values.is_json ? write_dump : print_dump)(pid, dump);
 	}
 	return report_end("dump", values.is_json, &err);

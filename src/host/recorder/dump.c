@@ -154,6 +154,10 @@ static int by_reading(struct dump *self, pid_t pid, const struct dump_options *o
 	int r = space_open(&space, pid, err);
 
 	(void)options;
+	if (r == -EACCES || r == -EPERM) {
+		err_fix(err, "run as root, or as the user of the process");
+		err_exit(err, EXIT_NOT_PERMITTED);
+	}
 	if (r)
 		return r;
 	r = read_waiting(self, space, err);
@@ -271,8 +275,12 @@ int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, 
 		r = take_stacks(self, pid, options, err);
 	if (!r)
 		r = name_threads(self, options->wants_lines, err);
-	if (!r)
-		*ret = TAKE(self);
+	/* States are something, too. */
+	if (r == -EACCES || r == -EPERM)
+		self->way = "state";
+	else if (r)
+		return r;
+	*ret = TAKE(self);
 	return r;
 }
 

@@ -29,7 +29,7 @@ struct dumped_thread {
 };
 
 struct dump {
-	const char *way;    /* "bpf" */
+	const char *way;    /* "bpf", "read"; "state": there are no stacks */
 	char reasons[1024]; /* lines: why no better way */
 	struct dumped_thread *threads;
 	size_t count;
@@ -42,6 +42,8 @@ struct dump_options {
 	const char *way; /* only this one; NULL: the best */
 };
 
+/* Where no way is allowed (-EACCES, -EPERM) *ret has the threads with their states, without stacks.
+ */
 int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options,
 	      struct err *err) MUST_CHECK;
 void dump_free(struct dump *dump);

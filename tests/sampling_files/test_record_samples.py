@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""
+`limpet record -p PID` samples: what is in the file, what is said, and how it ends.  Waits for what the
+target has done, never for a time.
+
+Environment: LIMPET is the executable under test, PROGRAMS the folder with spinner.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+import harness  # noqa: E402
+from harness import PROGRAMS, limpet  # noqa: E402
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="record-samples-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.path = os.path.join(self.folder, "it.limpet")
+
+    def target(self, *arguments):
+        process = subprocess.Popen([os.path.join(PROGRAMS, "spinner"), *arguments])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        if not arguments:
+            self.assertTrue(harness.wait_until(lambda: cpu_seconds(process.pid) > 0.02, 60))
+        return process
+
+    def start(self, pid, *options):
+        return harness.limpet_start("record", "-p", pid, "-o", self.path, "--json", *options)
+
+    def record(self, pid, *options, busy=0.5, code=0):
+        """Records until the target has had so much processor time."""
+        process = self.start(pid, *options)
+        self.assertTrue(harness.wait_until(
+            lambda: process.poll() is not None or
+            (os.path.exists(self.path) and os.path.getsize(self.path) > 1000), 60))
+        begin = cpu_seconds(pid)
+        self.assertTrue(harness.wait_until(lambda: cpu_seconds(pid) - begin > busy, 120))
+        process.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(process, 60)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    def report(self):
+        result = limpet("report", self.path, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        return result.events
+
+    def hot(self, view="on-cpu"):
+        return {event["name"]: event for event in self.report()
+                if event["event"] == "sampled_function" and event["view"] == view}
+
+    def assert_unharmed(self, process):
+        self.assertIsNone(process.poll())
+        with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+            self.assertIn("TracerPid:\t0\n", file.read())
+
+
+class Samples(Recording):
+    def test_where_a_program_spends_its_time(self):
+        target = self.target()
+        result = self.record(target.pid, "-F", "499")
+        told = result.event("recorded")
+        self.assertGreater(told["samples"], 50)
+        self.assertGreater(told["complete_percent"], 99)
+        hot = self.hot()
+        self.assertGreater(hot["spin_leaf"]["self_percent"], hot["spin_cold"]["self_percent"])
+        self.assertGreater(hot["spin_hot"]["total_percent"], 60)
+        names = {event["name"] for event in self.report() if event["event"] == "sampled_thread"}
+        self.assertIn("spinning", names)
+        self.assert_unharmed(target)
+
+    def test_samples_and_calls_in_one_file(self):
+        target = self.target()
+        result = self.record(target.pid, "-F", "199", "--function", "*:nanosleep")
+        told = result.event("recorded")
+        self.assertGreater(told["samples"], 10)
+        self.assertGreater(told["records"], 0)
+        self.assertIn("spin_leaf", self.hot())
+        self.assertTrue(any(event["event"] == "function" and event["name"] == "nanosleep"
+                            for event in self.report()))
+        self.assert_unharmed(target)
+
+    def test_nobody_runs(self):
+        target = self.target("quiet")
+        result = limpet("record", "-p", target.pid, "-o", self.path, "--sampler", "copy", "--duration", "300ms")
+        self.assertEqual(result.code, 5, str(result))
+        self.assertIn("no thread of the process ran", result.err)
+        self.assertIn("--off-cpu", result.err)
+        self.assert_unharmed(target)
+
+    def test_limpet_is_killed(self):
+        target = self.target()
+        process = self.start(target.pid, "-F", "499")
+        self.assertTrue(harness.wait_until(
+            lambda: os.path.exists(self.path) and os.path.getsize(self.path) > 3000, 120))
+        process.kill()
+        process.wait()
+        self.assertIn("spin_leaf", self.hot())
+        self.assert_unharmed(target)
+
+    def test_the_target_ends(self):
+        target = self.target()
+        process = self.start(target.pid, "-F", "499")
+        self.assertTrue(harness.wait_until(
+            lambda: os.path.exists(self.path) and os.path.getsize(self.path) > 3000, 120))
+        target.kill()
+        result = harness.limpet_finish(process, 60)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.event("recorded")["reason"], "exit")
+        self.assertIn("spin_leaf", self.hot())
+
+
+class Words(Recording):
+    def test_what_cannot_be(self):
+        for words in (("-F", "0"), ("-F", "5001"), ("--sampler", "nosuch")):
+            result = limpet("record", "-p", self.target("quiet").pid, "-o", self.path, *words)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertFalse(os.path.exists(self.path))
+
+    def test_what_is_said_at_the_end(self):
+        target = self.target()
+        result = limpet("record", "-p", target.pid, "-o", self.path, "--duration", "2s", "-F", "999")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertRegex(result.out, r"wrote .*it\.limpet: \d+ samples of \d+ threads, \d+ lost, "
+                                     r"\d+\.\d % of the stacks complete, \d+ KiB\n")
+        self.assertRegex(result.out, r"(?m)^sampler: \w+ \(.+\)$")
+        self.assertIn(f"next: limpet report {self.path}\n", result.out)
+
+
+if __name__ == "__main__":
+    if subprocess.run([os.environ["LIMPET"], "record", "-p", str(os.getpid()), "-o", os.devnull, "--sampler", "copy",
+                       "--duration", "1"], capture_output=True, timeout=60).returncode == 3:
+        print("perf events are not allowed here")
+        sys.exit(harness.SKIP)
+    unittest.main(verbosity=2)

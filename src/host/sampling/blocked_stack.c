@@ -125,7 +125,7 @@ static void walk_blocked(struct blocked_stack *ret, const struct space *space, s
 int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid_t tid,
 		       __u64 *frames, unsigned capacity)
 {
-	struct blocked_call call, again;
+	struct blocked_call call = { 0 }, again = { 0 };
 	struct copy copy;
 	int r = read_call(space->pid, tid, &call);
 

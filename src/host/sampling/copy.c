@@ -103,16 +103,24 @@ static void copy_close(struct sampler *sampler)
 	free(self);
 }
 
-static void copy_close_half(struct copy_sampler *self)
+static int start(struct copy_sampler *self, struct err *err)
 {
-	copy_close(&self->base);
-}
+	int r = open_rings(self, err);
 
-DEFINE_CLEANUP(struct copy_sampler *, copy_close_half)
+	if (!r)
+		r = processes_add(&self->processes, self->options.pid, err);
+	if (!r)
+		r = coverage_open(&self->coverage, &self->events, self->options.pid, err);
+	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
+		r = err_set(err, -ENOMEM, "no memory for threads");
+	if (!r)
+		perf_events_switch(&self->events, true);
+	return r;
+}
 
 static int copy_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
 {
-	CLEANUP(copy_close_half) struct copy_sampler *self = calloc(1, sizeof(*self));
+	struct copy_sampler *self = calloc(1, sizeof(*self));
 	int r;
 
 	if (!self)
@@ -121,20 +129,12 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 	self->options = *options;
 	self->sample = calloc(1, sizeof(*self->sample) + (SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) *
 								 sizeof(uint64_t));
-	if (!self->sample)
-		return err_set(err, -ENOMEM, "no memory for a sampler");
-	r = open_rings(self, err);
-	if (!r)
-		r = processes_add(&self->processes, options->pid, err);
-	if (!r)
-		r = coverage_open(&self->coverage, &self->events, options->pid, err);
-	if (!r && options->off_cpu && copy_begin_switches(self) < 0)
-		r = err_set(err, -ENOMEM, "no memory for threads");
+	r = self->sample ? start(self, err) : err_set(err, -ENOMEM, "no memory for a sampler");
 	if (r < 0)
-		return r;
-	perf_events_switch(&self->events, true);
-	*ret = &TAKE(self)->base;
-	return 0;
+		copy_close(&self->base);
+	else
+		*ret = &self->base;
+	return r;
 }
 
 /* A larger copy: events of that size beside the old ones, then the switch. */

@@ -77,10 +77,12 @@ static void set_register(struct walk_registers *to, unsigned dwarf, uint64_t val
 	to->mask |= 1ull << dwarf;
 	if (dwarf == PERF_DWARF_FP)
 		to->fp = value;
-	if (dwarf == PERF_DWARF_SP)
+	else if (dwarf == PERF_DWARF_SP)
 		to->sp = value;
-	if (dwarf == PERF_DWARF_LR)
+#ifdef PERF_DWARF_LR
+	else if (dwarf == PERF_DWARF_LR)
 		to->lr = value;
+#endif
 }
 
 static bool take_registers(struct words *words, struct perf_sample *ret)

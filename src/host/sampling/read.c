@@ -55,8 +55,9 @@ static int read_open(struct sampler **ret, const struct sampler_options *options
 	struct polling *self;
 	int r = probe(options->pid, err);
 
-	if (!r)
-		r = polling_open(&self, &sampler_read, options, err);
+	if (r < 0)
+		return r;
+	r = polling_open(&self, &sampler_read, options, err);
 	if (r < 0)
 		return r;
 	self->stack = read_stack;

@@ -123,11 +123,8 @@ static void fetch_frames(struct image *image, const struct origin *origin,
 
 	if (!object_section(object, ".plt", &part))
 		fetch_part(image, origin, &part);
-	if (!object_section(object, ".eh_frame", &part) && part.size > sizeof(uint32_t))
-		fetch_part(image, origin, &part);
-	else if (!object_unwind_segment(object, &part))
-		fetch_part(image, origin, &part);
-	else if (!object_section(object, ".debug_frame", &part))
+	if ((!object_section(object, ".eh_frame", &part) && part.size > sizeof(uint32_t)) ||
+	    !object_unwind_segment(object, &part) || !object_section(object, ".debug_frame", &part))
 		fetch_part(image, origin, &part);
 }
 
@@ -148,28 +145,29 @@ static int fetch_all(struct image *image, const struct origin *origin)
 
 static int make_space(struct image *ret, uint64_t size)
 {
+	void *bytes;
+
 	if (size < sizeof(Elf64_Ehdr) || size > SIZE_LIMIT)
 		return -ENOEXEC;
-	ret->bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	ret->size = size;
-	return ret->bytes == MAP_FAILED ? -ENOMEM : 0;
+	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (bytes == MAP_FAILED)
+		return -ENOMEM;
+	*ret = (struct image){ bytes, size };
+	return 0;
 }
 
 static int load(struct image *ret, struct origin *origin, const Elf64_Ehdr *header, uint64_t size)
 {
-	struct image image;
-	int r = make_space(&image, size);
+	int r = make_space(ret, size);
 
 	if (r < 0)
 		return r;
-	memcpy(image.bytes, header, sizeof(*header));
-	origin->image = &image;
-	r = fetch_all(&image, origin);
+	memcpy(ret->bytes, header, sizeof(*header));
+	origin->image = ret;
+	r = fetch_all(ret, origin);
 	if (r < 0)
-		image_done(&image);
-	else
-		*ret = image;
+		image_done(ret);
 	return r;
 }
 

@@ -145,23 +145,29 @@ static unsigned take_note(struct dwarf_bytes *notes, unsigned char *ret, unsigne
 	return (unsigned)size;
 }
 
+static unsigned find_build_id(const unsigned char *bytes, uint64_t size, unsigned char *ret,
+			      unsigned capacity)
+{
+	struct dwarf_bytes notes = { bytes, bytes + size, 0, false };
+	unsigned found = 0;
+
+	while (!found && notes.at < notes.end && !notes.is_broken)
+		found = take_note(&notes, ret, capacity);
+	return found;
+}
+
 unsigned object_build_id(const struct object *object, unsigned char *ret, unsigned capacity)
 {
-	for (unsigned i = 0; i < object->segment_count; i++) {
+	unsigned found = 0;
+
+	for (unsigned i = 0; !found && i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
 		const unsigned char *bytes = bytes_at(object, segment->p_offset, segment->p_filesz);
-		struct dwarf_bytes notes = { bytes, bytes + segment->p_filesz, 0, false };
 
-		if (segment->p_type != PT_NOTE || !bytes)
-			continue;
-		while (notes.at < notes.end && !notes.is_broken) {
-			unsigned size = take_note(&notes, ret, capacity);
-
-			if (size)
-				return size;
-		}
+		if (segment->p_type == PT_NOTE && bytes)
+			found = find_build_id(bytes, segment->p_filesz, ret, capacity);
 	}
-	return 0;
+	return found;
 }
 
 bool object_code(const struct object *object, uint64_t *ret_first, uint64_t *ret_end)

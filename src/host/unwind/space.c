@@ -14,8 +14,6 @@
 
 #define RANGES_KEPT 4096u /* beyond so many, those that are gone leave */
 
-DEFINE_CLEANUP(struct space *, space_close)
-
 int space_open(struct space **ret, pid_t pid, struct err *err)
 {
 	struct space *space = calloc(1, sizeof(*space));
@@ -101,14 +99,16 @@ static int make_ranges(const struct space *space, const struct maps *maps,
 	return r;
 }
 
-/* Takes the ranges over when they differ from what is known. */
-static void adopt(struct space *space, struct space_range **ranges, size_t count)
+/* Takes the ranges over, or frees them when they are what is known. */
+static void adopt(struct space *space, struct space_range *ranges, size_t count)
 {
 	if (space->count == count &&
-	    (!count || !memcmp(space->ranges, *ranges, count * sizeof(**ranges))))
+	    (!count || !memcmp(space->ranges, ranges, count * sizeof(*ranges)))) {
+		free(ranges);
 		return;
+	}
 	free(space->ranges);
-	space->ranges = TAKE(*ranges);
+	space->ranges = ranges;
 	space->count = count;
 	space->generation++;
 }
@@ -123,28 +123,28 @@ static int read_ranges(const struct space *space, struct space_range **ret, size
 		       struct err *err)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
-	CLEANUP(free) struct space_range *ranges = NULL;
 	int r = read_any_maps(space->pid, &maps, err);
 
 	*ret = NULL;
 	*ret_count = count_code(&maps);
 	if (r < 0 || !*ret_count)
 		return r;
-	ranges = calloc(*ret_count, sizeof(*ranges));
-	if (!ranges || make_ranges(space, &maps, ranges) < 0)
-		return no_memory(space, err);
-	*ret = TAKE(ranges);
-	return 0;
+	*ret = calloc(*ret_count, sizeof(**ret));
+	if (*ret && !make_ranges(space, &maps, *ret))
+		return 0;
+	free(*ret);
+	*ret = NULL;
+	return no_memory(space, err);
 }
 
 int space_refresh(struct space *space, struct err *err)
 {
-	CLEANUP(free) struct space_range *ranges = NULL;
+	struct space_range *ranges;
 	size_t count;
 	int r = read_ranges(space, &ranges, &count, err);
 
-	if (!r && ranges)
-		adopt(space, &ranges, count);
+	if (ranges)
+		adopt(space, ranges, count);
 	return r;
 }
 
@@ -169,28 +169,30 @@ static size_t merge_ranges(const struct space *space, const struct space_range *
 
 static int merge(struct space *space, const struct space_range *now, size_t count)
 {
-	CLEANUP(free) struct space_range *merged = calloc(space->count + count, sizeof(*merged));
+	struct space_range *merged = calloc(space->count + count, sizeof(*merged));
 
 	if (!merged)
 		return -ENOMEM;
 	count = merge_ranges(space, now, count, merged);
-	adopt(space, &merged, count);
+	adopt(space, merged, count);
 	return 0;
 }
 
 int space_merge(struct space *space, struct err *err)
 {
-	CLEANUP(free) struct space_range *ranges = NULL;
+	struct space_range *ranges;
 	size_t count;
 	int r = read_ranges(space, &ranges, &count, err);
 
-	if (r < 0 || !ranges)
+	if (!ranges)
 		return r;
-	if (space->count > RANGES_KEPT)
-		adopt(space, &ranges, count);
-	else if (merge(space, ranges, count) < 0)
-		return no_memory(space, err);
-	return 0;
+	if (space->count > RANGES_KEPT) {
+		adopt(space, ranges, count);
+		return 0;
+	}
+	r = merge(space, ranges, count);
+	free(ranges);
+	return r < 0 ? no_memory(space, err) : 0;
 }
 
 int space_map(struct space *space, const struct mapping *mapping)
@@ -204,20 +206,16 @@ int space_map(struct space *space, const struct mapping *mapping)
 
 int space_fork(struct space **ret, const struct space *parent, pid_t pid)
 {
-	CLEANUP(space_close) struct space *space = calloc(1, sizeof(*space));
+	struct space *space = calloc(1, sizeof(*space));
 
 	if (!space)
 		return -ENOMEM;
 	space->pid = pid;
-	if (parent && parent->count) {
-		space->ranges = calloc(parent->count, sizeof(*space->ranges));
-		if (!space->ranges)
-			return -ENOMEM;
-		memcpy(space->ranges, parent->ranges, parent->count * sizeof(*space->ranges));
-		space->count = parent->count;
-		space->generation = 1;
+	if (parent && parent->count && merge(space, parent->ranges, parent->count) < 0) {
+		space_close(space);
+		return -ENOMEM;
 	}
-	*ret = TAKE(space);
+	*ret = space;
 	return 0;
 }
 

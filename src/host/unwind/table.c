@@ -91,12 +91,13 @@ static struct unwind_table *lay_out(const struct compilation *work)
 	size_t rows = work->rows.count * sizeof(struct unwind_row);
 	size_t specials = work->rows.special_count * sizeof(struct unwind_special);
 	uint32_t pages = (work->rows.items[work->rows.count - 1].pc >> UNWIND_PAGE_BITS) + 1;
-	CLEANUP(free) struct unwind_table *table = calloc(1, sizeof(*table));
+	struct unwind_table *table = calloc(1, sizeof(*table));
 	size_t size = rows + specials + pages * sizeof(uint32_t);
 	char *block = malloc(size);
 
 	if (!table || !block) {
 		free(block);
+		free(table);
 		return NULL;
 	}
 	memcpy(block, work->rows.items, rows);
@@ -113,7 +114,7 @@ static struct unwind_table *lay_out(const struct compilation *work)
 		.block = block,
 		.block_size = size,
 	};
-	return TAKE(table);
+	return table;
 }
 
 static void fill_index(const struct unwind_table *table, uint32_t *pages)

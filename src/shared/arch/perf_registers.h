@@ -14,7 +14,6 @@
 		{ 21, 13 }, { 22, 14 }, { 23, 15 },
 #define PERF_DWARF_FP 6
 #define PERF_DWARF_SP 7
-#define PERF_DWARF_LR 33 /* there is none */
 #elif defined(__aarch64__)
 #define PERF_REGISTERS { 29, 29 }, { 30, 30 }, { 31, 31 }, { 32, PERF_REGISTER_PC },
 #define PERF_DWARF_FP  29

@@ -63,6 +63,7 @@ struct kernel_absence {
 struct kernel_counts {
 	__u64 lost;      /* records without room */
 	__u64 untracked; /* absences without room */
+	__u64 unknown;   /* threads that the walk over all left out: code in no range */
 	__u64 level;     /* depth of the namespace of pids in which the host lives */
 	__u64 pid_space; /* its inode number */
 };
@@ -102,5 +103,5 @@ struct kernel_question {
 	__u32 pid;       /* whose threads */
 	__u32 is_seed;   /* their absences begin now */
 	__u32 is_kernel; /* with kernel frames */
-	__u32 reserved;
+	__u32 is_last;   /* also those in code that is in no range; else they are only counted */
 };

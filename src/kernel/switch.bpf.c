@@ -15,9 +15,9 @@ struct {
 	__type(value, struct walk);
 } switch_scratch SEC(".maps");
 
-/* How often this processor switches; beyond a limit only some of the switches get a stack. */
+/* What the stacks of this processor's switches cost; beyond a limit only some of them are taken. */
 struct guard {
-	__u64 since_ns;
+	__u64 since_ns, spent_ns;
 	__u32 count, every;
 };
 
@@ -28,16 +28,17 @@ struct {
 	__type(value, struct guard);
 } guards SEC(".maps");
 
-ALWAYS_INLINE int guard_allows(__u64 now)
+/* All stacks would have cost `every` times as much as those that were taken. */
+ALWAYS_INLINE int guard_allows(struct guard *guard, __u64 now)
 {
-	__u32 zero = 0;
-	struct guard *guard = bpf_map_lookup_elem(&guards, &zero);
+	__u64 every;
 
-	if (!guard)
-		return 0;
 	if (now - guard->since_ns > KERNEL_GUARD_NS) {
-		guard->every = guard->count / KERNEL_GUARD_STACKS + 1;
+		every = guard->spent_ns * (guard->every ? guard->every : 1) / KERNEL_GUARD_COST_NS +
+			1;
+		guard->every = every < KERNEL_GUARD_MAX ? every : KERNEL_GUARD_MAX;
 		guard->count = 0;
+		guard->spent_ns = 0;
 		guard->since_ns = now;
 	}
 	guard->count++;
@@ -91,8 +92,10 @@ ALWAYS_INLINE void thread_left(void *context, struct task_struct *task, int is_p
 	__u32 state = is_preempted ? 0 : task->__state;
 	struct kernel_absence *absence;
 	__u64 now = bpf_ktime_get_ns();
+	__u32 zero = 0;
+	struct guard *guard = bpf_map_lookup_elem(&guards, &zero);
 
-	if (!process || process->pid != ids.pid)
+	if (!process || process->pid != ids.pid || !guard)
 		return;
 	if (state & TASK_DEAD) {
 		bpf_map_delete_elem(&absences, &ids.tid);
@@ -104,9 +107,11 @@ ALWAYS_INLINE void thread_left(void *context, struct task_struct *task, int is_p
 	absence->since_ns = now;
 	absence->woken_ns = 0;
 	absence->is_blocked = state != 0;
-	absence->has_stack = guard_allows(now);
-	if (absence->has_stack)
-		send_stack(context, task, ids, process, now, state_letter(state));
+	absence->has_stack = guard_allows(guard, now);
+	if (!absence->has_stack)
+		return;
+	send_stack(context, task, ids, process, now, state_letter(state));
+	guard->spent_ns += bpf_ktime_get_ns() - now;
 }
 
 ALWAYS_INLINE void thread_came(struct task_struct *task)

@@ -81,6 +81,17 @@ ALWAYS_INLINE void see_thread(struct walk *walk, struct task_struct *task,
 	}
 }
 
+/* The host reads the ranges again, and asks again. */
+ALWAYS_INLINE int is_put_off(const struct walk *walk, const struct kernel_question *question)
+{
+	struct kernel_counts *all = counts_of_all();
+
+	if (!walk->unknown || question->is_last || walk->sample.kind == NEWS_RUNNING || !all)
+		return 0;
+	__sync_fetch_and_add(&all->unknown, 1);
+	return 1;
+}
+
 SEC("iter.s/task")
 int thread_seen(struct bpf_iter__task *context)
 {
@@ -102,7 +113,10 @@ int thread_seen(struct bpf_iter__task *context)
 					.tid = ids.tid,
 					.kind = question->is_seed ? NEWS_LEFT : NEWS_SEEN,
 					.state = state_letter(task->__state) };
+	walk->unknown = 0;
 	see_thread(walk, task, process, question);
+	if (is_put_off(walk, question))
+		return 0;
 	send(&walk->sample, record_size(walk));
 	if (question->is_seed && walk->sample.kind == NEWS_LEFT)
 		seed(walk);

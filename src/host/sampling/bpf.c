@@ -70,7 +70,7 @@ static int start_clocks(struct bpf_sampler *self, struct err *err)
 }
 
 /* Threads that are away already: their times begin now. */
-static int seed_absences(struct bpf_sampler *self, struct err *err)
+static int seed_absences(struct bpf_sampler *self, struct space *space, struct err *err)
 {
 	const struct kernel_question question = { .pid = (uint32_t)self->options.pid,
 						  .is_seed = true,
@@ -78,12 +78,12 @@ static int seed_absences(struct bpf_sampler *self, struct err *err)
 	int r = kernel_session_load(&self->session, KERNEL_THREADS, err);
 
 	if (!r)
-		r = thread_walk(&self->session, &question, err);
+		r = thread_walk(&self->session, &self->tables, space, &question, err);
 	kernel_session_unload(&self->session, KERNEL_THREADS);
 	return r;
 }
 
-static int start_all(struct bpf_sampler *self, struct err *err)
+static int start_all(struct bpf_sampler *self, struct space *space, struct err *err)
 {
 	int r = start(self, KERNEL_SAMPLE, "process_forked", err);
 
@@ -98,7 +98,7 @@ static int start_all(struct bpf_sampler *self, struct err *err)
 	r = start(self, KERNEL_SWITCH, "threads_switched", err);
 	if (!r)
 		r = start(self, KERNEL_SWITCH, "thread_woken", err);
-	return r ? r : seed_absences(self, err);
+	return r ? r : seed_absences(self, space, err);
 }
 
 static int open_all(struct bpf_sampler *self, struct err *err)
@@ -116,7 +116,7 @@ static int open_all(struct bpf_sampler *self, struct err *err)
 		return r;
 	}
 	r = bpf_follow(self, space, err);
-	return r ? r : start_all(self, err);
+	return r ? r : start_all(self, space, err);
 }
 
 static void bpf_stop(struct sampler *sampler)

@@ -144,7 +144,8 @@ static int walk_threads(struct taking *taking, struct err *err)
 {
 	const struct kernel_question question = { .pid = (uint32_t)taking->pid,
 						  .is_kernel = taking->with_kernel_frames };
-	int r = thread_walk(&taking->session, &question, err);
+	int r = thread_walk(&taking->session, &taking->tables, taking->snapshot->space, &question,
+			    err);
 
 	if (r)
 		return r;

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define WALKS_MAX 4 /* over a process that goes on loading code */
+
 static struct bpf_link *attach(struct bpf_program *program, pid_t pid)
 {
 	union bpf_iter_link_info which = { .task.pid = (uint32_t)pid };
@@ -35,8 +37,8 @@ static int read_to_end(int link)
 	return size < 0 ? -errno : 0;
 }
 
-int thread_walk(const struct kernel_session *session, const struct kernel_question *question,
-		struct err *err)
+static int walk_once(const struct kernel_session *session, const struct kernel_question *question,
+		     struct err *err)
 {
 	struct bpf_program *program =
 		bpf_object__find_program_by_name(session->files[KERNEL_THREADS], "thread_seen");
@@ -53,4 +55,35 @@ int thread_walk(const struct kernel_session *session, const struct kernel_questi
 	r = read_to_end(bpf_link__fd(link));
 	bpf_link__destroy(link);
 	return r ? err_set(err, r, "walking over threads: %s", strerror(-r)) : 0;
+}
+
+static uint64_t count_unknown(const struct kernel_session *session)
+{
+	struct kernel_counts counts = { 0 };
+	uint32_t zero = 0;
+
+	bpf_map_lookup_elem(kernel_session_map(session, "counts"), &zero, &counts);
+	return counts.unknown;
+}
+
+int thread_walk(const struct kernel_session *session, struct kernel_tables *tables,
+		struct space *space, const struct kernel_question *question, struct err *err)
+{
+	struct kernel_question next = *question;
+
+	for (int i = 0; i < WALKS_MAX; i++) {
+		uint64_t unknown = count_unknown(session);
+		int r;
+
+		next.is_last = i + 1 == WALKS_MAX;
+		r = walk_once(session, &next, err);
+		if (r || count_unknown(session) == unknown)
+			return r;
+		r = space_refresh(space, err);
+		if (!r)
+			r = kernel_tables_publish(tables, space, ASKING, err);
+		if (r)
+			return r;
+	}
+	return 0;
 }

@@ -4,8 +4,10 @@
  */
 #pragma once
 
-#include "host/sampling/kernel_session.h"
+#include "host/sampling/kernel_tables.h"
 
-/* The file KERNEL_THREADS must be loaded. */
-int thread_walk(const struct kernel_session *session, const struct kernel_question *question,
+/* The file KERNEL_THREADS must be loaded.  Where code is met that is in none of the space's ranges,
+ * they are read and published again: the process has loaded something since. */
+int thread_walk(const struct kernel_session *session, struct kernel_tables *tables,
+		struct space *space, const struct kernel_question *question,
 		struct err *err) MUST_CHECK;

@@ -9,8 +9,9 @@
 #define KERNEL_RANGES_MAX    4096 /* of one process */
 #define KERNEL_PROCESSES_MAX 4096
 #define KERNEL_FRAMES_MAX    127       /* of the kernel's own; what the kernel gives at most */
-#define KERNEL_GUARD_NS      100000000 /* for so long the switches of a processor are counted */
-#define KERNEL_GUARD_STACKS  2000      /* so many of them get a stack of their own */
+#define KERNEL_GUARD_NS      100000000 /* for so long the cost of switches is added up */
+#define KERNEL_GUARD_COST_NS 10000000  /* so much of it may go into stacks, on each processor */
+#define KERNEL_GUARD_MAX     1000      /* one in so many gets a stack in any case */
 
 /* The rows in which the rule of an address can be, for each page of code. */
 struct kernel_page {
@@ -62,6 +63,7 @@ struct kernel_absence {
 struct kernel_counts {
 	__u64 lost;      /* records without room */
 	__u64 untracked; /* absences without room */
+	__u64 unknown;   /* threads that the walk over all left out: code in no range */
 	__u64 level;     /* depth of the namespace of pids in which the host lives */
 	__u64 pid_space; /* its inode number */
 };
@@ -101,5 +103,5 @@ struct kernel_question {
 	__u32 pid;       /* whose threads */
 	__u32 is_seed;   /* their absences begin now */
 	__u32 is_kernel; /* with kernel frames */
-	__u32 reserved;
+	__u32 is_last;   /* also those in code that is in no range; else they are only counted */
 };

@@ -256,8 +256,10 @@ ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 	if (plan->fp_at && read_word(climb, plan->fp_at, &fp))
 		return end_walk(walk, STACK_UNREADABLE);
 	ra = CODE_ADDRESS(ra);
-	if (!ra)
-		return end_walk(walk, STACK_COMPLETE);
+	if (!ra) /* with no frame pointer either it is an end; else a stack that is being changed */
+		return end_walk(walk, !fp                ? STACK_COMPLETE
+				      : walk->was_guided ? STACK_NO_TABLE
+							 : STACK_NO_MAP);
 	walk->pc = ra;
 	walk->sp = plan->cfa;
 	walk->fp = fp;

@@ -29,6 +29,9 @@ class Exactness(unittest.TestCase):
         ends = recording.counts["ends"]
         print(f"{self.id()}: {total} samples, {len(complete)} complete, "
               f"{total - len(certain)} not certain, lost {recording.counts['lost']}", file=sys.stderr)
+        for one in recording.samples:
+            if one["end"] != "complete":
+                print(f"  {one['end']}: {' '.join(recording.stack(one))}", file=sys.stderr)
         self.assertGreaterEqual(len(complete), total * least_complete - 1, ends)
         self.assertGreaterEqual(len(certain), total * least_certain, "too many guesses")
         return certain

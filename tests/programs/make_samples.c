@@ -227,16 +227,17 @@ int main(int argc, char **argv)
 	struct recording *recording;
 	struct sampling *sampling;
 	struct err err = { 0 };
-	uint32_t process;
+	struct programs programs;
 
 	if (argc < 3)
 		return 2;
 	symbol_file_read_lines_by(&line_reader_libdw);
 	rounds = (unsigned)atoi(argv[2]);
 	prctl(PR_SET_NAME, "worker");
+	programs_init(&programs, getpid());
 	outer();
-	if (begin(argv[1], &recording, &process, &err) ||
-	    sampling_new(&sampling, recording, process, &options, &err) ||
+	if (begin(argv[1], &recording, &programs.number, &err) ||
+	    sampling_new(&sampling, recording, &programs, &options, &err) ||
 	    sampling_start(sampling, &err))
 		return fail(&err);
 	await_all(sampling);

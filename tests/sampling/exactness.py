@@ -1,6 +1,7 @@
 """What the tests of sampling share: programs, the driver, names of frames."""
 
 import bisect
+import collections
 import contextlib
 import json
 import os
@@ -13,6 +14,7 @@ import time
 DRIVER = os.environ["SAMPLER_DRIVER"]
 PROGRAMS = os.environ["SAMPLING_PROGRAMS"]
 LIMIT = 120
+IS_LONG = "SAMPLING_LONG" in os.environ  # what only a quiet machine keeps: ./dev stress sampling
 
 
 @contextlib.contextmanager
@@ -36,6 +38,17 @@ def cpu_ticks(pid):
     except OSError:
         return 0
     return int(fields[11]) + int(fields[12])
+
+
+def times_of_threads(recording):
+    """Of each thread: the time of all its samples, and from the first to the last one."""
+    totals, first, last = collections.Counter(), {}, {}
+    for one in recording.samples:
+        tid, begin = one["tid"], one["time"] - one["weight"]
+        totals[tid] += one["weight"]
+        first[tid] = min(first.get(tid, begin), begin)
+        last[tid] = max(last.get(tid, 0), one["time"])
+    return {tid: (total, last[tid] - first[tid]) for tid, total in totals.items()}
 
 
 def as_user(user):

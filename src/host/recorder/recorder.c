@@ -38,6 +38,7 @@ static int begin_file(struct recorder *self, struct err *err)
 
 	if (r)
 		return r;
+	self->known_programs.recording = self->file;
 	self->unused_path = self->given.path;
 	r = facts_session(self->file, self->given.version, self->trace.layout.request, err);
 	return r ? r : recording_clock(self->file, err);
@@ -52,7 +53,7 @@ int recorder_begin_program(struct recorder *self, struct err *err)
 		.thread_name = target_thread_name,
 		.context = &self->threads,
 	};
-	int r = facts_process(self->file, self->pid, &self->process, err);
+	int r = programs_number(&self->known_programs, &self->process, err);
 
 	if (!r)
 		r = keep_variables(self, err);
@@ -83,6 +84,7 @@ static void free_recorder(struct recorder *self)
 	remove_unused(self->unused_path);
 	trace_close(&self->trace);
 	target_threads_done(&self->threads);
+	programs_done(&self->known_programs);
 	free(self);
 }
 
@@ -96,8 +98,8 @@ static int open_parts(struct recorder *self, const struct recorder_options *opti
 	if (!r)
 		r = recorder_begin_program(self, err);
 	if (!r && options->sampling)
-		r = sampling_new(&self->sampling, self->file, self->process, options->sampling,
-				 err);
+		r = sampling_new(&self->sampling, self->file, &self->known_programs,
+				 options->sampling, err);
 	return r;
 }
 
@@ -113,6 +115,7 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 	self->pid = self->threads.pid = pid;
 	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	self->trace.fd = -1;
+	programs_init(&self->known_programs, pid);
 	self->given = *options;
 	self->options = options->session;
 	self->options.trace = &self->trace;

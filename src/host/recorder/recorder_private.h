@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/collect/facts.h"
+#include "host/recorder/programs.h"
 #include "host/recorder/recorder.h"
 #include "host/session/registers.h"
 
@@ -17,6 +18,7 @@ struct recorder {
 	struct collector *collector; /* NULL: nothing is traced */
 	struct sampling *sampling;   /* NULL: nothing is sampled */
 	struct target_threads threads;
+	struct programs known_programs;
 	uint32_t process;        /* its number in the file */
 	const char *unused_path; /* of a file that nothing was recorded into yet */
 	bool is_attached, is_finished;

@@ -48,6 +48,7 @@ struct sampled_thread {
 
 struct sample_writer {
 	struct recording *recording;
+	struct programs *programs;
 	struct code_list *codes;
 	struct table processes;      /* (pid, 0): number */
 	struct table thread_numbers; /* (process, tid): place in threads */
@@ -67,8 +68,8 @@ static int no_memory(struct err *err)
 	return err_set(err, -ENOMEM, "samples: no memory");
 }
 
-int sample_writer_new(struct sample_writer **ret, struct recording *recording, pid_t pid,
-		      uint32_t process, struct err *err)
+int sample_writer_new(struct sample_writer **ret, struct recording *recording,
+		      struct programs *programs, struct err *err)
 {
 	struct sample_writer *self = calloc(1, sizeof(*self));
 	struct table_entry *entry = NULL;
@@ -76,14 +77,15 @@ int sample_writer_new(struct sample_writer **ret, struct recording *recording, p
 
 	if (self) {
 		self->recording = recording;
+		self->programs = programs;
 		self->codes = code_list_new();
-		entry = table_make(&self->processes, (uint64_t)pid, 0, &is_new);
+		entry = table_make(&self->processes, (uint64_t)programs->pid, 0, &is_new);
 	}
 	if (!entry || !self->codes) {
 		sample_writer_free(self);
 		return no_memory(err);
 	}
-	entry->value = process;
+	entry->value = programs->number;
 	*ret = self;
 	return 0;
 }
@@ -218,7 +220,8 @@ int sample_writer_process(struct sample_writer *self, pid_t pid, struct err *err
 	struct err ignored = { 0 };
 	uint32_t number;
 	bool is_new;
-	int r = facts_process(self->recording, pid, &number, &ignored);
+	int r = pid == self->programs->pid ? programs_number(self->programs, &number, &ignored)
+					   : facts_process(self->recording, pid, &number, &ignored);
 
 	if (r) {
 		r = recording_process(self->recording, &bare, err);

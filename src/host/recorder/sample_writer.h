@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/recorder/programs.h"
 #include "host/recording/recording.h"
 #include "host/recording/sample_chunks.h"
 
@@ -12,9 +13,9 @@
 struct space;
 struct sample_writer;
 
-/* The process is in the recording already. */
-int sample_writer_new(struct sample_writer **ret, struct recording *recording, pid_t pid,
-		      uint32_t process, struct err *err) MUST_CHECK;
+/* Of this process, which is in the recording already, and of those that it starts. */
+int sample_writer_new(struct sample_writer **ret, struct recording *recording,
+		      struct programs *programs, struct err *err) MUST_CHECK;
 void sample_writer_free(struct sample_writer *writer);
 
 /* The space is the process's as it was then. */

@@ -43,7 +43,7 @@ struct sampling {
 	struct err failure;
 };
 
-int sampling_new(struct sampling **ret, struct recording *recording, uint32_t process,
+int sampling_new(struct sampling **ret, struct recording *recording, struct programs *programs,
 		 const struct sampling_options *options, struct err *err)
 {
 	struct sampling *self = calloc(1, sizeof(*self));
@@ -52,7 +52,7 @@ int sampling_new(struct sampling **ret, struct recording *recording, uint32_t pr
 
 	if (!self)
 		return err_set(err, -ENOMEM, "samples: no memory");
-	r = sample_writer_new(&self->writer, recording, options->sampler.pid, process, err);
+	r = sample_writer_new(&self->writer, recording, programs, err);
 	if (r) {
 		free(self);
 		return r;

@@ -29,7 +29,8 @@ struct sampling_totals {
 
 struct sampling;
 
-int sampling_new(struct sampling **ret, struct recording *recording, uint32_t process,
+/* The programs of the process, for as long as it samples. */
+int sampling_new(struct sampling **ret, struct recording *recording, struct programs *programs,
 		 const struct sampling_options *options, struct err *err) MUST_CHECK;
 
 /* Returns when the first sample can come.  Fails when no rung can be had, and says of each why. */

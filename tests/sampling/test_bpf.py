@@ -99,7 +99,7 @@ class Bpf(unittest.TestCase):
                 self.assertEqual(len(functions(recording, one)), 50)
 
     def test_a_thousand_threads(self):
-        with running(program(10), "1000", "sleepy") as process:
+        with running("chrt", "--idle", "0", program(10), "1000", "sleepy") as process:
             wait_for_threads(process.pid, 1000)
             recording = sample("bpf", process.pid, "max=1", rate=99, seconds=3)
             snapshot = sample("snapshot", process.pid)

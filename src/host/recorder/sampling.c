@@ -320,7 +320,7 @@ int sampling_start(struct sampling *self, struct err *err)
 	pthread_mutex_unlock(&self->lock);
 	r = sampling_check(self, err);
 	if (r)
-		join(self);
+		sampling_pause(self);
 	return r;
 }
 

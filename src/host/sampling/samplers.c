@@ -79,8 +79,10 @@ int sampler_choose(struct sampler **ret, const struct sampler_options *options, 
 
 		r = samplers[i]->open(ret, options, &why);
 		if (!r)
-			return 0;
+			why = (struct err){ 0 };
 		*err = why;
+		if (!r)
+			return 0;
 		if (!is_refusal(r))
 			break;
 		if (ret_refusals->count < SAMPLER_KINDS_MAX) {

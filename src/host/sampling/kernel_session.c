@@ -99,6 +99,16 @@ static int refuse_kernel(struct err *err, const char *what)
 	return err_why(err, "%s", what);
 }
 
+/* libbpf takes a refusal for a kernel that does not know it.  No descriptor has this number. */
+static bool is_call_refused(void)
+{
+	struct bpf_prog_info info;
+	__u32 size = sizeof(info);
+	int r = bpf_obj_get_info_by_fd(-1, &info, &size);
+
+	return r == -EPERM || r == -ENOSYS;
+}
+
 int kernel_session_probe(struct err *err)
 {
 	struct rights rights;
@@ -110,6 +120,8 @@ int kernel_session_probe(struct err *err)
 		return refuse_rights(err);
 	listen();
 	r = libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL);
+	if (!r && is_call_refused())
+		r = -EPERM;
 	if (r < 0 || (!r && is_locked_down())) {
 		err_set(err, r < 0 ? r : -EPERM, "BPF programs are refused here");
 		return err_why(

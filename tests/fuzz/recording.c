@@ -15,6 +15,7 @@
 #include "host/export/lanes.h"
 #include "host/export/rocpd.h"
 #include "host/model/allocations.h"
+#include "host/model/call_tree.h"
 #include "host/model/descriptors.h"
 #include "host/model/locks.h"
 #include "host/model/markers.h"
@@ -96,6 +97,43 @@ static void walk_through(struct model *model)
 	work_sort(&walk.work);
 	work_done(&walk.work);
 	lanes_done(&walk.lanes);
+}
+
+static int visit_sample(const struct sample_event *event, void *context)
+{
+	const struct model *model = context;
+	uint32_t frames[STACK_DEPTH_MAX];
+	size_t count = stack_frames(model->samples, event->stack, frames);
+
+	must(event->kind < SAMPLE_KINDS && event->end < STACK_ENDS);
+	must(event->thread->number < model->thread_count);
+	for (size_t i = 0; i < count; i++) {
+		const struct sample_frame *frame = &model->samples->frames[frames[i]];
+
+		must(frame->code < model->samples->code_count && frame->place_count > 0);
+		must(frame->first_place + frame->place_count <= model->samples->place_count);
+	}
+	return 0;
+}
+
+static void walk_through_samples(struct model *model)
+{
+	CLEANUP(sample_profile_done) struct profile profile = { 0 };
+	CLEANUP(hot_functions_done) struct hot_functions hot = { 0 };
+	CLEANUP(free) struct thread_profile *threads = NULL;
+
+	must(!model_each_sample(model, visit_sample, model));
+	must(!sample_profile_gather(&profile, model,
+				    &(struct profile_filter){ .is_by_thread = true }));
+	must(profile.sample_count == model->samples->count);
+	must(!hot_functions_find(&hot, &profile) && !thread_profiles_find(&threads, model));
+	for (unsigned i = 0; i < 2; i++) {
+		CLEANUP(call_tree_done) struct call_tree tree = { 0 };
+
+		must(!call_tree_build(&tree, model, &profile,
+				      &(struct call_tree_options){ .is_inverted = i }));
+		must(tree.nodes[0].total_count == model->samples->count);
+	}
 }
 
 /* Every format that is one stream, into nothing. */
@@ -191,6 +229,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		must(err.code < 0 && err.what[0]);
 	} else {
 		walk_through(model);
+		walk_through_samples(model);
 		if (size % 4 == 0)
 			export_streams(model);
 		if (size % 64 == 0)

@@ -13,7 +13,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
 os.environ["LIMPET"] = str(HERE / "limpet")
 os.environ["PROGRAMS"] = str(HERE / "programs")
+os.environ["SAMPLER_DRIVER"] = str(HERE / "sampling/sampler_driver")
+os.environ["SAMPLING_PROGRAMS"] = str(HERE / "sampling")
 
+import exactness
 import families
 from driving import cycle, harness, refusal_problem, result_problem, workload_problem
 from report import Report
@@ -127,6 +130,64 @@ def try_families():
         report.check(f"family of {who}: by {rung}", family_problem(who, rung))
 
 
+def is_true(stack, depth):
+    """Functions call each other in order; the leaf has all of them above it."""
+    functions = [name for name in stack if name.startswith("f_")]
+    has_leaf = bool({"leaf_spin", "leaf_sleep"} & set(stack))
+    return functions == [f"f_{number:04}" for number in range(len(functions))] and (
+        not has_leaf or len(functions) == depth)
+
+
+def stack_problem(recording, depth, least):
+    if recording.error:
+        return f"{recording.error['what']}: {recording.error['why']}"
+    if recording.counts["lost"]:
+        return f"{recording.counts['lost']} lost"
+    partial = [one["end"] for one in recording.samples if one["end"] != "complete"]
+    if partial:
+        return f"{len(partial)} of {len(recording.samples)} are not complete: {partial[0]}"
+    stacks = [recording.stack(one) for one in recording.samples]
+    wrong = [stack for stack in stacks if not is_true(stack, depth)]
+    if wrong:
+        return f"{len(wrong)} of {len(stacks)} are wrong: {wrong[0]}"
+    deep = [stack for stack in stacks if len(stack) > depth / 2]
+    return None if len(deep) >= least else f"{len(deep)} deep stacks only of {len(stacks)}"
+
+
+def old_kernel_problem(recording):
+    """Refused with the reason, and the next rung does it."""
+    if not recording.error or "5.17" not in recording.error["why"]:
+        return f"not refused with the kernel's version: {recording.error}"
+    with exactness.running(f"{HERE}/sampling/chain_50", "1") as process:
+        recording = exactness.sample("best", process.pid, "max=100", rate=99, seconds=60)
+    refused = [one["sampler"] for one in recording.refused]
+    if refused != ["bpf"] or recording.ready != "copy":
+        return f"refused {refused}, then {recording.ready}"
+    return stack_problem(recording, 50, 20)
+
+
+def try_sampling():
+    """The kernel's own walk up stacks: exact, or refused by name."""
+    if not os.path.exists(os.environ["SAMPLER_DRIVER"]):
+        report.skip("sampling by BPF", "not built for this machine")
+        return
+    version = tuple(map(int, os.uname().release.split("-")[0].split(".")[:2]))
+    # An emulated processor takes milliseconds for a thousand frames.
+    for depth, rate, count in ((50, 99, 100), (1000, 10, 20)):
+        with exactness.running(f"{HERE}/sampling/chain_{depth}", "1") as process:
+            recording = exactness.sample("bpf", process.pid, "kernel", f"max={count}", rate=rate, seconds=60)
+            if version < (5, 17):
+                report.check("sampling by BPF is refused by name", old_kernel_problem(recording))
+                return
+            report.check(f"sampling by BPF, {depth} deep", stack_problem(recording, depth, count / 10))
+    with exactness.running(f"{HERE}/sampling/chain_50", "3", "sleepy") as process:
+        recording = exactness.sample("bpf", process.pid, "off", "kernel", "max=300", rate=99, seconds=60)
+        report.check("threads off the processor by BPF", stack_problem(recording, 50, 100))
+        recording = exactness.sample("snapshot", process.pid, "kernel")
+        recording.counts = {"lost": 0}
+        report.check("a snapshot by BPF", stack_problem(recording, 50, 3))
+
+
 def try_looking():
     for arguments in (("ps", "--json"), ("doctor", "--json")):
         result = harness.limpet(*arguments, deadline_s=60)
@@ -139,6 +200,7 @@ def main():
     for family, name in WORKLOADS:
         try_workload(family, name)
     try_families()
+    try_sampling()
     try_rights()
     return report.end()
 

@@ -12,6 +12,8 @@ import archive
 import vm
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# What limpet is linked with; raise the number in the cached name when it changes.
+LIBRARIES = "libzstd-dev libsqlite3-dev libbpf-dev libelf-dev libdw-dev liblzma-dev zlib1g-dev".split()
 CPU = {"amd64": "x86_64", "arm64": "aarch64"}
 
 sys.path.append(str(ROOT / "tests/common"))
@@ -20,7 +22,7 @@ from report import Report, table  # noqa: E402
 
 def foreign_libraries(arch):
     """What limpet is linked with, for another machine: unpacked, and named in a file for meson."""
-    root = archive.tree(f"libraries-{arch}", "bookworm", arch, lambda _: ["libzstd-dev", "libsqlite3-dev"]) / "usr"
+    root = archive.tree(f"libraries2-{arch}", "bookworm", arch, lambda _: LIBRARIES) / "usr"
     names = archive.CACHE / f"libraries-{arch}.ini"
     names.write_text(
         f"[built-in options]\nc_args = ['-isystem{root}/include']\n"
@@ -54,10 +56,12 @@ def files_for(arch):
     tree = build(arch)
     programs = [p for p in (tree / "tests/programs").iterdir() if p.is_file() and p.stat().st_mode & 0o100]
     modules = ("attach/harness.py", "common/driving.py", "common/report.py", "tree/families.py",
-               "kernels/guest.py")
+               "sampling/exactness.py", "kernels/guest.py")
+    sampled = [tree / "tests/sampling" / name for name in ("sampler_driver", "chain_50", "chain_1000")]
     return {
         "limpet": find_limpet(tree),
         **{f"programs/{path.name}": path for path in programs},
+        **{f"sampling/{path.name}": path for path in sampled if path.exists()},
         **{pathlib.Path(name).name: ROOT / "tests" / name for name in modules},
     }
 

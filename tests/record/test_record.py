@@ -271,11 +271,6 @@ class Ends(Record):
 
 
 class Refusals(Record):
-    def test_nothing_to_record(self):
-        result = limpet("record", "-p", os.getpid())
-        self.assertEqual(result.code, 2)
-        self.assertIn("--alloc-trace", result.err)
-
     def test_bad_words(self):
         for arguments in (("--max-size", "many"), ("--ring-size", "0"),
                           ("--collection-period", "1:2"), ("--alloc-sample", "-1")):

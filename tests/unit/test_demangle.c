@@ -31,6 +31,18 @@ static void readable_names(void **state)
 	reads("_ZN4math6TensorIfE6reduceEPKfi", "math::Tensor<float>::reduce(float const*, int)");
 }
 
+static void names_of_rust(void **state)
+{
+	(void)state;
+	reads("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
+	reads("_ZN4core3ptr28drop_in_place$LT$$RF$i32$GT$17h0123456789abcdefE",
+	      "core::ptr::drop_in_place<&i32>");
+	reads("_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17"
+	      "hfedcba9876543210E",
+	      "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop");
+	reads("_ZN1a17h0123456789abcdeXE", "a::h0123456789abcdeX");
+}
+
 static void other_names(void **state)
 {
 	(void)state;
@@ -94,6 +106,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(readable_names),
+		cmocka_unit_test(names_of_rust),
 		cmocka_unit_test(other_names),
 		cmocka_unit_test(a_name_that_explodes_is_left),
 		cmocka_unit_test(too_long_for_its_room),

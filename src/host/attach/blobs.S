@@ -1,5 +1,6 @@
 /*
- * The files that limpet carries inside itself; the build gives their paths.
+ * The files that limpet carries inside itself; the build gives their paths.  The last one is for
+ * export/flamegraph.c.
  */
 	.section .rodata, "a", %progbits
 
@@ -19,5 +20,6 @@
 	blob blob_agent, AGENT_PATH
 	blob blob_tracer, TRACER_PATH
 	blob blob_injector, INJECTOR_PATH
+	blob blob_flamegraph, FLAMEGRAPH_PATH
 
 	.section .note.GNU-stack, "", %progbits

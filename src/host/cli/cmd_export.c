@@ -11,14 +11,17 @@
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
 #include "host/export/exporter.h"
+#include "host/model/profile.h"
 
 struct export_values {
 	bool is_json;
-	const char *format, *output;
+	const char *format, *output, *view;
 };
 
 #define FIELD(member) offsetof(struct export_values, member)
-#define FORMATS       "pftrace, chrome, csv, json, rocpd, rocprof-csv or rocprof-json"
+#define FORMATS                                                                                 \
+	"flamegraph, svg, folded, pprof, speedscope, perf-script; pftrace, chrome, csv, json, " \
+	"rocpd, rocprof-csv or rocprof-json"
 
 static const struct option_desc export_options[] = {
 	{ 'f', "format", "FORMAT", "see below (default: by the name of OUT)", OPTION_TEXT,
@@ -26,6 +29,8 @@ static const struct option_desc export_options[] = {
 	{ 'o', "output", "OUT",
 	  "the file to write, or how files of a set begin; - is stdout (default: beside FILE)",
 	  OPTION_TEXT, FIELD(output) },
+	{ 0, "view", "VIEW", "which samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
+	  OPTION_TEXT, FIELD(view) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
@@ -97,15 +102,49 @@ static void warn(const struct model *model)
 			dropped);
 }
 
+/* A format of calls for a recording of samples would be an empty file, and the other way round. */
+static int check_content(const struct model *model, const struct exporter *exporter,
+			 struct err *err)
+{
+	if (exporter->is_of_both ||
+	    (exporter->is_of_samples ? model->samples->count : model->calls))
+		return 0;
+	err_set(err, -ENODATA, "%s is a format of %s, and this recording has only %s",
+		exporter->name, exporter->is_of_samples ? "samples" : "calls",
+		exporter->is_of_samples ? "calls" : "samples");
+	err_fix(err,
+		exporter->is_of_samples
+			? "-f pftrace, chrome, csv or json"
+			: "-f flamegraph, svg, folded, pprof, speedscope, perf-script or pftrace");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+static int choose_view(struct model *model, const char *view, struct err *err)
+{
+	if (!view)
+		return 0;
+	model->samples->view = profile_kinds_find(view);
+	if (model->samples->view)
+		return 0;
+	err_set(err, -EINVAL, "there is no view '%s'", view);
+	err_fix(err, "--view on-cpu, off-cpu, runnable or wall");
+	return err_exit(err, EXIT_USAGE);
+}
+
 static void tell(const struct export_values *values, const struct model *model,
 		 const struct exporter *exporter, const char *output)
 {
 	struct json json = { .out = stdout };
 
 	if (!values->is_json) {
-		if (strcmp(output, "-"))
-			printf("%s: %" PRIu64 " calls (%s)\n", output, model->calls,
-			       exporter->name);
+		if (!strcmp(output, "-"))
+			return;
+		printf("%s:", output);
+		if (!exporter->is_of_samples)
+			printf(" %" PRIu64 " calls", model->calls);
+		if (exporter->is_of_samples || (exporter->is_of_both && model->samples->count))
+			printf(" %" PRIu64 " samples", model->samples->count);
+		printf(" (%s)\n", exporter->name);
 		return;
 	}
 	json_object(&json, NULL);
@@ -113,6 +152,7 @@ static void tell(const struct export_values *values, const struct model *model,
 	json_text(&json, "format", exporter->name);
 	json_text(&json, "output", output);
 	json_number(&json, "calls", model->calls);
+	json_number(&json, "samples", model->samples->count);
 	json_object_end(&json);
 }
 
@@ -129,6 +169,10 @@ static int export(const char *recording, const struct export_values *values, str
 	r = model_open(recording, &model, err);
 	if (!r)
 		r = model_check_filled(model, recording, err);
+	if (!r)
+		r = check_content(model, exporter, err);
+	if (!r)
+		r = choose_view(model, values->view, err);
 	if (r)
 		return r;
 	if (!output) {
@@ -136,6 +180,8 @@ static int export(const char *recording, const struct export_values *values, str
 		output = beside;
 	}
 	if (!output)
+		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
+	if (model_name_late(model))
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
 	warn(model);
 	r = export_file(model, exporter, output, err);
@@ -175,10 +221,17 @@ static enum exit_code export_run(char **argv)
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a recording as a file for other programs",
-	.usage = "FILE [-f FORMAT] [-o OUT] [--json]",
+	.usage = "FILE [-f FORMAT] [-o OUT] [--view VIEW] [--json]",
 	.options = export_options,
 	.run = export_run,
-	.notes = "formats:\n"
+	.notes = "formats of samples:\n"
+		 "  flamegraph   a page to look into: search, zoom, invert, threads (.html)\n"
+		 "  svg          the same as a picture (.svg)\n"
+		 "  folded       one line for each stack (.folded)\n"
+		 "  pprof        go tool pprof (.pb.gz)\n"
+		 "  speedscope   speedscope.app (.speedscope.json)\n"
+		 "  perf-script  as perf script prints them (.perf-script)\n"
+		 "formats of calls (pftrace: of samples too):\n"
 		 "  pftrace   ui.perfetto.dev (.pftrace, .perfetto-trace)\n"
 		 "  chrome    chrome://tracing, Perfetto, Firefox profiler (.chrome.json, .trace)\n"
 		 "  csv       one line for each call (.csv)\n"
@@ -187,6 +240,7 @@ const struct command command_export = {
 		 "  rocprof-csv   AMD's set of files: OUT_kernel_trace.csv and so on\n"
 		 "  rocprof-json  AMD's results (_results.json)\n"
 		 "\nexamples:\n"
+		 "  limpet export app.limpet -o app.html\n"
 		 "  limpet export app.limpet -o app.pftrace\n"
 		 "  limpet export app.limpet -f csv -o - | head\n"
 		 "  limpet export app.limpet -f rocprof-csv -o out/app\n",

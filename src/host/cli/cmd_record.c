@@ -1,5 +1,6 @@
 /*
- * limpet record: trace a running process, or one that it starts, into a file, until asked to stop.
+ * limpet record: sample and trace a running process, or one that it starts, into a file, until
+ * asked to stop.
  */
 #include "host/cli/command.h"
 #include "host/cli/ending.h"
@@ -34,6 +35,12 @@ static const struct option_desc record_options[] = {
 	  FIELD(output) },
 	{ 'd', "duration", "TIME", "stop after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION,
 	  FIELD(duration_ns) },
+	{ 'F', "frequency", "HZ", "samples a second, 1 to 5000 (default: 99; without traces)",
+	  OPTION_NUMBER, FIELD(samples.hz) },
+	{ 0, "off-cpu", NULL, "also samples of waiting threads: where, and how long", OPTION_FLAG,
+	  FIELD(samples.off_cpu) },
+	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
+	  FIELD(samples.sampler) },
 	TRACES(0, "alloc-trace", DOMAIN_BIT(ALLOC), "malloc and its family, new and delete, mmap"),
 	{ 0, "alloc-stacks", NULL, "with the call stack of every allocation", OPTION_FLAG,
 	  FIELD(alloc_stacks) },
@@ -70,16 +77,6 @@ static const struct option_desc record_options[] = {
 	{ 0 },
 };
 
-static int refuse_empty(struct err *err)
-{
-	err_set(err, -EINVAL, "nothing to record was named");
-	err_why(err, "this version traces; it does not sample yet");
-	err_fix(err, "--alloc-trace, --io-trace, --lock-trace, --sys-trace, --opencl-trace, "
-		     "--marker-trace, --function LIB:SYMBOL or another; limpet record --help "
-		     "names all");
-	return err_exit(err, EXIT_USAGE);
-}
-
 /* Device times of nothing are meant to be those of OpenCL. */
 static uint32_t read_domains(const struct record_values *values)
 {
@@ -103,7 +100,7 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
 	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
 		return err->code;
-	return trace_domains(ret) ? 0 : refuse_empty(err);
+	return 0;
 }
 
 /* A file that is there keeps its name unless it was named. */
@@ -118,6 +115,18 @@ static const char *choose_path(const struct record_values *values, pid_t pid, ch
 	return room;
 }
 
+static void show_sample_progress(struct visit *self, uint64_t seconds)
+{
+	struct sampling_totals totals;
+
+	sampling_totals(recorder_sampling(self->recorder), &totals);
+	fprintf(stderr,
+		"\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " samples  %" PRIu64 " lost  %" PRIu64
+		" KiB ",
+		seconds / 60, seconds % 60, totals.counts.samples, totals.counts.lost,
+		recorder_file_bytes(self->recorder) / 1024);
+}
+
 static void show_progress(struct visit *self)
 {
 	uint64_t seconds = (now_ns() - self->begin_ns) / 1000000000u;
@@ -126,6 +135,10 @@ static void show_progress(struct visit *self)
 	if (!self->shows_progress)
 		return;
 	recorder_totals(self->recorder, &totals);
+	if (self->samples)
+		show_sample_progress(self, seconds);
+	if (!self->traces)
+		return;
 	fprintf(stderr,
 		"\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " records  %" PRIu64 " dropped  %" PRIu64
 		" KiB ",
@@ -190,6 +203,8 @@ static int record_once(struct visit *self, struct err *err)
 	if (!self->period.done++) {
 		print_attached(self);
 		warn_absent(self);
+		if (self->samples)
+			samples_explain(recorder_sampling(self->recorder));
 	}
 	r = stay(self, self->period.time_ns, err);
 	left_well = recorder_pause(self->recorder, self->values->unload, &left, r ? &second : err);
@@ -214,7 +229,8 @@ static int record_all(struct visit *self, struct err *err)
 	return r;
 }
 
-static int judge(const struct visit *self, const struct collect_totals *totals, struct err *err)
+static int judge_records(const struct visit *self, const struct collect_totals *totals,
+			 struct err *err)
 {
 	warn_work_left(&self->left);
 	warn_queues(&self->queues);
@@ -233,35 +249,67 @@ static int judge(const struct visit *self, const struct collect_totals *totals, 
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
+/* One of both is enough; what is missing is said all the same. */
+static int judge(const struct visit *self, const struct outcome *outcome, struct err *err)
+{
+	struct err no_samples = { 0 }, no_records = { 0 };
+	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling, &no_samples)
+				    : -ENODATA;
+	int records = self->traces ? judge_records(self, &outcome->totals, &no_records) : -ENODATA;
+
+	if (samples && records) {
+		*err = self->samples ? no_samples : no_records;
+		return err->code;
+	}
+	if (no_samples.code || no_records.code)
+		fprintf(stderr, "warning: %s: %s\n",
+			no_samples.code ? no_samples.what : no_records.what,
+			no_samples.code ? no_samples.why : no_records.why);
+	return 0;
+}
+
 static bool is_asked_again(int signals)
 {
 	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
 }
 
+static void note_samples(const struct visit *self, struct outcome *ret)
+{
+	struct sampling *sampling = recorder_sampling(self->recorder);
+
+	if (!sampling)
+		return;
+	sampling_totals(sampling, &ret->sampled);
+	snprintf(ret->reasons, sizeof(ret->reasons), "%s", sampling_reasons(sampling));
+}
+
 static int finish(struct visit *self, int r, struct err *err)
 {
-	struct collect_totals totals = { 0 };
 	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
+	struct outcome outcome = { 0 };
 	struct err second = { 0 };
-	struct trace_words words;
 	struct stat file;
 	int end;
 
 	warn_unfollowed(self->recorder);
 	self->left = recorder_work_left(self->recorder);
-	recorder_words(self->recorder, &words);
+	recorder_words(self->recorder, &outcome.words);
 	recorder_queues(self->recorder, &self->queues);
-	end = recorder_end(self->recorder, gives_up, &totals, r ? &second : err);
+	end = gives_up ? 0 : recorder_finish(self->recorder, r ? &second : err);
+	note_samples(self, &outcome);
+	if (recorder_end(self->recorder, gives_up, &outcome.totals, r || end ? &second : err) &&
+	    !end)
+		end = r ? second.code : err->code;
 
 	if (gives_up)
 		fprintf(stderr,
 			"warning: given up at the second signal: the last records are missing\n");
 	if (self->period.done) {
-		print_totals(self, &totals, &words,
-			     stat(self->path, &file) ? 0 : (uint64_t)file.st_size);
-		warn_words(&words);
+		outcome.bytes = stat(self->path, &file) ? 0 : (uint64_t)file.st_size;
+		print_totals(self, &outcome);
+		warn_words(&outcome.words);
 	}
-	return r ? r : end ? end : judge(self, &totals, err);
+	return r ? r : end ? end : judge(self, &outcome, err);
 }
 
 static int parse_values(const struct record_values *values, struct recorder_options *options,
@@ -269,6 +317,11 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 {
 	int r = read_trace_options(values, &options->trace, err);
 
+	visit->traces = trace_domains(&options->trace);
+	visit->samples = !visit->traces || samples_are_asked_for(&values->samples);
+	options->sampling = visit->samples ? &visit->sampling : NULL;
+	if (!r)
+		r = samples_options(&values->samples, &visit->sampling, err);
 	if (!r)
 		r = size_parse("--max-size", values->max_size, &visit->max_bytes, err);
 	return r ? r : period_parse(values->period, &visit->period, err);
@@ -280,6 +333,7 @@ static int record(pid_t pid, struct visit *visit, struct recorder_options *optio
 	char room[64];
 	int r;
 
+	visit->pid = visit->sampling.sampler.pid = pid;
 	options->path = visit->path = choose_path(values, pid, room, sizeof(room));
 	r = recorder_open(&visit->recorder, pid, options, err);
 	if (r)
@@ -354,7 +408,7 @@ static char **split_command(char **argv)
 
 static enum exit_code record_run(char **argv)
 {
-	struct record_values values = { .duration_ns = UINT64_MAX };
+	struct record_values values = { .duration_ns = UINT64_MAX, .samples.hz = HZ_NOT_GIVEN };
 	struct err err = { 0 };
 	char **command = split_command(argv);
 	int operands = options_parse(record_options, argv, &values, &err);
@@ -375,21 +429,27 @@ static enum exit_code record_run(char **argv)
 
 const struct command command_record = {
 	.name = "record",
-	.summary = "trace a running process, or a program that it starts, into a file",
+	.summary = "sample and trace a running process, or a program that it starts, into a file",
 	.usage =
-		"{-p PID | -- CMD [ARGS]} [-o FILE] [--duration TIME] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+		"{-p PID | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =
+		"Without a trace it samples: what every thread does, 99 times a second.  With traces it\n"
+		"samples too when -F, --off-cpu or --sampler is given.\n"
+		"\n"
 		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
 		"A second Ctrl-C gives up writing what is left, but still detaches.\n"
-		"With -- CMD the program is traced from its first call; it gets the terminal and\n"
+		"With -- CMD the program is recorded from its first call; it gets the terminal and\n"
 		"the signals, and limpet ends when it does, with an exit code of its own.\n"
 		"\n"
 		"examples:\n"
+		"  limpet record -p 4711 --duration 10s\n"
+		"  limpet record -p 4711 -F 999 --off-cpu\n"
 		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
 		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
 		"  limpet record -p 4711 --hip-trace --kernel-trace --memory-copy-trace\n"
+		"  limpet record -- ./program argument\n"
 		"  limpet record --alloc-trace -o it.limpet -- ./program argument\n"
 		"  limpet report tls.limpet\n",
 };

@@ -7,11 +7,12 @@
 #include "host/cli/command.h"
 #include "host/cli/recording_report.h"
 #include "host/cli/report.h"
+#include "host/cli/report_samples.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
 
 struct report_values {
-	bool is_json;
+	bool is_json, tree;
 	const char *unit;
 	uint64_t limit;
 };
@@ -23,6 +24,7 @@ static const struct option_desc report_options[] = {
 	  FIELD(unit) },
 	{ 'n', "limit", "N", "rows of each table (default: 20; 0: all)", OPTION_NUMBER,
 	  FIELD(limit) },
+	{ 't', "tree", NULL, "also who called whom, from samples", OPTION_FLAG, FIELD(tree) },
 	{ 'j', "json", NULL, "one JSON object per line, times in nanoseconds", OPTION_FLAG,
 	  FIELD(is_json) },
 	{ 0 },
@@ -102,12 +104,15 @@ static int show(const char *path, const struct report_values *values,
 
 	if (r || (r = model_open(path, &report->model, err)))
 		return r;
-	if (add_up(report))
+	if (model_name_late(report->model) || add_up(report))
 		return err_set(err, -ENOMEM, "report on '%s': no memory", path);
 	if (values->is_json)
 		report_print_json(report);
 	else
 		report_print(report, &style);
+	if (values->is_json ? report_samples_print_json(report->model)
+			    : report_samples_print(report->model, values->limit, values->tree))
+		return err_set(err, -ENOMEM, "report on '%s': no memory", path);
 	return model_check_filled(report->model, path, err);
 }
 
@@ -118,8 +123,10 @@ static enum exit_code report_finish(const struct recording_report *report, bool 
 
 	if (is_json) {
 		report_summary(&json, "report", err);
-		if (report->model)
+		if (report->model) {
 			report_totals_json(&json, report);
+			report_samples_totals(&json, report->model->samples);
+		}
 		json_object_end(&json);
 	}
 	return report_end("report", false, err);
@@ -147,11 +154,12 @@ static enum exit_code report_run(char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "add up what a recording holds",
-	.usage = "FILE [-u UNIT] [-n N] [--json]",
+	.usage = "FILE [-u UNIT] [-n N] [--tree] [--json]",
 	.options = report_options,
 	.run = report_run,
 	.notes =
 		"examples:\n"
-		"  limpet report app.limpet             calls, ranges, memory, files, locks, threads\n"
+		"  limpet report app.limpet             hot functions, calls, memory, files, locks, threads\n"
+		"  limpet report app.limpet --tree      who called whom\n"
 		"  limpet report app.limpet -u msec -n 5\n",
 };

@@ -13,6 +13,7 @@
 #include "host/cli/version.h"
 #include "host/core/nearest.h"
 #include "host/core/text.h"
+#include "host/symbols/symbol_file.h"
 
 static void print_help(FILE *out)
 {
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
 	 * ignored, which programs that we start would inherit. */
 	if (signal(SIGXFSZ, on_limit) == SIG_IGN)
 		signal(SIGXFSZ, SIG_IGN);
+	symbol_file_read_lines_by(&line_reader_libdw);
 	exit = words_run(argv + (argc > 0));
 	/* A full disk must not look like success. */
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -3,10 +3,13 @@
  */
 #include "host/cli/record_words.h"
 
+#include "host/cli/printable.h"
 #include "host/core/json.h"
 #include "host/model/domains.h"
+#include "host/process/procfs.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <sys/wait.h>
 
 uint64_t all_drops(const struct collect_totals *totals)
@@ -20,21 +23,30 @@ uint64_t all_drops(const struct collect_totals *totals)
 
 void print_attached(const struct visit *self)
 {
-	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
+	const struct session *session = recorder_session(self->recorder);
 	struct json json = { .out = stdout };
-	char name[96];
+	char how[96] = "", name[32] = "";
+	char shown[NAME_MAX_SHOWN];
+	struct err ignored;
 
+	if (proc_read_small(self->pid, "comm", name, sizeof(name), &ignored) > 0)
+		name[strcspn(name, "\n")] = '\0';
+	if (self->samples)
+		samples_describe(recorder_sampling(self->recorder), &self->sampling, how,
+				 sizeof(how));
 	if (!self->values->is_json) {
-		fprintf(stderr, "recording %s into %s; %s\n",
-			target_name(&attachment->target, name, sizeof(name)), self->path,
+		fprintf(stderr, "recording %d (%s)%s%s into %s; %s\n", self->pid,
+			printable(name, shown), how[0] ? " " : "", how, self->path,
 			self->launched ? "until it ends" : "Enter or Ctrl-C stops");
 		return;
 	}
 	json_object(&json, NULL);
 	json_text(&json, "event", "attached");
-	json_signed(&json, "pid", attachment->target.process.pid);
+	json_signed(&json, "pid", self->pid);
 	json_text(&json, "file", self->path);
-	json_number(&json, "pause_ns", attachment->report.pause_ns);
+	if (session)
+		json_number(&json, "pause_ns", session->attachment.report.pause_ns);
+	json_text(&json, "sampling", how);
 	json_object_end(&json);
 	fflush(stdout);
 }
@@ -58,15 +70,15 @@ void warn_absent(const struct visit *self)
 /* The process is the same, what it runs is not. */
 void tell_program(struct visit *self)
 {
-	const struct attachment *attachment = &recorder_session(self->recorder)->attachment;
+	const struct session *session = recorder_session(self->recorder);
 	char name[96];
 
-	if (recorder_programs(self->recorder) == self->programs)
+	if (!session || recorder_programs(self->recorder) == self->programs)
 		return;
 	self->programs = recorder_programs(self->recorder);
 	fprintf(stderr,
 		"it executes another program now: recording %s, whose first calls may be missing\n",
-		target_name(&attachment->target, name, sizeof(name)));
+		target_name(&session->attachment.target, name, sizeof(name)));
 }
 
 void warn_unfollowed(const struct recorder *recorder)
@@ -147,17 +159,29 @@ static void print_words(struct json *json, const struct trace_words *words)
 	json_number(json, "words_refused", words->refused);
 }
 
-void print_totals(const struct visit *self, const struct collect_totals *totals,
-		  const struct trace_words *words, uint64_t bytes)
+static void print_for_people(const struct visit *self, const struct outcome *outcome)
 {
-	struct json json = { .out = stdout };
+	const struct collect_totals *totals = &outcome->totals;
 
-	if (!self->values->is_json) {
+	if (self->traces)
 		printf("wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
 		       " dropped, %" PRIu64 " KiB\n",
 		       self->path, totals->records, totals->threads, all_drops(totals),
-		       bytes / 1024);
-		printf("next: limpet report %s\n", self->path);
+		       outcome->bytes / 1024);
+	if (self->samples)
+		samples_print(&outcome->sampled, self->path, outcome->bytes);
+	printf("next: limpet report %s\n", self->path);
+	if (self->samples)
+		printf("      limpet export %s -f flamegraph\n", self->path);
+}
+
+void print_totals(const struct visit *self, const struct outcome *outcome)
+{
+	const struct collect_totals *totals = &outcome->totals;
+	struct json json = { .out = stdout };
+
+	if (!self->values->is_json) {
+		print_for_people(self, outcome);
 		return;
 	}
 	json_object(&json, NULL);
@@ -178,8 +202,10 @@ void print_totals(const struct visit *self, const struct collect_totals *totals,
 		json_number(&json, "queues_estimated", self->queues.estimated);
 		json_number(&json, "queues_left", self->queues.left);
 	}
-	json_number(&json, "bytes", bytes);
-	print_words(&json, words);
+	json_number(&json, "bytes", outcome->bytes);
+	print_words(&json, &outcome->words);
+	if (self->samples)
+		samples_print_json(&json, &outcome->sampled, outcome->reasons);
 	json_object_end(&json);
 }
 

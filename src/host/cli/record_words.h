@@ -5,6 +5,7 @@
 
 #include "host/cli/launched.h"
 #include "host/cli/period.h"
+#include "host/cli/record_samples.h"
 #include "host/core/options.h"
 #include "host/recorder/recorder.h"
 
@@ -15,6 +16,7 @@ struct record_values {
 	struct option_list functions;
 	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
 	uint64_t duration_ns;
+	struct sample_words samples;
 };
 
 /* One recording under way. */
@@ -26,11 +28,23 @@ struct visit {
 	struct period period;
 	uint64_t max_bytes, begin_ns;
 	int signals;
+	pid_t pid;
 	enum ending ending;
 	bool is_over, is_full, shows_progress;
 	unsigned programs; /* that were told of */
 	struct work_left left;
 	struct trace_queues queues;
+	struct sampling_options sampling;
+	bool samples, traces;
+};
+
+/* What a recording came to. */
+struct outcome {
+	struct collect_totals totals;
+	struct trace_words words;
+	struct sampling_totals sampled;
+	char reasons[2048]; /* why no better sampler */
+	uint64_t bytes;
 };
 
 uint64_t all_drops(const struct collect_totals *totals);
@@ -45,7 +59,6 @@ void warn_work_left(const struct work_left *left);
 /* Whose device times could not be had. */
 void warn_queues(const struct trace_queues *queues);
 void warn_words(const struct trace_words *words);
-void print_totals(const struct visit *visit, const struct collect_totals *totals,
-		  const struct trace_words *words, uint64_t bytes);
+void print_totals(const struct visit *visit, const struct outcome *outcome);
 /* Of a program that was started. */
 void print_end(const struct launch *program, bool is_json);

@@ -5,29 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/cli/printable.h"
 #include "host/cli/recording_report.h"
-#include "host/core/utf8.h"
+#include "host/model/samples.h"
 
-#define NAME_MAX_SHOWN 160
-#define FRAMES_SHOWN   8u
-
-/* Names come from the target: no control characters, nothing but UTF-8. */
-static const char *clean(const char *text, char *buffer)
-{
-	const unsigned char *at = (const unsigned char *)text;
-	char *end = buffer;
-
-	while (*at && end - buffer < NAME_MAX_SHOWN - 4) {
-		size_t length = utf8_length(at);
-		bool is_plain = length && *at >= 0x20 && *at != 0x7f;
-
-		memcpy(end, is_plain ? (const char *)at : "?", is_plain ? length : 1);
-		end += is_plain ? length : 1;
-		at += length ? length : 1;
-	}
-	*end = '\0';
-	return buffer;
-}
+#define FRAMES_SHOWN 8u
 
 static double in_unit(double time_ns, const struct report_style *style)
 {
@@ -52,15 +34,20 @@ static void print_head(const struct recording_report *report)
 
 	for (uint32_t i = 0; i < model->process_count; i++)
 		printf("process %d (%s): %s\n", model->processes[i]->pid,
-		       clean(model->processes[i]->name, name),
-		       clean(model->processes[i]->command, command));
-	printf("%" PRIu64 " calls of %u threads", model->calls, model->thread_count);
+		       printable(model->processes[i]->name, name),
+		       printable(model->processes[i]->command, command));
+	if (model->calls || !model->samples->count)
+		printf("%" PRIu64 " calls of %u threads", model->calls,
+		       report->summary.thread_count);
+	else
+		printf("recorded");
 	if (model->calls)
-		printf(" in %.3f s",
+		printf(" in %.3f s,",
 		       (double)(report->summary.last_ns - report->summary.first_ns) / 1e9);
-	printf(", on %s, Linux %s\n", clean(model->host, name), clean(model->kernel, command));
+	printf(" on %s, Linux %s\n", printable(model->host, name),
+	       printable(model->kernel, command));
 	if (model->options[0])
-		printf("traced: %s\n", clean(model->options, name));
+		printf("traced: %s\n", printable(model->options, name));
 }
 
 static void print_losses(const struct model *model)
@@ -124,8 +111,8 @@ static void print_function(const struct recording_report *report, const struct f
 	if (row->has_bytes)
 		snprintf(bytes, sizeof(bytes), "%" PRIu64, row->bytes);
 	printf(" %*s  %s%s%s%s\n", bytes_width(row->function->domain), bytes,
-	       clean(row->function->name, name), row->function->library[0] ? " (" : "",
-	       clean(row->function->library, library), row->function->library[0] ? ")" : "");
+	       printable(row->function->name, name), row->function->library[0] ? " (" : "",
+	       printable(row->function->library, library), row->function->library[0] ? ")" : "");
 }
 
 /* One table for each domain; rows are sorted by domain. */
@@ -161,10 +148,10 @@ static void print_place(const struct allocation_site *site)
 	char text[NAME_MAX_SHOWN], clean_text[NAME_MAX_SHOWN];
 
 	if (!site->frame_count)
-		printf("%s", clean(site->function->name, clean_text));
+		printf("%s", printable(site->function->name, clean_text));
 	for (unsigned i = 0; i < MIN(site->frame_count, FRAMES_SHOWN); i++) {
 		frame_text(site->process, site->frames[i], text, sizeof(text));
-		printf("%s%s", i ? " < " : "", clean(text, clean_text));
+		printf("%s%s", i ? " < " : "", printable(text, clean_text));
 	}
 	if (site->frame_count > FRAMES_SHOWN)
 		printf(" < ...");
@@ -244,7 +231,7 @@ static void print_files(const struct recording_report *report, const struct repo
 		print_share(row->statistics.total_ns, report->summary.domains[DOMAIN_IO].total_ns);
 		printf(" %14" PRIu64 " %14" PRIu64 " %6d  %s\n", row->read_bytes,
 		       row->written_bytes, row->descriptor,
-		       row->name[0] ? clean(row->name, name) : "?");
+		       row->name[0] ? printable(row->name, name) : "?");
 	}
 	print_rest(descriptors->count, style);
 }
@@ -268,8 +255,8 @@ static void print_locks(const struct recording_report *report, const struct repo
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns,
 			    report->summary.domains[DOMAIN_LOCK].total_ns);
-		printf(" %8s  %s (%s)\n", owner, clean(where, place),
-		       clean(row->function->name, name));
+		printf(" %8s  %s (%s)\n", owner, printable(where, place),
+		       printable(row->function->name, name));
 	}
 	print_rest(locks->count, style);
 }
@@ -293,7 +280,7 @@ static void print_threads(const struct recording_report *report, const struct re
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns, whole);
 		printf(" %10" PRIu64 " %8d  %s\n", drops, row->thread->tid,
-		       clean(row->thread->name, name));
+		       printable(row->thread->name, name));
 	}
 	print_rest(summary->thread_count, style);
 }
@@ -314,7 +301,7 @@ static void print_work_row(const struct recording_report *report, const struct w
 	print_share(row->statistics.total_ns, report->work.domains[row->domain].total_ns);
 	if (row->domain != DOMAIN_KERNEL)
 		printf(" %14" PRIu64, row->bytes);
-	printf(" %6" PRIu64 "  %s\n", row->device, clean(row->name, name));
+	printf(" %6" PRIu64 "  %s\n", row->device, printable(row->name, name));
 }
 
 /* One table for each domain; rows are sorted by domain. */
@@ -355,7 +342,7 @@ static void print_ranges(const struct markers *markers, uint32_t count,
 
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns, markers->total_ns);
-		printf(" %10" PRIu64 "  %s%s\n", row->unfinished, clean(row->name, name),
+		printf(" %10" PRIu64 "  %s%s\n", row->unfinished, printable(row->name, name),
 		       row->is_process_wide ? " (process-wide)" : "");
 	}
 	print_rest(count, style);
@@ -374,7 +361,8 @@ static void print_marks(const struct marker_row *rows, uint32_t count,
 		return;
 	printf("\nmarks\n%10s  NAME\n", "TIMES");
 	for (uint32_t i = 0; i < rows_shown(count, style); i++)
-		printf("%10" PRIu64 "  %s\n", rows[i].statistics.calls, clean(rows[i].name, name));
+		printf("%10" PRIu64 "  %s\n", rows[i].statistics.calls,
+		       printable(rows[i].name, name));
 	print_rest(count, style);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "host/core/demangle.h"
 
+#include "host/core/rust.h"
+
 #include <setjmp.h>
 #include <string.h>
 
@@ -62,8 +64,10 @@ bool demangle(const char *name, char *ret, size_t room)
 	memcpy(plain, name, length + 1);
 	if (length > end && strcmp(plain + length - end, DESCRIPTOR) == 0)
 		plain[length - end] = '\0';
-	if (ask(plain, ret, room))
+	if (ask(plain, ret, room)) {
+		rust_tidy(ret);
 		return true;
+	}
 	ret[0] = '\0';
 	return false;
 }

@@ -13,6 +13,8 @@ struct exporter {
 	const char *summary;
 	const char *const
 		*extensions; /* with their dots, the preferred one first; ends with NULL */
+	bool is_of_samples;  /* else of calls */
+	bool is_of_both;     /* of calls, of samples, or of both */
 	/* Writes the whole model.  0 or -errno; whether `out` took everything is asked later. */
 	int (*write)(struct model *model, FILE *out);
 	/* In its place, for what wants a file of its own: one that is there and empty. */

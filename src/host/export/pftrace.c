@@ -12,6 +12,7 @@
 #include "host/export/gauges.h"
 #include "host/export/lanes.h"
 #include "host/export/pftrace.h"
+#include "host/export/pftrace_samples.h"
 #include "host/export/proto.h"
 #include "host/export/work_tracks.h"
 
@@ -470,7 +471,9 @@ static int pftrace_write(struct model *model, FILE *out)
 	struct err err = { 0 };
 	int r = amd_view_init(&view, model, &(struct amd_view_options){ 0 }, &err);
 
-	return r ? r : pftrace_write_styled(model, &style, out);
+	if (!r)
+		r = pftrace_write_styled(model, &style, out);
+	return r ? r : pftrace_samples_write(model, out);
 }
 
 static const char *const extensions[] = { ".pftrace", ".perfetto-trace", NULL };
@@ -480,4 +483,5 @@ const struct exporter exporter_pftrace = {
 	.summary = "for ui.perfetto.dev",
 	.extensions = extensions,
 	.write = pftrace_write,
+	.is_of_both = true,
 };

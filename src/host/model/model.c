@@ -11,6 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/model/index.h"
+#include "host/model/samples.h"
 
 static void drop_modules(struct model_process *process)
 {
@@ -78,6 +79,7 @@ void model_free(struct model *model)
 	free(model->machine);
 	free(model->command);
 	free(model->options);
+	samples_free(model->samples);
 	reader_close(model->reader);
 	free(model);
 }
@@ -359,6 +361,12 @@ static chunk_taker *const takers[] = {
 	[CHUNK_END] = take_end,
 	[CHUNK_FILES] = take_files,
 	[CHUNK_VARIABLES] = take_variables,
+	[CHUNK_SAMPLING] = samples_take_chunk,
+	[CHUNK_CODE] = samples_take_chunk,
+	[CHUNK_FRAMES] = samples_take_chunk,
+	[CHUNK_STACKS] = samples_take_chunk,
+	[CHUNK_SAMPLES] = samples_take_chunk,
+	[CHUNK_NAMES] = samples_take_chunk,
 };
 
 static int take_chunks(struct model *model)
@@ -407,11 +415,14 @@ static int add_up(struct model *model)
 		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
 			model->drops[reason] += model->threads[i]->drops[reason];
 	}
-	return 0;
+	return samples_finish(model);
 }
 
 static int fill(struct model *model)
 {
+	model->samples = samples_new();
+	if (!model->samples)
+		return -ENOMEM;
 	/* So that nobody has to ask whether there was a session. */
 	if (set_text(&model->limpet_version, "") || set_text(&model->host, "") ||
 	    set_text(&model->kernel, "") || set_text(&model->machine, "") ||

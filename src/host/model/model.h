@@ -24,7 +24,7 @@ struct model_thread {
 	int32_t tid;
 	uint64_t generation;
 	char *name;
-	uint64_t calls;
+	uint64_t calls, samples;
 	uint64_t drops[DROP_REASONS];
 	struct records_place *places;
 	size_t place_count, place_room;
@@ -65,6 +65,7 @@ struct model {
 	uint64_t drops[DROP_REASONS]; /* all of them */
 	uint64_t damaged;             /* chunks that could not be read or made no sense */
 	uint64_t cut_bytes;
+	struct samples *samples; /* see samples.h; never NULL */
 	struct recording_reader *reader;
 };
 
@@ -162,5 +163,6 @@ const char *value_name(unsigned kind);
 /* "" when a recording ended as it should and lost nothing that was in it; else what is wrong. */
 void model_describe_end(const struct model *model, char *ret, size_t room);
 
-/* A recording without a call is no success: -ENODATA with the exit code for it. */
+/* A recording without a call and without a sample is no success: -ENODATA with the exit code for
+ * it. */
 int model_check_filled(const struct model *model, const char *path, struct err *err) MUST_CHECK;

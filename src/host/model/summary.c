@@ -137,6 +137,11 @@ void summary_sort(struct summary *summary)
 			summary->functions[kept++] = summary->functions[i];
 	summary->function_count = kept;
 	qsort(summary->functions, kept, sizeof(*summary->functions), functions_by_time);
+	kept = 0;
+	for (uint32_t i = 0; i < summary->thread_count; i++)
+		if (summary->threads[i].statistics.calls || !summary->threads[i].thread->samples)
+			summary->threads[kept++] = summary->threads[i];
+	summary->thread_count = kept;
 	qsort(summary->threads, summary->thread_count, sizeof(*summary->threads), threads_by_time);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/model/model.h"
+#include "host/model/samples.h"
 
 static const char *const domain_names[DOMAINS] = {
 	[DOMAIN_ALLOC] = "alloc",
@@ -279,9 +280,9 @@ int model_check_filled(const struct model *model, const char *path, struct err *
 {
 	char end[256];
 
-	if (model->calls)
+	if (model->calls || model->samples->count)
 		return 0;
-	err_set(err, -ENODATA, "'%s' holds no calls", path);
+	err_set(err, -ENODATA, "'%s' holds no calls and no samples", path);
 	model_describe_end(model, end, sizeof(end));
 	if (all_drops(model))
 		err_why(err, "all %" PRIu64 " records were dropped", all_drops(model));

@@ -38,6 +38,7 @@ static int begin_file(struct recorder *self, struct err *err)
 
 	if (r)
 		return r;
+	self->known_programs.recording = self->file;
 	self->unused_path = self->given.path;
 	r = facts_session(self->file, self->given.version, self->trace.layout.request, err);
 	return r ? r : recording_clock(self->file, err);
@@ -52,13 +53,14 @@ int recorder_begin_program(struct recorder *self, struct err *err)
 		.thread_name = target_thread_name,
 		.context = &self->threads,
 	};
-	int r = facts_process(self->file, self->pid, &self->process, err);
+	int r = programs_number(&self->known_programs, &self->process, err);
 
 	if (!r)
 		r = keep_variables(self, err);
+	if (r || !self->trace.rings)
+		return r;
 	source.process = self->process;
-	if (!r)
-		r = collector_new(self->file, &source, &self->collector, err);
+	r = collector_new(self->file, &source, &self->collector, err);
 	return r ? r : collector_start(self->collector, err);
 }
 
@@ -73,6 +75,7 @@ static void remove_unused(const char *path)
 
 static void free_recorder(struct recorder *self)
 {
+	sampling_free(self->sampling);
 	collector_free(self->collector);
 	if (self->file)
 		recording_abandon(self->file);
@@ -81,13 +84,30 @@ static void free_recorder(struct recorder *self)
 	remove_unused(self->unused_path);
 	trace_close(&self->trace);
 	target_threads_done(&self->threads);
+	programs_done(&self->known_programs);
 	free(self);
+}
+
+static int open_parts(struct recorder *self, const struct recorder_options *options, bool traces,
+		      struct err *err)
+{
+	int r = traces ? trace_open(&self->trace, &options->trace, err) : 0;
+
+	if (!r)
+		r = begin_file(self, err);
+	if (!r)
+		r = recorder_begin_program(self, err);
+	if (!r && options->sampling)
+		r = sampling_new(&self->sampling, self->file, &self->known_programs,
+				 options->sampling, err);
+	return r;
 }
 
 int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_options *options,
 		  struct err *err)
 {
 	struct recorder *self = calloc(1, sizeof(*self));
+	bool traces = !options->sampling || trace_domains(&options->trace);
 	int r;
 
 	if (!self)
@@ -95,14 +115,11 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 	self->pid = self->threads.pid = pid;
 	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	self->trace.fd = -1;
+	programs_init(&self->known_programs, pid);
 	self->given = *options;
 	self->options = options->session;
-	r = trace_open(&self->trace, &options->trace, err);
 	self->options.trace = &self->trace;
-	if (!r)
-		r = begin_file(self, err);
-	if (!r)
-		r = recorder_begin_program(self, err);
+	r = open_parts(self, options, traces, err);
 	if (r)
 		free_recorder(self);
 	else
@@ -110,16 +127,22 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 	return r;
 }
 
+/* Samples from before the first hook is in: nothing of the target's is changed for them. */
 int recorder_begin(struct recorder *self, struct err *err)
 {
-	int r = session_open(&self->session, self->pid, &self->options, err);
+	int r = self->sampling ? sampling_start(self->sampling, err) : 0;
 
-	self->is_attached = !r;
-	self->is_cut_off &= !self->is_attached;
+	if (!r && self->collector) {
+		r = session_open(&self->session, self->pid, &self->options, err);
+		self->is_attached = !r;
+		self->is_cut_off &= !self->is_attached;
+	}
 	self->watch = (struct registers_watch){ 0 };
 	if (!r) {
 		self->unused_path = NULL;
 		recorder_keep_name(self);
+	} else if (self->sampling) {
+		sampling_pause(self->sampling);
 	}
 	return r;
 }
@@ -136,6 +159,8 @@ int recorder_pause(struct recorder *self, bool unload, struct session_left *ret_
 	int r = 0;
 
 	ret_left->count = 0;
+	if (self->sampling)
+		sampling_pause(self->sampling);
 	if (!self->is_attached)
 		return 0;
 	if (target_lives(&self->session.attachment.target))
@@ -156,15 +181,25 @@ int recorder_check(struct recorder *self, struct err *err)
 
 	if (r)
 		return r;
+	if (self->sampling && sampling_check(self->sampling, err))
+		return err->code;
 	if (self->is_attached && trace_absent(&self->trace) & TRACE_TABLE_DOMAINS)
 		registers_ask_again(&self->session, &self->options, &self->watch);
-	return collector_check(self->collector, err);
+	return self->collector ? collector_check(self->collector, err) : 0;
 }
 
 void recorder_totals(struct recorder *self, struct collect_totals *ret)
 {
-	collector_totals(self->collector, ret);
+	if (self->collector)
+		collector_totals(self->collector, ret);
+	else
+		*ret = (struct collect_totals){ 0 };
 	recorder_add_earlier(self, ret);
+}
+
+struct sampling *recorder_sampling(struct recorder *self)
+{
+	return self->sampling;
 }
 
 uint64_t recorder_file_bytes(struct recorder *self)
@@ -174,7 +209,7 @@ uint64_t recorder_file_bytes(struct recorder *self)
 
 const struct session *recorder_session(const struct recorder *self)
 {
-	return &self->session;
+	return self->collector ? &self->session : NULL;
 }
 
 int recorder_pidfd(const struct recorder *self)
@@ -184,18 +219,20 @@ int recorder_pidfd(const struct recorder *self)
 
 const char *recorder_note(const struct recorder *self, unsigned domain)
 {
-	return trace_note(&self->trace, domain);
+	return self->collector ? trace_note(&self->trace, domain) : NULL;
 }
 
 uint32_t recorder_absent(const struct recorder *self)
 {
-	return trace_absent(&self->trace);
+	return self->collector ? trace_absent(&self->trace) : 0;
 }
 
 struct work_left recorder_work_left(const struct recorder *self)
 {
 	const struct rings *rings = self->trace.rings;
 
+	if (!rings)
+		return self->earlier.left;
 	return (struct work_left){
 		self->earlier.left.cut + __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
 		self->earlier.left.lost + __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED),
@@ -205,12 +242,18 @@ struct work_left recorder_work_left(const struct recorder *self)
 
 void recorder_words(const struct recorder *self, struct trace_words *ret)
 {
-	trace_words(&self->trace, ret);
+	if (self->collector)
+		trace_words(&self->trace, ret);
+	else
+		*ret = (struct trace_words){ 0 };
 }
 
 void recorder_queues(const struct recorder *self, struct trace_queues *ret)
 {
-	trace_queues(&self->trace, ret);
+	if (self->trace.rings)
+		trace_queues(&self->trace, ret);
+	else
+		*ret = (struct trace_queues){ 0 };
 }
 
 static struct recorded_end end_of(const struct collect_totals *totals, enum recording_end reason)
@@ -224,17 +267,31 @@ static struct recorded_end end_of(const struct collect_totals *totals, enum reco
 	return end;
 }
 
+int recorder_finish(struct recorder *self, struct err *err)
+{
+	int r = 0;
+
+	if (self->is_finished)
+		return 0;
+	self->is_finished = true;
+	if (self->collector) {
+		collector_stop(self->collector);
+		r = collector_finish(self->collector, err);
+	}
+	return !r && self->sampling ? sampling_finish(self->sampling, err) : r;
+}
+
 int recorder_end(struct recorder *self, bool gives_up, struct collect_totals *ret, struct err *err)
 {
 	struct recorded_end end;
 	struct err ignored;
 	int r = 0;
 
-	collector_stop(self->collector);
+	if (self->collector)
+		collector_stop(self->collector);
 	if (!gives_up)
-		r = collector_finish(self->collector, err);
-	collector_totals(self->collector, ret);
-	recorder_add_earlier(self, ret);
+		r = recorder_finish(self, err);
+	recorder_totals(self, ret);
 	/* More may have been loaded meanwhile; where it has ended, the first list must do. */
 	if (!r && facts_modules(self->file, self->pid, self->process, &ignored))
 		memset(&ignored, 0, sizeof(ignored));

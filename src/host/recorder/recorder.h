@@ -1,6 +1,6 @@
 /*
- * Traces a live process into a .limpet file: session, rings, collector and file, in the right
- * order.
+ * Traces and samples a live process into a .limpet file: session, rings, collector, sampler and
+ * file, in the right order.  Without a session where nothing is traced: sampling needs none.
  *
  *   recorder_open, recorder_begin, (recorder_check now and then), recorder_pause, recorder_begin,
  * ..., recorder_end
@@ -9,11 +9,13 @@
 
 #include "host/collect/collect.h"
 #include "host/process/stat.h"
+#include "host/recorder/sampling.h"
 #include "host/session/trace.h"
 
 struct recorder_options {
 	struct session_options session; /* its trace is filled in */
 	struct trace_options trace;
+	const struct sampling_options *sampling; /* NULL: no samples; then something is traced */
 	const char *path;    /* of the file; removed where nothing was ever recorded */
 	const char *version; /* of limpet */
 	/* Further variables of the target's environment to keep in the file, for the names of what
@@ -59,8 +61,10 @@ int recorder_socket(const struct recorder *recorder);
 void recorder_totals(struct recorder *recorder, struct collect_totals *ret);
 uint64_t recorder_file_bytes(struct recorder *recorder);
 
-/* The session, for what it has to tell. */
+/* The session, for what it has to tell; NULL where nothing is traced. */
 const struct session *recorder_session(const struct recorder *recorder);
+/* NULL: it takes no samples. */
+struct sampling *recorder_sampling(struct recorder *recorder);
 /* Readable when the process has ended. */
 int recorder_pidfd(const struct recorder *recorder);
 /* Bits of the domains for which there is nothing in the target. */
@@ -82,6 +86,10 @@ struct work_left {
 };
 struct work_left recorder_work_left(const struct recorder *recorder);
 
-/* Takes what is left in the rings (not with gives_up), writes the end, and frees the recorder. */
+/* Takes what is left in the rings, and finds the names of what was sampled; totals are final then.
+ */
+int recorder_finish(struct recorder *recorder, struct err *err) MUST_CHECK;
+
+/* Finishes (not with gives_up) where that was not done, writes the end, and frees the recorder. */
 int recorder_end(struct recorder *recorder, bool gives_up, struct collect_totals *ret,
 		 struct err *err) MUST_CHECK;

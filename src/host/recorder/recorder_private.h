@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/collect/facts.h"
+#include "host/recorder/programs.h"
 #include "host/recorder/recorder.h"
 #include "host/session/registers.h"
 
@@ -14,11 +15,13 @@ struct recorder {
 	struct session_options options;
 	struct trace trace;
 	struct recording *file;
-	struct collector *collector;
+	struct collector *collector; /* NULL: nothing is traced */
+	struct sampling *sampling;   /* NULL: nothing is sampled */
 	struct target_threads threads;
+	struct programs known_programs;
 	uint32_t process;        /* its number in the file */
 	const char *unused_path; /* of a file that nothing was recorded into yet */
-	bool is_attached;
+	bool is_attached, is_finished;
 	struct registers_watch watch;
 	struct session session;
 
@@ -35,7 +38,7 @@ struct recorder {
 	struct err unfollowed; /* why not, up to now; code 0: there is no such program */
 };
 
-/* The process as it is now begins in the file, with a collector for the trace. */
+/* The process as it is now begins in the file, with a collector for the trace if there is one. */
 int recorder_begin_program(struct recorder *recorder, struct err *err) MUST_CHECK;
 
 /* Notices that it executes another program, and attaches to that.  An error only where the file

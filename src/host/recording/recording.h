@@ -61,6 +61,10 @@ int recording_records(struct recording *recording, const struct records_head *he
 int recording_drops(struct recording *recording, const struct recorded_drops *drops,
 		    struct err *err) MUST_CHECK;
 
+/* Samples and what they need: payloads made by sample_chunks.h. */
+int recording_samples(struct recording *recording, enum chunk_kind kind,
+		      const struct bytes *payload, struct err *err) MUST_CHECK;
+
 /* Bytes in the file so far. */
 uint64_t recording_size(struct recording *recording);
 

@@ -320,6 +320,12 @@ int recording_drops(struct recording *recording, const struct recorded_drops *dr
 	return put(recording, CHUNK_DROPS, &bytes, err);
 }
 
+int recording_samples(struct recording *recording, enum chunk_kind kind,
+		      const struct bytes *payload, struct err *err)
+{
+	return put(recording, kind, payload, err);
+}
+
 uint64_t recording_size(struct recording *recording)
 {
 	uint64_t size;

@@ -1,0 +1,123 @@
+/*
+ * What `limpet record` says about samples.
+ */
+#include "host/cli/record_samples.h"
+
+#include "host/model/samples.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+bool samples_are_asked_for(const struct sample_words *words)
+{
+	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->sampler;
+}
+
+int samples_options(const struct sample_words *words, struct sampling_options *ret, struct err *err)
+{
+	uint64_t hz = words->hz == HZ_NOT_GIVEN ? SAMPLING_HZ : words->hz;
+
+	if (!hz || hz > SAMPLING_HZ_MAX) {
+		err_set(err, -EINVAL, "%" PRIu64 " samples a second cannot be had", hz);
+		err_fix(err, "-F 1 to -F %u", SAMPLING_HZ_MAX);
+		return err_exit(err, EXIT_USAGE);
+	}
+	*ret = (struct sampling_options){
+		.sampler = { .hz = (unsigned)hz,
+			     .on_cpu = true,
+			     .off_cpu = words->off_cpu,
+			     .kernel_frames = true },
+	};
+	ret->name = words->sampler;
+	return 0;
+}
+
+void samples_describe(struct sampling *sampling, const struct sampling_options *options, char *ret,
+		      size_t room)
+{
+	struct sampling_totals totals;
+
+	sampling_totals(sampling, &totals);
+	snprintf(ret, room, "with %u samples a second%s, sampler %s", options->sampler.hz,
+		 options->sampler.off_cpu ? " and of waits" : "", totals.sampler);
+}
+
+/* Lines of "rung: reason". */
+void samples_explain(const struct sampling *sampling)
+{
+	const char *at = sampling_reasons(sampling);
+
+	for (size_t length; *at; at += length + (at[length] != '\0')) {
+		length = strcspn(at, "\n");
+		fprintf(stderr, "note: %.*s\n", (int)length, at);
+	}
+}
+
+static double complete_percent(const struct sampler_counts *counts)
+{
+	return counts->samples
+		       ? 100 * (double)counts->ends[STACK_COMPLETE] / (double)counts->samples
+		       : 0;
+}
+
+void samples_print(const struct sampling_totals *totals, const char *path, uint64_t bytes)
+{
+	printf("wrote %s: %" PRIu64 " samples of %" PRIu64 " threads, %" PRIu64
+	       " lost, %.1f %% of the stacks complete, %" PRIu64 " KiB\n",
+	       path, totals->counts.samples, totals->threads, totals->counts.lost,
+	       complete_percent(&totals->counts), bytes / 1024);
+	printf("sampler: %s (%s)\n", totals->sampler, totals->summary);
+}
+
+void samples_print_json(struct json *json, const struct sampling_totals *totals,
+			const char *reasons)
+{
+	json_text(json, "sampler", totals->sampler);
+	json_text(json, "no_better_sampler", reasons);
+	json_number(json, "samples", totals->counts.samples);
+	json_number(json, "samples_lost", totals->counts.lost);
+	json_number(json, "sampled_threads", totals->threads);
+	json_fixed(json, "complete_percent",
+		   (uint64_t)(100 * complete_percent(&totals->counts) + 0.5), 2);
+	json_object(json, "stacks");
+	for (unsigned i = 0; i < STACK_ENDS; i++)
+		json_number(json, stack_end_key(i), totals->counts.ends[i]);
+	json_object_end(json);
+	json_number(json, "frames", totals->naming.frames);
+	json_number(json, "frames_named", totals->naming.named);
+}
+
+static void warn_incomplete(const struct sampler_counts *counts)
+{
+	for (unsigned i = 0; i < STACK_ENDS; i++)
+		if (i != STACK_COMPLETE && counts->ends[i] * 20 > counts->samples)
+			fprintf(stderr, "warning: %" PRIu64 " stacks are incomplete: %s\n",
+				counts->ends[i], stack_end_name(i));
+}
+
+int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,
+		  struct err *err)
+{
+	if (totals->counts.lost)
+		fprintf(stderr, "warning: %" PRIu64 " samples were lost; -F with less loses less\n",
+			totals->counts.lost);
+	warn_incomplete(&totals->counts);
+	if (totals->naming.without_lines)
+		fprintf(stderr,
+			"note: %" PRIu64
+			" frames have names but no lines: reading them took too long\n",
+			totals->naming.without_lines);
+	if (totals->counts.samples)
+		return 0;
+	err_set(err, -ENODATA, "no sample was taken");
+	if (totals->counts.lost)
+		err_why(err, "all %" PRIu64 " were lost on their way", totals->counts.lost);
+	else
+		err_why(err, "no thread of the process %s while limpet was there",
+			options->sampler.off_cpu ? "ran, or came back from a wait," : "ran");
+	err_fix(err, "record for longer%s; limpet dump %d shows where its threads are now",
+		options->sampler.off_cpu ? "" : ", or with --off-cpu to see what it waits for",
+		options->sampler.pid);
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}

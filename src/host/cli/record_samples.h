@@ -1,0 +1,39 @@
+/*
+ * The part of `limpet record` that is about samples: what was asked for, and what is told.
+ */
+#pragma once
+
+#include "host/core/json.h"
+#include "host/recorder/sampling.h"
+
+#define HZ_NOT_GIVEN UINT64_MAX
+
+/* As typed. */
+struct sample_words {
+	uint64_t hz; /* HZ_NOT_GIVEN */
+	bool off_cpu;
+	const char *sampler;
+};
+
+/* Whether samples are asked for by name. */
+bool samples_are_asked_for(const struct sample_words *words);
+
+/* All but the process. */
+int samples_options(const struct sample_words *words, struct sampling_options *ret,
+		    struct err *err) MUST_CHECK;
+
+/* "at 99 Hz by bpf": what is done now. */
+void samples_describe(struct sampling *sampling, const struct sampling_options *options, char *ret,
+		      size_t room);
+
+/* Why no better way could be had, on stderr. */
+void samples_explain(const struct sampling *sampling);
+
+/* One line for people; members of an object for programs. */
+void samples_print(const struct sampling_totals *totals, const char *path, uint64_t bytes);
+void samples_print_json(struct json *json, const struct sampling_totals *totals,
+			const char *reasons);
+
+/* What is to be said about them; -ENODATA with the reason when there are none. */
+int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,
+		  struct err *err) MUST_CHECK;

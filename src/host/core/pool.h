@@ -1,0 +1,29 @@
+/*
+ * Texts, each kept once and numbered from 0 in the order of their coming.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#define POOL_NONE UINT32_MAX
+
+/* Zero is empty. */
+struct pool {
+	char **texts;
+	size_t count, room;
+	uint32_t *slots; /* numbers and one, by hash */
+	size_t slot_count;
+};
+
+/* The text's number; POOL_NONE when there is no memory. */
+uint32_t pool_add(struct pool *pool, const char *text);
+
+/* The same text every time, NULL when there is no memory. */
+const char *pool_keep(struct pool *pool, const char *text);
+
+static inline const char *pool_text(const struct pool *pool, uint32_t number)
+{
+	return pool->texts[number];
+}
+
+void pool_done(struct pool *pool);

@@ -1,0 +1,88 @@
+/*
+ * perf-script: samples as the text that `perf script` prints, in the order of time; for what reads
+ * that (FlameScope, the Firefox profiler, stackcollapse-perf.pl, ...).
+ */
+#include <inttypes.h>
+
+#include "host/core/utf8.h"
+#include "host/export/exporter.h"
+#include "host/model/profile.h"
+
+struct perf_script {
+	struct model *model;
+	FILE *out;
+	unsigned kinds;
+};
+
+static void write_clean(FILE *out, const char *text)
+{
+	for (const unsigned char *at = (const unsigned char *)text; *at;) {
+		size_t length = utf8_length(at);
+		bool is_plain = length && *at >= 0x20 && *at != 0x7f;
+
+		fwrite(is_plain ? (const char *)at : "?", 1, is_plain ? length : 1, out);
+		at += length ? length : 1;
+	}
+}
+
+static const char *const event_names[SAMPLE_KINDS] = {
+	[SAMPLE_RUNNING] = "cpu-clock",
+	[SAMPLE_BLOCKED] = "off-cpu",
+	[SAMPLE_RUNNABLE] = "runnable",
+};
+
+/* Inlined functions have the address of the frame that they are in. */
+static void write_frame(FILE *out, const struct samples *samples, const struct sample_frame *frame)
+{
+	for (uint32_t i = 0; i < frame->place_count; i++) {
+		uint32_t function = samples->places[frame->first_place + i].function;
+
+		fprintf(out, "\t%16" PRIx64 " ", frame->address);
+		if (samples->functions[function].is_named)
+			write_clean(out, samples->functions[function].name);
+		else
+			fputs("[unknown]", out);
+		fputs(i + 1 < frame->place_count ? " (inlined" : " (", out);
+		if (i + 1 == frame->place_count)
+			write_clean(out, samples->codes[frame->code].path);
+		fputs(")\n", out);
+	}
+}
+
+static int write_sample(const struct sample_event *event, void *context)
+{
+	struct perf_script *self = context;
+	const struct samples *samples = self->model->samples;
+	uint32_t frames[STACK_DEPTH_MAX];
+	size_t count;
+
+	if (!(self->kinds & KIND_BIT(event->kind)))
+		return 0;
+	write_clean(self->out, event->thread->name[0] ? event->thread->name : ":");
+	fprintf(self->out, " %d/%d [%03u] %" PRIu64 ".%09" PRIu64 ": %" PRIu64 " %s:\n",
+		event->thread->process->pid, event->thread->tid, event->cpu,
+		event->time_ns / 1000000000u, event->time_ns % 1000000000u, event->weight_ns,
+		event_names[event->kind]);
+	count = stack_frames(samples, event->stack, frames);
+	for (size_t i = 0; i < count; i++)
+		write_frame(self->out, samples, &samples->frames[frames[i]]);
+	fputc('\n', self->out);
+	return export_state(self->out);
+}
+
+static int perf_script_write(struct model *model, FILE *out)
+{
+	struct perf_script self = { model, out, profile_kinds(model->samples) };
+
+	return model_each_sample(model, write_sample, &self);
+}
+
+static const char *const extensions[] = { ".perf-script", ".perf.txt", NULL };
+
+const struct exporter exporter_perf_script = {
+	.name = "perf-script",
+	.summary = "samples as perf script prints them",
+	.extensions = extensions,
+	.write = perf_script_write,
+	.is_of_samples = true,
+};

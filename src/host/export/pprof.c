@@ -1,0 +1,277 @@
+/*
+ * pprof: Go's profile format, gzipped protocol buffers.  Frames are locations, with inlined
+ * functions as further lines; threads are labels.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/pool.h"
+#include "host/export/exporter.h"
+#include "host/export/proto.h"
+#include "host/model/profile.h"
+
+/* Field numbers of profile.proto. */
+enum profile_field {
+	PROFILE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME = 9,
+	PROFILE_DURATION = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14,
+};
+enum type_field { TYPE_TYPE = 1, TYPE_UNIT = 2 };
+enum sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3 };
+enum mapping_field {
+	MAPPING_ID = 1,
+	MAPPING_LIMIT = 3,
+	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_INLINES = 10,
+};
+enum location_field {
+	LOCATION_ID = 1,
+	LOCATION_MAPPING = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4
+};
+enum line_field { LINE_FUNCTION = 1, LINE_LINE = 2 };
+enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM = 3, FUNCTION_FILE = 4 };
+
+/* What is counted; the third and fourth where waits were sampled. */
+static const struct {
+	const char *type, *unit;
+} value_types[] = { { "samples", "count" },
+		    { "cpu", "nanoseconds" },
+		    { "off-cpu", "nanoseconds" },
+		    { "runnable", "nanoseconds" } };
+
+enum { VALUE_COUNT, VALUE_CPU, VALUE_OFF_CPU, VALUE_RUNNABLE, VALUES };
+
+static const unsigned value_of_kind[SAMPLE_KINDS] = {
+	[SAMPLE_RUNNING] = VALUE_CPU,
+	[SAMPLE_BLOCKED] = VALUE_OFF_CPU,
+	[SAMPLE_RUNNABLE] = VALUE_RUNNABLE,
+};
+
+struct pprof {
+	struct model *model;
+	struct bytes profile, message, inner, packed;
+	struct pool texts; /* the table of strings: 0 is "" */
+	unsigned values;   /* how many of value_types */
+};
+
+static uint64_t text(struct pprof *self, const char *string)
+{
+	uint32_t number = pool_add(&self->texts, string);
+
+	self->profile.has_failed |= number == POOL_NONE;
+	return number == POOL_NONE ? 0 : number;
+}
+
+static void put_type(struct pprof *self, unsigned field, unsigned type)
+{
+	proto_number(&self->message, TYPE_TYPE, text(self, value_types[type].type));
+	proto_number(&self->message, TYPE_UNIT, text(self, value_types[type].unit));
+	proto_message(&self->profile, field, &self->message);
+}
+
+static void put_packed(struct pprof *self, uint64_t value)
+{
+	unsigned char *at = bytes_reserve(&self->packed, VARINT_MAX);
+
+	if (at)
+		self->packed.size += (size_t)(varint_put(at, value) - at);
+	self->profile.has_failed |= !at;
+}
+
+static void put_label(struct pprof *self, const char *key, const char *string, int64_t number)
+{
+	proto_number(&self->inner, LABEL_KEY, text(self, key));
+	if (string)
+		proto_number(&self->inner, LABEL_TEXT, text(self, string));
+	else
+		proto_number(&self->inner, LABEL_NUMBER, (uint64_t)number);
+	proto_message(&self->message, SAMPLE_LABEL, &self->inner);
+}
+
+static void put_sample(struct pprof *self, const struct profile_entry *entry)
+{
+	const struct model_thread *thread = self->model->threads[entry->thread];
+	uint32_t frames[STACK_DEPTH_MAX];
+	size_t count = stack_frames(self->model->samples, entry->stack, frames);
+
+	for (size_t i = 0; i < count; i++)
+		put_packed(self, (uint64_t)frames[i] + 1);
+	proto_message(&self->message, SAMPLE_LOCATION, &self->packed);
+	for (unsigned i = 0; i < self->values; i++)
+		put_packed(self, i == VALUE_COUNT                  ? entry->count
+				 : i == value_of_kind[entry->kind] ? entry->weight_ns
+								   : 0);
+	proto_message(&self->message, SAMPLE_VALUE, &self->packed);
+	put_label(self, "thread", thread->name, 0);
+	put_label(self, "tid", NULL, thread->tid);
+	if (entry->end != STACK_COMPLETE)
+		put_label(self, "incomplete", stack_end_key(entry->end), 0);
+	proto_message(&self->profile, PROFILE_SAMPLE, &self->message);
+}
+
+/* Addresses of a mapping are those of its file: it begins at 0 and has no end. */
+static void put_mapping(struct pprof *self, const struct sample_code *code, uint64_t id)
+{
+	char build_id[2 * BUILD_ID_MAX + 1] = "";
+
+	for (uint32_t i = 0; i < code->build_id_size; i++)
+		snprintf(build_id + 2 * i, 3, "%02x", code->build_id[i]);
+	proto_number(&self->message, MAPPING_ID, id);
+	proto_number(&self->message, MAPPING_LIMIT, UINT64_MAX);
+	proto_number(&self->message, MAPPING_FILE, text(self, code->path));
+	proto_number(&self->message, MAPPING_BUILD_ID, text(self, build_id));
+	for (unsigned i = MAPPING_HAS_FUNCTIONS; i <= MAPPING_HAS_INLINES; i++)
+		proto_number(&self->message, i, 1);
+	proto_message(&self->profile, PROFILE_MAPPING, &self->message);
+}
+
+static void put_location(struct pprof *self, const struct sample_frame *frame, uint64_t id)
+{
+	const struct samples *samples = self->model->samples;
+
+	proto_number(&self->message, LOCATION_ID, id);
+	proto_number(&self->message, LOCATION_MAPPING, (uint64_t)frame->code + 1);
+	proto_number(&self->message, LOCATION_ADDRESS, frame->address);
+	for (uint32_t i = 0; i < frame->place_count; i++) {
+		const struct sample_place *place = &samples->places[frame->first_place + i];
+
+		proto_number(&self->inner, LINE_FUNCTION, (uint64_t)place->function + 1);
+		proto_number(&self->inner, LINE_LINE, place->line);
+		proto_message(&self->message, LOCATION_LINE, &self->inner);
+	}
+	proto_message(&self->profile, PROFILE_LOCATION, &self->message);
+}
+
+/* A function is in the file of the first place that tells one. */
+static int put_functions(struct pprof *self)
+{
+	const struct samples *samples = self->model->samples;
+	CLEANUP(free) const char **files = calloc(samples->function_count + 1, sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	for (size_t i = 0; i < samples->place_count; i++)
+		if (!files[samples->places[i].function] && samples->places[i].file[0])
+			files[samples->places[i].function] = samples->places[i].file;
+	for (size_t i = 0; i < samples->function_count; i++) {
+		uint64_t name = text(self, samples->functions[i].name);
+
+		proto_number(&self->message, FUNCTION_ID, i + 1);
+		proto_number(&self->message, FUNCTION_NAME, name);
+		proto_number(&self->message, FUNCTION_SYSTEM, name);
+		proto_number(&self->message, FUNCTION_FILE, text(self, files[i] ? files[i] : ""));
+		proto_message(&self->profile, PROFILE_FUNCTION, &self->message);
+	}
+	return 0;
+}
+
+static void put_head(struct pprof *self)
+{
+	const struct samples *samples = self->model->samples;
+	char comment[256];
+
+	for (unsigned i = 0; i < self->values; i++)
+		put_type(self, PROFILE_TYPE, i);
+	put_type(self, PROFILE_PERIOD_TYPE, VALUE_CPU);
+	proto_number(&self->profile, PROFILE_DEFAULT_TYPE, text(self, value_types[VALUE_CPU].type));
+	proto_number(&self->profile, PROFILE_PERIOD, samples->hz ? 1000000000u / samples->hz : 0);
+	proto_number(&self->profile, PROFILE_TIME,
+		     samples->first_ns + (uint64_t)model_wall_offset_ns(self->model));
+	proto_number(&self->profile, PROFILE_DURATION, samples->last_ns - samples->first_ns);
+	snprintf(comment, sizeof(comment),
+		 "limpet: sampler %s, %" PRIu64 " lost, %" PRIu64 ".%02" PRIu64
+		 " %% of the stacks complete",
+		 samples->sampler, samples->lost, samples_complete(samples) / 100,
+		 samples_complete(samples) % 100);
+	proto_number(&self->profile, PROFILE_COMMENT, text(self, comment));
+}
+
+static int put_all(struct pprof *self, const struct profile *profile)
+{
+	const struct samples *samples = self->model->samples;
+
+	text(self, "");
+	put_head(self);
+	for (size_t i = 0; i < profile->count; i++)
+		put_sample(self, &profile->entries[i]);
+	for (size_t i = 0; i < samples->code_count; i++)
+		put_mapping(self, &samples->codes[i], i + 1);
+	for (size_t i = 0; i < samples->frame_count; i++)
+		put_location(self, &samples->frames[i], i + 1);
+	if (put_functions(self))
+		return -ENOMEM;
+	for (size_t i = 0; i < self->texts.count; i++)
+		proto_text(&self->profile, PROFILE_STRING, self->texts.texts[i]);
+	return self->profile.has_failed || self->message.has_failed ? -ENOMEM : 0;
+}
+
+static int write_gzip(const struct bytes *bytes, FILE *out)
+{
+	unsigned char packed[65536] = { 0 };
+	z_stream stream = { .next_in = bytes->data, .avail_in = (uInt)bytes->size };
+	int r;
+
+	/* 16: the head and end of gzip, not those of zlib. */
+	if (bytes->size > UINT32_MAX || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+						     15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	do {
+		stream.next_out = packed;
+		stream.avail_out = sizeof(packed);
+		r = deflate(&stream, Z_FINISH);
+		fwrite(packed, 1, sizeof(packed) - stream.avail_out, out);
+	} while (r == Z_OK);
+	deflateEnd(&stream);
+	return r == Z_STREAM_END ? export_state(out) : -ENOMEM;
+}
+
+static int pprof_write(struct model *model, FILE *out)
+{
+	CLEANUP(sample_profile_done) struct profile profile = { 0 };
+	struct pprof self = { .model = model };
+	int r = sample_profile_gather(
+		&profile, model,
+		&(struct profile_filter){ .kinds = model->samples->view, .is_by_thread = true });
+
+	self.values = model->samples->kinds[SAMPLE_BLOCKED] + model->samples->kinds[SAMPLE_RUNNABLE]
+			      ? VALUES
+			      : VALUE_OFF_CPU;
+	if (!r)
+		r = put_all(&self, &profile);
+	if (!r)
+		r = write_gzip(&self.profile, out);
+	bytes_done(&self.profile);
+	bytes_done(&self.message);
+	bytes_done(&self.inner);
+	bytes_done(&self.packed);
+	pool_done(&self.texts);
+	return r;
+}
+
+static const char *const extensions[] = { ".pb.gz", ".pprof", NULL };
+
+const struct exporter exporter_pprof = {
+	.name = "pprof",
+	.summary = "samples for go tool pprof",
+	.extensions = extensions,
+	.write = pprof_write,
+	.is_of_samples = true,
+};

@@ -1,0 +1,159 @@
+/*
+ * speedscope: the JSON of speedscope.app, one profile for each thread, samples in the order of
+ * time.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "host/core/json.h"
+#include "host/core/room.h"
+#include "host/export/exporter.h"
+#include "host/model/profile.h"
+
+/* A sample as it waits for its thread's turn. */
+struct kept_sample {
+	uint32_t thread, stack;
+	uint64_t weight_ns;
+	size_t order; /* of their coming, which is that of time */
+};
+
+struct speedscope {
+	struct json json;
+	struct model *model;
+	unsigned kinds;
+	struct kept_sample *kept;
+	size_t count, room;
+};
+
+static int keep(const struct sample_event *event, void *context)
+{
+	struct speedscope *self = context;
+
+	if (!(self->kinds & KIND_BIT(event->kind)))
+		return 0;
+	if (make_room(&self->kept, self->count, &self->room, sizeof(*self->kept)))
+		return -ENOMEM;
+	self->kept[self->count] = (struct kept_sample){ event->thread->number, event->stack,
+							event->weight_ns, self->count };
+	self->count++;
+	return 0;
+}
+
+/* A place is a frame of speedscope: function, file and line. */
+static void write_frames(struct speedscope *self)
+{
+	const struct samples *samples = self->model->samples;
+
+	json_object(&self->json, "shared");
+	json_list(&self->json, "frames");
+	for (size_t i = 0; i < samples->place_count; i++) {
+		const struct sample_place *place = &samples->places[i];
+
+		json_object(&self->json, NULL);
+		json_text(&self->json, "name", samples->functions[place->function].name);
+		if (place->file[0])
+			json_text(&self->json, "file", place->file);
+		if (place->line)
+			json_number(&self->json, "line", place->line);
+		json_object_end(&self->json);
+	}
+	json_list_end(&self->json);
+	json_object_end(&self->json);
+}
+
+static void write_stack(struct speedscope *self, uint32_t stack)
+{
+	const struct samples *samples = self->model->samples;
+	uint32_t frames[STACK_DEPTH_MAX];
+	size_t count = stack_frames(samples, stack, frames);
+
+	json_list(&self->json, NULL);
+	while (count-- > 0) {
+		const struct sample_frame *frame = &samples->frames[frames[count]];
+
+		for (uint32_t i = frame->place_count; i-- > 0;)
+			json_number(&self->json, NULL, frame->first_place + i);
+	}
+	json_list_end(&self->json);
+}
+
+static void write_thread(struct speedscope *self, const struct model_thread *thread,
+			 const struct kept_sample *kept, size_t count)
+{
+	uint64_t all_ns = 0;
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s (%d)", thread->name, thread->tid);
+	for (size_t i = 0; i < count; i++)
+		all_ns += kept[i].weight_ns;
+	json_object(&self->json, NULL);
+	json_text(&self->json, "type", "sampled");
+	json_text(&self->json, "name", name);
+	json_text(&self->json, "unit", "nanoseconds");
+	json_number(&self->json, "startValue", 0);
+	json_number(&self->json, "endValue", all_ns);
+	json_list(&self->json, "samples");
+	for (size_t i = 0; i < count; i++)
+		write_stack(self, kept[i].stack);
+	json_list_end(&self->json);
+	json_list(&self->json, "weights");
+	for (size_t i = 0; i < count; i++)
+		json_number(&self->json, NULL, kept[i].weight_ns);
+	json_list_end(&self->json);
+	json_object_end(&self->json);
+}
+
+static int by_thread(const void *left, const void *right)
+{
+	const struct kept_sample *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static void write_profiles(struct speedscope *self)
+{
+	json_list(&self->json, "profiles");
+	for (size_t first = 0, end; first < self->count; first = end) {
+		uint32_t thread = self->kept[first].thread;
+
+		for (end = first; end < self->count && self->kept[end].thread == thread; end++)
+			;
+		write_thread(self, self->model->threads[thread], &self->kept[first], end - first);
+	}
+	json_list_end(&self->json);
+}
+
+static int speedscope_write(struct model *model, FILE *out)
+{
+	struct speedscope self = { .json = { .out = out },
+				   .model = model,
+				   .kinds = profile_kinds(model->samples) };
+	int r = model_each_sample(model, keep, &self);
+
+	if (!r && self.count)
+		qsort(self.kept, self.count, sizeof(*self.kept), by_thread);
+	if (!r) {
+		json_object(&self.json, NULL);
+		json_text(&self.json, "$schema",
+			  "https://www.speedscope.app/file-format-schema.json");
+		json_text(&self.json, "exporter", "limpet");
+		write_frames(&self);
+		write_profiles(&self);
+		json_object_end(&self.json);
+	}
+	free(self.kept);
+	return r ? r : export_state(out);
+}
+
+static const char *const extensions[] = { ".speedscope.json", ".speedscope", NULL };
+
+const struct exporter exporter_speedscope = {
+	.name = "speedscope",
+	.summary = "samples for speedscope.app",
+	.extensions = extensions,
+	.write = speedscope_write,
+	.is_of_samples = true,
+};

@@ -1,0 +1,451 @@
+/*
+ * Reads samples.  Host only.  Every number is checked against what came before it; what makes no
+ * sense is left out.
+ */
+#include "host/model/samples.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/room.h"
+#include "host/model/table.h"
+
+/* A file of a few bytes can stand for very many of them. */
+#define ITEMS_MAX (1u << 26)
+
+struct samples *samples_new(void)
+{
+	struct samples *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return NULL;
+	self->sampler = strdup("");
+	self->reasons = strdup("");
+	self->function_table = calloc(1, sizeof(*self->function_table));
+	if (self->sampler && self->reasons && self->function_table)
+		return self;
+	samples_free(self);
+	return NULL;
+}
+
+void samples_free(struct samples *samples)
+{
+	if (!samples)
+		return;
+	free(samples->sampler);
+	free(samples->reasons);
+	free(samples->codes);
+	free(samples->frames);
+	free(samples->stacks);
+	free(samples->functions);
+	free(samples->places);
+	free(samples->chunks);
+	pool_done(&samples->texts);
+	if (samples->function_table)
+		table_done(samples->function_table);
+	free(samples->function_table);
+	free(samples);
+}
+
+static int set_text(char **text, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+static int take_sampling(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	struct recorded_sampling sampling;
+
+	(void)at;
+	if (sampling_take(cursor, &sampling))
+		return -EPROTO;
+	self->hz = sampling.hz;
+	self->flags = sampling.flags;
+	self->lost = sampling.lost;
+	return set_text(&self->sampler, sampling.sampler) ||
+			       set_text(&self->reasons, sampling.reasons)
+		       ? -ENOMEM
+		       : 0;
+}
+
+/* The head of a list that goes on where the last one ended; an item has at least a byte. */
+static int take_head(struct cursor *cursor, size_t known, struct numbered_head *ret)
+{
+	if (numbered_take(cursor, ret) || ret->first != known || known > ITEMS_MAX ||
+	    ret->count > (size_t)(cursor->end - cursor->at))
+		return -EPROTO;
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int add_code(struct model *model, const struct recorded_code *recorded)
+{
+	struct samples *self = model->samples;
+	struct sample_code code = { .kind = (enum code_kind)recorded->kind,
+				    .process = recorded->process,
+				    .build_id_size = recorded->build_id_size,
+				    .path = pool_keep(&self->texts, recorded->path) };
+
+	if (recorded->kind >= CODE_KINDS ||
+	    (recorded->process != PROCESS_NONE && recorded->process >= model->process_count))
+		return -EPROTO;
+	if (!code.path ||
+	    make_room(&self->codes, self->code_count, &self->code_room, sizeof(*self->codes)))
+		return -ENOMEM;
+	memcpy(code.build_id, recorded->build_id, sizeof(code.build_id));
+	code.name = base_name(code.path);
+	self->codes[self->code_count++] = code;
+	return 0;
+}
+
+static int take_codes(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct numbered_head head;
+	struct recorded_code code;
+	int r = take_head(&cursor, model->samples->code_count, &head);
+
+	(void)at;
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		r = code_take(&cursor, &code);
+		if (!r)
+			r = add_code(model, &code);
+	}
+	return r;
+}
+
+static int take_frames(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	struct sample_packer packer = { 0 };
+	struct numbered_head head;
+	struct recorded_frame frame;
+	int r = take_head(&cursor, self->frame_count, &head);
+
+	(void)at;
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		if (frame_take(&cursor, &packer, &frame) || frame.code >= self->code_count)
+			return -EPROTO;
+		r = make_room(&self->frames, self->frame_count, &self->frame_room,
+			      sizeof(*self->frames));
+		if (!r)
+			self->frames[self->frame_count++] = (struct sample_frame){
+				.code = frame.code,
+				.is_return = frame.is_return,
+				.address = frame.address,
+			};
+	}
+	return r;
+}
+
+static int add_stack(struct samples *self, const struct recorded_stack *stack)
+{
+	uint32_t depth = 1;
+
+	if (stack->frame >= self->frame_count)
+		return -EPROTO;
+	if (stack->caller != STACK_NONE)
+		depth += self->stacks[stack->caller].depth;
+	if (depth > STACK_DEPTH_MAX)
+		return -EPROTO;
+	if (make_room(&self->stacks, self->stack_count, &self->stack_room, sizeof(*self->stacks)))
+		return -ENOMEM;
+	self->stacks[self->stack_count++] =
+		(struct sample_stack){ stack->caller, stack->frame, depth };
+	return 0;
+}
+
+static int take_stacks(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	struct sample_packer packer = { 0 };
+	struct numbered_head head;
+	struct recorded_stack stack;
+	int r = take_head(&cursor, self->stack_count, &head);
+
+	(void)at;
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		r = stack_take(&cursor, &packer, (uint32_t)self->stack_count, &stack);
+		if (!r)
+			r = add_stack(self, &stack);
+	}
+	return r;
+}
+
+static bool is_sound(const struct model *model, const struct recorded_sample *sample)
+{
+	return sample->thread < model->thread_count &&
+	       (sample->stack == STACK_NONE || sample->stack < model->samples->stack_count);
+}
+
+/* CLOCK_MONOTONIC stands still while the machine sleeps; the difference of the start is taken. */
+static uint64_t boot_time(const struct model *model, uint64_t time_ns)
+{
+	return time_ns + (model->first.boot_ns - model->first.monotonic_ns);
+}
+
+static void count(struct samples *self, const struct recorded_sample *sample, uint64_t end_ns)
+{
+	uint64_t begin_ns = end_ns - MIN(end_ns, sample->weight_ns);
+
+	self->first_ns = self->count ? MIN(self->first_ns, begin_ns) : begin_ns;
+	self->last_ns = MAX(self->last_ns, end_ns);
+	self->count++;
+	self->kinds[sample->kind]++;
+	self->weights_ns[sample->kind] += sample->weight_ns;
+	self->ends[sample->end]++;
+	self->guessed += (sample->flags & SAMPLE_GUESSED) != 0;
+}
+
+/* Looked at once now, so that later readings need not. */
+static int take_samples(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	struct sample_packer packer = { 0 };
+	struct cursor again = cursor;
+	struct recorded_sample sample;
+	struct numbered_head head;
+
+	if (numbered_take(&cursor, &head) || head.count > (size_t)(cursor.end - cursor.at))
+		return -EPROTO;
+	for (uint32_t i = 0; i < head.count; i++)
+		if (sample_take(&cursor, &packer, &sample) || !is_sound(model, &sample))
+			return -EPROTO;
+	if (make_room(&self->chunks, self->chunk_count, &self->chunk_room, sizeof(*self->chunks)))
+		return -ENOMEM;
+	self->chunks[self->chunk_count++] = at;
+	packer = (struct sample_packer){ 0 };
+	(void)!numbered_take(&again, &head);
+	for (uint32_t i = 0; i < head.count; i++) {
+		(void)!sample_take(&again, &packer, &sample);
+		count(self, &sample, boot_time(model, sample.time_ns));
+		model->threads[sample.thread]->samples++;
+	}
+	return 0;
+}
+
+/* The function of this name and code, made when it is not there. */
+static int find_function(struct samples *self, const char *name, uint32_t code, bool is_named,
+			 uint32_t *ret)
+{
+	uint32_t text = pool_add(&self->texts, name);
+	struct table_entry *entry;
+	bool is_new;
+
+	if (text == POOL_NONE || make_room(&self->functions, self->function_count,
+					   &self->function_room, sizeof(*self->functions)))
+		return -ENOMEM;
+	entry = table_make(self->function_table, text, code, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = self->function_count;
+		self->functions[self->function_count++] =
+			(struct sample_function){ pool_text(&self->texts, text), code, is_named };
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+static int add_place(struct samples *self, uint32_t code, const struct recorded_name *name,
+		     bool is_named)
+{
+	struct sample_place place = { .line = name->line,
+				      .file = pool_keep(&self->texts, name->file) };
+	int r = find_function(self, name->function, code, is_named, &place.function);
+
+	if (r || !place.file ||
+	    make_room(&self->places, self->place_count, &self->place_room, sizeof(*self->places)))
+		return -ENOMEM;
+	self->places[self->place_count++] = place;
+	return 0;
+}
+
+/* "libfoo.so+0x1234": what limpet itself writes where it knows no name. */
+static bool is_a_place(const struct sample_code *code, const char *name)
+{
+	size_t length = strlen(code->name);
+
+	return strncmp(name, code->name, length) == 0 && strncmp(name + length, "+0x", 3) == 0;
+}
+
+int samples_set_names(struct samples *self, struct sample_frame *frame,
+		      const struct recorded_name *names, uint32_t count)
+{
+	const struct sample_code *code = &self->codes[frame->code];
+
+	frame->first_place = (uint32_t)self->place_count;
+	frame->place_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (add_place(self, frame->code, &names[i], !is_a_place(code, names[i].function)))
+			return -ENOMEM;
+		frame->place_count++;
+	}
+	return 0;
+}
+
+static int take_names(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	struct recorded_name names[FRAME_NAMES_MAX];
+	struct numbered_head head;
+	uint32_t frame, name_count;
+
+	(void)at;
+	if (numbered_take(&cursor, &head) || head.count > (size_t)(cursor.end - cursor.at))
+		return -EPROTO;
+	for (uint32_t i = 0; i < head.count; i++) {
+		if (names_take(&cursor, &frame, names, &name_count) || frame >= self->frame_count ||
+		    self->place_count > ITEMS_MAX)
+			return -EPROTO;
+		if (samples_set_names(self, &self->frames[frame], names, name_count))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+typedef int taker(struct model *model, struct cursor cursor, uint64_t at);
+
+static const struct {
+	enum chunk_kind kind;
+	taker *take;
+} takers[] = {
+	{ CHUNK_SAMPLING, take_sampling }, { CHUNK_CODE, take_codes },
+	{ CHUNK_FRAMES, take_frames },     { CHUNK_STACKS, take_stacks },
+	{ CHUNK_SAMPLES, take_samples },   { CHUNK_NAMES, take_names },
+};
+
+int samples_take_chunk(struct model *model, const struct chunk *chunk)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(takers); i++)
+		if (takers[i].kind == chunk->kind)
+			return takers[i].take(model, chunk->payload, chunk->at);
+	return 0;
+}
+
+/* A frame that nobody has named is called by its place. */
+static int name_by_place(struct samples *self, struct sample_frame *frame)
+{
+	const struct sample_code *code = &self->codes[frame->code];
+	struct recorded_name name = { .file = "" };
+	char text[NAME_MAX + 32];
+
+	snprintf(text, sizeof(text), "%s+0x%" PRIx64, code->name, frame->address);
+	name.function = text;
+	frame->first_place = (uint32_t)self->place_count;
+	if (add_place(self, frame->code, &name, /* is_named */ false))
+		return -ENOMEM;
+	frame->place_count = 1;
+	frame->is_unnamed = true;
+	self->unnamed++;
+	return 0;
+}
+
+int samples_finish(struct model *model)
+{
+	struct samples *self = model->samples;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->frame_count; i++)
+		if (!self->frames[i].place_count)
+			r = name_by_place(self, &self->frames[i]);
+	return r;
+}
+
+static struct sample_event event_of(const struct model *model, const struct recorded_sample *sample)
+{
+	return (struct sample_event){
+		.thread = model->threads[sample->thread],
+		.stack = sample->stack,
+		.time_ns = boot_time(model, sample->time_ns),
+		.weight_ns = sample->weight_ns,
+		.cpu = sample->cpu,
+		.kind = (enum sample_kind)sample->kind,
+		.end = (enum stack_end)sample->end,
+		.is_guessed = sample->flags & SAMPLE_GUESSED,
+		.state = (char)sample->state,
+	};
+}
+
+/* Checked once more: the file may have been changed since. */
+static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, void *context)
+{
+	struct sample_packer packer = { 0 };
+	struct recorded_sample sample;
+	struct numbered_head head;
+	struct chunk chunk;
+	int r = 0;
+
+	if (reader_at(model->reader, at, &chunk) || chunk.kind != CHUNK_SAMPLES ||
+	    numbered_take(&chunk.payload, &head))
+		return 0;
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		struct sample_event event;
+
+		if (sample_take(&chunk.payload, &packer, &sample) || !is_sound(model, &sample))
+			return 0;
+		event = event_of(model, &sample);
+		r = visit(&event, context);
+	}
+	return r;
+}
+
+int model_each_sample(struct model *model, sample_visitor *visit, void *context)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < model->samples->chunk_count; i++)
+		r = visit_chunk(model, model->samples->chunks[i], visit, context);
+	return r;
+}
+
+size_t stack_frames(const struct samples *samples, uint32_t stack, uint32_t *ret)
+{
+	size_t length = 0;
+
+	for (; stack != STACK_NONE; stack = samples->stacks[stack].caller)
+		ret[length++] = samples->stacks[stack].frame;
+	return length;
+}
+
+static const char *const end_keys[STACK_ENDS] = {
+	[STACK_COMPLETE] = "complete", [STACK_CUT] = "cut",
+	[STACK_NO_MAP] = "no-map",     [STACK_NO_TABLE] = "no-table",
+	[STACK_NO_RULE] = "no-rule",   [STACK_UNREADABLE] = "unreadable",
+	[STACK_CIRCULAR] = "circular", [STACK_NO_USER] = "no-user",
+};
+
+const char *stack_end_key(unsigned end)
+{
+	return end < STACK_ENDS && end_keys[end] ? end_keys[end] : "other";
+}
+
+const char *sample_kind_name(unsigned kind)
+{
+	static const char *const names[SAMPLE_KINDS] = { "running", "blocked", "runnable" };
+
+	return kind < SAMPLE_KINDS ? names[kind] : "other";
+}
+
+uint64_t samples_complete(const struct samples *samples)
+{
+	return samples->count ? (uint64_t)((unsigned __int128)samples->ends[STACK_COMPLETE] *
+					   10000 / samples->count)
+			      : 0;
+}

@@ -1,0 +1,112 @@
+/*
+ * The samples of a recording: what threads were doing, again and again.  Modules, frames and stacks
+ * are kept; samples themselves are read again each time.
+ */
+#pragma once
+
+#include "host/core/pool.h"
+#include "host/model/model.h"
+#include "host/recording/sample_chunks.h"
+#include "host/symbols/symbolizer.h"
+
+#define STACK_DEPTH_MAX (2u * SAMPLE_FRAMES_MAX)
+
+struct sample_code {
+	enum code_kind kind;
+	uint32_t process; /* PROCESS_NONE */
+	uint32_t build_id_size;
+	unsigned char build_id[BUILD_ID_MAX];
+	const char *path, *name; /* name: without its folders */
+};
+
+/* A function of some code; the same name in the same code is the same function. */
+struct sample_function {
+	const char *name;
+	uint32_t code;
+	bool is_named; /* else the name is a place: "libfoo.so+0x1234" */
+};
+
+/* What a frame stands for: one function, and those that were inlined into it. */
+struct sample_place {
+	uint32_t function;
+	uint32_t line;    /* 0: not known */
+	const char *file; /* "": not known */
+};
+
+struct sample_frame {
+	uint32_t code;
+	bool is_return;
+	bool is_unnamed; /* nothing in the file names it: see model_name_late() */
+	uint64_t address;
+	uint32_t first_place, place_count; /* the innermost first; at least one */
+};
+
+struct sample_stack {
+	uint32_t caller, frame;
+	uint32_t depth; /* frames in it */
+};
+
+struct samples {
+	char *sampler, *reasons;
+	uint32_t hz, flags;
+	uint64_t lost;
+	uint64_t count;                                         /* in the file */
+	uint64_t kinds[SAMPLE_KINDS], weights_ns[SAMPLE_KINDS]; /* of them */
+	uint64_t ends[STACK_ENDS];
+	uint64_t guessed;
+	uint64_t unnamed; /* frames without a name in the file, as it was cut */
+	unsigned view;    /* the kinds that exporters write, as in profile.h; 0: the usual ones */
+	uint64_t first_ns, last_ns; /* CLOCK_BOOTTIME; the beginning of the first, the end of the
+				       last */
+
+	struct sample_code *codes;
+	struct sample_frame *frames;
+	struct sample_stack *stacks;
+	struct sample_function *functions;
+	struct sample_place *places;
+	uint64_t *chunks; /* where samples lie */
+	size_t code_count, code_room, frame_count, frame_room, stack_count, stack_room;
+	size_t function_count, function_room, place_count, place_room, chunk_count, chunk_room;
+	struct pool texts;
+	struct table *function_table;
+};
+
+/* One sample.  Gone when its visitor returns. */
+struct sample_event {
+	const struct model_thread *thread;
+	uint32_t stack;              /* STACK_NONE */
+	uint64_t time_ns, weight_ns; /* CLOCK_BOOTTIME of its end */
+	uint32_t cpu;
+	enum sample_kind kind;
+	enum stack_end end;
+	bool is_guessed;
+	char state;
+};
+
+typedef int sample_visitor(const struct sample_event *event, void *context);
+
+/* In the order of the file, which in each thread is that of their ends.  What the visitor answered
+ * when that was not 0. */
+int model_each_sample(struct model *model, sample_visitor *visit, void *context) MUST_CHECK;
+
+/* Finds names for frames that the file has none for, in the files of this machine.  0 or -ENOMEM.
+ */
+int model_name_late(struct model *model) MUST_CHECK;
+
+/* The frames of a stack, innermost first; how many.  At most STACK_DEPTH_MAX. */
+size_t stack_frames(const struct samples *samples, uint32_t stack, uint32_t *ret);
+
+/* "complete", "no-table", ...: for programs; stack_end_name() of sampler.h is for people. */
+const char *stack_end_key(unsigned end);
+const char *sample_kind_name(unsigned kind);
+
+/* In hundredths of a percent: how many stacks reached their outermost frame. */
+uint64_t samples_complete(const struct samples *samples);
+
+/* For model.c. */
+struct samples *samples_new(void);
+void samples_free(struct samples *samples);
+int samples_take_chunk(struct model *model, const struct chunk *chunk);
+int samples_finish(struct model *model) MUST_CHECK;
+int samples_set_names(struct samples *samples, struct sample_frame *frame,
+		      const struct recorded_name *names, uint32_t count) MUST_CHECK;

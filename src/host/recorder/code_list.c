@@ -1,0 +1,222 @@
+/*
+ * Modules of samples.  Files are one for all processes; code that a runtime made, and addresses
+ * where nothing is known, belong to their process.
+ */
+#include "host/recorder/code_list.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/room.h"
+#include "host/model/table.h"
+#include "host/symbols/symbolizer.h"
+#include "host/unwind/space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct code_list {
+	struct symbolizer *symbolizer; /* its modules have our numbers */
+	struct recorded_code *codes;
+	size_t count, room, written;
+	struct table numbers; /* (kind and process, module) */
+};
+
+struct code_list *code_list_new(void)
+{
+	struct code_list *self = calloc(1, sizeof(*self));
+
+	if (self)
+		self->symbolizer = symbolizer_new();
+	if (self && self->symbolizer)
+		return self;
+	code_list_free(self);
+	return NULL;
+}
+
+void code_list_free(struct code_list *list)
+{
+	if (!list)
+		return;
+	for (size_t i = 0; i < list->count; i++)
+		free((char *)(uintptr_t)list->codes[i].path);
+	free(list->codes);
+	table_done(&list->numbers);
+	symbolizer_free(list->symbolizer);
+	free(list);
+}
+
+static const char *const fixed_paths[CODE_KINDS] = {
+	[CODE_UNKNOWN] = "[unknown]",
+	[CODE_VDSO] = "[vdso]",
+	[CODE_JIT] = "[jit]",
+	[CODE_KERNEL] = "[kernel]",
+};
+
+/* Files and the vdso have a module. */
+static void describe(struct recorded_code *code, const struct module *module)
+{
+	const char *fixed = fixed_paths[code->kind];
+
+	code->path = strdup(fixed ? fixed : module ? module->path : "");
+	if (!module)
+		return;
+	code->build_id_size = MIN(module->build_id_size, BUILD_ID_MAX);
+	memcpy(code->build_id, module->build_id, code->build_id_size);
+}
+
+static int add_code(struct code_list *self, enum code_kind kind, uint32_t process, pid_t pid,
+		    const struct module *module)
+{
+	struct recorded_code code = { .kind = kind, .process = process };
+	struct symbol_place place = { .pid = pid };
+
+	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)))
+		return -ENOMEM;
+	describe(&code, module);
+	if (!code.path)
+		return -ENOMEM;
+	place.path = code.path;
+	place.image_path = module ? module->image_path : NULL;
+	place.build_id = code.build_id;
+	place.build_id_size = code.build_id_size;
+	if (symbolizer_module(self->symbolizer, kind, &place) < 0) {
+		free((char *)(uintptr_t)code.path);
+		return -ENOMEM;
+	}
+	self->codes[self->count++] = code;
+	return 0;
+}
+
+static int find_code(struct code_list *self, enum code_kind kind, uint32_t process, pid_t pid,
+		     const struct module *module, uint32_t *ret)
+{
+	uint64_t number = module && process == PROCESS_NONE ? (uint64_t)module->number + 1 : 0;
+	struct table_entry *entry;
+	bool is_new;
+
+	entry = table_make(&self->numbers, (uint64_t)kind << 32 | process, number, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = self->count;
+		if (add_code(self, kind, process, pid, module)) {
+			table_remove(&self->numbers, entry);
+			return -ENOMEM;
+		}
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+/* Memory files and the like hold what a runtime has compiled. */
+static bool is_made(const struct module *module)
+{
+	return module->kind == MODULE_ANONYMOUS || strncmp(module->path, "/memfd:", 7) == 0 ||
+	       strncmp(module->path, "/dev/zero", 9) == 0;
+}
+
+static enum code_kind kind_of(const struct space_range *range)
+{
+	if (!range)
+		return CODE_UNKNOWN;
+	if (range->module->kind == MODULE_VDSO)
+		return CODE_VDSO;
+	return is_made(range->module) ? CODE_JIT : CODE_FILE;
+}
+
+int code_list_find(struct code_list *self, const struct space *space, uint32_t process,
+		   uint64_t address, bool is_return, struct recorded_frame *ret)
+{
+	/* A call may be the last instruction of its mapping. */
+	const struct space_range *range = space_find(space, address - is_return);
+	enum code_kind kind = kind_of(range);
+	bool is_own = kind == CODE_UNKNOWN || kind == CODE_JIT;
+
+	*ret = (struct recorded_frame){ .is_return = is_return,
+					.address = is_own ? address : address - range->bias };
+	return find_code(self, kind, is_own ? process : PROCESS_NONE, space->pid,
+			 is_own ? NULL : range->module, &ret->code);
+}
+
+int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
+		     struct recorded_frame *ret)
+{
+	*ret = (struct recorded_frame){ .is_return = is_return, .address = address };
+	return find_code(self, CODE_KERNEL, PROCESS_NONE, 0, NULL, &ret->code);
+}
+
+/* Whether a return to this address ends a signal handler: the frame outside of it was interrupted
+ * and has called nothing. */
+static bool is_signal(const struct space *space, uint64_t address)
+{
+	const struct space_range *range = space_find(space, address);
+	const struct unwind_table *table = range ? range->module->table : NULL;
+
+	return table && (unwind_table_find(table, address - range->bias)->kind &
+			 UNWIND_KIND_MASK) == UNWIND_SIGNAL;
+}
+
+bool code_is_return(const struct space *space, const uint64_t *frames, size_t i)
+{
+	return i && !is_signal(space, frames[i - 1]) && !is_signal(space, frames[i]);
+}
+
+int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
+		     const struct sample *sample, struct recorded_frame *ret)
+{
+	const uint64_t *user = (const uint64_t *)sample->frames + sample->kernel_count;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < sample->kernel_count; i++)
+		r = code_list_kernel(list, sample->frames[i], i > 0, ret++);
+	for (size_t i = 0; !r && i < sample->user_count; i++)
+		r = code_list_find(list, space, process, user[i], code_is_return(space, user, i),
+				   ret++);
+	return r;
+}
+
+const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number)
+{
+	return &list->codes[number];
+}
+
+int code_list_write(struct code_list *self, struct recording *recording, struct err *err)
+{
+	static const char head[NUMBERED_HEAD_BYTES];
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	int r;
+
+	if (self->written == self->count)
+		return 0;
+	bytes_put(&bytes, head, sizeof(head));
+	for (size_t i = self->written; i < self->count; i++)
+		code_put(&bytes, &self->codes[i]);
+	numbered_set(&bytes, &(struct numbered_head){ (uint32_t)self->written,
+						      (uint32_t)(self->count - self->written) });
+	r = recording_samples(recording, CHUNK_CODE, &bytes, err);
+	self->written = self->count;
+	return r;
+}
+
+void code_list_follow(struct code_list *list)
+{
+	symbolizer_follow(list->symbolizer);
+}
+
+int code_list_name(struct code_list *list, const struct recorded_frame *frame, bool wants_lines,
+		   struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count,
+		   bool *ret_is_named)
+{
+	struct code_names names;
+	int r = symbolizer_find(list->symbolizer, frame->code, frame->address - frame->is_return,
+				wants_lines, &names);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < names.count; i++)
+		ret[i] = (struct recorded_name){ names.items[i].function, names.items[i].file,
+						 names.items[i].line };
+	*ret_count = (uint32_t)names.count;
+	*ret_is_named = names.is_named;
+	return 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * Which code an address belongs to, numbered for the recording, and its names.
+ */
+#pragma once
+
+#include "host/recording/recording.h"
+#include "host/recording/sample_chunks.h"
+
+struct space;
+struct code_list;
+
+struct code_list *code_list_new(void); /* NULL: no memory */
+void code_list_free(struct code_list *list);
+
+/* The frame of an address of a process, whose number in the recording is `process`.  0 or -ENOMEM.
+ */
+int code_list_find(struct code_list *list, const struct space *space, uint32_t process,
+		   uint64_t address, bool is_return, struct recorded_frame *ret) MUST_CHECK;
+int code_list_kernel(struct code_list *list, uint64_t address, bool is_return,
+		     struct recorded_frame *ret) MUST_CHECK;
+
+/* The frames of a sample, innermost first, those of the kernel before those of the user; as many as
+ * the sample has.  0 or -ENOMEM. */
+int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
+		     const struct sample *sample, struct recorded_frame *ret) MUST_CHECK;
+
+const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number);
+
+/* Whether frame i, of which 0 is the innermost, is where a call returns to: all are but the first
+ * and what a signal interrupted. */
+bool code_is_return(const struct space *space, const uint64_t *frames, size_t i);
+
+/* Writes those that are not in the file yet. */
+int code_list_write(struct code_list *list, struct recording *recording,
+		    struct err *err) MUST_CHECK;
+
+/* Reads what runtimes have told since the last time. */
+void code_list_follow(struct code_list *list);
+
+/* 0 or -ENOMEM.  Texts live as long as the list. */
+int code_list_name(struct code_list *list, const struct recorded_frame *frame, bool wants_lines,
+		   struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count,
+		   bool *ret_is_named) MUST_CHECK;

@@ -1,0 +1,303 @@
+/*
+ * Takes the stacks of all threads, by the best way that can be had, and names them.
+ */
+#include "host/recorder/dump.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/recorder/code_list.h"
+#include "host/sampling/blocked_stack.h"
+#include "host/sampling/sampler.h"
+#include "host/sampling/snapshot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* How long threads that run are waited for: each of them needs a moment on a processor. */
+#define RUNNING_NS      1000000000u
+#define RUNNING_HZ      499u
+#define RUNNING_STEP_NS 5000000
+
+static struct dumped_thread *thread_of(struct dump *self, uint32_t tid)
+{
+	for (size_t i = 0; i < self->count; i++)
+		if ((uint32_t)self->threads[i].facts.tid == tid)
+			return &self->threads[i];
+	return NULL;
+}
+
+/* Addresses become frames while the space is there. */
+static int keep(struct dump *self, const struct sample *sample, const struct space *space)
+{
+	struct dumped_thread *thread = thread_of(self, sample->tid);
+	size_t count = (size_t)sample->kernel_count + sample->user_count;
+	struct recorded_frame *frames;
+
+	if (!thread || thread->has_stack)
+		return 0;
+	frames = calloc(count + 1, sizeof(*frames));
+	if (!frames || code_list_frames(self->codes, space, 0, sample, frames)) {
+		free(frames);
+		return -ENOMEM;
+	}
+	thread->recorded = frames;
+	thread->frame_count = count;
+	thread->end = (enum stack_end)sample->end;
+	thread->is_guessed = sample->flags & SAMPLE_GUESSED;
+	thread->has_stack = true;
+	return 0;
+}
+
+/* Of the same moment as the stack, which the list of threads is not. */
+static void note_state(struct dump *self, const struct sample *sample)
+{
+	struct dumped_thread *thread = thread_of(self, sample->tid);
+
+	if (thread && sample->end != STACK_NO_USER)
+		thread->facts.state = sample->kind == SAMPLE_BLOCKED ? (char)sample->state : 'R';
+}
+
+static int by_snapshot(struct dump *self, pid_t pid, const struct dump_options *options,
+		       struct err *err)
+{
+	struct snapshot *snapshot;
+	int r = snapshot_take(&snapshot, pid, options->kernel_frames, err);
+
+	if (r)
+		return r;
+	for (size_t i = 0; !r && i < snapshot->count; i++) {
+		r = keep(self, snapshot->samples[i], snapshot->space);
+		note_state(self, snapshot->samples[i]);
+	}
+	snapshot_free(snapshot);
+	return r ? err_set(err, r, "dump: no memory") : 0;
+}
+
+static int read_waiting(struct dump *self, const struct space *space, struct err *err)
+{
+	struct sample *sample = calloc(1, sizeof(*sample) + SAMPLE_FRAMES_MAX * sizeof(__u64));
+	int r = sample ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !r && i < self->count; i++) {
+		pid_t tid = self->threads[i].facts.tid;
+		struct blocked_stack stack;
+
+		r = blocked_stack_read(&stack, space, tid, sample->frames, SAMPLE_FRAMES_MAX);
+		if (r == -EACCES || r == -EPERM)
+			break;
+		if (r) {
+			r = 0;
+			continue;
+		}
+		sample->tid = (uint32_t)tid;
+		sample->user_count = (uint16_t)stack.count;
+		sample->end = (uint8_t)stack.end;
+		sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
+		r = keep(self, sample, space);
+	}
+	free(sample);
+	if (!r)
+		return 0;
+	err_set(err, r, "read the stacks of waiting threads: %s", strerror(-r));
+	err_fix(err, "run as root, or as the user of the process");
+	return r == -ENOMEM ? r : err_exit(err, EXIT_NOT_PERMITTED);
+}
+
+static void take_running(void *context, const struct sample *sample, struct space *space)
+{
+	(void)!keep(context, sample, space);
+}
+
+static void ignore_process(void *context, pid_t pid, pid_t parent)
+{
+	(void)context;
+	(void)pid;
+	(void)parent;
+}
+
+static bool is_one_missing(const struct dump *self)
+{
+	for (size_t i = 0; i < self->count; i++)
+		if (!self->threads[i].has_stack && self->threads[i].facts.state == 'R')
+			return true;
+	return false;
+}
+
+/* Threads that run have no stack that could be read: they are sampled until each was met.  Where
+ * that is not allowed, they are shown without. */
+static void sample_running(struct dump *self, pid_t pid)
+{
+	const struct sampler_options options = { .pid = pid, .hz = RUNNING_HZ, .on_cpu = true };
+	const struct sampler_listener listener = { take_running, ignore_process, self };
+	const struct timespec step = { 0, RUNNING_STEP_NS };
+	uint64_t begin_ns = now_ns();
+	struct sampler *sampler;
+	struct err ignored = { 0 };
+
+	if (!is_one_missing(self) || sampler_copy.open(&sampler, &options, &ignored))
+		return;
+	while (is_one_missing(self) && now_ns() - begin_ns < RUNNING_NS) {
+		nanosleep(&step, NULL);
+		if (sampler_copy.drain(sampler, &listener, &ignored))
+			break;
+	}
+	sampler_close(sampler);
+}
+
+static int by_reading(struct dump *self, pid_t pid, const struct dump_options *options,
+		      struct err *err)
+{
+	struct space *space;
+	int r = space_open(&space, pid, err);
+
+	(void)options;
+	if (r == -EACCES || r == -EPERM) {
+		err_fix(err, "run as root, or as the user of the process");
+		err_exit(err, EXIT_NOT_PERMITTED);
+	}
+	if (r)
+		return r;
+	r = read_waiting(self, space, err);
+	space_close(space);
+	if (!r)
+		sample_running(self, pid);
+	return r;
+}
+
+static const struct dump_way {
+	const char *name;
+	int (*take)(struct dump *self, pid_t pid, const struct dump_options *options,
+		    struct err *err);
+} ways[] = { { "bpf", by_snapshot }, { "read", by_reading } };
+
+static void note_refusal(struct dump *self, const char *way, const struct err *err)
+{
+	size_t length = strlen(self->reasons);
+
+	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s: %s%s%s%s%s\n", way,
+		 err->what, err->why[0] ? ": " : "", err->why, err->fix[0] ? "; " : "", err->fix);
+}
+
+/* The last way's refusal names the least right that is missing. */
+static int take_stacks(struct dump *self, pid_t pid, const struct dump_options *options,
+		       struct err *err)
+{
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		if (options->way && strcmp(options->way, ways[i].name))
+			continue;
+		memset(err, 0, sizeof(*err));
+		r = ways[i].take(self, pid, options, err);
+		self->way = ways[i].name;
+		if (!r || r == -ESRCH)
+			return r;
+		note_refusal(self, ways[i].name, err);
+	}
+	if (r != -ENOENT)
+		return r;
+	err_set(err, -EINVAL, "there is no way '%s'", options->way);
+	err_fix(err, "bpf or read");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int name_frame(struct dump *self, const struct recorded_frame *recorded, bool wants_lines,
+		      struct dumped_frame *ret)
+{
+	struct recorded_name names[FRAME_NAMES_MAX];
+	bool is_named;
+
+	if (code_list_name(self->codes, recorded, wants_lines, names, &ret->name_count, &is_named))
+		return -ENOMEM;
+	ret->module = base_name(code_list_code(self->codes, recorded->code)->path);
+	ret->address = recorded->address;
+	ret->names = calloc(ret->name_count, sizeof(*names));
+	if (!ret->names)
+		return -ENOMEM;
+	memcpy(ret->names, names, ret->name_count * sizeof(*names));
+	return 0;
+}
+
+static int name_threads(struct dump *self, bool wants_lines, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->count; i++) {
+		struct dumped_thread *thread = &self->threads[i];
+
+		thread->frames = calloc(thread->frame_count + 1, sizeof(*thread->frames));
+		r = thread->frames ? 0 : -ENOMEM;
+		for (size_t k = 0; !r && k < thread->frame_count; k++)
+			r = name_frame(self, &thread->recorded[k], wants_lines, &thread->frames[k]);
+	}
+	return r ? err_set(err, r, "dump: no memory") : 0;
+}
+
+static int list_threads(struct dump *self, pid_t pid, struct err *err)
+{
+	int r = threads_read(pid, &self->listed, err);
+
+	if (r)
+		return r;
+	self->threads = calloc(self->listed.count + 1, sizeof(*self->threads));
+	self->codes = code_list_new();
+	if (!self->threads || !self->codes)
+		return err_set(err, -ENOMEM, "dump: no memory");
+	for (; self->count < self->listed.count; self->count++) {
+		struct dumped_thread *thread = &self->threads[self->count];
+
+		thread->facts = self->listed.items[self->count];
+		thread->end = STACK_NO_USER;
+		waiting_look(pid, thread->facts.tid, &self->listed, &thread->waiting);
+	}
+	return 0;
+}
+
+int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, struct err *err)
+{
+	CLEANUP(dump_free) struct dump *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "dump: no memory");
+	r = list_threads(self, pid, err);
+	if (!r)
+		r = take_stacks(self, pid, options, err);
+	if (!r)
+		r = name_threads(self, options->wants_lines, err);
+	/* States are something, too. */
+	if (r == -EACCES || r == -EPERM)
+		self->way = "state";
+	else if (r)
+		return r;
+	*ret = TAKE(self);
+	return r;
+}
+
+void dump_free(struct dump *dump)
+{
+	if (!dump)
+		return;
+	for (size_t i = 0; i < dump->count; i++) {
+		struct dumped_thread *thread = &dump->threads[i];
+
+		for (size_t k = 0; thread->frames && k < thread->frame_count; k++)
+			free(thread->frames[k].names);
+		free(thread->frames);
+		free(thread->recorded);
+	}
+	free(dump->threads);
+	threads_done(&dump->listed);
+	code_list_free(dump->codes);
+	free(dump);
+}

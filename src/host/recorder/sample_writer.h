@@ -1,0 +1,47 @@
+/*
+ * Samples on their way into a recording: each module, frame and stack is written once, when it is
+ * first met.  One thread at a time.
+ */
+#pragma once
+
+#include "host/recorder/programs.h"
+#include "host/recording/recording.h"
+#include "host/recording/sample_chunks.h"
+
+#include <sys/types.h>
+
+struct space;
+struct sample_writer;
+
+/* Of this process, which is in the recording already, and of those that it starts. */
+int sample_writer_new(struct sample_writer **ret, struct recording *recording,
+		      struct programs *programs, struct err *err) MUST_CHECK;
+void sample_writer_free(struct sample_writer *writer);
+
+/* The space is the process's as it was then. */
+int sample_writer_take(struct sample_writer *writer, const struct sample *sample,
+		       const struct space *space, struct err *err) MUST_CHECK;
+
+/* A child came, or a process executed anew: samples with this pid are of another process. */
+int sample_writer_process(struct sample_writer *writer, pid_t pid, struct err *err) MUST_CHECK;
+
+/* Writes what is not in the file yet. */
+int sample_writer_flush(struct sample_writer *writer, struct err *err) MUST_CHECK;
+
+/* Now and then, while the processes live: names of threads, and what runtimes tell of their code.
+ */
+int sample_writer_look(struct sample_writer *writer, struct err *err) MUST_CHECK;
+
+/* Threads that had a sample. */
+uint64_t sample_writer_threads(const struct sample_writer *writer);
+
+/* What names became of. */
+struct naming {
+	uint64_t frames, named; /* frames, and those of them that have a name */
+	uint64_t without_lines; /* not asked for their lines: there was no more time */
+};
+
+/* At the end: names of all frames that have none yet.  Lines and inlined functions are looked for
+ * as long as that has taken less than `lines_ns` of processor time. */
+int sample_writer_names(struct sample_writer *writer, uint64_t lines_ns, struct naming *ret,
+			struct err *err) MUST_CHECK;

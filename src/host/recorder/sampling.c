@@ -1,0 +1,385 @@
+/*
+ * The ladder, and the thread that samples.  Everything about the sampler happens on that thread: it
+ * may raise its own priority, and some things of the kernel belong to the thread that made them.
+ */
+#include "host/recorder/sampling.h"
+
+#include "host/core/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PAUSE_NS       25000000u
+#define FLUSH_NS       50000000u
+#define LOOK_NS        1000000000u
+#define LAST_DRAINS    8
+#define LINES_LIMIT_NS 2000000000u /* at the end, nobody waits longer for lines */
+#define REASONS_MAX    4096u
+
+enum phase { PHASE_OPENING, PHASE_RUNNING, PHASE_OVER };
+
+struct sampling {
+	struct recording *recording;
+	struct sampling_options options;
+	struct sample_writer *writer;
+	struct sampler *sampler; /* the thread's */
+	const struct sampler_kind *kind;
+	char reasons[REASONS_MAX];
+	struct sampler_counts before; /* of earlier starts */
+	uint64_t flushed_ns, looked_ns;
+	struct err trouble; /* with a sample; the thread's */
+
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t news;
+	pthread_t thread;
+	enum phase phase;
+	bool is_running, is_asked_to_stop;
+	struct sampling_totals totals;
+	struct err failure;
+};
+
+int sampling_new(struct sampling **ret, struct recording *recording, struct programs *programs,
+		 const struct sampling_options *options, struct err *err)
+{
+	struct sampling *self = calloc(1, sizeof(*self));
+	pthread_condattr_t attributes;
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "samples: no memory");
+	r = sample_writer_new(&self->writer, recording, programs, err);
+	if (r) {
+		free(self);
+		return r;
+	}
+	self->recording = recording;
+	self->options = *options;
+	self->totals.sampler = self->totals.summary = "";
+	pthread_mutex_init(&self->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&self->news, &attributes);
+	pthread_condattr_destroy(&attributes);
+	*ret = self;
+	return 0;
+}
+
+static void add_reason(struct sampling *self, const char *name, const char *what, const char *why,
+		       const char *fix)
+{
+	size_t length = strlen(self->reasons);
+
+	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s: %s%s%s%s%s\n", name,
+		 what, why[0] ? ": " : "", why, fix[0] ? "; " : "", fix);
+}
+
+static void note_refusals(struct sampling *self, const struct sampler_refusals *refusals)
+{
+	self->reasons[0] = '\0';
+	for (unsigned i = 0; i < refusals->count; i++)
+		add_reason(self, refusals->items[i].kind->name, refusals->items[i].err.what,
+			   refusals->items[i].err.why, refusals->items[i].err.fix);
+	if (self->sampler && self->sampler->limits[0])
+		add_reason(self, self->sampler->kind->name, self->sampler->limits, "", "");
+}
+
+static int open_sampler(struct sampling *self, struct err *err)
+{
+	const struct sampling_options *options = &self->options;
+	struct sampler_refusals refusals = { 0 };
+	int r = options->kind ? options->kind->open(&self->sampler, &options->sampler, err)
+			      : sampler_choose(&self->sampler, &options->sampler, options->name,
+					       &refusals, err);
+
+	if (r) {
+		if (r == -EPERM || r == -EACCES)
+			err_exit(err, EXIT_NOT_PERMITTED);
+		return err_while(err, "sample %d", options->sampler.pid);
+	}
+	self->kind = self->sampler->kind;
+	note_refusals(self, &refusals);
+	return 0;
+}
+
+static void take_sample(void *context, const struct sample *sample, struct space *space)
+{
+	struct sampling *self = context;
+
+	if (!self->trouble.code)
+		(void)!sample_writer_take(self->writer, sample, space, &self->trouble);
+}
+
+static void take_process(void *context, pid_t pid, pid_t parent)
+{
+	struct sampling *self = context;
+
+	(void)parent;
+	if (!self->trouble.code)
+		(void)!sample_writer_process(self->writer, pid, &self->trouble);
+}
+
+static void add_counts(struct sampler_counts *to, const struct sampler_counts *more)
+{
+	to->samples += more->samples;
+	to->lost += more->lost;
+	for (unsigned i = 0; i < STACK_ENDS; i++)
+		to->ends[i] += more->ends[i];
+}
+
+static struct sampler_counts counts_now(const struct sampling *self)
+{
+	struct sampler_counts counts = self->before;
+
+	if (self->sampler) {
+		struct sampler_counts of_this = self->kind->counts(self->sampler);
+
+		add_counts(&counts, &of_this);
+	}
+	return counts;
+}
+
+/* What is sampled, and how much so far. */
+static int write_totals(struct sampling *self, struct err *err)
+{
+	const struct sampler_options *options = &self->options.sampler;
+	struct sampler_counts counts = counts_now(self);
+	struct recorded_sampling sampling = {
+		.sampler = self->kind ? self->kind->name : "",
+		.reasons = self->reasons,
+		.hz = options->hz,
+		.flags = (options->on_cpu ? SAMPLING_ON_CPU : 0u) |
+			 (options->off_cpu ? SAMPLING_OFF_CPU : 0u) |
+			 (options->kernel_frames ? SAMPLING_KERNEL : 0u),
+		.samples = counts.samples,
+		.lost = counts.lost,
+	};
+	struct bytes bytes = { 0 };
+	int r;
+
+	memcpy(sampling.ends, counts.ends, sizeof(sampling.ends));
+	sampling_put(&bytes, &sampling);
+	r = recording_samples(self->recording, CHUNK_SAMPLING, &bytes, err);
+	bytes_done(&bytes);
+	return r;
+}
+
+/* Whatever kills us, at most a tenth of a second is lost. */
+static int write_due(struct sampling *self, struct err *err)
+{
+	uint64_t now = now_ns();
+	int r = 0;
+
+	if (now - self->flushed_ns >= FLUSH_NS) {
+		self->flushed_ns = now;
+		r = sample_writer_flush(self->writer, err);
+	}
+	if (!r && now - self->looked_ns >= LOOK_NS) {
+		self->looked_ns = now;
+		r = sample_writer_look(self->writer, err);
+		if (!r)
+			r = write_totals(self, err);
+		if (!r)
+			r = recording_clock(self->recording, err);
+	}
+	return r;
+}
+
+static void show_totals(struct sampling *self)
+{
+	struct sampler_counts counts = counts_now(self);
+
+	pthread_mutex_lock(&self->lock);
+	self->totals.counts = counts;
+	self->totals.threads = sample_writer_threads(self->writer);
+	self->totals.sampler = self->kind ? self->kind->name : "";
+	self->totals.summary = self->kind ? self->kind->summary : "";
+	pthread_mutex_unlock(&self->lock);
+}
+
+/* 0, -ESRCH when the process has ended, or a failure. */
+static int pass(struct sampling *self, struct err *err)
+{
+	const struct sampler_listener listener = { take_sample, take_process, self };
+	int r = self->kind->drain(self->sampler, &listener, err);
+
+	if (self->trouble.code) {
+		*err = self->trouble;
+		r = self->trouble.code;
+	}
+	if (!r)
+		r = write_due(self, err);
+	show_totals(self);
+	return r;
+}
+
+static void enter(struct sampling *self, enum phase phase, const struct err *failure)
+{
+	pthread_mutex_lock(&self->lock);
+	self->phase = phase;
+	if (failure->code && failure->code != -ESRCH && !self->failure.code)
+		self->failure = *failure;
+	pthread_cond_broadcast(&self->news);
+	pthread_mutex_unlock(&self->lock);
+}
+
+/* False when it is time to stop. */
+static bool pause_a_little(struct sampling *self)
+{
+	uint64_t until_ns = now_ns() + PAUSE_NS;
+	struct timespec until = { (time_t)(until_ns / 1000000000u),
+				  (long)(until_ns % 1000000000u) };
+	bool goes_on;
+
+	pthread_mutex_lock(&self->lock);
+	if (!self->is_asked_to_stop)
+		pthread_cond_timedwait(&self->news, &self->lock, &until);
+	goes_on = !self->is_asked_to_stop;
+	pthread_mutex_unlock(&self->lock);
+	return goes_on;
+}
+
+/* After the last sample: what is on its way, what is not written, and the sampler itself. */
+static void end_sampler(struct sampling *self, int r, struct err *err)
+{
+	uint64_t samples = UINT64_MAX;
+
+	self->kind->stop(self->sampler);
+	for (unsigned i = 0; !r && i < LAST_DRAINS && counts_now(self).samples != samples; i++) {
+		samples = counts_now(self).samples;
+		r = pass(self, err);
+	}
+	if (!r || r == -ESRCH)
+		(void)!sample_writer_flush(self->writer, err);
+	self->before = counts_now(self);
+	self->kind->close(self->sampler);
+	self->sampler = NULL;
+	show_totals(self);
+}
+
+static void *run(void *argument)
+{
+	struct sampling *self = argument;
+	struct err err = { 0 };
+	int r = open_sampler(self, &err);
+
+	if (r) {
+		enter(self, PHASE_OVER, &err);
+		return NULL;
+	}
+	self->looked_ns = self->flushed_ns = now_ns();
+	r = write_totals(self, &err);
+	show_totals(self);
+	enter(self, PHASE_RUNNING, &err);
+	while (!r) {
+		r = pass(self, &err);
+		if (!r && !pause_a_little(self))
+			break;
+	}
+	end_sampler(self, r, &err);
+	enter(self, PHASE_OVER, &err);
+	return NULL;
+}
+
+static int start_thread(struct sampling *self)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&self->thread, NULL, run, self);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -r;
+}
+
+static void join(struct sampling *self)
+{
+	if (self->is_running)
+		pthread_join(self->thread, NULL);
+	self->is_running = false;
+}
+
+int sampling_start(struct sampling *self, struct err *err)
+{
+	int r;
+
+	self->phase = PHASE_OPENING;
+	self->is_asked_to_stop = false;
+	r = start_thread(self);
+	if (r)
+		return err_set(err, r, "start the sampler's thread: %s", strerror(-r));
+	self->is_running = true;
+	pthread_mutex_lock(&self->lock);
+	while (self->phase == PHASE_OPENING)
+		pthread_cond_wait(&self->news, &self->lock);
+	pthread_mutex_unlock(&self->lock);
+	r = sampling_check(self, err);
+	if (r)
+		sampling_pause(self);
+	return r;
+}
+
+int sampling_check(struct sampling *self, struct err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&self->lock);
+	r = self->failure.code;
+	if (r)
+		*err = self->failure;
+	pthread_mutex_unlock(&self->lock);
+	return r;
+}
+
+void sampling_pause(struct sampling *self)
+{
+	pthread_mutex_lock(&self->lock);
+	self->is_asked_to_stop = true;
+	pthread_cond_broadcast(&self->news);
+	pthread_mutex_unlock(&self->lock);
+	join(self);
+}
+
+int sampling_finish(struct sampling *self, struct err *err)
+{
+	struct naming naming;
+	int r = sampling_check(self, err);
+
+	if (!r)
+		r = sample_writer_look(self->writer, err);
+	if (!r)
+		r = sample_writer_names(self->writer, LINES_LIMIT_NS, &naming, err);
+	if (r)
+		return r;
+	self->totals.naming = naming;
+	return write_totals(self, err);
+}
+
+void sampling_totals(struct sampling *self, struct sampling_totals *ret)
+{
+	pthread_mutex_lock(&self->lock);
+	*ret = self->totals;
+	pthread_mutex_unlock(&self->lock);
+}
+
+const char *sampling_reasons(const struct sampling *self)
+{
+	return self->reasons;
+}
+
+void sampling_free(struct sampling *self)
+{
+	if (!self)
+		return;
+	if (self->is_running)
+		sampling_pause(self);
+	sample_writer_free(self->writer);
+	pthread_cond_destroy(&self->news);
+	pthread_mutex_destroy(&self->lock);
+	free(self);
+}

@@ -1,0 +1,53 @@
+/*
+ * Samples a process into a recording, on a thread of its own: finds the best rung of the ladder
+ * that can be had here, and writes what it sees.
+ *
+ *   sampling_new, sampling_start, (sampling_check), sampling_pause, sampling_start, ...,
+ *   sampling_finish, sampling_free
+ */
+#pragma once
+
+#include "host/recorder/sample_writer.h"
+#include "host/sampling/sampler.h"
+
+#define SAMPLING_HZ     99u
+#define SAMPLING_HZ_MAX 5000u
+
+struct sampling_options {
+	struct sampler_options sampler;
+	const char *name;                /* only this rung; NULL: the best that can be had */
+	const struct sampler_kind *kind; /* instead: this one, that is on no ladder; NULL */
+};
+
+struct sampling_totals {
+	const char *sampler;          /* its name; "" before the first start */
+	const char *summary;          /* what it does, in a line */
+	struct sampler_counts counts; /* of all starts */
+	uint64_t threads;
+	struct naming naming; /* after sampling_finish() */
+};
+
+struct sampling;
+
+/* The programs of the process, for as long as it samples. */
+int sampling_new(struct sampling **ret, struct recording *recording, struct programs *programs,
+		 const struct sampling_options *options, struct err *err) MUST_CHECK;
+
+/* Returns when the first sample can come.  Fails when no rung can be had, and says of each why. */
+int sampling_start(struct sampling *sampling, struct err *err) MUST_CHECK;
+
+/* 0, or what ended the thread. */
+int sampling_check(struct sampling *sampling, struct err *err) MUST_CHECK;
+
+/* Stops, and takes what is on its way. */
+void sampling_pause(struct sampling *sampling);
+
+/* Names of what was seen, and the totals. */
+int sampling_finish(struct sampling *sampling, struct err *err) MUST_CHECK;
+
+void sampling_totals(struct sampling *sampling, struct sampling_totals *ret);
+/* Lines: why no better rung could be had, and what this one cannot see; "" where there is nothing
+ * to say. */
+const char *sampling_reasons(const struct sampling *sampling);
+
+void sampling_free(struct sampling *sampling);

@@ -1,0 +1,157 @@
+/*
+ * Reads /proc/PID/task/TID/syscall and what its arguments stand for.  All of it may change while we
+ * look: it is shown, never used.
+ */
+#include "host/recorder/waiting.h"
+
+#include "host/core/cleanup.h"
+#include "host/process/memory.h"
+#include "host/process/procfs.h"
+#include "shared/arch/blocked_call.h"
+
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+enum argument {
+	ARGUMENT_NONE,
+	ARGUMENT_DESCRIPTOR, /* the first one */
+	ARGUMENT_FUTEX,
+};
+
+/* The calls that threads are found in. */
+static const struct call_words {
+	int nr;
+	const char *name;
+	enum argument argument;
+} calls[] = {
+	{ SYS_futex, "futex", ARGUMENT_FUTEX },
+	{ SYS_read, "read", ARGUMENT_DESCRIPTOR },
+	{ SYS_readv, "readv", ARGUMENT_DESCRIPTOR },
+	{ SYS_pread64, "pread64", ARGUMENT_DESCRIPTOR },
+	{ SYS_write, "write", ARGUMENT_DESCRIPTOR },
+	{ SYS_writev, "writev", ARGUMENT_DESCRIPTOR },
+	{ SYS_pwrite64, "pwrite64", ARGUMENT_DESCRIPTOR },
+	{ SYS_fsync, "fsync", ARGUMENT_DESCRIPTOR },
+	{ SYS_fdatasync, "fdatasync", ARGUMENT_DESCRIPTOR },
+	{ SYS_flock, "flock", ARGUMENT_DESCRIPTOR },
+	{ SYS_fcntl, "fcntl", ARGUMENT_DESCRIPTOR },
+	{ SYS_ioctl, "ioctl", ARGUMENT_DESCRIPTOR },
+	{ SYS_accept, "accept", ARGUMENT_DESCRIPTOR },
+	{ SYS_accept4, "accept4", ARGUMENT_DESCRIPTOR },
+	{ SYS_connect, "connect", ARGUMENT_DESCRIPTOR },
+	{ SYS_recvfrom, "recvfrom", ARGUMENT_DESCRIPTOR },
+	{ SYS_recvmsg, "recvmsg", ARGUMENT_DESCRIPTOR },
+	{ SYS_sendto, "sendto", ARGUMENT_DESCRIPTOR },
+	{ SYS_sendmsg, "sendmsg", ARGUMENT_DESCRIPTOR },
+	{ SYS_epoll_pwait, "epoll_pwait", ARGUMENT_DESCRIPTOR },
+	{ SYS_epoll_pwait2, "epoll_pwait2", ARGUMENT_DESCRIPTOR },
+	{ SYS_io_uring_enter, "io_uring_enter", ARGUMENT_DESCRIPTOR },
+	{ SYS_ppoll, "ppoll", ARGUMENT_NONE },
+	{ SYS_pselect6, "pselect6", ARGUMENT_NONE },
+	{ SYS_nanosleep, "nanosleep", ARGUMENT_NONE },
+	{ SYS_clock_nanosleep, "clock_nanosleep", ARGUMENT_NONE },
+	{ SYS_restart_syscall, "restart_syscall", ARGUMENT_NONE },
+	{ SYS_wait4, "wait4", ARGUMENT_NONE },
+	{ SYS_waitid, "waitid", ARGUMENT_NONE },
+	{ SYS_rt_sigtimedwait, "rt_sigtimedwait", ARGUMENT_NONE },
+	{ SYS_rt_sigsuspend, "rt_sigsuspend", ARGUMENT_NONE },
+	{ SYS_semtimedop, "semtimedop", ARGUMENT_NONE },
+	{ SYS_msgrcv, "msgrcv", ARGUMENT_NONE },
+	{ SYS_io_getevents, "io_getevents", ARGUMENT_NONE },
+	{ SYS_openat, "openat", ARGUMENT_NONE },
+	{ SYS_munmap, "munmap", ARGUMENT_NONE },
+	{ SYS_mmap, "mmap", ARGUMENT_NONE },
+	{ SYS_madvise, "madvise", ARGUMENT_NONE },
+	{ SYS_exit_group, "exit_group", ARGUMENT_NONE },
+#ifdef SYS_poll
+	{ SYS_poll, "poll", ARGUMENT_NONE },
+	{ SYS_select, "select", ARGUMENT_NONE },
+	{ SYS_pause, "pause", ARGUMENT_NONE },
+	{ SYS_epoll_wait, "epoll_wait", ARGUMENT_DESCRIPTOR },
+#endif
+};
+
+static const struct call_words *words_of(long nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i].nr == nr)
+			return &calls[i];
+	return NULL;
+}
+
+static void describe_descriptor(pid_t pid, int descriptor, struct waiting *ret)
+{
+	char name[32], link[160];
+
+	snprintf(name, sizeof(name), "fd/%d", descriptor);
+	if (proc_read_link(pid, name, link, sizeof(link)) > 0)
+		snprintf(ret->object, sizeof(ret->object), "%d: %s", descriptor, link);
+	else
+		snprintf(ret->object, sizeof(ret->object), "%d", descriptor);
+}
+
+static const struct thread *thread_of(const struct threads *threads, pid_t tid)
+{
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->items[i].tid == tid)
+			return &threads->items[i];
+	return NULL;
+}
+
+/* The head of a mutex of glibc: who holds it is beside the word that is waited for. */
+static const struct thread *holder_of(pid_t pid, uint64_t address, const struct threads *threads)
+{
+	struct {
+		int32_t lock;
+		uint32_t count;
+		int32_t owner;
+	} mutex;
+	CLEANUP(close) int memory = memory_open(pid);
+
+	if (!memory_read(memory, address, &mutex, sizeof(mutex)) || mutex.lock <= 0)
+		return NULL;
+	return thread_of(threads, mutex.owner);
+}
+
+static void describe_futex(pid_t pid, const uint64_t args[6], const struct threads *threads,
+			   struct waiting *ret)
+{
+	unsigned operation = (unsigned)args[1] & FUTEX_CMD_MASK;
+	const struct thread *holder =
+		operation == FUTEX_WAIT ? holder_of(pid, args[0], threads) : NULL;
+
+	if (holder)
+		snprintf(ret->object, sizeof(ret->object),
+			 "a lock at 0x%" PRIx64 ", held by %d (%s)", args[0], holder->tid,
+			 holder->name);
+	else
+		snprintf(ret->object, sizeof(ret->object), "0x%" PRIx64, args[0]);
+}
+
+void waiting_look(pid_t pid, pid_t tid, const struct threads *threads, struct waiting *ret)
+{
+	const struct call_words *words;
+	struct blocked_call call;
+	struct err ignored;
+	char name[48], text[256];
+
+	*ret = (struct waiting){ 0 };
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	if (proc_read_small(pid, name, text, sizeof(text), &ignored) <= 0)
+		return;
+	blocked_call_parse(text, &call);
+	if (!call.is_known || call.nr < 0)
+		return;
+	words = words_of(call.nr);
+	if (words)
+		snprintf(ret->call, sizeof(ret->call), "%s", words->name);
+	else
+		snprintf(ret->call, sizeof(ret->call), "call %ld", call.nr);
+	if (words && words->argument == ARGUMENT_DESCRIPTOR)
+		describe_descriptor(pid, (int)call.args[0], ret);
+	else if (words && words->argument == ARGUMENT_FUTEX)
+		describe_futex(pid, call.args, threads, ret);
+}

@@ -1,0 +1,14 @@
+/*
+ * What a thread waits for, as far as its system call tells.
+ */
+#pragma once
+
+#include "host/process/threads.h"
+
+struct waiting {
+	char call[32];    /* "epoll_wait", "call 321"; "" when it is in none, or we may not know */
+	char object[192]; /* what it is about: a file, a socket, a lock and who holds it; "" */
+};
+
+/* `threads` are those of the process. */
+void waiting_look(pid_t pid, pid_t tid, const struct threads *threads, struct waiting *ret);

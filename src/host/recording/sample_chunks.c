@@ -1,0 +1,213 @@
+/*
+ * Payloads about samples, in the order of docs/recording-format.md.
+ */
+#include "host/recording/sample_chunks.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A sample's small numbers in one: two bits of kind, four of end, the flags above. */
+#define END_SHIFT   2
+#define FLAGS_SHIFT 6
+
+static void put_varint(struct bytes *bytes, uint64_t value)
+{
+	unsigned char *at = bytes_reserve(bytes, VARINT_MAX);
+
+	if (at)
+		bytes->size += (size_t)(varint_put(at, value) - at);
+}
+
+static void put_difference(struct bytes *bytes, uint64_t value, uint64_t *last)
+{
+	put_varint(bytes, zigzag(value - *last));
+	*last = value;
+}
+
+static uint64_t take_difference(struct cursor *cursor, uint64_t *last)
+{
+	return *last += unzigzag(cursor_varint(cursor));
+}
+
+/* A number that must fit into 32 bits. */
+static uint32_t small(struct cursor *cursor, uint64_t value)
+{
+	cursor->has_failed |= value > UINT32_MAX;
+	return (uint32_t)value;
+}
+
+static int answer(const struct cursor *cursor)
+{
+	return cursor->has_failed ? -EPROTO : 0;
+}
+
+void sampling_put(struct bytes *bytes, const struct recorded_sampling *sampling)
+{
+	bytes_text(bytes, sampling->sampler);
+	bytes_text(bytes, sampling->reasons);
+	bytes_u32(bytes, sampling->hz);
+	bytes_u32(bytes, sampling->flags);
+	bytes_u64(bytes, sampling->samples);
+	bytes_u64(bytes, sampling->lost);
+	bytes_u32(bytes, STACK_ENDS);
+	for (unsigned i = 0; i < STACK_ENDS; i++)
+		bytes_u64(bytes, sampling->ends[i]);
+}
+
+int sampling_take(struct cursor cursor, struct recorded_sampling *ret)
+{
+	uint32_t ends;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->sampler = cursor_text(&cursor);
+	ret->reasons = cursor_text(&cursor);
+	ret->hz = cursor_u32(&cursor);
+	ret->flags = cursor_u32(&cursor);
+	ret->samples = cursor_u64(&cursor);
+	ret->lost = cursor_u64(&cursor);
+	ends = cursor_u32(&cursor);
+	for (uint32_t i = 0; i < ends && !cursor.has_failed; i++) {
+		uint64_t count = cursor_u64(&cursor);
+
+		if (i < STACK_ENDS)
+			ret->ends[i] = count;
+	}
+	return answer(&cursor);
+}
+
+int numbered_take(struct cursor *cursor, struct numbered_head *ret)
+{
+	ret->first = cursor_u32(cursor);
+	ret->count = cursor_u32(cursor);
+	return answer(cursor);
+}
+
+void numbered_set(struct bytes *bytes, const struct numbered_head *head)
+{
+	if (!bytes->has_failed && bytes->size >= sizeof(*head))
+		memcpy(bytes->data, head, sizeof(*head));
+}
+
+void code_put(struct bytes *bytes, const struct recorded_code *code)
+{
+	bytes_u32(bytes, code->kind);
+	bytes_u32(bytes, code->process);
+	bytes_u32(bytes, code->build_id_size);
+	bytes_put(bytes, code->build_id, code->build_id_size);
+	bytes_text(bytes, code->path);
+}
+
+int code_take(struct cursor *cursor, struct recorded_code *ret)
+{
+	const void *build_id;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->kind = cursor_u32(cursor);
+	ret->process = cursor_u32(cursor);
+	ret->build_id_size = cursor_u32(cursor);
+	if (ret->build_id_size > BUILD_ID_MAX)
+		return -EPROTO;
+	build_id = cursor_take(cursor, ret->build_id_size);
+	if (build_id)
+		memcpy(ret->build_id, build_id, ret->build_id_size);
+	ret->path = cursor_text(cursor);
+	return answer(cursor);
+}
+
+void frame_put(struct bytes *bytes, struct sample_packer *packer,
+	       const struct recorded_frame *frame)
+{
+	put_varint(bytes, (uint64_t)frame->code << 1 | frame->is_return);
+	put_difference(bytes, frame->address, &packer->address);
+}
+
+int frame_take(struct cursor *cursor, struct sample_packer *packer, struct recorded_frame *ret)
+{
+	uint64_t code = cursor_varint(cursor);
+
+	ret->code = small(cursor, code >> 1);
+	ret->is_return = code & 1;
+	ret->address = take_difference(cursor, &packer->address);
+	return answer(cursor);
+}
+
+void stack_put(struct bytes *bytes, struct sample_packer *packer, uint32_t number,
+	       const struct recorded_stack *stack)
+{
+	put_varint(bytes, stack->caller == STACK_NONE ? 0 : number - stack->caller);
+	put_difference(bytes, stack->frame, &packer->frame);
+}
+
+int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t number,
+	       struct recorded_stack *ret)
+{
+	uint64_t back = cursor_varint(cursor);
+
+	ret->caller = back ? number - (uint32_t)back : STACK_NONE;
+	ret->frame = small(cursor, take_difference(cursor, &packer->frame));
+	return back > number ? -EPROTO : answer(cursor);
+}
+
+void sample_put(struct bytes *bytes, struct sample_packer *packer,
+		const struct recorded_sample *sample)
+{
+	put_varint(bytes, (uint64_t)sample->kind | (uint64_t)sample->end << END_SHIFT |
+				  (uint64_t)sample->flags << FLAGS_SHIFT);
+	put_varint(bytes, sample->thread);
+	put_difference(bytes, sample->time_ns, &packer->time_ns);
+	put_difference(bytes, sample->weight_ns, &packer->weight_ns[sample->kind]);
+	put_varint(bytes, sample->cpu);
+	put_difference(bytes, sample->stack == STACK_NONE ? 0 : (uint64_t)sample->stack + 1,
+		       &packer->stack);
+	if (sample->kind != SAMPLE_RUNNING)
+		bytes_put(bytes, &sample->state, 1);
+}
+
+int sample_take(struct cursor *cursor, struct sample_packer *packer, struct recorded_sample *ret)
+{
+	uint64_t what = cursor_varint(cursor), stack;
+
+	ret->kind = what & 3;
+	ret->end = what >> END_SHIFT & 15;
+	ret->flags = (uint8_t)(what >> FLAGS_SHIFT);
+	if (ret->kind >= SAMPLE_KINDS || ret->end >= STACK_ENDS || what >> FLAGS_SHIFT > UINT8_MAX)
+		return -EPROTO;
+	ret->thread = small(cursor, cursor_varint(cursor));
+	ret->time_ns = take_difference(cursor, &packer->time_ns);
+	ret->weight_ns = take_difference(cursor, &packer->weight_ns[ret->kind]);
+	ret->cpu = small(cursor, cursor_varint(cursor));
+	stack = take_difference(cursor, &packer->stack);
+	ret->stack = stack ? small(cursor, stack - 1) : STACK_NONE;
+	ret->state = ret->kind == SAMPLE_RUNNING ? 'R' : cursor_u8(cursor);
+	return answer(cursor);
+}
+
+void names_put(struct bytes *bytes, uint32_t frame, const struct recorded_name *names,
+	       uint32_t count)
+{
+	put_varint(bytes, frame);
+	put_varint(bytes, count);
+	for (uint32_t i = 0; i < count; i++) {
+		bytes_text(bytes, names[i].function);
+		bytes_text(bytes, names[i].file);
+		put_varint(bytes, names[i].line);
+	}
+}
+
+int names_take(struct cursor *cursor, uint32_t *ret_frame,
+	       struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count)
+{
+	uint64_t count;
+
+	*ret_frame = small(cursor, cursor_varint(cursor));
+	count = cursor_varint(cursor);
+	if (!count || count > FRAME_NAMES_MAX)
+		return -EPROTO;
+	for (uint64_t i = 0; i < count && !cursor->has_failed; i++) {
+		ret[i].function = cursor_text(cursor);
+		ret[i].file = cursor_text(cursor);
+		ret[i].line = small(cursor, cursor_varint(cursor));
+	}
+	*ret_count = (uint32_t)count;
+	return answer(cursor);
+}

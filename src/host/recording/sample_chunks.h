@@ -1,0 +1,111 @@
+/*
+ * The payloads of chunks about samples: written, and read as foreign bytes.  Modules, frames and
+ * stacks are numbered from 0 in the order in which they come, through all chunks of a file; a chunk
+ * may only name what came before it.
+ */
+#pragma once
+
+#include "host/recording/bytes.h"
+#include "host/recording/format.h"
+#include "shared/wire/sample.h"
+
+#define PROCESS_NONE    UINT32_MAX
+#define STACK_NONE      UINT32_MAX
+#define FRAME_NAMES_MAX 64u
+
+/* What was sampled, and how much of it so far; a later one replaces it. */
+struct recorded_sampling {
+	const char *sampler; /* "bpf" */
+	const char *reasons; /* lines: why no better one could be had */
+	uint32_t hz;
+	uint32_t flags; /* enum sampling_flags */
+	uint64_t samples, lost;
+	uint64_t ends[STACK_ENDS];
+};
+
+enum sampling_flags {
+	SAMPLING_ON_CPU = 1 << 0,
+	SAMPLING_OFF_CPU = 1 << 1,
+	SAMPLING_KERNEL = 1 << 2,
+};
+
+/* Where code comes from. */
+struct recorded_code {
+	uint32_t kind;    /* enum code_kind (host/symbols) */
+	uint32_t process; /* whose addresses they are; PROCESS_NONE: a file's, or the kernel's */
+	uint32_t build_id_size;
+	unsigned char build_id[BUILD_ID_MAX];
+	const char *path;
+};
+
+struct recorded_frame {
+	uint32_t code;
+	bool is_return; /* the address is where a call returns to */
+	uint64_t address;
+};
+
+/* A stack is the one of its caller and a frame more. */
+struct recorded_stack {
+	uint32_t caller; /* STACK_NONE: it is the outermost */
+	uint32_t frame;
+};
+
+struct recorded_sample {
+	uint32_t thread;
+	uint32_t stack;   /* STACK_NONE: no frame is known */
+	uint64_t time_ns; /* CLOCK_MONOTONIC, of its end */
+	uint64_t weight_ns;
+	uint32_t cpu;
+	uint8_t kind, end, flags, state; /* as in wire/sample.h */
+};
+
+/* One function at a frame; the innermost first. */
+struct recorded_name {
+	const char *function, *file; /* "": not known */
+	uint32_t line;
+};
+
+void sampling_put(struct bytes *bytes, const struct recorded_sampling *sampling);
+int sampling_take(struct cursor cursor, struct recorded_sampling *ret) MUST_CHECK;
+
+/* The head of each of the others: the number of its first item, and how many follow. */
+struct numbered_head {
+	uint32_t first, count;
+};
+
+#define NUMBERED_HEAD_BYTES 8u
+
+int numbered_take(struct cursor *cursor, struct numbered_head *ret) MUST_CHECK;
+/* Fills in the head of a payload that began with as many bytes. */
+void numbered_set(struct bytes *bytes, const struct numbered_head *head);
+
+void code_put(struct bytes *bytes, const struct recorded_code *code);
+int code_take(struct cursor *cursor, struct recorded_code *ret) MUST_CHECK;
+
+/* What the items of a chunk are told as differences to; zero at its beginning. */
+struct sample_packer {
+	uint64_t address, time_ns, weight_ns[SAMPLE_KINDS];
+	uint64_t frame, stack;
+};
+
+void frame_put(struct bytes *bytes, struct sample_packer *packer,
+	       const struct recorded_frame *frame);
+int frame_take(struct cursor *cursor, struct sample_packer *packer,
+	       struct recorded_frame *ret) MUST_CHECK;
+
+/* `number` is that of the stack itself. */
+void stack_put(struct bytes *bytes, struct sample_packer *packer, uint32_t number,
+	       const struct recorded_stack *stack);
+int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t number,
+	       struct recorded_stack *ret) MUST_CHECK;
+
+void sample_put(struct bytes *bytes, struct sample_packer *packer,
+		const struct recorded_sample *sample);
+int sample_take(struct cursor *cursor, struct sample_packer *packer,
+		struct recorded_sample *ret) MUST_CHECK;
+
+/* The names of one frame; frames may come in any order, a later one replaces an earlier. */
+void names_put(struct bytes *bytes, uint32_t frame, const struct recorded_name *names,
+	       uint32_t count);
+int names_take(struct cursor *cursor, uint32_t *ret_frame,
+	       struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count) MUST_CHECK;

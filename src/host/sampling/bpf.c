@@ -1,0 +1,211 @@
+/*
+ * The first rung: kernel programs walk the stacks, at each tick of a thread's clock and when it
+ * leaves the processor.  Nothing of the target is stopped, written or even opened for writing;
+ * closing our descriptors is all that ends it.  Host only.
+ */
+#include "host/sampling/bpf_sampler.h"
+
+#include "host/core/clock.h"
+#include "host/sampling/thread_walk.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000u
+
+static struct bpf_sampler *self_of(struct sampler *sampler)
+{
+	return (struct bpf_sampler *)sampler;
+}
+
+static int start(struct bpf_sampler *self, enum kernel_file file, const char *program,
+		 struct err *err)
+{
+	int r = kernel_session_start(&self->session, file, program, &self->links[self->link_count],
+				     err);
+
+	self->link_count += !r;
+	return r;
+}
+
+static int load(struct bpf_sampler *self, const struct space *space, struct err *err)
+{
+	const struct kernel_settings settings = {
+		.period_ns = SECOND_NS / self->options.hz,
+		.with_kernel_frames = self->options.kernel_frames,
+		.with_children = self->options.children,
+	};
+	struct kernel_sizes sizes;
+	int r;
+
+	kernel_tables_measure(space, self->options.children, &sizes);
+	r = kernel_session_init(&self->session, &settings, &sizes, err);
+	if (!r)
+		r = kernel_session_load(&self->session, KERNEL_SAMPLE, err);
+	if (!r && self->options.off_cpu)
+		r = kernel_session_load(&self->session, KERNEL_SWITCH, err);
+	if (!r)
+		r = kernel_tables_init(&self->tables, &self->session, err);
+	if (r)
+		return r;
+	self->ring = ring_buffer__new(kernel_session_map(&self->session, "ring"), bpf_record, self,
+				      NULL);
+	return self->ring ? 0 : err_set(err, -errno, "opening the ring: %s", strerror(errno));
+}
+
+static int start_clocks(struct bpf_sampler *self, struct err *err)
+{
+	const struct thread_clocks_options options = {
+		.pid = self->options.pid,
+		.period_ns = SECOND_NS / self->options.hz,
+		.is_inherited = true,
+		.with_children = self->options.children,
+		.program = kernel_session_program(&self->session, KERNEL_SAMPLE, "sample_running"),
+		.heirs = kernel_session_map(&self->session, "heirs"),
+	};
+
+	return thread_clocks_open(&self->clocks, &options, err);
+}
+
+/* Threads that are away already: their times begin now. */
+static int seed_absences(struct bpf_sampler *self, struct space *space, struct err *err)
+{
+	const struct kernel_question question = { .pid = (uint32_t)self->options.pid,
+						  .is_seed = true,
+						  .is_kernel = self->options.kernel_frames };
+	int r = kernel_session_load(&self->session, KERNEL_THREADS, err);
+
+	if (!r)
+		r = thread_walk(&self->session, &self->tables, space, &question, err);
+	kernel_session_unload(&self->session, KERNEL_THREADS);
+	return r;
+}
+
+static int start_all(struct bpf_sampler *self, struct space *space, struct err *err)
+{
+	int r = start(self, KERNEL_SAMPLE, "process_forked", err);
+
+	if (!r)
+		r = start(self, KERNEL_SAMPLE, "process_executed", err);
+	if (!r)
+		r = start(self, KERNEL_SAMPLE, "process_ended", err);
+	if (!r && self->options.on_cpu)
+		r = start_clocks(self, err);
+	if (r || !self->options.off_cpu)
+		return r;
+	r = start(self, KERNEL_SWITCH, "threads_switched", err);
+	if (!r)
+		r = start(self, KERNEL_SWITCH, "thread_woken", err);
+	return r ? r : seed_absences(self, space, err);
+}
+
+static int open_all(struct bpf_sampler *self, struct err *err)
+{
+	struct space *space = NULL;
+	int r = kernel_session_probe(err);
+
+	if (!r)
+		r = space_open(&space, self->options.pid, err);
+	if (r)
+		return r;
+	r = load(self, space, err);
+	if (r) {
+		space_close(space);
+		return r;
+	}
+	r = bpf_follow(self, space, err);
+	return r ? r : start_all(self, space, err);
+}
+
+static void bpf_stop(struct sampler *sampler)
+{
+	struct bpf_sampler *self = self_of(sampler);
+
+	thread_clocks_close(&self->clocks);
+	while (self->link_count)
+		bpf_link__destroy(self->links[--self->link_count]);
+	if (!self->stopped_ns)
+		self->stopped_ns = now_ns();
+}
+
+static void bpf_close(struct sampler *sampler)
+{
+	struct bpf_sampler *self = self_of(sampler);
+
+	if (!self)
+		return;
+	bpf_stop(sampler);
+	ring_buffer__free(self->ring);
+	kernel_tables_done(&self->tables);
+	kernel_session_done(&self->session);
+	followed_done(&self->processes);
+	absences_done(&self->absences);
+	priority_restore(&self->priority);
+	free(self);
+}
+
+/* At a raised priority from the first step on: beside many busy threads loading alone would take
+ * seconds. */
+static int bpf_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
+{
+	struct bpf_sampler *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "sampling by BPF");
+	self->sampler.kind = &sampler_bpf;
+	self->options = *options;
+	self->options.hz = MIN(MAX(options->hz, 1u), 5000u);
+	priority_raise(&self->priority);
+	r = open_all(self, err);
+	if (r) {
+		bpf_close(&self->sampler);
+		return err_while(err, "sampling by BPF");
+	}
+	*ret = &self->sampler;
+	return 0;
+}
+
+static int bpf_drain(struct sampler *sampler, const struct sampler_listener *listener,
+		     struct err *err)
+{
+	struct bpf_sampler *self = self_of(sampler);
+	int r;
+
+	self->listener = listener;
+	r = ring_buffer__consume(self->ring);
+	if (self->stopped_ns && !self->is_flushed) {
+		self->is_flushed = true;
+		bpf_flush_absences(self);
+	} else if (!self->stopped_ns) {
+		bpf_look_around(self, now_ns());
+	}
+	self->listener = NULL;
+	if (r < 0)
+		return err_set(err, r, "reading samples: %s", strerror(-r));
+	return self->processes.count ? 0 : -ESRCH;
+}
+
+static struct sampler_counts bpf_counts(const struct sampler *sampler)
+{
+	const struct bpf_sampler *self = (const struct bpf_sampler *)sampler;
+	struct sampler_counts counts = self->counts;
+	struct kernel_counts kernel;
+	uint32_t zero = 0;
+
+	if (!bpf_map_lookup_elem(kernel_session_map(&self->session, "counts"), &zero, &kernel))
+		counts.lost = kernel.lost + kernel.untracked;
+	return counts;
+}
+
+const struct sampler_kind sampler_bpf = {
+	.name = "bpf",
+	.summary = "kernel programs walk every stack, without stopping anything",
+	.open = bpf_open,
+	.drain = bpf_drain,
+	.stop = bpf_stop,
+	.counts = bpf_counts,
+	.close = bpf_close,
+};

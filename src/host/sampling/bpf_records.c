@@ -1,0 +1,247 @@
+/*
+ * Understands the records of the kernel programs: samples, and the life of processes.  Host only.
+ */
+#include "host/sampling/bpf_sampler.h"
+
+#include "host/core/clock.h"
+#include "host/sampling/raw_stack.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LOOK_NS         1000000000ull /* mappings of processes that run are read so often */
+#define PATIENCE_NS     50000000ull   /* first pause after mappings were read for nothing */
+#define PATIENCE_MAX_NS 3000000000ull
+
+static struct followed *follow_unknown(struct bpf_sampler *self, pid_t pid)
+{
+	struct followed *process = followed_find(&self->processes, pid);
+
+	if (!process && followed_add(&self->processes, pid, &process)) {
+		self->failure = -ENOMEM;
+		return NULL;
+	}
+	return process;
+}
+
+/* An address that nobody knows stays unknown: while asking brings nothing, it is done more and more
+ * seldom. */
+static void publish(struct bpf_sampler *self, struct followed *process, bool is_deaf)
+{
+	struct err err = { 0 };
+
+	process->is_deaf = is_deaf;
+	if (kernel_tables_publish(&self->tables, followed_space(process),
+				  is_deaf ? ASKED_IN_VAIN : ASKING, &err))
+		self->tables.left_out++;
+}
+
+/* It is gone when it cannot be opened: its samples are kept, without names. */
+static void open_space(struct bpf_sampler *self, struct followed *process)
+{
+	struct err err = { 0 };
+	struct space *space = NULL;
+
+	process->looked_ns = now_ns();
+	process->patience_ns = 0;
+	process->was_seen = false;
+	if (space_open(&space, process->pid, &err))
+		space = NULL;
+	if (followed_set_space(process, space)) {
+		self->failure = -ENOMEM;
+		return;
+	}
+	if (space)
+		publish(self, process, false);
+}
+
+int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
+{
+	struct followed *process;
+	int r = followed_add(&self->processes, space->pid, &process);
+
+	if (r) {
+		space_close(space);
+		return err_set(err, r, "following process %d", space->pid);
+	}
+	process->looked_ns = now_ns();
+	r = followed_set_space(process, space);
+	if (r)
+		return err_set(err, r, "following process %d", process->pid);
+	return kernel_tables_publish(&self->tables, space, ASKING, err);
+}
+
+/* Reads the mappings again. */
+static void refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
+{
+	struct space *space = followed_space(process);
+	unsigned generation = space->generation;
+	struct err err = { 0 };
+
+	if (!followed_has_own_space(process)) {
+		open_space(self, process);
+		return;
+	}
+	process->looked_ns = now_ns();
+	process->was_seen = false;
+	if (!space_refresh(space, &err) && space->generation != generation) {
+		process->patience_ns = 0;
+		publish(self, process, false);
+	} else if (has_asked) {
+		process->patience_ns =
+			MIN(MAX(process->patience_ns * 2, PATIENCE_NS), PATIENCE_MAX_NS);
+		publish(self, process, true);
+	}
+}
+
+/* Reads again what may have changed unseen; lets programs ask again that asked in vain. */
+static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t now)
+{
+	uint64_t since_ns = now - MIN(now, process->looked_ns);
+
+	if (process->was_seen && since_ns >= LOOK_NS)
+		refresh(self, process, false);
+	if (process->is_deaf && since_ns >= process->patience_ns)
+		publish(self, process, false);
+}
+
+static bool has_ended(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	bool is_over = fd < 0 ? errno == ESRCH : poll(&poller, 1, 0) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_over;
+}
+
+void bpf_look_around(struct bpf_sampler *self, uint64_t now)
+{
+	bool is_due = now >= self->next_look_ns;
+
+	for (size_t i = self->processes.count; i-- > 0;) {
+		struct followed *process = self->processes.items[i];
+
+		look_at(self, process, now);
+		if (is_due && has_ended(process->pid)) {
+			kernel_tables_forget(&self->tables, process->pid);
+			followed_remove(&self->processes, process->pid);
+		}
+	}
+	if (is_due)
+		self->next_look_ns = now + LOOK_NS;
+}
+
+static void deliver(const struct sample *sample, void *context)
+{
+	struct bpf_sampler *self = context;
+	struct followed *process = follow_unknown(self, (pid_t)sample->pid);
+
+	if (!process || sample->end >= STACK_ENDS)
+		return;
+	process->was_seen = true;
+	self->counts.samples++;
+	self->counts.ends[sample->end]++;
+	if (self->listener->sample)
+		self->listener->sample(self->listener->context, sample, followed_space(process));
+}
+
+void bpf_flush_absences(struct bpf_sampler *self)
+{
+	absences_flush(&self->absences, kernel_session_map(&self->session, "absences"),
+		       self->stopped_ns, deliver, self);
+}
+
+static void on_unknown(struct bpf_sampler *self, const struct sample *record)
+{
+	struct followed *process = follow_unknown(self, (pid_t)record->pid);
+
+	if (process)
+		refresh(self, process, true);
+}
+
+static void tell(struct bpf_sampler *self, pid_t pid, pid_t parent)
+{
+	if (self->listener->process)
+		self->listener->process(self->listener->context, pid, parent);
+}
+
+static void on_forked(struct bpf_sampler *self, const struct sample *record)
+{
+	pid_t parent_pid = (pid_t)record->frames[0];
+	struct followed *process = follow_unknown(self, (pid_t)record->pid),
+			*parent = followed_find(&self->processes, parent_pid);
+
+	if (!process)
+		return;
+	process->looked_ns = record->time_ns;
+	if (parent)
+		followed_share_space(process, parent);
+	tell(self, process->pid, parent_pid);
+}
+
+static void on_executed(struct bpf_sampler *self, const struct sample *record)
+{
+	struct followed *process = follow_unknown(self, (pid_t)record->pid);
+
+	if (!process)
+		return;
+	open_space(self, process);
+	tell(self, process->pid, 0);
+}
+
+static void on_ended(struct bpf_sampler *self, const struct sample *record)
+{
+	kernel_tables_forget(&self->tables, (pid_t)record->pid);
+	followed_remove(&self->processes, (pid_t)record->pid);
+}
+
+static void on_left(struct bpf_sampler *self, const struct sample *record)
+{
+	if (absences_begin(&self->absences, record))
+		self->failure = -ENOMEM;
+}
+
+static void on_came(struct bpf_sampler *self, const struct sample *record)
+{
+	if (record->user_count >= 2)
+		absences_end(&self->absences, record, deliver, self);
+}
+
+static void on_sample(struct bpf_sampler *self, const struct sample *record)
+{
+	deliver(record, self);
+}
+
+static void (*const handlers[])(struct bpf_sampler *self, const struct sample *record) = {
+	[SAMPLE_RUNNING] = on_sample,  [NEWS_UNKNOWN] = on_unknown, [NEWS_FORKED] = on_forked,
+	[NEWS_EXECUTED] = on_executed, [NEWS_ENDED] = on_ended,     [NEWS_LEFT] = on_left,
+	[NEWS_CAME] = on_came,
+};
+
+/* The space has been read anew by now: the kernel program asked for that first. */
+static const struct sample *walk_raw(struct bpf_sampler *self, const struct sample *record)
+{
+	struct followed *process = followed_find(&self->processes, (pid_t)record->pid);
+
+	raw_stack_walk(record, process ? followed_space(process) : NULL, &self->walked.sample);
+	return &self->walked.sample;
+}
+
+int bpf_record(void *context, void *data, size_t size)
+{
+	struct bpf_sampler *self = context;
+	const struct sample *record = data;
+
+	if (size < sizeof(*record) ||
+	    (size - sizeof(*record)) / 8 < (size_t)record->kernel_count + record->user_count)
+		return 0;
+	if (record->flags & KERNEL_RAW)
+		record = walk_raw(self, record);
+	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])
+		handlers[record->kind](self, record);
+	return self->failure;
+}

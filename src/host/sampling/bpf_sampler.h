@@ -1,0 +1,51 @@
+/*
+ * The insides of the first rung: bpf.c starts and ends it, bpf_records.c understands what its
+ * kernel programs send.
+ */
+#pragma once
+
+#include "host/sampling/absences.h"
+#include "host/sampling/followed.h"
+#include "host/sampling/kernel_tables.h"
+#include "host/sampling/priority.h"
+#include "host/sampling/sampler.h"
+#include "host/sampling/thread_clocks.h"
+
+#define BPF_LINKS_MAX 8
+
+struct bpf_sampler {
+	struct sampler sampler;
+	struct sampler_options options;
+	struct sampler_counts counts; /* but for those lost, which the kernel counts */
+	struct priority priority;
+	struct kernel_session session;
+	struct kernel_tables tables;
+	struct thread_clocks clocks;
+	struct bpf_link *links[BPF_LINKS_MAX];
+	size_t link_count;
+	struct ring_buffer *ring;
+	struct followed_set processes;
+	struct absences absences;
+	uint64_t stopped_ns; /* 0 while it runs */
+	bool is_flushed;
+	uint64_t next_look_ns;
+	const struct sampler_listener *listener; /* while it is drained */
+	int failure;                             /* of what was done for a record */
+	union {
+		struct sample sample;
+		unsigned char room[sizeof(struct sample) +
+				   (SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX) * sizeof(uint64_t)];
+	} walked; /* a record whose stack was walked here */
+};
+
+/* One record from the ring; for libbpf. */
+int bpf_record(void *context, void *data, size_t size);
+
+/* What is to be done from time to time: mappings that changed, processes that ended unseen. */
+void bpf_look_around(struct bpf_sampler *self, uint64_t now_ns);
+
+/* The samples of threads that are still away when all ends. */
+void bpf_flush_absences(struct bpf_sampler *self);
+
+/* Follows a process with a space of its own, which is taken over. */
+int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err) MUST_CHECK;

@@ -1,0 +1,367 @@
+/*
+ * The second rung: perf copies registers and a piece of the stack into a ring, and we unwind that
+ * by the same tables as the kernel's program would.  Needs no right for processes of the same user.
+ * The target is never stopped.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "host/core/cleanup.h"
+#include "host/sampling/copy_private.h"
+#include "host/sampling/perf_mapping.h"
+
+#define STACK_FIRST (16u << 10)
+#define STACK_MOST  65528u /* what the size of a record leaves room for */
+#define JUDGED_FROM 10u    /* samples, before the size of the copy is judged */
+
+static struct perf_event_attr make_attr(const struct sampler_options *options)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = options->on_cpu ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY,
+		.sample_period = options->on_cpu ? 1000000000u / options->hz : 0,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+			       (options->kernel_frames ? PERF_SAMPLE_CALLCHAIN : 0),
+		.sample_regs_user = perf_register_mask(),
+		.sample_stack_user = STACK_FIRST,
+		.sample_id_all = 1,
+		.disabled = 1,
+		.inherit = 1,
+		.inherit_thread = !options->children,
+		.exclude_callchain_user = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.context_switch = options->off_cpu,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+}
+
+/* The stack at each switch, without all the other records. */
+static struct perf_event_attr switches_attr(struct perf_event_attr attr)
+{
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.sample_period = 1;
+	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+	attr.context_switch = 0;
+	return attr;
+}
+
+/* The kernel side of a thread is another right. */
+static struct perf_attrs make_attrs(const struct copy_sampler *self, bool is_with_kernel)
+{
+	struct perf_attrs attrs = { .items = { make_attr(&self->options) }, .count = 1 };
+
+	if (!is_with_kernel) {
+		attrs.items[COPY_CLOCK].exclude_kernel = attrs.items[COPY_CLOCK].exclude_hv = 1;
+		attrs.items[COPY_CLOCK].sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+	} else if (self->options.off_cpu) {
+		attrs.items[COPY_SWITCHES] = switches_attr(attrs.items[COPY_CLOCK]);
+		attrs.count = 2;
+	}
+	return attrs;
+}
+
+static int try_rings(struct copy_sampler *self, bool is_with_kernel, struct err *err)
+{
+	struct perf_attrs attrs = make_attrs(self, is_with_kernel);
+
+	return perf_events_init(&self->events, &attrs, self->options.pid, err);
+}
+
+/* Steps down where the kernel allows less; what is given up is said. */
+static int open_rings(struct copy_sampler *self, struct err *err)
+{
+	int r = try_rings(self, true, err);
+
+	if (r != -EACCES && r != -EPERM)
+		return r;
+	snprintf(self->base.limits, sizeof(self->base.limits),
+		 "time inside the kernel is not seen%s: run as root, or: sysctl "
+		 "kernel.perf_event_paranoid=1",
+		 self->options.off_cpu ? ", stacks of short sleeps are guesses" : "");
+	return try_rings(self, false, err);
+}
+
+static void copy_close(struct sampler *sampler)
+{
+	struct copy_sampler *self = (struct copy_sampler *)sampler;
+
+	perf_events_done(&self->events);
+	coverage_done(&self->coverage);
+	processes_done(&self->processes);
+	off_cpu_done(&self->off_cpu);
+	free(self->sample);
+	free(self);
+}
+
+static int start(struct copy_sampler *self, struct err *err)
+{
+	int r = open_rings(self, err);
+
+	if (!r)
+		r = processes_add(&self->processes, self->options.pid, err);
+	if (!r)
+		r = coverage_open(&self->coverage, &self->events, self->options.pid, err);
+	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
+		r = err_set(err, -ENOMEM, "no memory for threads");
+	if (!r)
+		perf_events_switch(&self->events, true);
+	return r;
+}
+
+static int copy_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
+{
+	struct copy_sampler *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "no memory for a sampler");
+	self->base.kind = &sampler_copy;
+	self->options = *options;
+	self->sample = calloc(1, sizeof(*self->sample) + (SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) *
+								 sizeof(uint64_t));
+	r = self->sample ? start(self, err) : err_set(err, -ENOMEM, "no memory for a sampler");
+	if (r < 0)
+		copy_close(&self->base);
+	else
+		*ret = &self->base;
+	return r;
+}
+
+/* A larger copy: events of that size beside the old ones, then the switch. */
+static int enlarge(struct copy_sampler *self, struct err *err)
+{
+	struct perf_attrs attrs = self->events.attrs;
+	uint32_t size = MIN(attrs.items[COPY_CLOCK].sample_stack_user * 2, STACK_MOST);
+	struct perf_events larger;
+	int r = 0;
+
+	for (unsigned i = 0; i < attrs.count; i++)
+		attrs.items[i].sample_stack_user = size;
+	larger = perf_events_beside(&self->events, &attrs);
+	for (size_t i = 0; !r && i < self->processes.count; i++)
+		if (!process_has_ended(&self->processes.items[i]))
+			r = coverage_open(&self->coverage, &larger, self->processes.items[i].pid,
+					  err);
+	if (r < 0) {
+		perf_events_abandon(&larger);
+		return r == -ESRCH ? 0 : r;
+	}
+	perf_events_switch(&self->events, false);
+	perf_events_switch(&larger, true);
+	perf_events_replace(&self->events, &larger);
+	self->judged = self->ran_off = 0;
+	return 0;
+}
+
+/* More than one in a hundred did not fit. */
+static bool is_too_small(const struct copy_sampler *self)
+{
+	return self->judged >= JUDGED_FROM && self->ran_off * 100 > self->judged &&
+	       self->events.attrs.items[COPY_CLOCK].sample_stack_user < STACK_MOST &&
+	       !self->is_stopped;
+}
+
+/* Who is not known was born in a moment that no record tells of. */
+struct process_entry *copy_process_of(struct copy_round *round, pid_t pid)
+{
+	struct copy_sampler *self = round->self;
+	struct process_entry *process = processes_find(&self->processes, pid);
+
+	if (process || !self->options.children)
+		return process;
+	process = processes_add_child(&self->processes, pid, self->options.pid);
+	if (process)
+		round->listener->process(round->listener->context, pid, self->options.pid);
+	return process;
+}
+
+static int hear_running(struct copy_round *round, const struct perf_record *record)
+{
+	struct copy_sampler *self = round->self;
+	const struct perf_event_attr *attr = &self->events.attrs.items[COPY_CLOCK];
+	struct process_entry *process = copy_process_of(round, record->pid);
+	struct perf_sample from;
+
+	if (!process || !coverage_counts(&self->coverage, &self->events, record->tid, record->id))
+		return 0;
+	if (perf_sample_read(&from, record, attr->sample_type & PERF_SAMPLE_CALLCHAIN) < 0)
+		return -EBADMSG;
+	from.kernel_count = MIN(from.kernel_count, COPY_KERNEL_FRAMES);
+	*self->sample = (struct sample){
+		.time_ns = record->time_ns,
+		.weight_ns = attr->sample_period,
+		.pid = (uint32_t)record->pid,
+		.tid = (uint32_t)record->tid,
+		.cpu = record->cpu,
+		.kind = SAMPLE_RUNNING,
+		.state = 'R',
+	};
+	copy_walk(self, &from, process);
+	copy_emit(round, process);
+	return 0;
+}
+
+/* Where there are two kinds, that of an event which is closed cannot be told any more. */
+static int hear_sample(struct copy_round *round, const struct perf_record *record)
+{
+	struct copy_sampler *self = round->self;
+	const struct perf_event *event = NULL;
+
+	if (!self->options.off_cpu)
+		return hear_running(round, record);
+	event = perf_events_find(&self->events, record->id);
+	if (event)
+		return event->which == COPY_SWITCHES ? copy_hear_leaving(round, record)
+						     : hear_running(round, record);
+	self->counts.lost++;
+	return 0;
+}
+
+/* Both begin as the header does, then { id, lost } or { lost }. */
+static int hear_lost(struct copy_round *round, const struct perf_record *record)
+{
+	uint64_t words[2];
+
+	memcpy(words, record->header + 1, sizeof(words));
+	round->self->counts.lost += record->header->type == PERF_RECORD_LOST ? words[1] : words[0];
+	return 0;
+}
+
+static int hear_mapping(struct copy_round *round, const struct perf_record *record)
+{
+	struct process_entry *process = processes_find(&round->self->processes, record->pid);
+	struct mapping mapping;
+
+	if (!process || process->is_unread || perf_mapping_read(&mapping, record) < 0)
+		return 0;
+	return space_map(process->space, &mapping);
+}
+
+static int hear_name(struct copy_round *round, const struct perf_record *record)
+{
+	struct process_entry *process = processes_find(&round->self->processes, record->pid);
+
+	if (!process || !(record->header->misc & PERF_RECORD_MISC_COMM_EXEC))
+		return 0;
+	process_forget(process);
+	round->listener->process(round->listener->context, record->pid, record->pid);
+	return 0;
+}
+
+/* { pid, ppid, tid, ptid, time } of the new one. */
+static int hear_birth(struct copy_round *round, const struct perf_record *record)
+{
+	struct copy_sampler *self = round->self;
+	uint32_t ids[4];
+
+	memcpy(ids, record->header + 1, sizeof(ids));
+	if (ids[0] == ids[1] || !self->options.children ||
+	    processes_find(&self->processes, (pid_t)ids[0]))
+		return 0;
+	if (!processes_add_child(&self->processes, (pid_t)ids[0], (pid_t)ids[1]))
+		return -ENOMEM;
+	round->listener->process(round->listener->context, (pid_t)ids[0], (pid_t)ids[1]);
+	return 0;
+}
+
+static int hear_end(struct copy_round *round, const struct perf_record *record)
+{
+	coverage_forget(&round->self->coverage, record->tid);
+	off_cpu_forget(&round->self->off_cpu, record->tid);
+	return 0;
+}
+
+/* By the type of the record; what is not here says nothing to us. */
+static int (*const hearing[])(struct copy_round *round, const struct perf_record *record) = {
+	[PERF_RECORD_LOST] = hear_lost,         [PERF_RECORD_COMM] = hear_name,
+	[PERF_RECORD_EXIT] = hear_end,          [PERF_RECORD_FORK] = hear_birth,
+	[PERF_RECORD_SAMPLE] = hear_sample,     [PERF_RECORD_MMAP2] = hear_mapping,
+	[PERF_RECORD_LOST_SAMPLES] = hear_lost, [PERF_RECORD_SWITCH] = copy_hear_switch,
+};
+
+static int hear_all(struct copy_round *round, const struct perf_batch *batch)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < batch->count; i++) {
+		unsigned type = batch->items[i].header->type;
+
+		if (type < ARRAY_SIZE(hearing) && hearing[type])
+			r = hearing[type](round, &batch->items[i]);
+	}
+	return r;
+}
+
+static bool has_ended(const struct copy_sampler *self)
+{
+	return self->options.children ? processes_have_ended(&self->processes)
+				      : process_has_ended(&self->processes.items[0]);
+}
+
+static void end_round(struct copy_round *round, bool is_last)
+{
+	struct copy_sampler *self = round->self;
+
+	copy_judge_switches(self);
+	copy_read_sleepers(self);
+	if ((is_last || self->is_stopped) && !self->is_flushed) {
+		copy_flush_switches(round);
+		self->is_flushed = true;
+	}
+}
+
+static int copy_drain(struct sampler *sampler, const struct sampler_listener *listener,
+		      struct err *err)
+{
+	struct copy_sampler *self = (struct copy_sampler *)sampler;
+	struct copy_round round = { self, listener };
+	bool is_last = has_ended(self); /* asked first: nothing comes behind what is taken now */
+	struct perf_batch batch;
+	int r = perf_batch_take(&batch, &self->events);
+
+	if (r < 0)
+		return err_set(err, r, "take samples: %s", strerror(-r));
+	processes_begin_round(&self->processes);
+	r = hear_all(&round, &batch);
+	perf_batch_done(&batch, &self->events);
+	if (r < 0)
+		return err_set(err, r, "read samples: %s", strerror(-r));
+	if (self->options.off_cpu)
+		end_round(&round, is_last);
+	if (is_last)
+		return -ESRCH;
+	return is_too_small(self) ? enlarge(self, err) : 0;
+}
+
+static void copy_stop(struct sampler *sampler)
+{
+	struct copy_sampler *self = (struct copy_sampler *)sampler;
+
+	perf_events_switch(&self->events, false);
+	self->is_stopped = true;
+}
+
+static struct sampler_counts copy_counts(const struct sampler *sampler)
+{
+	return ((const struct copy_sampler *)sampler)->counts;
+}
+
+const struct sampler_kind sampler_copy = {
+	.name = "copy",
+	.summary = "perf copies stacks, limpet unwinds them",
+	.open = copy_open,
+	.drain = copy_drain,
+	.stop = copy_stop,
+	.counts = copy_counts,
+	.close = copy_close,
+};

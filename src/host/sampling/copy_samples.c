@@ -1,0 +1,58 @@
+/*
+ * Walks copied stacks for the second rung.  Host only.
+ */
+#include <string.h>
+
+#include "host/sampling/copied_stack.h"
+#include "host/sampling/copy_private.h"
+
+static struct walk_result walk_once(struct copy_sampler *self, const struct perf_sample *from,
+				    const struct space *space, struct copied_stack *stack)
+{
+	const struct memory_reader reader = { copied_stack_read, stack };
+
+	stack->ran_off = stack->is_guessed = false;
+	return stack_walk(space, &from->registers, &reader,
+			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
+}
+
+/* A stack that leaves what is known may be in code that was mapped since. */
+static struct walk_result walk(struct copy_sampler *self, const struct perf_sample *from,
+			       struct process_entry *process, bool *ret_guessed)
+{
+	struct copied_stack stack = { .sample = from, .pid = process->pid };
+	struct walk_result result = walk_once(self, from, process->space, &stack);
+
+	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && process_retry(process))
+		result = walk_once(self, from, process->space, &stack);
+	self->judged++;
+	self->ran_off += stack.ran_off;
+	*ret_guessed = stack.is_guessed;
+	return result;
+}
+
+void copy_walk(struct copy_sampler *self, const struct perf_sample *from,
+	       struct process_entry *process)
+{
+	struct walk_result result = { .end = STACK_NO_USER };
+	bool is_guessed = false;
+
+	process_freshen(process);
+	if (from->kernel_count)
+		memcpy(self->sample->frames, from->kernel, from->kernel_count * sizeof(uint64_t));
+	if (from->has_user)
+		result = walk(self, from, process, &is_guessed);
+	self->sample->kernel_count = (uint16_t)from->kernel_count;
+	self->sample->user_count = (uint16_t)result.count;
+	self->sample->end = (uint8_t)result.end;
+	self->sample->flags = is_guessed ? SAMPLE_GUESSED : 0;
+}
+
+void copy_emit(struct copy_round *round, struct process_entry *process)
+{
+	struct copy_sampler *self = round->self;
+
+	self->counts.samples++;
+	self->counts.ends[self->sample->end]++;
+	round->listener->sample(round->listener->context, self->sample, process->space);
+}

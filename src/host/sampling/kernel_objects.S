@@ -1,0 +1,23 @@
+/*
+ * The kernel programs, as libbpf wants them; the build gives their paths.
+ */
+	.section .rodata, "a", %progbits
+
+	.macro object name, path
+	.balign 64
+	.globl \name
+	.globl \name\()_end
+	.hidden \name
+	.hidden \name\()_end
+\name:
+	.incbin "\path"
+\name\()_end:
+	.byte 0
+	.endm
+
+	object kernel_object_sample, SAMPLE_PATH
+	object kernel_object_switch, SWITCH_PATH
+	object kernel_object_threads, THREADS_PATH
+	object kernel_object_place, PLACE_PATH
+
+	.section .note.GNU-stack, "", %progbits

@@ -1,0 +1,53 @@
+/*
+ * The programs of src/kernel, loaded: up to four files of them that share their maps.  All of it
+ * goes when the descriptors are closed, also by the death of this process.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "shared/wire/kernel.h"
+
+#include <bpf/libbpf.h>
+
+enum kernel_file {
+	KERNEL_SAMPLE, /* a stack at each tick of the clock; fork, exec, exit */
+	KERNEL_SWITCH, /* a stack when a thread leaves the processor, the time when it comes back */
+	KERNEL_THREADS, /* a stack of each thread that is there */
+	KERNEL_PLACE,   /* where limpet itself lives */
+	KERNEL_FILES,
+};
+
+/* How many entries the shared maps have. */
+struct kernel_sizes {
+	uint32_t rows, pages, specials, ranges, absences;
+	uint32_t ring_bytes; /* a power of two */
+};
+
+struct kernel_session {
+	struct kernel_settings settings;
+	struct kernel_sizes sizes;
+	struct bpf_object *files[KERNEL_FILES]; /* NULL while not loaded */
+};
+
+/* Can this kernel do it, and may we?  -EPERM, -ENOSYS, -EOPNOTSUPP with the reason and the fix. */
+int kernel_session_probe(struct err *err) MUST_CHECK;
+
+/* The settings but for level and pid_space, which are found here. */
+int kernel_session_init(struct kernel_session *ret, const struct kernel_settings *settings,
+			const struct kernel_sizes *sizes, struct err *err) MUST_CHECK;
+void kernel_session_done(struct kernel_session *session);
+
+/* Loads a file; its maps are those of the files before, where the names are the same. */
+int kernel_session_load(struct kernel_session *session, enum kernel_file file,
+			struct err *err) MUST_CHECK;
+void kernel_session_unload(struct kernel_session *session, enum kernel_file file);
+
+/* Descriptors, -1 when there is none; they live as long as the session. */
+int kernel_session_map(const struct kernel_session *session, const char *name);
+int kernel_session_program(const struct kernel_session *session, enum kernel_file file,
+			   const char *name);
+
+/* Starts a program that belongs to a place in the kernel; the caller ends it by
+ * bpf_link__destroy(). */
+int kernel_session_start(const struct kernel_session *session, enum kernel_file file,
+			 const char *name, struct bpf_link **ret, struct err *err) MUST_CHECK;

@@ -1,0 +1,50 @@
+/*
+ * Unwind tables and mappings where kernel programs find them.  Modules are laid down once, for all
+ * processes.
+ */
+#pragma once
+
+#include "host/sampling/kernel_session.h"
+#include "host/unwind/space.h"
+
+/* A map whose entries lie in our own memory too. */
+struct kernel_array {
+	unsigned char *memory;
+	size_t stride, used, capacity, bytes;
+};
+
+/* Where the table of a module is; by the module's number. */
+struct kernel_module {
+	bool is_placed;
+	uint32_t page, page_count, special;
+};
+
+/* Which ranges a process has. */
+struct kernel_part {
+	pid_t pid;
+	uint32_t first, count;
+};
+
+struct kernel_tables {
+	struct kernel_array rows, pages, specials, ranges;
+	int processes;
+	struct kernel_module *modules;
+	size_t module_count;
+	struct kernel_part *parts;
+	size_t part_count, part_room;
+	uint32_t next_range;
+	size_t left_out; /* modules and ranges for which there was no room */
+};
+
+/* Room for this space, and for what will be loaded later. */
+void kernel_tables_measure(const struct space *space, bool has_children, struct kernel_sizes *ret);
+
+/* After the first file is loaded. */
+int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *session,
+		       struct err *err) MUST_CHECK;
+void kernel_tables_done(struct kernel_tables *tables);
+
+/* From now on the process is followed with these ranges. */
+int kernel_tables_publish(struct kernel_tables *tables, const struct space *space,
+			  enum kernel_asking asking, struct err *err) MUST_CHECK;
+void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);

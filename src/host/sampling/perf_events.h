@@ -1,0 +1,59 @@
+/*
+ * One perf event for each thread and processor, and one ring for each processor.  Threads and
+ * processes that are born later inherit them.  Closing is all of detaching.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct perf_event {
+	int fd;
+	pid_t tid;      /* that it was opened for; others inherit it */
+	unsigned which; /* of the attributes */
+	uint64_t id;
+};
+
+struct perf_ring {
+	struct perf_event_mmap_page *page; /* NULL: this processor has none (yet) */
+	size_t size;                       /* of the data behind the page */
+	int cpu;
+	int fd; /* the event that owns it: it stays open as long as the ring */
+};
+
+#define PERF_ATTRS_MAX 2u
+
+struct perf_attrs {
+	struct perf_event_attr items[PERF_ATTRS_MAX]; /* each thread gets an event of each */
+	unsigned count;
+};
+
+struct perf_events {
+	struct perf_attrs attrs;
+	struct perf_event *items; /* ascending ids, once they are sorted */
+	size_t count, room;
+	struct perf_ring *rings;
+	size_t ring_count;
+};
+
+/* Makes the rings.  -EPERM, -EACCES, -ENOSYS as perf_event_open() says it. */
+int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pid_t pid,
+		     struct err *err) MUST_CHECK;
+/* Adds events for a thread, still disabled; 0 also when the thread is gone. */
+int perf_events_add(struct perf_events *events, pid_t tid, struct err *err) MUST_CHECK;
+/* Another set that writes into the same rings; it either replaces the first or is abandoned. */
+struct perf_events perf_events_beside(const struct perf_events *events,
+				      const struct perf_attrs *attrs);
+void perf_events_replace(struct perf_events *events, struct perf_events *by);
+void perf_events_abandon(struct perf_events *beside);
+/* Closes the events of the last attribute. */
+void perf_events_drop_last(struct perf_events *events);
+/* Before perf_events_find(). */
+void perf_events_sort(struct perf_events *events);
+void perf_events_switch(struct perf_events *events, bool is_on);
+/* The event of this id; NULL: none of ours (any more). */
+const struct perf_event *perf_events_find(const struct perf_events *events, uint64_t id);
+void perf_events_done(struct perf_events *events);

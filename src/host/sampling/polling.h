@@ -1,0 +1,29 @@
+/*
+ * What the two lowest rungs share: looking at every thread's state from time to time.
+ */
+#pragma once
+
+#include "host/sampling/processes.h"
+#include "host/sampling/sampler.h"
+
+#define POLLING_HZ_MAX 50u
+
+struct polling {
+	struct sampler base; /* first */
+	struct sampler_options options;
+	struct processes processes; /* just the one */
+	struct sampler_counts counts;
+	uint64_t last_ns; /* when it looked last */
+	bool is_stopped;
+	struct sample *sample;
+	/* Fills frames, end and flags of self->sample for a thread that sleeps; NULL: never. */
+	void (*stack)(struct polling *self, pid_t tid);
+};
+
+int polling_open(struct polling **ret, const struct sampler_kind *kind,
+		 const struct sampler_options *options, struct err *err) MUST_CHECK;
+int polling_drain(struct sampler *sampler, const struct sampler_listener *listener,
+		  struct err *err);
+void polling_stop(struct sampler *sampler);
+struct sampler_counts polling_counts(const struct sampler *sampler);
+void polling_close(struct sampler *sampler);

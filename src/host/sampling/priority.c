@@ -1,0 +1,53 @@
+/*
+ * Raises and restores the priority of one thread.  Host only.
+ */
+#include "host/sampling/priority.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define BEST_NICE (-20)
+
+/* What we start meanwhile does not get it. */
+static bool raise_to_realtime(pid_t tid)
+{
+	struct sched_param parameter = { .sched_priority = 1 };
+
+	return !sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter);
+}
+
+void priority_raise(struct priority *ret)
+{
+	struct sched_param parameter = { 0 };
+	pid_t tid = gettid();
+
+	*ret = (struct priority){ .policy = sched_getscheduler(tid) };
+	sched_getparam(tid, &parameter);
+	errno = 0;
+	ret->nice = getpriority(PRIO_PROCESS, (id_t)tid);
+	ret->level = parameter.sched_priority;
+	if (ret->policy < 0 || errno)
+		return;
+	ret->is_realtime = raise_to_realtime(tid);
+	if (ret->is_realtime || !setpriority(PRIO_PROCESS, (id_t)tid, BEST_NICE))
+		ret->tid = tid;
+}
+
+void priority_restore(struct priority *priority)
+{
+	struct sched_param parameter = { .sched_priority = priority->level };
+
+	if (!priority->tid)
+		return;
+	/* Without the capability the mark about children cannot be taken back, all else can. */
+	if (priority->is_realtime) {
+		if (sched_setscheduler(priority->tid, priority->policy, &parameter))
+			sched_setscheduler(priority->tid, priority->policy | SCHED_RESET_ON_FORK,
+					   &parameter);
+	} else {
+		setpriority(PRIO_PROCESS, (id_t)priority->tid, priority->nice);
+	}
+	priority->tid = 0;
+}

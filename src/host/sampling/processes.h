@@ -1,0 +1,41 @@
+/*
+ * The processes that a sampler follows, each with its address space.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/unwind/space.h"
+
+#include <stdbool.h>
+
+struct process_entry {
+	pid_t pid;
+	int pidfd; /* -1: it was gone already */
+	struct space *space;
+	bool is_unread;    /* its mappings are its parent's still */
+	unsigned round;    /* counts up */
+	unsigned retried;  /* in which round the mappings were read again for a stack */
+	unsigned patience; /* so many rounds must pass before they are read again */
+};
+
+struct processes {
+	struct process_entry *items;
+	size_t count, room;
+};
+
+int processes_add(struct processes *processes, pid_t pid, struct err *err) MUST_CHECK;
+/* NULL: not followed. */
+struct process_entry *processes_find(struct processes *processes, pid_t pid);
+/* A child: its space is its parent's until it can be read.  NULL: no memory. */
+struct process_entry *processes_add_child(struct processes *processes, pid_t pid, pid_t parent);
+/* Reads the space of a child for the first time; nothing for others. */
+void process_freshen(struct process_entry *process);
+/* Reads the mappings again for a stack that did not fit; false: nothing new was there.  Rarer and
+ * rarer where that does not help. */
+bool process_retry(struct process_entry *process);
+/* It executed anew: all that was mapped is gone. */
+void process_forget(struct process_entry *process);
+void processes_begin_round(struct processes *processes);
+bool process_has_ended(const struct process_entry *process);
+bool processes_have_ended(const struct processes *processes);
+void processes_done(struct processes *processes);

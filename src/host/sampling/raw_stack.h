@@ -1,0 +1,11 @@
+/*
+ * Stacks that kernel programs sent as they were: KERNEL_RAW of shared/wire/kernel.h.
+ */
+#pragma once
+
+#include "shared/wire/kernel.h"
+
+struct space;
+
+/* ret: the same record with frames, and room for all that there can be.  space may be NULL. */
+void raw_stack_walk(const struct sample *record, const struct space *space, struct sample *ret);

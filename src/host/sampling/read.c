@@ -1,0 +1,80 @@
+/*
+ * The third rung: no perf events.  The stacks of waiting threads are read from outside; a thread
+ * that runs gives its state only.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/process/procfs.h"
+#include "host/sampling/blocked_stack.h"
+#include "host/sampling/polling.h"
+
+static int refuse(int code, struct err *err)
+{
+	err_set(err, code, "read the stacks of waiting threads: %s", strerror(-code));
+	err_exit(err, EXIT_NOT_PERMITTED);
+	err_why(err, "only its own user, or CAP_SYS_PTRACE, may read a process's memory (and "
+		     "kernel.yama.ptrace_scope may ask for more)");
+	return err_fix(err, "run as root, or: setcap cap_sys_ptrace+ep limpet");
+}
+
+static void read_stack(struct polling *self, pid_t tid)
+{
+	struct process_entry *process = &self->processes.items[0];
+	struct blocked_stack stack;
+	int r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
+				   SAMPLE_FRAMES_MAX);
+
+	if (!r && (stack.end == STACK_NO_MAP || stack.end == STACK_NO_TABLE) &&
+	    process_retry(process))
+		r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
+				       SAMPLE_FRAMES_MAX);
+	if (r < 0) {
+		self->sample->end = STACK_UNREADABLE;
+		return;
+	}
+	self->sample->user_count = (uint16_t)stack.count;
+	self->sample->end = (uint8_t)stack.end;
+	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
+}
+
+/* The same file and the same check as for each stack later. */
+static int probe(pid_t pid, struct err *err)
+{
+	char name[64], text[256];
+	ssize_t r;
+
+	snprintf(name, sizeof(name), "task/%d/syscall", (int)pid);
+	r = proc_read_small(pid, name, text, sizeof(text), err);
+	return r == -EACCES || r == -EPERM ? refuse((int)r, err) : (int)MIN(r, 0);
+}
+
+static int read_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
+{
+	struct polling *self;
+	int r = probe(options->pid, err);
+
+	if (r < 0)
+		return r;
+	r = polling_open(&self, &sampler_read, options, err);
+	if (r < 0)
+		return r;
+	self->stack = read_stack;
+	snprintf(self->base.limits, sizeof(self->base.limits),
+		 "stacks of waiting threads only, at most %u times a second; children are not "
+		 "followed",
+		 POLLING_HZ_MAX);
+	*ret = &self->base;
+	return 0;
+}
+
+const struct sampler_kind sampler_read = {
+	.name = "read",
+	.summary = "reads the stacks of waiting threads from outside",
+	.open = read_open,
+	.drain = polling_drain,
+	.stop = polling_stop,
+	.counts = polling_counts,
+	.close = polling_close,
+};

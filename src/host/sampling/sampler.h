@@ -1,0 +1,89 @@
+/*
+ * A rung of the ladder: one way to see what threads do, without stopping them.  A sampler is a file
+ * that ends in one of these, and a line in the table of samplers.c, best first.
+ */
+#pragma once
+
+#include "shared/wire/sample.h"
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct space;
+
+struct sampler_options {
+	pid_t pid;
+	unsigned hz;        /* 1 to 5000 */
+	bool on_cpu;        /* SAMPLE_RUNNING */
+	bool off_cpu;       /* SAMPLE_BLOCKED, SAMPLE_RUNNABLE */
+	bool kernel_frames; /* where allowed */
+	bool children;      /* also processes that it forks from now on */
+};
+
+struct sampler_counts {
+	uint64_t samples;
+	uint64_t lost;             /* no room for them on their way to us */
+	uint64_t ends[STACK_ENDS]; /* how their stacks ended */
+};
+
+/* Everything is called by sampler->drain(), in the thread that calls it. */
+struct sampler_listener {
+	/* The space is the process's address space as it was then: host/unwind/space.h. */
+	void (*sample)(void *context, const struct sample *sample, struct space *space);
+	void (*process)(void *context, pid_t pid,
+			pid_t parent); /* a child came, or a process executed anew */
+	void *context;
+};
+
+struct sampler;
+
+struct sampler_kind {
+	const char *name;    /* "bpf" */
+	const char *summary; /* one line for the user */
+	/* Probes and starts.  -EPERM, -EACCES, -ENOSYS, -EOPNOTSUPP: this rung cannot be had here;
+	 * err says which right or feature is missing and the command that gives it. */
+	int (*open)(struct sampler **ret, const struct sampler_options *options, struct err *err);
+	/* Takes what has come; called each 20 to 50 ms.  -ESRCH when the process has ended and all
+	 * is taken. */
+	int (*drain)(struct sampler *sampler, const struct sampler_listener *listener,
+		     struct err *err);
+	/* No new samples from now on; what is on its way can still be drained. */
+	void (*stop)(struct sampler *sampler);
+	struct sampler_counts (*counts)(const struct sampler *sampler);
+	void (*close)(struct sampler *sampler);
+};
+
+struct sampler {
+	const struct sampler_kind *kind;
+	char limits[256]; /* what it cannot see here, and what to do about it; "" for nothing */
+};
+
+extern const struct sampler_kind sampler_bpf;  /* bpf.c: eBPF unwinds in the kernel */
+extern const struct sampler_kind sampler_copy; /* copy.c: perf copies the stack, we unwind */
+extern const struct sampler_kind
+	sampler_read; /* read.c: /proc and process_vm_readv, for blocked threads */
+extern const struct sampler_kind sampler_state; /* state.c: states only */
+
+/* Best first; ends with NULL. */
+extern const struct sampler_kind *const samplers[];
+
+#define SAMPLER_KINDS_MAX 8
+
+/* Why the rungs above the chosen one could not be had. */
+struct sampler_refusals {
+	struct {
+		const struct sampler_kind *kind;
+		struct err err;
+	} items[SAMPLER_KINDS_MAX];
+	unsigned count;
+};
+
+/* Opens the best rung that can be had, or the one of that name (NULL: the best).  -ENOENT: there is
+ * none of that name. */
+int sampler_choose(struct sampler **ret, const struct sampler_options *options, const char *name,
+		   struct sampler_refusals *ret_refusals, struct err *err) MUST_CHECK;
+void sampler_close(struct sampler *sampler);
+/* How a stack ended, in a few words: "complete". */
+const char *stack_end_name(enum stack_end end);

@@ -1,0 +1,100 @@
+/*
+ * The ladder of samplers: the best one that the rights here allow.
+ */
+#include "host/sampling/sampler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct sampler_kind *const samplers[] = {
+	&sampler_bpf, &sampler_copy, &sampler_read, &sampler_state, NULL,
+};
+
+static const char *const end_names[STACK_ENDS] = {
+	[STACK_COMPLETE] = "complete",
+	[STACK_CUT] = "cut: too deep",
+	[STACK_NO_MAP] = "no code mapped there",
+	[STACK_NO_TABLE] = "no unwind information",
+	[STACK_NO_RULE] = "rule too complex",
+	[STACK_UNREADABLE] = "stack memory not readable",
+	[STACK_CIRCULAR] = "stack goes in circles",
+	[STACK_NO_USER] = "no user stack",
+};
+
+const char *stack_end_name(enum stack_end end)
+{
+	return end < STACK_ENDS ? end_names[end] : "unknown";
+}
+
+/* These say that another rung may do; anything else is the target's fate or a fault. */
+static bool is_refusal(int code)
+{
+	static const int codes[] = { -EPERM,  -EACCES, -ENOSYS, -EOPNOTSUPP,
+				     -ENOENT, -EMFILE, -ENODEV, -EINVAL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (codes[i] == code)
+			return true;
+	return false;
+}
+
+static const struct sampler_kind *find_kind(const char *name)
+{
+	for (size_t i = 0; samplers[i]; i++)
+		if (!strcmp(samplers[i]->name, name))
+			return samplers[i];
+	return NULL;
+}
+
+static int open_named(struct sampler **ret, const struct sampler_options *options, const char *name,
+		      struct err *err)
+{
+	const struct sampler_kind *kind = find_kind(name);
+	char names[128] = "";
+	int r;
+
+	if (kind) {
+		r = kind->open(ret, options, err);
+		return r < 0 ? err_while(err, "sampler '%s'", name) : 0;
+	}
+	for (size_t i = 0; samplers[i]; i++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 i ? ", " : "", samplers[i]->name);
+	err_set(err, -ENOENT, "there is no sampler '%s'", name);
+	err_exit(err, EXIT_USAGE);
+	return err_fix(err, "one of %s", names);
+}
+
+int sampler_choose(struct sampler **ret, const struct sampler_options *options, const char *name,
+		   struct sampler_refusals *ret_refusals, struct err *err)
+{
+	int r = -ENOSYS;
+
+	*ret_refusals = (struct sampler_refusals){ 0 };
+	if (name)
+		return open_named(ret, options, name, err);
+	for (size_t i = 0; samplers[i]; i++) {
+		struct err why = { 0 };
+
+		r = samplers[i]->open(ret, options, &why);
+		if (!r)
+			why = (struct err){ 0 };
+		*err = why;
+		if (!r)
+			return 0;
+		if (!is_refusal(r))
+			break;
+		if (ret_refusals->count < SAMPLER_KINDS_MAX) {
+			ret_refusals->items[ret_refusals->count].kind = samplers[i];
+			ret_refusals->items[ret_refusals->count++].err = why;
+		}
+	}
+	return r;
+}
+
+void sampler_close(struct sampler *sampler)
+{
+	if (sampler)
+		sampler->kind->close(sampler);
+}

@@ -1,0 +1,36 @@
+/*
+ * A clock for each thread of a process that runs a kernel program at every tick: perf events that
+ * count the thread's own time, and that its children inherit.  Closing them is all that ends them.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define THREAD_CLOCKS_MAX 4096 /* with more threads, each processor gets a clock instead */
+
+struct thread_clocks_options {
+	pid_t pid;
+	uint64_t period_ns;
+	bool is_inherited;  /* by threads born later */
+	bool with_children; /* and by processes */
+	int program;        /* sample_running */
+	int heirs;          /* its map */
+};
+
+struct thread_clocks {
+	struct thread_clocks_options options;
+	int *descriptors;
+	size_t count, room;
+	pid_t *tids; /* that have one, ascending */
+	size_t tid_count;
+	bool is_per_processor;
+};
+
+int thread_clocks_open(struct thread_clocks *ret, const struct thread_clocks_options *options,
+		       struct err *err) MUST_CHECK;
+/* The same for one thread only. */
+int thread_clocks_open_one(struct thread_clocks *clocks, pid_t tid, struct err *err) MUST_CHECK;
+void thread_clocks_close(struct thread_clocks *clocks);

@@ -1,0 +1,127 @@
+/*
+ * Looks for separate debug files.  A file is taken only when it is proven to belong: by its
+ * build-id, or by the checksum that the stripped file tells.
+ */
+#include "host/symbols/debug_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define DEBUG_FOLDER  "/usr/lib/debug"
+#define ROOT_MAX      32u
+#define READ_AT_ONCE  65536u
+#define BUILD_ID_TEXT 128u
+
+struct search {
+	Elf *stripped;
+	const char *path;
+	char root[ROOT_MAX]; /* "" or "/proc/PID/root" */
+	const unsigned char *build_id;
+	size_t build_id_size;
+	const char *link; /* NULL: none */
+	uint32_t link_checksum;
+};
+
+static bool has_checksum(int fd, uint32_t wanted)
+{
+	unsigned char bytes[READ_AT_ONCE];
+	uLong sum = crc32(0, NULL, 0);
+	off_t at = 0;
+	ssize_t got;
+
+	while ((got = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+		sum = crc32(sum, bytes, (uInt)got);
+		at += got;
+	}
+	return got == 0 && sum == wanted;
+}
+
+static int try_file(struct elf_source *ret, const struct search *search, const char *path,
+		    bool is_linked)
+{
+	int r = elf_source_open(ret, path);
+
+	if (r)
+		return r;
+	if (elf_has_build_id(ret->elf, search->build_id, search->build_id_size) ||
+	    (is_linked && !search->build_id_size && has_checksum(ret->fd, search->link_checksum)))
+		return 0;
+	elf_source_close(ret);
+	return -ENOENT;
+}
+
+static int try_build_id(struct elf_source *ret, const struct search *search)
+{
+	char path[PATH_MAX], text[BUILD_ID_TEXT];
+	size_t size = MIN(search->build_id_size, sizeof(text) / 2 - 1);
+
+	if (size < 2)
+		return -ENOENT;
+	for (size_t i = 0; i < size; i++)
+		snprintf(text + 2 * i, 3, "%02x", search->build_id[i]);
+	snprintf(path, sizeof(path), "%s" DEBUG_FOLDER "/.build-id/%.2s/%s.debug", search->root,
+		 text, text + 2);
+	return try_file(ret, search, path, /* is_linked */ false);
+}
+
+static int try_link(struct elf_source *ret, const struct search *search)
+{
+	static const struct {
+		const char *before, *after;
+	} places[] = { { "", "/" }, { "", "/.debug/" }, { DEBUG_FOLDER, "/" } };
+	const char *slash = strrchr(search->path, '/');
+	int folder = slash ? (int)(slash - search->path) : 0, r = -ENOENT;
+	char path[PATH_MAX];
+
+	if (!search->link || !search->link[0] || strchr(search->link, '/'))
+		return -ENOENT;
+	for (size_t i = 0; r && i < ARRAY_SIZE(places); i++) {
+		int length =
+			snprintf(path, sizeof(path), "%s%s%.*s%s%s", search->root, places[i].before,
+				 folder, search->path, places[i].after, search->link);
+
+		if (length > 0 && (size_t)length < sizeof(path))
+			r = try_file(ret, search, path, /* is_linked */ true);
+	}
+	return r;
+}
+
+static int try_root(struct elf_source *ret, struct search *search)
+{
+	int r = try_build_id(ret, search);
+
+	return r ? try_link(ret, search) : 0;
+}
+
+/* A name, a zero, up to three more zeros, a checksum. */
+static void read_link(struct search *search)
+{
+	const unsigned char *bytes;
+	size_t size, length;
+
+	if (!elf_section(search->stripped, ".gnu_debuglink", &bytes, &size))
+		return;
+	length = ALIGN_UP(strnlen((const char *)bytes, size) + 1, 4);
+	if (length > size || size - length < sizeof(search->link_checksum))
+		return;
+	search->link = (const char *)bytes;
+	memcpy(&search->link_checksum, bytes + length, sizeof(search->link_checksum));
+}
+
+int debug_file_open(struct elf_source *ret, Elf *stripped, const char *path, pid_t pid)
+{
+	struct search search = { .stripped = stripped, .path = path };
+	int r;
+
+	search.build_id = elf_build_id(stripped, &search.build_id_size);
+	read_link(&search);
+	r = try_root(ret, &search);
+	if (!r || pid <= 0)
+		return r;
+	snprintf(search.root, sizeof(search.root), "/proc/%d/root", pid);
+	return try_root(ret, &search);
+}

@@ -1,0 +1,10 @@
+/*
+ * .gnu_debugdata ("mini debug info"): a small ELF file with the names that strip took away, packed
+ * by xz.
+ */
+#pragma once
+
+#include "host/symbols/elf_source.h"
+
+/* -ENODATA when there is none or it cannot be unpacked. */
+int debugdata_open(struct elf_source *ret, Elf *elf) MUST_CHECK;

@@ -1,0 +1,153 @@
+/*
+ * Opens ELF files by libelf.  Host only.
+ */
+#include "host/symbols/elf_source.h"
+
+#include "shared/arch/elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int open_regular(const char *path)
+{
+	/* A pipe must not keep us waiting. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
+	struct stat file;
+
+	if (fd < 0)
+		return -errno;
+	r = fstat(fd, &file) < 0 ? -errno : S_ISREG(file.st_mode) ? 0 : -EINVAL;
+	if (r)
+		close(fd);
+	return r ? r : fd;
+}
+
+static bool is_ours(Elf *elf)
+{
+	GElf_Ehdr head;
+
+	return elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64 &&
+	       gelf_getehdr(elf, &head) && head.e_machine == ARCH_ELF_MACHINE;
+}
+
+static int check(struct elf_source *source)
+{
+	if (is_ours(source->elf))
+		return 0;
+	elf_source_close(source);
+	return -ENOEXEC;
+}
+
+int elf_source_from(struct elf_source *ret, int fd)
+{
+	elf_prepare();
+	*ret = (struct elf_source){ .fd = fd, .elf = elf_begin(fd, ELF_C_READ, NULL) };
+	return check(ret);
+}
+
+int elf_source_open(struct elf_source *ret, const char *path)
+{
+	int fd = open_regular(path);
+
+	return fd < 0 ? fd : elf_source_from(ret, fd);
+}
+
+int elf_source_in(struct elf_source *ret, char *memory, size_t size)
+{
+	elf_prepare();
+	*ret = (struct elf_source){ .fd = -1, .memory = memory, .elf = elf_memory(memory, size) };
+	return check(ret);
+}
+
+void elf_source_close(struct elf_source *source)
+{
+	if (source->elf)
+		elf_end(source->elf);
+	if (source->fd > 0)
+		close(source->fd);
+	free(source->memory);
+	*source = (struct elf_source){ .fd = -1 };
+}
+
+static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *found = gelf_getshdr(section, ret) && ret->sh_type != SHT_NOBITS
+					    ? elf_strptr(elf, names, ret->sh_name)
+					    : NULL;
+
+		if (found && strcmp(found, name) == 0)
+			return section;
+	}
+	return NULL;
+}
+
+bool elf_section_part(Elf *elf, const char *name, struct elf_part *ret)
+{
+	GElf_Shdr head;
+	Elf_Scn *section = find_section(elf, name, &head);
+	const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+
+	if (!data || !data->d_buf)
+		return false;
+	*ret = (struct elf_part){ data->d_buf, data->d_size, head.sh_addr };
+	return true;
+}
+
+bool elf_section(Elf *elf, const char *name, const unsigned char **ret, size_t *ret_size)
+{
+	struct elf_part part;
+
+	if (!elf_section_part(elf, name, &part))
+		return false;
+	*ret = part.bytes;
+	*ret_size = part.size;
+	return true;
+}
+
+/* In one section or segment of notes. */
+static const unsigned char *find_note(Elf_Data *notes, size_t *ret_size)
+{
+	size_t at = 0, next, name, content;
+	GElf_Nhdr note;
+
+	while (notes && (next = gelf_getnote(notes, at, &note, &name, &content))) {
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
+		    memcmp((const char *)notes->d_buf + name, "GNU", sizeof("GNU")) == 0) {
+			*ret_size = note.n_descsz;
+			return (const unsigned char *)notes->d_buf + content;
+		}
+		at = next;
+	}
+	return NULL;
+}
+
+const unsigned char *elf_build_id(Elf *elf, size_t *ret_size)
+{
+	const unsigned char *found = NULL;
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+
+	while (!found && (section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &head) && head.sh_type == SHT_NOTE)
+			found = find_note(elf_getdata(section, NULL), ret_size);
+	return found;
+}
+
+bool elf_has_build_id(Elf *elf, const unsigned char *build_id, size_t size)
+{
+	size_t found_size = 0;
+	const unsigned char *found = elf_build_id(elf, &found_size);
+
+	return found && size && found_size == size && memcmp(found, build_id, size) == 0;
+}

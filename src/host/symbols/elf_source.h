@@ -1,0 +1,53 @@
+/*
+ * An ELF file that is open: from a descriptor, or from memory.  Read, never mapped: a file that is
+ * cut while we look must not end us.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <libelf.h>
+#include <stdbool.h>
+
+/* Zero is none. */
+struct elf_source {
+	Elf *elf;
+	int fd;       /* -1, 0: none */
+	char *memory; /* NULL: none */
+};
+
+/* Once before anything of libelf; elf_source_*() do it. */
+void elf_prepare(void);
+
+/* Only regular files; -ENOENT, -EACCES, ..., -ENOEXEC when it is no ELF file of this machine. */
+int elf_source_open(struct elf_source *ret, const char *path) MUST_CHECK;
+/* Takes the descriptor, also when it fails. */
+int elf_source_from(struct elf_source *ret, int fd) MUST_CHECK;
+/* Takes the memory, also when it fails. */
+int elf_source_in(struct elf_source *ret, char *memory, size_t size) MUST_CHECK;
+void elf_source_close(struct elf_source *source);
+
+static inline void elf_source_close_at_scope_end(struct elf_source *source)
+{
+	elf_source_close(source);
+}
+
+/* Opens a regular file for reading and nothing else; a descriptor or -errno. */
+int open_regular(const char *path);
+
+/* Its bytes; false when it has none.  They belong to the source. */
+bool elf_section(Elf *elf, const char *name, const unsigned char **ret, size_t *ret_size);
+
+/* The same with the address that the section has in memory. */
+struct elf_part {
+	const unsigned char *bytes;
+	size_t size;
+	uint64_t address;
+};
+bool elf_section_part(Elf *elf, const char *name, struct elf_part *ret);
+
+/* NULL: it has none.  The bytes belong to the source. */
+const unsigned char *elf_build_id(Elf *elf, size_t *ret_size);
+
+/* Whether it has this build-id. */
+bool elf_has_build_id(Elf *elf, const unsigned char *build_id, size_t size);

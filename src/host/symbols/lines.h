@@ -1,0 +1,33 @@
+/*
+ * Files, lines and inlined functions, from DWARF by libdw.  Slow to begin: asked only for what will
+ * be shown.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <libelf.h>
+#include <stdbool.h>
+
+/* A place in the source.  Texts belong to what they were read from. */
+struct source_place {
+	const char *function; /* as it is linked, or as the source has it; NULL: not told */
+	const char *file;     /* NULL: not known */
+	unsigned line;
+};
+
+struct lines;
+
+struct line_reader {
+	/* NULL when the file has no such information.  The file must stay open. */
+	struct lines *(*open)(Elf *elf);
+	void (*close)(struct lines *lines);
+	/* The innermost first: functions that were inlined here, then the one that holds the code.
+	 * Returns how many, at most `room`; 0: nothing is known. */
+	size_t (*find)(struct lines *lines, uint64_t address, struct source_place *ret,
+		       size_t room);
+};
+
+/* By libdw.  In the executable only: Debian's static libdw cannot be part of a shared library, so
+ * liblimpet tells names without lines. */
+extern const struct line_reader line_reader_libdw;

@@ -1,0 +1,168 @@
+/*
+ * One module: the file itself, the small file in it, and the one beside it.
+ */
+#include "host/symbols/symbol_file.h"
+
+#include "host/symbols/debug_file.h"
+#include "host/symbols/debugdata.h"
+#include "host/symbols/elf_source.h"
+#include "host/symbols/elf_symbols.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define VDSO_MAX (64u << 10)
+
+enum source { SOURCE_IMAGE, SOURCE_DEBUGDATA, SOURCE_DEBUG_FILE, SOURCES };
+
+struct symbol_file {
+	struct elf_source sources[SOURCES];
+	struct symbol_table named, starts;
+	struct lines *lines;
+	bool is_read, has_looked_for_lines;
+};
+
+/* Set once at the start of the program. */
+static const struct line_reader *line_reader;
+
+void symbol_file_read_lines_by(const struct line_reader *reader)
+{
+	line_reader = reader;
+}
+
+static bool is_the_one(const struct elf_source *source, const struct symbol_place *place)
+{
+	return !place->build_id_size ||
+	       elf_has_build_id(source->elf, place->build_id, place->build_id_size);
+}
+
+static int open_path(struct symbol_file *self, const char *path, const struct symbol_place *place)
+{
+	struct elf_source *image = &self->sources[SOURCE_IMAGE];
+	int r = elf_source_open(image, path);
+
+	if (!r && !is_the_one(image, place)) {
+		elf_source_close(image);
+		r = -ESTALE;
+	}
+	return r;
+}
+
+static int open_image(struct symbol_file *self, const struct symbol_place *place)
+{
+	char path[PATH_MAX];
+	int r = place->image_path ? open_path(self, place->image_path, place) : -ENOENT;
+
+	if (!r || place->path[0] != '/')
+		return r;
+	if (place->pid)
+		snprintf(path, sizeof(path), "/proc/%d/root%s", place->pid, place->path);
+	else
+		snprintf(path, sizeof(path), "%s", place->path);
+	return open_path(self, path, place);
+}
+
+struct symbol_file *symbol_file_new(const struct symbol_place *place)
+{
+	struct symbol_file *self = calloc(1, sizeof(*self));
+
+	if (!self || open_image(self, place))
+		return self;
+	if (debug_file_open(&self->sources[SOURCE_DEBUG_FILE], self->sources[SOURCE_IMAGE].elf,
+			    place->path, place->pid))
+		self->sources[SOURCE_DEBUG_FILE].elf = NULL;
+	return self;
+}
+
+struct symbol_file *symbol_file_vdso(void)
+{
+	struct symbol_file *self = calloc(1, sizeof(*self));
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	size_t size = head ? (size_t)head->e_shoff + (size_t)head->e_shnum * head->e_shentsize : 0;
+	char *copy;
+
+	if (!self || !size || size > VDSO_MAX || !(copy = malloc(size)))
+		return self;
+	memcpy(copy, head, size);
+	if (elf_source_in(&self->sources[SOURCE_IMAGE], copy, size))
+		self->sources[SOURCE_IMAGE].elf = NULL;
+	return self;
+}
+
+void symbol_file_free(struct symbol_file *file)
+{
+	if (!file)
+		return;
+	if (file->lines)
+		line_reader->close(file->lines);
+	symbol_table_done(&file->named);
+	symbol_table_done(&file->starts);
+	for (unsigned i = 0; i < SOURCES; i++)
+		elf_source_close(&file->sources[i]);
+	free(file);
+}
+
+/* What there is no memory for has no names. */
+static void read_names(struct symbol_file *self)
+{
+	Elf *image = self->sources[SOURCE_IMAGE].elf;
+
+	self->is_read = true;
+	if (!image)
+		return;
+	if (debugdata_open(&self->sources[SOURCE_DEBUGDATA], image))
+		self->sources[SOURCE_DEBUGDATA].elf = NULL;
+	for (unsigned i = 0; i < SOURCES; i++)
+		if (self->sources[i].elf)
+			(void)!elf_symbols_add(self->sources[i].elf, &self->named);
+	(void)!elf_plt_add(image, &self->named);
+	(void)!elf_starts_add(image, &self->starts);
+	symbol_table_finish(&self->named);
+	symbol_table_finish(&self->starts);
+}
+
+/* A name without a size reaches up to the next name, over functions that lost theirs. */
+static bool is_too_far(const struct symbol *named, const struct symbol *start)
+{
+	return named && start && !named->has_size && start->address > named->address;
+}
+
+bool symbol_file_find(struct symbol_file *file, uint64_t address, const char **ret_name,
+		      uint64_t *ret_start)
+{
+	const struct symbol *named, *start;
+
+	if (!file->is_read)
+		read_names(file);
+	named = symbol_table_find(&file->named, address);
+	start = symbol_table_find(&file->starts, address);
+	if (is_too_far(named, start))
+		named = NULL;
+	if (!named && !start)
+		return false;
+	*ret_name = named ? named->name : "";
+	*ret_start = named ? named->address : start->address;
+	return true;
+}
+
+static void find_lines(struct symbol_file *self)
+{
+	static const enum source order[] = { SOURCE_DEBUG_FILE, SOURCE_IMAGE };
+
+	self->has_looked_for_lines = true;
+	for (size_t i = 0; line_reader && !self->lines && i < ARRAY_SIZE(order); i++)
+		if (self->sources[order[i]].elf)
+			self->lines = line_reader->open(self->sources[order[i]].elf);
+}
+
+size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_place *ret,
+			 size_t room)
+{
+	if (!file->has_looked_for_lines)
+		find_lines(file);
+	return file->lines ? line_reader->find(file->lines, address, ret, room) : 0;
+}

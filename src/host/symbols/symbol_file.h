@@ -1,0 +1,38 @@
+/*
+ * The names of one module's code.  What is needed is opened at once, while the process that uses it
+ * lives; reading it waits until a name is asked for.
+ */
+#pragma once
+
+#include "host/symbols/lines.h"
+
+#include <sys/types.h>
+
+/* Where a module's bytes and its debug information may lie. */
+struct symbol_place {
+	const char *path;              /* as the process sees it */
+	const char *image_path;        /* how its bytes can be opened now; NULL: only by its path */
+	pid_t pid;                     /* in whose root the path lies; 0: ours */
+	const unsigned char *build_id; /* of what is mapped */
+	size_t build_id_size;          /* 0: not known */
+};
+
+struct symbol_file;
+
+/* NULL: no memory.  A file that cannot be opened is one without names. */
+struct symbol_file *symbol_file_new(const struct symbol_place *place);
+/* The kernel's code in every process. */
+struct symbol_file *symbol_file_vdso(void);
+void symbol_file_free(struct symbol_file *file);
+
+/* Its mangled name, or ""; *ret_start is where the function begins, also where it has no name.
+ * False when not even that is known. */
+bool symbol_file_find(struct symbol_file *file, uint64_t address, const char **ret_name,
+		      uint64_t *ret_start);
+
+/* From now on, lines are read by this one; NULL: there are none.  Once, before the first file. */
+void symbol_file_read_lines_by(const struct line_reader *reader);
+
+/* As find() of the reader of lines. */
+size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_place *ret,
+			 size_t room);

@@ -1,0 +1,91 @@
+/*
+ * A sorted list.  Symbols come from foreign files: they may overlap and lie.
+ */
+#include "host/symbols/symbol_table.h"
+
+#include "host/core/room.h"
+
+#include <stdlib.h>
+
+/* How many symbols back one that spans the address is looked for. */
+#define OVERLAP_MAX 32u
+
+int symbol_table_add(struct symbol_table *table, const struct symbol *symbol)
+{
+	int r = make_room(&table->items, table->count, &table->room, sizeof(*table->items));
+
+	if (!r)
+		table->items[table->count++] = *symbol;
+	table->is_finished = false;
+	return r;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct symbol *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return a->rank > b->rank ? -1 : a->rank < b->rank;
+}
+
+/* Of several at one address only the first is left. */
+static void drop_twins(struct symbol_table *table)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < table->count; i++)
+		if (!kept || table->items[kept - 1].address != table->items[i].address)
+			table->items[kept++] = table->items[i];
+	table->count = kept;
+}
+
+void symbol_table_finish(struct symbol_table *table)
+{
+	if (table->is_finished || !table->count)
+		return;
+	qsort(table->items, table->count, sizeof(*table->items), by_address);
+	drop_twins(table);
+	for (size_t i = 0; i < table->count; i++) {
+		struct symbol *symbol = &table->items[i];
+
+		if (symbol->end > symbol->address)
+			continue;
+		symbol->end = symbol->limit;
+		if (i + 1 < table->count)
+			symbol->end = MIN(symbol->end, symbol[1].address);
+	}
+	table->is_finished = true;
+}
+
+/* How many begin at or before the address. */
+static size_t count_before(const struct symbol_table *table, uint64_t address)
+{
+	size_t low = 0, high = table->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address)
+{
+	size_t count = count_before(table, address);
+
+	for (size_t i = 0; i < MIN(count, OVERLAP_MAX); i++)
+		if (address < table->items[count - 1 - i].end)
+			return &table->items[count - 1 - i];
+	return NULL;
+}
+
+void symbol_table_done(struct symbol_table *table)
+{
+	free(table->items);
+	*table = (struct symbol_table){ 0 };
+}

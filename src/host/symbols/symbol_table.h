@@ -1,0 +1,34 @@
+/*
+ * Names by address.  Names are not copied: they live as long as what they were read from.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+
+struct symbol {
+	uint64_t address,
+		end;    /* end == address until symbol_table_finish(): the size is not known */
+	uint64_t limit; /* where it ends at the latest */
+	uint64_t rank;  /* of two at one address the higher one wins */
+	const char *name;
+	bool has_size; /* its end is told, not guessed from what follows */
+};
+
+struct symbol_table {
+	struct symbol *items;
+	size_t count, room;
+	bool is_finished;
+};
+
+int symbol_table_add(struct symbol_table *table, const struct symbol *symbol) MUST_CHECK;
+
+/* Sorts, and ends symbols of unknown size where the next one begins.  More may be added after it.
+ */
+void symbol_table_finish(struct symbol_table *table);
+
+/* The symbol that holds an address; the one that begins last, when there are several.  NULL. */
+const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
+
+void symbol_table_done(struct symbol_table *table);

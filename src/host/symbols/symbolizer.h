@@ -1,0 +1,55 @@
+/*
+ * Names for addresses of any code: files, the kernel, the vdso, and what a runtime has compiled.
+ * One thread at a time.
+ */
+#pragma once
+
+#include "host/symbols/symbol_file.h"
+
+enum code_kind {
+	CODE_UNKNOWN, /* nothing is mapped there, or it may not be known what; addresses are the
+			 process's */
+	CODE_FILE,    /* addresses are those of the file (p_vaddr) */
+	CODE_VDSO,    /* the same */
+	CODE_JIT,     /* memory without a file; addresses are the process's */
+	CODE_KERNEL,
+	CODE_KINDS,
+};
+
+/* One function at an address; several where functions were inlined. */
+struct code_name {
+	const char *function; /* readable; never NULL */
+	const char *file;     /* "": not known */
+	unsigned line;
+};
+
+#define CODE_NAMES_MAX 64u
+
+struct code_names {
+	struct code_name items[CODE_NAMES_MAX]; /* innermost first; the last one was not inlined */
+	size_t count;
+	bool is_named; /* else the function is "module+0x1234", where 1234 is its begin or, where
+			  not even that is known, the address */
+};
+
+struct symbolizer;
+
+struct symbolizer *symbolizer_new(void); /* NULL: no memory */
+void symbolizer_free(struct symbolizer *symbolizer);
+
+static inline void symbolizer_free_at_scope_end(struct symbolizer **symbolizer)
+{
+	symbolizer_free(*symbolizer);
+}
+
+/* Its number, from 0 in the order of their coming; -ENOMEM.  `pid` of the place tells whose code
+ * CODE_JIT is. */
+int symbolizer_module(struct symbolizer *symbolizer, enum code_kind kind,
+		      const struct symbol_place *place) MUST_CHECK;
+
+/* Reads what runtimes have written since the last time; now and then, as they may end. */
+void symbolizer_follow(struct symbolizer *symbolizer);
+
+/* At least one name, except without memory.  Texts live as long as the symbolizer. */
+int symbolizer_find(struct symbolizer *symbolizer, unsigned module, uint64_t address,
+		    bool wants_lines, struct code_names *ret) MUST_CHECK;

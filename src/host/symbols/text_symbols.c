@@ -1,0 +1,155 @@
+/*
+ * Lines into symbols.  A perf map is written by the target: its bytes are foreign, its lines may be
+ * torn, a later line for the same code replaces an earlier one.
+ */
+#include "host/symbols/text_symbols.h"
+
+#include "host/core/room.h"
+#include "host/process/procfs.h"
+#include "host/symbols/elf_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_AT_ONCE (4u << 20)
+#define READ_MAX     (1u << 30)
+/* The kernel tells no sizes.  Behind its last function lies code that has no names here. */
+#define KERNEL_FUNCTION_MAX 0x10000u
+
+static bool take_number(char **at, uint64_t *ret)
+{
+	char *end;
+
+	if (strncmp(*at, "0x", 2) == 0)
+		*at += 2;
+	if (!strchr("0123456789abcdefABCDEF", **at) || !**at)
+		return false;
+	*ret = strtoull(*at, &end, 16);
+	if (*end != ' ' && *end != '\t')
+		return false;
+	*at = end + strspn(end, " \t");
+	return true;
+}
+
+bool perf_map_line(char *line, struct symbol *ret)
+{
+	uint64_t size;
+
+	if (!take_number(&line, &ret->address) || !take_number(&line, &size) || !line[0] || !size ||
+	    size > UINT64_MAX - ret->address)
+		return false;
+	ret->end = ret->limit = ret->address + size;
+	ret->name = line;
+	return true;
+}
+
+bool kallsyms_line(char *line, struct symbol *ret)
+{
+	if (!take_number(&line, &ret->address) || !ret->address || !line[0] ||
+	    !strchr("tTwW", line[0]) || line[1] != ' ')
+		return false;
+	ret->end = ret->address;
+	ret->limit = ret->address + MIN(KERNEL_FUNCTION_MAX, UINT64_MAX - ret->address);
+	ret->name = line + 2;
+	line[2 + strcspn(line + 2, "\t")] = '\0';
+	return ret->name[0] != '\0';
+}
+
+static void add_line(struct text_symbols *symbols, char *line, text_symbol_parser *parse)
+{
+	struct symbol symbol = { .rank = ++symbols->lines };
+
+	if (parse(line, &symbol))
+		(void)!symbol_table_add(&symbols->table, &symbol);
+}
+
+size_t text_symbols_take(struct text_symbols *symbols, char *text, size_t size,
+			 text_symbol_parser *parse)
+{
+	char *at = text, *end;
+
+	if (make_room(&symbols->texts, symbols->text_count, &symbols->text_room,
+		      sizeof(*symbols->texts))) {
+		free(text);
+		return 0;
+	}
+	symbols->texts[symbols->text_count++] = text;
+	while ((end = memchr(at, '\n', size - (size_t)(at - text)))) {
+		*end = '\0';
+		add_line(symbols, at, parse);
+		at = end + 1;
+	}
+	symbol_table_finish(&symbols->table);
+	return (size_t)(at - text);
+}
+
+/* Up to READ_AT_ONCE bytes; NULL when there are none. */
+static char *read_block(int fd, uint64_t at, size_t *ret_size)
+{
+	char *text = malloc(READ_AT_ONCE);
+	size_t size = 0;
+
+	while (text && size < READ_AT_ONCE) {
+		ssize_t got = pread(fd, text + size, READ_AT_ONCE - size, (off_t)(at + size));
+
+		if (got <= 0)
+			break;
+		size += (size_t)got;
+	}
+	*ret_size = size;
+	if (size)
+		return text;
+	free(text);
+	return NULL;
+}
+
+int text_symbols_read(struct text_symbols *symbols, const char *path, text_symbol_parser *parse)
+{
+	int fd = open_regular(path);
+	size_t size, taken = 1;
+	char *text;
+
+	if (fd < 0)
+		return fd;
+	while (taken && symbols->read < READ_MAX && (text = read_block(fd, symbols->read, &size))) {
+		taken = text_symbols_take(symbols, text, size, parse);
+		symbols->read += taken;
+	}
+	close(fd);
+	return 0;
+}
+
+void text_symbols_done(struct text_symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->text_count; i++)
+		free(symbols->texts[i]);
+	free(symbols->texts);
+	symbol_table_done(&symbols->table);
+	*symbols = (struct text_symbols){ 0 };
+}
+
+/* The last number of the line NSpid in its status. */
+static pid_t inner_pid(pid_t pid)
+{
+	char text[4096];
+	struct err err = { 0 };
+	char *line, *last;
+
+	if (proc_read_small(pid, "status", text, sizeof(text), &err) < 0)
+		return pid;
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return pid;
+	line[1 + strcspn(line + 1, "\n")] = '\0';
+	last = strrchr(line, '\t');
+	return last ? (pid_t)strtol(last, NULL, 10) : pid;
+}
+
+void perf_map_path(pid_t pid, char *ret, size_t room)
+{
+	snprintf(ret, room, "/proc/%d/root/tmp/perf-%d.map", pid, inner_pid(pid));
+}

@@ -1,0 +1,30 @@
+/*
+ * Takes numbers, as DWARF writes them, off the front of foreign bytes.  What lies beyond the end
+ * reads as 0 and marks the bytes as broken, so a caller asks once, when it is done.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+
+struct dwarf_bytes {
+	const unsigned char *at, *end;
+	uint64_t address; /* of `at`, for what is relative to its own place */
+	bool is_broken;
+};
+
+uint64_t dwarf_take_fixed(struct dwarf_bytes *bytes, unsigned size); /* 1, 2, 4 or 8 bytes */
+uint64_t dwarf_take_unsigned(struct dwarf_bytes *bytes);             /* LEB128 */
+int64_t dwarf_take_signed(struct dwarf_bytes *bytes);
+/* The next bytes as a piece of their own. */
+struct dwarf_bytes dwarf_take_piece(struct dwarf_bytes *bytes, uint64_t size);
+
+enum dwarf_encoding {
+	DWARF_ABSOLUTE = 0x00,
+	DWARF_RELATIVE = 0x10, /* to the place of the number itself */
+	DWARF_OMITTED = 0xff,
+};
+
+/* A pointer in one of the encodings of .eh_frame; those that need more than the file break it. */
+uint64_t dwarf_take_pointer(struct dwarf_bytes *bytes, unsigned encoding);

@@ -1,0 +1,44 @@
+/*
+ * The entries of .eh_frame and .debug_frame: which piece of code has which program of rules.
+ */
+#pragma once
+
+#include "host/unwind/bytes.h"
+#include "host/unwind/object.h"
+
+/* What entries share (CIE). */
+struct frame_common {
+	uint64_t place; /* its offset in the section */
+	uint64_t code_step;
+	int64_t data_step;
+	unsigned pointer_encoding;
+	bool is_signal; /* the frames are those that the kernel lays for a signal */
+	bool has_size;  /* of augmentation data, in each entry */
+	unsigned return_register;
+	struct dwarf_bytes program;
+};
+
+/* Code from `start` to `end` (FDE). */
+struct frame_entry {
+	uint64_t start, end;
+	uint32_t common; /* index */
+	struct dwarf_bytes program;
+};
+
+struct frames {
+	struct frame_common *commons;
+	size_t common_count, common_room;
+	struct frame_entry *entries; /* ascending, no two of one address */
+	size_t count, room;
+	uint64_t broken; /* entries that make no sense and were left out */
+};
+
+enum frames_section {
+	FRAMES_EH,    /* .eh_frame */
+	FRAMES_DEBUG, /* .debug_frame */
+};
+
+/* -ENOMEM. */
+int frames_read(struct frames *ret, const struct object_part *part,
+		enum frames_section section) MUST_CHECK;
+void frames_done(struct frames *frames);

@@ -1,0 +1,236 @@
+/*
+ * Loads the interesting parts of an ELF object.  Host only.  A file is read, not mapped: one that
+ * is cut short meanwhile would end us by a signal.
+ */
+#include "host/unwind/image.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/unwind/object.h"
+
+#define SIZE_LIMIT     ((uint64_t)64 << 30)
+#define PART_LIMIT     ((uint64_t)1 << 30)
+#define HEADER_EXCERPT 64 /* of PT_GNU_EH_FRAME: its fixed part is shorter */
+
+/* Reads bytes of the object by their place in the file. */
+struct origin {
+	int (*read)(const struct origin *origin, uint64_t offset, void *into, size_t size);
+	int fd;
+	const struct memory_reader *memory;
+	uint64_t base;
+	const struct image *image; /* its program headers tell where in memory things are */
+};
+
+static int read_file(const struct origin *origin, uint64_t offset, void *into, size_t size)
+{
+	while (size) {
+		ssize_t n = pread(origin->fd, into, size, (off_t)offset);
+
+		if (n <= 0)
+			return n < 0 ? -errno : -ENODATA;
+		into = (char *)into + n;
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static const Elf64_Phdr *segment_of(const struct object *object, uint64_t offset)
+{
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+
+		if (segment->p_type == PT_LOAD && offset >= segment->p_offset &&
+		    offset - segment->p_offset < segment->p_filesz)
+			return segment;
+	}
+	return NULL;
+}
+
+/* `base` is where the file begins, and so where the segment lies that has its first byte.  The
+ * program headers themselves, which are read first, lie in the same segment. */
+static int read_memory(const struct origin *origin, uint64_t offset, void *into, size_t size)
+{
+	const Elf64_Phdr *first = NULL, *segment = NULL;
+	uint64_t address = origin->base + offset;
+	struct object object;
+
+	if (!object_open(&object, origin->image->bytes, origin->image->size)) {
+		first = segment_of(&object, 0);
+		segment = segment_of(&object, offset);
+	}
+	if (first && !segment)
+		return -ENOENT;
+	if (first)
+		address = origin->base - first->p_vaddr + segment->p_vaddr +
+			  (offset - segment->p_offset);
+	return origin->memory->read(origin->memory->context, address, into, size);
+}
+
+/* Whatever cannot be had stays zero: what needs it then is not found. */
+static void fetch(struct image *image, const struct origin *origin, uint64_t offset, uint64_t size)
+{
+	if (offset >= image->size)
+		return;
+	size = MIN(MIN(size, image->size - offset), PART_LIMIT);
+	if (origin->read(origin, offset, image->bytes + offset, size) < 0)
+		memset(image->bytes + offset, 0, size);
+}
+
+static void fetch_part(struct image *image, const struct origin *origin,
+		       const struct object_part *part)
+{
+	fetch(image, origin, (uint64_t)(part->bytes - image->bytes), part->size);
+}
+
+static void fetch_names(struct image *image, const struct origin *origin,
+			const struct object *object)
+{
+	uint64_t headers = (uint64_t)object->header.e_shnum * sizeof(Elf64_Shdr);
+	uint64_t place =
+		object->header.e_shoff + (uint64_t)object->header.e_shstrndx * sizeof(Elf64_Shdr);
+	Elf64_Shdr names;
+
+	fetch(image, origin, object->header.e_shoff, headers);
+	if (place > image->size || sizeof(names) > image->size - place)
+		return;
+	memcpy(&names, image->bytes + place, sizeof(names));
+	fetch(image, origin, names.sh_offset, names.sh_size);
+}
+
+static void fetch_segments(struct image *image, const struct origin *origin,
+			   const struct object *object)
+{
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+
+		if (segment->p_type == PT_NOTE)
+			fetch(image, origin, segment->p_offset, segment->p_filesz);
+		if (segment->p_type == PT_GNU_EH_FRAME)
+			fetch(image, origin, segment->p_offset,
+			      MIN(segment->p_filesz, HEADER_EXCERPT));
+	}
+}
+
+static void fetch_frames(struct image *image, const struct origin *origin,
+			 const struct object *object)
+{
+	struct object_part part;
+
+	if (!object_section(object, ".plt", &part))
+		fetch_part(image, origin, &part);
+	if ((!object_section(object, ".eh_frame", &part) && part.size > sizeof(uint32_t)) ||
+	    !object_unwind_segment(object, &part) || !object_section(object, ".debug_frame", &part))
+		fetch_part(image, origin, &part);
+}
+
+static int fetch_all(struct image *image, const struct origin *origin)
+{
+	Elf64_Ehdr header;
+	struct object object;
+
+	memcpy(&header, image->bytes, sizeof(header));
+	fetch(image, origin, header.e_phoff, (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
+	if (object_open(&object, image->bytes, image->size) < 0)
+		return -ENOEXEC;
+	fetch_names(image, origin, &object);
+	fetch_segments(image, origin, &object);
+	fetch_frames(image, origin, &object);
+	return 0;
+}
+
+static int make_space(struct image *ret, uint64_t size)
+{
+	void *bytes;
+
+	if (size < sizeof(Elf64_Ehdr) || size > SIZE_LIMIT)
+		return -ENOEXEC;
+	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (bytes == MAP_FAILED)
+		return -ENOMEM;
+	*ret = (struct image){ bytes, size };
+	return 0;
+}
+
+static int load(struct image *ret, struct origin *origin, const Elf64_Ehdr *header, uint64_t size)
+{
+	int r = make_space(ret, size);
+
+	if (r < 0)
+		return r;
+	memcpy(ret->bytes, header, sizeof(*header));
+	origin->image = ret;
+	r = fetch_all(ret, origin);
+	if (r < 0)
+		image_done(ret);
+	return r;
+}
+
+static bool is_object(const Elf64_Ehdr *header)
+{
+	return !memcmp(header->e_ident, ELFMAG, SELFMAG) &&
+	       header->e_phentsize == sizeof(Elf64_Phdr);
+}
+
+int image_load_file(struct image *ret, int fd)
+{
+	struct origin origin = { .read = read_file, .fd = fd };
+	struct stat facts;
+	Elf64_Ehdr header;
+
+	if (fstat(fd, &facts) < 0)
+		return -errno;
+	if (read_file(&origin, 0, &header, sizeof(header)) < 0 || !is_object(&header))
+		return -ENOEXEC;
+	return load(ret, &origin, &header, (uint64_t)facts.st_size);
+}
+
+/* How long the file is that was mapped there, as far as its segments go. */
+static int measure(const struct memory_reader *memory, uint64_t base, const Elf64_Ehdr *header,
+		   uint64_t *ret)
+{
+	*ret = 0;
+	for (unsigned i = 0; i < MIN(header->e_phnum, OBJECT_SEGMENTS_MAX); i++) {
+		Elf64_Phdr segment;
+		int r = memory->read(memory->context, base + header->e_phoff + i * sizeof(segment),
+				     &segment, sizeof(segment));
+
+		if (r < 0)
+			return r;
+		if (segment.p_type == PT_LOAD && segment.p_offset < SIZE_LIMIT &&
+		    segment.p_filesz < SIZE_LIMIT)
+			*ret = MAX(*ret, segment.p_offset + segment.p_filesz);
+	}
+	return 0;
+}
+
+int image_load_memory(struct image *ret, const struct memory_reader *memory, uint64_t base)
+{
+	struct origin origin = { .read = read_memory, .memory = memory, .base = base };
+	Elf64_Ehdr header;
+	uint64_t size;
+	int r = memory->read(memory->context, base, &header, sizeof(header));
+
+	if (r < 0)
+		return r;
+	if (!is_object(&header))
+		return -ENOEXEC;
+	r = measure(memory, base, &header, &size);
+	if (r < 0)
+		return r;
+	header.e_shoff = 0; /* section headers are not loaded */
+	header.e_shnum = header.e_shstrndx = 0;
+	return load(ret, &origin, &header, size);
+}
+
+void image_done(struct image *image)
+{
+	if (image->bytes)
+		munmap(image->bytes, image->size);
+	*image = (struct image){ 0 };
+}

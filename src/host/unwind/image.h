@@ -1,0 +1,26 @@
+/*
+ * The bytes of an ELF object, as far as an unwind table and the build id need them, at the places
+ * that they have in the file.  The rest reads as zeroes and costs no memory: a browser's hundreds
+ * of megabytes are not read for the few of its .eh_frame.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+#include "shared/elf/image.h"
+
+struct image {
+	unsigned char *bytes; /* a mapping */
+	size_t size;
+};
+
+/* -ENOEXEC: not an ELF object of 64 bits. */
+int image_load_file(struct image *ret, int fd) MUST_CHECK;
+/* From the memory of a process, where the ELF header is at `base`; sections are not there. */
+int image_load_memory(struct image *ret, const struct memory_reader *memory,
+		      uint64_t base) MUST_CHECK;
+void image_done(struct image *image);
+
+static inline void image_done_at_scope_end(struct image *image)
+{
+	image_done(image);
+}

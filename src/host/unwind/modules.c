@@ -1,0 +1,308 @@
+/*
+ * Finds, opens and compiles modules, each once.  Host only.  The list only grows, so that what
+ * points to a module stays true; it is guarded by a lock, since every session of a program shares
+ * it.
+ */
+#include "host/unwind/modules.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/room.h"
+#include "host/unwind/cache.h"
+#include "host/unwind/image.h"
+#include "host/unwind/module_file.h"
+#include "host/unwind/source.h"
+
+#define VDSO_SIZE_MAX ((size_t)64 << 10)
+#define DELETED       " (deleted)"
+
+struct known {
+	struct module module; /* first: what others point to */
+	uint64_t size, changed_ns;
+	struct object object; /* headers only: its bytes are gone */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known **known;
+static size_t known_count, known_room;
+
+static int read_process(void *context, uint64_t address, void *into, size_t size)
+{
+	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
+	ssize_t n = process_vm_readv(*(pid_t *)context, &local, 1, &remote, 1, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -EFAULT;
+}
+
+static void complain(struct module *module, const struct err *err)
+{
+	if (!module->table)
+		snprintf(module->complaint, sizeof(module->complaint), "%s", err->what);
+}
+
+/* From the cache, or made and put there. */
+static void make_table(struct module *module, const void *bytes, size_t size)
+{
+	struct unwind_source source;
+	struct unwind_table *table = NULL;
+	struct err err = { 0 };
+	uint64_t number;
+
+	if (!unwind_source_open(&source, bytes, size, &err)) {
+		number = unwind_source_fingerprint(&source);
+		table = unwind_cache_load(module->build_id, module->build_id_size, number);
+		if (!table && !unwind_table_make(&table, &source, &err))
+			unwind_cache_store(module->build_id, module->build_id_size, number, table);
+	}
+	module->table = table;
+	complain(module, &err);
+}
+
+static void read_image(struct known *entry, const void *bytes, size_t size)
+{
+	if (object_open(&entry->object, bytes, size) < 0) {
+		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
+			 "not an ELF file of 64 bits");
+		return;
+	}
+	entry->module.build_id_size = object_build_id(&entry->object, entry->module.build_id,
+						      sizeof(entry->module.build_id));
+	make_table(&entry->module, bytes, size);
+	entry->object.bytes = NULL;
+	entry->object.size = 0;
+}
+
+/* Where the ELF header of the mapped file lies, when it is mapped. */
+static const struct mapping *header_of(const struct maps *maps, const struct mapping *mapping)
+{
+	const struct mapping *found = NULL;
+
+	for (size_t i = 0; i < maps->count && maps->items[i].start <= mapping->start; i++)
+		if (maps->items[i].inode == mapping->inode && maps->items[i].offset == 0 &&
+		    !strcmp(maps->items[i].path, mapping->path))
+			found = &maps->items[i];
+	return found;
+}
+
+static void read_from_memory(struct known *entry, pid_t pid, const struct maps *maps,
+			     const struct mapping *mapping)
+{
+	const struct memory_reader memory = { read_process, &pid };
+	const struct mapping *header = header_of(maps, mapping);
+	CLEANUP(image_done) struct image image = { 0 };
+	int r = header ? image_load_memory(&image, &memory, header->start) : -ENOENT;
+
+	if (r < 0)
+		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
+			 "its file cannot be opened, nor its memory read: %s", strerror(-r));
+	else
+		read_image(entry, image.bytes, image.size);
+}
+
+static void read_from_file(struct known *entry, const struct module_file *file)
+{
+	CLEANUP(image_done) struct image image = { 0 };
+	int r = image_load_file(&image, file->fd);
+
+	if (r < 0)
+		snprintf(entry->module.complaint, sizeof(entry->module.complaint), "%s",
+			 r == -ENOEXEC ? "not an ELF file of 64 bits" : strerror(-r));
+	else
+		read_image(entry, image.bytes, image.size);
+}
+
+/* So that others can open what is in no file. */
+static char *keep_copy(const char *name, const void *bytes, size_t size)
+{
+	char *path = NULL;
+	int fd = memfd_create(name, MFD_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	if (write(fd, bytes, size) != (ssize_t)size ||
+	    asprintf(&path, "/proc/self/fd/%d", fd) < 0) {
+		close(fd);
+		return NULL;
+	}
+	return path;
+}
+
+/* All processes have the same one; our own serves where memory may not be read. */
+static void read_vdso(struct known *entry, pid_t pid, const struct mapping *mapping)
+{
+	size_t size = MIN(mapping->end - mapping->start, VDSO_SIZE_MAX);
+	const void *own = (const void *)getauxval(AT_SYSINFO_EHDR);
+	CLEANUP(free) void *bytes = calloc(1, size);
+
+	if (!bytes)
+		return;
+	if (read_process(&pid, mapping->start, bytes, size) < 0) {
+		if (!own)
+			return;
+		memcpy(bytes, own, size);
+	}
+	read_image(entry, bytes, size);
+	entry->module.image_path = keep_copy("vdso", bytes, size);
+}
+
+static enum module_kind kind_of(const struct mapping *mapping)
+{
+	if (!strcmp(mapping->path, "[vdso]"))
+		return MODULE_VDSO;
+	return mapping->inode && mapping->path[0] == '/' ? MODULE_FILE : MODULE_ANONYMOUS;
+}
+
+static bool is_it(const struct known *entry, const struct mapping *mapping,
+		  const struct module_file *file)
+{
+	const struct module *module = &entry->module;
+
+	if (module->kind != kind_of(mapping))
+		return false;
+	if (module->kind == MODULE_VDSO)
+		return true;
+	if (module->kind == MODULE_ANONYMOUS)
+		return !strcmp(module->path, mapping->path);
+	return module->inode == mapping->inode &&
+	       module->dev == makedev(mapping->dev_major, mapping->dev_minor) &&
+	       entry->size == file->size && entry->changed_ns == file->changed_ns;
+}
+
+static struct known *find_known(const struct mapping *mapping, const struct module_file *file)
+{
+	for (size_t i = 0; i < known_count; i++)
+		if (is_it(known[i], mapping, file))
+			return known[i];
+	return NULL;
+}
+
+static char *plain_name(const char *path)
+{
+	size_t size = strlen(path), suffix = strlen(DELETED);
+
+	if (size > suffix && !strcmp(path + size - suffix, DELETED))
+		size -= suffix;
+	return strndup(path, size);
+}
+
+static int add_known(struct known **ret, const struct mapping *mapping,
+		     const struct module_file *file)
+{
+	struct known *entry = calloc(1, sizeof(*entry));
+	char *path = plain_name(mapping->path);
+
+	if (!entry || !path ||
+	    make_room(&known, known_count, &known_room, sizeof(struct known *)) < 0) {
+		free(entry);
+		free(path);
+		return -ENOMEM;
+	}
+	*entry = (struct known){
+		.module = {
+			.kind = kind_of(mapping),
+			.number = (unsigned)known_count,
+			.path = path,
+			.dev = makedev(mapping->dev_major, mapping->dev_minor),
+			.inode = mapping->inode,
+			.is_deleted = file->is_deleted,
+			.image_path = file->path[0] ? strdup(file->path) : NULL,
+		},
+		.size = file->size,
+		.changed_ns = file->changed_ns,
+	};
+	known[known_count++] = entry;
+	*ret = entry;
+	return 0;
+}
+
+/* What is not in a file of its own is compiled by nobody: JIT code has no tables. */
+static void read_module(struct known *entry, pid_t pid, const struct maps *maps,
+			const struct mapping *mapping, const struct module_file *file)
+{
+	if (entry->module.kind == MODULE_VDSO)
+		read_vdso(entry, pid, mapping);
+	else if (entry->module.kind == MODULE_FILE && file->fd >= 0)
+		read_from_file(entry, file);
+	else if (entry->module.kind == MODULE_FILE)
+		read_from_memory(entry, pid, maps, mapping);
+	else
+		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
+			 "code that is in no file");
+}
+
+static uint64_t bias_of(const struct known *entry, const struct mapping *mapping)
+{
+	uint64_t address;
+
+	if (!object_address_of(&entry->object, mapping->offset, &address))
+		address = mapping->offset;
+	return entry->module.kind == MODULE_ANONYMOUS ? 0 : mapping->start - address;
+}
+
+static int find_or_add(struct known **ret, pid_t pid, const struct maps *maps,
+		       const struct mapping *mapping)
+{
+	struct module_file file = { .fd = -1 };
+	bool is_new;
+	int r = 0;
+
+	if (kind_of(mapping) == MODULE_FILE)
+		module_file_open(&file, pid, mapping);
+	*ret = find_known(mapping, &file);
+	is_new = !*ret;
+	if (is_new)
+		r = add_known(ret, mapping, &file);
+	if (!r && is_new)
+		read_module(*ret, pid, maps, mapping, &file);
+	if (file.fd >= 0 && (r < 0 || !is_new || !file.is_kept))
+		close(file.fd);
+	return r;
+}
+
+int module_of(struct module_place *ret, pid_t pid, const struct maps *maps,
+	      const struct mapping *mapping)
+{
+	struct known *entry = NULL;
+	int r;
+
+	pthread_mutex_lock(&lock);
+	r = find_or_add(&entry, pid, maps, mapping);
+	pthread_mutex_unlock(&lock);
+	if (r < 0)
+		return r;
+	*ret = (struct module_place){ &entry->module, bias_of(entry, mapping) };
+	return 0;
+}
+
+size_t modules_count(void)
+{
+	size_t count;
+
+	pthread_mutex_lock(&lock);
+	count = known_count;
+	pthread_mutex_unlock(&lock);
+	return count;
+}
+
+const struct module *module_at(size_t number)
+{
+	const struct module *module = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (number < known_count)
+		module = &known[number]->module;
+	pthread_mutex_unlock(&lock);
+	return module;
+}

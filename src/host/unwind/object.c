@@ -1,0 +1,206 @@
+/*
+ * Finds sections, segments and the build id of an ELF file.  Host only.
+ */
+#include "host/unwind/object.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/unwind/bytes.h"
+
+#define NOTE_NAME_SIZE 4 /* "GNU" and its zero */
+
+static const unsigned char *bytes_at(const struct object *object, uint64_t offset, uint64_t size)
+{
+	if (offset > object->size || size > object->size - offset)
+		return NULL;
+	return object->bytes + offset;
+}
+
+static int copy_at(const struct object *object, uint64_t offset, void *into, size_t size)
+{
+	const unsigned char *from = bytes_at(object, offset, size);
+
+	if (!from)
+		return -ENOENT;
+	memcpy(into, from, size);
+	return 0;
+}
+
+static bool is_ours(const Elf64_Ehdr *header)
+{
+	return !memcmp(header->e_ident, ELFMAG, SELFMAG) &&
+	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
+	       header->e_phentsize == sizeof(Elf64_Phdr);
+}
+
+int object_open(struct object *ret, const void *bytes, size_t size)
+{
+	*ret = (struct object){ .bytes = bytes, .size = size };
+	if (copy_at(ret, 0, &ret->header, sizeof(ret->header)) || !is_ours(&ret->header))
+		return -ENOEXEC;
+	ret->segment_count = MIN(ret->header.e_phnum, OBJECT_SEGMENTS_MAX);
+	if (copy_at(ret, ret->header.e_phoff, ret->segments,
+		    ret->segment_count * sizeof(ret->segments[0])))
+		return -ENOEXEC;
+	return 0;
+}
+
+static int read_section(const struct object *object, unsigned index, Elf64_Shdr *ret)
+{
+	if (index >= object->header.e_shnum || object->header.e_shoff > object->size)
+		return -ENOENT;
+	return copy_at(object, object->header.e_shoff + (uint64_t)index * sizeof(*ret), ret,
+		       sizeof(*ret));
+}
+
+static bool is_named(const struct object *object, const Elf64_Shdr *names,
+		     const Elf64_Shdr *section, const char *name)
+{
+	size_t size = strlen(name) + 1;
+	const unsigned char *text = bytes_at(object, names->sh_offset, names->sh_size);
+
+	return text && section->sh_name < names->sh_size &&
+	       size <= names->sh_size - section->sh_name &&
+	       !memcmp(text + section->sh_name, name, size);
+}
+
+static int part_of(const struct object *object, const Elf64_Shdr *section, struct object_part *ret)
+{
+	const unsigned char *bytes = bytes_at(object, section->sh_offset, section->sh_size);
+
+	if (!bytes || section->sh_type == SHT_NOBITS || section->sh_flags & SHF_COMPRESSED)
+		return -ENOENT;
+	*ret = (struct object_part){ bytes, section->sh_size, section->sh_addr, true };
+	return 0;
+}
+
+int object_section(const struct object *object, const char *name, struct object_part *ret)
+{
+	Elf64_Shdr names, section;
+
+	if (object->header.e_shentsize != sizeof(section) ||
+	    read_section(object, object->header.e_shstrndx, &names))
+		return -ENOENT;
+	for (unsigned i = 0; i < object->header.e_shnum; i++)
+		if (!read_section(object, i, &section) && is_named(object, &names, &section, name))
+			return part_of(object, &section, ret);
+	return -ENOENT;
+}
+
+static int part_at(const struct object *object, uint64_t address, struct object_part *ret)
+{
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+		uint64_t skip = address - segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD || address < segment->p_vaddr ||
+		    skip >= segment->p_filesz ||
+		    !bytes_at(object, segment->p_offset, segment->p_filesz))
+			continue;
+		*ret = (struct object_part){ object->bytes + segment->p_offset + skip,
+					     segment->p_filesz - skip, address, false };
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* The header begins with a version and three encodings, then the pointer that we want. */
+int object_unwind_segment(const struct object *object, struct object_part *ret)
+{
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		struct object_part part;
+		struct dwarf_bytes header;
+		unsigned encoding;
+		uint64_t address;
+
+		if (object->segments[i].p_type != PT_GNU_EH_FRAME ||
+		    part_at(object, object->segments[i].p_vaddr, &part))
+			continue;
+		header = (struct dwarf_bytes){ part.bytes, part.bytes + part.size, part.address,
+					       false };
+		dwarf_take_fixed(&header, 1);
+		encoding = (unsigned)dwarf_take_fixed(&header, 1);
+		dwarf_take_fixed(&header, 2);
+		address = dwarf_take_pointer(&header, encoding);
+		return header.is_broken ? -ENOENT : part_at(object, address, ret);
+	}
+	return -ENOENT;
+}
+
+/* 0 when the note is not the build id; else its size. */
+static unsigned take_note(struct dwarf_bytes *notes, unsigned char *ret, unsigned capacity)
+{
+	uint64_t name_size = dwarf_take_fixed(notes, 4), size = dwarf_take_fixed(notes, 4);
+	uint64_t type = dwarf_take_fixed(notes, 4);
+	struct dwarf_bytes name = dwarf_take_piece(notes, ALIGN_UP(name_size, 4));
+	struct dwarf_bytes content = dwarf_take_piece(notes, ALIGN_UP(size, 4));
+
+	if (notes->is_broken || type != NT_GNU_BUILD_ID || name_size != NOTE_NAME_SIZE ||
+	    memcmp(name.at, "GNU", NOTE_NAME_SIZE))
+		return 0;
+	size = MIN(size, capacity);
+	memcpy(ret, content.at, size);
+	return (unsigned)size;
+}
+
+static unsigned find_build_id(const unsigned char *bytes, uint64_t size, unsigned char *ret,
+			      unsigned capacity)
+{
+	struct dwarf_bytes notes = { bytes, bytes + size, 0, false };
+	unsigned found = 0;
+
+	while (!found && notes.at < notes.end && !notes.is_broken)
+		found = take_note(&notes, ret, capacity);
+	return found;
+}
+
+unsigned object_build_id(const struct object *object, unsigned char *ret, unsigned capacity)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; !found && i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+		const unsigned char *bytes = bytes_at(object, segment->p_offset, segment->p_filesz);
+
+		if (segment->p_type == PT_NOTE && bytes)
+			found = find_build_id(bytes, segment->p_filesz, ret, capacity);
+	}
+	return found;
+}
+
+bool object_code(const struct object *object, uint64_t *ret_first, uint64_t *ret_end)
+{
+	uint64_t first = UINT64_MAX, end = 0;
+
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
+		    segment->p_memsz > UINT64_MAX - segment->p_vaddr)
+			continue;
+		first = MIN(first, segment->p_vaddr);
+		end = MAX(end, segment->p_vaddr + segment->p_memsz);
+	}
+	*ret_first = first;
+	*ret_end = end;
+	return first < end;
+}
+
+bool object_address_of(const struct object *object, uint64_t file_offset, uint64_t *ret)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
+		    file_offset < ALIGN_DOWN(segment->p_offset, page) ||
+		    file_offset >= segment->p_offset + segment->p_filesz)
+			continue;
+		*ret = file_offset - segment->p_offset + segment->p_vaddr;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,42 @@
+/*
+ * The parts of an ELF file that unwinding needs, from bytes that lie in memory as a whole: a file,
+ * or the image of the vdso.  The bytes are foreign: each part is bounded by their size.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <elf.h>
+#include <stdbool.h>
+
+#define OBJECT_SEGMENTS_MAX 64
+
+struct object {
+	const unsigned char *bytes;
+	size_t size;
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[OBJECT_SEGMENTS_MAX]; /* copies: the file's may not be aligned */
+	unsigned segment_count;
+};
+
+struct object_part {
+	const unsigned char *bytes;
+	uint64_t size;
+	uint64_t address; /* p_vaddr of its begin */
+	bool has_size;    /* else it goes to the end of its segment and has a mark at its end */
+};
+
+/* -ENOEXEC for anything but a sound 64-bit little-endian object. */
+int object_open(struct object *ret, const void *bytes, size_t size) MUST_CHECK;
+/* -ENOENT: there is none, its bytes are elsewhere (a debug file) or compressed. */
+int object_section(const struct object *object, const char *name,
+		   struct object_part *ret) MUST_CHECK;
+/* .eh_frame by way of PT_GNU_EH_FRAME, for files without section headers. */
+int object_unwind_segment(const struct object *object, struct object_part *ret) MUST_CHECK;
+/* The size of the build id, cut at the capacity; 0 when there is none. */
+unsigned object_build_id(const struct object *object, unsigned char *ret, unsigned capacity);
+/* The lowest and the end of the addresses that are executable; false when nothing is. */
+bool object_code(const struct object *object, uint64_t *ret_first, uint64_t *ret_end);
+/* The address (p_vaddr) of a byte of the file that is mapped executable; false: it is in no such
+ * segment. */
+bool object_address_of(const struct object *object, uint64_t file_offset, uint64_t *ret);

@@ -1,0 +1,25 @@
+/*
+ * What an unwind table is made from: the section of frames in an ELF file, and where its code lies.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/unwind/frames.h"
+#include "host/unwind/rules.h"
+
+struct unwind_source {
+	const struct unwind_machine *machine;
+	uint64_t first, end; /* of the code */
+	struct object_part part;
+	enum frames_section section;
+	struct object_part stubs; /* size 0: none, or of a shape that is not known */
+};
+
+/* Points into the bytes.  -ENOEXEC: not an object of a machine that is known; -ENODATA: neither
+ * .eh_frame nor .debug_frame. */
+int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size,
+		       struct err *err) MUST_CHECK;
+
+/* The same number for the same section and place of the code: whatever gives another table gives
+ * another number. */
+uint64_t unwind_source_fingerprint(const struct unwind_source *source);

@@ -1,0 +1,251 @@
+/*
+ * Follows what a process has mapped executable.  Host only; reads /proc, stops nothing.
+ */
+#include "host/unwind/space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/process/maps.h"
+#include "host/process/procfs.h"
+#include "host/unwind/modules.h"
+
+#define RANGES_KEPT 4096u /* beyond so many, those that are gone leave */
+
+int space_open(struct space **ret, pid_t pid, struct err *err)
+{
+	struct space *space = calloc(1, sizeof(*space));
+	int r;
+
+	if (!space)
+		return err_set(err, -ENOMEM, "no memory for the mappings of %d", (int)pid);
+	space->pid = pid;
+	r = space_refresh(space, err);
+	if (r < 0) {
+		space_close(space);
+		return r;
+	}
+	*ret = space;
+	return 0;
+}
+
+/* The kernel shows no mappings of a first thread that has ended; its siblings' are the same. */
+static int read_any_maps(pid_t pid, struct maps *ret, struct err *err)
+{
+	CLEANUP(free) pid_t *threads = NULL;
+	size_t count = 0;
+	int r = maps_read(pid, ret, err);
+
+	if (r < 0 || ret->count || proc_list(pid, "task", &threads, &count, err) < 0)
+		return r;
+	for (size_t i = 0; i < count && !ret->count; i++)
+		if (threads[i] != pid && maps_read(threads[i], ret, err) < 0)
+			*ret = (struct maps){ 0 };
+	return 0;
+}
+
+/* NULL: it was not there before, or is another one now. */
+static const struct space_range *find_again(const struct space *space,
+					    const struct mapping *mapping)
+{
+	const struct space_range *range = space_find(space, mapping->start);
+	const struct module *module = range ? range->module : NULL;
+
+	if (!range || range->start != mapping->start || range->end != mapping->end ||
+	    module->inode != mapping->inode || range->offset != mapping->offset ||
+	    strncmp(module->path, mapping->path, strlen(module->path)) != 0)
+		return NULL;
+	return range;
+}
+
+static int make_range(const struct space *space, const struct maps *maps,
+		      const struct mapping *mapping, struct space_range *ret)
+{
+	const struct space_range *before = find_again(space, mapping);
+	struct module_place place;
+	int r;
+
+	if (before) {
+		*ret = *before;
+		return 0;
+	}
+	r = module_of(&place, space->pid, maps, mapping);
+	if (r < 0)
+		return r;
+	*ret = (struct space_range){ mapping->start, mapping->end, place.bias, mapping->offset,
+				     place.module };
+	return 0;
+}
+
+static size_t count_code(const struct maps *maps)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < maps->count; i++)
+		count += maps->items[i].executable;
+	return count;
+}
+
+static int make_ranges(const struct space *space, const struct maps *maps,
+		       struct space_range *ranges)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < maps->count; i++)
+		if (maps->items[i].executable)
+			r = make_range(space, maps, &maps->items[i], ranges++);
+	return r;
+}
+
+/* Takes the ranges over, or frees them when they are what is known. */
+static void adopt(struct space *space, struct space_range *ranges, size_t count)
+{
+	if (space->count == count &&
+	    (!count || !memcmp(space->ranges, ranges, count * sizeof(*ranges)))) {
+		free(ranges);
+		return;
+	}
+	free(space->ranges);
+	space->ranges = ranges;
+	space->count = count;
+	space->generation++;
+}
+
+static int no_memory(const struct space *space, struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory for the mappings of %d", (int)space->pid);
+}
+
+/* *ret is NULL for a process that has ended: what it had names its last frames. */
+static int read_ranges(const struct space *space, struct space_range **ret, size_t *ret_count,
+		       struct err *err)
+{
+	CLEANUP(maps_done) struct maps maps = { 0 };
+	int r = read_any_maps(space->pid, &maps, err);
+
+	*ret = NULL;
+	*ret_count = count_code(&maps);
+	if (r < 0 || !*ret_count)
+		return r;
+	*ret = calloc(*ret_count, sizeof(**ret));
+	if (*ret && !make_ranges(space, &maps, *ret))
+		return 0;
+	free(*ret);
+	*ret = NULL;
+	return no_memory(space, err);
+}
+
+int space_refresh(struct space *space, struct err *err)
+{
+	struct space_range *ranges;
+	size_t count;
+	int r = read_ranges(space, &ranges, &count, err);
+
+	if (ranges)
+		adopt(space, ranges, count);
+	return r;
+}
+
+/* Both ascending; an old range that touches a new one is left out. */
+static size_t merge_ranges(const struct space *space, const struct space_range *now, size_t count,
+			   struct space_range *into)
+{
+	size_t made = 0, at = 0;
+
+	for (size_t i = 0; i < space->count; i++) {
+		const struct space_range *old = &space->ranges[i];
+
+		while (at < count && now[at].end <= old->start)
+			into[made++] = now[at++];
+		if (at == count || now[at].start >= old->end)
+			into[made++] = *old;
+	}
+	while (at < count)
+		into[made++] = now[at++];
+	return made;
+}
+
+static int merge(struct space *space, const struct space_range *now, size_t count)
+{
+	struct space_range *merged = calloc(space->count + count, sizeof(*merged));
+
+	if (!merged)
+		return -ENOMEM;
+	count = merge_ranges(space, now, count, merged);
+	adopt(space, merged, count);
+	return 0;
+}
+
+int space_merge(struct space *space, struct err *err)
+{
+	struct space_range *ranges;
+	size_t count;
+	int r = read_ranges(space, &ranges, &count, err);
+
+	if (!ranges)
+		return r;
+	if (space->count > RANGES_KEPT) {
+		adopt(space, ranges, count);
+		return 0;
+	}
+	r = merge(space, ranges, count);
+	free(ranges);
+	return r < 0 ? no_memory(space, err) : 0;
+}
+
+int space_map(struct space *space, const struct mapping *mapping)
+{
+	const struct maps none = { 0 };
+	struct space_range range;
+	int r = make_range(space, &none, mapping, &range);
+
+	return r < 0 ? r : merge(space, &range, 1);
+}
+
+int space_fork(struct space **ret, const struct space *parent, pid_t pid)
+{
+	struct space *space = calloc(1, sizeof(*space));
+
+	if (!space)
+		return -ENOMEM;
+	space->pid = pid;
+	if (parent && parent->count && merge(space, parent->ranges, parent->count) < 0) {
+		space_close(space);
+		return -ENOMEM;
+	}
+	*ret = space;
+	return 0;
+}
+
+void space_forget(struct space *space)
+{
+	space->count = 0;
+	space->generation++;
+}
+
+const struct space_range *space_find(const struct space *space, uint64_t address)
+{
+	size_t low = 0, high = space->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (address < space->ranges[middle].start)
+			high = middle;
+		else if (address >= space->ranges[middle].end)
+			low = middle + 1;
+		else
+			return &space->ranges[middle];
+	}
+	return NULL;
+}
+
+void space_close(struct space *space)
+{
+	if (!space)
+		return;
+	free(space->ranges);
+	free(space);
+}

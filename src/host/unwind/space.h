@@ -1,0 +1,68 @@
+/*
+ * The address space of a process: what is mapped where, and the unwind table of each module.
+ * Modules are shared by all spaces and live until the program ends, so frames can be named after
+ * the process is gone.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/unwind/table.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum module_kind {
+	MODULE_FILE,
+	MODULE_VDSO,
+	MODULE_ANONYMOUS, /* executable memory without a file: JIT */
+};
+
+struct mapping;
+
+struct module {
+	enum module_kind kind;
+	unsigned number; /* from 0, in the order of their coming */
+	char *path;      /* as the target sees it; "[vdso]" */
+	uint64_t dev, inode;
+	unsigned char build_id[32];
+	unsigned build_id_size;
+	bool is_deleted;                  /* the file is gone, or another one has its name now */
+	const struct unwind_table *table; /* NULL: none could be made; why is in complaint */
+	char complaint[128];
+	char *image_path; /* opens its bytes as long as we live: its path, or /proc/self/fd/N for
+			     what has none (deleted, in another root, the vdso); NULL: nothing
+			     does */
+};
+
+/* An executable mapping. */
+struct space_range {
+	uint64_t start, end;
+	uint64_t bias;   /* address in memory - address in the file (p_vaddr) */
+	uint64_t offset; /* in the file */
+	const struct module *module;
+};
+
+struct space {
+	pid_t pid;
+	unsigned generation;        /* counts the changes of ranges */
+	struct space_range *ranges; /* executable ones, ascending */
+	size_t count;
+};
+
+int space_open(struct space **ret, pid_t pid, struct err *err) MUST_CHECK;
+/* Reads the mappings again; ranges that are gone leave, tables of new modules are made. */
+int space_refresh(struct space *space, struct err *err) MUST_CHECK;
+/* The same, but ranges that are gone stay where nothing else lies now: for what was seen before. */
+int space_merge(struct space *space, struct err *err) MUST_CHECK;
+/* An executable mapping that came, as a record tells of it; what it covers leaves.  -ENOMEM. */
+int space_map(struct space *space, const struct mapping *mapping) MUST_CHECK;
+/* The space of a child as it is born: its parent's (NULL: empty). */
+int space_fork(struct space **ret, const struct space *parent, pid_t pid) MUST_CHECK;
+/* Nothing is mapped any more: the process executed anew. */
+void space_forget(struct space *space);
+const struct space_range *space_find(const struct space *space, uint64_t address);
+void space_close(struct space *space);
+
+/* All modules of all spaces, by number. */
+size_t modules_count(void);
+const struct module *module_at(size_t number);

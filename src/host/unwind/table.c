@@ -1,0 +1,192 @@
+/*
+ * Compiles the unwind table of a module, and looks addresses up.  Host only.
+ */
+#include "host/unwind/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "host/core/cleanup.h"
+#include "host/unwind/rows.h"
+#include "host/unwind/source.h"
+#include "host/unwind/stubs.h"
+
+static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
+
+struct compilation {
+	struct frames frames;
+	struct rows rows;
+	uint64_t first, end;
+	/* While one entry is compiled: */
+	uint64_t entry_end;
+	bool is_signal;
+};
+
+static void compilation_done_at_scope_end(struct compilation *work)
+{
+	frames_done(&work->frames);
+	rows_done(&work->rows);
+}
+
+static int hear_rules(void *context, uint64_t address, const struct rules *rules)
+{
+	struct compilation *work = context;
+	uint32_t pc = (uint32_t)(address - work->first);
+
+	if (address >= work->entry_end)
+		return 0;
+	if (work->is_signal)
+		return rows_add(&work->rows, pc,
+				(struct unwind_row){ .kind = UNWIND_SIGNAL, .fp = UNWIND_FP_SAME });
+	return rows_add_rules(&work->rows, pc, rules);
+}
+
+/* A program that makes no sense anywhere is not believed at all. */
+static int compile_entry(struct compilation *work, const struct frame_entry *entry)
+{
+	const struct rules_listener listener = { hear_rules, work };
+	const struct frame_common *common = &work->frames.commons[entry->common];
+	const struct unwind_row bad = { .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
+	int r;
+
+	work->is_signal = common->is_signal;
+	r = rules_run(work->rows.machine, common, entry, &listener);
+	if (r == -EBADMSG)
+		r = rows_add(&work->rows, (uint32_t)(entry->start - work->first), bad);
+	return r < 0 ? r
+		     : rows_add(&work->rows, (uint32_t)(work->entry_end - work->first),
+				nothing_known);
+}
+
+static bool is_in_code(const struct compilation *work, const struct frame_entry *entry)
+{
+	return entry->start >= work->first && entry->end <= work->end;
+}
+
+/* Code that two entries claim belongs to the later one. */
+static int compile_entries(struct compilation *work)
+{
+	const struct frames *frames = &work->frames;
+	int r = rows_add(&work->rows, 0, nothing_known);
+
+	for (size_t i = 0; !r && i < frames->count; i++) {
+		const struct frame_entry *entry = &frames->entries[i];
+
+		if (!is_in_code(work, entry))
+			continue;
+		/* In rt_sigreturn the pc stands behind the last byte of the trampoline. */
+		work->entry_end = entry->end + frames->commons[entry->common].is_signal;
+		if (i + 1 < frames->count)
+			work->entry_end = MIN(work->entry_end, frames->entries[i + 1].start);
+		r = compile_entry(work, entry);
+	}
+	return r;
+}
+
+/* Rows, specials and index in one block, so that a file can hold them as they are. */
+static struct unwind_table *lay_out(const struct compilation *work)
+{
+	size_t rows = work->rows.count * sizeof(struct unwind_row);
+	size_t specials = work->rows.special_count * sizeof(struct unwind_special);
+	uint32_t pages = (work->rows.items[work->rows.count - 1].pc >> UNWIND_PAGE_BITS) + 1;
+	struct unwind_table *table = calloc(1, sizeof(*table));
+	size_t size = rows + specials + pages * sizeof(uint32_t);
+	char *block = malloc(size);
+
+	if (!table || !block) {
+		free(block);
+		free(table);
+		return NULL;
+	}
+	memcpy(block, work->rows.items, rows);
+	if (specials)
+		memcpy(block + rows, work->rows.specials, specials);
+	*table = (struct unwind_table){
+		.first = work->first,
+		.rows = (const struct unwind_row *)block,
+		.row_count = (uint32_t)work->rows.count,
+		.specials = (const struct unwind_special *)(block + rows),
+		.special_count = (uint32_t)work->rows.special_count,
+		.pages = (const uint32_t *)(block + rows + specials),
+		.page_count = pages,
+		.block = block,
+		.block_size = size,
+	};
+	return table;
+}
+
+static void fill_index(const struct unwind_table *table, uint32_t *pages)
+{
+	uint32_t row = 0;
+
+	for (uint32_t page = 0; page < table->page_count; page++) {
+		while (row + 1 < table->row_count &&
+		       table->rows[row + 1].pc <= page << UNWIND_PAGE_BITS)
+			row++;
+		pages[page] = row;
+	}
+}
+
+int unwind_table_make(struct unwind_table **ret, const struct unwind_source *source,
+		      struct err *err)
+{
+	CLEANUP(compilation_done)
+	struct compilation work = {
+		.first = source->first,
+		.end = source->end,
+		.rows.machine = source->machine,
+	};
+	int r = frames_read(&work.frames, &source->part, source->section);
+
+	if (!r)
+		r = stubs_add(&work.frames, &source->stubs);
+	if (!r)
+		r = compile_entries(&work);
+	*ret = r < 0 ? NULL : lay_out(&work);
+	if (!*ret)
+		return err_set(err, -ENOMEM, "no memory for an unwind table");
+	fill_index(*ret, (uint32_t *)(uintptr_t)(*ret)->pages);
+	return 0;
+}
+
+int unwind_table_compile(struct unwind_table **ret, const void *bytes, size_t size, struct err *err)
+{
+	struct unwind_source source;
+	int r = unwind_source_open(&source, bytes, size, err);
+
+	return r < 0 ? r : unwind_table_make(ret, &source, err);
+}
+
+void unwind_table_free(struct unwind_table *table)
+{
+	if (!table)
+		return;
+	if (table->is_mapped)
+		munmap(table->block, table->block_size);
+	else
+		free(table->block);
+	free(table);
+}
+
+const struct unwind_row *unwind_table_find(const struct unwind_table *table, uint64_t address)
+{
+	uint64_t offset = address - table->first;
+	uint64_t page = offset >> UNWIND_PAGE_BITS;
+	uint32_t low, high;
+
+	if (address < table->first || page >= table->page_count)
+		return &nothing_known;
+	low = table->pages[page];
+	high = page + 1 < table->page_count ? table->pages[page + 1] : table->row_count - 1;
+	while (low < high) {
+		uint32_t middle = low + (high - low + 1) / 2;
+
+		if (table->rows[middle].pc <= offset)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return &table->rows[low];
+}

@@ -1,0 +1,30 @@
+/*
+ * Walks up a stack by tables: from registers and a reader of stack memory to return addresses.
+ */
+#pragma once
+
+#include "shared/elf/image.h"
+#include "shared/wire/sample.h"
+
+#include "host/unwind/space.h"
+
+#define WALK_REGISTERS 33 /* by their DWARF numbers */
+
+struct walk_registers {
+	uint64_t pc, sp, fp;
+	bool is_fp_unknown; /* until a row says where it was saved */
+	uint64_t lr;        /* aarch64 */
+	uint64_t mask;      /* bits of `all` that are known */
+	uint64_t all[WALK_REGISTERS];
+};
+
+struct walk_result {
+	unsigned count;
+	enum stack_end end;
+	bool needs_fp; /* it ended because the frame pointer is not known */
+};
+
+/* Innermost first; frames[0] is the pc itself, the others are return addresses, or a pc that a
+ * signal interrupted.  An address that is not in code is never handed out, but for the first. */
+struct walk_result stack_walk(const struct space *space, const struct walk_registers *registers,
+			      const struct memory_reader *stack, __u64 *frames, unsigned capacity);

@@ -1,0 +1,55 @@
+/*
+ * What the programs and the host share.  The host sizes the tables before it loads the first
+ * object, and gives its maps to the others by name.
+ */
+#pragma once
+
+#include "kernel/types.h"
+#include "shared/unwind/row.h"
+#include "shared/wire/kernel.h"
+
+/* Constants of the loaded program: what they switch off is not even loaded. */
+const volatile struct kernel_settings settings SEC(".rodata.settings");
+
+#define TABLE(name, value_type)                    \
+	struct {                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);  \
+		__uint(map_flags, BPF_F_MMAPABLE); \
+		__uint(max_entries, 1);            \
+		__type(key, __u32);                \
+		__type(value, value_type);         \
+	} name SEC(".maps")
+
+TABLE(rows, struct unwind_row);
+TABLE(pages, struct kernel_page);
+TABLE(specials, struct unwind_special);
+TABLE(ranges, struct kernel_range);
+TABLE(counts, struct kernel_counts);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KERNEL_PROCESSES_MAX);
+	__type(key, __u32);
+	__type(value, struct kernel_process);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps");
+
+ALWAYS_INLINE struct kernel_counts *counts_of_all(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&counts, &zero);
+}
+
+/* The host looks by itself every few milliseconds: nobody is woken. */
+ALWAYS_INLINE void send(const void *record, __u64 size)
+{
+	struct kernel_counts *all = counts_of_all();
+
+	if (bpf_ringbuf_output(&ring, (void *)record, size, BPF_RB_NO_WAKEUP) && all)
+		__sync_fetch_and_add(&all->lost, 1);
+}

@@ -1,0 +1,23 @@
+/*
+ * Run by the host itself, once: in which namespace of pids it lives.
+ */
+#include "kernel/maps.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+SEC("raw_tp")
+int host_place(void *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct kernel_counts *all = counts_of_all();
+	struct pid *pid = task->thread_pid;
+	struct upid *number;
+
+	if (!all)
+		return 0;
+	all->level = BPF_CORE_READ(pid, level);
+	number = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+		 all->level * bpf_core_type_size(struct upid);
+	all->pid_space = BPF_CORE_READ(number, ns, ns.inum);
+	return 0;
+}

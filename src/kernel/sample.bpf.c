@@ -1,0 +1,122 @@
+/*
+ * Runs in the kernel at each tick of a thread's clock: writes where the thread is, with all frames
+ * above it.  And follows the life of processes.  Changes nothing of theirs.
+ */
+#include "kernel/hand_over.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct walk);
+} scratch SEC(".maps");
+
+/* Threads for which an event was opened that they may have inherited as well; 1: they have. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} heirs SEC(".maps");
+
+/* A thread with two events: only the inherited one counts. */
+ALWAYS_INLINE int is_second(void *context, __u32 tid)
+{
+	__u32 *has_inherited = bpf_map_lookup_elem(&heirs, &tid);
+
+	if (!has_inherited)
+		return 0;
+	if (bpf_get_attach_cookie(context) == KERNEL_COOKIE_SECOND)
+		return *has_inherited;
+	*has_inherited = 1;
+	return 0;
+}
+
+ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context)
+{
+	long size = 0;
+
+	if (settings.with_kernel_frames)
+		size = bpf_get_stack(context, walk->frames, KERNEL_FRAMES_MAX * 8, 0);
+	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
+}
+
+SEC("perf_event")
+int sample_running(struct bpf_perf_event_data *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ids ids = ids_of(task);
+	struct kernel_process *process = bpf_map_lookup_elem(&processes, &ids.pid);
+	struct walk *walk;
+	__u32 zero = 0;
+
+	if (!process || process->pid != ids.pid || is_second(context, ids.tid))
+		return 0;
+	walk = bpf_map_lookup_elem(&scratch, &zero);
+	if (!walk)
+		return 0;
+	walk->sample = (struct sample){ .time_ns = bpf_ktime_get_ns(),
+					.weight_ns = settings.period_ns,
+					.pid = ids.pid,
+					.tid = ids.tid,
+					.cpu = bpf_get_smp_processor_id(),
+					.kind = SAMPLE_RUNNING };
+	if (REGISTERS_USER(&context->regs)) {
+		walk->registers = context->regs;
+	} else {
+		take_kernel_frames(walk, context);
+		if (take_saved_registers(walk, task))
+			return 0;
+	}
+	walk_up(walk, task, process);
+	hand_over(walk, process, ids);
+	return 0;
+}
+
+/* A child has the memory of its parent, so its ranges too, until it executes another program. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
+{
+	struct ids born = ids_of(child), of = ids_of(parent);
+	struct kernel_process *known, process;
+
+	if (!settings.with_children || born.pid == of.pid)
+		return 0;
+	known = bpf_map_lookup_elem(&processes, &of.pid);
+	if (!known)
+		return 0;
+	process = *known;
+	process.pid = born.pid;
+	process.asking = ASKING;
+	bpf_map_update_elem(&processes, &born.pid, &process, BPF_ANY);
+	news_send(NEWS_FORKED, born, of.pid, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(process_executed, struct task_struct *task)
+{
+	struct ids ids = ids_of(task);
+	struct kernel_process *process = bpf_map_lookup_elem(&processes, &ids.pid);
+
+	if (!process)
+		return 0;
+	process->range_count = 0;
+	process->asking = ASKED;
+	news_send(NEWS_EXECUTED, ids, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(process_ended, struct task_struct *task)
+{
+	struct ids ids = ids_of(task);
+
+	if (!bpf_map_lookup_elem(&processes, &ids.pid) || task->signal->live.counter > 0)
+		return 0;
+	bpf_map_delete_elem(&processes, &ids.pid);
+	news_send(NEWS_ENDED, ids, 0, 0);
+	return 0;
+}

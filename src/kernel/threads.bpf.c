@@ -1,0 +1,124 @@
+/*
+ * Runs in the kernel for each thread of a process, when the host asks: where it is, without it
+ * being stopped.  A thread that is off the processor has left its registers in the kernel; that it
+ * stayed so until the walk was done is checked.  Of a thread that runs only that is told.
+ */
+#define ITERATOR
+#include "kernel/absence.h"
+#include "kernel/news.h"
+#include "kernel/walk.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* One walk at a time, that may be interrupted and go on elsewhere: no part of a processor's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct walk);
+} threads_scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kernel_question);
+} questions SEC(".maps");
+
+ALWAYS_INLINE __u64 switches_of(struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+ALWAYS_INLINE void take_kernel_frames(struct walk *walk, struct task_struct *task)
+{
+	long size = bpf_get_task_stack(task, walk->frames, KERNEL_FRAMES_MAX * 8, 0);
+
+	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
+}
+
+/* From now on it is known to be away, unless the switch of threads has noticed that before us. */
+ALWAYS_INLINE void seed(const struct walk *walk)
+{
+	struct kernel_absence absence = {
+		.since_ns = walk->sample.time_ns,
+		.is_blocked = walk->sample.state != 'R',
+		.has_stack = 1,
+	};
+	__u32 tid = walk->sample.tid;
+
+	bpf_map_update_elem(&absences, &tid, &absence, BPF_NOEXIST);
+}
+
+ALWAYS_INLINE void walk_other(struct walk *walk, struct task_struct *task,
+			      struct kernel_process *process)
+{
+	walk->sample.end = STACK_NO_USER;
+	if (task->exit_state || !task->mm || take_saved_registers(walk, task))
+		return;
+	walk_up(walk, task, process);
+}
+
+/* Whole only if the thread was away from the first register to the last frame. */
+ALWAYS_INLINE void see_thread(struct walk *walk, struct task_struct *task,
+			      struct kernel_process *process, struct kernel_question *question)
+{
+	__u64 switches = switches_of(task);
+	int ran = task->on_cpu;
+
+	if (!ran) {
+		if (question->is_kernel)
+			take_kernel_frames(walk, task);
+		walk_other(walk, task, process);
+		ran = task->on_cpu || switches_of(task) != switches;
+	}
+	if (ran) {
+		walk->sample.kind = NEWS_RUNNING;
+		walk->sample.state = 'R';
+		walk->sample.kernel_count = 0;
+		walk->sample.user_count = 0;
+		walk->sample.end = STACK_NO_USER;
+	}
+}
+
+/* The host reads the ranges again, and asks again. */
+ALWAYS_INLINE int is_put_off(const struct walk *walk, const struct kernel_question *question)
+{
+	struct kernel_counts *all = counts_of_all();
+
+	if (!walk->unknown || question->is_last || walk->sample.kind == NEWS_RUNNING || !all)
+		return 0;
+	__sync_fetch_and_add(&all->unknown, 1);
+	return 1;
+}
+
+SEC("iter.s/task")
+int thread_seen(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	__u32 zero = 0;
+	struct kernel_question *question = bpf_map_lookup_elem(&questions, &zero);
+	struct walk *walk = bpf_map_lookup_elem(&threads_scratch, &zero);
+	struct kernel_process *process;
+	struct ids ids;
+
+	if (!task || !question || !walk)
+		return 0;
+	ids = ids_of(task);
+	process = bpf_map_lookup_elem(&processes, &ids.pid);
+	if (!process || ids.pid != question->pid)
+		return 0;
+	walk->sample = (struct sample){ .time_ns = bpf_ktime_get_ns(),
+					.pid = ids.pid,
+					.tid = ids.tid,
+					.kind = question->is_seed ? NEWS_LEFT : NEWS_SEEN,
+					.state = state_letter(task->__state) };
+	walk->unknown = 0;
+	see_thread(walk, task, process, question);
+	if (is_put_off(walk, question))
+		return 0;
+	send(&walk->sample, record_size(walk));
+	if (question->is_seed && walk->sample.kind == NEWS_LEFT)
+		seed(walk);
+	return 0;
+}

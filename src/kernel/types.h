@@ -1,0 +1,81 @@
+/*
+ * The few fields of the kernel's own types that are needed.  Offsets are those of the running
+ * kernel: libbpf puts them in when the program is loaded (CO-RE), so no header of any kernel is
+ * needed to build.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define RELOCATED     __attribute__((preserve_access_index))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* enum pid_type of the kernel. */
+#define PIDTYPE_TGID 1
+
+#define TASK_INTERRUPTIBLE   0x0001
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_STOPPED         0x0004
+#define TASK_TRACED          0x0008
+#define TASK_DEAD            0x0080
+#define TASK_NOLOAD          0x0400
+
+struct ns_common {
+	unsigned int inum;
+} RELOCATED;
+
+struct pid_namespace {
+	struct ns_common ns;
+} RELOCATED;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} RELOCATED;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} RELOCATED;
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+	struct pid *pids[4];
+} RELOCATED;
+
+struct task_struct {
+	unsigned int __state;
+	int on_cpu;
+	int exit_state;
+	int pid;
+	int tgid;
+	unsigned int flags;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	struct mm_struct *mm;
+	struct signal_struct *signal;
+	struct pid *thread_pid;
+} RELOCATED;
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+} RELOCATED;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} RELOCATED;

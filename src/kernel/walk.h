@@ -1,0 +1,393 @@
+/*
+ * Walks up the stack of a thread by the tables of the host.  Memory is read in pieces that end with
+ * their page: a read that fails costs more than a hundred that do not.
+ */
+#pragma once
+
+#include "kernel/machine.h"
+#include "kernel/maps.h"
+#include "shared/arch/signal_frame.h"
+
+#define PAGE_SIZE   4096
+#define FRAMES_MASK 2047      /* those of the kernel and SAMPLE_FRAMES_MAX fit below it */
+#define RANGE_STEPS 13        /* halvings until one of KERNEL_RANGES_MAX is left */
+#define ROW_STEPS   9         /* the same for the rows of a page: one for each byte at most */
+#define FP_REACH    (1 << 20) /* the frame-pointer rule believes no larger frame */
+#define SIGNALS_MAX 16        /* frames of signals in one stack */
+
+_Static_assert(SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX <= FRAMES_MASK, "frames fit");
+
+struct walk {
+	__u64 pc, sp, fp, lr;
+	__u64 unknown; /* the address that ended the walk, where nothing is mapped */
+	__u64 chunk_start, chunk_size;
+	__u32 first_range, range_count;
+	__u8 is_exact;     /* pc is where the thread is, not where a call returns to */
+	__u8 is_innermost; /* `registers` are those of this frame */
+	__u8 was_guided;   /* the last step was by the frame pointer */
+	__u8 signals;
+	struct kernel_range range; /* of the last frame */
+	struct pt_regs registers;
+	struct sample sample;
+	__u64 frames[FRAMES_MASK + 1]; /* the sample's own */
+	__u8 chunk[PAGE_SIZE + 8];
+};
+
+/* What a step gets.  task: whose memory is read when it is not the current one's. */
+struct climb {
+	struct walk *walk;
+	struct task_struct *task;
+};
+
+enum step_result {
+	STEP_ON = 0,
+	STEP_END = 1,
+};
+
+/* clang must not fold what it knows into pointers that the verifier cannot follow. */
+#define BOUND(index, mask) asm volatile("%0 &= %1" : "+r"(index) : "i"(mask))
+
+/* ITERATOR: this object walks the stacks of others; see threads.bpf.c. */
+ALWAYS_INLINE long read_memory(struct climb *climb, void *to, __u32 size, __u64 address)
+{
+#ifdef ITERATOR
+	return bpf_copy_from_user_task(to, size, (void *)address, climb->task, 0);
+#else
+	return bpf_probe_read_user(to, size, (void *)address);
+#endif
+}
+
+ALWAYS_INLINE int read_word(struct climb *climb, __u64 address, __u64 *ret)
+{
+	struct walk *walk = climb->walk;
+	__u64 offset = address - walk->chunk_start;
+
+	if (address & 7)
+		return STEP_END;
+	if (offset >= walk->chunk_size) {
+		__u32 size = PAGE_SIZE - (address & (PAGE_SIZE - 1));
+
+		walk->chunk_size = 0;
+		if (read_memory(climb, walk->chunk, size, address))
+			return STEP_END;
+		walk->chunk_start = address;
+		walk->chunk_size = size;
+		offset = 0;
+	}
+	BOUND(offset, PAGE_SIZE - 8);
+	*ret = *(__u64 *)(walk->chunk + offset);
+	return STEP_ON;
+}
+
+ALWAYS_INLINE int end_walk(struct walk *walk, enum stack_end end)
+{
+	walk->sample.end = end;
+	return STEP_END;
+}
+
+ALWAYS_INLINE int range_find(struct walk *walk, __u64 address)
+{
+	__u32 low = walk->first_range, high = low + walk->range_count, end = high;
+	struct kernel_range *range;
+
+	if (address >= walk->range.start && address < walk->range.end)
+		return 1;
+	for (int i = 0; i < RANGE_STEPS && low < high; i++) {
+		__u32 middle = low + (high - low) / 2;
+
+		range = bpf_map_lookup_elem(&ranges, &middle);
+		if (range && range->end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	range = low < end ? bpf_map_lookup_elem(&ranges, &low) : 0;
+	if (!range || range->start > address || range->end <= address)
+		return 0;
+	walk->range = *range;
+	return 1;
+}
+
+/* The rule of an address in walk->range; UNWIND_NONE where there is none. */
+ALWAYS_INLINE struct unwind_row row_find(const struct walk *walk, __u64 address)
+{
+	__u64 offset = address - walk->range.base, number = offset >> UNWIND_PAGE_BITS;
+	struct unwind_row none = { .kind = UNWIND_NONE }, *row;
+	__u32 key = walk->range.page + (__u32)number, low, high;
+	struct kernel_page *page;
+
+	if (number >= walk->range.page_count)
+		return none;
+	page = bpf_map_lookup_elem(&pages, &key);
+	if (!page)
+		return none;
+	low = page->first;
+	high = page->last;
+	for (int i = 0; i < ROW_STEPS && low < high; i++) {
+		__u32 middle = low + (high - low + 1) / 2;
+
+		row = bpf_map_lookup_elem(&rows, &middle);
+		if (row && row->pc <= offset)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	row = bpf_map_lookup_elem(&rows, &low);
+	return row && row->pc <= offset ? *row : none;
+}
+
+/* Where the frame's parts lie. */
+struct plan {
+	__u64 cfa;
+	__u64 fp_at, ra_at; /* 0: the value is in the register still */
+};
+
+/* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
+ * or reaches the outermost function of a file with 0, has ended by the ABI's convention. */
+ALWAYS_INLINE int plan_by_fp(struct walk *walk, struct plan *plan)
+{
+	__u64 fp = walk->fp;
+
+	if (!fp && !walk->is_exact && (walk->was_guided || walk->range.is_file))
+		return end_walk(walk, STACK_COMPLETE);
+	if (fp < walk->sp || fp - walk->sp > FP_REACH || (fp & 7))
+		return end_walk(walk, STACK_NO_TABLE);
+	plan->cfa = fp + 16;
+	plan->fp_at = fp;
+	plan->ra_at = fp + 8;
+	return STEP_ON;
+}
+
+ALWAYS_INLINE __u64 register_by_number(const struct walk *walk, __u64 number)
+{
+	static const volatile __u8 places[DWARF_REGISTERS] = DWARF_PLACES;
+	__u64 place;
+
+	BOUND(number, DWARF_REGISTERS - 1);
+	place = places[number];
+	return place < sizeof(struct pt_regs) / 8 ? ((const __u64 *)&walk->registers)[place] : 0;
+}
+
+ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan *plan)
+{
+	struct walk *walk = climb->walk;
+	__u32 key = walk->range.special + number;
+	struct unwind_special *special = bpf_map_lookup_elem(&specials, &key);
+	__u64 base = walk->sp;
+
+	if (!special)
+		return end_walk(walk, STACK_NO_RULE);
+	if (special->base == UNWIND_BASE_FP)
+		base = walk->fp;
+	if (special->base >= UNWIND_BASE_REGISTER) {
+		if (!walk->is_innermost)
+			return end_walk(walk, STACK_NO_RULE);
+		base = register_by_number(walk, special->base - UNWIND_BASE_REGISTER);
+	}
+	base += (__s64)special->offset;
+	if (special->is_dereferenced && read_word(climb, base, &base))
+		return end_walk(walk, STACK_UNREADABLE);
+	plan->cfa = base + (__s64)special->addition;
+	plan->fp_at = special->fp_saved == UNWIND_SAVED_NOT
+			      ? 0
+			      : (special->fp_saved == UNWIND_SAVED_AT_CFA ? plan->cfa : walk->fp) +
+					(__s64)special->fp_offset;
+	plan->ra_at = special->ra_saved == UNWIND_SAVED_NOT
+			      ? 0
+			      : (special->ra_saved == UNWIND_SAVED_AT_CFA ? plan->cfa : walk->fp) +
+					(__s64)special->ra_offset;
+	return STEP_ON;
+}
+
+/* A row of one of the plain kinds. */
+ALWAYS_INLINE void plan_by_row(const struct walk *walk, struct unwind_row row, struct plan *plan)
+{
+	__u8 kind = row.kind & UNWIND_KIND_MASK;
+	__u64 cfa = (kind == UNWIND_FP ? walk->fp : walk->sp) + (__u64)row.cfa * 8;
+
+	if (kind == UNWIND_PLT)
+		cfa = walk->sp + 8 + ((walk->pc & 15) >= row.cfa ? 8 : 0);
+	plan->cfa = cfa;
+	plan->fp_at = row.fp == UNWIND_FP_SAME ? 0 : cfa + (__s64)row.fp * 8;
+	plan->ra_at = cfa - 8;
+	if (RETURN_ON_STACK)
+		return;
+	plan->ra_at = row.kind & UNWIND_RA_IN_REGISTER ? 0 : plan->fp_at + 8;
+	if (row.kind & UNWIND_RA_ALONE) {
+		plan->ra_at = plan->fp_at;
+		plan->fp_at = 0;
+	}
+}
+
+/* All registers come from what the kernel laid on the stack. */
+ALWAYS_INLINE int step_over_signal(struct climb *climb)
+{
+	struct walk *walk = climb->walk;
+	__u64 sp = walk->sp, pc, fp, next;
+
+	if (walk->signals++ >= SIGNALS_MAX)
+		return end_walk(walk, STACK_CIRCULAR);
+	if (read_word(climb, sp + SIGNAL_FRAME_FP, &fp) ||
+	    read_word(climb, sp + SIGNAL_FRAME_SP, &next) ||
+	    read_word(climb, sp + SIGNAL_FRAME_PC, &pc))
+		return end_walk(walk, STACK_UNREADABLE);
+#ifdef SIGNAL_FRAME_LR
+	if (read_word(climb, sp + SIGNAL_FRAME_LR, &walk->lr))
+		return end_walk(walk, STACK_UNREADABLE);
+#endif
+	walk->pc = pc;
+	walk->fp = fp;
+	walk->sp = next;
+	walk->is_exact = 1;
+	walk->is_innermost = 0;
+	return STEP_ON;
+}
+
+ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
+{
+	struct walk *walk = climb->walk;
+	__u64 ra = walk->lr, fp = walk->fp;
+
+	if (plan->cfa < walk->sp || (plan->cfa == walk->sp && (RETURN_ON_STACK || !walk->is_exact)))
+		return end_walk(walk, STACK_CIRCULAR);
+	/* A caller's link register was overwritten by its call. */
+	if (plan->ra_at ? read_word(climb, plan->ra_at, &ra) : !walk->is_exact)
+		return end_walk(walk, STACK_UNREADABLE);
+	if (plan->fp_at && read_word(climb, plan->fp_at, &fp))
+		return end_walk(walk, STACK_UNREADABLE);
+	ra = CODE_ADDRESS(ra);
+	if (!ra) /* with no frame pointer either it is an end; else a stack that is being changed */
+		return end_walk(walk, !fp                ? STACK_COMPLETE
+				      : walk->was_guided ? STACK_NO_TABLE
+							 : STACK_NO_MAP);
+	walk->pc = ra;
+	walk->sp = plan->cfa;
+	walk->fp = fp;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
+	return STEP_ON;
+}
+
+/* Frames above the innermost one are looked up at the byte before their address.  One that a signal
+ * interrupted has no call there: one more is written for it, so that the rule holds for all. */
+ALWAYS_INLINE int keep_frame(struct walk *walk)
+{
+	__u64 at = walk->sample.user_count;
+
+	if (at >= SAMPLE_FRAMES_MAX)
+		return end_walk(walk, STACK_CUT);
+	walk->sample.user_count = at + 1;
+	at += walk->sample.kernel_count;
+	BOUND(at, FRAMES_MASK);
+	walk->frames[at] = walk->pc + (walk->is_exact && !walk->is_innermost);
+	return STEP_ON;
+}
+
+/* An address that is in no code is kept only as the innermost one. */
+ALWAYS_INLINE int enter_frame(struct walk *walk, __u64 address)
+{
+	int is_known = range_find(walk, address);
+
+	if ((is_known || walk->is_innermost) && keep_frame(walk))
+		return STEP_END;
+	if (is_known)
+		return STEP_ON;
+	walk->unknown = walk->pc;
+	return end_walk(walk, walk->was_guided ? STACK_NO_TABLE : STACK_NO_MAP);
+}
+
+static long step(__u32 number, struct climb *climb)
+{
+	struct walk *walk = climb->walk;
+	__u64 address = walk->is_exact ? walk->pc : walk->pc - 1;
+	struct plan plan;
+	struct unwind_row row;
+	__u8 kind;
+
+	if (enter_frame(walk, address))
+		return STEP_END;
+	row = row_find(walk, address);
+	kind = row.kind & UNWIND_KIND_MASK;
+	if (kind == UNWIND_NONE) {
+		if (plan_by_fp(walk, &plan))
+			return STEP_END;
+		walk->was_guided = 1;
+		return step_by_plan(climb, &plan);
+	}
+	walk->was_guided = 0;
+	if (kind == UNWIND_END)
+		return end_walk(walk, STACK_COMPLETE);
+	if (kind == UNWIND_SIGNAL)
+		return step_over_signal(climb);
+	if (kind >= UNWIND_BAD)
+		return end_walk(walk, STACK_NO_RULE);
+	if (kind != UNWIND_SPECIAL)
+		plan_by_row(walk, row, &plan);
+	else if (plan_by_special(climb, row.cfa, &plan))
+		return STEP_END;
+	return step_by_plan(climb, &plan);
+}
+
+/* From walk->registers up. */
+ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
+			   const struct kernel_process *process)
+{
+	struct climb climb = { walk, task };
+	/* One read, so that both belong together. */
+	__u64 part = *(const volatile __u64 *)process;
+
+	walk->first_range = (__u32)part;
+	walk->range_count = part >> 32;
+	walk->pc = REGISTERS_PC(&walk->registers);
+	walk->sp = REGISTERS_SP(&walk->registers);
+	walk->fp = REGISTERS_FP(&walk->registers);
+	walk->lr = REGISTERS_LR(&walk->registers);
+	walk->is_exact = 1;
+	walk->is_innermost = 1;
+	walk->was_guided = 0;
+	walk->signals = 0;
+	walk->unknown = 0;
+	walk->chunk_size = 0;
+	walk->range.end = 0;
+	walk->sample.end = STACK_CUT;
+	walk->sample.user_count = 0;
+	bpf_loop(SAMPLE_FRAMES_MAX + 1, step, &climb, 0);
+}
+
+/* What a thread had in its registers when it entered the kernel. */
+ALWAYS_INLINE int take_saved_registers(struct walk *walk, struct task_struct *task)
+{
+	return bpf_probe_read_kernel(&walk->registers, sizeof(walk->registers),
+				     (void *)bpf_task_pt_regs(task));
+}
+
+ALWAYS_INLINE __u64 record_size(const struct walk *walk)
+{
+	__u64 frames = walk->sample.kernel_count + walk->sample.user_count;
+
+	BOUND(frames, FRAMES_MASK);
+	return sizeof(struct sample) + frames * sizeof(__u64);
+}
+
+/* Registers and stack as they are, for the host to walk. */
+ALWAYS_INLINE void take_raw(struct walk *walk)
+{
+	__u64 at = walk->sample.kernel_count * sizeof(__u64);
+	__u64 address = REGISTERS_SP(&walk->registers) & ~7ull;
+	__u8 *bytes = (__u8 *)walk->frames;
+	__u32 size;
+
+	BOUND(at, 1023);
+	*(struct pt_regs *)(bytes + at) = walk->registers;
+	at += sizeof(struct pt_regs);
+	for (int i = 0; i < KERNEL_RAW_PAGES; i++) {
+		size = PAGE_SIZE - (address & (PAGE_SIZE - 1));
+		if (at > sizeof(walk->frames) - PAGE_SIZE ||
+		    bpf_probe_read_user(bytes + at, size, (void *)address))
+			break;
+		at += size;
+		address += size;
+	}
+	walk->sample.flags |= KERNEL_RAW;
+	walk->sample.user_count = at / sizeof(__u64) - walk->sample.kernel_count;
+}

@@ -1,0 +1,66 @@
+/*
+ * One row of an unwind table: from this address on, until the next row, the caller's frame is found
+ * so.  Tables are made from .eh_frame by the host (host/unwind) and used by the host and by the
+ * kernel programs, so this file knows no libc.
+ *
+ * Registers by role: CFA is the stack pointer of the caller, fp is rbp on x86-64 and x29 on
+ * aarch64.  The return address (ra) lies at CFA - 8 on x86-64.  On aarch64 it lies 8 above the
+ * saved fp, unless the flags below say otherwise.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+enum unwind_kind {
+	UNWIND_NONE,    /* nothing is known here (no FDE): the frame-pointer rule is tried */
+	UNWIND_SP,      /* CFA = sp + cfa * 8 */
+	UNWIND_FP,      /* CFA = fp + cfa * 8 */
+	UNWIND_PLT,     /* CFA = sp + 8 + ((pc & 15) >= cfa ? 8 : 0); cfa is 11, 10 or 9 (x86-64) */
+	UNWIND_SIGNAL,  /* a frame that the kernel laid: all registers come from it */
+	UNWIND_END,     /* the outermost frame: there is no caller */
+	UNWIND_SPECIAL, /* `cfa` is an index into the table's specials */
+	UNWIND_BAD,     /* a rule that cannot be said in a row */
+	UNWIND_KINDS,
+};
+
+/* Beside the kind, on aarch64. */
+enum unwind_flag {
+	UNWIND_RA_IN_REGISTER = 0x80, /* ra is in lr still */
+	UNWIND_RA_ALONE = 0x40,       /* fp was not saved; the row's `fp` says where ra lies */
+	UNWIND_KIND_MASK = 0x0f,
+};
+
+#define UNWIND_FP_SAME   (-128) /* the caller's fp is in the register still */
+#define UNWIND_PAGE_BITS 8      /* the index has one entry for so many bytes of code */
+
+struct unwind_row {
+	__u32 pc;  /* offset in the module's address range (address - bias - first address) */
+	__u16 cfa; /* in words of 8 bytes */
+	__s8 fp;   /* where the caller's fp lies, in words from the CFA; UNWIND_FP_SAME */
+	__u8 kind; /* enum unwind_kind | enum unwind_flag */
+};
+
+enum unwind_base {
+	UNWIND_BASE_SP,
+	UNWIND_BASE_FP,
+	UNWIND_BASE_REGISTER, /* + the DWARF number of a register: known only in the frame whose
+				 registers are all known (the innermost one) */
+};
+
+enum unwind_saved {
+	UNWIND_SAVED_NOT,     /* the caller's value is in the register still */
+	UNWIND_SAVED_AT_CFA,  /* at CFA + offset */
+	UNWIND_SAVED_AT_BASE, /* at fp + offset, with the fp of this frame (realigned stacks) */
+};
+
+/* Rules that rows have no room for: CFA = base + offset, or *(base + offset), then + addition. */
+struct unwind_special {
+	__u8 base; /* enum unwind_base */
+	__u8 is_dereferenced;
+	__u8 fp_saved;   /* enum unwind_saved */
+	__u8 ra_saved;   /* the same, of ra: x86-64 has UNWIND_SAVED_AT_CFA and -8 always */
+	__s32 offset;    /* from base, before reading */
+	__s32 addition;  /* after it */
+	__s32 fp_offset; /* where fp_saved says */
+	__s32 ra_offset; /* where ra_saved says */
+};

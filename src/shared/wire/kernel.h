@@ -1,0 +1,107 @@
+/*
+ * What the host tells the kernel programs (src/kernel), and what they tell it beside samples.
+ * Shared by both: no libc.
+ */
+#pragma once
+
+#include "shared/wire/sample.h"
+
+#define KERNEL_RANGES_MAX    4096 /* of one process */
+#define KERNEL_PROCESSES_MAX 4096
+#define KERNEL_FRAMES_MAX    127       /* of the kernel's own; what the kernel gives at most */
+#define KERNEL_GUARD_NS      100000000 /* for so long the cost of switches is added up */
+#define KERNEL_GUARD_COST_NS 10000000  /* so much of it may go into stacks, on each processor */
+#define KERNEL_GUARD_MAX     1000      /* one in so many gets a stack in any case */
+
+/* The rows in which the rule of an address can be, for each page of code. */
+struct kernel_page {
+	__u32 first, last;
+};
+
+/* A mapping of code. */
+struct kernel_range {
+	__u64 start, end;
+	__u64 base;       /* the address to which rows are relative */
+	__u32 page;       /* where its pages begin */
+	__u32 page_count; /* 0: there is no table */
+	__u32 special;    /* where its specials begin */
+	__u32 is_file;    /* else memory that got code at run time, or the vdso */
+};
+
+/* A process that is followed: the part of the ranges that is its own now.  A new part is written
+ * beside the old one before the process is led to it, so a reader sees the one or the other. */
+struct kernel_process {
+	__u32 first_range, range_count;
+	__u32 pid;
+	__u32 asking; /* enum kernel_asking */
+};
+
+/* Whether the programs ask for the ranges to be read again, at an address that is in none. */
+enum kernel_asking {
+	ASKING,        /* they will */
+	ASKED,         /* they have: until they are answered stacks are sent as they are */
+	ASKED_IN_VAIN, /* nothing was new: they do not */
+};
+
+/* In sample.flags of a record whose stack could not be walked in the kernel: behind the kernel's
+ * frames are, instead of the user's, the registers (struct pt_regs) and what lies at the stack
+ * pointer and above it. */
+#define KERNEL_RAW       (1 << 7)
+#define KERNEL_RAW_PAGES 3 /* of the stack, the first one from the stack pointer on */
+
+/* What happened to a thread that is off the processor. */
+struct kernel_absence {
+	__u64 since_ns; /* 0: it is on one */
+	__u64 woken_ns; /* 0: nobody has woken it yet */
+	/* Of the times before, for which no stack was taken. */
+	__u64 more_blocked_ns, more_runnable_ns;
+	__u8 is_blocked; /* else it would run if it could */
+	__u8 has_stack;
+	__u8 reserved[6];
+};
+
+struct kernel_counts {
+	__u64 lost;      /* records without room */
+	__u64 untracked; /* absences without room */
+	__u64 unknown;   /* threads that the walk over all left out: code in no range */
+	__u64 level;     /* depth of the namespace of pids in which the host lives */
+	__u64 pid_space; /* its inode number */
+};
+
+/* Fixed before the programs are loaded. */
+struct kernel_settings {
+	__u64 period_ns;
+	__u32 level; /* as in kernel_counts; 0: no number needs to be translated */
+	__u32 pid_space;
+	__u8 with_kernel_frames;
+	__u8 with_children;
+	__u8 reserved[6];
+};
+
+/* Records that are no samples: a struct sample with one of these as its kind. */
+enum kernel_news {
+	NEWS_UNKNOWN = 128, /* an address in no range of the process: frames[0] */
+	NEWS_FORKED,        /* `pid` was born of frames[0] */
+	NEWS_EXECUTED,      /* `pid` runs another program now */
+	NEWS_ENDED,         /* the last thread of `pid` ended */
+	NEWS_LEFT,          /* a thread left the processor; user frames are where it was */
+	NEWS_CAME,          /* it came back: struct kernel_return instead of frames */
+	NEWS_SEEN,          /* a thread that the walk over all threads met off the processor */
+	NEWS_RUNNING,       /* the same, on one: no frames */
+};
+
+/* How an absence was spent.  weight_ns of the record: the time when it was woken, or 0. */
+struct kernel_return {
+	__u64 blocked_ns, runnable_ns;
+};
+
+/* Marks events that were opened for threads which may have inherited one already. */
+#define KERNEL_COOKIE_SECOND 1
+
+/* What the walk over all threads is for. */
+struct kernel_question {
+	__u32 pid;       /* whose threads */
+	__u32 is_seed;   /* their absences begin now */
+	__u32 is_kernel; /* with kernel frames */
+	__u32 is_last;   /* also those in code that is in no range; else they are only counted */
+};

@@ -1,0 +1,51 @@
+/*
+ * One sample of one thread, as the kernel program sends it and as every sampler hands it on. Shared
+ * by kernel programs and host: no libc.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#define SAMPLE_FRAMES_MAX 1024
+
+enum sample_kind {
+	SAMPLE_RUNNING,  /* on a processor; weight: the period */
+	SAMPLE_BLOCKED,  /* was off the processor by its own will; weight: how long; written when it
+			    came back */
+	SAMPLE_RUNNABLE, /* wanted a processor and had none; weight: how long */
+	SAMPLE_KINDS,
+};
+
+/* How the walk up the stack ended. */
+enum stack_end {
+	STACK_COMPLETE,   /* at the outermost frame */
+	STACK_CUT,        /* more frames than SAMPLE_FRAMES_MAX */
+	STACK_NO_MAP,     /* an address where no code is mapped */
+	STACK_NO_TABLE,   /* a module whose table is not there (yet), and no frame pointer either */
+	STACK_NO_RULE,    /* UNWIND_BAD */
+	STACK_UNREADABLE, /* stack memory that could not be read, or lies beyond the copy */
+	STACK_CIRCULAR,   /* the stack pointer did not move up */
+	STACK_NO_USER, /* the thread has no user side (kernel thread, exiting), or it was not asked
+			  for */
+	STACK_ENDS,
+};
+
+enum sample_flags {
+	SAMPLE_GUESSED = 1 << 0, /* at least one frame is guessed (lower rungs) */
+};
+
+struct sample {
+	__u64 time_ns; /* CLOCK_MONOTONIC, of its end */
+	__u64 weight_ns;
+	__u32 pid, tid; /* as limpet sees them */
+	__u32 cpu;
+	__u8 kind;  /* enum sample_kind */
+	__u8 end;   /* enum stack_end */
+	__u8 flags; /* enum sample_flags */
+	__u8 state; /* of a blocked one: 'S', 'D', ... */
+	__u16 user_count, kernel_count;
+	__u32 reserved;
+	__u64 frames[]; /* kernel_count of the kernel, then user_count of the user; each innermost
+			   first; the first user frame is the exact pc, the others are return
+			   addresses */
+};

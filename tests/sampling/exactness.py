@@ -1,0 +1,145 @@
+"""What the tests of sampling share: programs, the driver, names of frames."""
+
+import bisect
+import collections
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+DRIVER = os.environ["SAMPLER_DRIVER"]
+PROGRAMS = os.environ["SAMPLING_PROGRAMS"]
+LIMIT = 120
+IS_LONG = "SAMPLING_LONG" in os.environ  # what only a quiet machine keeps: ./dev stress sampling
+
+
+@contextlib.contextmanager
+def running(*command, user=None):
+    """A program, once it has used the processor: its own code runs then."""
+    process = subprocess.Popen([*as_user(user), *command], stdout=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end and process.poll() is None and cpu_ticks(process.pid) < 2:
+            time.sleep(0.01)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def cpu_ticks(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
+def times_of_threads(recording):
+    """Of each thread: the time of all its samples, and from the first to the last one."""
+    totals, first, last = collections.Counter(), {}, {}
+    for one in recording.samples:
+        tid, begin = one["tid"], one["time"] - one["weight"]
+        totals[tid] += one["weight"]
+        first[tid] = min(first.get(tid, begin), begin)
+        last[tid] = max(last.get(tid, 0), one["time"])
+    return {tid: (total, last[tid] - first[tid]) for tid, total in totals.items()}
+
+
+def as_user(user):
+    if user is None:
+        return []
+    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+
+
+def exit_if_refused(rung):
+    """Ends the test as skipped (77), with the reason, where this machine does not allow the rung."""
+    refused = sample(rung, os.getpid(), seconds=0).error
+    if refused:
+        print(f"skipped: {refused['what']}: {refused['why']}")
+        sys.exit(77)
+
+
+class Symbols:
+    """Functions of one file by address."""
+
+    def __init__(self, path):
+        text = subprocess.run(["nm", "--defined-only", "--demangle", path], capture_output=True,
+                              text=True, check=False).stdout
+        found = (re.match(r"([0-9a-f]+) [tTwW] ([\w$.]+)", line) for line in text.splitlines())
+        self.items = sorted((int(match[1], 16), match[2]) for match in found if match)
+        self.starts = [start for start, _ in self.items]
+
+    def name(self, address):
+        index = bisect.bisect_right(self.starts, address) - 1
+        return self.items[index][1] if index >= 0 else "?"
+
+
+class Recording:
+    """What the driver printed."""
+
+    def __init__(self, text):
+        self.samples, self.modules, self.processes, self.refused = [], {}, [], []
+        self.counts = self.error = self.ready = None
+        for line in text.splitlines():
+            (kind, value), = json.loads(line).items()
+            self.take(kind, value)
+        self.symbols, self.names = {}, {}
+
+    def take(self, kind, value):
+        if kind == "sample":
+            self.samples.append(value)
+        elif kind == "module":
+            self.modules[value["number"]] = value
+        elif kind == "process":
+            self.processes.append(value)
+        elif kind == "refused":
+            self.refused.append(value)
+        else:
+            setattr(self, kind, value)
+
+    def name(self, frame, is_leaf):
+        key = (*frame, is_leaf)
+        if key not in self.names:
+            self.names[key] = self.find_name(frame, is_leaf)
+        return self.names[key]
+
+    def find_name(self, frame, is_leaf):
+        """A function of our programs by name, else the name of its file."""
+        number, address = frame
+        module = self.modules.get(number)
+        if module is None:
+            return "?"
+        base = os.path.basename(module["path"])
+        if not module["path"].startswith(PROGRAMS):
+            return base
+        if number not in self.symbols:
+            self.symbols[number] = Symbols(module["path"])
+        return self.symbols[number].name(address if is_leaf else address - 1)
+
+    def stack(self, sample):
+        """Names, outermost first."""
+        names = [self.name(frame, i == 0) for i, frame in enumerate(sample["frames"])]
+        return names[::-1]
+
+
+def sample(rung, pid, *words, rate=999, seconds=30, user=None):
+    """Samples until `max=` samples are there, at most so long."""
+    with tempfile.TemporaryDirectory() as cache:
+        if user is not None:
+            os.chown(cache, user, user)
+        done = subprocess.run(
+            [*as_user(user), DRIVER, rung, str(pid), str(rate), str(seconds), *words],
+            capture_output=True, text=True, timeout=seconds + LIMIT, check=False,
+            env={**os.environ, "XDG_CACHE_HOME": cache},
+        )
+    recording = Recording(done.stdout)
+    recording.exit = done.returncode
+    if done.stderr:
+        raise AssertionError(done.stderr)
+    return recording

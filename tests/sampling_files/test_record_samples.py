@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""
+`limpet record -p PID` samples: what is in the file, what is said, and how it ends.  Waits for what the
+target has done, never for a time.
+
+Environment: LIMPET is the executable under test, PROGRAMS the folder with spinner.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+import harness  # noqa: E402
+from harness import PROGRAMS, limpet  # noqa: E402
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="record-samples-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.path = os.path.join(self.folder, "it.limpet")
+
+    def target(self, *arguments):
+        process = subprocess.Popen([os.path.join(PROGRAMS, "spinner"), *arguments])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        if not arguments:
+            self.assertTrue(harness.wait_until(lambda: cpu_seconds(process.pid) > 0.02, 60))
+        return process
+
+    def start(self, pid, *options):
+        return harness.limpet_start("record", "-p", pid, "-o", self.path, "--json", *options)
+
+    def record(self, pid, *options, busy=0.5, code=0):
+        """Records until the target has had so much processor time."""
+        process = self.start(pid, *options)
+        self.assertTrue(harness.wait_until(
+            lambda: process.poll() is not None or
+            (os.path.exists(self.path) and os.path.getsize(self.path) > 1000), 60))
+        begin = cpu_seconds(pid)
+        self.assertTrue(harness.wait_until(
+            lambda: process.poll() is not None or cpu_seconds(pid) - begin > busy, 120))
+        process.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(process, 60)
+        if code is not None:
+            self.assertEqual(result.code, code, str(result))
+        return result
+
+    def report(self):
+        result = limpet("report", self.path, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        return result.events
+
+    def hot(self, view="on-cpu"):
+        return {event["name"]: event for event in self.report()
+                if event["event"] == "sampled_function" and event["view"] == view}
+
+    def assert_unharmed(self, process):
+        self.assertIsNone(process.poll())
+        with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+            self.assertIn("TracerPid:\t0\n", file.read())
+
+
+class Samples(Recording):
+    def test_where_a_program_spends_its_time(self):
+        target = self.target()
+        result = self.record(target.pid, "-F", "499")
+        told = result.event("recorded")
+        self.assertGreater(told["samples"], 50)
+        self.assertGreater(told["complete_percent"], 99)
+        hot = self.hot()
+        self.assertGreater(hot["spin_leaf"]["self_percent"], hot["spin_cold"]["self_percent"])
+        self.assertGreater(hot["spin_hot"]["total_percent"], 60)
+        names = {event["name"] for event in self.report() if event["event"] == "sampled_thread"}
+        self.assertIn("spinning", names)
+        self.assert_unharmed(target)
+
+    def test_samples_and_calls_in_one_file(self):
+        target = self.target()
+        result = self.record(target.pid, "-F", "199", "--force", "--function", "*:nanosleep")
+        told = result.event("recorded")
+        self.assertGreater(told["samples"], 10)
+        self.assertGreater(told["records"], 0)
+        self.assertIn("spin_leaf", self.hot())
+        self.assertTrue(any(event["event"] == "function" and event["name"] == "nanosleep"
+                            for event in self.report()))
+        self.assert_unharmed(target)
+
+    def test_nobody_runs(self):
+        target = self.target("quiet")
+        result = limpet("record", "-p", target.pid, "-o", self.path, "--sampler", "copy", "--duration", "300ms")
+        self.assertEqual(result.code, 5, str(result))
+        self.assertIn("no thread of the process ran", result.err)
+        self.assertIn("--off-cpu", result.err)
+        self.assert_unharmed(target)
+
+    def test_limpet_is_killed(self):
+        target = self.target()
+        process = self.start(target.pid, "-F", "499")
+        self.assertTrue(harness.wait_until(
+            lambda: os.path.exists(self.path) and os.path.getsize(self.path) > 3000, 120))
+        process.kill()
+        process.wait()
+        self.assertIn("spin_leaf", self.hot())
+        self.assert_unharmed(target)
+
+    def test_the_target_ends(self):
+        target = self.target()
+        process = self.start(target.pid, "-F", "499")
+        self.assertTrue(harness.wait_until(
+            lambda: os.path.exists(self.path) and os.path.getsize(self.path) > 3000, 120))
+        target.kill()
+        result = harness.limpet_finish(process, 60)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.event("recorded")["reason"], "exit")
+        self.assertIn("spin_leaf", self.hot())
+
+
+class Launched(Recording):
+    """Programs that limpet starts: from their beginning on, and nothing is loaded into them."""
+
+    def launch(self, *command, options=("-F", "499")):
+        process = harness.limpet_start("record", "-o", self.path, *options, "--", *command)
+        self.addCleanup(self.kill, process)
+        return process
+
+    @staticmethod
+    def kill(process):
+        """With the program, which would go on."""
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+    def child(self, process):
+        """The program, once it has computed."""
+        def children():
+            with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+                return file.read().split()
+        self.assertTrue(harness.wait_until(lambda: process.poll() is not None or
+                                           (children() and cpu_seconds(children()[0]) > 0.5), 120))
+        self.assertIsNone(process.poll())
+        return children()[0]
+
+    def end(self, process):
+        """What is sent to limpet alone goes to the program."""
+        process.send_signal(signal.SIGTERM)
+        result = harness.limpet_finish(process, 60)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("the program ended: killed by signal 15", result.err)
+
+    def test_nothing_is_loaded_into_it(self):
+        process = self.launch(os.path.join(PROGRAMS, "spinner"))
+        with open(f"/proc/{self.child(process)}/maps", encoding="utf-8") as file:
+            self.assertNotIn("limpet", file.read().replace(PROGRAMS, ""))
+        self.end(process)
+        self.assertIn("spin_leaf", self.hot())
+
+    def test_a_program_that_it_executes(self):
+        for options in (("-F", "499"), ("-F", "499", "--force", "--function", "*:nanosleep")):
+            process = self.launch("sh", "-c", f"exec {PROGRAMS}/spinner", options=options)
+            self.child(process)
+            self.end(process)
+            self.assertIn("spin_leaf", self.hot())
+            commands = [event["command"] for event in self.report() if event["event"] == "process"]
+            self.assertEqual(len(commands), 2, commands)
+
+    def test_one_that_ends_at_once(self):
+        process = self.launch("true", options=())
+        result = harness.limpet_finish(process, 60)
+        self.assertIn(result.code, (0, 5), str(result))
+        self.assertIn("the program ended: exit status 0", result.err)
+
+    def test_one_without_a_linker_is_not_run(self):
+        result = harness.limpet_finish(self.launch(os.path.join(PROGRAMS, "launched_static")), 60)
+        self.assertEqual(result.code, 6, str(result))
+        self.assertIn("statically linked", result.err)
+        self.assertFalse(os.path.exists(self.path))
+
+
+class Waits(Recording):
+    def test_the_kernel_begins_with_its_scheduler(self):
+        target = self.target()
+        result = self.record(target.pid, "--off-cpu", "--sampler", "bpf", code=None)
+        if "BPF" in result.err:
+            self.skipTest(result.err)
+        self.assertEqual(result.code, 0, str(result))
+        innermost = {name for name, event in self.hot("off-cpu").items() if event["self_percent"] > 1}
+        if any(name.startswith("[kernel]") for name in self.hot()):
+            self.skipTest("this kernel does not tell its names")
+        self.assertTrue(innermost)
+        self.assertFalse([name for name in innermost if "bpf" in name or name.startswith("[kernel]")], innermost)
+
+
+class Words(Recording):
+    def test_what_cannot_be(self):
+        for words in (("-F", "0"), ("-F", "5001"), ("--sampler", "nosuch")):
+            result = limpet("record", "-p", self.target("quiet").pid, "-o", self.path, *words)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertFalse(os.path.exists(self.path))
+
+    def test_what_is_said_at_the_end(self):
+        target = self.target()
+        result = limpet("record", "-p", target.pid, "-o", self.path, "--duration", "2s", "-F", "999")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertRegex(result.out, r"wrote .*it\.limpet: \d+ samples of \d+ threads, \d+ lost, "
+                                     r"\d+\.\d % of the stacks complete, \d+ KiB\n")
+        self.assertRegex(result.out, r"(?m)^sampler: \w+ \(.+\)$")
+        self.assertIn(f"next: limpet report {self.path}\n", result.out)
+
+
+@unittest.skipUnless(os.getuid() == 0, "needs root, to become another user")
+class Rungs(Recording):
+    def test_a_lower_one_samples_and_says_why(self):
+        """Somebody without rights, whose own process it is."""
+        folder = tempfile.mkdtemp(prefix="record-rungs-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        for path in (harness.LIMPET, os.path.join(PROGRAMS, "spinner")):
+            shutil.copy(path, folder)
+        somebody = {"user": 65534, "group": 65534, "extra_groups": []}
+        target = subprocess.Popen([os.path.join(folder, "spinner")], **somebody)
+        self.addCleanup(target.wait)
+        self.addCleanup(target.kill)
+        self.assertTrue(harness.wait_until(lambda: cpu_seconds(target.pid) > 0.02, 60))
+        done = subprocess.run(
+            [os.path.join(folder, "limpet"), "record", "-p", str(target.pid), "-o", os.devnull, "--duration", "500ms"],
+            **somebody, capture_output=True, text=True, timeout=60)
+        self.assertIn(done.returncode, (0, 5), done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^note: bpf: .+")
+        self.assertRegex(done.stderr, r"sampler (copy|read|state) into")
+
+
+if __name__ == "__main__":
+    tried = limpet("record", "-p", os.getpid(), "-o", os.devnull, "--sampler", "copy", "--duration", "1")
+    if tried.code == 3 or "perf_event_open" in tried.err:
+        print(f"perf events cannot be had here: {tried.err}")
+        sys.exit(harness.SKIP)
+    unittest.main(verbosity=2)

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""
+Samples in recordings: report and every format say what make_samples planned.  Formats are read by
+Python's json and gzip, by an XML parser, by protoc, and by `go tool pprof` where there is one.
+
+Environment: LIMPET is the executable under test, PROGRAMS the folder with make_samples.
+"""
+
+import collections
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+from harness import PROGRAMS, limpet  # noqa: E402
+
+ROUNDS = 500
+MS = 1000000
+
+# Of make_samples: what runs, by stack, outermost first; samples of a round.
+ON_CPU = {
+    ("outer", "middle", "inner"): 3,
+    ("outer", "middle"): 1,
+    ("outer", "middle", "middle"): 1,
+    ("[incomplete stack]", "inner"): 1,
+}
+SELF = {"inner": 4, "middle": 2, "outer": 0}
+TOTAL = {"inner": 4, "middle": 5, "outer": 5}
+
+
+def make(path, rounds=ROUNDS, mode="calm"):
+    return subprocess.run([os.path.join(PROGRAMS, "make_samples"), path, str(rounds), mode],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+
+
+class Samples(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="samples-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.path = os.path.join(cls.folder, "app.limpet")
+        made = make(cls.path)
+        if made.returncode:
+            raise AssertionError(made.stderr)
+
+    def file(self, name):
+        return os.path.join(self.folder, name)
+
+    def export(self, name, *options, path=None, code=0):
+        result = limpet("export", path or self.path, "-o", self.file(name), *options)
+        self.assertEqual(result.code, code, str(result))
+        return self.file(name)
+
+    def report(self, *options, path=None, code=0):
+        result = limpet("report", path or self.path, "--json", *options)
+        self.assertEqual(result.code, code, str(result))
+        return result.events
+
+    def test_report_adds_up_what_was_sampled(self):
+        events = self.report()
+        hot = {event["name"]: event for event in events
+               if event["event"] == "sampled_function" and event["view"] == "on-cpu"}
+        self.assertEqual({name: event["self_samples"] for name, event in hot.items()},
+                         {name: count * ROUNDS for name, count in SELF.items()})
+        self.assertEqual({name: event["total_ns"] for name, event in hot.items()},
+                         {name: count * ROUNDS * MS for name, count in TOTAL.items()})
+        self.assertEqual(hot["inner"]["module"], "make_samples")
+        waits = [event for event in events
+                 if event["event"] == "sampled_function" and event["view"] == "off-cpu"]
+        self.assertEqual([(event["name"], event["self_ns"]) for event in waits][0],
+                         ("waits", 5 * MS * ROUNDS))
+
+    def test_report_tells_threads_and_losses(self):
+        events = self.report()
+        threads = [event for event in events if event["event"] == "sampled_thread"]
+        self.assertEqual([(event["on_cpu_ns"], event["waited_ns"], event["runnable_ns"], event["incomplete"])
+                          for event in threads],
+                         [(5 * MS * ROUNDS, 5 * MS * ROUNDS, 2 * MS * ROUNDS, 0), (MS * ROUNDS, 0, 0, ROUNDS)])
+        self.assertEqual(threads[0]["name"], "worker")
+        summary = events[-1]
+        self.assertEqual((summary["samples"], summary["complete_percent"], summary["samples_lost"]),
+                         (8 * ROUNDS, 87.5, 0))
+        self.assertEqual(summary["stacks"]["no-table"], ROUNDS)
+
+    def test_report_for_people_names_what_is_incomplete(self):
+        text = limpet("report", self.path, "--tree").out
+        self.assertIn("87.50 % of the stacks complete", text)
+        self.assertRegex(text, r"INCOMPLETE: 500 stacks \(12\.50 %\)")
+        self.assertRegex(text, r"(?m)^ +50\.00 +50\.00 +inner$")
+
+    def folded(self, *options):
+        stacks = {}
+        with open(self.export("app.folded", *options), encoding="utf-8") as file:
+            for line in file:
+                names, count = line.rstrip("\n").rsplit(" ", 1)
+                stacks[tuple(names.split(";")[1:])] = int(count)
+        return stacks
+
+    def test_folded(self):
+        self.assertEqual(self.folded(), {stack: count * ROUNDS for stack, count in ON_CPU.items()})
+        self.assertEqual(self.folded("--view", "off-cpu"), {("outer", "waits"): 5000 * ROUNDS})
+
+    def test_speedscope(self):
+        with open(self.export("app.speedscope.json"), encoding="utf-8") as file:
+            data = json.load(file)
+        stacks = collections.Counter()
+        for profile in data["profiles"]:
+            self.assertEqual(len(profile["samples"]), len(profile["weights"]))
+            self.assertEqual(sum(profile["weights"]), profile["endValue"])
+            for sample in profile["samples"]:
+                stacks[tuple(data["shared"]["frames"][frame]["name"] for frame in sample)] += 1
+        expected = collections.Counter()
+        for stack, count in ON_CPU.items():
+            expected[tuple(name for name in stack if name[0] != "[")] += count * ROUNDS
+        self.assertEqual(stacks, expected)
+        self.assertRegex(data["shared"]["frames"][0]["file"], r"make_samples\.c$")
+
+    def test_perf_script(self):
+        with open(self.export("app.perf-script"), encoding="utf-8") as file:
+            blocks = file.read().rstrip("\n").split("\n\n")
+        self.assertEqual(len(blocks), 6 * ROUNDS)
+        head, *frames = blocks[0].splitlines()
+        self.assertRegex(head, r"^worker \d+/\d+ \[000\] \d+\.\d{9}: 1000000 cpu-clock:$")
+        self.assertEqual([frame.split()[1] for frame in frames], ["inner", "middle", "outer"])
+
+    def test_svg_is_well_formed_and_as_wide_as_its_samples(self):
+        tree = xml.etree.ElementTree.parse(self.export("app.svg"))
+        boxes = {}
+        for group in tree.getroot().iter("{http://www.w3.org/2000/svg}g"):
+            name = group.find("{http://www.w3.org/2000/svg}title").text.split(":")[0]
+            width = float(group.find("{http://www.w3.org/2000/svg}rect").get("width"))
+            boxes[name] = max(boxes.get(name, 0), width)
+        self.assertAlmostEqual(boxes["outer"], 1000, delta=1)
+        self.assertAlmostEqual(boxes["[incomplete stack]"], 200, delta=1)
+
+    def page_data(self, path):
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+        self.assertEqual(page.count("</script>"), 2)
+        self.assertNotIn("@DATA@", page)
+        self.assertNotRegex(re.sub(r"<script type=.*?</script>", "", page), r"https?://")
+        return json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))
+
+    def test_the_flame_graph_holds_all_stacks(self):
+        data = self.page_data(self.export("app.html"))
+        stacks = collections.Counter()
+        for at in range(0, len(data["entries"]), 5):
+            _, node, kind, count, _ = data["entries"][at:at + 5]
+            names = []
+            while node >= 0:
+                value = data["values"][node]
+                names.append(data["functions"][value] if value >= 0 else "[incomplete stack]")
+                node = data["parents"][node]
+            if kind == 0:
+                stacks[tuple(reversed(names))] += count
+        self.assertEqual(stacks, {stack: count * ROUNDS for stack, count in ON_CPU.items()})
+        self.assertEqual(data["views"], ["on-cpu", "off-cpu", "runnable", "wall"])
+        self.assertIn("87.50 %", data["warning"])
+
+    @unittest.skipUnless(shutil.which("node"), "no node here")
+    def test_the_flame_graph_searches_zooms_and_inverts(self):
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.js")
+        done = subprocess.run(["node", script, self.export("app.html")], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = json.loads(done.stdout)
+        self.assertRegex(shown["title"], r"^worker \(\d+\)$")
+        self.assertIn("found: 66.67 %", shown["found"]["status"])
+        self.assertNotIn("found", shown["cleared"]["status"])
+        self.assertRegex(shown["zoomed"]["status"], r"^outer \(make_samples\).*83\.33 % of all, self 0\.00 %")
+        self.assertNotIn("[incomplete stack]", shown["zoomed"]["texts"])
+        self.assertRegex(shown["tip"], "^outer ")
+        self.assertRegex(shown["reset"]["status"], "^all ")
+        self.assertEqual(shown["inverted"]["texts"][:2], ["all", "inner"])
+        self.assertEqual(sorted(shown["waits"]["texts"]), ["all", "outer", "waits"])
+
+    def test_pprof_by_protoc(self):
+        with gzip.open(self.export("app.pb.gz")) as file:
+            raw = file.read()
+        text = subprocess.run(["protoc", "--decode_raw"], input=raw, stdout=subprocess.PIPE, check=True,
+                              timeout=60).stdout.decode()
+        self.assertEqual(len(re.findall(r"(?m)^2 \{", text)), 6)
+        self.assertIn('6: "inner"', text)
+
+    def test_perfetto_by_protoc(self):
+        with open(self.export("app.pftrace"), "rb") as file:
+            text = subprocess.run(["protoc", "--decode_raw"], stdin=file, stdout=subprocess.PIPE, check=True,
+                                  timeout=120).stdout.decode()
+        samples = re.findall(r"(?m)^  66 \{\n((?:    .*\n)+)", text)
+        self.assertEqual(len(samples), 6 * ROUNDS)
+        self.assertEqual(sum("16: 3" in sample for sample in samples), ROUNDS)
+        stacks = re.findall(r"(?m)^    7 \{\n((?:      .*\n)+)", text)
+        self.assertEqual(sorted(stack.count("2: ") for stack in stacks), [1, 2, 3, 3])
+
+    @unittest.skipUnless(shutil.which("go"), "no Go here")
+    def test_pprof_by_go(self):
+        path = self.export("app.pb.gz")
+        text = subprocess.run(["go", "tool", "pprof", "-top", path], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=120).stdout
+        rows = {}
+        for line in text.splitlines():
+            words = line.split()
+            if len(words) >= 6 and words[1].endswith("%"):
+                rows[words[5]] = float(words[3].rstrip("s"))
+        self.assertEqual(rows, {name: count * ROUNDS / 1000 for name, count in TOTAL.items()}, text)
+
+    def test_formats_of_calls_refuse_samples(self):
+        result = limpet("export", self.path, "-o", self.file("app.csv"))
+        self.assertEqual(result.code, 5, str(result))
+        self.assertIn("only samples", result.err)
+        self.assertFalse(os.path.exists(self.file("app.csv")))
+
+    def test_an_unknown_view(self):
+        result = limpet("export", self.path, "-o", self.file("x.folded"), "--view", "sideways")
+        self.assertEqual(result.code, 2, str(result))
+
+    def test_killed_while_recording(self):
+        path = self.file("killed.limpet")
+        self.assertEqual(make(path, mode="kill").returncode, -signal.SIGKILL)
+        events = self.report(path=path)
+        summary = events[-1]
+        self.assertEqual((summary["samples"], summary["complete"]), (8 * ROUNDS, False))
+        names = {event["name"] for event in events if event["event"] == "sampled_function"}
+        self.assertEqual(names, {"inner", "middle", "outer", "waits"})
+
+    def test_a_sampler_that_is_refused(self):
+        made = make(self.file("none.limpet"), mode="refused")
+        self.assertEqual(made.returncode, 1)
+        self.assertIn("no right for it", made.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,132 @@
+"""The unwind tables of real files, row for row beside what readelf reads in the same sections.
+
+UNWIND_FILES names more of them.
+"""
+
+import bisect
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+DUMP = os.environ["DUMP_TABLE"]
+ENTRY = re.compile(r"^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ (CIE|FDE) ?(.*)")
+RANGE = re.compile(r"pc=([0-9a-f]+)\.\.([0-9a-f]+)")
+CIE_OF = re.compile(r"cie=([0-9a-f]+)")
+FP_NAMES = ("rbp", "x29")
+SP_NAMES = ("rsp", "sp")
+
+
+def candidates():
+    patterns = ["/lib/*/libc.so.6", "/lib/*/libcrypto.so.3", "/lib*/ld-linux-*.so.*", "/bin/ls"]
+    patterns += os.environ.get("UNWIND_FILES", "").split()
+    found = {os.path.realpath(path) for pattern in patterns for path in glob.glob(pattern)}
+    return sorted(path for path in found if os.path.isfile(path))
+
+
+def readelf_rows(path):
+    """Yields (start, end, is_signal, [(address, {column: text})]) for each FDE."""
+    text = subprocess.run(
+        ["readelf", "--wide", "--debug-dump=frames-interp", path],
+        capture_output=True, text=True, errors="replace", check=False,
+    ).stdout
+    signals, entry, columns, rows = set(), None, [], []
+    for line in text.splitlines():
+        match = ENTRY.match(line)
+        if match or not line.strip():
+            if entry and rows:
+                yield (*entry, rows)
+            entry, columns, rows = None, [], []
+            if match and match[1] == "CIE":
+                if "S" in match[2].split('"')[1]:
+                    signals.add(line.split()[0])
+            elif match and RANGE.search(match[2]):
+                start, end = (int(value, 16) for value in RANGE.search(match[2]).groups())
+                entry = (start, end, CIE_OF.search(match[2])[1] in signals)
+        elif line.split()[0] == "LOC":
+            columns = line.split()[1:]
+        elif entry and columns:
+            words = re.sub(r" \(\w+\)", "", line).split()
+            rows.append((int(words[0], 16), dict(zip(columns, words[1:]))))
+    if entry and rows:
+        yield (*entry, rows)
+
+
+def our_table(path):
+    done = subprocess.run([DUMP, path], capture_output=True, text=True, check=True)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return [int(row[0], 16) for row in rows], rows
+
+
+def expected(rules):
+    """What a row must say: (kind, cfa, fp), or None where only the kinds of odd rules are possible."""
+    cfa, ra = rules["CFA"], rules.get("ra", "u")
+    fp = next((rules[name] for name in FP_NAMES if name in rules), "u")
+    base = re.match(r"([a-z0-9]+)([+-]\d+)$", cfa)
+    place = re.match(r"c([+-]\d+)$", fp)
+    if not base or base[1] not in FP_NAMES + SP_NAMES or ra != "c-8":
+        return None
+    if fp not in ("u", "s") and not place:
+        return None
+    offset = int(base[2])
+    fp_words = int(place[1]) // 8 if place else -128
+    if offset % 8 or not 0 <= offset // 8 < 65536 or not -128 <= fp_words < 128:
+        return None
+    if base[1] in SP_NAMES and offset + fp_words * 8 < 0:
+        fp_words = -128  # popped already: the register has it again
+    return ("sp" if base[1] in SP_NAMES else "fp", offset, fp_words)
+
+
+class Truth(unittest.TestCase):
+    def compare(self, path):
+        addresses, rows = our_table(path)
+        checked = odd = 0
+        entries = list(readelf_rows(path))
+        for start, end, is_signal, rules in entries:
+            for address, rule in rules:
+                if not start <= address < end:
+                    continue
+                row = rows[bisect.bisect_right(addresses, address) - 1]
+                want = None if is_signal else expected(rule)
+                checked += 1
+                if want:
+                    self.assertEqual((row[1], int(row[2]), int(row[3])), want,
+                                     f"{path} {address:x} {rule}")
+                else:
+                    odd += 1
+                    self.assertIn(row[1], self.odd_kinds(rule, is_signal),
+                                  f"{path} {address:x} {rule}")
+        self.assertGreater(checked, 0, path)
+        bad = sum(row[1] == "bad" for row in rows)
+        self.assertLess(bad, 10 + len(rows) / 1000, path)
+        print(f"{path}: {len(entries)} entries, {checked} rows, {odd} odd", file=sys.stderr)
+
+    @staticmethod
+    def odd_kinds(rule, is_signal):
+        if is_signal:
+            return ("signal",)
+        if rule.get("ra") == "u":
+            return ("end",)
+        return ("plt", "special", "bad") if rule["CFA"] == "exp" else ("special", "bad")
+
+    def test_every_row_is_what_readelf_says(self):
+        if not shutil.which("readelf"):
+            self.skipTest("no readelf")
+        files = candidates()
+        self.assertTrue(files)
+        for path in files:
+            with self.subTest(path):
+                self.compare(path)
+
+    def test_none_between_functions(self):
+        addresses, rows = our_table(candidates()[0])
+        self.assertEqual(rows[0][1], "none")
+        self.assertEqual(rows[-1][1], "none")
+        self.assertEqual(addresses, sorted(set(addresses)))
+
+
+if __name__ == "__main__":
+    unittest.main()

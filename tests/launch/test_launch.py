@@ -316,6 +316,10 @@ class Refusals(Launch):
                     words=["statically linked", "it was not run"])
         self.assertFalse(os.path.exists(mark))
 
+    @unittest.skipUnless(os.path.exists(harness.program("plain_musl")), "no musl here")
+    def test_musl(self):
+        self.refuse(harness.program("plain_musl"), code=6, words=["musl", "it was not run"])
+
     @unittest.skipIf(os.geteuid(), "needs root")
     def test_rights_of_its_own(self):
         program = os.path.join(self.folder, "setuid")

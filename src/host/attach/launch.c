@@ -237,19 +237,31 @@ static uint64_t find_mallopt(const struct target *target)
 	return address;
 }
 
+/* At the doorstep musl is not initialised, and would stay so for as long as one waits. */
+static int refuse_musl(struct err *err)
+{
+	err_set(err, -ENOTSUP, "this program uses musl");
+	err_why(err, "programs from their beginning are traced with glibc only; it was not run");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
 /* With a parameter that does not exist mallopt does nothing else. */
 int launch_prepare_allocator(struct launch *self, struct err *err)
 {
 	uint64_t argument = INT32_MAX, function = 0;
 	struct target target;
+	bool is_musl = false;
 	int r = 0;
 
 	if (self->has_passed_by)
 		return 0;
 	if (!target_look(&target, self->pid, err)) {
 		function = find_mallopt(&target);
+		is_musl = target.process.libc.flavour == LIBC_MUSL;
 		target_close(&target);
 	}
+	if (is_musl)
+		return refuse_musl(err);
 	if (function)
 		r = tell(self, offsetof(struct doorstep, argument), &argument, sizeof(argument),
 			 err);

@@ -76,6 +76,26 @@ static void *confine_strictly(void *unused)
 	return unused;
 }
 
+static _Atomic bool is_to_surrender;
+
+static void on_surrender(int signal)
+{
+	(void)signal;
+	is_to_surrender = true;
+}
+
+/* The same, but only when it is told to. */
+static void *confine_later(void *unused)
+{
+	char byte = 1;
+
+	while (!is_to_surrender)
+		if (write(pipe_ends[1], &byte, 1) != 1 || read(pipe_ends[0], &byte, 1) != 1)
+			workload_fail("the pipe is gone");
+	stats->signals_received = 1;
+	return confine_strictly(unused);
+}
+
 /* One thread is confined, the others are not. */
 static void run_confined(const void *confinement)
 {
@@ -86,6 +106,22 @@ static void run_confined(const void *confinement)
 		sleep_ns(NS_PER_MS);
 	workload_ready();
 	workload_idle();
+}
+
+/* Turns are what the confined thread has moved. */
+static void run_surrender(const void *unused)
+{
+	(void)unused;
+	if (pipe(pipe_ends))
+		workload_skip("pipe");
+	signal(SIGUSR1, on_surrender);
+	thread_start(confine_later, NULL, 0);
+	workload_ready();
+	for (unsigned long seen = 0;; sleep_ns(NS_PER_MS)) {
+		if (moved != seen)
+			workload_turn();
+		seen = moved;
+	}
 }
 
 static int count_module(struct dl_phdr_info *info, size_t size, void *count)
@@ -400,5 +436,6 @@ const struct workload workloads[] = {
 	{ "hoard", run_hoard, NULL },
 	{ "mutexes", run_mutexes, NULL },
 	{ "strict", run_confined, confine_strictly },
+	{ "surrender", run_surrender, NULL },
 	{ NULL, NULL, NULL },
 };

@@ -185,6 +185,17 @@ class Hooks(unittest.TestCase):
         self.assertIn("strict", probe.error)
         self.assert_well(target)
 
+    def test_a_thread_that_goes_into_strict_confinement_while_it_is_traced(self):
+        target = self.target("hazards", "surrender", folder=HOOKS)
+        probe = Probe(target.pid, "io", "lock")
+        self.assertTrue(probe.is_attached)
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") > 0))
+        turns = target.stats.word("turns")
+        self.assertTrue(wait_until(lambda: target.stats.word("turns") > turns + 20))
+        probe.finish()
+        self.assert_well(target)
+
     def test_children_of_a_program_that_forks_while_we_look_at_its_modules(self):
         target = self.target("hazards", "forks", folder=HOOKS)
         for _ in range(10):

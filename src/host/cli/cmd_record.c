@@ -292,6 +292,7 @@ static int finish(struct visit *self, int r, struct err *err)
 	int end;
 
 	warn_unfollowed(self->recorder);
+	warn_counter(self->recorder);
 	self->left = recorder_work_left(self->recorder);
 	recorder_words(self->recorder, &outcome.words);
 	recorder_queues(self->recorder, &self->queues);

@@ -102,6 +102,14 @@ void warn_unfollowed(const struct recorder *recorder)
 			why->what, why->why[0] ? "; " : "", why->why);
 }
 
+void warn_counter(const struct recorder *recorder)
+{
+	if (recorder_has_lost_counter(recorder))
+		fprintf(stderr,
+			"warning: the program has forbidden a thread of its own to read the machine's "
+			"counter (strict seccomp or PR_SET_TSC): nothing was recorded from then on\n");
+}
+
 void warn_work_left(const struct work_left *left)
 {
 	if (left->cut)

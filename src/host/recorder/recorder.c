@@ -222,6 +222,11 @@ const char *recorder_note(const struct recorder *self, unsigned domain)
 	return self->collector ? trace_note(&self->trace, domain) : NULL;
 }
 
+bool recorder_has_lost_counter(const struct recorder *self)
+{
+	return self->collector && trace_has_lost_counter(&self->trace);
+}
+
 uint32_t recorder_absent(const struct recorder *self)
 {
 	return self->collector ? trace_absent(&self->trace) : 0;

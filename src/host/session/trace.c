@@ -177,6 +177,11 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 	return NULL;
 }
 
+bool trace_has_lost_counter(const struct trace *trace)
+{
+	return __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED) & 1u << NOTE_NO_COUNTER;
+}
+
 /* A child that was made without libc has its parent's number in libc's thread block.  libc says to
  * the kernel where a thread's locks are listed, in a child of its own too; there it has not. */
 static bool is_unknown_to_libc(pid_t pid)

@@ -32,6 +32,7 @@ enum trace_note {
 	NOTE_OTHER_TRACER, /* another tracer has HIP's one place for reports of devices */
 	NOTE_NO_REPORTS,   /* this HIP runtime has no such place */
 	NOTE_NO_HSA_TIMES, /* this HSA runtime lacks what tells when devices begin and end */
+	NOTE_NO_COUNTER,   /* the program forbids its threads to read the machine's counter */
 	TRACE_NOTES,
 };
 

@@ -2,8 +2,8 @@
  * Waiting for locks.  A lock that nobody holds is taken by trying for it, and nothing is written
  * unless all locks are asked for; only one that is held is waited for, and that is written.
  */
-#include "shared/arch/ticks.h"
 #include "target/domains/domain.h"
+#include "target/hooks/clock.h"
 #include "target/hooks/thread.h"
 
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ static int call(const struct waiting *waiting)
 
 static int wait_for(const struct waiting *waiting)
 {
-	uint64_t begin = ticks_now();
+	uint64_t begin = clock_ticks();
 
 	return finish(waiting, begin, call(waiting));
 }
@@ -58,10 +58,10 @@ static int wait_for(const struct waiting *waiting)
 /* Was it waited for?  Told by the time alone. */
 static int take_by_time(const struct waiting *waiting)
 {
-	uint64_t begin = ticks_now();
+	uint64_t begin = clock_ticks();
 	int result = call(waiting);
 
-	if (!all_locks && ticks_now() - begin < LONG_WAIT_TICKS)
+	if (!all_locks && clock_ticks() - begin < LONG_WAIT_TICKS)
 		return result;
 	return finish(waiting, begin, result);
 }
@@ -69,7 +69,7 @@ static int take_by_time(const struct waiting *waiting)
 /* What trying for it gives is what waiting would have given, but for one answer. */
 static int take(const struct waiting *waiting, try_function *try)
 {
-	uint64_t begin = all_locks ? ticks_now() : 0;
+	uint64_t begin = all_locks ? clock_ticks() : 0;
 	int result;
 
 	if (!try)
@@ -114,12 +114,12 @@ static int take_semaphore(void *semaphore, long b, long c, long d, long e, struc
 	struct waiting waiting = { hook, { (uint64_t)semaphore, (uint64_t)b, (uint64_t)c }, 0 };
 	bool is_free = __atomic_load_n((uint32_t *)semaphore, __ATOMIC_RELAXED) > 0;
 	lock_function *original = (lock_function *)hook->original;
-	uint64_t begin = ticks_now();
+	uint64_t begin = clock_ticks();
 	int result = original(semaphore, b, c);
 
 	(void)d;
 	(void)e;
-	if (!all_locks && is_free && ticks_now() - begin < LONG_WAIT_TICKS)
+	if (!all_locks && is_free && clock_ticks() - begin < LONG_WAIT_TICKS)
 		return result;
 	finish(&waiting, begin, result == -1 ? -thread_errno() : result);
 	return result;

@@ -22,6 +22,7 @@
 struct moment {
 	uint64_t ticks, ns;
 };
+uint32_t clock_is_forbidden;
 static struct moment origin;
 
 static uint64_t boot_ns_now(void)

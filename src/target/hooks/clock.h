@@ -3,7 +3,22 @@
  */
 #pragma once
 
+#include "shared/arch/ticks.h"
+
 #include <stdint.h>
+
+/*
+ * Set for ever once the program has had the counter taken away from one of its threads (strict
+ * seccomp, PR_SET_TSC): reading it would kill.  thunk.S looks here, too.  By thread it cannot be
+ * told without a system call, so nobody reads it any more.
+ */
+extern uint32_t clock_is_forbidden;
+
+/* For threads of the program's; 0: it must not be read, and nothing is to be written. */
+static inline uint64_t clock_ticks(void)
+{
+	return __atomic_load_n(&clock_is_forbidden, __ATOMIC_RELAXED) ? 0 : ticks_now();
+}
 
 /* At the beginning of a session, long before the first question. */
 void clock_start(void);

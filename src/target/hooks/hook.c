@@ -4,7 +4,6 @@
  */
 #include "target/hooks/hook.h"
 
-#include "shared/arch/ticks.h"
 #include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
@@ -250,7 +249,7 @@ static void report(struct hook *hook, const struct hook_frame *frame, uint64_t e
 	writer_seal seal;
 
 	/* Acquire: pairs with hook_announce(). */
-	if (!__atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
+	if (!end || !__atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
 		return;
 	writer = writer_begin(&seal);
 	if (!writer)
@@ -323,7 +322,7 @@ const struct hook_frame *hook_current(void)
 
 void hook_leave(struct hook_frame *frame)
 {
-	report(frame->hook, frame, ticks_now());
+	report(frame->hook, frame, clock_ticks());
 	if (frame->hook->traced->way == HOOK_ENTERED)
 		end_current(frame);
 }
@@ -342,7 +341,7 @@ void hook_before(struct hook_around *around, uint64_t *window)
 /* The call is written down first: what it caused comes later. */
 void hook_after(struct hook_around *around)
 {
-	uint64_t end = ticks_now();
+	uint64_t end = clock_ticks();
 	struct hook *hook = around->frame.hook;
 
 	report(hook, &around->frame, end);
@@ -352,15 +351,15 @@ void hook_after(struct hook_around *around)
 
 void hook_report(struct hook *hook, const struct hook_frame *frame)
 {
-	report(hook, frame, ticks_now());
+	report(hook, frame, clock_ticks());
 }
 
-void (*hook_on_notice)(const struct traced *traced);
+notice_function *hook_on_notice;
 
-void hook_notice(const struct hook *hook)
+void hook_notice(const struct hook *hook, uint64_t first, uint64_t second)
 {
-	void (*tell)(const struct traced *) = __atomic_load_n(&hook_on_notice, __ATOMIC_ACQUIRE);
+	notice_function *tell = __atomic_load_n(&hook_on_notice, __ATOMIC_ACQUIRE);
 
 	if (tell)
-		tell(hook->traced);
+		tell(hook->traced, first, second);
 }

@@ -17,6 +17,8 @@
 #include "target/tool/watch.h"
 
 #include <errno.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 
 #define VARIABLE "LIMPET_TRACE="
 
@@ -44,9 +46,32 @@ static const struct traced inquiry = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTI
 				       .value_count = 0 };
 static bool has_opened; /* a module may have come since the last inquiry */
 
-static void on_notice(const struct traced *traced)
+/* The thread may be about to lose the counter that every record is made with. */
+static const struct traced surrender = { "prctl", NULL, DOMAIN_FUNCTION, HOOK_NOTICE,
+					 .value_count = 0 };
+
+static bool takes_counter_away(uint64_t option, uint64_t value)
 {
-	if (traced != &inquiry) {
+	return ((int)option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT) ||
+	       ((int)option == PR_SET_TSC && value == PR_TSC_SIGSEGV);
+}
+
+static void on_surrender(uint64_t option, uint64_t value)
+{
+	struct rings *rings = writers_rings();
+
+	if (!takes_counter_away(option, value))
+		return;
+	__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
+	if (rings)
+		__atomic_or_fetch(&rings->notes, 1u << NOTE_NO_COUNTER, __ATOMIC_RELAXED);
+}
+
+static void on_notice(const struct traced *traced, uint64_t first, uint64_t second)
+{
+	if (traced == &surrender) {
+		on_surrender(first, second);
+	} else if (traced != &inquiry) {
 		__atomic_store_n(&has_opened, true, __ATOMIC_RELAXED);
 		watch_hurry();
 	} else if (__atomic_exchange_n(&has_opened, false, __ATOMIC_RELAXED)) {
@@ -104,6 +129,7 @@ static int want(void)
 			fits &= want_domain(i);
 	for (unsigned i = 0; i < ARRAY_SIZE(notices); i++)
 		fits &= wants_add(&notices[i]);
+	fits &= wants_add(&surrender);
 	if (wants_tables())
 		fits &= wants_add(&registration) && wants_add(&inquiry);
 	return fits ? 0 : -ENOSPC;
@@ -262,6 +288,7 @@ static int start(struct rings *rings)
 	if (r)
 		return r;
 	rings->is_held = 1;
+	rings->notes |= (uint32_t)clock_is_forbidden << NOTE_NO_COUNTER;
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(find_request(rings), &request);
 	runtimes_use(limpet_agent_tables);

@@ -44,8 +44,12 @@
 	stp	x4, x5, [sp, #32]
 	stp	x6, x7, [sp, #48]
 	stp	x8, x16, [sp, #FRAME_INDIRECT]
+	adrp	x9, clock_is_forbidden
+	ldr	w9, [x9, :lo12:clock_is_forbidden]
+	cbnz	w9, 9f
 	mrs	x9, cntvct_el0
 	str	x9, [sp, #FRAME_BEGIN]
+9:
 	.endm
 
 	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */
@@ -182,6 +186,8 @@
 	stp	x4, x5, [sp, #32]
 	stp	x6, x7, [sp, #48]
 	stp	x8, x16, [sp, #64]
+	mov	x2, x1
+	mov	x1, x0
 	mov	x0, x16
 	bl	hook_notice
 	ldp	x0, x1, [sp, #0]

@@ -33,10 +33,13 @@
 	mov	[rsp + 48], r10 /* of nested functions */
 	mov	[rsp + FRAME_INDIRECT], rax /* the number of vector arguments */
 	mov	[rsp + FRAME_HOOK], r11
+	cmp	dword ptr [rip + clock_is_forbidden], 0
+	jne	9f
 	rdtsc
 	shl	rdx, 32
 	or	rax, rdx
 	mov	[rsp + FRAME_BEGIN], rax
+9:
 	.endm
 
 	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */
@@ -165,6 +168,8 @@
 	push	r9
 	push	rax
 	push	r11
+	mov	rdx, rsi
+	mov	rsi, rdi
 	mov	rdi, r11
 	call	hook_notice
 	pop	r11

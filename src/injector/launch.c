@@ -25,6 +25,7 @@
 
 #define EXEC_LIMIT_NS 12000000000ull
 #define WORDS_MAX     0x1000000u /* of arguments and environment; the kernel allows fewer */
+#define STACK_ROOM    0x20000u   /* as much as the kernel maps below a few arguments */
 #define AUXV_MAX      128u
 #define OPTIONS       (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
@@ -208,6 +209,19 @@ static int write_doorstep(const struct stopped *self, const struct beginning *be
 	return r ? job_fail(self->job, JOB_BROKEN, -r) : 0;
 }
 
+/* Many arguments use up what the kernel has mapped of the stack, and at the doorstep there must be
+ * room on it for us.  It grows for a system call that writes there; where it may not, the call
+ * fails, and attaching says why. */
+static int make_room(struct stopped *self, uint64_t code)
+{
+	uint64_t below = arch_stack_pointer(&self->state.regs) - STACK_ROOM;
+	const uint64_t args[6] = { SIG_BLOCK, 0, below, sizeof(self->signal_mask) };
+	long ignored;
+	int r = remote_syscall(self, code, SYS_rt_sigprocmask, args, &ignored);
+
+	return r ? job_fail(self->job, r == -ESRCH ? JOB_GONE : JOB_BROKEN, -r) : 0;
+}
+
 static int lay_doorstep(struct stopped *self)
 {
 	struct beginning beginning;
@@ -221,6 +235,8 @@ static int lay_doorstep(struct stopped *self)
 		r = find_syscall_return(self, beginning.base, &syscall_return);
 	if (!r)
 		r = map_doorstep(self, syscall_return);
+	if (!r)
+		r = make_room(self, syscall_return);
 	return r ? r : write_doorstep(self, &beginning, syscall_return);
 }
 

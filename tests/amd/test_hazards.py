@@ -17,6 +17,8 @@ ODD_NAMES = 8  # as standin_hazards has them
 TRACED = ("--hip-trace", "--kernel-trace", "--memory-copy-trace", "--ring-size", "1M")
 NAME_MAX = 65536
 NOTHING_RECORDED = 5
+IMPORTS = 60  # if each waited for limpet as long as it may, 18 s
+SHORT_MS = 9000
 
 
 class Hazards(unittest.TestCase):
@@ -74,6 +76,18 @@ class Hazards(unittest.TestCase):
         self.assertEqual(self.work.ask("forks", 60), [])
         self.is_alive()
         self.end(recorder)
+
+    def test_a_forked_child_that_imports_waits_for_nobody(self):
+        recorder = self.begin(*TRACED)
+        ((_, took_ms),) = self.work.ask("imports", IMPORTS)
+        self.assertLess(int(took_ms), SHORT_MS)
+        self.end(recorder, NOTHING_RECORDED)
+
+    def test_imports_under_a_lock_that_limpet_needs(self):
+        recorder = self.begin(*TRACED)
+        ((_, took_ms),) = self.work.ask("locked", IMPORTS)
+        self.assertLess(int(took_ms), SHORT_MS)
+        self.end(recorder, NOTHING_RECORDED)
 
     def test_more_streams_than_limpet_has_numbers(self):
         recorder = self.begin("--kernel-trace", "--ring-size", "1M")

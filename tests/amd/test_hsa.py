@@ -151,6 +151,20 @@ class Hsa(unittest.TestCase):
         self.assertEqual(self.end(recorder).event("recorded")["work_cut"], 0)
         self.check_kernels(Seen(recorder.path))
 
+    def test_a_runtime_that_starts_again_between_two_visits(self):
+        """What of ours came back when nobody was there went with the runtime."""
+        work = self.start()
+        recorder = self.begin(work, "--kernel-trace")
+        work.ask("endless")
+        self.assertEqual(self.end(recorder).event("recorded")["work_cut"], 1)
+        work.ask("release")
+        work.ask("go", 1)
+        work.ask("restart")
+        recorder = self.begin(work, *TRACED)
+        work.ask("go", ROUNDS)
+        self.end(recorder)
+        self.check_kernels(Seen(recorder.path))
+
     def test_a_runtime_that_cannot_tell(self):
         work = self.start(STANDIN_NO_TIMES="1")
         recorder = self.begin(work, "--hsa-core-trace", "--kernel-trace")

@@ -78,8 +78,9 @@ class Counts(Launch):
 
     def test_again_and_again(self):
         for _ in range(20):
-            self.launch(PROGRAM, "count", 10)
+            _, _, err = self.launch(PROGRAM, "count", 10)
             self.assertEqual(self.blocks()[MAIN_SIZE], 10)
+            self.assertNotIn("another program", err, "an end is no exec")
 
     def test_script(self):
         script = os.path.join(self.folder, "script")
@@ -90,6 +91,11 @@ class Counts(Launch):
         _, events, _ = self.launch(script)
         self.assertEqual(events["program"]["status"], 3)
         self.assertEqual(self.blocks()[EARLY_SIZE], EARLY_COUNT)
+
+    def test_many_arguments(self):
+        """They leave nothing of the stack that the kernel has mapped."""
+        _, events, _ = self.launch(PROGRAM, "count", 10, *range(20000))
+        self.assertEqual((events["program"]["status"], self.blocks()[MAIN_SIZE]), (3, 10))
 
     def test_python(self):
         self.launch("/usr/bin/python3", "-c", "import os\nfor i in range(50): os.getppid()",
@@ -104,10 +110,31 @@ class Counts(Launch):
         summary = harness.limpet("report", self.path)
         self.assertEqual(summary.out.count("process "), 2, summary.out)
 
+    def test_a_program_that_it_executes_and_that_ends_at_once(self):
+        """Too fast for an attach, most times: then it is said."""
+        for _ in range(5):
+            _, events, err = self.launch(PROGRAM, "execute", "true")
+            self.assertEqual(events["program"]["status"], 0)
+            self.assertTrue("another program" in err, err)
+
     def test_a_program_that_it_executes_and_that_cannot_be_attached(self):
         _, _, err = self.launch(PROGRAM, "execute", harness.program("launched_static"), "sleep", 2000)
         self.assertIn("which is not recorded", err)
         self.assertIn("statically linked", err)
+        self.assertEqual(self.blocks()[MAIN_SIZE], 5)
+
+    def test_a_library_that_executes_the_program_again(self):
+        """It does not come by where it would wait; it is attached to when it runs."""
+        _, events, err = self.launch(PROGRAM, "sleep", 3000, env={
+            **os.environ, "LD_PRELOAD": harness.program("launched_library.so")})
+        self.assertIn("before it began", err)
+        self.assertEqual((events["program"]["status"], self.blocks()[MAIN_SIZE]), (4, 5))
+
+    def test_closes_all_descriptors(self):
+        """Ours too, which is said."""
+        _, events, err = self.launch(PROGRAM, "close", 2000)
+        self.assertEqual(events["program"]["status"], 6)
+        self.assertIn("has closed limpet's descriptors", err)
         self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
     def test_periods(self):
@@ -172,6 +199,39 @@ class Traces(Launch):
         out, err = process.communicate("hello\n", timeout=DEADLINE_S)
         self.assertEqual((process.returncode, out), (0, "read hello\n"), err)
 
+    def test_without_output(self):
+        """What is closed stays closed, and nothing of limpet's is taken for it: signals are passed on."""
+        def prepare():
+            os.close(1)
+        wanted = subprocess.Popen([PROGRAM, "wait"], preexec_fn=prepare)
+        self.addCleanup(self.end_process, wanted)
+        process = subprocess.Popen([harness.LIMPET, "record", "-o", self.path, "--alloc-trace", "--", PROGRAM, "wait"],
+                                   stderr=subprocess.PIPE, text=True, preexec_fn=prepare)
+        self.addCleanup(self.end_process, process)
+        line = process.stderr.readline()
+        self.assertIn("recording", line)
+        child = int(line.split()[1])
+        harness.wait_until(lambda: int(harness.status_of(child)["SigCgt"], 16) & 1 << signal.SIGTERM - 1)
+        fds = [set(os.listdir(f"/proc/{pid}/fd")) & {"0", "1", "2"} for pid in (child, wanted.pid)]
+        self.assertEqual(fds[0], fds[1])
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("exit status 9", err)
+
+    def test_a_pipe_that_nobody_reads(self):
+        """It ends the program, as ever, and not the recording."""
+        reader, writer = os.pipe()
+        os.close(reader)
+        process = subprocess.Popen(
+            [harness.LIMPET, "record", "-o", self.path, "--alloc-trace", "--", PROGRAM, "spawn", "true"],
+            stdin=subprocess.DEVNULL, stdout=writer, stderr=writer)
+        os.close(writer)
+        self.addCleanup(self.end_process, process)
+        process.wait(DEADLINE_S)
+        self.assertGreaterEqual(process.returncode, 0, "killed by a signal")
+        self.assertEqual(self.blocks()[MAIN_SIZE], 5)
+
     def test_has_the_terminal(self):
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
@@ -198,6 +258,12 @@ class Ends(Launch):
     def test_crash(self):
         _, events, _ = self.launch(PROGRAM, "crash")
         self.assertEqual(events["program"]["signal"], signal.SIGABRT)
+        self.assertEqual(self.blocks()[MAIN_SIZE], 5)
+
+    def test_its_last_thread_ends(self):
+        """Those of limpet's do not keep it alive."""
+        _, events, _ = self.launch(PROGRAM, "leave")
+        self.assertEqual(events["program"]["status"], 0)
         self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
     def test_signals_to_limpet_are_passed_on(self):
@@ -245,6 +311,10 @@ class Refusals(Launch):
         self.refuse(harness.program("launched_static"), "mark", mark, 0, code=6,
                     words=["statically linked", "it was not run"])
         self.assertFalse(os.path.exists(mark))
+
+    @unittest.skipUnless(os.path.exists(harness.program("plain_musl")), "no musl here")
+    def test_musl(self):
+        self.refuse(harness.program("plain_musl"), code=6, words=["musl", "it was not run"])
 
     @unittest.skipIf(os.geteuid(), "needs root")
     def test_rights_of_its_own(self):

@@ -8,9 +8,14 @@
  *   cl_hard churn       queues, contexts and events that come and go, work still under way
  *   cl_hard kinds       native kernels, parts of buffers, rectangles, maps, reads that do not wait
  *   cl_hard million     many small commands
+ *   cl_hard making      a driver that takes its time to make a queue: how many were begun.  "c"
+ * changes the program's own queue cl_hard barriers    barriers without end: how many references the
+ * queue has when all is done
  */
-#define CL_TARGET_OPENCL_VERSION 120
+#define CL_TARGET_OPENCL_VERSION 200
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <CL/cl_icd.h>
 
 #include <poll.h>
 #include <pthread.h>
@@ -19,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define THREADS     3u
@@ -28,6 +34,8 @@
 #define GATE_US     500 /* so that most often something waits when somebody comes or goes */
 #define WAITS_MAX   100000u
 #define ANSWERS_MAX 24u
+#define MAKING_US   400000
+#define PAGE_BYTES  4096u
 
 static const char source[] =
 	"__kernel void step_on(__global uint *a, uint k) { size_t i = get_global_id(0); a[i] = "
@@ -135,14 +143,15 @@ static bool is_done_soon(cl_event event)
 	return false;
 }
 
+static char told;
+
 static bool is_told(void)
 {
 	struct pollfd in = { STDIN_FILENO, POLLIN, 0 };
-	char byte;
 
 	if (poll(&in, 1, 0) <= 0)
 		return false;
-	if (read(STDIN_FILENO, &byte, 1) <= 0)
+	if (read(STDIN_FILENO, &told, 1) <= 0)
 		_exit(0);
 	return true;
 }
@@ -564,6 +573,97 @@ static void all_kinds(void)
 	}
 }
 
+static cl_api_clCreateCommandQueueWithProperties make_at_once;
+static unsigned long begun;
+
+static CL_API_ENTRY cl_command_queue CL_API_CALL make_slowly(cl_context in, cl_device_id of,
+							     const cl_queue_properties *properties,
+							     cl_int *ret)
+{
+	__atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+	usleep(MAKING_US);
+	return make_at_once(in, of, properties, ret);
+}
+
+/* As a layer would do it, before anybody comes. */
+static void slow_down(void)
+{
+	cl_icd_dispatch *table = *(cl_icd_dispatch **)platform;
+	uintptr_t place = (uintptr_t)&table->clCreateCommandQueueWithProperties;
+
+	check(mprotect((void *)(place & ~(uintptr_t)(PAGE_BYTES - 1)), 2 * PAGE_BYTES,
+		       PROT_READ | PROT_WRITE),
+	      "table");
+	make_at_once = table->clCreateCommandQueueWithProperties;
+	table->clCreateCommandQueueWithProperties = make_slowly;
+}
+
+static void *put_on(void *argument)
+{
+	cl_command_queue queue = argument;
+	cl_kernel kernel = make_kernel("put", make_buffer());
+
+	for (;; __atomic_fetch_add(&rounds, 1, __ATOMIC_RELAXED)) {
+		run(queue, kernel, 1, NULL, NULL);
+		check(clFinish(queue), "finish");
+		usleep(1000);
+	}
+	return NULL;
+}
+
+static void CL_CALLBACK free_it(cl_command_queue queue, cl_uint count, void *pointers[], void *data)
+{
+	wrong += queue != data;
+	for (cl_uint i = 0; i < count; i++)
+		clSVMFree(context, pointers[i]);
+}
+
+static void free_by_function(cl_command_queue queue)
+{
+	void *shared = clSVMAlloc(context, CL_MEM_READ_WRITE, ITEMS, 0);
+
+	check(shared ? CL_SUCCESS : CL_OUT_OF_RESOURCES, "shared memory");
+	check(clEnqueueSVMFree(queue, 1, &shared, free_it, queue, 0, NULL, NULL), "free");
+}
+
+static void making(void)
+{
+	cl_command_queue queue = make_queue(0);
+	pthread_t thread;
+
+	slow_down();
+	check(pthread_create(&thread, NULL, put_on, queue), "thread");
+	for (;; usleep(1000)) {
+		if (!is_told())
+			continue;
+		if (told == 'f')
+			free_by_function(queue);
+		printf("{\"begun\":%lu,\"rounds\":%lu,\"wrong\":%lu}\n",
+		       __atomic_load_n(&begun, __ATOMIC_RELAXED),
+		       __atomic_exchange_n(&rounds, 0, __ATOMIC_RELAXED), wrong);
+		fflush(stdout);
+	}
+}
+
+static void barriers(void)
+{
+	cl_command_queue queue = make_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	cl_uint references;
+
+	for (;;) {
+		for (unsigned i = 0; i < BATCH; i++)
+			check(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL), "barrier");
+		check(clFinish(queue), "finish");
+		if (!is_told())
+			continue;
+		check(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof(references),
+					    &references, NULL),
+		      "references");
+		printf("{\"references\":%u}\n", references);
+		fflush(stdout);
+	}
+}
+
 #ifdef BYPASS
 /* A program that could enqueue in a way that nobody sees who came later. */
 static void bypass(void)
@@ -587,7 +687,7 @@ int main(int argc, char **argv)
 #ifdef BYPASS
 		{ "bypass", bypass },
 #endif
-		{ "kinds", all_kinds },
+		{ "kinds", all_kinds }, { "making", making },   { "barriers", barriers },
 	};
 
 	check(clGetPlatformIDs(1, &platform, NULL), "platform");

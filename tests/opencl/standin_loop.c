@@ -1,7 +1,8 @@
 /*
  * Calls the stand-in's functions through its tables, as a loader would: a hundred rounds for each
  * empty line on stdin, and then says what was called.  `look`: is the table hooked?  `again`: the
- * same, after the driver was unloaded and loaded again.
+ * same, after the driver was unloaded and loaded again.  `flee`: the same, where it was unloaded as
+ * soon as it was hooked, a few times.
  */
 #define _GNU_SOURCE
 #include "standin_cl.h"
@@ -9,8 +10,15 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#define ROUNDS 100
+#define ROUNDS    100
+#define FLIGHTS   12 /* each to another place */
+#define STAY_US   100
+#define STAYS_MAX 20000
+#define PLACE     0x4000 /* no more than the driver has */
+#define AWAY_US   20000  /* somebody who looks often looks meanwhile */
 
 typedef int plain(void *object);
 typedef int get_platforms(unsigned room, const struct standin_platform **ret, unsigned *count);
@@ -75,6 +83,22 @@ static void work(void)
 	       counts()->extension);
 }
 
+static int flee(const char *path)
+{
+	for (unsigned i = 0; i < FLIGHTS; i++) {
+		for (unsigned j = 0; j < STAYS_MAX && !is_hooked(); j++)
+			usleep(STAY_US);
+		if (dlclose(library))
+			return -1;
+		usleep(AWAY_US);
+		if (mmap(NULL, PLACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+			    MAP_FAILED ||
+		    open_driver(path))
+			return -1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *path = argc > 1 ? argv[1] : "";
@@ -87,6 +111,8 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!strcmp(line, "again\n") && (dlclose(library) || open_driver(path)))
 			return 3;
+		if (!strcmp(line, "flee\n") && flee(path))
+			return 4;
 		if (!strcmp(line, "\n"))
 			work();
 		else

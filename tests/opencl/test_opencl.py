@@ -28,6 +28,7 @@ TO_DEVICE, TO_HOST, IN_DEVICE = 2, 3, 4
 ALLOCATE, FREE = 0, 1
 START_S = 120  # a driver that compiles kernels takes its time
 EPOCH_S = 0.05
+BARRIER_VISITS = 4
 GENERATIONS = 8  # sessions that are told apart, in the target
 
 
@@ -398,6 +399,41 @@ class Hard(OpenCL):
             self.assertEqual(self.timed_visit(loop)["answers"], before)
             self.assertEqual(self.rounds(loop, 1)["answers"], before)
 
+    def test_leaving_while_a_queue_is_made(self):
+        """The driver takes its time over it, and nobody else is to find it half made."""
+        for _ in range(2):
+            loop = self.hard("making")
+            process = self.start_making(loop)
+            self.stop(process)
+            self.rounds(loop, 3)
+
+    def start_making(self, loop):
+        """In, until the driver is at work on a queue of ours."""
+        process = self.start(loop, *TIMES)
+        end = time.monotonic() + START_S
+        while not loop.end_epoch()["begun"]:
+            self.assertLess(time.monotonic(), end, "no queue of ours is made")
+        return process
+
+    def test_a_refusal_while_a_queue_is_made(self):
+        """It is not used any more, and that is said."""
+        loop = self.hard("making")
+        process = self.start_making(loop)
+        loop.order("f")
+        self.assertTrue(loop.line() and loop.line())
+        self.assertEqual(self.rounds(loop, 3)["wrong"], 0)
+        recorded = self.stop(process).event("recorded")
+        self.assertEqual([recorded[name] for name in ("queues_timed", "queues_estimated", "queues_left")], [0, 1, 0])
+
+    def test_leaving_among_barriers(self):
+        loop = self.hard("barriers")
+        alone = loop.end_epoch()
+        for _ in range(BARRIER_VISITS):
+            process = self.start(loop, *TIMES)
+            time.sleep(TIMED_S)
+            self.stop(process)
+            self.assertEqual(loop.end_epoch(), alone)
+
     def test_a_program_that_may_go_past_us(self):
         """It keeps its own queue, and that is said."""
         loop = self.hard("bypass", program=BYPASS)
@@ -501,9 +537,12 @@ class StandIn(TargetTest):
     EXPECTED = {"right": 100, "old": 100, "beyond": 100, "current": 100, "newer": 200, "extension": 100}
 
     def setUp(self):
+        self.launch()
+
+    def launch(self, **variables):
         library = os.path.join(HERE, "libstandin_cl.so")
         self.loop = subprocess.Popen([os.path.join(HERE, "standin_loop"), library], stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE, text=True)
+                                     stdout=subprocess.PIPE, text=True, env=dict(os.environ, **variables))
         self.addCleanup(self.end_process, self.loop)
         self.told()
         self.path = os.path.join(FOLDER, "standin.limpet")
@@ -516,8 +555,9 @@ class StandIn(TargetTest):
         self.loop.stdin.flush()
         return self.told()
 
-    def start(self):
-        process = harness.limpet_start("record", "-p", self.loop.pid, "-o", self.path, "--opencl-trace", "--json")
+    def start(self, *options):
+        process = harness.limpet_start("record", "-p", self.loop.pid, "-o", self.path, "--opencl-trace", "--json",
+                                       *options)
         self.addCleanup(self.end_process, process)
         self.assertIsNotNone(harness.attached_wait(process))
         return process
@@ -541,19 +581,34 @@ class StandIn(TargetTest):
                                     "clGetExtensionFunctionAddressForPlatform": {}})
         self.assertEqual(self.ask(), self.EXPECTED)
 
-    def test_a_driver_that_goes_and_comes_again(self):
-        process = self.start()
-        self.assertEqual(self.ask(), self.EXPECTED)
-        self.ask("again")
+    def wait_until_hooked(self):
         end = time.monotonic() + 60
         while not self.ask("look")["hooked"]:
             self.assertLess(time.monotonic(), end, "it was not hooked again")
             time.sleep(0.05)
+
+    def test_a_driver_that_goes_and_comes_again(self):
+        process = self.start()
+        self.assertEqual(self.ask(), self.EXPECTED)
+        self.ask("again")
+        self.wait_until_hooked()
         self.assertEqual(self.ask(), self.EXPECTED)
         self.stop(process)
         self.assertFalse(self.ask("look")["hooked"])
         self.assertEqual(self.ask(), self.EXPECTED)
         self.assertGreaterEqual(len(Recording(self.path).calls["clFinish"]), 400)
+
+    def test_a_driver_that_goes_at_once(self):
+        """What is to be asked for device times is not asked of a driver that has gone."""
+        if MISSING:
+            self.skipTest(MISSING)
+        self.launch(LD_PRELOAD="libOpenCL.so.1")
+        process = self.start("--opencl-device-time")
+        self.ask("flee")
+        self.wait_until_hooked()
+        self.assertEqual(self.ask(), self.EXPECTED)
+        self.stop(process)
+        self.assertEqual(self.ask(), self.EXPECTED)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,6 +199,25 @@ static int do_mark(char **words)
 	return write(file, "ended\n", 6) == 6 ? 0 : 1;
 }
 
+/* As daemons do it. */
+static int do_close(char **words)
+{
+	allocate(MAIN_SIZE, 5);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	usleep((useconds_t)atoi(words[0]) * 1000);
+	return 6;
+}
+
+/* Not the process ends, but the only thread that it knows of. */
+static int do_leave(char **words)
+{
+	(void)words;
+	allocate(MAIN_SIZE, 5);
+	syscall(SYS_exit, 0);
+	return 1;
+}
+
 static int do_sleep(char **words)
 {
 	usleep((useconds_t)atoi(words[0]) * 1000);
@@ -212,6 +232,7 @@ static const struct {
 	{ "count", do_count }, { "self", do_self },       { "wait", do_wait },
 	{ "crash", do_crash }, { "read", do_read },       { "spawn", do_spawn },
 	{ "mark", do_mark },   { "execute", do_execute }, { "sleep", do_sleep },
+	{ "close", do_close }, { "leave", do_leave },
 };
 
 int main(int argc, char **argv)

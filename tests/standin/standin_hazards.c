@@ -6,6 +6,8 @@
  *   leaps N     N calls are left by longjmp out of a signal handler, wherever they are
  *   cancels N   N threads are cancelled in the midst of their calls, wherever they are
  *   forks N     N children are forked while other threads launch, and make calls
+ *   imports N   a forked child opens a library and asks for a function of it, N times; "took MS"
+ *   locked N    the same in this process, under a lock of the loader's; "took MS"
  *   names       kernels with names that no compiler would give
  *   streams N   N streams are made, used and given back
  *   endless     a kernel that does not end before "release"
@@ -13,9 +15,12 @@
  *
  * Every answer ends with "end".
  */
+#define _GNU_SOURCE
 #include "standin_hip.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,6 +30,7 @@
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define THREADS_MAX 64
@@ -221,6 +227,52 @@ static void forks(unsigned count)
 	done();
 }
 
+static void import(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+		check(library && dlsym(library, "getpid") && !dlclose(library), "import");
+	}
+}
+
+static int import_once(struct dl_phdr_info *info, size_t size, void *count)
+{
+	(void)info;
+	(void)size;
+	import(*(unsigned *)count);
+	return 1;
+}
+
+static void import_locked(unsigned count)
+{
+	dl_iterate_phdr(import_once, &count);
+}
+
+static void import_in_child(unsigned count)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (!child) {
+		import(count);
+		_exit(0);
+	}
+	check(waitpid(child, &status, 0) == child && !status, "child");
+}
+
+static void time_it(void (*work)(unsigned), unsigned count)
+{
+	struct timespec begin, end;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	work(count);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	printf("took %ld\n",
+	       (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000);
+	done();
+}
+
 static void names(void)
 {
 	for (unsigned i = 0; i < sizeof(odd); i++)
@@ -264,6 +316,10 @@ static bool obey(const char *word, unsigned number)
 		cancels(number);
 	else if (!strcmp(word, "forks"))
 		forks(number);
+	else if (!strcmp(word, "imports"))
+		time_it(import_in_child, number);
+	else if (!strcmp(word, "locked"))
+		time_it(import_locked, number);
 	else if (!strcmp(word, "names"))
 		names();
 	else if (!strcmp(word, "streams"))

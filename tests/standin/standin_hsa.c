@@ -74,7 +74,8 @@ static int do_init(void)
 
 static int do_shut_down(void)
 {
-	__atomic_fetch_sub(&users, 1, __ATOMIC_RELAXED);
+	if (!__atomic_sub_fetch(&users, 1, __ATOMIC_RELAXED))
+		standin_hsa_die();
 	return 0;
 }
 

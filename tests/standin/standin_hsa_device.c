@@ -20,6 +20,7 @@ struct signal {
 	int64_t value;
 	uint64_t begin_ns, end_ns;
 	bool has_copy_time, is_doorbell;
+	unsigned life; /* of the runtime, in which it was made */
 };
 
 struct queue {
@@ -42,6 +43,8 @@ static unsigned handler_count;
 static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
 static bool has_copy_times, is_released, is_frozen[EXECUTABLES] = { true, false };
 
+static unsigned life;
+
 static uint64_t now(void)
 {
 	struct timespec time;
@@ -63,6 +66,7 @@ static int create_signal(int64_t value, uint32_t count, const void *consumers, u
 	if (!signal)
 		return HSA_MEMORY;
 	signal->value = value;
+	signal->life = life;
 	*ret = (uint64_t)signal;
 	return 0;
 }
@@ -80,11 +84,19 @@ static int64_t load_signal(uint64_t signal)
 	return __atomic_load_n((int64_t *)signal, __ATOMIC_ACQUIRE);
 }
 
+/* A runtime that was shut down took its signals with it. */
+static void check_life(uint64_t signal)
+{
+	if (((const struct signal *)signal)->life != life)
+		abort();
+}
+
 /* Of a doorbell the highest counts. */
 static void store_signal(uint64_t signal, int64_t value)
 {
 	int64_t there = load_signal(signal);
 
+	check_life(signal);
 	if (!((struct signal *)signal)->is_doorbell) {
 		__atomic_store_n((int64_t *)signal, value, __ATOMIC_RELEASE);
 		return;
@@ -152,6 +164,7 @@ static int add_handler(uint64_t signal, uint32_t condition, int64_t value,
 	pthread_t thread;
 	int r = HSA_MEMORY;
 
+	check_life(signal);
 	pthread_mutex_lock(&handling);
 	if (!has_thread)
 		has_thread = !pthread_create(&thread, NULL, call_handlers, NULL);
@@ -376,6 +389,11 @@ static int extension(uint16_t which, uint16_t version, size_t size, void **ret)
 STANDIN_EXPORT uint64_t standin_hsa_kernel(unsigned number)
 {
 	return OBJECT + 64 * (uint64_t)number;
+}
+
+void standin_hsa_die(void)
+{
+	life++;
 }
 
 STANDIN_EXPORT void standin_hsa_release(void)

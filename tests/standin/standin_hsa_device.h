@@ -15,3 +15,6 @@ struct hsa_slot {
 	void *function;
 };
 extern const struct hsa_slot hsa_core_slots[], hsa_amd_slots[]; /* up to a function of NULL */
+
+/* The runtime is shut down, and its signals are no more. */
+void standin_hsa_die(void);

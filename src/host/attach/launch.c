@@ -10,6 +10,7 @@
 #include "host/core/text.h"
 #include "host/process/memory.h"
 #include "host/process/rights.h"
+#include "host/process/stat.h"
 #include "shared/arch/doorstep.h"
 
 #include <errno.h>
@@ -174,13 +175,37 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, s
 	return r;
 }
 
+/* The doorstep went with the memory that it was in, or somebody has kept the program from asking
+ * who its parent is. */
+static int pass_by(struct launch *self)
+{
+	self->has_passed_by = self->is_let_go = true;
+	self->doorstep = 0;
+	return 1;
+}
+
+/* Its memory goes before it has ended. */
+static bool is_ending(pid_t pid)
+{
+	struct process_stat stat;
+	struct err ignored;
+
+	return stat_read(pid, pid, &stat, &ignored) || stat.is_exiting;
+}
+
 int launch_look(struct launch *self, struct err *err)
 {
 	struct doorstep doorstep;
+	bool is_there = memory_read(self->memory, self->doorstep, &doorstep, sizeof(doorstep)) &&
+			doorstep.magic == DOORSTEP_MAGIC && doorstep.step != DOORSTEP_HAS_LEFT;
 
-	if (memory_read(self->memory, self->doorstep, &doorstep, sizeof(doorstep)))
+	if (self->has_passed_by)
+		return 1;
+	if (is_there)
 		return doorstep.step == DOORSTEP_IS_THERE && !doorstep.errand;
-	return launch_has_ended(self, false) ? explain_end(self, err) : 0;
+	if (launch_has_ended(self, false))
+		return explain_end(self, err);
+	return is_ending(self->pid) ? 0 : pass_by(self);
 }
 
 static int tell(struct launch *self, size_t offset, const void *word, size_t size, struct err *err)
@@ -212,17 +237,31 @@ static uint64_t find_mallopt(const struct target *target)
 	return address;
 }
 
+/* At the doorstep musl is not initialised, and would stay so for as long as one waits. */
+static int refuse_musl(struct err *err)
+{
+	err_set(err, -ENOTSUP, "this program uses musl");
+	err_why(err, "programs from their beginning are traced with glibc only; it was not run");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
 /* With a parameter that does not exist mallopt does nothing else. */
 int launch_prepare_allocator(struct launch *self, struct err *err)
 {
 	uint64_t argument = INT32_MAX, function = 0;
 	struct target target;
+	bool is_musl = false;
 	int r = 0;
 
+	if (self->has_passed_by)
+		return 0;
 	if (!target_look(&target, self->pid, err)) {
 		function = find_mallopt(&target);
+		is_musl = target.process.libc.flavour == LIBC_MUSL;
 		target_close(&target);
 	}
+	if (is_musl)
+		return refuse_musl(err);
 	if (function)
 		r = tell(self, offsetof(struct doorstep, argument), &argument, sizeof(argument),
 			 err);

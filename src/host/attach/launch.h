@@ -17,6 +17,7 @@ struct launch {
 	int pidfd, memory;
 	uint64_t doorstep; /* for attach_options */
 	bool is_let_go;
+	bool has_passed_by; /* it did not wait: a library of its has executed another program */
 	bool has_ended;
 	int status; /* as of waitpid, when it has ended */
 };
@@ -28,7 +29,8 @@ struct launch {
 int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask,
 		 struct err *err) MUST_CHECK;
 
-/* 1: it waits before its beginning; 0: not yet; -ESRCH: it has ended before, which is said. */
+/* 1: it waits before its beginning, or has_passed_by; 0: not yet; -ESRCH: it has ended before,
+ * which is said. */
 int launch_look(struct launch *launch, struct err *err) MUST_CHECK;
 
 /*

@@ -2,8 +2,10 @@
  * limpet's main(): finds the verb and runs it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/cli/command.h"
 #include "host/cli/report.h"
@@ -95,10 +97,21 @@ static void on_limit(int signal)
 	(void)signal;
 }
 
+/* Where one of the three is closed, the next thing that we open would be taken for it.  These fail
+ * as closed ones do, and are closed in programs that we start. */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	enum exit_code exit;
 
+	fill_standard_descriptors();
 	/* A file that reaches the limit of `ulimit -f` is an error of write(), not our death.  Not
 	 * ignored, which programs that we start would inherit. */
 	if (signal(SIGXFSZ, on_limit) == SIG_IGN)

@@ -84,7 +84,18 @@ void tell_program(struct visit *self)
 void warn_unfollowed(const struct recorder *recorder)
 {
 	const struct err *why = recorder_unfollowed(recorder);
+	struct process_stat stat;
 
+	if (recorder_has_other_name(recorder, &stat))
+		fprintf(stderr,
+			"warning: it ended as %s: where that is another program that it executed, it is "
+			"not recorded\n",
+			stat.name);
+	if (recorder_is_cut_off(recorder))
+		fprintf(stderr,
+			"warning: the program has closed limpet's descriptors, as daemons close "
+			"all: what it did from then on is not recorded; limpet record -p PID, "
+			"later, finds it\n");
 	if (why)
 		fprintf(stderr,
 			"warning: it executed another program, which is not recorded: %s%s%s\n",

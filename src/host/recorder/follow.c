@@ -7,6 +7,7 @@
 #include "host/recorder/recorder_private.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FOLLOW_FOR_NS 5000000000ull /* that long it may be starting */
@@ -19,22 +20,33 @@ static bool is_cut_off(const struct recorder *self)
 	return poll(&wait, 1, 0) > 0 && wait.revents;
 }
 
-static bool has_executed(const struct recorder *self, const struct identity *before)
+/* One that ends has no memory left to be compared: it is asked for that afterwards. */
+static bool lives_on(const struct recorder *self, enum identity_change *ret_change)
 {
+	const struct identity *before = &self->session.attachment.target.process.identity;
+	struct process_stat stat;
 	struct identity now;
 	struct err ignored;
 
-	return !identity_read(self->pid, self->pid, &now, &ignored) &&
-	       identity_compare(before, &now) == IDENTITY_EXEC;
+	if (identity_read(self->pid, self->pid, &now, &ignored) ||
+	    stat_read(self->pid, self->pid, &stat, &ignored) || stat.is_exiting)
+		return false;
+	*ret_change = identity_compare(before, &now);
+	return true;
 }
 
+/* The agent is gone: with the program that it was in, or because the program has closed all
+ * descriptors that it does not know. */
 static bool must_follow(struct recorder *self)
 {
+	enum identity_change change;
+
 	if (!self->is_following && self->is_attached && is_cut_off(self) &&
-	    has_executed(self, &self->session.attachment.target.process.identity)) {
+	    lives_on(self, &change)) {
 		session_close(&self->session);
 		self->is_attached = false;
-		self->is_following = true;
+		self->is_cut_off = change == IDENTITY_SAME;
+		self->is_following = change == IDENTITY_EXEC;
 		self->follow_until_ns = now_ns() + FOLLOW_FOR_NS;
 	}
 	return self->is_following;
@@ -84,6 +96,7 @@ static int move_to(struct recorder *self, const struct trace *trace, struct err 
 	self->is_attached = true;
 	self->watch = (struct registers_watch){ 0 };
 	self->programs++;
+	recorder_keep_name(self);
 	return r ? r : recorder_begin_program(self, err);
 }
 
@@ -116,6 +129,27 @@ int recorder_follow(struct recorder *self, struct err *err)
 		self->unfollowed = why;
 	give_up_in_time(self);
 	return 0;
+}
+
+void recorder_keep_name(struct recorder *self)
+{
+	snprintf(self->name, sizeof(self->name), "%s",
+		 self->session.attachment.target.process.stat.name);
+}
+
+/* Of one that was faster than us nothing else is left. */
+bool recorder_has_other_name(const struct recorder *self, struct process_stat *ret)
+{
+	struct err ignored;
+
+	return self->name[0] && !self->unfollowed.code &&
+	       !stat_read(self->pid, self->pid, ret, &ignored) && ret->is_exiting &&
+	       strcmp(ret->name, self->name) != 0;
+}
+
+bool recorder_is_cut_off(const struct recorder *self)
+{
+	return self->is_cut_off;
 }
 
 bool recorder_is_following(const struct recorder *self)

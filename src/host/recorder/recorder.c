@@ -135,12 +135,15 @@ int recorder_begin(struct recorder *self, struct err *err)
 	if (!r && self->collector) {
 		r = session_open(&self->session, self->pid, &self->options, err);
 		self->is_attached = !r;
+		self->is_cut_off &= !self->is_attached;
 	}
 	self->watch = (struct registers_watch){ 0 };
-	if (!r)
+	if (!r) {
 		self->unused_path = NULL;
-	else if (self->sampling)
+		recorder_keep_name(self);
+	} else if (self->sampling) {
 		sampling_pause(self->sampling);
+	}
 	return r;
 }
 

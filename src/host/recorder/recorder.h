@@ -8,6 +8,7 @@
 #pragma once
 
 #include "host/collect/collect.h"
+#include "host/process/stat.h"
 #include "host/recorder/sampling.h"
 #include "host/session/trace.h"
 
@@ -49,6 +50,11 @@ bool recorder_is_following(const struct recorder *recorder);
 unsigned recorder_programs(const struct recorder *recorder);
 /* Why the program that it executes now is not recorded; NULL: it is. */
 const struct err *recorder_unfollowed(const struct recorder *recorder);
+/* Has it ended under a name that it did not have when it was attached to?  It may have executed
+ * another program that nobody has seen. */
+bool recorder_has_other_name(const struct recorder *recorder, struct process_stat *ret);
+/* Has it closed the agent's descriptors?  Nothing is recorded from there on. */
+bool recorder_is_cut_off(const struct recorder *recorder);
 /* Says POLLRDHUP when it is due; -1: nothing is attached. */
 int recorder_socket(const struct recorder *recorder);
 

@@ -31,8 +31,10 @@ struct recorder {
 		struct collect_totals totals;
 		struct work_left left;
 	} earlier;
+	bool is_cut_off;   /* it goes on without our agent */
 	bool is_following; /* it executes another program, and we are not in yet */
 	uint64_t follow_until_ns;
+	char name[32];         /* of the program that was attached to last */
 	struct err unfollowed; /* why not, up to now; code 0: there is no such program */
 };
 
@@ -42,5 +44,8 @@ int recorder_begin_program(struct recorder *recorder, struct err *err) MUST_CHEC
 /* Notices that it executes another program, and attaches to that.  An error only where the file
  * cannot be written. */
 int recorder_follow(struct recorder *recorder, struct err *err) MUST_CHECK;
+
+/* After each attach. */
+void recorder_keep_name(struct recorder *recorder);
 
 void recorder_add_earlier(const struct recorder *recorder, struct collect_totals *totals);

@@ -85,6 +85,7 @@ struct rings {
 	uint32_t queues_timed, queues_estimated, queue_refusals, queues_left;
 
 	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
+	uint32_t tracer_threads;         /* the target's: those that must not keep it alive */
 };
 
 _Static_assert(sizeof(struct ring) == 192, "three cache lines");

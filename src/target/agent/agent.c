@@ -229,7 +229,7 @@ static void serve_once(struct residence *self)
 	struct timespec glance = { GLANCE_S, 0 };
 	long r = raw5(SYS_ppoll, wait, 2, &glance, 0, 8);
 
-	if (r == -EINTR || (r == 0 && !is_alone()))
+	if (r == -EINTR || (r == 0 && !is_alone(rings_tracer_threads())))
 		return;
 	if (r == 0) {
 		agent_page.end_reason = AGENT_END_ALONE;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 
 #define FIELDS_BEFORE_THREADS 18 /* counted from the name's closing parenthesis */
+#define DIGIT_MAX             9
 
 static const char *after_name(const char *text)
 {
@@ -22,19 +23,18 @@ static const char *after_name(const char *text)
 
 /* ") S 1 2 ... THREADS ": the first thread, when it has ended, is counted until the process ends.
  */
-static bool says_alone(const char *text)
+static bool says_alone(const char *text, unsigned others)
 {
-	unsigned spaces = 0;
-	char all;
+	unsigned spaces = 0, all = 1 + others;
 
 	text = after_name(text);
-	all = text[0] && text[1] && text[2] == 'Z' ? '2' : '1';
+	all += text[0] && text[1] && text[2] == 'Z';
 	for (; *text && spaces < FIELDS_BEFORE_THREADS; text++)
 		spaces += *text == ' ';
-	return text[0] == all && text[1] == ' ';
+	return all <= DIGIT_MAX && text[0] == (char)('0' + all) && text[1] == ' ';
 }
 
-bool is_alone(void)
+bool is_alone(unsigned others)
 {
 	struct descriptor file = descriptor_own(
 		(int)raw4(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0));
@@ -45,5 +45,5 @@ bool is_alone(void)
 	if (size <= 0)
 		return false;
 	text[size] = 0;
-	return says_alone(text);
+	return says_alone(text, others);
 }

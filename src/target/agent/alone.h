@@ -5,5 +5,6 @@
 
 #include <stdbool.h>
 
-/* True when the calling thread is the only one left; false where /proc does not tell. */
-bool is_alone(void);
+/* True when the calling thread and so many others are the only ones left; false where /proc does
+ * not tell. */
+bool is_alone(unsigned others);

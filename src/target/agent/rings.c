@@ -103,6 +103,11 @@ void rings_drop(void)
 	mapped.rings = NULL;
 }
 
+unsigned rings_tracer_threads(void)
+{
+	return mapped.rings ? __atomic_load_n(&mapped.rings->tracer_threads, __ATOMIC_RELAXED) : 0;
+}
+
 EXPORT struct rings *limpet_agent_rings(void)
 {
 	return mapped.rings;

@@ -28,6 +28,9 @@ void rings_begin(const struct boot_libc *libc);
 /* Maps what came; 0, -EBADF, -EPROTO, -errno of the mapping.  What was mapped before goes. */
 int rings_take(int fd, uint64_t size) MUST_CHECK;
 
+/* How many threads the tracer says that it has. */
+unsigned rings_tracer_threads(void);
+
 /* Unmaps it, unless a thread of the program's may be writing there still: then it goes at a later
  * call, once the tracer has seen that thread outside. */
 void rings_drop(void);

@@ -515,6 +515,8 @@ uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *am
 	have_copy_times = false;
 	lost = ours = 0;
 	hsa_queues_clear();
+	/* What came back after the last session may be of a runtime that was shut down since. */
+	hsa_signals_forget();
 	if (kernels)
 		hsa_kernels_begin();
 	set_on(DOMAIN_KERNEL, kernels);

@@ -11,7 +11,7 @@
  * opencl_events.c    commands under way, until the device is done
  * opencl_times.c     when the device began and ended
  * opencl_memory.c    buffers, images, shared memory
- * opencl_shadow.c    queues of ours that keep times, beside those of the program's
+ * opencl_shadow*.c   queues of ours that keep times, beside the program's (opencl_shadow.h)
  * opencl_bypass.c    could the program enqueue without our seeing it?
  * opencl_answers.c   what the program is told about its events, queues and contexts
  */
@@ -185,8 +185,8 @@ struct opencl_queue *shadow_view(struct opencl_shadow *shadow);
 /* Commands under way keep theirs. */
 void shadow_keep(struct opencl_shadow *shadow);
 void shadow_drop(struct opencl_shadow *shadow);
-/* Takes over one reference of the event. */
-void shadow_note_barrier(struct opencl_queue *queue, opencl_object event);
+/* Takes over one reference of the event, which is in our queue or in the program's. */
+void shadow_note_barrier(struct opencl_queue *queue, opencl_object event, bool is_in_ours);
 /* Back to the program's queue, and it stays so. */
 void shadow_give_up(const struct opencl_vendor *vendor, opencl_object handle,
 		    enum opencl_refusal why);

@@ -215,11 +215,12 @@ static void describe_barrier(const struct accepted *accepted, struct opencl_work
 	const struct opencl_vendor *vendor = accepted->vendor;
 	struct opencl_queue *queue = queue_find(vendor, accepted->around->frame.arguments[0]);
 	opencl_object event = accepted->around->kept[KEPT_EVENT];
+	bool is_in_ours = shadow_chosen(accepted->around->kept[KEPT_SHADOW]);
 
 	work->domain = DOMAINS;
 	if (queue && !queue->is_ordered &&
 	    !((event_function *)vendor->functions[ENTRY_clRetainEvent])(event))
-		shadow_note_barrier(queue, event);
+		shadow_note_barrier(queue, event, is_in_ours);
 }
 
 #define TO_DEVICE COPY_HOST_TO_DEVICE
@@ -441,12 +442,13 @@ static void mark_barrier(const struct hook_around *around, const struct opencl_v
 	typedef int32_t mark_function(opencl_object, uint32_t, const opencl_object *,
 				      opencl_object *);
 	mark_function *mark = (mark_function *)vendor->functions[ENTRY_clEnqueueMarkerWithWaitList];
+	uint64_t token = around->kept[KEPT_SHADOW];
 	opencl_object handle = around->frame.arguments[0], event = 0;
 	struct opencl_queue *queue = queue_find(vendor, handle);
 
 	if (queue && !queue->is_ordered && mark &&
-	    !mark(shadow_handle(around->kept[KEPT_SHADOW], handle), 0, NULL, &event))
-		shadow_note_barrier(queue, event);
+	    !mark(shadow_handle(token, handle), 0, NULL, &event))
+		shadow_note_barrier(queue, event, shadow_chosen(token));
 }
 
 void barrier_after(struct hook_around *around, uint64_t end)

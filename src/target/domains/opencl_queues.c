@@ -246,7 +246,8 @@ void queues_stop(void)
 	for (unsigned i = 0; i < QUEUES_MAX; i++) {
 		void *driver;
 
-		if (!queues[i].first && !queues[i].barrier)
+		if (!__atomic_load_n(&queues[i].first, __ATOMIC_SEQ_CST) &&
+		    !__atomic_load_n(&queues[i].barrier, __ATOMIC_SEQ_CST))
 			continue;
 		driver = vendor_keep(queues[i].vendor);
 		if (!driver)

@@ -11,7 +11,9 @@
 #include "target/hooks/wants.h"
 #include "target/runtime/text.h"
 
-#define VENDORS_MAX           8u
+#include <errno.h>
+
+#define VENDORS_MAX           64u /* a driver that is loaded again is another */
 #define CANDIDATES_MAX        16u
 #define PLATFORMS_MAX         16u
 #define NEWER_MAX             16u /* slots that we have no name for */
@@ -319,8 +321,11 @@ static bool take_platform(opencl_object platform, struct got_report *report)
 
 	if (table && !vendor)
 		vendor = add_vendor(table);
-	if (!vendor)
+	if (!vendor) {
+		if (table)
+			table_report(-ENOSPC, report);
 		return false;
+	}
 	if (!is_hooked_still(vendor)) {
 		vendor->platform = platform;
 		vendor->slot_count = count_slots(table, version_of(table, platform));

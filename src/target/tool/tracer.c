@@ -203,6 +203,7 @@ static void tell_end(struct rings *rings, const struct words_left *left, bool is
 	rings->words_restored += left->restored;
 	rings->words_foreign += left->foreign;
 	rings->words_unwritable += left->unwritable;
+	__atomic_store_n(&rings->tracer_threads, 0, __ATOMIC_RELAXED);
 	/* Release: the agent unmaps what is not held. */
 	__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
 }
@@ -271,7 +272,9 @@ static int start(struct rings *rings)
 	clock_start();
 	thread_learn(find_symbol("__errno_location"), request.asks_number);
 	hook_on_notice = on_notice;
-	return start_watch();
+	r = start_watch();
+	__atomic_store_n(&rings->tracer_threads, r ? 0 : 1, __ATOMIC_RELAXED);
+	return r;
 }
 
 static int tool_attach(limpet_detach_function *detach, struct limpet_context *contexts,

@@ -30,6 +30,8 @@ static uint32_t orders;       /* a futex; counts what was said to it */
 static uint32_t in_hand;      /* how many of them it has heard */
 static uint32_t answered;     /* a futex: how many of them are done */
 static uint32_t is_consulted; /* somebody waits: no rest */
+static uint32_t given_up;     /* the last order whose end was not waited for */
+static int32_t number;        /* of the thread */
 static uint32_t is_over;
 static uint32_t has_begun; /* a futex: the first scan is done */
 
@@ -54,19 +56,41 @@ void watch_answer(void)
 	raw3(SYS_futex, &answered, FUTEX_WAKE_PRIVATE, INT32_MAX);
 }
 
+static bool is_answered(uint32_t order)
+{
+	/* Acquire: pairs with watch_answer(). */
+	return (int32_t)(__atomic_load_n(&answered, __ATOMIC_ACQUIRE) - order) >= 0;
+}
+
+/* A forked child has no such thread, the thread itself may be in a driver that loads modules, and
+ * one that is held up by the caller's lock stays so for the next call, too. */
+static bool may_wait(void)
+{
+	return writers_are_on() && thread_number() != number &&
+	       is_answered(__atomic_load_n(&given_up, __ATOMIC_RELAXED));
+}
+
 void watch_consult(void)
 {
 	uint64_t limit_ns = clock_ns() + CONSULT_MS * 1000000ull;
 	struct timespec step = { 0, SHORTEST_MS * 1000000 };
 	uint32_t mine, done;
 
+	if (!may_wait()) {
+		watch_hurry();
+		return;
+	}
 	__atomic_store_n(&is_consulted, 1, __ATOMIC_RELAXED);
 	mine = __atomic_add_fetch(&orders, 1, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &orders, FUTEX_WAKE_PRIVATE, 1);
-	/* Acquire: pairs with watch_answer(). */
-	while ((int32_t)((done = __atomic_load_n(&answered, __ATOMIC_ACQUIRE)) - mine) < 0 &&
-	       !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE) && clock_ns() < limit_ns)
+	while (!is_answered(mine) && !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
+		if (clock_ns() >= limit_ns) {
+			__atomic_store_n(&given_up, mine, __ATOMIC_RELAXED);
+			return;
+		}
+		done = __atomic_load_n(&answered, __ATOMIC_RELAXED);
 		raw4(SYS_futex, &answered, FUTEX_WAIT_PRIVATE, done, &step);
+	}
 }
 
 /* True when it was told something. */
@@ -98,6 +122,7 @@ static void begin(struct got_report *ret)
 {
 	writer_ignore_me();
 	thread_confirm();
+	number = thread_number();
 	raw2(SYS_prctl, PR_SET_NAME, WATCH_THREAD_NAME);
 	got_look_around();
 	look_around(true);
@@ -158,7 +183,7 @@ int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_
 	functions = *libc;
 	report_scan = on_scan;
 	look_around = look;
-	is_over = orders = in_hand = answered = has_begun = 0;
+	is_over = orders = in_hand = answered = given_up = has_begun = 0;
 	r = make_thread();
 	if (r)
 		free_stack();

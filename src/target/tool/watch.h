@@ -27,8 +27,8 @@ void watch_forget(void);
 /* Look soon: a module is about to come.  On any thread. */
 void watch_hurry(void);
 
-/* On the program's threads: returns when the thread has looked around since, or after a while; it
- * may need a lock that the caller holds. */
+/* On any thread: returns when the thread has looked around since, or after a while; it may need a
+ * lock that the caller holds.  Then nobody waits any more before it has come out. */
 void watch_consult(void);
 /* On the watching thread, in look: what was asked for up to now is done. */
 void watch_answer(void);

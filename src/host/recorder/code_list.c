@@ -145,8 +145,7 @@ int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
 	return find_code(self, CODE_KERNEL, PROCESS_NONE, 0, NULL, &ret->code);
 }
 
-/* Whether a return to this address ends a signal handler: the frame outside of it was interrupted
- * and has called nothing. */
+/* Whether a return to this address ends a signal handler: nobody has called from there. */
 static bool is_signal(const struct space *space, uint64_t address)
 {
 	const struct space_range *range = space_find(space, address);
@@ -158,7 +157,7 @@ static bool is_signal(const struct space *space, uint64_t address)
 
 bool code_is_return(const struct space *space, const uint64_t *frames, size_t i)
 {
-	return i && !is_signal(space, frames[i - 1]) && !is_signal(space, frames[i]);
+	return i && !is_signal(space, frames[i]);
 }
 
 int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,

@@ -27,7 +27,7 @@ int code_list_frames(struct code_list *list, const struct space *space, uint32_t
 const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number);
 
 /* Whether frame i, of which 0 is the innermost, is where a call returns to: all are but the first
- * and what a signal interrupted. */
+ * and the kernel's trampolines; see struct sample for what a signal interrupted. */
 bool code_is_return(const struct space *space, const uint64_t *frames, size_t i);
 
 /* Writes those that are not in the file yet. */

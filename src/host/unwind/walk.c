@@ -214,7 +214,10 @@ struct walk_result stack_walk(const struct space *space, const struct walk_regis
 	while (result.count < capacity) {
 		int r;
 
-		frames[result.count++] = walk.at.pc;
+		/* Callers are looked up at the byte before; one that a signal interrupted has no
+		 * call there. */
+		frames[result.count] = walk.at.pc + (walk.is_exact && result.count > 0);
+		result.count++;
 		r = step(&walk);
 		if (r != GOES_ON) {
 			result.end = (enum stack_end)r;

@@ -47,5 +47,5 @@ struct sample {
 	__u32 reserved;
 	__u64 frames[]; /* kernel_count of the kernel, then user_count of the user; each innermost
 			   first; the first user frame is the exact pc, the others are return
-			   addresses */
+			   addresses, or one behind where a signal came */
 };

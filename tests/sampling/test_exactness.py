@@ -12,7 +12,7 @@ COUNT = int(os.environ.get("SAMPLES", "300"))
 LIBC_START = r"_start libc\.so\.6 libc\.so\.6 main "
 THREAD_START = r"libc\.so\.6 libc\.so\.6 "
 # Callees that have no name of ours: libraries, the loader, the vdso; stubs lie behind _init.
-FOREIGN = r"(\S+\.so(\.\d+)* |\[vdso\] |_init )*"
+FOREIGN = r"(\S+\.so(\.\d+)* |\[vdso\] |_init |_fini |__do_global_dtors_aux |frame_dummy |(de)?register_tm_clones )*"
 
 
 class Exactness(unittest.TestCase):

@@ -380,7 +380,9 @@ static void *copy_to_file(void *argument)
 	return NULL;
 }
 
-/* A pipe takes 64 KiB while nobody reads. */
+/* A pipe takes 64 KiB while nobody reads; a batch is about 60 bytes. */
+#define BATCHES 10000u
+
 static void who_records_does_not_wait_for_the_disk(void **state)
 {
 	static const struct recorded_end end = { .reason = RECORDING_COMPLETE };
@@ -395,7 +397,7 @@ static void who_records_does_not_wait_for_the_disk(void **state)
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[1]);
 	assert_int_equal(recording_create(name, &recording, &err), 0);
 	close(ends[1]);
-	for (uint32_t i = 0; i < 2000; i++)
+	for (uint32_t i = 0; i < BATCHES; i++)
 		put_batch(recording, 0, i);
 	assert_true(recording_size(recording) > 2 * 65536);
 	assert_int_equal(pthread_create(&reader, NULL, copy_to_file, &ends[0]), 0);
@@ -403,7 +405,7 @@ static void who_records_does_not_wait_for_the_disk(void **state)
 	pthread_join(reader, NULL);
 	close(ends[0]);
 	assert_int_equal(read_content(&content), 0);
-	assert_int_equal(content.kinds[CHUNK_RECORDS], 2000);
+	assert_int_equal(content.kinds[CHUNK_RECORDS], BATCHES);
 }
 
 static void clocks_go_forward_together(void **state)

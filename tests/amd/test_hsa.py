@@ -10,6 +10,7 @@ from collections import Counter
 
 from standin import CASES, Recorder, Seen, Work
 
+NOTHING_RECORDED = 5
 ROUNDS = 16
 BATCH = 8
 MANY = 60  # by each of eight threads
@@ -128,6 +129,28 @@ class Hsa(unittest.TestCase):
         seen = Seen(recorder.path)
         self.assertEqual(Counter(call["title"] for call in seen.of("kernel"))["hsa_kernel_0"], ROUNDS)
         self.check_copies(seen)
+
+    def test_a_thread_that_may_not_read_the_counter(self):
+        for first in ("before", "while"):
+            work = self.start()
+            if first == "before":
+                work.ask("forbid")
+                work.ask("go", ROUNDS)  # it can do without, and without us
+            recorder = self.begin(work, *TRACED)
+            if first == "while":
+                work.ask("go", ROUNDS)
+                work.ask("forbid")
+            work.ask("go", ROUNDS)
+            result = recorder.stop()
+            self.assertEqual(result.code, 0 if first == "while" else NOTHING_RECORDED, str(result))
+            self.assertIn("has forbidden a thread of its own to read the machine's counter", result.err)
+            if first == "before":
+                continue
+            seen = Seen(recorder.path)
+            self.check_kernels(seen)
+            self.check_copies(seen)
+            batches = (ROUNDS + BATCH - 1) // BATCH * BATCH
+            self.assertGreaterEqual(result.event("recorded")["dropped_no_counter"], ROUNDS + batches + 2 * ROUNDS)
 
     def test_what_nobody_looks_at_is_said(self):
         work = self.start()

@@ -5,6 +5,7 @@
  *
  *   (empty)   ends the epoch: its counts are printed as one line of JSON
  *   hold      enqueues a kernel that waits until `let go`
+ *   forbid    its thread may not read the machine's counter any more
  *   fork      a child that uses OpenCL as far as a child can
  *   exit      ends the program with a kernel that waits still
  *
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -366,6 +368,8 @@ static bool obey(struct worker *self)
 		hold(self);
 	else if (!strcmp(line, "let go\n"))
 		let_go();
+	else if (!strcmp(line, "forbid\n"))
+		self->counts.wrong += prctl(PR_SET_TSC, PR_TSC_SIGSEGV) != 0;
 	else if (!strcmp(line, "fork\n"))
 		fork_once(self);
 	else if (!strcmp(line, "exit\n")) {

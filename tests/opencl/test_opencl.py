@@ -297,6 +297,29 @@ class Ends(OpenCL):
         self.assertEqual(loop.end_epoch()["wrong"], 0)
         self.stop(process)
 
+    def test_a_thread_that_may_not_read_the_counter(self):
+        alone = self.loop("slow")
+        alone.order("forbid")
+        try:
+            alone.end_epoch()
+            alone.end_epoch()
+        except AssertionError:
+            self.skipTest("this driver reads the counter itself")
+        loop = self.loop("slow")
+        process = self.start(loop)
+        loop.end_epoch()
+        loop.order("forbid")
+        loop.end_epoch()
+        counts = loop.end_epoch()
+        result = self.stop(process)
+        self.assertEqual((counts["wrong"], loop.end_epoch()["wrong"]), (0, 0))
+        self.assertGreater(counts["kernels"], 0)
+        # Kernels and their calls, at least.
+        self.assertGreaterEqual(result.event("recorded")["dropped_no_counter"], 2 * counts["kernels"])
+        sizes = {kernel["grid_x"] for kernel in Recording(self.path).work["kernel"]}
+        self.assertNotIn(counts["items"], sizes)
+        self.assertGreater(len(sizes), 0)
+
     def test_the_program_ends_with_work_under_way(self):
         loop = self.loop("slow")
         process = self.start(loop)

@@ -10,6 +10,7 @@
  *   unseen      a kernel whose signal it does not look at
  *   endless     a kernel without a signal that does not end before "release"
  *   restart     shuts the runtime down and starts it again
+ *   forbid      its thread may not read the machine's counter any more
  */
 #include "standin_hsa.h"
 
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define HOST      50u
@@ -194,6 +196,8 @@ static void obey(const char *word, unsigned number)
 		standin_hsa_release();
 	else if (!strcmp(word, "restart"))
 		restart();
+	else if (!strcmp(word, "forbid"))
+		check(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV), "prctl");
 }
 
 int main(void)

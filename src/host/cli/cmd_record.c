@@ -234,10 +234,7 @@ static int judge_records(const struct visit *self, const struct collect_totals *
 {
 	warn_work_left(&self->left);
 	warn_queues(&self->queues);
-	if (all_drops(totals))
-		fprintf(stderr,
-			"warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
-			all_drops(totals));
+	warn_drops(totals);
 	if (totals->records)
 		return 0;
 	err_set(err, -ENODATA, "nothing was recorded");
@@ -292,7 +289,7 @@ static int finish(struct visit *self, int r, struct err *err)
 	int end;
 
 	warn_unfollowed(self->recorder);
-	warn_counter(self->recorder);
+	warn_notes(self->recorder);
 	self->left = recorder_work_left(self->recorder);
 	recorder_words(self->recorder, &outcome.words);
 	recorder_queues(self->recorder, &self->queues);

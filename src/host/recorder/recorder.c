@@ -222,9 +222,9 @@ const char *recorder_note(const struct recorder *self, unsigned domain)
 	return self->collector ? trace_note(&self->trace, domain) : NULL;
 }
 
-bool recorder_has_lost_counter(const struct recorder *self)
+const char *recorder_end_note(const struct recorder *self, unsigned note)
 {
-	return self->collector && trace_has_lost_counter(&self->trace);
+	return self->collector ? trace_end_note(&self->trace, note) : NULL;
 }
 
 uint32_t recorder_absent(const struct recorder *self)

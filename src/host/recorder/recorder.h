@@ -70,8 +70,9 @@ int recorder_pidfd(const struct recorder *recorder);
 /* Bits of the domains for which there is nothing in the target. */
 uint32_t recorder_absent(const struct recorder *recorder);
 /* Why nothing or not all of one is traced, where it is known; NULL. */
-bool recorder_has_lost_counter(const struct recorder *recorder);
 const char *recorder_note(const struct recorder *recorder, unsigned domain);
+/* What has to be said at the end, by enum trace_note; NULL. */
+const char *recorder_end_note(const struct recorder *recorder, unsigned note);
 
 /* What became of the target's words of imports. */
 void recorder_words(const struct recorder *recorder, struct trace_words *ret);

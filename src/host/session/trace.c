@@ -177,9 +177,16 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 	return NULL;
 }
 
-bool trace_has_lost_counter(const struct trace *trace)
+const char *trace_end_note(const struct trace *trace, unsigned note)
 {
-	return __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED) & 1u << NOTE_NO_COUNTER;
+	static const char *const texts[TRACE_NOTES] = {
+		[NOTE_NO_COUNTER] =
+			"the program has forbidden a thread of its own to read the machine's counter "
+			"(strict seccomp or PR_SET_TSC): nothing was recorded from then on",
+	};
+
+	return __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED) & 1u << note ? texts[note]
+										    : NULL;
 }
 
 /* A child that was made without libc has its parent's number in libc's thread block.  libc says to

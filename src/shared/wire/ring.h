@@ -24,6 +24,7 @@ enum drop_reason {
 	DROP_FULL,   /* the host was too slow */
 	DROP_NESTED, /* a signal handler came while a record was being written */
 	DROP_NO_RING,
+	DROP_NO_COUNTER, /* the program has forbidden its threads to read the machine's counter */
 	DROP_REASONS,
 };
 
@@ -48,7 +49,7 @@ struct ring {
 	uint64_t tail_seen;
 	uint64_t records;
 	uint64_t drops[DROP_REASONS];
-	uint64_t reserved0[2];
+	uint64_t reserved0;
 
 	uint64_t tail __attribute__((aligned(64))); /* bytes read since ever; the host's */
 	uint64_t reserved1[7];

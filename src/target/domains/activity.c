@@ -135,7 +135,7 @@ static void discount_failed(uint64_t cause)
 {
 	struct writer *writer = writer_mine();
 
-	if (!writer || writer->asked_in != cause)
+	if (!writer || !cause || writer->asked_in != cause)
 		return;
 	__atomic_fetch_sub(&outstanding, (int64_t)writer->asked, __ATOMIC_RELAXED);
 	writer->asked_in = 0;
@@ -149,6 +149,10 @@ static int answer(uint32_t command)
 	if (command >= LAUNCH_KINDS || !writers_are_on() ||
 	    !__atomic_load_n(&is_asking[command], __ATOMIC_RELAXED))
 		return NOT_WANTED;
+	if (!clock_may_be_read()) {
+		writer_lose();
+		return NOT_WANTED;
+	}
 	launch_read(hook_current(), &launch);
 	if (launch.is_of_graph) {
 		launches_expect_graphs();
@@ -244,12 +248,17 @@ static void write_done(struct writer *writer, const struct activity *activity, s
 static void write_report(const struct activity *activity, enum launch_kind kind)
 {
 	writer_seal seal;
-	struct writer *writer = writer_begin(&seal);
+	struct writer *writer;
 	struct clock_rate now;
 	struct done done;
 
 	if (activity->kind != KIND_GRAPH)
 		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_RELAXED);
+	if (!clock_may_be_read()) {
+		writer_lose();
+		return;
+	}
+	writer = writer_begin(&seal);
 	if (!writer)
 		return;
 	now = clock_recent(&writer->clock);

@@ -5,7 +5,6 @@
 #include "target/domains/hsa_work.h"
 
 #include "shared/arch/syscall.h"
-#include "shared/arch/ticks.h"
 #include "target/domains/hsa_agents.h"
 #include "target/domains/hsa_kernels.h"
 #include "target/domains/hsa_pending.h"
@@ -77,10 +76,12 @@ static void write_copy(struct writer *writer, const struct hsa_command *command,
 
 static void write_done(const struct hsa_command *command, const struct hsa_time *time)
 {
+	uint64_t begin = command->asked, end = clock_ticks();
 	writer_seal seal;
-	struct writer *writer = writer_begin(&seal);
-	uint64_t begin = command->asked, end = ticks_now();
+	struct writer *writer = end ? writer_begin(&seal) : NULL;
 
+	if (!end)
+		writer_lose();
 	if (!writer)
 		return;
 	if (time->begin_ns && time->end_ns >= time->begin_ns) {
@@ -151,13 +152,16 @@ static void note_lost(void)
 static bool describe(const struct known_queue *queue, const struct hsa_packet *packet,
 		     uint64_t cause, struct hsa_command *ret)
 {
+	uint64_t now = clock_ticks();
 	writer_seal seal;
-	struct writer *writer = writer_begin(&seal);
+	struct writer *writer = now ? writer_begin(&seal) : NULL;
 
+	if (!now)
+		writer_lose();
 	if (!writer)
 		return false;
 	*ret = (struct hsa_command){ .domain = DOMAIN_KERNEL,
-				     .asked = ticks_now(),
+				     .asked = now,
 				     .cause = cause,
 				     .thread = (uint64_t)thread_number(),
 				     .agent = queue->agent,
@@ -435,10 +439,12 @@ static enum copy_direction direction_of(uint64_t to, uint64_t from)
 static void note_copy(struct hook_around *around, uint64_t signal, struct hsa_command *command)
 {
 	command->domain = DOMAIN_COPY;
-	command->asked = ticks_now();
+	command->asked = clock_ticks();
 	command->thread = (uint64_t)thread_number();
 	command->cause = around->frame.begin;
-	if (signal && follow_signal(command, signal))
+	if (!command->asked)
+		writer_lose();
+	else if (signal && follow_signal(command, signal))
 		around->kept[0] = signal;
 	else
 		note_lost();

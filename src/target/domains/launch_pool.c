@@ -7,7 +7,7 @@
 #include "target/domains/launch_pool.h"
 
 #include "shared/arch/syscall.h"
-#include "shared/arch/ticks.h"
+#include "target/hooks/clock.h"
 #include "target/hooks/thread.h"
 
 #include <errno.h>
@@ -118,7 +118,7 @@ struct launch_pool *pool_lock(void)
 {
 	struct launch_pool *pool = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 	struct comer me = { (uint64_t)__builtin_frame_address(0),
-			    ticks_now() << THREAD_BITS | (uint32_t)thread_number() };
+			    clock_ticks() << THREAD_BITS | (uint32_t)thread_number() };
 
 	return pool && lock(pool, &me) ? pool : NULL;
 }

@@ -315,10 +315,24 @@ static struct writer *claim(struct rings *from, uint32_t now, const writer_seal 
 	return writer;
 }
 
-static struct writer *find_writer(uint32_t now, writer_seal *seal)
+/* The memory stays while we are counted; NULL when that session is over. */
+static struct rings *enter_rings(uint32_t now)
 {
 	struct generation *generation = generation_of(now);
+
+	__atomic_fetch_add(&generation->claiming, 1, __ATOMIC_SEQ_CST);
+	return current() == now ? generation->rings : NULL;
+}
+
+static void leave_rings(uint32_t now)
+{
+	__atomic_fetch_sub(&generation_of(now)->claiming, 1, __ATOMIC_RELEASE);
+}
+
+static struct writer *find_writer(uint32_t now, writer_seal *seal)
+{
 	struct writer *writer = NULL;
+	struct rings *entered;
 
 	if (is_in_claim(seal))
 		return NULL;
@@ -328,11 +342,10 @@ static struct writer *find_writer(uint32_t now, writer_seal *seal)
 		return NULL;
 	if (self.session != now)
 		leave_earlier(now, seal);
-	__atomic_fetch_add(&generation->claiming, 1, __ATOMIC_SEQ_CST);
-	/* The same session still: these are its rings, and stay while we are counted. */
-	if (current() == now)
-		writer = claim(generation->rings, now, seal);
-	__atomic_fetch_sub(&generation->claiming, 1, __ATOMIC_RELEASE);
+	entered = enter_rings(now);
+	if (entered)
+		writer = claim(entered, now, seal);
+	leave_rings(now);
 	return writer;
 }
 
@@ -378,6 +391,42 @@ struct writer *writer_begin(writer_seal *seal)
 		return occupy(writer, now, seal) ? writer : NULL;
 	stray(writer, now);
 	return NULL;
+}
+
+void writer_note(enum trace_note note)
+{
+	uint32_t now = switches ? current() : 0;
+	struct rings *entered = now ? enter_rings(now) : NULL;
+
+	if (entered)
+		__atomic_fetch_or(&entered->notes, 1u << note, __ATOMIC_RELAXED);
+	if (now)
+		leave_rings(now);
+}
+
+static void lose_without_ring(uint32_t now)
+{
+	struct rings *entered = enter_rings(now);
+
+	if (entered)
+		count_homeless(entered);
+	leave_rings(now);
+}
+
+void writer_lose(void)
+{
+	uint32_t now = switches ? current() : 0;
+	struct writer *writer = self.session == now ? self.writer : NULL;
+	writer_seal seal;
+
+	if (!now || self.retry == IGNORED_THREAD)
+		return;
+	if (!writer || (writer->busy && !is_left(writer->busy, &seal))) {
+		lose_without_ring(now);
+	} else if (occupy(writer, now, &seal)) {
+		writer->ring.ring->drops[DROP_NO_COUNTER]++;
+		writer_end(writer, &seal);
+	}
 }
 
 bool writers_are_on(void)

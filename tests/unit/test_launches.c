@@ -8,10 +8,15 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FAR UINT64_MAX
+#define FAR   UINT64_MAX
+#define STACK 131072
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1u << 31)
+#endif
 
 static int setup(void **state)
 {
@@ -188,10 +193,20 @@ static bool can_ask(void)
 static __attribute__((noinline)) void lock_and_leave(jmp_buf out)
 {
 	volatile char room[4096];
+	pool_seal seal;
 
 	room[0] = 0;
-	assert_non_null(pool_lock());
+	assert_non_null(pool_lock(&seal));
 	longjmp(out, room[0] + 1);
+}
+
+/* The program goes on, and its stack is used again. */
+static __attribute__((noinline)) void use_stack(void)
+{
+	volatile char room[16384];
+
+	for (unsigned i = 0; i < sizeof(room); i++)
+		room[i] = 1;
 }
 
 /* As a signal handler does that came in the midst. */
@@ -203,6 +218,7 @@ static void a_lock_that_was_left_is_free_again(void **state)
 	ask(LAUNCH_KERNEL, 0x1000, 7, 0x40, 1);
 	if (!setjmp(out))
 		lock_and_leave(out);
+	use_stack();
 	assert_true(can_ask());
 	/* What was there before may be half done. */
 	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 1);
@@ -220,14 +236,56 @@ static __attribute__((noinline)) bool can_ask_further_down(void)
 /* As a signal handler that launches a kernel. */
 static void who_comes_in_between_does_without(void **state)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 
 	(void)state;
 	assert_non_null(pool);
 	assert_false(can_ask_further_down());
 	assert_false(can_ask_further_down());
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 	assert_true(can_ask_further_down());
+}
+
+static volatile int could_ask;
+
+static void ask_in_handler(int number)
+{
+	(void)number;
+	could_ask = can_ask();
+}
+
+/* The other stack lies higher, and the kernel does not tell that the thread is on it. */
+static void *be_interrupted(void *higher)
+{
+	stack_t other = { .ss_sp = higher, .ss_size = STACK, .ss_flags = (int)SS_AUTODISARM };
+	struct sigaction action = { .sa_handler = ask_in_handler, .sa_flags = SA_ONSTACK };
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
+
+	if (!pool || sigaltstack(&other, NULL) || sigaction(SIGUSR1, &action, NULL))
+		return NULL;
+	could_ask = -1;
+	raise(SIGUSR1);
+	pool_unlock(pool, &seal);
+	return pool;
+}
+
+static void who_comes_on_a_stack_that_nobody_knows_does_without(void **state)
+{
+	static char stacks[2 * STACK] __attribute__((aligned(4096)));
+	pthread_attr_t attributes;
+	void *held = NULL;
+	pthread_t thread;
+
+	(void)state;
+	pthread_attr_init(&attributes);
+	assert_int_equal(pthread_attr_setstack(&attributes, stacks, STACK), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, be_interrupted, stacks + STACK), 0);
+	pthread_join(thread, &held);
+	assert_non_null(held);
+	assert_int_equal(could_ask, 0);
+	assert_true(can_ask());
 }
 
 enum holding { HOLDS_NOT, HOLDS, MAY_GO };
@@ -241,7 +299,8 @@ static void await(uint32_t what)
 
 static void *hold(void *goes)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 	struct source *source = pool ? pool_source(pool, 0x7000, true) : NULL;
 
 	__atomic_store_n(&holding, HOLDS, __ATOMIC_RELEASE);
@@ -251,7 +310,7 @@ static void *hold(void *goes)
 	if (source)
 		(void)pool_append(pool, source, LAUNCH_KERNEL, &(struct launch){ .cause = 77 });
 	if (pool)
-		pool_unlock(pool);
+		pool_unlock(pool, &seal);
 	return pool;
 }
 
@@ -344,6 +403,7 @@ int main(void)
 		TEST(another_function_where_one_was),
 		TEST(a_lock_that_was_left_is_free_again),
 		TEST(who_comes_in_between_does_without),
+		TEST(who_comes_on_a_stack_that_nobody_knows_does_without),
 		TEST(a_thread_that_is_not_running_holds_nobody_up),
 		TEST(a_thread_that_ended_with_the_lock),
 		TEST(a_new_session_takes_nothing_from_who_is_inside),

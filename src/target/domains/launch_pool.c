@@ -8,10 +8,10 @@
 
 #include "shared/arch/syscall.h"
 #include "target/hooks/clock.h"
+#include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -49,37 +49,43 @@ static void make_empty(struct launch_pool *pool)
 	pool_forget_names(pool);
 }
 
-/* Who wants it: where on his stack he stands, and his name for this one time. */
+/* Who wants it: his seal, and his name for this one time. */
 struct comer {
-	uint64_t place, name;
+	pool_seal *seal;
+	uint64_t name;
 };
+
+static uint64_t sealed(uint64_t place, uint64_t name)
+{
+	return place ^ name;
+}
 
 static bool take_over(struct launch_pool *pool, uint64_t from, const struct comer *me)
 {
+	*me->seal = sealed((uint64_t)me->seal, me->name);
 	if (!__atomic_compare_exchange_n(&pool->holder, &from, me->name, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
-	/* A signal handler that comes in between finds that the place is not that of the holder. */
+	/* A signal handler that comes in between finds that the seal is not that of the holder. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	pool->place = me->place;
+	pool->seal = (uint64_t)me->seal;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	pool->place_of = me->name;
+	pool->seal_of = me->name;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return true;
 }
 
-static bool is_on_signal_stack(void)
-{
-	stack_t signals = { 0 };
-
-	return !raw2(SYS_sigaltstack, 0, &signals) && signals.ss_flags & SS_ONSTACK;
-}
-
-/* The calling thread has it itself: it was interrupted, and we are in a signal handler further down
- * the stack or on another; or it has left by longjmp, and is no further down than it was. */
+/* The calling thread has it itself: it was interrupted, and we are in a signal handler on whatever
+ * stack; or it has left by longjmp.  The second is sure only where the seal is gone: we stand at
+ * the same place, or it was overwritten, or its stack is not there any more. */
 static bool is_left_by(const struct launch_pool *pool, uint64_t holder, const struct comer *me)
 {
-	return pool->place_of == holder && me->place >= pool->place && !is_on_signal_stack();
+	pool_seal *theirs = (pool_seal *)pool->seal;
+
+	if (pool->seal_of != holder)
+		return false;
+	return theirs == me->seal || !stack_is_there(theirs, sizeof(*theirs), me->seal) ||
+	       *theirs != sealed(pool->seal, holder);
 }
 
 static bool is_gone(uint64_t holder)
@@ -114,33 +120,33 @@ static bool lock(struct launch_pool *pool, const struct comer *me)
 	return there && is_gone(there) && take_from(pool, there, me);
 }
 
-struct launch_pool *pool_lock(void)
+struct launch_pool *pool_lock(pool_seal *seal)
 {
 	struct launch_pool *pool = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
-	struct comer me = { (uint64_t)__builtin_frame_address(0),
-			    clock_ticks() << THREAD_BITS | (uint32_t)thread_number() };
+	struct comer me = { seal, clock_ticks() << THREAD_BITS | (uint32_t)thread_number() };
 
 	return pool && lock(pool, &me) ? pool : NULL;
 }
 
 /* Not where it was taken from us. */
-void pool_unlock(struct launch_pool *pool)
+void pool_unlock(struct launch_pool *pool, pool_seal *seal)
 {
 	uint64_t holder = __atomic_load_n(&pool->holder, __ATOMIC_RELAXED);
 
 	if ((int32_t)holder == thread_number())
 		__atomic_compare_exchange_n(&pool->holder, &holder, 0, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED);
+	*seal = 0;
 }
 
-static struct launch_pool *lock_patiently(void)
+static struct launch_pool *lock_patiently(pool_seal *seal)
 {
 	struct timespec pause = { 0, OPEN_NS };
-	struct launch_pool *pool = pool_lock();
+	struct launch_pool *pool = pool_lock(seal);
 
 	for (unsigned i = 0; current && !pool && i < OPEN_TRIES; i++) {
 		raw2(SYS_nanosleep, &pause, 0);
-		pool = pool_lock();
+		pool = pool_lock(seal);
 	}
 	return pool;
 }
@@ -164,19 +170,21 @@ static int replace(void)
 
 int pool_open(void)
 {
-	struct launch_pool *pool = lock_patiently();
+	pool_seal seal;
+	struct launch_pool *pool = lock_patiently(&seal);
 
 	if (!pool)
 		return replace();
 	make_empty(pool);
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 	return 0;
 }
 
 /* Its memory stays, as a thread may be on its way in; the kernel takes the pages back. */
 void pool_close(void)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 
 	if (!pool)
 		return;
@@ -184,7 +192,7 @@ void pool_close(void)
 	raw3(SYS_madvise, ALIGN_UP((uint64_t)pool->sources, 65536),
 	     ALIGN_DOWN((uint64_t)(pool + 1), 65536) - ALIGN_UP((uint64_t)pool->sources, 65536),
 	     MADV_DONTNEED);
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }
 
 static bool is_idle(const struct source *source)

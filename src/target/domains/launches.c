@@ -38,7 +38,8 @@ static uint64_t queue_key(const struct launch_report *report)
 
 bool launches_add(enum launch_kind kind, const struct launch *launch)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 	struct source *source;
 	bool is_noted;
 
@@ -46,7 +47,7 @@ bool launches_add(enum launch_kind kind, const struct launch *launch)
 		return false;
 	source = pool_source(pool, key_of(launch), true);
 	is_noted = source && pool_append(pool, source, kind, launch);
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 	return is_noted;
 }
 
@@ -217,7 +218,8 @@ static void take(struct launch_pool *pool, const struct choice *choice, enum lau
 
 bool launches_take(const struct launch_report *report, struct launch *ret)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 	struct choice choice;
 	bool is_found = false;
 
@@ -235,13 +237,14 @@ bool launches_take(const struct launch_report *report, struct launch *ret)
 	} else if (!pool->has_graphs) {
 		distrust(pool, report);
 	}
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 	return is_found;
 }
 
 void launches_cancel(uint64_t cause)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 
 	if (!pool)
 		return;
@@ -253,22 +256,24 @@ void launches_cancel(uint64_t cause)
 			       pool->items[source->newest[kind]].launch.cause == cause)
 				pool_drop(pool, source, kind, source->newest[kind]);
 		}
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }
 
 void launches_expect_graphs(void)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 
 	if (!pool)
 		return;
 	pool->has_graphs = true;
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }
 
 void launches_forget_stream(uint64_t stream)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 	struct source *source;
 
 	if (!pool)
@@ -276,15 +281,16 @@ void launches_forget_stream(uint64_t stream)
 	source = pool_source(pool, stream, false);
 	if (source)
 		source->queue = 0;
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }
 
 void launches_forget_functions(void)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 
 	if (!pool)
 		return;
 	pool_forget_names(pool);
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }

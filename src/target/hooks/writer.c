@@ -6,10 +6,10 @@
 #include "target/hooks/writer.h"
 
 #include "shared/arch/syscall.h"
+#include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -248,8 +248,9 @@ static void count_homeless(struct rings *from)
 }
 
 /* Notes where it is: a signal handler may leave this by longjmp, and somebody has to know. */
-static void begin_claim(uint32_t now, const writer_seal *seal)
+static void begin_claim(uint32_t now, writer_seal *seal)
 {
+	*seal = SEAL ^ (uint64_t)seal;
 	self.session = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.writer = (struct writer *)(uintptr_t)seal;
@@ -268,11 +269,11 @@ static void end_claim(uint32_t now, struct writer *writer)
 	self.session = now;
 }
 
-static bool is_on_signal_stack(void)
+/* Is the seal of who makes it still there?  It may lie on any stack, also on one that is gone. */
+static bool is_sealed(const writer_seal *claim, const writer_seal *seal)
 {
-	stack_t signals = { 0 };
-
-	return !raw2(SYS_sigaltstack, 0, &signals) && signals.ss_flags & SS_ONSTACK;
+	return claim != seal && stack_is_there(claim, sizeof(*claim), seal) &&
+	       *claim == (SEAL ^ (uint64_t)claim);
 }
 
 /* True when the call came in the midst of a claim of its own thread.  One that was left is ended.
@@ -283,7 +284,7 @@ static bool is_in_claim(const writer_seal *seal)
 
 	if (self.retry < CLAIMING || self.retry == IGNORED_THREAD)
 		return false;
-	if ((uint64_t)seal < (uint64_t)self.writer || is_on_signal_stack()) {
+	if (is_sealed((const writer_seal *)self.writer, seal)) {
 		if (generation->rings)
 			count_homeless(generation->rings);
 		return true;
@@ -295,7 +296,7 @@ static bool is_in_claim(const writer_seal *seal)
 }
 
 /* The first record of a thread in this session, or one of a thread that found no ring. */
-static struct writer *claim(struct rings *from, uint32_t now, const writer_seal *seal)
+static struct writer *claim(struct rings *from, uint32_t now, writer_seal *seal)
 {
 	struct ring_writer made;
 	struct writer *writer = NULL;

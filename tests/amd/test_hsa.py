@@ -13,6 +13,7 @@ from standin import CASES, Recorder, Seen, Work
 NOTHING_RECORDED = 5
 ROUNDS = 16
 BATCH = 8
+CHURN = 300
 MANY = 60  # by each of eight threads
 COPY_BYTES = 4096
 TO_DEVICE, TO_HOST = 2, 3  # enum copy_direction
@@ -117,6 +118,17 @@ class Hsa(unittest.TestCase):
             for count in titles.values():
                 self.assertAlmostEqual(count, 8 * MANY, delta=20)
             self.assertLess(total["work_cut"], 20)
+
+    def test_signals_that_are_destroyed_after_each_kernel(self):
+        """Nobody looks at one afterwards: the runtime would end the program."""
+        work = self.start()
+        recorder = self.begin(work, "--kernel-trace", "--ring-size", "1M")
+        work.ask("late")
+        work.ask("churn", CHURN)
+        total = self.end(recorder).event("recorded")
+        kernels = Counter(call["title"] for call in Seen(recorder.path).of("kernel"))["hsa_kernel_0"]
+        self.assertAlmostEqual(kernels, 8 * CHURN, delta=20)
+        self.assertEqual(total["work_unseen"], 0)
 
     def test_a_runtime_that_is_shut_down_and_starts_again(self):
         work = self.start()

@@ -74,16 +74,25 @@ static int create_signal(int64_t value, uint32_t count, const void *consumers, u
 	return 0;
 }
 
-/* Whoever uses it afterwards finds nonsense. */
+/* Its memory stays, so that whoever uses it afterwards is found out. */
 static int destroy_signal(uint64_t signal)
 {
 	memset((void *)signal, POISON, sizeof(struct signal));
-	free((void *)signal);
 	return 0;
+}
+
+static void check_destroyed(uint64_t signal)
+{
+	struct signal destroyed;
+
+	memset(&destroyed, POISON, sizeof(destroyed));
+	if (((const struct signal *)signal)->begin_ns == destroyed.begin_ns)
+		abort();
 }
 
 static int64_t load_signal(uint64_t signal)
 {
+	check_destroyed(signal);
 	return __atomic_load_n((int64_t *)signal, __ATOMIC_ACQUIRE);
 }
 
@@ -285,6 +294,7 @@ static int dispatch_time(uint64_t agent, uint64_t handle, uint64_t *ret)
 {
 	const struct signal *signal = (const struct signal *)handle;
 
+	check_destroyed(handle);
 	if (agent < FIRST_GPU)
 		return HSA_INVALID;
 	ret[0] = signal->begin_ns;

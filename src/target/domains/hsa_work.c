@@ -118,20 +118,45 @@ static void ask_time(const struct hsa_command *command, int64_t value, struct hs
 		*ret = (struct hsa_time){ 0, 0 };
 }
 
+/* Those of a runtime that was shut down are not counted any more. */
+static void discount_ours(void)
+{
+	uint32_t now = __atomic_load_n(&ours, __ATOMIC_RELAXED);
+
+	while (now && !__atomic_compare_exchange_n(&ours, &now, now - 1, false, __ATOMIC_RELAXED,
+						   __ATOMIC_RELAXED))
+		;
+}
+
 /* The program has found this value in a signal of its own. */
 static void look_at_signal(uint64_t signal, int64_t value)
 {
 	struct hsa_command command;
 	struct hsa_time time;
-	uint32_t number;
+	uint64_t token;
 
-	while (signal && (number = pending_take(signal, value, &command))) {
+	while (signal && (token = pending_take(signal, value, &command))) {
 		ask_time(&command, value, &time);
-		pending_give_back(number);
+		pending_give_back(token);
 		if (command.has_our_signal)
-			__atomic_fetch_sub(&ours, 1, __ATOMIC_RELAXED);
+			discount_ours();
 		write_done(&command, &time);
 	}
+}
+
+/* Another thread may be about to destroy a signal that commands wait for: it does not while one of
+ * them is taken. */
+static void look_at_awaited(uint64_t signal)
+{
+	struct hsa_command any;
+	uint64_t token = signal ? pending_take(signal, INT64_MIN, &any) : 0;
+	int64_t value;
+
+	if (!token)
+		return;
+	value = hsa_calls.signal_load(signal);
+	(void)pending_put_back(token);
+	look_at_signal(signal, value);
 }
 
 /* A signal of ours: its packet is done. */
@@ -191,7 +216,7 @@ static void leave_signal(const struct hsa_command *command)
 {
 	if (!pending_cancel(command->signal, command->cause))
 		return;
-	__atomic_fetch_sub(&ours, 1, __ATOMIC_RELAXED);
+	discount_ours();
 	write_done(command, &(struct hsa_time){ 0, 0 });
 }
 
@@ -215,7 +240,7 @@ static bool give_signal(struct hsa_packet *packet, struct hsa_command *command)
 		return false;
 	__atomic_fetch_add(&ours, 1, __ATOMIC_RELAXED);
 	if (!pending_add(command)) {
-		__atomic_fetch_sub(&ours, 1, __ATOMIC_RELAXED);
+		discount_ours();
 		/* It calls at once, and is given back. */
 		hsa_calls.signal_store(command->signal, 0);
 		return false;
@@ -225,14 +250,15 @@ static bool give_signal(struct hsa_packet *packet, struct hsa_command *command)
 	return true;
 }
 
-static bool follow_signal(struct hsa_command *command, uint64_t signal)
+/* The signal is there as long as the place is held. */
+static bool follow_signal(struct hsa_command *command, uint64_t signal, uint64_t token)
 {
 	int64_t value = hsa_calls.signal_load(signal);
 
 	look_at_signal(signal, value);
 	command->signal = signal;
 	command->done_at = value - 1 - (int64_t)pending_count_of(signal);
-	return pending_add(command);
+	return pending_fill(token, command);
 }
 
 /* The device has done it before it was rung for, since a later one was: what it did still stands in
@@ -261,6 +287,26 @@ static void recheck(const struct hsa_packet *packet, const struct hsa_command *c
 		write_done(command, &(struct hsa_time){ 0, 0 });
 }
 
+/* What is done by now may have had its signal destroyed, too, before we held a place for it. */
+static bool follow_packet(const struct hsa_packet *packet, struct hsa_command *command,
+			  uint64_t signal, bool is_last)
+{
+	uint64_t token = pending_hold(signal);
+
+	if (!token)
+		return false;
+	if (!is_still_there(packet, signal)) {
+		pending_give_back(token);
+		write_done(command, &(struct hsa_time){ 0, 0 });
+		return true;
+	}
+	if (!follow_signal(command, signal, token))
+		return false;
+	if (!is_last)
+		recheck(packet, command);
+	return true;
+}
+
 static void look_at_kernel(const struct known_queue *queue, struct hsa_packet *packet,
 			   uint64_t cause, bool is_last)
 {
@@ -269,10 +315,9 @@ static void look_at_kernel(const struct known_queue *queue, struct hsa_packet *p
 
 	if (!describe(queue, packet, cause, &command))
 		return;
-	if (!(signal ? follow_signal(&command, signal) : give_signal(packet, &command)))
+	if (!(signal ? follow_packet(packet, &command, signal, is_last)
+		     : give_signal(packet, &command)))
 		note_lost();
-	else if (signal && !is_last)
-		recheck(packet, &command);
 }
 
 /* Packets up to the one that is rung for: this makes all of them the device's. */
@@ -311,19 +356,20 @@ void hsa_before_signal(struct hook_around *around, uint64_t *window)
 {
 	uint64_t signal = around->frame.arguments[0];
 	struct hsa_command command;
-	uint32_t number;
+	uint64_t token;
 
 	(void)window;
 	if (!is_any_seen() || !signal || !pending_count_of(signal))
 		return;
 	look_at_signal(signal, hsa_calls.signal_load(signal));
-	while ((number = pending_take(signal, INT64_MIN, &command))) {
-		pending_give_back(number);
+	while ((token = pending_take(signal, INT64_MIN, &command))) {
+		pending_give_back(token);
 		write_done(&command, &(struct hsa_time){ 0, 0 });
 	}
 }
 
-/* (signal): another thread, which has waited for it too, may be asking for its times just now. */
+/* (signal): another thread may be looking at it just now.  That takes no time unless it was put to
+ * sleep, or is no more. */
 void hsa_before_signal_destroy(struct hook_around *around, uint64_t *window)
 {
 	struct timespec pause = { 0, GLANCE_NS };
@@ -332,8 +378,14 @@ void hsa_before_signal_destroy(struct hook_around *around, uint64_t *window)
 	if (!is_any_seen() || !signal)
 		return;
 	hsa_before_signal(around, window);
-	for (unsigned i = 0; i < GLANCES_MAX && pending_is_taken(signal); i++)
+	for (unsigned i = 0; pending_has(signal); i++) {
+		if (i == GLANCES_MAX) {
+			pending_drop(signal);
+			return;
+		}
 		raw2(SYS_nanosleep, &pause, 0);
+		hsa_before_signal(around, window);
+	}
 }
 
 /* (signal, ...) gives the value that it found. */
@@ -351,9 +403,8 @@ void hsa_after_wait_any(struct hook_around *around, uint64_t end)
 	uint32_t found = (uint32_t)around->frame.results[0];
 
 	(void)end;
-	if (is_any_seen() && found < (uint32_t)around->frame.arguments[0] &&
-	    pending_count_of(signals[found]))
-		look_at_signal(signals[found], hsa_calls.signal_load(signals[found]));
+	if (is_any_seen() && found < (uint32_t)around->frame.arguments[0])
+		look_at_awaited(signals[found]);
 }
 
 void hsa_after_wait_all(struct hook_around *around, uint64_t end)
@@ -363,8 +414,7 @@ void hsa_after_wait_all(struct hook_around *around, uint64_t end)
 
 	(void)end;
 	for (uint32_t i = 0; is_any_seen() && i < count; i++)
-		if (pending_count_of(signals[i]))
-			look_at_signal(signals[i], hsa_calls.signal_load(signals[i]));
+		look_at_awaited(signals[i]);
 }
 
 /* (agent, size, type, callback, data, private bytes, group bytes, queue **) */
@@ -438,13 +488,18 @@ static enum copy_direction direction_of(uint64_t to, uint64_t from)
 
 static void note_copy(struct hook_around *around, uint64_t signal, struct hsa_command *command)
 {
+	uint64_t token;
+
 	command->domain = DOMAIN_COPY;
 	command->asked = clock_ticks();
 	command->thread = (uint64_t)thread_number();
 	command->cause = around->frame.begin;
-	if (!command->asked)
+	if (!command->asked) {
 		writer_lose();
-	else if (signal && follow_signal(command, signal))
+		return;
+	}
+	token = signal ? pending_hold(signal) : 0;
+	if (token && follow_signal(command, signal, token))
 		around->kept[0] = signal;
 	else
 		note_lost();

@@ -29,6 +29,7 @@ ALLOCATE, FREE = 0, 1
 START_S = 120  # a driver that compiles kernels takes its time
 EPOCH_S = 0.05
 BARRIER_VISITS = 4
+GROUP, CROWD = 64, 1200  # as cl_loop.c has them
 GENERATIONS = 8  # sessions that are told apart, in the target
 
 
@@ -251,6 +252,19 @@ class Contents(OpenCL):
         counts, recording = self.one_epoch(self.loop("slow"), "--sys-trace")
         self.assert_all(counts, recording)
         self.assertEqual(set(recording.work), {"kernel", "memory-copy", "memory-allocation"})
+
+    def test_more_queues_than_are_told_apart(self):
+        loop = self.loop("slow")
+        process = self.start(loop)
+        loop.order("crowd")
+        loop.end_epoch()
+        result = self.stop(process)
+        self.assertIn("warning: the program has used more OpenCL queues than limpet tells apart", result.err)
+        kernels = [kernel["queue"] for kernel in Recording(self.path).work["kernel"] if kernel["grid_x"] == GROUP]
+        self.assertEqual(len(kernels), CROWD)
+        self.assertLess(kernels.count(0), CROWD / 2)
+        # Those that there was no room for cost no numbers.
+        self.assertLess(max(kernels) - min(set(kernels) - {0}), CROWD)
 
     def test_a_driver_that_comes_later(self):
         loop = self.loop("late")

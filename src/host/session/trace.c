@@ -183,6 +183,13 @@ const char *trace_end_note(const struct trace *trace, unsigned note)
 		[NOTE_NO_COUNTER] =
 			"the program has forbidden a thread of its own to read the machine's counter "
 			"(strict seccomp or PR_SET_TSC): nothing was recorded from then on",
+		[NOTE_MANY_QUEUES] =
+			"the program has used more OpenCL queues than limpet tells apart (1024 in a "
+			"recording): what the others did is recorded without queue and device",
+		[NOTE_NO_ORDER] =
+			"a driver of OpenCL has refused a marker of limpet's when device times of a "
+			"queue ended: commands may have run out of their order then; without "
+			"--opencl-device-time that cannot be",
 	};
 
 	return __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED) & 1u << note ? texts[note]

@@ -147,6 +147,12 @@ void warn_work_left(const struct work_left *left)
 			" kernels and copies of HSA are not in the recording: the program has not "
 			"looked at their signals before the end\n",
 			left->unseen);
+	if (left->turned)
+		fprintf(stderr,
+			"warning: %" PRIu64
+			" records ended before they began, by clocks of processors or devices that "
+			"differ: they are recorded as if they had taken no time\n",
+			left->turned);
 }
 
 void warn_queues(const struct trace_queues *queues)
@@ -224,6 +230,7 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 	json_number(&json, "work_cut", self->left.cut);
 	json_number(&json, "work_lost", self->left.lost);
 	json_number(&json, "work_unseen", self->left.unseen);
+	json_number(&json, "times_turned", self->left.turned);
 	if (self->values->opencl_device_time) {
 		json_number(&json, "queues_timed", self->queues.timed);
 		json_number(&json, "queues_estimated", self->queues.estimated);

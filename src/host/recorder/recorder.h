@@ -80,11 +80,12 @@ void recorder_words(const struct recorder *recorder, struct trace_words *ret);
 /* Which queues of OpenCL were given device times, where they were asked for. */
 void recorder_queues(const struct recorder *recorder, struct trace_queues *ret);
 
-/* Work of devices that is not in the recording, so far. */
+/* Work of devices that is not in the recording, so far, and records that had to be mended. */
 struct work_left {
 	uint32_t cut;    /* not done when we left */
 	uint32_t lost;   /* too much at once */
 	uint32_t unseen; /* nobody asked whether they are done */
+	uint64_t turned; /* their end came before their beginning */
 };
 struct work_left recorder_work_left(const struct recorder *recorder);
 

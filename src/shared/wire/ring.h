@@ -51,7 +51,7 @@ struct ring {
 	uint64_t tail_seen;
 	uint64_t records;
 	uint64_t drops[DROP_REASONS];
-	uint64_t reserved0;
+	uint64_t turned; /* records whose end came before their beginning, and was moved */
 
 	uint64_t tail __attribute__((aligned(64))); /* bytes read since ever; the host's */
 	uint64_t reserved1[7];
@@ -150,6 +150,7 @@ bool ring_owner(const struct ring *ring, struct ring_owner *ret);
 /* What was dropped so far, also by threads that had the ring before. */
 uint64_t ring_drops(const struct ring *ring, enum drop_reason reason);
 uint64_t rings_drops_without_ring(const struct rings *rings);
+uint64_t ring_turned(const struct ring *ring);
 
 /* How many functions the target has described; not to be believed beyond function_max. */
 uint32_t rings_function_count(const struct rings *rings);

@@ -460,6 +460,16 @@ static void commit(struct writer *writer, size_t size)
 		ring_commit(&writer->ring, size);
 }
 
+/* Processors' counters may differ, and a machine that was stopped and moved may set them back: the
+ * thread that ends a call may read less than it read when it began it. */
+static void turn_time(struct writer *writer, struct record_call *record)
+{
+	if (record->end >= record->begin)
+		return;
+	record->end = record->begin;
+	writer->ring.ring->turned++;
+}
+
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
 {
 	size_t size = record_call_size(call->head.count);
@@ -470,6 +480,7 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 		return false;
 	into = (uint64_t *)(record + 1);
 	*record = *call;
+	turn_time(writer, record);
 	record->head.size = (uint16_t)size;
 	record->head.kind = RECORD_CALL;
 	for (unsigned i = 0; i < call->head.count; i++)

@@ -119,16 +119,29 @@ static enum copy_direction direction_of(uint32_t kind)
 	return COPY_UNKNOWN;
 }
 
-/* Also for its call, which may fail. */
-static void count_question(uint64_t cause)
+/* Also for its call, which may fail.  True when all before it were reported. */
+static bool count_question(uint64_t cause)
 {
 	struct writer *writer = writer_mine();
 
-	__atomic_fetch_add(&outstanding, 1, __ATOMIC_RELAXED);
-	if (!writer || !cause)
-		return;
-	writer->asked = writer->asked_in == cause ? writer->asked + 1 : 1;
-	writer->asked_in = cause;
+	if (writer && cause) {
+		writer->asked = writer->asked_in == cause ? writer->asked + 1 : 1;
+		writer->asked_in = cause;
+	}
+	return !__atomic_fetch_add(&outstanding, 1, __ATOMIC_SEQ_CST);
+}
+
+/* It is counted before it is noted: what another thread has asked since it was alone is later than
+ * the moment for which it settles. */
+static void ask(enum launch_kind kind, struct launch *launch)
+{
+	uint32_t misses = launches_misses();
+	uint64_t since = launch->asked;
+
+	if (count_question(launch->cause))
+		launches_settle(since, misses);
+	launch->asked = clock_ticks();
+	(void)launches_add(kind, launch);
 }
 
 static void discount_failed(uint64_t cause)
@@ -137,9 +150,9 @@ static void discount_failed(uint64_t cause)
 
 	if (!writer || !cause || writer->asked_in != cause)
 		return;
-	__atomic_fetch_sub(&outstanding, (int64_t)writer->asked, __ATOMIC_RELAXED);
-	writer->asked_in = 0;
 	launches_cancel(cause);
+	__atomic_fetch_sub(&outstanding, (int64_t)writer->asked, __ATOMIC_SEQ_CST);
+	writer->asked_in = 0;
 }
 
 static int answer(uint32_t command)
@@ -158,8 +171,7 @@ static int answer(uint32_t command)
 		launches_expect_graphs();
 		return WANTED;
 	}
-	(void)launches_add((enum launch_kind)command, &launch);
-	count_question(launch.cause);
+	ask((enum launch_kind)command, &launch);
 	return WANTED;
 }
 
@@ -252,15 +264,15 @@ static void write_report(const struct activity *activity, enum launch_kind kind)
 	struct clock_rate now;
 	struct done done;
 
-	if (activity->kind != KIND_GRAPH)
-		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_RELAXED);
 	if (!clock_may_be_read()) {
 		writer_lose();
 		return;
 	}
 	writer = writer_begin(&seal);
-	if (!writer)
+	if (!writer) {
+		launches_miss();
 		return;
+	}
 	now = clock_recent(&writer->clock);
 	done.begin = clock_ticks_at(&now, activity->begin_ns);
 	done.end = clock_ticks_at(&now, activity->end_ns);
@@ -278,8 +290,12 @@ static int on_activity(uint32_t domain, uint32_t command, void *data)
 		return NOT_WANTED;
 	if (!data)
 		return answer(command);
-	if ((uint64_t)data >= LOWEST_ADDRESS && command < LAUNCH_KINDS)
-		write_report(activity, (enum launch_kind)command);
+	if ((uint64_t)data < LOWEST_ADDRESS || command >= LAUNCH_KINDS)
+		return WANTED;
+	write_report(activity, (enum launch_kind)command);
+	/* When its question is no more: see ask(). */
+	if (activity->kind != KIND_GRAPH)
+		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_SEQ_CST);
 	return WANTED;
 }
 

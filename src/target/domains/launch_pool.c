@@ -1,8 +1,8 @@
 /*
  * Runs inside calls of HIP's and on its threads, any of which may end, be cancelled, fork, or leave
- * by longjmp while it holds the lock.  So nobody waits for long: who does not get it does without,
- * and then the cause of one command is not known.  A lock whose holder is gone is taken from him,
- * and what he was at is thrown away.
+ * by longjmp while it holds the lock.  So nobody waits for long (half a millisecond, seldom): who
+ * does not get it does without, and then causes are not known for a while.  A lock whose holder is
+ * gone is taken from him, and what he was at is thrown away.
  */
 #include "target/domains/launch_pool.h"
 
@@ -16,6 +16,8 @@
 #include <time.h>
 
 #define SPINS_MAX   256u
+#define NAPS_MAX    4u
+#define NAP_NS      50000
 #define OPEN_TRIES  200u
 #define OPEN_NS     5000000
 #define POOLS_MAX   8u /* left to threads that never come out of them */
@@ -98,7 +100,19 @@ static bool take_from(struct launch_pool *pool, uint64_t holder, const struct co
 	if (!take_over(pool, holder, me))
 		return false;
 	make_empty(pool);
+	launches_miss();
 	return true;
+}
+
+/* Who has it may have lost his processor. */
+static void wait_a_little(unsigned turn)
+{
+	struct timespec nap = { 0, NAP_NS };
+
+	if (turn < SPINS_MAX)
+		spin_pause();
+	else
+		raw2(SYS_nanosleep, &nap, 0);
 }
 
 /* Nobody is waited for twice. */
@@ -106,7 +120,7 @@ static bool lock(struct launch_pool *pool, const struct comer *me)
 {
 	uint64_t there = 0;
 
-	for (unsigned i = 0; i < SPINS_MAX; i++) {
+	for (unsigned i = 0; i < SPINS_MAX + NAPS_MAX; i++) {
 		there = __atomic_load_n(&pool->holder, __ATOMIC_RELAXED);
 		if (!there && take_over(pool, 0, me))
 			return true;
@@ -114,7 +128,7 @@ static bool lock(struct launch_pool *pool, const struct comer *me)
 			return is_left_by(pool, there, me) && take_from(pool, there, me);
 		if (there && there == __atomic_load_n(&pool->awaited, __ATOMIC_RELAXED))
 			break;
-		spin_pause();
+		wait_a_little(i);
 	}
 	__atomic_store_n(&pool->awaited, there, __ATOMIC_RELAXED);
 	return there && is_gone(there) && take_from(pool, there, me);
@@ -250,6 +264,7 @@ bool pool_append(struct launch_pool *pool, struct source *source, enum launch_ki
 		source->is_doubtful = false;
 	/* Never reported, it seems: the oldest makes room. */
 	if (place == NOBODY && source->oldest[kind]) {
+		launches_miss();
 		pool_drop(pool, source, kind, source->oldest[kind]);
 		place = take_place(pool);
 	}

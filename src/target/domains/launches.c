@@ -12,9 +12,27 @@
 
 #define THREAD_KEY (1ull << 63) /* no stream has such an address */
 
+static uint32_t misses, settled; /* of launches_miss(), and those of them that are over */
+
 int launches_open(void)
 {
+	misses = settled = 0;
 	return pool_open();
+}
+
+uint32_t launches_misses(void)
+{
+	return __atomic_load_n(&misses, __ATOMIC_ACQUIRE);
+}
+
+void launches_miss(void)
+{
+	__atomic_fetch_add(&misses, 1, __ATOMIC_RELEASE);
+}
+
+static bool is_settled(void)
+{
+	return launches_misses() == __atomic_load_n(&settled, __ATOMIC_ACQUIRE);
 }
 
 void launches_close(void)
@@ -43,10 +61,14 @@ bool launches_add(enum launch_kind kind, const struct launch *launch)
 	struct source *source;
 	bool is_noted;
 
-	if (!pool)
+	if (!pool) {
+		launches_miss();
 		return false;
+	}
 	source = pool_source(pool, key_of(launch), true);
 	is_noted = source && pool_append(pool, source, kind, launch);
+	if (!is_noted)
+		launches_miss();
 	pool_unlock(pool, &seal);
 	return is_noted;
 }
@@ -223,11 +245,13 @@ bool launches_take(const struct launch_report *report, struct launch *ret)
 	struct choice choice;
 	bool is_found = false;
 
-	if (!pool)
+	if (!pool) {
+		launches_miss();
 		return false;
+	}
 	choice = choose(pool, report);
 	if (choice.source) {
-		is_found = is_sure(&choice);
+		is_found = is_sure(&choice) && is_settled();
 		if (is_found)
 			learn(pool, &choice, report);
 		else
@@ -241,13 +265,36 @@ bool launches_take(const struct launch_report *report, struct launch *ret)
 	return is_found;
 }
 
+static void drop_older(struct launch_pool *pool, struct source *source, enum launch_kind kind,
+		       uint64_t since)
+{
+	while (source->oldest[kind] && pool->items[source->oldest[kind]].launch.asked < since)
+		pool_drop(pool, source, kind, source->oldest[kind]);
+}
+
+void launches_settle(uint64_t since, uint32_t known)
+{
+	pool_seal seal;
+	struct launch_pool *pool = is_settled() ? NULL : pool_lock(&seal);
+
+	if (!pool)
+		return;
+	for (uint32_t i = 0; i < pool->source_count; i++)
+		for (unsigned kind = 0; kind < LAUNCH_KINDS; kind++)
+			drop_older(pool, &pool->sources[i], kind, since);
+	__atomic_store_n(&settled, known, __ATOMIC_RELEASE);
+	pool_unlock(pool, &seal);
+}
+
 void launches_cancel(uint64_t cause)
 {
 	pool_seal seal;
 	struct launch_pool *pool = pool_lock(&seal);
 
-	if (!pool)
+	if (!pool) {
+		launches_miss();
 		return;
+	}
 	for (uint32_t i = 0; i < pool->source_count; i++)
 		for (unsigned kind = 0; kind < LAUNCH_KINDS; kind++) {
 			struct source *source = &pool->sources[i];

@@ -9,7 +9,7 @@
 
 #define WAIT_SIGNALS 64u
 #define GLANCE_NS    50000
-#define GLANCES_MAX  1000u
+#define GLANCES_MAX  500u /* 25 to 50 ms */
 
 /* (signal, ...): it is gone or set anew afterwards, and tells no more of what it was for. */
 void hsa_before_signal(struct hook_around *around, uint64_t *window)

@@ -82,6 +82,7 @@ class Recording:
         self.rate = (end["boottime_ns"] - start["boottime_ns"]) / (end["ticks"] - start["ticks"])
         self.wall_ns = end["boottime_ns"] - start["boottime_ns"]
         self.dropped = sum(data["totals"]["dropped"].values())
+        self.queues = {queue["number"]: queue["name"] for queue in data["processes"][0]["queues"]}
 
     def ns(self, ticks):
         return self.start["boottime_ns"] + (ticks - self.start["ticks"]) * self.rate
@@ -183,6 +184,11 @@ class OpenCL(TargetTest):
             self.assertTrue(near, work)
             self.assertGreaterEqual(work["begin_ns"] + 3, near[0])
 
+    def assert_named(self, recording, end=""):
+        """Every queue that did something has a name."""
+        for work in recording.work["kernel"]:
+            self.assertRegex(recording.queues[work["queue"]], rf"^OpenCL queue \d+{end}$")
+
     def assert_times(self, counts, recording):
         """A queue does one thing at a time: all together take no longer than the recording."""
         queues = collections.Counter()
@@ -208,6 +214,7 @@ class Contents(OpenCL):
             counts, recording = self.one_epoch(loop)
             self.assert_all(counts, recording)
             self.assert_times(counts, recording)
+            self.assert_named(recording)
 
     def test_queues_that_keep_times(self):
         counts, recording = self.one_epoch(self.loop("profiling", "slow"))
@@ -578,8 +585,7 @@ class StandIn(TargetTest):
     def setUp(self):
         self.launch()
 
-    def launch(self, **variables):
-        library = os.path.join(HERE, "libstandin_cl.so")
+    def launch(self, library=os.path.join(HERE, "libstandin_cl.so"), **variables):
         self.loop = subprocess.Popen([os.path.join(HERE, "standin_loop"), library], stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, text=True, env=dict(os.environ, **variables))
         self.addCleanup(self.end_process, self.loop)
@@ -625,6 +631,17 @@ class StandIn(TargetTest):
         while not self.ask("look")["hooked"]:
             self.assertLess(time.monotonic(), end, "it was not hooked again")
             time.sleep(0.05)
+
+    def test_a_driver_under_the_name_of_the_loader(self):
+        """Nothing of it can be seen, and that is said with the reason."""
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "libOpenCL.so.1")
+            shutil.copy(os.path.join(HERE, "libstandin_cl.so"), library)
+            self.launch(library)
+            result = limpet("record", "-p", self.loop.pid, "-o", self.path, "--opencl-trace", "--duration", "200ms")
+        self.assertEqual(result.code, 5, str(result))
+        self.assertIn("nothing to trace for opencl in this process: libOpenCL.so is there, but no driver", result.err)
+        self.assertEqual(self.ask(), self.EXPECTED)
 
     def test_a_driver_that_goes_and_comes_again(self):
         process = self.start()

@@ -158,6 +158,11 @@ uint32_t trace_absent(const struct trace *trace)
 	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
 }
 
+static bool is_noted(const struct trace *trace, unsigned note)
+{
+	return __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED) & 1u << note;
+}
+
 const char *trace_note(const struct trace *trace, unsigned domain)
 {
 	static const char *const texts[TRACE_NOTES] = {
@@ -166,14 +171,22 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 		[NOTE_NO_REPORTS] = "this HIP runtime has no hipRegisterTracerCallback",
 		[NOTE_NO_HSA_TIMES] =
 			"this HSA runtime has not all of the functions that tell what its devices do",
+		[NOTE_NO_DRIVER] =
+			"libOpenCL.so is there, but no driver that it has loaded; either the program "
+			"has not asked for one yet, or that library is the driver itself, whose calls "
+			"go through no table that could be hooked",
 	};
-	uint32_t notes = __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED);
+	uint32_t commands = 1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY;
+	uint32_t asked = 1u << domain & trace->domains_wanted;
 
-	if (!(trace->domains_wanted & 1u << domain & (1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY)))
-		return NULL;
-	for (unsigned i = 0; i < TRACE_NOTES; i++)
-		if (notes & 1u << i)
+	for (unsigned i = 0; i < TRACE_NOTES; i++) {
+		uint32_t about = i == NOTE_NO_DRIVER
+					 ? (commands | 1u << DOMAIN_OPENCL) & trace_absent(trace)
+					 : commands;
+
+		if (texts[i] && is_noted(trace, i) && asked & about)
 			return texts[i];
+	}
 	return NULL;
 }
 
@@ -192,8 +205,7 @@ const char *trace_end_note(const struct trace *trace, unsigned note)
 			"--opencl-device-time that cannot be",
 	};
 
-	return __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED) & 1u << note ? texts[note]
-										    : NULL;
+	return is_noted(trace, note) ? texts[note] : NULL;
 }
 
 /* A child that was made without libc has its parent's number in libc's thread block.  libc says to

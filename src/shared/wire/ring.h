@@ -35,6 +35,7 @@ enum trace_note {
 	NOTE_NO_HSA_TIMES, /* this HSA runtime lacks what tells when devices begin and end */
 	NOTE_NO_COUNTER,   /* the program forbids its threads to read the machine's counter */
 	NOTE_MANY_QUEUES,  /* of OpenCL: more than are told apart */
+	NOTE_NO_DRIVER,    /* libOpenCL.so is there, and no driver that it has loaded */
 	NOTE_NO_ORDER,     /* a driver of OpenCL has refused to keep it over a change of queues */
 	TRACE_NOTES,
 };

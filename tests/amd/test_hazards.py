@@ -17,6 +17,7 @@ ODD_NAMES = 8  # as standin_hazards has them
 TRACED = ("--hip-trace", "--kernel-trace", "--memory-copy-trace", "--ring-size", "1M")
 NAME_MAX = 65536
 NOTHING_RECORDED = 5
+FORBIDDEN = 50
 IMPORTS = 60  # if each waited for limpet as long as it may, 18 s
 SHORT_MS = 9000
 
@@ -111,6 +112,21 @@ class Hazards(unittest.TestCase):
         self.assertEqual(self.work.ask("streams", 5), [])
         self.assertEqual(self.end(recorder).event("recorded")["work_cut"], 0)
         self.assertEqual(len(Seen(recorder.path).of("kernel")), 5)
+
+    def test_a_thread_that_may_not_read_the_counter(self):
+        recorder = self.begin(*TRACED)
+        self.assertEqual(self.work.ask("forbid", FORBIDDEN), [])
+        self.is_alive()
+        recorded = self.end(recorder).event("recorded")
+        self.assertEqual(len(Seen(recorder.path).of("kernel")), 1)  # before
+        # The launches and what they asked for, at least.
+        self.assertGreaterEqual(recorded["dropped_no_counter"], 2 * FORBIDDEN)
+        # The next one is told, and finds out nothing.
+        recorder = self.begin(*TRACED)
+        self.assertEqual(self.work.ask("forbid", FORBIDDEN), [])
+        result = self.end(recorder, NOTHING_RECORDED)
+        self.assertIn("records were not made: the program forbids to read the machine's counter", result.err)
+        self.assertIn("has forbidden a thread of its own to read the machine's counter", result.err)
 
     def test_names_that_no_compiler_would_give(self):
         recorder = self.begin("--kernel-trace")

@@ -10,8 +10,10 @@ from collections import Counter
 
 from standin import CASES, Recorder, Seen, Work
 
+NOTHING_RECORDED = 5
 ROUNDS = 16
 BATCH = 8
+CHURN = 300
 MANY = 60  # by each of eight threads
 COPY_BYTES = 4096
 TO_DEVICE, TO_HOST = 2, 3  # enum copy_direction
@@ -117,6 +119,17 @@ class Hsa(unittest.TestCase):
                 self.assertAlmostEqual(count, 8 * MANY, delta=20)
             self.assertLess(total["work_cut"], 20)
 
+    def test_signals_that_are_destroyed_after_each_kernel(self):
+        """Nobody looks at one afterwards: the runtime would end the program."""
+        work = self.start()
+        recorder = self.begin(work, "--kernel-trace", "--ring-size", "1M")
+        work.ask("late")
+        work.ask("churn", CHURN)
+        total = self.end(recorder).event("recorded")
+        kernels = Counter(call["title"] for call in Seen(recorder.path).of("kernel"))["hsa_kernel_0"]
+        self.assertAlmostEqual(kernels, 8 * CHURN, delta=20)
+        self.assertEqual(total["work_unseen"], 0)
+
     def test_a_runtime_that_is_shut_down_and_starts_again(self):
         work = self.start()
         recorder = self.begin(work, *TRACED)
@@ -128,6 +141,28 @@ class Hsa(unittest.TestCase):
         seen = Seen(recorder.path)
         self.assertEqual(Counter(call["title"] for call in seen.of("kernel"))["hsa_kernel_0"], ROUNDS)
         self.check_copies(seen)
+
+    def test_a_thread_that_may_not_read_the_counter(self):
+        for first in ("before", "while"):
+            work = self.start()
+            if first == "before":
+                work.ask("forbid")
+                work.ask("go", ROUNDS)  # it can do without, and without us
+            recorder = self.begin(work, *TRACED)
+            if first == "while":
+                work.ask("go", ROUNDS)
+                work.ask("forbid")
+            work.ask("go", ROUNDS)
+            result = recorder.stop()
+            self.assertEqual(result.code, 0 if first == "while" else NOTHING_RECORDED, str(result))
+            self.assertIn("has forbidden a thread of its own to read the machine's counter", result.err)
+            if first == "before":
+                continue
+            seen = Seen(recorder.path)
+            self.check_kernels(seen)
+            self.check_copies(seen)
+            batches = (ROUNDS + BATCH - 1) // BATCH * BATCH
+            self.assertGreaterEqual(result.event("recorded")["dropped_no_counter"], ROUNDS + batches + 2 * ROUNDS)
 
     def test_what_nobody_looks_at_is_said(self):
         work = self.start()

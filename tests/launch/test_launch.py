@@ -262,9 +262,11 @@ class Ends(Launch):
 
     def test_its_last_thread_ends(self):
         """Those of limpet's do not keep it alive."""
-        _, events, _ = self.launch(PROGRAM, "leave")
-        self.assertEqual(events["program"]["status"], 0)
-        self.assertEqual(self.blocks()[MAIN_SIZE], 5)
+        for status in (0, 7):
+            self.assertEqual(subprocess.run([PROGRAM, "leave", str(status)]).returncode, status)
+            _, events, _ = self.launch(PROGRAM, "leave", status)
+            self.assertEqual(events["program"]["status"], status)
+            self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
     def test_signals_to_limpet_are_passed_on(self):
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -5,6 +5,8 @@
  *
  *   (empty)   ends the epoch: its counts are printed as one line of JSON
  *   hold      enqueues a kernel that waits until `let go`
+ *   forbid    its thread may not read the machine's counter any more
+ *   crowd     a kernel in each of more queues than limpet tells apart
  *   fork      a child that uses OpenCL as far as a child can
  *   exit      ends the program with a kernel that waits still
  *
@@ -20,12 +22,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define ITEMS_MAX   8192u
 #define GROUP       64u
 #define THREADS_MAX 2u
+#define CROWD       1200u
 #define SLOW_US     2000
 #define LONG_NAME \
 	"a_kernel_with_a_name_that_is_longer_than_most_and_goes_on_for_quite_a_while_until_it_ends"
@@ -287,6 +291,24 @@ static void let_go(void)
 	held.event = NULL;
 }
 
+static void crowd(struct worker *self)
+{
+	static cl_command_queue queues[CROWD];
+	size_t size = GROUP;
+	cl_int result;
+
+	for (unsigned i = 0; i < CROWD; i++) {
+		queues[i] = clCreateCommandQueue(context, device, 0, &result);
+		check(result, "queue");
+		check(clEnqueueNDRangeKernel(queues[i], self->twice, 1, NULL, &size, NULL, 0, NULL,
+					     NULL),
+		      "kernel in a crowd");
+		check(clFinish(queues[i]), "finish");
+	}
+	for (unsigned i = 0; i < CROWD; i++)
+		check(clReleaseCommandQueue(queues[i]), "release queue");
+}
+
 /* The driver's threads are not in a child: nothing may be waited for. */
 static void fork_once(struct worker *self)
 {
@@ -366,6 +388,10 @@ static bool obey(struct worker *self)
 		hold(self);
 	else if (!strcmp(line, "let go\n"))
 		let_go();
+	else if (!strcmp(line, "forbid\n"))
+		self->counts.wrong += prctl(PR_SET_TSC, PR_TSC_SIGSEGV) != 0;
+	else if (!strcmp(line, "crowd\n"))
+		crowd(self);
 	else if (!strcmp(line, "fork\n"))
 		fork_once(self);
 	else if (!strcmp(line, "exit\n")) {

@@ -29,6 +29,7 @@ ALLOCATE, FREE = 0, 1
 START_S = 120  # a driver that compiles kernels takes its time
 EPOCH_S = 0.05
 BARRIER_VISITS = 4
+GROUP, CROWD = 64, 1200  # as cl_loop.c has them
 GENERATIONS = 8  # sessions that are told apart, in the target
 
 
@@ -81,6 +82,7 @@ class Recording:
         self.rate = (end["boottime_ns"] - start["boottime_ns"]) / (end["ticks"] - start["ticks"])
         self.wall_ns = end["boottime_ns"] - start["boottime_ns"]
         self.dropped = sum(data["totals"]["dropped"].values())
+        self.queues = {queue["number"]: queue["name"] for queue in data["processes"][0]["queues"]}
 
     def ns(self, ticks):
         return self.start["boottime_ns"] + (ticks - self.start["ticks"]) * self.rate
@@ -182,6 +184,11 @@ class OpenCL(TargetTest):
             self.assertTrue(near, work)
             self.assertGreaterEqual(work["begin_ns"] + 3, near[0])
 
+    def assert_named(self, recording, end=""):
+        """Every queue that did something has a name."""
+        for work in recording.work["kernel"]:
+            self.assertRegex(recording.queues[work["queue"]], rf"^OpenCL queue \d+{end}$")
+
     def assert_times(self, counts, recording):
         """A queue does one thing at a time: all together take no longer than the recording."""
         queues = collections.Counter()
@@ -207,6 +214,7 @@ class Contents(OpenCL):
             counts, recording = self.one_epoch(loop)
             self.assert_all(counts, recording)
             self.assert_times(counts, recording)
+            self.assert_named(recording)
 
     def test_queues_that_keep_times(self):
         counts, recording = self.one_epoch(self.loop("profiling", "slow"))
@@ -252,6 +260,19 @@ class Contents(OpenCL):
         self.assert_all(counts, recording)
         self.assertEqual(set(recording.work), {"kernel", "memory-copy", "memory-allocation"})
 
+    def test_more_queues_than_are_told_apart(self):
+        loop = self.loop("slow")
+        process = self.start(loop)
+        loop.order("crowd")
+        loop.end_epoch()
+        result = self.stop(process)
+        self.assertIn("warning: the program has used more OpenCL queues than limpet tells apart", result.err)
+        kernels = [kernel["queue"] for kernel in Recording(self.path).work["kernel"] if kernel["grid_x"] == GROUP]
+        self.assertEqual(len(kernels), CROWD)
+        self.assertLess(kernels.count(0), CROWD / 2)
+        # Those that there was no room for cost no numbers.
+        self.assertLess(max(kernels) - min(set(kernels) - {0}), CROWD)
+
     def test_a_driver_that_comes_later(self):
         loop = self.loop("late")
         process = self.start(loop)
@@ -296,6 +317,29 @@ class Ends(OpenCL):
         loop.order("fork")
         self.assertEqual(loop.end_epoch()["wrong"], 0)
         self.stop(process)
+
+    def test_a_thread_that_may_not_read_the_counter(self):
+        alone = self.loop("slow")
+        alone.order("forbid")
+        try:
+            alone.end_epoch()
+            alone.end_epoch()
+        except AssertionError:
+            self.skipTest("this driver reads the counter itself")
+        loop = self.loop("slow")
+        process = self.start(loop)
+        loop.end_epoch()
+        loop.order("forbid")
+        loop.end_epoch()
+        counts = loop.end_epoch()
+        result = self.stop(process)
+        self.assertEqual((counts["wrong"], loop.end_epoch()["wrong"]), (0, 0))
+        self.assertGreater(counts["kernels"], 0)
+        # Kernels and their calls, at least.
+        self.assertGreaterEqual(result.event("recorded")["dropped_no_counter"], 2 * counts["kernels"])
+        sizes = {kernel["grid_x"] for kernel in Recording(self.path).work["kernel"]}
+        self.assertNotIn(counts["items"], sizes)
+        self.assertGreater(len(sizes), 0)
 
     def test_the_program_ends_with_work_under_way(self):
         loop = self.loop("slow")
@@ -541,8 +585,7 @@ class StandIn(TargetTest):
     def setUp(self):
         self.launch()
 
-    def launch(self, **variables):
-        library = os.path.join(HERE, "libstandin_cl.so")
+    def launch(self, library=os.path.join(HERE, "libstandin_cl.so"), **variables):
         self.loop = subprocess.Popen([os.path.join(HERE, "standin_loop"), library], stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, text=True, env=dict(os.environ, **variables))
         self.addCleanup(self.end_process, self.loop)
@@ -588,6 +631,17 @@ class StandIn(TargetTest):
         while not self.ask("look")["hooked"]:
             self.assertLess(time.monotonic(), end, "it was not hooked again")
             time.sleep(0.05)
+
+    def test_a_driver_under_the_name_of_the_loader(self):
+        """Nothing of it can be seen, and that is said with the reason."""
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "libOpenCL.so.1")
+            shutil.copy(os.path.join(HERE, "libstandin_cl.so"), library)
+            self.launch(library)
+            result = limpet("record", "-p", self.loop.pid, "-o", self.path, "--opencl-trace", "--duration", "200ms")
+        self.assertEqual(result.code, 5, str(result))
+        self.assertIn("nothing to trace for opencl in this process: libOpenCL.so is there, but no driver", result.err)
+        self.assertEqual(self.ask(), self.EXPECTED)
 
     def test_a_driver_that_goes_and_comes_again(self):
         process = self.start()

@@ -10,6 +10,7 @@
  *   locked N    the same in this process, under a lock of the loader's; "took MS"
  *   names       kernels with names that no compiler would give
  *   streams N   N streams are made, used and given back
+ *   forbid N    a thread that may not read the machine's counter launches N kernels
  *   endless     a kernel that does not end before "release"
  *   quit        ends, with calls in an exit handler and a destructor
  *
@@ -28,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -293,6 +295,28 @@ static void streams(unsigned count)
 	done();
 }
 
+static void *launch_without_counter(void *count)
+{
+	check(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV), "prctl");
+	for (unsigned i = 0; i < *(unsigned *)count; i++)
+		launch(&plain, NULL);
+	check(!hipStreamSynchronize(NULL), "hipStreamSynchronize");
+	count_devices();
+	return NULL;
+}
+
+/* The queue is there before: the device's thread may read it. */
+static void forbid(unsigned count)
+{
+	pthread_t thread;
+
+	launch(&plain, NULL);
+	check(!hipStreamSynchronize(NULL), "hipStreamSynchronize");
+	check(!pthread_create(&thread, NULL, launch_without_counter, &count), "pthread_create");
+	pthread_join(thread, NULL);
+	done();
+}
+
 static void call_at_exit(void)
 {
 	count_devices();
@@ -324,6 +348,8 @@ static bool obey(const char *word, unsigned number)
 		names();
 	else if (!strcmp(word, "streams"))
 		streams(number);
+	else if (!strcmp(word, "forbid"))
+		forbid(number);
 	else if (!strcmp(word, "endless"))
 		launch(&endless, NULL), done();
 	else if (!strcmp(word, "release"))

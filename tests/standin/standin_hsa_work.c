@@ -6,10 +6,12 @@
  *   go N        N kernels that it waits for one by one, N in batches without a signal of their own,
  *               and N copies each way
  *   many N      eight threads do so in one queue, each N kernels with a signal and N without
+ *   churn N     eight threads do so with signals that they destroy after each kernel
  *   late        loads an executable, and launches a kernel of it
  *   unseen      a kernel whose signal it does not look at
  *   endless     a kernel without a signal that does not end before "release"
  *   restart     shuts the runtime down and starts it again
+ *   forbid      its thread may not read the machine's counter any more
  */
 #include "standin_hsa.h"
 
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define HOST      50u
@@ -141,12 +144,25 @@ static void *launch_some(void *argument)
 	return NULL;
 }
 
-static void many(unsigned count)
+static void *launch_and_destroy(void *argument)
+{
+	for (unsigned i = 0; i < *(unsigned *)argument; i++) {
+		struct hsa_signal mine;
+
+		check(!hsa_signal_create(1, 0, NULL, &mine), "hsa_signal_create");
+		ring(enqueue(KERNEL, standin_hsa_kernel(0), mine.handle));
+		check(hsa_signal_wait_scacquire(mine, 2, 1, UINT64_MAX, 0) == 0, "wait");
+		check(!hsa_signal_destroy(mine), "hsa_signal_destroy");
+	}
+	return NULL;
+}
+
+static void many(void *(*work)(void *), unsigned count)
 {
 	pthread_t threads[THREADS];
 
 	for (unsigned i = 0; i < THREADS; i++)
-		check(!pthread_create(&threads[i], NULL, launch_some, &count), "pthread_create");
+		check(!pthread_create(&threads[i], NULL, work, &count), "pthread_create");
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 }
@@ -183,7 +199,9 @@ static void obey(const char *word, unsigned number)
 	else if (!strcmp(word, "go"))
 		go(number);
 	else if (!strcmp(word, "many"))
-		many(number);
+		many(launch_some, number);
+	else if (!strcmp(word, "churn"))
+		many(launch_and_destroy, number);
 	else if (!strcmp(word, "late"))
 		late();
 	else if (!strcmp(word, "unseen"))
@@ -194,6 +212,8 @@ static void obey(const char *word, unsigned number)
 		standin_hsa_release();
 	else if (!strcmp(word, "restart"))
 		restart();
+	else if (!strcmp(word, "forbid"))
+		check(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV), "prctl");
 }
 
 int main(void)

@@ -86,6 +86,59 @@ static void who_has_left_his_call_is_followed(void **state)
 	free(rings);
 }
 
+/* The thread has come to a processor whose counter is behind. */
+static void an_end_before_the_beginning_is_moved_and_counted(void **state)
+{
+	struct record_call calls[] = { { .begin = 100, .end = 99 }, { .begin = 100, .end = 100 } };
+	unsigned char read[RECORD_MAX_BYTES] __attribute__((aligned(8)));
+	const struct record_call *record = (const void *)read;
+	struct writer *writer;
+	writer_seal seal;
+
+	(void)state;
+	begin_session(1);
+	writer = writer_begin(&seal);
+	assert_non_null(writer);
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(writer_call(writer, &calls[i], NULL));
+	writer_end(writer, &seal);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(ring_read(rings_slot(rings, 0), rings_data(rings, 0), RING_SIZE, read,
+				      sizeof(read)) > 0);
+		assert_int_equal(record->begin, 100);
+		assert_int_equal(record->end, 100);
+	}
+	assert_int_equal(ring_turned(rings_slot(rings, 0)), 1);
+	assert_true(writers_close());
+	free(rings);
+}
+
+/* What cannot be timed is counted: at the ring of a thread that has one, and without it. */
+static void what_cannot_be_timed_is_counted(void **state)
+{
+	struct writer *writer;
+	writer_seal seal;
+
+	(void)state;
+	begin_session(1);
+	writer_lose();
+	assert_int_equal(rings_drops_without_ring(rings), 1);
+	writer = writer_begin(&seal);
+	assert_non_null(writer);
+	writer_lose(); /* in a signal handler */
+	assert_int_equal(rings_drops_without_ring(rings), 2);
+	writer_end(writer, &seal);
+	writer_lose();
+	assert_int_equal(ring_drops(rings_slot(rings, 0), DROP_NO_COUNTER), 1);
+	writer_note(NOTE_NO_COUNTER);
+	assert_int_equal(rings->notes, 1u << NOTE_NO_COUNTER);
+	assert_true(writers_close());
+	writer_lose();
+	writer_note(NOTE_NO_COUNTER);
+	assert_int_equal(rings_drops_without_ring(rings), 2);
+	free(rings);
+}
+
 static void who_never_comes_back_costs_a_ring(void **state)
 {
 	writer_seal *left = &pages[0], *other = &pages[2 * PAGE_WORDS];
@@ -178,6 +231,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_interrupted_keeps_his_ring),
 		cmocka_unit_test(who_has_left_his_call_is_followed),
+		cmocka_unit_test(an_end_before_the_beginning_is_moved_and_counted),
+		cmocka_unit_test(what_cannot_be_timed_is_counted),
 		cmocka_unit_test(who_never_comes_back_costs_a_ring),
 		cmocka_unit_test(who_looks_for_a_ring_outlives_the_session),
 	};

@@ -11,6 +11,7 @@
 #include "host/cli/trace_sets.h"
 #include "host/cli/version.h"
 #include "host/core/clock.h"
+#include "host/process/status.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -234,10 +235,7 @@ static int judge_records(const struct visit *self, const struct collect_totals *
 {
 	warn_work_left(&self->left);
 	warn_queues(&self->queues);
-	if (all_drops(totals))
-		fprintf(stderr,
-			"warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
-			all_drops(totals));
+	warn_drops(totals);
 	if (totals->records)
 		return 0;
 	err_set(err, -ENODATA, "nothing was recorded");
@@ -292,7 +290,7 @@ static int finish(struct visit *self, int r, struct err *err)
 	int end;
 
 	warn_unfollowed(self->recorder);
-	warn_counter(self->recorder);
+	warn_notes(self->recorder);
 	self->left = recorder_work_left(self->recorder);
 	recorder_words(self->recorder, &outcome.words);
 	recorder_queues(self->recorder, &self->queues);
@@ -351,6 +349,25 @@ static int record_running(pid_t pid, struct visit *visit, struct recorder_option
 	return r < 0 ? r : record(pid, visit, options, err);
 }
 
+static bool is_stopped(pid_t pid)
+{
+	struct process_status status;
+	struct err ignored;
+
+	return !status_read(pid, pid, &status, &ignored) && status.state == 'T';
+}
+
+/* It will be no more: nothing that is done to it would help. */
+static void explain_stop(const char *name, struct err *err)
+{
+	err_set(err, err->code, "cannot trace '%s' from its beginning", name);
+	err_why(err,
+		"it was stopped (SIGSTOP, Ctrl-Z) before it had begun, and could not be prepared; "
+		"it was not run");
+	err_fix(err, "start it again; stop it when limpet says that it is recording");
+	err_exit(err, EXIT_BUSY);
+}
+
 /* The program keeps the output; what we have to say goes where errors go. */
 static int record_launched(char **command, struct visit *visit, struct recorder_options *options,
 			   struct err *err)
@@ -365,6 +382,8 @@ static int record_launched(char **command, struct visit *visit, struct recorder_
 	visit->launched = &launched;
 	options->session.attach.doorstep = launched.launch.doorstep;
 	r = record(launched.launch.pid, visit, options, err);
+	if (r && !launched.launch.is_let_go && is_stopped(launched.launch.pid))
+		explain_stop(command[0], err);
 	launched_finish(&launched);
 	if (launched.launch.is_let_go)
 		print_end(&launched.launch, visit->values->is_json);

@@ -102,12 +102,30 @@ void warn_unfollowed(const struct recorder *recorder)
 			why->what, why->why[0] ? "; " : "", why->why);
 }
 
-void warn_counter(const struct recorder *recorder)
+void warn_notes(const struct recorder *recorder)
 {
-	if (recorder_has_lost_counter(recorder))
+	for (unsigned i = 0; i < TRACE_NOTES; i++) {
+		const char *note = recorder_end_note(recorder, i);
+
+		if (note)
+			fprintf(stderr, "warning: %s\n", note);
+	}
+}
+
+/* More room is of no use to those that could not even be made. */
+void warn_drops(const struct collect_totals *totals)
+{
+	uint64_t unmade = totals->drops[DROP_NO_COUNTER], others = all_drops(totals) - unmade;
+
+	if (unmade)
 		fprintf(stderr,
-			"warning: the program has forbidden a thread of its own to read the machine's "
-			"counter (strict seccomp or PR_SET_TSC): nothing was recorded from then on\n");
+			"warning: up to %" PRIu64
+			" records were not made: the program forbids to read the machine's counter\n",
+			unmade);
+	if (others)
+		fprintf(stderr,
+			"warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
+			others);
 }
 
 void warn_work_left(const struct work_left *left)
@@ -129,6 +147,12 @@ void warn_work_left(const struct work_left *left)
 			" kernels and copies of HSA are not in the recording: the program has not "
 			"looked at their signals before the end\n",
 			left->unseen);
+	if (left->turned)
+		fprintf(stderr,
+			"warning: %" PRIu64
+			" records ended before they began, by clocks of processors or devices that "
+			"differ: they are recorded as if they had taken no time\n",
+			left->turned);
 }
 
 void warn_queues(const struct trace_queues *queues)
@@ -201,10 +225,12 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 	json_number(&json, "dropped_full", totals->drops[DROP_FULL]);
 	json_number(&json, "dropped_nested", totals->drops[DROP_NESTED]);
 	json_number(&json, "dropped_no_ring", totals->drops[DROP_NO_RING]);
+	json_number(&json, "dropped_no_counter", totals->drops[DROP_NO_COUNTER]);
 	json_number(&json, "invalid", totals->invalid);
 	json_number(&json, "work_cut", self->left.cut);
 	json_number(&json, "work_lost", self->left.lost);
 	json_number(&json, "work_unseen", self->left.unseen);
+	json_number(&json, "times_turned", self->left.turned);
 	if (self->values->opencl_device_time) {
 		json_number(&json, "queues_timed", self->queues.timed);
 		json_number(&json, "queues_estimated", self->queues.estimated);

@@ -55,8 +55,9 @@ void warn_absent(const struct visit *visit);
 /* The process is the same, what it runs is not. */
 void tell_program(struct visit *visit);
 void warn_unfollowed(const struct recorder *recorder);
-/* The program has made tracing impossible. */
-void warn_counter(const struct recorder *recorder);
+/* What the tracer has to say about the whole. */
+void warn_notes(const struct recorder *recorder);
+void warn_drops(const struct collect_totals *totals);
 void warn_work_left(const struct work_left *left);
 /* Whose device times could not be had. */
 void warn_queues(const struct trace_queues *queues);

@@ -46,6 +46,21 @@ static void write_module(struct json *json, const struct recorded_module *module
 	json_object_end(json);
 }
 
+/* Of numbers in calls; kernels have theirs beside each. */
+static void write_names(struct json *json, const struct names *names, enum name_space space)
+{
+	for (size_t i = 0; i < names->room; i++) {
+		const struct name_entry *named = &names->items[i];
+
+		if (!named->text || named->space != space)
+			continue;
+		json_object(json, NULL);
+		json_number(json, "number", named->id);
+		json_text(json, "name", named->text);
+		json_object_end(json);
+	}
+}
+
 static void write_process(struct json *json, const struct model_process *process)
 {
 	json_object(json, NULL);
@@ -57,6 +72,9 @@ static void write_process(struct json *json, const struct model_process *process
 	json_list(json, "modules");
 	for (uint32_t i = 0; i < process->module_count; i++)
 		write_module(json, &process->modules[i]);
+	json_list_end(json);
+	json_list(json, "queues");
+	write_names(json, &process->names, NAME_QUEUE);
 	json_list_end(json);
 	json_object_end(json);
 }

@@ -33,12 +33,14 @@ static const char *const drop_names[DROP_REASONS] = {
 	[DROP_FULL] = "full",
 	[DROP_NESTED] = "nested",
 	[DROP_NO_RING] = "no_ring",
+	[DROP_NO_COUNTER] = "no_counter",
 };
 
 static const char *const drop_texts[DROP_REASONS] = {
 	[DROP_FULL] = "because limpet was too slow",
 	[DROP_NESTED] = "in signal handlers",
 	[DROP_NO_RING] = "of threads without a ring",
+	[DROP_NO_COUNTER] = "because the program forbids to read the machine's counter",
 };
 
 static const char *const value_names[VALUE_KINDS] = {

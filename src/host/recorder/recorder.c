@@ -222,14 +222,23 @@ const char *recorder_note(const struct recorder *self, unsigned domain)
 	return self->collector ? trace_note(&self->trace, domain) : NULL;
 }
 
-bool recorder_has_lost_counter(const struct recorder *self)
+const char *recorder_end_note(const struct recorder *self, unsigned note)
 {
-	return self->collector && trace_has_lost_counter(&self->trace);
+	return self->collector ? trace_end_note(&self->trace, note) : NULL;
 }
 
 uint32_t recorder_absent(const struct recorder *self)
 {
 	return self->collector ? trace_absent(&self->trace) : 0;
+}
+
+static uint64_t count_turned(const struct trace *trace)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < trace->layout.slot_count; i++)
+		sum += ring_turned(rings_slot(trace->rings, i));
+	return sum;
 }
 
 struct work_left recorder_work_left(const struct recorder *self)
@@ -241,7 +250,8 @@ struct work_left recorder_work_left(const struct recorder *self)
 	return (struct work_left){
 		self->earlier.left.cut + __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
 		self->earlier.left.lost + __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED),
-		self->earlier.left.unseen + __atomic_load_n(&rings->work_unseen, __ATOMIC_RELAXED)
+		self->earlier.left.unseen + __atomic_load_n(&rings->work_unseen, __ATOMIC_RELAXED),
+		self->earlier.left.turned + count_turned(&self->trace)
 	};
 }
 

@@ -70,8 +70,9 @@ int recorder_pidfd(const struct recorder *recorder);
 /* Bits of the domains for which there is nothing in the target. */
 uint32_t recorder_absent(const struct recorder *recorder);
 /* Why nothing or not all of one is traced, where it is known; NULL. */
-bool recorder_has_lost_counter(const struct recorder *recorder);
 const char *recorder_note(const struct recorder *recorder, unsigned domain);
+/* What has to be said at the end, by enum trace_note; NULL. */
+const char *recorder_end_note(const struct recorder *recorder, unsigned note);
 
 /* What became of the target's words of imports. */
 void recorder_words(const struct recorder *recorder, struct trace_words *ret);
@@ -79,11 +80,12 @@ void recorder_words(const struct recorder *recorder, struct trace_words *ret);
 /* Which queues of OpenCL were given device times, where they were asked for. */
 void recorder_queues(const struct recorder *recorder, struct trace_queues *ret);
 
-/* Work of devices that is not in the recording, so far. */
+/* Work of devices that is not in the recording, so far, and records that had to be mended. */
 struct work_left {
 	uint32_t cut;    /* not done when we left */
 	uint32_t lost;   /* too much at once */
 	uint32_t unseen; /* nobody asked whether they are done */
+	uint64_t turned; /* their end came before their beginning */
 };
 struct work_left recorder_work_left(const struct recorder *recorder);
 

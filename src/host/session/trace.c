@@ -166,6 +166,11 @@ uint32_t trace_absent(const struct trace *trace)
 	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
 }
 
+static bool is_noted(const struct trace *trace, unsigned note)
+{
+	return __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED) & 1u << note;
+}
+
 const char *trace_note(const struct trace *trace, unsigned domain)
 {
 	static const char *const texts[TRACE_NOTES] = {
@@ -174,20 +179,41 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 		[NOTE_NO_REPORTS] = "this HIP runtime has no hipRegisterTracerCallback",
 		[NOTE_NO_HSA_TIMES] =
 			"this HSA runtime has not all of the functions that tell what its devices do",
+		[NOTE_NO_DRIVER] =
+			"libOpenCL.so is there, but no driver that it has loaded; either the program "
+			"has not asked for one yet, or that library is the driver itself, whose calls "
+			"go through no table that could be hooked",
 	};
-	uint32_t notes = __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED);
+	uint32_t commands = 1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY;
+	uint32_t asked = 1u << domain & trace->domains_wanted;
 
-	if (!(trace->domains_wanted & 1u << domain & (1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY)))
-		return NULL;
-	for (unsigned i = 0; i < TRACE_NOTES; i++)
-		if (notes & 1u << i)
+	for (unsigned i = 0; i < TRACE_NOTES; i++) {
+		uint32_t about = i == NOTE_NO_DRIVER
+					 ? (commands | 1u << DOMAIN_OPENCL) & trace_absent(trace)
+					 : commands;
+
+		if (texts[i] && is_noted(trace, i) && asked & about)
 			return texts[i];
+	}
 	return NULL;
 }
 
-bool trace_has_lost_counter(const struct trace *trace)
+const char *trace_end_note(const struct trace *trace, unsigned note)
 {
-	return __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED) & 1u << NOTE_NO_COUNTER;
+	static const char *const texts[TRACE_NOTES] = {
+		[NOTE_NO_COUNTER] =
+			"the program has forbidden a thread of its own to read the machine's counter "
+			"(strict seccomp or PR_SET_TSC): nothing was recorded from then on",
+		[NOTE_MANY_QUEUES] =
+			"the program has used more OpenCL queues than limpet tells apart (1024 in a "
+			"recording): what the others did is recorded without queue and device",
+		[NOTE_NO_ORDER] =
+			"a driver of OpenCL has refused a marker of limpet's when device times of a "
+			"queue ended: commands may have run out of their order then; without "
+			"--opencl-device-time that cannot be",
+	};
+
+	return is_noted(trace, note) ? texts[note] : NULL;
 }
 
 /* A child that was made without libc has its parent's number in libc's thread block.  libc says to

@@ -52,8 +52,8 @@ void trace_close(struct trace *trace);
 /* Why a domain that was asked for shows nothing, or not all, where the tracer knows; NULL. */
 const char *trace_note(const struct trace *trace, unsigned domain);
 
-/* The program has forbidden a thread of its own to read the counter: nothing is recorded since. */
-bool trace_has_lost_counter(const struct trace *trace);
+/* What has to be said at the end, by enum trace_note; NULL. */
+const char *trace_end_note(const struct trace *trace, unsigned note);
 
 /* Bits of the domains that were asked for and of which nothing is present in the target. */
 uint32_t trace_absent(const struct trace *trace);

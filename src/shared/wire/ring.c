@@ -225,6 +225,11 @@ uint64_t ring_drops(const struct ring *ring, enum drop_reason reason)
 	return __atomic_load_n(&ring->drops[reason], __ATOMIC_RELAXED);
 }
 
+uint64_t ring_turned(const struct ring *ring)
+{
+	return __atomic_load_n(&ring->turned, __ATOMIC_RELAXED);
+}
+
 uint64_t rings_drops_without_ring(const struct rings *rings)
 {
 	return __atomic_load_n(&rings->drops_without_ring, __ATOMIC_RELAXED);

@@ -24,6 +24,7 @@ enum drop_reason {
 	DROP_FULL,   /* the host was too slow */
 	DROP_NESTED, /* a signal handler came while a record was being written */
 	DROP_NO_RING,
+	DROP_NO_COUNTER, /* the program has forbidden its threads to read the machine's counter */
 	DROP_REASONS,
 };
 
@@ -33,6 +34,9 @@ enum trace_note {
 	NOTE_NO_REPORTS,   /* this HIP runtime has no such place */
 	NOTE_NO_HSA_TIMES, /* this HSA runtime lacks what tells when devices begin and end */
 	NOTE_NO_COUNTER,   /* the program forbids its threads to read the machine's counter */
+	NOTE_MANY_QUEUES,  /* of OpenCL: more than are told apart */
+	NOTE_NO_DRIVER,    /* libOpenCL.so is there, and no driver that it has loaded */
+	NOTE_NO_ORDER,     /* a driver of OpenCL has refused to keep it over a change of queues */
 	TRACE_NOTES,
 };
 
@@ -48,7 +52,7 @@ struct ring {
 	uint64_t tail_seen;
 	uint64_t records;
 	uint64_t drops[DROP_REASONS];
-	uint64_t reserved0[2];
+	uint64_t turned; /* records whose end came before their beginning, and was moved */
 
 	uint64_t tail __attribute__((aligned(64))); /* bytes read since ever; the host's */
 	uint64_t reserved1[7];
@@ -147,6 +151,7 @@ bool ring_owner(const struct ring *ring, struct ring_owner *ret);
 /* What was dropped so far, also by threads that had the ring before. */
 uint64_t ring_drops(const struct ring *ring, enum drop_reason reason);
 uint64_t rings_drops_without_ring(const struct rings *rings);
+uint64_t ring_turned(const struct ring *ring);
 
 /* How many functions the target has described; not to be believed beyond function_max. */
 uint32_t rings_function_count(const struct rings *rings);

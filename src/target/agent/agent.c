@@ -286,6 +286,16 @@ static void end(struct residence *self)
 	page_set_state(AGENT_STATE_RESTING);
 }
 
+/* The status of a process whose threads end one by one is that of the last, which is this one: the
+ * program's first thread said another. */
+static void leave_last(void)
+{
+	int status = is_alone(0) ? first_status() : -1;
+
+	if (status > 0)
+		raw1(SYS_exit, status);
+}
+
 static int reside(struct boot_context *boot, int socket, int directory)
 {
 	/* On the stack of the control thread, which has a mebibyte. */
@@ -297,6 +307,8 @@ static int reside(struct boot_context *boot, int socket, int directory)
 	while (!self.is_over)
 		serve_once(&self);
 	end(&self);
+	if (agent_page.end_reason == AGENT_END_ALONE)
+		leave_last();
 	return self.unloads ? AGENT_UNLOADS : AGENT_RESTS;
 }
 

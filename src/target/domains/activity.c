@@ -119,27 +119,40 @@ static enum copy_direction direction_of(uint32_t kind)
 	return COPY_UNKNOWN;
 }
 
-/* Also for its call, which may fail. */
-static void count_question(uint64_t cause)
+/* Also for its call, which may fail.  True when all before it were reported. */
+static bool count_question(uint64_t cause)
 {
 	struct writer *writer = writer_mine();
 
-	__atomic_fetch_add(&outstanding, 1, __ATOMIC_RELAXED);
-	if (!writer || !cause)
-		return;
-	writer->asked = writer->asked_in == cause ? writer->asked + 1 : 1;
-	writer->asked_in = cause;
+	if (writer && cause) {
+		writer->asked = writer->asked_in == cause ? writer->asked + 1 : 1;
+		writer->asked_in = cause;
+	}
+	return !__atomic_fetch_add(&outstanding, 1, __ATOMIC_SEQ_CST);
+}
+
+/* It is counted before it is noted: what another thread has asked since it was alone is later than
+ * the moment for which it settles. */
+static void ask(enum launch_kind kind, struct launch *launch)
+{
+	uint32_t misses = launches_misses();
+	uint64_t since = launch->asked;
+
+	if (count_question(launch->cause))
+		launches_settle(since, misses);
+	launch->asked = clock_ticks();
+	(void)launches_add(kind, launch);
 }
 
 static void discount_failed(uint64_t cause)
 {
 	struct writer *writer = writer_mine();
 
-	if (!writer || writer->asked_in != cause)
+	if (!writer || !cause || writer->asked_in != cause)
 		return;
-	__atomic_fetch_sub(&outstanding, (int64_t)writer->asked, __ATOMIC_RELAXED);
-	writer->asked_in = 0;
 	launches_cancel(cause);
+	__atomic_fetch_sub(&outstanding, (int64_t)writer->asked, __ATOMIC_SEQ_CST);
+	writer->asked_in = 0;
 }
 
 static int answer(uint32_t command)
@@ -149,13 +162,16 @@ static int answer(uint32_t command)
 	if (command >= LAUNCH_KINDS || !writers_are_on() ||
 	    !__atomic_load_n(&is_asking[command], __ATOMIC_RELAXED))
 		return NOT_WANTED;
+	if (!clock_may_be_read()) {
+		writer_lose();
+		return NOT_WANTED;
+	}
 	launch_read(hook_current(), &launch);
 	if (launch.is_of_graph) {
 		launches_expect_graphs();
 		return WANTED;
 	}
-	(void)launches_add((enum launch_kind)command, &launch);
-	count_question(launch.cause);
+	ask((enum launch_kind)command, &launch);
 	return WANTED;
 }
 
@@ -244,14 +260,19 @@ static void write_done(struct writer *writer, const struct activity *activity, s
 static void write_report(const struct activity *activity, enum launch_kind kind)
 {
 	writer_seal seal;
-	struct writer *writer = writer_begin(&seal);
+	struct writer *writer;
 	struct clock_rate now;
 	struct done done;
 
-	if (activity->kind != KIND_GRAPH)
-		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_RELAXED);
-	if (!writer)
+	if (!clock_may_be_read()) {
+		writer_lose();
 		return;
+	}
+	writer = writer_begin(&seal);
+	if (!writer) {
+		launches_miss();
+		return;
+	}
 	now = clock_recent(&writer->clock);
 	done.begin = clock_ticks_at(&now, activity->begin_ns);
 	done.end = clock_ticks_at(&now, activity->end_ns);
@@ -269,8 +290,12 @@ static int on_activity(uint32_t domain, uint32_t command, void *data)
 		return NOT_WANTED;
 	if (!data)
 		return answer(command);
-	if ((uint64_t)data >= LOWEST_ADDRESS && command < LAUNCH_KINDS)
-		write_report(activity, (enum launch_kind)command);
+	if ((uint64_t)data < LOWEST_ADDRESS || command >= LAUNCH_KINDS)
+		return WANTED;
+	write_report(activity, (enum launch_kind)command);
+	/* When its question is no more: see ask(). */
+	if (activity->kind != KIND_GRAPH)
+		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_SEQ_CST);
 	return WANTED;
 }
 

@@ -21,19 +21,28 @@ struct hsa_command {
 int pending_open(void) MUST_CHECK;
 void pending_close(void);
 
+/* A place for one that waits for the signal, as long as it is not filled in or given back; 0 when
+ * there is no room.  While a signal has such places it is not destroyed, see pending_has(). */
+uint64_t pending_hold(uint64_t signal);
+/* False: it was taken away meanwhile. */
+bool pending_fill(uint64_t token, const struct hsa_command *command);
+
 /* Notes one; false when there is no room. */
 bool pending_add(const struct hsa_command *command);
 
 /* How many wait for the signal. */
 unsigned pending_count_of(uint64_t signal);
 
-/* Takes one that is done when the signal has that value (the lowest: any): its number, to be given
- * back when the signal is no longer looked at; 0 when there is none. */
-uint32_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret);
-void pending_give_back(uint32_t number);
+/* Takes one that is done when the signal has that value (the lowest: any), to be given back when
+ * the signal is no longer looked at, or put back when it is to wait on; 0 when there is none. */
+uint64_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret);
+void pending_give_back(uint64_t token);
+bool pending_put_back(uint64_t token);
 
-/* Has somebody taken one of that signal, and not given it back? */
-bool pending_is_taken(uint64_t signal);
+/* Does one wait for that signal, or has somebody one that did? */
+bool pending_has(uint64_t signal);
+/* Whoever has those has died, or has left by longjmp: nobody waits for him any more. */
+void pending_drop(uint64_t signal);
 
 /* Takes the one of that call; false when it is gone. */
 bool pending_cancel(uint64_t signal, uint64_t cause);

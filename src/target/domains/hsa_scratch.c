@@ -4,7 +4,6 @@
  */
 #include "target/domains/hsa_scratch.h"
 
-#include "shared/arch/ticks.h"
 #include "target/domains/hsa_calls.h"
 #include "target/domains/work.h"
 #include "target/hooks/table.h"
@@ -37,7 +36,7 @@ static void begin_event(void)
 		    !__atomic_compare_exchange_n(&begun[i].thread, &nobody, thread, false,
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
-		begun[i].begin = ticks_now();
+		begun[i].begin = clock_ticks();
 		return;
 	}
 }
@@ -54,12 +53,12 @@ static uint64_t end_event(void)
 			__atomic_store_n(&begun[i].thread, 0, __ATOMIC_RELAXED);
 			return begin;
 		}
-	return ticks_now();
+	return clock_ticks();
 }
 
 static int write_event(const struct scratch_event *event, enum memory_operation operation)
 {
-	uint64_t begin = end_event();
+	uint64_t begin = end_event(), end = clock_ticks();
 	const uint64_t values[] = { operation == MEMORY_ALLOCATE ? event->size : 0,
 				    DEVICE_UNKNOWN,
 				    event->queue ? event->queue->id : 0,
@@ -68,10 +67,12 @@ static int write_event(const struct scratch_event *event, enum memory_operation 
 				    (uint64_t)thread_number(),
 				    0 };
 	writer_seal seal;
-	struct writer *writer = writer_begin(&seal);
+	struct writer *writer = end ? writer_begin(&seal) : NULL;
 
+	if (!end)
+		writer_lose();
 	if (writer) {
-		(void)work_write(writer, DOMAIN_SCRATCH, begin, ticks_now(), values);
+		(void)work_write(writer, DOMAIN_SCRATCH, begin, end, values);
 		writer_end(writer, &seal);
 	}
 	return 0;

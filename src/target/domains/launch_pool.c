@@ -1,21 +1,23 @@
 /*
  * Runs inside calls of HIP's and on its threads, any of which may end, be cancelled, fork, or leave
- * by longjmp while it holds the lock.  So nobody waits for long: who does not get it does without,
- * and then the cause of one command is not known.  A lock whose holder is gone is taken from him,
- * and what he was at is thrown away.
+ * by longjmp while it holds the lock.  So nobody waits for long (half a millisecond, seldom): who
+ * does not get it does without, and then causes are not known for a while.  A lock whose holder is
+ * gone is taken from him, and what he was at is thrown away.
  */
 #include "target/domains/launch_pool.h"
 
 #include "shared/arch/syscall.h"
-#include "shared/arch/ticks.h"
+#include "target/hooks/clock.h"
+#include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
 
 #define SPINS_MAX   256u
+#define NAPS_MAX    4u
+#define NAP_NS      50000
 #define OPEN_TRIES  200u
 #define OPEN_NS     5000000
 #define POOLS_MAX   8u /* left to threads that never come out of them */
@@ -49,37 +51,43 @@ static void make_empty(struct launch_pool *pool)
 	pool_forget_names(pool);
 }
 
-/* Who wants it: where on his stack he stands, and his name for this one time. */
+/* Who wants it: his seal, and his name for this one time. */
 struct comer {
-	uint64_t place, name;
+	pool_seal *seal;
+	uint64_t name;
 };
+
+static uint64_t sealed(uint64_t place, uint64_t name)
+{
+	return place ^ name;
+}
 
 static bool take_over(struct launch_pool *pool, uint64_t from, const struct comer *me)
 {
+	*me->seal = sealed((uint64_t)me->seal, me->name);
 	if (!__atomic_compare_exchange_n(&pool->holder, &from, me->name, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
-	/* A signal handler that comes in between finds that the place is not that of the holder. */
+	/* A signal handler that comes in between finds that the seal is not that of the holder. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	pool->place = me->place;
+	pool->seal = (uint64_t)me->seal;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	pool->place_of = me->name;
+	pool->seal_of = me->name;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return true;
 }
 
-static bool is_on_signal_stack(void)
-{
-	stack_t signals = { 0 };
-
-	return !raw2(SYS_sigaltstack, 0, &signals) && signals.ss_flags & SS_ONSTACK;
-}
-
-/* The calling thread has it itself: it was interrupted, and we are in a signal handler further down
- * the stack or on another; or it has left by longjmp, and is no further down than it was. */
+/* The calling thread has it itself: it was interrupted, and we are in a signal handler on whatever
+ * stack; or it has left by longjmp.  The second is sure only where the seal is gone: we stand at
+ * the same place, or it was overwritten, or its stack is not there any more. */
 static bool is_left_by(const struct launch_pool *pool, uint64_t holder, const struct comer *me)
 {
-	return pool->place_of == holder && me->place >= pool->place && !is_on_signal_stack();
+	pool_seal *theirs = (pool_seal *)pool->seal;
+
+	if (pool->seal_of != holder)
+		return false;
+	return theirs == me->seal || !stack_is_there(theirs, sizeof(*theirs), me->seal) ||
+	       *theirs != sealed(pool->seal, holder);
 }
 
 static bool is_gone(uint64_t holder)
@@ -92,7 +100,19 @@ static bool take_from(struct launch_pool *pool, uint64_t holder, const struct co
 	if (!take_over(pool, holder, me))
 		return false;
 	make_empty(pool);
+	launches_miss();
 	return true;
+}
+
+/* Who has it may have lost his processor. */
+static void wait_a_little(unsigned turn)
+{
+	struct timespec nap = { 0, NAP_NS };
+
+	if (turn < SPINS_MAX)
+		spin_pause();
+	else
+		raw2(SYS_nanosleep, &nap, 0);
 }
 
 /* Nobody is waited for twice. */
@@ -100,7 +120,7 @@ static bool lock(struct launch_pool *pool, const struct comer *me)
 {
 	uint64_t there = 0;
 
-	for (unsigned i = 0; i < SPINS_MAX; i++) {
+	for (unsigned i = 0; i < SPINS_MAX + NAPS_MAX; i++) {
 		there = __atomic_load_n(&pool->holder, __ATOMIC_RELAXED);
 		if (!there && take_over(pool, 0, me))
 			return true;
@@ -108,39 +128,39 @@ static bool lock(struct launch_pool *pool, const struct comer *me)
 			return is_left_by(pool, there, me) && take_from(pool, there, me);
 		if (there && there == __atomic_load_n(&pool->awaited, __ATOMIC_RELAXED))
 			break;
-		spin_pause();
+		wait_a_little(i);
 	}
 	__atomic_store_n(&pool->awaited, there, __ATOMIC_RELAXED);
 	return there && is_gone(there) && take_from(pool, there, me);
 }
 
-struct launch_pool *pool_lock(void)
+struct launch_pool *pool_lock(pool_seal *seal)
 {
 	struct launch_pool *pool = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
-	struct comer me = { (uint64_t)__builtin_frame_address(0),
-			    ticks_now() << THREAD_BITS | (uint32_t)thread_number() };
+	struct comer me = { seal, clock_ticks() << THREAD_BITS | (uint32_t)thread_number() };
 
 	return pool && lock(pool, &me) ? pool : NULL;
 }
 
 /* Not where it was taken from us. */
-void pool_unlock(struct launch_pool *pool)
+void pool_unlock(struct launch_pool *pool, pool_seal *seal)
 {
 	uint64_t holder = __atomic_load_n(&pool->holder, __ATOMIC_RELAXED);
 
 	if ((int32_t)holder == thread_number())
 		__atomic_compare_exchange_n(&pool->holder, &holder, 0, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED);
+	*seal = 0;
 }
 
-static struct launch_pool *lock_patiently(void)
+static struct launch_pool *lock_patiently(pool_seal *seal)
 {
 	struct timespec pause = { 0, OPEN_NS };
-	struct launch_pool *pool = pool_lock();
+	struct launch_pool *pool = pool_lock(seal);
 
 	for (unsigned i = 0; current && !pool && i < OPEN_TRIES; i++) {
 		raw2(SYS_nanosleep, &pause, 0);
-		pool = pool_lock();
+		pool = pool_lock(seal);
 	}
 	return pool;
 }
@@ -164,19 +184,21 @@ static int replace(void)
 
 int pool_open(void)
 {
-	struct launch_pool *pool = lock_patiently();
+	pool_seal seal;
+	struct launch_pool *pool = lock_patiently(&seal);
 
 	if (!pool)
 		return replace();
 	make_empty(pool);
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 	return 0;
 }
 
 /* Its memory stays, as a thread may be on its way in; the kernel takes the pages back. */
 void pool_close(void)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 
 	if (!pool)
 		return;
@@ -184,7 +206,7 @@ void pool_close(void)
 	raw3(SYS_madvise, ALIGN_UP((uint64_t)pool->sources, 65536),
 	     ALIGN_DOWN((uint64_t)(pool + 1), 65536) - ALIGN_UP((uint64_t)pool->sources, 65536),
 	     MADV_DONTNEED);
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }
 
 static bool is_idle(const struct source *source)
@@ -242,6 +264,7 @@ bool pool_append(struct launch_pool *pool, struct source *source, enum launch_ki
 		source->is_doubtful = false;
 	/* Never reported, it seems: the oldest makes room. */
 	if (place == NOBODY && source->oldest[kind]) {
+		launches_miss();
 		pool_drop(pool, source, kind, source->oldest[kind]);
 		place = take_place(pool);
 	}

@@ -31,9 +31,9 @@ struct kernel {
 };
 
 struct launch_pool {
-	uint64_t holder;          /* of the lock: its thread, and when; 0: nobody */
-	uint64_t place, place_of; /* on his stack, and who stored that */
-	uint64_t awaited;         /* a holder that somebody has waited for in vain */
+	uint64_t holder;        /* of the lock: its thread, and when; 0: nobody */
+	uint64_t seal, seal_of; /* where his is, and who stored that */
+	uint64_t awaited;       /* a holder that somebody has waited for in vain */
 	uint64_t last_number;
 	uint32_t source_count;
 	bool has_graphs;
@@ -49,10 +49,14 @@ struct launch_pool {
 int pool_open(void) MUST_CHECK;
 void pool_close(void);
 
+/* On the stack of who holds the lock, for as long as he does: by it a thread that has left by
+ * longjmp is told from one that a signal has interrupted. */
+typedef volatile uint64_t pool_seal;
+
 /* The pool, locked; NULL when that would take long.  What is on the way through a signal handler or
  * was left half done by a thread that is no more is never seen. */
-struct launch_pool *pool_lock(void);
-void pool_unlock(struct launch_pool *pool);
+struct launch_pool *pool_lock(pool_seal *seal);
+void pool_unlock(struct launch_pool *pool, pool_seal *seal);
 
 /* Functions may have other names from now on. */
 void pool_forget_names(struct launch_pool *pool);

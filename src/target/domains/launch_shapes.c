@@ -4,10 +4,9 @@
  */
 #include "target/domains/launches.h"
 
-#include "shared/arch/ticks.h"
-
 #include "target/domains/launch_shapes.h"
 #include "target/domains/slots.h"
+#include "target/hooks/clock.h"
 #include "target/hooks/thread.h"
 #include "target/runtime/text.h"
 
@@ -189,7 +188,7 @@ void launch_read(const struct hook_frame *frame, struct launch *ret)
 {
 	unsigned slot, shape;
 
-	*ret = (struct launch){ .thread = thread_number(), .asked = ticks_now() };
+	*ret = (struct launch){ .thread = thread_number(), .asked = clock_ticks() };
 	if (!frame)
 		return;
 	ret->cause = frame->begin;

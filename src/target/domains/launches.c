@@ -12,9 +12,27 @@
 
 #define THREAD_KEY (1ull << 63) /* no stream has such an address */
 
+static uint32_t misses, settled; /* of launches_miss(), and those of them that are over */
+
 int launches_open(void)
 {
+	misses = settled = 0;
 	return pool_open();
+}
+
+uint32_t launches_misses(void)
+{
+	return __atomic_load_n(&misses, __ATOMIC_ACQUIRE);
+}
+
+void launches_miss(void)
+{
+	__atomic_fetch_add(&misses, 1, __ATOMIC_RELEASE);
+}
+
+static bool is_settled(void)
+{
+	return launches_misses() == __atomic_load_n(&settled, __ATOMIC_ACQUIRE);
 }
 
 void launches_close(void)
@@ -38,15 +56,20 @@ static uint64_t queue_key(const struct launch_report *report)
 
 bool launches_add(enum launch_kind kind, const struct launch *launch)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 	struct source *source;
 	bool is_noted;
 
-	if (!pool)
+	if (!pool) {
+		launches_miss();
 		return false;
+	}
 	source = pool_source(pool, key_of(launch), true);
 	is_noted = source && pool_append(pool, source, kind, launch);
-	pool_unlock(pool);
+	if (!is_noted)
+		launches_miss();
+	pool_unlock(pool, &seal);
 	return is_noted;
 }
 
@@ -217,15 +240,18 @@ static void take(struct launch_pool *pool, const struct choice *choice, enum lau
 
 bool launches_take(const struct launch_report *report, struct launch *ret)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 	struct choice choice;
 	bool is_found = false;
 
-	if (!pool)
+	if (!pool) {
+		launches_miss();
 		return false;
+	}
 	choice = choose(pool, report);
 	if (choice.source) {
-		is_found = is_sure(&choice);
+		is_found = is_sure(&choice) && is_settled();
 		if (is_found)
 			learn(pool, &choice, report);
 		else
@@ -235,16 +261,40 @@ bool launches_take(const struct launch_report *report, struct launch *ret)
 	} else if (!pool->has_graphs) {
 		distrust(pool, report);
 	}
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 	return is_found;
+}
+
+static void drop_older(struct launch_pool *pool, struct source *source, enum launch_kind kind,
+		       uint64_t since)
+{
+	while (source->oldest[kind] && pool->items[source->oldest[kind]].launch.asked < since)
+		pool_drop(pool, source, kind, source->oldest[kind]);
+}
+
+void launches_settle(uint64_t since, uint32_t known)
+{
+	pool_seal seal;
+	struct launch_pool *pool = is_settled() ? NULL : pool_lock(&seal);
+
+	if (!pool)
+		return;
+	for (uint32_t i = 0; i < pool->source_count; i++)
+		for (unsigned kind = 0; kind < LAUNCH_KINDS; kind++)
+			drop_older(pool, &pool->sources[i], kind, since);
+	__atomic_store_n(&settled, known, __ATOMIC_RELEASE);
+	pool_unlock(pool, &seal);
 }
 
 void launches_cancel(uint64_t cause)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 
-	if (!pool)
+	if (!pool) {
+		launches_miss();
 		return;
+	}
 	for (uint32_t i = 0; i < pool->source_count; i++)
 		for (unsigned kind = 0; kind < LAUNCH_KINDS; kind++) {
 			struct source *source = &pool->sources[i];
@@ -253,22 +303,24 @@ void launches_cancel(uint64_t cause)
 			       pool->items[source->newest[kind]].launch.cause == cause)
 				pool_drop(pool, source, kind, source->newest[kind]);
 		}
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }
 
 void launches_expect_graphs(void)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 
 	if (!pool)
 		return;
 	pool->has_graphs = true;
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }
 
 void launches_forget_stream(uint64_t stream)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 	struct source *source;
 
 	if (!pool)
@@ -276,15 +328,16 @@ void launches_forget_stream(uint64_t stream)
 	source = pool_source(pool, stream, false);
 	if (source)
 		source->queue = 0;
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }
 
 void launches_forget_functions(void)
 {
-	struct launch_pool *pool = pool_lock();
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
 
 	if (!pool)
 		return;
 	pool_forget_names(pool);
-	pool_unlock(pool);
+	pool_unlock(pool, &seal);
 }

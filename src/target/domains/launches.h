@@ -55,6 +55,16 @@ struct launch_report {
 /* The question that a report answers; false when that is not sure. */
 bool launches_take(const struct launch_report *report, struct launch *ret);
 
+/*
+ * A question or a report that could not get at the others leaves a question too many or too few,
+ * and from then on each report might be taken for its neighbour's: no cause is sure any more until
+ * all is settled.  That can be done whenever a question comes and all before it were reported:
+ * those that were asked before `since` are of no use then.  `misses`: how many there were then.
+ */
+uint32_t launches_misses(void);
+void launches_miss(void);
+void launches_settle(uint64_t since, uint32_t misses);
+
 /* The program runs graphs: reports may come without a question. */
 void launches_expect_graphs(void);
 

@@ -5,6 +5,7 @@
 #include "target/domains/domain.h"
 
 #include "shared/arch/syscall.h"
+#include "target/hooks/got.h"
 
 #include <time.h>
 
@@ -15,6 +16,7 @@
 static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
 
 static uint32_t written; /* bits of enum trace_domain */
+static bool has_driver;  /* in this session */
 
 bool opencl_writes(enum trace_domain domain)
 {
@@ -40,6 +42,7 @@ static bool start(const struct trace_request *request)
 	bool fits = true;
 
 	__atomic_store_n(&written, read_request(request), __ATOMIC_RELAXED);
+	has_driver = false;
 	if (!written) {
 		shadows_start(false);
 		return true;
@@ -53,10 +56,26 @@ static bool start(const struct trace_request *request)
 	return fits && !events_start() && !memory_start();
 }
 
+/* A library of that name which is a driver itself has nothing that could be hooked: programs call
+ * its functions, not those of a table. */
+static void tell_driver(void)
+{
+	struct rings *rings = writers_rings();
+
+	if (!has_driver && got_has_module("libOpenCL.so*"))
+		writer_note(NOTE_NO_DRIVER);
+	else if (rings)
+		__atomic_fetch_and(&rings->notes, ~(1u << NOTE_NO_DRIVER), __ATOMIC_RELAXED);
+}
+
 static void look(bool have_modules_changed, struct got_report *report)
 {
-	if (written && vendors_look(have_modules_changed, report))
+	if (written && vendors_look(have_modules_changed, report)) {
 		report->domains |= written;
+		has_driver = true;
+	}
+	if (written && have_modules_changed)
+		tell_driver();
 	shadows_look();
 }
 

@@ -4,7 +4,6 @@
  * stays, and what comes late only gives its event back.  No locks.
  */
 #include "shared/arch/syscall.h"
-#include "shared/arch/ticks.h"
 #include "target/domains/opencl.h"
 
 #include <errno.h>
@@ -159,17 +158,13 @@ static void fill_copy(const struct opencl_command *command, uint64_t *values)
 		values[i] = filled[i];
 }
 
-/* Its times are found out in any case: by them others of its queue are estimated. */
-static void write_down(const struct opencl_command *command, uint64_t now)
+static void write_down(const struct opencl_command *command, const struct opencl_times *times)
 {
-	struct opencl_times times = times_of(command, now);
 	enum trace_domain domain = command->work.domain;
 	uint64_t values[RECORD_VALUES_MAX];
 	struct writer *writer;
 	writer_seal seal;
 
-	if (!opencl_writes(domain))
-		return;
 	if (domain == DOMAIN_KERNEL)
 		fill_kernel(command, values);
 	else
@@ -177,7 +172,7 @@ static void write_down(const struct opencl_command *command, uint64_t now)
 	writer = writer_begin(&seal);
 	if (!writer)
 		return;
-	(void)work_write(writer, domain, times.begin, times.end, values);
+	(void)work_write(writer, domain, times->begin, times->end, values);
 	writer_end(writer, &seal);
 }
 
@@ -200,16 +195,31 @@ static void end(struct opencl_command *command)
 		give(command);
 }
 
+/* Its times are found out in any case: by them others of its queue are estimated. */
+static void tell(const struct opencl_command *command)
+{
+	uint64_t now = clock_ticks();
+	struct opencl_times times = { 0, 0 };
+
+	if (now)
+		times = times_of(command, now);
+	if (!opencl_writes(command->work.domain))
+		return;
+	if (now)
+		write_down(command, &times);
+	else
+		writer_lose();
+}
+
 /* A command that failed has done nothing. */
 static void on_done(opencl_object event, int32_t status, void *context)
 {
 	struct opencl_command *command = context;
-	uint64_t now = ticks_now();
 	uint32_t session = command->session;
 
 	(void)event;
 	if (status >= 0 && session == writers_session() && writers_are_on())
-		write_down(command, now);
+		tell(command);
 	end(command);
 	count(session, -1);
 }

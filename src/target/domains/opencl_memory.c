@@ -5,7 +5,6 @@
  * taken by whoever stores its key.
  */
 #include "shared/arch/syscall.h"
-#include "shared/arch/ticks.h"
 #include "target/domains/opencl.h"
 #include "target/hooks/thread.h"
 
@@ -119,6 +118,10 @@ static void write_down(const struct change *change)
 
 	if (!opencl_writes(DOMAIN_MEMORY))
 		return;
+	if (!change->end) {
+		writer_lose();
+		return;
+	}
 	writer = writer_begin(&seal);
 	if (!writer)
 		return;
@@ -130,7 +133,7 @@ static void write_down(const struct change *change)
 static void on_destroyed(opencl_object object, void *context)
 {
 	struct known *known = find(&objects, object);
-	uint64_t now = ticks_now();
+	uint64_t now = clock_ticks();
 	struct change change;
 
 	(void)context;

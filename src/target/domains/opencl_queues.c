@@ -262,18 +262,24 @@ static struct opencl_queue *place_at(opencl_object handle, unsigned probe)
 	return &queues[((uint32_t)(handle * 0x9e3779b97f4a7c15u >> 40) + probe) % QUEUES_MAX];
 }
 
-static struct opencl_queue *find_known(opencl_object handle)
+/* Its place, or an empty one, which is not taken; NULL: there is no room for it. */
+static struct opencl_queue *find_place(opencl_object handle)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
 		struct opencl_queue *place = place_at(handle, i);
 		opencl_object found = __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE);
 
-		if (found == handle)
+		if (found == handle || !found)
 			return place;
-		if (!found)
-			return NULL;
 	}
 	return NULL;
+}
+
+static struct opencl_queue *find_known(opencl_object handle)
+{
+	struct opencl_queue *place = find_place(handle);
+
+	return place && __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE) == handle ? place : NULL;
 }
 
 static struct opencl_queue *add(const struct opencl_queue *queue)
@@ -299,6 +305,10 @@ struct opencl_queue *queue_find(const struct opencl_vendor *vendor, opencl_objec
 
 	if (known)
 		return await_ready(known);
+	if (handle && !find_place(handle)) {
+		writer_note(NOTE_MANY_QUEUES);
+		return NULL;
+	}
 	return handle && describe(vendor, handle, &made) ? add(&made) : NULL;
 }
 

@@ -118,8 +118,9 @@ static void move(struct opencl_shadow *shadow)
 		return;
 	}
 	queue_view(queue, &shadow->view);
-	__atomic_fetch_add(&timed, 1, __ATOMIC_RELAXED);
-	shadow_step(shadow, TO_OURS, AT_OURS);
+	/* Somebody may have given it up meanwhile. */
+	if (shadow_step(shadow, TO_OURS, AT_OURS))
+		__atomic_fetch_add(&timed, 1, __ATOMIC_RELAXED);
 }
 
 /* Either we see that all is ending, or queues_stop() sees the event. */
@@ -234,7 +235,7 @@ static void order_late(const struct opencl_vendor *vendor, opencl_object handle)
 	if (!shadow)
 		return;
 	if (shadow_side(shadow) <= AT_OURS)
-		(void)shadow_order(shadow, shadow->programs, shadow->ours);
+		shadow_order_or_say(shadow, shadow->programs, shadow->ours);
 	shadow_drop(shadow);
 }
 
@@ -251,9 +252,9 @@ void shadow_leave(const struct opencl_vendor *vendor, opencl_object handle, uint
 	}
 	side = shadow_side(shadow);
 	if (chose_ours && side >= TO_PROGRAMS)
-		(void)shadow_order(shadow, shadow->ours, shadow->programs);
+		shadow_order_or_say(shadow, shadow->ours, shadow->programs);
 	else if (!chose_ours && side <= AT_OURS)
-		(void)shadow_order(shadow, shadow->programs, shadow->ours);
+		shadow_order_or_say(shadow, shadow->programs, shadow->ours);
 	shadow_drop(shadow);
 }
 

@@ -61,6 +61,8 @@ enum side shadow_side(const struct opencl_shadow *shadow);
 bool shadow_step(struct opencl_shadow *shadow, uint32_t from, uint32_t to);
 /* What is enqueued in one from now on comes after all that is in the other. */
 bool shadow_order(struct opencl_shadow *shadow, opencl_object from, opencl_object to);
+/* Where nothing else can be done about it. */
+void shadow_order_or_say(struct opencl_shadow *shadow, opencl_object from, opencl_object to);
 /* It is not used any more: its last user puts it down. */
 void shadow_close(struct opencl_shadow *shadow);
 /* Back to the program's queue, once and for all.  Who has kept it calls this. */

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define COMPLETE   0
-#define MOVE_TRIES 2000u
+#define TURN_TRIES 50u
 #define PAUSE_NS   1000000
 
 typedef void event_callback(opencl_object event, int32_t status, void *context);
@@ -80,6 +80,12 @@ bool shadow_order(struct opencl_shadow *shadow, opencl_object from, opencl_objec
 	return is_done_well;
 }
 
+void shadow_order_or_say(struct opencl_shadow *shadow, opencl_object from, opencl_object to)
+{
+	if (!shadow_order(shadow, from, to))
+		writer_note(NOTE_NO_ORDER);
+}
+
 enum side shadow_side(const struct opencl_shadow *shadow)
 {
 	/* Acquire: pairs with shadow_step(). */
@@ -105,24 +111,28 @@ void shadow_close(struct opencl_shadow *shadow)
 	shadow_drop(shadow);
 }
 
-/* Another thread is at it: that takes no time unless it was put to sleep. */
-static void await_change(const struct opencl_shadow *shadow, enum side during)
+/* Another thread is going back, and may be carrying the last barrier with it.  That takes no time
+ * unless it was put to sleep. */
+static void await_turn(const struct opencl_shadow *shadow)
 {
 	struct timespec pause = { 0, PAUSE_NS };
 
-	for (unsigned i = 0; i < MOVE_TRIES && shadow_side(shadow) == during; i++)
+	for (unsigned i = 0; i < TURN_TRIES && shadow_side(shadow) == TO_PROGRAMS; i++)
 		raw2(SYS_nanosleep, &pause, 0);
 }
 
+/* One that nobody has gone to needs no way back.  Where two go back at once, both keep the order,
+ * and whoever is first is back. */
 void shadow_go_back(struct opencl_shadow *shadow)
 {
-	await_change(shadow, TO_OURS);
-	if (shadow_step(shadow, AT_OURS, TO_PROGRAMS)) {
-		(void)shadow_order(shadow, shadow->ours, shadow->programs);
-		shadow_step(shadow, TO_PROGRAMS, AT_PROGRAMS);
-	} else if (!shadow_step(shadow, TO_OURS, AT_PROGRAMS)) {
-		await_change(shadow, TO_PROGRAMS);
-		return;
+	if (!shadow_step(shadow, TO_OURS, AT_PROGRAMS)) {
+		if (!shadow_step(shadow, AT_OURS, TO_PROGRAMS) && !shadow->view.is_ordered)
+			await_turn(shadow);
+		if (shadow_side(shadow) != TO_PROGRAMS)
+			return;
+		shadow_order_or_say(shadow, shadow->ours, shadow->programs);
+		if (!shadow_step(shadow, TO_PROGRAMS, AT_PROGRAMS))
+			return;
 	}
 	shadow_close(shadow);
 }

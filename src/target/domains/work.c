@@ -110,10 +110,9 @@ bool work_start(enum trace_domain domain)
 bool work_write(struct writer *writer, enum trace_domain domain, uint64_t begin, uint64_t end,
 		const uint64_t *values)
 {
-	struct record_call call = { { 0, 0, functions[domain]->value_count },
-				    announced[domain].number,
-				    begin,
-				    end < begin ? begin : end };
+	struct record_call call = {
+		{ 0, 0, functions[domain]->value_count }, announced[domain].number, begin, end
+	};
 
 	return writer_call(writer, &call, values);
 }

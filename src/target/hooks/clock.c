@@ -5,8 +5,8 @@
 #include "target/hooks/clock.h"
 
 #include "shared/arch/syscall.h"
-#include "shared/arch/ticks.h"
 
+#include <sys/prctl.h>
 #include <time.h>
 
 #define SHIFT       20
@@ -50,9 +50,20 @@ static struct moment read_both(void)
 	return best;
 }
 
+/* Threads have it, or have it not, as the one that made them. */
+static bool has_lost_counter(void)
+{
+	int mode = 0;
+
+	return !raw2(SYS_prctl, PR_GET_TSC, &mode) && mode == PR_TSC_SIGSEGV;
+}
+
 void clock_start(void)
 {
-	origin = read_both();
+	if (has_lost_counter())
+		__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
+	if (clock_may_be_read())
+		origin = read_both();
 }
 
 /* Ticks in a nanosecond, shifted. */

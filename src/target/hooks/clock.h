@@ -5,6 +5,7 @@
 
 #include "shared/arch/ticks.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -14,13 +15,20 @@
  */
 extern uint32_t clock_is_forbidden;
 
-/* For threads of the program's; 0: it must not be read, and nothing is to be written. */
-static inline uint64_t clock_ticks(void)
+/* False: nothing is to be written, and nothing below is to be called. */
+static inline bool clock_may_be_read(void)
 {
-	return __atomic_load_n(&clock_is_forbidden, __ATOMIC_RELAXED) ? 0 : ticks_now();
+	return !__atomic_load_n(&clock_is_forbidden, __ATOMIC_RELAXED);
 }
 
-/* At the beginning of a session, long before the first question. */
+/* 0: it must not be read. */
+static inline uint64_t clock_ticks(void)
+{
+	return clock_may_be_read() ? ticks_now() : 0;
+}
+
+/* At the beginning of a session, long before the first question.  Finds out whether the thread that
+ * ours were made by had lost the counter before we came. */
 void clock_start(void);
 
 /* Both clocks now; makes a system call, seldom more. */

@@ -249,8 +249,12 @@ static void report(struct hook *hook, const struct hook_frame *frame, uint64_t e
 	writer_seal seal;
 
 	/* Acquire: pairs with hook_announce(). */
-	if (!end || !__atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
 		return;
+	if (!end) {
+		writer_lose();
+		return;
+	}
 	writer = writer_begin(&seal);
 	if (!writer)
 		return;

@@ -28,7 +28,7 @@ unsigned stack_readable(const uint64_t *words, unsigned count)
 	return is_readable(next) ? count : (unsigned)((next - (uint64_t)words) / sizeof(*words));
 }
 
-bool stack_is_there(const void *address, size_t size, const void *place)
+bool stack_is_there(const volatile void *address, size_t size, const volatile void *place)
 {
 	uint64_t start = (uint64_t)address, last = start + size - 1;
 

@@ -6,10 +6,10 @@
 #include "target/hooks/writer.h"
 
 #include "shared/arch/syscall.h"
+#include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -248,8 +248,9 @@ static void count_homeless(struct rings *from)
 }
 
 /* Notes where it is: a signal handler may leave this by longjmp, and somebody has to know. */
-static void begin_claim(uint32_t now, const writer_seal *seal)
+static void begin_claim(uint32_t now, writer_seal *seal)
 {
+	*seal = SEAL ^ (uint64_t)seal;
 	self.session = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.writer = (struct writer *)(uintptr_t)seal;
@@ -268,11 +269,11 @@ static void end_claim(uint32_t now, struct writer *writer)
 	self.session = now;
 }
 
-static bool is_on_signal_stack(void)
+/* Is the seal of who makes it still there?  It may lie on any stack, also on one that is gone. */
+static bool is_sealed(const writer_seal *claim, const writer_seal *seal)
 {
-	stack_t signals = { 0 };
-
-	return !raw2(SYS_sigaltstack, 0, &signals) && signals.ss_flags & SS_ONSTACK;
+	return claim != seal && stack_is_there(claim, sizeof(*claim), seal) &&
+	       *claim == (SEAL ^ (uint64_t)claim);
 }
 
 /* True when the call came in the midst of a claim of its own thread.  One that was left is ended.
@@ -283,7 +284,7 @@ static bool is_in_claim(const writer_seal *seal)
 
 	if (self.retry < CLAIMING || self.retry == IGNORED_THREAD)
 		return false;
-	if ((uint64_t)seal < (uint64_t)self.writer || is_on_signal_stack()) {
+	if (is_sealed((const writer_seal *)self.writer, seal)) {
 		if (generation->rings)
 			count_homeless(generation->rings);
 		return true;
@@ -295,7 +296,7 @@ static bool is_in_claim(const writer_seal *seal)
 }
 
 /* The first record of a thread in this session, or one of a thread that found no ring. */
-static struct writer *claim(struct rings *from, uint32_t now, const writer_seal *seal)
+static struct writer *claim(struct rings *from, uint32_t now, writer_seal *seal)
 {
 	struct ring_writer made;
 	struct writer *writer = NULL;
@@ -315,10 +316,24 @@ static struct writer *claim(struct rings *from, uint32_t now, const writer_seal 
 	return writer;
 }
 
-static struct writer *find_writer(uint32_t now, writer_seal *seal)
+/* The memory stays while we are counted; NULL when that session is over. */
+static struct rings *enter_rings(uint32_t now)
 {
 	struct generation *generation = generation_of(now);
+
+	__atomic_fetch_add(&generation->claiming, 1, __ATOMIC_SEQ_CST);
+	return current() == now ? generation->rings : NULL;
+}
+
+static void leave_rings(uint32_t now)
+{
+	__atomic_fetch_sub(&generation_of(now)->claiming, 1, __ATOMIC_RELEASE);
+}
+
+static struct writer *find_writer(uint32_t now, writer_seal *seal)
+{
 	struct writer *writer = NULL;
+	struct rings *entered;
 
 	if (is_in_claim(seal))
 		return NULL;
@@ -328,11 +343,10 @@ static struct writer *find_writer(uint32_t now, writer_seal *seal)
 		return NULL;
 	if (self.session != now)
 		leave_earlier(now, seal);
-	__atomic_fetch_add(&generation->claiming, 1, __ATOMIC_SEQ_CST);
-	/* The same session still: these are its rings, and stay while we are counted. */
-	if (current() == now)
-		writer = claim(generation->rings, now, seal);
-	__atomic_fetch_sub(&generation->claiming, 1, __ATOMIC_RELEASE);
+	entered = enter_rings(now);
+	if (entered)
+		writer = claim(entered, now, seal);
+	leave_rings(now);
 	return writer;
 }
 
@@ -380,6 +394,42 @@ struct writer *writer_begin(writer_seal *seal)
 	return NULL;
 }
 
+void writer_note(enum trace_note note)
+{
+	uint32_t now = switches ? current() : 0;
+	struct rings *entered = now ? enter_rings(now) : NULL;
+
+	if (entered)
+		__atomic_fetch_or(&entered->notes, 1u << note, __ATOMIC_RELAXED);
+	if (now)
+		leave_rings(now);
+}
+
+static void lose_without_ring(uint32_t now)
+{
+	struct rings *entered = enter_rings(now);
+
+	if (entered)
+		count_homeless(entered);
+	leave_rings(now);
+}
+
+void writer_lose(void)
+{
+	uint32_t now = switches ? current() : 0;
+	struct writer *writer = self.session == now ? self.writer : NULL;
+	writer_seal seal;
+
+	if (!now || self.retry == IGNORED_THREAD)
+		return;
+	if (!writer || (writer->busy && !is_left(writer->busy, &seal))) {
+		lose_without_ring(now);
+	} else if (occupy(writer, now, &seal)) {
+		writer->ring.ring->drops[DROP_NO_COUNTER]++;
+		writer_end(writer, &seal);
+	}
+}
+
 bool writers_are_on(void)
 {
 	return switches && current();
@@ -410,6 +460,16 @@ static void commit(struct writer *writer, size_t size)
 		ring_commit(&writer->ring, size);
 }
 
+/* Processors' counters may differ, and a machine that was stopped and moved may set them back: the
+ * thread that ends a call may read less than it read when it began it. */
+static void turn_time(struct writer *writer, struct record_call *record)
+{
+	if (record->end >= record->begin)
+		return;
+	record->end = record->begin;
+	writer->ring.ring->turned++;
+}
+
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
 {
 	size_t size = record_call_size(call->head.count);
@@ -420,6 +480,7 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 		return false;
 	into = (uint64_t *)(record + 1);
 	*record = *call;
+	turn_time(writer, record);
 	record->head.size = (uint16_t)size;
 	record->head.kind = RECORD_CALL;
 	for (unsigned i = 0; i < call->head.count; i++)

@@ -59,6 +59,13 @@ void writer_ignore_me(void);
 struct writer *writer_begin(writer_seal *seal);
 void writer_end(struct writer *writer, writer_seal *seal);
 
+/* Counts a record that cannot be made, since the machine's counter may not be read.  For a thread
+ * in strict confinement: makes no system call, whatever the thread is at. */
+void writer_lose(void);
+
+/* Tells the host about the session, from any thread. */
+void writer_note(enum trace_note note);
+
 /* Is there a session?  Not in a forked child of the one that has it. */
 bool writers_are_on(void);
 

@@ -58,13 +58,10 @@ static bool takes_counter_away(uint64_t option, uint64_t value)
 
 static void on_surrender(uint64_t option, uint64_t value)
 {
-	struct rings *rings = writers_rings();
-
 	if (!takes_counter_away(option, value))
 		return;
 	__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
-	if (rings)
-		__atomic_or_fetch(&rings->notes, 1u << NOTE_NO_COUNTER, __ATOMIC_RELAXED);
+	writer_note(NOTE_NO_COUNTER);
 }
 
 static void on_notice(const struct traced *traced, uint64_t first, uint64_t second)
@@ -288,7 +285,6 @@ static int start(struct rings *rings)
 	if (r)
 		return r;
 	rings->is_held = 1;
-	rings->notes |= (uint32_t)clock_is_forbidden << NOTE_NO_COUNTER;
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(find_request(rings), &request);
 	runtimes_use(limpet_agent_tables);
@@ -297,6 +293,8 @@ static int start(struct rings *rings)
 	if (r)
 		return r;
 	clock_start();
+	if (!clock_may_be_read())
+		writer_note(NOTE_NO_COUNTER);
 	thread_learn(find_symbol("__errno_location"), request.asks_number);
 	hook_on_notice = on_notice;
 	r = start_watch();

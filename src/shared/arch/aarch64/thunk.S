@@ -45,11 +45,12 @@
 	stp	x6, x7, [sp, #48]
 	stp	x8, x16, [sp, #FRAME_INDIRECT]
 	adrp	x9, clock_is_forbidden
-	ldr	w9, [x9, :lo12:clock_is_forbidden]
-	cbnz	w9, 9f
+	ldr	w10, [x9, :lo12:clock_is_forbidden]
+	mov	x9, xzr
+	cbnz	w10, 9f
 	mrs	x9, cntvct_el0
-	str	x9, [sp, #FRAME_BEGIN]
 9:
+	str	x9, [sp, #FRAME_BEGIN]
 	.endm
 
 	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */

@@ -33,13 +33,14 @@
 	mov	[rsp + 48], r10 /* of nested functions */
 	mov	[rsp + FRAME_INDIRECT], rax /* the number of vector arguments */
 	mov	[rsp + FRAME_HOOK], r11
-	cmp	dword ptr [rip + clock_is_forbidden], 0
+	xor	eax, eax
+	cmp	dword ptr [rip + clock_is_forbidden], eax
 	jne	9f
 	rdtsc
 	shl	rdx, 32
 	or	rax, rdx
-	mov	[rsp + FRAME_BEGIN], rax
 9:
+	mov	[rsp + FRAME_BEGIN], rax
 	.endm
 
 	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */

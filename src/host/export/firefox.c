@@ -305,6 +305,7 @@ static void write_meta(struct firefox *self)
 {
 	const struct model *model = self->model;
 	const struct samples *samples = model->samples;
+	uint64_t period_ns = samples->hz ? 1000000000u / samples->hz : 1000000u;
 	struct json *json = &self->json;
 
 	json_object(json, "meta");
@@ -312,8 +313,11 @@ static void write_meta(struct firefox *self)
 	json_number(json, "preprocessedProfileVersion", FORMAT_VERSION);
 	json_text(json, "product", model->process_count ? model->processes[0]->name : "limpet");
 	json_text(json, "importedFrom", "limpet");
-	json_fixed(json, "interval", samples->hz ? 1000000000u / samples->hz : 1000000u, 6);
+	json_fixed(json, "interval", period_ns, 6);
 	json_fixed(json, "startTime", samples->first_ns + (uint64_t)model_wall_offset_ns(model), 6);
+	json_number(json, "profilingStartTime", 0);
+	/* What is at the very end is outside. */
+	json_fixed(json, "profilingEndTime", samples->last_ns - samples->first_ns + period_ns, 6);
 	json_number(json, "processType", 0);
 	json_number(json, "stackwalk", 1);
 	json_bool(json, "debug", false);

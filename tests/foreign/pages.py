@@ -16,7 +16,7 @@ def box_place(page, name):
     """The middle of the widest box of that name, in the window."""
     return page.value(f"""(() => {{
 	const box = shown.filter(box => nameOf(box.node.value) === {name!r}).sort((a, b) => b.width - a.width)[0];
-	canvas.scrollIntoView();
+	canvas.scrollIntoView({{ block: "nearest" }});
 	const place = canvas.getBoundingClientRect();
 	return [place.left + box.x + Math.min(box.width / 2, 40), place.top + (box.row + 0.5) * ROW]; }})()""")
 

@@ -106,6 +106,15 @@ class Samples(unittest.TestCase):
                          {"running": (6 * ROUNDS, 6 * MS * ROUNDS), "sleeping": (ROUNDS, 5 * MS * ROUNDS),
                           "wants a processor": (ROUNDS, 2 * MS * ROUNDS)})
 
+    def test_report_of_waits_only(self):
+        text = limpet("report", self.path, "--tree", "--view", "off-cpu").out
+        self.assertIn("call tree: off-cpu", text)
+        self.assertRegex(text, r"(?m)^ +100\.00 +100\.00 +waits$")
+        self.assertNotIn("hot functions", text)
+        self.assertEqual({event["view"] for event in self.report("--view", "off-cpu")
+                          if event["event"] == "sampled_function"}, {"off-cpu"})
+        self.assertEqual(limpet("report", self.path, "--view", "sideways").code, 2)
+
     def folded(self, *options):
         stacks = {}
         with open(self.export("app.folded", *options), encoding="utf-8") as file:

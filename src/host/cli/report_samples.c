@@ -28,6 +28,11 @@ static const struct view {
 	{ KIND_BIT(SAMPLE_RUNNABLE), "where threads wanted a processor and had none", "runnable" },
 };
 
+static bool is_wanted(const struct samples *samples, const struct view *view)
+{
+	return !samples->view || samples->view & view->kinds;
+}
+
 static double percent(uint64_t hundredths)
 {
 	return (double)hundredths / 100;
@@ -195,8 +200,8 @@ static int print_tree(struct model *model)
 	    call_tree_build(&tree, model, &profile,
 			    &(struct call_tree_options){ .is_by_thread = true }))
 		return -ENOMEM;
-	printf("\ncall tree: %s (branches under %.1f %% are left out)\n",
-	       kinds == KINDS_ON_CPU ? "on a processor" : "all samples", percent(TREE_LEAST));
+	printf("\ncall tree: %s (branches under %.1f %% are left out)\n", profile_kinds_name(kinds),
+	       percent(TREE_LEAST));
 	printf("%8s %8s  %s\n", "TOTAL %", "SELF %", "FUNCTION");
 	print_tree_nodes(&tree);
 	return 0;
@@ -210,7 +215,8 @@ int report_samples_print(struct model *model, uint64_t limit, bool wants_tree)
 		return 0;
 	print_head(model->samples);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(views); i++)
-		r = print_functions(model, &views[i], limit);
+		if (is_wanted(model->samples, &views[i]))
+			r = print_functions(model, &views[i], limit);
 	if (!r)
 		r = print_threads(model);
 	if (!r)
@@ -285,7 +291,8 @@ int report_samples_print_json(struct model *model)
 	if (!model->samples->count)
 		return 0;
 	for (size_t i = 0; !r && i < ARRAY_SIZE(views); i++)
-		r = write_functions(&json, model, &views[i]);
+		if (is_wanted(model->samples, &views[i]))
+			r = write_functions(&json, model, &views[i]);
 	if (!r)
 		r = write_threads(&json, model);
 	return r ? r : report_states_print_json(model, &json);

@@ -1,4 +1,4 @@
-"""Mozilla's profiler-cli, installed into the user's cache: it reads Chrome JSON with the code of the Firefox
+"""Mozilla's profiler-cli, installed into the user's cache: it reads profiles with the code of the Firefox
 profiler.  It keeps a process that holds the profile; here each has a folder of its own."""
 
 import json
@@ -12,6 +12,7 @@ import time
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "limpet" / "foreign"
 READER, NODE = "@firefox-devtools/profiler-cli@0.10.0", "node@24"
+SCHEMA = ["speedscope@1.25.0", "ajv@6"]
 MAIN = CACHE / "node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js"
 
 
@@ -26,13 +27,14 @@ class Refused(Exception):
 def install():
     """The commands that run it, from npm; what is there stays."""
     node = CACHE / "node_modules/node/bin/node"
-    if not MAIN.exists() or not node.exists():
+    needed = [MAIN, node, CACHE / "node_modules/speedscope", CACHE / "node_modules/ajv"]
+    if not all(path.exists() for path in needed):
         if not shutil.which("npm"):
             raise Unavailable("npm is not there")
         CACHE.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", CACHE, READER, NODE],
+        done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", CACHE, READER, NODE, *SCHEMA],
                               capture_output=True, text=True)
-        if done.returncode or not MAIN.exists() or not node.exists():
+        if done.returncode or not all(path.exists() for path in needed):
             raise Unavailable("npm could not install it: " + (done.stderr.strip() or "?").splitlines()[-1])
     return [str(node), str(MAIN)]
 
@@ -97,7 +99,7 @@ class Profile:
         found = {}
         for process in json.loads(self.ask("profile", "info", "--all", "--json"))["processes"]:
             for thread in process["threads"]:
-                pid, tid = (int(number) for number in thread["tid"].split(":"))
+                pid, tid = (int(number) for number in f"{process['pid']}:{thread['tid']}".split(":")[-2:])
                 found[thread["threadHandle"]] = (pid, tid, process["name"], thread["name"])
         return found
 
@@ -109,3 +111,12 @@ class Profile:
         return {(group["isInterval"], group["markerName"]):
                 (group["count"], group["durationStats"]["avg"] * group["count"] * 1e6 if group["isInterval"] else 0)
                 for group in listed["byType"]}
+
+    def functions(self, thread):
+        """{name: (samples in it, samples in it and in what it called)}, those of one name together."""
+        listed = json.loads(self.ask("thread", "functions", "--thread", thread, "--include-idle", "--limit", "0", "--json"))
+        found = {}
+        for row in listed["functions"]:
+            self_samples, total_samples = found.get(row["name"], (0, 0))
+            found[row["name"]] = self_samples + row["selfSamples"], total_samples + row["totalSamples"]
+        return found

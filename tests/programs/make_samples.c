@@ -2,9 +2,10 @@
  * Writes a recording of samples through the real thread, writer and names, from a sampler that
  * makes them up: stacks of functions of this very program.
  *
- *   usage: make_samples FILE ROUNDS [calm|kill|refused]
+ *   usage: make_samples FILE ROUNDS [calm|changed|kill|refused]
  *
- *   calm     each round has the samples of `plan`
+ *   calm     each round has the samples of `calm_plan`
+ *   changed  those of `changed_plan`, at half the rate
  *   kill     as calm, and the program kills itself when all was taken, 0.3 s before it would end
  *   refused  the sampler may not be used
  *
@@ -15,6 +16,10 @@
  *   worker, blocked    outer > waits                   1 of 5 ms, state S
  *   worker, runnable   outer                           1 of 2 ms
  *   helper, running    (incomplete: no table) inner    1 of 1 ms
+ * changed, for test_diff.py:
+ *   worker, running    outer > middle > inner          1 of 2 ms
+ *   worker, running    outer > middle                  1 of 2 ms
+ *   worker, running    outer > fresh                   6 of 2 ms
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,6 +42,7 @@ void outer(void);
 void middle(void);
 void inner(void);
 void waits(void);
+void fresh(void);
 
 static volatile int sink;
 
@@ -48,6 +54,11 @@ __attribute__((noinline)) void inner(void)
 __attribute__((noinline)) void waits(void)
 {
 	sink += 2;
+}
+
+__attribute__((noinline)) void fresh(void)
+{
+	sink += 7;
 }
 
 __attribute__((noinline)) void middle(void)
@@ -62,19 +73,22 @@ __attribute__((noinline)) void outer(void)
 	sink += 5;
 	middle();
 	waits();
+	fresh();
 	sink += 6;
 }
 
 typedef void function(void);
 
-static const struct planned {
+struct planned {
 	unsigned thread, times;
 	enum sample_kind kind;
 	enum stack_end end;
 	char state;
 	uint64_t weight_ns;
 	function *stack[DEPTH]; /* innermost first; ends with NULL */
-} plan[] = {
+};
+
+static const struct planned calm_plan[] = {
 	{ 0, 3, SAMPLE_RUNNING, STACK_COMPLETE, 'R', MILLISECOND, { inner, middle, outer } },
 	{ 0, 1, SAMPLE_RUNNING, STACK_COMPLETE, 'R', MILLISECOND, { middle, outer } },
 	{ 0, 1, SAMPLE_RUNNING, STACK_COMPLETE, 'R', MILLISECOND, { middle, middle, outer } },
@@ -83,6 +97,14 @@ static const struct planned {
 	{ 1, 1, SAMPLE_RUNNING, STACK_NO_TABLE, 'R', MILLISECOND, { inner } },
 };
 
+static const struct planned changed_plan[] = {
+	{ 0, 1, SAMPLE_RUNNING, STACK_COMPLETE, 'R', 2 * MILLISECOND, { inner, middle, outer } },
+	{ 0, 1, SAMPLE_RUNNING, STACK_COMPLETE, 'R', 2 * MILLISECOND, { middle, outer } },
+	{ 0, 6, SAMPLE_RUNNING, STACK_COMPLETE, 'R', 2 * MILLISECOND, { fresh, outer } },
+};
+
+static const struct planned *plan = calm_plan;
+static size_t plan_count = ARRAY_SIZE(calm_plan);
 static unsigned rounds;
 
 struct made_up {
@@ -146,7 +168,7 @@ static int drain(struct sampler *sampler, const struct sampler_listener *listene
 
 	(void)err;
 	for (unsigned n = 0; n < 100 && self->done < rounds; n++, self->done++)
-		for (size_t i = 0; i < ARRAY_SIZE(plan); i++)
+		for (size_t i = 0; i < plan_count; i++)
 			for (unsigned k = 0; k < plan[i].times; k++)
 				send(self, &plan[i], listener);
 	return 0;
@@ -201,7 +223,7 @@ static uint64_t wanted(void)
 {
 	uint64_t all = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(plan); i++)
+	for (size_t i = 0; i < plan_count; i++)
 		all += (uint64_t)plan[i].times * rounds;
 	return all;
 }
@@ -231,6 +253,11 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
+	if (!strcmp(mode, "changed")) {
+		plan = changed_plan;
+		plan_count = ARRAY_SIZE(changed_plan);
+		options.sampler.hz = 500;
+	}
 	symbol_file_read_lines_by(&line_reader_libdw);
 	rounds = (unsigned)atoi(argv[2]);
 	prctl(PR_SET_NAME, "worker");

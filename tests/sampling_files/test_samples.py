@@ -96,6 +96,24 @@ class Samples(unittest.TestCase):
         self.assertIn("87.50 % of the stacks complete", text)
         self.assertRegex(text, r"INCOMPLETE: 500 stacks \(12\.50 %\)")
         self.assertRegex(text, r"(?m)^ +50\.00 +50\.00 +inner$")
+        self.assertRegex(text, r"(?m)^ +38\.46 +2500\.000 +500  sleeping$")
+        for line in text.splitlines():
+            self.assertTrue(len(line) <= 80 or line.startswith("process "), line)
+
+    def test_report_tells_states(self):
+        self.assertEqual({event["state"]: (event["samples"], event["time_ns"]) for event in self.report()
+                          if event["event"] == "sampled_state"},
+                         {"running": (6 * ROUNDS, 6 * MS * ROUNDS), "sleeping": (ROUNDS, 5 * MS * ROUNDS),
+                          "wants a processor": (ROUNDS, 2 * MS * ROUNDS)})
+
+    def test_report_of_waits_only(self):
+        text = limpet("report", self.path, "--tree", "--view", "off-cpu").out
+        self.assertIn("call tree: off-cpu", text)
+        self.assertRegex(text, r"(?m)^ +100\.00 +100\.00 +waits$")
+        self.assertNotIn("hot functions", text)
+        self.assertEqual({event["view"] for event in self.report("--view", "off-cpu")
+                          if event["event"] == "sampled_function"}, {"off-cpu"})
+        self.assertEqual(limpet("report", self.path, "--view", "sideways").code, 2)
 
     def folded(self, *options):
         stacks = {}
@@ -123,6 +141,48 @@ class Samples(unittest.TestCase):
             expected[tuple(name for name in stack if name[0] != "[")] += count * ROUNDS
         self.assertEqual(stacks, expected)
         self.assertRegex(data["shared"]["frames"][0]["file"], r"make_samples\.c$")
+
+    def firefox_stacks(self, data):
+        """(stack of names, outermost first) of each row of the table."""
+        shared, stacks = data["shared"], []
+        for frame, offset in zip(shared["stackTable"]["frame"], shared["stackTable"]["prefixOffset"]):
+            name = shared["stringArray"][shared["funcTable"]["name"][shared["frameTable"]["func"][frame]]]
+            stacks.append((stacks[len(stacks) - offset] if offset else ()) + (name,))
+        return stacks
+
+    def test_firefox(self):
+        with open(self.export("app.firefox.json"), encoding="utf-8") as file:
+            data = json.load(file)
+        for name, table in data["shared"].items():
+            if name != "stringArray":
+                self.assertEqual({len(column) for column in table.values() if isinstance(column, list)},
+                                 {table["length"]}, name)
+        rows, found = self.firefox_stacks(data), collections.Counter()
+        for thread in data["threads"]:
+            samples = thread["samples"]
+            self.assertEqual(samples["time"], sorted(samples["time"]))
+            self.assertEqual((samples["weightType"], set(samples["weight"])), ("samples", {1}))
+            found.update(rows[stack] for stack in samples["stack"])
+        self.assertEqual(found, {stack: count * ROUNDS for stack, count in ON_CPU.items()})
+        self.assertEqual([(thread["name"], thread["isMainThread"]) for thread in data["threads"]][0], ("worker", True))
+        self.assertEqual(data["libs"][0]["name"], "make_samples")
+        self.assertEqual(len(data["libs"][0]["breakpadId"]), 33)
+        sources = [data["shared"]["stringArray"][name] for name in data["shared"]["sources"]["filename"]]
+        self.assertTrue(sources and all(name.endswith("make_samples.c") for name in sources))
+
+    def test_firefox_has_waits_as_markers(self):
+        with open(self.export("waits.firefox.json", "--view", "wall"), encoding="utf-8") as file:
+            data = json.load(file)
+        worker, names, rows = data["threads"][0], data["shared"]["stringArray"], self.firefox_stacks(data)
+        sums, causes = collections.Counter(), set()
+        markers = worker["markers"]
+        for name, begin, end, what in zip(markers["name"], markers["startTime"], markers["endTime"], markers["data"]):
+            sums[names[name]] += round((end - begin) * MS)
+            causes.add((what["state"], rows[what["cause"]["stack"]]))
+        self.assertEqual(sums, {"waiting": 5 * MS * ROUNDS, "runnable": 2 * MS * ROUNDS})
+        self.assertEqual(causes, {("sleeping", ("outer", "waits")), ("wants a processor", ("outer",))})
+        self.assertEqual(worker["samples"]["weightType"], "tracing-ms")
+        self.assertAlmostEqual(sum(worker["samples"]["weight"]), 12 * ROUNDS, places=3)
 
     def test_perf_script(self):
         with open(self.export("app.perf-script"), encoding="utf-8") as file:

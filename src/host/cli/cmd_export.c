@@ -19,8 +19,8 @@ struct export_values {
 };
 
 #define FIELD(member) offsetof(struct export_values, member)
-#define FORMATS                                                                                 \
-	"flamegraph, svg, folded, pprof, speedscope, perf-script; pftrace, chrome, csv, json, " \
+#define FORMATS                                                                                          \
+	"flamegraph, svg, folded, pprof, speedscope, firefox, perf-script; pftrace, chrome, csv, json, " \
 	"rocpd, rocprof-csv or rocprof-json"
 
 static const struct option_desc export_options[] = {
@@ -115,7 +115,7 @@ static int check_content(const struct model *model, const struct exporter *expor
 	err_fix(err,
 		exporter->is_of_samples
 			? "-f pftrace, chrome, csv or json"
-			: "-f flamegraph, svg, folded, pprof, speedscope, perf-script or pftrace");
+			: "-f flamegraph, svg, folded, pprof, speedscope, firefox, perf-script or pftrace");
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
@@ -230,6 +230,7 @@ const struct command command_export = {
 		 "  folded       one line for each stack (.folded)\n"
 		 "  pprof        go tool pprof (.pb.gz)\n"
 		 "  speedscope   speedscope.app (.speedscope.json)\n"
+		 "  firefox      profiler.firefox.com (.firefox.json)\n"
 		 "  perf-script  as perf script prints them (.perf-script)\n"
 		 "formats of calls (pftrace: of samples too):\n"
 		 "  pftrace   ui.perfetto.dev (.pftrace, .perfetto-trace)\n"

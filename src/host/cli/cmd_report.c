@@ -10,10 +10,11 @@
 #include "host/cli/report_samples.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
+#include "host/model/profile.h"
 
 struct report_values {
 	bool is_json, tree;
-	const char *unit;
+	const char *unit, *view;
 	uint64_t limit;
 };
 
@@ -25,6 +26,8 @@ static const struct option_desc report_options[] = {
 	{ 'n', "limit", "N", "rows of each table (default: 20; 0: all)", OPTION_NUMBER,
 	  FIELD(limit) },
 	{ 't', "tree", NULL, "also who called whom, from samples", OPTION_FLAG, FIELD(tree) },
+	{ 0, "view", "VIEW", "only these samples: on-cpu, off-cpu, runnable or wall", OPTION_TEXT,
+	  FIELD(view) },
 	{ 'j', "json", NULL, "one JSON object per line, times in nanoseconds", OPTION_FLAG,
 	  FIELD(is_json) },
 	{ 0 },
@@ -49,6 +52,15 @@ static int find_unit(const char *name, struct report_style *ret, struct err *err
 	}
 	err_set(err, -EINVAL, "there is no unit '%s'", name);
 	err_fix(err, "-u %s", nearest.best ? nearest.best : "sec, msec, usec or nsec");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int check_view(const char *view, struct err *err)
+{
+	if (!view || profile_kinds_find(view))
+		return 0;
+	err_set(err, -EINVAL, "there is no view '%s'", view);
+	err_fix(err, "--view on-cpu, off-cpu, runnable or wall");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -102,8 +114,9 @@ static int show(const char *path, const struct report_values *values,
 	struct report_style style = { .limit = values->limit };
 	int r = find_unit(values->unit, &style, err);
 
-	if (r || (r = model_open(path, &report->model, err)))
+	if (r || (r = check_view(values->view, err)) || (r = model_open(path, &report->model, err)))
 		return r;
+	report->model->samples->view = values->view ? profile_kinds_find(values->view) : 0;
 	if (model_name_late(report->model) || add_up(report))
 		return err_set(err, -ENOMEM, "report on '%s': no memory", path);
 	if (values->is_json)
@@ -154,12 +167,13 @@ static enum exit_code report_run(char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "add up what a recording holds",
-	.usage = "FILE [-u UNIT] [-n N] [--tree] [--json]",
+	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--json]",
 	.options = report_options,
 	.run = report_run,
 	.notes =
 		"examples:\n"
 		"  limpet report app.limpet             hot functions, calls, memory, files, locks, threads\n"
 		"  limpet report app.limpet --tree      who called whom\n"
+		"  limpet report app.limpet --tree --view off-cpu     where threads waited\n"
 		"  limpet report app.limpet -u msec -n 5\n",
 };

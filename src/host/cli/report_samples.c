@@ -28,6 +28,11 @@ static const struct view {
 	{ KIND_BIT(SAMPLE_RUNNABLE), "where threads wanted a processor and had none", "runnable" },
 };
 
+static bool is_wanted(const struct samples *samples, const struct view *view)
+{
+	return !samples->view || samples->view & view->kinds;
+}
+
 static double percent(uint64_t hundredths)
 {
 	return (double)hundredths / 100;
@@ -55,7 +60,7 @@ static void print_head(const struct samples *samples)
 	char line[NAME_MAX_SHOWN];
 
 	printf("%" PRIu64 " samples in %.3f s at %u Hz by %s; %" PRIu64
-	       " lost; %.2f %% of the stacks complete\n",
+	       " lost\n%.2f %% of the stacks complete\n",
 	       samples->count, (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
 	       printable(samples->sampler, line), samples->lost,
 	       percent(samples_complete(samples)));
@@ -66,6 +71,7 @@ static void print_head(const struct samples *samples)
 		printf("note: %s\n", printable(text, line));
 	}
 	print_incomplete(samples);
+	printf("+- is the statistical error of SELF, in 95 of 100 cases\n");
 }
 
 static void print_function(const struct samples *samples, const struct profile *profile,
@@ -96,7 +102,7 @@ static int print_functions(struct model *model, const struct view *view, uint64_
 	if (!hot.count)
 		return 0;
 	shown = limit ? MIN(hot.count, limit) : hot.count;
-	printf("\n%s (+-: the statistical error of SELF, in 95 of 100 cases)\n", view->title);
+	printf("\n%s\n", view->title);
 	printf("%8s %6s %8s %12s %9s  %s\n", "SELF %", "+-", "TOTAL %", "SELF msec", "SAMPLES",
 	       "FUNCTION");
 	for (size_t i = 0; i < shown; i++)
@@ -112,33 +118,38 @@ static bool has_samples(const struct thread_profile *row)
 	       row->counts[SAMPLE_RUNNABLE];
 }
 
+bool report_has_waits(const struct samples *samples)
+{
+	return samples->flags & SAMPLING_OFF_CPU || samples->kinds[SAMPLE_BLOCKED] ||
+	       samples->kinds[SAMPLE_RUNNABLE];
+}
+
 static int print_threads(struct model *model)
 {
 	CLEANUP(free) struct thread_profile *rows = NULL;
-	bool is_off_cpu = model->samples->flags & SAMPLING_OFF_CPU;
+	bool is_off_cpu = report_has_waits(model->samples);
 	char name[NAME_MAX_SHOWN];
 
 	if (thread_profiles_find(&rows, model))
 		return -ENOMEM;
 	printf("\nthreads: what they did, in msec%s\n",
-	       is_off_cpu ? "" : " (--off-cpu while recording tells how long they waited)");
-	printf("%9s %12s", "SAMPLES", "ON CPU");
+	       is_off_cpu ? "" : " (record --off-cpu tells how long they waited)");
+	printf("%7s %9s", "SAMPLES", "ON CPU");
 	if (is_off_cpu)
-		printf(" %12s %12s %12s", "WAITED", "OF IT DISK", "RUNNABLE");
-	printf(" %11s %8s  %s\n", "INCOMPLETE", "TID", "NAME");
+		printf(" %9s %9s %9s", "WAITED", "FOR DISK", "RUNNABLE");
+	printf(" %7s %7s  %s\n", "INCOMPL", "TID", "NAME");
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		const struct thread_profile *row = &rows[i];
 
 		if (!has_samples(row))
 			continue;
-		printf("%9" PRIu64 " %12.3f", row->thread->samples,
+		printf("%7" PRIu64 " %9.1f", row->thread->samples,
 		       milliseconds(row->weights_ns[SAMPLE_RUNNING]));
 		if (is_off_cpu)
-			printf(" %12.3f %12.3f %12.3f",
-			       milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
+			printf(" %9.1f %9.1f %9.1f", milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
 			       milliseconds(row->disk_ns),
 			       milliseconds(row->weights_ns[SAMPLE_RUNNABLE]));
-		printf(" %11" PRIu64 " %8d  %s\n", row->incomplete, row->thread->tid,
+		printf(" %7" PRIu64 " %7d  %s\n", row->incomplete, row->thread->tid,
 		       printable(row->thread->name, name));
 	}
 	return 0;
@@ -189,8 +200,8 @@ static int print_tree(struct model *model)
 	    call_tree_build(&tree, model, &profile,
 			    &(struct call_tree_options){ .is_by_thread = true }))
 		return -ENOMEM;
-	printf("\ncall tree: %s (branches under %.1f %% are left out)\n",
-	       kinds == KINDS_ON_CPU ? "on a processor" : "all samples", percent(TREE_LEAST));
+	printf("\ncall tree: %s (branches under %.1f %% are left out)\n", profile_kinds_name(kinds),
+	       percent(TREE_LEAST));
 	printf("%8s %8s  %s\n", "TOTAL %", "SELF %", "FUNCTION");
 	print_tree_nodes(&tree);
 	return 0;
@@ -204,9 +215,12 @@ int report_samples_print(struct model *model, uint64_t limit, bool wants_tree)
 		return 0;
 	print_head(model->samples);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(views); i++)
-		r = print_functions(model, &views[i], limit);
+		if (is_wanted(model->samples, &views[i]))
+			r = print_functions(model, &views[i], limit);
 	if (!r)
 		r = print_threads(model);
+	if (!r)
+		r = report_states_print(model);
 	return !r && wants_tree ? print_tree(model) : r;
 }
 
@@ -277,8 +291,11 @@ int report_samples_print_json(struct model *model)
 	if (!model->samples->count)
 		return 0;
 	for (size_t i = 0; !r && i < ARRAY_SIZE(views); i++)
-		r = write_functions(&json, model, &views[i]);
-	return r ? r : write_threads(&json, model);
+		if (is_wanted(model->samples, &views[i]))
+			r = write_functions(&json, model, &views[i]);
+	if (!r)
+		r = write_threads(&json, model);
+	return r ? r : report_states_print_json(model, &json);
 }
 
 void report_samples_totals(struct json *json, const struct samples *samples)

@@ -14,5 +14,13 @@ int report_samples_print(struct model *model, uint64_t limit, bool wants_tree) M
 /* For programs: one object for each sampled_function and sampled_thread. */
 int report_samples_print_json(struct model *model) MUST_CHECK;
 
+/* Were waits recorded, too? */
+bool report_has_waits(const struct samples *samples);
+
+/* How long all threads together were in which state; for people where waits were recorded too, one
+ * object sampled_state each for programs. */
+int report_states_print(struct model *model) MUST_CHECK;
+int report_states_print_json(struct model *model, struct json *json) MUST_CHECK;
+
 /* Members of the summary. */
 void report_samples_totals(struct json *json, const struct samples *samples);

@@ -4,6 +4,7 @@
 #include "host/core/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "host/core/utf8.h"
@@ -135,6 +136,19 @@ void json_fixed(struct json *json, const char *key, uint64_t value, unsigned dig
 	fprintf(json->out, "%" PRIu64, value / unit);
 	if (digits)
 		fprintf(json->out, ".%0*" PRIu64, (int)digits, value % unit);
+}
+
+/* JSON has no word for what is no number: 0 stands for it. */
+void json_rounded(struct json *json, const char *key, double value, unsigned digits)
+{
+	write_key(json, key);
+	fprintf(json->out, "%.*f", (int)digits, isfinite(value) ? value : 0);
+}
+
+void json_raw(struct json *json, const char *key, const char *value)
+{
+	write_key(json, key);
+	fputs(value, json->out);
 }
 
 void json_bool(struct json *json, const char *key, bool value)

@@ -28,4 +28,8 @@ void json_number(struct json *json, const char *key, uint64_t value);
 void json_signed(struct json *json, const char *key, int64_t value);
 /* value / 10^digits, exactly: 1234567 with 3 digits is 1234.567. */
 void json_fixed(struct json *json, const char *key, uint64_t value, unsigned digits);
+/* The nearest number with so many digits. */
+void json_rounded(struct json *json, const char *key, double value, unsigned digits);
+/* What is JSON already: "null". */
+void json_raw(struct json *json, const char *key, const char *value);
 void json_bool(struct json *json, const char *key, bool value);

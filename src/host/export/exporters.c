@@ -7,16 +7,15 @@
 
 extern const struct exporter exporter_pftrace, exporter_chrome, exporter_csv, exporter_json,
 	exporter_rocpd, exporter_rocprof_csv, exporter_rocprof_json, exporter_flamegraph,
-	exporter_svg, exporter_folded, exporter_pprof, exporter_speedscope, exporter_perf_script;
+	exporter_svg, exporter_folded, exporter_pprof, exporter_speedscope, exporter_perf_script,
+	exporter_firefox;
 
 const struct exporter *const exporters[] = {
-	&exporter_pftrace,      &exporter_chrome,
-	&exporter_csv,          &exporter_json,
-	&exporter_rocpd,        &exporter_rocprof_csv,
-	&exporter_rocprof_json, &exporter_flamegraph,
-	&exporter_svg,          &exporter_folded,
-	&exporter_pprof,        &exporter_speedscope,
-	&exporter_perf_script,  NULL,
+	&exporter_pftrace,      &exporter_chrome,      &exporter_csv,
+	&exporter_json,         &exporter_rocpd,       &exporter_rocprof_csv,
+	&exporter_rocprof_json, &exporter_flamegraph,  &exporter_svg,
+	&exporter_folded,       &exporter_pprof,       &exporter_speedscope,
+	&exporter_firefox,      &exporter_perf_script, NULL,
 };
 
 const struct exporter *exporter_find(const char *name)

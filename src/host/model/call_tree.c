@@ -126,7 +126,7 @@ static int by_weight(const void *left, const void *right)
 }
 
 /* Each is put before its siblings that are lighter. */
-static int link_children(struct call_tree *tree)
+int call_tree_link(struct call_tree *tree)
 {
 	CLEANUP(free) struct weighed *order = calloc(tree->count, sizeof(*order));
 
@@ -164,7 +164,7 @@ int call_tree_build(struct call_tree *ret, struct model *model, const struct pro
 	if (r)
 		return r;
 	add_up(ret);
-	return link_children(ret);
+	return call_tree_link(ret);
 }
 
 void call_tree_done(struct call_tree *tree)

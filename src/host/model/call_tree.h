@@ -41,6 +41,10 @@ int call_tree_build(struct call_tree *ret, struct model *model, const struct pro
 		    const struct call_tree_options *options) MUST_CHECK;
 void call_tree_done(struct call_tree *tree);
 
+/* Links the children of nodes that somebody else has put there: parents before their children, with
+ * their weights. */
+int call_tree_link(struct call_tree *tree) MUST_CHECK;
+
 static inline void call_tree_done_at_scope_end(struct call_tree *tree)
 {
 	call_tree_done(tree);

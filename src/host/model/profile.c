@@ -50,6 +50,8 @@ static int gather(const struct sample_event *event, void *context)
 	}
 	profile->entries[place->value].count++;
 	profile->entries[place->value].weight_ns += event->weight_ns;
+	profile->entries[place->value].squares +=
+		(double)event->weight_ns * (double)event->weight_ns;
 	profile->sample_count++;
 	profile->weight_ns += event->weight_ns;
 	return 0;

@@ -18,6 +18,7 @@ struct profile_entry {
 	enum sample_kind kind;
 	enum stack_end end;
 	uint64_t count, weight_ns;
+	double squares; /* of the weights, in ns^2: how uneven they are */
 };
 
 struct profile {

@@ -1,0 +1,89 @@
+/*
+ * Two recordings beside each other: which function of the one is which of the other, what share of
+ * the samples each had, and whether a difference is more than chance.
+ */
+#pragma once
+
+#include "host/model/profile.h"
+
+enum side { SIDE_A, SIDE_B, SIDES };
+
+/* What one recording has of something. */
+struct compared_part {
+	uint64_t self_ns, total_ns, self_count, total_count;
+};
+
+/* The same name in code of the same name is the same function; the executables of both recordings
+ * are the same code, however they are called. */
+struct compared_function {
+	const char *name, *module;
+	bool is_named;
+	struct compared_part parts[SIDES];
+};
+
+/* All threads of one name: their numbers tell nothing. */
+struct compared_thread {
+	const char *name;
+	uint32_t threads[SIDES];
+	struct compared_part parts[SIDES]; /* of it the totals */
+};
+
+struct compared_side {
+	const char *path; /* of the recording */
+	struct model *model;
+	struct profile profile; /* threads are told apart */
+	double even_samples;    /* as many of equal weight would tell as much */
+	uint32_t *functions;    /* the place in the comparison of each function of the model */
+	uint32_t *threads;      /* and of each thread */
+};
+
+struct comparison {
+	unsigned kinds; /* KIND_BIT() of what was added up */
+	struct compared_side sides[SIDES];
+	struct compared_function *functions;
+	struct compared_thread *threads;
+	size_t function_count, function_room, thread_count, thread_room;
+};
+
+/* One share beside the other, in percent. */
+struct share_change {
+	double shares[SIDES];
+	double points; /* B less A */
+	double error;  /* of it: in 95 of 100 cases chance alone gives less */
+	bool is_noise; /* the difference is no larger than that */
+};
+
+/* Of the path and model of both sides, which stay the caller's and must live as long.  0 or
+ * -ENOMEM. */
+int comparison_make(struct comparison *ret, const struct compared_side sides[SIDES],
+		    unsigned kinds) MUST_CHECK;
+void comparison_done(struct comparison *comparison);
+
+static inline void comparison_done_at_scope_end(struct comparison *comparison)
+{
+	comparison_done(comparison);
+}
+
+/* Of these weights in A and in B. */
+struct share_change comparison_change(const struct comparison *comparison, uint64_t a_ns,
+				      uint64_t b_ns);
+
+/* "A", "B". */
+const char *side_name(enum side side);
+
+/* "A: before.limpet: app (4711)". */
+void comparison_title(const struct comparison *comparison, enum side side, char *ret, size_t room);
+
+/* "990 samples in 10.001 s at 99 Hz by bpf; 0 lost; 99.80 % complete". */
+void comparison_describe(const struct comparison *comparison, enum side side, char *ret,
+			 size_t room);
+
+#define COMPARISON_WARNINGS_MAX 8u
+#define COMPARISON_WARNING_SIZE 320u
+
+/* What makes the two hard to compare, one sentence each; how many. */
+size_t comparison_warnings(const struct comparison *comparison,
+			   char ret[COMPARISON_WARNINGS_MAX][COMPARISON_WARNING_SIZE]);
+
+/* Which kinds are compared when nothing was asked for: what ran where both have that, else all. */
+unsigned comparison_kinds(const struct model *a, const struct model *b);

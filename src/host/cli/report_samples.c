@@ -125,7 +125,8 @@ static int print_threads(struct model *model)
 	printf("%9s %12s", "SAMPLES", "ON CPU");
 	if (is_off_cpu)
 		printf(" %12s %12s %12s", "WAITED", "OF IT DISK", "RUNNABLE");
-	printf(" %11s %8s  %s\n", "INCOMPLETE", "TID", "NAME");
+	printf(" %11s %8s  %s\n", "INCOMPLETE", "TID",
+	       model->process_count > 1 ? "PROCESS: NAME" : "NAME");
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		const struct thread_profile *row = &rows[i];
 
@@ -138,8 +139,11 @@ static int print_threads(struct model *model)
 			       milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
 			       milliseconds(row->disk_ns),
 			       milliseconds(row->weights_ns[SAMPLE_RUNNABLE]));
-		printf(" %11" PRIu64 " %8d  %s\n", row->incomplete, row->thread->tid,
-		       printable(row->thread->name, name));
+		printf(" %11" PRIu64 " %8d  ", row->incomplete, row->thread->tid);
+		if (model->process_count > 1)
+			printf("%s %d: ", printable(row->thread->process->name, name),
+			       row->thread->process->pid);
+		printf("%s\n", printable(row->thread->name, name));
 	}
 	return 0;
 }
@@ -256,6 +260,7 @@ static int write_threads(struct json *json, struct model *model)
 		json_object(json, NULL);
 		json_text(json, "event", "sampled_thread");
 		json_signed(json, "pid", rows[i].thread->process->pid);
+		json_text(json, "process", rows[i].thread->process->name);
 		json_signed(json, "tid", rows[i].thread->tid);
 		json_text(json, "name", rows[i].thread->name);
 		json_number(json, "samples", rows[i].thread->samples);

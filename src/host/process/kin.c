@@ -8,6 +8,7 @@
 #include "host/process/stat.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 int kin_read(pid_t pid, struct kin *ret)
 {
@@ -48,6 +49,45 @@ int kin_read_all(struct kin **ret, size_t *ret_count, struct err *err)
 			found++;
 	qsort(list, found, sizeof(*list), compare_age);
 	*ret = list;
+	*ret_count = found;
+	return 0;
+}
+
+static bool is_among(const pid_t *pids, size_t count, pid_t pid)
+{
+	for (size_t i = 0; i < count; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* Whoever is in a session descends from the process that began it: so orphans are found, whom init
+ * has adopted. */
+static bool is_ours(const struct kin *kin, pid_t root, const pid_t *pids, size_t count)
+{
+	pid_t init = kin->parent == 1 ? kin->session : 0;
+
+	return kin->parent == root || is_among(pids, count, kin->parent) ||
+	       (init && init != kin->pid && (init == root || is_among(pids, count, init)));
+}
+
+int kin_descendants(pid_t root, pid_t **ret, size_t *ret_count, struct err *err)
+{
+	CLEANUP(free) struct kin *all = NULL;
+	size_t count, found = 0;
+	pid_t *pids;
+	int r = kin_read_all(&all, &count, err);
+
+	if (r)
+		return r;
+	pids = calloc(count + 1, sizeof(*pids));
+	if (!pids)
+		return err_set(err, -ENOMEM, "%zu processes", count);
+	for (size_t i = 0; i < count; i++)
+		if (all[i].pid != getpid() && all[i].pid != root &&
+		    is_ours(&all[i], root, pids, found))
+			pids[found++] = all[i].pid;
+	*ret = pids;
 	*ret_count = found;
 	return 0;
 }

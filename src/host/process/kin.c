@@ -53,41 +53,47 @@ int kin_read_all(struct kin **ret, size_t *ret_count, struct err *err)
 	return 0;
 }
 
-static bool is_among(const pid_t *pids, size_t count, pid_t pid)
+/* Who has been found so far. */
+struct family {
+	pid_t root, *pids;
+	size_t count;
+};
+
+static bool is_among(const struct family *family, pid_t pid)
 {
-	for (size_t i = 0; i < count; i++)
-		if (pids[i] == pid)
+	for (size_t i = 0; i < family->count; i++)
+		if (family->pids[i] == pid)
 			return true;
-	return false;
+	return pid == family->root;
 }
 
-/* Whoever is in a session descends from the process that began it: so orphans are found, whom init
- * has adopted. */
-static bool is_ours(const struct kin *kin, pid_t root, const pid_t *pids, size_t count)
+/* Whoever is in a session descends from the process that began it: so orphans are found, whom
+ * somebody has adopted.  One whose parent is in the same session is no orphan. */
+static bool is_orphan(const struct family *family, const struct kin *kin)
 {
-	pid_t init = kin->parent == 1 ? kin->session : 0;
+	struct kin parent;
 
-	return kin->parent == root || is_among(pids, count, kin->parent) ||
-	       (init && init != kin->pid && (init == root || is_among(pids, count, init)));
+	return kin->session != kin->pid && is_among(family, kin->session) &&
+	       !kin_read(kin->parent, &parent) && parent.session != kin->session;
 }
 
 int kin_descendants(pid_t root, pid_t **ret, size_t *ret_count, struct err *err)
 {
 	CLEANUP(free) struct kin *all = NULL;
-	size_t count, found = 0;
-	pid_t *pids;
+	struct family family = { .root = root };
+	size_t count;
 	int r = kin_read_all(&all, &count, err);
 
 	if (r)
 		return r;
-	pids = calloc(count + 1, sizeof(*pids));
-	if (!pids)
+	family.pids = calloc(count + 1, sizeof(*family.pids));
+	if (!family.pids)
 		return err_set(err, -ENOMEM, "%zu processes", count);
 	for (size_t i = 0; i < count; i++)
 		if (all[i].pid != getpid() && all[i].pid != root &&
-		    is_ours(&all[i], root, pids, found))
-			pids[found++] = all[i].pid;
-	*ret = pids;
-	*ret_count = found;
+		    (is_among(&family, all[i].parent) || is_orphan(&family, &all[i])))
+			family.pids[family.count++] = all[i].pid;
+	*ret = family.pids;
+	*ret_count = family.count;
 	return 0;
 }

@@ -60,10 +60,12 @@ static int load(struct bpf_sampler *self, const struct space *space, struct err 
 /* A clock for each processor does for all processes. */
 static void keep_only_last_clocks(struct bpf_sampler *self)
 {
-	while (self->clocks_count > 1) {
-		thread_clocks_close(&self->clocks[0]);
-		self->clocks[0] = self->clocks[--self->clocks_count];
-	}
+	size_t last = self->clocks_count - 1;
+
+	for (size_t i = 0; i < last; i++)
+		thread_clocks_close(&self->clocks[i]);
+	self->clocks[0] = self->clocks[last];
+	self->clocks_count = 1;
 }
 
 static int start_clocks(struct bpf_sampler *self, pid_t pid, struct err *err)

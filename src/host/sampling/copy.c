@@ -111,9 +111,12 @@ static int join(struct sampler *sampler, pid_t pid, struct err *err)
 
 	if (processes_find(&self->processes, pid))
 		return 0;
+	r = processes_add(&self->processes, pid, err);
+	if (r)
+		return r;
 	r = coverage_open(&self->coverage, &self->events, pid, /* is_heir */ true, err);
-	if (!r)
-		r = processes_add(&self->processes, pid, err);
+	if (r)
+		processes_drop_last(&self->processes);
 	return r ? r : 1;
 }
 

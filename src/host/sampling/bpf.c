@@ -99,21 +99,28 @@ static bool has_clocks(const struct bpf_sampler *self, pid_t pid)
 	return !self->options.on_cpu;
 }
 
-/* Threads that are away already: their times begin now. */
+static int seed_process(struct bpf_sampler *self, struct followed *process, struct err *err)
+{
+	const struct kernel_question question = { .pid = (uint32_t)process->pid,
+						  .is_seed = true,
+						  .is_kernel = self->options.kernel_frames };
+
+	if (!followed_has_own_space(process))
+		return 0;
+	return thread_walk(&self->session, &self->tables, followed_space(process), &question, err);
+}
+
+/* Threads that are away already: their times begin now.  A relative may end meanwhile. */
 static int seed_absences(struct bpf_sampler *self, struct err *err)
 {
 	int r = kernel_session_load(&self->session, KERNEL_THREADS, err);
 
 	for (size_t i = 0; !r && i < self->processes.count; i++) {
-		struct followed *process = self->processes.items[i];
-		const struct kernel_question question = { .pid = (uint32_t)process->pid,
-							  .is_seed = true,
-							  .is_kernel =
-								  self->options.kernel_frames };
+		struct err ignored = { 0 };
+		bool is_root = self->processes.items[i]->pid == self->options.pid;
+		int seeded = seed_process(self, self->processes.items[i], is_root ? err : &ignored);
 
-		if (followed_has_own_space(process))
-			r = thread_walk(&self->session, &self->tables, followed_space(process),
-					&question, err);
+		r = is_root ? seeded : 0;
 	}
 	kernel_session_unload(&self->session, KERNEL_THREADS);
 	return r;

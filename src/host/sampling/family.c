@@ -13,7 +13,7 @@
 #define LOOKS_MAX 16
 
 struct look {
-	unsigned new, failed;
+	unsigned joined, failed;
 	struct err why; /* of the first that failed */
 };
 
@@ -30,7 +30,7 @@ static int look_once(struct sampler *sampler, pid_t root, family_joiner *join, s
 		struct err why = { 0 };
 		int joined = join(sampler, pids[i], &why);
 
-		ret->new += joined > 0;
+		ret->joined += joined > 0;
 		if (joined >= 0 || joined == -ESRCH)
 			continue;
 		if (!ret->failed++)
@@ -50,10 +50,10 @@ static void tell(struct sampler *sampler, const struct look *look)
 
 int family_join(struct sampler *sampler, pid_t root, family_joiner *join, struct err *err)
 {
-	struct look look = { .new = 1 };
+	struct look look = { .joined = 1 };
 	int r = 0;
 
-	for (unsigned i = 0; !r && look.new &&i < LOOKS_MAX; i++)
+	for (unsigned i = 0; !r && look.joined && i < LOOKS_MAX; i++)
 		r = look_once(sampler, root, join, &look, err);
 	if (!r && look.failed)
 		tell(sampler, &look);

@@ -171,8 +171,21 @@ unload_it() {
     check "the tool said goodbye" grep -q '^goodbye' "$work/hello"
 }
 
+sample_it() {
+    step "6. What is it doing? It is sampled for two seconds; nothing is loaded, no thread is stopped."
+    picture=$(mktemp -d -t limpet-demo-XXXXXX)
+    show "$limpet" record -p "$app" --duration 2s -F 499 -o "$work/app.limpet"
+    check "every sample came through" grep -q ' 0 lost' "$work/said"
+    "$limpet" report "$work/app.limpet" -n 8 >"$work/said" 2>&1 || failed "limpet report"
+    printf '%s  $ limpet report app.limpet -n 8%s\n' "$dim" "$plain"
+    sed -n -e '/^hot functions/,/^ *and /p' "$work/said" | sed 's/^/    /'
+    check "its functions have names" grep -q ' primes_turn\| matrix_multiply\| number_compare' "$work/said"
+    show "$limpet" export "$work/app.limpet" -o "$picture/target_app.html"
+    check "its flame graph can be opened: $picture/target_app.html" test -s "$picture/target_app.html"
+}
+
 prove_it_lives() {
-    step "6. The program goes on as if nothing had happened."
+    step "7. The program goes on as if nothing had happened."
     before=$(heartbeat)
     check "its heart beats" until_true 5 beats_after "$before"
     check "every thread moved on, no result was wrong" \
@@ -190,9 +203,11 @@ look_at_it
 attach_once
 attach_and_ask
 unload_it
+sample_it
 prove_it_lives
 if [ "$failures" -gt 0 ]; then
     step "$failures thing(s) were not as they should be, see FAILED above."
     exit 1
 fi
-step "Everything was seen. Now a program of yours: limpet ps; limpet attach PID --tool ./libyours.so"
+step "Everything was seen. Its flame graph: $picture/target_app.html"
+step "Now a program of yours: limpet ps; limpet record -p PID; limpet attach PID --tool ./libyours.so"

@@ -1,10 +1,11 @@
 /*
- * limpet from C: attach to a running process, load libraries into it, leave.
+ * limpet from C: attach to a running process, load libraries into it, leave; and see, without
+ * attaching, what its threads are doing.
  *
  * Link with liblimpet (pkg-config limpet).  Every struct begins with its size, so that programs
- *built against an older header keep working; set it with the LIMPET_*_INIT macros.  Functions
- *return 0 or a negative errno and fill in the error when one is given.  A handle may be used by one
- *thread at a time.
+ * built against an older header keep working; set it with the LIMPET_*_INIT macros.  Functions
+ * return 0 or a negative errno and fill in the error when one is given.  A handle may be used by
+ * one thread at a time; samplers by several.
  *
  *	struct limpet_error error = LIMPET_ERROR_INIT;
  *	struct limpet *target = limpet_open(pid, &error);
@@ -18,6 +19,15 @@
  *	...
  *	limpet_detach(target, LIMPET_UNLOAD, &error);
  *	limpet_close(target);
+ *
+ *	struct limpet_sampler *sampler = limpet_sampler_open(target, NULL, &error);
+ *
+ *	if (!sampler || limpet_sampler_start(sampler, &error))
+ *		fprintf(stderr, "%s\n", error.what);
+ *	...
+ *	limpet_sampler_stop(sampler, &error);
+ *	limpet_sampler_read(sampler, 100, print_sample, NULL, &error);
+ *	limpet_sampler_close(sampler);
  */
 #ifndef LIMPET_LIMPET_H
 #define LIMPET_LIMPET_H
@@ -56,7 +66,10 @@ enum limpet_flags {
 	 * Three threads of the library's then run in the caller, with every signal blocked.
 	 * Processes that cannot be attached are skipped, also the first one, as long as there is
 	 * one that can; error->why then says why, with code 0. */
-	LIMPET_CHILDREN = 16,
+	LIMPET_CHILDREN = 16,  /* sampler: all descendants too, also those born meanwhile */
+	LIMPET_OFF_CPU = 32,   /* sampler: also threads that wait, with the time that they waited */
+	LIMPET_NO_KERNEL = 64, /* sampler, threads: no frames of the kernel */
+	LIMPET_STACKS = 128,   /* threads: with the stack of each */
 };
 
 struct limpet_options {
@@ -153,8 +166,159 @@ int limpet_status(struct limpet *target, struct limpet_status *status, struct li
 int limpet_tool_status(struct limpet *target, unsigned index, struct limpet_tool_status *status,
 		       struct limpet_error *error);
 
-/* Detaches when still attached; NULL is fine. */
+/* Detaches when still attached; NULL is fine.  Samplers live on. */
 void limpet_close(struct limpet *target);
+
+/*
+ * Sampling: many times a second, what each thread is doing.  Nothing is loaded into the process, no
+ * thread of it is stopped, and it need not be attached.  The work is done by a thread of the
+ * library's, and by a second one where there is a callback, both with every signal blocked.
+ */
+struct limpet_sampler;
+
+/* Frames, innermost first; see limpet_stack_frame(). */
+struct limpet_stack;
+
+enum limpet_sample_kind {
+	LIMPET_RUNNING,  /* on a processor; weight_ns is the time between two samples */
+	LIMPET_BLOCKED,  /* has waited; weight_ns is how long */
+	LIMPET_RUNNABLE, /* wanted a processor and had none; weight_ns is how long */
+};
+
+/* Made by the library: fields behind struct_size are not there. */
+struct limpet_sample {
+	size_t struct_size;
+	uint64_t number;  /* from 0 on, without gaps */
+	uint64_t time_ns; /* CLOCK_MONOTONIC, of its end */
+	uint64_t weight_ns;
+	int pid, tid;
+	unsigned cpu;
+	enum limpet_sample_kind kind;
+	char state;           /* as in ps: 'R', 'S', 'D', ... */
+	char thread_name[17]; /* may be empty */
+	int is_complete;      /* the stack reaches the outermost function */
+	int is_guessed;       /* a frame of it is a guess */
+	const char *end;      /* "complete", or why the stack is not */
+	size_t frame_count;
+	const struct limpet_stack *stack; /* never NULL */
+};
+
+/* The sample and its stack live until it returns. */
+typedef void limpet_sample_visitor(const struct limpet_sample *sample, void *context);
+
+struct limpet_sampler_options {
+	size_t struct_size;
+	unsigned rate_hz;      /* samples a second of each thread, 1 to 5000; 0: 99 */
+	unsigned flags;        /* LIMPET_OFF_CPU, LIMPET_CHILDREN, LIMPET_NO_KERNEL */
+	size_t buffer_samples; /* that are kept for limpet_sampler_read() and the callback, at
+				* most 1048576; 0: 4096.  A sample takes some 200 bytes and 16 for
+				* each frame, at most 19 KiB. */
+	const char *rung;      /* only this way to sample: "bpf", "copy", "read" or "state"; NULL:
+				* the best that is allowed here */
+	/* Called for each sample, in order, on a thread of the library's that only does that.  One
+	 * that is slow misses samples, which are counted: sampling itself does not wait.  It must
+	 * not start, stop, close or set the rate of its own sampler.  NULL: none. */
+	limpet_sample_visitor *on_sample;
+	void *context;    /* for on_sample */
+	const char *path; /* also writes a recording, for the limpet command; finished by
+			   * limpet_sampler_stop(), after which it cannot be started again.  NULL:
+			   * none. */
+};
+#define LIMPET_SAMPLER_OPTIONS_INIT                                   \
+	{                                                             \
+		.struct_size = sizeof(struct limpet_sampler_options), \
+	}
+
+struct limpet_sampler_status {
+	size_t struct_size;
+	int is_running;    /* 0 before the start, after the stop, or when the process has ended */
+	unsigned rate_hz;  /* as asked for */
+	uint64_t samples;  /* so far */
+	uint64_t complete; /* of them, with stacks that reach the outermost function */
+	uint64_t lost;     /* had no room on their way to us */
+	uint64_t overwritten; /* pushed out of the buffer before the callback has seen them; without
+				 one: pushed out */
+	char rung[16];        /* which way to sample was had; "" before the first start */
+	char summary[96];     /* what it does */
+	char reasons[2048];   /* lines: why no better one, what this one cannot see and how to get
+				 it; "": nothing to say */
+};
+#define LIMPET_SAMPLER_STATUS_INIT                                   \
+	{                                                            \
+		.struct_size = sizeof(struct limpet_sampler_status), \
+	}
+
+struct limpet_frame {
+	size_t struct_size;
+	const char *function; /* readable; "libfoo.so+0x1234" where it has no name */
+	const char *module;   /* the file, "[kernel]", "[vdso]", "[jit]" or "[unknown]" */
+	uint64_t address;     /* in the file, or in the process where there is none */
+	int is_named;
+};
+#define LIMPET_FRAME_INIT                                   \
+	{                                                   \
+		.struct_size = sizeof(struct limpet_frame), \
+	}
+
+struct limpet_thread {
+	size_t struct_size;
+	int tid;
+	char state;             /* as in ps */
+	const char *state_name; /* "sleeping" */
+	const char *name;
+	uint64_t cpu_ns;     /* processor time so far */
+	const char *call;    /* the system call it waits in; "" */
+	const char *object;  /* what that is about: a file, a socket, a lock and its holder; "" */
+	const char *channel; /* the function of the kernel it sleeps in; "" */
+	/* With LIMPET_STACKS; else frame_count is 0. */
+	int has_stack, is_complete, is_guessed;
+	const char *end;
+	size_t frame_count;
+	const struct limpet_stack *stack; /* never NULL */
+};
+
+/* The thread and its stack live until it returns. */
+typedef void limpet_thread_visitor(const struct limpet_thread *thread, void *context);
+
+/* Nothing is sampled yet.  Options may be NULL; their texts are copied. */
+struct limpet_sampler *limpet_sampler_open(struct limpet *target,
+					   const struct limpet_sampler_options *options,
+					   struct limpet_error *error);
+
+/* Returns when the first sample can come.  -EALREADY: it samples; -ESRCH: the process that was
+ * opened has ended; or the error of the lowest rung that was tried.  May follow a stop. */
+int limpet_sampler_start(struct limpet_sampler *sampler, struct limpet_error *error);
+
+/* Returns when the last sample was taken and the callback has seen all that is in the buffer.
+ * -EALREADY: it does not sample. */
+int limpet_sampler_stop(struct limpet_sampler *sampler, struct limpet_error *error);
+
+/* Now when it samples, after a gap of some milliseconds; else from the next start on. */
+int limpet_sampler_set_rate(struct limpet_sampler *sampler, unsigned rate_hz,
+			    struct limpet_error *error);
+
+/* Visits the last samples, at most so many, oldest first, in the calling thread.  Returns how many
+ * there were, or a negative errno. */
+long limpet_sampler_read(struct limpet_sampler *sampler, size_t count, limpet_sample_visitor *visit,
+			 void *context, struct limpet_error *error);
+
+/* Never waits for a callback. */
+int limpet_sampler_status(struct limpet_sampler *sampler, struct limpet_sampler_status *status,
+			  struct limpet_error *error);
+
+/* Stops when it still samples; NULL is fine.  Nothing else may use the sampler any more. */
+void limpet_sampler_close(struct limpet_sampler *sampler);
+
+/* One frame, 0 is the innermost; -ENOENT when there are not so many.  The first time that code of a
+ * file is asked for, its names are read, which takes time.  Texts live as long as the sampler;
+ * those of limpet_threads() until the visitor returns. */
+int limpet_stack_frame(const struct limpet_stack *stack, size_t index, struct limpet_frame *frame,
+		       struct limpet_error *error);
+
+/* Visits all threads of the process as they are now, in the calling thread.  Where stacks are asked
+ * for and not allowed, the threads are visited without, and the error says why. */
+int limpet_threads(struct limpet *target, unsigned flags, limpet_thread_visitor *visit,
+		   void *context, struct limpet_error *error);
 
 #ifdef __cplusplus
 }

@@ -108,6 +108,54 @@ class Samples(Recording):
         self.assertIn("--off-cpu", result.err)
         self.assert_unharmed(target)
 
+    def test_nobody_ran_and_it_has_ended(self):
+        """What has ended cannot be looked at any more: no hint to do so."""
+        result = limpet("record", "-o", self.path, "--", "true")
+        if result.code != 5:
+            self.skipTest("even true had a sample")
+        self.assertNotIn("limpet dump", result.err)
+        target = self.target("quiet")
+        result = limpet("record", "-p", target.pid, "-o", self.path, "--duration", "300ms")
+        self.assertIn(f"limpet dump {target.pid}", result.err)
+
+    def test_who_reads_its_words_leaves(self):
+        """record ... 2>&1 | head -1: the file is whole all the same."""
+        target = self.target()
+        process = subprocess.Popen(
+            [harness.LIMPET, "record", "-p", str(target.pid), "-o", self.path, "-F", "499"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertIn(b"recording", process.stdout.readline())
+        process.stdout.close()
+        self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000, 120))
+        process.send_signal(signal.SIGINT)
+        self.assertIn(process.wait(60), (0, 1))
+        summary = self.report()[-1]
+        self.assertTrue(summary["complete"], summary)
+        self.assertIn("spin_leaf", self.hot())
+
+    def test_code_without_room_is_told(self):
+        """More mappings than the kernel programs take of one process."""
+        code = ("import mmap, sys, time\n"
+                "file = open(sys.executable, 'rb')\n"
+                "kept = [mmap.mmap(file.fileno(), 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC)\n"
+                "        for _ in range(5000)]\n"
+                "print('ready', flush=True)\n"
+                "while True:\n    pass\n")
+        target = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        self.addCleanup(target.stdout.close)
+        self.addCleanup(target.wait)
+        self.addCleanup(target.kill)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        result = limpet("record", "-p", target.pid, "-o", self.path, "--sampler", "bpf", "--duration", "500ms", "--json")
+        if "may not be loaded" in result.err or "cannot walk stacks" in result.err:
+            self.skipTest(result.err)
+        count = result.event("recorded")["code_left_out"]
+        self.assertGreater(count, 900)
+        self.assertLess(count, 1500)
+        self.assertIn(f"warning: {count} pieces of code had no room", result.err)
+
     def test_limpet_is_killed(self):
         target = self.target()
         process = self.start(target.pid, "-F", "499")

@@ -2,52 +2,12 @@
  * The C API of include/limpet/limpet.h over the session.  Runs in the caller's process: no output,
  * no signal handlers, no children that the caller could see.
  */
-#include "limpet/limpet.h"
-
-#include "host/session/session.h"
-#include "host/session/tree.h"
+#include "host/api/api.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
-
-struct limpet {
-	pid_t pid;
-	bool is_attached;
-	struct session session;
-	struct tree *tree; /* with LIMPET_CHILDREN, in the place of the session */
-	struct session_left left;
-};
-
-/* Callers may know a shorter or a longer struct: what both know is copied. */
-static void copy_out(void *to, const void *from, size_t size)
-{
-	size_t known;
-
-	if (!to)
-		return;
-	memcpy(&known, to, sizeof(known));
-	if (known < sizeof(known))
-		return;
-	known = MIN(known, size);
-	memcpy((char *)to + sizeof(known), (const char *)from + sizeof(known),
-	       known - sizeof(known));
-}
-
-static int report_error(const struct err *err, struct limpet_error *ret)
-{
-	struct limpet_error error = { .code = err->code,
-				      .exit_code = err->code ? (int)err->exit : EXIT_DONE };
-
-	memcpy(error.what, err->what, sizeof(error.what));
-	memcpy(error.why, err->why, sizeof(error.why));
-	memcpy(error.fix, err->fix, sizeof(error.fix));
-	copy_out(ret, &error, sizeof(error));
-	return err->code;
-}
 
 EXPORT const char *limpet_version(void)
 {
@@ -63,13 +23,14 @@ EXPORT struct limpet *limpet_open(int pid, struct limpet_error *error)
 	if (!self) {
 		err_set(&err, -ENOMEM, "memory");
 	} else if (!process_read(pid, &process, &err)) {
+		self->start_tick = process.identity.start_tick;
 		process_done(&process);
 		self->pid = pid;
-		report_error(&err, error);
+		api_report(&err, error);
 		return self;
 	}
 	free(self);
-	report_error(&err, error);
+	api_report(&err, error);
 	return NULL;
 }
 
@@ -182,8 +143,8 @@ EXPORT int limpet_attach(struct limpet *self, const struct limpet_options *given
 	else
 		self->is_attached = !attach_one(self, &options, &ours, &err);
 	if (!err.code)
-		copy_out(report, &ours, sizeof(ours));
-	return report_error(&err, error);
+		api_copy_out(report, &ours, sizeof(ours));
+	return api_report(&err, error);
 }
 
 static void list_left(const struct session_left *left, struct err *err)
@@ -222,7 +183,7 @@ EXPORT int limpet_detach(struct limpet *self, unsigned flags, struct limpet_erro
 	else
 		detach_one(self, flags & LIMPET_UNLOAD, &err);
 	self->is_attached = false;
-	return report_error(&err, error);
+	return api_report(&err, error);
 }
 
 static void fill_status(const struct target *target, const struct resident *resident,
@@ -264,8 +225,8 @@ EXPORT int limpet_status(struct limpet *self, struct limpet_status *status,
 		fill_status(&target, &resident, &ours);
 	target_close(&target);
 	if (!err.code)
-		copy_out(status, &ours, sizeof(ours));
-	return report_error(&err, error);
+		api_copy_out(status, &ours, sizeof(ours));
+	return api_report(&err, error);
 }
 
 EXPORT int limpet_tool_status(struct limpet *self, unsigned index,
@@ -285,8 +246,8 @@ EXPORT int limpet_tool_status(struct limpet *self, unsigned index,
 	snprintf(ours.path, sizeof(ours.path), "%s", tool->path);
 	snprintf(ours.reason, sizeof(ours.reason), "%s", tool->reason);
 	if (!err.code)
-		copy_out(status, &ours, sizeof(ours));
-	return report_error(&err, error);
+		api_copy_out(status, &ours, sizeof(ours));
+	return api_report(&err, error);
 }
 
 EXPORT void limpet_close(struct limpet *self)

@@ -9,6 +9,11 @@
 
 static const struct option_desc completions_options[] = { { 0 } };
 
+static bool is_pid(const struct option_desc *option)
+{
+	return option->arg && strcmp(option->arg, "PID") == 0;
+}
+
 static bool takes_pid(const struct command *command)
 {
 	return strncmp(command->usage, "PID", 3) == 0 || strncmp(command->usage, "[PID]", 5) == 0;
@@ -26,10 +31,18 @@ static void print_quoted(const char *text, const char *marked)
 	}
 }
 
+static void print_bash_option(const struct option_desc *option)
+{
+	if (option->short_name)
+		printf(" -%c", option->short_name);
+	printf(" --%s", option->long_name);
+}
+
 static void print_bash(void)
 {
 	puts("_limpet() {\n"
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} pids=$(cd /proc && echo [0-9]*) words=\n"
+	     "\tlocal prev=${COMP_WORDS[COMP_CWORD-1]}\n"
 	     "\tcase $COMP_CWORD:${COMP_WORDS[1]} in");
 	printf("\t1:*) words='help");
 	for (const struct command *const *command = commands; *command; command++)
@@ -39,10 +52,13 @@ static void print_bash(void)
 		printf("\t*:%s) words=\"--help", (*command)->name);
 		for (const struct option_desc *option = (*command)->options; option->long_name;
 		     option++)
-			printf(" --%s", option->long_name);
+			print_bash_option(option);
 		printf("%s\" ;;\n", takes_pid(*command) ? " $pids" : "");
 	}
 	puts("\tesac\n"
+	     "\tcase $prev in\n"
+	     "\t-p|--pid) words=$pids ;;\n"
+	     "\tesac\n"
 	     "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 	     "}\n"
 	     "complete -o default -F _limpet limpet");
@@ -51,13 +67,17 @@ static void print_bash(void)
 static void print_zsh_options(const struct command *command)
 {
 	for (const struct option_desc *option = command->options; option->long_name; option++) {
-		printf(" \\\n\t\t'--%s[", option->long_name);
+		if (option->short_name)
+			printf(" \\\n\t\t'(-%c --%s)'{-%c,--%s}'[", option->short_name,
+			       option->long_name, option->short_name, option->long_name);
+		else
+			printf(" \\\n\t\t'--%s[", option->long_name);
 		print_quoted(option->help, "[]:\\");
 		putchar(']');
 		if (option->arg) {
 			putchar(':');
 			print_quoted(option->arg, ":\\");
-			fputs(":_files", stdout);
+			fputs(is_pid(option) ? ":_pids" : ":_files", stdout);
 		}
 		putchar('\'');
 	}
@@ -86,7 +106,12 @@ static void print_zsh(void)
 	}
 	puts("\tesac\n"
 	     "}\n"
-	     "compdef _limpet limpet");
+	     "if [[ $funcstack[1] == _limpet ]]; then\n" /* a file in $fpath, used for the first
+							    time */
+	     "\t_limpet \"$@\"\n"
+	     "else\n"
+	     "\tcompdef _limpet limpet\n"
+	     "fi");
 }
 
 static void print_fish(void)
@@ -99,8 +124,11 @@ static void print_fish(void)
 		puts("'");
 		for (const struct option_desc *option = (*command)->options; option->long_name;
 		     option++) {
-			printf("complete -c limpet -n '__fish_seen_subcommand_from %s' -l %s%s -d '",
+			printf("complete -c limpet -n '__fish_seen_subcommand_from %s' -l %s%s",
 			       name, option->long_name, option->arg ? " -r" : "");
+			if (option->short_name)
+				printf(" -s %c", option->short_name);
+			printf("%s -d '", is_pid(option) ? " -f -a '(__fish_complete_pids)'" : "");
 			print_quoted(option->help, "\\");
 			puts("'");
 		}

@@ -5,6 +5,7 @@
 
 #include "host/attach/door.h"
 #include "host/cli/command.h"
+#include "host/cli/doctor_sampling.h"
 #include "host/cli/features.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
@@ -105,6 +106,7 @@ static void examine_machine(const struct viewer *viewer, bool is_json)
 		else
 			print_feature(feature, &finding);
 	}
+	doctor_sampling_machine(is_json);
 }
 
 static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struct err *err)
@@ -125,6 +127,7 @@ static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struc
 	r = show_threads(&process, is_json, stdout, err);
 	if (r < 0)
 		return r;
+	doctor_sampling_process(pid, is_json);
 	r = door_judge(&process, err);
 	if (!is_json && r == 0)
 		printf("\nok: limpet attach %d should work\n", (int)pid);
@@ -160,5 +163,6 @@ const struct command command_doctor = {
 	.options = doctor_options,
 	.run = doctor_run,
 	.notes =
-		"With PID it also looks at that process; the exit code is the one that attach would give.\n",
+		"With PID it also looks at that process, and says how it would be sampled; the exit code is\n"
+		"the one that attach would give.\n",
 };

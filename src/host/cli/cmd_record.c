@@ -40,6 +40,8 @@ static const struct option_desc record_options[] = {
 	  OPTION_NUMBER, FIELD(samples.hz) },
 	{ 0, "off-cpu", NULL, "also samples of waiting threads: where, and how long", OPTION_FLAG,
 	  FIELD(samples.off_cpu) },
+	{ 'C', "children", NULL, "samples of its descendants too, also of those born meanwhile",
+	  OPTION_FLAG, FIELD(samples.children) },
 	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
 	  FIELD(samples.sampler) },
 	TRACES(0, "alloc-trace", DOMAIN_BIT(ALLOC), "malloc and its family, new and delete, mmap"),
@@ -147,11 +149,20 @@ static void show_progress(struct visit *self)
 		recorder_file_bytes(self->recorder) / 1024);
 }
 
+/* A family ends with its last process. */
 static enum ending wait_for(struct visit *self, uint64_t time_ns)
 {
+	struct sampling *sampling = recorder_sampling(self->recorder);
+	bool has_family = sampling && self->sampling.sampler.children;
+	enum ending ending;
+
 	if (self->launched)
 		return launched_watch(self->launched, recorder_socket(self->recorder), time_ns);
-	return ending_wait(self->signals, recorder_pidfd(self->recorder), time_ns);
+	ending = ending_wait(self->signals, has_family ? -1 : recorder_pidfd(self->recorder),
+			     time_ns);
+	if (ending == ENDING_DURATION && has_family && sampling_has_ended(sampling))
+		return ENDING_EXIT;
+	return ending;
 }
 
 /* Stays for so long, or until something ends it all. */
@@ -251,7 +262,8 @@ static int judge_records(const struct visit *self, const struct collect_totals *
 static int judge(const struct visit *self, const struct outcome *outcome, struct err *err)
 {
 	struct err no_samples = { 0 }, no_records = { 0 };
-	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling, &no_samples)
+	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling,
+						    self->ending == ENDING_EXIT, &no_samples)
 				    : -ENODATA;
 	int records = self->traces ? judge_records(self, &outcome->totals, &no_records) : -ENODATA;
 
@@ -346,6 +358,7 @@ static int record_running(pid_t pid, struct visit *visit, struct recorder_option
 {
 	int r = visit->signals = ending_prepare(err);
 
+	ending_outlive_pipes();
 	return r < 0 ? r : record(pid, visit, options, err);
 }
 
@@ -451,12 +464,13 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "sample and trace a running process, or a program that it starts, into a file",
 	.usage =
-		"{-p PID | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+		"{-p PID | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =
 		"Without a trace it samples: what every thread does, 99 times a second.  With traces it\n"
-		"samples too when -F, --off-cpu or --sampler is given.\n"
+		"samples too when -F, --off-cpu, --children or --sampler is given; calls are traced in the\n"
+		"one process only.\n"
 		"\n"
 		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
 		"A second Ctrl-C gives up writing what is left, but still detaches.\n"
@@ -466,6 +480,7 @@ const struct command command_record = {
 		"examples:\n"
 		"  limpet record -p 4711 --duration 10s\n"
 		"  limpet record -p 4711 -F 999 --off-cpu\n"
+		"  limpet record -p 4711 --children\n"
 		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
 		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
 		"  limpet record -p 4711 --hip-trace --kernel-trace --memory-copy-trace\n"

@@ -13,6 +13,18 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+static void on_pipe(int signal)
+{
+	(void)signal;
+}
+
+/* Not ignored, which programs that we start would inherit. */
+void ending_outlive_pipes(void)
+{
+	if (signal(SIGPIPE, on_pipe) == SIG_IGN)
+		signal(SIGPIPE, SIG_IGN);
+}
+
 int ending_prepare(struct err *err)
 {
 	sigset_t set;

@@ -15,6 +15,9 @@ enum ending {
 /* From now on SIGINT and SIGTERM wait for ending_wait(); returns a descriptor for it. */
 int ending_prepare(struct err *err) MUST_CHECK;
 
+/* Who reads our words may leave; what is recorded is wanted all the same. */
+void ending_outlive_pipes(void);
+
 /* pidfd: of the target.  duration_ns: UINT64_MAX for no limit.  A signal ends one wait only. */
 enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns);
 

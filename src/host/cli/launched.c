@@ -86,19 +86,6 @@ static int prepare(struct launched *self, struct err *err)
 	return r ? r : await_doorstep(self, err);
 }
 
-static void on_pipe(int signal)
-{
-	(void)signal;
-}
-
-/* The program's output and our words often go into the same pipe; who closes it ends the program,
- * and its recording is wanted all the same.  Not ignored, which the program would inherit. */
-static void outlive_pipes(void)
-{
-	if (signal(SIGPIPE, on_pipe) == SIG_IGN)
-		signal(SIGPIPE, SIG_IGN);
-}
-
 int launched_start(struct launched *ret, char *const argv[], struct err *err)
 {
 	sigset_t before;
@@ -107,7 +94,7 @@ int launched_start(struct launched *ret, char *const argv[], struct err *err)
 	*ret = (struct launched){ .signals = take_signals(&before, err) };
 	if (ret->signals < 0)
 		return err->code;
-	outlive_pipes();
+	ending_outlive_pipes(); /* often the program's output goes into the same one */
 	r = launch_start(&ret->launch, argv, &before, err);
 	if (!r) {
 		r = prepare(ret, err);

@@ -11,7 +11,7 @@
 
 bool samples_are_asked_for(const struct sample_words *words)
 {
-	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->sampler;
+	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->children || words->sampler;
 }
 
 int samples_options(const struct sample_words *words, struct sampling_options *ret, struct err *err)
@@ -27,7 +27,8 @@ int samples_options(const struct sample_words *words, struct sampling_options *r
 		.sampler = { .hz = (unsigned)hz,
 			     .on_cpu = true,
 			     .off_cpu = words->off_cpu,
-			     .kernel_frames = true },
+			     .kernel_frames = true,
+			     .children = words->children },
 	};
 	ret->name = words->sampler;
 	return 0;
@@ -39,7 +40,8 @@ void samples_describe(struct sampling *sampling, const struct sampling_options *
 	struct sampling_totals totals;
 
 	sampling_totals(sampling, &totals);
-	snprintf(ret, room, "with %u samples a second%s, sampler %s", options->sampler.hz,
+	snprintf(ret, room, "%swith %u samples a second%s, sampler %s",
+		 options->sampler.children ? "and its descendants " : "", options->sampler.hz,
 		 options->sampler.off_cpu ? " and of waits" : "", totals.sampler);
 }
 
@@ -77,6 +79,7 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 	json_text(json, "no_better_sampler", reasons);
 	json_number(json, "samples", totals->counts.samples);
 	json_number(json, "samples_lost", totals->counts.lost);
+	json_number(json, "code_left_out", totals->counts.left_out);
 	json_number(json, "sampled_threads", totals->threads);
 	json_fixed(json, "complete_percent",
 		   (uint64_t)(100 * complete_percent(&totals->counts) + 0.5), 2);
@@ -96,12 +99,30 @@ static void warn_incomplete(const struct sampler_counts *counts)
 				counts->ends[i], stack_end_name(i));
 }
 
+/* What has ended cannot be looked at any more. */
+static int hint(const struct sampling_options *options, bool has_ended, struct err *err)
+{
+	const char *more =
+		options->sampler.off_cpu ? "" : ", or with --off-cpu to see what it waits for";
+
+	if (has_ended)
+		return err_fix(err, "record for longer%s", more);
+	return err_fix(err, "record for longer%s; limpet dump %d shows where its threads are now",
+		       more, options->sampler.pid);
+}
+
 int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,
-		  struct err *err)
+		  bool has_ended, struct err *err)
 {
 	if (totals->counts.lost)
 		fprintf(stderr, "warning: %" PRIu64 " samples were lost; -F with less loses less\n",
 			totals->counts.lost);
+	if (totals->counts.left_out)
+		fprintf(stderr,
+			"warning: %" PRIu64
+			" pieces of code had no room in the tables of the kernel programs: stacks "
+			"through them are incomplete; --sampler copy has no such limit\n",
+			totals->counts.left_out);
 	warn_incomplete(&totals->counts);
 	if (totals->naming.without_lines)
 		fprintf(stderr,
@@ -116,8 +137,6 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 	else
 		err_why(err, "no thread of the process %s while limpet was there",
 			options->sampler.off_cpu ? "ran, or came back from a wait," : "ran");
-	err_fix(err, "record for longer%s; limpet dump %d shows where its threads are now",
-		options->sampler.off_cpu ? "" : ", or with --off-cpu to see what it waits for",
-		options->sampler.pid);
+	hint(options, has_ended, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }

@@ -11,7 +11,7 @@
 /* As typed. */
 struct sample_words {
 	uint64_t hz; /* HZ_NOT_GIVEN */
-	bool off_cpu;
+	bool off_cpu, children;
 	const char *sampler;
 };
 
@@ -36,4 +36,4 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 
 /* What is to be said about them; -ENODATA with the reason when there are none. */
 int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,
-		  struct err *err) MUST_CHECK;
+		  bool has_ended, struct err *err) MUST_CHECK;

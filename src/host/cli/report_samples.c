@@ -137,7 +137,8 @@ static int print_threads(struct model *model)
 	printf("%7s %9s", "SAMPLES", "ON CPU");
 	if (is_off_cpu)
 		printf(" %9s %9s %9s", "WAITED", "FOR DISK", "RUNNABLE");
-	printf(" %7s %7s  %s\n", "INCOMPL", "TID", "NAME");
+	printf(" %7s %7s  %s\n", "INCOMPL", "TID",
+	       model->process_count > 1 ? "PROCESS: NAME" : "NAME");
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		const struct thread_profile *row = &rows[i];
 
@@ -149,8 +150,11 @@ static int print_threads(struct model *model)
 			printf(" %9.1f %9.1f %9.1f", milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
 			       milliseconds(row->disk_ns),
 			       milliseconds(row->weights_ns[SAMPLE_RUNNABLE]));
-		printf(" %7" PRIu64 " %7d  %s\n", row->incomplete, row->thread->tid,
-		       printable(row->thread->name, name));
+		printf(" %7" PRIu64 " %7d  ", row->incomplete, row->thread->tid);
+		if (model->process_count > 1)
+			printf("%s %d: ", printable(row->thread->process->name, name),
+			       row->thread->process->pid);
+		printf("%s\n", printable(row->thread->name, name));
 	}
 	return 0;
 }
@@ -270,6 +274,7 @@ static int write_threads(struct json *json, struct model *model)
 		json_object(json, NULL);
 		json_text(json, "event", "sampled_thread");
 		json_signed(json, "pid", rows[i].thread->process->pid);
+		json_text(json, "process", rows[i].thread->process->name);
 		json_signed(json, "tid", rows[i].thread->tid);
 		json_text(json, "name", rows[i].thread->name);
 		json_number(json, "samples", rows[i].thread->samples);

@@ -78,6 +78,15 @@ static void describe_family(pid_t pid, const struct process *process,
 	facts->siblings = count_siblings(facts->parent);
 }
 
+/* Who may not read its mappings and files may see the states of its threads all the same. */
+static int forgive_rights(int r, struct err *err)
+{
+	if (r != -EACCES && r != -EPERM)
+		return r;
+	*err = (struct err){ 0 };
+	return 0;
+}
+
 int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, struct err *err)
 {
 	CLEANUP(process_done) struct process process = { 0 };
@@ -98,8 +107,8 @@ int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, 
 	if (r)
 		return r;
 	*ret_number = facts.number;
-	r = facts_modules(recording, pid, facts.number, err);
-	return r ? r : facts_files(recording, pid, facts.number, err);
+	r = forgive_rights(facts_modules(recording, pid, facts.number, err), err);
+	return r ? r : forgive_rights(facts_files(recording, pid, facts.number, err), err);
 }
 
 void target_threads_done(struct target_threads *threads)

@@ -54,9 +54,8 @@ static void write_threads(struct json *json, const struct flamegraph *self)
 
 	json_list(json, "threads");
 	for (uint32_t i = 0; i < self->model->thread_count; i++) {
-		snprintf(name, sizeof(name), "%s (%d)", self->model->threads[i]->name,
-			 self->model->threads[i]->tid);
-		json_text(json, NULL, name);
+		json_text(json, NULL,
+			  thread_title(self->model, self->model->threads[i], name, sizeof(name)));
 	}
 	json_list_end(json);
 }

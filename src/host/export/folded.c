@@ -1,6 +1,7 @@
 /*
  * folded: one line for each stack, outermost first, and how many samples had it.  The first name is
- * the thread's.  What flamegraph.pl, inferno, speedscope and many others read.
+ * the thread's, with its process where there are several.  What flamegraph.pl, inferno, speedscope
+ * and many others read.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,10 +43,15 @@ static void write_frame(FILE *out, const struct samples *samples, uint32_t numbe
 static void write_entry(FILE *out, const struct model *model, const struct profile_entry *entry,
 			bool is_time)
 {
+	const struct model_thread *thread = model->threads[entry->thread];
 	uint32_t frames[STACK_DEPTH_MAX];
 	size_t count = stack_frames(model->samples, entry->stack, frames);
 
-	write_name(out, model->threads[entry->thread]->name);
+	if (model->process_count > 1) {
+		write_name(out, thread->process->name);
+		fprintf(out, " %d: ", thread->process->pid);
+	}
+	write_name(out, thread->name);
 	if (entry->end != STACK_COMPLETE)
 		fputs(";[incomplete stack]", out);
 	while (count-- > 0)

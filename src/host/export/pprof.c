@@ -122,6 +122,10 @@ static void put_sample(struct pprof *self, const struct profile_entry *entry)
 	proto_message(&self->message, SAMPLE_VALUE, &self->packed);
 	put_label(self, "thread", thread->name, 0);
 	put_label(self, "tid", NULL, thread->tid);
+	if (self->model->process_count > 1) {
+		put_label(self, "process", thread->process->name, 0);
+		put_label(self, "pid", NULL, thread->process->pid);
+	}
 	if (entry->end != STACK_COMPLETE)
 		put_label(self, "incomplete", stack_end_key(entry->end), 0);
 	proto_message(&self->profile, PROFILE_SAMPLE, &self->message);

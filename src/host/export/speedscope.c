@@ -84,7 +84,7 @@ static void write_thread(struct speedscope *self, const struct model_thread *thr
 	uint64_t all_ns = 0;
 	char name[128];
 
-	snprintf(name, sizeof(name), "%s (%d)", thread->name, thread->tid);
+	thread_title(self->model, thread, name, sizeof(name));
 	for (size_t i = 0; i < count; i++)
 		all_ns += kept[i].weight_ns;
 	json_object(&self->json, NULL);

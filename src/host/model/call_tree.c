@@ -183,15 +183,12 @@ const struct sample_function *call_tree_function(const struct call_tree *tree,
 void call_tree_name(const struct call_tree *tree, const struct tree_node *node, char *ret,
 		    size_t room)
 {
-	const struct model_thread *thread;
-
 	switch (node->kind) {
 	case TREE_ALL:
 		snprintf(ret, room, "all");
 		break;
 	case TREE_THREAD:
-		thread = tree->model->threads[node->value];
-		snprintf(ret, room, "%s (%d)", thread->name, thread->tid);
+		thread_title(tree->model, tree->model->threads[node->value], ret, room);
 		break;
 	case TREE_INCOMPLETE:
 		snprintf(ret, room, "[incomplete stack]");

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,4 +219,15 @@ uint64_t share_error(uint64_t count, uint64_t all)
 	double share = all ? (double)count / (double)all : 0;
 
 	return all ? (uint64_t)(10000 * 1.96 * sqrt(share * (1 - share) / (double)all) + 0.5) : 0;
+}
+
+const char *thread_title(const struct model *model, const struct model_thread *thread, char *ret,
+			 size_t room)
+{
+	if (model->process_count > 1)
+		snprintf(ret, room, "%s %d: %s (%d)", thread->process->name, thread->process->pid,
+			 thread->name, thread->tid);
+	else
+		snprintf(ret, room, "%s (%d)", thread->name, thread->tid);
+	return ret;
 }

@@ -72,6 +72,10 @@ static inline void hot_functions_done_at_scope_end(struct hot_functions *hot)
 	hot_functions_done(hot);
 }
 
+/* "name (12)"; "program 11: name (12)" where the recording has several processes. */
+const char *thread_title(const struct model *model, const struct model_thread *thread, char *ret,
+			 size_t room);
+
 /* What one thread did. */
 struct thread_profile {
 	const struct model_thread *thread;

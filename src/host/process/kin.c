@@ -8,6 +8,7 @@
 #include "host/process/stat.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 int kin_read(pid_t pid, struct kin *ret)
 {
@@ -49,5 +50,50 @@ int kin_read_all(struct kin **ret, size_t *ret_count, struct err *err)
 	qsort(list, found, sizeof(*list), compare_age);
 	*ret = list;
 	*ret_count = found;
+	return 0;
+}
+
+/* Who has been found so far. */
+struct family {
+	pid_t root, *pids;
+	size_t count;
+};
+
+static bool is_among(const struct family *family, pid_t pid)
+{
+	for (size_t i = 0; i < family->count; i++)
+		if (family->pids[i] == pid)
+			return true;
+	return pid == family->root;
+}
+
+/* Whoever is in a session descends from the process that began it: so orphans are found, whom
+ * somebody has adopted.  One whose parent is in the same session is no orphan. */
+static bool is_orphan(const struct family *family, const struct kin *kin)
+{
+	struct kin parent;
+
+	return kin->session != kin->pid && is_among(family, kin->session) &&
+	       !kin_read(kin->parent, &parent) && parent.session != kin->session;
+}
+
+int kin_descendants(pid_t root, pid_t **ret, size_t *ret_count, struct err *err)
+{
+	CLEANUP(free) struct kin *all = NULL;
+	struct family family = { .root = root };
+	size_t count;
+	int r = kin_read_all(&all, &count, err);
+
+	if (r)
+		return r;
+	family.pids = calloc(count + 1, sizeof(*family.pids));
+	if (!family.pids)
+		return err_set(err, -ENOMEM, "%zu processes", count);
+	for (size_t i = 0; i < count; i++)
+		if (all[i].pid != getpid() && all[i].pid != root &&
+		    (is_among(&family, all[i].parent) || is_orphan(&family, &all[i])))
+			family.pids[family.count++] = all[i].pid;
+	*ret = family.pids;
+	*ret_count = family.count;
 	return 0;
 }

@@ -23,3 +23,9 @@ int kin_read(pid_t pid, struct kin *ret) MUST_CHECK;
  * caller frees *ret.
  */
 int kin_read_all(struct kin **ret, size_t *ret_count, struct err *err) MUST_CHECK;
+
+/*
+ * The living descendants of a process, without itself, parents first; not us, and not what we have
+ * started.  The caller frees *ret.
+ */
+int kin_descendants(pid_t root, pid_t **ret, size_t *ret_count, struct err *err) MUST_CHECK;

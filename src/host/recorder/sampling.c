@@ -26,8 +26,8 @@ enum phase { PHASE_OPENING, PHASE_RUNNING, PHASE_OVER };
 struct sampling {
 	struct recording *recording;
 	struct sampling_options options;
-	struct sample_writer *writer;
-	struct sampler *sampler; /* the thread's */
+	struct sample_writer *writer; /* NULL: nothing is recorded */
+	struct sampler *sampler;      /* the thread's */
 	const struct sampler_kind *kind;
 	char reasons[REASONS_MAX];
 	struct sampler_counts before; /* of earlier starts */
@@ -38,7 +38,7 @@ struct sampling {
 	pthread_cond_t news;
 	pthread_t thread;
 	enum phase phase;
-	bool is_running, is_asked_to_stop;
+	bool is_running, is_asked_to_stop, has_ended;
 	struct sampling_totals totals;
 	struct err failure;
 };
@@ -48,11 +48,12 @@ int sampling_new(struct sampling **ret, struct recording *recording, struct prog
 {
 	struct sampling *self = calloc(1, sizeof(*self));
 	pthread_condattr_t attributes;
-	int r;
+	int r = 0;
 
 	if (!self)
 		return err_set(err, -ENOMEM, "samples: no memory");
-	r = sample_writer_new(&self->writer, recording, programs, err);
+	if (recording)
+		r = sample_writer_new(&self->writer, recording, programs, err);
 	if (r) {
 		free(self);
 		return r;
@@ -69,25 +70,6 @@ int sampling_new(struct sampling **ret, struct recording *recording, struct prog
 	return 0;
 }
 
-static void add_reason(struct sampling *self, const char *name, const char *what, const char *why,
-		       const char *fix)
-{
-	size_t length = strlen(self->reasons);
-
-	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s: %s%s%s%s%s\n", name,
-		 what, why[0] ? ": " : "", why, fix[0] ? "; " : "", fix);
-}
-
-static void note_refusals(struct sampling *self, const struct sampler_refusals *refusals)
-{
-	self->reasons[0] = '\0';
-	for (unsigned i = 0; i < refusals->count; i++)
-		add_reason(self, refusals->items[i].kind->name, refusals->items[i].err.what,
-			   refusals->items[i].err.why, refusals->items[i].err.fix);
-	if (self->sampler && self->sampler->limits[0])
-		add_reason(self, self->sampler->kind->name, self->sampler->limits, "", "");
-}
-
 static int open_sampler(struct sampling *self, struct err *err)
 {
 	const struct sampling_options *options = &self->options;
@@ -102,7 +84,7 @@ static int open_sampler(struct sampling *self, struct err *err)
 		return err_while(err, "sample %d", options->sampler.pid);
 	}
 	self->kind = self->sampler->kind;
-	note_refusals(self, &refusals);
+	sampler_explain(&refusals, self->sampler, self->reasons, sizeof(self->reasons));
 	return 0;
 }
 
@@ -110,7 +92,9 @@ static void take_sample(void *context, const struct sample *sample, struct space
 {
 	struct sampling *self = context;
 
-	if (!self->trouble.code)
+	if (self->options.observe)
+		self->options.observe(self->options.context, sample, space);
+	if (self->writer && !self->trouble.code)
 		(void)!sample_writer_take(self->writer, sample, space, &self->trouble);
 }
 
@@ -119,7 +103,7 @@ static void take_process(void *context, pid_t pid, pid_t parent)
 	struct sampling *self = context;
 
 	(void)parent;
-	if (!self->trouble.code)
+	if (self->writer && !self->trouble.code)
 		(void)!sample_writer_process(self->writer, pid, &self->trouble);
 }
 
@@ -127,6 +111,7 @@ static void add_counts(struct sampler_counts *to, const struct sampler_counts *m
 {
 	to->samples += more->samples;
 	to->lost += more->lost;
+	to->left_out += more->left_out;
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		to->ends[i] += more->ends[i];
 }
@@ -161,6 +146,8 @@ static int write_totals(struct sampling *self, struct err *err)
 	struct bytes bytes = { 0 };
 	int r;
 
+	if (!self->writer)
+		return 0;
 	memcpy(sampling.ends, counts.ends, sizeof(sampling.ends));
 	sampling_put(&bytes, &sampling);
 	r = recording_samples(self->recording, CHUNK_SAMPLING, &bytes, err);
@@ -174,6 +161,8 @@ static int write_due(struct sampling *self, struct err *err)
 	uint64_t now = now_ns();
 	int r = 0;
 
+	if (!self->writer)
+		return 0;
 	if (now - self->flushed_ns >= FLUSH_NS) {
 		self->flushed_ns = now;
 		r = sample_writer_flush(self->writer, err);
@@ -195,7 +184,7 @@ static void show_totals(struct sampling *self)
 
 	pthread_mutex_lock(&self->lock);
 	self->totals.counts = counts;
-	self->totals.threads = sample_writer_threads(self->writer);
+	self->totals.threads = self->writer ? sample_writer_threads(self->writer) : 0;
 	self->totals.sampler = self->kind ? self->kind->name : "";
 	self->totals.summary = self->kind ? self->kind->summary : "";
 	pthread_mutex_unlock(&self->lock);
@@ -221,6 +210,7 @@ static void enter(struct sampling *self, enum phase phase, const struct err *fai
 {
 	pthread_mutex_lock(&self->lock);
 	self->phase = phase;
+	self->has_ended |= failure->code == -ESRCH;
 	if (failure->code && failure->code != -ESRCH && !self->failure.code)
 		self->failure = *failure;
 	pthread_cond_broadcast(&self->news);
@@ -253,7 +243,7 @@ static void end_sampler(struct sampling *self, int r, struct err *err)
 		samples = counts_now(self).samples;
 		r = pass(self, err);
 	}
-	if (!r || r == -ESRCH)
+	if (self->writer && (!r || r == -ESRCH))
 		(void)!sample_writer_flush(self->writer, err);
 	self->before = counts_now(self);
 	self->kind->close(self->sampler);
@@ -281,6 +271,8 @@ static void *run(void *argument)
 			break;
 	}
 	end_sampler(self, r, &err);
+	if (r == -ESRCH && !err.code)
+		err_set(&err, r, "it has ended");
 	enter(self, PHASE_OVER, &err);
 	return NULL;
 }
@@ -296,8 +288,11 @@ int sampling_start(struct sampling *self, struct err *err)
 {
 	int r;
 
+	pthread_mutex_lock(&self->lock);
 	self->phase = PHASE_OPENING;
 	self->is_asked_to_stop = false;
+	self->failure = (struct err){ 0 };
+	pthread_mutex_unlock(&self->lock);
 	r = quiet_thread(&self->thread, run, self);
 	if (r)
 		return err_set(err, r, "start the sampler's thread: %s", strerror(-r));
@@ -310,6 +305,31 @@ int sampling_start(struct sampling *self, struct err *err)
 	if (r)
 		sampling_pause(self);
 	return r;
+}
+
+void sampling_set_rate(struct sampling *self, unsigned hz)
+{
+	self->options.sampler.hz = hz;
+}
+
+bool sampling_goes_on(struct sampling *self)
+{
+	bool goes_on;
+
+	pthread_mutex_lock(&self->lock);
+	goes_on = self->phase == PHASE_RUNNING;
+	pthread_mutex_unlock(&self->lock);
+	return goes_on;
+}
+
+bool sampling_has_ended(struct sampling *self)
+{
+	bool has_ended;
+
+	pthread_mutex_lock(&self->lock);
+	has_ended = self->has_ended;
+	pthread_mutex_unlock(&self->lock);
+	return has_ended;
 }
 
 int sampling_check(struct sampling *self, struct err *err)

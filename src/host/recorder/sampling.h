@@ -17,6 +17,9 @@ struct sampling_options {
 	struct sampler_options sampler;
 	const char *name;                /* only this rung; NULL: the best that can be had */
 	const struct sampler_kind *kind; /* instead: this one, that is on no ladder; NULL */
+	/* Sees each sample too, on the sampler's thread; NULL: nobody does. */
+	void (*observe)(void *context, const struct sample *sample, struct space *space);
+	void *context; /* of observe */
 };
 
 struct sampling_totals {
@@ -29,12 +32,22 @@ struct sampling_totals {
 
 struct sampling;
 
-/* The programs of the process, for as long as it samples. */
+/* The programs of the process, for as long as it samples.  Without a recording (both NULL) samples
+ * are only observed. */
 int sampling_new(struct sampling **ret, struct recording *recording, struct programs *programs,
 		 const struct sampling_options *options, struct err *err) MUST_CHECK;
 
 /* Returns when the first sample can come.  Fails when no rung can be had, and says of each why. */
 int sampling_start(struct sampling *sampling, struct err *err) MUST_CHECK;
+
+/* Between two starts. */
+void sampling_set_rate(struct sampling *sampling, unsigned hz);
+
+/* False from the end of the process on, or of the thread. */
+bool sampling_goes_on(struct sampling *sampling);
+
+/* Has the process ended, or with children the last one of them? */
+bool sampling_has_ended(struct sampling *sampling);
 
 /* 0, or what ended the thread. */
 int sampling_check(struct sampling *sampling, struct err *err) MUST_CHECK;

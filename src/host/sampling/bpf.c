@@ -6,6 +6,8 @@
 #include "host/sampling/bpf_sampler.h"
 
 #include "host/core/clock.h"
+#include "host/core/room.h"
+#include "host/sampling/family.h"
 #include "host/sampling/thread_walk.h"
 
 #include <bpf/bpf.h>
@@ -55,35 +57,94 @@ static int load(struct bpf_sampler *self, const struct space *space, struct err 
 	return self->ring ? 0 : err_set(err, -errno, "opening the ring: %s", strerror(errno));
 }
 
-static int start_clocks(struct bpf_sampler *self, struct err *err)
+/* A clock for each processor does for all processes. */
+static void keep_only_last_clocks(struct bpf_sampler *self)
+{
+	size_t last = self->clocks_count - 1;
+
+	for (size_t i = 0; i < last; i++)
+		thread_clocks_close(&self->clocks[i]);
+	self->clocks[0] = self->clocks[last];
+	self->clocks_count = 1;
+}
+
+static int start_clocks(struct bpf_sampler *self, pid_t pid, struct err *err)
 {
 	const struct thread_clocks_options options = {
-		.pid = self->options.pid,
+		.pid = pid,
 		.period_ns = SECOND_NS / self->options.hz,
 		.is_inherited = true,
 		.with_children = self->options.children,
+		.is_heir = pid != self->options.pid,
 		.program = kernel_session_program(&self->session, KERNEL_SAMPLE, "sample_running"),
 		.heirs = kernel_session_map(&self->session, "heirs"),
 	};
+	int r;
 
-	return thread_clocks_open(&self->clocks, &options, err);
+	if (self->clocks_count && self->clocks[0].is_per_processor)
+		return 0;
+	if (make_room(&self->clocks, self->clocks_count, &self->clocks_room, sizeof(*self->clocks)))
+		return err_set(err, -ENOMEM, "memory for clocks");
+	r = thread_clocks_open(&self->clocks[self->clocks_count], &options, err);
+	if (!r && self->clocks[self->clocks_count++].is_per_processor)
+		keep_only_last_clocks(self);
+	return r;
 }
 
-/* Threads that are away already: their times begin now. */
-static int seed_absences(struct bpf_sampler *self, struct space *space, struct err *err)
+static bool has_clocks(const struct bpf_sampler *self, pid_t pid)
 {
-	const struct kernel_question question = { .pid = (uint32_t)self->options.pid,
+	for (size_t i = 0; i < self->clocks_count; i++)
+		if (self->clocks[i].options.pid == pid || self->clocks[i].is_per_processor)
+			return true;
+	return !self->options.on_cpu;
+}
+
+static int seed_process(struct bpf_sampler *self, struct followed *process, struct err *err)
+{
+	const struct kernel_question question = { .pid = (uint32_t)process->pid,
 						  .is_seed = true,
 						  .is_kernel = self->options.kernel_frames };
+
+	if (!followed_has_own_space(process))
+		return 0;
+	return thread_walk(&self->session, &self->tables, followed_space(process), &question, err);
+}
+
+/* Threads that are away already: their times begin now.  A relative may end meanwhile. */
+static int seed_absences(struct bpf_sampler *self, struct err *err)
+{
 	int r = kernel_session_load(&self->session, KERNEL_THREADS, err);
 
-	if (!r)
-		r = thread_walk(&self->session, &self->tables, space, &question, err);
+	for (size_t i = 0; !r && i < self->processes.count; i++) {
+		struct err ignored = { 0 };
+		bool is_root = self->processes.items[i]->pid == self->options.pid;
+		int seeded = seed_process(self, self->processes.items[i], is_root ? err : &ignored);
+
+		r = is_root ? seeded : 0;
+	}
 	kernel_session_unload(&self->session, KERNEL_THREADS);
 	return r;
 }
 
-static int start_all(struct bpf_sampler *self, struct space *space, struct err *err)
+static int join(struct sampler *sampler, pid_t pid, struct err *err)
+{
+	struct bpf_sampler *self = self_of(sampler);
+	bool is_followed = followed_find(&self->processes, pid);
+	struct space *space;
+	int r = 0;
+
+	if (is_followed && has_clocks(self, pid))
+		return 0;
+	if (!is_followed)
+		r = space_open(&space, pid, err);
+	if (!is_followed && !r)
+		r = bpf_follow(self, space, err);
+	if (!r && !has_clocks(self, pid))
+		r = start_clocks(self, pid, err);
+	return r ? r : 1;
+}
+
+static int start_all(struct bpf_sampler *self, struct err *err)
 {
 	int r = start(self, KERNEL_SAMPLE, "process_forked", err);
 
@@ -92,13 +153,15 @@ static int start_all(struct bpf_sampler *self, struct space *space, struct err *
 	if (!r)
 		r = start(self, KERNEL_SAMPLE, "process_ended", err);
 	if (!r && self->options.on_cpu)
-		r = start_clocks(self, err);
+		r = start_clocks(self, self->options.pid, err);
+	if (!r && self->options.children)
+		r = family_join(&self->sampler, self->options.pid, join, err);
 	if (r || !self->options.off_cpu)
 		return r;
 	r = start(self, KERNEL_SWITCH, "threads_switched", err);
 	if (!r)
 		r = start(self, KERNEL_SWITCH, "thread_woken", err);
-	return r ? r : seed_absences(self, space, err);
+	return r ? r : seed_absences(self, err);
 }
 
 static int open_all(struct bpf_sampler *self, struct err *err)
@@ -116,14 +179,15 @@ static int open_all(struct bpf_sampler *self, struct err *err)
 		return r;
 	}
 	r = bpf_follow(self, space, err);
-	return r ? r : start_all(self, space, err);
+	return r ? r : start_all(self, err);
 }
 
 static void bpf_stop(struct sampler *sampler)
 {
 	struct bpf_sampler *self = self_of(sampler);
 
-	thread_clocks_close(&self->clocks);
+	while (self->clocks_count)
+		thread_clocks_close(&self->clocks[--self->clocks_count]);
 	while (self->link_count)
 		bpf_link__destroy(self->links[--self->link_count]);
 	if (!self->stopped_ns)
@@ -142,6 +206,7 @@ static void bpf_close(struct sampler *sampler)
 	kernel_session_done(&self->session);
 	followed_done(&self->processes);
 	absences_done(&self->absences);
+	free(self->clocks);
 	priority_restore(&self->priority);
 	free(self);
 }
@@ -197,6 +262,7 @@ static struct sampler_counts bpf_counts(const struct sampler *sampler)
 
 	if (!bpf_map_lookup_elem(kernel_session_map(&self->session, "counts"), &zero, &kernel))
 		counts.lost = kernel.lost + kernel.untracked;
+	counts.left_out = self->tables.left_out;
 	return counts;
 }
 

@@ -20,7 +20,8 @@ struct bpf_sampler {
 	struct priority priority;
 	struct kernel_session session;
 	struct kernel_tables tables;
-	struct thread_clocks clocks;
+	struct thread_clocks *clocks; /* one for each process that was there */
+	size_t clocks_count, clocks_room;
 	struct bpf_link *links[BPF_LINKS_MAX];
 	size_t link_count;
 	struct ring_buffer *ring;

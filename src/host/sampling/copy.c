@@ -11,6 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/sampling/copy_private.h"
+#include "host/sampling/family.h"
 #include "host/sampling/perf_mapping.h"
 
 #define STACK_FIRST (16u << 10)
@@ -85,7 +86,7 @@ static int open_rings(struct copy_sampler *self, struct err *err)
 	if (r != -EACCES && r != -EPERM)
 		return r;
 	snprintf(self->base.limits, sizeof(self->base.limits),
-		 "time inside the kernel is not seen%s: run as root, or: sysctl "
+		 "time inside the kernel is not seen%s; run limpet as root, or: sudo sysctl "
 		 "kernel.perf_event_paranoid=1",
 		 self->options.off_cpu ? ", stacks of short sleeps are guesses" : "");
 	return try_rings(self, false, err);
@@ -103,6 +104,22 @@ static void copy_close(struct sampler *sampler)
 	free(self);
 }
 
+static int join(struct sampler *sampler, pid_t pid, struct err *err)
+{
+	struct copy_sampler *self = (struct copy_sampler *)sampler;
+	int r;
+
+	if (processes_find(&self->processes, pid))
+		return 0;
+	r = processes_add(&self->processes, pid, err);
+	if (r)
+		return r;
+	r = coverage_open(&self->coverage, &self->events, pid, /* is_heir */ true, err);
+	if (r)
+		processes_drop_last(&self->processes);
+	return r ? r : 1;
+}
+
 static int start(struct copy_sampler *self, struct err *err)
 {
 	int r = open_rings(self, err);
@@ -110,7 +127,10 @@ static int start(struct copy_sampler *self, struct err *err)
 	if (!r)
 		r = processes_add(&self->processes, self->options.pid, err);
 	if (!r)
-		r = coverage_open(&self->coverage, &self->events, self->options.pid, err);
+		r = coverage_open(&self->coverage, &self->events, self->options.pid,
+				  /* is_heir */ false, err);
+	if (!r && self->options.children)
+		r = family_join(&self->base, self->options.pid, join, err);
 	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
 		r = err_set(err, -ENOMEM, "no memory for threads");
 	if (!r)
@@ -142,6 +162,7 @@ static int enlarge(struct copy_sampler *self, struct err *err)
 {
 	struct perf_attrs attrs = self->events.attrs;
 	uint32_t size = MIN(attrs.items[COPY_CLOCK].sample_stack_user * 2, STACK_MOST);
+	struct coverage coverage = { 0 };
 	struct perf_events larger;
 	int r = 0;
 
@@ -150,15 +171,18 @@ static int enlarge(struct copy_sampler *self, struct err *err)
 	larger = perf_events_beside(&self->events, &attrs);
 	for (size_t i = 0; !r && i < self->processes.count; i++)
 		if (!process_has_ended(&self->processes.items[i]))
-			r = coverage_open(&self->coverage, &larger, self->processes.items[i].pid,
-					  err);
+			r = coverage_open(&coverage, &larger, self->processes.items[i].pid,
+					  /* is_heir */ i > 0, err);
 	if (r < 0) {
+		coverage_done(&coverage);
 		perf_events_abandon(&larger);
 		return r == -ESRCH ? 0 : r;
 	}
 	perf_events_switch(&self->events, false);
 	perf_events_switch(&larger, true);
 	perf_events_replace(&self->events, &larger);
+	coverage_done(&self->coverage);
+	self->coverage = coverage;
 	self->judged = self->ran_off = 0;
 	return 0;
 }

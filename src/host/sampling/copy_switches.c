@@ -19,9 +19,8 @@
 #define LEAVING_MOST   20000u /* stacks of switches in a second */
 #define JUDGED_EACH_NS 100000000u
 
-int copy_begin_switches(struct copy_sampler *self)
+static int begin_switches_of(struct copy_sampler *self, pid_t pid)
 {
-	pid_t pid = self->options.pid;
 	CLEANUP(free) pid_t *tids = NULL;
 	struct err err = { 0 };
 	size_t count = 0;
@@ -41,6 +40,15 @@ int copy_begin_switches(struct copy_sampler *self)
 		thread->since_ns = now_ns();
 	}
 	return 0;
+}
+
+int copy_begin_switches(struct copy_sampler *self)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->processes.count; i++)
+		r = begin_switches_of(self, self->processes.items[i].pid);
+	return r;
 }
 
 static void fill(struct sample *sample, const struct off_thread *thread, uint64_t now)

@@ -42,7 +42,7 @@ static int doubt(struct coverage *coverage, pid_t tid)
 
 /* The number of threads that were new, or -errno. */
 static int open_new(struct coverage *coverage, struct perf_events *events,
-		    const struct threads_seen *before, const struct threads_seen *now,
+		    const struct threads_seen *before, const struct threads_seen *now, bool is_heir,
 		    struct err *err)
 {
 	int count = 0;
@@ -52,7 +52,7 @@ static int open_new(struct coverage *coverage, struct perf_events *events,
 
 		if (was_seen(before, now->items[i]))
 			continue;
-		if (before->count && doubt(coverage, now->items[i]) < 0)
+		if ((before->count || is_heir) && doubt(coverage, now->items[i]) < 0)
 			return err_set(err, -ENOMEM, "no memory for threads");
 		r = perf_events_add(events, now->items[i], err);
 		if (r < 0)
@@ -62,7 +62,8 @@ static int open_new(struct coverage *coverage, struct perf_events *events,
 	return count;
 }
 
-int coverage_open(struct coverage *coverage, struct perf_events *events, pid_t pid, struct err *err)
+int coverage_open(struct coverage *coverage, struct perf_events *events, pid_t pid, bool is_heir,
+		  struct err *err)
 {
 	struct threads_seen before = { 0 };
 	int r = 1;
@@ -72,7 +73,7 @@ int coverage_open(struct coverage *coverage, struct perf_events *events, pid_t p
 
 		r = proc_list(pid, "task", &now.items, &now.count, err);
 		if (!r)
-			r = open_new(coverage, events, &before, &now, err);
+			r = open_new(coverage, events, &before, &now, is_heir, err);
 		free(before.items);
 		before = now;
 	}

@@ -14,8 +14,8 @@ struct coverage {
 	size_t count, room;
 };
 
-/* Opens events for each thread of the process. */
-int coverage_open(struct coverage *coverage, struct perf_events *events, pid_t pid,
+/* Opens events for each thread of the process; is_heir: it may have inherited some itself. */
+int coverage_open(struct coverage *coverage, struct perf_events *events, pid_t pid, bool is_heir,
 		  struct err *err) MUST_CHECK;
 /* False: this sample of the thread came by its other event. */
 bool coverage_counts(struct coverage *coverage, const struct perf_events *events, pid_t tid,

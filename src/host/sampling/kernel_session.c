@@ -90,13 +90,14 @@ static int refuse_rights(struct err *err)
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
-static int refuse_kernel(struct err *err, const char *what)
+static int refuse_kernel(struct err *err, const char *what, const char *fix)
 {
 	struct utsname system;
 
 	uname(&system);
 	err_set(err, -EOPNOTSUPP, "this kernel (%s) cannot walk stacks by BPF", system.release);
-	return err_why(err, "%s", what);
+	err_why(err, "%s", what);
+	return err_fix(err, "%s", fix);
 }
 
 /* libbpf takes a refusal for a kernel that does not know it.  No descriptor has this number. */
@@ -131,11 +132,14 @@ int kernel_session_probe(struct err *err)
 				: "a container or a security module forbids the system call bpf");
 	}
 	if (!r)
-		return refuse_kernel(err, "programs for perf events are missing in it");
+		return refuse_kernel(err, "programs for perf events are missing in it",
+				     "a kernel with CONFIG_BPF_EVENTS=y, as Debian's have it");
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return refuse_kernel(err, "/sys/kernel/btf/vmlinux is missing");
+		return refuse_kernel(err, "/sys/kernel/btf/vmlinux is missing",
+				     "a kernel with CONFIG_DEBUG_INFO_BTF=y, as Debian's have it");
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) != 1)
-		return refuse_kernel(err, "it has no bpf_loop, which came with Linux 5.17");
+		return refuse_kernel(err, "it has no bpf_loop, which came with Linux 5.17",
+				     "Linux 5.17 or newer");
 	return 0;
 }
 

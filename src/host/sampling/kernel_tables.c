@@ -175,14 +175,16 @@ static int know_module(struct kernel_tables *tables, unsigned number)
 /* What has no room is left out and counted: its frames end the walk by name. */
 static struct kernel_module place_module(struct kernel_tables *tables, const struct module *module)
 {
-	struct kernel_module nothing = { .is_placed = false };
+	struct kernel_module nothing = { .is_placed = false }, *place;
 
 	if (!module->table || !module->table->row_count || know_module(tables, module->number))
 		return nothing;
-	if (!tables->modules[module->number].is_placed &&
-	    !place_table(tables, module->table, &tables->modules[module->number]))
-		tables->left_out++;
-	return tables->modules[module->number];
+	place = &tables->modules[module->number];
+	if (!place->is_placed && !place_table(tables, module->table, place)) {
+		tables->left_out += !place->is_left_out;
+		place->is_left_out = true;
+	}
+	return *place;
 }
 
 static struct kernel_range range_of(struct kernel_tables *tables, const struct space_range *range)
@@ -261,8 +263,13 @@ static int lead_to(struct kernel_tables *tables, struct kernel_part part, enum k
 		r = bpf_map_update_elem(tables->processes, &key, &process, BPF_ANY);
 	if (r)
 		return r;
-	if (!known)
+	if (known) {
+		part.left_out = MAX(part.left_out, known->left_out);
+		tables->left_out -= known->left_out;
+	} else {
 		known = &tables->parts[tables->part_count++];
+	}
+	tables->left_out += part.left_out;
 	*known = part;
 	tables->next_range = part.first + part.count;
 	return 0;
@@ -275,7 +282,7 @@ int kernel_tables_publish(struct kernel_tables *tables, const struct space *spac
 				    .count = (uint32_t)MIN(space->count, KERNEL_RANGES_MAX) };
 	int r;
 
-	tables->left_out += space->count - part.count;
+	part.left_out = space->count - part.count;
 	if (!find_part(tables, part.count, &part.first))
 		return err_set(err, -ENOSPC, "too many mappings for the kernel programs");
 	for (uint32_t i = 0; i < part.count; i++)

@@ -15,7 +15,7 @@ struct kernel_array {
 
 /* Where the table of a module is; by the module's number. */
 struct kernel_module {
-	bool is_placed;
+	bool is_placed, is_left_out;
 	uint32_t page, page_count, special;
 };
 
@@ -23,6 +23,7 @@ struct kernel_module {
 struct kernel_part {
 	pid_t pid;
 	uint32_t first, count;
+	size_t left_out; /* ranges beyond those */
 };
 
 struct kernel_tables {
@@ -33,7 +34,7 @@ struct kernel_tables {
 	struct kernel_part *parts;
 	size_t part_count, part_room;
 	uint32_t next_range;
-	size_t left_out; /* modules and ranges for which there was no room */
+	size_t left_out; /* modules and ranges for which there was no room, each once */
 };
 
 /* Room for this space, and for what will be loaded later. */

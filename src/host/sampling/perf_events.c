@@ -33,14 +33,30 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+/* Debian's kernels know a 3, which leaves users nothing. */
+static int refuse_right(struct err *err)
+{
+	char level[16];
+	ssize_t size =
+		text_read_small("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level) - 1);
+
+	if (size > 0 && level[0] >= '3') {
+		err_why(err, "kernel.perf_event_paranoid is %.*s: only CAP_PERFMON may use it",
+			(int)strcspn(level, "\n"), level);
+		return err_fix(err, "sudo sysctl kernel.perf_event_paranoid=2, or run limpet as "
+				    "root, or: sudo setcap cap_perfmon+ep $(command -v limpet)");
+	}
+	err_why(err, "the kernel lets only its own user and CAP_PERFMON look at a process");
+	return err_fix(err, "run limpet as root, or: sudo setcap cap_perfmon+ep $(command -v "
+			    "limpet)");
+}
+
 static int refuse(int code, struct err *err)
 {
 	err_set(err, code, "perf_event_open: %s", strerror(-code));
 	if (code == -EACCES || code == -EPERM) {
 		err_exit(err, EXIT_NOT_PERMITTED);
-		err_why(err, "the kernel lets only its own user and CAP_PERFMON look at a process "
-			     "(kernel.perf_event_paranoid)");
-		return err_fix(err, "run as root, or: setcap cap_perfmon+ep limpet");
+		return refuse_right(err);
 	}
 	if (code == -ENOSYS)
 		return err_why(err, "this kernel has no perf events, or a seccomp filter "

@@ -10,15 +10,20 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/process/kin.h"
 #include "host/process/procfs.h"
 #include "host/process/stat.h"
 
+#define FAMILY_NS 1000000000u
+
 /* A space that cannot be read is an empty one: states need no right. */
-static int add_process(struct polling *self)
+static int add_process(struct polling *self, pid_t pid)
 {
-	if (!processes_add_child(&self->processes, self->options.pid, 0))
+	struct process_entry *process = processes_add_child(&self->processes, pid, 0);
+
+	if (!process)
 		return -ENOMEM;
-	process_freshen(&self->processes.items[0]);
+	process_freshen(process);
 	return 0;
 }
 
@@ -38,7 +43,7 @@ int polling_open(struct polling **ret, const struct sampler_kind *kind,
 	self->options.hz = MIN(options->hz, POLLING_HZ_MAX);
 	self->last_ns = now_ns();
 	self->sample = calloc(1, sizeof(*self->sample) + SAMPLE_FRAMES_MAX * sizeof(uint64_t));
-	if (!self->sample || add_process(self) < 0) {
+	if (!self->sample || add_process(self, options->pid) < 0) {
 		polling_close(&self->base);
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	}
@@ -56,54 +61,89 @@ static bool is_wanted(const struct polling *self, enum sample_kind kind)
 	return kind == SAMPLE_RUNNING ? self->options.on_cpu : self->options.off_cpu;
 }
 
-static void look_at(struct polling *self, pid_t tid, uint64_t weight_ns,
+static void look_at(struct polling *self, struct process_entry *process, pid_t tid,
 		    const struct sampler_listener *listener)
 {
 	struct process_stat stat;
 	struct err err = { 0 };
 	enum sample_kind kind;
 
-	if (stat_read(self->options.pid, tid, &stat, &err) < 0)
+	if (stat_read(process->pid, tid, &stat, &err) < 0)
 		return;
 	kind = kind_of(stat.state);
 	if (stat.state == 'Z' || stat.state == 'X' || !is_wanted(self, kind))
 		return;
 	*self->sample = (struct sample){
 		.time_ns = now_ns(),
-		.weight_ns = weight_ns,
-		.pid = (uint32_t)self->options.pid,
+		.weight_ns = self->weight_ns,
+		.pid = (uint32_t)process->pid,
 		.tid = (uint32_t)tid,
 		.kind = (uint8_t)kind,
 		.end = STACK_NO_USER,
 		.state = (uint8_t)stat.state,
 	};
 	if (self->stack && kind == SAMPLE_BLOCKED)
-		self->stack(self, tid);
+		self->stack(self, process, tid);
 	self->counts.samples++;
 	self->counts.ends[self->sample->end]++;
-	listener->sample(listener->context, self->sample, self->processes.items[0].space);
+	listener->sample(listener->context, self->sample, process->space);
+}
+
+static int look_at_process(struct polling *self, struct process_entry *process,
+			   const struct sampler_listener *listener, struct err *err)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	size_t count = 0;
+	int r = proc_list(process->pid, "task", &tids, &count, err);
+
+	for (size_t i = 0; !r && i < count; i++)
+		look_at(self, process, tids[i], listener);
+	return r;
+}
+
+/* All processes of the machine are read for that: not at each look. */
+static void find_family(struct polling *self, uint64_t now, const struct sampler_listener *listener)
+{
+	CLEANUP(free) pid_t *pids = NULL;
+	struct err err = { 0 };
+	size_t count = 0;
+
+	if (!self->options.children || now < self->next_family_ns)
+		return;
+	self->next_family_ns = now + FAMILY_NS;
+	if (kin_descendants(self->options.pid, &pids, &count, &err) < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (!processes_find(&self->processes, pids[i]) && !add_process(self, pids[i]))
+			listener->process(listener->context, pids[i], self->options.pid);
+}
+
+static bool is_over(const struct polling *self)
+{
+	return self->options.children ? processes_have_ended(&self->processes)
+				      : process_has_ended(&self->processes.items[0]);
 }
 
 int polling_drain(struct sampler *sampler, const struct sampler_listener *listener, struct err *err)
 {
 	struct polling *self = (struct polling *)sampler;
-	uint64_t now = now_ns(), weight = now - self->last_ns;
-	CLEANUP(free) pid_t *tids = NULL;
-	size_t count = 0;
-	int r;
+	uint64_t now = now_ns();
+	struct err gone = { 0 };
+	int r = 0;
 
-	if (process_has_ended(&self->processes.items[0]))
+	if (is_over(self))
 		return -ESRCH;
-	if (self->is_stopped || weight < 1000000000u / self->options.hz)
+	self->weight_ns = now - self->last_ns;
+	if (self->is_stopped || self->weight_ns < 1000000000u / self->options.hz)
 		return 0;
-	r = proc_list(self->options.pid, "task", &tids, &count, err);
-	if (r < 0)
-		return r;
+	find_family(self, now, listener);
 	processes_begin_round(&self->processes);
-	for (size_t i = 0; i < count; i++)
-		look_at(self, tids[i], weight, listener);
+	for (size_t i = 0; i < self->processes.count; i++)
+		if (!process_has_ended(&self->processes.items[i]))
+			r = look_at_process(self, &self->processes.items[i], listener,
+					    self->options.children ? &gone : err);
 	self->last_ns = now;
-	return 0;
+	return self->options.children ? 0 : r;
 }
 
 void polling_stop(struct sampler *sampler)

@@ -11,13 +11,15 @@
 struct polling {
 	struct sampler base; /* first */
 	struct sampler_options options;
-	struct processes processes; /* just the one */
+	struct processes processes; /* the first is the one named; the others are its family */
 	struct sampler_counts counts;
-	uint64_t last_ns; /* when it looked last */
+	uint64_t last_ns;   /* when it looked last */
+	uint64_t weight_ns; /* of what it sees now */
+	uint64_t next_family_ns;
 	bool is_stopped;
 	struct sample *sample;
 	/* Fills frames, end and flags of self->sample for a thread that sleeps; NULL: never. */
-	void (*stack)(struct polling *self, pid_t tid);
+	void (*stack)(struct polling *self, struct process_entry *process, pid_t tid);
 };
 
 int polling_open(struct polling **ret, const struct sampler_kind *kind,

@@ -127,13 +127,19 @@ bool processes_have_ended(const struct processes *processes)
 	return true;
 }
 
+void processes_drop_last(struct processes *processes)
+{
+	const struct process_entry *last = &processes->items[--processes->count];
+
+	space_close(last->space);
+	if (last->pidfd >= 0)
+		close(last->pidfd);
+}
+
 void processes_done(struct processes *processes)
 {
-	for (size_t i = 0; i < processes->count; i++) {
-		space_close(processes->items[i].space);
-		if (processes->items[i].pidfd >= 0)
-			close(processes->items[i].pidfd);
-	}
+	while (processes->count)
+		processes_drop_last(processes);
 	free(processes->items);
 	*processes = (struct processes){ 0 };
 }

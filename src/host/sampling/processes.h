@@ -24,6 +24,8 @@ struct processes {
 };
 
 int processes_add(struct processes *processes, pid_t pid, struct err *err) MUST_CHECK;
+/* The one that was added last is not followed after all. */
+void processes_drop_last(struct processes *processes);
 /* NULL: not followed. */
 struct process_entry *processes_find(struct processes *processes, pid_t pid);
 /* A child: its space is its parent's until it can be read.  NULL: no memory. */

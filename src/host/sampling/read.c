@@ -16,12 +16,12 @@ static int refuse(int code, struct err *err)
 	err_exit(err, EXIT_NOT_PERMITTED);
 	err_why(err, "only its own user, or CAP_SYS_PTRACE, may read a process's memory (and "
 		     "kernel.yama.ptrace_scope may ask for more)");
-	return err_fix(err, "run as root, or: setcap cap_sys_ptrace+ep limpet");
+	return err_fix(err, "run limpet as root, or: sudo setcap cap_sys_ptrace+ep $(command -v "
+			    "limpet)");
 }
 
-static void read_stack(struct polling *self, pid_t tid)
+static void read_stack(struct polling *self, struct process_entry *process, pid_t tid)
 {
-	struct process_entry *process = &self->processes.items[0];
 	struct blocked_stack stack;
 	int r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
 				   SAMPLE_FRAMES_MAX);
@@ -62,9 +62,8 @@ static int read_open(struct sampler **ret, const struct sampler_options *options
 		return r;
 	self->stack = read_stack;
 	snprintf(self->base.limits, sizeof(self->base.limits),
-		 "stacks of waiting threads only, at most %u times a second; children are not "
-		 "followed",
-		 POLLING_HZ_MAX);
+		 "stacks of waiting threads only, at most %u times a second%s", POLLING_HZ_MAX,
+		 options->children ? "; children are found once a second" : "");
 	*ret = &self->base;
 	return 0;
 }

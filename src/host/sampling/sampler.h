@@ -19,12 +19,13 @@ struct sampler_options {
 	bool on_cpu;        /* SAMPLE_RUNNING */
 	bool off_cpu;       /* SAMPLE_BLOCKED, SAMPLE_RUNNABLE */
 	bool kernel_frames; /* where allowed */
-	bool children;      /* also processes that it forks from now on */
+	bool children;      /* also its descendants, those there and those born meanwhile */
 };
 
 struct sampler_counts {
 	uint64_t samples;
 	uint64_t lost;             /* no room for them on their way to us */
+	uint64_t left_out;         /* mappings and modules of code without room: stacks end there */
 	uint64_t ends[STACK_ENDS]; /* how their stacks ended */
 };
 
@@ -85,5 +86,10 @@ struct sampler_refusals {
 int sampler_choose(struct sampler **ret, const struct sampler_options *options, const char *name,
 		   struct sampler_refusals *ret_refusals, struct err *err) MUST_CHECK;
 void sampler_close(struct sampler *sampler);
+
+/* Lines "rung: reason": why no better one, and what this one cannot see (NULL: there is none). */
+void sampler_explain(const struct sampler_refusals *refusals, const struct sampler *sampler,
+		     char *ret, size_t room);
+
 /* How a stack ended, in a few words: "complete". */
 const char *stack_end_name(enum stack_end end);

@@ -98,3 +98,26 @@ void sampler_close(struct sampler *sampler)
 	if (sampler)
 		sampler->kind->close(sampler);
 }
+
+static void explain_one(const struct sampler_kind *kind, const struct err *err, char *ret,
+			size_t room)
+{
+	size_t length = strlen(ret);
+
+	snprintf(ret + length, room - length, "%s: %s%s%s%s%s\n", kind->name, err->what,
+		 err->why[0] ? ": " : "", err->why, err->fix[0] ? "; " : "", err->fix);
+}
+
+void sampler_explain(const struct sampler_refusals *refusals, const struct sampler *sampler,
+		     char *ret, size_t room)
+{
+	struct err limits = { 0 };
+
+	ret[0] = '\0';
+	for (unsigned i = 0; i < refusals->count; i++)
+		explain_one(refusals->items[i].kind, &refusals->items[i].err, ret, room);
+	if (!sampler || !sampler->limits[0])
+		return;
+	snprintf(limits.what, sizeof(limits.what), "%s", sampler->limits);
+	explain_one(sampler->kind, &limits, ret, room);
+}

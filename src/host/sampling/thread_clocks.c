@@ -114,8 +114,8 @@ static bool has_clock(const struct thread_clocks *clocks, pid_t tid)
 	return low < clocks->tid_count && clocks->tids[low] == tid;
 }
 
-/* Threads of the first look were there before the first clock: they have inherited none.  Those
- * that are new at a later look may have.  1: there were new ones. */
+/* Threads of the first look were there before the first clock: they have inherited none, except
+ * from another process.  Those that are new at a later look may have.  1: there were new ones. */
 static int look(struct thread_clocks *clocks, bool is_first, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
@@ -130,7 +130,7 @@ static int look(struct thread_clocks *clocks, bool is_first, struct err *err)
 		if (has_clock(clocks, tids[i]))
 			continue;
 		is_new = 1;
-		r = add_clock(clocks, tids[i], -1, !is_first);
+		r = add_clock(clocks, tids[i], -1, !is_first || clocks->options.is_heir);
 		if (r)
 			return err_set(err, r, "opening the clock of thread %d: %s", tids[i],
 				       strerror(-r));

@@ -16,6 +16,7 @@ struct thread_clocks_options {
 	uint64_t period_ns;
 	bool is_inherited;  /* by threads born later */
 	bool with_children; /* and by processes */
+	bool is_heir;       /* the process may have inherited clocks itself */
 	int program;        /* sample_running */
 	int heirs;          /* its map */
 };

@@ -1,0 +1,94 @@
+/*
+ * All threads of a process, as they are now.
+ */
+#include "host/api/api.h"
+#include "host/api/stacks.h"
+#include "host/core/cleanup.h"
+#include "host/recorder/dump.h"
+#include "host/sampling/sampler.h"
+
+#include <errno.h>
+
+struct look {
+	limpet_thread_visitor *visit;
+	void *context;
+};
+
+static struct limpet_thread describe(const struct thread *facts, const struct waiting *waiting,
+				     const struct limpet_stack *stack)
+{
+	return (struct limpet_thread){
+		.struct_size = sizeof(struct limpet_thread),
+		.tid = facts->tid,
+		.state = facts->state,
+		.state_name = thread_state_name(facts->state),
+		.name = facts->name,
+		.cpu_ns = facts->cpu_ns,
+		.call = waiting->call,
+		.object = waiting->object,
+		.channel = facts->wait_channel,
+		.end = stack_end_name(STACK_NO_USER),
+		.stack = stack,
+	};
+}
+
+static int visit_states(pid_t pid, const struct look *look, struct err *err)
+{
+	CLEANUP(threads_done) struct threads threads = { 0 };
+	const struct limpet_stack nothing = { 0 };
+	int r = threads_read(pid, &threads, err);
+
+	for (size_t i = 0; !r && i < threads.count; i++) {
+		struct limpet_thread thread;
+		struct waiting waiting;
+
+		waiting_look(pid, threads.items[i].tid, &threads, &waiting);
+		thread = describe(&threads.items[i], &waiting, &nothing);
+		look->visit(&thread, look->context);
+	}
+	return r;
+}
+
+static void visit_dumped(const struct dumped_thread *dumped, struct stack_names *names,
+			 const struct look *look)
+{
+	const struct limpet_stack stack = { names, dumped->recorded, dumped->frame_count };
+	struct limpet_thread thread = describe(&dumped->facts, &dumped->waiting, &stack);
+
+	thread.has_stack = dumped->has_stack;
+	thread.is_complete = dumped->has_stack && dumped->end == STACK_COMPLETE;
+	thread.is_guessed = dumped->is_guessed;
+	thread.end = stack_end_name(dumped->end);
+	thread.frame_count = dumped->frame_count;
+	look->visit(&thread, look->context);
+}
+
+static int visit_stacks(pid_t pid, bool kernel_frames, const struct look *look, struct err *err)
+{
+	const struct dump_options options = { .kernel_frames = kernel_frames };
+	CLEANUP(dump_free) struct dump *dump = NULL;
+	struct stack_names names = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	int r = dump_take(&dump, pid, &options, err);
+
+	if (!dump)
+		return r;
+	names.codes = dump->codes;
+	for (size_t i = 0; i < dump->count; i++)
+		visit_dumped(&dump->threads[i], &names, look);
+	return r;
+}
+
+EXPORT int limpet_threads(struct limpet *target, unsigned flags, limpet_thread_visitor *visit,
+			  void *context, struct limpet_error *error)
+{
+	const struct look look = { visit, context };
+	struct err err = { 0 };
+
+	if (!target || !visit)
+		err_set(&err, -EINVAL, "no process, or nobody to visit its threads");
+	else if (flags & LIMPET_STACKS)
+		(void)!visit_stacks(target->pid, !(flags & LIMPET_NO_KERNEL), &look, &err);
+	else
+		(void)!visit_states(target->pid, &look, &err);
+	return api_report(&err, error);
+}

@@ -1,0 +1,61 @@
+/*
+ * Finds a family while it goes on growing.  Host only; stops nothing.
+ */
+#include "host/sampling/family.h"
+
+#include "host/core/cleanup.h"
+#include "host/process/kin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOOKS_MAX 16
+
+struct look {
+	unsigned joined, failed;
+	struct err why; /* of the first that failed */
+};
+
+/* Who ends meanwhile is no loss. */
+static int look_once(struct sampler *sampler, pid_t root, family_joiner *join, struct look *ret,
+		     struct err *err)
+{
+	CLEANUP(free) pid_t *pids = NULL;
+	size_t count;
+	int r = kin_descendants(root, &pids, &count, err);
+
+	*ret = (struct look){ 0 };
+	for (size_t i = 0; !r && i < count; i++) {
+		struct err why = { 0 };
+		int joined = join(sampler, pids[i], &why);
+
+		ret->joined += joined > 0;
+		if (joined >= 0 || joined == -ESRCH)
+			continue;
+		if (!ret->failed++)
+			ret->why = why;
+	}
+	return r;
+}
+
+static void tell(struct sampler *sampler, const struct look *look)
+{
+	size_t length = strlen(sampler->limits);
+
+	snprintf(sampler->limits + length, sizeof(sampler->limits) - length,
+		 "%s%u of its descendants cannot be sampled: %s", length ? "; " : "", look->failed,
+		 look->why.what);
+}
+
+int family_join(struct sampler *sampler, pid_t root, family_joiner *join, struct err *err)
+{
+	struct look look = { .joined = 1 };
+	int r = 0;
+
+	for (unsigned i = 0; !r && look.joined && i < LOOKS_MAX; i++)
+		r = look_once(sampler, root, join, &look, err);
+	if (!r && look.failed)
+		tell(sampler, &look);
+	return r;
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""
+Every verb and every option of the tables is in the manual and in the completions of each shell, and the manual
+names no option that is not there.
+
+Environment: LIMPET is the executable under test.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+from harness import limpet  # noqa: E402
+
+PAGES = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/man"
+SHELLS = ("bash", "zsh", "fish")
+
+
+def verbs():
+    text = limpet("help").out
+    part = text.split("verbs:\n", 1)[1].split("\n\n", 1)[0]
+    return [line.split()[0] for line in part.splitlines()]
+
+
+def options(verb):
+    """(short or None, long) of each, as --help tells them: they are printed from the table."""
+    text = limpet(verb, "--help").out
+    if "\noptions:\n" not in text:
+        return []
+    part = text.split("\noptions:\n", 1)[1].split("\n\n", 1)[0]
+    found = [re.match(r"\s+(?:-(\w), )?\s*--([\w-]+)", line) for line in part.splitlines()]
+    return [match.groups() for match in found if match]
+
+
+def page(verb):
+    path = PAGES / f"limpet-{verb}.1"
+    return (path if path.exists() else PAGES / "limpet.1").read_text().replace("\\-", "-")
+
+
+def mentions(text, option):
+    return re.search(r"(?<![\w-])--%s(?![\w-])" % re.escape(option), text)
+
+
+class Manual(unittest.TestCase):
+    def test_each_verb_is_described(self):
+        first = page("")
+        for verb in verbs():
+            self.assertRegex(first, r"\b%s\b" % verb)
+            self.assertTrue((PAGES / f"limpet-{verb}.1").exists() or verb == "completions", verb)
+
+    def test_each_option_is_described(self):
+        for verb in verbs():
+            text = page(verb)
+            for short, name in options(verb):
+                with self.subTest(verb=verb, option=name):
+                    self.assertTrue(mentions(text, name), f"--{name} is not in the page of {verb}")
+                    if short:
+                        self.assertRegex(text, r"(?<![\w-])-%s(?![\w-])" % short)
+
+    def test_no_option_is_made_up(self):
+        for verb in verbs():
+            if not (PAGES / f"limpet-{verb}.1").exists():
+                continue
+            known = {name for _, name in options(verb)} | {"help"}
+            part = page(verb).split(".SH OPTIONS", 1)[-1].split("\n.SH ", 1)[0]
+            told = {name for line in part.splitlines() if line.startswith((".BR -", ".B -"))
+                    for name in re.findall(r"(?<![\w-])--([\w-]+)", line)}
+            self.assertEqual(told - known, set(), verb)
+
+
+class Completions(unittest.TestCase):
+    def test_each_verb_and_option_is_completed(self):
+        for shell in SHELLS:
+            script = limpet("completions", shell)
+            self.assertEqual(script.code, 0, str(script))
+            for verb in verbs():
+                lines = self.lines_of(shell, script.out, verb)
+                for short, name in options(verb):
+                    with self.subTest(shell=shell, verb=verb, option=name):
+                        self.assertTrue(self.has(shell, lines, short, name), lines)
+
+    @staticmethod
+    def lines_of(shell, script, verb):
+        """What the script has for one verb."""
+        if shell == "fish":
+            return "\n".join(line for line in script.splitlines() if f"seen_subcommand_from {verb}'" in line)
+        start = {"bash": f"\t*:{verb})", "zsh": f"\t{verb}) "}[shell]
+        return script.split(start, 1)[1].split(";;", 1)[0]
+
+    @staticmethod
+    def has(shell, text, short, name):
+        if shell == "fish":
+            return re.search(r" -l %s( |$)" % re.escape(name), text) and (
+                not short or re.search(r" -l %s( -r)? -s %s " % (re.escape(name), short), text))
+        return mentions(text, name) and (not short or re.search(r"(?<![\w-])-%s(?![\w-])" % short, text))
+
+    def test_verbs_are_completed(self):
+        for shell in SHELLS:
+            script = limpet("completions", shell).out
+            for verb in verbs():
+                self.assertRegex(script, r"(?m)^.*\b%s\b" % verb)
+
+    def test_the_shells_can_read_them(self):
+        for shell in SHELLS:
+            if not shutil.which(shell):
+                continue
+            script = limpet("completions", shell).out
+            result = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), shell)
+
+    def test_bash_completes(self):
+        script = limpet("completions", "bash").out
+        ask = "\nCOMP_WORDS=(limpet record --chi); COMP_CWORD=2; _limpet; echo ${COMPREPLY[@]}" \
+              "\nCOMP_WORDS=(limpet record -p ''); COMP_CWORD=3; _limpet; echo ${COMPREPLY[@]}\n"
+        result = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True)
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[0], "--children", result.stderr)
+        self.assertIn(str(os.getpid()), lines[1].split())
+
+
+if __name__ == "__main__":
+    unittest.main()

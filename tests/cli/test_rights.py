@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""
+What sampling gets with exactly some rights, and what is said about it: by `limpet doctor`, and in the same words by
+`limpet record`.
+
+Environment: LIMPET is the executable under test, PROGRAMS the folder with spinner.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+import harness  # noqa: E402
+from harness import LIMPET, PROGRAMS  # noqa: E402
+
+SOMEBODY, ANOTHER = 65534, 65533
+
+
+def become(user, *capabilities):
+    """As this user, with these capabilities and no others."""
+    some = ",".join(["-all", *(f"+{name}" for name in capabilities)])
+    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", f"--inh-caps={some}",
+            f"--ambient-caps={some}", f"--bounding-set={some}"]
+
+
+@unittest.skipIf(os.geteuid() or not shutil.which("setpriv"), "needs root and setpriv, to become other users")
+class Rights(unittest.TestCase):
+    """Programs lie where every user may run them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="rights-")
+        os.chmod(cls.folder, 0o777)
+        for path in (LIMPET, os.path.join(PROGRAMS, "spinner")):
+            shutil.copy(path, cls.folder)
+        cls.target = subprocess.Popen([*become(SOMEBODY), os.path.join(cls.folder, "spinner")])
+        harness.wait_until(lambda: harness.thread_count(cls.target.pid) == 3)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.target.kill()
+        cls.target.wait()
+        shutil.rmtree(cls.folder)
+
+    count = 0
+
+    def limpet(self, rights, *arguments):
+        result = subprocess.run(
+            [*rights, os.path.join(self.folder, "limpet"), *map(str, arguments)], capture_output=True, text=True,
+            stdin=subprocess.DEVNULL, cwd="/", timeout=2 * harness.PATIENCE_S)
+        return result, [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+    def examine(self, rights):
+        """What doctor says of the process; record must come to the same."""
+        result, events = self.limpet(rights, "doctor", self.target.pid, "--json")
+        told = [event for event in events if event["event"] == "sampling" and event.get("pid") == self.target.pid]
+        self.assertEqual(len(told), 1, result.stdout + result.stderr)
+        self.count += 1
+        path = os.path.join(self.folder, f"{self.id()}-{self.count}.limpet")
+        result, events = self.limpet(
+            rights, "record", "-p", self.target.pid, "-F", "999", "--duration", "1500ms", "-o", path, "--json")
+        recorded = [event for event in events if event["event"] == "recorded"][0]
+        self.assertEqual((told[0]["sampler"], told[0]["no_better_sampler"]),
+                         (recorded["sampler"], recorded["no_better_sampler"]))
+        for line in told[0]["no_better_sampler"].splitlines():
+            self.assertIn(f"note: {line}", result.stderr)
+        text, _ = self.limpet(rights, "doctor", self.target.pid)
+        self.assertIn(f"sampling {self.target.pid}: {told[0]['sampler']}: ", text.stdout)
+        return told[0], recorded, path
+
+    def test_all_rights(self):
+        told, recorded, _ = self.examine([])
+        if told["works"] != "yes":
+            self.skipTest(told["no_better_sampler"])
+        self.assertEqual(told["sampler"], "bpf")
+        self.assertGreater(recorded["complete_percent"], 90)
+
+    def test_the_same_user_without_capabilities(self):
+        told, recorded, path = self.examine(become(SOMEBODY))
+        self.assertEqual(told["works"], "partly")
+        self.assertIn("sudo setcap cap_bpf,cap_perfmon", told["no_better_sampler"])
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+            level = int(file.read())
+        if told["sampler"] != "copy":
+            self.assertGreaterEqual(level, 3)
+            self.assertIn("sudo sysctl kernel.perf_event_paranoid=2", told["no_better_sampler"])
+            return
+        self.assertGreater(recorded["samples"], 0)
+        if level == 2:
+            self.assertIn("sudo sysctl kernel.perf_event_paranoid=1", told["no_better_sampler"])
+        self.assertIn("spin_leaf", self.limpet([], "report", path)[0].stdout)
+
+    def test_another_user(self):
+        told, recorded, _ = self.examine(become(ANOTHER))
+        self.assertEqual((told["sampler"], told["works"]), ("state", "partly"))
+        for words in ("CAP_BPF and CAP_PERFMON are missing", "perf_event_open: Permission denied",
+                      "sudo setcap cap_perfmon+ep $(command -v limpet)",
+                      "sudo setcap cap_sys_ptrace+ep $(command -v limpet)", "no stacks"):
+            self.assertIn(words, told["no_better_sampler"])
+        self.assertEqual(recorded["complete_percent"], 0)
+
+    def test_two_capabilities_and_no_more(self):
+        if self.examine([])[0]["sampler"] != "bpf":
+            self.skipTest("kernel programs cannot be loaded here")
+        told, recorded, path = self.examine(become(ANOTHER, "perfmon", "bpf"))
+        if told["sampler"] != "bpf":  # reading the mappings of others needs more in older kernels
+            self.assertIn("maps", told["no_better_sampler"])
+            return
+        self.assertGreater(recorded["complete_percent"], 90)
+        self.assertIn("spin_leaf", self.limpet([], "report", path)[0].stdout)
+        self.assertEqual(self.examine(become(SOMEBODY, "perfmon", "bpf"))[0]["sampler"], "bpf")
+
+
+if __name__ == "__main__":
+    unittest.main()

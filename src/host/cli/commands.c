@@ -7,7 +7,7 @@
 
 extern const struct command command_attach, command_detach, command_status;
 extern const struct command command_ps, command_doctor, command_completions;
-extern const struct command command_record, command_report, command_export, command_dump;
+extern const struct command command_record, command_report, command_export, command_dump, command_top;
 
 const struct command *const commands[] = {
 	&command_ps,
@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&command_attach,
 	&command_detach,
 	&command_status,
+	&command_top,
 	&command_record,
 	&command_dump,
 	&command_report,

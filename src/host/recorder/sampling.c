@@ -19,7 +19,6 @@
 #define LOOK_NS        1000000000u
 #define LAST_DRAINS    8
 #define LINES_LIMIT_NS 2000000000u /* at the end, nobody waits longer for lines */
-#define REASONS_MAX    4096u
 
 enum phase { PHASE_OPENING, PHASE_RUNNING, PHASE_OVER };
 
@@ -29,7 +28,7 @@ struct sampling {
 	struct sample_writer *writer;
 	struct sampler *sampler; /* the thread's */
 	const struct sampler_kind *kind;
-	char reasons[REASONS_MAX];
+	char reasons[SAMPLER_REASONS_MAX];
 	struct sampler_counts before; /* of earlier starts */
 	uint64_t flushed_ns, looked_ns;
 	struct err trouble; /* with a sample; the thread's */
@@ -69,25 +68,6 @@ int sampling_new(struct sampling **ret, struct recording *recording, struct prog
 	return 0;
 }
 
-static void add_reason(struct sampling *self, const char *name, const char *what, const char *why,
-		       const char *fix)
-{
-	size_t length = strlen(self->reasons);
-
-	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s: %s%s%s%s%s\n", name,
-		 what, why[0] ? ": " : "", why, fix[0] ? "; " : "", fix);
-}
-
-static void note_refusals(struct sampling *self, const struct sampler_refusals *refusals)
-{
-	self->reasons[0] = '\0';
-	for (unsigned i = 0; i < refusals->count; i++)
-		add_reason(self, refusals->items[i].kind->name, refusals->items[i].err.what,
-			   refusals->items[i].err.why, refusals->items[i].err.fix);
-	if (self->sampler && self->sampler->limits[0])
-		add_reason(self, self->sampler->kind->name, self->sampler->limits, "", "");
-}
-
 static int open_sampler(struct sampling *self, struct err *err)
 {
 	const struct sampling_options *options = &self->options;
@@ -102,7 +82,7 @@ static int open_sampler(struct sampling *self, struct err *err)
 		return err_while(err, "sample %d", options->sampler.pid);
 	}
 	self->kind = self->sampler->kind;
-	note_refusals(self, &refusals);
+	sampler_reasons(self->sampler, &refusals, self->reasons, sizeof(self->reasons));
 	return 0;
 }
 

@@ -93,6 +93,27 @@ int sampler_choose(struct sampler **ret, const struct sampler_options *options, 
 	return r;
 }
 
+static void add_reason(char *reasons, size_t room, const char *name, const struct err *err)
+{
+	size_t length = strlen(reasons);
+
+	snprintf(reasons + length, room - length, "%s: %s%s%s%s%s\n", name, err->what,
+		 err->why[0] ? ": " : "", err->why, err->fix[0] ? "; " : "", err->fix);
+}
+
+void sampler_reasons(const struct sampler *sampler, const struct sampler_refusals *refusals,
+		     char *ret, size_t room)
+{
+	struct err limits = { 0 };
+
+	ret[0] = '\0';
+	for (unsigned i = 0; i < refusals->count; i++)
+		add_reason(ret, room, refusals->items[i].kind->name, &refusals->items[i].err);
+	snprintf(limits.what, sizeof(limits.what), "%s", sampler->limits);
+	if (limits.what[0])
+		add_reason(ret, room, sampler->kind->name, &limits);
+}
+
 void sampler_close(struct sampler *sampler)
 {
 	if (sampler)

@@ -10,8 +10,8 @@ import termios
 import time
 
 CSI = re.compile(r"\x1b\[([?>]?)([0-9;]*)([@A-Za-z])")
-# Keypad, character sets, cursor save and restore: of no consequence for what is seen.
-SILENT = re.compile(r"\x1b([()][0AB]|[=>78])")
+# Keypad, character sets, cursor save and restore, the usual palette: of no consequence for what is seen.
+SILENT = re.compile(r"\x1b([()][0AB]|[=>78]|\]104\x07)")
 
 
 class Screen:

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PERCENT_FROM 16u /* boxes so wide tell their share */
+#define NAME_FROM    3u  /* narrower ones say nothing, and what they call is not shown */
 #define ARROW        " › "
 
 struct box {
@@ -102,7 +103,8 @@ static void draw_box(const struct flame *self, const struct box *box, const char
 		if (screen_text_width(self->screen, text) + strlen(percent) <= inside.width)
 			screen_put_right(self->screen, inside, style, percent);
 	}
-	screen_put(self->screen, inside, style, text);
+	if (box->width >= NAME_FROM)
+		screen_put(self->screen, inside, style, text);
 }
 
 /* y: where it is drawn; UINT32_MAX: not at all. */
@@ -145,7 +147,8 @@ static void next_row(const struct flame *self, struct row *row, struct row *next
 
 	next->count = 0;
 	for (size_t i = 0; i < row->count; i++)
-		add_children(self, &row->boxes[i], next);
+		if (row->boxes[i].width >= NAME_FROM)
+			add_children(self, &row->boxes[i], next);
 	*row = *next;
 	*next = old;
 }
@@ -213,4 +216,7 @@ void render_flame(struct screen *screen, const struct picture *picture, struct v
 	render_title(screen, view, area.y, &title);
 	if (title.count)
 		draw_rows(&self, &row, &next, &title, area.y + 1);
+	else if (area.height > 1)
+		screen_put(screen, rest_of(screen, area.y + 1, 2), STYLE_QUIET,
+			   "no stack was seen in this time");
 }

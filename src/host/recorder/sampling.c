@@ -19,6 +19,7 @@
 #define LOOK_NS        1000000000u
 #define LAST_DRAINS    8
 #define LINES_LIMIT_NS 2000000000u /* at the end, nobody waits longer for lines */
+#define REASONS_MAX    4096u
 
 enum phase { PHASE_OPENING, PHASE_RUNNING, PHASE_OVER };
 
@@ -28,7 +29,7 @@ struct sampling {
 	struct sample_writer *writer;
 	struct sampler *sampler; /* the thread's */
 	const struct sampler_kind *kind;
-	char reasons[SAMPLER_REASONS_MAX];
+	char reasons[REASONS_MAX];
 	struct sampler_counts before; /* of earlier starts */
 	uint64_t flushed_ns, looked_ns;
 	struct err trouble; /* with a sample; the thread's */
@@ -82,7 +83,7 @@ static int open_sampler(struct sampling *self, struct err *err)
 		return err_while(err, "sample %d", options->sampler.pid);
 	}
 	self->kind = self->sampler->kind;
-	sampler_reasons(self->sampler, &refusals, self->reasons, sizeof(self->reasons));
+	sampler_explain(&refusals, self->sampler, self->reasons, sizeof(self->reasons));
 	return 0;
 }
 

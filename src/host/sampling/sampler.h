@@ -86,11 +86,9 @@ int sampler_choose(struct sampler **ret, const struct sampler_options *options, 
 		   struct sampler_refusals *ret_refusals, struct err *err) MUST_CHECK;
 void sampler_close(struct sampler *sampler);
 
-#define SAMPLER_REASONS_MAX 4096u
-
-/* Lines: why no better rung could be had, and what this one cannot see; "" where there is nothing
- * to say. */
-void sampler_reasons(const struct sampler *sampler, const struct sampler_refusals *refusals,
+/* Lines "rung: reason": why no better one, and what this one cannot see (NULL: there is none). */
+void sampler_explain(const struct sampler_refusals *refusals, const struct sampler *sampler,
 		     char *ret, size_t room);
+
 /* How a stack ended, in a few words: "complete". */
 const char *stack_end_name(enum stack_end end);

@@ -93,29 +93,31 @@ int sampler_choose(struct sampler **ret, const struct sampler_options *options, 
 	return r;
 }
 
-static void add_reason(char *reasons, size_t room, const char *name, const struct err *err)
+void sampler_close(struct sampler *sampler)
 {
-	size_t length = strlen(reasons);
+	if (sampler)
+		sampler->kind->close(sampler);
+}
 
-	snprintf(reasons + length, room - length, "%s: %s%s%s%s%s\n", name, err->what,
+static void explain_one(const struct sampler_kind *kind, const struct err *err, char *ret,
+			size_t room)
+{
+	size_t length = strlen(ret);
+
+	snprintf(ret + length, room - length, "%s: %s%s%s%s%s\n", kind->name, err->what,
 		 err->why[0] ? ": " : "", err->why, err->fix[0] ? "; " : "", err->fix);
 }
 
-void sampler_reasons(const struct sampler *sampler, const struct sampler_refusals *refusals,
+void sampler_explain(const struct sampler_refusals *refusals, const struct sampler *sampler,
 		     char *ret, size_t room)
 {
 	struct err limits = { 0 };
 
 	ret[0] = '\0';
 	for (unsigned i = 0; i < refusals->count; i++)
-		add_reason(ret, room, refusals->items[i].kind->name, &refusals->items[i].err);
+		explain_one(refusals->items[i].kind, &refusals->items[i].err, ret, room);
+	if (!sampler || !sampler->limits[0])
+		return;
 	snprintf(limits.what, sizeof(limits.what), "%s", sampler->limits);
-	if (limits.what[0])
-		add_reason(ret, room, sampler->kind->name, &limits);
-}
-
-void sampler_close(struct sampler *sampler)
-{
-	if (sampler)
-		sampler->kind->close(sampler);
+	explain_one(sampler->kind, &limits, ret, room);
 }

@@ -14,13 +14,14 @@
 
 #define PAUSE_NS    25000000
 #define LAST_DRAINS 8u
+#define REASONS_MAX 4096u
 
 struct source {
 	struct live *live;
 	struct sampling_options options;
 	struct sampler *sampler; /* the thread's */
 	struct err trouble;      /* with a sample; the thread's */
-	char reasons[SAMPLER_REASONS_MAX];
+	char reasons[REASONS_MAX];
 	pthread_t thread;
 	bool is_running; /* the thread is to be joined */
 
@@ -97,7 +98,7 @@ static int open_sampler(struct source *self, struct err *err)
 			err_exit(err, EXIT_NOT_PERMITTED);
 		return err_while(err, "sample %d", self->options.sampler.pid);
 	}
-	sampler_reasons(self->sampler, &refusals, self->reasons, sizeof(self->reasons));
+	sampler_explain(&refusals, self->sampler, self->reasons, sizeof(self->reasons));
 	self->facts.sampler = self->sampler->kind->name;
 	self->facts.summary = self->sampler->kind->summary;
 	return 0;

@@ -13,7 +13,7 @@ import vm
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # What limpet is linked with; raise the number in the cached name when it changes.
-LIBRARIES = "libzstd-dev libsqlite3-dev libbpf-dev libelf-dev libdw-dev liblzma-dev zlib1g-dev".split()
+LIBRARIES = "libzstd-dev libsqlite3-dev libbpf-dev libelf-dev libdw-dev liblzma-dev zlib1g-dev libncurses-dev".split()
 CPU = {"amd64": "x86_64", "arm64": "aarch64"}
 
 sys.path.append(str(ROOT / "tests/common"))
@@ -22,7 +22,7 @@ from report import Report, table  # noqa: E402
 
 def foreign_libraries(arch):
     """What limpet is linked with, for another machine: unpacked, and named in a file for meson."""
-    root = archive.tree(f"libraries2-{arch}", "bookworm", arch, lambda _: LIBRARIES) / "usr"
+    root = archive.tree(f"libraries3-{arch}", "bookworm", arch, lambda _: LIBRARIES) / "usr"
     names = archive.CACHE / f"libraries-{arch}.ini"
     names.write_text(
         f"[built-in options]\nc_args = ['-isystem{root}/include']\n"

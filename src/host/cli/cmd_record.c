@@ -112,9 +112,7 @@ static const char *choose_path(const struct record_values *values, pid_t pid, ch
 {
 	if (values->output)
 		return values->output;
-	snprintf(room, size, "limpet-%d.limpet", pid);
-	for (unsigned i = 2; access(room, F_OK) == 0 && i < 1000; i++)
-		snprintf(room, size, "limpet-%d-%u.limpet", pid, i);
+	recording_unused_path(pid, room, size);
 	return room;
 }
 

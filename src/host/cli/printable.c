@@ -15,7 +15,9 @@ const char *printable(const char *text, char *buffer)
 
 	while (*at && end - buffer < NAME_MAX_SHOWN - 4) {
 		size_t length = utf8_length(at);
-		bool is_plain = length && *at >= 0x20 && *at != 0x7f;
+		/* U+0080 to U+009f are control characters too: some terminals obey them. */
+		bool is_plain =
+			length && *at >= 0x20 && *at != 0x7f && !(at[0] == 0xc2 && at[1] < 0xa0);
 
 		memcpy(end, is_plain ? (const char *)at : "?", is_plain ? length : 1);
 		end += is_plain ? length : 1;

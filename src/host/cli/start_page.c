@@ -17,6 +17,7 @@ static const char examples[] =
 	"limpet attaches to a running process, shows what it does, and lets go.\n"
 	"\n"
 	"  limpet ps                           what runs here, and what can be attached\n"
+	"  limpet top 4242                     what it does, live: threads, hot functions\n"
 	"  limpet doctor 4242                  can 4242 be attached; if not, why, and what helps\n"
 	"  limpet attach 4242                  attach; Enter or Ctrl-C lets go\n"
 	"  limpet attach 4242 --tool my.so     load a library into it\n"

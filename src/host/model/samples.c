@@ -406,9 +406,21 @@ static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, 
 	return r;
 }
 
-int model_each_sample(struct model *model, sample_visitor *visit, void *context)
+static int visit_kept(struct model *model, sample_visitor *visit, void *context)
 {
 	int r = 0;
+
+	for (size_t i = 0; !r && i < model->samples->kept_count; i++) {
+		struct sample_event event = event_of(model, &model->samples->kept[i]);
+
+		r = visit(&event, context);
+	}
+	return r;
+}
+
+int model_each_sample(struct model *model, sample_visitor *visit, void *context)
+{
+	int r = visit_kept(model, visit, context);
 
 	for (size_t i = 0; !r && i < model->samples->chunk_count; i++)
 		r = visit_chunk(model, model->samples->chunks[i], visit, context);

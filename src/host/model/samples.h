@@ -65,6 +65,9 @@ struct samples {
 	struct sample_function *functions;
 	struct sample_place *places;
 	uint64_t *chunks; /* where samples lie */
+	/* Instead: samples in memory, of somebody who fills the rest in too (host/top). */
+	const struct recorded_sample *kept;
+	size_t kept_count;
 	size_t code_count, code_room, frame_count, frame_room, stack_count, stack_room;
 	size_t function_count, function_room, place_count, place_room, chunk_count, chunk_room;
 	struct pool texts;

@@ -53,6 +53,20 @@ int threads_read(pid_t pid, struct threads *ret, struct err *err)
 	return 0;
 }
 
+void thread_read_name(pid_t pid, pid_t tid, char *ret, size_t room)
+{
+	char path[48], name[32];
+	struct err ignored;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
+	size = proc_read_small(pid, path, name, sizeof(name), &ignored);
+	if (size <= 0)
+		return;
+	name[strcspn(name, "\n")] = '\0';
+	snprintf(ret, room, "%s", name);
+}
+
 void threads_done(struct threads *threads)
 {
 	free(threads->items);

@@ -25,6 +25,9 @@ struct threads {
 int threads_read(pid_t pid, struct threads *ret, struct err *err) MUST_CHECK;
 void threads_done(struct threads *threads);
 
+/* What a thread is called; nothing changes where it is gone. */
+void thread_read_name(pid_t pid, pid_t tid, char *ret, size_t room);
+
 static inline void threads_done_at_scope_end(struct threads *threads)
 {
 	threads_done(threads);

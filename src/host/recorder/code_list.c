@@ -174,6 +174,11 @@ int code_list_frames(struct code_list *list, const struct space *space, uint32_t
 	return r;
 }
 
+size_t code_list_count(const struct code_list *list)
+{
+	return list->count;
+}
+
 const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number)
 {
 	return &list->codes[number];

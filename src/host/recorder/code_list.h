@@ -24,6 +24,7 @@ int code_list_kernel(struct code_list *list, uint64_t address, bool is_return,
 int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
 		     const struct sample *sample, struct recorded_frame *ret) MUST_CHECK;
 
+size_t code_list_count(const struct code_list *list);
 const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number);
 
 /* Whether frame i, of which 0 is the innermost, is where a call returns to: all are but the first

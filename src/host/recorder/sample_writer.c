@@ -8,7 +8,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/model/table.h"
-#include "host/process/procfs.h"
+#include "host/process/threads.h"
 #include "host/recorder/code_list.h"
 #include "host/unwind/space.h"
 
@@ -148,20 +148,6 @@ int sample_writer_flush(struct sample_writer *self, struct err *err)
 	return r;
 }
 
-static void read_name(pid_t pid, pid_t tid, char *ret, size_t room)
-{
-	char path[48], name[32];
-	struct err ignored;
-	ssize_t size;
-
-	snprintf(path, sizeof(path), "task/%d/comm", tid);
-	size = proc_read_small(pid, path, name, sizeof(name), &ignored);
-	if (size <= 0)
-		return;
-	name[strcspn(name, "\n")] = '\0';
-	snprintf(ret, room, "%s", name);
-}
-
 static int add_thread(struct sample_writer *self, uint32_t process, const struct sample *sample,
 		      struct err *err)
 {
@@ -174,7 +160,7 @@ static int add_thread(struct sample_writer *self, uint32_t process, const struct
 	if (make_room(&self->threads, self->thread_count, &self->thread_room,
 		      sizeof(*self->threads)))
 		return no_memory(err);
-	read_name(thread.pid, thread.facts.tid, thread.name, sizeof(thread.name));
+	thread_read_name(thread.pid, thread.facts.tid, thread.name, sizeof(thread.name));
 	thread.facts.name = thread.name;
 	r = recording_thread(self->recording, &thread.facts, err);
 	if (!r)
@@ -397,7 +383,7 @@ static int look_at_thread(struct sample_writer *self, struct sampled_thread *thr
 		return 0;
 	thread->is_seen = false;
 	memcpy(name, thread->name, sizeof(name));
-	read_name(thread->pid, thread->facts.tid, thread->name, sizeof(thread->name));
+	thread_read_name(thread->pid, thread->facts.tid, thread->name, sizeof(thread->name));
 	thread->facts.name = thread->name;
 	return strcmp(name, thread->name) ? recording_rename(self->recording, &thread->facts, err)
 					  : 0;

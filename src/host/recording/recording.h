@@ -13,11 +13,15 @@
 #include "host/recording/chunks.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct recording;
 
 /* Makes the file, or empties the one that is there.  A pipe will do. */
 int recording_create(const char *path, struct recording **ret, struct err *err) MUST_CHECK;
+
+/* "limpet-PID.limpet", or with a number more where there is such a file. */
+void recording_unused_path(pid_t pid, char *ret, size_t room);
 
 /* Once, first of all. */
 int recording_session(struct recording *recording, const struct recorded_session *session,

@@ -1,0 +1,18 @@
+/*
+ * Writes what a live model keeps to an ordinary recording.
+ */
+#pragma once
+
+#include "host/recording/facts.h"
+#include "host/top/picture.h"
+
+struct freeze_options {
+	const char *path;
+	const char *version; /* of limpet */
+	const struct recorded_process *process;
+	const struct picture *picture; /* for the sampler and its rate */
+};
+
+/* How many samples are in it. */
+int freeze_write(struct live *live, const struct freeze_options *options, uint64_t *ret_samples,
+		 struct err *err) MUST_CHECK;

@@ -1,0 +1,269 @@
+/*
+ * The keys.  One is a line in the table: help and the last line of the screen are made from it.
+ */
+#include "host/top/view.h"
+
+#include "host/core/cleanup.h"
+#include "host/model/profile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PAGE_ROWS 10u
+#define ESCAPE    0x1bu
+
+static unsigned quit(struct view *view, const struct picture *picture)
+{
+	(void)view;
+	(void)picture;
+	return VIEW_QUIT;
+}
+
+static unsigned show_help(struct view *view, const struct picture *picture)
+{
+	(void)picture;
+	view->shows_help = !view->shows_help;
+	return 0;
+}
+
+static unsigned type_filter(struct view *view, const struct picture *picture)
+{
+	(void)picture;
+	view->is_typing = true;
+	view->filter[0] = '\0';
+	return 0;
+}
+
+static unsigned sort_rows(struct view *view, const struct picture *picture)
+{
+	const struct pane_sort *sort;
+
+	(void)picture;
+	view->sort[view->focus]++;
+	sort = view_sort(view, view->focus);
+	view->scroll[view->focus] = 0;
+	if (sort)
+		snprintf(view->message, sizeof(view->message), "sorted by %s", sort->name);
+	else
+		snprintf(view->message, sizeof(view->message),
+			 "boxes are not sorted: Tab goes to a table");
+	return 0;
+}
+
+static unsigned pause_picture(struct view *view, const struct picture *picture)
+{
+	(void)picture;
+	view->is_paused = !view->is_paused;
+	return view->is_paused ? 0 : VIEW_TAKE;
+}
+
+static unsigned freeze_picture(struct view *view, const struct picture *picture)
+{
+	(void)view;
+	(void)picture;
+	return VIEW_FREEZE;
+}
+
+static unsigned next_pane(struct view *view, const struct picture *picture)
+{
+	(void)picture;
+	view->focus = (view->focus + 1) % PANES;
+	return 0;
+}
+
+static unsigned zoom(struct view *view, const struct picture *picture)
+{
+	(void)picture;
+	view->is_zoomed = !view->is_zoomed;
+	return 0;
+}
+
+static unsigned next_kinds(struct view *view, const struct picture *picture)
+{
+	if (!picture->has_off_cpu) {
+		snprintf(view->message, sizeof(view->message),
+			 "waits are not sampled: start it with --off-cpu");
+		return 0;
+	}
+	view->kinds++;
+	return VIEW_TAKE;
+}
+
+static unsigned next_window(struct view *view, const struct picture *picture)
+{
+	(void)picture;
+	view->window++;
+	return VIEW_TAKE;
+}
+
+static unsigned choose_thread(struct view *view, const struct picture *picture)
+{
+	CLEANUP(free) const struct picture_thread **rows = NULL;
+
+	if (view->only_tid) {
+		view->only_tid = 0;
+		return VIEW_TAKE;
+	}
+	rows = view_threads(view, picture);
+	if (view->focus != PANE_THREADS || !rows || !picture->thread_count) {
+		snprintf(view->message, sizeof(view->message),
+			 "Tab goes to the threads, Enter then shows the chosen one alone");
+		return 0;
+	}
+	view->only_tid = view->cursor_tid ? view->cursor_tid : rows[0]->tid;
+	return VIEW_TAKE;
+}
+
+/* The thread that is so many rows further down. */
+static void move_cursor(struct view *view, const struct picture *picture, long rows_down)
+{
+	CLEANUP(free) const struct picture_thread **rows = view_threads(view, picture);
+	long at = 0, count = (long)picture->thread_count;
+
+	if (!rows || !count)
+		return;
+	for (long i = 0; i < count; i++)
+		if (rows[i]->tid == view->cursor_tid)
+			at = i;
+	at = MAX(MIN(at + rows_down, count - 1), 0L);
+	view->cursor_tid = rows[at]->tid;
+}
+
+/* The end is known to who draws. */
+static unsigned scroll_by(struct view *view, const struct picture *picture, long rows_down)
+{
+	size_t *scroll = &view->scroll[view->focus];
+
+	if (view->focus == PANE_THREADS)
+		move_cursor(view, picture, rows_down);
+	else if (rows_down < 0)
+		*scroll -= MIN(*scroll, (size_t)-rows_down);
+	else
+		*scroll += (size_t)rows_down;
+	return 0;
+}
+
+static unsigned row_up(struct view *view, const struct picture *picture)
+{
+	return scroll_by(view, picture, -1);
+}
+
+static unsigned row_down(struct view *view, const struct picture *picture)
+{
+	return scroll_by(view, picture, 1);
+}
+
+static unsigned page_up(struct view *view, const struct picture *picture)
+{
+	return scroll_by(view, picture, -(long)PAGE_ROWS);
+}
+
+static unsigned page_down(struct view *view, const struct picture *picture)
+{
+	return scroll_by(view, picture, PAGE_ROWS);
+}
+
+static unsigned to_begin(struct view *view, const struct picture *picture)
+{
+	return scroll_by(view, picture, INT32_MIN);
+}
+
+static unsigned back(struct view *view, const struct picture *picture)
+{
+	bool had_thread = view->only_tid;
+
+	(void)picture;
+	view->shows_help = view->is_zoomed = false;
+	view->filter[0] = '\0';
+	view->only_tid = 0;
+	return had_thread ? VIEW_TAKE : 0;
+}
+
+const struct key_binding key_bindings[] = {
+	{ { 'q', 'Q' }, "q", "quit", "leave", quit },
+	{ { '?', 'h' }, "?", "help", "this page; again: back", show_help },
+	{ { '/' },
+	  "/",
+	  "filter",
+	  "only functions whose name or module has this text",
+	  type_filter },
+	{ { 's' }, "s", "sort", "sort the marked table by something else", sort_rows },
+	{ { ' ' },
+	  "Space",
+	  "pause",
+	  "the picture stands still, samples are taken all the same",
+	  pause_picture },
+	{ { 'f' },
+	  "f",
+	  "freeze",
+	  "write what is kept to a recording, for limpet report and export",
+	  freeze_picture },
+	{ { '\t' },
+	  "Tab",
+	  "pane",
+	  "threads, functions, flame view: the next one is marked",
+	  next_pane },
+	{ { 'z' }, "z", "zoom", "the marked one alone; again: all", zoom },
+	{ { 'v' },
+	  "v",
+	  "view",
+	  "on a processor, waiting, wanting a processor, all (with --off-cpu)",
+	  next_kinds },
+	{ { 'w' },
+	  "w",
+	  "window",
+	  "of the last 10 s, 60 s, of all that is kept, of 2 s",
+	  next_window },
+	{ { '\n', '\r' }, "Enter", "thread", "the chosen thread alone; again: all", choose_thread },
+	{ { VIEW_KEY_UP, 'k' }, "Up", "", "a row up; k too", row_up },
+	{ { VIEW_KEY_DOWN, 'j' }, "Down", "", "a row down; j too", row_down },
+	{ { VIEW_KEY_PAGE_UP }, "PgUp", "", "ten rows up", page_up },
+	{ { VIEW_KEY_PAGE_DOWN }, "PgDn", "", "ten rows down", page_down },
+	{ { VIEW_KEY_HOME, 'g' }, "Home", "", "the first row; g too", to_begin },
+	{ { ESCAPE }, "Esc", "", "no filter, no chosen thread, no zoom", back },
+	{ { 0 }, NULL, NULL, NULL, NULL },
+};
+
+/* Only what can be seen; more than fits is not taken. */
+static void type(struct view *view, uint32_t key)
+{
+	size_t length = strlen(view->filter);
+
+	if (key == VIEW_KEY_BACKSPACE && length)
+		view->filter[length - 1] = '\0';
+	else if (key >= 0x20 && key < 0x7f && length + 1 < sizeof(view->filter)) {
+		view->filter[length] = (char)key;
+		view->filter[length + 1] = '\0';
+	}
+	view->scroll[PANE_FUNCTIONS] = 0;
+}
+
+static unsigned edit_filter(struct view *view, uint32_t key)
+{
+	if (key == '\n' || key == '\r' || key == ESCAPE)
+		view->is_typing = false;
+	if (key == ESCAPE)
+		view->filter[0] = '\0';
+	if (view->is_typing)
+		type(view, key);
+	return 0;
+}
+
+static bool has_key(const struct key_binding *binding, uint32_t key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(binding->keys) && binding->keys[i]; i++)
+		if (binding->keys[i] == key)
+			return true;
+	return false;
+}
+
+unsigned view_key(struct view *view, const struct picture *picture, uint32_t key)
+{
+	view->message[0] = '\0';
+	if (view->is_typing)
+		return edit_filter(view, key);
+	for (const struct key_binding *binding = key_bindings; binding->name; binding++)
+		if (has_key(binding, key))
+			return binding->act(view, picture);
+	return 0;
+}

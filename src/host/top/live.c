@@ -1,0 +1,276 @@
+/*
+ * The live model.  Names are looked for when it is read, a few at a time, so that samples need not
+ * wait long.
+ */
+#include "host/top/live_private.h"
+
+#include "host/core/room.h"
+#include "host/process/threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_AT_ONCE 64u
+#define NAMING_TURNS  1024u
+
+/* 40 bytes a sample, 70 a stack, 90 a frame: about 70 MiB when all is full. */
+const struct live_limits live_limits_usual = {
+	.samples = 1u << 19,
+	.stacks = 1u << 19,
+	.frames = 1u << 17,
+	.threads = 1u << 14,
+};
+
+static int add_process(struct live *self)
+{
+	struct model *model = self->tables.model;
+	struct model_process *process = calloc(1, sizeof(*process));
+	struct model_process **longer = reallocarray(model->processes, model->process_count + 1u,
+						     sizeof(struct model_process *));
+
+	if (longer)
+		model->processes = longer;
+	if (!process || !longer) {
+		free(process);
+		return -ENOMEM;
+	}
+	process->number = self->process = model->process_count;
+	process->pid = self->pid;
+	model->processes[model->process_count++] = process;
+	return 0;
+}
+
+int live_new(struct live **ret, pid_t pid, const struct live_limits *limits, struct err *err)
+{
+	struct live *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return err_set(err, -ENOMEM, "samples: no memory");
+	pthread_mutex_init(&self->lock, NULL);
+	self->pid = pid;
+	self->limits = limits ? *limits : live_limits_usual;
+	self->codes = code_list_new();
+	if (!self->codes || live_tables_init(&self->tables) || add_process(self) ||
+	    make_room(&self->kept, 0, &self->kept_room, sizeof(*self->kept))) {
+		live_free(self);
+		return err_set(err, -ENOMEM, "samples: no memory");
+	}
+	*ret = self;
+	return 0;
+}
+
+void live_free(struct live *live)
+{
+	if (!live)
+		return;
+	live_tables_done(&live->tables);
+	code_list_free(live->codes);
+	free(live->kept);
+	pthread_mutex_destroy(&live->lock);
+	free(live);
+}
+
+static int take_stack(struct live *self, const struct sample *sample, const struct space *space,
+		      uint32_t *ret)
+{
+	size_t count = (size_t)sample->kernel_count + sample->user_count;
+	uint32_t frame;
+	int r;
+
+	*ret = STACK_NONE;
+	if (count > STACK_DEPTH_MAX)
+		return 0;
+	r = code_list_frames(self->codes, space, self->process, sample, self->frames);
+	if (!r)
+		r = live_codes(self);
+	while (!r && count-- > 0) {
+		r = live_frame(self, &self->frames[count], &frame);
+		if (!r)
+			r = live_stack(self, *ret, frame, ret);
+	}
+	return r;
+}
+
+static int find_thread(struct live *self, pid_t tid, uint32_t *ret)
+{
+	const struct table_entry *entry =
+		table_find(&self->tables.thread_numbers, self->process, (uint64_t)tid);
+	char name[32] = "";
+
+	if (entry) {
+		*ret = (uint32_t)entry->value;
+		return 0;
+	}
+	thread_read_name(self->pid, tid, name, sizeof(name));
+	return live_thread(self, self->process, tid, name, ret);
+}
+
+static int take(struct live *self, const struct sample *sample, const struct space *space)
+{
+	struct recorded_sample kept = {
+		.time_ns = sample->time_ns,
+		.weight_ns = sample->weight_ns,
+		.cpu = sample->cpu,
+		.kind = sample->kind,
+		.end = sample->end,
+		.flags = sample->flags,
+		.state = sample->state,
+	};
+
+	if (live_forget(self) ||
+	    make_room(&self->kept, self->kept_count, &self->kept_room, sizeof(*self->kept)) ||
+	    find_thread(self, (pid_t)sample->tid, &kept.thread) ||
+	    take_stack(self, sample, space, &kept.stack))
+		return -ENOMEM;
+	self->kept[self->kept_count++] = kept;
+	self->counts.seen++;
+	self->counts.ends[sample->end]++;
+	return 0;
+}
+
+int live_take(struct live *self, const struct sample *sample, const struct space *space)
+{
+	int r;
+
+	if (sample->kind >= SAMPLE_KINDS || sample->end >= STACK_ENDS)
+		return 0;
+	pthread_mutex_lock(&self->lock);
+	r = take(self, sample, space);
+	pthread_mutex_unlock(&self->lock);
+	return r;
+}
+
+int live_process(struct live *self)
+{
+	int r;
+
+	pthread_mutex_lock(&self->lock);
+	r = add_process(self);
+	pthread_mutex_unlock(&self->lock);
+	return r;
+}
+
+bool live_thread_number(const struct live *live, pid_t tid, uint32_t *ret)
+{
+	const struct table_entry *entry =
+		table_find(&live->tables.thread_numbers, live->process, (uint64_t)tid);
+
+	if (entry)
+		*ret = (uint32_t)entry->value;
+	return entry;
+}
+
+void live_rename(struct live *self, pid_t tid, const char *name)
+{
+	struct model_thread *thread;
+	uint32_t number;
+	char *copy;
+
+	pthread_mutex_lock(&self->lock);
+	if (live_thread_number(self, tid, &number)) {
+		thread = self->tables.model->threads[number];
+		copy = strcmp(thread->name, name) ? strdup(name) : NULL;
+		if (copy) {
+			free(thread->name);
+			thread->name = copy;
+		}
+	}
+	pthread_mutex_unlock(&self->lock);
+}
+
+struct live_counts live_counts(struct live *self)
+{
+	struct live_counts counts;
+
+	pthread_mutex_lock(&self->lock);
+	counts = self->counts;
+	pthread_mutex_unlock(&self->lock);
+	return counts;
+}
+
+static int name_frame(struct live *self, struct sample_frame *frame)
+{
+	struct recorded_name names[FRAME_NAMES_MAX];
+	uint32_t count;
+	bool is_named;
+
+	if (code_list_name(
+		    self->codes,
+		    &(struct recorded_frame){ frame->code, frame->is_return, frame->address },
+		    /* wants_lines */ false, names, &count, &is_named))
+		return -ENOMEM;
+	frame->is_unnamed = !is_named;
+	if (frame->place_count && !is_named)
+		return 0;
+	return samples_set_names(self->tables.model->samples, frame, names, count);
+}
+
+/* How many are left without an answer; -ENOMEM. */
+static long name_some(struct live *self, size_t limit)
+{
+	struct samples *samples = self->tables.model->samples;
+	size_t *at = &self->tables.named_count;
+	int r = 0;
+
+	for (; !r && limit && *at < samples->frame_count; limit--)
+		r = name_frame(self, &samples->frames[(*at)++]);
+	return r ? r : (long)(samples->frame_count - *at);
+}
+
+/* A runtime may tell later what it has made. */
+static int name_made_code(struct live *self)
+{
+	struct samples *samples = self->tables.model->samples;
+	int r = 0;
+
+	code_list_follow(self->codes);
+	for (size_t i = 0; !r && i < self->tables.named_count; i++)
+		if (samples->frames[i].is_unnamed &&
+		    samples->codes[samples->frames[i].code].kind == CODE_JIT)
+			r = name_frame(self, &samples->frames[i]);
+	return r;
+}
+
+/* New frames may come as fast as old ones get their names: not for ever. */
+static int name_in_turns(struct live *self)
+{
+	long left = 1;
+
+	for (unsigned turn = 0; left > 0 && turn < NAMING_TURNS; turn++) {
+		pthread_mutex_lock(&self->lock);
+		left = name_some(self, NAMES_AT_ONCE);
+		pthread_mutex_unlock(&self->lock);
+	}
+	return left < 0 ? -ENOMEM : 0;
+}
+
+/* They lie in the order of their times, but for what came by different ways in one moment. */
+static void choose(struct live *self, uint64_t from_ns, uint64_t until_ns)
+{
+	size_t first, end = self->kept_count;
+
+	while (end && self->kept[end - 1].time_ns > until_ns)
+		end--;
+	for (first = end; first && self->kept[first - 1].time_ns >= from_ns;)
+		first--;
+	self->tables.model->samples->kept = self->kept + first;
+	self->tables.model->samples->kept_count = end - first;
+}
+
+int live_read(struct live *self, uint64_t from_ns, uint64_t until_ns, live_reader *read,
+	      void *context)
+{
+	int r = name_in_turns(self);
+
+	if (r)
+		return r;
+	pthread_mutex_lock(&self->lock);
+	if (name_made_code(self) || name_some(self, SIZE_MAX) < 0)
+		r = -ENOMEM;
+	choose(self, from_ns, until_ns);
+	if (!r)
+		r = read(self->tables.model, context);
+	pthread_mutex_unlock(&self->lock);
+	return r;
+}

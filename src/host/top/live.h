@@ -1,0 +1,55 @@
+/*
+ * What was sampled lately, as a model that is added up like a recording.  It is bounded: when it is
+ * full, the older half of the samples leaves, with all that only they needed.  What stays for good
+ * is the list of the target's code.
+ *
+ * One thread gives samples, another one reads.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/model/model.h"
+#include "shared/wire/sample.h"
+
+#include <sys/types.h>
+
+struct space;
+struct live;
+
+/* So many of them at most. */
+struct live_limits {
+	size_t samples, stacks, frames, threads;
+};
+
+extern const struct live_limits live_limits_usual;
+
+/* limits: NULL for the usual ones. */
+int live_new(struct live **ret, pid_t pid, const struct live_limits *limits,
+	     struct err *err) MUST_CHECK;
+void live_free(struct live *live);
+
+/* 0 or -ENOMEM.  The space is the process's as it was then. */
+int live_take(struct live *live, const struct sample *sample, const struct space *space) MUST_CHECK;
+/* The process executed anew. */
+int live_process(struct live *live) MUST_CHECK;
+
+/* What a thread is called now; nothing for one that had no sample. */
+void live_rename(struct live *live, pid_t tid, const char *name);
+
+/* Samples that came, and those of them that have left again. */
+struct live_counts {
+	uint64_t seen, forgotten;
+	uint64_t ends[STACK_ENDS]; /* of all that came */
+};
+struct live_counts live_counts(struct live *live);
+
+typedef int live_reader(struct model *model, void *context);
+
+/* Finds the names that are missing, and gives the reader a model whose samples are those that ended
+ * from `from_ns` to `until_ns` (CLOCK_MONOTONIC).  Nothing of it may be kept.  What the reader
+ * answered, or -ENOMEM. */
+int live_read(struct live *live, uint64_t from_ns, uint64_t until_ns, live_reader *read,
+	      void *context) MUST_CHECK;
+
+/* The number of a thread in the model, for a reader; false: it had no sample. */
+bool live_thread_number(const struct live *live, pid_t tid, uint32_t *ret);

@@ -1,0 +1,127 @@
+/*
+ * Makes room: the newer half of the samples moves to new tables, with what they need.
+ */
+#include "host/top/live_private.h"
+
+#include "host/core/cleanup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number that is needed, before it has a new one. */
+#define NEEDED (UINT32_MAX - 1)
+
+struct move {
+	struct live *live;
+	const struct live_tables *old;
+	uint32_t *stacks; /* new numbers by the old ones; STACK_NONE: nobody needs it */
+};
+
+/* A caller has a smaller number than those that it calls. */
+static void mark(struct move *self)
+{
+	const struct samples *old = self->old->model->samples;
+
+	memset(self->stacks, 0xff, (old->stack_count + 1) * sizeof(*self->stacks));
+	for (size_t i = 0; i < self->live->kept_count; i++)
+		if (self->live->kept[i].stack != STACK_NONE)
+			self->stacks[self->live->kept[i].stack] = NEEDED;
+	for (size_t i = old->stack_count; i-- > 0;)
+		if (self->stacks[i] == NEEDED && old->stacks[i].caller != STACK_NONE)
+			self->stacks[old->stacks[i].caller] = NEEDED;
+}
+
+static int move_stack(struct move *self, uint32_t number)
+{
+	const struct samples *old = self->old->model->samples;
+	const struct sample_stack *stack = &old->stacks[number];
+	const struct sample_frame *frame = &old->frames[stack->frame];
+	uint32_t caller = stack->caller == STACK_NONE ? STACK_NONE : self->stacks[stack->caller];
+	uint32_t new_frame;
+
+	if (live_frame(self->live,
+		       &(struct recorded_frame){ frame->code, frame->is_return, frame->address },
+		       &new_frame))
+		return -ENOMEM;
+	return live_stack(self->live, caller, new_frame, &self->stacks[number]);
+}
+
+static int move_sample(struct move *self, struct recorded_sample *sample)
+{
+	const struct model_thread *thread = self->old->model->threads[sample->thread];
+
+	if (sample->stack != STACK_NONE)
+		sample->stack = self->stacks[sample->stack];
+	return live_thread(self->live, thread->process->number, thread->tid, thread->name,
+			   &sample->thread);
+}
+
+static int move_all(struct move *self)
+{
+	size_t count = self->old->model->samples->stack_count;
+	int r = live_codes(self->live);
+
+	mark(self);
+	for (uint32_t i = 0; !r && i < count; i++)
+		if (self->stacks[i] == NEEDED)
+			r = move_stack(self, i);
+	for (size_t i = 0; !r && i < self->live->kept_count; i++)
+		r = move_sample(self, &self->live->kept[i]);
+	return r;
+}
+
+static void take_processes(struct model *from, struct model *to)
+{
+	to->processes = from->processes;
+	to->process_count = from->process_count;
+	from->processes = NULL;
+	from->process_count = 0;
+}
+
+static int forget_half(struct live *live)
+{
+	size_t gone = (live->kept_count + 1) / 2;
+	struct live_tables old = live->tables;
+	CLEANUP(free)
+	uint32_t *stacks = calloc(old.model->samples->stack_count + 1, sizeof(*stacks));
+	struct move move = { live, &old, stacks };
+	int r;
+
+	if (!stacks)
+		return -ENOMEM;
+	if (live_tables_init(&live->tables)) {
+		live_tables_done(&live->tables);
+		live->tables = old;
+		return -ENOMEM;
+	}
+	take_processes(old.model, live->tables.model);
+	memmove(live->kept, live->kept + gone, (live->kept_count - gone) * sizeof(*live->kept));
+	live->kept_count -= gone;
+	live->counts.forgotten += gone;
+	r = move_all(&move);
+	live_tables_done(&old);
+	/* Numbers of both tables are mixed then. */
+	if (r)
+		live->kept_count = 0;
+	return r;
+}
+
+static bool is_full(const struct live *live)
+{
+	const struct samples *samples = live->tables.model->samples;
+
+	return live->kept_count >= live->limits.samples ||
+	       samples->stack_count + STACK_DEPTH_MAX > live->limits.stacks ||
+	       samples->frame_count + STACK_DEPTH_MAX > live->limits.frames ||
+	       live->tables.model->thread_count >= live->limits.threads;
+}
+
+int live_forget(struct live *live)
+{
+	int r = 0;
+
+	while (!r && live->kept_count && is_full(live))
+		r = forget_half(live);
+	return r;
+}

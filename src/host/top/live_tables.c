@@ -1,0 +1,146 @@
+/*
+ * Numbers for threads, frames and stacks of the live model.
+ */
+#include "host/top/live_private.h"
+
+#include "host/core/room.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int live_tables_init(struct live_tables *tables)
+{
+	*tables = (struct live_tables){ .model = calloc(1, sizeof(*tables->model)) };
+	if (!tables->model)
+		return -ENOMEM;
+	tables->model->samples = samples_new();
+	return tables->model->samples ? 0 : -ENOMEM;
+}
+
+void live_tables_done(struct live_tables *tables)
+{
+	model_free(tables->model);
+	table_done(&tables->thread_numbers);
+	table_done(&tables->frame_numbers);
+	table_done(&tables->stack_numbers);
+	*tables = (struct live_tables){ 0 };
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int add_code(struct samples *samples, const struct recorded_code *recorded)
+{
+	struct sample_code code = { .kind = (enum code_kind)recorded->kind,
+				    .process = recorded->process,
+				    .build_id_size = recorded->build_id_size,
+				    .path = pool_keep(&samples->texts, recorded->path) };
+
+	if (!code.path || make_room(&samples->codes, samples->code_count, &samples->code_room,
+				    sizeof(*samples->codes)))
+		return -ENOMEM;
+	memcpy(code.build_id, recorded->build_id, sizeof(code.build_id));
+	code.name = base_name(code.path);
+	samples->codes[samples->code_count++] = code;
+	return 0;
+}
+
+int live_codes(struct live *live)
+{
+	struct samples *samples = live->tables.model->samples;
+	int r = 0;
+
+	while (!r && samples->code_count < code_list_count(live->codes))
+		r = add_code(samples, code_list_code(live->codes, (uint32_t)samples->code_count));
+	return r;
+}
+
+int live_frame(struct live *live, const struct recorded_frame *frame, uint32_t *ret)
+{
+	struct samples *samples = live->tables.model->samples;
+	struct table_entry *entry;
+	bool is_new;
+
+	if (make_room(&samples->frames, samples->frame_count, &samples->frame_room,
+		      sizeof(*samples->frames)))
+		return -ENOMEM;
+	entry = table_make(&live->tables.frame_numbers,
+			   (uint64_t)frame->code << 1 | frame->is_return, frame->address, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = samples->frame_count;
+		samples->frames[samples->frame_count++] =
+			(struct sample_frame){ .code = frame->code,
+					       .is_return = frame->is_return,
+					       .address = frame->address };
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+int live_stack(struct live *live, uint32_t caller, uint32_t frame, uint32_t *ret)
+{
+	struct samples *samples = live->tables.model->samples;
+	uint32_t depth = caller == STACK_NONE ? 1 : samples->stacks[caller].depth + 1;
+	struct table_entry *entry;
+	bool is_new;
+
+	if (make_room(&samples->stacks, samples->stack_count, &samples->stack_room,
+		      sizeof(*samples->stacks)))
+		return -ENOMEM;
+	entry = table_make(&live->tables.stack_numbers, caller, frame, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = samples->stack_count;
+		samples->stacks[samples->stack_count++] =
+			(struct sample_stack){ caller, frame, depth };
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+static int add_thread(struct live_tables *tables, uint32_t process, pid_t tid, const char *name)
+{
+	struct model *model = tables->model;
+	struct model_thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread ||
+	    make_room(&model->threads, model->thread_count, &tables->thread_room,
+		      sizeof(struct model_thread *)) ||
+	    !(thread->name = strdup(name))) {
+		free(thread);
+		return -ENOMEM;
+	}
+	thread->number = model->thread_count;
+	thread->process = model->processes[process];
+	thread->tid = tid;
+	model->threads[model->thread_count++] = thread;
+	return 0;
+}
+
+int live_thread(struct live *live, uint32_t process, pid_t tid, const char *name, uint32_t *ret)
+{
+	struct live_tables *tables = &live->tables;
+	struct table_entry *entry;
+	bool is_new;
+
+	entry = table_make(&tables->thread_numbers, process, (uint64_t)tid, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = tables->model->thread_count;
+		if (add_thread(tables, process, tid, name)) {
+			table_remove(&tables->thread_numbers, entry);
+			return -ENOMEM;
+		}
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}

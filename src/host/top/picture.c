@@ -1,0 +1,205 @@
+/*
+ * Adds the live model up.
+ */
+#include "host/top/picture.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/room.h"
+#include "host/model/call_tree.h"
+#include "host/top/live.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FUNCTIONS_MAX 4096u
+#define NODES_MAX     8192u
+/* No screen is wider. */
+#define WIDTH_MAX 1024u
+
+struct taking {
+	struct picture *picture;
+	const struct live *live;
+	const struct picture_wish *wish;
+};
+
+static int take_functions(struct picture *self, const struct samples *samples,
+			  const struct profile *profile)
+{
+	CLEANUP(hot_functions_done) struct hot_functions hot = { 0 };
+	size_t count;
+
+	if (hot_functions_find(&hot, profile))
+		return -ENOMEM;
+	count = MIN(hot.count, FUNCTIONS_MAX);
+	self->functions = calloc(count + 1, sizeof(*self->functions));
+	if (!self->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct hot_function *row = &hot.rows[i];
+		const char *module = samples->codes[row->function->code].name;
+
+		self->functions[i] = (struct picture_function){
+			.name = pool_keep(&self->texts, row->function->name),
+			.module = pool_keep(&self->texts, module),
+			.is_named = row->function->is_named,
+			.self_ns = row->self_ns,
+			.total_ns = row->total_ns,
+			.self_count = row->self_count,
+		};
+		if (!self->functions[i].name || !self->functions[i].module)
+			return -ENOMEM;
+	}
+	self->function_count = count;
+	return 0;
+}
+
+static int add_node(struct picture *self, const struct call_tree *tree, uint32_t from, size_t *room)
+{
+	const struct tree_node *node = &tree->nodes[from];
+	char name[512];
+
+	call_tree_name(tree, node, name, sizeof(name));
+	if (make_room(&self->nodes, self->node_count, room, sizeof(*self->nodes)))
+		return -ENOMEM;
+	self->nodes[self->node_count++] =
+		(struct picture_node){ .name = pool_keep(&self->texts, name),
+				       .first = PICTURE_NONE,
+				       .next = PICTURE_NONE,
+				       .self_ns = node->self_ns,
+				       .total_ns = node->total_ns };
+	return self->nodes[self->node_count - 1].name ? 0 : -ENOMEM;
+}
+
+/* `of` has the tree's number of each of our nodes.  Level by level: the picture is cut at the
+ * deepest ones where it becomes too large. */
+static int take_children(struct picture *self, const struct call_tree *tree, uint32_t parent,
+			 uint32_t *of, size_t *room)
+{
+	uint64_t least = tree->nodes[0].total_ns / WIDTH_MAX;
+	uint32_t last = PICTURE_NONE;
+
+	for (uint32_t at = tree->nodes[of[parent]].first; at != TREE_NONE;
+	     at = tree->nodes[at].next) {
+		uint32_t number = (uint32_t)self->node_count;
+
+		if (tree->nodes[at].total_ns <= least || number >= NODES_MAX)
+			break;
+		if (add_node(self, tree, at, room))
+			return -ENOMEM;
+		of[number] = at;
+		if (last == PICTURE_NONE)
+			self->nodes[parent].first = number;
+		else
+			self->nodes[last].next = number;
+		last = number;
+	}
+	return 0;
+}
+
+static int take_tree(struct picture *self, struct model *model, const struct profile *profile)
+{
+	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
+	CLEANUP(free) uint32_t *of = calloc(NODES_MAX, sizeof(*of));
+	size_t room = 0;
+	int r;
+
+	if (!of || call_tree_build(&tree, model, profile, &(struct call_tree_options){ 0 }))
+		return -ENOMEM;
+	r = add_node(self, &tree, 0, &room);
+	for (uint32_t i = 0; !r && i < self->node_count; i++)
+		r = take_children(self, &tree, i, of, &room);
+	return r;
+}
+
+/* Those that had a sample; picture_threads.c adds what /proc knows. */
+static int take_threads(struct picture *self, struct model *model)
+{
+	CLEANUP(free) struct thread_profile *rows = NULL;
+	unsigned kinds = self->kinds;
+
+	if (thread_profiles_find(&rows, model))
+		return -ENOMEM;
+	self->threads = calloc(model->thread_count + 1u, sizeof(*self->threads));
+	if (!self->threads)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->thread_count; i++) {
+		struct picture_thread *thread = &self->threads[self->thread_count];
+
+		*thread = (struct picture_thread){ .tid = rows[i].thread->tid, .percent = -1 };
+		snprintf(thread->name, sizeof(thread->name), "%s", rows[i].thread->name);
+		for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++) {
+			thread->samples += kinds & KIND_BIT(kind) ? rows[i].counts[kind] : 0;
+			thread->weight_ns += kinds & KIND_BIT(kind) ? rows[i].weights_ns[kind] : 0;
+		}
+		self->thread_count += thread->samples > 0;
+	}
+	return 0;
+}
+
+/* One that had no sample has none to show. */
+static bool choose_thread(const struct taking *self, struct profile_filter *filter)
+{
+	pid_t tid = self->wish->only_tid;
+
+	filter->is_one_thread = tid;
+	return !tid || live_thread_number(self->live, tid, &filter->thread);
+}
+
+static int take(struct model *model, void *context)
+{
+	struct taking *self = context;
+	CLEANUP(sample_profile_done) struct profile profile = { 0 };
+	struct profile_filter filter = { .kinds = self->wish->kinds };
+	int r = 0;
+
+	profile.samples = model->samples;
+	if (choose_thread(self, &filter))
+		r = sample_profile_gather(&profile, model, &filter);
+	if (!r)
+		r = take_functions(self->picture, model->samples, &profile);
+	if (!r)
+		r = take_tree(self->picture, model, &profile);
+	if (!r)
+		r = take_threads(self->picture, model);
+	self->picture->samples = profile.sample_count;
+	self->picture->weight_ns = profile.weight_ns;
+	return r ? -ENOMEM : 0;
+}
+
+int picture_take(struct picture **ret, struct live *live, const struct picture_wish *wish)
+{
+	struct picture *self = calloc(1, sizeof(*self));
+	struct taking taking = { self, live, wish };
+	struct live_counts counts;
+	uint64_t from_ns =
+		wish->window_ns ? wish->until_ns - MIN(wish->until_ns, wish->window_ns) : 0;
+
+	if (!self)
+		return -ENOMEM;
+	self->kinds = wish->kinds;
+	self->window_ns = wish->window_ns;
+	self->only_tid = wish->only_tid;
+	if (live_read(live, from_ns, wish->until_ns, take, &taking)) {
+		picture_free(self);
+		return -ENOMEM;
+	}
+	counts = live_counts(live);
+	self->seen = counts.seen;
+	self->complete = counts.ends[STACK_COMPLETE];
+	self->forgotten = counts.forgotten;
+	*ret = self;
+	return 0;
+}
+
+void picture_free(struct picture *picture)
+{
+	if (!picture)
+		return;
+	free(picture->functions);
+	free(picture->threads);
+	free(picture->nodes);
+	pool_done(&picture->texts);
+	free(picture);
+}

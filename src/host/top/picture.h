@@ -1,0 +1,65 @@
+/*
+ * What is to be shown, as plain data: made from the live model, drawn by render.h and batch.h.
+ * Holds nothing of the model.
+ */
+#pragma once
+
+#include "host/core/pool.h"
+#include "host/process/threads.h"
+#include "host/top/source.h"
+
+struct live;
+
+#define PICTURE_NONE UINT32_MAX
+
+struct picture_function {
+	const char *name, *module;
+	bool is_named; /* else the name is a place: "libfoo.so+0x1234" */
+	uint64_t self_ns, total_ns, self_count;
+};
+
+struct picture_thread {
+	pid_t tid;
+	char name[32];
+	char state;     /* as in /proc; 0: it has ended */
+	double percent; /* of a processor, since the last look; < 0: not known yet */
+	uint64_t samples, weight_ns;
+};
+
+/* Who called whom; 0 is the root.  Branches that no screen can show are left out. */
+struct picture_node {
+	const char *name;
+	uint32_t first, next; /* child; sibling: the heaviest first; PICTURE_NONE */
+	uint64_t self_ns, total_ns;
+};
+
+struct picture {
+	pid_t pid;
+	char process[32]; /* its name */
+	unsigned hz;
+	bool has_off_cpu;   /* waits are sampled too */
+	unsigned kinds;     /* which samples these are: profile.h */
+	uint64_t window_ns; /* of so long a time; 0: all that is kept */
+	pid_t only_tid;     /* of this thread only; 0: all */
+	struct source_facts source;
+	uint64_t seen, complete, forgotten; /* samples since the beginning */
+	uint64_t samples, weight_ns;        /* of these */
+	struct picture_function *functions; /* by self */
+	size_t function_count;
+	struct picture_thread *threads; /* by number */
+	size_t thread_count;
+	struct picture_node *nodes;
+	size_t node_count;
+	struct pool texts;
+};
+
+struct picture_wish {
+	unsigned kinds;
+	uint64_t window_ns, until_ns;
+	pid_t only_tid;
+};
+
+/* 0 or -ENOMEM.  Of the process, its threads and the source nothing is filled in. */
+int picture_take(struct picture **ret, struct live *live,
+		 const struct picture_wish *wish) MUST_CHECK;
+void picture_free(struct picture *picture);

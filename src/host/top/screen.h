@@ -1,0 +1,65 @@
+/*
+ * A screen as cells: what is drawn on it can be looked at without a terminal.  Names of targets are
+ * foreign bytes: whatever is not one visible character becomes '?'.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+
+enum style {
+	STYLE_PLAIN,
+	STYLE_QUIET,   /* less important */
+	STYLE_STRONG,  /* what is looked for */
+	STYLE_TITLE,   /* of a table */
+	STYLE_FOCUS,   /* of the table that keys are for */
+	STYLE_CURSOR,  /* the chosen row */
+	STYLE_ALERT,   /* something is wrong, or has ended */
+	STYLE_BOX,     /* of the flame view */
+	STYLE_BOX_ODD, /* the one beside it */
+	STYLE_BOX_HOT, /* on the hottest path */
+	STYLE_MATCH,   /* what the filter has found */
+	STYLES,
+};
+
+struct cell {
+	uint32_t rune; /* 0: the right half of a wide character */
+	uint8_t style;
+};
+
+struct screen {
+	unsigned width, height;
+	bool is_ascii; /* nothing but ASCII may be drawn */
+	struct cell *cells;
+};
+
+/* Blank.  0 or -ENOMEM. */
+int screen_init(struct screen *screen, unsigned width, unsigned height, bool is_ascii) MUST_CHECK;
+void screen_done(struct screen *screen);
+
+static inline void screen_done_at_scope_end(struct screen *screen)
+{
+	screen_done(screen);
+}
+
+/* Where on the screen something may be drawn: one line, from x on, so wide. */
+struct field {
+	unsigned y, x, width;
+};
+
+/* Draws UTF-8; what does not fit is cut, and its last cell says so.  How many cells it took. */
+unsigned screen_put(struct screen *screen, struct field field, enum style style, const char *text);
+unsigned screen_format(struct screen *screen, struct field field, enum style style,
+		       const char *format, ...) PRINTF_LIKE(4, 5);
+/* The same at the right end of the field. */
+unsigned screen_put_right(struct screen *screen, struct field field, enum style style,
+			  const char *text);
+/* Fills the field with blanks. */
+void screen_fill(struct screen *screen, struct field field, enum style style);
+
+/* How many cells a text takes. */
+unsigned screen_text_width(const struct screen *screen, const char *text);
+
+/* A line as UTF-8, without the blanks at its end; cut to the room. */
+void screen_line(const struct screen *screen, unsigned y, char *ret, size_t room);

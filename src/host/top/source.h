@@ -1,0 +1,25 @@
+/*
+ * Samples a process into a live model, on a thread of its own.
+ */
+#pragma once
+
+#include "host/recorder/sampling.h"
+
+struct live;
+struct source;
+
+struct source_facts {
+	const char *sampler, *summary; /* which rung, and what it does */
+	const char *reasons;           /* lines: why no better one; lives as long as the source */
+	uint64_t lost;
+	bool has_ended;   /* the process */
+	struct err error; /* what ended the samples before that; code 0: nothing */
+};
+
+/* Returns when the first sample can come; the live model must outlive the source. */
+int source_start(struct source **ret, struct live *live, const struct sampling_options *options,
+		 struct err *err) MUST_CHECK;
+void source_look(struct source *source, struct source_facts *ret);
+/* Takes what is on its way, and no more.  May be called again. */
+void source_stop(struct source *source);
+void source_free(struct source *source);

@@ -1,0 +1,116 @@
+/*
+ * Looks at the threads again and again.
+ */
+#include "host/top/thread_watch.h"
+
+#include "host/core/clock.h"
+#include "host/top/live.h"
+#include "host/top/picture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct thread *find(const struct threads *threads, pid_t tid)
+{
+	size_t low = 0, high = threads->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (threads->items[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < threads->count && threads->items[low].tid == tid ? &threads->items[low] : NULL;
+}
+
+/* Processor time comes in hundredths of a second. */
+static double percent_since(const struct thread_watch *watch, const struct thread *now,
+			    uint64_t now_ns)
+{
+	const struct thread *then = find(&watch->threads, now->tid);
+
+	if (!then || now_ns <= watch->looked_ns || now->cpu_ns < then->cpu_ns)
+		return -1;
+	return 100 * (double)(now->cpu_ns - then->cpu_ns) / (double)(now_ns - watch->looked_ns);
+}
+
+void thread_watch_end(struct thread_watch *watch)
+{
+	watch->has_ended = true;
+	for (size_t i = 0; i < watch->threads.count; i++) {
+		watch->threads.items[i].state = '\0';
+		watch->percents[i] = 0;
+	}
+}
+
+void thread_watch_look(struct thread_watch *watch, struct live *live, pid_t pid)
+{
+	struct threads now = { 0 };
+	uint64_t at_ns = now_ns();
+	struct err ignored;
+	double *percents;
+
+	if (watch->has_ended)
+		return;
+	if (threads_read(pid, &now, &ignored) || !now.count) {
+		threads_done(&now);
+		thread_watch_end(watch);
+		return;
+	}
+	percents = calloc(now.count, sizeof(*percents));
+	if (!percents) {
+		threads_done(&now);
+		return;
+	}
+	for (size_t i = 0; i < now.count; i++) {
+		percents[i] = percent_since(watch, &now.items[i], at_ns);
+		live_rename(live, now.items[i].tid, now.items[i].name);
+	}
+	thread_watch_done(watch);
+	*watch = (struct thread_watch){ now, at_ns, percents, false };
+}
+
+static int by_tid(const void *left, const void *right)
+{
+	const struct picture_thread *a = left, *b = right;
+
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+int thread_watch_show(const struct thread_watch *watch, struct picture *picture)
+{
+	struct picture_thread *more = reallocarray(
+		picture->threads, picture->thread_count + watch->threads.count + 1, sizeof(*more));
+
+	size_t known = picture->thread_count;
+
+	if (!more)
+		return -ENOMEM;
+	picture->threads = more;
+	qsort(more, known, sizeof(*more), by_tid);
+	for (size_t i = 0; i < watch->threads.count; i++) {
+		const struct thread *thread = &watch->threads.items[i];
+		struct picture_thread wanted = { .tid = thread->tid };
+		struct picture_thread *shown = bsearch(&wanted, more, known, sizeof(*more), by_tid);
+
+		if (!shown) {
+			shown = &more[picture->thread_count++];
+			*shown = wanted;
+		}
+		memcpy(shown->name, thread->name, sizeof(shown->name));
+		shown->state = thread->state;
+		shown->percent = watch->percents[i];
+	}
+	qsort(more, picture->thread_count, sizeof(*more), by_tid);
+	return 0;
+}
+
+void thread_watch_done(struct thread_watch *watch)
+{
+	threads_done(&watch->threads);
+	free(watch->percents);
+	watch->percents = NULL;
+}

@@ -1,0 +1,27 @@
+/*
+ * What the threads of the process do now, and how much of a processor each had since the last look.
+ */
+#pragma once
+
+#include "host/process/threads.h"
+
+#include <stdbool.h>
+
+struct live;
+struct picture;
+
+/* Zero at first. */
+struct thread_watch {
+	struct threads threads; /* of the last look */
+	uint64_t looked_ns;
+	double *percents; /* of each; < 0: not known yet */
+	bool has_ended;
+};
+
+/* Looks, and tells the live model the names.  Where the process has ended, what was seen stays. */
+void thread_watch_look(struct thread_watch *watch, struct live *live, pid_t pid);
+/* The process has ended: nothing is looked at any more. */
+void thread_watch_end(struct thread_watch *watch);
+/* Puts the threads of the last look into a picture, those without a sample too.  0 or -ENOMEM. */
+int thread_watch_show(const struct thread_watch *watch, struct picture *picture) MUST_CHECK;
+void thread_watch_done(struct thread_watch *watch);

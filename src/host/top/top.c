@@ -1,0 +1,141 @@
+/*
+ * Puts the parts together: process, live model, source, threads.
+ */
+#include "host/top/top.h"
+
+#include "host/core/cleanup.h"
+#include "host/model/profile.h"
+#include "host/process/process.h"
+#include "host/top/freeze.h"
+#include "host/top/live.h"
+#include "host/top/thread_watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct top {
+	struct top_options options;
+	pid_t pid;
+	int pidfd;
+	struct process process; /* as it was at the beginning */
+	struct live *live;
+	struct source *source;
+	struct thread_watch watch;
+};
+
+static int open_parts(struct top *self, struct err *err)
+{
+	int r = process_read(self->pid, &self->process, err);
+
+	if (r)
+		return r;
+	self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
+	r = live_new(&self->live, self->pid, /* limits */ NULL, err);
+	if (!r)
+		r = source_start(&self->source, self->live, &self->options.sampling, err);
+	if (!r)
+		thread_watch_look(&self->watch, self->live, self->pid);
+	return r;
+}
+
+int top_open(struct top **ret, const struct top_options *options, struct err *err)
+{
+	struct top *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "no memory");
+	self->options = *options;
+	self->pid = options->sampling.sampler.pid;
+	self->pidfd = -1;
+	r = open_parts(self, err);
+	if (r)
+		top_close(self);
+	else
+		*ret = self;
+	return r;
+}
+
+void top_close(struct top *top)
+{
+	if (!top)
+		return;
+	source_free(top->source);
+	live_free(top->live);
+	thread_watch_done(&top->watch);
+	process_done(&top->process);
+	if (top->pidfd >= 0)
+		close(top->pidfd);
+	free(top);
+}
+
+int top_pidfd(const struct top *top)
+{
+	return top->pidfd;
+}
+
+void top_stop(struct top *top)
+{
+	source_stop(top->source);
+}
+
+static void describe(struct top *self, struct picture *picture)
+{
+	picture->pid = self->pid;
+	snprintf(picture->process, sizeof(picture->process), "%s", self->process.status.name);
+	picture->hz = self->options.sampling.sampler.hz;
+	picture->has_off_cpu = self->options.sampling.sampler.off_cpu;
+	source_look(self->source, &picture->source);
+}
+
+int top_take(struct top *self, const struct picture_wish *wish, struct picture **ret,
+	     struct err *err)
+{
+	struct source_facts facts;
+
+	source_look(self->source, &facts);
+	if (facts.has_ended)
+		thread_watch_end(&self->watch);
+	thread_watch_look(&self->watch, self->live, self->pid);
+	if (picture_take(ret, self->live, wish))
+		return err_set(err, -ENOMEM, "picture: no memory");
+	describe(self, *ret);
+	if (thread_watch_show(&self->watch, *ret)) {
+		picture_free(*ret);
+		return err_set(err, -ENOMEM, "picture: no memory");
+	}
+	return 0;
+}
+
+int top_freeze(struct top *self, const struct picture *picture, const char *path, char *ret,
+	       size_t room, struct err *err)
+{
+	struct recorded_process process = { .pid = self->pid,
+					    .name = self->process.status.name,
+					    .executable = self->process.executable,
+					    .command = self->process.command,
+					    .folder = "" };
+	struct live_counts counts = live_counts(self->live);
+	uint64_t samples = 0;
+	char unused[64];
+	int r;
+
+	if (!path) {
+		recording_unused_path(self->pid, unused, sizeof(unused));
+		path = unused;
+	}
+	r = freeze_write(self->live,
+			 &(struct freeze_options){ .path = path,
+						   .version = self->options.version,
+						   .process = &process,
+						   .picture = picture },
+			 &samples, err);
+	if (!r)
+		snprintf(ret, room, "wrote %s: %s%" PRIu64 " samples", path,
+			 counts.forgotten ? "the newest " : "", samples);
+	return r;
+}

@@ -1,0 +1,36 @@
+/*
+ * One look at a process that lasts: its samples, its threads, and pictures of both.
+ */
+#pragma once
+
+#include "host/top/picture.h"
+
+struct top;
+
+struct top_options {
+	struct sampling_options sampling;
+	const char *version; /* of limpet */
+};
+
+/* Samples from now on. */
+int top_open(struct top **ret, const struct top_options *options, struct err *err) MUST_CHECK;
+void top_close(struct top *top);
+
+static inline void top_close_at_scope_end(struct top **top)
+{
+	top_close(*top);
+}
+
+/* Readable when the process has ended; -1: not known. */
+int top_pidfd(const struct top *top);
+/* No more samples; what was seen stays. */
+void top_stop(struct top *top);
+
+/* A picture of now, the caller's to free. */
+int top_take(struct top *top, const struct picture_wish *wish, struct picture **ret,
+	     struct err *err) MUST_CHECK;
+
+/* Writes what is kept to a recording; path NULL: limpet-PID.limpet, or another name where that is
+ * taken.  What was written: "wrote ...". */
+int top_freeze(struct top *top, const struct picture *picture, const char *path, char *ret,
+	       size_t room, struct err *err) MUST_CHECK;

@@ -1,0 +1,159 @@
+/*
+ * What is shown of a picture, and in which order.
+ */
+#include "host/top/view.h"
+
+#include "host/model/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const unsigned kind_sets[] = { KINDS_ON_CPU, KINDS_OFF_CPU, KIND_BIT(SAMPLE_RUNNABLE),
+				      KINDS_ALL };
+static const uint64_t windows_ns[] = { 10000000000u, 60000000000u, 0, 2000000000u };
+
+void view_init(struct view *view)
+{
+	*view = (struct view){ .focus = PANE_FUNCTIONS };
+}
+
+unsigned view_kinds(const struct view *view)
+{
+	return kind_sets[view->kinds % ARRAY_SIZE(kind_sets)];
+}
+
+uint64_t view_window_ns(const struct view *view)
+{
+	return windows_ns[view->window % ARRAY_SIZE(windows_ns)];
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static const struct picture_thread *thread_of(const void *row)
+{
+	return *(const struct picture_thread *const *)row;
+}
+
+static const struct picture_function *function_of(const void *row)
+{
+	return *(const struct picture_function *const *)row;
+}
+
+static int thread_by_number(const void *left, const void *right)
+{
+	const struct picture_thread *a = thread_of(left), *b = thread_of(right);
+
+	return compare_numbers((uint64_t)b->tid, (uint64_t)a->tid);
+}
+
+static int thread_by_cpu(const void *left, const void *right)
+{
+	const struct picture_thread *a = thread_of(left), *b = thread_of(right);
+
+	if ((int)a->percent != (int)b->percent)
+		return a->percent > b->percent ? -1 : 1;
+	if (a->samples != b->samples)
+		return compare_numbers(a->samples, b->samples);
+	return thread_by_number(left, right);
+}
+
+static int thread_by_samples(const void *left, const void *right)
+{
+	const struct picture_thread *a = thread_of(left), *b = thread_of(right);
+	int r = compare_numbers(a->samples, b->samples);
+
+	return r ? r : thread_by_number(left, right);
+}
+
+static int thread_by_name(const void *left, const void *right)
+{
+	const struct picture_thread *a = thread_of(left), *b = thread_of(right);
+	int r = strcmp(a->name, b->name);
+
+	return r ? r : thread_by_number(left, right);
+}
+
+static int function_by_name(const void *left, const void *right)
+{
+	const struct picture_function *a = function_of(left), *b = function_of(right);
+	int r = strcmp(a->name, b->name);
+
+	return r ? r : strcmp(a->module, b->module);
+}
+
+static int function_by_self(const void *left, const void *right)
+{
+	const struct picture_function *a = function_of(left), *b = function_of(right);
+	int r = compare_numbers(a->self_ns, b->self_ns);
+
+	if (!r)
+		r = compare_numbers(a->total_ns, b->total_ns);
+	return r ? r : function_by_name(left, right);
+}
+
+static int function_by_total(const void *left, const void *right)
+{
+	const struct picture_function *a = function_of(left), *b = function_of(right);
+	int r = compare_numbers(a->total_ns, b->total_ns);
+
+	return r ? r : function_by_self(left, right);
+}
+
+static const struct {
+	const struct pane_sort *items;
+	size_t count;
+} sorts[PANES] = {
+	[PANE_THREADS] = { (const struct pane_sort[]){ { "cpu", thread_by_cpu },
+						       { "samples", thread_by_samples },
+						       { "name", thread_by_name },
+						       { "number", thread_by_number } },
+			   4 },
+	[PANE_FUNCTIONS] = { (const struct pane_sort[]){ { "self", function_by_self },
+							 { "total", function_by_total },
+							 { "name", function_by_name } },
+			     3 },
+};
+
+const struct pane_sort *view_sort(const struct view *view, enum pane pane)
+{
+	return sorts[pane].count ? &sorts[pane].items[view->sort[pane] % sorts[pane].count] : NULL;
+}
+
+bool view_finds(const struct view *view, const char *text)
+{
+	return view->filter[0] && strcasestr(text, view->filter);
+}
+
+const struct picture_thread **view_threads(const struct view *view, const struct picture *picture)
+{
+	const struct picture_thread **rows = calloc(picture->thread_count + 1, sizeof(*rows));
+
+	if (!rows)
+		return NULL;
+	for (size_t i = 0; i < picture->thread_count; i++)
+		rows[i] = &picture->threads[i];
+	qsort(rows, picture->thread_count, sizeof(*rows), view_sort(view, PANE_THREADS)->compare);
+	return rows;
+}
+
+const struct picture_function **view_functions(const struct view *view,
+					       const struct picture *picture, size_t *ret_count)
+{
+	const struct picture_function **rows = calloc(picture->function_count + 1, sizeof(*rows));
+
+	*ret_count = 0;
+	if (!rows)
+		return NULL;
+	for (size_t i = 0; i < picture->function_count; i++) {
+		const struct picture_function *row = &picture->functions[i];
+
+		if (!view->filter[0] || view_finds(view, row->name) ||
+		    view_finds(view, row->module))
+			rows[(*ret_count)++] = row;
+	}
+	qsort(rows, *ret_count, sizeof(*rows), view_sort(view, PANE_FUNCTIONS)->compare);
+	return rows;
+}

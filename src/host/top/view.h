@@ -1,0 +1,76 @@
+/*
+ * What the person at the keyboard has chosen, and the keys that choose it.
+ */
+#pragma once
+
+#include "host/top/picture.h"
+
+enum pane { PANE_THREADS, PANE_FUNCTIONS, PANE_FLAME, PANES };
+
+struct view {
+	enum pane focus;
+	bool is_zoomed; /* the focused pane has the screen for itself */
+	bool is_paused;
+	bool shows_help;
+	bool is_typing; /* the filter */
+	char filter[64];
+	unsigned sort[PANES];   /* which of pane_sorts() */
+	size_t scroll[PANES];   /* rows above the first one that is shown */
+	pid_t cursor_tid;       /* the chosen thread; 0: the first */
+	pid_t only_tid;         /* samples of this thread only; 0: of all */
+	unsigned kinds, window; /* which of view_kinds() and view_windows() */
+	char message[256];      /* until the next key */
+};
+
+/* Keys that are no characters. */
+enum view_key {
+	VIEW_KEY_UP = 0x110000,
+	VIEW_KEY_DOWN,
+	VIEW_KEY_PAGE_UP,
+	VIEW_KEY_PAGE_DOWN,
+	VIEW_KEY_HOME,
+	VIEW_KEY_BACKSPACE,
+	VIEW_KEY_NONE,
+};
+
+/* What is to be done beside drawing again. */
+enum view_order {
+	VIEW_QUIT = 1 << 0,
+	VIEW_TAKE = 1 << 1,   /* another picture, at once */
+	VIEW_FREEZE = 1 << 2, /* write what was seen to a file */
+};
+
+struct key_binding {
+	uint32_t keys[4]; /* each of them; 0: no more */
+	const char *name, *label;
+	const char *help;
+	unsigned (*act)(struct view *view, const struct picture *picture);
+};
+
+/* All keys, in the order in which they are offered; ends with one that has no name. */
+extern const struct key_binding key_bindings[];
+
+/* The usual view. */
+void view_init(struct view *view);
+/* Bits of enum view_order. */
+unsigned view_key(struct view *view, const struct picture *picture, uint32_t key);
+
+/* The samples that are shown. */
+unsigned view_kinds(const struct view *view);
+/* 0: all that is kept. */
+uint64_t view_window_ns(const struct view *view);
+
+struct pane_sort {
+	const char *name;
+	int (*compare)(const void *left, const void *right); /* of pointers to rows */
+};
+
+/* By what the rows of a pane are sorted; NULL: they cannot be. */
+const struct pane_sort *view_sort(const struct view *view, enum pane pane);
+
+/* The rows that are shown, sorted; the caller's to free.  NULL: no memory. */
+const struct picture_thread **view_threads(const struct view *view, const struct picture *picture);
+const struct picture_function **view_functions(const struct view *view,
+					       const struct picture *picture, size_t *ret_count);
+/* Does the filter find this? */
+bool view_finds(const struct view *view, const char *text);

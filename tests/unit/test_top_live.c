@@ -1,0 +1,184 @@
+/*
+ * The live model of `limpet top`: what is added up, that it stays within its bounds, and that a
+ * frozen one is a recording.
+ */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/model/profile.h"
+#include "host/top/freeze.h"
+#include "host/top/live.h"
+#include "host/unwind/space.h"
+
+#define DEPTH 20u
+
+static struct live *live;
+static struct err err;
+
+static int setup(void **state)
+{
+	(void)state;
+	return live_new(&live, getpid(), NULL, &err);
+}
+
+static int setup_small(void **state)
+{
+	static const struct live_limits small = {
+		.samples = 100, .stacks = 3000, .frames = 3000, .threads = 50
+	};
+
+	(void)state;
+	return live_new(&live, getpid(), &small, &err);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	live_free(live);
+	return 0;
+}
+
+/* A stack of `depth` frames: base + depth is the innermost, base + 1 the outermost. */
+static void take(unsigned tid, uint64_t time_ns, uint64_t base, unsigned depth)
+{
+	struct space space = { .pid = getpid() };
+	struct sample *sample = calloc(1, sizeof(*sample) + depth * sizeof(uint64_t));
+
+	assert_non_null(sample);
+	sample->tid = tid;
+	sample->pid = (unsigned)getpid();
+	sample->time_ns = time_ns;
+	sample->weight_ns = 10;
+	sample->user_count = (uint16_t)depth;
+	for (unsigned i = 0; i < depth; i++)
+		sample->frames[i] = base + depth - i;
+	assert_int_equal(live_take(live, sample, &space), 0);
+	free(sample);
+}
+
+static struct picture *picture_of(pid_t tid, uint64_t window_ns, uint64_t until_ns)
+{
+	struct picture_wish wish = { KINDS_ON_CPU, window_ns, until_ns, tid };
+	struct picture *picture;
+
+	assert_int_equal(picture_take(&picture, live, &wish), 0);
+	return picture;
+}
+
+static void adds_up_what_is_in_the_window(void **state)
+{
+	struct picture *picture;
+
+	(void)state;
+	for (unsigned i = 1; i <= 10; i++)
+		take(7, i * 100, i <= 4 ? 0x1000 : 0x2000, 3);
+	take(8, 1000, 0x1000, 2);
+	picture = picture_of(0, 0, UINT64_MAX);
+	assert_int_equal(picture->samples, 11);
+	assert_int_equal(picture->thread_count, 2);
+	assert_int_equal(picture->functions[0].self_count, 6);
+	assert_string_equal(picture->functions[0].name, "[unknown]+0x2003");
+	picture_free(picture);
+	picture = picture_of(0, 300, 400);
+	assert_int_equal(picture->samples, 4);
+	picture_free(picture);
+	picture = picture_of(8, 0, UINT64_MAX);
+	assert_int_equal(picture->samples, 1);
+	assert_int_equal(picture->node_count, 3);
+	picture_free(picture);
+	picture = picture_of(9, 0, UINT64_MAX);
+	assert_int_equal(picture->samples, 0);
+	picture_free(picture);
+}
+
+static int count_stacks(struct model *model, void *context)
+{
+	*(size_t *)context = model->samples->stack_count;
+	return 0;
+}
+
+/* Each sample has its own stack and thread: nothing can be shared. */
+static void forgets_the_oldest(void **state)
+{
+	struct live_counts counts;
+	struct picture *picture;
+	size_t stacks;
+
+	(void)state;
+	for (unsigned i = 1; i <= 5000; i++)
+		take(i, i, i * 0x1000ull, DEPTH);
+	counts = live_counts(live);
+	assert_int_equal(counts.seen, 5000);
+	picture = picture_of(0, 0, UINT64_MAX);
+	assert_int_equal(picture->samples, counts.seen - counts.forgotten);
+	assert_in_range(picture->samples, 20, 100);
+	assert_in_range(picture->thread_count, 20, 50);
+	picture_free(picture);
+	assert_int_equal(live_read(live, 0, UINT64_MAX, count_stacks, &stacks), 0);
+	assert_int_equal(stacks, (counts.seen - counts.forgotten) * DEPTH);
+	/* The newest is there, whole. */
+	picture = picture_of(5000, 0, UINT64_MAX);
+	assert_int_equal(picture->samples, 1);
+	assert_int_equal(picture->node_count, 1 + DEPTH);
+	assert_string_equal(picture->nodes[DEPTH].name, "[unknown]+0x1388014");
+	picture_free(picture);
+}
+
+static void a_frozen_one_is_a_recording(void **state)
+{
+	char path[] = "/tmp/test_top_live.XXXXXX";
+	const struct recorded_process process = {
+		.pid = 77, .name = "p", .executable = "", .command = "", .folder = ""
+	};
+	struct profile profile;
+	struct picture *picture;
+	struct model *model;
+	uint64_t samples = 0;
+
+	(void)state;
+	assert_true(close(mkstemp(path)) == 0);
+	for (unsigned i = 1; i <= 10000; i++)
+		take(i % 3, i, i % 100, DEPTH);
+	live_rename(live, 1, "first");
+	assert_int_equal(live_process(live), 0);
+	take(1, 10001, 0x5000, 1);
+	picture = picture_of(0, 0, UINT64_MAX);
+	picture->source = (struct source_facts){ .sampler = "copy", .reasons = "bpf: no\n" };
+	picture->hz = 49;
+	assert_int_equal(freeze_write(live,
+				      &(struct freeze_options){ path, "1", &process, picture },
+				      &samples, &err),
+			 0);
+	picture_free(picture);
+	assert_int_equal(samples, 10001);
+	assert_int_equal(model_open(path, &model, &err), 0);
+	assert_int_equal(model->samples->count, 10001);
+	assert_int_equal(model->damaged, 0);
+	assert_int_equal(model->thread_count, 4);
+	assert_int_equal(model->process_count, 2);
+	assert_int_equal(model->samples->hz, 49);
+	assert_int_equal(model->samples->unnamed, 0);
+	assert_string_equal(model->samples->sampler, "copy");
+	assert_string_equal(model->threads[0]->name, "first");
+	assert_int_equal(sample_profile_gather(&profile, model, &(struct profile_filter){ 0 }), 0);
+	assert_int_equal(profile.count, 101);
+	assert_int_equal(profile.sample_count, 10001);
+	sample_profile_done(&profile);
+	model_free(model);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(adds_up_what_is_in_the_window, setup, teardown),
+		cmocka_unit_test_setup_teardown(forgets_the_oldest, setup_small, teardown),
+		cmocka_unit_test_setup_teardown(a_frozen_one_is_a_recording, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("top_live", tests, NULL, NULL);
+}

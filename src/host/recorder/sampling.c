@@ -78,14 +78,20 @@ static void add_reason(struct sampling *self, const char *name, const char *what
 		 what, why[0] ? ": " : "", why, fix[0] ? "; " : "", fix);
 }
 
+/* What the sampler cannot see may be known only later, as when another program is executed. */
+static void note_limits(struct sampling *self)
+{
+	if (self->sampler->limits[0] && !strstr(self->reasons, self->sampler->limits))
+		add_reason(self, self->sampler->kind->name, self->sampler->limits, "", "");
+}
+
 static void note_refusals(struct sampling *self, const struct sampler_refusals *refusals)
 {
 	self->reasons[0] = '\0';
 	for (unsigned i = 0; i < refusals->count; i++)
 		add_reason(self, refusals->items[i].kind->name, refusals->items[i].err.what,
 			   refusals->items[i].err.why, refusals->items[i].err.fix);
-	if (self->sampler && self->sampler->limits[0])
-		add_reason(self, self->sampler->kind->name, self->sampler->limits, "", "");
+	note_limits(self);
 }
 
 static int open_sampler(struct sampling *self, struct err *err)
@@ -255,6 +261,7 @@ static void end_sampler(struct sampling *self, int r, struct err *err)
 	}
 	if (!r || r == -ESRCH)
 		(void)!sample_writer_flush(self->writer, err);
+	note_limits(self);
 	self->before = counts_now(self);
 	self->kind->close(self->sampler);
 	self->sampler = NULL;

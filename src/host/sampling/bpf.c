@@ -142,6 +142,7 @@ static void bpf_close(struct sampler *sampler)
 	kernel_session_done(&self->session);
 	followed_done(&self->processes);
 	absences_done(&self->absences);
+	python_stacks_done(&self->python_stacks);
 	priority_restore(&self->priority);
 	free(self);
 }

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/sampling/blocked_python.h"
 #include "host/sampling/processes.h"
 #include "host/sampling/sampler.h"
 
@@ -16,6 +17,7 @@ struct polling {
 	uint64_t last_ns; /* when it looked last */
 	bool is_stopped;
 	struct sample *sample;
+	struct blocked_python *python; /* NULL: none */
 	/* Fills frames, end and flags of self->sample for a thread that sleeps; NULL: never. */
 	void (*stack)(struct polling *self, pid_t tid);
 };

@@ -56,13 +56,13 @@ class Case(unittest.TestCase):
         path.write_text(textwrap.dedent(text), encoding="utf-8")
         return path
 
-    def record(self, pid, *options):
+    def record(self, pid, *options, least=SAMPLES):
         """A recording with enough samples, however busy the machine is."""
-        for seconds in (2, 6, 20, 60):
-            self.done = record(pid, self.path, "-F", "499", "--duration", f"{seconds}s", *options)
+        for seconds in (1, 4, 16, 60):
+            self.done = record(pid, self.path, "-F", "1999", "--duration", f"{seconds}s", *options)
             self.assertEqual(self.done.returncode, 0, self.done.stderr)
             recording = Recording(self.path, self.folder)
-            if sum(map(len, recording.stacks.values())) >= SAMPLES:
+            if sum(map(len, recording.stacks.values())) >= least:
                 break
         return recording
 
@@ -102,7 +102,7 @@ class NativeFramesBetween(Case):
 
     def test_sort_is_between(self):
         process = self.start(PYTHON, PROGRAM, "callback")
-        recording = self.record(process.pid)
+        recording = self.record(process.pid, least=50)
         seen = 0
         for stacks in recording.stacks.values():
             for stack in stacks:
@@ -115,7 +115,7 @@ class NativeFramesBetween(Case):
 
     def test_report_names_functions(self):
         process = self.start(PYTHON, PROGRAM, "nested")
-        self.record(process.pid)
+        self.record(process.pid, least=50)
         shown = run("report", self.path).stdout
         self.assertIn("burn (python_program.py)", shown)
 
@@ -215,15 +215,15 @@ class Strangers(Case):
     """Programs that pass for Python."""
 
     def test_unknown_version(self):
-        process = self.start(BUILT / "python3.99", "cycle")
-        recording = self.record(process.pid)
+        process = self.start(BUILT / "python3.99", "cycle", ticks=2)
+        recording = self.record(process.pid, least=10)
         names = {frame.function for stacks in recording.stacks.values() for stack in stacks for frame in stack}
         self.assertIn("_PyEval_EvalFrameDefault", names)
         self.assertIn("this version is not known", self.done.stderr + run("report", self.path).stdout)
 
     def check_liar(self, mode):
-        process = self.start(BUILT / "python3.11", mode)
-        recording = self.record(process.pid)
+        process = self.start(BUILT / "python3.11", mode, ticks=2)
+        recording = self.record(process.pid, least=50)
         self.assertGreater(len(recording.stacks), 0)
         self.assertIsNone(process.poll())
         self.assertEqual(run("dump", process.pid).returncode, 0)

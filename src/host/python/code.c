@@ -13,11 +13,12 @@
 #define TEXT_MAX  1024u      /* characters; what is longer is cut */
 #define LINES_MAX (1u << 20) /* bytes of a table of lines */
 
-#define OBJECT_TYPE   8u
-#define TEXT_LENGTH   16u
-#define TEXT_STATE    32u
-#define BYTES_SIZE    16u
-#define BYTES_CONTENT 32u
+#define REFERENCES_MAX UINT32_MAX /* also of objects that never die */
+#define OBJECT_TYPE    8u
+#define TEXT_LENGTH    16u
+#define TEXT_STATE     32u
+#define BYTES_SIZE     16u
+#define BYTES_CONTENT  32u
 
 static uint64_t word_at(const unsigned char *bytes, unsigned offset)
 {
@@ -33,6 +34,15 @@ static uint32_t half_at(const unsigned char *bytes, unsigned offset)
 
 	memcpy(&half, bytes + offset, sizeof(half));
 	return half;
+}
+
+/* An object begins with the count of its references; what was freed, with the address of the next
+ * free one, or 0. */
+static bool is_alive(const unsigned char *object)
+{
+	uint64_t references = word_at(object, 0);
+
+	return references && references <= REFERENCES_MAX;
 }
 
 /* Characters above 0x10ffff and halves of pairs stand for bytes that were no text. */
@@ -103,7 +113,8 @@ static int read_text(const struct python_memory *memory, const struct python_lay
 	state = half_at(head, TEXT_STATE);
 	width = state >> 2 & 7;
 	length = word_at(head, TEXT_LENGTH);
-	if (!(state & 1u << 5) || (width != 1 && width != 2 && width != 4) || length > INT32_MAX)
+	if (!is_alive(head) || !(state & 1u << 5) || (width != 1 && width != 2 && width != 4) ||
+	    length > INT32_MAX)
 		return -EFAULT;
 	length = MIN(length, TEXT_MAX);
 	address += state & 1u << 6 ? layout->ascii_text : layout->other_text;
@@ -122,7 +133,7 @@ static int read_bytes(const struct python_memory *memory, uint64_t address, unsi
 	if (memory->read(memory->context, address, head, sizeof(head)))
 		return -EFAULT;
 	size = word_at(head, BYTES_SIZE);
-	if (size > LINES_MAX)
+	if (!is_alive(head) || size > LINES_MAX)
 		return -EFAULT;
 	*ret = malloc(size + 1);
 	if (!*ret)
@@ -167,7 +178,8 @@ static bool is_same(const struct python_memory *memory, const struct python_layo
 	char *function = NULL;
 	bool is_it;
 
-	if (memory->read(memory->context, code->address, again, head_size(layout)))
+	if (memory->read(memory->context, code->address, again, head_size(layout)) ||
+	    !is_alive(again))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (word_at(again, parts[i]) != word_at(head, parts[i]))
@@ -186,7 +198,7 @@ int python_code_read(const struct python_memory *memory, const struct python_lay
 	struct python_code code = { .address = address };
 	int r = memory->read(memory->context, address, head, head_size(layout));
 
-	if (r || (type && word_at(head, OBJECT_TYPE) != type))
+	if (r || !is_alive(head) || (type && word_at(head, OBJECT_TYPE) != type))
 		return -EFAULT;
 	code.first_line = half_at(head, layout->firstlineno);
 	if (code.first_line > INT32_MAX)

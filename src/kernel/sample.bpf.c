@@ -2,7 +2,9 @@
  * Runs in the kernel at each tick of a thread's clock: writes where the thread is, with all frames
  * above it.  And follows the life of processes.  Changes nothing of theirs.
  */
+#define PYTHON_SCRATCH python_scratch
 #include "kernel/hand_over.h"
+#include "kernel/python.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -71,6 +73,7 @@ int sample_running(struct bpf_perf_event_data *context)
 			return 0;
 	}
 	walk_up(walk, task, process);
+	python_send(python_take(walk, task), walk);
 	hand_over(walk, process, ids);
 	return 0;
 }
@@ -81,6 +84,7 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 {
 	struct ids born = ids_of(child), of = ids_of(parent);
 	struct kernel_process *known, process;
+	struct kernel_python *python;
 
 	if (!settings.with_children || born.pid == of.pid)
 		return 0;
@@ -91,6 +95,9 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	process.pid = born.pid;
 	process.asking = ASKING;
 	bpf_map_update_elem(&processes, &born.pid, &process, BPF_ANY);
+	python = bpf_map_lookup_elem(&pythons, &of.pid);
+	if (python)
+		bpf_map_update_elem(&pythons, &born.pid, python, BPF_ANY);
 	news_send(NEWS_FORKED, born, of.pid, 0);
 	return 0;
 }
@@ -105,6 +112,7 @@ int BPF_PROG(process_executed, struct task_struct *task)
 		return 0;
 	process->range_count = 0;
 	process->asking = ASKED;
+	bpf_map_delete_elem(&pythons, &ids.pid);
 	news_send(NEWS_EXECUTED, ids, 0, 0);
 	return 0;
 }
@@ -117,6 +125,7 @@ int BPF_PROG(process_ended, struct task_struct *task)
 	if (!bpf_map_lookup_elem(&processes, &ids.pid) || task->signal->live.counter > 0)
 		return 0;
 	bpf_map_delete_elem(&processes, &ids.pid);
+	bpf_map_delete_elem(&pythons, &ids.pid);
 	news_send(NEWS_ENDED, ids, 0, 0);
 	return 0;
 }

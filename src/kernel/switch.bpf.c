@@ -3,8 +3,10 @@
  * was when it left, and when it comes back, how long it was blocked and how long it then waited for
  * a processor.  Threads of other processes cost two lookups.
  */
+#define PYTHON_SCRATCH python_switch_scratch
 #include "kernel/absence.h"
 #include "kernel/hand_over.h"
+#include "kernel/python.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -84,6 +86,7 @@ ALWAYS_INLINE void send_stack(void *context, struct task_struct *task, struct id
 					.state = letter };
 	take_kernel_frames(walk, context);
 	walk_up(walk, task, process);
+	python_send(python_take(walk, task), walk);
 	hand_over(walk, process, ids);
 }
 

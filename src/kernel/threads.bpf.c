@@ -4,8 +4,10 @@
  * stayed so until the walk was done is checked.  Of a thread that runs only that is told.
  */
 #define ITERATOR
+#define PYTHON_SCRATCH python_threads_scratch
 #include "kernel/absence.h"
 #include "kernel/news.h"
+#include "kernel/python.h"
 #include "kernel/walk.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -59,10 +61,13 @@ ALWAYS_INLINE void walk_other(struct walk *walk, struct task_struct *task,
 	walk_up(walk, task, process);
 }
 
-/* Whole only if the thread was away from the first register to the last frame. */
-ALWAYS_INLINE void see_thread(struct walk *walk, struct task_struct *task,
-			      struct kernel_process *process, struct kernel_question *question)
+/* Whole only if the thread was away from the first register to the last frame.  Its Python frames,
+ * or NULL. */
+ALWAYS_INLINE struct python_walk *see_thread(struct walk *walk, struct task_struct *task,
+					     struct kernel_process *process,
+					     struct kernel_question *question)
 {
+	struct python_walk *python = 0;
 	__u64 switches = switches_of(task);
 	int ran = task->on_cpu;
 
@@ -70,6 +75,7 @@ ALWAYS_INLINE void see_thread(struct walk *walk, struct task_struct *task,
 		if (question->is_kernel)
 			take_kernel_frames(walk, task);
 		walk_other(walk, task, process);
+		python = python_take(walk, task);
 		ran = task->on_cpu || switches_of(task) != switches;
 	}
 	if (ran) {
@@ -78,7 +84,9 @@ ALWAYS_INLINE void see_thread(struct walk *walk, struct task_struct *task,
 		walk->sample.kernel_count = 0;
 		walk->sample.user_count = 0;
 		walk->sample.end = STACK_NO_USER;
+		python = 0;
 	}
+	return python;
 }
 
 /* The host reads the ranges again, and asks again. */
@@ -100,6 +108,7 @@ int thread_seen(struct bpf_iter__task *context)
 	struct kernel_question *question = bpf_map_lookup_elem(&questions, &zero);
 	struct walk *walk = bpf_map_lookup_elem(&threads_scratch, &zero);
 	struct kernel_process *process;
+	struct python_walk *python;
 	struct ids ids;
 
 	if (!task || !question || !walk)
@@ -114,9 +123,10 @@ int thread_seen(struct bpf_iter__task *context)
 					.kind = question->is_seed ? NEWS_LEFT : NEWS_SEEN,
 					.state = state_letter(task->__state) };
 	walk->unknown = 0;
-	see_thread(walk, task, process, question);
+	python = see_thread(walk, task, process, question);
 	if (is_put_off(walk, question))
 		return 0;
+	python_send(python, walk);
 	send(&walk->sample, record_size(walk));
 	if (question->is_seed && walk->sample.kind == NEWS_LEFT)
 		seed(walk);

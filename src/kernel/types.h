@@ -53,6 +53,12 @@ struct signal_struct {
 	struct pid *pids[4];
 } RELOCATED;
 
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+	unsigned long fsbase;
+} RELOCATED;
+#endif
+
 struct task_struct {
 	unsigned int __state;
 	int on_cpu;
@@ -65,6 +71,9 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
+#if defined(__TARGET_ARCH_x86)
+	struct thread_struct thread;
+#endif
 } RELOCATED;
 
 struct seq_file;

@@ -7,12 +7,19 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/model/table.h"
+#include "host/python/places.h"
 #include "host/symbols/symbolizer.h"
 #include "host/unwind/space.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Frames of Python are code that a runtime made, one for each of its files.  Their addresses are
+ * numbers of places. */
+#define PYTHON_PREFIX "[python] "
+#define PYTHON_KEY    ((uint64_t)CODE_KINDS << 32)
 
 struct code_list {
 	struct symbolizer *symbolizer; /* its modules have our numbers */
@@ -87,6 +94,47 @@ static int add_code(struct code_list *self, enum code_kind kind, uint32_t proces
 	return 0;
 }
 
+static int add_python(struct code_list *self, const char *file)
+{
+	struct symbol_place nowhere = { 0 };
+	char *path;
+
+	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)) ||
+	    asprintf(&path, PYTHON_PREFIX "%s", file) < 0)
+		return -ENOMEM;
+	nowhere.path = path;
+	if (symbolizer_module(self->symbolizer, CODE_UNKNOWN, &nowhere) < 0) {
+		free(path);
+		return -ENOMEM;
+	}
+	self->codes[self->count++] =
+		(struct recorded_code){ .kind = CODE_JIT, .process = PROCESS_NONE, .path = path };
+	return 0;
+}
+
+/* Texts of places are the same ones every time. */
+static int find_python(struct code_list *self, uint64_t number, struct recorded_frame *ret)
+{
+	struct python_place place = { "", "", 0 };
+	struct table_entry *entry;
+	bool is_new;
+
+	python_place_find(number, &place);
+	entry = table_make(&self->numbers, PYTHON_KEY, (uintptr_t)place.file, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = self->count;
+		if (add_python(self, place.file)) {
+			table_remove(&self->numbers, entry);
+			return -ENOMEM;
+		}
+	}
+	*ret = (struct recorded_frame){ .code = (uint32_t)entry->value,
+					.address = number ^ PYTHON_PLACES };
+	return 0;
+}
+
 static int find_code(struct code_list *self, enum code_kind kind, uint32_t process, pid_t pid,
 		     const struct module *module, uint32_t *ret)
 {
@@ -132,6 +180,8 @@ int code_list_find(struct code_list *self, const struct space *space, uint32_t p
 	enum code_kind kind = kind_of(range);
 	bool is_own = kind == CODE_UNKNOWN || kind == CODE_JIT;
 
+	if (python_is_place(address))
+		return find_python(self, address, ret);
 	*ret = (struct recorded_frame){ .is_return = is_return,
 					.address = is_own ? address : address - range->bias };
 	return find_code(self, kind, is_own ? process : PROCESS_NONE, space->pid,
@@ -157,7 +207,7 @@ static bool is_signal(const struct space *space, uint64_t address)
 
 bool code_is_return(const struct space *space, const uint64_t *frames, size_t i)
 {
-	return i && !is_signal(space, frames[i]);
+	return i && !python_is_place(frames[i]) && !is_signal(space, frames[i]);
 }
 
 int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
@@ -207,14 +257,37 @@ void code_list_follow(struct code_list *list)
 	symbolizer_follow(list->symbolizer);
 }
 
+bool code_list_is_python(const struct code_list *list, const struct recorded_frame *frame)
+{
+	const struct recorded_code *code = &list->codes[frame->code];
+
+	return code->kind == CODE_JIT && code->process == PROCESS_NONE;
+}
+
+static bool name_python(const struct recorded_frame *frame, struct recorded_name *ret)
+{
+	struct python_place place;
+
+	if (!python_place_find(frame->address ^ PYTHON_PLACES, &place))
+		return false;
+	*ret = (struct recorded_name){ place.function, place.file, place.line };
+	return true;
+}
+
 int code_list_name(struct code_list *list, const struct recorded_frame *frame, bool wants_lines,
 		   struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count,
 		   bool *ret_is_named)
 {
 	struct code_names names;
-	int r = symbolizer_find(list->symbolizer, frame->code, frame->address - frame->is_return,
-				wants_lines, &names);
+	int r;
 
+	if (code_list_is_python(list, frame) && name_python(frame, ret)) {
+		*ret_count = 1;
+		*ret_is_named = true;
+		return 0;
+	}
+	r = symbolizer_find(list->symbolizer, frame->code, frame->address - frame->is_return,
+			    wants_lines, &names);
 	if (r)
 		return r;
 	for (size_t i = 0; i < names.count; i++)

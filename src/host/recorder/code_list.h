@@ -31,6 +31,9 @@ const struct recorded_code *code_list_code(const struct code_list *list, uint32_
  * and the kernel's trampolines; see struct sample for what a signal interrupted. */
 bool code_is_return(const struct space *space, const uint64_t *frames, size_t i);
 
+/* Whether it is a line of Python: its names are known now, and the process may be gone later. */
+bool code_list_is_python(const struct code_list *list, const struct recorded_frame *frame);
+
 /* Writes those that are not in the file yet. */
 int code_list_write(struct code_list *list, struct recording *recording,
 		    struct err *err) MUST_CHECK;

@@ -60,6 +60,13 @@ static void note_state(struct dump *self, const struct sample *sample)
 		thread->facts.state = sample->kind == SAMPLE_BLOCKED ? (char)sample->state : 'R';
 }
 
+static void note_limit(struct dump *self, const char *what)
+{
+	size_t length = strlen(self->reasons);
+
+	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s\n", what);
+}
+
 static int by_snapshot(struct dump *self, pid_t pid, const struct dump_options *options,
 		       struct err *err)
 {
@@ -72,6 +79,8 @@ static int by_snapshot(struct dump *self, pid_t pid, const struct dump_options *
 		r = keep(self, snapshot->samples[i], snapshot->space);
 		note_state(self, snapshot->samples[i]);
 	}
+	if (snapshot->limits[0])
+		note_limit(self, snapshot->limits);
 	snapshot_free(snapshot);
 	return r ? err_set(err, r, "dump: no memory") : 0;
 }
@@ -79,13 +88,18 @@ static int by_snapshot(struct dump *self, pid_t pid, const struct dump_options *
 static int read_waiting(struct dump *self, const struct space *space, struct err *err)
 {
 	struct sample *sample = calloc(1, sizeof(*sample) + SAMPLE_FRAMES_MAX * sizeof(__u64));
+	char why[256] = "";
+	struct blocked_python *python = blocked_python_open(space, why, sizeof(why));
 	int r = sample ? 0 : -ENOMEM;
 
+	if (why[0])
+		note_limit(self, why);
 	for (size_t i = 0; !r && i < self->count; i++) {
 		pid_t tid = self->threads[i].facts.tid;
 		struct blocked_stack stack;
 
-		r = blocked_stack_read(&stack, space, tid, sample->frames, SAMPLE_FRAMES_MAX);
+		r = blocked_stack_read(&stack, space, tid, sample->frames, SAMPLE_FRAMES_MAX,
+				       python);
 		if (r == -EACCES || r == -EPERM)
 			break;
 		if (r) {
@@ -96,8 +110,9 @@ static int read_waiting(struct dump *self, const struct space *space, struct err
 		sample->user_count = (uint16_t)stack.count;
 		sample->end = (uint8_t)stack.end;
 		sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
-		r = keep(self, sample, space);
+		r = keep(self, blocked_python_join(python, sample), space);
 	}
+	blocked_python_close(python);
 	free(sample);
 	if (!r)
 		return 0;

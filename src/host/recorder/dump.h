@@ -30,7 +30,7 @@ struct dumped_thread {
 
 struct dump {
 	const char *way;    /* "bpf", "read"; "state": there are no stacks */
-	char reasons[1024]; /* lines: why no better way */
+	char reasons[1024]; /* lines: why no better way, and what this one could not see */
 	struct dumped_thread *threads;
 	size_t count;
 	struct threads listed;

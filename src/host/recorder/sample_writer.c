@@ -60,7 +60,7 @@ struct sample_writer {
 	size_t frame_count, frame_room;
 	size_t named_count; /* frames that have names in the file */
 	uint32_t stack_count;
-	struct pending new_frames, new_stacks, new_samples;
+	struct pending new_frames, new_names, new_stacks, new_samples;
 };
 
 static int no_memory(struct err *err)
@@ -104,6 +104,7 @@ void sample_writer_free(struct sample_writer *self)
 	free(self->threads);
 	free(self->frames);
 	bytes_done(&self->new_frames.bytes);
+	bytes_done(&self->new_names.bytes);
 	bytes_done(&self->new_stacks.bytes);
 	bytes_done(&self->new_samples.bytes);
 	free(self);
@@ -141,6 +142,8 @@ int sample_writer_flush(struct sample_writer *self, struct err *err)
 
 	if (!r)
 		r = write_pending(self, CHUNK_FRAMES, &self->new_frames, err);
+	if (!r)
+		r = write_pending(self, CHUNK_NAMES, &self->new_names, err);
 	if (!r)
 		r = write_pending(self, CHUNK_STACKS, &self->new_stacks, err);
 	if (!r)
@@ -220,6 +223,24 @@ int sample_writer_process(struct sample_writer *self, pid_t pid, struct err *err
 	return 0;
 }
 
+/* The names of a line of Python go into the file with it. */
+static int keep_python_name(struct sample_writer *self, uint32_t number)
+{
+	struct pending *pending = &self->new_names;
+	struct recorded_name names[FRAME_NAMES_MAX];
+	uint32_t count;
+	bool is_named;
+
+	if (!code_list_is_python(self->codes, &self->frames[number]))
+		return 0;
+	if (code_list_name(self->codes, &self->frames[number], false, names, &count, &is_named))
+		return -ENOMEM;
+	begin_pending(pending, 0);
+	names_put(&pending->bytes, number, names, count);
+	pending->head.count++;
+	return 0;
+}
+
 static int find_frame(struct sample_writer *self, const struct recorded_frame *frame, uint32_t *ret)
 {
 	struct table_entry *entry;
@@ -239,7 +260,7 @@ static int find_frame(struct sample_writer *self, const struct recorded_frame *f
 		self->frames[self->frame_count++] = *frame;
 	}
 	*ret = (uint32_t)entry->value;
-	return 0;
+	return is_new ? keep_python_name(self, *ret) : 0;
 }
 
 /* The stack of its caller becomes its own. */
@@ -418,8 +439,9 @@ static int write_names(struct sample_writer *self, struct bytes *bytes, uint32_t
 	return r;
 }
 
+/* Lines of Python have theirs in the file. */
 static int put_names(struct sample_writer *self, struct bytes *bytes, uint32_t frame,
-		     bool wants_lines, struct naming *naming)
+		     bool wants_lines, uint32_t *count_put, struct naming *naming)
 {
 	struct recorded_name names[FRAME_NAMES_MAX];
 	uint32_t count;
@@ -428,9 +450,12 @@ static int put_names(struct sample_writer *self, struct bytes *bytes, uint32_t f
 	if (code_list_name(self->codes, &self->frames[frame], wants_lines, names, &count,
 			   &is_named))
 		return -ENOMEM;
-	names_put(bytes, frame, names, count);
 	naming->frames++;
 	naming->named += is_named;
+	if (code_list_is_python(self->codes, &self->frames[frame]))
+		return 0;
+	names_put(bytes, frame, names, count);
+	++*count_put;
 	naming->without_lines += !wants_lines;
 	return 0;
 }
@@ -458,9 +483,8 @@ int sample_writer_names(struct sample_writer *self, uint64_t lines_ns, struct na
 	code_list_follow(self->codes);
 	for (; !r && self->named_count < self->frame_count; self->named_count++) {
 		if (put_names(self, &bytes, (uint32_t)self->named_count,
-			      own_time_ns() - begin_ns < lines_ns, ret))
+			      own_time_ns() - begin_ns < lines_ns, &count, ret))
 			return no_memory(err);
-		count++;
 		if (bytes.size > NAMES_CHUNK_BYTES)
 			r = write_names(self, &bytes, &count, err);
 	}

@@ -70,6 +70,16 @@ int sampling_new(struct sampling **ret, struct recording *recording, struct prog
 	return 0;
 }
 
+/* What the sampler cannot see may be known only later, as when another program is executed. */
+static void note_limits(struct sampling *self)
+{
+	size_t length = strlen(self->reasons);
+
+	if (self->sampler->limits[0] && !strstr(self->reasons, self->sampler->limits))
+		snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s: %s\n",
+			 self->sampler->kind->name, self->sampler->limits);
+}
+
 static int open_sampler(struct sampling *self, struct err *err)
 {
 	const struct sampling_options *options = &self->options;
@@ -245,6 +255,7 @@ static void end_sampler(struct sampling *self, int r, struct err *err)
 	}
 	if (self->writer && (!r || r == -ESRCH))
 		(void)!sample_writer_flush(self->writer, err);
+	note_limits(self);
 	self->before = counts_now(self);
 	self->kind->close(self->sampler);
 	self->sampler = NULL;

@@ -7,6 +7,7 @@
 
 #include "shared/wire/sample.h"
 
+#include "host/sampling/blocked_python.h"
 #include "host/unwind/space.h"
 
 struct blocked_stack {
@@ -15,6 +16,7 @@ struct blocked_stack {
 	bool is_guessed;
 };
 
-/* -EACCES, -EPERM: not allowed; -ESRCH: it is gone; -EAGAIN: it does not wait in a call. */
+/* -EACCES, -EPERM: not allowed; -ESRCH: it is gone; -EAGAIN: it does not wait in a call.  `python`
+ * gets its Python frames of the same moment; NULL: they are not wanted. */
 int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid_t tid,
-		       __u64 *frames, unsigned capacity) MUST_CHECK;
+		       __u64 *frames, unsigned capacity, struct blocked_python *python) MUST_CHECK;

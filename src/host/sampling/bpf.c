@@ -207,6 +207,7 @@ static void bpf_close(struct sampler *sampler)
 	followed_done(&self->processes);
 	absences_done(&self->absences);
 	free(self->clocks);
+	python_stacks_done(&self->python_stacks);
 	priority_restore(&self->priority);
 	free(self);
 }

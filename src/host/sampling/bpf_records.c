@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -38,6 +39,22 @@ static void publish(struct bpf_sampler *self, struct followed *process, bool is_
 		self->tables.left_out++;
 }
 
+/* Its kernel programs send Python frames from now on; or the user is told why there are none. */
+static void look_for_python(struct bpf_sampler *self, struct followed *process)
+{
+	struct err err = { 0 };
+	int r;
+
+	if (process->python || process->was_python_sought)
+		return;
+	process->was_python_sought = true;
+	r = python_open(&process->python, followed_space(process), process->pid, &err);
+	if (!r)
+		r = kernel_tables_python(&self->tables, process->pid, process->python, &err);
+	if (r && r != -ENOENT)
+		snprintf(self->sampler.limits, sizeof(self->sampler.limits), "%s", err.what);
+}
+
 /* It is gone when it cannot be opened: its samples are kept, without names. */
 static void open_space(struct bpf_sampler *self, struct followed *process)
 {
@@ -53,8 +70,13 @@ static void open_space(struct bpf_sampler *self, struct followed *process)
 		self->failure = -ENOMEM;
 		return;
 	}
-	if (space)
-		publish(self, process, false);
+	python_close(process->python);
+	process->python = NULL;
+	process->was_python_sought = false;
+	if (!space)
+		return;
+	publish(self, process, false);
+	look_for_python(self, process);
 }
 
 int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
@@ -70,7 +92,10 @@ int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 	r = followed_set_space(process, space);
 	if (r)
 		return err_set(err, r, "following process %d", process->pid);
-	return kernel_tables_publish(&self->tables, space, ASKING, err);
+	r = kernel_tables_publish(&self->tables, space, ASKING, err);
+	if (!r)
+		look_for_python(self, process);
+	return r;
 }
 
 /* Reads the mappings again. */
@@ -89,6 +114,8 @@ static void refresh(struct bpf_sampler *self, struct followed *process, bool has
 	if (!space_refresh(space, &err) && space->generation != generation) {
 		process->patience_ns = 0;
 		publish(self, process, false);
+		process->was_python_sought = false;
+		look_for_python(self, process);
 	} else if (has_asked) {
 		process->patience_ns =
 			MIN(MAX(process->patience_ns * 2, PATIENCE_NS), PATIENCE_MAX_NS);
@@ -211,6 +238,12 @@ static void on_came(struct bpf_sampler *self, const struct sample *record)
 		absences_end(&self->absences, record, deliver, self);
 }
 
+static void on_python(struct bpf_sampler *self, const struct sample *record)
+{
+	if (python_stacks_hold(&self->python_stacks, record))
+		self->failure = -ENOMEM;
+}
+
 static void on_sample(struct bpf_sampler *self, const struct sample *record)
 {
 	deliver(record, self);
@@ -219,7 +252,7 @@ static void on_sample(struct bpf_sampler *self, const struct sample *record)
 static void (*const handlers[])(struct bpf_sampler *self, const struct sample *record) = {
 	[SAMPLE_RUNNING] = on_sample,  [NEWS_UNKNOWN] = on_unknown, [NEWS_FORKED] = on_forked,
 	[NEWS_EXECUTED] = on_executed, [NEWS_ENDED] = on_ended,     [NEWS_LEFT] = on_left,
-	[NEWS_CAME] = on_came,
+	[NEWS_CAME] = on_came,         [NEWS_PYTHON] = on_python,
 };
 
 /* The space has been read anew by now: the kernel program asked for that first. */
@@ -229,6 +262,21 @@ static const struct sample *walk_raw(struct bpf_sampler *self, const struct samp
 
 	raw_stack_walk(record, process ? followed_space(process) : NULL, &self->walked.sample);
 	return &self->walked.sample;
+}
+
+/* A child of a Python has its parent's layout in the kernel, and is known here when its first
+ * frames come. */
+static const struct sample *merge_python(struct bpf_sampler *self, const struct sample *record)
+{
+	struct followed *process;
+
+	if (!python_stacks_held(&self->python_stacks, record))
+		return record;
+	process = followed_find(&self->processes, (pid_t)record->pid);
+	if (!process)
+		return record;
+	look_for_python(self, process);
+	return python_stacks_merge(&self->python_stacks, process->python, record);
 }
 
 int bpf_record(void *context, void *data, size_t size)
@@ -241,6 +289,8 @@ int bpf_record(void *context, void *data, size_t size)
 		return 0;
 	if (record->flags & KERNEL_RAW)
 		record = walk_raw(self, record);
+	if (record->kind == SAMPLE_RUNNING || record->kind == NEWS_LEFT)
+		record = merge_python(self, record);
 	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])
 		handlers[record->kind](self, record);
 	return self->failure;

@@ -8,6 +8,7 @@
 #include "host/sampling/followed.h"
 #include "host/sampling/kernel_tables.h"
 #include "host/sampling/priority.h"
+#include "host/sampling/python_stacks.h"
 #include "host/sampling/sampler.h"
 #include "host/sampling/thread_clocks.h"
 
@@ -27,6 +28,7 @@ struct bpf_sampler {
 	struct ring_buffer *ring;
 	struct followed_set processes;
 	struct absences absences;
+	struct python_stacks python_stacks;
 	uint64_t stopped_ns; /* 0 while it runs */
 	bool is_flushed;
 	uint64_t next_look_ns;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "host/core/cleanup.h"
+#include "host/python/python.h"
 #include "host/sampling/copy_private.h"
 #include "host/sampling/family.h"
 #include "host/sampling/perf_mapping.h"
@@ -120,6 +121,16 @@ static int join(struct sampler *sampler, pid_t pid, struct err *err)
 	return r ? r : 1;
 }
 
+/* Frames of Python lie elsewhere, and have changed when the copy is looked at. */
+static void tell_of_python(struct copy_sampler *self)
+{
+	size_t length = strlen(self->base.limits);
+
+	if (python_is_in(self->processes.items[0].space))
+		snprintf(self->base.limits + length, sizeof(self->base.limits) - length,
+			 "%sPython functions are not seen, native frames only", length ? "; " : "");
+}
+
 static int start(struct copy_sampler *self, struct err *err)
 {
 	int r = open_rings(self, err);
@@ -133,6 +144,8 @@ static int start(struct copy_sampler *self, struct err *err)
 		r = family_join(&self->base, self->options.pid, join, err);
 	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
 		r = err_set(err, -ENOMEM, "no memory for threads");
+	if (!r)
+		tell_of_python(self);
 	if (!r)
 		perf_events_switch(&self->events, true);
 	return r;

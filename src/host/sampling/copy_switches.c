@@ -153,8 +153,8 @@ static void read_sleeper(struct copy_sampler *self, struct off_thread *thread,
 {
 	struct blocked_stack stack;
 
-	if (blocked_stack_read(&stack, space, thread->tid, self->sample->frames,
-			       SAMPLE_FRAMES_MAX) < 0)
+	if (blocked_stack_read(&stack, space, thread->tid, self->sample->frames, SAMPLE_FRAMES_MAX,
+			       NULL) < 0)
 		return;
 	self->sample->kernel_count = 0;
 	self->sample->user_count = (uint16_t)stack.count;

@@ -46,6 +46,7 @@ static void leave_space(struct followed *process)
 static void followed_free(struct followed *process)
 {
 	leave_space(process);
+	python_close(process->python);
 	free(process);
 }
 

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/python/python.h"
 #include "host/unwind/space.h"
 
 /* A child has the mappings of its parent until it executes, or changes them and is looked at. */
@@ -19,6 +20,8 @@ struct followed {
 	uint64_t patience_ns;        /* for so long they are not read again */
 	bool is_deaf;                /* its programs are not to ask, until patience_ns is over */
 	bool was_seen;               /* has had samples since looked_ns */
+	bool was_python_sought;      /* in the mappings as they are */
+	struct python *python;       /* NULL: there is none that is known */
 };
 
 struct followed_set {

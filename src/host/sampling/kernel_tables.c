@@ -78,7 +78,8 @@ int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *s
 		       struct err *err)
 {
 	const struct kernel_sizes *sizes = &session->sizes;
-	struct kernel_tables tables = { .processes = kernel_session_map(session, "processes") };
+	struct kernel_tables tables = { .processes = kernel_session_map(session, "processes"),
+					.pythons = kernel_session_map(session, "pythons") };
 	int r = array_map(session, "rows", sizeof(struct unwind_row), sizes->rows, &tables.rows);
 
 	if (!r)
@@ -290,6 +291,15 @@ int kernel_tables_publish(struct kernel_tables *tables, const struct space *spac
 			range_of(tables, &space->ranges[i]);
 	r = lead_to(tables, part, asking);
 	return r ? err_set(err, r, "following process %d: %s", space->pid, strerror(-r)) : 0;
+}
+
+int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const struct python *python,
+			 struct err *err)
+{
+	uint32_t key = (uint32_t)pid;
+	int r = bpf_map_update_elem(tables->pythons, &key, python_walk_layout(python), BPF_ANY);
+
+	return r ? err_set(err, r, "following the Python of %d: %s", pid, strerror(-r)) : 0;
 }
 
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid)

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/python/python.h"
 #include "host/sampling/kernel_session.h"
 #include "host/unwind/space.h"
 
@@ -28,7 +29,7 @@ struct kernel_part {
 
 struct kernel_tables {
 	struct kernel_array rows, pages, specials, ranges;
-	int processes;
+	int processes, pythons;
 	struct kernel_module *modules;
 	size_t module_count;
 	struct kernel_part *parts;
@@ -48,4 +49,7 @@ void kernel_tables_done(struct kernel_tables *tables);
 /* From now on the process is followed with these ranges. */
 int kernel_tables_publish(struct kernel_tables *tables, const struct space *space,
 			  enum kernel_asking asking, struct err *err) MUST_CHECK;
+/* From now on its Python frames are sent, too. */
+int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const struct python *python,
+			 struct err *err) MUST_CHECK;
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);

@@ -42,7 +42,7 @@ int polling_open(struct polling **ret, const struct sampler_kind *kind,
 	self->options = *options;
 	self->options.hz = MIN(options->hz, POLLING_HZ_MAX);
 	self->last_ns = now_ns();
-	self->sample = calloc(1, sizeof(*self->sample) + SAMPLE_FRAMES_MAX * sizeof(uint64_t));
+	self->sample = calloc(1, sizeof(*self->sample) + 2 * SAMPLE_FRAMES_MAX * sizeof(uint64_t));
 	if (!self->sample || add_process(self, options->pid) < 0) {
 		polling_close(&self->base);
 		return err_set(err, -ENOMEM, "no memory for a sampler");
@@ -161,6 +161,7 @@ void polling_close(struct sampler *sampler)
 	struct polling *self = (struct polling *)sampler;
 
 	processes_done(&self->processes);
+	blocked_python_close(self->python);
 	free(self->sample);
 	free(self);
 }

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/sampling/blocked_python.h"
 #include "host/sampling/processes.h"
 #include "host/sampling/sampler.h"
 
@@ -18,6 +19,7 @@ struct polling {
 	uint64_t next_family_ns;
 	bool is_stopped;
 	struct sample *sample;
+	struct blocked_python *python; /* NULL: none */
 	/* Fills frames, end and flags of self->sample for a thread that sleeps; NULL: never. */
 	void (*stack)(struct polling *self, struct process_entry *process, pid_t tid);
 };

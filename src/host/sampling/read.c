@@ -22,14 +22,16 @@ static int refuse(int code, struct err *err)
 
 static void read_stack(struct polling *self, struct process_entry *process, pid_t tid)
 {
+	struct blocked_python *python = process == self->processes.items ? self->python : NULL;
+	const struct sample *joined;
 	struct blocked_stack stack;
 	int r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
-				   SAMPLE_FRAMES_MAX);
+				   SAMPLE_FRAMES_MAX, python);
 
 	if (!r && (stack.end == STACK_NO_MAP || stack.end == STACK_NO_TABLE) &&
 	    process_retry(process))
 		r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
-				       SAMPLE_FRAMES_MAX);
+				       SAMPLE_FRAMES_MAX, python);
 	if (r < 0) {
 		self->sample->end = STACK_UNREADABLE;
 		return;
@@ -37,6 +39,9 @@ static void read_stack(struct polling *self, struct process_entry *process, pid_
 	self->sample->user_count = (uint16_t)stack.count;
 	self->sample->end = (uint8_t)stack.end;
 	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
+	joined = blocked_python_join(python, self->sample);
+	if (joined != self->sample)
+		memcpy(self->sample, joined, sizeof(*joined) + joined->user_count * sizeof(__u64));
 }
 
 /* The same file and the same check as for each stack later. */
@@ -52,7 +57,9 @@ static int probe(pid_t pid, struct err *err)
 
 static int read_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
 {
+	char why[256] = "";
 	struct polling *self;
+	size_t length;
 	int r = probe(options->pid, err);
 
 	if (r < 0)
@@ -64,6 +71,13 @@ static int read_open(struct sampler **ret, const struct sampler_options *options
 	snprintf(self->base.limits, sizeof(self->base.limits),
 		 "stacks of waiting threads only, at most %u times a second%s", POLLING_HZ_MAX,
 		 options->children ? "; children are found once a second" : "");
+	length = strlen(self->base.limits);
+	self->python = blocked_python_open(self->processes.items[0].space, why, sizeof(why));
+	if (self->python && options->children)
+		snprintf(why, sizeof(why), "Python functions of the first process only");
+	if (why[0])
+		snprintf(self->base.limits + length, sizeof(self->base.limits) - length, "; %s",
+			 why);
 	*ret = &self->base;
 	return 0;
 }

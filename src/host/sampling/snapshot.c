@@ -8,10 +8,12 @@
 #include "host/core/room.h"
 #include "host/sampling/kernel_tables.h"
 #include "host/sampling/priority.h"
+#include "host/sampling/python_stacks.h"
 #include "host/sampling/thread_clocks.h"
 #include "host/sampling/thread_walk.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -29,6 +31,8 @@ struct taking {
 	struct kernel_session session;
 	struct kernel_tables tables;
 	struct ring_buffer *ring;
+	struct python *python; /* NULL: there is none that is known */
+	struct python_stacks python_stacks;
 	int failure;
 };
 
@@ -104,9 +108,12 @@ static int on_record(void *context, void *data, size_t size)
 	if (size < sizeof(*record) || size < size_of(record) || record->end >= STACK_ENDS ||
 	    record->flags & KERNEL_RAW)
 		return 0;
+	if (record->kind == NEWS_PYTHON)
+		return taking->failure = python_stacks_hold(&taking->python_stacks, record);
 	if (record->kind != NEWS_SEEN && record->kind != NEWS_RUNNING &&
 	    record->kind != SAMPLE_RUNNING)
 		return 0;
+	record = python_stacks_merge(&taking->python_stacks, taking->python, record);
 	copy = malloc(size_of(record));
 	if (!copy)
 		return taking->failure = -ENOMEM;
@@ -114,6 +121,19 @@ static int on_record(void *context, void *data, size_t size)
 	set_kind(copy);
 	taking->failure = keep(taking->snapshot, copy);
 	return taking->failure;
+}
+
+static int look_for_python(struct taking *taking, struct err *err)
+{
+	struct snapshot *snapshot = taking->snapshot;
+	struct err why = { 0 };
+	int r = python_open(&taking->python, snapshot->space, taking->pid, &why);
+
+	if (!r)
+		return kernel_tables_python(&taking->tables, taking->pid, taking->python, err);
+	if (r != -ENOENT)
+		snprintf(snapshot->limits, sizeof(snapshot->limits), "%s", why.what);
+	return 0;
 }
 
 static int load(struct taking *taking, struct err *err)
@@ -133,6 +153,8 @@ static int load(struct taking *taking, struct err *err)
 		r = kernel_tables_init(&taking->tables, &taking->session, err);
 	if (!r)
 		r = kernel_tables_publish(&taking->tables, taking->snapshot->space, ASKING, err);
+	if (!r)
+		r = look_for_python(taking, err);
 	if (r)
 		return r;
 	taking->ring = ring_buffer__new(kernel_session_map(&taking->session, "ring"), on_record,
@@ -223,6 +245,8 @@ static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kern
 	priority_raise(&taking.priority);
 	r = take(&taking, err);
 	ring_buffer__free(taking.ring);
+	python_stacks_done(&taking.python_stacks);
+	python_close(taking.python);
 	kernel_tables_done(&taking.tables);
 	kernel_session_done(&taking.session);
 	priority_restore(&taking.priority);

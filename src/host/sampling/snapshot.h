@@ -19,6 +19,7 @@ struct snapshot {
 	 * ending). */
 	struct sample **samples;
 	size_t count, room;
+	char limits[256]; /* what could not be seen, and why; "" for nothing */
 };
 
 /* Errors as those of sampler_kind.open(): this way cannot be had here. */

@@ -49,6 +49,32 @@ enum kernel_asking {
 #define KERNEL_RAW       (1 << 7)
 #define KERNEL_RAW_PAGES 3 /* of the stack, the first one from the stack pointer on */
 
+#define KERNEL_PYTHON_FRAMES      1023 /* of one stack */
+#define KERNEL_PYTHON_FRAME_BYTES 128
+
+/* Where a Python keeps the frames of its threads: offsets in its objects, and one address.  How the
+ * chain is found:
+ *
+ *   interpreters -> interpreter -> thread (the one with the right id) -> [control ->] frame -> ...
+ */
+struct kernel_python {
+	__u64 interpreters; /* the address of the pointer to the first one */
+	__u16 interpreter_next, interpreter_threads;
+	__u16 thread_next, thread_id, thread_frame;
+	__u16 control_frame;
+	__u8 has_control; /* thread_frame leads to a block in which control_frame is */
+	__u8 frame_size;  /* so much of a frame is read */
+	__u8 frame_previous, frame_code, frame_at;
+	__u8 frame_mark; /* a byte that tells what kind of frame it is */
+	__u8 reserved[6];
+};
+
+/* A frame in a record of Python frames: the word of frame_mark is put above the address. */
+#define KERNEL_PYTHON_MARK_SHIFT 56
+struct kernel_python_frame {
+	__u64 code, at;
+};
+
 /* What happened to a thread that is off the processor. */
 struct kernel_absence {
 	__u64 since_ns; /* 0: it is on one */
@@ -88,6 +114,8 @@ enum kernel_news {
 	NEWS_CAME,          /* it came back: struct kernel_return instead of frames */
 	NEWS_SEEN,          /* a thread that the walk over all threads met off the processor */
 	NEWS_RUNNING,       /* the same, on one: no frames */
+	NEWS_PYTHON,        /* struct kernel_python_frame, innermost first, instead of frames: they
+			       belong to the record of this thread and time that comes next */
 };
 
 /* How an absence was spent.  weight_ns of the record: the time when it was woken, or 0. */

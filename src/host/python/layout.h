@@ -1,0 +1,50 @@
+/*
+ * What the objects of a version of CPython look like in memory.  Versions up to 3.12 are tables;
+ * since 3.13 the interpreter carries a description of itself, at the beginning of _PyRuntime.
+ */
+#pragma once
+
+#include "shared/wire/kernel.h"
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+
+/* Which frames were called by C code, and so have an interpreter loop of their own below them. */
+enum python_entry {
+	PYTHON_ENTRY_ALL,    /* all: 3.10 and before */
+	PYTHON_ENTRY_MARKED, /* those whose mark is not 0: 3.11 */
+	PYTHON_ENTRY_SHIM,   /* those below a frame that is none, whose mark says so: 3.12 on */
+};
+
+/* How line numbers are packed. */
+enum python_lines {
+	PYTHON_LINES_STEPS,     /* 3.9: co_lnotab */
+	PYTHON_LINES_RANGES,    /* 3.10 */
+	PYTHON_LINES_LOCATIONS, /* 3.11 on */
+};
+
+struct python_layout {
+	unsigned interpreters;     /* in _PyRuntime: the pointer to the first one */
+	unsigned native_thread_id; /* in the state of a thread; 0: it has none */
+	struct kernel_python walk; /* but for `interpreters` */
+	enum python_entry entry;
+	enum python_lines lines;
+	unsigned unit; /* `at` of a frame counts so many bytes; 0: it is an address */
+	/* In a code object.  qualname 0: it has none; instructions 0: they are elsewhere. */
+	unsigned filename, name, qualname, linetable, firstlineno, instructions;
+	/* Where the characters of a text begin: of ASCII only, and of others. */
+	unsigned ascii_text, other_text;
+};
+
+#define PYTHON_CODE_BYTES 256u /* all that is read of a code object lies in them */
+
+#define PYTHON_SHIM 3 /* the mark of PYTHON_ENTRY_SHIM */
+
+/* So many bytes of _PyRuntime describe it. */
+#define PYTHON_OFFSETS_BYTES 512u
+
+/* Of version 3.`minor`, whose _PyRuntime begins with these bytes.  -EOPNOTSUPP: it is not known, or
+ * makes no sense. */
+int python_layout_find(unsigned minor, const unsigned char *runtime, size_t size,
+		       struct python_layout *ret, struct err *err) MUST_CHECK;

@@ -1,0 +1,89 @@
+/*
+ * All places of all processes.  Samplers of several threads may come at once.
+ */
+#include "host/python/places.h"
+
+#include "host/core/pool.h"
+#include "host/core/room.h"
+
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+
+struct place {
+	uint32_t function, file; /* in texts */
+	unsigned line;
+	uint64_t number;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pool texts;
+static struct place **places;
+static size_t place_count, place_room;
+static void *tree;
+
+static int compare(const void *a, const void *b)
+{
+	const struct place *left = a, *right = b;
+
+	if (left->function != right->function)
+		return left->function < right->function ? -1 : 1;
+	if (left->file != right->file)
+		return left->file < right->file ? -1 : 1;
+	return left->line < right->line ? -1 : left->line > right->line;
+}
+
+static uint64_t add(const struct place *wanted)
+{
+	struct place *place;
+
+	if (make_room(&places, place_count, &place_room, sizeof(*places)))
+		return 0;
+	place = malloc(sizeof(*place));
+	if (!place)
+		return 0;
+	*place = *wanted;
+	place->number = PYTHON_PLACES | place_count;
+	if (!tsearch(place, &tree, compare)) {
+		free(place);
+		return 0;
+	}
+	places[place_count++] = place;
+	return place->number;
+}
+
+static uint64_t find_or_add(const char *function, const char *file, unsigned line)
+{
+	struct place wanted = { pool_add(&texts, function), pool_add(&texts, file), line, 0 };
+	struct place **known;
+
+	if (wanted.function == POOL_NONE || wanted.file == POOL_NONE)
+		return 0;
+	known = tfind(&wanted, &tree, compare);
+	return known ? (*known)->number : add(&wanted);
+}
+
+uint64_t python_place_make(const char *function, const char *file, unsigned line)
+{
+	uint64_t number;
+
+	pthread_mutex_lock(&lock);
+	number = find_or_add(function, file, line);
+	pthread_mutex_unlock(&lock);
+	return number;
+}
+
+bool python_place_find(uint64_t number, struct python_place *ret)
+{
+	uint64_t at = number ^ PYTHON_PLACES;
+	bool is_known;
+
+	pthread_mutex_lock(&lock);
+	is_known = at < place_count;
+	if (is_known)
+		*ret = (struct python_place){ pool_text(&texts, places[at]->function),
+					      pool_text(&texts, places[at]->file),
+					      places[at]->line };
+	pthread_mutex_unlock(&lock);
+	return is_known;
+}

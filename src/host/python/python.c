@@ -1,0 +1,237 @@
+/*
+ * Opens the Python of a process, and knows its code objects.  Host only; reads memory, stops
+ * nothing.
+ */
+#include "host/python/python_private.h"
+
+#include "host/core/clock.h"
+#include "host/core/room.h"
+#include "host/python/places.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define CODES_MAX 65536u
+#define CHECK_NS  250000000u /* a code object is read again so often: another may be there */
+
+struct known_place {
+	uint64_t at, number;
+};
+
+struct known_code {
+	struct python_code code;
+	uint64_t checked_ns;
+	struct known_place *places; /* ascending */
+	size_t count, room;
+};
+
+static int read_process(void *context, uint64_t address, void *into, size_t size)
+{
+	const struct python *python = context;
+	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
+	ssize_t n = size ? process_vm_readv(python->pid, &local, 1, &remote, 1, 0) : 0;
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -EFAULT;
+}
+
+static struct python_memory memory_of(const struct python *python)
+{
+	return (struct python_memory){ read_process, (void *)(uintptr_t)python };
+}
+
+/* Since 3.11 a variable tells it, else the name of the file. */
+static int find_version(struct python *self, struct err *err)
+{
+	uint32_t version = 0;
+	int r = 0;
+
+	if (self->binary.version)
+		r = read_process(self, self->binary.version, &version, sizeof(version));
+	if (r)
+		return err_set(err, r, "its memory cannot be read: %s", strerror(-r));
+	if (self->binary.version && version >> 24 == 3)
+		self->binary.minor = version >> 16 & 255;
+	return 0;
+}
+
+static int find_layout(struct python *self, struct err *err)
+{
+	unsigned char runtime[PYTHON_OFFSETS_BYTES];
+	int r = find_version(self, err);
+
+	if (r)
+		return r;
+	r = read_process(self, self->binary.runtime, runtime, sizeof(runtime));
+	if (r)
+		return err_set(err, r, "its memory cannot be read: %s", strerror(-r));
+	r = python_layout_find(self->binary.minor, runtime, sizeof(runtime), &self->layout, err);
+	self->layout.walk.interpreters = self->binary.runtime + self->layout.interpreters;
+	return r;
+}
+
+int python_open(struct python **ret, const struct space *space, pid_t pid, struct err *err)
+{
+	struct python *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "Python of %d: no memory", pid);
+	self->pid = pid;
+	r = python_binary_find(space, &self->binary);
+	if (!r)
+		r = find_layout(self, err);
+	if (!r) {
+		*ret = self;
+		return 0;
+	}
+	if (r != -ENOENT)
+		err_while(err, "no Python functions of %s (3.%u), native frames only",
+			  self->binary.path, self->binary.minor);
+	python_close(self);
+	return r;
+}
+
+static void known_free(void *item)
+{
+	struct known_code *known = item;
+
+	python_code_done(&known->code);
+	free(known->places);
+	free(known);
+}
+
+static void forget_codes(struct python *self)
+{
+	tdestroy(self->codes, known_free);
+	self->codes = NULL;
+	self->code_count = 0;
+}
+
+void python_close(struct python *python)
+{
+	if (!python)
+		return;
+	forget_codes(python);
+	free(python);
+}
+
+const struct kernel_python *python_walk_layout(const struct python *python)
+{
+	return &python->layout.walk;
+}
+
+bool python_is_in(const struct space *space)
+{
+	for (size_t i = 0; i < space->count; i++)
+		if (space->ranges[i].module->kind == MODULE_FILE &&
+		    python_is_name(space->ranges[i].module->path))
+			return true;
+	return false;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct known_code *left = a, *right = b;
+
+	return left->code.address < right->code.address ? -1
+							: left->code.address > right->code.address;
+}
+
+/* Reads it (again); forgets what was known of another one there. */
+static int read_code(struct python *self, struct known_code *known)
+{
+	struct python_memory memory = memory_of(self);
+	struct python_code code;
+	int r = python_code_read(&memory, &self->layout, self->binary.code_type,
+				 known->code.address, &code);
+
+	if (r)
+		return r;
+	if (!known->code.function || !python_code_equals(&known->code, &code))
+		known->count = 0;
+	python_code_done(&known->code);
+	known->code = code;
+	known->checked_ns = now_ns();
+	return 0;
+}
+
+static struct known_code *add_code(struct python *self, uint64_t address)
+{
+	struct known_code *known;
+
+	if (self->code_count >= CODES_MAX)
+		forget_codes(self);
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return NULL;
+	known->code.address = address;
+	if (read_code(self, known) || !tsearch(known, &self->codes, compare)) {
+		known_free(known);
+		return NULL;
+	}
+	self->code_count++;
+	return known;
+}
+
+/* A process that has ended can tell no more: what is known of it stays. */
+static bool is_readable(const struct python *self)
+{
+	char byte;
+
+	return !read_process((void *)(uintptr_t)self, self->binary.runtime, &byte, 1);
+}
+
+static struct known_code *find_code(struct python *self, uint64_t address)
+{
+	struct known_code key = { .code.address = address };
+	struct known_code **found = tfind(&key, &self->codes, compare);
+
+	if (!found)
+		return add_code(self, address);
+	if (now_ns() - (*found)->checked_ns < CHECK_NS || !read_code(self, *found))
+		return *found;
+	return is_readable(self) ? NULL : *found;
+}
+
+static size_t place_index(const struct known_code *known, uint64_t at)
+{
+	size_t low = 0, high = known->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (known->places[middle].at < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t python_place_of(struct python *self, const struct kernel_python_frame *frame)
+{
+	uint64_t at = frame->at & ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1), number;
+	struct known_code *known = find_code(self, frame->code);
+	size_t i;
+
+	if (!known)
+		return python_place_make(PYTHON_GONE, "", 0);
+	i = place_index(known, at);
+	if (i < known->count && known->places[i].at == at)
+		return known->places[i].number;
+	number = python_place_make(known->code.function, known->code.file,
+				   python_code_line(&known->code, &self->layout, at));
+	if (!number ||
+	    make_room(&known->places, known->count, &known->room, sizeof(*known->places)))
+		return number;
+	memmove(known->places + i + 1, known->places + i,
+		(known->count - i) * sizeof(*known->places));
+	known->places[i] = (struct known_place){ at, number };
+	known->count++;
+	return number;
+}

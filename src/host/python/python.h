@@ -1,0 +1,34 @@
+/*
+ * The Python of one process: what its frames mean, and where they belong among native ones.
+ */
+#pragma once
+
+#include "shared/wire/kernel.h"
+
+#include "host/core/err.h"
+#include "host/unwind/space.h"
+
+struct python;
+
+/* -ENOENT: no Python is there.  -EOPNOTSUPP: its version is not known; -EACCES, -EPERM, ...: its
+ * memory cannot be read; err says so for people. */
+int python_open(struct python **ret, const struct space *space, pid_t pid,
+		struct err *err) MUST_CHECK;
+void python_close(struct python *python);
+
+/* For kernel programs. */
+const struct kernel_python *python_walk_layout(const struct python *python);
+
+/* The frames of a thread that sleeps, by its number in its own namespace; as many as there is room
+ * for. */
+size_t python_read_frames(const struct python *python, pid_t tid, struct kernel_python_frame *ret,
+			  size_t room);
+
+/* Whether a sample of this space may have Python frames that nobody looked at: a name is enough. */
+bool python_is_in(const struct space *space);
+
+/* User frames of a sample with Python frames among them, innermost first: places of
+ * host/python/places.h instead of the interpreter's loop.  `ret` has room for both.  How many they
+ * are. */
+size_t python_merge(struct python *python, const struct sample *sample,
+		    const struct kernel_python_frame *frames, size_t count, __u64 *ret);

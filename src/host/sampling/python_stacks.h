@@ -1,0 +1,35 @@
+/*
+ * Python frames on their way to the samples they belong to: kernel programs send them first, in a
+ * record of their own.
+ */
+#pragma once
+
+#include "shared/wire/kernel.h"
+
+#include "host/python/python.h"
+
+/* Zero is empty. */
+struct python_stacks {
+	struct sample **held; /* the last one of each processor */
+	size_t count;
+	struct sample *merged;
+};
+
+/* A record of NEWS_PYTHON, whose size was checked.  0 or -ENOMEM. */
+int python_stacks_hold(struct python_stacks *stacks, const struct sample *record) MUST_CHECK;
+
+/* The frames that came for this record; NULL: none. */
+const struct sample *python_stacks_held(const struct python_stacks *stacks,
+					const struct sample *record);
+
+/* The sample with its Python frames; as it was where it has none, or without memory.  Lives until
+ * the next one. */
+const struct sample *python_stacks_merge(struct python_stacks *stacks, struct python *python,
+					 const struct sample *sample);
+
+/* The same with frames that are at hand. */
+const struct sample *python_stacks_join(struct python_stacks *stacks, struct python *python,
+					const struct sample *sample,
+					const struct kernel_python_frame *frames, size_t count);
+
+void python_stacks_done(struct python_stacks *stacks);

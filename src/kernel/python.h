@@ -1,0 +1,194 @@
+/*
+ * The frames of the Python interpreter, read where it keeps them.  The chain is the thread's own,
+ * and the thread is not running anything else meanwhile.  What the addresses mean is for the host.
+ *
+ * PYTHON_SCRATCH: the name of the map that an object keeps the walk in.
+ */
+#pragma once
+
+#include "kernel/ids.h"
+#include "kernel/walk.h"
+
+#define PYTHON_THREADS_MAX 2048 /* steps over threads and interpreters */
+#define PYTHON_ADDRESS     ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1)
+
+/* By pid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KERNEL_PROCESSES_MAX);
+	__type(key, __u32);
+	__type(value, struct kernel_python);
+} pythons SEC(".maps");
+
+/* By tid: where its state was found the last time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u64);
+} python_threads SEC(".maps");
+
+struct python_walk {
+	struct kernel_python layout;
+	__u64 identity;         /* what the right thread has as its id */
+	__u64 next_interpreter; /* where the address of the next one is */
+	__u64 thread, frame;
+	__u64 count;
+	struct sample sample;
+	struct kernel_python_frame frames[KERNEL_PYTHON_FRAMES + 1]; /* the sample's own */
+	__u8 bytes[KERNEL_PYTHON_FRAME_BYTES];
+};
+
+struct {
+#ifdef ITERATOR
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+#else
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+#endif
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct python_walk);
+} PYTHON_SCRATCH SEC(".maps");
+
+struct python_climb {
+	struct climb base;
+	struct python_walk *python;
+};
+
+/* The interpreter keeps what pthread_self() gave, or the kernel's number. */
+ALWAYS_INLINE __u64 python_identity(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(task, thread.fsbase);
+#else
+	struct pid *pid = task->thread_pid;
+	struct upid *number = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+			      BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid);
+
+	return BPF_CORE_READ(number, nr);
+#endif
+}
+
+/* 0 where nothing can be read, as where nothing is. */
+ALWAYS_INLINE __u64 python_word(struct python_climb *climb, __u64 address)
+{
+	__u64 word = 0;
+
+	return read_memory(&climb->base, &word, sizeof(word), address) ? 0 : word;
+}
+
+/* The innermost frame of a thread, if it is the right one and runs Python now. */
+ALWAYS_INLINE __u64 python_first_frame(struct python_climb *climb, __u64 thread)
+{
+	const struct kernel_python *layout = &climb->python->layout;
+	__u64 frame;
+
+	if (python_word(climb, thread + layout->thread_id) != climb->python->identity)
+		return 0;
+	frame = python_word(climb, thread + layout->thread_frame);
+	return frame && layout->has_control ? python_word(climb, frame + layout->control_frame)
+					    : frame;
+}
+
+static long python_next_thread(__u32 number, struct python_climb *climb)
+{
+	struct python_walk *python = climb->python;
+
+	if (!python->thread) {
+		__u64 interpreter = python_word(climb, python->next_interpreter);
+
+		python->next_interpreter = interpreter + python->layout.interpreter_next;
+		if (interpreter)
+			python->thread = python_word(
+				climb, interpreter + python->layout.interpreter_threads);
+		return interpreter ? STEP_ON : STEP_END;
+	}
+	python->frame = python_first_frame(climb, python->thread);
+	if (python->frame)
+		return STEP_END;
+	python->thread = python_word(climb, python->thread + python->layout.thread_next);
+	return STEP_ON;
+}
+
+ALWAYS_INLINE void python_find_thread(struct python_climb *climb, __u32 tid)
+{
+	struct python_walk *python = climb->python;
+	__u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
+
+	python->frame = known ? python_first_frame(climb, *known) : 0;
+	if (python->frame)
+		return;
+	python->thread = 0;
+	python->next_interpreter = python->layout.interpreters;
+	bpf_loop(PYTHON_THREADS_MAX, python_next_thread, climb, 0);
+	if (python->frame)
+		bpf_map_update_elem(&python_threads, &tid, &python->thread, BPF_ANY);
+}
+
+ALWAYS_INLINE __u64 python_field(const struct python_walk *python, __u64 offset)
+{
+	BOUND(offset, KERNEL_PYTHON_FRAME_BYTES - 8);
+	return *(const __u64 *)(python->bytes + offset);
+}
+
+ALWAYS_INLINE __u64 python_mark(const struct python_walk *python)
+{
+	__u64 offset = python->layout.frame_mark;
+
+	BOUND(offset, KERNEL_PYTHON_FRAME_BYTES - 1);
+	return python->bytes[offset];
+}
+
+static long python_next_frame(__u32 number, struct python_climb *climb)
+{
+	struct python_walk *python = climb->python;
+	const struct kernel_python *layout = &python->layout;
+	__u64 at = python->count;
+	__u32 size = layout->frame_size;
+
+	BOUND(size, KERNEL_PYTHON_FRAME_BYTES - 1);
+	if (!python->frame || read_memory(&climb->base, python->bytes, size, python->frame))
+		return STEP_END;
+	BOUND(at, KERNEL_PYTHON_FRAMES);
+	python->frames[at].code = python_field(python, layout->frame_code);
+	python->frames[at].at = (python_field(python, layout->frame_at) & PYTHON_ADDRESS) |
+				python_mark(python) << KERNEL_PYTHON_MARK_SHIFT;
+	python->frame = python_field(python, layout->frame_previous);
+	python->count = at + 1;
+	return STEP_ON;
+}
+
+/* NULL: the process has no Python that is known. */
+ALWAYS_INLINE struct python_walk *python_take(const struct walk *walk, struct task_struct *task)
+{
+	struct python_climb climb = { .base.task = task };
+	__u32 pid = walk->sample.pid, tid = walk->sample.tid, zero = 0;
+	struct kernel_python *layout = bpf_map_lookup_elem(&pythons, &pid);
+
+	climb.python = bpf_map_lookup_elem(&PYTHON_SCRATCH, &zero);
+	if (!layout || !climb.python)
+		return 0;
+	climb.python->layout = *layout;
+	climb.python->identity = python_identity(task);
+	climb.python->count = 0;
+	python_find_thread(&climb, tid);
+	bpf_loop(KERNEL_PYTHON_FRAMES, python_next_frame, &climb, 0);
+	return climb.python;
+}
+
+/* Before the record of the walk that they belong to. */
+ALWAYS_INLINE void python_send(struct python_walk *python, const struct walk *walk)
+{
+	__u64 count;
+
+	if (!python || !python->count)
+		return;
+	count = python->count;
+	BOUND(count, KERNEL_PYTHON_FRAMES);
+	python->sample = walk->sample;
+	python->sample.kind = NEWS_PYTHON;
+	python->sample.flags = 0;
+	python->sample.kernel_count = 0;
+	python->sample.user_count = count * 2;
+	send(&python->sample, sizeof(struct sample) + count * sizeof(struct kernel_python_frame));
+}

@@ -1,0 +1,61 @@
+/*
+ * Fuzzes what is read of a Python interpreter.  The first byte is the version; the rest is its
+ * memory, which begins with a code object, and is taken for a table of lines and for a description
+ * of the interpreter as well.
+ */
+#include "fuzz.h"
+
+#include "host/core/utf8.h"
+#include "host/python/code.h"
+#include "host/python/lines.h"
+
+#include <string.h>
+
+#define BASE 0x1000u
+
+struct image {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+static int read_image(void *context, uint64_t address, void *into, size_t size)
+{
+	const struct image *image = context;
+
+	if (address < BASE || address - BASE > image->size || size > image->size - (address - BASE))
+		return -1;
+	memcpy(into, image->bytes + (address - BASE), size);
+	return 0;
+}
+
+static void read_code(const struct python_layout *layout, struct image *image)
+{
+	const struct python_memory memory = { read_image, image };
+	struct python_code code;
+
+	if (python_code_read(&memory, layout, 0, BASE, &code))
+		return;
+	must(utf8_is_valid(code.function) && utf8_is_valid(code.file));
+	must(!strpbrk(code.function, "\n\r\t\x1b") && !strpbrk(code.file, "\n\r\t\x1b"));
+	must(python_code_equals(&code, &code));
+	for (unsigned at = 0; at < 64; at++)
+		must(python_code_line(&code, layout, BASE + layout->instructions + at) <=
+		     INT32_MAX);
+	python_code_done(&code);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct image image = { bytes + 1, size - 1 };
+	struct python_layout layout;
+	struct err err = { 0 };
+
+	if (!size)
+		return 0;
+	for (int kind = PYTHON_LINES_STEPS; kind <= PYTHON_LINES_LOCATIONS; kind++)
+		for (int64_t at = -2; at < 600; at += 38)
+			must(python_line(kind, image.bytes, image.size, 7, at) <= INT32_MAX);
+	if (!python_layout_find(bytes[0], image.bytes, image.size, &layout, &err))
+		read_code(&layout, &image);
+	return 0;
+}

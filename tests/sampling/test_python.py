@@ -1,0 +1,254 @@
+"""Python functions in stacks: the right ones, with the right lines, for every kind of call; and interpreters
+that are not known, or lie.
+
+PYTHON: the interpreter; Debian's own when not given.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+
+from python_stacks import LIMIT, LIMPET, PROGRAM, WAYS, Recording, Truth, record, run, simple
+
+PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
+BUILT = pathlib.Path(os.environ["SAMPLING_PROGRAMS"])
+SHARE = 0.99
+SAMPLES = 300
+
+
+def version_of(python):
+    shown = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True)
+    return tuple(map(int, shown.stdout.split()))
+
+
+def cpu_ticks(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.path = self.folder / "a.limpet"
+
+    def start(self, *command, ticks=20):
+        """A program that is past its beginning."""
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end and process.poll() is None and cpu_ticks(process.pid) < ticks:
+            time.sleep(0.02)
+        self.assertIsNone(process.poll())
+        return process
+
+    def script(self, text):
+        path = self.folder / "script.py"
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return path
+
+    def record(self, pid, *options, least=SAMPLES):
+        """A recording with enough samples, however busy the machine is."""
+        for seconds in (1, 4, 16, 60):
+            self.done = record(pid, self.path, "-F", "1999", "--duration", f"{seconds}s", *options)
+            self.assertEqual(self.done.returncode, 0, self.done.stderr)
+            recording = Recording(self.path, self.folder)
+            if sum(map(len, recording.stacks.values())) >= least:
+                break
+        return recording
+
+    def check_share(self, problems, least=SHARE):
+        wrong = [problem for problem in problems if problem]
+        self.assertGreater(len(problems), 0)
+        self.assertGreaterEqual(1 - len(wrong) / len(problems), least, collections.Counter(wrong).most_common(3))
+
+
+class KnownStacks(Case):
+    def check_stacks(self, stacks, ways):
+        truth = Truth(version_of(PYTHON))
+        self.check_share([truth.problem(stack) for stack in stacks])
+        seen = {simple(frame.function) for stack in stacks for frame in stack}
+        self.assertLessEqual(set(ways), seen)
+        burning = [stack for stack in stacks if any(simple(frame.function) == "burn" for frame in stack)]
+        self.assertGreaterEqual(len(burning) / len(stacks), 0.9)
+
+    def test_one_thread(self):
+        process = self.start(PYTHON, PROGRAM, "all")
+        recording = self.record(process.pid)
+        stacks = [stack for of_thread in recording.stacks.values() for stack in of_thread]
+        self.check_stacks(stacks, WAYS)
+        roots = collections.Counter(stack[0].function for stack in stacks if stack)
+        self.assertGreaterEqual((roots["_start"] + roots["main"]) / len(stacks), SHARE, roots)
+
+    def test_threads(self):
+        """They run in turn; where they wait for each other, that is in a line of Python, too."""
+        ways = [way for way in WAYS if way != "nested"]
+        process = self.start(PYTHON, PROGRAM, "nested", *ways)
+        recording = self.record(process.pid, "--off-cpu")
+        self.check_stacks([stack for of_thread in recording.stacks.values() for stack in of_thread], ways)
+
+
+class NativeFramesBetween(Case):
+    """C code that Python called and that called Python stays where it was."""
+
+    def test_sort_is_between(self):
+        process = self.start(PYTHON, PROGRAM, "callback")
+        recording = self.record(process.pid, least=50)
+        seen = 0
+        for stacks in recording.stacks.values():
+            for stack in stacks:
+                names = [simple(frame.function) for frame in stack]
+                if "by_burning" in names:
+                    between = stack[names.index("callback") + 1 : names.index("by_burning")]
+                    seen += bool(between) and not any(frame.is_python for frame in between)
+                    self.assertNotIn("_PyEval_EvalFrameDefault", names[: names.index("by_burning")])
+        self.assertGreater(seen, 0)
+
+    def test_report_names_functions(self):
+        process = self.start(PYTHON, PROGRAM, "nested")
+        self.record(process.pid, least=50)
+        shown = run("report", self.path).stdout
+        self.assertIn("burn (python_program.py)", shown)
+
+
+class Waiting(Case):
+    PROGRAM = """
+        import threading, time
+
+        def sleeping():
+            time.sleep(1000)
+
+        def locked(lock):
+            lock.acquire()
+
+        lock = threading.Lock()
+        lock.acquire()
+        threading.Thread(target=sleeping, daemon=True).start()
+        threading.Thread(target=locked, args=(lock,), daemon=True).start()
+        for i in range(400000): pass
+        time.sleep(1000)
+    """
+
+    def dump(self, pid, *options):
+        shown = run("dump", pid, "--json", *options)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        events = [json.loads(line) for line in shown.stdout.splitlines()]
+        return [event for event in events if event["event"] == "thread"]
+
+    def check_dump(self, *options):
+        script = self.script(self.PROGRAM)
+        process = self.start(PYTHON, script, ticks=1)
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            threads = self.dump(process.pid, *options)
+            functions = [[frame["function"] for frame in thread["frames"]] for thread in threads]
+            lines = {frame["function"]: frame["line"] for thread in threads for frame in thread["frames"]
+                     if frame["file"] == str(script)}  # fmt: skip
+            if {"sleeping", "locked", "<module>"} <= set(lines) and lines["<module>"] == 15:
+                break
+        self.assertEqual((lines.get("sleeping"), lines.get("locked"), lines.get("<module>")), (5, 8, 15), functions)
+
+    def test_dump(self):
+        self.check_dump()
+
+    @unittest.skipIf(version_of(PYTHON) < (3, 11), "threads have no number of the kernel's")
+    def test_dump_by_reading(self):
+        self.check_dump("--way", "read")
+
+
+class OddNames(Case):
+    def test_names_that_are_not_harmless(self):
+        script = self.script(r"""
+            def burn():
+                for i in range(20000):
+                    pass
+
+            source = "\n\ndef evil():\n    while True: burn()\n"
+            names = {}
+            exec(compile(source, "<\x1b[31m\n\ud800; späße>", "exec"), {"burn": burn}, names)
+            evil = names["evil"]
+            evil.__code__ = evil.__code__.replace(co_name="a;b\n\x1b[2J\ud83d" + "x" * 5000)
+            if hasattr(evil.__code__, "co_qualname"):
+                evil.__code__ = evil.__code__.replace(co_qualname="a;b\n\x1b[2J\ud83d" + "x" * 5000)
+            evil()
+        """)
+        process = self.start(PYTHON, script)
+        recording = self.record(process.pid)
+        names = {frame.function for stacks in recording.stacks.values() for stack in stacks for frame in stack}
+        odd = [name for name in names if name.startswith("a;b")]
+        self.assertEqual(len(odd), 1)
+        self.assertLess(len(odd[0]), 1100)
+        files = {frame.file for stacks in recording.stacks.values() for stack in stacks for frame in stack}
+        self.assertTrue(any("späße" in file for file in files), files)
+        for text in names | files:
+            self.assertTrue(text.isprintable() or not text, repr(text))
+        self.assertEqual(run("export", self.path, "-o", self.folder / "a.folded").returncode, 0)
+
+    def test_code_that_comes_and_goes(self):
+        """What was made anew at the address of another has its own name, or is said to be gone."""
+        script = self.script("""
+            i = 0
+            while True:
+                i += 1
+                names = {}
+                source = "\\n" * (i % 50) + f"def made_{i}():\\n    for i in range(3000): pass\\n"
+                exec(compile(source, f"<made {i}>", "exec"), names)
+                names[f"made_{i}"]()
+        """)
+        process = self.start(PYTHON, script)
+        recording = self.record(process.pid)
+        made = [frame for stacks in recording.stacks.values() for stack in stacks for frame in stack
+                if frame.function.startswith("made_")]  # fmt: skip
+        self.assertTrue(all(frame.file == f"<made {frame.function[5:]}>" for frame in made))
+
+
+class Strangers(Case):
+    """Programs that pass for Python."""
+
+    def test_unknown_version(self):
+        process = self.start(BUILT / "python3.99", "cycle", ticks=2)
+        recording = self.record(process.pid, least=10)
+        names = {frame.function for stacks in recording.stacks.values() for stack in stacks for frame in stack}
+        self.assertIn("_PyEval_EvalFrameDefault", names)
+        self.assertIn("this version is not known", self.done.stderr + run("report", self.path).stdout)
+
+    def check_liar(self, mode):
+        process = self.start(BUILT / "python3.11", mode, ticks=2)
+        recording = self.record(process.pid, least=50)
+        self.assertGreater(len(recording.stacks), 0)
+        self.assertIsNone(process.poll())
+        self.assertEqual(run("dump", process.pid).returncode, 0)
+
+    def test_frames_in_a_circle(self):
+        self.check_liar("cycle")
+
+    def test_garbage(self):
+        self.check_liar("garbage")
+
+    def test_changing_garbage(self):
+        self.check_liar("changing")
+
+
+def main():
+    if not pathlib.Path(PYTHON).exists():
+        print(f"no {PYTHON}")
+        sys.exit(77)
+    probe = subprocess.run([LIMPET, "record", "-p", str(os.getpid()), "--sampler", "bpf", "--duration", "10ms",
+                            "-o", os.devnull], capture_output=True, text=True)  # fmt: skip
+    if probe.returncode == 3:
+        print(probe.stderr)
+        sys.exit(77)
+    unittest.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+/*
+ * Python frames: tables of lines, code objects, and where frames belong among native ones.
+ */
+#include "unit.h"
+
+#include "host/python/lines.h"
+#include "host/python/places.h"
+#include "host/python/python_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void finds_lines_by_steps(void **state)
+{
+	const unsigned char table[] = { 2, 1, 6, 2, 0, 3, 8, 0xff };
+
+	(void)state;
+	assert_int_equal(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 10, -1), 10);
+	assert_int_equal(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 10, 0), 10);
+	assert_int_equal(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 10, 2), 11);
+	assert_int_equal(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 10, 8), 16);
+	assert_int_equal(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 10, 400), 15);
+}
+
+static void finds_lines_by_ranges(void **state)
+{
+	const unsigned char table[] = { 4, 1, 2, 0x80, 6, 0xff };
+
+	(void)state;
+	assert_int_equal(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 10, 0), 11);
+	assert_int_equal(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 10, 4), 0);
+	assert_int_equal(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 10, 6), 10);
+	assert_int_equal(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 10, 12), 0);
+}
+
+static void finds_lines_by_locations(void **state)
+{
+	/* Two instructions one line further; one at 65 lines before; one without a line. */
+	const unsigned char table[] = {
+		0x80 | 11 << 3 | 1, 0, 4, 0x80 | 14 << 3 | 0, 0x43, 2, 0, 1, 2, 0x80 | 15 << 3 | 0
+	};
+
+	(void)state;
+	assert_int_equal(python_line(PYTHON_LINES_LOCATIONS, table, sizeof(table), 100, 0), 101);
+	assert_int_equal(python_line(PYTHON_LINES_LOCATIONS, table, sizeof(table), 100, 2), 101);
+	assert_int_equal(python_line(PYTHON_LINES_LOCATIONS, table, sizeof(table), 100, 4), 36);
+	assert_int_equal(python_line(PYTHON_LINES_LOCATIONS, table, sizeof(table), 100, 6), 0);
+	assert_int_equal(python_line(PYTHON_LINES_LOCATIONS, table, sizeof(table), 100, 99), 0);
+}
+
+static void knows_versions(void **state)
+{
+	unsigned char nothing[PYTHON_OFFSETS_BYTES] = { 0 };
+	struct python_layout layout;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(python_layout_find(11, nothing, sizeof(nothing), &layout, &err), 0);
+	assert_int_equal(python_layout_find(8, nothing, sizeof(nothing), &layout, &err),
+			 -EOPNOTSUPP);
+	assert_int_equal(python_layout_find(14, nothing, sizeof(nothing), &layout, &err),
+			 -EOPNOTSUPP);
+	assert_string_equal(err.what, "this version is not known");
+	assert_int_equal(python_layout_find(13, nothing, sizeof(nothing), &layout, &err),
+			 -EOPNOTSUPP);
+}
+
+static void keeps_each_place_once(void **state)
+{
+	uint64_t one = python_place_make("work", "a.py", 3),
+		 other = python_place_make("work", "a.py", 4);
+	struct python_place place;
+
+	(void)state;
+	assert_true(python_is_place(one) && one != other);
+	assert_int_equal(python_place_make("work", "a.py", 3), one);
+	assert_true(python_place_find(other, &place));
+	assert_string_equal(place.function, "work");
+	assert_int_equal(place.line, 4);
+	assert_false(python_place_find(PYTHON_PLACES | 0xffffff, &place));
+}
+
+/* The loop is at 1000 to 1099.  Code objects cannot be read: all Python frames are the same place.
+ */
+#define LOOP 1050
+#define GONE 1
+
+static size_t merge(enum python_entry entry, enum stack_end end, const uint64_t *native,
+		    size_t native_count, const uint8_t *marks, size_t count, uint64_t *ret)
+{
+	struct python python = { .pid = 0,
+				 .layout = { .entry = entry },
+				 .binary.loop = { { 1000, 1100 } } };
+	struct kernel_python_frame frames[16] = { 0 };
+	unsigned char room[sizeof(struct sample) + 32 * sizeof(__u64)] = { 0 };
+	struct sample *sample = (struct sample *)room;
+	__u64 merged[48];
+	size_t total;
+
+	for (size_t i = 0; i < count; i++)
+		frames[i] = (struct kernel_python_frame){ 8, (uint64_t)marks[i]
+								     << KERNEL_PYTHON_MARK_SHIFT };
+	sample->end = (__u8)end;
+	sample->user_count = (__u16)native_count;
+	memcpy(sample->frames, native, native_count * sizeof(*native));
+	total = python_merge(&python, sample, frames, count, merged);
+	for (size_t i = 0; i < total; i++)
+		ret[i] = python_is_place(merged[i]) ? GONE : merged[i];
+	return total;
+}
+
+#define CHECK_MERGE(entry, end, ...)                                                \
+	do {                                                                        \
+		const uint64_t expected[] = { __VA_ARGS__ };                        \
+		uint64_t found[48];                                                 \
+		size_t total = merge(entry, end, native, ARRAY_SIZE(native), marks, \
+				     ARRAY_SIZE(marks), found);                     \
+                                                                                    \
+		assert_int_equal(total, ARRAY_SIZE(expected));                      \
+		assert_memory_equal(found, expected, sizeof(expected));             \
+	} while (0)
+
+static void puts_frames_where_they_belong(void **state)
+{
+	const uint64_t native[] = { 7, LOOP, 8, LOOP, 9 };
+	const uint8_t marks[] = { 0, 1, 0, 0, 1 };
+
+	(void)state;
+	CHECK_MERGE(PYTHON_ENTRY_MARKED, STACK_COMPLETE, 7, GONE, GONE, 8, GONE, GONE, GONE, 9);
+}
+
+static void leaves_shims_out(void **state)
+{
+	const uint64_t native[] = { LOOP, 8, LOOP, 9 };
+	const uint8_t marks[] = { 0, 0, PYTHON_SHIM, 0, PYTHON_SHIM };
+
+	(void)state;
+	CHECK_MERGE(PYTHON_ENTRY_SHIM, STACK_COMPLETE, GONE, GONE, 8, GONE, 9);
+}
+
+static void shows_a_loop_that_was_just_entered(void **state)
+{
+	const uint64_t native[] = { LOOP, 8, LOOP, 9 };
+	const uint8_t marks[] = { 0 };
+
+	(void)state;
+	CHECK_MERGE(PYTHON_ENTRY_ALL, STACK_COMPLETE, LOOP, 8, GONE, 9);
+}
+
+static void begins_at_the_innermost_of_a_cut_stack(void **state)
+{
+	const uint64_t native[] = { 7, LOOP, 8 };
+	const uint8_t marks[] = { 0, 0, 0 };
+
+	(void)state;
+	CHECK_MERGE(PYTHON_ENTRY_ALL, STACK_CUT, 7, GONE, 8, GONE, GONE);
+}
+
+static void keeps_frames_of_loops_that_it_cannot_see(void **state)
+{
+	const uint64_t native[] = { 7, LOOP, 8 };
+	const uint8_t marks[] = { 0, 0 };
+
+	(void)state;
+	CHECK_MERGE(PYTHON_ENTRY_ALL, STACK_COMPLETE, 7, GONE, GONE, 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_lines_by_steps),
+		cmocka_unit_test(finds_lines_by_ranges),
+		cmocka_unit_test(finds_lines_by_locations),
+		cmocka_unit_test(knows_versions),
+		cmocka_unit_test(keeps_each_place_once),
+		cmocka_unit_test(puts_frames_where_they_belong),
+		cmocka_unit_test(leaves_shims_out),
+		cmocka_unit_test(shows_a_loop_that_was_just_entered),
+		cmocka_unit_test(begins_at_the_innermost_of_a_cut_stack),
+		cmocka_unit_test(keeps_frames_of_loops_that_it_cannot_see),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

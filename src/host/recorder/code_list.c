@@ -19,14 +19,17 @@ struct code_list {
 	struct recorded_code *codes;
 	size_t count, room, written;
 	struct table numbers; /* (kind and process, module) */
+	uint64_t time_ns;     /* of the sample whose frames are looked for */
 };
 
 struct code_list *code_list_new(void)
 {
 	struct code_list *self = calloc(1, sizeof(*self));
 
-	if (self)
+	if (self) {
 		self->symbolizer = symbolizer_new();
+		self->time_ns = UINT64_MAX;
+	}
 	if (self && self->symbolizer)
 		return self;
 	code_list_free(self);
@@ -124,6 +127,11 @@ static enum code_kind kind_of(const struct space_range *range)
 	return is_made(range->module) ? CODE_JIT : CODE_FILE;
 }
 
+void code_list_at(struct code_list *list, uint64_t time_ns)
+{
+	list->time_ns = time_ns;
+}
+
 int code_list_find(struct code_list *self, const struct space *space, uint32_t process,
 		   uint64_t address, bool is_return, struct recorded_frame *ret)
 {
@@ -131,11 +139,16 @@ int code_list_find(struct code_list *self, const struct space *space, uint32_t p
 	const struct space_range *range = space_find(space, address - is_return);
 	enum code_kind kind = kind_of(range);
 	bool is_own = kind == CODE_UNKNOWN || kind == CODE_JIT;
+	int r;
 
 	*ret = (struct recorded_frame){ .is_return = is_return,
 					.address = is_own ? address : address - range->bias };
-	return find_code(self, kind, is_own ? process : PROCESS_NONE, space->pid,
-			 is_own ? NULL : range->module, &ret->code);
+	r = find_code(self, kind, is_own ? process : PROCESS_NONE, space->pid,
+		      is_own ? NULL : range->module, &ret->code);
+	if (!r && kind == CODE_JIT)
+		ret->version = symbolizer_version(self->symbolizer, ret->code, address - is_return,
+						  self->time_ns);
+	return r;
 }
 
 int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
@@ -174,6 +187,11 @@ int code_list_frames(struct code_list *list, const struct space *space, uint32_t
 	return r;
 }
 
+bool code_is_lasting(const struct code_list *list, const struct recorded_frame *frame)
+{
+	return list->codes[frame->code].kind != CODE_JIT;
+}
+
 const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number)
 {
 	return &list->codes[number];
@@ -202,13 +220,18 @@ void code_list_follow(struct code_list *list)
 	symbolizer_follow(list->symbolizer);
 }
 
+void code_list_read(struct code_list *list)
+{
+	symbolizer_read(list->symbolizer);
+}
+
 int code_list_name(struct code_list *list, const struct recorded_frame *frame, bool wants_lines,
 		   struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count,
 		   bool *ret_is_named)
 {
 	struct code_names names;
-	int r = symbolizer_find(list->symbolizer, frame->code, frame->address - frame->is_return,
-				wants_lines, &names);
+	struct code_place place = { frame->address - frame->is_return, frame->version };
+	int r = symbolizer_find_version(list->symbolizer, frame->code, &place, wants_lines, &names);
 
 	if (r)
 		return r;

@@ -10,6 +10,7 @@
 #include "host/symbols/debugdata.h"
 #include "host/symbols/elf_source.h"
 #include "host/symbols/elf_symbols.h"
+#include "host/symbols/perf_map.h"
 #include "host/symbols/text_symbols.h"
 
 static void look(struct symbol_table *table)
@@ -36,6 +37,17 @@ static void read_text(const uint8_t *bytes, size_t size, text_symbol_parser *par
 	must(text_symbols_take(&symbols, text, size, parse) <= size);
 	look(&symbols.table);
 	text_symbols_done(&symbols);
+}
+
+static void read_map(const uint8_t *bytes, size_t size)
+{
+	struct jit_names names = { 0 };
+
+	must(perf_map_lines(&names, (const char *)bytes, size, 0) <= size);
+	must(!jit_names_sort(&names));
+	for (size_t i = 0; i < names.count; i++)
+		must(jit_names_version(&names, names.items[i].start, 0));
+	jit_names_done(&names);
 }
 
 static void read_elf(const uint8_t *bytes, size_t size)
@@ -67,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (!size)
 		return 0;
 	if (bytes[0] == 'p')
-		read_text(bytes + 1, size - 1, perf_map_line);
+		read_map(bytes + 1, size - 1);
 	else if (bytes[0] == 'k')
 		read_text(bytes + 1, size - 1, kallsyms_line);
 	else

@@ -89,6 +89,40 @@ class Samples(Recording):
         self.assertIn("spinning", names)
         self.assert_unharmed(target)
 
+    def test_an_address_with_one_name_after_the_other(self):
+        """Code that is made while the program runs: each sample has the name of its time."""
+        target = subprocess.Popen([os.path.join(PROGRAMS, "compiling")], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE)
+        self.addCleanup(target.wait)
+        self.addCleanup(target.kill)
+        self.addCleanup(lambda: os.path.exists(f"/tmp/perf-{target.pid}.map") and
+                        os.unlink(f"/tmp/perf-{target.pid}.map"))
+        self.addCleanup(target.stdin.close)
+        self.addCleanup(target.stdout.close)
+        self.assertEqual(target.stdout.readline(), b"first_function\n")
+        process = self.start(target.pid, "-F", "499")
+        self.run_for(target, process, 0.5)
+        target.stdin.write(b"\n")
+        target.stdin.flush()
+        self.assertEqual(target.stdout.readline(), b"second_function\n")
+        self.run_for(target, process, 0.5)
+        process.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(process, 60)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertGreater(result.event("recorded")["complete_percent"], 99)
+        hot = self.hot()
+        self.assertGreater(hot["first_function"]["self_percent"], 20)
+        self.assertGreater(hot["second_function"]["self_percent"], 20)
+
+    def run_for(self, target, process, busy):
+        """Until there is a recording, and the target had so much processor time."""
+        self.assertTrue(harness.wait_until(
+            lambda: process.poll() is not None or
+            (os.path.exists(self.path) and os.path.getsize(self.path) > 1000), 60))
+        begin = cpu_seconds(target.pid)
+        self.assertTrue(harness.wait_until(
+            lambda: process.poll() is not None or cpu_seconds(target.pid) - begin > busy, 120))
+
     def test_samples_and_calls_in_one_file(self):
         target = self.target()
         result = self.record(target.pid, "-F", "199", "--force", "--function", "*:nanosleep")

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "host/core/demangle.h"
 
@@ -41,6 +42,73 @@ static void names_of_rust(void **state)
 	      "hfedcba9876543210E",
 	      "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop");
 	reads("_ZN1a17h0123456789abcdeXE", "a::h0123456789abcdeX");
+}
+
+/* Examples of RFC 2603, and of rustc. */
+static void names_of_rust_in_its_new_scheme(void **state)
+{
+	(void)state;
+	reads("_RNvCs1234_7mycrate3foo", "mycrate::foo");
+	reads("_RNvNtNtCs1234_7mycrate3foo3bar3baz", "mycrate::foo::bar::baz");
+	reads("_RNCNvCs1234_7mycrate4main0", "mycrate::main::{closure#0}");
+	reads("_RNCNvCs1234_7mycrate4mains_0", "mycrate::main::{closure#1}");
+	reads("_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>");
+	reads("_RNvMs_NtCs1234_7mycrate1mNtB4_3Foo3bar", "<mycrate::m::Foo>::bar");
+	reads("_RNvXs5_NtC1a1bINtB5_1VTlhEENtNtC4core3ops4Drop4drop",
+	      "<a::b::V<(i32, u8)> as core::ops::Drop>::drop");
+	reads("_RINvC1a1fReQhPlOSAmj4_E", "a::f::<&str, &mut u8, *const i32, *mut [[u32; 4]]>");
+	reads("_RINvC1a1fKj7b_Kln1_Kb1_Kc41_KpE", "a::f::<123, -1, true, 'A', _>");
+	reads("_RINvC1a1fFG_RL0_lEuFUKCEzE",
+	      "a::f::<for<'a> fn(&'a i32), unsafe extern \"C\" fn() -> !>");
+	reads("_RINvC1a1fDNtC1b1TEL_DINtC1b2FntEp6OutputuEL_E",
+	      "a::f::<dyn b::T, dyn b::Fn<u16, Output = ()>>");
+	reads("_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
+	      "utf8_idents::\xe1\x83\xa1\xe1\x83\x90\xe1\x83\xad\xe1\x83\x9b\xe1\x83\x94"
+	      "\xe1\x83\x9a\xe1\x83\x90\xe1\x83\x93_\xe1\x83\x92\xe1\x83\x94\xe1\x83\x9b"
+	      "\xe1\x83\xa0\xe1\x83\x98\xe1\x83\x94\xe1\x83\x9a\xe1\x83\x98_"
+	      "\xe1\x83\xa1\xe1\x83\x90\xe1\x83\x93\xe1\x83\x98\xe1\x83\x9a\xe1\x83\x98");
+	reads("_RNvC1a1f.llvm.1234", "a::f");
+}
+
+static void names_that_are_nearly_of_rust(void **state)
+{
+	(void)state;
+	is_none("_R");
+	is_none("_R0NvC1a1f");
+	is_none("_RNvC1a");
+	is_none("_RNvC1a99f");
+	is_none("_RNvC1a1fx");
+	is_none("_RNvB_1f");
+	is_none("_RNvBz_1f");
+	is_none("_RINvC1a1fKl_1E");
+	is_none("_RINvC1a1fL0_E");
+	is_none("_RNvC1a99999999999999999999999999f");
+}
+
+/* Each tuple is twice the one before; and depth without end. */
+static void names_of_rust_that_explode(void **state)
+{
+	char name[8192], text[4096], *at = name;
+
+	(void)state;
+	at += sprintf(at, "_RINvC1a1fTllE");
+	for (int i = 0, place = 8; i < 26; i++) {
+		int here = (int)(at - name) - 2;
+
+		at += sprintf(
+			at, "TB%c_B%c_E",
+			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[place - 1],
+			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[place -
+											 1]);
+		place = here < 62 ? here : place;
+	}
+	sprintf(at, "E");
+	assert_false(demangle(name, text, sizeof(text)));
+	memset(name, 'R', sizeof(name) - 1);
+	memcpy(name, "_RINvC1a1f", 10);
+	name[sizeof(name) - 2] = '\0';
+	assert_false(demangle(name, text, sizeof(text)));
+	assert_string_equal(text, "");
 }
 
 static void other_names(void **state)
@@ -107,6 +175,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(readable_names),
 		cmocka_unit_test(names_of_rust),
+		cmocka_unit_test(names_of_rust_in_its_new_scheme),
+		cmocka_unit_test(names_that_are_nearly_of_rust),
+		cmocka_unit_test(names_of_rust_that_explode),
 		cmocka_unit_test(other_names),
 		cmocka_unit_test(a_name_that_explodes_is_left),
 		cmocka_unit_test(too_long_for_its_room),

@@ -7,15 +7,17 @@
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
 #include "host/cli/printable.h"
+#include "host/cli/record_samples.h"
 #include "host/cli/report.h"
 #include "host/core/cleanup.h"
 #include "host/core/json.h"
 #include "host/model/samples.h"
+#include "host/process/jvm.h"
 #include "host/recorder/dump.h"
 #include "host/sampling/sampler.h"
 
 struct dump_values {
-	bool is_json, no_lines, user_only;
+	bool is_json, no_lines, user_only, java_names, debuginfod;
 	const char *way;
 };
 
@@ -25,6 +27,10 @@ static const struct option_desc dump_options[] = {
 	{ 0, "no-lines", NULL, "names only: no files, lines and inlined functions", OPTION_FLAG,
 	  FIELD(no_lines) },
 	{ 0, "user", NULL, "no frames of the kernel", OPTION_FLAG, FIELD(user_only) },
+	{ 0, "java-names", NULL, "ask a Java virtual machine for the names of its code (JDK 17)",
+	  OPTION_FLAG, FIELD(java_names) },
+	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
+	  FIELD(debuginfod) },
 	{ 0, "way", "NAME", "only this way: bpf or read", OPTION_TEXT, FIELD(way) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
@@ -142,22 +148,34 @@ static void write_dump(pid_t pid, const struct dump *dump)
 	json_object_end(&json);
 }
 
+/* What others are asked for, before. */
+static int prepare(const struct dump_values *values, pid_t pid, struct debuginfod *debuginfod,
+		   struct err *err)
+{
+	int r = values->java_names ? jvm_write_names(pid, err) : 0;
+
+	return !r && values->debuginfod ? samples_ask(debuginfod, err) : r;
+}
+
 static enum exit_code dump_run(char **argv)
 {
 	CLEANUP(dump_free) struct dump *dump = NULL;
 	struct dump_values values = { 0 };
 	struct err err = { 0 };
 	int operands = options_parse(dump_options, argv, &values, &err);
+	struct debuginfod debuginfod = { 0 };
 	struct dump_options options;
 	pid_t pid;
 
-	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err)) {
+	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err) &&
+	    !prepare(&values, pid, &debuginfod, &err)) {
 		options = (struct dump_options){ .wants_lines = !values.no_lines,
 						 .kernel_frames = !values.user_only,
 						 .way = values.way };
 		(void)!dump_take(&dump, pid, &options, &err);
 		if (dump)
 			(values.is_json ? write_dump : print_dump)(pid, dump);
+		samples_tell_asked(&debuginfod);
 	}
 	return report_end("dump", values.is_json, &err);
 }

@@ -44,6 +44,10 @@ static const struct option_desc record_options[] = {
 	  OPTION_FLAG, FIELD(samples.children) },
 	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
 	  FIELD(samples.sampler) },
+	{ 0, "java-names", NULL, "ask a Java virtual machine for the names of its code (JDK 17)",
+	  OPTION_FLAG, FIELD(samples.java_names) },
+	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
+	  FIELD(samples.debuginfod) },
 	TRACES(0, "alloc-trace", DOMAIN_BIT(ALLOC), "malloc and its family, new and delete, mmap"),
 	{ 0, "alloc-stacks", NULL, "with the call stack of every allocation", OPTION_FLAG,
 	  FIELD(alloc_stacks) },
@@ -391,6 +395,7 @@ static int record_launched(char **command, struct visit *visit, struct recorder_
 	if (r)
 		return r;
 	visit->launched = &launched;
+	visit->sampling.is_new = true;
 	options->session.attach.doorstep = launched.launch.doorstep;
 	r = record(launched.launch.pid, visit, options, err);
 	if (r && !launched.launch.is_let_go && is_stopped(launched.launch.pid))
@@ -406,6 +411,7 @@ static int record_launched(char **command, struct visit *visit, struct recorder_
 static int run(const struct record_values *values, pid_t pid, char **command, struct err *err)
 {
 	struct visit visit = { .values = values, .ending = ENDING_DURATION };
+	struct debuginfod debuginfod = { 0 };
 	struct recorder_options options = {
 		.session.attach = { .force = values->force, .resumes = values->resumes },
 		.session.is_strict = true,
@@ -413,10 +419,14 @@ static int run(const struct record_values *values, pid_t pid, char **command, st
 	};
 	int r = parse_values(values, &options, &visit, err);
 
+	if (!r && values->samples.debuginfod)
+		r = samples_ask(&debuginfod, err);
 	if (r)
 		return r;
-	return command ? record_launched(command, &visit, &options, err)
-		       : record_running(pid, &visit, &options, err);
+	r = command ? record_launched(command, &visit, &options, err)
+		    : record_running(pid, &visit, &options, err);
+	samples_tell_asked(&debuginfod);
+	return r;
 }
 
 static int refuse_both(struct err *err)

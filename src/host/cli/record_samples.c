@@ -11,7 +11,8 @@
 
 bool samples_are_asked_for(const struct sample_words *words)
 {
-	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->children || words->sampler;
+	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->children || words->sampler ||
+	       words->java_names;
 }
 
 int samples_options(const struct sample_words *words, struct sampling_options *ret, struct err *err)
@@ -31,6 +32,7 @@ int samples_options(const struct sample_words *words, struct sampling_options *r
 			     .children = words->children },
 	};
 	ret->name = words->sampler;
+	ret->java_names = words->java_names;
 	return 0;
 }
 
@@ -43,6 +45,22 @@ void samples_describe(struct sampling *sampling, const struct sampling_options *
 	snprintf(ret, room, "%swith %u samples a second%s, sampler %s",
 		 options->sampler.children ? "and its descendants " : "", options->sampler.hz,
 		 options->sampler.off_cpu ? " and of waits" : "", totals.sampler);
+}
+
+int samples_ask(struct debuginfod *debuginfod, struct err *err)
+{
+	int r = debuginfod_check(err);
+
+	if (!r)
+		symbol_file_ask(debuginfod);
+	return r;
+}
+
+void samples_tell_asked(const struct debuginfod *debuginfod)
+{
+	if (debuginfod->asked)
+		fprintf(stderr, "debuginfod: %u of %u debug files found, %u not in time\n",
+			debuginfod->found, debuginfod->asked, debuginfod->late);
 }
 
 /* Lines of "rung: reason". */
@@ -124,6 +142,9 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 			"through them are incomplete; --sampler copy has no such limit\n",
 			totals->counts.left_out);
 	warn_incomplete(&totals->counts);
+	if (totals->java_trouble[0])
+		fprintf(stderr, "warning: names of Java are not the latest: %s\n",
+			totals->java_trouble);
 	if (totals->naming.without_lines)
 		fprintf(stderr,
 			"note: %" PRIu64

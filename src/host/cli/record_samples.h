@@ -5,6 +5,7 @@
 
 #include "host/core/json.h"
 #include "host/recorder/sampling.h"
+#include "host/symbols/symbol_file.h"
 
 #define HZ_NOT_GIVEN UINT64_MAX
 
@@ -13,6 +14,7 @@ struct sample_words {
 	uint64_t hz; /* HZ_NOT_GIVEN */
 	bool off_cpu, children;
 	const char *sampler;
+	bool java_names, debuginfod;
 };
 
 /* Whether samples are asked for by name. */
@@ -25,6 +27,11 @@ int samples_options(const struct sample_words *words, struct sampling_options *r
 /* "at 99 Hz by bpf": what is done now. */
 void samples_describe(struct sampling *sampling, const struct sampling_options *options, char *ret,
 		      size_t room);
+
+/* From now on debug files are asked for.  Fails where that cannot be. */
+int samples_ask(struct debuginfod *debuginfod, struct err *err) MUST_CHECK;
+/* What came of it, on stderr. */
+void samples_tell_asked(const struct debuginfod *debuginfod);
 
 /* Why no better way could be had, on stderr. */
 void samples_explain(const struct sampling *sampling);

@@ -6,6 +6,7 @@
 #include "host/core/demangle.h"
 
 #include "host/core/rust.h"
+#include "host/core/rust_v0.h"
 
 #include <setjmp.h>
 #include <string.h>
@@ -58,8 +59,12 @@ bool demangle(const char *name, char *ret, size_t room)
 	char plain[NAME_MAX_BYTES];
 
 	ret[0] = '\0';
+	if (length == NAME_MAX_BYTES)
+		return false;
+	if (strncmp(name, "_R", 2) == 0)
+		return rust_v0_demangle(name, ret, room);
 	/* Others than functions and objects are types, which "i" would be, too. */
-	if (length == NAME_MAX_BYTES || strncmp(name, "_Z", 2))
+	if (strncmp(name, "_Z", 2))
 		return false;
 	memcpy(plain, name, length + 1);
 	if (length > end && strcmp(plain + length - end, DESCRIPTOR) == 0)

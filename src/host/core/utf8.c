@@ -24,6 +24,19 @@ size_t utf8_length(const unsigned char *at)
 	return length;
 }
 
+size_t utf8_put(char ret[UTF8_MAX], uint32_t letter)
+{
+	size_t length = letter < 0x80 ? 1 : letter < 0x800 ? 2 : letter < 0x10000 ? 3 : 4;
+	static const unsigned char first[] = { 0, 0x00, 0xc0, 0xe0, 0xf0 };
+
+	if (letter > 0x10ffff || (letter >= 0xd800 && letter < 0xe000))
+		return 0;
+	for (size_t i = length - 1; i > 0; i--, letter >>= 6)
+		ret[i] = (char)(0x80 | (letter & 0x3f));
+	ret[0] = (char)(first[length] | letter);
+	return length;
+}
+
 bool utf8_is_valid(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;

@@ -26,14 +26,17 @@ struct code_list {
 	struct recorded_code *codes;
 	size_t count, room, written;
 	struct table numbers; /* (kind and process, module) */
+	uint64_t time_ns;     /* of the sample whose frames are looked for */
 };
 
 struct code_list *code_list_new(void)
 {
 	struct code_list *self = calloc(1, sizeof(*self));
 
-	if (self)
+	if (self) {
 		self->symbolizer = symbolizer_new();
+		self->time_ns = UINT64_MAX;
+	}
 	if (self && self->symbolizer)
 		return self;
 	code_list_free(self);
@@ -172,6 +175,11 @@ static enum code_kind kind_of(const struct space_range *range)
 	return is_made(range->module) ? CODE_JIT : CODE_FILE;
 }
 
+void code_list_at(struct code_list *list, uint64_t time_ns)
+{
+	list->time_ns = time_ns;
+}
+
 int code_list_find(struct code_list *self, const struct space *space, uint32_t process,
 		   uint64_t address, bool is_return, struct recorded_frame *ret)
 {
@@ -179,13 +187,18 @@ int code_list_find(struct code_list *self, const struct space *space, uint32_t p
 	const struct space_range *range = space_find(space, address - is_return);
 	enum code_kind kind = kind_of(range);
 	bool is_own = kind == CODE_UNKNOWN || kind == CODE_JIT;
+	int r;
 
 	if (python_is_place(address))
 		return find_python(self, address, ret);
 	*ret = (struct recorded_frame){ .is_return = is_return,
 					.address = is_own ? address : address - range->bias };
-	return find_code(self, kind, is_own ? process : PROCESS_NONE, space->pid,
-			 is_own ? NULL : range->module, &ret->code);
+	r = find_code(self, kind, is_own ? process : PROCESS_NONE, space->pid,
+		      is_own ? NULL : range->module, &ret->code);
+	if (!r && kind == CODE_JIT)
+		ret->version = symbolizer_version(self->symbolizer, ret->code, address - is_return,
+						  self->time_ns);
+	return r;
 }
 
 int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
@@ -229,6 +242,18 @@ size_t code_list_count(const struct code_list *list)
 	return list->count;
 }
 
+bool code_list_is_python(const struct code_list *list, const struct recorded_frame *frame)
+{
+	const struct recorded_code *code = &list->codes[frame->code];
+
+	return code->kind == CODE_JIT && code->process == PROCESS_NONE;
+}
+
+bool code_is_lasting(const struct code_list *list, const struct recorded_frame *frame)
+{
+	return list->codes[frame->code].kind != CODE_JIT || code_list_is_python(list, frame);
+}
+
 const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number)
 {
 	return &list->codes[number];
@@ -257,11 +282,9 @@ void code_list_follow(struct code_list *list)
 	symbolizer_follow(list->symbolizer);
 }
 
-bool code_list_is_python(const struct code_list *list, const struct recorded_frame *frame)
+void code_list_read(struct code_list *list)
 {
-	const struct recorded_code *code = &list->codes[frame->code];
-
-	return code->kind == CODE_JIT && code->process == PROCESS_NONE;
+	symbolizer_read(list->symbolizer);
 }
 
 static bool name_python(const struct recorded_frame *frame, struct recorded_name *ret)
@@ -279,6 +302,7 @@ int code_list_name(struct code_list *list, const struct recorded_frame *frame, b
 		   bool *ret_is_named)
 {
 	struct code_names names;
+	struct code_place place = { frame->address - frame->is_return, frame->version };
 	int r;
 
 	if (code_list_is_python(list, frame) && name_python(frame, ret)) {
@@ -286,8 +310,7 @@ int code_list_name(struct code_list *list, const struct recorded_frame *frame, b
 		*ret_is_named = true;
 		return 0;
 	}
-	r = symbolizer_find(list->symbolizer, frame->code, frame->address - frame->is_return,
-			    wants_lines, &names);
+	r = symbolizer_find_version(list->symbolizer, frame->code, &place, wants_lines, &names);
 	if (r)
 		return r;
 	for (size_t i = 0; i < names.count; i++)

@@ -12,6 +12,10 @@ struct code_list;
 struct code_list *code_list_new(void); /* NULL: no memory */
 void code_list_free(struct code_list *list);
 
+/* Frames are looked for as of this time (CLOCK_MONOTONIC) from now on: runtimes use addresses
+ * again.  As of now, when it was never said. */
+void code_list_at(struct code_list *list, uint64_t time_ns);
+
 /* The frame of an address of a process, whose number in the recording is `process`.  0 or -ENOMEM.
  */
 int code_list_find(struct code_list *list, const struct space *space, uint32_t process,
@@ -25,6 +29,10 @@ int code_list_frames(struct code_list *list, const struct space *space, uint32_t
 		     const struct sample *sample, struct recorded_frame *ret) MUST_CHECK;
 
 size_t code_list_count(const struct code_list *list);
+
+/* Whether an address has this frame as long as nothing else is mapped there. */
+bool code_is_lasting(const struct code_list *list, const struct recorded_frame *frame);
+
 const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number);
 
 /* Whether frame i, of which 0 is the innermost, is where a call returns to: all are but the first
@@ -38,8 +46,10 @@ bool code_list_is_python(const struct code_list *list, const struct recorded_fra
 int code_list_write(struct code_list *list, struct recording *recording,
 		    struct err *err) MUST_CHECK;
 
-/* Reads what runtimes have told since the last time. */
+/* Looks for what runtimes tell, and reads it. */
 void code_list_follow(struct code_list *list);
+/* Reads what they have told since the last time. */
+void code_list_read(struct code_list *list);
 
 /* 0 or -ENOMEM.  Texts live as long as the list. */
 int code_list_name(struct code_list *list, const struct recorded_frame *frame, bool wants_lines,

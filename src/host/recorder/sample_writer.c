@@ -35,7 +35,8 @@ struct last_stack {
 	struct known_frame {
 		uint64_t address;
 		uint32_t stack;
-	} * frames; /* outermost first */
+		bool is_lasting; /* else another function may be at this address now */
+	} * frames;              /* outermost first */
 };
 
 struct sampled_thread {
@@ -52,7 +53,7 @@ struct sample_writer {
 	struct code_list *codes;
 	struct table processes;      /* (pid, 0): number */
 	struct table thread_numbers; /* (process, tid): place in threads */
-	struct table frame_numbers;  /* (code and is_return, address) */
+	struct table frame_numbers;  /* (code, version and is_return, address) */
 	struct table stack_numbers;  /* (caller, frame) */
 	struct sampled_thread *threads;
 	size_t thread_count, thread_room;
@@ -248,7 +249,9 @@ static int find_frame(struct sample_writer *self, const struct recorded_frame *f
 
 	if (make_room(&self->frames, self->frame_count, &self->frame_room, sizeof(*self->frames)))
 		return -ENOMEM;
-	entry = table_make(&self->frame_numbers, (uint64_t)frame->code << 1 | frame->is_return,
+	entry = table_make(&self->frame_numbers,
+			   (uint64_t)frame->version << 40 | (uint64_t)frame->code << 1 |
+				   frame->is_return,
 			   frame->address, &is_new);
 	if (!entry)
 		return -ENOMEM;
@@ -296,17 +299,17 @@ static size_t count_known(const struct last_stack *last, const struct space *spa
 
 	if (!last->frames || last->space != space || last->generation != space->generation)
 		return 0;
-	while (known < MIN(count, last->count) &&
+	while (known < MIN(count, last->count) && last->frames[known].is_lasting &&
 	       last->frames[known].address == frames[count - 1 - known])
 		known++;
 	return known ? known - 1 : 0;
 }
 
-static int remember(struct last_stack *last, size_t at, uint64_t address, uint32_t stack)
+static int remember(struct last_stack *last, size_t at, const struct known_frame *frame)
 {
 	if (make_room(&last->frames, at, &last->room, sizeof(*last->frames)))
 		return -ENOMEM;
-	last->frames[at] = (struct known_frame){ address, stack };
+	last->frames[at] = *frame;
 	last->count = at + 1;
 	return 0;
 }
@@ -331,7 +334,9 @@ static int push_user(struct sample_writer *self, struct sampled_thread *thread,
 		if (!r)
 			r = push(self, &frame, stack);
 		if (!r)
-			r = remember(last, at, frames[i], *stack);
+			r = remember(last, at,
+				     &(struct known_frame){ frames[i], *stack,
+							    code_is_lasting(self->codes, &frame) });
 	}
 	last->space = space;
 	last->generation = space->generation;
@@ -386,6 +391,7 @@ int sample_writer_take(struct sample_writer *self, const struct sample *sample,
 		return r;
 	thread = &self->threads[place];
 	thread->is_seen = true;
+	code_list_at(self->codes, sample->time_ns);
 	r = push_user(self, thread, sample, space, &stack);
 	if (!r)
 		r = push_kernel(self, sample, &stack);
@@ -408,6 +414,11 @@ static int look_at_thread(struct sample_writer *self, struct sampled_thread *thr
 	thread->facts.name = thread->name;
 	return strcmp(name, thread->name) ? recording_rename(self->recording, &thread->facts, err)
 					  : 0;
+}
+
+void sample_writer_prepare(struct sample_writer *self)
+{
+	code_list_read(self->codes);
 }
 
 int sample_writer_look(struct sample_writer *self, struct err *err)

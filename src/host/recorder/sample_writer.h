@@ -28,7 +28,10 @@ int sample_writer_process(struct sample_writer *writer, pid_t pid, struct err *e
 /* Writes what is not in the file yet. */
 int sample_writer_flush(struct sample_writer *writer, struct err *err) MUST_CHECK;
 
-/* Now and then, while the processes live: names of threads, and what runtimes tell of their code.
+/* Before samples are taken: what runtimes have told of their code since the last time. */
+void sample_writer_prepare(struct sample_writer *writer);
+
+/* Now and then, while the processes live: names of threads, and where runtimes tell of their code.
  */
 int sample_writer_look(struct sample_writer *writer, struct err *err) MUST_CHECK;
 

@@ -6,6 +6,7 @@
 
 #include "host/core/clock.h"
 #include "host/core/quiet_thread.h"
+#include "host/process/jvm.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -204,8 +205,11 @@ static void show_totals(struct sampling *self)
 static int pass(struct sampling *self, struct err *err)
 {
 	const struct sampler_listener listener = { take_sample, take_process, self };
-	int r = self->kind->drain(self->sampler, &listener, err);
+	int r;
 
+	/* First: what is sampled was told before, and code that is gone has lost its address. */
+	sample_writer_prepare(self->writer);
+	r = self->kind->drain(self->sampler, &listener, err);
 	if (self->trouble.code) {
 		*err = self->trouble;
 		r = self->trouble.code;
@@ -295,10 +299,29 @@ static void join(struct sampling *self)
 	self->is_running = false;
 }
 
+static int ask_first(struct sampling *self, struct err *err)
+{
+	return self->options.java_names && !self->options.is_new
+		       ? jvm_write_names(self->options.sampler.pid, err)
+		       : 0;
+}
+
+/* What was compiled since the first time.  Without it, names are those of then. */
+static void ask_again(struct sampling *self)
+{
+	struct err err = { 0 };
+
+	if (self->options.java_names && jvm_write_names(self->options.sampler.pid, &err))
+		snprintf(self->totals.java_trouble, sizeof(self->totals.java_trouble), "%s%s%s",
+			 err.what, err.why[0] ? ": " : "", err.why);
+}
+
 int sampling_start(struct sampling *self, struct err *err)
 {
-	int r;
+	int r = ask_first(self, err);
 
+	if (r)
+		return r;
 	pthread_mutex_lock(&self->lock);
 	self->phase = PHASE_OPENING;
 	self->is_asked_to_stop = false;
@@ -371,6 +394,8 @@ int sampling_finish(struct sampling *self, struct err *err)
 
 	if (!r)
 		r = sample_writer_look(self->writer, err);
+	if (!r)
+		ask_again(self);
 	if (!r)
 		r = sample_writer_names(self->writer, LINES_LIMIT_NS, &naming, err);
 	if (r)

@@ -17,6 +17,10 @@ struct sampling_options {
 	struct sampler_options sampler;
 	const char *name;                /* only this rung; NULL: the best that can be had */
 	const struct sampler_kind *kind; /* instead: this one, that is on no ladder; NULL */
+	bool java_names;                 /* a Java virtual machine is asked for the names of its
+					    code, when sampling begins and at its end (jvm.h) */
+	bool is_new;                     /* the program is just starting: it is asked at the end
+					    only */
 	/* Sees each sample too, on the sampler's thread; NULL: nobody does. */
 	void (*observe)(void *context, const struct sample *sample, struct space *space);
 	void *context; /* of observe */
@@ -27,7 +31,8 @@ struct sampling_totals {
 	const char *summary;          /* what it does, in a line */
 	struct sampler_counts counts; /* of all starts */
 	uint64_t threads;
-	struct naming naming; /* after sampling_finish() */
+	struct naming naming;   /* after sampling_finish() */
+	char java_trouble[512]; /* why the names of Java's code are not the latest; "" */
 };
 
 struct sampling;

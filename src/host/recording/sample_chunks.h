@@ -42,6 +42,8 @@ struct recorded_frame {
 	uint32_t code;
 	bool is_return; /* the address is where a call returns to */
 	uint64_t address;
+	uint32_t version; /* of code that a runtime made (symbolizer.h); not in the file: frames
+			     that differ in nothing else have names of their own there */
 };
 
 /* A stack is the one of its caller and a frame more. */

@@ -34,6 +34,14 @@ void symbol_file_read_lines_by(const struct line_reader *reader)
 	line_reader = reader;
 }
 
+/* The same; NULL: nobody is asked. */
+static struct debuginfod *debug_server;
+
+void symbol_file_ask(struct debuginfod *debuginfod)
+{
+	debug_server = debuginfod;
+}
+
 static bool is_the_one(const struct elf_source *source, const struct symbol_place *place)
 {
 	return !place->build_id_size ||
@@ -106,6 +114,30 @@ void symbol_file_free(struct symbol_file *file)
 	free(file);
 }
 
+static bool has_debug_information(Elf *elf)
+{
+	const unsigned char *bytes;
+	size_t size;
+
+	return elf_section(elf, ".debug_info", &bytes, &size);
+}
+
+/* Only what has the build-id is believed. */
+static void ask_server(struct symbol_file *self, Elf *image)
+{
+	struct elf_source *debug = &self->sources[SOURCE_DEBUG_FILE];
+	size_t size = 0;
+	const unsigned char *build_id = elf_build_id(image, &size);
+	char path[PATH_MAX];
+
+	if (!debug_server || debug->elf || !build_id || has_debug_information(image) ||
+	    !debuginfod_find(debug_server, build_id, size, path, sizeof(path)) ||
+	    elf_source_open(debug, path))
+		return;
+	if (!elf_has_build_id(debug->elf, build_id, size))
+		elf_source_close(debug);
+}
+
 /* What there is no memory for has no names. */
 static void read_names(struct symbol_file *self)
 {
@@ -114,6 +146,7 @@ static void read_names(struct symbol_file *self)
 	self->is_read = true;
 	if (!image)
 		return;
+	ask_server(self, image);
 	if (debugdata_open(&self->sources[SOURCE_DEBUGDATA], image))
 		self->sources[SOURCE_DEBUGDATA].elf = NULL;
 	for (unsigned i = 0; i < SOURCES; i++)

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/symbols/debuginfod.h"
 #include "host/symbols/lines.h"
 
 #include <sys/types.h>
@@ -32,6 +33,10 @@ bool symbol_file_find(struct symbol_file *file, uint64_t address, const char **r
 
 /* From now on, lines are read by this one; NULL: there are none.  Once, before the first file. */
 void symbol_file_read_lines_by(const struct line_reader *reader);
+
+/* From now on, debug files that are not here are asked for, when a name is needed; NULL: no longer.
+ * Once, before the first file. */
+void symbol_file_ask(struct debuginfod *debuginfod);
 
 /* As find() of the reader of lines. */
 size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_place *ret,

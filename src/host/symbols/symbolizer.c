@@ -6,6 +6,8 @@
 #include "host/core/demangle.h"
 #include "host/core/pool.h"
 #include "host/core/room.h"
+#include "host/symbols/jitdump.h"
+#include "host/symbols/perf_map.h"
 #include "host/symbols/text_symbols.h"
 
 #include <errno.h>
@@ -22,8 +24,10 @@ struct code_module {
 	pid_t pid;
 	const char *name;         /* without its folder */
 	struct symbol_file *file; /* of CODE_FILE and CODE_VDSO */
-	struct text_symbols jit;  /* of CODE_JIT */
-	char jit_path[64];
+	/* Of CODE_JIT. */
+	struct jit_names jit;
+	struct perf_map perf_map;
+	struct jitdump jitdump;
 };
 
 struct symbolizer {
@@ -45,7 +49,9 @@ void symbolizer_free(struct symbolizer *symbolizer)
 		return;
 	for (size_t i = 0; i < symbolizer->count; i++) {
 		symbol_file_free(symbolizer->modules[i].file);
-		text_symbols_done(&symbolizer->modules[i].jit);
+		jit_names_done(&symbolizer->modules[i].jit);
+		perf_map_close(&symbolizer->modules[i].perf_map);
+		jitdump_close(&symbolizer->modules[i].jitdump);
 	}
 	free(symbolizer->modules);
 	text_symbols_done(&symbolizer->kernel);
@@ -67,6 +73,13 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* What is not there, or is somebody else's, tells nothing. */
+static void follow(struct code_module *module)
+{
+	(void)!perf_map_follow(&module->perf_map, module->pid, &module->jit);
+	(void)!jitdump_follow(&module->jitdump, module->pid, &module->jit);
+}
+
 static bool open_module(struct symbolizer *self, struct code_module *module,
 			const struct symbol_place *place)
 {
@@ -77,8 +90,7 @@ static bool open_module(struct symbolizer *self, struct code_module *module,
 	} else if (module->kind == CODE_VDSO) {
 		module->file = symbol_file_vdso();
 	} else if (module->kind == CODE_JIT) {
-		perf_map_path(place->pid, module->jit_path, sizeof(module->jit_path));
-		(void)!text_symbols_read(&module->jit, module->jit_path, perf_map_line);
+		follow(module);
 	}
 	return module->name &&
 	       (module->file || (module->kind != CODE_FILE && module->kind != CODE_VDSO));
@@ -97,13 +109,21 @@ int symbolizer_module(struct symbolizer *self, enum code_kind kind,
 	return (int)self->count++;
 }
 
-/* A map that is gone has told what it had to. */
 void symbolizer_follow(struct symbolizer *self)
 {
 	for (size_t i = 0; i < self->count; i++)
 		if (self->modules[i].kind == CODE_JIT)
-			(void)!text_symbols_read(&self->modules[i].jit, self->modules[i].jit_path,
-						 perf_map_line);
+			follow(&self->modules[i]);
+}
+
+void symbolizer_read(struct symbolizer *self)
+{
+	for (size_t i = 0; i < self->count; i++) {
+		struct code_module *module = &self->modules[i];
+
+		(void)!perf_map_read(&module->perf_map, &module->jit);
+		(void)!jitdump_read(&module->jitdump, &module->jit);
+	}
 }
 
 static const char *readable(struct symbolizer *self, const char *name)
@@ -113,21 +133,34 @@ static const char *readable(struct symbolizer *self, const char *name)
 	return pool_keep(&self->texts, demangle(name, text, sizeof(text)) ? text : name);
 }
 
-/* The mangled name at an address, "" where only the begin of the function is known. */
-static bool look_up(struct symbolizer *self, struct code_module *module, uint64_t address,
-		    const char **ret_name, uint64_t *ret_start)
+static bool look_up_made(const struct code_module *module, const struct code_place *place,
+			 const char **ret_name, uint64_t *ret_start)
 {
+	const struct jit_name *name = jit_names_find(&module->jit, place->address, place->version);
+
+	if (!name)
+		return false;
+	*ret_name = jit_name_text(&module->jit, name);
+	*ret_start = name->start;
+	return true;
+}
+
+/* The mangled name at an address, "" where only the begin of the function is known. */
+static bool look_up(struct symbolizer *self, struct code_module *module,
+		    const struct code_place *place, const char **ret_name, uint64_t *ret_start)
+{
+	uint64_t address = place->address;
 	const struct symbol *symbol = NULL;
 
 	if (module->file)
 		return symbol_file_find(module->file, address, ret_name, ret_start);
+	if (module->kind == CODE_JIT)
+		return look_up_made(module, place, ret_name, ret_start);
 	if (module->kind == CODE_KERNEL && !self->is_kernel_read) {
 		self->is_kernel_read = true;
 		(void)!text_symbols_read(&self->kernel, "/proc/kallsyms", kallsyms_line);
 	}
-	if (module->kind == CODE_JIT)
-		symbol = symbol_table_find(&module->jit.table, address);
-	else if (module->kind == CODE_KERNEL)
+	if (module->kind == CODE_KERNEL)
 		symbol = symbol_table_find(&self->kernel.table, address);
 	if (!symbol)
 		return false;
@@ -174,14 +207,23 @@ static bool has_all_texts(const struct code_names *names)
 	return true;
 }
 
-int symbolizer_find(struct symbolizer *self, unsigned number, uint64_t address, bool wants_lines,
-		    struct code_names *ret)
+uint32_t symbolizer_version(const struct symbolizer *self, unsigned number, uint64_t address,
+			    uint64_t time_ns)
+{
+	const struct code_module *module = &self->modules[number];
+
+	return module->kind == CODE_JIT ? jit_names_version(&module->jit, address, time_ns) : 0;
+}
+
+int symbolizer_find_version(struct symbolizer *self, unsigned number,
+			    const struct code_place *place, bool wants_lines,
+			    struct code_names *ret)
 {
 	struct code_module *module = &self->modules[number];
-	uint64_t start = address;
+	uint64_t address = place->address, start = address;
 	const char *name = "";
 
-	ret->is_named = look_up(self, module, address, &name, &start) && name[0];
+	ret->is_named = look_up(self, module, place, &name, &start) && name[0];
 	ret->count = 1;
 	ret->items[0] = (struct code_name){ ret->is_named ? readable(self, name)
 							  : nameless(self, module, start),
@@ -189,4 +231,11 @@ int symbolizer_find(struct symbolizer *self, unsigned number, uint64_t address, 
 	if (wants_lines && module->file)
 		add_lines(self, module, address, ret);
 	return has_all_texts(ret) ? 0 : -ENOMEM;
+}
+
+int symbolizer_find(struct symbolizer *self, unsigned number, uint64_t address, bool wants_lines,
+		    struct code_names *ret)
+{
+	return symbolizer_find_version(self, number, &(struct code_place){ .address = address },
+				       wants_lines, ret);
 }

@@ -47,9 +47,25 @@ static inline void symbolizer_free_at_scope_end(struct symbolizer **symbolizer)
 int symbolizer_module(struct symbolizer *symbolizer, enum code_kind kind,
 		      const struct symbol_place *place) MUST_CHECK;
 
-/* Reads what runtimes have written since the last time; now and then, as they may end. */
+/* Looks for what runtimes write of their code, and reads it; now and then, as they may end. */
 void symbolizer_follow(struct symbolizer *symbolizer);
 
+/* Reads what they have written since the last time, where it was found; costs little. */
+void symbolizer_read(struct symbolizer *symbolizer);
+
+/* Runtimes use addresses again: which of the functions that were at this one it is at that time
+ * (CLOCK_MONOTONIC).  0 where that is not known yet, and for all other code. */
+uint32_t symbolizer_version(const struct symbolizer *symbolizer, unsigned module, uint64_t address,
+			    uint64_t time_ns);
+
+struct code_place {
+	uint64_t address;
+	uint32_t version; /* 0: the first that was told of */
+};
+
 /* At least one name, except without memory.  Texts live as long as the symbolizer. */
+int symbolizer_find_version(struct symbolizer *symbolizer, unsigned module,
+			    const struct code_place *place, bool wants_lines,
+			    struct code_names *ret) MUST_CHECK;
 int symbolizer_find(struct symbolizer *symbolizer, unsigned module, uint64_t address,
 		    bool wants_lines, struct code_names *ret) MUST_CHECK;

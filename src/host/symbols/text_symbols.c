@@ -1,11 +1,9 @@
 /*
- * Lines into symbols.  A perf map is written by the target: its bytes are foreign, its lines may be
- * torn, a later line for the same code replaces an earlier one.
+ * Lines into symbols.
  */
 #include "host/symbols/text_symbols.h"
 
 #include "host/core/room.h"
-#include "host/process/procfs.h"
 #include "host/symbols/elf_source.h"
 
 #include <errno.h>
@@ -32,18 +30,6 @@ static bool take_number(char **at, uint64_t *ret)
 	if (*end != ' ' && *end != '\t')
 		return false;
 	*at = end + strspn(end, " \t");
-	return true;
-}
-
-bool perf_map_line(char *line, struct symbol *ret)
-{
-	uint64_t size;
-
-	if (!take_number(&line, &ret->address) || !take_number(&line, &size) || !line[0] || !size ||
-	    size > UINT64_MAX - ret->address)
-		return false;
-	ret->end = ret->limit = ret->address + size;
-	ret->name = line;
 	return true;
 }
 
@@ -130,26 +116,4 @@ void text_symbols_done(struct text_symbols *symbols)
 	free(symbols->texts);
 	symbol_table_done(&symbols->table);
 	*symbols = (struct text_symbols){ 0 };
-}
-
-/* The last number of the line NSpid in its status. */
-static pid_t inner_pid(pid_t pid)
-{
-	char text[4096];
-	struct err err = { 0 };
-	char *line, *last;
-
-	if (proc_read_small(pid, "status", text, sizeof(text), &err) < 0)
-		return pid;
-	line = strstr(text, "\nNSpid:");
-	if (!line)
-		return pid;
-	line[1 + strcspn(line + 1, "\n")] = '\0';
-	last = strrchr(line, '\t');
-	return last ? (pid_t)strtol(last, NULL, 10) : pid;
-}
-
-void perf_map_path(pid_t pid, char *ret, size_t room)
-{
-	snprintf(ret, room, "/proc/%d/root/tmp/perf-%d.map", pid, inner_pid(pid));
 }

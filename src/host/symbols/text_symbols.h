@@ -1,6 +1,5 @@
 /*
- * Names that are told in lines of text: the kernel's own, and those that runtimes with a compiler
- * in them write for their code (perf maps).
+ * Names that are told in lines of text: the kernel's own.
  */
 #pragma once
 
@@ -20,8 +19,6 @@ struct text_symbols {
 
 typedef bool text_symbol_parser(char *line, struct symbol *ret);
 
-/* "address size name", hexadecimal. */
-bool perf_map_line(char *line, struct symbol *ret);
 /* "address type name [module]". */
 bool kallsyms_line(char *line, struct symbol *ret);
 
@@ -35,6 +32,3 @@ int text_symbols_read(struct text_symbols *symbols, const char *path,
 		      text_symbol_parser *parse) MUST_CHECK;
 
 void text_symbols_done(struct text_symbols *symbols);
-
-/* /proc/PID/root/tmp/perf-N.map, N being the process's number in its own namespace. */
-void perf_map_path(pid_t pid, char *ret, size_t room);

@@ -1,0 +1,325 @@
+/*
+ * The attach protocol of HotSpot.  Host only.
+ *
+ *   .attach_pidN in /tmp, SIGQUIT   the machine finds the file and makes its socket, .java_pidN
+ *   connect                         it looks at our credentials: its own user and group, or root
+ *   "1" "jcmd" "Compiler.perfmap" "" ""     each with a zero behind it
+ *   an error code, a newline, text, end of file
+ *
+ * Its /tmp may be shared with others, so what lies there is not believed: the socket must belong to
+ * the machine's user, and no link is followed.  What needs the machine's credentials is done by a
+ * child, which does nothing but system calls: other threads of ours may hold any lock.
+ */
+#include "host/process/jvm.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/text.h"
+#include "host/process/maps.h"
+#include "host/process/root_file.h"
+#include "host/process/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#define LIMIT_NS   15000000000ull
+#define STEP_NS    20000000
+#define REPLY_ROOM 4096u
+#define QUIT_BIT   (1ull << (SIGQUIT - 1))
+
+static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0";
+
+/* What the child needs, made before it is born. */
+struct door {
+	pid_t pid;
+	int pidfd, root, temporary, socket; /* -1: none */
+	uid_t user;
+	gid_t group;
+	uint64_t end_ns;
+	char socket_name[32], trigger_name[32];
+};
+
+/* What the child could not do; 0: it is connected. */
+enum failure {
+	FAILURE_NONE,
+	FAILURE_CREDENTIALS,
+	FAILURE_TRIGGER,
+	FAILURE_SIGNAL,
+	FAILURE_LISTENER,
+	FAILURE_SOCKET,
+	FAILURE_CHILD,
+};
+
+static bool is_jvm(pid_t pid, struct err *err)
+{
+	CLEANUP(maps_done) struct maps maps = { 0 };
+
+	if (maps_read(pid, &maps, err))
+		return false;
+	for (size_t i = 0; i < maps.count; i++) {
+		const char *slash = strrchr(maps.items[i].path, '/');
+
+		if (slash && !strcmp(slash, "/libjvm.so"))
+			return true;
+	}
+	return false;
+}
+
+/* Children of a process with threads: nothing but system calls from here on. */
+static bool take_credentials(const struct door *door)
+{
+	if (geteuid() == door->user && getegid() == door->group)
+		return true;
+	return !syscall(SYS_setgroups, 0, NULL) &&
+	       !syscall(SYS_setresgid, door->group, door->group, door->group) &&
+	       !syscall(SYS_setresuid, door->user, door->user, door->user);
+}
+
+static void write_number(char *into, unsigned number)
+{
+	char digits[12];
+	unsigned count = 0;
+
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		*into++ = digits[--count];
+	*into = '\0';
+}
+
+/* By the descriptor of the very socket that was looked at. */
+static bool connect_now(const struct door *door)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/proc/self/fd/" };
+	int place = openat(door->temporary, door->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat file;
+	bool is_connected = false;
+
+	if (place < 0)
+		return false;
+	if (fstat(place, &file) == 0 && S_ISSOCK(file.st_mode) &&
+	    (file.st_uid == door->user || !file.st_uid)) {
+		write_number(address.sun_path + strlen(address.sun_path), (unsigned)place);
+		is_connected =
+			!connect(door->socket, (const struct sockaddr *)&address, sizeof(address));
+	}
+	close(place);
+	return is_connected;
+}
+
+static bool connect_in_time(const struct door *door)
+{
+	const struct timespec step = { 0, STEP_NS };
+
+	while (now_ns() < door->end_ns) {
+		if (connect_now(door))
+			return true;
+		nanosleep(&step, NULL);
+	}
+	return false;
+}
+
+/* One that is there already is another visitor's: he takes it away.  The machine believes only its
+ * own user's, and would print all its stacks at the signal without one. */
+static bool is_believed(const struct door *door)
+{
+	struct stat file;
+
+	return fstatat(door->temporary, door->trigger_name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(file.st_mode) && (file.st_uid == door->user || !file.st_uid);
+}
+
+static enum failure wake_listener(const struct door *door)
+{
+	int trigger = openat(door->temporary, door->trigger_name,
+			     O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	enum failure failure = FAILURE_NONE;
+
+	if (trigger < 0 && (errno != EEXIST || !is_believed(door)))
+		return FAILURE_TRIGGER;
+	if (syscall(SYS_pidfd_send_signal, door->pidfd, SIGQUIT, NULL, 0))
+		failure = FAILURE_SIGNAL;
+	else if (!connect_in_time(door))
+		failure = FAILURE_LISTENER;
+	if (trigger >= 0)
+		unlinkat(door->temporary, door->trigger_name, 0);
+	return failure;
+}
+
+static enum failure enter(const struct door *door)
+{
+	if (!take_credentials(door))
+		return FAILURE_CREDENTIALS;
+	return connect_now(door) ? FAILURE_NONE : wake_listener(door);
+}
+
+static enum failure enter_as_child(const struct door *door)
+{
+	sigset_t all, before;
+	int status = 0;
+	pid_t child;
+
+	/* A signal of the terminal must not end it between making the file and taking it away. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	child = fork();
+	if (!child)
+		_exit((int)enter(door));
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (child < 0)
+		return FAILURE_CHILD;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return FAILURE_CHILD;
+	return WIFEXITED(status) ? (enum failure)WEXITSTATUS(status) : FAILURE_CHILD;
+}
+
+static const struct {
+	const char *why, *fix;
+} failures[] = {
+	[FAILURE_CREDENTIALS] = { "limpet may not become the user of the process",
+				  "run as root, or as that user" },
+	[FAILURE_TRIGGER] = { "its file .attach_pid cannot be made in its /tmp, or is somebody else's there",
+			      "" },
+	[FAILURE_SIGNAL] = { "it may not be sent a signal", "run as root, or as its user" },
+	[FAILURE_LISTENER] = { "its attach listener did not answer within 15 s",
+			       "is it started with -XX:+DisableAttachMechanism, or stopped?" },
+	[FAILURE_SOCKET] = { "no socket", "" },
+	[FAILURE_CHILD] = { "the child that speaks to it ended early", "" },
+};
+
+static int complain(pid_t pid, enum failure failure, struct err *err)
+{
+	size_t at = failure < ARRAY_SIZE(failures) ? failure : FAILURE_CHILD;
+
+	err_set(err, -EIO, "ask the JVM of %d for names", (int)pid);
+	err_why(err, "%s", failures[at].why);
+	if (failures[at].fix[0])
+		err_fix(err, "%s", failures[at].fix);
+	return err->code;
+}
+
+/* Up to the end, or the room; -ETIMEDOUT. */
+static ssize_t read_reply(const struct door *door, char *reply, size_t room)
+{
+	size_t size = 0;
+
+	while (size < room - 1) {
+		struct pollfd wait = { door->socket, POLLIN, 0 };
+		uint64_t now = now_ns();
+		ssize_t got;
+
+		if (now >= door->end_ns ||
+		    poll(&wait, 1, (int)((door->end_ns - now) / 1000000) + 1) == 0)
+			return -ETIMEDOUT;
+		got = read(door->socket, reply + size, room - 1 - size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		size += (size_t)got;
+	}
+	reply[size] = '\0';
+	return (ssize_t)size;
+}
+
+static int judge_reply(pid_t pid, char *reply, ssize_t size, struct err *err)
+{
+	char *text = reply + strcspn(reply, "\n"), shown[128];
+
+	if (size > 0 && reply[0] == '0' && text == reply + 1)
+		return 0;
+	text_copy_printable(text_of(text + (*text == '\n')), shown, sizeof(shown));
+	err_set(err, size == -ETIMEDOUT ? -ETIMEDOUT : -EIO, "ask the JVM of %d for names",
+		(int)pid);
+	if (size == -ETIMEDOUT)
+		return err_why(err, "it took the question and did not answer within 15 s");
+	err_why(err, "it answered: %s", shown[0] ? shown : "nothing");
+	return err_fix(err, "Compiler.perfmap is there from JDK 17 on");
+}
+
+static int ask(const struct door *door, struct err *err)
+{
+	char reply[REPLY_ROOM];
+	enum failure failure = enter_as_child(door);
+
+	if (failure)
+		return complain(door->pid, failure, err);
+	if (send(door->socket, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request))
+		return complain(door->pid, FAILURE_SOCKET, err);
+	return judge_reply(door->pid, reply, read_reply(door, reply, sizeof(reply)), err);
+}
+
+static void close_door(const struct door *door)
+{
+	const int all[] = { door->pidfd, door->root, door->temporary, door->socket };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i] >= 0)
+			close(all[i]);
+}
+
+static int open_door(struct door *door, struct err *err)
+{
+	const struct timeval patience = { LIMIT_NS / 1000000000u, 0 };
+	int r;
+
+	door->pidfd = (int)syscall(SYS_pidfd_open, door->pid, 0);
+	door->root = root_open(door->pid);
+	door->temporary =
+		door->root < 0 ? -1 : root_file_at(door->root, "tmp", O_PATH | O_DIRECTORY);
+	door->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (door->pidfd >= 0 && door->temporary >= 0 && door->socket >= 0) {
+		setsockopt(door->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+		return 0;
+	}
+	r = door->root < 0 ? door->root : door->temporary < 0 ? door->temporary : -errno;
+	err_set(err, r, "ask the JVM of %d for names: its /tmp: %s", (int)door->pid, strerror(-r));
+	return r == -EACCES || r == -EPERM ? err_exit(err, EXIT_NOT_PERMITTED) : r;
+}
+
+/* A machine that does not catch the signal would be ended by it. */
+static int check(pid_t pid, const struct process_status *status, struct err *err)
+{
+	if (!is_jvm(pid, err)) {
+		if (err->code)
+			return err->code;
+		return err_set(err, -ENOPKG, "%d is no Java virtual machine: it has no libjvm.so",
+			       (int)pid);
+	}
+	if (status->signals_caught & QUIT_BIT)
+		return 0;
+	err_set(err, -ENOTSUP, "ask the JVM of %d for names", (int)pid);
+	return err_why(err, "it does not listen: SIGQUIT would end it (-Xrs, or it just starts)");
+}
+
+int jvm_write_names(pid_t pid, struct err *err)
+{
+	struct door door = { .pid = pid, .end_ns = now_ns() + LIMIT_NS };
+	struct process_status status;
+	int r = status_read(pid, pid, &status, err);
+
+	if (!r)
+		r = check(pid, &status, err);
+	if (r)
+		return r;
+	door.user = status.euid;
+	door.group = status.egid;
+	snprintf(door.socket_name, sizeof(door.socket_name), ".java_pid%d", (int)status.inner_pid);
+	snprintf(door.trigger_name, sizeof(door.trigger_name), ".attach_pid%d",
+		 (int)status.inner_pid);
+	r = open_door(&door, err);
+	if (!r)
+		r = ask(&door, err);
+	close_door(&door);
+	return r;
+}

@@ -1,0 +1,13 @@
+/*
+ * A Java virtual machine, asked by its own attach protocol: the one that jcmd speaks.  It touches
+ * the process: a signal that starts its listener, and a file in its /tmp for that moment.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <sys/types.h>
+
+/* It writes the names of its compiled code into /tmp/perf-PID.map of its root (JDK 17 and later).
+ * -ENOPKG when the process is no such machine. */
+int jvm_write_names(pid_t pid, struct err *err) MUST_CHECK;

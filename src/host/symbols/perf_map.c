@@ -1,0 +1,167 @@
+/*
+ * Lines into names.  The file is the target's: its bytes are foreign, its lines may be torn, it may
+ * be cut and written anew at any time.
+ */
+#include "host/symbols/perf_map.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/text.h"
+#include "host/process/root_file.h"
+#include "host/process/stat.h"
+#include "host/process/status.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define READ_AT_ONCE  (1u << 20)
+#define READ_MAX      (1u << 30)
+#define NAME_ROOM     4096u
+#define CLOCK_SLACK_S 2 /* the clock on the wall is set now and then */
+
+/* Digits and the blanks behind them. */
+static bool take_number(struct text *text, uint64_t *ret)
+{
+	const char *digits_end;
+
+	if (text_take_prefix(text, "0x") && text->at == text->end)
+		return false;
+	if (!text_take_number(text, 16, ret))
+		return false;
+	digits_end = text->at;
+	text_skip_blanks(text);
+	return text->at > digits_end;
+}
+
+static void take_line(struct jit_names *names, struct text line, uint64_t born_ns)
+{
+	char name[NAME_ROOM];
+	uint64_t start, size;
+
+	if (!take_number(&line, &start) || !take_number(&line, &size))
+		return;
+	text_copy(line, name, sizeof(name));
+	/* A line that says nothing, or that there is no memory for, is a name less. */
+	if (name[0])
+		(void)!jit_names_add(names, start, size, name, born_ns);
+}
+
+size_t perf_map_lines(struct jit_names *names, const char *text, size_t size, uint64_t born_ns)
+{
+	const char *at = text, *end;
+
+	while ((end = memchr(at, '\n', size - (size_t)(at - text)))) {
+		take_line(names, (struct text){ at, end }, born_ns);
+		at = end + 1;
+	}
+	return (size_t)(at - text);
+}
+
+/* One with this name may be left from an earlier process with this number. */
+static bool is_older(int fd, pid_t pid)
+{
+	struct process_stat process;
+	struct timespec wall, boot;
+	struct err ignored = { 0 };
+	struct stat file;
+	int64_t ticks = sysconf(_SC_CLK_TCK);
+
+	if (fstat(fd, &file) < 0 || stat_read(pid, pid, &process, &ignored) < 0 || ticks <= 0)
+		return false;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return file.st_mtim.tv_sec + CLOCK_SLACK_S <
+	       wall.tv_sec - boot.tv_sec + (int64_t)process.start_tick / ticks;
+}
+
+static int find(struct perf_map *map, pid_t pid)
+{
+	struct process_status status;
+	struct err ignored = { 0 };
+	char path[64];
+	int r = status_read(pid, pid, &status, &ignored);
+
+	if (r)
+		return r;
+	snprintf(path, sizeof(path), "tmp/perf-%d.map", (int)status.inner_pid);
+	r = root_file_open(pid, path);
+	if (r < 0)
+		return r;
+	if (is_older(r, pid)) {
+		close(r);
+		return -ENOENT;
+	}
+	map->fd = r;
+	return 0;
+}
+
+static void remember_end(struct perf_map *map, const char *text, size_t size)
+{
+	map->end_size = MIN(size, sizeof(map->end));
+	memcpy(map->end, text + size - map->end_size, map->end_size);
+}
+
+/* Nothing was cut, and what was read is there still. */
+static bool is_same_text(const struct perf_map *map)
+{
+	char end[PERF_MAP_END];
+
+	return pread(map->fd, end, map->end_size, (off_t)(map->read - map->end_size)) ==
+		       (ssize_t)map->end_size &&
+	       !memcmp(end, map->end, map->end_size);
+}
+
+/* False when there is nothing new.  A megabyte without the end of a line is no map. */
+static bool read_more(struct perf_map *map, struct jit_names *names, char *room, uint64_t born_ns)
+{
+	ssize_t got = pread(map->fd, room, READ_AT_ONCE, (off_t)map->read);
+	size_t taken;
+
+	if (got <= 0)
+		return false;
+	taken = perf_map_lines(names, room, (size_t)got, born_ns);
+	if (!taken && got == READ_AT_ONCE)
+		taken = READ_AT_ONCE;
+	if (!taken)
+		return false;
+	remember_end(map, room, taken);
+	map->read += taken;
+	return map->read < READ_MAX;
+}
+
+int perf_map_read(struct perf_map *map, struct jit_names *names)
+{
+	uint64_t born_ns = map->looked_ns;
+	CLEANUP(free) char *room = NULL;
+	struct stat file;
+
+	if (!map->fd || map->read >= READ_MAX || fstat(map->fd, &file) < 0)
+		return 0;
+	map->looked_ns = now_ns();
+	if ((uint64_t)file.st_size < map->read || !is_same_text(map))
+		map->read = map->end_size = 0;
+	if ((uint64_t)file.st_size == map->read)
+		return 0;
+	room = malloc(READ_AT_ONCE);
+	if (!room)
+		return -ENOMEM;
+	while (read_more(map, names, room, born_ns))
+		;
+	return jit_names_sort(names);
+}
+
+int perf_map_follow(struct perf_map *map, pid_t pid, struct jit_names *names)
+{
+	int r = map->fd ? 0 : find(map, pid);
+
+	return r ? r : perf_map_read(map, names);
+}
+
+void perf_map_close(struct perf_map *map)
+{
+	if (map->fd > 0)
+		close(map->fd);
+	*map = (struct perf_map){ 0 };
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Programs of Debian that compile while they run, sampled: node and java.
+
+  tests/real/compiled.py [node|java]...
+
+Of node's stacks at least 99.5 % must reach the root, with and without its perf map; with the map its
+functions have their names. Java is asked for its names by its own attach protocol; how many of its stacks
+are complete is printed (docs/unwinding.md says why not all), and its methods must have their names.
+LIMPET names the limpet to test. Ends with "N passed, N failed".
+"""
+
+import glob
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "common")]
+
+from report import Report
+
+LIMPET = os.environ.get("LIMPET", "limpet")
+PROGRAMS = HERE / "programs"
+PATIENCE_S = 120
+WARM_S = 2.0  # of processor time: the compilers have done their work
+BUSY_S = 4.0
+LEAST_COMPLETE = 99.5
+APART = "--no-turbo-inlining"  # each function has code of its own
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for_cpu(pid, seconds, *others):
+    """Until it has had so much more processor time, or one of the others has ended."""
+    begin, end = cpu_seconds(pid), time.monotonic() + PATIENCE_S
+    while cpu_seconds(pid) - begin < seconds and all(other.poll() is None for other in others):
+        if time.monotonic() > end:
+            raise TimeoutError(f"{pid} had no {seconds} s of processor time in {PATIENCE_S} s")
+        time.sleep(0.05)
+
+
+class Trial:
+    """A live program; what limpet says about a recording of it."""
+
+    def __init__(self, *command, user=None, folder="/"):
+        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+        self.folder = tempfile.mkdtemp(prefix="limpet-compiled-")
+        self.process = subprocess.Popen([*as_user, *map(str, command)], cwd=folder, stdout=subprocess.DEVNULL)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        wait_for_cpu(self.pid, WARM_S, self.process)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder)
+        for left in glob.glob(f"/tmp/perf-{self.pid}.map") + glob.glob(f"/tmp/.java_pid{self.pid}"):
+            os.unlink(left)
+
+    def record(self, *options):
+        path = os.path.join(self.folder, "it.limpet")
+        limpet = subprocess.Popen([LIMPET, "record", "-p", str(self.pid), "-o", path, "--json", "-F", "499",
+                                   *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_for_cpu(self.pid, BUSY_S, limpet, self.process)
+            limpet.send_signal(2)
+            out, err = limpet.communicate(timeout=PATIENCE_S)
+        finally:
+            limpet.kill()
+        if limpet.returncode:
+            raise RuntimeError(f"limpet record ended with {limpet.returncode}: {err.strip()[-300:]}")
+        report = subprocess.run([LIMPET, "report", path, "--json"], capture_output=True, text=True, check=True)
+        events = [json.loads(line) for line in out.splitlines()]
+        return next(e for e in events if e["event"] == "recorded"), \
+            {e["name"]: e for line in report.stdout.splitlines()
+             if (e := json.loads(line))["event"] == "sampled_function"}
+
+
+def complete_problem(told):
+    if told["samples"] < 500:
+        return f"only {told['samples']} samples"
+    if told["complete_percent"] < LEAST_COMPLETE:
+        return f"{told['complete_percent']} % complete of {told['samples']}: {told['stacks']}"
+    return None
+
+
+def name_problem(functions, wanted):
+    hot = {name: f["total_percent"] for name, f in functions.items() if f["total_percent"] > 1}
+    missing = [name for name in wanted if not any(name in known for known in hot)]
+    return f"not among the hot functions: {missing}; there are {sorted(hot)[:20]}" if missing else None
+
+
+def try_node(report):
+    node = shutil.which("node")
+    if not node:
+        report.skip("node", "not installed")
+        return
+    for option in ([], ["--perf-basic-prof"], ["--interpreted-frames-native-stack", "--perf-basic-prof"]):
+        option = option and [*option, APART]
+        name = " ".join(["node", *option])
+        with tempfile.TemporaryDirectory() as folder, Trial(node, *option, PROGRAMS / "hot.js", folder=folder) as it:
+            told, functions = it.record()
+            report.check(f"{name}: stacks reach the root", complete_problem(told),
+                         f"{told['complete_percent']} % of {told['samples']}, by {told['sampler']}")
+            if option:
+                report.check(f"{name}: functions by name",
+                             name_problem(functions, ["outerWork", "middleStep", "innerLoop"]))
+    with tempfile.TemporaryDirectory() as folder, \
+            Trial(node, "--perf-prof", APART, PROGRAMS / "hot.js", folder=folder) as it:
+        told, functions = it.record()
+        report.check("node --perf-prof: names from its jitdump",
+                     name_problem(functions, ["outerWork", "innerLoop"]))
+
+
+def left_behind(pid):
+    return glob.glob(f"/tmp/.attach_pid{pid}") + glob.glob(f"/proc/{pid}/cwd/.attach_pid{pid}")
+
+
+def try_java(report):
+    if not shutil.which("java") or not shutil.which("javac"):
+        report.skip("java", "not installed")
+        return
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with tempfile.TemporaryDirectory() as classes:
+        os.chmod(classes, 0o755)
+        subprocess.run(["javac", "-d", classes, PROGRAMS / "Hot.java"], check=True)
+        for user in (None, nobody):
+            name = "java" if user is None else "java of another user"
+            with Trial("java", "-Xmx128m", "-cp", classes, "Hot", user=user) as it:
+                told, functions = it.record("--java-names")
+                report.check(f"{name}: methods by name", name_problem(functions, ["Hot.innerLoop"]),
+                             f"{told['complete_percent']} % of {told['samples']} stacks complete")
+                report.check(f"{name}: nothing is left in its /tmp", ", ".join(left_behind(it.pid)))
+                report.check(f"{name}: goes on", None if it.process.poll() is None else "it ended")
+        with Trial("java", "-Xrs", "-Xmx128m", "-cp", classes, "Hot") as it:
+            done = subprocess.run([LIMPET, "dump", str(it.pid), "--java-names"], capture_output=True, text=True)
+            report.check("java -Xrs: is not asked, and says why",
+                         None if done.returncode and "SIGQUIT would end it" in done.stderr else done.stderr)
+            report.check("java -Xrs: goes on", None if it.process.poll() is None else "it ended")
+
+
+def main():
+    report = Report()
+    tests = {"node": try_node, "java": try_java}
+    names = sys.argv[1:] or list(tests)
+    for name in names:
+        tests[name](report)
+    return report.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,7 +11,7 @@
 
 bool samples_are_asked_for(const struct sample_words *words)
 {
-	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->sampler;
+	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->sampler || words->event;
 }
 
 int samples_options(const struct sample_words *words, struct sampling_options *ret, struct err *err)
@@ -30,7 +30,7 @@ int samples_options(const struct sample_words *words, struct sampling_options *r
 			     .kernel_frames = true },
 	};
 	ret->name = words->sampler;
-	return 0;
+	return words->event ? event_find(words->event, &ret->sampler.event, err) : 0;
 }
 
 void samples_describe(struct sampling *sampling, const struct sampling_options *options, char *ret,
@@ -77,6 +77,7 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 	json_text(json, "no_better_sampler", reasons);
 	json_number(json, "samples", totals->counts.samples);
 	json_number(json, "samples_lost", totals->counts.lost);
+	json_number(json, "one_sample_in", MAX(totals->counts.thinned, 1u));
 	json_number(json, "sampled_threads", totals->threads);
 	json_fixed(json, "complete_percent",
 		   (uint64_t)(100 * complete_percent(&totals->counts) + 0.5), 2);
@@ -102,6 +103,11 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 	if (totals->counts.lost)
 		fprintf(stderr, "warning: %" PRIu64 " samples were lost; -F with less loses less\n",
 			totals->counts.lost);
+	if (totals->counts.thinned > 1)
+		fprintf(stderr,
+			"note: for a time only one sample in %u was taken, for all of them: limpet uses no "
+			"more than a tenth of a processor; -F with less costs less\n",
+			totals->counts.thinned);
 	warn_incomplete(&totals->counts);
 	if (totals->naming.without_lines)
 		fprintf(stderr,

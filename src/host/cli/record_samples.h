@@ -12,7 +12,7 @@
 struct sample_words {
 	uint64_t hz; /* HZ_NOT_GIVEN */
 	bool off_cpu;
-	const char *sampler;
+	const char *sampler, *event;
 };
 
 /* Whether samples are asked for by name. */

@@ -127,6 +127,7 @@ static void add_counts(struct sampler_counts *to, const struct sampler_counts *m
 {
 	to->samples += more->samples;
 	to->lost += more->lost;
+	to->thinned = MAX(to->thinned, more->thinned);
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		to->ends[i] += more->ends[i];
 }

@@ -10,6 +10,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ static int start_clocks(struct bpf_sampler *self, struct err *err)
 {
 	const struct thread_clocks_options options = {
 		.pid = self->options.pid,
+		.event = self->options.event,
 		.period_ns = SECOND_NS / self->options.hz,
 		.is_inherited = true,
 		.with_children = self->options.children,
@@ -66,7 +68,13 @@ static int start_clocks(struct bpf_sampler *self, struct err *err)
 		.heirs = kernel_session_map(&self->session, "heirs"),
 	};
 
-	return thread_clocks_open(&self->clocks, &options, err);
+	int r = thread_clocks_open(&self->clocks, &options, err);
+
+	if (!r && self->clocks.is_per_processor)
+		snprintf(self->sampler.limits, sizeof(self->sampler.limits),
+			 "threads are too many for a clock each, or descriptors too few (ulimit "
+			 "-n): each processor has one, which interrupts other programs too");
+	return r;
 }
 
 /* Threads that are away already: their times begin now. */
@@ -175,6 +183,8 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 	int r;
 
 	self->listener = listener;
+	if (thinning_judge(&self->thinning))
+		kernel_tables_thin(&self->tables, self->thinning.every);
 	r = ring_buffer__consume(self->ring);
 	if (self->stopped_ns && !self->is_flushed) {
 		self->is_flushed = true;
@@ -197,6 +207,7 @@ static struct sampler_counts bpf_counts(const struct sampler *sampler)
 
 	if (!bpf_map_lookup_elem(kernel_session_map(&self->session, "counts"), &zero, &kernel))
 		counts.lost = kernel.lost + kernel.untracked;
+	counts.thinned = self->thinning.most;
 	return counts;
 }
 

@@ -26,7 +26,7 @@ struct kernel_part {
 };
 
 struct kernel_tables {
-	struct kernel_array rows, pages, specials, ranges;
+	struct kernel_array rows, pages, specials, ranges, counts;
 	int processes;
 	struct kernel_module *modules;
 	size_t module_count;
@@ -48,3 +48,5 @@ void kernel_tables_done(struct kernel_tables *tables);
 int kernel_tables_publish(struct kernel_tables *tables, const struct space *space,
 			  enum kernel_asking asking, struct err *err) MUST_CHECK;
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);
+/* From now on one tick of a clock in so many is a sample. */
+void kernel_tables_thin(struct kernel_tables *tables, uint32_t every);

@@ -45,6 +45,18 @@ ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context)
 	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
 }
 
+/* How many ticks this one stands for; 0: it is left out.  By chance, so that no rhythm of the
+ * program hides from it. */
+ALWAYS_INLINE __u32 ticks_of_this(void)
+{
+	struct kernel_counts *all = counts_of_all();
+	__u32 every = all ? all->every : 0;
+
+	if (every <= 1)
+		return 1;
+	return bpf_get_prandom_u32() % every ? 0 : every;
+}
+
 SEC("perf_event")
 int sample_running(struct bpf_perf_event_data *context)
 {
@@ -52,15 +64,18 @@ int sample_running(struct bpf_perf_event_data *context)
 	struct ids ids = ids_of(task);
 	struct kernel_process *process = bpf_map_lookup_elem(&processes, &ids.pid);
 	struct walk *walk;
-	__u32 zero = 0;
+	__u32 zero = 0, ticks;
 
 	if (!process || process->pid != ids.pid || is_second(context, ids.tid))
+		return 0;
+	ticks = ticks_of_this();
+	if (!ticks)
 		return 0;
 	walk = bpf_map_lookup_elem(&scratch, &zero);
 	if (!walk)
 		return 0;
 	walk->sample = (struct sample){ .time_ns = bpf_ktime_get_ns(),
-					.weight_ns = settings.period_ns,
+					.weight_ns = settings.period_ns * ticks,
 					.pid = ids.pid,
 					.tid = ids.tid,
 					.cpu = bpf_get_smp_processor_id(),

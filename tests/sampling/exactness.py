@@ -51,10 +51,13 @@ def times_of_threads(recording):
     return {tid: (total, last[tid] - first[tid]) for tid, total in totals.items()}
 
 
-def as_user(user):
+def as_user(user, capabilities=()):
+    """Another user, with these capabilities of root and no other."""
     if user is None:
         return []
-    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    given = ",".join(f"+{name}" for name in capabilities)
+    more = [f"--inh-caps={given}", f"--ambient-caps={given}"] if given else []
+    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *more]
 
 
 def exit_if_refused(rung):
@@ -128,13 +131,13 @@ class Recording:
         return names[::-1]
 
 
-def sample(rung, pid, *words, rate=999, seconds=30, user=None):
-    """Samples until `max=` samples are there, at most so long."""
+def sample(rung, pid, *words, rate=999, seconds=30, user=None, capabilities=(), before=()):
+    """Samples until `max=` samples are there, at most so long; by a command that runs the driver where one is given."""
     with tempfile.TemporaryDirectory() as cache:
         if user is not None:
             os.chown(cache, user, user)
         done = subprocess.run(
-            [*as_user(user), DRIVER, rung, str(pid), str(rate), str(seconds), *words],
+            [*before, *as_user(user, capabilities), DRIVER, rung, str(pid), str(rate), str(seconds), *words],
             capture_output=True, text=True, timeout=seconds + LIMIT, check=False,
             env={**os.environ, "XDG_CACHE_HOME": cache},
         )

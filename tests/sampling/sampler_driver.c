@@ -3,7 +3,8 @@
  * tests: frames are addresses with the module and the address in its file, names are theirs to
  * find.
  *
- *   usage: sampler_driver RUNG|best PID HZ SECONDS [off] [on] [kernel] [children] [max=SAMPLES]
+ *   usage: sampler_driver RUNG|best PID HZ SECONDS [off] [on] [cycles] [kernel] [children]
+ *                         [max=SAMPLES]
  *          sampler_driver snapshot PID 0 0 [kernel]     one sample of each thread
  */
 #include <errno.h>
@@ -125,6 +126,8 @@ static void read_word(const char *word, struct sampler_options *options, struct 
 	options->on_cpu |= !strcmp(word, "on");
 	options->kernel_frames |= !strcmp(word, "kernel");
 	options->children |= !strcmp(word, "children");
+	if (!strcmp(word, "cycles"))
+		options->event = EVENT_CYCLES;
 	if (!strncmp(word, "max=", 4))
 		run->most = strtoull(word + 4, NULL, 10);
 }

@@ -51,6 +51,21 @@ class Ladder(unittest.TestCase):
             if int(file.read()) >= 2:
                 self.assertIn("perf_event_paranoid", recording.counts["limits"])
 
+    def test_two_capabilities_are_enough_for_the_best(self):
+        with self.chain() as process:
+            recording = sample("best", process.pid, "on", "off", "max=200", user=SOMEBODY, capabilities=("bpf", "perfmon"))
+            for_another = sample("best", process.pid, "max=20", user=ANOTHER, capabilities=("bpf", "perfmon"))
+        self.skip_if_refused(recording)
+        if recording.ready != "bpf":
+            self.skipTest(f"{recording.refused}")
+        running_ones = [one for one in recording.samples if one["kind"] == 0]
+        self.assertTrue(running_ones)
+        self.assertEqual({one["end"] for one in running_ones}, {"complete"})
+        # Which code is mapped where is another right: CAP_SYS_PTRACE.  It is said, or there are stacks.
+        self.assertTrue(for_another.refused or for_another.counts["ends"]["complete"], for_another.counts)
+        for one in for_another.refused:
+            self.assertTrue(one["what"] and one["fix"], one)
+
     def test_a_deleted_program_is_read_from_memory(self):
         program = os.path.join(self.folder.name, "deleted")
         shutil.copy(os.path.join(self.folder.name, "chain_50"), program)
@@ -92,6 +107,16 @@ class Ladder(unittest.TestCase):
         recording = sample("unheard", os.getpid())
         self.assertEqual(recording.exit, 1)
         self.assertIn("copy", recording.error["fix"])
+
+    def test_cycles_are_counted_or_refused_by_name(self):
+        with self.chain() as process:
+            for rung in ("best", "copy"):
+                recording = sample(rung, process.pid, "cycles", "max=50")
+                if recording.error:
+                    self.assertIn("cycles", recording.error["what"])
+                    self.assertIn("cpu-clock", recording.error["fix"])
+                else:
+                    self.assertGreater(recording.counts["ends"]["complete"], 0)
 
     def test_a_process_that_is_not_there(self):
         recording = sample("best", 4194303)

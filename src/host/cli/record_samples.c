@@ -12,7 +12,7 @@
 bool samples_are_asked_for(const struct sample_words *words)
 {
 	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->children || words->sampler ||
-	       words->java_names;
+	       words->java_names || words->event;
 }
 
 int samples_options(const struct sample_words *words, struct sampling_options *ret, struct err *err)
@@ -33,7 +33,7 @@ int samples_options(const struct sample_words *words, struct sampling_options *r
 	};
 	ret->name = words->sampler;
 	ret->java_names = words->java_names;
-	return 0;
+	return words->event ? event_find(words->event, &ret->sampler.event, err) : 0;
 }
 
 void samples_describe(struct sampling *sampling, const struct sampling_options *options, char *ret,
@@ -98,6 +98,7 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 	json_number(json, "samples", totals->counts.samples);
 	json_number(json, "samples_lost", totals->counts.lost);
 	json_number(json, "code_left_out", totals->counts.left_out);
+	json_number(json, "one_sample_in", MAX(totals->counts.thinned, 1u));
 	json_number(json, "sampled_threads", totals->threads);
 	json_fixed(json, "complete_percent",
 		   (uint64_t)(100 * complete_percent(&totals->counts) + 0.5), 2);
@@ -141,6 +142,11 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 			" pieces of code had no room in the tables of the kernel programs: stacks "
 			"through them are incomplete; --sampler copy has no such limit\n",
 			totals->counts.left_out);
+	if (totals->counts.thinned > 1)
+		fprintf(stderr,
+			"note: for a time only one sample in %u was taken, for all of them: limpet uses no "
+			"more than a tenth of a processor; -F with less costs less\n",
+			totals->counts.thinned);
 	warn_incomplete(&totals->counts);
 	if (totals->java_trouble[0])
 		fprintf(stderr, "warning: names of Java are not the latest: %s\n",

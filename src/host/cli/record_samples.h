@@ -13,7 +13,7 @@
 struct sample_words {
 	uint64_t hz; /* HZ_NOT_GIVEN */
 	bool off_cpu, children;
-	const char *sampler;
+	const char *sampler, *event;
 	bool java_names, debuginfod;
 };
 

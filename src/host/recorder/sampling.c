@@ -123,6 +123,7 @@ static void add_counts(struct sampler_counts *to, const struct sampler_counts *m
 	to->samples += more->samples;
 	to->lost += more->lost;
 	to->left_out += more->left_out;
+	to->thinned = MAX(to->thinned, more->thinned);
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		to->ends[i] += more->ends[i];
 }

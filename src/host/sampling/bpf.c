@@ -12,6 +12,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,7 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, struct err *err)
 {
 	const struct thread_clocks_options options = {
 		.pid = pid,
+		.event = self->options.event,
 		.period_ns = SECOND_NS / self->options.hz,
 		.is_inherited = true,
 		.with_children = self->options.children,
@@ -86,8 +88,12 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, struct err *err)
 	if (make_room(&self->clocks, self->clocks_count, &self->clocks_room, sizeof(*self->clocks)))
 		return err_set(err, -ENOMEM, "memory for clocks");
 	r = thread_clocks_open(&self->clocks[self->clocks_count], &options, err);
-	if (!r && self->clocks[self->clocks_count++].is_per_processor)
-		keep_only_last_clocks(self);
+	if (r || !self->clocks[self->clocks_count++].is_per_processor)
+		return r;
+	keep_only_last_clocks(self);
+	snprintf(self->sampler.limits, sizeof(self->sampler.limits),
+		 "threads are too many for a clock each, or descriptors too few (ulimit -n): each "
+		 "processor has one, which interrupts other programs too");
 	return r;
 }
 
@@ -241,6 +247,8 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 	int r;
 
 	self->listener = listener;
+	if (thinning_judge(&self->thinning))
+		kernel_tables_thin(&self->tables, self->thinning.every);
 	r = ring_buffer__consume(self->ring);
 	if (self->stopped_ns && !self->is_flushed) {
 		self->is_flushed = true;
@@ -264,6 +272,7 @@ static struct sampler_counts bpf_counts(const struct sampler *sampler)
 	if (!bpf_map_lookup_elem(kernel_session_map(&self->session, "counts"), &zero, &kernel))
 		counts.lost = kernel.lost + kernel.untracked;
 	counts.left_out = self->tables.left_out;
+	counts.thinned = self->thinning.most;
 	return counts;
 }
 

@@ -10,6 +10,7 @@
 #include "host/sampling/priority.h"
 #include "host/sampling/python_stacks.h"
 #include "host/sampling/sampler.h"
+#include "host/sampling/thinning.h"
 #include "host/sampling/thread_clocks.h"
 
 #define BPF_LINKS_MAX 8
@@ -19,6 +20,7 @@ struct bpf_sampler {
 	struct sampler_options options;
 	struct sampler_counts counts; /* but for those lost, which the kernel counts */
 	struct priority priority;
+	struct thinning thinning;
 	struct kernel_session session;
 	struct kernel_tables tables;
 	struct thread_clocks *clocks; /* one for each process that was there */

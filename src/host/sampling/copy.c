@@ -19,18 +19,23 @@
 #define STACK_MOST  65528u /* what the size of a record leaves room for */
 #define JUDGED_FROM 10u    /* samples, before the size of the copy is judged */
 
+static uint64_t period_ns(const struct sampler_options *options)
+{
+	return 1000000000u / options->hz;
+}
+
 static struct perf_event_attr make_attr(const struct sampler_options *options)
 {
-	return (struct perf_event_attr){
+	struct perf_event_attr attr = {
 		.size = sizeof(struct perf_event_attr),
 		.type = PERF_TYPE_SOFTWARE,
-		.config = options->on_cpu ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY,
-		.sample_period = options->on_cpu ? 1000000000u / options->hz : 0,
+		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
 			       (options->kernel_frames ? PERF_SAMPLE_CALLCHAIN : 0),
 		.sample_regs_user = perf_register_mask(),
 		.sample_stack_user = STACK_FIRST,
+		.read_format = PERF_FORMAT_LOST,
 		.sample_id_all = 1,
 		.disabled = 1,
 		.inherit = 1,
@@ -45,12 +50,18 @@ static struct perf_event_attr make_attr(const struct sampler_options *options)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
+
+	if (options->on_cpu)
+		event_count(options->event, period_ns(options), &attr);
+	return attr;
 }
 
 /* The stack at each switch, without all the other records. */
 static struct perf_event_attr switches_attr(struct perf_event_attr attr)
 {
+	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.freq = 0;
 	attr.sample_period = 1;
 	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
 	attr.context_switch = 0;
@@ -101,6 +112,7 @@ static void copy_close(struct sampler *sampler)
 	coverage_done(&self->coverage);
 	processes_done(&self->processes);
 	off_cpu_done(&self->off_cpu);
+	priority_restore(&self->priority);
 	free(self->sample);
 	free(self);
 }
@@ -151,6 +163,7 @@ static int start(struct copy_sampler *self, struct err *err)
 	return r;
 }
 
+/* At a raised priority, or the rings would overflow beside many busy threads. */
 static int copy_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
 {
 	struct copy_sampler *self = calloc(1, sizeof(*self));
@@ -160,6 +173,7 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	self->base.kind = &sampler_copy;
 	self->options = *options;
+	priority_raise(&self->priority);
 	self->sample = calloc(1, sizeof(*self->sample) + (SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) *
 								 sizeof(uint64_t));
 	r = self->sample ? start(self, err) : err_set(err, -ENOMEM, "no memory for a sampler");
@@ -192,6 +206,7 @@ static int enlarge(struct copy_sampler *self, struct err *err)
 		return r == -ESRCH ? 0 : r;
 	}
 	perf_events_switch(&self->events, false);
+	self->lost_in_rings += perf_events_lost(&self->events);
 	perf_events_switch(&larger, true);
 	perf_events_replace(&self->events, &larger);
 	coverage_done(&self->coverage);
@@ -228,15 +243,19 @@ static int hear_running(struct copy_round *round, const struct perf_record *reco
 	const struct perf_event_attr *attr = &self->events.attrs.items[COPY_CLOCK];
 	struct process_entry *process = copy_process_of(round, record->pid);
 	struct perf_sample from;
+	uint32_t ticks;
 
 	if (!process || !coverage_counts(&self->coverage, &self->events, record->tid, record->id))
+		return 0;
+	ticks = thinning_takes(&self->thinning);
+	if (!ticks)
 		return 0;
 	if (perf_sample_read(&from, record, attr->sample_type & PERF_SAMPLE_CALLCHAIN) < 0)
 		return -EBADMSG;
 	from.kernel_count = MIN(from.kernel_count, COPY_KERNEL_FRAMES);
 	*self->sample = (struct sample){
 		.time_ns = record->time_ns,
-		.weight_ns = attr->sample_period,
+		.weight_ns = period_ns(&self->options) * ticks,
 		.pid = (uint32_t)record->pid,
 		.tid = (uint32_t)record->tid,
 		.cpu = record->cpu,
@@ -366,6 +385,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	struct perf_batch batch;
 	int r = perf_batch_take(&batch, &self->events);
 
+	thinning_judge(&self->thinning);
 	if (r < 0)
 		return err_set(err, r, "take samples: %s", strerror(-r));
 	processes_begin_round(&self->processes);
@@ -385,12 +405,21 @@ static void copy_stop(struct sampler *sampler)
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
 
 	perf_events_switch(&self->events, false);
+	if (!self->is_stopped)
+		self->lost_in_rings += perf_events_lost(&self->events);
 	self->is_stopped = true;
 }
 
+/* A ring tells what it lost with the next record that has room: what was lost last, it never tells.
+ */
 static struct sampler_counts copy_counts(const struct sampler *sampler)
 {
-	return ((const struct copy_sampler *)sampler)->counts;
+	const struct copy_sampler *self = (const struct copy_sampler *)sampler;
+	struct sampler_counts counts = self->counts;
+
+	counts.lost = MAX(counts.lost, self->lost_in_rings);
+	counts.thinned = self->thinning.most;
+	return counts;
 }
 
 const struct sampler_kind sampler_copy = {

@@ -7,8 +7,10 @@
 #include "host/sampling/coverage.h"
 #include "host/sampling/off_cpu.h"
 #include "host/sampling/perf_sample.h"
+#include "host/sampling/priority.h"
 #include "host/sampling/processes.h"
 #include "host/sampling/sampler.h"
+#include "host/sampling/thinning.h"
 
 #define COPY_KERNEL_FRAMES 128u
 
@@ -21,12 +23,15 @@ enum copy_event {
 struct copy_sampler {
 	struct sampler base; /* first */
 	struct sampler_options options;
+	struct priority priority;
+	struct thinning thinning;
 	struct perf_events events;
 	struct coverage coverage;
 	struct processes processes;
 	struct off_cpu off_cpu;
 	struct sampler_counts counts;
-	uint64_t judged, ran_off;                 /* stacks, since the copy has its size */
+	uint64_t lost_in_rings;   /* as the kernel counts, of events that are closed or stopped */
+	uint64_t judged, ran_off; /* stacks, since the copy has its size */
 	uint64_t leaving, lost_before, judged_ns; /* stacks of switches, since they were counted */
 	bool is_stopped, is_flushed;
 	struct sample *sample; /* with room for the most frames */

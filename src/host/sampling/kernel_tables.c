@@ -91,6 +91,8 @@ int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *s
 	if (!r)
 		r = array_map(session, "ranges", sizeof(struct kernel_range), sizes->ranges,
 			      &tables.ranges);
+	if (!r)
+		r = array_map(session, "counts", sizeof(struct kernel_counts), 1, &tables.counts);
 	if (r) {
 		kernel_tables_done(&tables);
 		return err_set(err, r, "mapping the tables of kernel programs: %s", strerror(-r));
@@ -105,6 +107,7 @@ void kernel_tables_done(struct kernel_tables *tables)
 	array_unmap(&tables->pages);
 	array_unmap(&tables->specials);
 	array_unmap(&tables->ranges);
+	array_unmap(&tables->counts);
 	free(tables->modules);
 	free(tables->parts);
 	tables->modules = NULL;
@@ -308,4 +311,11 @@ void kernel_tables_forget(struct kernel_tables *tables, pid_t pid)
 
 	if (part)
 		*part = tables->parts[--tables->part_count];
+}
+
+void kernel_tables_thin(struct kernel_tables *tables, uint32_t every)
+{
+	struct kernel_counts *counts = array_at(&tables->counts, 0);
+
+	__atomic_store_n(&counts->every, every, __ATOMIC_RELAXED);
 }

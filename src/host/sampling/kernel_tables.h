@@ -28,7 +28,7 @@ struct kernel_part {
 };
 
 struct kernel_tables {
-	struct kernel_array rows, pages, specials, ranges;
+	struct kernel_array rows, pages, specials, ranges, counts;
 	int processes, pythons;
 	struct kernel_module *modules;
 	size_t module_count;
@@ -53,3 +53,5 @@ int kernel_tables_publish(struct kernel_tables *tables, const struct space *spac
 int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const struct python *python,
 			 struct err *err) MUST_CHECK;
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);
+/* From now on one tick of a clock in so many is a sample. */
+void kernel_tables_thin(struct kernel_tables *tables, uint32_t every);

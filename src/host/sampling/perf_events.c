@@ -25,6 +25,10 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	struct perf_event_attr copy = *attr; /* the kernel writes the size into it */
 	long fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
+	if (fd < 0 && errno == EINVAL && copy.read_format) {
+		copy.read_format = 0;
+		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	}
 	/* Linux before 5.13 does not know how to keep an event from child processes. */
 	if (fd < 0 && errno == EINVAL && copy.inherit_thread) {
 		copy.inherit_thread = 0;
@@ -279,6 +283,16 @@ void perf_events_switch(struct perf_events *events, bool is_on)
 
 	for (size_t i = 0; i < events->count; i++)
 		ioctl(events->items[i].fd, order, 0);
+}
+
+uint64_t perf_events_lost(const struct perf_events *events)
+{
+	uint64_t sum = 0, words[2]; /* the count, and PERF_FORMAT_LOST */
+
+	for (size_t i = 0; i < events->count; i++)
+		if (read(events->items[i].fd, words, sizeof(words)) == sizeof(words))
+			sum += words[1];
+	return sum;
 }
 
 const struct perf_event *perf_events_find(const struct perf_events *events, uint64_t id)

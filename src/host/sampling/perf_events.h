@@ -54,6 +54,9 @@ void perf_events_drop_last(struct perf_events *events);
 /* Before perf_events_find(). */
 void perf_events_sort(struct perf_events *events);
 void perf_events_switch(struct perf_events *events, bool is_on);
+/* Samples that found no room in a ring; 0 where the kernel does not count them (before Linux 6.0).
+ */
+uint64_t perf_events_lost(const struct perf_events *events);
 /* The event of this id; NULL: none of ours (any more). */
 const struct perf_event *perf_events_find(const struct perf_events *events, uint64_t id);
 void perf_events_done(struct perf_events *events);

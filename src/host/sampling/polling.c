@@ -30,10 +30,13 @@ static int add_process(struct polling *self, pid_t pid)
 int polling_open(struct polling **ret, const struct sampler_kind *kind,
 		 const struct sampler_options *options, struct err *err)
 {
-	struct polling *self = calloc(1, sizeof(*self));
+	struct polling *self;
 	struct process_stat stat;
 	int r = stat_read(options->pid, 0, &stat, err);
 
+	if (options->event != EVENT_CPU_CLOCK)
+		return err_set(err, -EOPNOTSUPP, "only perf events count something else than time");
+	self = calloc(1, sizeof(*self));
 	if (r < 0 || !self) {
 		free(self);
 		return r < 0 ? r : err_set(err, -ENOMEM, "no memory for a sampler");

@@ -7,6 +7,7 @@
 #include "shared/wire/sample.h"
 
 #include "host/core/err.h"
+#include "host/sampling/event.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -15,7 +16,8 @@ struct space;
 
 struct sampler_options {
 	pid_t pid;
-	unsigned hz;        /* 1 to 5000 */
+	unsigned hz; /* 1 to 5000 */
+	enum sampler_event event;
 	bool on_cpu;        /* SAMPLE_RUNNING */
 	bool off_cpu;       /* SAMPLE_BLOCKED, SAMPLE_RUNNABLE */
 	bool kernel_frames; /* where allowed */
@@ -26,6 +28,7 @@ struct sampler_counts {
 	uint64_t samples;
 	uint64_t lost;             /* no room for them on their way to us */
 	uint64_t left_out;         /* mappings and modules of code without room: stacks end there */
+	uint32_t thinned;          /* one in so many was taken at the worst; 0 and 1: all were */
 	uint64_t ends[STACK_ENDS]; /* how their stacks ended */
 };
 

@@ -72,6 +72,8 @@ int sampler_choose(struct sampler **ret, const struct sampler_options *options, 
 	int r = -ENOSYS;
 
 	*ret_refusals = (struct sampler_refusals){ 0 };
+	if (event_probe(options->event, err))
+		return err->code;
 	if (name)
 		return open_named(ret, options, name, err);
 	for (size_t i = 0; samplers[i]; i++) {

@@ -27,16 +27,15 @@ static int event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 static int clock_open(const struct thread_clocks_options *options, pid_t tid, int cpu)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = options->period_ns,
 		.disabled = 1,
 		.inherit = options->is_inherited && tid >= 0,
 		.inherit_thread = options->is_inherited && tid >= 0 && !options->with_children,
 	};
-	int fd = event_open(&attr, tid, cpu);
+	int fd;
 
+	event_count(options->event, options->period_ns, &attr);
+	fd = event_open(&attr, tid, cpu);
 	if (fd < 0 && errno == EINVAL && attr.inherit_thread) {
 		attr.inherit_thread = 0;
 		fd = event_open(&attr, tid, cpu);

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/core/err.h"
+#include "host/sampling/event.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -13,6 +13,7 @@
 
 struct thread_clocks_options {
 	pid_t pid;
+	enum sampler_event event;
 	uint64_t period_ns;
 	bool is_inherited;  /* by threads born later */
 	bool with_children; /* and by processes */

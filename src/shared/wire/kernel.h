@@ -92,6 +92,8 @@ struct kernel_counts {
 	__u64 unknown;   /* threads that the walk over all left out: code in no range */
 	__u64 level;     /* depth of the namespace of pids in which the host lives */
 	__u64 pid_space; /* its inode number */
+	__u32 every;     /* written by the host: one tick in so many is looked at; 0 and 1: each */
+	__u32 reserved;
 };
 
 /* Fixed before the programs are loaded. */

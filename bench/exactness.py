@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""
+How true stacks are: programs whose callers are known (-O2, no frame pointers), sampled by limpet's two
+rungs with stacks and by `perf record --call-graph dwarf` and `fp`, one after the other.
+
+exact     the whole stack is the truth; of the chains, of the samples in their last function
+complete  the stack reaches the outermost function
+wrong     a complete stack that is not the truth, or an incomplete one in which somebody calls what it never calls
+
+Environment: SAMPLER_DRIVER and SAMPLING_PROGRAMS, as for tests/sampling.
+"""
+
+import argparse
+import collections
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILT = os.path.join(HERE, "../build/tests/sampling")
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(HERE, "../tests/sampling"))
+os.environ.setdefault("SAMPLING_PROGRAMS", os.path.realpath(BUILT))
+os.environ.setdefault("SAMPLER_DRIVER", os.path.join(os.path.realpath(BUILT), "sampler_driver"))
+
+import perf_tool
+import report
+from exactness import DRIVER, PROGRAMS, Recording, running
+from truths import KNOWN, LEAF, chain, chain_is_exact, expression
+
+DEPTHS = (10, 50, 200, 1000)
+RATE = 1999
+PATIENCE_S = 60
+TOOLS = ("limpet bpf", "limpet copy", "perf dwarf", "perf fp")
+OUTERMOST = ("_start", "libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1")
+
+# Stacks: {(names, complete, guessed): how often}.
+Stacks = collections.Counter
+
+
+class Judgement:
+    def __init__(self):
+        self.samples = self.judged = self.exact = self.complete = self.wrong = self.guessed = 0
+        self.lost, self.refused, self.example = 0, "", ""
+
+    def share(self, count, of=None):
+        of = self.samples if of is None else of
+        if not of:
+            return "-"
+        text = f"{100 * count / of:.2f} %"
+        return text if count in (0, of) or text not in ("100.00 %", "0.00 %") else f"{100 * count / of:.4f} %"
+
+
+def chain_depth(name):
+    return int(name.split()[1]) if name.startswith("depth") else None
+
+
+def is_exact(name, pattern, names):
+    if not pattern.match(" ".join(names) + " "):
+        return False
+    depth = chain_depth(name)
+    return not depth or names[-1] != LEAF or chain_is_exact(names, depth)
+
+
+def pairs(names):
+    return zip(names, names[1:])
+
+
+class Case:
+    """One program, and what each tool saw of it."""
+
+    def __init__(self, name, known):
+        self.name, self.known, self.seen, self.notes = name, known, {}, {}
+
+    def judge(self):
+        pattern, called = expression(self.known), set()
+        for stacks in self.seen.values():
+            for names, is_complete, _ in stacks:
+                if is_complete and is_exact(self.name, pattern, names):
+                    called.update(pairs(names))
+        return {tool: self.judge_tool(tool, pattern, called) for tool in TOOLS}
+
+    def judge_tool(self, tool, pattern, called):
+        result = Judgement()
+        result.lost, result.refused = self.notes.get(tool, (0, ""))
+        for (names, is_complete, is_guessed), count in self.seen.get(tool, Stacks()).items():
+            exact = is_complete and is_exact(self.name, pattern, names)
+            result.samples += count
+            result.complete += count * is_complete
+            result.guessed += count * is_guessed
+            if not chain_depth(self.name) or names[-1:] == (LEAF,):
+                result.judged += count
+                result.exact += count * exact
+            if not exact and (is_complete or not called.issuperset(pairs(names))):
+                result.wrong += count
+                result.example = result.example or " ".join(names[-12:])
+        return result
+
+
+def drive(rung, pid, count, words):
+    """The driver's lines; the same stack is kept once."""
+    with tempfile.TemporaryDirectory() as cache:
+        driver = subprocess.Popen(
+            [DRIVER, rung, str(pid), str(RATE), str(PATIENCE_S), f"max={count}", *words],
+            stdout=subprocess.PIPE, text=True, env={**os.environ, "XDG_CACHE_HOME": cache})  # fmt: skip
+        raw, recording = collections.Counter(), Recording("")
+        for line in driver.stdout:
+            if line.startswith('{"sample"'):
+                raw[line[line.index('"end"'):]] += 1
+            else:
+                (kind, value), = json.loads(line).items()
+                recording.take(kind, value)
+        driver.wait()
+    return raw, recording
+
+
+def limpet_stacks(rung, case, count):
+    with running(*case.known.command) as process:
+        raw, recording = drive(rung, process.pid, count, case.known.words)
+    stacks = Stacks()
+    for text, times in raw.items():
+        one = json.loads("{" + text.rstrip()[:-1])
+        stacks[tuple(recording.stack(one)), one["end"] == "complete", one["guessed"]] += times
+    if recording.error:
+        return stacks, (0, f"{recording.error['what']}: {recording.error['why']}")
+    return stacks, (recording.counts["lost"], "")
+
+
+def perf_name(symbol, dso):
+    """As the tests name frames: functions of our programs, else files."""
+    base = os.path.basename(dso)
+    if not dso.startswith(PROGRAMS):
+        return base
+    return "_init" if symbol.endswith("@plt") or symbol == "[unknown]" else symbol
+
+
+def perf_stacks(mode, case, seconds):
+    with tempfile.TemporaryDirectory() as folder, running(*case.known.command) as process:
+        perf = perf_tool.Perf(folder, process.pid, RATE // 2, mode, event="cpu-clock:u")
+        perf.tell("enable")
+        time.sleep(seconds)
+        perf.stop()
+        _, lost = perf_tool.counts(perf.path)
+        stacks = Stacks()
+        for frames in perf_tool.stacks(perf_tool.script(perf.path)):
+            names = tuple(perf_name(*frame) for frame in frames)
+            stacks[names, names[0] in OUTERMOST and len(names) > 1, False] += 1
+    return stacks, (lost, "")
+
+
+def leaves(case, stacks):
+    if not chain_depth(case.name):
+        return sum(stacks.values())
+    return sum(count for (names, _, _), count in stacks.items() if names[-1:] == (LEAF,))
+
+
+def measure_limpet(rung, case, count):
+    stacks, lost = Stacks(), 0
+    for _ in range(6):
+        more, (more_lost, refused) = limpet_stacks(rung, case, count)
+        stacks, lost = stacks + more, lost + more_lost
+        if refused or leaves(case, stacks) >= count:
+            break
+    return stacks, (lost, refused)
+
+
+def measure(case, options):
+    report.progress(f"{case.name} ...")
+    count = options.samples if chain_depth(case.name) else options.samples * 3 // 5
+    for rung in ("bpf", "copy"):
+        case.seen[f"limpet {rung}"], case.notes[f"limpet {rung}"] = measure_limpet(rung, case, count)
+    for mode in ("dwarf", "fp") if perf_tool.PERF else ():
+        case.seen[f"perf {mode}"], case.notes[f"perf {mode}"] = perf_stacks(mode, case, options.perf_seconds)
+
+
+def cases(only):
+    everything = [Case(f"depth {depth}", chain(depth)) for depth in DEPTHS]
+    everything += [Case(name, known) for name, known in KNOWN.items() if os.path.exists(known.command[0])]
+    return [case for case in everything if case.name.startswith(only or "")]
+
+
+def ratio(judgements, tool):
+    ours, theirs = judgements[TOOLS[0]], judgements[tool]
+    if not ours.judged or not theirs.judged:
+        return "-"
+    if not theirs.exact:
+        return "only limpet" if ours.exact else "-"
+    return f"{(ours.exact / ours.judged) / (theirs.exact / theirs.judged):.2f} x"
+
+
+def lines(results):
+    for case, judgements in results:
+        for tool in TOOLS:
+            one = judgements[tool]
+            if not one.samples:
+                yield [case.name, tool, one.refused or "-", "-", "-", "-", "-", "-", "-"]
+                continue
+            yield [case.name, tool, f"{one.samples}", f"{one.judged}", one.share(one.exact, one.judged),
+                   one.share(one.complete), f"{one.wrong}", f"{one.guessed}", f"{one.lost}"]
+
+
+def show(results, machine):
+    head = ["program", "tool", "samples", "judged", "exact", "complete", "wrong", "guessed", "lost"]
+    print("\n".join(machine.lines()) + "\n")
+    print(report.table(head, list(lines(results))) + "\n")
+    print(report.table(["exact stacks, limpet bpf beside", *TOOLS[2:]], [
+        [case.name, *(ratio(judgements, tool) for tool in TOOLS[2:])] for case, judgements in results]) + "\n")
+    for case, judgements in results:
+        for tool, one in judgements.items():
+            if one.wrong and tool.startswith("limpet"):
+                print(f"wrong, {case.name}, {tool}: ... {one.example}")
+
+
+def verdicts(results):
+    for case, judgements in results:
+        is_chain = chain_depth(case.name)
+        for tool in TOOLS[:2]:
+            one = judgements[tool]
+            if not one.samples:
+                continue
+            is_kept = one.exact == one.judged if is_chain else one.complete >= one.samples * 0.999 and not one.wrong
+            yield is_kept, f"{case.name}, {tool}"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="./dev bench exactness", description="how true sampled stacks are")
+    parser.add_argument("--samples", type=int, default=5000, help="samples to judge of each chain (5000)")
+    parser.add_argument("--perf-seconds", type=float, default=1.5, help="how long perf records each (1.5)")
+    parser.add_argument("--only", metavar="NAME", help="programs whose name begins so")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    machine = report.Machine(os.cpu_count(), platform.uname(), os.getloadavg())
+    chosen = cases(options.only)
+    for case in chosen:
+        measure(case, options)
+    machine.load_after = os.getloadavg()
+    results = [(case, case.judge()) for case in chosen]
+    show(results, machine)
+    missed = [text for is_kept, text in verdicts(results) if not is_kept]
+    print("aim (chains 100 % exact; the others 99.9 % complete, 0 wrong): "
+          + ("MISSED by " + "; ".join(missed) if missed else "kept"))
+
+
+if __name__ == "__main__":
+    main()

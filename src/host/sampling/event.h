@@ -1,0 +1,25 @@
+/*
+ * What is counted for a sample of a running thread: time, which every machine has, or the
+ * processor's cycles.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+
+enum sampler_event {
+	EVENT_CPU_CLOCK,
+	EVENT_CYCLES,
+	SAMPLER_EVENTS,
+};
+
+/* By its name, "cycles".  -ENOENT: there is none of that name; the error lists them. */
+int event_find(const char *name, enum sampler_event *ret, struct err *err) MUST_CHECK;
+
+/* 0, or -ENODEV with the reason where this machine cannot count it. */
+int event_probe(enum sampler_event event, struct err *err) MUST_CHECK;
+
+/* So many samples in each second that a thread runs. */
+void event_count(enum sampler_event event, uint64_t period_ns, struct perf_event_attr *attr);

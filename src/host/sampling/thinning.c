@@ -1,0 +1,54 @@
+/*
+ * Keeps the collector's processor time below its share.  Host only.
+ */
+#include "host/sampling/thinning.h"
+
+#include "host/core/clock.h"
+#include "shared/base/macros.h"
+
+#define JUDGED_EACH_NS 500000000u
+#define SHARE          10u /* a tenth of one processor */
+#define EVERY_MOST     1000u
+
+static uint64_t own_time_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* All samples would have cost `every` times as much.  Less than half of the share is used: more can
+ * be taken again. */
+static uint32_t choose(uint32_t every, uint64_t used_ns, uint64_t allowed_ns)
+{
+	if (used_ns > allowed_ns)
+		return (uint32_t)MIN(every * used_ns / allowed_ns + 1, EVERY_MOST);
+	return used_ns < allowed_ns / 2 ? MAX(every / 2, 1u) : every;
+}
+
+bool thinning_judge(struct thinning *thinning)
+{
+	uint64_t now = now_ns(), elapsed = now - thinning->begun_ns, used = own_time_ns();
+	uint32_t every = MAX(thinning->every, 1u), chosen = every;
+
+	if (thinning->begun_ns && elapsed < JUDGED_EACH_NS)
+		return false;
+	if (thinning->begun_ns)
+		chosen = choose(every, used - thinning->used_ns, elapsed / SHARE);
+	thinning->begun_ns = now;
+	thinning->used_ns = used;
+	thinning->every = chosen;
+	thinning->most = MAX(thinning->most, chosen);
+	return chosen != every;
+}
+
+uint32_t thinning_takes(struct thinning *thinning)
+{
+	if (thinning->every <= 1)
+		return 1;
+	if (++thinning->passed < thinning->every)
+		return 0;
+	thinning->passed = 0;
+	return thinning->every;
+}

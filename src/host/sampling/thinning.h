@@ -1,0 +1,20 @@
+/*
+ * A collector that runs before all others must not take the machine for itself: where samples cost
+ * it more than its share, only one in so many is taken, and stands for the others.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct thinning {
+	uint64_t begun_ns, used_ns; /* when the last judgement was, and our processor time then */
+	uint32_t every;             /* one in so many is taken; 0 and 1: all are */
+	uint32_t most;              /* that it ever was */
+	uint32_t passed;            /* since the last one that was taken */
+};
+
+/* By the processor time of the calling thread.  True when `every` is another one from now on. */
+bool thinning_judge(struct thinning *thinning);
+/* Of a sample that has come: what it stands for; 0: it is left out. */
+uint32_t thinning_takes(struct thinning *thinning);

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Live programs from Debian's packages, sampled under load: whole stacks, no failed request, gdb's stacks beside.
+
+  tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java; all by default
+
+Each is recorded by both rungs with stacks, on and off the processor. Then gdb stops it N times, and both look at
+the same threads. LIMPET names the limpet to test. Ends with "N passed, N failed".
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "common")]
+os.environ.setdefault("LIMPET", str(HERE.parent.parent / "out/bin/limpet"))
+
+from gdb_truth import Verdict, look, modules
+from report import Report, table
+from servers import SERVERS, Unavailable, wait_for
+
+WARM_UP_S = 2.0
+RATE = 499
+LEAST_PERCENT = 99.5
+JUST_SHOWN = ("java",)  # compiled code without frame pointers
+HEAD = ("program", "sampler", "samples", "complete %", "why not", "lost", "names %", "threads", "bytes/sample")
+MODES = (("bpf", ()), ("bpf", ("--off-cpu",)), ("copy", ()))
+
+
+def record(pid, seconds, folder, sampler, words):
+    """What limpet says at the end of a recording; None when the process ended before it began."""
+    path = folder / f"{sampler}{len(words)}-{pid}.limpet"
+    argv = [os.environ["LIMPET"], "record", "-p", str(pid), "-F", str(RATE), "--sampler", sampler, *words,
+            "--duration", f"{seconds * 1000:.0f}ms", "-o", str(path), "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    totals = next((line for line in said if "complete_percent" in line), None)
+    if totals is None:
+        if done.returncode == 4:
+            return None
+        raise AssertionError(f"limpet record: exit {done.returncode}: {done.stderr.strip()}")
+    return {**totals, "bytes": path.stat().st_size}
+
+
+def add(all_of, one):
+    for key in ("samples", "samples_lost", "frames", "frames_named", "sampled_threads", "bytes"):
+        all_of[key] += one[key]
+    for end, count in one["stacks"].items():
+        all_of[end, "end"] += count
+
+
+def percent(part, of):
+    return 100 * part / of if of else 0.0
+
+
+class Trial:
+    def __init__(self, server, options, report):
+        self.server, self.options, self.report = server, options, report
+        self.rows, self.sums = [], {}
+
+    def run(self):
+        self.server.open()
+        self.load = self.server.load().start()
+        try:
+            wait_for(lambda: self.load.problem or self.server.targets(), "a working process")
+            time.sleep(WARM_UP_S)
+            for sampler, words in MODES:
+                self.record_all(sampler, words)
+        finally:
+            self.load.finish()
+        self.report.check(f"{self.server.name}: no failed request while it was recorded", self.load.problem,
+                          f"{self.load.requests} requests")
+        if shutil.which("gdb"):
+            self.compare_with_gdb()
+
+    def record_all(self, sampler, words):
+        """All processes that do the work, one after the other."""
+        sums = collections.Counter()
+        for _ in range(3):
+            targets = self.server.targets()[:2]
+            wait_for(self.server.targets, "a working process")
+            for pid in targets:
+                one = record(pid, self.options.seconds, self.server.folder, sampler, words)
+                if one:
+                    add(sums, one)
+            if sums["samples"]:
+                break
+        self.judge_record(" ".join((sampler, *words)), sums)
+
+    def judge_record(self, what, sums):
+        name, complete = self.server.name, percent(sums["complete", "end"], sums["samples"])
+        ends = {key[0]: count for key, count in sums.items() if isinstance(key, tuple) and key[0] != "complete" and count}
+        why = ", ".join(f"{count} {end}" for end, count in ends.items()) or "-"
+        self.rows.append((name, what, sums["samples"], f"{complete:.2f}", why, sums["samples_lost"],
+                          f"{percent(sums['frames_named'], sums['frames']):.0f}", sums["sampled_threads"],
+                          f"{sums['bytes'] / max(1, sums['samples']):.1f}"))
+        wrong = None
+        if not sums["samples"]:
+            wrong = "no sample"
+        elif complete < LEAST_PERCENT and name not in JUST_SHOWN:
+            wrong = f"{complete:.2f} % reach the root: {why}"
+        self.report.check(f"{name}, {what}: whole stacks", wrong, f"{complete:.2f} % of {sums['samples']}")
+        lost = f"{sums['samples_lost']} lost" if sums["samples_lost"] else None
+        self.report.check(f"{name}, {what}: nothing lost", lost)
+
+    def compare_with_gdb(self):
+        """Under a load of its own: what gdb does to the requests is not ours to answer for."""
+        load = self.server.load().start()
+        try:
+            wait_for(lambda: load.problem or self.server.targets(), "a working process")
+            paths = modules(self.server.targets()[0])
+            seen, stops = look(self.server.targets, self.options.stops)
+        finally:
+            load.finish()
+        verdict = Verdict(seen, stops, paths)
+        wrong = verdict.kinds["another frame"] + verdict.kinds["limpet ends earlier"] + verdict.kinds["limpet has no stack"]
+        problem = None if stops >= self.options.stops else f"only {stops} stops"
+        if wrong and self.server.name not in JUST_SHOWN:
+            problem = verdict.text()
+        self.report.check(f"{self.server.name}: gdb sees the same", problem, verdict.text())
+        for line in verdict.lines():
+            print(line)
+
+
+def try_server(kind, options, report):
+    with tempfile.TemporaryDirectory(prefix="limpet-real-") as folder:
+        trial = Trial(kind(pathlib.Path(folder)), options, report)
+        try:
+            trial.run()
+            died = trial.server.process.poll()
+            report.check(f"{kind.name}: goes on", None if died is None else f"ended with {died}")
+        except Unavailable as reason:
+            report.skip(kind.name, str(reason))
+        except AssertionError as error:
+            report.not_ok(kind.name, str(error))
+        finally:
+            trial.server.close()
+    return trial.rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--stops", type=int, default=100)
+    options = parser.parse_args()
+    unknown = set(options.names) - {kind.name for kind in SERVERS}
+    if unknown:
+        parser.error(f"no such program: {' '.join(unknown)}")
+    report, rows = Report(), [HEAD]
+    for kind in SERVERS:
+        if not options.names or kind.name in options.names:
+            rows += try_server(kind, options, report)
+    print()
+    table(rows)
+    return report.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""The programs whose stacks are known, and which stacks those are: expressions over names, outermost first."""
+
+import collections
+import os
+import re
+
+from exactness import PROGRAMS
+
+LIBC_START = r"_start libc\.so\.6 libc\.so\.6 main "
+THREAD_START = r"libc\.so\.6 libc\.so\.6 "
+# Callees that have no name of ours: libraries, the loader, the vdso; stubs lie behind _init.
+FOREIGN = r"(\S+\.so(\.\d+)* |\[vdso\] |_init |_fini |__do_global_dtors_aux |frame_dummy |(de)?register_tm_clones )*"
+IN_SIGNAL = r"run_signals (signal_outer (signal_inner (spin )?)?(libc\.so\.6 (on_signal (handler_inner (spin )?)?)?)?)?"
+LEAF = "leaf_spin"
+
+# words: for the driver.
+Known = collections.namedtuple("Known", "command pattern words", defaults=((),))
+
+
+def path(name):
+    return os.path.join(PROGRAMS, name)
+
+
+def chain(depth, threads=2):
+    pattern = rf"({LIBC_START}|{THREAD_START})(worker (f_\d+ )*({LEAF} )?)?"
+    return Known((path(f"chain_{depth}"), str(threads)), pattern)
+
+
+def chain_is_exact(names, depth):
+    """A stack of the leaf: every function of the chain, in order."""
+    return [name for name in names if name.startswith("f_")] == [f"f_{i:04}" for i in range(depth)]
+
+
+def zoo(kind, pattern, words=()):
+    return Known((path("zoo"), kind, path("libzoo_plugin.so")), pattern, words)
+
+
+# __cxa_end_catch is a tail call.  And while libgcc installs the handler's registers it writes the
+# handler's return address into its own frame: for that moment the stack itself has one frame twice.
+THROWING = rf"{LIBC_START}(catch_all ){{0,2}}(throw_level )*{FOREIGN}"
+# The first moments of a new image are the loader's.
+EXECUTED = rf"({LIBC_START}run_exec (executed_work (spin )?|{FOREIGN})|{FOREIGN}|_start {FOREIGN})"
+
+KNOWN = {
+    "plt": zoo("plt", rf"{LIBC_START}plt_outer (plt_inner (zoo_library_step |\S+ )?)?"),
+    "signal": zoo("signal", rf"{LIBC_START}run_signal ({IN_SIGNAL})?"),
+    "altstack": zoo("altstack", rf"{LIBC_START}run_altstack ({IN_SIGNAL})?"),
+    "alloca": zoo("alloca", rf"{LIBC_START}run_alloca (alloca_aligned (alloca_inner (spin )?)?)?"),
+    "vdso": zoo("vdso", rf"{LIBC_START}run_vdso {FOREIGN}"),
+    "dlopen": zoo("dlopen", rf"{LIBC_START}run_dlopen (zoo_library_call (spin )?|{FOREIGN})"),
+    "fork": zoo("fork", rf"{LIBC_START}run_fork (forked_work (spin )?|{FOREIGN})", ("children",)),
+    "exec": zoo("exec", EXECUTED),
+    "exceptions": Known((path("throwing"),), THROWING),
+}
+
+
+def expression(known):
+    return re.compile(known.pattern + "$")

@@ -57,7 +57,7 @@ static int judge(const struct picture *picture, struct err *err)
 						      .lost = picture->source.lost } };
 
 	totals.counts.ends[STACK_COMPLETE] = picture->complete;
-	return samples_judge(&totals, &options, err);
+	return samples_judge(&totals, &options, picture->source.has_ended, err);
 }
 
 static int freeze(struct top *top, const struct picture *picture, const char *path, struct err *err)

@@ -11,6 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/export/amd_summary.h"
+#include "host/export/diff.h"
 #include "host/export/exporter.h"
 #include "host/export/lanes.h"
 #include "host/export/rocpd.h"
@@ -146,6 +147,26 @@ static void export_streams(struct model *model)
 		must(!(*exporter)->write || !(*exporter)->write(model, nothing));
 }
 
+/* Beside itself nothing has changed. */
+static void compare_samples(struct model *model)
+{
+	CLEANUP(comparison_done) struct comparison comparison = { 0 };
+	CLEANUP(fclose) FILE *nothing = fopen("/dev/null", "w");
+	const struct compared_side side = { .path = "", .model = model };
+	char warnings[COMPARISON_WARNINGS_MAX][COMPARISON_WARNING_SIZE];
+
+	must(nothing &&
+	     !comparison_make(&comparison, (struct compared_side[SIDES]){ side, side }, KINDS_ALL));
+	for (size_t i = 0; i < comparison.function_count; i++) {
+		const struct compared_part *parts = comparison.functions[i].parts;
+
+		must(parts[SIDE_A].total_ns == parts[SIDE_B].total_ns);
+		must(parts[SIDE_A].self_count == parts[SIDE_B].self_count);
+	}
+	must(comparison_warnings(&comparison, warnings) < COMPARISON_WARNINGS_MAX);
+	must(!diff_page_write(&comparison, nothing) && !diff_svg_write(&comparison, nothing));
+}
+
 /* Databases take longer to make than all the rest: of a few recordings only. */
 static void export_database(struct model *model)
 {
@@ -230,6 +251,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	} else {
 		walk_through(model);
 		walk_through_samples(model);
+		compare_samples(model);
 		if (size % 4 == 0)
 			export_streams(model);
 		if (size % 64 == 0)

@@ -279,6 +279,24 @@ class Samples(unittest.TestCase):
         self.assertIn("only samples", result.err)
         self.assertFalse(os.path.exists(self.file("app.csv")))
 
+    def test_a_view_without_samples(self):
+        path = self.file("busy.limpet")
+        self.assertEqual(make(path, rounds=5, mode="changed").returncode, 0)
+        for words in (("report",), ("export", "-o", self.file("none.html")),
+                      ("export", "-o", self.file("none.firefox.json"))):
+            result = limpet(words[0], path, *words[1:], "--view", "off-cpu")
+            self.assertEqual(result.code, 5, str(result))
+            self.assertIn("no samples of the view off-cpu", result.err)
+        self.assertFalse(os.path.exists(self.file("none.html")))
+
+    def test_without_a_sample(self):
+        path = self.file("empty.limpet")
+        self.assertEqual(make(path, rounds=0).returncode, 0)
+        for words in (("report",), ("export", "-o", self.file("empty.firefox.json"))):
+            result = limpet(words[0], path, *words[1:])
+            self.assertEqual(result.code, 5, str(result))
+            self.assertIn("no thread ran while it was sampled (made-up, 1000 Hz)", result.err)
+
     def test_an_unknown_view(self):
         result = limpet("export", self.path, "-o", self.file("x.folded"), "--view", "sideways")
         self.assertEqual(result.code, 2, str(result))

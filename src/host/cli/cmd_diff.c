@@ -7,6 +7,7 @@
 #include "host/cli/command.h"
 #include "host/cli/diff_report.h"
 #include "host/cli/report.h"
+#include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/export/diff.h"
 #include "host/export/exporter.h"
@@ -77,12 +78,9 @@ static int check_values(struct diff *self, const struct diff_values *values, str
 {
 	if (strcmp(values->by, "self") && strcmp(values->by, "total"))
 		return refuse(err, "--by", values->by, "--by self or --by total");
-	if (values->view && !(self->kinds = profile_kinds_find(values->view)))
-		return refuse(err, "--view", values->view,
-			      "--view on-cpu, off-cpu, runnable or wall");
 	if (values->output && !(self->write = writer_for(values->output)))
 		return refuse(err, "-o", values->output, "-o OUT.html or -o OUT.svg");
-	return 0;
+	return view_find(values->view, &self->kinds, err);
 }
 
 static int check_operands(int operands, char **argv, struct err *err)
@@ -122,34 +120,22 @@ static int open_side(struct compared_side *side, enum side number, struct err *e
 	return 0;
 }
 
-/* A share of nothing cannot be compared. */
-static int check_filled(const struct comparison *comparison, struct err *err)
-{
-	for (unsigned i = 0; i < SIDES; i++) {
-		const struct compared_side *side = &comparison->sides[i];
-
-		if (side->profile.weight_ns)
-			continue;
-		err_set(err, -ENODATA, "'%s' has no samples of the view %s", side->path,
-			profile_kinds_name(comparison->kinds));
-		err_fix(err, comparison->kinds == KINDS_ON_CPU
-				     ? "--view wall"
-				     : "record both with --off-cpu, or --view on-cpu");
-		return err_exit(err, EXIT_NOTHING_CAPTURED);
-	}
-	return 0;
-}
-
 static int compare(struct diff *self, struct err *err)
 {
 	unsigned kinds = self->kinds ? self->kinds
 				     : comparison_kinds(self->sides[SIDE_A].model,
 							self->sides[SIDE_B].model);
 
+	for (unsigned i = 0; i < SIDES; i++) {
+		int r = view_check(self->sides[i].model->samples, self->sides[i].path, kinds, err);
+
+		if (r)
+			return r;
+	}
 	if (comparison_make(&self->comparison, self->sides, kinds))
 		return err_set(err, -ENOMEM, "compare: no memory");
 	self->is_compared = true;
-	return check_filled(&self->comparison, err);
+	return 0;
 }
 
 static void warn(const struct comparison *comparison)

@@ -8,10 +8,10 @@
 
 #include "host/cli/command.h"
 #include "host/cli/report.h"
+#include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
 #include "host/export/exporter.h"
-#include "host/model/profile.h"
 
 struct export_values {
 	bool is_json;
@@ -119,18 +119,6 @@ static int check_content(const struct model *model, const struct exporter *expor
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
-static int choose_view(struct model *model, const char *view, struct err *err)
-{
-	if (!view)
-		return 0;
-	model->samples->view = profile_kinds_find(view);
-	if (model->samples->view)
-		return 0;
-	err_set(err, -EINVAL, "there is no view '%s'", view);
-	err_fix(err, "--view on-cpu, off-cpu, runnable or wall");
-	return err_exit(err, EXIT_USAGE);
-}
-
 static void tell(const struct export_values *values, const struct model *model,
 		 const struct exporter *exporter, const char *output)
 {
@@ -162,19 +150,23 @@ static int export(const char *recording, const struct export_values *values, str
 	CLEANUP(free) char *beside = NULL;
 	const struct exporter *exporter = choose_format(values, err);
 	const char *output = values->output;
+	unsigned kinds;
 	int r;
 
 	if (!exporter)
 		return err->code;
-	r = model_open(recording, &model, err);
+	r = view_find(values->view, &kinds, err);
+	if (!r)
+		r = model_open(recording, &model, err);
 	if (!r)
 		r = model_check_filled(model, recording, err);
 	if (!r)
 		r = check_content(model, exporter, err);
 	if (!r)
-		r = choose_view(model, values->view, err);
+		r = view_check(model->samples, recording, kinds, err);
 	if (r)
 		return r;
+	model->samples->view = kinds;
 	if (!output) {
 		beside = default_output(recording, exporter);
 		output = beside;

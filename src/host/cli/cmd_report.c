@@ -8,9 +8,9 @@
 #include "host/cli/recording_report.h"
 #include "host/cli/report.h"
 #include "host/cli/report_samples.h"
+#include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
-#include "host/model/profile.h"
 
 struct report_values {
 	bool is_json, tree;
@@ -52,15 +52,6 @@ static int find_unit(const char *name, struct report_style *ret, struct err *err
 	}
 	err_set(err, -EINVAL, "there is no unit '%s'", name);
 	err_fix(err, "-u %s", nearest.best ? nearest.best : "sec, msec, usec or nsec");
-	return err_exit(err, EXIT_USAGE);
-}
-
-static int check_view(const char *view, struct err *err)
-{
-	if (!view || profile_kinds_find(view))
-		return 0;
-	err_set(err, -EINVAL, "there is no view '%s'", view);
-	err_fix(err, "--view on-cpu, off-cpu, runnable or wall");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -112,11 +103,15 @@ static int show(const char *path, const struct report_values *values,
 		struct recording_report *report, struct err *err)
 {
 	struct report_style style = { .limit = values->limit };
+	unsigned kinds;
 	int r = find_unit(values->unit, &style, err);
 
-	if (r || (r = check_view(values->view, err)) || (r = model_open(path, &report->model, err)))
+	if (r || (r = view_find(values->view, &kinds, err)) ||
+	    (r = model_open(path, &report->model, err)))
 		return r;
-	report->model->samples->view = values->view ? profile_kinds_find(values->view) : 0;
+	report->model->samples->view = kinds;
+	if ((r = view_check(report->model->samples, path, kinds, err)))
+		return r;
 	if (model_name_late(report->model) || add_up(report))
 		return err_set(err, -ENOMEM, "report on '%s': no memory", path);
 	if (values->is_json)

@@ -290,6 +290,9 @@ int model_check_filled(const struct model *model, const char *path, struct err *
 		err_why(err, "all %" PRIu64 " records were dropped", all_drops(model));
 	else if (end[0])
 		err_why(err, "%s", end);
+	else if (model->samples->hz)
+		err_why(err, "no thread ran while it was sampled (%s, %u Hz)",
+			model->samples->sampler, model->samples->hz);
 	else
 		err_why(err, "nothing that was traced (%s) was called while it was recorded",
 			model->options[0] ? model->options : "nothing was asked for");

@@ -172,7 +172,8 @@ void limpet_close(struct limpet *target);
 /*
  * Sampling: many times a second, what each thread is doing.  Nothing is loaded into the process, no
  * thread of it is stopped, and it need not be attached.  The work is done by a thread of the
- * library's, and by a second one where there is a callback, both with every signal blocked.
+ * library's, with one more for a callback and one more for a recording, all with every signal
+ * blocked.
  */
 struct limpet_sampler;
 

@@ -6,11 +6,11 @@
 #include "host/api/sample_ring.h"
 #include "host/api/thread_names.h"
 #include "host/core/clock.h"
+#include "host/core/quiet_thread.h"
 #include "host/process/stat.h"
 #include "host/recorder/recorder.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,18 +237,14 @@ static void *call_back(void *argument)
 
 static int start_teller(struct limpet_sampler *self, struct err *err)
 {
-	sigset_t all, before;
 	int r;
 
 	if (!self->on_sample)
 		return 0;
 	sample_ring_set_closed(&self->ring, false);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&self->teller, NULL, call_back, self);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r = quiet_thread(&self->teller, call_back, self);
 	self->has_teller = !r;
-	return r ? err_set(err, -r, "start the thread that calls back: %s", strerror(r)) : 0;
+	return r ? err_set(err, r, "start the thread that calls back: %s", strerror(-r)) : 0;
 }
 
 static void end_teller(struct limpet_sampler *self)

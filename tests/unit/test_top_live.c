@@ -131,9 +131,6 @@ static void forgets_the_oldest(void **state)
 static void a_frozen_one_is_a_recording(void **state)
 {
 	char path[] = "/tmp/test_top_live.XXXXXX";
-	const struct recorded_process process = {
-		.pid = 77, .name = "p", .executable = "", .command = "", .folder = ""
-	};
 	struct profile profile;
 	struct picture *picture;
 	struct model *model;
@@ -149,10 +146,9 @@ static void a_frozen_one_is_a_recording(void **state)
 	picture = picture_of(0, 0, UINT64_MAX);
 	picture->source = (struct source_facts){ .sampler = "copy", .reasons = "bpf: no\n" };
 	picture->hz = 49;
-	assert_int_equal(freeze_write(live,
-				      &(struct freeze_options){ path, "1", &process, picture },
-				      &samples, &err),
-			 0);
+	assert_int_equal(
+		freeze_write(live, &(struct freeze_options){ path, "1", picture }, &samples, &err),
+		0);
 	picture_free(picture);
 	assert_int_equal(samples, 10001);
 	assert_int_equal(model_open(path, &model, &err), 0);
@@ -160,6 +156,7 @@ static void a_frozen_one_is_a_recording(void **state)
 	assert_int_equal(model->damaged, 0);
 	assert_int_equal(model->thread_count, 4);
 	assert_int_equal(model->process_count, 2);
+	assert_string_equal(model->processes[1]->name, "test_top_live");
 	assert_int_equal(model->samples->hz, 49);
 	assert_int_equal(model->samples->unnamed, 0);
 	assert_string_equal(model->samples->sampler, "copy");

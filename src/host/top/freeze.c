@@ -28,7 +28,12 @@ static int write_processes(struct freezing *self)
 	int r = 0;
 
 	for (uint32_t i = 0; !r && i < self->model->process_count; i++) {
-		struct recorded_process facts = *self->options->process;
+		const struct model_process *process = self->model->processes[i];
+		struct recorded_process facts = { .pid = process->pid,
+						  .name = process->name,
+						  .executable = process->executable,
+						  .command = process->command,
+						  .folder = process->folder };
 
 		r = recording_process(self->file, &facts, self->err);
 	}

@@ -3,13 +3,11 @@
  */
 #pragma once
 
-#include "host/recording/facts.h"
 #include "host/top/picture.h"
 
 struct freeze_options {
 	const char *path;
 	const char *version; /* of limpet */
-	const struct recorded_process *process;
 	const struct picture *picture; /* for the sampler and its rate */
 };
 

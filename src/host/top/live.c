@@ -4,7 +4,9 @@
  */
 #include "host/top/live_private.h"
 
+#include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/process/process.h"
 #include "host/process/threads.h"
 
 #include <errno.h>
@@ -22,23 +24,74 @@ const struct live_limits live_limits_usual = {
 	.threads = 1u << 14,
 };
 
-static int add_process(struct live *self)
+static bool set_text(char **text, const char *value)
+{
+	*text = strdup(value ? value : "");
+	return *text;
+}
+
+/* Where it may not be known, or is gone, the texts are empty. */
+static bool describe_process(struct model_process *process)
+{
+	CLEANUP(process_done) struct process facts = { 0 };
+	struct err ignored;
+	bool is_read = !process_read(process->pid, &facts, &ignored);
+
+	return set_text(&process->name, is_read ? facts.status.name : "") &&
+	       set_text(&process->executable, is_read ? facts.executable : "") &&
+	       set_text(&process->command, is_read ? facts.command : "") &&
+	       set_text(&process->folder, "");
+}
+
+static void free_process(struct model_process *process)
+{
+	free(process->name);
+	free(process->executable);
+	free(process->command);
+	free(process->folder);
+	free(process);
+}
+
+static struct model_process *new_process(pid_t pid)
+{
+	struct model_process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	if (describe_process(process))
+		return process;
+	free_process(process);
+	return NULL;
+}
+
+static int add_process(struct live *self, struct model_process *process)
 {
 	struct model *model = self->tables.model;
-	struct model_process *process = calloc(1, sizeof(*process));
 	struct model_process **longer = reallocarray(model->processes, model->process_count + 1u,
 						     sizeof(struct model_process *));
 
-	if (longer)
-		model->processes = longer;
-	if (!process || !longer) {
-		free(process);
+	if (!longer)
 		return -ENOMEM;
-	}
+	model->processes = longer;
 	process->number = self->process = model->process_count;
-	process->pid = self->pid;
 	model->processes[model->process_count++] = process;
 	return 0;
+}
+
+int live_process(struct live *self)
+{
+	struct model_process *process = new_process(self->pid);
+	int r = process ? 0 : -ENOMEM;
+
+	if (r)
+		return r;
+	pthread_mutex_lock(&self->lock);
+	r = add_process(self, process);
+	pthread_mutex_unlock(&self->lock);
+	if (r)
+		free_process(process);
+	return r;
 }
 
 int live_new(struct live **ret, pid_t pid, const struct live_limits *limits, struct err *err)
@@ -51,7 +104,7 @@ int live_new(struct live **ret, pid_t pid, const struct live_limits *limits, str
 	self->pid = pid;
 	self->limits = limits ? *limits : live_limits_usual;
 	self->codes = code_list_new();
-	if (!self->codes || live_tables_init(&self->tables) || add_process(self) ||
+	if (!self->codes || live_tables_init(&self->tables) || live_process(self) ||
 	    make_room(&self->kept, 0, &self->kept_room, sizeof(*self->kept))) {
 		live_free(self);
 		return err_set(err, -ENOMEM, "samples: no memory");
@@ -137,16 +190,6 @@ int live_take(struct live *self, const struct sample *sample, const struct space
 		return 0;
 	pthread_mutex_lock(&self->lock);
 	r = take(self, sample, space);
-	pthread_mutex_unlock(&self->lock);
-	return r;
-}
-
-int live_process(struct live *self)
-{
-	int r;
-
-	pthread_mutex_lock(&self->lock);
-	r = add_process(self);
 	pthread_mutex_unlock(&self->lock);
 	return r;
 }

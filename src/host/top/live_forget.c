@@ -3,8 +3,6 @@
  */
 #include "host/top/live_private.h"
 
-#include "host/core/cleanup.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,31 +77,45 @@ static void take_processes(struct model *from, struct model *to)
 	from->process_count = 0;
 }
 
+static void drop_samples(struct live *live, size_t count)
+{
+	live->kept_count -= count;
+	live->counts.forgotten += count;
+	memmove(live->kept, live->kept + count, live->kept_count * sizeof(*live->kept));
+}
+
+/* Fails only where there is no memory; numbers of both tables are mixed then, and all samples go.
+ */
+static int move_to_new_tables(struct live *live, uint32_t *stacks)
+{
+	struct live_tables old = live->tables;
+	struct move move = { live, &old, stacks };
+	int r = live_tables_init(&live->tables);
+
+	if (r) {
+		live_tables_done(&live->tables);
+		live->tables = old;
+		return r;
+	}
+	take_processes(old.model, live->tables.model);
+	r = move_all(&move);
+	live_tables_done(&old);
+	if (r)
+		live->kept_count = 0;
+	return r;
+}
+
 static int forget_half(struct live *live)
 {
-	size_t gone = (live->kept_count + 1) / 2;
-	struct live_tables old = live->tables;
-	CLEANUP(free)
-	uint32_t *stacks = calloc(old.model->samples->stack_count + 1, sizeof(*stacks));
-	struct move move = { live, &old, stacks };
+	size_t stack_count = live->tables.model->samples->stack_count;
+	uint32_t *stacks = calloc(stack_count + 1, sizeof(*stacks));
 	int r;
 
 	if (!stacks)
 		return -ENOMEM;
-	if (live_tables_init(&live->tables)) {
-		live_tables_done(&live->tables);
-		live->tables = old;
-		return -ENOMEM;
-	}
-	take_processes(old.model, live->tables.model);
-	memmove(live->kept, live->kept + gone, (live->kept_count - gone) * sizeof(*live->kept));
-	live->kept_count -= gone;
-	live->counts.forgotten += gone;
-	r = move_all(&move);
-	live_tables_done(&old);
-	/* Numbers of both tables are mixed then. */
-	if (r)
-		live->kept_count = 0;
+	drop_samples(live, (live->kept_count + 1) / 2);
+	r = move_to_new_tables(live, stacks);
+	free(stacks);
 	return r;
 }
 

@@ -98,22 +98,28 @@ static int take_children(struct picture *self, const struct call_tree *tree, uin
 	return 0;
 }
 
-static int take_tree(struct picture *self, struct model *model, const struct profile *profile)
+static int take_nodes(struct picture *self, const struct call_tree *tree)
 {
-	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
-	CLEANUP(free) uint32_t *of = calloc(NODES_MAX, sizeof(*of));
+	uint32_t *of = calloc(NODES_MAX, sizeof(*of));
 	size_t room = 0;
-	int r;
+	int r = of ? add_node(self, tree, 0, &room) : -ENOMEM;
 
-	if (!of || call_tree_build(&tree, model, profile, &(struct call_tree_options){ 0 }))
-		return -ENOMEM;
-	r = add_node(self, &tree, 0, &room);
 	for (uint32_t i = 0; !r && i < self->node_count; i++)
-		r = take_children(self, &tree, i, of, &room);
+		r = take_children(self, tree, i, of, &room);
+	free(of);
 	return r;
 }
 
-/* Those that had a sample; picture_threads.c adds what /proc knows. */
+static int take_tree(struct picture *self, struct model *model, const struct profile *profile)
+{
+	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
+
+	if (call_tree_build(&tree, model, profile, &(struct call_tree_options){ 0 }))
+		return -ENOMEM;
+	return take_nodes(self, &tree);
+}
+
+/* Those that had a sample; thread_watch.c adds what /proc knows. */
 static int take_threads(struct picture *self, struct model *model)
 {
 	CLEANUP(free) struct thread_profile *rows = NULL;

@@ -63,28 +63,34 @@ static double processors(const struct picture *picture)
 	return sum;
 }
 
+/* Nothing of nothing is neither complete nor incomplete. */
+static void describe_samples(const struct picture *picture, char *ret, size_t room)
+{
+	if (!picture->seen)
+		snprintf(ret, room, "no sample yet, %" PRIu64 " lost", picture->source.lost);
+	else
+		snprintf(ret, room, "%" PRIu64 " samples, %.1f %% complete, %" PRIu64 " lost",
+			 picture->seen, (double)share_of(picture->complete, picture->seen) / 100,
+			 picture->source.lost);
+}
+
 static unsigned draw_second_line(struct screen *screen, const struct picture *picture,
 				 const struct view *view, unsigned y)
 {
 	const char *state = state_text(picture, view);
 	struct field left = line_of(screen, y);
-	char text[256], only[48] = "";
+	char samples[96], only[48] = "", padded[sizeof(picture->source.error.what) + 2];
 
-	if (picture->only_tid)
-		snprintf(only, sizeof(only), " · only thread %d", (int)picture->only_tid);
-	snprintf(text, sizeof(text),
-		 "%" PRIu64 " samples, %.1f %% complete, %" PRIu64
-		 " lost · CPU %.0f %%, %zu threads%s",
-		 picture->seen, (double)share_of(picture->complete, picture->seen) / 100,
-		 picture->source.lost, processors(picture), picture->thread_count, only);
 	if (state[0]) {
-		char padded[sizeof(picture->source.error.what) + 2];
-
 		snprintf(padded, sizeof(padded), " %s ", state);
 		left.width -=
 			MIN(left.width, screen_put_right(screen, left, STYLE_ALERT, padded) + 1);
 	}
-	screen_put(screen, left, STYLE_PLAIN, text);
+	describe_samples(picture, samples, sizeof(samples));
+	if (picture->only_tid)
+		snprintf(only, sizeof(only), " · only thread %d", (int)picture->only_tid);
+	screen_format(screen, left, STYLE_PLAIN, "%s · CPU %.0f %%, %zu threads%s", samples,
+		      processors(picture), picture->thread_count, only);
 	return 1;
 }
 
@@ -95,7 +101,7 @@ static unsigned draw_reason(struct screen *screen, const struct picture *picture
 
 	if (screen->height < REASON_LINES || !reasons || !reasons[0])
 		return 0;
-	screen_format(screen, line_of(screen, y), STYLE_QUIET, "note: %.*s",
+	screen_format(screen, line_of(screen, y), STYLE_QUIET, "note (? tells all): %.*s",
 		      (int)strcspn(reasons, "\n"), reasons);
 	return 1;
 }

@@ -4,7 +4,6 @@
  */
 #include "host/top/render.h"
 
-#include "host/core/cleanup.h"
 #include "host/model/statistics.h"
 
 #include <stdio.h>
@@ -165,8 +164,7 @@ static size_t count_rows(const struct flame *self, struct row *row, struct row *
 {
 	size_t count = 0;
 
-	if (!row->boxes || !next->boxes || !self->picture->node_count ||
-	    !self->picture->nodes[0].total_ns)
+	if (!self->picture->node_count || !self->picture->nodes[0].total_ns)
 		return 0;
 	for (begin(self, row, next); row->count; next_row(self, row, next)) {
 		lay_row(self, row, UINT32_MAX);
@@ -188,29 +186,42 @@ static void draw_rows(const struct flame *self, struct row *row, struct row *nex
 	}
 }
 
+/* Room for two rows of boxes; false: there is none. */
+static bool make_rows(const struct screen *screen, struct row *row, struct row *next)
+{
+	row->boxes = calloc(screen->width, sizeof(*row->boxes));
+	next->boxes = calloc(screen->width, sizeof(*next->boxes));
+	return row->boxes && next->boxes;
+}
+
+static void free_rows(struct row *row, struct row *next)
+{
+	free(row->boxes);
+	free(next->boxes);
+}
+
 size_t render_flame_rows(struct screen *screen, const struct picture *picture,
 			 const struct view *view)
 {
 	const struct flame self = { screen, picture, view };
-	CLEANUP(free) struct box *one = calloc(screen->width, sizeof(*one));
-	CLEANUP(free) struct box *other = calloc(screen->width, sizeof(*other));
-	struct row row = { one, 0 }, next = { other, 0 };
+	struct row row = { 0 }, next = { 0 };
+	size_t count = make_rows(screen, &row, &next) ? count_rows(&self, &row, &next) : 0;
 
-	return count_rows(&self, &row, &next);
+	free_rows(&row, &next);
+	return count;
 }
 
 void render_flame(struct screen *screen, const struct picture *picture, struct view *view,
 		  struct area area)
 {
-	struct flame self = { screen, picture, view };
+	const struct flame self = { screen, picture, view };
 	struct pane_title title = {
 		.pane = PANE_FLAME, .text = "FLAME VIEW  who called whom; marked: the hottest path"
 	};
-	CLEANUP(free) struct box *one = calloc(screen->width, sizeof(*one));
-	CLEANUP(free) struct box *other = calloc(screen->width, sizeof(*other));
-	struct row row = { one, 0 }, next = { other, 0 };
+	struct row row = { 0 }, next = { 0 };
 
-	title.count = count_rows(&self, &row, &next);
+	if (make_rows(screen, &row, &next))
+		title.count = count_rows(&self, &row, &next);
 	title.shown = MIN(title.count, area.height - 1);
 	title.first = render_scroll(view, PANE_FLAME, title.count, title.shown);
 	render_title(screen, view, area.y, &title);
@@ -219,4 +230,5 @@ void render_flame(struct screen *screen, const struct picture *picture, struct v
 	else if (area.height > 1)
 		screen_put(screen, rest_of(screen, area.y + 1, 2), STYLE_QUIET,
 			   "no stack was seen in this time");
+	free_rows(&row, &next);
 }

@@ -92,7 +92,7 @@ static void begin_colors(struct terminal *self, bool no_color)
 	start_color();
 	use_default_colors();
 	self->has_color = true;
-	for (short style = 0; style < STYLES; style++)
+	for (unsigned style = 0; style < STYLES; style++)
 		init_pair((short)(style + 1), looks[style].foreground, looks[style].background);
 }
 

@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/model/profile.h"
-#include "host/process/process.h"
+#include "host/process/stat.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"
 #include "host/top/thread_watch.h"
@@ -21,7 +21,7 @@ struct top {
 	struct top_options options;
 	pid_t pid;
 	int pidfd;
-	struct process process; /* as it was at the beginning */
+	char name[32]; /* of the program that it runs now */
 	struct live *live;
 	struct source *source;
 	struct thread_watch watch;
@@ -29,7 +29,8 @@ struct top {
 
 static int open_parts(struct top *self, struct err *err)
 {
-	int r = process_read(self->pid, &self->process, err);
+	struct process_stat stat;
+	int r = stat_read(self->pid, /* tid */ 0, &stat, err);
 
 	if (r)
 		return r;
@@ -67,7 +68,6 @@ void top_close(struct top *top)
 	source_free(top->source);
 	live_free(top->live);
 	thread_watch_done(&top->watch);
-	process_done(&top->process);
 	if (top->pidfd >= 0)
 		close(top->pidfd);
 	free(top);
@@ -86,7 +86,8 @@ void top_stop(struct top *top)
 static void describe(struct top *self, struct picture *picture)
 {
 	picture->pid = self->pid;
-	snprintf(picture->process, sizeof(picture->process), "%s", self->process.status.name);
+	thread_read_name(self->pid, self->pid, self->name, sizeof(self->name));
+	memcpy(picture->process, self->name, sizeof(picture->process));
 	picture->hz = self->options.sampling.sampler.hz;
 	picture->has_off_cpu = self->options.sampling.sampler.off_cpu;
 	source_look(self->source, &picture->source);
@@ -114,11 +115,6 @@ int top_take(struct top *self, const struct picture_wish *wish, struct picture *
 int top_freeze(struct top *self, const struct picture *picture, const char *path, char *ret,
 	       size_t room, struct err *err)
 {
-	struct recorded_process process = { .pid = self->pid,
-					    .name = self->process.status.name,
-					    .executable = self->process.executable,
-					    .command = self->process.command,
-					    .folder = "" };
 	struct live_counts counts = live_counts(self->live);
 	uint64_t samples = 0;
 	char unused[64];
@@ -131,7 +127,6 @@ int top_freeze(struct top *self, const struct picture *picture, const char *path
 	r = freeze_write(self->live,
 			 &(struct freeze_options){ .path = path,
 						   .version = self->options.version,
-						   .process = &process,
 						   .picture = picture },
 			 &samples, err);
 	if (!r)

@@ -129,20 +129,23 @@ bool view_finds(const struct view *view, const char *text)
 
 const struct picture_thread **view_threads(const struct view *view, const struct picture *picture)
 {
-	const struct picture_thread **rows = calloc(picture->thread_count + 1, sizeof(*rows));
+	const struct picture_thread **rows =
+		calloc(picture->thread_count + 1, sizeof(struct picture_thread *));
 
 	if (!rows)
 		return NULL;
 	for (size_t i = 0; i < picture->thread_count; i++)
 		rows[i] = &picture->threads[i];
-	qsort(rows, picture->thread_count, sizeof(*rows), view_sort(view, PANE_THREADS)->compare);
+	qsort(rows, picture->thread_count, sizeof(struct picture_thread *),
+	      view_sort(view, PANE_THREADS)->compare);
 	return rows;
 }
 
 const struct picture_function **view_functions(const struct view *view,
 					       const struct picture *picture, size_t *ret_count)
 {
-	const struct picture_function **rows = calloc(picture->function_count + 1, sizeof(*rows));
+	const struct picture_function **rows =
+		calloc(picture->function_count + 1, sizeof(struct picture_function *));
 
 	*ret_count = 0;
 	if (!rows)
@@ -154,6 +157,7 @@ const struct picture_function **view_functions(const struct view *view,
 		    view_finds(view, row->module))
 			rows[(*ret_count)++] = row;
 	}
-	qsort(rows, *ret_count, sizeof(*rows), view_sort(view, PANE_FUNCTIONS)->compare);
+	qsort(rows, *ret_count, sizeof(struct picture_function *),
+	      view_sort(view, PANE_FUNCTIONS)->compare);
 	return rows;
 }

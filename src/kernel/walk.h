@@ -14,6 +14,7 @@
 #define ROW_STEPS   9         /* the same for the rows of a page: one for each byte at most */
 #define FP_REACH    (1 << 20) /* the frame-pointer rule believes no larger frame */
 #define SIGNALS_MAX 16        /* frames of signals in one stack */
+#define DOUBT_REACH (8 << 10) /* so far up a frame is looked for */
 
 _Static_assert(SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX <= FRAMES_MASK, "frames fit");
 
@@ -26,6 +27,10 @@ struct walk {
 	__u8 is_innermost; /* `registers` are those of this frame */
 	__u8 was_guided;   /* the last step was by the frame pointer */
 	__u8 signals;
+	/* Behind a function that throws (UNWIND_THROWS): where the walk was then.  0: nowhere. */
+	__u64 doubted_ra, doubted_sp, doubted_fp;
+	__u64 seeking; /* where the call is looked for that returns there; 0: it is not */
+	__u16 doubted_count;
 	struct kernel_range range; /* of the last frame */
 	struct pt_regs registers;
 	struct sample sample;
@@ -140,6 +145,7 @@ ALWAYS_INLINE struct unwind_row row_find(const struct walk *walk, __u64 address)
 struct plan {
 	__u64 cfa;
 	__u64 fp_at, ra_at; /* 0: the value is in the register still */
+	__u64 ra;           /* it, where ra_at is 0 */
 };
 
 /* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
@@ -155,6 +161,7 @@ ALWAYS_INLINE int plan_by_fp(struct walk *walk, struct plan *plan)
 	plan->cfa = fp + 16;
 	plan->fp_at = fp;
 	plan->ra_at = fp + 8;
+	plan->ra = 0;
 	return STEP_ON;
 }
 
@@ -192,6 +199,12 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 			      ? 0
 			      : (special->fp_saved == UNWIND_SAVED_AT_CFA ? plan->cfa : walk->fp) +
 					(__s64)special->fp_offset;
+	plan->ra = walk->lr;
+	if (special->ra_saved == UNWIND_SAVED_IN) {
+		plan->ra_at = 0;
+		plan->ra = register_by_number(walk, special->ra_offset);
+		return walk->is_innermost ? STEP_ON : end_walk(walk, STACK_NO_RULE);
+	}
 	plan->ra_at = special->ra_saved == UNWIND_SAVED_NOT
 			      ? 0
 			      : (special->ra_saved == UNWIND_SAVED_AT_CFA ? plan->cfa : walk->fp) +
@@ -210,6 +223,7 @@ ALWAYS_INLINE void plan_by_row(const struct walk *walk, struct unwind_row row, s
 	plan->cfa = cfa;
 	plan->fp_at = row.fp == UNWIND_FP_SAME ? 0 : cfa + (__s64)row.fp * 8;
 	plan->ra_at = cfa - 8;
+	plan->ra = walk->lr;
 	if (RETURN_ON_STACK)
 		return;
 	plan->ra_at = row.kind & UNWIND_RA_IN_REGISTER ? 0 : plan->fp_at + 8;
@@ -246,9 +260,10 @@ ALWAYS_INLINE int step_over_signal(struct climb *climb)
 ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 {
 	struct walk *walk = climb->walk;
-	__u64 ra = walk->lr, fp = walk->fp;
+	__u64 ra = plan->ra, fp = walk->fp;
 
-	if (plan->cfa < walk->sp || (plan->cfa == walk->sp && (RETURN_ON_STACK || !walk->is_exact)))
+	if (plan->cfa < walk->sp ||
+	    (plan->cfa == walk->sp && ((RETURN_ON_STACK && plan->ra_at) || !walk->is_exact)))
 		return end_walk(walk, STACK_CIRCULAR);
 	/* A caller's link register was overwritten by its call. */
 	if (plan->ra_at ? read_word(climb, plan->ra_at, &ra) : !walk->is_exact)
@@ -296,19 +311,53 @@ ALWAYS_INLINE int enter_frame(struct walk *walk, __u64 address)
 	return end_walk(walk, walk->was_guided ? STACK_NO_TABLE : STACK_NO_MAP);
 }
 
-static long step(__u32 number, struct climb *climb)
+/* Some C libraries have no rules for it.  Nobody has called from there: it is looked up where it
+ * is.
+ */
+ALWAYS_INLINE int is_trampoline(struct climb *climb)
+{
+	struct walk *walk = climb->walk;
+	__u64 code = 0, at = walk->sample.kernel_count + walk->sample.user_count - 1;
+
+	if (walk->is_exact || !walk->range.is_file ||
+	    read_memory(climb, &code, sizeof(code), walk->pc) || code != SIGNAL_TRAMPOLINE)
+		return 0;
+	BOUND(at, FRAMES_MASK);
+	walk->frames[at]++;
+	return 1;
+}
+
+/* At its end it goes to the handler, which nobody has called; before, ra may be of another frame.
+ */
+ALWAYS_INLINE void doubt(struct walk *walk, __u8 kind, __u8 was_exact)
+{
+	if (was_exact && kind != UNWIND_FP) {
+		walk->is_exact = 1;
+		return;
+	}
+	if (walk->doubted_ra || walk->sample.flags & SAMPLE_GUESSED)
+		return;
+	walk->doubted_ra = walk->pc;
+	walk->doubted_sp = walk->sp;
+	walk->doubted_fp = walk->fp;
+	walk->doubted_count = walk->sample.user_count;
+}
+
+static long climb_one(struct climb *climb)
 {
 	struct walk *walk = climb->walk;
 	__u64 address = walk->is_exact ? walk->pc : walk->pc - 1;
 	struct plan plan;
 	struct unwind_row row;
-	__u8 kind;
+	__u8 kind, was_exact = walk->is_exact;
 
 	if (enter_frame(walk, address))
 		return STEP_END;
 	row = row_find(walk, address);
 	kind = row.kind & UNWIND_KIND_MASK;
 	if (kind == UNWIND_NONE) {
+		if (is_trampoline(climb))
+			return step_over_signal(climb);
 		if (plan_by_fp(walk, &plan))
 			return STEP_END;
 		walk->was_guided = 1;
@@ -325,7 +374,48 @@ static long step(__u32 number, struct climb *climb)
 		plan_by_row(walk, row, &plan);
 	else if (plan_by_special(climb, row.cfa, &plan))
 		return STEP_END;
-	return step_by_plan(climb, &plan);
+	if (step_by_plan(climb, &plan))
+		return STEP_END;
+	if (row.kind & UNWIND_THROWS)
+		doubt(walk, kind, was_exact);
+	return STEP_ON;
+}
+
+/* A word a step.  Of several calls that return there the innermost is found: its callers are those
+ * of the others, too. */
+ALWAYS_INLINE long seek(struct climb *climb)
+{
+	struct walk *walk = climb->walk;
+	__u64 at = walk->seeking, word;
+
+	if (at - walk->doubted_sp >= DOUBT_REACH || read_word(climb, at, &word))
+		return STEP_END;
+	walk->seeking = at + 8;
+	if (word != walk->doubted_ra)
+		return STEP_ON;
+	walk->seeking = walk->doubted_ra = walk->unknown = 0;
+	walk->sample.flags |= SAMPLE_GUESSED;
+	walk->sample.end = STACK_CUT;
+	walk->pc = word;
+	walk->sp = at + 8;
+	walk->fp = walk->doubted_fp;
+	walk->is_exact = walk->is_innermost = walk->was_guided = 0;
+	return STEP_ON;
+}
+
+static long step(__u32 number, struct climb *climb)
+{
+	struct walk *walk = climb->walk;
+
+	if (walk->seeking)
+		return seek(climb);
+	if (climb_one(climb) == STEP_ON)
+		return STEP_ON;
+	if (!walk->doubted_ra || walk->sample.end == STACK_COMPLETE)
+		return STEP_END;
+	walk->sample.user_count = walk->doubted_count;
+	walk->seeking = walk->doubted_sp;
+	return STEP_ON;
 }
 
 /* From walk->registers up. */
@@ -346,6 +436,8 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->is_innermost = 1;
 	walk->was_guided = 0;
 	walk->signals = 0;
+	walk->doubted_ra = 0;
+	walk->seeking = 0;
 	walk->unknown = 0;
 	walk->chunk_size = 0;
 	walk->range.end = 0;

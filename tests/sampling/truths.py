@@ -36,7 +36,8 @@ def zoo(kind, pattern, words=()):
 
 
 # __cxa_end_catch is a tail call.  And while libgcc installs the handler's registers it writes the
-# handler's return address into its own frame: for that moment the stack itself has one frame twice.
+# handler's return address into its own frame: for that moment the stack itself has one frame twice,
+# or the handler's caller is looked for, a guess.
 THROWING = rf"{LIBC_START}(catch_all ){{0,2}}(throw_level )*{FOREIGN}"
 # The first moments of a new image are the loader's.
 EXECUTED = rf"({LIBC_START}run_exec (executed_work (spin )?|{FOREIGN})|{FOREIGN}|_start {FOREIGN})"

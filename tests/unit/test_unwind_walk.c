@@ -30,9 +30,11 @@ static const struct unwind_row rows[] = {
 	ROW(0x700, UNWIND_SPECIAL, 0, UNWIND_FP_SAME),
 	ROW(0x800, UNWIND_BAD, 0, UNWIND_FP_SAME),
 	ROW(0x900, UNWIND_SPECIAL, 1, UNWIND_FP_SAME),
-	ROW(0xa00, UNWIND_NONE, 0, UNWIND_FP_SAME),
+	ROW(0xa00, UNWIND_FP | UNWIND_THROWS, 2, -2),
+	ROW(0xb00, UNWIND_SPECIAL | UNWIND_THROWS, 2, UNWIND_FP_SAME),
+	ROW(0xc00, UNWIND_NONE, 0, UNWIND_FP_SAME),
 };
-static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
 static const struct unwind_special specials[] = {
 	/* A realigned stack. */
 	{ .base = UNWIND_BASE_FP,
@@ -43,14 +45,16 @@ static const struct unwind_special specials[] = {
 	  .ra_offset = -8 },
 	/* CFA = r10 + 0. */
 	{ .base = UNWIND_BASE_REGISTER + 10, .ra_saved = UNWIND_SAVED_AT_CFA, .ra_offset = -8 },
+	/* CFA = sp, ra in register 2. */
+	{ .base = UNWIND_BASE_SP, .ra_saved = UNWIND_SAVED_IN, .ra_offset = 2 },
 };
 static const struct unwind_table table = {
 	.rows = rows,
-	.row_count = 11,
+	.row_count = ARRAY_SIZE(rows),
 	.pages = pages,
-	.page_count = 11,
+	.page_count = ARRAY_SIZE(pages),
 	.specials = specials,
-	.special_count = 2,
+	.special_count = ARRAY_SIZE(specials),
 };
 static const struct module file = { .kind = MODULE_FILE, .table = &table };
 static const struct module jit = { .kind = MODULE_ANONYMOUS };
@@ -121,6 +125,55 @@ static void walks_rows_up_to_the_end(void **state)
 	assert_int_equal(frames[1], CODE + 0x210);
 	assert_int_equal(frames[2], CODE + 0x310);
 	assert_int_equal(frames[3], CODE + 0x605);
+}
+
+/* Its return address is that of the handler's frame, which lies above. */
+static void finds_the_handler_of_an_exception(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(4, 1); /* the frame of the function that throws */
+	put(5, CODE + 0x210);
+	put(8, 0x123); /* where the next return address would lie: no code */
+	put(20, CODE + 0x210);
+	put(24, CODE + 0x605);
+	result = walk_from(CODE + 0xa10, place(4));
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_true(result.is_guessed);
+	assert_int_equal(result.count, 3);
+	assert_int_equal(frames[1], CODE + 0x210);
+	assert_int_equal(frames[2], CODE + 0x605);
+}
+
+static void a_handler_that_is_nowhere(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(4, 1);
+	put(5, CODE + 0x210);
+	put(9, 0x123);
+	result = walk_from(CODE + 0xa10, place(4));
+	assert_int_not_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 1);
+}
+
+/* Not a return address: the row of the address itself holds. */
+static void goes_to_the_handler_by_a_register(void **state)
+{
+	struct walk_registers registers = { .pc = CODE + 0xb10, .sp = STACK, .mask = 1 << 2 };
+	struct walk_result result;
+
+	(void)state;
+	registers.all[2] = CODE + 0x600; /* the byte before has another rule */
+	result = stack_walk(&space, &registers, &reader, frames, SAMPLE_FRAMES_MAX);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 2);
+	assert_int_equal(frames[1], CODE + 0x601); /* looked up one before */
+	registers.mask = 0;
+	result = stack_walk(&space, &registers, &reader, frames, SAMPLE_FRAMES_MAX);
+	assert_int_not_equal(result.end, STACK_COMPLETE);
 }
 
 /* The row of the call, not of what lies behind it: a call may be the last thing in a function. */
@@ -270,6 +323,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
 		cmocka_unit_test_setup(walks_rows_up_to_the_end, clear),
+		cmocka_unit_test_setup(finds_the_handler_of_an_exception, clear),
+		cmocka_unit_test_setup(a_handler_that_is_nowhere, clear),
+		cmocka_unit_test_setup(goes_to_the_handler_by_a_register, clear),
 		cmocka_unit_test_setup(looks_a_return_address_up_one_byte_before, clear),
 		cmocka_unit_test_setup(knows_both_halves_of_a_stub, clear),
 		cmocka_unit_test_setup(steps_over_a_signal, clear),

@@ -120,6 +120,7 @@ static void walk_blocked(struct blocked_stack *ret, const struct space *space, s
 	}
 	ret->count = result.count;
 	ret->end = result.end;
+	ret->is_guessed |= result.is_guessed;
 }
 
 int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid_t tid,

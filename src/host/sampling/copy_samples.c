@@ -27,7 +27,7 @@ static struct walk_result walk(struct copy_sampler *self, const struct perf_samp
 		result = walk_once(self, from, process->space, &stack);
 	self->judged++;
 	self->ran_off += stack.ran_off;
-	*ret_guessed = stack.is_guessed;
+	*ret_guessed = stack.is_guessed || result.is_guessed;
 	return result;
 }
 

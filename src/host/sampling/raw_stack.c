@@ -84,4 +84,5 @@ void raw_stack_walk(const struct sample *record, const struct space *space, stru
 			    SAMPLE_FRAMES_MAX);
 	ret->user_count = (__u16)result.count;
 	ret->end = (__u8)result.end;
+	ret->flags |= result.is_guessed ? SAMPLE_GUESSED : 0;
 }

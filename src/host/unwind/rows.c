@@ -119,6 +119,11 @@ static bool read_saved(const struct rows *rows, const struct rule *rule, __u8 *r
 	*ret_saved = UNWIND_SAVED_NOT;
 	if (rule->kind == RULE_SAME || rule->kind == RULE_UNDEFINED)
 		return true;
+	if (rule->kind == RULE_IN) {
+		*ret_saved = UNWIND_SAVED_IN;
+		*ret_offset = (__s32)rule->base;
+		return rule->base <= 32;
+	}
 	if (rule->kind == RULE_AT) {
 		*ret_saved = UNWIND_SAVED_AT_CFA;
 		*ret_offset = (__s32)rule->offset;
@@ -146,9 +151,10 @@ static bool read_rules(const struct rows *rows, const struct rules *rules,
 	*ret = (struct unwind_special){ 0 };
 	if (!read_cfa(rows, &rules->cfa, ret) ||
 	    !read_saved(rows, &rules->fp, &ret->fp_saved, &ret->fp_offset) ||
-	    !read_saved(rows, &rules->ra, &ret->ra_saved, &ret->ra_offset))
+	    !read_saved(rows, &rules->ra, &ret->ra_saved, &ret->ra_offset) ||
+	    ret->fp_saved == UNWIND_SAVED_IN)
 		return false;
-	return !rows->machine->is_ra_pushed ||
+	return !rows->machine->is_ra_pushed || ret->ra_saved == UNWIND_SAVED_IN ||
 	       (ret->ra_saved == UNWIND_SAVED_AT_CFA && ret->ra_offset == -WORD);
 }
 
@@ -188,8 +194,9 @@ static void forget_popped(struct unwind_special *rules)
 static bool make_short(const struct rows *rows, const struct unwind_special *from,
 		       struct unwind_row *ret)
 {
-	if (from->base > UNWIND_BASE_FP || from->is_dereferenced || from->addition ||
-	    !is_word(from->offset, 0, UINT16_MAX) || from->fp_saved == UNWIND_SAVED_AT_BASE ||
+	if (from->base > UNWIND_BASE_FP || from->ra_saved == UNWIND_SAVED_IN ||
+	    from->is_dereferenced || from->addition || !is_word(from->offset, 0, UINT16_MAX) ||
+	    from->fp_saved == UNWIND_SAVED_AT_BASE ||
 	    (from->fp_saved && !is_word(from->fp_offset, INT8_MIN + 1, INT8_MAX)))
 		return false;
 	*ret = (struct unwind_row){
@@ -218,6 +225,11 @@ static int add_special(struct rows *rows, const struct unwind_special *special, 
 	return 0;
 }
 
+static __u8 throws(const struct rows *rows, const struct rules *rules)
+{
+	return rows->machine->is_ra_pushed && rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0;
+}
+
 static int make_row(struct rows *rows, const struct rules *rules, struct unwind_row *ret)
 {
 	struct unwind_special special;
@@ -236,13 +248,16 @@ static int make_row(struct rows *rows, const struct rules *rules, struct unwind_
 	if (!read_rules(rows, rules, &special))
 		return 0;
 	forget_popped(&special);
-	if (make_short(rows, &special, ret))
+	if (make_short(rows, &special, ret)) {
+		ret->kind |= throws(rows, rules);
 		return 0;
+	}
 	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
 	r = add_special(rows, &special, &index);
 	if (r == -ENOMEM)
 		return r;
-	*ret = (struct unwind_row){ .kind = r < 0 ? UNWIND_BAD : UNWIND_SPECIAL,
+	*ret = (struct unwind_row){ .kind = r < 0 ? UNWIND_BAD
+						  : UNWIND_SPECIAL | throws(rows, rules),
 				    .cfa = (__u16)(r < 0 ? 0 : index),
 				    .fp = UNWIND_FP_SAME };
 	return 0;

@@ -1,5 +1,5 @@
 /*
- * The machine of call frame instructions (DWARF 5, 6.4.2), for three registers.  Host only.
+ * The machine of call frame instructions (DWARF 5, 6.4.2), for four registers.  Host only.
  */
 #include "host/unwind/rules.h"
 
@@ -8,8 +8,13 @@
 #define REMEMBERED_MAX 32
 
 static const struct unwind_machine machines[] = {
-	{ .elf_machine = EM_X86_64, .sp = 7, .fp = 6, .ra = 16, .is_ra_pushed = true },
-	{ .elf_machine = EM_AARCH64, .sp = 31, .fp = 29, .ra = 30, .is_ra_pushed = false },
+	{ .elf_machine = EM_X86_64, .sp = 7, .fp = 6, .ra = 16, .thrown = 0, .is_ra_pushed = true },
+	{ .elf_machine = EM_AARCH64,
+	  .sp = 31,
+	  .fp = 29,
+	  .ra = 30,
+	  .thrown = 0,
+	  .is_ra_pushed = false },
 };
 
 const struct unwind_machine *unwind_machine_of(unsigned elf_machine)
@@ -37,6 +42,8 @@ static struct rule *rule_of(struct run *run, struct rules *rules, uint64_t numbe
 {
 	if (number == run->machine->fp)
 		return &rules->fp;
+	if (number == run->machine->thrown)
+		return &rules->thrown;
 	return number == run->common->return_register ? &rules->ra : NULL;
 }
 
@@ -158,8 +165,17 @@ static int do_same_value(struct run *run)
 	return 0;
 }
 
-/* In another register, or a value and not a place. */
 static int do_register(struct run *run)
+{
+	uint64_t number = dwarf_take_unsigned(&run->program);
+	uint64_t holder = dwarf_take_unsigned(&run->program);
+
+	set_rule(run, number, (struct rule){ RULE_IN, (unsigned)MIN(holder, UINT32_MAX) });
+	return 0;
+}
+
+/* A value and not a place. */
+static int do_value_offset(struct run *run)
 {
 	uint64_t number = dwarf_take_unsigned(&run->program);
 
@@ -280,8 +296,8 @@ static int (*const instructions[0x40])(struct run *run) = {
 	[0x11] = do_offset_extended_signed,
 	[0x12] = do_cfa_signed,
 	[0x13] = do_cfa_offset_signed,
-	[0x14] = do_register, /* val_offset */
-	[0x15] = do_register, /* val_offset_sf: the sign does not change its size */
+	[0x14] = do_value_offset,
+	[0x15] = do_value_offset, /* signed: that does not change its size */
 	[0x16] = do_value_expression,
 	[0x2d] = do_nothing, /* aarch64: ra is signed from here on; who reads it strips that */
 	[0x2e] = do_arguments_size,

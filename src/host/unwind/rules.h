@@ -9,7 +9,7 @@
 /* How DWARF counts the registers of a machine. */
 struct unwind_machine {
 	unsigned elf_machine; /* EM_... */
-	unsigned sp, fp, ra;
+	unsigned sp, fp, ra, thrown;
 	bool is_ra_pushed; /* a call pushes it: it is at CFA - 8 */
 };
 
@@ -21,18 +21,20 @@ enum rule_kind {
 	RULE_AT,   /* at CFA + offset; of the CFA itself: register + offset */
 	RULE_UNDEFINED,
 	RULE_EXPRESSION,
-	RULE_OTHER, /* in another register, a value: nothing that a table can say */
+	RULE_IN,    /* in another register, `base` */
+	RULE_OTHER, /* a value: nothing that a table can say */
 };
 
 struct rule {
 	enum rule_kind kind;
-	unsigned base; /* register; of the CFA only */
+	unsigned base; /* register; of the CFA and RULE_IN only */
 	int64_t offset;
 	struct dwarf_bytes expression;
 };
 
 struct rules {
 	struct rule cfa, fp, ra;
+	struct rule thrown; /* the register that is handed to an exception's handler */
 };
 
 struct rules_listener {

@@ -7,9 +7,12 @@
 #include "shared/arch/elf.h"
 #include "shared/arch/signal_frame.h"
 
+#include <sys/uio.h>
+
 #define WORD        8
 #define FRAME_MAX   ((uint64_t)1 << 20) /* the frame-pointer rule believes no larger frame */
 #define SIGNALS_MAX 16                  /* frames of signals in one stack */
+#define DOUBT_REACH ((uint64_t)8 << 10) /* so far up a frame is looked for */
 
 /* What a step says; not an end. */
 #define GOES_ON STACK_ENDS
@@ -23,6 +26,10 @@ struct walk {
 	bool was_guided;                 /* the last step was by the frame-pointer rule */
 	unsigned signals;
 	bool needs_fp; /* it ended because the frame pointer is not known */
+	/* Behind a function that throws: where the walk was then.  0: nowhere. */
+	uint64_t doubted_ra, doubted_sp, doubted_fp;
+	unsigned doubted_count;
+	bool is_guessed;
 };
 
 static bool read_word(struct walk *walk, uint64_t address, uint64_t *ret)
@@ -30,10 +37,11 @@ static bool read_word(struct walk *walk, uint64_t address, uint64_t *ret)
 	return address % WORD == 0 && !walk->stack->read(walk->stack->context, address, ret, WORD);
 }
 
-/* The caller becomes the frame that stands. */
-static int step_to(struct walk *walk, uint64_t cfa, uint64_t ra, uint64_t fp)
+/* The caller becomes the frame that stands.  Its stack pointer may be the same where ra was not on
+ * the stack. */
+static int step_to(struct walk *walk, uint64_t cfa, uint64_t ra, uint64_t fp, bool may_stay)
 {
-	if (cfa <= walk->at.sp && (ARCH_RETURN_ON_STACK || cfa < walk->at.sp || !walk->is_exact))
+	if (cfa < walk->at.sp || (cfa == walk->at.sp && !may_stay))
 		return STACK_CIRCULAR;
 	ra &= ARCH_ADDRESS_MASK;
 	if (!ra) /* with no frame pointer either it is an end; else a stack that is being changed */
@@ -52,6 +60,10 @@ static bool read_saved(struct walk *walk, unsigned saved, uint64_t cfa, int32_t 
 {
 	if (saved == UNWIND_SAVED_NOT)
 		return true;
+	if (saved == UNWIND_SAVED_IN) {
+		*value = walk->at.all[offset];
+		return walk->at.mask >> offset & 1;
+	}
 	return read_word(walk,
 			 (saved == UNWIND_SAVED_AT_CFA ? cfa : walk->at.fp) +
 				 (uint64_t)(int64_t)offset,
@@ -87,7 +99,9 @@ static int step_special(struct walk *walk, const struct unwind_special *rule)
 	    !read_saved(walk, rule->fp_saved, cfa, rule->fp_offset, &fp))
 		return STACK_UNREADABLE;
 	walk->at.is_fp_unknown &= !rule->fp_saved;
-	return step_to(walk, cfa, ra, fp);
+	return step_to(walk, cfa, ra, fp,
+		       walk->is_exact &&
+			       (!ARCH_RETURN_ON_STACK || rule->ra_saved == UNWIND_SAVED_IN));
 }
 
 /* Where a row says that ra is, on machines whose calls do not push it. */
@@ -113,7 +127,7 @@ static int step_row(struct walk *walk, const struct unwind_row *row, uint64_t cf
 	    (has_fp && !read_word(walk, cfa + (uint64_t)(row->fp * WORD), &fp)))
 		return STACK_UNREADABLE;
 	walk->at.is_fp_unknown &= !has_fp;
-	return step_to(walk, cfa, ra, fp);
+	return step_to(walk, cfa, ra, fp, walk->is_exact && !ARCH_RETURN_ON_STACK);
 }
 
 static int step_signal(struct walk *walk)
@@ -154,7 +168,7 @@ static int step_frame_pointer(struct walk *walk)
 		return STACK_NO_TABLE;
 	if (!read_word(walk, fp, &next) || !read_word(walk, fp + WORD, &ra))
 		return STACK_UNREADABLE;
-	r = step_to(walk, fp + 2 * WORD, ra, next);
+	r = step_to(walk, fp + 2 * WORD, ra, next, /* may_stay */ false);
 	walk->was_guided = true;
 	return r == STACK_NO_MAP ? STACK_NO_TABLE : r;
 }
@@ -184,19 +198,81 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 	}
 }
 
-static int step(struct walk *walk)
+/* Some C libraries have no rules for it. */
+static bool is_trampoline(const struct walk *walk)
+{
+	uint64_t code = 0;
+	struct iovec local = { &code, sizeof(code) };
+	struct iovec remote = { (void *)(uintptr_t)walk->at.pc, sizeof(code) };
+
+	return !walk->is_exact && walk->range->module->kind == MODULE_FILE &&
+	       process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0) == sizeof(code) &&
+	       code == SIGNAL_TRAMPOLINE;
+}
+
+/* At its end it goes to the handler, which nobody has called; before, ra may be of another frame.
+ */
+static void doubt(struct walk *walk, const struct unwind_row *row, bool was_exact, unsigned count)
+{
+	if (was_exact && (row->kind & UNWIND_KIND_MASK) != UNWIND_FP) {
+		walk->is_exact = true;
+		walk->range = space_find(walk->space, walk->at.pc);
+		return;
+	}
+	if (walk->doubted_ra || walk->is_guessed)
+		return;
+	walk->doubted_ra = walk->at.pc;
+	walk->doubted_sp = walk->at.sp;
+	walk->doubted_fp = walk->at.fp;
+	walk->doubted_count = count;
+}
+
+/* The call that returns there lies above.  Of several the innermost is found: its callers are those
+ * of the others, too. */
+static bool find_doubted(struct walk *walk)
+{
+	uint64_t ra = walk->doubted_ra, word;
+
+	walk->doubted_ra = 0;
+	for (uint64_t at = walk->doubted_sp; ra && at - walk->doubted_sp < DOUBT_REACH;
+	     at += WORD) {
+		if (!read_word(walk, at, &word))
+			return false;
+		if (word != ra)
+			continue;
+		walk->is_guessed = true;
+		walk->is_exact = walk->was_guided = false;
+		walk->at.pc = ra;
+		walk->at.sp = at + WORD;
+		walk->at.fp = walk->doubted_fp;
+		walk->range = space_find(walk->space, ra - 1);
+		return walk->range;
+	}
+	return false;
+}
+
+static int step(struct walk *walk, __u64 *frame, unsigned count)
 {
 	const struct unwind_table *table = walk->range ? walk->range->module->table : NULL;
 	uint64_t place = walk->is_exact ? walk->at.pc : walk->at.pc - 1;
+	bool was_exact = walk->is_exact;
 	const struct unwind_row *row;
+	int r;
 
 	if (!walk->range)
 		return STACK_NO_MAP;
 	row = table ? unwind_table_find(table, place - walk->range->bias) : NULL;
-	if (!row || row->kind == UNWIND_NONE)
-		return step_frame_pointer(walk);
+	if (!row || row->kind == UNWIND_NONE) {
+		if (!is_trampoline(walk))
+			return step_frame_pointer(walk);
+		*frame += 1; /* nobody has called from there: it is looked up where it is */
+		return step_signal(walk);
+	}
 	walk->was_guided = false;
-	return step_by(walk, table, row);
+	r = step_by(walk, table, row);
+	if (r == GOES_ON && row->kind & UNWIND_THROWS)
+		doubt(walk, row, was_exact, count);
+	return r;
 }
 
 struct walk_result stack_walk(const struct space *space, const struct walk_registers *registers,
@@ -218,12 +294,18 @@ struct walk_result stack_walk(const struct space *space, const struct walk_regis
 		 * call there. */
 		frames[result.count] = walk.at.pc + (walk.is_exact && result.count > 0);
 		result.count++;
-		r = step(&walk);
-		if (r != GOES_ON) {
-			result.end = (enum stack_end)r;
+		r = step(&walk, &frames[result.count - 1], result.count);
+		if (r == GOES_ON)
+			continue;
+		result.end = (enum stack_end)r;
+		if (r == STACK_COMPLETE || !walk.doubted_ra)
 			break;
-		}
+		result.count = walk.doubted_count;
+		if (!find_doubted(&walk))
+			break;
+		result.end = STACK_CUT;
 	}
 	result.needs_fp = walk.needs_fp;
+	result.is_guessed = walk.is_guessed;
 	return result;
 }

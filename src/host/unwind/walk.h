@@ -21,7 +21,8 @@ struct walk_registers {
 struct walk_result {
 	unsigned count;
 	enum stack_end end;
-	bool needs_fp; /* it ended because the frame pointer is not known */
+	bool needs_fp;   /* it ended because the frame pointer is not known */
+	bool is_guessed; /* a frame was looked for: see UNWIND_THROWS */
 };
 
 /* Innermost first; frames[0] is the pc itself, the others are return addresses, or a pc that a

@@ -23,10 +23,15 @@ enum unwind_kind {
 	UNWIND_KINDS,
 };
 
-/* Beside the kind, on aarch64. */
+/* Beside the kind. */
 enum unwind_flag {
-	UNWIND_RA_IN_REGISTER = 0x80, /* ra is in lr still */
-	UNWIND_RA_ALONE = 0x40,       /* fp was not saved; the row's `fp` says where ra lies */
+	UNWIND_RA_IN_REGISTER = 0x80, /* aarch64: ra is in lr still */
+	UNWIND_RA_ALONE = 0x40, /* aarch64: fp was not saved; the row's `fp` says where ra lies
+				 */
+	UNWIND_THROWS = 0x20,   /* x86-64: a function that goes on in the handler of an
+				   exception.  Before it does, it lays the registers of the
+				   handler's frame into its own: ra is then the place in the
+				   handler's function where its call would have returned to */
 	UNWIND_KIND_MASK = 0x0f,
 };
 
@@ -51,6 +56,8 @@ enum unwind_saved {
 	UNWIND_SAVED_NOT,     /* the caller's value is in the register still */
 	UNWIND_SAVED_AT_CFA,  /* at CFA + offset */
 	UNWIND_SAVED_AT_BASE, /* at fp + offset, with the fp of this frame (realigned stacks) */
+	UNWIND_SAVED_IN,      /* ra only: in the register with the DWARF number `offset`; known only
+				 in the innermost frame */
 };
 
 /* Rules that rows have no room for: CFA = base + offset, or *(base + offset), then + addition. */
@@ -58,7 +65,7 @@ struct unwind_special {
 	__u8 base; /* enum unwind_base */
 	__u8 is_dereferenced;
 	__u8 fp_saved;   /* enum unwind_saved */
-	__u8 ra_saved;   /* the same, of ra: x86-64 has UNWIND_SAVED_AT_CFA and -8 always */
+	__u8 ra_saved;   /* the same, of ra: x86-64 has UNWIND_SAVED_AT_CFA and -8 nearly always */
 	__s32 offset;    /* from base, before reading */
 	__s32 addition;  /* after it */
 	__s32 fp_offset; /* where fp_saved says */

@@ -50,23 +50,24 @@ def mappings(pid):
         for line in file:
             fields = line.split(None, 5)
             begin, end = (int(part, 16) for part in fields[0].split("-"))
-            found.append((begin, end, int(fields[2], 16), fields[5].strip() if len(fields) > 5 else ""))
+            path = fields[5].strip() if len(fields) > 5 else ""
+            found.append((begin, end, int(fields[2], 16), path, "x" in fields[1]))
     return found
 
 
 def place(maps, pc):
-    """(address as limpet tells it, name of the file)."""
-    for begin, end, offset, path in maps:
+    """(address as limpet tells it, name of the file, whether it is code)."""
+    for begin, end, offset, path, is_code in maps:
         if not begin <= pc < end:
             continue
         if path.startswith("/") and os.path.exists(path):
-            return Segments.of(path).address(pc - begin + offset) or pc, os.path.basename(path)
-        return (pc - begin if path == "[vdso]" else pc), path
-    return pc, ""
+            return Segments.of(path).address(pc - begin + offset) or pc, os.path.basename(path), is_code
+        return (pc - begin if path == "[vdso]" else pc), path, is_code
+    return pc, "", False
 
 
 def frames_of(thread, maps):
-    """[address, file, function] of each frame, innermost first, and why gdb saw no more."""
+    """[address, file, whether it is code, function] of each frame, innermost first, and why gdb saw no more."""
     thread.switch()
     frames, frame, end = [], gdb.newest_frame(), ""
     try:

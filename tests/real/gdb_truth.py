@@ -52,7 +52,8 @@ def compare(line):
     ours, theirs = addresses(line["limpet"]), line["gdb"]
     for number, (mine, other) in enumerate(zip(ours, theirs)):
         if not same_place(other[0], mine[0]):
-            return "another frame", number
+            is_lost = not all(frame[2] for frame in theirs[number:])
+            return "gdb goes where no code is" if is_lost else "another frame", number
     if len(ours) > len(theirs):
         return "gdb ends earlier", len(theirs)
     return ("limpet ends earlier", len(ours)) if len(ours) < len(theirs) else ("same", 0)
@@ -82,7 +83,7 @@ def names_differ(line, paths, aliases):
     for mine, other in zip(addresses(line["limpet"]), line["gdb"]):
         if not same_place(other[0], mine[0]):
             return
-        ours, theirs = bare(mine[2]), bare(re.sub(r"\(.*", "", other[2]))
+        ours, theirs = bare(mine[2]), bare(re.sub(r"\(.*", "", other[3]))
         if not theirs or "+0x" in ours or ours == theirs or ours.split("(")[0] == theirs:
             continue
         if not aliases.are_same(paths.get(other[1], ""), ours, theirs):
@@ -117,12 +118,12 @@ class Verdict:
 
 def place_of(line, at):
     """The frame from which on they differ, by file."""
-    frame = line["gdb"][at - 1] if 0 < at <= len(line["gdb"]) else line["gdb"][0] if line["gdb"] else ["", "?", ""]
+    frame = line["gdb"][at - 1] if 0 < at <= len(line["gdb"]) else line["gdb"][0] if line["gdb"] else ["", "?", False, ""]
     return frame[1] or "code without a file"
 
 
 def describe(line, at):
-    theirs = [f"{name or '??'} ({where or hex(address)})" for address, where, name in line["gdb"][max(0, at - 2):at + 2]]
+    theirs = [f"{name or '??'} ({where or hex(address)})" for address, where, _, name in line["gdb"][max(0, at - 2):at + 2]]
     ours = [f"{name} ({where})" for _, where, name in addresses(line["limpet"])[max(0, at - 2):at + 2]] \
         if line["limpet"] else []
     return f"gdb {theirs} [{line['gdb_end']}], limpet {ours}" + \

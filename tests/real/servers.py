@@ -188,7 +188,8 @@ class Python(Server):
     name = "python3"
 
     def open(self):
-        self.start(find("python3"), PROGRAMS / "work.py", stdout=subprocess.PIPE, text=True)
+        own = "/usr/bin/python3"  # Debian's, whatever else is in PATH
+        self.start(own if os.path.exists(own) else find("python3"), PROGRAMS / "work.py", stdout=subprocess.PIPE, text=True)
 
     def load(self):
         return SelfLoad(self.process)

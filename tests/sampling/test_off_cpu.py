@@ -16,6 +16,15 @@ NAPS_NS = {"nap_1_ms": 1_000_000, "nap_5_ms": 5_000_000, "nap_20_ms": 20_000_000
 WAITS = os.path.join(PROGRAMS, "waits")
 
 
+def wait_until_it_sleeps(pid):
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            if "(sleep) S" in file.read():
+                return
+        time.sleep(0.01)
+
+
 class OffCpu(unittest.TestCase):
     def test_known_sleeps(self):
         with running(os.path.join(PROGRAMS, "chain_50"), "3", "sleepy") as process:
@@ -50,8 +59,9 @@ class OffCpu(unittest.TestCase):
         for name, length in NAPS_NS.items():
             self.assertGreater(len(lengths[name]), 5)
             self.assertGreater(min(lengths[name]), length - 100_000)
-            # Beside other programs a timer may come late, and this rung counts the wait for a processor too.
-            late = statistics.median(lengths[name]) - length
+            # Beside other programs a timer may come late, and the copy rung counts the wait for a processor too.
+            typical = statistics.quantiles(lengths[name], n=4)[0 if RUNG == "copy" else 1]
+            late = typical - length
             self.assertLess(late, 100_000 if IS_LONG else 50_000_000, f"{name}: {lengths[name]}")
 
     def test_a_convoy_shows_who_waits_where(self):
@@ -87,6 +97,7 @@ class OffCpu(unittest.TestCase):
     def test_a_sleep_that_never_ends_is_there(self):
         process = subprocess.Popen(["sleep", "1000"])
         try:
+            wait_until_it_sleeps(process.pid)
             recording = sample(RUNG, process.pid, "off", seconds=1)
         finally:
             process.kill()

@@ -78,22 +78,29 @@ static int lay_nodes(struct laying *self, const struct call_tree *tree, enum sid
 	return 0;
 }
 
+static int lay_tree(struct laying *self, const struct call_tree *tree,
+		    const struct profile *profile, enum side side)
+{
+	uint32_t *places = calloc(tree->count + 1, sizeof(*places));
+	uint32_t *of_entry = calloc(profile->count + 1, sizeof(*of_entry));
+	int r = places && of_entry ? lay_nodes(self, tree, side, places) : -ENOMEM;
+
+	self->diff->of_entry[side] = of_entry;
+	for (size_t i = 0; !r && i < profile->count; i++)
+		of_entry[i] = places[tree->of_entry[i]];
+	free(places);
+	return r;
+}
+
 static int lay_side(struct laying *self, const struct profile *profile, enum side side)
 {
 	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
-	CLEANUP(free) uint32_t *places = NULL;
 	struct model *model = self->comparison->sides[side].model;
 	const struct call_tree_options options = { 0 };
 
 	if (call_tree_build(&tree, model, profile, &options))
 		return -ENOMEM;
-	places = calloc(tree.count + 1, sizeof(*places));
-	if (!places || lay_nodes(self, &tree, side, places))
-		return -ENOMEM;
-	for (size_t i = 0; i < profile->count; i++)
-		tree.of_entry[i] = places[tree.of_entry[i]];
-	self->diff->of_entry[side] = TAKE(tree.of_entry);
-	return 0;
+	return lay_tree(self, &tree, profile, side);
 }
 
 static double share(const struct diff_tree *diff, size_t node, enum side side)

@@ -286,7 +286,7 @@ static void scrolling_ends_where_rows_end(void **state)
 static void help_names_every_key_and_the_reasons(void **state)
 {
 	(void)state;
-	picture.source.reasons = "bpf: not allowed; setcap\n";
+	strcpy(picture.source.reasons, "bpf: not allowed; setcap\n");
 	press('?');
 	draw(80, 30, false);
 	for (const struct key_binding *key = key_bindings; key->name; key++)

@@ -7,7 +7,7 @@
 
 struct freeze_options {
 	const char *path;
-	const char *version; /* of limpet */
+	const char *version;           /* of limpet */
 	const struct picture *picture; /* for the sampler and its rate */
 };
 

@@ -4,7 +4,6 @@
 #include "host/top/view.h"
 
 #include "host/core/cleanup.h"
-#include "host/model/profile.h"
 
 #include <stdio.h>
 #include <string.h>

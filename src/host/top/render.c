@@ -99,7 +99,7 @@ static unsigned draw_reason(struct screen *screen, const struct picture *picture
 {
 	const char *reasons = picture->source.reasons;
 
-	if (screen->height < REASON_LINES || !reasons || !reasons[0])
+	if (screen->height < REASON_LINES || !reasons[0])
 		return 0;
 	screen_format(screen, line_of(screen, y), STYLE_QUIET, "note (? tells all): %.*s",
 		      (int)strcspn(reasons, "\n"), reasons);

@@ -14,14 +14,13 @@
 
 #define PAUSE_NS    25000000
 #define LAST_DRAINS 8u
-#define REASONS_MAX 4096u
 
 struct source {
 	struct live *live;
 	struct sampling_options options;
-	struct sampler *sampler; /* the thread's */
-	struct err trouble;      /* with a sample; the thread's */
-	char reasons[REASONS_MAX];
+	struct sampler *sampler;          /* the thread's */
+	struct err trouble;               /* with a sample; the thread's */
+	struct sampler_refusals refusals; /* of better ones; the thread's */
 	pthread_t thread;
 	bool is_running; /* the thread is to be joined */
 
@@ -49,6 +48,12 @@ static void take_process(void *context, pid_t pid, pid_t parent)
 		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 }
 
+static void explain(struct source *self)
+{
+	sampler_explain(&self->refusals, self->sampler, self->facts.reasons,
+			sizeof(self->facts.reasons));
+}
+
 /* 0, -ESRCH when the process has ended, or a failure. */
 static int drain(struct source *self, struct err *err)
 {
@@ -61,6 +66,9 @@ static int drain(struct source *self, struct err *err)
 	}
 	pthread_mutex_lock(&self->lock);
 	self->facts.lost = self->sampler->kind->counts(self->sampler).lost;
+	/* Some of what it cannot see is known only later. */
+	if (!strstr(self->facts.reasons, self->sampler->limits))
+		explain(self);
 	pthread_mutex_unlock(&self->lock);
 	return r;
 }
@@ -89,16 +97,15 @@ static bool is_asked_to_stop(struct source *self)
 
 static int open_sampler(struct source *self, struct err *err)
 {
-	struct sampler_refusals refusals;
 	int r = sampler_choose(&self->sampler, &self->options.sampler, self->options.name,
-			       &refusals, err);
+			       &self->refusals, err);
 
 	if (r) {
 		if (r == -EPERM || r == -EACCES)
 			err_exit(err, EXIT_NOT_PERMITTED);
 		return err_while(err, "sample %d", self->options.sampler.pid);
 	}
-	sampler_explain(&refusals, self->sampler, self->reasons, sizeof(self->reasons));
+	explain(self);
 	self->facts.sampler = self->sampler->kind->name;
 	self->facts.summary = self->sampler->kind->summary;
 	return 0;
@@ -180,7 +187,6 @@ int source_start(struct source **ret, struct live *live, const struct sampling_o
 		return err_set(err, -ENOMEM, "sample: no memory");
 	self->live = live;
 	self->options = *options;
-	self->facts.reasons = self->reasons;
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_cond_init(&self->news, NULL);
 	r = start_thread(self);

@@ -8,9 +8,11 @@
 struct live;
 struct source;
 
+#define SOURCE_REASONS_MAX 4096u
+
 struct source_facts {
-	const char *sampler, *summary; /* which rung, and what it does */
-	const char *reasons;           /* lines: why no better one; lives as long as the source */
+	const char *sampler, *summary;    /* which rung, and what it does */
+	char reasons[SOURCE_REASONS_MAX]; /* lines: why no better one, what this one cannot see */
 	uint64_t lost;
 	bool has_ended;   /* the process */
 	struct err error; /* what ended the samples before that; code 0: nothing */

@@ -4,7 +4,6 @@
 #include "host/top/top.h"
 
 #include "host/core/cleanup.h"
-#include "host/model/profile.h"
 #include "host/process/stat.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"

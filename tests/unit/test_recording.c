@@ -1,11 +1,12 @@
 /*
  * Recordings: what is written is read; what is cut, damaged or unknown costs only itself; a file
- * that cannot grow is a clear error and stays readable.
+ * that cannot grow is a clear error and stays readable; a slow disk delays nobody.
  */
 #include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,11 +314,12 @@ static void fill_up(struct recording *recording)
 {
 	const struct recorded_process process = { 0, 1, 2, "name", "executable", "command" };
 
-	for (unsigned i = 0; i < 1000; i++) {
+	for (unsigned i = 0; i < 100000; i++) {
 		struct recorded_process copy = process;
 
 		if (recording_process(recording, &copy, &err))
 			return;
+		usleep(100); /* it is written meanwhile */
 	}
 	fail_msg("the file grew without end");
 }
@@ -365,6 +367,47 @@ static void a_pipe_will_do(void **state)
 	close(ends[1]);
 }
 
+static void *copy_to_file(void *argument)
+{
+	int from = *(const int *)argument, into = open(path, O_WRONLY);
+	char buffer[4096];
+	ssize_t size;
+
+	while ((size = read(from, buffer, sizeof(buffer))) > 0)
+		if (write(into, buffer, (size_t)size) != size)
+			break;
+	close(into);
+	return NULL;
+}
+
+/* A pipe takes 64 KiB while nobody reads; a batch is about 60 bytes. */
+#define BATCHES 10000u
+
+static void who_records_does_not_wait_for_the_disk(void **state)
+{
+	static const struct recorded_end end = { .reason = RECORDING_COMPLETE };
+	struct recording *recording;
+	struct content content;
+	char name[32];
+	pthread_t reader;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	snprintf(name, sizeof(name), "/dev/fd/%d", ends[1]);
+	assert_int_equal(recording_create(name, &recording, &err), 0);
+	close(ends[1]);
+	for (uint32_t i = 0; i < BATCHES; i++)
+		put_batch(recording, 0, i);
+	assert_true(recording_size(recording) > 2 * 65536);
+	assert_int_equal(pthread_create(&reader, NULL, copy_to_file, &ends[0]), 0);
+	assert_int_equal(recording_close(recording, &end, &err), 0);
+	pthread_join(reader, NULL);
+	close(ends[0]);
+	assert_int_equal(read_content(&content), 0);
+	assert_int_equal(content.kinds[CHUNK_RECORDS], BATCHES);
+}
+
 static void clocks_go_forward_together(void **state)
 {
 	struct clock_point a, b;
@@ -393,6 +436,7 @@ int main(void)
 		TEST(a_full_device_is_a_clear_error),
 		TEST(a_file_that_cannot_grow_stays_readable),
 		TEST(a_pipe_will_do),
+		TEST(who_records_does_not_wait_for_the_disk),
 		TEST(clocks_go_forward_together),
 	};
 

@@ -68,8 +68,8 @@ static const struct option_desc record_options[] = {
 #include "host/session/gpu_traces.def"
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
-	{ 0, "ring-size", "SIZE", "memory for each thread's records (1M)", OPTION_TEXT,
-	  FIELD(ring_size) },
+	{ 0, "ring-size", "SIZE", "memory for each thread's records (1M; for devices 4M)",
+	  OPTION_TEXT, FIELD(ring_size) },
 	{ 0, "collection-period", "DELAY:TIME:REPEAT",
 	  "record TIME after DELAY, REPEAT times (0: for ever)", OPTION_TEXT, FIELD(period) },
 	{ 'u', "unload", NULL, "take everything along when leaving", OPTION_FLAG, FIELD(unload) },

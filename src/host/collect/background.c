@@ -3,12 +3,12 @@
  * is half full, at most so long that an empty ring cannot fill meanwhile.
  */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
 #include "host/collect/collector.h"
 #include "host/core/clock.h"
+#include "host/core/quiet_thread.h"
 
 #define PAUSE_MIN_NS      1000000u
 #define PAUSE_MAX_NS      10000000u
@@ -76,19 +76,6 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* Signals are the business of the threads that were there before. */
-static int start_thread(struct collector *self)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&self->thread, NULL, run, self);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -r;
-}
-
 int collector_start(struct collector *self, struct err *err)
 {
 	pthread_condattr_t attributes;
@@ -99,7 +86,7 @@ int collector_start(struct collector *self, struct err *err)
 	pthread_cond_init(&self->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
 	self->is_asked_to_stop = false;
-	r = start_thread(self);
+	r = quiet_thread(&self->thread, run, self);
 	if (r)
 		return err_set(err, r, "start the collector's thread: %s", strerror(-r));
 	self->is_running = true;

@@ -5,11 +5,11 @@
 #include "host/recorder/sampling.h"
 
 #include "host/core/clock.h"
+#include "host/core/quiet_thread.h"
 #include "host/process/jvm.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,18 +289,6 @@ static void *run(void *argument)
 	return NULL;
 }
 
-static int start_thread(struct sampling *self)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&self->thread, NULL, run, self);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -r;
-}
-
 static void join(struct sampling *self)
 {
 	if (self->is_running)
@@ -333,7 +321,7 @@ int sampling_start(struct sampling *self, struct err *err)
 		return r;
 	self->phase = PHASE_OPENING;
 	self->is_asked_to_stop = false;
-	r = start_thread(self);
+	r = quiet_thread(&self->thread, run, self);
 	if (r)
 		return err_set(err, r, "start the sampler's thread: %s", strerror(-r));
 	self->is_running = true;

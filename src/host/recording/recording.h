@@ -1,11 +1,11 @@
 /*
  * Writing a .limpet file.  It grows chunk by chunk, each written with one system call: whatever
- * kills limpet, what was written before is readable.  Any thread may call; each call writes whole
- * chunks.
+ * kills limpet, what was written before is readable.  Any thread may call; each call hands over
+ * whole chunks, which a thread of the recording writes at once: a slow disk delays nobody.
  *
- * When the file cannot grow (full disk, a limit, an I/O error) the call fails and says why, the
- * file is cut back to its last whole chunk, and all later calls fail alike.  RLIMIT_FSIZE is such a
- * failure only where SIGXFSZ is ignored.
+ * When the file cannot grow (full disk, a limit, an I/O error) the next call fails and says why,
+ * the file is cut back to its last whole chunk, and all later calls fail alike.  RLIMIT_FSIZE is
+ * such a failure only where SIGXFSZ is ignored.
  */
 #pragma once
 
@@ -65,7 +65,7 @@ int recording_drops(struct recording *recording, const struct recorded_drops *dr
 int recording_samples(struct recording *recording, enum chunk_kind kind,
 		      const struct bytes *payload, struct err *err) MUST_CHECK;
 
-/* Bytes in the file so far. */
+/* Bytes of the file: of all chunks so far, or of those that could be written. */
 uint64_t recording_size(struct recording *recording);
 
 /* Writes the last clock and the end, and closes.  Frees the recording also when it fails. */

@@ -1,30 +1,28 @@
 /*
- * The writer of .limpet files.  Host only.  One lock around the file: the collector's thread and
+ * The writer of .limpet files.  Host only.  One lock around the chunks: the collector's thread and
  * its owner both write.
  */
 #include "host/recording/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include "host/core/cleanup.h"
+#include "host/recording/outlet.h"
 
 /* The fastest: a recording costs time that the target needs. */
 #define COMPRESSION_LEVEL 1
 #define WORTH_COMPRESSING 128u
 
 struct recording {
-	int fd;
+	struct outlet *outlet;
 	pthread_mutex_t lock;
 	ZSTD_CCtx *compressor;
 	struct bytes compressed;
-	uint64_t size; /* of the whole chunks in the file */
+	uint64_t size; /* of all chunks so far */
 	uint32_t process_count, thread_count;
 	int failure; /* the first one; nothing is written after it */
 	char path[256];
@@ -32,8 +30,10 @@ struct recording {
 
 static void recording_free(struct recording *recording)
 {
-	if (recording->fd >= 0)
-		close(recording->fd);
+	uint64_t written;
+
+	if (recording->outlet)
+		outlet_close(recording->outlet, &written);
 	ZSTD_freeCCtx(recording->compressor);
 	bytes_done(&recording->compressed);
 	pthread_mutex_destroy(&recording->lock);
@@ -42,12 +42,12 @@ static void recording_free(struct recording *recording)
 
 DEFINE_CLEANUP(struct recording *, recording_free)
 
-static int explain(const struct recording *recording, struct err *err)
+static int explain(const struct recording *recording, uint64_t written, struct err *err)
 {
 	err_set(err, recording->failure, "write '%s': %s", recording->path,
 		strerror(-recording->failure));
 	err_why(err, "the recording ends here; what it holds so far (%llu bytes) is readable",
-		(unsigned long long)recording->size);
+		(unsigned long long)written);
 	if (recording->failure == -ENOSPC || recording->failure == -EDQUOT)
 		err_fix(err, "record to another place with -o FILE, or free some space");
 	if (recording->failure == -EFBIG)
@@ -55,63 +55,10 @@ static int explain(const struct recording *recording, struct err *err)
 	return err->code;
 }
 
-/* Writes all or fails; what lies in the file after a failure is the caller's concern. */
-static int write_all(int fd, struct iovec *parts, int count)
+static void seal(struct chunk_head *head, const void *stored)
 {
-	while (count > 0) {
-		ssize_t written = writev(fd, parts, count);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 ? -errno : -EIO;
-		for (; count > 0 && (size_t)written >= parts->iov_len; parts++, count--)
-			written -= (ssize_t)parts->iov_len;
-		if (count > 0) {
-			parts->iov_base = (char *)parts->iov_base + written;
-			parts->iov_len -= (size_t)written;
-		}
-	}
-	return 0;
-}
-
-static int append(struct recording *recording, struct chunk_head *head, const void *stored)
-{
-	struct iovec parts[] = { { head, sizeof(*head) },
-				 { (void *)(uintptr_t)stored, head->length } };
-	int r;
-
 	head->checksum = checksum_of(stored, head->length);
 	head->head_checksum = checksum_of(head, offsetof(struct chunk_head, head_checksum));
-	r = write_all(recording->fd, parts, ARRAY_SIZE(parts));
-	if (!r)
-		recording->size += sizeof(*head) + head->length;
-	return r;
-}
-
-/* A last word, where there is room for it once the torn chunk is gone. */
-static void append_failure(struct recording *recording)
-{
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-	const struct recorded_end end = { .reason = RECORDING_NO_SPACE };
-	struct chunk_head head = { .magic = CHUNK_MAGIC,
-				   .kind = CHUNK_END,
-				   .version = CHUNK_VERSION };
-	uint64_t size = recording->size;
-
-	end_put(&bytes, &end);
-	head.length = (uint32_t)bytes.size;
-	if (!bytes.has_failed && append(recording, &head, bytes.data))
-		(void)!ftruncate(recording->fd, (off_t)size);
-}
-
-static void give_up(struct recording *recording, int failure)
-{
-	recording->failure = failure;
-	/* A pipe cannot be cut back, nor can it hold a torn chunk for long. */
-	if (!ftruncate(recording->fd, (off_t)recording->size) &&
-	    lseek(recording->fd, (off_t)recording->size, SEEK_SET) >= 0)
-		append_failure(recording);
 }
 
 /* The compressed payload, or NULL when it is better stored as it is. */
@@ -150,17 +97,20 @@ static int put_locked(struct recording *recording, enum chunk_kind kind,
 	if (payload->has_failed || payload->size > CHUNK_BYTES_MAX)
 		return recording->failure = payload->has_failed ? -ENOMEM : -E2BIG;
 	stored = compress(recording, payload, &head);
-	r = append(recording, &head, stored ? stored : payload->data);
+	stored = stored ? stored : payload->data;
+	seal(&head, stored);
+	r = outlet_put(recording->outlet, &head, sizeof(head), stored, head.length);
 	if (r)
-		give_up(recording, r);
-	return r;
+		return recording->failure = r;
+	recording->size += sizeof(head) + head.length;
+	return 0;
 }
 
 /* Gives the lock back, with the reason when something went wrong. */
 static int settle(struct recording *recording, int r, struct err *err)
 {
 	if (r)
-		explain(recording, err);
+		explain(recording, outlet_written(recording->outlet), err);
 	pthread_mutex_unlock(&recording->lock);
 	return r;
 }
@@ -172,34 +122,48 @@ static int put(struct recording *recording, enum chunk_kind kind, const struct b
 	return settle(recording, put_locked(recording, kind, payload), err);
 }
 
-static int begin_file(struct recording *recording)
+/* For a file that cannot grow any more: an end that says so. */
+static void put_last_words(struct bytes *ret)
 {
-	struct recording_head head = { RECORDING_MAGIC, RECORDING_VERSION, 0 };
-	struct iovec part = { &head, sizeof(head) };
-	int r = write_all(recording->fd, &part, 1);
+	CLEANUP(bytes_done) struct bytes payload = { 0 };
+	const struct recorded_end end = { .reason = RECORDING_NO_SPACE };
+	struct chunk_head head = { .magic = CHUNK_MAGIC,
+				   .kind = CHUNK_END,
+				   .version = CHUNK_VERSION };
 
-	if (!r)
-		recording->size = sizeof(head);
-	return r;
+	end_put(&payload, &end);
+	head.length = (uint32_t)payload.size;
+	if (!payload.has_failed)
+		seal(&head, payload.data);
+	bytes_put(ret, &head, sizeof(head));
+	bytes_put(ret, payload.data, payload.size);
+	ret->has_failed |= payload.has_failed;
+}
+
+static int open_outlet(struct recording *self, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes first = { 0 }, last_words = { 0 };
+	const struct recording_head head = { RECORDING_MAGIC, RECORDING_VERSION, 0 };
+
+	bytes_put(&first, &head, sizeof(head));
+	put_last_words(&last_words);
+	self->size = first.size;
+	return outlet_open(self->path, &first, &last_words, &self->outlet, err);
 }
 
 int recording_create(const char *path, struct recording **ret, struct err *err)
 {
 	CLEANUP(recording_free) struct recording *self = calloc(1, sizeof(*self));
-	int r;
 
 	if (!self)
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
 	pthread_mutex_init(&self->lock, NULL);
 	snprintf(self->path, sizeof(self->path), "%s", path);
 	self->compressor = ZSTD_createCCtx();
-	self->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (self->fd < 0 || !self->compressor)
-		return err_set(err, self->fd < 0 ? -errno : -ENOMEM, "create '%s': %s", path,
-			       self->fd < 0 ? strerror(errno) : "no memory");
-	r = begin_file(self);
-	if (r)
-		return err_set(err, r, "write '%s': %s", path, strerror(-r));
+	if (!self->compressor)
+		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
+	if (open_outlet(self, err))
+		return err->code;
 	*ret = TAKE(self);
 	return 0;
 }
@@ -331,7 +295,7 @@ uint64_t recording_size(struct recording *recording)
 	uint64_t size;
 
 	pthread_mutex_lock(&recording->lock);
-	size = recording->size;
+	size = recording->failure ? outlet_written(recording->outlet) : recording->size;
 	pthread_mutex_unlock(&recording->lock);
 	return size;
 }
@@ -340,17 +304,16 @@ int recording_close(struct recording *recording, const struct recorded_end *end,
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
 	CLEANUP(recording_free) struct recording *self = recording;
+	uint64_t written;
 	int r = recording_clock(self, err);
 
 	end_put(&bytes, end);
 	if (!r)
 		r = put(self, CHUNK_END, &bytes, err);
-	/* Some file systems tell only here that there was no room. */
-	if (!r && close(TAKE_FD(self->fd)) < 0) {
-		self->failure = -errno;
-		r = explain(self, err);
-	}
-	return r;
+	if (r)
+		return r;
+	self->failure = outlet_close(TAKE(self->outlet), &written);
+	return self->failure ? explain(self, written, err) : 0;
 }
 
 void recording_abandon(struct recording *recording)

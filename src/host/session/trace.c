@@ -111,6 +111,15 @@ static int check_options(const struct trace_options *options, struct err *err)
 	return 0;
 }
 
+static uint64_t ring_size(const struct trace_options *options)
+{
+	const uint32_t devices = 1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY;
+
+	if (options->ring_size)
+		return options->ring_size;
+	return trace_domains(options) & devices ? TRACE_RING_SIZE_DEVICES : TRACE_RING_SIZE;
+}
+
 int trace_open(struct trace *ret, const struct trace_options *options, struct err *err)
 {
 	struct rings layout;
@@ -122,8 +131,7 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 	if (r)
 		return r;
 	size = rings_layout(options->slot_count ? options->slot_count : TRACE_SLOTS,
-			    options->ring_size ? options->ring_size : TRACE_RING_SIZE,
-			    TRACE_FUNCTIONS_MAX, &layout);
+			    ring_size(options), TRACE_FUNCTIONS_MAX, &layout);
 	r = write_request(options, layout.request, err);
 	if (r)
 		return r;

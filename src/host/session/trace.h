@@ -12,6 +12,9 @@
 
 #define TRACE_SLOTS     256u
 #define TRACE_RING_SIZE (1u << 20)
+/* What devices do is told by few threads, and must outlast a moment in which limpet gets no core.
+ */
+#define TRACE_RING_SIZE_DEVICES (4u << 20)
 
 struct trace_options {
 	uint32_t domains;             /* bits of enum trace_domain */
@@ -22,7 +25,7 @@ struct trace_options {
 	const char *const *functions; /* "LIBRARY:SYMBOL", with * and ? */
 	size_t function_count;
 	uint32_t slot_count; /* threads that can be traced at once; 0: TRACE_SLOTS */
-	uint64_t ring_size;  /* bytes a thread, a power of two; 0: TRACE_RING_SIZE */
+	uint64_t ring_size;  /* bytes a thread, a power of two; 0: one of the above */
 };
 
 /* Bits of all that the options mean. */

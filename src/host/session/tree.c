@@ -3,11 +3,11 @@
  * process's, but take no signal, and make no child that it could see.
  */
 #include "host/core/clock.h"
+#include "host/core/quiet_thread.h"
 #include "host/session/tree_private.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,20 +110,16 @@ static struct tree *create(pid_t root, const struct tree_options *options, struc
 
 static int start_threads(struct tree *self, struct err *err)
 {
-	sigset_t all, before;
 	int r = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (!r && self->worker_count < TREE_WORKERS) {
-		r = pthread_create(&self->workers[self->worker_count], NULL, tree_work, self);
+		r = quiet_thread(&self->workers[self->worker_count], tree_work, self);
 		self->worker_count += !r;
 	}
 	if (!r)
-		r = pthread_create(&self->follower, NULL, tree_follow, self);
+		r = quiet_thread(&self->follower, tree_follow, self);
 	self->has_follower = !r;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r ? err_set(err, -r, "a thread for following: %s", strerror(r)) : 0;
+	return r ? err_set(err, r, "a thread for following: %s", strerror(-r)) : 0;
 }
 
 /* Twice: what was born during the first look around has been noted by the time of the second. */

@@ -1,0 +1,235 @@
+/*
+ * A queue of pieces and the thread that writes them.  Host only.
+ */
+#include "host/recording/outlet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/quiet_thread.h"
+
+/* What may wait to be written: some seconds of a program that writes very much. */
+#define WAITING_MAX (64u << 20)
+
+struct piece {
+	struct piece *next;
+	size_t size;
+	unsigned char bytes[];
+};
+
+struct outlet {
+	int fd;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool is_ending;
+	struct piece *first, **end;
+	size_t waiting; /* bytes of all pieces in the queue, that being written included */
+	uint64_t written;
+	int failure; /* the first one; nothing is written after it */
+	struct bytes last_words;
+};
+
+static void outlet_free(struct outlet *self)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+	bytes_done(&self->last_words);
+	pthread_cond_destroy(&self->changed);
+	pthread_mutex_destroy(&self->lock);
+	free(self);
+}
+
+DEFINE_CLEANUP(struct outlet *, outlet_free)
+
+static int write_all(int fd, const unsigned char *at, size_t size)
+{
+	while (size > 0) {
+		ssize_t written = write(fd, at, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -EIO;
+		at += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+/* A pipe cannot be cut back, nor can it hold a torn piece for long. */
+static void cut_back(struct outlet *self)
+{
+	off_t whole = (off_t)self->written;
+
+	if (ftruncate(self->fd, whole) || lseek(self->fd, whole, SEEK_SET) < 0)
+		return;
+	if (!write_all(self->fd, self->last_words.data, self->last_words.size))
+		self->written += self->last_words.size;
+	else
+		(void)!ftruncate(self->fd, whole);
+}
+
+static void write_piece(struct outlet *self, const struct piece *piece)
+{
+	int r = self->failure ? 0 : write_all(self->fd, piece->bytes, piece->size);
+
+	pthread_mutex_lock(&self->lock);
+	if (!self->failure && !r)
+		self->written += piece->size;
+	if (r) {
+		self->failure = r;
+		cut_back(self);
+	}
+	self->waiting -= piece->size;
+	pthread_cond_broadcast(&self->changed);
+	pthread_mutex_unlock(&self->lock);
+}
+
+/* The next one, out of the queue; NULL when no more will come. */
+static struct piece *next_piece(struct outlet *self)
+{
+	struct piece *piece;
+
+	pthread_mutex_lock(&self->lock);
+	while (!self->first && !self->is_ending)
+		pthread_cond_wait(&self->changed, &self->lock);
+	piece = self->first;
+	if (piece) {
+		self->first = piece->next;
+		if (!self->first)
+			self->end = &self->first;
+	}
+	pthread_mutex_unlock(&self->lock);
+	return piece;
+}
+
+static void *run(void *argument)
+{
+	struct outlet *self = argument;
+	struct piece *piece;
+
+	while ((piece = next_piece(self))) {
+		write_piece(self, piece);
+		free(piece);
+	}
+	return NULL;
+}
+
+static int open_file(struct outlet *self, const char *path, const struct bytes *first,
+		     struct err *err)
+{
+	int r;
+
+	self->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (self->fd < 0)
+		return err_set(err, -errno, "create '%s': %s", path, strerror(errno));
+	r = write_all(self->fd, first->data, first->size);
+	if (r)
+		return err_set(err, r, "write '%s': %s", path, strerror(-r));
+	self->written = first->size;
+	r = quiet_thread(&self->thread, run, self);
+	if (r)
+		return err_set(err, r, "start the thread that writes '%s': %s", path, strerror(-r));
+	return 0;
+}
+
+int outlet_open(const char *path, const struct bytes *first, const struct bytes *last_words,
+		struct outlet **ret, struct err *err)
+{
+	CLEANUP(outlet_free) struct outlet *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
+	self->fd = -1;
+	self->end = &self->first;
+	pthread_mutex_init(&self->lock, NULL);
+	pthread_cond_init(&self->changed, NULL);
+	bytes_put(&self->last_words, last_words->data, last_words->size);
+	if (first->has_failed || last_words->has_failed || self->last_words.has_failed)
+		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
+	if (open_file(self, path, first, err))
+		return err->code;
+	*ret = TAKE(self);
+	return 0;
+}
+
+static struct piece *piece_new(const void *head, size_t head_size, const void *body,
+			       size_t body_size)
+{
+	struct piece *piece = malloc(sizeof(*piece) + head_size + body_size);
+
+	if (!piece)
+		return NULL;
+	piece->next = NULL;
+	piece->size = head_size + body_size;
+	memcpy(piece->bytes, head, head_size);
+	memcpy(piece->bytes + head_size, body, body_size);
+	return piece;
+}
+
+static bool has_room(const struct outlet *self, size_t size)
+{
+	return !self->waiting || self->waiting + size <= WAITING_MAX;
+}
+
+int outlet_put(struct outlet *self, const void *head, size_t head_size, const void *body,
+	       size_t body_size)
+{
+	CLEANUP(free) struct piece *piece = piece_new(head, head_size, body, body_size);
+	int r;
+
+	if (!piece)
+		return -ENOMEM;
+	pthread_mutex_lock(&self->lock);
+	while (!self->failure && !has_room(self, piece->size))
+		pthread_cond_wait(&self->changed, &self->lock);
+	r = self->failure;
+	if (!r) {
+		self->waiting += piece->size;
+		*self->end = piece;
+		self->end = &TAKE(piece)->next;
+		pthread_cond_broadcast(&self->changed);
+	}
+	pthread_mutex_unlock(&self->lock);
+	return r;
+}
+
+uint64_t outlet_written(struct outlet *self)
+{
+	uint64_t written;
+
+	pthread_mutex_lock(&self->lock);
+	written = self->written;
+	pthread_mutex_unlock(&self->lock);
+	return written;
+}
+
+static void end_thread(struct outlet *self)
+{
+	pthread_mutex_lock(&self->lock);
+	self->is_ending = true;
+	pthread_cond_broadcast(&self->changed);
+	pthread_mutex_unlock(&self->lock);
+	pthread_join(self->thread, NULL);
+}
+
+int outlet_close(struct outlet *outlet, uint64_t *written)
+{
+	CLEANUP(outlet_free) struct outlet *self = outlet;
+	int r;
+
+	end_thread(self);
+	r = self->failure;
+	*written = self->written;
+	/* Some file systems tell only here that there was no room. */
+	if (close(TAKE_FD(self->fd)) < 0 && !r)
+		r = -errno;
+	return r;
+}

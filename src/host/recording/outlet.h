@@ -1,0 +1,29 @@
+/*
+ * Where the bytes of a recording go.  A disk may take seconds for one write; whoever empties rings
+ * cannot wait so long.  So the bytes are copied, and a thread of its own writes them, in order.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "host/core/err.h"
+#include "host/recording/bytes.h"
+
+struct outlet;
+
+/* Makes the file, or empties the one that is there, and writes `first`.  When the file cannot grow
+ * any more it is cut back to its last whole piece and `last_words` are put there, if they fit. */
+int outlet_open(const char *path, const struct bytes *first, const struct bytes *last_words,
+		struct outlet **ret, struct err *err) MUST_CHECK;
+
+/* One piece, whole or not at all.  Waits only while too much has not been written yet.  0, or why
+ * an earlier piece could not be written. */
+int outlet_put(struct outlet *outlet, const void *head, size_t head_size, const void *body,
+	       size_t body_size) MUST_CHECK;
+
+/* Bytes that are in the file. */
+uint64_t outlet_written(struct outlet *outlet);
+
+/* Writes what waits, closes, frees; 0, or why not all of it is in the file.  `written`: the bytes
+ * that are. */
+int outlet_close(struct outlet *outlet, uint64_t *written);

@@ -128,7 +128,8 @@ static bool read_more(struct perf_map *map, struct jit_names *names, char *room,
 		return false;
 	remember_end(map, room, taken);
 	map->read += taken;
-	return map->read < READ_MAX;
+	map->total += taken;
+	return map->total < READ_MAX;
 }
 
 int perf_map_read(struct perf_map *map, struct jit_names *names)
@@ -137,7 +138,7 @@ int perf_map_read(struct perf_map *map, struct jit_names *names)
 	CLEANUP(free) char *room = NULL;
 	struct stat file;
 
-	if (!map->fd || map->read >= READ_MAX || fstat(map->fd, &file) < 0)
+	if (!map->fd || map->total >= READ_MAX || fstat(map->fd, &file) < 0)
 		return 0;
 	map->looked_ns = now_ns();
 	if ((uint64_t)file.st_size < map->read || !is_same_text(map))

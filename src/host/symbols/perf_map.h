@@ -12,8 +12,9 @@
 
 /* Followed while it grows.  Zero is one that was not found yet. */
 struct perf_map {
-	int fd;        /* 0: none; open from the first find on, also after the process has ended */
-	uint64_t read; /* whole lines so far */
+	int fd;         /* 0: none; open from the first find on, also after the process has ended */
+	uint64_t read;  /* whole lines so far */
+	uint64_t total; /* the same with what was written anew: there is an end to it */
 	uint64_t looked_ns;     /* what is new now came after this; 0: before */
 	char end[PERF_MAP_END]; /* the last bytes of what was read: is it still the same text? */
 	size_t end_size;

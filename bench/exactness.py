@@ -145,8 +145,8 @@ def perf_name(symbol, dso):
 
 def perf_stacks(mode, case, seconds):
     with tempfile.TemporaryDirectory() as folder, running(*case.known.command) as process:
-        perf = perf_tool.Perf(folder, process.pid, RATE // 2, mode, event="cpu-clock:u")
-        perf.tell("enable")
+        perf = perf_tool.Perf(folder, process.pid, RATE // 2, mode, event="cpu-clock:u", is_waiting=False)
+        perf.tell("ping")
         time.sleep(seconds)
         perf.stop()
         _, lost = perf_tool.counts(perf.path)

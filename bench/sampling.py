@@ -3,7 +3,7 @@
 What sampling costs: time stolen from the target, its slow-down, bytes, the tool's own processor time, samples
 lost, the time until the first sample and from Ctrl-C to a picture; beside perf (dwarf, fp), in one run.
 
-Environment: LIMPET, BENCH (sampled_target), SAMPLING_PROGRAMS (tests/sampling).
+Environment: LIMPET, BENCH (sampled_target, gap_target).
 """
 
 import argparse
@@ -32,7 +32,6 @@ from servers import Node, Unavailable
 
 BENCH = os.environ.get("BENCH", os.path.join(BUILD, "bench"))
 LIMPET = os.environ.get("LIMPET", os.path.join(BUILD, "src/host/limpet"))
-PROGRAMS = os.environ.get("SAMPLING_PROGRAMS", os.path.join(BUILD, "tests/sampling"))
 BUCKETS, BUCKET_US = 1000, 0.1
 SLOT_WORDS = 1 + BUCKETS + 7
 DEPTH = 50
@@ -272,13 +271,15 @@ def begins(pid, times):
 
 @contextlib.contextmanager
 def sleepers(count):
-    process = subprocess.Popen([os.path.join(PROGRAMS, "chain_10"), str(count), "sleepy"])
-    try:
-        wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == count)
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+    """Threads that wake up now and then."""
+    with tempfile.NamedTemporaryFile() as page:
+        process = subprocess.Popen([os.path.join(BENCH, "gap_target"), "tick", str(count), page.name])
+        try:
+            wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) >= count)
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
 
 def measure_begins(options):

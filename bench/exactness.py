@@ -5,7 +5,8 @@ rungs with stacks and by `perf record --call-graph dwarf` and `fp`, one after th
 
 exact     the whole stack is the truth; of the chains, of the samples in their last function
 complete  the stack reaches the outermost function
-wrong     a complete stack that is not the truth, or an incomplete one in which somebody calls what it never calls
+wrong     a complete stack that is not the truth, or an incomplete one in which somebody calls what it never
+          calls; limpet's guesses, which it marks, are counted apart
 
 Environment: SAMPLER_DRIVER and SAMPLING_PROGRAMS, as for tests/sampling.
 """
@@ -38,14 +39,15 @@ PATIENCE_S = 60
 TOOLS = ("limpet bpf", "limpet copy", "perf dwarf", "perf fp")
 OUTERMOST = ("_start", "libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1")
 
-# Stacks: {(names, complete, guessed): how often}.
+# Stacks: {(names, how they ended, guessed): how often}.
+COMPLETE, CUT = "complete", "incomplete"
 Stacks = collections.Counter
 
 
 class Judgement:
     def __init__(self):
         self.samples = self.judged = self.exact = self.complete = self.wrong = self.guessed = 0
-        self.lost, self.refused, self.example = 0, "", ""
+        self.lost, self.refused, self.example, self.ends = 0, "", "", collections.Counter()
 
     def share(self, count, of=None):
         of = self.samples if of is None else of
@@ -67,7 +69,8 @@ def is_exact(name, pattern, names):
 
 
 def pairs(names):
-    return zip(names, names[1:])
+    """Who calls whom; who calls whom inside of libraries is not ours to know."""
+    return [pair for pair in zip(names, names[1:]) if not all(".so" in name for name in pair)]
 
 
 class Case:
@@ -79,23 +82,25 @@ class Case:
     def judge(self):
         pattern, called = expression(self.known), set()
         for stacks in self.seen.values():
-            for names, is_complete, _ in stacks:
-                if is_complete and is_exact(self.name, pattern, names):
+            for names, end, _ in stacks:
+                if end == COMPLETE and is_exact(self.name, pattern, names):
                     called.update(pairs(names))
         return {tool: self.judge_tool(tool, pattern, called) for tool in TOOLS}
 
     def judge_tool(self, tool, pattern, called):
         result = Judgement()
         result.lost, result.refused = self.notes.get(tool, (0, ""))
-        for (names, is_complete, is_guessed), count in self.seen.get(tool, Stacks()).items():
+        for (names, end, is_guessed), count in self.seen.get(tool, Stacks()).items():
+            is_complete = end == COMPLETE
             exact = is_complete and is_exact(self.name, pattern, names)
             result.samples += count
             result.complete += count * is_complete
             result.guessed += count * is_guessed
+            result.ends[end] += count
             if not chain_depth(self.name) or names[-1:] == (LEAF,):
                 result.judged += count
                 result.exact += count * exact
-            if not exact and (is_complete or not called.issuperset(pairs(names))):
+            if not exact and not is_guessed and (is_complete or not called.issuperset(pairs(names))):
                 result.wrong += count
                 result.example = result.example or " ".join(names[-12:])
         return result
@@ -124,7 +129,7 @@ def limpet_stacks(rung, case, count):
     stacks = Stacks()
     for text, times in raw.items():
         one = json.loads("{" + text.rstrip()[:-1])
-        stacks[tuple(recording.stack(one)), one["end"] == "complete", one["guessed"]] += times
+        stacks[tuple(recording.stack(one)), one["end"], one["guessed"]] += times
     if recording.error:
         return stacks, (0, f"{recording.error['what']}: {recording.error['why']}")
     return stacks, (recording.counts["lost"], "")
@@ -140,15 +145,15 @@ def perf_name(symbol, dso):
 
 def perf_stacks(mode, case, seconds):
     with tempfile.TemporaryDirectory() as folder, running(*case.known.command) as process:
-        perf = perf_tool.Perf(folder, process.pid, RATE // 2, mode, event="cpu-clock:u")
-        perf.tell("enable")
+        perf = perf_tool.Perf(folder, process.pid, RATE // 2, mode, event="cpu-clock:u", is_waiting=False)
+        perf.tell("ping")
         time.sleep(seconds)
         perf.stop()
         _, lost = perf_tool.counts(perf.path)
         stacks = Stacks()
         for frames in perf_tool.stacks(perf_tool.script(perf.path)):
             names = tuple(perf_name(*frame) for frame in frames)
-            stacks[names, names[0] in OUTERMOST and len(names) > 1, False] += 1
+            stacks[names, COMPLETE if names[0] in OUTERMOST and len(names) > 1 else CUT, False] += 1
     return stacks, (lost, "")
 
 
@@ -211,8 +216,11 @@ def show(results, machine):
         [case.name, *(ratio(judgements, tool) for tool in TOOLS[2:])] for case, judgements in results]) + "\n")
     for case, judgements in results:
         for tool, one in judgements.items():
+            ends = ", ".join(f"{count} {end}" for end, count in one.ends.items() if end not in (COMPLETE, CUT))
+            if ends:
+                print(f"- {case.name}, {tool}, incomplete: {ends}")
             if one.wrong and tool.startswith("limpet"):
-                print(f"wrong, {case.name}, {tool}: ... {one.example}")
+                print(f"- {case.name}, {tool}, wrong: ... {one.example}")
 
 
 def verdicts(results):

@@ -13,16 +13,17 @@ FRAMES_MOST = 2000  # perf's own limit would be 127
 
 
 class Perf:
-    """A `perf record` that counts nothing until it is told to."""
+    """A `perf record` that counts nothing until it is told to.  It hears of no program that is executed before that:
+    for those it is to begin by itself."""
 
-    def __init__(self, folder, pid, rate, mode, event="cpu-clock"):
+    def __init__(self, folder, pid, rate, mode, event="cpu-clock", is_waiting=True):
         self.path = os.path.join(folder, "perf.data")
         self.ways = [os.path.join(folder, name) for name in ("control", "answer")]
         for way in self.ways:
             if not os.path.exists(way):
                 os.mkfifo(way)
         argv = [PERF, "record", "-q", "-e", event, "-F", str(rate), *MODES[mode], "-p", str(pid), "-o", self.path,
-                "-D", "-1", "--control", f"fifo:{self.ways[0]},{self.ways[1]}"]
+                *(["-D", "-1"] if is_waiting else []), "--control", f"fifo:{self.ways[0]},{self.ways[1]}"]
         self.process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.control, self.answer = (os.open(way, os.O_RDWR) for way in self.ways)
 

@@ -19,6 +19,7 @@ ALLOCATE, FREE = 0, 1  # enum memory_operation
 NOT_CALLS = ("failed_launches", "kernels", "copies_", "bytes_", "scratch")
 ENDS = ("roctxRangePop", "roctxRangeStop")  # become the ends of ranges
 ROUNDS = 20
+LAUNCHES = 40000
 
 
 class Traced(unittest.TestCase):
@@ -217,6 +218,20 @@ class Traced(unittest.TestCase):
         # long as coming and leaving takes on a busy machine.
         asked = sum(1 for begin in launches if min(causes) - 2 <= begin <= max(causes) + 2)
         self.assertLess(abs(asked - len(kernels)), 600)
+
+    def test_no_kernel_is_taken_for_its_neighbour(self):
+        """One thread, one queue: the launches and the kernels have the same order."""
+        work = self.work("amds")
+        work.tables()
+        recorder = self.begin(work, "--hip-trace", "--kernel-trace", "--ring-size", "16M")
+        work.ask("launch", LAUNCHES)
+        seen = self.end(recorder)
+        launches = sorted(call["begin_ns"] for call in seen.of("hip") if call["function"] == "hipLaunchKernel")
+        kernels = sorted(seen.of("kernel"), key=lambda call: call["dispatch"])
+        self.assertEqual((len(launches), len(kernels)), (LAUNCHES, LAUNCHES))
+        wrong = [kernel for kernel, begin in zip(kernels, launches)
+                 if kernel["cause"] and abs(seen.begin_ns(kernel["cause"]) - begin) > 2]
+        self.assertEqual(wrong[:3], [])
 
     def test_functions_newer_than_limpet_go_by_number(self):
         work = self.work("amds", STANDIN_NEWER="1")

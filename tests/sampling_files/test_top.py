@@ -158,7 +158,8 @@ class Top(unittest.TestCase):
         self.assert_left(terminal)
 
     def test_pause(self):
-        terminal = self.top(self.target().pid)
+        target = self.target()
+        terminal = self.top(target.pid)
         self.assert_shows(terminal, "spin_leaf")
         terminal.press(" ")
         self.assert_shows(terminal, "paused")
@@ -166,6 +167,11 @@ class Top(unittest.TestCase):
         self.assertFalse(terminal.wait(lambda screen: screen.text() != shown, limit_s=2.5))
         terminal.press(" ")
         self.assertTrue(terminal.wait(lambda screen: "paused" not in screen.text() and screen.text() != shown))
+        terminal.press(" ")
+        self.assert_shows(terminal, "paused")
+        target.kill()
+        target.wait()
+        self.assert_shows(terminal, "ended, paused", "spin_leaf")
         terminal.press("q")
         self.assert_left(terminal)
 

@@ -43,6 +43,7 @@ static int setup(void **state)
 	picture = (struct picture){
 		.pid = 100,
 		.process = "spinner",
+		.percent = 99.4,
 		.hz = 99,
 		.kinds = KINDS_ON_CPU,
 		.window_ns = 10000000000u,

@@ -16,7 +16,8 @@
 #define NAMES_AT_ONCE 64u
 #define NAMING_TURNS  1024u
 
-/* 40 bytes a sample, 70 a stack, 90 a frame: about 70 MiB when all is full. */
+/* 32 bytes a sample, about 90 a stack and 140 a frame: 80 MiB when all is full, and up to half as
+ * much again while the older half leaves. */
 const struct live_limits live_limits_usual = {
 	.samples = 1u << 19,
 	.stacks = 1u << 19,

@@ -1,7 +1,7 @@
 /*
  * What was sampled lately, as a model that is added up like a recording.  It is bounded: when it is
  * full, the older half of the samples leaves, with all that only they needed.  What stays for good
- * is the list of the target's code.
+ * are the lists of the target's code, with its names, and of the programs that it has executed.
  *
  * One thread gives samples, another one reads.
  */

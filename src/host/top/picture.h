@@ -36,6 +36,7 @@ struct picture_node {
 struct picture {
 	pid_t pid;
 	char process[32]; /* its name */
+	double percent;   /* of processors, since the last look */
 	unsigned hz;
 	bool has_off_cpu;   /* waits are sampled too */
 	unsigned kinds;     /* which samples these are: profile.h */

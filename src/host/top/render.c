@@ -54,15 +54,6 @@ static const char *state_text(const struct picture *picture, const struct view *
 	return view->is_paused ? "paused" : "";
 }
 
-static double processors(const struct picture *picture)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < picture->thread_count; i++)
-		sum += MAX(picture->threads[i].percent, 0.0);
-	return sum;
-}
-
 /* Nothing of nothing is neither complete nor incomplete. */
 static void describe_samples(const struct picture *picture, char *ret, size_t room)
 {
@@ -90,7 +81,7 @@ static unsigned draw_second_line(struct screen *screen, const struct picture *pi
 	if (picture->only_tid)
 		snprintf(only, sizeof(only), " · only thread %d", (int)picture->only_tid);
 	screen_format(screen, left, STYLE_PLAIN, "%s · CPU %.0f %%, %zu threads%s", samples,
-		      processors(picture), picture->thread_count, only);
+		      picture->percent, picture->thread_count, only);
 	return 1;
 }
 

@@ -140,13 +140,22 @@ static uint64_t end_ns(const struct show *self)
 
 static int wait_ms(const struct show *self)
 {
-	uint64_t now = now_ns(), until = end_ns(self);
+	uint64_t now = now_ns(), until = MIN(end_ns(self), self->due_ns);
 
-	if (!self->view.is_paused)
-		until = MIN(until, self->due_ns);
 	if (until <= now)
 		return 0;
 	return (int)MIN((until - now + 999999) / 1000000, 3600000u);
+}
+
+/* Of all that changes while it is paused, the end of the process is said. */
+static int look_at_end(struct show *self)
+{
+	bool *has_ended = &self->picture->source.has_ended;
+
+	self->due_ns = now_ns() + PICTURE_NS;
+	if (!*has_ended && top_has_ended(self->top))
+		*has_ended = self->is_dirty = true;
+	return 0;
 }
 
 static int go_on(struct show *self, struct err *err)
@@ -165,8 +174,8 @@ static int go_on(struct show *self, struct err *err)
 		r = take_keys(self, err);
 	if (now_ns() >= end_ns(self))
 		self->is_over = true;
-	if (!r && !self->is_over && !self->view.is_paused && now_ns() >= self->due_ns)
-		r = take_picture(self, err);
+	if (!r && !self->is_over && now_ns() >= self->due_ns)
+		r = self->view.is_paused ? look_at_end(self) : take_picture(self, err);
 	return r;
 }
 

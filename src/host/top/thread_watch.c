@@ -4,6 +4,7 @@
 #include "host/top/thread_watch.h"
 
 #include "host/core/clock.h"
+#include "host/process/stat.h"
 #include "host/top/live.h"
 #include "host/top/picture.h"
 
@@ -28,18 +29,33 @@ static const struct thread *find(const struct threads *threads, pid_t tid)
 
 /* Processor time comes in hundredths of a second. */
 static double percent_since(const struct thread_watch *watch, const struct thread *now,
-			    uint64_t now_ns)
+			    uint64_t at_ns)
 {
 	const struct thread *then = find(&watch->threads, now->tid);
 
-	if (!then || now_ns <= watch->looked_ns || now->cpu_ns < then->cpu_ns)
+	if (!then || at_ns <= watch->looked_ns || now->cpu_ns < then->cpu_ns)
 		return -1;
-	return 100 * (double)(now->cpu_ns - then->cpu_ns) / (double)(now_ns - watch->looked_ns);
+	return 100 * (double)(now->cpu_ns - then->cpu_ns) / (double)(at_ns - watch->looked_ns);
+}
+
+/* More exact than the sum of all threads, each of which is rounded down. */
+static void look_at_all(const struct thread_watch *before, struct thread_watch *now, pid_t pid)
+{
+	struct process_stat stat;
+	struct err ignored;
+
+	if (stat_read(pid, /* tid */ 0, &stat, &ignored))
+		return;
+	now->cpu_ns = stat.cpu_ns;
+	if (before->looked_ns && now->cpu_ns >= before->cpu_ns)
+		now->percent = 100 * (double)(now->cpu_ns - before->cpu_ns) /
+			       (double)(now->looked_ns - before->looked_ns);
 }
 
 void thread_watch_end(struct thread_watch *watch)
 {
 	watch->has_ended = true;
+	watch->percent = 0;
 	for (size_t i = 0; i < watch->threads.count; i++) {
 		watch->threads.items[i].state = '\0';
 		watch->percents[i] = 0;
@@ -48,29 +64,30 @@ void thread_watch_end(struct thread_watch *watch)
 
 void thread_watch_look(struct thread_watch *watch, struct live *live, pid_t pid)
 {
-	struct threads now = { 0 };
-	uint64_t at_ns = now_ns();
+	struct thread_watch now = { .looked_ns = now_ns() };
 	struct err ignored;
-	double *percents;
 
 	if (watch->has_ended)
 		return;
-	if (threads_read(pid, &now, &ignored) || !now.count) {
-		threads_done(&now);
+	if (threads_read(pid, &now.threads, &ignored) || !now.threads.count) {
+		threads_done(&now.threads);
 		thread_watch_end(watch);
 		return;
 	}
-	percents = calloc(now.count, sizeof(*percents));
-	if (!percents) {
-		threads_done(&now);
+	now.percents = calloc(now.threads.count, sizeof(*now.percents));
+	if (!now.percents) {
+		threads_done(&now.threads);
 		return;
 	}
-	for (size_t i = 0; i < now.count; i++) {
-		percents[i] = percent_since(watch, &now.items[i], at_ns);
-		live_rename(live, now.items[i].tid, now.items[i].name);
+	for (size_t i = 0; i < now.threads.count; i++) {
+		const struct thread *thread = &now.threads.items[i];
+
+		now.percents[i] = percent_since(watch, thread, now.looked_ns);
+		live_rename(live, thread->tid, thread->name);
 	}
+	look_at_all(watch, &now, pid);
 	thread_watch_done(watch);
-	*watch = (struct thread_watch){ now, at_ns, percents, false };
+	*watch = now;
 }
 
 static int by_tid(const void *left, const void *right)
@@ -90,6 +107,7 @@ int thread_watch_show(const struct thread_watch *watch, struct picture *picture)
 	if (!more)
 		return -ENOMEM;
 	picture->threads = more;
+	picture->percent = watch->percent;
 	qsort(more, known, sizeof(*more), by_tid);
 	for (size_t i = 0; i < watch->threads.count; i++) {
 		const struct thread *thread = &watch->threads.items[i];

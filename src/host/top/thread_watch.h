@@ -15,6 +15,8 @@ struct thread_watch {
 	struct threads threads; /* of the last look */
 	uint64_t looked_ns;
 	double *percents; /* of each; < 0: not known yet */
+	uint64_t cpu_ns;  /* of all, also of those that have ended */
+	double percent;   /* the same for all of them */
 	bool has_ended;
 };
 

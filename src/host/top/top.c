@@ -77,6 +77,14 @@ int top_pidfd(const struct top *top)
 	return top->pidfd;
 }
 
+bool top_has_ended(struct top *top)
+{
+	struct source_facts facts;
+
+	source_look(top->source, &facts);
+	return facts.has_ended;
+}
+
 void top_stop(struct top *top)
 {
 	source_stop(top->source);
@@ -95,10 +103,7 @@ static void describe(struct top *self, struct picture *picture)
 int top_take(struct top *self, const struct picture_wish *wish, struct picture **ret,
 	     struct err *err)
 {
-	struct source_facts facts;
-
-	source_look(self->source, &facts);
-	if (facts.has_ended)
+	if (top_has_ended(self))
 		thread_watch_end(&self->watch);
 	thread_watch_look(&self->watch, self->live, self->pid);
 	if (picture_take(ret, self->live, wish))

@@ -23,6 +23,8 @@ static inline void top_close_at_scope_end(struct top **top)
 
 /* Readable when the process has ended; -1: not known. */
 int top_pidfd(const struct top *top);
+/* Has the process? */
+bool top_has_ended(struct top *top);
 /* No more samples; what was seen stays. */
 void top_stop(struct top *top);
 

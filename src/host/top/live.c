@@ -135,6 +135,7 @@ static int take_stack(struct live *self, const struct sample *sample, const stru
 	*ret = STACK_NONE;
 	if (count > STACK_DEPTH_MAX)
 		return 0;
+	code_list_at(self->codes, sample->time_ns);
 	r = code_list_frames(self->codes, space, self->process, sample, self->frames);
 	if (!r)
 		r = live_codes(self);
@@ -239,10 +240,10 @@ static int name_frame(struct live *self, struct sample_frame *frame)
 	uint32_t count;
 	bool is_named;
 
-	if (code_list_name(
-		    self->codes,
-		    &(struct recorded_frame){ frame->code, frame->is_return, frame->address },
-		    /* wants_lines */ false, names, &count, &is_named))
+	if (code_list_name(self->codes,
+			   &(struct recorded_frame){ frame->code, frame->is_return, frame->address,
+						     frame->version },
+			   /* wants_lines */ false, names, &count, &is_named))
 		return -ENOMEM;
 	frame->is_unnamed = !is_named;
 	if (frame->place_count && !is_named)

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JUMPS_MIN 8u /* from the loop into code elsewhere, for it to be the loop's */
+#define JUMPS_MIN 8u         /* from the loop into code elsewhere, for it to be the loop's */
+#define LOOP_MAX  (4u << 20) /* bytes; those that are known have some 50,000 */
 
 enum wanted_symbol {
 	WANTED_RUNTIME,
@@ -171,7 +172,7 @@ static void look_for_cold(Elf *elf, struct found *found)
 
 	if (elf_section_part(elf, ".text", &text) && loop->start >= text.address &&
 	    loop->start - text.address <= text.size &&
-	    loop->end - loop->start <= text.size - (loop->start - text.address) &&
+	    loop->end - loop->start <= MIN(text.size - (loop->start - text.address), LOOP_MAX) &&
 	    !elf_starts_add(elf, &starts)) {
 		symbol_table_finish(&starts);
 		find_cold(&text, &starts, found);

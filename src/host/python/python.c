@@ -90,8 +90,8 @@ int python_open(struct python **ret, const struct space *space, pid_t pid, struc
 		return 0;
 	}
 	if (r != -ENOENT)
-		err_while(err, "no Python functions of %s (3.%u), native frames only",
-			  self->binary.path, self->binary.minor);
+		err_while(err, "no functions of Python 3.%u, native frames only",
+			  self->binary.minor);
 	python_close(self);
 	return r;
 }

@@ -47,5 +47,6 @@ struct sample {
 	__u32 reserved;
 	__u64 frames[]; /* kernel_count of the kernel, then user_count of the user; each innermost
 			   first; the first user frame is the exact pc, the others are return
-			   addresses, or one behind where a signal came */
+			   addresses, or one behind where a signal came.  In the host some
+			   may be places of Python instead (host/python/places.h) */
 };

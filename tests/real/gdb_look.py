@@ -110,10 +110,12 @@ def main():
     pids = [int(word) for word in os.environ["PIDS"].split()]
     with open(os.environ["SEEN"], "a", encoding="utf-8") as out:
         for number in range(int(os.environ["STOPS"])):
+            pid = pids[number % len(pids)]
             try:
-                look(pids[number % len(pids)], out)
+                look(pid, out)
             except gdb.error:
-                break  # it has ended
+                if not os.path.exists(f"/proc/{pid}"):
+                    break
             print(json.dumps({"stop": number}), file=out, flush=True)
             time.sleep(PAUSES_S[number % len(PAUSES_S)])
 

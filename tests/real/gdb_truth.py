@@ -55,7 +55,10 @@ def compare(line):
             return "gdb goes where no code is" if is_lost else "another frame", number
     if len(ours) > len(theirs):
         return "gdb ends earlier", len(theirs)
-    return ("limpet ends earlier", len(ours)) if len(ours) < len(theirs) else ("same", 0)
+    if len(ours) == len(theirs):
+        return "same", 0
+    is_lost = not all(frame[2] for frame in theirs[len(ours):])
+    return "gdb goes where no code is" if is_lost else "limpet ends earlier", len(ours)
 
 
 class Aliases:

@@ -75,6 +75,8 @@ def frames_of(thread, maps):
             if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):  # neither is on the stack
                 frames.append([*place(maps, frame.pc()), frame.name() or ""])
             end = gdb.frame_stop_reason_string(frame.unwind_stop_reason())
+            if not frames[-1][2]:  # it is astray, and would go on for long
+                break
             frame = frame.older()
     except gdb.error as error:
         end = str(error)
@@ -110,10 +112,12 @@ def main():
     pids = [int(word) for word in os.environ["PIDS"].split()]
     with open(os.environ["SEEN"], "a", encoding="utf-8") as out:
         for number in range(int(os.environ["STOPS"])):
+            pid = pids[number % len(pids)]
             try:
-                look(pids[number % len(pids)], out)
+                look(pid, out)
             except gdb.error:
-                break  # it has ended
+                if not os.path.exists(f"/proc/{pid}"):
+                    break
             print(json.dumps({"stop": number}), file=out, flush=True)
             time.sleep(PAUSES_S[number % len(PAUSES_S)])
 

@@ -7,17 +7,16 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import time
 
 LOOK = pathlib.Path(__file__).resolve().parent / "gdb_look.py"
 LIMIT_S = 600
 
 
 def look(targets, stops):
-    """Lines of gdb_look.py, until there were so many stops."""
-    seen, done = [], 0
-    for _ in range(20):
-        if done >= stops:
-            break
+    """Lines of gdb_look.py, until there were so many stops; processes that end meanwhile are followed by others."""
+    seen, done, end = [], 0, time.monotonic() + LIMIT_S
+    while done < stops and time.monotonic() < end:
         with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
             environment = {**os.environ, "PIDS": " ".join(map(str, targets())), "STOPS": str(stops - done),
                            "SEEN": file.name}  # fmt: skip
@@ -56,7 +55,10 @@ def compare(line):
             return "gdb goes where no code is" if is_lost else "another frame", number
     if len(ours) > len(theirs):
         return "gdb ends earlier", len(theirs)
-    return ("limpet ends earlier", len(ours)) if len(ours) < len(theirs) else ("same", 0)
+    if len(ours) == len(theirs):
+        return "same", 0
+    is_lost = not all(frame[2] for frame in theirs[len(ours):])
+    return "gdb goes where no code is" if is_lost else "limpet ends earlier", len(ours)
 
 
 class Aliases:

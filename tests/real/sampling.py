@@ -123,7 +123,7 @@ class Trial:
             load.finish()
         verdict = Verdict(seen, stops, paths)
         wrong = verdict.kinds["another frame"] + verdict.kinds["limpet ends earlier"] + verdict.kinds["limpet has no stack"]
-        problem = None if stops >= self.options.stops else f"only {stops} stops"
+        problem = None if stops >= self.options.stops else f"only {verdict.text()}"
         if wrong and self.server.name not in JUST_SHOWN:
             problem = verdict.text()
         self.report.check(f"{self.server.name}: gdb sees the same", problem, verdict.text())

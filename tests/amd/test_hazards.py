@@ -18,6 +18,8 @@ TRACED = ("--hip-trace", "--kernel-trace", "--memory-copy-trace", "--ring-size",
 NAME_MAX = 65536
 NOTHING_RECORDED = 5
 FORBIDDEN = 50
+GRAPHS = 200
+GRAPH_KERNELS = 3  # each, as standin_hip.h has them
 IMPORTS = 60  # if each waited for limpet as long as it may, 18 s
 SHORT_MS = 9000
 
@@ -98,6 +100,19 @@ class Hazards(unittest.TestCase):
         self.assertEqual(len(kernels), 3000)
         known = sum(1 for call in kernels if call["cause"])
         self.assertGreater(known, 2900)
+
+    def test_kernels_of_graphs_among_others(self):
+        recorder = self.begin("--kernel-trace")
+        self.assertEqual(self.work.ask("graphs", GRAPHS), [])
+        recorded = self.end(recorder).event("recorded")
+        self.assertEqual(recorded["work_cut"], 0)
+        kernels = Seen(recorder.path).of("kernel")
+        of_graphs = [call for call in kernels if call.get("title") == "in_a_graph"]
+        self.assertEqual(len(of_graphs), GRAPH_KERNELS * GRAPHS)
+        self.assertFalse(any(call["cause"] for call in of_graphs))
+        others = [call for call in kernels if call.get("title") != "in_a_graph"]
+        self.assertEqual(len(others), GRAPHS)
+        self.assertGreater(sum(1 for call in others if call["cause"]), GRAPHS * 0.9)
 
     def test_a_kernel_that_does_not_end(self):
         recorder = self.begin("--kernel-trace")

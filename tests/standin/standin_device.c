@@ -14,7 +14,13 @@
 /* Numbers of the protocol between AMD's runtime and a tracer. */
 enum { DOMAIN_COMMANDS = 2, DOMAIN_CALLS = 3 };
 enum { COMMAND_KERNEL, COMMAND_COPY };
-enum { KIND_KERNEL = 0x11f0, KIND_READ = 0x11f3, KIND_WRITE = 0x11f4, KIND_COPY = 0x11f5 };
+enum {
+	KIND_KERNEL = 0x11f0,
+	KIND_GRAPH = 0x11f1,
+	KIND_READ = 0x11f3,
+	KIND_WRITE = 0x11f4,
+	KIND_COPY = 0x11f5
+};
 #define SIGN_OF_COMMITMENT ((void *)1)
 #define CALL_DATA_BYTES    2048
 
@@ -302,6 +308,23 @@ bool device_launch(void *queue, const char *name)
 	command->kind = KIND_KERNEL;
 	submit(resolve(queue), command);
 	return true;
+}
+
+void device_graph(void *queue, const char *name, unsigned count)
+{
+	device_tracer *ask = tracer_now();
+	bool is_traced = ask && !ask(DOMAIN_COMMANDS, COMMAND_KERNEL, NULL);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct command *command = calloc(1, sizeof(*command));
+
+		if (!command)
+			abort();
+		command->is_traced = is_traced;
+		command->kernel = name;
+		command->kind = KIND_GRAPH;
+		submit(resolve(queue), command);
+	}
 }
 
 void device_copy(void *queue, void *to, const void *from, size_t size, enum device_copy_kind kind)

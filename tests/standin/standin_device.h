@@ -31,6 +31,8 @@ void device_wait_all(void);
 
 /* Commands.  A launch without a name is made, and fails. */
 bool device_launch(void *queue, const char *name);
+/* One question for all of its kernels. */
+void device_graph(void *queue, const char *name, unsigned count);
 void device_copy(void *queue, void *to, const void *from, size_t size, enum device_copy_kind kind);
 
 /* Kernels that are called "endless" end when this was called. */

@@ -317,6 +317,22 @@ static void forbid(unsigned count)
 	done();
 }
 
+/* Graphs among kernels of a stream. */
+static void graphs(unsigned count)
+{
+	static char name[] = "in_a_graph";
+	void *stream;
+
+	check(!hipStreamCreate(&stream), "hipStreamCreate");
+	for (unsigned i = 0; i < count; i++) {
+		launch(&plain, stream);
+		check(!hipGraphLaunch(name, stream), "hipGraphLaunch");
+		check(!hipStreamSynchronize(stream), "hipStreamSynchronize");
+	}
+	check(!hipStreamDestroy(stream), "hipStreamDestroy");
+	done();
+}
+
 static void call_at_exit(void)
 {
 	count_devices();
@@ -348,6 +364,8 @@ static bool obey(const char *word, unsigned number)
 		names();
 	else if (!strcmp(word, "streams"))
 		streams(number);
+	else if (!strcmp(word, "graphs"))
+		graphs(number);
 	else if (!strcmp(word, "forbid"))
 		forbid(number);
 	else if (!strcmp(word, "endless"))

@@ -21,6 +21,7 @@ enum hip_slot {
 	SLOT_hipFree = 90,
 	SLOT_hipGetDevice = 102,
 	SLOT_hipGetDeviceCount = 103,
+	SLOT_hipGraphLaunch = 166,
 	SLOT_hipLaunchKernel = 214,
 	SLOT_hipMalloc = 215,
 	SLOT_hipMemcpy = 259,
@@ -91,6 +92,13 @@ static int do_memcpy_async(void *to, const void *from, size_t size, int kind, vo
 {
 	device_call(CALL_COPY);
 	return copy(to, from, size, kind, stream);
+}
+
+static int do_graph(void *graph, void *stream)
+{
+	device_call(CALL_OTHER);
+	device_graph(stream, graph, STANDIN_GRAPH_KERNELS);
+	return 0;
 }
 
 static int do_count(int *count)
@@ -211,6 +219,7 @@ __attribute__((constructor)) static void fill_tables(void)
 		compiler_table.slots[i] = (void *)standin_nothing;
 	hip_table.slots[SLOT_hipFree] = (void *)do_free;
 	hip_table.slots[SLOT_hipGetDeviceCount] = (void *)do_count;
+	hip_table.slots[SLOT_hipGraphLaunch] = (void *)do_graph;
 	hip_table.slots[SLOT_hipLaunchKernel] = (void *)do_launch;
 	hip_table.slots[SLOT_hipMalloc] = (void *)do_malloc;
 	hip_table.slots[SLOT_hipMemcpy] = (void *)do_memcpy;
@@ -316,6 +325,11 @@ STANDIN_EXPORT int hipLaunchKernel(const void *function, struct dim3 grid, struc
 {
 	return NOW(hip_slots, hipLaunchKernel)(function, grid, block, arguments, shared_bytes,
 					       stream);
+}
+
+STANDIN_EXPORT int hipGraphLaunch(void *graph, void *stream)
+{
+	return NOW(hip_slots, hipGraphLaunch)(graph, stream);
 }
 
 STANDIN_EXPORT int __hipPushCallConfiguration(struct dim3 grid, struct dim3 block,

@@ -176,6 +176,7 @@ static void read_shape(const struct hook_frame *frame, const struct shape *shape
 	ret->what =
 		argument_at(frame, shape->form >= FORM_DIM3 ? function_place(shape) : shape->size);
 	ret->direction = direction_of(argument_at(frame, shape->direction));
+	ret->is_of_graph = shape->form == FORM_GRAPH;
 	if (shape->form == FORM_DIM3)
 		read_dim3(frame, ret);
 	else if (shape->form == FORM_NUMBERS || shape->form == FORM_ITEMS)

@@ -272,8 +272,7 @@ static void end_claim(uint32_t now, struct writer *writer)
 /* Is the seal of who makes it still there?  It may lie on any stack, also on one that is gone. */
 static bool is_sealed(const writer_seal *claim, const writer_seal *seal)
 {
-	return claim != seal && stack_is_there(claim, sizeof(*claim), seal) &&
-	       *claim == (SEAL ^ (uint64_t)claim);
+	return claim != seal && stack_has_word(claim) && *claim == (SEAL ^ (uint64_t)claim);
 }
 
 /* True when the call came in the midst of a claim of its own thread.  One that was left is ended.

@@ -247,15 +247,21 @@ static void count_homeless(struct rings *from)
 	__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
 }
 
-/* Notes where it is: a signal handler may leave this by longjmp, and somebody has to know. */
+/* Notes where it is: a signal handler may leave this by longjmp, and somebody has to know.  The
+ * seal is never found where a writer is looked for, nor a writer where a seal is. */
 static void begin_claim(uint32_t now, writer_seal *seal)
 {
 	*seal = SEAL ^ (uint64_t)seal;
+	self.writer = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.retry = CLAIMING + now % GENERATIONS;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	/* A signal handler may have come before that, and claimed one. */
+	self.writer = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.session = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.writer = (struct writer *)(uintptr_t)seal;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self.retry = CLAIMING + now % GENERATIONS;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -283,7 +289,7 @@ static bool is_in_claim(const writer_seal *seal)
 
 	if (self.retry < CLAIMING || self.retry == IGNORED_THREAD)
 		return false;
-	if (is_sealed((const writer_seal *)self.writer, seal)) {
+	if (self.session || !self.writer || is_sealed((const writer_seal *)self.writer, seal)) {
 		if (generation->rings)
 			count_homeless(generation->rings);
 		return true;

@@ -268,6 +268,12 @@ class Ends(Launch):
             self.assertEqual(events["program"]["status"], status)
             self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
+    def test_another_thread_is_the_last(self):
+        """Threads of libc's end with 0, whatever the first one said long before."""
+        self.assertEqual(subprocess.run([PROGRAM, "orphan", "7"]).returncode, 0)
+        _, events, _ = self.launch(PROGRAM, "orphan", 7)
+        self.assertEqual(events["program"]["status"], 0)
+
     def test_signals_to_limpet_are_passed_on(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             process = self.start(PROGRAM, "wait")

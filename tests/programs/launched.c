@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,6 +218,57 @@ static int do_leave(char **words)
 	return 1;
 }
 
+/* How often the thread with that name has waited; 0: there is none. */
+static long count_waits(const char *name)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	long waits = 0;
+
+	while (tasks && (entry = readdir(tasks))) {
+		char path[300], line[128], found[64] = "";
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		file = fopen(path, "r");
+		while (file && fgets(line, sizeof(line), file)) {
+			sscanf(line, "Name: %63s", found);
+			if (!strcmp(found, name))
+				sscanf(line, "voluntary_ctxt_switches: %ld", &waits);
+		}
+		if (file)
+			fclose(file);
+	}
+	if (tasks)
+		closedir(tasks);
+	return waits;
+}
+
+/* Until limpet's thread, if there is one, has looked around some times. */
+static void *outlive(void *first)
+{
+	long waits;
+
+	pthread_join(*(pthread_t *)first, NULL);
+	waits = count_waits("limpet");
+	while (waits && count_waits("limpet") < waits + 3)
+		usleep(10000);
+	return NULL;
+}
+
+static int do_orphan(char **words)
+{
+	static pthread_t first;
+	pthread_t other;
+
+	allocate(MAIN_SIZE, 5);
+	first = pthread_self();
+	if (pthread_create(&other, NULL, outlive, &first))
+		return 1;
+	syscall(SYS_exit, atoi(words[0]));
+	return 1;
+}
+
 static int do_sleep(char **words)
 {
 	usleep((useconds_t)atoi(words[0]) * 1000);
@@ -231,7 +283,7 @@ static const struct {
 	{ "count", do_count }, { "self", do_self },       { "wait", do_wait },
 	{ "crash", do_crash }, { "read", do_read },       { "spawn", do_spawn },
 	{ "mark", do_mark },   { "execute", do_execute }, { "sleep", do_sleep },
-	{ "close", do_close }, { "leave", do_leave },
+	{ "close", do_close }, { "leave", do_leave },     { "orphan", do_orphan },
 };
 
 int main(int argc, char **argv)

@@ -9,11 +9,13 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define FAR   UINT64_MAX
 #define STACK 131072
+#define PAGE  4096
 #ifndef SS_AUTODISARM
 #define SS_AUTODISARM (1u << 31)
 #endif
@@ -228,6 +230,25 @@ static void a_lock_that_was_left_is_free_again(void **state)
 	assert_true(can_ask());
 	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 1);
 	assert_int_equal(report(LAUNCH_KERNEL, 5, 9), 0);
+}
+
+/* The next stack down the memory, as those of coroutines lie. */
+static void a_lock_that_was_left_on_a_stack_that_is_gone(void **state)
+{
+	char *stacks =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pool_seal *left = (pool_seal *)(stacks + PAGE), *here = left - 1;
+	struct launch_pool *pool;
+
+	(void)state;
+	assert_ptr_not_equal(stacks, MAP_FAILED);
+	assert_non_null(pool_lock(left));
+	assert_null(pool_lock(here));
+	assert_int_equal(munmap(stacks + PAGE, PAGE), 0);
+	pool = pool_lock(here);
+	assert_non_null(pool);
+	pool_unlock(pool, here);
+	munmap(stacks, PAGE);
 }
 
 static __attribute__((noinline)) bool can_ask_further_down(void)
@@ -452,6 +473,7 @@ int main(void)
 		TEST(more_streams_than_there_is_room_for),
 		TEST(another_function_where_one_was),
 		TEST(a_lock_that_was_left_is_free_again),
+		TEST(a_lock_that_was_left_on_a_stack_that_is_gone),
 		TEST(who_comes_in_between_does_without),
 		TEST(who_comes_on_a_stack_that_nobody_knows_does_without),
 		TEST(a_thread_that_is_not_running_holds_nobody_up),

@@ -181,6 +181,11 @@ static void tells_the_arguments_to_the_filter(void **state)
 	PLAY(LOAD(NR), IF(SYS_mmap, 0, 3), LOAD(ARG(4) + 4), IF(UINT32_MAX, 0, 1),
 	     RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW));
 	assert_refused(SYS_mmap);
+	/* Threads may have names, and nothing else. */
+	begin();
+	PLAY(LOAD(NR), IF(SYS_prctl, 0, 3), LOAD(ARG(0)), IF(PR_SET_NAME, 1, 0),
+	     RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW));
+	assert_refused(SYS_prctl);
 }
 
 static void asks_every_filter(void **state)

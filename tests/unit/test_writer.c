@@ -226,6 +226,63 @@ static void who_looks_for_a_ring_outlives_the_session(void **state)
 	assert_true(writers_close());
 }
 
+static volatile long step, first_step;
+static volatile bool is_stepping;
+
+static void write_one(void)
+{
+	struct record_call call = { .begin = 1, .end = 2 };
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
+
+	if (!writer)
+		return;
+	(void)writer_call(writer, &call, NULL);
+	writer_end(writer, &seal);
+}
+
+static void write_at_step(int number)
+{
+	(void)number;
+	if (is_stepping && step++ >= first_step)
+		write_one();
+}
+
+/* The processor raises a signal after each instruction. */
+static void step_by_step(bool is_on)
+{
+#ifdef __x86_64__
+	is_stepping = is_on;
+	if (is_on)
+		__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+	else
+		__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+#else
+	(void)is_on;
+	skip();
+#endif
+}
+
+/* One signal after the other, from each instruction on of a thread that looks for its ring. */
+static void who_is_interrupted_often_finds_a_ring(void **state)
+{
+	struct sigaction action = { .sa_handler = write_at_step };
+
+	(void)state;
+	sigaction(SIGTRAP, &action, NULL);
+	step = 1;
+	for (first_step = 0; first_step < step; first_step++) {
+		begin_session(4);
+		step = 0;
+		step_by_step(true);
+		write_one();
+		step_by_step(false);
+		assert_non_null(writer_mine());
+		assert_true(writers_close());
+		free(rings);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +292,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_timed_is_counted),
 		cmocka_unit_test(who_never_comes_back_costs_a_ring),
 		cmocka_unit_test(who_looks_for_a_ring_outlives_the_session),
+		cmocka_unit_test(who_is_interrupted_often_finds_a_ring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include <linux/sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -68,7 +69,8 @@ const struct need needs[] = {
 	{ NEED_ALWAYS, SYS_fcntl, "fcntl", true, { 3 } },
 	{ NEED_ALWAYS, SYS_gettid, "gettid", false, { 0 } },
 	{ NEED_ALWAYS, SYS_getpid, "getpid", true, { 0 } },
-	{ NEED_ALWAYS, SYS_prctl, "prctl", true, { 15 } },
+	{ NEED_ALWAYS, SYS_prctl, "prctl", true, { PR_SET_NAME } },
+	{ NEED_ALWAYS, SYS_prctl, "prctl (of the counter)", true, { PR_GET_TSC } },
 	{ NEED_ALWAYS, SYS_clock_gettime, "clock_gettime", true, { 0 } },
 	{ NEED_ALWAYS, SYS_tgkill, "tgkill", true, { 1, 1, 0 } },
 	{ NEED_ALWAYS, SYS_nanosleep, "nanosleep", true, { 0 } },

@@ -40,6 +40,7 @@ struct residence {
 	int socket, directory;
 	struct descriptor host; /* of the host process: readable when it has died */
 	bool is_over, unloads;
+	bool is_outlived; /* the program's first thread, by others of the program's */
 	union {
 		struct control_header header;
 		struct control_hello hello;
@@ -223,13 +224,24 @@ static void obey(struct residence *self, long size)
 	send_reply(self, orders[kind](self));
 }
 
+/* First it is asked for the first thread: who is there after that has not ended before it. */
+static bool is_deserted(struct residence *self)
+{
+	bool has_first_ended = first_status() >= 0;
+
+	if (is_alone(rings_tracer_threads()))
+		return true;
+	self->is_outlived |= has_first_ended;
+	return false;
+}
+
 static void serve_once(struct residence *self)
 {
 	struct pollfd wait[2] = { { self->socket, POLLIN, 0 }, { self->host.fd, POLLIN, 0 } };
 	struct timespec glance = { GLANCE_S, 0 };
 	long r = raw5(SYS_ppoll, wait, 2, &glance, 0, 8);
 
-	if (r == -EINTR || (r == 0 && !is_alone(rings_tracer_threads())))
+	if (r == -EINTR || (r == 0 && !is_deserted(self)))
 		return;
 	if (r == 0) {
 		agent_page.end_reason = AGENT_END_ALONE;
@@ -286,11 +298,12 @@ static void end(struct residence *self)
 	page_set_state(AGENT_STATE_RESTING);
 }
 
-/* The status of a process whose threads end one by one is that of the last, which is this one: the
- * program's first thread said another. */
-static void leave_last(void)
+/* The status of a process whose threads end one by one is that of the last, which is this one.  The
+ * program's first thread may have said another; if it was not the program's last, those of libc's
+ * say what we say. */
+static void leave_last(const struct residence *self)
 {
-	int status = is_alone(0) ? first_status() : -1;
+	int status = !self->is_outlived && is_alone(0) ? first_status() : -1;
 
 	if (status > 0)
 		raw1(SYS_exit, status);
@@ -308,7 +321,7 @@ static int reside(struct boot_context *boot, int socket, int directory)
 		serve_once(&self);
 	end(&self);
 	if (agent_page.end_reason == AGENT_END_ALONE)
-		leave_last();
+		leave_last(&self);
 	return self.unloads ? AGENT_UNLOADS : AGENT_RESTS;
 }
 

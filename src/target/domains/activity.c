@@ -299,14 +299,6 @@ static int on_activity(uint32_t domain, uint32_t command, void *data)
 	return WANTED;
 }
 
-static void note(enum trace_note note)
-{
-	struct rings *rings = writers_rings();
-
-	if (rings)
-		rings->notes |= 1u << note;
-}
-
 static uint32_t seen(void)
 {
 	return (uint32_t)is_asking[LAUNCH_KERNEL] << DOMAIN_KERNEL |
@@ -322,7 +314,7 @@ uint32_t activity_begin(const uint64_t *slots, bool kernels, bool copies)
 	place = (register_function *)got_symbol_beside((uint64_t)slots, REGISTER_NAME);
 	/* The place has room for one, and does not tell who is there. */
 	if (!place || got_has_module(OTHER_TRACER)) {
-		note(place ? NOTE_OTHER_TRACER : NOTE_NO_REPORTS);
+		writer_note(place ? NOTE_OTHER_TRACER : NOTE_NO_REPORTS);
 		return 0;
 	}
 	launch_shapes_prepare();

@@ -74,8 +74,7 @@ static bool put_signal(struct hsa_packet *packet, uint64_t signal)
 	uint64_t none = 0;
 
 	return __atomic_compare_exchange_n(&packet->completion, &none, signal, false,
-					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED) &&
-	       is_still_there(packet, signal);
+					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
 static bool give_signal(struct hsa_packet *packet, struct hsa_command *command)
@@ -92,8 +91,14 @@ static bool give_signal(struct hsa_packet *packet, struct hsa_command *command)
 		hsa_calls.signal_store(command->signal, 0);
 		return false;
 	}
-	if (!put_signal(packet, command->signal))
+	if (put_signal(packet, command->signal)) {
+		if (!is_still_there(packet, command->signal))
+			leave_signal(command);
+	} else {
 		leave_signal(command);
+		/* It is in no packet. */
+		hsa_calls.signal_store(command->signal, 0);
+	}
 	return true;
 }
 

@@ -194,9 +194,13 @@ void pending_drop(uint64_t signal)
 {
 	uint32_t first = first_place(signal);
 
-	for (uint32_t i = first; memory && i < first + WINDOW; i++)
+	for (uint32_t i = first; memory && i < first + WINDOW; i++) {
+		uint32_t state = __atomic_load_n(&memory->states[i], __ATOMIC_ACQUIRE);
+
+		/* By now the place may be another's. */
 		if (__atomic_load_n(&memory->keys[i], __ATOMIC_RELAXED) == signal)
-			__atomic_store_n(&memory->states[i], FREE, __ATOMIC_SEQ_CST);
+			(void)change(i, state, FREE);
+	}
 }
 
 unsigned pending_count_of(uint64_t signal)

@@ -86,7 +86,7 @@ static bool is_left_by(const struct launch_pool *pool, uint64_t holder, const st
 
 	if (pool->seal_of != holder)
 		return false;
-	return theirs == me->seal || !stack_is_there(theirs, sizeof(*theirs), me->seal) ||
+	return theirs == me->seal || !stack_has_word(theirs) ||
 	       *theirs != sealed(pool->seal, holder);
 }
 

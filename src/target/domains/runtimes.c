@@ -281,7 +281,7 @@ static uint32_t begin_hsa_work(const struct live_table *core, const struct live_
 	seen = hsa_work_begin(&slots[0], &slots[1], is_wanted[DOMAIN_KERNEL],
 			      is_wanted[DOMAIN_COPY]);
 	if (!seen)
-		writers_rings()->notes |= 1u << NOTE_NO_HSA_TIMES;
+		writer_note(NOTE_NO_HSA_TIMES);
 	return seen;
 }
 

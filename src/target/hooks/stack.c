@@ -28,7 +28,12 @@ unsigned stack_readable(const uint64_t *words, unsigned count)
 	return is_readable(next) ? count : (unsigned)((next - (uint64_t)words) / sizeof(*words));
 }
 
-bool stack_is_there(const volatile void *address, size_t size, const volatile void *place)
+bool stack_has_word(const volatile uint64_t *word)
+{
+	return !((uint64_t)word % sizeof(*word)) && is_readable((uint64_t)word);
+}
+
+bool stack_is_there(const void *address, size_t size, const void *place)
 {
 	uint64_t start = (uint64_t)address, last = start + size - 1;
 

@@ -13,7 +13,10 @@ unsigned stack_readable(const uint64_t *words, unsigned count);
 
 /* Can so many bytes, less than a page, be read at an address further up than `place`, where the
  * caller stands?  What is near is taken to be of the same stack. */
-bool stack_is_there(const volatile void *address, size_t size, const volatile void *place);
+bool stack_is_there(const void *address, size_t size, const void *place);
+
+/* Can this word be read?  It may be on any stack, also near on one that is gone. */
+bool stack_has_word(const volatile uint64_t *word);
 
 /* Return addresses, innermost first, from a frame that begins with the caller's frame pointer and a
  * return address; how many.  Memory that is not there ends the stack. */

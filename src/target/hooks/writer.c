@@ -247,15 +247,21 @@ static void count_homeless(struct rings *from)
 	__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
 }
 
-/* Notes where it is: a signal handler may leave this by longjmp, and somebody has to know. */
+/* Notes where it is: a signal handler may leave this by longjmp, and somebody has to know.  The
+ * seal is never found where a writer is looked for, nor a writer where a seal is. */
 static void begin_claim(uint32_t now, writer_seal *seal)
 {
 	*seal = SEAL ^ (uint64_t)seal;
+	self.writer = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.retry = CLAIMING + now % GENERATIONS;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	/* A signal handler may have come before that, and claimed one. */
+	self.writer = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.session = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.writer = (struct writer *)(uintptr_t)seal;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self.retry = CLAIMING + now % GENERATIONS;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -272,8 +278,7 @@ static void end_claim(uint32_t now, struct writer *writer)
 /* Is the seal of who makes it still there?  It may lie on any stack, also on one that is gone. */
 static bool is_sealed(const writer_seal *claim, const writer_seal *seal)
 {
-	return claim != seal && stack_is_there(claim, sizeof(*claim), seal) &&
-	       *claim == (SEAL ^ (uint64_t)claim);
+	return claim != seal && stack_has_word(claim) && *claim == (SEAL ^ (uint64_t)claim);
 }
 
 /* True when the call came in the midst of a claim of its own thread.  One that was left is ended.
@@ -284,7 +289,7 @@ static bool is_in_claim(const writer_seal *seal)
 
 	if (self.retry < CLAIMING || self.retry == IGNORED_THREAD)
 		return false;
-	if (is_sealed((const writer_seal *)self.writer, seal)) {
+	if (self.session || !self.writer || is_sealed((const writer_seal *)self.writer, seal)) {
 		if (generation->rings)
 			count_homeless(generation->rings);
 		return true;

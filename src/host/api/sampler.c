@@ -74,6 +74,7 @@ static int find_frames(struct limpet_sampler *self, const struct sample *sample,
 	int r;
 
 	pthread_mutex_lock(&self->names.lock);
+	code_list_at(self->names.codes, sample->time_ns);
 	r = code_list_frames(self->names.codes, space, sample->pid, sample, ret);
 	if (now - self->followed_ns >= FOLLOW_NS) {
 		self->followed_ns = now;

@@ -209,7 +209,8 @@ static int pass(struct sampling *self, struct err *err)
 	int r;
 
 	/* First: what is sampled was told before, and code that is gone has lost its address. */
-	sample_writer_prepare(self->writer);
+	if (self->writer)
+		sample_writer_prepare(self->writer);
 	r = self->kind->drain(self->sampler, &listener, err);
 	if (self->trouble.code) {
 		*err = self->trouble;

@@ -38,6 +38,7 @@ struct sample_frame {
 	bool is_return;
 	bool is_unnamed; /* nothing in the file names it: see model_name_late() */
 	uint64_t address;
+	uint32_t version; /* as in struct recorded_frame: of samples in memory only */
 	uint32_t first_place, place_count; /* the innermost first; at least one */
 };
 

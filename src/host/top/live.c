@@ -238,10 +238,10 @@ static int name_frame(struct live *self, struct sample_frame *frame)
 	uint32_t count;
 	bool is_named;
 
-	if (code_list_name(
-		    self->codes,
-		    &(struct recorded_frame){ frame->code, frame->is_return, frame->address },
-		    /* wants_lines */ false, names, &count, &is_named))
+	if (code_list_name(self->codes,
+			   &(struct recorded_frame){ frame->code, frame->is_return, frame->address,
+						     frame->version },
+			   /* wants_lines */ false, names, &count, &is_named))
 		return -ENOMEM;
 	frame->is_unnamed = !is_named;
 	if (frame->place_count && !is_named)

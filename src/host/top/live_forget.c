@@ -39,7 +39,8 @@ static int move_stack(struct move *self, uint32_t number)
 	uint32_t new_frame;
 
 	if (live_frame(self->live,
-		       &(struct recorded_frame){ frame->code, frame->is_return, frame->address },
+		       &(struct recorded_frame){ frame->code, frame->is_return, frame->address,
+						 frame->version },
 		       &new_frame))
 		return -ENOMEM;
 	return live_stack(self->live, caller, new_frame, &self->stacks[number]);

@@ -70,7 +70,9 @@ int live_frame(struct live *live, const struct recorded_frame *frame, uint32_t *
 		      sizeof(*samples->frames)))
 		return -ENOMEM;
 	entry = table_make(&live->tables.frame_numbers,
-			   (uint64_t)frame->code << 1 | frame->is_return, frame->address, &is_new);
+			   (uint64_t)frame->version << 40 | (uint64_t)frame->code << 1 |
+				   frame->is_return,
+			   frame->address, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
@@ -78,7 +80,8 @@ int live_frame(struct live *live, const struct recorded_frame *frame, uint32_t *
 		samples->frames[samples->frame_count++] =
 			(struct sample_frame){ .code = frame->code,
 					       .is_return = frame->is_return,
-					       .address = frame->address };
+					       .address = frame->address,
+					       .version = frame->version };
 	}
 	*ret = (uint32_t)entry->value;
 	return 0;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -175,6 +176,22 @@ static void a_map_that_is_a_link(void **state)
 	assert_int_equal(perf_map_follow(&map, getpid(), &self->names), 0);
 	assert_int_equal(self->names.count, 1);
 	perf_map_close(&map);
+}
+
+/* Whoever waits at its other end must not notice us; a device might do worse. */
+static void a_map_that_is_a_pipe(void **state)
+{
+	struct growing *self = *state;
+	struct perf_map map = { 0 };
+	char event[256];
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	unlink(self->path);
+	assert_int_equal(mkfifo(self->path, 0600), 0);
+	assert_true(inotify_add_watch(watch, self->path, IN_OPEN) >= 0);
+	assert_int_equal(perf_map_follow(&map, getpid(), &self->names), -EINVAL);
+	assert_int_equal(read(watch, event, sizeof(event)), -1);
+	close(watch);
 }
 
 static void a_map_of_somebody_else(void **state)
@@ -374,6 +391,7 @@ int main(void)
 		WITH_MAP(a_map_that_grows),
 		WITH_MAP(a_map_that_is_written_anew),
 		WITH_MAP(a_map_that_is_a_link),
+		WITH_MAP(a_map_that_is_a_pipe),
 		WITH_MAP(a_map_of_somebody_else),
 		WITH_MAP(a_map_of_an_earlier_process),
 		WITH_DUMP(records_of_a_dump),

@@ -8,6 +8,7 @@
 #include "host/python/python_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static void finds_lines_by_steps(void **state)
@@ -165,6 +166,29 @@ static void keeps_frames_of_loops_that_it_cannot_see(void **state)
 	CHECK_MERGE(PYTHON_ENTRY_ALL, STACK_COMPLETE, 7, GONE, GONE, 8);
 }
 
+/* Comes last: from then on all is full. */
+static void names_without_end(void **state)
+{
+	uint64_t first = python_place_make("first", "b.py", 1), number = 0;
+	struct python_place place = { "", "", 0 };
+	unsigned count = 0;
+	char name[4001];
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (; strcmp(place.function, PYTHON_TOO_MANY) != 0; count++) {
+		assert_in_range(count, 0, 20000);
+		snprintf(name, 9, "%08u", count);
+		name[8] = 'x';
+		number = python_place_make(name, "c.py", 1);
+		assert_true(python_place_find(number, &place));
+	}
+	assert_in_range(count, 1000, 20000);
+	assert_int_equal(python_place_make("another", "d.py", 2), number);
+	assert_int_equal(python_place_make("first", "b.py", 1), first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +202,7 @@ int main(void)
 		cmocka_unit_test(shows_a_loop_that_was_just_entered),
 		cmocka_unit_test(begins_at_the_innermost_of_a_cut_stack),
 		cmocka_unit_test(keeps_frames_of_loops_that_it_cannot_see),
+		cmocka_unit_test(names_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

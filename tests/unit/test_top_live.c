@@ -169,12 +169,65 @@ static void a_frozen_one_is_a_recording(void **state)
 	unlink(path);
 }
 
+/* Of code that a runtime made. */
+static void take_made(uint64_t time_ns, uint64_t address)
+{
+	struct module module = { .kind = MODULE_ANONYMOUS, .path = (char[]){ "" } };
+	struct space_range range = { .start = 0x10000, .end = 0x20000, .module = &module };
+	struct space space = { .pid = getpid(), .ranges = &range, .count = 1 };
+	struct sample *sample = calloc(1, sizeof(*sample) + sizeof(uint64_t));
+
+	assert_non_null(sample);
+	sample->tid = sample->pid = (unsigned)getpid();
+	sample->time_ns = time_ns;
+	sample->weight_ns = 10;
+	sample->user_count = 1;
+	sample->frames[0] = address;
+	assert_int_equal(live_take(live, sample, &space), 0);
+	free(sample);
+}
+
+static uint64_t samples_in(const struct picture *picture, const char *name)
+{
+	for (size_t i = 0; i < picture->function_count; i++)
+		if (!strcmp(picture->functions[i].name, name))
+			return picture->functions[i].self_count;
+	return 0;
+}
+
+/* What was seen before keeps the name of then. */
+static void an_address_that_is_used_again(void **state)
+{
+	struct picture *picture;
+	char path[64];
+	FILE *map;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);
+	map = fopen(path, "we");
+	assert_non_null(map);
+	assert_true(fputs("10000 100 earlier\n", map) >= 0 && !fflush(map));
+	take_made(1, 0x10010);
+	picture_free(picture_of(0, 0, UINT64_MAX));
+	assert_true(fputs("10000 100 later\n", map) >= 0 && !fclose(map));
+	picture_free(picture_of(0, 0, UINT64_MAX));
+	take_made(2, 0x10010);
+	take_made(3, 0x10010);
+	picture = picture_of(0, 0, UINT64_MAX);
+	assert_int_equal(samples_in(picture, "earlier"), 1);
+	assert_int_equal(samples_in(picture, "later"), 2);
+	picture_free(picture);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(adds_up_what_is_in_the_window, setup, teardown),
 		cmocka_unit_test_setup_teardown(forgets_the_oldest, setup_small, teardown),
 		cmocka_unit_test_setup_teardown(a_frozen_one_is_a_recording, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_address_that_is_used_again, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("top_live", tests, NULL, NULL);

@@ -152,7 +152,7 @@ static void write_dump(pid_t pid, const struct dump *dump)
 static int prepare(const struct dump_values *values, pid_t pid, struct debuginfod *debuginfod,
 		   struct err *err)
 {
-	int r = values->java_names ? jvm_write_names(pid, err) : 0;
+	int r = values->java_names ? jvm_write_names(pid, /* start_tick */ 0, err) : 0;
 
 	return !r && values->debuginfod ? samples_ask(debuginfod, err) : r;
 }

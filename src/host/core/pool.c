@@ -64,6 +64,13 @@ uint32_t pool_add(struct pool *pool, const char *text)
 	return *slot - 1;
 }
 
+uint32_t pool_find(const struct pool *pool, const char *text)
+{
+	uint32_t slot = pool->count ? *slot_of(pool, text) : 0;
+
+	return slot ? slot - 1 : POOL_NONE;
+}
+
 const char *pool_keep(struct pool *pool, const char *text)
 {
 	uint32_t number = pool_add(pool, text);

@@ -18,6 +18,9 @@ struct pool {
 /* The text's number; POOL_NONE when there is no memory. */
 uint32_t pool_add(struct pool *pool, const char *text);
 
+/* The same where it is kept already; else POOL_NONE. */
+uint32_t pool_find(const struct pool *pool, const char *text);
+
 /* The same text every time, NULL when there is no memory. */
 const char *pool_keep(struct pool *pool, const char *text);
 

@@ -17,6 +17,7 @@
 #include "host/core/text.h"
 #include "host/process/maps.h"
 #include "host/process/root_file.h"
+#include "host/process/stat.h"
 #include "host/process/status.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@
 
 #define LIMIT_NS   15000000000ull
 #define STEP_NS    20000000
+#define GRACE_NS   1000000000ull
 #define REPLY_ROOM 4096u
 #define QUIT_BIT   (1ull << (SIGQUIT - 1))
 
@@ -40,7 +42,7 @@ static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0";
 /* What the child needs, made before it is born. */
 struct door {
 	pid_t pid;
-	int pidfd, root, temporary, socket; /* -1: none */
+	int pidfd, root, temporary, socket; /* negative: none */
 	uid_t user;
 	gid_t group;
 	uint64_t end_ns;
@@ -56,6 +58,7 @@ enum failure {
 	FAILURE_LISTENER,
 	FAILURE_SOCKET,
 	FAILURE_CHILD,
+	FAILURE_STUCK,
 };
 
 static bool is_jvm(pid_t pid, struct err *err)
@@ -162,10 +165,38 @@ static enum failure enter(const struct door *door)
 	return connect_now(door) ? FAILURE_NONE : wake_listener(door);
 }
 
+static int wait_until(pid_t child, uint64_t end_ns, int *status)
+{
+	const struct timespec step = { 0, STEP_NS / 4 };
+	pid_t ended;
+
+	while ((ended = waitpid(child, status, WNOHANG)) != child) {
+		if (ended < 0 && errno != EINTR)
+			return -errno;
+		if (now_ns() >= end_ns)
+			return -ETIMEDOUT;
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
+/* It has the credentials of the machine's user, who may stop it; and that /tmp may be a file system
+ * of his, which never answers. */
+static enum failure hear_from(pid_t child, const struct door *door)
+{
+	int status = 0, r = wait_until(child, door->end_ns + GRACE_NS, &status);
+
+	if (r == -ETIMEDOUT) {
+		kill(child, SIGKILL);
+		(void)!wait_until(child, now_ns() + GRACE_NS, &status);
+		return FAILURE_STUCK;
+	}
+	return !r && WIFEXITED(status) ? (enum failure)WEXITSTATUS(status) : FAILURE_CHILD;
+}
+
 static enum failure enter_as_child(const struct door *door)
 {
 	sigset_t all, before;
-	int status = 0;
 	pid_t child;
 
 	/* A signal of the terminal must not end it between making the file and taking it away. */
@@ -175,12 +206,7 @@ static enum failure enter_as_child(const struct door *door)
 	if (!child)
 		_exit((int)enter(door));
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (child < 0)
-		return FAILURE_CHILD;
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return FAILURE_CHILD;
-	return WIFEXITED(status) ? (enum failure)WEXITSTATUS(status) : FAILURE_CHILD;
+	return child < 0 ? FAILURE_CHILD : hear_from(child, door);
 }
 
 static const struct {
@@ -195,6 +221,8 @@ static const struct {
 			       "is it started with -XX:+DisableAttachMechanism, or stopped?" },
 	[FAILURE_SOCKET] = { "no socket", "" },
 	[FAILURE_CHILD] = { "the child that speaks to it ended early", "" },
+	[FAILURE_STUCK] = { "the child that speaks to it was stopped, or its /tmp does not answer",
+			    "" },
 };
 
 static int complain(pid_t pid, enum failure failure, struct err *err)
@@ -218,17 +246,18 @@ static ssize_t read_reply(const struct door *door, char *reply, size_t room)
 		uint64_t now = now_ns();
 		ssize_t got;
 
-		if (now >= door->end_ns ||
-		    poll(&wait, 1, (int)((door->end_ns - now) / 1000000) + 1) == 0)
+		if (now >= door->end_ns)
 			return -ETIMEDOUT;
-		got = read(door->socket, reply + size, room - 1 - size);
-		if (got < 0 && errno == EINTR)
+		/* A signal ends the waiting, too. */
+		if (poll(&wait, 1, (int)((door->end_ns - now) / 1000000) + 1) <= 0)
+			continue;
+		got = recv(door->socket, reply + size, room - 1 - size, MSG_DONTWAIT);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got <= 0)
 			break;
 		size += (size_t)got;
 	}
-	reply[size] = '\0';
 	return (ssize_t)size;
 }
 
@@ -249,7 +278,7 @@ static int judge_reply(pid_t pid, char *reply, ssize_t size, struct err *err)
 
 static int ask(const struct door *door, struct err *err)
 {
-	char reply[REPLY_ROOM];
+	char reply[REPLY_ROOM] = "";
 	enum failure failure = enter_as_child(door);
 
 	if (failure)
@@ -273,7 +302,6 @@ static int open_door(struct door *door, struct err *err)
 	const struct timeval patience = { LIMIT_NS / 1000000000u, 0 };
 	int r;
 
-	door->pidfd = (int)syscall(SYS_pidfd_open, door->pid, 0);
 	door->root = root_open(door->pid);
 	door->temporary =
 		door->root < 0 ? -1 : root_file_at(door->root, "tmp", O_PATH | O_DIRECTORY);
@@ -282,7 +310,10 @@ static int open_door(struct door *door, struct err *err)
 		setsockopt(door->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 		return 0;
 	}
-	r = door->root < 0 ? door->root : door->temporary < 0 ? door->temporary : -errno;
+	r = door->pidfd < 0       ? door->pidfd
+	    : door->root < 0      ? door->root
+	    : door->temporary < 0 ? door->temporary
+				  : -errno;
 	err_set(err, r, "ask the JVM of %d for names: its /tmp: %s", (int)door->pid, strerror(-r));
 	return r == -EACCES || r == -EPERM ? err_exit(err, EXIT_NOT_PERMITTED) : r;
 }
@@ -302,22 +333,53 @@ static int check(pid_t pid, const struct process_status *status, struct err *err
 	return err_why(err, "it does not listen: SIGQUIT would end it (-Xrs, or it just starts)");
 }
 
-int jvm_write_names(pid_t pid, struct err *err)
+static int check_age(pid_t pid, uint64_t start_tick, struct err *err)
 {
-	struct door door = { .pid = pid, .end_ns = now_ns() + LIMIT_NS };
+	struct process_stat stat;
+	int r = start_tick ? stat_read(pid, 0, &stat, err) : 0;
+
+	if (r || !start_tick || stat.start_tick == start_tick)
+		return r;
+	err_set(err, -ESRCH, "ask the JVM of %d for names", (int)pid);
+	return err_why(err, "it has ended, and another process has its number");
+}
+
+static int look_at(struct door *door, uint64_t start_tick, struct err *err)
+{
 	struct process_status status;
-	int r = status_read(pid, pid, &status, err);
+	int r = check_age(door->pid, start_tick, err);
 
 	if (!r)
-		r = check(pid, &status, err);
+		r = status_read(door->pid, door->pid, &status, err);
+	if (!r)
+		r = check(door->pid, &status, err);
 	if (r)
 		return r;
-	door.user = status.euid;
-	door.group = status.egid;
-	snprintf(door.socket_name, sizeof(door.socket_name), ".java_pid%d", (int)status.inner_pid);
-	snprintf(door.trigger_name, sizeof(door.trigger_name), ".attach_pid%d",
+	door->user = status.euid;
+	door->group = status.egid;
+	snprintf(door->socket_name, sizeof(door->socket_name), ".java_pid%d",
 		 (int)status.inner_pid);
-	r = open_door(&door, err);
+	snprintf(door->trigger_name, sizeof(door->trigger_name), ".attach_pid%d",
+		 (int)status.inner_pid);
+	return 0;
+}
+
+/* The descriptor comes first: the signal goes to the process that was looked at, or to none. */
+int jvm_write_names(pid_t pid, uint64_t start_tick, struct err *err)
+{
+	struct door door = { .pid = pid,
+			     .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+			     .root = -1,
+			     .temporary = -1,
+			     .socket = -1,
+			     .end_ns = now_ns() + LIMIT_NS };
+	int r;
+
+	if (door.pidfd < 0)
+		door.pidfd = -errno;
+	r = look_at(&door, start_tick, err);
+	if (!r)
+		r = open_door(&door, err);
 	if (!r)
 		r = ask(&door, err);
 	close_door(&door);

@@ -8,6 +8,9 @@
 
 #include <sys/types.h>
 
-/* It writes the names of its compiled code into /tmp/perf-PID.map of its root (JDK 17 and later).
+/* `start_tick`: when the process was started; another one may have its number by now.  0: whoever
+ * has it.
+ *
+ * It writes the names of its compiled code into /tmp/perf-PID.map of its root (JDK 17 and later).
  * -ENOPKG when the process is no such machine. */
-int jvm_write_names(pid_t pid, struct err *err) MUST_CHECK;
+int jvm_write_names(pid_t pid, uint64_t start_tick, struct err *err) MUST_CHECK;

@@ -57,14 +57,17 @@ int file_check_owner(int fd, pid_t pid)
 	return file.st_uid == status.euid || file.st_uid == status.uid ? 0 : -EACCES;
 }
 
+/* Looked at before it is opened: no device or pipe notices us. */
 int root_file_open(pid_t pid, const char *path)
 {
 	CLEANUP(close) int root = root_open(pid);
-	/* A pipe must not keep us waiting. */
-	int fd = root < 0 ? root : root_file_at(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	int r = fd < 0 ? fd : file_check_owner(fd, pid);
+	CLEANUP(close) int place = root < 0 ? root : root_file_at(root, path, O_PATH);
+	int r = place < 0 ? place : file_check_owner(place, pid), fd;
+	char again[32];
 
-	if (fd >= 0 && r)
-		close(fd);
-	return r ? r : fd;
+	if (r)
+		return r;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
+	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct place {
 	uint32_t function, file; /* in texts */
@@ -16,10 +17,15 @@ struct place {
 	uint64_t number;
 };
 
+/* Names are the target's: what it makes without end must not fill our memory. */
+#define PLACES_MAX (1u << 20)
+#define TEXTS_MAX  (64u << 20) /* bytes */
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pool texts;
 static struct place **places;
 static size_t place_count, place_room;
+static size_t text_bytes;
 static void *tree;
 
 static int compare(const void *a, const void *b)
@@ -52,9 +58,28 @@ static uint64_t add(const struct place *wanted)
 	return place->number;
 }
 
+static bool is_known(const char *function, const char *file, unsigned line)
+{
+	struct place wanted = { pool_find(&texts, function), pool_find(&texts, file), line, 0 };
+
+	return tfind(&wanted, &tree, compare);
+}
+
+static uint32_t keep(const char *text)
+{
+	size_t before = texts.count;
+	uint32_t number = pool_add(&texts, text);
+
+	text_bytes += texts.count > before ? strlen(text) + 1 : 0;
+	return number;
+}
+
 static uint64_t find_or_add(const char *function, const char *file, unsigned line)
 {
-	struct place wanted = { pool_add(&texts, function), pool_add(&texts, file), line, 0 };
+	bool is_full = place_count >= PLACES_MAX || text_bytes >= TEXTS_MAX;
+	bool is_kept = !is_full || is_known(function, file, line);
+	struct place wanted = { keep(is_kept ? function : PYTHON_TOO_MANY),
+				keep(is_kept ? file : ""), is_kept ? line : 0, 0 };
 	struct place **known;
 
 	if (wanted.function == POOL_NONE || wanted.file == POOL_NONE)

@@ -12,6 +12,9 @@
 #define PYTHON_PLACES       (0x5059ull << 48)
 #define PYTHON_PLACES_SHIFT 48
 
+/* The name of a function that came when no more could be kept. */
+#define PYTHON_TOO_MANY "[Python functions beyond those that are kept]"
+
 struct python_place {
 	const char *function, *file;
 	unsigned line;

@@ -15,7 +15,8 @@
 #include <sys/uio.h>
 
 #define CODES_MAX 65536u
-#define CHECK_NS  250000000u /* a code object is read again so often: another may be there */
+#define BYTES_MAX (64u << 20) /* of what is known of code: then it begins anew */
+#define CHECK_NS  250000000u  /* a code object is read again so often: another may be there */
 
 struct known_place {
 	uint64_t at, number;
@@ -110,6 +111,7 @@ static void forget_codes(struct python *self)
 	tdestroy(self->codes, known_free);
 	self->codes = NULL;
 	self->code_count = 0;
+	self->bytes = 0;
 }
 
 void python_close(struct python *python)
@@ -142,6 +144,11 @@ static int compare(const void *a, const void *b)
 							: left->code.address > right->code.address;
 }
 
+static size_t size_of(const struct python_code *code)
+{
+	return strlen(code->function) + strlen(code->file) + code->lines_size;
+}
+
 /* Reads it (again); forgets what was known of another one there. */
 static int read_code(struct python *self, struct known_code *known)
 {
@@ -152,10 +159,13 @@ static int read_code(struct python *self, struct known_code *known)
 
 	if (r)
 		return r;
+	if (known->code.function)
+		self->bytes -= size_of(&known->code);
 	if (!known->code.function || !python_code_equals(&known->code, &code))
 		known->count = 0;
 	python_code_done(&known->code);
 	known->code = code;
+	self->bytes += size_of(&code);
 	known->checked_ns = now_ns();
 	return 0;
 }
@@ -216,9 +226,12 @@ static size_t place_index(const struct known_code *known, uint64_t at)
 uint64_t python_place_of(struct python *self, const struct kernel_python_frame *frame)
 {
 	uint64_t at = frame->at & ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1), number;
-	struct known_code *known = find_code(self, frame->code);
+	struct known_code *known;
 	size_t i;
 
+	if (self->bytes >= BYTES_MAX)
+		forget_codes(self);
+	known = find_code(self, frame->code);
 	if (!known)
 		return python_place_make(PYTHON_GONE, "", 0);
 	i = place_index(known, at);
@@ -233,5 +246,6 @@ uint64_t python_place_of(struct python *self, const struct kernel_python_frame *
 		(known->count - i) * sizeof(*known->places));
 	known->places[i] = (struct known_place){ at, number };
 	known->count++;
+	self->bytes += sizeof(*known->places);
 	return number;
 }

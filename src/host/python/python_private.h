@@ -16,6 +16,7 @@ struct python {
 	struct python_layout layout;
 	void *codes; /* a tree, by address */
 	size_t code_count;
+	size_t bytes; /* of what is known of them, or more */
 };
 
 /* Where a frame is; 0: no memory. */

@@ -7,6 +7,7 @@
 #include "host/core/clock.h"
 #include "host/core/quiet_thread.h"
 #include "host/process/jvm.h"
+#include "host/process/stat.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -31,6 +32,7 @@ struct sampling {
 	struct sampler *sampler;      /* the thread's */
 	const struct sampler_kind *kind;
 	char reasons[REASONS_MAX];
+	uint64_t start_tick;          /* of the process, where a JVM is asked */
 	struct sampler_counts before; /* of earlier starts */
 	uint64_t flushed_ns, looked_ns;
 	struct err trouble; /* with a sample; the thread's */
@@ -301,11 +303,23 @@ static void join(struct sampling *self)
 	self->is_running = false;
 }
 
+static void know_process(struct sampling *self)
+{
+	struct process_stat stat;
+	struct err ignored = { 0 };
+
+	if (!self->start_tick && !stat_read(self->options.sampler.pid, 0, &stat, &ignored))
+		self->start_tick = stat.start_tick;
+}
+
 static int ask_first(struct sampling *self, struct err *err)
 {
-	return self->options.java_names && !self->options.is_new
-		       ? jvm_write_names(self->options.sampler.pid, err)
-		       : 0;
+	if (!self->options.java_names)
+		return 0;
+	know_process(self);
+	return self->options.is_new
+		       ? 0
+		       : jvm_write_names(self->options.sampler.pid, self->start_tick, err);
 }
 
 /* What was compiled since the first time.  Without it, names are those of then. */
@@ -313,7 +327,8 @@ static void ask_again(struct sampling *self)
 {
 	struct err err = { 0 };
 
-	if (self->options.java_names && jvm_write_names(self->options.sampler.pid, &err))
+	if (self->options.java_names &&
+	    jvm_write_names(self->options.sampler.pid, self->start_tick, &err))
 		snprintf(self->totals.java_trouble, sizeof(self->totals.java_trouble), "%s%s%s",
 			 err.what, err.why[0] ? ": " : "", err.why);
 }

@@ -82,18 +82,20 @@ static void open_space(struct bpf_sampler *self, struct followed *process)
 int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 {
 	struct followed *process;
-	int r = followed_add(&self->processes, space->pid, &process);
+	pid_t pid = space->pid;
+	int r = followed_add(&self->processes, pid, &process);
 
 	if (r) {
 		space_close(space);
-		return err_set(err, r, "following process %d", space->pid);
+		return err_set(err, r, "following process %d", pid);
 	}
 	process->looked_ns = now_ns();
 	r = followed_set_space(process, space);
-	if (r)
-		return err_set(err, r, "following process %d", process->pid);
-	r = kernel_tables_publish(&self->tables, space, ASKING, err);
-	if (!r)
+	r = r ? err_set(err, r, "following process %d", pid)
+	      : kernel_tables_publish(&self->tables, space, ASKING, err);
+	if (r) /* else it would be taken for one that is sampled */
+		followed_remove(&self->processes, pid);
+	else
 		look_for_python(self, process);
 	return r;
 }

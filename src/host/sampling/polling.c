@@ -114,6 +114,7 @@ static void find_family(struct polling *self, uint64_t now, const struct sampler
 	if (!self->options.children || now < self->next_family_ns)
 		return;
 	self->next_family_ns = now + FAMILY_NS;
+	processes_let_go_of_ended(&self->processes);
 	if (kin_descendants(self->options.pid, &pids, &count, &err) < 0)
 		return;
 	for (size_t i = 0; i < count; i++)

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host/core/cleanup.h"
 #include "host/core/room.h"
 
 #define PATIENCE_MAX 256u /* rounds of some 20 ms */
@@ -117,6 +118,13 @@ bool process_has_ended(const struct process_entry *process)
 	if (process->pidfd < 0)
 		return true;
 	return poll(&poll_for, 1, 0) == 1 && poll_for.revents & POLLIN;
+}
+
+void processes_let_go_of_ended(struct processes *processes)
+{
+	for (size_t i = 0; i < processes->count; i++)
+		if (processes->items[i].pidfd >= 0 && process_has_ended(&processes->items[i]))
+			close(TAKE_FD(processes->items[i].pidfd));
 }
 
 bool processes_have_ended(const struct processes *processes)

@@ -39,5 +39,7 @@ bool process_retry(struct process_entry *process);
 void process_forget(struct process_entry *process);
 void processes_begin_round(struct processes *processes);
 bool process_has_ended(const struct process_entry *process);
+/* Those that have ended stay known, without their descriptors. */
+void processes_let_go_of_ended(struct processes *processes);
 bool processes_have_ended(const struct processes *processes);
 void processes_done(struct processes *processes);

@@ -43,12 +43,21 @@ bool thinning_judge(struct thinning *thinning)
 	return chosen != every;
 }
 
+/* The numbers need not be good, only have no rhythm (xorshift). */
+static uint64_t draw(struct thinning *thinning)
+{
+	uint64_t drawn = thinning->drawn ? thinning->drawn : now_ns() | 1;
+
+	drawn ^= drawn << 13;
+	drawn ^= drawn >> 7;
+	drawn ^= drawn << 17;
+	return thinning->drawn = drawn;
+}
+
+/* By chance: threads that tick in turn would have one of them taken always, the others never. */
 uint32_t thinning_takes(struct thinning *thinning)
 {
 	if (thinning->every <= 1)
 		return 1;
-	if (++thinning->passed < thinning->every)
-		return 0;
-	thinning->passed = 0;
-	return thinning->every;
+	return (draw(thinning) >> 32) % thinning->every ? 0 : thinning->every;
 }

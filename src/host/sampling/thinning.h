@@ -11,7 +11,7 @@ struct thinning {
 	uint64_t begun_ns, used_ns; /* when the last judgement was, and our processor time then */
 	uint32_t every;             /* one in so many is taken; 0 and 1: all are */
 	uint32_t most;              /* that it ever was */
-	uint32_t passed;            /* since the last one that was taken */
+	uint64_t drawn;             /* the last random number; 0: none yet */
 };
 
 /* By the processor time of the calling thread.  True when `every` is another one from now on. */

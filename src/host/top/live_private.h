@@ -15,7 +15,7 @@ struct live_tables {
 	struct model *model; /* its processes stay */
 	size_t thread_room;
 	struct table thread_numbers; /* (process, tid) */
-	struct table frame_numbers;  /* (code and is_return, address) */
+	struct table frame_numbers;  /* (code, version and is_return, address) */
 	struct table stack_numbers;  /* (caller, frame) */
 	size_t named_count;          /* frames that were asked for their names */
 };

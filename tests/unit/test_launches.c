@@ -281,20 +281,22 @@ static void ask_in_handler(int number)
 	could_ask = can_ask();
 }
 
-/* The other stack lies higher, and the kernel does not tell that the thread is on it. */
+/* The other stack lies higher, and the kernel does not tell that the thread is on it.  The one
+ * before is put back: a sanitizer unmaps what it finds when the thread ends. */
 static void *be_interrupted(void *higher)
 {
 	stack_t other = { .ss_sp = higher, .ss_size = STACK, .ss_flags = (int)SS_AUTODISARM };
+	stack_t before;
 	struct sigaction action = { .sa_handler = ask_in_handler, .sa_flags = SA_ONSTACK };
 	pool_seal seal;
 	struct launch_pool *pool = pool_lock(&seal);
 
-	if (!pool || sigaltstack(&other, NULL) || sigaction(SIGUSR1, &action, NULL))
+	if (!pool || sigaltstack(&other, &before) || sigaction(SIGUSR1, &action, NULL))
 		return NULL;
 	could_ask = -1;
 	raise(SIGUSR1);
 	pool_unlock(pool, &seal);
-	return pool;
+	return sigaltstack(&before, NULL) ? NULL : pool;
 }
 
 static void who_comes_on_a_stack_that_nobody_knows_does_without(void **state)

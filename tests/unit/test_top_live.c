@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/core/clock.h"
 #include "host/model/profile.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"
@@ -208,12 +209,12 @@ static void an_address_that_is_used_again(void **state)
 	map = fopen(path, "we");
 	assert_non_null(map);
 	assert_true(fputs("10000 100 earlier\n", map) >= 0 && !fflush(map));
-	take_made(1, 0x10010);
+	take_made(now_ns(), 0x10010);
 	picture_free(picture_of(0, 0, UINT64_MAX));
 	assert_true(fputs("10000 100 later\n", map) >= 0 && !fclose(map));
 	picture_free(picture_of(0, 0, UINT64_MAX));
-	take_made(2, 0x10010);
-	take_made(3, 0x10010);
+	take_made(now_ns(), 0x10010);
+	take_made(now_ns(), 0x10010);
 	picture = picture_of(0, 0, UINT64_MAX);
 	assert_int_equal(samples_in(picture, "earlier"), 1);
 	assert_int_equal(samples_in(picture, "later"), 2);

@@ -3,6 +3,7 @@
  */
 #include "unit.h"
 
+#include "host/core/clock.h"
 #include "host/sampling/thinning.h"
 
 static void all_are_taken_where_there_is_room(void **state)
@@ -27,11 +28,42 @@ static void no_rhythm_hides_from_it(void **state)
 		assert_in_range(stands_for[i], 9000, 11000);
 }
 
+static uint32_t every_after(uint64_t samples, unsigned judgements)
+{
+	struct thinning thinning = { 0 };
+
+	for (unsigned i = 0; i < judgements; i++) {
+		thinning.begun_ns = now_ns() - 1000000000u;
+		thinning.used_ns =
+			(uint64_t)0 - 500000000u; /* half a second ago it was so much less */
+		thinning.taken = samples;
+		thinning_judge(&thinning);
+	}
+	return thinning.every;
+}
+
+static void less_are_taken_where_they_cost_too_much(void **state)
+{
+	(void)state;
+	assert_in_range(every_after(100000, 1), 4, 8);
+	assert_in_range(every_after(100000, 10), 1000, 1000);
+}
+
+/* Processes that come and go cost much, too: not because of samples. */
+static void other_work_is_not_theirs(void **state)
+{
+	(void)state;
+	assert_int_equal(every_after(0, 10), 1);
+	assert_int_equal(every_after(100, 10), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_are_taken_where_there_is_room),
 		cmocka_unit_test(no_rhythm_hides_from_it),
+		cmocka_unit_test(less_are_taken_where_they_cost_too_much),
+		cmocka_unit_test(other_work_is_not_theirs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

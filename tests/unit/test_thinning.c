@@ -1,36 +1,22 @@
 /*
- * The collector's share of the processor: how many samples are left out, and that those that are
- * taken stand for all.
+ * Which samples are left out where all of them cost too much.
  */
 #include "unit.h"
 
 #include "host/core/clock.h"
 #include "host/sampling/thinning.h"
 
-#define SECOND_NS 1000000000u
-
-/* As if the thread had used so much of the second before now. */
-static void pretend(struct thinning *thinning, uint64_t used_ns)
-{
-	struct timespec own;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
-	thinning->begun_ns = now_ns() - SECOND_NS;
-	thinning->used_ns = (uint64_t)own.tv_sec * SECOND_NS + (uint64_t)own.tv_nsec - used_ns;
-}
-
-static void all_are_taken_at_first(void **state)
+static void all_are_taken_where_there_is_room(void **state)
 {
 	struct thinning thinning = { 0 };
 
 	(void)state;
-	assert_false(thinning_judge(&thinning));
-	for (int i = 0; i < 10; i++)
+	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(thinning_takes(&thinning), 1);
 }
 
 /* Threads that tick in turn: each must keep its share. */
-static void taken_ones_stand_for_all(void **state)
+static void no_rhythm_hides_from_it(void **state)
 {
 	struct thinning thinning = { .every = 4, .drawn = 1 };
 	unsigned stands_for[4] = { 0 };
@@ -42,20 +28,33 @@ static void taken_ones_stand_for_all(void **state)
 		assert_in_range(stands_for[i], 9000, 11000);
 }
 
-static void who_uses_more_takes_less(void **state)
+static uint32_t every_after(uint64_t samples, unsigned judgements)
 {
 	struct thinning thinning = { 0 };
-	uint32_t every;
 
+	for (unsigned i = 0; i < judgements; i++) {
+		thinning.begun_ns = now_ns() - 1000000000u;
+		thinning.used_ns =
+			(uint64_t)0 - 500000000u; /* half a second ago it was so much less */
+		thinning.taken = samples;
+		thinning_judge(&thinning);
+	}
+	return thinning.every;
+}
+
+static void less_are_taken_where_they_cost_too_much(void **state)
+{
 	(void)state;
-	pretend(&thinning, SECOND_NS / 2);
-	assert_true(thinning_judge(&thinning));
-	assert_in_range(thinning.every, 2, 6);
-	every = thinning.every;
-	pretend(&thinning, SECOND_NS);
-	assert_true(thinning_judge(&thinning));
-	assert_true(thinning.every > every);
-	assert_int_equal(thinning.most, thinning.every);
+	assert_in_range(every_after(100000, 1), 4, 8);
+	assert_in_range(every_after(100000, 10), 1000, 1000);
+}
+
+/* Processes that come and go cost much, too: not because of samples. */
+static void other_work_is_not_theirs(void **state)
+{
+	(void)state;
+	assert_int_equal(every_after(0, 10), 1);
+	assert_int_equal(every_after(100, 10), 1);
 }
 
 static void it_comes_back_to_all(void **state)
@@ -63,8 +62,8 @@ static void it_comes_back_to_all(void **state)
 	struct thinning thinning = { .every = 64, .most = 64 };
 
 	(void)state;
-	for (int i = 0; i < 8; i++) {
-		pretend(&thinning, 0);
+	for (unsigned i = 0; i < 8; i++) {
+		thinning.begun_ns = now_ns() - 1000000000u;
 		thinning_judge(&thinning);
 	}
 	assert_int_equal(thinning.every, 1);
@@ -74,9 +73,10 @@ static void it_comes_back_to_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_are_taken_at_first),
-		cmocka_unit_test(taken_ones_stand_for_all),
-		cmocka_unit_test(who_uses_more_takes_less),
+		cmocka_unit_test(all_are_taken_where_there_is_room),
+		cmocka_unit_test(no_rhythm_hides_from_it),
+		cmocka_unit_test(less_are_taken_where_they_cost_too_much),
+		cmocka_unit_test(other_work_is_not_theirs),
 		cmocka_unit_test(it_comes_back_to_all),
 	};
 

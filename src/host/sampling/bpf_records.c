@@ -248,6 +248,7 @@ static void on_python(struct bpf_sampler *self, const struct sample *record)
 
 static void on_sample(struct bpf_sampler *self, const struct sample *record)
 {
+	self->thinning.taken++;
 	deliver(record, self);
 }
 

@@ -9,6 +9,8 @@
 #define JUDGED_EACH_NS 500000000u
 #define SHARE          10u /* a tenth of one processor */
 #define EVERY_MOST     1000u
+#define SAMPLE_MOST_NS 500000u /* what one costs at most; the rest of the time is for other work \
+				*/
 
 static uint64_t own_time_ns(void)
 {
@@ -35,7 +37,10 @@ bool thinning_judge(struct thinning *thinning)
 	if (thinning->begun_ns && elapsed < JUDGED_EACH_NS)
 		return false;
 	if (thinning->begun_ns)
-		chosen = choose(every, used - thinning->used_ns, elapsed / SHARE);
+		chosen = choose(every,
+				MIN(used - thinning->used_ns, thinning->taken * SAMPLE_MOST_NS),
+				elapsed / SHARE);
+	thinning->taken = 0;
 	thinning->begun_ns = now;
 	thinning->used_ns = used;
 	thinning->every = chosen;
@@ -57,7 +62,10 @@ static uint64_t draw(struct thinning *thinning)
 /* By chance: threads that tick in turn would have one of them taken always, the others never. */
 uint32_t thinning_takes(struct thinning *thinning)
 {
-	if (thinning->every <= 1)
-		return 1;
-	return (draw(thinning) >> 32) % thinning->every ? 0 : thinning->every;
+	uint32_t ticks = thinning->every <= 1                       ? 1
+			 : (draw(thinning) >> 32) % thinning->every ? 0
+								    : thinning->every;
+
+	thinning->taken += ticks > 0;
+	return ticks;
 }

@@ -111,6 +111,10 @@ class Bpf(unittest.TestCase):
         # The rest was about to fall asleep again.
         self.assertGreater(exact, 900 if IS_LONG else 500)
 
+    def assert_nearly_complete(self, recording):
+        """A thread that has not run yet has a stack without memory, and rules that count on some."""
+        self.assertGreaterEqual(recording.counts["ends"]["complete"], 0.99 * len(recording.samples) - 1)
+
     def test_with_few_descriptors_processors_have_the_clocks(self):
         with running("chrt", "--idle", "0", program(50), "200") as process:
             wait_for_threads(process.pid, 200)
@@ -119,7 +123,7 @@ class Bpf(unittest.TestCase):
         self.assertIn("each processor", recording.counts["limits"])
         self.assertGreater(len(recording.samples), 0)
         self.assertEqual({one["pid"] for one in recording.samples}, {process.pid})
-        self.assertGreaterEqual(recording.counts["ends"]["complete"], 0.99 * len(recording.samples) - 1)
+        self.assert_nearly_complete(recording)
 
     def test_threads_born_later_are_seen(self):
         with running("chrt", "--idle", "0", program(10), "40") as process:
@@ -127,7 +131,7 @@ class Bpf(unittest.TestCase):
         self.assertIsNone(recording.error, recording.error)
         # On a busy machine hardly any of them runs.
         self.assertGreater(len({one["tid"] for one in recording.samples}), 1 if IS_LONG else 0)
-        self.assertEqual(recording.counts["ends"]["complete"], len(recording.samples))
+        self.assert_nearly_complete(recording)
 
     def test_times_add_up(self):
         """Threads that run, wait for a processor and sleep: no time of theirs is missing or there twice."""

@@ -166,10 +166,10 @@ static int read_code(struct python *self, struct known_code *known)
 	python_code_done(&known->code);
 	known->code = code;
 	self->bytes += size_of(&code);
-	known->checked_ns = now_ns();
 	return 0;
 }
 
+/* Nothing is known of it yet. */
 static struct known_code *add_code(struct python *self, uint64_t address)
 {
 	struct known_code *known;
@@ -180,7 +180,7 @@ static struct known_code *add_code(struct python *self, uint64_t address)
 	if (!known)
 		return NULL;
 	known->code.address = address;
-	if (read_code(self, known) || !tsearch(known, &self->codes, compare)) {
+	if (!tsearch(known, &self->codes, compare)) {
 		known_free(known);
 		return NULL;
 	}
@@ -196,16 +196,32 @@ static bool is_readable(const struct python *self)
 	return !read_process((void *)(uintptr_t)self, self->binary.runtime, &byte, 1);
 }
 
+/* What is no code object any more, or never was, is not asked for again at once. */
+static void look_at_code(struct python *self, struct known_code *known)
+{
+	uint64_t address = known->code.address;
+
+	known->checked_ns = now_ns();
+	if (!read_code(self, known) || !known->code.function || !is_readable(self))
+		return;
+	self->bytes -= size_of(&known->code);
+	python_code_done(&known->code);
+	known->code.address = address;
+	known->count = 0;
+}
+
+/* NULL: it is none. */
 static struct known_code *find_code(struct python *self, uint64_t address)
 {
 	struct known_code key = { .code.address = address };
 	struct known_code **found = tfind(&key, &self->codes, compare);
+	struct known_code *known = found ? *found : add_code(self, address);
 
-	if (!found)
-		return add_code(self, address);
-	if (now_ns() - (*found)->checked_ns < CHECK_NS || !read_code(self, *found))
-		return *found;
-	return is_readable(self) ? NULL : *found;
+	if (!known)
+		return NULL;
+	if (now_ns() - known->checked_ns >= CHECK_NS)
+		look_at_code(self, known);
+	return known->code.function ? known : NULL;
 }
 
 static size_t place_index(const struct known_code *known, uint64_t at)

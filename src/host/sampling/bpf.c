@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TURN_NS   100000000u /* records may come faster than they can be looked at */
 #define SECOND_NS 1000000000u
 
 static struct bpf_sampler *self_of(struct sampler *sampler)
@@ -249,7 +250,10 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 	self->listener = listener;
 	if (thinning_judge(&self->thinning))
 		kernel_tables_thin(&self->tables, self->thinning.every);
+	self->turn_ends_ns = now_ns() + TURN_NS;
 	r = ring_buffer__consume(self->ring);
+	if (r == -EAGAIN)
+		r = 0; /* the turn was over */
 	if (self->stopped_ns && !self->is_flushed) {
 		self->is_flushed = true;
 		bpf_flush_absences(self);

@@ -296,5 +296,7 @@ int bpf_record(void *context, void *data, size_t size)
 		record = merge_python(self, record);
 	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])
 		handlers[record->kind](self, record);
+	if (!self->failure && !self->stopped_ns && now_ns() > self->turn_ends_ns)
+		return -EAGAIN;
 	return self->failure;
 }

@@ -224,6 +224,7 @@ static void who_looks_for_a_ring_outlives_the_session(void **state)
 	pthread_join(thread, NULL);
 	assert_true(met > 0);
 	assert_true(writers_close());
+	free(rings);
 }
 
 static volatile long step, first_step;

@@ -229,7 +229,8 @@ class Family(Libraries):
         self.addCleanup(log.close)
         strace = ("strace", "-f", "-qq", "-e", "trace=ptrace", "-e", "signal=none", "-o", log.path)
         caller = self.start(tool("a"), before=strace)
-        self.assertEqual(caller.call("attach", self.target.pid), SUCCESS)
+        # So slowed down, limpet may give up and leave the target as it was.
+        self.assertTrue(harness.wait_until(lambda: caller.call("attach", self.target.pid) == SUCCESS))
         self.assertEqual(caller.call("detach"), SUCCESS)
         with open(f"/proc/{caller.process.pid}/task/{caller.process.pid}/children") as file:
             threads = harness.threads_of(file.read().split()[0])

@@ -9,8 +9,9 @@
 #define JUDGED_EACH_NS 500000000u
 #define SHARE          10u /* a tenth of one processor */
 #define EVERY_MOST     1000u
-#define SAMPLE_MOST_NS 500000u /* what one costs at most; the rest of the time is for other work \
-				*/
+#define SAMPLE_MOST_NS                                                            \
+	500000u /* what one costs at most; the rest of the time is for other work \
+		 */
 
 static uint64_t own_time_ns(void)
 {

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void finds_lines_by_steps(void **state)
@@ -89,22 +90,25 @@ static void keeps_each_place_once(void **state)
 static size_t merge(enum python_entry entry, enum stack_end end, const uint64_t *native,
 		    size_t native_count, const uint8_t *marks, size_t count, uint64_t *ret)
 {
-	struct python python = { .pid = 0,
-				 .layout = { .entry = entry },
-				 .binary.loop = { { 1000, 1100 } } };
+	struct python *python = calloc(1, sizeof(*python));
 	struct kernel_python_frame frames[16] = { 0 };
 	unsigned char room[sizeof(struct sample) + 32 * sizeof(__u64)] = { 0 };
 	struct sample *sample = (struct sample *)room;
 	__u64 merged[48];
 	size_t total;
 
+	assert_non_null(python);
+	python->layout.entry = entry;
+	python->binary.loop[0].start = 1000;
+	python->binary.loop[0].end = 1100;
 	for (size_t i = 0; i < count; i++)
 		frames[i] = (struct kernel_python_frame){ 8, (uint64_t)marks[i]
 								     << KERNEL_PYTHON_MARK_SHIFT };
 	sample->end = (__u8)end;
 	sample->user_count = (__u16)native_count;
 	memcpy(sample->frames, native, native_count * sizeof(*native));
-	total = python_merge(&python, sample, frames, count, merged);
+	total = python_merge(python, sample, frames, count, merged);
+	python_close(python);
 	for (size_t i = 0; i < total; i++)
 		ret[i] = python_is_place(merged[i]) ? GONE : merged[i];
 	return total;

@@ -131,7 +131,8 @@ static int explain_end(struct launch *self, struct err *err)
 static int open_descriptors(struct launch *self, struct err *err)
 {
 	self->memory = memory_open(self->pid);
-	if (self->memory < 0 && launch_has_ended(self, false))
+	/* One that is ending has no memory any more, and is our child for a moment more. */
+	if (self->memory == -ESRCH || (self->memory < 0 && launch_has_ended(self, false)))
 		return explain_end(self, err);
 	if (self->memory < 0)
 		return err_set(err, self->memory, "cannot look at the program that was started: %s",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/sorted.h"
 #include "host/core/text.h"
 #include "host/process/procfs.h"
 
@@ -124,20 +125,15 @@ void maps_done(struct maps *maps)
 	maps->count = 0;
 }
 
+static uint64_t start_at(const void *items, size_t place)
+{
+	return ((const struct mapping *)items)[place].start;
+}
+
 const struct mapping *maps_at(const struct maps *maps, uint64_t address)
 {
-	size_t low = 0, high = maps->count;
+	size_t count = count_up_to(maps->items, maps->count, address, start_at);
+	const struct mapping *last = count ? &maps->items[count - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct mapping *mapping = &maps->items[middle];
-
-		if (address < mapping->start)
-			high = middle;
-		else if (address >= mapping->end)
-			low = middle + 1;
-		else
-			return mapping;
-	}
-	return NULL;
+	return last && address < last->end ? last : NULL;
 }

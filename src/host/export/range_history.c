@@ -3,6 +3,7 @@
  */
 #include "host/export/range_history.h"
 
+#include "host/core/room.h"
 #include "host/core/sorted.h"
 
 #include <errno.h>
@@ -55,15 +56,8 @@ int range_history_take(struct range_history *history, const struct call *call)
 
 	if (call->kind != CALL_RANGE || call->is_process_wide)
 		return 0;
-	if (ranges->count == ranges->room) {
-		size_t room = ranges->room ? ranges->room * 2 : 64;
-		struct past_range *longer = reallocarray(ranges->items, room, sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		ranges->items = longer;
-		ranges->room = room;
-	}
+	if (make_room(&ranges->items, ranges->count, &ranges->room, sizeof(*ranges->items)))
+		return -ENOMEM;
 	range.outer = open_at(ranges, ranges->count, call->begin_ns);
 	range.text = strdup(call_name(call));
 	if (!range.text)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/room.h"
 #include "host/core/sorted.h"
 #include "host/core/text.h"
 #include "host/process/procfs.h"
@@ -57,32 +58,17 @@ static bool mapping_parse(struct text line, struct mapping *ret)
 	return ret->start < ret->end;
 }
 
-static int maps_grow(struct maps *maps, size_t *capacity)
-{
-	size_t bigger = *capacity ? *capacity * 2 : 64;
-	struct mapping *items;
-
-	if (maps->count < *capacity)
-		return 0;
-	items = reallocarray(maps->items, bigger, sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	maps->items = items;
-	*capacity = bigger;
-	return 0;
-}
-
 int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
 	struct text rest = { text, text + size }, line;
 	uint64_t floor = 0;
-	size_t capacity = 0;
+	size_t room = 0;
 
 	while (text_take_line(&rest, &line)) {
 		struct mapping *mapping;
 
-		if (maps_grow(&maps, &capacity) < 0)
+		if (make_room(&maps.items, maps.count, &room, sizeof(*maps.items)))
 			return err_set(err, -ENOMEM, "%zu mappings", maps.count);
 		mapping = &maps.items[maps.count];
 		if (!mapping_parse(line, mapping) || mapping->start < floor)

@@ -110,26 +110,38 @@ static void copy_close(struct sampler *sampler)
 
 	perf_events_done(&self->events);
 	coverage_done(&self->coverage);
-	processes_done(&self->processes);
+	followed_done(&self->processes);
 	off_cpu_done(&self->off_cpu);
 	priority_restore(&self->priority);
 	free(self->sample);
 	free(self);
 }
 
+static int follow(struct copy_sampler *self, pid_t pid, struct followed **ret, struct err *err)
+{
+	struct space *space;
+	int r = space_open(&space, pid, err);
+
+	if (r)
+		return r;
+	r = followed_add(&self->processes, space, ret);
+	return r ? err_set(err, r, "no memory to follow %d", (int)pid) : 0;
+}
+
 static int join(struct sampler *sampler, pid_t pid, struct err *err)
 {
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
+	struct followed *process;
 	int r;
 
-	if (processes_find(&self->processes, pid))
+	if (followed_find(&self->processes, pid))
 		return 0;
-	r = processes_add(&self->processes, pid, err);
+	r = follow(self, pid, &process, err);
 	if (r)
 		return r;
 	r = coverage_open(&self->coverage, &self->events, pid, /* is_heir */ true, err);
 	if (r)
-		processes_drop_last(&self->processes);
+		followed_remove(&self->processes, pid);
 	return r ? r : 1;
 }
 
@@ -138,7 +150,7 @@ static void tell_of_python(struct copy_sampler *self)
 {
 	size_t length = strlen(self->base.limits);
 
-	if (python_is_in(self->processes.items[0].space))
+	if (python_is_in(self->root->space))
 		snprintf(self->base.limits + length, sizeof(self->base.limits) - length,
 			 "%sPython functions are not seen, native frames only", length ? "; " : "");
 }
@@ -148,7 +160,7 @@ static int start(struct copy_sampler *self, struct err *err)
 	int r = open_rings(self, err);
 
 	if (!r)
-		r = processes_add(&self->processes, self->options.pid, err);
+		r = follow(self, self->options.pid, &self->root, err);
 	if (!r)
 		r = coverage_open(&self->coverage, &self->events, self->options.pid,
 				  /* is_heir */ false, err);
@@ -196,10 +208,13 @@ static int enlarge(struct copy_sampler *self, struct err *err)
 	for (unsigned i = 0; i < attrs.count; i++)
 		attrs.items[i].sample_stack_user = size;
 	larger = perf_events_beside(&self->events, &attrs);
-	for (size_t i = 0; !r && i < self->processes.count; i++)
-		if (!process_has_ended(&self->processes.items[i]))
-			r = coverage_open(&coverage, &larger, self->processes.items[i].pid,
-					  /* is_heir */ i > 0, err);
+	for (size_t i = 0; !r && i < self->processes.count; i++) {
+		struct followed *process = self->processes.items[i];
+
+		if (!followed_has_ended(process))
+			r = coverage_open(&coverage, &larger, process->pid,
+					  /* is_heir */ process != self->root, err);
+	}
 	if (r < 0) {
 		coverage_done(&coverage);
 		perf_events_abandon(&larger);
@@ -224,16 +239,15 @@ static bool is_too_small(const struct copy_sampler *self)
 }
 
 /* Who is not known was born in a moment that no record tells of. */
-struct process_entry *copy_process_of(struct copy_round *round, pid_t pid)
+struct followed *copy_process_of(struct copy_round *round, pid_t pid)
 {
 	struct copy_sampler *self = round->self;
-	struct process_entry *process = processes_find(&self->processes, pid);
+	struct followed *process = followed_find(&self->processes, pid);
 
-	if (process || !self->options.children)
+	if (process || !self->options.children ||
+	    followed_add_child(&self->processes, pid, self->options.pid, &process))
 		return process;
-	process = processes_add_child(&self->processes, pid, self->options.pid);
-	if (process)
-		round->listener->process(round->listener->context, pid, self->options.pid);
+	round->listener->process(round->listener->context, pid, self->options.pid);
 	return process;
 }
 
@@ -241,7 +255,7 @@ static int hear_running(struct copy_round *round, const struct perf_record *reco
 {
 	struct copy_sampler *self = round->self;
 	const struct perf_event_attr *attr = &self->events.attrs.items[COPY_CLOCK];
-	struct process_entry *process = copy_process_of(round, record->pid);
+	struct followed *process = copy_process_of(round, record->pid);
 	struct perf_sample from;
 	uint32_t ticks;
 
@@ -295,7 +309,7 @@ static int hear_lost(struct copy_round *round, const struct perf_record *record)
 
 static int hear_mapping(struct copy_round *round, const struct perf_record *record)
 {
-	struct process_entry *process = processes_find(&round->self->processes, record->pid);
+	struct followed *process = followed_find(&round->self->processes, record->pid);
 	struct mapping mapping;
 
 	if (!process || process->is_unread || perf_mapping_read(&mapping, record) < 0)
@@ -305,11 +319,11 @@ static int hear_mapping(struct copy_round *round, const struct perf_record *reco
 
 static int hear_name(struct copy_round *round, const struct perf_record *record)
 {
-	struct process_entry *process = processes_find(&round->self->processes, record->pid);
+	struct followed *process = followed_find(&round->self->processes, record->pid);
 
 	if (!process || !(record->header->misc & PERF_RECORD_MISC_COMM_EXEC))
 		return 0;
-	process_forget(process);
+	followed_forget(process);
 	round->listener->process(round->listener->context, record->pid, record->pid);
 	return 0;
 }
@@ -318,13 +332,14 @@ static int hear_name(struct copy_round *round, const struct perf_record *record)
 static int hear_birth(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
+	struct followed *child;
 	uint32_t ids[4];
 
 	memcpy(ids, record->header + 1, sizeof(ids));
 	if (ids[0] == ids[1] || !self->options.children ||
-	    processes_find(&self->processes, (pid_t)ids[0]))
+	    followed_find(&self->processes, (pid_t)ids[0]))
 		return 0;
-	if (!processes_add_child(&self->processes, (pid_t)ids[0], (pid_t)ids[1]))
+	if (followed_add_child(&self->processes, (pid_t)ids[0], (pid_t)ids[1], &child))
 		return -ENOMEM;
 	round->listener->process(round->listener->context, (pid_t)ids[0], (pid_t)ids[1]);
 	return 0;
@@ -360,8 +375,8 @@ static int hear_all(struct copy_round *round, const struct perf_batch *batch)
 
 static bool has_ended(const struct copy_sampler *self)
 {
-	return self->options.children ? processes_have_ended(&self->processes)
-				      : process_has_ended(&self->processes.items[0]);
+	return self->options.children ? followed_all_have_ended(&self->processes)
+				      : followed_has_ended(self->root);
 }
 
 static void end_round(struct copy_round *round, bool is_last)
@@ -388,7 +403,6 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	thinning_judge(&self->thinning);
 	if (r < 0)
 		return err_set(err, r, "take samples: %s", strerror(-r));
-	processes_begin_round(&self->processes);
 	r = hear_all(&round, &batch);
 	perf_batch_done(&batch, &self->events);
 	if (r < 0)

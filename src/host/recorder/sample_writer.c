@@ -154,19 +154,11 @@ int sample_writer_process(struct sample_writer *self, pid_t pid, struct err *err
 static void put_sample(struct sample_writer *self, const struct sample *sample, uint32_t thread,
 		       uint32_t stack)
 {
+	const struct recorded_sample recorded = recorded_sample_of(sample, thread, stack);
 	struct pending *pending = &self->new_samples;
 
 	pending_begin(pending, 0);
-	sample_put(&pending->bytes, &pending->packer,
-		   &(struct recorded_sample){ .thread = thread,
-					      .stack = stack,
-					      .time_ns = sample->time_ns,
-					      .weight_ns = sample->weight_ns,
-					      .cpu = sample->cpu,
-					      .kind = sample->kind,
-					      .end = sample->end,
-					      .flags = sample->flags,
-					      .state = sample->state });
+	sample_put(&pending->bytes, &pending->packer, &recorded);
 	pending->head.count++;
 }
 

@@ -13,7 +13,6 @@
 #include "host/process/status.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

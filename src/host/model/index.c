@@ -4,7 +4,6 @@
 #include "host/model/index.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/core/room.h"

@@ -9,7 +9,6 @@
 #include "host/recorder/stack_list.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

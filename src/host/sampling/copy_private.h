@@ -1,6 +1,6 @@
 /*
- * What the files of the second rung share: copy.c opens and drains, copy_samples.c walks stacks,
- * copy_switches.c follows threads off the processor.
+ * What the files of the second rung share: copy.c opens and drains, copy_records.c understands what
+ * perf tells, copy_samples.c walks stacks, copy_switches.c follows threads off the processor.
  */
 #pragma once
 
@@ -43,6 +43,14 @@ struct copy_round {
 	struct copy_sampler *self;
 	const struct sampler_listener *listener;
 };
+
+static inline uint64_t copy_period_ns(const struct sampler_options *options)
+{
+	return 1000000000u / options->hz;
+}
+
+/* All records of a round, in the order of their times. */
+int copy_hear_all(struct copy_round *round, const struct perf_batch *batch) MUST_CHECK;
 
 /* The process of a record; NULL: it is none of those that are asked for, or no memory. */
 struct followed *copy_process_of(struct copy_round *round, pid_t pid);

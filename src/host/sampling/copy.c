@@ -142,11 +142,8 @@ static int join(struct sampler *sampler, pid_t pid, struct err *err)
 /* Frames of Python lie elsewhere, and have changed when the copy is looked at. */
 static void tell_of_python(struct copy_sampler *self)
 {
-	size_t length = strlen(self->base.limits);
-
 	if (python_is_in(self->root->space))
-		snprintf(self->base.limits + length, sizeof(self->base.limits) - length,
-			 "%sPython functions are not seen, native frames only", length ? "; " : "");
+		sampler_add_limit(&self->base, "Python functions are not seen, native frames only");
 }
 
 static int start(struct copy_sampler *self, struct err *err)

@@ -107,13 +107,12 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 }
 
 /* A file that is there keeps its name unless it was named. */
-static const char *choose_path(const struct record_values *values, pid_t pid, char *room,
-			       size_t size)
+static const char *choose_path(struct visit *visit)
 {
-	if (values->output)
-		return values->output;
-	recording_unused_path(pid, room, size);
-	return room;
+	if (visit->values->output)
+		return visit->values->output;
+	recording_unused_path(visit->pid, visit->own_path, sizeof(visit->own_path));
+	return visit->own_path;
 }
 
 static int parse_values(const struct record_values *values, struct recorder_options *options,
@@ -134,11 +133,10 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 static int record(pid_t pid, struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	const struct record_values *values = visit->values;
-	char room[64];
 	int r;
 
 	visit->pid = visit->sampling.sampler.pid = pid;
-	options->path = visit->path = choose_path(values, pid, room, sizeof(room));
+	options->path = visit->path = choose_path(visit);
 	r = recorder_open(&visit->recorder, pid, options, err);
 	if (r)
 		return r;

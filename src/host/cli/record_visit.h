@@ -23,6 +23,7 @@ struct visit {
 	const struct record_values *values;
 	struct recorder *recorder;
 	const char *path;
+	char own_path[64];         /* where none was given */
 	struct launched *launched; /* NULL: the process was there before */
 	struct period period;
 	uint64_t max_bytes, begin_ns;

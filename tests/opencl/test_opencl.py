@@ -568,8 +568,8 @@ class DeviceTimes(OpenCL):
         loop.order("fork")
         self.assertEqual(loop.end_epoch()["wrong"], 0)
         loop.order("exit")
-        self.assertEqual(loop.process.wait(20), 0)
-        self.assertEqual(harness.limpet_finish(process, 20).code, 0)
+        self.assertEqual(loop.process.wait(harness.PATIENCE_S), 0)
+        self.assertEqual(harness.limpet_finish(process).code, 0)
 
 
 class StandIn(TargetTest):

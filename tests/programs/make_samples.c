@@ -215,7 +215,7 @@ static int begin(const char *path, struct recording **ret, uint32_t *ret_process
 	if (!r)
 		r = facts_session(*ret, "test", "", err);
 	if (!r)
-		r = facts_process(*ret, getpid(), ret_process, err);
+		r = facts_process(*ret, getpid(), /* with_files */ false, ret_process, err);
 	return r ? r : recording_clock(*ret, err);
 }
 
@@ -261,7 +261,7 @@ int main(int argc, char **argv)
 	symbol_file_read_lines_by(&line_reader_libdw);
 	rounds = (unsigned)atoi(argv[2]);
 	prctl(PR_SET_NAME, "worker");
-	programs_init(&programs, getpid());
+	programs_init(&programs, getpid(), /* with_files */ false);
 	outer();
 	if (begin(argv[1], &recording, &programs.number, &err) ||
 	    sampling_new(&sampling, recording, &programs, &options, &err) ||

@@ -75,7 +75,7 @@ def frames_of(thread, maps):
             if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):  # neither is on the stack
                 frames.append([*place(maps, frame.pc()), frame.name() or ""])
             end = gdb.frame_stop_reason_string(frame.unwind_stop_reason())
-            if not frames[-1][2]:  # it is astray, and would go on for long
+            if frames and not frames[-1][2]:  # it is astray, and would go on for long
                 break
             frame = frame.older()
     except gdb.error as error:

@@ -11,6 +11,7 @@ import time
 
 LOOK = pathlib.Path(__file__).resolve().parent / "gdb_look.py"
 LIMIT_S = 600
+LOOP = "_PyEval_EvalFrameDefault"
 
 
 def look(targets, stops):
@@ -20,9 +21,10 @@ def look(targets, stops):
         with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
             environment = {**os.environ, "PIDS": " ".join(map(str, targets())), "STOPS": str(stops - done),
                            "SEEN": file.name}  # fmt: skip
-            subprocess.run(["gdb", "-nx", "-batch", "-x", str(LOOK)], env=environment, capture_output=True,
-                           timeout=LIMIT_S, check=False)  # fmt: skip
+            gdb = subprocess.run(["gdb", "-nx", "-batch", "-x", str(LOOK)], env=environment, capture_output=True,
+                                 text=True, timeout=LIMIT_S, check=False)  # fmt: skip
             lines = [json.loads(line) for line in file.read().splitlines()]
+        assert not gdb.returncode, f"gdb ended with {gdb.returncode}: {gdb.stderr.strip()[-300:]}"
         seen += [line for line in lines if "tid" in line]
         done += sum("stop" in line for line in lines)
     return seen, done
@@ -34,9 +36,18 @@ def bare(name):
 
 
 def addresses(thread):
-    """Those that limpet tells; inlined functions share theirs."""
-    return [(int(frame["address"], 16), frame["module"], frame["function"])
-            for frame in thread["frames"] if not frame["inlined"]]
+    """Those that limpet tells; inlined functions share theirs. Without lines only Python's functions have a file: those
+    that follow each other run in one loop of the interpreter's."""
+    return once([(0, LOOP, LOOP) if frame["file"] else (int(frame["address"], 16), frame["module"], frame["function"])
+                 for frame in thread["frames"] if not frame["inlined"]])  # fmt: skip
+
+
+def gdb_addresses(line):
+    return once([(0, LOOP, True, LOOP) if frame[3] == LOOP else frame for frame in line["gdb"]])
+
+
+def once(frames):
+    return [frame for i, frame in enumerate(frames) if i == 0 or frame[1] != LOOP or frames[i - 1][1] != LOOP]
 
 
 def same_place(by_gdb, by_limpet):
@@ -48,7 +59,7 @@ def compare(line):
     """("same", 0), or what is different and from which frame on."""
     if not line["limpet"] or not line["limpet"]["has_stack"]:
         return "limpet has no stack", 0
-    ours, theirs = addresses(line["limpet"]), line["gdb"]
+    ours, theirs = addresses(line["limpet"]), gdb_addresses(line)
     for number, (mine, other) in enumerate(zip(ours, theirs)):
         if not same_place(other[0], mine[0]):
             is_lost = not all(frame[2] for frame in theirs[number:])
@@ -82,7 +93,7 @@ class Aliases:
 
 def names_differ(line, paths, aliases):
     """(limpet's, gdb's) of frames at the same place with names that are not the same function's."""
-    for mine, other in zip(addresses(line["limpet"]), line["gdb"]):
+    for mine, other in zip(addresses(line["limpet"]), gdb_addresses(line)):
         if not same_place(other[0], mine[0]):
             return
         ours, theirs = bare(mine[2]), bare(re.sub(r"\(.*", "", other[3]))
@@ -120,12 +131,12 @@ class Verdict:
 
 def place_of(line, at):
     """The frame from which on they differ, by file."""
-    frame = line["gdb"][at - 1] if 0 < at <= len(line["gdb"]) else line["gdb"][0] if line["gdb"] else ["", "?", False, ""]
-    return frame[1] or "code without a file"
+    frames = gdb_addresses(line) or [["", "?", False, ""]]
+    return frames[at - 1 if 0 < at <= len(frames) else 0][1] or "code without a file"
 
 
 def describe(line, at):
-    theirs = [f"{name or '??'} ({where or hex(address)})" for address, where, _, name in line["gdb"][max(0, at - 2):at + 2]]
+    theirs = [f"{name or '??'} ({where or hex(address)})" for address, where, _, name in gdb_addresses(line)[max(0, at - 2):at + 2]]
     ours = [f"{name} ({where})" for _, where, name in addresses(line["limpet"])[max(0, at - 2):at + 2]] \
         if line["limpet"] else []
     return f"gdb {theirs} [{line['gdb_end']}], limpet {ours}" + \

@@ -11,18 +11,22 @@ TOOLS = pathlib.Path(__file__).resolve().parent.parent.parent / "tools"
 LAYERS = "shared/base\ninjector\ntarget/agent\nhost/core\nhost/cli\n"
 
 
-def check_layers(**files):
-    """Runs check-layers.py on a tree of {path with __ for /: content}."""
+def check(tool, **files):
+    """Runs a checker on a tree of {path with __ for /: content}."""
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(scratch)
-        for name, content in {"tools__layers.txt": LAYERS, **files}.items():
+        for name, content in files.items():
             path = root / name.replace("__", "/")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
         done = subprocess.run(
-            [sys.executable, TOOLS / "check-layers.py", root], capture_output=True, text=True
+            [sys.executable, TOOLS / tool, root], capture_output=True, text=True
         )
         return done.returncode, done.stdout
+
+
+def check_layers(**files):
+    return check("check-layers.py", **{"tools__layers.txt": LAYERS}, **files)
 
 
 class Layers(unittest.TestCase):
@@ -54,6 +58,20 @@ class Layers(unittest.TestCase):
             "include__limpet__limpet.h": '#include "host/core/err.h"\n'})
         self.assertEqual(status, 1)
         self.assertIn("public, but includes", text)
+
+
+class Needs(unittest.TestCase):
+    needs = {"src__shared__wire__needs.c": "{ SYS_mmap }, { SYS_futex },\n"}
+
+    def test_accepts_what_is_asked(self):
+        self.assertEqual(check("check-needs.py", **self.needs, **{
+            "src__target__agent__a.c": "raw3(SYS_futex, 0, 0, 0);\n"}), (0, ""))
+
+    def test_refuses_what_nobody_asked(self):
+        status, text = check("check-needs.py", **self.needs, **{
+            "src__target__agent__a.c": "raw3(SYS_mmap, 0, 0, 0);\nraw0(SYS_sched_yield);\n"})
+        self.assertEqual(status, 1)
+        self.assertEqual(text, "SYS_sched_yield: made in src/target, not named in src/shared/wire/needs.c\n")
 
 
 if __name__ == "__main__":

@@ -32,9 +32,10 @@ static const struct unwind_row rows[] = {
 	ROW(0x900, UNWIND_SPECIAL, 1, UNWIND_FP_SAME),
 	ROW(0xa00, UNWIND_FP | UNWIND_THROWS, 2, -2),
 	ROW(0xb00, UNWIND_SPECIAL | UNWIND_THROWS, 2, UNWIND_FP_SAME),
-	ROW(0xc00, UNWIND_NONE, 0, UNWIND_FP_SAME),
+	ROW(0xc00, UNWIND_SPECIAL, 3, UNWIND_FP_SAME),
+	ROW(0xd00, UNWIND_NONE, 0, UNWIND_FP_SAME),
 };
-static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 };
 static const struct unwind_special specials[] = {
 	/* A realigned stack. */
 	{ .base = UNWIND_BASE_FP,
@@ -47,6 +48,13 @@ static const struct unwind_special specials[] = {
 	{ .base = UNWIND_BASE_REGISTER + 10, .ra_saved = UNWIND_SAVED_AT_CFA, .ra_offset = -8 },
 	/* CFA = sp, ra in register 2. */
 	{ .base = UNWIND_BASE_SP, .ra_saved = UNWIND_SAVED_IN, .ra_offset = 2 },
+	/* CFA = [sp - 8] + 8. */
+	{ .base = UNWIND_BASE_SP,
+	  .is_dereferenced = 1,
+	  .ra_saved = UNWIND_SAVED_AT_CFA,
+	  .offset = -8,
+	  .addition = 8,
+	  .ra_offset = -8 },
 };
 static const struct unwind_table table = {
 	.rows = rows,
@@ -125,6 +133,28 @@ static void walks_rows_up_to_the_end(void **state)
 	assert_int_equal(frames[1], CODE + 0x210);
 	assert_int_equal(frames[2], CODE + 0x310);
 	assert_int_equal(frames[3], CODE + 0x605);
+}
+
+/* Below the stack pointer nothing can be read here, as in copies. */
+static void finds_a_stack_pointer_that_was_kept_below(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(1, place(3)); /* points to a pointer to a function */
+	put(2, place(6)); /* the caller's stack pointer, saved */
+	put(3, CODE + 0x101);
+	put(6, CODE + 0x210);
+	put(10, CODE + 0x605);
+	result = walk_from(CODE + 0xc10, 1);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_true(result.is_guessed);
+	assert_int_equal(result.count, 3);
+	assert_int_equal(frames[1], CODE + 0x210);
+	put(2, 0);
+	result = walk_from(CODE + 0xc10, 1);
+	assert_int_equal(result.end, STACK_UNREADABLE);
+	assert_false(result.is_guessed);
 }
 
 /* Its return address is that of the handler's frame, which lies above. */
@@ -323,6 +353,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
 		cmocka_unit_test_setup(walks_rows_up_to_the_end, clear),
+		cmocka_unit_test_setup(finds_a_stack_pointer_that_was_kept_below, clear),
 		cmocka_unit_test_setup(finds_the_handler_of_an_exception, clear),
 		cmocka_unit_test_setup(a_handler_that_is_nowhere, clear),
 		cmocka_unit_test_setup(goes_to_the_handler_by_a_register, clear),

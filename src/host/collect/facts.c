@@ -87,7 +87,8 @@ static int forgive_rights(int r, struct err *err)
 	return 0;
 }
 
-int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, struct err *err)
+int facts_process(struct recording *recording, pid_t pid, bool with_files, uint32_t *ret_number,
+		  struct err *err)
 {
 	CLEANUP(process_done) struct process process = { 0 };
 	struct recorded_process facts = { .pid = pid };
@@ -108,7 +109,9 @@ int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, 
 		return r;
 	*ret_number = facts.number;
 	r = forgive_rights(facts_modules(recording, pid, facts.number, err), err);
-	return r ? r : forgive_rights(facts_files(recording, pid, facts.number, err), err);
+	if (!r && with_files)
+		r = forgive_rights(facts_files(recording, pid, facts.number, err), err);
+	return r;
 }
 
 void target_threads_done(struct target_threads *threads)

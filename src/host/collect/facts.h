@@ -11,8 +11,9 @@
 int facts_session(struct recording *recording, const char *limpet_version, const char *options,
 		  struct err *err) MUST_CHECK;
 
-/* The process, its modules and what it has open; the number that it has in the recording. */
-int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number,
+/* The process, its modules and, if wanted, what it has open, which can be very much; the number
+ * that it has in the recording. */
+int facts_process(struct recording *recording, pid_t pid, bool with_files, uint32_t *ret_number,
 		  struct err *err) MUST_CHECK;
 
 /* Its modules again: more may have been loaded. */

@@ -275,3 +275,14 @@ int text_parse_duration(const char *string, uint64_t *ret_ns)
 	}
 	return -EINVAL;
 }
+
+int text_set(char **text, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}

@@ -32,6 +32,9 @@ void text_copy(struct text text, char *buffer, size_t capacity);
 /* The same with control characters as '?', for names that go to a terminal. */
 void text_copy_printable(struct text text, char *buffer, size_t capacity);
 
+/* A copy of the value in place of what is there; -ENOMEM leaves that. */
+int text_set(char **text, const char *value) MUST_CHECK;
+
 /* Reads a whole file, one in /proc included; *ret is terminated and the caller's to free.  -EFBIG
  * over limit. */
 int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size) MUST_CHECK;

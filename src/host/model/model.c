@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/text.h"
 #include "host/model/index.h"
 #include "host/model/samples.h"
 
@@ -98,29 +99,18 @@ static int grow(void *list, uint32_t count)
 	return 0;
 }
 
-static int set_text(char **text, const char *value)
-{
-	char *copy = strdup(value);
-
-	if (!copy)
-		return -ENOMEM;
-	free(*text);
-	*text = copy;
-	return 0;
-}
-
 static int take_session(struct model *model, const struct chunk *chunk)
 {
 	struct recorded_session session;
 
 	if (session_take(chunk->payload, &session))
 		return -EPROTO;
-	return set_text(&model->limpet_version, session.limpet_version) ||
-			       set_text(&model->host, session.host) ||
-			       set_text(&model->kernel, session.kernel) ||
-			       set_text(&model->machine, session.machine) ||
-			       set_text(&model->command, session.command) ||
-			       set_text(&model->options, session.options)
+	return text_set(&model->limpet_version, session.limpet_version) ||
+			       text_set(&model->host, session.host) ||
+			       text_set(&model->kernel, session.kernel) ||
+			       text_set(&model->machine, session.machine) ||
+			       text_set(&model->command, session.command) ||
+			       text_set(&model->options, session.options)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -145,10 +135,10 @@ static int take_process(struct model *model, const struct chunk *chunk)
 	process->group = facts.group;
 	process->session = facts.session;
 	process->siblings = facts.siblings;
-	return set_text(&process->name, facts.name) ||
-			       set_text(&process->executable, facts.executable) ||
-			       set_text(&process->command, facts.command) ||
-			       set_text(&process->folder, facts.folder)
+	return text_set(&process->name, facts.name) ||
+			       text_set(&process->executable, facts.executable) ||
+			       text_set(&process->command, facts.command) ||
+			       text_set(&process->folder, facts.folder)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -166,7 +156,7 @@ static int add_thread(struct model *model, const struct recorded_thread *facts)
 	thread->process = model->processes[facts->process];
 	thread->tid = facts->tid;
 	thread->generation = facts->generation;
-	return set_text(&thread->name, facts->name);
+	return text_set(&thread->name, facts->name);
 }
 
 static int take_thread(struct model *model, const struct chunk *chunk)
@@ -177,7 +167,7 @@ static int take_thread(struct model *model, const struct chunk *chunk)
 	    facts.number > model->thread_count)
 		return -EPROTO;
 	if (facts.number < model->thread_count)
-		return set_text(&model->threads[facts.number]->name, facts.name);
+		return text_set(&model->threads[facts.number]->name, facts.name);
 	return add_thread(model, &facts);
 }
 
@@ -424,9 +414,9 @@ static int fill(struct model *model)
 	if (!model->samples)
 		return -ENOMEM;
 	/* So that nobody has to ask whether there was a session. */
-	if (set_text(&model->limpet_version, "") || set_text(&model->host, "") ||
-	    set_text(&model->kernel, "") || set_text(&model->machine, "") ||
-	    set_text(&model->command, "") || set_text(&model->options, "") || take_chunks(model))
+	if (text_set(&model->limpet_version, "") || text_set(&model->host, "") ||
+	    text_set(&model->kernel, "") || text_set(&model->machine, "") ||
+	    text_set(&model->command, "") || text_set(&model->options, "") || take_chunks(model))
 		return -ENOMEM;
 	return add_up(model);
 }

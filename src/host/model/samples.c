@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "host/core/room.h"
+#include "host/core/text.h"
 #include "host/model/table.h"
 
 /* A file of a few bytes can stand for very many of them. */
@@ -51,17 +52,6 @@ void samples_free(struct samples *samples)
 	free(samples);
 }
 
-static int set_text(char **text, const char *value)
-{
-	char *copy = strdup(value);
-
-	if (!copy)
-		return -ENOMEM;
-	free(*text);
-	*text = copy;
-	return 0;
-}
-
 static int take_sampling(struct model *model, struct cursor cursor, uint64_t at)
 {
 	struct samples *self = model->samples;
@@ -73,8 +63,8 @@ static int take_sampling(struct model *model, struct cursor cursor, uint64_t at)
 	self->hz = sampling.hz;
 	self->flags = sampling.flags;
 	self->lost = sampling.lost;
-	return set_text(&self->sampler, sampling.sampler) ||
-			       set_text(&self->reasons, sampling.reasons)
+	return text_set(&self->sampler, sampling.sampler) ||
+			       text_set(&self->reasons, sampling.reasons)
 		       ? -ENOMEM
 		       : 0;
 }

@@ -5,9 +5,9 @@
 
 #include "host/collect/facts.h"
 
-void programs_init(struct programs *programs, pid_t pid)
+void programs_init(struct programs *programs, pid_t pid, bool with_files)
 {
-	*programs = (struct programs){ .pid = pid };
+	*programs = (struct programs){ .pid = pid, .with_files = with_files };
 	pthread_mutex_init(&programs->lock, NULL);
 }
 
@@ -32,7 +32,7 @@ static int write_program(struct programs *self, struct err *err)
 
 	if (is_read && is_same(self, &now))
 		return 0;
-	r = facts_process(self->recording, self->pid, &self->number, err);
+	r = facts_process(self->recording, self->pid, self->with_files, &self->number, err);
 	self->is_known = !r && is_read && now.has_random;
 	if (self->is_known)
 		self->identity = now;

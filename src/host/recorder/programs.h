@@ -14,12 +14,13 @@ struct programs {
 	pthread_mutex_t lock; /* of what follows */
 	struct recording *recording;
 	pid_t pid;
+	bool with_files;          /* calls that are traced name them by numbers */
 	struct identity identity; /* of the program with this number */
 	bool is_known;
 	uint32_t number;
 };
 
-void programs_init(struct programs *programs, pid_t pid);
+void programs_init(struct programs *programs, pid_t pid, bool with_files);
 void programs_done(struct programs *programs);
 
 /* The number of what it runs now. */

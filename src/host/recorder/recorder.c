@@ -115,7 +115,7 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 	self->pid = self->threads.pid = pid;
 	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	self->trace.fd = -1;
-	programs_init(&self->known_programs, pid);
+	programs_init(&self->known_programs, pid, traces);
 	self->given = *options;
 	self->options = options->session;
 	self->options.trace = &self->trace;

@@ -210,8 +210,10 @@ int sample_writer_process(struct sample_writer *self, pid_t pid, struct err *err
 	struct err ignored = { 0 };
 	uint32_t number;
 	bool is_new;
-	int r = pid == self->programs->pid ? programs_number(self->programs, &number, &ignored)
-					   : facts_process(self->recording, pid, &number, &ignored);
+	int r = pid == self->programs->pid
+			? programs_number(self->programs, &number, &ignored)
+			: facts_process(self->recording, pid,
+					/* with_files */ false, &number, &ignored);
 
 	if (r) {
 		r = recording_process(self->recording, &bare, err);

@@ -230,20 +230,27 @@ void module_put(struct bytes *bytes, const struct recorded_module *module)
 	bytes_text(bytes, module->path);
 }
 
-int module_take(struct cursor *cursor, struct recorded_module *ret)
+int build_id_take(struct cursor *cursor, unsigned char ret[BUILD_ID_MAX], uint32_t *ret_size)
 {
 	const void *build_id;
 
+	*ret_size = cursor_u32(cursor);
+	if (*ret_size > BUILD_ID_MAX)
+		return -EPROTO;
+	build_id = cursor_take(cursor, *ret_size);
+	if (build_id)
+		memcpy(ret, build_id, *ret_size);
+	return 0;
+}
+
+int module_take(struct cursor *cursor, struct recorded_module *ret)
+{
 	memset(ret, 0, sizeof(*ret));
 	ret->base = cursor_u64(cursor);
 	ret->size = cursor_u64(cursor);
 	ret->offset = cursor_u64(cursor);
-	ret->build_id_size = cursor_u32(cursor);
-	if (ret->build_id_size > BUILD_ID_MAX)
+	if (build_id_take(cursor, ret->build_id, &ret->build_id_size))
 		return -EPROTO;
-	build_id = cursor_take(cursor, ret->build_id_size);
-	if (build_id)
-		memcpy(ret->build_id, build_id, ret->build_id_size);
 	ret->path = cursor_text(cursor);
 	return cursor->has_failed ? -EPROTO : 0;
 }

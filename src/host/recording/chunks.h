@@ -36,6 +36,9 @@ void variable_put(struct bytes *bytes, const struct recorded_variable *variable)
 
 int list_take(struct cursor *cursor, struct list_head *ret) MUST_CHECK;
 int function_take(struct cursor *cursor, struct trace_function *ret) MUST_CHECK;
+/* Its size, its bytes. */
+int build_id_take(struct cursor *cursor, unsigned char ret[BUILD_ID_MAX],
+		  uint32_t *ret_size) MUST_CHECK;
 int module_take(struct cursor *cursor, struct recorded_module *ret) MUST_CHECK;
 int file_take(struct cursor *cursor, struct recorded_file *ret) MUST_CHECK;
 int variable_take(struct cursor *cursor, struct recorded_variable *ret) MUST_CHECK;

@@ -3,6 +3,8 @@
  */
 #include "host/recording/sample_chunks.h"
 
+#include "host/recording/chunks.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -99,17 +101,11 @@ void code_put(struct bytes *bytes, const struct recorded_code *code)
 
 int code_take(struct cursor *cursor, struct recorded_code *ret)
 {
-	const void *build_id;
-
 	memset(ret, 0, sizeof(*ret));
 	ret->kind = cursor_u32(cursor);
 	ret->process = cursor_u32(cursor);
-	ret->build_id_size = cursor_u32(cursor);
-	if (ret->build_id_size > BUILD_ID_MAX)
+	if (build_id_take(cursor, ret->build_id, &ret->build_id_size))
 		return -EPROTO;
-	build_id = cursor_take(cursor, ret->build_id_size);
-	if (build_id)
-		memcpy(ret->build_id, build_id, ret->build_id_size);
 	ret->path = cursor_text(cursor);
 	return answer(cursor);
 }

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #define REACH ((uint64_t)8 << 20) /* farther away is another stack: a signal's, a coroutine's */
+#define BELOW ((uint64_t)4096)    /* what calls overwrite, and this one may have made since */
 
 static int read_process(struct copied_stack *stack, uint64_t address, void *into, size_t size)
 {
@@ -37,6 +38,8 @@ int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
 		memcpy(into, stack->sample->stack + skip, size);
 		return 0;
 	}
+	if (-skip <= BELOW)
+		return -EFAULT;
 	stack->ran_off |= skip < REACH;
 	return read_process(stack, address, into, size);
 }

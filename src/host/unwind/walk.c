@@ -12,7 +12,7 @@
 #define WORD        8
 #define FRAME_MAX   ((uint64_t)1 << 20) /* the frame-pointer rule believes no larger frame */
 #define SIGNALS_MAX 16                  /* frames of signals in one stack */
-#define DOUBT_REACH ((uint64_t)8 << 10) /* so far up a frame is looked for */
+#define DOUBT_REACH ((uint64_t)8 << 10) /* so far up frames are looked for */
 
 /* What a step says; not an end. */
 #define GOES_ON STACK_ENDS
@@ -76,6 +76,42 @@ static int lacks_fp(struct walk *walk)
 	return STACK_NO_RULE;
 }
 
+/* Whether a call can return there: where a function begins it has called nobody yet. */
+static bool is_behind_call(const struct walk *walk, uint64_t ra)
+{
+	const struct space_range *range = space_find(walk->space, ra - 1);
+	const struct unwind_table *table = range ? range->module->table : NULL;
+	const struct unwind_row *row =
+		table ? unwind_table_find(table, ra - 1 - range->bias) : NULL;
+
+	return row && row->kind != UNWIND_NONE &&
+	       !((row->kind & UNWIND_KIND_MASK) == UNWIND_SP && row->cfa <= 1);
+}
+
+/* Assembly that keeps its caller's stack pointer just below its own, where copies of a stack do not
+ * reach, has saved it in its frame, too: the first word that points to a return address. */
+static bool find_kept_sp(struct walk *walk, uint64_t *ret)
+{
+	uint64_t sp = walk->at.sp, word, ra;
+
+	for (uint64_t at = sp; at - sp < DOUBT_REACH && read_word(walk, at, &word); at += WORD) {
+		if (word <= at || word - at >= DOUBT_REACH || !read_word(walk, word, &ra) ||
+		    !is_behind_call(walk, ra))
+			continue;
+		walk->is_guessed = true;
+		*ret = word;
+		return true;
+	}
+	return false;
+}
+
+static bool read_kept_cfa(struct walk *walk, const struct unwind_special *rule, uint64_t *cfa)
+{
+	bool is_below = rule->base == UNWIND_BASE_SP && rule->offset < 0 && rule->addition == WORD;
+
+	return read_word(walk, *cfa, cfa) || (is_below && find_kept_sp(walk, cfa));
+}
+
 static int step_special(struct walk *walk, const struct unwind_special *rule)
 {
 	uint64_t cfa, ra = walk->at.lr, fp = walk->at.fp;
@@ -92,7 +128,7 @@ static int step_special(struct walk *walk, const struct unwind_special *rule)
 	else
 		return STACK_NO_RULE;
 	cfa += (uint64_t)(int64_t)rule->offset;
-	if (rule->is_dereferenced && !read_word(walk, cfa, &cfa))
+	if (rule->is_dereferenced && !read_kept_cfa(walk, rule, &cfa))
 		return STACK_UNREADABLE;
 	cfa += (uint64_t)(int64_t)rule->addition;
 	if (!read_saved(walk, rule->ra_saved, cfa, rule->ra_offset, &ra) ||

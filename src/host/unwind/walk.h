@@ -22,7 +22,7 @@ struct walk_result {
 	unsigned count;
 	enum stack_end end;
 	bool needs_fp;   /* it ended because the frame pointer is not known */
-	bool is_guessed; /* a frame was looked for: see UNWIND_THROWS */
+	bool is_guessed; /* a frame was looked for: UNWIND_THROWS, or a word that cannot be read */
 };
 
 /* Innermost first; frames[0] is the pc itself, the others are return addresses, or a pc that a

@@ -14,6 +14,7 @@
 #define PAUSE_NS     1000000
 #define COMPLETE     0
 #define ASK_TRIES    100u
+#define NAP_NS       1000
 
 /* Who has our reference of a command's event. */
 enum holding {
@@ -325,6 +326,7 @@ static bool find_reference(opencl_object event, uint32_t *ret_count)
 /* How many references the program and the driver have. */
 bool event_references(const struct opencl_vendor *vendor, opencl_object event, uint32_t *ret)
 {
+	const struct timespec nap = { 0, NAP_NS };
 	uint32_t before, after;
 
 	for (unsigned i = 0; i < ASK_TRIES; i++) {
@@ -337,7 +339,7 @@ bool event_references(const struct opencl_vendor *vendor, opencl_object event, u
 		*ret -= before;
 		if (is_sure && before == after)
 			return true;
-		raw0(SYS_sched_yield);
+		raw2(SYS_nanosleep, &nap, 0);
 	}
 	return true;
 }

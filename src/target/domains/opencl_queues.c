@@ -7,6 +7,8 @@
 #include "target/domains/opencl.h"
 #include "target/runtime/text.h"
 
+#include <time.h>
+
 #define QUEUES_MAX   1024u
 #define DEVICES_MAX  64u
 #define PROBES_MAX   64u
@@ -15,6 +17,7 @@
 #define TYPE_CPU     2u
 #define TYPE_GPU     4u
 #define AWAIT_TRIES  1000u
+#define NAP_NS       1000
 #define TEXT_ROOM    256u
 #define DEVICES_ROOM 16u /* of a context */
 
@@ -219,10 +222,12 @@ static void fill(struct opencl_queue *place, const struct opencl_queue *queue)
 /* Another thread is filling it in, which takes no time unless it was put to sleep. */
 static struct opencl_queue *await_ready(struct opencl_queue *place)
 {
+	const struct timespec nap = { 0, NAP_NS };
+
 	for (unsigned i = 0; i < AWAIT_TRIES; i++) {
 		if (__atomic_load_n(&place->is_ready, __ATOMIC_ACQUIRE))
 			return place;
-		raw0(SYS_sched_yield);
+		raw2(SYS_nanosleep, &nap, 0);
 	}
 	return NULL;
 }

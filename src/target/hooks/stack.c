@@ -1,24 +1,15 @@
 /*
  * Code without frame pointers leaves any number in that register, so each page is tried before it
- * is read: the kernel reads a signal mask from there, and then finds that it was not told what to
- * do with it.  libc makes this call all the time, so filters let it pass.
+ * is read.
  */
 #include "target/hooks/stack.h"
 
 #include "shared/arch/elf.h"
-#include "shared/arch/syscall.h"
+#include "target/runtime/readable.h"
 
-#include <errno.h>
-
-#define NO_SUCH_ORDER 99
-#define FRAME_MAX     0x100000u
-#define NEAR_BYTES    0x10000u
-#define PAGE_MASK     4095u
-
-static bool is_readable(uint64_t address)
-{
-	return raw4(SYS_rt_sigprocmask, NO_SUCH_ORDER, address, 0, 8) == -EINVAL;
-}
+#define FRAME_MAX  0x100000u
+#define NEAR_BYTES 0x10000u
+#define PAGE_MASK  4095u
 
 /* Called by thunk.S. */
 unsigned stack_readable(const uint64_t *words, unsigned count)

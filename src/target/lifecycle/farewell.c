@@ -7,6 +7,7 @@
 
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/fork_gate.h"
+#include "target/runtime/readable.h"
 #include "target/runtime/text.h"
 
 #include <elf.h>
@@ -115,14 +116,6 @@ static void store_all(const struct link_map *library, finalize_function *value)
 		store(library, now.slots[i], value);
 }
 
-/* It stays: the program has it, too. */
-static bool is_mapped(const void *address)
-{
-	unsigned char resident;
-
-	return raw3(SYS_mincore, (uint64_t)address & ~4095ull, 1, &resident) == 0;
-}
-
 int farewell_close(const struct boot_libc *libc, void *handle)
 {
 	const struct link_map *library = handle; /* so it is, in glibc */
@@ -138,7 +131,8 @@ int farewell_close(const struct boot_libc *libc, void *handle)
 	store_all(library, finalize_in_place);
 	r = ((dlclose_function *)libc->dlclose)(handle);
 	fork_gate_close(libc);
-	if (now.slot_count && !now.was_called && is_mapped(now.slots[0]))
+	/* It may stay: the program has it, too. */
+	if (now.slot_count && !now.was_called && is_readable((uint64_t)now.slots[0]))
 		store_all(library, finalize);
 	return r;
 }

@@ -28,7 +28,7 @@ class Programs:
     """The test's program, and the examples, built with pkg-config against a staged tree."""
 
     def __init__(self):
-        self.prefix = staged.Prefix()
+        self.prefix = staged.prefix()
         self.folder = tempfile.mkdtemp(prefix="api-")
         self.flags = self.pkg_config()
         for kind, options in KINDS.items():
@@ -51,7 +51,6 @@ class Programs:
         return {**os.environ, "LD_LIBRARY_PATH": self.prefix.library("")}
 
     def close(self):
-        self.prefix.close()
         shutil.rmtree(self.folder)
 
 

@@ -128,13 +128,9 @@ class OneTool(Lifecycle):
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
     def test_a_pid_namespace_with_the_proc_of_another(self):
-        program = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child",
-                                    harness.program("plain"), "idle", self.target.path])
-        self.addCleanup(program.wait)
-        self.addCleanup(program.kill)
-        children = f"/proc/{program.pid}/task/{program.pid}/children"
-        self.assertTrue(harness.wait_until(lambda: open(children).read().strip()))
-        with open(children) as file:
+        inside = Workload("plain", "idle", before=("unshare", "--pid", "--fork", "--kill-child"))
+        self.addCleanup(inside.close)
+        with open(f"/proc/{inside.process.pid}/task/{inside.process.pid}/children") as file:
             pid = file.read().strip()
         for _ in range(2):
             result = limpet("attach", pid, "--json", "--duration", "0", "--tool", tool("a"))

@@ -29,8 +29,7 @@ class Doors(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.prefix = staged.Prefix()
-        cls.addClassCleanup(cls.prefix.close)
+        cls.prefix = staged.prefix()
 
     def setUp(self):
         self.log = staged.Log()

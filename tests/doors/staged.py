@@ -6,6 +6,8 @@ Environment, besides that of tests/attach/harness.py: BUILD is the build tree, P
 folder with the built test callers.
 """
 
+import atexit
+import functools
 import os
 import pathlib
 import select
@@ -46,6 +48,14 @@ class Prefix:
 
     def close(self):
         shutil.rmtree(self.folder)
+
+
+@functools.cache
+def prefix():
+    """The tree of this test, which nobody changes; gone at its end."""
+    installed = Prefix()
+    atexit.register(installed.close)
+    return installed
 
 
 class Log:

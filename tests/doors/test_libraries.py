@@ -398,10 +398,8 @@ class Interface(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        prefix = staged.Prefix()
-        cls.addClassCleanup(prefix.close)
-        cls.prefix = prefix
-        cls.library = ctypes.CDLL(prefix.library("librocprofiler-sdk-rocattach.so"))
+        cls.prefix = staged.prefix()
+        cls.library = ctypes.CDLL(cls.prefix.library("librocprofiler-sdk-rocattach.so"))
 
     def test_names_and_strings(self):
         name, text = self.library.rocattach_get_status_name, self.library.rocattach_get_status_string

@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -609,16 +610,18 @@ class Hooks(unittest.TestCase):
     def test_redis_with_another_allocator(self):
         if not shutil.which("redis-server") or not shutil.which("redis-benchmark"):
             self.skipTest("no redis")
-        port = "7391"
-        with subprocess.Popen(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", ""],
-                              stdout=subprocess.DEVNULL) as server:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "socket")
+        with subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", ""],
+                              stdout=subprocess.DEVNULL, cwd=folder.name) as server:
             try:
-                ready = ["redis-cli", "-p", port, "ping"]
+                ready = ["redis-cli", "-s", path, "ping"]
                 self.assertTrue(wait_until(
                     lambda: subprocess.run(ready, capture_output=True).stdout == b"PONG\n"))
                 probe = Probe(server.pid, "alloc", "io", "lock", "ring=16777216")
                 load = subprocess.run(
-                    ["redis-benchmark", "-p", port, "-n", "20000", "-c", "5", "-q", "-t", "set"],
+                    ["redis-benchmark", "-s", path, "-n", "20000", "-c", "5", "-q", "-t", "set"],
                     capture_output=True, text=True)
                 trace = probe.finish()
                 self.assertNotIn("rror", load.stdout + load.stderr)

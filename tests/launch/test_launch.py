@@ -39,15 +39,35 @@ class Launch(harness.TargetTest):
         self.addCleanup(self.end_process, process)
         return process
 
-    def finish(self, process, code=0):
-        """What the program said, and what limpet did."""
-        out, err = process.communicate(timeout=DEADLINE_S)
+    def finish(self, process, code=0, said="", text=None):
+        """What the program said, and what limpet did; after what it has said already."""
+        out, err = process.communicate(text, timeout=DEADLINE_S)
+        err = said + err
         self.assertEqual(process.returncode, code, f"{out}\n{err}")
         events = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
         return out, {event["event"]: event for event in events}, err
 
     def launch(self, *command, code=0, **more):
         return self.finish(self.start(*command, **more), code)
+
+    def launch_read(self, word, *command, **more):
+        """A program that goes on when it has read a line, which it gets when limpet has said that word."""
+        process = self.start(*command, "read", stdin=subprocess.PIPE, **more)
+        said = b""
+        while word not in said:
+            some = os.read(process.stderr.fileno(), 65536)
+            self.assertTrue(some, f"it ended before it said {word}: {said}")
+            said += some
+        return self.finish(process, said=said.decode(), text="\n")
+
+    def launch_slowly(self, word, *command, **more):
+        """A program that stays for as long as limpet needs to say that word: the time is its last argument."""
+        for time_ms in (500, 2000, 8000, 32000):
+            out, events, err = self.launch(*command, time_ms, **more)
+            if word in err:
+                break
+        self.assertIn(word, err)
+        return out, events, err
 
     def blocks(self):
         """How many blocks of each size were allocated."""
@@ -104,8 +124,7 @@ class Counts(Launch):
 
     def test_a_program_that_it_executes(self):
         """Attached anew when it is there; both are in the file."""
-        _, _, err = self.launch(PROGRAM, "execute", PROGRAM, "sleep", 3000)
-        self.assertIn("it executes another program now", err)
+        self.launch_read(b"it executes another program now", PROGRAM, "execute", PROGRAM)
         self.assertEqual(self.blocks()[MAIN_SIZE], 10)
         summary = harness.limpet("report", self.path)
         self.assertEqual(summary.out.count("process "), 2, summary.out)
@@ -118,34 +137,33 @@ class Counts(Launch):
             self.assertTrue("another program" in err, err)
 
     def test_a_program_that_it_executes_and_that_cannot_be_attached(self):
-        _, _, err = self.launch(PROGRAM, "execute", harness.program("launched_static"), "sleep", 2000)
-        self.assertIn("which is not recorded", err)
+        _, _, err = self.launch_slowly("which is not recorded", PROGRAM, "execute",
+                                       harness.program("launched_static"), "sleep")
         self.assertIn("statically linked", err)
         self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
     def test_a_library_that_executes_the_program_again(self):
         """It does not come by where it would wait; it is attached to when it runs."""
-        _, events, err = self.launch(PROGRAM, "sleep", 3000, env={
+        _, events, err = self.launch_read(b'"attached"', PROGRAM, env={
             **os.environ, "LD_PRELOAD": harness.program("launched_library.so")})
         self.assertIn("before it began", err)
-        self.assertEqual((events["program"]["status"], self.blocks()[MAIN_SIZE]), (4, 5))
+        self.assertEqual((events["program"]["status"], self.blocks()[MAIN_SIZE]), (0, 5))
 
     def test_closes_all_descriptors(self):
         """Ours too, which is said."""
-        _, events, err = self.launch(PROGRAM, "close", 2000)
+        _, events, _ = self.launch_slowly("has closed limpet's descriptors", PROGRAM, "close")
         self.assertEqual(events["program"]["status"], 6)
-        self.assertIn("has closed limpet's descriptors", err)
         self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
     def test_periods(self):
-        self.launch(PROGRAM, "sleep", 1500, options=("--alloc-trace", "--collection-period", "200ms:20s:1"))
+        self.launch_read(b'"attached"', PROGRAM, options=("--alloc-trace", "--collection-period", "200ms:3600s:1"))
         blocks = self.blocks()
         self.assertEqual(blocks[MAIN_SIZE], 5)
         self.assertNotIn(EARLY_SIZE, blocks)
 
     def test_a_duration_ends_the_recording_and_not_the_program(self):
-        _, events, _ = self.launch(PROGRAM, "sleep", 3500, options=("--alloc-trace", "--duration", "1s"))
-        self.assertEqual((events["recorded"]["reason"], events["program"]["status"]), ("duration", 4))
+        _, events, _ = self.launch_read(b'"recorded"', PROGRAM, options=("--alloc-trace", "--duration", "300ms"))
+        self.assertEqual((events["recorded"]["reason"], events["program"]["status"]), ("duration", 0))
         blocks = self.blocks()
         self.assertEqual(blocks[EARLY_SIZE], EARLY_COUNT)
         self.assertNotIn(MAIN_SIZE, blocks)

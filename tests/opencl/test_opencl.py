@@ -32,6 +32,10 @@ GROUP, CROWD = 64, 1200  # as cl_loop.c has them
 GENERATIONS = 8  # sessions that are told apart, in the target
 
 
+class Ended(AssertionError):
+    """The program is not there any more."""
+
+
 class Loop:
     """A running cl_loop, or cl_hard."""
 
@@ -44,12 +48,15 @@ class Loop:
     def line(self):
         line = self.process.stdout.readline()
         if not line:
-            raise AssertionError(f"the program ended: {self.process.wait()} {self.process.stderr.read()}")
+            raise Ended(f"{self.process.wait()} {self.process.stderr.read()}")
         return json.loads(line)
 
     def order(self, word=""):
-        self.process.stdin.write(word + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(word + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError as error:
+            raise Ended(str(self.process.wait())) from error
 
     def end_epoch(self):
         """What was done since the last one ended."""
@@ -94,7 +101,7 @@ def find_driver(folder):
     probe = Loop(cache=folder)
     try:
         probe.line()
-    except AssertionError as problem:
+    except Ended as problem:
         return f"no OpenCL driver here (pocl-opencl-icd): {problem}"
     finally:
         probe.close()
@@ -323,22 +330,32 @@ class Ends(OpenCL):
         try:
             alone.end_epoch()
             alone.end_epoch()
-        except AssertionError:
+        except Ended:
             self.skipTest("this driver reads the counter itself")
-        loop = self.loop("slow")
-        process = self.start(loop)
-        loop.end_epoch()
-        loop.order("forbid")
-        loop.end_epoch()
-        counts = loop.end_epoch()
-        result = self.stop(process)
-        self.assertEqual((counts["wrong"], loop.end_epoch()["wrong"]), (0, 0))
+        counts, result = self.forbid_while_traced()
         self.assertGreater(counts["kernels"], 0)
         # Kernels and their calls, at least.
         self.assertGreaterEqual(result.event("recorded")["dropped_no_counter"], 2 * counts["kernels"])
         sizes = {kernel["grid_x"] for kernel in Recording(self.path).work["kernel"]}
         self.assertNotIn(counts["items"], sizes)
         self.assertGreater(len(sizes), 0)
+
+    def forbid_while_traced(self):
+        """Not each time: libc reads the counter, too, where threads of the driver's meet at a lock."""
+        for _ in range(TRIES):
+            loop = self.loop("slow")
+            process = self.start(loop)
+            try:
+                loop.end_epoch()
+                loop.order("forbid")
+                loop.end_epoch()
+                counts = loop.end_epoch()
+                result = self.stop(process)
+                self.assertEqual((counts["wrong"], loop.end_epoch()["wrong"]), (0, 0))
+                return counts, result
+            except Ended as ending:
+                last = ending
+        raise last
 
     def test_the_program_ends_with_work_under_way(self):
         loop = self.loop("slow")
@@ -567,8 +584,8 @@ class DeviceTimes(OpenCL):
         loop.order("fork")
         self.assertEqual(loop.end_epoch()["wrong"], 0)
         loop.order("exit")
-        self.assertEqual(loop.process.wait(20), 0)
-        self.assertEqual(harness.limpet_finish(process, 20).code, 0)
+        self.assertEqual(loop.process.wait(harness.PATIENCE_S), 0)
+        self.assertEqual(harness.limpet_finish(process).code, 0)
 
 
 class StandIn(TargetTest):

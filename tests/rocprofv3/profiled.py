@@ -78,8 +78,7 @@ class Profiled(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.prefix = staged.Prefix()
-        cls.addClassCleanup(cls.prefix.close)
+        cls.prefix = staged.prefix()
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="rocprofv3-test-")

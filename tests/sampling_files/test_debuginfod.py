@@ -18,6 +18,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
+import harness  # noqa: E402
 from harness import LIMPET, PROGRAMS  # noqa: E402
 
 STAND_IN = """#!%s
@@ -79,6 +80,7 @@ class Debuginfod(unittest.TestCase):
         self.target = subprocess.Popen([self.program])
         self.addCleanup(self.target.wait)
         self.addCleanup(self.target.kill)
+        harness.wait_until(lambda: harness.thread_count(self.target.pid) == 3)  # main waits now
 
     def dump(self, *options, **environment):
         variables = {**os.environ, "PATH": self.folder + ":" + os.environ["PATH"], "DEBUGINFOD_URLS": self.url,

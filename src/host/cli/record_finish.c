@@ -86,6 +86,7 @@ int record_finish(struct visit *self, int r, struct err *err)
 	if (self->period.done) {
 		outcome.bytes = stat(self->path, &file) ? 0 : (uint64_t)file.st_size;
 		print_totals(self, &outcome);
+		fflush(stdout); /* a program that was started may go on for long */
 		warn_words(&outcome.words);
 	}
 	return r ? r : end ? end : judge(self, &outcome, err);

@@ -56,6 +56,30 @@ static void filtered_leader_run(const void *data)
 	filtered_thread((void *)(uintptr_t)data);
 }
 
+/* Kills whoever asks for the counter, and lets all other calls and questions pass. */
+static void counter_run(const void *data)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_GET_TSC, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, ACTION_KILL),
+		BPF_STMT(BPF_RET | BPF_K, ACTION_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	(void)data;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		workload_skip("seccomp");
+	workload_ready();
+	for (;;) {
+		usleep(1000);
+		atomic_fetch_add(&stats->turns, 1);
+	}
+}
+
 #define ALLOW(name)                      \
 	{                                \
 		SYS_##name, ACTION_ALLOW \
@@ -199,6 +223,7 @@ const struct workload workloads[] = {
 	{ "clone_errno", filtered_run, &(const struct rules){ ACTION_ALLOW, clone_errno } },
 	{ "socket_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, socket_kill } },
 	{ "open_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, open_kill } },
+	{ "counter_kill", counter_run, NULL },
 	{ "thread_kill", filtered_thread_run, &(const struct rules){ ACTION_ALLOW, mmap_kill } },
 	{ "leader_kill", filtered_leader_run, &(const struct rules){ ACTION_ALLOW, mmap_kill } },
 	{ NULL, NULL, NULL },

@@ -126,6 +126,16 @@ class Contents(Record):
         self.assertTrue(span.holds(self.report()["clock_nanosleep"]["calls"]), vars(span))
         self.assert_alive(program)
 
+    def test_filters_that_kill_who_asks_for_the_counter(self):
+        target = self.target("filtered", "counter_kill")
+        result = limpet("record", "-p", target.pid, "-o", self.path, "--function", "*:usleep", "--duration", "300ms")
+        self.assertEqual(result.code, 6, str(result))
+        self.assertIn("would not let prctl pass", result.err)
+        self.assertEqual(limpet("attach", target.pid, "--duration", "10ms").code, 0)
+        begun = target.stats.word("turns")
+        self.assertTrue(harness.wait_until(lambda: target.stats.word("turns") > begun + 20))
+        self.assertTrue(target.alive())
+
     def test_again_with_other_options(self):
         program = self.program()
         for option, name, other in (("--io-trace", "write", "malloc"),

@@ -11,6 +11,7 @@ struct attach_options {
 	bool force;            /* go on where filters cannot be read */
 	bool has_variables;    /* the environment must be changed */
 	bool wishes_variables; /* it will be, where filters allow */
+	bool traces;           /* limpet's own tracer will be loaded */
 	bool resumes;          /* send SIGCONT to a process that job control stopped */
 	uint64_t doorstep;     /* where the process waits that limpet has started (launch.h); 0 */
 	uint64_t tries_for_ns; /* how long to look for a thread that may be stopped; 0: 3 s */

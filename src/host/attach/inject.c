@@ -233,7 +233,7 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 	if (job->status == JOB_LEAVE_ALONE && job->error)
 		err_why(err, "reading its state failed: %s", strerror(job->error));
 	if (job->status == JOB_SECCOMP)
-		err_why(err, "the filter would not let %s pass, which attaching needs", name),
+		err_why(err, "the filter would not let %s pass, which limpet calls there", name),
 			err_fix(err,
 				"allow it in the service's filter (systemd: SystemCallFilter=)");
 	if (job->status == JOB_CALL_FAILED)
@@ -369,6 +369,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = options->wishes_variables ? NEED_FOR_VARIABLES : 0;
 	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
+		     (options->traces ? NEED_FOR_TRACING : 0) |
 		     (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
 	if (!r)
 		r = carry_out(self, job, (int[]){ job_fd, lock }, tries_for_ns, err);

@@ -129,6 +129,7 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	memset(ret, 0, sizeof(*ret));
 	options.attach.has_variables = variables_are_given(&options);
 	options.attach.wishes_variables = options.tool_count;
+	options.attach.traces = options.trace;
 	options.timeout_ms = options.timeout_ms ? options.timeout_ms : SESSION_TIMEOUT_MS;
 	ret->timeout_ms = options.timeout_ms;
 	r = check_options(&options, err);

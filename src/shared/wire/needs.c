@@ -70,7 +70,7 @@ const struct need needs[] = {
 	{ NEED_ALWAYS, SYS_gettid, "gettid", false, { 0 } },
 	{ NEED_ALWAYS, SYS_getpid, "getpid", true, { 0 } },
 	{ NEED_ALWAYS, SYS_prctl, "prctl", true, { PR_SET_NAME } },
-	{ NEED_ALWAYS, SYS_prctl, "prctl (of the counter)", true, { PR_GET_TSC } },
+	{ NEED_FOR_TRACING, SYS_prctl, "prctl (of the counter)", true, { PR_GET_TSC } },
 	{ NEED_ALWAYS, SYS_clock_gettime, "clock_gettime", true, { 0 } },
 	{ NEED_ALWAYS, SYS_tgkill, "tgkill", true, { 1, 1, 0 } },
 	{ NEED_ALWAYS, SYS_nanosleep, "nanosleep", true, { 0 } },

@@ -13,6 +13,7 @@ enum need_when {
 	NEED_ALWAYS = 1,
 	NEED_FOR_VARIABLES = 2, /* the environment is changed */
 	NEED_WITHOUT_PROC = 4,  /* the target's root has no /proc */
+	NEED_FOR_TRACING = 8,   /* limpet's own tracer will be loaded */
 };
 
 struct need {

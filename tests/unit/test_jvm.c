@@ -62,7 +62,8 @@ static void be_machine(const struct machine *self, int ready, const char *reply)
 		answer(listener, reply);
 }
 
-static void begin(struct machine *self, const char *reply)
+/* Its library has the name in it by which HotSpot is known, or not. */
+static void begin_as(struct machine *self, const char *reply, const char *name)
 {
 	struct process_stat stat;
 	struct err err = { 0 };
@@ -73,7 +74,9 @@ static void begin(struct machine *self, const char *reply)
 	assert_non_null(mkdtemp(self->folder));
 	snprintf(self->library, sizeof(self->library), "%s/libjvm.so", self->folder);
 	library = open(self->library, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(ftruncate(library, 4096), 0);
+	assert_int_equal(ftruncate(library, 3u << 20), 0);
+	assert_int_equal(pwrite(library, name, strlen(name) + 1, (1 << 20) - 5),
+			 (ssize_t)strlen(name) + 1);
 	close(library);
 	self->questions =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -87,6 +90,11 @@ static void begin(struct machine *self, const char *reply)
 	assert_int_equal(stat_read(self->pid, 0, &stat, &err), 0);
 	self->start_tick = stat.start_tick;
 	snprintf(self->socket_path, sizeof(self->socket_path), "/tmp/.java_pid%d", (int)self->pid);
+}
+
+static void begin(struct machine *self, const char *reply)
+{
+	begin_as(self, reply, "gHotSpotVMStructs");
 }
 
 static void end(struct machine *self)
@@ -138,6 +146,21 @@ static void another_one_with_its_number(void **state)
 	end(&machine);
 }
 
+/* OpenJ9 has a libjvm.so and catches the signal; it would print all its stacks. */
+static void a_machine_of_another_kind(void **state)
+{
+	struct machine machine;
+	struct err err = { 0 };
+
+	(void)state;
+	begin_as(&machine, "0\n", "gHotSpotVMStruct");
+	unlink(machine.socket_path);
+	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &err), -ENOTSUP);
+	assert_non_null(strstr(err.why, "not HotSpot"));
+	assert_int_equal(*machine.questions, 0);
+	end(&machine);
+}
+
 static void no_machine(void **state)
 {
 	struct err err = { 0 };
@@ -152,6 +175,7 @@ int main(void)
 		cmocka_unit_test(one_that_answers),
 		cmocka_unit_test(one_that_refuses),
 		cmocka_unit_test(another_one_with_its_number),
+		cmocka_unit_test(a_machine_of_another_kind),
 		cmocka_unit_test(no_machine),
 	};
 

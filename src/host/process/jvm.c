@@ -15,7 +15,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/text.h"
-#include "host/process/maps.h"
+#include "host/process/hotspot.h"
 #include "host/process/root_file.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
@@ -61,19 +61,39 @@ enum failure {
 	FAILURE_STUCK,
 };
 
-static bool is_jvm(pid_t pid, struct err *err)
+static const struct mapping *find_library(const struct maps *maps)
 {
-	CLEANUP(maps_done) struct maps maps = { 0 };
-
-	if (maps_read(pid, &maps, err))
-		return false;
-	for (size_t i = 0; i < maps.count; i++) {
-		const char *slash = strrchr(maps.items[i].path, '/');
+	for (size_t i = 0; i < maps->count; i++) {
+		const char *slash = strrchr(maps->items[i].path, '/');
 
 		if (slash && !strcmp(slash, "/libjvm.so"))
-			return true;
+			return &maps->items[i];
 	}
-	return false;
+	return NULL;
+}
+
+/* Another machine would take the signal for an order to print its stacks, or for its end. */
+static int check_kind(pid_t pid, struct err *err)
+{
+	CLEANUP(maps_done) struct maps maps = { 0 };
+	const struct mapping *library;
+	bool is_hotspot = false;
+	int r = maps_read(pid, &maps, err);
+
+	if (r)
+		return r;
+	library = find_library(&maps);
+	if (!library)
+		return err_set(err, -ENOPKG, "%d is no Java virtual machine: it has no libjvm.so",
+			       (int)pid);
+	r = hotspot_check(pid, library, &is_hotspot);
+	if (!r && is_hotspot)
+		return 0;
+	err_set(err, r ? r : -ENOTSUP, "ask the JVM of %d for names", (int)pid);
+	if (r)
+		return err_why(err, "its libjvm.so cannot be read: %s", strerror(-r));
+	return err_why(err, "it is not HotSpot: its libjvm.so does not export gHotSpotVMStructs "
+			    "(OpenJ9 and others are not asked)");
 }
 
 /* Children of a process with threads: nothing but system calls from here on. */
@@ -321,14 +341,10 @@ static int open_door(struct door *door, struct err *err)
 /* A machine that does not catch the signal would be ended by it. */
 static int check(pid_t pid, const struct process_status *status, struct err *err)
 {
-	if (!is_jvm(pid, err)) {
-		if (err->code)
-			return err->code;
-		return err_set(err, -ENOPKG, "%d is no Java virtual machine: it has no libjvm.so",
-			       (int)pid);
-	}
-	if (status->signals_caught & QUIT_BIT)
-		return 0;
+	int r = check_kind(pid, err);
+
+	if (r || status->signals_caught & QUIT_BIT)
+		return r;
 	err_set(err, -ENOTSUP, "ask the JVM of %d for names", (int)pid);
 	return err_why(err, "it does not listen: SIGQUIT would end it (-Xrs, or it just starts)");
 }

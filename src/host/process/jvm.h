@@ -12,5 +12,6 @@
  * has it.
  *
  * It writes the names of its compiled code into /tmp/perf-PID.map of its root (JDK 17 and later).
- * -ENOPKG when the process is no such machine. */
+ * -ENOPKG when the process is no such machine, -ENOTSUP when it is not HotSpot or does not listen.
+ */
 int jvm_write_names(pid_t pid, uint64_t start_tick, struct err *err) MUST_CHECK;

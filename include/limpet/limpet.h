@@ -181,7 +181,7 @@ struct limpet_sampler;
 struct limpet_stack;
 
 enum limpet_sample_kind {
-	LIMPET_RUNNING,  /* on a processor; weight_ns is the time between two samples */
+	LIMPET_RUNNING,  /* on a processor; weight_ns is the time that it stands for */
 	LIMPET_BLOCKED,  /* has waited; weight_ns is how long */
 	LIMPET_RUNNABLE, /* wanted a processor and had none; weight_ns is how long */
 };
@@ -242,7 +242,9 @@ struct limpet_sampler_status {
 	char rung[16];        /* which way to sample was had; "" before the first start */
 	char summary[96];     /* what it does */
 	char reasons[2048];   /* lines: why no better one, what this one cannot see and how to get
-				 it; "": nothing to say */
+				 it, as far as it is known by now; "": nothing to say */
+	unsigned one_in; /* where samples cost too much, one in so many is taken and weighs as much
+			    as all of them; the most that it was; 1: all were taken */
 };
 #define LIMPET_SAMPLER_STATUS_INIT                                   \
 	{                                                            \

@@ -15,25 +15,42 @@ struct {
 	__type(value, struct walk);
 } scratch SEC(".maps");
 
-/* Threads for which an event was opened that they may have inherited as well; 1: they have. */
+/* Threads that may have several clocks: one that was opened for them, and others that they have
+ * inherited.  Of these the first one that ticks is the thread's; 0 before.  Clocks are known by
+ * their periods, which are inherited (cookies are not): those that come later are some nanoseconds
+ * longer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, __u64);
 } heirs SEC(".maps");
 
-/* A thread with two events: only the inherited one counts. */
-ALWAYS_INLINE int is_second(void *context, __u32 tid)
+/* A tick of a clock that is not the thread's. */
+ALWAYS_INLINE int is_second(struct bpf_perf_event_data *context, __u32 tid)
 {
-	__u32 *has_inherited = bpf_map_lookup_elem(&heirs, &tid);
+	__u64 *clock = bpf_map_lookup_elem(&heirs, &tid), cookie, ticking;
 
-	if (!has_inherited)
+	if (!clock)
 		return 0;
-	if (bpf_get_attach_cookie(context) == KERNEL_COOKIE_SECOND)
-		return *has_inherited;
-	*has_inherited = 1;
-	return 0;
+	cookie = bpf_get_attach_cookie(context);
+	if (cookie == KERNEL_COOKIE_PROCESSOR)
+		return 0;
+	ticking = settings.has_fixed_period ? context->sample_period : cookie + 1;
+	if (!*clock)
+		*clock = ticking;
+	return *clock != ticking;
+}
+
+/* Whoever is born of a thread with several clocks has inherited all of them. */
+ALWAYS_INLINE void pass_on_clocks(struct ids born, struct ids of)
+{
+	__u64 none = 0;
+
+	if (bpf_map_lookup_elem(&heirs, &of.tid))
+		bpf_map_update_elem(&heirs, &born.tid, &none, BPF_ANY);
+	else
+		bpf_map_delete_elem(&heirs, &born.tid);
 }
 
 ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context)
@@ -101,10 +118,11 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	struct kernel_process *known, process;
 	struct kernel_python *python;
 
-	if (!settings.with_children || born.pid == of.pid)
-		return 0;
 	known = bpf_map_lookup_elem(&processes, &of.pid);
-	if (!known)
+	if (!known || (!settings.with_children && born.pid != of.pid))
+		return 0;
+	pass_on_clocks(born, of);
+	if (born.pid == of.pid)
 		return 0;
 	process = *known;
 	process.pid = born.pid;
@@ -122,9 +140,12 @@ int BPF_PROG(process_executed, struct task_struct *task)
 {
 	struct ids ids = ids_of(task);
 	struct kernel_process *process = bpf_map_lookup_elem(&processes, &ids.pid);
+	__u64 none = 0;
 
 	if (!process)
 		return 0;
+	/* A thread takes its clocks along, and has the number of the first one from now on. */
+	bpf_map_update_elem(&heirs, &ids.tid, &none, BPF_ANY);
 	process->range_count = 0;
 	process->asking = ASKED;
 	bpf_map_delete_elem(&pythons, &ids.pid);
@@ -137,7 +158,10 @@ int BPF_PROG(process_ended, struct task_struct *task)
 {
 	struct ids ids = ids_of(task);
 
-	if (!bpf_map_lookup_elem(&processes, &ids.pid) || task->signal->live.counter > 0)
+	if (!bpf_map_lookup_elem(&processes, &ids.pid))
+		return 0;
+	bpf_map_delete_elem(&heirs, &ids.tid);
+	if (task->signal->live.counter > 0)
 		return 0;
 	bpf_map_delete_elem(&processes, &ids.pid);
 	bpf_map_delete_elem(&pythons, &ids.pid);

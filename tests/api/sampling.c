@@ -99,6 +99,7 @@ static void case_samples(void)
 	EXPECT(!limpet_sampler_start(sampler, &error));
 	EXPECT(status_of(sampler).is_running && status_of(sampler).rung[0]);
 	await_samples(sampler, 50);
+	EXPECT(status_of(sampler).one_in >= 1);
 	EXPECT(!limpet_sampler_stop(sampler, &error));
 	EXPECT(limpet_sampler_read(sampler, 20, show_sample, &count, &error) == 20 && count == 20);
 	show_status(sampler);

@@ -2,10 +2,12 @@
  * Writes a recording of samples through the real thread, writer and names, from a sampler that
  * makes them up: stacks of functions of this very program.
  *
- *   usage: make_samples FILE ROUNDS [calm|changed|kill|refused]
+ *   usage: make_samples FILE ROUNDS [calm|changed|uneven|limited|kill|refused]
  *
  *   calm     each round has the samples of `calm_plan`
  *   changed  those of `changed_plan`, at half the rate
+ *   uneven   those of `uneven_plan`
+ *   limited  as calm; the sampler knows at once of one thing that it cannot see, of another later
  *   kill     as calm, and the program kills itself when all was taken, 0.3 s before it would end
  *   refused  the sampler may not be used
  *
@@ -20,6 +22,9 @@
  *   worker, running    outer > middle > inner          1 of 2 ms
  *   worker, running    outer > middle                  1 of 2 ms
  *   worker, running    outer > fresh                   6 of 2 ms
+ * uneven:
+ *   worker, blocked    outer > waits                   1 of 900 ms, state S
+ *   worker, blocked    outer > inner                   100 of 1 ms, state S
  */
 #include <errno.h>
 #include <signal.h>
@@ -103,9 +108,15 @@ static const struct planned changed_plan[] = {
 	{ 0, 6, SAMPLE_RUNNING, STACK_COMPLETE, 'R', 2 * MILLISECOND, { fresh, outer } },
 };
 
+static const struct planned uneven_plan[] = {
+	{ 0, 1, SAMPLE_BLOCKED, STACK_COMPLETE, 'S', 900 * MILLISECOND, { waits, outer } },
+	{ 0, 100, SAMPLE_BLOCKED, STACK_COMPLETE, 'S', MILLISECOND, { inner, outer } },
+};
+
 static const struct planned *plan = calm_plan;
 static size_t plan_count = ARRAY_SIZE(calm_plan);
 static unsigned rounds;
+static bool is_limited;
 
 struct made_up {
 	struct sampler sampler;
@@ -137,6 +148,8 @@ static int open_made_up(struct sampler **ret, const struct sampler_options *opti
 		return -ENOMEM;
 	self->sampler.kind = &made_up_kind;
 	self->time_ns = now_ns();
+	if (is_limited)
+		sampler_limit(&self->sampler, "%s is not seen", "this");
 	*ret = &self->sampler;
 	return 0;
 }
@@ -171,6 +184,10 @@ static int drain(struct sampler *sampler, const struct sampler_listener *listene
 		for (size_t i = 0; i < plan_count; i++)
 			for (unsigned k = 0; k < plan[i].times; k++)
 				send(self, &plan[i], listener);
+	if (is_limited) {
+		sampler_limit(&self->sampler, "that is not seen");
+		sampler_limit(&self->sampler, "this is not seen");
+	}
 	return 0;
 }
 
@@ -258,6 +275,11 @@ int main(int argc, char **argv)
 		plan_count = ARRAY_SIZE(changed_plan);
 		options.sampler.hz = 500;
 	}
+	if (!strcmp(mode, "uneven")) {
+		plan = uneven_plan;
+		plan_count = ARRAY_SIZE(uneven_plan);
+	}
+	is_limited = !strcmp(mode, "limited");
 	symbol_file_read_lines_by(&line_reader_libdw);
 	rounds = (unsigned)atoi(argv[2]);
 	prctl(PR_SET_NAME, "worker");

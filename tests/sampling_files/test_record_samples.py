@@ -325,6 +325,35 @@ class Rungs(Recording):
         self.assertRegex(done.stderr, r"(?m)^note: bpf: .+")
         self.assertRegex(done.stderr, r"sampler (copy|read|state) into")
 
+    def test_a_program_with_more_rights_that_it_executes(self):
+        """The kernel takes perf events away then, from root's limpet too."""
+        folder = tempfile.mkdtemp(prefix="record-privileged-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        if os.statvfs(folder).f_flag & os.ST_NOSUID:
+            self.skipTest("no program gets more rights in /tmp")
+        program = shutil.copy(os.path.join(PROGRAMS, "spinner"), folder)
+        os.chmod(program, 0o4755)
+        for sampler in ("bpf", "copy"):
+            target = subprocess.Popen(["sh", "-c", f"read line; exec {program}"], stdin=subprocess.PIPE, user=65534,
+                                      group=65534, extra_groups=[])
+            self.addCleanup(target.wait)
+            self.addCleanup(target.kill)
+            process = self.start(target.pid, "--sampler", sampler, "-F", "499")
+            self.addCleanup(process.kill)
+            attached = harness.attached_wait(process)
+            if attached is None and sampler == "bpf":
+                continue  # not allowed here
+            self.assertIsNotNone(attached)
+            target.stdin.write(b"\n")
+            target.stdin.close()
+            self.assertTrue(harness.wait_until(lambda: cpu_seconds(target.pid) > 0.5, 120))
+            process.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(process, 60)
+            self.assertEqual(result.code, 0, str(result))
+            self.assertGreater(self.hot()["spin_leaf"]["total_samples"], 50, sampler)
+            target.kill()
+
 
 if __name__ == "__main__":
     tried = limpet("record", "-p", os.getpid(), "-o", os.devnull, "--sampler", "copy", "--duration", "1")

@@ -79,6 +79,21 @@ class Samples(unittest.TestCase):
         self.assertEqual([(event["name"], event["self_ns"]) for event in waits][0],
                          ("waits", 5 * MS * ROUNDS))
 
+    def test_one_long_wait_is_uncertain(self):
+        path = self.file("uneven.limpet")
+        self.assertEqual(make(path, 1, "uneven").returncode, 0)
+        waits = {event["name"]: event for event in self.report(path=path)
+                 if event["event"] == "sampled_function" and event["view"] == "off-cpu"}
+        self.assertEqual((waits["waits"]["self_percent"], waits["inner"]["self_percent"]), (90, 10))
+        # 1.96 * sqrt(900^2 * 0.1^2 + 100 * 0.9^2) / 1000: of time, not of 1 wait of 101
+        self.assertEqual((waits["waits"]["self_error"], waits["inner"]["self_error"]), (17.73, 17.73))
+
+    def test_all_that_the_sampler_does_not_see_is_told(self):
+        path = self.file("limited.limpet")
+        self.assertEqual(make(path, 1, "limited").returncode, 0)
+        self.assertEqual(self.report(path=path)[-1]["no_better_sampler"],
+                         "made-up: this is not seen; that is not seen\n")
+
     def test_report_tells_threads_and_losses(self):
         events = self.report()
         threads = [event for event in events if event["event"] == "sampled_thread"]

@@ -337,6 +337,28 @@ static void a_dump_of_nonsense(void **state)
 	jitdump_close(&dump);
 }
 
+/* Each record is far behind the one before it, and costs us a whole look. */
+static void a_dump_without_end(void **state)
+{
+	const uint32_t distance = 300u << 10, count = 4200;
+	struct growing *self = *state;
+	struct load load = load_of(100, 0x1000, "one");
+	struct jitdump dump = { .fd = dup(self->fd) };
+
+	put_head(self, 0);
+	load.size = distance;
+	for (uint32_t i = 0; i < count; i++) {
+		load.address = 0x1000 + 0x100 * i;
+		assert_int_equal(pwrite(self->fd, &load, sizeof(load), 40 + (off_t)distance * i),
+				 sizeof(load));
+	}
+	assert_int_equal(ftruncate(self->fd, 40 + (off_t)distance * count), 0);
+	assert_int_equal(jitdump_read(&dump, &self->names), 0);
+	assert_true(dump.is_over);
+	assert_in_range(self->names.count, 1000, count - 1);
+	jitdump_close(&dump);
+}
+
 /* Times of another clock say nothing: it is the time of reading. */
 static void a_dump_with_a_clock_of_its_own(void **state)
 {
@@ -397,6 +419,7 @@ int main(void)
 		WITH_DUMP(records_of_a_dump),
 		WITH_DUMP(a_dump_that_is_closed),
 		WITH_DUMP(a_dump_of_nonsense),
+		WITH_DUMP(a_dump_without_end),
 		WITH_DUMP(a_dump_with_a_clock_of_its_own),
 		cmocka_unit_test(a_dump_is_found_by_its_mapping),
 	};

@@ -288,6 +288,27 @@ static void other_files_are_refused_by_name(void **state)
 	put_bytes("", 0);
 }
 
+/* Whoever has asked first has the name, before he has written anything. */
+static void a_name_is_given_once(void **state)
+{
+	char folder[] = "/tmp/test_recording.XXXXXX", first[64], second[64], third[64];
+	int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(symlink("nowhere", "limpet-7-2.limpet"), 0);
+	assert_int_equal(recording_unused_path(7, first, sizeof(first), &err), 0);
+	assert_int_equal(recording_unused_path(7, second, sizeof(second), &err), 0);
+	assert_string_equal(first, "limpet-7.limpet");
+	assert_string_equal(second, "limpet-7-3.limpet");
+	assert_int_equal(unlink(first) | unlink(second) | unlink("limpet-7-2.limpet"), 0);
+	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(recording_unused_path(7, third, sizeof(third), &err), -ENOENT);
+	assert_int_equal(fchdir(before), 0);
+	close(before);
+}
+
 static void a_full_device_is_a_clear_error(void **state)
 {
 	struct recording *recording;
@@ -433,6 +454,7 @@ int main(void)
 		TEST(one_wrong_byte_is_found),
 		TEST(an_unknown_kind_is_handed_over_whole),
 		TEST(other_files_are_refused_by_name),
+		TEST(a_name_is_given_once),
 		TEST(a_full_device_is_a_clear_error),
 		TEST(a_file_that_cannot_grow_stays_readable),
 		TEST(a_pipe_will_do),

@@ -185,16 +185,18 @@ static void fill_status(struct limpet_sampler *self, struct limpet_sampler_statu
 
 	pthread_mutex_lock(&self->lock);
 	totals = self->totals;
+	memcpy(ret->reasons, self->reasons, sizeof(ret->reasons));
 	if (self->sampling) {
 		sampling_totals(self->sampling, &totals);
+		sampling_reasons(self->sampling, ret->reasons, sizeof(ret->reasons));
 		ret->is_running = sampling_goes_on(self->sampling);
 	}
-	memcpy(ret->reasons, self->reasons, sizeof(ret->reasons));
 	ret->rate_hz = self->rate_hz;
 	pthread_mutex_unlock(&self->lock);
 	ret->samples = totals.counts.samples;
 	ret->complete = totals.counts.ends[STACK_COMPLETE];
 	ret->lost = totals.counts.lost;
+	ret->one_in = MAX(totals.counts.thinned, 1u);
 	ret->overwritten = sample_ring_overwritten(&self->ring);
 	snprintf(ret->rung, sizeof(ret->rung), "%s", totals.sampler);
 	snprintf(ret->summary, sizeof(ret->summary), "%s", totals.summary);

@@ -88,16 +88,11 @@ static int make_sampling(struct limpet_sampler *self, struct err *err)
 static void forget_sampling(struct limpet_sampler *self)
 {
 	pthread_mutex_lock(&self->lock);
-	if (self->sampling)
+	if (self->sampling) {
 		sampling_totals(self->sampling, &self->totals);
+		sampling_reasons(self->sampling, self->reasons, sizeof(self->reasons));
+	}
 	self->sampling = NULL;
-	pthread_mutex_unlock(&self->lock);
-}
-
-static void note_reasons(struct limpet_sampler *self)
-{
-	pthread_mutex_lock(&self->lock);
-	snprintf(self->reasons, sizeof(self->reasons), "%s", sampling_reasons(self->sampling));
 	pthread_mutex_unlock(&self->lock);
 }
 
@@ -119,9 +114,7 @@ static int begin_sampling(struct limpet_sampler *self, struct err *err)
 		return r;
 	r = self->recorder ? recorder_begin(self->recorder, err)
 			   : sampling_start(self->sampling, err);
-	if (!r) {
-		note_reasons(self);
-	} else if (self->recorder) {
+	if (r && self->recorder) {
 		forget_sampling(self);
 		(void)!end_recording(self, /* gives_up */ true, &ignored);
 	}
@@ -188,9 +181,5 @@ int sampler_change_rate(struct limpet_sampler *self, unsigned hz, struct err *er
 	if (!self->is_started)
 		return 0;
 	r = check_process(self, err);
-	if (!r)
-		r = sampling_start(self->sampling, err);
-	if (!r)
-		note_reasons(self);
-	return r;
+	return r ? r : sampling_start(self->sampling, err);
 }

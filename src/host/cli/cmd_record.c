@@ -107,12 +107,14 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 }
 
 /* A file that is there keeps its name unless it was named. */
-static const char *choose_path(struct visit *visit)
+static int choose_path(struct visit *visit, struct err *err)
 {
-	if (visit->values->output)
-		return visit->values->output;
-	recording_unused_path(visit->pid, visit->own_path, sizeof(visit->own_path));
-	return visit->own_path;
+	const char *named = visit->values->output;
+
+	visit->path = named ? named : visit->own_path;
+	return named ? 0
+		     : recording_unused_path(visit->pid, visit->own_path, sizeof(visit->own_path),
+					     err);
 }
 
 static int parse_values(const struct record_values *values, struct recorder_options *options,
@@ -136,7 +138,11 @@ static int record(pid_t pid, struct visit *visit, struct recorder_options *optio
 	int r;
 
 	visit->pid = visit->sampling.sampler.pid = pid;
-	options->path = visit->path = choose_path(visit);
+	r = choose_path(visit, err);
+	if (r)
+		return r;
+	options->path = visit->path;
+	options->is_path_new = !values->output;
 	r = recorder_open(&visit->recorder, pid, options, err);
 	if (r)
 		return r;

@@ -51,14 +51,15 @@ static bool is_asked_again(int signals)
 	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
 }
 
-static void note_samples(const struct visit *self, struct outcome *ret)
+static void note_samples(struct visit *self, struct outcome *ret)
 {
 	struct sampling *sampling = recorder_sampling(self->recorder);
 
 	if (!sampling)
 		return;
 	sampling_totals(sampling, &ret->sampled);
-	snprintf(ret->reasons, sizeof(ret->reasons), "%s", sampling_reasons(sampling));
+	sampling_reasons(sampling, ret->reasons, sizeof(ret->reasons));
+	samples_explain(sampling, self->told);
 }
 
 int record_finish(struct visit *self, int r, struct err *err)

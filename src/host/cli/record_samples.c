@@ -64,14 +64,16 @@ void samples_tell_asked(const struct debuginfod *debuginfod)
 }
 
 /* Lines of "rung: reason". */
-void samples_explain(const struct sampling *sampling)
+void samples_explain(struct sampling *sampling, char told[SAMPLING_REASONS_MAX])
 {
-	const char *at = sampling_reasons(sampling);
+	char reasons[SAMPLING_REASONS_MAX], *rest = reasons, *line;
 
-	for (size_t length; *at; at += length + (at[length] != '\0')) {
-		length = strcspn(at, "\n");
-		fprintf(stderr, "note: %.*s\n", (int)length, at);
+	sampling_reasons(sampling, reasons, sizeof(reasons));
+	while ((line = strsep(&rest, "\n")) && *line) {
+		if (!strstr(told, line))
+			fprintf(stderr, "note: %s\n", line);
 	}
+	sampling_reasons(sampling, told, SAMPLING_REASONS_MAX);
 }
 
 static double complete_percent(const struct sampler_counts *counts)
@@ -125,9 +127,12 @@ static int hint(const struct sampling_options *options, bool has_ended, struct e
 		options->sampler.off_cpu ? "" : ", or with --off-cpu to see what it waits for";
 
 	if (has_ended)
-		return err_fix(err, "record for longer%s", more);
-	return err_fix(err, "record for longer%s; limpet dump %d shows where its threads are now",
-		       more, options->sampler.pid);
+		return err_fix(err, "record for longer, or with a higher rate (-F)%s", more);
+	return err_fix(
+		err,
+		"record for longer, or with a higher rate (-F)%s; limpet dump %d shows where its "
+		"threads are now",
+		more, options->sampler.pid);
 }
 
 int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,
@@ -144,8 +149,8 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 			totals->counts.left_out);
 	if (totals->counts.thinned > 1)
 		fprintf(stderr,
-			"note: for a time only one sample in %u was taken, for all of them: limpet uses no "
-			"more than a tenth of a processor; -F with less costs less\n",
+			"note: for a time only one sample in %u was taken, for all of them: samples cost "
+			"limpet no more than a tenth of a processor; -F with less costs less\n",
 			totals->counts.thinned);
 	warn_incomplete(&totals->counts);
 	if (totals->java_trouble[0])
@@ -162,8 +167,11 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 	if (totals->counts.lost)
 		err_why(err, "all %" PRIu64 " were lost on their way", totals->counts.lost);
 	else
-		err_why(err, "no thread of the process %s while limpet was there",
-			options->sampler.off_cpu ? "ran, or came back from a wait," : "ran");
+		err_why(err,
+			"no thread of the process ran for a whole period of its own (%.1f ms)%s "
+			"while limpet was there",
+			1e3 / options->sampler.hz,
+			options->sampler.off_cpu ? ", or came back from a wait," : "");
 	hint(options, has_ended, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }

@@ -34,7 +34,7 @@ int samples_ask(struct debuginfod *debuginfod, struct err *err) MUST_CHECK;
 void samples_tell_asked(const struct debuginfod *debuginfod);
 
 /* Why no better way could be had, on stderr. */
-void samples_explain(const struct sampling *sampling);
+void samples_explain(struct sampling *sampling, char told[SAMPLING_REASONS_MAX]);
 
 /* One line for people; members of an object for programs. */
 void samples_print(const struct sampling_totals *totals, const char *path, uint64_t bytes);

@@ -107,7 +107,7 @@ static int record_once(struct visit *self, struct err *err)
 		print_attached(self);
 		warn_absent(self);
 		if (self->samples)
-			samples_explain(recorder_sampling(self->recorder));
+			samples_explain(recorder_sampling(self->recorder), self->told);
 	}
 	r = stay(self, self->period.time_ns, err);
 	left_well = recorder_pause(self->recorder, self->values->unload, &left, r ? &second : err);

@@ -35,6 +35,7 @@ struct visit {
 	struct work_left left;
 	struct trace_queues queues;
 	struct sampling_options sampling;
+	char told[SAMPLING_REASONS_MAX]; /* of why no better sampler */
 	bool samples, traces;
 };
 
@@ -43,7 +44,7 @@ struct outcome {
 	struct collect_totals totals;
 	struct trace_words words;
 	struct sampling_totals sampled;
-	char reasons[2048]; /* why no better sampler */
+	char reasons[SAMPLING_REASONS_MAX]; /* why no better sampler */
 	uint64_t bytes;
 };
 

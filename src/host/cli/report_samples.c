@@ -81,7 +81,7 @@ static void print_function(const struct samples *samples, const struct profile *
 
 	printf("%8.2f %6.2f %8.2f %12.3f %9" PRIu64 "  %s",
 	       percent(share_of(row->self_ns, profile->weight_ns)),
-	       percent(share_error(row->self_count, profile->sample_count)),
+	       percent(share_error(row, profile)),
 	       percent(share_of(row->total_ns, profile->weight_ns)), milliseconds(row->self_ns),
 	       row->self_count, printable(row->function->name, name));
 	if (row->function->is_named)
@@ -243,7 +243,7 @@ static void write_function(struct json *json, const struct samples *samples,
 	json_number(json, "self_ns", row->self_ns);
 	json_number(json, "total_ns", row->total_ns);
 	json_fixed(json, "self_percent", share_of(row->self_ns, profile->weight_ns), 2);
-	json_fixed(json, "self_error", share_error(row->self_count, profile->sample_count), 2);
+	json_fixed(json, "self_error", share_error(row, profile), 2);
 	json_fixed(json, "total_percent", share_of(row->total_ns, profile->weight_ns), 2);
 	json_object_end(json);
 }

@@ -39,6 +39,11 @@ static void print_head(const struct picture *picture, FILE *out)
 		picture->source.summary, picture->hz, kinds ? kinds : "all");
 	fprintf(out, "%" PRIu64 " samples, %.2f %% complete, %" PRIu64 " lost\n", picture->seen,
 		percent(picture->complete, picture->seen), picture->source.lost);
+	if (picture->source.thinned > 1)
+		fprintf(out,
+			"note: for a time only one sample in %u was taken, for all of them: samples cost "
+			"limpet no more than a tenth of a processor\n",
+			picture->source.thinned);
 	for (; *reasons; reasons += strcspn(reasons, "\n"), reasons += *reasons == '\n')
 		fprintf(out, "note: %.*s\n", (int)strcspn(reasons, "\n"), reasons);
 }

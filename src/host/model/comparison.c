@@ -142,11 +142,9 @@ static void add_threads(struct comparison *self, enum side number)
 /* Kish: samples of unequal weight tell as much as this many of equal weight. */
 static double even_samples(const struct profile *profile)
 {
-	double squares = 0, all = (double)profile->weight_ns;
+	double all = (double)profile->weight_ns;
 
-	for (size_t i = 0; i < profile->count; i++)
-		squares += profile->entries[i].squares;
-	return squares > 0 ? all * all / squares : 0;
+	return profile->squares > 0 ? all * all / profile->squares : 0;
 }
 
 static int add_side(struct comparison *self, enum side number)

@@ -55,6 +55,7 @@ static int gather(const struct sample_event *event, void *context)
 		(double)event->weight_ns * (double)event->weight_ns;
 	profile->sample_count++;
 	profile->weight_ns += event->weight_ns;
+	profile->squares += (double)event->weight_ns * (double)event->weight_ns;
 	return 0;
 }
 
@@ -138,6 +139,7 @@ static void add_entry(const struct profile *profile, const struct profile_entry 
 
 			row->self_ns += is_innermost ? entry->weight_ns : 0;
 			row->self_count += is_innermost ? entry->count : 0;
+			row->self_squares += is_innermost ? entry->squares : 0;
 			is_innermost = false;
 			if (stamps[number] == stamp)
 				continue;
@@ -214,11 +216,15 @@ int thread_profiles_find(struct thread_profile **ret, struct model *model)
 	return model_each_sample(model, add_to_thread, ret);
 }
 
-uint64_t share_error(uint64_t count, uint64_t all)
+/* Of a ratio of sums: share * (1 - share) / count where all weights are the same. */
+uint64_t share_error(const struct hot_function *function, const struct profile *profile)
 {
-	double share = all ? (double)count / (double)all : 0;
+	double all = (double)profile->weight_ns, share = (double)function->self_ns / all;
+	double others = MAX(profile->squares - function->self_squares, 0);
+	double variance =
+		function->self_squares * (1 - share) * (1 - share) + others * share * share;
 
-	return all ? (uint64_t)(10000 * 1.96 * sqrt(share * (1 - share) / (double)all) + 0.5) : 0;
+	return all > 0 ? (uint64_t)(10000 * 1.96 * sqrt(variance) / all + 0.5) : 0;
 }
 
 const char *thread_title(const struct model *model, const struct model_thread *thread, char *ret,

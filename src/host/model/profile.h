@@ -26,6 +26,7 @@ struct profile {
 	struct profile_entry *entries; /* the heaviest first */
 	size_t count, room;
 	uint64_t sample_count, weight_ns; /* of all entries */
+	double squares;
 };
 
 /* Zero is all. */
@@ -57,6 +58,7 @@ struct hot_function {
 	const struct sample_function *function;
 	uint64_t self_ns, total_ns; /* in the function itself; in it and in what it called */
 	uint64_t self_count, total_count;
+	double self_squares; /* of the weights, as in profile_entry */
 };
 
 struct hot_functions {
@@ -87,6 +89,7 @@ struct thread_profile {
 /* One for each thread of the model, in its order. */
 int thread_profiles_find(struct thread_profile **ret, struct model *model) MUST_CHECK;
 
-/* Half of the interval in which the true share lies in 95 of 100 cases, in hundredths of a percent:
- * `count` of `all` samples were seen. */
-uint64_t share_error(uint64_t count, uint64_t all);
+/* Half of the interval in which the true share of a function's own time lies in 95 of 100 cases, in
+ * hundredths of a percent.  It is as large as the weights make it: one long wait tells less than
+ * many short ones. */
+uint64_t share_error(const struct hot_function *function, const struct profile *profile);

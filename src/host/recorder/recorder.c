@@ -116,6 +116,7 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 	self->trace.fd = -1;
 	programs_init(&self->known_programs, pid, traces);
 	self->given = *options;
+	self->unused_path = options->is_path_new ? options->path : NULL;
 	self->options = options->session;
 	self->options.trace = &self->trace;
 	r = open_parts(self, options, traces, err);

@@ -21,7 +21,6 @@
 #define LOOK_NS        1000000000u
 #define LAST_DRAINS    8
 #define LINES_LIMIT_NS 2000000000u /* at the end, nobody waits longer for lines */
-#define REASONS_MAX    4096u
 
 enum phase { PHASE_OPENING, PHASE_RUNNING, PHASE_OVER };
 
@@ -31,9 +30,9 @@ struct sampling {
 	struct sample_writer *writer; /* NULL: nothing is recorded */
 	struct sampler *sampler;      /* the thread's */
 	const struct sampler_kind *kind;
-	char reasons[REASONS_MAX];
-	uint64_t start_tick;          /* of the process, where a JVM is asked */
-	struct sampler_counts before; /* of earlier starts */
+	struct sampler_refusals refusals; /* of better ones; the thread's */
+	uint64_t start_tick;              /* of the process, where a JVM is asked */
+	struct sampler_counts before;     /* of earlier starts */
 	uint64_t flushed_ns, looked_ns;
 	struct err trouble; /* with a sample; the thread's */
 
@@ -43,6 +42,7 @@ struct sampling {
 	enum phase phase;
 	bool is_running, is_asked_to_stop, has_ended;
 	struct sampling_totals totals;
+	char reasons[SAMPLING_REASONS_MAX]; /* written by the thread only */
 	struct err failure;
 };
 
@@ -74,22 +74,19 @@ int sampling_new(struct sampling **ret, struct recording *recording, struct prog
 }
 
 /* What the sampler cannot see may be known only later, as when another program is executed. */
-static void note_limits(struct sampling *self)
+static void note_reasons(struct sampling *self)
 {
-	size_t length = strlen(self->reasons);
-
-	if (self->sampler->limits[0] && !strstr(self->reasons, self->sampler->limits))
-		snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s: %s\n",
-			 self->sampler->kind->name, self->sampler->limits);
+	pthread_mutex_lock(&self->lock);
+	sampler_explain(&self->refusals, self->sampler, self->reasons, sizeof(self->reasons));
+	pthread_mutex_unlock(&self->lock);
 }
 
 static int open_sampler(struct sampling *self, struct err *err)
 {
 	const struct sampling_options *options = &self->options;
-	struct sampler_refusals refusals = { 0 };
 	int r = options->kind ? options->kind->open(&self->sampler, &options->sampler, err)
 			      : sampler_choose(&self->sampler, &options->sampler, options->name,
-					       &refusals, err);
+					       &self->refusals, err);
 
 	if (r) {
 		if (r == -EPERM || r == -EACCES)
@@ -97,7 +94,7 @@ static int open_sampler(struct sampling *self, struct err *err)
 		return err_while(err, "sample %d", options->sampler.pid);
 	}
 	self->kind = self->sampler->kind;
-	sampler_explain(&refusals, self->sampler, self->reasons, sizeof(self->reasons));
+	note_reasons(self);
 	return 0;
 }
 
@@ -218,6 +215,7 @@ static int pass(struct sampling *self, struct err *err)
 		*err = self->trouble;
 		r = self->trouble.code;
 	}
+	note_reasons(self);
 	if (!r)
 		r = write_due(self, err);
 	show_totals(self);
@@ -263,7 +261,6 @@ static void end_sampler(struct sampling *self, int r, struct err *err)
 	}
 	if (self->writer && (!r || r == -ESRCH))
 		(void)!sample_writer_flush(self->writer, err);
-	note_limits(self);
 	self->before = counts_now(self);
 	self->kind->close(self->sampler);
 	self->sampler = NULL;
@@ -428,9 +425,11 @@ void sampling_totals(struct sampling *self, struct sampling_totals *ret)
 	pthread_mutex_unlock(&self->lock);
 }
 
-const char *sampling_reasons(const struct sampling *self)
+void sampling_reasons(struct sampling *self, char *ret, size_t room)
 {
-	return self->reasons;
+	pthread_mutex_lock(&self->lock);
+	snprintf(ret, room, "%s", self->reasons);
+	pthread_mutex_unlock(&self->lock);
 }
 
 void sampling_free(struct sampling *self)

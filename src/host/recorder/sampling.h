@@ -13,6 +13,8 @@
 #define SAMPLING_HZ     99u
 #define SAMPLING_HZ_MAX 5000u
 
+#define SAMPLING_REASONS_MAX 4096u
+
 struct sampling_options {
 	struct sampler_options sampler;
 	const char *name;                /* only this rung; NULL: the best that can be had */
@@ -64,8 +66,8 @@ void sampling_pause(struct sampling *sampling);
 int sampling_finish(struct sampling *sampling, struct err *err) MUST_CHECK;
 
 void sampling_totals(struct sampling *sampling, struct sampling_totals *ret);
-/* Lines: why no better rung could be had, and what this one cannot see; "" where there is nothing
- * to say. */
-const char *sampling_reasons(const struct sampling *sampling);
+/* Lines: why no better rung could be had, and what this one cannot see, as far as it is known by
+ * now; "" where there is nothing to say. */
+void sampling_reasons(struct sampling *sampling, char *ret, size_t room);
 
 void sampling_free(struct sampling *sampling);

@@ -20,8 +20,9 @@ struct recording;
 /* Makes the file, or empties the one that is there.  A pipe will do. */
 int recording_create(const char *path, struct recording **ret, struct err *err) MUST_CHECK;
 
-/* "limpet-PID.limpet", or with a number more where there is such a file. */
-void recording_unused_path(pid_t pid, char *ret, size_t room);
+/* "limpet-PID.limpet", or with a number more where there is such a file.  The file is made, empty,
+ * so that nobody else gets the name. */
+int recording_unused_path(pid_t pid, char *ret, size_t room, struct err *err) MUST_CHECK;
 
 /* Once, first of all. */
 int recording_session(struct recording *recording, const struct recorded_session *session,

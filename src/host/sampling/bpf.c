@@ -40,6 +40,7 @@ static int load(struct bpf_sampler *self, const struct space *space, struct err 
 		.period_ns = SECOND_NS / self->options.hz,
 		.with_kernel_frames = self->options.kernel_frames,
 		.with_children = self->options.children,
+		.has_fixed_period = event_is_time(self->options.event),
 	};
 	struct kernel_sizes sizes;
 	int r;
@@ -70,7 +71,7 @@ static void keep_only_last_clocks(struct bpf_sampler *self)
 	self->clocks_count = 1;
 }
 
-static int start_clocks(struct bpf_sampler *self, pid_t pid, struct err *err)
+static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struct err *err)
 {
 	const struct thread_clocks_options options = {
 		.pid = pid,
@@ -78,9 +79,10 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, struct err *err)
 		.period_ns = SECOND_NS / self->options.hz,
 		.is_inherited = true,
 		.with_children = self->options.children,
-		.is_heir = pid != self->options.pid,
+		.is_heir = is_heir,
 		.program = kernel_session_program(&self->session, KERNEL_SAMPLE, "sample_running"),
 		.heirs = kernel_session_map(&self->session, "heirs"),
+		.looks = &self->clock_looks,
 	};
 	int r;
 
@@ -92,10 +94,24 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, struct err *err)
 	if (r || !self->clocks[self->clocks_count++].is_per_processor)
 		return r;
 	keep_only_last_clocks(self);
-	snprintf(self->sampler.limits, sizeof(self->sampler.limits),
-		 "threads are too many for a clock each, or descriptors too few (ulimit -n): each "
-		 "processor has one, which interrupts other programs too");
+	sampler_limit(
+		&self->sampler,
+		"threads are too many for a clock each, or descriptors too few (ulimit -n): each "
+		"processor has one, which interrupts other programs too");
 	return r;
+}
+
+void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
+{
+	struct err err = { 0 };
+
+	if (!self->options.on_cpu || self->stopped_ns)
+		return;
+	if (start_clocks(self, pid, /* is_heir */ true, &err) && err.code != -ESRCH)
+		sampler_limit(&self->sampler,
+			      "process %d is not seen any more: it has executed a program with "
+			      "more rights: %s",
+			      (int)pid, err.what);
 }
 
 static bool has_clocks(const struct bpf_sampler *self, pid_t pid)
@@ -147,7 +163,7 @@ static int join(struct sampler *sampler, pid_t pid, struct err *err)
 	if (!is_followed && !r)
 		r = bpf_follow(self, space, err);
 	if (!r && !has_clocks(self, pid))
-		r = start_clocks(self, pid, err);
+		r = start_clocks(self, pid, /* is_heir */ true, err);
 	return r ? r : 1;
 }
 
@@ -160,7 +176,7 @@ static int start_all(struct bpf_sampler *self, struct err *err)
 	if (!r)
 		r = start(self, KERNEL_SAMPLE, "process_ended", err);
 	if (!r && self->options.on_cpu)
-		r = start_clocks(self, self->options.pid, err);
+		r = start_clocks(self, self->options.pid, /* is_heir */ false, err);
 	if (!r && self->options.children)
 		r = family_join(&self->sampler, self->options.pid, join, err);
 	if (r || !self->options.off_cpu)
@@ -245,6 +261,7 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 		     struct err *err)
 {
 	struct bpf_sampler *self = self_of(sampler);
+	bool has_records;
 	int r;
 
 	self->listener = listener;
@@ -252,18 +269,17 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 		kernel_tables_thin(&self->tables, self->thinning.every);
 	self->turn_ends_ns = now_ns() + TURN_NS;
 	r = ring_buffer__consume(self->ring);
-	if (r == -EAGAIN)
-		r = 0; /* the turn was over */
+	has_records = r == -EAGAIN; /* the turn was over */
 	if (self->stopped_ns && !self->is_flushed) {
 		self->is_flushed = true;
 		bpf_flush_absences(self);
 	} else if (!self->stopped_ns) {
-		bpf_look_around(self, now_ns());
+		bpf_look_around(self, now_ns(), has_records);
 	}
 	self->listener = NULL;
-	if (r < 0)
+	if (r < 0 && !has_records)
 		return err_set(err, r, "reading samples: %s", strerror(-r));
-	return self->processes.count ? 0 : -ESRCH;
+	return self->processes.count || has_records ? 0 : -ESRCH;
 }
 
 static struct sampler_counts bpf_counts(const struct sampler *sampler)

@@ -4,6 +4,7 @@
 #include "host/sampling/bpf_sampler.h"
 
 #include "host/core/clock.h"
+#include "host/process/privileged.h"
 #include "host/sampling/raw_stack.h"
 
 #include <errno.h>
@@ -50,7 +51,7 @@ static void look_for_python(struct bpf_sampler *self, struct followed *process)
 	if (!r)
 		r = kernel_tables_python(&self->tables, process->pid, process->python, &err);
 	if (r && r != -ENOENT)
-		snprintf(self->sampler.limits, sizeof(self->sampler.limits), "%s", err.what);
+		sampler_limit(&self->sampler, "%s", err.what);
 }
 
 /* It is gone when it cannot be read: its samples are kept, with the names of what is known. */
@@ -122,9 +123,9 @@ static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t
 		publish(self, process, false);
 }
 
-void bpf_look_around(struct bpf_sampler *self, uint64_t now)
+void bpf_look_around(struct bpf_sampler *self, uint64_t now, bool has_records)
 {
-	bool is_due = now >= self->next_look_ns;
+	bool is_due = now >= self->next_look_ns && !has_records;
 
 	for (size_t i = self->processes.count; i-- > 0;) {
 		struct followed *process = self->processes.items[i];
@@ -192,6 +193,8 @@ static void on_executed(struct bpf_sampler *self, const struct sample *record)
 		return;
 	followed_forget(process);
 	read_anew(self, process);
+	if (program_is_privileged(process->pid))
+		bpf_renew_clocks(self, process->pid);
 	tell(self, process->pid, 0);
 }
 

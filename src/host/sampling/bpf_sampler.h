@@ -25,6 +25,7 @@ struct bpf_sampler {
 	struct kernel_tables tables;
 	struct thread_clocks *clocks; /* one for each process that was there */
 	size_t clocks_count, clocks_room;
+	uint32_t clock_looks; /* at threads that may have inherited clocks */
 	struct bpf_link *links[BPF_LINKS_MAX];
 	size_t link_count;
 	struct ring_buffer *ring;
@@ -47,11 +48,15 @@ struct bpf_sampler {
 /* One record from the ring; for libbpf. */
 int bpf_record(void *context, void *data, size_t size);
 
-/* What is to be done from time to time: mappings that changed, processes that ended unseen. */
-void bpf_look_around(struct bpf_sampler *self, uint64_t now_ns);
+/* What is to be done from time to time: mappings that changed, processes that ended unseen.  While
+ * there are records still, those may be of processes that have ended. */
+void bpf_look_around(struct bpf_sampler *self, uint64_t now_ns, bool has_records);
 
 /* The samples of threads that are still away when all ends. */
 void bpf_flush_absences(struct bpf_sampler *self);
+
+/* The kernel takes its clocks away from a program that has got more rights. */
+void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid);
 
 /* Follows a process with a space of its own, which is taken over. */
 int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err) MUST_CHECK;

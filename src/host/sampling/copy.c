@@ -91,10 +91,10 @@ static int open_rings(struct copy_sampler *self, struct err *err)
 
 	if (r != -EACCES && r != -EPERM)
 		return r;
-	snprintf(self->base.limits, sizeof(self->base.limits),
-		 "time inside the kernel is not seen%s; run limpet as root, or: sudo sysctl "
-		 "kernel.perf_event_paranoid=1",
-		 self->options.off_cpu ? ", stacks of short sleeps are guesses" : "");
+	sampler_limit(&self->base,
+		      "time inside the kernel is not seen%s; run limpet as root, or: sudo sysctl "
+		      "kernel.perf_event_paranoid=1",
+		      self->options.off_cpu ? ", stacks of short sleeps are guesses" : "");
 	return try_rings(self, false, err);
 }
 
@@ -143,7 +143,7 @@ static int join(struct sampler *sampler, pid_t pid, struct err *err)
 static void tell_of_python(struct copy_sampler *self)
 {
 	if (python_is_in(self->root->space))
-		sampler_add_limit(&self->base, "Python functions are not seen, native frames only");
+		sampler_limit(&self->base, "Python functions are not seen, native frames only");
 }
 
 static int start(struct copy_sampler *self, struct err *err)

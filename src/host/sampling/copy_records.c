@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/core/clock.h"
+#include "host/process/privileged.h"
 #include "host/sampling/copy_private.h"
 #include "host/sampling/perf_mapping.h"
 
@@ -87,6 +89,26 @@ static int hear_mapping(struct copy_round *round, const struct perf_record *reco
 	return space_map(process->space, &mapping);
 }
 
+/* The kernel takes its events away from a program that has got more rights.  Each of them has told
+ * of it before: what is older than the new ones is heard already. */
+static void renew_events(struct copy_sampler *self, struct followed *process, uint64_t heard_ns)
+{
+	struct err err = { 0 };
+
+	if (self->is_stopped || heard_ns <= process->renewed_ns ||
+	    !program_is_privileged(process->pid))
+		return;
+	process->renewed_ns = now_ns();
+	process->is_unread = true;
+	if (!coverage_open(&self->coverage, &self->events, process->pid, /* is_heir */ true, &err))
+		perf_events_switch(&self->events, true);
+	else if (err.code != -ESRCH)
+		sampler_limit(&self->base,
+			      "process %d is not seen any more: it has executed a program with "
+			      "more rights: %s",
+			      (int)process->pid, err.what);
+}
+
 static int hear_name(struct copy_round *round, const struct perf_record *record)
 {
 	struct followed *process = followed_find(&round->self->processes, record->pid);
@@ -94,6 +116,8 @@ static int hear_name(struct copy_round *round, const struct perf_record *record)
 	if (!process || !(record->header->misc & PERF_RECORD_MISC_COMM_EXEC))
 		return 0;
 	followed_forget(process);
+	coverage_forget(&round->self->coverage, record->tid);
+	renew_events(round->self, process, record->time_ns);
 	round->listener->process(round->listener->context, record->pid, record->pid);
 	return 0;
 }
@@ -106,6 +130,7 @@ static int hear_birth(struct copy_round *round, const struct perf_record *record
 	uint32_t ids[4];
 
 	memcpy(ids, record->header + 1, sizeof(ids));
+	coverage_forget(&self->coverage, (pid_t)ids[2]);
 	if (ids[0] == ids[1] || !self->options.children ||
 	    followed_find(&self->processes, (pid_t)ids[0]))
 		return 0;

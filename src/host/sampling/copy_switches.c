@@ -139,9 +139,9 @@ void copy_judge_switches(struct copy_sampler *self)
 	if (self->judged_ns && self->events.attrs.count > COPY_SWITCHES &&
 	    count * 1000000000u > elapsed * LEAVING_MOST) {
 		perf_events_drop_last(&self->events);
-		snprintf(self->base.limits, sizeof(self->base.limits),
-			 "more than %u switches a second: stacks of short sleeps are guesses",
-			 LEAVING_MOST);
+		sampler_limit(&self->base,
+			      "more than %u switches a second: stacks of short sleeps are guesses",
+			      LEAVING_MOST);
 	}
 	self->leaving = 0;
 	self->lost_before = self->counts.lost;

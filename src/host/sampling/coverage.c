@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
@@ -30,16 +31,6 @@ static bool was_seen(const struct threads_seen *seen, pid_t tid)
 	       bsearch(&tid, seen->items, seen->count, sizeof(tid), compare_tids) != NULL;
 }
 
-static int doubt(struct coverage *coverage, pid_t tid)
-{
-	int r = make_room(&coverage->items, coverage->count, &coverage->room,
-			  sizeof(*coverage->items));
-
-	if (!r)
-		coverage->items[coverage->count++] = (struct doubtful){ .tid = tid };
-	return r;
-}
-
 /* The number of threads that were new, or -errno. */
 static int open_new(struct coverage *coverage, struct perf_events *events,
 		    const struct threads_seen *before, const struct threads_seen *now, bool is_heir,
@@ -52,8 +43,7 @@ static int open_new(struct coverage *coverage, struct perf_events *events,
 
 		if (was_seen(before, now->items[i]))
 			continue;
-		if ((before->count || is_heir) && doubt(coverage, now->items[i]) < 0)
-			return err_set(err, -ENOMEM, "no memory for threads");
+		coverage->has_doubt |= before->count || is_heir;
 		r = perf_events_add(events, now->items[i], err);
 		if (r < 0)
 			return r;
@@ -82,36 +72,67 @@ int coverage_open(struct coverage *coverage, struct perf_events *events, pid_t p
 	return r < 0 ? r : 0;
 }
 
-static struct doubtful *find(const struct coverage *coverage, pid_t tid)
+/* The place of the first one that is not below tid. */
+static size_t place_of(const struct coverage *coverage, pid_t tid)
 {
-	for (size_t i = 0; i < coverage->count; i++)
-		if (coverage->items[i].tid == tid)
-			return &coverage->items[i];
-	return NULL;
+	size_t low = 0, high = coverage->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (coverage->items[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_at(const struct coverage *coverage, size_t place, pid_t tid)
+{
+	return place < coverage->count && coverage->items[place].tid == tid;
+}
+
+static int insert(struct coverage *coverage, size_t place, struct owned owned)
+{
+	int r = make_room(&coverage->items, coverage->count, &coverage->room, sizeof(owned));
+
+	if (r < 0)
+		return r;
+	memmove(coverage->items + place + 1, coverage->items + place,
+		(coverage->count - place) * sizeof(owned));
+	coverage->items[place] = owned;
+	coverage->count++;
+	return 0;
 }
 
 bool coverage_counts(struct coverage *coverage, const struct perf_events *events, pid_t tid,
 		     uint64_t id)
 {
-	struct doubtful *thread = coverage->count ? find(coverage, tid) : NULL;
 	const struct perf_event *event;
-	pid_t owner;
+	size_t place;
 
-	if (!thread)
+	if (!coverage->has_doubt)
 		return true;
 	event = perf_events_find(events, id);
-	owner = event ? event->tid : 0;
-	if (!thread->owner)
-		thread->owner = owner;
-	return thread->owner == owner;
+	place = place_of(coverage, tid);
+	if (is_at(coverage, place, tid))
+		return event && coverage->items[place].owner == event->tid;
+	/* Where there is no memory for it, twice is better than never. */
+	if (event)
+		(void)!insert(coverage, place, (struct owned){ tid, event->tid });
+	return true;
 }
 
 void coverage_forget(struct coverage *coverage, pid_t tid)
 {
-	struct doubtful *thread = coverage->count ? find(coverage, tid) : NULL;
+	size_t place = place_of(coverage, tid);
 
-	if (thread)
-		*thread = coverage->items[--coverage->count];
+	if (!is_at(coverage, place, tid))
+		return;
+	coverage->count--;
+	memmove(coverage->items + place, coverage->items + place + 1,
+		(coverage->count - place) * sizeof(*coverage->items));
 }
 
 void coverage_done(struct coverage *coverage)

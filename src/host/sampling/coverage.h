@@ -1,16 +1,18 @@
 /*
  * Events for all threads of a process, each thread once.  A thread that is born while they are
- * opened may get two: one that it inherits and its own.  Of these the first one that is heard of
- * counts.
+ * opened may get two, one that it inherits and its own, and whoever is born of it inherits both.
+ * Which threads these are is not known; so, once there may be one, of each thread the event counts
+ * that is heard of first.
  */
 #pragma once
 
 #include "host/sampling/perf_events.h"
 
 struct coverage {
-	struct doubtful {
-		pid_t tid, owner; /* owner 0: not heard of yet */
-	} * items;
+	bool has_doubt;
+	struct owned {
+		pid_t tid, owner; /* for whom the event was opened that counts */
+	} * items;                /* ascending tids; all that were heard of since there is doubt */
 	size_t count, room;
 };
 
@@ -20,6 +22,6 @@ int coverage_open(struct coverage *coverage, struct perf_events *events, pid_t p
 /* False: this sample of the thread came by its other event. */
 bool coverage_counts(struct coverage *coverage, const struct perf_events *events, pid_t tid,
 		     uint64_t id);
-/* The thread has ended: its number may be another's now. */
+/* The thread has ended, or begins: its number may have been another's. */
 void coverage_forget(struct coverage *coverage, pid_t tid);
 void coverage_done(struct coverage *coverage);

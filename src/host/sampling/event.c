@@ -68,3 +68,8 @@ int event_probe(enum sampler_event event, struct err *err)
 	err_why(err, "its processor has no counters, or the virtual machine hides them");
 	return err_fix(err, "leave -e out: cpu-clock needs none");
 }
+
+bool event_is_time(enum sampler_event event)
+{
+	return events[event].is_time;
+}

@@ -23,3 +23,6 @@ int event_probe(enum sampler_event event, struct err *err) MUST_CHECK;
 
 /* So many samples in each second that a thread runs. */
 void event_count(enum sampler_event event, uint64_t period_ns, struct perf_event_attr *attr);
+
+/* Its period is a length of time. */
+bool event_is_time(enum sampler_event event);

@@ -45,7 +45,7 @@ int family_join(struct sampler *sampler, pid_t root, family_joiner *join, struct
 	for (unsigned i = 0; !r && look.joined && i < LOOKS_MAX; i++)
 		r = look_once(sampler, root, join, &look, err);
 	if (!r && look.failed)
-		sampler_add_limit(sampler, "%u of its descendants cannot be sampled: %s",
-				  look.failed, look.why.what);
+		sampler_limit(sampler, "%u of its descendants cannot be sampled: %s", look.failed,
+			      look.why.what);
 	return r;
 }

@@ -14,6 +14,7 @@ struct followed {
 	bool is_unread;       /* the space is a copy of its parent's still, or empty */
 	uint64_t looked_ns;   /* when its mappings were read last */
 	uint64_t patience_ns; /* for so long they are not read again for what is unknown */
+	uint64_t renewed_ns;  /* when it was given new events after an exec; second rung */
 	/* Of the first rung. */
 	bool is_deaf;           /* its programs are not to ask, until patience_ns is over */
 	bool was_seen;          /* has had samples since looked_ns */

@@ -67,14 +67,14 @@ static int read_open(struct sampler **ret, const struct sampler_options *options
 	if (r < 0)
 		return r;
 	self->stack = read_stack;
-	snprintf(self->base.limits, sizeof(self->base.limits),
-		 "stacks of waiting threads only, at most %u times a second%s", POLLING_HZ_MAX,
-		 options->children ? "; children are found once a second" : "");
+	sampler_limit(&self->base, "stacks of waiting threads only, at most %u times a second%s",
+		      POLLING_HZ_MAX,
+		      options->children ? "; children are found once a second" : "");
 	self->python = blocked_python_open(self->root->space, why, sizeof(why));
 	if (self->python && options->children)
 		snprintf(why, sizeof(why), "Python functions of the first process only");
 	if (why[0])
-		sampler_add_limit(&self->base, "%s", why);
+		sampler_limit(&self->base, "%s", why);
 	*ret = &self->base;
 	return 0;
 }

@@ -41,6 +41,8 @@ struct sampler_listener {
 	void *context;
 };
 
+#define SAMPLER_LIMITS_MAX 1024u
+
 struct sampler;
 
 struct sampler_kind {
@@ -61,11 +63,9 @@ struct sampler_kind {
 
 struct sampler {
 	const struct sampler_kind *kind;
-	char limits[256]; /* what it cannot see here, and what to do about it; "" for nothing */
+	char limits[SAMPLER_LIMITS_MAX]; /* what it cannot see here, and what to do about it; ""
+					    for nothing; see sampler_limit() */
 };
-
-/* One thing more that it cannot see. */
-void sampler_add_limit(struct sampler *sampler, const char *format, ...) PRINTF_LIKE(2, 3);
 
 extern const struct sampler_kind sampler_bpf;  /* bpf.c: eBPF unwinds in the kernel */
 extern const struct sampler_kind sampler_copy; /* copy.c: perf copies the stack, we unwind */
@@ -92,6 +92,10 @@ struct sampler_refusals {
 int sampler_choose(struct sampler **ret, const struct sampler_options *options, const char *name,
 		   struct sampler_refusals *ret_refusals, struct err *err) MUST_CHECK;
 void sampler_close(struct sampler *sampler);
+
+/* Adds to what it cannot see, once: several things may be so at a time, and some are known only
+ * later. */
+void sampler_limit(struct sampler *sampler, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Lines "rung: reason": why no better one, and what this one cannot see (NULL: there is none). */
 void sampler_explain(const struct sampler_refusals *refusals, const struct sampler *sampler,

@@ -28,20 +28,6 @@ const char *stack_end_name(enum stack_end end)
 	return end < STACK_ENDS ? end_names[end] : "unknown";
 }
 
-void sampler_add_limit(struct sampler *sampler, const char *format, ...)
-{
-	size_t length = strlen(sampler->limits), room = sizeof(sampler->limits) - length;
-	int separator = length ? snprintf(sampler->limits + length, room, "; ") : 0;
-	va_list arguments;
-
-	if ((size_t)separator >= room)
-		return;
-	va_start(arguments, format);
-	vsnprintf(sampler->limits + length + separator, room - (size_t)separator, format,
-		  arguments);
-	va_end(arguments);
-}
-
 /* These say that another rung may do; anything else is the target's fate or a fault. */
 static bool is_refusal(int code)
 {
@@ -116,6 +102,19 @@ void sampler_close(struct sampler *sampler)
 		sampler->kind->close(sampler);
 }
 
+void sampler_limit(struct sampler *sampler, const char *format, ...)
+{
+	size_t length = strlen(sampler->limits), room = sizeof(sampler->limits) - length;
+	char limit[sizeof(((struct err *)0)->what) + 128];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(limit, sizeof(limit), format, arguments);
+	va_end(arguments);
+	if (!strstr(sampler->limits, limit))
+		snprintf(sampler->limits + length, room, "%s%s", length ? "; " : "", limit);
+}
+
 static void explain_one(const struct sampler_kind *kind, const struct err *err, char *ret,
 			size_t room)
 {
@@ -128,13 +127,13 @@ static void explain_one(const struct sampler_kind *kind, const struct err *err, 
 void sampler_explain(const struct sampler_refusals *refusals, const struct sampler *sampler,
 		     char *ret, size_t room)
 {
-	struct err limits = { 0 };
+	size_t length;
 
 	ret[0] = '\0';
 	for (unsigned i = 0; i < refusals->count; i++)
 		explain_one(refusals->items[i].kind, &refusals->items[i].err, ret, room);
 	if (!sampler || !sampler->limits[0])
 		return;
-	snprintf(limits.what, sizeof(limits.what), "%s", sampler->limits);
-	explain_one(sampler->kind, &limits, ret, room);
+	length = strlen(ret);
+	snprintf(ret + length, room - length, "%s: %s\n", sampler->kind->name, sampler->limits);
 }

@@ -12,9 +12,8 @@ static int state_open(struct sampler **ret, const struct sampler_options *option
 
 	if (r < 0)
 		return r;
-	snprintf(self->base.limits, sizeof(self->base.limits),
-		 "states of threads only, no stacks%s",
-		 options->children ? "; children are found once a second" : "");
+	sampler_limit(&self->base, "states of threads only, no stacks%s",
+		      options->children ? "; children are found once a second" : "");
 	*ret = &self->base;
 	return 0;
 }

@@ -25,7 +25,8 @@ static int event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 }
 
 /* Linux before 5.13 cannot keep a clock from child processes: the program leaves them out then. */
-static int clock_open(const struct thread_clocks_options *options, pid_t tid, int cpu)
+static int clock_open(const struct thread_clocks_options *options, pid_t tid, int cpu,
+		      uint64_t longer_ns)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -35,7 +36,7 @@ static int clock_open(const struct thread_clocks_options *options, pid_t tid, in
 	};
 	int fd;
 
-	event_count(options->event, options->period_ns, &attr);
+	event_count(options->event, options->period_ns + longer_ns, &attr);
 	fd = event_open(&attr, tid, cpu);
 	if (fd < 0 && errno == EINVAL && attr.inherit_thread) {
 		attr.inherit_thread = 0;
@@ -64,17 +65,13 @@ static int clock_start(const struct thread_clocks *clocks, int fd)
 	return 0;
 }
 
-/* With a cookie, by which the program knows it from one that was inherited. */
-static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
+/* With a cookie, by which the program knows it from others. */
+static int marked_clock_start(struct thread_clocks *clocks, int fd, uint64_t cookie)
 {
 	const struct bpf_link_create_opts options = { .sz = sizeof(options),
-						      .perf_event.bpf_cookie =
-							      KERNEL_COOKIE_SECOND };
-	uint32_t key = (uint32_t)tid, has_inherited = 0;
-	int link;
+						      .perf_event.bpf_cookie = cookie };
+	int link = bpf_link_create(clocks->options.program, fd, BPF_PERF_EVENT, &options);
 
-	bpf_map_update_elem(clocks->options.heirs, &key, &has_inherited, BPF_NOEXIST);
-	link = bpf_link_create(clocks->options.program, fd, BPF_PERF_EVENT, &options);
 	if (link < 0)
 		return link;
 	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
@@ -84,14 +81,27 @@ static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
 	return keep(clocks, link);
 }
 
+/* The program knows of it before there is a second clock that others could inherit. */
+static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
+{
+	uint32_t key = (uint32_t)tid;
+	uint64_t none = 0;
+
+	bpf_map_update_elem(clocks->options.heirs, &key, &none, BPF_NOEXIST);
+	return marked_clock_start(clocks, fd, key);
+}
+
 /* A thread that is gone needs none. */
 static int add_clock(struct thread_clocks *clocks, pid_t tid, int cpu, bool is_second)
 {
-	int r, fd = clock_open(&clocks->options, tid, cpu);
+	uint64_t longer_ns = is_second ? 1 + *clocks->options.looks % KERNEL_PERIODS : 0;
+	int r, fd = clock_open(&clocks->options, tid, cpu, longer_ns);
 
 	if (fd < 0)
 		return fd == -ESRCH && cpu < 0 ? 0 : fd;
-	r = is_second ? second_clock_start(clocks, fd, tid) : clock_start(clocks, fd);
+	r = is_second  ? second_clock_start(clocks, fd, tid)
+	    : tid >= 0 ? clock_start(clocks, fd)
+		       : marked_clock_start(clocks, fd, KERNEL_COOKIE_PROCESSOR);
 	if (r) {
 		close(fd);
 		return r;
@@ -112,22 +122,26 @@ static bool has_clock(const struct thread_clocks *clocks, pid_t tid)
 }
 
 /* Threads of the first look were there before the first clock: they have inherited none, except
- * from another process.  Those that are new at a later look may have.  1: there were new ones. */
+ * from another process.  Those that are new at a later look may have.  A thread is never the heir
+ * of a clock that was opened by the same look as its own.  1: there were new ones. */
 static int look(struct thread_clocks *clocks, bool is_first, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	size_t count;
+	bool is_second = !is_first || clocks->options.is_heir;
 	int is_new = 0, r = proc_list(clocks->options.pid, "task", &tids, &count, err);
 
 	if (r)
 		return r;
 	if (count > THREAD_CLOCKS_MAX)
 		return err_set(err, -EMFILE, "%zu threads", count);
+	if (is_second)
+		++*clocks->options.looks;
 	for (size_t i = 0; i < count; i++) {
 		if (has_clock(clocks, tids[i]))
 			continue;
 		is_new = 1;
-		r = add_clock(clocks, tids[i], -1, !is_first || clocks->options.is_heir);
+		r = add_clock(clocks, tids[i], -1, is_second);
 		if (r)
 			return err_set(err, r, "opening the clock of thread %d: %s", tids[i],
 				       strerror(-r));

@@ -20,6 +20,7 @@ struct thread_clocks_options {
 	bool is_heir;       /* the process may have inherited clocks itself */
 	int program;        /* sample_running */
 	int heirs;          /* its map */
+	uint32_t *looks; /* of all clocks of the program: counted for threads that may be heirs */
 };
 
 struct thread_clocks {

@@ -22,6 +22,7 @@
 #define OWN_CLOCK 1u /* a flag: times are those of the processor's own counter */
 #define NAME_ROOM 4096u
 #define WINDOW    (256u << 10)
+#define READ_MAX  (1u << 30)
 
 struct file_head {
 	uint32_t magic, version, size, machine, unused, pid;
@@ -121,7 +122,7 @@ static void (*const takers[])(struct jitdump *dump, struct jit_names *names,
 };
 
 /* `size` bytes at this place of the file; NULL when they are not there. */
-static const unsigned char *show(const struct jitdump *dump, struct window *window, uint64_t at,
+static const unsigned char *show(struct jitdump *dump, struct window *window, uint64_t at,
 				 size_t size)
 {
 	ssize_t got;
@@ -131,6 +132,7 @@ static const unsigned char *show(const struct jitdump *dump, struct window *wind
 		got = pread(dump->fd, window->bytes, sizeof(window->bytes), (off_t)at);
 		window->start = at;
 		window->size = got < 0 ? 0 : (size_t)got;
+		dump->total += window->size;
 		if (window->size < size)
 			return NULL;
 	}
@@ -192,8 +194,10 @@ int jitdump_read(struct jitdump *dump, struct jit_names *names)
 		return -ENOMEM;
 	window->start = window->size = 0;
 	r = dump->read ? 0 : read_file_head(dump, window);
-	while (!r && !dump->is_over && dump->read < (uint64_t)file.st_size)
+	while (!r && !dump->is_over && dump->read < (uint64_t)file.st_size) {
 		r = read_record(dump, window, (uint64_t)file.st_size, names);
+		dump->is_over |= dump->total >= READ_MAX;
+	}
 	dump->looked_ns = now_ns();
 	dump->is_over |= r == -EBADMSG;
 	return jit_names_sort(names) ? -ENOMEM : r == -EAGAIN ? 0 : r;

@@ -14,8 +14,9 @@
 struct jitdump {
 	int fd;             /* 0: none; stays open when the runtime closes it */
 	uint64_t read;      /* records so far, in bytes */
+	uint64_t total;     /* bytes that were looked at */
 	bool has_own_clock; /* its times are not those of samples */
-	bool is_over;       /* closed by its writer, or not to be understood */
+	bool is_over;       /* closed by its writer, not to be understood, or too long */
 	uint64_t looked_ns; /* what is new now came after this; 0: before */
 };
 

@@ -57,11 +57,17 @@ static const char *state_text(const struct picture *picture, const struct view *
 /* Nothing of nothing is neither complete nor incomplete. */
 static void describe_samples(const struct picture *picture, char *ret, size_t room)
 {
+	uint32_t thinned = picture->source.thinned;
+	char taken[24] = "";
+
+	if (thinned > 1)
+		snprintf(taken, sizeof(taken), ", 1 in %u taken", thinned);
 	if (!picture->seen)
 		snprintf(ret, room, "no sample yet, %" PRIu64 " lost", picture->source.lost);
 	else
-		snprintf(ret, room, "%" PRIu64 " samples, %.1f %% complete, %" PRIu64 " lost",
-			 picture->seen, (double)share_of(picture->complete, picture->seen) / 100,
+		snprintf(ret, room, "%" PRIu64 " samples%s, %.1f %% complete, %" PRIu64 " lost",
+			 picture->seen, taken,
+			 (double)share_of(picture->complete, picture->seen) / 100,
 			 picture->source.lost);
 }
 

@@ -58,14 +58,17 @@ static void explain(struct source *self)
 static int drain(struct source *self, struct err *err)
 {
 	const struct sampler_listener listener = { take_sample, take_process, self };
+	struct sampler_counts counts;
 	int r = self->sampler->kind->drain(self->sampler, &listener, err);
 
 	if (self->trouble.code) {
 		*err = self->trouble;
 		r = self->trouble.code;
 	}
+	counts = self->sampler->kind->counts(self->sampler);
 	pthread_mutex_lock(&self->lock);
-	self->facts.lost = self->sampler->kind->counts(self->sampler).lost;
+	self->facts.lost = counts.lost;
+	self->facts.thinned = counts.thinned;
 	/* Some of what it cannot see is known only later. */
 	if (!strstr(self->facts.reasons, self->sampler->limits))
 		explain(self);

@@ -122,17 +122,18 @@ int top_freeze(struct top *self, const struct picture *picture, const char *path
 	struct live_counts counts = live_counts(self->live);
 	uint64_t samples = 0;
 	char unused[64];
-	int r;
+	int r = path ? 0 : recording_unused_path(self->pid, unused, sizeof(unused), err);
 
-	if (!path) {
-		recording_unused_path(self->pid, unused, sizeof(unused));
-		path = unused;
-	}
+	if (r)
+		return r;
+	path = path ? path : unused;
 	r = freeze_write(self->live,
 			 &(struct freeze_options){ .path = path,
 						   .version = self->options.version,
 						   .picture = picture },
 			 &samples, err);
+	if (r && path == unused)
+		unlink(unused);
 	if (!r)
 		snprintf(ret, room, "wrote %s: %s%" PRIu64 " samples", path,
 			 counts.forgotten ? "the newest " : "", samples);

@@ -103,7 +103,8 @@ struct kernel_settings {
 	__u32 pid_space;
 	__u8 with_kernel_frames;
 	__u8 with_children;
-	__u8 reserved[6];
+	__u8 has_fixed_period; /* of its clocks: they count time */
+	__u8 reserved[5];
 };
 
 /* Records that are no samples: a struct sample with one of these as its kind. */
@@ -125,8 +126,11 @@ struct kernel_return {
 	__u64 blocked_ns, runnable_ns;
 };
 
-/* Marks events that were opened for threads which may have inherited one already. */
-#define KERNEL_COOKIE_SECOND 1
+/* Clocks of threads that may have inherited one already have the thread's number as their cookie,
+ * and a period that is longer by some of so many nanoseconds. */
+#define KERNEL_PERIODS 1024
+/* That of a processor's clock: the only one that there is. */
+#define KERNEL_COOKIE_PROCESSOR (~0ull)
 
 /* What the walk over all threads is for. */
 struct kernel_question {

@@ -125,7 +125,7 @@ int BPF_PROG(process_executed, struct task_struct *task)
 
 	if (!process)
 		return 0;
-	process->range_count = 0;
+	*(volatile __u64 *)process = KERNEL_NO_RANGES;
 	process->asking = ASKED;
 	bpf_map_delete_elem(&pythons, &ids.pid);
 	news_send(NEWS_EXECUTED, ids, 0, 0);

@@ -42,10 +42,10 @@ class Perf:
         return usage.ru_utime + usage.ru_stime
 
 
-def script(path):
+def script(path, limit_s=LIMIT_S):
     """What any picture of a perf.data begins with."""
     argv = [PERF, "script", "--no-inline", "--max-stack", str(FRAMES_MOST), "-F", "comm,tid,ip,sym,dso", "-i", path]
-    return subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=LIMIT_S, check=False).stdout
+    return subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=limit_s, check=False).stdout
 
 
 def counts(path):

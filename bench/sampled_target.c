@@ -22,7 +22,10 @@
 struct slot {
 	volatile uint64_t steps;
 	volatile uint64_t gaps[BUCKETS];
-	uint64_t unused[7]; /* whole cache lines */
+	volatile uint64_t now;         /* ticks, at the last step */
+	volatile uint64_t away;        /* ticks in gaps of the last bucket */
+	volatile uint64_t interrupted; /* in the other ones */
+	uint64_t unused[4];            /* whole cache lines */
 };
 
 static struct slot *slots;
@@ -61,7 +64,13 @@ static void note_gap(struct slot *slot, uint64_t gap)
 {
 	uint64_t bucket = (uint64_t)((double)gap * ns_per_tick / 100);
 
-	slot->gaps[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
+	if (bucket >= BUCKETS - 1) {
+		bucket = BUCKETS - 1;
+		slot->away += gap;
+	} else {
+		slot->interrupted += gap;
+	}
+	slot->gaps[bucket]++;
 }
 
 static APART void work(struct slot *slot)
@@ -74,6 +83,7 @@ static APART void work(struct slot *slot)
 		if (now - last > notable)
 			note_gap(slot, now - last);
 		last = now;
+		slot->now = now;
 		slot->steps++;
 	}
 }

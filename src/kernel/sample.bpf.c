@@ -146,7 +146,7 @@ int BPF_PROG(process_executed, struct task_struct *task)
 		return 0;
 	/* A thread takes its clocks along, and has the number of the first one from now on. */
 	bpf_map_update_elem(&heirs, &ids.tid, &none, BPF_ANY);
-	process->range_count = 0;
+	*(volatile __u64 *)process = KERNEL_NO_RANGES;
 	process->asking = ASKED;
 	bpf_map_delete_elem(&pythons, &ids.pid);
 	news_send(NEWS_EXECUTED, ids, 0, 0);

@@ -15,14 +15,26 @@
 #define FP_REACH    (1 << 20) /* the frame-pointer rule believes no larger frame */
 #define SIGNALS_MAX 16        /* frames of signals in one stack */
 #define DOUBT_REACH (8 << 10) /* so far up a frame is looked for */
+#define KNOWN_BITS  9         /* so many rules are kept, as a power of two */
+#define KNOWN_STEPS 16        /* frames at once, where their rules are known */
 
 _Static_assert(SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX <= FRAMES_MASK, "frames fit");
+
+/* The rule of an address that was met before.  Programs return to few addresses: nearly all frames
+ * are spared the search.  It holds as long as the process has the same ranges. */
+struct known_rule {
+	__u64 address;
+	__u32 generation;
+	__u16 cfa;
+	__s8 fp;
+	__u8 kind;
+};
 
 struct walk {
 	__u64 pc, sp, fp, lr;
 	__u64 unknown; /* the address that ended the walk, where nothing is mapped */
 	__u64 chunk_start, chunk_size;
-	__u32 first_range, range_count;
+	__u32 first_range, range_count, generation;
 	__u8 is_exact;     /* pc is where the thread is, not where a call returns to */
 	__u8 is_innermost; /* `registers` are those of this frame */
 	__u8 was_guided;   /* the last step was by the frame pointer */
@@ -36,6 +48,7 @@ struct walk {
 	struct sample sample;
 	__u64 frames[FRAMES_MASK + 1]; /* the sample's own */
 	__u8 chunk[PAGE_SIZE + 8];
+	struct known_rule known[1 << KNOWN_BITS]; /* stays from walk to walk */
 };
 
 /* What a step gets.  task: whose memory is read when it is not the current one's. */
@@ -62,25 +75,33 @@ ALWAYS_INLINE long read_memory(struct climb *climb, void *to, __u32 size, __u64 
 #endif
 }
 
+/* A word of the piece that was read last. */
+ALWAYS_INLINE int word_at_hand(const struct walk *walk, __u64 address, __u64 *ret)
+{
+	__u64 offset = address - walk->chunk_start;
+
+	if ((address & 7) || offset >= walk->chunk_size)
+		return STEP_END;
+	BOUND(offset, PAGE_SIZE - 8);
+	*ret = *(const __u64 *)(walk->chunk + offset);
+	return STEP_ON;
+}
+
 ALWAYS_INLINE int read_word(struct climb *climb, __u64 address, __u64 *ret)
 {
 	struct walk *walk = climb->walk;
-	__u64 offset = address - walk->chunk_start;
+	__u32 size = PAGE_SIZE - (address & (PAGE_SIZE - 1));
 
+	if (word_at_hand(walk, address, ret) == STEP_ON)
+		return STEP_ON;
 	if (address & 7)
 		return STEP_END;
-	if (offset >= walk->chunk_size) {
-		__u32 size = PAGE_SIZE - (address & (PAGE_SIZE - 1));
-
-		walk->chunk_size = 0;
-		if (read_memory(climb, walk->chunk, size, address))
-			return STEP_END;
-		walk->chunk_start = address;
-		walk->chunk_size = size;
-		offset = 0;
-	}
-	BOUND(offset, PAGE_SIZE - 8);
-	*ret = *(__u64 *)(walk->chunk + offset);
+	walk->chunk_size = 0;
+	if (read_memory(climb, walk->chunk, size, address))
+		return STEP_END;
+	walk->chunk_start = address;
+	walk->chunk_size = size;
+	*ret = *(const __u64 *)walk->chunk;
 	return STEP_ON;
 }
 
@@ -139,6 +160,28 @@ ALWAYS_INLINE struct unwind_row row_find(const struct walk *walk, __u64 address)
 	}
 	row = bpf_map_lookup_elem(&rows, &low);
 	return row && row->pc <= offset ? *row : none;
+}
+
+/* Where the rule of this address is kept, or another with which it shares the place. */
+ALWAYS_INLINE struct known_rule *known_place(struct walk *walk, __u64 address)
+{
+	__u64 at = (__u32)address * 0x9e3779b1u >> (32 - KNOWN_BITS);
+
+	BOUND(at, (1 << KNOWN_BITS) - 1);
+	return &walk->known[at];
+}
+
+ALWAYS_INLINE int is_known(const struct walk *walk, const struct known_rule *rule, __u64 address)
+{
+	return rule->address == address && rule->generation == walk->generation;
+}
+
+/* Rules of these two kinds are not whole without their range. */
+ALWAYS_INLINE int is_whole(struct unwind_row row)
+{
+	__u8 kind = row.kind & UNWIND_KIND_MASK;
+
+	return kind != UNWIND_NONE && kind != UNWIND_SPECIAL;
 }
 
 /* Where the frame's parts lie. */
@@ -311,6 +354,24 @@ ALWAYS_INLINE int enter_frame(struct walk *walk, __u64 address)
 	return end_walk(walk, walk->was_guided ? STACK_NO_TABLE : STACK_NO_MAP);
 }
 
+/* Keeps the frame and finds its rule. */
+ALWAYS_INLINE int enter_frame_with_rule(struct walk *walk, __u64 address, struct unwind_row *ret)
+{
+	struct known_rule *rule = known_place(walk, address);
+
+	if (is_known(walk, rule, address)) {
+		*ret = (struct unwind_row){ 0, rule->cfa, rule->fp, rule->kind };
+		return keep_frame(walk);
+	}
+	if (enter_frame(walk, address))
+		return STEP_END;
+	*ret = row_find(walk, address);
+	if (is_whole(*ret))
+		*rule = (struct known_rule){ address, walk->generation, ret->cfa, ret->fp,
+					     ret->kind };
+	return STEP_ON;
+}
+
 /* Some C libraries have no rules for it.  Nobody has called from there: it is looked up where it
  * is.
  */
@@ -351,9 +412,8 @@ static long climb_one(struct climb *climb)
 	struct unwind_row row;
 	__u8 kind, was_exact = walk->is_exact;
 
-	if (enter_frame(walk, address))
+	if (enter_frame_with_rule(walk, address, &row))
 		return STEP_END;
-	row = row_find(walk, address);
 	kind = row.kind & UNWIND_KIND_MASK;
 	if (kind == UNWIND_NONE) {
 		if (is_trampoline(climb))
@@ -379,6 +439,56 @@ static long climb_one(struct climb *climb)
 	if (row.kind & UNWIND_THROWS)
 		doubt(walk, kind, was_exact);
 	return STEP_ON;
+}
+
+struct position {
+	__u64 pc, sp, fp;
+};
+
+/* From a caller to its own, where everything for that is at hand.  STEP_END: it is not, or
+ * something is odd; climb_one will see. */
+ALWAYS_INLINE int climb_known(struct walk *walk, struct position *at)
+{
+	const struct known_rule *rule = known_place(walk, at->pc - 1);
+	struct position next = { .fp = at->fp };
+	__u64 fp_at;
+
+	if (!is_known(walk, rule, at->pc - 1) ||
+	    (rule->kind != UNWIND_SP && rule->kind != UNWIND_FP) ||
+	    (!RETURN_ON_STACK && rule->fp == UNWIND_FP_SAME))
+		return STEP_END;
+	next.sp = (rule->kind == UNWIND_FP ? at->fp : at->sp) + (__u64)rule->cfa * 8;
+	fp_at = next.sp + (__s64)rule->fp * 8;
+	if (next.sp <= at->sp ||
+	    word_at_hand(walk, RETURN_ON_STACK ? next.sp - 8 : fp_at + 8, &next.pc) ||
+	    (rule->fp != UNWIND_FP_SAME && word_at_hand(walk, fp_at, &next.fp)))
+		return STEP_END;
+	next.pc = CODE_ADDRESS(next.pc);
+	if (!next.pc)
+		return STEP_END;
+	*at = next;
+	return STEP_ON;
+}
+
+/* Most frames are such ones.  Several in a row: what they share stays in registers. */
+ALWAYS_INLINE void climb_all_known(struct walk *walk)
+{
+	struct position here = { walk->pc, walk->sp, walk->fp };
+	__u64 count = walk->sample.user_count, at, pc;
+
+	for (int i = 0; i < KNOWN_STEPS && count < SAMPLE_FRAMES_MAX; i++) {
+		pc = here.pc;
+		if (climb_known(walk, &here))
+			break;
+		at = walk->sample.kernel_count + count++;
+		BOUND(at, FRAMES_MASK);
+		walk->frames[at] = pc;
+		walk->was_guided = 0;
+	}
+	walk->pc = here.pc;
+	walk->sp = here.sp;
+	walk->fp = here.fp;
+	walk->sample.user_count = count;
 }
 
 /* A word a step.  Of several calls that return there the innermost is found: its callers are those
@@ -409,6 +519,8 @@ static long step(__u32 number, struct climb *climb)
 
 	if (walk->seeking)
 		return seek(climb);
+	if (!walk->is_exact)
+		climb_all_known(walk);
 	if (climb_one(climb) == STEP_ON)
 		return STEP_ON;
 	if (!walk->doubted_ra || walk->sample.end == STACK_COMPLETE)
@@ -423,11 +535,12 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 			   const struct kernel_process *process)
 {
 	struct climb climb = { walk, task };
-	/* One read, so that both belong together. */
+	/* One read, so that they belong together. */
 	__u64 part = *(const volatile __u64 *)process;
 
-	walk->first_range = (__u32)part;
-	walk->range_count = part >> 32;
+	walk->first_range = (__u16)part;
+	walk->range_count = (__u16)(part >> 16);
+	walk->generation = part >> 32;
 	walk->pc = REGISTERS_PC(&walk->registers);
 	walk->sp = REGISTERS_SP(&walk->registers);
 	walk->fp = REGISTERS_FP(&walk->registers);

@@ -118,6 +118,23 @@ class Exactness(unittest.TestCase):
         recording, _ = self.meets("exec", "executed_work", least_complete=0.97)
         self.assertGreater(len(recording.processes), 0)
 
+    def test_programs_that_take_turns_at_the_same_addresses(self):
+        """Their frames differ only in size: what is known of the one is wrong for the other."""
+        turns = "; ".join(f"timeout -s KILL 0.1 {PROGRAMS}/{name} 1" for name in ("chain_50", "chain_50_narrow"))
+        command = ["setarch", "-R", "sh", "-c", f"while :; do {turns}; done"]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            recording = sample(RUNG, process.pid, f"max={COUNT}", "children")
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        leaves = [one for one in recording.samples if recording.stack(one)[-1:] == [LEAF]]
+        complete = [one for one in leaves if one["end"] == "complete"]
+        self.assertEqual(len({one["frames"][0][0] for one in complete}), 2, recording.counts)
+        self.assertGreaterEqual(len(complete), len(leaves) * 0.97 - 1, recording.counts)
+        for one in complete:
+            self.assertTrue(chain_is_exact(recording.stack(one), 50), recording.stack(one))
+
     def test_exceptions_in_flight(self):
         if not os.path.exists(KNOWN["exceptions"].command[0]):
             self.skipTest("no C++ compiler")

@@ -20,6 +20,8 @@
 #define RING_BYTES          (16u << 20)
 #define ABSENCES            (1u << 16)
 
+_Static_assert(RANGES <= UINT16_MAX + 1 && KERNEL_RANGES_MAX <= UINT16_MAX, "a part is one word");
+
 static uint32_t grown(size_t needed, uint32_t later)
 {
 	return (uint32_t)MIN(needed + needed / 2 + later, (size_t)1 << 27);
@@ -252,8 +254,9 @@ static bool find_part(const struct kernel_tables *tables, uint32_t count, uint32
 
 static int lead_to(struct kernel_tables *tables, struct kernel_part part, enum kernel_asking asking)
 {
-	struct kernel_process process = { .first_range = part.first,
-					  .range_count = part.count,
+	struct kernel_process process = { .first_range = (uint16_t)part.first,
+					  .range_count = (uint16_t)part.count,
+					  .generation = ++tables->generation,
 					  .pid = (uint32_t)part.pid,
 					  .asking = asking };
 	struct kernel_part *known = part_of(tables, part.pid);

@@ -34,7 +34,7 @@ struct kernel_tables {
 	size_t module_count;
 	struct kernel_part *parts;
 	size_t part_count, part_room;
-	uint32_t next_range;
+	uint32_t next_range, generation;
 	size_t left_out; /* modules and ranges for which there was no room, each once */
 };
 

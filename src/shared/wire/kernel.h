@@ -29,12 +29,17 @@ struct kernel_range {
 };
 
 /* A process that is followed: the part of the ranges that is its own now.  A new part is written
- * beside the old one before the process is led to it, so a reader sees the one or the other. */
+ * beside the old one before the process is led to it, so a reader sees the one or the other: the
+ * first three are one word. */
 struct kernel_process {
-	__u32 first_range, range_count;
+	__u16 first_range, range_count;
+	__u32 generation; /* a number that no other part has had */
 	__u32 pid;
 	__u32 asking; /* enum kernel_asking */
-};
+} __attribute__((aligned(8)));
+
+/* The first word of one that has no ranges: this generation is never reached. */
+#define KERNEL_NO_RANGES (~0ull << 32)
 
 /* Whether the programs ask for the ranges to be read again, at an address that is in none. */
 enum kernel_asking {

@@ -25,7 +25,8 @@ static int64_t next(struct fold *fold)
 	return (int64_t)(fold->state >> 40) - (1 << 23);
 }
 
-static void add(struct fold *fold, const void *bytes, size_t size)
+/* Not inlined: there are hundreds of calls, and compilers would take minutes for them. */
+static __attribute__((noinline)) void add(struct fold *fold, const void *bytes, size_t size)
 {
 	const unsigned char *at = bytes;
 

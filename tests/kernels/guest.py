@@ -8,6 +8,7 @@ modules of tests/attach and tests/common.
 
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -204,6 +205,15 @@ def old_kernel_problem(recording):
     return stack_problem(recording, 50, 20)
 
 
+def namespace_problem():
+    """The driver and its target live in a namespace of pids of their own."""
+    command = f"{HERE}/sampling/chain_50 1 & sleep 2; {exactness.DRIVER} bpf $! 99 60 max=20; kill $!"
+    done = subprocess.run(["unshare", "-pf", "--mount-proc", "sh", "-c", command], stdout=subprocess.PIPE, text=True)
+    recording = exactness.Recording(done.stdout)
+    pids = {one["pid"] for one in recording.samples} - {2}
+    return f"of processes {pids}" if pids else stack_problem(recording, 50, 2)
+
+
 def try_sampling():
     """The kernel's own walk up stacks: exact, or refused by name."""
     if not os.path.exists(os.environ["SAMPLER_DRIVER"]):
@@ -220,6 +230,7 @@ def try_sampling():
             guessed = sum(one["guessed"] for one in recording.samples)
             report.check(f"sampling by BPF, {depth} deep", stack_problem(recording, depth, count / 10),
                          f"{guessed} of {len(recording.samples)} met memory that was not there" if guessed else "")
+    report.check("sampling by BPF in a namespace of pids", namespace_problem())
     with exactness.running(f"{HERE}/sampling/chain_50", "3", "sleepy") as process:
         recording = exactness.sample("bpf", process.pid, "off", "kernel", "max=300", rate=99, seconds=60)
         report.check("threads off the processor by BPF", stack_problem(recording, 50, 100))

@@ -17,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
 os.environ["LIMPET"] = str(HERE / "limpet")
 os.environ["PROGRAMS"] = str(HERE / "programs")
+os.environ["PATIENCE_S"] = "300"  # an emulated machine may get little of a busy one
 os.environ["HOOKS"] = str(HERE / "hooks")
 os.environ["TRACER"] = str(HERE / "tracer/liblimpet-tracer.so")
 os.environ["SAMPLER_DRIVER"] = str(HERE / "sampling/sampler_driver")
@@ -82,7 +83,7 @@ def start(family, name, owner="root"):
 
 def attach_often(workload):
     for _ in range(CYCLES):
-        wrong = result_problem(cycle(workload.pid, deadline_s=60)) or workload_problem(workload)
+        wrong = result_problem(cycle(workload.pid, deadline_s=harness.PATIENCE_S)) or workload_problem(workload)
         if wrong:
             return wrong
     return None
@@ -91,7 +92,7 @@ def attach_often(workload):
 def leave(workload):
     """The resident agent is seen, and goes when asked."""
     for expected, verb, *options in ((0, "status"), (0, "detach", "--unload"), (1, "status")):
-        wrong = result_problem(harness.limpet(verb, workload.pid, "--json", *options, deadline_s=60), expected)
+        wrong = result_problem(harness.limpet(verb, workload.pid, "--json", *options, deadline_s=harness.PATIENCE_S), expected)
         if wrong:
             return f"{verb}: {wrong}"
     return workload_problem(workload)
@@ -108,7 +109,7 @@ def try_workload(family, name):
 
 def rights_problem(scope, who, owner, expected):
     with start("plain", "idle", owner) as workload:
-        result = cycle(workload.pid, deadline_s=60, **as_user(who))
+        result = cycle(workload.pid, deadline_s=harness.PATIENCE_S, **as_user(who))
         wrong = refusal_problem(result, expected) if expected else result_problem(result)
         why = result.event("summary").get("why", "")
         if not wrong and expected and scope and "ptrace_scope" not in why:
@@ -135,7 +136,10 @@ def family_problem(who, rung):
         try:
             if not follower.wait_settled() or follower.following() != rung:
                 return f"not followed by {rung}: {follower}"
-            workers = [server.hold(way, 1) for way in ("fork", "spawn", "daemon", "late_exec")]
+            try:
+                workers = [server.hold(way, 1) for way in ("fork", "spawn", "daemon", "late_exec")]
+            except (OSError, ValueError) as reason:
+                return f"a worker does not answer ({reason}): {follower}"
             late = lambda: [worker.pid for worker in workers if not follower.has_attached(worker.pid)]
             if not harness.wait_until(lambda: not late()):
                 return f"not attached: {late()}: {follower}"
@@ -240,7 +244,7 @@ def try_sampling():
 
 def try_looking():
     for arguments in (("ps", "--json"), ("doctor", "--json")):
-        result = harness.limpet(*arguments, deadline_s=60)
+        result = harness.limpet(*arguments, deadline_s=harness.PATIENCE_S)
         report.check(f"limpet {' '.join(arguments)}", result_problem(result))
 
 

@@ -92,7 +92,8 @@ def attach_often(workload):
 def leave(workload):
     """The resident agent is seen, and goes when asked."""
     for expected, verb, *options in ((0, "status"), (0, "detach", "--unload"), (1, "status")):
-        wrong = result_problem(harness.limpet(verb, workload.pid, "--json", *options, deadline_s=harness.PATIENCE_S), expected)
+        result = harness.limpet(verb, workload.pid, "--json", *options, deadline_s=harness.PATIENCE_S)
+        wrong = result_problem(result, expected)
         if wrong:
             return f"{verb}: {wrong}"
     return workload_problem(workload)

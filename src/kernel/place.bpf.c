@@ -10,7 +10,7 @@ int host_place(void *context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct kernel_counts *all = counts_of_all();
-	struct pid *pid = task->thread_pid;
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	struct upid *number;
 
 	if (!all)

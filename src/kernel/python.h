@@ -61,7 +61,7 @@ ALWAYS_INLINE __u64 python_identity(struct task_struct *task)
 #if defined(__TARGET_ARCH_x86)
 	return BPF_CORE_READ(task, thread.fsbase);
 #else
-	struct pid *pid = task->thread_pid;
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	struct upid *number = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
 			      BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid);
 

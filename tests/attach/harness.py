@@ -2,7 +2,8 @@
 Starts workloads, reads their statistics page from outside, runs limpet with a deadline.  Used by the
 tests of attaching and by the stress drivers; Python's standard library only.
 
-Environment: LIMPET is the executable under test, PROGRAMS the folder with the built test programs.
+Environment: LIMPET is the executable under test, PROGRAMS the folder with the built test programs,
+PATIENCE_S for how many seconds something may be late.
 """
 
 import json
@@ -20,7 +21,7 @@ LIMPET = os.environ.get("LIMPET", "limpet")
 PROGRAMS = os.environ.get("PROGRAMS", ".")
 SKIP = 77
 # How long a thing may take that must happen: whatever is slow or stands still for seconds is not broken.
-PATIENCE_S = 60
+PATIENCE_S = int(os.environ.get("PATIENCE_S", "60"))
 
 # struct workload_stats of tests/programs/workload.h
 WORDS = (

@@ -1,23 +1,31 @@
 """What is tried inside each virtual machine: prints "ok NAME" and "not ok NAME: why" lines.
 
+  usage: guest.py [PART...]   all of PARTS when none is named
+
 Runs as root in the guest, in a folder with limpet, the test programs (programs/) and the Python
 modules of tests/attach and tests/common.
 """
 
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
+import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
 os.environ["LIMPET"] = str(HERE / "limpet")
 os.environ["PROGRAMS"] = str(HERE / "programs")
+os.environ["PATIENCE_S"] = "300"  # an emulated machine may get little of a busy one
+os.environ["HOOKS"] = str(HERE / "hooks")
+os.environ["TRACER"] = str(HERE / "tracer/liblimpet-tracer.so")
 os.environ["SAMPLER_DRIVER"] = str(HERE / "sampling/sampler_driver")
 os.environ["SAMPLING_PROGRAMS"] = str(HERE / "sampling")
 
 import exactness
 import families
+import test_hooks
 from driving import cycle, harness, refusal_problem, result_problem, workload_problem
 from report import Report
 
@@ -45,6 +53,21 @@ RIGHTS = (
     (3, "root", "root", 3),
     (3, "user", "user", 3),
 )
+# Of tests/hooks: what knows the machine's registers, stacks and instructions.
+HOOKS = """
+functions_of_every_shape_bound_late
+functions_of_every_shape_bound_at_once_and_read_only
+functions_of_every_shape_called_without_plt
+functions_of_every_shape_in_writable_tables
+a_process_that_traces_itself_sees_every_call
+a_call_at_the_end_of_a_stack
+arguments_on_the_stack_at_every_place_in_a_page
+longjmp_out_of_a_traced_call
+a_signal_handler_makes_traced_calls
+words_and_protection_are_as_before
+only_locks_that_are_held
+files
+""".split()
 report = Report()
 
 
@@ -60,7 +83,7 @@ def start(family, name, owner="root"):
 
 def attach_often(workload):
     for _ in range(CYCLES):
-        wrong = result_problem(cycle(workload.pid, deadline_s=60)) or workload_problem(workload)
+        wrong = result_problem(cycle(workload.pid, deadline_s=harness.PATIENCE_S)) or workload_problem(workload)
         if wrong:
             return wrong
     return None
@@ -69,7 +92,8 @@ def attach_often(workload):
 def leave(workload):
     """The resident agent is seen, and goes when asked."""
     for expected, verb, *options in ((0, "status"), (0, "detach", "--unload"), (1, "status")):
-        wrong = result_problem(harness.limpet(verb, workload.pid, "--json", *options, deadline_s=60), expected)
+        result = harness.limpet(verb, workload.pid, "--json", *options, deadline_s=harness.PATIENCE_S)
+        wrong = result_problem(result, expected)
         if wrong:
             return f"{verb}: {wrong}"
     return workload_problem(workload)
@@ -86,7 +110,7 @@ def try_workload(family, name):
 
 def rights_problem(scope, who, owner, expected):
     with start("plain", "idle", owner) as workload:
-        result = cycle(workload.pid, deadline_s=60, **as_user(who))
+        result = cycle(workload.pid, deadline_s=harness.PATIENCE_S, **as_user(who))
         wrong = refusal_problem(result, expected) if expected else result_problem(result)
         why = result.event("summary").get("why", "")
         if not wrong and expected and scope and "ptrace_scope" not in why:
@@ -113,8 +137,14 @@ def family_problem(who, rung):
         try:
             if not follower.wait_settled() or follower.following() != rung:
                 return f"not followed by {rung}: {follower}"
-            workers = [server.start(way, 5000, 1) for way in ("fork", "spawn", "daemon", "late_exec")]
-            answers = [server.finish(worker) for worker in workers]
+            try:
+                workers = [server.hold(way, 1) for way in ("fork", "spawn", "daemon", "late_exec")]
+            except (OSError, ValueError) as reason:
+                return f"a worker does not answer ({reason}): {follower}"
+            late = lambda: [worker.pid for worker in workers if not follower.has_attached(worker.pid)]
+            if not harness.wait_until(lambda: not late()):
+                return f"not attached: {late()}: {follower}"
+            answers = [worker.release() for worker in workers]
             code = follower.stop()
         finally:
             follower.close()
@@ -130,6 +160,17 @@ def try_families():
         report.check(f"family of {who}: by {rung}", family_problem(who, rung))
 
 
+def try_hooks():
+    for name in HOOKS:
+        result, title = unittest.TestResult(), f"hooks: {name.replace('_', ' ')}"
+        test_hooks.Hooks(f"test_{name}").run(result)
+        wrong = [text for _, text in result.failures + result.errors]
+        if result.skipped:
+            report.skip(title, result.skipped[0][1])
+        else:
+            report.check(title, wrong and " / ".join(wrong[0].splitlines()[-3:]))
+
+
 def is_true(stack, depth):
     """Functions call each other in order; the leaf has all of them above it."""
     functions = [name for name in stack if name.startswith("f_")]
@@ -143,9 +184,11 @@ def stack_problem(recording, depth, least):
         return f"{recording.error['what']}: {recording.error['why']}"
     if recording.counts["lost"]:
         return f"{recording.counts['lost']} lost"
-    partial = [one["end"] for one in recording.samples if one["end"] != "complete"]
+    partial = [one for one in recording.samples if one["end"] != "complete"]
     if partial:
-        return f"{len(partial)} of {len(recording.samples)} are not complete: {partial[0]}"
+        outermost = recording.stack(partial[0])[:2]
+        return (f"{len(partial)} of {len(recording.samples)} are not complete: {partial[0]['end']} behind "
+                f"{len(partial[0]['frames'])} frames, the outermost are {outermost}")
     stacks = [recording.stack(one) for one in recording.samples]
     wrong = [stack for stack in stacks if not is_true(stack, depth)]
     if wrong:
@@ -166,6 +209,15 @@ def old_kernel_problem(recording):
     return stack_problem(recording, 50, 20)
 
 
+def namespace_problem():
+    """The driver and its target live in a namespace of pids of their own."""
+    command = f"{HERE}/sampling/chain_50 1 & sleep 2; {exactness.DRIVER} bpf $! 99 60 max=20; kill $!"
+    done = subprocess.run(["unshare", "-pf", "--mount-proc", "sh", "-c", command], stdout=subprocess.PIPE, text=True)
+    recording = exactness.Recording(done.stdout)
+    pids = {one["pid"] for one in recording.samples} - {2}
+    return f"of processes {pids}" if pids else stack_problem(recording, 50, 2)
+
+
 def try_sampling():
     """The kernel's own walk up stacks: exact, or refused by name."""
     if not os.path.exists(os.environ["SAMPLER_DRIVER"]):
@@ -179,7 +231,10 @@ def try_sampling():
             if version < (5, 17):
                 report.check("sampling by BPF is refused by name", old_kernel_problem(recording))
                 return
-            report.check(f"sampling by BPF, {depth} deep", stack_problem(recording, depth, count / 10))
+            guessed = sum(one["guessed"] for one in recording.samples)
+            report.check(f"sampling by BPF, {depth} deep", stack_problem(recording, depth, count / 10),
+                         f"{guessed} of {len(recording.samples)} met memory that was not there" if guessed else "")
+    report.check("sampling by BPF in a namespace of pids", namespace_problem())
     with exactness.running(f"{HERE}/sampling/chain_50", "3", "sleepy") as process:
         recording = exactness.sample("bpf", process.pid, "off", "kernel", "max=300", rate=99, seconds=60)
         report.check("threads off the processor by BPF", stack_problem(recording, 50, 100))
@@ -190,18 +245,31 @@ def try_sampling():
 
 def try_looking():
     for arguments in (("ps", "--json"), ("doctor", "--json")):
-        result = harness.limpet(*arguments, deadline_s=60)
+        result = harness.limpet(*arguments, deadline_s=harness.PATIENCE_S)
         report.check(f"limpet {' '.join(arguments)}", result_problem(result))
+
+
+def try_attaching():
+    for family, name in WORKLOADS:
+        try_workload(family, name)
+
+
+# In this order: Yama's last scope cannot be left again.
+PARTS = {
+    "looking": try_looking,
+    "attaching": try_attaching,
+    "hooks": try_hooks,
+    "families": try_families,
+    "sampling": try_sampling,
+    "rights": try_rights,
+}
 
 
 def main():
     tempfile.tempdir = "/tmp"
-    try_looking()
-    for family, name in WORKLOADS:
-        try_workload(family, name)
-    try_families()
-    try_sampling()
-    try_rights()
+    for name, part in PARTS.items():
+        if name in (sys.argv[1:] or PARTS):
+            part()
     return report.end()
 
 

@@ -14,6 +14,7 @@ import vm
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # What limpet is linked with; raise the number in the cached name when it changes.
 LIBRARIES = "libzstd-dev libsqlite3-dev libbpf-dev libelf-dev libdw-dev liblzma-dev zlib1g-dev libncurses-dev".split()
+PARTS = "looking attaching hooks families sampling rights".split()  # of guest.py
 CPU = {"amd64": "x86_64", "arm64": "aarch64"}
 
 sys.path.append(str(ROOT / "tests/common"))
@@ -51,16 +52,23 @@ def find_limpet(tree):
     return found[0]
 
 
+def executables(folder):
+    return [path for path in folder.iterdir() if path.is_file() and path.stat().st_mode & 0o100]
+
+
 def files_for(arch):
     """What the guest gets, as {name in /files: path}."""
     tree = build(arch)
-    programs = [p for p in (tree / "tests/programs").iterdir() if p.is_file() and p.stat().st_mode & 0o100]
+    programs, hooks = executables(tree / "tests/programs"), executables(tree / "tests/hooks")
+    tracer = executables(tree / "src/target")
     modules = ("attach/harness.py", "common/driving.py", "common/report.py", "tree/families.py",
-               "sampling/exactness.py", "kernels/guest.py")
+               "sampling/exactness.py", "hooks/test_hooks.py", "kernels/guest.py")
     sampled = [tree / "tests/sampling" / name for name in ("sampler_driver", "chain_50", "chain_1000")]
     return {
         "limpet": find_limpet(tree),
         **{f"programs/{path.name}": path for path in programs},
+        **{f"hooks/{path.name}": path for path in hooks},
+        **{f"tracer/{path.name}": path for path in tracer},
         **{f"sampling/{path.name}": path for path in sampled if path.exists()},
         **{pathlib.Path(name).name: ROOT / "tests" / name for name in modules},
     }
@@ -78,7 +86,8 @@ def run_machine(arch, version, options, report):
             report.read_line(line)
             inside.read_line(line)
 
-    result = machine.run("exec python3 -B /files/guest.py", files_for(arch), options.timeout, on_line)
+    command = f"exec python3 -B /files/guest.py {' '.join(options.part or [])}"
+    result = machine.run(command, files_for(arch), options.timeout, on_line)
     if result.status is None or not inside.passed + inside.failed:
         tail = "\n".join(result.lines[-30:])
         report.not_ok(f"Linux {version} on {arch}", f"the guest did not come to its end\n{tail}")

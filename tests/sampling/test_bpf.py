@@ -16,6 +16,7 @@ from exactness import DRIVER, IS_LONG, LIMIT, PROGRAMS, exit_if_refused, running
 
 RUNNING, BLOCKED, RUNNABLE = 0, 1, 2
 SLEEP_NS = 2_000_000
+PAGED_OUT_DEPTH = 40
 BPF_PROG_GET_FD_BY_ID, BPF_MAP_GET_FD_BY_ID, BPF_LINK_GET_FD_BY_ID = 13, 14, 30
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 
@@ -191,6 +192,25 @@ class Bpf(unittest.TestCase):
         self.assertEqual((one["kind"], one["state"], one["end"]), (BLOCKED, "S", "complete"))
         self.assertGreater(one["kernel"], 0)
         self.assertEqual(state, ("S", "0"))
+
+    def guesses_of(self, process):
+        """Of how many stacks a part was read later; all of them are whole and right."""
+        recording = sample("bpf", process.pid, "max=100", rate=499)
+        self.assertIsNone(recording.error, recording.error)
+        self.assertGreaterEqual(len(recording.samples), 100)
+        for one in recording.samples:
+            self.assertEqual(one["end"], "complete")
+            self.assertEqual(recording.stack(one).count("descend"), PAGED_OUT_DEPTH)
+        return sum(one["guessed"] for one in recording.samples)
+
+    def test_a_stack_that_goes_out_of_memory_again_and_again(self):
+        with running(os.path.join(PROGRAMS, "paged_out"), "always") as process:
+            self.assertGreater(self.guesses_of(process), 0)
+
+    def test_a_stack_that_was_read_once_is_there_for_the_next_sample(self):
+        with running(os.path.join(PROGRAMS, "paged_out"), "once") as process:
+            self.assertGreater(self.guesses_of(process), 0)
+            self.assertLess(self.guesses_of(process), 10)  # the machine itself may take memory away
 
     def test_killed_it_leaves_nothing(self):
         with running(program(50), "2", "sleepy") as process:

@@ -157,6 +157,27 @@ static void finds_a_stack_pointer_that_was_kept_below(void **state)
 	assert_false(result.is_guessed);
 }
 
+static void goes_on_where_another_had_to_stop(void **state)
+{
+	const struct walk_registers registers = { .pc = CODE + 0x310,
+						  .sp = place(5),
+						  .fp = place(9) };
+	struct walk_result result;
+
+	(void)state;
+	put(9, 7);
+	put(10, CODE + 0x605);
+	frames[0] = CODE + 0x100;
+	frames[1] = CODE + 0x210;
+	result = stack_walk_on(&space, &registers, /* is_exact */ false, &reader, frames, 3,
+			       SAMPLE_FRAMES_MAX);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 4);
+	assert_int_equal(frames[1], CODE + 0x210);
+	assert_int_equal(frames[2], CODE + 0x310);
+	assert_int_equal(frames[3], CODE + 0x605);
+}
+
 /* Its return address is that of the handler's frame, which lies above. */
 static void finds_the_handler_of_an_exception(void **state)
 {
@@ -354,6 +375,7 @@ int main(void)
 #ifdef __x86_64__
 		cmocka_unit_test_setup(walks_rows_up_to_the_end, clear),
 		cmocka_unit_test_setup(finds_a_stack_pointer_that_was_kept_below, clear),
+		cmocka_unit_test_setup(goes_on_where_another_had_to_stop, clear),
 		cmocka_unit_test_setup(finds_the_handler_of_an_exception, clear),
 		cmocka_unit_test_setup(a_handler_that_is_nowhere, clear),
 		cmocka_unit_test_setup(goes_to_the_handler_by_a_register, clear),

@@ -234,12 +234,17 @@ static void (*const handlers[])(struct bpf_sampler *self, const struct sample *r
 	[NEWS_CAME] = on_came,         [NEWS_PYTHON] = on_python,
 };
 
-/* The space has been read anew by now: the kernel program asked for that first. */
-static const struct sample *walk_raw(struct bpf_sampler *self, const struct sample *record)
+/* For what the kernel program could not do.  Where it met unknown code the space has been read anew
+ * by now: it asked for that first. */
+static const struct sample *walk_here(struct bpf_sampler *self, const struct sample *record)
 {
 	struct followed *process = followed_find(&self->processes, (pid_t)record->pid);
+	const struct space *space = process ? process->space : NULL;
 
-	raw_stack_walk(record, process ? process->space : NULL, &self->walked.sample);
+	if (record->flags & KERNEL_RAW)
+		raw_stack_walk(record, space, &self->walked.sample);
+	else
+		stack_rest_walk(record, space, &self->walked.sample);
 	return &self->walked.sample;
 }
 
@@ -266,8 +271,8 @@ int bpf_record(void *context, void *data, size_t size)
 	if (size < sizeof(*record) ||
 	    (size - sizeof(*record)) / 8 < (size_t)record->kernel_count + record->user_count)
 		return 0;
-	if (record->flags & KERNEL_RAW)
-		record = walk_raw(self, record);
+	if (record->flags & (KERNEL_RAW | KERNEL_REST))
+		record = walk_here(self, record);
 	if (record->kind == SAMPLE_RUNNING || record->kind == NEWS_LEFT)
 		record = merge_python(self, record);
 	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])

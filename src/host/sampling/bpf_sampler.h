@@ -10,6 +10,7 @@
 #include "host/sampling/priority.h"
 #include "host/sampling/python_stacks.h"
 #include "host/sampling/sampler.h"
+#include "host/sampling/stack_rest.h"
 #include "host/sampling/thinning.h"
 #include "host/sampling/thread_clocks.h"
 
@@ -38,11 +39,7 @@ struct bpf_sampler {
 	uint64_t next_look_ns;
 	const struct sampler_listener *listener; /* while it is drained */
 	int failure;                             /* of what was done for a record */
-	union {
-		struct sample sample;
-		unsigned char room[sizeof(struct sample) +
-				   (SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX) * sizeof(uint64_t)];
-	} walked; /* a record whose stack was walked here */
+	union whole_sample walked;               /* a record whose stack was walked here */
 };
 
 /* One record from the ring; for libbpf. */

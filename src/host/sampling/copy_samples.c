@@ -11,7 +11,7 @@ static struct walk_result walk_once(struct copy_sampler *self, const struct perf
 {
 	const struct memory_reader reader = { copied_stack_read, stack };
 
-	stack->ran_off = stack->is_guessed = false;
+	stack->ran_off = stack->beyond.was_read = false;
 	return stack_walk(space, &from->registers, &reader,
 			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
 }
@@ -20,14 +20,14 @@ static struct walk_result walk_once(struct copy_sampler *self, const struct perf
 static struct walk_result walk(struct copy_sampler *self, const struct perf_sample *from,
 			       struct followed *process, bool *ret_guessed)
 {
-	struct copied_stack stack = { .sample = from, .pid = process->pid };
+	struct copied_stack stack = { .sample = from, .beyond.pid = process->pid };
 	struct walk_result result = walk_once(self, from, process->space, &stack);
 
 	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && followed_retry(process))
 		result = walk_once(self, from, process->space, &stack);
 	self->judged++;
 	self->ran_off += stack.ran_off;
-	*ret_guessed = stack.is_guessed || result.is_guessed;
+	*ret_guessed = stack.beyond.was_read || result.is_guessed;
 	return result;
 }
 

@@ -10,6 +10,7 @@
 #include "host/sampling/kernel_tables.h"
 #include "host/sampling/priority.h"
 #include "host/sampling/python_stacks.h"
+#include "host/sampling/stack_rest.h"
 #include "host/sampling/thread_clocks.h"
 #include "host/sampling/thread_walk.h"
 
@@ -34,6 +35,7 @@ struct taking {
 	struct ring_buffer *ring;
 	struct python *python; /* NULL: there is none that is known */
 	struct python_stacks python_stacks;
+	union whole_sample walked; /* a record whose stack was walked here */
 	int failure;
 };
 
@@ -103,6 +105,10 @@ static int on_record(void *context, void *data, size_t size)
 	if (record->kind != NEWS_SEEN && record->kind != NEWS_RUNNING &&
 	    record->kind != SAMPLE_RUNNING)
 		return 0;
+	if (record->flags & KERNEL_REST) {
+		stack_rest_walk(record, taking->snapshot->space, &taking->walked.sample);
+		record = &taking->walked.sample;
+	}
 	record = python_stacks_merge(&taking->python_stacks, taking->python, record);
 	copy = malloc(size_of(record));
 	if (!copy)

@@ -314,14 +314,21 @@ static int step(struct walk *walk, __u64 *frame, unsigned count)
 struct walk_result stack_walk(const struct space *space, const struct walk_registers *registers,
 			      const struct memory_reader *stack, __u64 *frames, unsigned capacity)
 {
+	return stack_walk_on(space, registers, /* is_exact */ true, stack, frames, 1, capacity);
+}
+
+struct walk_result stack_walk_on(const struct space *space, const struct walk_registers *registers,
+				 bool is_exact, const struct memory_reader *stack, __u64 *frames,
+				 unsigned count, unsigned capacity)
+{
 	struct walk walk = {
 		.space = space,
 		.stack = stack,
 		.at = *registers,
-		.is_exact = true,
-		.range = space_find(space, registers->pc),
+		.is_exact = is_exact,
+		.range = space_find(space, registers->pc - !is_exact),
 	};
-	struct walk_result result = { .end = STACK_CUT };
+	struct walk_result result = { .end = STACK_CUT, .count = count - 1 };
 
 	while (result.count < capacity) {
 		int r;

@@ -29,3 +29,9 @@ struct walk_result {
  * signal interrupted.  An address that is not in code is never handed out, but for the first. */
 struct walk_result stack_walk(const struct space *space, const struct walk_registers *registers,
 			      const struct memory_reader *stack, __u64 *frames, unsigned capacity);
+
+/* Goes on with a walk of which `count` frames are there, one at least.  The last of them is
+ * registers->pc: a return address, or where the thread is or was interrupted (is_exact). */
+struct walk_result stack_walk_on(const struct space *space, const struct walk_registers *registers,
+				 bool is_exact, const struct memory_reader *stack, __u64 *frames,
+				 unsigned count, unsigned capacity);

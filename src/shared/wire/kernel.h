@@ -54,6 +54,15 @@ enum kernel_asking {
 #define KERNEL_RAW       (1 << 7)
 #define KERNEL_RAW_PAGES 3 /* of the stack, the first one from the stack pointer on */
 
+/* In sample.flags of a record whose walk met memory that is not there at this moment: the last
+ * words of the user's frames are this instead, and the host, which may wait for memory, goes on
+ * from there.  The frame before is its pc. */
+#define KERNEL_REST (1 << 6)
+struct kernel_rest {
+	__u64 pc, sp, fp, lr;
+	__u64 is_exact; /* pc is where the thread is or was interrupted, not a return address */
+};
+
 #define KERNEL_PYTHON_FRAMES      1023 /* of one stack */
 #define KERNEL_PYTHON_FRAME_BYTES 128
 

@@ -143,6 +143,7 @@ int sampler_start(struct limpet_sampler *self, struct err *err)
 
 int sampler_stop(struct limpet_sampler *self, struct err *err)
 {
+	struct err second = { 0 };
 	int r;
 
 	if (!self->is_started)
@@ -155,7 +156,7 @@ int sampler_stop(struct limpet_sampler *self, struct err *err)
 		return r;
 	self->is_recorded = true;
 	forget_sampling(self);
-	return end_recording(self, r != 0, r ? &(struct err){ 0 } : err) ? err->code : r;
+	return end_recording(self, r != 0, r ? &second : err) ? err->code : r;
 }
 
 static void note_rate(struct limpet_sampler *self, unsigned hz)

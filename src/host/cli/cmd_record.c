@@ -179,25 +179,25 @@ static void explain_stop(const char *name, struct err *err)
 }
 
 /* The program keeps the output; what we have to say goes where errors go. */
-static int record_launched(char **command, struct visit *visit, struct recorder_options *options,
-			   struct err *err)
+static int record_launched(char **command, struct launched *launched, struct visit *visit,
+			   struct recorder_options *options, struct err *err)
 {
-	struct launched launched;
-	int r = launched_start(&launched, command, err);
+	const struct launch *launch = &launched->launch;
+	int r = launched_start(launched, command, err);
 
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (r)
 		return r;
-	visit->launched = &launched;
+	visit->launched = launched;
 	visit->sampling.is_new = true;
-	options->session.attach.doorstep = launched.launch.doorstep;
-	r = record(launched.launch.pid, visit, options, err);
-	if (r && !launched.launch.is_let_go && is_stopped(launched.launch.pid))
+	options->session.attach.doorstep = launch->doorstep;
+	r = record(launch->pid, visit, options, err);
+	if (r && !launch->is_let_go && is_stopped(launch->pid))
 		explain_stop(command[0], err);
-	launched_finish(&launched);
-	if (launched.launch.is_let_go)
-		print_end(&launched.launch, visit->values->is_json);
+	launched_finish(launched);
+	if (launch->is_let_go)
+		print_end(launch, visit->values->is_json);
 	else
 		fprintf(stderr, "the program was not run\n");
 	return r;
@@ -207,6 +207,7 @@ static int run(const struct record_values *values, pid_t pid, char **command, st
 {
 	struct visit visit = { .values = values, .ending = ENDING_DURATION };
 	struct debuginfod debuginfod = { 0 };
+	struct launched launched;
 	struct recorder_options options = {
 		.session.attach = { .force = values->force, .resumes = values->resumes },
 		.session.is_strict = true,
@@ -218,7 +219,7 @@ static int run(const struct record_values *values, pid_t pid, char **command, st
 		r = samples_ask(&debuginfod, err);
 	if (r)
 		return r;
-	r = command ? record_launched(command, &visit, &options, err)
+	r = command ? record_launched(command, &launched, &visit, &options, err)
 		    : record_running(pid, &visit, &options, err);
 	samples_tell_asked(&debuginfod);
 	return r;

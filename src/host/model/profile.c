@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/model/table.h"
 
@@ -171,20 +170,28 @@ static void sort_rows(struct hot_functions *hot, size_t all)
 		qsort(hot->rows, hot->count, sizeof(*hot->rows), by_self);
 }
 
-int hot_functions_find(struct hot_functions *ret, const struct profile *profile)
+static void add_all(struct hot_functions *hot, const struct profile *profile, uint32_t *stamps)
 {
 	const struct samples *samples = profile->samples;
-	CLEANUP(free) uint32_t *stamps = calloc(samples->function_count + 1, sizeof(*stamps));
 
-	*ret = (struct hot_functions){ .rows = calloc(samples->function_count + 1,
-						      sizeof(*ret->rows)) };
-	if (!stamps || !ret->rows)
-		return -ENOMEM;
 	for (size_t i = 0; i < samples->function_count; i++)
-		ret->rows[i].function = &samples->functions[i];
+		hot->rows[i].function = &samples->functions[i];
 	for (size_t i = 0; i < profile->count; i++)
-		add_entry(profile, &profile->entries[i], ret->rows, stamps, (uint32_t)i + 1);
-	sort_rows(ret, samples->function_count);
+		add_entry(profile, &profile->entries[i], hot->rows, stamps, (uint32_t)i + 1);
+}
+
+int hot_functions_find(struct hot_functions *ret, const struct profile *profile)
+{
+	size_t count = profile->samples->function_count;
+	uint32_t *stamps;
+
+	*ret = (struct hot_functions){ .rows = calloc(count + 1, sizeof(*ret->rows)) };
+	stamps = ret->rows ? calloc(count + 1, sizeof(*stamps)) : NULL;
+	if (!stamps)
+		return -ENOMEM;
+	add_all(ret, profile, stamps);
+	free(stamps);
+	sort_rows(ret, count);
 	return 0;
 }
 

@@ -43,7 +43,7 @@ static uint64_t add(const struct place *wanted)
 {
 	struct place *place;
 
-	if (make_room(&places, place_count, &place_room, sizeof(*places)))
+	if (make_room(&places, place_count, &place_room, sizeof(struct place *)))
 		return 0;
 	place = malloc(sizeof(*place));
 	if (!place)

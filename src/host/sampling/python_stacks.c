@@ -20,10 +20,10 @@ static int make_place(struct python_stacks *self, uint32_t cpu)
 	struct sample **longer;
 
 	if (count > self->count) {
-		longer = reallocarray(self->held, count, sizeof(*longer));
+		longer = reallocarray(self->held, count, sizeof(struct sample *));
 		if (!longer)
 			return -ENOMEM;
-		memset(longer + self->count, 0, (count - self->count) * sizeof(*longer));
+		memset(longer + self->count, 0, (count - self->count) * sizeof(struct sample *));
 		self->held = longer;
 		self->count = count;
 	}

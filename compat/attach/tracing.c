@@ -8,10 +8,11 @@
 #include "job.h"
 #include "log.h"
 
+#include "host/core/quiet_thread.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -140,14 +141,9 @@ static int prepare(struct tracing *self, const struct tool_list *tools, struct e
 
 static int start(struct tracing *self, struct err *err)
 {
-	sigset_t all, before;
-	int r;
+	int r = quiet_thread(&self->thread, run, self);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&self->thread, NULL, run, self);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r ? err_set(err, -r, "a thread for tracing: %s", strerror(r)) : 0;
+	return r ? err_set(err, r, "a thread for tracing: %s", strerror(-r)) : 0;
 }
 
 /* 0 when it has begun; a job that is done before that has failed. */

@@ -7,7 +7,6 @@
 #include "host/export/name_rule.h"
 #include "host/model/model.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,12 +207,8 @@ static void ignore(const struct limpet_sample *sample, void *context)
 	(void)context;
 }
 
-static void case_misuse(void)
+static void misuse_of_nobody(void)
 {
-	struct limpet_sampler_options options = LIMPET_SAMPLER_OPTIONS_INIT;
-	struct heard heard = { 0 };
-	struct limpet_sampler *sampler;
-
 	EXPECT(!limpet_sampler_open(NULL, NULL, &error) && error.code == -EINVAL);
 	EXPECT(limpet_sampler_start(NULL, &error) == -EINVAL);
 	EXPECT(limpet_sampler_stop(NULL, NULL) == -EINVAL);
@@ -222,6 +217,12 @@ static void case_misuse(void)
 	EXPECT(limpet_stack_frame(NULL, 0, NULL, &error) == -ENOENT);
 	EXPECT(limpet_threads(NULL, 0, NULL, NULL, &error) == -EINVAL);
 	limpet_sampler_close(NULL);
+}
+
+static void misuse_of_options(void)
+{
+	struct limpet_sampler_options options = LIMPET_SAMPLER_OPTIONS_INIT;
+	struct limpet_sampler *sampler;
 
 	options.rate_hz = 5001;
 	EXPECT(!limpet_sampler_open(target, &options, &error) && error.exit_code == 2);
@@ -234,8 +235,14 @@ static void case_misuse(void)
 	EXPECT(limpet_sampler_start(sampler, &error) == -ENOENT && strstr(error.fix, "copy"));
 	EXPECT(limpet_sampler_stop(sampler, &error) == -EALREADY);
 	limpet_sampler_close(sampler);
+}
 
-	options.rung = NULL;
+static void misuse_of_order(void)
+{
+	struct limpet_sampler_options options = LIMPET_SAMPLER_OPTIONS_INIT;
+	struct heard heard = { 0 };
+	struct limpet_sampler *sampler;
+
 	options.rate_hz = 999;
 	options.on_sample = hear;
 	options.context = &heard;
@@ -252,6 +259,13 @@ static void case_misuse(void)
 	EXPECT(heard.answer == -EDEADLK);
 	EXPECT(limpet_sampler_stop(sampler, NULL) == -EALREADY);
 	limpet_sampler_close(sampler);
+}
+
+static void case_misuse(void)
+{
+	misuse_of_nobody();
+	misuse_of_options();
+	misuse_of_order();
 }
 
 static void case_rate(void)

@@ -14,7 +14,7 @@ import time
 import unittest
 
 import harness
-from harness import limpet, TargetTest, Workload
+from harness import limpet, TargetTest
 
 FAILED, CANNOT, BUSY = 1, 6, 7
 ATTACHES = 200

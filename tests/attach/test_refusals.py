@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import harness
-from harness import limpet, TargetTest, Workload
+from harness import limpet, TargetTest
 
 NOBODY = 65534
 DROP = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")

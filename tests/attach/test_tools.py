@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import harness
-from harness import limpet, Mirror, TargetTest, Workload
+from harness import limpet, Mirror, TargetTest
 
 PROBE, SECOND, LACKING = (
     harness.program(f"tool_{name}.so") for name in ("probe", "second", "lacking"))

@@ -10,7 +10,6 @@ Environment as test_hooks.py.
 
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys

@@ -14,12 +14,10 @@ Environment: LIMPET, PROGRAMS.
 
 import argparse
 import collections
-import json
 import os
 import pathlib
 import signal
 import struct
-import subprocess
 import sys
 import tempfile
 import time

@@ -14,7 +14,7 @@ import unittest
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS / name) for name in ("rocprofv3", "attach")]
 
-from profiled import CASES, HOST, STANDIN, Profiled, files, harness, staged  # noqa: E402
+from profiled import CASES, HOST, STANDIN, Profiled, files, harness  # noqa: E402
 from standin import SDK, Ground  # noqa: E402
 
 TRACES = ("--hip-trace", "--kernel-trace", "--memory-copy-trace", "--marker-trace")

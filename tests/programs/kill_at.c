@@ -4,7 +4,6 @@
  * N-th such call.  The product needs no test hooks so.  Prints whether anybody was killed.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

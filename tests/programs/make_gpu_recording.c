@@ -8,7 +8,6 @@
  * A round is about 2000 ticks long.  Work of devices is written by a thread that only waits for it,
  * as runtimes do it.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
  *   limit  as calm, and files may not grow beyond FILE_LIMIT bytes
  *   empty  no thread writes anything
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
  *
  *   usage: name_of FILE ADDRESS...        (hexadecimal)
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

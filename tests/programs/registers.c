@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "workload.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>

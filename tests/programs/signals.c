@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #define TICK_US   100
 #define QUEUE_NS  (NS_PER_MS / 2)

@@ -7,8 +7,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
  */
 #include <rocprofiler-register/rocprofiler-register.h>
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

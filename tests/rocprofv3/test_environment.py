@@ -8,7 +8,7 @@ import os
 import sys
 import unittest
 
-from profiled import HOST, Profiled, files
+from profiled import Profiled, files
 
 LEGACY, ROCATTACH = "librocprofv3-attach.so", "librocprofiler-sdk-rocattach.so.1"
 ASKED = {"ROCPROF_HIP_RUNTIME_API_TRACE": "1", "ROCPROF_KERNEL_TRACE": "true", "ROCPROF_MEMORY_COPY_TRACE": "on",

@@ -3,11 +3,10 @@
 What rocprofv3 can be told: every option of AMD's is served or refused by its name; input files; the help.
 """
 
-import json
 import os
 import unittest
 
-from profiled import HOST, Profiled, files
+from profiled import Profiled, files
 
 # AMD's, with what stands behind them.
 REFUSED = """--pmc A B|--pmc-groups x|-E file.yaml|--extra-counters file.yaml|--replay-mode kernel|--kernel-replay-beta-enabled|

@@ -8,7 +8,6 @@
  */
 #include <pthread.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default"), used))

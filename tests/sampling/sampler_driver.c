@@ -8,7 +8,6 @@
  *          sampler_driver snapshot PID 0 0 [kernel]     one sample of each thread
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,6 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
-import harness
 from harness import Workload, limpet, limpet_finish, limpet_start
 
 WORKLOADS = (("plain", "idle"), ("plain", "busy"), ("plain", "malloc8"), ("calls", "epoll"))

@@ -7,8 +7,6 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/uio.h>

@@ -4,11 +4,9 @@
  */
 #include "unit.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "host/model/model.h"

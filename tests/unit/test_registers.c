@@ -6,9 +6,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>

@@ -335,47 +335,50 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed >> 8;
 }
 
+static const uint16_t instruction_codes[] = {
+	BPF_LD | BPF_W | BPF_ABS,
+	BPF_LD | BPF_W | BPF_LEN,
+	BPF_LD | BPF_IMM,
+	BPF_LD | BPF_MEM,
+	BPF_LDX | BPF_W | BPF_LEN,
+	BPF_LDX | BPF_IMM,
+	BPF_LDX | BPF_MEM,
+	BPF_ST,
+	BPF_STX,
+	BPF_ALU | BPF_ADD | BPF_K,
+	BPF_ALU | BPF_ADD | BPF_X,
+	BPF_ALU | BPF_SUB | BPF_K,
+	BPF_ALU | BPF_SUB | BPF_X,
+	BPF_ALU | BPF_MUL | BPF_K,
+	BPF_ALU | BPF_MUL | BPF_X,
+	BPF_ALU | BPF_DIV | BPF_K,
+	BPF_ALU | BPF_AND | BPF_K,
+	BPF_ALU | BPF_AND | BPF_X,
+	BPF_ALU | BPF_OR | BPF_K,
+	BPF_ALU | BPF_OR | BPF_X,
+	BPF_ALU | BPF_XOR | BPF_K,
+	BPF_ALU | BPF_XOR | BPF_X,
+	BPF_ALU | BPF_LSH | BPF_K,
+	BPF_ALU | BPF_RSH | BPF_K,
+	BPF_ALU | BPF_NEG,
+	BPF_MISC | BPF_TAX,
+	BPF_MISC | BPF_TXA,
+	BPF_JMP | BPF_JEQ | BPF_K,
+	BPF_JMP | BPF_JEQ | BPF_X,
+	BPF_JMP | BPF_JGT | BPF_K,
+	BPF_JMP | BPF_JGT | BPF_X,
+	BPF_JMP | BPF_JGE | BPF_K,
+	BPF_JMP | BPF_JGE | BPF_X,
+	BPF_JMP | BPF_JSET | BPF_K,
+	BPF_JMP | BPF_JSET | BPF_X,
+	BPF_JMP | BPF_JA,
+};
+
 static struct sock_filter random_instruction(uint32_t *seed)
 {
-	static const uint16_t codes[] = {
-		BPF_LD | BPF_W | BPF_ABS,
-		BPF_LD | BPF_W | BPF_LEN,
-		BPF_LD | BPF_IMM,
-		BPF_LD | BPF_MEM,
-		BPF_LDX | BPF_W | BPF_LEN,
-		BPF_LDX | BPF_IMM,
-		BPF_LDX | BPF_MEM,
-		BPF_ST,
-		BPF_STX,
-		BPF_ALU | BPF_ADD | BPF_K,
-		BPF_ALU | BPF_ADD | BPF_X,
-		BPF_ALU | BPF_SUB | BPF_K,
-		BPF_ALU | BPF_SUB | BPF_X,
-		BPF_ALU | BPF_MUL | BPF_K,
-		BPF_ALU | BPF_MUL | BPF_X,
-		BPF_ALU | BPF_DIV | BPF_K,
-		BPF_ALU | BPF_AND | BPF_K,
-		BPF_ALU | BPF_AND | BPF_X,
-		BPF_ALU | BPF_OR | BPF_K,
-		BPF_ALU | BPF_OR | BPF_X,
-		BPF_ALU | BPF_XOR | BPF_K,
-		BPF_ALU | BPF_XOR | BPF_X,
-		BPF_ALU | BPF_LSH | BPF_K,
-		BPF_ALU | BPF_RSH | BPF_K,
-		BPF_ALU | BPF_NEG,
-		BPF_MISC | BPF_TAX,
-		BPF_MISC | BPF_TXA,
-		BPF_JMP | BPF_JEQ | BPF_K,
-		BPF_JMP | BPF_JEQ | BPF_X,
-		BPF_JMP | BPF_JGT | BPF_K,
-		BPF_JMP | BPF_JGT | BPF_X,
-		BPF_JMP | BPF_JGE | BPF_K,
-		BPF_JMP | BPF_JGE | BPF_X,
-		BPF_JMP | BPF_JSET | BPF_K,
-		BPF_JMP | BPF_JSET | BPF_X,
-		BPF_JMP | BPF_JA,
+	struct sock_filter one = {
+		.code = instruction_codes[next_random(seed) % ARRAY_SIZE(instruction_codes)]
 	};
-	struct sock_filter one = { .code = codes[next_random(seed) % ARRAY_SIZE(codes)] };
 	uint16_t class = BPF_CLASS(one.code);
 	bool is_shift =
 		class == BPF_ALU && (BPF_OP(one.code) == BPF_LSH || BPF_OP(one.code) == BPF_RSH);

@@ -5,7 +5,6 @@
 #include "unit.h"
 
 #include <locale.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "host/model/profile.h"

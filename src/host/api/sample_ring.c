@@ -9,7 +9,7 @@
 int sample_ring_init(struct sample_ring *ring, size_t room)
 {
 	*ring = (struct sample_ring){ .room = room, .is_closed = true };
-	ring->items = calloc(room, sizeof(*ring->items));
+	ring->items = calloc(room, sizeof(struct kept_sample *));
 	if (!ring->items)
 		return -ENOMEM;
 	pthread_mutex_init(&ring->lock, NULL);

@@ -6,7 +6,6 @@
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>

@@ -7,7 +7,6 @@
 #include "host/attach/modules.h"
 #include "host/attach/spawn.h"
 #include "host/attach/target.h"
-#include "host/core/text.h"
 #include "host/process/memory.h"
 #include "host/process/rights.h"
 #include "host/process/stat.h"

@@ -11,7 +11,6 @@
 #include "host/process/stat.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

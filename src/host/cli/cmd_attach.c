@@ -12,7 +12,6 @@
 #include "host/session/session.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

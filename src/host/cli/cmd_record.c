@@ -10,18 +10,11 @@
 #include "host/cli/size.h"
 #include "host/cli/trace_sets.h"
 #include "host/cli/version.h"
-#include "host/core/clock.h"
 #include "host/process/status.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define GLANCE_NS 100000000ull
-#define FOLLOW_NS 1000000ull
 
 #define FIELD(name) offsetof(struct record_values, name)
 
@@ -114,219 +107,12 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 }
 
 /* A file that is there keeps its name unless it was named. */
-static const char *choose_path(const struct record_values *values, pid_t pid, char *room,
-			       size_t size)
+static const char *choose_path(struct visit *visit)
 {
-	if (values->output)
-		return values->output;
-	recording_unused_path(pid, room, size);
-	return room;
-}
-
-static void show_sample_progress(struct visit *self, uint64_t seconds)
-{
-	struct sampling_totals totals;
-
-	sampling_totals(recorder_sampling(self->recorder), &totals);
-	fprintf(stderr,
-		"\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " samples  %" PRIu64 " lost  %" PRIu64
-		" KiB ",
-		seconds / 60, seconds % 60, totals.counts.samples, totals.counts.lost,
-		recorder_file_bytes(self->recorder) / 1024);
-}
-
-static void show_progress(struct visit *self)
-{
-	uint64_t seconds = (now_ns() - self->begin_ns) / 1000000000u;
-	struct collect_totals totals;
-
-	if (!self->shows_progress)
-		return;
-	recorder_totals(self->recorder, &totals);
-	if (self->samples)
-		show_sample_progress(self, seconds);
-	if (!self->traces)
-		return;
-	fprintf(stderr,
-		"\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " records  %" PRIu64 " dropped  %" PRIu64
-		" KiB ",
-		seconds / 60, seconds % 60, totals.records, all_drops(&totals),
-		recorder_file_bytes(self->recorder) / 1024);
-}
-
-/* A family ends with its last process. */
-static enum ending wait_for(struct visit *self, uint64_t time_ns)
-{
-	struct sampling *sampling = recorder_sampling(self->recorder);
-	bool has_family = sampling && self->sampling.sampler.children;
-	enum ending ending;
-
-	if (self->launched)
-		return launched_watch(self->launched, recorder_socket(self->recorder), time_ns);
-	ending = ending_wait(self->signals, has_family ? -1 : recorder_pidfd(self->recorder),
-			     time_ns);
-	if (ending == ENDING_DURATION && has_family && sampling_has_ended(sampling))
-		return ENDING_EXIT;
-	return ending;
-}
-
-/* Stays for so long, or until something ends it all. */
-static int stay(struct visit *self, uint64_t time_ns, struct err *err)
-{
-	uint64_t end_ns = time_ns == UINT64_MAX ? UINT64_MAX : now_ns() + time_ns;
-	uint64_t limit_ns = self->values->duration_ns == UINT64_MAX
-				    ? UINT64_MAX
-				    : self->begin_ns + self->values->duration_ns;
-
-	while (!self->is_over && now_ns() < end_ns) {
-		int r = recorder_check(self->recorder, err);
-		uint64_t glance_ns = recorder_is_following(self->recorder) ? FOLLOW_NS : GLANCE_NS;
-		uint64_t slice_ns = MIN(glance_ns, MIN(end_ns, limit_ns) - now_ns());
-
-		self->is_full =
-			self->max_bytes && recorder_file_bytes(self->recorder) >= self->max_bytes;
-		if (r || self->is_full || now_ns() >= limit_ns) {
-			self->is_over = true;
-			return r;
-		}
-		self->ending = wait_for(self, slice_ns);
-		self->is_over = self->ending != ENDING_DURATION;
-		tell_program(self);
-		show_progress(self);
-	}
-	return 0;
-}
-
-/* Its time counts from here. */
-static int let_begin(struct visit *self, struct err *err)
-{
-	if (!self->launched || self->launched->launch.is_let_go)
-		return 0;
-	self->begin_ns = now_ns();
-	return launch_let_go(&self->launched->launch, err);
-}
-
-/* One turn of the period: in, stay, out. */
-static int record_once(struct visit *self, struct err *err)
-{
-	struct session_left left = { 0 };
-	struct err second = { 0 };
-	int r = recorder_begin(self->recorder, err), left_well;
-
-	if (!r)
-		r = let_begin(self, err);
-	if (r)
-		return r;
-	if (!self->period.done++) {
-		print_attached(self);
-		warn_absent(self);
-		if (self->samples)
-			samples_explain(recorder_sampling(self->recorder));
-	}
-	r = stay(self, self->period.time_ns, err);
-	left_well = recorder_pause(self->recorder, self->values->unload, &left, r ? &second : err);
-	for (size_t i = 0; i < left.count; i++)
-		fprintf(stderr, "warning: stays: %s\n", left.items[i]);
-	return r ? r : left_well;
-}
-
-static int record_all(struct visit *self, struct err *err)
-{
-	int r = 0;
-
-	self->begin_ns = now_ns();
-	while (!r && !self->is_over && period_goes_on(&self->period)) {
-		if (self->period.delay_ns && !(r = let_begin(self, err)))
-			r = stay(self, self->period.delay_ns, err);
-		if (!r && !self->is_over)
-			r = record_once(self, err);
-	}
-	if (self->shows_progress)
-		fputc('\n', stderr);
-	return r;
-}
-
-static int judge_records(const struct visit *self, const struct collect_totals *totals,
-			 struct err *err)
-{
-	warn_work_left(&self->left);
-	warn_queues(&self->queues);
-	warn_drops(totals);
-	if (totals->records)
-		return 0;
-	err_set(err, -ENODATA, "nothing was recorded");
-	err_why(err,
-		self->period.done
-			? "no traced function was called, or none ended, while limpet was there"
-			: "it was stopped before the first period began");
-	err_fix(err, "record for longer, or trace something else (--function)");
-	return err_exit(err, EXIT_NOTHING_CAPTURED);
-}
-
-/* One of both is enough; what is missing is said all the same. */
-static int judge(const struct visit *self, const struct outcome *outcome, struct err *err)
-{
-	struct err no_samples = { 0 }, no_records = { 0 };
-	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling,
-						    self->ending == ENDING_EXIT, &no_samples)
-				    : -ENODATA;
-	int records = self->traces ? judge_records(self, &outcome->totals, &no_records) : -ENODATA;
-
-	if (samples && records) {
-		*err = self->samples ? no_samples : no_records;
-		return err->code;
-	}
-	if (no_samples.code || no_records.code)
-		fprintf(stderr, "warning: %s: %s\n",
-			no_samples.code ? no_samples.what : no_records.what,
-			no_samples.code ? no_samples.why : no_records.why);
-	return 0;
-}
-
-static bool is_asked_again(int signals)
-{
-	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
-}
-
-static void note_samples(const struct visit *self, struct outcome *ret)
-{
-	struct sampling *sampling = recorder_sampling(self->recorder);
-
-	if (!sampling)
-		return;
-	sampling_totals(sampling, &ret->sampled);
-	snprintf(ret->reasons, sizeof(ret->reasons), "%s", sampling_reasons(sampling));
-}
-
-static int finish(struct visit *self, int r, struct err *err)
-{
-	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
-	struct outcome outcome = { 0 };
-	struct err second = { 0 };
-	struct stat file;
-	int end;
-
-	warn_unfollowed(self->recorder);
-	warn_notes(self->recorder);
-	self->left = recorder_work_left(self->recorder);
-	recorder_words(self->recorder, &outcome.words);
-	recorder_queues(self->recorder, &self->queues);
-	end = gives_up ? 0 : recorder_finish(self->recorder, r ? &second : err);
-	note_samples(self, &outcome);
-	if (recorder_end(self->recorder, gives_up, &outcome.totals, r || end ? &second : err) &&
-	    !end)
-		end = r ? second.code : err->code;
-
-	if (gives_up)
-		fprintf(stderr,
-			"warning: given up at the second signal: the last records are missing\n");
-	if (self->period.done) {
-		outcome.bytes = stat(self->path, &file) ? 0 : (uint64_t)file.st_size;
-		print_totals(self, &outcome);
-		fflush(stdout); /* a program that was started may go on for long */
-		warn_words(&outcome.words);
-	}
-	return r ? r : end ? end : judge(self, &outcome, err);
+	if (visit->values->output)
+		return visit->values->output;
+	recording_unused_path(visit->pid, visit->own_path, sizeof(visit->own_path));
+	return visit->own_path;
 }
 
 static int parse_values(const struct record_values *values, struct recorder_options *options,
@@ -347,16 +133,15 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 static int record(pid_t pid, struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	const struct record_values *values = visit->values;
-	char room[64];
 	int r;
 
 	visit->pid = visit->sampling.sampler.pid = pid;
-	options->path = visit->path = choose_path(values, pid, room, sizeof(room));
+	options->path = visit->path = choose_path(visit);
 	r = recorder_open(&visit->recorder, pid, options, err);
 	if (r)
 		return r;
 	visit->shows_progress = isatty(STDERR_FILENO) && !values->is_json && !visit->launched;
-	return finish(visit, record_all(visit, err), err);
+	return record_finish(visit, record_visit(visit, err), err);
 }
 
 static int record_running(pid_t pid, struct visit *visit, struct recorder_options *options,

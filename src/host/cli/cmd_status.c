@@ -8,7 +8,6 @@
 #include "host/cli/report.h"
 #include "host/session/inside.h"
 
-#include <errno.h>
 #include <time.h>
 
 struct status_values {

@@ -1,7 +1,6 @@
 /*
  * limpet top: what a process does, live in the terminal or once as text.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
 

@@ -3,49 +3,7 @@
  */
 #pragma once
 
-#include "host/cli/launched.h"
-#include "host/cli/period.h"
-#include "host/cli/record_samples.h"
-#include "host/core/options.h"
-#include "host/recorder/recorder.h"
-
-struct record_values {
-	uint32_t domains_traced;
-	bool alloc_stacks, all_locks, opencl_device_time;
-	bool unload, force, resumes, is_json;
-	struct option_list functions;
-	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
-	uint64_t duration_ns;
-	struct sample_words samples;
-};
-
-/* One recording under way. */
-struct visit {
-	const struct record_values *values;
-	struct recorder *recorder;
-	const char *path;
-	struct launched *launched; /* NULL: the process was there before */
-	struct period period;
-	uint64_t max_bytes, begin_ns;
-	int signals;
-	pid_t pid;
-	enum ending ending;
-	bool is_over, is_full, shows_progress;
-	unsigned programs; /* that were told of */
-	struct work_left left;
-	struct trace_queues queues;
-	struct sampling_options sampling;
-	bool samples, traces;
-};
-
-/* What a recording came to. */
-struct outcome {
-	struct collect_totals totals;
-	struct trace_words words;
-	struct sampling_totals sampled;
-	char reasons[2048]; /* why no better sampler */
-	uint64_t bytes;
-};
+#include "host/cli/record_visit.h"
 
 uint64_t all_drops(const struct collect_totals *totals);
 

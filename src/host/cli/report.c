@@ -18,7 +18,13 @@ static void print_lines(const char *first, const char *further, const char *line
 	}
 }
 
-void report_error(const struct err *err)
+/*
+ * error: cannot attach to 4242 (vllm): ...
+ *   why: ...
+ *   fix: ...
+ *   or : ...        (each further line of err->fix)
+ */
+static void print_error(const struct err *err)
 {
 	fflush(stdout);
 	fprintf(stderr, "error: %s\n", err->what);
@@ -45,7 +51,7 @@ void report_summary(struct json *json, const char *verb, const struct err *err)
 enum exit_code report_end(const char *verb, bool is_json, const struct err *err)
 {
 	if (err->code)
-		report_error(err);
+		print_error(err);
 	if (is_json) {
 		struct json json = { .out = stdout };
 

@@ -6,14 +6,6 @@
 #include "host/core/err.h"
 #include "host/core/json.h"
 
-/*
- * error: cannot attach to 4242 (vllm): ...
- *   why: ...
- *   fix: ...
- *   or : ...        (each further line of err->fix)
- */
-void report_error(const struct err *err);
-
 /* Opens {"event":"summary","verb":...,"exit":...,"error":...,"why":...,"fix":... and leaves it open
  * for more. */
 void report_summary(struct json *json, const char *verb, const struct err *err);

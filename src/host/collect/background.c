@@ -2,7 +2,6 @@
  * The thread that drains while the target runs.  Its pauses follow what it finds: none while a ring
  * is half full, at most so long that an empty ring cannot fill meanwhile.
  */
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 

@@ -9,6 +9,7 @@
 #include "host/collect/facts.h"
 #include "host/collect/sockets.h"
 #include "host/core/cleanup.h"
+#include "host/core/room.h"
 #include "host/core/text.h"
 #include "host/process/procfs.h"
 
@@ -16,7 +17,8 @@
 
 struct files {
 	struct recorded_file *items;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 };
 
 static void files_done(struct files *files)
@@ -37,16 +39,7 @@ static int add(struct files *files, int32_t descriptor, const char *name)
 {
 	char *copy = strdup(name);
 
-	if (copy && files->count == files->room) {
-		uint32_t room = files->room ? files->room * 2 : 64;
-		struct recorded_file *longer = reallocarray(files->items, room, sizeof(*longer));
-
-		if (longer) {
-			files->items = longer;
-			files->room = room;
-		}
-	}
-	if (!copy || files->count == files->room) {
+	if (!copy || make_room(&files->items, files->count, &files->room, sizeof(*files->items))) {
 		free(copy);
 		return -ENOMEM;
 	}

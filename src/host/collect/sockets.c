@@ -9,20 +9,14 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/room.h"
 #include "host/core/text.h"
 #include "host/process/procfs.h"
 
 static struct socket_name *add(struct sockets *sockets, uint64_t inode)
 {
-	if (sockets->count == sockets->room) {
-		size_t room = sockets->room ? sockets->room * 2 : 64;
-		struct socket_name *longer = reallocarray(sockets->items, room, sizeof(*longer));
-
-		if (!longer)
-			return NULL;
-		sockets->items = longer;
-		sockets->room = room;
-	}
+	if (make_room(&sockets->items, sockets->count, &sockets->room, sizeof(*sockets->items)))
+		return NULL;
 	sockets->items[sockets->count] = (struct socket_name){ .inode = inode };
 	return &sockets->items[sockets->count++];
 }

@@ -9,19 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/core/room.h"
 #include "host/core/text.h"
 
 static struct agent *add(struct agents *agents, uint64_t number)
 {
-	if (agents->count == agents->room) {
-		size_t room = agents->room ? agents->room * 2 : 8;
-		struct agent *longer = reallocarray(agents->items, room, sizeof(*longer));
-
-		if (!longer)
-			return NULL;
-		agents->items = longer;
-		agents->room = room;
-	}
+	if (make_room(&agents->items, agents->count, &agents->room, sizeof(*agents->items)))
+		return NULL;
 	agents->items[agents->count] = (struct agent){ .number = number };
 	return &agents->items[agents->count++];
 }

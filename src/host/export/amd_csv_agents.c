@@ -84,22 +84,33 @@ static void put_agent_row(FILE *out, const struct agent *agent)
 	fputs(",\"\"\n", out);
 }
 
+static int open_agent_info(struct csv_set *set)
+{
+	int r = csv_open(set, &set->agent_info, "agent_info", "");
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(agent_columns); i++)
+		fprintf(set->agent_info.out, "%s\"%s\"", i ? "," : "", agent_columns[i]);
+	fputc('\n', set->agent_info.out);
+	return 0;
+}
+
+static int put_agent(struct csv_set *set, const struct agent *agent)
+{
+	int r = set->agent_info.out ? 0 : open_agent_info(set);
+
+	if (!r)
+		put_agent_row(set->agent_info.out, agent);
+	return r;
+}
+
 int csv_agents(struct csv_set *set)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; !r && i < set->view->model->process_count; i++)
-		for (size_t j = 0; !r && j < set->agents[i].count; j++) {
-			if (!set->agent_info.out) {
-				r = csv_open(set, &set->agent_info, "agent_info", "");
-				for (size_t k = 0; !r && k < ARRAY_SIZE(agent_columns); k++)
-					fprintf(set->agent_info.out, "%s\"%s\"", k ? "," : "",
-						agent_columns[k]);
-				if (!r)
-					fputc('\n', set->agent_info.out);
-			}
-			if (!r)
-				put_agent_row(set->agent_info.out, &set->agents[i].items[j]);
-		}
+		for (size_t j = 0; !r && j < set->agents[i].count; j++)
+			r = put_agent(set, &set->agents[i].items[j]);
 	return r;
 }

@@ -3,6 +3,8 @@
  */
 #include "host/export/amd_stats.h"
 
+#include "host/core/room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +13,8 @@ static struct amd_stats_row *add_row(struct amd_stats *stats, const struct amd_e
 {
 	struct amd_stats_row *row;
 
-	if (stats->count == stats->room) {
-		size_t room = stats->room ? stats->room * 2 : 64;
-		struct amd_stats_row *longer = reallocarray(stats->rows, room, sizeof(*longer));
-
-		if (!longer)
-			return NULL;
-		stats->rows = longer;
-		stats->room = room;
-	}
+	if (make_room(&stats->rows, stats->count, &stats->room, sizeof(*stats->rows)))
+		return NULL;
 	row = &stats->rows[stats->count];
 	*row = (struct amd_stats_row){ .domain = event->domain, .name = strdup(event->name) };
 	stats->count += row->name != NULL;

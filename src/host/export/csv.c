@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "host/core/utf8.h"
 #include "host/export/exporter.h"
 
 static const enum value_kind columns[] = {

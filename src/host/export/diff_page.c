@@ -1,7 +1,6 @@
 /*
  * A red and blue flame graph as a page: flamegraph.html with samples of two sides.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"

@@ -2,7 +2,6 @@
  * A red and blue flame graph as a picture: red is more in B, blue is less, grey is no more than
  * chance.  Boxes are as wide as the mean of both shares.
  */
-#include <errno.h>
 #include <math.h>
 
 #include "host/core/cleanup.h"

@@ -73,9 +73,24 @@ uint32_t firefox_stack(const struct firefox_tables *tables, uint32_t stack, enum
 	return end == STACK_COMPLETE ? STACK_NONE : tables->incomplete;
 }
 
-static void write_null(struct json *json)
+/* What a row has in a column. */
+typedef int64_t cell_of(struct firefox_tables *tables, size_t row);
+
+#define CELL_NULL INT64_MIN
+
+static void write_column(struct json *json, const char *key, struct firefox_tables *tables,
+			 size_t count, cell_of *cell)
 {
-	json_raw(json, NULL, "null");
+	json_list(json, key);
+	for (size_t i = 0; i < count; i++) {
+		int64_t value = cell(tables, i);
+
+		if (value == CELL_NULL)
+			json_raw(json, NULL, "null");
+		else
+			json_signed(json, NULL, value);
+	}
+	json_list_end(json);
 }
 
 /* A column with the same value in each row. */
@@ -135,29 +150,30 @@ void firefox_write_libs(struct json *json, const struct firefox_tables *tables)
 	json_list_end(json);
 }
 
+static int64_t resource_type(struct firefox_tables *tables, size_t code)
+{
+	return is_library(&tables->samples->codes[code]) ? RESOURCE_LIBRARY : RESOURCE_UNKNOWN;
+}
+
+static int64_t resource_library(struct firefox_tables *tables, size_t code)
+{
+	return is_library(&tables->samples->codes[code]) ? (int64_t)code : CELL_NULL;
+}
+
+static int64_t resource_name(struct firefox_tables *tables, size_t code)
+{
+	return firefox_text(tables, tables->samples->codes[code].name);
+}
+
 /* One for each code; its number is also that of the library. */
 static void write_resources(struct json *json, struct firefox_tables *tables)
 {
-	const struct samples *samples = tables->samples;
-	size_t count = samples->code_count;
+	size_t count = tables->samples->code_count;
 
 	json_object(json, "resourceTable");
-	json_list(json, "type");
-	for (size_t i = 0; i < count; i++)
-		json_number(json, NULL,
-			    is_library(&samples->codes[i]) ? RESOURCE_LIBRARY : RESOURCE_UNKNOWN);
-	json_list_end(json);
-	json_list(json, "lib");
-	for (size_t i = 0; i < count; i++)
-		if (is_library(&samples->codes[i]))
-			json_number(json, NULL, i);
-		else
-			write_null(json);
-	json_list_end(json);
-	json_list(json, "name");
-	for (size_t i = 0; i < count; i++)
-		json_number(json, NULL, firefox_text(tables, samples->codes[i].name));
-	json_list_end(json);
+	write_column(json, "type", tables, count, resource_type);
+	write_column(json, "lib", tables, count, resource_library);
+	write_column(json, "name", tables, count, resource_name);
 	write_same(json, "host", "null", count);
 	json_number(json, "length", count);
 	json_object_end(json);
@@ -185,47 +201,58 @@ static void write_sources(struct json *json, struct firefox_tables *tables)
 	json_object_end(json);
 }
 
+static bool is_last_function(const struct firefox_tables *tables, size_t function)
+{
+	return function == tables->samples->function_count;
+}
+
+static int64_t function_name(struct firefox_tables *tables, size_t function)
+{
+	return firefox_text(tables, is_last_function(tables, function)
+					    ? INCOMPLETE
+					    : tables->samples->functions[function].name);
+}
+
+static int64_t function_resource(struct firefox_tables *tables, size_t function)
+{
+	if (is_last_function(tables, function))
+		return -1;
+	return tables->samples->functions[function].code;
+}
+
+/* Functions are asked for in their order. */
+static int64_t function_source(struct firefox_tables *tables, size_t function)
+{
+	return tables->file_of_function[function] ? tables->source_count++ : CELL_NULL;
+}
+
 static void write_functions(struct json *json, struct firefox_tables *tables)
 {
-	const struct samples *samples = tables->samples;
-	size_t count = samples->function_count, source = 0;
+	size_t count = tables->samples->function_count + 1;
 
 	json_object(json, "funcTable");
-	json_list(json, "name");
-	for (size_t i = 0; i < count; i++)
-		json_number(json, NULL, firefox_text(tables, samples->functions[i].name));
-	json_number(json, NULL, firefox_text(tables, INCOMPLETE));
-	json_list_end(json);
-	json_list(json, "resource");
-	for (size_t i = 0; i < count; i++)
-		json_number(json, NULL, samples->functions[i].code);
-	json_signed(json, NULL, -1);
-	json_list_end(json);
-	json_list(json, "source");
-	for (size_t i = 0; i < count; i++)
-		if (tables->file_of_function[i])
-			json_number(json, NULL, source++);
-		else
-			write_null(json);
-	write_null(json);
-	json_list_end(json);
-	write_same(json, "isJS", "false", count + 1);
-	write_same(json, "relevantForJS", "false", count + 1);
-	write_same(json, "lineNumber", "null", count + 1);
-	write_same(json, "columnNumber", "null", count + 1);
-	write_same(json, "originalLocation", "null", count + 1);
-	json_number(json, "length", count + 1);
+	write_column(json, "name", tables, count, function_name);
+	write_column(json, "resource", tables, count, function_resource);
+	write_column(json, "source", tables, count, function_source);
+	write_same(json, "isJS", "false", count);
+	write_same(json, "relevantForJS", "false", count);
+	write_same(json, "lineNumber", "null", count);
+	write_same(json, "columnNumber", "null", count);
+	write_same(json, "originalLocation", "null", count);
+	json_number(json, "length", count);
 	json_object_end(json);
 }
 
+/* NULL: the last row, or no stack has it. */
 static const struct sample_frame *frame_of(const struct firefox_tables *tables, size_t place)
 {
-	uint32_t frame = tables->frame_of_place[place];
+	uint32_t frame =
+		place < tables->samples->place_count ? tables->frame_of_place[place] : PLACE_UNUSED;
 
 	return frame == PLACE_UNUSED ? NULL : &tables->samples->frames[frame];
 }
 
-static int64_t address_of(const struct firefox_tables *tables, size_t place)
+static int64_t frame_address(struct firefox_tables *tables, size_t place)
 {
 	const struct sample_frame *frame = frame_of(tables, place);
 
@@ -235,7 +262,7 @@ static int64_t address_of(const struct firefox_tables *tables, size_t place)
 	return (int64_t)(frame->address - (frame->is_return && frame->address));
 }
 
-static unsigned category_of(const struct firefox_tables *tables, size_t place)
+static int64_t frame_category(struct firefox_tables *tables, size_t place)
 {
 	static const unsigned categories[CODE_KINDS] = { [CODE_UNKNOWN] = FIREFOX_OTHER,
 							 [CODE_FILE] = FIREFOX_USER,
@@ -248,53 +275,46 @@ static unsigned category_of(const struct firefox_tables *tables, size_t place)
 }
 
 /* The outermost of the functions at an address is the one that was called. */
-static uint32_t inline_depth(const struct firefox_tables *tables, size_t place)
+static int64_t frame_depth(struct firefox_tables *tables, size_t place)
 {
 	const struct sample_frame *frame = frame_of(tables, place);
 
 	return frame ? frame->place_count - 1 - (uint32_t)(place - frame->first_place) : 0;
 }
 
-static void write_frames(struct json *json, const struct firefox_tables *tables)
+static int64_t frame_function(struct firefox_tables *tables, size_t place)
 {
 	const struct samples *samples = tables->samples;
-	size_t count = samples->place_count;
+
+	return place < samples->place_count ? samples->places[place].function
+					    : (int64_t)samples->function_count;
+}
+
+static int64_t frame_line(struct firefox_tables *tables, size_t place)
+{
+	const struct samples *samples = tables->samples;
+
+	return place < samples->place_count && samples->places[place].line
+		       ? samples->places[place].line
+		       : CELL_NULL;
+}
+
+static void write_frames(struct json *json, struct firefox_tables *tables)
+{
+	size_t count = tables->samples->place_count + 1;
 
 	json_object(json, "frameTable");
-	json_list(json, "address");
-	for (size_t i = 0; i < count; i++)
-		json_signed(json, NULL, address_of(tables, i));
-	json_signed(json, NULL, -1);
-	json_list_end(json);
-	json_list(json, "inlineDepth");
-	for (size_t i = 0; i < count; i++)
-		json_number(json, NULL, inline_depth(tables, i));
-	json_number(json, NULL, 0);
-	json_list_end(json);
-	json_list(json, "category");
-	for (size_t i = 0; i < count; i++)
-		json_number(json, NULL, category_of(tables, i));
-	json_number(json, NULL, FIREFOX_OTHER);
-	json_list_end(json);
-	json_list(json, "func");
-	for (size_t i = 0; i < count; i++)
-		json_number(json, NULL, samples->places[i].function);
-	json_number(json, NULL, samples->function_count);
-	json_list_end(json);
-	json_list(json, "line");
-	for (size_t i = 0; i < count; i++)
-		if (samples->places[i].line)
-			json_number(json, NULL, samples->places[i].line);
-		else
-			write_null(json);
-	write_null(json);
-	json_list_end(json);
-	write_same(json, "subcategory", "0", count + 1);
-	write_same(json, "nativeSymbol", "null", count + 1);
-	write_same(json, "innerWindowID", "null", count + 1);
-	write_same(json, "column", "null", count + 1);
-	write_same(json, "originalLocation", "null", count + 1);
-	json_number(json, "length", count + 1);
+	write_column(json, "address", tables, count, frame_address);
+	write_column(json, "inlineDepth", tables, count, frame_depth);
+	write_column(json, "category", tables, count, frame_category);
+	write_column(json, "func", tables, count, frame_function);
+	write_column(json, "line", tables, count, frame_line);
+	write_same(json, "subcategory", "0", count);
+	write_same(json, "nativeSymbol", "null", count);
+	write_same(json, "innerWindowID", "null", count);
+	write_same(json, "column", "null", count);
+	write_same(json, "originalLocation", "null", count);
+	json_number(json, "length", count);
 	json_object_end(json);
 }
 
@@ -331,7 +351,7 @@ static void write_stack(struct stack_rows *self, uint32_t *stacks, uint32_t numb
 }
 
 /* Callers come before what they call.  Both passes give each stack the same place. */
-static void write_column(struct stack_rows *self, const char *key)
+static void write_stack_column(struct stack_rows *self, const char *key)
 {
 	const struct samples *samples = self->tables->samples;
 
@@ -356,9 +376,9 @@ static void write_stacks(struct json *json, struct firefox_tables *tables)
 	struct stack_rows rows = { .json = json, .tables = tables };
 
 	json_object(json, "stackTable");
-	write_column(&rows, "frame");
+	write_stack_column(&rows, "frame");
 	rows.is_offsets = true;
-	write_column(&rows, "prefixOffset");
+	write_stack_column(&rows, "prefixOffset");
 	json_number(json, "length", rows.count);
 	json_object_end(json);
 }

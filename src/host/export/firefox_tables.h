@@ -21,6 +21,7 @@ struct firefox_tables {
 	struct pool texts;
 	uint32_t *frame_of_place; /* and of nobody's places: PLACE_UNUSED */
 	const char **file_of_function;
+	uint32_t source_count; /* of the functions written so far, those that have a file */
 	/* Of each stack of the model: where it is in the file; apart for samples whose stacks are
 	 * incomplete.  STACK_NONE: nobody needs it. */
 	uint32_t *stacks[2];

@@ -3,6 +3,8 @@
  */
 #include "host/export/lanes.h"
 
+#include "host/core/room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,15 +64,8 @@ static int end_until(struct lanes *lanes, uint32_t owner, uint32_t index, uint64
 
 static int push(struct lane *lane, uint64_t end_ns)
 {
-	if (lane->count == lane->room) {
-		size_t room = lane->room ? lane->room * 2 : 8;
-		uint64_t *longer = reallocarray(lane->ends_ns, room, sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		lane->ends_ns = longer;
-		lane->room = room;
-	}
+	if (make_room(&lane->ends_ns, lane->count, &lane->room, sizeof(*lane->ends_ns)))
+		return -ENOMEM;
 	lane->ends_ns[lane->count++] = end_ns;
 	return 0;
 }

@@ -3,6 +3,9 @@
  */
 #include "host/export/range_history.h"
 
+#include "host/core/room.h"
+#include "host/core/sorted.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,15 +56,8 @@ int range_history_take(struct range_history *history, const struct call *call)
 
 	if (call->kind != CALL_RANGE || call->is_process_wide)
 		return 0;
-	if (ranges->count == ranges->room) {
-		size_t room = ranges->room ? ranges->room * 2 : 64;
-		struct past_range *longer = reallocarray(ranges->items, room, sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		ranges->items = longer;
-		ranges->room = room;
-	}
+	if (make_room(&ranges->items, ranges->count, &ranges->room, sizeof(*ranges->items)))
+		return -ENOMEM;
 	range.outer = open_at(ranges, ranges->count, call->begin_ns);
 	range.text = strdup(call_name(call));
 	if (!range.text)
@@ -70,20 +66,15 @@ int range_history_take(struct range_history *history, const struct call *call)
 	return 0;
 }
 
+static uint64_t begin_at(const void *items, size_t place)
+{
+	return ((const struct past_range *)items)[place].begin_ns;
+}
+
 /* How many began by then. */
 static size_t begun_by(const struct thread_ranges *ranges, uint64_t time_ns)
 {
-	size_t low = 0, high = ranges->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->items[middle].begin_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count_up_to(ranges->items, ranges->count, time_ns, begin_at);
 }
 
 const char *range_history_find(const struct range_history *history,

@@ -15,45 +15,32 @@
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
 #include "host/export/rocpd_parts.h"
+#include "host/export/values.h"
 
 static void fill_message(struct json *json, const void *context)
 {
 	const struct call *call = context;
 
+	json_object(json, NULL);
 	json_text(json, "message", call_name(call));
 	if (call->cut)
 		json_text(json, "unfinished", call_cut_text(call));
+	json_object_end(json);
 }
 
-static char *stack_text(const struct call *call)
+static void fill_stack(struct json *json, const void *context)
 {
-	char *text = NULL, frame[256];
-	size_t size = 0;
-	struct json json = { .out = open_memstream(&text, &size) };
+	const struct call *call = context;
 
-	if (!json.out)
-		return NULL;
-	json_list(&json, NULL);
-	for (unsigned i = 0; i < call->frame_count; i++) {
-		frame_text(call->process, call->frames[i], frame, sizeof(frame));
-		json_text(&json, NULL, frame);
-	}
-	json_list_end(&json);
-	if (fclose(json.out)) {
-		free(text);
-		return NULL;
-	}
-	if (size && text[size - 1] == '\n')
-		text[size - 1] = '\0';
-	return text;
+	frames_write(json, NULL, call);
 }
 
 static int put_notes(struct rocpd *self, const struct amd_event *event,
 		     const struct rocpd_cell *cells)
 {
 	const struct call *call = event->call;
-	char *stack = call->frame_count ? stack_text(call) : strdup("{}");
-	char *notes = call->kind == CALL_PLAIN ? strdup("{}") : rocpd_object(fill_message, call);
+	char *stack = call->frame_count ? rocpd_json(fill_stack, call) : strdup("{}");
+	char *notes = call->kind == CALL_PLAIN ? strdup("{}") : rocpd_json(fill_message, call);
 	int r;
 
 	if (stack && notes)
@@ -332,14 +319,16 @@ static void fill_environment(struct json *json, const void *context)
 {
 	const struct model_process *process = context;
 
+	json_object(json, NULL);
 	for (uint32_t i = 0; i < process->variable_count; i++)
 		json_text(json, process->variables[i].name, process->variables[i].value);
+	json_object_end(json);
 }
 
 static int put_process(struct rocpd *self, const struct model_process *process)
 {
 	const struct model *model = self->view->model;
-	CLEANUP(free) char *environment = rocpd_object(fill_environment, process);
+	CLEANUP(free) char *environment = rocpd_json(fill_environment, process);
 
 	if (!environment)
 		return rocpd_no_memory(self);

@@ -130,7 +130,7 @@ static int put_lane(struct rocpd *self, const struct model_process *process,
 						NUMBER(process_id(process)), TEXT(name) });
 }
 
-char *rocpd_object(object_filler *fill, const void *context)
+char *rocpd_json(json_filler *fill, const void *context)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -138,9 +138,7 @@ char *rocpd_object(object_filler *fill, const void *context)
 
 	if (!json.out)
 		return NULL;
-	json_object(&json, NULL);
 	fill(&json, context);
-	json_object_end(&json);
 	if (fclose(json.out)) {
 		free(text);
 		return NULL;
@@ -181,10 +179,12 @@ static void fill_symbol(struct json *json, const void *context)
 	char base[KERNEL_NAME_MAX];
 
 	demangled_base(symbol->readable, base, sizeof(base));
+	json_object(json, NULL);
 	json_number(json, "kernel_id", symbol->id);
 	json_text(json, "formatted_kernel_name", symbol->shown);
 	json_text(json, "demangled_kernel_name", symbol->readable);
 	json_text(json, "truncated_kernel_name", base);
+	json_object_end(json);
 }
 
 int rocpd_symbol(struct rocpd *self, const struct amd_event *event, uint64_t number)
@@ -203,7 +203,7 @@ int rocpd_symbol(struct rocpd *self, const struct amd_event *event, uint64_t num
 
 	if (is_new <= 0)
 		return is_new;
-	notes = rocpd_object(fill_symbol, &symbol);
+	notes = rocpd_json(fill_symbol, &symbol);
 	if (!notes)
 		return rocpd_no_memory(self);
 	return rocpd_put(self, INSERT_SYMBOL,

@@ -59,6 +59,6 @@ int rocpd_stream(struct rocpd *self, const struct model_process *process,
 /* The kernel that the event is of, by the number of its name. */
 int rocpd_symbol(struct rocpd *self, const struct amd_event *event, uint64_t number) MUST_CHECK;
 
-/* One object of JSON as text, the caller's to free; NULL when there is no memory. */
-typedef void object_filler(struct json *json, const void *context);
-char *rocpd_object(object_filler *fill, const void *context);
+/* One object or list of JSON as text, the caller's to free; NULL when there is no memory. */
+typedef void json_filler(struct json *json, const void *context);
+char *rocpd_json(json_filler *fill, const void *context);

@@ -21,7 +21,7 @@ struct svg_picture {
 	struct svg_colour (*colour)(const struct svg_picture *self, const struct tree_node *node);
 	/* What the title says after the name. */
 	void (*tell)(const struct svg_picture *self, const struct tree_node *node);
-	/* The text above: svg_line() for each line. */
+	/* The text above: svg_line_begin() and svg_line_end() for each line. */
 	void (*head)(const struct svg_picture *self);
 	unsigned head_lines;
 };

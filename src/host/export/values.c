@@ -26,11 +26,22 @@ static void write_value(struct json *json, unsigned kind, uint64_t value)
 	}
 }
 
+void frames_write(struct json *json, const char *key, const struct call *call)
+{
+	char text[256];
+
+	json_list(json, key);
+	for (unsigned i = 0; i < call->frame_count; i++) {
+		frame_text(call->process, call->frames[i], text, sizeof(text));
+		json_text(json, NULL, text);
+	}
+	json_list_end(json);
+}
+
 void values_write(struct json *json, const struct call *call)
 {
 	unsigned count = MIN(call->value_count, call->function->value_count);
 	double blocks, bytes;
-	char text[256];
 
 	for (unsigned i = 0; i < count; i++)
 		write_value(json, call->function->values[i], call->values[i]);
@@ -40,14 +51,8 @@ void values_write(struct json *json, const struct call *call)
 		json_text(json, "text", call->text);
 	if (call->cut)
 		json_text(json, "unfinished", call_cut_text(call));
-	if (!call->frame_count)
-		return;
-	json_list(json, "stack");
-	for (unsigned i = 0; i < call->frame_count; i++) {
-		frame_text(call->process, call->frames[i], text, sizeof(text));
-		json_text(json, NULL, text);
-	}
-	json_list_end(json);
+	if (call->frame_count)
+		frames_write(json, "stack", call);
 }
 
 void totals_write(struct json *json, const struct model *model)

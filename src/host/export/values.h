@@ -10,5 +10,8 @@
  * there are. */
 void values_write(struct json *json, const struct call *call);
 
+/* Its call stack, as a list of texts. */
+void frames_write(struct json *json, const char *key, const struct call *call);
+
 /* Totals of a model: calls, records, dropped, complete. */
 void totals_write(struct json *json, const struct model *model);

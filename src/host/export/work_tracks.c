@@ -3,6 +3,8 @@
  */
 #include "host/export/work_tracks.h"
 
+#include "host/core/room.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,15 +127,8 @@ static int add(struct work_tracks *tracks, const struct call *call, bool is_stre
 {
 	struct work_track *track;
 
-	if (tracks->count == tracks->room) {
-		uint32_t room = tracks->room ? tracks->room * 2 : 16;
-		struct work_track *longer = reallocarray(tracks->items, room, sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		tracks->items = longer;
-		tracks->room = room;
-	}
+	if (make_room(&tracks->items, tracks->count, &tracks->room, sizeof(*tracks->items)))
+		return -ENOMEM;
 	track = &tracks->items[tracks->count++];
 	*track = (struct work_track){ .process = call->process };
 	if (!is_stream)

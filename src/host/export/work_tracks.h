@@ -19,7 +19,8 @@ struct work_tracks {
 	bool is_by_stream;
 	struct agents *agents; /* of each process */
 	struct work_track *items;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 	struct table by_place; /* (process and kind, device and queue or stream): number and one */
 };
 

@@ -3,6 +3,8 @@
  */
 #include "host/model/allocations.h"
 
+#include "host/core/room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +32,8 @@ static int add_site(struct allocations *self, const struct call *call)
 	size_t size = call->frame_count * sizeof(*call->frames);
 	struct allocation_site *site;
 
-	if (self->site_count == self->site_room) {
-		uint32_t room = self->site_room ? self->site_room * 2 : 64;
-		struct allocation_site *longer = reallocarray(self->sites, room, sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		self->sites = longer;
-		self->site_room = room;
-	}
+	if (make_room(&self->sites, self->site_count, &self->site_room, sizeof(*self->sites)))
+		return -ENOMEM;
 	site = &self->sites[self->site_count];
 	*site = (struct allocation_site){ .process = call->process,
 					  .function = call->function,
@@ -104,15 +99,8 @@ static void sift_down(struct coming_block *heap, size_t count)
 
 static int expect_block(struct allocations *self, const struct coming_block *block)
 {
-	if (self->coming_count == self->coming_room) {
-		size_t room = self->coming_room ? self->coming_room * 2 : 64;
-		struct coming_block *longer = reallocarray(self->coming, room, sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		self->coming = longer;
-		self->coming_room = room;
-	}
+	if (make_room(&self->coming, self->coming_count, &self->coming_room, sizeof(*self->coming)))
+		return -ENOMEM;
 	self->coming[self->coming_count++] = *block;
 	sift_up(self->coming, self->coming_count - 1);
 	return 0;

@@ -29,7 +29,8 @@ struct coming_block {
 
 struct allocations {
 	struct allocation_site *sites;
-	uint32_t site_count, site_room;
+	uint32_t site_count;
+	size_t site_room;
 	struct table by_place;
 	struct table blocks;         /* (address, process): site, size */
 	struct coming_block *coming; /* a heap, the next one on top */

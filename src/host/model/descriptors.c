@@ -3,6 +3,8 @@
  */
 #include "host/model/descriptors.h"
 
+#include "host/core/room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,16 +72,7 @@ static int add_row(struct descriptors *self, const struct model_process *process
 {
 	char *name = strdup(text);
 
-	if (name && self->count == self->room) {
-		uint32_t room = self->room ? self->room * 2 : 64;
-		struct descriptor_row *longer = reallocarray(self->rows, room, sizeof(*longer));
-
-		if (longer) {
-			self->rows = longer;
-			self->room = room;
-		}
-	}
-	if (!name || self->count == self->room) {
+	if (!name || make_room(&self->rows, self->count, &self->room, sizeof(*self->rows))) {
 		free(name);
 		return -ENOMEM;
 	}

@@ -25,7 +25,8 @@ struct descriptor_row {
 
 struct descriptors {
 	struct descriptor_row *rows;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 	struct table by_name; /* (process and descriptor, hash of the name): row */
 	struct table current; /* (process and descriptor, 0): row */
 	struct table streams; /* (object, process): descriptor */

@@ -23,10 +23,5 @@ int diff_tree_build(struct diff_tree *ret, const struct comparison *comparison,
 		    const struct profile *const profiles[SIDES]) MUST_CHECK;
 void diff_tree_done(struct diff_tree *tree);
 
-static inline void diff_tree_done_at_scope_end(struct diff_tree *tree)
-{
-	diff_tree_done(tree);
-}
-
 /* What a node is called. */
 const char *diff_tree_name(const struct comparison *comparison, const struct tree_node *node);

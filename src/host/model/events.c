@@ -2,7 +2,6 @@
  * What visitors of a model see: calls as they were recorded, but ranges and marks in place of the
  * calls that made them.
  */
-#include <errno.h>
 
 #include "host/model/ranges.h"
 #include "host/model/stream.h"

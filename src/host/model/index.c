@@ -4,22 +4,16 @@
 #include "host/model/index.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/core/room.h"
 #include "host/recording/pack.h"
 
 static int add_place(struct model_thread *thread, const struct records_place *place)
 {
-	if (thread->place_count == thread->place_room) {
-		size_t room = thread->place_room ? thread->place_room * 2 : 4;
-		struct records_place *longer = reallocarray(thread->places, room, sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		thread->places = longer;
-		thread->place_room = room;
-	}
+	if (make_room(&thread->places, thread->place_count, &thread->place_room,
+		      sizeof(*thread->places)))
+		return -ENOMEM;
 	thread->places[thread->place_count++] = *place;
 	return 0;
 }

@@ -3,20 +3,15 @@
  */
 #include "host/model/locks.h"
 
+#include "host/core/room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 static int add_row(struct locks *self, const struct lock_row *row)
 {
-	if (self->count == self->room) {
-		uint32_t room = self->room ? self->room * 2 : 64;
-		struct lock_row *longer = reallocarray(self->rows, room, sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		self->rows = longer;
-		self->room = room;
-	}
+	if (make_room(&self->rows, self->count, &self->room, sizeof(*self->rows)))
+		return -ENOMEM;
 	self->rows[self->count++] = *row;
 	return 0;
 }

@@ -17,7 +17,8 @@ struct lock_row {
 
 struct locks {
 	struct lock_row *rows;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 	struct table by_lock; /* (object, process and owner): row */
 };
 

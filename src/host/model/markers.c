@@ -3,6 +3,8 @@
  */
 #include "host/model/markers.h"
 
+#include "host/core/room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +13,7 @@ static int add_row(struct markers *self, const struct call *call)
 {
 	char *name = strdup(call_name(call));
 
-	if (name && self->count == self->room) {
-		uint32_t room = self->room ? self->room * 2 : 64;
-		struct marker_row *longer = reallocarray(self->rows, room, sizeof(*longer));
-
-		if (longer) {
-			self->rows = longer;
-			self->room = room;
-		}
-	}
-	if (!name || self->count == self->room) {
+	if (!name || make_room(&self->rows, self->count, &self->room, sizeof(*self->rows))) {
 		free(name);
 		return -ENOMEM;
 	}

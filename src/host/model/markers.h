@@ -18,7 +18,8 @@ struct marker_row {
 
 struct markers {
 	struct marker_row *rows;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 	struct table by_name;
 	uint64_t ranges, marks, unfinished; /* all */
 	uint64_t total_ns;                  /* of ranges */

@@ -438,13 +438,6 @@ const char *stack_end_key(unsigned end)
 	return end < STACK_ENDS && end_keys[end] ? end_keys[end] : "other";
 }
 
-const char *sample_kind_name(unsigned kind)
-{
-	static const char *const names[SAMPLE_KINDS] = { "running", "blocked", "runnable" };
-
-	return kind < SAMPLE_KINDS ? names[kind] : "other";
-}
-
 uint64_t samples_complete(const struct samples *samples)
 {
 	return samples->count ? (uint64_t)((unsigned __int128)samples->ends[STACK_COMPLETE] *

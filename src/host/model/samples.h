@@ -102,7 +102,6 @@ size_t stack_frames(const struct samples *samples, uint32_t stack, uint32_t *ret
 
 /* "complete", "no-table", ...: for programs; stack_end_name() of sampler.h is for people. */
 const char *stack_end_key(unsigned end);
-const char *sample_kind_name(unsigned kind);
 
 /* In hundredths of a percent: how many stacks reached their outermost frame. */
 uint64_t samples_complete(const struct samples *samples);

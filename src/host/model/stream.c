@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/core/room.h"
 #include "host/recording/pack.h"
 
 static bool has_more_places(const struct stream *stream)
@@ -43,15 +44,8 @@ static int add_call(struct stream *stream, const struct record_call *record)
 
 	if (record->function >= stream->thread->process->function_count)
 		return 0;
-	if (!stream->calls || stream->count == stream->room) {
-		size_t room = stream->room ? stream->room * 2 : 1024;
-		struct waiting_call *longer = reallocarray(stream->calls, room, sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		stream->calls = longer;
-		stream->room = room;
-	}
+	if (make_room(&stream->calls, stream->count, &stream->room, sizeof(*stream->calls)))
+		return -ENOMEM;
 	call = &stream->calls[stream->count++];
 	*call = (struct waiting_call){ .begin = record->begin,
 				       .end = record->end,

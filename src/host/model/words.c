@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/core/sorted.h"
 #include "host/model/model.h"
 #include "host/model/samples.h"
 
@@ -222,22 +223,18 @@ const char *process_variable(const struct model_process *process, const char *na
 	return NULL;
 }
 
+static uint64_t base_at(const void *modules, size_t place)
+{
+	return ((const struct recorded_module *)modules)[place].base;
+}
+
 static const struct recorded_module *module_of(const struct model_process *process,
 					       uint64_t address)
 {
-	uint32_t low = 0, high = process->module_count;
+	size_t count = count_up_to(process->modules, process->module_count, address, base_at);
+	const struct recorded_module *last = count ? &process->modules[count - 1] : NULL;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (process->modules[middle].base <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address - process->modules[low - 1].base >= process->modules[low - 1].size)
-		return NULL;
-	return &process->modules[low - 1];
+	return last && address - last->base < last->size ? last : NULL;
 }
 
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room)

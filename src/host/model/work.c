@@ -3,6 +3,8 @@
  */
 #include "host/model/work.h"
 
+#include "host/core/room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +13,8 @@ static struct work_row *add_row(struct work *work, const struct call *call, uint
 {
 	struct work_row *row;
 
-	if (work->count == work->room) {
-		uint32_t room = work->room ? work->room * 2 : 32;
-		struct work_row *longer = reallocarray(work->rows, room, sizeof(*longer));
-
-		if (!longer)
-			return NULL;
-		work->rows = longer;
-		work->room = room;
-	}
+	if (make_room(&work->rows, work->count, &work->room, sizeof(*work->rows)))
+		return NULL;
 	row = &work->rows[work->count];
 	*row = (struct work_row){ .domain = call->function->domain,
 				  .name = strdup(call_name(call)),

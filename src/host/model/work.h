@@ -20,7 +20,8 @@ struct work_row {
 /* Starts as zeros. */
 struct work {
 	struct work_row *rows;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 	struct table by_name;               /* (process and device, domain and name): row and one */
 	struct statistics domains[DOMAINS]; /* only those of devices */
 };

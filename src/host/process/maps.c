@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/room.h"
+#include "host/core/sorted.h"
 #include "host/core/text.h"
 #include "host/process/procfs.h"
 
@@ -56,32 +58,17 @@ static bool mapping_parse(struct text line, struct mapping *ret)
 	return ret->start < ret->end;
 }
 
-static int maps_grow(struct maps *maps, size_t *capacity)
-{
-	size_t bigger = *capacity ? *capacity * 2 : 64;
-	struct mapping *items;
-
-	if (maps->count < *capacity)
-		return 0;
-	items = reallocarray(maps->items, bigger, sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	maps->items = items;
-	*capacity = bigger;
-	return 0;
-}
-
 int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
 	struct text rest = { text, text + size }, line;
 	uint64_t floor = 0;
-	size_t capacity = 0;
+	size_t room = 0;
 
 	while (text_take_line(&rest, &line)) {
 		struct mapping *mapping;
 
-		if (maps_grow(&maps, &capacity) < 0)
+		if (make_room(&maps.items, maps.count, &room, sizeof(*maps.items)))
 			return err_set(err, -ENOMEM, "%zu mappings", maps.count);
 		mapping = &maps.items[maps.count];
 		if (!mapping_parse(line, mapping) || mapping->start < floor)
@@ -124,20 +111,15 @@ void maps_done(struct maps *maps)
 	maps->count = 0;
 }
 
+static uint64_t start_at(const void *items, size_t place)
+{
+	return ((const struct mapping *)items)[place].start;
+}
+
 const struct mapping *maps_at(const struct maps *maps, uint64_t address)
 {
-	size_t low = 0, high = maps->count;
+	size_t count = count_up_to(maps->items, maps->count, address, start_at);
+	const struct mapping *last = count ? &maps->items[count - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct mapping *mapping = &maps->items[middle];
-
-		if (address < mapping->start)
-			high = middle;
-		else if (address >= mapping->end)
-			low = middle + 1;
-		else
-			return mapping;
-	}
-	return NULL;
+	return last && address < last->end ? last : NULL;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/room.h"
 #include "host/core/text.h"
 
 /* 262144 mappings (a common vm.max_map_count) of long paths stay below this. */
@@ -82,7 +83,7 @@ static int compare_pids(const void *a, const void *b)
 /* Appends what a directory holds; -ESRCH when that is nothing: the process has gone meanwhile. */
 static int collect_pids(DIR *directory, pid_t **pids, size_t *count)
 {
-	size_t capacity = 0;
+	size_t room = 0;
 	struct dirent *entry;
 
 	while ((entry = readdir(directory))) {
@@ -90,13 +91,8 @@ static int collect_pids(DIR *directory, pid_t **pids, size_t *count)
 
 		if (text_parse_pid(entry->d_name, &pid) < 0)
 			continue;
-		if (*count == capacity) {
-			capacity = capacity ? capacity * 2 : 256;
-			pid_t *bigger = reallocarray(*pids, capacity, sizeof(pid));
-			if (!bigger)
-				return -ENOMEM;
-			*pids = bigger;
-		}
+		if (make_room(pids, *count, &room, sizeof(pid)))
+			return -ENOMEM;
 		(*pids)[(*count)++] = pid;
 	}
 	return *count ? 0 : -ESRCH;

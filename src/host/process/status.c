@@ -11,10 +11,6 @@
 #include "host/core/text.h"
 #include "host/process/procfs.h"
 
-/* Longer with many Groups and cpus; what is read here stands before the masks of cpus and memory
- * nodes. */
-#define STATUS_BYTES 16384
-
 struct status_field {
 	const char *key;
 	/* false: the value makes no sense */
@@ -127,9 +123,6 @@ static const struct status_field fields[] = {
 	{ "CoreDumping:", take_flag, FIELD(is_dumping_core) },
 	{ "Threads:", take_int, FIELD(threads) },
 	{ "SigPnd:", take_mask, FIELD(signals_pending) },
-	{ "ShdPnd:", take_mask, FIELD(signals_pending_shared) },
-	{ "SigBlk:", take_mask, FIELD(signals_blocked) },
-	{ "SigIgn:", take_mask, FIELD(signals_ignored) },
 	{ "SigCgt:", take_mask, FIELD(signals_caught) },
 	{ "CapPrm:", take_mask, FIELD(capabilities_permitted) },
 	{ "CapEff:", take_mask, FIELD(capabilities) },

@@ -17,8 +17,7 @@ struct process_status {
 	uid_t uid, euid, suid;
 	gid_t gid, egid, sgid;
 	unsigned threads;
-	uint64_t signals_pending, signals_pending_shared, signals_blocked, signals_ignored,
-		signals_caught;
+	uint64_t signals_pending, signals_caught;
 	uint64_t capabilities; /* effective */
 	uint64_t capabilities_permitted;
 	int seccomp; /* 0 off, 1 strict, 2 filter */

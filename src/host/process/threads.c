@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
 #include "host/process/procfs.h"
 #include "host/process/stat.h"
 

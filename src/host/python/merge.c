@@ -5,8 +5,6 @@
  */
 #include "host/python/python_private.h"
 
-#include <stdlib.h>
-
 struct merging {
 	struct python *python;
 	const __u64 *native;

@@ -6,6 +6,7 @@
 
 #include "host/core/clock.h"
 #include "host/core/room.h"
+#include "host/core/sorted.h"
 #include "host/python/places.h"
 
 #include <errno.h>
@@ -224,19 +225,9 @@ static struct known_code *find_code(struct python *self, uint64_t address)
 	return known->code.function ? known : NULL;
 }
 
-static size_t place_index(const struct known_code *known, uint64_t at)
+static uint64_t instruction_at(const void *places, size_t place)
 {
-	size_t low = 0, high = known->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (known->places[middle].at < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct known_place *)places)[place].at;
 }
 
 uint64_t python_place_of(struct python *self, const struct kernel_python_frame *frame)
@@ -250,7 +241,7 @@ uint64_t python_place_of(struct python *self, const struct kernel_python_frame *
 	known = find_code(self, frame->code);
 	if (!known)
 		return python_place_make(PYTHON_GONE, "", 0);
-	i = place_index(known, at);
+	i = count_below(known->places, known->count, at, instruction_at);
 	if (i < known->count && known->places[i].at == at)
 		return known->places[i].number;
 	number = python_place_make(known->code.function, known->code.file,

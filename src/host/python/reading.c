@@ -4,7 +4,6 @@
  */
 #include "host/python/python_private.h"
 
-#include <errno.h>
 #include <sys/uio.h>
 
 #define STEPS_MAX 4096u /* threads and interpreters */

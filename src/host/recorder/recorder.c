@@ -9,7 +9,6 @@
 #include "host/export/name_rule.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -4,9 +4,8 @@
  */
 #pragma once
 
+#include "host/recorder/naming.h"
 #include "host/recorder/programs.h"
-#include "host/recording/recording.h"
-#include "host/recording/sample_chunks.h"
 
 #include <sys/types.h>
 
@@ -38,13 +37,6 @@ int sample_writer_look(struct sample_writer *writer, struct err *err) MUST_CHECK
 /* Threads that had a sample. */
 uint64_t sample_writer_threads(const struct sample_writer *writer);
 
-/* What names became of. */
-struct naming {
-	uint64_t frames, named; /* frames, and those of them that have a name */
-	uint64_t without_lines; /* not asked for their lines: there was no more time */
-};
-
-/* At the end: names of all frames that have none yet.  Lines and inlined functions are looked for
- * as long as that has taken less than `lines_ns` of processor time. */
+/* At the end: see naming_write(). */
 int sample_writer_names(struct sample_writer *writer, uint64_t lines_ns, struct naming *ret,
 			struct err *err) MUST_CHECK;

@@ -61,6 +61,23 @@ struct recorded_sample {
 	uint8_t kind, end, flags, state; /* as in wire/sample.h */
 };
 
+/* As it comes from a sampler; its thread and stack have numbers by then. */
+static inline struct recorded_sample recorded_sample_of(const struct sample *sample,
+							uint32_t thread, uint32_t stack)
+{
+	return (struct recorded_sample){
+		.thread = thread,
+		.stack = stack,
+		.time_ns = sample->time_ns,
+		.weight_ns = sample->weight_ns,
+		.cpu = sample->cpu,
+		.kind = sample->kind,
+		.end = sample->end,
+		.flags = sample->flags,
+		.state = sample->state,
+	};
+}
+
 /* One function at a frame; the innermost first. */
 struct recorded_name {
 	const char *function, *file; /* "": not known */

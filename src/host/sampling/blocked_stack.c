@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "shared/arch/blocked_call.h"
 

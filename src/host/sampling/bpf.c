@@ -112,9 +112,9 @@ static int seed_process(struct bpf_sampler *self, struct followed *process, stru
 						  .is_seed = true,
 						  .is_kernel = self->options.kernel_frames };
 
-	if (!followed_has_own_space(process))
+	if (process->is_unread)
 		return 0;
-	return thread_walk(&self->session, &self->tables, followed_space(process), &question, err);
+	return thread_walk(&self->session, &self->tables, process->space, &question, err);
 }
 
 /* Threads that are away already: their times begin now.  A relative may end meanwhile. */

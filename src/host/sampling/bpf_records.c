@@ -7,24 +7,22 @@
 #include "host/sampling/raw_stack.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#define LOOK_NS         1000000000ull /* mappings of processes that run are read so often */
-#define PATIENCE_NS     50000000ull   /* first pause after mappings were read for nothing */
-#define PATIENCE_MAX_NS 3000000000ull
+#define LOOK_NS 1000000000ull /* mappings of processes that run are read so often */
+
+static struct followed *follow_child(struct bpf_sampler *self, pid_t pid, pid_t parent)
+{
+	struct followed *process = NULL;
+
+	if (followed_add_child(&self->processes, pid, parent, &process))
+		self->failure = -ENOMEM;
+	return process;
+}
 
 static struct followed *follow_unknown(struct bpf_sampler *self, pid_t pid)
 {
-	struct followed *process = followed_find(&self->processes, pid);
-
-	if (!process && followed_add(&self->processes, pid, &process)) {
-		self->failure = -ENOMEM;
-		return NULL;
-	}
-	return process;
+	return follow_child(self, pid, /* parent */ 0);
 }
 
 /* An address that nobody knows stays unknown: while asking brings nothing, it is done more and more
@@ -34,8 +32,8 @@ static void publish(struct bpf_sampler *self, struct followed *process, bool is_
 	struct err err = { 0 };
 
 	process->is_deaf = is_deaf;
-	if (kernel_tables_publish(&self->tables, followed_space(process),
-				  is_deaf ? ASKED_IN_VAIN : ASKING, &err))
+	if (kernel_tables_publish(&self->tables, process->space, is_deaf ? ASKED_IN_VAIN : ASKING,
+				  &err))
 		self->tables.left_out++;
 }
 
@@ -48,32 +46,26 @@ static void look_for_python(struct bpf_sampler *self, struct followed *process)
 	if (process->python || process->was_python_sought)
 		return;
 	process->was_python_sought = true;
-	r = python_open(&process->python, followed_space(process), process->pid, &err);
+	r = python_open(&process->python, process->space, process->pid, &err);
 	if (!r)
 		r = kernel_tables_python(&self->tables, process->pid, process->python, &err);
 	if (r && r != -ENOENT)
 		snprintf(self->sampler.limits, sizeof(self->sampler.limits), "%s", err.what);
 }
 
-/* It is gone when it cannot be opened: its samples are kept, without names. */
-static void open_space(struct bpf_sampler *self, struct followed *process)
+/* It is gone when it cannot be read: its samples are kept, with the names of what is known. */
+static void read_anew(struct bpf_sampler *self, struct followed *process)
 {
 	struct err err = { 0 };
-	struct space *space = NULL;
 
 	process->looked_ns = now_ns();
 	process->patience_ns = 0;
 	process->was_seen = false;
-	if (space_open(&space, process->pid, &err))
-		space = NULL;
-	if (followed_set_space(process, space)) {
-		self->failure = -ENOMEM;
-		return;
-	}
+	process->is_unread = space_refresh(process->space, &err) < 0;
 	python_close(process->python);
 	process->python = NULL;
 	process->was_python_sought = false;
-	if (!space)
+	if (process->is_unread)
 		return;
 	publish(self, process, false);
 	look_for_python(self, process);
@@ -83,16 +75,12 @@ int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 {
 	struct followed *process;
 	pid_t pid = space->pid;
-	int r = followed_add(&self->processes, pid, &process);
+	int r = followed_add(&self->processes, space, &process);
 
-	if (r) {
-		space_close(space);
+	if (r)
 		return err_set(err, r, "following process %d", pid);
-	}
 	process->looked_ns = now_ns();
-	r = followed_set_space(process, space);
-	r = r ? err_set(err, r, "following process %d", pid)
-	      : kernel_tables_publish(&self->tables, space, ASKING, err);
+	r = kernel_tables_publish(&self->tables, space, ASKING, err);
 	if (r) /* else it would be taken for one that is sampled */
 		followed_remove(&self->processes, pid);
 	else
@@ -103,24 +91,22 @@ int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 /* Reads the mappings again. */
 static void refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
 {
-	struct space *space = followed_space(process);
-	unsigned generation = space->generation;
+	unsigned generation = process->space->generation;
 	struct err err = { 0 };
 
-	if (!followed_has_own_space(process)) {
-		open_space(self, process);
+	if (process->is_unread) {
+		read_anew(self, process);
 		return;
 	}
 	process->looked_ns = now_ns();
 	process->was_seen = false;
-	if (!space_refresh(space, &err) && space->generation != generation) {
+	if (!space_refresh(process->space, &err) && process->space->generation != generation) {
 		process->patience_ns = 0;
 		publish(self, process, false);
 		process->was_python_sought = false;
 		look_for_python(self, process);
 	} else if (has_asked) {
-		process->patience_ns =
-			MIN(MAX(process->patience_ns * 2, PATIENCE_NS), PATIENCE_MAX_NS);
+		followed_lose_patience(process);
 		publish(self, process, true);
 	}
 }
@@ -136,17 +122,6 @@ static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t
 		publish(self, process, false);
 }
 
-static bool has_ended(pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd poller = { .fd = fd, .events = POLLIN };
-	bool is_over = fd < 0 ? errno == ESRCH : poll(&poller, 1, 0) > 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is_over;
-}
-
 void bpf_look_around(struct bpf_sampler *self, uint64_t now)
 {
 	bool is_due = now >= self->next_look_ns;
@@ -155,7 +130,7 @@ void bpf_look_around(struct bpf_sampler *self, uint64_t now)
 		struct followed *process = self->processes.items[i];
 
 		look_at(self, process, now);
-		if (is_due && has_ended(process->pid)) {
+		if (is_due && followed_has_ended(process)) {
 			kernel_tables_forget(&self->tables, process->pid);
 			followed_remove(&self->processes, process->pid);
 		}
@@ -175,7 +150,7 @@ static void deliver(const struct sample *sample, void *context)
 	self->counts.samples++;
 	self->counts.ends[sample->end]++;
 	if (self->listener->sample)
-		self->listener->sample(self->listener->context, sample, followed_space(process));
+		self->listener->sample(self->listener->context, sample, process->space);
 }
 
 void bpf_flush_absences(struct bpf_sampler *self)
@@ -200,16 +175,13 @@ static void tell(struct bpf_sampler *self, pid_t pid, pid_t parent)
 
 static void on_forked(struct bpf_sampler *self, const struct sample *record)
 {
-	pid_t parent_pid = (pid_t)record->frames[0];
-	struct followed *process = follow_unknown(self, (pid_t)record->pid),
-			*parent = followed_find(&self->processes, parent_pid);
+	pid_t parent = (pid_t)record->frames[0];
+	struct followed *process = follow_child(self, (pid_t)record->pid, parent);
 
 	if (!process)
 		return;
 	process->looked_ns = record->time_ns;
-	if (parent)
-		followed_share_space(process, parent);
-	tell(self, process->pid, parent_pid);
+	tell(self, process->pid, parent);
 }
 
 static void on_executed(struct bpf_sampler *self, const struct sample *record)
@@ -218,7 +190,8 @@ static void on_executed(struct bpf_sampler *self, const struct sample *record)
 
 	if (!process)
 		return;
-	open_space(self, process);
+	followed_forget(process);
+	read_anew(self, process);
 	tell(self, process->pid, 0);
 }
 
@@ -263,7 +236,7 @@ static const struct sample *walk_raw(struct bpf_sampler *self, const struct samp
 {
 	struct followed *process = followed_find(&self->processes, (pid_t)record->pid);
 
-	raw_stack_walk(record, process ? followed_space(process) : NULL, &self->walked.sample);
+	raw_stack_walk(record, process ? process->space : NULL, &self->walked.sample);
 	return &self->walked.sample;
 }
 

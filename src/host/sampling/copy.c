@@ -13,16 +13,10 @@
 #include "host/python/python.h"
 #include "host/sampling/copy_private.h"
 #include "host/sampling/family.h"
-#include "host/sampling/perf_mapping.h"
 
 #define STACK_FIRST (16u << 10)
 #define STACK_MOST  65528u /* what the size of a record leaves room for */
 #define JUDGED_FROM 10u    /* samples, before the size of the copy is judged */
-
-static uint64_t period_ns(const struct sampler_options *options)
-{
-	return 1000000000u / options->hz;
-}
 
 static struct perf_event_attr make_attr(const struct sampler_options *options)
 {
@@ -52,7 +46,7 @@ static struct perf_event_attr make_attr(const struct sampler_options *options)
 	};
 
 	if (options->on_cpu)
-		event_count(options->event, period_ns(options), &attr);
+		event_count(options->event, copy_period_ns(options), &attr);
 	return attr;
 }
 
@@ -110,37 +104,46 @@ static void copy_close(struct sampler *sampler)
 
 	perf_events_done(&self->events);
 	coverage_done(&self->coverage);
-	processes_done(&self->processes);
+	followed_done(&self->processes);
 	off_cpu_done(&self->off_cpu);
 	priority_restore(&self->priority);
 	free(self->sample);
 	free(self);
 }
 
+static int follow(struct copy_sampler *self, pid_t pid, struct followed **ret, struct err *err)
+{
+	struct space *space;
+	int r = space_open(&space, pid, err);
+
+	if (r)
+		return r;
+	r = followed_add(&self->processes, space, ret);
+	return r ? err_set(err, r, "no memory to follow %d", (int)pid) : 0;
+}
+
 static int join(struct sampler *sampler, pid_t pid, struct err *err)
 {
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
+	struct followed *process;
 	int r;
 
-	if (processes_find(&self->processes, pid))
+	if (followed_find(&self->processes, pid))
 		return 0;
-	r = processes_add(&self->processes, pid, err);
+	r = follow(self, pid, &process, err);
 	if (r)
 		return r;
 	r = coverage_open(&self->coverage, &self->events, pid, /* is_heir */ true, err);
 	if (r)
-		processes_drop_last(&self->processes);
+		followed_remove(&self->processes, pid);
 	return r ? r : 1;
 }
 
 /* Frames of Python lie elsewhere, and have changed when the copy is looked at. */
 static void tell_of_python(struct copy_sampler *self)
 {
-	size_t length = strlen(self->base.limits);
-
-	if (python_is_in(self->processes.items[0].space))
-		snprintf(self->base.limits + length, sizeof(self->base.limits) - length,
-			 "%sPython functions are not seen, native frames only", length ? "; " : "");
+	if (python_is_in(self->root->space))
+		sampler_add_limit(&self->base, "Python functions are not seen, native frames only");
 }
 
 static int start(struct copy_sampler *self, struct err *err)
@@ -148,7 +151,7 @@ static int start(struct copy_sampler *self, struct err *err)
 	int r = open_rings(self, err);
 
 	if (!r)
-		r = processes_add(&self->processes, self->options.pid, err);
+		r = follow(self, self->options.pid, &self->root, err);
 	if (!r)
 		r = coverage_open(&self->coverage, &self->events, self->options.pid,
 				  /* is_heir */ false, err);
@@ -196,10 +199,13 @@ static int enlarge(struct copy_sampler *self, struct err *err)
 	for (unsigned i = 0; i < attrs.count; i++)
 		attrs.items[i].sample_stack_user = size;
 	larger = perf_events_beside(&self->events, &attrs);
-	for (size_t i = 0; !r && i < self->processes.count; i++)
-		if (!process_has_ended(&self->processes.items[i]))
-			r = coverage_open(&coverage, &larger, self->processes.items[i].pid,
-					  /* is_heir */ i > 0, err);
+	for (size_t i = 0; !r && i < self->processes.count; i++) {
+		struct followed *process = self->processes.items[i];
+
+		if (!followed_has_ended(process))
+			r = coverage_open(&coverage, &larger, process->pid,
+					  /* is_heir */ process != self->root, err);
+	}
 	if (r < 0) {
 		coverage_done(&coverage);
 		perf_events_abandon(&larger);
@@ -223,145 +229,10 @@ static bool is_too_small(const struct copy_sampler *self)
 	       !self->is_stopped;
 }
 
-/* Who is not known was born in a moment that no record tells of. */
-struct process_entry *copy_process_of(struct copy_round *round, pid_t pid)
-{
-	struct copy_sampler *self = round->self;
-	struct process_entry *process = processes_find(&self->processes, pid);
-
-	if (process || !self->options.children)
-		return process;
-	process = processes_add_child(&self->processes, pid, self->options.pid);
-	if (process)
-		round->listener->process(round->listener->context, pid, self->options.pid);
-	return process;
-}
-
-static int hear_running(struct copy_round *round, const struct perf_record *record)
-{
-	struct copy_sampler *self = round->self;
-	const struct perf_event_attr *attr = &self->events.attrs.items[COPY_CLOCK];
-	struct process_entry *process = copy_process_of(round, record->pid);
-	struct perf_sample from;
-	uint32_t ticks;
-
-	if (!process || !coverage_counts(&self->coverage, &self->events, record->tid, record->id))
-		return 0;
-	ticks = thinning_takes(&self->thinning);
-	if (!ticks)
-		return 0;
-	if (perf_sample_read(&from, record, attr->sample_type & PERF_SAMPLE_CALLCHAIN) < 0)
-		return -EBADMSG;
-	from.kernel_count = MIN(from.kernel_count, COPY_KERNEL_FRAMES);
-	*self->sample = (struct sample){
-		.time_ns = record->time_ns,
-		.weight_ns = period_ns(&self->options) * ticks,
-		.pid = (uint32_t)record->pid,
-		.tid = (uint32_t)record->tid,
-		.cpu = record->cpu,
-		.kind = SAMPLE_RUNNING,
-		.state = 'R',
-	};
-	copy_walk(self, &from, process);
-	copy_emit(round, process);
-	return 0;
-}
-
-/* Where there are two kinds, that of an event which is closed cannot be told any more. */
-static int hear_sample(struct copy_round *round, const struct perf_record *record)
-{
-	struct copy_sampler *self = round->self;
-	const struct perf_event *event = NULL;
-
-	if (!self->options.off_cpu)
-		return hear_running(round, record);
-	event = perf_events_find(&self->events, record->id);
-	if (event)
-		return event->which == COPY_SWITCHES ? copy_hear_leaving(round, record)
-						     : hear_running(round, record);
-	self->counts.lost++;
-	return 0;
-}
-
-/* Both begin as the header does, then { id, lost } or { lost }. */
-static int hear_lost(struct copy_round *round, const struct perf_record *record)
-{
-	uint64_t words[2];
-
-	memcpy(words, record->header + 1, sizeof(words));
-	round->self->counts.lost += record->header->type == PERF_RECORD_LOST ? words[1] : words[0];
-	return 0;
-}
-
-static int hear_mapping(struct copy_round *round, const struct perf_record *record)
-{
-	struct process_entry *process = processes_find(&round->self->processes, record->pid);
-	struct mapping mapping;
-
-	if (!process || process->is_unread || perf_mapping_read(&mapping, record) < 0)
-		return 0;
-	return space_map(process->space, &mapping);
-}
-
-static int hear_name(struct copy_round *round, const struct perf_record *record)
-{
-	struct process_entry *process = processes_find(&round->self->processes, record->pid);
-
-	if (!process || !(record->header->misc & PERF_RECORD_MISC_COMM_EXEC))
-		return 0;
-	process_forget(process);
-	round->listener->process(round->listener->context, record->pid, record->pid);
-	return 0;
-}
-
-/* { pid, ppid, tid, ptid, time } of the new one. */
-static int hear_birth(struct copy_round *round, const struct perf_record *record)
-{
-	struct copy_sampler *self = round->self;
-	uint32_t ids[4];
-
-	memcpy(ids, record->header + 1, sizeof(ids));
-	if (ids[0] == ids[1] || !self->options.children ||
-	    processes_find(&self->processes, (pid_t)ids[0]))
-		return 0;
-	if (!processes_add_child(&self->processes, (pid_t)ids[0], (pid_t)ids[1]))
-		return -ENOMEM;
-	round->listener->process(round->listener->context, (pid_t)ids[0], (pid_t)ids[1]);
-	return 0;
-}
-
-static int hear_end(struct copy_round *round, const struct perf_record *record)
-{
-	coverage_forget(&round->self->coverage, record->tid);
-	off_cpu_forget(&round->self->off_cpu, record->tid);
-	return 0;
-}
-
-/* By the type of the record; what is not here says nothing to us. */
-static int (*const hearing[])(struct copy_round *round, const struct perf_record *record) = {
-	[PERF_RECORD_LOST] = hear_lost,         [PERF_RECORD_COMM] = hear_name,
-	[PERF_RECORD_EXIT] = hear_end,          [PERF_RECORD_FORK] = hear_birth,
-	[PERF_RECORD_SAMPLE] = hear_sample,     [PERF_RECORD_MMAP2] = hear_mapping,
-	[PERF_RECORD_LOST_SAMPLES] = hear_lost, [PERF_RECORD_SWITCH] = copy_hear_switch,
-};
-
-static int hear_all(struct copy_round *round, const struct perf_batch *batch)
-{
-	int r = 0;
-
-	for (size_t i = 0; !r && i < batch->count; i++) {
-		unsigned type = batch->items[i].header->type;
-
-		if (type < ARRAY_SIZE(hearing) && hearing[type])
-			r = hearing[type](round, &batch->items[i]);
-	}
-	return r;
-}
-
 static bool has_ended(const struct copy_sampler *self)
 {
-	return self->options.children ? processes_have_ended(&self->processes)
-				      : process_has_ended(&self->processes.items[0]);
+	return self->options.children ? followed_all_have_ended(&self->processes)
+				      : followed_has_ended(self->root);
 }
 
 static void end_round(struct copy_round *round, bool is_last)
@@ -388,8 +259,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	thinning_judge(&self->thinning);
 	if (r < 0)
 		return err_set(err, r, "take samples: %s", strerror(-r));
-	processes_begin_round(&self->processes);
-	r = hear_all(&round, &batch);
+	r = copy_hear_all(&round, &batch);
 	perf_batch_done(&batch, &self->events);
 	if (r < 0)
 		return err_set(err, r, "read samples: %s", strerror(-r));

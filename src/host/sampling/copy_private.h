@@ -1,14 +1,14 @@
 /*
- * What the files of the second rung share: copy.c opens and drains, copy_samples.c walks stacks,
- * copy_switches.c follows threads off the processor.
+ * What the files of the second rung share: copy.c opens and drains, copy_records.c understands what
+ * perf tells, copy_samples.c walks stacks, copy_switches.c follows threads off the processor.
  */
 #pragma once
 
 #include "host/sampling/coverage.h"
+#include "host/sampling/followed.h"
 #include "host/sampling/off_cpu.h"
 #include "host/sampling/perf_sample.h"
 #include "host/sampling/priority.h"
-#include "host/sampling/processes.h"
 #include "host/sampling/sampler.h"
 #include "host/sampling/thinning.h"
 
@@ -27,7 +27,8 @@ struct copy_sampler {
 	struct thinning thinning;
 	struct perf_events events;
 	struct coverage coverage;
-	struct processes processes;
+	struct followed_set processes;
+	struct followed *root; /* the one that was named */
 	struct off_cpu off_cpu;
 	struct sampler_counts counts;
 	uint64_t lost_in_rings;   /* as the kernel counts, of events that are closed or stopped */
@@ -43,14 +44,21 @@ struct copy_round {
 	const struct sampler_listener *listener;
 };
 
+static inline uint64_t copy_period_ns(const struct sampler_options *options)
+{
+	return 1000000000u / options->hz;
+}
+
+/* All records of a round, in the order of their times. */
+int copy_hear_all(struct copy_round *round, const struct perf_batch *batch) MUST_CHECK;
+
 /* The process of a record; NULL: it is none of those that are asked for, or no memory. */
-struct process_entry *copy_process_of(struct copy_round *round, pid_t pid);
+struct followed *copy_process_of(struct copy_round *round, pid_t pid);
 
 /* Walks the stack of a sample into self->sample: frames, counts, end and flags. */
-void copy_walk(struct copy_sampler *self, const struct perf_sample *from,
-	       struct process_entry *process);
+void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct followed *process);
 /* Counts self->sample and hands it on. */
-void copy_emit(struct copy_round *round, struct process_entry *process);
+void copy_emit(struct copy_round *round, struct followed *process);
 
 /* Threads that sleep while sampling begins do so from now on. */
 int copy_begin_switches(struct copy_sampler *self) MUST_CHECK;

@@ -18,12 +18,12 @@ static struct walk_result walk_once(struct copy_sampler *self, const struct perf
 
 /* A stack that leaves what is known may be in code that was mapped since. */
 static struct walk_result walk(struct copy_sampler *self, const struct perf_sample *from,
-			       struct process_entry *process, bool *ret_guessed)
+			       struct followed *process, bool *ret_guessed)
 {
 	struct copied_stack stack = { .sample = from, .pid = process->pid };
 	struct walk_result result = walk_once(self, from, process->space, &stack);
 
-	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && process_retry(process))
+	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && followed_retry(process))
 		result = walk_once(self, from, process->space, &stack);
 	self->judged++;
 	self->ran_off += stack.ran_off;
@@ -31,13 +31,12 @@ static struct walk_result walk(struct copy_sampler *self, const struct perf_samp
 	return result;
 }
 
-void copy_walk(struct copy_sampler *self, const struct perf_sample *from,
-	       struct process_entry *process)
+void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct followed *process)
 {
 	struct walk_result result = { .end = STACK_NO_USER };
 	bool is_guessed = false;
 
-	process_freshen(process);
+	followed_freshen(process);
 	if (from->kernel_count)
 		memcpy(self->sample->frames, from->kernel, from->kernel_count * sizeof(uint64_t));
 	if (from->has_user)
@@ -48,7 +47,7 @@ void copy_walk(struct copy_sampler *self, const struct perf_sample *from,
 	self->sample->flags = is_guessed ? SAMPLE_GUESSED : 0;
 }
 
-void copy_emit(struct copy_round *round, struct process_entry *process)
+void copy_emit(struct copy_round *round, struct followed *process)
 {
 	struct copy_sampler *self = round->self;
 

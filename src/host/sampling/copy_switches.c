@@ -47,7 +47,7 @@ int copy_begin_switches(struct copy_sampler *self)
 	int r = 0;
 
 	for (size_t i = 0; !r && i < self->processes.count; i++)
-		r = begin_switches_of(self, self->processes.items[i].pid);
+		r = begin_switches_of(self, self->processes.items[i]->pid);
 	return r;
 }
 
@@ -76,7 +76,7 @@ static void fill(struct sample *sample, const struct off_thread *thread, uint64_
 static void come_back(struct copy_round *round, struct off_thread *thread, uint64_t now)
 {
 	struct copy_sampler *self = round->self;
-	struct process_entry *process = copy_process_of(round, thread->pid);
+	struct followed *process = copy_process_of(round, thread->pid);
 
 	if (thread->is_out && process) {
 		fill(self->sample, thread, now);
@@ -109,7 +109,7 @@ int copy_hear_switch(struct copy_round *round, const struct perf_record *record)
 int copy_hear_leaving(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
-	struct process_entry *process = copy_process_of(round, record->pid);
+	struct followed *process = copy_process_of(round, record->pid);
 	struct off_thread *thread;
 	struct perf_sample from;
 
@@ -168,7 +168,7 @@ void copy_read_sleepers(struct copy_sampler *self)
 {
 	for (size_t i = 0; i < self->off_cpu.count; i++) {
 		struct off_thread *thread = &self->off_cpu.items[i];
-		struct process_entry *process = processes_find(&self->processes, thread->pid);
+		struct followed *process = followed_find(&self->processes, thread->pid);
 
 		if (process && thread->is_out && !thread->is_preempted && !thread->has_stack)
 			read_sleeper(self, thread, process->space);

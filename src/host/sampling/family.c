@@ -7,8 +7,6 @@
 #include "host/process/kin.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #define LOOKS_MAX 16
 
@@ -39,15 +37,6 @@ static int look_once(struct sampler *sampler, pid_t root, family_joiner *join, s
 	return r;
 }
 
-static void tell(struct sampler *sampler, const struct look *look)
-{
-	size_t length = strlen(sampler->limits);
-
-	snprintf(sampler->limits + length, sizeof(sampler->limits) - length,
-		 "%s%u of its descendants cannot be sampled: %s", length ? "; " : "", look->failed,
-		 look->why.what);
-}
-
 int family_join(struct sampler *sampler, pid_t root, family_joiner *join, struct err *err)
 {
 	struct look look = { .joined = 1 };
@@ -56,6 +45,7 @@ int family_join(struct sampler *sampler, pid_t root, family_joiner *join, struct
 	for (unsigned i = 0; !r && look.joined && i < LOOKS_MAX; i++)
 		r = look_once(sampler, root, join, &look, err);
 	if (!r && look.failed)
-		tell(sampler, &look);
+		sampler_add_limit(sampler, "%u of its descendants cannot be sampled: %s",
+				  look.failed, look.why.what);
 	return r;
 }

@@ -1,28 +1,32 @@
 /*
- * A list of processes by their numbers.  Host only.
+ * Follows processes for a sampler.  Host only.
  */
 #include "host/sampling/followed.h"
 
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/core/room.h"
+#include "host/core/sorted.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-/* The place of the first one that is not below pid. */
+#define RETRY_NS        20000000ull /* after mappings were read with success */
+#define PATIENCE_NS     50000000ull /* first pause after they were read for nothing */
+#define PATIENCE_MAX_NS 3000000000ull
+
+static uint64_t pid_at(const void *items, size_t place)
+{
+	return (uint64_t)((struct followed *const *)items)[place]->pid;
+}
+
 static size_t place_of(const struct followed_set *set, pid_t pid)
 {
-	size_t low = 0, high = set->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (set->items[middle]->pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count_below(set->items, set->count, (uint64_t)pid, pid_at);
 }
 
 struct followed *followed_find(const struct followed_set *set, pid_t pid)
@@ -32,40 +36,54 @@ struct followed *followed_find(const struct followed_set *set, pid_t pid)
 	return place < set->count && set->items[place]->pid == pid ? set->items[place] : NULL;
 }
 
-static void leave_space(struct followed *process)
+/* Once it has ended, its number may become another's: that it did is noted. */
+static void open_pidfd(struct followed *process)
 {
-	struct shared_space *shared = process->shared;
-
-	process->shared = NULL;
-	if (!shared || --shared->users)
-		return;
-	space_close(shared->space);
-	free(shared);
+	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	process->has_ended = process->pidfd < 0 && errno == ESRCH;
 }
 
 static void followed_free(struct followed *process)
 {
-	leave_space(process);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	space_close(process->space);
 	python_close(process->python);
 	free(process);
 }
 
-int followed_add(struct followed_set *set, pid_t pid, struct followed **ret)
+int followed_add(struct followed_set *set, struct space *space, struct followed **ret)
 {
-	size_t place = place_of(set, pid);
-	struct followed *process;
+	struct followed *process = calloc(1, sizeof(*process));
+	size_t place = place_of(set, space->pid);
 
-	if (make_room(&set->items, set->count, &set->room, sizeof(void *)))
+	if (!process || make_room(&set->items, set->count, &set->room, sizeof(void *))) {
+		free(process);
+		space_close(space);
 		return -ENOMEM;
-	process = calloc(1, sizeof(*process));
-	if (!process)
-		return -ENOMEM;
-	process->pid = pid;
-	process->nowhere.pid = pid;
+	}
+	*process = (struct followed){ .pid = space->pid, .space = space };
+	open_pidfd(process);
 	memmove(set->items + place + 1, set->items + place, (set->count - place) * sizeof(void *));
 	set->items[place] = process;
 	set->count++;
 	*ret = process;
+	return 0;
+}
+
+int followed_add_child(struct followed_set *set, pid_t pid, pid_t parent, struct followed **ret)
+{
+	const struct followed *elder = followed_find(set, parent);
+	struct followed *child = followed_find(set, pid);
+	struct space *space;
+
+	if (!child) {
+		if (space_fork(&space, elder ? elder->space : NULL, pid) ||
+		    followed_add(set, space, &child))
+			return -ENOMEM;
+		child->is_unread = true;
+	}
+	*ret = child;
 	return 0;
 }
 
@@ -88,36 +106,65 @@ void followed_done(struct followed_set *set)
 	*set = (struct followed_set){ 0 };
 }
 
-struct space *followed_space(struct followed *process)
+void followed_freshen(struct followed *process)
 {
-	return process->shared ? process->shared->space : &process->nowhere;
+	struct err err = { 0 };
+
+	if (!process->is_unread)
+		return;
+	process->is_unread = false;
+	process->looked_ns = now_ns();
+	(void)!space_refresh(process->space, &err);
 }
 
-int followed_set_space(struct followed *process, struct space *space)
+bool followed_retry(struct followed *process)
 {
-	struct shared_space *shared = space ? malloc(sizeof(*shared)) : NULL;
+	unsigned before = process->space->generation;
+	uint64_t now = now_ns();
+	struct err err = { 0 };
 
-	leave_space(process);
-	if (!space)
-		return 0;
-	if (!shared) {
-		space_close(space);
-		return -ENOMEM;
+	if (now - process->looked_ns < process->patience_ns)
+		return false;
+	process->looked_ns = now;
+	(void)!space_merge(process->space, &err);
+	if (process->space->generation != before) {
+		process->patience_ns = RETRY_NS;
+		return true;
 	}
-	*shared = (struct shared_space){ .space = space, .users = 1 };
-	process->shared = shared;
-	return 0;
+	followed_lose_patience(process);
+	return false;
 }
 
-void followed_share_space(struct followed *process, const struct followed *parent)
+void followed_lose_patience(struct followed *process)
 {
-	if (parent->shared)
-		parent->shared->users++;
-	leave_space(process);
-	process->shared = parent->shared;
+	process->patience_ns = MIN(MAX(process->patience_ns * 2, PATIENCE_NS), PATIENCE_MAX_NS);
 }
 
-bool followed_has_own_space(const struct followed *process)
+void followed_forget(struct followed *process)
 {
-	return process->shared && process->shared->space->pid == process->pid;
+	space_forget(process->space);
+	process->is_unread = false;
+	process->patience_ns = 0;
+}
+
+bool followed_has_ended(struct followed *process)
+{
+	struct pollfd poller = { .events = POLLIN };
+
+	if (process->pidfd < 0 && !process->has_ended)
+		open_pidfd(process);
+	poller.fd = process->pidfd;
+	if (process->pidfd >= 0 && poll(&poller, 1, 0) > 0) {
+		close(TAKE_FD(process->pidfd));
+		process->has_ended = true;
+	}
+	return process->has_ended;
+}
+
+bool followed_all_have_ended(const struct followed_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (!followed_has_ended(set->items[i]))
+			return false;
+	return true;
 }

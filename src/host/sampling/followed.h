@@ -6,22 +6,19 @@
 #include "host/python/python.h"
 #include "host/unwind/space.h"
 
-/* A child has the mappings of its parent until it executes, or changes them and is looked at. */
-struct shared_space {
-	struct space *space;
-	unsigned users;
-};
-
 struct followed {
 	pid_t pid;
-	struct shared_space *shared; /* NULL: it was gone before it could be looked at */
-	struct space nowhere;        /* stands for it then */
-	uint64_t looked_ns;          /* when its mappings were read last */
-	uint64_t patience_ns;        /* for so long they are not read again */
-	bool is_deaf;                /* its programs are not to ask, until patience_ns is over */
-	bool was_seen;               /* has had samples since looked_ns */
-	bool was_python_sought;      /* in the mappings as they are */
-	struct python *python;       /* NULL: there is none that is known */
+	int pidfd;            /* -1: it has ended, or there was no descriptor to be had */
+	bool has_ended;       /* as far as it was asked */
+	struct space *space;  /* never NULL; empty where nothing could be read */
+	bool is_unread;       /* the space is a copy of its parent's still, or empty */
+	uint64_t looked_ns;   /* when its mappings were read last */
+	uint64_t patience_ns; /* for so long they are not read again for what is unknown */
+	/* Of the first rung. */
+	bool is_deaf;           /* its programs are not to ask, until patience_ns is over */
+	bool was_seen;          /* has had samples since looked_ns */
+	bool was_python_sought; /* in the mappings as they are */
+	struct python *python;  /* NULL: there is none that is known */
 };
 
 struct followed_set {
@@ -29,14 +26,26 @@ struct followed_set {
 	size_t count, room;
 };
 
+/* NULL: not followed. */
 struct followed *followed_find(const struct followed_set *set, pid_t pid);
-int followed_add(struct followed_set *set, pid_t pid, struct followed **ret) MUST_CHECK;
+/* Takes the space over, also when it fails.  -ENOMEM. */
+int followed_add(struct followed_set *set, struct space *space, struct followed **ret) MUST_CHECK;
+/* Its space is its parent's until it can be read, an empty one where the parent is not followed.
+ * Who is followed already stays as it is.  -ENOMEM. */
+int followed_add_child(struct followed_set *set, pid_t pid, pid_t parent,
+		       struct followed **ret) MUST_CHECK;
 void followed_remove(struct followed_set *set, pid_t pid);
 void followed_done(struct followed_set *set);
 
-/* What a sample of it is handed on with; never NULL. */
-struct space *followed_space(struct followed *process);
-/* Takes the space over, also when it fails; NULL: it has none any more. */
-int followed_set_space(struct followed *process, struct space *space) MUST_CHECK;
-void followed_share_space(struct followed *process, const struct followed *parent);
-bool followed_has_own_space(const struct followed *process);
+/* Reads the space of a child for the first time; nothing for others. */
+void followed_freshen(struct followed *process);
+/* Reads the mappings again for a stack that did not fit; false: nothing new was there.  Rarer and
+ * rarer where that does not help. */
+bool followed_retry(struct followed *process);
+/* Its mappings were read in vain: the next time is further away. */
+void followed_lose_patience(struct followed *process);
+/* It executed anew: all that was mapped is gone. */
+void followed_forget(struct followed *process);
+
+bool followed_has_ended(struct followed *process);
+bool followed_all_have_ended(const struct followed_set *set);

@@ -8,21 +8,17 @@
 #include <string.h>
 
 #include "host/core/room.h"
+#include "host/core/sorted.h"
+
+static uint64_t tid_at(const void *items, size_t place)
+{
+	return (uint64_t)((const struct off_thread *)items)[place].tid;
+}
 
 /* The place of the thread, or where it would be. */
 static size_t place_of(const struct off_cpu *off_cpu, pid_t tid)
 {
-	size_t low = 0, high = off_cpu->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (off_cpu->items[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count_below(off_cpu->items, off_cpu->count, (uint64_t)tid, tid_at);
 }
 
 static bool is_at(const struct off_cpu *off_cpu, size_t place, pid_t tid)

@@ -4,7 +4,6 @@
 #include "host/sampling/polling.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +16,13 @@
 #define FAMILY_NS 1000000000u
 
 /* A space that cannot be read is an empty one: states need no right. */
-static int add_process(struct polling *self, pid_t pid)
+static int add_process(struct polling *self, pid_t pid, struct followed **ret)
 {
-	struct process_entry *process = processes_add_child(&self->processes, pid, 0);
+	int r = followed_add_child(&self->processes, pid, /* parent */ 0, ret);
 
-	if (!process)
-		return -ENOMEM;
-	process_freshen(process);
-	return 0;
+	if (!r)
+		followed_freshen(*ret);
+	return r;
 }
 
 int polling_open(struct polling **ret, const struct sampler_kind *kind,
@@ -46,7 +44,7 @@ int polling_open(struct polling **ret, const struct sampler_kind *kind,
 	self->options.hz = MIN(options->hz, POLLING_HZ_MAX);
 	self->last_ns = now_ns();
 	self->sample = calloc(1, sizeof(*self->sample) + 2 * SAMPLE_FRAMES_MAX * sizeof(uint64_t));
-	if (!self->sample || add_process(self, options->pid) < 0) {
+	if (!self->sample || add_process(self, options->pid, &self->root)) {
 		polling_close(&self->base);
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	}
@@ -64,7 +62,7 @@ static bool is_wanted(const struct polling *self, enum sample_kind kind)
 	return kind == SAMPLE_RUNNING ? self->options.on_cpu : self->options.off_cpu;
 }
 
-static void look_at(struct polling *self, struct process_entry *process, pid_t tid,
+static void look_at(struct polling *self, struct followed *process, pid_t tid,
 		    const struct sampler_listener *listener)
 {
 	struct process_stat stat;
@@ -92,7 +90,7 @@ static void look_at(struct polling *self, struct process_entry *process, pid_t t
 	listener->sample(listener->context, self->sample, process->space);
 }
 
-static int look_at_process(struct polling *self, struct process_entry *process,
+static int look_at_process(struct polling *self, struct followed *process,
 			   const struct sampler_listener *listener, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
@@ -108,24 +106,25 @@ static int look_at_process(struct polling *self, struct process_entry *process,
 static void find_family(struct polling *self, uint64_t now, const struct sampler_listener *listener)
 {
 	CLEANUP(free) pid_t *pids = NULL;
+	struct followed *process;
 	struct err err = { 0 };
 	size_t count = 0;
 
 	if (!self->options.children || now < self->next_family_ns)
 		return;
 	self->next_family_ns = now + FAMILY_NS;
-	processes_let_go_of_ended(&self->processes);
 	if (kin_descendants(self->options.pid, &pids, &count, &err) < 0)
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (!processes_find(&self->processes, pids[i]) && !add_process(self, pids[i]))
+		if (!followed_find(&self->processes, pids[i]) &&
+		    !add_process(self, pids[i], &process))
 			listener->process(listener->context, pids[i], self->options.pid);
 }
 
 static bool is_over(const struct polling *self)
 {
-	return self->options.children ? processes_have_ended(&self->processes)
-				      : process_has_ended(&self->processes.items[0]);
+	return self->options.children ? followed_all_have_ended(&self->processes)
+				      : followed_has_ended(self->root);
 }
 
 int polling_drain(struct sampler *sampler, const struct sampler_listener *listener, struct err *err)
@@ -141,10 +140,9 @@ int polling_drain(struct sampler *sampler, const struct sampler_listener *listen
 	if (self->is_stopped || self->weight_ns < 1000000000u / self->options.hz)
 		return 0;
 	find_family(self, now, listener);
-	processes_begin_round(&self->processes);
 	for (size_t i = 0; i < self->processes.count; i++)
-		if (!process_has_ended(&self->processes.items[i]))
-			r = look_at_process(self, &self->processes.items[i], listener,
+		if (!followed_has_ended(self->processes.items[i]))
+			r = look_at_process(self, self->processes.items[i], listener,
 					    self->options.children ? &gone : err);
 	self->last_ns = now;
 	return self->options.children ? 0 : r;
@@ -164,7 +162,7 @@ void polling_close(struct sampler *sampler)
 {
 	struct polling *self = (struct polling *)sampler;
 
-	processes_done(&self->processes);
+	followed_done(&self->processes);
 	blocked_python_close(self->python);
 	free(self->sample);
 	free(self);

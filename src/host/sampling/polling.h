@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/sampling/blocked_python.h"
-#include "host/sampling/processes.h"
+#include "host/sampling/followed.h"
 #include "host/sampling/sampler.h"
 
 #define POLLING_HZ_MAX 50u
@@ -12,7 +12,8 @@
 struct polling {
 	struct sampler base; /* first */
 	struct sampler_options options;
-	struct processes processes; /* the first is the one named; the others are its family */
+	struct followed_set processes;
+	struct followed *root; /* the one that was named; the others are its family */
 	struct sampler_counts counts;
 	uint64_t last_ns;   /* when it looked last */
 	uint64_t weight_ns; /* of what it sees now */
@@ -21,7 +22,7 @@ struct polling {
 	struct sample *sample;
 	struct blocked_python *python; /* NULL: none */
 	/* Fills frames, end and flags of self->sample for a thread that sleeps; NULL: never. */
-	void (*stack)(struct polling *self, struct process_entry *process, pid_t tid);
+	void (*stack)(struct polling *self, struct followed *process, pid_t tid);
 };
 
 int polling_open(struct polling **ret, const struct sampler_kind *kind,

@@ -20,16 +20,16 @@ static int refuse(int code, struct err *err)
 			    "limpet)");
 }
 
-static void read_stack(struct polling *self, struct process_entry *process, pid_t tid)
+static void read_stack(struct polling *self, struct followed *process, pid_t tid)
 {
-	struct blocked_python *python = process == self->processes.items ? self->python : NULL;
+	struct blocked_python *python = process == self->root ? self->python : NULL;
 	const struct sample *joined;
 	struct blocked_stack stack;
 	int r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
 				   SAMPLE_FRAMES_MAX, python);
 
 	if (!r && (stack.end == STACK_NO_MAP || stack.end == STACK_NO_TABLE) &&
-	    process_retry(process))
+	    followed_retry(process))
 		r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
 				       SAMPLE_FRAMES_MAX, python);
 	if (r < 0) {
@@ -59,7 +59,6 @@ static int read_open(struct sampler **ret, const struct sampler_options *options
 {
 	char why[256] = "";
 	struct polling *self;
-	size_t length;
 	int r = probe(options->pid, err);
 
 	if (r < 0)
@@ -71,13 +70,11 @@ static int read_open(struct sampler **ret, const struct sampler_options *options
 	snprintf(self->base.limits, sizeof(self->base.limits),
 		 "stacks of waiting threads only, at most %u times a second%s", POLLING_HZ_MAX,
 		 options->children ? "; children are found once a second" : "");
-	length = strlen(self->base.limits);
-	self->python = blocked_python_open(self->processes.items[0].space, why, sizeof(why));
+	self->python = blocked_python_open(self->root->space, why, sizeof(why));
 	if (self->python && options->children)
 		snprintf(why, sizeof(why), "Python functions of the first process only");
 	if (why[0])
-		snprintf(self->base.limits + length, sizeof(self->base.limits) - length, "; %s",
-			 why);
+		sampler_add_limit(&self->base, "%s", why);
 	*ret = &self->base;
 	return 0;
 }

@@ -64,6 +64,9 @@ struct sampler {
 	char limits[256]; /* what it cannot see here, and what to do about it; "" for nothing */
 };
 
+/* One thing more that it cannot see. */
+void sampler_add_limit(struct sampler *sampler, const char *format, ...) PRINTF_LIKE(2, 3);
+
 extern const struct sampler_kind sampler_bpf;  /* bpf.c: eBPF unwinds in the kernel */
 extern const struct sampler_kind sampler_copy; /* copy.c: perf copies the stack, we unwind */
 extern const struct sampler_kind

@@ -4,6 +4,7 @@
 #include "host/sampling/sampler.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,20 @@ static const char *const end_names[STACK_ENDS] = {
 const char *stack_end_name(enum stack_end end)
 {
 	return end < STACK_ENDS ? end_names[end] : "unknown";
+}
+
+void sampler_add_limit(struct sampler *sampler, const char *format, ...)
+{
+	size_t length = strlen(sampler->limits), room = sizeof(sampler->limits) - length;
+	int separator = length ? snprintf(sampler->limits + length, room, "; ") : 0;
+	va_list arguments;
+
+	if ((size_t)separator >= room)
+		return;
+	va_start(arguments, format);
+	vsnprintf(sampler->limits + length + separator, room - (size_t)separator, format,
+		  arguments);
+	va_end(arguments);
 }
 
 /* These say that another rung may do; anything else is the target's fate or a fault. */

@@ -6,6 +6,7 @@
 
 #include "host/core/clock.h"
 #include "host/core/room.h"
+#include "host/core/sorted.h"
 #include "host/sampling/kernel_tables.h"
 #include "host/sampling/priority.h"
 #include "host/sampling/python_stacks.h"
@@ -41,20 +42,9 @@ static size_t size_of(const struct sample *sample)
 	return sizeof(*sample) + ((size_t)sample->kernel_count + sample->user_count) * 8;
 }
 
-/* The place of the first one that is not below tid. */
-static size_t place_of(const struct snapshot *snapshot, uint32_t tid)
+static uint64_t tid_at(const void *samples, size_t place)
 {
-	size_t low = 0, high = snapshot->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (snapshot->samples[middle]->tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((struct sample *const *)samples)[place]->tid;
 }
 
 static bool is_caught(const struct sample *sample)
@@ -64,7 +54,7 @@ static bool is_caught(const struct sample *sample)
 
 static int keep(struct snapshot *snapshot, struct sample *sample)
 {
-	size_t place = place_of(snapshot, sample->tid);
+	size_t place = count_below(snapshot->samples, snapshot->count, sample->tid, tid_at);
 	int r;
 
 	if (place < snapshot->count && snapshot->samples[place]->tid == sample->tid) {

@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/core/sorted.h"
 #include "host/process/procfs.h"
 #include "shared/wire/kernel.h"
 
@@ -98,19 +99,16 @@ static int add_clock(struct thread_clocks *clocks, pid_t tid, int cpu, bool is_s
 	return keep(clocks, fd);
 }
 
+static uint64_t tid_at(const void *tids, size_t place)
+{
+	return (uint64_t)((const pid_t *)tids)[place];
+}
+
 static bool has_clock(const struct thread_clocks *clocks, pid_t tid)
 {
-	size_t low = 0, high = clocks->tid_count;
+	size_t place = count_below(clocks->tids, clocks->tid_count, (uint64_t)tid, tid_at);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (clocks->tids[middle] < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < clocks->tid_count && clocks->tids[low] == tid;
+	return place < clocks->tid_count && clocks->tids[place] == tid;
 }
 
 /* Threads of the first look were there before the first clock: they have inherited none, except

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CALLS_AT_ONCE (2 * AGENT_TOOLS_MAX) /* at most, in one order: each tool twice */

@@ -5,7 +5,6 @@
  */
 #include "host/session/unload.h"
 
-#include "host/attach/candidates.h"
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
 #include "host/session/inside.h"

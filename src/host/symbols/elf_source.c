@@ -43,18 +43,15 @@ static int check(struct elf_source *source)
 	return -ENOEXEC;
 }
 
-int elf_source_from(struct elf_source *ret, int fd)
-{
-	elf_prepare();
-	*ret = (struct elf_source){ .fd = fd, .elf = elf_begin(fd, ELF_C_READ, NULL) };
-	return check(ret);
-}
-
 int elf_source_open(struct elf_source *ret, const char *path)
 {
 	int fd = open_regular(path);
 
-	return fd < 0 ? fd : elf_source_from(ret, fd);
+	if (fd < 0)
+		return fd;
+	elf_prepare();
+	*ret = (struct elf_source){ .fd = fd, .elf = elf_begin(fd, ELF_C_READ, NULL) };
+	return check(ret);
 }
 
 int elf_source_in(struct elf_source *ret, char *memory, size_t size)

@@ -21,8 +21,6 @@ void elf_prepare(void);
 
 /* Only regular files; -ENOENT, -EACCES, ..., -ENOEXEC when it is no ELF file of this machine. */
 int elf_source_open(struct elf_source *ret, const char *path) MUST_CHECK;
-/* Takes the descriptor, also when it fails. */
-int elf_source_from(struct elf_source *ret, int fd) MUST_CHECK;
 /* Takes the memory, also when it fails. */
 int elf_source_in(struct elf_source *ret, char *memory, size_t size) MUST_CHECK;
 void elf_source_close(struct elf_source *source);

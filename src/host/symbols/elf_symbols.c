@@ -3,7 +3,6 @@
  */
 #include "host/symbols/elf_symbols.h"
 
-#include <errno.h>
 #include <gelf.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "host/symbols/jit_names.h"
 
 #include "host/core/room.h"
+#include "host/core/sorted.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -76,26 +77,15 @@ int jit_names_sort(struct jit_names *names)
 	return 0;
 }
 
-/* How many begin at or before the address. */
-static size_t count_before(const struct jit_names *names, uint64_t address)
+static uint64_t start_at(const void *items, size_t place)
 {
-	size_t low = 0, high = names->sorted;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct jit_name *)items)[place].start;
 }
 
 /* The names that hold an address, one after the other; NULL: no more.  *at begins with 0. */
 static const struct jit_name *next_over(const struct jit_names *names, uint64_t address, size_t *at)
 {
-	size_t count = count_before(names, address), looked = *at;
+	size_t count = count_up_to(names->items, names->sorted, address, start_at), looked = *at;
 
 	while (looked < count && looked < LOOK_BACK_MAX) {
 		const struct jit_name *name = &names->items[count - 1 - looked++];

@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/core/sorted.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -83,20 +84,17 @@ static struct lines *open_lines(Elf *elf)
 	return NULL;
 }
 
+static uint64_t begin_at(const void *ranges, size_t place)
+{
+	return ((const struct unit_range *)ranges)[place].begin;
+}
+
 static bool find_unit(const struct lines *self, uint64_t address, Dwarf_Die *ret)
 {
-	size_t low = 0, high = self->count;
+	size_t count = count_up_to(self->ranges, self->count, address, begin_at);
+	const struct unit_range *last = count ? &self->ranges[count - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (self->ranges[middle].begin <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < self->ranges[low - 1].end &&
-	       dwarf_offdie(self->dwarf, self->ranges[low - 1].die, ret);
+	return last && address < last->end && dwarf_offdie(self->dwarf, last->die, ret);
 }
 
 /* The linked name says more than the source's: it has the namespaces. */

@@ -4,6 +4,7 @@
 #include "host/symbols/symbol_table.h"
 
 #include "host/core/room.h"
+#include "host/core/sorted.h"
 
 #include <stdlib.h>
 
@@ -58,25 +59,14 @@ void symbol_table_finish(struct symbol_table *table)
 	table->is_finished = true;
 }
 
-/* How many begin at or before the address. */
-static size_t count_before(const struct symbol_table *table, uint64_t address)
+static uint64_t address_at(const void *items, size_t place)
 {
-	size_t low = 0, high = table->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct symbol *)items)[place].address;
 }
 
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address)
 {
-	size_t count = count_before(table, address);
+	size_t count = count_up_to(table->items, table->count, address, address_at);
 
 	for (size_t i = 0; i < MIN(count, OVERLAP_MAX); i++)
 		if (address < table->items[count - 1 - i].end)

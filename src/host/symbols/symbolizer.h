@@ -37,11 +37,6 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(void); /* NULL: no memory */
 void symbolizer_free(struct symbolizer *symbolizer);
 
-static inline void symbolizer_free_at_scope_end(struct symbolizer **symbolizer)
-{
-	symbolizer_free(*symbolizer);
-}
-
 /* Its number, from 0 in the order of their coming; -ENOMEM.  `pid` of the place tells whose code
  * CODE_JIT is. */
 int symbolizer_module(struct symbolizer *symbolizer, enum code_kind kind,

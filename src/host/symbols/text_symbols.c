@@ -6,9 +6,7 @@
 #include "host/core/room.h"
 #include "host/symbols/elf_source.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

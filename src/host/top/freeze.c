@@ -8,7 +8,6 @@
 #include "host/model/samples.h"
 #include "host/top/live.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define ITEMS_AT_ONCE 4096u

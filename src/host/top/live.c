@@ -163,22 +163,14 @@ static int find_thread(struct live *self, pid_t tid, uint32_t *ret)
 
 static int take(struct live *self, const struct sample *sample, const struct space *space)
 {
-	struct recorded_sample kept = {
-		.time_ns = sample->time_ns,
-		.weight_ns = sample->weight_ns,
-		.cpu = sample->cpu,
-		.kind = sample->kind,
-		.end = sample->end,
-		.flags = sample->flags,
-		.state = sample->state,
-	};
+	uint32_t thread, stack;
 
 	if (live_forget(self) ||
 	    make_room(&self->kept, self->kept_count, &self->kept_room, sizeof(*self->kept)) ||
-	    find_thread(self, (pid_t)sample->tid, &kept.thread) ||
-	    take_stack(self, sample, space, &kept.stack))
+	    find_thread(self, (pid_t)sample->tid, &thread) ||
+	    take_stack(self, sample, space, &stack))
 		return -ENOMEM;
-	self->kept[self->kept_count++] = kept;
+	self->kept[self->kept_count++] = recorded_sample_of(sample, thread, stack);
 	self->counts.seen++;
 	self->counts.ends[sample->end]++;
 	return 0;

@@ -3,11 +3,11 @@
  */
 #include "host/top/source.h"
 
+#include "host/core/quiet_thread.h"
 #include "host/top/live.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -151,15 +151,10 @@ static void *run(void *argument)
 
 static int start_thread(struct source *self)
 {
-	sigset_t all, before;
-	int r;
+	int r = quiet_thread(&self->thread, run, self);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&self->thread, NULL, run, self);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	self->is_running = !r;
-	return -r;
+	return r;
 }
 
 /* 0, or why it could not be opened. */

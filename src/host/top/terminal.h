@@ -19,11 +19,6 @@ int terminal_open(struct terminal **ret, const struct terminal_options *options,
 /* Gives it back as it was. */
 void terminal_close(struct terminal *terminal);
 
-static inline void terminal_close_at_scope_end(struct terminal **terminal)
-{
-	terminal_close(*terminal);
-}
-
 /* Its size now; after a signal SIGWINCH it may be another one. */
 void terminal_size(struct terminal *terminal, unsigned *ret_width, unsigned *ret_height);
 /* Can it show more than ASCII? */

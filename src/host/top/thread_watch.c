@@ -4,6 +4,7 @@
 #include "host/top/thread_watch.h"
 
 #include "host/core/clock.h"
+#include "host/core/sorted.h"
 #include "host/process/stat.h"
 #include "host/top/live.h"
 #include "host/top/picture.h"
@@ -12,19 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t tid_at(const void *items, size_t place)
+{
+	return (uint64_t)((const struct thread *)items)[place].tid;
+}
+
 static const struct thread *find(const struct threads *threads, pid_t tid)
 {
-	size_t low = 0, high = threads->count;
+	size_t place = count_below(threads->items, threads->count, (uint64_t)tid, tid_at);
+	bool is_there = place < threads->count && threads->items[place].tid == tid;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (threads->items[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < threads->count && threads->items[low].tid == tid ? &threads->items[low] : NULL;
+	return is_there ? &threads->items[place] : NULL;
 }
 
 /* Processor time comes in hundredths of a second. */

@@ -14,11 +14,11 @@ struct view {
 	bool shows_help;
 	bool is_typing; /* the filter */
 	char filter[64];
-	unsigned sort[PANES];   /* which of pane_sorts() */
+	unsigned sort[PANES];   /* which one: view_sort() */
 	size_t scroll[PANES];   /* rows above the first one that is shown */
 	pid_t cursor_tid;       /* the chosen thread; 0: the first */
 	pid_t only_tid;         /* samples of this thread only; 0: of all */
-	unsigned kinds, window; /* which of view_kinds() and view_windows() */
+	unsigned kinds, window; /* which ones: view_kinds(), view_window_ns() */
 	char message[256];      /* until the next key */
 };
 

@@ -11,7 +11,6 @@
 
 #include "shared/base/macros.h"
 
-#define RECORD_VERSION      2u
 #define RECORD_ALIGNMENT    8u
 #define RECORD_MAX_BYTES    1024u
 #define RECORD_VALUES_MAX   16u

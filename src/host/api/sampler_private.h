@@ -1,0 +1,51 @@
+/*
+ * What the files of the C API's samplers share: sampler.c is what callers see, sampler_life.c
+ * starts and stops, sampler_keep.c makes samples that callers can read.
+ *
+ * Three threads meet here: the caller's, the one that samples, and the one that calls back.  The
+ * second never waits for the third: between them is the ring.
+ */
+#pragma once
+
+#include "host/api/api.h"
+#include "host/api/sample_ring.h"
+#include "host/api/thread_names.h"
+#include "host/recorder/recorder.h"
+
+struct limpet_sampler {
+	pid_t pid;
+	uint64_t start_tick;
+	struct sampling_options options;
+	char *rung, *path;
+	limpet_sample_visitor *on_sample;
+	void *context;
+	struct sample_ring ring;
+
+	/* The sampling thread's; the names also for whoever asks. */
+	struct thread_names thread_names;
+	struct stack_names names;
+	uint64_t followed_ns;
+
+	pthread_mutex_t turn;      /* of who starts and stops */
+	struct recorder *recorder; /* with a path */
+	bool is_started, is_recorded;
+
+	pthread_t teller; /* calls back */
+	bool has_teller;
+	pid_t teller_tid; /* 0 while there is none; atomic */
+
+	pthread_mutex_t lock; /* of what follows; never held for long */
+	unsigned rate_hz;
+	struct sampling *sampling;
+	struct sampling_totals totals; /* when there is none any more */
+	char reasons[sizeof(((struct limpet_sampler_status *)0)->reasons)];
+};
+
+/* The listener of the sampling. */
+void sampler_keep(void *context, const struct sample *sample, struct space *space);
+
+int sampler_check_rate(unsigned hz, struct err *err) MUST_CHECK;
+/* Whoever calls these has the turn. */
+int sampler_start(struct limpet_sampler *self, struct err *err) MUST_CHECK;
+int sampler_stop(struct limpet_sampler *self, struct err *err) MUST_CHECK;
+int sampler_change_rate(struct limpet_sampler *self, unsigned hz, struct err *err) MUST_CHECK;

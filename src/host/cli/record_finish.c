@@ -1,0 +1,93 @@
+/*
+ * The end of limpet record: what is in the file, what is missing, and whether that is enough.
+ */
+#include "host/cli/record_visit.h"
+
+#include "host/cli/record_words.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static int judge_records(const struct visit *self, const struct collect_totals *totals,
+			 struct err *err)
+{
+	warn_work_left(&self->left);
+	warn_queues(&self->queues);
+	warn_drops(totals);
+	if (totals->records)
+		return 0;
+	err_set(err, -ENODATA, "nothing was recorded");
+	err_why(err,
+		self->period.done
+			? "no traced function was called, or none ended, while limpet was there"
+			: "it was stopped before the first period began");
+	err_fix(err, "record for longer, or trace something else (--function)");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+/* One of both is enough; what is missing is said all the same. */
+static int judge(const struct visit *self, const struct outcome *outcome, struct err *err)
+{
+	struct err no_samples = { 0 }, no_records = { 0 };
+	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling,
+						    self->ending == ENDING_EXIT, &no_samples)
+				    : -ENODATA;
+	int records = self->traces ? judge_records(self, &outcome->totals, &no_records) : -ENODATA;
+
+	if (samples && records) {
+		*err = self->samples ? no_samples : no_records;
+		return err->code;
+	}
+	if (no_samples.code || no_records.code)
+		fprintf(stderr, "warning: %s: %s\n",
+			no_samples.code ? no_samples.what : no_records.what,
+			no_samples.code ? no_samples.why : no_records.why);
+	return 0;
+}
+
+static bool is_asked_again(int signals)
+{
+	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
+}
+
+static void note_samples(const struct visit *self, struct outcome *ret)
+{
+	struct sampling *sampling = recorder_sampling(self->recorder);
+
+	if (!sampling)
+		return;
+	sampling_totals(sampling, &ret->sampled);
+	snprintf(ret->reasons, sizeof(ret->reasons), "%s", sampling_reasons(sampling));
+}
+
+int record_finish(struct visit *self, int r, struct err *err)
+{
+	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
+	struct outcome outcome = { 0 };
+	struct err second = { 0 };
+	struct stat file;
+	int end;
+
+	warn_unfollowed(self->recorder);
+	warn_notes(self->recorder);
+	self->left = recorder_work_left(self->recorder);
+	recorder_words(self->recorder, &outcome.words);
+	recorder_queues(self->recorder, &self->queues);
+	end = gives_up ? 0 : recorder_finish(self->recorder, r ? &second : err);
+	note_samples(self, &outcome);
+	if (recorder_end(self->recorder, gives_up, &outcome.totals, r || end ? &second : err) &&
+	    !end)
+		end = r ? second.code : err->code;
+
+	if (gives_up)
+		fprintf(stderr,
+			"warning: given up at the second signal: the last records are missing\n");
+	if (self->period.done) {
+		outcome.bytes = stat(self->path, &file) ? 0 : (uint64_t)file.st_size;
+		print_totals(self, &outcome);
+		fflush(stdout); /* a program that was started may go on for long */
+		warn_words(&outcome.words);
+	}
+	return r ? r : end ? end : judge(self, &outcome, err);
+}

@@ -1,0 +1,68 @@
+/*
+ * What the files of the reader share: rust_v0_name.c has the letters and the text that becomes of
+ * them, rust_v0_const.c, rust_v0_type.c and rust_v0.c each a part of the grammar.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct v0_name {
+	const char *at, *begin, *end;
+	char *text;
+	size_t size, room;
+	unsigned depth, steps;
+	unsigned silent;    /* read, but not printed */
+	uint64_t lifetimes; /* bound by what is around */
+	bool is_bad;
+};
+
+struct v0_identifier {
+	const char *bytes;
+	size_t size;
+	bool is_punycode;
+	uint64_t number; /* tells those of the same name apart */
+};
+
+typedef void v0_printer(struct v0_name *name);
+
+/* Nothing is read or printed any more.  False. */
+bool v0_fail(struct v0_name *name);
+bool v0_enter(struct v0_name *name);
+void v0_leave(struct v0_name *name);
+
+/* The next letter; '\0' at the end. */
+char v0_peek(const struct v0_name *name);
+bool v0_eat(struct v0_name *name, char wanted);
+char v0_take(struct v0_name *name);
+int v0_digit_62(char c);
+bool v0_multiply_add(struct v0_name *name, uint64_t *number, uint64_t base, uint64_t digit);
+/* "_" is 0, "0_" is 1. */
+uint64_t v0_take_base_62(struct v0_name *name);
+/* 0 where the letter is not there, else the number behind it and one. */
+uint64_t v0_take_optional(struct v0_name *name, char letter);
+struct v0_identifier v0_take_plain_identifier(struct v0_name *name);
+struct v0_identifier v0_take_identifier(struct v0_name *name);
+/* Goes where a reference leads, whose "B" was taken.  Where to go back to; NULL: it stays. */
+const char *v0_jump(struct v0_name *name);
+
+void v0_put(struct v0_name *name, const char *text, size_t size);
+void v0_print(struct v0_name *name, const char *text);
+void v0_print_number(struct v0_name *name, const char *before, uint64_t number, const char *after);
+void v0_print_identifier(struct v0_name *name, const struct v0_identifier *identifier);
+void v0_print_lifetime(struct v0_name *name, uint64_t number);
+/* "for<'a, 'b> "; how many there are. */
+uint64_t v0_open_binder(struct v0_name *name);
+/* What stands further ahead is printed once more, here. */
+void v0_follow_reference(struct v0_name *name, v0_printer *printer);
+/* Up to "E", with a separator between them; how many there were. */
+unsigned v0_print_list(struct v0_name *name, v0_printer *printer, const char *separator);
+
+/* The grammar. */
+void v0_print_const(struct v0_name *name);
+void v0_print_type(struct v0_name *name);
+void v0_print_generic_argument(struct v0_name *name);
+void v0_print_path(struct v0_name *name, bool is_value);
+/* A path whose generics are left open for what is bound; whether there are any. */
+bool v0_print_open_path(struct v0_name *name);

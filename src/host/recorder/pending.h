@@ -1,0 +1,25 @@
+/*
+ * A list of numbered things on its way into a recording: a head, then packed items.
+ */
+#pragma once
+
+#include "host/recording/recording.h"
+#include "host/recording/sample_chunks.h"
+
+struct pending {
+	struct bytes bytes;
+	struct numbered_head head; /* its count: the items that were put behind it */
+	struct sample_packer packer;
+};
+
+/* Before each item: where it will be the first, it has this number. */
+void pending_begin(struct pending *pending, uint32_t first);
+/* Nothing where there is no item. */
+int pending_write(struct pending *pending, enum chunk_kind kind, struct recording *recording,
+		  struct err *err) MUST_CHECK;
+void pending_done(struct pending *pending);
+
+static inline void pending_done_at_scope_end(struct pending *pending)
+{
+	pending_done(pending);
+}

@@ -20,8 +20,8 @@ NOTHING_RECORDED = 5
 FORBIDDEN = 50
 GRAPHS = 200
 GRAPH_KERNELS = 3  # each, as standin_hip.h has them
-IMPORTS = 60  # if each waited for limpet as long as it may, 18 s
-SHORT_MS = 9000
+IMPORTS = 120  # if each waited for limpet as long as it may, 36 s
+SHORT_MS = 18000
 
 
 class Hazards(unittest.TestCase):

@@ -20,6 +20,7 @@ import unittest
 LIMPET = os.environ.get("LIMPET", "limpet")
 PROGRAMS = os.environ.get("PROGRAMS", ".")
 SKIP = 77
+BUSY = 7  # limpet's status
 # How long a thing may take that must happen: whatever is slow or stands still for seconds is not broken.
 PATIENCE_S = int(os.environ.get("PATIENCE_S", "60"))
 
@@ -293,6 +294,21 @@ def attached_wait(process):
         line += byte
     event = json.loads(line)
     return event if event.get("event") == "attached" else None
+
+
+def limpet_attached(*arguments):
+    """
+    A limpet that stays, once it is attached; for tests of what comes then.  Where no thread of the target stopped in
+    time, as on a machine with hundreds of runnable threads, it is tried again, as limpet says.
+    """
+    for _ in range(3):
+        process = limpet_start(*arguments)
+        if attached_wait(process):
+            return process
+        result = limpet_finish(process)
+        if result.code != BUSY:
+            break
+    raise AssertionError(f"not attached: {result}")
 
 
 def preload_find(name):

@@ -131,10 +131,9 @@ class OpenCL(TargetTest):
         self.path = os.path.join(self.folder, "it.limpet")
         if os.path.exists(self.path):
             os.unlink(self.path)
-        process = harness.limpet_start("record", "-p", loop.pid, "-o", self.path, "--ring-size", "16M", "--json",
-                                       *(traces or ["--opencl-trace"]))
+        process = harness.limpet_attached("record", "-p", loop.pid, "-o", self.path, "--ring-size", "16M", "--json",
+                                          *(traces or ["--opencl-trace"]))
         self.addCleanup(self.end_process, process)
-        self.assertIsNotNone(harness.attached_wait(process), "not attached")
         return process
 
     def stop(self, process, code=0):
@@ -617,10 +616,9 @@ class StandIn(TargetTest):
         return self.told()
 
     def start(self, *options):
-        process = harness.limpet_start("record", "-p", self.loop.pid, "-o", self.path, "--opencl-trace", "--json",
-                                       *options)
+        process = harness.limpet_attached("record", "-p", self.loop.pid, "-o", self.path, "--opencl-trace", "--json",
+                                          *options)
         self.addCleanup(self.end_process, process)
-        self.assertIsNotNone(harness.attached_wait(process))
         return process
 
     def stop(self, process):

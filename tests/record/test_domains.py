@@ -35,9 +35,8 @@ class Domains(TargetTest):
         self.path = os.path.join(self.folder, "it.limpet")
 
     def start(self, pid, *arguments):
-        process = harness.limpet_start("record", "-p", pid, "-o", self.path, "--json", *arguments)
+        process = harness.limpet_attached("record", "-p", pid, "-o", self.path, "--json", *arguments)
         self.addCleanup(self.end_process, process)
-        self.assertIsNotNone(harness.attached_wait(process), "not attached")
         return process
 
     def finish(self, process):
@@ -255,8 +254,8 @@ class Stdio(Domains):
         self.assertNotIn("bytes", functions["fclose"])
         [file] = [event for event in events if event["event"] == "file" and "limpet-stdio" in event["name"]]
         written = sum(functions[name]["bytes"] for name in ("fwrite", "fputs", "vfprintf"))
-        # Where the recording begins within a turn, the name of its file is not known.
-        self.assertIn(written - file["written_bytes"], (0, 12, 25, 95))
+        # Where the recording begins within a turn, the name of its file is not known; functions are hooked one by one.
+        self.assertIn(written - file["written_bytes"], (0, 12, 13, 25, 70, 82, 83, 95))
         # Nothing was closed but what was opened: fflush(NULL) has no descriptor.
         self.assertEqual({row["descriptor"] for row in self.rows() if row["function"] == "fflush"}, {"-1"})
 

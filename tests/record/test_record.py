@@ -58,9 +58,8 @@ class Record(TargetTest):
             return None
 
     def start(self, pid, *arguments):
-        process = harness.limpet_start("record", "-p", pid, "-o", self.path, "--json", *arguments)
+        process = harness.limpet_attached("record", "-p", pid, "-o", self.path, "--json", *arguments)
         self.addCleanup(self.end_process, process)
-        self.assertIsNotNone(harness.attached_wait(process), "not attached")
         return process
 
     def record(self, pid, *arguments, code=0):

@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 	r = sampler_choose(&sampler, &options, strcmp(argv[1], "best") ? argv[1] : NULL, &refusals,
 			   &err);
 	print_refusals(&refusals);
-	if (r < 0) {
+	if (r < 0 || err.code) { /* no error is left of what was tried in vain */
 		print_error(&err);
 		return 1;
 	}

@@ -250,7 +250,8 @@ void frame_text(const struct model_process *process, uint64_t address, char *ret
 }
 
 static const char *const end_words[RECORDING_ENDS] = {
-	[RECORDING_CUT] = "it has no end: limpet was killed, or is still writing it",
+	[RECORDING_CUT] =
+		"it has no end: limpet was killed, had no room for more, or is still writing it",
 	[RECORDING_COMPLETE] = "",
 	[RECORDING_NO_SPACE] = "it ends early: the file could not be written any more",
 	[RECORDING_GIVEN_UP] = "it ends early: limpet was told to give up",

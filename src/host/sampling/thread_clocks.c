@@ -195,8 +195,10 @@ int thread_clocks_open(struct thread_clocks *ret, const struct thread_clocks_opt
 	*ret = (struct thread_clocks){ .options = *options };
 	raise_descriptor_limit();
 	r = open_each_thread(ret, err);
-	if (r == -EMFILE)
+	if (r == -EMFILE) {
+		*err = (struct err){ 0 };
 		r = open_each_processor(ret, err);
+	}
 	if (r)
 		thread_clocks_close(ret);
 	return r;

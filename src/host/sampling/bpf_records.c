@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define LOOK_NS         1000000000ull /* mappings of processes that run are read so often */
+#define JAVA_LOOK_NS    100000000ull  /* and what a Java has compiled, so often */
 #define PATIENCE_NS     50000000ull   /* first pause after mappings were read for nothing */
 #define PATIENCE_MAX_NS 3000000000ull
 
@@ -55,6 +56,16 @@ static void look_for_python(struct bpf_sampler *self, struct followed *process)
 		snprintf(self->sampler.limits, sizeof(self->sampler.limits), "%s", err.what);
 }
 
+/* Rules for what its Java compiled; or the user is told why there are none. */
+static void look_for_java(struct bpf_sampler *self, struct followed *process)
+{
+	process->java_looked_ns = now_ns();
+	java_code_look(&process->java, followed_space(process));
+	if (process->java.why[0])
+		snprintf(self->sampler.limits, sizeof(self->sampler.limits), "%s",
+			 process->java.why);
+}
+
 /* It is gone when it cannot be opened: its samples are kept, without names. */
 static void open_space(struct bpf_sampler *self, struct followed *process)
 {
@@ -73,8 +84,10 @@ static void open_space(struct bpf_sampler *self, struct followed *process)
 	python_close(process->python);
 	process->python = NULL;
 	process->was_python_sought = false;
+	java_code_done(&process->java);
 	if (!space)
 		return;
+	look_for_java(self, process);
 	publish(self, process, false);
 	look_for_python(self, process);
 }
@@ -90,7 +103,11 @@ int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 		return err_set(err, r, "following process %d", pid);
 	}
 	process->looked_ns = now_ns();
+	process->java = self->first_java;
+	self->first_java = (struct java_code){ 0 };
 	r = followed_set_space(process, space);
+	if (!r)
+		look_for_java(self, process);
 	r = r ? err_set(err, r, "following process %d", pid)
 	      : kernel_tables_publish(&self->tables, space, ASKING, err);
 	if (r) /* else it would be taken for one that is sampled */
@@ -113,7 +130,10 @@ static void refresh(struct bpf_sampler *self, struct followed *process, bool has
 	}
 	process->looked_ns = now_ns();
 	process->was_seen = false;
-	if (!space_refresh(space, &err) && space->generation != generation) {
+	if (!space_refresh(space, &err) && space->generation != generation)
+		java_code_seek_again(&process->java);
+	look_for_java(self, process);
+	if (space->generation != generation) {
 		process->patience_ns = 0;
 		publish(self, process, false);
 		process->was_python_sought = false;
@@ -125,6 +145,19 @@ static void refresh(struct bpf_sampler *self, struct followed *process, bool has
 	}
 }
 
+/* A child that has its parent's mappings still has its code, too. */
+static void refresh_java(struct bpf_sampler *self, struct followed *process)
+{
+	struct space *space = followed_space(process);
+	unsigned generation = space->generation;
+
+	if (!followed_has_own_space(process))
+		return;
+	look_for_java(self, process);
+	if (space->generation != generation)
+		publish(self, process, false);
+}
+
 /* Reads again what may have changed unseen; lets programs ask again that asked in vain. */
 static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t now)
 {
@@ -132,6 +165,9 @@ static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t
 
 	if (process->was_seen && since_ns >= LOOK_NS)
 		refresh(self, process, false);
+	else if (process->was_seen && process->java.java &&
+		 now - MIN(now, process->java_looked_ns) >= JAVA_LOOK_NS)
+		refresh_java(self, process);
 	if (process->is_deaf && since_ns >= process->patience_ns)
 		publish(self, process, false);
 }

@@ -143,6 +143,18 @@ static void tell_of_python(struct copy_sampler *self)
 			 "%sPython functions are not seen, native frames only", length ? "; " : "");
 }
 
+/* Once; it may be found later than the first process. */
+static void tell_of_java(struct copy_sampler *self)
+{
+	const char *why = self->processes.items[0].java.why;
+	size_t length = strlen(self->base.limits);
+
+	if (!why[0] || strstr(self->base.limits, why))
+		return;
+	snprintf(self->base.limits + length, sizeof(self->base.limits) - length, "%s%s",
+		 length ? "; " : "", why);
+}
+
 static int start(struct copy_sampler *self, struct err *err)
 {
 	int r = open_rings(self, err);
@@ -158,6 +170,8 @@ static int start(struct copy_sampler *self, struct err *err)
 		r = err_set(err, -ENOMEM, "no memory for threads");
 	if (!r)
 		tell_of_python(self);
+	if (!r)
+		tell_of_java(self);
 	if (!r)
 		perf_events_switch(&self->events, true);
 	return r;
@@ -389,6 +403,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	if (r < 0)
 		return err_set(err, r, "take samples: %s", strerror(-r));
 	processes_begin_round(&self->processes);
+	tell_of_java(self);
 	r = hear_all(&round, &batch);
 	perf_batch_done(&batch, &self->events);
 	if (r < 0)

@@ -47,6 +47,7 @@ static void followed_free(struct followed *process)
 {
 	leave_space(process);
 	python_close(process->python);
+	java_code_done(&process->java);
 	free(process);
 }
 

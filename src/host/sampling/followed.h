@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/python/python.h"
+#include "host/sampling/java_code.h"
 #include "host/unwind/space.h"
 
 /* A child has the mappings of its parent until it executes, or changes them and is looked at. */
@@ -22,6 +23,8 @@ struct followed {
 	bool was_seen;               /* has had samples since looked_ns */
 	bool was_python_sought;      /* in the mappings as they are */
 	struct python *python;       /* NULL: there is none that is known */
+	struct java_code java;
+	uint64_t java_looked_ns; /* when its code was looked at last */
 };
 
 struct followed_set {

@@ -11,13 +11,21 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/core/room.h"
 
 #define PATIENCE_MAX 256u /* rounds of some 20 ms */
+#define JAVA_LOOK_NS 100000000u
 
 static int open_pidfd(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static void look_for_java(struct process_entry *process)
+{
+	process->java_looked_ns = now_ns();
+	java_code_look(&process->java, process->space);
 }
 
 static struct process_entry *append(struct processes *processes, pid_t pid, struct space *space)
@@ -33,13 +41,17 @@ static struct process_entry *append(struct processes *processes, pid_t pid, stru
 
 int processes_add(struct processes *processes, pid_t pid, struct err *err)
 {
+	struct process_entry *entry;
 	struct space *space;
 	int r = space_open(&space, pid, err);
 
 	if (r < 0)
 		return r;
-	if (append(processes, pid, space))
+	entry = append(processes, pid, space);
+	if (entry) {
+		look_for_java(entry);
 		return 0;
+	}
 	space_close(space);
 	return err_set(err, -ENOMEM, "no memory to follow %d", (int)pid);
 }
@@ -79,6 +91,7 @@ void process_freshen(struct process_entry *process)
 	process->is_unread = false;
 	process->retried = process->round;
 	(void)!space_refresh(process->space, &err);
+	look_for_java(process);
 }
 
 bool process_retry(struct process_entry *process)
@@ -90,6 +103,9 @@ bool process_retry(struct process_entry *process)
 		return false;
 	process->retried = process->round;
 	(void)!space_merge(process->space, &err);
+	if (process->space->generation != before)
+		java_code_seek_again(&process->java);
+	look_for_java(process);
 	if (process->space->generation != before) {
 		process->patience = 1;
 		return true;
@@ -101,14 +117,22 @@ bool process_retry(struct process_entry *process)
 void process_forget(struct process_entry *process)
 {
 	space_forget(process->space);
+	java_code_done(&process->java);
 	process->is_unread = false;
 	process->patience = 0;
 }
 
 void processes_begin_round(struct processes *processes)
 {
-	for (size_t i = 0; i < processes->count; i++)
-		processes->items[i].round++;
+	uint64_t now = now_ns();
+
+	for (size_t i = 0; i < processes->count; i++) {
+		struct process_entry *process = &processes->items[i];
+
+		process->round++;
+		if (process->java.java && now - process->java_looked_ns >= JAVA_LOOK_NS)
+			look_for_java(process);
+	}
 }
 
 bool process_has_ended(const struct process_entry *process)
@@ -137,8 +161,9 @@ bool processes_have_ended(const struct processes *processes)
 
 void processes_drop_last(struct processes *processes)
 {
-	const struct process_entry *last = &processes->items[--processes->count];
+	struct process_entry *last = &processes->items[--processes->count];
 
+	java_code_done(&last->java);
 	space_close(last->space);
 	if (last->pidfd >= 0)
 		close(last->pidfd);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/sampling/java_code.h"
 #include "host/unwind/space.h"
 
 #include <stdbool.h>
@@ -12,10 +13,12 @@ struct process_entry {
 	pid_t pid;
 	int pidfd; /* -1: it was gone already */
 	struct space *space;
-	bool is_unread;    /* its mappings are its parent's still */
-	unsigned round;    /* counts up */
-	unsigned retried;  /* in which round the mappings were read again for a stack */
-	unsigned patience; /* so many rounds must pass before they are read again */
+	struct java_code java;
+	uint64_t java_looked_ns; /* when its code was looked at last */
+	bool is_unread;          /* its mappings are its parent's still */
+	unsigned round;          /* counts up */
+	unsigned retried;        /* in which round the mappings were read again for a stack */
+	unsigned patience;       /* so many rounds must pass before they are read again */
 };
 
 struct processes {

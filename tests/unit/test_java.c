@@ -100,7 +100,7 @@ static void knows_what_touches_the_stack(void **state)
 	it = read_one("48 8d 64 24 08");
 	assert_int_equal(it.kind, INSTRUCTION_ADD);
 	assert_int_equal(it.value, 8);
-	assert_int_equal(read_one("48 83 e4 f0").kind, INSTRUCTION_SET);
+	assert_int_equal(read_one("48 83 e4 f0").kind, INSTRUCTION_ALIGN);
 	assert_int_equal(read_one("48 03 e1").to, REGISTER_RSP);
 	it = read_one("48 89 6c 24 20");
 	assert_int_equal(it.kind, INSTRUCTION_STORE);

@@ -23,13 +23,15 @@ static const struct {
 	{ "native nmethod", CODE_METHOD },
 	{ "I2C/C2I adapters", CODE_ADAPTER },
 	{ "MethodHandles adapters", CODE_ADAPTER },
-	{ "vtable chunks", CODE_FRAMELESS }, /* these two grow in place */
+	{ "vtable chunks", CODE_FRAMELESS }, /* these grow in place */
 	{ "native signature handlers", CODE_FRAMELESS },
+	{ "InlineCacheBuffer", CODE_FRAMELESS },
 	{ "SafepointBlob", CODE_SAFEPOINT },
 	{ "DeoptimizationBlob", CODE_HANDLER },
 	{ "ExceptionBlob", CODE_EXCEPTION },
 	{ "UncommonTrapBlob", CODE_HANDLER },
 	{ "Interpreter", CODE_INTERPRETER },
+	{ "StubRoutines", CODE_STUBS },
 	{ "C1 temporary CodeBuffer", CODE_UNKNOWN }, /* compilers at work */
 	{ "Compile::", CODE_UNKNOWN },
 };
@@ -100,18 +102,39 @@ static int add_interpreter(struct blob_rows *self, const struct java_memory *mem
 	return r;
 }
 
+/* Where stubs begin, as far as that is told, and they are in this blob. */
+static size_t find_starts(uint32_t ret[JAVA_STUBS_MAX], const struct java_blob *blob,
+			  const struct java_memory *memory, const struct java_layout *layout)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < layout->stub_count; i++) {
+		uint64_t start = 0;
+
+		if (!memory->reader.read(memory->reader.context, layout->stubs[i], &start,
+					 sizeof(start)) &&
+		    start >= blob->code_begin && start < blob->code_end)
+			ret[count++] = (uint32_t)(start - blob->code_begin);
+	}
+	return count;
+}
+
 static int add_rows(struct blob_rows *self, const struct java_memory *memory,
 		    const struct java_layout *layout, const unsigned char *bytes, size_t size)
 {
 	const struct java_blob *blob = &self->blob;
-	const struct code code = { .kind = bytes ? kind_of(blob, memory) : CODE_UNKNOWN,
-				   .bytes = bytes,
-				   .size = size,
-				   .frame_size = MIN(blob->frame_size, UINT32_MAX / WORD) * WORD,
-				   .frame_complete = blob->frame_complete };
+	uint32_t starts[JAVA_STUBS_MAX];
+	struct code code = { .kind = bytes ? kind_of(blob, memory) : CODE_UNKNOWN,
+			     .bytes = bytes,
+			     .size = size,
+			     .starts = starts,
+			     .frame_size = MIN(blob->frame_size, UINT32_MAX / WORD) * WORD,
+			     .frame_complete = blob->frame_complete };
 
 	if (code.kind == CODE_INTERPRETER)
 		return add_interpreter(self, memory, layout, bytes);
+	if (code.kind == CODE_STUBS)
+		code.start_count = find_starts(starts, blob, memory, layout);
 	return code_rows_add(&self->rows, 0, &code);
 }
 

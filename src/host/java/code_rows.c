@@ -10,13 +10,16 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WORD           8
 #define STATES_MAX     250u /* different ones that wait for their place */
+#define START          255u /* stands for the state at the begin of a function */
 #define FRAME_SIZE_MAX (1u << 20)
 
 struct scan {
 	const struct code *code;
+	struct frame_habits habits;
 	struct rows *rows;
 	uint32_t pc;
 	struct frame_state frame;
@@ -68,6 +71,8 @@ static void send_ahead(struct scan *scan, size_t at, const struct instruction *i
 	if (target <= (int64_t)at || target >= (int64_t)scan->code->size)
 		return;
 	known = scan->waiting[target];
+	if (known == START)
+		return;
 	if (known)
 		frame = meet(&scan->states[known - 1], &frame);
 	scan->waiting[target] = (unsigned char)number_of(scan, &frame);
@@ -80,7 +85,9 @@ static void arrive(struct scan *scan, size_t at)
 
 	if (!known)
 		return;
-	if (scan->is_over || scan->frame.cfa_kind == CFA_LOST)
+	if (known == START)
+		scan->frame = frame_at_entry();
+	else if (scan->is_over || scan->frame.cfa_kind == CFA_LOST)
 		scan->frame = scan->states[known - 1];
 	else
 		scan->frame = meet(&scan->frame, &scan->states[known - 1]);
@@ -103,24 +110,44 @@ static void go_on(struct scan *scan, size_t at, const struct instruction *it)
 		send_ahead(scan, at, it);
 	if (it->kind == INSTRUCTION_STORE && it->to == REGISTER_RBP && it->value == WORD)
 		scan->is_blind = false;
-	frame_step(&scan->frame, it, scan->code->kind == CODE_ADAPTER);
+	frame_step(&scan->frame, it, scan->habits);
 	if (scan->is_over && !(is_jump && scan->keeps_frame && stays_inside(scan, at, it)))
 		scan->frame = scan->usual;
 }
 
-/* From `at` up to `end`; *ret: how far it got.  What is no instruction ends it. */
-static int scan_part(struct scan *scan, size_t at, size_t end, size_t *ret)
+/* How far to the next instruction; data may look like one that reaches into a function. */
+static size_t next_of(const struct scan *scan, size_t at, size_t size)
+{
+	for (size_t i = 1; i < size; i++)
+		if (scan->waiting[at + i] == START)
+			return i;
+	return size;
+}
+
+/* What is no instruction ends it, or is skipped where that is to be expected. */
+static size_t step_over(struct scan *scan, size_t at)
 {
 	struct instruction it;
+
+	if (!instruction_read(&it, scan->code->bytes + at, scan->code->size - at)) {
+		go_on(scan, at, &it);
+		return scan->code->kind == CODE_STUBS ? next_of(scan, at, it.size) : it.size;
+	}
+	scan->frame = frame_lost();
+	return scan->code->kind == CODE_STUBS;
+}
+
+/* From `at` up to `end`; *ret: how far it got. */
+static int scan_part(struct scan *scan, size_t at, size_t end, size_t *ret)
+{
+	size_t size = 1;
 	int r = 0;
 
-	while (!r && at < end) {
+	while (!r && size && at < end) {
 		arrive(scan, at);
 		r = add_row(scan, at, &scan->frame);
-		if (r || instruction_read(&it, scan->code->bytes + at, scan->code->size - at))
-			break;
-		go_on(scan, at, &it);
-		at += it.size;
+		size = step_over(scan, at);
+		at += size;
 	}
 	*ret = at;
 	return r;
@@ -180,15 +207,39 @@ static void begin_safepoint(struct scan *scan)
 	scan->is_blind = true;
 }
 
+/* HotSpot begins most of them with push rbp; mov rbp,rsp. */
+static void mark_starts(struct scan *scan)
+{
+	static const unsigned char prologues[2][4] = { { 0x55, 0x48, 0x8b, 0xec },
+						       { 0x55, 0x48, 0x89, 0xe5 } };
+	const struct code *code = scan->code;
+
+	for (size_t i = 0; i < code->start_count; i++)
+		if (code->starts[i] < code->size)
+			scan->waiting[code->starts[i]] = START;
+	for (size_t i = 0; i + sizeof(prologues[0]) <= code->size; i++)
+		if (!memcmp(code->bytes + i, prologues[0], sizeof(prologues[0])) ||
+		    !memcmp(code->bytes + i, prologues[1], sizeof(prologues[1])))
+			scan->waiting[i] = START;
+}
+
 static int scan_code(struct scan *scan)
 {
 	const struct frame_state lost = frame_lost();
 
 	scan->frame = scan->usual = frame_at_entry();
 	scan->keeps_frame = true;
+	scan->habits.is_adapter = scan->code->kind == CODE_ADAPTER;
+	/* Frames of compiled methods are. */
+	scan->habits.is_aligned =
+		scan->code->kind == CODE_EXCEPTION || scan->code->kind == CODE_HANDLER;
 	switch (scan->code->kind) {
 	case CODE_METHOD:
 		return scan_method(scan);
+	case CODE_STUBS:
+		mark_starts(scan);
+		scan->frame = scan->usual = lost;
+		break;
 	case CODE_FRAMELESS:
 		return add_row(scan, 0, &scan->frame);
 	case CODE_SAFEPOINT:

@@ -9,6 +9,7 @@
 
 enum code_kind {
 	CODE_ROUTINES,    /* functions one behind the other, each called */
+	CODE_STUBS,       /* the same, with data between them */
 	CODE_METHOD,      /* a compiled method: a prologue, and a frame of known size behind it */
 	CODE_ADAPTER,     /* between two calling conventions */
 	CODE_FRAMELESS,   /* jumps on: nothing is ever pushed */
@@ -27,6 +28,9 @@ struct code {
 	/* Of CODE_METHOD: */
 	uint32_t frame_size;     /* bytes, with the return address */
 	uint32_t frame_complete; /* where the prologue ends */
+	/* Of CODE_STUBS: where functions begin, beside those that are seen by their prologue. */
+	const uint32_t *starts;
+	size_t start_count;
 };
 
 /* Rows from `pc` on for each byte of the code, and UNWIND_BAD where no rule is sure.  -ENOMEM. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define WORD         8
+#define ALIGNMENT    16
 #define REGISTER_RDX 2u
 #define REGISTER_R13 13u
 #define FARTHEST     (1 << 24) /* no frame is larger */
@@ -263,16 +264,28 @@ static void align_sp(struct frame_state *frame)
 	frame->ra_register = copy;
 }
 
-static void step_set(struct frame_state *frame, unsigned to, bool is_adapter)
+static void step_set(struct frame_state *frame, unsigned to)
 {
 	if (to != REGISTER_RSP)
 		forget_register(frame, to);
-	else if (!frame->is_fp_saved && frame->cfa_kind == CFA_AT &&
-		 (frame->ra_register != REGISTER_NONE ||
-		  (is_adapter && frame->ra_copy != REGISTER_NONE)))
-		align_sp(frame);
 	else
 		lose_sp(frame);
+}
+
+static void step_align(struct frame_state *frame, const struct instruction *it,
+		       struct frame_habits habits)
+{
+	bool is_sp = it->to == REGISTER_RSP && it->value == -ALIGNMENT && frame->cfa_kind == CFA_AT;
+
+	if (is_sp && habits.is_aligned && frame->has_sp &&
+	    (frame->cfa - frame->sp) % ALIGNMENT == 0)
+		return;
+	if (is_sp && !frame->is_fp_saved &&
+	    (frame->ra_register != REGISTER_NONE ||
+	     (habits.is_adapter && frame->ra_copy != REGISTER_NONE)))
+		align_sp(frame);
+	else
+		step_set(frame, it->to);
 }
 
 static void step_add(struct frame_state *frame, const struct instruction *it)
@@ -283,7 +296,7 @@ static void step_add(struct frame_state *frame, const struct instruction *it)
 		move_sp(frame, it->value);
 }
 
-void frame_step(struct frame_state *frame, const struct instruction *it, bool is_adapter)
+void frame_step(struct frame_state *frame, const struct instruction *it, struct frame_habits habits)
 {
 	bool was_pushed = frame->was_fp_pushed;
 
@@ -307,8 +320,11 @@ void frame_step(struct frame_state *frame, const struct instruction *it, bool is
 	case INSTRUCTION_ADD:
 		step_add(frame, it);
 		break;
+	case INSTRUCTION_ALIGN:
+		step_align(frame, it, habits);
+		break;
 	case INSTRUCTION_SET:
-		step_set(frame, it->to, is_adapter);
+		step_set(frame, it->to);
 		break;
 	case INSTRUCTION_LEAVE:
 		step_leave(frame);

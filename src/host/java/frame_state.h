@@ -43,9 +43,14 @@ struct frame_state frame_at_interpreted_entry(void);
 struct frame_state frame_interpreted(void);
 struct frame_state frame_lost(void);
 
-/* is_adapter: code between two conventions, which may align the stack and push the return address
- * again. */
-void frame_step(struct frame_state *frame, const struct instruction *instruction, bool is_adapter);
+/* What is known of the code. */
+struct frame_habits {
+	bool is_adapter; /* it may align the stack and push the return address again */
+	bool is_aligned; /* the caller's rsp is a multiple of 16 */
+};
+
+void frame_step(struct frame_state *frame, const struct instruction *instruction,
+		struct frame_habits habits);
 
 /* The rule of a state.  UNWIND_BAD: there is none.  For UNWIND_SPECIAL *ret_special is it. */
 struct unwind_row frame_row(const struct frame_state *frame, struct unwind_special *ret_special);

@@ -428,6 +428,8 @@ static bool read_move(const struct decoding *it, struct instruction *ret)
 		change(ret, INSTRUCTION_ADD, it->reg, it->reg, it->displacement);
 	else if ((opcode == 0x81 || opcode == 0x83) && it->mod == 3 && (reg == 0 || reg == 5))
 		change(ret, INSTRUCTION_ADD, it->rm, it->rm, reg ? -it->immediate : it->immediate);
+	else if ((opcode == 0x81 || opcode == 0x83) && it->mod == 3 && reg == 4)
+		change(ret, INSTRUCTION_ALIGN, it->rm, it->rm, it->immediate);
 	else
 		return false;
 	return true;

@@ -23,6 +23,7 @@ enum instruction_kind {
 	INSTRUCTION_LOAD,   /* to = *(from + value), from is rsp or rbp */
 	INSTRUCTION_STORE,  /* *(to + value) = from, to is rsp or rbp */
 	INSTRUCTION_ADD,    /* to += value */
+	INSTRUCTION_ALIGN,  /* to &= value */
 	INSTRUCTION_SET,    /* `to` has another value now */
 	INSTRUCTION_LEAVE,  /* rsp = rbp, pop rbp */
 	INSTRUCTION_CALL,   /* target */

@@ -14,8 +14,8 @@
 #include <sys/uio.h>
 
 #define BATCH    512u
-#define PAUSE_NS 20000000u /* between two looks at least */
-#define PAUSES   20u       /* a look may take one part in so many of the time */
+#define PAUSE_NS 5000000u /* between two looks at least */
+#define PAUSES   20u      /* a look may take one part in so many of the time */
 #define SETTLE_NS \
 	500000000u /* code that was seen for the first time so lately may not be whole yet */
 
@@ -304,7 +304,7 @@ int java_refresh(struct java *java, struct space *space)
 	int r;
 
 	if (begin < java->next_ns)
-		return 0;
+		return -EAGAIN;
 	r = look(java, space);
 	end = now_ns();
 	java->next_ns = end + MAX((end - begin) * PAUSES, PAUSE_NS);

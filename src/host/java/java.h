@@ -16,5 +16,6 @@ int java_open(struct java **ret, const struct space *space, pid_t pid, struct er
 void java_close(struct java *java);
 
 /* Looks at the code again, unless that was done a moment ago, and gives the space its rules:
- * space->generation tells whether they changed.  -ENOMEM and others: they are what they were. */
+ * space->generation tells whether they changed.  -EAGAIN: it was; -ENOMEM and others: they are what
+ * they were. */
 int java_refresh(struct java *java, struct space *space) MUST_CHECK;

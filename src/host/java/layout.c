@@ -152,6 +152,14 @@ static const struct wanted *find_wanted(const char *type, const char *field)
 	return NULL;
 }
 
+static void take_stub(const struct reading *it, const unsigned char *entry, struct java_layout *ret)
+{
+	uint64_t address = word_at(entry, it->symbols[JAVA_STRUCT_ADDRESS]);
+
+	if (address && ret->stub_count < JAVA_STUBS_MAX)
+		ret->stubs[ret->stub_count++] = address;
+}
+
 static void take_struct(struct reading *it, const unsigned char *entry, const char *type,
 			struct java_layout *ret)
 {
@@ -161,6 +169,8 @@ static void take_struct(struct reading *it, const unsigned char *entry, const ch
 
 	if (!read_name(it, word_at(entry, it->symbols[JAVA_STRUCT_FIELD]), field))
 		return;
+	if (!strcmp(type, "StubRoutines"))
+		take_stub(it, entry, ret);
 	found = find_wanted(type, field);
 	if (!found || !read_name(it, word_at(entry, it->symbols[JAVA_STRUCT_TYPE_OF_FIELD]), of) ||
 	    (found->is_int && strcmp(of, "int") != 0))

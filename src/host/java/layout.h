@@ -56,9 +56,13 @@ enum java_field {
 	JAVA_FIELDS,
 };
 
+#define JAVA_STUBS_MAX 256
+
 struct java_layout {
 	uint64_t fields[JAVA_FIELDS];
 	bool is_known[JAVA_FIELDS];
+	uint64_t stubs[JAVA_STUBS_MAX]; /* addresses of the variables that lead to stubs */
+	size_t stub_count;
 	uint32_t block_size; /* of the header before each blob */
 	uint32_t part_size;  /* of that before each part of the interpreter */
 };

@@ -60,7 +60,7 @@ static void look_for_python(struct bpf_sampler *self, struct followed *process)
 static void look_for_java(struct bpf_sampler *self, struct followed *process)
 {
 	process->java_looked_ns = now_ns();
-	java_code_look(&process->java, followed_space(process));
+	process->is_owed_java = !java_code_look(&process->java, followed_space(process));
 	if (process->java.why[0])
 		snprintf(self->sampler.limits, sizeof(self->sampler.limits), "%s",
 			 process->java.why);
@@ -117,6 +117,20 @@ int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 	return r;
 }
 
+/* False: nothing is new.  A child that has its parent's mappings still has its code, too. */
+static bool refresh_java(struct bpf_sampler *self, struct followed *process)
+{
+	struct space *space = followed_space(process);
+	unsigned generation = space->generation;
+
+	if (!process->java.java || !followed_has_own_space(process))
+		return false;
+	look_for_java(self, process);
+	if (space->generation != generation)
+		publish(self, process, false);
+	return space->generation != generation;
+}
+
 /* Reads the mappings again. */
 static void refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
 {
@@ -138,23 +152,19 @@ static void refresh(struct bpf_sampler *self, struct followed *process, bool has
 		publish(self, process, false);
 		process->was_python_sought = false;
 		look_for_python(self, process);
-	} else if (has_asked) {
+	} else if (has_asked && !process->is_owed_java) {
 		process->patience_ns =
 			MIN(MAX(process->patience_ns * 2, PATIENCE_NS), PATIENCE_MAX_NS);
 		publish(self, process, true);
 	}
 }
 
-/* A child that has its parent's mappings still has its code, too. */
-static void refresh_java(struct bpf_sampler *self, struct followed *process)
+/* Programs that asked too early are answered, whether something is new or not. */
+static void pay_java(struct bpf_sampler *self, struct followed *process)
 {
-	struct space *space = followed_space(process);
-	unsigned generation = space->generation;
+	bool was_owed = process->is_owed_java;
 
-	if (!followed_has_own_space(process))
-		return;
-	look_for_java(self, process);
-	if (space->generation != generation)
+	if (!refresh_java(self, process) && was_owed && !process->is_owed_java)
 		publish(self, process, false);
 }
 
@@ -165,9 +175,9 @@ static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t
 
 	if (process->was_seen && since_ns >= LOOK_NS)
 		refresh(self, process, false);
-	else if (process->was_seen && process->java.java &&
-		 now - MIN(now, process->java_looked_ns) >= JAVA_LOOK_NS)
-		refresh_java(self, process);
+	else if (process->is_owed_java ||
+		 (process->was_seen && now - MIN(now, process->java_looked_ns) >= JAVA_LOOK_NS))
+		pay_java(self, process);
 	if (process->is_deaf && since_ns >= process->patience_ns)
 		publish(self, process, false);
 }
@@ -294,12 +304,15 @@ static void (*const handlers[])(struct bpf_sampler *self, const struct sample *r
 	[NEWS_CAME] = on_came,         [NEWS_PYTHON] = on_python,
 };
 
-/* The space has been read anew by now: the kernel program asked for that first. */
+/* The space has been read anew by now: the kernel program asked for that first.  What a Java
+ * compiled may be newer still. */
 static const struct sample *walk_raw(struct bpf_sampler *self, const struct sample *record)
 {
 	struct followed *process = followed_find(&self->processes, (pid_t)record->pid);
 
 	raw_stack_walk(record, process ? followed_space(process) : NULL, &self->walked.sample);
+	if (process && self->walked.sample.end == STACK_NO_TABLE && refresh_java(self, process))
+		raw_stack_walk(record, followed_space(process), &self->walked.sample);
 	return &self->walked.sample;
 }
 

@@ -24,6 +24,7 @@ struct followed {
 	bool was_python_sought;      /* in the mappings as they are */
 	struct python *python;       /* NULL: there is none that is known */
 	struct java_code java;
+	bool is_owed_java;       /* it was asked for too early */
 	uint64_t java_looked_ns; /* when its code was looked at last */
 };
 

@@ -18,12 +18,11 @@ static void seek(struct java_code *code, const struct space *space)
 }
 
 /* What cannot be read now is read the next time. */
-void java_code_look(struct java_code *code, struct space *space)
+bool java_code_look(struct java_code *code, struct space *space)
 {
 	if (!code->java && !code->was_sought)
 		seek(code, space);
-	if (code->java)
-		(void)!java_refresh(code->java, space);
+	return !code->java || java_refresh(code->java, space) != -EAGAIN;
 }
 
 void java_code_seek_again(struct java_code *code)

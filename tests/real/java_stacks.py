@@ -2,12 +2,11 @@
 have stacks. Of its stacks nearly all must reach the root, and none that does may be wrong."""
 
 import collections
-import os
+import json
 import re
 import subprocess
 
 LEAST_COMPLETE = 99.0
-SECONDS = 5
 DEPTH = 40
 METHOD = re.compile(r"Chains(?:\$\w+)?\.(\w+)")
 CHOICES = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,*.*Apart",
@@ -90,3 +89,13 @@ def judge(report, name, limpet, path):
     missing = [thread for thread in ("chain", "mixed", "deep", "virtual") if not reached[thread]]
     report.check(f"{name}: chains are seen to their ends", f"never: {missing}" if missing else None,
                  ", ".join(f"{thread} {count}" for thread, count in reached.items()))
+
+
+def dump_problem(text):
+    """Of one look at all threads; one of them may be met in a moment that has no rule."""
+    threads = [e for line in text.splitlines() if (e := json.loads(line))["event"] == "thread" and e["has_stack"]]
+    cut = [f"{e['name']}: {e['end']}" for e in threads if not e["complete"]]
+    missing = set(CHAINS) - {e["name"] for e in threads}
+    if missing:
+        return f"no stack of {sorted(missing)}"
+    return f"incomplete: {cut}" if len(cut) > 1 else None

@@ -31,7 +31,6 @@ WARM_UP_S = 2.0
 RATE = 499
 # What lies below the stack pointer is not copied: OpenSSL's hashes keep there where their frame is.
 LEAST_PERCENT = {"bpf": 99.5, "copy": 95}
-JUST_SHOWN = ("java",)  # compiled code without frame pointers
 HEAD = ("program", "sampler", "samples", "complete %", "why not", "lost", "names %", "threads", "bytes/sample")
 MODES = (("bpf", ()), ("bpf", ("--off-cpu",)), ("copy", ()))
 
@@ -106,7 +105,7 @@ class Trial:
         wrong = None
         if not sums["samples"]:
             wrong = "no sample"
-        elif complete < LEAST_PERCENT[what.split()[0]] and name not in JUST_SHOWN:
+        elif complete < LEAST_PERCENT[what.split()[0]]:
             wrong = f"{complete:.2f} % reach the root: {why}"
         self.report.check(f"{name}, {what}: whole stacks", wrong, f"{complete:.2f} % of {sums['samples']}")
         lost = f"{sums['samples_lost']} lost" if sums["samples_lost"] else None

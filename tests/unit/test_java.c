@@ -211,6 +211,23 @@ static void believes_no_method_of_another_size(void **state)
 	rows_done(&rows);
 }
 
+/* A place to be patched: a jump to a call behind four bytes of data, which look like an instruction that
+ * reaches into it. */
+static void follows_over_data(void **state)
+{
+	struct rows rows = rows_of(CODE_METHOD,
+				   "55 48 83 ec 20 e9 06 00 00 00 c3 50 00 05 14 0a e8 50 50 50 50 eb "
+				   "e7 06 90",
+				   48, 5);
+
+	(void)state;
+	check_row(&rows, 16, UNWIND_SP, 6, -2);
+	check_row(&rows, 20, UNWIND_SP, 6, -2);
+	check_row(&rows, 21, UNWIND_SP, 6, -2);
+	check_row(&rows, 24, UNWIND_SP, 6, -2);
+	rows_done(&rows);
+}
+
 /* Its first bytes are a jump now; who is in it still is in a frame of the size that is told. */
 static void follows_a_method_that_is_closed(void **state)
 {
@@ -456,6 +473,7 @@ int main(void)
 		cmocka_unit_test(follows_other_prologues),
 		cmocka_unit_test(believes_no_method_of_another_size),
 		cmocka_unit_test(follows_a_method_that_is_closed),
+		cmocka_unit_test(follows_over_data),
 		cmocka_unit_test(follows_a_frame_pointer),
 		cmocka_unit_test(says_nothing_where_ways_disagree),
 		cmocka_unit_test(follows_adapters),

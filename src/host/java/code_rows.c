@@ -78,7 +78,8 @@ static void send_ahead(struct scan *scan, size_t at, const struct instruction *i
 	scan->waiting[target] = (unsigned char)number_of(scan, &frame);
 }
 
-/* Who arrives here by a jump, and who from above, must agree, unless nothing is known of one. */
+/* Who arrives here by a jump, and who from above, must agree, unless nothing is known of one.  In a
+ * method they always do: above is data then, of places that are patched when a class is loaded. */
 static void arrive(struct scan *scan, size_t at)
 {
 	unsigned known = scan->waiting[at];
@@ -87,7 +88,9 @@ static void arrive(struct scan *scan, size_t at)
 		return;
 	if (known == START)
 		scan->frame = frame_at_entry();
-	else if (scan->is_over || scan->frame.cfa_kind == CFA_LOST)
+	else if (scan->is_over || scan->frame.cfa_kind == CFA_LOST ||
+		 (scan->code->kind == CODE_METHOD &&
+		  !frame_agrees(&scan->frame, &scan->states[known - 1])))
 		scan->frame = scan->states[known - 1];
 	else
 		scan->frame = meet(&scan->frame, &scan->states[known - 1]);
@@ -115,26 +118,31 @@ static void go_on(struct scan *scan, size_t at, const struct instruction *it)
 		scan->frame = scan->usual;
 }
 
-/* How far to the next instruction; data may look like one that reaches into a function. */
+/* How far to the next instruction; data may look like one that reaches into the code behind it. */
 static size_t next_of(const struct scan *scan, size_t at, size_t size)
 {
 	for (size_t i = 1; i < size; i++)
-		if (scan->waiting[at + i] == START)
+		if (scan->waiting[at + i])
 			return i;
 	return size;
 }
 
-/* What is no instruction ends it, or is skipped where that is to be expected. */
+static bool may_have_data(const struct scan *scan)
+{
+	return scan->code->kind == CODE_STUBS || scan->code->kind == CODE_METHOD;
+}
+
+/* What is no instruction ends it, or is skipped where there may be such. */
 static size_t step_over(struct scan *scan, size_t at)
 {
 	struct instruction it;
 
 	if (!instruction_read(&it, scan->code->bytes + at, scan->code->size - at)) {
 		go_on(scan, at, &it);
-		return scan->code->kind == CODE_STUBS ? next_of(scan, at, it.size) : it.size;
+		return may_have_data(scan) ? next_of(scan, at, it.size) : it.size;
 	}
-	scan->frame = frame_lost();
-	return scan->code->kind == CODE_STUBS;
+	scan->frame = scan->usual;
+	return may_have_data(scan);
 }
 
 /* From `at` up to `end`; *ret: how far it got. */

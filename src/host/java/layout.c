@@ -13,6 +13,7 @@
 #define ENTRIES_MAX 16384u
 #define NAME_MAX    64u
 #define WINDOW      4096u
+#define MAJOR_LAST  18
 #define OFFSET_MAX  4096u /* no object that is looked into is larger */
 
 const char *const java_symbol_names[JAVA_SYMBOLS] = {
@@ -38,6 +39,7 @@ static const struct wanted {
 	{ "CodeCache", "_heaps", CODE_CACHE_HEAPS, true, false },
 	{ "CodeCache", "_heap", CODE_CACHE_HEAP, true, false },
 	{ "AbstractInterpreter", "_code", INTERPRETER_CODE, true, false },
+	{ "Abstract_VM_Version", "_vm_major_version", MAJOR_VERSION, true, true },
 	{ "GrowableArrayBase", "_len", ARRAY_LENGTH, false, true },
 	{ "GenericGrowableArray", "_len", ARRAY_LENGTH, false, true },
 	{ "GrowableArray<int>", "_data", ARRAY_DATA, false, false },
@@ -235,12 +237,26 @@ static bool has(const struct java_layout *layout, enum java_field which)
 		      { BLOB_CODE_END, BLOB_DATA_OFFSET },   { BLOB_DATA_OFFSET, BLOB_CODE_END },
 		      { ARRAY_LENGTH, CODE_CACHE_HEAP },     { ARRAY_DATA, CODE_CACHE_HEAP } };
 
-	if (layout->is_known[which])
+	if (layout->is_known[which] || which == MAJOR_VERSION)
 		return true;
 	for (unsigned i = 0; i < ARRAY_SIZE(pairs); i++)
 		if (pairs[i].field == which && layout->is_known[pairs[i].other])
 			return true;
 	return false;
+}
+
+/* Since 19 there are virtual threads, whose frames come and go in ways of their own. */
+static int check_version(const struct reading *it, const struct java_layout *layout,
+			 struct err *err)
+{
+	int32_t major = 0;
+
+	if (layout->is_known[MAJOR_VERSION] &&
+	    read_memory(it, layout->fields[MAJOR_VERSION], &major, sizeof(major)))
+		return err_set(err, -EOPNOTSUPP, "the version of libjvm.so cannot be read");
+	if (major > MAJOR_LAST)
+		return err_set(err, -EOPNOTSUPP, "frames of JDK %d are not known", (int)major);
+	return 0;
 }
 
 static int check(const struct java_layout *layout, struct err *err)
@@ -275,5 +291,6 @@ int java_layout_read(struct java_layout *ret, const struct memory_reader *memory
 	if (r)
 		return err_set(err, r == -EBADMSG ? -EOPNOTSUPP : r,
 			       "the tables of libjvm.so cannot be read: %s", strerror(-r));
-	return check(ret, err);
+	r = check(ret, err);
+	return r ? r : check_version(&it, ret, err);
 }

@@ -32,6 +32,7 @@ enum java_field {
 	CODE_CACHE_HEAPS, /* static */
 	CODE_CACHE_HEAP,  /* static; JDK 8 */
 	INTERPRETER_CODE, /* static */
+	MAJOR_VERSION,    /* static; not in JDK 8 */
 	ARRAY_LENGTH,
 	ARRAY_DATA,
 	HEAP_MEMORY,

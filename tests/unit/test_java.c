@@ -211,14 +211,15 @@ static void believes_no_method_of_another_size(void **state)
 	rows_done(&rows);
 }
 
-/* A place to be patched: a jump to a call behind four bytes of data, which look like an instruction that
- * reaches into it. */
+/* A place to be patched: a jump to a call behind four bytes of data, which look like an instruction
+ * that reaches into it. */
 static void follows_over_data(void **state)
 {
-	struct rows rows = rows_of(CODE_METHOD,
-				   "55 48 83 ec 20 e9 06 00 00 00 c3 50 00 05 14 0a e8 50 50 50 50 eb "
-				   "e7 06 90",
-				   48, 5);
+	struct rows rows =
+		rows_of(CODE_METHOD,
+			"55 48 83 ec 20 e9 06 00 00 00 c3 50 00 05 14 0a e8 50 50 50 50 eb "
+			"e7 06 90",
+			48, 5);
 
 	(void)state;
 	check_row(&rows, 16, UNWIND_SP, 6, -2);

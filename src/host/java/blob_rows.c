@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD      8u
-#define NAME_SIZE 64u
-#define CODE_MAX  ((uint64_t)16 << 20)
+#define WORD       8u
+#define PAGE_BYTES 4096u
+#define NAME_SIZE  64u
+#define CODE_MAX   ((uint64_t)16 << 20)
 
 /* By the begin of their names; what is none of these is called, and returns. */
 static const struct {
@@ -38,13 +39,15 @@ static const struct {
 
 #define ENTRY_BEGIN "method entry point"
 
-/* "" where there is none. */
+/* "" where there is none.  The page behind it may not be there. */
 static void read_name(char ret[NAME_SIZE], const struct java_memory *memory, uint64_t address)
 {
-	size_t size = MIN(NAME_SIZE - 1, 4096 - address % 4096);
+	const struct memory_reader *reader = &memory->reader;
+	size_t in_page = MIN(NAME_SIZE - 1, PAGE_BYTES - address % PAGE_BYTES);
 
 	memset(ret, 0, NAME_SIZE);
-	if (!address || memory->reader.read(memory->reader.context, address, ret, size))
+	if (!address || (reader->read(reader->context, address, ret, NAME_SIZE - 1) &&
+			 reader->read(reader->context, address, ret, in_page)))
 		ret[0] = 0;
 }
 

@@ -37,7 +37,7 @@ static const struct {
 	{ "Compile::", CODE_UNKNOWN },
 };
 
-#define ENTRY_BEGIN "method entry point"
+#define ENTRY "method entry point"
 
 /* "" where there is none.  The page behind it may not be there. */
 static void read_name(char ret[NAME_SIZE], const struct java_memory *memory, uint64_t address)
@@ -78,7 +78,7 @@ static int add_part(struct blob_rows *self, const struct java_memory *memory,
 	char description[NAME_SIZE];
 
 	read_name(description, memory, part->description);
-	if (!strncmp(description, ENTRY_BEGIN, strlen(ENTRY_BEGIN)))
+	if (strstr(description, ENTRY))
 		code.kind = CODE_ENTRY;
 	return code_rows_add(&self->rows, (uint32_t)offset, &code);
 }

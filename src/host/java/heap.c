@@ -281,7 +281,9 @@ static int read_part(struct java_part *ret, const struct java_memory *memory,
 		return r;
 	ret->address = address;
 	ret->size = (uint32_t)size;
-	ret->header = (uint32_t)MIN(ALIGN_UP(layout->part_size, PART_ALIGNMENT), ret->size);
+	ret->header = (uint32_t)MIN(
+		ALIGN_UP(address + layout->part_size, (uint64_t)PART_ALIGNMENT) - address,
+		ret->size);
 	return size <= 0 || ret->size > room ? -EBADMSG : 0;
 }
 

@@ -440,11 +440,17 @@ struct frame_state frame_common(const struct frame_state *a, const struct frame_
 		both.ra_copy = REGISTER_NONE;
 	if (a->sender_register != b->sender_register)
 		both.sender_register = REGISTER_NONE;
+	/* Beside a frame pointer the rule says nothing of rsp. */
+	if (a->has_fp && (!a->has_sp || !b->has_sp || a->sp - a->fp != b->sp - b->fp))
+		both.has_sp = false;
 	return both;
 }
 
 bool frame_equals(const struct frame_state *a, const struct frame_state *b)
 {
-	return a->ra_copy == b->ra_copy && a->sender_register == b->sender_register &&
-	       frame_agrees(a, b);
+	return a->cfa_kind == b->cfa_kind && a->has_sp == b->has_sp && a->has_fp == b->has_fp &&
+	       a->sp == b->sp && a->fp == b->fp && a->cfa == b->cfa && a->ra == b->ra &&
+	       a->ra_register == b->ra_register && a->is_fp_saved == b->is_fp_saved &&
+	       a->saved_fp == b->saved_fp && a->ra_copy == b->ra_copy &&
+	       a->sender_register == b->sender_register;
 }

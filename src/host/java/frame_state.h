@@ -57,6 +57,7 @@ struct unwind_row frame_row(const struct frame_state *frame, struct unwind_speci
 
 /* Whether two states have the same rule. */
 bool frame_agrees(const struct frame_state *a, const struct frame_state *b);
-/* Of two that agree: what both know of registers beside it. */
+/* Of two that agree: what both know beside it. */
 struct frame_state frame_common(const struct frame_state *a, const struct frame_state *b);
+/* The same to the last register. */
 bool frame_equals(const struct frame_state *a, const struct frame_state *b);

@@ -7,7 +7,7 @@
 
 #define JAVA_HEAPS_MAX  8
 #define JAVA_BLOBS_MAX  (1u << 18)
-#define JAVA_HEAP_BYTES ((uint64_t)2 << 30) /* no heap is larger */
+#define JAVA_HEAP_BYTES ((uint64_t)256 << 20) /* no more of a heap is in use */
 
 /* Foreign memory.  read_many: `size` bytes from each address, one piece behind the other; what
  * cannot be read is zero. */

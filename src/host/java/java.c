@@ -13,9 +13,12 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define BATCH    512u
-#define PAUSE_NS 5000000u /* between two looks at least */
-#define PAUSES   20u      /* a look may take one part in so many of the time */
+#define BATCH          512u
+#define PAUSE_NS       5000000u   /* between two looks at least */
+#define PAUSES         20u        /* a look may take one part in so many of the time */
+#define PAUSES_PARTIAL 4u         /* the same while there is much to see */
+#define LOOK_MAX_NS    500000000u /* one of them takes no longer */
+#define ROWS_MAX       (4u << 20) /* of a process */
 #define SETTLE_NS \
 	500000000u /* code that was seen for the first time so lately may not be whole yet */
 
@@ -32,6 +35,7 @@ struct java {
 	struct known_heap heaps[JAVA_HEAPS_MAX];
 	size_t heap_count;
 	uint64_t next_ns; /* no look before */
+	bool is_partial;  /* the last look had too much to see */
 };
 
 static int read_process(void *context, uint64_t address, void *into, size_t size)
@@ -160,64 +164,80 @@ static bool are_same_rows(const struct rows *a, const struct rows *b)
 		!memcmp(a->specials, b->specials, a->special_count * sizeof(*a->specials)));
 }
 
+/* One look at the code. */
+struct look {
+	const struct java_memory *memory;
+	const struct java_layout *layout;
+	uint64_t begin_ns;
+	size_t rows; /* of all blobs */
+	bool has_changed, is_partial;
+};
+
+/* What is too much for one look is looked at the next time: until then it is code that came later.
+ */
+static bool is_over_budget(const struct look *look)
+{
+	return look->rows > ROWS_MAX || now_ns() - look->begin_ns > LOOK_MAX_NS;
+}
+
 /* Rows of what was known before are taken over; what is new is read once more when it has settled.
  */
-static int adopt_blob(struct blob_rows *blob, struct blob_rows *before,
-		      const struct java_memory *memory, const struct java_layout *layout,
-		      uint64_t now, bool *ret_changed)
+static int adopt_blob(struct blob_rows *blob, struct blob_rows *before, struct look *look)
 {
-	int r;
+	int r = 0;
 
-	if (before && now - before->first_seen_ns > SETTLE_NS) {
+	blob->first_seen_ns = before ? before->first_seen_ns : look->begin_ns;
+	if (before &&
+	    (look->begin_ns - before->first_seen_ns > SETTLE_NS || is_over_budget(look))) {
 		blob->rows = before->rows;
 		before->rows = (struct rows){ 0 };
-		blob->first_seen_ns = before->first_seen_ns;
-		return 0;
+	} else {
+		r = blob_rows_make(blob, look->memory, look->layout);
+		look->has_changed |= !before || r || !are_same_rows(&blob->rows, &before->rows);
 	}
-	blob->first_seen_ns = before ? before->first_seen_ns : now;
-	r = blob_rows_make(blob, memory, layout);
-	*ret_changed |= !before || r || !are_same_rows(&blob->rows, &before->rows);
+	look->rows += blob->rows.count;
 	return r;
 }
 
 static int adopt_blobs(struct known_heap *heap, struct known_heap *before,
-		       const struct java_blob *blobs, const struct java_memory *memory,
-		       const struct java_layout *layout, bool *ret_changed)
+		       const struct java_blob *blobs, size_t count, struct look *look)
 {
-	uint64_t now = now_ns();
 	size_t old = 0;
 	int r = 0;
 
-	*ret_changed |= heap->count != before->count;
-	for (size_t i = 0; !r && i < heap->count; i++) {
+	for (size_t i = 0; !r && i < count; i++) {
 		struct blob_rows *same = NULL;
 
 		while (old < before->count && before->blobs[old].blob.address < blobs[i].address)
 			old++;
 		if (old < before->count && is_same_blob(&before->blobs[old].blob, &blobs[i]))
 			same = &before->blobs[old];
-		heap->blobs[i].blob = blobs[i];
-		r = adopt_blob(&heap->blobs[i], same, memory, layout, now, ret_changed);
+		if (!same && is_over_budget(look)) {
+			look->is_partial = true;
+			continue;
+		}
+		heap->blobs[heap->count].blob = blobs[i];
+		r = adopt_blob(&heap->blobs[heap->count++], same, look);
 	}
+	look->has_changed |= heap->count != before->count;
 	return r;
 }
 
 /* On failure the heap is empty: the next look begins anew. */
-static int look_at_heap(struct java *self, struct known_heap *known, const struct java_heap *heap,
-			bool *ret_changed)
+static int look_at_heap(struct known_heap *known, const struct java_heap *heap, struct look *look)
 {
-	const struct java_memory memory = memory_of(self);
 	CLEANUP(free) struct java_blob *blobs = NULL;
 	struct known_heap now = { .heap = *heap };
-	int r = java_blobs_read(&blobs, &now.count, &memory, &self->layout, heap);
+	size_t count;
+	int r = java_blobs_read(&blobs, &count, look->memory, look->layout, heap);
 
 	if (r)
 		return r;
-	now.blobs = calloc(now.count + 1, sizeof(*now.blobs));
+	now.blobs = calloc(count + 1, sizeof(*now.blobs));
 	if (!now.blobs)
 		return -ENOMEM;
-	*ret_changed |= known->heap.low != heap->low || known->heap.high != heap->high;
-	r = adopt_blobs(&now, known, blobs, &memory, &self->layout, ret_changed);
+	look->has_changed |= known->heap.low != heap->low || known->heap.high != heap->high;
+	r = adopt_blobs(&now, known, blobs, count, look);
 	forget_blobs(known);
 	*known = now;
 	if (r)
@@ -280,22 +300,23 @@ static int give_tables(struct java *self, struct space *space)
 	return r;
 }
 
-static int look(struct java *self, struct space *space)
+static int look_at_all(struct java *self, struct space *space)
 {
 	const struct java_memory memory = memory_of(self);
+	struct look look = { .memory = &memory, .layout = &self->layout, .begin_ns = now_ns() };
 	struct java_heap heaps[JAVA_HEAPS_MAX] = { 0 };
 	int count = java_heaps_read(heaps, &memory, &self->layout), r = 0;
-	bool has_changed = false;
 
 	if (count < 0)
 		return count;
 	while (self->heap_count > (size_t)count)
 		forget_blobs(&self->heaps[--self->heap_count]);
-	has_changed = self->heap_count != (size_t)count || space->made_count != (size_t)count;
+	look.has_changed = self->heap_count != (size_t)count || space->made_count != (size_t)count;
 	self->heap_count = (size_t)count;
 	for (int i = 0; !r && i < count; i++)
-		r = look_at_heap(self, &self->heaps[i], &heaps[i], &has_changed);
-	return r || !has_changed ? r : give_tables(self, space);
+		r = look_at_heap(&self->heaps[i], &heaps[i], &look);
+	self->is_partial = look.is_partial && look.rows <= ROWS_MAX;
+	return r || !look.has_changed ? r : give_tables(self, space);
 }
 
 int java_refresh(struct java *java, struct space *space)
@@ -305,8 +326,9 @@ int java_refresh(struct java *java, struct space *space)
 
 	if (begin < java->next_ns)
 		return -EAGAIN;
-	r = look(java, space);
+	r = look_at_all(java, space);
 	end = now_ns();
-	java->next_ns = end + MAX((end - begin) * PAUSES, PAUSE_NS);
+	java->next_ns =
+		end + MAX((end - begin) * (java->is_partial ? PAUSES_PARTIAL : PAUSES), PAUSE_NS);
 	return r;
 }

@@ -6,6 +6,10 @@
 #include <errno.h>
 #include <stdio.h>
 
+#define NOT_UNDERSTOOD                                                                           \
+	"stacks end in compiled Java (start it with -XX:+PreserveFramePointer): its code cache " \
+	"makes no sense"
+
 static void seek(struct java_code *code, const struct space *space)
 {
 	struct err err = { 0 };
@@ -20,9 +24,14 @@ static void seek(struct java_code *code, const struct space *space)
 /* What cannot be read now is read the next time. */
 bool java_code_look(struct java_code *code, struct space *space)
 {
+	int r;
+
 	if (!code->java && !code->was_sought)
 		seek(code, space);
-	return !code->java || java_refresh(code->java, space) != -EAGAIN;
+	r = code->java ? java_refresh(code->java, space) : 0;
+	if (r == -EBADMSG)
+		snprintf(code->why, sizeof(code->why), "%s", NOT_UNDERSTOOD);
+	return r != -EAGAIN;
 }
 
 void java_code_seek_again(struct java_code *code)

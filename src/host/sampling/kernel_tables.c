@@ -18,7 +18,7 @@
 #define LATER_ROWS_CHILDREN (1u << 22)
 #define ROWS_PER_SPECIAL    64
 #define RANGES              (1u << 16)
-#define MADE_GROWS          8u /* written in two places, which grow */
+#define MADE_GROWS          4u /* written in two places, which grow */
 #define RING_BYTES          (16u << 20)
 #define ABSENCES            (1u << 16)
 

@@ -67,9 +67,8 @@ def read_folded(limpet, path):
 
 def root_problem(names):
     """A thread begins in libc."""
-    return None if any(name in ("clone3", "clone", "_start", "thread_start") for name in names[:2]) or\
-        names[0].startswith("libc.so.6+") else \
-        " > ".join(names[:4])
+    is_root = any(name in ("clone3", "clone", "_start") for name in names[:2]) or names[0].startswith("libc.so.6+")
+    return None if is_root else " > ".join(names[:4])
 
 
 def judge(report, name, limpet, path):

@@ -19,8 +19,13 @@
 #define PAUSES_PARTIAL 4u         /* the same while there is much to see */
 #define LOOK_MAX_NS    500000000u /* one of them takes no longer */
 #define ROWS_MAX       (4u << 20) /* of a process */
-#define SETTLE_NS \
-	500000000u /* code that was seen for the first time so lately may not be whole yet */
+#define SETTLE_NS      500000000u /* what was first seen so lately may not be whole yet */
+
+#if defined(__x86_64__)
+#define IS_KNOWN_MACHINE true
+#else
+#define IS_KNOWN_MACHINE false
+#endif
 
 /* The blobs of a heap, ascending. */
 struct known_heap {
@@ -120,11 +125,8 @@ int java_open(struct java **ret, const struct space *space, pid_t pid, struct er
 	if (!self)
 		return err_set(err, -ENOMEM, "Java of %d: no memory", pid);
 	self->pid = pid;
-#if defined(__x86_64__)
-	r = read_layout(self, base, err);
-#else
-	r = err_set(err, -EOPNOTSUPP, "its code is understood on x86-64 only");
-#endif
+	r = IS_KNOWN_MACHINE ? read_layout(self, base, err)
+			     : err_set(err, -EOPNOTSUPP, "its code is understood on x86-64 only");
 	if (!r) {
 		*ret = self;
 		return 0;

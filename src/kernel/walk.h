@@ -218,6 +218,21 @@ ALWAYS_INLINE __u64 register_by_number(const struct walk *walk, __u64 number)
 	return place < sizeof(struct pt_regs) / 8 ? ((const __u64 *)&walk->registers)[place] : 0;
 }
 
+/* 0: it is in the register still. */
+ALWAYS_INLINE __u64 place_of_saved(const struct walk *walk, const struct plan *plan, __u8 saved,
+				   __s32 offset)
+{
+	__u64 base = plan->cfa;
+
+	if (saved == UNWIND_SAVED_NOT)
+		return 0;
+	if (saved == UNWIND_SAVED_AT_BASE)
+		base = walk->fp;
+	if (saved == UNWIND_SAVED_AT_SP)
+		base = walk->sp;
+	return base + (__s64)offset;
+}
+
 ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan *plan)
 {
 	struct walk *walk = climb->walk;
@@ -238,20 +253,14 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 	if (special->is_dereferenced && read_word(climb, base, &base))
 		return end_walk(walk, STACK_UNREADABLE);
 	plan->cfa = base + (__s64)special->addition;
-	plan->fp_at = special->fp_saved == UNWIND_SAVED_NOT
-			      ? 0
-			      : (special->fp_saved == UNWIND_SAVED_AT_CFA ? plan->cfa : walk->fp) +
-					(__s64)special->fp_offset;
+	plan->fp_at = place_of_saved(walk, plan, special->fp_saved, special->fp_offset);
 	plan->ra = walk->lr;
 	if (special->ra_saved == UNWIND_SAVED_IN) {
 		plan->ra_at = 0;
 		plan->ra = register_by_number(walk, special->ra_offset);
 		return walk->is_innermost ? STEP_ON : end_walk(walk, STACK_NO_RULE);
 	}
-	plan->ra_at = special->ra_saved == UNWIND_SAVED_NOT
-			      ? 0
-			      : (special->ra_saved == UNWIND_SAVED_AT_CFA ? plan->cfa : walk->fp) +
-					(__s64)special->ra_offset;
+	plan->ra_at = place_of_saved(walk, plan, special->ra_saved, special->ra_offset);
 	return STEP_ON;
 }
 
@@ -428,6 +437,10 @@ static long climb_one(struct climb *climb)
 		return end_walk(walk, STACK_COMPLETE);
 	if (kind == UNWIND_SIGNAL)
 		return step_over_signal(climb);
+	if (kind == UNWIND_NEWER) {
+		walk->unknown = walk->pc;
+		return end_walk(walk, STACK_NO_TABLE);
+	}
 	if (kind >= UNWIND_BAD)
 		return end_walk(walk, STACK_NO_RULE);
 	if (kind != UNWIND_SPECIAL)

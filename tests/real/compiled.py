@@ -4,8 +4,8 @@
   tests/real/compiled.py [node|java]...
 
 Of node's stacks at least 99.5 % must reach the root, with and without its perf map; with the map its
-functions have their names. Java is asked for its names by its own attach protocol; how many of its stacks
-are complete is printed (docs/unwinding.md says why not all), and its methods must have their names.
+functions have their names. Java is asked for its names by its own attach protocol; of its stacks, without frame
+pointers, at least 99 % must reach the root on both rungs, and none may be wrong (java_stacks.py).
 LIMPET names the limpet to test. Ends with "N passed, N failed".
 """
 
@@ -22,8 +22,9 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "common")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "common")]
 
+import java_stacks
 from report import Report
 
 LIMPET = os.environ.get("LIMPET", "limpet")
@@ -83,15 +84,16 @@ class Trial:
             raise RuntimeError(f"limpet record ended with {limpet.returncode}: {err.strip()[-300:]}")
         report = subprocess.run([LIMPET, "report", path, "--json"], capture_output=True, text=True, check=True)
         events = [json.loads(line) for line in out.splitlines()]
+        self.path = path
         return next(e for e in events if e["event"] == "recorded"), \
             {e["name"]: e for line in report.stdout.splitlines()
              if (e := json.loads(line))["event"] == "sampled_function"}
 
 
-def complete_problem(told):
+def complete_problem(told, least=LEAST_COMPLETE):
     if told["samples"] < 500:
         return f"only {told['samples']} samples"
-    if told["complete_percent"] < LEAST_COMPLETE:
+    if told["complete_percent"] < least:
         return f"{told['complete_percent']} % complete of {told['samples']}: {told['stacks']}"
     return None
 
@@ -124,6 +126,20 @@ def try_node(report):
                      name_problem(functions, ["outerWork", "innerLoop"]))
 
 
+def try_chains(report, classes, *options):
+    """Both rungs on one process: the first record also waits until the compilers have done most of their work."""
+    with Trial("java", "-Xmx128m", *options, *java_stacks.CHOICES, "-cp", classes, "Chains") as it:
+        for sampler in ("bpf", "copy"):
+            name = " ".join(["java", *options, "by", sampler])
+            told, _ = it.record("--java-names", "--sampler", sampler)
+            report.check(f"{name}: stacks reach the root", complete_problem(told, java_stacks.LEAST_COMPLETE),
+                         f"{told['complete_percent']} % of {told['samples']}")
+            java_stacks.judge(report, name, LIMPET, it.path)
+        dumped = subprocess.run([LIMPET, "dump", str(it.pid), "--java-names", "--json"], capture_output=True,
+                                text=True)
+        report.check(f"{' '.join(['java', *options])}: a dump", java_stacks.dump_problem(dumped.stdout))
+
+
 def left_behind(pid):
     return glob.glob(f"/tmp/.attach_pid{pid}") + glob.glob(f"/proc/{pid}/cwd/.attach_pid{pid}")
 
@@ -135,7 +151,9 @@ def try_java(report):
     nobody = pwd.getpwnam("nobody").pw_uid
     with tempfile.TemporaryDirectory() as classes:
         os.chmod(classes, 0o755)
-        subprocess.run(["javac", "-d", classes, PROGRAMS / "Hot.java"], check=True)
+        subprocess.run(["javac", "-d", classes, PROGRAMS / "Hot.java", PROGRAMS / "Chains.java"], check=True)
+        for options in ([], ["-XX:+UseZGC"], ["-XX:TieredStopAtLevel=1"]):
+            try_chains(report, classes, *options)
         for user in (None, nobody):
             name = "java" if user is None else "java of another user"
             with Trial("java", "-Xmx128m", "-cp", classes, "Hot", user=user) as it:

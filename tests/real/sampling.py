@@ -30,7 +30,6 @@ from servers import SERVERS, Unavailable, wait_for
 WARM_UP_S = 2.0
 RATE = 499
 LEAST_PERCENT = 99.5
-JUST_SHOWN = ("java",)  # compiled code without frame pointers
 HEAD = ("program", "sampler", "samples", "complete %", "why not", "lost", "names %", "threads", "bytes/sample")
 MODES = (("bpf", ()), ("bpf", ("--off-cpu",)), ("copy", ()))
 
@@ -105,7 +104,7 @@ class Trial:
         wrong = None
         if not sums["samples"]:
             wrong = "no sample"
-        elif complete < LEAST_PERCENT and name not in JUST_SHOWN:
+        elif complete < LEAST_PERCENT:
             wrong = f"{complete:.2f} % reach the root: {why}"
         self.report.check(f"{name}, {what}: whole stacks", wrong, f"{complete:.2f} % of {sums['samples']}")
         lost = f"{sums['samples_lost']} lost" if sums["samples_lost"] else None
@@ -123,7 +122,7 @@ class Trial:
         verdict = Verdict(seen, stops, paths)
         wrong = verdict.kinds["another frame"] + verdict.kinds["limpet ends earlier"] + verdict.kinds["limpet has no stack"]
         problem = None if stops >= self.options.stops else f"only {verdict.text()}"
-        if wrong and self.server.name not in JUST_SHOWN:
+        if wrong:
             problem = verdict.text()
         self.report.check(f"{self.server.name}: gdb sees the same", problem, verdict.text())
         for line in verdict.lines():

@@ -7,6 +7,7 @@
 #include "host/core/clock.h"
 #include "host/recorder/code_list.h"
 #include "host/sampling/blocked_stack.h"
+#include "host/sampling/java_code.h"
 #include "host/sampling/sampler.h"
 #include "host/sampling/snapshot.h"
 
@@ -162,6 +163,16 @@ static void sample_running(struct dump *self, pid_t pid)
 	sampler_close(sampler);
 }
 
+static void look_for_java(struct dump *self, struct space *space)
+{
+	struct java_code java = { 0 };
+
+	java_code_look(&java, space);
+	if (java.why[0])
+		note_limit(self, java.why);
+	java_code_done(&java);
+}
+
 static int by_reading(struct dump *self, pid_t pid, const struct dump_options *options,
 		      struct err *err)
 {
@@ -175,6 +186,7 @@ static int by_reading(struct dump *self, pid_t pid, const struct dump_options *o
 	}
 	if (r)
 		return r;
+	look_for_java(self, space);
 	r = read_waiting(self, space, err);
 	space_close(space);
 	if (!r)

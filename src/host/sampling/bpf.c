@@ -196,6 +196,7 @@ static int open_all(struct bpf_sampler *self, struct err *err)
 		r = space_open(&space, self->options.pid, err);
 	if (r)
 		return r;
+	java_code_look(&self->first_java, space);
 	r = load(self, space, err);
 	if (r) {
 		space_close(space);
@@ -231,6 +232,7 @@ static void bpf_close(struct sampler *sampler)
 	absences_done(&self->absences);
 	free(self->clocks);
 	python_stacks_done(&self->python_stacks);
+	java_code_done(&self->first_java);
 	priority_restore(&self->priority);
 	free(self);
 }

@@ -54,6 +54,14 @@ static void look_for_python(struct bpf_sampler *self, struct followed *process)
 		sampler_limit(&self->sampler, "%s", err.what);
 }
 
+/* Rules for what its Java compiled; or the user is told why there are none. */
+static void look_for_java(struct bpf_sampler *self, struct followed *process)
+{
+	followed_look_for_java(process);
+	if (process->java.why[0])
+		sampler_limit(&self->sampler, "%s", process->java.why);
+}
+
 /* It is gone when it cannot be read: its samples are kept, with the names of what is known. */
 static void read_anew(struct bpf_sampler *self, struct followed *process)
 {
@@ -66,8 +74,10 @@ static void read_anew(struct bpf_sampler *self, struct followed *process)
 	python_close(process->python);
 	process->python = NULL;
 	process->was_python_sought = false;
+	java_code_done(&process->java);
 	if (process->is_unread)
 		return;
+	look_for_java(self, process);
 	publish(self, process, false);
 	look_for_python(self, process);
 }
@@ -81,12 +91,29 @@ int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 	if (r)
 		return err_set(err, r, "following process %d", pid);
 	process->looked_ns = now_ns();
+	process->java = self->first_java;
+	self->first_java = (struct java_code){ 0 };
+	look_for_java(self, process);
 	r = kernel_tables_publish(&self->tables, space, ASKING, err);
 	if (r) /* else it would be taken for one that is sampled */
 		followed_remove(&self->processes, pid);
 	else
 		look_for_python(self, process);
 	return r;
+}
+
+/* False: nothing is new.  A child that has its parent's mappings still has its code, too. */
+static bool refresh_java(struct bpf_sampler *self, struct followed *process)
+{
+	unsigned generation = process->space->generation;
+
+	if (!process->java.java || process->is_unread)
+		return false;
+	look_for_java(self, process);
+	if (process->space->generation == generation)
+		return false;
+	publish(self, process, false);
+	return true;
 }
 
 /* Reads the mappings again. */
@@ -101,15 +128,27 @@ static void refresh(struct bpf_sampler *self, struct followed *process, bool has
 	}
 	process->looked_ns = now_ns();
 	process->was_seen = false;
-	if (!space_refresh(process->space, &err) && process->space->generation != generation) {
+	if (!space_refresh(process->space, &err) && process->space->generation != generation)
+		java_code_seek_again(&process->java);
+	look_for_java(self, process);
+	if (process->space->generation != generation) {
 		process->patience_ns = 0;
 		publish(self, process, false);
 		process->was_python_sought = false;
 		look_for_python(self, process);
-	} else if (has_asked) {
+	} else if (has_asked && !process->is_owed_java) {
 		followed_lose_patience(process);
 		publish(self, process, true);
 	}
+}
+
+/* Programs that asked too early are answered, whether something is new or not. */
+static void pay_java(struct bpf_sampler *self, struct followed *process)
+{
+	bool was_owed = process->is_owed_java;
+
+	if (!refresh_java(self, process) && was_owed && !process->is_owed_java)
+		publish(self, process, false);
 }
 
 /* Reads again what may have changed unseen; lets programs ask again that asked in vain. */
@@ -119,6 +158,9 @@ static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t
 
 	if (process->was_seen && since_ns >= LOOK_NS)
 		refresh(self, process, false);
+	else if (process->is_owed_java ||
+		 (process->was_seen && now - MIN(now, process->java_looked_ns) >= FOLLOWED_JAVA_NS))
+		pay_java(self, process);
 	if (process->is_deaf && since_ns >= process->patience_ns)
 		publish(self, process, false);
 }
@@ -235,17 +277,21 @@ static void (*const handlers[])(struct bpf_sampler *self, const struct sample *r
 };
 
 /* For what the kernel program could not do.  Where it met unknown code the space has been read anew
- * by now: it asked for that first. */
+ * by now: it asked for that first.  What a Java compiled may be newer still. */
 static const struct sample *walk_here(struct bpf_sampler *self, const struct sample *record)
 {
 	struct followed *process = followed_find(&self->processes, (pid_t)record->pid);
 	const struct space *space = process ? process->space : NULL;
+	struct sample *ret = &self->walked.sample;
 
-	if (record->flags & KERNEL_RAW)
-		raw_stack_walk(record, space, &self->walked.sample);
-	else
-		stack_rest_walk(record, space, &self->walked.sample);
-	return &self->walked.sample;
+	if (record->flags & KERNEL_REST) {
+		stack_rest_walk(record, space, ret);
+		return ret;
+	}
+	raw_stack_walk(record, space, ret);
+	if (process && ret->end == STACK_NO_TABLE && refresh_java(self, process))
+		raw_stack_walk(record, space, ret);
+	return ret;
 }
 
 /* A child of a Python has its parent's layout in the kernel, and is known here when its first

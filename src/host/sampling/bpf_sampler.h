@@ -33,8 +33,9 @@ struct bpf_sampler {
 	struct followed_set processes;
 	struct absences absences;
 	struct python_stacks python_stacks;
-	uint64_t stopped_ns;   /* 0 while it runs */
-	uint64_t turn_ends_ns; /* while it runs: then it leaves the ring for other work */
+	struct java_code first_java; /* of the first process, until it is followed */
+	uint64_t stopped_ns;         /* 0 while it runs */
+	uint64_t turn_ends_ns;       /* while it runs: then it leaves the ring for other work */
 	bool is_flushed;
 	uint64_t next_look_ns;
 	const struct sampler_listener *listener; /* while it is drained */

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/python/python.h"
 #include "host/sampling/copy_private.h"
 #include "host/sampling/family.h"
@@ -119,7 +120,10 @@ static int follow(struct copy_sampler *self, pid_t pid, struct followed **ret, s
 	if (r)
 		return r;
 	r = followed_add(&self->processes, space, ret);
-	return r ? err_set(err, r, "no memory to follow %d", (int)pid) : 0;
+	if (r)
+		return err_set(err, r, "no memory to follow %d", (int)pid);
+	followed_look_for_java(*ret);
+	return 0;
 }
 
 static int join(struct sampler *sampler, pid_t pid, struct err *err)
@@ -146,6 +150,13 @@ static void tell_of_python(struct copy_sampler *self)
 		sampler_limit(&self->base, "Python functions are not seen, native frames only");
 }
 
+/* It may be found later than the first process. */
+static void tell_of_java(struct copy_sampler *self)
+{
+	if (self->root->java.why[0])
+		sampler_limit(&self->base, "%s", self->root->java.why);
+}
+
 static int start(struct copy_sampler *self, struct err *err)
 {
 	int r = open_rings(self, err);
@@ -161,6 +172,8 @@ static int start(struct copy_sampler *self, struct err *err)
 		r = err_set(err, -ENOMEM, "no memory for threads");
 	if (!r)
 		tell_of_python(self);
+	if (!r)
+		tell_of_java(self);
 	if (!r)
 		perf_events_switch(&self->events, true);
 	return r;
@@ -247,6 +260,15 @@ static void end_round(struct copy_round *round, bool is_last)
 	}
 }
 
+static void look_at_java(struct copy_sampler *self)
+{
+	uint64_t now = now_ns();
+
+	for (size_t i = 0; i < self->processes.count; i++)
+		followed_look_at_java(self->processes.items[i], now);
+	tell_of_java(self);
+}
+
 static int copy_drain(struct sampler *sampler, const struct sampler_listener *listener,
 		      struct err *err)
 {
@@ -259,6 +281,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	thinning_judge(&self->thinning);
 	if (r < 0)
 		return err_set(err, r, "take samples: %s", strerror(-r));
+	look_at_java(self);
 	r = copy_hear_all(&round, &batch);
 	perf_batch_done(&batch, &self->events);
 	if (r < 0)

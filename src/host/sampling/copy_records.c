@@ -86,6 +86,7 @@ static int hear_mapping(struct copy_round *round, const struct perf_record *reco
 
 	if (!process || process->is_unread || perf_mapping_read(&mapping, record) < 0)
 		return 0;
+	java_code_seek_again(&process->java);
 	return space_map(process->space, &mapping);
 }
 

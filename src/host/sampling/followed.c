@@ -49,6 +49,7 @@ static void followed_free(struct followed *process)
 		close(process->pidfd);
 	space_close(process->space);
 	python_close(process->python);
+	java_code_done(&process->java);
 	free(process);
 }
 
@@ -115,6 +116,7 @@ void followed_freshen(struct followed *process)
 	process->is_unread = false;
 	process->looked_ns = now_ns();
 	(void)!space_refresh(process->space, &err);
+	followed_look_for_java(process);
 }
 
 bool followed_retry(struct followed *process)
@@ -127,6 +129,9 @@ bool followed_retry(struct followed *process)
 		return false;
 	process->looked_ns = now;
 	(void)!space_merge(process->space, &err);
+	if (process->space->generation != before)
+		java_code_seek_again(&process->java);
+	followed_look_for_java(process);
 	if (process->space->generation != before) {
 		process->patience_ns = RETRY_NS;
 		return true;
@@ -140,9 +145,22 @@ void followed_lose_patience(struct followed *process)
 	process->patience_ns = MIN(MAX(process->patience_ns * 2, PATIENCE_NS), PATIENCE_MAX_NS);
 }
 
+void followed_look_for_java(struct followed *process)
+{
+	process->java_looked_ns = now_ns();
+	process->is_owed_java = !java_code_look(&process->java, process->space);
+}
+
+void followed_look_at_java(struct followed *process, uint64_t now)
+{
+	if (process->java.java && now - MIN(now, process->java_looked_ns) >= FOLLOWED_JAVA_NS)
+		followed_look_for_java(process);
+}
+
 void followed_forget(struct followed *process)
 {
 	space_forget(process->space);
+	java_code_done(&process->java);
 	process->is_unread = false;
 	process->patience_ns = 0;
 }

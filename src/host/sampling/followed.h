@@ -4,7 +4,10 @@
 #pragma once
 
 #include "host/python/python.h"
+#include "host/sampling/java_code.h"
 #include "host/unwind/space.h"
+
+#define FOLLOWED_JAVA_NS 100000000ull /* what a Java has compiled is looked at so often */
 
 struct followed {
 	pid_t pid;
@@ -15,6 +18,9 @@ struct followed {
 	uint64_t looked_ns;   /* when its mappings were read last */
 	uint64_t patience_ns; /* for so long they are not read again for what is unknown */
 	uint64_t renewed_ns;  /* when it was given new events after an exec; second rung */
+	struct java_code java;
+	bool is_owed_java;       /* it was asked for too early */
+	uint64_t java_looked_ns; /* when its code was looked at last */
 	/* Of the first rung. */
 	bool is_deaf;           /* its programs are not to ask, until patience_ns is over */
 	bool was_seen;          /* has had samples since looked_ns */
@@ -45,6 +51,10 @@ void followed_freshen(struct followed *process);
 bool followed_retry(struct followed *process);
 /* Its mappings were read in vain: the next time is further away. */
 void followed_lose_patience(struct followed *process);
+/* Rules for what its Java has compiled by now; java.why tells why there are none. */
+void followed_look_for_java(struct followed *process);
+/* The same where it was found before, ten times a second. */
+void followed_look_at_java(struct followed *process, uint64_t now);
 /* It executed anew: all that was mapped is gone. */
 void followed_forget(struct followed *process);
 

@@ -5,6 +5,7 @@
 #include "host/sampling/kernel_tables.h"
 
 #include "host/core/room.h"
+#include "host/sampling/kernel_made.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 #define LATER_ROWS_CHILDREN (1u << 22)
 #define ROWS_PER_SPECIAL    64
 #define RANGES              (1u << 16)
+#define MADE_GROWS          4u /* written in two places, which grow */
 #define RING_BYTES          (16u << 20)
 #define ABSENCES            (1u << 16)
 
@@ -39,6 +41,11 @@ void kernel_tables_measure(const struct space *space, bool has_children, struct 
 		rows += table ? table->row_count : 0;
 		pages += table ? table->page_count : 0;
 		specials += table ? table->special_count : 0;
+	}
+	for (size_t i = 0; i < space->made_count; i++) {
+		rows += MADE_GROWS * (size_t)space->made[i].table->row_count;
+		pages += MADE_GROWS * (size_t)space->made[i].table->page_count;
+		specials += MADE_GROWS * (size_t)space->made[i].table->special_count;
 	}
 	*ret = (struct kernel_sizes){
 		.rows = grown(rows, later),
@@ -111,7 +118,9 @@ void kernel_tables_done(struct kernel_tables *tables)
 	array_unmap(&tables->ranges);
 	array_unmap(&tables->counts);
 	free(tables->modules);
+	free(tables->made);
 	free(tables->parts);
+	tables->made = NULL;
 	tables->modules = NULL;
 	tables->parts = NULL;
 }
@@ -122,41 +131,64 @@ static bool has_room(const struct kernel_array *array, size_t count)
 }
 
 /* A page names the rows among which the rule of any of its addresses is. */
-static void write_pages(struct kernel_tables *tables, const struct unwind_table *table)
+static void write_pages(struct kernel_tables *tables, const struct kernel_room *room,
+			const struct unwind_table *table)
 {
-	uint32_t base = (uint32_t)tables->rows.used;
-
 	for (uint32_t i = 0; i < table->page_count; i++) {
 		bool is_last = i + 1 == table->page_count;
 
 		*(struct kernel_page *)array_at(&tables->pages,
-						tables->pages.used + i) = (struct kernel_page){
-			.first = base + table->pages[i],
-			.last = base + (is_last ? table->row_count - 1 : table->pages[i + 1]),
+						room->page + i) = (struct kernel_page){
+			.first = room->row + table->pages[i],
+			.last = room->row + (is_last ? table->row_count - 1 : table->pages[i + 1]),
 		};
 	}
+}
+
+bool kernel_tables_reserve(struct kernel_tables *tables, const struct kernel_room *wanted,
+			   struct kernel_room *ret)
+{
+	if (!has_room(&tables->rows, wanted->row_count) ||
+	    !has_room(&tables->pages, wanted->page_count) ||
+	    !has_room(&tables->specials, wanted->special_count))
+		return false;
+	*ret = *wanted;
+	ret->row = (uint32_t)tables->rows.used;
+	ret->page = (uint32_t)tables->pages.used;
+	ret->special = (uint32_t)tables->specials.used;
+	tables->rows.used += wanted->row_count;
+	tables->pages.used += wanted->page_count;
+	tables->specials.used += wanted->special_count;
+	return true;
+}
+
+struct kernel_module kernel_tables_fill(struct kernel_tables *tables,
+					const struct kernel_room *room,
+					const struct unwind_table *table)
+{
+	write_pages(tables, room, table);
+	memcpy(array_at(&tables->rows, room->row), table->rows,
+	       table->row_count * sizeof(*table->rows));
+	for (uint32_t i = 0; i < table->special_count; i++)
+		memcpy(array_at(&tables->specials, room->special + i), &table->specials[i],
+		       sizeof(*table->specials));
+	return (struct kernel_module){ .is_placed = true,
+				       .page = room->page,
+				       .page_count = table->page_count,
+				       .special = room->special };
 }
 
 static bool place_table(struct kernel_tables *tables, const struct unwind_table *table,
 			struct kernel_module *ret)
 {
-	if (!has_room(&tables->rows, table->row_count) ||
-	    !has_room(&tables->pages, table->page_count) ||
-	    !has_room(&tables->specials, table->special_count))
+	const struct kernel_room wanted = { .row_count = table->row_count,
+					    .page_count = table->page_count,
+					    .special_count = table->special_count };
+	struct kernel_room room;
+
+	if (!kernel_tables_reserve(tables, &wanted, &room))
 		return false;
-	write_pages(tables, table);
-	memcpy(array_at(&tables->rows, tables->rows.used), table->rows,
-	       table->row_count * sizeof(*table->rows));
-	for (uint32_t i = 0; i < table->special_count; i++)
-		memcpy(array_at(&tables->specials, tables->specials.used + i), &table->specials[i],
-		       sizeof(*table->specials));
-	*ret = (struct kernel_module){ .is_placed = true,
-				       .page = (uint32_t)tables->pages.used,
-				       .page_count = table->page_count,
-				       .special = (uint32_t)tables->specials.used };
-	tables->rows.used += table->row_count;
-	tables->pages.used += table->page_count;
-	tables->specials.used += table->special_count;
+	*ret = kernel_tables_fill(tables, &room, table);
 	return true;
 }
 
@@ -206,6 +238,25 @@ static struct kernel_range range_of(struct kernel_tables *tables, const struct s
 		.special = place.special,
 		.is_file = range->module->kind == MODULE_FILE,
 	};
+}
+
+/* How many ranges there are; as many of them as have room are written from `first` on. */
+static size_t write_ranges(struct kernel_tables *tables, const struct space *space, uint32_t first,
+			   size_t room)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < space->count; i++) {
+		struct kernel_range pieces[KERNEL_PIECES_MAX] = { range_of(tables,
+									   &space->ranges[i]) };
+		size_t made = kernel_made_split(tables, space, &space->ranges[i], pieces);
+
+		for (size_t k = 0; k < made; k++, count++)
+			if (count < room)
+				*(struct kernel_range *)array_at(
+					&tables->ranges, first + (uint32_t)count) = pieces[k];
+	}
+	return count;
 }
 
 static struct kernel_part *part_of(struct kernel_tables *tables, pid_t pid)
@@ -285,16 +336,15 @@ static int lead_to(struct kernel_tables *tables, struct kernel_part part, enum k
 int kernel_tables_publish(struct kernel_tables *tables, const struct space *space,
 			  enum kernel_asking asking, struct err *err)
 {
+	size_t count = write_ranges(tables, space, 0, 0);
 	struct kernel_part part = { .pid = space->pid,
-				    .count = (uint32_t)MIN(space->count, KERNEL_RANGES_MAX) };
+				    .count = (uint32_t)MIN(count, KERNEL_RANGES_MAX) };
 	int r;
 
-	part.left_out = space->count - part.count;
+	part.left_out = count - part.count;
 	if (!find_part(tables, part.count, &part.first))
 		return err_set(err, -ENOSPC, "too many mappings for the kernel programs");
-	for (uint32_t i = 0; i < part.count; i++)
-		*(struct kernel_range *)array_at(&tables->ranges, part.first + i) =
-			range_of(tables, &space->ranges[i]);
+	write_ranges(tables, space, part.first, part.count);
 	r = lead_to(tables, part, asking);
 	return r ? err_set(err, r, "following process %d: %s", space->pid, strerror(-r)) : 0;
 }
@@ -312,6 +362,7 @@ void kernel_tables_forget(struct kernel_tables *tables, pid_t pid)
 {
 	struct kernel_part *part = part_of(tables, pid);
 
+	kernel_made_forget(tables, pid);
 	if (part)
 		*part = tables->parts[--tables->part_count];
 }

@@ -20,6 +20,22 @@ struct kernel_module {
 	uint32_t page, page_count, special;
 };
 
+/* A part of rows, pages and specials. */
+struct kernel_room {
+	uint32_t row, row_count, page, page_count, special, special_count;
+};
+
+/* Where the table of code is that a process makes while it runs.  It changes: what is new is
+ * written beside what is read, in turns. */
+struct kernel_made {
+	pid_t pid; /* 0: nobody's any more */
+	size_t number;
+	unsigned generation; /* of the space; 0: nothing was written yet */
+	unsigned turn;
+	struct kernel_room rooms[2];
+	struct kernel_module place;
+};
+
 /* Which ranges a process has. */
 struct kernel_part {
 	pid_t pid;
@@ -32,6 +48,8 @@ struct kernel_tables {
 	int processes, pythons;
 	struct kernel_module *modules;
 	size_t module_count;
+	struct kernel_made *made;
+	size_t made_count, made_room;
 	struct kernel_part *parts;
 	size_t part_count, part_room;
 	uint32_t next_range, generation;
@@ -40,6 +58,13 @@ struct kernel_tables {
 
 /* Room for this space, and for what will be loaded later. */
 void kernel_tables_measure(const struct space *space, bool has_children, struct kernel_sizes *ret);
+
+/* For kernel_made.c: room for a table, and a table into it.  false: there is not so much. */
+bool kernel_tables_reserve(struct kernel_tables *tables, const struct kernel_room *wanted,
+			   struct kernel_room *ret);
+struct kernel_module kernel_tables_fill(struct kernel_tables *tables,
+					const struct kernel_room *room,
+					const struct unwind_table *table);
 
 /* After the first file is loaded. */
 int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *session,

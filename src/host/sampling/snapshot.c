@@ -7,6 +7,7 @@
 #include "host/core/clock.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
+#include "host/sampling/java_code.h"
 #include "host/sampling/kernel_tables.h"
 #include "host/sampling/priority.h"
 #include "host/sampling/python_stacks.h"
@@ -34,6 +35,7 @@ struct taking {
 	struct kernel_tables tables;
 	struct ring_buffer *ring;
 	struct python *python; /* NULL: there is none that is known */
+	struct java_code java;
 	struct python_stacks python_stacks;
 	union whole_sample walked; /* a record whose stack was walked here */
 	int failure;
@@ -132,6 +134,15 @@ static int look_for_python(struct taking *taking, struct err *err)
 	return 0;
 }
 
+static void look_for_java(struct taking *taking)
+{
+	struct snapshot *snapshot = taking->snapshot;
+
+	java_code_look(&taking->java, snapshot->space);
+	if (taking->java.why[0])
+		snprintf(snapshot->limits, sizeof(snapshot->limits), "%s", taking->java.why);
+}
+
 static int load(struct taking *taking, struct err *err)
 {
 	const struct kernel_settings settings = { .period_ns = TICK_NS,
@@ -140,6 +151,7 @@ static int load(struct taking *taking, struct err *err)
 	struct kernel_sizes sizes;
 	int r;
 
+	look_for_java(taking);
 	kernel_tables_measure(taking->snapshot->space, false, &sizes);
 	sizes.ring_bytes = RING_BYTES;
 	r = kernel_session_init(&taking->session, &settings, &sizes, err);
@@ -243,6 +255,7 @@ static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kern
 	ring_buffer__free(taking.ring);
 	python_stacks_done(&taking.python_stacks);
 	python_close(taking.python);
+	java_code_done(&taking.java);
 	kernel_tables_done(&taking.tables);
 	kernel_session_done(&taking.session);
 	priority_restore(&taking.priority);

@@ -225,6 +225,21 @@ static int add_special(struct rows *rows, const struct unwind_special *special, 
 	return 0;
 }
 
+int rows_add_special(struct rows *rows, uint32_t pc, const struct unwind_special *special)
+{
+	struct unwind_row row = { .kind = UNWIND_SPECIAL, .fp = UNWIND_FP_SAME };
+	size_t index;
+	int r = add_special(rows, special, &index);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		row.kind = UNWIND_BAD;
+	else
+		row.cfa = (__u16)index;
+	return rows_add(rows, pc, row);
+}
+
 static __u8 throws(const struct rows *rows, const struct rules *rules)
 {
 	return rows->machine->is_ra_pushed && rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0;

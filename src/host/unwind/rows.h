@@ -18,5 +18,8 @@ struct rows {
 /* From `pc` on; what was said of later addresses is forgotten, and a row that says what the one
  * before it says is left out.  -ENOMEM. */
 int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row) MUST_CHECK;
+/* A rule as it is.  UNWIND_BAD where there are too many. */
+int rows_add_special(struct rows *rows, uint32_t pc,
+		     const struct unwind_special *special) MUST_CHECK;
 int rows_add_rules(struct rows *rows, uint32_t pc, const struct rules *rules) MUST_CHECK;
 void rows_done(struct rows *rows);

@@ -219,8 +219,38 @@ int space_fork(struct space **ret, const struct space *parent, pid_t pid)
 	return 0;
 }
 
+void made_code_free(struct made_code *made, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		unwind_table_free(made[i].table);
+	free(made);
+}
+
+void space_set_made(struct space *space, struct made_code *made, size_t count)
+{
+	made_code_free(space->made, space->made_count);
+	space->made = made;
+	space->made_count = count;
+	space->made_generation++;
+	space->generation++;
+}
+
+const struct unwind_table *space_table(const struct space *space, const struct space_range *range,
+				       uint64_t address, uint64_t *ret_bias)
+{
+	*ret_bias = range->bias;
+	if (range->module->kind != MODULE_ANONYMOUS)
+		return range->module->table;
+	*ret_bias = 0;
+	for (size_t i = 0; i < space->made_count; i++)
+		if (address >= space->made[i].start && address < space->made[i].end)
+			return space->made[i].table;
+	return range->module->table;
+}
+
 void space_forget(struct space *space)
 {
+	space_set_made(space, NULL, 0);
 	space->count = 0;
 	space->generation++;
 }
@@ -246,6 +276,7 @@ void space_close(struct space *space)
 {
 	if (!space)
 		return;
+	made_code_free(space->made, space->made_count);
 	free(space->ranges);
 	free(space);
 }

@@ -42,11 +42,20 @@ struct space_range {
 	const struct module *module;
 };
 
+/* Code that the process makes while it runs, with rules that were found for it. */
+struct made_code {
+	uint64_t start, end;
+	struct unwind_table *table; /* relative to nothing: its addresses are those in memory */
+};
+
 struct space {
 	pid_t pid;
 	unsigned generation;        /* counts the changes of ranges */
 	struct space_range *ranges; /* executable ones, ascending */
 	size_t count;
+	struct made_code *made; /* ascending; they go before what modules say */
+	size_t made_count;
+	unsigned made_generation; /* counts their changes */
 };
 
 int space_open(struct space **ret, pid_t pid, struct err *err) MUST_CHECK;
@@ -60,6 +69,12 @@ int space_map(struct space *space, const struct mapping *mapping) MUST_CHECK;
 int space_fork(struct space **ret, const struct space *parent, pid_t pid) MUST_CHECK;
 /* Nothing is mapped any more: the process executed anew. */
 void space_forget(struct space *space);
+/* Takes them over, in place of those before. */
+void space_set_made(struct space *space, struct made_code *made, size_t count);
+void made_code_free(struct made_code *made, size_t count);
+/* The table for an address in this range, and what to take from the address; NULL: none. */
+const struct unwind_table *space_table(const struct space *space, const struct space_range *range,
+				       uint64_t address, uint64_t *ret_bias);
 const struct space_range *space_find(const struct space *space, uint64_t address);
 void space_close(struct space *space);
 

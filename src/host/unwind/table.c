@@ -86,11 +86,11 @@ static int compile_entries(struct compilation *work)
 }
 
 /* Rows, specials and index in one block, so that a file can hold them as they are. */
-static struct unwind_table *lay_out(const struct compilation *work)
+static struct unwind_table *lay_out(uint64_t first, const struct rows *from)
 {
-	size_t rows = work->rows.count * sizeof(struct unwind_row);
-	size_t specials = work->rows.special_count * sizeof(struct unwind_special);
-	uint32_t pages = (work->rows.items[work->rows.count - 1].pc >> UNWIND_PAGE_BITS) + 1;
+	size_t rows = from->count * sizeof(struct unwind_row);
+	size_t specials = from->special_count * sizeof(struct unwind_special);
+	uint32_t pages = (from->items[from->count - 1].pc >> UNWIND_PAGE_BITS) + 1;
 	struct unwind_table *table = calloc(1, sizeof(*table));
 	size_t size = rows + specials + pages * sizeof(uint32_t);
 	char *block = malloc(size);
@@ -100,15 +100,15 @@ static struct unwind_table *lay_out(const struct compilation *work)
 		free(table);
 		return NULL;
 	}
-	memcpy(block, work->rows.items, rows);
+	memcpy(block, from->items, rows);
 	if (specials)
-		memcpy(block + rows, work->rows.specials, specials);
+		memcpy(block + rows, from->specials, specials);
 	*table = (struct unwind_table){
-		.first = work->first,
+		.first = first,
 		.rows = (const struct unwind_row *)block,
-		.row_count = (uint32_t)work->rows.count,
+		.row_count = (uint32_t)from->count,
 		.specials = (const struct unwind_special *)(block + rows),
-		.special_count = (uint32_t)work->rows.special_count,
+		.special_count = (uint32_t)from->special_count,
 		.pages = (const uint32_t *)(block + rows + specials),
 		.page_count = pages,
 		.block = block,
@@ -129,6 +129,15 @@ static void fill_index(const struct unwind_table *table, uint32_t *pages)
 	}
 }
 
+int unwind_table_lay_out(struct unwind_table **ret, uint64_t first, const struct rows *rows)
+{
+	*ret = lay_out(first, rows);
+	if (!*ret)
+		return -ENOMEM;
+	fill_index(*ret, (uint32_t *)(uintptr_t)(*ret)->pages);
+	return 0;
+}
+
 int unwind_table_make(struct unwind_table **ret, const struct unwind_source *source,
 		      struct err *err)
 {
@@ -144,10 +153,12 @@ int unwind_table_make(struct unwind_table **ret, const struct unwind_source *sou
 		r = stubs_add(&work.frames, &source->stubs);
 	if (!r)
 		r = compile_entries(&work);
-	*ret = r < 0 ? NULL : lay_out(&work);
-	if (!*ret)
+	if (!r)
+		r = unwind_table_lay_out(ret, work.first, &work.rows);
+	if (r < 0) {
+		*ret = NULL;
 		return err_set(err, -ENOMEM, "no memory for an unwind table");
-	fill_index(*ret, (uint32_t *)(uintptr_t)(*ret)->pages);
+	}
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+struct rows;
 struct unwind_source;
 
 struct unwind_table {
@@ -33,6 +34,9 @@ int unwind_table_compile(struct unwind_table **ret, const void *bytes, size_t si
 			 struct err *err) MUST_CHECK;
 int unwind_table_make(struct unwind_table **ret, const struct unwind_source *source,
 		      struct err *err) MUST_CHECK;
+/* Of rows that are made already; addresses of the table are relative to `first`.  -ENOMEM. */
+int unwind_table_lay_out(struct unwind_table **ret, uint64_t first,
+			 const struct rows *rows) MUST_CHECK;
 void unwind_table_free(struct unwind_table *table);
 
 /* The rule for an address in the file; never NULL: a row of UNWIND_NONE where nothing is known. */

@@ -64,10 +64,11 @@ static bool read_saved(struct walk *walk, unsigned saved, uint64_t cfa, int32_t 
 		*value = walk->at.all[offset];
 		return walk->at.mask >> offset & 1;
 	}
-	return read_word(walk,
-			 (saved == UNWIND_SAVED_AT_CFA ? cfa : walk->at.fp) +
-				 (uint64_t)(int64_t)offset,
-			 value);
+	if (saved == UNWIND_SAVED_AT_SP)
+		cfa = walk->at.sp;
+	else if (saved == UNWIND_SAVED_AT_BASE)
+		cfa = walk->at.fp;
+	return read_word(walk, cfa + (uint64_t)(int64_t)offset, value);
 }
 
 static int lacks_fp(struct walk *walk)
@@ -229,6 +230,8 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 		return STACK_COMPLETE;
 	case UNWIND_SPECIAL:
 		return step_special(walk, &table->specials[row->cfa]);
+	case UNWIND_NEWER:
+		return STACK_NO_TABLE;
 	default:
 		return STACK_NO_RULE;
 	}
@@ -289,15 +292,16 @@ static bool find_doubted(struct walk *walk)
 
 static int step(struct walk *walk, __u64 *frame, unsigned count)
 {
-	const struct unwind_table *table = walk->range ? walk->range->module->table : NULL;
-	uint64_t place = walk->is_exact ? walk->at.pc : walk->at.pc - 1;
+	uint64_t place = walk->is_exact ? walk->at.pc : walk->at.pc - 1, bias;
+	const struct unwind_table *table;
 	bool was_exact = walk->is_exact;
 	const struct unwind_row *row;
 	int r;
 
 	if (!walk->range)
 		return STACK_NO_MAP;
-	row = table ? unwind_table_find(table, place - walk->range->bias) : NULL;
+	table = space_table(walk->space, walk->range, place, &bias);
+	row = table ? unwind_table_find(table, place - bias) : NULL;
 	if (!row || row->kind == UNWIND_NONE) {
 		if (!is_trampoline(walk))
 			return step_frame_pointer(walk);

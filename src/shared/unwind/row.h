@@ -20,6 +20,7 @@ enum unwind_kind {
 	UNWIND_END,     /* the outermost frame: there is no caller */
 	UNWIND_SPECIAL, /* `cfa` is an index into the table's specials */
 	UNWIND_BAD,     /* a rule that cannot be said in a row */
+	UNWIND_NEWER,   /* code that came after the table was made: it is worth asking again */
 	UNWIND_KINDS,
 };
 
@@ -58,6 +59,7 @@ enum unwind_saved {
 	UNWIND_SAVED_AT_BASE, /* at fp + offset, with the fp of this frame (realigned stacks) */
 	UNWIND_SAVED_IN,      /* ra only: in the register with the DWARF number `offset`; known only
 				 in the innermost frame */
+	UNWIND_SAVED_AT_SP,   /* at sp + offset, with the sp of this frame */
 };
 
 /* Rules that rows have no room for: CFA = base + offset, or *(base + offset), then + addition. */

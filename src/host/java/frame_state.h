@@ -1,0 +1,63 @@
+/*
+ * Where the parts of a frame are at one instruction, and what the instruction does to them.  Places
+ * on the stack are numbers that only mean something beside each other.
+ */
+#pragma once
+
+#include "shared/unwind/row.h"
+
+#include "host/java/instruction.h"
+
+#include <stdbool.h>
+
+enum frame_cfa {
+	CFA_AT,       /* at `cfa` */
+	CFA_SENDER,   /* in the word below rbp: HotSpot's interpreter */
+	CFA_REGISTER, /* in the register `cfa` */
+	CFA_LOST,
+};
+
+struct frame_state {
+	enum frame_cfa cfa_kind;
+	bool has_sp, has_fp; /* what rsp and rbp are is known: */
+	int32_t sp, fp;
+	int32_t cfa;
+	int32_t ra;               /* where the return address is, */
+	unsigned ra_register;     /* unless it is in one: else REGISTER_NONE */
+	int32_t saved_fp;         /* where the caller's rbp is, */
+	bool is_fp_saved;         /* unless it is in rbp still */
+	unsigned ra_copy;         /* a register that has the return address, too */
+	unsigned sender_register; /* one that has what CFA_SENDER is */
+	bool was_fp_pushed;       /* by the instruction before */
+};
+
+/* At the begin of what is called. */
+struct frame_state frame_at_entry(void);
+/* Behind a prologue that pushed rbp and made a frame of so many bytes in all. */
+struct frame_state frame_of_size(uint32_t size);
+/* At the begin of what is jumped to out of a frame, with the place to return to in rdx. */
+struct frame_state frame_at_exception(void);
+/* At the begin of a method in the interpreter: rbp is the caller's, r13 the caller's rsp. */
+struct frame_state frame_at_interpreted_entry(void);
+/* In the middle of the interpreter. */
+struct frame_state frame_interpreted(void);
+struct frame_state frame_lost(void);
+
+/* What is known of the code. */
+struct frame_habits {
+	bool is_adapter; /* it may align the stack and push the return address again */
+	bool is_aligned; /* the caller's rsp is a multiple of 16 */
+};
+
+void frame_step(struct frame_state *frame, const struct instruction *instruction,
+		struct frame_habits habits);
+
+/* The rule of a state.  UNWIND_BAD: there is none.  For UNWIND_SPECIAL *ret_special is it. */
+struct unwind_row frame_row(const struct frame_state *frame, struct unwind_special *ret_special);
+
+/* Whether two states have the same rule. */
+bool frame_agrees(const struct frame_state *a, const struct frame_state *b);
+/* Of two that agree: what both know beside it. */
+struct frame_state frame_common(const struct frame_state *a, const struct frame_state *b);
+/* The same to the last register. */
+bool frame_equals(const struct frame_state *a, const struct frame_state *b);

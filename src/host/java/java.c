@@ -1,0 +1,336 @@
+/*
+ * Keeps rows for all code of a Java virtual machine, and makes tables of them.  Host only; reads
+ * memory, stops nothing.
+ */
+#include "host/java/java.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/java/blob_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define BATCH          512u
+#define PAUSE_NS       5000000u   /* between two looks at least */
+#define PAUSES         20u        /* a look may take one part in so many of the time */
+#define PAUSES_PARTIAL 4u         /* the same while there is much to see */
+#define LOOK_MAX_NS    500000000u /* one of them takes no longer */
+#define ROWS_MAX       (4u << 20) /* of a process */
+#define SETTLE_NS      500000000u /* what was first seen so lately may not be whole yet */
+
+#if defined(__x86_64__)
+#define IS_KNOWN_MACHINE true
+#else
+#define IS_KNOWN_MACHINE false
+#endif
+
+/* The blobs of a heap, ascending. */
+struct known_heap {
+	struct java_heap heap;
+	struct blob_rows *blobs;
+	size_t count;
+};
+
+struct java {
+	pid_t pid;
+	struct java_layout layout;
+	struct known_heap heaps[JAVA_HEAPS_MAX];
+	size_t heap_count;
+	uint64_t next_ns; /* no look before */
+	bool is_partial;  /* the last look had too much to see */
+};
+
+static int read_process(void *context, uint64_t address, void *into, size_t size)
+{
+	const struct java *java = context;
+	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
+	ssize_t n = size ? process_vm_readv(java->pid, &local, 1, &remote, 1, 0) : 0;
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -EFAULT;
+}
+
+/* What is read ends where the first piece cannot be: it is left out, and the rest asked for again.
+ */
+static void read_pieces(void *context, const uint64_t *addresses, size_t count, size_t size,
+			unsigned char *into)
+{
+	const struct java *java = context;
+	struct iovec remote[BATCH];
+
+	memset(into, 0, count * size);
+	for (size_t at = 0; at < count;) {
+		size_t pieces = MIN(count - at, BATCH);
+		struct iovec local = { into + at * size, pieces * size };
+		ssize_t n;
+
+		for (size_t i = 0; i < pieces; i++)
+			remote[i] = (struct iovec){ (void *)(uintptr_t)addresses[at + i], size };
+		n = process_vm_readv(java->pid, &local, 1, remote, pieces, 0);
+		at += n > 0 ? MAX((size_t)n / size, 1u) : 1;
+	}
+}
+
+static struct java_memory memory_of(struct java *java)
+{
+	return (struct java_memory){ { read_process, java }, read_pieces };
+}
+
+static bool is_machine(const struct space_range *range)
+{
+	const char *slash =
+		range->module->kind == MODULE_FILE ? strrchr(range->module->path, '/') : NULL;
+
+	return slash && !strcmp(slash + 1, "libjvm.so");
+}
+
+static int find_machine(const struct space *space, uint64_t *ret)
+{
+	for (size_t i = 0; i < space->count; i++)
+		if (is_machine(&space->ranges[i])) {
+			*ret = space->ranges[i].bias;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+static int read_layout(struct java *self, uint64_t base, struct err *err)
+{
+	const struct java_memory memory = memory_of(self);
+	uint64_t symbols[JAVA_SYMBOLS] = { 0 };
+	struct elf_image image;
+	int r = elf_image_open(&image, &memory.reader, base);
+
+	if (r)
+		return err_set(err, r, "libjvm.so cannot be read: %s", strerror(-r));
+	for (unsigned i = 0; i < JAVA_SYMBOLS; i++)
+		if (elf_image_symbol(&image, java_symbol_names[i], &symbols[i]))
+			symbols[i] = 0;
+	return java_layout_read(&self->layout, &memory.reader, symbols, err);
+}
+
+int java_open(struct java **ret, const struct space *space, pid_t pid, struct err *err)
+{
+	struct java *self;
+	uint64_t base;
+	int r = find_machine(space, &base);
+
+	if (r)
+		return r;
+	self = calloc(1, sizeof(*self));
+	if (!self)
+		return err_set(err, -ENOMEM, "Java of %d: no memory", pid);
+	self->pid = pid;
+	r = IS_KNOWN_MACHINE ? read_layout(self, base, err)
+			     : err_set(err, -EOPNOTSUPP, "its code is understood on x86-64 only");
+	if (!r) {
+		*ret = self;
+		return 0;
+	}
+	java_close(self);
+	return err_while(err, "stacks end in compiled Java (start it with "
+			      "-XX:+PreserveFramePointer)");
+}
+
+static void forget_blobs(struct known_heap *heap)
+{
+	for (size_t i = 0; i < heap->count; i++)
+		rows_done(&heap->blobs[i].rows);
+	free(heap->blobs);
+	*heap = (struct known_heap){ 0 };
+}
+
+void java_close(struct java *java)
+{
+	if (!java)
+		return;
+	for (size_t i = 0; i < java->heap_count; i++)
+		forget_blobs(&java->heaps[i]);
+	free(java);
+}
+
+static bool is_same_blob(const struct java_blob *a, const struct java_blob *b)
+{
+	return a->address == b->address && a->mark == b->mark;
+}
+
+static bool are_same_rows(const struct rows *a, const struct rows *b)
+{
+	return a->count == b->count && a->special_count == b->special_count &&
+	       !memcmp(a->items, b->items, a->count * sizeof(*a->items)) &&
+	       (!a->special_count ||
+		!memcmp(a->specials, b->specials, a->special_count * sizeof(*a->specials)));
+}
+
+/* One look at the code. */
+struct look {
+	const struct java_memory *memory;
+	const struct java_layout *layout;
+	uint64_t begin_ns;
+	size_t rows; /* of all blobs */
+	bool has_changed, is_partial;
+};
+
+/* What is too much for one look is looked at the next time: until then it is code that came later.
+ */
+static bool is_over_budget(const struct look *look)
+{
+	return look->rows > ROWS_MAX || now_ns() - look->begin_ns > LOOK_MAX_NS;
+}
+
+/* Rows of what was known before are taken over; what is new is read once more when it has settled.
+ */
+static int adopt_blob(struct blob_rows *blob, struct blob_rows *before, struct look *look)
+{
+	int r = 0;
+
+	blob->first_seen_ns = before ? before->first_seen_ns : look->begin_ns;
+	if (before &&
+	    (look->begin_ns - before->first_seen_ns > SETTLE_NS || is_over_budget(look))) {
+		blob->rows = before->rows;
+		before->rows = (struct rows){ 0 };
+	} else {
+		r = blob_rows_make(blob, look->memory, look->layout);
+		look->has_changed |= !before || r || !are_same_rows(&blob->rows, &before->rows);
+	}
+	look->rows += blob->rows.count;
+	return r;
+}
+
+static int adopt_blobs(struct known_heap *heap, struct known_heap *before,
+		       const struct java_blob *blobs, size_t count, struct look *look)
+{
+	size_t old = 0;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < count; i++) {
+		struct blob_rows *same = NULL;
+
+		while (old < before->count && before->blobs[old].blob.address < blobs[i].address)
+			old++;
+		if (old < before->count && is_same_blob(&before->blobs[old].blob, &blobs[i]))
+			same = &before->blobs[old];
+		if (!same && is_over_budget(look)) {
+			look->is_partial = true;
+			continue;
+		}
+		heap->blobs[heap->count].blob = blobs[i];
+		r = adopt_blob(&heap->blobs[heap->count++], same, look);
+	}
+	look->has_changed |= heap->count != before->count;
+	return r;
+}
+
+/* On failure the heap is empty: the next look begins anew. */
+static int look_at_heap(struct known_heap *known, const struct java_heap *heap, struct look *look)
+{
+	CLEANUP(free) struct java_blob *blobs = NULL;
+	struct known_heap now = { .heap = *heap };
+	size_t count;
+	int r = java_blobs_read(&blobs, &count, look->memory, look->layout, heap);
+
+	if (r)
+		return r;
+	now.blobs = calloc(count + 1, sizeof(*now.blobs));
+	if (!now.blobs)
+		return -ENOMEM;
+	look->has_changed |= known->heap.low != heap->low || known->heap.high != heap->high;
+	r = adopt_blobs(&now, known, blobs, count, look);
+	forget_blobs(known);
+	*known = now;
+	if (r)
+		forget_blobs(known);
+	return r;
+}
+
+static int add_blob(struct rows *rows, const struct blob_rows *blob, uint64_t low)
+{
+	const struct unwind_row newer = { .kind = UNWIND_NEWER, .fp = UNWIND_FP_SAME };
+	uint32_t begin = (uint32_t)(blob->blob.code_begin - low);
+	int r = 0;
+
+	for (size_t i = 0; !r && i < blob->rows.count; i++) {
+		const struct unwind_row *row = &blob->rows.items[i];
+
+		r = row->kind == UNWIND_SPECIAL ? rows_add_special(rows, begin + row->pc,
+								   &blob->rows.specials[row->cfa])
+						: rows_add(rows, begin + row->pc, *row);
+	}
+	return r ? r : rows_add(rows, (uint32_t)(blob->blob.code_end - low), newer);
+}
+
+static void rows_done_at_scope_end(struct rows *rows)
+{
+	rows_done(rows);
+}
+
+static int make_table(const struct known_heap *heap, struct made_code *ret)
+{
+	const struct unwind_row newer = { .kind = UNWIND_NEWER, .fp = UNWIND_FP_SAME };
+	const struct unwind_row end = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
+	CLEANUP(rows_done) struct rows rows = { 0 };
+	int r = rows_add(&rows, 0, newer);
+
+	for (size_t i = 0; !r && i < heap->count; i++)
+		r = add_blob(&rows, &heap->blobs[i], heap->heap.low);
+	if (!r)
+		r = rows_add(&rows, (uint32_t)(heap->heap.high - heap->heap.low), end);
+	if (r)
+		return r;
+	ret->start = heap->heap.low;
+	ret->end = heap->heap.high;
+	return unwind_table_lay_out(&ret->table, heap->heap.low, &rows);
+}
+
+static int give_tables(struct java *self, struct space *space)
+{
+	struct made_code *made = calloc(self->heap_count + 1, sizeof(*made));
+	size_t count = 0;
+	int r = made ? 0 : -ENOMEM;
+
+	for (; !r && count < self->heap_count; count += !r)
+		r = make_table(&self->heaps[count], &made[count]);
+	if (!r) {
+		space_set_made(space, made, count);
+		return 0;
+	}
+	made_code_free(made, count);
+	return r;
+}
+
+static int look_at_all(struct java *self, struct space *space)
+{
+	const struct java_memory memory = memory_of(self);
+	struct look look = { .memory = &memory, .layout = &self->layout, .begin_ns = now_ns() };
+	struct java_heap heaps[JAVA_HEAPS_MAX] = { 0 };
+	int count = java_heaps_read(heaps, &memory, &self->layout), r = 0;
+
+	if (count < 0)
+		return count;
+	while (self->heap_count > (size_t)count)
+		forget_blobs(&self->heaps[--self->heap_count]);
+	look.has_changed = self->heap_count != (size_t)count || space->made_count != (size_t)count;
+	self->heap_count = (size_t)count;
+	for (int i = 0; !r && i < count; i++)
+		r = look_at_heap(&self->heaps[i], &heaps[i], &look);
+	self->is_partial = look.is_partial && look.rows <= ROWS_MAX;
+	return r || !look.has_changed ? r : give_tables(self, space);
+}
+
+int java_refresh(struct java *java, struct space *space)
+{
+	uint64_t begin = now_ns(), end;
+	int r;
+
+	if (begin < java->next_ns)
+		return -EAGAIN;
+	r = look_at_all(java, space);
+	end = now_ns();
+	java->next_ns =
+		end + MAX((end - begin) * (java->is_partial ? PAUSES_PARTIAL : PAUSES), PAUSE_NS);
+	return r;
+}

@@ -3,6 +3,7 @@
  */
 #include "host/sampling/copied_stack.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define REACH ((uint64_t)8 << 20) /* farther away is another stack: a signal's, a coroutine's */

@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-#define BASE 0x1000u
+#define BASE       0x1000u
+#define CODE_AT    0x3000u /* where the seed has its heap */
+#define CODE_BYTES 512u
 
 struct image {
 	const uint8_t *bytes;
@@ -97,7 +99,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct err err = { 0 };
 	int count;
 
-	follow_code(bytes, size);
+	if (size > CODE_AT)
+		follow_code(bytes + CODE_AT, MIN(size - CODE_AT, CODE_BYTES));
+	else
+		follow_code(bytes, MIN(size, CODE_BYTES));
 	for (unsigned i = 0; i < JAVA_SYMBOLS; i++)
 		symbols[i] = BASE + i * 8;
 	if (java_layout_read(&layout, &memory.reader, symbols, &err)) {

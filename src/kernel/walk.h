@@ -16,7 +16,7 @@
 #define SIGNALS_MAX 16        /* frames of signals in one stack */
 #define DOUBT_REACH (8 << 10) /* so far up a frame is looked for */
 #define KNOWN_BITS  9         /* so many rules are kept, as a power of two */
-#define KNOWN_STEPS 16        /* frames at once, where their rules are known */
+#define KNOWN_STEPS 4 /* frames at once, where their rules are known; more cost the verifier */
 
 _Static_assert(SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX <= FRAMES_MASK, "frames fit");
 

@@ -6,7 +6,9 @@
 #include "host/sampling/bpf_sampler.h"
 
 #include "host/core/clock.h"
+#include "host/core/descriptors.h"
 #include "host/core/room.h"
+#include "host/sampling/clock_room.h"
 #include "host/sampling/family.h"
 #include "host/sampling/thread_walk.h"
 
@@ -187,23 +189,36 @@ static int start_all(struct bpf_sampler *self, struct err *err)
 	return r ? r : seed_absences(self, err);
 }
 
-static int open_all(struct bpf_sampler *self, struct err *err)
+static int load_and_follow(struct bpf_sampler *self, struct err *err)
 {
-	struct space *space = NULL;
-	int r = kernel_session_probe(err);
+	struct space *space;
+	int r = space_open(&space, self->options.pid, err);
 
-	if (!r)
-		r = space_open(&space, self->options.pid, err);
 	if (r)
 		return r;
 	java_code_look(&self->first_java, space);
 	r = load(self, space, err);
-	if (r) {
-		space_close(space);
+	if (!r)
+		return bpf_follow(self, space, err);
+	space_close(space);
+	return r;
+}
+
+static int open_all(struct bpf_sampler *self, struct err *err)
+{
+	struct clock_room room;
+	int r = kernel_session_probe(err);
+
+	if (r)
 		return r;
-	}
-	r = bpf_follow(self, space, err);
-	return r ? r : start_all(self, err);
+	descriptors_raise_limit();
+	clock_room_begin(&room, self->options.pid);
+	r = load_and_follow(self, err);
+	clock_room_await(&room);
+	if (!r)
+		r = start_all(self, err);
+	clock_room_done(&room);
+	return r;
 }
 
 static void bpf_stop(struct sampler *sampler)

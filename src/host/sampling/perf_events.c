@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/descriptors.h"
 #include "host/core/room.h"
 #include "host/core/text.h"
 
@@ -92,17 +92,6 @@ static size_t read_online(int *cpus, size_t capacity)
 	return count ? count : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* As many descriptors as threads times processors. */
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* A power of two, as the kernel wants it. */
 static size_t first_size(size_t ring_count)
 {
@@ -165,7 +154,7 @@ int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pi
 	size_t count = read_online(cpus, ARRAY_SIZE(cpus));
 
 	*ret = (struct perf_events){ .attrs = *attrs };
-	raise_limit();
+	descriptors_raise_limit();
 	ret->rings = calloc(count, sizeof(*ret->rings));
 	if (!ret->rings)
 		return err_set(err, -ENOMEM, "no memory for rings");

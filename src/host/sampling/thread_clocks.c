@@ -4,6 +4,7 @@
 #include "host/sampling/thread_clocks.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/descriptors.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 #include "host/process/procfs.h"
@@ -14,7 +15,6 @@
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #define LOOKS_MAX 16 /* for threads that were born while we opened the clocks of others */
@@ -177,23 +177,13 @@ static int open_each_processor(struct thread_clocks *clocks, struct err *err)
 	return 0;
 }
 
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int thread_clocks_open(struct thread_clocks *ret, const struct thread_clocks_options *options,
 		       struct err *err)
 {
 	int r;
 
 	*ret = (struct thread_clocks){ .options = *options };
-	raise_descriptor_limit();
+	descriptors_raise_limit();
 	r = open_each_thread(ret, err);
 	if (r == -EMFILE) {
 		*err = (struct err){ 0 };

@@ -42,14 +42,16 @@ ALWAYS_INLINE int is_second(struct bpf_perf_event_data *context, __u32 tid)
 	return *clock != ticking;
 }
 
-/* Whoever is born of a thread with several clocks has inherited all of them. */
+/* Whoever is born of a thread with several clocks has inherited all of them.  An entry that was
+ * there before is of an older thread with that number; or the host has given the new one its second
+ * clock already, which has not ticked yet. */
 ALWAYS_INLINE void pass_on_clocks(struct ids born, struct ids of)
 {
-	__u64 none = 0;
+	__u64 none = 0, *clock = bpf_map_lookup_elem(&heirs, &born.tid);
 
 	if (bpf_map_lookup_elem(&heirs, &of.tid))
 		bpf_map_update_elem(&heirs, &born.tid, &none, BPF_ANY);
-	else
+	else if (clock && *clock)
 		bpf_map_delete_elem(&heirs, &born.tid);
 }
 

@@ -138,7 +138,7 @@ ALWAYS_INLINE int range_find(struct walk *walk, __u64 address)
 ALWAYS_INLINE struct unwind_row row_find(const struct walk *walk, __u64 address)
 {
 	__u64 offset = address - walk->range.base, number = offset >> UNWIND_PAGE_BITS;
-	struct unwind_row none = { .kind = UNWIND_NONE }, *row;
+	struct unwind_row none = { .kind = walk->range.is_made ? UNWIND_NEWER : UNWIND_NONE }, *row;
 	__u32 key = walk->range.page + (__u32)number, low, high;
 	struct kernel_page *page;
 

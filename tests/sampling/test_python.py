@@ -40,15 +40,20 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.path = self.folder / "a.limpet"
 
-    def start(self, *command, ticks=20):
-        """A program that is past its beginning."""
+    def await_running(self, process, condition):
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end and process.poll() is None and not condition():
+            time.sleep(0.02)
+        self.assertIsNone(process.poll())
+
+    def start(self, *command, threads=1, ticks=20):
+        """A program that is past its beginning, also that of its last thread."""
         process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        end = time.monotonic() + LIMIT
-        while time.monotonic() < end and process.poll() is None and cpu_ticks(process.pid) < ticks:
-            time.sleep(0.02)
-        self.assertIsNone(process.poll())
+        self.await_running(process, lambda: len(os.listdir(f"/proc/{process.pid}/task")) >= threads)
+        enough = cpu_ticks(process.pid) + threads * ticks
+        self.await_running(process, lambda: cpu_ticks(process.pid) >= enough)
         return process
 
     def script(self, text):
@@ -92,7 +97,7 @@ class KnownStacks(Case):
     def test_threads(self):
         """They run in turn; where they wait for each other, that is in a line of Python, too."""
         ways = [way for way in WAYS if way != "nested"]
-        process = self.start(PYTHON, PROGRAM, "nested", *ways)
+        process = self.start(PYTHON, PROGRAM, "nested", *ways, threads=len(ways) + 1)
         recording = self.record(process.pid, "--off-cpu")
         self.check_stacks([stack for of_thread in recording.stacks.values() for stack in of_thread], ways)
 

@@ -168,9 +168,8 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		err_why(err, "all %" PRIu64 " were lost on their way", totals->counts.lost);
 	else
 		err_why(err,
-			"no thread of the process ran for a whole period of its own (%.1f ms)%s "
+			"no thread of the process ran for as long as lies between two samples%s "
 			"while limpet was there",
-			1e3 / options->sampler.hz,
 			options->sampler.off_cpu ? ", or came back from a wait," : "");
 	hint(options, has_ended, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);

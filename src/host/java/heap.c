@@ -73,8 +73,10 @@ static int read_heap(struct java_heap *ret, const struct java_memory *memory,
 	if (r)
 		return r;
 	ret->segment_bits = (unsigned)bits;
-	if (ret->high < ret->low || ret->high - ret->low > JAVA_HEAP_BYTES ||
-	    ret->segment_bits < SEGMENT_BITS_MIN || ret->segment_bits > SEGMENT_BITS_MAX ||
+	if (ret->high - ret->low > JAVA_HEAP_BYTES && ret->high > ret->low)
+		return -EFBIG;
+	if (ret->high < ret->low || ret->segment_bits < SEGMENT_BITS_MIN ||
+	    ret->segment_bits > SEGMENT_BITS_MAX ||
 	    (ret->high - ret->low) >> ret->segment_bits > SEGMENTS_MAX)
 		return -EBADMSG;
 	return 0;

@@ -41,6 +41,7 @@ struct java {
 	size_t heap_count;
 	uint64_t next_ns; /* no look before */
 	bool is_partial;  /* the last look had too much to see */
+	bool has_changed; /* since tables were given */
 };
 
 static int read_process(void *context, uint64_t address, void *into, size_t size)
@@ -313,12 +314,16 @@ static int look_at_all(struct java *self, struct space *space)
 		return count;
 	while (self->heap_count > (size_t)count)
 		forget_blobs(&self->heaps[--self->heap_count]);
-	look.has_changed = self->heap_count != (size_t)count || space->made_count != (size_t)count;
+	look.has_changed = self->has_changed || self->heap_count != (size_t)count ||
+			   space->made_count != (size_t)count;
 	self->heap_count = (size_t)count;
 	for (int i = 0; !r && i < count; i++)
 		r = look_at_heap(&self->heaps[i], &heaps[i], &look);
 	self->is_partial = look.is_partial && look.rows <= ROWS_MAX;
-	return r || !look.has_changed ? r : give_tables(self, space);
+	if (!r && look.has_changed)
+		r = give_tables(self, space);
+	self->has_changed = r && look.has_changed;
+	return r;
 }
 
 int java_refresh(struct java *java, struct space *space)

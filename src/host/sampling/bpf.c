@@ -103,19 +103,6 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 	return r;
 }
 
-void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
-{
-	struct err err = { 0 };
-
-	if (!self->options.on_cpu || self->stopped_ns)
-		return;
-	if (start_clocks(self, pid, /* is_heir */ true, &err) && err.code != -ESRCH)
-		sampler_limit(&self->sampler,
-			      "process %d is not seen any more: it has executed a program with "
-			      "more rights: %s",
-			      (int)pid, err.what);
-}
-
 static bool has_clocks(const struct bpf_sampler *self, pid_t pid)
 {
 	for (size_t i = 0; i < self->clocks_count; i++)
@@ -167,6 +154,22 @@ static int join(struct sampler *sampler, pid_t pid, struct err *err)
 	if (!r && !has_clocks(self, pid))
 		r = start_clocks(self, pid, /* is_heir */ true, err);
 	return r ? r : 1;
+}
+
+void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
+{
+	struct err err = { 0 };
+
+	if (!self->options.on_cpu || self->stopped_ns)
+		return;
+	if (start_clocks(self, pid, /* is_heir */ true, &err) && err.code != -ESRCH)
+		sampler_limit(&self->sampler,
+			      "process %d is not seen any more: it has executed a program with "
+			      "more rights: %s",
+			      (int)pid, err.what);
+	/* Who was born of it meanwhile has inherited none. */
+	if (self->options.children)
+		(void)!family_join(&self->sampler, pid, join, &err);
 }
 
 static int start_all(struct bpf_sampler *self, struct err *err)

@@ -18,7 +18,7 @@ int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
 		memcpy(into, stack->sample->stack + skip, size);
 		return 0;
 	}
-	if (-skip <= BELOW)
+	if (skip && -skip <= BELOW)
 		return -EFAULT;
 	stack->ran_off |= skip < REACH;
 	return later_memory_read(&stack->beyond, address, into, size);

@@ -153,8 +153,15 @@ void followed_look_for_java(struct followed *process)
 
 void followed_look_at_java(struct followed *process, uint64_t now)
 {
-	if (process->java.java && now - MIN(now, process->java_looked_ns) >= FOLLOWED_JAVA_NS)
-		followed_look_for_java(process);
+	if (!process->java.java || now - MIN(now, process->java_looked_ns) < FOLLOWED_JAVA_NS)
+		return;
+	if (process->has_ended) { /* at the last look: its samples have been walked since */
+		java_code_done(&process->java);
+		space_set_made(process->space, NULL, 0);
+		return;
+	}
+	followed_look_for_java(process);
+	(void)!followed_has_ended(process);
 }
 
 void followed_forget(struct followed *process)

@@ -3,22 +3,43 @@
  */
 #include "host/sampling/java_code.h"
 
+#include "host/core/clock.h"
+
 #include <errno.h>
 #include <stdio.h>
 
-#define NOT_UNDERSTOOD                                                                           \
-	"stacks end in compiled Java (start it with -XX:+PreserveFramePointer): its code cache " \
-	"makes no sense"
+#define NO_RULES    "stacks end in compiled Java (start it with -XX:+PreserveFramePointer): "
+#define PATIENCE_NS 1000000000ull /* a Java that is just starting makes no sense yet */
+
+static void give_up(struct java_code *code, const char *why)
+{
+	uint64_t now = now_ns();
+
+	if (!code->failing_since_ns)
+		code->failing_since_ns = now;
+	if (now - code->failing_since_ns >= PATIENCE_NS)
+		snprintf(code->why, sizeof(code->why), "%s", why);
+}
 
 static void seek(struct java_code *code, const struct space *space)
 {
 	struct err err = { 0 };
-	int r;
+	int r = java_open(&code->java, space, space->pid, &err);
 
-	code->was_sought = true;
-	r = java_open(&code->java, space, space->pid, &err);
-	if (r && r != -ENOENT)
+	code->was_sought = r != -EFAULT;
+	if (r == -EFAULT)
+		give_up(code, err.what);
+	else if (r && r != -ENOENT)
 		snprintf(code->why, sizeof(code->why), "%s", err.what);
+}
+
+/* Rules that may be of code that is gone are worse than none. */
+static void note_failure(struct java_code *code, struct space *space, int r)
+{
+	if (space->made_count)
+		space_set_made(space, NULL, 0);
+	give_up(code, r == -EFBIG ? NO_RULES "its code cache is too large"
+				  : NO_RULES "its code cache makes no sense");
 }
 
 /* What cannot be read now is read the next time. */
@@ -28,9 +49,13 @@ bool java_code_look(struct java_code *code, struct space *space)
 
 	if (!code->java && !code->was_sought)
 		seek(code, space);
-	r = code->java ? java_refresh(code->java, space) : 0;
-	if (r == -EBADMSG)
-		snprintf(code->why, sizeof(code->why), "%s", NOT_UNDERSTOOD);
+	if (!code->java)
+		return true;
+	r = java_refresh(code->java, space);
+	if (r == -EBADMSG || r == -EFBIG)
+		note_failure(code, space, r);
+	else if (!r)
+		code->failing_since_ns = 0;
 	return r != -EAGAIN;
 }
 

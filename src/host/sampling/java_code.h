@@ -9,8 +9,9 @@
 /* Zero is none yet. */
 struct java_code {
 	struct java *java;
-	bool was_sought; /* in the mappings as they are */
-	char why[256];   /* why there are no rules for its code; "": there are, or it is no Java */
+	bool was_sought;           /* in the mappings as they are */
+	uint64_t failing_since_ns; /* 0: it does not */
+	char why[256]; /* why there are no rules for its code; "": there are, or it is no Java */
 };
 
 /* Gives the space rules for the code that is there now; space->generation tells of changes.  False:

@@ -98,7 +98,8 @@ static struct kernel_range made_piece(struct kernel_tables *tables, const struct
 				      .base = code->table->first,
 				      .page = at.page,
 				      .page_count = at.page_count,
-				      .special = at.special };
+				      .special = at.special,
+				      .is_made = 1 };
 }
 
 size_t kernel_made_split(struct kernel_tables *tables, const struct space *space,
@@ -109,7 +110,7 @@ size_t kernel_made_split(struct kernel_tables *tables, const struct space *space
 	uint64_t at = whole.start;
 	size_t count = 0;
 
-	if (range->module->kind != MODULE_ANONYMOUS)
+	if (range->module->table)
 		return 1;
 	for (size_t i = 0; i < space->made_count && count + 2 < KERNEL_PIECES_MAX; i++) {
 		const struct made_code *code = &space->made[i];

@@ -361,7 +361,11 @@ int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const st
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid)
 {
 	struct kernel_part *part = part_of(tables, pid);
+	uint32_t key = (uint32_t)pid;
 
+	/* It may have been led to new ranges after the kernel had forgotten it. */
+	bpf_map_delete_elem(tables->processes, &key);
+	bpf_map_delete_elem(tables->pythons, &key);
 	kernel_made_forget(tables, pid);
 	if (part)
 		*part = tables->parts[--tables->part_count];

@@ -140,10 +140,16 @@ int polling_drain(struct sampler *sampler, const struct sampler_listener *listen
 	if (self->is_stopped || self->weight_ns < 1000000000u / self->options.hz)
 		return 0;
 	find_family(self, now, listener);
-	for (size_t i = 0; i < self->processes.count; i++)
-		if (!followed_has_ended(self->processes.items[i]))
-			r = look_at_process(self, self->processes.items[i], listener,
+	for (size_t i = 0; i < self->processes.count; i++) {
+		struct followed *process = self->processes.items[i];
+
+		followed_look_at_java(process, now);
+		if (!followed_has_ended(process))
+			r = look_at_process(self, process, listener,
 					    self->options.children ? &gone : err);
+	}
+	if (self->root->java.why[0])
+		sampler_limit(&self->base, "%s", self->root->java.why);
 	self->last_ns = now;
 	return self->options.children ? 0 : r;
 }

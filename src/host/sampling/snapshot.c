@@ -11,6 +11,7 @@
 #include "host/sampling/kernel_tables.h"
 #include "host/sampling/priority.h"
 #include "host/sampling/python_stacks.h"
+#include "host/sampling/raw_stack.h"
 #include "host/sampling/stack_rest.h"
 #include "host/sampling/thread_clocks.h"
 #include "host/sampling/thread_walk.h"
@@ -93,6 +94,29 @@ static void set_kind(struct sample *sample)
 	sample->weight_ns = 0;
 }
 
+/* For what the kernel program could not do: memory that was not there, or code that Java has
+ * compiled since it was looked at. */
+static const struct sample *walk_here(struct taking *taking, const struct sample *record)
+{
+	struct space *space = taking->snapshot->space;
+
+	if (record->flags & KERNEL_REST) {
+		stack_rest_walk(record, space, &taking->walked.sample);
+	} else {
+		java_code_look(&taking->java, space);
+		raw_stack_walk(record, space, &taking->walked.sample);
+	}
+	return &taking->walked.sample;
+}
+
+static void add_limit(struct snapshot *snapshot, const char *limit)
+{
+	size_t length = strlen(snapshot->limits);
+
+	snprintf(snapshot->limits + length, sizeof(snapshot->limits) - length, "%s%s",
+		 length ? "; " : "", limit);
+}
+
 static int on_record(void *context, void *data, size_t size)
 {
 	struct taking *taking = context;
@@ -100,17 +124,15 @@ static int on_record(void *context, void *data, size_t size)
 	struct sample *copy;
 
 	if (size < sizeof(*record) || size < size_of(record) || record->end >= STACK_ENDS ||
-	    record->flags & KERNEL_RAW)
+	    (record->flags & KERNEL_RAW && !taking->java.java))
 		return 0;
 	if (record->kind == NEWS_PYTHON)
 		return taking->failure = python_stacks_hold(&taking->python_stacks, record);
 	if (record->kind != NEWS_SEEN && record->kind != NEWS_RUNNING &&
 	    record->kind != SAMPLE_RUNNING)
 		return 0;
-	if (record->flags & KERNEL_REST) {
-		stack_rest_walk(record, taking->snapshot->space, &taking->walked.sample);
-		record = &taking->walked.sample;
-	}
+	if (record->flags & (KERNEL_RAW | KERNEL_REST))
+		record = walk_here(taking, record);
 	record = python_stacks_merge(&taking->python_stacks, taking->python, record);
 	copy = malloc(size_of(record));
 	if (!copy)
@@ -130,7 +152,7 @@ static int look_for_python(struct taking *taking, struct err *err)
 	if (!r)
 		return kernel_tables_python(&taking->tables, taking->pid, taking->python, err);
 	if (r != -ENOENT)
-		snprintf(snapshot->limits, sizeof(snapshot->limits), "%s", why.what);
+		add_limit(snapshot, why.what);
 	return 0;
 }
 
@@ -140,7 +162,7 @@ static void look_for_java(struct taking *taking)
 
 	java_code_look(&taking->java, snapshot->space);
 	if (taking->java.why[0])
-		snprintf(snapshot->limits, sizeof(snapshot->limits), "%s", taking->java.why);
+		add_limit(snapshot, taking->java.why);
 }
 
 static int load(struct taking *taking, struct err *err)

@@ -152,13 +152,14 @@ static int look(struct thread_clocks *clocks, bool is_first, struct err *err)
 	return is_new;
 }
 
+/* What has ended after the first look may live on in children that have its clocks. */
 static int open_each_thread(struct thread_clocks *clocks, struct err *err)
 {
 	int r = look(clocks, true, err);
 
 	for (int i = 0; i < LOOKS_MAX && r > 0 && clocks->options.is_inherited; i++)
 		r = look(clocks, false, err);
-	return MIN(r, 0);
+	return r == -ESRCH && clocks->count ? 0 : MIN(r, 0);
 }
 
 static int open_each_processor(struct thread_clocks *clocks, struct err *err)

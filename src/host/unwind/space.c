@@ -239,13 +239,13 @@ const struct unwind_table *space_table(const struct space *space, const struct s
 				       uint64_t address, uint64_t *ret_bias)
 {
 	*ret_bias = range->bias;
-	if (range->module->kind != MODULE_ANONYMOUS)
+	if (range->module->table)
 		return range->module->table;
 	*ret_bias = 0;
 	for (size_t i = 0; i < space->made_count; i++)
 		if (address >= space->made[i].start && address < space->made[i].end)
 			return space->made[i].table;
-	return range->module->table;
+	return NULL;
 }
 
 void space_forget(struct space *space)

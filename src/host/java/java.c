@@ -15,7 +15,7 @@
 
 #define BATCH          512u
 #define PAUSE_NS       5000000u   /* between two looks at least */
-#define PAUSES         20u        /* a look may take one part in so many of the time */
+#define PAUSES         10u        /* a look may cost one part in so many of a processor */
 #define PAUSES_PARTIAL 4u         /* the same while there is much to see */
 #define LOOK_MAX_NS    500000000u /* one of them takes no longer */
 #define ROWS_MAX       (4u << 20) /* of a process */
@@ -328,14 +328,14 @@ static int look_at_all(struct java *self, struct space *space)
 
 int java_refresh(struct java *java, struct space *space)
 {
-	uint64_t begin = now_ns(), end;
+	uint64_t before = thread_cpu_ns(), cost;
 	int r;
 
-	if (begin < java->next_ns)
+	if (now_ns() < java->next_ns)
 		return -EAGAIN;
 	r = look_at_all(java, space);
-	end = now_ns();
+	cost = thread_cpu_ns() - before;
 	java->next_ns =
-		end + MAX((end - begin) * (java->is_partial ? PAUSES_PARTIAL : PAUSES), PAUSE_NS);
+		now_ns() + MAX(cost * (java->is_partial ? PAUSES_PARTIAL : PAUSES), PAUSE_NS);
 	return r;
 }

@@ -3,6 +3,8 @@
  */
 #include "host/recorder/naming.h"
 
+#include "host/core/clock.h"
+
 #include "host/core/cleanup.h"
 
 #include <errno.h>
@@ -32,27 +34,18 @@ static int put_names(const struct stack_list *stacks, uint32_t frame, bool wants
 	return 0;
 }
 
-/* Of this thread: a busy machine does not make it late. */
-static uint64_t own_time_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int naming_write(struct stack_list *stacks, struct recording *recording, uint64_t lines_ns,
 		 struct naming *ret, struct err *err)
 {
 	CLEANUP(pending_done) struct pending pending = { 0 };
-	uint64_t begin_ns = own_time_ns();
+	uint64_t begin_ns = thread_cpu_ns();
 	int r = 0;
 
 	*ret = (struct naming){ 0 };
 	code_list_follow(stacks->codes);
 	for (; !r && stacks->named_count < stacks->frame_count; stacks->named_count++) {
 		if (put_names(stacks, (uint32_t)stacks->named_count,
-			      own_time_ns() - begin_ns < lines_ns, &pending, ret))
+			      thread_cpu_ns() - begin_ns < lines_ns, &pending, ret))
 			return err_set(err, -ENOMEM, "samples: no memory");
 		if (pending.bytes.size > NAMES_CHUNK_BYTES)
 			r = pending_write(&pending, CHUNK_NAMES, recording, err);

@@ -13,14 +13,6 @@
 	500000u /* what one costs at most; the rest of the time is for other work \
 		 */
 
-static uint64_t own_time_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* All samples would have cost `every` times as much.  Less than half of the share is used: more can
  * be taken again. */
 static uint32_t choose(uint32_t every, uint64_t used_ns, uint64_t allowed_ns)
@@ -32,7 +24,7 @@ static uint32_t choose(uint32_t every, uint64_t used_ns, uint64_t allowed_ns)
 
 bool thinning_judge(struct thinning *thinning)
 {
-	uint64_t now = now_ns(), elapsed = now - thinning->begun_ns, used = own_time_ns();
+	uint64_t now = now_ns(), elapsed = now - thinning->begun_ns, used = thread_cpu_ns();
 	uint32_t every = MAX(thinning->every, 1u), chosen = every;
 
 	if (thinning->begun_ns && elapsed < JUDGED_EACH_NS)

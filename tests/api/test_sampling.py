@@ -68,8 +68,13 @@ class ApiTest(unittest.TestCase):
         process = subprocess.Popen([harness.program("spinner"), *arguments])
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        self.assertTrue(harness.wait_until(lambda: harness.thread_count(process.pid) == 3))
+        self.assertTrue(harness.wait_until(lambda: len(self.names(process.pid)) == 3))
         return process
+
+    @staticmethod
+    def names(pid):
+        """Of its threads, which give themselves one of their own."""
+        return {harness.status_of(pid, tid).get("Name") for tid in harness.threads_of(pid)}
 
     def start(self, name, *arguments):
         process = subprocess.Popen(

@@ -142,27 +142,35 @@ class Hsa(unittest.TestCase):
         self.assertEqual(Counter(call["title"] for call in seen.of("kernel"))["hsa_kernel_0"], ROUNDS)
         self.check_copies(seen)
 
+    def forbid(self, work, recorder, code):
+        """The program's work without the counter."""
+        work.ask("forbid")
+        work.ask("go", ROUNDS)
+        result = recorder.stop()
+        self.assertEqual(result.code, code, str(result))
+        self.assertIn("has forbidden a thread of its own to read the machine's counter", result.err)
+        return result
+
+    def test_a_thread_that_never_could_read_the_counter(self):
+        work = self.start()
+        work.ask("forbid")
+        work.ask("go", ROUNDS)  # it can do without, and without us
+        self.forbid(work, self.begin(work, *TRACED), NOTHING_RECORDED)
+
     def test_a_thread_that_may_not_read_the_counter(self):
-        for first in ("before", "while"):
+        """What the device did before is noted a moment later, which may be too late on a busy machine: again then."""
+        batches = (ROUNDS + BATCH - 1) // BATCH * BATCH
+        for _ in range(5):
             work = self.start()
-            if first == "before":
-                work.ask("forbid")
-                work.ask("go", ROUNDS)  # it can do without, and without us
             recorder = self.begin(work, *TRACED)
-            if first == "while":
-                work.ask("go", ROUNDS)
-                work.ask("forbid")
             work.ask("go", ROUNDS)
-            result = recorder.stop()
-            self.assertEqual(result.code, 0 if first == "while" else NOTHING_RECORDED, str(result))
-            self.assertIn("has forbidden a thread of its own to read the machine's counter", result.err)
-            if first == "before":
-                continue
+            result = self.forbid(work, recorder, 0)
             seen = Seen(recorder.path)
-            self.check_kernels(seen)
-            self.check_copies(seen)
-            batches = (ROUNDS + BATCH - 1) // BATCH * BATCH
-            self.assertGreaterEqual(result.event("recorded")["dropped_no_counter"], ROUNDS + batches + 2 * ROUNDS)
+            if len(seen.of("kernel")) == ROUNDS + batches and len(seen.of("memory-copy")) == 2 * ROUNDS:
+                break
+        self.check_kernels(seen)
+        self.check_copies(seen)
+        self.assertGreaterEqual(result.event("recorded")["dropped_no_counter"], ROUNDS + batches + 2 * ROUNDS)
 
     def test_what_nobody_looks_at_is_said(self):
         work = self.start()

@@ -58,9 +58,11 @@ class OffCpu(unittest.TestCase):
                     lengths[name].append(one["weight"])
         for name, length in NAPS_NS.items():
             self.assertGreater(len(lengths[name]), 5)
-            self.assertGreater(min(lengths[name]), length - 100_000)
-            # Beside other programs a timer may come late, and the copy rung counts the wait for a processor too.
-            typical = statistics.quantiles(lengths[name], n=4)[0 if RUNG == "copy" else 1]
+            # Beside other programs a timer may run before the thread has left its processor, and may come late; the
+            # copy rung counts the wait for a processor too.
+            quarters = statistics.quantiles(lengths[name], n=4)
+            self.assertGreater(min(lengths[name]) if IS_LONG else quarters[1], length - 100_000)
+            typical = quarters[0 if RUNG == "copy" else 1]
             late = typical - length
             self.assertLess(late, 100_000 if IS_LONG else 50_000_000, f"{name}: {lengths[name]}")
 

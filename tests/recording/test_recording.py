@@ -425,8 +425,14 @@ class Broken(Folder):
     """Whatever ended the writer: what was committed is there."""
 
     def test_killed(self):
-        expected = make(self.path, mode="kill", code=-signal.SIGKILL)
-        events = self.report()
+        for tries_left in range(4, -1, -1):  # a busy machine may not have written anything yet
+            expected = make(self.path, mode="kill", code=-signal.SIGKILL)
+            try:
+                events = self.report()
+                break
+            except AssertionError:
+                if not tries_left:
+                    raise
         self.assertEqual(calls_found(readers.of_report(events)), calls_expected(expected))
         self.assertIs(events[-1]["complete"], False)
         self.assertEqual(readers.of_pftrace(self.export("a.pftrace")), readers.of_report(events))

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -531,10 +532,12 @@ static void lives_with_setenv_unsetenv_and_putenv(void **state)
 
 static atomic_bool readers_stop;
 static atomic_ulong reads, torn;
+static atomic_uint readers_begun;
 
 /* A value is the application's own or ours, whole; one that nobody touches is always there. */
 static void *read_environment(void *unused)
 {
+	readers_begun++;
 	while (!readers_stop) {
 		const char *hidden = getenv("LIMPET_HIDDEN"), *fresh = getenv("LIMPET_NEW"),
 			   *still = getenv("LIMPET_STILL");
@@ -571,8 +574,12 @@ static void stands_thousands_of_swaps_under_sixteen_readers(void **state)
 	PAIRS("LIMPET_HIDDEN\0ours\0LIMPET_NEW\0x", 2);
 	before = environ;
 	readers_stop = false;
+	readers_begun = 0;
 	for (unsigned i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, read_environment, NULL), 0);
+	/* Sanitizers map memory for each thread when it begins. */
+	while (readers_begun < READERS)
+		sched_yield();
 	publish();
 	environment_restore();
 	size = mapped_kib();

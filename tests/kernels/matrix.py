@@ -12,33 +12,21 @@ import archive
 import vm
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# What limpet is linked with; raise the number in the cached name when it changes.
-LIBRARIES = "libzstd-dev libsqlite3-dev libbpf-dev libelf-dev libdw-dev liblzma-dev zlib1g-dev libncurses-dev".split()
 PARTS = "looking attaching hooks families sampling rights".split()  # of guest.py
-CPU = {"amd64": "x86_64", "arm64": "aarch64"}
 
-sys.path.append(str(ROOT / "tests/common"))
+sys.path += [str(ROOT / "tests/common"), str(ROOT / "tools")]
+import cross  # noqa: E402
 from report import Report, table  # noqa: E402
-
-
-def foreign_libraries(arch):
-    """What limpet is linked with, for another machine: unpacked, and named in a file for meson."""
-    root = archive.tree(f"libraries3-{arch}", "bookworm", arch, lambda _: LIBRARIES) / "usr"
-    names = archive.CACHE / f"libraries-{arch}.ini"
-    names.write_text(
-        f"[built-in options]\nc_args = ['-isystem{root}/include']\n"
-        f"[properties]\nlibrary_dirs = ['{root}/lib/{CPU[arch]}-linux-gnu']\n"
-    )
-    return ["--cross-file", str(names)]
 
 
 def build(arch):
     """The build tree of that architecture, up to date."""
-    tree = ROOT / f"build-{CPU[arch]}"
-    cross = [] if arch == vm.NATIVE else ["--cross-file", str(ROOT / f"tools/cross-{CPU[arch]}.ini")]
-    if not (tree / "build.ninja").exists():
-        libraries = foreign_libraries(arch) if cross else []
-        archive.call(["meson", "setup", tree, ROOT, "--buildtype=debugoptimized", *cross, *libraries])
+    if arch == vm.NATIVE:
+        tree = ROOT / f"build-{arch}"
+        if not (tree / "build.ninja").exists():
+            archive.call(["meson", "setup", tree, ROOT, "--buildtype=debugoptimized"])
+    else:
+        tree = cross.configure(arch)
     done = subprocess.run(["ninja", "-C", tree], capture_output=True, text=True)
     if done.returncode:
         raise archive.Unavailable(f"ninja -C {tree.name}: {done.stdout[-600:]}")

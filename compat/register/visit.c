@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef int agent_function(struct boot_context *boot, int socket, int directory);
+typedef int agent_function(struct boot_context *boot, int socket);
 
 /* The agent keeps its address for as long as it lives.  Helper thread only. */
 static struct boot_context context;
@@ -102,7 +102,7 @@ static void receive(int socket, const struct sdk *sdk, struct door_welcome *welc
 	if (run)
 		handover_to(HANDOVER_ALL, sdk);
 	if (send(socket, welcome, sizeof(*welcome), MSG_NOSIGNAL) == sizeof(*welcome) && run)
-		run(&context, socket, -1);
+		run(&context, socket);
 }
 
 void visit_serve(int socket)

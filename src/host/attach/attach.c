@@ -9,7 +9,7 @@
 #include "host/attach/door.h"
 #include "host/attach/exclusion.h"
 #include "host/attach/inject.h"
-#include "host/attach/spawn.h"
+#include "host/attach/library.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/memory.h"
@@ -140,45 +140,41 @@ static int take_socket(struct attachment *self, const struct boot_context *boot,
 	return 0;
 }
 
-static int open_directory(const struct target *target)
+static int pack_agent(const struct target *target, struct library *ret, struct err *err)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", target->process.memory_tid);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return library_pack(target, AGENT_MEMFD_NAME, blob_agent,
+			    (size_t)(blob_agent_end - blob_agent), ret, err);
 }
 
-static int send_agent(struct attachment *self, struct err *err)
+/* One that is there needs no library. */
+static int send_agent(struct attachment *self, struct library *library, struct err *err)
 {
-	struct boot_hello hello = { BOOT_MAGIC, 1, 0 };
-	CLEANUP(close)
-	int library =
-		blob_open(AGENT_MEMFD_NAME, blob_agent, (size_t)(blob_agent_end - blob_agent));
-	CLEANUP(close) int directory = -1;
+	struct boot_hello hello = { .magic = BOOT_MAGIC };
+	int r = 0;
 
-	if (library < 0)
-		return err_set(err, library, "memory for the agent: %s", strerror(-library));
-	self->report.has_directory = !target_has_proc(&self->target);
-	if (self->report.has_directory) {
-		directory = open_directory(&self->target);
-		hello.has_directory = 1;
-	}
-	return link_send(&self->link, &hello, sizeof(hello), (int[]){ library, directory }, err);
+	if (self->report.was_resident)
+		library_close(library);
+	else if (library->fd < 0)
+		r = pack_agent(&self->target, library, err);
+	if (r)
+		return r;
+	hello.has_library = library->fd >= 0;
+	hello.is_directory = library->is_directory;
+	return link_send(&self->link, &self->target, &hello, sizeof(hello), library->fd, err);
 }
 
 static int say_hello(struct attachment *self, struct err *err)
 {
-	CLEANUP(close) int me = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	struct control_hello hello = { .holder_pid = getpid() };
 	struct control_reply reply;
 	struct process_stat stat;
 
-	if (stat_read(getpid(), getpid(), &stat, err))
+	if (stat_read(getpid(), getpid(), &stat, err) || link_lock(&self->link, err))
 		return err->code;
 	control_header_init(&hello.header, CONTROL_HELLO, sizeof(hello));
 	hello.holder_start = stat.start_tick;
 	snprintf(hello.holder_name, sizeof(hello.holder_name), "%s", stat.name);
-	return link_ask(&self->link, &self->target, &hello.header, (int[]){ me, -1 }, &reply, err);
+	return link_ask(&self->link, &self->target, &hello.header, self->link.lock, &reply, err);
 }
 
 /* The agent left before it answered: the context tells why. */
@@ -228,7 +224,7 @@ static int check_credentials(const struct attachment *self, struct err *err)
 	return err_fix(err, "try again");
 }
 
-static int meet(struct attachment *self, struct err *err)
+static int meet(struct attachment *self, struct library *library, struct err *err)
 {
 	struct boot_context boot = { 0 };
 	int r = await_socket(self, &boot, err);
@@ -236,7 +232,7 @@ static int meet(struct attachment *self, struct err *err)
 	if (!r)
 		r = take_socket(self, &boot, err);
 	if (!r)
-		r = send_agent(self, err);
+		r = send_agent(self, library, err);
 	if (!r)
 		r = say_hello(self, err);
 	if (r)
@@ -262,17 +258,29 @@ static int find_page(struct attachment *self, struct err *err)
 	return r;
 }
 
+/* What cannot be handed over is refused before the target is touched. */
+static int prepare_agent(struct attachment *self, struct library *ret, struct err *err)
+{
+	bool is_there = !resident_find(&self->target, &self->resident);
+
+	return is_there ? 0 : pack_agent(&self->target, ret, err);
+}
+
 static int attach_locked(struct attachment *self, const struct attach_options *options,
 			 struct err *err)
 {
 	CLEANUP(close) int lock = exclusion_take(&self->target, err);
+	struct library library = LIBRARY_NONE;
 	/* Another limpet may have left its agent while we waited for the lock. */
 	int r = lock < 0 ? lock : read_maps_again(&self->target, err);
 
 	if (!r)
+		r = prepare_agent(self, &library, err);
+	if (!r)
 		r = inject(self, options, lock, err);
 	if (!r)
-		r = meet(self, err);
+		r = meet(self, &library, err);
+	library_close(&library);
 	return r ? r : find_page(self, err);
 }
 
@@ -383,7 +391,8 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->link.socket = ret->target.pidfd = ret->target.thread_fd = ret->target.memory = -1;
+	ret->link.socket = ret->link.lock = ret->target.pidfd = ret->target.thread_fd =
+		ret->target.memory = -1;
 	r = await_running(pid, options, err);
 	if (r) {
 		target_prefer_end(pidfd, pid, err);
@@ -435,7 +444,7 @@ int attach_leave(struct attachment *self, bool unload, struct control_reply *ret
 
 	control_header_init(&order.header, CONTROL_DETACH, sizeof(order));
 	order.header.flags = unload ? CONTROL_UNLOAD : 0;
-	r = link_ask(&self->link, &self->target, &order.header, NULL, ret, err);
+	r = link_ask(&self->link, &self->target, &order.header, -1, ret, err);
 	/* The thread at a door stays; it closes the connection when the agent is at rest. */
 	if (!r && has_door)
 		r = link_await_end(&self->link, &self->target, err);

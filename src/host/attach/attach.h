@@ -24,7 +24,6 @@ struct attach_report {
 	enum boot_way way;
 	bool was_resident; /* nothing was loaded: the agent was there */
 	bool has_realtime_priority;
-	bool has_directory;    /* the target's root has no /proc */
 	bool denies_variables; /* filters do not let the environment be changed */
 	bool shares_root;      /* paths are known to mean the same in the target */
 	uint64_t interrupt_ns; /* until the thread stopped */

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WELCOME_LIMIT_MS 5000
+#define WELCOME_LIMIT_NS 5000000000ull
 #define KNOCKS           2 /* a program may have closed the socket, which is then made anew */
 #define KNOCK_AGAIN_NS   30000000
 
@@ -71,21 +70,6 @@ static int fail_busy(struct err *err)
 	return err_exit(err, EXIT_BUSY);
 }
 
-/* Bytes, 0 when the other side hung up, -EBUSY when it is silent. */
-static ssize_t await_welcome(const struct attachment *self, struct door_welcome *ret)
-{
-	struct pollfd wait[2] = { { self->link.socket, POLLIN, 0 },
-				  { self->target.pidfd, POLLIN, 0 } };
-	int r;
-
-	do {
-		r = poll(wait, 2, WELCOME_LIMIT_MS);
-	} while (r < 0 && errno == EINTR);
-	if (r == 0)
-		return -EBUSY;
-	return wait[0].revents ? recv(self->link.socket, ret, sizeof(*ret), MSG_DONTWAIT) : 0;
-}
-
 static bool is_sound(const struct door_welcome *welcome)
 {
 	return welcome->magic == DOOR_MAGIC && welcome->version == DOOR_VERSION &&
@@ -119,10 +103,11 @@ static int greet(struct attachment *self, struct err *err)
 	struct door_welcome welcome = { 0 };
 	ssize_t size;
 
-	if (link_send(&self->link, &hello, sizeof(hello), NULL, err))
+	if (link_send(&self->link, &self->target, &hello, sizeof(hello), -1, err))
 		return -ENOENT;
-	size = await_welcome(self, &welcome);
-	if (size == -EBUSY)
+	size = link_receive(&self->link, &self->target, &welcome, sizeof(welcome),
+			    WELCOME_LIMIT_NS);
+	if (size == -ETIMEDOUT)
 		return fail_busy(err);
 	if (size != sizeof(welcome) || !is_sound(&welcome) || welcome.code)
 		return -ENOENT;

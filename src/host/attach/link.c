@@ -1,97 +1,153 @@
 /*
- * Talks to the agent.  Host only; what the agent says is foreign and checked.
+ * Talks to the agent.  Host only; what the agent says is foreign and checked, and when it says
+ * nothing, or nobody takes what we say, each wait has its end.
  */
 #include "host/attach/link.h"
 
+#include "host/attach/spawn.h"
 #include "host/core/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define ANSWER_LIMIT_NS 20000000000ull
+#define SEND_LIMIT_NS   5000000000ull
+#define GLANCE_MS       100
 
-static size_t count_fds(const int fds[LINK_FDS_MAX])
+int link_lock(struct link *link, struct err *err)
 {
-	size_t count = 0;
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-	while (fds && count < LINK_FDS_MAX && fds[count] >= 0)
-		count++;
-	return count;
+	if (link->lock >= 0)
+		close(link->lock);
+	link->lock = blob_open("limpet-host", "", 0);
+	if (link->lock < 0)
+		return err_set(err, link->lock, "memory for a lock: %s", strerror(-link->lock));
+	if (fcntl(link->lock, F_SETLK, &lock))
+		return err_set(err, -errno, "lock: %s", strerror(errno));
+	return 0;
 }
 
-int link_send(const struct link *link, const void *bytes, size_t size, const int fds[LINK_FDS_MAX],
-	      struct err *err)
+/* 1 when the socket is ready, 0 when the target has ended or the time is over. */
+static int await_ready(const struct link *link, const struct target *target, short events,
+		       uint64_t deadline_ns)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(LINK_FDS_MAX * sizeof(int))];
-	} control = { 0 };
-	struct iovec io = { (void *)(uintptr_t)bytes, size };
-	struct msghdr message = { .msg_iov = &io, .msg_iovlen = 1 };
-	size_t count = count_fds(fds);
-
-	if (count) {
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-		memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-	}
-	if (sendmsg(link->socket, &message, MSG_NOSIGNAL) == (ssize_t)size)
-		return 0;
-	return err_set(err, -errno, "send to the agent: %s", strerror(errno));
-}
-
-static int await_answer(const struct link *link, const struct target *target, struct err *err)
-{
-	struct pollfd wait[2] = { { link->socket, POLLIN, 0 }, { target->pidfd, POLLIN, 0 } };
-	uint64_t deadline_ns = now_ns() + ANSWER_LIMIT_NS + link->patience_ms * 1000000ull;
+	struct pollfd wait[2] = { { link->socket, events, 0 }, { target->pidfd, POLLIN, 0 } };
 	int r;
 
 	do {
-		r = poll(wait, 2, 100);
-	} while ((r == 0 || (r < 0 && errno == EINTR)) && now_ns() < deadline_ns);
-	if (wait[0].revents & POLLIN)
-		return 0;
-	if (r > 0)
-		return err_set(err, -EPIPE, "the agent closed the connection");
-	err_set(err, -ETIMEDOUT, "the agent does not answer");
-	return err_why(err, "a thread of the program may hold the dynamic loader's lock");
+		r = poll(wait, 2, GLANCE_MS);
+	} while (r <= 0 && (r == 0 || errno == EINTR) && now_ns() < deadline_ns);
+	return r > 0 && wait[0].revents;
 }
 
-static int receive_answer(const struct link *link, uint32_t sequence, struct control_reply *ret,
-			  struct err *err)
+static bool is_unready(ssize_t r)
+{
+	return r < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Never waits in the kernel: whoever else has a copy of the socket may fill or empty it. */
+static int send_message(const struct link *link, const struct target *target,
+			const struct msghdr *message)
+{
+	uint64_t deadline_ns = now_ns() + SEND_LIMIT_NS;
+	ssize_t r;
+
+	do {
+		r = sendmsg(link->socket, message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (is_unready(r) && await_ready(link, target, POLLOUT, deadline_ns) &&
+		 now_ns() < deadline_ns);
+	if (is_unready(r))
+		return -ETIMEDOUT;
+	if (r < 0)
+		return -errno;
+	return (size_t)r == message->msg_iov->iov_len ? 0 : -EPROTO;
+}
+
+int link_send(const struct link *link, const struct target *target, const void *bytes, size_t size,
+	      int fd, struct err *err)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec io = { (void *)(uintptr_t)bytes, size };
+	struct msghdr message = { .msg_iov = &io, .msg_iovlen = 1 };
+	int r;
+
+	if (fd >= 0) {
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control.bytes);
+	}
+	r = send_message(link, target, &message);
+	if (r == -ETIMEDOUT) {
+		err_set(err, r, "the target does not take what limpet sends");
+		return err_why(err, "its end of the socket is full");
+	}
+	return r ? err_set(err, r, "send to the agent: %s", strerror(-r)) : 0;
+}
+
+ssize_t link_receive(const struct link *link, const struct target *target, void *into, size_t room,
+		     uint64_t limit_ns)
+{
+	uint64_t deadline_ns = now_ns() + limit_ns;
+	ssize_t r = -1;
+
+	errno = EAGAIN;
+	while (is_unready(r) && await_ready(link, target, POLLIN, deadline_ns)) {
+		r = recv(link->socket, into, room, MSG_DONTWAIT);
+		if (is_unready(r) && now_ns() >= deadline_ns)
+			break;
+	}
+	if (!is_unready(r))
+		return r < 0 ? -errno : r;
+	return target_lives(target) ? -ETIMEDOUT : 0;
+}
+
+static uint64_t answer_limit_ns(const struct link *link)
+{
+	return ANSWER_LIMIT_NS + link->patience_ms * 1000000ull;
+}
+
+static int receive_answer(const struct link *link, const struct target *target,
+			  struct control_reply *ret, struct err *err)
 {
 	union {
 		struct control_reply reply;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
-	ssize_t size = recv(link->socket, &message, sizeof(message), 0);
+	ssize_t size = link_receive(link, target, &message, sizeof(message), answer_limit_ns(link));
 
+	if (size == -ETIMEDOUT) {
+		err_set(err, -ETIMEDOUT, "the agent does not answer");
+		return err_why(err, "a thread of the program may hold the dynamic loader's lock");
+	}
 	if (size <= 0)
 		return err_set(err, -EPIPE, "the agent closed the connection");
 	if (control_check(&message, (size_t)size) || message.reply.header.kind != CONTROL_REPLY ||
-	    message.reply.header.sequence != sequence)
+	    message.reply.header.sequence != link->sequence)
 		return err_set(err, -EPROTO, "the agent answers in another language");
 	*ret = message.reply;
 	return 0;
 }
 
-int link_ask(struct link *link, const struct target *target, struct control_header *message,
-	     const int fds[LINK_FDS_MAX], struct control_reply *ret, struct err *err)
+int link_ask(struct link *link, const struct target *target, struct control_header *message, int fd,
+	     struct control_reply *ret, struct err *err)
 {
 	int r;
 
 	message->sequence = ++link->sequence;
-	r = link_send(link, message, message->size, fds, err);
+	r = link_send(link, target, message, message->size, fd, err);
 	if (!r)
-		r = await_answer(link, target, err);
-	if (!r)
-		r = receive_answer(link, link->sequence, ret, err);
+		r = receive_answer(link, target, ret, err);
 	if (r)
 		target_prefer_end(target->pidfd, target->process.pid, err);
 	if (r || !ret->code)
@@ -101,19 +157,18 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 
 int link_await_end(const struct link *link, const struct target *target, struct err *err)
 {
-	struct pollfd wait[2] = { { link->socket, POLLIN, 0 }, { target->pidfd, POLLIN, 0 } };
-	uint64_t deadline_ns = now_ns() + ANSWER_LIMIT_NS + link->patience_ms * 1000000ull;
-	int r;
+	uint64_t deadline_ns = now_ns() + answer_limit_ns(link);
 
-	do {
-		r = poll(wait, 2, 100);
-	} while (r <= 0 && now_ns() < deadline_ns);
-	return r > 0 ? 0 : err_set(err, -ETIMEDOUT, "the agent does not come to rest");
+	if (await_ready(link, target, POLLIN, deadline_ns) || !target_lives(target))
+		return 0;
+	return err_set(err, -ETIMEDOUT, "the agent does not come to rest");
 }
 
 void link_close(struct link *link)
 {
 	if (link->socket >= 0)
 		close(link->socket);
-	link->socket = -1;
+	if (link->lock >= 0)
+		close(link->lock);
+	link->socket = link->lock = -1;
 }

@@ -39,14 +39,15 @@
  * be; kernels before 6.3 know neither flag. */
 static int memfd_open(const char *name, bool is_program)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC | (is_program ? MFD_EXEC : MFD_NOEXEC_SEAL));
+	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create(name, flags | (is_program ? MFD_EXEC : MFD_NOEXEC_SEAL));
 
 	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create(name, MFD_CLOEXEC);
+		fd = memfd_create(name, flags);
 	return fd < 0 ? -errno : fd;
 }
 
-static int fill(int fd, const void *bytes, size_t size)
+int bytes_write(int fd, const void *bytes, size_t size)
 {
 	const char *at = bytes;
 
@@ -69,7 +70,9 @@ int blob_open(const char *name, const void *bytes, size_t size)
 
 	if (fd < 0)
 		return fd;
-	r = fill(fd, bytes, size);
+	r = bytes_write(fd, bytes, size);
+	if (!r && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		r = -errno;
 	if (r) {
 		close(fd);
 		return r;
@@ -86,7 +89,7 @@ static int program_in_directory(const char *directory, size_t size)
 	if (fd < 0)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	readable = fill(fd, blob_injector, size) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	readable = bytes_write(fd, blob_injector, size) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	close(fd); /* a file open for writing cannot be executed */
 	return readable;
 }
@@ -97,7 +100,7 @@ static int injector_program(void)
 	size_t size = (size_t)(blob_injector_end - blob_injector);
 	int fd = memfd_open("limpet-injector", true);
 
-	if (fd >= 0 && !fill(fd, blob_injector, size))
+	if (fd >= 0 && !bytes_write(fd, blob_injector, size))
 		return fd;
 	for (size_t i = 0; i < ARRAY_SIZE(directories) && fd < 0; i++)
 		fd = program_in_directory(directories[i], size);

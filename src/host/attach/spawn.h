@@ -15,5 +15,9 @@ void job_free(struct job *job, int fd);
  * that the injector shall hold too.  -EIO when the injector was killed. */
 int injector_run(struct job *job, const int fds[2], struct err *err) MUST_CHECK;
 
-/* A descriptor of anonymous memory with these bytes in it, usable as a library or program. */
+/* Writes all of it; 0 or -errno. */
+int bytes_write(int fd, const void *bytes, size_t size);
+
+/* A descriptor of anonymous memory with these bytes in it, usable as a library, which nobody can
+ * change any more. */
 int blob_open(const char *name, const void *bytes, size_t size);

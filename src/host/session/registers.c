@@ -64,7 +64,7 @@ static int send_question(struct session *session, uint64_t function, uint32_t fl
 
 	control_header_init(&order.header, CONTROL_TABLES, sizeof(order));
 	order.header.flags = flags;
-	return link_ask(&attachment->link, &attachment->target, &order.header, NULL, &reply, err);
+	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
 }
 
 static int ask_amds(struct session *session, const struct session_options *options,
@@ -125,7 +125,7 @@ static int send_found(struct session *session, const struct found_table *table, 
 	control_header_init(&order.header, CONTROL_FOUND, sizeof(order));
 	memcpy(order.name, table->name, sizeof(order.name));
 	memcpy(order.parts, table->parts, sizeof(order.parts));
-	return link_ask(&attachment->link, &attachment->target, &order.header, NULL, &reply, err);
+	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
 }
 
 /* What no register library has told is looked for. */

@@ -157,7 +157,7 @@ static int quiet(struct session *self, bool finalizes, struct session_left *left
 
 	control_header_init(&order.header, CONTROL_QUIET, sizeof(order));
 	order.header.flags = finalizes ? CONTROL_FINALIZE : 0;
-	r = link_ask(&attachment->link, &attachment->target, &order.header, NULL, &reply, err);
+	r = link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
 	if (!r && reply.value)
 		session_left_add(left, "%s", reply.text);
 	return r;

@@ -4,7 +4,7 @@
  */
 #include "host/session/tools.h"
 
-#include "host/attach/spawn.h"
+#include "host/attach/library.h"
 #include "host/core/cleanup.h"
 
 #include <elf.h>
@@ -69,18 +69,19 @@ static bool is_visible(const struct attachment *attachment, const char *path,
 	       found.st_dev == file->st_dev && found.st_ino == file->st_ino;
 }
 
-static int copy_to_memory(int fd, const char *path, const struct stat *file, struct err *err)
+static int pack(const struct target *target, int fd, const char *path, const struct stat *file,
+		struct library *ret, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
 	size_t size = (size_t)file->st_size;
 	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	int copy;
+	int r;
 
 	if (bytes == MAP_FAILED)
 		return err_set(err, -errno, "read '%s': %s", path, strerror(errno));
-	copy = blob_open(slash ? slash + 1 : path, bytes, size);
+	r = library_pack(target, slash ? slash + 1 : path, bytes, size, ret, err);
 	munmap(bytes, size);
-	return copy < 0 ? err_set(err, copy, "memory for '%s': %s", path, strerror(-copy)) : copy;
+	return r;
 }
 
 /* By its path, or by content. */
@@ -88,7 +89,7 @@ static int send_as(struct session *session, const char *path, int fd, const stru
 		   struct session_tool *ret, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
-	CLEANUP(close) int copy = -1;
+	struct library copy = LIBRARY_NONE;
 	struct control_load load = { .identity = identify(file),
 				     .timeout_ms = session->timeout_ms };
 	struct control_reply reply;
@@ -98,13 +99,13 @@ static int send_as(struct session *session, const char *path, int fd, const stru
 	snprintf(load.path, sizeof(load.path), "%s", path);
 	load.header.flags = ret->is_plain ? CONTROL_PLAIN : 0;
 	if (ret->by_content) {
-		copy = copy_to_memory(fd, path, file, err);
-		if (copy < 0)
-			return copy;
-		load.header.flags |= CONTROL_BY_CONTENT;
+		r = pack(&attachment->target, fd, path, file, &copy, err);
+		if (r)
+			return r;
+		load.header.flags |= library_flags(&copy);
 	}
-	r = link_ask(&attachment->link, &attachment->target, &load.header, (int[]){ copy, -1 },
-		     &reply, err);
+	r = link_ask(&attachment->link, &attachment->target, &load.header, copy.fd, &reply, err);
+	library_close(&copy);
 	ret->place = reply.value;
 	return r;
 }
@@ -147,7 +148,7 @@ int tool_step(struct session *session, struct session_tool *tool, enum tool_step
 	int r;
 
 	control_header_init(&order.header, CONTROL_STEP, sizeof(order));
-	r = link_ask(&attachment->link, &attachment->target, &order.header, NULL, &reply, err);
+	r = link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
 	tool->takes_part = !r && !reply.value;
 	return r;
 }

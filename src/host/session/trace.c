@@ -4,7 +4,7 @@
 #include "host/session/trace.h"
 
 #include "host/attach/blobs.h"
-#include "host/attach/spawn.h"
+#include "host/attach/library.h"
 #include "host/core/cleanup.h"
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
@@ -273,8 +273,8 @@ int trace_send(struct session *session, const struct trace *trace, struct err *e
 	if (is_unknown_to_libc(attachment->target.process.pid))
 		add(trace->rings->request, "ask-number;");
 	control_header_init(&order.header, CONTROL_RINGS, sizeof(order));
-	return link_ask(&attachment->link, &attachment->target, &order.header,
-			(int[]){ trace->fd, -1 }, &reply, err);
+	return link_ask(&attachment->link, &attachment->target, &order.header, trace->fd, &reply,
+			err);
 }
 
 /* Two builds of limpet have different tracers: known by their bytes. */
@@ -318,7 +318,7 @@ int trace_load(struct session *session, struct session_tool *tool, struct err *e
 	size_t size = (size_t)(blob_tracer_end - blob_tracer);
 	struct control_load load = { .identity = identify(size),
 				     .timeout_ms = session->timeout_ms };
-	CLEANUP(close) int fd = -1;
+	struct library library = LIBRARY_NONE;
 	struct control_reply reply = { 0 };
 	int r;
 
@@ -327,15 +327,15 @@ int trace_load(struct session *session, struct session_tool *tool, struct err *e
 	r = refuse_strict(attachment->target.process.pid, err);
 	if (r)
 		return r;
-	fd = blob_open(TRACER_NAME, blob_tracer, size);
-	if (fd < 0)
-		return err_set(err, fd, "memory for the library: %s", strerror(-fd));
+	r = library_pack(&attachment->target, TRACER_NAME, blob_tracer, size, &library, err);
+	if (r)
+		return r;
 	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
-	load.header.flags = CONTROL_BY_CONTENT;
+	load.header.flags = library_flags(&library);
 	snprintf(load.path, sizeof(load.path), "%s", TRACER_NAME);
 	tool->by_content = true;
-	r = link_ask(&attachment->link, &attachment->target, &load.header, (int[]){ fd, -1 },
-		     &reply, err);
+	r = link_ask(&attachment->link, &attachment->target, &load.header, library.fd, &reply, err);
+	library_close(&library);
 	tool->place = reply.value;
 	return r;
 }

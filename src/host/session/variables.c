@@ -142,6 +142,6 @@ int variables_publish(struct session *session, const struct session_options *opt
 	self.message.list.count = self.count;
 	self.message.list.bytes = (uint32_t)self.used;
 	r = link_ask(&session->attachment.link, &session->attachment.target,
-		     &self.message.list.header, NULL, &reply, err);
+		     &self.message.list.header, -1, &reply, err);
 	return r ? err_while(err, "publish variables") : 0;
 }

@@ -105,10 +105,14 @@ struct boot_context {
 
 _Static_assert(sizeof(struct boot_context) <= DATA_THREAD - DATA_CONTEXT, "context fits its place");
 
-/* The host's first message to the control thread.  With it come the agent library and, where the
- * target has no /proc, a directory descriptor through which its own descriptors can be named. */
+/* The host's first message to the control thread.  With it comes the agent library, unless an agent
+ * is there: a file, or, where the target's root has no /proc to name a descriptor by, a directory.
+ */
 struct boot_hello {
 	uint64_t magic;
 	uint32_t has_library;
-	uint32_t has_directory;
+	uint32_t is_directory;
 };
+
+/* In such a directory, the library. */
+#define LIBRARY_LINK "library"

@@ -9,7 +9,7 @@
 #include "shared/wire/page.h"
 
 #define CONTROL_MAGIC     0x4c504354u /* "LPCT" */
-#define CONTROL_VERSION   2u
+#define CONTROL_VERSION   3u
 #define CONTROL_MAX_BYTES 16384u
 #define CONTROL_TEXT_MAX  512u
 
@@ -29,14 +29,14 @@
 #define ATTACHED_MARKER_COUNT 2
 
 enum control_kind {
-	CONTROL_HELLO =
-		1,    /* who holds the agent now; with it comes a descriptor of the host process */
-	CONTROL_LOAD, /* load a tool library; its bytes may come as a descriptor */
-	CONTROL_ENVIRON, /* publish variables */
-	CONTROL_STEP,    /* one step of one tool */
-	CONTROL_TABLES,  /* ask a register library for the tables that it knows */
-	CONTROL_FOUND,   /* tables that the host has found by itself */
-	CONTROL_QUIET,   /* detach the tools; finalize them too when they are to go */
+	CONTROL_HELLO = 1, /* who holds the agent now; with it comes a file that the host has locked
+			      while it lives */
+	CONTROL_LOAD,      /* load a tool library; its bytes may come as a descriptor */
+	CONTROL_ENVIRON,   /* publish variables */
+	CONTROL_STEP,      /* one step of one tool */
+	CONTROL_TABLES,    /* ask a register library for the tables that it knows */
+	CONTROL_FOUND,     /* tables that the host has found by itself */
+	CONTROL_QUIET,     /* detach the tools; finalize them too when they are to go */
 	CONTROL_DETACH,
 	CONTROL_REPLY,
 	CONTROL_RINGS, /* memory for records comes as a descriptor */
@@ -46,9 +46,8 @@ enum control_flags {
 	CONTROL_UNLOAD = 1,     /* of DETACH */
 	CONTROL_FINALIZE = 1,   /* of QUIET */
 	CONTROL_BY_CONTENT = 1, /* of LOAD: a descriptor comes with it */
-	CONTROL_DIRECTORY =
-		2, /* of LOAD: a second descriptor names the first, for targets without /proc */
-	CONTROL_PLAIN = 4,    /* of LOAD: any library, its constructor is all */
+	CONTROL_DIRECTORY = 2,  /* of LOAD: that is of a directory which holds the library */
+	CONTROL_PLAIN = 4,      /* of LOAD: any library, its constructor is all */
 	CONTROL_CALLBACK = 1, /* of TABLES: the function takes a callback (limpet's own register) */
 };
 

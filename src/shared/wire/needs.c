@@ -3,6 +3,7 @@
  */
 #include "shared/wire/needs.h"
 
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -67,6 +68,7 @@ const struct need needs[] = {
 	{ NEED_ALWAYS, SYS_sendto, "sendto", false, { 3 } },
 	{ NEED_ALWAYS, SYS_ppoll, "ppoll", false, { 0 } },
 	{ NEED_ALWAYS, SYS_fcntl, "fcntl", true, { 3 } },
+	{ NEED_ALWAYS, SYS_fcntl, "fcntl (F_GETLK)", true, { 3, F_GETLK } },
 	{ NEED_ALWAYS, SYS_gettid, "gettid", false, { 0 } },
 	{ NEED_ALWAYS, SYS_getpid, "getpid", true, { 0 } },
 	{ NEED_ALWAYS, SYS_prctl, "prctl", true, { PR_SET_NAME } },

@@ -19,6 +19,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
@@ -32,13 +33,13 @@
 typedef void *dlopen_function(const char *, int);
 typedef void *dlsym_function(void *, const char *);
 typedef int dlclose_function(void *);
-typedef int agent_function(struct boot_context *, int socket, int directory);
+typedef int agent_function(struct boot_context *, int socket);
 
 /* One residence, from hello to the end. */
 struct residence {
 	struct boot_context *boot;
-	int socket, directory;
-	struct descriptor host; /* of the host process: readable when it has died */
+	int socket;
+	struct descriptor host; /* of a file that the host keeps locked while it lives */
 	bool is_over, unloads;
 	bool is_outlived; /* the program's first thread, by others of the program's */
 	union {
@@ -53,7 +54,7 @@ struct residence {
 		struct control_rings rings;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
-	struct descriptor fds[CHANNEL_FDS_MAX];
+	struct descriptor fd; /* that came with it */
 	struct control_reply reply;
 };
 
@@ -74,8 +75,8 @@ static int on_hello(struct residence *self)
 {
 	const struct control_hello *hello = &self->message.hello;
 
-	self->host = self->fds[0];
-	self->fds[0] = descriptor_own(-1);
+	self->host = self->fd;
+	self->fd = descriptor_own(-1);
 	held[0] = self->host;
 	held[1] = descriptor_see(self->socket);
 	agent_page.holder_pid = hello->holder_pid;
@@ -87,11 +88,11 @@ static int on_hello(struct residence *self)
 
 static int on_load(struct residence *self)
 {
-	int fds[2] = { self->fds[0].fd, self->directory }, r = lifecycle_enter();
+	int r = lifecycle_enter();
 
 	if (r)
 		return r;
-	r = tools_load(self->boot, &self->message.load, fds, self->reply.text,
+	r = tools_load(self->boot, &self->message.load, self->fd.fd, self->reply.text,
 		       sizeof(self->reply.text));
 	lifecycle_leave();
 	self->reply.value = (uint32_t)r;
@@ -126,7 +127,7 @@ static int on_found(struct residence *self)
 
 static int on_rings(struct residence *self)
 {
-	return rings_take(self->fds[0].fd, self->message.rings.size);
+	return rings_take(self->fd.fd, self->message.rings.size);
 }
 
 static int on_quiet(struct residence *self)
@@ -235,29 +236,54 @@ static bool is_deserted(struct residence *self)
 	return false;
 }
 
+/* The kernel gives the lock back when the process ends.  The socket need not tell: a child that the
+ * host has forked, or that the program has, may hold a copy of its other end. */
+static bool host_has_died(const struct residence *self)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return raw3(SYS_fcntl, self->host.fd, F_GETLK, &lock) >= 0 && lock.l_type == F_UNLCK;
+}
+
+static void end_for(struct residence *self, uint32_t reason)
+{
+	agent_page.end_reason = reason;
+	self->is_over = true;
+}
+
+/* Nothing has come for a while. */
+static void look_around(struct residence *self)
+{
+	if (is_deserted(self))
+		end_for(self, AGENT_END_ALONE);
+	else if (host_has_died(self))
+		end_for(self, AGENT_END_HOST_DIED);
+}
+
+static void take_order(struct residence *self)
+{
+	long r = channel_receive(self->socket, &self->message, sizeof(self->message), &self->fd);
+
+	if (r <= 0) {
+		end_for(self, AGENT_END_HOST_DIED);
+		return;
+	}
+	obey(self, r);
+	descriptor_close(&self->fd);
+}
+
 static void serve_once(struct residence *self)
 {
-	struct pollfd wait[2] = { { self->socket, POLLIN, 0 }, { self->host.fd, POLLIN, 0 } };
+	struct pollfd wait = { self->socket, POLLIN, 0 };
 	struct timespec glance = { GLANCE_S, 0 };
-	long r = raw5(SYS_ppoll, wait, 2, &glance, 0, 8);
+	long r = raw5(SYS_ppoll, &wait, 1, &glance, 0, 8);
 
-	if (r == -EINTR || (r == 0 && !is_deserted(self)))
-		return;
-	if (r == 0) {
-		agent_page.end_reason = AGENT_END_ALONE;
-		self->is_over = true;
-		return;
-	}
-	if (wait[0].revents & POLLIN) {
-		r = channel_receive(self->socket, &self->message, sizeof(self->message), self->fds);
-		if (r > 0) {
-			obey(self, r);
-			channel_close(self->fds);
-			return;
-		}
-	}
-	agent_page.end_reason = AGENT_END_HOST_DIED;
-	self->is_over = true;
+	if (r == 0)
+		look_around(self);
+	else if (r > 0 && wait.revents & POLLIN)
+		take_order(self);
+	else if (r != -EINTR)
+		end_for(self, AGENT_END_HOST_DIED);
 }
 
 /* A forked child: what its parent had of ours came along. */
@@ -309,11 +335,11 @@ static void leave_last(const struct residence *self)
 		raw1(SYS_exit, status);
 }
 
-static int reside(struct boot_context *boot, int socket, int directory)
+static int reside(struct boot_context *boot, int socket)
 {
 	/* On the stack of the control thread, which has a mebibyte. */
 	struct residence self = {
-		.boot = boot, .socket = socket, .directory = directory, .host = descriptor_own(-1)
+		.boot = boot, .socket = socket, .host = descriptor_own(-1), .fd = descriptor_own(-1)
 	};
 
 	begin(boot);
@@ -359,11 +385,11 @@ static bool is_held(void)
 
 EXPORT const uint32_t limpet_agent_version = AGENT_VERSION;
 
-EXPORT int limpet_agent_run(struct boot_context *boot, int socket, int directory)
+EXPORT int limpet_agent_run(struct boot_context *boot, int socket)
 {
 	agent_function *first = find_first_copy(boot);
 
 	if (first != limpet_agent_run)
-		return first(boot, socket, directory);
-	return is_held() ? AGENT_RESTS : reside(boot, socket, directory);
+		return first(boot, socket);
+	return is_held() ? AGENT_RESTS : reside(boot, socket);
 }

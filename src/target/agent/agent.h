@@ -8,8 +8,8 @@
 #include "shared/wire/control.h"
 
 /* Exported under this one name; called by the bootstrap code on the control thread.  Returns enum
- * agent_verdict. `directory` is -1 or the way to name descriptors in a root without /proc. */
-int limpet_agent_run(struct boot_context *boot, int socket, int directory);
+ * agent_verdict. */
+int limpet_agent_run(struct boot_context *boot, int socket);
 
 /* The copy that the loader knows first is not ours to unmap, nor anybody's once it has work: the
  * program may close the library that brought it, while exit() and threads of ours are to come. */

@@ -86,7 +86,7 @@ static int load(const struct boot_context *boot, const char *name, char *text, s
 	control_header_init(&order.header, CONTROL_LOAD, sizeof(order));
 	text_add(order.path, sizeof(order.path), 0, name);
 	order.identity = identify(order.path);
-	r = tools_load(boot, &order, (int[]){ -1, -1 }, reason, sizeof(reason));
+	r = tools_load(boot, &order, -1, reason, sizeof(reason));
 	lifecycle_leave();
 	if (r < 0)
 		text_add_complaint(text, room, name, reason);

@@ -35,7 +35,7 @@ typedef void *getspecific_function(pthread_key_t);
 typedef void *dlsym_function(void *, const char *);
 typedef int dlclose_function(void *);
 typedef void *malloc_function(size_t);
-typedef int agent_function(struct boot_context *, int socket, int directory);
+typedef int agent_function(struct boot_context *, int socket);
 
 /* Entered from assembly. */
 _Noreturn void boot_starter(struct boot_context *boot);
@@ -104,24 +104,25 @@ static long await_host(const struct boot_context *boot, int socket)
 
 /* Waits until the host has taken its end and said hello. */
 static long meet_host(struct boot_context *boot, struct descriptor own[2], struct boot_hello *hello,
-		      struct descriptor fds[CHANNEL_FDS_MAX])
+		      struct descriptor *library)
 {
 	long r = await_host(boot, own[1].fd);
 
 	if (r > 0)
-		r = channel_receive(own[1].fd, hello, sizeof(*hello), fds);
+		r = channel_receive(own[1].fd, hello, sizeof(*hello), library);
 	descriptor_close(&own[0]);
 	if (r != sizeof(*hello) || hello->magic != BOOT_MAGIC)
 		return fail(boot, "hello", r < 0 ? r : r ? -EPROTO : -ETIMEDOUT);
 	return 0;
 }
 
-static long load_agent(struct boot_context *boot, struct descriptor fds[CHANNEL_FDS_MAX])
+static long load_agent(struct boot_context *boot, const struct boot_hello *hello,
+		       struct descriptor *library)
 {
 	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
-	void *handle = load_from_fd(&boot->libc, fds[0].fd, fds[1].fd, 0);
+	void *handle = load_from_fd(&boot->libc, library->fd, hello->is_directory, 0);
 
-	descriptor_close(&fds[0]);
+	descriptor_close(library);
 
 	if (!handle) {
 		load_error(&boot->libc, boot->text, sizeof(boot->text));
@@ -206,21 +207,21 @@ static void wait_for_reader(int socket)
 static int run_agent(struct boot_context *boot, struct descriptor own[2])
 {
 	struct boot_hello hello;
-	struct descriptor fds[CHANNEL_FDS_MAX] = { descriptor_own(-1), descriptor_own(-1) };
+	struct descriptor library = descriptor_own(-1);
 	int verdict = boot->agent_entry ? AGENT_RESTS : AGENT_UNLOADS;
 	long r = make_sockets(boot, own);
 
 	if (!r)
-		r = meet_host(boot, own, &hello, fds);
+		r = meet_host(boot, own, &hello, &library);
 	if (!r && !boot->agent_entry)
-		r = load_agent(boot, fds);
+		r = load_agent(boot, &hello, &library);
 	if (!r) {
 		set_step(boot, BOOT_AGENT_RUNS);
-		verdict = ((agent_function *)boot->agent_entry)(boot, own[1].fd, fds[1].fd);
+		verdict = ((agent_function *)boot->agent_entry)(boot, own[1].fd);
 	} else {
 		wait_for_reader(own[1].fd);
 	}
-	channel_close(fds);
+	descriptor_close(&library);
 	return verdict;
 }
 

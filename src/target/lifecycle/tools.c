@@ -28,7 +28,8 @@ static const char no_tool[] = "it does not export rocprofiler_configure";
 /* One dlopen, with room for what the loader has to say. */
 struct opening {
 	struct boot_libc libc; /* a copy: the caller may be gone when a slow constructor returns */
-	int fds[2]; /* of the bytes, where there is no path, and of a directory to name it by */
+	int fd;                /* of the bytes, where there is no path */
+	bool is_directory;     /* ...or of a directory that they are in */
 	unsigned spelling;
 	void *handle;
 	char path[TOOL_PATH_MAX];
@@ -77,7 +78,7 @@ static void open_library(void *argument)
 			((dlopen_function *)self->libc.dlopen)(self->path, RTLD_NOW | RTLD_LOCAL);
 	else
 		self->handle =
-			load_from_fd(&self->libc, self->fds[0], self->fds[1], self->spelling);
+			load_from_fd(&self->libc, self->fd, self->is_directory, self->spelling);
 	if (!self->handle)
 		load_error(&self->libc, self->text, sizeof(self->text));
 }
@@ -171,13 +172,14 @@ static int fail(char *text, size_t room, int code, const char *reason)
 }
 
 /* The handle, or NULL with the reason in text. */
-static void *open_within(const struct boot_context *boot, const struct control_load *load,
-			 const int fds[2], char *text, size_t room)
+static void *open_within(const struct boot_context *boot, const struct control_load *load, int fd,
+			 char *text, size_t room)
 {
 	static unsigned loads; /* one caller at a time; the bootstrap code used spelling 0 */
-	struct opening self = { boot->libc, { fds[0], fds[1] }, ++loads, NULL, "", "" };
+	struct opening self = { .libc = boot->libc, .fd = fd, .spelling = ++loads };
 	int r;
 
+	self.is_directory = load->header.flags & CONTROL_DIRECTORY;
 	if (!(load->header.flags & CONTROL_BY_CONTENT))
 		text_add(self.path, sizeof(self.path), 0, load->path);
 	r = runner_call(&boot->libc, open_library, close_late, &self, sizeof(self),
@@ -224,8 +226,8 @@ static bool may_open(const char *path)
 	return fd != -EACCES;
 }
 
-static int open_new(const struct boot_context *boot, const struct control_load *load,
-		    const int fds[2], char *text, size_t room)
+static int open_new(const struct boot_context *boot, const struct control_load *load, int fd,
+		    char *text, size_t room)
 {
 	struct tool *tool, *twin;
 
@@ -234,7 +236,7 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 	tool = make_place();
 	if (!tool)
 		return fail(text, room, -ENOSPC, "too many tools in one process");
-	tool->page->handle = (uint64_t)open_within(boot, load, fds, text, room);
+	tool->page->handle = (uint64_t)open_within(boot, load, fd, text, room);
 	if (!tool->page->handle)
 		return -ENOEXEC;
 	twin = find_twin(tool);
@@ -262,11 +264,11 @@ static int claim(struct tool *tool, const struct control_load *load, char *text,
 	return (int)tool->index;
 }
 
-int tools_load(const struct boot_context *boot, const struct control_load *load, const int fds[2],
-	       char *text, size_t room)
+int tools_load(const struct boot_context *boot, const struct control_load *load, int fd, char *text,
+	       size_t room)
 {
 	struct tool *known = find(&load->identity);
-	int place = known ? (int)known->index : open_new(boot, load, fds, text, room);
+	int place = known ? (int)known->index : open_new(boot, load, fd, text, room);
 
 	return place < 0 ? place : claim(&tools[place], load, text, room);
 }

@@ -25,9 +25,10 @@ extern struct tool tools[AGENT_TOOLS_MAX];
 
 unsigned tools_count(void);
 
-/* Loads a library, or finds it loaded; its place, or -errno with the reason in text. */
-int tools_load(const struct boot_context *boot, const struct control_load *load, const int fds[2],
-	       char *text, size_t room);
+/* Loads a library, by its path or from the descriptor, or finds it loaded; its place, or -errno
+ * with the reason in text. */
+int tools_load(const struct boot_context *boot, const struct control_load *load, int fd, char *text,
+	       size_t room);
 
 /* A tool that is part of the program: it has no library of its own. */
 int tools_add_function(void *configure);

@@ -9,39 +9,34 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#define FD_BYTES (sizeof(int) * CHANNEL_FDS_MAX)
-
-static void take_descriptors(const struct msghdr *message, struct descriptor fds[CHANNEL_FDS_MAX])
+static struct descriptor take_descriptor(const struct msghdr *message)
 {
 	const struct cmsghdr *control = message->msg_control;
 	const int *received = (const int *)(control + 1);
 
 	if (message->msg_controllen < sizeof(*control) || control->cmsg_level != SOL_SOCKET ||
-	    control->cmsg_type != SCM_RIGHTS)
-		return;
-	for (unsigned i = 0; i < CHANNEL_FDS_MAX; i++)
-		if (control->cmsg_len >= CMSG_LEN((i + 1) * sizeof(int)))
-			fds[i] = descriptor_own(received[i]);
+	    control->cmsg_type != SCM_RIGHTS || control->cmsg_len < CMSG_LEN(sizeof(int)))
+		return descriptor_own(-1);
+	return descriptor_own(*received);
 }
 
-long channel_receive(int socket, void *into, size_t room, struct descriptor fds[CHANNEL_FDS_MAX])
+long channel_receive(int socket, void *into, size_t room, struct descriptor *ret)
 {
 	union {
 		struct cmsghdr header;
-		char bytes[CMSG_SPACE(FD_BYTES)];
+		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec io = { into, room };
 	struct msghdr message = { .msg_iov = &io, .msg_iovlen = 1, .msg_control = &control };
 	long r;
 
-	for (unsigned i = 0; i < CHANNEL_FDS_MAX; i++)
-		fds[i] = descriptor_own(-1);
+	*ret = descriptor_own(-1);
 	do {
 		message.msg_controllen = sizeof(control);
 		r = raw3(SYS_recvmsg, socket, &message, MSG_CMSG_CLOEXEC);
 	} while (r == -EINTR);
 	if (r >= 0)
-		take_descriptors(&message, fds);
+		*ret = take_descriptor(&message);
 	return r;
 }
 
@@ -53,10 +48,4 @@ long channel_send(int socket, const void *bytes, size_t size)
 		r = raw6(SYS_sendto, socket, bytes, size, MSG_NOSIGNAL, 0, 0);
 	} while (r == -EINTR);
 	return r;
-}
-
-void channel_close(struct descriptor fds[CHANNEL_FDS_MAX])
-{
-	for (unsigned i = 0; i < CHANNEL_FDS_MAX; i++)
-		descriptor_close(&fds[i]);
 }

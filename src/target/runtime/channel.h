@@ -6,11 +6,7 @@
 
 #include "target/runtime/descriptor.h"
 
-#define CHANNEL_FDS_MAX 2
-
-/* Receives one datagram and up to CHANNEL_FDS_MAX descriptors; absent ones are -1.  Bytes, 0 at the
- * end of the connection, or -errno. */
-long channel_receive(int socket, void *into, size_t room, struct descriptor fds[CHANNEL_FDS_MAX]);
+/* Receives one datagram, and the descriptor that came with it; -1: none did.  Bytes, 0 at the end
+ * of the connection, or -errno. */
+long channel_receive(int socket, void *into, size_t room, struct descriptor *ret);
 long channel_send(int socket, const void *bytes, size_t size);
-
-void channel_close(struct descriptor fds[CHANNEL_FDS_MAX]);

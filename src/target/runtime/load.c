@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/sched.h>
-#include <stdbool.h>
 
 #define SPELLING_BITS 8
 
@@ -27,14 +26,17 @@ static size_t spell_number(char *path, size_t room, size_t at, unsigned long num
 
 /* The thread differs per attach, the spelling per load.  thread-self, as the numbers of threads are
  * others in a /proc of another pid namespace. */
-static void spell_path(char *path, size_t room, int fd, bool has_directory, unsigned spelling)
+static void spell_path(char *path, size_t room, int fd, bool is_directory, unsigned spelling)
 {
 	unsigned long tid = (unsigned long)raw0(SYS_gettid);
-	size_t at = text_add(path, room, 0, has_directory ? "" : "/proc/thread-self/fd");
+	size_t at = text_add(path, room, 0, is_directory ? "" : "/proc/thread-self/fd");
 
 	at = spell_number(path, room, at, tid << SPELLING_BITS | spelling % (1u << SPELLING_BITS));
 	at = text_add(path, room, at, "/");
-	text_add_number(path, room, at, (unsigned long)fd);
+	if (is_directory)
+		text_add(path, room, at, LIBRARY_LINK);
+	else
+		text_add_number(path, room, at, (unsigned long)fd);
 }
 
 static void *open_library(const struct boot_libc *libc, const char *path)
@@ -74,12 +76,12 @@ static void *open_in_root(const struct boot_libc *libc, const char *path, int di
 	return handle;
 }
 
-void *load_from_fd(const struct boot_libc *libc, int fd, int directory, unsigned spelling)
+void *load_from_fd(const struct boot_libc *libc, int fd, bool is_directory, unsigned spelling)
 {
 	char path[160];
 
-	spell_path(path, sizeof(path), fd, directory >= 0, spelling);
-	return directory >= 0 ? open_in_root(libc, path, directory) : open_library(libc, path);
+	spell_path(path, sizeof(path), fd, is_directory, spelling);
+	return is_directory ? open_in_root(libc, path, fd) : open_library(libc, path);
 }
 
 void load_error(const struct boot_libc *libc, char *text, size_t room)

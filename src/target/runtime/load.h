@@ -5,13 +5,15 @@
 
 #include "shared/wire/boot.h"
 
+#include <stdbool.h>
+
 /*
- * dlopen of the file behind `fd`, under a path that this process has not used before: glibc
- * compares names, and the number of a closed descriptor comes again.  `spelling` differs for each
- * load of one control thread. `directory` is -1, or /proc/PID/fd of this process opened elsewhere,
- * for roots without /proc. Returns the handle or NULL; dlerror() then tells why.
+ * dlopen of the file behind `fd`, or, for roots without /proc, of LIBRARY_LINK in the directory
+ * behind it, under a path that this process has not used before: glibc compares names, and the
+ * number of a closed descriptor comes again.  `spelling` differs for each load of one control
+ * thread.  Returns the handle or NULL; dlerror() then tells why.
  */
-void *load_from_fd(const struct boot_libc *libc, int fd, int directory, unsigned spelling);
+void *load_from_fd(const struct boot_libc *libc, int fd, bool is_directory, unsigned spelling);
 
 /* Copies dlerror() into text. */
 void load_error(const struct boot_libc *libc, char *text, size_t room);

@@ -1,0 +1,152 @@
+/*
+ * A memory file; or, for a target whose root has no /proc, a directory on a file system of its own:
+ * made for this one library, read-only, mounted nowhere.  A descriptor of any directory that is
+ * mounted would let a target walk up from it into the host's files.  Host only.
+ */
+#include "host/attach/library.h"
+
+#include "host/attach/spawn.h"
+#include "host/core/cleanup.h"
+#include "shared/wire/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define INODES   "4"   /* its root, the library, the link, and the one that tmpfs counts itself */
+#define ROOM     65536 /* for the rounding up to pages, of any size */
+#define DIR_MODE "0755"
+
+static int set_text(int context, const char *key, const char *value)
+{
+	return (int)syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, key, value, 0);
+}
+
+/* A new tmpfs, mounted nowhere: for this process alone, through the descriptor. */
+static int filesystem_new(size_t size)
+{
+	CLEANUP(close) int context = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+	char limit[32];
+	int fd;
+
+	snprintf(limit, sizeof(limit), "%zu", size + ROOM);
+	if (context < 0 || set_text(context, "mode", DIR_MODE) ||
+	    set_text(context, "size", limit) || set_text(context, "nr_inodes", INODES) ||
+	    syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		return -errno;
+	fd = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC,
+			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The file has the name that a memory file would be seen under, so that both are found alike. */
+static int file_add(int directory, const char *name, const void *bytes, size_t size)
+{
+	char full[NAME_MAX + 1];
+	int length = snprintf(full, sizeof(full), "memfd:%s (deleted)", name), r;
+	CLEANUP(close) int fd = -1;
+
+	if (length >= (int)sizeof(full))
+		return -ENAMETOOLONG;
+	fd = openat(directory, full, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	r = bytes_write(fd, bytes, size);
+	if (!r && (fchmod(fd, 0555) || symlinkat(full, directory, LIBRARY_LINK)))
+		r = -errno;
+	return r;
+}
+
+/* The file system itself: nobody who gets a descriptor of it can write, root neither. */
+static int filesystem_seal(int directory)
+{
+	CLEANUP(close)
+	int context = (int)syscall(SYS_fspick, directory, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+
+	if (context < 0 || syscall(SYS_fsconfig, context, FSCONFIG_SET_FLAG, "ro", NULL, 0) ||
+	    syscall(SYS_fsconfig, context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0))
+		return -errno;
+	return 0;
+}
+
+/* With the descriptor of the mount closed there is no mount any more to be moved or copied. */
+static int directory_open(const char *name, const void *bytes, size_t size)
+{
+	CLEANUP(close) int mount = filesystem_new(size);
+	int r = mount < 0 ? mount : file_add(mount, name, bytes, size), fd;
+
+	if (!r)
+		r = filesystem_seal(mount);
+	if (r)
+		return r;
+	fd = openat(mount, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int refuse_root(struct err *err)
+{
+	err_set(err, -ENOTSUP, "its root directory has no /proc");
+	err_why(err, "it would load a library by changing its root for a moment, and it lacks "
+		     "the right to (CAP_SYS_CHROOT)");
+	err_fix(err, "mount /proc in its root");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
+static int refuse_rights(int code, struct err *err)
+{
+	err_set(err, -ENOTSUP, "its root directory has no /proc");
+	err_why(err, "limpet cannot make a file system of its own to hand the library over in: %s",
+		strerror(-code));
+	err_fix(err, "run limpet with CAP_SYS_ADMIN (sudo), or mount /proc in its root");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
+static int pack_in_directory(const struct target *target, const char *name, const void *bytes,
+			     size_t size, struct err *err)
+{
+	int fd;
+
+	if (!(target->process.status.capabilities >> CAP_SYS_CHROOT & 1))
+		return refuse_root(err);
+	fd = directory_open(name, bytes, size);
+	return fd < 0 ? refuse_rights(fd, err) : fd;
+}
+
+static int pack_in_memory(const char *name, const void *bytes, size_t size, struct err *err)
+{
+	int fd = blob_open(name, bytes, size);
+
+	return fd < 0 ? err_set(err, fd, "memory for '%s': %s", name, strerror(-fd)) : fd;
+}
+
+int library_pack(const struct target *target, const char *name, const void *bytes, size_t size,
+		 struct library *ret, struct err *err)
+{
+	bool is_directory = !target_has_proc(target);
+	int fd = is_directory ? pack_in_directory(target, name, bytes, size, err)
+			      : pack_in_memory(name, bytes, size, err);
+
+	if (fd < 0)
+		return fd;
+	*ret = (struct library){ fd, is_directory };
+	return 0;
+}
+
+uint32_t library_flags(const struct library *library)
+{
+	return CONTROL_BY_CONTENT | (library->is_directory ? CONTROL_DIRECTORY : 0);
+}
+
+void library_close(struct library *library)
+{
+	if (library->fd >= 0)
+		close(library->fd);
+	*library = LIBRARY_NONE;
+}

@@ -1,10 +1,11 @@
 /*
- * Listens on an abstract socket and lets in who may come: the user that this process runs as, or
- * root.  Runs inside the target on the helper thread; the program may close any descriptor at any
- * time, so each is looked at before it is used.
+ * Listens on an abstract socket for hosts that ring.  Runs inside the target on the helper thread;
+ * the program may close any descriptor at any time, so each is looked at before it is used.
  */
 #include "compat/register/door.h"
 
+#include "compat/register/offer.h"
+#include "compat/register/same_rights.h"
 #include "compat/register/visit.h"
 #include "shared/wire/door.h"
 #include "target/runtime/descriptor.h"
@@ -26,7 +27,6 @@
 #define BACKLOG      4
 #define REOPEN_AFTER 1         /* seconds, where the program closes our socket again and again */
 #define RETRY_NS     100000000 /* where it has no descriptor left for a visitor */
-#define ALL_USERS    "         0          0 4294967295"
 
 /* Written by the helper thread, read in children of fork. */
 static struct descriptor listening = { -1, 0, 0 }, visitor = { -1, 0, 0 };
@@ -80,31 +80,6 @@ static void open_door_again(void)
 	door_prepare();
 }
 
-/* In a user namespace, users from outside all look like one: the overflow user. */
-static bool may_be_anybody(uid_t uid)
-{
-	char text[64] = "";
-	int fd = uid == 65534 ? open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC) : -1;
-	ssize_t size;
-
-	if (uid != 65534)
-		return false;
-	size = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	return size <= 0 || strncmp(text, ALL_USERS, sizeof(ALL_USERS) - 1);
-}
-
-static bool may_come_in(int fd)
-{
-	struct ucred who;
-	socklen_t size = sizeof(who);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
-		return false;
-	return who.uid == 0 || (who.uid == geteuid() && !may_be_anybody(who.uid));
-}
-
 /* Without a door this waits for ever, for those who come by ptrace; after each of them the call is
  * repeated or ends with EINTR. */
 static void wait_at_door(void)
@@ -115,28 +90,35 @@ static void wait_at_door(void)
 		;
 }
 
-void door_serve_next(void)
+static bool serve(void)
+{
+	bool may_stay = has_same_rights();
+
+	visit_serve(visitor.fd, may_stay ? DOOR_OFFERED : DOOR_OTHER_RIGHTS);
+	/* A child of fork may hold a copy: only this ends the connection for certain. */
+	if (is_ours(&visitor))
+		shutdown(visitor.fd, SHUT_RDWR);
+	descriptor_close(&visitor);
+	return may_stay;
+}
+
+bool door_serve_next(void)
 {
 	if (!is_ours(&listening))
 		open_door_again();
 	wait_at_door();
 	if (!is_ours(&listening))
-		return;
+		return true;
 	visitor = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
-	if (visitor.fd < 0) {
-		nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
-		return;
-	}
-	if (may_come_in(visitor.fd))
-		visit_serve(visitor.fd);
-	/* A child of fork may hold a copy: only this ends the connection for certain. */
-	if (is_ours(&visitor))
-		shutdown(visitor.fd, SHUT_RDWR);
-	descriptor_close(&visitor);
+	if (visitor.fd >= 0)
+		return serve();
+	nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
+	return true;
 }
 
 void door_forget(void)
 {
 	descriptor_close(&listening);
 	descriptor_close(&visitor);
+	offer_forget();
 }

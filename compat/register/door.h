@@ -3,11 +3,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 /* Begins to listen; visitors may come before anybody serves them. */
 void door_prepare(void);
 
-/* Waits for one visitor and serves him to the end. */
-void door_serve_next(void);
+/* Waits for one visitor and serves him to the end.  False: the thread has other rights than the
+ * program now, and must not stay. */
+bool door_serve_next(void);
 
-/* In a child of fork: closes what belongs to the parent's door.  Async-signal-safe. */
+/* Closes everything; also what a child of fork has of its parent's door.  Async-signal-safe. */
 void door_forget(void);

@@ -19,11 +19,11 @@
 static void *wait_for_visitors(void *unused)
 {
 	(void)unused;
-	for (;;) {
-		/* Each time: a visitor may have brought code that changed it. */
+	/* Each time: a visitor may have brought code that changed it. */
+	do
 		prctl(PR_SET_NAME, DOOR_THREAD_NAME);
-		door_serve_next();
-	}
+	while (door_serve_next());
+	door_forget();
 	return NULL;
 }
 
@@ -60,6 +60,6 @@ void helper_start(void)
 /* A constructor, because nobody calls a library that was preloaded. */
 __attribute__((constructor)) static void start_at_load(void)
 {
-	if (switch_attach())
+	if (switch_listen())
 		helper_start();
 }

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* What a build wants when the environment says nothing. */
-#ifndef REGISTER_DEFAULT_ATTACH
-#define REGISTER_DEFAULT_ATTACH 1
+/* What a build wants when the environment says nothing; the name is AMD's. */
+#ifndef ROCP_REG_DEFAULT_ATTACHMENT
+#define ROCP_REG_DEFAULT_ATTACHMENT 0
 #endif
 
 static const char *const words_for_no[] = { "0", "false", "off", "no", "n", "f" };
@@ -61,23 +61,30 @@ bool switch_force_load(void)
 	return read_switch("ROCPROFILER_REGISTER_FORCE_LOAD", switch_tools() || switch_library());
 }
 
-static bool read_attach(void)
+/* What the environment said when the library was loaded.  Later calls come on threads that the
+ * program does not know of, while it may be changing its environment. */
+static enum { NOT_READ, SAYS_NOTHING, SAYS_NO, SAYS_YES } attach_wish;
+
+static void read_attach(void)
 {
+	attach_wish = SAYS_NOTHING;
 	for (unsigned i = 0; i < ARRAY_SIZE(attach_names); i++)
-		if (value_of(attach_names[i]))
-			return is_yes(value_of(attach_names[i]));
-	return REGISTER_DEFAULT_ATTACH;
+		if (value_of(attach_names[i])) {
+			attach_wish = is_yes(value_of(attach_names[i])) ? SAYS_YES : SAYS_NO;
+			return;
+		}
 }
 
 bool switch_attach(void)
 {
-	/* Later calls come on threads that the program does not know of, while it may be changing
-	 * its environment.  The first one comes when the library is loaded. */
-	static int answer = -1;
+	if (attach_wish == NOT_READ)
+		read_attach();
+	return attach_wish != SAYS_NO;
+}
 
-	if (answer < 0)
-		answer = read_attach();
-	return answer;
+bool switch_listen(void)
+{
+	return switch_attach() && (attach_wish == SAYS_YES || ROCP_REG_DEFAULT_ATTACHMENT);
 }
 
 const char *switch_library(void)

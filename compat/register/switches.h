@@ -13,9 +13,11 @@ bool switch_secure(void);
 /* ROCPROFILER_REGISTER_FORCE_LOAD: load a profiler though no tool is visible; default yes where
  * ROCP_TOOL_LIBRARIES or ROCPROFILER_REGISTER_LIBRARY names one. */
 bool switch_force_load(void);
-/* ROCP_TOOL_ATTACH or an older name of it, as it was when the library was loaded: may be attached
- * to; default REGISTER_DEFAULT_ATTACH. */
+/* ROCP_TOOL_ATTACH or an older name of it, as it was when the library was loaded.  The program may
+ * attach tools to itself unless it says no; there is a listener, and a thread, only where it says
+ * yes, or where it says nothing and the build (ROCP_REG_DEFAULT_ATTACHMENT) says yes. */
 bool switch_attach(void);
+bool switch_listen(void);
 
 /* The path in ROCPROFILER_REGISTER_LIBRARY, the list in ROCP_TOOL_LIBRARIES; NULL: none. */
 const char *switch_library(void);

@@ -1,11 +1,14 @@
 /*
- * Hands a connected host over to limpet's agent: the one in this process, or the one beside this
- * library, which is loaded now.  Runs inside the target on the helper thread.
+ * Lets in a host that the kernel lets in, and hands it over to limpet's agent: the one in this
+ * process, or the one beside this library, which is loaded now.  Runs inside the target on the
+ * helper thread.
  */
 #include "compat/register/visit.h"
 
 #include "compat/register/handover.h"
 #include "compat/register/libc_functions.h"
+#include "compat/register/offer.h"
+#include "compat/register/peer.h"
 #include "shared/wire/door.h"
 
 #include <errno.h>
@@ -24,11 +27,10 @@ typedef int agent_function(struct boot_context *boot, int socket);
 static struct boot_context context;
 
 /* The host says hello at once, or it is not one of ours. */
-static bool hears_hello(int socket)
+static bool hears_hello(int socket, struct door_hello *ret)
 {
 	struct pollfd wait = { socket, POLLIN, 0 };
 	struct timespec limit = { DOOR_WAIT_MS / 1000, 0 };
-	struct door_hello hello;
 	int r;
 
 	do {
@@ -37,8 +39,8 @@ static bool hears_hello(int socket)
 	if (r <= 0)
 		return false;
 	/* The whole length, though only so much is read. */
-	return recv(socket, &hello, sizeof(hello), MSG_DONTWAIT | MSG_TRUNC) == sizeof(hello) &&
-	       hello.magic == DOOR_MAGIC && hello.version == DOOR_VERSION;
+	return recv(socket, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC) == sizeof(*ret) &&
+	       ret->magic == DOOR_MAGIC && ret->version == DOOR_VERSION;
 }
 
 /* It may have waited for its turn and given up. */
@@ -105,13 +107,11 @@ static void receive(int socket, const struct sdk *sdk, struct door_welcome *welc
 		run(&context, socket);
 }
 
-void visit_serve(int socket)
+static void welcome_host(int socket)
 {
 	struct door_welcome welcome = { .magic = DOOR_MAGIC, .version = DOOR_VERSION };
 	struct sdk sdk;
 
-	if (!hears_hello(socket) || has_gone(socket))
-		return;
 	if (sdk_open_ours(&sdk, /* may_load */ true)) {
 		receive(socket, &sdk, &welcome);
 		sdk_close(&sdk);
@@ -120,4 +120,32 @@ void visit_serve(int socket)
 	refuse(&welcome, -ENOENT,
 	       AGENT_SONAME " is neither loaded nor beside the register library");
 	send(socket, &welcome, sizeof(welcome), MSG_NOSIGNAL);
+}
+
+static bool tell_offer(int bell, const struct door_offer *offer)
+{
+	return send(bell, offer, sizeof(*offer), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*offer);
+}
+
+/* Nothing is loaded before the kernel has let the host take what it was offered. */
+void visit_serve(int bell, enum door_refusal refusal)
+{
+	struct door_offer offer = { .magic = DOOR_MAGIC, .version = DOOR_VERSION, .fd = -1 };
+	struct door_hello hello;
+	int socket;
+
+	/* Before anything is heard: a stranger is not worth the wait. */
+	offer.refusal = refusal ? refusal : peer_judge(bell);
+	if (offer.refusal == DOOR_OFFERED && (!hears_hello(bell, &hello) || has_gone(bell)))
+		return;
+	if (offer.refusal == DOOR_OFFERED && !offer_make(&hello, &offer))
+		offer.refusal = DOOR_NO_RESOURCES;
+	if (!tell_offer(bell, &offer) || offer.refusal) {
+		offer_end();
+		return;
+	}
+	socket = offer_await(bell, &hello);
+	if (socket >= 0)
+		welcome_host(socket);
+	offer_end();
 }

@@ -19,8 +19,8 @@ OPENCL_DRIVER = STANDIN.parent / "opencl/libstandin_cl.so"
 # How the process came to its register library: none that tells its tables, limpet's, AMD's.
 CASES = {
     "unprepared": {"library_path": STANDIN / "amd_register/old"},
-    "limpets door": {},
-    "limpets, shut": {"ROCP_TOOL_ATTACH": "0"},
+    "limpets door": {"ROCP_TOOL_ATTACH": "1"},
+    "limpets, shut": {},
     "amds": {"library_path": STANDIN / "amd_register"},
     "amds, opted in": {"library_path": STANDIN / "amd_register", "ROCP_TOOL_ATTACH": "1"},
 }

@@ -167,7 +167,8 @@ class ByAnAttacher(unittest.TestCase):
         self.addCleanup(ground.close)
         stats = ground.path / "stats"
         stats.write_bytes(bytes(256))
-        app = ground.start(STANDIN / "standin_app", "gpu", stats, ROCP_TEST_LOG=str(ground.log))
+        app = ground.start(STANDIN / "standin_app", "gpu", stats, ROCP_TEST_LOG=str(ground.log),
+                           ROCP_TOOL_ATTACH="1")
         self.addCleanup(app.stdin.close)
         self.addCleanup(app.stdout.close)
         self.addCleanup(app.wait)

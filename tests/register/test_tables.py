@@ -77,10 +77,10 @@ class Tables(unittest.TestCase):
             self.assertIsNone(app.problem())
 
     def test_limpets_register_library_by_its_door(self):
-        self.check(App(self), "door")
+        self.check(App(self, ROCP_TOOL_ATTACH="1"), "door")
 
     def test_limpets_register_library_with_its_door_shut(self):
-        self.check(App(self, ROCP_TOOL_ATTACH="0"), "thread")
+        self.check(App(self), "thread")
 
     def test_amds_register_library_that_was_not_asked_for_attach(self):
         self.check(App(self, library_path=AMDS), "thread")
@@ -98,8 +98,9 @@ class Tables(unittest.TestCase):
         self.check(app, "thread")
 
     def test_one_of_each_with_the_door_open(self):
-        app = App(self, library_path=AMDS, STANDIN_REGISTER_roctx="{ground}/" + REGISTER_NAME)
-        self.check(app, "door")
+        app = App(self, library_path=AMDS, STANDIN_REGISTER_roctx="{ground}/" + REGISTER_NAME,
+                  ROCP_TOOL_ATTACH="1")
+        self.check(app, "door", ("rocattach",))
 
 
 if __name__ == "__main__":

@@ -316,7 +316,7 @@ static int enter_locked(struct attachment *self, const struct attach_options *op
 			struct err *err)
 {
 	CLEANUP(close) int lock = exclusion_take(&self->target, err);
-	int r = lock < 0 ? lock : door_open(self, options, err);
+	int r = lock < 0 ? lock : door_open(self, options);
 
 	return r ? r : meet_at_door(self, err);
 }

@@ -6,6 +6,7 @@
 
 #include "host/attach/link.h"
 #include "host/attach/resident.h"
+#include "shared/wire/door.h"
 
 struct attach_options {
 	bool force;            /* go on where filters cannot be read */
@@ -22,7 +23,8 @@ struct attach_report {
 	pid_t tid;         /* the thread that was stopped; 0: none was */
 	pid_t control_tid; /* our thread in the target, as the host counts */
 	enum boot_way way;
-	bool was_resident; /* nothing was loaded: the agent was there */
+	enum door_refusal refusal; /* why the process's listener did not let us in */
+	bool was_resident;         /* nothing was loaded: the agent was there */
 	bool has_realtime_priority;
 	bool denies_variables; /* filters do not let the environment be changed */
 	bool shares_root;      /* paths are known to mean the same in the target */

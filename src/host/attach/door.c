@@ -1,7 +1,8 @@
 /*
  * Knocks at the door of a process: connects to the abstract socket that its register library
- * listens on, makes sure by the kernel's word that it is this process which listens, and says
- * hello. Host only; what the other side says is foreign and checked.
+ * listens on, makes sure by the kernel's word that it is this process which listens, and takes the
+ * socket that it offers out of the process itself.  Host only; what the other side says is foreign
+ * and checked.
  */
 #include "host/attach/door.h"
 
@@ -11,27 +12,55 @@
 #include "shared/wire/door.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 
 #define WELCOME_LIMIT_NS 5000000000ull
 #define KNOCKS           2 /* a program may have closed the socket, which is then made anew */
 #define KNOCK_AGAIN_NS   30000000
 
+/* The process that began to listen may have ended, left the socket to another one, and its number
+ * to the target.  Before Linux 6.5 the kernel cannot be asked. */
+static bool listener_lives(int fd)
+{
+	struct pollfd wait = { -1, POLLIN, 0 };
+	socklen_t size = sizeof(wait.fd);
+	bool lives;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &wait.fd, &size))
+		return errno == ENOPROTOOPT;
+	lives = poll(&wait, 1, 0) == 0;
+	close(wait.fd);
+	return lives;
+}
+
+static bool is_made_by(int fd, pid_t pid, struct ucred *ret)
+{
+	socklen_t size = sizeof(*ret);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &size) && ret->pid == pid;
+}
+
 /* Who listens, as the kernel noted it. */
 static bool is_of(int fd, const struct process_status *status, pid_t pid)
 {
 	struct ucred who;
-	socklen_t size = sizeof(who);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && who.pid == pid &&
-	       (who.uid == status->euid || who.uid == status->uid || who.uid == 0);
+	return is_made_by(fd, pid, &who) &&
+	       (who.uid == status->euid || who.uid == status->uid || who.uid == 0) &&
+	       listener_lives(fd);
 }
 
 /* A descriptor, or -ENOENT: nobody there, or somebody else under this name. */
@@ -48,7 +77,7 @@ static int connect_to(const struct process_status *status, pid_t pid, unsigned n
 		return -ENOENT;
 	if (connect(fd, (struct sockaddr *)&address, size))
 		return errno == EAGAIN ? -EBUSY : -ENOENT;
-	if (!is_of(fd, status, pid) || fcntl(fd, F_SETFL, 0))
+	if (!is_of(fd, status, pid))
 		return -ENOENT;
 	return TAKE_FD(fd);
 }
@@ -62,12 +91,76 @@ static int find_door(const struct process_status *status, pid_t pid)
 	return fd;
 }
 
-static int fail_busy(struct err *err)
+/* Waits for one message of exactly this size; the target may end meanwhile. */
+static bool receive(int fd, const struct target *target, void *ret, size_t size)
 {
-	err_set(err, -EBUSY, "its attach thread is busy");
-	err_why(err, "another limpet, or another attacher, is at its register library");
-	err_fix(err, "try again when that one has left");
-	return err_exit(err, EXIT_BUSY);
+	struct link link = { .socket = fd, .lock = -1 };
+	ssize_t got = link_receive(&link, target, ret, size, WELCOME_LIMIT_NS);
+
+	/* That it left without having read everything is told before what it said. */
+	if (got == -ECONNRESET)
+		got = link_receive(&link, target, ret, size, WELCOME_LIMIT_NS);
+	return got == (ssize_t)size;
+}
+
+static bool say(int fd, const struct target *target, const struct door_hello *hello)
+{
+	struct link link = { .socket = fd, .lock = -1 };
+	struct err ignored;
+
+	return !link_send(&link, target, hello, sizeof(*hello), /* fd */ -1, &ignored);
+}
+
+/* What the target answers to the bell: an offer, or a refusal to be noted, for which it does not
+ * even listen. */
+static bool ask_offer(struct attachment *self, int bell, const struct door_hello *hello,
+		      struct door_offer *ret)
+{
+	(void)say(bell, &self->target, hello);
+	if (!receive(bell, &self->target, ret, sizeof(*ret)) || ret->magic != DOOR_MAGIC ||
+	    ret->version != DOOR_VERSION || ret->refusal >= DOOR_REFUSALS)
+		return false;
+	self->report.refusal = ret->refusal;
+	return ret->refusal == DOOR_OFFERED;
+}
+
+static int socket_option(int fd, int option)
+{
+	socklen_t size = sizeof(int);
+	int value;
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &size) ? -1 : value;
+}
+
+/* Is it the end of a new pair?  The target's other sockets must not hear a word from us, whatever
+ * number the other side has named: our own hello lies ready in the right one. */
+static bool is_offered(int fd, const struct door_offer *offer, const struct door_hello *hello,
+		       pid_t pid)
+{
+	struct door_hello heard;
+	struct stat file;
+	struct ucred maker;
+
+	return !fstat(fd, &file) && file.st_ino == offer->inode &&
+	       socket_option(fd, SO_DOMAIN) == AF_UNIX &&
+	       socket_option(fd, SO_TYPE) == SOCK_SEQPACKET && is_made_by(fd, pid, &maker) &&
+	       recv(fd, &heard, sizeof(heard), MSG_PEEK | MSG_DONTWAIT | MSG_TRUNC) ==
+		       sizeof(heard) &&
+	       !memcmp(&heard, hello, sizeof(heard));
+}
+
+/* Takes what is offered.  The kernel gives it to those who may trace the target. */
+static int take_offer(const struct target *target, const struct door_offer *offer,
+		      const struct door_hello *hello)
+{
+	CLEANUP(close)
+	int fd = (int)syscall(SYS_pidfd_getfd, target->pidfd, offer->fd, 0);
+	struct door_hello heard;
+
+	if (fd < 0 || !is_offered(fd, offer, hello, target->process.pid) ||
+	    recv(fd, &heard, sizeof(heard), MSG_DONTWAIT) != sizeof(heard))
+		return -ENOENT;
+	return TAKE_FD(fd);
 }
 
 static bool is_sound(const struct door_welcome *welcome)
@@ -96,20 +189,14 @@ static void fill_report(struct attachment *self, const struct door_welcome *welc
 	self->report.denies_variables = self->target.process.status.seccomp;
 }
 
-/* One hello.  -ENOENT where it was of no use: the way with ptrace may still work. */
-static int greet(struct attachment *self, struct err *err)
+/* On the socket that was offered.  -ENOENT where it was of no use. */
+static int greet(struct attachment *self, const struct door_hello *hello)
 {
-	struct door_hello hello = { DOOR_MAGIC, DOOR_VERSION, 0 };
 	struct door_welcome welcome = { 0 };
-	ssize_t size;
 
-	if (link_send(&self->link, &self->target, &hello, sizeof(hello), -1, err))
-		return -ENOENT;
-	size = link_receive(&self->link, &self->target, &welcome, sizeof(welcome),
-			    WELCOME_LIMIT_NS);
-	if (size == -ETIMEDOUT)
-		return fail_busy(err);
-	if (size != sizeof(welcome) || !is_sound(&welcome) || welcome.code)
+	if (!say(self->link.socket, &self->target, hello) ||
+	    !receive(self->link.socket, &self->target, &welcome, sizeof(welcome)) ||
+	    !is_sound(&welcome) || welcome.code)
 		return -ENOENT;
 	fill_report(self, &welcome);
 	return 0;
@@ -122,16 +209,19 @@ static bool may_be_filtered(const struct target *target, const struct attach_opt
 	return target->process.status.seccomp && !options->force && !seccomp_trial_passes(target);
 }
 
-static int knock(struct attachment *self, struct err *err)
+static int knock(struct attachment *self)
 {
-	int r = find_door(&self->target.process.status, self->target.process.pid);
+	struct door_hello hello = { .magic = DOOR_MAGIC, .version = DOOR_VERSION };
+	struct door_offer offer;
+	CLEANUP(close)
+	int bell = find_door(&self->target.process.status, self->target.process.pid);
+	int r;
 
-	if (r == -EBUSY)
-		return fail_busy(err);
-	if (r < 0)
-		return r;
-	self->link.socket = r;
-	r = greet(self, err);
+	if (bell < 0 || getrandom(hello.nonce, sizeof(hello.nonce), 0) != sizeof(hello.nonce) ||
+	    !ask_offer(self, bell, &hello, &offer))
+		return -ENOENT;
+	self->link.socket = take_offer(&self->target, &offer, &hello);
+	r = self->link.socket < 0 ? -ENOENT : greet(self, &hello);
 	if (r)
 		link_close(&self->link);
 	return r;
@@ -148,11 +238,10 @@ bool door_exists(pid_t pid)
 	return fd >= 0 || fd == -EBUSY;
 }
 
+/* It needs no piece of the program's libc, and no right less than ptrace does. */
 static bool is_open_to_us(const struct process *process)
 {
-	uid_t uid = process->rights.uid;
-
-	return (uid == 0 || uid == process->status.euid) && !process->stat.is_kernel_thread &&
+	return process->access == 0 && !process->stat.is_kernel_thread &&
 	       !process->status.seccomp && door_exists(process->pid);
 }
 
@@ -160,25 +249,38 @@ int door_judge(const struct process *process, struct err *err)
 {
 	int r = process_judge(process, err);
 
-	if (r && (err->exit == EXIT_NOT_PERMITTED || err->exit == EXIT_NOT_ATTACHABLE) &&
-	    is_open_to_us(process)) {
+	if (r && err->exit == EXIT_NOT_ATTACHABLE && is_open_to_us(process)) {
 		memset(err, 0, sizeof(*err));
 		return 0;
 	}
 	return r;
 }
 
-int door_open(struct attachment *self, const struct attach_options *options, struct err *err)
+int door_open(struct attachment *self, const struct attach_options *options)
 {
 	struct timespec delay = { 0, KNOCK_AGAIN_NS };
 	int r = -ENOENT;
 
 	if (may_be_filtered(&self->target, options))
 		return r;
-	for (unsigned i = 0; r == -ENOENT && i < KNOCKS; i++) {
+	for (unsigned i = 0; r && !self->report.refusal && i < KNOCKS; i++) {
 		if (i)
 			nanosleep(&delay, NULL);
-		r = knock(self, err);
+		r = knock(self);
 	}
 	return r;
+}
+
+static const char *const refusals[DOOR_REFUSALS] = {
+	[DOOR_OFFERED] = "",
+	[DOOR_OTHER_USER] = "limpet runs neither as root nor as the user of the process",
+	[DOOR_OTHER_NAMESPACE] = "limpet runs in another user, pid or mount namespace",
+	[DOOR_UNKNOWN_PEER] = "the process may not read in /proc who limpet is",
+	[DOOR_OTHER_RIGHTS] = "the process has given up rights that its listening thread has",
+	[DOOR_NO_RESOURCES] = "the process has no descriptor left",
+};
+
+const char *door_refusal_text(enum door_refusal refusal)
+{
+	return refusals[refusal];
 }

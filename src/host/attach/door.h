@@ -1,6 +1,6 @@
 /*
- * The way in that needs no ptrace and stops nothing: a process with limpet's register library in it
- * lets in its own user and root.
+ * The way in that stops nothing: a process that asked for it, with limpet's register library in it,
+ * listens.  It is open to those who may use ptrace on the process, and to nobody else.
  */
 #pragma once
 
@@ -9,15 +9,17 @@
 /* Does the process listen?  Asked by connecting and leaving at once; no right is needed. */
 bool door_exists(pid_t pid);
 
-/* The verdict whether a process can be attached: as process_judge(), unless it has a door that is
- * open to us. */
+/* The verdict whether a process can be attached: as process_judge(), unless a stop would not help
+ * and it has a door that is open to us. */
 int door_judge(const struct process *process, struct err *err) MUST_CHECK;
 
 /*
  * Enters the process of the attachment's target, of which target_meet() is enough.  0: the agent
  * listens on the link; context and report are filled in, with the control thread as the target
- * counts it.  -ENOENT: there is no door, or not for us; nothing was done.  Other -errno: it is
- * busy, or ended.
+ * counts it.  -ENOENT: there is no door, it is busy, or not for us; nothing was done, and ptrace
+ * may still work.
  */
-int door_open(struct attachment *self, const struct attach_options *options,
-	      struct err *err) MUST_CHECK;
+int door_open(struct attachment *self, const struct attach_options *options) MUST_CHECK;
+
+/* Why a door stayed shut, for the report; "" where it did not. */
+const char *door_refusal_text(enum door_refusal refusal);

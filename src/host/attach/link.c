@@ -103,10 +103,12 @@ ssize_t link_receive(const struct link *link, const struct target *target, void 
 
 	errno = EAGAIN;
 	while (is_unready(r) && await_ready(link, target, POLLIN, deadline_ns)) {
-		r = recv(link->socket, into, room, MSG_DONTWAIT);
+		r = recv(link->socket, into, room, MSG_DONTWAIT | MSG_TRUNC);
 		if (is_unready(r) && now_ns() >= deadline_ns)
 			break;
 	}
+	if (r > (ssize_t)room)
+		return -EMSGSIZE;
 	if (!is_unready(r))
 		return r < 0 ? -errno : r;
 	return target_lives(target) ? -ETIMEDOUT : 0;

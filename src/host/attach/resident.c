@@ -198,9 +198,12 @@ int resident_await_rest(const struct target *target, struct resident *resident,
 	struct timespec delay = { 0, 1000000 };
 
 	do {
-		int r = resident_refresh(target, resident);
-
-		if (r || read_context(target, resident, ret))
+		if (resident_refresh(target, resident))
+			return -ENOENT;
+		/* Asked before there is a region: who came through a door has none. */
+		if (resident_is_held(target, resident) && resident_holder_lives(resident))
+			return -EBUSY;
+		if (read_context(target, resident, ret))
 			return -ENOENT;
 		if (!resident_is_held(target, resident) && is_quiet(target, resident, ret))
 			return 0;

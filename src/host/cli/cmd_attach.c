@@ -1,6 +1,7 @@
 /*
  * limpet attach: load tools into a running process, stay, and leave.
  */
+#include "host/attach/door.h"
 #include "host/cli/command.h"
 #include "host/cli/departure.h"
 #include "host/cli/ending.h"
@@ -96,6 +97,8 @@ static void print_attached_json(const struct session *session)
 	json_signed(&json, "tid", report->tid);
 	json_text(&json, "comm", session->attachment.target.process.status.name);
 	json_text(&json, "way", way_names[report->way]);
+	if (report->refusal)
+		json_text(&json, "listener_refused", door_refusal_text(report->refusal));
 	json_bool(&json, "reattach", report->was_resident);
 	json_bool(&json, "realtime", report->has_realtime_priority);
 	json_number(&json, "pause_ns", report->pause_ns);
@@ -144,6 +147,9 @@ static void print_attached(const struct session *session)
 		       (double)report->pause_ns / 1e6);
 	if (report->way == BOOT_WAY_CALL)
 		puts("  musl: a waiting thread of the program started ours (no thread of glibc's to build on)");
+	if (report->refusal)
+		printf("  one stop was needed: its listener refused limpet, as %s\n",
+		       door_refusal_text(report->refusal));
 	for (size_t i = 0; i < session->tool_count; i++)
 		print_tool(&session->tools[i]);
 	fflush(stdout);

@@ -1,7 +1,17 @@
 /*
- * The cooperative door: a process with limpet's register library in it listens on an abstract
- * socket, so that a host of the same user gets in without ptrace.  After hello and welcome the
- * connection is the agent's control socket (wire/control.h).
+ * The listener: a process that asked for it, with limpet's register library in it, listens on an
+ * abstract socket, so that a host gets in without stopping a thread.  The abstract socket is only a
+ * bell, which anybody may ring.  Who rings is told the number of a descriptor in the target, one
+ * end of a socket pair, and has to take it with pidfd_getfd(): the kernel gives it to those who may
+ * trace the target (PTRACE_MODE_ATTACH_REALCREDS) and to nobody else.  After hello and welcome that
+ * end is the agent's control socket (wire/control.h).
+ *
+ *   host                                    target
+ *   connect, hello ---- abstract socket -->
+ *                  <--- abstract socket --- offer: number and inode of one end of a new pair
+ *   pidfd_getfd    <--- the pair ---------- the same hello, as the proof that it is the right one
+ *   hello ------------- the pair --------->
+ *                  <--- the pair ---------- welcome
  */
 #pragma once
 
@@ -12,12 +22,33 @@
 #define DOOR_NAME    "limpet-attach-%d-%u"
 #define DOOR_NAMES   8u
 #define DOOR_MAGIC   0x6c696d70646f6f72ull /* "limpdoor" */
-#define DOOR_VERSION 1u
+#define DOOR_VERSION 2u
 #define DOOR_WAIT_MS 5000 /* how long the target waits for a hello */
 
 struct door_hello {
 	uint64_t magic;
 	uint32_t version;
+	uint32_t reserved;
+	uint64_t nonce[2]; /* of the host's choice */
+};
+
+/* Why the target makes no offer. */
+enum door_refusal {
+	DOOR_OFFERED,
+	DOOR_OTHER_USER,      /* neither root nor its user */
+	DOOR_OTHER_NAMESPACE, /* of users, processes or files */
+	DOOR_UNKNOWN_PEER,    /* /proc does not tell who it is */
+	DOOR_OTHER_RIGHTS,    /* the listening thread has other rights than the program */
+	DOOR_NO_RESOURCES,    /* no descriptor, no socket */
+	DOOR_REFUSALS,
+};
+
+struct door_offer {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t refusal; /* enum door_refusal */
+	uint64_t inode;   /* of the socket */
+	int32_t fd;       /* its number in the target */
 	uint32_t reserved;
 };
 

@@ -1,0 +1,80 @@
+/*
+ * Runs inside the target on the helper thread; the program may close any descriptor at any time.
+ */
+#include "compat/register/offer.h"
+
+#include "target/runtime/descriptor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Written by the helper thread, read in children of fork. */
+static struct descriptor kept = { -1, 0, 0 }, offered = { -1, 0, 0 };
+
+static bool still_is(const struct descriptor *self)
+{
+	struct descriptor now = self->fd >= 0 ? descriptor_see(self->fd) : *self;
+
+	return now.fd >= 0 && now.device == self->device && now.inode == self->inode;
+}
+
+bool offer_make(const struct door_hello *hello, struct door_offer *ret)
+{
+	int ends[2] = { -1, -1 };
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return false;
+	kept = descriptor_own(ends[0]);
+	offered = descriptor_own(ends[1]);
+	if (!still_is(&kept) ||
+	    send(kept.fd, hello, sizeof(*hello), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*hello)) {
+		offer_end();
+		return false;
+	}
+	ret->fd = offered.fd;
+	ret->inode = offered.inode;
+	return true;
+}
+
+/* The whole length, though only so much is read. */
+static bool hears(const struct door_hello *hello)
+{
+	struct door_hello heard;
+
+	return still_is(&kept) &&
+	       recv(kept.fd, &heard, sizeof(heard), MSG_DONTWAIT | MSG_TRUNC) == sizeof(heard) &&
+	       !memcmp(&heard, hello, sizeof(heard));
+}
+
+int offer_await(int bell, const struct door_hello *hello)
+{
+	struct pollfd wait[] = { { kept.fd, POLLIN, 0 }, { bell, POLLRDHUP, 0 } };
+	struct timespec limit = { DOOR_WAIT_MS / 1000, 0 };
+	int r;
+
+	do {
+		r = ppoll(wait, ARRAY_SIZE(wait), &limit, NULL);
+	} while (r < 0 && errno == EINTR);
+	/* From now on the host has the only one: when it ends, the connection does. */
+	descriptor_close(&offered);
+	return r > 0 && wait[0].revents && hears(hello) ? kept.fd : -1;
+}
+
+void offer_end(void)
+{
+	descriptor_close(&offered);
+	/* A child of fork may hold a copy: only this ends the connection for certain. */
+	if (still_is(&kept))
+		shutdown(kept.fd, SHUT_RDWR);
+	descriptor_close(&kept);
+}
+
+void offer_forget(void)
+{
+	descriptor_close(&offered);
+	descriptor_close(&kept);
+}

@@ -180,7 +180,7 @@ static void export_database(struct model *model)
 	must(nothing && !amd_view_init(&view, model, &(struct amd_view_options){ 0 }, &err));
 	must(!amd_stats_init(&stats, &view));
 	must(!amd_summary_write(&stats, &summary, nothing, &empty, &err));
-	must(!rocpd_write(&view, ":memory:", &err));
+	must(!rocpd_write(&view, ":memory:", ":memory:", &err));
 }
 
 static void put_chunk(struct bytes *file, uint16_t kind, const uint8_t *payload, uint32_t length,

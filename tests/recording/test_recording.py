@@ -347,9 +347,6 @@ class Export(Folder):
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "app.limpet"])
         self.export("a.csv")
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "app.limpet"])
-        mask = os.umask(0)
-        os.umask(mask)
-        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o666 & ~mask)
 
     def test_a_device_stays_a_device(self):
         self.assertEqual(limpet("export", self.path, "-f", "csv", "-o", "/dev/null").code, 0)

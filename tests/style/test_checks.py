@@ -74,5 +74,19 @@ class Needs(unittest.TestCase):
         self.assertEqual(text, "SYS_sched_yield: made in src/target, not named in src/shared/wire/needs.c\n")
 
 
+class Outputs(unittest.TestCase):
+    def test_accepts_reading_and_the_one_place(self):
+        self.assertEqual(check("check-outputs.py", **{
+            "src__host__core__output_place.c": "openat(a, b, O_WRONLY | O_CREAT, 0600);\n",
+            "src__host__cli__a.c": '/* O_TRUNC */ fopen("O_CREAT", "re"); open(path, O_RDONLY);\n'}), (0, ""))
+
+    def test_refuses_all_else(self):
+        for text in ("open(path, O_RDWR);", 'fopen(path, "w");', "fopen(path, mode);", "mkstemp(path);",
+                     "rename(a, b);", "x = O_CREAT;"):
+            status, words = check("check-outputs.py", **{"src__host__cli__a.c": f"int a;\n{text}\n"})
+            self.assertEqual(status, 1, text)
+            self.assertIn("src/host/cli/a.c:2: ", words)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -147,9 +147,9 @@ static void a_frozen_one_is_a_recording(void **state)
 	picture = picture_of(0, 0, UINT64_MAX);
 	picture->source = (struct source_facts){ .sampler = "copy", .reasons = "bpf: no\n" };
 	picture->hz = 49;
-	assert_int_equal(
-		freeze_write(live, &(struct freeze_options){ path, "1", picture }, &samples, &err),
-		0);
+	assert_int_equal(freeze_write(live, &(struct freeze_options){ path, -1, "1", picture },
+				      &samples, &err),
+			 0);
 	picture_free(picture);
 	assert_int_equal(samples, 10001);
 	assert_int_equal(model_open(path, &model, &err), 0);

@@ -9,9 +9,9 @@
 #include "host/cli/report.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
+#include "host/core/output_file.h"
 #include "host/export/diff.h"
 #include "host/export/exporter.h"
-#include "host/export/output_file.h"
 
 struct diff_values {
 	bool is_json, wants_threads;

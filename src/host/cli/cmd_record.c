@@ -107,14 +107,16 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 }
 
 /* A file that is there keeps its name unless it was named. */
-static int choose_path(struct visit *visit, struct err *err)
+static int choose_file(struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	const char *named = visit->values->output;
 
-	visit->path = named ? named : visit->own_path;
-	return named ? 0
-		     : recording_unused_path(visit->pid, visit->own_path, sizeof(visit->own_path),
-					     err);
+	visit->path = options->path = named ? named : visit->own_path;
+	options->is_path_new = !named;
+	if (!named)
+		options->new_file = recording_unused_path(visit->pid, visit->own_path,
+							  sizeof(visit->own_path), err);
+	return !named && options->new_file < 0 ? options->new_file : 0;
 }
 
 static int parse_values(const struct record_values *values, struct recorder_options *options,
@@ -138,11 +140,9 @@ static int record(pid_t pid, struct visit *visit, struct recorder_options *optio
 	int r;
 
 	visit->pid = visit->sampling.sampler.pid = pid;
-	r = choose_path(visit, err);
+	r = choose_file(visit, options, err);
 	if (r)
 		return r;
-	options->path = visit->path;
-	options->is_path_new = !values->output;
 	r = recorder_open(&visit->recorder, pid, options, err);
 	if (r)
 		return r;

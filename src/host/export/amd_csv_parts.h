@@ -3,8 +3,8 @@
  */
 #pragma once
 
+#include "host/core/output_file.h"
 #include "host/export/amd_csv.h"
-#include "host/export/output_file.h"
 
 /* One set being written. */
 struct csv_set {

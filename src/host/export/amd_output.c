@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/output_file.h"
 #include "host/export/amd_csv.h"
 #include "host/export/amd_json.h"
 #include "host/export/exporter.h"
 #include "host/export/name_rule.h"
-#include "host/export/output_file.h"
 #include "host/export/pftrace.h"
 #include "host/export/rocpd.h"
 
@@ -110,11 +110,12 @@ static char *with_suffix(const struct part *part, const char *suffix)
 	return NULL;
 }
 
+typedef int file_opener(struct output_file *ret, const char *path, struct err *err);
 typedef int file_writer(struct part *part, struct output_file *file);
 
 static int write_rocpd(struct part *part, struct output_file *file)
 {
-	return rocpd_write(&part->view, file->temporary, part->err);
+	return rocpd_write(&part->view, file->reachable, file->path, part->err);
 }
 
 static int write_json(struct part *part, struct output_file *file)
@@ -132,11 +133,11 @@ static int write_pftrace(struct part *part, struct output_file *file)
 	return pftrace_write_styled(part->view.model, &style, file->out);
 }
 
-static int write_file(struct part *part, const char *suffix, file_writer *write)
+static int write_file(struct part *part, const char *suffix, file_opener *open, file_writer *write)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
 	CLEANUP(free) char *path = with_suffix(part, suffix);
-	int r = path ? output_open(&file, path, part->err) : -ENOMEM;
+	int r = path ? open(&file, path, part->err) : -ENOMEM;
 
 	if (r)
 		return r;
@@ -168,13 +169,13 @@ static int write_formats(struct part *part)
 	int r = 0;
 
 	if (formats & AMD_FORMAT_ROCPD)
-		r = write_file(part, "results.db", write_rocpd);
+		r = write_file(part, "results.db", output_open_named, write_rocpd);
 	if (!r && formats & AMD_FORMAT_CSV && is_filled)
 		r = write_csv(part);
 	if (!r && formats & AMD_FORMAT_JSON && is_filled)
-		r = write_file(part, "results.json", write_json);
+		r = write_file(part, "results.json", output_open, write_json);
 	if (!r && formats & AMD_FORMAT_PFTRACE && is_filled)
-		r = write_file(part, "results.pftrace", write_pftrace);
+		r = write_file(part, "results.pftrace", output_open, write_pftrace);
 	return r;
 }
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/output_file.h"
 #include "host/model/model.h"
 
 #include <stdio.h>
@@ -17,8 +18,8 @@ struct exporter {
 	bool is_of_both;     /* of calls, of samples, or of both */
 	/* Writes the whole model.  0 or -errno; whether `out` took everything is asked later. */
 	int (*write)(struct model *model, FILE *out);
-	/* In its place, for what wants a file of its own: one that is there and empty. */
-	int (*write_named)(struct model *model, const char *path, struct err *err);
+	/* In its place, for what opens a file by its name: one that is there and empty. */
+	int (*write_named)(struct model *model, const struct output_file *file, struct err *err);
 	/* In its place, for formats of several files, whose names begin with this one. */
 	int (*write_set)(struct model *model, const char *prefix, struct err *err);
 };

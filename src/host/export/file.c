@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <stdio_ext.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
-#include "host/export/output_file.h"
 
 int export_state(FILE *out)
 {
@@ -31,27 +29,26 @@ static int write_to(struct model *model, const struct exporter *exporter, FILE *
 	return r ? r : export_state(out);
 }
 
-static int write_in_place(struct model *model, const struct exporter *exporter, const char *path,
-			  struct err *err)
-{
-	CLEANUP(fclose) FILE *out = fopen(path, "we");
-	int r = out ? write_to(model, exporter, out) : -errno;
-
-	return r ? output_explain(r, path, err) : 0;
-}
-
-static int write_whole(struct model *model, const struct exporter *exporter, const char *path,
-		       struct err *err)
+static int write_file(struct model *model, const struct exporter *exporter, const char *path,
+		      struct err *err)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
 	int r = output_open(&file, path, err);
 
 	if (r)
 		return r;
-	if (exporter->write_named)
-		r = exporter->write_named(model, file.temporary, err);
-	else if ((r = write_to(model, exporter, file.out)))
-		output_explain(r, path, err);
+	r = write_to(model, exporter, file.out);
+	return r ? output_explain(r, path, err) : output_commit(&file, err);
+}
+
+static int write_named(struct model *model, const struct exporter *exporter, const char *path,
+		       struct err *err)
+{
+	CLEANUP(output_discard) struct output_file file = { 0 };
+	int r = output_open_named(&file, path, err);
+
+	if (!r)
+		r = exporter->write_named(model, &file, err);
 	return r ? r : output_commit(&file, err);
 }
 
@@ -67,19 +64,16 @@ int export_file(struct model *model, const struct exporter *exporter, const char
 		struct err *err)
 {
 	bool is_stream = strcmp(path, "-") == 0;
-	struct stat present;
 	int r;
 
 	if (!is_stream && exporter->write_set)
 		return exporter->write_set(model, path, err);
-	if (!exporter->write &&
-	    (is_stream || (stat(path, &present) == 0 && !S_ISREG(present.st_mode))))
-		return refuse(exporter, path, err);
-	if (is_stream) {
-		r = write_to(model, exporter, stdout);
-		return r ? output_explain(r, "stdout", err) : 0;
+	if (!exporter->write) {
+		r = is_stream ? -ESPIPE : write_named(model, exporter, path, err);
+		return r == -ESPIPE ? refuse(exporter, path, err) : r;
 	}
-	if (stat(path, &present) == 0 && !S_ISREG(present.st_mode))
-		return write_in_place(model, exporter, path, err);
-	return write_whole(model, exporter, path, err);
+	if (!is_stream)
+		return write_file(model, exporter, path, err);
+	r = write_to(model, exporter, stdout);
+	return r ? output_explain(r, "stdout", err) : 0;
 }

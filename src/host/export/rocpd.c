@@ -440,14 +440,14 @@ static void rocpd_done(struct rocpd *self)
 	rocpd_close(&self->file);
 }
 
-int rocpd_write(struct amd_view *view, const char *path, struct err *err)
+int rocpd_write(struct amd_view *view, const char *path, const char *shown, struct err *err)
 {
 	struct rocpd self = { .view = view, .err = err };
 	char guid[ROCPD_GUID_BYTES];
 	int r;
 
 	make_guid(view, guid);
-	r = rocpd_open(&self.file, path, guid, err);
+	r = rocpd_open(&self.file, path, shown, guid, err);
 	self.agents = calloc(MAX(view->model->process_count, 1u), sizeof(*self.agents));
 	if (!r && !self.agents)
 		r = rocpd_no_memory(&self);
@@ -457,12 +457,12 @@ int rocpd_write(struct amd_view *view, const char *path, struct err *err)
 	return r;
 }
 
-static int write_all(struct model *model, const char *path, struct err *err)
+static int write_all(struct model *model, const struct output_file *file, struct err *err)
 {
 	CLEANUP(amd_view_done) struct amd_view view = { 0 };
 	int r = amd_view_init(&view, model, &(struct amd_view_options){ 0 }, err);
 
-	return r ? r : rocpd_write(&view, path, err);
+	return r ? r : rocpd_write(&view, file->reachable, file->path, err);
 }
 
 static const char *const extensions[] = { ".db", ".rocpd", NULL };

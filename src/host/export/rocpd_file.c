@@ -4,17 +4,19 @@
 #include "host/export/rocpd_file.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/output_file.h"
 #include "host/core/utf8.h"
-#include "host/export/output_file.h"
 #include "host/export/rocpd_schema.h"
 #include "host/recording/bytes.h"
 
-#define COLUMNS_MAX 32
+#define COLUMNS_MAX  32
+#define STEADY_FILES "limpet"
 
 /* Which columns a row is given for; the others have what the table says. */
 static const struct insert_words {
@@ -200,14 +202,38 @@ static void choose_names(struct rocpd_file *file, const char *guid)
 			*at = '_';
 }
 
-int rocpd_open(struct rocpd_file *ret, const char *path, const char *guid, struct err *err)
+static int as_given(sqlite3_vfs *vfs, const char *path, int room, char *ret)
 {
+	(void)vfs;
+	return snprintf(ret, (size_t)room, "%s", path) < room ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
+/* SQLite looks for the true path of what it is to open; that one others may change meanwhile. */
+static void make_steady_files(void)
+{
+	static sqlite3_vfs steady;
+	const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+
+	if (!usual)
+		return;
+	steady = *usual;
+	steady.pNext = NULL;
+	steady.zName = STEADY_FILES;
+	steady.xFullPathname = as_given;
+	sqlite3_vfs_register(&steady, /* is default */ 0);
+}
+
+int rocpd_open(struct rocpd_file *ret, const char *path, const char *shown, const char *guid,
+	       struct err *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int r;
 
-	*ret = (struct rocpd_file){ .path = path };
+	*ret = (struct rocpd_file){ .path = shown };
+	pthread_once(&once, make_steady_files);
 	choose_names(ret, guid);
 	if (sqlite3_open_v2(path, &ret->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-			    NULL) != SQLITE_OK)
+			    STEADY_FILES) != SQLITE_OK)
 		return explain(ret, err);
 	r = run(ret,
 		"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "

@@ -46,7 +46,7 @@ struct rocpd_cell {
 #define NOTHING       ((struct rocpd_cell){ .kind = CELL_NULL })
 
 struct rocpd_file {
-	const char *path;
+	const char *path; /* for words */
 	sqlite3 *database;
 	sqlite3_stmt *inserts[INSERTS];
 	char guid[ROCPD_GUID_BYTES];
@@ -55,7 +55,7 @@ struct rocpd_file {
 };
 
 /* The file is there and empty.  The guid is text of its usual form. */
-int rocpd_open(struct rocpd_file *ret, const char *path, const char *guid,
+int rocpd_open(struct rocpd_file *ret, const char *path, const char *shown, const char *guid,
 	       struct err *err) MUST_CHECK;
 
 /* A row with as many cells as the insert has columns (rocpd_file.c). */

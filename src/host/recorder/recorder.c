@@ -6,6 +6,7 @@
 #include "host/recorder/recorder_private.h"
 
 #include "host/collect/facts.h"
+#include "host/core/cleanup.h"
 #include "host/export/name_rule.h"
 
 #include <errno.h>
@@ -33,12 +34,15 @@ static int keep_variables(struct recorder *self, struct err *err)
 
 static int begin_file(struct recorder *self, struct err *err)
 {
-	int r = recording_create(self->given.path, &self->file, err);
+	const char *path = self->given.path;
+	int r = self->new_file < 0
+			? recording_create(path, &self->file, err)
+			: recording_create_in(TAKE_FD(self->new_file), path, &self->file, err);
 
 	if (r)
 		return r;
 	self->known_programs.recording = self->file;
-	self->unused_path = self->given.path;
+	self->unused_path = path;
 	r = facts_session(self->file, self->given.version, self->trace.layout.request, err);
 	return r ? r : recording_clock(self->file, err);
 }
@@ -78,6 +82,8 @@ static void free_recorder(struct recorder *self)
 	collector_free(self->collector);
 	if (self->file)
 		recording_abandon(self->file);
+	if (self->new_file >= 0)
+		close(self->new_file);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
 	remove_unused(self->unused_path);
@@ -109,14 +115,18 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 	bool traces = !options->sampling || trace_domains(&options->trace);
 	int r;
 
-	if (!self)
+	if (!self) {
+		if (options->is_path_new)
+			close(options->new_file);
 		return err_set(err, -ENOMEM, "memory for the recording");
+	}
 	self->pid = self->threads.pid = pid;
 	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	self->trace.fd = -1;
 	programs_init(&self->known_programs, pid, traces);
 	self->given = *options;
 	self->unused_path = options->is_path_new ? options->path : NULL;
+	self->new_file = options->is_path_new ? options->new_file : -1;
 	self->options = options->session;
 	self->options.trace = &self->trace;
 	r = open_parts(self, options, traces, err);

@@ -17,7 +17,8 @@ struct recorder_options {
 	struct trace_options trace;
 	const struct sampling_options *sampling; /* NULL: no samples; then something is traced */
 	const char *path;    /* of the file; removed where nothing was ever recorded */
-	bool is_path_new;    /* the file was made for this, empty */
+	bool is_path_new;    /* the file was made for this, and is empty: */
+	int new_file;        /* its descriptor, the recorder's, also when it cannot be opened */
 	const char *version; /* of limpet */
 	/* Further variables of the target's environment to keep in the file, for the names of what
 	 * is made from it (name_rule.h); ends with NULL, may be NULL. */

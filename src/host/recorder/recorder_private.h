@@ -14,6 +14,7 @@ struct recorder {
 	struct recorder_options given;
 	struct session_options options;
 	struct trace trace;
+	int new_file; /* that recording will be in; -1: it is, or will be made */
 	struct recording *file;
 	struct collector *collector; /* NULL: nothing is traced */
 	struct sampling *sampling;   /* NULL: nothing is sampled */

@@ -4,7 +4,6 @@
 #include "host/recording/outlet.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -31,6 +30,7 @@ struct outlet {
 	bool is_ending;
 	struct piece *first, **end;
 	size_t waiting; /* bytes of all pieces in the queue, that being written included */
+	off_t begin;    /* of what is ours, in the file */
 	uint64_t written;
 	int failure; /* the first one; nothing is written after it */
 	struct bytes last_words;
@@ -66,7 +66,7 @@ static int write_all(int fd, const unsigned char *at, size_t size)
 /* A pipe cannot be cut back, nor can it hold a torn piece for long. */
 static void cut_back(struct outlet *self)
 {
-	off_t whole = (off_t)self->written;
+	off_t whole = self->begin + (off_t)self->written;
 
 	if (ftruncate(self->fd, whole) || lseek(self->fd, whole, SEEK_SET) < 0)
 		return;
@@ -122,39 +122,45 @@ static void *run(void *argument)
 	return NULL;
 }
 
-static int open_file(struct outlet *self, const char *path, const struct bytes *first,
-		     struct err *err)
+/* A redirected stdout may stand anywhere; a pipe stands nowhere. */
+static off_t begin_of(int fd, size_t written)
 {
-	int r;
+	off_t at = lseek(fd, 0, SEEK_CUR);
 
-	self->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (self->fd < 0)
-		return err_set(err, -errno, "create '%s': %s", path, strerror(errno));
-	r = write_all(self->fd, first->data, first->size);
+	return at < (off_t)written ? 0 : at - (off_t)written;
+}
+
+static int begin_file(struct outlet *self, const char *path, const struct bytes *first,
+		      struct err *err)
+{
+	int r = write_all(self->fd, first->data, first->size);
 	if (r)
 		return err_set(err, r, "write '%s': %s", path, strerror(-r));
 	self->written = first->size;
+	self->begin = begin_of(self->fd, first->size);
 	r = quiet_thread(&self->thread, run, self);
 	if (r)
 		return err_set(err, r, "start the thread that writes '%s': %s", path, strerror(-r));
 	return 0;
 }
 
-int outlet_open(const char *path, const struct bytes *first, const struct bytes *last_words,
-		struct outlet **ret, struct err *err)
+int outlet_open(int file, const char *path, const struct bytes *first,
+		const struct bytes *last_words, struct outlet **ret, struct err *err)
 {
 	CLEANUP(outlet_free) struct outlet *self = calloc(1, sizeof(*self));
 
-	if (!self)
+	if (!self) {
+		close(file);
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
-	self->fd = -1;
+	}
+	self->fd = file;
 	self->end = &self->first;
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_cond_init(&self->changed, NULL);
 	bytes_put(&self->last_words, last_words->data, last_words->size);
 	if (first->has_failed || last_words->has_failed || self->last_words.has_failed)
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
-	if (open_file(self, path, first, err))
+	if (begin_file(self, path, first, err))
 		return err->code;
 	*ret = TAKE(self);
 	return 0;

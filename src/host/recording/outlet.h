@@ -11,10 +11,11 @@
 
 struct outlet;
 
-/* Makes the file, or empties the one that is there, and writes `first`.  When the file cannot grow
- * any more it is cut back to its last whole piece and `last_words` are put there, if they fit. */
-int outlet_open(const char *path, const struct bytes *first, const struct bytes *last_words,
-		struct outlet **ret, struct err *err) MUST_CHECK;
+/* Takes the file, also when it fails, and writes `first`; the path is for words.  When the file
+ * cannot grow any more it is cut back to its last whole piece and `last_words` are put there, if
+ * they fit. */
+int outlet_open(int file, const char *path, const struct bytes *first,
+		const struct bytes *last_words, struct outlet **ret, struct err *err) MUST_CHECK;
 
 /* One piece, whole or not at all.  Waits only while too much has not been written yet.  0, or why
  * an earlier piece could not be written. */

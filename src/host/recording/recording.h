@@ -17,11 +17,16 @@
 
 struct recording;
 
-/* Makes the file, or empties the one that is there.  A pipe will do. */
+/* Makes the file, in place of the one that is there.  A pipe will do. */
 int recording_create(const char *path, struct recording **ret, struct err *err) MUST_CHECK;
 
-/* "limpet-PID.limpet", or with a number more where there is such a file.  The file is made, empty,
- * so that nobody else gets the name. */
+/* In a file that was made for it and is empty; the path is for words.  The descriptor is taken also
+ * when this fails. */
+int recording_create_in(int file, const char *path, struct recording **ret,
+			struct err *err) MUST_CHECK;
+
+/* "limpet-PID.limpet", or with a number more where there is such a file.  The file is made, so that
+ * nobody else gets the name; its descriptor is what is written to, or -errno. */
 int recording_unused_path(pid_t pid, char *ret, size_t room, struct err *err) MUST_CHECK;
 
 /* Once, first of all. */

@@ -4,23 +4,12 @@
 #include "host/recording/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "host/core/output_file.h"
 
 #define TRIES 1000u
-
-/* A link that leads nowhere is there too. */
-static int claim(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
 
 int recording_unused_path(pid_t pid, char *ret, size_t room, struct err *err)
 {
@@ -31,10 +20,10 @@ int recording_unused_path(pid_t pid, char *ret, size_t room, struct err *err)
 			snprintf(ret, room, "limpet-%d.limpet", (int)pid);
 		else
 			snprintf(ret, room, "limpet-%d-%u.limpet", (int)pid, i);
-		r = claim(ret);
+		r = output_begin_new(ret);
 	}
-	if (!r)
-		return 0;
+	if (r >= 0)
+		return r;
 	err_set(err, r, "create '%s': %s", ret, strerror(-r));
 	return err_fix(err, "-o FILE names another one");
 }

@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/output_file.h"
 #include "host/recording/outlet.h"
 
 /* The fastest: a recording costs time that the target needs. */
@@ -140,7 +141,7 @@ static void put_last_words(struct bytes *ret)
 	ret->has_failed |= payload.has_failed;
 }
 
-static int open_outlet(struct recording *self, struct err *err)
+static int open_outlet(struct recording *self, int file, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes first = { 0 }, last_words = { 0 };
 	const struct recording_head head = { RECORDING_MAGIC, RECORDING_VERSION, 0 };
@@ -148,12 +149,13 @@ static int open_outlet(struct recording *self, struct err *err)
 	bytes_put(&first, &head, sizeof(head));
 	put_last_words(&last_words);
 	self->size = first.size;
-	return outlet_open(self->path, &first, &last_words, &self->outlet, err);
+	return outlet_open(file, self->path, &first, &last_words, &self->outlet, err);
 }
 
-int recording_create(const char *path, struct recording **ret, struct err *err)
+int recording_create_in(int given, const char *path, struct recording **ret, struct err *err)
 {
 	CLEANUP(recording_free) struct recording *self = calloc(1, sizeof(*self));
+	CLEANUP(close) int file = given;
 
 	if (!self)
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
@@ -162,10 +164,17 @@ int recording_create(const char *path, struct recording **ret, struct err *err)
 	self->compressor = ZSTD_createCCtx();
 	if (!self->compressor)
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
-	if (open_outlet(self, err))
+	if (open_outlet(self, TAKE_FD(file), err))
 		return err->code;
 	*ret = TAKE(self);
 	return 0;
+}
+
+int recording_create(const char *path, struct recording **ret, struct err *err)
+{
+	int file = output_begin(path, err);
+
+	return file < 0 ? file : recording_create_in(file, path, ret, err);
 }
 
 int recording_session(struct recording *recording, const struct recorded_session *session,

@@ -199,7 +199,9 @@ int freeze_write(struct live *live, const struct freeze_options *options, uint64
 		 struct err *err)
 {
 	struct freezing self = { .options = options, .err = err };
-	int r = recording_create(options->path, &self.file, err);
+	int r = options->new_file < 0
+			? recording_create(options->path, &self.file, err)
+			: recording_create_in(options->new_file, options->path, &self.file, err);
 
 	if (r)
 		return r;

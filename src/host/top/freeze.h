@@ -7,6 +7,7 @@
 
 struct freeze_options {
 	const char *path;
+	int new_file;                  /* made for this, empty, and taken; -1: by its path */
 	const char *version;           /* of limpet */
 	const struct picture *picture; /* for the sampler and its rate */
 };

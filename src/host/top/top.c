@@ -122,13 +122,14 @@ int top_freeze(struct top *self, const struct picture *picture, const char *path
 	struct live_counts counts = live_counts(self->live);
 	uint64_t samples = 0;
 	char unused[64];
-	int r = path ? 0 : recording_unused_path(self->pid, unused, sizeof(unused), err);
+	int r, file = path ? -1 : recording_unused_path(self->pid, unused, sizeof(unused), err);
 
-	if (r)
-		return r;
+	if (!path && file < 0)
+		return file;
 	path = path ? path : unused;
 	r = freeze_write(self->live,
 			 &(struct freeze_options){ .path = path,
+						   .new_file = file,
 						   .version = self->options.version,
 						   .picture = picture },
 			 &samples, err);

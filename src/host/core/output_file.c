@@ -1,0 +1,206 @@
+/*
+ * Drafts that become files.  Host only.
+ */
+#include "host/core/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/core/cleanup.h"
+
+static int start(struct output_file *ret, const char *path, struct err *err)
+{
+	*ret = (struct output_file){ .path = strdup(path),
+				     .place = OUTPUT_PLACE_NONE,
+				     .own_fd = -1 };
+	if (!ret->path)
+		return output_explain(-ENOMEM, path, err);
+	return output_place_find(&ret->place, path, err);
+}
+
+/* The descriptor is the stream's from here on, or closed. */
+static int open_out(struct output_file *file, int fd)
+{
+	file->out = fdopen(fd, "w");
+	if (!file->out) {
+		close(fd);
+		return -ENOMEM;
+	}
+	/* A lock for each number would take half of the time. */
+	__fsetlocking(file->out, FSETLOCKING_BYCALLER);
+	return 0;
+}
+
+static int open_draft(struct output_file *file)
+{
+	int fd = file->place.stream >= 0 ? TAKE_FD(file->place.stream)
+					 : output_place_draft(&file->place, file->draft);
+
+	if (fd >= 0)
+		return open_out(file, fd);
+	file->draft[0] = '\0';
+	return fd;
+}
+
+int output_open(struct output_file *ret, const char *path, struct err *err)
+{
+	int r = start(ret, path, err);
+
+	if (!r && (r = open_draft(ret)))
+		output_explain(r, path, err);
+	if (r)
+		output_discard(ret);
+	return r;
+}
+
+static int make_reachable(struct output_file *file)
+{
+	struct output_place inside = file->place;
+	int fd;
+
+	if (file->place.stream >= 0)
+		return -ESPIPE;
+	fd = output_place_draft_folder(&file->place, file->own_folder);
+	if (fd < 0) {
+		file->own_folder[0] = '\0';
+		return fd;
+	}
+	inside.folder = file->own_fd = fd;
+	memcpy(file->draft, file->place.name, sizeof(file->draft));
+	fd = output_place_create(&inside, file->draft);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	snprintf(file->reachable, sizeof(file->reachable), "/proc/self/fd/%d/%s", file->own_fd,
+		 file->draft);
+	return 0;
+}
+
+int output_open_named(struct output_file *ret, const char *path, struct err *err)
+{
+	int r = start(ret, path, err);
+
+	if (!r && (r = make_reachable(ret)))
+		output_explain(r, path, err);
+	if (r)
+		output_discard(ret);
+	return r;
+}
+
+static int draft_folder(const struct output_file *file)
+{
+	return file->own_fd >= 0 ? file->own_fd : file->place.folder;
+}
+
+static int close_out(struct output_file *file)
+{
+	int r = 0;
+
+	if (!file->out)
+		return 0;
+	errno = 0;
+	if (fflush(file->out) || ferror(file->out))
+		r = errno ? -errno : -EIO;
+	if (fclose(TAKE(file->out)) && !r)
+		r = errno ? -errno : -EIO;
+	return r;
+}
+
+int output_commit(struct output_file *file, struct err *err)
+{
+	int r = close_out(file);
+
+	if (!r && file->draft[0] &&
+	    renameat(draft_folder(file), file->draft, file->place.folder, file->place.name) < 0)
+		r = -errno;
+	if (r) {
+		output_explain(r, file->path, err);
+		output_discard(file);
+		return r;
+	}
+	file->draft[0] = '\0';
+	return 0;
+}
+
+void output_discard(struct output_file *file)
+{
+	if (!file->path)
+		return;
+	if (file->out)
+		fclose(file->out);
+	if (file->draft[0])
+		unlinkat(draft_folder(file), file->draft, 0);
+	if (file->own_folder[0])
+		unlinkat(file->place.folder, file->own_folder, AT_REMOVEDIR);
+	if (file->own_fd >= 0)
+		close(file->own_fd);
+	output_place_done(&file->place);
+	free(file->path);
+	*file = (struct output_file){ 0 };
+}
+
+/* In place of the file that is there, in one step. */
+static int begin_over(const struct output_place *place)
+{
+	char draft[NAME_MAX + 1];
+	CLEANUP(close) int fd = output_place_draft(place, draft);
+	int r = fd < 0 ? fd : 0;
+
+	if (!r && renameat(place->folder, draft, place->folder, place->name) < 0) {
+		r = -errno;
+		unlinkat(place->folder, draft, 0);
+	}
+	return r ? r : TAKE_FD(fd);
+}
+
+int output_begin(const char *path, struct err *err)
+{
+	CLEANUP(output_place_done) struct output_place place = OUTPUT_PLACE_NONE;
+	int fd, r = output_place_find(&place, path, err);
+
+	if (r)
+		return r;
+	if (place.stream >= 0)
+		return TAKE_FD(place.stream);
+	fd = place.is_taken ? begin_over(&place) : output_place_create(&place, place.name);
+	return fd < 0 ? output_explain(fd, path, err) : fd;
+}
+
+int output_begin_new(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int make_folder(const char *path, struct err *err)
+{
+	struct stat present;
+
+	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "make the folder '%s': %s", path, strerror(errno));
+	if (stat(path, &present) == 0 && !S_ISDIR(present.st_mode))
+		return err_set(err, -ENOTDIR, "'%s' exists and is no folder", path);
+	return 0;
+}
+
+int output_make_folders(const char *path, struct err *err)
+{
+	char *folder = strdup(path);
+	int r = 0;
+
+	if (!folder)
+		return err_set(err, -ENOMEM, "make folders for '%s': no memory", path);
+	for (char *slash = folder; !r && (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		r = make_folder(folder, err);
+		*slash = '/';
+	}
+	free(folder);
+	return r;
+}

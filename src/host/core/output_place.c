@@ -1,0 +1,252 @@
+/*
+ * Finds the place of an output and makes new files there.  Host only.
+ */
+#include "host/core/output_place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/text.h"
+
+#define LINKS_MAX    16
+#define DRAFT_TRIES  64
+#define OWNER_ALONE  0600
+#define NEVER_FOLLOW (O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
+
+int output_explain(int code, const char *path, struct err *err)
+{
+	err_set(err, code, "write '%s': %s", path, strerror(-code));
+	if (code == -ENOSPC)
+		err_fix(err, "choose another place with -o, or free some space");
+	return code;
+}
+
+void output_place_done(struct output_place *place)
+{
+	if (place->folder >= 0)
+		close(place->folder);
+	if (place->stream >= 0)
+		close(place->stream);
+	*place = OUTPUT_PLACE_NONE;
+}
+
+/* The number in "/dev/fd/NUMBER", or -1. */
+static int descriptor_named(const char *path)
+{
+	static const struct {
+		const char *path;
+		int fd; /* -1: a number follows */
+	} names[] = { { "/dev/stdout", STDOUT_FILENO },
+		      { "/dev/stderr", STDERR_FILENO },
+		      { "/dev/fd/", -1 },
+		      { "/proc/self/fd/", -1 } };
+	uint64_t number;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct text rest = text_of(path);
+
+		if (!text_take_prefix(&rest, names[i].path))
+			continue;
+		if (names[i].fd >= 0 && rest.at == rest.end)
+			return names[i].fd;
+		if (names[i].fd < 0 && !text_parse_number(rest.at, INT_MAX, &number))
+			return (int)number;
+	}
+	return -1;
+}
+
+/* Only we and the machine's own decide what is in it. */
+static bool is_trusted(const struct stat *folder)
+{
+	return (folder->st_uid == geteuid() || folder->st_uid == 0) && !(folder->st_mode & S_IWOTH);
+}
+
+static int refuse_link(const char *path, struct err *err)
+{
+	err_set(err, -ELOOP, "write '%s': it is a link", path);
+	err_why(err, "others can write in its folder, so it may be theirs; it was not followed");
+	return err_fix(err, "name another file, or the one that the link leads to, with -o FILE");
+}
+
+static int refuse_stream(const char *path, struct err *err)
+{
+	err_set(err, -EPERM, "write '%s': it is a pipe or a device of another user", path);
+	err_why(err, "others can write in its folder, and would get what is written");
+	return err_fix(err, "name another file with -o FILE");
+}
+
+/* A pipe or a device, as it is. */
+static int open_stream(struct output_place *place, const char *path, struct err *err)
+{
+	CLEANUP(close) int fd = openat(place->folder, place->name, O_WRONLY | NEVER_FOLLOW);
+	struct stat present;
+
+	if (fd < 0 || fstat(fd, &present) < 0)
+		return output_explain(-errno, path, err);
+	if (S_ISREG(present.st_mode)) /* it was not a moment ago */
+		return output_explain(-EAGAIN, path, err);
+	close(TAKE_FD(place->folder));
+	place->stream = TAKE_FD(fd);
+	return 0;
+}
+
+static int open_folder(struct output_place *place, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	CLEANUP(free) char *folder = slash ? strndup(path, (size_t)(name - path)) : strdup(".");
+
+	if (!folder)
+		return -ENOMEM;
+	if (!*name)
+		return *path ? -EISDIR : -ENOENT;
+	if (strlen(name) > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(place->name, name, strlen(name) + 1);
+	place->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return place->folder < 0 ? -errno : 0;
+}
+
+/* The path of what the link at a path leads to, the caller's to free; NULL: errno. */
+static char *link_target(const struct output_place *place, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char target[PATH_MAX], *joined;
+	ssize_t size = readlinkat(place->folder, place->name, target, sizeof(target) - 1);
+	int folder = slash ? (int)(slash + 1 - path) : 0;
+
+	if (size < 0)
+		return NULL;
+	target[size] = '\0';
+	if (target[0] == '/')
+		return strdup(target);
+	return asprintf(&joined, "%.*s%s", folder, path, target) < 0 ? NULL : joined;
+}
+
+/* 1: `*at` is a link and leads to `*ret_next`; 0: found; -errno: it is said why. */
+static int look(struct output_place *place, const char *at, char **ret_next, const char *path,
+		struct err *err)
+{
+	struct stat folder, present;
+	int r = open_folder(place, at);
+
+	if (r || fstat(place->folder, &folder) < 0)
+		return output_explain(r ? r : -errno, path, err);
+	place->mode = OWNER_ALONE;
+	if (fstatat(place->folder, place->name, &present, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : output_explain(-errno, path, err);
+	if (S_ISDIR(present.st_mode))
+		return output_explain(-EISDIR, path, err);
+	if (S_ISLNK(present.st_mode)) {
+		if (!is_trusted(&folder))
+			return refuse_link(path, err);
+		*ret_next = link_target(place, at);
+		return *ret_next ? 1 : output_explain(errno ? -errno : -ENOMEM, path, err);
+	}
+	if (!S_ISREG(present.st_mode)) {
+		if (!is_trusted(&folder) && present.st_uid != geteuid() && present.st_uid != 0)
+			return refuse_stream(path, err);
+		return open_stream(place, path, err);
+	}
+	place->is_taken = true;
+	if (is_trusted(&folder) && present.st_uid == geteuid())
+		place->mode = present.st_mode & 0666;
+	return 0;
+}
+
+/* A redirected descriptor goes on where it stands. */
+static int take_descriptor(struct output_place *ret, int fd, const char *path, struct err *err)
+{
+	ret->stream = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return ret->stream < 0 ? output_explain(-errno, path, err) : 0;
+}
+
+int output_place_find(struct output_place *ret, const char *path, struct err *err)
+{
+	CLEANUP(output_place_done) struct output_place place = OUTPUT_PLACE_NONE;
+	CLEANUP(free) char *at = strdup(path);
+	int fd = descriptor_named(path), r = at ? 1 : output_explain(-ENOMEM, path, err);
+
+	if (fd >= 0)
+		return take_descriptor(ret, fd, path, err);
+	for (int links = 0; r == 1; links++) {
+		char *next = NULL;
+
+		output_place_done(&place);
+		r = links < LINKS_MAX ? look(&place, at, &next, path, err)
+				      : output_explain(-ELOOP, path, err);
+		free(at);
+		at = next;
+	}
+	if (r)
+		return r;
+	*ret = place;
+	place = OUTPUT_PLACE_NONE;
+	return 0;
+}
+
+int output_place_create(const struct output_place *place, const char *name)
+{
+	int fd = openat(place->folder, name, O_WRONLY | O_CREAT | O_EXCL | NEVER_FOLLOW,
+			OWNER_ALONE);
+
+	if (fd < 0)
+		return -errno;
+	if (place->mode != OWNER_ALONE)
+		fchmod(fd, place->mode);
+	return fd;
+}
+
+/* ".NAME.0123456789abcdef"; a long name is cut. */
+static int name_draft(const struct output_place *place, char ret[NAME_MAX + 1])
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return -EIO;
+	snprintf(ret, NAME_MAX + 1, ".%.200s.%016" PRIx64, place->name, number);
+	return 0;
+}
+
+int output_place_draft(const struct output_place *place, char ret_name[NAME_MAX + 1])
+{
+	int r = -EEXIST;
+
+	for (unsigned i = 0; r == -EEXIST && i < DRAFT_TRIES; i++) {
+		r = name_draft(place, ret_name);
+		if (!r)
+			r = output_place_create(place, ret_name);
+	}
+	return r;
+}
+
+/* Whoever owns the folder may put another one in its place; that one is not ours. */
+static int open_own_folder(int parent, const char *name)
+{
+	CLEANUP(close)
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat present;
+
+	if (fd < 0 || fstat(fd, &present) < 0)
+		return -errno;
+	if (present.st_uid != geteuid() || present.st_mode & (S_IRWXG | S_IRWXO))
+		return -EPERM;
+	return TAKE_FD(fd);
+}
+
+int output_place_draft_folder(const struct output_place *place, char ret_name[NAME_MAX + 1])
+{
+	int r = name_draft(place, ret_name);
+
+	if (r)
+		return r;
+	return mkdirat(place->folder, ret_name, 0700) < 0
+		       ? -errno
+		       : open_own_folder(place->folder, ret_name);
+}

@@ -1,0 +1,45 @@
+/*
+ * Where an output goes: a folder, which is held open, and a name in it.  Whoever may write in that
+ * folder may change what the name stands for at any moment, so nothing is followed, emptied or
+ * opened again by its name, and links are followed only where no stranger can have put them.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct output_place {
+	int folder;              /* -1: it is a stream */
+	int stream;              /* a pipe, a device, a descriptor of ours; -1: it is a file */
+	char name[NAME_MAX + 1]; /* in the folder */
+	bool is_taken;           /* there is such a file */
+	mode_t mode;             /* for the new file: ours alone, or what its owner made of it */
+};
+
+#define OUTPUT_PLACE_NONE ((struct output_place){ .folder = -1, .stream = -1 })
+
+/* Looks, and changes nothing.  "/dev/stdout", "/dev/fd/3" and the like are those descriptors. */
+int output_place_find(struct output_place *ret, const char *path, struct err *err) MUST_CHECK;
+void output_place_done(struct output_place *place);
+
+static inline void output_place_done_at_scope_end(struct output_place *place)
+{
+	output_place_done(place);
+}
+
+/* A new file of that name, ours alone; -EEXIST where there is anything already, be it a link that
+ * leads nowhere.  The descriptor or -errno. */
+int output_place_create(const struct output_place *place, const char *name) MUST_CHECK;
+
+/* The same under a name that nobody can guess, beside the place's own. */
+int output_place_draft(const struct output_place *place, char ret_name[NAME_MAX + 1]) MUST_CHECK;
+
+/* A folder under such a name that only we can enter, open; -errno. */
+int output_place_draft_folder(const struct output_place *place,
+			      char ret_name[NAME_MAX + 1]) MUST_CHECK;
+
+/* "write 'x': Permission denied", and what to do about it; returns the code. */
+int output_explain(int code, const char *path, struct err *err);

@@ -88,5 +88,19 @@ class Outputs(unittest.TestCase):
             self.assertIn("src/host/cli/a.c:2: ", words)
 
 
+class Opens(unittest.TestCase):
+    known = {"src__host__process__foreign_file.c": "syscall(SYS_openat2, root);\n"}
+
+    def test_accepts_the_known_places(self):
+        self.assertEqual(check("check-opens.py", **self.known, **{
+            "src__host__symbols__a.c": "/* open(path) */ reader->open(elf); foreign_file_open(0, path);\n"}), (0, ""))
+
+    def test_refuses_any_other(self):
+        for call in ("open(path, O_RDONLY)", "openat(folder, path, 0)", 'fopen(path, "re")', "syscall(SYS_openat2, 0)"):
+            status, text = check("check-opens.py", **self.known, **{"src__host__symbols__a.c": f"fd = {call};\n"})
+            self.assertEqual(status, 1, call)
+            self.assertIn("src/host/symbols/a.c: opens a file", text)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -2,66 +2,48 @@
  * The file behind a module, for its full symbol table: glibc before 2.34 keeps what debuggers need
  * only there. Host only.
  */
+#include "host/unwind/module_file.h"
 #include "host/attach/modules.h"
 #include "host/core/cleanup.h"
 #include "shared/elf/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-static bool is_same_file(int fd, const struct mapping *mapping)
+/* A libc with its names has a few MiB. */
+#define LIBRARY_MAX (64u << 20)
+
+/* Read, not mapped: one that is cut meanwhile would end us by a signal. */
+static int read_whole(int fd, void *into, size_t size)
 {
-	struct stat found;
+	for (size_t at = 0; at < size;) {
+		ssize_t n = pread(fd, (char *)into + at, size - at, (off_t)at);
 
-	return !fstat(fd, &found) && found.st_ino == mapping->inode &&
-	       major(found.st_dev) == mapping->dev_major &&
-	       minor(found.st_dev) == mapping->dev_minor;
-}
-
-/* In a chroot the kernel shows paths as we see them; in another mount namespace as the target does.
- */
-static int open_file(const struct target *target, const struct mapping *mapping)
-{
-	char path[512];
-	int fd, pid = target->process.memory_tid;
-
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, mapping->start,
-		 mapping->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, mapping->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		fd = open(mapping->path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && is_same_file(fd, mapping))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -ENOENT;
+		if (n <= 0)
+			return n < 0 ? -errno : -ENODATA;
+		at += (size_t)n;
+	}
+	return 0;
 }
 
 int module_file_symbol(const struct target *target, const struct module *module, const char *name,
 		       uint64_t *ret)
 {
-	CLEANUP(close) int fd = open_file(target, module->mapping);
-	struct stat info;
-	size_t size;
-	void *bytes;
+	CLEANUP(free) void *bytes = NULL;
+	struct module_file file;
 	int r;
 
-	if (fd < 0 || fstat(fd, &info) || info.st_size <= 0)
+	module_file_open(&file, target->process.memory_tid, module->mapping);
+	if (file.fd < 0)
 		return -ENOENT;
-	size = (size_t)info.st_size;
-	bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return -errno;
-	r = elf_file_symbol(bytes, size, name, ret);
-	munmap(bytes, size);
+	if (!file.size || file.size > LIBRARY_MAX)
+		r = -ENOENT;
+	else
+		r = (bytes = malloc(file.size)) ? read_whole(file.fd, bytes, file.size) : -ENOMEM;
+	close(file.fd);
+	if (!r)
+		r = elf_file_symbol(bytes, file.size, name, ret);
 	if (!r)
 		*ret += module->image.bias;
 	return r;

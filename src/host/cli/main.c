@@ -12,6 +12,7 @@
 #include "host/cli/start_page.h"
 #include "host/cli/version.h"
 #include "host/core/nearest.h"
+#include "host/core/notes.h"
 #include "host/core/text.h"
 #include "host/symbols/symbol_file.h"
 
@@ -107,6 +108,18 @@ static void fill_standard_descriptors(void)
 			return;
 }
 
+/* Whatever the verb did, this was left out. */
+static void tell_notes(void)
+{
+	char note[NOTE_BYTES];
+
+	for (size_t i = 0; note_at(i, note); i++)
+		fprintf(stderr, "note: %s\n", note);
+	if (notes_left_out())
+		fprintf(stderr, "note: %zu more remarks of this kind are not shown\n",
+			notes_left_out());
+}
+
 int main(int argc, char **argv)
 {
 	enum exit_code exit;
@@ -118,6 +131,7 @@ int main(int argc, char **argv)
 		signal(SIGXFSZ, SIG_IGN);
 	symbol_file_read_lines_by(&line_reader_libdw);
 	exit = words_run(argv + (argc > 0));
+	tell_notes();
 	/* A full disk must not look like success. */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return exit;

@@ -4,10 +4,9 @@
 #include "host/process/hotspot.h"
 
 #include "host/core/cleanup.h"
+#include "host/process/foreign_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,14 +18,15 @@
 /* HotSpot describes itself to debuggers by this, in every version. */
 static const char exported[] = "gHotSpotVMStructs";
 
-static int open_if_mapped(const char *path, const struct mapping *library)
+/* `pid` in whose root the name is looked for; 0: ours. */
+static int open_if_mapped(pid_t pid, const struct mapping *library)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = foreign_file_open(pid, library->path);
 	struct stat file;
 
 	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &file) && S_ISREG(file.st_mode) && file.st_ino == library->inode)
+		return fd;
+	if (!fstat(fd, &file) && file.st_ino == library->inode)
 		return fd;
 	close(fd);
 	return -ENOENT;
@@ -34,12 +34,9 @@ static int open_if_mapped(const char *path, const struct mapping *library)
 
 static int open_library(pid_t pid, const struct mapping *library)
 {
-	char path[sizeof(library->path) + 32];
-	int fd;
+	int fd = open_if_mapped(pid, library);
 
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, library->path);
-	fd = open_if_mapped(path, library);
-	return fd < 0 ? open_if_mapped(library->path, library) : fd;
+	return fd < 0 ? open_if_mapped(/* pid */ 0, library) : fd;
 }
 
 /* The end of each block is looked at again with the next one. */

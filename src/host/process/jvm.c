@@ -15,8 +15,8 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/text.h"
+#include "host/process/foreign_file.h"
 #include "host/process/hotspot.h"
-#include "host/process/root_file.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
 
@@ -322,9 +322,9 @@ static int open_door(struct door *door, struct err *err)
 	const struct timeval patience = { LIMIT_NS / 1000000000u, 0 };
 	int r;
 
-	door->root = root_open(door->pid);
+	door->root = foreign_root_open(door->pid);
 	door->temporary =
-		door->root < 0 ? -1 : root_file_at(door->root, "tmp", O_PATH | O_DIRECTORY);
+		door->root < 0 ? -1 : foreign_file_at(door->root, "tmp", O_PATH | O_DIRECTORY);
 	door->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (door->pidfd >= 0 && door->temporary >= 0 && door->socket >= 0) {
 		setsockopt(door->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));

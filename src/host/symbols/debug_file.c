@@ -12,14 +12,13 @@
 #include <zlib.h>
 
 #define DEBUG_FOLDER  "/usr/lib/debug"
-#define ROOT_MAX      32u
 #define READ_AT_ONCE  65536u
 #define BUILD_ID_TEXT 128u
 
 struct search {
 	Elf *stripped;
 	const char *path;
-	char root[ROOT_MAX]; /* "" or "/proc/PID/root" */
+	pid_t pid; /* in whose root; 0: ours */
 	const unsigned char *build_id;
 	size_t build_id_size;
 	const char *link; /* NULL: none */
@@ -43,7 +42,7 @@ static bool has_checksum(int fd, uint32_t wanted)
 static int try_file(struct elf_source *ret, const struct search *search, const char *path,
 		    bool is_linked)
 {
-	int r = elf_source_open(ret, path);
+	int r = elf_source_open(ret, search->pid, path);
 
 	if (r)
 		return r;
@@ -63,8 +62,7 @@ static int try_build_id(struct elf_source *ret, const struct search *search)
 		return -ENOENT;
 	for (size_t i = 0; i < size; i++)
 		snprintf(text + 2 * i, 3, "%02x", search->build_id[i]);
-	snprintf(path, sizeof(path), "%s" DEBUG_FOLDER "/.build-id/%.2s/%s.debug", search->root,
-		 text, text + 2);
+	snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%.2s/%s.debug", text, text + 2);
 	return try_file(ret, search, path, /* is_linked */ false);
 }
 
@@ -80,9 +78,8 @@ static int try_link(struct elf_source *ret, const struct search *search)
 	if (!search->link || !search->link[0] || strchr(search->link, '/'))
 		return -ENOENT;
 	for (size_t i = 0; r && i < ARRAY_SIZE(places); i++) {
-		int length =
-			snprintf(path, sizeof(path), "%s%s%.*s%s%s", search->root, places[i].before,
-				 folder, search->path, places[i].after, search->link);
+		int length = snprintf(path, sizeof(path), "%s%.*s%s%s", places[i].before, folder,
+				      search->path, places[i].after, search->link);
 
 		if (length > 0 && (size_t)length < sizeof(path))
 			r = try_file(ret, search, path, /* is_linked */ true);
@@ -122,6 +119,6 @@ int debug_file_open(struct elf_source *ret, Elf *stripped, const char *path, pid
 	r = try_root(ret, &search);
 	if (!r || pid <= 0)
 		return r;
-	snprintf(search.root, sizeof(search.root), "/proc/%d/root", pid);
+	search.pid = pid;
 	return try_root(ret, &search);
 }

@@ -3,29 +3,14 @@
  */
 #include "host/symbols/elf_source.h"
 
+#include "host/process/foreign_file.h"
 #include "shared/arch/elf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-int open_regular(const char *path)
-{
-	/* A pipe must not keep us waiting. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
-	struct stat file;
-
-	if (fd < 0)
-		return -errno;
-	r = fstat(fd, &file) < 0 ? -errno : S_ISREG(file.st_mode) ? 0 : -EINVAL;
-	if (r)
-		close(fd);
-	return r ? r : fd;
-}
 
 static bool is_ours(Elf *elf)
 {
@@ -43,15 +28,23 @@ static int check(struct elf_source *source)
 	return -ENOEXEC;
 }
 
-int elf_source_open(struct elf_source *ret, const char *path)
+static int open_in(struct elf_source *ret, int fd)
 {
-	int fd = open_regular(path);
-
 	if (fd < 0)
 		return fd;
 	elf_prepare();
 	*ret = (struct elf_source){ .fd = fd, .elf = elf_begin(fd, ELF_C_READ, NULL) };
 	return check(ret);
+}
+
+int elf_source_open(struct elf_source *ret, pid_t pid, const char *path)
+{
+	return open_in(ret, foreign_file_open(pid, path));
+}
+
+int elf_source_open_again(struct elf_source *ret, const char *path)
+{
+	return open_in(ret, foreign_file_open_again(path));
 }
 
 int elf_source_in(struct elf_source *ret, char *memory, size_t size)

@@ -8,6 +8,7 @@
 
 #include <libelf.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Zero is none. */
 struct elf_source {
@@ -19,8 +20,10 @@ struct elf_source {
 /* Once before anything of libelf; elf_source_*() do it. */
 void elf_prepare(void);
 
-/* Only regular files; -ENOENT, -EACCES, ..., -ENOEXEC when it is no ELF file of this machine. */
-int elf_source_open(struct elf_source *ret, const char *path) MUST_CHECK;
+/* As foreign_file_open(); -ENOEXEC when it is no ELF file of this machine. */
+int elf_source_open(struct elf_source *ret, pid_t pid, const char *path) MUST_CHECK;
+/* The same by what module_file_open() said. */
+int elf_source_open_again(struct elf_source *ret, const char *path) MUST_CHECK;
 /* Takes the memory, also when it fails. */
 int elf_source_in(struct elf_source *ret, char *memory, size_t size) MUST_CHECK;
 void elf_source_close(struct elf_source *source);
@@ -29,9 +32,6 @@ static inline void elf_source_close_at_scope_end(struct elf_source *source)
 {
 	elf_source_close(source);
 }
-
-/* Opens a regular file for reading and nothing else; a descriptor or -errno. */
-int open_regular(const char *path);
 
 /* Its bytes; false when it has none.  They belong to the source. */
 bool elf_section(Elf *elf, const char *name, const unsigned char **ret, size_t *ret_size);

@@ -6,8 +6,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/process/foreign_file.h"
 #include "host/process/maps.h"
-#include "host/process/root_file.h"
 #include "host/process/status.h"
 #include "host/unwind/module_file.h"
 
@@ -224,7 +224,7 @@ static int open_mapped(struct jitdump *dump, pid_t pid, const struct mapping *ma
 	module_file_open(&file, pid, mapping);
 	if (file.fd < 0)
 		return -ENOENT;
-	r = file_check_owner(file.fd, pid);
+	r = foreign_file_check_owner(file.fd, pid);
 	if (r) {
 		close(file.fd);
 		return r;

@@ -7,7 +7,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/text.h"
-#include "host/process/root_file.h"
+#include "host/process/foreign_file.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
 
@@ -86,7 +86,7 @@ static int find(struct perf_map *map, pid_t pid)
 	if (r)
 		return r;
 	snprintf(path, sizeof(path), "tmp/perf-%d.map", (int)status.inner_pid);
-	r = root_file_open(pid, path);
+	r = foreign_file_open_own(pid, path);
 	if (r < 0)
 		return r;
 	if (is_older(r, pid)) {

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -48,30 +47,25 @@ static bool is_the_one(const struct elf_source *source, const struct symbol_plac
 	       elf_has_build_id(source->elf, place->build_id, place->build_id_size);
 }
 
-static int open_path(struct symbol_file *self, const char *path, const struct symbol_place *place)
+static int keep_if_it_is(struct elf_source *image, const struct symbol_place *place)
 {
-	struct elf_source *image = &self->sources[SOURCE_IMAGE];
-	int r = elf_source_open(image, path);
-
-	if (!r && !is_the_one(image, place)) {
-		elf_source_close(image);
-		r = -ESTALE;
-	}
-	return r;
+	if (is_the_one(image, place))
+		return 0;
+	elf_source_close(image);
+	return -ESTALE;
 }
 
 static int open_image(struct symbol_file *self, const struct symbol_place *place)
 {
-	char path[PATH_MAX];
-	int r = place->image_path ? open_path(self, place->image_path, place) : -ENOENT;
+	struct elf_source *image = &self->sources[SOURCE_IMAGE];
+	int r = place->image_path ? elf_source_open_again(image, place->image_path) : -ENOENT;
 
+	if (!r)
+		r = keep_if_it_is(image, place);
 	if (!r || place->path[0] != '/')
 		return r;
-	if (place->pid)
-		snprintf(path, sizeof(path), "/proc/%d/root%s", place->pid, place->path);
-	else
-		snprintf(path, sizeof(path), "%s", place->path);
-	return open_path(self, path, place);
+	r = elf_source_open(image, place->pid, place->path);
+	return r ? r : keep_if_it_is(image, place);
 }
 
 struct symbol_file *symbol_file_new(const struct symbol_place *place)
@@ -132,7 +126,7 @@ static void ask_server(struct symbol_file *self, Elf *image)
 
 	if (!debug_server || debug->elf || !build_id || has_debug_information(image) ||
 	    !debuginfod_find(debug_server, build_id, size, path, sizeof(path)) ||
-	    elf_source_open(debug, path))
+	    elf_source_open(debug, /* pid */ 0, path))
 		return;
 	if (!elf_has_build_id(debug->elf, build_id, size))
 		elf_source_close(debug);

@@ -4,8 +4,8 @@
 #include "host/symbols/text_symbols.h"
 
 #include "host/core/room.h"
-#include "host/symbols/elf_source.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,12 +93,12 @@ static char *read_block(int fd, uint64_t at, size_t *ret_size)
 
 int text_symbols_read(struct text_symbols *symbols, const char *path, text_symbol_parser *parse)
 {
-	int fd = open_regular(path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t size, taken = 1;
 	char *text;
 
 	if (fd < 0)
-		return fd;
+		return -errno;
 	while (taken && symbols->read < READ_MAX && (text = read_block(fd, symbols->read, &size))) {
 		taken = text_symbols_take(symbols, text, size, parse);
 		symbols->read += taken;

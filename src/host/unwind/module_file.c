@@ -1,44 +1,23 @@
 /*
  * Opens the file that a process has mapped, and no other one of the same name.  Host only.  The
- * name is foreign: nothing but a regular file is ever opened, so no device or pipe notices us.
+ * name is foreign.
  */
 #include "host/unwind/module_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "host/core/cleanup.h"
+#include "host/process/foreign_file.h"
 
 #define DELETED " (deleted)"
-
-static bool is_mapped_file(const struct stat *facts, const struct mapping *mapping)
-{
-	return S_ISREG(facts->st_mode) && facts->st_ino == mapping->inode;
-}
 
 static bool is_same_device(const struct stat *facts, const struct mapping *mapping)
 {
 	return major(facts->st_dev) == mapping->dev_major &&
 	       minor(facts->st_dev) == mapping->dev_minor;
-}
-
-/* -ENOENT when it is not the file that is mapped. */
-static int open_if_mapped(const char *path, const struct mapping *mapping, struct stat *ret)
-{
-	CLEANUP(close) int place = open(path, O_PATH | O_CLOEXEC);
-	char again[64];
-	int fd;
-
-	if (place < 0 || fstat(place, ret) < 0 || !is_mapped_file(ret, mapping))
-		return -ENOENT;
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
-	fd = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
 }
 
 static void take(struct module_file *file, int fd, const struct stat *facts)
@@ -50,29 +29,44 @@ static void take(struct module_file *file, int fd, const struct stat *facts)
 }
 
 enum way {
-	WAY_PLAIN,     /* its own name, on the same device */
-	WAY_UNCERTAIN, /* its own name; file systems may show another device in maps */
-	WAY_PROCESS,   /* through the process: gone when that ends, so the descriptor is kept */
+	WAY_PLAIN,     /* its own name in our root, on the same device */
+	WAY_UNCERTAIN, /* the same; file systems may show another device in maps */
+	/* Through the process: gone when that ends, so the descriptor is kept. */
+	WAY_ROOT,
+	WAY_MAPPED,
 };
 
-static bool try_path(struct module_file *file, const char *path, const struct mapping *mapping,
-		     enum way way)
+static int open_by(enum way way, pid_t pid, const char *name, const struct mapping *mapping)
 {
+	if (way == WAY_MAPPED)
+		return foreign_file_open_mapped(pid, mapping->start, mapping->end);
+	return foreign_file_open(way == WAY_ROOT ? pid : 0, name);
+}
+
+static bool is_mapped(int fd, const struct mapping *mapping, enum way way, struct stat *ret)
+{
+	return !fstat(fd, ret) && ret->st_ino == mapping->inode &&
+	       (way != WAY_PLAIN || is_same_device(ret, mapping));
+}
+
+static bool try_way(struct module_file *file, enum way way, pid_t pid, const char *name,
+		    const struct mapping *mapping)
+{
+	int fd = open_by(way, pid, name, mapping);
 	struct stat facts;
-	int fd = open_if_mapped(path, mapping, &facts);
 
 	if (fd < 0)
 		return false;
-	if (way == WAY_PLAIN && !is_same_device(&facts, mapping)) {
+	if (!is_mapped(fd, mapping, way, &facts)) {
 		close(fd);
 		return false;
 	}
 	take(file, fd, &facts);
-	file->is_kept = way == WAY_PROCESS;
+	file->is_kept = way == WAY_ROOT || way == WAY_MAPPED;
 	if (file->is_kept)
 		snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", fd);
 	else
-		snprintf(file->path, sizeof(file->path), "%s", path);
+		snprintf(file->path, sizeof(file->path), "%s", name);
 	return true;
 }
 
@@ -88,22 +82,18 @@ static bool cut_deleted(char *path)
 
 void module_file_open(struct module_file *ret, pid_t pid, const struct mapping *mapping)
 {
-	char name[sizeof(mapping->path)], path[MODULE_PATH_MAX];
+	char name[sizeof(mapping->path)];
 
 	*ret = (struct module_file){ .fd = -1 };
 	snprintf(name, sizeof(name), "%s", mapping->path);
 	ret->is_deleted = cut_deleted(name);
 	if (name[0] != '/')
 		return;
-	if (!ret->is_deleted && try_path(ret, name, mapping, WAY_PLAIN))
+	if (!ret->is_deleted && (try_way(ret, WAY_PLAIN, pid, name, mapping) ||
+				 try_way(ret, WAY_ROOT, pid, name, mapping)))
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, name);
-	if (!ret->is_deleted && try_path(ret, path, mapping, WAY_PROCESS))
-		return;
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)pid,
-		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
-	if (try_path(ret, path, mapping, WAY_PROCESS) ||
-	    (!ret->is_deleted && try_path(ret, name, mapping, WAY_UNCERTAIN)))
+	if (try_way(ret, WAY_MAPPED, pid, name, mapping) ||
+	    (!ret->is_deleted && try_way(ret, WAY_UNCERTAIN, pid, name, mapping)))
 		return;
 	ret->is_deleted = true;
 }

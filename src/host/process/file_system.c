@@ -1,0 +1,119 @@
+/*
+ * Tells ordinary file systems from the kernel's own and from those of other users.  Host only.
+ */
+#include "host/process/file_system.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/notes.h"
+#include "host/core/text.h"
+#include "host/process/procfs.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* Those that are not in the kernel's headers. */
+#define FUSE_MAGIC     0x65735546
+#define FUSECTL_MAGIC  0x65735543
+#define CONFIGFS_MAGIC 0x62656570
+#define MQUEUE_MAGIC   0x19800202
+#define NFSD_MAGIC     0x6e667364
+#define XENFS_MAGIC    0xabba1974
+#define RDTGROUP_MAGIC 0x07655821
+#define APPARMOR_MAGIC 0x5a3c69f0
+
+static const uint32_t kernel_systems[] = {
+	PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,  TRACEFS_MAGIC,
+	SECURITYFS_MAGIC,   SELINUX_MAGIC,       SMACK_MAGIC,    APPARMOR_MAGIC,
+	CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, RDTGROUP_MAGIC, BPF_FS_MAGIC,
+	PSTOREFS_MAGIC,     EFIVARFS_MAGIC,      BINFMTFS_MAGIC, DEVPTS_SUPER_MAGIC,
+	AUTOFS_SUPER_MAGIC, NSFS_MAGIC,          FUSECTL_MAGIC,  CONFIGFS_MAGIC,
+	MQUEUE_MAGIC,       NFSD_MAGIC,          XENFS_MAGIC,
+};
+
+static bool is_kernel_system(uint32_t type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kernel_systems); i++)
+		if (kernel_systems[i] == type)
+			return true;
+	return false;
+}
+
+/* "36 35 98:0 /root /place options ... - fuse source rw,user_id=1000,..." */
+static bool is_on_device(struct text line, unsigned device_major, unsigned device_minor)
+{
+	struct text word;
+	uint64_t number;
+
+	if (!text_take_word(&line, &word) || !text_take_word(&line, &word) ||
+	    !text_take_word(&line, &word))
+		return false;
+	return text_take_number(&word, 10, &number) && number == device_major &&
+	       text_take_char(&word, ':') && text_take_number(&word, 10, &number) &&
+	       number == device_minor;
+}
+
+static bool find_user(struct text line, uid_t *ret)
+{
+	static const char key[] = "user_id=";
+	uint64_t number = 0;
+	struct text last = { 0 }, field;
+
+	while (text_take_word(&line, &field))
+		last = field;
+	while (last.at && text_take_field(&last, ',', &field))
+		if (text_take_prefix(&field, key) && text_take_number(&field, 10, &number) &&
+		    number < UINT32_MAX) {
+			*ret = (uid_t)number;
+			return true;
+		}
+	return false;
+}
+
+int fuse_owner_find(const char *text, size_t size, dev_t device, uid_t *ret)
+{
+	struct text rest = { text, text + size }, line;
+
+	while (text_take_line(&rest, &line))
+		if (is_on_device(line, major(device), minor(device)) && find_user(line, ret))
+			return 0;
+	return -ENOENT;
+}
+
+/* Root's answer as everything of root's does; ours are our own matter. */
+static bool is_fuse_trusted(int fd, pid_t pid)
+{
+	CLEANUP(free) char *text = NULL;
+	struct err ignored = { 0 };
+	struct stat file;
+	size_t size;
+	uid_t owner;
+
+	return !fstat(fd, &file) &&
+	       !proc_read(pid ? pid : getpid(), "mountinfo", &text, &size, &ignored) &&
+	       !fuse_owner_find(text, size, file.st_dev, &owner) && (!owner || owner == geteuid());
+}
+
+int file_system_check(int fd, pid_t pid, const char *path)
+{
+	struct statfs facts;
+
+	if (fstatfs(fd, &facts) < 0)
+		return -errno;
+	if (is_kernel_system((uint32_t)facts.f_type)) {
+		note_add("file %s is not read: it is in a file system of the kernel's own", path);
+		return -EOPNOTSUPP;
+	}
+	if ((uint32_t)facts.f_type != FUSE_MAGIC || is_fuse_trusted(fd, pid))
+		return 0;
+	note_add("file %s is not read: a program of another user answers for its file system "
+		 "(FUSE), and may never do so",
+		 path);
+	return -EOPNOTSUPP;
+}

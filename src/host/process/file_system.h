@@ -1,0 +1,17 @@
+/*
+ * Which file systems hold files that may be read though somebody else named them.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <sys/types.h>
+
+/* 0, or -EOPNOTSUPP with a note: the file system is one of the kernel's own, where reading has
+ * effects or no end, or it is answered by a program of another user.  `pid` is who sees it there,
+ * 0: we ourselves. */
+int file_system_check(int fd, pid_t pid, const char *path) MUST_CHECK;
+
+/* Who answers for the FUSE file system with this device, by the text of a mountinfo file; -ENOENT.
+ */
+int fuse_owner_find(const char *text, size_t size, dev_t device, uid_t *ret) MUST_CHECK;

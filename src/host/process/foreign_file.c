@@ -1,0 +1,164 @@
+/*
+ * Opens files by names that somebody else chose: first as a mere place, then, when it is a regular
+ * file of an ordinary file system, for reading.  Host only.
+ */
+#include "host/process/foreign_file.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/notes.h"
+#include "host/process/file_system.h"
+#include "host/process/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define OWN_DESCRIPTOR "/proc/self/fd/"
+
+int foreign_root_open(pid_t pid)
+{
+	char path[32] = "/";
+	int fd;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_below(int root, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.mode = flags & O_CREAT ? 0600 : 0,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int foreign_file_at(int root, const char *path, int flags)
+{
+	return open_below(root, path, flags | O_NOFOLLOW);
+}
+
+int foreign_file_check_owner(int fd, pid_t pid)
+{
+	struct process_status status;
+	struct err ignored = { 0 };
+	struct stat file;
+	int r = fstat(fd, &file) < 0 ? -errno : 0;
+
+	if (r)
+		return r;
+	if (!S_ISREG(file.st_mode))
+		return -EINVAL;
+	if (file.st_nlink > 1)
+		return -EACCES;
+	if (!file.st_uid || file.st_uid == geteuid())
+		return 0;
+	r = status_read(pid, pid, &status, &ignored);
+	if (r)
+		return r;
+	return file.st_uid == status.euid || file.st_uid == status.uid ? 0 : -EACCES;
+}
+
+/* 0 when it may be opened for reading. */
+static int check_place(int place, pid_t pid, const char *path, struct stat *ret)
+{
+	if (fstat(place, ret) < 0)
+		return -errno;
+	if (!S_ISREG(ret->st_mode))
+		return -EINVAL;
+	if ((uint64_t)ret->st_size > FOREIGN_FILE_MAX) {
+		note_add("file %s is not read: it has %" PRIu64 " GiB, and files of up to %" PRIu64
+			 " GiB are read",
+			 path, (uint64_t)ret->st_size >> 30, FOREIGN_FILE_MAX >> 30);
+		return -EFBIG;
+	}
+	return file_system_check(place, pid, path);
+}
+
+/* Takes the place.  What is opened is what was looked at: the link is one of ours. */
+static int open_place(int place_to_take, pid_t pid, const char *path)
+{
+	CLEANUP(close) int place = place_to_take;
+	struct stat seen, opened;
+	char again[32];
+	int fd, r = place < 0 ? place : check_place(place, pid, path, &seen);
+
+	if (r)
+		return r;
+	snprintf(again, sizeof(again), OWN_DESCRIPTOR "%d", place);
+	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &opened) && opened.st_dev == seen.st_dev && opened.st_ino == seen.st_ino)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* A filter that does not know openat2() says so; names in our own root are followed without it. */
+static bool is_unknown_call(int r, pid_t pid)
+{
+	return !pid && (r == -ENOSYS || r == -EPERM);
+}
+
+static int find_place(pid_t pid, const char *path, int flags)
+{
+	CLEANUP(close) int root = foreign_root_open(pid);
+	int place = root < 0 ? root : open_below(root, path, O_PATH | flags);
+
+	if (!is_unknown_call(place, pid))
+		return place;
+	place = openat(root, path, O_PATH | O_CLOEXEC | flags);
+	return place < 0 ? -errno : place;
+}
+
+int foreign_file_open(pid_t pid, const char *path)
+{
+	return open_place(find_place(pid, path, 0), pid, path);
+}
+
+int foreign_file_open_own(pid_t pid, const char *path)
+{
+	int place = find_place(pid, path, O_NOFOLLOW);
+	int r = place < 0 ? place : foreign_file_check_owner(place, pid);
+
+	if (!r)
+		return open_place(place, pid, path);
+	if (place >= 0)
+		close(place);
+	return r;
+}
+
+static int open_link(const char *path, pid_t pid)
+{
+	int place = open(path, O_PATH | O_CLOEXEC);
+
+	return open_place(place < 0 ? -errno : place, pid, path);
+}
+
+int foreign_file_open_mapped(pid_t pid, uint64_t start, uint64_t end)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
+		 end);
+	return open_link(path, pid);
+}
+
+int foreign_file_open_again(const char *path)
+{
+	return strncmp(path, OWN_DESCRIPTOR, strlen(OWN_DESCRIPTOR)) == 0
+		       ? open_link(path, /* pid */ 0)
+		       : foreign_file_open(/* pid */ 0, path);
+}

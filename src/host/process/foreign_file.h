@@ -1,0 +1,39 @@
+/*
+ * The one place where files are opened whose names somebody else chose: a target, a recording, an
+ * ELF file, debug information.  Looked at before they are opened, so that no device or pipe ever
+ * notices us; links lead nowhere but into the root that the name belongs to.  tools/check-opens.py
+ * keeps it the only place.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <sys/types.h>
+
+/* Larger ones are not files that anybody runs or debugs. */
+#define FOREIGN_FILE_MAX ((uint64_t)64 << 30)
+
+/* A descriptor of the root of a process (0: our own), for nothing but finding files; -errno. */
+int foreign_root_open(pid_t pid) MUST_CHECK;
+
+/* As openat2() below that root, following no link at the end; a descriptor or -errno. */
+int foreign_file_at(int root, const char *path, int flags) MUST_CHECK;
+
+/* A regular file in the root of a process (0: our own), for reading; a descriptor or -errno:
+ * -EINVAL when it is no regular file, -EFBIG when it is larger than FOREIGN_FILE_MAX, -EOPNOTSUPP
+ * when it is the kernel's (/proc, /sys) or another user's file system in user space (FUSE), which
+ * may never answer. */
+int foreign_file_open(pid_t pid, const char *path) MUST_CHECK;
+
+/* The same for a file whose last name is no link and its only one, and that belongs to the user of
+ * the process, to root, or to us; -EACCES when it is somebody else's. */
+int foreign_file_open_own(pid_t pid, const char *path) MUST_CHECK;
+
+/* The same for what a process has mapped there. */
+int foreign_file_open_mapped(pid_t pid, uint64_t start, uint64_t end) MUST_CHECK;
+
+/* The same for a path that module_file_open() made: of a descriptor of ours, or in our root. */
+int foreign_file_open_again(const char *path) MUST_CHECK;
+
+/* Whether an open file is one for foreign_file_open_own().  0, -EACCES, -EINVAL. */
+int foreign_file_check_owner(int fd, pid_t pid) MUST_CHECK;

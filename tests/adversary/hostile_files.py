@@ -1,0 +1,125 @@
+"""
+Makes files that a stranger would lay in the way: recordings chunk by chunk, ELF files whose headers promise too much,
+pipes that tell whether somebody opened them, programs in a root of their own.
+"""
+
+import ctypes
+import os
+import struct
+import threading
+import zlib
+
+CLONE_NEWNS = 0x00020000
+MS_REC, MS_PRIVATE, MNT_DETACH = 0x4000, 1 << 18, 2
+
+
+class Canary:
+    """A pipe in the file system.  `was_opened` when anybody opened it for reading."""
+
+    def __init__(self, path):
+        self.path = path
+        os.mkfifo(path)
+        self.was_opened = False
+        self.thread = threading.Thread(target=self._wait, daemon=True)
+        self.thread.start()
+
+    def _wait(self):
+        os.close(os.open(self.path, os.O_WRONLY))
+        self.was_opened = True
+
+    def close(self):
+        """Whether it was opened until now."""
+        answer = self.was_opened
+        reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        self.thread.join(10)
+        os.close(reader)
+        return answer
+
+
+def text(value):
+    value = value.encode() if isinstance(value, str) else value
+    return struct.pack("<I", len(value)) + value + b"\0"
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def zigzag(value):
+    return varint(value << 1 if value >= 0 else (-value << 1) - 1)
+
+
+def chunk(kind, payload, raw_length=0):
+    head = struct.pack("<4sHHIII", b"chnk", kind, 1, len(payload), raw_length, zlib.crc32(payload))
+    return head + struct.pack("<I", zlib.crc32(head)) + payload
+
+
+HEAD = b"limpet\r\n" + struct.pack("<II", 1, 0)
+SESSION = chunk(1, b"".join(text(word) for word in ("1", "host", "linux", "machine", "command", "")))
+PROCESS = chunk(2, struct.pack("<IiQ", 0, 42, 0) + text("name") + text("/bin/name") + text("name"))
+THREAD = chunk(3, struct.pack("<IIiQ", 0, 0, 42, 1) + text("name"))
+
+
+def clock(ns):
+    return chunk(6, struct.pack("<QQQQQQ", ns, 1000000000, ns, ns, ns, ns))
+
+
+def unnamed_sample(path, build_id):
+    """A recording with one sample in this file, whose name is still to be looked for."""
+    sampling = text("copy") + text("") + struct.pack("<IIQQI", 99, 1, 1, 0, 8) + struct.pack("<Q", 1) + bytes(56)
+    code = struct.pack("<IIIII", 0, 1, 1, 0xFFFFFFFF, len(build_id)) + build_id + text(path)
+    frame = struct.pack("<II", 0, 1) + varint(0) + zigzag(0x1000)
+    stack = struct.pack("<II", 0, 1) + varint(0) + zigzag(0)
+    sample = struct.pack("<II", 0, 1) + varint(0) + varint(0) + zigzag(5000) + zigzag(1000) + varint(0) + zigzag(1)
+    return (HEAD + SESSION + PROCESS + THREAD + clock(1000) + chunk(12, sampling) + chunk(13, code) + chunk(14, frame) +
+            chunk(15, stack) + chunk(16, sample) + clock(9000))
+
+
+class Elf:
+    """The section headers of a 64-bit ELF file, to be lied with."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "rb") as file:
+            data = file.read()
+        self.headers, = struct.unpack_from("<Q", data, 0x28)
+        self.count, self.names = struct.unpack_from("<HH", data, 0x3C)
+        at, = struct.unpack_from("<Q", data, self.headers + self.names * 64 + 24)
+        self.sections = {}
+        for i in range(self.count):
+            name, = struct.unpack_from("<I", data, self.headers + i * 64)
+            self.sections[data[at + name:data.index(b"\0", at + name)].decode()] = i
+
+    def set(self, section, offset, size):
+        """Says where the section lies and how long it is."""
+        with open(self.path, "r+b") as file:
+            file.seek(self.headers + self.sections[section] * 64 + 24)
+            file.write(struct.pack("<QQ", offset, size))
+
+    def promise(self, section, size):
+        """The section gets so many bytes behind the end of the file, where nothing is written: a hole."""
+        begin = (os.path.getsize(self.path) + 4095) & ~4095
+        os.truncate(self.path, begin + size)
+        self.set(section, begin, size)
+
+
+def enter_root(folder):
+    """From here on the folder is the root of this process, in a mount namespace of its own, with nothing else in it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(answer):
+        if answer:
+            raise OSError(ctypes.get_errno(), "enter_root")
+
+    call(libc.unshare(CLONE_NEWNS))
+    call(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None))
+    call(libc.mount(folder.encode(), folder.encode(), None, 4096 | MS_REC, None))
+    os.mkdir(folder + "/before")
+    os.chdir(folder)
+    call(libc.pivot_root(b".", b"before"))
+    os.chdir("/")
+    call(libc.umount2(b"/before", MNT_DETACH))

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Checks that files are opened where that is known to be safe.
+
+Names that come from a target, a recording or a file of somebody else are opened in src/host/process/foreign_file.c
+only.  Every other file of the host that opens something is named below, with whose name it opens.
+"""
+
+import pathlib
+import re
+import sys
+
+CALL = re.compile(r"(?<![\w>.])(?:open|open64|openat|openat64|creat|fopen|freopen|opendir)\s*\(|\(\s*SYS_open")
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+
+KNOWN = {
+    "attach/attach.c": "/proc/PID/fd",
+    "attach/exclusion.c": "/proc/PID/stat",
+    "attach/spawn.c": "temporary folders of ours",
+    "cli/main.c": "/dev/null",
+    "collect/facts.c": "/proc/self/cmdline",
+    "collect/files.c": "/proc/PID/fd",
+    "core/text.c": "/proc and /etc/passwd; paths that a person gave",
+    "export/file.c": "a path that a person gave",
+    "model/model.c": "a path that a person gave",
+    "process/foreign_file.c": "names of strangers, with care",
+    "process/jvm.c": "below a folder that foreign_file.c opened; never followed",
+    "process/memory.c": "/proc/PID/mem",
+    "process/process_numbers.c": "/proc/loadavg",
+    "process/procfs.c": "/proc",
+    "recording/outlet.c": "a path that a person gave",
+    "recording/reader.c": "a path that a person gave",
+    "recording/unused_path.c": "a path that a person gave",
+    "sampling/kernel_session.c": "/sys/kernel/security/lockdown",
+    "session/tools.c": "a path that a person gave",
+    "symbols/debuginfod.c": "/dev/null",
+    "symbols/text_symbols.c": "/proc/kallsyms",
+    "unwind/cache.c": "the cache of our user; never followed",
+}
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
+    host = root / "src/host"
+    opening = {
+        path.relative_to(host).as_posix()
+        for path in host.rglob("*.c")
+        if CALL.search(COMMENT.sub("", path.read_text()))
+    }
+    for name in sorted(opening - KNOWN.keys()):
+        print(
+            f"src/host/{name}: opens a file.  A name that somebody else chose is opened by foreign_file_open(); for "
+            "any other, say whose it is in tools/check-opens.py"
+        )
+    return 1 if opening - KNOWN.keys() or not opening else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,10 +3,13 @@ What is larger, fuller or barer than usual: crowds of threads, full disks, machi
 """
 
 import os
+import shutil
 import subprocess
+import tempfile
+import time
 import unittest
 
-from harness import TargetTest, limpet
+from harness import LIMPET, PATIENCE_S, Result, TargetTest, limpet
 
 ADVERSARY = os.environ.get("ADVERSARY", ".")
 
@@ -47,6 +50,63 @@ class Crowds(TargetTest):
         self.assertIn(with_waits.code, (0, 3), with_waits)
         if with_waits.code == 0:
             self.assertGreaterEqual(with_waits.event("recorded")["sampled_threads"], self.THREADS)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class Proc(TargetTest):
+    """Where /proc is missing or hides what is there, every verb says so, and says the same."""
+
+    NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups"
+    HIDDEN = "mount -t proc -o hidepid=2 proc /proc"
+    MISSING = "mount -t tmpfs none /proc"
+
+    def setUp(self):
+        self.sleeper = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(self.end_process, self.sleeper)
+        folder = tempfile.TemporaryDirectory(prefix="limits-")
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o777)
+        self.limpet = shutil.copy(LIMPET, folder.name)
+        self.file = os.path.join(folder.name, "x.limpet")
+
+    def verbs(self):
+        pid = str(self.sleeper.pid)
+        return [
+            ["attach", pid, "--duration", "1ms"], ["dump", pid], ["status", pid], ["detach", pid], ["doctor", pid],
+            ["record", "-p", pid, "--duration", "1ms", "-o", self.file],
+            ["record", "-p", pid, "--duration", "1ms", "-o", self.file, "--lock-trace"],
+            ["top", pid, "--batch", "--duration", "1ms"],
+        ]
+
+    def run_in(self, prepare, command):
+        """In mounts of its own."""
+        line = f"mount --make-rprivate / && {prepare} && exec " + " ".join(command)
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=PATIENCE_S,
+        )
+        return Result(done.returncode, done.stdout, done.stderr, False)
+
+    def test_hidden(self):
+        for verb in self.verbs():
+            with self.subTest(verb=verb[0]):
+                result = self.run_in(self.HIDDEN, [self.NOBODY, self.limpet, *verb])
+                self.assertEqual(result.code, 3, result)
+                self.assertIn(f"cannot look at process {self.sleeper.pid}", result.err)
+                self.assertIn("hidepid", result.err)
+
+    def test_missing(self):
+        for verb in [*self.verbs(), ["ps"], ["doctor"], ["record", "-o", self.file, "--", "/bin/true"]]:
+            with self.subTest(verb=verb[0]):
+                result = self.run_in(self.MISSING, [self.limpet, *verb])
+                self.assertEqual(result.code, 1, result)
+                self.assertIn("/proc is not mounted here", result.err)
+
+    def test_nobody_there_is_said_at_once(self):
+        begun = time.monotonic()
+        result = limpet("attach", 2**22 - 1)
+        self.assertEqual(result.code, 4, result)
+        self.assertLess(time.monotonic() - begun, 9)  # it waited 11 s for the end of what never was
 
 
 if __name__ == "__main__":

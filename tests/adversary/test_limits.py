@@ -2,7 +2,9 @@
 What is larger, fuller or barer than usual: crowds of threads, full disks, machines without /proc.
 """
 
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -107,6 +109,44 @@ class Proc(TargetTest):
         result = limpet("attach", 2**22 - 1)
         self.assertEqual(result.code, 4, result)
         self.assertLess(time.monotonic() - begun, 9)  # it waited 11 s for the end of what never was
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class FullDisks(TargetTest):
+    """What is said to be in a recording is in it."""
+
+    def record(self, *arguments):
+        """Into a small file system that only these see; what record said, and what report found then."""
+        target = self.target("plain", "malloc8")
+        folder = tempfile.TemporaryDirectory(prefix="limits-")
+        self.addCleanup(folder.cleanup)
+        command = [LIMPET, "record", "-p", str(target.pid), "-o", "full.limpet", "--json", "--duration", "20s", *arguments]
+        script = (
+            f"mount -t tmpfs -o size=128k none {folder.name} && cd {folder.name} && {shlex.join(command)};"
+            f"echo '{{\"code\":'$?'}}'; {LIMPET} report full.limpet --json"
+        )
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=PATIENCE_S,
+        )
+        self.assertTrue(target.alive())
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        where = next(i for i, event in enumerate(events) if "code" in event)
+        self.assertEqual(events[where]["code"], 1, done)
+        self.assertIn("No space left on device", done.stderr)
+        recorded = next(event for event in events[:where] if event.get("event") == "recorded")
+        return recorded, events[where + 1:]
+
+    def test_records(self):
+        recorded, report = self.record("--alloc-trace")
+        self.assertGreater(recorded["records"], 0)
+        self.assertEqual(recorded["records"], report[-1]["records"])
+        self.assertLessEqual(recorded["bytes"], 128 * 1024)
+
+    def test_samples(self):
+        recorded, report = self.record("--off-cpu", "-F", "5000")
+        self.assertGreater(recorded["samples"], 0)
+        self.assertEqual(recorded["samples"], report[-1]["samples"])
 
 
 if __name__ == "__main__":

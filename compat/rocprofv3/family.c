@@ -36,7 +36,7 @@ struct member {
 	bool was_in;
 	char *path;
 	struct recorder *recorder; /* until it has ended */
-	struct collect_totals totals;
+	struct recorder_outcome outcome;
 	struct member *next;
 };
 
@@ -62,7 +62,7 @@ int family_open(struct family **ret, const struct family_options *options, struc
 
 static void free_member(struct member *member, bool keeps_file)
 {
-	struct collect_totals ignored;
+	struct recorder_outcome ignored;
 	struct err err;
 
 	if (member->recorder && recorder_end(member->recorder, true, &ignored, &err))
@@ -343,7 +343,7 @@ static void tell_lost(const struct family *self, const struct member *member,
 	uint64_t dropped = 0;
 
 	for (unsigned i = 0; i < DROP_REASONS; i++)
-		dropped += member->totals.drops[i];
+		dropped += member->outcome.totals.drops[i];
 	if (dropped)
 		face_say(self->options.face, SAY_WARNING,
 			 "%" PRIu64 " records of process %d were dropped: it called too fast",
@@ -367,7 +367,7 @@ static int end_member(struct family *self, struct member *member, struct err *er
 	struct recorder *recorder = member->recorder;
 
 	member->recorder = NULL;
-	if (recorder_end(recorder, /* gives_up */ false, &member->totals, err))
+	if (recorder_end(recorder, /* gives_up */ false, &member->outcome, err))
 		return err_while(err, "record process %d", member->pid);
 	tell_lost(self, member, &left);
 	return 0;
@@ -433,7 +433,7 @@ bool family_record(const struct family *self, size_t number, struct family_recor
 	for (const struct member *member = self->members; member; member = member->next)
 		if (member->was_in && --count == number) {
 			*ret = (struct family_record){ member->pid, member->path,
-						       member->totals.records };
+						       member->outcome.written.records };
 			return true;
 		}
 	return false;

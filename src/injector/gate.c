@@ -41,12 +41,21 @@ static bool libc_is_ready(const struct stopped *self)
 	       (word < job->libc_start || word >= job->libc_end);
 }
 
-static const struct job_stack *stack_at(const struct job *job, uint64_t address)
+/* There may be as many as threads, and one of them waits for the answer. */
+const struct job_stack *stack_at(const struct job *job, uint64_t address)
 {
-	for (uint32_t i = 0; i < job->stack_count; i++)
-		if (address >= job->stacks[i].start && address < job->stacks[i].end)
-			return &job->stacks[i];
-	return NULL;
+	uint32_t low = 0, high = job->stack_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (job->stacks[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < job->stack_count && job->stacks[low].start <= address ? &job->stacks[low] :
+									     NULL;
 }
 
 /* Reads the kernel's notes on pages; false when it has none. */
@@ -122,8 +131,8 @@ static const struct job_stack *birth_stack(const struct stopped *self)
 {
 	const struct job *job = self->job;
 
-	for (uint32_t i = 0; job->tid == job->leader && i < job->stack_count; i++)
-		if (job->stacks[i].is_main)
+	for (uint32_t i = job->stack_count; job->tid == job->leader && i-- > 0;)
+		if (job->stacks[i].is_main) /* the kernel puts it high */
 			return &job->stacks[i];
 	return stack_at(job, self->state.thread_pointer);
 }

@@ -53,6 +53,8 @@ bool signal_is_held_back(const struct job *job);
 
 /* gate.c: still the same program, libc ready, filters friendly, stack usable? */
 int gate_check(struct stopped *self) MUST_CHECK;
+/* The writable memory around an address, NULL: none. */
+const struct job_stack *stack_at(const struct job *job, uint64_t address);
 
 /* inside.c: searches so many bytes of the stopped thread's stack for a return address into this
  * code.

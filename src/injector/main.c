@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #define JOB_FD      3
 #define RT_PRIORITY 50
@@ -152,9 +153,15 @@ static void work(struct stopped *self)
 
 static struct job *take_job(void)
 {
-	struct job *job = mmap(NULL, sizeof(*job), PROT_READ | PROT_WRITE,
-			       MAP_SHARED | MAP_POPULATE, JOB_FD, 0);
+	uint32_t stacks;
+	struct job *job;
 
+	if (pread(JOB_FD, &stacks, sizeof(stacks), offsetof(struct job, stack_count)) !=
+		    sizeof(stacks) ||
+	    stacks > JOB_STACKS_MAX)
+		return NULL;
+	job = mmap(NULL, job_size(stacks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+		   JOB_FD, 0);
 	return job == MAP_FAILED || job->magic != JOB_MAGIC ? NULL : job;
 }
 

@@ -48,13 +48,10 @@ static bool is_in_fork(const struct stopped *self)
 /* The thread that the kernel made stands on the kernel's stack; a child of another one does not. */
 static bool is_on_main_stack(const struct stopped *self)
 {
-	uint64_t pointer = arch_stack_pointer(&self->state.regs);
-	const struct job *job = self->job;
+	const struct job_stack *stack =
+		stack_at(self->job, arch_stack_pointer(&self->state.regs));
 
-	for (uint32_t i = 0; i < job->stack_count; i++)
-		if (pointer >= job->stacks[i].start && pointer < job->stacks[i].end)
-			return job->stacks[i].is_main;
-	return false;
+	return stack && stack->is_main;
 }
 
 static bool is_in_linker(const struct stopped *self)

@@ -98,11 +98,11 @@ static void forget_sampling(struct limpet_sampler *self)
 
 static int end_recording(struct limpet_sampler *self, bool gives_up, struct err *err)
 {
-	struct collect_totals totals;
+	struct recorder_outcome ignored;
 	struct recorder *recorder = self->recorder;
 
 	self->recorder = NULL;
-	return recorder_end(recorder, gives_up, &totals, err);
+	return recorder_end(recorder, gives_up, &ignored, err);
 }
 
 static int begin_sampling(struct limpet_sampler *self, struct err *err)

@@ -80,10 +80,13 @@ static bool has_guard_below(const struct maps *maps, size_t at)
 
 static void add_stacks(const struct maps *maps, struct job *job)
 {
-	for (size_t i = 0; i < maps->count && job->stack_count < JOB_STACKS_MAX; i++) {
+	for (size_t i = 0; i < maps->count && !job->has_more_stacks; i++) {
 		const struct mapping *mapping = &maps->items[i];
 
-		if (mapping->writable && !mapping->shared)
+		if (!mapping->writable || mapping->shared)
+			continue;
+		job->has_more_stacks = job->stack_count == JOB_STACKS_MAX;
+		if (!job->has_more_stacks)
 			job->stacks[job->stack_count++] = (struct job_stack){
 				mapping->start,
 				mapping->end,
@@ -230,6 +233,9 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 		err_fix(err, "%s", answers[job->status].fix);
 	if (job->status == JOB_NO_SEIZE)
 		err_why(err, "%s", strerror(job->error)), err_fix(err, "limpet doctor %d", pid);
+	if (job->status == JOB_NO_STACK && job->has_more_stacks)
+		err_why(err, "it has more than %u writable mappings, too many to look for its stacks",
+			JOB_STACKS_MAX);
 	if (job->status == JOB_LEAVE_ALONE && job->error)
 		err_why(err, "reading its state failed: %s", strerror(job->error));
 	if (job->status == JOB_SECCOMP)

@@ -8,6 +8,7 @@
 #include "host/attach/spawn.h"
 #include "host/attach/target.h"
 #include "host/process/memory.h"
+#include "host/process/procfs.h"
 #include "host/process/rights.h"
 #include "host/process/stat.h"
 #include "shared/arch/doorstep.h"
@@ -164,7 +165,9 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, s
 	*ret = (struct launch){ .pidfd = -1, .memory = -1 };
 	if (!job)
 		return err_set(err, -ENOMEM, "memory for the injector");
-	r = start(ret, argv, mask, job, err);
+	r = proc_check(err);
+	if (!r)
+		r = start(ret, argv, mask, job, err);
 	if (!r)
 		r = lay_doorstep(ret, argv[0], job, job_fd, err);
 	if (!r)

@@ -112,9 +112,9 @@ struct job *job_new(int *ret_fd)
 	int fd = memfd_open("limpet-job", false);
 	struct job *job;
 
-	if (fd < 0 || ftruncate(fd, sizeof(*job)))
+	if (fd < 0 || ftruncate(fd, (off_t)job_size(JOB_STACKS_MAX)))
 		return NULL;
-	job = mmap(NULL, sizeof(*job), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	job = mmap(NULL, job_size(JOB_STACKS_MAX), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (job == MAP_FAILED) {
 		close(fd);
 		return NULL;
@@ -128,7 +128,7 @@ void job_free(struct job *job, int fd)
 {
 	if (!job)
 		return;
-	munmap(job, sizeof(*job));
+	munmap(job, job_size(JOB_STACKS_MAX));
 	close(fd);
 }
 

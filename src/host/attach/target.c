@@ -188,6 +188,8 @@ static bool has_ended(int pidfd, pid_t pid, unsigned limit_ms)
 
 void target_prefer_end(int pidfd, pid_t pid, struct err *err)
 {
+	if (pidfd < 0) /* it was never found, and the error says so */
+		return;
 	if (has_ended(pidfd, pid, may_be_ending(err->code) ? ENDING_LIMIT_MS : 0) &&
 	    err->exit != EXIT_NO_PROCESS)
 		target_fail_ended(err);

@@ -12,6 +12,7 @@
 #include "host/cli/show.h"
 #include "host/cli/version.h"
 #include "host/core/cleanup.h"
+#include "host/process/procfs.h"
 
 struct doctor_values {
 	bool is_json;
@@ -146,12 +147,14 @@ static enum exit_code doctor_run(char **argv)
 
 	if (operands > 0)
 		operands = operand_pid(argv, operands, &pid, &err);
+	if (operands >= 0)
+		operands = proc_check(&err);
 	if (operands >= 0) {
 		viewer_init(&viewer);
 		examine_machine(&viewer, values.is_json);
 	}
 	/* The verdict is in err. */
-	if (pid)
+	if (operands >= 0 && pid)
 		(void)!examine_process(&viewer, pid, values.is_json, &err);
 	return report_end("doctor", values.is_json, &err);
 }

@@ -7,15 +7,14 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
-static int judge_records(const struct visit *self, const struct collect_totals *totals,
+static int judge_records(const struct visit *self, const struct recorder_outcome *outcome,
 			 struct err *err)
 {
 	warn_work_left(&self->left);
 	warn_queues(&self->queues);
-	warn_drops(totals);
-	if (totals->records)
+	warn_drops(&outcome->totals);
+	if (outcome->written.records)
 		return 0;
 	err_set(err, -ENODATA, "nothing was recorded");
 	err_why(err,
@@ -33,7 +32,8 @@ static int judge(const struct visit *self, const struct outcome *outcome, struct
 	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling,
 						    self->ending == ENDING_EXIT, &no_samples)
 				    : -ENODATA;
-	int records = self->traces ? judge_records(self, &outcome->totals, &no_records) : -ENODATA;
+	int records =
+		self->traces ? judge_records(self, &outcome->recorded, &no_records) : -ENODATA;
 
 	if (samples && records) {
 		*err = self->samples ? no_samples : no_records;
@@ -67,7 +67,6 @@ int record_finish(struct visit *self, int r, struct err *err)
 	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
 	struct outcome outcome = { 0 };
 	struct err second = { 0 };
-	struct stat file;
 	int end;
 
 	warn_unfollowed(self->recorder);
@@ -77,7 +76,7 @@ int record_finish(struct visit *self, int r, struct err *err)
 	recorder_queues(self->recorder, &self->queues);
 	end = gives_up ? 0 : recorder_finish(self->recorder, r ? &second : err);
 	note_samples(self, &outcome);
-	if (recorder_end(self->recorder, gives_up, &outcome.totals, r || end ? &second : err) &&
+	if (recorder_end(self->recorder, gives_up, &outcome.recorded, r || end ? &second : err) &&
 	    !end)
 		end = r ? second.code : err->code;
 
@@ -85,7 +84,6 @@ int record_finish(struct visit *self, int r, struct err *err)
 		fprintf(stderr,
 			"warning: given up at the second signal: the last records are missing\n");
 	if (self->period.done) {
-		outcome.bytes = stat(self->path, &file) ? 0 : (uint64_t)file.st_size;
 		print_totals(self, &outcome);
 		fflush(stdout); /* a program that was started may go on for long */
 		warn_words(&outcome.words);

@@ -83,21 +83,22 @@ static double complete_percent(const struct sampler_counts *counts)
 		       : 0;
 }
 
-void samples_print(const struct sampling_totals *totals, const char *path, uint64_t bytes)
+void samples_print(const struct sampling_totals *totals, const char *path,
+		   const struct recorded_contents *written)
 {
 	printf("wrote %s: %" PRIu64 " samples of %" PRIu64 " threads, %" PRIu64
 	       " lost, %.1f %% of the stacks complete, %" PRIu64 " KiB\n",
-	       path, totals->counts.samples, totals->threads, totals->counts.lost,
-	       complete_percent(&totals->counts), bytes / 1024);
+	       path, written->samples, totals->threads, totals->counts.lost,
+	       complete_percent(&totals->counts), written->bytes / 1024);
 	printf("sampler: %s (%s)\n", totals->sampler, totals->summary);
 }
 
 void samples_print_json(struct json *json, const struct sampling_totals *totals,
-			const char *reasons)
+			const struct recorded_contents *written, const char *reasons)
 {
 	json_text(json, "sampler", totals->sampler);
 	json_text(json, "no_better_sampler", reasons);
-	json_number(json, "samples", totals->counts.samples);
+	json_number(json, "samples", written->samples);
 	json_number(json, "samples_lost", totals->counts.lost);
 	json_number(json, "code_left_out", totals->counts.left_out);
 	json_number(json, "one_sample_in", MAX(totals->counts.thinned, 1u));

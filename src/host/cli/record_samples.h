@@ -37,9 +37,10 @@ void samples_tell_asked(const struct debuginfod *debuginfod);
 void samples_explain(struct sampling *sampling, char told[SAMPLING_REASONS_MAX]);
 
 /* One line for people; members of an object for programs. */
-void samples_print(const struct sampling_totals *totals, const char *path, uint64_t bytes);
+void samples_print(const struct sampling_totals *totals, const char *path,
+		   const struct recorded_contents *written);
 void samples_print_json(struct json *json, const struct sampling_totals *totals,
-			const char *reasons);
+			const struct recorded_contents *written, const char *reasons);
 
 /* What is to be said about them; -ENODATA with the reason when there are none. */
 int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,

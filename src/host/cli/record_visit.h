@@ -41,11 +41,10 @@ struct visit {
 
 /* What a recording came to. */
 struct outcome {
-	struct collect_totals totals;
+	struct recorder_outcome recorded;
 	struct trace_words words;
 	struct sampling_totals sampled;
 	char reasons[SAMPLING_REASONS_MAX]; /* why no better sampler */
-	uint64_t bytes;
 };
 
 /* All its periods, until something ends it. */

@@ -193,15 +193,16 @@ static void print_words(struct json *json, const struct trace_words *words)
 
 static void print_for_people(const struct visit *self, const struct outcome *outcome)
 {
-	const struct collect_totals *totals = &outcome->totals;
+	const struct collect_totals *totals = &outcome->recorded.totals;
+	const struct recorded_contents *written = &outcome->recorded.written;
 
 	if (self->traces)
 		printf("wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
 		       " dropped, %" PRIu64 " KiB\n",
-		       self->path, totals->records, totals->threads, all_drops(totals),
-		       outcome->bytes / 1024);
+		       self->path, written->records, totals->threads, all_drops(totals),
+		       written->bytes / 1024);
 	if (self->samples)
-		samples_print(&outcome->sampled, self->path, outcome->bytes);
+		samples_print(&outcome->sampled, self->path, written);
 	printf("next: limpet report %s\n", self->path);
 	if (self->samples)
 		printf("      limpet export %s -f flamegraph\n", self->path);
@@ -209,7 +210,8 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 
 void print_totals(const struct visit *self, const struct outcome *outcome)
 {
-	const struct collect_totals *totals = &outcome->totals;
+	const struct collect_totals *totals = &outcome->recorded.totals;
+	const struct recorded_contents *written = &outcome->recorded.written;
 	struct json json = { .out = stdout };
 
 	if (!self->values->is_json) {
@@ -220,7 +222,7 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 	json_text(&json, "event", "recorded");
 	json_text(&json, "file", self->path);
 	json_text(&json, "reason", self->is_full ? "max-size" : ending_name(self->ending));
-	json_number(&json, "records", totals->records);
+	json_number(&json, "records", written->records);
 	json_number(&json, "threads", totals->threads);
 	json_number(&json, "dropped_full", totals->drops[DROP_FULL]);
 	json_number(&json, "dropped_nested", totals->drops[DROP_NESTED]);
@@ -236,10 +238,10 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 		json_number(&json, "queues_estimated", self->queues.estimated);
 		json_number(&json, "queues_left", self->queues.left);
 	}
-	json_number(&json, "bytes", outcome->bytes);
+	json_number(&json, "bytes", written->bytes);
 	print_words(&json, &outcome->words);
 	if (self->samples)
-		samples_print_json(&json, &outcome->sampled, outcome->reasons);
+		samples_print_json(&json, &outcome->sampled, written, outcome->reasons);
 	json_object_end(&json);
 }
 

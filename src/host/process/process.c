@@ -6,7 +6,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <linux/kcmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,17 +57,6 @@ void viewer_init(struct viewer *ret)
 void viewer_done(struct viewer *viewer)
 {
 	users_done(&viewer->users);
-}
-
-/* A process that signals reach but /proc does not show: mounted with hidepid. */
-static int explain_absence(pid_t pid, struct err *err)
-{
-	if (err->code != -ESRCH || (kill(pid, 0) < 0 && errno == ESRCH))
-		return err->code;
-	err_set(err, -EACCES, "cannot look at %d", (int)pid);
-	err_why(err, "/proc is mounted with hidepid and hides the processes of other users");
-	err_fix(err, "sudo limpet attach %d", (int)pid);
-	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
 /* When the first thread has ended its memory is gone from /proc/PID; any other thread still shows
@@ -177,7 +165,7 @@ int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct e
 	ret->pid = pid;
 	ret->rights = viewer->rights;
 	if (status_read(pid, pid, &ret->status, err) < 0 || stat_read(pid, 0, &ret->stat, err) < 0)
-		return explain_absence(pid, err);
+		return err->code;
 	ret->stat.is_kernel_thread |= ret->status.is_kernel_thread;
 	find_memory_thread(ret);
 	if (identity_read(pid, ret->memory_tid, &ret->identity, err) < 0)

@@ -6,9 +6,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
@@ -28,12 +31,49 @@ static void proc_path(pid_t pid, const char *name, char *path, size_t capacity)
 		snprintf(path, capacity, "/proc/%s", name);
 }
 
-int proc_error(pid_t pid, const char *name, int code, struct err *err)
+int proc_check(struct err *err)
 {
-	if (code == -ENOENT || code == -ESRCH) {
+	struct statfs file_system;
+
+	if (access("/proc/self/stat", F_OK) == 0)
+		return 0;
+	if (statfs("/proc", &file_system) || file_system.f_type != PROC_SUPER_MAGIC) {
+		err_set(err, -ENOSYS, "/proc is not mounted here");
+		err_why(err, "limpet learns from it which processes there are");
+	} else {
+		err_set(err, -ENOSYS, "/proc does not show limpet itself");
+		err_why(err, "it was mounted for another pid namespace");
+	}
+	return err_fix(err, "mount it, as root: mount -t proc proc /proc");
+}
+
+/* Signals reach a process that /proc does not show. */
+static bool is_hidden(pid_t pid)
+{
+	char path[32];
+
+	proc_path(pid, "", path, sizeof(path));
+	return pid && access(path, F_OK) && (kill(pid, 0) == 0 || errno == EPERM);
+}
+
+static int explain_absence(pid_t pid, struct err *err)
+{
+	if (proc_check(err))
+		return err->code;
+	if (!is_hidden(pid)) {
 		err_set(err, -ESRCH, "there is no process %d", (int)pid);
 		return err_exit(err, EXIT_NO_PROCESS);
 	}
+	err_set(err, -EACCES, "cannot look at process %d", (int)pid);
+	err_why(err, "/proc is mounted with hidepid and hides the processes of other users");
+	err_fix(err, "run limpet as root (sudo)");
+	return err_exit(err, EXIT_NOT_PERMITTED);
+}
+
+int proc_error(pid_t pid, const char *name, int code, struct err *err)
+{
+	if (code == -ENOENT || code == -ESRCH)
+		return explain_absence(pid, err);
 	err_set(err, code, "read /proc/%d/%s: %s", (int)pid, name, strerror(-code));
 	if (code == -EACCES || code == -EPERM)
 		err_exit(err, EXIT_NOT_PERMITTED);

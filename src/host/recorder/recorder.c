@@ -306,25 +306,23 @@ int recorder_finish(struct recorder *self, struct err *err)
 	return !r && self->sampling ? sampling_finish(self->sampling, err) : r;
 }
 
-int recorder_end(struct recorder *self, bool gives_up, struct collect_totals *ret, struct err *err)
+int recorder_end(struct recorder *self, bool gives_up, struct recorder_outcome *ret,
+		 struct err *err)
 {
 	struct recorded_end end;
-	struct err ignored;
-	int r = 0;
+	struct err ignored = { 0 };
+	int r = 0, closed;
 
 	if (self->collector)
 		collector_stop(self->collector);
 	if (!gives_up)
 		r = recorder_finish(self, err);
-	recorder_totals(self, ret);
+	recorder_totals(self, &ret->totals);
 	/* More may have been loaded meanwhile; where it has ended, the first list must do. */
 	if (!r && facts_modules(self->file, self->pid, self->process, &ignored))
 		memset(&ignored, 0, sizeof(ignored));
-	end = end_of(ret, gives_up ? RECORDING_GIVEN_UP : RECORDING_COMPLETE);
-	if (!r) {
-		r = recording_close(self->file, &end, err);
-		self->file = NULL;
-	}
+	end = end_of(&ret->totals, gives_up ? RECORDING_GIVEN_UP : RECORDING_COMPLETE);
+	closed = recording_end(self->file, r ? NULL : &end, &ret->written, r ? &ignored : err);
 	free_recorder(self);
-	return r;
+	return r ? r : closed;
 }

@@ -95,6 +95,12 @@ struct work_left recorder_work_left(const struct recorder *recorder);
  */
 int recorder_finish(struct recorder *recorder, struct err *err) MUST_CHECK;
 
-/* Finishes (not with gives_up) where that was not done, writes the end, and frees the recorder. */
-int recorder_end(struct recorder *recorder, bool gives_up, struct collect_totals *ret,
+struct recorder_outcome {
+	struct collect_totals totals;     /* of what was taken from the target */
+	struct recorded_contents written; /* what of it is in the file */
+};
+
+/* Finishes (not with gives_up) where that was not done, writes the end, and frees the recorder.
+ * `ret` is set also when it fails. */
+int recorder_end(struct recorder *recorder, bool gives_up, struct recorder_outcome *ret,
 		 struct err *err) MUST_CHECK;

@@ -74,6 +74,11 @@ enum recording_end {
 	RECORDING_ENDS,
 };
 
+/* What is in a file, which may be less than was handed over: a full disk. */
+struct recorded_contents {
+	uint64_t bytes, records, samples;
+};
+
 struct recorded_end {
 	uint32_t reason; /* enum recording_end */
 	uint64_t records, record_bytes, invalid;

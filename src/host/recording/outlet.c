@@ -18,7 +18,7 @@
 
 struct piece {
 	struct piece *next;
-	size_t size;
+	struct recorded_contents adds;
 	unsigned char bytes[];
 };
 
@@ -31,7 +31,7 @@ struct outlet {
 	struct piece *first, **end;
 	size_t waiting; /* bytes of all pieces in the queue, that being written included */
 	off_t begin;    /* of what is ours, in the file */
-	uint64_t written;
+	struct recorded_contents written;
 	int failure; /* the first one; nothing is written after it */
 	struct bytes last_words;
 };
@@ -66,28 +66,35 @@ static int write_all(int fd, const unsigned char *at, size_t size)
 /* A pipe cannot be cut back, nor can it hold a torn piece for long. */
 static void cut_back(struct outlet *self)
 {
-	off_t whole = self->begin + (off_t)self->written;
+	off_t whole = self->begin + (off_t)self->written.bytes;
 
 	if (ftruncate(self->fd, whole) || lseek(self->fd, whole, SEEK_SET) < 0)
 		return;
 	if (!write_all(self->fd, self->last_words.data, self->last_words.size))
-		self->written += self->last_words.size;
+		self->written.bytes += self->last_words.size;
 	else
 		(void)!ftruncate(self->fd, whole);
 }
 
+static void count(struct outlet *self, const struct recorded_contents *adds)
+{
+	self->written.bytes += adds->bytes;
+	self->written.records += adds->records;
+	self->written.samples += adds->samples;
+}
+
 static void write_piece(struct outlet *self, const struct piece *piece)
 {
-	int r = self->failure ? 0 : write_all(self->fd, piece->bytes, piece->size);
+	int r = self->failure ? 0 : write_all(self->fd, piece->bytes, piece->adds.bytes);
 
 	pthread_mutex_lock(&self->lock);
 	if (!self->failure && !r)
-		self->written += piece->size;
+		count(self, &piece->adds);
 	if (r) {
 		self->failure = r;
 		cut_back(self);
 	}
-	self->waiting -= piece->size;
+	self->waiting -= piece->adds.bytes;
 	pthread_cond_broadcast(&self->changed);
 	pthread_mutex_unlock(&self->lock);
 }
@@ -136,7 +143,7 @@ static int begin_file(struct outlet *self, const char *path, const struct bytes 
 	int r = write_all(self->fd, first->data, first->size);
 	if (r)
 		return err_set(err, r, "write '%s': %s", path, strerror(-r));
-	self->written = first->size;
+	self->written.bytes = first->size;
 	self->begin = begin_of(self->fd, first->size);
 	r = quiet_thread(&self->thread, run, self);
 	if (r)
@@ -166,17 +173,18 @@ int outlet_open(int file, const char *path, const struct bytes *first,
 	return 0;
 }
 
-static struct piece *piece_new(const void *head, size_t head_size, const void *body,
-			       size_t body_size)
+static struct piece *piece_new(const struct part parts[2], const struct recorded_contents *adds)
 {
-	struct piece *piece = malloc(sizeof(*piece) + head_size + body_size);
+	size_t size = parts[0].size + parts[1].size;
+	struct piece *piece = malloc(sizeof(*piece) + size);
 
 	if (!piece)
 		return NULL;
 	piece->next = NULL;
-	piece->size = head_size + body_size;
-	memcpy(piece->bytes, head, head_size);
-	memcpy(piece->bytes + head_size, body, body_size);
+	piece->adds = *adds;
+	piece->adds.bytes = size;
+	memcpy(piece->bytes, parts[0].bytes, parts[0].size);
+	memcpy(piece->bytes + parts[0].size, parts[1].bytes, parts[1].size);
 	return piece;
 }
 
@@ -185,20 +193,20 @@ static bool has_room(const struct outlet *self, size_t size)
 	return !self->waiting || self->waiting + size <= WAITING_MAX;
 }
 
-int outlet_put(struct outlet *self, const void *head, size_t head_size, const void *body,
-	       size_t body_size)
+int outlet_put(struct outlet *self, const struct part parts[2],
+	       const struct recorded_contents *adds)
 {
-	CLEANUP(free) struct piece *piece = piece_new(head, head_size, body, body_size);
+	CLEANUP(free) struct piece *piece = piece_new(parts, adds);
 	int r;
 
 	if (!piece)
 		return -ENOMEM;
 	pthread_mutex_lock(&self->lock);
-	while (!self->failure && !has_room(self, piece->size))
+	while (!self->failure && !has_room(self, piece->adds.bytes))
 		pthread_cond_wait(&self->changed, &self->lock);
 	r = self->failure;
 	if (!r) {
-		self->waiting += piece->size;
+		self->waiting += piece->adds.bytes;
 		*self->end = piece;
 		self->end = &TAKE(piece)->next;
 		pthread_cond_broadcast(&self->changed);
@@ -212,7 +220,7 @@ uint64_t outlet_written(struct outlet *self)
 	uint64_t written;
 
 	pthread_mutex_lock(&self->lock);
-	written = self->written;
+	written = self->written.bytes;
 	pthread_mutex_unlock(&self->lock);
 	return written;
 }
@@ -226,7 +234,7 @@ static void end_thread(struct outlet *self)
 	pthread_join(self->thread, NULL);
 }
 
-int outlet_close(struct outlet *outlet, uint64_t *written)
+int outlet_close(struct outlet *outlet, struct recorded_contents *written)
 {
 	CLEANUP(outlet_free) struct outlet *self = outlet;
 	int r;

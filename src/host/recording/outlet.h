@@ -8,8 +8,14 @@
 
 #include "host/core/err.h"
 #include "host/recording/bytes.h"
+#include "host/recording/facts.h"
 
 struct outlet;
+
+struct part {
+	const void *bytes;
+	size_t size;
+};
 
 /* Takes the file, also when it fails, and writes `first`; the path is for words.  When the file
  * cannot grow any more it is cut back to its last whole piece and `last_words` are put there, if
@@ -17,14 +23,13 @@ struct outlet;
 int outlet_open(int file, const char *path, const struct bytes *first,
 		const struct bytes *last_words, struct outlet **ret, struct err *err) MUST_CHECK;
 
-/* One piece, whole or not at all.  Waits only while too much has not been written yet.  0, or why
- * an earlier piece could not be written. */
-int outlet_put(struct outlet *outlet, const void *head, size_t head_size, const void *body,
-	       size_t body_size) MUST_CHECK;
+/* One piece, head and body, whole or not at all; `adds` says what is in it.  Waits only while too
+ * much has not been written yet.  0, or why an earlier piece could not be written. */
+int outlet_put(struct outlet *outlet, const struct part parts[2],
+	       const struct recorded_contents *adds) MUST_CHECK;
 
 /* Bytes that are in the file. */
 uint64_t outlet_written(struct outlet *outlet);
 
-/* Writes what waits, closes, frees; 0, or why not all of it is in the file.  `written`: the bytes
- * that are. */
-int outlet_close(struct outlet *outlet, uint64_t *written);
+/* Writes what waits, closes, frees; 0, or why not all of it is in the file.  `written`: what is. */
+int outlet_close(struct outlet *outlet, struct recorded_contents *written);

@@ -78,6 +78,11 @@ int recording_samples(struct recording *recording, enum chunk_kind kind,
 /* Bytes of the file: of all chunks so far, or of those that could be written. */
 uint64_t recording_size(struct recording *recording);
 
+/* Writes the last clock and the end (NULL: neither), and closes the file, of which nothing but
+ * freeing is left then.  `ret`, set also when it fails, is what is in the file. */
+int recording_end(struct recording *recording, const struct recorded_end *end,
+		  struct recorded_contents *ret, struct err *err) MUST_CHECK;
+
 /* Writes the last clock and the end, and closes.  Frees the recording also when it fails. */
 int recording_close(struct recording *recording, const struct recorded_end *end,
 		    struct err *err) MUST_CHECK;

@@ -13,6 +13,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/output_file.h"
 #include "host/recording/outlet.h"
+#include "host/recording/sample_chunks.h"
 
 /* The fastest: a recording costs time that the target needs. */
 #define COMPRESSION_LEVEL 1
@@ -31,10 +32,10 @@ struct recording {
 
 static void recording_free(struct recording *recording)
 {
-	uint64_t written;
+	struct recorded_contents ignored;
 
 	if (recording->outlet)
-		outlet_close(recording->outlet, &written);
+		outlet_close(recording->outlet, &ignored);
 	ZSTD_freeCCtx(recording->compressor);
 	bytes_done(&recording->compressed);
 	pthread_mutex_destroy(&recording->lock);
@@ -83,14 +84,15 @@ static const void *compress(struct recording *recording, const struct bytes *pay
 	return into;
 }
 
-static int put_locked(struct recording *recording, enum chunk_kind kind,
-		      const struct bytes *payload)
+static int put_counted(struct recording *recording, enum chunk_kind kind,
+		       const struct bytes *payload, const struct recorded_contents *adds)
 {
 	struct chunk_head head = { .magic = CHUNK_MAGIC,
 				   .kind = (uint16_t)kind,
 				   .version = CHUNK_VERSION,
 				   .length = (uint32_t)payload->size };
 	const void *stored;
+	struct part parts[2];
 	int r;
 
 	if (recording->failure)
@@ -100,11 +102,19 @@ static int put_locked(struct recording *recording, enum chunk_kind kind,
 	stored = compress(recording, payload, &head);
 	stored = stored ? stored : payload->data;
 	seal(&head, stored);
-	r = outlet_put(recording->outlet, &head, sizeof(head), stored, head.length);
+	parts[0] = (struct part){ &head, sizeof(head) };
+	parts[1] = (struct part){ stored, head.length };
+	r = outlet_put(recording->outlet, parts, adds);
 	if (r)
 		return recording->failure = r;
 	recording->size += sizeof(head) + head.length;
 	return 0;
+}
+
+static int put_locked(struct recording *recording, enum chunk_kind kind,
+		      const struct bytes *payload)
+{
+	return put_counted(recording, kind, payload, &(struct recorded_contents){ 0 });
 }
 
 /* Gives the lock back, with the reason when something went wrong. */
@@ -280,8 +290,11 @@ int recording_clock(struct recording *recording, struct err *err)
 int recording_records(struct recording *recording, const struct records_head *head,
 		      struct bytes *payload, struct err *err)
 {
+	const struct recorded_contents adds = { .records = head->count };
+
 	memcpy(payload->data, head, sizeof(*head));
-	return put(recording, CHUNK_RECORDS, payload, err);
+	pthread_mutex_lock(&recording->lock);
+	return settle(recording, put_counted(recording, CHUNK_RECORDS, payload, &adds), err);
 }
 
 int recording_drops(struct recording *recording, const struct recorded_drops *drops,
@@ -296,7 +309,14 @@ int recording_drops(struct recording *recording, const struct recorded_drops *dr
 int recording_samples(struct recording *recording, enum chunk_kind kind,
 		      const struct bytes *payload, struct err *err)
 {
-	return put(recording, kind, payload, err);
+	struct cursor cursor = { payload->data, payload->data + payload->size };
+	struct recorded_contents adds = { 0 };
+	struct numbered_head head;
+
+	if (kind == CHUNK_SAMPLES && !payload->has_failed && !numbered_take(&cursor, &head))
+		adds.samples = head.count;
+	pthread_mutex_lock(&recording->lock);
+	return settle(recording, put_counted(recording, kind, payload, &adds), err);
 }
 
 uint64_t recording_size(struct recording *recording)
@@ -309,20 +329,33 @@ uint64_t recording_size(struct recording *recording)
 	return size;
 }
 
-int recording_close(struct recording *recording, const struct recorded_end *end, struct err *err)
+static int put_end(struct recording *self, const struct recorded_end *end, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-	CLEANUP(recording_free) struct recording *self = recording;
-	uint64_t written;
 	int r = recording_clock(self, err);
 
 	end_put(&bytes, end);
-	if (!r)
-		r = put(self, CHUNK_END, &bytes, err);
-	if (r)
+	return r ? r : put(self, CHUNK_END, &bytes, err);
+}
+
+int recording_end(struct recording *self, const struct recorded_end *end,
+		  struct recorded_contents *ret, struct err *err)
+{
+	int r = end ? put_end(self, end, err) : 0;
+	int closed = outlet_close(TAKE(self->outlet), ret);
+
+	if (r || !closed)
 		return r;
-	self->failure = outlet_close(TAKE(self->outlet), &written);
-	return self->failure ? explain(self, written, err) : 0;
+	self->failure = closed;
+	return explain(self, ret->bytes, err);
+}
+
+int recording_close(struct recording *recording, const struct recorded_end *end, struct err *err)
+{
+	CLEANUP(recording_free) struct recording *self = recording;
+	struct recorded_contents ignored;
+
+	return recording_end(self, end, &ignored, err);
 }
 
 void recording_abandon(struct recording *recording)

@@ -15,6 +15,7 @@
 #include "host/core/descriptors.h"
 #include "host/core/room.h"
 #include "host/core/text.h"
+#include "host/process/procfs.h"
 
 #define RING_MOST    ((size_t)16 << 20)
 #define RING_LEAST   ((size_t)128 << 10) /* two of the largest records */
@@ -136,7 +137,7 @@ static int open_ring(struct perf_ring *ring, const struct perf_event_attr *attr,
 	if (ring->fd == -ENODEV) /* the processor went off meanwhile */
 		return 0;
 	if (ring->fd < 0)
-		return ring->fd == -ESRCH ? err_set(err, -ESRCH, "there is no process %d", (int)pid)
+		return ring->fd == -ESRCH ? proc_error(pid, "task", -ESRCH, err)
 					  : refuse(ring->fd, err);
 	r = map_ring(ring, most);
 	if (r == -EPERM) {

@@ -8,7 +8,7 @@
 #include "shared/wire/boot.h"
 
 #define JOB_MAGIC      0x6c696d706574696aull
-#define JOB_STACKS_MAX 8192
+#define JOB_STACKS_MAX 262144 /* a common vm.max_map_count; only what is used takes memory */
 #define JOB_FORKS_MAX  2 /* fork, _Fork */
 #define JOB_IMAGE_MAX  (REGION_DATA_SIZE)
 #define JOB_FIXUPS_MAX 16
@@ -102,8 +102,6 @@ struct job {
 	uint32_t image_size, code_size;
 	uint32_t fixup_count;
 	struct job_fixup fixups[JOB_FIXUPS_MAX];
-	uint32_t stack_count;
-	struct job_stack stacks[JOB_STACKS_MAX];
 	unsigned char code[REGION_CODE_SIZE];
 	unsigned char image[JOB_IMAGE_MAX];
 
@@ -124,4 +122,14 @@ struct job {
 	uint32_t has_realtime_priority;
 	uint64_t interrupt_ns; /* from the request to the stop */
 	uint64_t pause_ns;     /* from the stop to the release */
+
+	/* Last, since a process may have many: ascending, disjoint. */
+	uint32_t has_more_stacks; /* than there is room for */
+	uint32_t stack_count;
+	struct job_stack stacks[];
 };
+
+static inline size_t job_size(size_t stack_count)
+{
+	return sizeof(struct job) + stack_count * sizeof(struct job_stack);
+}

@@ -234,7 +234,8 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 	if (job->status == JOB_NO_SEIZE)
 		err_why(err, "%s", strerror(job->error)), err_fix(err, "limpet doctor %d", pid);
 	if (job->status == JOB_NO_STACK && job->has_more_stacks)
-		err_why(err, "it has more than %u writable mappings, too many to look for its stacks",
+		err_why(err,
+			"it has more than %u writable mappings, too many to look for its stacks",
 			JOB_STACKS_MAX);
 	if (job->status == JOB_LEAVE_ALONE && job->error)
 		err_why(err, "reading its state failed: %s", strerror(job->error));

@@ -133,11 +133,11 @@ static int write_pftrace(struct part *part, struct output_file *file)
 	return pftrace_write_styled(part->view.model, &style, file->out);
 }
 
-static int write_file(struct part *part, const char *suffix, file_opener *open, file_writer *write)
+static int write_file(struct part *part, const char *suffix, file_opener *begin, file_writer *write)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
 	CLEANUP(free) char *path = with_suffix(part, suffix);
-	int r = path ? open(&file, path, part->err) : -ENOMEM;
+	int r = path ? begin(&file, path, part->err) : -ENOMEM;
 
 	if (r)
 		return r;

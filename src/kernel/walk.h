@@ -290,9 +290,13 @@ ALWAYS_INLINE int step_over_signal(struct climb *climb)
 {
 	struct walk *walk = climb->walk;
 	__u64 sp = walk->sp, pc, fp, next;
+	__u64 at = walk->sample.kernel_count + walk->sample.user_count - 1;
 
 	if (walk->signals++ >= SIGNALS_MAX)
 		return end_walk(walk, STACK_CIRCULAR);
+	/* Nobody has called from the trampoline: it is looked up where it is. */
+	BOUND(at, FRAMES_MASK);
+	walk->frames[at] += !walk->is_exact;
 	if (read_word(climb, sp + SIGNAL_FRAME_FP, &fp) ||
 	    read_word(climb, sp + SIGNAL_FRAME_SP, &next) ||
 	    read_word(climb, sp + SIGNAL_FRAME_PC, &pc))
@@ -381,20 +385,14 @@ ALWAYS_INLINE int enter_frame_with_rule(struct walk *walk, __u64 address, struct
 	return STEP_ON;
 }
 
-/* Some C libraries have no rules for it.  Nobody has called from there: it is looked up where it
- * is.
- */
+/* Some C libraries have no rules for it. */
 ALWAYS_INLINE int is_trampoline(struct climb *climb)
 {
 	struct walk *walk = climb->walk;
-	__u64 code = 0, at = walk->sample.kernel_count + walk->sample.user_count - 1;
+	__u64 code = 0;
 
-	if (walk->is_exact || !walk->range.is_file ||
-	    read_memory(climb, &code, sizeof(code), walk->pc) || code != SIGNAL_TRAMPOLINE)
-		return 0;
-	BOUND(at, FRAMES_MASK);
-	walk->frames[at]++;
-	return 1;
+	return !walk->is_exact && walk->range.is_file &&
+	       !read_memory(climb, &code, sizeof(code), walk->pc) && code == SIGNAL_TRAMPOLINE;
 }
 
 /* At its end it goes to the handler, which nobody has called; before, ra may be of another frame.

@@ -10,7 +10,9 @@ LIBC_START = r"_start libc\.so\.6 libc\.so\.6 main "
 THREAD_START = r"libc\.so\.6 libc\.so\.6 "
 # Callees that have no name of ours: libraries, the loader, the vdso; stubs lie behind _init.
 FOREIGN = r"(\S+\.so(\.\d+)* |\[vdso\] |_init |_fini |__do_global_dtors_aux |frame_dummy |(de)?register_tm_clones )*"
-IN_SIGNAL = r"run_signals (signal_outer (signal_inner (spin )?)?(libc\.so\.6 (on_signal (handler_inner (spin )?)?)?)?)?"
+# By which a handler returns: the C library's on x86-64, the kernel's on aarch64.
+TRAMPOLINE = r"(libc\.so\.6|\[vdso\])"
+IN_SIGNAL = rf"run_signals (signal_outer (signal_inner (spin )?)?({TRAMPOLINE} (on_signal (handler_inner (spin )?)?)?)?)?"
 LEAF = "leaf_spin"
 
 # words: for the driver.

@@ -162,8 +162,10 @@ static int read_entry(struct walk *walk, struct unit *unit, uint64_t id, uint64_
 	const struct frame_common *common;
 	struct dwarf_bytes *rest = &unit->rest;
 	uint64_t place = walk->section == FRAMES_EH ? id_place - id : id;
-	int r = common_at(walk, place, &ret->common);
+	int r;
 
+	*ret = (struct frame_entry){ 0 };
+	r = common_at(walk, place, &ret->common);
 	if (r < 0)
 		return r;
 	common = &walk->frames->commons[ret->common];
@@ -231,10 +233,15 @@ int frames_read(struct frames *ret, const struct object_part *part, enum frames_
 		frames_done(ret);
 		return r;
 	}
-	if (ret->count)
-		qsort(ret->entries, ret->count, sizeof(*ret->entries), compare_entries);
-	drop_twins(ret);
+	frames_sort(ret);
 	return 0;
+}
+
+void frames_sort(struct frames *frames)
+{
+	if (frames->count)
+		qsort(frames->entries, frames->count, sizeof(*frames->entries), compare_entries);
+	drop_twins(frames);
 }
 
 void frames_done(struct frames *frames)

@@ -23,6 +23,7 @@ struct frame_entry {
 	uint64_t start, end;
 	uint32_t common; /* index */
 	struct dwarf_bytes program;
+	bool is_gap; /* of code that no entry is for: nothing but start and end is known */
 };
 
 struct frames {
@@ -41,4 +42,6 @@ enum frames_section {
 /* -ENOMEM. */
 int frames_read(struct frames *ret, const struct object_part *part,
 		enum frames_section section) MUST_CHECK;
+/* Entries ascend, and no two have one address. */
+void frames_sort(struct frames *frames);
 void frames_done(struct frames *frames);

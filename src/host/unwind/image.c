@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "host/unwind/object.h"
+#include "host/unwind/rules.h"
 
 #define SIZE_LIMIT     ((uint64_t)64 << 30)
 #define PART_LIMIT     ((uint64_t)1 << 30)
-#define HEADER_EXCERPT 64 /* of PT_GNU_EH_FRAME: its fixed part is shorter */
+#define CODE_LIMIT     ((uint64_t)256 << 20) /* larger ones are not read */
+#define HEADER_EXCERPT 64                    /* of PT_GNU_EH_FRAME: its fixed part is shorter */
 
 /* Reads bytes of the object by their place in the file. */
 struct origin {
@@ -128,10 +130,30 @@ static void fetch_frames(struct image *image, const struct origin *origin,
 		fetch_part(image, origin, &part);
 }
 
+/* Where instructions give rules: these, and the symbols that tell where functions begin. */
+static void fetch_code(struct image *image, const struct origin *origin,
+		       const struct object *object)
+{
+	static const char *const symbols[] = { ".symtab", ".dynsym" };
+	struct object_part part;
+
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+		    segment->p_filesz <= CODE_LIMIT)
+			fetch(image, origin, segment->p_offset, segment->p_filesz);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
+		if (!object_section(object, symbols[i], &part))
+			fetch_part(image, origin, &part);
+}
+
 static int fetch_all(struct image *image, const struct origin *origin)
 {
 	Elf64_Ehdr header;
 	struct object object;
+	const struct unwind_machine *machine;
 
 	memcpy(&header, image->bytes, sizeof(header));
 	fetch(image, origin, header.e_phoff, (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
@@ -140,6 +162,9 @@ static int fetch_all(struct image *image, const struct origin *origin)
 	fetch_names(image, origin, &object);
 	fetch_segments(image, origin, &object);
 	fetch_frames(image, origin, &object);
+	machine = unwind_machine_of(object.header.e_machine);
+	if (machine && machine->code)
+		fetch_code(image, origin, &object);
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 /*
  * The bytes of an ELF object, as far as an unwind table and the build id need them, at the places
  * that they have in the file.  The rest reads as zeroes and costs no memory: a browser's hundreds
- * of megabytes are not read for the few of its .eh_frame.
+ * of megabytes are not read for the few of its .eh_frame.  Its code is read where instructions give
+ * rules (aarch64).
  */
 #pragma once
 

@@ -89,7 +89,7 @@ int object_section(const struct object *object, const char *name, struct object_
 	return -ENOENT;
 }
 
-static int part_at(const struct object *object, uint64_t address, struct object_part *ret)
+int object_at(const struct object *object, uint64_t address, struct object_part *ret)
 {
 	for (unsigned i = 0; i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
@@ -116,7 +116,7 @@ int object_unwind_segment(const struct object *object, struct object_part *ret)
 		uint64_t address;
 
 		if (object->segments[i].p_type != PT_GNU_EH_FRAME ||
-		    part_at(object, object->segments[i].p_vaddr, &part))
+		    object_at(object, object->segments[i].p_vaddr, &part))
 			continue;
 		header = (struct dwarf_bytes){ part.bytes, part.bytes + part.size, part.address,
 					       false };
@@ -124,7 +124,7 @@ int object_unwind_segment(const struct object *object, struct object_part *ret)
 		encoding = (unsigned)dwarf_take_fixed(&header, 1);
 		dwarf_take_fixed(&header, 2);
 		address = dwarf_take_pointer(&header, encoding);
-		return header.is_broken ? -ENOENT : part_at(object, address, ret);
+		return header.is_broken ? -ENOENT : object_at(object, address, ret);
 	}
 	return -ENOENT;
 }

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "host/unwind/arch/code.h"
+
 #define REMEMBERED_MAX 32
 
 static const struct unwind_machine machines[] = {
@@ -14,7 +16,8 @@ static const struct unwind_machine machines[] = {
 	  .fp = 29,
 	  .ra = 30,
 	  .thrown = 0,
-	  .is_ra_pushed = false },
+	  .is_ra_pushed = false,
+	  .code = &code_of_aarch64 },
 };
 
 const struct unwind_machine *unwind_machine_of(unsigned elf_machine)

@@ -1,16 +1,20 @@
 /*
  * Runs the program of one entry: which rules hold from which address on.  Only three registers are
- * followed: CFA, frame pointer, return address.
+ * followed: CFA, frame pointer, return address.  Code without an entry has its rules from its
+ * instructions, on machines where these can be read (arch).
  */
 #pragma once
 
 #include "host/unwind/frames.h"
 
+struct code_reader;
+
 /* How DWARF counts the registers of a machine. */
 struct unwind_machine {
 	unsigned elf_machine; /* EM_... */
 	unsigned sp, fp, ra, thrown;
-	bool is_ra_pushed; /* a call pushes it: it is at CFA - 8 */
+	bool is_ra_pushed;              /* a call pushes it: it is at CFA - 8 */
+	const struct code_reader *code; /* NULL: its instructions are not read */
 };
 
 /* NULL: one that limpet does not know. */
@@ -32,7 +36,14 @@ struct rule {
 	struct dwarf_bytes expression;
 };
 
+enum rules_kind {
+	RULES_FRAME,
+	RULES_SIGNAL, /* a frame that the kernel laid */
+	RULES_NONE,   /* nothing is known */
+};
+
 struct rules {
+	enum rules_kind kind;
 	struct rule cfa, fp, ra;
 	struct rule thrown; /* the register that is handed to an exception's handler */
 };

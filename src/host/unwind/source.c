@@ -21,20 +21,20 @@ static int find_part(const struct object *object, struct unwind_source *ret)
 
 int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size, struct err *err)
 {
-	struct object object;
+	const struct object *object = &ret->object;
 
 	*ret = (struct unwind_source){ 0 };
-	if (object_open(&object, bytes, size) < 0)
+	if (object_open(&ret->object, bytes, size) < 0)
 		return err_set(err, -ENOEXEC, "not an ELF file of 64 bits");
-	ret->machine = unwind_machine_of(object.header.e_machine);
+	ret->machine = unwind_machine_of(object->header.e_machine);
 	if (!ret->machine)
 		return err_set(err, -ENOEXEC, "ELF file of another machine (%u)",
-			       object.header.e_machine);
-	if (!object_code(&object, &ret->first, &ret->end) || ret->end - ret->first >= UINT32_MAX)
+			       object->header.e_machine);
+	if (!object_code(object, &ret->first, &ret->end) || ret->end - ret->first >= UINT32_MAX)
 		return err_set(err, -ENOEXEC, "no code in it, or more than 4 GiB");
-	if (find_part(&object, ret) < 0)
+	if (find_part(object, ret) < 0 && !ret->machine->code)
 		return err_set(err, -ENODATA, "no unwind information (.eh_frame, .debug_frame)");
-	ret->stubs = stubs_find(&object);
+	ret->stubs = stubs_find(object);
 	return 0;
 }
 

@@ -11,12 +11,13 @@ struct unwind_source {
 	const struct unwind_machine *machine;
 	uint64_t first, end; /* of the code */
 	struct object_part part;
-	enum frames_section section;
+	enum frames_section section; /* its part may be empty, where instructions are read */
+	struct object object;
 	struct object_part stubs; /* size 0: none, or of a shape that is not known */
 };
 
 /* Points into the bytes.  -ENOEXEC: not an object of a machine that is known; -ENODATA: neither
- * .eh_frame nor .debug_frame. */
+ * .eh_frame nor .debug_frame, on a machine whose instructions are not read. */
 int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size,
 		       struct err *err) MUST_CHECK;
 

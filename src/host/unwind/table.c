@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 
 #include "host/core/cleanup.h"
+#include "host/unwind/arch/code.h"
+#include "host/unwind/gaps.h"
 #include "host/unwind/rows.h"
 #include "host/unwind/source.h"
 #include "host/unwind/stubs.h"
@@ -16,7 +18,9 @@
 static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
 
 struct compilation {
+	const struct unwind_source *source;
 	struct frames frames;
+	struct code_begins begins;
 	struct rows rows;
 	uint64_t first, end;
 	/* While one entry is compiled: */
@@ -27,6 +31,7 @@ struct compilation {
 static void compilation_done_at_scope_end(struct compilation *work)
 {
 	frames_done(&work->frames);
+	free(work->begins.bits);
 	rows_done(&work->rows);
 }
 
@@ -37,22 +42,41 @@ static int hear_rules(void *context, uint64_t address, const struct rules *rules
 
 	if (address >= work->entry_end)
 		return 0;
-	if (work->is_signal)
+	if (rules->kind == RULES_NONE)
+		return rows_add(&work->rows, pc, nothing_known);
+	if (work->is_signal || rules->kind == RULES_SIGNAL)
 		return rows_add(&work->rows, pc,
 				(struct unwind_row){ .kind = UNWIND_SIGNAL, .fp = UNWIND_FP_SAME });
 	return rows_add_rules(&work->rows, pc, rules);
+}
+
+static int compile_gap(struct compilation *work, const struct frame_entry *entry,
+		       const struct rules_listener *listener)
+{
+	struct object_part piece;
+
+	work->is_signal = false;
+	if (object_at(&work->source->object, entry->start, &piece) < 0)
+		return 0;
+	piece.size = MIN(piece.size, entry->end - entry->start);
+	return work->source->machine->code->read(&piece, &work->begins, listener);
 }
 
 /* A program that makes no sense anywhere is not believed at all. */
 static int compile_entry(struct compilation *work, const struct frame_entry *entry)
 {
 	const struct rules_listener listener = { hear_rules, work };
-	const struct frame_common *common = &work->frames.commons[entry->common];
 	const struct unwind_row bad = { .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
 	int r;
 
-	work->is_signal = common->is_signal;
-	r = rules_run(work->rows.machine, common, entry, &listener);
+	if (entry->is_gap) {
+		r = compile_gap(work, entry, &listener);
+	} else {
+		const struct frame_common *common = &work->frames.commons[entry->common];
+
+		work->is_signal = common->is_signal;
+		r = rules_run(work->rows.machine, common, entry, &listener);
+	}
 	if (r == -EBADMSG)
 		r = rows_add(&work->rows, (uint32_t)(entry->start - work->first), bad);
 	return r < 0 ? r
@@ -77,7 +101,8 @@ static int compile_entries(struct compilation *work)
 		if (!is_in_code(work, entry))
 			continue;
 		/* In rt_sigreturn the pc stands behind the last byte of the trampoline. */
-		work->entry_end = entry->end + frames->commons[entry->common].is_signal;
+		work->entry_end =
+			entry->end + (entry->is_gap || frames->commons[entry->common].is_signal);
 		if (i + 1 < frames->count)
 			work->entry_end = MIN(work->entry_end, frames->entries[i + 1].start);
 		r = compile_entry(work, entry);
@@ -138,11 +163,23 @@ int unwind_table_lay_out(struct unwind_table **ret, uint64_t first, const struct
 	return 0;
 }
 
+static int add_gaps(struct compilation *work)
+{
+	const struct unwind_source *source = work->source;
+	int r;
+
+	if (!source->machine->code)
+		return stubs_add(&work->frames, &source->stubs);
+	r = gaps_add(&work->frames, &source->object);
+	return r < 0 ? r : source->machine->code->find_begins(&source->object, &work->begins);
+}
+
 int unwind_table_make(struct unwind_table **ret, const struct unwind_source *source,
 		      struct err *err)
 {
 	CLEANUP(compilation_done)
 	struct compilation work = {
+		.source = source,
 		.first = source->first,
 		.end = source->end,
 		.rows.machine = source->machine,
@@ -150,7 +187,7 @@ int unwind_table_make(struct unwind_table **ret, const struct unwind_source *sou
 	int r = frames_read(&work.frames, &source->part, source->section);
 
 	if (!r)
-		r = stubs_add(&work.frames, &source->stubs);
+		r = add_gaps(&work);
 	if (!r)
 		r = compile_entries(&work);
 	if (!r)

@@ -305,10 +305,12 @@ static int step(struct walk *walk, __u64 *frame, unsigned count)
 	if (!row || row->kind == UNWIND_NONE) {
 		if (!is_trampoline(walk))
 			return step_frame_pointer(walk);
-		*frame += 1; /* nobody has called from there: it is looked up where it is */
+		*frame += 1;
 		return step_signal(walk);
 	}
 	walk->was_guided = false;
+	if (row->kind == UNWIND_SIGNAL && !was_exact)
+		*frame += 1; /* nobody has called from there: it is looked up where it is */
 	r = step_by(walk, table, row);
 	if (r == GOES_ON && row->kind & UNWIND_THROWS)
 		doubt(walk, row, was_exact, count);

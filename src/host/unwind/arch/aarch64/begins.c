@@ -1,0 +1,92 @@
+/*
+ * Where functions of aarch64 begin: at symbols, at the begin of sections, where calls lead.  Host
+ * only.  A word of data that looks like a call names a wrong place: code.c then finds two frames
+ * that do not agree, and says none.
+ */
+#include "host/unwind/arch/aarch64/begins.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/unwind/arch/aarch64/instruction.h"
+
+bool begins_has(const struct code_begins *begins, uint64_t address)
+{
+	uint64_t number = (address - begins->first) / WORD;
+
+	return begins->bits && address >= begins->first && number < begins->count &&
+	       begins->bits[number / 8] >> number % 8 & 1;
+}
+
+static void add(struct code_begins *begins, uint64_t address)
+{
+	uint64_t number = (address - begins->first) / WORD;
+
+	if (address >= begins->first && number < begins->count && address % WORD == 0)
+		begins->bits[number / 8] |= (unsigned char)(1 << number % 8);
+}
+
+static void add_symbols(struct code_begins *begins, const struct object *object, const char *name)
+{
+	struct object_part part;
+	Elf64_Sym symbol;
+
+	if (object_section(object, name, &part) < 0)
+		return;
+	for (uint64_t at = 0; part.size - at >= sizeof(symbol); at += sizeof(symbol)) {
+		memcpy(&symbol, part.bytes + at, sizeof(symbol));
+		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
+			add(begins, symbol.st_value);
+	}
+}
+
+static void add_calls(struct code_begins *begins, const struct object_part *code)
+{
+	for (uint64_t at = 0; code->size - at >= WORD; at += WORD) {
+		uint64_t address = code->address + at;
+		int64_t offset;
+		uint32_t word;
+
+		memcpy(&word, code->bytes + at, sizeof(word));
+		if (instruction_flow(word, &offset) == FLOW_CALL && offset)
+			add(begins, address + (uint64_t)offset);
+	}
+}
+
+static void add_calls_of_all(struct code_begins *begins, const struct object *object)
+{
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+		struct object_part part;
+
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+		    !object_at(object, segment->p_vaddr, &part))
+			add_calls(begins, &part);
+	}
+}
+
+/* What compilers do not make. */
+static const char *const sections[] = { ".init", ".plt", ".plt.got", ".iplt", ".text", ".fini" };
+
+int begins_find(const struct object *object, struct code_begins *ret)
+{
+	uint64_t end;
+	struct object_part part;
+
+	*ret = (struct code_begins){ 0 };
+	if (!object_code(object, &ret->first, &end) || (end - ret->first) / WORD > CODE_WORDS_MAX)
+		return 0;
+	ret->first = ALIGN_DOWN(ret->first, WORD);
+	ret->count = (end - ret->first) / WORD;
+	ret->bits = calloc(1, ret->count / 8 + 1);
+	if (!ret->bits)
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+		if (!object_section(object, sections[i], &part))
+			add(ret, part.address);
+	add_symbols(ret, object, ".symtab");
+	add_symbols(ret, object, ".dynsym");
+	add_calls_of_all(ret, object);
+	return 0;
+}

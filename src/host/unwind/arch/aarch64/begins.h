@@ -1,0 +1,13 @@
+/*
+ * Where functions begin.
+ */
+#pragma once
+
+#include "host/unwind/arch/code.h"
+
+#define WORD           4u
+#define CODE_WORDS_MAX ((uint64_t)1 << 28) /* a GiB of code */
+
+/* -ENOMEM. */
+int begins_find(const struct object *object, struct code_begins *ret) MUST_CHECK;
+bool begins_has(const struct code_begins *begins, uint64_t address);

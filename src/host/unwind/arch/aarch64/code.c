@@ -1,0 +1,225 @@
+/*
+ * Follows a frame through a piece of code, from where functions begin along all ways that it can
+ * take.  Host only.  Where two ways meet with different frames only what both agree on is known;
+ * code that no way leads to has no rules.
+ */
+#include "host/unwind/arch/code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/unwind/arch/aarch64/begins.h"
+#include "host/unwind/arch/aarch64/instruction.h"
+
+#define PIECE_MAX    ((uint64_t)16 << 20) /* of code that is followed at once */
+#define NOP          0xd503201fu
+#define NUMBER_TO_X8 0xd2801168u /* mov x8, #139: rt_sigreturn */
+#define SUPERVISOR   0xd4000001u /* svc #0 */
+#define TRAMPOLINE   2           /* instructions */
+#define REGISTER_FP  29
+#define REGISTER_SP  31
+
+enum visit {
+	VISIT_NEVER,
+	VISIT_DONE,
+	VISIT_WAITING,
+};
+
+struct follow {
+	const struct object_part *piece;
+	uint32_t count; /* instructions */
+	struct frame_state *states;
+	unsigned char *visits; /* enum visit */
+	uint32_t *waiting;
+	uint32_t waiting_count;
+};
+
+static void follow_done_at_scope_end(struct follow *follow)
+{
+	free(follow->states);
+	free(follow->visits);
+	free(follow->waiting);
+}
+
+static uint32_t word_at(const struct follow *follow, uint64_t number)
+{
+	uint32_t word = 0;
+
+	if (number < follow->count)
+		memcpy(&word, follow->piece->bytes + number * WORD, sizeof(word));
+	return word;
+}
+
+/* What both say.  Where a value lies saved it does not matter what its register has. */
+static struct frame_state meet(const struct frame_state *a, const struct frame_state *b)
+{
+	struct frame_state both = *a;
+
+	both.is_known = a->is_known && b->is_known && a->fp_saved == b->fp_saved &&
+			a->lr_saved == b->lr_saved;
+	both.is_sp_lost = a->is_sp_lost || b->is_sp_lost || a->sp_at != b->sp_at;
+	if (a->fp != b->fp || (a->fp == HELD_FRAME && a->fp_at != b->fp_at))
+		both.fp = HELD_OTHER;
+	if (a->lr != b->lr)
+		both.lr = HELD_OTHER;
+	if (both.is_sp_lost)
+		both.sp_at = 0;
+	return both;
+}
+
+/* A way leads there. */
+static void arrive(struct follow *follow, uint64_t number, const struct frame_state *state)
+{
+	struct frame_state before, both;
+
+	if (number >= follow->count)
+		return;
+	before = follow->states[number];
+	both = follow->visits[number] == VISIT_NEVER ? *state : meet(&before, state);
+	if (follow->visits[number] != VISIT_NEVER && frame_state_is_same(&before, &both))
+		return;
+	follow->states[number] = both;
+	if (follow->visits[number] != VISIT_WAITING)
+		follow->waiting[follow->waiting_count++] = (uint32_t)number;
+	follow->visits[number] = VISIT_WAITING;
+}
+
+static void begin_at(struct follow *follow, uint64_t number)
+{
+	const struct frame_state state = frame_state_begin();
+
+	arrive(follow, number, &state);
+}
+
+static void go_on(struct follow *follow, uint32_t number)
+{
+	struct frame_state state = follow->states[number];
+	uint32_t word = word_at(follow, number);
+	int64_t offset;
+	enum flow flow = instruction_flow(word, &offset);
+	uint64_t target = (uint64_t)((int64_t)number + offset / (int64_t)WORD);
+
+	follow->visits[number] = VISIT_DONE;
+	instruction_apply(word, &state);
+	if (flow == FLOW_JUMP || flow == FLOW_BRANCH)
+		arrive(follow, target, &state);
+	if (flow == FLOW_CALL && offset)
+		begin_at(follow, target);
+	if (flow != FLOW_JUMP && flow != FLOW_END)
+		arrive(follow, number + 1, &state);
+}
+
+static void go_everywhere(struct follow *follow)
+{
+	while (follow->waiting_count)
+		go_on(follow, follow->waiting[--follow->waiting_count]);
+}
+
+/* What is there in between functions. */
+static bool is_padding(uint32_t word)
+{
+	return word == NOP || !(word >> 16);
+}
+
+static void find_ways(struct follow *follow, const struct code_begins *begins)
+{
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < follow->count; i++)
+		if (begins_has(begins, follow->piece->address + (uint64_t)i * WORD))
+			begin_at(follow, i);
+	go_everywhere(follow);
+	while (first < follow->count && is_padding(word_at(follow, first)))
+		first++;
+	if (first < follow->count && follow->visits[first] == VISIT_NEVER)
+		begin_at(follow, first);
+	go_everywhere(follow);
+	for (uint32_t i = 0; i < follow->count; i++) {
+		if (follow->visits[i] != VISIT_NEVER ||
+		    (!instruction_begins_stub(word_at(follow, i), word_at(follow, i + 1)) &&
+		     !instruction_begins_function(word_at(follow, i))))
+			continue;
+		begin_at(follow, i);
+		go_everywhere(follow);
+	}
+}
+
+static struct rule rule_of(int32_t saved, uint8_t held)
+{
+	if (saved != NOT_SAVED)
+		return (struct rule){ .kind = RULE_AT, .offset = saved };
+	return (struct rule){ .kind = held == HELD_CALLER ? RULE_SAME : RULE_OTHER };
+}
+
+static struct rules rules_of(const struct frame_state *state)
+{
+	struct rules rules = { .kind = state->is_known ? RULES_FRAME : RULES_NONE };
+
+	rules.fp = rule_of(state->fp_saved, state->fp);
+	rules.ra = rule_of(state->lr_saved, state->lr);
+	rules.cfa.kind = RULE_OTHER;
+	if (!state->is_sp_lost)
+		rules.cfa = (struct rule){ RULE_AT, REGISTER_SP, -(int64_t)state->sp_at };
+	else if (state->fp == HELD_FRAME)
+		rules.cfa = (struct rule){ RULE_AT, REGISTER_FP, -(int64_t)state->fp_at };
+	return rules;
+}
+
+static bool is_trampoline(const struct follow *follow, uint32_t number)
+{
+	return word_at(follow, number) == NUMBER_TO_X8 && word_at(follow, number + 1) == SUPERVISOR;
+}
+
+/* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
+ * before.  In the call that it makes the pc stands behind its last byte. */
+static int tell(const struct follow *follow, const struct rules_listener *listener)
+{
+	static const struct rules none = { .kind = RULES_NONE }, signal = { .kind = RULES_SIGNAL };
+	uint32_t behind = 0; /* the last trampoline */
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < follow->count; i++) {
+		uint64_t address = follow->piece->address + (uint64_t)i * WORD;
+		struct rules rules = rules_of(&follow->states[i]);
+
+		if (is_trampoline(follow, i)) {
+			r = listener->rules(listener->context, address - (i > 0), &signal);
+			behind = i + TRAMPOLINE;
+		} else if (i >= behind) {
+			r = listener->rules(listener->context, address + (behind && i == behind),
+					    follow->visits[i] == VISIT_NEVER ? &none : &rules);
+		}
+	}
+	return r;
+}
+
+static bool is_all_padding(const struct follow *follow)
+{
+	for (uint32_t i = 0; i < follow->count; i++)
+		if (!is_padding(word_at(follow, i)))
+			return false;
+	return true;
+}
+
+static int read_code(const struct object_part *piece, const struct code_begins *begins,
+		     const struct rules_listener *listener)
+{
+	CLEANUP(follow_done) struct follow follow = { .piece = piece };
+
+	if (piece->size > PIECE_MAX)
+		return 0;
+	follow.count = (uint32_t)(piece->size / WORD);
+	if (is_all_padding(&follow))
+		return 0;
+	follow.states = calloc(follow.count, sizeof(*follow.states));
+	follow.visits = calloc(follow.count, sizeof(*follow.visits));
+	follow.waiting = calloc(follow.count, sizeof(*follow.waiting));
+	if (!follow.states || !follow.visits || !follow.waiting)
+		return -ENOMEM;
+	find_ways(&follow, begins);
+	return tell(&follow, listener);
+}
+
+const struct code_reader code_of_aarch64 = { begins_find, read_code };

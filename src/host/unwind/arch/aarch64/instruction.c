@@ -1,0 +1,314 @@
+/*
+ * Takes instructions apart as far as frames need it.  Host only.  What is not known leaves the
+ * frame as it is, unless it writes to sp, x29 or x30: then these are lost.
+ */
+#include "host/unwind/arch/aarch64/instruction.h"
+
+#include "shared/base/macros.h"
+
+#define FP 29u
+#define LR 30u
+#define SP 31u
+
+#define PACIASP 0xd503233fu
+#define PACIBSP 0xd503237fu
+#define BTI_C   0xd503245fu
+
+#define FRAME_LIMIT (1 << 28) /* no frame is that large */
+
+/* A load or store of one or two registers. */
+struct transfer {
+	unsigned base, first, second; /* second: SP where there is only one */
+	unsigned size;                /* of each */
+	int32_t offset;               /* of the access, from the base as it was before */
+	int32_t change;               /* of the base */
+	bool is_load, is_vector;
+	bool is_general; /* of X registers, whole */
+};
+
+static unsigned field(uint32_t word, unsigned low, unsigned count)
+{
+	return word >> low & ((1u << count) - 1);
+}
+
+static int32_t signed_field(uint32_t word, unsigned low, unsigned count)
+{
+	return (int32_t)(word << (32 - low - count)) >> (32 - count);
+}
+
+struct frame_state frame_state_begin(void)
+{
+	return (struct frame_state){ .fp_saved = NOT_SAVED, .lr_saved = NOT_SAVED, .is_known = 1 };
+}
+
+bool frame_state_is_same(const struct frame_state *a, const struct frame_state *b)
+{
+	return a->is_known == b->is_known && a->is_sp_lost == b->is_sp_lost && a->fp == b->fp &&
+	       a->lr == b->lr && a->sp_at == b->sp_at && a->fp_at == b->fp_at &&
+	       a->fp_saved == b->fp_saved && a->lr_saved == b->lr_saved;
+}
+
+/* The base moves before (3) or after (1) the access, or not at all. */
+static void set_moves(struct transfer *transfer, unsigned mode, int32_t offset)
+{
+	transfer->offset = mode == 1 ? 0 : offset;
+	transfer->change = mode & 1 ? offset : 0;
+}
+
+static bool read_pair(uint32_t word, struct transfer *ret)
+{
+	unsigned opc = field(word, 30, 2), is_vector = field(word, 26, 1);
+
+	if ((word & 0x3a000000) != 0x28000000)
+		return false;
+	*ret = (struct transfer){
+		.base = field(word, 5, 5),
+		.first = field(word, 0, 5),
+		.second = field(word, 10, 5),
+		.size = is_vector  ? 4u << opc
+			: opc == 2 ? 8
+				   : 4,
+		.is_load = field(word, 22, 1),
+		.is_vector = is_vector,
+		.is_general = !is_vector && opc == 2,
+	};
+	if (!is_vector && opc == 1 && !ret->is_load)
+		ret->size = 16; /* stgp */
+	set_moves(ret, field(word, 23, 2), signed_field(word, 15, 7) * (int32_t)ret->size);
+	return true;
+}
+
+/* With an offset of 9 bits, or with one of 12 that counts in sizes. */
+static bool read_single(uint32_t word, struct transfer *ret)
+{
+	bool is_scaled = (word & 0x3b000000) == 0x39000000;
+
+	if (!is_scaled && (word & 0x3b200000) != 0x38000000)
+		return false;
+	*ret = (struct transfer){
+		.base = field(word, 5, 5),
+		.first = field(word, 0, 5),
+		.second = SP,
+		.size = 1u << field(word, 30, 2),
+		.is_load = field(word, 22, 2) != 0,
+		.is_vector = field(word, 26, 1),
+		.is_general = field(word, 30, 2) == 3 && !field(word, 26, 1),
+	};
+	if (is_scaled)
+		set_moves(ret, 0, (int32_t)(field(word, 10, 12) * ret->size));
+	else
+		set_moves(ret, field(word, 10, 2), signed_field(word, 12, 9));
+	return true;
+}
+
+static bool is_near(int64_t offset)
+{
+	return offset > -FRAME_LIMIT && offset < FRAME_LIMIT;
+}
+
+static void move_sp(struct frame_state *state, int64_t by)
+{
+	if (is_near(state->sp_at + by))
+		state->sp_at += (int32_t)by;
+	else
+		state->is_sp_lost = 1;
+}
+
+/* The base as an offset from the CFA; false: it is not known. */
+static bool place_of(const struct frame_state *state, unsigned base, int32_t *ret)
+{
+	*ret = base == SP ? state->sp_at : state->fp_at;
+	return base == SP ? !state->is_sp_lost : base == FP && state->fp == HELD_FRAME;
+}
+
+static void store(struct frame_state *state, unsigned number, int32_t at)
+{
+	if (number == FP && state->fp == HELD_CALLER)
+		state->fp_saved = at;
+	if (number == LR && state->lr == HELD_CALLER)
+		state->lr_saved = at;
+}
+
+static void load(struct frame_state *state, unsigned number, bool is_known, int32_t at)
+{
+	bool is_own = is_known && at == (number == FP ? state->fp_saved : state->lr_saved);
+
+	if (number == FP) {
+		state->fp = is_own ? HELD_CALLER : HELD_OTHER;
+		state->fp_saved = is_own ? NOT_SAVED : state->fp_saved;
+	}
+	if (number == LR) {
+		state->lr = is_own ? HELD_CALLER : HELD_OTHER;
+		state->lr_saved = is_own ? NOT_SAVED : state->lr_saved;
+	}
+}
+
+static void apply_transfer(const struct transfer *transfer, struct frame_state *state)
+{
+	int32_t at = 0;
+	bool is_known = place_of(state, transfer->base, &at) && transfer->is_general;
+
+	at += transfer->offset;
+	if (transfer->base == SP && transfer->change)
+		move_sp(state, transfer->change);
+	if (transfer->base == FP && transfer->change)
+		state->fp = HELD_OTHER;
+	if (transfer->is_vector)
+		return;
+	if (transfer->is_load) {
+		load(state, transfer->first, is_known, at);
+		load(state, transfer->second, is_known, at + 8);
+	} else if (is_known) {
+		store(state, transfer->first, at);
+		store(state, transfer->second, at + 8);
+	}
+}
+
+/* add and sub with a number: how sp and x29 are set. */
+static bool apply_addition(uint32_t word, struct frame_state *state)
+{
+	unsigned to = field(word, 0, 5), from = field(word, 5, 5);
+	int32_t number = (int32_t)(field(word, 10, 12) << (field(word, 22, 1) ? 12 : 0));
+	int32_t at;
+	bool is_known = place_of(state, from, &at);
+
+	if ((word & 0xbf800000) != 0x91000000 || (to != SP && to != FP))
+		return false;
+	if (field(word, 30, 1))
+		number = -number;
+	if (to == SP) {
+		state->is_sp_lost = !is_known;
+		state->sp_at = is_known ? at : 0;
+		if (is_known)
+			move_sp(state, number);
+	} else {
+		state->fp = is_known && is_near((int64_t)at + number) ? HELD_FRAME : HELD_OTHER;
+		state->fp_at = state->fp == HELD_FRAME ? at + number : 0;
+	}
+	return true;
+}
+
+/* Additions of registers, logic with a number, tags: these may write to sp. */
+static bool may_write_sp(uint32_t word)
+{
+	return (word & 0xbfe00000) == 0x8b200000 || /* add, sub, extended */
+	       ((word & 0x9f800000) == 0x92000000 && (word & 0x60000000) != 0x60000000) ||
+	       (word & 0xbf800000) == 0x91800000; /* addg, subg */
+}
+
+/* Loads and stores of vectors and tags that move their base. */
+static bool moves_base(uint32_t word)
+{
+	return (word & 0xbe800000) == 0x0c800000 ||
+	       ((word & 0xff200000) == 0xd9200000 && word & 0x400) ||
+	       ((word & 0xff200400) == 0xf8200400 && word & 0x800);
+}
+
+/* Of a general register, or a load that read_single() does not know: from beside the code, or with
+ * an offset in a register. */
+static bool writes_first(uint32_t word)
+{
+	return (word >> 26 & 7) == 4 || (word >> 25 & 7) == 5 ||
+	       (word & 0x3f000000) == 0x18000000 ||
+	       ((word & 0x3f200c00) == 0x38200800 && field(word, 22, 2));
+}
+
+static void apply_other(uint32_t word, struct frame_state *state)
+{
+	unsigned to = field(word, 0, 5);
+
+	if (to == SP && may_write_sp(word))
+		state->is_sp_lost = 1;
+	if (field(word, 5, 5) == SP && moves_base(word))
+		state->is_sp_lost = 1;
+	if (!writes_first(word))
+		return;
+	if (to == FP)
+		state->fp = HELD_OTHER;
+	if (to == LR)
+		state->lr = HELD_OTHER;
+}
+
+void instruction_apply(uint32_t word, struct frame_state *state)
+{
+	struct transfer transfer;
+	int64_t offset;
+
+	if (read_pair(word, &transfer) || read_single(word, &transfer))
+		apply_transfer(&transfer, state);
+	else if (instruction_flow(word, &offset) == FLOW_CALL)
+		state->lr = HELD_OTHER;
+	else if (!apply_addition(word, state))
+		apply_other(word, state);
+}
+
+/* To an address in a register. */
+static enum flow flow_of_register(uint32_t word)
+{
+	return field(word, 21, 2) == 1 ? FLOW_CALL : FLOW_END;
+}
+
+static const struct {
+	uint32_t mask, code;
+	enum flow flow;
+	uint8_t low, count; /* of the offset, which counts instructions; count 0: there is none */
+} flows[] = {
+	{ 0xfc000000, 0x14000000, FLOW_JUMP, 0, 26 },   /* b */
+	{ 0xfc000000, 0x94000000, FLOW_CALL, 0, 26 },   /* bl */
+	{ 0xff000000, 0x54000000, FLOW_BRANCH, 5, 19 }, /* b.cond */
+	{ 0x7e000000, 0x34000000, FLOW_BRANCH, 5, 19 }, /* cbz, cbnz */
+	{ 0x7e000000, 0x36000000, FLOW_BRANCH, 5, 14 }, /* tbz, tbnz */
+	{ 0xffe0001f, 0xd4200000, FLOW_END, 0, 0 },     /* brk */
+	{ 0xffff0000, 0x00000000, FLOW_END, 0, 0 },     /* udf */
+};
+
+enum flow instruction_flow(uint32_t word, int64_t *ret_offset)
+{
+	*ret_offset = 0;
+	if ((word & 0xfe000000) == 0xd6000000)
+		return flow_of_register(word);
+	for (size_t i = 0; i < ARRAY_SIZE(flows); i++) {
+		if ((word & flows[i].mask) != flows[i].code)
+			continue;
+		if (flows[i].count)
+			*ret_offset = 4 * (int64_t)signed_field(word, flows[i].low, flows[i].count);
+		return flows[i].flow;
+	}
+	return FLOW_ON;
+}
+
+static bool is_adrp_x16(uint32_t word)
+{
+	return (word & 0x9f00001f) == 0x90000010;
+}
+
+bool instruction_begins_stub(uint32_t word, uint32_t next)
+{
+	bool is_load = (next & 0xffc003ff) == 0xf9400211; /* ldr x17, [x16, #n] */
+
+	return (is_adrp_x16(word) && is_load) || (word == BTI_C && is_adrp_x16(next)) ||
+	       (word == BTI_C && next == 0xa9bf7bf0) || word == 0xa9bf7bf0;
+}
+
+bool instruction_begins_function(uint32_t word)
+{
+	return word == PACIASP || word == PACIBSP || word == BTI_C ||
+	       (word & 0xffe07fff) == 0xa9a07bfd; /* stp x29, x30, [sp, #-n]! */
+}
+
+bool instruction_sets_fp(uint32_t word, int32_t *ret)
+{
+	*ret = (int32_t)(field(word, 10, 12) << (field(word, 22, 1) ? 12 : 0));
+	return (word & 0xff8003ff) == 0x910003fd;
+}
+
+bool instruction_changes_fp(uint32_t word)
+{
+	struct frame_state state = frame_state_begin();
+	struct transfer transfer;
+
+	if (read_pair(word, &transfer) || read_single(word, &transfer))
+		return transfer.base == FP && transfer.change;
+	instruction_apply(word, &state);
+	return state.fp != HELD_CALLER;
+}

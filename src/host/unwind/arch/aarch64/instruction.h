@@ -1,0 +1,53 @@
+/*
+ * What instructions of aarch64 do with a frame: where the caller's sp, x29 and x30 are before each.
+ * Knows nothing of functions; code.c follows them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of x29 and x30. */
+enum held {
+	HELD_CALLER, /* what the caller had there, so for x30: the return address */
+	HELD_FRAME,  /* x29 only: CFA + fp_at */
+	HELD_OTHER,  /* something else */
+};
+
+/* Offsets are in bytes from the CFA, which is the stack pointer of the caller. */
+struct frame_state {
+	int32_t sp_at;    /* sp = CFA + sp_at */
+	int32_t fp_at;    /* x29 = CFA + fp_at, while that is HELD_FRAME */
+	int32_t fp_saved; /* where the caller's x29 and x30 lie; NOT_SAVED */
+	int32_t lr_saved;
+	uint8_t fp, lr;     /* enum held */
+	uint8_t is_sp_lost; /* sp_at says nothing */
+	uint8_t is_known;   /* else nothing of this is true */
+};
+
+#define NOT_SAVED INT32_MAX
+
+enum flow {
+	FLOW_ON,     /* to the next instruction */
+	FLOW_JUMP,   /* to the target */
+	FLOW_BRANCH, /* to both */
+	FLOW_CALL,   /* to the next one, when the function at the target has returned */
+	FLOW_END,    /* elsewhere, or nowhere */
+};
+
+/* Where a function begins. */
+struct frame_state frame_state_begin(void);
+bool frame_state_is_same(const struct frame_state *a, const struct frame_state *b);
+/* The state behind the instruction. */
+void instruction_apply(uint32_t word, struct frame_state *state);
+/* Where it goes; *ret_offset is that of the target from the instruction, 0 where there is none. */
+enum flow instruction_flow(uint32_t word, int64_t *ret_offset);
+
+/* adrp x16, or what stands before it in a stub of the linker: nothing else begins so. */
+bool instruction_begins_stub(uint32_t word, uint32_t next);
+/* What stands at the begin of functions only. */
+bool instruction_begins_function(uint32_t word);
+/* add x29, sp, #n: true, and *ret is n. */
+bool instruction_sets_fp(uint32_t word, int32_t *ret);
+/* It writes to x29, and does not load it from the stack. */
+bool instruction_changes_fp(uint32_t word);

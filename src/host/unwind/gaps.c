@@ -1,0 +1,58 @@
+/*
+ * Finds the code between entries.  Host only.
+ */
+#include "host/unwind/gaps.h"
+
+#include <errno.h>
+
+#include "host/core/room.h"
+
+#define STEP 4u /* the size of an instruction */
+
+static int add_gap(struct frames *frames, uint64_t start, uint64_t end)
+{
+	start = ALIGN_UP(start, STEP);
+	if (end <= start || end - start < STEP)
+		return 0;
+	if (make_room(&frames->entries, frames->count, &frames->room, sizeof(*frames->entries)) < 0)
+		return -ENOMEM;
+	frames->entries[frames->count++] =
+		(struct frame_entry){ .start = start, .end = end, .is_gap = true };
+	return 0;
+}
+
+/* Of the first `count` entries, which ascend. */
+static int add_gaps_of(struct frames *frames, size_t count, uint64_t start, uint64_t end)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < count; i++) {
+		const struct frame_entry entry = frames->entries[i];
+
+		if (entry.end <= start)
+			continue;
+		if (entry.start >= end)
+			break;
+		if (entry.start > start)
+			r = add_gap(frames, start, entry.start);
+		start = entry.end;
+	}
+	return r < 0 || start >= end ? r : add_gap(frames, start, end);
+}
+
+int gaps_add(struct frames *frames, const struct object *object)
+{
+	size_t count = frames->count;
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+		    segment->p_filesz <= UINT64_MAX - STEP - segment->p_vaddr)
+			r = add_gaps_of(frames, count, segment->p_vaddr,
+					segment->p_vaddr + segment->p_filesz);
+	}
+	frames_sort(frames);
+	return r;
+}

@@ -1,0 +1,224 @@
+/*
+ * Rules by instructions of aarch64, on pieces of code that are made here: the same on each machine.
+ */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/unwind/arch/code.h"
+
+#define CODE     0x1000u
+#define IN_LR    (UNWIND_SP | UNWIND_RA_IN_REGISTER)
+#define ALONE    (UNWIND_SP | UNWIND_RA_ALONE)
+#define SAME     UNWIND_FP_SAME
+#define NOP      0xd503201fu
+#define RET      0xd65f03c0u
+#define STP_16   0xa9bf7bfdu /* stp x29, x30, [sp, #-16]! */
+#define LDP_16   0xa8c17bfdu /* ldp x29, x30, [sp], #16 */
+#define FP_IS_SP 0x910003fdu /* mov x29, sp */
+#define CALL     0x97ffff00u /* bl elsewhere */
+
+static struct rows rows;
+
+static int hear(void *context, uint64_t address, const struct rules *rules)
+{
+	const struct unwind_row none = { .kind = UNWIND_NONE, .fp = SAME };
+	const struct unwind_row signal = { .kind = UNWIND_SIGNAL, .fp = SAME };
+	uint32_t pc = (uint32_t)(address - CODE);
+
+	(void)context;
+	if (rules->kind == RULES_FRAME)
+		return rows_add_rules(&rows, pc, rules);
+	return rows_add(&rows, pc, rules->kind == RULES_SIGNAL ? signal : none);
+}
+
+static void read_words(const uint32_t *words, size_t count)
+{
+	const struct object_part piece = { (const unsigned char *)words, count * 4, CODE, true };
+	const struct code_begins begins = { 0 };
+	const struct rules_listener listener = { hear, NULL };
+
+	rows_done(&rows);
+	rows.machine = unwind_machine_of(EM_AARCH64);
+	assert_int_equal(code_of_aarch64.read(&piece, &begins, &listener), 0);
+}
+
+#define READ(words) read_words(words, ARRAY_SIZE(words))
+
+static const struct unwind_row *row_at(uint32_t pc)
+{
+	size_t at = 0;
+
+	assert_true(rows.count > 0 && rows.items[0].pc <= pc);
+	while (at + 1 < rows.count && rows.items[at + 1].pc <= pc)
+		at++;
+	return &rows.items[at];
+}
+
+static void assert_row(uint32_t pc, unsigned kind, unsigned cfa, int fp)
+{
+	const struct unwind_row *row = row_at(pc);
+
+	assert_int_equal(row->kind, kind);
+	assert_int_equal(row->cfa, cfa);
+	assert_int_equal(row->fp, fp);
+}
+
+static void knows_the_stubs_of_linkers(void **state)
+{
+	static const uint32_t words[] = {
+		0xa9bf7bf0,                                     /* stp x16, x30, [sp, #-16]! */
+		0x900001f0, 0xf947fe11, 0x913fe210, 0xd61f0220, /* adrp, ldr, add, br x17 */
+		NOP,        NOP,        NOP,        0xb00001f0, 0xf9400211, 0x91000210,
+		0xd61f0220, 0xb00001f0, 0xf9400611, 0x91002210, 0xd61f0220,
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(0, IN_LR, 0, SAME);
+	assert_row(4, ALONE, 2, -1);
+	assert_row(16, ALONE, 2, -1);
+	assert_row(32, IN_LR, 0, SAME);
+	assert_row(60, IN_LR, 0, SAME);
+}
+
+static void knows_stubs_that_are_guarded(void **state)
+{
+	static const uint32_t words[] = {
+		0xd503245f, 0xa9bf7bf0, /* bti c; stp */
+		0x900001f0, 0xf947fe11, 0x913fe210, 0xd61f0220, NOP,        NOP, 0xd503245f,
+		0xb00001f0, 0xf9400211, 0x91000210, 0xd503219f, 0xd61f0220, /* autia1716; br x17 */
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(0, IN_LR, 0, SAME);
+	assert_row(4, IN_LR, 0, SAME);
+	assert_row(8, ALONE, 2, -1);
+	assert_row(32, IN_LR, 0, SAME);
+	assert_row(52, IN_LR, 0, SAME);
+}
+
+/* As crti.o has it. */
+static void knows_init(void **state)
+{
+	static const uint32_t words[] = { NOP, STP_16, FP_IS_SP, CALL, LDP_16, RET };
+
+	(void)state;
+	READ(words);
+	assert_row(4, IN_LR, 0, SAME);
+	assert_row(8, UNWIND_SP, 2, -2);
+	assert_row(16, UNWIND_SP, 2, -2);
+	assert_row(20, IN_LR, 0, SAME);
+}
+
+static void counts_from_the_frame_pointer_where_the_stack_grows(void **state)
+{
+	static const uint32_t words[] = {
+		0xa9be7bfd, FP_IS_SP, /* stp x29, x30, [sp, #-32]!; mov x29, sp */
+		0xcb2063ff, CALL,     /* sub sp, sp, x0 */
+		0x910003bf,           /* mov sp, x29 */
+		0xa8c27bfd, RET,
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(8, UNWIND_SP, 4, -4);
+	assert_row(12, UNWIND_FP, 4, -4);
+	assert_row(20, UNWIND_SP, 4, -4);
+	assert_row(24, IN_LR, 0, SAME);
+}
+
+/* A branch over an early return. */
+static void takes_the_frame_along_a_branch(void **state)
+{
+	static const uint32_t words[] = {
+		STP_16, 0xb4000060, /* cbz x0, 16 */
+		LDP_16, RET,        CALL, LDP_16, RET,
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(12, IN_LR, 0, SAME);
+	assert_row(16, UNWIND_SP, 2, -2);
+	assert_row(24, IN_LR, 0, SAME);
+}
+
+static void says_nothing_where_two_frames_meet(void **state)
+{
+	static const uint32_t words[] = { 0xb4000040, STP_16, CALL, NOP, RET }; /* cbz x0, 8 */
+
+	(void)state;
+	READ(words);
+	assert_row(0, IN_LR, 0, SAME);
+	assert_int_equal(row_at(8)->kind, UNWIND_NONE);
+	assert_int_equal(row_at(16)->kind, UNWIND_NONE);
+}
+
+/* Its own return address is nowhere any more. */
+static void says_that_a_lost_return_address_is_lost(void **state)
+{
+	static const uint32_t words[] = { 0xd280001e, RET }; /* mov x30, #0 */
+
+	(void)state;
+	READ(words);
+	assert_row(0, IN_LR, 0, SAME);
+	assert_int_equal(row_at(4)->kind, UNWIND_BAD);
+}
+
+static void keeps_vector_registers_apart(void **state)
+{
+	static const uint32_t words[] = {
+		0xfc1f0ffe, /* str d30, [sp, #-16]! */
+		0x6d0077fe, /* stp d30, d29, [sp] */
+		0xeb2063ff, /* cmp sp, x0 */
+		0xfc4107fe, /* ldr d30, [sp], #16 */
+		RET,
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(4, IN_LR, 2, SAME);
+	assert_row(12, IN_LR, 2, SAME);
+	assert_row(16, IN_LR, 0, SAME);
+}
+
+/* A handler returns to its first instruction: looked up one byte before. */
+static void knows_the_trampoline_of_signals(void **state)
+{
+	static const uint32_t words[] = {
+		RET, NOP, 0xd2801168, 0xd4000001, STP_16, CALL,
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(7, UNWIND_SIGNAL, 0, SAME);
+	assert_row(12, UNWIND_SIGNAL, 0, SAME);
+	assert_row(16, UNWIND_SIGNAL, 0, SAME); /* in the call */
+	assert_row(20, UNWIND_SP, 2, -2);
+}
+
+static int clear(void **state)
+{
+	(void)state;
+	rows_done(&rows);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_the_stubs_of_linkers),
+		cmocka_unit_test(knows_stubs_that_are_guarded),
+		cmocka_unit_test(knows_init),
+		cmocka_unit_test(counts_from_the_frame_pointer_where_the_stack_grows),
+		cmocka_unit_test(takes_the_frame_along_a_branch),
+		cmocka_unit_test(says_nothing_where_two_frames_meet),
+		cmocka_unit_test(says_that_a_lost_return_address_is_lost),
+		cmocka_unit_test(keeps_vector_registers_apart),
+		cmocka_unit_test(knows_the_trampoline_of_signals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, clear);
+}

@@ -59,14 +59,13 @@ ALWAYS_INLINE struct kernel_absence *absence_begin(__u32 tid)
 	return bpf_map_lookup_elem(&absences, &tid);
 }
 
-#define OWN_FRAMES 2 /* this program, and the function that the tracepoint calls it by */
-
 ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context)
 {
 	long size = 0;
 
 	if (settings.with_kernel_frames)
-		size = bpf_get_stack(context, walk->frames, KERNEL_FRAMES_MAX * 8, OWN_FRAMES);
+		size = bpf_get_stack(context, walk->frames, KERNEL_FRAMES_MAX * 8,
+				     settings.own_frames);
 	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
 }
 

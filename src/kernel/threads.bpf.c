@@ -32,6 +32,7 @@ ALWAYS_INLINE __u64 switches_of(struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
+/* The kernel leaves out its scheduler, and all that lies further in. */
 ALWAYS_INLINE void take_kernel_frames(struct walk *walk, struct task_struct *task)
 {
 	long size = bpf_get_task_stack(task, walk->frames, KERNEL_FRAMES_MAX * 8, 0);

@@ -67,6 +67,7 @@ int absences_begin(struct absences *absences, const struct sample *left)
 		absence->capacity = size;
 	}
 	memcpy(absence->left, left, size);
+	scheduler_cut(&absences->scheduler, absence->left);
 	absence->is_away = true;
 	return 0;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/sampling/scheduler.h"
 #include "shared/base/macros.h"
 #include "shared/wire/kernel.h"
 
@@ -12,6 +13,7 @@
 
 struct absences {
 	void *tree; /* of struct absence, by tid */
+	struct scheduler scheduler;
 };
 
 typedef void absence_visitor(const struct sample *sample, void *context);

@@ -20,6 +20,8 @@
 
 #define TURN_NS   100000000u /* records may come faster than they can be looked at */
 #define SECOND_NS 1000000000u
+/* A program of ours, and the function that the tracepoint calls it by; some kernels have more. */
+#define OWN_FRAMES 2
 
 static struct bpf_sampler *self_of(struct sampler *sampler)
 {
@@ -36,11 +38,26 @@ static int start(struct bpf_sampler *self, enum kernel_file file, const char *pr
 	return r;
 }
 
+/* False: the kernel frames of its programs themselves can only be counted, not told. */
+static bool find_scheduler(struct bpf_sampler *self)
+{
+	if (!self->options.off_cpu || !self->options.kernel_frames)
+		return false;
+	if (scheduler_find(&self->absences.scheduler, "/proc/kallsyms"))
+		return true;
+	sampler_limit(
+		&self->sampler,
+		"the kernel hides its addresses (kernel.kptr_restrict, or CAP_SYSLOG is "
+		"missing): kernel stacks of waits may begin with frames of the sampling itself");
+	return false;
+}
+
 static int load(struct bpf_sampler *self, const struct space *space, struct err *err)
 {
 	const struct kernel_settings settings = {
 		.period_ns = SECOND_NS / self->options.hz,
 		.with_kernel_frames = self->options.kernel_frames,
+		.own_frames = find_scheduler(self) ? 0 : OWN_FRAMES,
 		.with_children = self->options.children,
 		.has_fixed_period = event_is_time(self->options.event),
 	};

@@ -119,7 +119,8 @@ struct kernel_settings {
 	__u8 with_kernel_frames;
 	__u8 with_children;
 	__u8 has_fixed_period; /* of its clocks: they count time */
-	__u8 reserved[5];
+	__u8 own_frames;       /* so many kernel frames of a switch are left out, innermost first */
+	__u8 reserved[4];
 };
 
 /* Records that are no samples: a struct sample with one of these as its kind. */

@@ -30,6 +30,7 @@ KNOWN = {
     "process/procfs.c": "/proc",
     "recording/reader.c": "a path that a person gave",
     "sampling/kernel_session.c": "/sys/kernel/security/lockdown",
+    "sampling/scheduler.c": "/proc/kallsyms",
     "session/tools.c": "a path that a person gave",
     "symbols/debuginfod.c": "/dev/null",
     "symbols/text_symbols.c": "/proc/kallsyms",

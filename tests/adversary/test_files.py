@@ -135,5 +135,88 @@ class Devices(Folder):
         self.assertFalse(canary.close())
 
 
+GIB = 1 << 30
+# A limpet that looks at one small program has some twenty megabytes.
+PEAK_BYTES = 300 << 20
+
+
+class Promises(Folder):
+    """What headers promise is not believed: other files and the stack are unaffected, and the reason is told."""
+
+    def look(self, path, *words):
+        answer = Answer("dump", self.start(path).pid, *words)
+        self.assertEqual(answer.code, 0, answer.errors)
+        self.assertLess(answer.peak_bytes, PEAK_BYTES)
+        self.assertIn("standing", answer.text)
+        return answer
+
+    def test_a_debug_file_of_four_terabytes(self):
+        path = self.linked()
+        debug = shutil.copy(STANDING, self.file("standing.debug"))
+        try:
+            os.truncate(debug, 4096 * GIB)
+        except OSError:
+            os.truncate(debug, 1024 * GIB)
+        self.assertIn(f"file {debug} is not read", self.look(path).errors)
+
+    def test_a_debug_file_of_holes(self):
+        path = self.linked()
+        debug = shutil.copy(STANDING, self.file("standing.debug"))
+        os.truncate(debug, 60 * GIB)
+        self.assertIn(f"debug file {debug} is ignored: it has 61440 MiB", self.look(path).errors)
+
+    def test_symbols_and_strings_of_holes(self):
+        for section in (".symtab", ".strtab"):
+            with self.subTest(section=section):
+                path = self.standing("standing" + section)
+                Elf(path).promise(section, 3 * GIB)
+                self.assertIn(f"names of {path} are not read: with its section {section} it would have",
+                              self.look(path).errors)
+
+    def test_debug_information_of_holes(self):
+        for section in (".debug_info", ".debug_line", ".debug_abbrev"):
+            with self.subTest(section=section):
+                path = self.standing("standing" + section)
+                Elf(path).promise(section, 3 * GIB)
+                answer = self.look(path)
+                self.assertIn(f"lines of {path} are not read: with its section {section} it would have", answer.errors)
+                self.assertIn(" stand (", answer.text)
+
+    def test_names_of_sections_of_holes(self):
+        path = self.standing()
+        Elf(path).promise(".shstrtab", 3 * GIB)
+        self.assertIn(f"names of {path} are not read", self.look(path).errors)
+
+    def test_too_many_sections(self):
+        path = self.standing()
+        Elf(path).promise_sections(4 << 20)
+        self.assertIn(f"names of {path} are not read: it says that it has 4194304 sections", self.look(path).errors)
+
+    def test_packed_debug_information(self):
+        path = self.standing()
+        Elf(path).pack(".debug_str", 400 << 20)
+        self.assertIn(f"lines of {path} are not read: with its section .debug_str", self.look(path).errors)
+
+    def test_debug_information_that_is_deep(self):
+        path = self.standing()
+        elf = Elf(path)
+        elf.bury(".debug_info", ".debug_abbrev", 500000)
+        self.assertIn(" stand (", self.look(path).text)
+
+    def test_strings_without_an_end(self):
+        path = self.standing()
+        elf = Elf(path)
+        elf.replace(".strtab", b"\0" + b"_" * (48 << 20))
+        elf.replace(".symtab", elf.symbols(1 << 20))
+        self.assertIn(f"names of {path} are not read: its section .strtab has no end", self.look(path).errors)
+
+    def test_names_that_are_long(self):
+        path = self.standing()
+        elf = Elf(path)
+        elf.replace(".strtab", b"\0" + b"_" * (24 << 20) + b"\0")
+        elf.replace(".symtab", elf.symbols(1 << 19))
+        self.look(path)
+
+
 if __name__ == "__main__":
     unittest.main()

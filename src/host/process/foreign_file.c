@@ -70,6 +70,18 @@ int foreign_file_check_owner(int fd, pid_t pid)
 	return file.st_uid == status.euid || file.st_uid == status.uid ? 0 : -EACCES;
 }
 
+/* Some file systems do not tell what is on disk: zero. */
+uint64_t foreign_file_limit(int fd, uint64_t max)
+{
+	uint64_t on_disk;
+	struct stat file;
+
+	if (fstat(fd, &file) < 0 || !file.st_blocks)
+		return max;
+	on_disk = MIN((uint64_t)file.st_blocks * 512, FOREIGN_FILE_MAX);
+	return MIN(max, MAX(on_disk * FOREIGN_SPARSE_RATIO, FOREIGN_SPARSE_LEAST));
+}
+
 /* 0 when it may be opened for reading. */
 static int check_place(int place, pid_t pid, const char *path, struct stat *ret)
 {

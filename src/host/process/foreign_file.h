@@ -13,6 +13,11 @@
 /* Larger ones are not files that anybody runs or debugs. */
 #define FOREIGN_FILE_MAX ((uint64_t)64 << 30)
 
+/* A part of a file may have so many times the bytes that the file has on disk: file systems
+ * compress, and leave out zeroes. */
+#define FOREIGN_SPARSE_RATIO 64u
+#define FOREIGN_SPARSE_LEAST ((uint64_t)16 << 20)
+
 /* A descriptor of the root of a process (0: our own), for nothing but finding files; -errno. */
 int foreign_root_open(pid_t pid) MUST_CHECK;
 
@@ -34,6 +39,9 @@ int foreign_file_open_mapped(pid_t pid, uint64_t start, uint64_t end) MUST_CHECK
 
 /* The same for a path that module_file_open() made: of a descriptor of ours, or in our root. */
 int foreign_file_open_again(const char *path) MUST_CHECK;
+
+/* How much may be read of one part of an open file: `max`, or less where it is mostly holes. */
+uint64_t foreign_file_limit(int fd, uint64_t max);
 
 /* Whether an open file is one for foreign_file_open_own().  0, -EACCES, -EINVAL. */
 int foreign_file_check_owner(int fd, pid_t pid) MUST_CHECK;

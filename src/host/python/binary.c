@@ -185,7 +185,7 @@ static int look_into(const struct module *module, struct found *ret)
 	CLEANUP(elf_source_close) struct elf_source source = { 0 };
 
 	*ret = (struct found){ 0 };
-	if (!module->image_path || elf_source_open_again(&source, module->image_path))
+	if (!module->image_path || elf_source_open_again(&source, module->image_path, module->path))
 		return -ENOENT;
 	find_symbols(source.elf, ret);
 	if (!ret->parts[WANTED_RUNTIME].start ||

@@ -3,9 +3,10 @@
  */
 #include "host/recorder/naming.h"
 
-#include "host/core/clock.h"
-
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/interrupt.h"
+#include "host/core/notes.h"
 
 #include <errno.h>
 #include <time.h>
@@ -44,6 +45,12 @@ int naming_write(struct stack_list *stacks, struct recording *recording, uint64_
 	*ret = (struct naming){ 0 };
 	code_list_follow(stacks->codes);
 	for (; !r && stacks->named_count < stacks->frame_count; stacks->named_count++) {
+		if (interrupt_is_waiting()) {
+			note_add(
+				"interrupted: %zu frames have no names yet; limpet report looks for them",
+				stacks->frame_count - stacks->named_count);
+			break;
+		}
 		if (put_names(stacks, (uint32_t)stacks->named_count,
 			      thread_cpu_ns() - begin_ns < lines_ns, &pending, ret))
 			return err_set(err, -ENOMEM, "samples: no memory");

@@ -4,15 +4,22 @@
  */
 #include "host/symbols/debug_file.h"
 
+#include "host/core/interrupt.h"
+#include "host/core/notes.h"
+#include "host/process/foreign_file.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #define DEBUG_FOLDER  "/usr/lib/debug"
 #define READ_AT_ONCE  65536u
+#define CHECKSUM_MAX  ((uint64_t)4 << 30)
 #define BUILD_ID_TEXT 128u
 
 struct search {
@@ -25,14 +32,38 @@ struct search {
 	uint32_t link_checksum;
 };
 
-static bool has_checksum(int fd, uint32_t wanted)
+/* Only what can be read as a whole in a moment is: the file may be somebody else's trap. */
+static bool is_small_enough(int fd, const char *path)
+{
+	struct stat file;
+	uint64_t max;
+
+	if (fstat(fd, &file) < 0)
+		return false;
+	max = foreign_file_limit(fd, CHECKSUM_MAX);
+	if ((uint64_t)file.st_size <= max)
+		return true;
+	note_add("debug file %s is ignored: it has %" PRIu64
+		 " MiB, and the checksum of up to %" PRIu64 " MiB is looked at%s",
+		 path, (uint64_t)file.st_size >> 20, max >> 20,
+		 max < CHECKSUM_MAX ? ", as it has little on disk" : "");
+	return false;
+}
+
+static bool has_checksum(int fd, const char *path, uint32_t wanted)
 {
 	unsigned char bytes[READ_AT_ONCE];
 	uLong sum = crc32(0, NULL, 0);
 	off_t at = 0;
 	ssize_t got;
 
-	while ((got = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+	if (!is_small_enough(fd, path))
+		return false;
+	while ((got = pread(fd, bytes, sizeof(bytes), at)) > 0 && (uint64_t)at < CHECKSUM_MAX) {
+		if (interrupt_is_waiting()) {
+			note_add("debug file %s is ignored: interrupted", path);
+			return false;
+		}
 		sum = crc32(sum, bytes, (uInt)got);
 		at += got;
 	}
@@ -44,10 +75,13 @@ static int try_file(struct elf_source *ret, const struct search *search, const c
 {
 	int r = elf_source_open(ret, search->pid, path);
 
+	if (r == -EINVAL)
+		note_add("debug file %s is ignored: it is no regular file", path);
 	if (r)
 		return r;
 	if (elf_has_build_id(ret->elf, search->build_id, search->build_id_size) ||
-	    (is_linked && !search->build_id_size && has_checksum(ret->fd, search->link_checksum)))
+	    (is_linked && !search->build_id_size &&
+	     has_checksum(ret->fd, path, search->link_checksum)))
 		return 0;
 	elf_source_close(ret);
 	return -ENOENT;

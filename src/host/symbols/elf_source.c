@@ -4,6 +4,7 @@
 #include "host/symbols/elf_source.h"
 
 #include "host/process/foreign_file.h"
+#include "host/symbols/elf_limits.h"
 #include "shared/arch/elf.h"
 
 #include <errno.h>
@@ -28,27 +29,45 @@ static int check(struct elf_source *source)
 	return -ENOEXEC;
 }
 
-static int open_in(struct elf_source *ret, int fd)
+/* Takes the descriptor. */
+static int open_in(struct elf_source *ret, int fd, const char *name)
 {
-	if (fd < 0)
-		return fd;
+	struct elf_verdict verdict;
+	int r = fd < 0 ? fd : elf_limits_check_file(fd, name, &verdict);
+
+	if (r) {
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
 	elf_prepare();
-	*ret = (struct elf_source){ .fd = fd, .elf = elf_begin(fd, ELF_C_READ, NULL) };
+	*ret = (struct elf_source){ .fd = fd,
+				    .elf = elf_begin(fd, ELF_C_READ, NULL),
+				    .has_lines = verdict.has_lines };
 	return check(ret);
 }
 
 int elf_source_open(struct elf_source *ret, pid_t pid, const char *path)
 {
-	return open_in(ret, foreign_file_open(pid, path));
+	return open_in(ret, foreign_file_open(pid, path), path);
 }
 
-int elf_source_open_again(struct elf_source *ret, const char *path)
+int elf_source_open_again(struct elf_source *ret, const char *path, const char *name)
 {
-	return open_in(ret, foreign_file_open_again(path));
+	return open_in(ret, foreign_file_open_again(path), name);
 }
 
 int elf_source_in(struct elf_source *ret, char *memory, size_t size)
 {
+	const struct elf_bytes bytes = { .memory = memory, .size = size, .max = UINT64_MAX };
+	struct elf_verdict ignored;
+	int r = elf_limits_check(&bytes, "a file in memory", &ignored);
+
+	if (r) {
+		free(memory);
+		*ret = (struct elf_source){ .fd = -1 };
+		return r;
+	}
 	elf_prepare();
 	*ret = (struct elf_source){ .fd = -1, .memory = memory, .elf = elf_memory(memory, size) };
 	return check(ret);
@@ -82,11 +101,19 @@ static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
 	return NULL;
 }
 
+bool elf_has_section(Elf *elf, const char *name)
+{
+	GElf_Shdr head;
+
+	return find_section(elf, name, &head) && head.sh_size;
+}
+
 bool elf_section_part(Elf *elf, const char *name, struct elf_part *ret)
 {
 	GElf_Shdr head;
 	Elf_Scn *section = find_section(elf, name, &head);
-	const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+	const Elf_Data *data =
+		section && head.sh_size <= ELF_PART_MAX ? elf_rawdata(section, NULL) : NULL;
 
 	if (!data || !data->d_buf)
 		return false;

@@ -13,17 +13,22 @@
 /* Zero is none. */
 struct elf_source {
 	Elf *elf;
-	int fd;       /* -1, 0: none */
-	char *memory; /* NULL: none */
+	int fd;         /* -1, 0: none */
+	char *memory;   /* NULL: none */
+	bool has_lines; /* its debug information, if any, may be read: see elf_limits.h */
 };
+
+/* A section that is read as a whole has no more bytes. */
+#define ELF_PART_MAX ((size_t)256 << 20)
 
 /* Once before anything of libelf; elf_source_*() do it. */
 void elf_prepare(void);
 
-/* As foreign_file_open(); -ENOEXEC when it is no ELF file of this machine. */
+/* As foreign_file_open(); -ENOEXEC when it is no ELF file of this machine, -EFBIG when it is beyond
+ * the limits. */
 int elf_source_open(struct elf_source *ret, pid_t pid, const char *path) MUST_CHECK;
-/* The same by what module_file_open() said. */
-int elf_source_open_again(struct elf_source *ret, const char *path) MUST_CHECK;
+/* The same by what module_file_open() said; `name` is what people call it. */
+int elf_source_open_again(struct elf_source *ret, const char *path, const char *name) MUST_CHECK;
 /* Takes the memory, also when it fails. */
 int elf_source_in(struct elf_source *ret, char *memory, size_t size) MUST_CHECK;
 void elf_source_close(struct elf_source *source);
@@ -33,7 +38,9 @@ static inline void elf_source_close_at_scope_end(struct elf_source *source)
 	elf_source_close(source);
 }
 
-/* Its bytes; false when it has none.  They belong to the source. */
+bool elf_has_section(Elf *elf, const char *name);
+
+/* Its bytes; false when it has none, or too many.  They belong to the source. */
 bool elf_section(Elf *elf, const char *name, const unsigned char **ret, size_t *ret_size);
 
 /* The same with the address that the section has in memory. */

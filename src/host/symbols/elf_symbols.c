@@ -32,8 +32,10 @@ static bool is_name(const char *name)
 static uint64_t rank_of(const GElf_Sym *symbol, const char *name)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info), binding = GELF_ST_BIND(symbol->st_info);
-	uint64_t underscores = MIN(strspn(name, "_"), 7u);
+	uint64_t underscores = 0;
 
+	while (underscores < 7 && name[underscores] == '_')
+		underscores++;
 	return (uint64_t)(type != STT_NOTYPE) << 8 | (uint64_t)(symbol->st_size > 0) << 7 |
 	       (uint64_t)(binding == STB_GLOBAL ? 2 : binding == STB_WEAK) << 4 | (7 - underscores);
 }

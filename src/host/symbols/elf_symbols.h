@@ -1,6 +1,6 @@
 /*
  * The names that an ELF file has for its code, by where they are told.  Each adds to the table; 0
- * or -ENOMEM, what makes no sense is passed over.  Names belong to the file.
+ * -ENOMEM, -EOVERFLOW; what makes no sense is passed over.  Names belong to the file.
  */
 #pragma once
 

@@ -4,15 +4,24 @@
  */
 #include "host/symbols/lines.h"
 
-#include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
+#include "host/symbols/elf_source.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define SCOPES_MAX 256
+/* What hostile debug information could make us do for ever, or libdw remember without end.  Large
+ * programs have a hundred thousand units, and line programs of a few MiB. */
+#define SCOPES_MAX       256
+#define UNITS_MAX        (1u << 20)
+#define RANGES_MAX       (16u << 20)
+#define LINE_PROGRAM_MAX ((uint64_t)16 << 20)
+#define SEARCH_NS        2000000000u
+#define SEARCH_STEP      1024u /* entries between looks at the clock */
 
 struct unit_range {
 	uint64_t begin, end;
@@ -23,6 +32,8 @@ struct lines {
 	Dwarf *dwarf;
 	struct unit_range *ranges;
 	size_t count, room;
+	size_t looked;            /* at ranges, empty ones too */
+	struct elf_part programs; /* .debug_line */
 };
 
 static int by_begin(const void *left, const void *right)
@@ -38,7 +49,8 @@ static bool add_ranges(struct lines *self, Dwarf_Die *unit)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0) {
-		if (make_room(&self->ranges, self->count, &self->room, sizeof(*self->ranges)))
+		if (++self->looked > RANGES_MAX ||
+		    make_room(&self->ranges, self->count, &self->room, sizeof(*self->ranges)))
 			return false;
 		if (begin < end)
 			self->ranges[self->count++] =
@@ -51,9 +63,11 @@ static bool read_units(struct lines *self)
 {
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die, split;
+	size_t units = 0;
 	uint8_t type;
 
-	while (!dwarf_get_units(self->dwarf, unit, &unit, NULL, &type, &die, &split))
+	while (units++ < UNITS_MAX &&
+	       !dwarf_get_units(self->dwarf, unit, &unit, NULL, &type, &die, &split))
 		if (type == DW_UT_compile && !add_ranges(self, &die))
 			return false;
 	if (self->count)
@@ -78,6 +92,10 @@ static struct lines *open_lines(Elf *elf)
 	if (!self)
 		return NULL;
 	self->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	/* libdw has unpacked it. */
+	if (!elf_section_part(elf, ".debug_line", &self->programs) &&
+	    !elf_section_part(elf, ".zdebug_line", &self->programs))
+		self->programs.size = 0;
 	if (self->dwarf && read_units(self))
 		return self;
 	close_lines(self);
@@ -123,6 +141,22 @@ static unsigned number_of(Dwarf_Die *die, unsigned name)
 		       : 0;
 }
 
+/* libdw makes a row in memory of nearly every byte of a line program. */
+static bool is_program_short(const struct lines *self, Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+	uint64_t length = 0;
+	Dwarf_Word at;
+
+	if (!dwarf_attr(unit, DW_AT_stmt_list, &attribute) || dwarf_formudata(&attribute, &at) ||
+	    at > self->programs.size || self->programs.size - at < 12)
+		return false;
+	memcpy(&length, self->programs.bytes + at, sizeof(uint32_t));
+	if (length == UINT32_MAX)
+		memcpy(&length, self->programs.bytes + at + sizeof(uint32_t), sizeof(length));
+	return length <= LINE_PROGRAM_MAX;
+}
+
 /* Where an inlined function was called from. */
 static void find_caller(Dwarf_Die *unit, Dwarf_Die *inlined, struct source_place *ret)
 {
@@ -150,39 +184,64 @@ static struct source_place place_in(Dwarf_Die *unit, uint64_t address)
 	return place;
 }
 
-/* From the innermost scope outwards as the code has them.  dwarf_getscopes() itself goes on with
- * where an inlined function was written. */
-static int find_scopes(Dwarf_Die *unit, uint64_t address, Dwarf_Die **ret)
+/* The entry below this one that holds the address. */
+static bool find_inner(Dwarf_Die *outer, uint64_t address, uint64_t end_ns, Dwarf_Die *ret)
 {
-	CLEANUP(free) Dwarf_Die *scopes = NULL;
-	int count = dwarf_getscopes(unit, address, &scopes);
+	Dwarf_Die next;
+	size_t looked = 0;
+	int r = dwarf_child(outer, &next);
 
-	return count > 0 ? dwarf_getscopes_die(&scopes[0], ret) : 0;
+	while (!r) {
+		if (dwarf_haspc(&next, address) > 0) {
+			*ret = next;
+			return true;
+		}
+		if (++looked % SEARCH_STEP == 0 && now_ns() > end_ns)
+			return false;
+		r = dwarf_siblingof(&next, &next);
+	}
+	return false;
+}
+
+/* From the outermost scope inwards as the code has them.  dwarf_getscopes() goes on with where an
+ * inlined function was written, and down its own stack as deep as the file says. */
+static size_t find_scopes(Dwarf_Die *unit, uint64_t address, Dwarf_Die ret[SCOPES_MAX])
+{
+	uint64_t end_ns = now_ns() + SEARCH_NS;
+	Dwarf_Die outer = *unit;
+	size_t count = 0;
+
+	while (count < SCOPES_MAX && find_inner(&outer, address, end_ns, &ret[count]))
+		outer = ret[count++];
+	return count;
 }
 
 static size_t find_lines(struct lines *lines, uint64_t address, struct source_place *ret,
 			 size_t room)
 {
-	CLEANUP(free) Dwarf_Die *scopes = NULL;
-	struct source_place place;
-	size_t count = 0;
-	Dwarf_Die unit;
-	int scope_count;
+	struct source_place place = { 0 };
+	Dwarf_Die unit, scopes[SCOPES_MAX];
+	size_t count = 0, scope;
+	bool has_lines;
 
 	if (!find_unit(lines, address, &unit))
 		return 0;
-	place = place_in(&unit, address);
-	scope_count = find_scopes(&unit, address, &scopes);
-	for (int i = 0; i < MIN(scope_count, SCOPES_MAX) && count < room; i++) {
-		int tag = dwarf_tag(&scopes[i]);
+	has_lines = is_program_short(lines, &unit);
+	if (has_lines)
+		place = place_in(&unit, address);
+	for (scope = find_scopes(&unit, address, scopes); scope && count < room; scope--) {
+		Dwarf_Die *die = &scopes[scope - 1];
+		int tag = dwarf_tag(die);
 
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
 			continue;
-		place.function = function_name(&scopes[i]);
+		place.function = function_name(die);
 		ret[count++] = place;
 		if (tag == DW_TAG_subprogram)
 			return count;
-		find_caller(&unit, &scopes[i], &place);
+		place = (struct source_place){ 0 };
+		if (has_lines)
+			find_caller(&unit, die, &place);
 	}
 	if (!count && (place.file || place.line))
 		ret[count++] = place;

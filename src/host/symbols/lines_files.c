@@ -3,8 +3,10 @@
  * DW_AT_dwo_name of split units), and whoever wrote it may have named a device.  Host only.
  */
 #include "host/process/foreign_file.h"
+#include "host/symbols/elf_limits.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 int libdw_open(const char *path, int flags, ...);
 int libdw_open64(const char *path, int flags, ...) __attribute__((alias("libdw_open")));
@@ -12,10 +14,14 @@ int libdw_open64(const char *path, int flags, ...) __attribute__((alias("libdw_o
 int libdw_open(const char *path, int flags, ...)
 {
 	int fd = foreign_file_open(/* pid */ 0, path);
+	struct elf_verdict verdict = { 0 };
+	int r = fd < 0 ? fd : elf_limits_check_file(fd, path, &verdict);
 
 	(void)flags;
-	if (fd >= 0)
+	if (!r && verdict.has_lines)
 		return fd;
-	errno = -fd;
+	if (fd >= 0)
+		close(fd);
+	errno = r ? -r : EFBIG;
 	return -1;
 }

@@ -58,7 +58,8 @@ static int keep_if_it_is(struct elf_source *image, const struct symbol_place *pl
 static int open_image(struct symbol_file *self, const struct symbol_place *place)
 {
 	struct elf_source *image = &self->sources[SOURCE_IMAGE];
-	int r = place->image_path ? elf_source_open_again(image, place->image_path) : -ENOENT;
+	int r = place->image_path ? elf_source_open_again(image, place->image_path, place->path)
+				  : -ENOENT;
 
 	if (!r)
 		r = keep_if_it_is(image, place);
@@ -108,14 +109,6 @@ void symbol_file_free(struct symbol_file *file)
 	free(file);
 }
 
-static bool has_debug_information(Elf *elf)
-{
-	const unsigned char *bytes;
-	size_t size;
-
-	return elf_section(elf, ".debug_info", &bytes, &size);
-}
-
 /* Only what has the build-id is believed. */
 static void ask_server(struct symbol_file *self, Elf *image)
 {
@@ -124,7 +117,7 @@ static void ask_server(struct symbol_file *self, Elf *image)
 	const unsigned char *build_id = elf_build_id(image, &size);
 	char path[PATH_MAX];
 
-	if (!debug_server || debug->elf || !build_id || has_debug_information(image) ||
+	if (!debug_server || debug->elf || !build_id || elf_has_section(image, ".debug_info") ||
 	    !debuginfod_find(debug_server, build_id, size, path, sizeof(path)) ||
 	    elf_source_open(debug, /* pid */ 0, path))
 		return;
@@ -182,7 +175,7 @@ static void find_lines(struct symbol_file *self)
 
 	self->has_looked_for_lines = true;
 	for (size_t i = 0; line_reader && !self->lines && i < ARRAY_SIZE(order); i++)
-		if (self->sources[order[i]].elf)
+		if (self->sources[order[i]].elf && self->sources[order[i]].has_lines)
 			self->lines = line_reader->open(self->sources[order[i]].elf);
 }
 

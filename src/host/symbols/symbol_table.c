@@ -6,6 +6,7 @@
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* How many symbols back one that spans the address is looked for. */
@@ -13,7 +14,9 @@
 
 int symbol_table_add(struct symbol_table *table, const struct symbol *symbol)
 {
-	int r = make_room(&table->items, table->count, &table->room, sizeof(*table->items));
+	int r = table->count >= SYMBOL_TABLE_MAX ? -EOVERFLOW
+						 : make_room(&table->items, table->count,
+							     &table->room, sizeof(*table->items));
 
 	if (!r)
 		table->items[table->count++] = *symbol;

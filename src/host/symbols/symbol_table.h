@@ -22,6 +22,10 @@ struct symbol_table {
 	bool is_finished;
 };
 
+/* Of one file. */
+#define SYMBOL_TABLE_MAX (8u << 20)
+
+/* -ENOMEM; -EOVERFLOW when there are too many. */
 int symbol_table_add(struct symbol_table *table, const struct symbol *symbol) MUST_CHECK;
 
 /* Sorts, and ends symbols of unknown size where the next one begins.  More may be added after it.

@@ -128,8 +128,12 @@ void symbolizer_read(struct symbolizer *self)
 
 static const char *readable(struct symbolizer *self, const char *name)
 {
-	char text[READABLE_MAX];
+	char text[READABLE_MAX], cut[READABLE_MAX];
 
+	if (strnlen(name, sizeof(cut)) == sizeof(cut)) {
+		snprintf(cut, sizeof(cut), "%.*s", (int)sizeof(cut) - 1, name);
+		name = cut;
+	}
 	return pool_keep(&self->texts, demangle(name, text, sizeof(text)) ? text : name);
 }
 

@@ -13,7 +13,7 @@
 #define LONG_LENGTH    0xffffffffu
 #define LONG_SIZE      8
 #define SHORT_SIZE     4
-#define PROGRAM_MAX    4096 /* of a CIE: it is run for each entry */
+#define PROGRAM_MAX    256 /* of a CIE: it is run for each entry */
 #define DEBUG_ID       0xffffffffu
 #define DEBUG_LONG_ID  UINT64_MAX
 #define SEGMENTED_FROM 4 /* the version of CIEs that have sizes of addresses and segments */

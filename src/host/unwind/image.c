@@ -10,11 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/process/foreign_file.h"
 #include "host/unwind/object.h"
 #include "host/unwind/rules.h"
 
-#define SIZE_LIMIT     ((uint64_t)64 << 30)
-#define PART_LIMIT     ((uint64_t)1 << 30)
+#define SIZE_LIMIT     FOREIGN_FILE_MAX
+#define PART_LIMIT     ((uint64_t)256 << 20) /* ten times a browser's .eh_frame */
 #define CODE_LIMIT     ((uint64_t)256 << 20) /* larger ones are not read */
 #define HEADER_EXCERPT 64                    /* of PT_GNU_EH_FRAME: its fixed part is shorter */
 
@@ -23,7 +24,7 @@ struct origin {
 	int (*read)(const struct origin *origin, uint64_t offset, void *into, size_t size);
 	int fd;
 	const struct memory_reader *memory;
-	uint64_t base;
+	uint64_t base, part_limit;
 	const struct image *image; /* its program headers tell where in memory things are */
 };
 
@@ -78,7 +79,7 @@ static void fetch(struct image *image, const struct origin *origin, uint64_t off
 {
 	if (offset >= image->size)
 		return;
-	size = MIN(MIN(size, image->size - offset), PART_LIMIT);
+	size = MIN(MIN(size, image->size - offset), origin->part_limit);
 	if (origin->read(origin, offset, image->bytes + offset, size) < 0)
 		memset(image->bytes + offset, 0, size);
 }
@@ -204,7 +205,9 @@ static bool is_object(const Elf64_Ehdr *header)
 
 int image_load_file(struct image *ret, int fd)
 {
-	struct origin origin = { .read = read_file, .fd = fd };
+	struct origin origin = { .read = read_file,
+				 .fd = fd,
+				 .part_limit = foreign_file_limit(fd, PART_LIMIT) };
 	struct stat facts;
 	Elf64_Ehdr header;
 
@@ -236,7 +239,9 @@ static int measure(const struct memory_reader *memory, uint64_t base, const Elf6
 
 int image_load_memory(struct image *ret, const struct memory_reader *memory, uint64_t base)
 {
-	struct origin origin = { .read = read_memory, .memory = memory, .base = base };
+	struct origin origin = {
+		.read = read_memory, .memory = memory, .base = base, .part_limit = PART_LIMIT
+	};
 	Elf64_Ehdr header;
 	uint64_t size;
 	int r = memory->read(memory->context, base, &header, sizeof(header));

@@ -40,6 +40,8 @@ int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row)
 		rows->count--;
 	if (rows->count && is_same(&rows->items[rows->count - 1], &row))
 		return 0;
+	if (rows->count >= UNWIND_ROWS_MAX)
+		return -EOVERFLOW;
 	r = make_room(&rows->items, rows->count, &rows->room, sizeof(*rows->items));
 	if (r < 0)
 		return r;

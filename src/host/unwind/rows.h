@@ -7,6 +7,9 @@
 
 #include "host/unwind/rules.h"
 
+/* Of one module; a browser has four million. */
+#define UNWIND_ROWS_MAX (32u << 20)
+
 struct rows {
 	const struct unwind_machine *machine;
 	struct unwind_row *items;
@@ -16,7 +19,7 @@ struct rows {
 };
 
 /* From `pc` on; what was said of later addresses is forgotten, and a row that says what the one
- * before it says is left out.  -ENOMEM. */
+ * before it says is left out.  -ENOMEM; -EOVERFLOW over UNWIND_ROWS_MAX. */
 int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row) MUST_CHECK;
 /* A rule as it is.  UNWIND_BAD where there are too many. */
 int rows_add_special(struct rows *rows, uint32_t pc,

@@ -194,7 +194,9 @@ int unwind_table_make(struct unwind_table **ret, const struct unwind_source *sou
 		r = unwind_table_lay_out(ret, work.first, &work.rows);
 	if (r < 0) {
 		*ret = NULL;
-		return err_set(err, -ENOMEM, "no memory for an unwind table");
+		return r == -EOVERFLOW ? err_set(err, r, "more than %u rows of unwind information",
+						 UNWIND_ROWS_MAX)
+				       : err_set(err, -ENOMEM, "no memory for an unwind table");
 	}
 	return 0;
 }

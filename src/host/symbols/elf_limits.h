@@ -1,0 +1,35 @@
+/*
+ * How much is read of a foreign ELF file at most.  Looked at before libelf, which allocates what
+ * headers promise: a file of a few kilobytes can promise terabytes, by holes or by compression.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+
+/* Bytes of all sections of a kind together.  The largest programs known have a quarter of it. */
+#define ELF_SYMBOLS_MAX     ((uint64_t)192 << 20) /* eight million symbols */
+#define ELF_STRINGS_MAX     ((uint64_t)1 << 30)
+#define ELF_RELOCATIONS_MAX ((uint64_t)512 << 20)
+#define ELF_NOTES_MAX       ((uint64_t)16 << 20)
+#define ELF_DEBUG_MAX       ((uint64_t)2 << 30) /* unpacked */
+#define ELF_SECTIONS_MAX    65536u
+#define ELF_NAMES_MAX       ((uint64_t)16 << 20) /* of sections */
+
+/* The bytes of a file, or of memory where `memory` is set. */
+struct elf_bytes {
+	int fd;
+	const char *memory;
+	uint64_t size, max; /* of a section; see foreign_file_limit() */
+};
+
+struct elf_verdict {
+	bool has_lines; /* else its debug information is too much */
+};
+
+/* `name` is for the note that tells which section is too large.  0; -ENOEXEC when it is no ELF file
+ * of this machine; -EFBIG when not even its names can be read. */
+int elf_limits_check(const struct elf_bytes *bytes, const char *name,
+		     struct elf_verdict *ret) MUST_CHECK;
+int elf_limits_check_file(int fd, const char *name, struct elf_verdict *ret) MUST_CHECK;

@@ -41,7 +41,8 @@ struct walk {
 	__u8 signals;
 	/* Behind a function that throws (UNWIND_THROWS): where the walk was then.  0: nowhere. */
 	__u64 doubted_ra, doubted_sp, doubted_fp;
-	__u64 seeking; /* where the call is looked for that returns there; 0: it is not */
+	__u64 seeking;  /* where the call is looked for that returns there; 0: it is not */
+	__u64 tried_sp; /* the last one with which the walk went on there; 0: none */
 	__u16 doubted_count;
 	struct kernel_range range; /* of the last frame */
 	struct pt_regs registers;
@@ -399,7 +400,7 @@ ALWAYS_INLINE int is_trampoline(struct climb *climb)
  */
 ALWAYS_INLINE void doubt(struct walk *walk, __u8 kind, __u8 was_exact)
 {
-	if (was_exact && kind != UNWIND_FP) {
+	if (RETURN_ON_STACK && was_exact && kind != UNWIND_FP) {
 		walk->is_exact = 1;
 		return;
 	}
@@ -502,8 +503,21 @@ ALWAYS_INLINE void climb_all_known(struct walk *walk)
 	walk->sample.user_count = count;
 }
 
+ALWAYS_INLINE long go_on_at(struct walk *walk, __u64 sp)
+{
+	walk->seeking = walk->unknown = 0;
+	walk->sample.flags |= SAMPLE_GUESSED;
+	walk->sample.end = STACK_CUT;
+	walk->pc = walk->doubted_ra;
+	walk->sp = sp;
+	walk->fp = walk->doubted_fp;
+	walk->is_exact = walk->is_innermost = walk->was_guided = 0;
+	return STEP_ON;
+}
+
 /* A word a step.  Of several calls that return there the innermost is found: its callers are those
- * of the others, too. */
+ * of the others, too.  Where calls do not push, its frame ends somewhere behind that word: all ends
+ * that can be are tried, one after the other. */
 ALWAYS_INLINE long seek(struct climb *climb)
 {
 	struct walk *walk = climb->walk;
@@ -514,13 +528,14 @@ ALWAYS_INLINE long seek(struct climb *climb)
 	walk->seeking = at + 8;
 	if (word != walk->doubted_ra)
 		return STEP_ON;
-	walk->seeking = walk->doubted_ra = walk->unknown = 0;
-	walk->sample.flags |= SAMPLE_GUESSED;
-	walk->sample.end = STACK_CUT;
-	walk->pc = word;
-	walk->sp = at + 8;
-	walk->fp = walk->doubted_fp;
-	walk->is_exact = walk->is_innermost = walk->was_guided = 0;
+	at += 8;
+	if (!RETURN_ON_STACK) {
+		at = (at + 15) & ~15ull;
+		walk->tried_sp = at;
+	}
+	go_on_at(walk, at);
+	if (RETURN_ON_STACK)
+		walk->doubted_ra = 0;
 	return STEP_ON;
 }
 
@@ -537,6 +552,12 @@ static long step(__u32 number, struct climb *climb)
 	if (!walk->doubted_ra || walk->sample.end == STACK_COMPLETE)
 		return STEP_END;
 	walk->sample.user_count = walk->doubted_count;
+	if (!RETURN_ON_STACK && walk->tried_sp) {
+		walk->tried_sp += 16;
+		return walk->tried_sp - walk->doubted_sp < DOUBT_REACH
+			       ? go_on_at(walk, walk->tried_sp)
+			       : STEP_END;
+	}
 	walk->seeking = walk->doubted_sp;
 	return STEP_ON;
 }
@@ -561,6 +582,7 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->was_guided = 0;
 	walk->signals = 0;
 	walk->doubted_ra = 0;
+	walk->tried_sp = 0;
 	walk->seeking = 0;
 	walk->unknown = 0;
 	walk->chunk_size = 0;

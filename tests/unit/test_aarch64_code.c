@@ -109,7 +109,8 @@ static void knows_init(void **state)
 	READ(words);
 	assert_row(4, IN_LR, 0, SAME);
 	assert_row(8, UNWIND_SP, 2, -2);
-	assert_row(16, UNWIND_SP, 2, -2);
+	assert_row(12, UNWIND_FP, 2, -2);
+	assert_row(16, UNWIND_FP, 2, -2);
 	assert_row(20, IN_LR, 0, SAME);
 }
 
@@ -124,9 +125,9 @@ static void counts_from_the_frame_pointer_where_the_stack_grows(void **state)
 
 	(void)state;
 	READ(words);
-	assert_row(8, UNWIND_SP, 4, -4);
-	assert_row(12, UNWIND_FP, 4, -4);
-	assert_row(20, UNWIND_SP, 4, -4);
+	assert_row(4, UNWIND_SP, 4, -4);
+	assert_row(8, UNWIND_FP, 4, -4);
+	assert_row(20, UNWIND_FP, 4, -4);
 	assert_row(24, IN_LR, 0, SAME);
 }
 
@@ -159,12 +160,24 @@ static void says_nothing_where_two_frames_meet(void **state)
 /* Its own return address is nowhere any more. */
 static void says_that_a_lost_return_address_is_lost(void **state)
 {
-	static const uint32_t words[] = { 0xd280001e, RET }; /* mov x30, #0 */
+	static const uint32_t words[] = { 0xaa0003fe, RET }; /* mov x30, x0 */
 
 	(void)state;
 	READ(words);
 	assert_row(0, IN_LR, 0, SAME);
 	assert_int_equal(row_at(4)->kind, UNWIND_BAD);
+}
+
+/* _start of older C libraries. */
+static void knows_where_a_program_begins(void **state)
+{
+	static const uint32_t words[] = { 0xd280001d, 0xd280001e, CALL, CALL, NOP };
+
+	(void)state;
+	READ(words);
+	assert_row(0, IN_LR, 0, SAME);
+	assert_int_equal(row_at(8)->kind, UNWIND_END);
+	assert_int_equal(row_at(15)->kind, UNWIND_END);
 }
 
 static void keeps_vector_registers_apart(void **state)
@@ -216,6 +229,7 @@ int main(void)
 		cmocka_unit_test(takes_the_frame_along_a_branch),
 		cmocka_unit_test(says_nothing_where_two_frames_meet),
 		cmocka_unit_test(says_that_a_lost_return_address_is_lost),
+		cmocka_unit_test(knows_where_a_program_begins),
 		cmocka_unit_test(keeps_vector_registers_apart),
 		cmocka_unit_test(knows_the_trampoline_of_signals),
 	};

@@ -242,9 +242,9 @@ int rows_add_special(struct rows *rows, uint32_t pc, const struct unwind_special
 	return rows_add(rows, pc, row);
 }
 
-static __u8 throws(const struct rows *rows, const struct rules *rules)
+static __u8 throws(const struct rules *rules)
 {
-	return rows->machine->is_ra_pushed && rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0;
+	return rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0;
 }
 
 static int make_row(struct rows *rows, const struct rules *rules, struct unwind_row *ret)
@@ -266,15 +266,14 @@ static int make_row(struct rows *rows, const struct rules *rules, struct unwind_
 		return 0;
 	forget_popped(&special);
 	if (make_short(rows, &special, ret)) {
-		ret->kind |= throws(rows, rules);
+		ret->kind |= throws(rules);
 		return 0;
 	}
 	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
 	r = add_special(rows, &special, &index);
 	if (r == -ENOMEM)
 		return r;
-	*ret = (struct unwind_row){ .kind = r < 0 ? UNWIND_BAD
-						  : UNWIND_SPECIAL | throws(rows, rules),
+	*ret = (struct unwind_row){ .kind = r < 0 ? UNWIND_BAD : UNWIND_SPECIAL | throws(rules),
 				    .cfa = (__u16)(r < 0 ? 0 : index),
 				    .fp = UNWIND_FP_SAME };
 	return 0;

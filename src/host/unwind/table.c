@@ -31,7 +31,8 @@ struct compilation {
 static void compilation_done_at_scope_end(struct compilation *work)
 {
 	frames_done(&work->frames);
-	free(work->begins.bits);
+	free(work->begins.named);
+	free(work->begins.called);
 	rows_done(&work->rows);
 }
 

@@ -28,6 +28,7 @@ struct walk {
 	bool needs_fp; /* it ended because the frame pointer is not known */
 	/* Behind a function that throws: where the walk was then.  0: nowhere. */
 	uint64_t doubted_ra, doubted_sp, doubted_fp;
+	uint64_t tried_sp; /* the last one with which the walk went on there; 0: none */
 	unsigned doubted_count;
 	bool is_guessed;
 };
@@ -253,7 +254,7 @@ static bool is_trampoline(const struct walk *walk)
  */
 static void doubt(struct walk *walk, const struct unwind_row *row, bool was_exact, unsigned count)
 {
-	if (was_exact && (row->kind & UNWIND_KIND_MASK) != UNWIND_FP) {
+	if (ARCH_RETURN_ON_STACK && was_exact && (row->kind & UNWIND_KIND_MASK) != UNWIND_FP) {
 		walk->is_exact = true;
 		walk->range = space_find(walk->space, walk->at.pc);
 		return;
@@ -266,28 +267,51 @@ static void doubt(struct walk *walk, const struct unwind_row *row, bool was_exac
 	walk->doubted_count = count;
 }
 
+/* A word above that holds the doubted return address; 0: there is none. */
+static uint64_t find_call(struct walk *walk)
+{
+	uint64_t word;
+
+	for (uint64_t at = walk->doubted_sp; at - walk->doubted_sp < DOUBT_REACH; at += WORD) {
+		if (!read_word(walk, at, &word))
+			return 0;
+		if (word == walk->doubted_ra)
+			return at;
+	}
+	return 0;
+}
+
+static bool go_on_at(struct walk *walk, uint64_t sp)
+{
+	walk->is_guessed = true;
+	walk->is_exact = walk->was_guided = false;
+	walk->at.pc = walk->doubted_ra;
+	walk->at.sp = sp;
+	walk->at.fp = walk->doubted_fp;
+	walk->range = space_find(walk->space, walk->at.pc - 1);
+	return walk->range;
+}
+
 /* The call that returns there lies above.  Of several the innermost is found: its callers are those
- * of the others, too. */
+ * of the others, too.  Where calls do not push, its frame ends somewhere behind that word: all ends
+ * that can be are tried, one after the other. */
 static bool find_doubted(struct walk *walk)
 {
-	uint64_t ra = walk->doubted_ra, word;
+	uint64_t sp = walk->tried_sp;
+	bool is_found;
 
-	walk->doubted_ra = 0;
-	for (uint64_t at = walk->doubted_sp; ra && at - walk->doubted_sp < DOUBT_REACH;
-	     at += WORD) {
-		if (!read_word(walk, at, &word))
-			return false;
-		if (word != ra)
-			continue;
-		walk->is_guessed = true;
-		walk->is_exact = walk->was_guided = false;
-		walk->at.pc = ra;
-		walk->at.sp = at + WORD;
-		walk->at.fp = walk->doubted_fp;
-		walk->range = space_find(walk->space, ra - 1);
-		return walk->range;
+	if (sp && sp - walk->doubted_sp < DOUBT_REACH) {
+		walk->tried_sp += 2 * WORD;
+		return go_on_at(walk, walk->tried_sp);
 	}
-	return false;
+	sp = sp ? 0 : find_call(walk);
+	if (sp && !ARCH_RETURN_ON_STACK) {
+		walk->tried_sp = ALIGN_UP(sp + WORD, 2 * WORD);
+		return go_on_at(walk, walk->tried_sp);
+	}
+	is_found = sp && go_on_at(walk, sp + WORD);
+	walk->doubted_ra = 0;
+	return is_found;
 }
 
 static int step(struct walk *walk, __u64 *frame, unsigned count)

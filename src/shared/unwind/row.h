@@ -29,7 +29,7 @@ enum unwind_flag {
 	UNWIND_RA_IN_REGISTER = 0x80, /* aarch64: ra is in lr still */
 	UNWIND_RA_ALONE = 0x40, /* aarch64: fp was not saved; the row's `fp` says where ra lies
 				 */
-	UNWIND_THROWS = 0x20,   /* x86-64: a function that goes on in the handler of an
+	UNWIND_THROWS = 0x20,   /* a function that goes on in the handler of an
 				   exception.  Before it does, it lays the registers of the
 				   handler's frame into its own: ra is then the place in the
 				   handler's function where its call would have returned to */

@@ -9,7 +9,8 @@
 /* Where functions begin, as far as that is known: a bit for each instruction of the code. */
 struct code_begins {
 	uint64_t first, count;
-	unsigned char *bits;
+	unsigned char *named;  /* by a symbol, or as the begin of a section */
+	unsigned char *called; /* by what looks like a call, and may be data */
 };
 
 struct code_reader {

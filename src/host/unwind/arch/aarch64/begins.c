@@ -11,20 +11,30 @@
 
 #include "host/unwind/arch/aarch64/instruction.h"
 
-bool begins_has(const struct code_begins *begins, uint64_t address)
+static bool has(const struct code_begins *begins, const unsigned char *bits, uint64_t address)
 {
 	uint64_t number = (address - begins->first) / WORD;
 
-	return begins->bits && address >= begins->first && number < begins->count &&
-	       begins->bits[number / 8] >> number % 8 & 1;
+	return bits && address >= begins->first && number < begins->count &&
+	       bits[number / 8] >> number % 8 & 1;
 }
 
-static void add(struct code_begins *begins, uint64_t address)
+bool begins_has_name(const struct code_begins *begins, uint64_t address)
+{
+	return has(begins, begins->named, address);
+}
+
+bool begins_has(const struct code_begins *begins, uint64_t address)
+{
+	return begins_has_name(begins, address) || has(begins, begins->called, address);
+}
+
+static void add(const struct code_begins *begins, unsigned char *bits, uint64_t address)
 {
 	uint64_t number = (address - begins->first) / WORD;
 
 	if (address >= begins->first && number < begins->count && address % WORD == 0)
-		begins->bits[number / 8] |= (unsigned char)(1 << number % 8);
+		bits[number / 8] |= (unsigned char)(1 << number % 8);
 }
 
 static void add_symbols(struct code_begins *begins, const struct object *object, const char *name)
@@ -37,7 +47,7 @@ static void add_symbols(struct code_begins *begins, const struct object *object,
 	for (uint64_t at = 0; part.size - at >= sizeof(symbol); at += sizeof(symbol)) {
 		memcpy(&symbol, part.bytes + at, sizeof(symbol));
 		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
-			add(begins, symbol.st_value);
+			add(begins, begins->named, symbol.st_value);
 	}
 }
 
@@ -50,7 +60,7 @@ static void add_calls(struct code_begins *begins, const struct object_part *code
 
 		memcpy(&word, code->bytes + at, sizeof(word));
 		if (instruction_flow(word, &offset) == FLOW_CALL && offset)
-			add(begins, address + (uint64_t)offset);
+			add(begins, begins->called, address + (uint64_t)offset);
 	}
 }
 
@@ -79,12 +89,13 @@ int begins_find(const struct object *object, struct code_begins *ret)
 		return 0;
 	ret->first = ALIGN_DOWN(ret->first, WORD);
 	ret->count = (end - ret->first) / WORD;
-	ret->bits = calloc(1, ret->count / 8 + 1);
-	if (!ret->bits)
+	ret->named = calloc(1, ret->count / 8 + 1);
+	ret->called = calloc(1, ret->count / 8 + 1);
+	if (!ret->named || !ret->called)
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
 		if (!object_section(object, sections[i], &part))
-			add(ret, part.address);
+			add(ret, ret->named, part.address);
 	add_symbols(ret, object, ".symtab");
 	add_symbols(ret, object, ".dynsym");
 	add_calls_of_all(ret, object);

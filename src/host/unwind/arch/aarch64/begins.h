@@ -11,3 +11,4 @@
 /* -ENOMEM. */
 int begins_find(const struct object *object, struct code_begins *ret) MUST_CHECK;
 bool begins_has(const struct code_begins *begins, uint64_t address);
+bool begins_has_name(const struct code_begins *begins, uint64_t address);

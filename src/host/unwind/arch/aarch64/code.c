@@ -29,6 +29,7 @@ enum visit {
 
 struct follow {
 	const struct object_part *piece;
+	const struct code_begins *begins;
 	uint32_t count; /* instructions */
 	struct frame_state *states;
 	unsigned char *visits; /* enum visit */
@@ -93,6 +94,20 @@ static void begin_at(struct follow *follow, uint64_t number)
 	arrive(follow, number, &state);
 }
 
+/* A function that goes to another one instead of returning: its frame is gone, whatever became of
+ * sp (JavaScript's arguments are popped by who was called). */
+static bool is_tail_call(const struct follow *follow, uint64_t target,
+			 const struct frame_state *state)
+{
+	uint64_t address = follow->piece->address + target * WORD;
+
+	if (begins_has_name(follow->begins, address))
+		return true;
+	return begins_has(follow->begins, address) && state->fp == HELD_CALLER &&
+	       state->lr == HELD_CALLER && state->fp_saved == NOT_SAVED &&
+	       state->lr_saved == NOT_SAVED;
+}
+
 static void go_on(struct follow *follow, uint32_t number)
 {
 	struct frame_state state = follow->states[number];
@@ -103,7 +118,7 @@ static void go_on(struct follow *follow, uint32_t number)
 
 	follow->visits[number] = VISIT_DONE;
 	instruction_apply(word, &state);
-	if (flow == FLOW_JUMP || flow == FLOW_BRANCH)
+	if ((flow == FLOW_JUMP || flow == FLOW_BRANCH) && !is_tail_call(follow, target, &state))
 		arrive(follow, target, &state);
 	if (flow == FLOW_CALL && offset)
 		begin_at(follow, target);
@@ -123,12 +138,12 @@ static bool is_padding(uint32_t word)
 	return word == NOP || !(word >> 16);
 }
 
-static void find_ways(struct follow *follow, const struct code_begins *begins)
+static void find_ways(struct follow *follow)
 {
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; i < follow->count; i++)
-		if (begins_has(begins, follow->piece->address + (uint64_t)i * WORD))
+		if (begins_has(follow->begins, follow->piece->address + (uint64_t)i * WORD))
 			begin_at(follow, i);
 	go_everywhere(follow);
 	while (first < follow->count && is_padding(word_at(follow, first)))
@@ -150,9 +165,13 @@ static struct rule rule_of(int32_t saved, uint8_t held)
 {
 	if (saved != NOT_SAVED)
 		return (struct rule){ .kind = RULE_AT, .offset = saved };
+	if (held == HELD_ZERO)
+		return (struct rule){ .kind = RULE_UNDEFINED };
 	return (struct rule){ .kind = held == HELD_CALLER ? RULE_SAME : RULE_OTHER };
 }
 
+/* By x29 where that is the frame's: a caller need not know its sp then, and whoever it called may
+ * have changed that. */
 static struct rules rules_of(const struct frame_state *state)
 {
 	struct rules rules = { .kind = state->is_known ? RULES_FRAME : RULES_NONE };
@@ -160,10 +179,10 @@ static struct rules rules_of(const struct frame_state *state)
 	rules.fp = rule_of(state->fp_saved, state->fp);
 	rules.ra = rule_of(state->lr_saved, state->lr);
 	rules.cfa.kind = RULE_OTHER;
-	if (!state->is_sp_lost)
-		rules.cfa = (struct rule){ RULE_AT, REGISTER_SP, -(int64_t)state->sp_at };
-	else if (state->fp == HELD_FRAME)
+	if (state->fp == HELD_FRAME)
 		rules.cfa = (struct rule){ RULE_AT, REGISTER_FP, -(int64_t)state->fp_at };
+	else if (!state->is_sp_lost)
+		rules.cfa = (struct rule){ RULE_AT, REGISTER_SP, -(int64_t)state->sp_at };
 	return rules;
 }
 
@@ -206,7 +225,7 @@ static bool is_all_padding(const struct follow *follow)
 static int read_code(const struct object_part *piece, const struct code_begins *begins,
 		     const struct rules_listener *listener)
 {
-	CLEANUP(follow_done) struct follow follow = { .piece = piece };
+	CLEANUP(follow_done) struct follow follow = { .piece = piece, .begins = begins };
 
 	if (piece->size > PIECE_MAX)
 		return 0;
@@ -218,7 +237,7 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	follow.waiting = calloc(follow.count, sizeof(*follow.waiting));
 	if (!follow.states || !follow.visits || !follow.waiting)
 		return -ENOMEM;
-	find_ways(&follow, begins);
+	find_ways(&follow);
 	return tell(&follow, listener);
 }
 

@@ -13,6 +13,7 @@
 #define PACIASP 0xd503233fu
 #define PACIBSP 0xd503237fu
 #define BTI_C   0xd503245fu
+#define NO_LR   0xd280001eu /* mov x30, #0 */
 
 #define FRAME_LIMIT (1 << 28) /* no frame is that large */
 
@@ -226,7 +227,7 @@ static void apply_other(uint32_t word, struct frame_state *state)
 	if (to == FP)
 		state->fp = HELD_OTHER;
 	if (to == LR)
-		state->lr = HELD_OTHER;
+		state->lr = word == NO_LR ? HELD_ZERO : HELD_OTHER;
 }
 
 void instruction_apply(uint32_t word, struct frame_state *state)
@@ -237,7 +238,7 @@ void instruction_apply(uint32_t word, struct frame_state *state)
 	if (read_pair(word, &transfer) || read_single(word, &transfer))
 		apply_transfer(&transfer, state);
 	else if (instruction_flow(word, &offset) == FLOW_CALL)
-		state->lr = HELD_OTHER;
+		state->lr = state->lr == HELD_ZERO ? HELD_ZERO : HELD_OTHER;
 	else if (!apply_addition(word, state))
 		apply_other(word, state);
 }

@@ -12,6 +12,7 @@ enum held {
 	HELD_CALLER, /* what the caller had there, so for x30: the return address */
 	HELD_FRAME,  /* x29 only: CFA + fp_at */
 	HELD_OTHER,  /* something else */
+	HELD_ZERO,   /* x30 only: nobody called, this is where a program begins */
 };
 
 /* Offsets are in bytes from the CFA, which is the stack pointer of the caller. */

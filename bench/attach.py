@@ -25,6 +25,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+import peers
 import report
 from report import Row
 
@@ -221,6 +222,7 @@ def arguments():
 
 def main():
     options = arguments()
+    peers.tell_missing(GDB[0])
     if options.first:
         come_first()
     machine = report.Machine(CORES, platform.uname(), os.getloadavg())

@@ -28,6 +28,7 @@ sys.path.insert(0, os.path.join(HERE, "../tests/sampling"))
 os.environ.setdefault("SAMPLING_PROGRAMS", os.path.realpath(BUILT))
 os.environ.setdefault("SAMPLER_DRIVER", os.path.join(os.path.realpath(BUILT), "sampler_driver"))
 
+import peers
 import perf_tool
 import report
 from exactness import DRIVER, PROGRAMS, Recording, running
@@ -244,6 +245,7 @@ def arguments():
 
 def main():
     options = arguments()
+    peers.tell_missing("perf")
     machine = report.Machine(os.cpu_count(), platform.uname(), os.getloadavg())
     chosen = cases(options.only)
     for case in chosen:

@@ -27,6 +27,7 @@ BUILD = os.path.realpath(os.path.join(HERE, "../build"))
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(HERE, "../tests/real")]
 
+import peers
 import perf_tool
 import report
 from servers import Node, Unavailable
@@ -480,6 +481,7 @@ def arguments():
 
 def main():
     options = arguments()
+    peers.tell_missing("perf")
     machine = report.Machine(os.cpu_count(), platform.uname(), os.getloadavg())
     for name in options.parts or PARTS:
         run_part(name, options)

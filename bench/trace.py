@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 
+import peers
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.join(HERE, "../build")
 BENCH = os.environ.get("BENCH", os.path.join(BUILD, "bench"))
@@ -161,8 +163,6 @@ def rows(seconds):
 
 def uftrace(seconds):
     """It cannot attach to a program that was not prepared: measured on one that it starts."""
-    if not shutil.which("uftrace"):
-        return "not installed"
     run = subprocess.run(
         ["uftrace", "record", "--no-pager", "--force", "-d", "/tmp/uftrace.limpet.bench",
          os.path.join(BENCH, "trace_target"), "call", str(int(seconds))], capture_output=True, text=True)
@@ -207,6 +207,7 @@ def main():
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
     added, base_call = {}, None
+    peers.tell_missing("perf", "bpftrace", "strace", "ltrace", "uftrace")
     print(f"{'':32} {'base ns':>9} {'traced ns':>10} {'added/event':>12} {'of limpet':>10}")
     for mode, name, command, events, before, after in rows(arguments.seconds):
         if arguments.only not in name:
@@ -222,7 +223,7 @@ def main():
                 "write": "limpet, write"}[mode]
         ratio = f"{added[name] / added[ours]:.0f} x" if added.get(ours, 0) > 0 else ""
         print(f"{name:32} {base:9.1f} {during:10.1f} {added[name]:12.1f} {ratio:>10}  {said}", flush=True)
-    if not arguments.only and base_call:
+    if not arguments.only and base_call and shutil.which("uftrace"):
         result = uftrace(arguments.seconds)
         if isinstance(result, float):
             cost = result - base_call

@@ -8,6 +8,9 @@
 #include "shared/wire/job.h"
 
 /* The stopped thread, and what is needed to put it back. */
+struct elf_image;
+struct epilogue;
+
 struct stopped {
 	struct job *job;
 	int memory; /* /proc/PID/mem */
@@ -88,6 +91,10 @@ int remote_do(struct stopped *self, uint64_t code, long nr, const uint64_t args[
 	      long *ret) MUST_CHECK;
 /* Runs to the next system call stop. */
 int remote_next_stop(const struct stopped *self) MUST_CHECK;
+
+/* epilogue.c: the end of some function in a library, see shared/arch/epilogue.h. */
+bool epilogue_find(const struct stopped *self, const struct elf_image *image, uint64_t *ret,
+		   struct epilogue *ret_epilogue);
 
 /* launch.c: the child of limpet's up to its first instruction. */
 void launch(struct stopped *self);

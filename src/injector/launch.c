@@ -11,6 +11,7 @@
 
 #include "shared/arch/doorstep.h"
 #include "shared/arch/elf.h"
+#include "shared/arch/epilogue.h"
 #include "shared/elf/image.h"
 
 #include <elf.h>
@@ -28,6 +29,12 @@
 #define STACK_ROOM    0x20000u   /* as much as the kernel maps below a few arguments */
 #define AUXV_MAX      128u
 #define OPTIONS       (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
+
+/* Code of the dynamic linker that the doorstep leaves by. */
+struct linker_code {
+	uint64_t syscall_return, epilogue;
+	struct epilogue epilogue_is;
+};
 
 /* What the kernel tells the new program about itself. */
 struct beginning {
@@ -158,16 +165,23 @@ static int read_for_image(void *context, uint64_t address, void *into, size_t si
 	return memory_read(context, address, into, size);
 }
 
-static int find_syscall_return(struct stopped *self, uint64_t linker, uint64_t *ret)
+/* Without an epilogue the memory stays, where one would be needed. */
+static int find_code(struct stopped *self, uint64_t linker, struct linker_code *ret)
 {
 	struct memory_reader reader = { read_for_image, self };
 	struct elf_image image;
 	int r = elf_image_open(&image, &reader, linker);
 
+	*ret = (struct linker_code){ 0 };
 	if (!r)
 		r = elf_image_find(&image, ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1,
-				   ret);
-	return r ? job_fail(self->job, JOB_BROKEN, -r) : 0;
+				   &ret->syscall_return);
+	if (r)
+		return job_fail(self->job, JOB_BROKEN, -r);
+	if (!ARCH_RETURN_ON_STACK &&
+	    !epilogue_find(self, &image, &ret->epilogue, &ret->epilogue_is))
+		ret->epilogue = 0;
+	return 0;
 }
 
 /* Data first, then the code over its beginning: never writable and executable at once. */
@@ -189,7 +203,7 @@ static int map_doorstep(struct stopped *self, uint64_t code)
 }
 
 static int write_doorstep(const struct stopped *self, const struct beginning *beginning,
-			  uint64_t syscall_return)
+			  const struct linker_code *code)
 {
 	uint64_t region = self->job->ret_region;
 	struct doorstep doorstep = {
@@ -198,7 +212,10 @@ static int write_doorstep(const struct stopped *self, const struct beginning *be
 		.entry = beginning->entry,
 		.entry_word = beginning->entry_word,
 		.region = region,
-		.syscall_return = syscall_return,
+		.syscall_return = code->syscall_return,
+		.epilogue = code->epilogue,
+		.frame_size = code->epilogue_is.frame_size,
+		.is_signed = code->epilogue_is.is_signed,
 	};
 	int r = memory_write(self, region, doorstep_begin, (size_t)(doorstep_end - doorstep_begin));
 
@@ -225,19 +242,19 @@ static int make_room(struct stopped *self, uint64_t code)
 static int lay_doorstep(struct stopped *self)
 {
 	struct beginning beginning;
-	uint64_t syscall_return;
+	struct linker_code code;
 	int r = read_beginning(self, &beginning);
 
 	if (r)
 		return job_fail(self->job, JOB_BROKEN, -r);
 	r = judge(self, &beginning);
 	if (!r)
-		r = find_syscall_return(self, beginning.base, &syscall_return);
+		r = find_code(self, beginning.base, &code);
 	if (!r)
-		r = map_doorstep(self, syscall_return);
+		r = map_doorstep(self, code.syscall_return);
 	if (!r)
-		r = make_room(self, syscall_return);
-	return r ? r : write_doorstep(self, &beginning, syscall_return);
+		r = make_room(self, code.syscall_return);
+	return r ? r : write_doorstep(self, &beginning, &code);
 }
 
 /* The last thing that is given up is the power to take it along. */

@@ -185,7 +185,7 @@ class Traces(Launch):
         plain, _ = self.sees([], environment)
         launched, code = self.sees(limpet, environment)
         self.assertEqual(launched, plain)
-        self.assertEqual(launched[0], "entry 1")
+        self.assertEqual((launched[0], launched[-1]), ("entry 1", "ended in order"))
         self.assertEqual(code, 1, "the bootstrap code of the agent, and nothing else that is nameless")
 
     def test_inherits_the_signals_of_whoever_started_limpet(self):

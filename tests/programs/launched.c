@@ -104,6 +104,15 @@ static int count_objects(struct dl_phdr_info *info, size_t size, void *count)
 	return 0;
 }
 
+static int is_self;
+
+/* Called by the function that the dynamic linker hands to the program's first instruction. */
+__attribute__((destructor)) static void late(void)
+{
+	if (is_self)
+		puts("ended in order");
+}
+
 /* Everything that could be told from outside; "code" may differ by what is loaded. */
 static int do_self(char **words)
 {
@@ -112,6 +121,7 @@ static int do_self(char **words)
 	int objects = 0;
 
 	(void)words;
+	is_self = 1;
 	printf("entry %d\n", getauxval(AT_ENTRY) == (unsigned long)_start);
 	print_lines("/proc/self/status", wanted);
 	print_descriptors();

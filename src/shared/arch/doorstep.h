@@ -25,6 +25,9 @@
 #define DOORSTEP_PAUSE          56
 #define DOORSTEP_ERRAND         72
 #define DOORSTEP_ARGUMENT       80
+#define DOORSTEP_EPILOGUE       88
+#define DOORSTEP_FRAME_SIZE     96
+#define DOORSTEP_IS_SIGNED      100
 
 #define DOORSTEP_IS_THERE 1
 #define DOORSTEP_HAS_LEFT 2
@@ -48,6 +51,10 @@ struct doorstep {
 	uint64_t pause[2];       /* a timespec, spoilt by each wait */
 	uint64_t errand;         /* a function to call meanwhile, if any; 0 again when it is done */
 	uint64_t argument;
+	/* aarch64: code of the dynamic linker by which x0 gets its value when this memory has gone;
+	 * 0: the memory stays. */
+	uint64_t epilogue;
+	uint32_t frame_size, is_signed; /* as in struct epilogue */
 };
 
 _Static_assert(offsetof(struct doorstep, step) == DOORSTEP_STEP &&
@@ -59,7 +66,10 @@ _Static_assert(offsetof(struct doorstep, step) == DOORSTEP_STEP &&
 		       offsetof(struct doorstep, syscall_return) == DOORSTEP_SYSCALL_RETURN &&
 		       offsetof(struct doorstep, pause) == DOORSTEP_PAUSE &&
 		       offsetof(struct doorstep, errand) == DOORSTEP_ERRAND &&
-		       offsetof(struct doorstep, argument) == DOORSTEP_ARGUMENT,
+		       offsetof(struct doorstep, argument) == DOORSTEP_ARGUMENT &&
+		       offsetof(struct doorstep, epilogue) == DOORSTEP_EPILOGUE &&
+		       offsetof(struct doorstep, frame_size) == DOORSTEP_FRAME_SIZE &&
+		       offsetof(struct doorstep, is_signed) == DOORSTEP_IS_SIGNED,
 	       "as the assembler knows it");
 
 /* The code, to be copied; it finds its data by itself. */

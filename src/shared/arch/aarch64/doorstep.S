@@ -41,16 +41,41 @@ doorstep_begin:
 	cmp	w0, w9
 	b.eq	1b
 
-	/* The memory stays: munmap would leave its answer in x0. */
 2:	ldr	x9, [x20, #DOORSTEP_ENTRY_WORD]
-	ldr	x16, [x20, #DOORSTEP_ENTRY]
-	str	x16, [x9]
+	ldr	x17, [x20, #DOORSTEP_ENTRY]
+	str	x17, [x9]
 	mov	w9, #DOORSTEP_HAS_LEFT
 	str	w9, [x20, #DOORSTEP_STEP]
-	mov	x0, x19
+
+	/* Unmaps itself by code that stays.  munmap leaves its answer in x0, so it returns into the
+	 * end of a function, which moves x19 there and goes on to the program by a frame that we
+	 * lay.  Not with a guarded control stack, which knows of no such returns. */
+	ldr	x10, [x20, #DOORSTEP_EPILOGUE]
+	cbz	x10, 4f
+	mov	x16, #1
+	hint	#40 /* chkfeat x16: 0 where the stack is guarded */
+	cbz	x16, 4f
+	mov	x30, x17
+	ldr	w9, [x20, #DOORSTEP_IS_SIGNED]
+	cbz	w9, 5f
+	hint	#25 /* paciasp */
+5:	ldr	w11, [x20, #DOORSTEP_FRAME_SIZE]
+6:	stp	xzr, xzr, [sp, #-16]!
+	subs	w11, w11, #16
+	b.ne	6b
+	str	x30, [sp, #8]
+	mov	x30, x10
+	ldr	x12, [x20, #DOORSTEP_SYSCALL_RETURN]
+	ldr	x0, [x20, #DOORSTEP_REGION]
+	mov	x1, #DOORSTEP_SIZE
+	mov	x8, #215 /* munmap */
+	mov	x20, xzr
+	ret	x12 /* into the middle of a function, which br may not in a guarded library (BTI) */
+
+4:	mov	x0, x19
 	mov	x19, xzr
 	mov	x20, xzr
-	br	x16 /* which a guarded program (BTI) allows */
+	br	x17 /* which a guarded program (BTI) allows */
 doorstep_end:
 
 	.section .note.GNU-stack, "", @progbits

@@ -341,8 +341,11 @@ static int meet_at_door(struct attachment *self, struct err *err)
 static int enter_locked(struct attachment *self, const struct attach_options *options,
 			struct err *err)
 {
-	CLEANUP(close) int lock = exclusion_take(&self->target, err);
-	int r = lock < 0 ? lock : door_open(self, options, err);
+	/* Who may not read its memory cannot lock it either, and has no other way in than the door,
+	 * which serves one at a time. */
+	bool locks = self->target.memory >= 0;
+	CLEANUP(close) int lock = locks ? exclusion_take(&self->target, err) : -1;
+	int r = locks && lock < 0 ? lock : door_open(self, options, err);
 
 	return r ? r : meet_at_door(self, err);
 }

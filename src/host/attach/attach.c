@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -127,16 +128,41 @@ static int take_descriptor(struct target *target, int number)
 	return (int)syscall(SYS_pidfd_getfd, target->thread_fd, number, 0);
 }
 
-/* The application may have closed the number and opened something else there. */
-static int take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
+static int socket_option(int fd, int option)
 {
+	int value = -1;
+	socklen_t size = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &size) ? -1 : value;
+}
+
+/* The application may have closed the number and opened something else there, by accident or not:
+ * no file whose owner could keep us waiting, no way to somebody else who would take us for a host.
+ * Whether it is a socket at all is asked first, which no file system answers. */
+static bool is_our_socket(int fd, const struct boot_context *boot, pid_t pid)
+{
+	struct ucred maker;
+	socklen_t size = sizeof(maker);
 	struct stat file;
 
-	self->link.socket = take_descriptor(&self->target, boot->socket);
-	if (self->link.socket < 0)
+	return socket_option(fd, SO_DOMAIN) == AF_UNIX &&
+	       socket_option(fd, SO_TYPE) == SOCK_SEQPACKET &&
+	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &size) && maker.pid == pid &&
+	       !fstat(fd, &file) && file.st_ino == boot->socket_inode;
+}
+
+static int take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
+{
+	int fd = take_descriptor(&self->target, boot->socket);
+
+	if (fd < 0)
 		return err_set(err, -errno, "take the socket from the target: %s", strerror(errno));
-	if (fstat(self->link.socket, &file) || file.st_ino != boot->socket_inode)
-		return err_set(err, -EBADF, "the program has closed our socket");
+	if (!is_our_socket(fd, boot, self->target.process.pid)) {
+		close(fd);
+		return err_set(err, -EBADF,
+			       "the program has closed our socket, or put something else there");
+	}
+	self->link.socket = fd;
 	return 0;
 }
 
@@ -315,8 +341,11 @@ static int meet_at_door(struct attachment *self, struct err *err)
 static int enter_locked(struct attachment *self, const struct attach_options *options,
 			struct err *err)
 {
-	CLEANUP(close) int lock = exclusion_take(&self->target, err);
-	int r = lock < 0 ? lock : door_open(self, options);
+	/* Who may not read its memory cannot lock it either; the door will not open to them, and the
+	 * other way in says why. */
+	bool locks = self->target.memory >= 0;
+	CLEANUP(close) int lock = locks ? exclusion_take(&self->target, err) : -1;
+	int r = locks && lock < 0 ? lock : door_open(self, options);
 
 	return r ? r : meet_at_door(self, err);
 }

@@ -180,6 +180,8 @@ static bool has_ended(int pidfd, pid_t pid, unsigned limit_ms)
 {
 	struct pollfd wait = { pidfd, POLLIN, 0 };
 
+	if (pidfd < 0)
+		return false; /* there was none when we came: that has been said */
 	for (unsigned ms = 0; ms < limit_ms && is_ending(pid); ms++)
 		if (poll(&wait, 1, 1) > 0)
 			return true;

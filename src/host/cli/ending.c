@@ -5,13 +5,18 @@
 #include "host/cli/ending.h"
 
 #include "host/core/clock.h"
+#include "host/core/quiet_thread.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
+#include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
+
+#define GIVE_UP_S 1 /* after the second signal */
 
 static void on_pipe(int signal)
 {
@@ -25,18 +30,68 @@ void ending_outlive_pipes(void)
 		signal(SIGPIPE, SIG_IGN);
 }
 
-int ending_prepare(struct err *err)
+static sigset_t ending_signals(void)
 {
 	sigset_t set;
-	int fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	return set;
+}
+
+static int take_next(int fd)
+{
+	const uint64_t one = 1;
+	sigset_t set = ending_signals();
+	int number;
+
+	while (sigwait(&set, &number))
+		;
+	(void)!write(fd, &one, sizeof(one));
+	return number;
+}
+
+/* As if it had never been waited for. */
+static void end_by(int number)
+{
+	sigset_t set = ending_signals();
+
+	signal(number, SIG_DFL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+}
+
+/*
+ * A thread of its own: the one that works may be held up, by a target or a disk, and would look for
+ * signals too late.  The first signal asks it to leave.  The second gives it a moment to stop what
+ * it does, then ends limpet wherever it is, which no target minds: its agent sees that and rests.
+ */
+static void *watch_signals(void *argument)
+{
+	int fd = (int)(intptr_t)argument, number;
+
+	take_next(fd);
+	number = take_next(fd);
+	nanosleep(&(struct timespec){ GIVE_UP_S, 0 }, NULL);
+	end_by(number);
+	return NULL;
+}
+
+int ending_prepare(struct err *err)
+{
+	sigset_t set = ending_signals();
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+	/* The watcher has its own: the caller may close what it gets. */
+	int own = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0), r;
+	pthread_t thread;
+
+	if (own < 0)
+		return err_set(err, -errno, "eventfd: %s", strerror(errno));
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGTTIN, SIG_IGN); /* in the background reading stdin fails instead of stopping us */
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? err_set(err, -errno, "signalfd: %s", strerror(errno)) : fd;
+	r = quiet_thread(&thread, watch_signals, (void *)(intptr_t)own);
+	return r ? err_set(err, r, "watch for signals: %s", strerror(-r)) : fd;
 }
 
 /* 1: a newline came; 0: other input; -1: no more input. */
@@ -53,7 +108,7 @@ static int read_input(void)
 /* Taken, so that the next wait sees only the next one. */
 static void take_signal(int signals)
 {
-	struct signalfd_siginfo taken;
+	uint64_t taken;
 
 	(void)!read(signals, &taken, sizeof(taken));
 }

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CALLS_AT_ONCE (2 * AGENT_TOOLS_MAX) /* at most, in one order: each tool twice */
+#define CALLS_OF_TOOL 2 /* at most, in one order */
 
 static int check_options(const struct session_options *options, struct err *err)
 {
@@ -118,6 +118,17 @@ static int settle_in(struct session *self, const struct session_options *options
 	return r;
 }
 
+/* How long an order may take: each tool that is or will be there, one after the other. */
+static uint32_t patience_ms(const struct session *self, const struct session_options *options)
+{
+	bool is_known = self->attachment.target.memory >= 0;
+	size_t count = options->tool_count + options->library_count + !!options->trace;
+
+	count += is_known ? self->attachment.resident.page.tool_count : AGENT_TOOLS_MAX;
+	return (uint32_t)(CALLS_OF_TOOL * MIN(count, (size_t)AGENT_TOOLS_MAX)) *
+	       options->timeout_ms;
+}
+
 int session_open(struct session *ret, pid_t pid, const struct session_options *given,
 		 struct err *err)
 {
@@ -137,7 +148,7 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 		r = attach_open(&ret->attachment, pid, &options.attach, err);
 	if (r)
 		return r;
-	ret->attachment.link.patience_ms = CALLS_AT_ONCE * options.timeout_ms;
+	ret->attachment.link.patience_ms = patience_ms(ret, &options);
 	r = settle_in(ret, &options, err);
 	if (r && err->code != -ESRCH &&
 	    session_leave(ret, !ret->attachment.report.was_resident, &left, &ignored))

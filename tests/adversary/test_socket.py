@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""
+A target keeps copies of limpet's sockets, so that nobody hangs up, and fills them or never answers: limpet waits no
+longer than its deadlines, keeps no lock, and a second Ctrl-C ends it.
+"""
+
+import os
+import signal
+import time
+import unittest
+
+from harness import TargetTest, attached_wait, limpet, limpet_finish, limpet_start, wait_until
+
+WIRETAPPER = os.path.join(os.environ.get("ADVERSARY", "."), "wiretapper")
+ATTEMPTS = 20
+FILL_S = 1  # longer than the program waits before it begins
+
+
+class Socket(TargetTest):
+    def attached(self, name):
+        target = self.target(WIRETAPPER, name)
+        process = limpet_start("attach", target.pid, "--json")
+        self.addCleanup(self.end_process, process)
+        self.assertTrue(attached_wait(process))
+        return target, process
+
+    def assert_well(self, target):
+        self.assertTrue(target.alive(), target.fate())
+        self.assertTrue(target.stats.wait_turn())
+
+    def filled(self):
+        """The socket that it wants is there for a moment only: on a busy machine it may miss that."""
+        for _ in range(ATTEMPTS):
+            target, process = self.attached("fill")
+            if target.stats.word("signals_sent"):
+                time.sleep(FILL_S)
+                return target, process
+            self.end_process(process)
+            target.process.kill()
+        self.skipTest("the program was never fast enough")
+
+    def test_a_full_socket_is_not_waited_for(self):
+        target, process = self.filled()
+        process.send_signal(signal.SIGINT)
+        result = limpet_finish(process)
+        self.assertEqual(result.code, 1, str(result))
+        self.assert_well(target)
+        again = limpet("detach", target.pid)
+        self.assertFalse(again.hung, str(again))
+        self.assertNotEqual(again.code, 7, "the lock is still held: " + str(again))
+
+    def test_a_second_signal_ends_a_limpet_that_waits_for_an_answer(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            target, process = self.attached("silent")
+            self.assertTrue(wait_until(lambda: target.stats.word("signals_sent")))
+            process.send_signal(number)
+            time.sleep(0.2)  # two at once are one
+            process.send_signal(number)
+            result = limpet_finish(process, 15)
+            self.assertEqual(result.code, -number, str(result))
+            self.assert_well(target)
+
+
+if __name__ == "__main__":
+    unittest.main()

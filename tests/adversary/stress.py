@@ -323,9 +323,11 @@ class Round:
                 stranger.stdout.readline()
                 for _ in range(self.dice.randint(1, 3)):
                     trace = self.dice.choice(((), ("--alloc-trace",)))
-                    self.finish(*self.start(target.pid, arguments=(
-                        "record", "-p", target.pid, "--duration", "20ms", *trace),
+                    result = self.finish(*self.start(target.pid, arguments=(
+                        "record", "-p", target.pid, "--duration", "100ms", *trace),
                         cwd=self.ground.strangers_own))
+                    if result.code:
+                        self.problems.append(f"a stranger kept root out: {result.err[-300:]!r}")
                 self.note(driving.workload_problem(target))
             finally:
                 end(stranger)

@@ -154,8 +154,9 @@ def status_of(pid, tid=None):
     """/proc/PID/status (or of one thread) as a dictionary; empty when the process is gone."""
     path = f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status"
     try:
-        with open(path) as file:
-            return {key: text.strip() for key, text in (line.split(":", 1) for line in file)}
+        # A name may hold any byte but a newline, which the kernel writes otherwise.
+        with open(path, errors="replace", newline="\n") as file:
+            return {key: text.strip() for key, _, text in (line.partition(":") for line in file)}
     except (FileNotFoundError, ProcessLookupError):
         return {}
 

@@ -97,8 +97,10 @@ int main(void)
 		puts("cannot choose a number");
 		return 0;
 	}
-	if (!second)
+	if (!second) {
 		execlp("sleep", "sleep", "600", NULL);
+		_exit(1);
+	}
 	printf("%d\n", (int)second);
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))

@@ -3,12 +3,15 @@
  */
 #include "log.h"
 
+#include "host/core/foreign.h"
+#include "host/core/print.h"
 #include "shared/base/macros.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -49,24 +52,29 @@ static void put(const char *text, size_t length)
 	(void)written;
 }
 
-void log_say(enum log_level level, const char *format, ...)
+void log_lines(enum log_level level, const char *lines)
 {
 	char text[2048];
-	int saved = errno, head, length;
-	va_list arguments;
+	int saved = errno;
+	size_t length;
 
 	if (level > level_wanted())
 		return;
-	head = snprintf(text, sizeof(text), "rocattach: %s: ", level_names[level]);
-	va_start(arguments, format);
-	length = vsnprintf(text + head, sizeof(text) - (size_t)head - 1, format, arguments);
-	va_end(arguments);
-	if (length >= 0) {
-		length += head;
-		if (length > (int)sizeof(text) - 2)
-			length = (int)sizeof(text) - 2;
-		text[length] = '\n';
-		put(text, (size_t)length + 1);
-	}
+	snprintf(text, sizeof(text) - 1, "rocattach: %s: %s", level_names[level], lines);
+	foreign_clean(text, "\n");
+	length = strlen(text);
+	text[length] = '\n';
+	put(text, length + 1);
 	errno = saved;
+}
+
+void log_say(enum log_level level, const char *format, ...)
+{
+	char text[2048];
+	va_list arguments;
+
+	va_start(arguments, format);
+	print_list(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	log_lines(level, text);
 }

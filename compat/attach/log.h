@@ -7,5 +7,6 @@
 
 enum log_level { LOG_FATAL, LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_TRACE };
 
-/* One message, which may have several lines, in one write.  errno stays as it is. */
+/* One message in one write: a line, or, as it is, several.  errno stays as it is. */
+void log_lines(enum log_level level, const char *lines);
 void log_say(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -89,6 +89,6 @@ rocattach_status_t outcome_set_error(struct outcome *outcome, const struct limpe
 rocattach_status_t outcome_tell(const struct outcome *outcome)
 {
 	if (outcome->status)
-		log_say(LOG_ERROR, "%s", outcome->message);
+		log_lines(LOG_ERROR, outcome->message);
 	return outcome->status;
 }

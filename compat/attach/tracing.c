@@ -37,7 +37,7 @@ struct tracing {
 static void say(void *context, enum say_level level, const char *text)
 {
 	(void)context;
-	log_say((enum log_level)level, "%s", text);
+	log_lines((enum log_level)level, text);
 }
 
 static void say_file(void *context, const char *path)

@@ -21,15 +21,25 @@ static unsigned flags_for(const struct tool_list *tools, bool with_children)
 	return flags | (tools->count == 1 ? LIMPET_STRICT : 0);
 }
 
+static void warn(const char *head, const struct limpet_error *error)
+{
+	char text[sizeof(error->why) + 128];
+
+	snprintf(text, sizeof(text), "%s:\n%s", head, error->why);
+	log_lines(LOG_WARNING, text);
+}
+
 static void tell_success(const struct visit *visit, const struct limpet_report *report,
 			 const struct limpet_error *error)
 {
+	char head[96];
+
 	if (report->failed_tools)
-		log_say(LOG_WARNING, "attached to %d, but not with every tool:\n%s", visit->pid,
-			error->why);
-	else if (report->skipped)
-		log_say(LOG_WARNING, "%zu of its descendants are skipped:\n%s", report->skipped,
-			error->why);
+		snprintf(head, sizeof(head), "attached to %d, but not with every tool", visit->pid);
+	else
+		snprintf(head, sizeof(head), "%zu of its descendants are skipped", report->skipped);
+	if (report->failed_tools || report->skipped)
+		warn(head, error);
 	log_say(LOG_INFO, "attached to %d in %.1f ms, thread %d was paused for %.3f ms", visit->pid,
 		(double)report->attach_ns / 1e6, report->thread, (double)report->pause_ns / 1e6);
 }

@@ -3,6 +3,7 @@
  */
 #include "face.h"
 
+#include "host/core/print.h"
 #include "host/core/text.h"
 
 #include <stdarg.h>
@@ -15,7 +16,7 @@ void face_say(const struct face *face, enum say_level level, const char *format,
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	print_list(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	face->say(face->context, level, text);
 }

@@ -3,6 +3,7 @@
  */
 #include "help.h"
 
+#include "host/core/print.h"
 #include "settings.h"
 
 #include <string.h>
@@ -16,14 +17,14 @@ static void print_option(FILE *out, const struct setting *setting)
 	snprintf(left, sizeof(left), "%s--%s%s%s", letter, setting->name,
 		 setting->takes == TAKES_SWITCH ? "" : " ",
 		 setting->argument ? setting->argument : "");
-	fprintf(out, "  %-36s %s\n", left, setting->help);
+	print(out, "  %-36s %s\n", left, setting->help);
 }
 
 static void print_refused(FILE *out)
 {
 	for (size_t i = 0; i < setting_count; i++)
 		if (setting_is_refused(&settings[i]))
-			fprintf(out, "  %-36s %s\n", settings[i].name, settings[i].help);
+			print(out, "  %-36s %s\n", settings[i].name, settings[i].help);
 }
 
 void help_print(FILE *out)
@@ -53,7 +54,7 @@ void help_list(FILE *out)
 	fputs("Traces:\n", out);
 	for (size_t i = 0; i < setting_count; i++)
 		if (settings[i].bits)
-			fprintf(out, "  %-36s %s\n", settings[i].name, settings[i].help);
+			print(out, "  %-36s %s\n", settings[i].name, settings[i].help);
 	fputs("\nCounters, PC sampling, thread trace: none\n", out);
 	fputs("\nNot served:\n", out);
 	print_refused(out);

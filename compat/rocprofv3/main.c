@@ -5,6 +5,7 @@
 #include "arguments.h"
 #include "help.h"
 #include "host/cli/launched.h"
+#include "host/core/print.h"
 #include "input.h"
 #include "job.h"
 
@@ -36,8 +37,11 @@ static void say(void *context, enum say_level level, const char *text)
 	const struct program *self = context;
 
 	fflush(stdout);
-	if (level <= self->level)
-		fprintf(stderr, "rocprofv3: %s: %s\n", level_names[level], text);
+	if (level > self->level)
+		return;
+	print(stderr, "rocprofv3: %s: ", level_names[level]);
+	print_lines(stderr, text);
+	fputc('\n', stderr);
 }
 
 static enum ending wait_attached(void *context, int pidfd, uint64_t time_ns)
@@ -51,9 +55,9 @@ static void begun(void *context)
 {
 	const struct program *self = context;
 
-	printf("Attaching to PID %d :: success\n", self->pid);
+	print(stdout, "Attaching to PID %d :: success\n", self->pid);
 	if (self->waits_for_enter)
-		printf("Press Enter to detach...\n");
+		print(stdout, "Press Enter to detach...\n");
 	fflush(stdout);
 }
 
@@ -62,7 +66,7 @@ static void file(void *context, const char *path)
 	const struct program *self = context;
 
 	if (self->level >= SAY_WARNING)
-		fprintf(stderr, "Opened result file: %s\n", path);
+		print(stderr, "Opened result file: %s\n", path);
 }
 
 /* "env" and no option: what the variables say. */
@@ -96,11 +100,11 @@ static int attach(struct program *self, struct profile *profile, const struct fa
 		return r;
 	self->pid = job.pid;
 	self->waits_for_enter = job.duration_ns == UINT64_MAX;
-	printf("Attaching to PID %d\n", job.pid);
+	print(stdout, "Attaching to PID %d\n", job.pid);
 	fflush(stdout);
 	r = job_run(&job, &results, err);
 	if (!r)
-		printf("Detaching from PID %d :: success\n", job.pid);
+		print(stdout, "Detaching from PID %d :: success\n", job.pid);
 	return r;
 }
 
@@ -200,7 +204,7 @@ static int run(struct program *self, struct profile *profile, const struct face 
 	if (profile->shows_help || profile->lists)
 		(profile->shows_help ? help_print : help_list)(stdout);
 	else if (profile->shows_version)
-		printf("rocprofv3 of limpet %s\n", LIMPET_VERSION);
+		print(stdout, "rocprofv3 of limpet %s\n", LIMPET_VERSION);
 	else
 		return profile->command ? launch(self, profile, err)
 					: attach(self, profile, face, err);

@@ -102,5 +102,22 @@ class Opens(unittest.TestCase):
             self.assertIn("src/host/symbols/a.c: opens a file", text)
 
 
+class Words(unittest.TestCase):
+    def test_accepts_literals_numbers_and_the_layer(self):
+        self.assertEqual(check("check-words.py", **{
+            "src__host__core__print.c": "fwrite(text, 1, size, out);\n",
+            "src__host__cli__a.c": """/* printf("%s", x) */ print(out, "%s", name); fprintf(out, "%5.2f %" PRIu64 "\\n", a, b);
+                puts("printf(%s)"); fputs(a ? "x" : "y", out); fputc('\\n', out); write(fd, a, b); self->write(out, a);
+                snprintf(a, b, "%s", c);\n"""}), (0, ""))
+
+    def test_refuses_all_else(self):
+        for text in ('printf("%s", name);', 'fprintf(stderr, "a" "%-16.*s", 3, name);', "printf(name);", "puts(name);",
+                     "fputs(name, out);", "fputc(*at, out);", "fwrite(a, 1, 2, stdout);", "vfprintf(a, b, c);",
+                     'perror("x");', "write(STDERR_FILENO, a, b);", 'fputs(a ? name : "y", out);'):
+            status, words = check("check-words.py", **{"src__host__cli__a.c": f"int a;\n\t{text}\n"})
+            self.assertEqual(status, 1, text)
+            self.assertIn("src/host/cli/a.c:2: ", words)
+
+
 if __name__ == "__main__":
     unittest.main()

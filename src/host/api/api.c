@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "host/core/foreign.h"
+
 void api_copy_out(void *to, const void *from, size_t size)
 {
 	size_t known;
@@ -27,6 +29,8 @@ int api_report(const struct err *err, struct limpet_error *ret)
 	memcpy(error.what, err->what, sizeof(error.what));
 	memcpy(error.why, err->why, sizeof(error.why));
 	memcpy(error.fix, err->fix, sizeof(error.fix));
+	/* Lists of what tools said were put there as they came. */
+	foreign_clean(error.why, "\n");
 	api_copy_out(ret, &error, sizeof(error));
 	return err->code;
 }

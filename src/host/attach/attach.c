@@ -341,8 +341,8 @@ static int meet_at_door(struct attachment *self, struct err *err)
 static int enter_locked(struct attachment *self, const struct attach_options *options,
 			struct err *err)
 {
-	/* Who may not read its memory cannot lock it either; the door will not open to them, and the
-	 * other way in says why. */
+	/* Who may not read its memory cannot lock it either; the door will not open to them, and
+	 * the other way in says why. */
 	bool locks = self->target.memory >= 0;
 	CLEANUP(close) int lock = locks ? exclusion_take(&self->target, err) : -1;
 	int r = locks && lock < 0 ? lock : door_open(self, options);

@@ -9,6 +9,7 @@
 #include "host/cli/report.h"
 #include "host/cli/tree_visit.h"
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/core/text.h"
 #include "host/session/session.h"
 
@@ -126,8 +127,8 @@ static void print_tool(const struct session_tool *tool)
 					       : "loaded, takes no part (it returned NULL)";
 
 	if (tool->is_ok)
-		printf("  tool %s: %s%s\n", tool->path, state,
-		       tool->by_content ? " (by content: the target does not see the file)" : "");
+		print(stdout, "  tool %s: %s%s\n", tool->path, state,
+		      tool->by_content ? " (by content: the target does not see the file)" : "");
 }
 
 static void print_attached(const struct session *session)
@@ -136,28 +137,28 @@ static void print_attached(const struct session *session)
 	const struct attach_report *report = &attachment->report;
 	char name[96];
 
-	printf("attached to %s in %.1f ms%s: ",
-	       target_name(&attachment->target, name, sizeof(name)),
-	       (double)report->attach_ns / 1e6,
-	       report->was_resident ? " (the agent was there)" : "");
+	print(stdout,
+	      "attached to %s in %.1f ms%s: ", target_name(&attachment->target, name, sizeof(name)),
+	      (double)report->attach_ns / 1e6,
+	      report->was_resident ? " (the agent was there)" : "");
 	if (report->way == BOOT_WAY_DOOR)
 		puts("its register library let us in, no thread was paused");
 	else
-		printf("thread %d was paused for %.3f ms\n", report->tid,
-		       (double)report->pause_ns / 1e6);
+		print(stdout, "thread %d was paused for %.3f ms\n", report->tid,
+		      (double)report->pause_ns / 1e6);
 	if (report->way == BOOT_WAY_CALL)
 		puts("  musl: a waiting thread of the program started ours (no thread of glibc's to build on)");
 	if (report->refusal)
-		printf("  one stop was needed: its listener refused limpet, as %s\n",
-		       door_refusal_text(report->refusal));
+		print(stdout, "  one stop was needed: its listener refused limpet, as %s\n",
+		      door_refusal_text(report->refusal));
 	for (size_t i = 0; i < session->tool_count; i++)
 		print_tool(&session->tools[i]);
 	fflush(stdout);
 	for (size_t i = 0; i < session->tool_count; i++)
 		if (!session->tools[i].is_ok)
-			fprintf(stderr, "warning: %s\n", session->tools[i].error);
+			print(stderr, "warning: %s\n", session->tools[i].error);
 	if (session->warning[0])
-		fprintf(stderr, "warning: %s\n", session->warning);
+		print(stderr, "warning: %s\n", session->warning);
 }
 
 static void show_attached(const struct session *session, bool is_json)

@@ -6,6 +6,7 @@
 
 #include "host/cli/command.h"
 #include "host/cli/report.h"
+#include "host/core/print.h"
 
 static const struct option_desc completions_options[] = { { 0 } };
 
@@ -34,8 +35,8 @@ static void print_quoted(const char *text, const char *marked)
 static void print_bash_option(const struct option_desc *option)
 {
 	if (option->short_name)
-		printf(" -%c", option->short_name);
-	printf(" --%s", option->long_name);
+		print(stdout, " -%c", option->short_name);
+	print(stdout, " --%s", option->long_name);
 }
 
 static void print_bash(void)
@@ -44,16 +45,16 @@ static void print_bash(void)
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} pids=$(cd /proc && echo [0-9]*) words=\n"
 	     "\tlocal prev=${COMP_WORDS[COMP_CWORD-1]}\n"
 	     "\tcase $COMP_CWORD:${COMP_WORDS[1]} in");
-	printf("\t1:*) words='help");
+	print(stdout, "\t1:*) words='help");
 	for (const struct command *const *command = commands; *command; command++)
-		printf(" %s", (*command)->name);
+		print(stdout, " %s", (*command)->name);
 	puts("' ;;");
 	for (const struct command *const *command = commands; *command; command++) {
-		printf("\t*:%s) words=\"--help", (*command)->name);
+		print(stdout, "\t*:%s) words=\"--help", (*command)->name);
 		for (const struct option_desc *option = (*command)->options; option->long_name;
 		     option++)
 			print_bash_option(option);
-		printf("%s\" ;;\n", takes_pid(*command) ? " $pids" : "");
+		print(stdout, "%s\" ;;\n", takes_pid(*command) ? " $pids" : "");
 	}
 	puts("\tesac\n"
 	     "\tcase $prev in\n"
@@ -68,10 +69,10 @@ static void print_zsh_options(const struct command *command)
 {
 	for (const struct option_desc *option = command->options; option->long_name; option++) {
 		if (option->short_name)
-			printf(" \\\n\t\t'(-%c --%s)'{-%c,--%s}'[", option->short_name,
-			       option->long_name, option->short_name, option->long_name);
+			print(stdout, " \\\n\t\t'(-%c --%s)'{-%c,--%s}'[", option->short_name,
+			      option->long_name, option->short_name, option->long_name);
 		else
-			printf(" \\\n\t\t'--%s[", option->long_name);
+			print(stdout, " \\\n\t\t'--%s[", option->long_name);
 		print_quoted(option->help, "[]:\\");
 		putchar(']');
 		if (option->arg) {
@@ -89,7 +90,7 @@ static void print_zsh(void)
 	     "_limpet() {\n"
 	     "\tlocal -a verbs=(");
 	for (const struct command *const *command = commands; *command; command++) {
-		printf("\t\t'%s:", (*command)->name);
+		print(stdout, "\t\t'%s:", (*command)->name);
 		print_quoted((*command)->summary, ":\\");
 		puts("'");
 	}
@@ -100,7 +101,7 @@ static void print_zsh(void)
 	     "\tfi\n"
 	     "\tcase $words[2] in");
 	for (const struct command *const *command = commands; *command; command++) {
-		printf("\t%s) _arguments '--help[show help]'", (*command)->name);
+		print(stdout, "\t%s) _arguments '--help[show help]'", (*command)->name);
 		print_zsh_options(*command);
 		puts(takes_pid(*command) ? " \\\n\t\t'*:pid:_pids' ;;" : " ;;");
 	}
@@ -119,23 +120,26 @@ static void print_fish(void)
 	for (const struct command *const *command = commands; *command; command++) {
 		const char *name = (*command)->name;
 
-		printf("complete -c limpet -f -n __fish_use_subcommand -a %s -d '", name);
+		print(stdout, "complete -c limpet -f -n __fish_use_subcommand -a %s -d '", name);
 		print_quoted((*command)->summary, "\\");
 		puts("'");
 		for (const struct option_desc *option = (*command)->options; option->long_name;
 		     option++) {
-			printf("complete -c limpet -n '__fish_seen_subcommand_from %s' -l %s%s",
-			       name, option->long_name, option->arg ? " -r" : "");
+			print(stdout,
+			      "complete -c limpet -n '__fish_seen_subcommand_from %s' -l %s%s",
+			      name, option->long_name, option->arg ? " -r" : "");
 			if (option->short_name)
-				printf(" -s %c", option->short_name);
-			printf("%s -d '", is_pid(option) ? " -f -a '(__fish_complete_pids)'" : "");
+				print(stdout, " -s %c", option->short_name);
+			print(stdout, "%s -d '",
+			      is_pid(option) ? " -f -a '(__fish_complete_pids)'" : "");
 			print_quoted(option->help, "\\");
 			puts("'");
 		}
 		if (takes_pid(*command))
-			printf("complete -c limpet -f -n '__fish_seen_subcommand_from %s' "
-			       "-a '(__fish_complete_pids)'\n",
-			       name);
+			print(stdout,
+			      "complete -c limpet -f -n '__fish_seen_subcommand_from %s' "
+			      "-a '(__fish_complete_pids)'\n",
+			      name);
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/output_file.h"
+#include "host/core/print.h"
 #include "host/export/diff.h"
 #include "host/export/exporter.h"
 
@@ -116,7 +117,7 @@ static int open_side(struct compared_side *side, enum side number, struct err *e
 		return err_set(err, -ENOMEM, "read '%s': no memory", side->path);
 	model_describe_end(side->model, end, sizeof(end));
 	if (end[0])
-		fprintf(stderr, "warning: %s is incomplete: %s\n", side_name(number), end);
+		print(stderr, "warning: %s is incomplete: %s\n", side_name(number), end);
 	return 0;
 }
 
@@ -144,7 +145,7 @@ static void warn(const struct comparison *comparison)
 	size_t count = comparison_warnings(comparison, warnings);
 
 	for (size_t i = 0; i < count; i++)
-		fprintf(stderr, "warning: %s\n", warnings[i]);
+		print(stderr, "warning: %s\n", warnings[i]);
 }
 
 static int draw(const struct diff *self, const struct diff_values *values, struct err *err)
@@ -160,7 +161,7 @@ static int draw(const struct diff *self, const struct diff_values *values, struc
 	if (r)
 		return r;
 	if (!values->is_json) {
-		printf("\n%s: a flame graph of both\n", values->output);
+		print(stdout, "\n%s: a flame graph of both\n", values->output);
 		return 0;
 	}
 	json_object(&json, NULL);

@@ -12,6 +12,7 @@
 #include "host/cli/show.h"
 #include "host/cli/version.h"
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/process/procfs.h"
 
 struct doctor_values {
@@ -38,15 +39,15 @@ static void print_machine(const struct viewer *viewer)
 
 	uname(&machine);
 	users_name(&viewer->users, rights->uid, user, sizeof(user));
-	printf("limpet %s on Linux %s %s, as %s (uid %u)\n", LIMPET_VERSION, machine.release,
-	       machine.machine, user, rights->uid);
+	print(stdout, "limpet %s on Linux %s %s, as %s (uid %u)\n", LIMPET_VERSION, machine.release,
+	      machine.machine, user, rights->uid);
 	if (rights->yama_scope >= 0)
-		printf("Yama: ptrace_scope %d. ", rights->yama_scope);
+		print(stdout, "Yama: ptrace_scope %d. ", rights->yama_scope);
 	else
-		printf("Yama: off. ");
-	printf("Container: %s. Own user namespace: %s.\n\n",
-	       rights->container ? rights->container : "no",
-	       rights->is_user_namespace ? "yes" : "no");
+		print(stdout, "Yama: off. ");
+	print(stdout, "Container: %s. Own user namespace: %s.\n\n",
+	      rights->container ? rights->container : "no",
+	      rights->is_user_namespace ? "yes" : "no");
 }
 
 static void print_machine_json(const struct viewer *viewer)
@@ -72,11 +73,11 @@ static void print_machine_json(const struct viewer *viewer)
 
 static void print_feature(const struct feature *feature, const struct finding *finding)
 {
-	printf("  %-6s  %-12s %s  [%s]\n", grade_names[finding->grade], feature->name,
-	       finding->rung, feature->verbs);
+	print(stdout, "  %-6s  %-12s %s  [%s]\n", grade_names[finding->grade], feature->name,
+	      finding->rung, feature->verbs);
 	if (finding->missing[0])
-		printf("%10smissing: %s\n%10sfix:     %s\n", "", finding->missing, "",
-		       finding->fix);
+		print(stdout, "%10smissing: %s\n%10sfix:     %s\n", "", finding->missing, "",
+		      finding->fix);
 }
 
 static void print_feature_json(const struct feature *feature, const struct finding *finding)
@@ -131,7 +132,7 @@ static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struc
 	doctor_sampling_process(pid, is_json);
 	r = door_judge(&process, err);
 	if (!is_json && r == 0)
-		printf("\nok: limpet attach %d should work\n", (int)pid);
+		print(stdout, "\nok: limpet attach %d should work\n", (int)pid);
 	else if (!is_json)
 		putchar('\n');
 	return r;

@@ -11,6 +11,7 @@
 #include "host/cli/report.h"
 #include "host/core/cleanup.h"
 #include "host/core/json.h"
+#include "host/core/print.h"
 #include "host/model/samples.h"
 #include "host/process/jvm.h"
 #include "host/recorder/dump.h"
@@ -50,12 +51,13 @@ static void print_frame(const struct dumped_frame *frame, unsigned *number)
 	for (uint32_t i = 0; i < frame->name_count; i++) {
 		const struct recorded_name *name = &frame->names[i];
 
-		printf("  #%-3u %s", (*number)++, printable(name->function, text));
+		print(stdout, "  #%-3u %s", (*number)++, printable(name->function, text));
 		if (!strstr(name->function, "+0x"))
-			printf(" (%s)", printable(frame->module, text));
+			print(stdout, " (%s)", printable(frame->module, text));
 		if (name->file[0])
-			printf(" at %s:%u", printable(file_name(name->file), text), name->line);
-		printf("%s\n", i + 1 < frame->name_count ? ", inlined" : "");
+			print(stdout, " at %s:%u", printable(file_name(name->file), text),
+			      name->line);
+		print(stdout, "%s\n", i + 1 < frame->name_count ? ", inlined" : "");
 	}
 }
 
@@ -64,29 +66,31 @@ static void print_thread(const struct dumped_thread *thread)
 	char text[NAME_MAX_SHOWN], object[NAME_MAX_SHOWN];
 	unsigned number = 0;
 
-	printf("\nthread %d (%s): %s", thread->facts.tid, printable(thread->facts.name, text),
-	       thread_state_name(thread->facts.state));
+	print(stdout, "\nthread %d (%s): %s", thread->facts.tid,
+	      printable(thread->facts.name, text), thread_state_name(thread->facts.state));
 	if (thread->waiting.call[0])
-		printf(", in %s%s%s", thread->waiting.call, thread->waiting.object[0] ? ": " : "",
-		       printable(thread->waiting.object, object));
+		print(stdout, ", in %s%s%s", thread->waiting.call,
+		      thread->waiting.object[0] ? ": " : "",
+		      printable(thread->waiting.object, object));
 	else if (thread->facts.wait_channel[0])
-		printf(", in the kernel's %s", printable(thread->facts.wait_channel, object));
-	printf("; %.3f s of processor time\n", (double)thread->facts.cpu_ns / 1e9);
+		print(stdout, ", in the kernel's %s",
+		      printable(thread->facts.wait_channel, object));
+	print(stdout, "; %.3f s of processor time\n", (double)thread->facts.cpu_ns / 1e9);
 	for (size_t i = 0; i < thread->frame_count; i++)
 		print_frame(&thread->frames[i], &number);
 	if (!thread->has_stack)
-		printf("  no stack: it ran and could not be caught, or may not be read\n");
+		print(stdout, "  no stack: it ran and could not be caught, or may not be read\n");
 	else if (thread->end != STACK_COMPLETE)
-		printf("  INCOMPLETE: %s\n", stack_end_name(thread->end));
+		print(stdout, "  INCOMPLETE: %s\n", stack_end_name(thread->end));
 	if (thread->is_guessed)
-		printf("  GUESSED: a frame pointer that nothing told was guessed\n");
+		print(stdout, "  GUESSED: a frame pointer that nothing told was guessed\n");
 }
 
 static void print_dump(pid_t pid, const struct dump *dump)
 {
-	printf("process %d: %zu threads, by %s\n", pid, dump->count, dump->way);
+	print(stdout, "process %d: %zu threads, by %s\n", pid, dump->count, dump->way);
 	for (const char *at = dump->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n')
-		fprintf(stderr, "note: %.*s\n", (int)strcspn(at, "\n"), at);
+		print(stderr, "note: %.*s\n", (int)strcspn(at, "\n"), at);
 	for (size_t i = 0; i < dump->count; i++)
 		print_thread(&dump->threads[i]);
 }

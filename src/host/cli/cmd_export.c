@@ -11,6 +11,7 @@
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
+#include "host/core/print.h"
 #include "host/export/exporter.h"
 
 struct export_values {
@@ -96,10 +97,10 @@ static void warn(const struct model *model)
 		dropped += model->drops[reason];
 	model_describe_end(model, text, sizeof(text));
 	if (text[0])
-		fprintf(stderr, "warning: the recording is incomplete: %s\n", text);
+		print(stderr, "warning: the recording is incomplete: %s\n", text);
 	if (dropped)
-		fprintf(stderr, "warning: %" PRIu64 " records were dropped while recording\n",
-			dropped);
+		print(stderr, "warning: %" PRIu64 " records were dropped while recording\n",
+		      dropped);
 }
 
 /* A format of calls for a recording of samples would be an empty file, and the other way round. */
@@ -127,12 +128,12 @@ static void tell(const struct export_values *values, const struct model *model,
 	if (!values->is_json) {
 		if (!strcmp(output, "-"))
 			return;
-		printf("%s:", output);
+		print(stdout, "%s:", output);
 		if (!exporter->is_of_samples)
-			printf(" %" PRIu64 " calls", model->calls);
+			print(stdout, " %" PRIu64 " calls", model->calls);
 		if (exporter->is_of_samples || (exporter->is_of_both && model->samples->count))
-			printf(" %" PRIu64 " samples", model->samples->count);
-		printf(" (%s)\n", exporter->name);
+			print(stdout, " %" PRIu64 " samples", model->samples->count);
+		print(stdout, " (%s)\n", exporter->name);
 		return;
 	}
 	json_object(&json, NULL);

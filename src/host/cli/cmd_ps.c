@@ -11,6 +11,7 @@
 #include "host/cli/report.h"
 #include "host/cli/show.h"
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/process/attachable.h"
 
 struct ps_values {
@@ -61,7 +62,7 @@ static void print_row(const struct ps *ps, const struct process *process)
 		 permille % 10, libc_describe(&process->libc, libc, sizeof(libc)),
 		 runtimes[0] ? runtimes : "-", verdict,
 		 show_command(process, command, sizeof(command)));
-	printf("%.*s\n", ps->width ? ps->width : (int)sizeof(line), line);
+	print(stdout, "%.*s\n", ps->width ? ps->width : (int)sizeof(line), line);
 }
 
 static void visit(const struct process *process, void *context)
@@ -126,8 +127,8 @@ static enum exit_code ps_run(char **argv)
 	ps.name = argv[0];
 	viewer_init(&viewer);
 	if (!values.is_json)
-		printf("%7s %-10s %4s %6s %-11s %-8s %-28s %s\n", "PID", "USER", "THR", "CPU%",
-		       "LIBC", "GPU", "ATTACH", "COMMAND");
+		print(stdout, "%7s %-10s %4s %6s %-11s %-8s %-28s %s\n", "PID", "USER", "THR",
+		      "CPU%", "LIBC", "GPU", "ATTACH", "COMMAND");
 	if (process_each(&viewer, visit, &ps, &err) == 0 && ps.count == 0)
 		nothing_found(&ps, &err);
 	return ps_end(&ps, &err);

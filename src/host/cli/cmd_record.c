@@ -10,6 +10,7 @@
 #include "host/cli/size.h"
 #include "host/cli/trace_sets.h"
 #include "host/cli/version.h"
+#include "host/core/print.h"
 #include "host/process/status.h"
 
 #include <errno.h>
@@ -199,7 +200,7 @@ static int record_launched(char **command, struct launched *launched, struct vis
 	if (launch->is_let_go)
 		print_end(launch, visit->values->is_json);
 	else
-		fprintf(stderr, "the program was not run\n");
+		print(stderr, "the program was not run\n");
 	return r;
 }
 

@@ -6,6 +6,7 @@
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
+#include "host/core/print.h"
 #include "host/session/inside.h"
 
 #include <time.h>
@@ -68,9 +69,9 @@ static void print_tool(const struct agent_tool *tool)
 {
 	if (!tool->handle)
 		return;
-	printf("  tool      %s: %s%s%s%s\n", tool->path,
-	       tool->is_plain ? "loaded" : tool_states[tool->state],
-	       tool->by_content ? " (by content)" : "", tool->reason[0] ? ": " : "", tool->reason);
+	print(stdout, "  tool      %s: %s%s%s%s\n", tool->path,
+	      tool->is_plain ? "loaded" : tool_states[tool->state],
+	      tool->by_content ? " (by content)" : "", tool->reason[0] ? ": " : "", tool->reason);
 }
 
 static void print_tool_json(struct json *json, const struct agent_tool *tool)
@@ -114,25 +115,27 @@ static void print_status(const struct target *target, const struct resident *res
 	char since[64];
 
 	format_time(page->since_ns, since, sizeof(since));
-	printf("%d (%s): %s since %s\n", target->process.pid, target->process.status.name, state,
-	       since);
+	print(stdout, "%d (%s): %s since %s\n", target->process.pid, target->process.status.name,
+	      state, since);
 	if (resident_is_held(target, resident))
-		printf("  held by   %d (%s)\n", page->holder_pid, page->holder_name);
+		print(stdout, "  held by   %d (%s)\n", page->holder_pid, page->holder_name);
 	else if (is_attached_from_inside(resident))
-		printf("  held by   the program itself (rocprofiler_register_attach)\n");
+		print(stdout, "  held by   the program itself (rocprofiler_register_attach)\n");
 	else if (page->end_reason)
-		printf("  ended     %s\n", end_name(page));
-	printf("  attached  %u time%s so far\n", page->attaches, page->attaches == 1 ? "" : "s");
+		print(stdout, "  ended     %s\n", end_name(page));
+	print(stdout, "  attached  %u time%s so far\n", page->attaches,
+	      page->attaches == 1 ? "" : "s");
 	if (inside)
-		printf("  inside    %zu thread%s in traced calls that have not returned\n", inside,
-		       inside == 1 ? " waits" : "s wait");
-	printf("  dropped   %lu records\n", page->dropped);
+		print(stdout, "  inside    %zu thread%s in traced calls that have not returned\n",
+		      inside, inside == 1 ? " waits" : "s wait");
+	print(stdout, "  dropped   %lu records\n", page->dropped);
 	for (unsigned i = 0; i < page->tool_count; i++)
 		print_tool(&page->tools[i]);
 	for (unsigned i = 0; i < page->table_count; i++)
-		printf("  tables    %s %lu\n", page->tables[i].name, page->tables[i].version);
+		print(stdout, "  tables    %s %lu\n", page->tables[i].name,
+		      page->tables[i].version);
 	if (page->environment_changed)
-		printf("  variables of limpet are published\n");
+		print(stdout, "  variables of limpet are published\n");
 }
 
 static void print_status_json(const struct target *target, const struct resident *resident)

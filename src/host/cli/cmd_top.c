@@ -12,6 +12,7 @@
 #include "host/cli/top_text.h"
 #include "host/cli/version.h"
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/model/profile.h"
 #include "host/top/show.h"
 
@@ -65,7 +66,7 @@ static int freeze(struct top *top, const struct picture *picture, const char *pa
 	int r = path ? top_freeze(top, picture, path, text, sizeof(text), err) : 0;
 
 	if (path && !r)
-		printf("\n%s\n", text);
+		print(stdout, "\n%s\n", text);
 	return r;
 }
 
@@ -118,8 +119,8 @@ static bool has_terminal(void)
 {
 	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		return true;
-	fprintf(stderr, "note: %s is no terminal: once, as text (--batch)\n",
-		isatty(STDOUT_FILENO) ? "stdin" : "stdout");
+	print(stderr, "note: %s is no terminal: once, as text (--batch)\n",
+	      isatty(STDOUT_FILENO) ? "stdin" : "stdout");
 	return false;
 }
 

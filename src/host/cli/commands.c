@@ -2,6 +2,7 @@
  * Every verb, and what is made from the table: help texts and the nearest right name.
  */
 #include "host/cli/command.h"
+#include "host/core/print.h"
 
 #include <string.h>
 
@@ -36,11 +37,13 @@ const struct command *command_find(const char *name)
 
 void command_print_help(const struct command *command, FILE *out)
 {
-	fprintf(out, "limpet %s: %s\n\nusage: limpet %s %s\n", command->name, command->summary,
-		command->name, command->usage);
+	print(out, "limpet %s: %s\n\nusage: limpet %s %s\n", command->name, command->summary,
+	      command->name, command->usage);
 	if (command->options->long_name)
 		fputs("\noptions:\n", out);
 	options_print_help(command->options, out);
-	if (command->notes)
-		fprintf(out, "\n%s", command->notes);
+	if (!command->notes)
+		return;
+	fputc('\n', out);
+	print_lines(out, command->notes);
 }

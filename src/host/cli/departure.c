@@ -4,6 +4,7 @@
 #include "host/cli/departure.h"
 
 #include "host/core/json.h"
+#include "host/core/print.h"
 
 static void print_json(const struct departure *departure)
 {
@@ -27,7 +28,7 @@ void departure_print(const struct departure *departure, bool is_json)
 		print_json(departure);
 		return;
 	}
-	puts(departure->words);
+	print(stdout, "%s\n", departure->words);
 	for (size_t i = 0; i < departure->left->count; i++)
-		printf("  stays: %s\n", departure->left->items[i]);
+		print(stdout, "  stays: %s\n", departure->left->items[i]);
 }

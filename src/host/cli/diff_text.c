@@ -8,6 +8,7 @@
 #include "host/cli/diff_report.h"
 #include "host/cli/printable.h"
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 
 static double seconds(uint64_t time_ns)
 {
@@ -24,12 +25,12 @@ static void print_side(const struct comparison *comparison, enum side side)
 	char words[512], shown[NAME_MAX_SHOWN];
 
 	comparison_title(comparison, side, words, sizeof(words));
-	printf("%s\n", printable(words, shown));
+	print(stdout, "%s\n", printable(words, shown));
 	comparison_describe(comparison, side, words, sizeof(words));
-	printf("   %s\n", printable(words, shown));
-	printf("   %s: %" PRIu64 " samples, %.3f s, %.2f threads at a time\n",
-	       profile_kinds_name(comparison->kinds), self->profile.sample_count, time,
-	       length > 0 ? time / length : 0);
+	print(stdout, "   %s\n", printable(words, shown));
+	print(stdout, "   %s: %" PRIu64 " samples, %.3f s, %.2f threads at a time\n",
+	      profile_kinds_name(comparison->kinds), self->profile.sample_count, time,
+	      length > 0 ? time / length : 0);
 }
 
 static const char *factor(const struct diff_row *row, char *room, size_t size)
@@ -50,9 +51,9 @@ static void print_change(const struct diff_row *row)
 {
 	char text[32];
 
-	printf("%7.2f %7.2f %+8.2f%c %6.2f %8s", row->change.shares[SIDE_A],
-	       row->change.shares[SIDE_B], row->change.points, row->change.is_noise ? '~' : ' ',
-	       row->change.error, factor(row, text, sizeof(text)));
+	print(stdout, "%7.2f %7.2f %+8.2f%c %6.2f %8s", row->change.shares[SIDE_A],
+	      row->change.shares[SIDE_B], row->change.points, row->change.is_noise ? '~' : ' ',
+	      row->change.error, factor(row, text, sizeof(text)));
 }
 
 static void print_function(const struct comparison *comparison, const struct diff_row *row,
@@ -63,17 +64,17 @@ static void print_function(const struct comparison *comparison, const struct dif
 	char name[NAME_MAX_SHOWN], module[NAME_MAX_SHOWN];
 
 	print_change(row);
-	printf(" %7.2f %7.2f  %s", other.shares[SIDE_A], other.shares[SIDE_B],
-	       printable(function->name, name));
+	print(stdout, " %7.2f %7.2f  %s", other.shares[SIDE_A], other.shares[SIDE_B],
+	      printable(function->name, name));
 	if (function->is_named)
-		printf(" (%s)", printable(function->module, module));
-	printf("\n");
+		print(stdout, " (%s)", printable(function->module, module));
+	print(stdout, "\n");
 }
 
 static void print_more(size_t shown, size_t all)
 {
 	if (shown < all)
-		printf("%8sand %zu more (-n 0 shows all)\n", "", all - shown);
+		print(stdout, "%8sand %zu more (-n 0 shows all)\n", "", all - shown);
 }
 
 static int print_functions(const struct comparison *comparison, const struct diff_style *style)
@@ -87,10 +88,11 @@ static int print_functions(const struct comparison *comparison, const struct dif
 	if (!rows)
 		return -ENOMEM;
 	shown = style->limit ? MIN(count, style->limit) : count;
-	printf("\nfunctions: %% in A and in B, and the change of %s in points\n", first);
-	printf("(~ and ?: inside +-, the statistical error in 95 of 100 cases: may be chance)\n");
-	printf("%5s A %5s B %8s  %6s %8s %5s A %5s B  %s\n", first, first, "CHANGE", "+-", "FACTOR",
-	       second, second, "FUNCTION");
+	print(stdout, "\nfunctions: %% in A and in B, and the change of %s in points\n", first);
+	print(stdout,
+	      "(~ and ?: inside +-, the statistical error in 95 of 100 cases: may be chance)\n");
+	print(stdout, "%5s A %5s B %8s  %6s %8s %5s A %5s B  %s\n", first, first, "CHANGE", "+-",
+	      "FACTOR", second, second, "FUNCTION");
 	for (size_t i = 0; i < shown; i++)
 		print_function(comparison, &rows[i], style->is_by_total);
 	print_more(shown, count);
@@ -106,15 +108,15 @@ static int print_threads(const struct comparison *comparison, uint64_t limit)
 	if (!rows)
 		return -ENOMEM;
 	shown = limit ? MIN(count, limit) : count;
-	printf("\nthreads, by name: %% of all in A and in B, and how many there were\n");
-	printf("%7s %7s %8s  %6s %8s %7s %7s  %s\n", "A", "B", "CHANGE", "+-", "FACTOR", "COUNT A",
-	       "COUNT B", "NAME");
+	print(stdout, "\nthreads, by name: %% of all in A and in B, and how many there were\n");
+	print(stdout, "%7s %7s %8s  %6s %8s %7s %7s  %s\n", "A", "B", "CHANGE", "+-", "FACTOR",
+	      "COUNT A", "COUNT B", "NAME");
 	for (size_t i = 0; i < shown; i++) {
 		const struct compared_thread *thread = &comparison->threads[rows[i].number];
 
 		print_change(&rows[i]);
-		printf(" %7u %7u  %s\n", thread->threads[SIDE_A], thread->threads[SIDE_B],
-		       printable(thread->name, name));
+		print(stdout, " %7u %7u  %s\n", thread->threads[SIDE_A], thread->threads[SIDE_B],
+		      printable(thread->name, name));
 	}
 	print_more(shown, count);
 	return 0;

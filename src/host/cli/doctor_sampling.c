@@ -4,6 +4,7 @@
 #include "host/cli/doctor_sampling.h"
 
 #include "host/core/json.h"
+#include "host/core/print.h"
 #include "host/recorder/sampling.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static void try_out(pid_t pid, struct trial *ret)
 static void print_reasons(const struct trial *trial, const char *indent)
 {
 	for (const char *at = trial->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n')
-		printf("%snote: %.*s\n", indent, (int)strcspn(at, "\n"), at);
+		print(stdout, "%snote: %.*s\n", indent, (int)strcspn(at, "\n"), at);
 }
 
 static const char *grade_of(const struct trial *trial)
@@ -70,9 +71,9 @@ void doctor_sampling_machine(bool is_json)
 		print_json(&trial, 0);
 		return;
 	}
-	printf("  %-6s  %-12s %s: %s  [record, dump]\n", grade_of(&trial), "sampling",
-	       trial.kind ? trial.kind->name : "nothing",
-	       trial.kind ? trial.kind->summary : trial.err.what);
+	print(stdout, "  %-6s  %-12s %s: %s  [record, dump]\n", grade_of(&trial), "sampling",
+	      trial.kind ? trial.kind->name : "nothing",
+	      trial.kind ? trial.kind->summary : trial.err.what);
 	print_reasons(&trial, "          ");
 }
 
@@ -85,7 +86,8 @@ void doctor_sampling_process(pid_t pid, bool is_json)
 		print_json(&trial, pid);
 		return;
 	}
-	printf("\nsampling %d: %s: %s\n", (int)pid, trial.kind ? trial.kind->name : "nothing",
-	       trial.kind ? trial.kind->summary : trial.err.what);
+	print(stdout, "\nsampling %d: %s: %s\n", (int)pid,
+	      trial.kind ? trial.kind->name : "nothing",
+	      trial.kind ? trial.kind->summary : trial.err.what);
 	print_reasons(&trial, "");
 }

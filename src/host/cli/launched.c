@@ -4,6 +4,7 @@
 #include "host/cli/launched.h"
 
 #include "host/core/clock.h"
+#include "host/core/print.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -99,8 +100,8 @@ int launched_start(struct launched *ret, char *const argv[], struct err *err)
 	if (!r) {
 		r = prepare(ret, err);
 		if (!r && ret->launch.has_passed_by)
-			fprintf(stderr, "warning: a library of the program's has executed another "
-					"program before it began: its first calls are missing\n");
+			print(stderr, "warning: a library of the program's has executed another "
+				      "program before it began: its first calls are missing\n");
 		if (r)
 			launch_done(&ret->launch);
 	}

@@ -13,6 +13,7 @@
 #include "host/cli/version.h"
 #include "host/core/nearest.h"
 #include "host/core/notes.h"
+#include "host/core/print.h"
 #include "host/core/text.h"
 #include "host/symbols/symbol_file.h"
 
@@ -22,7 +23,7 @@ static void print_help(FILE *out)
 	      "usage: limpet VERB [OPTIONS] [PID]\n\nverbs:\n",
 	      out);
 	for (const struct command *const *command = commands; *command; command++)
-		fprintf(out, "  %-12s %s\n", (*command)->name, (*command)->summary);
+		print(out, "  %-12s %s\n", (*command)->name, (*command)->summary);
 	fputs("\n  limpet VERB --help    the options of a verb\n"
 	      "  limpet --version      the version\n\n"
 	      "exit codes: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process,\n"
@@ -87,7 +88,7 @@ static enum exit_code words_run(char **argv)
 	if (is_one_of(argv[0], "help", "--help") || strcmp(argv[0], "-h") == 0)
 		return help_run(argv[1]);
 	if (is_one_of(argv[0], "--version", "-V")) {
-		printf("limpet %s\n", LIMPET_VERSION);
+		print(stdout, "limpet %s\n", LIMPET_VERSION);
 		return EXIT_DONE;
 	}
 	return verb_run(argv);
@@ -114,7 +115,7 @@ static void tell_notes(void)
 	char note[NOTE_BYTES];
 
 	for (size_t i = 0; note_at(i, note); i++)
-		fprintf(stderr, "note: %s\n", note);
+		print(stderr, "note: %s\n", note);
 	if (notes_left_out())
 		fprintf(stderr, "note: %zu more remarks of this kind are not shown\n",
 			notes_left_out());
@@ -135,6 +136,6 @@ int main(int argc, char **argv)
 	/* A full disk must not look like success. */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return exit;
-	fprintf(stderr, "error: the output could not be written\n");
+	print(stderr, "error: the output could not be written\n");
 	return exit ? exit : EXIT_FAILED;
 }

@@ -1,5 +1,5 @@
 /*
- * Names from targets on a terminal: no control characters, nothing but UTF-8.
+ * Names from targets on a terminal: short ones, as foreign.h has them.
  */
 #pragma once
 

@@ -4,6 +4,7 @@
 #include "host/cli/record_visit.h"
 
 #include "host/cli/record_words.h"
+#include "host/core/print.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,9 +41,9 @@ static int judge(const struct visit *self, const struct outcome *outcome, struct
 		return err->code;
 	}
 	if (no_samples.code || no_records.code)
-		fprintf(stderr, "warning: %s: %s\n",
-			no_samples.code ? no_samples.what : no_records.what,
-			no_samples.code ? no_samples.why : no_records.why);
+		print(stderr, "warning: %s: %s\n",
+		      no_samples.code ? no_samples.what : no_records.what,
+		      no_samples.code ? no_samples.why : no_records.why);
 	return 0;
 }
 
@@ -81,8 +82,8 @@ int record_finish(struct visit *self, int r, struct err *err)
 		end = r ? second.code : err->code;
 
 	if (gives_up)
-		fprintf(stderr,
-			"warning: given up at the second signal: the last records are missing\n");
+		print(stderr,
+		      "warning: given up at the second signal: the last records are missing\n");
 	if (self->period.done) {
 		print_totals(self, &outcome);
 		fflush(stdout); /* a program that was started may go on for long */

@@ -3,6 +3,7 @@
  */
 #include "host/cli/record_samples.h"
 
+#include "host/core/print.h"
 #include "host/model/samples.h"
 
 #include <errno.h>
@@ -59,8 +60,8 @@ int samples_ask(struct debuginfod *debuginfod, struct err *err)
 void samples_tell_asked(const struct debuginfod *debuginfod)
 {
 	if (debuginfod->asked)
-		fprintf(stderr, "debuginfod: %u of %u debug files found, %u not in time\n",
-			debuginfod->found, debuginfod->asked, debuginfod->late);
+		print(stderr, "debuginfod: %u of %u debug files found, %u not in time\n",
+		      debuginfod->found, debuginfod->asked, debuginfod->late);
 }
 
 /* Lines of "rung: reason". */
@@ -71,7 +72,7 @@ void samples_explain(struct sampling *sampling, char told[SAMPLING_REASONS_MAX])
 	sampling_reasons(sampling, reasons, sizeof(reasons));
 	while ((line = strsep(&rest, "\n")) && *line) {
 		if (!strstr(told, line))
-			fprintf(stderr, "note: %s\n", line);
+			print(stderr, "note: %s\n", line);
 	}
 	sampling_reasons(sampling, told, SAMPLING_REASONS_MAX);
 }
@@ -86,11 +87,12 @@ static double complete_percent(const struct sampler_counts *counts)
 void samples_print(const struct sampling_totals *totals, const char *path,
 		   const struct recorded_contents *written)
 {
-	printf("wrote %s: %" PRIu64 " samples of %" PRIu64 " threads, %" PRIu64
-	       " lost, %.1f %% of the stacks complete, %" PRIu64 " KiB\n",
-	       path, written->samples, totals->threads, totals->counts.lost,
-	       complete_percent(&totals->counts), written->bytes / 1024);
-	printf("sampler: %s (%s)\n", totals->sampler, totals->summary);
+	print(stdout,
+	      "wrote %s: %" PRIu64 " samples of %" PRIu64 " threads, %" PRIu64
+	      " lost, %.1f %% of the stacks complete, %" PRIu64 " KiB\n",
+	      path, written->samples, totals->threads, totals->counts.lost,
+	      complete_percent(&totals->counts), written->bytes / 1024);
+	print(stdout, "sampler: %s (%s)\n", totals->sampler, totals->summary);
 }
 
 void samples_print_json(struct json *json, const struct sampling_totals *totals,
@@ -117,8 +119,8 @@ static void warn_incomplete(const struct sampler_counts *counts)
 {
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		if (i != STACK_COMPLETE && counts->ends[i] * 20 > counts->samples)
-			fprintf(stderr, "warning: %" PRIu64 " stacks are incomplete: %s\n",
-				counts->ends[i], stack_end_name(i));
+			print(stderr, "warning: %" PRIu64 " stacks are incomplete: %s\n",
+			      counts->ends[i], stack_end_name(i));
 }
 
 /* What has ended cannot be looked at any more. */
@@ -140,28 +142,28 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		  bool has_ended, struct err *err)
 {
 	if (totals->counts.lost)
-		fprintf(stderr, "warning: %" PRIu64 " samples were lost; -F with less loses less\n",
-			totals->counts.lost);
+		print(stderr, "warning: %" PRIu64 " samples were lost; -F with less loses less\n",
+		      totals->counts.lost);
 	if (totals->counts.left_out)
-		fprintf(stderr,
-			"warning: %" PRIu64
-			" pieces of code had no room in the tables of the kernel programs: stacks "
-			"through them are incomplete; --sampler copy has no such limit\n",
-			totals->counts.left_out);
+		print(stderr,
+		      "warning: %" PRIu64
+		      " pieces of code had no room in the tables of the kernel programs: stacks "
+		      "through them are incomplete; --sampler copy has no such limit\n",
+		      totals->counts.left_out);
 	if (totals->counts.thinned > 1)
-		fprintf(stderr,
-			"note: for a time only one sample in %u was taken, for all of them: samples cost "
-			"limpet no more than a tenth of a processor; -F with less costs less\n",
-			totals->counts.thinned);
+		print(stderr,
+		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
+		      "limpet no more than a tenth of a processor; -F with less costs less\n",
+		      totals->counts.thinned);
 	warn_incomplete(&totals->counts);
 	if (totals->java_trouble[0])
-		fprintf(stderr, "warning: names of Java are not the latest: %s\n",
-			totals->java_trouble);
+		print(stderr, "warning: names of Java are not the latest: %s\n",
+		      totals->java_trouble);
 	if (totals->naming.without_lines)
-		fprintf(stderr,
-			"note: %" PRIu64
-			" frames have names but no lines: reading them took too long\n",
-			totals->naming.without_lines);
+		print(stderr,
+		      "note: %" PRIu64
+		      " frames have names but no lines: reading them took too long\n",
+		      totals->naming.without_lines);
 	if (totals->counts.samples)
 		return 0;
 	err_set(err, -ENODATA, "no sample was taken");

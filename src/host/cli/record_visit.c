@@ -5,6 +5,7 @@
 
 #include "host/cli/record_words.h"
 #include "host/core/clock.h"
+#include "host/core/print.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,10 +18,10 @@ static void show_line(const struct visit *self, uint64_t count, const char *thin
 {
 	uint64_t seconds = (now_ns() - self->begin_ns) / 1000000000u;
 
-	fprintf(stderr,
-		"\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " %s  %" PRIu64 " %s  %" PRIu64 " KiB ",
-		seconds / 60, seconds % 60, count, things, lost, fate,
-		recorder_file_bytes(self->recorder) / 1024);
+	print(stderr,
+	      "\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " %s  %" PRIu64 " %s  %" PRIu64 " KiB ",
+	      seconds / 60, seconds % 60, count, things, lost, fate,
+	      recorder_file_bytes(self->recorder) / 1024);
 }
 
 static void show_progress(const struct visit *self)
@@ -112,7 +113,7 @@ static int record_once(struct visit *self, struct err *err)
 	r = stay(self, self->period.time_ns, err);
 	left_well = recorder_pause(self->recorder, self->values->unload, &left, r ? &second : err);
 	for (size_t i = 0; i < left.count; i++)
-		fprintf(stderr, "warning: stays: %s\n", left.items[i]);
+		print(stderr, "warning: stays: %s\n", left.items[i]);
 	return r ? r : left_well;
 }
 

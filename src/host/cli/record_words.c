@@ -5,6 +5,7 @@
 
 #include "host/cli/printable.h"
 #include "host/core/json.h"
+#include "host/core/print.h"
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
 
@@ -35,9 +36,9 @@ void print_attached(const struct visit *self)
 		samples_describe(recorder_sampling(self->recorder), &self->sampling, how,
 				 sizeof(how));
 	if (!self->values->is_json) {
-		fprintf(stderr, "recording %d (%s)%s%s into %s; %s\n", self->pid,
-			printable(name, shown), how[0] ? " " : "", how, self->path,
-			self->launched ? "until it ends" : "Enter or Ctrl-C stops");
+		print(stderr, "recording %d (%s)%s%s into %s; %s\n", self->pid,
+		      printable(name, shown), how[0] ? " " : "", how, self->path,
+		      self->launched ? "until it ends" : "Enter or Ctrl-C stops");
 		return;
 	}
 	json_object(&json, NULL);
@@ -59,11 +60,11 @@ void warn_absent(const struct visit *self)
 		const char *why = recorder_note(self->recorder, i);
 
 		if (absent & 1u << i)
-			fprintf(stderr, "warning: nothing to trace for %s in this process%s%s\n",
-				domain_name(i), why ? ": " : "", why ? why : "");
+			print(stderr, "warning: nothing to trace for %s in this process%s%s\n",
+			      domain_name(i), why ? ": " : "", why ? why : "");
 		else if (why)
-			fprintf(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
-				why);
+			print(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
+			      why);
 	}
 }
 
@@ -76,9 +77,9 @@ void tell_program(struct visit *self)
 	if (!session || recorder_programs(self->recorder) == self->programs)
 		return;
 	self->programs = recorder_programs(self->recorder);
-	fprintf(stderr,
-		"it executes another program now: recording %s, whose first calls may be missing\n",
-		target_name(&session->attachment.target, name, sizeof(name)));
+	print(stderr,
+	      "it executes another program now: recording %s, whose first calls may be missing\n",
+	      target_name(&session->attachment.target, name, sizeof(name)));
 }
 
 void warn_unfollowed(const struct recorder *recorder)
@@ -87,19 +88,19 @@ void warn_unfollowed(const struct recorder *recorder)
 	struct process_stat stat;
 
 	if (recorder_has_other_name(recorder, &stat))
-		fprintf(stderr,
-			"warning: it ended as %s: where that is another program that it executed, it is "
-			"not recorded\n",
-			stat.name);
+		print(stderr,
+		      "warning: it ended as %s: where that is another program that it executed, it is "
+		      "not recorded\n",
+		      stat.name);
 	if (recorder_is_cut_off(recorder))
-		fprintf(stderr,
-			"warning: the program has closed limpet's descriptors, as daemons close "
-			"all: what it did from then on is not recorded; limpet record -p PID, "
-			"later, finds it\n");
+		print(stderr,
+		      "warning: the program has closed limpet's descriptors, as daemons close "
+		      "all: what it did from then on is not recorded; limpet record -p PID, "
+		      "later, finds it\n");
 	if (why)
-		fprintf(stderr,
-			"warning: it executed another program, which is not recorded: %s%s%s\n",
-			why->what, why->why[0] ? "; " : "", why->why);
+		print(stderr,
+		      "warning: it executed another program, which is not recorded: %s%s%s\n",
+		      why->what, why->why[0] ? "; " : "", why->why);
 }
 
 void warn_notes(const struct recorder *recorder)
@@ -108,7 +109,7 @@ void warn_notes(const struct recorder *recorder)
 		const char *note = recorder_end_note(recorder, i);
 
 		if (note)
-			fprintf(stderr, "warning: %s\n", note);
+			print(stderr, "warning: %s\n", note);
 	}
 }
 
@@ -118,68 +119,68 @@ void warn_drops(const struct collect_totals *totals)
 	uint64_t unmade = totals->drops[DROP_NO_COUNTER], others = all_drops(totals) - unmade;
 
 	if (unmade)
-		fprintf(stderr,
-			"warning: up to %" PRIu64
-			" records were not made: the program forbids to read the machine's counter\n",
-			unmade);
+		print(stderr,
+		      "warning: up to %" PRIu64
+		      " records were not made: the program forbids to read the machine's counter\n",
+		      unmade);
 	if (others)
-		fprintf(stderr,
-			"warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
-			others);
+		print(stderr,
+		      "warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
+		      others);
 }
 
 void warn_work_left(const struct work_left *left)
 {
 	if (left->cut)
-		fprintf(stderr,
-			"warning: %" PRIu32
-			" commands were not done by the devices 2 s after the end; "
-			"they are not in the recording\n",
-			left->cut);
+		print(stderr,
+		      "warning: %" PRIu32
+		      " commands were not done by the devices 2 s after the end; "
+		      "they are not in the recording\n",
+		      left->cut);
 	if (left->lost)
-		fprintf(stderr,
-			"warning: %" PRIu32
-			" commands could not be followed to their end: too many at once\n",
-			left->lost);
+		print(stderr,
+		      "warning: %" PRIu32
+		      " commands could not be followed to their end: too many at once\n",
+		      left->lost);
 	if (left->unseen)
-		fprintf(stderr,
-			"warning: %" PRIu32
-			" kernels and copies of HSA are not in the recording: the program has not "
-			"looked at their signals before the end\n",
-			left->unseen);
+		print(stderr,
+		      "warning: %" PRIu32
+		      " kernels and copies of HSA are not in the recording: the program has not "
+		      "looked at their signals before the end\n",
+		      left->unseen);
 	if (left->turned)
-		fprintf(stderr,
-			"warning: %" PRIu64
-			" records ended before they began, by clocks of processors or devices that "
-			"differ: they are recorded as if they had taken no time\n",
-			left->turned);
+		print(stderr,
+		      "warning: %" PRIu64
+		      " records ended before they began, by clocks of processors or devices that "
+		      "differ: they are recorded as if they had taken no time\n",
+		      left->turned);
 }
 
 void warn_queues(const struct trace_queues *queues)
 {
 	for (unsigned i = 0; trace_refusal(i) || !i; i++)
 		if (queues->refusals & 1u << i && trace_refusal(i))
-			fprintf(stderr,
-				"warning: times of OpenCL queues (%" PRIu32
-				" in all) are estimated: %s\n",
-				queues->estimated, trace_refusal(i));
+			print(stderr,
+			      "warning: times of OpenCL queues (%" PRIu32
+			      " in all) are estimated: %s\n",
+			      queues->estimated, trace_refusal(i));
 	if (queues->left)
-		fprintf(stderr,
-			"warning: %" PRIu32
-			" OpenCL queues of limpet's stay until the devices are done with them\n",
-			queues->left);
+		print(stderr,
+		      "warning: %" PRIu32
+		      " OpenCL queues of limpet's stay until the devices are done with them\n",
+		      queues->left);
 }
 
 void warn_words(const struct trace_words *words)
 {
 	if (words->foreign)
-		fprintf(stderr,
-			"warning: %u words of imports were changed by somebody else meanwhile: left so\n",
-			words->foreign);
+		print(stderr,
+		      "warning: %u words of imports were changed by somebody else meanwhile: left so\n",
+		      words->foreign);
 	if (words->unwritable + words->refused)
-		fprintf(stderr,
-			"warning: calls through %u words of imports were not seen: %u cannot be written, %u are too many\n",
-			words->unwritable + words->refused, words->unwritable, words->refused);
+		print(stderr,
+		      "warning: calls through %u words of imports were not seen: %u cannot be written, %u are too many\n",
+		      words->unwritable + words->refused, words->unwritable, words->refused);
 }
 
 static void print_words(struct json *json, const struct trace_words *words)
@@ -197,15 +198,16 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 	const struct recorded_contents *written = &outcome->recorded.written;
 
 	if (self->traces)
-		printf("wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
-		       " dropped, %" PRIu64 " KiB\n",
-		       self->path, written->records, totals->threads, all_drops(totals),
-		       written->bytes / 1024);
+		print(stdout,
+		      "wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
+		      " dropped, %" PRIu64 " KiB\n",
+		      self->path, written->records, totals->threads, all_drops(totals),
+		      written->bytes / 1024);
 	if (self->samples)
 		samples_print(&outcome->sampled, self->path, written);
-	printf("next: limpet report %s\n", self->path);
+	print(stdout, "next: limpet report %s\n", self->path);
 	if (self->samples)
-		printf("      limpet export %s -f flamegraph\n", self->path);
+		print(stdout, "      limpet export %s -f flamegraph\n", self->path);
 }
 
 void print_totals(const struct visit *self, const struct outcome *outcome)
@@ -251,8 +253,8 @@ void print_end(const struct launch *program, bool is_json)
 	char buffer[96];
 
 	if (!is_json) {
-		fprintf(stderr, "the program ended: %s\n",
-			launch_describe(program, buffer, sizeof(buffer)));
+		print(stderr, "the program ended: %s\n",
+		      launch_describe(program, buffer, sizeof(buffer)));
 		return;
 	}
 	json_object(&json, NULL);

@@ -5,15 +5,16 @@
 
 #include <errno.h>
 
+#include "host/core/print.h"
 #include "host/core/text.h"
 
-static void print_lines(const char *first, const char *further, const char *lines)
+static void print_labelled(const char *first, const char *further, const char *lines)
 {
 	struct text rest = text_of(lines), line;
 	const char *label = first;
 
 	while (text_take_line(&rest, &line)) {
-		fprintf(stderr, "  %s: %.*s\n", label, (int)(line.end - line.at), line.at);
+		print(stderr, "  %s: %.*s\n", label, (int)(line.end - line.at), line.at);
 		label = further;
 	}
 }
@@ -27,9 +28,9 @@ static void print_lines(const char *first, const char *further, const char *line
 static void print_error(const struct err *err)
 {
 	fflush(stdout);
-	fprintf(stderr, "error: %s\n", err->what);
-	print_lines("why", "   ", err->why);
-	print_lines("fix", "or ", err->fix);
+	print(stderr, "error: %s\n", err->what);
+	print_labelled("why", "   ", err->why);
+	print_labelled("fix", "or ", err->fix);
 }
 
 static enum exit_code exit_of(const struct err *err)

@@ -10,6 +10,7 @@
 #include "host/cli/report_samples.h"
 #include "host/core/cleanup.h"
 #include "host/core/json.h"
+#include "host/core/print.h"
 #include "host/model/call_tree.h"
 #include "host/model/statistics.h"
 #include "host/sampling/sampler.h"
@@ -47,31 +48,31 @@ static void print_incomplete(const struct samples *samples)
 {
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		if (i != STACK_COMPLETE && samples->ends[i])
-			printf("INCOMPLETE: %" PRIu64 " stacks (%.2f %%): %s\n", samples->ends[i],
-			       percent(share_of(samples->ends[i], samples->count)),
-			       stack_end_name(i));
+			print(stdout, "INCOMPLETE: %" PRIu64 " stacks (%.2f %%): %s\n",
+			      samples->ends[i], percent(share_of(samples->ends[i], samples->count)),
+			      stack_end_name(i));
 	if (samples->guessed)
-		printf("GUESSED: %" PRIu64 " stacks have frames that are guessed\n",
-		       samples->guessed);
+		print(stdout, "GUESSED: %" PRIu64 " stacks have frames that are guessed\n",
+		      samples->guessed);
 }
 
 static void print_head(const struct samples *samples)
 {
 	char line[NAME_MAX_SHOWN];
 
-	printf("%" PRIu64 " samples in %.3f s at %u Hz by %s; %" PRIu64
-	       " lost\n%.2f %% of the stacks complete\n",
-	       samples->count, (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
-	       printable(samples->sampler, line), samples->lost,
-	       percent(samples_complete(samples)));
+	print(stdout,
+	      "%" PRIu64 " samples in %.3f s at %u Hz by %s; %" PRIu64
+	      " lost\n%.2f %% of the stacks complete\n",
+	      samples->count, (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
+	      printable(samples->sampler, line), samples->lost, percent(samples_complete(samples)));
 	for (const char *at = samples->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		char text[512];
 
 		snprintf(text, sizeof(text), "%.*s", (int)strcspn(at, "\n"), at);
-		printf("note: %s\n", printable(text, line));
+		print(stdout, "note: %s\n", printable(text, line));
 	}
 	print_incomplete(samples);
-	printf("+- is the statistical error of SELF, in 95 of 100 cases\n");
+	print(stdout, "+- is the statistical error of SELF, in 95 of 100 cases\n");
 }
 
 static void print_function(const struct samples *samples, const struct profile *profile,
@@ -79,14 +80,14 @@ static void print_function(const struct samples *samples, const struct profile *
 {
 	char name[NAME_MAX_SHOWN], module[NAME_MAX_SHOWN];
 
-	printf("%8.2f %6.2f %8.2f %12.3f %9" PRIu64 "  %s",
-	       percent(share_of(row->self_ns, profile->weight_ns)),
-	       percent(share_error(row, profile)),
-	       percent(share_of(row->total_ns, profile->weight_ns)), milliseconds(row->self_ns),
-	       row->self_count, printable(row->function->name, name));
+	print(stdout, "%8.2f %6.2f %8.2f %12.3f %9" PRIu64 "  %s",
+	      percent(share_of(row->self_ns, profile->weight_ns)),
+	      percent(share_error(row, profile)),
+	      percent(share_of(row->total_ns, profile->weight_ns)), milliseconds(row->self_ns),
+	      row->self_count, printable(row->function->name, name));
 	if (row->function->is_named)
-		printf(" (%s)", printable(samples->codes[row->function->code].name, module));
-	printf("\n");
+		print(stdout, " (%s)", printable(samples->codes[row->function->code].name, module));
+	print(stdout, "\n");
 }
 
 static int print_functions(struct model *model, const struct view *view, uint64_t limit)
@@ -102,13 +103,13 @@ static int print_functions(struct model *model, const struct view *view, uint64_
 	if (!hot.count)
 		return 0;
 	shown = limit ? MIN(hot.count, limit) : hot.count;
-	printf("\n%s\n", view->title);
-	printf("%8s %6s %8s %12s %9s  %s\n", "SELF %", "+-", "TOTAL %", "SELF msec", "SAMPLES",
-	       "FUNCTION");
+	print(stdout, "\n%s\n", view->title);
+	print(stdout, "%8s %6s %8s %12s %9s  %s\n", "SELF %", "+-", "TOTAL %", "SELF msec",
+	      "SAMPLES", "FUNCTION");
 	for (size_t i = 0; i < shown; i++)
 		print_function(model->samples, &profile, &hot.rows[i]);
 	if (shown < hot.count)
-		printf("%8s and %zu more (-n 0 shows all)\n", "", hot.count - shown);
+		print(stdout, "%8s and %zu more (-n 0 shows all)\n", "", hot.count - shown);
 	return 0;
 }
 
@@ -132,29 +133,30 @@ static int print_threads(struct model *model)
 
 	if (thread_profiles_find(&rows, model))
 		return -ENOMEM;
-	printf("\nthreads: what they did, in msec%s\n",
-	       is_off_cpu ? "" : " (record --off-cpu tells how long they waited)");
-	printf("%7s %9s", "SAMPLES", "ON CPU");
+	print(stdout, "\nthreads: what they did, in msec%s\n",
+	      is_off_cpu ? "" : " (record --off-cpu tells how long they waited)");
+	print(stdout, "%7s %9s", "SAMPLES", "ON CPU");
 	if (is_off_cpu)
-		printf(" %9s %9s %9s", "WAITED", "FOR DISK", "RUNNABLE");
-	printf(" %7s %7s  %s\n", "INCOMPL", "TID",
-	       model->process_count > 1 ? "PROCESS: NAME" : "NAME");
+		print(stdout, " %9s %9s %9s", "WAITED", "FOR DISK", "RUNNABLE");
+	print(stdout, " %7s %7s  %s\n", "INCOMPL", "TID",
+	      model->process_count > 1 ? "PROCESS: NAME" : "NAME");
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		const struct thread_profile *row = &rows[i];
 
 		if (!has_samples(row))
 			continue;
-		printf("%7" PRIu64 " %9.1f", row->thread->samples,
-		       milliseconds(row->weights_ns[SAMPLE_RUNNING]));
+		print(stdout, "%7" PRIu64 " %9.1f", row->thread->samples,
+		      milliseconds(row->weights_ns[SAMPLE_RUNNING]));
 		if (is_off_cpu)
-			printf(" %9.1f %9.1f %9.1f", milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
-			       milliseconds(row->disk_ns),
-			       milliseconds(row->weights_ns[SAMPLE_RUNNABLE]));
-		printf(" %7" PRIu64 " %7d  ", row->incomplete, row->thread->tid);
+			print(stdout, " %9.1f %9.1f %9.1f",
+			      milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
+			      milliseconds(row->disk_ns),
+			      milliseconds(row->weights_ns[SAMPLE_RUNNABLE]));
+		print(stdout, " %7" PRIu64 " %7d  ", row->incomplete, row->thread->tid);
 		if (model->process_count > 1)
-			printf("%s %d: ", printable(row->thread->process->name, name),
-			       row->thread->process->pid);
-		printf("%s\n", printable(row->thread->name, name));
+			print(stdout, "%s %d: ", printable(row->thread->process->name, name),
+			      row->thread->process->pid);
+		print(stdout, "%s\n", printable(row->thread->name, name));
 	}
 	return 0;
 }
@@ -165,9 +167,9 @@ static void print_node(const struct call_tree *tree, const struct tree_node *nod
 	uint64_t all = tree->nodes[0].total_ns;
 
 	call_tree_name(tree, node, name, sizeof(name));
-	printf("%8.2f %8.2f  %*s%s\n", percent(share_of(node->total_ns, all)),
-	       percent(share_of(node->self_ns, all)), (int)MIN(node->depth, TREE_INDENT_MAX), "",
-	       printable(name, shown));
+	print(stdout, "%8.2f %8.2f  %*s%s\n", percent(share_of(node->total_ns, all)),
+	      percent(share_of(node->self_ns, all)), (int)MIN(node->depth, TREE_INDENT_MAX), "",
+	      printable(name, shown));
 }
 
 /* Depth first, without recursion: stacks may be deep. */
@@ -204,9 +206,9 @@ static int print_tree(struct model *model)
 	    call_tree_build(&tree, model, &profile,
 			    &(struct call_tree_options){ .is_by_thread = true }))
 		return -ENOMEM;
-	printf("\ncall tree: %s (branches under %.1f %% are left out)\n", profile_kinds_name(kinds),
-	       percent(TREE_LEAST));
-	printf("%8s %8s  %s\n", "TOTAL %", "SELF %", "FUNCTION");
+	print(stdout, "\ncall tree: %s (branches under %.1f %% are left out)\n",
+	      profile_kinds_name(kinds), percent(TREE_LEAST));
+	print(stdout, "%8s %8s  %s\n", "TOTAL %", "SELF %", "FUNCTION");
 	print_tree_nodes(&tree);
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "host/cli/report_samples.h"
 #include "host/core/json.h"
+#include "host/core/print.h"
 #include "host/model/samples.h"
 #include "host/model/statistics.h"
 #include "host/process/threads.h"
@@ -44,9 +45,9 @@ static const char *name_of(unsigned kind, unsigned state)
 
 static void print_row(const struct states *states, const char *name, const struct state_row *row)
 {
-	printf("%8.2f %12.3f %9" PRIu64 "  %s\n",
-	       (double)share_of(row->time_ns, states->time_ns) / 100, (double)row->time_ns / 1e6,
-	       row->samples, name);
+	print(stdout, "%8.2f %12.3f %9" PRIu64 "  %s\n",
+	      (double)share_of(row->time_ns, states->time_ns) / 100, (double)row->time_ns / 1e6,
+	      row->samples, name);
 }
 
 static void write_row(struct json *json, const char *name, const struct state_row *row)
@@ -80,8 +81,8 @@ int report_states_print(struct model *model)
 
 	if (r || !report_has_waits(model->samples))
 		return r;
-	printf("\nstates: what all threads did together\n%8s %12s %9s  %s\n", "%", "msec",
-	       "SAMPLES", "STATE");
+	print(stdout, "\nstates: what all threads did together\n%8s %12s %9s  %s\n", "%", "msec",
+	      "SAMPLES", "STATE");
 	each_row(&states, /* json */ NULL);
 	return 0;
 }

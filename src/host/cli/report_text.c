@@ -7,6 +7,7 @@
 
 #include "host/cli/printable.h"
 #include "host/cli/recording_report.h"
+#include "host/core/print.h"
 #include "host/model/samples.h"
 
 #define FRAMES_SHOWN 8u
@@ -24,7 +25,8 @@ static uint32_t rows_shown(uint32_t count, const struct report_style *style)
 static void print_rest(uint32_t count, const struct report_style *style)
 {
 	if (rows_shown(count, style) < count)
-		printf("%10s and %u more (-n 0 shows all)\n", "", count - rows_shown(count, style));
+		print(stdout, "%10s and %u more (-n 0 shows all)\n", "",
+		      count - rows_shown(count, style));
 }
 
 static void print_head(const struct recording_report *report)
@@ -33,21 +35,21 @@ static void print_head(const struct recording_report *report)
 	char name[NAME_MAX_SHOWN], command[NAME_MAX_SHOWN];
 
 	for (uint32_t i = 0; i < model->process_count; i++)
-		printf("process %d (%s): %s\n", model->processes[i]->pid,
-		       printable(model->processes[i]->name, name),
-		       printable(model->processes[i]->command, command));
+		print(stdout, "process %d (%s): %s\n", model->processes[i]->pid,
+		      printable(model->processes[i]->name, name),
+		      printable(model->processes[i]->command, command));
 	if (model->calls || !model->samples->count)
-		printf("%" PRIu64 " calls of %u threads", model->calls,
-		       report->summary.thread_count);
+		print(stdout, "%" PRIu64 " calls of %u threads", model->calls,
+		      report->summary.thread_count);
 	else
-		printf("recorded");
+		print(stdout, "recorded");
 	if (model->calls)
-		printf(" in %.3f s,",
-		       (double)(report->summary.last_ns - report->summary.first_ns) / 1e9);
-	printf(" on %s, Linux %s\n", printable(model->host, name),
-	       printable(model->kernel, command));
+		print(stdout, " in %.3f s,",
+		      (double)(report->summary.last_ns - report->summary.first_ns) / 1e9);
+	print(stdout, " on %s, Linux %s\n", printable(model->host, name),
+	      printable(model->kernel, command));
 	if (model->options[0])
-		printf("traced: %s\n", printable(model->options, name));
+		print(stdout, "traced: %s\n", printable(model->options, name));
 }
 
 static void print_losses(const struct model *model)
@@ -57,32 +59,33 @@ static void print_losses(const struct model *model)
 
 	model_describe_end(model, text, sizeof(text));
 	if (text[0])
-		printf("INCOMPLETE: %s\n", text);
+		print(stdout, "INCOMPLETE: %s\n", text);
 	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
 		all += model->drops[reason];
 	if (!all && !model->end.invalid)
 		return;
-	printf("LOST: %" PRIu64 " records were dropped", all);
+	print(stdout, "LOST: %" PRIu64 " records were dropped", all);
 	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
 		if (model->drops[reason])
-			printf(", %" PRIu64 " %s", model->drops[reason], drop_reason_text(reason));
+			print(stdout, ", %" PRIu64 " %s", model->drops[reason],
+			      drop_reason_text(reason));
 	if (model->end.invalid)
-		printf(", %" PRIu64 " made no sense", model->end.invalid);
-	printf("\n");
+		print(stdout, ", %" PRIu64 " made no sense", model->end.invalid);
+	print(stdout, "\n");
 }
 
 static void print_statistics(const struct statistics *statistics, const struct report_style *style)
 {
-	printf("%10" PRIu64 " %14.3f %12.3f %12.3f %12.3f %12.3f", statistics->calls,
-	       in_unit((double)statistics->total_ns, style), in_unit(statistics->mean_ns, style),
-	       in_unit((double)statistics->least_ns, style),
-	       in_unit((double)statistics->most_ns, style),
-	       in_unit(statistics_deviation_ns(statistics), style));
+	print(stdout, "%10" PRIu64 " %14.3f %12.3f %12.3f %12.3f %12.3f", statistics->calls,
+	      in_unit((double)statistics->total_ns, style), in_unit(statistics->mean_ns, style),
+	      in_unit((double)statistics->least_ns, style),
+	      in_unit((double)statistics->most_ns, style),
+	      in_unit(statistics_deviation_ns(statistics), style));
 }
 
 static void print_share(uint64_t part, uint64_t whole)
 {
-	printf(" %6.2f", (double)share_of(part, whole) / 100);
+	print(stdout, " %6.2f", (double)share_of(part, whole) / 100);
 }
 
 static void print_statistics_head(const char *title, const struct report_style *style)
@@ -90,8 +93,8 @@ static void print_statistics_head(const char *title, const struct report_style *
 	char total[32];
 
 	snprintf(total, sizeof(total), "TOTAL %s", style->unit);
-	printf("\n%s\n%10s %14s %12s %12s %12s %12s", title, "CALLS", total, "AVERAGE", "MIN",
-	       "MAX", "STDDEV");
+	print(stdout, "\n%s\n%10s %14s %12s %12s %12s %12s", title, "CALLS", total, "AVERAGE",
+	      "MIN", "MAX", "STDDEV");
 }
 
 /* Other domains know of none. */
@@ -110,9 +113,9 @@ static void print_function(const struct recording_report *report, const struct f
 	print_share(row->statistics.total_ns, whole);
 	if (row->has_bytes)
 		snprintf(bytes, sizeof(bytes), "%" PRIu64, row->bytes);
-	printf(" %*s  %s%s%s%s\n", bytes_width(row->function->domain), bytes,
-	       printable(row->function->name, name), row->function->library[0] ? " (" : "",
-	       printable(row->function->library, library), row->function->library[0] ? ")" : "");
+	print(stdout, " %*s  %s%s%s%s\n", bytes_width(row->function->domain), bytes,
+	      printable(row->function->name, name), row->function->library[0] ? " (" : "",
+	      printable(row->function->library, library), row->function->library[0] ? ")" : "");
 }
 
 /* One table for each domain; rows are sorted by domain. */
@@ -134,8 +137,8 @@ static void print_functions(const struct recording_report *report, const struct 
 				 ? " (samples, and what became of them)"
 				 : "");
 		print_statistics_head(title, style);
-		printf(" %6s %*s  %s\n", "%", bytes_width(domain),
-		       bytes_width(domain) ? "BYTES" : "", "FUNCTION");
+		print(stdout, " %6s %*s  %s\n", "%", bytes_width(domain),
+		      bytes_width(domain) ? "BYTES" : "", "FUNCTION");
 		for (uint32_t i = first; i < first + shown; i++)
 			print_function(report, &rows[i], style);
 		print_rest(end - first, style);
@@ -148,14 +151,14 @@ static void print_place(const struct allocation_site *site)
 	char text[NAME_MAX_SHOWN], clean_text[NAME_MAX_SHOWN];
 
 	if (!site->frame_count)
-		printf("%s", printable(site->function->name, clean_text));
+		print(stdout, "%s", printable(site->function->name, clean_text));
 	for (unsigned i = 0; i < MIN(site->frame_count, FRAMES_SHOWN); i++) {
 		frame_text(site->process, site->frames[i], text, sizeof(text));
-		printf("%s%s", i ? " < " : "", printable(text, clean_text));
+		print(stdout, "%s%s", i ? " < " : "", printable(text, clean_text));
 	}
 	if (site->frame_count > FRAMES_SHOWN)
-		printf(" < ...");
-	printf("\n");
+		print(stdout, " < ...");
+	print(stdout, "\n");
 }
 
 static uint64_t count_records(const struct allocations *allocations)
@@ -191,28 +194,30 @@ static void print_allocations(const struct recording_report *report,
 
 	if (!count)
 		return;
-	printf("\nmemory: gotten, and not given back until the end\n");
+	print(stdout, "\nmemory: gotten, and not given back until the end\n");
 	if (allocations->sample)
-		printf("ESTIMATED from %" PRIu64 " samples, one in %" PRIu64
-		       " bytes on average; the error of a row is about 1/sqrt(SAMPLES)\n",
-		       count_records(allocations), allocations->sample);
-	printf("%10s %16s %6s %12s %16s", "CALLS", "BYTES", "%", "OUT BLOCKS", "OUT BYTES");
-	printf(allocations->sample ? " %8s  WHERE\n" : "  WHERE\n", "SAMPLES");
+		print(stdout,
+		      "ESTIMATED from %" PRIu64 " samples, one in %" PRIu64
+		      " bytes on average; the error of a row is about 1/sqrt(SAMPLES)\n",
+		      count_records(allocations), allocations->sample);
+	print(stdout, "%10s %16s %6s %12s %16s", "CALLS", "BYTES", "%", "OUT BLOCKS", "OUT BYTES");
+	print(stdout, allocations->sample ? " %8s  WHERE\n" : "  WHERE\n", "SAMPLES");
 	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
 		const struct allocation_site *site = &allocations->sites[i];
 
-		printf("%10.0f %16.0f %6.2f %12.0f %16.0f", site->calls, site->bytes,
-		       all_bytes > 0 ? 100 * site->bytes / all_bytes : 0,
-		       positive(site->live_blocks), positive(site->live_bytes));
+		print(stdout, "%10.0f %16.0f %6.2f %12.0f %16.0f", site->calls, site->bytes,
+		      all_bytes > 0 ? 100 * site->bytes / all_bytes : 0,
+		      positive(site->live_blocks), positive(site->live_bytes));
 		if (allocations->sample)
-			printf(" %8" PRIu64, site->records);
-		printf("  ");
+			print(stdout, " %8" PRIu64, site->records);
+		print(stdout, "  ");
 		print_place(site);
 	}
 	print_rest(count, style);
 	if (allocations->strangers)
-		printf("%10" PRIu64 " blocks were given back that came from before the recording\n",
-		       allocations->strangers);
+		print(stdout,
+		      "%10" PRIu64 " blocks were given back that came from before the recording\n",
+		      allocations->strangers);
 }
 
 static void print_files(const struct recording_report *report, const struct report_style *style)
@@ -223,15 +228,15 @@ static void print_files(const struct recording_report *report, const struct repo
 	if (!descriptors->count)
 		return;
 	print_statistics_head("files", style);
-	printf(" %6s %14s %14s %6s  %s\n", "%", "BYTES READ", "BYTES WRITTEN", "FD", "NAME");
+	print(stdout, " %6s %14s %14s %6s  %s\n", "%", "BYTES READ", "BYTES WRITTEN", "FD", "NAME");
 	for (uint32_t i = 0; i < rows_shown(descriptors->count, style); i++) {
 		const struct descriptor_row *row = &descriptors->rows[i];
 
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns, report->summary.domains[DOMAIN_IO].total_ns);
-		printf(" %14" PRIu64 " %14" PRIu64 " %6d  %s\n", row->read_bytes,
-		       row->written_bytes, row->descriptor,
-		       row->name[0] ? printable(row->name, name) : "?");
+		print(stdout, " %14" PRIu64 " %14" PRIu64 " %6d  %s\n", row->read_bytes,
+		      row->written_bytes, row->descriptor,
+		      row->name[0] ? printable(row->name, name) : "?");
 	}
 	print_rest(descriptors->count, style);
 }
@@ -244,7 +249,7 @@ static void print_locks(const struct recording_report *report, const struct repo
 	if (!locks->count)
 		return;
 	print_statistics_head("locks: time waited", style);
-	printf(" %6s %8s  %s\n", "%", "HELD BY", "LOCK");
+	print(stdout, " %6s %8s  %s\n", "%", "HELD BY", "LOCK");
 	for (uint32_t i = 0; i < rows_shown(locks->count, style); i++) {
 		const struct lock_row *row = &locks->rows[i];
 		char owner[16] = "?";
@@ -255,8 +260,8 @@ static void print_locks(const struct recording_report *report, const struct repo
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns,
 			    report->summary.domains[DOMAIN_LOCK].total_ns);
-		printf(" %8s  %s (%s)\n", owner, printable(where, place),
-		       printable(row->function->name, name));
+		print(stdout, " %8s  %s (%s)\n", owner, printable(where, place),
+		      printable(row->function->name, name));
 	}
 	print_rest(locks->count, style);
 }
@@ -270,7 +275,7 @@ static void print_threads(const struct recording_report *report, const struct re
 	if (!summary->thread_count)
 		return;
 	print_statistics_head("threads", style);
-	printf(" %6s %10s %8s  %s\n", "%", "DROPPED", "TID", "NAME");
+	print(stdout, " %6s %10s %8s  %s\n", "%", "DROPPED", "TID", "NAME");
 	for (uint32_t i = 0; i < rows_shown(summary->thread_count, style); i++) {
 		const struct thread_row *row = &summary->threads[i];
 		uint64_t drops = 0;
@@ -279,8 +284,8 @@ static void print_threads(const struct recording_report *report, const struct re
 			drops += row->thread->drops[reason];
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns, whole);
-		printf(" %10" PRIu64 " %8d  %s\n", drops, row->thread->tid,
-		       printable(row->thread->name, name));
+		print(stdout, " %10" PRIu64 " %8d  %s\n", drops, row->thread->tid,
+		      printable(row->thread->name, name));
 	}
 	print_rest(summary->thread_count, style);
 }
@@ -300,8 +305,8 @@ static void print_work_row(const struct recording_report *report, const struct w
 	print_statistics(&row->statistics, style);
 	print_share(row->statistics.total_ns, report->work.domains[row->domain].total_ns);
 	if (row->domain != DOMAIN_KERNEL)
-		printf(" %14" PRIu64, row->bytes);
-	printf(" %6" PRIu64 "  %s\n", row->device, printable(row->name, name));
+		print(stdout, " %14" PRIu64, row->bytes);
+	print(stdout, " %6" PRIu64 "  %s\n", row->device, printable(row->name, name));
 }
 
 /* One table for each domain; rows are sorted by domain. */
@@ -317,10 +322,10 @@ static void print_work(const struct recording_report *report, const struct repor
 		while (end < work->count && work->rows[end].domain == domain)
 			end++;
 		print_statistics_head(work_titles[domain], style);
-		printf(" %6s", "%");
+		print(stdout, " %6s", "%");
 		if (domain != DOMAIN_KERNEL)
-			printf(" %14s", "BYTES");
-		printf(" %6s  NAME\n", "DEVICE");
+			print(stdout, " %14s", "BYTES");
+		print(stdout, " %6s  NAME\n", "DEVICE");
 		for (uint32_t i = first; i < first + rows_shown(end - first, style); i++)
 			print_work_row(report, &work->rows[i], style);
 		print_rest(end - first, style);
@@ -336,20 +341,21 @@ static void print_ranges(const struct markers *markers, uint32_t count,
 	if (!count)
 		return;
 	print_statistics_head("ranges", style);
-	printf(" %6s %10s  %s\n", "%", "UNFINISHED", "NAME");
+	print(stdout, " %6s %10s  %s\n", "%", "UNFINISHED", "NAME");
 	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
 		const struct marker_row *row = &markers->rows[i];
 
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns, markers->total_ns);
-		printf(" %10" PRIu64 "  %s%s\n", row->unfinished, printable(row->name, name),
-		       row->is_process_wide ? " (process-wide)" : "");
+		print(stdout, " %10" PRIu64 "  %s%s\n", row->unfinished, printable(row->name, name),
+		      row->is_process_wide ? " (process-wide)" : "");
 	}
 	print_rest(count, style);
 	if (markers->unfinished)
-		printf("%10" PRIu64 " began or ended outside of what was recorded: the time within "
-		       "it counts\n",
-		       markers->unfinished);
+		print(stdout,
+		      "%10" PRIu64 " began or ended outside of what was recorded: the time within "
+		      "it counts\n",
+		      markers->unfinished);
 }
 
 static void print_marks(const struct marker_row *rows, uint32_t count,
@@ -359,10 +365,10 @@ static void print_marks(const struct marker_row *rows, uint32_t count,
 
 	if (!count)
 		return;
-	printf("\nmarks\n%10s  NAME\n", "TIMES");
+	print(stdout, "\nmarks\n%10s  NAME\n", "TIMES");
 	for (uint32_t i = 0; i < rows_shown(count, style); i++)
-		printf("%10" PRIu64 "  %s\n", rows[i].statistics.calls,
-		       printable(rows[i].name, name));
+		print(stdout, "%10" PRIu64 "  %s\n", rows[i].statistics.calls,
+		      printable(rows[i].name, name));
 	print_rest(count, style);
 }
 

@@ -5,6 +5,7 @@
 
 #include "host/attach/door.h"
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/process/threads.h"
 
 static const char *const program_names[] = {
@@ -114,11 +115,11 @@ static void show_namespaces(const struct process *process, FILE *out)
 {
 	const struct namespaces *namespaces = &process->namespaces;
 
-	fprintf(out, "  namespaces  mnt %s, pid %s, user %s, net %s",
-		sameness_names[namespaces->mnt], sameness_names[namespaces->pid],
-		sameness_names[namespaces->user], sameness_names[namespaces->net]);
+	print(out, "  namespaces  mnt %s, pid %s, user %s, net %s", sameness_names[namespaces->mnt],
+	      sameness_names[namespaces->pid], sameness_names[namespaces->user],
+	      sameness_names[namespaces->net]);
 	if (process->status.pid_namespaces > 1)
-		fprintf(out, "; it calls itself %d", (int)process->status.inner_pid);
+		print(out, "; it calls itself %d", (int)process->status.inner_pid);
 	fputc('\n', out);
 }
 
@@ -126,18 +127,18 @@ void show_process_facts(const struct process *process, FILE *out)
 {
 	char command[256], libc[64], runtimes[64];
 
-	fprintf(out, "process %d (%s): %s\n", (int)process->pid, process->status.name,
-		show_command(process, command, sizeof(command)));
-	fprintf(out, "  user        %s (uid %u)%s\n", process->user, process->status.euid,
-		process->is_private ? ", not dumpable" : "");
-	fprintf(out, "  program     %s, %s\n", program_names[process->program],
-		process->executable[0] ? process->executable : "executable not visible");
-	fprintf(out, "  C library   %s%s%s\n", libc_describe(&process->libc, libc, sizeof(libc)),
-		process->libc.path[0] ? ", " : "", process->libc.path);
+	print(out, "process %d (%s): %s\n", (int)process->pid, process->status.name,
+	      show_command(process, command, sizeof(command)));
+	print(out, "  user        %s (uid %u)%s\n", process->user, process->status.euid,
+	      process->is_private ? ", not dumpable" : "");
+	print(out, "  program     %s, %s\n", program_names[process->program],
+	      process->executable[0] ? process->executable : "executable not visible");
+	print(out, "  C library   %s%s%s\n", libc_describe(&process->libc, libc, sizeof(libc)),
+	      process->libc.path[0] ? ", " : "", process->libc.path);
 	runtimes_describe(process->runtimes, runtimes, sizeof(runtimes));
-	fprintf(out, "  GPU         %s\n", runtimes[0] ? runtimes : "none");
+	print(out, "  GPU         %s\n", runtimes[0] ? runtimes : "none");
 	show_namespaces(process, out);
-	fprintf(out, "  seccomp     %s\n", seccomp_name(process->status.seccomp));
+	print(out, "  seccomp     %s\n", seccomp_name(process->status.seccomp));
 }
 
 static void show_thread_json(const struct thread *thread, FILE *out)
@@ -163,17 +164,17 @@ int show_threads(const struct process *process, bool is_json, FILE *out, struct 
 	if (r < 0)
 		return r;
 	if (!is_json)
-		fprintf(out, "  threads     %zu\n\n%9s %-9s %9s  %-16s %s\n", threads.count, "TID",
-			"STATE", "CPU s", "NAME", "WAITS IN");
+		print(out, "  threads     %zu\n\n%9s %-9s %9s  %-16s %s\n", threads.count, "TID",
+		      "STATE", "CPU s", "NAME", "WAITS IN");
 	for (size_t i = 0; i < threads.count; i++) {
 		const struct thread *thread = &threads.items[i];
 
 		if (is_json)
 			show_thread_json(thread, out);
 		else
-			fprintf(out, "%9d %-9s %9.2f  %-16s %s\n", (int)thread->tid,
-				thread_state_name(thread->state), (double)thread->cpu_ns / 1e9,
-				thread->name, thread->wait_channel);
+			print(out, "%9d %-9s %9.2f  %-16s %s\n", (int)thread->tid,
+			      thread_state_name(thread->state), (double)thread->cpu_ns / 1e9,
+			      thread->name, thread->wait_channel);
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "host/cli/report.h"
 #include "host/cli/show.h"
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 
 #define BUSIEST 5
 
@@ -68,18 +69,18 @@ enum exit_code start_page_print(void)
 	struct busiest busiest = { 0 };
 	struct err err = { 0 };
 
-	fputs(examples, stdout);
+	print_lines(stdout, examples);
 	viewer_init(&viewer);
 	if (process_each(&viewer, visit, &busiest, &err) < 0)
 		return report_end("", false, &err);
 	if (busiest.count)
-		printf("\nyour busiest processes that can be attached:\n%9s %6s %8s  %s\n", "PID",
-		       "CPU%", "THREADS", "COMMAND");
+		print(stdout, "\nyour busiest processes that can be attached:\n%9s %6s %8s  %s\n",
+		      "PID", "CPU%", "THREADS", "COMMAND");
 	else
-		printf("\nnone of your processes can be attached; `limpet ps` says why.\n");
+		print(stdout, "\nnone of your processes can be attached; `limpet ps` says why.\n");
 	for (size_t i = 0; i < busiest.count; i++)
-		printf("%9d %4u.%u %8u  %.60s\n", (int)busiest.rows[i].pid,
-		       busiest.rows[i].permille / 10, busiest.rows[i].permille % 10,
-		       busiest.rows[i].threads, busiest.rows[i].command);
+		print(stdout, "%9d %4u.%u %8u  %.60s\n", (int)busiest.rows[i].pid,
+		      busiest.rows[i].permille / 10, busiest.rows[i].permille % 10,
+		      busiest.rows[i].threads, busiest.rows[i].command);
 	return EXIT_DONE;
 }

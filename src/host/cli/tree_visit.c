@@ -7,6 +7,7 @@
 #include "host/cli/departure.h"
 #include "host/cli/ending.h"
 #include "host/core/json.h"
+#include "host/core/print.h"
 #include "host/session/tree.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@ static void show_skipped(const struct tree_event *event, const struct tree_visit
 {
 	struct json json = { .out = stdout };
 
-	fprintf(stderr, "warning: %s%s%s\n", event->err->what, event->err->why[0] ? ": " : "",
-		event->err->why);
+	print(stderr, "warning: %s%s%s\n", event->err->what, event->err->why[0] ? ": " : "",
+	      event->err->why);
 	if (!visit->is_json)
 		return;
 	json_object(&json, NULL);
@@ -66,7 +67,7 @@ static void show_left(const struct tree_event *event, const struct tree_visit *v
 		 target_name(&event->session->attachment.target, name, sizeof(name)), event->reason,
 		 is_unloaded ? ", nothing of limpet is left" : "");
 	if (event->err)
-		fprintf(stderr, "warning: cannot leave %d: %s\n", event->pid, event->err->what);
+		print(stderr, "warning: cannot leave %d: %s\n", event->pid, event->err->what);
 	else
 		departure_print(&departure, visit->is_json);
 }
@@ -92,8 +93,8 @@ static void show_settled(const struct tree_event *event, const struct tree_visit
 		show_counts_json("tree", event->counts, event->rung);
 		return;
 	}
-	printf("%zu attached, %zu skipped; new children are followed %s\n", event->counts->attached,
-	       event->counts->skipped, rung_words[event->rung]);
+	print(stdout, "%zu attached, %zu skipped; new children are followed %s\n",
+	      event->counts->attached, event->counts->skipped, rung_words[event->rung]);
 	fflush(stdout);
 	if (visit->duration_ns == UINT64_MAX && isatty(STDIN_FILENO))
 		fputs("press Enter or Ctrl-C to detach\n", stderr);
@@ -129,8 +130,9 @@ static void show_end(struct tree *tree, const struct tree_visit *visit)
 	if (visit->is_json)
 		show_counts_json("tree_end", &counts, tree_rung(tree));
 	else
-		printf("%zu processes were attached, of which %zu ended; %zu were skipped, %zu ended before limpet was in\n",
-		       counts.attached, counts.ended, counts.skipped, counts.missed);
+		print(stdout,
+		      "%zu processes were attached, of which %zu ended; %zu were skipped, %zu ended before limpet was in\n",
+		      counts.attached, counts.ended, counts.skipped, counts.missed);
 }
 
 /* Each process that is visited takes five descriptors. */

@@ -4,8 +4,9 @@
 #include "host/core/err.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "host/core/print.h"
 
 int err_set(struct err *err, int code, const char *format, ...)
 {
@@ -15,7 +16,7 @@ int err_set(struct err *err, int code, const char *format, ...)
 	err->code = code;
 	err->exit = EXIT_FAILED;
 	va_start(args, format);
-	vsnprintf(err->what, sizeof(err->what), format, args);
+	print_list(err->what, sizeof(err->what), format, args);
 	va_end(args);
 	return code;
 }
@@ -26,10 +27,10 @@ int err_while(struct err *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(prefix, sizeof(prefix), format, args);
+	print_list(prefix, sizeof(prefix), format, args);
 	va_end(args);
 	memcpy(cause, err->what, sizeof(cause));
-	snprintf(err->what, sizeof(err->what), "%s: %s", prefix, cause);
+	print_into(err->what, sizeof(err->what), "%s: %s", prefix, cause);
 	return err->code;
 }
 
@@ -38,7 +39,7 @@ int err_why(struct err *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(err->why, sizeof(err->why), format, args);
+	print_list(err->why, sizeof(err->why), format, args);
 	va_end(args);
 	return err->code;
 }
@@ -48,7 +49,7 @@ int err_fix(struct err *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(err->fix, sizeof(err->fix), format, args);
+	print_list(err->fix, sizeof(err->fix), format, args);
 	va_end(args);
 	return err->code;
 }

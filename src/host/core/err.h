@@ -18,6 +18,7 @@ enum exit_code {
 	EXIT_BUSY = 7,
 };
 
+/* Its texts hold no control characters but the line ends of formats: what %s brings is foreign. */
 struct err {
 	int code;            /* negative errno, 0 while unset */
 	enum exit_code exit; /* EXIT_FAILED unless err_exit() said more */

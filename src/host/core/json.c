@@ -7,22 +7,24 @@
 #include <math.h>
 #include <string.h>
 
-#include "host/core/utf8.h"
+#include "host/core/foreign.h"
 
-static void write_character(FILE *out, const unsigned char *at, size_t length)
+/* \b \f \n \r \t \" \\ have short names. */
+static void write_letter(FILE *out, const char *at, const struct letter *letter)
 {
 	static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
 
-	if (length == 1)
-		for (const char *escape = escapes; *escape; escape += 2)
-			if ((char)*at == *escape) {
-				fprintf(out, "\\%c", escape[1]);
-				return;
-			}
-	if (length == 1 && (*at < 0x20 || *at == 0x7f))
-		fprintf(out, "\\u%04x", *at);
+	for (const char *escape = escapes; letter->length == 1 && *escape; escape += 2)
+		if (*at == *escape) {
+			fprintf(out, "\\%c", escape[1]);
+			return;
+		}
+	if (letter->kind == LETTER_INVALID)
+		fputs("\\ufffd", out);
+	else if (letter->kind == LETTER_CONTROL)
+		fprintf(out, "\\u%04x", letter->number);
 	else
-		fwrite(at, 1, length, out);
+		fwrite(at, 1, letter->length, out);
 }
 
 /* How many characters may be written as they are. */
@@ -35,25 +37,20 @@ static size_t plain_length(const unsigned char *at)
 	return length;
 }
 
-static void write_string(FILE *out, const char *string)
+static void write_string(FILE *out, const char *at)
 {
-	const unsigned char *at = (const unsigned char *)string;
+	struct letter letter;
 
 	fputc('"', out);
-	for (;;) {
-		size_t length = plain_length(at);
+	for (;; at += letter.length) {
+		size_t length = plain_length((const unsigned char *)at);
 
 		fwrite(at, 1, length, out);
 		at += length;
-		if (!*at)
+		letter = letter_at(at);
+		if (!letter.length)
 			break;
-		length = utf8_length(at);
-
-		if (length)
-			write_character(out, at, length);
-		else
-			fputs("\\ufffd", out);
-		at += length ? length : 1;
+		write_letter(out, at, &letter);
 	}
 	fputc('"', out);
 }

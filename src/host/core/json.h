@@ -1,6 +1,7 @@
 /*
  * Writes JSON as it comes, one object per line.  What is written is always valid: text that is not
- * UTF-8 gets the replacement character, as the names of processes may be any bytes.
+ * UTF-8 gets the replacement character, as the names of processes may be any bytes.  Letters that
+ * foreign.h keeps from people are written by their numbers.
  */
 #pragma once
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/core/nearest.h"
+#include "host/core/print.h"
 #include "host/core/text.h"
 
 static int usage_error(struct err *err, const char *before, const char *name, const char *after)
@@ -197,6 +198,6 @@ void options_print_help(const struct option_desc *table, FILE *out)
 
 		snprintf(left, sizeof(left), "%s--%s%s%s", table->short_name ? dash : "    ",
 			 table->long_name, table->arg ? " " : "", table->arg ? table->arg : "");
-		fprintf(out, "  %-26s %s\n", left, table->help);
+		print(out, "  %-26s %s\n", left, table->help);
 	}
 }

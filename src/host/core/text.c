@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/foreign.h"
 
 #define NS_PER_MS        1000000u
 #define FIRST_READ_BYTES ((size_t)16384)
@@ -122,9 +123,7 @@ void text_copy(struct text text, char *buffer, size_t capacity)
 void text_copy_printable(struct text text, char *buffer, size_t capacity)
 {
 	text_copy(text, buffer, capacity);
-	for (; *buffer; buffer++)
-		if ((unsigned char)*buffer < ' ' || *buffer == 0x7f)
-			*buffer = '?';
+	foreign_clean(buffer, "");
 }
 
 /* Fills the buffer as far as the file goes: /proc gives less than asked for at a time. */

@@ -29,7 +29,7 @@ bool text_equals(struct text text, const char *string);
 
 /* Copies as a terminated string, cut to the capacity (which must not be 0). */
 void text_copy(struct text text, char *buffer, size_t capacity);
-/* The same with control characters as '?', for names that go to a terminal. */
+/* The same as people may see it (foreign.h). */
 void text_copy_printable(struct text text, char *buffer, size_t capacity);
 
 /* A copy of the value in place of what is there; -ENOMEM leaves that. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/export/amd_csv_parts.h"
 #include "host/export/exporter.h"
 
@@ -23,7 +24,7 @@ int csv_open(struct csv_set *set, struct output_file *file, const char *suffix, 
 	}
 	r = output_open(file, path, set->err);
 	if (!r)
-		fputs(header, file->out);
+		print_lines(file->out, header);
 	return r;
 }
 

@@ -71,8 +71,8 @@ static void put_agent_row(FILE *out, const struct agent *agent)
 {
 	size_t unknown = ARRAY_SIZE(agent_columns) - KNOWN_IN_FRONT - KNOWN_BEHIND;
 
-	fprintf(out, "%" PRIu64 ",%" PRIu64 ",\"%s\"", agent->number, agent->number,
-		agent_type(agent));
+	fprintf(out, "%" PRIu64 ",%" PRIu64 ",", agent->number, agent->number);
+	export_quoted(out, agent_type(agent));
 	for (size_t i = 0; i < unknown; i++)
 		fputs(",0", out);
 	fputc(',', out);
@@ -90,8 +90,10 @@ static int open_agent_info(struct csv_set *set)
 
 	if (r)
 		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(agent_columns); i++)
-		fprintf(set->agent_info.out, "%s\"%s\"", i ? "," : "", agent_columns[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(agent_columns); i++) {
+		fputs(i ? "," : "", set->agent_info.out);
+		export_quoted(set->agent_info.out, agent_columns[i]);
+	}
 	fputc('\n', set->agent_info.out);
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
-#include "host/core/utf8.h"
+#include "host/core/print.h"
 
 #define NUMBER_WIDTH 15
 #define SHARE_WIDTH  13
@@ -35,28 +35,11 @@ struct summary_table {
 	int name_width, domain_width;
 };
 
-/* Names come from the target: a line stays a line. */
-static void put_left(FILE *out, const char *text, int width)
-{
-	const unsigned char *at = (const unsigned char *)text;
-	int length = 0;
-
-	while (*at) {
-		size_t size = utf8_length(at);
-		bool is_plain = size && *at >= 0x20 && *at != 0x7f;
-
-		fwrite(is_plain ? (const char *)at : "?", 1, is_plain ? size : 1, out);
-		at += size ? size : 1;
-		length += (int)(is_plain ? size : 1);
-	}
-	fprintf(out, "%*s", MAX(width - length, 0), "");
-}
-
 static void put_centred(FILE *out, const char *text, int width)
 {
 	int room = MAX(width - (int)strlen(text), 0);
 
-	fprintf(out, " %*s%s%*s |", room / 2, "", text, room - room / 2, "");
+	print(out, " %*s%s%*s |", room / 2, "", text, room - room / 2, "");
 }
 
 static void put_head(const struct summary_table *table)
@@ -68,7 +51,7 @@ static void put_head(const struct summary_table *table)
 	snprintf(columns[1], sizeof(columns[1]), "AVERAGE (%s)", table->unit->name);
 	snprintf(columns[2], sizeof(columns[2]), "MIN (%s)", table->unit->name);
 	snprintf(columns[3], sizeof(columns[3]), "MAX (%s)", table->unit->name);
-	fprintf(out, "%s|", table->indent);
+	print(out, "%s|", table->indent);
 	put_centred(out, "NAME", table->name_width);
 	put_centred(out, "DOMAIN", table->domain_width);
 	put_centred(out, "CALLS", NUMBER_WIDTH);
@@ -87,7 +70,7 @@ static void put_rule(const struct summary_table *table)
 			       NUMBER_WIDTH,      NUMBER_WIDTH,        SHARE_WIDTH,
 			       NUMBER_WIDTH,      NUMBER_WIDTH,        NUMBER_WIDTH };
 
-	fprintf(table->out, "%s|", table->indent);
+	print(table->out, "%s|", table->indent);
 	for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
 		for (int j = 0; j < widths[i] + 2; j++)
 			fputc('-', table->out);
@@ -103,7 +86,7 @@ static void put_time(const struct summary_table *table, uint64_t time_ns)
 	char text[40];
 
 	if (table->unit->ns == 1) {
-		fprintf(table->out, " %*" PRIu64 " |", NUMBER_WIDTH, time_ns);
+		print(table->out, " %*" PRIu64 " |", NUMBER_WIDTH, time_ns);
 		return;
 	}
 	for (int digits = 1; digits <= 17; digits++) {
@@ -111,7 +94,7 @@ static void put_time(const struct summary_table *table, uint64_t time_ns)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	fprintf(table->out, " %*s |", NUMBER_WIDTH, text);
+	print(table->out, " %*s |", NUMBER_WIDTH, text);
 }
 
 static void put_row(const struct summary_table *table, const struct amd_stats_row *row)
@@ -120,18 +103,17 @@ static void put_row(const struct summary_table *table, const struct amd_stats_ro
 	double unit_ns = (double)table->unit->ns;
 	FILE *out = table->out;
 
-	fprintf(out, "%s| ", table->indent);
-	put_left(out, row->name, table->name_width);
-	fprintf(out, " | %-*s | %*" PRIu64 " |", table->domain_width,
-		amd_domains[row->domain].column, NUMBER_WIDTH, statistics->calls);
+	print(out, "%s| %-*s", table->indent, table->name_width, row->name);
+	print(out, " | %-*s | %*" PRIu64 " |", table->domain_width, amd_domains[row->domain].column,
+	      NUMBER_WIDTH, statistics->calls);
 	put_time(table, statistics->total_ns);
-	fprintf(out, " %*.3e | %*f |", NUMBER_WIDTH, statistics->mean_ns / unit_ns, SHARE_WIDTH,
-		table->whole_ns ? 100.0 * (double)statistics->total_ns / (double)table->whole_ns
-				: 0.0);
+	print(out, " %*.3e | %*f |", NUMBER_WIDTH, statistics->mean_ns / unit_ns, SHARE_WIDTH,
+	      table->whole_ns ? 100.0 * (double)statistics->total_ns / (double)table->whole_ns
+			      : 0.0);
 	put_time(table, statistics->least_ns);
 	put_time(table, statistics->most_ns);
-	fprintf(out, " %*.3e |\n", NUMBER_WIDTH,
-		statistics_sample_deviation_ns(statistics) / unit_ns);
+	print(out, " %*.3e |\n", NUMBER_WIDTH,
+	      statistics_sample_deviation_ns(statistics) / unit_ns);
 }
 
 static int by_time(const void *left, const void *right)
@@ -171,7 +153,7 @@ static void put_table(struct summary_table *table, const char *title, uint32_t d
 	if (!table->count)
 		return;
 	qsort(table->rows, table->count, sizeof(struct amd_stats_row *), by_time);
-	fprintf(table->out, "\n%sROCPROFV3 %s:\n\n", table->indent, title);
+	print(table->out, "\n%sROCPROFV3 %s:\n\n", table->indent, title);
 	put_head(table);
 	put_rule(table);
 	for (size_t i = 0; i < table->count; i++)

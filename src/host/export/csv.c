@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/core/print.h"
 #include "host/export/exporter.h"
 
 static const enum value_kind columns[] = {
@@ -26,12 +27,14 @@ struct csv {
 
 static void write_text(FILE *out, const char *text)
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+./: ;";
+
 	fputc(',', out);
-	if (text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			      "_-+./: ;")])
+	if (text[strspn(text, plain)] || *text == '-' || *text == '+')
 		export_quoted(out, text);
 	else
-		fputs(text, out);
+		print(out, "%s", text);
 }
 
 static void write_value(FILE *out, enum value_kind kind, uint64_t value)
@@ -100,12 +103,11 @@ static int csv_write(struct model *model, FILE *out)
 
 	fputs("begin_ns,duration_ns,pid,process,tid,thread,domain,library,function", out);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		fprintf(out, ",%s", value_name(columns[i]));
+		print(out, ",%s", value_name(columns[i]));
 	fputs(",text,stack,kind,unfinished,stands_for_bytes,name,correlation", out);
 	for (size_t i = 0; i < ARRAY_SIZE(work_columns); i++)
-		fprintf(out, ",%s",
-			work_columns[i] == VALUE_THREAD ? "cause_tid"
-							: value_name(work_columns[i]));
+		print(out, ",%s",
+		      work_columns[i] == VALUE_THREAD ? "cause_tid" : value_name(work_columns[i]));
 	fputs("\r\n", out);
 	return model_each_call(model, write_call, &csv);
 }

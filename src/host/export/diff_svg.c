@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/export/diff.h"
 #include "host/export/exporter.h"
 #include "host/export/svg_boxes.h"
@@ -51,9 +52,9 @@ static void tell(const struct svg_picture *self, const struct tree_node *node)
 {
 	struct share_change change = change_of(self, node);
 
-	fprintf(self->out, ": A %.2f %%, B %.2f %%, %+.2f points, +- %.2f%s", change.shares[SIDE_A],
-		change.shares[SIDE_B], change.points, change.error,
-		change.is_noise ? " (no more than chance)" : "");
+	print(self->out, ": A %.2f %%, B %.2f %%, %+.2f points, +- %.2f%s", change.shares[SIDE_A],
+	      change.shares[SIDE_B], change.points, change.error,
+	      change.is_noise ? " (no more than chance)" : "");
 }
 
 static void head(const struct svg_picture *self)
@@ -62,10 +63,10 @@ static void head(const struct svg_picture *self)
 	char words[512];
 
 	svg_line_begin(self, 0);
-	fprintf(self->out,
-		"what changed from A to B: %s (red: more in B, blue: less, grey: no "
-		"more than chance)",
-		profile_kinds_name(svg->comparison->kinds));
+	print(self->out,
+	      "what changed from A to B: %s (red: more in B, blue: less, grey: no "
+	      "more than chance)",
+	      profile_kinds_name(svg->comparison->kinds));
 	svg_line_end(self);
 	for (unsigned side = 0; side < SIDES; side++) {
 		svg_line_begin(self, side + 1);

@@ -40,7 +40,7 @@ int export_file(struct model *model, const struct exporter *exporter, const char
 /* 0 while everything could be written, else why not. */
 int export_state(FILE *out);
 
-/* Between quotes, quotes doubled; what is not UTF-8 is replaced. */
+/* A field of csv: between quotes, as FOREIGN_CSV (foreign.h). */
 void export_quoted(FILE *out, const char *text);
 
 /* The stack of a call on one line, outermost last; "" when it has none. */

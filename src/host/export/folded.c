@@ -7,25 +7,9 @@
 #include <inttypes.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/utf8.h"
+#include "host/core/foreign.h"
 #include "host/export/exporter.h"
 #include "host/model/profile.h"
-
-/* Semicolons end a name, line ends a stack. */
-static void write_name(FILE *out, const char *name)
-{
-	for (const unsigned char *at = (const unsigned char *)name; *at;) {
-		size_t length = utf8_length(at);
-
-		if (!length || *at < 0x20 || *at == 0x7f)
-			fputc('?', out);
-		else if (*at == ';')
-			fputc(':', out);
-		else
-			fwrite(at, 1, length, out);
-		at += length ? length : 1;
-	}
-}
 
 static void write_frame(FILE *out, const struct samples *samples, uint32_t number)
 {
@@ -35,7 +19,7 @@ static void write_frame(FILE *out, const struct samples *samples, uint32_t numbe
 		uint32_t function = samples->places[frame->first_place + i].function;
 
 		fputc(';', out);
-		write_name(out, samples->functions[function].name);
+		foreign_write(out, FOREIGN_FOLDED, samples->functions[function].name);
 	}
 }
 
@@ -48,10 +32,10 @@ static void write_entry(FILE *out, const struct model *model, const struct profi
 	size_t count = stack_frames(model->samples, entry->stack, frames);
 
 	if (model->process_count > 1) {
-		write_name(out, thread->process->name);
+		foreign_write(out, FOREIGN_FOLDED, thread->process->name);
 		fprintf(out, " %d: ", thread->process->pid);
 	}
-	write_name(out, thread->name);
+	foreign_write(out, FOREIGN_FOLDED, thread->name);
 	if (entry->end != STACK_COMPLETE)
 		fputs(";[incomplete stack]", out);
 	while (count-- > 0)

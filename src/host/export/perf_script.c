@@ -4,7 +4,8 @@
  */
 #include <inttypes.h>
 
-#include "host/core/utf8.h"
+#include "host/core/foreign.h"
+#include "host/core/print.h"
 #include "host/export/exporter.h"
 #include "host/model/profile.h"
 
@@ -13,17 +14,6 @@ struct perf_script {
 	FILE *out;
 	unsigned kinds;
 };
-
-static void write_clean(FILE *out, const char *text)
-{
-	for (const unsigned char *at = (const unsigned char *)text; *at;) {
-		size_t length = utf8_length(at);
-		bool is_plain = length && *at >= 0x20 && *at != 0x7f;
-
-		fwrite(is_plain ? (const char *)at : "?", 1, is_plain ? length : 1, out);
-		at += length ? length : 1;
-	}
-}
 
 static const char *const event_names[SAMPLE_KINDS] = {
 	[SAMPLE_RUNNING] = "cpu-clock",
@@ -39,12 +29,12 @@ static void write_frame(FILE *out, const struct samples *samples, const struct s
 
 		fprintf(out, "\t%16" PRIx64 " ", frame->address);
 		if (samples->functions[function].is_named)
-			write_clean(out, samples->functions[function].name);
+			foreign_write(out, FOREIGN_TEXT, samples->functions[function].name);
 		else
 			fputs("[unknown]", out);
 		fputs(i + 1 < frame->place_count ? " (inlined" : " (", out);
 		if (i + 1 == frame->place_count)
-			write_clean(out, samples->codes[frame->code].path);
+			foreign_write(out, FOREIGN_TEXT, samples->codes[frame->code].path);
 		fputs(")\n", out);
 	}
 }
@@ -58,11 +48,11 @@ static int write_sample(const struct sample_event *event, void *context)
 
 	if (!(self->kinds & KIND_BIT(event->kind)))
 		return 0;
-	write_clean(self->out, event->thread->name[0] ? event->thread->name : ":");
-	fprintf(self->out, " %d/%d [%03u] %" PRIu64 ".%09" PRIu64 ": %" PRIu64 " %s:\n",
-		event->thread->process->pid, event->thread->tid, event->cpu,
-		event->time_ns / 1000000000u, event->time_ns % 1000000000u, event->weight_ns,
-		event_names[event->kind]);
+	foreign_write(self->out, FOREIGN_TEXT, event->thread->name[0] ? event->thread->name : ":");
+	print(self->out, " %d/%d [%03u] %" PRIu64 ".%09" PRIu64 ": %" PRIu64 " %s:\n",
+	      event->thread->process->pid, event->thread->tid, event->cpu,
+	      event->time_ns / 1000000000u, event->time_ns % 1000000000u, event->weight_ns,
+	      event_names[event->kind]);
 	count = stack_frames(samples, event->stack, frames);
 	for (size_t i = 0; i < count; i++)
 		write_frame(self->out, samples, &samples->frames[frames[i]]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/export/exporter.h"
 #include "host/export/svg_boxes.h"
 #include "host/model/table.h"
@@ -51,7 +52,7 @@ static void head(const struct svg_picture *self)
 	svg_line_begin(self, 0);
 	if (model->process_count)
 		svg_text(self->out, model->processes[0]->name);
-	fprintf(self->out, ": %s", view ? view : "samples");
+	print(self->out, ": %s", view ? view : "samples");
 	svg_line_end(self);
 	svg_line_begin(self, 1);
 	fprintf(self->out, "%" PRIu64 " samples at %u Hz by ", samples->count, samples->hz);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/foreign.h"
 #include "host/core/utf8.h"
 
 #define WIDTH        1200.0
@@ -24,21 +25,7 @@ struct drawing {
 
 void svg_text(FILE *out, const char *text)
 {
-	static const char *const escapes[128] = {
-		['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"
-	};
-
-	for (const unsigned char *at = (const unsigned char *)text; *at;) {
-		size_t length = utf8_length(at);
-
-		if (!length || *at < 0x20 || *at == 0x7f)
-			fputc('?', out);
-		else if (*at < 128 && escapes[*at])
-			fputs(escapes[*at], out);
-		else
-			fwrite(at, 1, length, out);
-		at += length ? length : 1;
-	}
+	foreign_write(out, FOREIGN_XML, text);
 }
 
 /* Cut to so many letters, between letters. */
@@ -119,8 +106,8 @@ static void measure(struct drawing *self, const struct tree_node *node, double x
 
 void svg_line_begin(const struct svg_picture *picture, unsigned line)
 {
-	fprintf(picture->out, "<text x=\"4\" y=\"%u\" %s>", 16 * (line + 1),
-		line ? "fill=\"#666\"" : "font-size=\"14\"");
+	fprintf(picture->out, "<text x=\"4\" y=\"%u\" ", 16 * (line + 1));
+	fputs(line ? "fill=\"#666\">" : "font-size=\"14\">", picture->out);
 }
 
 void svg_line_end(const struct svg_picture *picture)

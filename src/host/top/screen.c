@@ -3,7 +3,7 @@
  */
 #include "host/top/screen.h"
 
-#include "host/core/utf8.h"
+#include "host/core/foreign.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -52,26 +52,20 @@ static uint32_t plain_rune(uint32_t rune)
 /* The next character, and how many cells it takes: 1 or 2.  0 at the end. */
 static uint32_t take_rune(const struct screen *screen, const char **text, unsigned *ret_width)
 {
-	const unsigned char *at = (const unsigned char *)*text;
-	size_t length = utf8_length(at);
-	uint32_t rune = length > 1 ? *at & (0xffu >> (length + 1)) : *at;
+	struct letter letter = letter_at(*text);
 	int width;
 
 	*ret_width = 1;
-	if (!*at)
-		return 0;
-	*text += length ? length : 1;
-	for (size_t i = 1; i < length; i++)
-		rune = rune << 6 | (at[i] & 0x3f);
-	if (!length || rune < 0x20 || (rune >= 0x7f && rune < 0xa0))
-		return '?';
-	if (rune < 0x7f)
-		return rune;
+	*text += letter.length;
+	if (letter.kind != LETTER_PLAIN)
+		return FOREIGN_SHOWN[0];
+	if (letter.number < 0x7f)
+		return letter.number;
 	if (screen->is_ascii)
-		return plain_rune(rune);
-	width = wcwidth((wchar_t)rune);
+		return plain_rune(letter.number);
+	width = wcwidth((wchar_t)letter.number);
 	*ret_width = width == 2 ? 2 : 1;
-	return width == 1 || width == 2 ? rune : '?';
+	return width == 1 || width == 2 ? letter.number : (uint32_t)FOREIGN_SHOWN[0];
 }
 
 static void set_cell(struct screen *screen, const struct field *field, unsigned at, uint32_t rune,

@@ -79,6 +79,29 @@ def unnamed_sample(path, build_id):
             chunk(15, stack) + chunk(16, sample) + clock(9000))
 
 
+def packed(head, byte, size):
+    """A zstd frame of `head` and then one byte again and again: four bytes for each 128 KiB."""
+    frame = struct.pack("<IBI", 0xFD2FB528, 0xA0, len(head) + size)
+    frame += struct.pack("<I", len(head) << 3)[:3] + head
+    while size:
+        part = min(size, 128 << 10)
+        size -= part
+        frame += struct.pack("<I", part << 3 | 1 << 1 | (not size))[:3] + byte
+    return frame
+
+
+def bomb(chunks):
+    """A recording whose few bytes are millions of calls, each of which began before the one before it."""
+    functions = struct.pack("<III", 0, 0, 2) + (b"\x03\x01\x01" + text("f") + text("lib")) * 2
+    data = HEAD + SESSION + PROCESS + THREAD + clock(1000) + chunk(4, functions)
+    count = ((16 << 20) - 16) // 6
+    for number in range(chunks):
+        # a call: kind 1, one value, function 1, its end, how long it took, the value: all of them 1
+        payload = packed(struct.pack("<IIII", 0, number, count, 0), b"\x01", count * 6)
+        data += chunk(7, payload, 16 + count * 6)
+    return data + clock(9000), count * chunks
+
+
 class Elf:
     """The section headers of a 64-bit ELF file, to be lied with."""
 

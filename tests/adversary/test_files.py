@@ -218,5 +218,35 @@ class Promises(Folder):
         self.look(path)
 
 
+class Bombs(Folder):
+    """Recordings of some kilobytes that stand for millions of records."""
+
+    def bomb(self, chunks):
+        path = self.file("bomb.limpet")
+        data, count = hostile_files.bomb(chunks)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path, count
+
+    def test_is_reported_as_far_as_its_size_allows(self):
+        path, _ = self.bomb(10)
+        answer = Answer("report", path)
+        self.assertIn("more than a file of this size can", answer.text + answer.errors)
+        self.assertIn("--max-records", answer.text + answer.errors)
+        self.assertLess(answer.peak_bytes, PEAK_BYTES)
+
+    def test_is_exported_as_far_as_its_size_allows(self):
+        path, _ = self.bomb(10)
+        answer = Answer("export", path, "-f", "rocpd", "-o", self.file("out.db"))
+        self.assertIn("--max-records", answer.text + answer.errors)
+        self.assertLess(answer.peak_bytes, PEAK_BYTES)
+
+    def test_is_read_when_somebody_wants_it(self):
+        path, count = self.bomb(1)
+        answer = Answer("report", path, "--json", "--max-records", count)
+        self.assertEqual(answer.code, 0, answer.errors)
+        self.assertIn(f'"records":{count}', answer.text)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -218,6 +218,24 @@ class Promises(Folder):
         self.look(path)
 
 
+class Scarcity(Folder):
+    """Little memory is an error in words, or less to show: never a crash."""
+
+    @unittest.skipUnless(shutil.which("cc"), "needs a compiler")
+    def test_a_small_address_space(self):
+        source = self.file("deep.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write('#include <stdio.h>\nvolatile long turns;\n'
+                       'int down(int n)\n{\n\tif (n)\n\t\treturn down(n - 1) + 1;\n\tfor (;;)\n\t\tturns++;\n}\n'
+                       'int main(void)\n{\n\tputs("ready");\n\tfflush(stdout);\n\treturn down(100);\n}\n')
+        subprocess.run(["cc", "-g", "-O1", "-fno-optimize-sibling-calls", "-o", self.file("deep"), source], check=True)
+        pid = self.start(self.file("deep")).pid
+        for kib in range(15000, 24000, 500):
+            answer = Answer("dump", pid, limit_bytes=kib << 10)
+            self.assertIn(answer.code, (0, 1), (kib, answer.errors))
+            self.assertNotIn("libdw", answer.errors)
+
+
 class Bombs(Folder):
     """Recordings of some kilobytes that stand for millions of records."""
 

@@ -3,7 +3,7 @@
 Files that a target or a stranger laid in limpet's way: devices and pipes where debug files are looked for, links out of
 a container, ELF files and recordings that promise more than there is.
 
-Environment: LIMPET, ADVERSARY (the hostile programs).
+Environment: LIMPET, PROGRAMS, ADVERSARY (the hostile programs).
 """
 
 import os
@@ -17,6 +17,7 @@ import hostile_files
 from hostile_files import Canary, Elf
 
 LIMPET = os.environ.get("LIMPET", "limpet")
+PROGRAMS = os.environ.get("PROGRAMS", ".")
 STANDING = os.path.join(os.environ.get("ADVERSARY", "."), "standing")
 PATIENCE_S = int(os.environ.get("PATIENCE_S", "60"))
 
@@ -216,6 +217,22 @@ class Promises(Folder):
         elf.replace(".strtab", b"\0" + b"_" * (24 << 20) + b"\0")
         elf.replace(".symtab", elf.symbols(1 << 19))
         self.look(path)
+
+
+class Runtimes(Folder):
+    """What a runtime writes of its code."""
+
+    def test_a_perf_map_of_holes(self):
+        process = subprocess.Popen([os.path.join(PROGRAMS, "compiling")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        perf_map = f"/tmp/perf-{process.pid}.map"
+        self.addCleanup(lambda: os.path.exists(perf_map) and os.unlink(perf_map))
+        for clean in (process.stdin.close, process.stdout.close, process.wait, process.kill):
+            self.addCleanup(clean)
+        process.stdout.readline()
+        os.truncate(perf_map, GIB)
+        answer = Answer("record", "-p", process.pid, "--duration", "500ms", "-o", self.file("out.limpet"))
+        self.assertEqual(answer.code, 0, answer.errors)
+        self.assertIn(f"the perf map of process {process.pid} is read no further: up to 256 MiB are", answer.errors)
 
 
 class Scarcity(Folder):

@@ -100,6 +100,21 @@ class Devices(Folder):
         self.assertEqual(answer.code, 0, answer.errors)
         self.assertFalse(canary.close())
 
+    @unittest.skipIf(os.geteuid() or not os.path.exists("/dev/fuse"), "needs root and FUSE")
+    def test_a_file_system_that_never_answers(self):
+        path = self.linked()
+        os.mkdir(self.file(".debug"))
+        silence = hostile_files.Silence()
+        self.addCleanup(silence.close)
+        try:
+            target = self.start(path, lambda: silence.mount(self.file(".debug")))
+        except subprocess.SubprocessError:
+            self.skipTest("FUSE cannot be mounted here")
+        silence.greet()
+        answer = Answer("dump", target.pid)
+        self.assertEqual(answer.code, 0, answer.errors)
+        self.assertIn("a program of another user answers (FUSE), and may never do so", answer.errors)
+
     def test_a_recording_that_names_a_pipe(self):
         canary = self.canary("pipe")
         recording = self.file("stranger.limpet")

@@ -179,6 +179,8 @@ int foreign_file_open_mapped(pid_t pid, uint64_t start, uint64_t end)
 {
 	char path[96];
 
+	if (mounts_may_hang(pid))
+		return -EOPNOTSUPP;
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
 		 end);
 	return open_link(path, pid);

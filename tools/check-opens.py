@@ -35,6 +35,7 @@ KNOWN = {
     "symbols/debuginfod.c": "/dev/null",
     "symbols/text_symbols.c": "/proc/kallsyms",
     "unwind/cache.c": "the cache of our user; never followed",
+    "unwind/cache_trim.c": "the same folder",
 }
 
 

@@ -79,6 +79,29 @@ def unnamed_sample(path, build_id):
             chunk(15, stack) + chunk(16, sample) + clock(9000))
 
 
+def packed(head, byte, size):
+    """A zstd frame of `head` and then one byte again and again: four bytes for each 128 KiB."""
+    frame = struct.pack("<IBI", 0xFD2FB528, 0xA0, len(head) + size)
+    frame += struct.pack("<I", len(head) << 3)[:3] + head
+    while size:
+        part = min(size, 128 << 10)
+        size -= part
+        frame += struct.pack("<I", part << 3 | 1 << 1 | (not size))[:3] + byte
+    return frame
+
+
+def bomb(chunks):
+    """A recording whose few bytes are millions of calls, each of which began before the one before it."""
+    functions = struct.pack("<III", 0, 0, 2) + (b"\x03\x01\x01" + text("f") + text("lib")) * 2
+    data = HEAD + SESSION + PROCESS + THREAD + clock(1000) + chunk(4, functions)
+    count = ((16 << 20) - 16) // 6
+    for number in range(chunks):
+        # a call: kind 1, one value, function 1, its end, how long it took, the value: all of them 1
+        payload = packed(struct.pack("<IIII", 0, number, count, 0), b"\x01", count * 6)
+        data += chunk(7, payload, 16 + count * 6)
+    return data + clock(9000), count * chunks
+
+
 class Elf:
     """The section headers of a 64-bit ELF file, to be lied with."""
 
@@ -160,6 +183,29 @@ class Elf:
         unit = b"\x01" + place + (b"\x03" + place) * (depth // 10) + b"\x02" * depth + bytes(depth + depth // 10 + 1)
         self.replace(abbreviations, abbreviation)
         self.replace(info, struct.pack("<IHIB", len(unit) + 7, 4, 0, 8) + unit)
+
+
+class Silence:
+    """A file system in user space that says hello and then never answers, as a user may mount it for all."""
+
+    def __init__(self):
+        self.fd = os.open("/dev/fuse", os.O_RDWR)
+        os.set_inheritable(self.fd, True)
+
+    def greet(self):
+        unique, = struct.unpack_from("<Q", os.read(self.fd, 1 << 20), 8)
+        os.write(self.fd, struct.pack("<IiQ", 80, 0, unique) + struct.pack("<IIIIHHI", 7, 31, 0, 0, 1, 1, 4096) + bytes(40))
+
+    def mount(self, folder):
+        """Where only this process and its children see it."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        options = f"fd={self.fd},rootmode=40000,user_id=1000,group_id=1000,allow_other".encode()
+        if (libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) or
+                libc.mount(b"silence", folder.encode(), b"fuse", 0, options)):
+            raise OSError(ctypes.get_errno(), "mount")
+
+    def close(self):
+        os.close(self.fd)
 
 
 def enter_root(folder):

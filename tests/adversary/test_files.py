@@ -3,7 +3,7 @@
 Files that a target or a stranger laid in limpet's way: devices and pipes where debug files are looked for, links out of
 a container, ELF files and recordings that promise more than there is.
 
-Environment: LIMPET, ADVERSARY (the hostile programs).
+Environment: LIMPET, PROGRAMS, ADVERSARY (the hostile programs).
 """
 
 import os
@@ -17,6 +17,7 @@ import hostile_files
 from hostile_files import Canary, Elf
 
 LIMPET = os.environ.get("LIMPET", "limpet")
+PROGRAMS = os.environ.get("PROGRAMS", ".")
 STANDING = os.path.join(os.environ.get("ADVERSARY", "."), "standing")
 PATIENCE_S = int(os.environ.get("PATIENCE_S", "60"))
 
@@ -98,6 +99,21 @@ class Devices(Folder):
         answer = Answer("dump", self.start("/standing", lambda: hostile_files.enter_root(root)).pid)
         self.assertEqual(answer.code, 0, answer.errors)
         self.assertFalse(canary.close())
+
+    @unittest.skipIf(os.geteuid() or not os.path.exists("/dev/fuse"), "needs root and FUSE")
+    def test_a_file_system_that_never_answers(self):
+        path = self.linked()
+        os.mkdir(self.file(".debug"))
+        silence = hostile_files.Silence()
+        self.addCleanup(silence.close)
+        try:
+            target = self.start(path, lambda: silence.mount(self.file(".debug")))
+        except subprocess.SubprocessError:
+            self.skipTest("FUSE cannot be mounted here")
+        silence.greet()
+        answer = Answer("dump", target.pid)
+        self.assertEqual(answer.code, 0, answer.errors)
+        self.assertIn("a program of another user answers (FUSE), and may never do so", answer.errors)
 
     def test_a_recording_that_names_a_pipe(self):
         canary = self.canary("pipe")
@@ -216,6 +232,70 @@ class Promises(Folder):
         elf.replace(".strtab", b"\0" + b"_" * (24 << 20) + b"\0")
         elf.replace(".symtab", elf.symbols(1 << 19))
         self.look(path)
+
+
+class Runtimes(Folder):
+    """What a runtime writes of its code."""
+
+    def test_a_perf_map_of_holes(self):
+        process = subprocess.Popen([os.path.join(PROGRAMS, "compiling")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        perf_map = f"/tmp/perf-{process.pid}.map"
+        self.addCleanup(lambda: os.path.exists(perf_map) and os.unlink(perf_map))
+        for clean in (process.stdin.close, process.stdout.close, process.wait, process.kill):
+            self.addCleanup(clean)
+        process.stdout.readline()
+        os.truncate(perf_map, GIB)
+        answer = Answer("record", "-p", process.pid, "--duration", "500ms", "-o", self.file("out.limpet"))
+        self.assertEqual(answer.code, 0, answer.errors)
+        self.assertIn(f"the perf map of process {process.pid} is read no further: up to 256 MiB are", answer.errors)
+
+
+class Scarcity(Folder):
+    """Little memory is an error in words, or less to show: never a crash."""
+
+    @unittest.skipUnless(shutil.which("cc"), "needs a compiler")
+    def test_a_small_address_space(self):
+        source = self.file("deep.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write('#include <stdio.h>\nvolatile long turns;\n'
+                       'int down(int n)\n{\n\tif (n)\n\t\treturn down(n - 1) + 1;\n\tfor (;;)\n\t\tturns++;\n}\n'
+                       'int main(void)\n{\n\tputs("ready");\n\tfflush(stdout);\n\treturn down(100);\n}\n')
+        subprocess.run(["cc", "-g", "-O1", "-fno-optimize-sibling-calls", "-o", self.file("deep"), source], check=True)
+        pid = self.start(self.file("deep")).pid
+        for kib in range(15000, 24000, 500):
+            answer = Answer("dump", pid, limit_bytes=kib << 10)
+            self.assertIn(answer.code, (0, 1), (kib, answer.errors))
+            self.assertNotIn("libdw", answer.errors)
+
+
+class Bombs(Folder):
+    """Recordings of some kilobytes that stand for millions of records."""
+
+    def bomb(self, chunks):
+        path = self.file("bomb.limpet")
+        data, count = hostile_files.bomb(chunks)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path, count
+
+    def test_is_reported_as_far_as_its_size_allows(self):
+        path, _ = self.bomb(10)
+        answer = Answer("report", path)
+        self.assertIn("more than a file of this size can", answer.text + answer.errors)
+        self.assertIn("--max-records", answer.text + answer.errors)
+        self.assertLess(answer.peak_bytes, PEAK_BYTES)
+
+    def test_is_exported_as_far_as_its_size_allows(self):
+        path, _ = self.bomb(10)
+        answer = Answer("export", path, "-f", "rocpd", "-o", self.file("out.db"))
+        self.assertIn("--max-records", answer.text + answer.errors)
+        self.assertLess(answer.peak_bytes, PEAK_BYTES)
+
+    def test_is_read_when_somebody_wants_it(self):
+        path, count = self.bomb(1)
+        answer = Answer("report", path, "--json", "--max-records", count)
+        self.assertEqual(answer.code, 0, answer.errors)
+        self.assertIn(f'"records":{count}', answer.text)
 
 
 if __name__ == "__main__":

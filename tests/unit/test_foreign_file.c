@@ -40,6 +40,23 @@ static void finds_who_answers_for_a_file_system(void **state)
 	assert_int_equal(fuse_owner_find(mounts, 0, makedev(0, 45), &owner), -ENOENT);
 }
 
+static bool has_strangers(const char *text, uid_t own)
+{
+	return mounts_have_strangers(text, strlen(text), own);
+}
+
+static void knows_whose_file_systems_may_hang(void **state)
+{
+	static const char open_to_all[] =
+		"80 22 0:45 / /m rw - fuse.x s rw,user_id=1000,group_id=1000,allow_other\n";
+
+	(void)state;
+	assert_false(has_strangers(mounts, 0));
+	assert_true(has_strangers(open_to_all, 0));
+	assert_false(has_strangers(open_to_all, 1000));
+	assert_false(has_strangers("80 22 0:45 / /m rw - ext4 s rw,user_id=1000,allow_other\n", 0));
+}
+
 static void opens_regular_files_only(void **state)
 {
 	char folder[] = "/tmp/foreign-XXXXXX", path[64], link[64];
@@ -85,6 +102,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_who_answers_for_a_file_system),
+		cmocka_unit_test(knows_whose_file_systems_may_hang),
 		cmocka_unit_test(opens_regular_files_only),
 		cmocka_unit_test(refuses_what_is_too_large),
 	};

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/text.h"
 #include "host/unwind/cache.h"
+#include "host/unwind/cache_trim.h"
 
 static const unsigned char build_id[20] = { 0xab, 1, 2, 3 };
 static char folder[] = "/tmp/limpet-test-cache-XXXXXX";
@@ -170,6 +172,58 @@ static void leaves_no_drafts(void **state)
 	assert_int_equal(count, 1);
 }
 
+/* A file in the folder that was used that long ago. */
+static void lay(const char *name, off_t size, time_t age_s)
+{
+	struct timespec times[2] = { { time(NULL) - age_s, 0 }, { time(NULL) - age_s, 0 } };
+	char file[600];
+	int fd;
+
+	snprintf(file, sizeof(file), "%s/limpet/unwind/%s", folder, name);
+	fd = open(file, O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, size), 0);
+	assert_int_equal(futimens(fd, times), 0);
+	close(fd);
+}
+
+static unsigned count_files(void)
+{
+	unsigned count = 0;
+	char unwind[600];
+	DIR *listing;
+
+	snprintf(unwind, sizeof(unwind), "%s/limpet/unwind", folder);
+	listing = opendir(unwind);
+	for (struct dirent *entry; (entry = readdir(listing));)
+		count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+	closedir(listing);
+	return count;
+}
+
+static void forgets_what_was_not_used_for_long(void **state)
+{
+	char name[32];
+
+	(void)state;
+	store();
+	lay("old", (off_t)CACHE_BYTES_MAX, 2000);
+	lay("older", 4096, 3000);
+	lay("young", 4096, 1000);
+	lay(".draft.1", 1, 7200);
+	lay(".draft.2", 1, 60);
+	store();
+	assert_int_equal(count_files(), 3);
+	assert_non_null(load(7));
+	for (unsigned i = 0; i <= CACHE_FILES_MAX; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		lay(name, 1, 2000);
+	}
+	store();
+	assert_true(count_files() <= CACHE_FILES_MAX / 4 * 3 + 1);
+	assert_non_null(load(7));
+}
+
 static void does_without_a_folder(void **state)
 {
 	struct unwind_table *table = make();
@@ -193,6 +247,7 @@ int main(void)
 		cmocka_unit_test(does_not_believe_what_others_may_write),
 		cmocka_unit_test(does_not_follow_links),
 		cmocka_unit_test(leaves_no_drafts),
+		cmocka_unit_test(forgets_what_was_not_used_for_long),
 		cmocka_unit_test(does_without_a_folder),
 	};
 

@@ -17,6 +17,7 @@
 struct export_values {
 	bool is_json;
 	const char *format, *output, *view;
+	uint64_t records_max;
 };
 
 #define FIELD(member) offsetof(struct export_values, member)
@@ -32,6 +33,8 @@ static const struct option_desc export_options[] = {
 	  OPTION_TEXT, FIELD(output) },
 	{ 0, "view", "VIEW", "which samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
 	  OPTION_TEXT, FIELD(view) },
+	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
+	  OPTION_NUMBER, FIELD(records_max) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
@@ -158,7 +161,7 @@ static int export(const char *recording, const struct export_values *values, str
 		return err->code;
 	r = view_find(values->view, &kinds, err);
 	if (!r)
-		r = model_open(recording, &model, err);
+		r = model_open_up_to(recording, values->records_max, &model, err);
 	if (!r)
 		r = model_check_filled(model, recording, err);
 	if (!r)
@@ -214,7 +217,7 @@ static enum exit_code export_run(char **argv)
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a recording as a file for other programs",
-	.usage = "FILE [-f FORMAT] [-o OUT] [--view VIEW] [--json]",
+	.usage = "FILE [-f FORMAT] [-o OUT] [--view VIEW] [--max-records N] [--json]",
 	.options = export_options,
 	.run = export_run,
 	.notes = "formats of samples:\n"

@@ -15,7 +15,7 @@
 struct report_values {
 	bool is_json, tree;
 	const char *unit, *view;
-	uint64_t limit;
+	uint64_t limit, records_max;
 };
 
 #define FIELD(member) offsetof(struct report_values, member)
@@ -28,6 +28,8 @@ static const struct option_desc report_options[] = {
 	{ 't', "tree", NULL, "also who called whom, from samples", OPTION_FLAG, FIELD(tree) },
 	{ 0, "view", "VIEW", "only these samples: on-cpu, off-cpu, runnable or wall", OPTION_TEXT,
 	  FIELD(view) },
+	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
+	  OPTION_NUMBER, FIELD(records_max) },
 	{ 'j', "json", NULL, "one JSON object per line, times in nanoseconds", OPTION_FLAG,
 	  FIELD(is_json) },
 	{ 0 },
@@ -107,7 +109,7 @@ static int show(const char *path, const struct report_values *values,
 	int r = find_unit(values->unit, &style, err);
 
 	if (r || (r = view_find(values->view, &kinds, err)) ||
-	    (r = model_open(path, &report->model, err)))
+	    (r = model_open_up_to(path, values->records_max, &report->model, err)))
 		return r;
 	report->model->samples->view = kinds;
 	if ((r = view_check(report->model->samples, path, kinds, err)))
@@ -162,7 +164,7 @@ static enum exit_code report_run(char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "add up what a recording holds",
-	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--json]",
+	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--max-records N] [--json]",
 	.options = report_options,
 	.run = report_run,
 	.notes =

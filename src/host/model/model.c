@@ -334,6 +334,8 @@ static int take_records(struct model *model, const struct chunk *chunk)
 
 	if (records_take(&cursor, &head) || head.thread >= model->thread_count)
 		return -EPROTO;
+	if (head.count > model->records_max - MIN(model->records, model->records_max))
+		return -EFBIG;
 	return index_records(model, model->threads[head.thread], chunk->at, &head, cursor);
 }
 
@@ -370,7 +372,8 @@ static int take_chunks(struct model *model)
 
 		if (r == -ENOMEM)
 			return r;
-		model->damaged += r != 0;
+		model->left_out += r == -EFBIG;
+		model->damaged += r && r != -EFBIG;
 	}
 	return 0;
 }
@@ -390,6 +393,7 @@ static int add_up(struct model *model)
 
 	model->damaged += damage.chunks;
 	model->cut_bytes = damage.cut_bytes;
+	model->left_out += damage.beyond;
 	model_find_slope(model);
 	model->alloc_sample = find_alloc_sample(model->options);
 	for (uint32_t i = 0; i < model->process_count; i++) {
@@ -421,7 +425,19 @@ static int fill(struct model *model)
 	return add_up(model);
 }
 
-int model_open_fd(int fd, const char *name, struct model **ret, struct err *err)
+static void set_limits(struct model *model, uint64_t records_max)
+{
+	model->records_max = records_max;
+	if (records_max)
+		reader_believe(model->reader);
+	else
+		model->records_max = MODEL_RECORDS_LEAST +
+				     MIN(reader_size(model->reader), UINT32_MAX * 1024ull) *
+					     MODEL_RECORDS_PER_BYTE;
+}
+
+static int open_fd(int fd, const char *name, uint64_t records_max, struct model **ret,
+		   struct err *err)
 {
 	CLEANUP(model_free) struct model *self = calloc(1, sizeof(*self));
 	int r;
@@ -433,17 +449,28 @@ int model_open_fd(int fd, const char *name, struct model **ret, struct err *err)
 	r = reader_open_fd(fd, name, &self->reader, err);
 	if (r)
 		return r;
+	set_limits(self, records_max);
 	if (fill(self))
 		return err_set(err, -ENOMEM, "read '%s': no memory", name);
 	*ret = TAKE(self);
 	return 0;
 }
 
-int model_open(const char *path, struct model **ret, struct err *err)
+int model_open_fd(int fd, const char *name, struct model **ret, struct err *err)
+{
+	return open_fd(fd, name, /* records_max */ 0, ret, err);
+}
+
+int model_open_up_to(const char *path, uint64_t records_max, struct model **ret, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return err_set(err, -errno, "open '%s': %s", path, strerror(errno));
-	return model_open_fd(fd, path, ret, err);
+	return open_fd(fd, path, records_max, ret, err);
+}
+
+int model_open(const char *path, struct model **ret, struct err *err)
+{
+	return model_open_up_to(path, /* records_max */ 0, ret, err);
 }

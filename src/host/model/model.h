@@ -64,12 +64,22 @@ struct model {
 	uint64_t calls, records;
 	uint64_t drops[DROP_REASONS]; /* all of them */
 	uint64_t damaged;             /* chunks that could not be read or made no sense */
+	uint64_t records_max;         /* also of items of each kind: frames, stacks, names */
+	uint64_t left_out;            /* chunks that have more */
 	uint64_t cut_bytes;
 	struct samples *samples; /* see samples.h; never NULL */
 	struct recording_reader *reader;
 };
 
+/* A recording of S bytes may hold MODEL_RECORDS_LEAST + S * MODEL_RECORDS_PER_BYTE records: those
+ * of tight loops have one in a byte.  What is more was made to hurt its reader. */
+#define MODEL_RECORDS_LEAST    (256u << 10)
+#define MODEL_RECORDS_PER_BYTE 8u
+
 int model_open(const char *path, struct model **ret, struct err *err) MUST_CHECK;
+/* The same with up to `records_max` records, whatever the size; 0: as above. */
+int model_open_up_to(const char *path, uint64_t records_max, struct model **ret,
+		     struct err *err) MUST_CHECK;
 int model_open_fd(int fd, const char *name, struct model **ret, struct err *err) MUST_CHECK;
 void model_free(struct model *model);
 

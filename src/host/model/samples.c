@@ -15,8 +15,8 @@
 #include "host/core/text.h"
 #include "host/model/table.h"
 
-/* A file of a few bytes can stand for very many of them. */
-#define ITEMS_MAX (1u << 26)
+/* What limpet writes is no longer. */
+#define NAME_BYTES_MAX 8192u
 
 struct samples *samples_new(void)
 {
@@ -70,12 +70,13 @@ static int take_sampling(struct model *model, struct cursor cursor, uint64_t at)
 }
 
 /* The head of a list that goes on where the last one ended; an item has at least a byte. */
-static int take_head(struct cursor *cursor, size_t known, struct numbered_head *ret)
+static int take_head(const struct model *model, struct cursor *cursor, size_t known,
+		     struct numbered_head *ret)
 {
-	if (numbered_take(cursor, ret) || ret->first != known || known > ITEMS_MAX ||
+	if (numbered_take(cursor, ret) || ret->first != known ||
 	    ret->count > (size_t)(cursor->end - cursor->at))
 		return -EPROTO;
-	return 0;
+	return known + ret->count > MIN(model->records_max, UINT32_MAX - 1) ? -EFBIG : 0;
 }
 
 static const char *base_name(const char *path)
@@ -109,7 +110,7 @@ static int take_codes(struct model *model, struct cursor cursor, uint64_t at)
 {
 	struct numbered_head head;
 	struct recorded_code code;
-	int r = take_head(&cursor, model->samples->code_count, &head);
+	int r = take_head(model, &cursor, model->samples->code_count, &head);
 
 	(void)at;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
@@ -126,7 +127,7 @@ static int take_frames(struct model *model, struct cursor cursor, uint64_t at)
 	struct sample_packer packer = { 0 };
 	struct numbered_head head;
 	struct recorded_frame frame;
-	int r = take_head(&cursor, self->frame_count, &head);
+	int r = take_head(model, &cursor, self->frame_count, &head);
 
 	(void)at;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
@@ -167,7 +168,7 @@ static int take_stacks(struct model *model, struct cursor cursor, uint64_t at)
 	struct sample_packer packer = { 0 };
 	struct numbered_head head;
 	struct recorded_stack stack;
-	int r = take_head(&cursor, self->stack_count, &head);
+	int r = take_head(model, &cursor, self->stack_count, &head);
 
 	(void)at;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
@@ -290,6 +291,15 @@ int samples_set_names(struct samples *self, struct sample_frame *frame,
 	return 0;
 }
 
+static bool are_short(const struct recorded_name *names, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strlen(names[i].function) > NAME_BYTES_MAX ||
+		    strlen(names[i].file) > NAME_BYTES_MAX)
+			return false;
+	return true;
+}
+
 static int take_names(struct model *model, struct cursor cursor, uint64_t at)
 {
 	struct samples *self = model->samples;
@@ -302,8 +312,10 @@ static int take_names(struct model *model, struct cursor cursor, uint64_t at)
 		return -EPROTO;
 	for (uint32_t i = 0; i < head.count; i++) {
 		if (names_take(&cursor, &frame, names, &name_count) || frame >= self->frame_count ||
-		    self->place_count > ITEMS_MAX)
+		    !are_short(names, name_count))
 			return -EPROTO;
+		if (self->place_count + name_count > MIN(model->records_max, UINT32_MAX - 1))
+			return -EFBIG;
 		if (samples_set_names(self, &self->frames[frame], names, name_count))
 			return -ENOMEM;
 	}

@@ -259,12 +259,19 @@ static const char *const end_words[RECORDING_ENDS] = {
 
 void model_describe_end(const struct model *model, char *ret, size_t room)
 {
-	int length = snprintf(ret, room, "%s", end_words[model->end.reason]);
+	const char *before = end_words[model->end.reason];
+	size_t length = (size_t)snprintf(ret, room, "%s", before);
 
-	if (model->damaged && length >= 0 && (size_t)length < room)
-		snprintf(ret + length, room - (size_t)length,
-			 "%s%" PRIu64 " damaged chunks were left out", length ? "; " : "",
-			 model->damaged);
+	if (model->damaged && length < room)
+		length += (size_t)snprintf(ret + length, room - length,
+					   "%s%" PRIu64 " damaged chunks were left out",
+					   length ? "; " : "", model->damaged);
+	if (model->left_out && length < room)
+		snprintf(ret + length, room - length,
+			 "%s%" PRIu64 " chunks were left out after %" PRIu64
+			 " records: they hold more than a file of this size can; --max-records N "
+			 "reads further",
+			 length ? "; " : "", model->left_out, model->records);
 }
 
 static uint64_t all_drops(const struct model *model)

@@ -86,6 +86,46 @@ int fuse_owner_find(const char *text, size_t size, dev_t device, uid_t *ret)
 	return -ENOENT;
 }
 
+/* The kernel keeps everybody else out where its user did not allow others. */
+static bool is_of_stranger(struct text line, uid_t own)
+{
+	struct text options = { 0 }, word;
+	bool is_fuse = false, is_type = false;
+	uid_t owner;
+
+	if (!find_user(line, &owner) || !owner || owner == own)
+		return false;
+	while (text_take_word(&line, &word)) {
+		is_fuse |= is_type && text_take_prefix(&word, "fuse");
+		is_type = text_equals(word, "-");
+		options = word;
+	}
+	while (options.at && text_take_field(&options, ',', &word))
+		if (is_fuse && text_equals(word, "allow_other"))
+			return true;
+	return false;
+}
+
+bool mounts_have_strangers(const char *text, size_t size, uid_t own)
+{
+	struct text rest = { text, text + size }, line;
+
+	while (text_take_line(&rest, &line))
+		if (is_of_stranger(line, own))
+			return true;
+	return false;
+}
+
+bool mounts_may_hang(pid_t pid)
+{
+	CLEANUP(free) char *text = NULL;
+	struct err ignored = { 0 };
+	size_t size;
+
+	return proc_read(pid ? pid : getpid(), "mountinfo", &text, &size, &ignored) ||
+	       mounts_have_strangers(text, size, geteuid());
+}
+
 /* Root's answer as everything of root's does; ours are our own matter. */
 static bool is_fuse_trusted(int fd, pid_t pid)
 {

@@ -5,12 +5,19 @@
 
 #include "host/core/err.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* 0, or -EOPNOTSUPP with a note: the file system is one of the kernel's own, where reading has
  * effects or no end, or it is answered by a program of another user.  `pid` is who sees it there,
  * 0: we ourselves. */
 int file_system_check(int fd, pid_t pid, const char *path) MUST_CHECK;
+
+/* Whether a program of another user answers for a file system that the process sees (0: we
+ * ourselves), so that a mere look at a name in it may never end. */
+bool mounts_may_hang(pid_t pid);
+/* The same by the text of a mountinfo file. */
+bool mounts_have_strangers(const char *text, size_t size, uid_t own);
 
 /* Who answers for the FUSE file system with this device, by the text of a mountinfo file; -ENOENT.
  */

@@ -32,12 +32,12 @@ int foreign_root_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_below(int root, const char *path, int flags)
+static int open_below(int root, const char *path, int flags, uint64_t further)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
 		.mode = flags & O_CREAT ? 0600 : 0,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | further,
 	};
 	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
 
@@ -46,7 +46,7 @@ static int open_below(int root, const char *path, int flags)
 
 int foreign_file_at(int root, const char *path, int flags)
 {
-	return open_below(root, path, flags | O_NOFOLLOW);
+	return open_below(root, path, flags | O_NOFOLLOW, 0);
 }
 
 int foreign_file_check_owner(int fd, pid_t pid)
@@ -124,10 +124,26 @@ static bool is_unknown_call(int r, pid_t pid)
 	return !pid && (r == -ENOSYS || r == -EPERM);
 }
 
+/* Into another file system only where all of them answer. */
+static int look_for(int root, pid_t pid, const char *path, int flags)
+{
+	int place = open_below(root, path, O_PATH | flags, RESOLVE_NO_XDEV);
+
+	if (place != -EXDEV)
+		return place;
+	if (!mounts_may_hang(pid))
+		return open_below(root, path, O_PATH | flags, 0);
+	note_add(
+		"file %s is not looked for: it lies behind a mount, and process %d sees a file system for "
+		"which a program of another user answers (FUSE), and may never do so",
+		path, (int)pid);
+	return -EOPNOTSUPP;
+}
+
 static int find_place(pid_t pid, const char *path, int flags)
 {
 	CLEANUP(close) int root = foreign_root_open(pid);
-	int place = root < 0 ? root : open_below(root, path, O_PATH | flags);
+	int place = root < 0 ? root : look_for(root, pid, path, flags);
 
 	if (!is_unknown_call(place, pid))
 		return place;
@@ -163,6 +179,8 @@ int foreign_file_open_mapped(pid_t pid, uint64_t start, uint64_t end)
 {
 	char path[96];
 
+	if (mounts_may_hang(pid))
+		return -EOPNOTSUPP;
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
 		 end);
 	return open_link(path, pid);

@@ -14,6 +14,7 @@
 struct recording_reader {
 	int fd;
 	uint64_t at, size;
+	uint64_t unpacked, unpacked_max;
 	struct bytes stored, raw;
 	ZSTD_DCtx *decompressor;
 	struct reader_damage damage;
@@ -73,6 +74,9 @@ static int reader_init(struct recording_reader *self, const char *name, struct e
 	if (fstat(self->fd, &stat) < 0)
 		return err_set(err, -errno, "read '%s': %s", name, strerror(errno));
 	self->size = (uint64_t)stat.st_size;
+	self->unpacked_max =
+		READER_UNPACKED_LEAST +
+		MIN(self->size, UINT64_MAX / 2 / READER_UNPACKED_RATIO) * READER_UNPACKED_RATIO;
 	return check_head(self, name, err);
 }
 
@@ -150,6 +154,27 @@ static bool read_payload(struct recording_reader *reader, uint64_t at,
 	return true;
 }
 
+uint64_t reader_size(const struct recording_reader *reader)
+{
+	return reader->size;
+}
+
+void reader_believe(struct recording_reader *reader)
+{
+	reader->unpacked_max = UINT64_MAX;
+}
+
+/* What is not packed is in the file as it is. */
+static bool is_believed(struct recording_reader *reader, const struct chunk_head *head)
+{
+	if (head->raw_length > reader->unpacked_max - reader->unpacked) {
+		reader->damage.beyond++;
+		return false;
+	}
+	reader->unpacked += head->raw_length;
+	return true;
+}
+
 int reader_next(struct recording_reader *reader, struct chunk *ret)
 {
 	struct chunk_head head;
@@ -157,6 +182,8 @@ int reader_next(struct recording_reader *reader, struct chunk *ret)
 	while (read_head(reader, reader->at, &head)) {
 		*ret = (struct chunk){ head.kind, head.version, reader->at, { 0 } };
 		reader->at += sizeof(head) + head.length;
+		if (!is_believed(reader, &head))
+			continue;
 		if (read_payload(reader, ret->at + sizeof(head), &head, &ret->payload))
 			return 1;
 		reader->damage.chunks++;

@@ -3,16 +3,27 @@
  */
 #include "host/symbols/jit_names.h"
 
+#include "host/core/notes.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* How many names before an address are looked at, where one far back spans it. */
 #define LOOK_BACK_MAX 4096u
+
+static int refuse_more(struct jit_names *names)
+{
+	if (!names->is_full)
+		note_add(
+			"a runtime told the names of more than %u functions, or more than %u MiB of "
+			"them: the rest have none",
+			JIT_NAMES_MAX, JIT_TEXT_MAX >> 20);
+	names->is_full = true;
+	return -EOVERFLOW;
+}
 
 int jit_names_add(struct jit_names *names, uint64_t start, uint64_t size, const char *name,
 		  uint64_t born_ns)
@@ -22,7 +33,7 @@ int jit_names_add(struct jit_names *names, uint64_t start, uint64_t size, const 
 	if (!size || size > UINT64_MAX - start)
 		return -EINVAL;
 	if (names->count >= JIT_NAMES_MAX || names->text_bytes >= JIT_TEXT_MAX)
-		return -EOVERFLOW;
+		return refuse_more(names);
 	text = pool_add(&names->texts, name);
 	if (text == POOL_NONE ||
 	    make_room(&names->items, names->count, &names->room, sizeof(*names->items)))

@@ -6,9 +6,11 @@
 
 #include "host/core/pool.h"
 
+#include <stdbool.h>
+
 /* What comes after so many has no name. */
-#define JIT_NAMES_MAX (4u << 20)
-#define JIT_TEXT_MAX  (256u << 20)
+#define JIT_NAMES_MAX (2u << 20)
+#define JIT_TEXT_MAX  (128u << 20)
 
 struct jit_name {
 	uint64_t start, end;
@@ -24,6 +26,7 @@ struct jit_names {
 	size_t count, sorted, room;
 	struct pool texts;
 	uint64_t text_bytes;
+	bool is_full;
 };
 
 /* -EINVAL for code of no size, or beyond the end of memory; -ENOMEM, -EOVERFLOW. */

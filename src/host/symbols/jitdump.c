@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/notes.h"
 #include "host/process/foreign_file.h"
 #include "host/process/maps.h"
 #include "host/process/status.h"
@@ -22,7 +23,6 @@
 #define OWN_CLOCK 1u /* a flag: times are those of the processor's own counter */
 #define NAME_ROOM 4096u
 #define WINDOW    (256u << 10)
-#define READ_MAX  (1u << 30)
 
 struct file_head {
 	uint32_t magic, version, size, machine, unused, pid;
@@ -196,7 +196,11 @@ int jitdump_read(struct jitdump *dump, struct jit_names *names)
 	r = dump->read ? 0 : read_file_head(dump, window);
 	while (!r && !dump->is_over && dump->read < (uint64_t)file.st_size) {
 		r = read_record(dump, window, (uint64_t)file.st_size, names);
-		dump->is_over |= dump->total >= READ_MAX;
+		if (dump->total >= JITDUMP_MAX) {
+			note_add("a jitdump file is read no further: up to %u MiB are",
+				 JITDUMP_MAX >> 20);
+			dump->is_over = true;
+		}
 	}
 	dump->looked_ns = now_ns();
 	dump->is_over |= r == -EBADMSG;

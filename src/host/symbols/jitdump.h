@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#define JITDUMP_MAX (1u << 30) /* bytes that are read; of code nothing is */
+
 /* Followed while it grows.  Zero is one that was not found yet. */
 struct jitdump {
 	int fd;             /* 0: none; stays open when the runtime closes it */

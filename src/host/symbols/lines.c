@@ -4,13 +4,16 @@
  */
 #include "host/symbols/lines.h"
 
+#include "host/core/address_space.h"
 #include "host/core/clock.h"
+#include "host/core/notes.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 #include "host/symbols/elf_source.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +25,11 @@
 #define LINE_PROGRAM_MAX ((uint64_t)16 << 20)
 #define SEARCH_NS        2000000000u
 #define SEARCH_STEP      1024u /* entries between looks at the clock */
+/* libdw ends us where it gets no memory.  It is asked only where there is so much, and so many
+ * times what it is to read. */
+#define ROOM_LEAST        ((uint64_t)48 << 20)
+#define ROOM_FOR_SECTIONS 2u
+#define ROOM_FOR_PROGRAM  128u
 
 struct unit_range {
 	uint64_t begin, end;
@@ -85,9 +93,35 @@ static void close_lines(struct lines *lines)
 	free(lines);
 }
 
+static bool has_room(uint64_t bytes, unsigned times)
+{
+	uint64_t left = address_space_left();
+
+	if (left >= ROOM_LEAST && (left - ROOM_LEAST) / times >= bytes)
+		return true;
+	note_add("some frames have names but no lines: there is too little memory (ulimit -v)");
+	return false;
+}
+
+/* Of what is not mapped when the program runs, unpacked. */
+static uint64_t debug_bytes(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	uint64_t sum = 0;
+	GElf_Shdr head;
+	GElf_Chdr packed;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &head) && head.sh_type != SHT_NOBITS &&
+		    !(head.sh_flags & SHF_ALLOC))
+			sum += gelf_getchdr(section, &packed) ? packed.ch_size : head.sh_size;
+	return sum;
+}
+
 static struct lines *open_lines(Elf *elf)
 {
-	struct lines *self = calloc(1, sizeof(*self));
+	struct lines *self =
+		has_room(debug_bytes(elf), ROOM_FOR_SECTIONS) ? calloc(1, sizeof(*self)) : NULL;
 
 	if (!self)
 		return NULL;
@@ -154,7 +188,7 @@ static bool is_program_short(const struct lines *self, Dwarf_Die *unit)
 	memcpy(&length, self->programs.bytes + at, sizeof(uint32_t));
 	if (length == UINT32_MAX)
 		memcpy(&length, self->programs.bytes + at + sizeof(uint32_t), sizeof(length));
-	return length <= LINE_PROGRAM_MAX;
+	return length <= LINE_PROGRAM_MAX && has_room(length, ROOM_FOR_PROGRAM);
 }
 
 /* Where an inlined function was called from. */
@@ -224,7 +258,7 @@ static size_t find_lines(struct lines *lines, uint64_t address, struct source_pl
 	size_t count = 0, scope;
 	bool has_lines;
 
-	if (!find_unit(lines, address, &unit))
+	if (!has_room(0, 1) || !find_unit(lines, address, &unit))
 		return 0;
 	has_lines = is_program_short(lines, &unit);
 	if (has_lines)

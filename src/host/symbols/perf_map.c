@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/notes.h"
 #include "host/core/text.h"
 #include "host/process/foreign_file.h"
 #include "host/process/stat.h"
@@ -17,7 +18,6 @@
 #include <sys/stat.h>
 
 #define READ_AT_ONCE  (1u << 20)
-#define READ_MAX      (1u << 30)
 #define NAME_ROOM     4096u
 #define CLOCK_SLACK_S 2 /* the clock on the wall is set now and then */
 
@@ -94,6 +94,7 @@ static int find(struct perf_map *map, pid_t pid)
 		return -ENOENT;
 	}
 	map->fd = r;
+	map->pid = pid;
 	return 0;
 }
 
@@ -129,7 +130,10 @@ static bool read_more(struct perf_map *map, struct jit_names *names, char *room,
 	remember_end(map, room, taken);
 	map->read += taken;
 	map->total += taken;
-	return map->total < READ_MAX;
+	if (map->total >= PERF_MAP_MAX)
+		note_add("the perf map of process %d is read no further: up to %u MiB are",
+			 (int)map->pid, PERF_MAP_MAX >> 20);
+	return map->total < PERF_MAP_MAX;
 }
 
 int perf_map_read(struct perf_map *map, struct jit_names *names)
@@ -138,7 +142,7 @@ int perf_map_read(struct perf_map *map, struct jit_names *names)
 	CLEANUP(free) char *room = NULL;
 	struct stat file;
 
-	if (!map->fd || map->total >= READ_MAX || fstat(map->fd, &file) < 0)
+	if (!map->fd || map->total >= PERF_MAP_MAX || fstat(map->fd, &file) < 0)
 		return 0;
 	map->looked_ns = now_ns();
 	if ((uint64_t)file.st_size < map->read || !is_same_text(map))

@@ -9,9 +9,11 @@
 #include <sys/types.h>
 
 #define PERF_MAP_END 64u
+#define PERF_MAP_MAX (256u << 20) /* bytes that are read, also of a file that is written anew */
 
 /* Followed while it grows.  Zero is one that was not found yet. */
 struct perf_map {
+	pid_t pid;      /* whose it is */
 	int fd;         /* 0: none; open from the first find on, also after the process has ended */
 	uint64_t read;  /* whole lines so far */
 	uint64_t total; /* the same with what was written anew: there is an end to it */

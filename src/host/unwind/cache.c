@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/unwind/cache_trim.h"
 #include "host/unwind/fingerprint.h"
 
 #define MAGIC        0x646e69776e75706cu /* "lpunwind" */
@@ -21,7 +22,6 @@
 #define NAME_SIZE    80
 #define BUILD_ID_MIN 8u
 #define BUILD_ID_MAX 32u
-#define TABLE_MAX    ((size_t)1 << 30)
 
 struct cache_header {
 	uint64_t magic;
@@ -149,7 +149,7 @@ static struct unwind_table *map_table(int fd, uint64_t source)
 
 	if (!is_ours(fd, S_IFREG, S_IWGRP | S_IWOTH) || fstat(fd, &facts) < 0 ||
 	    (size_t)facts.st_size < sizeof(struct cache_header) ||
-	    (size_t)facts.st_size > TABLE_MAX)
+	    (size_t)facts.st_size > CACHE_TABLE_MAX)
 		return NULL;
 	block = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 	if (block == MAP_FAILED)
@@ -171,7 +171,10 @@ struct unwind_table *unwind_cache_load(const unsigned char *build_id, unsigned b
 	if (folder < 0 || !make_name(build_id, build_id_size, name))
 		return NULL;
 	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? NULL : map_table(fd, source_fingerprint);
+	if (fd < 0)
+		return NULL;
+	unwind_cache_touch(fd);
+	return map_table(fd, source_fingerprint);
 }
 
 static bool write_all(int fd, const void *bytes, size_t size)
@@ -213,7 +216,8 @@ void unwind_cache_store(const unsigned char *build_id, unsigned build_id_size,
 	CLEANUP(close) int fd = -1;
 	char name[NAME_SIZE], draft[NAME_SIZE + 32];
 
-	if (folder < 0 || !make_name(build_id, build_id_size, name))
+	if (folder < 0 || !make_name(build_id, build_id_size, name) ||
+	    sizeof(header) + contents_size(&header) > CACHE_TABLE_MAX)
 		return;
 	snprintf(draft, sizeof(draft), ".%s.%d", name, (int)getpid());
 	unlinkat(folder, draft, 0);
@@ -224,4 +228,5 @@ void unwind_cache_store(const unsigned char *build_id, unsigned build_id_size,
 	    !write_all(fd, table->rows, contents_size(&header)) ||
 	    renameat(folder, draft, folder, name) < 0)
 		unlinkat(folder, draft, 0);
+	unwind_cache_trim(folder);
 }

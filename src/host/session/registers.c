@@ -176,40 +176,44 @@ static bool lacks_tables(const struct session *session)
 
 /* Of AMD's.  It has the tables already, or is to have them: SDK 1.0 ends the program when it is
  * given one twice, and an attach of AMD's fails when its register library takes us for the SDK. */
-static const struct module *find_profiler(const struct modules *modules)
+static bool has_profiler(const struct modules *modules)
 {
 	for (size_t i = 0; i < modules->count; i++)
 		for (size_t at = 0; at < ARRAY_SIZE(profilers); at++)
 			if (symbol_of(&modules->items[i], profilers[at]) &&
 			    !symbol_of(&modules->items[i], AGENT_VERSION_SYMBOL))
-				return &modules->items[i];
-	return NULL;
+				return true;
+	return false;
+}
+
+static int ask_other(struct session *session, const struct session_options *options,
+		     const struct module *module, struct err *err)
+{
+	struct err why = { 0 };
+	int r = symbol_of(module, AMDS) ? ask_amds(session, options, module, &why) : -ENOENT;
+
+	return note_silence(session, module, r, &why, err);
 }
 
 /* The last resort: what was not found, and only where nobody else has it. */
 static int ask_others(struct session *session, const struct session_options *options,
 		      const struct modules *modules, struct err *err)
 {
-	const struct module *profiler = find_profiler(modules);
+	bool is_alone = !has_profiler(modules);
 	int r = 0;
 
 	for (size_t i = 0; !r && i < modules->count; i++) {
 		const struct module *module = &modules->items[i];
-		struct err why = { 0 };
 
 		if (!is_register(module) || symbol_of(module, OURS))
 			continue;
-		if (profiler)
-			snprintf(session->warning, sizeof(session->warning),
-				 "%s: it is not asked for API tables that were not found, as a "
-				 "profiler of AMD's is in the process",
-				 module->mapping->path);
+		if (is_alone)
+			r = ask_other(session, options, module, err);
 		else
-			r = note_silence(session, module,
-					 symbol_of(module, AMDS)
-						 ? ask_amds(session, options, module, &why)
-						 : -ENOENT,
-					 &why, err);
+			snprintf(session->warning, sizeof(session->warning),
+				 "%s: not asked for the API tables that were not found, since "
+				 "AMD's profiler is in the process",
+				 module->mapping->path);
 	}
 	return r;
 }

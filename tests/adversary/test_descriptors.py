@@ -5,6 +5,7 @@ thread of the target tries each descriptor that it sees for a way to the host: n
 """
 
 import os
+import subprocess
 import tempfile
 import unittest
 
@@ -21,6 +22,7 @@ class Descriptors(TargetTest):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
         self.secret = os.path.join(folder.name, "secret")
         with open(self.secret, "w") as file:
             file.write("the host's\n")
@@ -68,6 +70,18 @@ class Descriptors(TargetTest):
     def test_a_folder_as_root(self):
         self.visit("chrooted", 0, "--unload")
         self.visit("chrooted", 0, "--load", PROBE)
+
+    def test_a_limpet_that_may_make_no_file_system(self):
+        """Its user may attach, and is told what is missing."""
+        nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        target = self.target(WALKER, "chrooted", before=(*nobody, "unshare", "--map-root-user"))
+        process = subprocess.run([*nobody, harness.LIMPET, "attach", str(target.pid), "--duration", "0"],
+                                 capture_output=True, text=True, timeout=harness.PATIENCE_S)
+        if process.returncode == 3:
+            self.skipTest("here it may not attach at all: " + process.stderr)
+        self.assertEqual(process.returncode, REFUSED, process.stderr)
+        self.assertIn("CAP_SYS_ADMIN", process.stderr)
+        self.assert_imprisoned(target)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from harness import TargetTest, limpet
 WALKER = os.path.join(os.environ.get("ADVERSARY", "."), "walker")
 PROBE = harness.program("tool_probe.so")
 REFUSED = 6
+NOTHING_CAPTURED = 5
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
@@ -64,7 +65,7 @@ class Descriptors(TargetTest):
     def test_a_container_that_is_traced(self):
         target = self.target(WALKER, "docker")
         result = limpet("record", "-p", target.pid, "--io-trace", "-o", self.secret + ".limpet", "--duration", "100ms")
-        self.assertEqual(result.code, 0, str(result))
+        self.assertIn(result.code, (0, NOTHING_CAPTURED), str(result))
         self.assert_imprisoned(target)
 
     def test_a_folder_as_root(self):

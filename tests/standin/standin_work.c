@@ -12,6 +12,7 @@
 #include "standin_hsa.h"
 #include "standin_roctx.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -277,6 +278,16 @@ static void print_tables(void)
 	fflush(stdout);
 }
 
+/* As AMD's attacher has the program do. */
+static void attach_amds(void)
+{
+	int (*attach)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(
+		RTLD_DEFAULT, "rocprofiler_register_attach");
+
+	printf("attach %d\nend\n", attach ? attach(NULL, "a_tool.so") : -1);
+	fflush(stdout);
+}
+
 int main(void)
 {
 	char line[64], word[16];
@@ -302,6 +313,8 @@ int main(void)
 			call_newest(number);
 		else if (!strcmp(word, "pace"))
 			pace(number);
+		else if (!strcmp(word, "attach"))
+			attach_amds();
 	}
 	return 0;
 }

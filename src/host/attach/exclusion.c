@@ -29,6 +29,8 @@ int exclusion_take(const struct target *target, struct err *err)
 			close(fd);
 			err_set(err, -EBUSY,
 				"another limpet is attaching to it and does not finish");
+			err_why(err, "somebody holds a lock on its /proc/PID/mem: a limpet, or the "
+				     "program itself");
 			return err_exit(err, EXIT_BUSY);
 		}
 		nanosleep(&delay, NULL);

@@ -278,7 +278,7 @@ const struct command command_record = {
 		"one process only.\n"
 		"\n"
 		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
-		"A second Ctrl-C gives up writing what is left, but still detaches.\n"
+		"A second Ctrl-C gives up writing what is left; the process is detached all the same.\n"
 		"With -- CMD the program is recorded from its first call; it gets the terminal and\n"
 		"the signals, and limpet ends when it does, with an exit code of its own.\n"
 		"\n"

@@ -16,7 +16,7 @@ struct registers_watch {
 void registers_ask_again(struct session *session, const struct session_options *options,
 			 struct registers_watch *watch);
 
-/* Has the agent ask each of them.  That there is none is no error; one that does not answer is
- * noted in the session. */
+/* Finds the tables, and has the agent ask for what cannot be found.  That there is none is no
+ * error; one that does not answer is noted in the session. */
 int registers_ask(struct session *session, const struct session_options *options,
 		  struct err *err) MUST_CHECK;

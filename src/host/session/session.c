@@ -199,6 +199,8 @@ static int leave_and_unload(struct session *self, struct session_left *left, str
 		return r;
 	if (reply.text[0])
 		session_left_add(left, "%s", reply.text);
+	else
+		unload_find_agent(self, left);
 	return unload_find_leftovers(self, &before, left, err);
 }
 

@@ -32,6 +32,7 @@ static const struct shape {
 	{ "libamdhip64.so", "hip_compiler", 1, { { 9, 9 } } },
 	{ "libroctx64.so", "roctx", 3, { { 6, 6 }, { 2, 2 }, { 4, 4 } } },
 	{ "librocprofiler-sdk-roctx.so", "roctx", 3, { { 6, 6 }, { 2, 2 }, { 4, 4 } } },
+	{ "librccl.so", "rccl", 1, { { 37, 64 } } },
 };
 
 /* One writable piece of a module. */

@@ -10,6 +10,7 @@
 #include "host/session/inside.h"
 #include "host/session/trace.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -95,6 +96,18 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 	maps_done(&maps);
 	name_tracer(&attachment->resident.page, ret);
 	return 0;
+}
+
+/* Whoever else has opened it keeps it mapped when we close it. */
+void unload_find_agent(const struct session *session, struct session_left *ret)
+{
+	struct resident again = session->attachment.resident;
+
+	if (resident_refresh(&session->attachment.target, &again) != -ENOENT)
+		session_left_add(
+			ret,
+			"the agent itself: a library of the program's has opened it too (a register "
+			"library does, when it is asked for API tables)");
 }
 
 static bool was_named(const struct session_left *list, const char *path)

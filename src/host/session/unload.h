@@ -9,6 +9,9 @@
 int unload_find_reasons(const struct session *session, struct session_left *ret,
 			struct err *err) MUST_CHECK;
 
+/* After unloading: the agent itself, where the loader keeps it. */
+void unload_find_agent(const struct session *session, struct session_left *ret);
+
 /* After unloading: what of ours is still mapped. */
 int unload_find_leftovers(const struct session *session, const struct agent_page *before,
 			  struct session_left *ret, struct err *err) MUST_CHECK;

@@ -104,6 +104,8 @@ struct control_step {
 struct control_tables {
 	struct control_header header;
 	uint64_t function; /* in the register library */
+	uint64_t list; /* AMD's function that names what it knows: where all is known here, nothing
+			  is asked; 0: there is none */
 	uint32_t timeout_ms;
 	uint32_t reserved;
 };

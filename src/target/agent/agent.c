@@ -114,8 +114,7 @@ static int on_tables(struct residence *self)
 {
 	const struct control_tables *order = &self->message.tables;
 
-	return register_ask(&self->boot->libc, (void *)order->function,
-			    order->header.flags & CONTROL_CALLBACK, order->timeout_ms);
+	return register_ask(&self->boot->libc, order);
 }
 
 static int on_found(struct residence *self)

@@ -7,16 +7,46 @@
 #include "target/sdk/tables.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 typedef int take_function(const char *, uint64_t, uint64_t, void **, uint64_t, void *);
 typedef int each_function(take_function *, void *);
 typedef int invoke_function(void);
 
+/* As rocprofiler_register_iterate_registration_info() tells it. */
+struct registration {
+	size_t size;
+	const char *name;
+	uint32_t version;
+	uint64_t part_count;
+};
+
+typedef int registration_function(const struct registration *registration, void *data);
+typedef int list_function(registration_function *, void *);
+
 struct question {
-	void *function;
+	void *function, *list;
 	bool takes_callback;
 	int result;
 };
+
+static int note_unknown(const struct registration *registration, void *data)
+{
+	if (!tables_have(registration->name))
+		*(bool *)data = true;
+	return 0;
+}
+
+/* To be asked has a price: AMD's library takes us for the profiler from then on, and keeps us. */
+static bool is_worth_asking(const struct question *self)
+{
+	bool has_more = false;
+
+	if (!self->list)
+		return true;
+	((list_function *)self->list)(note_unknown, &has_more);
+	return has_more;
+}
 
 static void ask(void *argument)
 {
@@ -24,7 +54,7 @@ static void ask(void *argument)
 
 	if (self->takes_callback)
 		self->result = ((each_function *)self->function)(tables_take, NULL);
-	else
+	else if (is_worth_asking(self))
 		self->result = ((invoke_function *)self->function)();
 }
 
@@ -33,11 +63,11 @@ static void nothing(void *argument)
 	(void)argument;
 }
 
-int register_ask(const struct boot_libc *libc, void *function, bool takes_callback,
-		 uint32_t timeout_ms)
+int register_ask(const struct boot_libc *libc, const struct control_tables *order)
 {
-	struct question question = { function, takes_callback, 0 };
-	int r = runner_call(libc, ask, nothing, &question, sizeof(question), timeout_ms);
+	struct question question = { (void *)order->function, (void *)order->list,
+				     order->header.flags & CONTROL_CALLBACK, 0 };
+	int r = runner_call(libc, ask, nothing, &question, sizeof(question), order->timeout_ms);
 
 	return r ? r : question.result ? -ENXIO : 0;
 }

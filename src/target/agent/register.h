@@ -3,12 +3,9 @@
  */
 #pragma once
 
-#include "shared/wire/boot.h"
+#include "shared/wire/control.h"
 
-#include <stdbool.h>
-
-/* takes_callback: limpet's own library, which calls us back for each table; else AMD's function
- * that invokes all registrations again.  0, -ETIMEDOUT, -ENXIO when it says that it found no tool.
- */
-int register_ask(const struct boot_libc *libc, void *function, bool takes_callback,
-		 uint32_t timeout_ms) MUST_CHECK;
+/* limpet's own library calls us back for each table; AMD's invokes all registrations again, and is
+ * asked only when it knows of one that is not known here.  0, -ETIMEDOUT, -ENXIO when it says that
+ * it found no tool. */
+int register_ask(const struct boot_libc *libc, const struct control_tables *order) MUST_CHECK;

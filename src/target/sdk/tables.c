@@ -8,7 +8,6 @@
 #include "target/sdk/status.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #define SPINS_MAX 10000000u
 
@@ -25,6 +24,14 @@ static bool is_known(const char *name, uint64_t instance, void **parts, uint64_t
 		    table->part_count == part_count && table->parts[0] == (uint64_t)parts[0])
 			return true;
 	}
+	return false;
+}
+
+bool tables_have(const char *name)
+{
+	for (unsigned i = 0; i < agent_page.table_count; i++)
+		if (text_equal(agent_page.tables[i].name, name))
+			return true;
 	return false;
 }
 

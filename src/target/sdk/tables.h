@@ -5,10 +5,15 @@
 
 #include "shared/base/macros.h"
 
+#include <stdbool.h>
+
 /* Notes the tables in the page; a registration that is known is noted once.  0, -ENOSPC, -EINVAL.
  */
 int tables_note(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count);
+
+/* Is there a table of this name? */
+bool tables_have(const char *name);
 
 /* The form in which limpet's own register library tells of its registrations. */
 int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,

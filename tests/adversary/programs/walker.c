@@ -168,26 +168,31 @@ static void capabilities_keep(uint64_t mask)
 		workload_skip("capset");
 }
 
-static void root_empty(bool is_container)
+/* A new file system, and nothing of the old ones. */
+static void root_pivot(void)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", "/tmp", "tmpfs", 0, NULL) || chdir("/tmp") ||
+	    syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))
+		workload_skip("a root of its own");
+}
+
+/* A directory that was removed. */
+static void root_change(void)
 {
 	char path[] = "/tmp/walker-root-XXXXXX";
 
-	if (!mkdtemp(path))
-		workload_skip("mkdtemp");
-	if (is_container && (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-			     mount("tmpfs", path, "tmpfs", 0, NULL)))
-		workload_skip("mount");
-	if (chdir(path) ||
-	    (is_container ? syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH)
-			  : rmdir(path) || chroot(".")))
-		workload_skip("a root of its own");
-	(void)!chdir("/");
+	if (!mkdtemp(path) || chdir(path) || rmdir(path) || chroot("."))
+		workload_skip("chroot");
 }
 
 static void live(const struct prison *prison)
 {
 	secret_remember();
-	root_empty(prison->is_container);
+	if (prison->is_container)
+		root_pivot();
+	else
+		root_change();
 	for (int fd = 0; fd < DESCRIPTORS; fd++)
 		was_open[fd] = fcntl(fd, F_GETFD) >= 0;
 	capabilities_keep(prison->capabilities);

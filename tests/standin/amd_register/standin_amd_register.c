@@ -1,9 +1,9 @@
 /*
  * STAND-IN, for tests only, of AMD's own librocprofiler-register.so.0, written from the documented
  * contract: it remembers tables when there is no tool, passes them on when a tool is visible or the
- * environment asks for one, and refuses to attach unless ROCP_TOOL_ATTACH was set when the HSA
- * runtime registered.  Like the real one it ends the program where it cannot go on: a test that
- * gets it there sees it.
+ * environment asks for one, keeps the profiler that it has found once, and refuses to attach unless
+ * ROCP_TOOL_ATTACH was set when the HSA runtime registered.  Like the real one it ends the program
+ * where it cannot go on: a test that gets it there sees it.
  */
 #include <rocprofiler-register/rocprofiler-register.h>
 
@@ -37,6 +37,7 @@ static struct entry {
 static size_t entry_count;
 static uint64_t instances[NAMES];
 static char *attached; /* the tools of the first attach */
+static void *sdk;      /* the library that tables are passed to, once it was found */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool is_inside;
 
@@ -61,6 +62,7 @@ static take_function *load_sdk(void)
 		function = dlsym(handle, "rocprofiler_set_api_table");
 	if (!function)
 		abort(); /* as the real one does */
+	sdk = handle;
 	return (take_function *)function;
 }
 
@@ -71,6 +73,8 @@ static take_function *scan(void)
 			 is_set("ROCP_TOOL_LIBRARIES") || is_set("ROCPROFILER_REGISTER_LIBRARY");
 	void *visible = dlsym(RTLD_DEFAULT, "rocprofiler_set_api_table");
 
+	if (sdk)
+		return (take_function *)dlsym(sdk, "rocprofiler_set_api_table");
 	if (!is_forced && !dlsym(RTLD_DEFAULT, "rocprofiler_configure"))
 		return NULL;
 	return visible ? (take_function *)visible : load_sdk();
@@ -123,12 +127,15 @@ static void *wait_for_ever(void *unused)
 /* What librocprofiler-sdk-attach.so does when it is there: a table of its own and a thread. */
 static void opt_in(void)
 {
+	void *library = dlopen("librocprofiler-sdk-attach.so", RTLD_LAZY | RTLD_GLOBAL);
 	static void *table[12];
 	void *tables[] = { table };
 	sigset_t all, before;
 	pthread_t thread;
 	uint64_t handle;
 
+	if (!library)
+		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (!pthread_create(&thread, NULL, wait_for_ever, NULL))
@@ -211,7 +218,7 @@ static bool has_opted_in(void)
 
 static rocprofiler_register_error_code_t call_client(const char *name)
 {
-	client_function *function = (client_function *)dlsym(RTLD_DEFAULT, name);
+	client_function *function = (client_function *)dlsym(sdk ? sdk : RTLD_DEFAULT, name);
 
 	if (!function)
 		return ROCP_REG_NO_TOOLS;

@@ -107,6 +107,7 @@ static void walk_blocked(struct blocked_stack *ret, const struct space *space, s
 		.pc = call->ip,
 		.sp = call->stack,
 		.is_fp_unknown = true,
+		.is_lr_unknown = true,
 	};
 	struct walk_result result = stack_walk(space, &registers, &reader, frames, capacity);
 

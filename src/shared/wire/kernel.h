@@ -61,7 +61,8 @@ enum kernel_asking {
 #define KERNEL_REST (1 << 6)
 struct kernel_rest {
 	__u64 pc, sp, fp, lr;
-	__u64 is_exact; /* pc is where the thread is or was interrupted, not a return address */
+	__u64 is_exact;   /* pc is where the thread is or was interrupted, not a return address */
+	__u64 is_sp_lost; /* sp is lower than it, or equal */
 };
 
 #define KERNEL_PYTHON_FRAMES      1023 /* of one stack */

@@ -11,6 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/aarch64/begins.h"
+#include "host/unwind/arch/aarch64/held.h"
 #include "host/unwind/arch/aarch64/instruction.h"
 
 #define PIECE_MAX    ((uint64_t)16 << 20) /* of code that is followed at once */
@@ -241,4 +242,4 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return tell(&follow, listener);
 }
 
-const struct code_reader code_of_aarch64 = { begins_find, read_code };
+const struct code_reader code_of_aarch64 = { begins_find, read_code, held_mark };

@@ -548,7 +548,7 @@ ALWAYS_INLINE long seek(struct climb *climb)
 	if (at - walk->doubted_sp >= DOUBT_REACH || read_word(climb, at, &word))
 		return STEP_END;
 	walk->seeking = at + 8;
-	if (word != walk->doubted_ra)
+	if (CODE_ADDRESS(word) != walk->doubted_ra)
 		return STEP_ON;
 	at += 8;
 	if (!RETURN_ON_STACK) {

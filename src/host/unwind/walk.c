@@ -308,7 +308,7 @@ static uint64_t find_call(struct walk *walk)
 	for (uint64_t at = walk->doubted_sp; at - walk->doubted_sp < DOUBT_REACH; at += WORD) {
 		if (!read_word(walk, at, &word))
 			return 0;
-		if (word == walk->doubted_ra)
+		if ((word & ARCH_ADDRESS_MASK) == walk->doubted_ra)
 			return at;
 	}
 	return 0;

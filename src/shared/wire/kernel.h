@@ -115,7 +115,8 @@ struct kernel_counts {
 /* Fixed before the programs are loaded. */
 struct kernel_settings {
 	__u64 period_ns;
-	__u32 level; /* as in kernel_counts; 0: no number needs to be translated */
+	__u64 address_mask; /* of return addresses: what is not a signature */
+	__u32 level;        /* as in kernel_counts; 0: no number needs to be translated */
 	__u32 pid_space;
 	__u8 with_kernel_frames;
 	__u8 with_children;

@@ -197,6 +197,25 @@ static void knows_where_a_thread_begins(void **state)
 	assert_int_equal(row_at(28)->kind, UNWIND_NONE);
 }
 
+/* Nothing tells that the call does not return, nor that another function begins behind it. */
+static void sees_that_a_call_does_not_return(void **state)
+{
+	static const uint32_t words[] = {
+		0xa9be7bfd, FP_IS_SP, CALL,                    /* stp x29, x30, [sp, #-32]! */
+		STP_16,     CALL,     LDP_16, RET,        NOP, /* by a frame that is made twice */
+		0xa9be7bfd, FP_IS_SP, CALL,   0xd10083ff,      /* sub sp, sp, #32 */
+		0xa9017bfd, CALL,                              /* stp x29, x30, [sp, #16] */
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(8, UNWIND_FP, 4, -4);
+	assert_row(12, IN_LR, 0, SAME);
+	assert_row(16, UNWIND_SP, 2, -2);
+	assert_row(40, UNWIND_FP, 4, -4);
+	assert_int_equal(row_at(52)->kind, UNWIND_NONE);
+}
+
 static void keeps_vector_registers_apart(void **state)
 {
 	static const uint32_t words[] = {
@@ -248,6 +267,7 @@ int main(void)
 		cmocka_unit_test(says_that_a_lost_return_address_is_lost),
 		cmocka_unit_test(knows_where_a_program_begins),
 		cmocka_unit_test(knows_where_a_thread_begins),
+		cmocka_unit_test(sees_that_a_call_does_not_return),
 		cmocka_unit_test(keeps_vector_registers_apart),
 		cmocka_unit_test(knows_the_trampoline_of_signals),
 	};

@@ -120,6 +120,15 @@ static bool is_last_call(const struct follow *follow, uint32_t number)
 	       (before == EXIT || before == EXIT_GROUP || before == RT_SIGRETURN);
 }
 
+/* To the next instruction; unless a function begins there, behind a call that does not return. */
+static void fall_through(struct follow *follow, uint64_t next, const struct frame_state *state)
+{
+	if (state->lr_saved != NOT_SAVED && instruction_begins_function(word_at(follow, next)))
+		begin_at(follow, next);
+	else
+		arrive(follow, next, state);
+}
+
 static void go_on(struct follow *follow, uint32_t number)
 {
 	struct frame_state state = follow->states[number];
@@ -135,7 +144,7 @@ static void go_on(struct follow *follow, uint32_t number)
 	if (flow == FLOW_CALL && offset)
 		begin_at(follow, target);
 	if (flow != FLOW_JUMP && flow != FLOW_END && !is_last_call(follow, number))
-		arrive(follow, number + 1, &state);
+		fall_through(follow, number + 1u, &state);
 }
 
 static void go_everywhere(struct follow *follow)

@@ -18,6 +18,7 @@ ALWAYS_INLINE void add_rest(struct walk *walk)
 		.fp = walk->fp,
 		.lr = walk->lr,
 		.is_exact = walk->is_exact,
+		.is_sp_lost = walk->is_sp_lost,
 	};
 	walk->sample.flags |= KERNEL_REST;
 	walk->sample.user_count += sizeof(struct kernel_rest) / sizeof(__u64);

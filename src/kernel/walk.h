@@ -38,6 +38,7 @@ struct walk {
 	__u8 is_exact;     /* pc is where the thread is, not where a call returns to */
 	__u8 is_innermost; /* `registers` are those of this frame */
 	__u8 was_guided;   /* the last step was by the frame pointer */
+	__u8 is_sp_lost;   /* sp is lower than the true one, or equal (aarch64) */
 	__u8 signals;
 	/* Behind a function that throws (UNWIND_THROWS): where the walk was then.  0: nowhere. */
 	__u64 doubted_ra, doubted_sp, doubted_fp;
@@ -193,7 +194,8 @@ struct plan {
 };
 
 /* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
- * or reaches the outermost function of a file with 0, has ended by the ABI's convention. */
+ * or reaches the outermost function of a file with 0, has ended by the ABI's convention.  Where
+ * calls do not push, the frame may go on above the two words that fp points to. */
 ALWAYS_INLINE int plan_by_fp(struct walk *walk, struct plan *plan)
 {
 	__u64 fp = walk->fp;
@@ -314,6 +316,21 @@ ALWAYS_INLINE int step_over_signal(struct climb *climb)
 	return STEP_ON;
 }
 
+/* Makes the row one that needs no sp.  STEP_END: that cannot be said of it. */
+ALWAYS_INLINE int do_without_sp(struct walk *walk, struct unwind_row *row)
+{
+	__u8 kind = row->kind & UNWIND_KIND_MASK;
+
+	if (kind == UNWIND_SP && row->kind & UNWIND_FP_HELD) {
+		row->kind = UNWIND_FP;
+		row->cfa = -row->fp;
+		return STEP_ON;
+	}
+	if (kind == UNWIND_SP || kind == UNWIND_SPECIAL || kind == UNWIND_SIGNAL)
+		return end_walk(walk, STACK_NO_RULE);
+	return STEP_ON;
+}
+
 ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 {
 	struct walk *walk = climb->walk;
@@ -334,6 +351,7 @@ ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 							 : STACK_NO_MAP);
 	walk->pc = ra;
 	walk->sp = plan->cfa;
+	walk->is_sp_lost = 0;
 	walk->fp = fp;
 	walk->is_exact = 0;
 	walk->is_innermost = 0;
@@ -420,16 +438,20 @@ static long climb_one(struct climb *climb)
 	struct unwind_row row;
 	__u8 kind, was_exact = walk->is_exact;
 
-	if (enter_frame_with_rule(walk, address, &row))
+	if (enter_frame_with_rule(walk, address, &row) ||
+	    (!RETURN_ON_STACK && walk->is_sp_lost && do_without_sp(walk, &row)))
 		return STEP_END;
 	kind = row.kind & UNWIND_KIND_MASK;
 	if (kind == UNWIND_NONE) {
-		if (is_trampoline(climb))
+		if (!walk->is_sp_lost && is_trampoline(climb))
 			return step_over_signal(climb);
 		if (plan_by_fp(walk, &plan))
 			return STEP_END;
 		walk->was_guided = 1;
-		return step_by_plan(climb, &plan);
+		if (step_by_plan(climb, &plan))
+			return STEP_END;
+		walk->is_sp_lost = !RETURN_ON_STACK;
+		return STEP_ON;
 	}
 	walk->was_guided = 0;
 	if (kind == UNWIND_END)
@@ -463,13 +485,13 @@ ALWAYS_INLINE int climb_known(struct walk *walk, struct position *at)
 {
 	const struct known_rule *rule = known_place(walk, at->pc - 1);
 	struct position next = { .fp = at->fp };
+	__u8 kind = RETURN_ON_STACK ? rule->kind : rule->kind & ~UNWIND_FP_HELD;
 	__u64 fp_at;
 
-	if (!is_known(walk, rule, at->pc - 1) ||
-	    (rule->kind != UNWIND_SP && rule->kind != UNWIND_FP) ||
+	if (!is_known(walk, rule, at->pc - 1) || (kind != UNWIND_SP && kind != UNWIND_FP) ||
 	    (!RETURN_ON_STACK && rule->fp == UNWIND_FP_SAME))
 		return STEP_END;
-	next.sp = (rule->kind == UNWIND_FP ? at->fp : at->sp) + (__u64)rule->cfa * 8;
+	next.sp = (kind == UNWIND_FP ? at->fp : at->sp) + (__u64)rule->cfa * 8;
 	fp_at = next.sp + (__s64)rule->fp * 8;
 	if (next.sp <= at->sp ||
 	    word_at_hand(walk, RETURN_ON_STACK ? next.sp - 8 : fp_at + 8, &next.pc) ||
@@ -511,7 +533,7 @@ ALWAYS_INLINE long go_on_at(struct walk *walk, __u64 sp)
 	walk->pc = walk->doubted_ra;
 	walk->sp = sp;
 	walk->fp = walk->doubted_fp;
-	walk->is_exact = walk->is_innermost = walk->was_guided = 0;
+	walk->is_exact = walk->is_innermost = walk->was_guided = walk->is_sp_lost = 0;
 	return STEP_ON;
 }
 
@@ -526,7 +548,7 @@ ALWAYS_INLINE long seek(struct climb *climb)
 	if (at - walk->doubted_sp >= DOUBT_REACH || read_word(climb, at, &word))
 		return STEP_END;
 	walk->seeking = at + 8;
-	if (word != walk->doubted_ra)
+	if (CODE_ADDRESS(word) != walk->doubted_ra)
 		return STEP_ON;
 	at += 8;
 	if (!RETURN_ON_STACK) {
@@ -545,7 +567,7 @@ static long step(__u32 number, struct climb *climb)
 
 	if (walk->seeking)
 		return seek(climb);
-	if (!walk->is_exact)
+	if (!walk->is_exact && !walk->is_sp_lost)
 		climb_all_known(walk);
 	if (climb_one(climb) == STEP_ON)
 		return STEP_ON;
@@ -580,6 +602,7 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->is_exact = 1;
 	walk->is_innermost = 1;
 	walk->was_guided = 0;
+	walk->is_sp_lost = 0;
 	walk->signals = 0;
 	walk->doubted_ra = 0;
 	walk->tried_sp = 0;

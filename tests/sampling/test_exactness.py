@@ -1,6 +1,7 @@
 """Stacks beside the truth: programs whose callers are known, without frame pointers."""
 
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -99,6 +100,15 @@ class Exactness(unittest.TestCase):
         certain_share = 0 if RUNG == "copy" else 0.99
         recording, _ = self.sample_program(KNOWN["altstack"], least_complete=0.99, least_certain=certain_share)
         self.assertTrue(any("on_signal" in recording.stack(one) for one in recording.samples))
+
+    def test_code_that_is_made(self):
+        self.meets("made", "made_leaf", least_complete=0.98)
+
+    def test_code_that_is_made_below_functions_without_frame_pointers(self):
+        """On aarch64 nothing tells their stack pointers: such stacks are not complete, and say so."""
+        least = 0.98 if platform.machine() == "x86_64" else 0
+        recording, _ = self.sample_program(KNOWN["made_bare"], least_complete=least, least_certain=least)
+        self.assertTrue(any("made_leaf" in recording.stack(one) for one in recording.samples))
 
     def test_alloca_and_realigned_stack(self):
         self.meets("alloca", "alloca_inner")

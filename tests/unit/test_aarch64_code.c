@@ -180,6 +180,42 @@ static void knows_where_a_program_begins(void **state)
 	assert_int_equal(row_at(15)->kind, UNWIND_END);
 }
 
+/* clone of musl: the thread's function is called, then the thread ends; what follows is another
+ * function, and reached by no way. */
+static void knows_where_a_thread_begins(void **state)
+{
+	static const uint32_t words[] = {
+		0xd4000001, 0xb4000040, RET,        /* svc #0; cbz x0, 12 */
+		0xa8c103e1, 0xd63f0020,             /* ldp x1, x0, [sp], #16; blr x1 */
+		0xd2800ba8, 0xd4000001, 0xb9400000, /* mov x8, #93; svc #0; another one */
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(12, IN_LR, 0, SAME);
+	assert_int_equal(row_at(19)->kind, UNWIND_END);
+	assert_int_equal(row_at(28)->kind, UNWIND_NONE);
+}
+
+/* Nothing tells that the call does not return, nor that another function begins behind it. */
+static void sees_that_a_call_does_not_return(void **state)
+{
+	static const uint32_t words[] = {
+		0xa9be7bfd, FP_IS_SP, CALL,                    /* stp x29, x30, [sp, #-32]! */
+		STP_16,     CALL,     LDP_16, RET,        NOP, /* by a frame that is made twice */
+		0xa9be7bfd, FP_IS_SP, CALL,   0xd10083ff,      /* sub sp, sp, #32 */
+		0xa9017bfd, CALL,                              /* stp x29, x30, [sp, #16] */
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(8, UNWIND_FP, 4, -4);
+	assert_row(12, IN_LR, 0, SAME);
+	assert_row(16, UNWIND_SP, 2, -2);
+	assert_row(40, UNWIND_FP, 4, -4);
+	assert_int_equal(row_at(52)->kind, UNWIND_NONE);
+}
+
 static void keeps_vector_registers_apart(void **state)
 {
 	static const uint32_t words[] = {
@@ -230,6 +266,8 @@ int main(void)
 		cmocka_unit_test(says_nothing_where_two_frames_meet),
 		cmocka_unit_test(says_that_a_lost_return_address_is_lost),
 		cmocka_unit_test(knows_where_a_program_begins),
+		cmocka_unit_test(knows_where_a_thread_begins),
+		cmocka_unit_test(sees_that_a_call_does_not_return),
 		cmocka_unit_test(keeps_vector_registers_apart),
 		cmocka_unit_test(knows_the_trampoline_of_signals),
 	};

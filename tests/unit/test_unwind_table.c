@@ -119,9 +119,37 @@ static void knows_where_aarch64_keeps_the_return_address(void **state)
 
 	(void)state;
 	assert_row(table, 0x310, UNWIND_SP | UNWIND_RA_IN_REGISTER, 0, UNWIND_FP_SAME);
-	assert_row(table, 0x318, UNWIND_SP, 2, -2);
+	assert_row(table, 0x318, UNWIND_SP | UNWIND_FP_HELD, 2, -2);
 	assert_row(table, 0x330, UNWIND_FP, 2, -2);
 	assert_row(table, 0x3bc, UNWIND_SP | UNWIND_RA_ALONE, 10, -3);
+	unwind_table_free(table);
+}
+
+/* Its linkers write no rules for stubs. */
+static void knows_stubs_of_aarch64(void **state)
+{
+	struct unwind_table *table = compile_seed("aarch64");
+
+	(void)state;
+	assert_row(table, 0x2c0, UNWIND_SP | UNWIND_RA_IN_REGISTER, 0, UNWIND_FP_SAME);
+	assert_row(table, 0x2c4, UNWIND_SP | UNWIND_RA_ALONE, 2, -1);
+	assert_row(table, 0x2e0, UNWIND_SP | UNWIND_RA_IN_REGISTER, 0, UNWIND_FP_SAME);
+	assert_row(table, 0x30c, UNWIND_SP | UNWIND_RA_IN_REGISTER, 0, UNWIND_FP_SAME);
+	unwind_table_free(table);
+}
+
+/* A file without .eh_frame, with stubs that are guarded (bti) and addresses that are signed. */
+static void reads_instructions_where_there_is_nothing_else(void **state)
+{
+	struct unwind_table *table = compile_seed("aarch64_bare");
+	unsigned counts[UNWIND_KINDS] = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < table->row_count; i++)
+		counts[table->rows[i].kind & UNWIND_KIND_MASK]++;
+	assert_true(counts[UNWIND_SP] >= 4);
+	assert_true(counts[UNWIND_FP] >= 2);
+	assert_int_equal(counts[UNWIND_BAD], 0);
 	unwind_table_free(table);
 }
 
@@ -195,6 +223,8 @@ int main(void)
 		cmocka_unit_test(reads_debug_frame_where_there_is_nothing_else),
 		cmocka_unit_test(knows_stubs_without_rules),
 		cmocka_unit_test(knows_where_aarch64_keeps_the_return_address),
+		cmocka_unit_test(knows_stubs_of_aarch64),
+		cmocka_unit_test(reads_instructions_where_there_is_nothing_else),
 		cmocka_unit_test(refuses_what_is_no_object),
 		cmocka_unit_test(reads_the_vdso_from_memory),
 		cmocka_unit_test(knows_libc),

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 
 #include "shared/arch/blocked_call.h"
+#include "shared/arch/elf.h"
 
 #include "host/core/text.h"
 #include "host/unwind/walk.h"
@@ -73,7 +74,8 @@ static bool is_code(const struct space *space, const struct copy *copy, uint64_t
 {
 	uint64_t word;
 
-	return !read_copy((void *)(uintptr_t)copy, address, &word, WORD) && space_find(space, word);
+	return !read_copy((void *)(uintptr_t)copy, address, &word, WORD) &&
+	       space_find(space, word & ARCH_ADDRESS_MASK);
 }
 
 /* The first place that looks like a saved frame and leads to the outermost one. */
@@ -107,6 +109,7 @@ static void walk_blocked(struct blocked_stack *ret, const struct space *space, s
 		.pc = call->ip,
 		.sp = call->stack,
 		.is_fp_unknown = true,
+		.is_lr_unknown = true,
 	};
 	struct walk_result result = stack_walk(space, &registers, &reader, frames, capacity);
 

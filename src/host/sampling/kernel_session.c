@@ -3,6 +3,8 @@
  */
 #include "host/sampling/kernel_session.h"
 
+#include "shared/arch/elf.h"
+
 #include "host/core/cleanup.h"
 #include "host/process/rights.h"
 
@@ -172,6 +174,7 @@ int kernel_session_init(struct kernel_session *ret, const struct kernel_settings
 			const struct kernel_sizes *sizes, struct err *err)
 {
 	*ret = (struct kernel_session){ .settings = *settings, .sizes = *sizes };
+	ret->settings.address_mask = ARCH_ADDRESS_MASK;
 	return find_place(ret, err);
 }
 

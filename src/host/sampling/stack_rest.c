@@ -19,6 +19,7 @@ static void go_on(const struct kernel_rest *rest, const struct space *space, str
 		.sp = rest->sp,
 		.fp = rest->fp,
 		.lr = rest->lr,
+		.is_sp_lost = rest->is_sp_lost,
 	};
 	struct later_memory memory = { .pid = (pid_t)ret->pid };
 	const struct memory_reader reader = { later_memory_read, &memory };

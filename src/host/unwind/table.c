@@ -51,16 +51,45 @@ static int hear_rules(void *context, uint64_t address, const struct rules *rules
 	return rows_add_rules(&work->rows, pc, rules);
 }
 
+static bool find_code(const struct compilation *work, const struct frame_entry *entry,
+		      struct object_part *ret)
+{
+	if (object_at(&work->source->object, entry->start, ret) < 0)
+		return false;
+	ret->size = MIN(ret->size, entry->end - entry->start);
+	return true;
+}
+
 static int compile_gap(struct compilation *work, const struct frame_entry *entry,
 		       const struct rules_listener *listener)
 {
 	struct object_part piece;
 
 	work->is_signal = false;
-	if (object_at(&work->source->object, entry->start, &piece) < 0)
+	if (!find_code(work, entry, &piece))
 		return 0;
-	piece.size = MIN(piece.size, entry->end - entry->start);
 	return work->source->machine->code->read(&piece, &work->begins, listener);
+}
+
+static int compile_program(struct compilation *work, const struct frame_entry *entry,
+			   const struct rules_listener *listener)
+{
+	const struct frame_common *common = &work->frames.commons[entry->common];
+	const struct code_reader *reader = work->rows.machine->code;
+	uint32_t pc = (uint32_t)(entry->start - work->first);
+	size_t first = work->rows.count;
+	struct object_part code;
+	int r;
+
+	work->is_signal = common->is_signal;
+	r = rules_run(work->rows.machine, common, entry, listener);
+	if (r < 0 || !reader || !find_code(work, entry, &code))
+		return r;
+	first = MIN(first, work->rows.count);
+	while (first && work->rows.items[first - 1].pc >= pc)
+		first--;
+	reader->mark(&code, pc, work->rows.items + first, work->rows.count - first);
+	return r;
 }
 
 /* A program that makes no sense anywhere is not believed at all. */
@@ -70,14 +99,8 @@ static int compile_entry(struct compilation *work, const struct frame_entry *ent
 	const struct unwind_row bad = { .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
 	int r;
 
-	if (entry->is_gap) {
-		r = compile_gap(work, entry, &listener);
-	} else {
-		const struct frame_common *common = &work->frames.commons[entry->common];
-
-		work->is_signal = common->is_signal;
-		r = rules_run(work->rows.machine, common, entry, &listener);
-	}
+	r = entry->is_gap ? compile_gap(work, entry, &listener)
+			  : compile_program(work, entry, &listener);
 	if (r == -EBADMSG)
 		r = rows_add(&work->rows, (uint32_t)(entry->start - work->first), bad);
 	return r < 0 ? r

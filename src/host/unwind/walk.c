@@ -49,6 +49,7 @@ static int step_to(struct walk *walk, uint64_t cfa, uint64_t ra, uint64_t fp, bo
 		return fp ? STACK_NO_MAP : STACK_COMPLETE;
 	walk->at.pc = ra;
 	walk->at.sp = cfa;
+	walk->at.is_sp_lost = false;
 	walk->at.fp = fp;
 	walk->at.mask = 0;
 	walk->is_exact = false;
@@ -70,6 +71,12 @@ static bool read_saved(struct walk *walk, unsigned saved, uint64_t cfa, int32_t 
 	else if (saved == UNWIND_SAVED_AT_BASE)
 		cfa = walk->at.fp;
 	return read_word(walk, cfa + (uint64_t)(int64_t)offset, value);
+}
+
+/* A caller's lr was overwritten by its call. */
+static bool is_lr_lost(const struct walk *walk)
+{
+	return !walk->is_exact || walk->at.is_lr_unknown;
 }
 
 static int lacks_fp(struct walk *walk)
@@ -121,6 +128,8 @@ static int step_special(struct walk *walk, const struct unwind_special *rule)
 	if (walk->at.is_fp_unknown &&
 	    (rule->base == UNWIND_BASE_FP || rule->fp_saved == UNWIND_SAVED_AT_BASE))
 		return lacks_fp(walk);
+	if (rule->ra_saved == UNWIND_SAVED_NOT && is_lr_lost(walk))
+		return STACK_NO_RULE;
 	if (rule->base == UNWIND_BASE_SP)
 		cfa = walk->at.sp;
 	else if (rule->base == UNWIND_BASE_FP)
@@ -149,7 +158,7 @@ static bool read_ra(struct walk *walk, const struct unwind_row *row, uint64_t cf
 		return read_word(walk, cfa - WORD, ret);
 	if (row->kind & UNWIND_RA_IN_REGISTER) {
 		*ret = walk->at.lr;
-		return walk->is_exact; /* a caller's lr was overwritten by its call */
+		return walk->is_exact;
 	}
 	return read_word(
 		walk, cfa + (uint64_t)(row->fp * WORD) + (row->kind & UNWIND_RA_ALONE ? 0 : WORD),
@@ -161,6 +170,8 @@ static int step_row(struct walk *walk, const struct unwind_row *row, uint64_t cf
 	uint64_t ra, fp = walk->at.fp;
 	bool has_fp = row->fp != UNWIND_FP_SAME && !(row->kind & UNWIND_RA_ALONE);
 
+	if (row->kind & UNWIND_RA_IN_REGISTER && walk->at.is_lr_unknown)
+		return STACK_NO_RULE;
 	if (!read_ra(walk, row, cfa, &ra) ||
 	    (has_fp && !read_word(walk, cfa + (uint64_t)(row->fp * WORD), &fp)))
 		return STACK_UNREADABLE;
@@ -176,7 +187,7 @@ static int step_signal(struct walk *walk)
 	if (++walk->signals > SIGNALS_MAX)
 		return STACK_CIRCULAR;
 	at->mask = 0;
-	at->is_fp_unknown = false;
+	at->is_fp_unknown = at->is_lr_unknown = false;
 	if (!read_word(walk, sp + SIGNAL_FRAME_PC, &at->pc) ||
 	    !read_word(walk, sp + SIGNAL_FRAME_SP, &at->sp) ||
 	    !read_word(walk, sp + SIGNAL_FRAME_FP, &at->fp))
@@ -191,7 +202,8 @@ static int step_signal(struct walk *walk)
 }
 
 /* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
- * or reaches the outermost function of a file with 0, has ended by the ABI's convention. */
+ * or reaches the outermost function of a file with 0, has ended by the ABI's convention.  Where
+ * calls do not push, the frame may go on above the two words that fp points to. */
 static int step_frame_pointer(struct walk *walk)
 {
 	uint64_t fp = walk->at.fp, ra, next;
@@ -208,14 +220,35 @@ static int step_frame_pointer(struct walk *walk)
 		return STACK_UNREADABLE;
 	r = step_to(walk, fp + 2 * WORD, ra, next, /* may_stay */ false);
 	walk->was_guided = true;
+	walk->at.is_sp_lost = !ARCH_RETURN_ON_STACK;
 	return r == STACK_NO_MAP ? STACK_NO_TABLE : r;
+}
+
+/* The rule by which a frame is found whose sp is not known; false: there is none. */
+static bool find_rule_without_sp(const struct unwind_row *row, struct unwind_row *ret)
+{
+	unsigned kind = row->kind & UNWIND_KIND_MASK;
+
+	*ret = *row;
+	if (kind == UNWIND_SP && row->kind & UNWIND_FP_HELD) {
+		ret->kind = UNWIND_FP;
+		ret->cfa = (__u16)-row->fp;
+		return true;
+	}
+	return kind != UNWIND_SP && kind != UNWIND_SPECIAL && kind != UNWIND_SIGNAL;
 }
 
 static int step_by(struct walk *walk, const struct unwind_table *table,
 		   const struct unwind_row *row)
 {
 	const struct walk_registers *at = &walk->at;
+	struct unwind_row other;
 
+	if (at->is_sp_lost) {
+		if (!find_rule_without_sp(row, &other))
+			return STACK_NO_RULE;
+		row = &other;
+	}
 	switch (row->kind & UNWIND_KIND_MASK) {
 	case UNWIND_SP:
 		return step_row(walk, row, at->sp + row->cfa * (uint64_t)WORD);
@@ -275,7 +308,7 @@ static uint64_t find_call(struct walk *walk)
 	for (uint64_t at = walk->doubted_sp; at - walk->doubted_sp < DOUBT_REACH; at += WORD) {
 		if (!read_word(walk, at, &word))
 			return 0;
-		if (word == walk->doubted_ra)
+		if ((word & ARCH_ADDRESS_MASK) == walk->doubted_ra)
 			return at;
 	}
 	return 0;
@@ -287,6 +320,7 @@ static bool go_on_at(struct walk *walk, uint64_t sp)
 	walk->is_exact = walk->was_guided = false;
 	walk->at.pc = walk->doubted_ra;
 	walk->at.sp = sp;
+	walk->at.is_sp_lost = false;
 	walk->at.fp = walk->doubted_fp;
 	walk->range = space_find(walk->space, walk->at.pc - 1);
 	return walk->range;
@@ -327,7 +361,7 @@ static int step(struct walk *walk, __u64 *frame, unsigned count)
 	table = space_table(walk->space, walk->range, place, &bias);
 	row = table ? unwind_table_find(table, place - bias) : NULL;
 	if (!row || row->kind == UNWIND_NONE) {
-		if (!is_trampoline(walk))
+		if (walk->at.is_sp_lost || !is_trampoline(walk))
 			return step_frame_pointer(walk);
 		*frame += 1;
 		return step_signal(walk);

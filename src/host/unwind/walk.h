@@ -14,7 +14,9 @@ struct walk_registers {
 	uint64_t pc, sp, fp;
 	bool is_fp_unknown; /* until a row says where it was saved */
 	uint64_t lr;        /* aarch64 */
-	uint64_t mask;      /* bits of `all` that are known */
+	bool is_lr_unknown;
+	bool is_sp_lost; /* sp is lower than the true one, or equal (aarch64) */
+	uint64_t mask;   /* bits of `all` that are known */
 	uint64_t all[WALK_REGISTERS];
 };
 

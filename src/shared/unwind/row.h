@@ -33,6 +33,8 @@ enum unwind_flag {
 				   exception.  Before it does, it lays the registers of the
 				   handler's frame into its own: ra is then the place in the
 				   handler's function where its call would have returned to */
+	UNWIND_FP_HELD = 0x10,  /* aarch64: fp points to where the caller's is saved, so that the
+				   CFA is known by it, too: for callers whose sp is not known */
 	UNWIND_KIND_MASK = 0x0f,
 };
 

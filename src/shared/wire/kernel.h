@@ -61,7 +61,8 @@ enum kernel_asking {
 #define KERNEL_REST (1 << 6)
 struct kernel_rest {
 	__u64 pc, sp, fp, lr;
-	__u64 is_exact; /* pc is where the thread is or was interrupted, not a return address */
+	__u64 is_exact;   /* pc is where the thread is or was interrupted, not a return address */
+	__u64 is_sp_lost; /* sp is lower than it, or equal */
 };
 
 #define KERNEL_PYTHON_FRAMES      1023 /* of one stack */
@@ -114,7 +115,8 @@ struct kernel_counts {
 /* Fixed before the programs are loaded. */
 struct kernel_settings {
 	__u64 period_ns;
-	__u32 level; /* as in kernel_counts; 0: no number needs to be translated */
+	__u64 address_mask; /* of return addresses: what is not a signature */
+	__u32 level;        /* as in kernel_counts; 0: no number needs to be translated */
 	__u32 pid_space;
 	__u8 with_kernel_frames;
 	__u8 with_children;

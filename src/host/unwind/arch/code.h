@@ -19,6 +19,10 @@ struct code_reader {
 	/* Tells the rules of a piece of code, as rules_run() does.  -ENOMEM. */
 	int (*read)(const struct object_part *piece, const struct code_begins *begins,
 		    const struct rules_listener *listener);
+	/* Sees in the code of an entry whether fp points to where the caller's is saved, and marks
+	 * its rows (UNWIND_FP_HELD).  `pc` is that of the code's begin. */
+	void (*mark)(const struct object_part *code, uint32_t pc, struct unwind_row *rows,
+		     size_t count);
 };
 
 extern const struct code_reader code_of_aarch64;

@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #define ARCH_ELF_MACHINE     EM_AARCH64
 #define ARCH_TPOFF_RELOC     R_AARCH64_TLS_TPREL
 #define ARCH_TLS_ABOVE       1
@@ -14,5 +16,17 @@
 #define ARCH_CODE_ALIGNMENT  4
 #define ARCH_AUDIT           0xc00000b7u
 #define ARCH_FLAG_OFFSET     0
-#define ARCH_ADDRESS_MASK    0xffffffffffffull
+#define ARCH_ADDRESS_MASK    arch_address_mask()
 #define ARCH_RETURN_ON_STACK 0
+
+/* Signatures lie above the addresses that programs have, which end at 39 to 52 bits, by the
+ * kernel's configuration.  The processor knows: it takes the signature out of a value whose bits
+ * are all set (xpaclri, which does nothing where there are no signatures). */
+static inline uint64_t arch_address_mask(void)
+{
+	const uint64_t signable = (1ull << 55) - 1, usual = (1ull << 48) - 1;
+	register uint64_t address __asm__("x30") = signable;
+
+	__asm__("hint #7" : "+r"(address));
+	return address == signable ? usual : address;
+}

@@ -11,12 +11,15 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/aarch64/begins.h"
+#include "host/unwind/arch/aarch64/held.h"
 #include "host/unwind/arch/aarch64/instruction.h"
 
 #define PIECE_MAX    ((uint64_t)16 << 20) /* of code that is followed at once */
 #define NOP          0xd503201fu
-#define NUMBER_TO_X8 0xd2801168u /* mov x8, #139: rt_sigreturn */
-#define SUPERVISOR   0xd4000001u /* svc #0 */
+#define CALL_KERNEL  0xd4000001u /* svc #0 */
+#define RT_SIGRETURN 0xd2801168u /* mov x8, #139 */
+#define EXIT         0xd2800ba8u /* mov x8, #93: of a thread */
+#define EXIT_GROUP   0xd2800bc8u /* mov x8, #94 */
 #define TRAMPOLINE   2           /* instructions */
 #define REGISTER_FP  29
 #define REGISTER_SP  31
@@ -108,6 +111,24 @@ static bool is_tail_call(const struct follow *follow, uint64_t target,
 	       state->lr_saved == NOT_SAVED;
 }
 
+/* Calls of the kernel from which nobody returns. */
+static bool is_last_call(const struct follow *follow, uint32_t number)
+{
+	uint32_t before = number ? word_at(follow, number - 1) : 0;
+
+	return word_at(follow, number) == CALL_KERNEL &&
+	       (before == EXIT || before == EXIT_GROUP || before == RT_SIGRETURN);
+}
+
+/* To the next instruction; unless a function begins there, behind a call that does not return. */
+static void fall_through(struct follow *follow, uint64_t next, const struct frame_state *state)
+{
+	if (state->lr_saved != NOT_SAVED && instruction_begins_function(word_at(follow, next)))
+		begin_at(follow, next);
+	else
+		arrive(follow, next, state);
+}
+
 static void go_on(struct follow *follow, uint32_t number)
 {
 	struct frame_state state = follow->states[number];
@@ -122,8 +143,8 @@ static void go_on(struct follow *follow, uint32_t number)
 		arrive(follow, target, &state);
 	if (flow == FLOW_CALL && offset)
 		begin_at(follow, target);
-	if (flow != FLOW_JUMP && flow != FLOW_END)
-		arrive(follow, number + 1, &state);
+	if (flow != FLOW_JUMP && flow != FLOW_END && !is_last_call(follow, number))
+		fall_through(follow, number + 1u, &state);
 }
 
 static void go_everywhere(struct follow *follow)
@@ -170,12 +191,31 @@ static struct rule rule_of(int32_t saved, uint8_t held)
 	return (struct rule){ .kind = held == HELD_CALLER ? RULE_SAME : RULE_OTHER };
 }
 
+/* Where a thread begins: it calls a function, and ends when that returns.  Who made the thread is
+ * not its caller. */
+static bool begins_thread(const struct follow *follow, uint32_t number)
+{
+	const struct frame_state *state = &follow->states[number];
+	int64_t offset;
+
+	return instruction_flow(word_at(follow, number), &offset) == FLOW_CALL &&
+	       word_at(follow, number + 1) == EXIT && word_at(follow, number + 2) == CALL_KERNEL &&
+	       state->lr_saved == NOT_SAVED;
+}
+
 /* By x29 where that is the frame's: a caller need not know its sp then, and whoever it called may
  * have changed that. */
-static struct rules rules_of(const struct frame_state *state)
+static struct rules rules_of(const struct follow *follow, uint32_t number)
 {
-	struct rules rules = { .kind = state->is_known ? RULES_FRAME : RULES_NONE };
+	const struct frame_state *state = &follow->states[number];
+	struct rules rules = { .kind = RULES_FRAME };
 
+	if (follow->visits[number] == VISIT_NEVER || !state->is_known)
+		return (struct rules){ .kind = RULES_NONE };
+	if (begins_thread(follow, number)) {
+		rules.ra.kind = RULE_UNDEFINED;
+		return rules;
+	}
 	rules.fp = rule_of(state->fp_saved, state->fp);
 	rules.ra = rule_of(state->lr_saved, state->lr);
 	rules.cfa.kind = RULE_OTHER;
@@ -188,27 +228,28 @@ static struct rules rules_of(const struct frame_state *state)
 
 static bool is_trampoline(const struct follow *follow, uint32_t number)
 {
-	return word_at(follow, number) == NUMBER_TO_X8 && word_at(follow, number + 1) == SUPERVISOR;
+	return word_at(follow, number) == RT_SIGRETURN &&
+	       word_at(follow, number + 1) == CALL_KERNEL;
 }
 
 /* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
  * before.  In the call that it makes the pc stands behind its last byte. */
 static int tell(const struct follow *follow, const struct rules_listener *listener)
 {
-	static const struct rules none = { .kind = RULES_NONE }, signal = { .kind = RULES_SIGNAL };
+	static const struct rules signal = { .kind = RULES_SIGNAL };
 	uint32_t behind = 0; /* the last trampoline */
 	int r = 0;
 
 	for (uint32_t i = 0; !r && i < follow->count; i++) {
 		uint64_t address = follow->piece->address + (uint64_t)i * WORD;
-		struct rules rules = rules_of(&follow->states[i]);
+		struct rules rules = rules_of(follow, i);
 
 		if (is_trampoline(follow, i)) {
 			r = listener->rules(listener->context, address - (i > 0), &signal);
 			behind = i + TRAMPOLINE;
 		} else if (i >= behind) {
 			r = listener->rules(listener->context, address + (behind && i == behind),
-					    follow->visits[i] == VISIT_NEVER ? &none : &rules);
+					    &rules);
 		}
 	}
 	return r;
@@ -241,4 +282,4 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return tell(&follow, listener);
 }
 
-const struct code_reader code_of_aarch64 = { begins_find, read_code };
+const struct code_reader code_of_aarch64 = { begins_find, read_code, held_mark };

@@ -122,8 +122,12 @@ static bool place_of(const struct frame_state *state, unsigned base, int32_t *re
 	return base == SP ? !state->is_sp_lost : base == FP && state->fp == HELD_FRAME;
 }
 
+/* Nobody saves a return address twice: this is another function, behind a call that does not
+ * return. */
 static void store(struct frame_state *state, unsigned number, int32_t at)
 {
+	if (number == LR && state->lr == HELD_OTHER && state->lr_saved != NOT_SAVED)
+		state->is_known = 0;
 	if (number == FP && state->fp == HELD_CALLER)
 		state->fp_saved = at;
 	if (number == LR && state->lr == HELD_CALLER)

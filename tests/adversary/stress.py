@@ -40,7 +40,7 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\udc80-\udcff]")
 CODES = set(range(9))
 
 # A program that does these is unusual, and must live on.
-GENTLE = ("exec", "fork", "names", "threads", "filter", "drop", "unshare", "setns")
+GENTLE = ("exec", "fork", "names", "threads", "filter", "unshare", "setns")
 # One that does these may fall over its own feet.
 HARSH = ("close", "replace", "sockets", "scribble", "forge", "chroot", "exit")
 WELL_BEHAVED = (("plain", "malloc8"), ("plain", "busy"), ("calls", "epoll"), ("plain", "idle"))
@@ -173,6 +173,7 @@ class Target:
         return f"more rights than it should have: {wrong}" if wrong else None
 
     def problem(self):
+        harness.wait_until(lambda: "settled" in self.listen() or self.process.poll() is not None)
         if "ESCAPED" in self.listen():
             return self.said[self.said.index("ESCAPED"):].splitlines()[0]
         if self.process.poll() is None:
@@ -199,6 +200,7 @@ class Round:
         choices = {
             "attach": ("attach", pid, "--json", "--duration", duration),
             "tool": ("attach", pid, "--json", "--duration", duration, "--tool", self.ground.path / "tool.so"),
+            "stay": ("attach", pid, "--duration", "500ms", "--tool", self.ground.path / "tool.so"),
             "unload": ("attach", pid, "--unload", "--duration", duration, "--tool", self.ground.path / "tool.so"),
             "trace": ("record", "-p", pid, "--alloc-trace", "--io-trace", "--lock-trace", "--duration", duration,
                       "-o", output),
@@ -269,6 +271,10 @@ class Round:
 
     def gentle(self):
         self.hostile(self.dice.sample(GENTLE, self.dice.randint(1, 2)), self.dice.choice((0, HER)))
+
+    def dropping(self):
+        """The program has one thread, and gives up being root."""
+        self.hostile(["drop"], 0, ("stay", "stay", "tool", "trace", "both"))
 
     def harsh(self):
         self.hostile([*self.dice.sample(HARSH, self.dice.randint(1, 2)), *self.dice.sample(GENTLE, 1)],
@@ -344,7 +350,7 @@ class Round:
         self.ground.clear()
 
 
-KINDS = ("gentle", "harsh", "container", "setuid", "reborn", "well_behaved", "strangers")
+KINDS = ("gentle", "harsh", "container", "setuid", "reborn", "well_behaved", "strangers", "dropping")
 
 
 class Stress:

@@ -4,8 +4,9 @@
  *
  *     hostile SEED CANARY NAME[,NAME]...
  *
- * Says "ready", and "ESCAPED: how" whenever it got at the canary, a file that it must not reach.
- * Started from a copy with the setuid bit it stays root for a moment and goes on as who it was.
+ * Says "ready", "settled" when it has given up the rights that it wants to give up, and "ESCAPED:
+ * how" whenever it got at the canary, a file that it must not reach. Started from a copy with the
+ * setuid bit it stays root for a moment and goes on as who it was.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -282,13 +283,14 @@ static void chroot_empty(uint64_t *random)
 	}
 }
 
-/* As systemd and dbus do it: capabilities of this thread, ids of the process. */
+/* As systemd and dbus do it: capabilities of this thread, ids of the process.  On the first thread,
+ * and only where it is the only one: libc ends a program of several threads for it. */
 static void drop_rights(uint64_t *random)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2] = { { 0 } };
 
-	wait_at_most(random, 500000);
+	wait_at_most(random, 250000);
 	data[0].effective = data[0].permitted = 1u << CAP_SETGID;
 	if (getuid() || prctl(PR_SET_KEEPCAPS, 1) || setresuid(HER, HER, HER))
 		return;
@@ -422,7 +424,6 @@ static const struct {
 	{ "unshare", unshare_some },
 	{ "setns", join_namespaces },
 	{ "chroot", chroot_empty },
-	{ "drop", drop_rights },
 	{ "filter", add_filter },
 	{ "names", rename_all },
 	{ "threads", have_many_threads },
@@ -489,6 +490,7 @@ static void start_deeds(char *names)
 int main(int argc, char **argv)
 {
 	char names[256];
+	uint64_t random = 1;
 	ssize_t length = readlink("/proc/self/exe", own_path, sizeof(own_path) - 1);
 
 	if (argc != 4 || length <= 0)
@@ -496,6 +498,7 @@ int main(int argc, char **argv)
 	arguments = argv;
 	canary = argv[2];
 	come_from_setuid();
+	random += strtoull(argv[1], NULL, 10);
 	snprintf(names, sizeof(names), "%s", argv[3]);
 	if (strstr(names, "container") && enter_container())
 		return 77;
@@ -503,6 +506,9 @@ int main(int argc, char **argv)
 	own_count = read_areas(own_areas);
 	is_begun = 1;
 	say("ready", "");
+	if (!strcmp(argv[3], "drop"))
+		drop_rights(&random);
+	say("settled", "");
 	for (;;)
 		pause();
 }

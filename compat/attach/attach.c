@@ -30,7 +30,7 @@ static struct {
 static bool wants_children(void)
 {
 	static const char *const yes[] = { "1", "true", "yes", "on" };
-	const char *value = getenv("ROCPROF_ATTACH_CHILDREN");
+	const char *value = secure_getenv("ROCPROF_ATTACH_CHILDREN");
 
 	for (size_t i = 0; value && i < ARRAY_SIZE(yes); i++)
 		if (!strcasecmp(value, yes[i]))

@@ -36,7 +36,7 @@ static enum log_level level_of(const char *name)
 static enum log_level level_wanted(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(level_variables); i++) {
-		const char *name = getenv(level_variables[i]);
+		const char *name = secure_getenv(level_variables[i]);
 
 		if (name && *name)
 			return level_of(name);

@@ -57,7 +57,7 @@ static const char *list_text(void)
 		if (text && *text)
 			return text;
 	}
-	if (getenv("ROCP_TOOL_LIBRARIES"))
+	if (secure_getenv("ROCP_TOOL_LIBRARIES"))
 		log_say(LOG_WARNING, "ROCP_TOOL_LIBRARIES is for programs that are being started; "
 				     "ROCPROF_ATTACH_TOOL_LIBRARY names tools to attach");
 	return "";

@@ -27,7 +27,7 @@ struct running {
 
 static int make_folder(struct running *self, struct err *err)
 {
-	const char *places[] = { getenv("ROCPROF_TMPDIR"), getenv("TMPDIR"), "/tmp" };
+	const char *places[] = { secure_getenv("ROCPROF_TMPDIR"), secure_getenv("TMPDIR"), "/tmp" };
 	size_t i = 0;
 
 	while (!places[i] || !places[i][0])

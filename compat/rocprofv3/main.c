@@ -5,6 +5,7 @@
 #include "arguments.h"
 #include "help.h"
 #include "host/cli/launched.h"
+#include "host/core/environment.h"
 #include "host/core/print.h"
 #include "input.h"
 #include "job.h"
@@ -75,8 +76,8 @@ static enum say_level read_level(const char *name)
 	static const char *const variables[] = { "ROCPROF_LOG_LEVEL", "ROCPROF_LOGGING_LEVEL" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(variables) && (!name || !strcmp(name, "env")); i++)
-		if (getenv(variables[i]))
-			name = getenv(variables[i]);
+		if (secure_getenv(variables[i]))
+			name = secure_getenv(variables[i]);
 	for (size_t i = 0; name && i < ARRAY_SIZE(level_names); i++)
 		if (!strcasecmp(name, level_names[i]))
 			return (enum say_level)i;
@@ -242,6 +243,7 @@ int main(int argc, char **argv)
 	int r;
 
 	(void)argc;
+	environment_distrust();
 	/* The limit of file sizes is an error, not our death; programs that we start must not
 	 * inherit that. */
 	if (signal(SIGXFSZ, on_limit) == SIG_IGN)

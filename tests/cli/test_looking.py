@@ -176,7 +176,7 @@ class Doctor(Looking):
                                     preexec_fn=as_nobody, check=False)
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("it belongs to root (uid 0); limpet runs as uid 65534", result.stderr)
-        self.assertIn(f"  fix: sudo limpet attach {pid}\n  or : sudo setcap cap_sys_ptrace,", result.stderr)
+        self.assertIn(f"  fix: sudo limpet attach {pid}\n  or : limpet doctor --setup\n", result.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_every_right_but_one(self):

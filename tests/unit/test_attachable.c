@@ -208,10 +208,7 @@ static void spoil_file_owner(struct process *process)
 	process->rights.capabilities = 1 << CAPABILITY_SYS_PTRACE;
 }
 
-#define SUDO "sudo limpet attach 4242\nsudo setcap cap_sys_ptrace+ep $(command -v limpet)"
-#define SUDO_BOTH                   \
-	"sudo limpet attach 4242\n" \
-	"sudo setcap cap_sys_ptrace,cap_dac_override+ep $(command -v limpet)"
+#define SUDO "sudo limpet attach 4242\nlimpet doctor --setup"
 
 static const struct verdict {
 	void (*spoil)(struct process *process);
@@ -245,11 +242,10 @@ static const struct verdict {
 	{ spoil_vfork, EXIT_BUSY, "it borrows the memory of its parent", "17 (bash)",
 	  "try again in a moment, or: limpet attach 17" },
 	{ spoil_other_user, EXIT_NOT_PERMITTED, "not permitted",
-	  "alice (uid 1000); limpet runs as uid 1001", SUDO_BOTH },
-	{ spoil_setuid, EXIT_NOT_PERMITTED, "not permitted", "it belongs to alice", SUDO_BOTH },
-	{ spoil_dumpable, EXIT_NOT_PERMITTED, "not permitted", "not dumpable", SUDO_BOTH },
-	{ spoil_file_owner, EXIT_NOT_PERMITTED, "not permitted", "but not CAP_DAC_OVERRIDE",
-	  SUDO_BOTH },
+	  "alice (uid 1000); limpet runs as uid 1001", SUDO },
+	{ spoil_setuid, EXIT_NOT_PERMITTED, "not permitted", "it belongs to alice", SUDO },
+	{ spoil_dumpable, EXIT_NOT_PERMITTED, "not permitted", "not dumpable", SUDO },
+	{ spoil_file_owner, EXIT_NOT_PERMITTED, "not permitted", "but not CAP_DAC_OVERRIDE", SUDO },
 	{ spoil_capabilities, EXIT_NOT_PERMITTED, "not permitted", "mask 400", SUDO },
 	{ spoil_yama_1, EXIT_NOT_PERMITTED, "not permitted",
 	  "kernel.yama.ptrace_scope = 1 and 4242 is not a child of limpet",

@@ -291,16 +291,16 @@ static void scrolling_ends_where_rows_end(void **state)
 static void help_names_every_key_and_the_reasons(void **state)
 {
 	(void)state;
-	strcpy(picture.source.reasons, "bpf: not allowed; setcap\n");
+	strcpy(picture.source.reasons, "bpf: not allowed; sudo\n");
 	press('?');
 	draw(80, 30, false);
 	for (const struct key_binding *key = key_bindings; key->name; key++)
 		assert_true(holds(key->help));
 	assert_true(holds("sampler bpf: in the kernel"));
-	assert_true(holds("bpf: not allowed; setcap"));
+	assert_true(holds("bpf: not allowed; sudo"));
 	press('?');
 	draw(80, 24, false);
-	assert_true(holds("note (? tells all): bpf: not allowed; setcap"));
+	assert_true(holds("note (? tells all): bpf: not allowed; sudo"));
 }
 
 static void says_when_there_is_nothing_or_it_is_over(void **state)

@@ -7,6 +7,7 @@
 #include "host/attach/modules.h"
 #include "host/attach/spawn.h"
 #include "host/attach/target.h"
+#include "host/core/environment.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/process/rights.h"
@@ -44,7 +45,7 @@ _Noreturn static void become(struct job *job, char *const argv[], const sigset_t
 	}
 	sigaction(SIGCHLD, on_child, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	execvp(argv[0], argv);
+	execvpe(argv[0], argv, environment_given());
 	job->execve_error = errno;
 	_exit(NOT_EXECUTED);
 }

@@ -6,6 +6,7 @@
 #include "host/attach/door.h"
 #include "host/cli/command.h"
 #include "host/cli/doctor_sampling.h"
+#include "host/cli/doctor_setup.h"
 #include "host/cli/features.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
@@ -16,10 +17,12 @@
 #include "host/process/procfs.h"
 
 struct doctor_values {
-	bool is_json;
+	bool is_json, wants_setup;
 };
 
 static const struct option_desc doctor_options[] = {
+	{ 0, "setup", NULL, "print the commands that give a group rights; nothing is done",
+	  OPTION_FLAG, offsetof(struct doctor_values, wants_setup) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
 	  offsetof(struct doctor_values, is_json) },
 	{ 0 },
@@ -146,11 +149,15 @@ static enum exit_code doctor_run(char **argv)
 	pid_t pid = 0;
 	int operands = options_parse(doctor_options, argv, &values, &err);
 
+	if (operands > 0 && values.wants_setup)
+		operands = report_surplus(argv[0], &err);
 	if (operands > 0)
 		operands = operand_pid(argv, operands, &pid, &err);
-	if (operands >= 0)
+	if (operands >= 0 && !values.wants_setup)
 		operands = proc_check(&err);
-	if (operands >= 0) {
+	if (operands >= 0 && values.wants_setup) {
+		doctor_setup(values.is_json);
+	} else if (operands >= 0) {
 		viewer_init(&viewer);
 		examine_machine(&viewer, values.is_json);
 	}
@@ -163,10 +170,10 @@ static enum exit_code doctor_run(char **argv)
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "say what is allowed here, what is missing, and how to get it",
-	.usage = "[PID] [--json]",
+	.usage = "[PID] [--setup] [--json]",
 	.options = doctor_options,
 	.run = doctor_run,
 	.notes =
 		"With PID it also looks at that process, and says how it would be sampled; the exit code is\n"
-		"the one that attach would give.\n",
+		"the one that attach would give. --setup says how others than root get rights.\n",
 };

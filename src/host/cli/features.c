@@ -12,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FIX_PTRACE \
-	"sudo limpet ..., or once: sudo setcap cap_sys_ptrace,cap_dac_override,cap_sys_nice+ep $(command -v limpet)"
+#define FIX_PTRACE "sudo limpet ..., or for a group: " RIGHTS_SETUP
 
 static struct finding full(const char *rung)
 {

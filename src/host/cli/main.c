@@ -11,6 +11,7 @@
 #include "host/cli/report.h"
 #include "host/cli/start_page.h"
 #include "host/cli/version.h"
+#include "host/core/environment.h"
 #include "host/core/nearest.h"
 #include "host/core/notes.h"
 #include "host/core/print.h"
@@ -125,6 +126,7 @@ int main(int argc, char **argv)
 {
 	enum exit_code exit;
 
+	environment_distrust();
 	fill_standard_descriptors();
 	/* A file that reaches the limit of `ulimit -f` is an error of write(), not our death.  Not
 	 * ignored, which programs that we start would inherit. */

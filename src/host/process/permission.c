@@ -23,13 +23,9 @@ static bool is_of_other_user(const struct process *process)
 	return status->uid != uid || status->euid != uid || status->suid != uid;
 }
 
-/* The files below /proc/PID belong to somebody else then, so a second capability is needed. */
 static void fix_with_root(const struct process *process, struct err *err)
 {
-	err_fix(err,
-		"sudo limpet attach %d\n"
-		"sudo setcap cap_sys_ptrace,cap_dac_override+ep $(command -v limpet)",
-		(int)process->pid);
+	err_fix(err, "sudo limpet attach %d\n" RIGHTS_SETUP, (int)process->pid);
 }
 
 static bool explain_yama_locked(const struct process *process, struct err *err)
@@ -96,7 +92,7 @@ static bool explain_other_user(const struct process *process, struct err *err)
 	return true;
 }
 
-/* setcap with cap_sys_ptrace alone: ptrace would work, but memory is also a file with an owner. */
+/* With cap_sys_ptrace alone: ptrace would work, but memory is also a file with an owner. */
 static bool explain_file_owner(const struct process *process, struct err *err)
 {
 	if (lacks_ptrace(process) || rights_have(&process->rights, CAPABILITY_DAC_OVERRIDE) ||
@@ -128,10 +124,7 @@ static bool explain_capabilities(const struct process *process, struct err *err)
 		return false;
 	err_why(err, "it has capabilities that limpet has not (mask %llx)",
 		(unsigned long long)more);
-	err_fix(err,
-		"sudo limpet attach %d\n"
-		"sudo setcap cap_sys_ptrace+ep $(command -v limpet)",
-		(int)process->pid);
+	fix_with_root(process, err);
 	return true;
 }
 
@@ -148,8 +141,7 @@ static bool explain_yama(const struct process *process, struct err *err)
 		err_why(err, "kernel.yama.ptrace_scope = %d: only CAP_SYS_PTRACE may attach",
 			scope);
 	err_fix(err,
-		"sudo limpet attach %d\n"
-		"sudo setcap cap_sys_ptrace+ep $(command -v limpet)\n"
+		"sudo limpet attach %d\n" RIGHTS_SETUP "\n"
 		"sudo sysctl kernel.yama.ptrace_scope=0",
 		(int)process->pid);
 	return true;

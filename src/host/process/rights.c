@@ -47,13 +47,13 @@ static bool cgroup_mentions(const char *word)
 /* First the engine that tells best how to give a capability. */
 static const char *find_container(void)
 {
-	if (getenv("KUBERNETES_SERVICE_HOST") || cgroup_mentions("kubepods"))
+	if (secure_getenv("KUBERNETES_SERVICE_HOST") || cgroup_mentions("kubepods"))
 		return "kubernetes";
 	if (access("/run/.containerenv", F_OK) == 0 || cgroup_mentions("libpod"))
 		return "podman";
 	if (access("/.dockerenv", F_OK) == 0 || cgroup_mentions("docker"))
 		return "docker";
-	if (getenv("container"))
+	if (secure_getenv("container"))
 		return "container";
 	return NULL;
 }

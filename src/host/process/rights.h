@@ -16,6 +16,10 @@ enum capability {
 	CAPABILITY_BPF = 39,
 };
 
+/* Where a right is missing.  Capabilities of a file make everybody root who may run it: no message
+ * says how to give them without saying that. */
+#define RIGHTS_SETUP "limpet doctor --setup"
+
 struct rights {
 	pid_t pid;
 	uid_t uid;              /* effective */

@@ -86,9 +86,7 @@ static int refuse_rights(struct err *err)
 {
 	err_set(err, -EPERM, "BPF programs may not be loaded");
 	err_why(err, "the capabilities CAP_BPF and CAP_PERFMON are missing");
-	err_fix(err, "run limpet as root, or: sudo setcap "
-		     "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_sys_nice+ep "
-		     "$(command -v limpet)");
+	err_fix(err, "run limpet as root, or: " RIGHTS_SETUP);
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 

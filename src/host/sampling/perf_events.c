@@ -16,6 +16,7 @@
 #include "host/core/room.h"
 #include "host/core/text.h"
 #include "host/process/procfs.h"
+#include "host/process/rights.h"
 
 #define RING_MOST    ((size_t)16 << 20)
 #define RING_LEAST   ((size_t)128 << 10) /* two of the largest records */
@@ -49,11 +50,10 @@ static int refuse_right(struct err *err)
 		err_why(err, "kernel.perf_event_paranoid is %.*s: only CAP_PERFMON may use it",
 			(int)strcspn(level, "\n"), level);
 		return err_fix(err, "sudo sysctl kernel.perf_event_paranoid=2, or run limpet as "
-				    "root, or: sudo setcap cap_perfmon+ep $(command -v limpet)");
+				    "root, or: " RIGHTS_SETUP);
 	}
 	err_why(err, "the kernel lets only its own user and CAP_PERFMON look at a process");
-	return err_fix(err, "run limpet as root, or: sudo setcap cap_perfmon+ep $(command -v "
-			    "limpet)");
+	return err_fix(err, "run limpet as root, or: " RIGHTS_SETUP);
 }
 
 static int refuse(int code, struct err *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/process/procfs.h"
+#include "host/process/rights.h"
 #include "host/sampling/blocked_stack.h"
 #include "host/sampling/polling.h"
 
@@ -16,8 +17,7 @@ static int refuse(int code, struct err *err)
 	err_exit(err, EXIT_NOT_PERMITTED);
 	err_why(err, "only its own user, or CAP_SYS_PTRACE, may read a process's memory (and "
 		     "kernel.yama.ptrace_scope may ask for more)");
-	return err_fix(err, "run limpet as root, or: sudo setcap cap_sys_ptrace+ep $(command -v "
-			    "limpet)");
+	return err_fix(err, "run limpet as root, or: " RIGHTS_SETUP);
 }
 
 static void read_stack(struct polling *self, struct followed *process, pid_t tid)

@@ -25,7 +25,7 @@
 
 static bool is_in_path(void)
 {
-	const char *at = getenv("PATH");
+	const char *at = secure_getenv("PATH");
 	char path[PATH_MAX];
 
 	for (size_t length; at && *at; at += length + (at[length] == ':')) {
@@ -39,7 +39,7 @@ static bool is_in_path(void)
 
 int debuginfod_check(struct err *err)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS");
+	const char *urls = secure_getenv("DEBUGINFOD_URLS");
 
 	if (!urls || !urls[strspn(urls, " ")]) {
 		err_set(err, -EINVAL, "no server to ask for debug files");
@@ -111,7 +111,7 @@ static bool ends_well(pid_t child)
 
 static uint64_t limit_ns(const struct debuginfod *self)
 {
-	const char *wanted = getenv("DEBUGINFOD_TIMEOUT");
+	const char *wanted = secure_getenv("DEBUGINFOD_TIMEOUT");
 	uint64_t seconds = FILE_S;
 
 	if (wanted && text_parse_number(wanted, FILE_S, &seconds))

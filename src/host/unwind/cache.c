@@ -69,7 +69,7 @@ static int open_folder(int parent, const char *name, bool is_made)
  * alone. */
 static int open_base(bool is_made)
 {
-	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *base = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
 	CLEANUP(close) int folder = -1;
 
 	if (base && base[0] == '/')

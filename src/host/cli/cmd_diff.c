@@ -17,7 +17,7 @@
 struct diff_values {
 	bool is_json, wants_threads;
 	const char *by, *view, *output;
-	uint64_t limit;
+	uint64_t limit, records_max;
 };
 
 #define FIELD(member) offsetof(struct diff_values, member)
@@ -32,6 +32,8 @@ static const struct option_desc diff_options[] = {
 	{ 0, "threads", NULL, "also threads, by their names", OPTION_FLAG, FIELD(wants_threads) },
 	{ 'n', "limit", "N", "rows of each table (default: 20; 0: all)", OPTION_NUMBER,
 	  FIELD(limit) },
+	{ 0, "max-records", "N", "read up to N records of each (default: what its size can hold)",
+	  OPTION_NUMBER, FIELD(records_max) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
@@ -98,10 +100,11 @@ static int check_operands(int operands, char **argv, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int open_side(struct compared_side *side, enum side number, struct err *err)
+static int open_side(struct compared_side *side, enum side number, uint64_t records_max,
+		     struct err *err)
 {
 	char end[256];
-	int r = model_open(side->path, &side->model, err);
+	int r = model_open_up_to(side->path, records_max, &side->model, err);
 
 	if (!r)
 		r = model_check_filled(side->model, side->path, err);
@@ -180,7 +183,7 @@ static int diff(struct diff *self, char **paths, const struct diff_values *value
 
 	for (unsigned i = 0; !r && i < SIDES; i++) {
 		self->sides[i].path = paths[i];
-		r = open_side(&self->sides[i], i, err);
+		r = open_side(&self->sides[i], i, values->records_max, err);
 	}
 	if (!r)
 		r = compare(self, err);
@@ -221,7 +224,8 @@ static enum exit_code diff_run(char **argv)
 const struct command command_diff = {
 	.name = "diff",
 	.summary = "compare the samples of two recordings",
-	.usage = "A B [-o OUT.html] [--by self|total] [--view VIEW] [--threads] [-n N] [--json]",
+	.usage =
+		"A B [-o OUT.html] [--by self|total] [--view VIEW] [--threads] [-n N] [--max-records N] [--json]",
 	.options = diff_options,
 	.run = diff_run,
 	.notes =

@@ -259,8 +259,7 @@ static const char *const end_words[RECORDING_ENDS] = {
 
 void model_describe_end(const struct model *model, char *ret, size_t room)
 {
-	const char *before = end_words[model->end.reason];
-	size_t length = (size_t)snprintf(ret, room, "%s", before);
+	size_t length = (size_t)snprintf(ret, room, "%s", end_words[model->end.reason]);
 
 	if (model->damaged && length < room)
 		length += (size_t)snprintf(ret + length, room - length,

@@ -6,7 +6,6 @@
 #include "host/core/cleanup.h"
 #include "host/core/notes.h"
 #include "host/core/text.h"
-#include "host/process/procfs.h"
 
 #include <errno.h>
 #include <linux/magic.h>
@@ -17,6 +16,8 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#define MOUNTINFO_MAX ((size_t)4 << 20)
 
 /* Those that are not in the kernel's headers. */
 #define FUSE_MAGIC     0x65735546
@@ -116,27 +117,32 @@ bool mounts_have_strangers(const char *text, size_t size, uid_t own)
 	return false;
 }
 
+/* A process can have mounted very many: then nothing is known of them. */
+static int read_mounts(pid_t pid, char **ret, size_t *ret_size)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)(pid ? pid : getpid()));
+	return text_read_file(path, MOUNTINFO_MAX, ret, ret_size);
+}
+
 bool mounts_may_hang(pid_t pid)
 {
 	CLEANUP(free) char *text = NULL;
-	struct err ignored = { 0 };
 	size_t size;
 
-	return proc_read(pid ? pid : getpid(), "mountinfo", &text, &size, &ignored) ||
-	       mounts_have_strangers(text, size, geteuid());
+	return read_mounts(pid, &text, &size) || mounts_have_strangers(text, size, geteuid());
 }
 
 /* Root's answer as everything of root's does; ours are our own matter. */
 static bool is_fuse_trusted(int fd, pid_t pid)
 {
 	CLEANUP(free) char *text = NULL;
-	struct err ignored = { 0 };
 	struct stat file;
 	size_t size;
 	uid_t owner;
 
-	return !fstat(fd, &file) &&
-	       !proc_read(pid ? pid : getpid(), "mountinfo", &text, &size, &ignored) &&
+	return !fstat(fd, &file) && !read_mounts(pid, &text, &size) &&
 	       !fuse_owner_find(text, size, file.st_dev, &owner) && (!owner || owner == geteuid());
 }
 

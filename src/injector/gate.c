@@ -54,8 +54,8 @@ const struct job_stack *stack_at(const struct job *job, uint64_t address)
 		else
 			high = middle;
 	}
-	return low < job->stack_count && job->stacks[low].start <= address ? &job->stacks[low] :
-									     NULL;
+	return low < job->stack_count && job->stacks[low].start <= address ? &job->stacks[low]
+									   : NULL;
 }
 
 /* Reads the kernel's notes on pages; false when it has none. */

@@ -48,8 +48,7 @@ static bool is_in_fork(const struct stopped *self)
 /* The thread that the kernel made stands on the kernel's stack; a child of another one does not. */
 static bool is_on_main_stack(const struct stopped *self)
 {
-	const struct job_stack *stack =
-		stack_at(self->job, arch_stack_pointer(&self->state.regs));
+	const struct job_stack *stack = stack_at(self->job, arch_stack_pointer(&self->state.regs));
 
 	return stack && stack->is_main;
 }

@@ -5,10 +5,12 @@
 #include "host/cli/ending.h"
 
 #include "host/core/clock.h"
+#include "host/core/impatience.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -28,7 +30,7 @@ void ending_outlive_pipes(void)
 int ending_prepare(struct err *err)
 {
 	sigset_t set;
-	int fd;
+	int fd, r;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
@@ -36,7 +38,14 @@ int ending_prepare(struct err *err)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGTTIN, SIG_IGN); /* in the background reading stdin fails instead of stopping us */
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? err_set(err, -errno, "signalfd: %s", strerror(errno)) : fd;
+	if (fd < 0)
+		return err_set(err, -errno, "signalfd: %s", strerror(errno));
+	r = impatience_start(NULL);
+	if (r) {
+		close(fd);
+		return err_set(err, r, "start a thread for signals: %s", strerror(-r));
+	}
+	return fd;
 }
 
 /* 1: a newline came; 0: other input; -1: no more input. */
@@ -50,12 +59,16 @@ static int read_input(void)
 	return memchr(text, '\n', (size_t)r) != NULL;
 }
 
-/* Taken, so that the next wait sees only the next one. */
-static void take_signal(int signals)
+/* Taken, so that the next wait sees only the next one.  False when it has not come to us yet: who
+ * counts them was quicker, and sends it on. */
+static bool take_signal(int signals)
 {
 	struct signalfd_siginfo taken;
 
-	(void)!read(signals, &taken, sizeof(taken));
+	if (read(signals, &taken, sizeof(taken)) != sizeof(taken))
+		return false;
+	impatience_note(&taken);
+	return true;
 }
 
 static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
@@ -79,10 +92,8 @@ enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
 	for (;;) {
 		int input, r = poll(wait, 3, poll_limit_ms(begin_ns, duration_ns));
 
-		if (r > 0 && wait[0].revents) {
-			take_signal(signals);
+		if (r > 0 && wait[0].revents && take_signal(signals))
 			return ENDING_SIGNAL;
-		}
 		if (r > 0 && wait[1].revents)
 			return ENDING_EXIT;
 		if (now_ns() - begin_ns >= duration_ns)

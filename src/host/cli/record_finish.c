@@ -4,6 +4,7 @@
 #include "host/cli/record_visit.h"
 
 #include "host/cli/record_words.h"
+#include "host/core/impatience.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -69,6 +70,9 @@ int record_finish(struct visit *self, int r, struct err *err)
 	struct err second = { 0 };
 	int end;
 
+	/* A program that was started has had the signals until now. */
+	if (self->launched)
+		(void)!impatience_start(NULL);
 	warn_unfollowed(self->recorder);
 	warn_notes(self->recorder);
 	self->left = recorder_work_left(self->recorder);

@@ -25,7 +25,8 @@ ssize_t proc_read_link(pid_t pid, const char *name, char *buffer, size_t capacit
 int proc_list(pid_t pid, const char *name, pid_t **ret, size_t *ret_count,
 	      struct err *err) MUST_CHECK;
 
-/* 0, or the error that says why nothing can be learnt here: /proc is not mounted, or is another's. */
+/* 0, or the error that says why nothing can be learnt here: /proc is not mounted, or is another's.
+ */
 int proc_check(struct err *err) MUST_CHECK;
 
 /* Turns an errno of such a file into the error; returns the code.  -ENOENT has become -ESRCH, or

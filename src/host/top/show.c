@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/impatience.h"
 #include "host/top/render.h"
 
 #include <errno.h>
@@ -120,6 +121,7 @@ static void take_signals(struct show *self)
 	struct signalfd_siginfo taken;
 
 	while (read(self->signals, &taken, sizeof(taken)) == sizeof(taken)) {
+		impatience_note(&taken);
 		self->is_dirty = true;
 		if (taken.ssi_signo == SIGTSTP)
 			terminal_suspend(self->terminal);
@@ -188,6 +190,9 @@ int top_show(struct top *top, const struct show_options *options, struct err *er
 	if (signals < 0)
 		return signals;
 	self.signals = signals;
+	r = impatience_start(terminal_restore);
+	if (r)
+		return err_set(err, r, "start a thread for signals: %s", strerror(-r));
 	view_init(&self.view);
 	r = take_picture(&self, err);
 	if (!r)

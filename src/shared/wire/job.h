@@ -9,7 +9,7 @@
 
 #define JOB_MAGIC      0x6c696d706574696aull
 #define JOB_STACKS_MAX 262144 /* a common vm.max_map_count; only what is used takes memory */
-#define JOB_FORKS_MAX  2 /* fork, _Fork */
+#define JOB_FORKS_MAX  2      /* fork, _Fork */
 #define JOB_IMAGE_MAX  (REGION_DATA_SIZE)
 #define JOB_FIXUPS_MAX 16
 

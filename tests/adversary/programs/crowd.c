@@ -1,5 +1,6 @@
 /*
- * crowd COUNT: so many threads with small stacks, all at rest; says how many there are, and rests too.
+ * crowd COUNT: so many threads with small stacks, all at rest; says how many there are, and rests
+ * too.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -372,13 +372,15 @@ static int attach_by_door(struct attachment *self, pid_t pid, const struct attac
 
 /* A process stopped by job control cannot run our thread: continue it when asked to, else wait a
  * while. */
-static int await_running(pid_t pid, const struct attach_options *options, struct err *err)
+static int await_running(pid_t pid, int pidfd, const struct attach_options *options,
+			 struct err *err)
 {
 	uint64_t deadline_ns = now_ns() + CONT_LIMIT_NS;
 	struct process_status status;
 	int r = status_read(pid, pid, &status, err);
 
-	if (!r && status.state == 'T' && options->resumes && kill(pid, SIGCONT))
+	if (!r && status.state == 'T' && options->resumes &&
+	    syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0))
 		return err_set(err, -errno, "send SIGCONT to %d: %s", pid, strerror(errno));
 	while (!r && status.state == 'T' && now_ns() < deadline_ns) {
 		wait_a_little(1000000);
@@ -407,6 +409,11 @@ static int attach_by_stop(struct attachment *self, pid_t pid, const struct attac
 {
 	int r = target_open(&self->target, pid, err);
 
+	/* The number may have become another's since. */
+	if (!r && !pidfd_lives(pidfd)) {
+		target_close(&self->target);
+		r = target_fail_ended(err);
+	}
 	if (r)
 		target_prefer_end(pidfd, pid, err);
 	return r ? err->code : attach_named(self, options, pidfd, err);
@@ -422,7 +429,7 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	memset(ret, 0, sizeof(*ret));
 	ret->link.socket = ret->link.lock = ret->target.pidfd = ret->target.thread_fd =
 		ret->target.memory = -1;
-	r = await_running(pid, options, err);
+	r = await_running(pid, pidfd, options, err);
 	if (r) {
 		target_prefer_end(pidfd, pid, err);
 		return err->code;

@@ -78,15 +78,27 @@ static bool has_guard_below(const struct maps *maps, size_t at)
 	return below && below->end == maps->items[at].start && !below->readable && !below->writable;
 }
 
-static void add_stacks(const struct maps *maps, struct job *job)
+static bool may_be_stack(const struct mapping *mapping)
 {
-	for (size_t i = 0; i < maps->count && !job->has_more_stacks; i++) {
+	return mapping->writable && !mapping->shared;
+}
+
+static int add_stacks(const struct maps *maps, struct job *job, int job_fd, struct err *err)
+{
+	size_t count = 0;
+	int r;
+
+	for (size_t i = 0; i < maps->count; i++)
+		count += may_be_stack(&maps->items[i]);
+	job->has_more_stacks = count > JOB_STACKS_MAX;
+	count = MIN(count, (size_t)JOB_STACKS_MAX);
+	r = job_reserve_stacks(job_fd, count);
+	if (r)
+		return err_set(err, r, "memory for the injector: %s", strerror(-r));
+	for (size_t i = 0; job->stack_count < count; i++) {
 		const struct mapping *mapping = &maps->items[i];
 
-		if (!mapping->writable || mapping->shared)
-			continue;
-		job->has_more_stacks = job->stack_count == JOB_STACKS_MAX;
-		if (!job->has_more_stacks)
+		if (may_be_stack(mapping))
 			job->stacks[job->stack_count++] = (struct job_stack){
 				mapping->start,
 				mapping->end,
@@ -94,6 +106,7 @@ static void add_stacks(const struct maps *maps, struct job *job)
 				has_guard_below(maps, i),
 			};
 	}
+	return 0;
 }
 
 /* The age of a process for the injector: a starved child may be in its fork for long. */
@@ -215,7 +228,6 @@ static int plan(struct attachment *self, struct job *job, struct err *err)
 	if (!r) {
 		fill_identity(&self->target, job);
 		fill_facts(&facts, job);
-		add_stacks(&self->target.process.maps, job);
 	}
 	modules_done(&modules);
 	return r;
@@ -378,6 +390,8 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
 		     (options->traces ? NEED_FOR_TRACING : 0) |
 		     (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
+	if (!r)
+		r = add_stacks(&self->target.process.maps, job, job_fd, err);
 	if (!r)
 		r = carry_out(self, job, (int[]){ job_fd, lock }, tries_for_ns, err);
 	if (!r)

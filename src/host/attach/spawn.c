@@ -112,7 +112,7 @@ struct job *job_new(int *ret_fd)
 	int fd = memfd_open("limpet-job", false);
 	struct job *job;
 
-	if (fd < 0 || ftruncate(fd, (off_t)job_size(JOB_STACKS_MAX)))
+	if (fd < 0 || ftruncate(fd, (off_t)job_size(0)))
 		return NULL;
 	job = mmap(NULL, job_size(JOB_STACKS_MAX), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (job == MAP_FAILED) {
@@ -122,6 +122,11 @@ struct job *job_new(int *ret_fd)
 	job->magic = JOB_MAGIC;
 	*ret_fd = fd;
 	return job;
+}
+
+int job_reserve_stacks(int fd, size_t count)
+{
+	return ftruncate(fd, (off_t)job_size(count)) ? -errno : 0;
 }
 
 void job_free(struct job *job, int fd)

@@ -9,6 +9,8 @@
 
 /* A job in memory that the injector can share; NULL when out of memory. */
 struct job *job_new(int *ret_fd);
+/* Room for so many stacks, JOB_STACKS_MAX at most; 0 or -errno. */
+int job_reserve_stacks(int fd, size_t count) MUST_CHECK;
 void job_free(struct job *job, int fd);
 
 /* Carries out the job and waits for its end; job->status then tells.  fds: the job's, and the lock

@@ -4,6 +4,7 @@
  */
 #include "host/attach/target.h"
 
+#include "host/core/cleanup.h"
 #include "host/process/attachable.h"
 #include "host/process/memory.h"
 
@@ -49,9 +50,6 @@ static int open_descriptors(struct target *target, struct err *err)
 {
 	pid_t pid = target->process.pid;
 
-	target->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (target->pidfd < 0)
-		return err_set(err, -errno, "pidfd_open: %s", strerror(errno));
 	target->thread_fd = open_thread(&target->process);
 	if (target->thread_fd < 0)
 		return refuse_without_leader(&target->process, err);
@@ -71,14 +69,25 @@ void target_look_again(struct target *target)
 		return;
 	close(target->thread_fd);
 	target->thread_fd = open_thread(&target->process);
+	if (target->thread_fd >= 0 && !target_lives(target))
+		close(TAKE_FD(target->thread_fd)); /* it may be another's with these numbers */
 }
 
+/* The descriptor comes first: if its process lives when all was looked at by number, the number was
+ * its own all the while. */
 static int read_target(struct target *ret, pid_t pid, struct err *err)
 {
+	int code, r;
+
 	memset(ret, 0, sizeof(*ret));
-	ret->pidfd = ret->thread_fd = ret->memory = -1;
+	ret->thread_fd = ret->memory = -1;
 	ret->reader = (struct memory_reader){ read_memory, ret };
-	return process_read(pid, &ret->process, err);
+	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	code = -errno;
+	r = process_read(pid, &ret->process, err);
+	if (!r && ret->pidfd < 0)
+		r = err_set(err, code, "pidfd_open: %s", strerror(-code));
+	return r;
 }
 
 static int open_once(struct target *ret, pid_t pid, bool judges, struct err *err)
@@ -89,6 +98,8 @@ static int open_once(struct target *ret, pid_t pid, bool judges, struct err *err
 		r = process_judge(&ret->process, err);
 	if (!r)
 		r = open_descriptors(ret, err);
+	if (!r && !target_lives(ret))
+		r = target_fail_ended(err);
 	if (r)
 		target_close(ret);
 	return r;
@@ -116,16 +127,13 @@ int target_meet(struct target *ret, pid_t pid, struct err *err)
 {
 	int r = read_target(ret, pid, err);
 
-	if (r)
-		return r;
-	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (ret->pidfd < 0) {
-		err_set(err, -errno, "pidfd_open: %s", strerror(errno));
-		target_close(ret);
-		return err->code;
+	if (!r) {
+		ret->memory = MAX(memory_open(ret->process.memory_tid), -1);
+		r = target_lives(ret) ? 0 : target_fail_ended(err);
 	}
-	ret->memory = MAX(memory_open(ret->process.memory_tid), -1);
-	return 0;
+	if (r)
+		target_close(ret);
+	return r;
 }
 
 void target_close(struct target *target)
@@ -140,11 +148,16 @@ void target_close(struct target *target)
 	target->pidfd = target->thread_fd = target->memory = -1;
 }
 
-bool target_lives(const struct target *target)
+bool pidfd_lives(int pidfd)
 {
-	struct pollfd wait = { target->pidfd, POLLIN, 0 };
+	struct pollfd wait = { pidfd, POLLIN, 0 };
 
 	return poll(&wait, 1, 0) == 0;
+}
+
+bool target_lives(const struct target *target)
+{
+	return pidfd_lives(target->pidfd);
 }
 
 int target_fail_ended(struct err *err)

@@ -32,6 +32,7 @@ void target_look_again(struct target *target);
 
 /* True while the process lives (it may have executed another program). */
 bool target_lives(const struct target *target);
+bool pidfd_lives(int pidfd);
 
 int target_fail_ended(struct err *err);
 /* Whatever failed, if it failed because the process is gone: that is what a person wants to read.

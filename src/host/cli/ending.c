@@ -5,18 +5,13 @@
 #include "host/cli/ending.h"
 
 #include "host/core/clock.h"
-#include "host/core/quiet_thread.h"
+#include "host/core/interrupt.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
-
-#define GIVE_UP_S 1 /* after the second signal */
 
 static void on_pipe(int signal)
 {
@@ -30,68 +25,10 @@ void ending_outlive_pipes(void)
 		signal(SIGPIPE, SIG_IGN);
 }
 
-static sigset_t ending_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	return set;
-}
-
-static int take_next(int fd)
-{
-	const uint64_t one = 1;
-	sigset_t set = ending_signals();
-	int number;
-
-	while (sigwait(&set, &number))
-		;
-	(void)!write(fd, &one, sizeof(one));
-	return number;
-}
-
-/* As if it had never been waited for. */
-static void end_by(int number)
-{
-	sigset_t set = ending_signals();
-
-	signal(number, SIG_DFL);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-	raise(number);
-}
-
-/*
- * A thread of its own: the one that works may be held up, by a target or a disk, and would look for
- * signals too late.  The first signal asks it to leave.  The second gives it a moment to stop what
- * it does, then ends limpet wherever it is, which no target minds: its agent sees that and rests.
- */
-static void *watch_signals(void *argument)
-{
-	int fd = (int)(intptr_t)argument, number;
-
-	take_next(fd);
-	number = take_next(fd);
-	nanosleep(&(struct timespec){ GIVE_UP_S, 0 }, NULL);
-	end_by(number);
-	return NULL;
-}
-
 int ending_prepare(struct err *err)
 {
-	sigset_t set = ending_signals();
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-	/* The watcher has its own: the caller may close what it gets. */
-	int own = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0), r;
-	pthread_t thread;
-
-	if (own < 0)
-		return err_set(err, -errno, "eventfd: %s", strerror(errno));
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGTTIN, SIG_IGN); /* in the background reading stdin fails instead of stopping us */
-	r = quiet_thread(&thread, watch_signals, (void *)(intptr_t)own);
-	return r ? err_set(err, r, "watch for signals: %s", strerror(-r)) : fd;
+	return interrupt_watch(/* before_end */ NULL, err);
 }
 
 /* 1: a newline came; 0: other input; -1: no more input. */
@@ -103,14 +40,6 @@ static int read_input(void)
 	if (r <= 0)
 		return -1;
 	return memchr(text, '\n', (size_t)r) != NULL;
-}
-
-/* Taken, so that the next wait sees only the next one. */
-static void take_signal(int signals)
-{
-	uint64_t taken;
-
-	(void)!read(signals, &taken, sizeof(taken));
 }
 
 static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
@@ -134,10 +63,9 @@ enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
 	for (;;) {
 		int input, r = poll(wait, 3, poll_limit_ms(begin_ns, duration_ns));
 
-		if (r > 0 && wait[0].revents) {
-			take_signal(signals);
+		/* Taken, so that the next wait sees only the next one. */
+		if (r > 0 && wait[0].revents && interrupt_take(signals))
 			return ENDING_SIGNAL;
-		}
 		if (r > 0 && wait[1].revents)
 			return ENDING_EXIT;
 		if (now_ns() - begin_ns >= duration_ns)

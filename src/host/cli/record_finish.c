@@ -4,6 +4,7 @@
 #include "host/cli/record_visit.h"
 
 #include "host/cli/record_words.h"
+#include "host/core/interrupt.h"
 #include "host/core/print.h"
 
 #include <errno.h>
@@ -70,6 +71,9 @@ int record_finish(struct visit *self, int r, struct err *err)
 	struct err second = { 0 };
 	int end;
 
+	/* A program that was started has had the signals until now. */
+	if (self->launched)
+		close(interrupt_watch(/* before_end */ NULL, &second));
 	warn_unfollowed(self->recorder);
 	warn_notes(self->recorder);
 	self->left = recorder_work_left(self->recorder);

@@ -1,11 +1,21 @@
 /*
- * Whether a person wants us to stop, for work that can take long while signals are held back.
+ * SIGINT and SIGTERM for a command.  The first asks it to end, the second ends it within a second,
+ * in whatever it is stuck: what it has in a target leaves by itself then.
  */
 #pragma once
 
+#include "host/core/err.h"
 #include "shared/base/macros.h"
 
 #include <stdbool.h>
 
-/* SIGINT or SIGTERM has come and waits to be taken. */
+/* Blocks both signals and counts them from now on.  The descriptor, which is the caller's, can be
+ * read once for each.  before_end, which may be NULL, runs on another thread before a forced end;
+ * the last one given counts. */
+int interrupt_watch(void (*before_end)(void), struct err *err) MUST_CHECK;
+
+/* Takes one of them; false when none is waiting. */
+bool interrupt_take(int fd);
+
+/* One has come and was not taken yet: for work that takes long. */
 bool interrupt_is_waiting(void);

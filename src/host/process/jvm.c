@@ -41,7 +41,7 @@ static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0";
 
 /* What the child needs, made before it is born. */
 struct door {
-	pid_t pid;
+	pid_t pid, parent;
 	int pidfd, root, temporary, socket; /* negative: none */
 	uid_t user;
 	gid_t group;
@@ -139,11 +139,12 @@ static bool connect_now(const struct door *door)
 	return is_connected;
 }
 
+/* Nobody waits for the child of a limpet that has been ended. */
 static bool connect_in_time(const struct door *door)
 {
 	const struct timespec step = { 0, STEP_NS };
 
-	while (now_ns() < door->end_ns) {
+	while (now_ns() < door->end_ns && getppid() == door->parent) {
 		if (connect_now(door))
 			return true;
 		nanosleep(&step, NULL);
@@ -384,6 +385,7 @@ static int look_at(struct door *door, uint64_t start_tick, struct err *err)
 int jvm_write_names(pid_t pid, uint64_t start_tick, struct err *err)
 {
 	struct door door = { .pid = pid,
+			     .parent = getpid(),
 			     .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
 			     .root = -1,
 			     .temporary = -1,

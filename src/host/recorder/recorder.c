@@ -318,8 +318,10 @@ int recorder_end(struct recorder *self, bool gives_up, struct recorder_outcome *
 	if (!gives_up)
 		r = recorder_finish(self, err);
 	recorder_totals(self, &ret->totals);
-	/* More may have been loaded meanwhile; where it has ended, the first list must do. */
-	if (!r && facts_modules(self->file, self->pid, self->process, &ignored))
+	/* More may have been loaded meanwhile; where it has ended, the first list must do: its
+	 * number may be another's. */
+	if (!r && pidfd_lives(self->pidfd) &&
+	    facts_modules(self->file, self->pid, self->process, &ignored))
 		memset(&ignored, 0, sizeof(ignored));
 	end = end_of(&ret->totals, gives_up ? RECORDING_GIVEN_UP : RECORDING_COMPLETE);
 	closed = recording_end(self->file, r ? NULL : &end, &ret->written, r ? &ignored : err);

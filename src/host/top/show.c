@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/interrupt.h"
 #include "host/top/render.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ struct show {
 	struct top *top;
 	const struct show_options *options;
 	struct terminal *terminal;
-	int signals;
+	int signals, interrupts;
 	struct view view;
 	struct picture *picture;
 	uint64_t begin_ns, due_ns, paused_ns;
@@ -34,9 +35,7 @@ struct show {
 
 static int watch_signals(struct err *err)
 {
-	static const int numbers[] = {
-		SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGCONT
-	};
+	static const int numbers[] = { SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGCONT };
 	sigset_t set;
 	int fd;
 
@@ -160,13 +159,16 @@ static int look_at_end(struct show *self)
 
 static int go_on(struct show *self, struct err *err)
 {
-	struct pollfd wait[] = { { self->signals, POLLIN, 0 }, { STDIN_FILENO, POLLIN, 0 } };
+	struct pollfd wait[] = { { self->signals, POLLIN, 0 },
+				 { STDIN_FILENO, POLLIN, 0 },
+				 { self->interrupts, POLLIN, 0 } };
 	int r = self->is_dirty ? draw(self, err) : 0;
 
 	if (r)
 		return r;
 	poll(wait, ARRAY_SIZE(wait), wait_ms(self));
 	take_signals(self);
+	self->is_over |= interrupt_take(self->interrupts);
 	/* The terminal is gone. */
 	if (wait[1].revents & (POLLHUP | POLLERR | POLLNVAL))
 		self->is_over = true;
@@ -183,11 +185,13 @@ int top_show(struct top *top, const struct show_options *options, struct err *er
 {
 	struct show self = { .top = top, .options = options, .begin_ns = now_ns() };
 	CLEANUP(close) int signals = watch_signals(err);
+	CLEANUP(close) int interrupts = signals < 0 ? -1 : interrupt_watch(terminal_restore, err);
 	int r;
 
-	if (signals < 0)
-		return signals;
+	if (interrupts < 0)
+		return err->code;
 	self.signals = signals;
+	self.interrupts = interrupts;
 	view_init(&self.view);
 	r = take_picture(&self, err);
 	if (!r)

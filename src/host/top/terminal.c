@@ -192,6 +192,14 @@ static void draw_row(const struct terminal *self, const struct cell *cells, unsi
 	}
 }
 
+void terminal_restore(void)
+{
+	if (!stdscr || isendwin())
+		return;
+	curs_set(1);
+	endwin();
+}
+
 void terminal_draw(struct terminal *terminal, const struct screen *screen)
 {
 	erase();

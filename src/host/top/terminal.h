@@ -18,6 +18,8 @@ int terminal_open(struct terminal **ret, const struct terminal_options *options,
 		  struct err *err) MUST_CHECK;
 /* Gives it back as it was. */
 void terminal_close(struct terminal *terminal);
+/* The same on the way out of a process whose other thread does not come to it. */
+void terminal_restore(void);
 
 /* Its size now; after a signal SIGWINCH it may be another one. */
 void terminal_size(struct terminal *terminal, unsigned *ret_width, unsigned *ret_height);

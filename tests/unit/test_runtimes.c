@@ -307,6 +307,32 @@ static void what_another_tool_has_put_there_is_called(void **state)
 	assert_int_equal(((int (*)(void))table.slots[1])(), 43);
 }
 
+/* Else its imports would never be hooked. */
+static void a_library_that_comes_between_two_scans_is_still_to_be_scanned(void **state)
+{
+	static struct sized table;
+	struct got_report report;
+	void *library;
+
+	(void)state;
+	fill(&table, 38);
+	make_known("rccl", &table);
+	look(DOMAIN_RCCL);
+	got_scan(&report);
+	assert_false(got_has_changed());
+	library = dlopen("libresolv.so.2", RTLD_NOW);
+	assert_non_null(library);
+	for (unsigned i = 0; i < 2; i++) {
+		gpu_amd.look(false, &report);
+		assert_true(got_has_module("libresolv.so*"));
+		assert_true(got_has_changed());
+	}
+	got_scan(&report);
+	assert_false(got_has_changed());
+	dlclose(library);
+	assert_true(got_has_changed());
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -322,6 +348,7 @@ int main(void)
 		TEST(a_table_that_grows_and_shrinks),
 		TEST(a_slot_that_was_reset_is_hooked_again),
 		TEST(what_another_tool_has_put_there_is_called),
+		TEST(a_library_that_comes_between_two_scans_is_still_to_be_scanned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -335,7 +335,7 @@ static void look(bool have_modules_changed, struct got_report *report)
 	if (!known_tables)
 		return;
 	/* The agent is told of tables any time. */
-	if (!have_modules_changed && got_has_changed())
+	if (!have_modules_changed)
 		got_look_around();
 	got_in_loader(look_in_loader, report);
 	each_table(begin_hip, report);

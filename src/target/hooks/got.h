@@ -35,7 +35,8 @@ struct got_report {
 /* -ENOMEM.  `excluded`: addresses inside of modules that are never touched, up to a NULL. */
 int got_open(const struct got_libc *libc, const void *const excluded[GOT_EXCLUDED_MAX]) MUST_CHECK;
 
-/* Notes which modules there are, as got_scan() does; for what follows, before the first scan. */
+/* Notes which modules there are, as got_scan() does; for what follows, before the first scan and
+ * between two.  What has come since the last scan is still to be scanned. */
 void got_look_around(void);
 
 /* The file name of the library that has this code; "" when it is not known. */

@@ -90,6 +90,8 @@ bool got_is_excluded(const struct loaded_module *module);
 
 /* got_ranges.c */
 void got_ranges_reset(void);
+/* Looks around; modules that come or go from now on are news for the next scan. */
+void got_begin_scan(void);
 /* What has this code; NULL: no module. */
 const struct code_range *got_range(uint64_t address);
 bool got_is_covered(uint64_t key, enum trace_domain domain);

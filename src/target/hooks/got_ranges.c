@@ -14,15 +14,22 @@ struct covered_module {
 	enum trace_domain domain;
 };
 
+/* How many modules have ever come, and gone. */
+struct module_counts {
+	unsigned long long adds, subs;
+};
+
 static uint32_t range_count;
 static struct loaded_module program;
 static struct covered_module covered[COVERED_MAX];
 static unsigned covered_count;
-static unsigned long long adds_seen, subs_seen, subs_first;
+static struct module_counts looked, scanned; /* at the last look, at that of the last scan */
+static unsigned long long subs_first;
 
 void got_ranges_reset(void)
 {
-	adds_seen = subs_seen = subs_first = 0;
+	looked = scanned = (struct module_counts){ 0 };
+	subs_first = 0;
 	range_count = covered_count = 0;
 }
 
@@ -38,10 +45,9 @@ static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
 
 	(void)size;
 	(void)unused;
-	adds_seen = info->dlpi_adds;
-	if (subs_seen != info->dlpi_subs)
+	if (looked.subs != info->dlpi_subs)
 		got_forget_known(); /* another module may have come to where one was */
-	subs_seen = info->dlpi_subs;
+	looked = (struct module_counts){ info->dlpi_adds, info->dlpi_subs };
 	if (!module_read(info, got_functions()->page_size, &module))
 		return 0;
 	if (!range_count)
@@ -87,10 +93,34 @@ const struct code_range *got_range(uint64_t address)
 	return NULL;
 }
 
+static int take_counts(struct dl_phdr_info *info, size_t size, void *counts)
+{
+	(void)size;
+	*(struct module_counts *)counts =
+		(struct module_counts){ info->dlpi_adds, info->dlpi_subs };
+	return 1;
+}
+
+static bool are_now(struct module_counts counts)
+{
+	struct module_counts now = counts;
+
+	got_functions()->iterate(take_counts, &now);
+	return now.adds == counts.adds && now.subs == counts.subs;
+}
+
 void got_look_around(void)
 {
+	if (range_count && are_now(looked))
+		return;
 	range_count = 0;
 	got_functions()->iterate(note_ranges, NULL);
+}
+
+void got_begin_scan(void)
+{
+	got_look_around();
+	scanned = looked;
 }
 
 const char *got_library(uint64_t code)
@@ -155,17 +185,7 @@ void got_forget_if_reloaded(const struct loaded_module *module, unsigned long lo
 		words_forget(module->key);
 }
 
-static int compare_counts(struct dl_phdr_info *info, size_t size, void *has_changed)
-{
-	(void)size;
-	*(bool *)has_changed = info->dlpi_adds != adds_seen || info->dlpi_subs != subs_seen;
-	return 1;
-}
-
 bool got_has_changed(void)
 {
-	bool has_changed = false;
-
-	got_functions()->iterate(compare_counts, &has_changed);
-	return has_changed;
+	return !are_now(scanned);
 }

@@ -256,7 +256,7 @@ void got_scan(struct got_report *ret)
 	struct scan scan = { .report = ret };
 
 	*ret = (struct got_report){ 0 };
-	got_look_around();
+	got_begin_scan();
 	got_functions()->iterate(scan_module, &scan);
 	for (uint32_t i = 0; i < scan.unbound_count; i++)
 		got_tables()->unbound[i].original = got_find_original(&got_tables()->unbound[i]);

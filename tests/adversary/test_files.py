@@ -113,7 +113,7 @@ class Devices(Folder):
         silence.greet()
         answer = Answer("dump", target.pid)
         self.assertEqual(answer.code, 0, answer.errors)
-        self.assertIn("a program of another user answers (FUSE), and may never do so", answer.errors)
+        self.assertIn("program of another user answers (FUSE), and may never do so", answer.errors)
 
     def test_a_recording_that_names_a_pipe(self):
         canary = self.canary("pipe")

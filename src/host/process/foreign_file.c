@@ -134,9 +134,9 @@ static int look_for(int root, pid_t pid, const char *path, int flags)
 	if (!mounts_may_hang(pid))
 		return open_below(root, path, O_PATH | flags, 0);
 	note_add(
-		"file %s is not looked for: it lies behind a mount, and process %d sees a file system for "
-		"which a program of another user answers (FUSE), and may never do so",
-		path, (int)pid);
+		"file %s is not looked for: it lies behind a mount, and there is a file system for which a "
+		"program of another user answers (FUSE), and may never do so",
+		path);
 	return -EOPNOTSUPP;
 }
 

@@ -69,7 +69,7 @@ static bool wants_utf8(void)
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *value = secure_getenv(names[i]);
+		const char *value = getenv(names[i]);
 
 		if (value && value[0])
 			return says_utf8(value);
@@ -85,7 +85,7 @@ static bool use_utf8(void)
 
 static void begin_colors(struct terminal *self, bool no_color)
 {
-	const char *variable = secure_getenv("NO_COLOR");
+	const char *variable = getenv("NO_COLOR");
 
 	if (no_color || (variable && variable[0]) || !has_colors())
 		return;
@@ -116,7 +116,7 @@ static bool can_move(void)
 
 int terminal_open(struct terminal **ret, const struct terminal_options *options, struct err *err)
 {
-	const char *name = secure_getenv("TERM");
+	const char *name = getenv("TERM");
 	struct terminal *self = calloc(1, sizeof(*self));
 
 	if (!self)

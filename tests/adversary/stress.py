@@ -98,6 +98,9 @@ class Ground:
         os.chmod(self.report, 0o666)
         self.output = self.path / "output"
         self.output.mkdir()
+        self.roots = self.path / "roots"
+        self.roots.mkdir()
+        os.chmod(self.roots, 0o777)
         self.strangers_own = self.path / "strangers"
         self.strangers_own.mkdir()
         os.chown(self.strangers_own, STRANGER, STRANGER)
@@ -140,7 +143,8 @@ class Target:
             variables += [f"LD_PRELOAD={ground.path}/librocprofiler-register.so.0", "ROCP_TOOL_ATTACH=1"]
         self.process = subprocess.Popen(
             [*as_user(uid), "env", *variables, str(ground.path / "hostile"), str(seed), str(ground.canary),
-             ",".join(deeds)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+             ",".join(deeds)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            cwd=ground.roots)
         self.pid = self.process.pid
         os.set_blocking(self.process.stdout.fileno(), False)
         self.is_ready = harness.wait_until(lambda: "ready" in self.listen() or self.process.poll() is not None)

@@ -4,6 +4,7 @@
  *
  *     hostile SEED CANARY NAME[,NAME]...
  *
+ * In the current folder it makes folders that it takes for its root.
  * Says "ready", "settled" when it has given up the rights that it wants to give up, and "ESCAPED:
  * how" whenever it got at the canary, a file that it must not reach. Started from a copy with the
  * setuid bit it stays root for a moment and goes on as who it was.
@@ -274,7 +275,7 @@ static void join_namespaces(uint64_t *random)
 
 static void chroot_empty(uint64_t *random)
 {
-	char path[] = "/tmp/hostile-root-XXXXXX";
+	char path[] = "root-XXXXXX";
 
 	wait_at_most(random, 500000);
 	if (mkdtemp(path)) {
@@ -451,7 +452,7 @@ static int enter_container(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct few[2] = { { DOCKER, DOCKER, 0 } };
-	char root[] = "/tmp/hostile-root-XXXXXX";
+	char root[] = "root-XXXXXX";
 
 	if (!mkdtemp(root) || unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||

@@ -50,7 +50,7 @@ struct pt_regs {
 	}
 
 /* Return addresses may carry a signature in the bits that addresses of programs do not use. */
-#define CODE_ADDRESS(address) ((address) & settings.address_mask)
+#define CODE_ADDRESS(address) ((address)&settings.address_mask)
 #define RETURN_ON_STACK       0
 
 #else

@@ -41,8 +41,9 @@ int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size
 uint64_t unwind_source_fingerprint(const struct unwind_source *source)
 {
 	const uint64_t facts[] = {
-		source->machine->elf_machine, source->first,     source->end,
-		source->part.address,         source->part.size, source->section
+		source->machine->elf_machine,  source->first,     source->end,
+		source->part.address,          source->part.size, source->section,
+		source->object.header.e_shnum,
 	};
 
 	return fingerprint(fingerprint(FINGERPRINT_BEGIN, facts, sizeof(facts)), source->part.bytes,

@@ -21,6 +21,6 @@ struct unwind_source {
 int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size,
 		       struct err *err) MUST_CHECK;
 
-/* The same number for the same section and place of the code: whatever gives another table gives
- * another number. */
+/* The same number for the same section and place of the code: whatever gives another table of a
+ * file gives another number, also that its sections are not known (an image in memory). */
 uint64_t unwind_source_fingerprint(const struct unwind_source *source);

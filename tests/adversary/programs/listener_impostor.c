@@ -88,8 +88,10 @@ int main(void)
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		return 1;
 	first = fork();
-	if (!first)
+	if (!first) {
+		close(pair[0]); /* so that our end is heard */
 		listen_and_leave(pair[1]);
+	}
 	close(pair[1]);
 	waitpid(first, NULL, 0);
 	second = make_process(first);

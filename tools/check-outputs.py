@@ -76,7 +76,7 @@ def main():
                 instead = "secure_getenv()" if word == "getenv" else "host/core/output_file.h"
                 complaints.append(f"{name}:{line}: {word}: it is {instead} that does this")
     if len(sys.argv) <= 1:
-        for name, words in ALLOWED.items():
+        for name, words in ((name, words) for name, words in ALLOWED.items() if (root / name).exists()):
             for word in sorted(words - found.get(name, set())):
                 complaints.append(f"tools/check-outputs.py: {name} has no {word}: take the allowance back")
     print("\n".join(complaints), end="\n" if complaints else "")

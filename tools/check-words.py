@@ -32,6 +32,8 @@ ALLOWED = {
     "src/host/core/interrupt.c": {"write"},
     # Writes what foreign_clean() has cleaned.
     "compat/attach/log.c": {"write"},
+    # A literal, where only system calls are left.
+    "src/host/core/interrupt.c": {"write"},
     # Cells of screen.c, whose letters are from letter_at().
     "src/host/top/terminal.c": {"mvaddnwstr"},
     # Bytes for machines: lengths stand before texts, and nobody reads them on a terminal.
@@ -123,7 +125,7 @@ def main():
             if call not in ALLOWED.get(name, ()):
                 complaints.append(f"{name}:{line}: {call}() may write foreign text: host/core/print.h, foreign.h, json.h")
     if len(sys.argv) <= 1:
-        for name, calls in ALLOWED.items():
+        for name, calls in ((name, calls) for name, calls in ALLOWED.items() if (root / name).exists()):
             for call in sorted(calls - found.get(name, set())):
                 complaints.append(f"tools/check-words.py: {name} has no such {call}(): take the allowance back")
     print("\n".join(complaints), end="\n" if complaints else "")

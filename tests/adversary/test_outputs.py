@@ -246,6 +246,14 @@ class Ordinary(Outputs):
         self.assertEqual(mode_of(self.path("d.html")), 0o600)
         self.assertEqual(sorted(os.listdir(self.folder)), sorted((*FORMATS, *SAMPLE_FORMATS, "d.html")))
 
+    @unittest.skipIf(os.geteuid(), "needs root, to be somebody else")
+    def test_others_are_told_why_they_cannot_read_it(self):
+        copy = shutil.copy(LIMPET, self.folder)
+        done = subprocess.run([copy, "report", self.samples], capture_output=True, text=True, cwd="/", user=NOBODY,
+                              group=NOBODY, extra_groups=[], timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("their owner's alone", done.stderr)
+
     def test_what_the_owner_allowed_stays_allowed(self):
         path = self.path("a.csv")
         for run in (lambda: limpet("export", self.calls, "-o", path).code, lambda: self.record("-o", path).returncode):

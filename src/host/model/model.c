@@ -461,12 +461,22 @@ int model_open_fd(int fd, const char *name, struct model **ret, struct err *err)
 	return open_fd(fd, name, /* records_max */ 0, ret, err);
 }
 
+static int explain_open(const char *path, int code, struct err *err)
+{
+	err_set(err, code, "open '%s': %s", path, strerror(-code));
+	if (code != -EACCES)
+		return code;
+	err_why(err, "recordings are their owner's alone");
+	err_fix(err, "sudo chown $USER FILE, or read it with sudo");
+	return err_exit(err, EXIT_NOT_PERMITTED);
+}
+
 int model_open_up_to(const char *path, uint64_t records_max, struct model **ret, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return err_set(err, -errno, "open '%s': %s", path, strerror(errno));
+		return explain_open(path, -errno, err);
 	return open_fd(fd, path, records_max, ret, err);
 }
 

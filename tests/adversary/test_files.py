@@ -198,6 +198,11 @@ class Promises(Folder):
                 self.assertIn(f"lines of {path} are not read: with its section {section} it would have", answer.errors)
                 self.assertIn(" stand (", answer.text)
 
+    def test_unwind_information_of_holes(self):
+        path = self.standing()
+        Elf(path).promise(".eh_frame", 3 * GIB)
+        self.assertIn(f"unwind information of {path} is not read", self.look(path).errors)
+
     def test_names_of_sections_of_holes(self):
         path = self.standing()
         Elf(path).promise(".shstrtab", 3 * GIB)

@@ -15,16 +15,14 @@
 #include "host/unwind/rules.h"
 
 #define SIZE_LIMIT     FOREIGN_FILE_MAX
-#define PART_LIMIT     ((uint64_t)256 << 20) /* ten times a browser's .eh_frame */
-#define CODE_LIMIT     ((uint64_t)256 << 20) /* larger ones are not read */
-#define HEADER_EXCERPT 64                    /* of PT_GNU_EH_FRAME: its fixed part is shorter */
+#define HEADER_EXCERPT 64 /* of PT_GNU_EH_FRAME: its fixed part is shorter */
 
 /* Reads bytes of the object by their place in the file. */
 struct origin {
 	int (*read)(const struct origin *origin, uint64_t offset, void *into, size_t size);
 	int fd;
 	const struct memory_reader *memory;
-	uint64_t base, part_limit;
+	uint64_t base, part_max;
 	const struct image *image; /* its program headers tell where in memory things are */
 };
 
@@ -79,7 +77,10 @@ static void fetch(struct image *image, const struct origin *origin, uint64_t off
 {
 	if (offset >= image->size)
 		return;
-	size = MIN(MIN(size, image->size - offset), origin->part_limit);
+	size = MIN(size, image->size - offset);
+	image->is_cut |= size > origin->part_max;
+	if (size > origin->part_max)
+		return;
 	if (origin->read(origin, offset, image->bytes + offset, size) < 0)
 		memset(image->bytes + offset, 0, size);
 }
@@ -87,7 +88,10 @@ static void fetch(struct image *image, const struct origin *origin, uint64_t off
 static void fetch_part(struct image *image, const struct origin *origin,
 		       const struct object_part *part)
 {
-	fetch(image, origin, (uint64_t)(part->bytes - image->bytes), part->size);
+	/* One without a size has a mark at its end. */
+	uint64_t size = part->has_size ? part->size : MIN(part->size, origin->part_max);
+
+	fetch(image, origin, (uint64_t)(part->bytes - image->bytes), size);
 }
 
 static void fetch_names(struct image *image, const struct origin *origin,
@@ -141,8 +145,7 @@ static void fetch_code(struct image *image, const struct origin *origin,
 	for (unsigned i = 0; i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
 
-		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
-		    segment->p_filesz <= CODE_LIMIT)
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
 			fetch(image, origin, segment->p_offset, segment->p_filesz);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
@@ -179,7 +182,7 @@ static int make_space(struct image *ret, uint64_t size)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (bytes == MAP_FAILED)
 		return -ENOMEM;
-	*ret = (struct image){ bytes, size };
+	*ret = (struct image){ .bytes = bytes, .size = size };
 	return 0;
 }
 
@@ -207,7 +210,7 @@ int image_load_file(struct image *ret, int fd)
 {
 	struct origin origin = { .read = read_file,
 				 .fd = fd,
-				 .part_limit = foreign_file_limit(fd, PART_LIMIT) };
+				 .part_max = foreign_file_limit(fd, IMAGE_PART_MAX) };
 	struct stat facts;
 	Elf64_Ehdr header;
 
@@ -240,7 +243,7 @@ static int measure(const struct memory_reader *memory, uint64_t base, const Elf6
 int image_load_memory(struct image *ret, const struct memory_reader *memory, uint64_t base)
 {
 	struct origin origin = {
-		.read = read_memory, .memory = memory, .base = base, .part_limit = PART_LIMIT
+		.read = read_memory, .memory = memory, .base = base, .part_max = IMAGE_PART_MAX
 	};
 	Elf64_Ehdr header;
 	uint64_t size;

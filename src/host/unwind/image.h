@@ -9,10 +9,16 @@
 #include "shared/base/macros.h"
 #include "shared/elf/image.h"
 
+#include <stdbool.h>
+
 struct image {
 	unsigned char *bytes; /* a mapping */
 	size_t size;
+	bool is_cut; /* a part was larger than IMAGE_PART_MAX, or mostly holes: it is not there */
 };
+
+/* Ten times a browser's .eh_frame. */
+#define IMAGE_PART_MAX ((uint64_t)256 << 20)
 
 /* -ENOEXEC: not an ELF object of 64 bits. */
 int image_load_file(struct image *ret, int fd) MUST_CHECK;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/notes.h"
 #include "host/core/room.h"
 #include "host/unwind/cache.h"
 #include "host/unwind/image.h"
@@ -70,16 +71,36 @@ static void make_table(struct module *module, const void *bytes, size_t size)
 	complain(module, &err);
 }
 
-static void read_image(struct known *entry, const void *bytes, size_t size)
+static void read_parts(struct known *entry, const void *bytes, size_t size)
 {
+	entry->module.build_id_size = object_build_id(&entry->object, entry->module.build_id,
+						      sizeof(entry->module.build_id));
+	make_table(&entry->module, bytes, size);
+}
+
+/* What is not there must not be walked through: it would be zeroes without end. */
+static void refuse_cut(struct module *module)
+{
+	snprintf(module->complaint, sizeof(module->complaint),
+		 "a section has more than %u MiB, or more than the file has on disk",
+		 (unsigned)(IMAGE_PART_MAX >> 20));
+	note_add("unwind information of %s is not read: %s", module->path, module->complaint);
+}
+
+static void read_image(struct known *entry, const struct image *image)
+{
+	const void *bytes = image->bytes;
+	size_t size = image->size;
+
 	if (object_open(&entry->object, bytes, size) < 0) {
 		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
 			 "not an ELF file of 64 bits");
 		return;
 	}
-	entry->module.build_id_size = object_build_id(&entry->object, entry->module.build_id,
-						      sizeof(entry->module.build_id));
-	make_table(&entry->module, bytes, size);
+	if (image->is_cut)
+		refuse_cut(&entry->module);
+	else
+		read_parts(entry, bytes, size);
 	entry->object.bytes = NULL;
 	entry->object.size = 0;
 }
@@ -108,7 +129,7 @@ static void read_from_memory(struct known *entry, pid_t pid, const struct maps *
 		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
 			 "its file cannot be opened, nor its memory read: %s", strerror(-r));
 	else
-		read_image(entry, image.bytes, image.size);
+		read_image(entry, &image);
 }
 
 static void read_from_file(struct known *entry, const struct module_file *file)
@@ -120,7 +141,7 @@ static void read_from_file(struct known *entry, const struct module_file *file)
 		snprintf(entry->module.complaint, sizeof(entry->module.complaint), "%s",
 			 r == -ENOEXEC ? "not an ELF file of 64 bits" : strerror(-r));
 	else
-		read_image(entry, image.bytes, image.size);
+		read_image(entry, &image);
 }
 
 /* So that others can open what is in no file. */
@@ -153,7 +174,7 @@ static void read_vdso(struct known *entry, pid_t pid, const struct mapping *mapp
 			return;
 		memcpy(bytes, own, size);
 	}
-	read_image(entry, bytes, size);
+	read_image(entry, &(struct image){ .bytes = bytes, .size = size });
 	entry->module.image_path = keep_copy("vdso", bytes, size);
 }
 

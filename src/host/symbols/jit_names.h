@@ -6,6 +6,8 @@
 
 #include "host/core/pool.h"
 
+#include <stdbool.h>
+
 /* What comes after so many has no name. */
 #define JIT_NAMES_MAX (4u << 20)
 #define JIT_TEXT_MAX  (256u << 20)
@@ -29,6 +31,9 @@ struct jit_names {
 /* -EINVAL for code of no size, or beyond the end of memory; -ENOMEM, -EOVERFLOW. */
 int jit_names_add(struct jit_names *names, uint64_t start, uint64_t size, const char *name,
 		  uint64_t born_ns) MUST_CHECK;
+
+/* No more can be added. */
+bool jit_names_are_full(const struct jit_names *names);
 
 /* After some were added, before they are looked for.  -ENOMEM: what is new is not found. */
 int jit_names_sort(struct jit_names *names) MUST_CHECK;

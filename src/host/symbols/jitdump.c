@@ -196,7 +196,7 @@ int jitdump_read(struct jitdump *dump, struct jit_names *names)
 	r = dump->read ? 0 : read_file_head(dump, window);
 	while (!r && !dump->is_over && dump->read < (uint64_t)file.st_size) {
 		r = read_record(dump, window, (uint64_t)file.st_size, names);
-		dump->is_over |= dump->total >= READ_MAX;
+		dump->is_over |= dump->total >= READ_MAX || jit_names_are_full(names);
 	}
 	dump->looked_ns = now_ns();
 	dump->is_over |= r == -EBADMSG;

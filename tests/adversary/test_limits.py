@@ -111,6 +111,17 @@ class Proc(TargetTest):
         self.assertLess(time.monotonic() - begun, 9)  # it waited 11 s for the end of what never was
 
 
+class EndlessLists(TargetTest):
+    def test_modules_that_lead_to_themselves(self):
+        target = subprocess.Popen([os.path.join(ADVERSARY, "ring_of_modules")], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_process, target)
+        self.assertEqual(target.stdout.readline(), "ready\n")
+        result = limpet("attach", target.pid, "--duration", "1ms")
+        self.assertFalse(result.hung, result)
+        self.assertIn(result.code, (1, 6), result)
+        self.assertIsNone(target.poll())
+
+
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
 class FullDisks(TargetTest):
     """What is said to be in a recording is in it."""

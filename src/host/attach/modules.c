@@ -79,10 +79,11 @@ int modules_read(const struct target *target, struct modules *ret, struct err *e
 {
 	struct debug_head head = { 0 };
 	struct debug_map map = { 0 };
+	unsigned steps = 0; /* also over what is no module: the list may lead back into itself */
 	int r = find_head(target, &head);
 
 	memset(ret, 0, sizeof(*ret));
-	for (uint64_t at = head.map; !r && at && ret->count < MODULES_MAX; at = map.next) {
+	for (uint64_t at = head.map; !r && at && steps < MODULES_MAX; at = map.next, steps++) {
 		r = read_at(target, at, &map, sizeof(map));
 		if (!r)
 			r = add_module(target, ret, at, &map);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +78,13 @@ static int start(pid_t *ret, const char *build_id, int output)
 	return -r;
 }
 
+static int ms_until(uint64_t end_ns)
+{
+	uint64_t now = now_ns();
+
+	return now >= end_ns ? 0 : (int)((end_ns - now) / 1000000) + 1;
+}
+
 /* One line; false when it does not come in time. */
 static bool read_line(int fd, uint64_t end_ns, char *ret, size_t room)
 {
@@ -85,11 +93,11 @@ static bool read_line(int fd, uint64_t end_ns, char *ret, size_t room)
 
 	while (got > 0 && size < room - 1) {
 		struct pollfd wait = { fd, POLLIN, 0 };
-		uint64_t now = now_ns();
+		int limit_ms = ms_until(end_ns);
 
-		if (now >= end_ns)
+		if (!limit_ms)
 			return false;
-		if (poll(&wait, 1, (int)((end_ns - now) / 1000000) + 1) <= 0)
+		if (poll(&wait, 1, limit_ms) <= 0)
 			continue;
 		got = read(fd, ret + size, room - 1 - size);
 		size += got > 0 ? (size_t)got : 0;
@@ -97,6 +105,19 @@ static bool read_line(int fd, uint64_t end_ns, char *ret, size_t room)
 	ret[size] = '\0';
 	ret[strcspn(ret, "\n")] = '\0';
 	return true;
+}
+
+/* It may have said all that it has to say, and stay. */
+static void end_in_time(pid_t child, uint64_t end_ns)
+{
+	struct pollfd wait = { (int)syscall(SYS_pidfd_open, child, 0), POLLIN, 0 };
+
+	while (wait.fd >= 0 && poll(&wait, 1, ms_until(end_ns)) < 0 && errno == EINTR)
+		;
+	if (!wait.revents)
+		kill(child, SIGKILL);
+	if (wait.fd >= 0)
+		close(wait.fd);
 }
 
 static bool ends_well(pid_t child)
@@ -121,7 +142,7 @@ static uint64_t limit_ns(const struct debuginfod *self)
 
 static bool ask(struct debuginfod *self, const char *build_id, char *ret, size_t room)
 {
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns = now_ns(), end_ns = begin_ns + limit_ns(self);
 	int ends[2];
 	pid_t child;
 	bool is_told, is_well;
@@ -134,10 +155,9 @@ static bool ask(struct debuginfod *self, const char *build_id, char *ret, size_t
 		return false;
 	}
 	close(ends[1]);
-	is_told = read_line(ends[0], begin_ns + limit_ns(self), ret, room);
+	is_told = read_line(ends[0], end_ns, ret, room);
 	close(ends[0]);
-	if (!is_told)
-		kill(child, SIGKILL);
+	end_in_time(child, is_told ? end_ns : 0);
 	self->late += !is_told;
 	is_well = ends_well(child);
 	self->spent_ns += now_ns() - begin_ns;

@@ -14,6 +14,11 @@
 /* How many names before an address are looked at, where one far back spans it. */
 #define LOOK_BACK_MAX 4096u
 
+bool jit_names_are_full(const struct jit_names *names)
+{
+	return names->count >= JIT_NAMES_MAX || names->text_bytes >= JIT_TEXT_MAX;
+}
+
 static int refuse_more(struct jit_names *names)
 {
 	if (!names->is_full)
@@ -32,7 +37,7 @@ int jit_names_add(struct jit_names *names, uint64_t start, uint64_t size, const 
 
 	if (!size || size > UINT64_MAX - start)
 		return -EINVAL;
-	if (names->count >= JIT_NAMES_MAX || names->text_bytes >= JIT_TEXT_MAX)
+	if (jit_names_are_full(names))
 		return refuse_more(names);
 	text = pool_add(&names->texts, name);
 	if (text == POOL_NONE ||

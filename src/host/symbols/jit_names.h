@@ -33,6 +33,9 @@ struct jit_names {
 int jit_names_add(struct jit_names *names, uint64_t start, uint64_t size, const char *name,
 		  uint64_t born_ns) MUST_CHECK;
 
+/* No more can be added. */
+bool jit_names_are_full(const struct jit_names *names);
+
 /* After some were added, before they are looked for.  -ENOMEM: what is new is not found. */
 int jit_names_sort(struct jit_names *names) MUST_CHECK;
 

@@ -201,6 +201,7 @@ int jitdump_read(struct jitdump *dump, struct jit_names *names)
 				 JITDUMP_MAX >> 20);
 			dump->is_over = true;
 		}
+		dump->is_over |= jit_names_are_full(names);
 	}
 	dump->looked_ns = now_ns();
 	dump->is_over |= r == -EBADMSG;

@@ -114,7 +114,8 @@ static bool is_same_text(const struct perf_map *map)
 	       !memcmp(end, map->end, map->end_size);
 }
 
-/* False when there is nothing new.  A megabyte without the end of a line is no map. */
+/* False when there is nothing new.  A megabyte without the end of a line is no map, and of what is
+ * longer than a map ever is nothing more is read. */
 static bool read_more(struct perf_map *map, struct jit_names *names, char *room, uint64_t born_ns)
 {
 	ssize_t got = pread(map->fd, room, READ_AT_ONCE, (off_t)map->read);
@@ -123,8 +124,8 @@ static bool read_more(struct perf_map *map, struct jit_names *names, char *room,
 	if (got <= 0)
 		return false;
 	taken = perf_map_lines(names, room, (size_t)got, born_ns);
-	if (!taken && got == READ_AT_ONCE)
-		taken = READ_AT_ONCE;
+	if ((!taken && got == READ_AT_ONCE) || jit_names_are_full(names))
+		map->total = PERF_MAP_MAX;
 	if (!taken)
 		return false;
 	remember_end(map, room, taken);

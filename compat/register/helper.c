@@ -6,9 +6,11 @@
 #include "compat/register/helper.h"
 
 #include "compat/register/door.h"
+#include "compat/register/libc_functions.h"
 #include "compat/register/registry.h"
 #include "compat/register/switches.h"
 #include "shared/wire/door.h"
+#include "target/runtime/broadcast.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,9 +18,12 @@
 
 #define STACK_SIZE (1u << 20) /* constructors of tools run here */
 
+static struct boot_libc libc;
+
 static void *wait_for_visitors(void *unused)
 {
 	(void)unused;
+	broadcast_avoid(&libc);
 	for (;;) {
 		/* Each time: a visitor may have brought code that changed it. */
 		prctl(PR_SET_NAME, DOOR_THREAD_NAME);
@@ -40,6 +45,7 @@ static void start_blocked(void)
 	sigset_t all, before;
 	pthread_t thread;
 
+	libc_functions_find(&libc);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -74,6 +74,7 @@ struct boot_libc {
 	uint64_t dlopen, dlsym, dlclose, dlerror;
 	uint64_t unsetenv;
 	uint64_t __cxa_atexit, __cxa_finalize;
+	int64_t thread_flags; /* distance from the thread pointer, see thread_flags.h; 0: unknown */
 };
 
 struct boot_context {

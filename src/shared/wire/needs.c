@@ -71,6 +71,8 @@ const struct need needs[] = {
 	{ NEED_ALWAYS, SYS_getpid, "getpid", true, { 0 } },
 	{ NEED_ALWAYS, SYS_prctl, "prctl", true, { PR_SET_NAME } },
 	{ NEED_FOR_TRACING, SYS_prctl, "prctl (of the counter)", true, { PR_GET_TSC } },
+	{ NEED_TOLD, SYS_prctl, "prctl (PR_GET_SECUREBITS)", true, { PR_GET_SECUREBITS } },
+	{ NEED_TOLD, SYS_prctl, "prctl (PR_SET_SECUREBITS)", true, { PR_SET_SECUREBITS, 4 } },
 	{ NEED_ALWAYS, SYS_clock_gettime, "clock_gettime", true, { 0 } },
 	{ NEED_ALWAYS, SYS_tgkill, "tgkill", true, { 1, 1, 0 } },
 	{ NEED_ALWAYS, SYS_nanosleep, "nanosleep", true, { 0 } },

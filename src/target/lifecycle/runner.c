@@ -5,6 +5,7 @@
 #include "target/lifecycle/runner.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/broadcast.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +39,7 @@ enum order_state {
 };
 
 struct order {
-	dlsym_function *find_symbol;
+	struct boot_libc libc;
 	void (*work)(void *);
 	void (*late)(void *);
 	uint32_t state; /* a futex */
@@ -74,9 +75,10 @@ static void restore_signals(uint64_t old)
 
 static void open_signals_of_musl(const struct order *order)
 {
+	dlsym_function *find = (dlsym_function *)order->libc.dlsym;
 	uint64_t mask = MUSL_SIGNAL;
 	sigrtmin_function *first =
-		(sigrtmin_function *)order->find_symbol(RTLD_DEFAULT, "__libc_current_sigrtmin");
+		(sigrtmin_function *)find(RTLD_DEFAULT, "__libc_current_sigrtmin");
 
 	if (first && first() > 34)
 		raw4(SYS_rt_sigprocmask, 1 /* SIG_UNBLOCK */, &mask, 0, sizeof(mask));
@@ -107,6 +109,7 @@ static void *run(void *pointer)
 {
 	struct order *order = pointer;
 
+	broadcast_avoid(&order->libc);
 	__atomic_store_n(&order->tid, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
 	exchange_thread(0, order->tid);
 	open_signals_of_musl(order);
@@ -268,7 +271,7 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)
 	order = make_order();
 	if (!order)
 		return -ENOMEM;
-	order->find_symbol = (dlsym_function *)libc->dlsym;
+	order->libc = *libc;
 	order->work = work;
 	order->late = late;
 	memcpy(order->argument, argument, size);

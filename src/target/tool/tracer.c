@@ -187,6 +187,7 @@ static int open_backend(void)
 static int start_watch(void)
 {
 	struct watch_libc functions = {
+		.all = libc,
 		.create = (void *)libc->pthread_create,
 		.join = (void *)libc->pthread_join,
 		.attr_init = (void *)libc->pthread_attr_init,

@@ -3,11 +3,13 @@
  */
 #pragma once
 
+#include "shared/wire/boot.h"
 #include "target/hooks/got.h"
 
 #include <pthread.h>
 
 struct watch_libc {
+	const struct boot_libc *all;
 	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	int (*join)(pthread_t, void **);
 	int (*attr_init)(pthread_attr_t *);

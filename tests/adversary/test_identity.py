@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""
+Programs that give up their rights while limpet is in them: every step answers what it answers without limpet, and
+afterwards no thread of limpet's has rights that the program has given up, or lacks a filter that it has put on itself.
+"""
+
+import concurrent.futures
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import harness
+
+PROGRAM = os.path.join(os.environ["ADVERSARY"], "programs", "identity")
+REGISTER = os.environ["REGISTER"]
+TOOL = os.path.join(harness.PROGRAMS, "life_a.so")
+OURS = ("limpet", "limpet-watch", "limpet-tool", "rocp-bg-attach")
+IDENTITY = "Uid Gid Groups CapInh CapPrm CapEff CapBnd CapAmb NoNewPrivs Seccomp Seccomp_filters".split()
+RIGHTS = "CapInh CapPrm CapEff CapBnd CapAmb".split()
+AT_ONCE = 4  # programs
+
+# Those that libc makes known to all threads, and those that are a thread's own.
+SEQUENCES = (
+    "keepcaps setpriv sudo nginx sshd postgres systemd raise capset no_new_privs fsuid filter tsync filter_deadly strict "
+    "network mounts chroot dumpable vfork fork handler threads"
+).split()
+RAW = "raw raw_capset raw_no_new_privs raw_filter raw_tsync".split()
+
+
+class Program:
+    """One that waits before it begins; without limpet, or with it as `mode` says."""
+
+    def __init__(self, sequence, mode):
+        self.limpet = None
+        self.watchdog = threading.Timer(2 * harness.PATIENCE_S, self.end_all)
+        self.watchdog.start()
+        self.folder = tempfile.TemporaryDirectory()
+        environment = dict(os.environ)
+        if mode == "register":
+            environment |= {"LD_PRELOAD": REGISTER, "ROCP_TOOL_ATTACH": "1"}
+        self.process = subprocess.Popen(
+            [PROGRAM, sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self.pid = self.process.pid
+        if self.process.stdout.readline() != b"ready\n":
+            raise AssertionError(f"{sequence} did not begin: {self.process.wait()}")
+        self.come_in(mode)
+
+    def end_all(self):
+        """What hangs is killed, which the test then sees."""
+        for process in (self.process, self.limpet):
+            if process and process.poll() is None:
+                process.kill()
+
+    def come_in(self, mode):
+        recording = os.path.join(self.folder.name, "recording")
+        arguments = {
+            "attached": ("attach", self.pid, "--json"),
+            "tool": ("attach", self.pid, "--json", "--tool", TOOL),
+            "traced": ("record", self.pid, "--io-trace", "-o", recording, "--json"),
+        }.get(mode)
+        if arguments:
+            self.limpet = harness.limpet_start(*arguments)
+            self.await_ours()
+
+    def await_ours(self):
+        """Attached, and everything in place: limpet says so."""
+        line = self.limpet.stdout.readline()
+        if '"attached"' not in line and '"recording"' not in line:
+            raise AssertionError(f"not attached: {line} {harness.limpet_finish(self.limpet)}")
+
+    def go(self):
+        """All its answers up to "done", or to its end."""
+        os.write(self.process.stdin.fileno(), b"x")
+        lines = []
+        while not lines or lines[-1] not in ("done\n", ""):
+            lines.append(self.process.stdout.readline().decode())
+        return lines
+
+    def close(self):
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        code = self.process.wait()
+        self.process.stdout.close()
+        result = None
+        if self.limpet:
+            if self.limpet.poll() is None:
+                self.limpet.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(self.limpet)
+        self.watchdog.cancel()
+        self.folder.cleanup()
+        return code, result
+
+
+def identity(pid, tid=None):
+    status = harness.status_of(pid, tid)
+    return {key: status.get(key, "") for key in IDENTITY} if status.get("State", "X")[0] not in "XZ" else {}
+
+
+def threads_of_ours(pid):
+    for tid in harness.threads_of(pid):
+        if tid != pid and harness.status_of(pid, tid).get("Name") in OURS:
+            yield tid
+
+
+def holds_more(ours, theirs):
+    """What a thread of ours has that the program has not; "" when it is gone, too."""
+    if not ours or not theirs:
+        return ""
+    more = [key for key in ("Uid", "Gid", "Groups") if ours[key] != theirs[key]]
+    more += [key for key in RIGHTS if int(ours[key], 16) & ~int(theirs[key], 16)]
+    more += [key for key in ("NoNewPrivs", "Seccomp", "Seccomp_filters") if int(ours[key]) < int(theirs[key])]
+    return " ".join(more)
+
+
+def surplus(pid):
+    theirs = identity(pid)
+    return {tid: more for tid in threads_of_ours(pid) if (more := holds_more(identity(pid, tid), theirs))}
+
+
+def play(sequence, mode, bound_s=harness.PATIENCE_S):
+    """What the program answered, what it is afterwards, how it ended, and what we kept for longer than the bound."""
+    program = Program(sequence, mode)
+    try:
+        lines = program.go()
+        end = time.monotonic() + bound_s
+        while (kept := surplus(program.pid)) and time.monotonic() < end:
+            time.sleep(0.005)
+        after = identity(program.pid)
+    finally:
+        code, result = program.close()
+    return {"lines": lines, "code": code, "after": after, "kept": kept, "limpet": result}
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root, to have something to give up")
+class Identity(unittest.TestCase):
+    maxDiff = None
+
+    def compare(self, mode, sequences):
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            alone = dict(zip(sequences, pool.map(lambda name: play(name, "alone"), sequences)))
+            with_us = dict(zip(sequences, pool.map(lambda name: play(name, mode), sequences)))
+        for name in sequences:
+            with self.subTest(mode=mode, sequence=name):
+                for key in ("lines", "code", "after"):
+                    self.assertEqual(with_us[name][key], alone[name][key], f"{name}: {with_us[name]}")
+                self.assertEqual(with_us[name]["kept"], {}, name)
+                if with_us[name]["limpet"]:
+                    self.assertFalse(with_us[name]["limpet"].hung, name)
+
+    def test_alone_every_step_is_as_it_should_be(self):
+        """What the other tests compare with."""
+        for name in SEQUENCES + RAW:
+            with self.subTest(sequence=name):
+                result = play(name, "alone")
+                self.assertEqual((result["lines"][-1], result["code"]), ("done\n", 0), str(result))
+
+    def test_attached(self):
+        self.compare("attached", SEQUENCES + RAW)
+
+    def test_with_a_tool(self):
+        self.compare("tool", SEQUENCES + RAW)
+
+    def test_with_the_register_library(self):
+        self.compare("register", SEQUENCES + RAW)
+
+    def test_traced(self):
+        self.compare("traced", SEQUENCES + RAW)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -9,7 +9,6 @@
 #include "shared/wire/door.h"
 #include "target/runtime/descriptor.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -105,34 +104,36 @@ static bool may_come_in(int fd)
 	return who.uid == 0 || (who.uid == geteuid() && !may_be_anybody(who.uid));
 }
 
-/* Without a door this waits for ever, for those who come by ptrace; after each of them the call is
- * repeated or ends with EINTR. */
-static void wait_at_door(void)
+/* Also without a door, for those who come by ptrace; after each of them the call is repeated or
+ * ends with EINTR. */
+static bool is_somebody_there(unsigned timeout_ms)
 {
 	struct pollfd wait = { listening.fd, POLLIN, 0 };
+	struct timespec limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000000l };
 
-	while (ppoll(&wait, 1, NULL, NULL) < 0 && errno == EINTR)
-		;
+	return ppoll(&wait, 1, &limit, NULL) > 0;
 }
 
-void door_serve_next(void)
+bool door_serve_next(unsigned timeout_ms)
 {
+	bool may_go_on = true;
+
 	if (!is_ours(&listening))
 		open_door_again();
-	wait_at_door();
-	if (!is_ours(&listening))
-		return;
+	if (!is_somebody_there(timeout_ms) || !is_ours(&listening))
+		return true;
 	visitor = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
 	if (visitor.fd < 0) {
 		nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
-		return;
+		return true;
 	}
 	if (may_come_in(visitor.fd))
-		visit_serve(visitor.fd);
+		may_go_on = !visit_serve(visitor.fd);
 	/* A child of fork may hold a copy: only this ends the connection for certain. */
 	if (is_ours(&visitor))
 		shutdown(visitor.fd, SHUT_RDWR);
 	descriptor_close(&visitor);
+	return may_go_on;
 }
 
 void door_forget(void)

@@ -1,7 +1,8 @@
 /*
  * A thread that waits for visitors: all signals blocked, no lock held, no system call that would
  * mind being interrupted and repeated by somebody's ptrace.  A child of fork has no such thread and
- * starts none: only what it must not keep is taken away there.
+ * starts none: only what it must not keep is taken away there.  Where the program gives up rights
+ * that the thread has, it ends: nobody shall be let in with them.
  */
 #include "compat/register/helper.h"
 
@@ -11,6 +12,7 @@
 #include "compat/register/switches.h"
 #include "shared/wire/door.h"
 #include "target/runtime/broadcast.h"
+#include "target/runtime/identity.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -22,13 +24,17 @@ static struct boot_libc libc;
 
 static void *wait_for_visitors(void *unused)
 {
+	struct identity_watch identity;
+
 	(void)unused;
 	broadcast_avoid(&libc);
-	for (;;) {
+	identity_begin(&identity, 0);
+	do {
 		/* Each time: a visitor may have brought code that changed it. */
 		prctl(PR_SET_NAME, DOOR_THREAD_NAME);
-		door_serve_next();
-	}
+	} while (door_serve_next(IDENTITY_GLANCE_MS) && !identity_exceeds(&identity));
+	identity_end(&identity);
+	door_forget();
 	return NULL;
 }
 

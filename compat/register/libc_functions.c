@@ -4,7 +4,7 @@
  */
 #include "compat/register/libc_functions.h"
 
-#include "shared/wire/thread_flags.h"
+#include "shared/wire/thread_words.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -46,13 +46,12 @@ static void *find(void *libc, const char *name)
 }
 
 /* glibc before 2.34 tells this to debuggers only. */
-static int64_t find_thread_flags(void *libc)
+static int64_t find_word(void *libc, const char *name)
 {
-	const struct thread_flags_description *flags =
-		find(libc, "_thread_db_pthread_cancelhandling");
+	const struct thread_word *word = find(libc, name);
 	const uint32_t *block_size = find(libc, "_thread_db_sizeof_pthread");
 
-	return flags && block_size ? thread_flags_distance(flags, *block_size) : 0;
+	return word && block_size ? thread_word_distance(word, *block_size) : 0;
 }
 
 bool libc_functions_find(struct boot_libc *ret)
@@ -66,7 +65,8 @@ bool libc_functions_find(struct boot_libc *ret)
 		*(uint64_t *)((char *)ret + wanted[i].offset) = address;
 		is_whole &= address != 0;
 	}
-	ret->thread_flags = find_thread_flags(libc);
+	ret->thread_flags = find_word(libc, "_thread_db_pthread_cancelhandling");
+	ret->thread_number = find_word(libc, "_thread_db_pthread_tid");
 	if (libc)
 		dlclose(libc);
 	dlerror();

@@ -94,30 +94,32 @@ static agent_function *prepare(const struct sdk *sdk, struct door_welcome *welco
 	return run;
 }
 
-static void receive(int socket, const struct sdk *sdk, struct door_welcome *welcome)
+static bool receive(int socket, const struct sdk *sdk, struct door_welcome *welcome)
 {
 	agent_function *run = prepare(sdk, welcome);
 
 	/* All: an agent that had them may have been unloaded, and knows what it has got twice. */
 	if (run)
 		handover_to(HANDOVER_ALL, sdk);
-	if (send(socket, welcome, sizeof(*welcome), MSG_NOSIGNAL) == sizeof(*welcome) && run)
-		run(&context, socket, -1);
+	return send(socket, welcome, sizeof(*welcome), MSG_NOSIGNAL) == sizeof(*welcome) && run &&
+	       run(&context, socket, -1) == AGENT_YIELDS;
 }
 
-void visit_serve(int socket)
+bool visit_serve(int socket)
 {
 	struct door_welcome welcome = { .magic = DOOR_MAGIC, .version = DOOR_VERSION };
 	struct sdk sdk;
+	bool must_end;
 
 	if (!hears_hello(socket) || has_gone(socket))
-		return;
+		return false;
 	if (sdk_open_ours(&sdk, /* may_load */ true)) {
-		receive(socket, &sdk, &welcome);
+		must_end = receive(socket, &sdk, &welcome);
 		sdk_close(&sdk);
-		return;
+		return must_end;
 	}
 	refuse(&welcome, -ENOENT,
 	       AGENT_SONAME " is neither loaded nor beside the register library");
 	send(socket, &welcome, sizeof(welcome), MSG_NOSIGNAL);
+	return false;
 }

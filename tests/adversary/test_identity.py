@@ -10,7 +10,6 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 
 import harness
@@ -48,6 +47,8 @@ class Program:
         if self.process.stdout.readline() != b"ready\n":
             raise AssertionError(f"{sequence} did not begin: {self.process.wait()}")
         self.come_in(mode)
+        if mode != "alone" and not harness.wait_until(lambda: list(threads_of_ours(self.pid))):
+            raise AssertionError(f"{sequence}, {mode}: no thread of ours is there")
 
     def end_all(self):
         """What hangs is killed, which the test then sees."""
@@ -123,18 +124,17 @@ def surplus(pid):
     return {tid: more for tid in threads_of_ours(pid) if (more := holds_more(identity(pid, tid), theirs))}
 
 
-def play(sequence, mode, bound_s=harness.PATIENCE_S):
-    """What the program answered, what it is afterwards, how it ended, and what we kept for longer than the bound."""
+def play(sequence, mode):
+    """What the program answered, what it is afterwards, how it ended, what we kept at first and for too long."""
     program = Program(sequence, mode)
     try:
         lines = program.go()
-        end = time.monotonic() + bound_s
-        while (kept := surplus(program.pid)) and time.monotonic() < end:
-            time.sleep(0.005)
-        after = identity(program.pid)
+        at_once = surplus(program.pid)
+        harness.wait_until(lambda: not surplus(program.pid))
+        kept, after = surplus(program.pid), identity(program.pid)
     finally:
         code, result = program.close()
-    return {"lines": lines, "code": code, "after": after, "kept": kept, "limpet": result}
+    return {"lines": lines, "code": code, "after": after, "kept": kept, "at_once": at_once, "limpet": result}
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root, to have something to give up")
@@ -170,7 +170,26 @@ class Identity(unittest.TestCase):
         self.compare("register", SEQUENCES + RAW)
 
     def test_traced(self):
-        self.compare("traced", SEQUENCES + RAW)
+        """Also with a filter for all threads that kills whoever does more than the program: ours are not there."""
+        self.compare("traced", SEQUENCES + RAW + ["tsync_deadly"])
+
+    def test_traced_ours_are_gone_before_a_call_through_libc_returns(self):
+        for name in ("nginx", "systemd", "capset", "no_new_privs", "tsync"):
+            with self.subTest(sequence=name):
+                # A thread that is ending may wait for a processor; three times in a row it does not.
+                self.assertIn({}, [play(name, "traced")["at_once"] for _ in range(3)])
+
+    def test_a_user_namespace_needs_a_process_of_one_thread(self):
+        """Which it is not while limpet is attached: a limit, and over with the attach."""
+        program = Program("users", "attached")
+        program.limpet.send_signal(signal.SIGINT)
+        self.assertEqual(harness.limpet_finish(program.limpet).code, 0)
+        self.assertTrue(harness.wait_until(lambda: not list(threads_of_ours(program.pid))))
+        self.assertEqual(program.go(), ["0 0\n", "done\n"])
+        self.assertEqual(program.close()[0], 0)
+        during = play("users", "attached")
+        self.assertIn(during["lines"], (["-1 22\n", "done\n"], ["0 0\n", "done\n"]))
+        self.assertEqual(during["code"], 0)
 
 
 if __name__ == "__main__":

@@ -295,6 +295,7 @@ static int try_thread(struct job *job, const int fds[2], const struct candidate 
 {
 	job->tid = candidate->tid;
 	job->inner_tid = candidate->inner_tid;
+	((struct boot_context *)(job->image + DATA_CONTEXT))->origin = candidate->inner_tid;
 	job->seen = candidate->call;
 	job->has_filters = candidate->has_filters;
 	return injector_run(job, fds, err);

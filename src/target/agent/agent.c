@@ -7,12 +7,14 @@
 
 #include "shared/arch/syscall.h"
 #include "target/agent/alone.h"
+#include "target/agent/departure.h"
 #include "target/agent/register.h"
 #include "target/agent/rings.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
 #include "target/lifecycle/tools.h"
 #include "target/runtime/channel.h"
+#include "target/runtime/identity.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/tables.h"
@@ -25,7 +27,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define GLANCE_S 1 /* how often we look whether the program is there at all */
+#define GLANCES_PER_LOOK 5 /* after so many it is asked whether the program is there at all */
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -41,6 +43,8 @@ struct residence {
 	struct descriptor host; /* of the host process: readable when it has died */
 	bool is_over, unloads;
 	bool is_outlived; /* the program's first thread, by others of the program's */
+	unsigned glances;
+	struct identity_watch identity;
 	union {
 		struct control_header header;
 		struct control_hello hello;
@@ -210,6 +214,12 @@ static int (*const orders[])(struct residence *) = {
 	[CONTROL_QUIET] = on_quiet, [CONTROL_DETACH] = on_detach, [CONTROL_RINGS] = on_rings,
 };
 
+static void end_because(struct residence *self, enum agent_end reason)
+{
+	agent_page.end_reason = reason;
+	self->is_over = true;
+}
+
 static void obey(struct residence *self, long size)
 {
 	unsigned kind = self->message.header.kind;
@@ -217,8 +227,7 @@ static void obey(struct residence *self, long size)
 	memset(&self->reply, 0, sizeof(self->reply));
 	if (control_check(&self->message, (size_t)size) || kind >= ARRAY_SIZE(orders) ||
 	    !orders[kind]) {
-		agent_page.end_reason = AGENT_END_PROTOCOL;
-		self->is_over = true;
+		end_because(self, AGENT_END_PROTOCOL);
 		return;
 	}
 	send_reply(self, orders[kind](self));
@@ -235,19 +244,26 @@ static bool is_deserted(struct residence *self)
 	return false;
 }
 
+/* Whether it is there is asked less often, but before anything is concluded from what it is. */
+static void look_at_program(struct residence *self, bool is_idle)
+{
+	bool exceeds = departure_is_wanted() || identity_exceeds(&self->identity);
+
+	if ((exceeds || (is_idle && ++self->glances % GLANCES_PER_LOOK == 0)) && is_deserted(self))
+		end_because(self, AGENT_END_ALONE);
+	else if (exceeds)
+		end_because(self, AGENT_END_IDENTITY);
+}
+
 static void serve_once(struct residence *self)
 {
 	struct pollfd wait[2] = { { self->socket, POLLIN, 0 }, { self->host.fd, POLLIN, 0 } };
-	struct timespec glance = { GLANCE_S, 0 };
+	struct timespec glance = { 0, IDENTITY_GLANCE_MS * 1000000l };
 	long r = raw5(SYS_ppoll, wait, 2, &glance, 0, 8);
 
-	if (r == -EINTR || (r == 0 && !is_deserted(self)))
+	look_at_program(self, r == 0);
+	if (r == 0 || r == -EINTR || self->is_over)
 		return;
-	if (r == 0) {
-		agent_page.end_reason = AGENT_END_ALONE;
-		self->is_over = true;
-		return;
-	}
 	if (wait[0].revents & POLLIN) {
 		r = channel_receive(self->socket, &self->message, sizeof(self->message), self->fds);
 		if (r > 0) {
@@ -256,8 +272,7 @@ static void serve_once(struct residence *self)
 			return;
 		}
 	}
-	agent_page.end_reason = AGENT_END_HOST_DIED;
-	self->is_over = true;
+	end_because(self, AGENT_END_HOST_DIED);
 }
 
 /* A forked child: what its parent had of ours came along. */
@@ -268,23 +283,30 @@ static void adopt(void)
 	lifecycle_adopt();
 }
 
-static void begin(struct boot_context *boot)
+static void begin(struct residence *self)
 {
+	struct boot_context *boot = self->boot;
+
 	agent_page.context = (uint64_t)boot;
 	if (!page_is_own())
 		adopt();
 	rings_begin(&boot->libc);
+	departure_prepare(&boot->libc, self->socket);
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;
 	if (!agent_page.attaches++)
 		agent_page.loaded_ns = page_clock(CLOCK_BOOTTIME);
+	identity_begin(&self->identity, boot->origin);
+	runner_mind(&self->identity);
 }
 
 static void end(struct residence *self)
 {
 	char ignored[CONTROL_TEXT_MAX] = "";
 
+	runner_mind(NULL);
+	identity_end(&self->identity);
 	if (!self->unloads)
 		lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, ignored, sizeof(ignored));
 	environment_restore();
@@ -316,12 +338,14 @@ static int reside(struct boot_context *boot, int socket, int directory)
 		.boot = boot, .socket = socket, .directory = directory, .host = descriptor_own(-1)
 	};
 
-	begin(boot);
+	begin(&self);
 	while (!self.is_over)
 		serve_once(&self);
 	end(&self);
 	if (agent_page.end_reason == AGENT_END_ALONE)
 		leave_last(&self);
+	if (agent_page.end_reason == AGENT_END_IDENTITY)
+		return AGENT_YIELDS;
 	return self.unloads ? AGENT_UNLOADS : AGENT_RESTS;
 }
 

@@ -6,6 +6,7 @@
 
 #include "shared/arch/syscall.h"
 #include "target/runtime/broadcast.h"
+#include "target/runtime/page.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,6 +54,7 @@ struct order {
 static struct order *given_up;
 static int32_t threads[THREADS_MAX]; /* their numbers; 0: free */
 static uint32_t is_hurried;          /* the program is ending: nobody waits any more */
+static struct identity_watch *minded; /* of the control thread; NULL: there is none */
 
 /* libc's own: a setuid elsewhere waits until every thread has answered them. */
 #define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
@@ -176,9 +178,22 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* The control thread cannot wait for a tool with rights that the program has given up.  Others who
+ * wait are threads of the program's. */
+static bool must_end(void)
+{
+	return minded && agent_page.control_tid == (int32_t)raw0(SYS_gettid) &&
+	       identity_exceeds(minded);
+}
+
+void runner_mind(struct identity_watch *identity)
+{
+	minded = identity;
+}
+
 static bool has_time(uint64_t now_ns, uint64_t end_ns)
 {
-	return now_ns < end_ns && !__atomic_load_n(&is_hurried, __ATOMIC_RELAXED);
+	return now_ns < end_ns && !__atomic_load_n(&is_hurried, __ATOMIC_RELAXED) && !must_end();
 }
 
 /* True when it is done; false when it is given up, which it then knows. */
@@ -256,6 +271,7 @@ void runner_hurry(void)
 void runner_adopt(void)
 {
 	given_up = NULL;
+	minded = NULL;
 	is_hurried = 0;
 	memset(threads, 0, sizeof(threads));
 }

@@ -8,7 +8,7 @@
 
 #include "shared/arch/syscall.h"
 #include "shared/arch/ticks.h"
-#include "shared/wire/thread_flags.h"
+#include "shared/wire/thread_words.h"
 
 #include <linux/securebits.h>
 #include <stdbool.h>

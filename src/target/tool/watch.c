@@ -203,6 +203,11 @@ void watch_stop(void)
 	free_stack();
 }
 
+bool watch_is_thread(void)
+{
+	return stack && thread_number() == number;
+}
+
 void watch_forget(void)
 {
 	stack = NULL;

@@ -23,6 +23,9 @@ int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_
 		void (*look)(bool have_modules_changed)) MUST_CHECK;
 void watch_stop(void);
 
+/* Is the calling thread that one? */
+bool watch_is_thread(void);
+
 /* In a forked child: the thread was our parent's. */
 void watch_forget(void);
 

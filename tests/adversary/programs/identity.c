@@ -417,12 +417,21 @@ static void say_result(int result)
 	say(text);
 }
 
+/* No handlers: a deadly filter allows no more, and strict confinement not even the end of all
+ * threads. */
+static void end(void)
+{
+	if (is_strict)
+		raw_call(SYS_exit, 0, 0, 0, 0, 0);
+	_exit(0);
+}
+
 static void wait_for_word(void)
 {
 	char byte;
 
 	if (read(STDIN_FILENO, &byte, 1) != 1)
-		_exit(0);
+		end();
 }
 
 int main(int argc, char **argv)
@@ -437,9 +446,5 @@ int main(int argc, char **argv)
 		say_result(sequence->steps[i]());
 	say("done\n");
 	wait_for_word();
-	/* No handlers: a deadly filter allows no more, and strict confinement not even the end of all
-	 * threads. */
-	if (is_strict)
-		raw_call(SYS_exit, 0, 0, 0, 0, 0);
-	_exit(0);
+	end();
 }

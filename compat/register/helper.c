@@ -33,7 +33,6 @@ static void *wait_for_visitors(void *unused)
 		/* Each time: a visitor may have brought code that changed it. */
 		prctl(PR_SET_NAME, DOOR_THREAD_NAME);
 	} while (door_serve_next(IDENTITY_GLANCE_MS) && !identity_exceeds(&identity));
-	identity_end(&identity);
 	door_forget();
 	return NULL;
 }

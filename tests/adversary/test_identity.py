@@ -15,6 +15,7 @@ import unittest
 import harness
 
 PROGRAM = os.path.join(os.environ["ADVERSARY"], "programs", "identity")
+PROGRAM_OF_MUSL = PROGRAM + "_musl"
 REGISTER = os.environ["REGISTER"]
 TOOL = os.path.join(harness.PROGRAMS, "life_a.so")
 OURS = ("limpet", "limpet-watch", "limpet-tool", "rocp-bg-attach")
@@ -25,7 +26,7 @@ AT_ONCE = 4  # programs
 # Those that libc makes known to all threads, and those that are a thread's own.
 SEQUENCES = (
     "keepcaps setpriv sudo nginx sshd postgres systemd raise capset no_new_privs fsuid filter tsync filter_deadly strict "
-    "network mounts chroot dumpable vfork fork handler threads"
+    "network mounts chroot jail dumpable vfork fork handler threads"
 ).split()
 RAW = "raw raw_capset raw_no_new_privs raw_filter raw_tsync".split()
 
@@ -42,7 +43,7 @@ class Program:
         if mode == "register":
             environment |= {"LD_PRELOAD": REGISTER, "ROCP_TOOL_ATTACH": "1"}
         self.process = subprocess.Popen(
-            [PROGRAM, sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            [PROGRAM_OF_MUSL if mode == "musl" else PROGRAM, sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         self.pid = self.process.pid
         if self.process.stdout.readline() != b"ready\n":
             raise AssertionError(f"{sequence} did not begin: {self.process.wait()}")
@@ -60,6 +61,7 @@ class Program:
         recording = os.path.join(self.folder.name, "recording")
         arguments = {
             "attached": ("attach", self.pid, "--json"),
+            "musl": ("attach", self.pid, "--json"),
             "tool": ("attach", self.pid, "--json", "--tool", TOOL),
             "traced": ("record", self.pid, "--io-trace", "-o", recording, "--json"),
         }.get(mode)
@@ -80,6 +82,10 @@ class Program:
         while not lines or lines[-1] not in ("done\n", ""):
             lines.append(self.process.stdout.readline().decode())
         return lines
+
+    def again(self):
+        os.write(self.process.stdin.fileno(), b"x")
+        return self.process.stdout.readline().decode()
 
     def close(self):
         try:
@@ -163,6 +169,11 @@ class Identity(unittest.TestCase):
     def test_attached(self):
         self.compare("attached", SEQUENCES + RAW)
 
+    @unittest.skipUnless(os.path.exists(PROGRAM_OF_MUSL), "no musl-gcc here")
+    def test_attached_with_musl(self):
+        """libc itself ends the program with SIGKILL where two threads get unlike answers."""
+        self.compare("musl", SEQUENCES + RAW)
+
     def test_with_a_tool(self):
         self.compare("tool", SEQUENCES + RAW)
 
@@ -178,6 +189,34 @@ class Identity(unittest.TestCase):
             with self.subTest(sequence=name):
                 # A thread that is ending may wait for a processor; three times in a row it does not.
                 self.assertIn({}, [play(name, "traced")["at_once"] for _ in range(3)])
+
+    def test_recorded_again_with_the_rights_that_are_left(self):
+        """limpet comes back by itself, with threads that have no more than the program, and says what is missing."""
+        program = Program("nginx", "traced")
+        self.assertEqual(program.go()[-1], "done\n")
+        self.assertTrue(harness.wait_until(lambda: list(threads_of_ours(program.pid))))
+        self.assertEqual(surplus(program.pid), {})
+        # It is in, and hooks one after the other: at some time each call is seen.
+        self.assertTrue(harness.wait_until(lambda: harness.thread_count(program.pid) > 2))
+        for _ in range(200):
+            self.assertEqual(program.again(), "again\n")
+        program.limpet.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(program.limpet)
+        self.assertEqual(program.close()[0], 0)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("changed its identity", result.err)
+        self.assertGreater(result.event("recorded")["records"], 0, str(result))
+
+    def test_a_recording_that_was_left_says_so(self):
+        """Also where the program ends before limpet is back."""
+        result = play("nginx", "traced")["limpet"]
+        self.assertIn("changed its identity", result.err, str(result))
+
+    def test_an_attach_that_was_left_says_so(self):
+        result = play("nginx", "attached")["limpet"]
+        self.assertEqual(result.code, 1, str(result))
+        self.assertEqual(result.event("detached")["reason"], "identity", str(result))
+        self.assertIn("changed its identity", result.event("summary")["error"])
 
     def test_a_user_namespace_needs_a_process_of_one_thread(self):
         """Which it is not while limpet is attached: a limit, and over with the attach."""

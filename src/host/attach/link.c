@@ -63,6 +63,31 @@ static int await_answer(const struct link *link, const struct target *target, st
 	return err_why(err, "a thread of the program may hold the dynamic loader's lock");
 }
 
+static bool is_farewell(const struct control_reply *reply, ssize_t size)
+{
+	return size > 0 && !control_check(reply, (size_t)size) &&
+	       reply->header.kind == CONTROL_REPLY && reply->header.sequence == CONTROL_FAREWELL;
+}
+
+bool link_has_farewell(const struct link *link)
+{
+	union {
+		struct control_reply reply;
+		char bytes[CONTROL_MAX_BYTES];
+	} message;
+	ssize_t size = recv(link->socket, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
+
+	return is_farewell(&message.reply, size);
+}
+
+static int explain_farewell(struct err *err)
+{
+	err_set(err, -ENOTCONN,
+		"limpet has left: the program changed its identity or confined itself");
+	err_why(err, "limpet's threads must not keep rights that the program has given up");
+	return err_fix(err, "attach again");
+}
+
 static int receive_answer(const struct link *link, uint32_t sequence, struct control_reply *ret,
 			  struct err *err)
 {
@@ -74,6 +99,8 @@ static int receive_answer(const struct link *link, uint32_t sequence, struct con
 
 	if (size <= 0)
 		return err_set(err, -EPIPE, "the agent closed the connection");
+	if (is_farewell(&message.reply, size))
+		return explain_farewell(err);
 	if (control_check(&message, (size_t)size) || message.reply.header.kind != CONTROL_REPLY ||
 	    message.reply.header.sequence != sequence)
 		return err_set(err, -EPROTO, "the agent answers in another language");
@@ -92,6 +119,8 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 		r = await_answer(link, target, err);
 	if (!r)
 		r = receive_answer(link, link->sequence, ret, err);
+	if (r && link_has_farewell(link))
+		return explain_farewell(err);
 	if (r)
 		target_prefer_end(target->pidfd, target->process.pid, err);
 	if (r || !ret->code)

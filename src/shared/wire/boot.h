@@ -64,7 +64,8 @@ enum boot_way {
 enum agent_verdict {
 	AGENT_RESTS,   /* stay mapped for the next attach */
 	AGENT_UNLOADS, /* unmap library and region */
-	AGENT_YIELDS,  /* the same as RESTS, and the thread must end: the program changes its rights */
+	AGENT_YIELDS,  /* the same as RESTS, and the thread must end: the program changes its rights
+			*/
 };
 
 /* Addresses of the target's own libc functions, resolved by the host. */

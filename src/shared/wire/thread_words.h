@@ -1,7 +1,7 @@
 /*
- * Words in glibc's block of each thread, by the descriptions that glibc keeps of them for debuggers:
- * the thread's number, and its flags (cancelhandling).  A thread whose flags say that it is ending
- * takes no part in setuid and the like.
+ * Words in glibc's block of each thread, by the descriptions that glibc keeps of them for
+ * debuggers: the thread's number, and its flags (cancelhandling).  A thread whose flags say that it
+ * is ending takes no part in setuid and the like.
  */
 #pragma once
 

@@ -27,8 +27,6 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define GLANCES_PER_LOOK 5 /* after so many it is asked whether the program is there at all */
-
 #define EXPORT __attribute__((visibility("default")))
 
 typedef void *dlopen_function(const char *, int);
@@ -43,8 +41,6 @@ struct residence {
 	struct descriptor host; /* of the host process: readable when it has died */
 	bool is_over, unloads;
 	bool is_outlived; /* the program's first thread, by others of the program's */
-	unsigned glances;
-	struct identity_watch identity;
 	union {
 		struct control_header header;
 		struct control_hello hello;
@@ -61,6 +57,9 @@ struct residence {
 	struct control_reply reply;
 };
 
+/* What its threads may do, compared with the program. */
+static struct identity_watch identity;
+
 /* The descriptors of this residence, for a forked child to close. */
 static struct descriptor held[2] = { { -1, 0, 0 }, { -1, 0, 0 } };
 
@@ -72,6 +71,13 @@ static void send_reply(struct residence *self, int code)
 	self->reply.header.sequence = sequence;
 	self->reply.code = code;
 	channel_send(self->socket, &self->reply, sizeof(self->reply));
+}
+
+static void say_farewell(struct residence *self)
+{
+	memset(&self->reply, 0, sizeof(self->reply));
+	self->message.header.sequence = CONTROL_FAREWELL;
+	send_reply(self, -ENOTCONN);
 }
 
 static int on_hello(struct residence *self)
@@ -244,15 +250,22 @@ static bool is_deserted(struct residence *self)
 	return false;
 }
 
-/* Whether it is there is asked less often, but before anything is concluded from what it is. */
+static bool must_leave(void)
+{
+	return departure_is_wanted() || identity_exceeds(&identity);
+}
+
+/* Whether it is there at all is asked before anything is concluded from what it may do. */
 static void look_at_program(struct residence *self, bool is_idle)
 {
-	bool exceeds = departure_is_wanted() || identity_exceeds(&self->identity);
+	bool exceeds = must_leave();
 
-	if ((exceeds || (is_idle && ++self->glances % GLANCES_PER_LOOK == 0)) && is_deserted(self))
+	if ((exceeds || is_idle) && is_deserted(self)) {
 		end_because(self, AGENT_END_ALONE);
-	else if (exceeds)
+	} else if (exceeds) {
 		end_because(self, AGENT_END_IDENTITY);
+		say_farewell(self);
+	}
 }
 
 static void serve_once(struct residence *self)
@@ -297,8 +310,8 @@ static void begin(struct residence *self)
 	agent_page.end_reason = AGENT_END_NONE;
 	if (!agent_page.attaches++)
 		agent_page.loaded_ns = page_clock(CLOCK_BOOTTIME);
-	identity_begin(&self->identity, boot->origin);
-	runner_mind(&self->identity);
+	identity_begin(&identity, boot->origin);
+	runner_mind(must_leave);
 }
 
 static void end(struct residence *self)
@@ -306,7 +319,6 @@ static void end(struct residence *self)
 	char ignored[CONTROL_TEXT_MAX] = "";
 
 	runner_mind(NULL);
-	identity_end(&self->identity);
 	if (!self->unloads)
 		lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, ignored, sizeof(ignored));
 	environment_restore();

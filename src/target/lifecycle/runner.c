@@ -54,7 +54,7 @@ struct order {
 static struct order *given_up;
 static int32_t threads[THREADS_MAX]; /* their numbers; 0: free */
 static uint32_t is_hurried;          /* the program is ending: nobody waits any more */
-static struct identity_watch *minded; /* of the control thread; NULL: there is none */
+static bool (*must_leave)(void);     /* of the control thread; NULL: it is not here */
 
 /* libc's own: a setuid elsewhere waits until every thread has answered them. */
 #define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
@@ -182,13 +182,12 @@ static uint64_t clock_ns(void)
  * wait are threads of the program's. */
 static bool must_end(void)
 {
-	return minded && agent_page.control_tid == (int32_t)raw0(SYS_gettid) &&
-	       identity_exceeds(minded);
+	return must_leave && agent_page.control_tid == (int32_t)raw0(SYS_gettid) && must_leave();
 }
 
-void runner_mind(struct identity_watch *identity)
+void runner_mind(bool (*question)(void))
 {
-	minded = identity;
+	must_leave = question;
 }
 
 static bool has_time(uint64_t now_ns, uint64_t end_ns)
@@ -271,7 +270,7 @@ void runner_hurry(void)
 void runner_adopt(void)
 {
 	given_up = NULL;
-	minded = NULL;
+	must_leave = NULL;
 	is_hurried = 0;
 	memset(threads, 0, sizeof(threads));
 }

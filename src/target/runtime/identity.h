@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "target/runtime/descriptor.h"
+#include "shared/base/macros.h"
 
 #include <stdbool.h>
 
@@ -21,7 +21,7 @@ struct identity {
 };
 
 enum identity_state {
-	IDENTITY_UNSEEN, /* there is no /proc to look at */
+	IDENTITY_UNSEEN, /* there is no /proc to look at, or no descriptor for it */
 	IDENTITY_WATCHED,
 	IDENTITY_EXCEEDED,
 };
@@ -29,8 +29,8 @@ enum identity_state {
 struct identity_watch {
 	enum identity_state state;
 	int32_t origin;
-	struct identity own;         /* of the thread that began, and of those that it makes */
-	struct descriptor reference; /* the status of a thread of the program's */
+	struct identity own; /* of the thread that began, and of those that it makes */
+	int32_t reference; /* the thread of the program's that it is compared with; 0: the first */
 };
 
 /* Begins, on the thread whose rights are meant; `origin` is the thread of the program's that it
@@ -39,5 +39,3 @@ void identity_begin(struct identity_watch *self, int32_t origin);
 
 /* Do that thread and its like have more than the program?  On one thread at a time. */
 bool identity_exceeds(struct identity_watch *self);
-
-void identity_end(struct identity_watch *self);

@@ -56,6 +56,7 @@ static bool has_opened; /* a module may have come since the last inquiry */
 #define DEPARTURE_SLICES   1000u /* half a second: somebody may hold a lock that leaving needs */
 
 static uint32_t is_departing; /* a change is about to happen: the watching thread tells the agent */
+static uint32_t is_late; /* it did not leave in time: the next call does not wait for it again */
 
 /* The thread may be about to lose the counter that every record is made with. */
 static bool takes_counter_away(uint64_t option, uint64_t value)
@@ -80,6 +81,7 @@ static void await_departure(void)
 
 	for (unsigned i = 0; i < DEPARTURE_SLICES && !limpet_agent_has_left(); i++)
 		raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
+	__atomic_store_n(&is_late, !limpet_agent_has_left(), __ATOMIC_RELAXED);
 	/* The last one is ending: the kernel needs a moment until it is no more. */
 	raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
 }
@@ -88,12 +90,13 @@ static void await_departure(void)
  * child, which has no thread of ours, nor for a tool. */
 static void step_aside(void)
 {
-	if (!limpet_agent_leave || (int32_t)raw0(SYS_getpid) != installed_by ||
-	    watch_is_thread() || limpet_agent_is_own(thread_number()))
+	if (!limpet_agent_leave || (int32_t)raw0(SYS_getpid) != installed_by || watch_is_thread() ||
+	    limpet_agent_is_own(thread_number()))
 		return;
 	__atomic_store_n(&is_departing, 1, __ATOMIC_RELEASE); /* pairs with look_around() */
 	watch_hurry();
-	await_departure();
+	if (!__atomic_load_n(&is_late, __ATOMIC_RELAXED))
+		await_departure();
 }
 
 static void on_change(const struct traced *traced, uint64_t first, uint64_t second)
@@ -345,7 +348,7 @@ static int start(struct rings *rings)
 	if (!clock_may_be_read())
 		writer_note(NOTE_NO_COUNTER);
 	thread_learn(find_symbol("__errno_location"), request.asks_number);
-	is_departing = 0;
+	is_departing = is_late = 0;
 	hook_on_notice = on_notice;
 	r = start_watch();
 	__atomic_store_n(&rings->tracer_threads, r ? 0 : 1, __ATOMIC_RELAXED);

@@ -1,7 +1,7 @@
 /*
  * Gives up rights as well-known programs do, step by step, and says what each step answered.  Waits
- * for a line before the first step and after the last, so that somebody can come in before and look
- * afterwards.  `identity SEQUENCE [musters]`.
+ * for a byte before the first step, so that somebody can come in before, and answers each byte
+ * after the last, so that somebody can look.  `identity SEQUENCE`.
  */
 #define _GNU_SOURCE
 
@@ -180,6 +180,12 @@ static int confine_files(void)
 	return chroot("/") | chdir("/");
 }
 
+/* Where there is no /proc. */
+static int hide_processes(void)
+{
+	return chroot("/sys") | chdir("/");
+}
+
 static int own_network(void)
 {
 	return unshare(CLONE_NEWNET);
@@ -222,9 +228,9 @@ static struct sock_filter killing[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
-#define PROGRAM(code)                                                          \
-	&(struct sock_fprog)                                                   \
-	{                                                                      \
+#define PROGRAM(code)                                                  \
+	&(struct sock_fprog)                                           \
+	{                                                              \
 		(unsigned short)(sizeof(code) / sizeof(*(code))), code \
 	}
 
@@ -286,8 +292,8 @@ static int raw_no_new_privileges(void)
 
 static int raw_filter(void)
 {
-	return raw_result(raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
-				   (long)PROGRAM(refusing), 0, 0));
+	return raw_result(
+		raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)PROGRAM(refusing), 0, 0));
 }
 
 static int raw_filter_all(void)
@@ -367,16 +373,19 @@ struct sequence {
 
 static const struct sequence sequences[] = {
 	{ "keepcaps", { keep_capabilities, become_user, keep_ids_only, become_group } },
-	{ "setpriv", { bound, leave_groups, become_group, keep_capabilities, become_user,
-		       keep_nothing } },
-	{ "sudo", { step_down, step_up, join_groups, group_down, become_group, exchange_ids,
-		    become_user } },
+	{ "setpriv",
+	  { bound, leave_groups, become_group, keep_capabilities, become_user, keep_nothing } },
+	{ "sudo",
+	  { step_down, step_up, join_groups, group_down, become_group, exchange_ids,
+	    become_user } },
 	{ "nginx", { plain_setgid, join_groups, plain_setuid, keep_dumps } },
-	{ "sshd", { confine_files, leave_groups, become_group, become_user, no_new_privileges,
-		    filter_deadly } },
+	{ "sshd",
+	  { confine_files, leave_groups, become_group, become_user, no_new_privileges,
+	    filter_deadly } },
 	{ "postgres", { join_groups, plain_setgid, plain_setuid, step_down } },
-	{ "systemd", { lock_bits, bound, become_group, leave_groups, keep_capabilities, become_user,
-		       keep_ids_only, no_new_privileges, filter, filter } },
+	{ "systemd",
+	  { lock_bits, bound, become_group, leave_groups, keep_capabilities, become_user,
+	    keep_ids_only, no_new_privileges, filter, filter } },
 	{ "raise", { keep_capabilities, become_user, hold_ids_back, keep_ids_only, become_group } },
 	{ "capset", { keep_ids_only, become_group, keep_nothing } },
 	{ "no_new_privs", { no_new_privileges } },
@@ -390,6 +399,7 @@ static const struct sequence sequences[] = {
 	{ "mounts", { own_mounts } },
 	{ "users", { own_users } },
 	{ "chroot", { confine_files, plain_setgid, plain_setuid } },
+	{ "jail", { hide_processes, plain_setgid, plain_setuid } },
 	{ "dumpable", { plain_setuid, keep_dumps } },
 	{ "vfork", { child_of_vfork } },
 	{ "fork", { child_of_fork } },
@@ -445,6 +455,8 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < STEPS_MAX && sequence->steps[i]; i++)
 		say_result(sequence->steps[i]());
 	say("done\n");
-	wait_for_word();
-	end();
+	for (;;) {
+		wait_for_word();
+		say("again\n");
+	}
 }

@@ -14,7 +14,7 @@ import unittest
 
 import harness
 
-PROGRAM = os.path.join(os.environ["ADVERSARY"], "programs", "identity")
+PROGRAM = os.path.join(os.environ["ADVERSARY"], "identity")
 PROGRAM_OF_MUSL = PROGRAM + "_musl"
 REGISTER = os.environ["REGISTER"]
 TOOL = os.path.join(harness.PROGRAMS, "life_a.so")
@@ -37,6 +37,7 @@ class Program:
     def __init__(self, sequence, mode):
         self.limpet = None
         self.watchdog = threading.Timer(2 * harness.PATIENCE_S, self.end_all)
+        self.watchdog.daemon = True
         self.watchdog.start()
         self.folder = tempfile.TemporaryDirectory()
         environment = dict(os.environ)

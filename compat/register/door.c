@@ -5,12 +5,10 @@
 #include "compat/register/door.h"
 
 #include "compat/register/offer.h"
-#include "compat/register/same_rights.h"
 #include "compat/register/visit.h"
 #include "shared/wire/door.h"
 #include "target/runtime/descriptor.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -80,38 +78,37 @@ static void open_door_again(void)
 	door_prepare();
 }
 
-/* Without a door this waits for ever, for those who come by ptrace; after each of them the call is
- * repeated or ends with EINTR. */
-static void wait_at_door(void)
+/* Also without a door, for those who come by ptrace; after each of them the call is repeated or
+ * ends with EINTR. */
+static bool is_somebody_there(void)
 {
 	struct pollfd wait = { listening.fd, POLLIN, 0 };
+	struct timespec limit = { 0, IDENTITY_GLANCE_MS * 1000000l };
 
-	while (ppoll(&wait, 1, NULL, NULL) < 0 && errno == EINTR)
-		;
+	return ppoll(&wait, 1, &limit, NULL) > 0;
 }
 
-static bool serve(void)
+static bool serve(struct identity_watch *identity)
 {
-	bool may_stay = has_same_rights();
+	bool exceeds = identity_exceeds(identity);
+	bool must_end = visit_serve(visitor.fd, exceeds ? DOOR_OTHER_RIGHTS : DOOR_OFFERED);
 
-	visit_serve(visitor.fd, may_stay ? DOOR_OFFERED : DOOR_OTHER_RIGHTS);
 	/* A child of fork may hold a copy: only this ends the connection for certain. */
 	if (is_ours(&visitor))
 		shutdown(visitor.fd, SHUT_RDWR);
 	descriptor_close(&visitor);
-	return may_stay;
+	return !exceeds && !must_end;
 }
 
-bool door_serve_next(void)
+bool door_serve_next(struct identity_watch *identity)
 {
 	if (!is_ours(&listening))
 		open_door_again();
-	wait_at_door();
-	if (!is_ours(&listening))
-		return true;
+	if (!is_somebody_there() || !is_ours(&listening))
+		return !identity_exceeds(identity);
 	visitor = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
 	if (visitor.fd >= 0)
-		return serve();
+		return serve(identity);
 	nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
 	return true;
 }

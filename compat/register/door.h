@@ -3,14 +3,14 @@
  */
 #pragma once
 
-#include <stdbool.h>
+#include "target/runtime/identity.h"
 
 /* Begins to listen; visitors may come before anybody serves them. */
 void door_prepare(void);
 
-/* Waits for one visitor and serves him to the end.  False: the thread has other rights than the
- * program now, and must not stay. */
-bool door_serve_next(void);
+/* Waits a while for one visitor and serves him to the end.  False: the thread must end, since it
+ * has more rights than the program now, or the program is about to change its own. */
+bool door_serve_next(struct identity_watch *identity);
 
 /* Closes everything; also what a child of fork has of its parent's door.  Async-signal-safe. */
 void door_forget(void);

@@ -1,14 +1,18 @@
 /*
  * A thread that waits for visitors: all signals blocked, no lock held, no system call that would
  * mind being interrupted and repeated by somebody's ptrace.  A child of fork has no such thread and
- * starts none: only what it must not keep is taken away there.
+ * starts none: only what it must not keep is taken away there.  Where the program gives up rights
+ * that the thread has, it ends: nobody shall be let in with them.
  */
 #include "compat/register/helper.h"
 
 #include "compat/register/door.h"
+#include "compat/register/libc_functions.h"
 #include "compat/register/registry.h"
 #include "compat/register/switches.h"
 #include "shared/wire/door.h"
+#include "target/runtime/broadcast.h"
+#include "target/runtime/identity.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,13 +20,19 @@
 
 #define STACK_SIZE (1u << 20) /* constructors of tools run here */
 
+static struct boot_libc libc;
+
 static void *wait_for_visitors(void *unused)
 {
+	struct identity_watch identity;
+
 	(void)unused;
-	/* Each time: a visitor may have brought code that changed it. */
-	do
+	broadcast_avoid(&libc);
+	identity_begin(&identity, 0);
+	do {
+		/* Each time: a visitor may have brought code that changed it. */
 		prctl(PR_SET_NAME, DOOR_THREAD_NAME);
-	while (door_serve_next());
+	} while (door_serve_next(&identity));
 	door_forget();
 	return NULL;
 }
@@ -40,6 +50,7 @@ static void start_blocked(void)
 	sigset_t all, before;
 	pthread_t thread;
 
+	libc_functions_find(&libc);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -4,6 +4,8 @@
  */
 #include "compat/register/libc_functions.h"
 
+#include "shared/wire/thread_words.h"
+
 #include <dlfcn.h>
 #include <stdbool.h>
 
@@ -32,7 +34,7 @@ static const struct {
 #undef WANTED
 };
 
-_Static_assert(sizeof(struct boot_libc) == ARRAY_SIZE(wanted) * sizeof(uint64_t),
+_Static_assert(offsetof(struct boot_libc, thread_flags) == ARRAY_SIZE(wanted) * sizeof(uint64_t),
 	       "every address of the table is looked up");
 
 /* Before glibc 2.34 some are in libraries of their own, and musl calls its libc otherwise. */
@@ -41,6 +43,15 @@ static void *find(void *libc, const char *name)
 	void *function = libc ? dlsym(libc, name) : NULL;
 
 	return function ? function : dlsym(RTLD_DEFAULT, name);
+}
+
+/* glibc before 2.34 tells this to debuggers only. */
+static int64_t find_word(void *libc, const char *name)
+{
+	const struct thread_word *word = find(libc, name);
+	const uint32_t *block_size = find(libc, "_thread_db_sizeof_pthread");
+
+	return word && block_size ? thread_word_distance(word, *block_size) : 0;
 }
 
 bool libc_functions_find(struct boot_libc *ret)
@@ -54,6 +65,8 @@ bool libc_functions_find(struct boot_libc *ret)
 		*(uint64_t *)((char *)ret + wanted[i].offset) = address;
 		is_whole &= address != 0;
 	}
+	ret->thread_flags = find_word(libc, "_thread_db_pthread_cancelhandling");
+	ret->thread_number = find_word(libc, "_thread_db_pthread_tid");
 	if (libc)
 		dlclose(libc);
 	dlerror();

@@ -96,30 +96,32 @@ static agent_function *prepare(const struct sdk *sdk, struct door_welcome *welco
 	return run;
 }
 
-static void receive(int socket, const struct sdk *sdk, struct door_welcome *welcome)
+static bool receive(int socket, const struct sdk *sdk, struct door_welcome *welcome)
 {
 	agent_function *run = prepare(sdk, welcome);
 
 	/* All: an agent that had them may have been unloaded, and knows what it has got twice. */
 	if (run)
 		handover_to(HANDOVER_ALL, sdk);
-	if (send(socket, welcome, sizeof(*welcome), MSG_NOSIGNAL) == sizeof(*welcome) && run)
-		run(&context, socket);
+	return send(socket, welcome, sizeof(*welcome), MSG_NOSIGNAL) == sizeof(*welcome) && run &&
+	       run(&context, socket) == AGENT_YIELDS;
 }
 
-static void welcome_host(int socket)
+static bool welcome_host(int socket)
 {
 	struct door_welcome welcome = { .magic = DOOR_MAGIC, .version = DOOR_VERSION };
 	struct sdk sdk;
+	bool must_end;
 
 	if (sdk_open_ours(&sdk, /* may_load */ true)) {
-		receive(socket, &sdk, &welcome);
+		must_end = receive(socket, &sdk, &welcome);
 		sdk_close(&sdk);
-		return;
+		return must_end;
 	}
 	refuse(&welcome, -ENOENT,
 	       AGENT_SONAME " is neither loaded nor beside the register library");
 	send(socket, &welcome, sizeof(welcome), MSG_NOSIGNAL);
+	return false;
 }
 
 static bool tell_offer(int bell, const struct door_offer *offer)
@@ -128,24 +130,25 @@ static bool tell_offer(int bell, const struct door_offer *offer)
 }
 
 /* Nothing is loaded before the kernel has let the host take what it was offered. */
-void visit_serve(int bell, enum door_refusal refusal)
+bool visit_serve(int bell, enum door_refusal refusal)
 {
 	struct door_offer offer = { .magic = DOOR_MAGIC, .version = DOOR_VERSION, .fd = -1 };
 	struct door_hello hello;
+	bool must_end;
 	int socket;
 
 	/* Before anything is heard: a stranger is not worth the wait. */
 	offer.refusal = refusal ? refusal : peer_judge(bell);
 	if (offer.refusal == DOOR_OFFERED && (!hears_hello(bell, &hello) || has_gone(bell)))
-		return;
+		return false;
 	if (offer.refusal == DOOR_OFFERED && !offer_make(&hello, &offer))
 		offer.refusal = DOOR_NO_RESOURCES;
 	if (!tell_offer(bell, &offer) || offer.refusal) {
 		offer_end();
-		return;
+		return false;
 	}
 	socket = offer_await(bell, &hello);
-	if (socket >= 0)
-		welcome_host(socket);
+	must_end = socket >= 0 && welcome_host(socket);
 	offer_end();
+	return must_end;
 }

@@ -27,11 +27,14 @@ static struct {
 } * shared;
 
 static int ends[2], events;
+static bool is_reader_confined;
 
 static void *read_for_ever(void *tid)
 {
 	char byte;
 
+	if (is_reader_confined)
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); /* of the thread */
 	*(pid_t *)tid = (pid_t)syscall(SYS_gettid);
 	while (read(ends[0], &byte, 1) >= 0)
 		;
@@ -221,6 +224,22 @@ static void keeps_the_best_of_many(void **state)
 		assert_true(has(&list, shared->tids[i]));
 }
 
+static void takes_a_thread_with_other_rights_last(void **state)
+{
+	struct candidates list;
+	pid_t child;
+
+	(void)state;
+	is_reader_confined = true;
+	child = start_child(false);
+	is_reader_confined = false;
+	look(child, false, ROLE_COUNT + 1, &list);
+	end_child(child);
+	assert_int_equal(list.count, ROLE_COUNT + 1);
+	assert_sorted(&list);
+	assert_int_equal(list.items[ROLE_COUNT].tid, shared->tids[READS]);
+}
+
 static void says_when_the_process_is_gone(void **state)
 {
 	static struct target target;
@@ -261,6 +280,7 @@ int main(void)
 		cmocka_unit_test(ranks_threads_by_their_calls),
 		cmocka_unit_test(takes_only_waiting_threads_where_it_must),
 		cmocka_unit_test(keeps_the_best_of_many),
+		cmocka_unit_test(takes_a_thread_with_other_rights_last),
 		cmocka_unit_test(says_when_the_process_is_gone),
 		cmocka_unit_test(leaves_a_stopped_process_alone),
 	};

@@ -19,6 +19,7 @@ static const unsigned ranks[] = {
 	[CALL_OTHER] = 3,    [CALL_EINTR] = 4,      [CALL_NEVER] = RANK_NEVER,
 };
 #define RANK_RUNNING 2u
+#define RANK_UNLIKE  10u /* more, for other rights than the program's first thread has */
 
 /* Calls that libc makes for the program and not for itself: no lock of libc's is held in them. */
 static const int waits[] = {
@@ -76,8 +77,23 @@ static void insert(struct candidates *list, const struct candidate *one)
 	list->items[at] = *one;
 }
 
+/* Our threads get the rights and filters of the one that they come from.  Those of the first thread
+ * are the program's: with others we would leave again, or be in the way of a filter for all. */
+static bool is_unlike(const struct process_status *first, const struct process_status *other)
+{
+	return first->state != 'Z' &&
+	       (first->uid != other->uid || first->euid != other->euid ||
+		first->suid != other->suid || first->gid != other->gid ||
+		first->egid != other->egid || first->sgid != other->sgid ||
+		first->capabilities != other->capabilities ||
+		first->capabilities_permitted != other->capabilities_permitted ||
+		first->no_new_privileges != other->no_new_privileges ||
+		first->seccomp != other->seccomp ||
+		first->seccomp_filters != other->seccomp_filters);
+}
+
 static void consider(const struct target *target, pid_t tid, bool must_wait,
-		     struct candidates *list)
+		     const struct process_status *first, struct candidates *list)
 {
 	struct candidate one = { .tid = tid };
 	struct process_status status;
@@ -89,6 +105,7 @@ static void consider(const struct target *target, pid_t tid, bool must_wait,
 	one.inner_tid = status.inner_pid;
 	one.has_filters = status.seccomp != 0;
 	one.rank = rank_of(&status, &one.call, must_wait);
+	one.rank += is_unlike(first, &status) ? RANK_UNLIKE : 0;
 	if (one.rank < RANK_NEVER)
 		insert(list, &one);
 }
@@ -97,14 +114,16 @@ int candidates_find(const struct target *target, bool must_wait, struct candidat
 		    struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status first;
 	size_t count, step;
 	int r = proc_list(target->process.pid, "task", &tids, &count, err);
 
 	if (r)
 		return r;
 	memset(ret, 0, sizeof(*ret));
+	r = status_read(target->process.pid, target->process.pid, &first, err);
 	step = 1 + count / THREADS_LOOKED_AT;
-	for (size_t i = 0; i < count; i += step)
-		consider(target, tids[i], must_wait, ret);
-	return 0;
+	for (size_t i = 0; !r && i < count; i += step)
+		consider(target, tids[i], must_wait, &first, ret);
+	return r;
 }

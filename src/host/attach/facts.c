@@ -6,6 +6,7 @@
 #include "host/attach/facts.h"
 
 #include "shared/arch/elf.h"
+#include "shared/wire/thread_words.h"
 
 #include <errno.h>
 #include <string.h>
@@ -154,6 +155,18 @@ static void find_beginnings(const struct libraries *at, struct facts *ret)
 		ret->start = (struct elf_range){ 0 };
 }
 
+/* Without it our threads have another way (target/runtime/broadcast.c). */
+static int64_t find_thread_word(const struct libraries *at, const char *name, uint32_t block_size)
+{
+	struct thread_word word;
+
+	if (read_description(at, name, 0, &word.bits) ||
+	    read_description(at, name, 1, &word.elements) ||
+	    read_description(at, name, 2, &word.offset))
+		return 0;
+	return thread_word_distance(&word, block_size);
+}
+
 static int describe_threads(const struct libraries *at, struct facts *ret, struct err *err)
 {
 	uint64_t rseq;
@@ -163,6 +176,9 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 		return missing(err, "the description of its threads (_thread_db_pthread_tid)");
 	if (ret->tid_offset + 4 > ret->block_size || ret->block_size > 0x8000)
 		return missing(err, "a sensible description of its threads");
+	ret->libc.thread_flags =
+		find_thread_word(at, "_thread_db_pthread_cancelhandling", ret->block_size);
+	ret->libc.thread_number = find_thread_word(at, "_thread_db_pthread_tid", ret->block_size);
 	if (elf_image_symbol_range(&at->libc->image, "calloc", &ret->calloc))
 		return missing(err, "calloc");
 	find_beginnings(at, ret);

@@ -314,6 +314,7 @@ static int try_thread(struct job *job, const int fds[2], const struct candidate 
 {
 	job->tid = candidate->tid;
 	job->inner_tid = candidate->inner_tid;
+	((struct boot_context *)(job->image + DATA_CONTEXT))->origin = candidate->inner_tid;
 	job->seen = candidate->call;
 	job->has_filters = candidate->has_filters;
 	return injector_run(job, fds, err);
@@ -374,6 +375,17 @@ static void fill_report(struct attachment *self, const struct job *job)
 	self->report.pause_ns = job->pause_ns;
 }
 
+static uint32_t needs_of(const struct attachment *self, const struct job *job,
+			 const struct attach_options *options)
+{
+	const struct boot_context *boot = (const void *)(job->image + DATA_CONTEXT);
+
+	return NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
+	       (options->traces ? NEED_FOR_TRACING : 0) |
+	       (boot->libc.thread_flags ? 0 : NEED_TOLD) |
+	       (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
+}
+
 int inject(struct attachment *self, const struct attach_options *options, int lock, struct err *err)
 {
 	uint64_t tries_for_ns = options->tries_for_ns ? options->tries_for_ns : TRY_FOR_NS;
@@ -387,9 +399,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = options->wishes_variables ? NEED_FOR_VARIABLES : 0;
-	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
-		     (options->traces ? NEED_FOR_TRACING : 0) |
-		     (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
+	job->needs = needs_of(self, job, options);
 	if (!r)
 		r = add_stacks(&self->target.process.maps, job, job_fd, err);
 	if (!r)

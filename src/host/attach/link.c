@@ -119,6 +119,31 @@ static uint64_t answer_limit_ns(const struct link *link)
 	return ANSWER_LIMIT_NS + link->patience_ms * 1000000ull;
 }
 
+static bool is_farewell(const struct control_reply *reply, ssize_t size)
+{
+	return size > 0 && !control_check(reply, (size_t)size) &&
+	       reply->header.kind == CONTROL_REPLY && reply->header.sequence == CONTROL_FAREWELL;
+}
+
+bool link_has_farewell(const struct link *link)
+{
+	union {
+		struct control_reply reply;
+		char bytes[CONTROL_MAX_BYTES];
+	} message;
+	ssize_t size = recv(link->socket, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
+
+	return is_farewell(&message.reply, size);
+}
+
+static int explain_farewell(struct err *err)
+{
+	err_set(err, -ENOTCONN,
+		"limpet has left: the program changed its identity or confined itself");
+	err_why(err, "limpet's threads must not keep rights that the program has given up");
+	return err_fix(err, "attach again");
+}
+
 static int receive_answer(const struct link *link, const struct target *target,
 			  struct control_reply *ret, struct err *err)
 {
@@ -134,6 +159,8 @@ static int receive_answer(const struct link *link, const struct target *target,
 	}
 	if (size <= 0)
 		return err_set(err, -EPIPE, "the agent closed the connection");
+	if (is_farewell(&message.reply, size))
+		return explain_farewell(err);
 	if (control_check(&message, (size_t)size) || message.reply.header.kind != CONTROL_REPLY ||
 	    message.reply.header.sequence != link->sequence)
 		return err_set(err, -EPROTO, "the agent answers in another language");
@@ -150,6 +177,8 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 	r = link_send(link, target, message, message->size, fd, err);
 	if (!r)
 		r = receive_answer(link, target, ret, err);
+	if (r && link_has_farewell(link))
+		return explain_farewell(err);
 	if (r)
 		target_prefer_end(target->pidfd, target->process.pid, err);
 	if (r || !ret->code)

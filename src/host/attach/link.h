@@ -39,4 +39,7 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 int link_await_end(const struct link *link, const struct target *target,
 		   struct err *err) MUST_CHECK;
 
+/* Has the agent left by itself, as the program changes its rights? */
+bool link_has_farewell(const struct link *link);
+
 void link_close(struct link *link);

@@ -9,6 +9,7 @@
 #include "host/cli/report.h"
 #include "host/cli/tree_visit.h"
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/core/print.h"
 #include "host/core/text.h"
 #include "host/session/session.h"
@@ -195,16 +196,35 @@ static int leave(struct session *session, const struct attach_values *values, en
 	struct session_left left = { 0 };
 	int r = ending == ENDING_EXIT ? 0 : session_leave(session, values->unload, &left, err);
 
-	if (r && !target_lives(&session->attachment.target)) {
+	if (r && ending != ENDING_LEFT && !target_lives(&session->attachment.target)) {
 		ending = ENDING_EXIT;
 		memset(err, 0, sizeof(*err));
 		r = 0;
 	}
-	if (!r)
+	if (!r || ending == ENDING_LEFT)
 		print_detached(session, ending,
-			       values->unload && ending != ENDING_EXIT && !left.count, &left,
+			       !r && values->unload && ending != ENDING_EXIT && !left.count, &left,
 			       values->is_json);
 	return r;
+}
+
+/* An agent that is cut off without a word, as where the program closes all descriptors, is missed
+ * when it is told to leave. */
+static enum ending await_ending(const struct session *session, int signals, uint64_t duration_ns)
+{
+	const struct attachment *attachment = &session->attachment;
+	uint64_t begin_ns = now_ns(), gone_ns;
+	enum ending ending = ending_wait_beside(signals, attachment->target.pidfd,
+						attachment->link.socket, duration_ns);
+
+	if (link_has_farewell(&attachment->link))
+		return ENDING_LEFT;
+	if (ending != ENDING_LEFT)
+		return ending;
+	gone_ns = now_ns() - begin_ns;
+	return ending_wait(signals, attachment->target.pidfd,
+			   duration_ns == UINT64_MAX ? UINT64_MAX
+						     : duration_ns - MIN(duration_ns, gone_ns));
 }
 
 static int visit(pid_t pid, const struct attach_values *values, struct err *err)
@@ -242,7 +262,7 @@ static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 	show_attached(&session, values->is_json);
 	if (!values->is_json && values->duration_ns == UINT64_MAX && isatty(STDIN_FILENO))
 		fputs("press Enter or Ctrl-C to detach\n", stderr);
-	ending = ending_wait(signals, session.attachment.target.pidfd, values->duration_ns);
+	ending = await_ending(&session, signals, values->duration_ns);
 	r = leave(&session, values, ending, err);
 	if (!r && session.failed_tools)
 		r = err_set(err, -ENOEXEC, "%zu of %zu tools failed", session.failed_tools,

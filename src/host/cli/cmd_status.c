@@ -27,6 +27,7 @@ static const char *const ends[] = {
 	[AGENT_END_HOST_DIED] = "its limpet died",
 	[AGENT_END_PROTOCOL] = "its limpet spoke nonsense",
 	[AGENT_END_ALONE] = "the program's last thread has ended",
+	[AGENT_END_IDENTITY] = "the program changed its identity or confined itself",
 };
 
 static const char *const tool_states[TOOL_STATES] = {

@@ -53,21 +53,24 @@ static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
 		       : (int)MIN((duration_ns - gone_ns + 999999) / 1000000, 1000000ull);
 }
 
-enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
+enum ending ending_wait_beside(int signals, int pidfd, int socket, uint64_t duration_ns)
 {
-	struct pollfd wait[3] = { { signals, POLLIN, 0 },
+	struct pollfd wait[4] = { { signals, POLLIN, 0 },
 				  { pidfd, POLLIN, 0 },
-				  { STDIN_FILENO, POLLIN, 0 } };
+				  { STDIN_FILENO, POLLIN, 0 },
+				  { socket, POLLRDHUP, 0 } };
 	uint64_t begin_ns = now_ns();
 
 	for (;;) {
-		int input, r = poll(wait, 3, poll_limit_ms(begin_ns, duration_ns));
+		int input, r = poll(wait, 4, poll_limit_ms(begin_ns, duration_ns));
 
 		/* Taken, so that the next wait sees only the next one. */
 		if (r > 0 && wait[0].revents && interrupt_take(signals))
 			return ENDING_SIGNAL;
 		if (r > 0 && wait[1].revents)
 			return ENDING_EXIT;
+		if (r > 0 && wait[3].revents)
+			return ENDING_LEFT;
 		if (now_ns() - begin_ns >= duration_ns)
 			return ENDING_DURATION;
 		if (r <= 0 || !wait[2].revents)
@@ -80,11 +83,14 @@ enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
 	}
 }
 
+enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
+{
+	return ending_wait_beside(signals, pidfd, -1, duration_ns);
+}
+
 static const char *const names[] = {
-	[ENDING_ENTER] = "enter",
-	[ENDING_SIGNAL] = "signal",
-	[ENDING_DURATION] = "duration",
-	[ENDING_EXIT] = "exit",
+	[ENDING_ENTER] = "enter", [ENDING_SIGNAL] = "signal", [ENDING_DURATION] = "duration",
+	[ENDING_EXIT] = "exit",   [ENDING_LEFT] = "identity",
 };
 
 const char *ending_name(enum ending ending)

@@ -10,6 +10,7 @@ enum ending {
 	ENDING_SIGNAL,
 	ENDING_DURATION,
 	ENDING_EXIT,
+	ENDING_LEFT, /* the agent, by itself */
 };
 
 /* From now on SIGINT and SIGTERM wait for ending_wait(); returns a descriptor for it. */
@@ -20,6 +21,9 @@ void ending_outlive_pipes(void);
 
 /* pidfd: of the target.  duration_ns: UINT64_MAX for no limit.  A signal ends one wait only. */
 enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns);
+
+/* The same, and ENDING_LEFT when this says that its other end is gone; -1: there is none. */
+enum ending ending_wait_beside(int signals, int pidfd, int socket, uint64_t duration_ns);
 
 /* "enter", "signal", ... */
 const char *ending_name(enum ending ending);

@@ -82,6 +82,27 @@ void tell_program(struct visit *self)
 	      target_name(&session->attachment.target, name, sizeof(name)));
 }
 
+static bool changes_are_out(const struct recorder *recorder)
+{
+	struct recorder_changes changes;
+
+	recorder_count_changes(recorder, &changes);
+	return changes.is_out;
+}
+
+static void warn_changes(const struct recorder *recorder)
+{
+	struct recorder_changes changes;
+
+	recorder_count_changes(recorder, &changes);
+	if (changes.count)
+		print(stderr,
+		      "warning: the program changed its identity or confined itself, and limpet left "
+		      "before: %u time%s, not traced for %.0f ms%s\n",
+		      changes.count, changes.count == 1 ? "" : "s",
+		      (double)changes.untraced_ns / 1e6, changes.is_out ? ", to the end" : "");
+}
+
 void warn_unfollowed(const struct recorder *recorder)
 {
 	const struct err *why = recorder_unfollowed(recorder);
@@ -97,9 +118,11 @@ void warn_unfollowed(const struct recorder *recorder)
 		      "warning: the program has closed limpet's descriptors, as daemons close "
 		      "all: what it did from then on is not recorded; limpet record -p PID, "
 		      "later, finds it\n");
+	warn_changes(recorder);
 	if (why)
-		print(stderr,
-		      "warning: it executed another program, which is not recorded: %s%s%s\n",
+		print(stderr, "warning: %s, which is not recorded: %s%s%s\n",
+		      changes_are_out(recorder) ? "it went on with other rights"
+						: "it executed another program",
 		      why->what, why->why[0] ? "; " : "", why->why);
 }
 

@@ -55,7 +55,8 @@ static void show_missed(const struct tree_event *event, const struct tree_visit 
 static void show_left(const struct tree_event *event, const struct tree_visit *visit)
 {
 	bool is_unloaded = visit->unload && !event->err && !event->left->count &&
-			   strcmp(event->reason, "exit") && strcmp(event->reason, "exec");
+			   strcmp(event->reason, "exit") && strcmp(event->reason, "exec") &&
+			   strcmp(event->reason, "identity");
 	char words[128], name[96];
 	struct departure departure = { .pid = event->pid,
 				       .reason = event->reason,

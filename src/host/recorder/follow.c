@@ -1,6 +1,7 @@
 /*
  * A process that executes another program takes our agent with it; it is attached anew, with other
  * memory, and is another process in the file.  What the new program does before that is not seen.
+ * Before one that changes its rights our agent leaves; it is attached again, to go on where it was.
  * Host only.
  */
 #include "host/core/clock.h"
@@ -12,6 +13,11 @@
 
 #define FOLLOW_FOR_NS 5000000000ull /* that long it may be starting */
 #define TRY_FOR_NS    100000000ull
+
+/* A program that changes its rights does so several times in a row; one that does it all the time
+ * is left alone for longer and longer. */
+#define RETURN_AFTER_NS 50000000ull
+#define RETURN_DOUBLED  7u
 
 static bool is_cut_off(const struct recorder *self)
 {
@@ -35,6 +41,24 @@ static bool lives_on(const struct recorder *self, enum identity_change *ret_chan
 	return true;
 }
 
+static void begin_return(struct recorder *self)
+{
+	uint64_t pause_ns = RETURN_AFTER_NS << MIN(self->changes.count, RETURN_DOUBLED);
+
+	self->changes.count++;
+	self->left_ns = now_ns();
+	self->return_ns = self->left_ns + pause_ns;
+}
+
+bool recorder_note_farewell(struct recorder *self)
+{
+	if (!self->is_attached || !link_has_farewell(&self->session.attachment.link))
+		return false;
+	self->is_returning = true;
+	begin_return(self);
+	return true;
+}
+
 /* The agent is gone: with the program that it was in, or because the program has closed all
  * descriptors that it does not know. */
 static bool must_follow(struct recorder *self)
@@ -43,11 +67,13 @@ static bool must_follow(struct recorder *self)
 
 	if (!self->is_following && self->is_attached && is_cut_off(self) &&
 	    lives_on(self, &change)) {
+		bool has_changed = change == IDENTITY_SAME && recorder_note_farewell(self);
+
 		session_close(&self->session);
 		self->is_attached = false;
-		self->is_cut_off = change == IDENTITY_SAME;
-		self->is_following = change == IDENTITY_EXEC;
-		self->follow_until_ns = now_ns() + FOLLOW_FOR_NS;
+		self->is_cut_off = change == IDENTITY_SAME && !has_changed;
+		self->is_following = change == IDENTITY_EXEC || has_changed;
+		self->follow_until_ns = (has_changed ? self->return_ns : now_ns()) + FOLLOW_FOR_NS;
 	}
 	return self->is_following;
 }
@@ -107,6 +133,27 @@ static void give_up_in_time(struct recorder *self)
 		self->is_following = false;
 }
 
+/* The rings and the collector are as they were. */
+static void come_back(struct recorder *self)
+{
+	struct session_options options = self->options;
+	struct err why = { 0 };
+
+	if (now_ns() < self->return_ns)
+		return;
+	options.attach.tries_for_ns = TRY_FOR_NS;
+	if (session_open(&self->session, self->pid, &options, &why)) {
+		self->unfollowed = why;
+		give_up_in_time(self);
+		return;
+	}
+	self->is_following = self->is_returning = false;
+	self->unfollowed.code = 0;
+	self->is_attached = true;
+	self->watch = (struct registers_watch){ 0 };
+	self->changes.untraced_ns += now_ns() - self->left_ns;
+}
+
 int recorder_follow(struct recorder *self, struct err *err)
 {
 	struct session_options options = self->options;
@@ -116,6 +163,10 @@ int recorder_follow(struct recorder *self, struct err *err)
 
 	if (!must_follow(self))
 		return 0;
+	if (self->is_returning) {
+		come_back(self);
+		return 0;
+	}
 	r = trace_open(&trace, &self->given.trace, err);
 	if (r)
 		return r;
@@ -145,6 +196,14 @@ bool recorder_has_other_name(const struct recorder *self, struct process_stat *r
 	return self->name[0] && !self->unfollowed.code &&
 	       !stat_read(self->pid, self->pid, ret, &ignored) && ret->is_exiting &&
 	       strcmp(ret->name, self->name) != 0;
+}
+
+void recorder_count_changes(const struct recorder *self, struct recorder_changes *ret)
+{
+	*ret = self->changes;
+	ret->is_out = self->is_returning;
+	if (ret->is_out)
+		ret->untraced_ns += now_ns() - self->left_ns;
 }
 
 bool recorder_is_cut_off(const struct recorder *self)

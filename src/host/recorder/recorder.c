@@ -173,7 +173,7 @@ int recorder_pause(struct recorder *self, bool unload, struct session_left *ret_
 		sampling_pause(self->sampling);
 	if (!self->is_attached)
 		return 0;
-	if (target_lives(&self->session.attachment.target))
+	if (!recorder_note_farewell(self) && target_lives(&self->session.attachment.target))
 		r = session_leave(&self->session, unload, ret_left, err);
 	if (r && !target_lives(&self->session.attachment.target)) {
 		memset(err, 0, sizeof(*err)); /* it ended meanwhile: that is an ending too */

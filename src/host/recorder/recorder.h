@@ -55,6 +55,13 @@ const struct err *recorder_unfollowed(const struct recorder *recorder);
 /* Has it ended under a name that it did not have when it was attached to?  It may have executed
  * another program that nobody has seen. */
 bool recorder_has_other_name(const struct recorder *recorder, struct process_stat *ret);
+/* How often the program has changed its rights, and how long it was not traced for that. */
+struct recorder_changes {
+	unsigned count;
+	uint64_t untraced_ns;
+	bool is_out; /* it still is not */
+};
+void recorder_count_changes(const struct recorder *recorder, struct recorder_changes *ret);
 /* Has it closed the agent's descriptors?  Nothing is recorded from there on. */
 bool recorder_is_cut_off(const struct recorder *recorder);
 /* Says POLLRDHUP when it is due; -1: nothing is attached. */

@@ -35,8 +35,12 @@ struct recorder {
 	bool is_cut_off;   /* it goes on without our agent */
 	bool is_following; /* it executes another program, and we are not in yet */
 	uint64_t follow_until_ns;
-	char name[32];         /* of the program that was attached to last */
-	struct err unfollowed; /* why not, up to now; code 0: there is no such program */
+	/* Of times when the program changed its rights, and our agent left before. */
+	struct recorder_changes changes;
+	bool is_returning;           /* we are not in again yet */
+	uint64_t left_ns, return_ns; /* since when; not before */
+	char name[32];               /* of the program that was attached to last */
+	struct err unfollowed;       /* why not, up to now; code 0: there is no such program */
 };
 
 /* The process as it is now begins in the file, with a collector for the trace if there is one. */
@@ -45,6 +49,10 @@ int recorder_begin_program(struct recorder *recorder, struct err *err) MUST_CHEC
 /* Notices that it executes another program, and attaches to that.  An error only where the file
  * cannot be written. */
 int recorder_follow(struct recorder *recorder, struct err *err) MUST_CHECK;
+
+/* True when the agent has left since the program changes its rights; counted.  Before the session
+ * is closed. */
+bool recorder_note_farewell(struct recorder *recorder);
 
 /* After each attach. */
 void recorder_keep_name(struct recorder *recorder);

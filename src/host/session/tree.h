@@ -28,7 +28,7 @@ struct tree_event {
 	enum tree_event_kind kind;
 	pid_t pid;
 	const struct session *session;
-	const char *reason; /* "exit", "exec", "agent", or what tree_leave() was given */
+	const char *reason; /* "exit", "exec", "agent", "identity", or as given to tree_leave() */
 	const struct session_left *left;
 	const struct err *err;
 	const struct tree_counts *counts;

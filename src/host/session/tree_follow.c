@@ -14,10 +14,15 @@
 #define CHECK_SHARE 20 /* checking takes at most one part in so many of a processor */
 #define EVENTS_MAX  64
 
+/* One that changes its rights is attached again, after a while that doubles. */
+#define RETURN_AFTER_NS 50000000ull
+#define RETURNS_MAX     8u
+
 enum fate {
 	FATE_SAME,     /* nothing has happened */
 	FATE_EXECUTED, /* it runs another program, without our agent */
 	FATE_AGENTLESS,
+	FATE_CHANGED, /* our agent left, since the program changes its rights */
 	FATE_UNCLEAR, /* it is ending, or in the middle of exec */
 };
 
@@ -51,8 +56,23 @@ static enum fate find_fate(const struct member *member)
 	if (has_agent_thread(member->session))
 		return FATE_SAME;
 	fate = compare(member, &member->session->attachment.target.process.identity);
-	return fate == FATE_SAME && member->session->attachment.report.control_tid ? FATE_AGENTLESS
-										   : fate;
+	if (fate != FATE_SAME || !member->session->attachment.report.control_tid)
+		return fate;
+	return link_has_farewell(&member->session->attachment.link) ? FATE_CHANGED : FATE_AGENTLESS;
+}
+
+static const char *const reasons[] = {
+	[FATE_EXECUTED] = "exec",
+	[FATE_AGENTLESS] = "agent",
+	[FATE_CHANGED] = "identity",
+};
+
+static void come_back(struct tree *tree, struct member *member)
+{
+	uint64_t pause_ns = RETURN_AFTER_NS << member->changes++;
+
+	member_begin_anew(tree, member);
+	member->due_ns = now_ns() + pause_ns;
 }
 
 static void check(struct tree *tree, struct member *member)
@@ -62,11 +82,13 @@ static void check(struct tree *tree, struct member *member)
 	if (fate == FATE_SAME || fate == FATE_UNCLEAR)
 		return;
 	if (member->state == MEMBER_ATTACHED) {
-		tree_tell_left(tree, member, fate == FATE_EXECUTED ? "exec" : "agent");
+		tree_tell_left(tree, member, reasons[fate]);
 		member_drop_session(member);
 	}
 	if (fate == FATE_EXECUTED)
 		member_begin_anew(tree, member);
+	else if (fate == FATE_CHANGED && member->changes < RETURNS_MAX)
+		come_back(tree, member);
 	else
 		member->state = MEMBER_SKIPPED;
 }

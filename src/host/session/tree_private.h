@@ -31,6 +31,7 @@ struct member {
 	uint64_t begun_ns;            /* when we first heard of it, or of its new program */
 	uint64_t due_ns;
 	unsigned tries;
+	unsigned changes;         /* how often its agent left because it changed its rights */
 	struct identity identity; /* of the program at the last try */
 	struct session *session;
 	struct session_options options; /* of the session */

@@ -64,6 +64,8 @@ enum boot_way {
 enum agent_verdict {
 	AGENT_RESTS,   /* stay mapped for the next attach */
 	AGENT_UNLOADS, /* unmap library and region */
+	AGENT_YIELDS,  /* the same as RESTS, and the thread must end: the program changes its rights
+			*/
 };
 
 /* Addresses of the target's own libc functions, resolved by the host. */
@@ -74,6 +76,8 @@ struct boot_libc {
 	uint64_t dlopen, dlsym, dlclose, dlerror;
 	uint64_t unsetenv;
 	uint64_t __cxa_atexit, __cxa_finalize;
+	/* Distances from the thread pointer, 0: unknown.  Of thread_words.h, and of its number. */
+	int64_t thread_flags, thread_number;
 };
 
 struct boot_context {
@@ -101,6 +105,7 @@ struct boot_context {
 	uint64_t exit_word; /* in libc's heap: the address of thread_exit, where leaving needs it on
 			       a stack */
 	int32_t host_pid;   /* by the host: itself as the target counts; 0: not to be seen there */
+	int32_t origin;     /* by the host: the thread that ours come from, as the target counts */
 };
 
 _Static_assert(sizeof(struct boot_context) <= DATA_THREAD - DATA_CONTEXT, "context fits its place");

@@ -1,7 +1,8 @@
 /*
  * The control protocol between host and agent: datagrams on a socket pair, a header and a body.
  * Each side checks every byte with control_check() before it looks further.  The host asks, the
- * agent replies once.
+ * agent replies once.  An agent that leaves by itself because the program gives up rights says a
+ * farewell: a reply to CONTROL_FAREWELL.
  */
 #pragma once
 
@@ -12,6 +13,7 @@
 #define CONTROL_VERSION   3u
 #define CONTROL_MAX_BYTES 16384u
 #define CONTROL_TEXT_MAX  512u
+#define CONTROL_FAREWELL  UINT32_MAX /* as the sequence; no question has it */
 
 /* What two copies of the agent, or a host and an agent that it did not bring, must have in common;
  * the agent library exports it under this name. */

@@ -14,6 +14,8 @@ enum need_when {
 	NEED_FOR_VARIABLES = 2, /* the environment is changed */
 	NEED_WITHOUT_PROC = 4,  /* the target's root has no /proc */
 	NEED_FOR_TRACING = 8,   /* limpet's own tracer will be loaded */
+	NEED_TOLD = 16,         /* libc tells our threads of setuid (target/runtime/broadcast.c) */
+	NEED_UNFILTERED = 32,   /* never: only threads without a filter make it */
 };
 
 struct need {

@@ -30,6 +30,7 @@ enum agent_end {
 	AGENT_END_HOST_DIED, /* the host went away without a word */
 	AGENT_END_PROTOCOL,  /* the host spoke nonsense */
 	AGENT_END_ALONE,     /* no thread of the program is left */
+	AGENT_END_IDENTITY,  /* the program has given up rights that our threads would have kept */
 };
 
 /* Where a tool stands; docs/lifecycle.md draws it. */

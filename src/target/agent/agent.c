@@ -7,12 +7,14 @@
 
 #include "shared/arch/syscall.h"
 #include "target/agent/alone.h"
+#include "target/agent/departure.h"
 #include "target/agent/register.h"
 #include "target/agent/rings.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
 #include "target/lifecycle/tools.h"
 #include "target/runtime/channel.h"
+#include "target/runtime/identity.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/tables.h"
@@ -25,8 +27,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
-
-#define GLANCE_S 1 /* how often we look whether the program is there at all */
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -58,6 +58,9 @@ struct residence {
 	struct control_reply reply;
 };
 
+/* What its threads may do, compared with the program. */
+static struct identity_watch identity;
+
 /* The descriptors of this residence, for a forked child to close. */
 static struct descriptor held[2] = { { -1, 0, 0 }, { -1, 0, 0 } };
 
@@ -69,6 +72,13 @@ static void send_reply(struct residence *self, int code)
 	self->reply.header.sequence = sequence;
 	self->reply.code = code;
 	channel_send(self->socket, &self->reply, sizeof(self->reply));
+}
+
+static void say_farewell(struct residence *self)
+{
+	memset(&self->reply, 0, sizeof(self->reply));
+	self->message.header.sequence = CONTROL_FAREWELL;
+	send_reply(self, -ENOTCONN);
 }
 
 static int on_hello(struct residence *self)
@@ -210,6 +220,12 @@ static int (*const orders[])(struct residence *) = {
 	[CONTROL_QUIET] = on_quiet, [CONTROL_DETACH] = on_detach, [CONTROL_RINGS] = on_rings,
 };
 
+static void end_because(struct residence *self, enum agent_end reason)
+{
+	agent_page.end_reason = reason;
+	self->is_over = true;
+}
+
 static void obey(struct residence *self, long size)
 {
 	unsigned kind = self->message.header.kind;
@@ -217,8 +233,7 @@ static void obey(struct residence *self, long size)
 	memset(&self->reply, 0, sizeof(self->reply));
 	if (control_check(&self->message, (size_t)size) || kind >= ARRAY_SIZE(orders) ||
 	    !orders[kind]) {
-		agent_page.end_reason = AGENT_END_PROTOCOL;
-		self->is_over = true;
+		end_because(self, AGENT_END_PROTOCOL);
 		return;
 	}
 	send_reply(self, orders[kind](self));
@@ -235,6 +250,11 @@ static bool is_deserted(struct residence *self)
 	return false;
 }
 
+static bool must_leave(void)
+{
+	return departure_is_wanted() || identity_exceeds(&identity);
+}
+
 /* The kernel gives the lock back when the process ends.  The socket need not tell: a child that the
  * host has forked, or that the program has, may hold a copy of its other end. */
 static bool host_has_died(const struct residence *self)
@@ -244,19 +264,19 @@ static bool host_has_died(const struct residence *self)
 	return raw3(SYS_fcntl, self->host.fd, F_GETLK, &lock) >= 0 && lock.l_type == F_UNLCK;
 }
 
-static void end_for(struct residence *self, uint32_t reason)
+/* Whether it is there at all is asked before anything is concluded from what it may do. */
+static void look_at_program(struct residence *self, bool is_idle)
 {
-	agent_page.end_reason = reason;
-	self->is_over = true;
-}
+	bool exceeds = must_leave();
 
-/* Nothing has come for a while. */
-static void look_around(struct residence *self)
-{
-	if (is_deserted(self))
-		end_for(self, AGENT_END_ALONE);
-	else if (host_has_died(self))
-		end_for(self, AGENT_END_HOST_DIED);
+	if ((exceeds || is_idle) && is_deserted(self)) {
+		end_because(self, AGENT_END_ALONE);
+	} else if (exceeds) {
+		end_because(self, AGENT_END_IDENTITY);
+		say_farewell(self);
+	} else if (is_idle && host_has_died(self)) {
+		end_because(self, AGENT_END_HOST_DIED);
+	}
 }
 
 static void take_order(struct residence *self)
@@ -264,7 +284,7 @@ static void take_order(struct residence *self)
 	long r = channel_receive(self->socket, &self->message, sizeof(self->message), &self->fd);
 
 	if (r <= 0) {
-		end_for(self, AGENT_END_HOST_DIED);
+		end_because(self, AGENT_END_HOST_DIED);
 		return;
 	}
 	obey(self, r);
@@ -274,15 +294,16 @@ static void take_order(struct residence *self)
 static void serve_once(struct residence *self)
 {
 	struct pollfd wait = { self->socket, POLLIN, 0 };
-	struct timespec glance = { GLANCE_S, 0 };
+	struct timespec glance = { 0, IDENTITY_GLANCE_MS * 1000000l };
 	long r = raw5(SYS_ppoll, &wait, 1, &glance, 0, 8);
 
-	if (r == 0)
-		look_around(self);
-	else if (r > 0 && wait.revents & POLLIN)
+	look_at_program(self, r == 0);
+	if (r == 0 || r == -EINTR || self->is_over)
+		return;
+	if (r > 0 && wait.revents & POLLIN)
 		take_order(self);
-	else if (r != -EINTR)
-		end_for(self, AGENT_END_HOST_DIED);
+	else
+		end_because(self, AGENT_END_HOST_DIED);
 }
 
 /* A forked child: what its parent had of ours came along. */
@@ -293,23 +314,29 @@ static void adopt(void)
 	lifecycle_adopt();
 }
 
-static void begin(struct boot_context *boot)
+static void begin(struct residence *self)
 {
+	struct boot_context *boot = self->boot;
+
 	agent_page.context = (uint64_t)boot;
 	if (!page_is_own())
 		adopt();
 	rings_begin(&boot->libc);
+	departure_prepare(&boot->libc, self->socket);
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;
 	if (!agent_page.attaches++)
 		agent_page.loaded_ns = page_clock(CLOCK_BOOTTIME);
+	identity_begin(&identity, boot->origin);
+	runner_mind(must_leave);
 }
 
 static void end(struct residence *self)
 {
 	char ignored[CONTROL_TEXT_MAX] = "";
 
+	runner_mind(NULL);
 	if (!self->unloads)
 		lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, ignored, sizeof(ignored));
 	environment_restore();
@@ -341,12 +368,14 @@ static int reside(struct boot_context *boot, int socket)
 		.boot = boot, .socket = socket, .host = descriptor_own(-1), .fd = descriptor_own(-1)
 	};
 
-	begin(boot);
+	begin(&self);
 	while (!self.is_over)
 		serve_once(&self);
 	end(&self);
 	if (agent_page.end_reason == AGENT_END_ALONE)
 		leave_last(&self);
+	if (agent_page.end_reason == AGENT_END_IDENTITY)
+		return AGENT_YIELDS;
 	return self.unloads ? AGENT_UNLOADS : AGENT_RESTS;
 }
 

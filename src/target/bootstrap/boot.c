@@ -7,6 +7,7 @@
 #include "shared/arch/elf.h"
 #include "shared/arch/syscall.h"
 #include "target/bootstrap/entry.h"
+#include "target/runtime/broadcast.h"
 #include "target/runtime/channel.h"
 #include "target/runtime/descriptor.h"
 #include "target/runtime/load.h"
@@ -231,6 +232,7 @@ static void *worker(void *argument)
 	struct descriptor own[2] = { descriptor_own(-1), descriptor_own(-1) };
 	int verdict;
 
+	broadcast_avoid(&boot->libc);
 	block_signals_except(boot->open_signals);
 	boot->worker_tid = (int32_t)raw0(SYS_gettid);
 	raw3(SYS_mprotect, boot->region, REGION_GUARD_SIZE, PROT_NONE);

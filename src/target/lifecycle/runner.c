@@ -5,6 +5,8 @@
 #include "target/lifecycle/runner.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/broadcast.h"
+#include "target/runtime/page.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +40,7 @@ enum order_state {
 };
 
 struct order {
-	dlsym_function *find_symbol;
+	struct boot_libc libc;
 	void (*work)(void *);
 	void (*late)(void *);
 	uint32_t state; /* a futex */
@@ -52,6 +54,7 @@ struct order {
 static struct order *given_up;
 static int32_t threads[THREADS_MAX]; /* their numbers; 0: free */
 static uint32_t is_hurried;          /* the program is ending: nobody waits any more */
+static bool (*must_leave)(void);     /* of the control thread; NULL: it is not here */
 
 /* libc's own: a setuid elsewhere waits until every thread has answered them. */
 #define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
@@ -74,9 +77,10 @@ static void restore_signals(uint64_t old)
 
 static void open_signals_of_musl(const struct order *order)
 {
+	dlsym_function *find = (dlsym_function *)order->libc.dlsym;
 	uint64_t mask = MUSL_SIGNAL;
 	sigrtmin_function *first =
-		(sigrtmin_function *)order->find_symbol(RTLD_DEFAULT, "__libc_current_sigrtmin");
+		(sigrtmin_function *)find(RTLD_DEFAULT, "__libc_current_sigrtmin");
 
 	if (first && first() > 34)
 		raw4(SYS_rt_sigprocmask, 1 /* SIG_UNBLOCK */, &mask, 0, sizeof(mask));
@@ -107,6 +111,7 @@ static void *run(void *pointer)
 {
 	struct order *order = pointer;
 
+	broadcast_avoid(&order->libc);
 	__atomic_store_n(&order->tid, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
 	exchange_thread(0, order->tid);
 	open_signals_of_musl(order);
@@ -173,9 +178,21 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* The control thread cannot wait for a tool with rights that the program has given up.  Others who
+ * wait are threads of the program's. */
+static bool must_end(void)
+{
+	return must_leave && agent_page.control_tid == (int32_t)raw0(SYS_gettid) && must_leave();
+}
+
+void runner_mind(bool (*question)(void))
+{
+	must_leave = question;
+}
+
 static bool has_time(uint64_t now_ns, uint64_t end_ns)
 {
-	return now_ns < end_ns && !__atomic_load_n(&is_hurried, __ATOMIC_RELAXED);
+	return now_ns < end_ns && !__atomic_load_n(&is_hurried, __ATOMIC_RELAXED) && !must_end();
 }
 
 /* True when it is done; false when it is given up, which it then knows. */
@@ -253,6 +270,7 @@ void runner_hurry(void)
 void runner_adopt(void)
 {
 	given_up = NULL;
+	must_leave = NULL;
 	is_hurried = 0;
 	memset(threads, 0, sizeof(threads));
 }
@@ -268,7 +286,7 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)
 	order = make_order();
 	if (!order)
 		return -ENOMEM;
-	order->find_symbol = (dlsym_function *)libc->dlsym;
+	order->libc = *libc;
 	order->work = work;
 	order->late = late;
 	memcpy(order->argument, argument, size);

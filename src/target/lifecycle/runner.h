@@ -30,5 +30,9 @@ bool runner_is_thread(int32_t tid);
 /* The program is ending: calls that have not returned are given up soon, whatever their limit. */
 void runner_hurry(void);
 
+/* Asked by the control thread while it waits for a call: when true, it waits no more.  NULL: no
+ * such question. */
+void runner_mind(bool (*question)(void));
+
 /* A forked child: those threads are not in it. */
 void runner_adopt(void);

@@ -46,12 +46,17 @@ struct descriptor descriptor_see(int fd)
 	return self;
 }
 
-void descriptor_close(struct descriptor *self)
+bool descriptor_is_own(const struct descriptor *self)
 {
 	struct descriptor now;
 
-	if (self->fd >= 0 && identify(self->fd, &now) && now.device == self->device &&
-	    now.inode == self->inode)
+	return self->fd >= 0 && identify(self->fd, &now) && now.device == self->device &&
+	       now.inode == self->inode;
+}
+
+void descriptor_close(struct descriptor *self)
+{
+	if (descriptor_is_own(self))
 		raw1(SYS_close, self->fd);
 	self->fd = -1;
 }

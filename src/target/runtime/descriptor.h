@@ -18,5 +18,8 @@ struct descriptor descriptor_own(int fd);
 /* The same for one that stays where it is. */
 struct descriptor descriptor_see(int fd);
 
+/* Is it still what it was? */
+_Bool descriptor_is_own(const struct descriptor *self);
+
 /* Closes it if it still is what it was. */
 void descriptor_close(struct descriptor *self);

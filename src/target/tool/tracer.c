@@ -4,6 +4,7 @@
  */
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
+#include "target/agent/departure.h"
 #include "target/agent/rings.h"
 #include "target/domains/registrations.h"
 #include "target/domains/runtimes.h"
@@ -13,12 +14,15 @@
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/text.h"
+#include "target/tool/confine.h"
 #include "target/tool/loader.h"
 #include "target/tool/watch.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 #define VARIABLE "LIMPET_TRACE="
 
@@ -28,6 +32,8 @@
 #pragma weak limpet_agent_tables
 #pragma weak limpet_agent_take_table
 #pragma weak limpet_agent_is_own
+#pragma weak limpet_agent_leave
+#pragma weak limpet_agent_has_left
 
 typedef void *dlsym_function(void *, const char *);
 
@@ -46,17 +52,20 @@ static const struct traced inquiry = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTI
 				       .value_count = 0 };
 static bool has_opened; /* a module may have come since the last inquiry */
 
-/* The thread may be about to lose the counter that every record is made with. */
-static const struct traced surrender = { "prctl", NULL, DOMAIN_FUNCTION, HOOK_NOTICE,
-					 .value_count = 0 };
+#define DEPARTURE_SLICE_NS 500000
+#define DEPARTURE_SLICES   1000u /* half a second: somebody may hold a lock that leaving needs */
 
+static uint32_t is_departing; /* a change is about to happen: the watching thread tells the agent */
+static uint32_t is_late; /* it did not leave in time: the next call does not wait for it again */
+
+/* The thread may be about to lose the counter that every record is made with. */
 static bool takes_counter_away(uint64_t option, uint64_t value)
 {
 	return ((int)option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT) ||
 	       ((int)option == PR_SET_TSC && value == PR_TSC_SIGSEGV);
 }
 
-static void on_surrender(uint64_t option, uint64_t value)
+static void on_prctl(uint64_t option, uint64_t value)
 {
 	if (!takes_counter_away(option, value))
 		return;
@@ -64,10 +73,49 @@ static void on_surrender(uint64_t option, uint64_t value)
 	writer_note(NOTE_NO_COUNTER);
 }
 
+/* No clock: the thread may be one that must not read it. */
+static void await_departure(void)
+{
+	struct timespec slice = { 0, DEPARTURE_SLICE_NS };
+	uint32_t never = 0;
+
+	for (unsigned i = 0; i < DEPARTURE_SLICES && !limpet_agent_has_left(); i++)
+		raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
+	__atomic_store_n(&is_late, !limpet_agent_has_left(), __ATOMIC_RELAXED);
+	/* The last one is ending: the kernel needs a moment until it is no more. */
+	raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
+}
+
+/* The program changes what it may do: we go first, and do not come back by ourselves.  Not for a
+ * child, which has no thread of ours, nor for a tool. */
+static void step_aside(void)
+{
+	if (!limpet_agent_leave || (int32_t)raw0(SYS_getpid) != installed_by || watch_is_thread() ||
+	    limpet_agent_is_own(thread_number()))
+		return;
+	__atomic_store_n(&is_departing, 1, __ATOMIC_RELEASE); /* pairs with look_around() */
+	watch_hurry();
+	if (!__atomic_load_n(&is_late, __ATOMIC_RELAXED))
+		await_departure();
+}
+
+static void on_change(const struct traced *traced, uint64_t first, uint64_t second)
+{
+	if (traced == &confine_notices[0])
+		on_prctl(first, second);
+	if (confine_is_change(traced, first, second))
+		step_aside();
+}
+
+static bool is_confinement(const struct traced *traced)
+{
+	return traced >= confine_notices && traced < confine_notices + confine_notice_count;
+}
+
 static void on_notice(const struct traced *traced, uint64_t first, uint64_t second)
 {
-	if (traced == &surrender) {
-		on_surrender(first, second);
+	if (is_confinement(traced)) {
+		on_change(traced, first, second);
 	} else if (traced != &inquiry) {
 		__atomic_store_n(&has_opened, true, __ATOMIC_RELAXED);
 		watch_hurry();
@@ -126,7 +174,8 @@ static int want(void)
 			fits &= want_domain(i);
 	for (unsigned i = 0; i < ARRAY_SIZE(notices); i++)
 		fits &= wants_add(&notices[i]);
-	fits &= wants_add(&surrender);
+	for (size_t i = 0; i < confine_notice_count; i++)
+		fits &= wants_add(&confine_notices[i]);
 	if (wants_tables())
 		fits &= wants_add(&registration) && wants_add(&inquiry);
 	return fits ? 0 : -ENOSPC;
@@ -147,6 +196,8 @@ static void look_around(bool have_modules_changed)
 {
 	struct got_report report = { 0 };
 
+	if (__atomic_exchange_n(&is_departing, 0, __ATOMIC_ACQUIRE))
+		limpet_agent_leave();
 	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
 		gpu_runtimes[i]->look(have_modules_changed, &report);
 	watch_answer();
@@ -187,6 +238,7 @@ static int open_backend(void)
 static int start_watch(void)
 {
 	struct watch_libc functions = {
+		.all = libc,
 		.create = (void *)libc->pthread_create,
 		.join = (void *)libc->pthread_join,
 		.attr_init = (void *)libc->pthread_attr_init,
@@ -296,6 +348,7 @@ static int start(struct rings *rings)
 	if (!clock_may_be_read())
 		writer_note(NOTE_NO_COUNTER);
 	thread_learn(find_symbol("__errno_location"), request.asks_number);
+	is_departing = is_late = 0;
 	hook_on_notice = on_notice;
 	r = start_watch();
 	__atomic_store_n(&rings->tracer_threads, r ? 0 : 1, __ATOMIC_RELAXED);

@@ -5,9 +5,9 @@
 #include "target/tool/watch.h"
 
 #include "shared/arch/syscall.h"
-#include "shared/wire/boot.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
+#include "target/runtime/broadcast.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -120,6 +120,7 @@ static uint64_t scan(struct got_report *ret)
  * filter may not be able to ask. */
 static void begin(struct got_report *ret)
 {
+	broadcast_avoid(functions.all);
 	writer_ignore_me();
 	thread_confirm();
 	number = thread_number();
@@ -200,6 +201,11 @@ void watch_stop(void)
 	watch_hurry();
 	functions.join(thread, NULL);
 	free_stack();
+}
+
+bool watch_is_thread(void)
+{
+	return stack && thread_number() == number;
 }
 
 void watch_forget(void)

@@ -3,11 +3,13 @@
  */
 #pragma once
 
+#include "shared/wire/boot.h"
 #include "target/hooks/got.h"
 
 #include <pthread.h>
 
 struct watch_libc {
+	const struct boot_libc *all;
 	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	int (*join)(pthread_t, void **);
 	int (*attr_init)(pthread_attr_t *);
@@ -20,6 +22,9 @@ struct watch_libc {
 int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *),
 		void (*look)(bool have_modules_changed)) MUST_CHECK;
 void watch_stop(void);
+
+/* Is the calling thread that one? */
+bool watch_is_thread(void);
 
 /* In a forked child: the thread was our parent's. */
 void watch_forget(void);

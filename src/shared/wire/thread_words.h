@@ -1,0 +1,27 @@
+/*
+ * Words in glibc's block of each thread, by the descriptions that glibc keeps of them for
+ * debuggers: the thread's number, and its flags (cancelhandling).  A thread whose flags say that it
+ * is ending takes no part in setuid and the like.
+ */
+#pragma once
+
+#include "shared/arch/elf.h"
+#include "shared/base/macros.h"
+
+#define THREAD_FLAG_ENDING 0x10u /* EXITING_BITMASK, in every glibc since 2.4 */
+#define THREAD_FLAG_SETXID 0x40u /* it is about to be told to change its ids */
+
+struct thread_word {
+	uint32_t bits, elements, offset;
+};
+
+/* How far from the thread pointer the word is; 0: the description makes no sense. */
+static inline int64_t thread_word_distance(const struct thread_word *at, uint32_t block_size)
+{
+	int64_t block = ARCH_TLS_ABOVE ? -(int64_t)block_size : 0;
+
+	if (at->bits != 32 || at->elements != 1 || !at->offset || at->offset % 4 ||
+	    at->offset + 4 > block_size)
+		return 0;
+	return block + at->offset;
+}

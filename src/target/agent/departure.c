@@ -1,0 +1,46 @@
+/*
+ * The control thread waits for its host: closing that connection for reading wakes it.  The kernel
+ * clears the thread's number in its block when it ends.
+ */
+#include "target/agent/departure.h"
+
+#include "shared/arch/syscall.h"
+#include "shared/arch/ticks.h"
+#include "target/runtime/page.h"
+
+#include <sys/socket.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static uint32_t is_wanted;
+static struct descriptor connection;
+static const int32_t *number_of_thread; /* NULL: libc does not say where it is */
+
+void departure_prepare(const struct boot_libc *libc, int socket)
+{
+	__atomic_store_n(&is_wanted, 0, __ATOMIC_RELAXED);
+	connection = descriptor_see(socket);
+	number_of_thread = libc->thread_number
+				   ? (const int32_t *)(thread_pointer() + libc->thread_number)
+				   : NULL;
+}
+
+bool departure_is_wanted(void)
+{
+	return __atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE);
+}
+
+EXPORT void limpet_agent_leave(void)
+{
+	__atomic_store_n(&is_wanted, 1, __ATOMIC_RELEASE); /* pairs with departure_is_wanted() */
+	if (descriptor_is_own(&connection))
+		raw2(SYS_shutdown, connection.fd, SHUT_RD);
+}
+
+EXPORT bool limpet_agent_has_left(void)
+{
+	/* Acquire: pairs with page_set_state(). */
+	if (__atomic_load_n(&agent_page.state, __ATOMIC_ACQUIRE) != AGENT_STATE_RESTING)
+		return false;
+	return !number_of_thread || !__atomic_load_n(number_of_thread, __ATOMIC_ACQUIRE);
+}

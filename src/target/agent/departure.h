@@ -1,0 +1,22 @@
+/*
+ * Leaving before the program changes what it may do: asked for by limpet's tracer, which sees such
+ * calls.  The functions with limpet_ are exported.
+ */
+#pragma once
+
+#include "shared/wire/boot.h"
+#include "target/runtime/descriptor.h"
+
+#include <stdbool.h>
+
+/* Asks the control thread to end its residence, as it does when it sees the change itself.  On a
+ * thread of ours. */
+void limpet_agent_leave(void);
+
+/* Has it ended, and all threads before it?  On any thread: looks at memory only. */
+bool limpet_agent_has_left(void);
+
+/* On the control thread, when a residence begins. */
+void departure_prepare(const struct boot_libc *libc, int socket);
+
+bool departure_is_wanted(void);

@@ -1,0 +1,41 @@
+/*
+ * glibc leaves out a thread that is ending, so ours say that they are; that is the state in which
+ * they end anyway, and nothing else looks at it while they run.  Where that cannot be said (musl),
+ * the thread keeps its capabilities whatever its ids become: then its call does not fail.  Who is
+ * left out must see for itself that the program has changed.  Runs inside the target: no libc.
+ */
+#include "target/runtime/broadcast.h"
+
+#include "shared/arch/syscall.h"
+#include "shared/arch/ticks.h"
+#include "shared/wire/thread_words.h"
+
+#include <linux/securebits.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+
+/* A young thread has no flag but perhaps that of a broadcast, which it will answer. */
+static bool hide(int64_t distance)
+{
+	uint32_t *flags = (uint32_t *)(thread_pointer() + distance);
+
+	if (!distance || __atomic_load_n(flags, __ATOMIC_RELAXED) & ~THREAD_FLAG_SETXID)
+		return false;
+	/* Pairs with the exchange by which libc marks the threads that it will tell. */
+	__atomic_fetch_or(flags, THREAD_FLAG_ENDING, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static void keep_capabilities(void)
+{
+	long bits = raw1(SYS_prctl, PR_GET_SECUREBITS);
+
+	if (bits >= 0)
+		raw2(SYS_prctl, PR_SET_SECUREBITS, bits | SECBIT_NO_SETUID_FIXUP);
+}
+
+void broadcast_avoid(const struct boot_libc *libc)
+{
+	if (!hide(libc->thread_flags))
+		keep_capabilities();
+}

@@ -1,0 +1,287 @@
+/*
+ * Compares two /proc/PID/status, read bit by bit: a list of groups may be long.  The program's
+ * first thread stands for the program; where it has ended, or never had what we have, the one that
+ * we came from does, or any other (docs/adr/0014).  Runs inside the target: no libc, no lock, no
+ * allocation.
+ */
+#include "target/runtime/identity.h"
+
+#include "shared/arch/syscall.h"
+#include "shared/wire/boot.h"
+#include "target/runtime/descriptor.h"
+#include "target/runtime/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#define CHUNK         2048
+#define KEY_MAX       24
+#define PATH_BYTES    64
+#define FIRST_THREAD  0
+#define NAME_BYTES    24
+#define FIELD_SECCOMP 9 /* in the table */
+
+enum comparison {
+	MUST_EQUAL,   /* ours and theirs */
+	MUST_CONTAIN, /* theirs all bits of ours */
+	MUST_REACH,   /* ours as many as theirs */
+};
+
+static const struct {
+	const char *name;
+	enum comparison comparison;
+} fields[IDENTITY_FIELDS] = {
+	{ "Uid", MUST_EQUAL },
+	{ "Gid", MUST_EQUAL },
+	{ "Groups", MUST_EQUAL },
+	{ "CapInh", MUST_CONTAIN },
+	{ "CapPrm", MUST_CONTAIN },
+	{ "CapEff", MUST_CONTAIN },
+	{ "CapBnd", MUST_CONTAIN },
+	{ "CapAmb", MUST_CONTAIN },
+	{ "NoNewPrivs", MUST_REACH },
+	{ "Seccomp", MUST_REACH },
+	{ "Seccomp_filters", MUST_REACH },
+};
+
+/* One pass over the text. */
+struct reading {
+	struct identity *into;
+	char key[KEY_MAX];
+	unsigned key_length;
+	int field;
+	char state; /* the first letter of "State" */
+};
+
+/* Where a reading is, beside in one of the fields. */
+#define FIELD_NONE  (-1)
+#define FIELD_NAMED (-2) /* in the name of a line */
+#define FIELD_STATE (-3)
+
+static bool is_key(const struct reading *self, const char *name)
+{
+	unsigned i = 0;
+
+	while (i < self->key_length && name[i] == self->key[i])
+		i++;
+	return i == self->key_length && !name[i];
+}
+
+static int find_field(const struct reading *self)
+{
+	for (int i = 0; i < IDENTITY_FIELDS; i++)
+		if (is_key(self, fields[i].name))
+			return i;
+	return is_key(self, "State") ? FIELD_STATE : FIELD_NONE;
+}
+
+/* Numbers by their digits, which keeps their order; lists by a sum of their letters. */
+static void take_value(struct reading *self, char letter)
+{
+	uint64_t *value = &self->into->fields[self->field];
+
+	if (fields[self->field].comparison == MUST_EQUAL)
+		*value = (*value ^ (unsigned char)letter) * 0x100000001b3ull;
+	else if (letter >= '0' && letter <= '9')
+		*value = *value << 4 | (uint64_t)(letter - '0');
+	else if (letter >= 'a' && letter <= 'f')
+		*value = *value << 4 | (uint64_t)(letter - 'a' + 10);
+}
+
+static void take_letter(struct reading *self, char letter)
+{
+	if (letter == '\n') {
+		self->key_length = 0;
+		self->field = FIELD_NAMED;
+	} else if (self->field == FIELD_NAMED && letter == ':') {
+		self->field = find_field(self);
+	} else if (self->field == FIELD_NAMED && self->key_length < KEY_MAX) {
+		self->key[self->key_length++] = letter;
+	} else if (self->field >= 0) {
+		take_value(self, letter);
+	} else if (self->field == FIELD_STATE && !self->state && letter != '\t') {
+		self->state = letter;
+	}
+}
+
+/* 0; -ESRCH: the thread has ended. */
+static int parse_status(int fd, struct identity *ret)
+{
+	struct reading reading = { .into = ret, .field = FIELD_NAMED };
+	char chunk[CHUNK];
+	long size;
+
+	*ret = (struct identity){ { 0 } };
+	while ((size = raw3(SYS_read, fd, chunk, sizeof(chunk))) > 0)
+		for (long i = 0; i < size; i++)
+			take_letter(&reading, chunk[i]);
+	if (size < 0)
+		return (int)size;
+	return reading.state && reading.state != 'Z' && reading.state != 'X' ? 0 : -ESRCH;
+}
+
+/* Opened anew each time: nothing of ours keeps the program from unmounting its /proc. */
+static int open_file(const char *path, struct descriptor *ret)
+{
+	long fd = raw4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+
+	*ret = descriptor_own((int)fd);
+	return (int)MIN(fd, 0);
+}
+
+static int read_status(const char *path, struct identity *ret)
+{
+	struct descriptor file;
+	int r = open_file(path, &file);
+
+	if (!r)
+		r = parse_status(file.fd, ret);
+	descriptor_close(&file);
+	return r;
+}
+
+static bool has_more(const struct identity *ours, const struct identity *theirs)
+{
+	bool more = false;
+
+	for (unsigned i = 0; i < IDENTITY_FIELDS; i++) {
+		uint64_t our = ours->fields[i], their = theirs->fields[i];
+
+		more |= fields[i].comparison == MUST_EQUAL     ? our != their
+			: fields[i].comparison == MUST_CONTAIN ? (our & ~their) != 0
+							       : our < their;
+	}
+	return more;
+}
+
+static void name_file(char path[PATH_BYTES], int32_t number, const char *file)
+{
+	size_t at = text_add(path, PATH_BYTES, 0, "/proc/self/task/");
+
+	at = text_add_number(path, PATH_BYTES, at, (unsigned long)number);
+	text_add(path, PATH_BYTES, at, file);
+}
+
+static int read_thread(int32_t number, struct identity *ret)
+{
+	char path[PATH_BYTES] = "/proc/self/status";
+
+	if (number != FIRST_THREAD)
+		name_file(path, number, "/status");
+	return read_status(path, ret);
+}
+
+/* Takes it as the thread to compare with, if it lives and has what we have. */
+static bool refer_to(struct identity_watch *self, int32_t number)
+{
+	struct identity theirs;
+
+	if (read_thread(number, &theirs) || has_more(&self->own, &theirs))
+		return false;
+	self->reference = number;
+	return true;
+}
+
+static bool begins(const char *text, const char *prefix)
+{
+	while (*prefix && *text == *prefix) {
+		text++;
+		prefix++;
+	}
+	return !*prefix;
+}
+
+/* By its name: those that limpet made all have one. */
+static bool is_ours(int32_t number)
+{
+	char path[PATH_BYTES], name[NAME_BYTES] = "";
+	struct descriptor file;
+
+	name_file(path, number, "/comm");
+	if (!open_file(path, &file))
+		raw3(SYS_read, file.fd, name, sizeof(name) - 1);
+	descriptor_close(&file);
+	return begins(name, CONTROL_THREAD_NAME) || begins(name, DOOR_THREAD_NAME);
+}
+
+static int32_t number_of(const char *digits)
+{
+	int32_t number = 0;
+
+	for (; *digits >= '0' && *digits <= '9'; digits++)
+		number = 10 * number + (*digits - '0');
+	return number;
+}
+
+static bool refer_to_listed(struct identity_watch *self, const char *list, long size)
+{
+	for (long at = 0; at < size;) {
+		const struct dirent64 *entry = (const struct dirent64 *)(list + at);
+		int32_t number = number_of(entry->d_name);
+
+		if (number && !is_ours(number) && refer_to(self, number))
+			return true;
+		at += entry->d_reclen;
+	}
+	return false;
+}
+
+/* A filter is not asked about this, so a thread that has one does not do it. */
+static bool refer_to_any(struct identity_watch *self)
+{
+	char list[CHUNK] __attribute__((aligned(8)));
+	struct descriptor folder;
+	bool is_found = false;
+	long size;
+
+	if (self->own.fields[FIELD_SECCOMP] || open_file("/proc/self/task", &folder))
+		return false;
+	while (!is_found && (size = raw3(SYS_getdents64, folder.fd, list, sizeof(list))) > 0)
+		is_found = refer_to_listed(self, list, size);
+	descriptor_close(&folder);
+	return is_found;
+}
+
+static void refer(struct identity_watch *self)
+{
+	bool is_covered = refer_to(self, FIRST_THREAD) ||
+			  (self->origin && refer_to(self, self->origin)) || refer_to_any(self);
+
+	self->state = is_covered ? IDENTITY_WATCHED : IDENTITY_EXCEEDED;
+}
+
+/* It has no descriptor or memory left just now: that says nothing. */
+static bool is_short(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
+
+void identity_begin(struct identity_watch *self, int32_t origin)
+{
+	*self = (struct identity_watch){ .origin = origin };
+	identity_exceeds(self);
+}
+
+/* The thread may have ended.  Where nothing is to be seen any more, as after chroot, nobody knows
+ * what we have too much. */
+static void look_again(struct identity_watch *self)
+{
+	struct identity theirs;
+	int r = read_thread(self->reference, &theirs);
+
+	if (r && !is_short(r))
+		refer(self);
+	else if (!r && has_more(&self->own, &theirs))
+		self->state = IDENTITY_EXCEEDED;
+}
+
+bool identity_exceeds(struct identity_watch *self)
+{
+	if (self->state == IDENTITY_WATCHED)
+		look_again(self);
+	else if (self->state == IDENTITY_UNSEEN &&
+		 !read_status("/proc/thread-self/status", &self->own))
+		refer(self);
+	return self->state == IDENTITY_EXCEEDED;
+}

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""
+Programs that give up their rights while limpet is in them: every step answers what it answers without limpet, and
+afterwards no thread of limpet's has rights that the program has given up, or lacks a filter that it has put on itself.
+"""
+
+import concurrent.futures
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import harness
+
+PROGRAM = os.path.join(os.environ["ADVERSARY"], "identity")
+PROGRAM_OF_MUSL = PROGRAM + "_musl"
+REGISTER = os.environ["REGISTER"]
+TOOL = os.path.join(harness.PROGRAMS, "life_a.so")
+OURS = ("limpet", "limpet-watch", "limpet-tool", "rocp-bg-attach")
+IDENTITY = "Uid Gid Groups CapInh CapPrm CapEff CapBnd CapAmb NoNewPrivs Seccomp Seccomp_filters".split()
+RIGHTS = "CapInh CapPrm CapEff CapBnd CapAmb".split()
+AT_ONCE = 4  # programs
+
+# Those that libc makes known to all threads, and those that are a thread's own.
+SEQUENCES = (
+    "keepcaps setpriv sudo nginx sshd postgres systemd raise capset no_new_privs fsuid filter tsync filter_deadly strict "
+    "network mounts chroot jail dumpable vfork fork handler threads"
+).split()
+RAW = "raw raw_capset raw_no_new_privs raw_filter raw_tsync".split()
+
+
+class Program:
+    """One that waits before it begins; without limpet, or with it as `mode` says."""
+
+    def __init__(self, sequence, mode):
+        self.limpet = None
+        self.watchdog = threading.Timer(2 * harness.PATIENCE_S, self.end_all)
+        self.watchdog.daemon = True
+        self.watchdog.start()
+        self.folder = tempfile.TemporaryDirectory()
+        environment = dict(os.environ)
+        if mode == "register":
+            environment |= {"LD_PRELOAD": REGISTER, "ROCP_TOOL_ATTACH": "1"}
+        self.process = subprocess.Popen(
+            [PROGRAM_OF_MUSL if mode == "musl" else PROGRAM, sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self.pid = self.process.pid
+        if self.process.stdout.readline() != b"ready\n":
+            raise AssertionError(f"{sequence} did not begin: {self.process.wait()}")
+        self.come_in(mode)
+        if mode != "alone" and not harness.wait_until(lambda: list(threads_of_ours(self.pid))):
+            raise AssertionError(f"{sequence}, {mode}: no thread of ours is there")
+
+    def end_all(self):
+        """What hangs is killed, which the test then sees."""
+        for process in (self.process, self.limpet):
+            if process and process.poll() is None:
+                process.kill()
+
+    def come_in(self, mode):
+        recording = os.path.join(self.folder.name, "recording")
+        arguments = {
+            "attached": ("attach", self.pid, "--json"),
+            "musl": ("attach", self.pid, "--json"),
+            "tool": ("attach", self.pid, "--json", "--tool", TOOL),
+            "traced": ("record", self.pid, "--io-trace", "-o", recording, "--json"),
+        }.get(mode)
+        if arguments:
+            self.limpet = harness.limpet_start(*arguments)
+            self.await_ours()
+
+    def await_ours(self):
+        """Attached, and everything in place: limpet says so."""
+        line = self.limpet.stdout.readline()
+        if '"attached"' not in line and '"recording"' not in line:
+            raise AssertionError(f"not attached: {line} {harness.limpet_finish(self.limpet)}")
+
+    def go(self):
+        """All its answers up to "done", or to its end."""
+        os.write(self.process.stdin.fileno(), b"x")
+        lines = []
+        while not lines or lines[-1] not in ("done\n", ""):
+            lines.append(self.process.stdout.readline().decode())
+        return lines
+
+    def again(self):
+        os.write(self.process.stdin.fileno(), b"x")
+        return self.process.stdout.readline().decode()
+
+    def close(self):
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        code = self.process.wait()
+        self.process.stdout.close()
+        result = None
+        if self.limpet:
+            if self.limpet.poll() is None:
+                self.limpet.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(self.limpet)
+        self.watchdog.cancel()
+        self.folder.cleanup()
+        return code, result
+
+
+def identity(pid, tid=None):
+    status = harness.status_of(pid, tid)
+    return {key: status.get(key, "") for key in IDENTITY} if status.get("State", "X")[0] not in "XZ" else {}
+
+
+def threads_of_ours(pid):
+    for tid in harness.threads_of(pid):
+        if tid != pid and harness.status_of(pid, tid).get("Name") in OURS:
+            yield tid
+
+
+def holds_more(ours, theirs):
+    """What a thread of ours has that the program has not; "" when it is gone, too."""
+    if not ours or not theirs:
+        return ""
+    more = [key for key in ("Uid", "Gid", "Groups") if ours[key] != theirs[key]]
+    more += [key for key in RIGHTS if int(ours[key], 16) & ~int(theirs[key], 16)]
+    more += [key for key in ("NoNewPrivs", "Seccomp", "Seccomp_filters") if int(ours[key]) < int(theirs[key])]
+    return " ".join(more)
+
+
+def surplus(pid):
+    theirs = identity(pid)
+    return {tid: more for tid in threads_of_ours(pid) if (more := holds_more(identity(pid, tid), theirs))}
+
+
+def play(sequence, mode):
+    """What the program answered, what it is afterwards, how it ended, what we kept at first and for too long."""
+    program = Program(sequence, mode)
+    try:
+        lines = program.go()
+        at_once = surplus(program.pid)
+        harness.wait_until(lambda: not surplus(program.pid))
+        kept, after = surplus(program.pid), identity(program.pid)
+    finally:
+        code, result = program.close()
+    return {"lines": lines, "code": code, "after": after, "kept": kept, "at_once": at_once, "limpet": result}
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root, to have something to give up")
+class Identity(unittest.TestCase):
+    maxDiff = None
+
+    def compare(self, mode, sequences):
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            alone = dict(zip(sequences, pool.map(lambda name: play(name, "alone"), sequences)))
+            with_us = dict(zip(sequences, pool.map(lambda name: play(name, mode), sequences)))
+        for name in sequences:
+            with self.subTest(mode=mode, sequence=name):
+                for key in ("lines", "code", "after"):
+                    self.assertEqual(with_us[name][key], alone[name][key], f"{name}: {with_us[name]}")
+                self.assertEqual(with_us[name]["kept"], {}, name)
+                if with_us[name]["limpet"]:
+                    self.assertFalse(with_us[name]["limpet"].hung, name)
+
+    def test_alone_every_step_is_as_it_should_be(self):
+        """What the other tests compare with."""
+        for name in SEQUENCES + RAW:
+            with self.subTest(sequence=name):
+                result = play(name, "alone")
+                self.assertEqual((result["lines"][-1], result["code"]), ("done\n", 0), str(result))
+
+    def test_attached(self):
+        self.compare("attached", SEQUENCES + RAW)
+
+    @unittest.skipUnless(os.path.exists(PROGRAM_OF_MUSL), "no musl-gcc here")
+    def test_attached_with_musl(self):
+        """libc itself ends the program with SIGKILL where two threads get unlike answers."""
+        self.compare("musl", SEQUENCES + RAW)
+
+    def test_with_a_tool(self):
+        self.compare("tool", SEQUENCES + RAW)
+
+    def test_with_the_register_library(self):
+        self.compare("register", SEQUENCES + RAW)
+
+    def test_traced(self):
+        """Also with a filter for all threads that kills whoever does more than the program: ours are not there."""
+        self.compare("traced", SEQUENCES + RAW + ["tsync_deadly"])
+
+    def test_traced_ours_are_gone_before_a_call_through_libc_returns(self):
+        for name in ("nginx", "systemd", "capset", "no_new_privs", "tsync"):
+            with self.subTest(sequence=name):
+                # A thread that is ending may wait for a processor; three times in a row it does not.
+                self.assertIn({}, [play(name, "traced")["at_once"] for _ in range(3)])
+
+    def test_recorded_again_with_the_rights_that_are_left(self):
+        """limpet comes back by itself, with threads that have no more than the program, and says what is missing."""
+        program = Program("nginx", "traced")
+        self.assertEqual(program.go()[-1], "done\n")
+        self.assertTrue(harness.wait_until(lambda: list(threads_of_ours(program.pid))))
+        self.assertEqual(surplus(program.pid), {})
+        # It is in, and hooks one after the other: at some time each call is seen.
+        self.assertTrue(harness.wait_until(lambda: harness.thread_count(program.pid) > 2))
+        for _ in range(200):
+            self.assertEqual(program.again(), "again\n")
+        program.limpet.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(program.limpet)
+        self.assertEqual(program.close()[0], 0)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("changed its identity", result.err)
+        self.assertGreater(result.event("recorded")["records"], 0, str(result))
+
+    def test_a_recording_that_was_left_says_so(self):
+        """Also where the program ends before limpet is back."""
+        result = play("nginx", "traced")["limpet"]
+        self.assertIn("changed its identity", result.err, str(result))
+
+    def test_an_attach_that_was_left_says_so(self):
+        result = play("nginx", "attached")["limpet"]
+        self.assertEqual(result.code, 1, str(result))
+        self.assertEqual(result.event("detached")["reason"], "identity", str(result))
+        self.assertIn("changed its identity", result.event("summary")["error"])
+
+    def test_a_user_namespace_needs_a_process_of_one_thread(self):
+        """Which it is not while limpet is attached: a limit, and over with the attach."""
+        program = Program("users", "attached")
+        program.limpet.send_signal(signal.SIGINT)
+        self.assertEqual(harness.limpet_finish(program.limpet).code, 0)
+        self.assertTrue(harness.wait_until(lambda: not list(threads_of_ours(program.pid))))
+        self.assertEqual(program.go(), ["0 0\n", "done\n"])
+        self.assertEqual(program.close()[0], 0)
+        during = play("users", "attached")
+        self.assertIn(during["lines"], (["-1 22\n", "done\n"], ["0 0\n", "done\n"]))
+        self.assertEqual(during["code"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

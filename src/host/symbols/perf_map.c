@@ -114,6 +114,12 @@ static bool is_same_text(const struct perf_map *map)
 	       !memcmp(end, map->end, map->end_size);
 }
 
+static void stop_reading(struct perf_map *map, const char *why)
+{
+	note_add("the perf map of process %d is read no further: %s", (int)map->pid, why);
+	map->total = PERF_MAP_MAX;
+}
+
 /* False when there is nothing new.  A megabyte without the end of a line is no map, and of what is
  * longer than a map ever is nothing more is read. */
 static bool read_more(struct perf_map *map, struct jit_names *names, char *room, uint64_t born_ns)
@@ -124,16 +130,17 @@ static bool read_more(struct perf_map *map, struct jit_names *names, char *room,
 	if (got <= 0)
 		return false;
 	taken = perf_map_lines(names, room, (size_t)got, born_ns);
-	if ((!taken && got == READ_AT_ONCE) || jit_names_are_full(names))
-		map->total = PERF_MAP_MAX;
+	if (!taken && got == READ_AT_ONCE)
+		stop_reading(map, "a line is longer than 1 MiB");
 	if (!taken)
 		return false;
 	remember_end(map, room, taken);
 	map->read += taken;
 	map->total += taken;
 	if (map->total >= PERF_MAP_MAX)
-		note_add("the perf map of process %d is read no further: up to %u MiB are",
-			 (int)map->pid, PERF_MAP_MAX >> 20);
+		stop_reading(map, "it has more than 256 MiB");
+	else if (jit_names_are_full(names))
+		map->total = PERF_MAP_MAX; /* jit_names_add() has said so */
 	return map->total < PERF_MAP_MAX;
 }
 

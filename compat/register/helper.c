@@ -28,6 +28,7 @@ static void *wait_for_visitors(void *unused)
 
 	(void)unused;
 	broadcast_avoid(&libc);
+	prctl(PR_SET_NAME, DOOR_THREAD_NAME); /* by which it is known not to be the program's */
 	identity_begin(&identity, 0);
 	do {
 		/* Each time: a visitor may have brought code that changed it. */

@@ -34,7 +34,7 @@ def life(name="a", priority=0, attached="1"):
     }
 
 
-TIMEOUT_MS = "1000"  # for a tool that never returns; the others need microseconds and a processor
+TIMEOUT = "1"  # second, for a tool that never returns; the others need microseconds and a processor
 A, B = life(), life("b", 1)
 FIRST = [A["configure"], A["configure_attach"], A["initialize"], A["attach"]]
 
@@ -322,9 +322,9 @@ class BadTools(Lifecycle):
         self.assertEqual(result.code, 1, "everything was unloaded: " + str(result))
 
     def test_a_tool_that_sleeps_too_long(self):
-        result = self.attach("a", "waits", "b", arguments=["--tool-timeout", TIMEOUT_MS], code=1)
+        result = self.attach("a", "waits", "b", arguments=["--tool-timeout", TIMEOUT], code=1)
         told = result.event("attached")["tools"][1]["error"]
-        self.assertIn(f"tool_attach did not return within {TIMEOUT_MS} ms", told)
+        self.assertIn(f"tool_attach did not return within 1000 ms", told)
         self.assertTrue(self.status()["waits"]["inside"])
         again = self.attach("waits", code=1)
         self.assertIn("has not returned", again.event("attached")["tools"][0]["error"])
@@ -335,7 +335,7 @@ class BadTools(Lifecycle):
         self.attach("waits")
 
     def test_a_tool_that_is_inside_stays_when_all_is_unloaded(self):
-        self.attach("waits", arguments=["--tool-timeout", TIMEOUT_MS], code=1)
+        self.attach("waits", arguments=["--tool-timeout", TIMEOUT], code=1)
         result = limpet("detach", self.target.pid, "--unload", "--json")
         self.assertEqual(result.code, 0, str(result))
         self.assertFalse(result.event("detached")["unloaded"])
@@ -366,7 +366,7 @@ class BadTools(Lifecycle):
         """Its thread returns into the agent, which stays until then; afterwards nothing is left."""
         before = self.stacks()
         result = self.attach("slow_start", code=1,
-                             arguments=["--tool-timeout", "200", "--unload"])  # its very first call
+                             arguments=["--tool-timeout", "200ms", "--unload"])  # its very first call
         self.assertIn("constructor did not return", result.event("attached")["tools"][0]["error"])
         self.assertIn("has not returned yet", " ".join(result.event("detached")["left"]))
         self.assertEqual(self.stacks(), before + 1)
@@ -376,7 +376,7 @@ class BadTools(Lifecycle):
         self.assert_well()
 
     def test_initialize_that_returns_too_late_is_finalized(self):
-        self.attach("slow_initialize", arguments=["--tool-timeout", TIMEOUT_MS], code=1)
+        self.attach("slow_initialize", arguments=["--tool-timeout", TIMEOUT], code=1)
         self.tell()
         self.assertTrue(harness.wait_until(
             lambda: not self.status()["slow_initialize"]["inside"]))
@@ -390,7 +390,7 @@ class BadTools(Lifecycle):
 
     def test_finalize_that_takes_too_long_ends_that_life(self):
         """No tool_attach for a tool that was finalized: the next attach is a first one."""
-        self.attach("slow_finalize", arguments=["--tool-timeout", TIMEOUT_MS, "--unload"])
+        self.attach("slow_finalize", arguments=["--tool-timeout", TIMEOUT, "--unload"])
         self.tell()
         self.assertTrue(harness.wait_until(
             lambda: not self.status()["slow_finalize"]["inside"]))
@@ -400,7 +400,7 @@ class BadTools(Lifecycle):
 
     def test_a_thread_that_takes_too_long_to_end(self):
         """The call has returned; the destructors of its thread-local data have not."""
-        self.attach("slow_end", arguments=["--tool-timeout", TIMEOUT_MS])
+        self.attach("slow_end", arguments=["--tool-timeout", TIMEOUT])
         result = limpet("detach", self.target.pid, "--unload", "--json")
         self.assertFalse(result.event("detached")["unloaded"], str(result))
         self.tell()

@@ -366,7 +366,7 @@ class Rungs(Recording):
 
 
 if __name__ == "__main__":
-    tried = limpet("record", "-p", os.getpid(), "-o", os.devnull, "--sampler", "copy", "--duration", "1")
+    tried = limpet("record", "-p", os.getpid(), "-o", os.devnull, "--sampler", "copy", "--duration", "1ms")
     if tried.code == 3 or "perf_event_open" in tried.err:
         print(f"perf events cannot be had here: {tried.err}")
         sys.exit(harness.SKIP)

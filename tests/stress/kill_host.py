@@ -177,7 +177,7 @@ def victims_of(process, who):
 
 def random_kill(target, threads, longest_s, score):
     who = random.choice(("all", "host", "injector"))
-    duration = random.choice(("0", "5"))
+    duration = random.choice(("0", "5ms"))
     delay = random.uniform(0, longest_s)
     process = limpet_start("attach", target.pid, "--json", "--duration", duration)
     time.sleep(delay)
@@ -199,7 +199,7 @@ def attach_time_s(target):
     """How long a whole run takes here: the time in which a kill can hit."""
     start = time.monotonic()
     for _ in range(3):
-        limpet("attach", target.pid, "--json", "--duration", "5")
+        limpet("attach", target.pid, "--json", "--duration", "5ms")
     return (time.monotonic() - start) / 3
 
 

@@ -21,7 +21,7 @@ WORKLOADS = (("plain", "idle"), ("plain", "busy"), ("plain", "malloc8"), ("calls
 def attach_time_s():
     with Workload("plain", "idle") as target:
         start = time.monotonic()
-        limpet("attach", target.pid, "--json", "--duration", "2")
+        limpet("attach", target.pid, "--json", "--duration", "2ms")
         return time.monotonic() - start
 
 

@@ -33,7 +33,7 @@ static const struct option_desc attach_options[] = {
 	{ 'l', "load", "LIB.so", "any library: its constructor is all that runs", OPTION_LIST,
 	  FIELD(libraries) },
 	{ 'e', "env", "NAME=VALUE", "a variable for the tools", OPTION_LIST, FIELD(variables) },
-	{ 'd', "duration", "TIME", "leave after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION,
+	{ 'd', "duration", "TIME", "leave after TIME (10 or 10s, 500ms, 1m)", OPTION_DURATION,
 	  FIELD(duration_ns) },
 	{ 0, "tool-timeout", "TIME", "how long a call of a tool may take (10s)", OPTION_DURATION,
 	  FIELD(timeout_ns) },

@@ -28,7 +28,7 @@ static const struct option_desc record_options[] = {
 	{ 'p', "pid", "PID", "the process", OPTION_TEXT, FIELD(pid) },
 	{ 'o', "output", "FILE", "the recording (default: limpet-PID.limpet)", OPTION_TEXT,
 	  FIELD(output) },
-	{ 'd', "duration", "TIME", "stop after TIME (500, 500ms, 2s, 1m)", OPTION_DURATION,
+	{ 'd', "duration", "TIME", "stop after TIME (10 or 10s, 500ms, 1m)", OPTION_DURATION,
 	  FIELD(duration_ns) },
 	{ 'F', "frequency", "HZ", "samples a second, 1 to 5000 (default: 99; without traces)",
 	  OPTION_NUMBER, FIELD(samples.hz) },

@@ -22,12 +22,21 @@ uint64_t all_drops(const struct collect_totals *totals)
 	return sum;
 }
 
+/* As it was understood. */
+static const char *duration_text(uint64_t duration_ns, char ret[32])
+{
+	ret[0] = '\0';
+	if (duration_ns != UINT64_MAX)
+		snprintf(ret, 32, " for %.10g s", (double)duration_ns / 1e9);
+	return ret;
+}
+
 void print_attached(const struct visit *self)
 {
 	const struct session *session = recorder_session(self->recorder);
 	struct json json = { .out = stdout };
 	char how[96] = "", name[32] = "";
-	char shown[NAME_MAX_SHOWN];
+	char shown[NAME_MAX_SHOWN], limit[32];
 	struct err ignored;
 
 	if (proc_read_small(self->pid, "comm", name, sizeof(name), &ignored) > 0)
@@ -36,8 +45,9 @@ void print_attached(const struct visit *self)
 		samples_describe(recorder_sampling(self->recorder), &self->sampling, how,
 				 sizeof(how));
 	if (!self->values->is_json) {
-		print(stderr, "recording %d (%s)%s%s into %s; %s\n", self->pid,
+		print(stderr, "recording %d (%s)%s%s into %s%s; %s\n", self->pid,
 		      printable(name, shown), how[0] ? " " : "", how, self->path,
+		      duration_text(self->values->duration_ns, limit),
 		      self->launched ? "until it ends" : "Enter or Ctrl-C stops");
 		return;
 	}

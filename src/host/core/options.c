@@ -56,8 +56,7 @@ static const struct option_setter {
 	[OPTION_FLAG] = { set_flag, "" },
 	[OPTION_TEXT] = { set_text, "a text" },
 	[OPTION_NUMBER] = { set_number, "a whole number" },
-	[OPTION_DURATION] = { set_duration,
-			      "a time such as 500 (milliseconds), 500ms, 1.5s or 2m" },
+	[OPTION_DURATION] = { set_duration, "a time such as 10 (seconds), 0.5, 500ms or 2m" },
 	[OPTION_LIST] = { set_list, "no more than 64 of them" },
 };
 

@@ -228,7 +228,7 @@ static const struct duration_unit {
 	const char *suffix;
 	uint64_t ns;
 } duration_units[] = {
-	{ "", NS_PER_MS },
+	{ "", 1000ull * NS_PER_MS },
 	{ "ms", NS_PER_MS },
 	{ "s", 1000ull * NS_PER_MS },
 	{ "m", 60000ull * NS_PER_MS },

@@ -40,7 +40,7 @@ class Moment(TargetTest):
 class SecondSignal(Moment):
     """Who asks twice is not kept waiting, whatever a target does; and the target is well."""
 
-    def ask_twice(self, process, between=lambda: time.sleep(0.3)):
+    def ask_twice(self, process, between=lambda: time.sleep(0.5)):
         process.send_signal(signal.SIGINT)
         between()
         begun = time.monotonic()
@@ -73,6 +73,20 @@ class SecondSignal(Moment):
         result = limpet_finish(process)
         self.assertEqual(result.code, 0, result)
         self.assertEqual(result.event("detached")["reason"], "signal")
+
+    def test_one_wish_that_is_heard_twice(self):
+        """As from timeout(1), which signals the process and its group."""
+        spinner = self.start("yes", stdout=subprocess.DEVNULL)
+        for delay_s in (0, 0.001, 0.01):
+            process = limpet_start("record", "-p", spinner.pid, "-o", os.path.join(self.folder(), "x.limpet"))
+            self.addCleanup(self.end_process, process)
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            time.sleep(delay_s)
+            process.send_signal(signal.SIGINT)
+            result = limpet_finish(process)
+            self.assertNotIn("second signal", result.err)
+            self.assertNotIn("interrupted", result.err)
 
 
 class FakeMachines(Moment):
@@ -109,7 +123,7 @@ class FakeMachines(Moment):
                 begun = time.monotonic()
                 process.send_signal(signal.SIGINT)
                 process.send_signal(signal.SIGINT)
-                time.sleep(0.1)
+                time.sleep(0.5)
                 process.send_signal(signal.SIGINT)
                 result = limpet_finish(process, SOON_S)
                 self.assertFalse(result.hung, result)

@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,14 +29,6 @@
 
 /* Written by the helper thread, read in children of fork. */
 static struct descriptor listening = { -1, 0, 0 }, visitor = { -1, 0, 0 };
-
-static bool is_ours(const struct descriptor *self)
-{
-	struct stat file;
-
-	return self->fd >= 0 && !fstat(self->fd, &file) && file.st_dev == self->device &&
-	       file.st_ino == self->inode;
-}
 
 /* One of a few names: the first may belong to a process of the same number, elsewhere or dead. */
 static bool bind_name(int fd)
@@ -96,7 +87,7 @@ static bool serve(void)
 
 	visit_serve(visitor.fd, may_stay ? DOOR_OFFERED : DOOR_OTHER_RIGHTS);
 	/* A child of fork may hold a copy: only this ends the connection for certain. */
-	if (is_ours(&visitor))
+	if (descriptor_is_ours(&visitor))
 		shutdown(visitor.fd, SHUT_RDWR);
 	descriptor_close(&visitor);
 	return may_stay;
@@ -104,10 +95,10 @@ static bool serve(void)
 
 bool door_serve_next(void)
 {
-	if (!is_ours(&listening))
+	if (!descriptor_is_ours(&listening))
 		open_door_again();
 	wait_at_door();
-	if (!is_ours(&listening))
+	if (!descriptor_is_ours(&listening))
 		return true;
 	visitor = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
 	if (visitor.fd >= 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 What a target has made so that limpet never gets done with it: a descriptor that nobody can close, memory without an
-end.  limpet gets done, and takes no memory of the machine for it.
+end.  limpet gets done, and takes no memory of the machine for it.  And a program that uses our numbers for itself.
 """
 
 import os
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import TargetTest, limpet, limpet_start, status_of
+from harness import TargetTest, attached_wait, limpet, limpet_start, status_of
 
 ADVERSARY = os.environ.get("ADVERSARY", ".")
 MOST_KB = 256 << 10
@@ -18,10 +18,10 @@ SOON_S = 40
 
 
 class Waits(TargetTest):
-    def start(self, name, *arguments):
+    def start(self, name, *arguments, stdin=subprocess.DEVNULL):
         process = subprocess.Popen(
             [os.path.join(ADVERSARY, name), *arguments],
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
@@ -61,6 +61,17 @@ class Waits(TargetTest):
                 self.assertFalse(result.hung, str(result))
                 self.assertIsNone(target.poll())
                 self.assertLess(int(status_of(target.pid)["VmRSS"].split()[0]), MOST_KB)
+
+    def test_a_number_that_the_program_uses_itself(self):
+        """What it says to itself there is not for the agent."""
+        target = self.start("reopener", stdin=subprocess.PIPE)
+        process = limpet_start("attach", target.pid, "--json")
+        self.addCleanup(self.end_process, process)
+        self.assertTrue(attached_wait(process))
+        target.stdin.write("\n")
+        target.stdin.flush()
+        self.assertEqual(target.stdout.readline(), "kept\n")
+        target.stdin.close()
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ typedef int agent_function(struct boot_context *, int socket);
 /* One residence, from hello to the end. */
 struct residence {
 	struct boot_context *boot;
-	int socket;
+	struct descriptor socket;
 	struct descriptor host; /* of a file that the host keeps locked while it lives */
 	bool is_over, unloads;
 	bool is_outlived; /* the program's first thread, by others of the program's */
@@ -68,7 +68,8 @@ static void send_reply(struct residence *self, int code)
 	control_header_init(&self->reply.header, CONTROL_REPLY, sizeof(self->reply));
 	self->reply.header.sequence = sequence;
 	self->reply.code = code;
-	channel_send(self->socket, &self->reply, sizeof(self->reply));
+	if (descriptor_is_ours(&self->socket))
+		channel_send(self->socket.fd, &self->reply, sizeof(self->reply));
 }
 
 static int on_hello(struct residence *self)
@@ -78,7 +79,7 @@ static int on_hello(struct residence *self)
 	self->host = self->fd;
 	self->fd = descriptor_own(-1);
 	held[0] = self->host;
-	held[1] = descriptor_see(self->socket);
+	held[1] = self->socket;
 	agent_page.holder_pid = hello->holder_pid;
 	agent_page.holder_start = hello->holder_start;
 	text_add(agent_page.holder_name, sizeof(agent_page.holder_name), 0, hello->holder_name);
@@ -241,7 +242,8 @@ static bool host_has_died(const struct residence *self)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-	return raw3(SYS_fcntl, self->host.fd, F_GETLK, &lock) >= 0 && lock.l_type == F_UNLCK;
+	return descriptor_is_ours(&self->host) &&
+	       raw3(SYS_fcntl, self->host.fd, F_GETLK, &lock) >= 0 && lock.l_type == F_UNLCK;
 }
 
 static void end_for(struct residence *self, uint32_t reason)
@@ -259,9 +261,13 @@ static void look_around(struct residence *self)
 		end_for(self, AGENT_END_HOST_DIED);
 }
 
+/* Only from our own socket: the program may have one of its own under that number by now. */
 static void take_order(struct residence *self)
 {
-	long r = channel_receive(self->socket, &self->message, sizeof(self->message), &self->fd);
+	long r = descriptor_is_ours(&self->socket)
+			 ? channel_receive(self->socket.fd, &self->message, sizeof(self->message),
+					   &self->fd)
+			 : 0;
 
 	if (r <= 0) {
 		end_for(self, AGENT_END_HOST_DIED);
@@ -273,7 +279,7 @@ static void take_order(struct residence *self)
 
 static void serve_once(struct residence *self)
 {
-	struct pollfd wait = { self->socket, POLLIN, 0 };
+	struct pollfd wait = { self->socket.fd, POLLIN, 0 };
 	struct timespec glance = { GLANCE_S, 0 };
 	long r = raw5(SYS_ppoll, &wait, 1, &glance, 0, 8);
 
@@ -337,9 +343,10 @@ static void leave_last(const struct residence *self)
 static int reside(struct boot_context *boot, int socket)
 {
 	/* On the stack of the control thread, which has a mebibyte. */
-	struct residence self = {
-		.boot = boot, .socket = socket, .host = descriptor_own(-1), .fd = descriptor_own(-1)
-	};
+	struct residence self = { .boot = boot,
+				  .socket = descriptor_see(socket),
+				  .host = descriptor_own(-1),
+				  .fd = descriptor_own(-1) };
 
 	begin(boot);
 	while (!self.is_over)

@@ -6,7 +6,6 @@
 #include "shared/arch/syscall.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 
 #define HIGH_FD 400
@@ -46,12 +45,17 @@ struct descriptor descriptor_see(int fd)
 	return self;
 }
 
-void descriptor_close(struct descriptor *self)
+bool descriptor_is_ours(const struct descriptor *self)
 {
 	struct descriptor now;
 
-	if (self->fd >= 0 && identify(self->fd, &now) && now.device == self->device &&
-	    now.inode == self->inode)
+	return self->fd >= 0 && identify(self->fd, &now) && now.device == self->device &&
+	       now.inode == self->inode;
+}
+
+void descriptor_close(struct descriptor *self)
+{
+	if (descriptor_is_ours(self))
 		raw1(SYS_close, self->fd);
 	self->fd = -1;
 }

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,14 +27,6 @@
 
 /* Written by the helper thread, read in children of fork. */
 static struct descriptor listening = { -1, 0, 0 }, visitor = { -1, 0, 0 };
-
-static bool is_ours(const struct descriptor *self)
-{
-	struct stat file;
-
-	return self->fd >= 0 && !fstat(self->fd, &file) && file.st_dev == self->device &&
-	       file.st_ino == self->inode;
-}
 
 /* One of a few names: the first may belong to a process of the same number, elsewhere or dead. */
 static bool bind_name(int fd)
@@ -94,7 +85,7 @@ static bool serve(struct identity_watch *identity)
 	bool must_end = visit_serve(visitor.fd, exceeds ? DOOR_OTHER_RIGHTS : DOOR_OFFERED);
 
 	/* A child of fork may hold a copy: only this ends the connection for certain. */
-	if (is_ours(&visitor))
+	if (descriptor_is_ours(&visitor))
 		shutdown(visitor.fd, SHUT_RDWR);
 	descriptor_close(&visitor);
 	return !exceeds && !must_end;
@@ -102,9 +93,9 @@ static bool serve(struct identity_watch *identity)
 
 bool door_serve_next(struct identity_watch *identity)
 {
-	if (!is_ours(&listening))
+	if (!descriptor_is_ours(&listening))
 		open_door_again();
-	if (!is_somebody_there() || !is_ours(&listening))
+	if (!is_somebody_there() || !descriptor_is_ours(&listening))
 		return !identity_exceeds(identity);
 	visitor = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
 	if (visitor.fd >= 0)

@@ -15,13 +15,6 @@
 /* Written by the helper thread, read in children of fork. */
 static struct descriptor kept = { -1, 0, 0 }, offered = { -1, 0, 0 };
 
-static bool still_is(const struct descriptor *self)
-{
-	struct descriptor now = self->fd >= 0 ? descriptor_see(self->fd) : *self;
-
-	return now.fd >= 0 && now.device == self->device && now.inode == self->inode;
-}
-
 bool offer_make(const struct door_hello *hello, struct door_offer *ret)
 {
 	int ends[2] = { -1, -1 };
@@ -30,7 +23,7 @@ bool offer_make(const struct door_hello *hello, struct door_offer *ret)
 		return false;
 	kept = descriptor_own(ends[0]);
 	offered = descriptor_own(ends[1]);
-	if (!still_is(&kept) ||
+	if (!descriptor_is_ours(&kept) ||
 	    send(kept.fd, hello, sizeof(*hello), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*hello)) {
 		offer_end();
 		return false;
@@ -45,7 +38,7 @@ static bool hears(const struct door_hello *hello)
 {
 	struct door_hello heard;
 
-	return still_is(&kept) &&
+	return descriptor_is_ours(&kept) &&
 	       recv(kept.fd, &heard, sizeof(heard), MSG_DONTWAIT | MSG_TRUNC) == sizeof(heard) &&
 	       !memcmp(&heard, hello, sizeof(heard));
 }
@@ -68,7 +61,7 @@ void offer_end(void)
 {
 	descriptor_close(&offered);
 	/* A child of fork may hold a copy: only this ends the connection for certain. */
-	if (still_is(&kept))
+	if (descriptor_is_ours(&kept))
 		shutdown(kept.fd, SHUT_RDWR);
 	descriptor_close(&kept);
 }

@@ -6,12 +6,13 @@ rights, targets that do not answer when limpet is asked to end.
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
 import unittest
 
-from harness import LIMPET, PATIENCE_S, TargetTest, limpet, limpet_finish, limpet_start, status_of, wait_until
+from harness import LIMPET, PATIENCE_S, TargetTest, attached_wait, limpet, limpet_finish, limpet_start, status_of, wait_until
 
 ADVERSARY = os.environ.get("ADVERSARY", ".")
 IS_ROOT = os.geteuid() == 0
@@ -40,7 +41,7 @@ class Moment(TargetTest):
 class SecondSignal(Moment):
     """Who asks twice is not kept waiting, whatever a target does; and the target is well."""
 
-    def ask_twice(self, process, between=lambda: time.sleep(0.3)):
+    def ask_twice(self, process, between=lambda: time.sleep(1)):
         process.send_signal(signal.SIGINT)
         between()
         begun = time.monotonic()
@@ -73,6 +74,77 @@ class SecondSignal(Moment):
         result = limpet_finish(process)
         self.assertEqual(result.code, 0, result)
         self.assertEqual(result.event("detached")["reason"], "signal")
+
+    def test_one_wish_that_is_heard_twice(self):
+        """As from timeout(1), which signals the process and its group."""
+        spinner = self.start("yes", stdout=subprocess.DEVNULL)
+        for delay_s in (0, 0.001, 0.01):
+            process = limpet_start("record", "-p", spinner.pid, "-o", os.path.join(self.folder(), "x.limpet"))
+            self.addCleanup(self.end_process, process)
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            time.sleep(delay_s)
+            process.send_signal(signal.SIGINT)
+            result = limpet_finish(process)
+            self.assertNotIn("second signal", result.err)
+            self.assertNotIn("interrupted", result.err)
+
+
+class Holders(Moment):
+    """Who holds a process stands in that process's memory, which it may change."""
+
+    def held(self):
+        sleeper = self.start("sleep", 1000)
+        process = limpet_start("attach", sleeper.pid, "--json")
+        self.addCleanup(self.end_process, process)
+        self.assertTrue(attached_wait(process))
+        return sleeper, process
+
+    def start_tick(self, pid):
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rpartition(")")[2].split()[19])
+
+    def rename_holder(self, pid, before, after):
+        """Writes another one's number and time into the page of the agent."""
+        pairs = [
+            (struct.pack("<i", before), struct.pack("<i", after)),
+            (struct.pack("<Q", self.start_tick(before)), struct.pack("<Q", self.start_tick(after))),
+        ]
+        with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+            for line in maps:
+                if "limpet-agent" not in line or " rw" not in line:
+                    continue
+                start, end = (int(word, 16) for word in line.split()[0].split("-"))
+                memory.seek(start)
+                old = memory.read(end - start)
+                page = old.find(b"limpet")
+                new = old
+                for was, becomes in pairs:
+                    at = new.find(was, max(page, 0))
+                    new = new[:at] + becomes + new[at + len(was):] if at >= 0 else new
+                for at in (i for i in range(0, len(old), 4) if old[i:i + 4] != new[i:i + 4]):
+                    memory.seek(start + at)
+                    memory.write(new[at:at + 4])
+
+    def test_another_limpet_gets_no_signal(self):
+        _, innocent = self.held()
+        liar, its_own = self.held()
+        self.rename_holder(liar.pid, its_own.pid, innocent.pid)
+        told = limpet("status", liar.pid, "--json").event("status")
+        self.assertIn(str(innocent.pid), str(told))
+        result = limpet("detach", liar.pid)
+        self.assertEqual(result.code, 7, str(result))
+        time.sleep(0.5)
+        self.assertIsNone(innocent.poll())
+        its_own.send_signal(signal.SIGINT)
+        self.assertEqual(limpet_finish(its_own).code, 0)
+
+    def test_its_own_limpet_does(self):
+        sleeper, process = self.held()
+        result = limpet("detach", sleeper.pid)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(limpet_finish(process).code, 0)
+        self.assertIsNone(sleeper.poll())
 
 
 class FakeMachines(Moment):
@@ -109,7 +181,7 @@ class FakeMachines(Moment):
                 begun = time.monotonic()
                 process.send_signal(signal.SIGINT)
                 process.send_signal(signal.SIGINT)
-                time.sleep(0.1)
+                time.sleep(1)
                 process.send_signal(signal.SIGINT)
                 result = limpet_finish(process, SOON_S)
                 self.assertFalse(result.hung, result)

@@ -201,6 +201,14 @@ class Planted(Outputs):
         self.assertEqual(limpet("export", self.calls, "-f", "csv", "-o", link).code, 1)
         self.unharmed()
 
+    def test_nor_in_a_folder_for_a_group(self):
+        link = self.links()
+        os.chown(self.folder, 0, NOBODY)
+        os.chmod(self.folder, 0o2775)
+        self.assertEqual(self.record("-o", link).returncode, 1)
+        self.assertEqual(limpet("export", self.calls, "-f", "csv", "-o", link).code, 1)
+        self.unharmed()
+
     def test_the_usual_names_are_others(self):
         self.give_away()
         os.symlink(self.victim, self.path(f"limpet-{self.target.pid}.limpet"))

@@ -54,7 +54,7 @@ class Socket(TargetTest):
             target, process = self.attached("silent")
             self.assertTrue(wait_until(lambda: target.stats.word("signals_sent")))
             process.send_signal(number)
-            time.sleep(0.2)  # two at once are one
+            time.sleep(1)  # two at once are one
             process.send_signal(number)
             result = limpet_finish(process, 15)
             self.assertEqual(result.code, 1, str(result))

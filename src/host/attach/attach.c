@@ -10,6 +10,7 @@
 #include "host/attach/exclusion.h"
 #include "host/attach/inject.h"
 #include "host/attach/library.h"
+#include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/memory.h"
@@ -120,12 +121,12 @@ static int await_socket(const struct attachment *self, struct boot_context *ret,
 /* A thread that has ended meanwhile has no descriptors any more, the process still has. */
 static int take_descriptor(struct target *target, int number)
 {
-	int fd = (int)syscall(SYS_pidfd_getfd, target->thread_fd, number, 0);
+	int fd = socket_take(target, target->thread_fd, number);
 
-	if (fd >= 0 || errno != ESRCH)
+	if (fd != -ESRCH)
 		return fd;
 	target_look_again(target);
-	return (int)syscall(SYS_pidfd_getfd, target->thread_fd, number, 0);
+	return socket_take(target, target->thread_fd, number);
 }
 
 static int socket_option(int fd, int option)
@@ -137,32 +138,28 @@ static int socket_option(int fd, int option)
 }
 
 /* The application may have closed the number and opened something else there, by accident or not:
- * no file whose owner could keep us waiting, no way to somebody else who would take us for a host.
- * Whether it is a socket at all is asked first, which no file system answers. */
+ * no way to somebody else who would take us for a host. */
 static bool is_our_socket(int fd, const struct boot_context *boot, pid_t pid)
 {
 	struct ucred maker;
 	socklen_t size = sizeof(maker);
 	struct stat file;
 
-	return socket_option(fd, SO_DOMAIN) == AF_UNIX &&
-	       socket_option(fd, SO_TYPE) == SOCK_SEQPACKET &&
+	return socket_option(fd, SO_TYPE) == SOCK_SEQPACKET &&
 	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &size) && maker.pid == pid &&
 	       !fstat(fd, &file) && file.st_ino == boot->socket_inode;
 }
 
 static int take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
 {
-	int fd = take_descriptor(&self->target, boot->socket);
+	CLEANUP(close) int fd = take_descriptor(&self->target, boot->socket);
 
-	if (fd < 0)
-		return err_set(err, -errno, "take the socket from the target: %s", strerror(errno));
-	if (!is_our_socket(fd, boot, self->target.process.pid)) {
-		close(fd);
+	if (fd == -ENOTSOCK || (fd >= 0 && !is_our_socket(fd, boot, self->target.process.pid)))
 		return err_set(err, -EBADF,
 			       "the program has closed our socket, or put something else there");
-	}
-	self->link.socket = fd;
+	if (fd < 0)
+		return err_set(err, fd, "take the socket from the target: %s", strerror(-fd));
+	self->link.socket = TAKE_FD(fd);
 	return 0;
 }
 

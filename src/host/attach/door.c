@@ -7,6 +7,7 @@
 #include "host/attach/door.h"
 
 #include "host/attach/seccomp_trial.h"
+#include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
 #include "host/process/attachable.h"
 #include "shared/wire/door.h"
@@ -18,7 +19,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,7 +142,6 @@ static bool is_offered(int fd, const struct door_offer *offer, const struct door
 	struct ucred maker;
 
 	return !fstat(fd, &file) && file.st_ino == offer->inode &&
-	       socket_option(fd, SO_DOMAIN) == AF_UNIX &&
 	       socket_option(fd, SO_TYPE) == SOCK_SEQPACKET && is_made_by(fd, pid, &maker) &&
 	       recv(fd, &heard, sizeof(heard), MSG_PEEK | MSG_DONTWAIT | MSG_TRUNC) ==
 		       sizeof(heard) &&
@@ -154,7 +153,7 @@ static int take_offer(const struct target *target, const struct door_offer *offe
 		      const struct door_hello *hello)
 {
 	CLEANUP(close)
-	int fd = (int)syscall(SYS_pidfd_getfd, target->pidfd, offer->fd, 0);
+	int fd = socket_take(target, target->pidfd, offer->fd);
 	struct door_hello heard;
 
 	if (fd < 0 || !is_offered(fd, offer, hello, target->process.pid) ||

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #define PAGE_STEP     4096
+#define PAGES_MAX     4096 /* that are looked at in one process; of ours there are a few */
 #define REST_LIMIT_NS 25000000000ull /* longer than a thread of ours waits for a dead host */
 
 static bool tools_are_sound(struct agent_page *page)
@@ -75,10 +76,13 @@ static bool is_used(const struct agent_page *page)
 	return page->pid || page->context;
 }
 
+/* Anybody can give the name to a file without an end; what is read of it takes memory in the
+ * target. */
 static int find_in(const struct target *target, const struct mapping *mapping, uint64_t context,
-		   struct resident *ret)
+		   unsigned *pages, struct resident *ret)
 {
-	for (uint64_t at = mapping->start; at < mapping->end; at += PAGE_STEP) {
+	for (uint64_t at = mapping->start; at < mapping->end && *pages < PAGES_MAX;
+	     at += PAGE_STEP, ++*pages) {
 		int r = read_page(target, at, &ret->page);
 
 		ret->address = at;
@@ -93,11 +97,12 @@ static int find_in(const struct target *target, const struct mapping *mapping, u
 static int find_page(const struct target *target, uint64_t context, struct resident *ret)
 {
 	const struct maps *maps = &target->process.maps;
+	unsigned pages = 0;
 	int r = -ENOENT;
 
 	for (size_t i = 0; r == -ENOENT && i < maps->count; i++)
 		if (is_agents(&maps->items[i]))
-			r = find_in(target, &maps->items[i], context, ret);
+			r = find_in(target, &maps->items[i], context, &pages, ret);
 	return r;
 }
 

@@ -7,10 +7,12 @@
 #include "host/cli/report.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/process/procfs.h"
 #include "host/session/session.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -30,8 +32,8 @@ static const struct option_desc detach_options[] = {
 	{ 0 },
 };
 
-/* Only a limpet may be asked to leave by a signal: the page with its number is the target's memory,
- * and a program that uses the library would die of it. */
+/* Only a limpet may be asked to leave by a signal, and only one that is there: the page with its
+ * number is the target's memory, and a program that uses the library would die of it. */
 static bool is_limpet(pid_t pid)
 {
 	char path[64];
@@ -40,6 +42,27 @@ static bool is_limpet(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	return !stat(path, &theirs) && !stat("/proc/self/exe", &mine) &&
 	       mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+}
+
+/* It has a descriptor of the process that it holds. */
+static bool holds(pid_t holder, pid_t pid)
+{
+	CLEANUP(free) pid_t *fds = NULL;
+	struct err ignored;
+	size_t count;
+
+	if (proc_list(holder, "fdinfo", &fds, &count, &ignored))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		char name[32], text[512], line[32];
+
+		snprintf(name, sizeof(name), "fdinfo/%d", fds[i]);
+		snprintf(line, sizeof(line), "\nPid:\t%d\n", pid);
+		if (proc_read_small(holder, name, text, sizeof(text), &ignored) > 0 &&
+		    strstr(text, line))
+			return true;
+	}
+	return false;
 }
 
 static int refuse_to_ask(const struct resident *resident, struct err *err)
@@ -58,7 +81,8 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 	pid_t holder = resident->page.holder_pid;
 	CLEANUP(close) int fd = (int)syscall(SYS_pidfd_open, holder, 0);
 
-	if (fd < 0 || !resident_holder_lives(resident) || !is_limpet(holder))
+	if (fd < 0 || !resident_holder_lives(resident) || !is_limpet(holder) ||
+	    !holds(holder, target->process.pid))
 		return refuse_to_ask(resident, err);
 	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0))
 		return err_set(err, -errno, "ask limpet %d, which holds it, to leave: %s", holder,

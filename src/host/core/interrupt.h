@@ -1,6 +1,7 @@
 /*
  * SIGINT and SIGTERM for a command.  The first asks it to end, the second ends it within a second,
- * in whatever it is stuck: what it has in a target leaves by itself then.
+ * in whatever it is stuck: what it has in a target leaves by itself then.  The same one
+ * again within 0.3 seconds is none.
  */
 #pragma once
 

@@ -62,10 +62,14 @@ static int descriptor_named(const char *path)
 	return -1;
 }
 
-/* Only we and the machine's own decide what is in it. */
+/* Only we and the machine's own decide what is in it.  A group of the owner's number is hers alone,
+ * as distributions make them. */
 static bool is_trusted(const struct stat *folder)
 {
-	return (folder->st_uid == geteuid() || folder->st_uid == 0) && !(folder->st_mode & S_IWOTH);
+	bool is_private = folder->st_gid == folder->st_uid || !(folder->st_mode & S_IWGRP);
+
+	return (folder->st_uid == geteuid() || folder->st_uid == 0) && is_private &&
+	       !(folder->st_mode & S_IWOTH);
 }
 
 static int refuse_link(const char *path, struct err *err)
@@ -83,15 +87,16 @@ static int refuse_stream(const char *path, struct err *err)
 }
 
 /* A pipe or a device, as it is. */
-static int open_stream(struct output_place *place, const char *path, struct err *err)
+static int open_stream(struct output_place *place, const struct stat *seen, const char *path,
+		       struct err *err)
 {
 	CLEANUP(close) int fd = openat(place->folder, place->name, O_WRONLY | NEVER_FOLLOW);
 	struct stat present;
 
 	if (fd < 0 || fstat(fd, &present) < 0)
 		return output_explain(-errno, path, err);
-	if (S_ISREG(present.st_mode)) /* it was not a moment ago */
-		return output_explain(-EAGAIN, path, err);
+	if (present.st_dev != seen->st_dev || present.st_ino != seen->st_ino)
+		return output_explain(-EAGAIN, path, err); /* another one than a moment ago */
 	close(TAKE_FD(place->folder));
 	place->stream = TAKE_FD(fd);
 	return 0;
@@ -152,7 +157,7 @@ static int look(struct output_place *place, const char *at, char **ret_next, con
 	if (!S_ISREG(present.st_mode)) {
 		if (!is_trusted(&folder) && present.st_uid != geteuid() && present.st_uid != 0)
 			return refuse_stream(path, err);
-		return open_stream(place, path, err);
+		return open_stream(place, &present, path, err);
 	}
 	place->is_taken = true;
 	if (is_trusted(&folder) && present.st_uid == geteuid())

@@ -38,7 +38,7 @@ typedef int agent_function(struct boot_context *, int socket);
 /* One residence, from hello to the end. */
 struct residence {
 	struct boot_context *boot;
-	int socket;
+	struct descriptor socket;
 	struct descriptor host; /* of a file that the host keeps locked while it lives */
 	bool is_over, unloads;
 	bool is_outlived; /* the program's first thread, by others of the program's */
@@ -71,7 +71,8 @@ static void send_reply(struct residence *self, int code)
 	control_header_init(&self->reply.header, CONTROL_REPLY, sizeof(self->reply));
 	self->reply.header.sequence = sequence;
 	self->reply.code = code;
-	channel_send(self->socket, &self->reply, sizeof(self->reply));
+	if (descriptor_is_ours(&self->socket))
+		channel_send(self->socket.fd, &self->reply, sizeof(self->reply));
 }
 
 static void say_farewell(struct residence *self)
@@ -88,7 +89,7 @@ static int on_hello(struct residence *self)
 	self->host = self->fd;
 	self->fd = descriptor_own(-1);
 	held[0] = self->host;
-	held[1] = descriptor_see(self->socket);
+	held[1] = self->socket;
 	agent_page.holder_pid = hello->holder_pid;
 	agent_page.holder_start = hello->holder_start;
 	text_add(agent_page.holder_name, sizeof(agent_page.holder_name), 0, hello->holder_name);
@@ -261,7 +262,8 @@ static bool host_has_died(const struct residence *self)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-	return raw3(SYS_fcntl, self->host.fd, F_GETLK, &lock) >= 0 && lock.l_type == F_UNLCK;
+	return descriptor_is_ours(&self->host) &&
+	       raw3(SYS_fcntl, self->host.fd, F_GETLK, &lock) >= 0 && lock.l_type == F_UNLCK;
 }
 
 /* Whether it is there at all is asked before anything is concluded from what it may do. */
@@ -279,9 +281,13 @@ static void look_at_program(struct residence *self, bool is_idle)
 	}
 }
 
+/* Only from our own socket: the program may have one of its own under that number by now. */
 static void take_order(struct residence *self)
 {
-	long r = channel_receive(self->socket, &self->message, sizeof(self->message), &self->fd);
+	long r = descriptor_is_ours(&self->socket)
+			 ? channel_receive(self->socket.fd, &self->message, sizeof(self->message),
+					   &self->fd)
+			 : 0;
 
 	if (r <= 0) {
 		end_because(self, AGENT_END_HOST_DIED);
@@ -293,7 +299,7 @@ static void take_order(struct residence *self)
 
 static void serve_once(struct residence *self)
 {
-	struct pollfd wait = { self->socket, POLLIN, 0 };
+	struct pollfd wait = { self->socket.fd, POLLIN, 0 };
 	struct timespec glance = { 0, IDENTITY_GLANCE_MS * 1000000l };
 	long r = raw5(SYS_ppoll, &wait, 1, &glance, 0, 8);
 
@@ -322,7 +328,7 @@ static void begin(struct residence *self)
 	if (!page_is_own())
 		adopt();
 	rings_begin(&boot->libc);
-	departure_prepare(&boot->libc, self->socket);
+	departure_prepare(&boot->libc, self->socket.fd);
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;
@@ -364,9 +370,10 @@ static void leave_last(const struct residence *self)
 static int reside(struct boot_context *boot, int socket)
 {
 	/* On the stack of the control thread, which has a mebibyte. */
-	struct residence self = {
-		.boot = boot, .socket = socket, .host = descriptor_own(-1), .fd = descriptor_own(-1)
-	};
+	struct residence self = { .boot = boot,
+				  .socket = descriptor_see(socket),
+				  .host = descriptor_own(-1),
+				  .fd = descriptor_own(-1) };
 
 	begin(&self);
 	while (!self.is_over)

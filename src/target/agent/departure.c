@@ -33,7 +33,7 @@ bool departure_is_wanted(void)
 EXPORT void limpet_agent_leave(void)
 {
 	__atomic_store_n(&is_wanted, 1, __ATOMIC_RELEASE); /* pairs with departure_is_wanted() */
-	if (descriptor_is_own(&connection))
+	if (descriptor_is_ours(&connection))
 		raw2(SYS_shutdown, connection.fd, SHUT_RD);
 }
 

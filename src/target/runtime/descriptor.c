@@ -6,7 +6,6 @@
 #include "shared/arch/syscall.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 
 #define HIGH_FD 400
@@ -46,7 +45,7 @@ struct descriptor descriptor_see(int fd)
 	return self;
 }
 
-bool descriptor_is_own(const struct descriptor *self)
+bool descriptor_is_ours(const struct descriptor *self)
 {
 	struct descriptor now;
 
@@ -56,7 +55,7 @@ bool descriptor_is_own(const struct descriptor *self)
 
 void descriptor_close(struct descriptor *self)
 {
-	if (descriptor_is_own(self))
+	if (descriptor_is_ours(self))
 		raw1(SYS_close, self->fd);
 	self->fd = -1;
 }

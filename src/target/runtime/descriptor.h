@@ -7,6 +7,8 @@
 
 #include "shared/base/macros.h"
 
+#include <stdbool.h>
+
 struct descriptor {
 	int fd; /* -1: none */
 	uint64_t device, inode;
@@ -18,8 +20,9 @@ struct descriptor descriptor_own(int fd);
 /* The same for one that stays where it is. */
 struct descriptor descriptor_see(int fd);
 
-/* Is it still what it was? */
-_Bool descriptor_is_own(const struct descriptor *self);
+/* Is it still what it was?  To be asked before each use that would take from the application, or
+ * give it, what is not meant for it. */
+bool descriptor_is_ours(const struct descriptor *self);
 
 /* Closes it if it still is what it was. */
 void descriptor_close(struct descriptor *self);

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""
+What a target has made so that limpet never gets done with it: a descriptor that nobody can close, memory without an
+end.  limpet gets done, and takes no memory of the machine for it.  And a program that uses our numbers for itself.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from harness import TargetTest, attached_wait, limpet, limpet_start, status_of
+
+ADVERSARY = os.environ.get("ADVERSARY", ".")
+MOST_KB = 256 << 10
+SOON_S = 40
+
+
+class Waits(TargetTest):
+    def start(self, name, *arguments, stdin=subprocess.DEVNULL):
+        process = subprocess.Popen(
+            [os.path.join(ADVERSARY, name), *arguments],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.addCleanup(self.end_family, process)
+        if process.stdout.readline() != "ready\n":
+            self.skipTest("the program cannot do that here")
+        return process
+
+    def end_family(self, process):
+        """Those that answer for a file system among them: who waits for them ends, too."""
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to mount")
+    def test_a_descriptor_that_nobody_can_close(self):
+        folder = tempfile.TemporaryDirectory(prefix="waits-")
+        self.addCleanup(folder.cleanup)
+        target = self.start("unflushed", folder.name)
+        process = limpet_start("attach", target.pid, "--duration", "1")
+        self.addCleanup(self.end_process, process)
+        self.assertEqual(target.stdout.readline(), "rung\n")
+        try:
+            process.wait(SOON_S)
+        except subprocess.TimeoutExpired:
+            self.end_family(target)  # nothing else ends such a wait
+            self.fail("limpet waits")
+        self.assertIsNone(target.poll())
+
+    def test_memory_without_an_end(self):
+        target = self.start("boundless")
+        for command in (("status",), ("detach",), ("attach", "--duration", "1")):
+            with self.subTest(command=command):
+                result = limpet(command[0], target.pid, *command[1:], deadline_s=20)
+                self.assertFalse(result.hung, str(result))
+                self.assertIsNone(target.poll())
+                self.assertLess(int(status_of(target.pid)["VmRSS"].split()[0]), MOST_KB)
+
+    def test_a_number_that_the_program_uses_itself(self):
+        """What it says to itself there is not for the agent."""
+        target = self.start("reopener", stdin=subprocess.PIPE)
+        process = limpet_start("attach", target.pid, "--json")
+        self.addCleanup(self.end_process, process)
+        self.assertTrue(attached_wait(process))
+        target.stdin.write("\n")
+        target.stdin.flush()
+        self.assertEqual(target.stdout.readline(), "kept\n")
+        target.stdin.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

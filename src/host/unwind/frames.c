@@ -35,6 +35,8 @@ static struct dwarf_bytes bytes_from(const struct walk *walk, uint64_t place)
 	const struct object_part *part = walk->part;
 	uint64_t skip = MIN(place, part->size);
 
+	if (!part->size) /* and perhaps nowhere */
+		return (struct dwarf_bytes){ part->bytes, part->bytes, part->address, false };
 	return (struct dwarf_bytes){ part->bytes + skip, part->bytes + part->size,
 				     part->address + skip, false };
 }

@@ -3,14 +3,19 @@
 The verbs that only look, and the frame around all verbs: words, exit codes, JSON, completion.
 """
 
+import contextlib
 import ctypes
+import fcntl
 import os
+import pty
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
@@ -92,6 +97,39 @@ class Ps(Looking):
         head, row = result.out.splitlines()
         self.assertTrue(head.split()[:2] == ["PID", "USER"] and row.split()[0] == str(pid))
         self.assertIn(" yes ", row)
+
+    def lines_at(self, width, *arguments, **variables):
+        """The lines of ps on a terminal of that width."""
+        main, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        with subprocess.Popen([LIMPET, "ps", *arguments], stdout=other, env={**environment, **variables}) as process:
+            os.close(other)
+            text = b""
+            with contextlib.suppress(OSError):  # the other side is closed
+                while part := os.read(main, 65536):
+                    text += part
+        os.close(main)
+        self.assertEqual(process.returncode, 0)
+        return text.decode().replace("\r", "").splitlines()
+
+    def test_shows_the_command_on_narrow_terminals(self):
+        self.start("sleep", "61.75", "0", "0")
+        for width in (200, 132, 100, 80, 60, 40, 30):
+            head, row = self.lines_at(width, "sleep 61.75")
+            self.assertIn("sleep 61.75 0 0", row, width)
+            self.assertIn("COMMAND", head)
+            self.assertLessEqual(max(len(head), len(row)), width)
+            self.assertGreaterEqual(width - head.index("COMMAND"), 20, head)
+        self.assertIn("ATTACH", self.lines_at(80, "sleep 61.75")[0])
+        self.assertNotIn("LIBC", self.lines_at(200, "sleep 61.75", COLUMNS="80")[0])
+        self.assertIn("LIBC", limpet("ps", "sleep 61.75").out)
+
+    def test_verdicts_leave_room_for_the_command(self):
+        pid = self.start("sleep", "61.875")
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: status_of(pid)["State"].startswith("T"))
+        self.assertIn("sleep 61.875", self.lines_at(80, "sleep 61.875")[1])
 
     def test_is_fast(self):
         """In time of its own, so that a busy machine does not matter."""
@@ -217,7 +255,9 @@ class Frame(unittest.TestCase):
     def test_start_page_has_examples_and_processes(self):
         result = limpet()
         self.assertEqual(result.code, 0, str(result))
-        self.assertIn("limpet attach 4242", result.out)
+        places = [result.out.index(f"limpet {word}") for word in ("record -p 4242", "report", "export", "attach 4242")]
+        self.assertEqual(places, sorted(places))
+        self.assertIn("flame", result.out)
         self.assertIn("processes", result.out)
 
     def test_a_full_disk_is_no_success(self):

@@ -32,6 +32,9 @@ void text_copy(struct text text, char *buffer, size_t capacity);
 /* The same as people may see it (foreign.h). */
 void text_copy_printable(struct text text, char *buffer, size_t capacity);
 
+/* Cuts it to at most this many bytes (4 or more), behind a word, and says so: "...". */
+void text_shorten(char *text, size_t size);
+
 /* A copy of the value in place of what is there; -ENOMEM leaves that. */
 int text_set(char **text, const char *value) MUST_CHECK;
 

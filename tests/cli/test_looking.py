@@ -229,6 +229,60 @@ class Doctor(Looking):
         self.assertIn("fix:     sudo ", result.stdout)
 
 
+class Named(Looking):
+    """-p PID and names do for every verb of one process."""
+
+    VERBS = ("attach", "dump", "top", "status", "detach", "doctor", "record")
+
+    def copy(self, name):
+        """A program with a name of its own."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return shutil.copy(shutil.which("sleep"), os.path.join(folder.name, name))
+
+    def test_an_option_does_what_the_operand_does(self):
+        for verb in self.VERBS:
+            by_option, by_operand = limpet(verb, "-p", 2 ** 31 - 1), limpet(verb, 2 ** 31 - 1)
+            self.assertEqual((by_option.code, by_option.err), (by_operand.code, by_operand.err))
+            self.assertEqual(by_option.code, 4, str(by_option))
+
+    def test_only_one_process(self):
+        for verb in self.VERBS:
+            for words in (("-p", 1, "-p", 2), ("-p", 1, 2), (1, 2)):
+                result = limpet(verb, *words)
+                self.assertEqual(result.code, 2, str(result))
+                self.assertIn("'2'", result.err)
+
+    def test_a_name_of_one_process(self):
+        pid = self.start(self.copy("limpet-lonely"), "60")
+        result = limpet("doctor", "limpet-lonely", "--json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn(f"limpet-lonely is process {pid}\n", result.err)
+        self.assertIn(pid, [event.get("pid") for event in result.events])
+        self.assertIn(f"is process {pid}\n", limpet("status", "-p", "limpet-lonely").err)
+
+    def test_a_name_of_several_processes(self):
+        path = self.copy("limpet-twin")
+        pids = [self.start(path, "60") for _ in range(2)]
+        result = limpet("attach", "limpet-twin")
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("2 processes have the name 'limpet-twin'", result.err)
+        for pid in pids:
+            self.assertIn(f": {pid}: {path}"[:40], result.err)
+        self.assertIn("fix: give the number of one", result.err)
+
+    def test_a_name_of_no_process(self):
+        for verb in self.VERBS:
+            result = limpet(verb, "limpet-nobody")
+            self.assertEqual(result.code, 4, str(result))
+            self.assertIn("there is no process with the name 'limpet-nobody'", result.err)
+            self.assertIn("fix: limpet ps", result.err)
+
+    def test_part_of_a_name_is_no_name(self):
+        self.start(self.copy("limpet-whole"), "60")
+        self.assertEqual(limpet("doctor", "limpet-who").code, 4)
+
+
 class Frame(unittest.TestCase):
     def assert_usage(self, result, *words):
         self.assertEqual(result.code, 2, str(result))
@@ -239,7 +293,8 @@ class Frame(unittest.TestCase):
         self.assert_usage(limpet("attahc", 1), "there is no verb 'attahc'", "fix: limpet attach")
         self.assert_usage(limpet("4242"), "fix: limpet attach 4242")
         self.assert_usage(limpet("ps", "--jsno"), "there is no option --jsno", "fix: --json")
-        self.assert_usage(limpet("doctor", "sleep"), "'sleep' is not a process number")
+        self.assert_usage(limpet("doctor", "0"), "'0' is not a process number")
+        self.assert_usage(limpet("doctor", "+1"), "'+1' is not a process number")
         self.assert_usage(limpet("ps", "a", "b"), "'b'")
         self.assert_usage(limpet("completions", "tcsh"), "bash, zsh and fish")
 

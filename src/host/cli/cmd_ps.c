@@ -158,7 +158,7 @@ static void visit(const struct process *process, void *context)
 /* 0: it is no terminal.  COLUMNS is what the person, or the shell, says of it. */
 static int terminal_width(void)
 {
-	const char *said = getenv("COLUMNS");
+	const char *said = secure_getenv("COLUMNS");
 	struct winsize size;
 	uint64_t number;
 

@@ -230,14 +230,17 @@ class Planted(Outputs):
     def test_another_name_of_a_file_stays(self):
         """A hard link: what is written takes the name, not the file."""
         self.give_away()
-        for run in (lambda path: self.record("-o", path).returncode,
-                    lambda path: limpet("export", self.calls, "-f", "csv", "-o", path).code):
+        with open(self.samples, "rb") as file:
+            recording = file.read()
+        for content, run in ((recording, lambda path: self.record("-o", path).returncode),
+                             (VICTIM, lambda path: limpet("export", self.calls, "-f", "csv", "-o", path).code)):
+            self.put(content)
             other = self.path("other")
             if os.path.exists(other):
                 os.unlink(other)
             os.link(self.victim, other)
             self.assertEqual(run(other), 0)
-            self.unharmed()
+            self.unharmed(content)
             self.assertNotEqual(os.stat(other).st_ino, os.stat(self.victim).st_ino)
 
 
@@ -277,6 +280,7 @@ class Ordinary(Outputs):
             self.assertEqual(limpet("export", self.calls, "-o", self.path("link.csv")).code, 0)
             self.assertTrue(os.path.islink(self.path("link.csv")))
             self.assertGreater(os.path.getsize(self.path("true.csv")), 100)
+        os.unlink(self.path("true.csv"))
         self.assertEqual(self.record("-o", self.path("link.csv")).returncode, 0)
         self.assertTrue(os.path.islink(self.path("link.csv")))
         self.assertEqual(limpet("report", self.path("true.csv")).code, 0)

@@ -3,14 +3,19 @@
 The verbs that only look, and the frame around all verbs: words, exit codes, JSON, completion.
 """
 
+import contextlib
 import ctypes
+import fcntl
 import os
+import pty
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
@@ -92,6 +97,39 @@ class Ps(Looking):
         head, row = result.out.splitlines()
         self.assertTrue(head.split()[:2] == ["PID", "USER"] and row.split()[0] == str(pid))
         self.assertIn(" yes ", row)
+
+    def lines_at(self, width, *arguments, **variables):
+        """The lines of ps on a terminal of that width."""
+        main, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        with subprocess.Popen([LIMPET, "ps", *arguments], stdout=other, env={**environment, **variables}) as process:
+            os.close(other)
+            text = b""
+            with contextlib.suppress(OSError):  # the other side is closed
+                while part := os.read(main, 65536):
+                    text += part
+        os.close(main)
+        self.assertEqual(process.returncode, 0)
+        return text.decode().replace("\r", "").splitlines()
+
+    def test_shows_the_command_on_narrow_terminals(self):
+        self.start("sleep", "61.75", "0", "0")
+        for width in (200, 132, 100, 80, 60, 40, 30):
+            head, row = self.lines_at(width, "sleep 61.75")
+            self.assertIn("sleep 61.75 0 0", row, width)
+            self.assertIn("COMMAND", head)
+            self.assertLessEqual(max(len(head), len(row)), width)
+            self.assertGreaterEqual(width - head.index("COMMAND"), 20, head)
+        self.assertIn("ATTACH", self.lines_at(80, "sleep 61.75")[0])
+        self.assertNotIn("LIBC", self.lines_at(200, "sleep 61.75", COLUMNS="80")[0])
+        self.assertIn("LIBC", limpet("ps", "sleep 61.75").out)
+
+    def test_verdicts_leave_room_for_the_command(self):
+        pid = self.start("sleep", "61.875")
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: status_of(pid)["State"].startswith("T"))
+        self.assertIn("sleep 61.875", self.lines_at(80, "sleep 61.875")[1])
 
     def test_is_fast(self):
         """In time of its own, so that a busy machine does not matter."""
@@ -191,6 +229,60 @@ class Doctor(Looking):
         self.assertIn("fix:     sudo ", result.stdout)
 
 
+class Named(Looking):
+    """-p PID and names do for every verb of one process."""
+
+    VERBS = ("attach", "dump", "top", "status", "detach", "doctor", "record")
+
+    def copy(self, name):
+        """A program with a name of its own."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return shutil.copy(shutil.which("sleep"), os.path.join(folder.name, name))
+
+    def test_an_option_does_what_the_operand_does(self):
+        for verb in self.VERBS:
+            by_option, by_operand = limpet(verb, "-p", 2 ** 31 - 1), limpet(verb, 2 ** 31 - 1)
+            self.assertEqual((by_option.code, by_option.err), (by_operand.code, by_operand.err))
+            self.assertEqual(by_option.code, 4, str(by_option))
+
+    def test_only_one_process(self):
+        for verb in self.VERBS:
+            for words in (("-p", 1, "-p", 2), ("-p", 1, 2), (1, 2)):
+                result = limpet(verb, *words)
+                self.assertEqual(result.code, 2, str(result))
+                self.assertIn("'2'", result.err)
+
+    def test_a_name_of_one_process(self):
+        pid = self.start(self.copy("limpet-lonely"), "60")
+        result = limpet("doctor", "limpet-lonely", "--json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn(f"limpet-lonely is process {pid}\n", result.err)
+        self.assertIn(pid, [event.get("pid") for event in result.events])
+        self.assertIn(f"is process {pid}\n", limpet("status", "-p", "limpet-lonely").err)
+
+    def test_a_name_of_several_processes(self):
+        path = self.copy("limpet-twin")
+        pids = [self.start(path, "60") for _ in range(2)]
+        result = limpet("attach", "limpet-twin")
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("2 processes have the name 'limpet-twin'", result.err)
+        for pid in pids:
+            self.assertIn(f": {pid}: {path}"[:40], result.err)
+        self.assertIn("fix: give the number of one", result.err)
+
+    def test_a_name_of_no_process(self):
+        for verb in self.VERBS:
+            result = limpet(verb, "limpet-nobody")
+            self.assertEqual(result.code, 4, str(result))
+            self.assertIn("there is no process with the name 'limpet-nobody'", result.err)
+            self.assertIn("fix: limpet ps", result.err)
+
+    def test_part_of_a_name_is_no_name(self):
+        self.start(self.copy("limpet-whole"), "60")
+        self.assertEqual(limpet("doctor", "limpet-who").code, 4)
+
+
 class Frame(unittest.TestCase):
     def assert_usage(self, result, *words):
         self.assertEqual(result.code, 2, str(result))
@@ -201,7 +293,8 @@ class Frame(unittest.TestCase):
         self.assert_usage(limpet("attahc", 1), "there is no verb 'attahc'", "fix: limpet attach")
         self.assert_usage(limpet("4242"), "fix: limpet attach 4242")
         self.assert_usage(limpet("ps", "--jsno"), "there is no option --jsno", "fix: --json")
-        self.assert_usage(limpet("doctor", "sleep"), "'sleep' is not a process number")
+        self.assert_usage(limpet("doctor", "0"), "'0' is not a process number")
+        self.assert_usage(limpet("doctor", "+1"), "'+1' is not a process number")
         self.assert_usage(limpet("ps", "a", "b"), "'b'")
         self.assert_usage(limpet("completions", "tcsh"), "bash, zsh and fish")
 
@@ -217,7 +310,9 @@ class Frame(unittest.TestCase):
     def test_start_page_has_examples_and_processes(self):
         result = limpet()
         self.assertEqual(result.code, 0, str(result))
-        self.assertIn("limpet attach 4242", result.out)
+        places = [result.out.index(f"limpet {word}") for word in ("record -p 4242", "report", "export", "attach 4242")]
+        self.assertEqual(places, sorted(places))
+        self.assertIn("flame", result.out)
         self.assertIn("processes", result.out)
 
     def test_a_full_disk_is_no_success(self):

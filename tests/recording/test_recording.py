@@ -9,6 +9,7 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with make_
 
 import collections
 import csv
+import filecmp
 import json
 import os
 import resource
@@ -347,6 +348,15 @@ class Export(Folder):
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "app.limpet"])
         self.export("a.csv")
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "app.limpet"])
+
+    def test_a_recording_is_not_written_over(self):
+        other = shutil.copy(self.path, self.file("other.limpet"))
+        for name in ("csv", "pftrace", "rocpd"):
+            result = limpet("export", self.path, "-f", name, "-o", other)
+            self.assertEqual(result.code, 1, str(result))
+            self.assertIn("that is a recording", result.err)
+        self.assertTrue(filecmp.cmp(self.path, other, shallow=False))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["app.limpet", "other.limpet"])
 
     def test_a_device_stays_a_device(self):
         self.assertEqual(limpet("export", self.path, "-f", "csv", "-o", "/dev/null").code, 0)

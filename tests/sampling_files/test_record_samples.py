@@ -213,6 +213,64 @@ class Samples(Recording):
         self.assertIn("spin_leaf", self.hot())
 
 
+class Earlier(Recording):
+    """A file that lies where the recording is to go."""
+
+    def setUp(self):
+        super().setUp()
+        self.record(self.target().pid, "-F", "499")
+        self.earlier = self.content()
+
+    def content(self):
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def assert_kept(self, result, code):
+        self.assertEqual(result.code, code, str(result))
+        self.assertEqual(self.content(), self.earlier)
+        self.assertEqual(os.listdir(self.folder), [os.path.basename(self.path)])
+        self.assertNotIn("next:", result.out)
+
+    def test_stays_where_nothing_was_recorded(self):
+        target = self.target("quiet")
+        options = ("record", "-p", target.pid, "-o", self.path, "--duration", "300ms")
+        result = limpet(*options, "--sampler", "copy")
+        self.assert_kept(result, 5)
+        self.assertIn(f"{self.path} stays as it was", result.out)
+        self.assert_kept(limpet(*options, "--function", "*:no_such_function"), 5)
+        self.assertTrue(limpet(*options, "--sampler", "copy", "--json").event("recorded")["leaves_old_file"])
+
+    def test_stays_where_nothing_could_be_begun(self):
+        self.assert_kept(limpet("record", "-p", 2 ** 31 - 1, "-o", self.path), 4)
+        self.assert_kept(limpet("record", "-p", 2 ** 31 - 1, "-o", self.path, "--io-trace"), 4)
+        self.assert_kept(limpet("record", "-o", self.path, "--io-trace", "--", "/no/such/program"), 1)
+
+    def test_goes_with_the_first_sample(self):
+        target = self.target()
+        process = self.start(target.pid, "-F", "499")
+        self.assertTrue(harness.wait_until(lambda: self.content() != self.earlier, 60))
+        process.kill()
+        process.communicate()
+        self.assertIn("spin_leaf", self.hot())
+        pids = [event["pid"] for event in self.report() if event["event"] == "process"]
+        self.assertEqual(pids, [target.pid])
+
+    def test_that_is_no_recording_is_left_alone(self):
+        with open(self.path, "wb") as file:
+            file.write(b"precious\n")
+        self.earlier = self.content()
+        for options in (("-p", self.target().pid), ("--", "true")):
+            result = limpet("record", "-o", self.path, "--duration", "300ms", *options)
+            self.assert_kept(result, 1)
+            self.assertIn("fix: choose another name with -o FILE, or remove it", result.err)
+
+    def test_that_is_empty_holds_nothing(self):
+        with open(self.path, "wb"):
+            pass
+        self.record(self.target().pid, "-F", "499")
+        self.assertIn("spin_leaf", self.hot())
+
+
 class Launched(Recording):
     """Programs that limpet starts: from their beginning on, and nothing is loaded into them."""
 

@@ -44,7 +44,7 @@ static void stays_for_ever_unless_told(void **state)
 	assert_int_equal(PARSE("4711", "--duration", "0"), 1);
 	assert_true(values.duration_ns == 0);
 	assert_int_equal(PARSE("4711", "-d", "500"), 1);
-	assert_true(values.duration_ns == 500000000);
+	assert_true(values.duration_ns == 500000000000);
 }
 
 static void refuses_what_makes_no_sense(void **state)

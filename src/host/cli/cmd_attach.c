@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 struct attach_values {
+	const char *pid;
 	struct option_list tools, libraries, variables;
 	uint64_t duration_ns, timeout_ns;
 	bool unload, is_strict, force, resumes, has_children, is_json;
@@ -28,6 +29,7 @@ struct attach_values {
 #define FIELD(name)    offsetof(struct attach_values, name)
 
 static const struct option_desc attach_options[] = {
+	OPERAND_OPTION(FIELD(pid)),
 	{ 't', "tool", "A.so[:B.so]", "tool libraries (rocprofiler_configure)", OPTION_LIST,
 	  FIELD(tools) },
 	{ 'l', "load", "LIB.so", "any library: its constructor is all that runs", OPTION_LIST,
@@ -279,7 +281,7 @@ static enum exit_code attach_run(char **argv)
 	pid_t pid = 0;
 
 	/* A failure that forgot its words is still none of our successes. */
-	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err) &&
+	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
 	    visit(pid, &values, &err) && !err.code)
 		err_set(&err, -EIO, "it failed without saying why");
 	return report_end("attach", values.is_json, &err);

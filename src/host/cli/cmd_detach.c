@@ -21,10 +21,12 @@
 #define HOLDER_LIMIT_NS 10000000000ull
 
 struct detach_values {
+	const char *pid;
 	bool unload, is_json;
 };
 
 static const struct option_desc detach_options[] = {
+	OPERAND_OPTION(offsetof(struct detach_values, pid)),
 	{ 'u', "unload", NULL, "unmap the agent and its tools too", OPTION_FLAG,
 	  offsetof(struct detach_values, unload) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
@@ -158,7 +160,7 @@ static enum exit_code detach_run(char **argv)
 	int operands = options_parse(detach_options, argv, &values, &err);
 	pid_t pid = 0;
 
-	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err) &&
+	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
 	    !detach(pid, values.unload, &was_held, &left, &err))
 		print_detached(pid, &values, was_held, &left);
 	return report_end("detach", values.is_json, &err);

@@ -17,10 +17,12 @@
 #include "host/process/procfs.h"
 
 struct doctor_values {
+	const char *pid;
 	bool is_json, wants_setup;
 };
 
 static const struct option_desc doctor_options[] = {
+	OPERAND_OPTION(offsetof(struct doctor_values, pid)),
 	{ 0, "setup", NULL, "print the commands that give a group rights; nothing is done",
 	  OPTION_FLAG, offsetof(struct doctor_values, wants_setup) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
@@ -149,10 +151,10 @@ static enum exit_code doctor_run(char **argv)
 	pid_t pid = 0;
 	int operands = options_parse(doctor_options, argv, &values, &err);
 
-	if (operands > 0 && values.wants_setup)
-		operands = report_surplus(argv[0], &err);
-	if (operands > 0)
-		operands = operand_pid(argv, operands, &pid, &err);
+	if ((operands > 0 || values.pid) && values.wants_setup)
+		operands = report_surplus(values.pid ? values.pid : argv[0], &err);
+	if (operands > 0 || (operands == 0 && values.pid))
+		operands = operand_process(values.pid, argv, operands, &pid, &err);
 	if (operands >= 0 && !values.wants_setup)
 		operands = proc_check(&err);
 	if (operands >= 0 && values.wants_setup) {

@@ -19,12 +19,13 @@
 
 struct dump_values {
 	bool is_json, no_lines, user_only, java_names, debuginfod;
-	const char *way;
+	const char *pid, *way;
 };
 
 #define FIELD(name) offsetof(struct dump_values, name)
 
 static const struct option_desc dump_options[] = {
+	OPERAND_OPTION(FIELD(pid)),
 	{ 0, "no-lines", NULL, "names only: no files, lines and inlined functions", OPTION_FLAG,
 	  FIELD(no_lines) },
 	{ 0, "user", NULL, "no frames of the kernel", OPTION_FLAG, FIELD(user_only) },
@@ -171,7 +172,7 @@ static enum exit_code dump_run(char **argv)
 	struct dump_options options;
 	pid_t pid;
 
-	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err) &&
+	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
 	    !prepare(&values, pid, &debuginfod, &err)) {
 		options = (struct dump_options){ .wants_lines = !values.no_lines,
 						 .kernel_frames = !values.user_only,

@@ -2,6 +2,8 @@
  * limpet ps: the processes one may see, and whether they can be attached.
  */
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 #include "host/cli/show.h"
 #include "host/core/cleanup.h"
 #include "host/core/print.h"
+#include "host/core/text.h"
 #include "host/process/attachable.h"
 
 struct ps_values {
@@ -29,11 +32,14 @@ static const struct option_desc ps_options[] = {
 	{ 0 },
 };
 
+enum { PS_PID, PS_USER, PS_THREADS, PS_CPU, PS_LIBC, PS_GPU, PS_ATTACH, PS_COLUMNS };
+
 struct ps {
 	const struct ps_values *values;
 	const char *name; /* what name or command line must contain; NULL: anything */
 	size_t count;
-	int width; /* of a line, 0: as long as it takes */
+	int width;              /* of a line, 0: as long as it takes */
+	bool hides[PS_COLUMNS]; /* for which a line has no room */
 };
 
 static bool is_wanted(const struct ps *ps, const struct process *process)
@@ -48,21 +54,88 @@ static bool is_wanted(const struct ps *ps, const struct process *process)
 	       strstr(process->command, ps->name);
 }
 
+#define COMMAND_MIN 20
+#define CELL_BYTES  128
+
+/* What stands before the command.  The first to leave is asked first where room is short. */
+static const struct column {
+	const char *title;
+	int width; /* negative: from the left, as in printf */
+	unsigned leaves;
+} columns[PS_COLUMNS] = {
+	[PS_PID] = { "PID", 7, 0 },         [PS_USER] = { "USER", -10, 4 },
+	[PS_THREADS] = { "THR", 4, 3 },     [PS_CPU] = { "CPU%", 6, 5 },
+	[PS_LIBC] = { "LIBC", -11, 1 },     [PS_GPU] = { "GPU", -8, 2 },
+	[PS_ATTACH] = { "ATTACH", -28, 6 },
+};
+
+static int room_taken(const struct ps *ps)
+{
+	int taken = 0;
+
+	for (unsigned i = 0; i < PS_COLUMNS; i++)
+		taken += ps->hides[i] ? 0 : abs(columns[i].width) + 1;
+	return taken;
+}
+
+/* The command tells more than what stands before it: it keeps its room. */
+static void fit_columns(struct ps *ps)
+{
+	for (unsigned turn = 1; turn < PS_COLUMNS; turn++)
+		for (unsigned i = 0; i < PS_COLUMNS; i++)
+			if (columns[i].leaves == turn && ps->width &&
+			    room_taken(ps) + COMMAND_MIN > ps->width)
+				ps->hides[i] = true;
+}
+
+static void print_line(const struct ps *ps, const char *const cells[PS_COLUMNS],
+		       const char *command)
+{
+	char line[1024];
+	size_t used = 0;
+
+	for (unsigned i = 0; i < PS_COLUMNS; i++)
+		if (!ps->hides[i])
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "%*s ",
+						 columns[i].width, cells[i]);
+	snprintf(line + used, sizeof(line) - used, "%s", command);
+	print(stdout, "%.*s\n", ps->width ? ps->width : (int)sizeof(line), line);
+}
+
+static void print_titles(const struct ps *ps)
+{
+	const char *titles[PS_COLUMNS];
+
+	for (unsigned i = 0; i < PS_COLUMNS; i++)
+		titles[i] = columns[i].title;
+	print_line(ps, titles, "COMMAND");
+}
+
 static void print_row(const struct ps *ps, const struct process *process)
 {
-	char command[256], libc[64], runtimes[64], verdict[128] = "yes", line[512];
+	char texts[PS_COLUMNS][CELL_BYTES], command[256], libc[64];
 	unsigned permille = process_cpu_permille(process);
+	const char *cells[PS_COLUMNS];
 	struct err err;
 
+	for (unsigned i = 0; i < PS_COLUMNS; i++)
+		cells[i] = texts[i];
+	snprintf(texts[PS_PID], CELL_BYTES, "%d", (int)process->pid);
+	snprintf(texts[PS_USER], CELL_BYTES, "%.10s", process->user);
+	snprintf(texts[PS_THREADS], CELL_BYTES, "%u", process->status.threads);
+	snprintf(texts[PS_CPU], CELL_BYTES, "%u.%u", permille / 10, permille % 10);
+	snprintf(texts[PS_LIBC], CELL_BYTES, "%s",
+		 libc_describe(&process->libc, libc, sizeof(libc)));
+	runtimes_describe(process->runtimes, texts[PS_GPU], CELL_BYTES);
+	if (!texts[PS_GPU][0])
+		cells[PS_GPU] = "-";
 	if (door_judge(process, &err) < 0)
-		snprintf(verdict, sizeof(verdict), "no: %s", process_refusal(process, &err));
-	runtimes_describe(process->runtimes, runtimes, sizeof(runtimes));
-	snprintf(line, sizeof(line), "%7d %-10.10s %4u %4u.%u %-11s %-8s %-28s %s",
-		 (int)process->pid, process->user, process->status.threads, permille / 10,
-		 permille % 10, libc_describe(&process->libc, libc, sizeof(libc)),
-		 runtimes[0] ? runtimes : "-", verdict,
-		 show_command(process, command, sizeof(command)));
-	print(stdout, "%.*s\n", ps->width ? ps->width : (int)sizeof(line), line);
+		snprintf(texts[PS_ATTACH], CELL_BYTES, "no: %s", process_refusal(process, &err));
+	else
+		cells[PS_ATTACH] = "yes";
+	if (ps->width)
+		text_shorten(texts[PS_ATTACH], (size_t)abs(columns[PS_ATTACH].width));
+	print_line(ps, cells, show_command(process, command, sizeof(command)));
 }
 
 static void visit(const struct process *process, void *context)
@@ -82,11 +155,18 @@ static void visit(const struct process *process, void *context)
 	}
 }
 
+/* 0: it is no terminal.  COLUMNS is what the person, or the shell, says of it. */
 static int terminal_width(void)
 {
+	const char *said = secure_getenv("COLUMNS");
 	struct winsize size;
+	uint64_t number;
 
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		return 0;
+	if (said && !text_parse_number(said, INT_MAX, &number) && number)
+		return (int)number;
+	return size.ws_col;
 }
 
 static int nothing_found(const struct ps *ps, struct err *err)
@@ -126,9 +206,9 @@ static enum exit_code ps_run(char **argv)
 		return report_end("ps", values.is_json, &err);
 	ps.name = argv[0];
 	viewer_init(&viewer);
+	fit_columns(&ps);
 	if (!values.is_json)
-		print(stdout, "%7s %-10s %4s %6s %-11s %-8s %-28s %s\n", "PID", "USER", "THR",
-		      "CPU%", "LIBC", "GPU", "ATTACH", "COMMAND");
+		print_titles(&ps);
 	if (process_each(&viewer, visit, &ps, &err) == 0 && ps.count == 0)
 		nothing_found(&ps, &err);
 	return ps_end(&ps, &err);

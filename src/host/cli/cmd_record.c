@@ -25,7 +25,7 @@
 	}
 
 static const struct option_desc record_options[] = {
-	{ 'p', "pid", "PID", "the process", OPTION_TEXT, FIELD(pid) },
+	OPERAND_OPTION(FIELD(pid)),
 	{ 'o', "output", "FILE", "the recording (default: limpet-PID.limpet)", OPTION_TEXT,
 	  FIELD(output) },
 	{ 'd', "duration", "TIME", "stop after TIME (10 or 10s, 500ms, 1m)", OPTION_DURATION,
@@ -250,16 +250,13 @@ static enum exit_code record_run(char **argv)
 	struct err err = { 0 };
 	char **command = split_command(argv);
 	int operands = options_parse(record_options, argv, &values, &err);
-	char *named[] = { (char *)(uintptr_t)values.pid, NULL };
 	pid_t pid = 0;
 	int r = operands < 0 ? operands : 0;
 
 	if (!r && command && (values.pid || operands))
 		r = refuse_both(&err);
-	else if (!r && values.pid && operands)
-		r = report_surplus(argv[0], &err);
 	else if (!r && !command)
-		r = operand_pid(values.pid ? named : argv, values.pid ? 1 : operands, &pid, &err);
+		r = operand_process(values.pid, argv, operands, &pid, &err);
 	if (!r && run(&values, pid, command, &err) && !err.code)
 		err_set(&err, -EIO, "it failed without saying why");
 	return report_end("record", values.is_json, &err);

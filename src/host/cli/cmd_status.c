@@ -12,10 +12,12 @@
 #include <time.h>
 
 struct status_values {
+	const char *pid;
 	bool is_json;
 };
 
 static const struct option_desc status_options[] = {
+	OPERAND_OPTION(offsetof(struct status_values, pid)),
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
 	  offsetof(struct status_values, is_json) },
 	{ 0 },
@@ -197,7 +199,7 @@ static enum exit_code status_run(char **argv)
 	int operands = options_parse(status_options, argv, &values, &err);
 	pid_t pid = 0;
 
-	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err))
+	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err))
 		show(pid, values.is_json, &err);
 	return report_end("status", values.is_json, &err);
 }

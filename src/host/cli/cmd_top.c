@@ -23,12 +23,13 @@ struct top_values {
 	struct sample_words samples;
 	uint64_t duration_ns, rows;
 	bool is_batch, no_color, ascii;
-	const char *output;
+	const char *pid, *output;
 };
 
 #define FIELD(name) offsetof(struct top_values, name)
 
 static const struct option_desc top_option_table[] = {
+	OPERAND_OPTION(FIELD(pid)),
 	{ 'F', "frequency", "HZ", "samples a second, 1 to 5000 (default: 99)", OPTION_NUMBER,
 	  FIELD(samples.hz) },
 	{ 0, "off-cpu", NULL, "also samples of waiting threads; v shows them", OPTION_FLAG,
@@ -149,7 +150,7 @@ static enum exit_code top_run(char **argv)
 	int operands = options_parse(top_option_table, argv, &values, &err);
 	pid_t pid;
 
-	if (operands >= 0 && !operand_pid(argv, operands, &pid, &err))
+	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err))
 		(void)!run(pid, &values, &err);
 	return report_end("top", false, &err);
 }

@@ -1,23 +1,111 @@
 /*
- * Reads the operands of a verb.
+ * Reads the operands of a verb.  A name is that of the process or of its program, all of it: a part
+ * would sooner or later be that of a stranger.
  */
 #include "host/cli/operand.h"
 
 #include "host/cli/report.h"
+#include "host/cli/show.h"
+#include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/core/text.h"
+#include "host/process/process.h"
 
 #include <errno.h>
+#include <string.h>
 
-int operand_pid(char **operands, int count, pid_t *ret, struct err *err)
+#define LISTED_MAX  5u
+#define LISTED_TEXT 40
+
+struct namesakes {
+	const char *name;
+	pid_t first;
+	size_t count;
+	char list[320]; /* the first LISTED_MAX, a line each */
+};
+
+static bool has_name(const struct process *process, const char *name)
 {
-	if (count > 1)
-		return report_surplus(operands[1], err);
-	if (count == 1 && !text_parse_pid(operands[0], ret))
-		return 0;
-	if (count == 1)
-		err_set(err, -EINVAL, "'%s' is not a process number", operands[0]);
+	const char *slash = strrchr(process->executable, '/');
+
+	return !strcmp(process->status.name, name) || (slash && !strcmp(slash + 1, name));
+}
+
+static void visit(const struct process *process, void *context)
+{
+	struct namesakes *found = context;
+	size_t used = strlen(found->list);
+	char command[256];
+
+	if (process->pid == process->rights.pid || process->stat.is_kernel_thread ||
+	    process->has_ended || !has_name(process, found->name))
+		return;
+	if (!found->count++)
+		found->first = process->pid;
+	if (found->count <= LISTED_MAX)
+		print_into(found->list + used, sizeof(found->list) - used, "%d: %.*s\n",
+			   (int)process->pid, LISTED_TEXT,
+			   show_command(process, command, sizeof(command)));
+}
+
+/* Its lines are ours, the text in them is printable already. */
+static void list_namesakes(const struct namesakes *found, struct err *err)
+{
+	memcpy(err->why, found->list, MIN(sizeof(err->why), sizeof(found->list)));
+	err->why[sizeof(err->why) - 1] = '\0';
+}
+
+static int refuse_number(const char *word, struct err *err)
+{
+	if (word)
+		err_set(err, -EINVAL, "'%s' is not a process number", word);
 	else
-		err_set(err, -EINVAL, "the process number is missing");
+		err_set(err, -EINVAL, "the process is missing");
 	err_fix(err, "limpet ps lists processes with their numbers");
 	return err_exit(err, EXIT_USAGE);
+}
+
+static int judge_namesakes(const struct namesakes *found, pid_t *ret, struct err *err)
+{
+	if (found->count == 1) {
+		print(stderr, "%s is process %d\n", found->name, (int)found->first);
+		*ret = found->first;
+		return 0;
+	}
+	if (!found->count) {
+		err_set(err, -ESRCH, "there is no process with the name '%s'", found->name);
+		err_fix(err, "limpet ps lists processes with their numbers");
+		return err_exit(err, EXIT_NO_PROCESS);
+	}
+	err_set(err, -EINVAL, "%zu processes have the name '%s'", found->count, found->name);
+	list_namesakes(found, err);
+	err_fix(err, "give the number of one; limpet ps %s lists them", found->name);
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int find_by_name(const char *name, pid_t *ret, struct err *err)
+{
+	CLEANUP(viewer_done) struct viewer viewer = { 0 };
+	struct namesakes found = { .name = name };
+	int r;
+
+	viewer_init(&viewer);
+	r = process_each(&viewer, visit, &found, err);
+	return r < 0 ? r : judge_namesakes(&found, ret, err);
+}
+
+static bool is_number(const char *word)
+{
+	return strspn(word, "+-0123456789") == strlen(word);
+}
+
+int operand_process(const char *option, char **operands, int count, pid_t *ret, struct err *err)
+{
+	const char *word = option ? option : operands[0];
+
+	if (count > (option ? 0 : 1))
+		return report_surplus(operands[option ? 0 : 1], err);
+	if (word && !text_parse_pid(word, ret))
+		return 0;
+	return !word || is_number(word) ? refuse_number(word, err) : find_by_name(word, ret, err);
 }

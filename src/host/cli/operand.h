@@ -1,11 +1,23 @@
 /*
- * The PID that most verbs are given.
+ * The process that most verbs are given: its number or its name, as an operand or with -p.
  */
 #pragma once
 
 #include "host/core/err.h"
+#include "host/core/options.h"
 
 #include <sys/types.h>
 
-/* Exactly one operand, a process number; anything else is wrong usage and said so. */
-int operand_pid(char **operands, int count, pid_t *ret, struct err *err) MUST_CHECK;
+/* The line of a table of options, for a const char * at this offset. */
+#define OPERAND_OPTION(offset)                                                                \
+	{                                                                                     \
+		'p', "pid", "PID", "the process: its number or its name", OPTION_ONCE, offset \
+	}
+
+/*
+ * Exactly one process, named by the option (NULL: not given) or by the operands; anything else is
+ * wrong usage and said so.  A name must be that of one process, which is said on stderr:
+ * EXIT_NO_PROCESS when there is none.
+ */
+int operand_process(const char *option, char **operands, int count, pid_t *ret,
+		    struct err *err) MUST_CHECK;

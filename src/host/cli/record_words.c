@@ -230,6 +230,10 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 	const struct collect_totals *totals = &outcome->recorded.totals;
 	const struct recorded_contents *written = &outcome->recorded.written;
 
+	if (written->leaves_old_file) {
+		print(stdout, "%s stays as it was\n", self->path);
+		return;
+	}
 	if (self->traces)
 		print(stdout,
 		      "wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
@@ -238,8 +242,9 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 		      written->bytes / 1024);
 	if (self->samples)
 		samples_print(&outcome->sampled, self->path, written);
-	print(stdout, "next: limpet report %s\n", self->path);
-	if (self->samples)
+	if (written->records || written->samples)
+		print(stdout, "next: limpet report %s\n", self->path);
+	if (written->samples)
 		print(stdout, "      limpet export %s -f flamegraph\n", self->path);
 }
 
@@ -274,6 +279,7 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 		json_number(&json, "queues_left", self->queues.left);
 	}
 	json_number(&json, "bytes", written->bytes);
+	json_bool(&json, "leaves_old_file", written->leaves_old_file);
 	print_words(&json, &outcome->words);
 	if (self->samples)
 		samples_print_json(&json, &outcome->sampled, written, outcome->reasons);

@@ -15,14 +15,18 @@
 #define BUSIEST 5
 
 static const char examples[] =
-	"limpet attaches to a running process, shows what it does, and lets go.\n"
+	"limpet shows what a running process does, without restarting it.\n"
 	"\n"
-	"  limpet ps                           what runs here, and what can be attached\n"
+	"  limpet record -p 4242 -d 10         record it for 10 seconds, into limpet-4242.limpet\n"
+	"  limpet report limpet-4242.limpet    where its time went\n"
+	"  limpet export limpet-4242.limpet -o flame.html    the flame graph, for a browser\n"
+	"\n"
+	"  limpet record -- ./program          record a program from its start to its end\n"
 	"  limpet top 4242                     what it does, live: threads, hot functions\n"
+	"  limpet dump 4242                    the stacks of all its threads, now\n"
+	"  limpet ps                           what runs here, and what can be attached\n"
 	"  limpet doctor 4242                  can 4242 be attached; if not, why, and what helps\n"
-	"  limpet attach 4242                  attach; Enter or Ctrl-C lets go\n"
 	"  limpet attach 4242 --tool my.so     load a library into it\n"
-	"  limpet status 4242                  what limpet has in it\n"
 	"  limpet help                         all verbs\n";
 
 struct row {

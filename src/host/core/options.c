@@ -29,6 +29,11 @@ static int set_text(void *value, const char *text)
 	return 0;
 }
 
+static int set_once(void *value, const char *text)
+{
+	return *(const char **)value ? -EEXIST : set_text(value, text);
+}
+
 static int set_number(void *value, const char *text)
 {
 	return text_parse_number(text, UINT64_MAX, value);
@@ -55,22 +60,35 @@ static const struct option_setter {
 } setters[] = {
 	[OPTION_FLAG] = { set_flag, "" },
 	[OPTION_TEXT] = { set_text, "a text" },
+	[OPTION_ONCE] = { set_once, "" },
 	[OPTION_NUMBER] = { set_number, "a whole number" },
 	[OPTION_DURATION] = { set_duration, "a time such as 10 (seconds), 0.5, 500ms or 2m" },
 	[OPTION_LIST] = { set_list, "no more than 64 of them" },
 };
 
+static int refuse_second(const struct option_desc *option, const char *text, struct err *err)
+{
+	err_set(err, -EINVAL, "there is only one --%s; '%s' is a second one", option->long_name,
+		text);
+	err_fix(err, "run limpet once for each, at the same time if need be");
+	return err_exit(err, EXIT_USAGE);
+}
+
 static int option_set(const struct option_desc *option, void *values, const char *text,
 		      struct err *err)
 {
 	const struct option_setter *setter = &setters[option->kind];
+	int r;
 
 	if (option->kind == OPTION_BITS) {
 		*(uint32_t *)((char *)values + option->offset) |= option->bits;
 		return 0;
 	}
-	if (setter->set((char *)values + option->offset, text) == 0)
+	r = setter->set((char *)values + option->offset, text);
+	if (r == 0)
 		return 0;
+	if (r == -EEXIST)
+		return refuse_second(option, text, err);
 	err_set(err, -EINVAL, "option --%s does not understand '%s'", option->long_name, text);
 	err_why(err, "it expects %s", setter->expects);
 	return err_exit(err, EXIT_USAGE);

@@ -11,7 +11,8 @@
 
 enum option_kind {
 	OPTION_FLAG,     /* bool, takes no argument */
-	OPTION_TEXT,     /* const char *, into argv */
+	OPTION_TEXT,     /* const char *, into argv; the last one counts */
+	OPTION_ONCE,     /* the same, and a second one is an error */
 	OPTION_NUMBER,   /* uint64_t */
 	OPTION_DURATION, /* uint64_t, nanoseconds */
 	OPTION_LIST,     /* struct option_list: may be given several times */

@@ -144,31 +144,71 @@ void output_discard(struct output_file *file)
 	*file = (struct output_file){ 0 };
 }
 
-/* In place of the file that is there, in one step. */
-static int begin_over(const struct output_place *place)
+int output_take_name(struct output_begun *file)
 {
-	char draft[NAME_MAX + 1];
-	CLEANUP(close) int fd = output_place_draft(place, draft);
-	int r = fd < 0 ? fd : 0;
+	int folder = file->place.folder;
 
-	if (!r && renameat(place->folder, draft, place->folder, place->name) < 0) {
-		r = -errno;
-		unlinkat(place->folder, draft, 0);
-	}
-	return r ? r : TAKE_FD(fd);
+	if (!file->draft[0])
+		return 0;
+	if (renameat(folder, file->draft, folder, file->place.name) < 0)
+		return -errno;
+	file->draft[0] = '\0';
+	return 0;
 }
 
-int output_begin(const char *path, struct err *err)
+int output_end(struct output_begun *file)
 {
-	CLEANUP(output_place_done) struct output_place place = OUTPUT_PLACE_NONE;
-	int fd, r = output_place_find(&place, path, err);
+	int r = file->fd >= 0 && close(file->fd) < 0 ? -errno : 0;
 
+	if (file->draft[0])
+		unlinkat(file->place.folder, file->draft, 0);
+	output_place_done(&file->place);
+	*file = OUTPUT_BEGUN_NONE;
+	return r;
+}
+
+static int refuse_stranger(const char *path, struct err *err)
+{
+	err_set(err, -EEXIST, "write '%s': there is a file that limpet has not made", path);
+	err_why(err, "it is not a recording, or cannot be read; it was left as it is");
+	return err_fix(err, "choose another name with -o FILE, or remove it");
+}
+
+static int begin_at(struct output_begun *file, const char *path, struct err *err)
+{
+	const struct output_place *place = &file->place;
+	int r;
+
+	if (place->stream >= 0)
+		file->fd = TAKE_FD(file->place.stream);
+	else if (place->is_taken)
+		file->fd = output_place_draft(place, file->draft);
+	else
+		file->fd = output_place_create(place, place->name);
+	if (file->fd < 0) {
+		file->draft[0] = '\0';
+		return output_explain(file->fd, path, err);
+	}
+	r = place->is_empty ? output_take_name(file) : 0;
+	return r ? output_explain(r, path, err) : 0;
+}
+
+int output_begin(struct output_begun *ret, const char *path, const void *mark, size_t size,
+		 struct err *err)
+{
+	struct output_begun file = OUTPUT_BEGUN_NONE;
+	int r = output_place_find(&file.place, path, err);
+
+	if (!r && file.place.is_taken && !file.place.is_empty &&
+	    !output_place_begins_with(&file.place, mark, size))
+		r = refuse_stranger(path, err);
+	if (!r)
+		r = begin_at(&file, path, err);
 	if (r)
-		return r;
-	if (place.stream >= 0)
-		return TAKE_FD(place.stream);
-	fd = place.is_taken ? begin_over(&place) : output_place_create(&place, place.name);
-	return fd < 0 ? output_explain(fd, path, err) : fd;
+		output_end(&file);
+	else
+		*ret = file;
+	return r;
 }
 
 int output_begin_new(const char *path)

@@ -4,7 +4,7 @@
  * rename.  Devices and pipes are written to as they are.
  *
  *   struct output_file       appears under its name when it is complete, as exports do
- *   output_begin()           has its name from the start, as recordings do
+ *   struct output_begun      has its name as soon as there is something in it, as recordings do
  */
 #pragma once
 
@@ -41,8 +41,26 @@ static inline void output_discard_at_scope_end(struct output_file *file)
 	output_discard(file);
 }
 
-/* Takes the name at once, in place of a file that is there.  The descriptor, or -errno. */
-int output_begin(const char *path, struct err *err) MUST_CHECK;
+/* A file that can be read while it grows. */
+struct output_begun {
+	int fd; /* -1: none */
+	struct output_place place;
+	char draft[NAME_MAX + 1]; /* its name until there is something in it; "": it has its own */
+};
+
+#define OUTPUT_BEGUN_NONE ((struct output_begun){ .fd = -1, .place = OUTPUT_PLACE_NONE })
+
+/* Takes the name at once, or, where a file lies there that holds something, with
+ * output_take_name().  Such a file must begin with these bytes: it is no stranger to us. */
+int output_begin(struct output_begun *ret, const char *path, const void *mark, size_t size,
+		 struct err *err) MUST_CHECK;
+
+/* Now it is worth more than the file that lies there.  0 also where it has its name already. */
+int output_take_name(struct output_begun *file) MUST_CHECK;
+
+/* Closes it; without a name nothing of it stays, and the file that lies there does.  0, or why not
+ * everything was written. */
+int output_end(struct output_begun *file);
 
 /* Only where there is nothing of that name: -EEXIST else.  The descriptor, or -errno. */
 int output_begin_new(const char *path) MUST_CHECK;

@@ -160,6 +160,7 @@ static int look(struct output_place *place, const char *at, char **ret_next, con
 		return open_stream(place, &present, path, err);
 	}
 	place->is_taken = true;
+	place->is_empty = present.st_size == 0;
 	if (is_trusted(&folder) && present.st_uid == geteuid())
 		place->mode = present.st_mode & 0666;
 	return 0;
@@ -206,6 +207,17 @@ int output_place_create(const struct output_place *place, const char *name)
 	if (place->mode != OWNER_ALONE)
 		fchmod(fd, place->mode);
 	return fd;
+}
+
+bool output_place_begins_with(const struct output_place *place, const void *mark, size_t size)
+{
+	CLEANUP(close) int fd = -1;
+	char begin[16];
+
+	if (!place->is_taken || size > sizeof(begin))
+		return false;
+	fd = openat(place->folder, place->name, O_RDONLY | O_NONBLOCK | NEVER_FOLLOW);
+	return fd >= 0 && pread(fd, begin, size, 0) == (ssize_t)size && !memcmp(begin, mark, size);
 }
 
 /* ".NAME.0123456789abcdef"; a long name is cut. */

@@ -16,6 +16,7 @@ struct output_place {
 	int stream;              /* a pipe, a device, a descriptor of ours; -1: it is a file */
 	char name[NAME_MAX + 1]; /* in the folder */
 	bool is_taken;           /* there is such a file */
+	bool is_empty;           /* and nothing in it */
 	mode_t mode;             /* for the new file: ours alone, or what its owner made of it */
 };
 
@@ -40,6 +41,9 @@ int output_place_draft(const struct output_place *place, char ret_name[NAME_MAX 
 /* A folder under such a name that only we can enter, open; -errno. */
 int output_place_draft_folder(const struct output_place *place,
 			      char ret_name[NAME_MAX + 1]) MUST_CHECK;
+
+/* Does the file that is there begin with these bytes?  false also where nobody can tell. */
+bool output_place_begins_with(const struct output_place *place, const void *mark, size_t size);
 
 /* "write 'x': Permission denied", and what to do about it; returns the code. */
 int output_explain(int code, const char *path, struct err *err);

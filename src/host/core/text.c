@@ -126,6 +126,26 @@ void text_copy_printable(struct text text, char *buffer, size_t capacity)
 	foreign_clean(buffer, "");
 }
 
+static bool is_inside_letter(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+void text_shorten(char *text, size_t size)
+{
+	size_t end = size - 3, word;
+
+	if (strlen(text) <= size)
+		return;
+	for (word = end; word > 0 && text[word] != ' ';)
+		word--;
+	if (word > end / 2)
+		end = word;
+	while (end > 0 && (is_inside_letter(text[end]) || strchr(" ,:;", text[end - 1])))
+		end--;
+	memcpy(text + end, "...", sizeof("..."));
+}
+
 /* Fills the buffer as far as the file goes: /proc gives less than asked for at a time. */
 static ssize_t read_all(int fd, char *buffer, size_t capacity)
 {

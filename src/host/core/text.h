@@ -32,6 +32,9 @@ void text_copy(struct text text, char *buffer, size_t capacity);
 /* The same as people may see it (foreign.h). */
 void text_copy_printable(struct text text, char *buffer, size_t capacity);
 
+/* Cuts it to at most this many bytes (4 or more), behind a word, and says so: "...". */
+void text_shorten(char *text, size_t size);
+
 /* A copy of the value in place of what is there; -ENOMEM leaves that. */
 int text_set(char **text, const char *value) MUST_CHECK;
 
@@ -45,5 +48,5 @@ ssize_t text_read_small(const char *path, char *buffer, size_t capacity) MUST_CH
 /* What people type.  The whole string must make sense: 0, or -EINVAL, or -ERANGE. */
 int text_parse_number(const char *string, uint64_t max, uint64_t *ret) MUST_CHECK;
 int text_parse_pid(const char *string, pid_t *ret) MUST_CHECK;
-/* "250" and "250ms" are milliseconds; "1.5s", "2m" and "0" are right too. */
+/* "10" and "10s" are seconds; "0.5", "250ms", "2m" and "0" are right too. */
 int text_parse_duration(const char *string, uint64_t *ret_ns) MUST_CHECK;

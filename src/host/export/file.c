@@ -7,6 +7,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
+#include "host/recording/format.h"
 
 int export_state(FILE *out)
 {
@@ -29,12 +30,26 @@ static int write_to(struct model *model, const struct exporter *exporter, FILE *
 	return r ? r : export_state(out);
 }
 
+static int refuse_recording(const char *path, struct err *err)
+{
+	err_set(err, -EEXIST, "write '%s': that is a recording", path);
+	err_why(err, "an export in its place would be the end of it");
+	return err_fix(err, "choose another name with -o FILE, or remove it");
+}
+
+static bool is_recording(const struct output_file *file)
+{
+	return output_place_begins_with(&file->place, RECORDING_MAGIC, strlen(RECORDING_MAGIC));
+}
+
 static int write_file(struct model *model, const struct exporter *exporter, const char *path,
 		      struct err *err)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
 	int r = output_open(&file, path, err);
 
+	if (!r && is_recording(&file))
+		r = refuse_recording(path, err);
 	if (r)
 		return r;
 	r = write_to(model, exporter, file.out);
@@ -47,6 +62,8 @@ static int write_named(struct model *model, const struct exporter *exporter, con
 	CLEANUP(output_discard) struct output_file file = { 0 };
 	int r = output_open_named(&file, path, err);
 
+	if (!r && is_recording(&file))
+		r = refuse_recording(path, err);
 	if (!r)
 		r = exporter->write_named(model, &file, err);
 	return r ? r : output_commit(&file, err);

@@ -42,7 +42,7 @@ static int begin_file(struct recorder *self, struct err *err)
 	if (r)
 		return r;
 	self->known_programs.recording = self->file;
-	self->unused_path = path;
+	self->unused_path = recording_begins_beside(self->file) ? NULL : path;
 	r = facts_session(self->file, self->given.version, self->trace.layout.request, err);
 	return r ? r : recording_clock(self->file, err);
 }

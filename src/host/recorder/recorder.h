@@ -16,7 +16,8 @@ struct recorder_options {
 	struct session_options session; /* its trace is filled in */
 	struct trace_options trace;
 	const struct sampling_options *sampling; /* NULL: no samples; then something is traced */
-	const char *path;    /* of the file; removed where nothing was ever recorded */
+	const char *path;    /* of the file; removed where nothing was ever begun, and an earlier
+				recording of that name stays where nothing was recorded */
 	bool is_path_new;    /* the file was made for this, and is empty: */
 	int new_file;        /* its descriptor, the recorder's, also when it cannot be opened */
 	const char *version; /* of limpet */

@@ -23,7 +23,7 @@ struct piece {
 };
 
 struct outlet {
-	int fd;
+	struct output_begun file;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -38,8 +38,7 @@ struct outlet {
 
 static void outlet_free(struct outlet *self)
 {
-	if (self->fd >= 0)
-		close(self->fd);
+	output_end(&self->file);
 	bytes_done(&self->last_words);
 	pthread_cond_destroy(&self->changed);
 	pthread_mutex_destroy(&self->lock);
@@ -68,12 +67,12 @@ static void cut_back(struct outlet *self)
 {
 	off_t whole = self->begin + (off_t)self->written.bytes;
 
-	if (ftruncate(self->fd, whole) || lseek(self->fd, whole, SEEK_SET) < 0)
+	if (ftruncate(self->file.fd, whole) || lseek(self->file.fd, whole, SEEK_SET) < 0)
 		return;
-	if (!write_all(self->fd, self->last_words.data, self->last_words.size))
+	if (!write_all(self->file.fd, self->last_words.data, self->last_words.size))
 		self->written.bytes += self->last_words.size;
 	else
-		(void)!ftruncate(self->fd, whole);
+		(void)!ftruncate(self->file.fd, whole);
 }
 
 static void count(struct outlet *self, const struct recorded_contents *adds)
@@ -83,9 +82,17 @@ static void count(struct outlet *self, const struct recorded_contents *adds)
 	self->written.samples += adds->samples;
 }
 
+static int put_piece(struct outlet *self, const struct piece *piece)
+{
+	int r = write_all(self->file.fd, piece->bytes, piece->adds.bytes);
+
+	return !r && (piece->adds.records || piece->adds.samples) ? output_take_name(&self->file)
+								  : r;
+}
+
 static void write_piece(struct outlet *self, const struct piece *piece)
 {
-	int r = self->failure ? 0 : write_all(self->fd, piece->bytes, piece->adds.bytes);
+	int r = self->failure ? 0 : put_piece(self, piece);
 
 	pthread_mutex_lock(&self->lock);
 	if (!self->failure && !r)
@@ -140,27 +147,29 @@ static off_t begin_of(int fd, size_t written)
 static int begin_file(struct outlet *self, const char *path, const struct bytes *first,
 		      struct err *err)
 {
-	int r = write_all(self->fd, first->data, first->size);
+	int r = write_all(self->file.fd, first->data, first->size);
+
 	if (r)
 		return err_set(err, r, "write '%s': %s", path, strerror(-r));
 	self->written.bytes = first->size;
-	self->begin = begin_of(self->fd, first->size);
+	self->begin = begin_of(self->file.fd, first->size);
 	r = quiet_thread(&self->thread, run, self);
 	if (r)
 		return err_set(err, r, "start the thread that writes '%s': %s", path, strerror(-r));
 	return 0;
 }
 
-int outlet_open(int file, const char *path, const struct bytes *first,
+int outlet_open(struct output_begun *file, const char *path, const struct bytes *first,
 		const struct bytes *last_words, struct outlet **ret, struct err *err)
 {
 	CLEANUP(outlet_free) struct outlet *self = calloc(1, sizeof(*self));
 
 	if (!self) {
-		close(file);
+		output_end(file);
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
 	}
-	self->fd = file;
+	self->file = *file;
+	*file = OUTPUT_BEGUN_NONE;
 	self->end = &self->first;
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_cond_init(&self->changed, NULL);
@@ -215,12 +224,12 @@ int outlet_put(struct outlet *self, const struct part parts[2],
 	return r;
 }
 
-uint64_t outlet_written(struct outlet *self)
+struct recorded_contents outlet_written(struct outlet *self)
 {
-	uint64_t written;
+	struct recorded_contents written;
 
 	pthread_mutex_lock(&self->lock);
-	written = self->written.bytes;
+	written = self->written;
 	pthread_mutex_unlock(&self->lock);
 	return written;
 }
@@ -237,13 +246,13 @@ static void end_thread(struct outlet *self)
 int outlet_close(struct outlet *outlet, struct recorded_contents *written)
 {
 	CLEANUP(outlet_free) struct outlet *self = outlet;
-	int r;
+	int r, closed;
 
 	end_thread(self);
 	r = self->failure;
 	*written = self->written;
+	written->leaves_old_file = self->file.draft[0];
 	/* Some file systems tell only here that there was no room. */
-	if (close(TAKE_FD(self->fd)) < 0 && !r)
-		r = -errno;
-	return r;
+	closed = output_end(&self->file);
+	return r ? r : closed;
 }

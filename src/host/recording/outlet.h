@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "host/core/err.h"
+#include "host/core/output_file.h"
 #include "host/recording/bytes.h"
 #include "host/recording/facts.h"
 
@@ -17,10 +17,10 @@ struct part {
 	size_t size;
 };
 
-/* Takes the file, also when it fails, and writes `first`; the path is for words.  When the file
- * cannot grow any more it is cut back to its last whole piece and `last_words` are put there, if
- * they fit. */
-int outlet_open(int file, const char *path, const struct bytes *first,
+/* Takes the file, also when it fails, and writes `first`; the path is for words.  It takes its name
+ * with the first piece that has records or samples.  When the file cannot grow any more it is cut
+ * back to its last whole piece and `last_words` are put there, if they fit. */
+int outlet_open(struct output_begun *file, const char *path, const struct bytes *first,
 		const struct bytes *last_words, struct outlet **ret, struct err *err) MUST_CHECK;
 
 /* One piece, head and body, whole or not at all; `adds` says what is in it.  Waits only while too
@@ -28,8 +28,8 @@ int outlet_open(int file, const char *path, const struct bytes *first,
 int outlet_put(struct outlet *outlet, const struct part parts[2],
 	       const struct recorded_contents *adds) MUST_CHECK;
 
-/* Bytes that are in the file. */
-uint64_t outlet_written(struct outlet *outlet);
+/* What is in the file. */
+struct recorded_contents outlet_written(struct outlet *outlet);
 
 /* Writes what waits, closes, frees; 0, or why not all of it is in the file.  `written`: what is. */
 int outlet_close(struct outlet *outlet, struct recorded_contents *written);

@@ -17,7 +17,8 @@
 
 struct recording;
 
-/* Makes the file, in place of the one that is there.  A pipe will do. */
+/* Makes the file.  A recording that is there is replaced when the first record or sample is
+ * written, and stays where none ever is; another file is refused.  A pipe will do. */
 int recording_create(const char *path, struct recording **ret, struct err *err) MUST_CHECK;
 
 /* In a file that was made for it and is empty; the path is for words.  The descriptor is taken also
@@ -74,6 +75,10 @@ int recording_drops(struct recording *recording, const struct recorded_drops *dr
 /* Samples and what they need: payloads made by sample_chunks.h. */
 int recording_samples(struct recording *recording, enum chunk_kind kind,
 		      const struct bytes *payload, struct err *err) MUST_CHECK;
+
+/* Was there an earlier recording of its name?  Then the file goes by itself where it came to
+ * nothing. */
+bool recording_begins_beside(const struct recording *recording);
 
 /* Bytes of the file: of all chunks so far, or of those that could be written. */
 uint64_t recording_size(struct recording *recording);

@@ -26,7 +26,8 @@ struct recording {
 	struct bytes compressed;
 	uint64_t size; /* of all chunks so far */
 	uint32_t process_count, thread_count;
-	int failure; /* the first one; nothing is written after it */
+	int failure;        /* the first one; nothing is written after it */
+	bool begins_beside; /* an earlier file lay there */
 	char path[256];
 };
 
@@ -44,12 +45,17 @@ static void recording_free(struct recording *recording)
 
 DEFINE_CLEANUP(struct recording *, recording_free)
 
-static int explain(const struct recording *recording, uint64_t written, struct err *err)
+static int explain(const struct recording *recording, const struct recorded_contents *written,
+		   struct err *err)
 {
 	err_set(err, recording->failure, "write '%s': %s", recording->path,
 		strerror(-recording->failure));
-	err_why(err, "the recording ends here; what it holds so far (%llu bytes) is readable",
-		(unsigned long long)written);
+	if (recording->begins_beside && !written->records && !written->samples)
+		err_why(err, "nothing was recorded; the file that was there stays as it was");
+	else
+		err_why(err,
+			"the recording ends here; what it holds so far (%llu bytes) is readable",
+			(unsigned long long)written->bytes);
 	if (recording->failure == -ENOSPC || recording->failure == -EDQUOT)
 		err_fix(err, "record to another place with -o FILE, or free some space");
 	if (recording->failure == -EFBIG)
@@ -120,8 +126,12 @@ static int put_locked(struct recording *recording, enum chunk_kind kind,
 /* Gives the lock back, with the reason when something went wrong. */
 static int settle(struct recording *recording, int r, struct err *err)
 {
-	if (r)
-		explain(recording, outlet_written(recording->outlet), err);
+	struct recorded_contents written;
+
+	if (r) {
+		written = outlet_written(recording->outlet);
+		explain(recording, &written, err);
+	}
 	pthread_mutex_unlock(&recording->lock);
 	return r;
 }
@@ -151,7 +161,7 @@ static void put_last_words(struct bytes *ret)
 	ret->has_failed |= payload.has_failed;
 }
 
-static int open_outlet(struct recording *self, int file, struct err *err)
+static int open_outlet(struct recording *self, struct output_begun *file, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes first = { 0 }, last_words = { 0 };
 	const struct recording_head head = { RECORDING_MAGIC, RECORDING_VERSION, 0 };
@@ -162,29 +172,49 @@ static int open_outlet(struct recording *self, int file, struct err *err)
 	return outlet_open(file, self->path, &first, &last_words, &self->outlet, err);
 }
 
-int recording_create_in(int given, const char *path, struct recording **ret, struct err *err)
+static struct recording *recording_new(const char *path)
 {
 	CLEANUP(recording_free) struct recording *self = calloc(1, sizeof(*self));
-	CLEANUP(close) int file = given;
 
 	if (!self)
-		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
+		return NULL;
 	pthread_mutex_init(&self->lock, NULL);
 	snprintf(self->path, sizeof(self->path), "%s", path);
 	self->compressor = ZSTD_createCCtx();
-	if (!self->compressor)
+	return self->compressor ? TAKE(self) : NULL;
+}
+
+/* The file is taken also when this fails. */
+static int create(struct output_begun *file, const char *path, struct recording **ret,
+		  struct err *err)
+{
+	CLEANUP(recording_free) struct recording *self = recording_new(path);
+
+	if (!self) {
+		output_end(file);
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
-	if (open_outlet(self, TAKE_FD(file), err))
+	}
+	self->begins_beside = file->draft[0];
+	if (open_outlet(self, file, err))
 		return err->code;
 	*ret = TAKE(self);
 	return 0;
 }
 
+int recording_create_in(int given, const char *path, struct recording **ret, struct err *err)
+{
+	struct output_begun file = OUTPUT_BEGUN_NONE;
+
+	file.fd = given;
+	return create(&file, path, ret, err);
+}
+
 int recording_create(const char *path, struct recording **ret, struct err *err)
 {
-	int file = output_begin(path, err);
+	struct output_begun file;
+	int r = output_begin(&file, path, RECORDING_MAGIC, strlen(RECORDING_MAGIC), err);
 
-	return file < 0 ? file : recording_create_in(file, path, ret, err);
+	return r ? r : create(&file, path, ret, err);
 }
 
 int recording_session(struct recording *recording, const struct recorded_session *session,
@@ -319,12 +349,17 @@ int recording_samples(struct recording *recording, enum chunk_kind kind,
 	return settle(recording, put_counted(recording, kind, payload, &adds), err);
 }
 
+bool recording_begins_beside(const struct recording *recording)
+{
+	return recording->begins_beside;
+}
+
 uint64_t recording_size(struct recording *recording)
 {
 	uint64_t size;
 
 	pthread_mutex_lock(&recording->lock);
-	size = recording->failure ? outlet_written(recording->outlet) : recording->size;
+	size = recording->failure ? outlet_written(recording->outlet).bytes : recording->size;
 	pthread_mutex_unlock(&recording->lock);
 	return size;
 }
@@ -347,7 +382,7 @@ int recording_end(struct recording *self, const struct recorded_end *end,
 	if (r || !closed)
 		return r;
 	self->failure = closed;
-	return explain(self, ret->bytes, err);
+	return explain(self, ret, err);
 }
 
 int recording_close(struct recording *recording, const struct recorded_end *end, struct err *err)

@@ -8,6 +8,7 @@
 #include "host/model/samples.h"
 #include "host/top/live.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define ITEMS_AT_ONCE 4096u
@@ -215,5 +216,10 @@ int freeze_write(struct live *live, const struct freeze_options *options, uint64
 				    &(struct recorded_end){ .reason = RECORDING_COMPLETE }, err);
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		*ret_samples += self.ends[i];
+	if (!r && !*ret_samples) {
+		r = err_set(err, -ENODATA, "there is no sample yet to write to '%s'",
+			    options->path);
+		err_exit(err, EXIT_NOTHING_CAPTURED);
+	}
 	return r;
 }

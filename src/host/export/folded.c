@@ -92,9 +92,11 @@ static int lines_add(struct lines *lines, const struct model *model,
 /* Waiting is told in microseconds: how often says little about it. */
 static void lines_write(const struct lines *lines, bool is_time, FILE *out)
 {
-	for (size_t i = 0; i < lines->stacks.count; i++)
-		fprintf(out, "%s %" PRIu64 "\n", lines->stacks.texts[i],
+	for (size_t i = 0; i < lines->stacks.count; i++) {
+		foreign_write(out, FOREIGN_TEXT, lines->stacks.texts[i]);
+		fprintf(out, " %" PRIu64 "\n",
 			is_time ? (lines->sums[i] + 500) / 1000 : lines->sums[i]);
+	}
 }
 
 static int folded_write(struct model *model, FILE *out)

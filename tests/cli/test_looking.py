@@ -354,6 +354,29 @@ class Frame(unittest.TestCase):
         shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
         self.assertEqual(shell.stdout, "attach\n--json\n", shell.stderr)
 
+    def test_bash_completes_formats_and_processes(self):
+        attachable = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(attachable.wait)
+        self.addCleanup(attachable.kill)
+        ended = subprocess.Popen(["true"])
+        self.addCleanup(ended.wait)
+        wait_until(lambda: status_of(ended.pid)["State"].startswith("Z"))
+        wait_until(lambda: status_of(attachable.pid)["State"].startswith("S"))
+        script = limpet("completions", "bash").out + f"""
+            complete_words() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _limpet; echo "${{COMPREPLY[*]}}"; }}
+            complete_words {LIMPET} export x.limpet -f fla
+            complete_words {LIMPET} export x.limpet --format sp
+            complete_words {LIMPET} record -p {attachable.pid}
+            complete_words {LIMPET} top {attachable.pid}
+            complete_words {LIMPET} top {ended.pid}
+        """
+        shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        first, second, third, fourth, fifth = (line.split() for line in shell.stdout.split("\n")[:5])
+        self.assertEqual((first, second), (["flamegraph"], ["speedscope"]), shell.stderr)
+        self.assertIn(str(attachable.pid), third)
+        self.assertIn(str(attachable.pid), fourth)
+        self.assertNotIn(str(ended.pid), fifth)
+
     def test_other_shells_accept_their_scripts(self):
         for shell in ("zsh", "fish"):
             script = limpet("completions", shell).out

@@ -10,8 +10,8 @@
 #include "host/export/exporter.h"
 
 /* The lines of `limpet ps --json`, for sed: no text in them can look like this. */
-#define ATTACHABLE_BEGIN "s/^{\"event\":\"process\",\"pid\":"
-#define ATTACHABLE_END   ",.*\"attachable\":true.*"
+static const char attachable_pid[] =
+	"s/^{\"event\":\"process\",\"pid\":\\([0-9]*\\),.*\"attachable\":true.*/\\1/p";
 
 static const struct option_desc completions_options[] = { { 0 } };
 
@@ -72,11 +72,9 @@ static void print_bash_formats(void)
 
 static void print_bash(void)
 {
-	puts("_limpet_pids() {\n"
-	     "\t\"$1\" ps --json 2>/dev/null | sed -n '" ATTACHABLE_BEGIN
-	     "\\([0-9]*\\)" ATTACHABLE_END "/\\1/p'\n"
-	     "}\n"
-	     "_limpet() {\n"
+	print(stdout, "_limpet_pids() {\n\t\"$1\" ps --json 2>/dev/null | sed -n '%s'\n}\n",
+	      attachable_pid);
+	puts("_limpet() {\n"
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n"
 	     "\tlocal prev=${COMP_WORDS[COMP_CWORD-1]}\n"
 	     "\tcase $COMP_CWORD:${COMP_WORDS[1]} in");
@@ -135,12 +133,13 @@ static void print_zsh_options(const struct command *command)
 
 static void print_zsh(void)
 {
-	puts("#compdef limpet\n"
-	     "_limpet_pids() {\n"
-	     "\tcompadd -- ${(f)\"$(limpet ps --json 2>/dev/null | sed -n '" ATTACHABLE_BEGIN
-	     "\\([0-9]*\\)" ATTACHABLE_END "/\\1/p')\"}\n"
-	     "}\n"
-	     "_limpet() {\n"
+	print(stdout,
+	      "#compdef limpet\n"
+	      "_limpet_pids() {\n"
+	      "\tcompadd -- ${(f)\"$(limpet ps --json 2>/dev/null | sed -n '%s')\"}\n"
+	      "}\n",
+	      attachable_pid);
+	puts("_limpet() {\n"
 	     "\tlocal -a verbs=(");
 	for (const struct command *const *command = commands; *command; command++) {
 		print(stdout, "\t\t'%s:", (*command)->name);
@@ -181,10 +180,8 @@ static void print_fish_values(const struct option_desc *option)
 
 static void print_fish(void)
 {
-	puts("function __limpet_pids\n"
-	     "\tlimpet ps --json 2>/dev/null | sed -n '" ATTACHABLE_BEGIN
-	     "\\([0-9]*\\)" ATTACHABLE_END "/\\1/p'\n"
-	     "end");
+	print(stdout, "function __limpet_pids\n\tlimpet ps --json 2>/dev/null | sed -n '%s'\nend\n",
+	      attachable_pid);
 	for (const struct command *const *command = commands; *command; command++) {
 		const char *name = (*command)->name;
 

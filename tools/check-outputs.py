@@ -42,6 +42,7 @@ ALLOWED = {
     "src/host/symbols/debuginfod.c": {"O_WRONLY"},
     # Memory.
     "src/host/export/flame_page.c": {"open_memstream"},
+    "src/host/export/folded.c": {"open_memstream"},
     "src/host/export/rocpd_parts.c": {"open_memstream"},
     # The kind of terminal and its letters: what environment_distrust() leaves.
     "src/host/top/terminal.c": {"getenv"},

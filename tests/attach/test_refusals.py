@@ -62,7 +62,7 @@ class Usage(unittest.TestCase):
         self.assert_usage("attach")
 
     def test_a_pid_that_is_no_number(self):
-        self.assert_usage("attach", "12x")
+        self.assert_usage("attach", "+12")
 
     def test_a_negative_pid(self):
         self.assert_usage("attach", "--", "-5")
@@ -86,7 +86,7 @@ class Usage(unittest.TestCase):
         for verb in ("detach", "status"):
             with self.subTest(verb=verb):
                 self.assert_usage(verb)
-                self.assert_usage(verb, "12x")
+                self.assert_usage(verb, "+12")
 
     def test_help(self):
         for arguments in (("--help",), ("help",), ("attach", "--help"), ("help", "attach")):

@@ -229,6 +229,30 @@ class Doctor(Looking):
         self.assertIn("fix:     sudo ", result.stdout)
 
 
+class Rights(Looking):
+    @unittest.skipIf(os.geteuid(), "needs root, to be somebody else")
+    def test_what_may_not_be_read_is_not_called_empty(self):
+        pid = self.start()
+        for verb in ("status", "detach"):
+            result = subprocess.run([LIMPET, verb, str(pid), "--json"], capture_output=True, text=True, check=False,
+                                    preexec_fn=as_nobody)
+            self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
+            self.assertIn("why: ", result.stderr)
+            self.assertRegex(result.stderr, "fix: (run limpet as root|sudo limpet)")
+            self.assertEqual(limpet(verb, pid).code, 1)
+
+    @unittest.skipIf(os.geteuid() or not shutil.which("setpriv"), "needs root and setpriv")
+    def test_root_is_not_told_to_become_root(self):
+        pid = self.start(preexec_fn=as_nobody)
+        for words in (("status",), ("detach",), ("dump",), ("record", "--duration", "100ms", "-o", "/dev/null"),
+                      ("attach",)):
+            result = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", LIMPET, *words, "-p", str(pid)],
+                                    capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL,
+                                    env={**os.environ, "container": "podman"})
+            self.assertEqual(result.returncode, 5 if words[0] == "record" else 3, str(words) + result.stderr)
+            self.assertNotRegex(result.stderr, "as root|sudo limpet", words)
+
+
 class Named(Looking):
     """-p PID and names do for every verb of one process."""
 
@@ -329,6 +353,29 @@ class Frame(unittest.TestCase):
         """
         shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
         self.assertEqual(shell.stdout, "attach\n--json\n", shell.stderr)
+
+    def test_bash_completes_formats_and_processes(self):
+        attachable = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(attachable.wait)
+        self.addCleanup(attachable.kill)
+        ended = subprocess.Popen(["true"])
+        self.addCleanup(ended.wait)
+        wait_until(lambda: status_of(ended.pid)["State"].startswith("Z"))
+        wait_until(lambda: status_of(attachable.pid)["State"].startswith("S"))
+        script = limpet("completions", "bash").out + f"""
+            complete_words() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _limpet; echo "${{COMPREPLY[*]}}"; }}
+            complete_words {LIMPET} export x.limpet -f fla
+            complete_words {LIMPET} export x.limpet --format sp
+            complete_words {LIMPET} record -p {attachable.pid}
+            complete_words {LIMPET} top {attachable.pid}
+            complete_words {LIMPET} top {ended.pid}
+        """
+        shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        first, second, third, fourth, fifth = (line.split() for line in shell.stdout.split("\n")[:5])
+        self.assertEqual((first, second), (["flamegraph"], ["speedscope"]), shell.stderr)
+        self.assertIn(str(attachable.pid), third)
+        self.assertIn(str(attachable.pid), fourth)
+        self.assertNotIn(str(ended.pid), fifth)
 
     def test_other_shells_accept_their_scripts(self):
         for shell in ("zsh", "fish"):

@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
-from harness import limpet  # noqa: E402
+from harness import LIMPET, limpet  # noqa: E402
 
 PAGES = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/man"
 SHELLS = ("bash", "zsh", "fish")
@@ -117,7 +117,7 @@ class Completions(unittest.TestCase):
     def test_bash_completes(self):
         script = limpet("completions", "bash").out
         ask = "\nCOMP_WORDS=(limpet record --chi); COMP_CWORD=2; _limpet; echo ${COMPREPLY[@]}" \
-              "\nCOMP_WORDS=(limpet record -p ''); COMP_CWORD=3; _limpet; echo ${COMPREPLY[@]}\n"
+              f"\nCOMP_WORDS=({LIMPET} record -p ''); COMP_CWORD=3; _limpet; echo ${{COMPREPLY[@]}}\n"
         result = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True)
         lines = result.stdout.splitlines()
         self.assertEqual(lines[0], "--children", result.stderr)

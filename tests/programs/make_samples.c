@@ -2,9 +2,11 @@
  * Writes a recording of samples through the real thread, writer and names, from a sampler that
  * makes them up: stacks of functions of this very program.
  *
- *   usage: make_samples FILE ROUNDS [calm|changed|uneven|limited|kill|refused]
+ *   usage: make_samples FILE ROUNDS [calm|twins|foreign|changed|uneven|limited|kill|refused]
  *
  *   calm     each round has the samples of `calm_plan`
+ *   twins    as calm, each twice, at two places of its functions
+ *   foreign  those of `foreign_plan`: nothing of this program itself
  *   changed  those of `changed_plan`, at half the rate
  *   uneven   those of `uneven_plan`
  *   limited  as calm; the sampler knows at once of one thing that it cannot see, of another later
@@ -113,10 +115,21 @@ static const struct planned uneven_plan[] = {
 	{ 0, 100, SAMPLE_BLOCKED, STACK_COMPLETE, 'S', MILLISECOND, { inner, outer } },
 };
 
+static const struct planned foreign_plan[] = {
+	{ 0,
+	  1,
+	  SAMPLE_RUNNING,
+	  STACK_COMPLETE,
+	  'R',
+	  MILLISECOND,
+	  { (function *)(uintptr_t)getppid } },
+};
+
 static const struct planned *plan = calm_plan;
 static size_t plan_count = ARRAY_SIZE(calm_plan);
 static unsigned rounds;
 static bool is_limited;
+static unsigned twins = 1;
 
 struct made_up {
 	struct sampler sampler;
@@ -155,7 +168,7 @@ static int open_made_up(struct sampler **ret, const struct sampler_options *opti
 }
 
 static void send(struct made_up *self, const struct planned *planned,
-		 const struct sampler_listener *listener)
+		 const struct sampler_listener *listener, unsigned twin)
 {
 	_Alignas(struct sample) char room[sizeof(struct sample) + DEPTH * sizeof(uint64_t)] = { 0 };
 	struct sample *sample = (struct sample *)room;
@@ -169,7 +182,7 @@ static void send(struct made_up *self, const struct planned *planned,
 				   .end = planned->end,
 				   .state = (uint8_t)planned->state };
 	for (unsigned i = 0; i < DEPTH && planned->stack[i]; i++)
-		sample->frames[sample->user_count++] = (uintptr_t)planned->stack[i] + 4;
+		sample->frames[sample->user_count++] = (uintptr_t)planned->stack[i] + 4 + 4 * twin;
 	self->counts.samples++;
 	self->counts.ends[planned->end]++;
 	listener->sample(listener->context, sample, self->space);
@@ -182,8 +195,8 @@ static int drain(struct sampler *sampler, const struct sampler_listener *listene
 	(void)err;
 	for (unsigned n = 0; n < 100 && self->done < rounds; n++, self->done++)
 		for (size_t i = 0; i < plan_count; i++)
-			for (unsigned k = 0; k < plan[i].times; k++)
-				send(self, &plan[i], listener);
+			for (unsigned k = 0; k < plan[i].times * twins; k++)
+				send(self, &plan[i], listener, k % twins);
 	if (is_limited) {
 		sampler_limit(&self->sampler, "that is not seen");
 		sampler_limit(&self->sampler, "this is not seen");
@@ -241,7 +254,7 @@ static uint64_t wanted(void)
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < plan_count; i++)
-		all += (uint64_t)plan[i].times * rounds;
+		all += (uint64_t)plan[i].times * twins * rounds;
 	return all;
 }
 
@@ -279,6 +292,12 @@ int main(int argc, char **argv)
 		plan = uneven_plan;
 		plan_count = ARRAY_SIZE(uneven_plan);
 	}
+	if (!strcmp(mode, "foreign")) {
+		plan = foreign_plan;
+		plan_count = ARRAY_SIZE(foreign_plan);
+	}
+	if (!strcmp(mode, "twins"))
+		twins = 2;
 	is_limited = !strcmp(mode, "limited");
 	symbol_file_read_lines_by(&line_reader_libdw);
 	rounds = (unsigned)atoi(argv[2]);

@@ -312,7 +312,7 @@ class Export(Folder):
             result = limpet("export", self.path, "-o", self.file(name), "--json")
             self.assertEqual(result.events[0]["format"], expected)
         self.assertIn("does not tell the format", limpet("export", self.path, "-o", self.file("x.txt")).err)
-        self.assertIn("the format is missing", limpet("export", self.path).err)
+        self.assertEqual(limpet("export", self.path, "--json").events[0]["format"], "pftrace")
         self.assertIn("-f pftrace", limpet("export", self.path, "-f", "pftrase").err)
 
     def test_beside_the_recording_by_default(self):

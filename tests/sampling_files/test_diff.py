@@ -112,7 +112,7 @@ class Diff(unittest.TestCase):
         # The second thread of A does not exist, so its name may be that of any.
         self.assertRegex(result.out, r"(?m)^ +(83\.33|100\.00) +100\.00 .* [12] +1  worker$")
         self.assertIn("different rates: 1000 Hz in A, 500 Hz in B", result.err)
-        self.assertIn("complete in A, 100.0 % in B", result.err)
+        self.assertIn("complete in A, 100.00 % in B", result.err)
         wide = [line for line in result.out.splitlines() if len(line) > 80 and "/" not in line]
         self.assertEqual(wide, [])
 

@@ -367,7 +367,7 @@ class Words(Recording):
         result = limpet("record", "-p", target.pid, "-o", self.path, "--duration", "2s", "-F", "999")
         self.assertEqual(result.code, 0, str(result))
         self.assertRegex(result.out, r"wrote .*it\.limpet: \d+ samples of \d+ threads, \d+ lost, "
-                                     r"\d+\.\d % of the stacks complete, \d+ KiB\n")
+                                     r"\d+\.\d\d % of the stacks complete, \d+ KiB\n")
         self.assertRegex(result.out, r"(?m)^sampler: \w+ \(.+\)$")
         self.assertIn(f"next: limpet report {self.path}\n", result.out)
 

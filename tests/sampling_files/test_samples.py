@@ -10,7 +10,9 @@ import collections
 import gzip
 import json
 import os
+import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -21,7 +23,7 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
-from harness import PROGRAMS, limpet  # noqa: E402
+from harness import LIMPET, PATIENCE_S, PROGRAMS, limpet  # noqa: E402
 
 ROUNDS = 500
 MS = 1000000
@@ -141,6 +143,46 @@ class Samples(unittest.TestCase):
     def test_folded(self):
         self.assertEqual(self.folded(), {stack: count * ROUNDS for stack, count in ON_CPU.items()})
         self.assertEqual(self.folded("--view", "off-cpu"), {("outer", "waits"): 5000 * ROUNDS})
+
+    def test_folded_has_each_stack_once(self):
+        """Also where threads share a name, and where functions were sampled at several places."""
+        path = self.file("twins.limpet")
+        self.assertEqual(make(path, rounds=5, mode="twins").returncode, 0)
+        with open(self.export("twins.folded", path=path), encoding="utf-8") as file:
+            lines = [line.rstrip("\n").rsplit(" ", 1) for line in file]
+        names = [name for name, _ in lines]
+        self.assertEqual(sorted(set(names)), sorted(names))
+        self.assertEqual(sum(int(count) for _, count in lines), 2 * 6 * 5)
+        self.assertEqual(len(lines), len(ON_CPU))
+
+    def test_the_flame_graph_is_what_one_gets(self):
+        path = shutil.copy(self.path, self.file("usual.limpet"))
+        result = limpet("export", path)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertTrue(result.out.startswith(self.file("usual.html") + ": "), result.out)
+        self.page_data(self.file("usual.html"))
+
+    def test_long_work_is_told_at_a_terminal(self):
+        """Nobody reads the pipe yet: it takes as long as we like."""
+        pipe = self.file("pipe")
+        os.mkfifo(pipe)
+        for is_terminal in (True, False):
+            ours, theirs = pty.openpty() if is_terminal else os.pipe()
+            process = subprocess.Popen([LIMPET, "export", self.path, "-f", "folded", "-o", pipe], stderr=theirs,
+                                       stdout=subprocess.DEVNULL)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            os.close(theirs)
+            is_told = is_terminal and select.select([ours], [], [], PATIENCE_S)[0]
+            told = os.read(ours, 1000).decode() if is_told else ""
+            with open(pipe, encoding="utf-8") as reader:
+                self.assertTrue(reader.read())
+            self.assertEqual(process.wait(60), 0)
+            if is_terminal:
+                self.assertRegex(told, r"^\rexporting .*: 2 s ")
+            else:
+                self.assertNotIn(b"exporting", os.read(ours, 1000))
+            os.close(ours)
 
     def test_speedscope(self):
         with open(self.export("app.speedscope.json"), encoding="utf-8") as file:
@@ -265,6 +307,19 @@ class Samples(unittest.TestCase):
                               timeout=60).stdout.decode()
         self.assertEqual(len(re.findall(r"(?m)^2 \{", text)), 6)
         self.assertIn('6: "inner"', text)
+
+    def test_pprof_begins_with_the_program(self):
+        """Also where nothing of its own was sampled."""
+        other = self.file("foreign.limpet")
+        self.assertEqual(make(other, rounds=5, mode="foreign").returncode, 0)
+        for path in (self.path, other):
+            with gzip.open(self.export("first.pb.gz", path=path)) as file:
+                text = subprocess.run(["protoc", "--decode_raw"], input=file.read(), stdout=subprocess.PIPE,
+                                      check=True, timeout=60).stdout.decode()
+            strings = re.findall(r'(?m)^6: "(.*)"$', text)
+            first = re.search(r"(?m)^3 \{\n((?:  .*\n)+)", text).group(1)
+            name = int(re.search(r"5: (\d+)", first).group(1))
+            self.assertEqual(os.path.basename(strings[name]), "make_samples")
 
     def test_perfetto_by_protoc(self):
         with open(self.export("app.pftrace"), "rb") as file:

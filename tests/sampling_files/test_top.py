@@ -99,7 +99,7 @@ class Top(unittest.TestCase):
         terminal = self.top(self.target().pid)
         self.assert_shows(terminal, "spin_leaf", "spin_cold", "spinning", "dozing", "running", "% complete",
                           " lost", "sampler ", "99 Hz", "last 10 s", "│spin_hot", "q quit")
-        self.assertRegex(terminal.screen.text(), r"\d+ samples, \d+\.\d % complete, 0 lost")
+        self.assertRegex(terminal.screen.text(), r"\d+ samples, \d+\.\d\d % complete, 0 lost")
         self.assertIn(CYAN_TITLE, terminal.screen.colors)
         self.assertIn(1049, terminal.screen.modes)
         terminal.press("q")
@@ -327,7 +327,7 @@ class Top(unittest.TestCase):
                 self.assertIn(f"sampler {rung} (", result.stdout, result.stderr)
 
     def test_wrong_words(self):
-        for words, code in ((("top",), 2), (("top", "x"), 2), (("top", "4194305"), 4),
+        for words, code in ((("top",), 2), (("top", "-1"), 2), (("top", "4194305"), 4),
                             (("top", str(os.getpid()), "-F", "0"), 2),
                             (("top", str(os.getpid()), "--batch", "--sampler", "magic"), 2)):
             result = harness.limpet(*words)

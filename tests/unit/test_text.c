@@ -124,9 +124,33 @@ static void parses_durations(void **state)
 	}
 }
 
+static void shortens_behind_words(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+		const char *expected;
+	} cases[] = {
+		{ "as it is", 8, "as it is" },
+		{ "one two three", 10, "one two..." },
+		{ "one, two three", 9, "one..." },
+		{ "wordwithoutend", 10, "wordwit..." },
+		{ "\xc3\xa4\xc3\xa4\xc3\xa4", 5, "\xc3\xa4..." },
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(text, sizeof(text), "%s", cases[i].text);
+		text_shorten(text, cases[i].size);
+		assert_string_equal(text, cases[i].expected);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shortens_behind_words),
 		cmocka_unit_test(takes_lines_without_a_last_newline),
 		cmocka_unit_test(takes_words_between_blanks),
 		cmocka_unit_test(refuses_a_number_that_does_not_fit),

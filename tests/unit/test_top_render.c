@@ -113,10 +113,10 @@ static void shows_everything_on_80_by_24(void **state)
 	assert_string_equal(
 		lines[0],
 		"limpet top  spinner (100)                sampler bpf, 99 Hz · on-cpu · last 10 s");
-	assert_true(holds("200 samples, 99.5 % complete, 0 lost · CPU 99 %, 3 threads"));
+	assert_true(holds("200 samples, 99.50 % complete, 0 lost · CPU 99 %, 3 threads"));
 	picture.source.thinned = 5;
 	draw(80, 24, false);
-	assert_true(holds("200 samples, 1 in 5 taken, 99.5 % complete, 0 lost · CPU 99 %"));
+	assert_true(holds("200 samples, 1 in 5 taken, 99.50 % complete, 0 lost · CPU 99 %"));
 	picture.source.thinned = 1;
 	draw(80, 24, false);
 	assert_true(holds("     101  running      99       100  spinning"));
@@ -149,7 +149,7 @@ static void a_small_screen_shows_functions(void **state)
 	draw(40, 10, false);
 	assert_true(holds("spinner (100)"));
 	assert_true(holds("bpf 99 Hz"));
-	assert_true(holds("200 samples, 99.5 % complete"));
+	assert_true(holds("200 samples, 99.50 % complete"));
 	assert_true(holds("spin_leaf"));
 	assert_false(holds("start_thread"));
 	press('\t');

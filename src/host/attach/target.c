@@ -7,6 +7,7 @@
 #include "host/core/cleanup.h"
 #include "host/process/attachable.h"
 #include "host/process/memory.h"
+#include "host/process/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,17 +47,26 @@ static int refuse_without_leader(const struct process *process, struct err *err)
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
+static int refuse_memory(const struct process *process, int code, struct err *err)
+{
+	err_set(err, code, "cannot look into %d (%s): /proc/%d/mem: %s", process->pid,
+		process->status.name, process->pid, strerror(-code));
+	if (code != -EACCES && code != -EPERM)
+		return code;
+	err_why(err, "limpet may not read the memory of that process, which is of user %s",
+		process->user);
+	err_fix(err, "%s", rights_fix());
+	return err_exit(err, EXIT_NOT_PERMITTED);
+}
+
 static int open_descriptors(struct target *target, struct err *err)
 {
-	pid_t pid = target->process.pid;
-
 	target->thread_fd = open_thread(&target->process);
 	if (target->thread_fd < 0)
 		return refuse_without_leader(&target->process, err);
 	target->memory = memory_open(target->process.memory_tid);
 	if (target->memory < 0)
-		return err_set(err, target->memory, "open /proc/%d/mem: %s", pid,
-			       strerror(-target->memory));
+		return refuse_memory(&target->process, target->memory, err);
 	return 0;
 }
 

@@ -7,12 +7,28 @@
 #include "host/cli/command.h"
 #include "host/cli/report.h"
 #include "host/core/print.h"
+#include "host/export/exporter.h"
+
+/* The lines of `limpet ps --json`, for sed: no text in them can look like this. */
+static const char attachable_pid[] =
+	"s/^{\"event\":\"process\",\"pid\":\\([0-9]*\\),.*\"attachable\":true.*/\\1/p";
 
 static const struct option_desc completions_options[] = { { 0 } };
 
 static bool is_pid(const struct option_desc *option)
 {
 	return option->arg && strcmp(option->arg, "PID") == 0;
+}
+
+static bool is_format(const struct option_desc *option)
+{
+	return option->arg && strcmp(option->arg, "FORMAT") == 0;
+}
+
+static void print_formats(void)
+{
+	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
+		print(stdout, "%s%s", exporter == exporters ? "" : " ", (*exporter)->name);
 }
 
 static bool takes_pid(const struct command *command)
@@ -39,10 +55,27 @@ static void print_bash_option(const struct option_desc *option)
 	print(stdout, " --%s", option->long_name);
 }
 
+static void print_bash_formats(void)
+{
+	puts("\tcase ${COMP_WORDS[1]}:$prev in");
+	for (const struct command *const *command = commands; *command; command++)
+		for (const struct option_desc *option = (*command)->options; option->long_name;
+		     option++) {
+			if (!is_format(option))
+				continue;
+			print(stdout, "\t%s:-%c|%s:--%s) words='", (*command)->name,
+			      option->short_name, (*command)->name, option->long_name);
+			print_formats();
+			puts("' ;;");
+		}
+}
+
 static void print_bash(void)
 {
+	print(stdout, "_limpet_pids() {\n\t\"$1\" ps --json 2>/dev/null | sed -n '%s'\n}\n",
+	      attachable_pid);
 	puts("_limpet() {\n"
-	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} pids=$(cd /proc && echo [0-9]*) words=\n"
+	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n"
 	     "\tlocal prev=${COMP_WORDS[COMP_CWORD-1]}\n"
 	     "\tcase $COMP_CWORD:${COMP_WORDS[1]} in");
 	print(stdout, "\t1:*) words='help");
@@ -54,15 +87,29 @@ static void print_bash(void)
 		for (const struct option_desc *option = (*command)->options; option->long_name;
 		     option++)
 			print_bash_option(option);
-		print(stdout, "%s\" ;;\n", takes_pid(*command) ? " $pids" : "");
+		print(stdout, "%s\" ;;\n",
+		      takes_pid(*command) ? " $(_limpet_pids \"${COMP_WORDS[0]}\")" : "");
 	}
 	puts("\tesac\n"
 	     "\tcase $prev in\n"
-	     "\t-p|--pid) words=$pids ;;\n"
-	     "\tesac\n"
+	     "\t-p|--pid) words=$(_limpet_pids \"${COMP_WORDS[0]}\") ;;\n"
+	     "\tesac");
+	print_bash_formats();
+	puts("\tesac\n"
 	     "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 	     "}\n"
 	     "complete -o default -F _limpet limpet");
+}
+
+static void print_zsh_values(const struct option_desc *option)
+{
+	if (!is_format(option)) {
+		fputs(is_pid(option) ? ":_limpet_pids" : ":_files", stdout);
+		return;
+	}
+	fputs(":(", stdout);
+	print_formats();
+	putchar(')');
 }
 
 static void print_zsh_options(const struct command *command)
@@ -78,7 +125,7 @@ static void print_zsh_options(const struct command *command)
 		if (option->arg) {
 			putchar(':');
 			print_quoted(option->arg, ":\\");
-			fputs(is_pid(option) ? ":_pids" : ":_files", stdout);
+			print_zsh_values(option);
 		}
 		putchar('\'');
 	}
@@ -86,8 +133,13 @@ static void print_zsh_options(const struct command *command)
 
 static void print_zsh(void)
 {
-	puts("#compdef limpet\n"
-	     "_limpet() {\n"
+	print(stdout,
+	      "#compdef limpet\n"
+	      "_limpet_pids() {\n"
+	      "\tcompadd -- ${(f)\"$(limpet ps --json 2>/dev/null | sed -n '%s')\"}\n"
+	      "}\n",
+	      attachable_pid);
+	puts("_limpet() {\n"
 	     "\tlocal -a verbs=(");
 	for (const struct command *const *command = commands; *command; command++) {
 		print(stdout, "\t\t'%s:", (*command)->name);
@@ -103,7 +155,7 @@ static void print_zsh(void)
 	for (const struct command *const *command = commands; *command; command++) {
 		print(stdout, "\t%s) _arguments '--help[show help]'", (*command)->name);
 		print_zsh_options(*command);
-		puts(takes_pid(*command) ? " \\\n\t\t'*:pid:_pids' ;;" : " ;;");
+		puts(takes_pid(*command) ? " \\\n\t\t'*:pid:_limpet_pids' ;;" : " ;;");
 	}
 	puts("\tesac\n"
 	     "}\n"
@@ -115,8 +167,21 @@ static void print_zsh(void)
 	     "fi");
 }
 
+static void print_fish_values(const struct option_desc *option)
+{
+	if (is_pid(option))
+		fputs(" -f -a '(__limpet_pids)'", stdout);
+	if (!is_format(option))
+		return;
+	fputs(" -f -a '", stdout);
+	print_formats();
+	putchar('\'');
+}
+
 static void print_fish(void)
 {
+	print(stdout, "function __limpet_pids\n\tlimpet ps --json 2>/dev/null | sed -n '%s'\nend\n",
+	      attachable_pid);
 	for (const struct command *const *command = commands; *command; command++) {
 		const char *name = (*command)->name;
 
@@ -130,15 +195,15 @@ static void print_fish(void)
 			      name, option->long_name, option->arg ? " -r" : "");
 			if (option->short_name)
 				print(stdout, " -s %c", option->short_name);
-			print(stdout, "%s -d '",
-			      is_pid(option) ? " -f -a '(__fish_complete_pids)'" : "");
+			print_fish_values(option);
+			fputs(" -d '", stdout);
 			print_quoted(option->help, "\\");
 			puts("'");
 		}
 		if (takes_pid(*command))
 			print(stdout,
 			      "complete -c limpet -f -n '__fish_seen_subcommand_from %s' "
-			      "-a '(__fish_complete_pids)'\n",
+			      "-a '(__limpet_pids)'\n",
 			      name);
 	}
 }

@@ -6,6 +6,7 @@
 
 #include "host/cli/command.h"
 #include "host/cli/diff_report.h"
+#include "host/cli/progress.h"
 #include "host/cli/report.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
@@ -103,9 +104,12 @@ static int check_operands(int operands, char **argv, struct err *err)
 static int open_side(struct compared_side *side, enum side number, uint64_t records_max,
 		     struct err *err)
 {
+	CLEANUP(progress_end) struct progress progress = { 0 };
 	char end[256];
-	int r = model_open_up_to(side->path, records_max, &side->model, err);
+	int r;
 
+	progress_begin(&progress, "reading", side->path);
+	r = model_open_up_to(side->path, records_max, &side->model, err);
 	if (!r)
 		r = model_check_filled(side->model, side->path, err);
 	if (r)

@@ -89,7 +89,8 @@ static void print_thread(const struct dumped_thread *thread)
 
 static void print_dump(pid_t pid, const struct dump *dump)
 {
-	print(stdout, "process %d: %zu threads, by %s\n", pid, dump->count, dump->way);
+	print(stdout, "process %d: %zu thread%s, by %s\n", pid, dump->count,
+	      dump->count == 1 ? "" : "s", dump->way);
 	for (const char *at = dump->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		print(stderr, "note: %.*s\n", (int)strcspn(at, "\n"), at);
 	for (size_t i = 0; i < dump->count; i++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/cli/command.h"
+#include "host/cli/progress.h"
 #include "host/cli/report.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
@@ -26,8 +27,9 @@ struct export_values {
 	"rocpd, rocprof-csv or rocprof-json"
 
 static const struct option_desc export_options[] = {
-	{ 'f', "format", "FORMAT", "see below (default: by the name of OUT)", OPTION_TEXT,
-	  FIELD(format) },
+	{ 'f', "format", "FORMAT",
+	  "see below (default: by the name of OUT; flamegraph, of calls alone pftrace)",
+	  OPTION_TEXT, FIELD(format) },
 	{ 'o', "output", "OUT",
 	  "the file to write, or how files of a set begin; - is stdout (default: beside FILE)",
 	  OPTION_TEXT, FIELD(output) },
@@ -52,28 +54,28 @@ static void unknown_format(const char *name, struct err *err)
 
 static void unclear_format(const char *output, struct err *err)
 {
-	if (output)
-		err_set(err, -EINVAL, "the name '%s' does not tell the format", output);
-	else
-		err_set(err, -EINVAL, "the format is missing");
+	err_set(err, -EINVAL, "the name '%s' does not tell the format", output);
 	err_fix(err, "-f " FORMATS);
 	err_exit(err, EXIT_USAGE);
 }
 
-/* NULL: it is said why. */
-static const struct exporter *choose_format(const struct export_values *values, struct err *err)
+/* NULL: nothing is said of it. */
+static int choose_format(const struct export_values *values, const struct exporter **ret,
+			 struct err *err)
 {
-	const struct exporter *found = NULL;
-
-	if (values->format)
-		found = exporter_find(values->format);
-	else if (values->output)
-		found = exporter_for_path(values->output);
-	if (!found && values->format)
+	*ret = values->format   ? exporter_find(values->format)
+	       : values->output ? exporter_for_path(values->output)
+				: NULL;
+	if (!*ret && values->format)
 		unknown_format(values->format, err);
-	else if (!found)
+	else if (!*ret && values->output)
 		unclear_format(values->output, err);
-	return found;
+	return err->code;
+}
+
+static const struct exporter *usual_format(const struct model *model)
+{
+	return exporter_find(model->samples->count ? "flamegraph" : "pftrace");
 }
 
 /* "app.limpet" becomes "app.pftrace". */
@@ -152,18 +154,22 @@ static int export(const char *recording, const struct export_values *values, str
 {
 	CLEANUP(model_free) struct model *model = NULL;
 	CLEANUP(free) char *beside = NULL;
-	const struct exporter *exporter = choose_format(values, err);
+	CLEANUP(progress_end) struct progress progress = { 0 };
+	const struct exporter *exporter;
 	const char *output = values->output;
 	unsigned kinds;
-	int r;
+	int r = choose_format(values, &exporter, err);
 
-	if (!exporter)
-		return err->code;
-	r = view_find(values->view, &kinds, err);
+	if (!r)
+		r = view_find(values->view, &kinds, err);
+	if (!r)
+		progress_begin(&progress, "exporting", recording);
 	if (!r)
 		r = model_open_up_to(recording, values->records_max, &model, err);
 	if (!r)
 		r = model_check_filled(model, recording, err);
+	if (!r && !exporter)
+		exporter = usual_format(model);
 	if (!r)
 		r = check_content(model, exporter, err);
 	if (!r)
@@ -181,6 +187,7 @@ static int export(const char *recording, const struct export_values *values, str
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
 	warn(model);
 	r = export_file(model, exporter, output, err);
+	progress_end(&progress);
 	if (!r)
 		tell(values, model, exporter, output);
 	return r;
@@ -198,7 +205,7 @@ static int check(int operands, char **argv, const struct export_values *values, 
 		err_set(err, -EINVAL, "--json and -o - both want stdout");
 	} else {
 		err_set(err, -EINVAL, "the recording is missing");
-		err_fix(err, "limpet export FILE.limpet -o OUT.pftrace");
+		err_fix(err, "limpet export FILE.limpet");
 	}
 	return err_exit(err, EXIT_USAGE);
 }
@@ -237,7 +244,7 @@ const struct command command_export = {
 		 "  rocprof-csv   AMD's set of files: OUT_kernel_trace.csv and so on\n"
 		 "  rocprof-json  AMD's results (_results.json)\n"
 		 "\nexamples:\n"
-		 "  limpet export app.limpet -o app.html\n"
+		 "  limpet export app.limpet              the flame graph, app.html\n"
 		 "  limpet export app.limpet -o app.pftrace\n"
 		 "  limpet export app.limpet -f csv -o - | head\n"
 		 "  limpet export app.limpet -f rocprof-csv -o out/app\n",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/cli/command.h"
+#include "host/cli/progress.h"
 #include "host/cli/recording_report.h"
 #include "host/cli/report.h"
 #include "host/cli/report_samples.h"
@@ -104,10 +105,12 @@ static inline void report_done_at_scope_end(struct recording_report *report)
 static int show(const char *path, const struct report_values *values,
 		struct recording_report *report, struct err *err)
 {
+	CLEANUP(progress_end) struct progress progress = { 0 };
 	struct report_style style = { .limit = values->limit };
 	unsigned kinds;
 	int r = find_unit(values->unit, &style, err);
 
+	progress_begin(&progress, "reading", path);
 	if (r || (r = view_find(values->view, &kinds, err)) ||
 	    (r = model_open_up_to(path, values->records_max, &report->model, err)))
 		return r;
@@ -116,6 +119,7 @@ static int show(const char *path, const struct report_values *values,
 		return r;
 	if (model_name_late(report->model) || add_up(report))
 		return err_set(err, -ENOMEM, "report on '%s': no memory", path);
+	progress_end(&progress);
 	if (values->is_json)
 		report_print_json(report);
 	else

@@ -5,6 +5,7 @@
 
 #include "host/core/print.h"
 #include "host/model/samples.h"
+#include "host/model/statistics.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -77,21 +78,21 @@ void samples_explain(struct sampling *sampling, char told[SAMPLING_REASONS_MAX])
 	sampling_reasons(sampling, told, SAMPLING_REASONS_MAX);
 }
 
-static double complete_percent(const struct sampler_counts *counts)
+/* In hundredths of a percent, as reports have it. */
+static uint64_t complete_share(const struct sampler_counts *counts)
 {
-	return counts->samples
-		       ? 100 * (double)counts->ends[STACK_COMPLETE] / (double)counts->samples
-		       : 0;
+	return share_of(counts->ends[STACK_COMPLETE], counts->samples);
 }
 
 void samples_print(const struct sampling_totals *totals, const char *path,
 		   const struct recorded_contents *written)
 {
 	print(stdout,
-	      "wrote %s: %" PRIu64 " samples of %" PRIu64 " threads, %" PRIu64
-	      " lost, %.1f %% of the stacks complete, %" PRIu64 " KiB\n",
-	      path, written->samples, totals->threads, totals->counts.lost,
-	      complete_percent(&totals->counts), written->bytes / 1024);
+	      "wrote %s: %" PRIu64 " samples of %" PRIu64 " thread%s, %" PRIu64
+	      " lost, %.2f %% of the stacks complete, %" PRIu64 " KiB\n",
+	      path, written->samples, totals->threads, totals->threads == 1 ? "" : "s",
+	      totals->counts.lost, (double)complete_share(&totals->counts) / 100,
+	      written->bytes / 1024);
 	print(stdout, "sampler: %s (%s)\n", totals->sampler, totals->summary);
 }
 
@@ -105,8 +106,7 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 	json_number(json, "code_left_out", totals->counts.left_out);
 	json_number(json, "one_sample_in", MAX(totals->counts.thinned, 1u));
 	json_number(json, "sampled_threads", totals->threads);
-	json_fixed(json, "complete_percent",
-		   (uint64_t)(100 * complete_percent(&totals->counts) + 0.5), 2);
+	json_fixed(json, "complete_percent", complete_share(&totals->counts), 2);
 	json_object(json, "stacks");
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		json_number(json, stack_end_key(i), totals->counts.ends[i]);

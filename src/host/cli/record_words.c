@@ -236,10 +236,10 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 	}
 	if (self->traces)
 		print(stdout,
-		      "wrote %s: %" PRIu64 " records of %" PRIu64 " threads, %" PRIu64
+		      "wrote %s: %" PRIu64 " records of %" PRIu64 " thread%s, %" PRIu64
 		      " dropped, %" PRIu64 " KiB\n",
-		      self->path, written->records, totals->threads, all_drops(totals),
-		      written->bytes / 1024);
+		      self->path, written->records, totals->threads,
+		      totals->threads == 1 ? "" : "s", all_drops(totals), written->bytes / 1024);
 	if (self->samples)
 		samples_print(&outcome->sampled, self->path, written);
 	if (written->records || written->samples)

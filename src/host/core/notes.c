@@ -24,12 +24,13 @@ static bool is_kept(const char *note)
 
 void note_add(const char *format, ...)
 {
-	char text[NOTE_BYTES], note[NOTE_BYTES];
+	char text[2 * NOTE_BYTES], note[NOTE_BYTES];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	text_shorten(text, sizeof(note) - 1);
 	text_copy_printable(text_of(text), note, sizeof(note));
 	pthread_mutex_lock(&lock);
 	if (!is_kept(note) && count < NOTES_MAX)

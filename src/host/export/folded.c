@@ -1,13 +1,15 @@
 /*
  * folded: one line for each stack, outermost first, and how many samples had it.  The first name is
- * the thread's, with its process where there are several.  What flamegraph.pl, inferno, speedscope
+ * the threads', with its process where there are several.  What flamegraph.pl, inferno, speedscope
  * and many others read.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/foreign.h"
+#include "host/core/pool.h"
 #include "host/export/exporter.h"
 #include "host/model/profile.h"
 
@@ -23,9 +25,7 @@ static void write_frame(FILE *out, const struct samples *samples, uint32_t numbe
 	}
 }
 
-/* Waiting is told in microseconds: how often says little about it. */
-static void write_entry(FILE *out, const struct model *model, const struct profile_entry *entry,
-			bool is_time)
+static void write_stack(FILE *out, const struct model *model, const struct profile_entry *entry)
 {
 	const struct model_thread *thread = model->threads[entry->thread];
 	uint32_t frames[STACK_DEPTH_MAX];
@@ -40,19 +40,83 @@ static void write_entry(FILE *out, const struct model *model, const struct profi
 		fputs(";[incomplete stack]", out);
 	while (count-- > 0)
 		write_frame(out, model->samples, frames[count]);
-	fprintf(out, " %" PRIu64 "\n", is_time ? (entry->weight_ns + 500) / 1000 : entry->count);
+}
+
+/* Stacks that read alike are one: of threads of one name, or at other places of a function. */
+struct lines {
+	struct pool stacks;
+	uint64_t *sums; /* of each */
+	FILE *out;      /* one stack, in memory: */
+	char *text;
+	size_t size;
+};
+
+static int lines_open(struct lines *ret, size_t count)
+{
+	*ret = (struct lines){ .sums = calloc(count + 1, sizeof(*ret->sums)) };
+	ret->out = open_memstream(&ret->text, &ret->size);
+	return ret->sums && ret->out ? 0 : -ENOMEM;
+}
+
+static void lines_done(struct lines *lines)
+{
+	if (lines->out)
+		fclose(lines->out);
+	free(lines->text);
+	free(lines->sums);
+	pool_done(&lines->stacks);
+}
+
+static inline void lines_done_at_scope_end(struct lines *lines)
+{
+	lines_done(lines);
+}
+
+static int lines_add(struct lines *lines, const struct model *model,
+		     const struct profile_entry *entry, uint64_t value)
+{
+	uint32_t number;
+
+	rewind(lines->out);
+	write_stack(lines->out, model, entry);
+	fputc('\0', lines->out); /* what a longer one left is behind it */
+	if (fflush(lines->out) || ferror(lines->out))
+		return -ENOMEM;
+	number = pool_add(&lines->stacks, lines->text);
+	if (number == POOL_NONE)
+		return -ENOMEM;
+	lines->sums[number] += value;
+	return 0;
+}
+
+/* Waiting is told in microseconds: how often says little about it. */
+static void lines_write(const struct lines *lines, bool is_time, FILE *out)
+{
+	for (size_t i = 0; i < lines->stacks.count; i++) {
+		foreign_write(out, FOREIGN_TEXT, lines->stacks.texts[i]);
+		fprintf(out, " %" PRIu64 "\n",
+			is_time ? (lines->sums[i] + 500) / 1000 : lines->sums[i]);
+	}
 }
 
 static int folded_write(struct model *model, FILE *out)
 {
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
+	CLEANUP(lines_done) struct lines lines = { 0 };
 	unsigned kinds = profile_kinds(model->samples);
+	bool is_time = kinds != KINDS_ON_CPU;
+	int r;
 
 	if (sample_profile_gather(&profile, model,
 				  &(struct profile_filter){ .kinds = kinds, .is_by_thread = true }))
 		return -ENOMEM;
-	for (size_t i = 0; i < profile.count; i++)
-		write_entry(out, model, &profile.entries[i], kinds != KINDS_ON_CPU);
+	r = lines_open(&lines, profile.count);
+	for (size_t i = 0; !r && i < profile.count; i++)
+		r = lines_add(&lines, model, &profile.entries[i],
+			      is_time ? profile.entries[i].weight_ns : profile.entries[i].count);
+	if (r)
+		return r;
+	lines_write(&lines, is_time, out);
 	return export_state(out);
 }
 

@@ -147,6 +147,27 @@ static void put_mapping(struct pprof *self, const struct sample_code *code, uint
 	proto_message(&self->profile, PROFILE_MAPPING, &self->message);
 }
 
+/* pprof takes the first mapping for the program: its file, or, where nothing of it was sampled, one
+ * that no location is in. */
+static void put_mappings(struct pprof *self)
+{
+	const struct samples *samples = self->model->samples;
+	const char *program =
+		self->model->process_count ? self->model->processes[0]->executable : "";
+	struct sample_code unsampled = { .path = (char *)(uintptr_t)program };
+	size_t first = 0;
+
+	while (first < samples->code_count && strcmp(samples->codes[first].path, program))
+		first++;
+	if (first < samples->code_count)
+		put_mapping(self, &samples->codes[first], first + 1);
+	else if (program[0])
+		put_mapping(self, &unsampled, first + 1);
+	for (size_t i = 0; i < samples->code_count; i++)
+		if (i != first)
+			put_mapping(self, &samples->codes[i], i + 1);
+}
+
 static void put_location(struct pprof *self, const struct sample_frame *frame, uint64_t id)
 {
 	const struct samples *samples = self->model->samples;
@@ -216,8 +237,7 @@ static int put_all(struct pprof *self, const struct profile *profile)
 	put_head(self);
 	for (size_t i = 0; i < profile->count; i++)
 		put_sample(self, &profile->entries[i]);
-	for (size_t i = 0; i < samples->code_count; i++)
-		put_mapping(self, &samples->codes[i], i + 1);
+	put_mappings(self);
 	for (size_t i = 0; i < samples->frame_count; i++)
 		put_location(self, &samples->frames[i], i + 1);
 	if (put_functions(self))

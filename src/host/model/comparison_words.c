@@ -101,7 +101,7 @@ static void warn_complete(const struct comparison *comparison, const struct samp
 	if (fabs(percent[SIDE_A] - percent[SIDE_B]) > COMPLETE_POINTS)
 		snprintf(
 			ret, COMPARISON_WARNING_SIZE,
-			"%.1f %% of the stacks are complete in A, %.1f %% in B: totals of outer functions differ for that alone",
+			"%.2f %% of the stacks are complete in A, %.2f %% in B: totals of outer functions differ for that alone",
 			percent[SIDE_A], percent[SIDE_B]);
 }
 

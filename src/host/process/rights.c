@@ -79,6 +79,16 @@ void rights_read(struct rights *ret)
 		ret->modules[0] = '\0';
 }
 
+const char *rights_fix(void)
+{
+	if (geteuid())
+		return "run limpet as root, or: " RIGHTS_SETUP;
+	return find_container()
+		       ? "start the container with the capabilities SYS_PTRACE, PERFMON and "
+			 "BPF, as docker run --cap-add does"
+		       : "run limpet with all capabilities: root lacks some here";
+}
+
 bool rights_have(const struct rights *rights, enum capability capability)
 {
 	return rights->capabilities >> capability & 1;

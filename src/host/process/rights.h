@@ -33,4 +33,8 @@ struct rights {
 
 void rights_read(struct rights *ret);
 
+/* What gives limpet the rights of root: words for err_fix().  Root itself, in a container, has to
+ * be given capabilities. */
+const char *rights_fix(void);
+
 bool rights_have(const struct rights *rights, enum capability capability);

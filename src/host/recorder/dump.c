@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/process/rights.h"
 #include "host/recorder/code_list.h"
 #include "host/sampling/blocked_stack.h"
 #include "host/sampling/java_code.h"
@@ -118,7 +119,7 @@ static int read_waiting(struct dump *self, const struct space *space, struct err
 	if (!r)
 		return 0;
 	err_set(err, r, "read the stacks of waiting threads: %s", strerror(-r));
-	err_fix(err, "run as root, or as the user of the process");
+	err_fix(err, "%s", rights_fix());
 	return r == -ENOMEM ? r : err_exit(err, EXIT_NOT_PERMITTED);
 }
 
@@ -181,7 +182,7 @@ static int by_reading(struct dump *self, pid_t pid, const struct dump_options *o
 
 	(void)options;
 	if (r == -EACCES || r == -EPERM) {
-		err_fix(err, "run as root, or as the user of the process");
+		err_fix(err, "%s", rights_fix());
 		err_exit(err, EXIT_NOT_PERMITTED);
 	}
 	if (r)

@@ -11,6 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/process/rights.h"
 #include "host/python/python.h"
 #include "host/sampling/copy_private.h"
 #include "host/sampling/family.h"
@@ -93,9 +94,10 @@ static int open_rings(struct copy_sampler *self, struct err *err)
 	if (r != -EACCES && r != -EPERM)
 		return r;
 	sampler_limit(&self->base,
-		      "time inside the kernel is not seen%s; run limpet as root, or: sudo sysctl "
-		      "kernel.perf_event_paranoid=1",
-		      self->options.off_cpu ? ", stacks of short sleeps are guesses" : "");
+		      "time inside the kernel is not seen%s; sudo sysctl "
+		      "kernel.perf_event_paranoid=1, or %s",
+		      self->options.off_cpu ? ", stacks of short sleeps are guesses" : "",
+		      rights_fix());
 	return try_rings(self, false, err);
 }
 

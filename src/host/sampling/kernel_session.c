@@ -86,7 +86,7 @@ static int refuse_rights(struct err *err)
 {
 	err_set(err, -EPERM, "BPF programs may not be loaded");
 	err_why(err, "the capabilities CAP_BPF and CAP_PERFMON are missing");
-	err_fix(err, "run limpet as root, or: " RIGHTS_SETUP);
+	err_fix(err, "%s", rights_fix());
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 

@@ -49,11 +49,11 @@ static int refuse_right(struct err *err)
 	if (size > 0 && level[0] >= '3') {
 		err_why(err, "kernel.perf_event_paranoid is %.*s: only CAP_PERFMON may use it",
 			(int)strcspn(level, "\n"), level);
-		return err_fix(err, "sudo sysctl kernel.perf_event_paranoid=2, or run limpet as "
-				    "root, or: " RIGHTS_SETUP);
+		return err_fix(err, "sudo sysctl kernel.perf_event_paranoid=2, or %s",
+			       rights_fix());
 	}
 	err_why(err, "the kernel lets only its own user and CAP_PERFMON look at a process");
-	return err_fix(err, "run limpet as root, or: " RIGHTS_SETUP);
+	return err_fix(err, "%s", rights_fix());
 }
 
 static int refuse(int code, struct err *err)

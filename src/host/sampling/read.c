@@ -17,7 +17,7 @@ static int refuse(int code, struct err *err)
 	err_exit(err, EXIT_NOT_PERMITTED);
 	err_why(err, "only its own user, or CAP_SYS_PTRACE, may read a process's memory (and "
 		     "kernel.yama.ptrace_scope may ask for more)");
-	return err_fix(err, "run limpet as root, or: " RIGHTS_SETUP);
+	return err_fix(err, "%s", rights_fix());
 }
 
 static void read_stack(struct polling *self, struct followed *process, pid_t tid)

@@ -1,6 +1,7 @@
 /*
  * The ladder of samplers: the best one that the rights here allow.
  */
+#include "host/core/text.h"
 #include "host/sampling/sampler.h"
 
 #include <errno.h>
@@ -102,17 +103,23 @@ void sampler_close(struct sampler *sampler)
 		sampler->kind->close(sampler);
 }
 
+/* Less of it says nothing. */
+#define LIMIT_BYTES_MIN 32u
+
 void sampler_limit(struct sampler *sampler, const char *format, ...)
 {
 	size_t length = strlen(sampler->limits), room = sizeof(sampler->limits) - length;
-	char limit[sizeof(((struct err *)0)->what) + 128];
+	char limit[SAMPLER_LIMITS_MAX], added[SAMPLER_LIMITS_MAX + 2];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(limit, sizeof(limit), format, arguments);
 	va_end(arguments);
-	if (!strstr(sampler->limits, limit))
-		snprintf(sampler->limits + length, room, "%s%s", length ? "; " : "", limit);
+	if (strstr(sampler->limits, limit) || room < LIMIT_BYTES_MIN)
+		return;
+	snprintf(added, sizeof(added), "%s%s", length ? "; " : "", limit);
+	text_shorten(added, room - 1);
+	memcpy(sampler->limits + length, added, strlen(added) + 1);
 }
 
 static void explain_one(const struct sampler_kind *kind, const struct err *err, char *ret,

@@ -65,7 +65,7 @@ static void describe_samples(const struct picture *picture, char *ret, size_t ro
 	if (!picture->seen)
 		snprintf(ret, room, "no sample yet, %" PRIu64 " lost", picture->source.lost);
 	else
-		snprintf(ret, room, "%" PRIu64 " samples%s, %.1f %% complete, %" PRIu64 " lost",
+		snprintf(ret, room, "%" PRIu64 " samples%s, %.2f %% complete, %" PRIu64 " lost",
 			 picture->seen, taken,
 			 (double)share_of(picture->complete, picture->seen) / 100,
 			 picture->source.lost);
@@ -86,8 +86,9 @@ static unsigned draw_second_line(struct screen *screen, const struct picture *pi
 	describe_samples(picture, samples, sizeof(samples));
 	if (picture->only_tid)
 		snprintf(only, sizeof(only), " · only thread %d", (int)picture->only_tid);
-	screen_format(screen, left, STYLE_PLAIN, "%s · CPU %.0f %%, %zu threads%s", samples,
-		      picture->percent, picture->thread_count, only);
+	screen_format(screen, left, STYLE_PLAIN, "%s · CPU %.0f %%, %zu thread%s%s", samples,
+		      picture->percent, picture->thread_count,
+		      picture->thread_count == 1 ? "" : "s", only);
 	return 1;
 }
 

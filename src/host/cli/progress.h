@@ -1,0 +1,28 @@
+/*
+ * Tells a person at a terminal that work goes on, once it has taken two seconds.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	const char *doing, *object; /* "reading", "app.limpet" */
+	uint64_t begin_ns;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool is_shown, is_over; /* shown: there is a thread that does it */
+};
+
+/* Both texts must outlive it.  Where stderr is no terminal nothing is ever told. */
+void progress_begin(struct progress *ret, const char *doing, const char *object);
+
+/* The line goes.  Also for zero. */
+void progress_end(struct progress *progress);
+
+static inline void progress_end_at_scope_end(struct progress *progress)
+{
+	progress_end(progress);
+}

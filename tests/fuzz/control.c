@@ -79,6 +79,7 @@ static const struct {
 	[CONTROL_DETACH] = { sizeof(struct control_detach), read_numbers },
 	[CONTROL_REPLY] = { sizeof(struct control_reply), read_reply },
 	[CONTROL_RINGS] = { sizeof(struct control_rings), read_numbers },
+	[CONTROL_ALIKE] = { sizeof(struct control_alike), read_numbers },
 };
 
 static void check(const void *bytes, size_t size)

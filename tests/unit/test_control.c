@@ -36,6 +36,7 @@ static size_t make(enum control_kind kind)
 		[CONTROL_DETACH] = sizeof(struct control_detach),
 		[CONTROL_REPLY] = sizeof(struct control_reply),
 		[CONTROL_RINGS] = sizeof(struct control_rings),
+		[CONTROL_ALIKE] = sizeof(struct control_alike),
 	};
 
 	memset(&message, 0, sizeof(message));
@@ -67,7 +68,8 @@ static size_t make_environ(const char *pairs, size_t bytes, uint32_t count)
 
 static const enum control_kind fixed[] = { CONTROL_HELLO,  CONTROL_LOAD,  CONTROL_STEP,
 					   CONTROL_TABLES, CONTROL_FOUND, CONTROL_QUIET,
-					   CONTROL_DETACH, CONTROL_REPLY, CONTROL_RINGS };
+					   CONTROL_DETACH, CONTROL_REPLY, CONTROL_RINGS,
+					   CONTROL_ALIKE };
 
 static void refuses_steps_and_tools_that_are_not(void **state)
 {

@@ -3,6 +3,7 @@
  */
 #include "host/session/session.h"
 
+#include "host/session/alike.h"
 #include "host/session/registers.h"
 #include "host/session/tools.h"
 #include "host/session/trace.h"
@@ -115,6 +116,8 @@ static int settle_in(struct session *self, const struct session_options *options
 		r = take_step(self, options, step, err);
 	if (!r && options->trace)
 		r = trace_verify(self, err);
+	if (!r && options->trace)
+		r = alike_tell(self, err);
 	return r;
 }
 

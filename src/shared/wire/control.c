@@ -103,6 +103,7 @@ static const struct control_shape shapes[] = {
 	[CONTROL_DETACH] = { sizeof(struct control_detach), false, always_sound },
 	[CONTROL_REPLY] = { sizeof(struct control_reply), false, reply_is_sound },
 	[CONTROL_RINGS] = { sizeof(struct control_rings), false, always_sound },
+	[CONTROL_ALIKE] = { sizeof(struct control_alike), false, always_sound },
 };
 
 int control_check(const void *message, size_t size)

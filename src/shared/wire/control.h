@@ -42,6 +42,7 @@ enum control_kind {
 	CONTROL_DETACH,
 	CONTROL_REPLY,
 	CONTROL_RINGS, /* memory for records comes as a descriptor */
+	CONTROL_ALIKE, /* no thread of the program's has a filter that ours have not */
 };
 
 enum control_flags {
@@ -134,6 +135,11 @@ struct control_detach {
 struct control_rings {
 	struct control_header header;
 	uint64_t size; /* of the memory */
+};
+
+struct control_alike {
+	struct control_header header;
+	uint64_t reserved[2]; /* no other message has its size */
 };
 
 struct control_reply {

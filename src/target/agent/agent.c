@@ -140,6 +140,13 @@ static int on_rings(struct residence *self)
 	return rings_take(self->fd.fd, self->message.rings.size);
 }
 
+static int on_alike(struct residence *self)
+{
+	(void)self;
+	departure_allow_calls();
+	return 0;
+}
+
 static int on_quiet(struct residence *self)
 {
 	const struct control_quiet *order = &self->message.quiet;
@@ -219,6 +226,7 @@ static int (*const orders[])(struct residence *) = {
 	[CONTROL_HELLO] = on_hello, [CONTROL_LOAD] = on_load,     [CONTROL_ENVIRON] = on_environ,
 	[CONTROL_STEP] = on_step,   [CONTROL_TABLES] = on_tables, [CONTROL_FOUND] = on_found,
 	[CONTROL_QUIET] = on_quiet, [CONTROL_DETACH] = on_detach, [CONTROL_RINGS] = on_rings,
+	[CONTROL_ALIKE] = on_alike,
 };
 
 static void end_because(struct residence *self, enum agent_end reason)
@@ -328,7 +336,7 @@ static void begin(struct residence *self)
 	if (!page_is_own())
 		adopt();
 	rings_begin(&boot->libc);
-	departure_prepare(&boot->libc, self->socket.fd);
+	departure_prepare(boot, self->socket.fd);
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;

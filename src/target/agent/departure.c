@@ -12,22 +12,35 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static uint32_t is_wanted;
+static uint32_t is_wanted, may_call;
 static struct descriptor connection;
-static const int32_t *number_of_thread; /* NULL: libc does not say where it is */
+/* NULL: libc does not say where it is, or may unmap it: the register library's thread has a stack
+ * of libc's, which somebody else gets when the thread has ended. */
+static const int32_t *number_of_thread;
 
-void departure_prepare(const struct boot_libc *libc, int socket)
+void departure_prepare(const struct boot_context *boot, int socket)
 {
 	__atomic_store_n(&is_wanted, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&may_call, 0, __ATOMIC_RELAXED);
 	connection = descriptor_see(socket);
-	number_of_thread = libc->thread_number
-				   ? (const int32_t *)(thread_pointer() + libc->thread_number)
+	number_of_thread = boot->libc.thread_number && boot->way != BOOT_WAY_DOOR
+				   ? (const int32_t *)(thread_pointer() + boot->libc.thread_number)
 				   : NULL;
 }
 
 bool departure_is_wanted(void)
 {
 	return __atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE);
+}
+
+void departure_allow_calls(void)
+{
+	__atomic_store_n(&may_call, 1, __ATOMIC_RELAXED);
+}
+
+EXPORT bool limpet_agent_may_call(void)
+{
+	return __atomic_load_n(&may_call, __ATOMIC_RELAXED);
 }
 
 EXPORT void limpet_agent_leave(void)

@@ -34,6 +34,7 @@
 #pragma weak limpet_agent_is_own
 #pragma weak limpet_agent_leave
 #pragma weak limpet_agent_has_left
+#pragma weak limpet_agent_may_call
 
 typedef void *dlsym_function(void *, const char *);
 
@@ -86,14 +87,25 @@ static void await_departure(void)
 	raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
 }
 
+/* A child has no thread of ours.  A forked one sees its own memory, in which nobody looks. */
+static bool is_child(bool may_call)
+{
+	return may_call && (int32_t)raw0(SYS_getpid) != installed_by;
+}
+
 /* The program changes what it may do: we go first, and do not come back by ourselves.  Not for a
- * child, which has no thread of ours, nor for a tool. */
+ * child, nor for a tool.  A thread that may have a filter of its own makes no system call here: the
+ * watching thread finds out when it looks next. */
 static void step_aside(void)
 {
-	if (!limpet_agent_leave || (int32_t)raw0(SYS_getpid) != installed_by || watch_is_thread() ||
+	bool may_call = limpet_agent_may_call && limpet_agent_may_call();
+
+	if (!limpet_agent_leave || is_child(may_call) || watch_is_thread() ||
 	    limpet_agent_is_own(thread_number()))
 		return;
 	__atomic_store_n(&is_departing, 1, __ATOMIC_RELEASE); /* pairs with look_around() */
+	if (!may_call)
+		return;
 	watch_hurry();
 	if (!__atomic_load_n(&is_late, __ATOMIC_RELAXED))
 		await_departure();

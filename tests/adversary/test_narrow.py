@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""
+A thread whose own filter kills for calls that the rest of the program may make: traced, it changes its rights and lives.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+PROGRAM = os.path.join(os.environ["ADVERSARY"], "narrow")
+
+
+class Narrow(unittest.TestCase):
+    def test_a_traced_thread_makes_no_call_that_its_filter_kills_for(self):
+        with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+                [PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+            self.assertEqual(program.stdout.readline(), b"ready\n")
+            limpet = harness.limpet_start(
+                "record", program.pid, "--io-trace", "-o", os.path.join(folder, "recording"), "--json")
+            self.assertIn('"attached"', limpet.stdout.readline())
+            for _ in range(3):
+                os.write(program.stdin.fileno(), b"x")
+                self.assertEqual(program.stdout.readline(), b"ok\n")
+            limpet.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(limpet)
+            program.stdin.close()
+            self.assertEqual(program.wait(), 0)
+            self.assertFalse(result.hung, str(result))
+
+
+if __name__ == "__main__":
+    unittest.main()

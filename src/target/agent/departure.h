@@ -13,8 +13,13 @@
  * thread of ours. */
 void limpet_agent_leave(void);
 
-/* Has it ended, and all threads before it?  On any thread: looks at memory only. */
+/* Has it ended, and all threads before it?  On any thread: looks at memory only, or asks the kernel
+ * where libc does not say where to look. */
 bool limpet_agent_has_left(void);
+
+/* How many threads a tool of limpet's has that nobody else would count as ours; from any. */
+void limpet_agent_expect(unsigned threads);
+unsigned departure_threads(void);
 
 /* On the control thread, when a residence begins. */
 void departure_prepare(const struct boot_libc *libc, int socket);

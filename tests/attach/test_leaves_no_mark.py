@@ -75,7 +75,8 @@ def is_libc_cache(mapping, maps):
 
 
 def is_agent(mapping):
-    return mapping.name.startswith("/memfd:limpet-agent")
+    """Or the library with which it notices that the program is about to give up rights."""
+    return mapping.name.startswith(("/memfd:limpet-agent", "/memfd:liblimpet-notice.so"))
 
 
 def is_region(mapping, added):

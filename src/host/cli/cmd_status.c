@@ -8,6 +8,7 @@
 #include "host/cli/report.h"
 #include "host/core/print.h"
 #include "host/session/inside.h"
+#include "host/session/notice.h"
 
 #include <time.h>
 
@@ -70,7 +71,7 @@ static void format_time(uint64_t time_ns, char *ret, size_t room)
 
 static void print_tool(const struct agent_tool *tool)
 {
-	if (!tool->handle)
+	if (!tool->handle || tool_is_notice(tool))
 		return;
 	print(stdout, "  tool      %s: %s%s%s%s\n", tool->path,
 	      tool->is_plain ? "loaded" : tool_states[tool->state],
@@ -79,7 +80,7 @@ static void print_tool(const struct agent_tool *tool)
 
 static void print_tool_json(struct json *json, const struct agent_tool *tool)
 {
-	if (!tool->handle)
+	if (!tool->handle || tool_is_notice(tool))
 		return;
 	json_object(json, NULL);
 	json_text(json, "path", tool->path);

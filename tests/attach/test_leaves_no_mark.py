@@ -75,8 +75,7 @@ def is_libc_cache(mapping, maps):
 
 
 def is_agent(mapping):
-    """Or the library with which it notices that the program is about to give up rights."""
-    return mapping.name.startswith(("/memfd:limpet-agent", "/memfd:liblimpet-notice.so"))
+    return mapping.name.startswith("/memfd:limpet-agent")
 
 
 def is_region(mapping, added):

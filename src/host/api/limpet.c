@@ -3,7 +3,6 @@
  * no signal handlers, no children that the caller could see.
  */
 #include "host/api/api.h"
-#include "host/session/notice.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -187,25 +186,6 @@ EXPORT int limpet_detach(struct limpet *self, unsigned flags, struct limpet_erro
 	return api_report(&err, error);
 }
 
-/* Those that somebody has asked for. */
-static unsigned count_tools(const struct agent_page *page)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < page->tool_count; i++)
-		count += !tool_is_notice(&page->tools[i]);
-	return count;
-}
-
-/* The one of that number; NULL. */
-static const struct agent_tool *find_tool(const struct agent_page *page, unsigned index)
-{
-	for (unsigned i = 0; i < page->tool_count; i++)
-		if (!tool_is_notice(&page->tools[i]) && !index--)
-			return &page->tools[i];
-	return NULL;
-}
-
 static void fill_status(const struct target *target, const struct resident *resident,
 			struct limpet_status *ret)
 {
@@ -215,7 +195,7 @@ static void fill_status(const struct target *target, const struct resident *resi
 	ret->holder = is_held ? resident->page.holder_pid : 0;
 	ret->since_ns = resident->page.since_ns;
 	ret->attaches = resident->page.attaches;
-	ret->tools = count_tools(&resident->page);
+	ret->tools = resident->page.tool_count;
 	ret->dropped = resident->page.dropped;
 }
 
@@ -255,20 +235,18 @@ EXPORT int limpet_tool_status(struct limpet *self, unsigned index,
 	struct limpet_tool_status ours = { 0 };
 	struct resident resident = { 0 };
 	struct target target = { .pidfd = -1, .thread_fd = -1, .memory = -1 };
-	const struct agent_tool *tool;
+	const struct agent_tool *tool = &resident.page.tools[index % AGENT_TOOLS_MAX];
 	struct err err = { 0 };
 
 	look(self, &target, &resident, &err);
 	target_close(&target);
-	tool = find_tool(&resident.page, index);
-	if (!err.code && !tool)
+	if (!err.code && index >= resident.page.tool_count)
 		err_set(&err, -ENOENT, "there is no tool %u in %d", index, self->pid);
-	if (!err.code) {
-		ours.state = (enum limpet_tool_state)tool->state;
-		snprintf(ours.path, sizeof(ours.path), "%s", tool->path);
-		snprintf(ours.reason, sizeof(ours.reason), "%s", tool->reason);
+	ours.state = (enum limpet_tool_state)tool->state;
+	snprintf(ours.path, sizeof(ours.path), "%s", tool->path);
+	snprintf(ours.reason, sizeof(ours.reason), "%s", tool->reason);
+	if (!err.code)
 		api_copy_out(status, &ours, sizeof(ours));
-	}
 	return api_report(&err, error);
 }
 

@@ -19,7 +19,6 @@
 	blob blob_boot, BOOT_PATH
 	blob blob_agent, AGENT_PATH
 	blob blob_tracer, TRACER_PATH
-	blob blob_notice, NOTICE_PATH
 	blob blob_injector, INJECTOR_PATH
 	blob blob_flamegraph, FLAMEGRAPH_PATH
 

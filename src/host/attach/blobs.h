@@ -6,5 +6,4 @@
 extern const unsigned char blob_boot[], blob_boot_end[];     /* bootstrap code, for the target */
 extern const unsigned char blob_agent[], blob_agent_end[];   /* agent library, for the target */
 extern const unsigned char blob_tracer[], blob_tracer_end[]; /* limpet's tool, for the target */
-extern const unsigned char blob_notice[], blob_notice_end[]; /* the same, where nothing is traced */
 extern const unsigned char blob_injector[], blob_injector_end[]; /* injector program */

@@ -8,7 +8,6 @@
 #include "host/cli/report.h"
 #include "host/core/print.h"
 #include "host/session/inside.h"
-#include "host/session/notice.h"
 
 #include <time.h>
 
@@ -71,7 +70,7 @@ static void format_time(uint64_t time_ns, char *ret, size_t room)
 
 static void print_tool(const struct agent_tool *tool)
 {
-	if (!tool->handle || tool_is_notice(tool))
+	if (!tool->handle)
 		return;
 	print(stdout, "  tool      %s: %s%s%s%s\n", tool->path,
 	      tool->is_plain ? "loaded" : tool_states[tool->state],
@@ -80,7 +79,7 @@ static void print_tool(const struct agent_tool *tool)
 
 static void print_tool_json(struct json *json, const struct agent_tool *tool)
 {
-	if (!tool->handle || tool_is_notice(tool))
+	if (!tool->handle)
 		return;
 	json_object(json, NULL);
 	json_text(json, "path", tool->path);

@@ -17,7 +17,7 @@ static bool is_alike(const struct process_status *one, const struct process_stat
 	       (!one->seccomp || one->seccomp_filters);
 }
 
-bool threads_are_alike(pid_t pid)
+static bool are_alike(pid_t pid)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct process_status first, other;
@@ -43,7 +43,7 @@ int alike_tell(struct session *session, struct err *err)
 	struct control_alike order = { 0 };
 	struct control_reply reply = { 0 };
 
-	if (!threads_are_alike(attachment->target.process.pid))
+	if (!are_alike(attachment->target.process.pid))
 		return 0;
 	control_header_init(&order.header, CONTROL_ALIKE, sizeof(order));
 	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);

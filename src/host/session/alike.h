@@ -5,10 +5,6 @@
 
 #include "host/session/session.h"
 
-/* A thread that is held up by a hook makes system calls for us, which only the filters of the
- * thread that ours come from were asked about. */
-bool threads_are_alike(pid_t pid);
-
 /* Tells the agent when there is none; after the hooks are in place, since from then on it sees by
  * itself who gets one. */
 int alike_tell(struct session *session, struct err *err) MUST_CHECK;

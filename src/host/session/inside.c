@@ -19,9 +19,6 @@
 #define STACK_WORDS 4096
 #define GLANCE_NS   1000000
 
-#define SETTLE_GLANCES 1000
-#define SETTLE_RUN_NS  1000000 /* of processor time: some instructions, and what pages they need */
-
 /* Is this mapping of a tool?  By content they are memory files with the tool's name. */
 const struct agent_tool *mapping_tool(const struct agent_page *page, const struct mapping *mapping)
 {
@@ -76,45 +73,6 @@ bool place_see(pid_t pid, pid_t tid, unsigned glances, struct place *ret)
 		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
 			return true; /* it has ended */
 		if (parse_place(text, ret))
-			return true;
-		nanosleep(&delay, NULL);
-	}
-	return false;
-}
-
-/* The processor time of a thread; 0: the kernel does not say. */
-static uint64_t read_run_ns(pid_t pid, pid_t tid)
-{
-	struct err ignored;
-	char name[64], text[128];
-
-	snprintf(name, sizeof(name), "task/%d/schedstat", tid);
-	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
-		return 0;
-	return strtoul(text, NULL, 10);
-}
-
-/* "-1 ..." is a thread that waits, but not in a call. */
-static bool is_in_call(const char *text)
-{
-	return text[0] >= '0' && text[0] <= '9';
-}
-
-bool place_settle(pid_t pid, pid_t tid, struct place *ret)
-{
-	struct timespec delay = { 0, GLANCE_NS };
-	uint64_t first_ns = read_run_ns(pid, tid);
-	struct err ignored;
-	char name[64], text[256];
-
-	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	*ret = (struct place){ 0, 0 };
-	for (unsigned i = 0; i < SETTLE_GLANCES; i++) {
-		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
-			return true; /* it has ended */
-		if (is_in_call(text) && parse_place(text, ret))
-			return true;
-		if (first_ns && read_run_ns(pid, tid) - first_ns >= SETTLE_RUN_NS)
 			return true;
 		nanosleep(&delay, NULL);
 	}

@@ -4,7 +4,6 @@
 #include "host/session/session.h"
 
 #include "host/session/alike.h"
-#include "host/session/notice.h"
 #include "host/session/registers.h"
 #include "host/session/tools.h"
 #include "host/session/trace.h"
@@ -119,8 +118,6 @@ static int settle_in(struct session *self, const struct session_options *options
 		r = trace_verify(self, err);
 	if (!r && options->trace)
 		r = alike_tell(self, err);
-	else if (!r)
-		notice_open(self);
 	return r;
 }
 
@@ -128,7 +125,7 @@ static int settle_in(struct session *self, const struct session_options *options
 static uint32_t patience_ms(const struct session *self, const struct session_options *options)
 {
 	bool is_known = self->attachment.target.memory >= 0;
-	size_t count = options->tool_count + options->library_count + 1; /* one of limpet's own */
+	size_t count = options->tool_count + options->library_count + !!options->trace;
 
 	count += is_known ? self->attachment.resident.page.tool_count : AGENT_TOOLS_MAX;
 	return (uint32_t)(CALLS_OF_TOOL * MIN(count, (size_t)AGENT_TOOLS_MAX)) *

@@ -137,38 +137,6 @@ int tool_load(struct session *session, const char *path, struct session_tool *to
 	return r ? r : send_tool(session, full, fd, &file, tool, err);
 }
 
-/* Two builds of limpet have different ones: known by their bytes. */
-static struct tool_identity identify_bytes(const unsigned char *bytes, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3u;
-	return (struct tool_identity){ .inode = hash, .size = size };
-}
-
-int tool_load_own(struct session *session, const char *name, const unsigned char *bytes,
-		  size_t size, struct session_tool *tool, struct err *err)
-{
-	struct attachment *attachment = &session->attachment;
-	struct control_load load = { .identity = identify_bytes(bytes, size),
-				     .timeout_ms = session->timeout_ms };
-	struct library library = LIBRARY_NONE;
-	struct control_reply reply = { 0 };
-	int r = library_pack(&attachment->target, name, bytes, size, &library, err);
-
-	if (r)
-		return r;
-	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
-	load.header.flags = CONTROL_OWN | library_flags(&library);
-	snprintf(load.path, sizeof(load.path), "%s", name);
-	tool->by_content = true;
-	r = link_ask(&attachment->link, &attachment->target, &load.header, library.fd, &reply, err);
-	library_close(&library);
-	tool->place = reply.value;
-	return r;
-}
-
 int tool_step(struct session *session, struct session_tool *tool, enum tool_step step,
 	      struct err *err)
 {

@@ -9,10 +9,6 @@
 int tool_load(struct session *session, const char *path, struct session_tool *tool,
 	      struct err *err) MUST_CHECK;
 
-/* The same with one that limpet carries inside itself, under a name. */
-int tool_load_own(struct session *session, const char *name, const unsigned char *bytes,
-		  size_t size, struct session_tool *tool, struct err *err) MUST_CHECK;
-
 /* Has the agent take one step with a tool that is loaded. */
 int tool_step(struct session *session, struct session_tool *tool, enum tool_step step,
 	      struct err *err) MUST_CHECK;

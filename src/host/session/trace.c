@@ -4,11 +4,11 @@
 #include "host/session/trace.h"
 
 #include "host/attach/blobs.h"
+#include "host/attach/library.h"
 #include "host/core/cleanup.h"
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
 #include "host/process/status.h"
-#include "host/session/tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -277,6 +277,16 @@ int trace_send(struct session *session, const struct trace *trace, struct err *e
 			err);
 }
 
+/* Two builds of limpet have different tracers: known by their bytes. */
+static struct tool_identity identify(size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (const unsigned char *at = blob_tracer; at < blob_tracer_end; at++)
+		hash = (hash ^ *at) * 0x100000001b3u;
+	return (struct tool_identity){ .inode = hash, .size = size };
+}
+
 static int refuse_musl(struct err *err)
 {
 	err_set(err, -ENOTSUP, "this program uses musl");
@@ -304,7 +314,12 @@ static int refuse_strict(pid_t pid, struct err *err)
 
 int trace_load(struct session *session, struct session_tool *tool, struct err *err)
 {
-	const struct attachment *attachment = &session->attachment;
+	struct attachment *attachment = &session->attachment;
+	size_t size = (size_t)(blob_tracer_end - blob_tracer);
+	struct control_load load = { .identity = identify(size),
+				     .timeout_ms = session->timeout_ms };
+	struct library library = LIBRARY_NONE;
+	struct control_reply reply = { 0 };
 	int r;
 
 	if (attachment->report.way == BOOT_WAY_CALL)
@@ -312,8 +327,17 @@ int trace_load(struct session *session, struct session_tool *tool, struct err *e
 	r = refuse_strict(attachment->target.process.pid, err);
 	if (r)
 		return r;
-	return tool_load_own(session, TRACER_NAME, blob_tracer,
-			     (size_t)(blob_tracer_end - blob_tracer), tool, err);
+	r = library_pack(&attachment->target, TRACER_NAME, blob_tracer, size, &library, err);
+	if (r)
+		return r;
+	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
+	load.header.flags = library_flags(&library);
+	snprintf(load.path, sizeof(load.path), "%s", TRACER_NAME);
+	tool->by_content = true;
+	r = link_ask(&attachment->link, &attachment->target, &load.header, library.fd, &reply, err);
+	library_close(&library);
+	tool->place = reply.value;
+	return r;
 }
 
 int trace_verify(const struct session *session, struct err *err)

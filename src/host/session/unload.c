@@ -8,7 +8,6 @@
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
 #include "host/session/inside.h"
-#include "host/session/notice.h"
 #include "host/session/trace.h"
 
 #include <errno.h>
@@ -37,39 +36,6 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 	tool = place_tool(target, page, maps, &place);
 	if (tool)
 		session_left_add(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
-}
-
-static bool is_notice(const struct agent_tool *tool)
-{
-	return tool && tool_is_notice(tool);
-}
-
-/* Is there one that limpet came with, and one that somebody asked for? */
-static void find_kinds(const struct agent_page *page, bool *ret_notice, bool *ret_other)
-{
-	*ret_notice = *ret_other = false;
-	for (unsigned i = 0; i < page->tool_count; i++) {
-		bool is_own = tool_is_notice(&page->tools[i]);
-
-		*ret_notice |= page->tools[i].handle && is_own;
-		*ret_other |= !is_own;
-	}
-}
-
-/* Threads of the program's come through its hooks.  Those are out, but one may be on its way. */
-static void judge_passer(const struct session *session, const struct maps *maps, pid_t tid,
-			 const char *thread_name, struct session_left *ret)
-{
-	const struct target *target = &session->attachment.target;
-	const struct agent_page *page = &session->attachment.resident.page;
-	struct place place;
-
-	if (!place_settle(target->process.pid, tid, &place))
-		session_left_add(ret, "%s: thread %d (%s) stands still and may be in a hook",
-				 NOTICE_NAME, tid, thread_name);
-	else if (place.stack && is_notice(place_tool(target, page, maps, &place)))
-		session_left_add(ret, "%s: thread %d (%s) is inside", NOTICE_NAME, tid,
-				 thread_name);
 }
 
 /* Our own tracer never goes: threads of the program's come through its hooks, and the program may
@@ -109,7 +75,6 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 {
 	const struct attachment *attachment = &session->attachment;
 	pid_t pid = attachment->target.process.pid;
-	bool has_notice, has_other;
 	CLEANUP(free) pid_t *tids = NULL;
 	struct process_stat stat;
 	struct err ignored; /* a thread that has just ended is not inside */
@@ -123,16 +88,11 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 		r = maps_read(attachment->target.process.memory_tid, &maps, err);
 	if (r)
 		return r;
-	find_kinds(&attachment->resident.page, &has_notice, &has_other);
-	for (size_t i = 0; i < count; i++) {
-		if (tids[i] == attachment->report.control_tid ||
-		    stat_read(pid, tids[i], &stat, &ignored))
-			continue;
-		if (has_other && stat.start_tick >= first_tick(session))
+	for (size_t i = 0; i < count; i++)
+		if (tids[i] != attachment->report.control_tid &&
+		    !stat_read(pid, tids[i], &stat, &ignored) &&
+		    stat.start_tick >= first_tick(session))
 			judge_thread(session, &maps, tids[i], stat.name, ret);
-		if (has_notice)
-			judge_passer(session, &maps, tids[i], stat.name, ret);
-	}
 	maps_done(&maps);
 	name_tracer(&attachment->resident.page, ret);
 	return 0;

@@ -51,7 +51,6 @@ enum control_flags {
 	CONTROL_BY_CONTENT = 1, /* of LOAD: a descriptor comes with it */
 	CONTROL_DIRECTORY = 2,  /* of LOAD: that is of a directory which holds the library */
 	CONTROL_PLAIN = 4,      /* of LOAD: any library, its constructor is all */
-	CONTROL_OWN = 8,        /* of LOAD: limpet's own, which does not count among tools */
 	CONTROL_CALLBACK = 1, /* of TABLES: the function takes a callback (limpet's own register) */
 };
 

@@ -7,7 +7,7 @@
 #include "shared/base/macros.h"
 
 #define AGENT_PAGE_MAGIC   "limpet-agent-01"
-#define AGENT_PAGE_VERSION 5
+#define AGENT_PAGE_VERSION 4
 #define AGENT_MEMFD_NAME   "limpet-agent"
 #define AGENT_SONAME       "librocprofiler-sdk.so.1" /* what tools link with */
 #define AGENT_TOOLS_MAX    16
@@ -53,13 +53,11 @@ struct agent_tool {
 	struct tool_identity identity;
 	uint64_t handle; /* of dlopen; 0: the slot is free */
 	uint32_t by_content;
-	uint32_t state;     /* enum tool_state */
-	uint32_t is_plain;  /* a library without rocprofiler_configure, loaded as such */
-	uint32_t attaches;  /* how often tool_attach was called, or stood for */
-	uint32_t contexts;  /* that it has made */
-	uint32_t is_inside; /* a call of it has not returned */
-	uint32_t is_own;    /* limpet carries it inside itself */
-	uint32_t reserved;
+	uint32_t state;               /* enum tool_state */
+	uint32_t is_plain;            /* a library without rocprofiler_configure, loaded as such */
+	uint32_t attaches;            /* how often tool_attach was called, or stood for */
+	uint32_t contexts;            /* that it has made */
+	uint32_t is_inside;           /* a call of it has not returned */
 	char path[TOOL_PATH_MAX];     /* as the host gave it */
 	char reason[TOOL_REASON_MAX]; /* why it is idle or failed */
 };

@@ -253,7 +253,7 @@ static bool is_deserted(struct residence *self)
 {
 	bool has_first_ended = first_status() >= 0;
 
-	if (is_alone(rings_tracer_threads() + departure_threads()))
+	if (is_alone(rings_tracer_threads()))
 		return true;
 	self->is_outlived |= has_first_ended;
 	return false;

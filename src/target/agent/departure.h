@@ -13,8 +13,7 @@
  * thread of ours. */
 void limpet_agent_leave(void);
 
-/* Has it ended, and all threads before it?  On any thread: looks at memory only, or asks the kernel
- * where libc does not say where to look. */
+/* Has it ended, and all threads before it?  On any thread: looks at memory only. */
 bool limpet_agent_has_left(void);
 
 /* May a thread of the program's make the system calls of ours for which filters were asked?  Not
@@ -23,10 +22,6 @@ bool limpet_agent_may_call(void);
 
 /* From now on, until the residence ends. */
 void departure_allow_calls(void);
-
-/* How many threads a tool of limpet's has that nobody else would count as ours; from any. */
-void limpet_agent_expect(unsigned threads);
-unsigned departure_threads(void);
 
 /* On the control thread, when a residence begins. */
 void departure_prepare(const struct boot_context *boot, int socket);

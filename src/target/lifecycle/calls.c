@@ -55,22 +55,12 @@ static void finalize_client(struct limpet_client client)
 			retire(&tools[i]);
 }
 
-/* How many came before it, as tools understand it: without limpet's own. */
-static uint32_t priority_of(const struct tool *tool)
-{
-	uint32_t priority = tool->index;
-
-	for (unsigned i = 0; i < tool->index; i++)
-		priority -= tools[i].page->is_own;
-	return priority;
-}
-
 static int take_experimental(struct tool *tool)
 {
 	configure_experimental_function *configure =
 		(configure_experimental_function *)tool->configure_experimental;
-	const struct limpet_tool_experimental *result = configure(
-		INTERFACE_VERSION, INTERFACE_VERSION_TEXT, priority_of(tool), &tool->client);
+	const struct limpet_tool_experimental *result =
+		configure(INTERFACE_VERSION, INTERFACE_VERSION_TEXT, tool->index, &tool->client);
 
 	if (!result)
 		return 0;
@@ -91,14 +81,13 @@ static int configure(struct tool *tool)
 	if (!tool->configure)
 		return take_experimental(tool);
 	result = ((configure_function *)tool->configure)(INTERFACE_VERSION, INTERFACE_VERSION_TEXT,
-							 priority_of(tool), &tool->client);
+							 tool->index, &tool->client);
 	if (!result)
 		return 0;
 	tool->calls = *result;
 	if (tool->configure_attach)
 		attach = ((configure_attach_function *)tool->configure_attach)(
-			INTERFACE_VERSION, INTERFACE_VERSION_TEXT, priority_of(tool),
-			&tool->client);
+			INTERFACE_VERSION, INTERFACE_VERSION_TEXT, tool->index, &tool->client);
 	if (attach)
 		tool->attach_calls = *attach;
 	return 1;

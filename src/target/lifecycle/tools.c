@@ -244,7 +244,6 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 		return join_twin(boot, tool, twin, load, text, room);
 	tool->page->is_plain = !!(load->header.flags & CONTROL_PLAIN);
 	tool->page->by_content = !!(load->header.flags & CONTROL_BY_CONTENT);
-	tool->page->is_own = !!(load->header.flags & CONTROL_OWN);
 	tool->page->identity = load->identity;
 	text_add(tool->page->path, sizeof(tool->page->path), 0, load->path);
 	find_symbols(&boot->libc, tool);

@@ -1,6 +1,5 @@
 /*
- * The handlers run on the thread that forks.  They stay registered for as long as their library is
- * there.
+ * The handlers run on the thread that forks.  They stay registered: this library is never unloaded.
  */
 #include "target/tool/loader.h"
 
@@ -61,13 +60,6 @@ void loader_use(const struct loader_libc *libc)
 	if (!is_registered && functions.register_fork)
 		is_registered =
 			!functions.register_fork(before_fork, after_fork, in_child, &dso_handle);
-}
-
-void loader_leave_forks(void (*finalize)(void *))
-{
-	if (is_registered)
-		finalize(&dso_handle);
-	is_registered = false;
 }
 
 static void enter(void)

@@ -22,6 +22,3 @@ void loader_use(const struct loader_libc *libc);
 int loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 void *loader_open(const char *name, int flags);
 int loader_close(void *handle);
-
-/* The program's forks forget us, before this library goes; `finalize` is __cxa_finalize. */
-void loader_leave_forks(void (*finalize)(void *));

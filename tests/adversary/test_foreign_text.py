@@ -139,10 +139,11 @@ class Verbs(ForeignText):
         self.run_it()
 
     def test_mistakes(self):
-        for word in (HOSTILE, b"--" + HOSTILE, b"--duration=" + HOSTILE):
+        # As a name of a process it must be nobody's.
+        for word in (HOSTILE + b"none", b"--" + HOSTILE, b"--duration=" + HOSTILE):
             for verb in ("attach", "detach", "status", "dump", "doctor", "record", "report", "export", "top", "diff"):
                 with self.subTest(verb=verb, word=word):
-                    self.run_it(verb, word, codes=(1, 2))
+                    self.run_it(verb, word, codes=(1, 2, 4))
         self.run_it(HOSTILE, codes=(2,))
         self.run_it("help", HOSTILE, codes=(2,))
         self.run_it("record", "--", os.path.join(self.target.folder, HOSTILE + b"none"), codes=None)

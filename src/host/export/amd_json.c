@@ -25,9 +25,9 @@ static void write_statistics(struct json *json, const struct statistics *statist
 	json_number(json, "sqr", (uint64_t)MIN(statistics->squares + count * mean * mean, 1e19));
 	json_number(json, "min", statistics->least_ns);
 	json_number(json, "max", statistics->most_ns);
-	json_fixed(json, "mean", (uint64_t)(mean * 1000 + 0.5), 3);
+	json_fixed(json, "mean", (uint64_t)MIN(mean * 1000 + 0.5, 1e19), 3);
 	json_fixed(json, "stddev",
-		   (uint64_t)(statistics_sample_deviation_ns(statistics) * 1000 + 0.5), 3);
+		   (uint64_t)MIN(statistics_sample_deviation_ns(statistics) * 1000 + 0.5, 1e19), 3);
 	json_number(json, "variance", (uint64_t)MIN(variance, 1e19));
 }
 

@@ -116,9 +116,9 @@ static void weigh(struct diff_tree *diff)
 	double sides = share(diff, 0, SIDE_A) + share(diff, 0, SIDE_B);
 
 	for (size_t i = 0; sides > 0 && i < diff->tree.count; i++)
-		diff->tree.nodes[i].total_ns =
-			(uint64_t)((share(diff, i, SIDE_A) + share(diff, i, SIDE_B)) / sides *
-				   DIFF_WHOLE);
+		diff->tree.nodes[i].total_ns = (uint64_t)MIN(
+			(share(diff, i, SIDE_A) + share(diff, i, SIDE_B)) / sides * DIFF_WHOLE,
+			(double)DIFF_WHOLE);
 }
 
 int diff_tree_build(struct diff_tree *ret, const struct comparison *comparison,

@@ -121,7 +121,8 @@ class OneTool(Lifecycle):
         self.target = Workload("plain", "last_thread")
         self.addCleanup(self.target.close)
         process = harness.limpet_start("attach", self.target.pid, "--json", "--tool", tool("a"))
-        self.assertIsNotNone(harness.attached_wait(process))
+        if harness.attached_wait(process) is None:
+            self.fail(str(harness.limpet_finish(process)))
         self.end()
         self.assertEqual(harness.limpet_finish(process).event("detached")["reason"], "exit")
         self.assertEqual(self.lines(), FIRST + [A["detach"], A["finalize"]])

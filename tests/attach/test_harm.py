@@ -254,8 +254,11 @@ class KilledInjector(Harm):
         self.assertGreater(number, 1)
 
     def test_right_after_the_last_write(self):
-        harness.limpet_finish(self.traced_run(self.plain, self.log))
-        before = self.calls().rpartition("pwrite64(")[0].count("ptrace(")
+        counts = []
+        for _ in range(3):  # on a busy machine a run may have to try another thread, with calls of its own
+            harness.limpet_finish(self.traced_run(self.plain, self.log))
+            counts.append(self.calls().rpartition("pwrite64(")[0].count("ptrace("))
+        before = min(counts)
         for number in range(before + 1, before + 4):
             self.assertTrue(self.killed_at("ptrace", number))
             self.assert_attachable(f"ptrace {number}")

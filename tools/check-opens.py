@@ -13,7 +13,6 @@ CALL = re.compile(r"(?<![\w>.])(?:open|open64|openat|openat64|creat|fopen|freope
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 KNOWN = {
-    "attach/exclusion.c": "/proc/PID/stat",
     "attach/library.c": "a file system of ours that nobody else sees yet",
     "attach/spawn.c": "temporary folders of ours",
     "cli/main.c": "/dev/null",

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import fcntl
 import os
+import pathlib
 import pty
 import resource
 import shutil
@@ -232,6 +233,8 @@ class Doctor(Looking):
 class Rights(Looking):
     @unittest.skipIf(os.geteuid(), "needs root, to be somebody else")
     def test_what_may_not_be_read_is_not_called_empty(self):
+        if not all(os.stat(path).st_mode & 1 for path in pathlib.Path(LIMPET).resolve().parents):
+            self.skipTest("others cannot reach the folder of the build")
         pid = self.start()
         for verb in ("status", "detach"):
             result = subprocess.run([LIMPET, verb, str(pid), "--json"], capture_output=True, text=True, check=False,

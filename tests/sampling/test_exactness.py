@@ -1,7 +1,6 @@
 """Stacks beside the truth: programs whose callers are known, without frame pointers."""
 
 import os
-import platform
 import signal
 import subprocess
 import sys

@@ -15,7 +15,8 @@ struct attach_options {
 	bool traces;           /* limpet's own tracer will be loaded */
 	bool resumes;          /* send SIGCONT to a process that job control stopped */
 	uint64_t doorstep;     /* where the process waits that limpet has started (launch.h); 0 */
-	uint64_t tries_for_ns; /* how long to look for a thread that may be stopped; 0: 3 s */
+	uint64_t tries_for_ns; /* for a program to be started, a thread that may be stopped; 0: 3 s
+				*/
 };
 
 /* What an attach cost, for the report. */

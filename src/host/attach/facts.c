@@ -223,7 +223,7 @@ int facts_read(const struct target *target, const struct modules *modules, struc
 	memset(ret, 0, sizeof(*ret));
 	find_libraries(target, modules, &at);
 	if (!at.libc)
-		return missing(err, "an entry in the loader's list");
+		return modules_refuse(err); /* it is mapped before it is in the loader's list */
 	ret->way = is_musl ? BOOT_WAY_CALL : BOOT_WAY_THREAD;
 	/* libc's own signals: timers and cancellation, setuid in all threads. */
 	ret->open_signals = SIGNAL_BIT(32) | SIGNAL_BIT(33) | (is_musl ? SIGNAL_BIT(34) : 0);

@@ -10,6 +10,7 @@
 #include "host/attach/spawn.h"
 #include "host/attach/thread_block.h"
 #include "host/core/clock.h"
+#include "host/core/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "shared/arch/doorstep.h"
@@ -21,7 +22,6 @@
 #include <string.h>
 #include <time.h>
 
-#define TRY_FOR_NS       3000000000ull /* all candidates again and again */
 #define PAUSE_FIRST_NS   1000000
 #define PAUSE_MAX_NS     50000000
 #define STOP_DEADLINE_MS 300
@@ -233,12 +233,22 @@ static int plan(struct attachment *self, struct job *job, struct err *err)
 	return r;
 }
 
+/* -EAGAIN is for what may be otherwise in a moment; a limit of the target's own is not that. */
+static int explain_code(const struct job *job)
+{
+	bool passes = answers[job->status].tries_next || job->status == JOB_STOPPED;
+
+	if (!job->error)
+		return passes ? -EAGAIN : -ENOTSUP;
+	return job->error == EAGAIN ? -ENOBUFS : -job->error;
+}
+
 static int explain(const struct attachment *self, const struct job *job, struct err *err)
 {
 	const char *name = needs_name((long)job->nr);
 	pid_t pid = self->target.process.pid;
 
-	err_set(err, job->error ? -job->error : -EAGAIN, "%s", answers[job->status].what);
+	err_set(err, explain_code(job), "%s", answers[job->status].what);
 	if (answers[job->status].why[0])
 		err_why(err, "%s", answers[job->status].why);
 	if (answers[job->status].fix[0])
@@ -301,7 +311,8 @@ static int plan_when_ready(struct attachment *self, struct job *job, uint64_t tr
 
 	while (!r && job->mode == JOB_FIRST && !libc_is_ready(&self->target, job)) {
 		job->status = JOB_TOO_EARLY;
-		if (!target_lives(&self->target) || now_ns() > deadline_ns)
+		if (!target_lives(&self->target) || now_ns() > deadline_ns ||
+		    interrupt_is_waiting())
 			return explain(self, job, err);
 		nanosleep(&pause, NULL);
 		r = plan_again(self, job, err);
@@ -358,7 +369,8 @@ static int carry_out(struct attachment *self, struct job *job, const int fds[2],
 		if (r || job->status == JOB_DONE)
 			return r;
 		if (!answers[job->status].tries_next || is_outdated(job) ||
-		    !target_lives(&self->target) || now_ns() > deadline_ns)
+		    !target_lives(&self->target) || now_ns() > deadline_ns ||
+		    interrupt_is_waiting())
 			return explain(self, job, err);
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);
@@ -388,14 +400,13 @@ static uint32_t needs_of(const struct attachment *self, const struct job *job,
 
 int inject(struct attachment *self, const struct attach_options *options, int lock, struct err *err)
 {
-	uint64_t tries_for_ns = options->tries_for_ns ? options->tries_for_ns : TRY_FOR_NS;
 	int job_fd = -1;
 	struct job *job = job_new(&job_fd);
 	int r;
 
 	if (!job)
 		return err_set(err, -ENOMEM, "memory for the injector");
-	r = plan_when_ready(self, job, tries_for_ns, err);
+	r = plan_when_ready(self, job, options->tries_for_ns, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = options->wishes_variables ? NEED_FOR_VARIABLES : 0;
@@ -403,7 +414,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	if (!r)
 		r = add_stacks(&self->target.process.maps, job, job_fd, err);
 	if (!r)
-		r = carry_out(self, job, (int[]){ job_fd, lock }, tries_for_ns, err);
+		r = carry_out(self, job, (int[]){ job_fd, lock }, options->tries_for_ns, err);
 	if (!r)
 		fill_report(self, job);
 	job_free(job, job_fd);

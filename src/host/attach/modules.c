@@ -75,6 +75,14 @@ static int find_head(const struct target *target, struct debug_head *ret)
 	return read_at(target, program.debug, ret, sizeof(*ret));
 }
 
+int modules_refuse(struct err *err)
+{
+	err_set(err, -EAGAIN, "the program is still being started");
+	err_why(err, "its dynamic loader has not finished loading libraries");
+	err_fix(err, "try again in a moment");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
 int modules_read(const struct target *target, struct modules *ret, struct err *err)
 {
 	struct debug_head head = { 0 };
@@ -91,10 +99,7 @@ int modules_read(const struct target *target, struct modules *ret, struct err *e
 	if (!r && ret->count)
 		return 0;
 	modules_done(ret);
-	err_set(err, -EAGAIN, "the program is still being started");
-	err_why(err, "its dynamic loader has not finished loading libraries");
-	err_fix(err, "try again in a moment");
-	return err_exit(err, EXIT_NOT_ATTACHABLE);
+	return modules_refuse(err);
 }
 
 void modules_done(struct modules *modules)

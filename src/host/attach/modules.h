@@ -18,6 +18,7 @@ struct modules {
 
 /* Fails when the loader has not finished its list. */
 int modules_read(const struct target *target, struct modules *ret, struct err *err) MUST_CHECK;
+int modules_refuse(struct err *err); /* -EAGAIN, in words */
 void modules_done(struct modules *modules);
 
 /* The module whose header is at this address, or whose file name begins so; NULL. */

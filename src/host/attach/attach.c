@@ -9,6 +9,7 @@
 #include "host/attach/door.h"
 #include "host/attach/exclusion.h"
 #include "host/attach/inject.h"
+#include "host/attach/libc_wait.h"
 #include "host/attach/library.h"
 #include "host/attach/socket_take.h"
 #include "host/attach/start_wait.h"
@@ -303,9 +304,11 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 {
 	CLEANUP(close) int lock = exclusion_take(&self->target, err);
 	struct library library = LIBRARY_NONE;
-	/* Another limpet may have left its agent while we waited for the lock. */
-	int r = lock < 0 ? lock : read_maps_again(&self->target, err);
+	int r = lock < 0 ? lock : libc_wait(&self->target, attach_patience_ns(options), err);
 
+	/* Another limpet may have left its agent while we waited for the lock. */
+	if (!r)
+		r = read_maps_again(&self->target, err);
 	if (!r)
 		r = prepare_agent(self, &library, err);
 	if (!r)
@@ -442,7 +445,6 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 {
 	CLEANUP(close) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	uint64_t begin_ns = now_ns();
-	struct attach_options limited = *options;
 	struct start_wait wait;
 	int r = await_running(pid, pidfd, options, err);
 
@@ -450,10 +452,9 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 		target_prefer_end(pidfd, pid, err);
 		return err->code;
 	}
-	limited.tries_for_ns = options->tries_for_ns ? options->tries_for_ns : START_WAIT_NS;
-	start_wait_begin(&wait, limited.tries_for_ns);
+	start_wait_begin(&wait, options->tries_for_ns ? 0 : ATTACH_PATIENCE_NS);
 	do
-		r = attach_once(ret, pid, &limited, pidfd, err);
+		r = attach_once(ret, pid, options, pidfd, err);
 	while (r && start_wait_more(&wait, &ret->target.process, pidfd, err));
 	if (!r)
 		memset(err, 0, sizeof(*err)); /* what failed at first is mended */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MODULES_MAX 4096
+#define LOOKS       5
 
 /* The public parts of the loader's structures, as debuggers know them. */
 struct debug_head {
@@ -100,6 +101,23 @@ int modules_read(const struct target *target, struct modules *ret, struct err *e
 		return 0;
 	modules_done(ret);
 	return modules_refuse(err);
+}
+
+int modules_read_fresh(struct target *target, struct modules *ret, struct err *err)
+{
+	struct process *process = &target->process;
+	int r = -EAGAIN;
+
+	for (unsigned i = 0; r == -EAGAIN && i < LOOKS; i++) {
+		struct maps fresh;
+
+		r = modules_read(target, ret, err);
+		if (r != -EAGAIN || maps_read(process->memory_tid, &fresh, err))
+			break;
+		maps_done(&process->maps);
+		process->maps = fresh;
+	}
+	return r;
 }
 
 void modules_done(struct modules *modules)

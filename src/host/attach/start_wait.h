@@ -7,8 +7,6 @@
 #include "host/core/err.h"
 #include "host/process/process.h"
 
-#define START_WAIT_NS 3000000000ull
-
 struct start_wait {
 	uint64_t deadline_ns;
 	long pause_ns;

@@ -16,6 +16,7 @@
 #include "host/process/stat.h"
 
 #define FAMILY_NS 1000000000u
+#define PATIENCE  8u /* periods: for so long a sample of what ran waits for it to run again */
 
 /* One look at all threads. */
 struct polling_round {
@@ -58,20 +59,20 @@ static void emit(struct polling_round *round, struct thread_time *time, enum sam
 	time->owed_ns[kind] = 0;
 	if (!process || !is_wanted(self, kind))
 		return;
-	if (self->stack && kind == SAMPLE_BLOCKED && is_asleep && !round->is_last)
+	if (self->stack && is_asleep == (kind == SAMPLE_BLOCKED) && !round->is_last)
 		self->stack(self, process, time->tid);
 	self->counts.samples++;
 	self->counts.ends[self->sample->end]++;
 	round->listener->sample(round->listener->context, self->sample, process->space);
 }
 
-/* Samples of what ran count as much as others of their rate; those that sleep are shown where they
- * sleep as soon as they are met there. */
+/* Samples of what ran count as much as others of their rate, and rather tell of a moment in which
+ * the thread ran; those that sleep are shown where they sleep as soon as they are met there. */
 static void emit_due(struct polling_round *round, struct thread_time *time)
 {
 	uint64_t period_ns = 1000000000u / round->self->options.hz;
 
-	if (time->owed_ns[SAMPLE_RUNNING] >= period_ns)
+	if (time->owed_ns[SAMPLE_RUNNING] >= period_ns * (time->state == 'R' ? 1 : PATIENCE))
 		emit(round, time, SAMPLE_RUNNING);
 	if (time->owed_ns[SAMPLE_RUNNABLE] >= period_ns)
 		emit(round, time, SAMPLE_RUNNABLE);
@@ -289,6 +290,8 @@ void polling_close(struct sampler *sampler)
 
 	followed_done(&self->processes);
 	thread_times_done(&self->times);
+	if (self->python)
+		self->python->python = NULL; /* it is a process's */
 	blocked_python_close(self->python);
 	free(self->sample);
 	free(self);

@@ -22,8 +22,8 @@ struct polling {
 	uint64_t next_family_ns;
 	bool is_stopped, is_flushed;
 	struct sample *sample;
-	struct blocked_python *python; /* NULL: none */
-	/* Fills frames, end and flags of self->sample for a thread that sleeps; NULL: never. */
+	struct blocked_python *python; /* NULL: none is read */
+	/* Fills frames, end and flags of self->sample, as far as it can; NULL: never. */
 	void (*stack)(struct polling *self, struct followed *process, pid_t tid);
 };
 

@@ -230,6 +230,9 @@ class Strangers(Case):
         process = self.start(BUILT / "python3.11", mode, ticks=2)
         recording = self.record(process.pid, least=50)
         self.assertGreater(len(recording.stacks), 0)
+        for sampler in ("copy", "read"):
+            done = record(process.pid, self.path, "--sampler", sampler, "--duration", "1s")
+            self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIsNone(process.poll())
         self.assertEqual(run("dump", process.pid).returncode, 0)
 

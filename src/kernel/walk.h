@@ -256,6 +256,10 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 	if (special->is_dereferenced && read_word(climb, base, &base))
 		return end_walk(walk, STACK_UNREADABLE);
 	plan->cfa = base + (__s64)special->addition;
+	if (special->is_floored) {
+		base = special->fp_saved == UNWIND_SAVED_AT_BASE ? walk->fp + 16 : walk->sp;
+		plan->cfa = plan->cfa < base ? base : plan->cfa;
+	}
 	plan->fp_at = place_of_saved(walk, plan, special->fp_saved, special->fp_offset);
 	plan->ra = walk->lr;
 	if (special->ra_saved == UNWIND_SAVED_IN) {

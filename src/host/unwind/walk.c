@@ -142,6 +142,9 @@ static int step_special(struct walk *walk, const struct unwind_special *rule)
 	if (rule->is_dereferenced && !read_kept_cfa(walk, rule, &cfa))
 		return STACK_UNREADABLE;
 	cfa += (uint64_t)(int64_t)rule->addition;
+	if (rule->is_floored)
+		cfa = MAX(cfa, rule->fp_saved == UNWIND_SAVED_AT_BASE ? walk->at.fp + 2 * WORD
+								      : walk->at.sp);
 	if (!read_saved(walk, rule->ra_saved, cfa, rule->ra_offset, &ra) ||
 	    !read_saved(walk, rule->fp_saved, cfa, rule->fp_offset, &fp))
 		return STACK_UNREADABLE;

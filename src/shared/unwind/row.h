@@ -74,4 +74,8 @@ struct unwind_special {
 	__s32 addition;  /* after it */
 	__s32 fp_offset; /* where fp_saved says */
 	__s32 ra_offset; /* where ra_saved says */
+	/* Below the frame the CFA says nothing, and its caller needs none: it ends where the record
+	 * does that fp points to (UNWIND_SAVED_AT_BASE), or with sp.  HotSpot's interpreter lays
+	 * frames into the stack that its caller does not use. */
+	__u32 is_floored;
 };

@@ -1,5 +1,6 @@
 /*
- * The handlers run on the thread that forks.  They stay registered: this library is never unloaded.
+ * The handlers run on the thread that forks.  They stay registered for as long as their library is
+ * there.
  */
 #include "target/tool/loader.h"
 
@@ -60,6 +61,14 @@ void loader_use(const struct loader_libc *libc)
 	if (!is_registered && functions.register_fork)
 		is_registered =
 			!functions.register_fork(before_fork, after_fork, in_child, &dso_handle);
+}
+
+void *loader_leave_forks(void)
+{
+	bool was_registered = is_registered;
+
+	is_registered = false;
+	return was_registered ? &dso_handle : NULL;
 }
 
 static void enter(void)

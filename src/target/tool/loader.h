@@ -22,3 +22,7 @@ void loader_use(const struct loader_libc *libc);
 int loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 void *loader_open(const char *name, int flags);
 int loader_close(void *handle);
+
+/* Before this library goes: by what __cxa_finalize has the program's forks forget us, which is to
+ * be done then; NULL where they do not know us. */
+void *loader_leave_forks(void);

@@ -231,6 +231,7 @@ class Identity(unittest.TestCase):
         self.assertTrue(harness.wait_until(lambda: harness.thread_count(program.pid) > 2))
         for _ in range(200):
             self.assertEqual(program.again(), "again\n")
+            time.sleep(0.02)
         program.limpet.send_signal(signal.SIGINT)
         result = harness.limpet_finish(program.limpet)
         self.assertEqual(program.close()[0], 0)

@@ -22,6 +22,7 @@ OURS = ("limpet", "limpet-watch", "limpet-tool", "rocp-bg-attach")
 IDENTITY = "Uid Gid Groups CapInh CapPrm CapEff CapBnd CapAmb NoNewPrivs Seccomp Seccomp_filters".split()
 RIGHTS = "CapInh CapPrm CapEff CapBnd CapAmb".split()
 AT_ONCE = 4  # programs
+MOMENTS = 30
 
 # Those that libc makes known to all threads, and those that are a thread's own.
 SEQUENCES = (
@@ -218,6 +219,17 @@ class Identity(unittest.TestCase):
         self.assertEqual(result.code, 1, str(result))
         self.assertEqual(result.event("detached")["reason"], "identity", str(result))
         self.assertIn("changed its identity", result.event("summary")["error"])
+
+    def test_told_to_leave_in_the_moment_in_which_it_leaves(self):
+        """Whichever came first is the reason; that both came is no failure."""
+        for _ in range(MOMENTS):
+            program = Program("nginx", "attached")
+            os.write(program.process.stdin.fileno(), b"x")
+            program.limpet.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(program.limpet)
+            program.close()
+            reason = result.event("detached").get("reason")
+            self.assertIn((result.code, reason), ((0, "signal"), (1, "identity"), (0, "exit")), str(result))
 
     def test_a_user_namespace_needs_a_process_of_one_thread(self):
         """Which it is not while limpet is attached: a limit, and over with the attach."""

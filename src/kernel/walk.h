@@ -334,20 +334,27 @@ ALWAYS_INLINE __u64 go_word(struct climb *climb, __u64 address)
 	return read_memory(climb, &word, sizeof(word), address) ? 0 : word;
 }
 
-/* The registers of the goroutine that this thread's own stack works for. */
+/* The registers of the goroutine that this thread's own stack works for.  Without one it is the
+ * scheduler: its stack begins here. */
 ALWAYS_INLINE int step_to_goroutine(struct climb *climb, __u32 goroutine_at)
 {
 	struct walk *walk = climb->walk;
-	__u64 words[GO_GOBUF_WORDS] = { 0 }, m = 0, g = 0;
+	__u64 words[GO_GOBUF_WORDS] = { 0 }, m = 0, g = 0, own = 0;
 	__u32 is_long = goroutine_at == GO_M_GOROUTINE_OF_SEVEN;
 
 	if (walk->signals++ >= SIGNALS_MAX)
 		return end_walk(walk, STACK_CIRCULAR);
 	if (walk->go)
 		m = go_word(climb, walk->go + GO_G_M);
-	if (m && go_word(climb, m + GO_M_G0) == walk->go)
+	if (m && goroutine_at) {
 		g = go_word(climb, m + goroutine_at);
-	if (!g || read_memory(climb, words, sizeof(words), g + GO_G_GOBUF) || !words[GO_GOBUF_SP] ||
+		own = go_word(climb, m + GO_M_G0);
+	}
+	if (!own || (g != walk->go && own != walk->go))
+		return end_walk(walk, STACK_SWITCHED);
+	if (!g)
+		return end_walk(walk, STACK_COMPLETE);
+	if (read_memory(climb, words, sizeof(words), g + GO_G_GOBUF) || !words[GO_GOBUF_SP] ||
 	    !words[GO_GOBUF_PC])
 		return end_walk(walk, STACK_SWITCHED);
 	walk->sp = words[GO_GOBUF_SP];
@@ -374,6 +381,15 @@ ALWAYS_INLINE int leave_cgo(struct climb *climb, struct unwind_row *row)
 	row->kind = UNWIND_SP;
 	row->cfa = words + RETURN_ON_STACK;
 	row->fp = !words ? UNWIND_FP_SAME : RETURN_ON_STACK ? -2 : -(__s8)words - 1;
+	return STEP_ON;
+}
+
+ALWAYS_INLINE int leave_by_fp(struct walk *walk, struct unwind_row *row)
+{
+	if (walk->signals++ >= SIGNALS_MAX)
+		return end_walk(walk, STACK_CIRCULAR);
+	walk->sp = walk->fp;
+	row->kind = UNWIND_FP;
 	return STEP_ON;
 }
 
@@ -540,6 +556,8 @@ static long climb_one(struct climb *climb)
 	if (kind == UNWIND_GO_GOBUF)
 		return step_to_goroutine(climb, (__u32)row.cfa * 8);
 	if (kind == UNWIND_GO_CGO && leave_cgo(climb, &row))
+		return STEP_END;
+	if (kind == UNWIND_GO_FP && leave_by_fp(walk, &row))
 		return STEP_END;
 	if (kind == UNWIND_BAD || kind >= UNWIND_KINDS)
 		return end_walk(walk, STACK_NO_RULE);

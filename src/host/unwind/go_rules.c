@@ -22,6 +22,7 @@
 enum go_switch {
 	SWITCH_NONE,  /* sp is its frame's, whatever the flags say */
 	SWITCH_GOBUF, /* from where it has written sp */
+	SWITCH_LOST,  /* the same, and nobody knows to where */
 	SWITCH_CGO,   /* where it calls */
 };
 
@@ -31,13 +32,15 @@ static const struct {
 } switches[] = {
 	{ "runtime.systemstack", SWITCH_GOBUF }, { "runtime.morestack", SWITCH_GOBUF },
 	{ "runtime.asmcgocall", SWITCH_CGO },    { "runtime.asmcgocall.abi0", SWITCH_CGO },
-	{ "runtime.cgocallback", SWITCH_NONE },
+	{ "runtime.cgocallback", SWITCH_NONE },  { "gogo", SWITCH_LOST },
+	{ "runtime.gogo", SWITCH_LOST },
 };
 
-/* Whose caller is not the one that its frame says, on machines with a link register: a signal
- * handler made it look called. */
+/* A signal handler made these look called; on machines with a link register it has pushed that
+ * before. */
 static const char *const injected[] = { "runtime.asyncPreempt", "runtime.sigpanic",
 					"runtime.sigpanic0", "runtime.debugCallV2" };
+#define PUSHED 16u
 
 struct function {
 	const struct go_code *code;
@@ -47,7 +50,7 @@ struct function {
 	struct rows *rows;
 	uint64_t first;
 	struct go_prologue prologue;
-	bool is_by_fp; /* its frame is found by fp: it writes sp */
+	unsigned pushed; /* by a signal handler that made it look called */
 };
 
 static const struct go_machine *machine_of(const struct object *object)
@@ -112,6 +115,14 @@ bool go_code_open(struct go_code *ret, const struct object *object)
 	return true;
 }
 
+static bool is_injected(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(injected); i++)
+		if (!strcmp(injected[i], name))
+			return true;
+	return false;
+}
+
 static bool is_ours(const struct go_code *code, const struct go_machine *machine,
 		    const struct go_function *facts)
 {
@@ -119,7 +130,7 @@ static bool is_ours(const struct go_code *code, const struct go_machine *machine
 	const struct go_part bytes = code_of(code, facts);
 	struct go_prologue prologue;
 
-	if (known_end_find(facts->name))
+	if (known_end_find(facts->name) || is_injected(facts->name))
 		return true;
 	while (go_values_next(&frame))
 		if (frame.value > 0)
@@ -182,8 +193,6 @@ static int add_pushed(struct function *self, uint64_t address, int64_t size, boo
 {
 	int64_t words = size / WORD + 1;
 
-	if (self->is_by_fp && has_fp)
-		return add_row(self, address, (struct unwind_row){ 0, 2, -2, UNWIND_FP });
 	if (words > UINT16_MAX)
 		return add_bad(self, address);
 	return add_row(
@@ -191,26 +200,21 @@ static int add_pushed(struct function *self, uint64_t address, int64_t size, boo
 		(struct unwind_row){ 0, (__u16)words, has_fp ? -2 : UNWIND_FP_SAME, UNWIND_SP });
 }
 
+/* Its return address is at sp, and the caller's fp one word below. */
 static int add_linked(struct function *self, uint64_t address, int64_t size, bool has_fp)
 {
-	int64_t words = size / WORD;
+	int64_t words = (size + self->pushed) / WORD;
+	struct unwind_row row = { .cfa = (__u16)words, .fp = UNWIND_FP_SAME, .kind = UNWIND_SP };
 
-	if (!words)
-		return add_row(self, address,
-			       (struct unwind_row){ 0, 0, UNWIND_FP_SAME,
-						    UNWIND_SP | UNWIND_RA_IN_REGISTER });
+	if (!size) {
+		row.kind |= UNWIND_RA_IN_REGISTER;
+		return add_row(self, address, row);
+	}
 	if (words >= INT8_MAX)
-		return add_large(self, address, size, has_fp);
-	if (!has_fp)
-		return add_row(self, address,
-			       (struct unwind_row){ 0, (__u16)words, (__s8)-words,
-						    UNWIND_SP | UNWIND_RA_ALONE });
-	if (self->is_by_fp)
-		return add_row(self, address,
-			       (struct unwind_row){ 0, (__u16)(words + 1), (__s8) - (words + 1),
-						    UNWIND_FP });
-	return add_row(self, address,
-		       (struct unwind_row){ 0, (__u16)words, (__s8) - (words + 1), UNWIND_SP });
+		return add_large(self, address, size + self->pushed, has_fp);
+	row.fp = (__s8)(has_fp ? -words - 1 : -words);
+	row.kind |= has_fp ? 0 : UNWIND_RA_ALONE;
+	return add_row(self, address, row);
 }
 
 static int add_frame(struct function *self, uint64_t address, int64_t size, bool has_fp)
@@ -263,15 +267,31 @@ static int add_piece(struct function *self, uint64_t start, uint64_t end, struct
 	return r;
 }
 
-static int add_gobuf(struct function *self)
+/* While it runs on another stack; then it takes its own again. */
+static int add_by_fp(struct function *self)
 {
-	const struct unwind_row row = { .cfa = (__u16)(self->code->goroutine_at / WORD),
+	bool is_pushed = self->rows->machine->is_ra_pushed;
+	int64_t words = is_pushed ? 2 : largest_frame(self) / WORD + 1;
+	const struct unwind_row row = { .cfa = (__u16)words,
+					.fp = (__s8)-words,
+					.kind = UNWIND_GO_FP };
+	uint64_t start = self->machine->find_switch(&self->bytes, 0);
+	uint64_t end = self->machine->find_switch(&self->bytes, start);
+
+	if (!start || !self->prologue.fp_saved || words >= INT8_MAX)
+		return 0;
+	return add_piece(self, start, end ? end : self->bytes.size, row);
+}
+
+static int add_gobuf(struct function *self, unsigned goroutine_at)
+{
+	const struct unwind_row row = { .cfa = (__u16)(goroutine_at / WORD),
 					.fp = UNWIND_FP_SAME,
 					.kind = UNWIND_GO_GOBUF };
 	uint64_t start = self->machine->find_switch(&self->bytes, 0);
 	uint64_t end = self->machine->find_switch(&self->bytes, start);
 
-	if (!start || !row.cfa)
+	if (!start)
 		return 0;
 	return add_piece(self, start, end ? end : self->bytes.size, row);
 }
@@ -315,14 +335,6 @@ static enum go_switch switch_of(const char *name, bool *ret_known)
 	return SWITCH_NONE;
 }
 
-static bool is_injected(const struct function *self)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(injected); i++)
-		if (!self->rows->machine->is_ra_pushed && !strcmp(injected[i], self->facts.name))
-			return true;
-	return false;
-}
-
 static void read_prologue(struct function *self)
 {
 	struct go_values frame =
@@ -345,18 +357,21 @@ static int compile(struct function *self)
 	enum go_switch kind = switch_of(self->facts.name, &is_known);
 	int r;
 
-	if (is_injected(self))
-		return add_bad(self, self->facts.start);
 	read_prologue(self);
-	self->is_by_fp = !is_known && self->facts.flags & GO_WRITES_SP;
+	if (is_injected(self->facts.name) && !self->rows->machine->is_ra_pushed)
+		self->pushed = PUSHED;
 	r = add_row(self, self->facts.start,
 		    (struct unwind_row){ .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME });
 	if (!r)
 		r = add_frames(self, self->facts.start);
+	if (!r && !is_known && !end && self->facts.flags & GO_WRITES_SP)
+		r = add_by_fp(self);
 	if (!r && end)
 		r = add_end(self, end);
 	if (!r && kind == SWITCH_GOBUF)
-		r = add_gobuf(self);
+		r = add_gobuf(self, self->code->goroutine_at);
+	if (!r && kind == SWITCH_LOST)
+		r = add_gobuf(self, 0);
 	if (!r && kind == SWITCH_CGO)
 		r = add_cgo(self);
 	return r;

@@ -222,31 +222,43 @@ static int step_signal(struct walk *walk)
 	return walk->range ? GOES_ON : STACK_NO_MAP;
 }
 
-/* The registers of the goroutine that this thread's own stack works for. */
-static bool read_gobuf(struct walk *walk, unsigned goroutine_at)
+/* The goroutine that this thread's own stack works for; 0: none. */
+static bool find_goroutine(struct walk *walk, unsigned goroutine_at, uint64_t *ret)
 {
-	unsigned shift = goroutine_at == GO_M_GOROUTINE_OF_SEVEN;
-	uint64_t m, own, g, words[GO_GOBUF_WORDS];
+	uint64_t m, own;
 
-	if (!walk->go || !read_word(walk, walk->go + GO_G_M, &m) ||
-	    !read_word(walk, m + GO_M_G0, &own) || own != walk->go ||
-	    !read_word(walk, m + goroutine_at, &g) || !g)
-		return false;
+	return walk->go && goroutine_at && read_word(walk, walk->go + GO_G_M, &m) &&
+	       read_word(walk, m + GO_M_G0, &own) && read_word(walk, m + goroutine_at, ret) &&
+	       (own == walk->go || *ret == walk->go);
+}
+
+static bool read_gobuf(struct walk *walk, uint64_t g, bool is_long)
+{
+	uint64_t words[GO_GOBUF_WORDS];
+
 	for (unsigned i = 0; i < GO_GOBUF_WORDS; i++)
 		if (!read_word(walk, g + GO_G_GOBUF + i * WORD, &words[i]))
 			return false;
 	walk->at.sp = words[GO_GOBUF_SP];
 	walk->at.pc = words[GO_GOBUF_PC];
-	walk->at.lr = words[GO_GOBUF_LR_OF_SIX + shift];
-	walk->at.fp = words[GO_GOBUF_BP_OF_SIX + shift];
+	walk->at.lr = words[GO_GOBUF_LR_OF_SIX + is_long];
+	walk->at.fp = words[GO_GOBUF_BP_OF_SIX + is_long];
 	return walk->at.sp && walk->at.pc;
 }
 
+/* Without a goroutine it is the scheduler: its stack begins here. */
 static int step_gobuf(struct walk *walk, const struct unwind_row *row)
 {
+	unsigned goroutine_at = row->cfa * (unsigned)WORD;
+	uint64_t g;
+
 	if (++walk->signals > SIGNALS_MAX)
 		return STACK_CIRCULAR;
-	if (!read_gobuf(walk, row->cfa * (unsigned)WORD))
+	if (!find_goroutine(walk, goroutine_at, &g))
+		return STACK_SWITCHED;
+	if (!g)
+		return STACK_COMPLETE;
+	if (!read_gobuf(walk, g, goroutine_at == GO_M_GOROUTINE_OF_SEVEN))
 		return STACK_SWITCHED;
 	walk->at.mask = 0;
 	walk->at.is_fp_unknown = walk->at.is_lr_unknown = walk->at.is_sp_lost = false;
@@ -276,6 +288,16 @@ static int step_cgo(struct walk *walk, const struct unwind_row *row)
 		return STACK_SWITCHED;
 	walk->at.sp = g ? end - depth : depth;
 	return step_row(walk, &frame, walk->at.sp + frame.cfa * (uint64_t)WORD);
+}
+
+static int step_by_other_fp(struct walk *walk, const struct unwind_row *row)
+{
+	if (walk->at.is_fp_unknown)
+		return lacks_fp(walk);
+	if (++walk->signals > SIGNALS_MAX)
+		return STACK_CIRCULAR;
+	walk->at.sp = walk->at.fp;
+	return step_row(walk, row, walk->at.fp + row->cfa * (uint64_t)WORD);
 }
 
 /* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
@@ -349,6 +371,8 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 		return step_gobuf(walk, row);
 	case UNWIND_GO_CGO:
 		return step_cgo(walk, row);
+	case UNWIND_GO_FP:
+		return step_by_other_fp(walk, row);
 	default:
 		return STACK_NO_RULE;
 	}

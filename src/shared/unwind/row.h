@@ -26,6 +26,7 @@ enum unwind_kind {
 	UNWIND_GO_CGO,   /* Go called C on another stack: `cfa` is where from sp the goroutine is
 			    kept,   in words, and above eight bits the size of the frame that was left
 			  */
+	UNWIND_GO_FP,    /* as UNWIND_FP, and the caller's stack is another one than sp's */
 	UNWIND_KINDS,
 };
 

@@ -40,7 +40,8 @@ static bool read_prologue(const struct go_part *code, uint64_t frame, struct go_
 		ret->fp_saved = word_at(code, frame) == STORE_FP ? frame + WORD : 0;
 		return true;
 	}
-	ret->fp_saved = frame;
+	/* asyncPreempt: str x30, [sp, #-size]; sub sp, sp, #size; the rest is the same. */
+	ret->fp_saved = word_at(code, frame) == STORE_FP ? frame + WORD : frame;
 	return frame >= 2 * WORD && word_at(code, frame - WORD) == SET_SP_TO_X20 &&
 	       word_at(code, frame - 2 * WORD) == STORE_BOTH;
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define PUSH_FP        0x55u
-#define SWITCH_SIZE    4u /* mov 56(%register), %rsp: the stack of a goroutine's gobuf */
 #define GOROUTINE_SEEN 96u
 #define GOROUTINE_MAX  1024u
 
@@ -46,18 +45,24 @@ static bool read_prologue(const struct go_part *code, uint64_t frame, struct go_
 	return true; /* rsp says enough */
 }
 
-/* 48 or 49, 8b, mod 01 and %rsp, 56. */
-static bool is_switch(const struct go_part *code, uint64_t at)
+/* mov 56(%register), %rsp: the stack of a goroutine's gobuf; or mov %register, %rsp.  0: neither. */
+static unsigned switch_size(const struct go_part *code, uint64_t at)
 {
-	return (byte_at(code, at) | 1) == 0x49 && byte_at(code, at + 1) == 0x8b &&
-	       (byte_at(code, at + 2) & 0xf8) == 0x60 && byte_at(code, at + 3) == 56;
+	unsigned prefix = byte_at(code, at), operands = byte_at(code, at + 2);
+
+	if ((prefix | 1) == 0x49 && byte_at(code, at + 1) == 0x8b && (operands & 0xf8) == 0x60 &&
+	    byte_at(code, at + 3) == 56)
+		return 4;
+	if ((prefix | 4) == 0x4c && byte_at(code, at + 1) == 0x89 && (operands & 0xc7) == 0xc4)
+		return 3;
+	return 0;
 }
 
 static uint64_t find_switch(const struct go_part *code, uint64_t from)
 {
-	for (uint64_t at = from; at + SWITCH_SIZE <= code->size; at++)
-		if (is_switch(code, at))
-			return at + SWITCH_SIZE;
+	for (uint64_t at = from; at < code->size; at++)
+		if (switch_size(code, at))
+			return at + switch_size(code, at);
 	return 0;
 }
 

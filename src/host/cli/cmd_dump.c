@@ -82,7 +82,8 @@ static void print_thread(const struct dumped_thread *thread)
 	if (!thread->has_stack)
 		print(stdout, "  no stack: it ran and could not be caught, or may not be read\n");
 	else if (thread->end != STACK_COMPLETE)
-		print(stdout, "  INCOMPLETE: %s\n", stack_end_name(thread->end));
+		print(stdout, "  INCOMPLETE: %s; fix: %s\n", stack_end_name(thread->end),
+		      stack_end_fix(thread->end));
 	if (thread->is_guessed)
 		print(stdout, "  GUESSED: a frame pointer that nothing told was guessed\n");
 }
@@ -131,6 +132,7 @@ static void write_thread(struct json *json, const struct dumped_thread *thread)
 	json_bool(json, "has_stack", thread->has_stack);
 	json_bool(json, "complete", thread->has_stack && thread->end == STACK_COMPLETE);
 	json_text(json, "end", stack_end_key(thread->end));
+	json_text(json, "end_fix", thread->has_stack ? stack_end_fix(thread->end) : "");
 	json_bool(json, "guessed", thread->is_guessed);
 	json_list(json, "frames");
 	for (size_t i = 0; i < thread->frame_count; i++)

@@ -21,7 +21,7 @@
 
 #define SETTLE_GLANCES   10000
 #define SETTLE_GLANCE_NS 100000
-#define SETTLE_RUN_NS    1000000 /* of processor time: some instructions, and what pages they need */
+#define SETTLE_RUN_NS    200000 /* of processor time: some instructions, and what pages they need */
 
 /* Is this mapping of a tool?  By content they are memory files with the tool's name. */
 const struct agent_tool *mapping_tool(const struct agent_page *page, const struct mapping *mapping)

@@ -167,7 +167,7 @@ static unsigned quiet(struct residence *self, bool finalizes, uint32_t timeout_m
 	unsigned disobedient =
 		lifecycle_quiet(self->boot, finalizes, timeout_ms, text, sizeof(self->reply.text));
 
-	if (!notice_end(&self->boot->libc, timeout_ms))
+	if (!notice_end(&self->boot->libc, finalizes, timeout_ms))
 		return disobedient;
 	text_add_complaint(text, sizeof(self->reply.text), "the agent itself",
 			   "the program's loader is busy, and hooks of ours are still in");
@@ -201,7 +201,7 @@ static void keep_agent_where_it_must(struct residence *self)
 	if (self->reply.value || runner_collect(&self->boot->libc))
 		reason = "the agent itself: a tool that could not go may call it";
 	if (!reason)
-		reason = notice_leave(&self->boot->libc);
+		reason = notice_hindrance();
 	if (!reason)
 		return;
 	self->unloads = false;

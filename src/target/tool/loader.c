@@ -6,7 +6,6 @@
 
 #include "shared/arch/syscall.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -63,14 +62,6 @@ void loader_use(const struct loader_libc *libc)
 			!functions.register_fork(before_fork, after_fork, in_child, &dso_handle);
 }
 
-void *loader_leave_forks(void)
-{
-	bool was_registered = is_registered;
-
-	is_registered = false;
-	return was_registered ? &dso_handle : NULL;
-}
-
 static void enter(void)
 {
 	for (unsigned i = 0; i < OUR_WAITS; i++) {
@@ -116,4 +107,20 @@ int loader_close(void *handle)
 	r = functions.close(handle);
 	leave();
 	return r;
+}
+
+/* It takes locks of libc's, too. */
+void loader_leave_forks(void (*finalize)(void *))
+{
+	if (!is_registered)
+		return;
+	enter();
+	finalize(&dso_handle);
+	is_registered = false;
+	leave();
+}
+
+bool loader_is_in_forks(void)
+{
+	return is_registered;
 }

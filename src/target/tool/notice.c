@@ -9,7 +9,6 @@
 #include "target/agent/departure.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/wants.h"
-#include "target/lifecycle/fork_gate.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/page.h"
 #include "target/tool/aside.h"
@@ -132,24 +131,35 @@ static int start(void)
 	return r;
 }
 
-static void begin(void *result)
-{
-	int r = backend_use_agent() ? 0 : -ENOSYS;
+/* For the thread of the runner's, and its answer. */
+struct order {
+	const struct boot_libc *libc;
+	bool is_final;
+	int result;
+};
 
-	if (!r && installed_by)
+static void begin(void *pointer)
+{
+	struct order *order = pointer;
+
+	order->result = backend_use_agent() ? 0 : -ENOSYS;
+	if (!order->result && installed_by)
 		stop_any();
-	if (!r)
-		r = start();
-	if (r || __atomic_load_n(&is_unwanted, __ATOMIC_ACQUIRE))
+	if (!order->result)
+		order->result = start();
+	if (order->result || __atomic_load_n(&is_unwanted, __ATOMIC_ACQUIRE))
 		stop();
-	*(int *)result = r;
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 }
 
-static void end(void *result)
+static void end(void *pointer)
 {
-	stop_any();
-	*(int *)result = 0;
+	struct order *order = pointer;
+
+	if (installed_by)
+		stop_any();
+	if (order->is_final)
+		loader_leave_forks((void (*)(void *))order->libc->__cxa_finalize);
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -158,25 +168,26 @@ static void ignore(void *unused)
 	(void)unused;
 }
 
-static int work(const struct boot_libc *libc, void (*function)(void *), uint32_t timeout_ms)
+static int work(struct order *order, void (*function)(void *), uint32_t timeout_ms)
 {
-	int result = 0, r;
+	int r;
 
 	__atomic_store_n(&is_busy, 1, __ATOMIC_RELEASE);
-	r = runner_call(libc, function, ignore, &result, sizeof(result), timeout_ms);
+	r = runner_call(order->libc, function, ignore, order, sizeof(*order), timeout_ms);
 	if (r && r != -ETIMEDOUT)
 		__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
-	return r ? r : result;
+	return r ? r : order->result;
 }
 
 int notice_begin(const struct boot_libc *libc, uint32_t timeout_ms)
 {
+	struct order order = { libc, false, 0 };
 	int r;
 
 	if (__atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
 		return -EBUSY;
 	__atomic_store_n(&is_unwanted, 0, __ATOMIC_RELEASE);
-	r = work(libc, begin, timeout_ms);
+	r = work(&order, begin, timeout_ms);
 	if (r == -ETIMEDOUT)
 		__atomic_store_n(&is_unwanted, 1, __ATOMIC_RELEASE);
 	return r;
@@ -195,13 +206,17 @@ static bool await_turn(uint32_t timeout_ms)
 	return true;
 }
 
-int notice_end(const struct boot_libc *libc, uint32_t timeout_ms)
+int notice_end(const struct boot_libc *libc, bool is_final, uint32_t timeout_ms)
 {
+	struct order order = { libc, is_final, 0 };
+
 	__atomic_store_n(&is_unwanted, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&hook_on_notice, NULL, __ATOMIC_RELEASE);
 	if (!await_turn(timeout_ms))
 		return -ETIMEDOUT;
-	return installed_by ? work(libc, end, timeout_ms) : 0;
+	if (!installed_by && !(is_final && loader_is_in_forks()))
+		return 0;
+	return work(&order, end, timeout_ms);
 }
 
 void notice_adopt(void)
@@ -218,20 +233,13 @@ unsigned notice_threads(void)
 	return __atomic_load_n(&watchers, __ATOMIC_RELAXED);
 }
 
-const char *notice_leave(const struct boot_libc *libc)
+const char *notice_hindrance(void)
 {
-	void *forks;
-
-	if (installed_by || must_stay || __atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
-		return "the agent itself: an import of the program's may still lead to it";
+	if (installed_by || must_stay || loader_is_in_forks() ||
+	    __atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
+		return "the agent itself: something of the program's may still lead to it";
 	/* Acquire: pairs with on_notice(). */
-	if (__atomic_load_n(&inside, __ATOMIC_ACQUIRE))
-		return "the agent itself: a thread of the program's may come back to it";
-	forks = loader_leave_forks();
-	if (!forks)
-		return NULL;
-	fork_gate_open(libc);
-	fork_gate_finalize(libc, forks);
-	fork_gate_close(libc);
-	return NULL;
+	return __atomic_load_n(&inside, __ATOMIC_ACQUIRE)
+		       ? "the agent itself: a thread of the program's may come back to it"
+		       : NULL;
 }

@@ -15,7 +15,7 @@
 #define WORD           8
 #define NOP            0xd503201fu
 #define PUSH_FP_LR     0xa9bf7bfdu /* stp x29, x30, [sp, #-16]! */
-#define STUB_ALIGNMENT 64u         /* where functions of CODE_STUBS begin */
+#define STUB_ALIGNMENT 32u         /* where functions of CODE_STUBS begin */
 #define FRAME_SIZE_MAX (1u << 20)
 
 /* One piece of code on its way to rows. */
@@ -293,7 +293,7 @@ static int (*const scans[])(struct scan *scan) = {
 	[CODE_ROUTINES] = scan_routine,    [CODE_STUBS] = scan_stubs,
 	[CODE_METHOD] = scan_method,       [CODE_ADAPTER] = scan_adapter,
 	[CODE_FRAMELESS] = scan_frameless, [CODE_HANDLER] = scan_handler,
-	[CODE_EXCEPTION] = scan_unknown,   [CODE_SAFEPOINT] = scan_safepoint,
+	[CODE_EXCEPTION] = scan_routine,   [CODE_SAFEPOINT] = scan_safepoint,
 	[CODE_ENTRY] = scan_entry,         [CODE_INTERPRETER] = scan_interpreter,
 	[CODE_UNKNOWN] = scan_unknown,
 };

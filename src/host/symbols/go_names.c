@@ -68,9 +68,8 @@ bool go_names_open(struct go_names *ret, Elf *elf)
 	for (size_t i = 0; !part.size && i < ARRAY_SIZE(tables); i++)
 		if (!elf_section_part(elf, tables[i], &part))
 			part.size = 0;
-	if (!part.size ||
-	    gopclntab_open(&ret->table, part.bytes, part.size,
-			   relocated_text(elf, part.address + GO_TEXT_START_AT)))
+	if (!part.size || gopclntab_open(&ret->table, part.bytes, part.size,
+					 relocated_text(elf, part.address + GO_TEXT_START_AT)))
 		return false;
 	ret->trees = find_trees(ret, part.address);
 	return true;

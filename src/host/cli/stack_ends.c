@@ -31,7 +31,7 @@ void stack_ends_write(struct json *json, const uint64_t ends[STACK_ENDS])
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		json_number(json, stack_end_key(i), ends[i]);
 	json_object_end(json);
-	json_list(json, "incomplete");
+	json_list(json, "incomplete_stacks");
 	for (unsigned i = 0; i < STACK_ENDS; i++) {
 		if (!is_reason(ends, i))
 			continue;

@@ -16,5 +16,5 @@
  * stacks than so. */
 void stack_ends_print(const char *head, const uint64_t ends[STACK_ENDS], uint64_t count,
 		      uint64_t at_most);
-/* "stacks": how many ended how; "incomplete": the reasons with what mends them. */
+/* "stacks": how many ended how; "incomplete_stacks": the reasons with what mends them. */
 void stack_ends_write(struct json *json, const uint64_t ends[STACK_ENDS]);

@@ -22,14 +22,16 @@ static const struct {
 	[STACK_NO_MAP] = { "no code mapped there",
 			   "record again: the stack was being changed, or its code was unmapped" },
 	[STACK_NO_TABLE] = { "no unwind information",
-			     "compile that code with -fno-omit-frame-pointer" },
+			     "compile that code with -fno-omit-frame-pointer, or have the runtime "
+			     "that makes it keep frame pointers" },
 	[STACK_NO_RULE] = { "rule too complex", "compile that code with -fno-omit-frame-pointer" },
 	[STACK_UNREADABLE] = { "stack memory not readable",
 			       "--sampler bpf, which reads all of it" },
 	[STACK_CIRCULAR] = { "stack goes in circles", "record again: the stack was being changed" },
 	[STACK_NO_USER] = { "no user stack", "nothing: the thread was ending or has none" },
 	[STACK_GENERATED] = { "ended in JIT code",
-			      "have the runtime keep frame pointers in the code that it makes" },
+			      "have the runtime keep frame pointers (erl +JPperf true, java "
+			      "-XX:+PreserveFramePointer)" },
 	[STACK_ZERO] = { "ended in 0 before the start of the program or thread",
 			 "compile that code with -fno-omit-frame-pointer" },
 	[STACK_SWITCHED] = { "a runtime switched stacks there",

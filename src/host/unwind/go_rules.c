@@ -18,6 +18,7 @@
 #include "host/unwind/ends.h"
 
 #define WORD 8
+#define PAGE 4096 /* far more than is added to a size */
 
 enum go_switch {
 	SWITCH_NONE,  /* sp is its frame's, whatever the flags say */
@@ -177,12 +178,17 @@ static int add_bad(struct function *self, uint64_t address)
 /* Frames too large for a row. */
 static int add_large(struct function *self, uint64_t address, int64_t size, bool has_fp)
 {
+	bool is_pushed = self->rows->machine->is_ra_pushed;
+	__u8 saved = is_pushed ? UNWIND_SAVED_AT_CFA : UNWIND_SAVED_AT_SP;
 	const struct unwind_special special = {
 		.base = UNWIND_BASE_SP,
 		.offset = (__s32)size,
-		.fp_saved = has_fp ? UNWIND_SAVED_AT_SP : UNWIND_SAVED_NOT,
-		.fp_offset = has_fp ? -WORD : 0,
-		.ra_saved = UNWIND_SAVED_AT_SP,
+		.fp_saved = has_fp ? saved : UNWIND_SAVED_NOT,
+		.fp_offset = !has_fp     ? 0
+			     : is_pushed ? -2 * WORD
+					 : -WORD,
+		.ra_saved = saved,
+		.ra_offset = is_pushed ? -WORD : 0,
 	};
 
 	return rows_add_special(self->rows, (uint32_t)(address - self->first), &special);
@@ -194,7 +200,7 @@ static int add_pushed(struct function *self, uint64_t address, int64_t size, boo
 	int64_t words = size / WORD + 1;
 
 	if (words > UINT16_MAX)
-		return add_bad(self, address);
+		return add_large(self, address, size + WORD, has_fp);
 	return add_row(
 		self, address,
 		(struct unwind_row){ 0, (__u16)words, has_fp ? -2 : UNWIND_FP_SAME, UNWIND_SP });
@@ -219,7 +225,7 @@ static int add_linked(struct function *self, uint64_t address, int64_t size, boo
 
 static int add_frame(struct function *self, uint64_t address, int64_t size, bool has_fp)
 {
-	if (size < 0 || size % WORD || size > INT32_MAX)
+	if (size < 0 || size % WORD || size > INT32_MAX - PAGE)
 		return add_bad(self, address);
 	return (self->rows->machine->is_ra_pushed ? add_pushed : add_linked)(self, address, size,
 									     has_fp && size);
@@ -344,7 +350,8 @@ static void read_prologue(struct function *self)
 		if (frame.value <= 0)
 			continue;
 		if (!self->machine->read_prologue(&self->bytes, frame.start - self->facts.start,
-						  &self->prologue))
+						  &self->prologue) &&
+		    !is_injected(self->facts.name))
 			self->prologue = (struct go_prologue){ 0 };
 		return;
 	}

@@ -98,6 +98,7 @@ static void read_image(struct known *entry, const struct image *image)
 			 "not an ELF file of 64 bits");
 		return;
 	}
+	entry->module.is_object = true;
 	if (image->is_cut)
 		refuse_cut(&entry->module);
 	else

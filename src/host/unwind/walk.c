@@ -38,8 +38,7 @@ struct walk {
 /* A chain that ended in 0: nobody says that a stack begins here. */
 static int end_in_zero(const struct walk *walk)
 {
-	return walk->range && walk->range->module->kind == MODULE_FILE ? STACK_ZERO
-								       : STACK_GENERATED;
+	return walk->range && module_is_file(walk->range->module) ? STACK_ZERO : STACK_GENERATED;
 }
 
 static bool read_word(struct walk *walk, uint64_t address, uint64_t *ret)
@@ -310,7 +309,7 @@ static int step_by_other_fp(struct walk *walk, const struct unwind_row *row)
 static int step_frame_pointer(struct walk *walk)
 {
 	uint64_t fp = walk->at.fp, ra, next;
-	bool is_in_file = walk->range && walk->range->module->kind == MODULE_FILE;
+	bool is_in_file = walk->range && module_is_file(walk->range->module);
 	int r;
 
 	if (walk->at.is_fp_unknown)
@@ -389,7 +388,7 @@ static uint64_t read_code(const struct walk *walk)
 	struct iovec local = { &code, sizeof(code) };
 	struct iovec remote = { (void *)(uintptr_t)walk->at.pc, sizeof(code) };
 
-	if (walk->is_exact || walk->range->module->kind != MODULE_FILE ||
+	if (walk->is_exact || !module_is_file(walk->range->module) ||
 	    process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0) != sizeof(code))
 		return 0;
 	return code;

@@ -8,6 +8,7 @@
 #include "kernel/maps.h"
 #include "shared/arch/signal_frame.h"
 #include "shared/unwind/goroutine.h"
+#include "shared/unwind/unframed.h"
 
 #define PAGE_SIZE   4096
 #define FRAMES_MASK 2047      /* those of the kernel and SAMPLE_FRAMES_MAX fit below it */
@@ -48,6 +49,10 @@ struct walk {
 	__u64 tried_sp; /* the last one with which the walk went on there; 0: none */
 	__u16 doubted_count;
 	struct kernel_range range; /* of the last frame */
+	union {
+		__u8 bytes[UNFRAMED_BYTES];
+		__u32 words[UNFRAMED_WORDS];
+	} code; /* before which the thread stands */
 	struct pt_regs registers;
 	struct sample sample;
 	__u64 frames[FRAMES_MASK + 1]; /* the sample's own */
@@ -218,6 +223,37 @@ ALWAYS_INLINE int plan_by_fp(struct walk *walk, struct plan *plan)
 	plan->ra_at = fp + 8;
 	plan->ra = 0;
 	return STEP_ON;
+}
+
+/* The same where the frame is not there, or not any more.  STEP_END: it is. */
+ALWAYS_INLINE int plan_unframed(struct climb *climb, struct plan *plan)
+{
+	struct walk *walk = climb->walk;
+	__u32 size = PAGE_SIZE - (walk->pc & (PAGE_SIZE - 1));
+	struct unframed unframed;
+	__u64 at, fp;
+
+	if (!walk->is_exact)
+		return STEP_END;
+	if (size < sizeof(walk->code))
+		__builtin_memset(&walk->code, 0, sizeof(walk->code));
+	else
+		size = sizeof(walk->code);
+	if (read_memory(climb, &walk->code, size, walk->pc))
+		return STEP_END;
+	unframed = RETURN_ON_STACK ? unframed_x86_64(walk->code.bytes)
+				   : unframed_aarch64(walk->code.words);
+	if (unframed.kind == UNFRAMED_NOT)
+		return STEP_END;
+	at = walk->sp + (__s64)unframed.distance;
+	*plan = (struct plan){ .cfa = at, .ra = walk->lr };
+	if (unframed.kind == UNFRAMED_BARE && RETURN_ON_STACK)
+		*plan = (struct plan){ .cfa = at + 8, .ra_at = at };
+	if (unframed.kind == UNFRAMED_BARE)
+		return STEP_ON;
+	*plan = (struct plan){ .cfa = at + 16, .fp_at = at, .ra_at = at + 8 };
+	return read_word(climb, at, &fp) || (!RETURN_ON_STACK && fp != walk->fp) ? STEP_END
+										 : STEP_ON;
 }
 
 ALWAYS_INLINE __u64 register_by_number(const struct walk *walk, __u64 number)
@@ -509,7 +545,7 @@ ALWAYS_INLINE long step_without_rule(struct climb *climb)
 		return end_walk(walk, STACK_COMPLETE);
 	if (!walk->is_sp_lost && code == SIGNAL_TRAMPOLINE)
 		return step_over_signal(climb);
-	if (plan_by_fp(walk, &plan))
+	if (plan_unframed(climb, &plan) && plan_by_fp(walk, &plan))
 		return STEP_END;
 	walk->was_guided = 1;
 	if (step_by_plan(climb, &plan))

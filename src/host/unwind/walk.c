@@ -7,16 +7,23 @@
 #include "shared/arch/elf.h"
 #include "shared/arch/signal_frame.h"
 #include "shared/unwind/goroutine.h"
+#include "shared/unwind/unframed.h"
 
 #include <sys/uio.h>
 
 #define WORD        8
+#define PAGE_BYTES  4096u
 #define FRAME_MAX   ((uint64_t)1 << 20) /* the frame-pointer rule believes no larger frame */
 #define SIGNALS_MAX 16                  /* frames of signals in one stack */
 #define DOUBT_REACH ((uint64_t)8 << 10) /* so far up frames are looked for */
 
 /* What a step says; not an end. */
 #define GOES_ON STACK_ENDS
+
+union code_ahead {
+	unsigned char bytes[UNFRAMED_BYTES];
+	uint32_t words[UNFRAMED_WORDS];
+};
 
 struct walk {
 	const struct space *space;
@@ -302,6 +309,57 @@ static int step_by_other_fp(struct walk *walk, const struct unwind_row *row)
 	return step_row(walk, row, walk->at.fp + row->cfa * (uint64_t)WORD);
 }
 
+/* What can be read of the code before the thread stands; the rest is 0. */
+static void read_code_ahead(const struct walk *walk, union code_ahead *ret)
+{
+	size_t in_page = PAGE_BYTES - walk->at.pc % PAGE_BYTES;
+	struct iovec local = { ret, MIN(sizeof(*ret), in_page) };
+	struct iovec remote = { (void *)(uintptr_t)walk->at.pc, local.iov_len };
+
+	*ret = (union code_ahead){ 0 };
+	(void)!process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0);
+}
+
+/* The frame is not there, or not any more: false where it is. */
+static bool find_unframed(struct walk *walk, struct unframed *ret)
+{
+	union code_ahead code;
+	uint64_t fp;
+
+	if (!walk->is_exact || is_lr_lost(walk))
+		return false;
+	read_code_ahead(walk, &code);
+	*ret = ARCH_RETURN_ON_STACK ? unframed_x86_64(code.bytes) : unframed_aarch64(code.words);
+	return ret->kind == UNFRAMED_BARE ||
+	       (ret->kind == UNFRAMED_PUSHED &&
+		read_word(walk, walk->at.sp + (uint64_t)ret->distance, &fp) &&
+		(ARCH_RETURN_ON_STACK || fp == walk->at.fp));
+}
+
+static int step_unframed(struct walk *walk, const struct unframed *unframed)
+{
+	uint64_t at = walk->at.sp + (uint64_t)unframed->distance, ra = walk->at.lr,
+		 fp = walk->at.fp;
+	bool is_pushed = unframed->kind == UNFRAMED_PUSHED;
+
+	if ((is_pushed && (!read_word(walk, at, &fp) || !read_word(walk, at + WORD, &ra))) ||
+	    (!is_pushed && ARCH_RETURN_ON_STACK && !read_word(walk, at, &ra)))
+		return STACK_UNREADABLE;
+	if (is_pushed)
+		at += 2 * WORD;
+	else if (ARCH_RETURN_ON_STACK)
+		at += WORD;
+	return step_to(walk, at, ra, fp, /* may_stay */ !ARCH_RETURN_ON_STACK);
+}
+
+/* A step that no rule led: where calls do not push, the caller's frame may go on above. */
+static int end_guided(struct walk *walk, int r)
+{
+	walk->was_guided = true;
+	walk->at.is_sp_lost = !ARCH_RETURN_ON_STACK;
+	return r == STACK_NO_MAP ? STACK_NO_TABLE : r;
+}
+
 /* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
  * or reaches a function of a file with 0, goes no further, and is not complete: that 0 may be a
  * register that the code uses for something else.  Where calls do not push, the frame may go on
@@ -310,20 +368,19 @@ static int step_frame_pointer(struct walk *walk)
 {
 	uint64_t fp = walk->at.fp, ra, next;
 	bool is_in_file = walk->range && module_is_file(walk->range->module);
-	int r;
+	struct unframed unframed;
 
 	if (walk->at.is_fp_unknown)
 		return lacks_fp(walk);
+	if (find_unframed(walk, &unframed))
+		return end_guided(walk, step_unframed(walk, &unframed));
 	if (!fp && !walk->is_exact && (walk->was_guided || is_in_file))
 		return end_in_zero(walk);
 	if (fp < walk->at.sp || fp - walk->at.sp > FRAME_MAX || fp % WORD)
 		return STACK_NO_TABLE;
 	if (!read_word(walk, fp, &next) || !read_word(walk, fp + WORD, &ra))
 		return STACK_UNREADABLE;
-	r = step_to(walk, fp + 2 * WORD, ra, next, /* may_stay */ false);
-	walk->was_guided = true;
-	walk->at.is_sp_lost = !ARCH_RETURN_ON_STACK;
-	return r == STACK_NO_MAP ? STACK_NO_TABLE : r;
+	return end_guided(walk, step_to(walk, fp + 2 * WORD, ra, next, /* may_stay */ false));
 }
 
 /* The rule by which a frame is found whose sp is not known; false: there is none. */

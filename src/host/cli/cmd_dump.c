@@ -71,8 +71,10 @@ static void print_thread(const struct dumped_thread *thread, bool full_paths)
 	char text[NAME_MAX_SHOWN], object[NAME_MAX_SHOWN];
 	unsigned number = 0;
 
-	print(stdout, "\nthread %d (%s): %s", thread->facts.tid,
-	      printable(thread->facts.name, text), thread_state_name(thread->facts.state));
+	print(stdout, "\nthread %d (%s): %s", thread->facts.tid, printable(thread->name, text),
+	      thread_state_name(thread->facts.state));
+	if (thread->has_gil)
+		print(stdout, ", holds the GIL");
 	if (thread->waiting.call[0])
 		print(stdout, ", in %s%s%s", thread->waiting.call,
 		      thread->waiting.object[0] ? ": " : "",
@@ -126,7 +128,8 @@ static void write_thread(struct json *json, const struct dumped_thread *thread)
 	json_object(json, NULL);
 	json_text(json, "event", "thread");
 	json_signed(json, "tid", thread->facts.tid);
-	json_text(json, "name", thread->facts.name);
+	json_text(json, "name", thread->name);
+	json_bool(json, "has_gil", thread->has_gil);
 	json_text(json, "state", state);
 	json_text(json, "state_name", thread_state_name(thread->facts.state));
 	json_number(json, "cpu_ns", thread->facts.cpu_ns);

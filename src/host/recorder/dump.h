@@ -20,6 +20,8 @@ struct dumped_frame {
 
 struct dumped_thread {
 	struct thread facts;
+	char name[64]; /* what the program calls it, else the kernel */
+	bool has_gil;  /* it holds the lock of its Python */
 	struct waiting waiting;
 	bool has_stack;
 	bool is_guessed;

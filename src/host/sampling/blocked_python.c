@@ -4,12 +4,11 @@
  */
 #include "host/sampling/blocked_python.h"
 
-#include "host/core/text.h"
+#include "host/process/inner_number.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define UNKNOWN_THREADS                                                                          \
 	"this Python does not tell its threads apart (3.10 and before): its functions are seen " \
@@ -55,22 +54,6 @@ void blocked_python_close(struct blocked_python *python)
 	python_stacks_done(&python->stacks);
 	python_close(python->python);
 	free(python);
-}
-
-/* The thread's number in its own namespace: the last of those that it has. */
-static pid_t inner_number(pid_t pid, pid_t tid)
-{
-	char path[64], text[4096];
-	const char *line, *last = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	if (text_read_small(path, text, sizeof(text)) <= 0)
-		return tid;
-	line = strstr(text, "\nNSpid:");
-	for (const char *at = line ? line + 7 : ""; *at && *at != '\n'; at++)
-		if (*at == '\t')
-			last = at + 1;
-	return last ? (pid_t)strtol(last, NULL, 10) : tid;
 }
 
 void blocked_python_read(struct blocked_python *python, pid_t pid, pid_t tid)

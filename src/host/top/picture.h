@@ -20,7 +20,7 @@ struct picture_function {
 
 struct picture_thread {
 	pid_t tid;
-	char name[32];
+	char name[128]; /* with what its Python tells of it */
 	char state;     /* as in /proc; 0: it has ended */
 	double percent; /* of a processor, since the last look; < 0: not known yet */
 	uint64_t samples, weight_ns;

@@ -14,6 +14,7 @@
 struct blocked_python *blocked_python_open(const struct space *space, char *limits, size_t room)
 {
 	struct blocked_python *self = calloc(1, sizeof(*self));
+	const char *title = interpreter_title_in(space);
 	struct err err = { 0 };
 	int r;
 
@@ -24,6 +25,8 @@ struct blocked_python *blocked_python_open(const struct space *space, char *limi
 		return self;
 	if (r != -ENOENT)
 		snprintf(limits, room, "%s", err.what);
+	else if (title)
+		snprintf(limits, room, "%s functions are not seen, native frames only", title);
 	blocked_python_close(self);
 	return NULL;
 }

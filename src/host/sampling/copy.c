@@ -11,6 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/interpreter/interpreter.h"
 #include "host/process/rights.h"
 #include "host/python/python.h"
 #include "host/sampling/copy_private.h"
@@ -148,8 +149,12 @@ static int join(struct sampler *sampler, pid_t pid, struct err *err)
 /* Frames of Python lie elsewhere, and have changed when the copy is looked at. */
 static void tell_of_python(struct copy_sampler *self)
 {
+	const char *title = interpreter_title_in(self->root->space);
+
 	if (python_is_in(self->root->space))
 		sampler_limit(&self->base, "Python functions are not seen, native frames only");
+	else if (title)
+		sampler_limit(&self->base, "%s functions are not seen, native frames only", title);
 }
 
 /* It may be found later than the first process. */

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/interpreter/interpreter.h"
 #include "host/python/python.h"
 #include "host/sampling/java_code.h"
 #include "host/unwind/space.h"
@@ -24,8 +25,9 @@ struct followed {
 	/* Of the first rung. */
 	bool is_deaf;           /* its programs are not to ask, until patience_ns is over */
 	bool was_seen;          /* has had samples since looked_ns */
-	bool was_python_sought; /* in the mappings as they are */
+	bool was_python_sought; /* in the mappings as they are; so were other interpreters */
 	struct python *python;  /* NULL: there is none that is known */
+	struct interpreter *interpreter; /* of another language; the same */
 };
 
 struct followed_set {

@@ -20,7 +20,7 @@ void stack_ends_print(const char *head, const uint64_t ends[STACK_ENDS], uint64_
 {
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		if (is_reason(ends, i) && ends[i] <= at_most)
-			print(stdout, "%s: %" PRIu64 " stacks (%.2f %%): %s; fix: %s\n", head,
+			print(stdout, "%s: %" PRIu64 " stacks (%.2f %%): %s\n  fix: %s\n", head,
 			      ends[i], (double)share_of(ends[i], count) / 100, stack_end_name(i),
 			      stack_end_fix(i));
 }

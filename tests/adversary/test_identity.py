@@ -28,6 +28,7 @@ RIGHTS = "CapInh CapPrm CapEff CapBnd CapAmb".split()
 AT_ONCE = 4  # programs
 UNLOADS = 15
 LOOKS_S = 0.6  # a thread of ours that were still there would look at the program, and be killed for it
+MOMENTS = 30
 
 # Those that libc makes known to all threads, and those that are a thread's own.
 SEQUENCES = (
@@ -273,6 +274,7 @@ class Identity(unittest.TestCase):
         self.assertTrue(harness.wait_until(lambda: harness.thread_count(program.pid) > 2))
         for _ in range(200):
             self.assertEqual(program.again(), "again\n")
+            time.sleep(0.02)
         program.limpet.send_signal(signal.SIGINT)
         result = harness.limpet_finish(program.limpet)
         self.assertEqual(program.close()[0], 0)
@@ -290,6 +292,17 @@ class Identity(unittest.TestCase):
         self.assertEqual(result.code, 1, str(result))
         self.assertEqual(result.event("detached")["reason"], "identity", str(result))
         self.assertIn("changed its identity", result.event("summary")["error"])
+
+    def test_told_to_leave_in_the_moment_in_which_it_leaves(self):
+        """Whichever came first is the reason; that both came is no failure."""
+        for _ in range(MOMENTS):
+            program = Program("nginx", "attached")
+            os.write(program.process.stdin.fileno(), b"x")
+            program.limpet.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(program.limpet)
+            program.close()
+            reason = result.event("detached").get("reason")
+            self.assertIn((result.code, reason), ((0, "signal"), (1, "identity"), (0, "exit")), str(result))
 
     def test_a_user_namespace_needs_a_process_of_one_thread(self):
         """Which it may not be while limpet is attached: a limit, and over with the attach."""

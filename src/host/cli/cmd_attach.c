@@ -202,8 +202,12 @@ static int leave(struct session *session, const struct attach_values *values, en
 		 struct err *err)
 {
 	struct session_left left = { 0 };
-	int r = ending == ENDING_EXIT ? 0 : session_leave(session, values->unload, &left, err);
+	int r = 0;
 
+	if (ending == ENDING_LEFT)
+		r = link_explain_farewell(err);
+	else if (ending != ENDING_EXIT)
+		r = session_leave(session, values->unload, &left, err);
 	if (r && ending != ENDING_LEFT && !target_lives(&session->attachment.target)) {
 		ending = ENDING_EXIT;
 		memset(err, 0, sizeof(*err));

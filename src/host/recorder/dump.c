@@ -5,6 +5,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/model/languages.h"
+#include "host/process/inner_number.h"
 #include "host/process/rights.h"
 #include "host/recorder/code_list.h"
 #include "host/sampling/blocked_stack.h"
@@ -247,7 +249,8 @@ static int name_frame(struct dump *self, const struct recorded_frame *recorded, 
 
 	if (code_list_name(self->codes, recorded, wants_lines, names, &ret->name_count, &is_named))
 		return -ENOMEM;
-	ret->module = base_name(code_list_code(self->codes, recorded->code)->path);
+	ret->path = language_path(code_list_code(self->codes, recorded->code)->path);
+	ret->module = base_name(ret->path);
 	ret->address = recorded->address;
 	ret->names = calloc(ret->name_count, sizeof(*names));
 	if (!ret->names)
@@ -285,10 +288,52 @@ static int list_threads(struct dump *self, pid_t pid, struct err *err)
 		struct dumped_thread *thread = &self->threads[self->count];
 
 		thread->facts = self->listed.items[self->count];
+		memcpy(thread->name, thread->facts.name, sizeof(thread->facts.name));
 		thread->end = STACK_NO_USER;
 		waiting_look(pid, thread->facts.tid, &self->listed, &thread->waiting);
 	}
 	return 0;
+}
+
+static bool is_python(const struct dump *self)
+{
+	unsigned python, i = 0;
+
+	if (!language_find("python", &python))
+		return false;
+	while (i < code_list_count(self->codes) &&
+	       language_of_path(code_list_code(self->codes, i)->path) != python)
+		i++;
+	return i < code_list_count(self->codes);
+}
+
+static void ask_python(struct python *python, pid_t pid, struct dumped_thread *thread)
+{
+	pid_t number = inner_number(pid, thread->facts.tid);
+	struct python_gil gil = { 0 };
+	uint64_t futex = waiting_futex(pid, thread->facts.tid);
+	bool is_told = python_gil_read(python, &gil);
+
+	(void)!python_thread_name(python, number, thread->name, sizeof(thread->name));
+	thread->has_gil = is_told && gil.holder == number;
+	if (is_told && !thread->has_gil && futex >= gil.start && futex < gil.end)
+		snprintf(thread->waiting.object, sizeof(thread->waiting.object), "the GIL");
+}
+
+/* What Python tells of its threads. */
+static void look_at_python(struct dump *self, pid_t pid)
+{
+	struct python *python = NULL;
+	struct space *space = NULL;
+	struct err ignored = { 0 };
+
+	if (!is_python(self) || space_open(&space, pid, &ignored))
+		return;
+	if (!python_open(&python, space, pid, &ignored))
+		for (size_t i = 0; i < self->count; i++)
+			ask_python(python, pid, &self->threads[i]);
+	python_close(python);
+	space_close(space);
 }
 
 int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, struct err *err)
@@ -303,6 +348,8 @@ int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, 
 		r = take_stacks(self, pid, options, err);
 	if (!r)
 		r = name_threads(self, options->wants_lines, err);
+	if (!r)
+		look_at_python(self, pid);
 	/* States are something, too. */
 	if (r == -EACCES || r == -EPERM)
 		self->way = "state";

@@ -12,6 +12,7 @@
 
 struct dumped_frame {
 	const char *module;          /* without its folders */
+	const char *path;            /* the module with them */
 	uint64_t address;            /* in the module's file, or in the process where it has none */
 	struct recorded_name *names; /* the innermost first: what was inlined there */
 	uint32_t name_count;
@@ -19,6 +20,8 @@ struct dumped_frame {
 
 struct dumped_thread {
 	struct thread facts;
+	char name[64]; /* what the program calls it, else the kernel */
+	bool has_gil;  /* it holds the lock of its Python */
 	struct waiting waiting;
 	bool has_stack;
 	bool is_guessed;

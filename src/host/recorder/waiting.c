@@ -131,19 +131,32 @@ static void describe_futex(pid_t pid, const uint64_t args[6], const struct threa
 		snprintf(ret->object, sizeof(ret->object), "0x%" PRIx64, args[0]);
 }
 
+static bool read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
+{
+	struct err ignored;
+	char name[48], text[256];
+
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	if (proc_read_small(pid, name, text, sizeof(text), &ignored) <= 0)
+		return false;
+	blocked_call_parse(text, ret);
+	return ret->is_known && ret->nr >= 0;
+}
+
+uint64_t waiting_futex(pid_t pid, pid_t tid)
+{
+	struct blocked_call call;
+
+	return read_call(pid, tid, &call) && call.nr == SYS_futex ? call.args[0] : 0;
+}
+
 void waiting_look(pid_t pid, pid_t tid, const struct threads *threads, struct waiting *ret)
 {
 	const struct call_words *words;
 	struct blocked_call call;
-	struct err ignored;
-	char name[48], text[256];
 
 	*ret = (struct waiting){ 0 };
-	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	if (proc_read_small(pid, name, text, sizeof(text), &ignored) <= 0)
-		return;
-	blocked_call_parse(text, &call);
-	if (!call.is_known || call.nr < 0)
+	if (!read_call(pid, tid, &call))
 		return;
 	words = words_of(call.nr);
 	if (words)

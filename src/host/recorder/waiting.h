@@ -10,5 +10,8 @@ struct waiting {
 	char object[192]; /* what it is about: a file, a socket, a lock and who holds it; "" */
 };
 
+/* The address on which a thread waits, of a lock or the like; 0: on none, or we may not know. */
+uint64_t waiting_futex(pid_t pid, pid_t tid);
+
 /* `threads` are those of the process. */
 void waiting_look(pid_t pid, pid_t tid, const struct threads *threads, struct waiting *ret);

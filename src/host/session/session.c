@@ -211,19 +211,33 @@ static int leave_and_unload(struct session *self, struct session_left *left, str
 	return unload_find_leftovers(self, &before, left, err);
 }
 
-int session_leave(struct session *session, bool unload, struct session_left *ret_left,
-		  struct err *err)
+static int tell_to_leave(struct session *self, bool unload, struct session_left *left,
+			 struct err *err)
 {
 	struct control_reply reply;
-	int r;
+	int r = quiet(self, unload, left, err);
 
-	ret_left->count = 0;
-	r = quiet(session, unload, ret_left, err);
 	if (r)
 		return r;
 	if (unload)
-		return leave_and_unload(session, ret_left, err);
-	return attach_leave(&session->attachment, false, &reply, err);
+		return leave_and_unload(self, left, err);
+	return attach_leave(&self->attachment, false, &reply, err);
+}
+
+/* -ENOTCONN: in this moment the agent leaves by itself. */
+int session_leave(struct session *session, bool unload, struct session_left *ret_left,
+		  struct err *err)
+{
+	int r;
+
+	ret_left->count = 0;
+	r = tell_to_leave(session, unload, ret_left, err);
+	if (r != -ENOTCONN)
+		return r;
+	if (unload)
+		session_left_add(ret_left, "the tools and the agent, at rest: %s", err->what);
+	memset(err, 0, sizeof(*err));
+	return 0;
 }
 
 void session_left_add(struct session_left *left, const char *format, ...)

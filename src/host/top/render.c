@@ -137,6 +137,9 @@ static void draw_foot(struct screen *screen, const struct view *view, unsigned y
 			      "filter: %s_  (Enter keeps it, Esc drops it)", view->filter);
 	else if (view->message[0])
 		screen_put(screen, line_of(screen, y), STYLE_STRONG, view->message);
+	else if (view->opened.depth && !view->shows_help)
+		screen_put(screen, line_of(screen, y), STYLE_STRONG,
+			   "Up/Down choose, Enter open, Esc or Backspace back, q quit, ? help");
 	else
 		draw_keys(screen, y);
 }
@@ -206,6 +209,8 @@ void render(struct screen *screen, const struct picture *picture, struct view *v
 	lines = screen->height - y - MIN(screen->height - y, 1u);
 	if (view->shows_help) {
 		render_help(screen, picture, (struct area){ y, lines });
+	} else if (view->opened.depth) {
+		render_opened(screen, picture, view, (struct area){ y, lines });
 	} else {
 		share_out(screen, picture, view, lines, heights);
 		for (unsigned pane = 0; pane < PANES; pane++) {

@@ -20,6 +20,7 @@
 #define FRAME_HOOK      72
 #define FRAME_BEGIN     80
 #define FRAME_RESULTS   88
+#define FRAME_CHOICE    104
 #define FRAME_LINK      112 /* the caller's frame pointer, then the return address */
 #define FRAME_SIZE      128
 

@@ -115,6 +115,12 @@ static struct hook *make_hook(const struct binding *to, const struct traced *tra
 	return hook && (traced->way == HOOK_NOTICE || hook_announce(hook, &name)) ? hook : NULL;
 }
 
+static bool is_needless(const struct traced *traced, const struct code_range *range)
+{
+	return traced->but_in &&
+	       pattern_matches(traced->but_in, text_length(traced->but_in), range->name);
+}
+
 /* Hooks one word, which holds `value`, so that it leads to what it is bound to by way of us. */
 static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const struct binding *to)
 {
@@ -124,7 +130,7 @@ static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const str
 	struct hook *hook;
 	int r;
 
-	if (!traced || got_is_covered(range->key, traced->domain))
+	if (!traced || got_is_covered(range->key, traced->domain) || is_needless(traced, range))
 		return;
 	hook = make_hook(to, traced, range);
 	if (!hook) {

@@ -100,11 +100,13 @@ static const char *find_request(const struct rings *rings)
 static bool want_domain(unsigned id)
 {
 	const struct domain *domain = domains[id];
+	const struct traced *traced =
+		domain->sampled && request.alloc_sample ? domain->sampled : domain->traced;
 	bool fits = true;
 
 	for (size_t i = 0; i < domain->traced_count; i++)
-		if (domain->traced[i].symbol)
-			fits &= wants_add(&domain->traced[i]);
+		if (traced[i].symbol)
+			fits &= wants_add(&traced[i]);
 	return (!domain->start || domain->start(&request)) && fits;
 }
 

@@ -82,11 +82,9 @@ static bool is_somebody_there(void)
 
 static bool serve(struct identity_watch *identity)
 {
-	bool exceeds = identity_exceeds(identity), must_end;
+	bool exceeds = identity_exceeds(identity);
+	bool must_end = visit_serve(visitor.fd, exceeds ? DOOR_OTHER_RIGHTS : DOOR_OFFERED);
 
-	guard_rest(true);
-	must_end = visit_serve(visitor.fd, exceeds ? DOOR_OTHER_RIGHTS : DOOR_OFFERED);
-	guard_rest(false);
 	/* A child of fork may hold a copy: only this ends the connection for certain. */
 	if (descriptor_is_ours(&visitor))
 		shutdown(visitor.fd, SHUT_RDWR);

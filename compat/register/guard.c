@@ -22,7 +22,7 @@
 
 static const struct boot_libc *functions;
 static int32_t helper;
-static uint32_t is_alarmed, has_ended, may_call, is_resting;
+static uint32_t is_alarmed, has_ended, may_call;
 
 static bool is_set(const uint32_t *flag)
 {
@@ -46,7 +46,7 @@ bool limpet_agent_is_own(int32_t tid)
 
 bool limpet_agent_may_call(void)
 {
-	return is_set(&may_call) && !is_set(&is_resting);
+	return is_set(&may_call);
 }
 
 void limpet_agent_leave(void)
@@ -69,12 +69,17 @@ static bool is_one_thread(void)
 }
 
 /* Who is held up makes system calls, which only filters that ours have, too, are known to allow. */
+void guard_go_on(void)
+{
+	if (!notices_start())
+		set(&may_call, is_one_thread() || identity_is_unfiltered());
+}
+
 void guard_begin(const struct boot_libc *libc)
 {
 	functions = libc;
 	helper = (int32_t)raw0(SYS_gettid);
-	if (!notices_start())
-		set(&may_call, is_one_thread() || identity_is_unfiltered());
+	guard_go_on();
 }
 
 bool guard_is_alarmed(void)
@@ -82,11 +87,14 @@ bool guard_is_alarmed(void)
 	return is_set(&is_alarmed);
 }
 
-void guard_rest(bool rests)
+void guard_rest(void)
 {
-	set(&is_resting, rests);
+	set(&may_call, false);
+	if (notices_are_in())
+		notices_stop();
 }
 
+/* Who waits for the end may go on to do so. */
 void guard_end(void)
 {
 	if (notices_are_in())

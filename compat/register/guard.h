@@ -14,8 +14,9 @@ void guard_begin(const struct boot_libc *libc);
 /* Must the thread end? */
 bool guard_is_alarmed(void);
 
-/* From now on, until it is false again, another looks after the thread: an agent that it serves. */
-void guard_rest(bool rests);
+/* An agent looks after the thread, which it serves, with hooks of its own; and no more. */
+void guard_rest(void);
+void guard_go_on(void);
 
 /* The last that the thread does. */
 void guard_end(void);

@@ -35,12 +35,15 @@ static bool is_opening(const struct traced *traced)
  * has done. */
 static void on_notice(const struct traced *traced, const uint64_t *arguments)
 {
-	if (!limpet_agent_may_call())
+	bool may_bring_modules = is_opening(traced);
+
+	if (!limpet_agent_may_call() ||
+	    (!may_bring_modules && !confine_is_change(traced, arguments)))
 		return;
 	__atomic_add_fetch(&inside, 1, __ATOMIC_RELAXED);
-	if (is_opening(traced))
+	if (may_bring_modules)
 		watch_hurry();
-	else if (confine_is_change(traced, arguments))
+	else
 		aside_step();
 	/* Release: who sees nobody inside knows that all has been done. */
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_RELEASE);
@@ -110,7 +113,7 @@ static int start(void)
 		return r;
 	got_take_calls_only();
 	installed_by = (int32_t)raw0(SYS_getpid);
-	thread_learn(backend_symbol("__errno_location"), /* asks */ false);
+	thread_learn(backend_symbol("__errno_location"), /* asks */ true);
 	confine_begin();
 	aside_begin();
 	__atomic_store_n(&hook_on_notice, on_notice, __ATOMIC_RELEASE);

@@ -177,7 +177,8 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 	r = link_send(link, target, message, message->size, fd, err);
 	if (!r)
 		r = receive_answer(link, target, ret, err);
-	else if (r == -EPIPE) /* an agent that leaves does not listen any more; its last word comes */
+	else if (r ==
+		 -EPIPE) /* an agent that leaves does not listen any more; its last word comes */
 		await_ready(link, target, POLLIN, now_ns() + answer_limit_ns(link));
 	if (r && link_has_farewell(link))
 		return link_explain_farewell(err);

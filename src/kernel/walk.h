@@ -444,7 +444,7 @@ ALWAYS_INLINE int do_without_sp(struct walk *walk, struct unwind_row *row)
 		return STEP_ON;
 	}
 	if (kind == UNWIND_SP || kind == UNWIND_SPECIAL || kind == UNWIND_SIGNAL ||
-	    kind == UNWIND_GO_CGO)
+	    kind == UNWIND_GO_CGO || kind == UNWIND_GO_PUSHED)
 		return end_walk(walk, STACK_NO_RULE);
 	return STEP_ON;
 }
@@ -576,6 +576,7 @@ static long climb_one(struct climb *climb)
 	__u64 address = walk->is_exact ? walk->pc : walk->pc - 1;
 	struct plan plan;
 	struct unwind_row row;
+	__u64 pushed = 0;
 	__u8 kind, was_exact = walk->is_exact;
 
 	if (enter_frame_with_rule(walk, address, &row) ||
@@ -605,10 +606,17 @@ static long climb_one(struct climb *climb)
 		plan_by_row(walk, row, &plan);
 	else if (plan_by_special(climb, row.cfa, &plan))
 		return STEP_END;
+	if (!RETURN_ON_STACK && kind == UNWIND_GO_PUSHED &&
+	    read_word(climb, plan.cfa - 16, &pushed))
+		return end_walk(walk, STACK_UNREADABLE);
 	if (step_by_plan(climb, &plan))
 		return STEP_END;
 	if (row.kind & UNWIND_THROWS)
 		doubt(walk, kind, was_exact);
+	if (!RETURN_ON_STACK && kind == UNWIND_GO_PUSHED) {
+		walk->lr = pushed; /* the caller was interrupted: it is where it stands */
+		walk->is_exact = 1;
+	}
 	return STEP_ON;
 }
 

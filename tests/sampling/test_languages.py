@@ -55,6 +55,8 @@ class Case(unittest.TestCase):
         """The stacks of a recording with enough samples, however busy the machine is."""
         for seconds in (1, 4, 16, 60):
             self.done = record(pid, self.path, "-F", "1999", "--duration", f"{seconds}s", *options)
+            if self.done.returncode == 5 and seconds < 60:
+                continue  # it was not its turn
             self.assertEqual(self.done.returncode, 0, self.done.stderr)
             stacks = [stack for of_thread in Recording(self.path, self.folder).stacks.values() for stack in of_thread]
             if len(stacks) >= least:

@@ -6,22 +6,28 @@ afterwards no thread of limpet's has rights that the program has given up, or la
 
 import concurrent.futures
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 import harness
 
 PROGRAM = os.path.join(os.environ["ADVERSARY"], "identity")
 PROGRAM_OF_MUSL = PROGRAM + "_musl"
+PASSERS = os.path.join(os.environ["ADVERSARY"], "passers")
 REGISTER = os.environ["REGISTER"]
 TOOL = os.path.join(harness.PROGRAMS, "life_a.so")
 OURS = ("limpet", "limpet-watch", "limpet-tool", "rocp-bg-attach")
 IDENTITY = "Uid Gid Groups CapInh CapPrm CapEff CapBnd CapAmb NoNewPrivs Seccomp Seccomp_filters".split()
 RIGHTS = "CapInh CapPrm CapEff CapBnd CapAmb".split()
 AT_ONCE = 4  # programs
+UNLOADS = 15
+LOOKS_S = 0.6  # a thread of ours that were still there would look at the program, and be killed for it
+MOMENTS = 30
 
 # Those that libc makes known to all threads, and those that are a thread's own.
 SEQUENCES = (
@@ -29,6 +35,10 @@ SEQUENCES = (
     "network mounts chroot jail dumpable vfork fork handler threads"
 ).split()
 RAW = "raw raw_capset raw_no_new_privs raw_filter raw_tsync".split()
+# A filter for all threads that kills whoever does more than the program: ours must not be there.
+DEADLY = ["tsync_deadly"]
+# Where limpet notices the calls, and goes before they are made.
+NOTICED = "attached tool traced door".split()
 
 
 class Program:
@@ -41,8 +51,8 @@ class Program:
         self.watchdog.start()
         self.folder = tempfile.TemporaryDirectory()
         environment = dict(os.environ)
-        if mode == "register":
-            environment |= {"LD_PRELOAD": REGISTER, "ROCP_TOOL_ATTACH": "1"}
+        if mode in ("register", "door"):
+            environment |= {"LD_PRELOAD": self.register(mode), "ROCP_TOOL_ATTACH": "1"}
         self.process = subprocess.Popen(
             [PROGRAM_OF_MUSL if mode == "musl" else PROGRAM, sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         self.pid = self.process.pid
@@ -51,6 +61,14 @@ class Program:
         self.come_in(mode)
         if mode != "alone" and not harness.wait_until(lambda: list(threads_of_ours(self.pid))):
             raise AssertionError(f"{sequence}, {mode}: no thread of ours is there")
+
+    def register(self, mode):
+        """The register library lets limpet in where the agent is beside it."""
+        if mode == "register":
+            return REGISTER
+        for library in (REGISTER, os.environ["SDK"]):
+            shutil.copy(library, self.folder.name)
+        return os.path.join(self.folder.name, os.path.basename(REGISTER))
 
     def end_all(self):
         """What hangs is killed, which the test then sees."""
@@ -63,18 +81,21 @@ class Program:
         arguments = {
             "attached": ("attach", self.pid, "--json"),
             "musl": ("attach", self.pid, "--json"),
+            "door": ("attach", self.pid, "--json"),
             "tool": ("attach", self.pid, "--json", "--tool", TOOL),
             "traced": ("record", self.pid, "--io-trace", "-o", recording, "--json"),
         }.get(mode)
         if arguments:
             self.limpet = harness.limpet_start(*arguments)
-            self.await_ours()
+            self.await_ours(mode)
 
-    def await_ours(self):
+    def await_ours(self, mode):
         """Attached, and everything in place: limpet says so."""
         line = self.limpet.stdout.readline()
         if '"attached"' not in line and '"recording"' not in line:
             raise AssertionError(f"not attached: {line} {harness.limpet_finish(self.limpet)}")
+        if mode == "door" and '"way":"door"' not in line:
+            raise AssertionError(f"not by the register library: {line}")
 
     def go(self):
         """All its answers up to "done", or to its end."""
@@ -110,6 +131,11 @@ def identity(pid, tid=None):
     return {key: status.get(key, "") for key in IDENTITY} if status.get("State", "X")[0] not in "XZ" else {}
 
 
+def maps_of(pid):
+    with open(f"/proc/{pid}/maps") as file:
+        return file.read()
+
+
 def threads_of_ours(pid):
     for tid in harness.threads_of(pid):
         if tid != pid and harness.status_of(pid, tid).get("Name") in OURS:
@@ -137,6 +163,8 @@ def play(sequence, mode):
     try:
         lines = program.go()
         at_once = surplus(program.pid)
+        if sequence in DEADLY:
+            time.sleep(LOOKS_S)
         harness.wait_until(lambda: not surplus(program.pid))
         kept, after = surplus(program.pid), identity(program.pid)
     finally:
@@ -168,7 +196,7 @@ class Identity(unittest.TestCase):
                 self.assertEqual((result["lines"][-1], result["code"]), ("done\n", 0), str(result))
 
     def test_attached(self):
-        self.compare("attached", SEQUENCES + RAW)
+        self.compare("attached", SEQUENCES + RAW + DEADLY)
 
     @unittest.skipUnless(os.path.exists(PROGRAM_OF_MUSL), "no musl-gcc here")
     def test_attached_with_musl(self):
@@ -176,20 +204,23 @@ class Identity(unittest.TestCase):
         self.compare("musl", SEQUENCES + RAW)
 
     def test_with_a_tool(self):
-        self.compare("tool", SEQUENCES + RAW)
+        self.compare("tool", SEQUENCES + RAW + DEADLY)
 
     def test_with_the_register_library(self):
         self.compare("register", SEQUENCES + RAW)
 
-    def test_traced(self):
-        """Also with a filter for all threads that kills whoever does more than the program: ours are not there."""
-        self.compare("traced", SEQUENCES + RAW + ["tsync_deadly"])
+    def test_attached_by_the_register_library(self):
+        self.compare("door", SEQUENCES + RAW + DEADLY)
 
-    def test_traced_ours_are_gone_before_a_call_through_libc_returns(self):
-        for name in ("nginx", "systemd", "capset", "no_new_privs", "tsync"):
-            with self.subTest(sequence=name):
-                # A thread that is ending may wait for a processor; three times in a row it does not.
-                self.assertIn({}, [play(name, "traced")["at_once"] for _ in range(3)])
+    def test_traced(self):
+        self.compare("traced", SEQUENCES + RAW + DEADLY)
+
+    def test_ours_are_gone_before_a_call_through_libc_returns(self):
+        for mode in NOTICED:
+            for name in ("nginx", "systemd", "capset", "no_new_privs", "tsync"):
+                with self.subTest(mode=mode, sequence=name):
+                    # A thread that is ending may wait for a processor; three times in a row it does not.
+                    self.assertTrue(any(play(name, mode)["at_once"] == {} for _ in range(3)))
 
     def test_recorded_again_with_the_rights_that_are_left(self):
         """limpet comes back by itself, with threads that have no more than the program, and says what is missing."""
@@ -201,6 +232,7 @@ class Identity(unittest.TestCase):
         self.assertTrue(harness.wait_until(lambda: harness.thread_count(program.pid) > 2))
         for _ in range(200):
             self.assertEqual(program.again(), "again\n")
+            time.sleep(0.02)
         program.limpet.send_signal(signal.SIGINT)
         result = harness.limpet_finish(program.limpet)
         self.assertEqual(program.close()[0], 0)
@@ -219,6 +251,17 @@ class Identity(unittest.TestCase):
         self.assertEqual(result.event("detached")["reason"], "identity", str(result))
         self.assertIn("changed its identity", result.event("summary")["error"])
 
+    def test_told_to_leave_in_the_moment_in_which_it_leaves(self):
+        """Whichever came first is the reason; that both came is no failure."""
+        for _ in range(MOMENTS):
+            program = Program("nginx", "attached")
+            os.write(program.process.stdin.fileno(), b"x")
+            program.limpet.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(program.limpet)
+            program.close()
+            reason = result.event("detached").get("reason")
+            self.assertIn((result.code, reason), ((0, "signal"), (1, "identity"), (0, "exit")), str(result))
+
     def test_a_user_namespace_needs_a_process_of_one_thread(self):
         """Which it is not while limpet is attached: a limit, and over with the attach."""
         program = Program("users", "attached")
@@ -230,6 +273,42 @@ class Identity(unittest.TestCase):
         during = play("users", "attached")
         self.assertIn(during["lines"], (["-1 22\n", "done\n"], ["0 0\n", "done\n"]))
         self.assertEqual(during["code"], 0)
+
+
+class Unload(unittest.TestCase):
+    """What notices such calls goes again, while threads come through it all the time."""
+
+    def test_nobody_is_inside_when_it_goes(self):
+        process = subprocess.Popen([PASSERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        unloads = 0
+        for _ in range(UNLOADS):
+            result = harness.limpet("attach", process.pid, "--json", "--duration", "0", "--unload")
+            self.assertEqual(result.code, 0, str(result))
+            self.assertTrue(result.event("attached")["notices_rights"], str(result))
+            detached = result.event("detached")
+            unloads += detached["unloaded"]
+            self.assertEqual(detached["unloaded"], "limpet" not in maps_of(process.pid), str(result))
+            self.assertEqual(detached["unloaded"], not detached["left"], str(result))
+        process.stdin.close()
+        self.assertEqual(process.wait(), 0)
+        process.stdout.close()
+        self.assertGreater(unloads, 0)
+
+    def test_not_where_a_thread_may_not_wait(self):
+        """Who is held up by a hook makes system calls: a thread with a filter of its own may be killed for them."""
+        process = subprocess.Popen([PASSERS, "sandboxed"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        self.assertTrue(harness.wait_until(
+            lambda: any(identity(process.pid, tid).get("Seccomp") == "2" for tid in harness.threads_of(process.pid))))
+        result = harness.limpet("attach", process.pid, "--json", "--duration", "300ms", "--unload")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertFalse(result.event("attached")["notices_rights"], str(result))
+        self.assertIn("filters of their own", result.event("attached")["unnoticed"])
+        self.assertTrue(result.event("detached")["unloaded"], str(result))
+        process.stdin.close()
+        self.assertEqual(process.wait(), 0)
+        process.stdout.close()
 
 
 if __name__ == "__main__":

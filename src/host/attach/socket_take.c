@@ -6,17 +6,15 @@
  */
 #include "host/attach/socket_take.h"
 
+#include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define LIMIT_MS 5000
 
 /* What the child says; with 0 comes the socket. */
 struct answer {
@@ -64,38 +62,40 @@ static int take(int pidfd, int number, int *ret)
 		       : 0;
 }
 
-/* In the child: only system calls. */
-static _Noreturn void serve(int pidfd, int number, int way)
+struct order {
+	int pidfd, number, way;
+};
+
+/* In the child, with the parent's memory: only system calls, none of which can be cancelled. */
+ON_LENT_STACK static int serve(void *argument)
 {
+	const struct order *order = argument;
 	struct answer answer;
 	int fd;
 
-	close_all_but(pidfd, way);
+	close_all_but(order->pidfd, order->way);
 	answer_begin(&answer);
-	answer.code = take(pidfd, number, &fd);
+	answer.code = take(order->pidfd, order->number, &fd);
 	answer.control.header.cmsg_level = SOL_SOCKET;
 	answer.control.header.cmsg_type = SCM_RIGHTS;
 	answer.control.header.cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(&answer.control.header), &fd, sizeof(fd));
 	if (answer.code)
 		answer.message.msg_controllen = 0;
-	sendmsg(way, &answer.message, MSG_NOSIGNAL | MSG_DONTWAIT);
-	_exit(0);
+	syscall(SYS_sendmsg, order->way, &answer.message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return 0;
 }
 
 static int receive(int way)
 {
-	struct pollfd wait = { way, POLLIN, 0 };
 	struct answer answer;
 	ssize_t size;
-	int fd, r;
+	int fd;
 
 	answer_begin(&answer);
-	while ((r = poll(&wait, 1, LIMIT_MS)) < 0 && errno == EINTR)
-		;
-	size = r > 0 ? recvmsg(way, &answer.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) : -1;
+	size = recvmsg(way, &answer.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (size != (ssize_t)sizeof(answer.code))
-		return -ETIMEDOUT;
+		return -EIO;
 	if (answer.code)
 		return answer.code;
 	if (answer.message.msg_controllen < CMSG_LEN(sizeof(int)))
@@ -104,25 +104,22 @@ static int receive(int way)
 	return fd;
 }
 
-/* Like fork, without an exit signal: a caller of the library does not see this child.  One that has
+/* The child has left our memory, and answered, before it closes what it took: one that has
  * something else than a socket is not waited for. */
 static int take_by_child(int pidfd, int number)
 {
+	sigset_t mask;
 	int ways[2], r;
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ways))
 		return -errno;
-	pid = (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
-	if (pid == 0)
-		serve(pidfd, number, ways[1]);
-	r = pid < 0 ? -errno : 0;
+	pid = child_run(serve, &(struct order){ pidfd, number, ways[1] }, &mask);
 	close(ways[1]);
-	if (!r)
-		r = receive(ways[0]);
+	r = pid < 0 ? pid : receive(ways[0]);
 	close(ways[0]);
 	if (pid > 0)
-		waitpid(pid, NULL, r == -ENOTSOCK || r == -ETIMEDOUT ? __WALL | WNOHANG : __WALL);
+		waitpid(pid, NULL, r == -ENOTSOCK ? __WALL | WNOHANG : __WALL);
 	return r;
 }
 

@@ -18,7 +18,7 @@
 #include "host/sampling/sampler.h"
 
 struct dump_values {
-	bool is_json, no_lines, user_only, java_names, debuginfod;
+	bool is_json, no_lines, user_only, java_names, debuginfod, full_paths;
 	const char *pid, *way;
 };
 
@@ -34,6 +34,8 @@ static const struct option_desc dump_options[] = {
 	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
 	  FIELD(debuginfod) },
 	{ 0, "way", "NAME", "only this way: bpf or read", OPTION_TEXT, FIELD(way) },
+	{ 0, "full-paths", NULL, "files and modules with their folders", OPTION_FLAG,
+	  FIELD(full_paths) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
@@ -45,7 +47,7 @@ static const char *file_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void print_frame(const struct dumped_frame *frame, unsigned *number)
+static void print_frame(const struct dumped_frame *frame, bool full_paths, unsigned *number)
 {
 	char text[NAME_MAX_SHOWN];
 
@@ -54,15 +56,17 @@ static void print_frame(const struct dumped_frame *frame, unsigned *number)
 
 		print(stdout, "  #%-3u %s", (*number)++, printable(name->function, text));
 		if (!strstr(name->function, "+0x"))
-			print(stdout, " (%s)", printable(frame->module, text));
+			print(stdout, " (%s)",
+			      printable(full_paths ? frame->path : frame->module, text));
 		if (name->file[0])
-			print(stdout, " at %s:%u", printable(file_name(name->file), text),
+			print(stdout, " at %s:%u",
+			      printable(full_paths ? name->file : file_name(name->file), text),
 			      name->line);
 		print(stdout, "%s\n", i + 1 < frame->name_count ? ", inlined" : "");
 	}
 }
 
-static void print_thread(const struct dumped_thread *thread)
+static void print_thread(const struct dumped_thread *thread, bool full_paths)
 {
 	char text[NAME_MAX_SHOWN], object[NAME_MAX_SHOWN];
 	unsigned number = 0;
@@ -78,23 +82,24 @@ static void print_thread(const struct dumped_thread *thread)
 		      printable(thread->facts.wait_channel, object));
 	print(stdout, "; %.3f s of processor time\n", (double)thread->facts.cpu_ns / 1e9);
 	for (size_t i = 0; i < thread->frame_count; i++)
-		print_frame(&thread->frames[i], &number);
+		print_frame(&thread->frames[i], full_paths, &number);
 	if (!thread->has_stack)
 		print(stdout, "  no stack: it ran and could not be caught, or may not be read\n");
 	else if (thread->end != STACK_COMPLETE)
-		print(stdout, "  INCOMPLETE: %s\n", stack_end_name(thread->end));
+		print(stdout, "  INCOMPLETE: %s; fix: %s\n", stack_end_name(thread->end),
+		      stack_end_fix(thread->end));
 	if (thread->is_guessed)
 		print(stdout, "  GUESSED: a frame pointer that nothing told was guessed\n");
 }
 
-static void print_dump(pid_t pid, const struct dump *dump)
+static void print_dump(pid_t pid, const struct dump *dump, bool full_paths)
 {
 	print(stdout, "process %d: %zu thread%s, by %s\n", pid, dump->count,
 	      dump->count == 1 ? "" : "s", dump->way);
 	for (const char *at = dump->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		print(stderr, "note: %.*s\n", (int)strcspn(at, "\n"), at);
 	for (size_t i = 0; i < dump->count; i++)
-		print_thread(&dump->threads[i]);
+		print_thread(&dump->threads[i], full_paths);
 }
 
 static void write_frame(struct json *json, const struct dumped_frame *frame)
@@ -131,6 +136,7 @@ static void write_thread(struct json *json, const struct dumped_thread *thread)
 	json_bool(json, "has_stack", thread->has_stack);
 	json_bool(json, "complete", thread->has_stack && thread->end == STACK_COMPLETE);
 	json_text(json, "end", stack_end_key(thread->end));
+	json_text(json, "end_fix", thread->has_stack ? stack_end_fix(thread->end) : "");
 	json_bool(json, "guessed", thread->is_guessed);
 	json_list(json, "frames");
 	for (size_t i = 0; i < thread->frame_count; i++)
@@ -179,8 +185,10 @@ static enum exit_code dump_run(char **argv)
 						 .kernel_frames = !values.user_only,
 						 .way = values.way };
 		(void)!dump_take(&dump, pid, &options, &err);
-		if (dump)
-			(values.is_json ? write_dump : print_dump)(pid, dump);
+		if (dump && values.is_json)
+			write_dump(pid, dump);
+		else if (dump)
+			print_dump(pid, dump, values.full_paths);
 		samples_tell_asked(&debuginfod);
 	}
 	return report_end("dump", values.is_json, &err);
@@ -189,7 +197,7 @@ static enum exit_code dump_run(char **argv)
 const struct command command_dump = {
 	.name = "dump",
 	.summary = "the stacks of all threads of a process, now",
-	.usage = "PID [--user] [--no-lines] [--json]",
+	.usage = "PID [--user] [--no-lines] [--full-paths] [--json]",
 	.options = dump_options,
 	.run = dump_run,
 	.notes =

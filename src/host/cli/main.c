@@ -122,6 +122,20 @@ static void tell_notes(void)
 			notes_left_out());
 }
 
+/* A full disk must not look like success; what failed already has said so. */
+static enum exit_code check_output(enum exit_code exit)
+{
+	struct err err = { 0 };
+
+	errno = 0;
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || exit)
+		return exit;
+	err_set(&err, -EIO, "not all of the output could be written%s%s", errno ? ": " : "",
+		errno ? strerror(errno) : "");
+	err_fix(&err, "send it elsewhere, or free some space if the disk is full");
+	return report_end("limpet", /* is_json */ false, &err);
+}
+
 int main(int argc, char **argv)
 {
 	enum exit_code exit;
@@ -135,9 +149,5 @@ int main(int argc, char **argv)
 	symbol_file_read_lines_by(&line_reader_libdw);
 	exit = words_run(argv + (argc > 0));
 	tell_notes();
-	/* A full disk must not look like success. */
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return exit;
-	print(stderr, "error: the output could not be written\n");
-	return exit ? exit : EXIT_FAILED;
+	return check_output(exit);
 }

@@ -3,6 +3,7 @@
  */
 #include "host/cli/record_samples.h"
 
+#include "host/cli/stack_ends.h"
 #include "host/core/print.h"
 #include "host/model/samples.h"
 #include "host/model/statistics.h"
@@ -94,6 +95,8 @@ void samples_print(const struct sampling_totals *totals, const char *path,
 	      totals->counts.lost, (double)complete_share(&totals->counts) / 100,
 	      written->bytes / 1024);
 	print(stdout, "sampler: %s (%s)\n", totals->sampler, totals->summary);
+	stack_ends_print("incomplete", totals->counts.ends, totals->counts.samples,
+			 totals->counts.samples / STACK_ENDS_WARN);
 }
 
 void samples_print_json(struct json *json, const struct sampling_totals *totals,
@@ -107,10 +110,7 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 	json_number(json, "one_sample_in", MAX(totals->counts.thinned, 1u));
 	json_number(json, "sampled_threads", totals->threads);
 	json_fixed(json, "complete_percent", complete_share(&totals->counts), 2);
-	json_object(json, "stacks");
-	for (unsigned i = 0; i < STACK_ENDS; i++)
-		json_number(json, stack_end_key(i), totals->counts.ends[i]);
-	json_object_end(json);
+	stack_ends_write(json, totals->counts.ends);
 	json_number(json, "frames", totals->naming.frames);
 	json_number(json, "frames_named", totals->naming.named);
 }
@@ -118,9 +118,12 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 static void warn_incomplete(const struct sampler_counts *counts)
 {
 	for (unsigned i = 0; i < STACK_ENDS; i++)
-		if (i != STACK_COMPLETE && counts->ends[i] * 20 > counts->samples)
-			print(stderr, "warning: %" PRIu64 " stacks are incomplete: %s\n",
-			      counts->ends[i], stack_end_name(i));
+		if (i != STACK_COMPLETE && counts->ends[i] > counts->samples / STACK_ENDS_WARN)
+			print(stderr,
+			      "warning: %" PRIu64 " stacks (%.2f %%) are incomplete: %s; fix: %s\n",
+			      counts->ends[i],
+			      (double)share_of(counts->ends[i], counts->samples) / 100,
+			      stack_end_name(i), stack_end_fix(i));
 }
 
 /* What has ended cannot be looked at any more. */

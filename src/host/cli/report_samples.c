@@ -8,6 +8,7 @@
 
 #include "host/cli/printable.h"
 #include "host/cli/report_samples.h"
+#include "host/cli/stack_ends.h"
 #include "host/core/cleanup.h"
 #include "host/core/json.h"
 #include "host/core/print.h"
@@ -46,11 +47,7 @@ static double milliseconds(uint64_t time_ns)
 
 static void print_incomplete(const struct samples *samples)
 {
-	for (unsigned i = 0; i < STACK_ENDS; i++)
-		if (i != STACK_COMPLETE && samples->ends[i])
-			print(stdout, "INCOMPLETE: %" PRIu64 " stacks (%.2f %%): %s\n",
-			      samples->ends[i], percent(share_of(samples->ends[i], samples->count)),
-			      stack_end_name(i));
+	stack_ends_print("INCOMPLETE", samples->ends, samples->count, UINT64_MAX);
 	if (samples->guessed)
 		print(stdout, "GUESSED: %" PRIu64 " stacks have frames that are guessed\n",
 		      samples->guessed);
@@ -315,8 +312,5 @@ void report_samples_totals(struct json *json, const struct samples *samples)
 	json_number(json, "samples", samples->count);
 	json_number(json, "samples_lost", samples->lost);
 	json_fixed(json, "complete_percent", samples_complete(samples), 2);
-	json_object(json, "stacks");
-	for (unsigned i = 0; i < STACK_ENDS; i++)
-		json_number(json, stack_end_key(i), samples->ends[i]);
-	json_object_end(json);
+	stack_ends_write(json, samples->ends);
 }

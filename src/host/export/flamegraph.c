@@ -122,6 +122,7 @@ const struct exporter exporter_flamegraph = {
 	.name = "flamegraph",
 	.summary = "a page with a flame graph",
 	.extensions = extensions,
+	.looks_like = "<!DOCTYPE html>*<meta name=\"generator\" content=\"limpet\">*",
 	.write = flamegraph_write,
 	.is_of_samples = true,
 };

@@ -89,6 +89,8 @@ const struct exporter exporter_svg = {
 	.name = "svg",
 	.summary = "a flame graph as a picture",
 	.extensions = extensions,
+	.looks_like =
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"*monospace*",
 	.write = svg_write,
 	.is_of_samples = true,
 };

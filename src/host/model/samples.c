@@ -45,6 +45,7 @@ void samples_free(struct samples *samples)
 	free(samples->functions);
 	free(samples->places);
 	free(samples->chunks);
+	free(samples->shown);
 	pool_done(&samples->texts);
 	if (samples->function_table)
 		table_done(samples->function_table);
@@ -385,6 +386,20 @@ static struct sample_event event_of(const struct model *model, const struct reco
 	};
 }
 
+/* What of it is shown; 0 where nothing is. */
+static int visit_sample(struct model *model, const struct recorded_sample *sample,
+			sample_visitor *visit, void *context)
+{
+	const struct samples *samples = model->samples;
+	struct sample_event event = event_of(model, sample);
+
+	if (samples->shown && event.stack != STACK_NONE)
+		event.stack = samples->shown[event.stack];
+	if (samples->shown && event.stack == STACK_NONE && !samples->is_bare_shown)
+		return 0;
+	return visit(&event, context);
+}
+
 /* Checked once more: the file may have been changed since. */
 static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, void *context)
 {
@@ -398,12 +413,9 @@ static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, 
 	    numbered_take(&chunk.payload, &head))
 		return 0;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
-		struct sample_event event;
-
 		if (sample_take(&chunk.payload, &packer, &sample) || !is_sound(model, &sample))
 			return 0;
-		event = event_of(model, &sample);
-		r = visit(&event, context);
+		r = visit_sample(model, &sample, visit, context);
 	}
 	return r;
 }
@@ -412,11 +424,8 @@ static int visit_kept(struct model *model, sample_visitor *visit, void *context)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < model->samples->kept_count; i++) {
-		struct sample_event event = event_of(model, &model->samples->kept[i]);
-
-		r = visit(&event, context);
-	}
+	for (size_t i = 0; !r && i < model->samples->kept_count; i++)
+		r = visit_sample(model, &model->samples->kept[i], visit, context);
 	return r;
 }
 
@@ -443,6 +452,8 @@ static const char *const end_keys[STACK_ENDS] = {
 	[STACK_NO_MAP] = "no-map",     [STACK_NO_TABLE] = "no-table",
 	[STACK_NO_RULE] = "no-rule",   [STACK_UNREADABLE] = "unreadable",
 	[STACK_CIRCULAR] = "circular", [STACK_NO_USER] = "no-user",
+	[STACK_GENERATED] = "jit",     [STACK_ZERO] = "ended-in-zero",
+	[STACK_SWITCHED] = "switched",
 };
 
 const char *stack_end_key(unsigned end)

@@ -66,6 +66,9 @@ struct samples {
 	struct sample_function *functions;
 	struct sample_place *places;
 	uint64_t *chunks; /* where samples lie */
+	/* What is left of each stack (shown.h); NULL: all of it. */
+	uint32_t *shown;
+	bool is_bare_shown; /* also samples of which nothing is left */
 	/* Instead: samples in memory, of somebody who fills the rest in too (host/top). */
 	const struct recorded_sample *kept;
 	size_t kept_count;

@@ -120,7 +120,13 @@ void python_close(struct python *python)
 	if (!python)
 		return;
 	forget_codes(python);
+	free(python->threads);
 	free(python);
+}
+
+bool python_knows_threads(const struct python *python)
+{
+	return python->layout.native_thread_id;
 }
 
 const struct kernel_python *python_walk_layout(const struct python *python)

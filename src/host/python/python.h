@@ -19,9 +19,12 @@ void python_close(struct python *python);
 /* For kernel programs. */
 const struct kernel_python *python_walk_layout(const struct python *python);
 
-/* The frames of a thread that sleeps, by its number in its own namespace; as many as there is room
- * for. */
-size_t python_read_frames(const struct python *python, pid_t tid, struct kernel_python_frame *ret,
+/* Whether it tells which thread is which: else its frames cannot be read from outside. */
+bool python_knows_threads(const struct python *python);
+
+/* The frames of a thread now, by its number in its own namespace; as many as there is room for.
+ * Exact where the thread sleeps all the time. */
+size_t python_read_frames(struct python *python, pid_t tid, struct kernel_python_frame *ret,
 			  size_t room);
 
 /* Whether a sample of this space may have Python frames that nobody looked at: a name is enough. */

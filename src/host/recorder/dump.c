@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/model/languages.h"
 #include "host/process/rights.h"
 #include "host/recorder/code_list.h"
 #include "host/sampling/blocked_stack.h"
@@ -247,7 +248,8 @@ static int name_frame(struct dump *self, const struct recorded_frame *recorded, 
 
 	if (code_list_name(self->codes, recorded, wants_lines, names, &ret->name_count, &is_named))
 		return -ENOMEM;
-	ret->module = base_name(code_list_code(self->codes, recorded->code)->path);
+	ret->path = language_path(code_list_code(self->codes, recorded->code)->path);
+	ret->module = base_name(ret->path);
 	ret->address = recorded->address;
 	ret->names = calloc(ret->name_count, sizeof(*names));
 	if (!ret->names)

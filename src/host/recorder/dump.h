@@ -12,6 +12,7 @@
 
 struct dumped_frame {
 	const char *module;          /* without its folders */
+	const char *path;            /* the module with them */
 	uint64_t address;            /* in the module's file, or in the process where it has none */
 	struct recorded_name *names; /* the innermost first: what was inlined there */
 	uint32_t name_count;

@@ -242,7 +242,7 @@ static bool pause_a_little(struct sampling *self)
 	bool goes_on;
 
 	pthread_mutex_lock(&self->lock);
-	if (!self->is_asked_to_stop)
+	if (!self->is_asked_to_stop && !self->sampler->is_prompt)
 		pthread_cond_timedwait(&self->news, &self->lock, &until);
 	goes_on = !self->is_asked_to_stop;
 	pthread_mutex_unlock(&self->lock);

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNKNOWN_THREADS                                                                          \
+	"this Python does not tell its threads apart (3.10 and before): its functions are seen " \
+	"by sampler bpf only"
+
 struct blocked_python *blocked_python_open(const struct space *space, char *limits, size_t room)
 {
 	struct blocked_python *self = calloc(1, sizeof(*self));
@@ -20,12 +24,28 @@ struct blocked_python *blocked_python_open(const struct space *space, char *limi
 	if (!self)
 		return NULL;
 	r = python_open(&self->python, space, space->pid, &err);
-	if (!r)
+	if (!r && python_knows_threads(self->python))
 		return self;
 	if (r != -ENOENT)
-		snprintf(limits, room, "%s", err.what);
+		snprintf(limits, room, "%s", r ? err.what : UNKNOWN_THREADS);
 	blocked_python_close(self);
 	return NULL;
+}
+
+void blocked_python_use(struct blocked_python *python, struct followed *process, char *limits,
+			size_t room)
+{
+	struct err err = { 0 };
+
+	limits[0] = '\0';
+	python->count = 0;
+	if (followed_look_for_python(process, &err))
+		snprintf(limits, room, "%s", err.what);
+	python->python = process->python;
+	if (python->python && !python_knows_threads(python->python)) {
+		snprintf(limits, room, UNKNOWN_THREADS);
+		python->python = NULL;
+	}
 }
 
 void blocked_python_close(struct blocked_python *python)
@@ -55,14 +75,14 @@ static pid_t inner_number(pid_t pid, pid_t tid)
 
 void blocked_python_read(struct blocked_python *python, pid_t pid, pid_t tid)
 {
-	if (python)
+	if (python && python->python)
 		python->count = python_read_frames(python->python, inner_number(pid, tid),
 						   python->frames, ARRAY_SIZE(python->frames));
 }
 
 const struct sample *blocked_python_join(struct blocked_python *python, const struct sample *sample)
 {
-	if (!python || !python->count)
+	if (!python || !python->python || !python->count)
 		return sample;
 	return python_stacks_join(&python->stacks, python->python, sample, python->frames,
 				  python->count);

@@ -22,8 +22,9 @@ struct followed {
 	bool is_owed_java;       /* it was asked for too early */
 	uint64_t java_looked_ns; /* when its code was looked at last */
 	/* Of the first rung. */
-	bool is_deaf;           /* its programs are not to ask, until patience_ns is over */
-	bool was_seen;          /* has had samples since looked_ns */
+	bool is_deaf;  /* its programs are not to ask, until patience_ns is over */
+	bool was_seen; /* has had samples since looked_ns */
+
 	bool was_python_sought; /* in the mappings as they are */
 	struct python *python;  /* NULL: there is none that is known */
 };
@@ -55,6 +56,9 @@ void followed_lose_patience(struct followed *process);
 void followed_look_for_java(struct followed *process);
 /* The same where it was found before, ten times a second. */
 void followed_look_at_java(struct followed *process, uint64_t now);
+/* Seeks its Python, once in the mappings as they are.  0: process->python is it, or NULL where
+ * there is none; errors as those of python_open(). */
+int followed_look_for_python(struct followed *process, struct err *err) MUST_CHECK;
 /* It executed anew: all that was mapped is gone. */
 void followed_forget(struct followed *process);
 

@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/model/languages.h"
 #include "host/process/process.h"
 #include "host/process/threads.h"
 
@@ -125,6 +126,18 @@ void live_free(struct live *live)
 	free(live);
 }
 
+void live_show(struct live *live, unsigned language, bool full_paths)
+{
+	live->language = language;
+	live->full_paths = full_paths;
+}
+
+static bool is_shown(const struct live *self, const struct recorded_frame *frame)
+{
+	return self->language == LANGUAGE_ALL ||
+	       language_of_path(code_list_code(self->codes, frame->code)->path) == self->language;
+}
+
 static int take_stack(struct live *self, const struct sample *sample, const struct space *space,
 		      uint32_t *ret)
 {
@@ -140,6 +153,8 @@ static int take_stack(struct live *self, const struct sample *sample, const stru
 	if (!r)
 		r = live_codes(self);
 	while (!r && count-- > 0) {
+		if (!is_shown(self, &self->frames[count]))
+			continue;
 		r = live_frame(self, &self->frames[count], &frame);
 		if (!r)
 			r = live_stack(self, *ret, frame, ret);
@@ -170,6 +185,8 @@ static int take(struct live *self, const struct sample *sample, const struct spa
 	    find_thread(self, (pid_t)sample->tid, &thread) ||
 	    take_stack(self, sample, space, &stack))
 		return -ENOMEM;
+	if (self->language > LANGUAGE_NATIVE && stack == STACK_NONE)
+		return 0;
 	self->kept[self->kept_count++] = recorded_sample_of(sample, thread, stack);
 	self->counts.seen++;
 	self->counts.ends[sample->end]++;

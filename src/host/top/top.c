@@ -36,6 +36,8 @@ static int open_parts(struct top *self, struct err *err)
 	self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
 	r = live_new(&self->live, self->pid, /* limits */ NULL, err);
 	if (!r)
+		live_show(self->live, self->options.language, self->options.full_paths);
+	if (!r)
 		r = source_start(&self->source, self->live, &self->options.sampling, err);
 	if (!r)
 		thread_watch_look(&self->watch, self->live, self->pid);

@@ -124,7 +124,7 @@ static void warn_incomplete(const struct sampler_counts *counts)
 			print(stderr,
 			      "warning: %" PRIu64 " stack%s (%.2f %%) %s incomplete: %s\n  fix: %s\n",
 			      counts->ends[i], plural(counts->ends[i]),
-			      percent(share_of(counts->ends[i], counts->samples)),
+			      (double)share_of(counts->ends[i], counts->samples) / 100,
 			      is_are(counts->ends[i]), stack_end_name(i), stack_end_fix(i));
 }
 

@@ -22,7 +22,7 @@ void stack_ends_print(const char *head, const uint64_t ends[STACK_ENDS], uint64_
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		if (is_reason(ends, i) && ends[i] <= at_most)
 			print(stdout, "%s: %" PRIu64 " stack%s (%.2f %%): %s\n  fix: %s\n", head,
-			      ends[i], plural(ends[i]), percent(share_of(ends[i], count)),
+			      ends[i], plural(ends[i]), (double)share_of(ends[i], count) / 100,
 			      stack_end_name(i), stack_end_fix(i));
 }
 

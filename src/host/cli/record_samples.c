@@ -122,7 +122,8 @@ static void warn_incomplete(const struct sampler_counts *counts)
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		if (i != STACK_COMPLETE && counts->ends[i] > counts->samples / STACK_ENDS_WARN)
 			print(stderr,
-			      "warning: %" PRIu64 " stack%s (%.2f %%) %s incomplete: %s\n  fix: %s\n",
+			      "warning: %" PRIu64
+			      " stack%s (%.2f %%) %s incomplete: %s\n  fix: %s\n",
 			      counts->ends[i], plural(counts->ends[i]),
 			      (double)share_of(counts->ends[i], counts->samples) / 100,
 			      is_are(counts->ends[i]), stack_end_name(i), stack_end_fix(i));

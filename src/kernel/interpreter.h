@@ -6,6 +6,8 @@
 
 #include "kernel/python.h"
 
+#define CONTEXTS_MAX (4 * KERNEL_PYTHON_FRAMES) /* and stacks of them */
+
 /* By pid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -123,6 +125,90 @@ static long interpreter_next_frame(__u32 number, struct python_climb *climb)
 	return STEP_ON;
 }
 
+ALWAYS_INLINE void interpreter_add(struct python_walk *python, __u64 code, __u64 is_entry)
+{
+	__u64 at = python->count;
+
+	BOUND(at, KERNEL_PYTHON_FRAMES);
+	python->frames[at].code = code;
+	python->frames[at].at = (python->at & PYTHON_ADDRESS) | is_entry
+									<< KERNEL_PYTHON_MARK_SHIFT;
+	python->count = at + 1;
+}
+
+ALWAYS_INLINE void interpreter_enter_stack(struct python_climb *climb, __u64 stack)
+{
+	struct python_walk *python = climb->python;
+	const struct kernel_interpreter *layout = &python->other;
+	__s32 last = (__s32)python_word(climb, stack + layout->contexts.last);
+
+	python->thread = stack;
+	python->before = python->count;
+	python->end = python_word(climb, stack + layout->contexts.first);
+	python->frame = last < 0 ? 0 : python->end + (__u64)last * layout->frame_stride;
+}
+
+/* The function that entered this stack was called by C code, but for the first stack, where what is
+ * outside of functions was. */
+ALWAYS_INLINE long interpreter_leave_stack(struct python_climb *climb)
+{
+	struct python_walk *python = climb->python;
+	__u64 last = python->count - 1;
+
+	python->thread = python_word(climb, python->thread + python->other.contexts.previous);
+	if (!python->thread)
+		return STEP_END;
+	if (python->count > python->before) {
+		BOUND(last, KERNEL_PYTHON_FRAMES);
+		python->frames[last].at |= 1ull << KERNEL_PYTHON_MARK_SHIFT;
+	}
+	interpreter_enter_stack(climb, python->thread);
+	return STEP_ON;
+}
+
+/* A context or a stack a step. */
+static long interpreter_next_context(__u32 number, struct python_climb *climb)
+{
+	struct python_walk *python = climb->python;
+	const struct kernel_interpreter *layout = &python->other;
+	__u32 size = layout->frame_size;
+	__u8 kind;
+
+	if (!python->frame || python->frame < python->end)
+		return interpreter_leave_stack(climb);
+	BOUND(size, KERNEL_PYTHON_FRAME_BYTES - 1);
+	if (python->count >= KERNEL_PYTHON_FRAMES - 1 ||
+	    read_memory(&climb->base, python->bytes, size, python->frame))
+		return STEP_END;
+	python->frame -= layout->frame_stride;
+	kind = python->bytes[0] & layout->contexts.kind_mask;
+	if (kind != layout->contexts.kind && kind != layout->contexts.other_kind)
+		return STEP_ON;
+	interpreter_add(python, python_field(python, layout->frame_code),
+			!python_field(python, layout->frame_mark));
+	python->at = python_field(python, layout->frame_at);
+	return STEP_ON;
+}
+
+/* From the holder in `frame`. */
+ALWAYS_INLINE void interpreter_take_contexts(struct python_climb *climb)
+{
+	struct python_walk *python = climb->python;
+	const struct kernel_contexts *contexts = &python->other.contexts;
+	__u64 holder = python->frame, stack;
+
+	if (!holder)
+		return;
+	python->at = python_word(climb, holder + contexts->at);
+	stack = python_word(climb, holder + contexts->stack);
+	if (!stack)
+		return;
+	interpreter_enter_stack(climb, stack);
+	bpf_loop(CONTEXTS_MAX, interpreter_next_context, climb, 0);
+	if (!python->thread)
+		interpreter_add(python, KERNEL_OUTSIDE, 1);
+}
+
 /* NULL: the process has no other interpreter that is known. */
 ALWAYS_INLINE struct python_walk *interpreter_take(const struct walk *walk,
 						   struct task_struct *task)
@@ -142,6 +228,10 @@ ALWAYS_INLINE struct python_walk *interpreter_take(const struct walk *walk,
 		interpreter_find_thread(&climb, tid);
 	else if (pid == tid)
 		climb.python->frame = interpreter_start(&climb);
+	if (climb.python->other.has_contexts) {
+		interpreter_take_contexts(&climb);
+		return climb.python;
+	}
 	interpreter_find_frame(&climb);
 	bpf_loop(KERNEL_PYTHON_FRAMES, interpreter_next_frame, &climb, 0);
 	return climb.python;

@@ -32,6 +32,8 @@ struct python_walk {
 	struct kernel_python layout;
 	struct kernel_interpreter other; /* of another language: interpreter.h */
 	__u64 end;                       /* of the stack that its frames lie in */
+	__u64 at;                        /* where the next function of a context is */
+	__u64 before;                    /* so many frames came before those of this stack */
 	__u64 identity;                  /* what the right thread has as its id */
 	__u64 next_interpreter;          /* where the address of the next one is */
 	__u64 thread, frame;

@@ -32,7 +32,19 @@ static const struct {
 	{ &interpreter_ruby, 301 },
 	{ &interpreter_ruby, 303 },
 	{ &interpreter_php, 802 },
+	{ &interpreter_perl, 36 },
 };
+
+static void read_spot(const struct interpreter_kind *kind, const struct target_memory *memory)
+{
+	const struct interpreter_binary binary = { .symbols = { [3] = { BASE, BASE } } };
+	struct function spot = { 0 };
+
+	if (kind->read_spot(&binary, memory, 36, BASE, &spot))
+		return;
+	must(utf8_is_valid(spot.file) && spot.first_line <= INT32_MAX);
+	function_done(&spot);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -49,11 +61,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (!target_string(&memory, BASE + bytes[0], &text))
 		must(utf8_is_valid(text));
 	free(text);
+	if (kind->read_spot)
+		read_spot(kind, &memory);
 	if (kind->read(&memory, fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].version, BASE, &function))
 		return 0;
 	must(utf8_is_valid(function.name) && utf8_is_valid(function.file));
 	must(!strpbrk(function.name, "\n\r\t\x1b") && !strpbrk(function.file, "\n\r\t\x1b"));
-	for (unsigned at = 0; at < 64; at++)
+	for (unsigned at = 0; kind->line && at < 64; at++)
 		must(kind->line(&function, function.code + 8 * at) <= INT32_MAX);
 	function_done(&function);
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * A program that passes for an interpreter of PHP or Ruby: its symbols, and a state that leads
- * anywhere.  Compiled with what it claims to be: PHP_API, RUBY_VERSION.
+ * A program that passes for an interpreter of PHP, Ruby or Perl: its symbols, and a state that
+ * leads anywhere.  Compiled with what it claims to be: PHP_API, RUBY_VERSION, PERL_VERSION.
  *
  *   argument: cycle     frames and threads that lead to each other
  *             garbage   functions and texts whose sizes and addresses make no sense
@@ -19,6 +19,16 @@ EXPORTED const char ruby_version[] = RUBY_VERSION;
 static uint64_t machine[8];
 EXPORTED uint64_t *ruby_current_vm_ptr = machine;
 static uint64_t ring[2][16], stack[64], holder[8];
+#elif defined(PERL_VERSION)
+extern const char PL_version;
+extern uint64_t *PL_curinterp, PL_ppaddr[512];
+extern void Perl_runops_standard(void);
+EXPORTED const char PL_version = PERL_VERSION;
+static uint64_t state[64], stacks[2][8];
+EXPORTED uint64_t *PL_curinterp = state, PL_ppaddr[512];
+EXPORTED void Perl_runops_standard(void)
+{
+}
 #else
 extern uint64_t executor_globals[225], module_registry[7];
 EXPORTED uint64_t executor_globals[225], module_registry[7];
@@ -40,7 +50,7 @@ static uint64_t odd(unsigned i)
 	return i < sizeof(odd_values) / 8 ? odd_values[i] : inside[i - sizeof(odd_values) / 8];
 }
 
-#ifndef RUBY_VERSION
+#ifdef PHP_API
 #define FUNCTION(turn) ((turn) % 4)
 #define TEXT(turn)     (6ull << 32)
 static void lay_out_frames(unsigned turn)
@@ -55,6 +65,28 @@ static void lay_out_frames(unsigned turn)
 	module[0] = (uint64_t)PHP_API << 32;
 	bucket[0] = (uintptr_t)module;
 	module_registry[2] = (uintptr_t)bucket;
+}
+#elif defined(PERL_VERSION)
+#define FUNCTION(turn) (uintptr_t) functions[(turn) % 8]
+#define TEXT(turn)     ((uint64_t)(turn) << 32 | (turn) % 300)
+static void lay_out_frames(unsigned turn)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t *context = frames[0] + 13 * i;
+
+		functions[i][1] = 1 | (turn % 2 ? 13ull : 9ull) << 32;
+		context[0] = 9;
+		context[2] = turn % 3 ? (uintptr_t)functions[i] : odd(turn);
+		context[6] = turn % 2;
+		context[9] = turn % 5 ? (uintptr_t)functions[i] : odd(turn);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		stacks[i][1] = (uintptr_t)frames;
+		stacks[i][2] = (uintptr_t)stacks[1 - i];
+		stacks[i][4] = turn % 7 ? 7 : odd(turn / 7);
+	}
+	state[26] = (uintptr_t)functions[0];
+	state[28] = (uintptr_t)stacks[0];
 }
 #else
 #define FUNCTION(turn) 0x701a

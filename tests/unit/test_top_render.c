@@ -106,6 +106,17 @@ static void press_all(const char *keys)
 		press((unsigned char)*keys);
 }
 
+static void shares_are_rounded_down(void **state)
+{
+	(void)state;
+	picture.weight_ns = 100000;
+	functions[0].total_ns = 99999;
+	draw(80, 24, false);
+	functions[0].total_ns = 700;
+	assert_true(holds("99.9  spin_leaf"));
+	assert_false(holds("100.0  spin_leaf"));
+}
+
 static void shows_everything_on_80_by_24(void **state)
 {
 	(void)state;
@@ -388,6 +399,7 @@ static void says_when_there_is_nothing_or_it_is_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(shares_are_rounded_down, setup),
 		cmocka_unit_test_setup(shows_everything_on_80_by_24, setup),
 		cmocka_unit_test_setup(boxes_are_as_wide_as_their_shares, setup),
 		cmocka_unit_test_setup(a_small_screen_shows_functions, setup),

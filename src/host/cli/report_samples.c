@@ -11,6 +11,7 @@
 #include "host/cli/stack_ends.h"
 #include "host/core/cleanup.h"
 #include "host/core/json.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/call_tree.h"
 #include "host/model/statistics.h"
@@ -49,8 +50,8 @@ static void print_incomplete(const struct samples *samples)
 {
 	stack_ends_print("INCOMPLETE", samples->ends, samples->count, UINT64_MAX);
 	if (samples->guessed)
-		print(stdout, "GUESSED: %" PRIu64 " stacks have frames that are guessed\n",
-		      samples->guessed);
+		print(stdout, "GUESSED: %" PRIu64 " stack%s %s frames that are guessed\n",
+		      samples->guessed, plural(samples->guessed), has_have(samples->guessed));
 }
 
 static void print_head(const struct samples *samples)
@@ -58,9 +59,10 @@ static void print_head(const struct samples *samples)
 	char line[NAME_MAX_SHOWN];
 
 	print(stdout,
-	      "%" PRIu64 " samples in %.3f s at %u Hz by %s; %" PRIu64
+	      "%" PRIu64 " sample%s in %.3f s at %u Hz by %s; %" PRIu64
 	      " lost\n%.2f %% of the stacks complete\n",
-	      samples->count, (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
+	      samples->count, plural(samples->count),
+	      (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
 	      printable(samples->sampler, line), samples->lost, percent(samples_complete(samples)));
 	for (const char *at = samples->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		char text[512];

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#define FUNCTIONS_MAX 16384u     /* known at once: then it begins anew */
-#define CHECK_NS      250000000u /* one is read again so often: another may be there */
-#define LOOP_TRIES    64u
+#define KNOWN_MAX  32768u     /* functions and spots at once: then it begins anew */
+#define CHECK_NS   250000000u /* one is read again so often: another may be there */
+#define LOOP_TRIES 64u
 
 struct known {
 	uint64_t code, checked_ns;
@@ -85,18 +85,19 @@ static void known_free(void *item)
 	free(known);
 }
 
-static void forget_functions(struct interpreter *self)
+static void forget(struct interpreter *self)
 {
 	tdestroy(self->functions, known_free);
-	self->functions = NULL;
-	self->function_count = 0;
+	tdestroy(self->spots, known_free);
+	self->functions = self->spots = NULL;
+	self->known_count = 0;
 }
 
 void interpreter_close(struct interpreter *interpreter)
 {
 	if (!interpreter)
 		return;
-	forget_functions(interpreter);
+	forget(interpreter);
 	free(interpreter);
 }
 
@@ -113,21 +114,18 @@ static int compare(const void *a, const void *b)
 }
 
 /* Nothing is known of it yet. */
-static struct known *add_known(struct interpreter *self, uint64_t code)
+static struct known *add_known(struct interpreter *self, void **tree, uint64_t code)
 {
-	struct known *known;
+	struct known *known = calloc(1, sizeof(*known));
 
-	if (self->function_count >= FUNCTIONS_MAX)
-		forget_functions(self);
-	known = calloc(1, sizeof(*known));
 	if (!known)
 		return NULL;
 	known->code = code;
-	if (!tsearch(known, &self->functions, compare)) {
+	if (!tsearch(known, tree, compare)) {
 		known_free(known);
 		return NULL;
 	}
-	self->function_count++;
+	self->known_count++;
 	return known;
 }
 
@@ -139,12 +137,20 @@ static bool is_readable(const struct interpreter *self)
 	return !read_process((void *)(uintptr_t)self, self->binary.symbols[0].start, &byte, 1);
 }
 
-/* What is no function any more, or never was, is not asked for again at once. */
-static void look_at(struct interpreter *self, struct known *known)
+static int read_known(struct interpreter *self, bool is_spot, uint64_t code, struct function *ret)
 {
 	struct target_memory memory = memory_of(self);
+
+	if (is_spot)
+		return self->kind->read_spot(&self->binary, &memory, self->version, code, ret);
+	return self->kind->read(&memory, self->version, code, ret);
+}
+
+/* What is no function any more, or never was, is not asked for again at once. */
+static void look_at(struct interpreter *self, bool is_spot, struct known *known)
+{
 	struct function function = { 0 };
-	int r = self->kind->read(&memory, self->version, known->code, &function);
+	int r = read_known(self, is_spot, known->code, &function);
 
 	known->checked_ns = now_ns();
 	if (r && r != -ENOENT && !is_readable(self))
@@ -155,20 +161,39 @@ static void look_at(struct interpreter *self, struct known *known)
 		known->function = function;
 }
 
-const struct function *interpreter_function_of(struct interpreter *self, uint64_t code)
+/* NULL: no memory. */
+static const struct known *find_known(struct interpreter *self, bool is_spot, uint64_t code)
 {
+	void **tree = is_spot ? &self->spots : &self->functions;
 	struct known key = { .code = code };
-	struct known **found = tfind(&key, &self->functions, compare);
-	struct known *known = found ? *found : add_known(self, code);
+	struct known **found = tfind(&key, tree, compare);
+	struct known *known = found ? *found : add_known(self, tree, code);
 
-	if (!known)
-		return NULL;
-	if (now_ns() - known->checked_ns >= CHECK_NS)
-		look_at(self, known);
-	return known->is_hidden ? NULL : &known->function;
+	if (known && now_ns() - known->checked_ns >= CHECK_NS)
+		look_at(self, is_spot, known);
+	return known;
 }
 
-uint64_t interpreter_place_of(const struct interpreter *self, const struct function *function,
+const struct function *interpreter_function_of(struct interpreter *self, uint64_t code)
+{
+	const struct known *known;
+
+	if (self->known_count >= KNOWN_MAX)
+		forget(self);
+	known = find_known(self, /* is_spot */ false, code);
+	return known && !known->is_hidden ? &known->function : NULL;
+}
+
+static uint64_t spot_of(struct interpreter *self, const struct function *function, uint64_t at)
+{
+	const struct known *spot = find_known(self, /* is_spot */ true, at);
+	const char *file = spot && spot->function.file ? spot->function.file : function->file;
+
+	return language_place_make(self->kind->language, function->name, file,
+				   spot ? spot->function.first_line : 0);
+}
+
+uint64_t interpreter_place_of(struct interpreter *self, const struct function *function,
 			      uint64_t at)
 {
 	char gone[64];
@@ -178,6 +203,8 @@ uint64_t interpreter_place_of(const struct interpreter *self, const struct funct
 		snprintf(gone, sizeof(gone), "[%s code that is gone]", self->kind->language);
 		return language_place_make(self->kind->language, gone, "", 0);
 	}
+	if (self->kind->read_spot)
+		return spot_of(self, function, at);
 	line = function->is_native ? 0 : self->kind->line(function, at);
 	return language_place_make(self->kind->language, function->name, function->file,
 				   line || function->is_native ? line : function->first_line);

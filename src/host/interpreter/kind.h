@@ -59,13 +59,18 @@ struct interpreter_kind {
 	 * language, and is not shown; -ENOMEM. */
 	int (*read)(const struct target_memory *memory, unsigned version, uint64_t code,
 		    struct function *ret);
-	/* The line of a frame that is `at` there; 0: unknown. */
+	/* The line of a frame that is `at` there; 0: unknown.  NULL: read_spot tells. */
 	unsigned (*line)(const struct function *function, uint64_t at);
+	/* The file and the line (first_line; the name is empty) of a frame's `at`, where the
+	 * function does not know them; as read. */
+	int (*read_spot)(const struct interpreter_binary *binary,
+			 const struct target_memory *memory, unsigned version, uint64_t at,
+			 struct function *ret);
 };
 
 /* All kinds, ended by NULL. */
 extern const struct interpreter_kind *const interpreter_kinds[];
-extern const struct interpreter_kind interpreter_ruby, interpreter_php;
+extern const struct interpreter_kind interpreter_ruby, interpreter_php, interpreter_perl;
 
 /* -ENOENT: there is none.  Opens files, looks at no memory of the process. */
 int interpreter_binary_find(const struct space *space, const struct interpreter_kind *kind,

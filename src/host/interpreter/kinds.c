@@ -6,5 +6,6 @@
 const struct interpreter_kind *const interpreter_kinds[] = {
 	&interpreter_ruby,
 	&interpreter_php,
+	&interpreter_perl,
 	NULL,
 };

@@ -66,7 +66,7 @@ static void look_for_python(struct bpf_sampler *self, struct followed *process)
 		r = kernel_tables_python(&self->tables, process->pid, process->python, &err);
 	if (r)
 		sampler_limit(&self->sampler, "%s", err.what);
-	if (r == -ENOENT)
+	else if (!process->python)
 		look_for_interpreter(self, process);
 }
 

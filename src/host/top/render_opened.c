@@ -29,7 +29,7 @@ struct page {
 
 static double percent_of(const struct page *page, uint64_t part)
 {
-	return (double)share_of(part, page->picture->weight_ns) / 100;
+	return share_tenths(part, page->picture->weight_ns);
 }
 
 /* Each has its lines; what one does not need is for the others. */

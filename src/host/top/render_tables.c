@@ -105,8 +105,9 @@ static void draw_function(struct screen *screen, const struct picture *picture,
 	char numbers[48];
 
 	screen_fill(screen, line_of(screen, y), is_cursor ? style : STYLE_PLAIN);
-	snprintf(numbers, sizeof(numbers), "%7.1f %8.1f  ", (double)self / 100,
-		 (double)share_of(row->total_ns, picture->weight_ns) / 100);
+	snprintf(numbers, sizeof(numbers), "%7.1f %8.1f  ",
+		 share_tenths(row->self_ns, picture->weight_ns),
+		 share_tenths(row->total_ns, picture->weight_ns));
 	name = rest_of(screen, y, screen_put(screen, line_of(screen, y), style, numbers));
 	if (has_module && row->is_named) {
 		name.width -= MIN(name.width, MODULE_COLUMNS + 2);

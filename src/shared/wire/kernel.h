@@ -93,6 +93,18 @@ struct kernel_python_frame {
 
 #define KERNEL_NO_STEP 0xffff
 
+/* Stacks of contexts, of which some are functions': those of the right kind, a number in the first
+ * bits of a context.  A context keeps where its caller was (frame_at); where the innermost function
+ * is now, the holder tells.  What runs outside of all functions has KERNEL_OUTSIDE as its code. One
+ * whose word of frame_mark is 0 was called by C code, as was the outermost one of each stack. */
+#define KERNEL_OUTSIDE 1
+struct kernel_contexts {
+	__u16 at, stack;                  /* in the holder */
+	__u16 first, previous, last;      /* in a stack: its contexts; the stack below; a number */
+	__u8 kind_mask, kind, other_kind; /* of functions */
+	__u8 reserved[7];
+};
+
 /* Where an interpreter of another language keeps the frames of its functions: an address, and the
  * offsets on the way.  How they are found, steps of KERNEL_NO_STEP left out:
  *
@@ -116,7 +128,8 @@ struct kernel_interpreter {
 	__u8 frame_stride; /* from one to the next one; 0: frame_previous leads there */
 	__u8 frame_previous, frame_code, frame_at, frame_mark;
 	__u8 is_mark_behind; /* frame_mark leads to it */
-	__u8 reserved;
+	__u8 has_contexts;   /* frames lie in stacks of contexts instead */
+	struct kernel_contexts contexts;
 };
 
 /* What happened to a thread that is off the processor. */

@@ -65,7 +65,7 @@ function generator()
 
 function waiting()
 {
-    sleep(1000); // -> nothing
+    sleep(1000); // -> nowhere
 }
 
 $all = ["nested", "recursion", "callback", "methods", "generator"];

@@ -49,7 +49,7 @@ def größe
 end
 
 def waiting
-  sleep # -> nothing
+  sleep # -> nowhere
 end
 
 ALL = %w[nested recursion callback class fiber unicode]

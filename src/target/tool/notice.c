@@ -91,9 +91,12 @@ static bool await_turn(uint32_t timeout_ms)
 	return true;
 }
 
+/* Where no thread can be made for it, the control thread does it: nothing of ours may stay behind.
+ */
 int notice_end(const struct boot_libc *libc, bool is_final, uint32_t timeout_ms)
 {
 	struct order order = { libc, is_final, 0 };
+	int r;
 
 	__atomic_store_n(&is_unwanted, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&hook_on_notice, NULL, __ATOMIC_RELEASE);
@@ -101,7 +104,10 @@ int notice_end(const struct boot_libc *libc, bool is_final, uint32_t timeout_ms)
 		return -ETIMEDOUT;
 	if (!notices_are_in() && !(is_final && loader_is_in_forks()))
 		return 0;
-	return work(&order, end, timeout_ms);
+	r = work(&order, end, timeout_ms);
+	if (r && r != -ETIMEDOUT)
+		end(&order);
+	return r == -ETIMEDOUT ? r : 0;
 }
 
 void notice_adopt(void)

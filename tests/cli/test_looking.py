@@ -358,7 +358,7 @@ class Frame(unittest.TestCase):
         with open("/dev/full", "w") as full:
             result = subprocess.run([LIMPET, "ps"], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(result.returncode, 1)
-        self.assertIn(b"could not be written", result.stderr)
+        self.assertIn(b"not all of the output could be written", result.stderr)
 
     def test_bash_completes_verbs_and_options(self):
         script = limpet("completions", "bash").out + """

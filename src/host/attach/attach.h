@@ -36,6 +36,7 @@ struct attach_report {
 	bool was_resident;         /* nothing was loaded: the agent was there */
 	bool has_realtime_priority;
 	bool denies_variables; /* filters do not let the environment be changed */
+	bool denies_notice;    /* nor let limpet be told of changes of rights */
 	bool shares_root;      /* paths are known to mean the same in the target */
 	uint64_t interrupt_ns; /* until the thread stopped */
 	uint64_t pause_ns;     /* how long it was stopped */

@@ -319,6 +319,7 @@ static void fill_report(struct attachment *self, const struct job *job)
 	self->context = job->ret_region + REGION_DATA + DATA_CONTEXT;
 	self->report.way = job->way;
 	self->report.denies_variables = job->denied & NEED_FOR_VARIABLES;
+	self->report.denies_notice = job->denied & NEED_FOR_NOTICE;
 	self->report.has_realtime_priority = job->has_realtime_priority;
 	self->report.interrupt_ns = job->interrupt_ns;
 	self->report.pause_ns = job->pause_ns;
@@ -346,7 +347,8 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	r = plan(self, job, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
-	job->wishes = options->wishes_variables ? NEED_FOR_VARIABLES : 0;
+	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |
+		      (options->traces ? 0 : NEED_FOR_NOTICE);
 	job->needs = needs_of(self, job, options);
 	if (!r)
 		r = add_stacks(&self->target.process.maps, job, job_fd, err);

@@ -4,6 +4,7 @@
 #include "host/session/session.h"
 
 #include "host/session/alike.h"
+#include "host/session/notice.h"
 #include "host/session/registers.h"
 #include "host/session/tools.h"
 #include "host/session/trace.h"
@@ -99,6 +100,7 @@ static bool wants_tables(const struct session_options *options)
 static int settle_in(struct session *self, const struct session_options *options, struct err *err)
 {
 	int r = variables_publish(self, options, NULL, err);
+	bool are_alike;
 
 	if (self->attachment.report.denies_variables && options->tool_count)
 		snprintf(
@@ -117,7 +119,9 @@ static int settle_in(struct session *self, const struct session_options *options
 	if (!r && options->trace)
 		r = trace_verify(self, err);
 	if (!r && options->trace)
-		r = alike_tell(self, err);
+		r = alike_tell(self, &are_alike, err);
+	else if (!r)
+		notice_open(self);
 	return r;
 }
 

@@ -29,6 +29,7 @@ enum class {
 	CLASS_STRINGS,
 	CLASS_RELOCATIONS,
 	CLASS_NOTES,
+	CLASS_GO,
 	CLASSES,
 };
 
@@ -41,6 +42,7 @@ static const struct {
 	[CLASS_STRINGS] = { "strings", ELF_STRINGS_MAX },
 	[CLASS_RELOCATIONS] = { "relocations", ELF_RELOCATIONS_MAX },
 	[CLASS_NOTES] = { "notes", ELF_NOTES_MAX },
+	[CLASS_GO] = { "functions of Go", ELF_GO_MAX },
 };
 
 /* What is in no class is never read as a whole. */
@@ -52,6 +54,8 @@ static const struct {
 	{ ".debug_", SECTION_ANY, CLASS_DEBUG },
 	{ GNU_PACKED, SECTION_ANY, CLASS_DEBUG },
 	{ ".gnu.debuglto_.debug_", SECTION_ANY, CLASS_DEBUG },
+	{ ".gopclntab", SECTION_ANY, CLASS_GO },
+	{ ".data.rel.ro.gopclntab", SECTION_ANY, CLASS_GO },
 	{ "", SHT_SYMTAB, CLASS_SYMBOLS },
 	{ "", SHT_DYNSYM, CLASS_SYMBOLS },
 	{ "", SHT_STRTAB, CLASS_STRINGS },

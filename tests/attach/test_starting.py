@@ -14,10 +14,11 @@ import threading
 import time
 import unittest
 
-from harness import TargetTest, limpet, limpet_finish, limpet_start, thread_count, wait_until
+from harness import TargetTest, Workload, limpet, limpet_finish, limpet_start, thread_count, wait_until
 
 START_WAIT_S = 3  # of limpet
 ROUNDS = 20
+ROUNDS_OF_LEADERS = 60
 
 
 def is_opening(pid):
@@ -91,6 +92,15 @@ class Starting(TargetTest):
         for _ in range(ROUNDS):
             result = limpet("attach", self.start().pid, "--json", "--duration", "0")
             self.assertEqual(result.code, 0, str(result))
+
+    def test_the_first_thread_ends_meanwhile(self):
+        """The program goes on without it, and so does the attach, whatever was read of that thread."""
+        for _ in range(ROUNDS_OF_LEADERS):
+            target = Workload("plain", "brief_leader")
+            self.addCleanup(target.close)
+            result = limpet("attach", target.pid, "--json", "--duration", "0")
+            self.assertEqual(result.code, 0, str(result))
+            self.assertTrue(target.alive())
 
 
 if __name__ == "__main__":

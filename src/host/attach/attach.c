@@ -15,6 +15,7 @@
 #include "host/attach/start_wait.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 
@@ -391,7 +392,7 @@ static int await_running(pid_t pid, int pidfd, const struct attach_options *opti
 	if (!r && status.state == 'T' && options->resumes &&
 	    syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0))
 		return err_set(err, -errno, "send SIGCONT to %d: %s", pid, strerror(errno));
-	while (!r && status.state == 'T' && now_ns() < deadline_ns) {
+	while (!r && status.state == 'T' && now_ns() < deadline_ns && !interrupt_is_waiting()) {
 		wait_a_little(1000000);
 		r = status_read(pid, pid, &status, err);
 	}

@@ -18,6 +18,13 @@ void start_wait_begin(struct start_wait *ret, uint64_t limit_ns)
 	*ret = (struct start_wait){ now_ns() + limit_ns, PAUSE_FIRST_NS };
 }
 
+/* -ESRCH of a process that lives: its first thread ended between two looks, and the program goes on
+ * without it. */
+static bool passes(int code)
+{
+	return code == -EAGAIN || code == -ESTALE || code == -ESRCH;
+}
+
 /* What was read before an exec and what was read after it belong to no program. */
 static bool has_executed(const struct process *looked_at)
 {
@@ -39,9 +46,9 @@ static bool pause_beside(int pidfd, long pause_ns)
 bool start_wait_more(struct start_wait *wait, const struct process *looked_at, int pidfd,
 		     const struct err *err)
 {
-	bool may_pass = err->code == -EAGAIN || err->code == -ESTALE || has_executed(looked_at);
+	bool may_pass = passes(err->code) || has_executed(looked_at);
 
-	if (!may_pass || now_ns() > wait->deadline_ns || interrupt_is_waiting() ||
+	if (pidfd < 0 || !may_pass || now_ns() > wait->deadline_ns || interrupt_is_waiting() ||
 	    pause_beside(pidfd, wait->pause_ns))
 		return false;
 	wait->pause_ns = MIN(2 * wait->pause_ns, PAUSE_MAX_NS);

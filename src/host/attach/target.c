@@ -8,6 +8,7 @@
 #include "host/process/attachable.h"
 #include "host/process/foreign_file.h"
 #include "host/process/memory.h"
+#include "host/process/procfs.h"
 #include "host/process/rights.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -190,14 +192,29 @@ static bool may_be_ending(int code)
 }
 
 /* Whatever signal ends it, the kernel makes it a pending SIGKILL. */
-static bool is_ending(pid_t pid)
+static bool thread_is_ending(pid_t pid, pid_t tid)
 {
 	struct process_status status;
 	struct process_stat stat;
 	struct err ignored;
 
-	return status_read(pid, pid, &status, &ignored) || stat_read(pid, pid, &stat, &ignored) ||
+	return status_read(pid, tid, &status, &ignored) || stat_read(pid, tid, &stat, &ignored) ||
 	       stat.is_exiting || (status.signals_pending >> (SIGKILL - 1) & 1);
+}
+
+/* The first thread may end without the others. */
+static bool is_ending(pid_t pid)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	bool are_ending = thread_is_ending(pid, pid);
+	struct err ignored;
+	size_t count;
+
+	if (!are_ending || proc_list(pid, "task", &tids, &count, &ignored))
+		return are_ending;
+	for (size_t i = 0; i < count && are_ending; i++)
+		are_ending = thread_is_ending(pid, tids[i]);
+	return are_ending;
 }
 
 static bool has_ended(int pidfd, pid_t pid, unsigned limit_ms)

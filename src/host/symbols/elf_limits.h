@@ -13,7 +13,7 @@
 #define ELF_STRINGS_MAX     ((uint64_t)1 << 30)
 #define ELF_RELOCATIONS_MAX ((uint64_t)512 << 20)
 #define ELF_NOTES_MAX       ((uint64_t)16 << 20)
-#define ELF_DEBUG_MAX       ((uint64_t)2 << 30) /* unpacked */
+#define ELF_DEBUG_MAX       ((uint64_t)2 << 30)   /* unpacked */
 #define ELF_GO_MAX          ((uint64_t)256 << 20) /* Go's table of functions */
 #define ELF_SECTIONS_MAX    65536u
 #define ELF_NAMES_MAX       ((uint64_t)16 << 20) /* of sections */

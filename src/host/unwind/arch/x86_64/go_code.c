@@ -45,7 +45,8 @@ static bool read_prologue(const struct go_part *code, uint64_t frame, struct go_
 	return true; /* rsp says enough */
 }
 
-/* mov 56(%register), %rsp: the stack of a goroutine's gobuf; or mov %register, %rsp.  0: neither. */
+/* mov 56(%register), %rsp: the stack of a goroutine's gobuf; or mov %register, %rsp.  0: neither.
+ */
 static unsigned switch_size(const struct go_part *code, uint64_t at)
 {
 	unsigned prefix = byte_at(code, at), operands = byte_at(code, at + 2);

@@ -173,6 +173,16 @@ static void knows_go_by_its_own_table(void **state)
 	unwind_table_free(table);
 }
 
+static void knows_where_signal_handlers_of_go_return_to(void **state)
+{
+	struct unwind_table *table = compile_seed("go_signal");
+
+	(void)state;
+	assert_row(table, 0x40103f, UNWIND_SIGNAL, 0, UNWIND_FP_SAME);
+	assert_row(table, 0x401049, UNWIND_SIGNAL, 0, UNWIND_FP_SAME);
+	unwind_table_free(table);
+}
+
 static void a_stack_ends_at_the_entry_of_a_program(void **state)
 {
 	struct unwind_table *table = compile_seed("go_x86_64");
@@ -256,6 +266,7 @@ int main(void)
 		cmocka_unit_test(knows_stubs_of_aarch64),
 		cmocka_unit_test(reads_instructions_where_there_is_nothing_else),
 		cmocka_unit_test(knows_go_by_its_own_table),
+		cmocka_unit_test(knows_where_signal_handlers_of_go_return_to),
 		cmocka_unit_test(a_stack_ends_at_the_entry_of_a_program),
 		cmocka_unit_test(refuses_what_is_no_object),
 		cmocka_unit_test(reads_the_vdso_from_memory),

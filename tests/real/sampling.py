@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Live programs from Debian's packages, sampled under load: whole stacks, no failed request, gdb's stacks beside.
 
-  tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java; all by default
+  tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java go
+                                                                 go-stripped go-cgo; all by default
 
 Each is recorded by both rungs with stacks, on and off the processor. Then gdb stops it N times, and both look at
 the same threads. LIMPET names the limpet to test. Ends with "N passed, N failed".
@@ -25,7 +26,7 @@ os.environ.setdefault("LIMPET", str(HERE.parent.parent / "out/bin/limpet"))
 
 from gdb_truth import Verdict, look, modules
 from report import Report, table
-from servers import SERVERS, Unavailable, wait_for
+from servers import SAMPLED, Unavailable, wait_for
 
 WARM_UP_S = 2.0
 RATE = 499
@@ -77,7 +78,7 @@ class Trial:
             self.load.finish()
         self.report.check(f"{self.server.name}: no failed request while it was recorded", self.load.problem,
                           f"{self.load.requests} requests")
-        if shutil.which("gdb"):
+        if shutil.which("gdb") and self.server.is_known_to_gdb:
             self.compare_with_gdb()
 
     def record_all(self, sampler, words):
@@ -101,10 +102,10 @@ class Trial:
         self.rows.append((name, what, sums["samples"], f"{complete:.2f}", why, sums["samples_lost"],
                           f"{percent(sums['frames_named'], sums['frames']):.0f}", sums["sampled_threads"],
                           f"{sums['bytes'] / max(1, sums['samples']):.1f}"))
-        wrong = None
+        wrong, least = None, self.server.least.get(what.split()[0], LEAST_PERCENT)
         if not sums["samples"]:
             wrong = "no sample"
-        elif complete < LEAST_PERCENT:
+        elif complete < least:
             wrong = f"{complete:.2f} % reach the root: {why}"
         self.report.check(f"{name}, {what}: whole stacks", wrong, f"{complete:.2f} % of {sums['samples']}")
         lost = f"{sums['samples_lost']} lost" if sums["samples_lost"] else None
@@ -151,11 +152,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--stops", type=int, default=100)
     options = parser.parse_args()
-    unknown = set(options.names) - {kind.name for kind in SERVERS}
+    unknown = set(options.names) - {kind.name for kind in SAMPLED}
     if unknown:
         parser.error(f"no such program: {' '.join(unknown)}")
     report, rows = Report(), [HEAD]
-    for kind in SERVERS:
+    for kind in SAMPLED:
         if not options.names or kind.name in options.names:
             rows += try_server(kind, options, report)
     print()

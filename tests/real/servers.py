@@ -62,6 +62,8 @@ class Server:
     """One program in a temporary directory. Subclasses give name, open() and load()."""
 
     end_signal = signal.SIGTERM
+    least = {}  # of complete stacks in percent, by sampler, where it is not what others reach
+    is_known_to_gdb = True
 
     def __init__(self, folder):
         self.folder, self.process, self.port = folder, None, free_port()
@@ -221,4 +223,36 @@ class Java(Server):
         return SelfLoad(self.process)
 
 
+class Go(Server):
+    """A copy holds one stack: where Go's runtime works on a thread's own, the goroutine's is read later, if at all.
+    gdb does not know of goroutines."""
+
+    name = "go"
+    flags, rest, is_known_to_gdb = (), "work_plain.go", False
+    least = {"copy": 70}
+
+    def open(self):
+        files = [PROGRAMS / "work.go", PROGRAMS / self.rest]
+        environment = {**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": str(self.folder / "cache")}
+        done = subprocess.run([find("go"), "build", *self.flags, "-o", self.folder / "work", *files], env=environment,
+                              capture_output=True, text=True)  # fmt: skip
+        if done.returncode:
+            raise Unavailable(f"go build: {done.stderr[-300:]}")
+        self.start(self.folder / "work", stdout=subprocess.PIPE, text=True)
+
+    def load(self):
+        return SelfLoad(self.process)
+
+
+class GoStripped(Go):
+    name = "go-stripped"
+    flags = ("-ldflags=-s -w",)
+
+
+class GoWithC(Go):
+    name = "go-cgo"
+    rest = "work_cgo.go"
+
+
 SERVERS = (Redis, Postgres, Nginx, Python, Node, Java)
+SAMPLED = (*SERVERS, Go, GoStripped, GoWithC)  # also what has no C library to be attached by

@@ -361,6 +361,22 @@ static void read_prologue(struct function *self)
 	}
 }
 
+static bool is_trampoline(const struct function *self)
+{
+	uint64_t begin = 0;
+
+	if (self->bytes.size >= sizeof(begin))
+		memcpy(&begin, self->bytes.bytes, sizeof(begin));
+	return begin == self->machine->trampoline;
+}
+
+/* A handler returns to its first byte, and callers are looked up one byte before. */
+static int add_trampoline(struct function *self)
+{
+	return add_row(self, MAX(self->facts.start - 1, self->first),
+		       (struct unwind_row){ .kind = UNWIND_SIGNAL, .fp = UNWIND_FP_SAME });
+}
+
 static int compile(struct function *self)
 {
 	const struct known_end *end = known_end_find(self->facts.name);
@@ -368,6 +384,8 @@ static int compile(struct function *self)
 	enum go_switch kind = switch_of(self->facts.name, &is_known);
 	int r;
 
+	if (is_trampoline(self))
+		return add_trampoline(self);
 	read_prologue(self);
 	if (is_injected(self->facts.name) && !self->rows->machine->is_ra_pushed)
 		self->pushed = PUSHED;

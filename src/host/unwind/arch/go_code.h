@@ -18,6 +18,7 @@ struct go_call {
 
 struct go_machine {
 	unsigned elf_machine;
+	uint64_t trampoline; /* the first bytes of where signal handlers return to */
 	/* `frame` is where the table says that there is a frame.  False: it was not made as Go's
 	 * compiler makes frames. */
 	bool (*read_prologue)(const struct go_part *code, uint64_t frame, struct go_prologue *ret);

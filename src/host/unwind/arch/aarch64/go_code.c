@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define WORD           4u
-#define STORE_LR       0xf8000ffeu /* str x30, [sp, #...]! */
+#define TRAMPOLINE     0xd4000001d2801168u /* mov x8, #139; svc #0 */
+#define STORE_LR       0xf8000ffeu         /* str x30, [sp, #...]! */
 #define STORE_LR_MASK  0xffe00fffu
 #define STORE_FP       0xf81f83fdu /* stur x29, [sp, #-8] */
 #define STORE_BOTH     0xa93ffa9du /* stp x29, x30, [x20, #-8] */
@@ -79,5 +80,5 @@ static unsigned find_goroutine(const struct go_part *code)
 	return largest;
 }
 
-const struct go_machine go_of_aarch64 = { EM_AARCH64, read_prologue, find_switch, find_call,
-					  find_goroutine };
+const struct go_machine go_of_aarch64 = { EM_AARCH64,  TRAMPOLINE, read_prologue,
+					  find_switch, find_call,  find_goroutine };

@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <string.h>
 
+#define TRAMPOLINE     0x0f0000000fc0c748u /* mov $15, %rax; syscall */
 #define PUSH_FP        0x55u
 #define GOROUTINE_SEEN 96u
 #define GOROUTINE_MAX  1024u
@@ -109,5 +110,5 @@ static unsigned find_goroutine(const struct go_part *code)
 	return largest;
 }
 
-const struct go_machine go_of_x86_64 = { EM_X86_64, read_prologue, find_switch, find_call,
-					 find_goroutine };
+const struct go_machine go_of_x86_64 = { EM_X86_64,   TRAMPOLINE, read_prologue,
+					 find_switch, find_call,  find_goroutine };

@@ -660,7 +660,7 @@ static long climb_one(struct climb *climb)
 	if (kind == UNWIND_GO_FP && leave_by_fp(walk, &row))
 		return STEP_END;
 	if (kind == UNWIND_BAD || kind >= UNWIND_KINDS)
-		return end_walk(walk, STACK_NO_RULE);
+		return end_walk(walk, row.cfa == UNWIND_BAD_JIT ? STACK_GENERATED : STACK_NO_RULE);
 	if (kind != UNWIND_SPECIAL)
 		plan_by_row(walk, row, &plan);
 	else if (plan_by_special(climb, row.cfa, &plan))

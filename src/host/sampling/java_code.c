@@ -57,8 +57,10 @@ bool java_code_look(struct java_code *code, struct space *space)
 
 	if (!code->java && !code->was_sought)
 		seek(code, space);
-	if (!code->java)
+	if (!code->java) {
+		engine_code_look(&code->others, space);
 		return true;
+	}
 	r = java_refresh(code->java, space);
 	if (r == -EBADMSG || r == -EFBIG)
 		note_failure(code, space, r);

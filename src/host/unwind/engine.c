@@ -13,7 +13,7 @@ static const struct {
 	struct engine engine;
 } engines[] = {
 	{ "libjvm.so", { "java", "[JIT of java]", "record with --java-names" } },
-	{ "beam.smp", { "erlang", "[JIT of erlang]", "start it with +JPperf true" } },
+	{ "beam.smp", { "erlang", "[JIT of erlang]", "start it with +JPperf true", FRAMES_NONE } },
 	{ "node", { "node", "[JIT of node]", NODE_NAMES } },
 	{ "libnode.so", { "node", "[JIT of node]", NODE_NAMES } },
 	{ "chrom", { "V8", "[JIT of V8]", NODE_NAMES } },
@@ -26,7 +26,7 @@ static const struct {
 	{ "libpypy", { "pypy", "[JIT of pypy]", NULL } },
 	{ "luajit", { "luajit", "[JIT of luajit]", NULL } },
 	{ "libluajit", { "luajit", "[JIT of luajit]", NULL } },
-	{ "libguile", { "guile", "[JIT of guile]", NULL } },
+	{ "libguile", { "guile", "[JIT of guile]", NULL, FRAMES_BY_ENTRY } },
 	{ "ruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
 	{ "libruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
 	{ "qemu-", { "qemu", "[JIT of qemu]", "start it with -perfmap" } },

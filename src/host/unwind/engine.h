@@ -5,10 +5,18 @@
 
 #include "host/unwind/space.h"
 
+/* How its frames are found. */
+enum engine_frames {
+	FRAMES_BY_POINTER, /* it keeps a frame pointer, as far as is known */
+	FRAMES_BY_ENTRY,   /* all its code has the frame of the trampoline that enters it */
+	FRAMES_NONE,       /* neither */
+};
+
 struct engine {
 	const char *name;   /* as people call it */
 	const char *path;   /* what its code is called where nothing names it: "[JIT of erlang]" */
 	const char *naming; /* how its functions get their names; NULL: there is no way */
+	enum engine_frames frames;
 };
 
 /* Code of nobody that is known has one, too.  The mapping's own name counts first, then what else

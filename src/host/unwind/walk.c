@@ -455,7 +455,7 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 	case UNWIND_GO_FP:
 		return step_by_other_fp(walk, row);
 	default:
-		return STACK_NO_RULE;
+		return row->cfa == UNWIND_BAD_JIT ? STACK_GENERATED : STACK_NO_RULE;
 	}
 }
 

@@ -47,6 +47,7 @@ enum unwind_flag {
 	UNWIND_KIND_MASK = 0x0f,
 };
 
+#define UNWIND_BAD_JIT   0xffff /* `cfa` of UNWIND_BAD: code of a runtime that keeps no frames */
 #define UNWIND_FP_SAME   (-128) /* the caller's fp is in the register still */
 #define UNWIND_PAGE_BITS 8      /* the index has one entry for so many bytes of code */
 

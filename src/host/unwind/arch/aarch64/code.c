@@ -11,6 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/aarch64/begins.h"
+#include "host/unwind/arch/aarch64/entered.h"
 #include "host/unwind/arch/aarch64/follow.h"
 #include "host/unwind/arch/aarch64/held.h"
 #include "host/unwind/arch/aarch64/instruction.h"
@@ -286,4 +287,4 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return tell(&follow, listener);
 }
 
-const struct code_reader code_of_aarch64 = { begins_find, read_code, held_mark };
+const struct code_reader code_of_aarch64 = { begins_find, read_code, held_mark, entered_add_rows };

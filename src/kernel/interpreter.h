@@ -104,6 +104,17 @@ ALWAYS_INLINE __u64 interpreter_at(struct python_climb *climb)
 	return at & PYTHON_ADDRESS;
 }
 
+ALWAYS_INLINE __u64 interpreter_code(struct python_climb *climb)
+{
+	const struct kernel_interpreter *layout = &climb->python->other;
+	__u64 code = python_field(climb->python, layout->frame_code);
+
+	if (!code || layout->code_name == KERNEL_NO_STEP ||
+	    python_word(climb, code + layout->code_name))
+		return code;
+	return python_word(climb, code + layout->code_file) | KERNEL_OUTSIDE;
+}
+
 static long interpreter_next_frame(__u32 number, struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;
@@ -116,7 +127,7 @@ static long interpreter_next_frame(__u32 number, struct python_climb *climb)
 	    read_memory(&climb->base, python->bytes, size, python->frame))
 		return STEP_END;
 	BOUND(at, KERNEL_PYTHON_FRAMES);
-	python->frames[at].code = python_field(python, layout->frame_code);
+	python->frames[at].code = interpreter_code(climb);
 	python->frames[at].at = interpreter_at(climb) | interpreter_mark(climb)
 								<< KERNEL_PYTHON_MARK_SHIFT;
 	python->frame = layout->frame_stride ? python->frame + layout->frame_stride

@@ -12,9 +12,10 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
-from load import REDIS_REQUESTS, Load, SelfLoad, count_pgbench, count_redis, count_wrk
+from load import REDIS_REQUESTS, Load, SelfLoad, count_pgbench, count_redis, count_self, count_wrk
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 
@@ -63,7 +64,8 @@ class Server:
 
     end_signal = signal.SIGTERM
     least = {}  # of complete stacks in percent, by sampler, where it is not what others reach
-    is_known_to_gdb = True
+    functions = ()  # of its language, that take its time
+    is_known_to_gdb = True  # its stacks, and where its interpreter runs
 
     def __init__(self, folder):
         self.folder, self.process, self.port = folder, None, free_port()
@@ -254,5 +256,54 @@ class GoWithC(Go):
     rest = "work_cgo.go"
 
 
-SERVERS = (Redis, Postgres, Nginx, Python, Node, Java)
+class Ruby(Server):
+    name = "ruby"
+    is_known_to_gdb = False
+    functions = ("hashing", "objects", "sorting")
+
+    def open(self):
+        self.start(find("ruby"), PROGRAMS / "work.rb", stdout=subprocess.PIPE, text=True)
+
+    def load(self):
+        return SelfLoad(self.process)
+
+
+class Perl(Server):
+    name = "perl"
+    functions = ("main::counting", "main::sorting", "main::matching")
+
+    def open(self):
+        self.start(find("perl"), PROGRAMS / "work.pl", stdout=subprocess.PIPE, text=True)
+
+    def load(self):
+        return SelfLoad(self.process)
+
+
+class Php(Server):
+    """php-fpm, asked by a client of our own."""
+
+    name = "php"
+    functions = ("hashing", "Page::sorting", "<main>")
+
+    def open(self):
+        shutil.copy(PROGRAMS / "page.php", self.folder)
+        user = pwd.getpwuid(os.getuid()).pw_name
+        (self.folder / "fpm.conf").write_text(
+            f"[global]\npid = {self.folder}/pid\nerror_log = {self.folder}/errors\ndaemonize = no\n"
+            f"[www]\nlisten = {self.folder}/socket\nuser = {user}\ngroup = {user}\n"
+            f"pm = static\npm.max_children = 1\n"
+        )
+        program = find("php-fpm*", "/usr/sbin")
+        self.start(program, "--allow-to-run-as-root", "--nodaemonize", "--fpm-config", self.folder / "fpm.conf")
+        wait_for(lambda: (self.folder / "socket").exists() or self.process.poll() is not None, "php-fpm's socket")
+
+    def targets(self):
+        return children(self.process.pid)
+
+    def load(self):
+        argv = [sys.executable, PROGRAMS / "fastcgi.py", self.folder / "socket", self.folder / "page.php", "2"]
+        return Load(list(map(str, argv)), count_self)
+
+
+SERVERS = (Redis, Postgres, Nginx, Python, Node, Java, Ruby, Php, Perl)
 SAMPLED = (*SERVERS, Go, GoStripped, GoWithC)  # also what has no C library to be attached by

@@ -15,6 +15,7 @@
 
 #define KNOWN_MAX  32768u     /* functions and spots at once: then it begins anew */
 #define CHECK_NS   250000000u /* one is read again so often: another may be there */
+#define RETRY_NS   20000000u  /* where there was none */
 #define LOOP_TRIES 64u
 
 struct known {
@@ -146,7 +147,6 @@ static int read_known(struct interpreter *self, bool is_spot, uint64_t code, str
 	return self->kind->read(&memory, self->version, code, ret);
 }
 
-/* What is no function any more, or never was, is not asked for again at once. */
 static void look_at(struct interpreter *self, bool is_spot, struct known *known)
 {
 	struct function function = { 0 };
@@ -161,6 +161,12 @@ static void look_at(struct interpreter *self, bool is_spot, struct known *known)
 		known->function = function;
 }
 
+/* Servers make the same code at the same address for each request: what is gone may come back. */
+static uint64_t pause_of(const struct known *known)
+{
+	return known->is_hidden || known->function.file ? CHECK_NS : RETRY_NS;
+}
+
 /* NULL: no memory. */
 static const struct known *find_known(struct interpreter *self, bool is_spot, uint64_t code)
 {
@@ -169,7 +175,7 @@ static const struct known *find_known(struct interpreter *self, bool is_spot, ui
 	struct known **found = tfind(&key, tree, compare);
 	struct known *known = found ? *found : add_known(self, tree, code);
 
-	if (known && now_ns() - known->checked_ns >= CHECK_NS)
+	if (known && now_ns() - known->checked_ns >= pause_of(known))
 		look_at(self, is_spot, known);
 	return known;
 }

@@ -92,12 +92,14 @@ struct kernel_python_frame {
 };
 
 #define KERNEL_NO_STEP 0xffff
+/* In the code of a frame: what runs outside of all functions.  The other bits are the address of
+ * the name of its file, where that is known. */
+#define KERNEL_OUTSIDE 1
 
 /* Stacks of contexts, of which some are functions': those of the right kind, a number in the first
  * bits of a context.  A context keeps where its caller was (frame_at); where the innermost function
  * is now, the holder tells.  What runs outside of all functions has KERNEL_OUTSIDE as its code. One
  * whose word of frame_mark is 0 was called by C code, as was the outermost one of each stack. */
-#define KERNEL_OUTSIDE 1
 struct kernel_contexts {
 	__u16 at, stack;                  /* in the holder */
 	__u16 first, previous, last;      /* in a stack: its contexts; the stack below; a number */
@@ -123,6 +125,8 @@ struct kernel_interpreter {
 	__u16 holder_stack; /* leads to the stack that frames lie in */
 	__u16 holder_words; /* its size, in words */
 	__u32 mark_bits;    /* any of these in the word of frame_mark */
+	/* In code that has no name, which may be gone as soon as it has run: its file's. */
+	__u16 code_name, code_file;
 	__u16 line;        /* frame_at leads to where 32 bits are the line, which is sent instead */
 	__u8 frame_size;   /* so much of a frame is read */
 	__u8 frame_stride; /* from one to the next one; 0: frame_previous leads there */

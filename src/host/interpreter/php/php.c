@@ -33,6 +33,8 @@ static const struct {
 	    .frame_mark = 40,
 	    .frame_previous = 48,
 	    .line = 24,
+	    .code_name = 8,
+	    .code_file = 152,
 	    .mark_bits = 1u << 17 /* C code called it */ } },
 };
 
@@ -127,18 +129,13 @@ static int read_text(const struct target_memory *memory, uint64_t address, char 
 	return target_text(memory, address + TEXT_BYTES, length, ret);
 }
 
-/* "name", "Class::name"; the code of a file that is outside of functions has none. */
+/* "name", "Class::name". */
 static int read_name(const struct target_memory *memory, const unsigned char *head, char **ret)
 {
-	uint64_t name = word_in(head, FUNCTION_NAME), class = word_in(head, FUNCTION_CLASS);
+	uint64_t class = word_in(head, FUNCTION_CLASS);
 	char *own = NULL, *of = NULL;
-	int r = 0;
+	int r = read_text(memory, word_in(head, FUNCTION_NAME), &own);
 
-	if (!name) {
-		*ret = strdup("<main>");
-		return *ret ? 0 : -ENOMEM;
-	}
-	r = read_text(memory, name, &own);
 	if (!r && class)
 		r = read_text(memory, target_word(memory, class + CLASS_NAME), &of);
 	if (!r)
@@ -158,23 +155,40 @@ static int read_file(const struct target_memory *memory, const unsigned char *he
 	return function->file ? 0 : -ENOMEM;
 }
 
+static int read_named(const struct target_memory *memory, uint64_t code, struct function *function)
+{
+	unsigned char head[FUNCTION_BYTES] = { 0 };
+	int r;
+
+	if (memory->read(memory->context, code, head, FUNCTION_HEAD))
+		return -EFAULT;
+	function->is_native = head[0] == FUNCTION_INTERNAL;
+	if (!function->is_native && ((head[0] != FUNCTION_USER && head[0] != FUNCTION_EVAL) ||
+				     memory->read(memory->context, code, head, sizeof(head))))
+		return -EFAULT;
+	r = read_name(memory, head, &function->name);
+	return r ? r : read_file(memory, head, function);
+}
+
+/* The code of a file that is outside of functions. */
+static int read_outside(const struct target_memory *memory, uint64_t file,
+			struct function *function)
+{
+	function->name = strdup("<main>");
+	return function->name ? read_text(memory, file, &function->file) : -ENOMEM;
+}
+
 static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
 			 struct function *ret)
 {
-	unsigned char head[FUNCTION_BYTES] = { 0 };
 	struct function function = { 0 };
 	int r;
 
 	(void)version;
-	if (memory->read(memory->context, code, head, FUNCTION_HEAD))
-		return -EFAULT;
-	function.is_native = head[0] == FUNCTION_INTERNAL;
-	if (!function.is_native && ((head[0] != FUNCTION_USER && head[0] != FUNCTION_EVAL) ||
-				    memory->read(memory->context, code, head, sizeof(head))))
-		return -EFAULT;
-	r = read_name(memory, head, &function.name);
-	if (!r)
-		r = read_file(memory, head, &function);
+	if (code & KERNEL_OUTSIDE)
+		r = read_outside(memory, code & ~(uint64_t)KERNEL_OUTSIDE, &function);
+	else
+		r = read_named(memory, code, &function);
 	if (r)
 		function_done(&function);
 	else

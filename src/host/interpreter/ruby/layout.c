@@ -14,7 +14,7 @@
 #define FRAME                                                                                      \
 	.holder_frame = 16, .holder_stack = 0, .holder_words = 8, .frame_size = 40, .frame_at = 0, \
 	.frame_code = 16, .frame_mark = 32, .is_mark_behind = 1, .mark_bits = FRAME_FINISH,        \
-	.line = KERNEL_NO_STEP
+	.code_name = KERNEL_NO_STEP, .line = KERNEL_NO_STEP
 
 static const struct ruby_layout layouts[] = {
 	{ .version = 301,

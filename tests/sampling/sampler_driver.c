@@ -143,7 +143,8 @@ static int take_snapshot(const struct sampler_options *options)
 	struct run run = { 0 };
 	struct err err = { 0 };
 
-	if (snapshot_take(&snapshot, options->pid, options->kernel_frames, &err) < 0) {
+	if (snapshot_take(&snapshot, options->pid, options->kernel_frames, /* hook */ NULL, &err) <
+	    0) {
 		print_error(&err);
 		return 1;
 	}

@@ -74,6 +74,7 @@ static void write_thread(struct json *json, const struct dumped_thread *thread)
 	json_text(json, "call", thread->waiting.call);
 	json_text(json, "waits_for", thread->waiting.object);
 	json_text(json, "wait_channel", thread->facts.wait_channel);
+	json_bool(json, "ended", thread->has_ended);
 	json_bool(json, "has_stack", thread->has_stack);
 	json_bool(json, "complete", thread->has_stack && thread->end == STACK_COMPLETE);
 	json_text(json, "end", stack_end_key(thread->end));

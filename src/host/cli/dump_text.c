@@ -99,7 +99,9 @@ static void print_frames(const struct dumped_thread *thread, const struct dump_s
 
 static void print_end(const struct dumped_thread *thread)
 {
-	if (!thread->has_stack)
+	if (thread->has_ended)
+		print(stdout, "  no stack: the thread has ended meanwhile\n");
+	else if (!thread->has_stack)
 		print(stdout, "  no stack: it ran and could not be caught, or may not be read\n");
 	else if (thread->end != STACK_COMPLETE)
 		print(stdout, "  INCOMPLETE: %s\n  fix: %s\n", stack_end_name(thread->end),

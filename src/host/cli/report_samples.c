@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/cli/printable.h"
@@ -13,11 +14,13 @@
 #include "host/core/json.h"
 #include "host/core/plural.h"
 #include "host/core/print.h"
+#include "host/core/text.h"
 #include "host/model/call_tree.h"
 #include "host/model/statistics.h"
 #include "host/sampling/sampler.h"
 
 /* Branches with less than this are not shown, in hundredths of a percent. */
+#define NOTE_MAX        2048u
 #define TREE_LEAST      50u
 #define TREE_NAME_MAX   200u
 #define TREE_INDENT_MAX 120u
@@ -65,10 +68,11 @@ static void print_head(const struct samples *samples)
 	      (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
 	      printable(samples->sampler, line), samples->lost, percent(samples_complete(samples)));
 	for (const char *at = samples->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-		char text[512];
+		char text[NOTE_MAX];
 
-		snprintf(text, sizeof(text), "%.*s", (int)strcspn(at, "\n"), at);
-		print(stdout, "note: %s\n", printable(text, line));
+		text_copy_printable((struct text){ at, at + strcspn(at, "\n") }, text,
+				    sizeof(text));
+		print(stdout, "note: %s\n", text);
 	}
 	print_incomplete(samples);
 	print(stdout, "+- is the statistical error of SELF, in 95 of 100 cases\n");
@@ -143,8 +147,20 @@ static void print_gil(const struct model_thread *thread)
 		print(stdout, " %6s %8s", "-", "-");
 }
 
-static int print_threads(struct model *model)
+/* Those that ran most come first, then those that waited most. */
+static int by_time(const void *left, const void *right)
 {
+	const struct thread_profile *a = left, *b = right;
+
+	for (unsigned i = 0; i < SAMPLE_KINDS; i++)
+		if (a->weights_ns[i] != b->weights_ns[i])
+			return a->weights_ns[i] > b->weights_ns[i] ? -1 : 1;
+	return a->thread->number < b->thread->number ? -1 : 1;
+}
+
+static int print_threads(struct model *model, uint64_t limit)
+{
+	uint64_t shown = 0, left_out = 0;
 	CLEANUP(free) struct thread_profile *rows = NULL;
 	bool is_off_cpu = report_has_waits(model->samples), is_python = has_gil(model);
 	char name[NAME_MAX_SHOWN];
@@ -160,11 +176,18 @@ static int print_threads(struct model *model)
 		print(stdout, " %6s %8s", "GIL %", "FOR GIL");
 	print(stdout, " %7s %7s  %s\n", "INCOMPL", "TID",
 	      model->process_count > 1 ? "PROCESS: NAME" : "NAME");
+	if (model->thread_count)
+		qsort(rows, model->thread_count, sizeof(*rows), by_time);
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		const struct thread_profile *row = &rows[i];
 
 		if (!has_samples(row))
 			continue;
+		if (limit && shown == limit) {
+			left_out++;
+			continue;
+		}
+		shown++;
 		print(stdout, "%7" PRIu64 " %9.1f", row->thread->samples,
 		      milliseconds(row->weights_ns[SAMPLE_RUNNING]));
 		if (is_off_cpu)
@@ -180,6 +203,8 @@ static int print_threads(struct model *model)
 			      row->thread->process->pid);
 		print(stdout, "%s\n", printable(row->thread->name, name));
 	}
+	if (left_out)
+		print(stdout, "%8s and %" PRIu64 " more (-n 0 shows all)\n", "", left_out);
 	return 0;
 }
 
@@ -246,7 +271,7 @@ int report_samples_print(struct model *model, uint64_t limit, bool wants_tree)
 		if (is_wanted(model->samples, &views[i]))
 			r = print_functions(model, &views[i], limit);
 	if (!r)
-		r = print_threads(model);
+		r = print_threads(model, limit);
 	if (!r)
 		r = report_states_print(model);
 	return !r && wants_tree ? print_tree(model) : r;

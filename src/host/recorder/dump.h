@@ -26,6 +26,8 @@ struct dumped_thread {
 	struct waiting waiting; /* of the moment of its stack; empty where that is not sure */
 	uint64_t turns;         /* how often it had got a processor, before its stack was taken */
 	bool has_stack;
+	bool is_partial; /* only frames of Python: it ran */
+	bool has_ended;  /* before its stack could be taken */
 	bool is_guessed;
 	enum stack_end end;
 	size_t frame_count; /* innermost first, those of the kernel before the others */

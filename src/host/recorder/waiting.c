@@ -156,6 +156,7 @@ static void describe_futex(pid_t pid, const uint64_t args[6], const struct threa
 	pid_t owner = is_wait(operation) ? owner_of(pid, args[0], operation) : 0;
 	const struct thread *holder = owner > 0 ? thread_of(pid, threads, owner) : NULL;
 
+	ret->futex = args[0];
 	if (!holder) {
 		snprintf(ret->object, sizeof(ret->object), "0x%" PRIx64, args[0]);
 		return;

@@ -10,7 +10,8 @@
 struct waiting {
 	char call[32];    /* "epoll_wait", "call 321"; "" when it is in none, or we may not know */
 	char object[192]; /* what it is about: a file, a socket, a lock and who holds it; "" */
-	uint64_t lock;    /* a mutex of glibc, where it is one and held; 0 */
+	uint64_t futex;   /* the address on which it waits; 0: on none */
+	uint64_t lock;    /* the same, of a mutex of glibc that is held; 0 */
 	pid_t holder;     /* by this thread */
 	bool has_limit;   /* it waits for some time only */
 };

@@ -31,6 +31,7 @@ struct taking {
 	struct snapshot *snapshot;
 	pid_t pid;
 	bool with_kernel_frames;
+	const struct snapshot_hook *hook;
 	struct priority priority;
 	struct kernel_session session;
 	struct kernel_tables tables;
@@ -272,6 +273,8 @@ static int take(struct taking *taking, struct err *err)
 {
 	int r = load(taking, err);
 
+	if (!r && taking->hook)
+		r = taking->hook->before(taking->hook->context, err);
 	if (!r)
 		r = walk_threads(taking, err);
 	if (!r && count_missing(taking->snapshot))
@@ -285,10 +288,11 @@ static int take(struct taking *taking, struct err *err)
 }
 
 static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kernel_frames,
-			    struct err *err)
+			    const struct snapshot_hook *hook, struct err *err)
 {
 	struct taking taking = { .snapshot = snapshot,
 				 .pid = pid,
+				 .hook = hook,
 				 .with_kernel_frames = with_kernel_frames };
 	int r;
 
@@ -307,7 +311,8 @@ static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kern
 	return r ? err_while(err, "seeing the threads of %d by BPF", pid) : 0;
 }
 
-int snapshot_take(struct snapshot **ret, pid_t pid, bool with_kernel_frames, struct err *err)
+int snapshot_take(struct snapshot **ret, pid_t pid, bool with_kernel_frames,
+		  const struct snapshot_hook *hook, struct err *err)
 {
 	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
 	int r;
@@ -318,7 +323,7 @@ int snapshot_take(struct snapshot **ret, pid_t pid, bool with_kernel_frames, str
 	if (!r)
 		r = space_open(&snapshot->space, pid, err);
 	if (!r)
-		r = take_with_rights(snapshot, pid, with_kernel_frames, err);
+		r = take_with_rights(snapshot, pid, with_kernel_frames, hook, err);
 	if (r) {
 		snapshot_free(snapshot);
 		return r;

@@ -22,7 +22,14 @@ struct snapshot {
 	char limits[256]; /* what could not be seen, and why; "" for nothing */
 };
 
-/* Errors as those of sampler_kind.open(): this way cannot be had here. */
+/* Called when all is prepared, just before the threads are looked at; 0 or the error that ends it.
+ */
+struct snapshot_hook {
+	int (*before)(void *context, struct err *err);
+	void *context;
+};
+
+/* Errors as those of sampler_kind.open(): this way cannot be had here.  hook: NULL for none. */
 int snapshot_take(struct snapshot **ret, pid_t pid, bool with_kernel_frames,
-		  struct err *err) MUST_CHECK;
+		  const struct snapshot_hook *hook, struct err *err) MUST_CHECK;
 void snapshot_free(struct snapshot *snapshot);

@@ -307,7 +307,7 @@ class Named(Looking):
         self.assertEqual(result.code, 2, str(result))
         self.assertIn("2 processes have the name 'limpet-twin'", result.err)
         for pid in pids:
-            self.assertIn(f": {pid}: {path}"[:40], result.err)
+            self.assertIn(f": {pid}: limpet-twin 60\n", result.err)
         self.assertIn("fix: give the number of one", result.err)
 
     def test_a_name_of_no_process(self):
@@ -318,8 +318,11 @@ class Named(Looking):
             self.assertIn("fix: limpet ps", result.err)
 
     def test_part_of_a_name_is_no_name(self):
-        self.start(self.copy("limpet-whole"), "60")
-        self.assertEqual(limpet("doctor", "limpet-who").code, 4)
+        pid = self.start(self.copy("limpet-whole"), "60")
+        for verb in self.VERBS:
+            result = limpet(verb, "limpet-who")
+            self.assertEqual(result.code, 4, str(result))
+            self.assertIn(f"fix: limpet-whole, process {pid}, has it in its name; limpet ps limpet-who", result.err)
 
 
 class Frame(unittest.TestCase):

@@ -6,6 +6,9 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with make_
 """
 
 import os
+import pty
+import re
+import select
 import shutil
 import subprocess
 import sys
@@ -14,7 +17,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
-from harness import LIMPET, PATIENCE_S, PROGRAMS, limpet, program  # noqa: E402
+from harness import LIMPET, PATIENCE_S, TargetTest, limpet, program, wait_until  # noqa: E402
 
 OF_SAMPLES = ("flamegraph", "svg", "folded", "pprof", "speedscope", "firefox", "perf-script")
 OF_CALLS = ("pftrace", "chrome", "csv", "json", "rocpd", "rocprof-json")
@@ -157,6 +160,47 @@ class FullDisks(Files):
             self.assertEqual(done.stderr.count("error: "), 1, done.stderr)
             self.assertRegex(done.stderr, "No space left on device|not all of the output could be written")
             self.assertRegex(done.stderr, "fix: .*free some space")
+
+
+class LongWork(TargetTest):
+    """What record does after the last sample is told at a terminal, when it takes long."""
+
+    @staticmethod
+    def drain(reader):
+        """What is there now; nothing before somebody writes."""
+        try:
+            while os.read(reader, 1 << 20):
+                pass
+        except BlockingIOError:
+            pass
+
+    def finish(self, is_terminal):
+        """Into a pipe that is read only when that was said, so that the end has to wait; what was said."""
+        folder = tempfile.TemporaryDirectory(prefix="outputs-")
+        self.addCleanup(folder.cleanup)
+        pipe = os.path.join(folder.name, "pipe")
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        ours, theirs = pty.openpty() if is_terminal else os.pipe()
+        self.addCleanup(os.close, ours)
+        target = self.target("plain", "malloc8")
+        process = subprocess.Popen([LIMPET, "record", "-p", str(target.pid), "-o", pipe, "--alloc-trace", "-d", "1s"],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+        self.addCleanup(self.end_process, process)
+        os.close(theirs)
+        said = ""
+        while is_terminal and not re.search(r"finishing .* s ", said) and select.select([ours], [], [], PATIENCE_S)[0]:
+            said += os.read(ours, 4096).decode(errors="replace")
+        self.assertTrue(wait_until(lambda: self.drain(reader) or process.poll() is not None))
+        self.assertEqual(process.returncode, 0, said)
+        return said if is_terminal else os.read(ours, 65536).decode(errors="replace")
+
+    def test_is_told_at_a_terminal(self):
+        self.assertRegex(self.finish(True), r"\rfinishing .*pipe: 2 s ")
+
+    def test_is_not_told_elsewhere(self):
+        self.assertNotIn("finishing", self.finish(False))
 
 
 def fill(folder):

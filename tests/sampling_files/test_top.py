@@ -324,7 +324,7 @@ class Top(unittest.TestCase):
     def test_no_terminal_is_a_batch_and_said(self):
         result = self.batch_until(r"more \(-n\)", self.target().pid, "-n", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("stdout is no terminal", result.stderr)
+        self.assertIn("stdout is not a terminal", result.stderr)
         self.assertIn("more (-n)", result.stdout)
         self.assertEqual(os.listdir(self.folder.name), [])
 

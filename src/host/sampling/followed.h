@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/interpreter/interpreter.h"
 #include "host/python/python.h"
 #include "host/sampling/java_code.h"
 #include "host/unwind/space.h"
@@ -24,8 +25,9 @@ struct followed {
 	/* Of the first rung. */
 	bool is_deaf;           /* its programs are not to ask, until patience_ns is over */
 	bool was_seen;          /* has had samples since looked_ns */
-	bool was_python_sought; /* in the mappings as they are */
+	bool was_python_sought; /* in the mappings as they are; so were other interpreters */
 	struct python *python;  /* NULL: there is none that is known */
+	struct interpreter *interpreter; /* of another language; the same */
 };
 
 struct followed_set {
@@ -55,6 +57,9 @@ void followed_lose_patience(struct followed *process);
 void followed_look_for_java(struct followed *process);
 /* The same where it was found before, ten times a second. */
 void followed_look_at_java(struct followed *process, uint64_t now);
+/* Seeks its Python, once in the mappings as they are.  0: process->python is it, or NULL where
+ * there is none; errors as those of python_open(). */
+int followed_look_for_python(struct followed *process, struct err *err) MUST_CHECK;
 /* It executed anew: all that was mapped is gone. */
 void followed_forget(struct followed *process);
 

@@ -4,7 +4,9 @@
  */
 #pragma once
 
+#ifndef HOOKS_MAX
 #define HOOKS_MAX 4096 /* each has a stub of its own, made when the library is built */
+#endif
 
 /* struct hook */
 #define HOOK_SIZE        64

@@ -25,6 +25,12 @@ struct binding {
 };
 
 static uint32_t known_count;
+static bool takes_calls_only;
+
+void got_take_calls_only(void)
+{
+	takes_calls_only = true;
+}
 
 struct known_module *got_known(uint64_t key)
 {
@@ -178,12 +184,19 @@ static void consider(struct scan *scan, const struct import *import)
 					     module_version(&scan->module, import->index) });
 }
 
+static bool is_taken(unsigned type, int64_t addend)
+{
+	if (type == RELOC_CALL)
+		return true;
+	return !takes_calls_only && (type == RELOC_ADDRESS || (type == RELOC_WORD && !addend));
+}
+
 static bool read_import(const struct loaded_module *module, const Elf64_Rela *item,
 			struct import *ret)
 {
 	unsigned type = (unsigned)ELF64_R_TYPE(item->r_info), kind;
 
-	if (type != RELOC_CALL && type != RELOC_ADDRESS && (type != RELOC_WORD || item->r_addend))
+	if (!is_taken(type, item->r_addend))
 		return false;
 	ret->at = (uint64_t *)(module->bias + item->r_offset);
 	ret->type = type;

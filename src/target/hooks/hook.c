@@ -366,10 +366,10 @@ void hook_report(struct hook *hook, const struct hook_frame *frame)
 
 notice_function *hook_on_notice;
 
-void hook_notice(const struct hook *hook, uint64_t first, uint64_t second)
+void hook_notice(const struct hook *hook, const uint64_t *arguments)
 {
 	notice_function *tell = __atomic_load_n(&hook_on_notice, __ATOMIC_ACQUIRE);
 
 	if (tell)
-		tell(hook->traced, first, second);
+		tell(hook->traced, arguments);
 }

@@ -54,7 +54,7 @@ enum hook_way {
 	HOOK_ENTERED,   /* like any; found by hook_current() while it lasts */
 	HOOK_AROUND,    /* like any; C functions of ours see it before and after */
 	HOOK_WRAPPER,   /* a C function of ours takes the call */
-	HOOK_NOTICE,    /* hook_on_notice is told, with two arguments; nothing is written */
+	HOOK_NOTICE,    /* hook_on_notice is told, with what is in registers; nothing is written */
 };
 
 /* The stack frame of a call on its way through us; laid out by thunk.S. */
@@ -208,9 +208,10 @@ void hook_leave(struct hook_frame *frame);
 void hook_before(struct hook_around *around, uint64_t *window);
 void hook_after(struct hook_around *around);
 
-/* Called by thunk.S before the original: on the program's thread, any time. */
-typedef void notice_function(const struct traced *traced, uint64_t first, uint64_t second);
-void hook_notice(const struct hook *hook, uint64_t first, uint64_t second);
+/* Called by thunk.S before the original: on the program's thread, any time.  With the six first
+ * words that travel in registers. */
+typedef void notice_function(const struct traced *traced, const uint64_t *arguments);
+void hook_notice(const struct hook *hook, const uint64_t *arguments);
 extern notice_function *hook_on_notice;
 
 /* For wrappers, which call the original themselves. */

@@ -223,8 +223,7 @@
 	stp	x4, x5, [sp, #32]
 	stp	x6, x7, [sp, #48]
 	stp	x8, x16, [sp, #64]
-	mov	x2, x1
-	mov	x1, x0
+	mov	x1, sp
 	mov	x0, x16
 	bl	hook_notice
 	ldp	x0, x1, [sp, #0]

@@ -192,26 +192,25 @@
 	.cfi_offset rbp, -16
 	mov	rbp, rsp
 	.cfi_def_cfa_register rbp
-	push	rdi
-	push	rsi
-	push	rdx
-	push	rcx
-	push	r8
-	push	r9
-	push	rax
 	push	r11
-	mov	rdx, rsi
-	mov	rsi, rdi
+	push	rax
+	push	r9
+	push	r8
+	push	rcx
+	push	rdx
+	push	rsi
+	push	rdi
+	mov	rsi, rsp
 	mov	rdi, r11
 	call	hook_notice
-	pop	r11
-	pop	rax
-	pop	r9
-	pop	r8
-	pop	rcx
-	pop	rdx
-	pop	rsi
 	pop	rdi
+	pop	rsi
+	pop	rdx
+	pop	rcx
+	pop	r8
+	pop	r9
+	pop	rax
+	pop	r11
 	pop	rbp
 	.cfi_def_cfa rsp, 8
 	.cfi_restore rbp

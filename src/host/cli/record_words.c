@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#define OFTEN_HZ 500u /* below, samples cost less than 3 % of any program that was measured */
+
 uint64_t all_drops(const struct collect_totals *totals)
 {
 	uint64_t sum = 0;
@@ -32,6 +34,43 @@ static const char *duration_text(uint64_t duration_ns, char ret[32])
 	return ret;
 }
 
+static bool traces_allocations(const struct visit *self)
+{
+	const struct record_values *values = self->values;
+	bool is_traced = values->alloc_stacks || values->domains_traced & 1u << DOMAIN_ALLOC;
+
+	return self->traces && is_traced && !values->alloc_sample;
+}
+
+static bool samples_allocations(const struct visit *self)
+{
+	return self->traces && self->values->alloc_sample;
+}
+
+static bool samples_often(const struct visit *self)
+{
+	return self->samples && self->sampling.sampler.hz >= OFTEN_HZ;
+}
+
+/* What programs lose that do a little of everything, as docs/benchmarks.md has measured: the dearest
+ * of what was asked for.  Nothing is said of what costs less than a hundredth, or is not known. */
+static const char *cost_text(const struct visit *self)
+{
+	static const struct {
+		bool (*is_asked)(const struct visit *self);
+		const char *text;
+	} costs[] = {
+		{ traces_allocations, "; may cost it a third of its speed" },
+		{ samples_allocations, "; may cost it 5 % of its speed" },
+		{ samples_often, "; may cost it 5 % of its speed" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(costs); i++)
+		if (costs[i].is_asked(self))
+			return costs[i].text;
+	return "";
+}
+
 void print_attached(const struct visit *self)
 {
 	const struct session *session = recorder_session(self->recorder);
@@ -46,9 +85,9 @@ void print_attached(const struct visit *self)
 		samples_describe(recorder_sampling(self->recorder), &self->sampling, how,
 				 sizeof(how));
 	if (!self->values->is_json) {
-		print(stderr, "recording %d (%s)%s%s into %s%s; %s\n", self->pid,
+		print(stderr, "recording %d (%s)%s%s into %s%s%s; %s\n", self->pid,
 		      printable(name, shown), how[0] ? " " : "", how, self->path,
-		      duration_text(self->values->duration_ns, limit),
+		      duration_text(self->values->duration_ns, limit), cost_text(self),
 		      self->launched ? "until it ends" : "Enter or Ctrl-C stops");
 		return;
 	}

@@ -34,6 +34,17 @@ class Ends(unittest.TestCase):
         self.assertRegex(report, rf"INCOMPLETE: {astray} stacks .*: ended in JIT code; fix: ")
         self.assertTrue(re.search(r"[01]\.\d\d % of the stacks complete", report), report)
 
+    def test_the_first_function_of_musl_is_an_end(self):
+        """On aarch64 its _start jumps: the caller of what comes next is 0."""
+        program = pathlib.Path(PROGRAMS) / "musl_signal"
+        if not program.exists():
+            self.skipTest("musl-gcc is not installed")
+        try:
+            totals, _ = record([program], self.folder, RUNG)
+        except Refused as error:
+            self.skipTest(str(error))
+        self.assertGreaterEqual(totals["complete_percent"], 97, totals["stacks"])
+
 
 if __name__ == "__main__":
     unittest.main()

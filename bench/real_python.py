@@ -1,12 +1,11 @@
 """
 A program for bench/real.py: what a service in Python does, in turns.  Functions that call functions, JSON, sorting, text, and
-small arrays where numpy is installed.  Counts its turns in the first word of the file that it is given.
+small arrays where numpy is installed.
 """
 
 import json
-import mmap
-import sys
-import threading
+
+import real_turns
 
 try:
     import numpy
@@ -52,16 +51,5 @@ def handle(depth):
     return summary(orders), smooth(orders), json.dumps(orders[:10])
 
 
-def main():
-    # As in most services, there is another thread: libc knows that it must lock, with or without a profiler.
-    threading.Thread(target=threading.Event().wait, daemon=True).start()
-    with open(sys.argv[1], "r+b") as file:
-        turns = mmap.mmap(file.fileno(), 8).__enter__()
-        words = memoryview(turns).cast("Q")
-        while True:
-            handle(DEPTH)
-            words[0] += 1
-
-
 if __name__ == "__main__":
-    main()
+    real_turns.count(lambda: handle(DEPTH))

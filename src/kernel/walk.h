@@ -11,6 +11,8 @@
 #include "shared/unwind/unframed.h"
 
 #define PAGE_SIZE   4096
+#define LINE_SIZE   64
+#define CHUNK_SIZE  1024
 #define FRAMES_MASK 2047      /* those of the kernel and SAMPLE_FRAMES_MAX fit below it */
 #define RANGE_STEPS 13        /* halvings until one of KERNEL_RANGES_MAX is left */
 #define ROW_STEPS   9         /* the same for the rows of a page: one for each byte at most */
@@ -18,6 +20,7 @@
 #define SIGNALS_MAX 16        /* frames of signals in one stack */
 #define DOUBT_REACH (8 << 10) /* so far up a frame is looked for */
 #define KNOWN_BITS  9         /* so many rules are kept, as a power of two */
+#define MET_BITS    14        /* the same, of all processors */
 #define KNOWN_STEPS 4 /* frames at once, where their rules are known; more cost the verifier */
 
 _Static_assert(SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX <= FRAMES_MASK, "frames fit");
@@ -31,6 +34,21 @@ struct known_rule {
 	__s8 fp;
 	__u8 kind;
 };
+
+/* The same for all processors: large programs return to more addresses than fit beside a walk, and
+ * a search reads a dozen lines of memory that nobody has near.  Two may write one at once; then the
+ * two words do not fit each other, and it is of no address. */
+struct met_rule {
+	__u64 key;  /* the address, and the other word spread over it */
+	__u64 rule; /* generation, cfa, fp, kind */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << MET_BITS);
+	__type(key, __u32);
+	__type(value, struct met_rule);
+} met_rules SEC(".maps");
 
 struct walk {
 	__u64 pc, sp, fp, lr;
@@ -56,7 +74,7 @@ struct walk {
 	struct pt_regs registers;
 	struct sample sample;
 	__u64 frames[FRAMES_MASK + 1]; /* the sample's own */
-	__u8 chunk[PAGE_SIZE + 8];
+	__u8 chunk[CHUNK_SIZE];
 	struct known_rule known[1 << KNOWN_BITS]; /* stays from walk to walk */
 };
 
@@ -91,7 +109,7 @@ ALWAYS_INLINE int word_at_hand(const struct walk *walk, __u64 address, __u64 *re
 
 	if ((address & 7) || offset >= walk->chunk_size)
 		return STEP_END;
-	BOUND(offset, PAGE_SIZE - 8);
+	BOUND(offset, CHUNK_SIZE - 8);
 	*ret = *(const __u64 *)(walk->chunk + offset);
 	return STEP_ON;
 }
@@ -99,19 +117,19 @@ ALWAYS_INLINE int word_at_hand(const struct walk *walk, __u64 address, __u64 *re
 ALWAYS_INLINE int read_word(struct climb *climb, __u64 address, __u64 *ret)
 {
 	struct walk *walk = climb->walk;
-	__u32 size = PAGE_SIZE - (address & (PAGE_SIZE - 1));
+	__u64 start = address & ~(LINE_SIZE - 1ull);
+	__u32 size = PAGE_SIZE - (start & (PAGE_SIZE - 1));
 
 	if (word_at_hand(walk, address, ret) == STEP_ON)
 		return STEP_ON;
-	if (address & 7)
-		return STEP_END;
+	if (size > CHUNK_SIZE)
+		size = CHUNK_SIZE;
 	walk->chunk_size = 0;
-	if (read_memory(climb, walk->chunk, size, address))
+	if (read_memory(climb, walk->chunk, size, start))
 		return STEP_END;
-	walk->chunk_start = address;
+	walk->chunk_start = start;
 	walk->chunk_size = size;
-	*ret = *(const __u64 *)walk->chunk;
-	return STEP_ON;
+	return word_at_hand(walk, address, ret);
 }
 
 ALWAYS_INLINE int end_walk(struct walk *walk, enum stack_end end)
@@ -183,6 +201,46 @@ ALWAYS_INLINE struct known_rule *known_place(struct walk *walk, __u64 address)
 ALWAYS_INLINE int is_known(const struct walk *walk, const struct known_rule *rule, __u64 address)
 {
 	return rule->address == address && rule->generation == walk->generation;
+}
+
+ALWAYS_INLINE struct met_rule *met_place(__u64 address)
+{
+	__u32 at = (__u32)address * 0x9e3779b1u >> (32 - MET_BITS);
+
+	return bpf_map_lookup_elem(&met_rules, &at);
+}
+
+ALWAYS_INLINE __u64 met_key(__u64 address, __u64 rule)
+{
+	return address ^ rule * 0x9e3779b97f4a7c15u;
+}
+
+/* The rule of an address that any processor has met; false: none. */
+ALWAYS_INLINE int met_find(const struct walk *walk, __u64 address, struct known_rule *ret)
+{
+	const volatile struct met_rule *met = met_place(address);
+	__u64 key, rule;
+
+	if (!met)
+		return 0;
+	key = met->key;
+	rule = met->rule;
+	if (key != met_key(address, rule) || rule >> 32 != walk->generation)
+		return 0;
+	*ret = (struct known_rule){ address, walk->generation, rule >> 16, rule >> 8, rule };
+	return 1;
+}
+
+ALWAYS_INLINE void met_keep(const struct known_rule *known)
+{
+	volatile struct met_rule *met = met_place(known->address);
+	__u64 rule = (__u64)known->generation << 32 | (__u64)known->cfa << 16 |
+		     (__u64)(__u8)known->fp << 8 | known->kind;
+
+	if (!met)
+		return;
+	met->rule = rule;
+	met->key = met_key(known->address, rule);
 }
 
 /* Rules of these two kinds are not whole without their range. */
@@ -444,7 +502,7 @@ ALWAYS_INLINE int do_without_sp(struct walk *walk, struct unwind_row *row)
 		return STEP_ON;
 	}
 	if (kind == UNWIND_SP || kind == UNWIND_SPECIAL || kind == UNWIND_SIGNAL ||
-	    kind == UNWIND_GO_CGO)
+	    kind == UNWIND_GO_CGO || kind == UNWIND_GO_PUSHED)
 		return end_walk(walk, STACK_NO_RULE);
 	return STEP_ON;
 }
@@ -509,16 +567,17 @@ ALWAYS_INLINE int enter_frame_with_rule(struct walk *walk, __u64 address, struct
 {
 	struct known_rule *rule = known_place(walk, address);
 
-	if (is_known(walk, rule, address)) {
+	if (is_known(walk, rule, address) || met_find(walk, address, rule)) {
 		*ret = (struct unwind_row){ 0, rule->cfa, rule->fp, rule->kind };
 		return keep_frame(walk);
 	}
 	if (enter_frame(walk, address))
 		return STEP_END;
 	*ret = row_find(walk, address);
-	if (is_whole(*ret))
-		*rule = (struct known_rule){ address, walk->generation, ret->cfa, ret->fp,
-					     ret->kind };
+	if (!is_whole(*ret))
+		return STEP_ON;
+	*rule = (struct known_rule){ address, walk->generation, ret->cfa, ret->fp, ret->kind };
+	met_keep(rule);
 	return STEP_ON;
 }
 
@@ -576,6 +635,7 @@ static long climb_one(struct climb *climb)
 	__u64 address = walk->is_exact ? walk->pc : walk->pc - 1;
 	struct plan plan;
 	struct unwind_row row;
+	__u64 pushed = 0;
 	__u8 kind, was_exact = walk->is_exact;
 
 	if (enter_frame_with_rule(walk, address, &row) ||
@@ -605,10 +665,17 @@ static long climb_one(struct climb *climb)
 		plan_by_row(walk, row, &plan);
 	else if (plan_by_special(climb, row.cfa, &plan))
 		return STEP_END;
+	if (!RETURN_ON_STACK && kind == UNWIND_GO_PUSHED &&
+	    read_word(climb, plan.cfa - 16, &pushed))
+		return end_walk(walk, STACK_UNREADABLE);
 	if (step_by_plan(climb, &plan))
 		return STEP_END;
 	if (row.kind & UNWIND_THROWS)
 		doubt(walk, kind, was_exact);
+	if (!RETURN_ON_STACK && kind == UNWIND_GO_PUSHED) {
+		walk->lr = pushed; /* the caller was interrupted: it is where it stands */
+		walk->is_exact = 1;
+	}
 	return STEP_ON;
 }
 

@@ -17,10 +17,11 @@ import unittest
 import harness
 
 PROGRAM = os.path.join(os.environ["ADVERSARY"], "identity")
-PROGRAM_OF_MUSL = PROGRAM + "_musl"
+PROGRAMS = {"musl": PROGRAM + "_musl", "no_plt": PROGRAM + "_no_plt", "no_plt_traced": PROGRAM + "_no_plt"}
 PASSERS = os.path.join(os.environ["ADVERSARY"], "passers")
 REGISTER = os.environ["REGISTER"]
 TOOL = os.path.join(harness.PROGRAMS, "life_a.so")
+SLOW_TOOL = os.path.join(harness.PROGRAMS, "life_slow_detach.so")
 OURS = ("limpet", "limpet-watch", "limpet-tool", "rocp-bg-attach")
 IDENTITY = "Uid Gid Groups CapInh CapPrm CapEff CapBnd CapAmb NoNewPrivs Seccomp Seccomp_filters".split()
 RIGHTS = "CapInh CapPrm CapEff CapBnd CapAmb".split()
@@ -32,13 +33,13 @@ MOMENTS = 30
 # Those that libc makes known to all threads, and those that are a thread's own.
 SEQUENCES = (
     "keepcaps setpriv sudo nginx sshd postgres systemd raise capset no_new_privs fsuid filter tsync filter_deadly strict "
-    "network mounts chroot jail dumpable vfork fork handler threads"
+    "network setns mounts chroot jail dumpable vfork fork handler threads nothing"
 ).split()
 RAW = "raw raw_capset raw_no_new_privs raw_filter raw_tsync".split()
 # A filter for all threads that kills whoever does more than the program: ours must not be there.
 DEADLY = ["tsync_deadly"]
 # Where limpet notices the calls, and goes before they are made.
-NOTICED = "attached tool traced door".split()
+NOTICED = "attached tool traced door register".split()
 
 
 class Program:
@@ -54,7 +55,7 @@ class Program:
         if mode in ("register", "door"):
             environment |= {"LD_PRELOAD": self.register(mode), "ROCP_TOOL_ATTACH": "1"}
         self.process = subprocess.Popen(
-            [PROGRAM_OF_MUSL if mode == "musl" else PROGRAM, sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            [PROGRAMS.get(mode, PROGRAM), sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         self.pid = self.process.pid
         if self.process.stdout.readline() != b"ready\n":
             raise AssertionError(f"{sequence} did not begin: {self.process.wait()}")
@@ -81,6 +82,9 @@ class Program:
         arguments = {
             "attached": ("attach", self.pid, "--json"),
             "musl": ("attach", self.pid, "--json"),
+            "no_plt": ("attach", self.pid, "--json"),
+            "slow_tool": ("attach", self.pid, "--json", "--tool", SLOW_TOOL),
+            "no_plt_traced": ("record", self.pid, "--io-trace", "-o", recording, "--json"),
             "door": ("attach", self.pid, "--json"),
             "tool": ("attach", self.pid, "--json", "--tool", TOOL),
             "traced": ("record", self.pid, "--io-trace", "-o", recording, "--json"),
@@ -198,16 +202,23 @@ class Identity(unittest.TestCase):
     def test_attached(self):
         self.compare("attached", SEQUENCES + RAW + DEADLY)
 
-    @unittest.skipUnless(os.path.exists(PROGRAM_OF_MUSL), "no musl-gcc here")
+    @unittest.skipUnless(os.path.exists(PROGRAMS["musl"]), "no musl-gcc here")
     def test_attached_with_musl(self):
         """libc itself ends the program with SIGKILL where two threads get unlike answers."""
         self.compare("musl", SEQUENCES + RAW)
+
+    def test_attached_without_a_plt(self):
+        """Such calls are not noticed without tracing: limpet finds out when it looks."""
+        self.compare("no_plt", SEQUENCES + RAW)
+
+    def test_traced_without_a_plt(self):
+        self.compare("no_plt_traced", SEQUENCES + RAW + DEADLY)
 
     def test_with_a_tool(self):
         self.compare("tool", SEQUENCES + RAW + DEADLY)
 
     def test_with_the_register_library(self):
-        self.compare("register", SEQUENCES + RAW)
+        self.compare("register", SEQUENCES + RAW + DEADLY)
 
     def test_attached_by_the_register_library(self):
         self.compare("door", SEQUENCES + RAW + DEADLY)
@@ -221,6 +232,37 @@ class Identity(unittest.TestCase):
                 with self.subTest(mode=mode, sequence=name):
                     # A thread that is ending may wait for a processor; three times in a row it does not.
                     self.assertTrue(any(play(name, mode)["at_once"] == {} for _ in range(3)))
+
+    def test_calls_that_change_nothing(self):
+        """They are no reason to leave."""
+        for mode in NOTICED:
+            with self.subTest(mode=mode):
+                program = Program("nothing", mode)
+                before = set(threads_of_ours(program.pid))
+                self.assertEqual(program.go()[-1], "done\n")
+                time.sleep(LOOKS_S)
+                self.assertEqual(set(threads_of_ours(program.pid)) & before, before)
+                code, result = program.close()
+                self.assertEqual(code, 0)
+                self.assertNotIn("changed its identity", str(result))
+
+    def test_a_handler_that_jumps_out_while_a_call_waits(self):
+        """Nobody knows whether the thread comes back: the agent stays."""
+        program = Program("jump", "slow_tool")
+        self.assertEqual(program.go(), ["0 0\n", "done\n"])
+        self.assertEqual(identity(program.pid)["Uid"].split(), ["0"] * 4)  # the call was not made
+        self.assertTrue(harness.wait_until(lambda: not list(threads_of_ours(program.pid))))
+        result = harness.limpet("attach", program.pid, "--json", "--duration", "0", "--unload")
+        self.assertFalse(result.event("detached")["unloaded"], str(result))
+        self.assertIn("may come back", str(result.event("detached")["left"]))
+        self.assertEqual(program.again(), "again\n")
+        self.assertEqual(program.close()[0], 0)
+
+    def test_a_handler_that_forks_while_a_call_waits(self):
+        """The child has no thread of ours to wait for."""
+        result = play("fork_inside", "slow_tool")
+        self.assertEqual((result["lines"], result["code"]), (["0 0\n", "done\n"], 0), str(result))
+        self.assertEqual((result["after"]["Uid"].split(), result["kept"]), (["0", "1234", "0", "1234"], {}), str(result))
 
     def test_recorded_again_with_the_rights_that_are_left(self):
         """limpet comes back by itself, with threads that have no more than the program, and says what is missing."""
@@ -263,16 +305,20 @@ class Identity(unittest.TestCase):
             self.assertIn((result.code, reason), ((0, "signal"), (1, "identity"), (0, "exit")), str(result))
 
     def test_a_user_namespace_needs_a_process_of_one_thread(self):
-        """Which it is not while limpet is attached: a limit, and over with the attach."""
-        program = Program("users", "attached")
-        program.limpet.send_signal(signal.SIGINT)
-        self.assertEqual(harness.limpet_finish(program.limpet).code, 0)
-        self.assertTrue(harness.wait_until(lambda: not list(threads_of_ours(program.pid))))
-        self.assertEqual(program.go(), ["0 0\n", "done\n"])
-        self.assertEqual(program.close()[0], 0)
-        during = play("users", "attached")
-        self.assertIn(during["lines"], (["-1 22\n", "done\n"], ["0 0\n", "done\n"]))
-        self.assertEqual(during["code"], 0)
+        """Which it may not be while limpet is attached: a limit, and over with the attach."""
+        for mode in NOTICED:
+            with self.subTest(mode=mode):
+                during = play("users", mode)
+                self.assertIn(during["lines"], (["-1 22\n", "done\n"], ["0 0\n", "done\n"]))
+                self.assertEqual(during["code"], 0)
+        for mode in ("attached", "tool", "traced"):
+            with self.subTest(mode=mode, detached=True):
+                program = Program("users", mode)
+                program.limpet.send_signal(signal.SIGINT)
+                harness.limpet_finish(program.limpet)
+                self.assertTrue(harness.wait_until(lambda: not list(threads_of_ours(program.pid))))
+                self.assertEqual(program.go(), ["0 0\n", "done\n"])
+                self.assertEqual(program.close()[0], 0)
 
 
 class Unload(unittest.TestCase):

@@ -220,6 +220,75 @@ class OneLanguage(Case):
         self.assertIn("python", done.stderr)
 
 
+@unittest.skipIf(version_of(PYTHON) < (3, 11), "threads have no number of the kernel's")
+class Threads(Case):
+    """What the program calls its threads, and who has the lock of the interpreter."""
+
+    PROGRAM = """
+        import threading
+        import time
+
+        def burn():
+            while True:
+                pass
+
+        def sleep():
+            time.sleep(1000)
+
+        class Named(threading.Thread):
+            pass
+
+        threading.Thread(target=burn, name="größter Brenner", daemon=True).start()
+        Named(target=burn, daemon=True, name="second").start()
+        sleeper = threading.Thread(target=sleep, daemon=True)
+        sleeper.start()
+        sleeper.name = "renamed " + "x" * 5000
+        vars(sleeper)["more"] = 1
+        time.sleep(1000)
+    """
+    NAMES = {"größter Brenner", "second"}
+
+    def rows(self, *words):
+        done = run(*words, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_recorded(self):
+        process = self.start(PYTHON, self.script(self.PROGRAM), threads=4, ticks=5)
+        for sampler in ("bpf", "copy", "read"):
+            done = record(process.pid, self.path, "--sampler", sampler, "--off-cpu", "--duration", "4s")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows = {row["name"]: row for row in self.rows("report", self.path) if row["event"] == "sampled_thread"}
+            self.assertLessEqual(self.NAMES, set(rows))
+            self.assertTrue(any(name.startswith("renamed xxx") for name in rows), rows)
+            if version_of(PYTHON) != (3, 11):
+                continue
+            busy = [rows[name] for name in self.NAMES]
+            self.assertGreater(min(row["gil_held"] for row in busy), 0)
+            self.assertGreater(max(row["gil_waited"] for row in busy), 0)
+            self.assertGreaterEqual(busy[0]["gil_looks"] * 1.05, sum(row["gil_held"] for row in rows.values() if "gil_held" in row))
+            self.assertIn("FOR GIL", run("report", self.path).stdout)
+
+    def test_dumped(self):
+        process = self.start(PYTHON, self.script(self.PROGRAM), threads=4, ticks=5)
+        for way in ("bpf", "read"):
+            holders = 0
+            for _ in range(10):
+                rows = {row["name"]: row for row in self.rows("dump", process.pid, "--way", way) if row["event"] == "thread"}
+                self.assertLessEqual(self.NAMES, set(rows))
+                holders += any(rows[name]["has_gil"] for name in self.NAMES)
+            if version_of(PYTHON) == (3, 11):
+                self.assertGreater(holders, 5)
+
+    def test_live(self):
+        process = self.start(PYTHON, self.script(self.PROGRAM), threads=4, ticks=5)
+        text = run("top", process.pid, "--batch").stdout
+        for name in self.NAMES:
+            self.assertIn(name, text)
+        if version_of(PYTHON) == (3, 11):
+            self.assertRegex(text, "second .GIL [1-9]")
+
+
 class OddNames(Case):
     def test_names_that_are_not_harmless(self):
         script = self.script(r"""

@@ -16,7 +16,7 @@ from python_stacks import LIMIT, PROGRAM, WAYS, Recording, Truth, python_frames,
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 SOMEBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 SHARE = 0.9
-SAMPLES = 60
+SAMPLES = 40
 
 
 def version():

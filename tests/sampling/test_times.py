@@ -4,6 +4,7 @@ beside others that want the same processors."""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,8 @@ PROGRAM = """if True:
     print(used() - before, flush=True)
     sys.stdin.readline()
 """
+# The sampler opens one when it begins.
+SLOW_START = ["strace", "-f", "-o", "/dev/null", "-e", "trace=pidfd_open", "-e", "inject=pidfd_open:delay_enter=2500000"]
 LOOPS = 2 * len(os.sched_getaffinity(0))
 SLACK_S = 0.06  # what the program did before and after
 
@@ -82,6 +85,21 @@ class Times(harness.TargetTest):
         # Who is not on a processor wants one, beside so many others; and this one sleeps as well.
         self.assertGreater(states["wants a processor"], 0)
         self.assertGreater(states["sleeping"], 0.2)
+
+    @unittest.skipUnless(shutil.which("strace"), "needs strace, to slow limpet down")
+    def test_a_duration_is_that_of_the_samples(self):
+        """What comes before the first sample does not count, however long it takes: here, seconds."""
+        sleeper = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(self.end_process, sleeper)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "it.limpet")
+            recorder = subprocess.run([*SLOW_START, harness.LIMPET, "record", "-p", str(sleeper.pid), "-o", path,
+                                       "--off-cpu", "--sampler", "read", "-d", "1s"], capture_output=True, text=True)
+            self.assertEqual(recorder.returncode, 0, recorder.stderr)
+            events = map(json.loads, harness.limpet("report", path, "--json").out.splitlines())
+            states = [event for event in events if event["event"] == "sampled_state"]
+        self.assertGreater(sum(state["time_ns"] for state in states), 0.98e9)
+        self.assertGreater(sum(state["samples"] for state in states), 5)
 
     def test_of_waiting_threads(self):
         self.check("read")

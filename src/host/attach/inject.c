@@ -13,6 +13,7 @@
 #include "host/core/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
+#include "host/process/rights.h"
 #include "shared/arch/doorstep.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/needs.h"
@@ -55,7 +56,7 @@ static const struct {
 	[JOB_SECCOMP_UNREADABLE] = { false, EXIT_NOT_ATTACHABLE,
 				     "its seccomp filters cannot be read",
 				     "reading them needs CAP_SYS_ADMIN; a filter might kill the process",
-				     "run limpet with CAP_SYS_ADMIN (sudo)\n--force, if the filters are known to be harmless" },
+				     "" },
 	[JOB_STOPPED] = { false, EXIT_BUSY, "it is stopped by job control", "",
 			  "limpet attach --cont PID" },
 	[JOB_CALL_FAILED] = { false, EXIT_FAILED, "a system call failed in it", "", "" },
@@ -246,6 +247,9 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 		err_why(err, "the filter would not let %s pass, which limpet calls there", name),
 			err_fix(err,
 				"allow it in the service's filter (systemd: SystemCallFilter=)");
+	if (job->status == JOB_SECCOMP_UNREADABLE)
+		rights_fix_with(err, "SYS_ADMIN",
+				"--force, if the filters are known to be harmless");
 	if (job->status == JOB_CALL_FAILED)
 		err_why(err, "%s: %s", name, strerror(job->error));
 	if (job->status == JOB_STOPPED)

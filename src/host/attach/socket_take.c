@@ -6,6 +6,7 @@
  */
 #include "host/attach/socket_take.h"
 
+#include "host/attach/handover.h"
 #include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
 
@@ -15,27 +16,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* What the child says; with 0 comes the socket. */
-struct answer {
-	struct iovec io;
-	struct msghdr message;
-	int code;
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-};
-
-static void answer_begin(struct answer *self)
-{
-	memset(self, 0, sizeof(*self));
-	self->io = (struct iovec){ &self->code, sizeof(self->code) };
-	self->message.msg_iov = &self->io;
-	self->message.msg_iovlen = 1;
-	self->message.msg_control = &self->control;
-	self->message.msg_controllen = sizeof(self->control.bytes);
-}
 
 /* The child may stay for long: nobody must wait for what it would hold. */
 static void close_all_but(int one, int other)
@@ -70,38 +50,12 @@ struct order {
 ON_LENT_STACK static int serve(void *argument)
 {
 	const struct order *order = argument;
-	struct answer answer;
-	int fd;
+	int fd, code;
 
 	close_all_but(order->pidfd, order->way);
-	answer_begin(&answer);
-	answer.code = take(order->pidfd, order->number, &fd);
-	answer.control.header.cmsg_level = SOL_SOCKET;
-	answer.control.header.cmsg_type = SCM_RIGHTS;
-	answer.control.header.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&answer.control.header), &fd, sizeof(fd));
-	if (answer.code)
-		answer.message.msg_controllen = 0;
-	syscall(SYS_sendmsg, order->way, &answer.message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	code = take(order->pidfd, order->number, &fd);
+	handover_send(order->way, code, fd);
 	return 0;
-}
-
-static int receive(int way)
-{
-	struct answer answer;
-	ssize_t size;
-	int fd;
-
-	answer_begin(&answer);
-	size = recvmsg(way, &answer.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (size != (ssize_t)sizeof(answer.code))
-		return -EIO;
-	if (answer.code)
-		return answer.code;
-	if (answer.message.msg_controllen < CMSG_LEN(sizeof(int)))
-		return -EMFILE; /* the kernel leaves out what finds no number */
-	memcpy(&fd, CMSG_DATA(&answer.control.header), sizeof(fd));
-	return fd;
 }
 
 /* The child has left our memory, and answered, before it closes what it took: one that has
@@ -116,7 +70,7 @@ static int take_by_child(int pidfd, int number)
 		return -errno;
 	pid = child_run(serve, &(struct order){ pidfd, number, ways[1] }, &mask);
 	close(ways[1]);
-	r = pid < 0 ? pid : receive(ways[0]);
+	r = pid < 0 ? pid : handover_receive(ways[0]);
 	close(ways[0]);
 	if (pid > 0)
 		waitpid(pid, NULL, r == -ENOTSOCK ? __WALL | WNOHANG : __WALL);

@@ -14,6 +14,7 @@
 #include "host/core/environment.h"
 #include "host/core/nearest.h"
 #include "host/core/notes.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/core/text.h"
 #include "host/symbols/symbol_file.h"
@@ -118,8 +119,8 @@ static void tell_notes(void)
 	for (size_t i = 0; note_at(i, note); i++)
 		print(stderr, "note: %s\n", note);
 	if (notes_left_out())
-		fprintf(stderr, "note: %zu more remarks of this kind are not shown\n",
-			notes_left_out());
+		print(stderr, "note: %zu more remark%s of this kind %s not shown\n",
+		      notes_left_out(), plural(notes_left_out()), is_are(notes_left_out()));
 }
 
 /* A full disk must not look like success; what failed already has said so. */

@@ -3,6 +3,7 @@
  */
 #include "host/cli/stack_ends.h"
 
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/samples.h"
 #include "host/model/statistics.h"
@@ -20,9 +21,9 @@ void stack_ends_print(const char *head, const uint64_t ends[STACK_ENDS], uint64_
 {
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		if (is_reason(ends, i) && ends[i] <= at_most)
-			print(stdout, "%s: %" PRIu64 " stacks (%.2f %%): %s; fix: %s\n", head,
-			      ends[i], (double)share_of(ends[i], count) / 100, stack_end_name(i),
-			      stack_end_fix(i));
+			print(stdout, "%s: %" PRIu64 " stack%s (%.2f %%): %s\n  fix: %s\n", head,
+			      ends[i], plural(ends[i]), (double)share_of(ends[i], count) / 100,
+			      stack_end_name(i), stack_end_fix(i));
 }
 
 void stack_ends_write(struct json *json, const uint64_t ends[STACK_ENDS])

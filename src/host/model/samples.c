@@ -13,6 +13,7 @@
 
 #include "host/core/room.h"
 #include "host/core/text.h"
+#include "host/model/statistics.h"
 #include "host/model/table.h"
 
 /* What limpet writes is no longer. */
@@ -68,6 +69,25 @@ static int take_sampling(struct model *model, struct cursor cursor, uint64_t at)
 			       text_set(&self->reasons, sampling.reasons)
 		       ? -ENOMEM
 		       : 0;
+}
+
+static int take_gil(struct model *model, struct cursor cursor, uint64_t at)
+{
+	uint32_t count = cursor_u32(&cursor);
+	struct recorded_gil gil;
+
+	(void)at;
+	for (uint32_t i = 0; i < count; i++) {
+		struct model_thread *thread;
+
+		if (gil_take(&cursor, &gil) || gil.thread >= model->thread_count)
+			return -EPROTO;
+		thread = model->threads[gil.thread];
+		thread->gil_looks = gil.looks;
+		thread->gil_held = MIN(gil.held, gil.looks);
+		thread->gil_waited = MIN(gil.waited, gil.looks);
+	}
+	return 0;
 }
 
 /* The head of a list that goes on where the last one ended; an item has at least a byte. */
@@ -332,6 +352,7 @@ static const struct {
 	{ CHUNK_SAMPLING, take_sampling }, { CHUNK_CODE, take_codes },
 	{ CHUNK_FRAMES, take_frames },     { CHUNK_STACKS, take_stacks },
 	{ CHUNK_SAMPLES, take_samples },   { CHUNK_NAMES, take_names },
+	{ CHUNK_GIL, take_gil },
 };
 
 int samples_take_chunk(struct model *model, const struct chunk *chunk)
@@ -463,7 +484,5 @@ const char *stack_end_key(unsigned end)
 
 uint64_t samples_complete(const struct samples *samples)
 {
-	return samples->count ? (uint64_t)((unsigned __int128)samples->ends[STACK_COMPLETE] *
-					   10000 / samples->count)
-			      : 0;
+	return share_of(samples->ends[STACK_COMPLETE], samples->count);
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool take_time(struct text *rest, uint64_t *ret)
+static bool take_number(struct text *rest, uint64_t *ret)
 {
 	struct text word;
 
@@ -21,7 +21,8 @@ int schedstat_parse(const char *text, size_t size, struct schedstat *ret)
 	struct text rest = { text, text + size };
 	struct schedstat read;
 
-	if (!take_time(&rest, &read.run_ns) || !take_time(&rest, &read.wait_ns))
+	if (!take_number(&rest, &read.run_ns) || !take_number(&rest, &read.wait_ns) ||
+	    !take_number(&rest, &read.turns))
 		return -EBADMSG;
 	*ret = read;
 	return 0;

@@ -10,6 +10,7 @@
 struct schedstat {
 	uint64_t run_ns;  /* on a processor */
 	uint64_t wait_ns; /* in a queue for one, up to the last time that it got one */
+	uint64_t turns;   /* how often it got one */
 };
 
 int schedstat_parse(const char *text, size_t size, struct schedstat *ret) MUST_CHECK;

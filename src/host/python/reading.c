@@ -24,7 +24,7 @@ struct window {
 	unsigned char bytes[WINDOW_BYTES + WINDOW_ABOVE];
 };
 
-static uint64_t word(const struct python *python, uint64_t address)
+uint64_t python_word(const struct python *python, uint64_t address)
 {
 	uint64_t value = 0;
 	struct iovec local = { &value, sizeof(value) },
@@ -78,14 +78,15 @@ static uint64_t word_at(const unsigned char *bytes, unsigned offset)
 static uint64_t first_frame(const struct python *python, uint64_t thread)
 {
 	const struct kernel_python *walk = &python->layout.walk;
-	uint64_t frame = word(python, thread + walk->thread_frame);
+	uint64_t frame = python_word(python, thread + walk->thread_frame);
 
-	return frame && walk->has_control ? word(python, frame + walk->control_frame) : frame;
+	return frame && walk->has_control ? python_word(python, frame + walk->control_frame)
+					  : frame;
 }
 
 static bool is_thread(const struct python *python, uint64_t thread, pid_t tid)
 {
-	return word(python, thread + python->layout.native_thread_id) == (uint64_t)tid;
+	return python_word(python, thread + python->layout.native_thread_id) == (uint64_t)tid;
 }
 
 /* The state of a thread; 0: it has none.  A thread may have more than one, of which others run no
@@ -93,17 +94,17 @@ static bool is_thread(const struct python *python, uint64_t thread, pid_t tid)
 static uint64_t seek_thread(const struct python *python, pid_t tid)
 {
 	const struct python_layout *layout = &python->layout;
-	uint64_t interpreter = word(python, layout->walk.interpreters), thread;
+	uint64_t interpreter = python_word(python, layout->walk.interpreters), thread;
 	unsigned steps = 0;
 
 	for (; interpreter && steps < STEPS_MAX; steps++) {
-		thread = word(python, interpreter + layout->walk.interpreter_threads);
+		thread = python_word(python, interpreter + layout->walk.interpreter_threads);
 		for (; thread && steps < STEPS_MAX; steps++) {
 			if (is_thread(python, thread, tid) && first_frame(python, thread))
 				return thread;
-			thread = word(python, thread + layout->walk.thread_next);
+			thread = python_word(python, thread + layout->walk.thread_next);
 		}
-		interpreter = word(python, interpreter + layout->walk.interpreter_next);
+		interpreter = python_word(python, interpreter + layout->walk.interpreter_next);
 	}
 	return 0;
 }
@@ -114,13 +115,15 @@ static uint64_t tid_at(const void *threads, size_t place)
 }
 
 /* Where it was found the last time, if it is there still. */
-static uint64_t find_thread(struct python *python, pid_t tid)
+uint64_t python_thread_state(struct python *python, pid_t tid)
 {
 	size_t place = count_below(python->threads, python->thread_count, (uint64_t)tid, tid_at);
 	struct python_thread *known = &python->threads[place];
 	bool is_known = place < python->thread_count && known->tid == tid;
 	uint64_t state;
 
+	if (!python->layout.native_thread_id)
+		return 0;
 	if (is_known && is_thread(python, known->state, tid) && first_frame(python, known->state))
 		return known->state;
 	state = seek_thread(python, tid);
@@ -159,7 +162,7 @@ static size_t read_chain(struct window *window, uint64_t frame, struct kernel_py
 size_t python_read_frames(struct python *python, pid_t tid, struct kernel_python_frame *ret,
 			  size_t room)
 {
-	uint64_t state = python->layout.native_thread_id ? find_thread(python, tid) : 0;
+	uint64_t state = python_thread_state(python, tid);
 	uint64_t frame = state ? first_frame(python, state) : 0, before;
 	size_t count = 0;
 
@@ -173,4 +176,26 @@ size_t python_read_frames(struct python *python, pid_t tid, struct kernel_python
 			break;
 	}
 	return count;
+}
+
+uint64_t python_outermost_frame(struct python *python, pid_t tid, uint64_t *ret_code)
+{
+	const struct kernel_python *walk = &python->layout.walk;
+	uint64_t state = python_thread_state(python, tid), last = 0;
+	uint64_t frame = state ? first_frame(python, state) : 0;
+	struct window window = { .python = python };
+	const unsigned char *bytes;
+
+	for (unsigned i = 0; frame && i < STEPS_MAX; i++) {
+		bytes = window_frame(&window, frame, walk->frame_size);
+		if (!bytes)
+			return 0;
+		if (python->layout.entry != PYTHON_ENTRY_SHIM ||
+		    bytes[walk->frame_mark] != PYTHON_SHIM) {
+			last = frame;
+			*ret_code = word_at(bytes, walk->frame_code);
+		}
+		frame = word_at(bytes, walk->frame_previous);
+	}
+	return frame ? 0 : last;
 }

@@ -16,10 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames of Python are code that a runtime made, one for each of its files.  Their addresses are
- * numbers of places. */
-#define PYTHON_PREFIX "[python] "
-#define PYTHON_KEY    ((uint64_t)CODE_KINDS << 32)
+/* Frames of Python and other languages are code that a runtime made, one for each of its files.
+ * Their addresses are numbers of places. */
+#define PYTHON_KEY ((uint64_t)CODE_KINDS << 32)
 
 struct code_list {
 	struct symbolizer *symbolizer; /* its modules have our numbers */
@@ -110,13 +109,14 @@ static int add_code(struct code_list *self, enum code_kind kind, const struct ow
 	return 0;
 }
 
-static int add_python(struct code_list *self, const char *file)
+static int add_python(struct code_list *self, const struct python_place *place)
 {
 	struct symbol_place nowhere = { 0 };
 	char *path;
 
 	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)) ||
-	    asprintf(&path, PYTHON_PREFIX "%s", file) < 0)
+	    asprintf(&path, "[%s]%s%s", place->language, place->file[0] ? " " : "", place->file) <
+		    0)
 		return -ENOMEM;
 	nowhere.path = path;
 	if (symbolizer_module(self->symbolizer, CODE_UNKNOWN, &nowhere) < 0) {
@@ -131,17 +131,18 @@ static int add_python(struct code_list *self, const char *file)
 /* Texts of places are the same ones every time. */
 static int find_python(struct code_list *self, uint64_t number, struct recorded_frame *ret)
 {
-	struct python_place place = { "", "", 0 };
+	struct python_place place = { "", "", 0, "", 0 };
 	struct table_entry *entry;
 	bool is_new;
 
 	python_place_find(number, &place);
-	entry = table_make(&self->numbers, PYTHON_KEY, (uintptr_t)place.file, &is_new);
+	entry = table_make(&self->numbers, PYTHON_KEY | place.language_number,
+			   (uintptr_t)place.file, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = self->count;
-		if (add_python(self, place.file)) {
+		if (add_python(self, &place)) {
 			table_remove(&self->numbers, entry);
 			return -ENOMEM;
 		}

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "host/recorder/deadlock.h"
 #include "host/recorder/waiting.h"
 #include "host/recording/sample_chunks.h"
 
@@ -20,7 +21,10 @@ struct dumped_frame {
 
 struct dumped_thread {
 	struct thread facts;
-	struct waiting waiting;
+	char name[64];          /* what the program calls it, else the kernel */
+	bool has_gil;           /* it holds the lock of its Python */
+	struct waiting waiting; /* of the moment of its stack; empty where that is not sure */
+	uint64_t turns;         /* how often it had got a processor, before its stack was taken */
 	bool has_stack;
 	bool is_guessed;
 	enum stack_end end;
@@ -35,6 +39,7 @@ struct dump {
 	struct dumped_thread *threads;
 	size_t count;
 	struct threads listed;
+	struct deadlock deadlock; /* places are those of `threads` */
 	struct code_list *codes;
 };
 

@@ -4,20 +4,21 @@
  */
 #include "host/sampling/blocked_python.h"
 
-#include "host/core/text.h"
+#include "host/process/inner_number.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define UNKNOWN_THREADS                                                                          \
 	"this Python does not tell its threads apart (3.10 and before): its functions are seen " \
 	"by sampler bpf only"
+#define UNSEEN_LANGUAGE "%s functions are not seen, native frames only"
 
 struct blocked_python *blocked_python_open(const struct space *space, char *limits, size_t room)
 {
 	struct blocked_python *self = calloc(1, sizeof(*self));
+	const char *title = interpreter_title_in(space);
 	struct err err = { 0 };
 	int r;
 
@@ -28,6 +29,8 @@ struct blocked_python *blocked_python_open(const struct space *space, char *limi
 		return self;
 	if (r != -ENOENT)
 		snprintf(limits, room, "%s", r ? err.what : UNKNOWN_THREADS);
+	else if (title)
+		snprintf(limits, room, UNSEEN_LANGUAGE, title);
 	blocked_python_close(self);
 	return NULL;
 }
@@ -35,12 +38,16 @@ struct blocked_python *blocked_python_open(const struct space *space, char *limi
 void blocked_python_use(struct blocked_python *python, struct followed *process, char *limits,
 			size_t room)
 {
+	const char *title =
+		process->was_python_sought ? NULL : interpreter_title_in(process->space);
 	struct err err = { 0 };
 
 	limits[0] = '\0';
 	python->count = 0;
 	if (followed_look_for_python(process, &err))
 		snprintf(limits, room, "%s", err.what);
+	else if (title && !process->python)
+		snprintf(limits, room, UNSEEN_LANGUAGE, title);
 	python->python = process->python;
 	if (python->python && !python_knows_threads(python->python)) {
 		snprintf(limits, room, UNKNOWN_THREADS);
@@ -55,22 +62,6 @@ void blocked_python_close(struct blocked_python *python)
 	python_stacks_done(&python->stacks);
 	python_close(python->python);
 	free(python);
-}
-
-/* The thread's number in its own namespace: the last of those that it has. */
-static pid_t inner_number(pid_t pid, pid_t tid)
-{
-	char path[64], text[4096];
-	const char *line, *last = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	if (text_read_small(path, text, sizeof(text)) <= 0)
-		return tid;
-	line = strstr(text, "\nNSpid:");
-	for (const char *at = line ? line + 7 : ""; *at && *at != '\n'; at++)
-		if (*at == '\t')
-			last = at + 1;
-	return last ? (pid_t)strtol(last, NULL, 10) : tid;
 }
 
 void blocked_python_read(struct blocked_python *python, pid_t pid, pid_t tid)

@@ -30,8 +30,8 @@ static const struct {
 	[STACK_CIRCULAR] = { "stack goes in circles", "record again: the stack was being changed" },
 	[STACK_NO_USER] = { "no user stack", "nothing: the thread was ending or has none" },
 	[STACK_GENERATED] = { "ended in JIT code",
-			      "have the runtime keep frame pointers (erl +JPperf true, java "
-			      "-XX:+PreserveFramePointer)" },
+			      "have the runtime keep frame pointers (java "
+			      "-XX:+PreserveFramePointer; on x86-64 erl +JPperf true)" },
 	[STACK_ZERO] = { "ended in 0 before the start of the program or thread",
 			 "compile that code with -fno-omit-frame-pointer" },
 	[STACK_SWITCHED] = { "a runtime switched stacks there",

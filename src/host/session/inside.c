@@ -197,15 +197,17 @@ static bool has_tracer(const struct agent_page *page)
 	return false;
 }
 
-/* The tracer's own thread is always in its code, and in no call of the program's. */
-static bool is_watch(pid_t pid, pid_t tid)
+/* Threads of ours come from the tracer's code, and are in no call of the program's.  One that has
+ * run a tool's last call ends a moment after limpet has heard of it. */
+static bool is_ours(pid_t pid, pid_t tid)
 {
 	struct err ignored;
 	char name[64], text[64];
 
 	snprintf(name, sizeof(name), "task/%d/comm", tid);
 	return proc_read_small(pid, name, text, sizeof(text), &ignored) > 0 &&
-	       !strcmp(text, WATCH_THREAD_NAME "\n");
+	       (!strncmp(text, CONTROL_THREAD_NAME, strlen(CONTROL_THREAD_NAME)) ||
+		!strncmp(text, DOOR_THREAD_NAME, strlen(DOOR_THREAD_NAME)));
 }
 
 size_t inside_count(const struct target *target, const struct agent_page *page)
@@ -222,7 +224,7 @@ size_t inside_count(const struct target *target, const struct agent_page *page)
 	for (size_t i = 0; i < count; i++) {
 		struct place place = { 0, 0 };
 
-		inside += !is_watch(pid, tids[i]) && place_see(pid, tids[i], 1, &place) &&
+		inside += !is_ours(pid, tids[i]) && place_see(pid, tids[i], 1, &place) &&
 			  place.stack && is_tracer(place_tool(target, page, &maps, &place));
 	}
 	maps_done(&maps);

@@ -254,3 +254,24 @@ int elf_limits_check_file(int fd, const char *name, struct elf_verdict *ret)
 	bytes.size = (uint64_t)file.st_size;
 	return elf_limits_check(&bytes, name, ret);
 }
+
+int elf_limits_check_read(Elf *elf, uint64_t max)
+{
+	uint64_t sums[CLASSES] = { 0 };
+	Elf_Scn *section = NULL;
+	size_t count;
+
+	if (elf_getshdrnum(elf, &count) || count > ELF_SECTIONS_MAX)
+		return -EFBIG;
+	while ((section = elf_nextscn(elf, section))) {
+		const Elf64_Shdr *header = elf64_getshdr(section);
+		enum class class = header ? class_of("", header) : CLASSES;
+
+		if (class == CLASSES)
+			continue;
+		if (__builtin_add_overflow(sums[class], header->sh_size, &sums[class]) ||
+		    sums[class] > MIN(classes[class].max, max))
+			return -EFBIG;
+	}
+	return 0;
+}

@@ -11,7 +11,8 @@
 struct go_names {
 	Elf *elf;
 	struct gopclntab table;
-	uint64_t trees; /* where inline trees are, in memory; 0: not known, or they tell themselves */
+	uint64_t trees; /* where inline trees are, in memory; 0: not known, or they tell themselves
+			 */
 };
 
 /* False: the file has no such table.  The file must stay open. */

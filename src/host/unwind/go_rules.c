@@ -210,14 +210,18 @@ static int add_pushed(struct function *self, uint64_t address, int64_t size, boo
 static int add_linked(struct function *self, uint64_t address, int64_t size, bool has_fp)
 {
 	int64_t words = (size + self->pushed) / WORD;
-	struct unwind_row row = { .cfa = (__u16)words, .fp = UNWIND_FP_SAME, .kind = UNWIND_SP };
+	struct unwind_row row = { .cfa = (__u16)words,
+				  .fp = UNWIND_FP_SAME,
+				  .kind = self->pushed ? UNWIND_GO_PUSHED : UNWIND_SP };
 
 	if (!size) {
 		row.kind |= UNWIND_RA_IN_REGISTER;
 		return add_row(self, address, row);
 	}
+	if (words >= INT8_MAX && self->pushed)
+		return add_bad(self, address);
 	if (words >= INT8_MAX)
-		return add_large(self, address, size + self->pushed, has_fp);
+		return add_large(self, address, size, has_fp);
 	row.fp = (__s8)(has_fp ? -words - 1 : -words);
 	row.kind |= has_fp ? 0 : UNWIND_RA_ALONE;
 	return add_row(self, address, row);

@@ -299,6 +299,26 @@ static int step_cgo(struct walk *walk, const struct unwind_row *row)
 	return step_row(walk, &frame, walk->at.sp + frame.cfa * (uint64_t)WORD);
 }
 
+/* The caller was interrupted: it is where it stands, and its lr was pushed. */
+static int step_pushed(struct walk *walk, const struct unwind_row *row)
+{
+	uint64_t cfa = walk->at.sp + row->cfa * (uint64_t)WORD, lr;
+	int r;
+
+	if (++walk->signals > SIGNALS_MAX)
+		return STACK_CIRCULAR;
+	if (!read_word(walk, cfa - 2 * WORD, &lr))
+		return STACK_UNREADABLE;
+	r = step_row(walk, row, cfa);
+	if (r != GOES_ON)
+		return r;
+	walk->at.lr = lr;
+	walk->at.is_lr_unknown = false;
+	walk->is_exact = true;
+	walk->range = space_find(walk->space, walk->at.pc);
+	return walk->range ? GOES_ON : STACK_NO_MAP;
+}
+
 static int step_by_other_fp(struct walk *walk, const struct unwind_row *row)
 {
 	if (walk->at.is_fp_unknown)
@@ -395,7 +415,7 @@ static bool find_rule_without_sp(const struct unwind_row *row, struct unwind_row
 		return true;
 	}
 	return kind != UNWIND_SP && kind != UNWIND_SPECIAL && kind != UNWIND_SIGNAL &&
-	       kind != UNWIND_GO_CGO;
+	       kind != UNWIND_GO_CGO && kind != UNWIND_GO_PUSHED;
 }
 
 static int step_by(struct walk *walk, const struct unwind_table *table,
@@ -430,6 +450,8 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 		return step_gobuf(walk, row);
 	case UNWIND_GO_CGO:
 		return step_cgo(walk, row);
+	case UNWIND_GO_PUSHED:
+		return step_pushed(walk, row);
 	case UNWIND_GO_FP:
 		return step_by_other_fp(walk, row);
 	default:

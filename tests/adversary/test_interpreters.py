@@ -51,11 +51,11 @@ class MadeCode(TargetTest):
 
     def test_a_pipe(self):
         os.mkfifo(self.map)
-        self.assertIn("[jit]", self.look())
+        self.assertIn("[JIT]", self.look())
 
     def test_a_link_to_a_device(self):
         os.symlink("/dev/zero", self.map)
-        self.assertIn("[jit]", self.look())
+        self.assertIn("[JIT]", self.look())
 
     def test_names_that_a_terminal_obeys(self):
         self.write(f"{self.address} 1000 \033]0;mine\007\233\n".encode("latin-1"))

@@ -255,6 +255,18 @@ class Rights(Looking):
             self.assertEqual(result.returncode, 5 if words[0] == "record" else 3, str(words) + result.stderr)
             self.assertNotRegex(result.stderr, "as root|sudo limpet", words)
 
+    @unittest.skipIf(os.geteuid() or not shutil.which("setpriv"), "needs root and setpriv")
+    def test_root_from_whom_processes_are_hidden(self):
+        pid = self.start(preexec_fn=as_nobody)
+        hidden = 'mount -t proc -o hidepid=2,gid=12345 proc /proc && exec setpriv --bounding-set=-all --inh-caps=-all "$@"'
+        result = subprocess.run(["unshare", "--mount", "sh", "-c", hidden, "sh", LIMPET, "attach", str(pid)],
+                                capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL,
+                                env={**os.environ, "container": "podman"})
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("hidepid", result.stderr)
+        self.assertNotRegex(result.stderr, "as root|sudo")
+        self.assertIn("--cap-add", result.stderr)
+
 
 class Named(Looking):
     """-p PID and names do for every verb of one process."""
@@ -346,7 +358,7 @@ class Frame(unittest.TestCase):
         with open("/dev/full", "w") as full:
             result = subprocess.run([LIMPET, "ps"], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(result.returncode, 1)
-        self.assertIn(b"could not be written", result.stderr)
+        self.assertIn(b"not all of the output could be written", result.stderr)
 
     def test_bash_completes_verbs_and_options(self):
         script = limpet("completions", "bash").out + """

@@ -170,6 +170,125 @@ class Waiting(Case):
         self.check_dump("--way", "read")
 
 
+class OneLanguage(Case):
+    """--only and --full-paths."""
+
+    def folded(self, *options):
+        done = run("export", self.path, "-f", "folded", "-o", "-", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
+        return {name for stack, _ in lines for name in stack.split(";")[1:]}, sum(int(count) for _, count in lines)
+
+    def test_frames_of_one_language(self):
+        process = self.start(PYTHON, PROGRAM, "callback")
+        self.record(process.pid, least=50)
+        everything, count = self.folded()
+        python, python_count = self.folded("--only", "python")
+        native, native_count = self.folded("--only", "native")
+        self.assertLessEqual({"callback", "burn", "main", "go"}, python)
+        self.assertFalse({"callback", "burn"} & native)
+        self.assertTrue(any("sort" in name or "+0x" in name or name.startswith("Py") for name in native), native)
+        self.assertFalse(python & native)
+        self.assertEqual(python | native, everything)
+        self.assertEqual(native_count, count)
+        self.assertLessEqual(python_count, count)
+        self.assertGreater(python_count, count * SHARE)
+
+    def test_files_with_their_folders(self):
+        process = self.start(PYTHON, PROGRAM, "nested")
+        self.record(process.pid, least=20)
+        for verb in (("report", self.path), ("top", process.pid, "--batch"), ("dump", process.pid)):
+            short, long = run(*verb), run(*verb, "--full-paths")
+            self.assertEqual((short.returncode, long.returncode), (0, 0), short.stderr + long.stderr)
+            self.assertIn("burn (python_program.py)", short.stdout)
+            self.assertIn(f"burn ({PROGRAM})", long.stdout)
+
+    def test_live(self):
+        process = self.start(PYTHON, PROGRAM, "callback")
+        done = run("top", process.pid, "--batch", "--only", "python", "-n", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        functions = done.stdout.split("FUNCTION\n")[1].split("\n\n")[0].splitlines()
+        self.assertTrue(functions)
+        self.assertTrue(all("(python_program.py)" in line for line in functions), functions)
+
+    def test_what_is_not_there(self):
+        process = self.start(BUILT / "python3.99", "cycle", ticks=2)
+        self.record(process.pid, least=1)
+        self.assertEqual(run("report", self.path, "--only", "python").returncode, 5)
+        done = run("report", self.path, "--only", "klingon")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("python", done.stderr)
+
+
+@unittest.skipIf(version_of(PYTHON) < (3, 11), "threads have no number of the kernel's")
+class Threads(Case):
+    """What the program calls its threads, and who has the lock of the interpreter."""
+
+    PROGRAM = """
+        import threading
+        import time
+
+        def burn():
+            while True:
+                pass
+
+        def sleep():
+            time.sleep(1000)
+
+        class Named(threading.Thread):
+            pass
+
+        threading.Thread(target=burn, name="größter Brenner", daemon=True).start()
+        Named(target=burn, daemon=True, name="second").start()
+        sleeper = threading.Thread(target=sleep, daemon=True)
+        sleeper.start()
+        sleeper.name = "renamed " + "x" * 5000
+        vars(sleeper)["more"] = 1
+        time.sleep(1000)
+    """
+    NAMES = {"größter Brenner", "second"}
+
+    def rows(self, *words):
+        done = run(*words, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_recorded(self):
+        process = self.start(PYTHON, self.script(self.PROGRAM), threads=4, ticks=5)
+        for sampler in ("bpf", "copy", "read"):
+            done = record(process.pid, self.path, "--sampler", sampler, "--off-cpu", "--duration", "4s")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows = {row["name"]: row for row in self.rows("report", self.path) if row["event"] == "sampled_thread"}
+            self.assertLessEqual(self.NAMES, set(rows))
+            self.assertTrue(any(name.startswith("renamed xxx") for name in rows), rows)
+            if version_of(PYTHON) != (3, 11):
+                continue
+            busy = [rows[name] for name in self.NAMES]
+            self.assertGreater(min(row["gil_held"] for row in busy), 0)
+            self.assertGreater(max(row["gil_waited"] for row in busy), 0)
+            self.assertGreaterEqual(busy[0]["gil_looks"] * 1.05, sum(row["gil_held"] for row in rows.values() if "gil_held" in row))
+            self.assertIn("FOR GIL", run("report", self.path).stdout)
+
+    def test_dumped(self):
+        process = self.start(PYTHON, self.script(self.PROGRAM), threads=4, ticks=5)
+        for way in ("bpf", "read"):
+            holders = 0
+            for _ in range(10):
+                rows = {row["name"]: row for row in self.rows("dump", process.pid, "--way", way) if row["event"] == "thread"}
+                self.assertLessEqual(self.NAMES, set(rows))
+                holders += any(rows[name]["has_gil"] for name in self.NAMES)
+            if version_of(PYTHON) == (3, 11):
+                self.assertGreater(holders, 5)
+
+    def test_live(self):
+        process = self.start(PYTHON, self.script(self.PROGRAM), threads=4, ticks=5)
+        text = run("top", process.pid, "--batch").stdout
+        for name in self.NAMES:
+            self.assertIn(name, text)
+        if version_of(PYTHON) == (3, 11):
+            self.assertRegex(text, "second .GIL [1-9]")
+
+
 class OddNames(Case):
     def test_names_that_are_not_harmless(self):
         script = self.script(r"""
@@ -230,6 +349,9 @@ class Strangers(Case):
         process = self.start(BUILT / "python3.11", mode, ticks=2)
         recording = self.record(process.pid, least=50)
         self.assertGreater(len(recording.stacks), 0)
+        for sampler in ("copy", "read"):
+            done = record(process.pid, self.path, "--sampler", sampler, "--duration", "1s")
+            self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIsNone(process.poll())
         self.assertEqual(run("dump", process.pid).returncode, 0)
 

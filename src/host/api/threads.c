@@ -55,6 +55,7 @@ static void visit_dumped(const struct dumped_thread *dumped, struct stack_names 
 	const struct limpet_stack stack = { names, dumped->recorded, dumped->frame_count };
 	struct limpet_thread thread = describe(&dumped->facts, &dumped->waiting, &stack);
 
+	thread.name = dumped->name;
 	thread.has_stack = dumped->has_stack;
 	thread.is_complete = dumped->has_stack && dumped->end == STACK_COMPLETE;
 	thread.is_guessed = dumped->is_guessed;

@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/process/attachable.h"
+#include "host/process/foreign_file.h"
 #include "host/process/memory.h"
 #include "host/process/rights.h"
 
@@ -228,8 +229,8 @@ const char *target_name(const struct target *target, char *buffer, size_t room)
 
 bool target_has_proc(const struct target *target)
 {
-	char path[64];
+	CLEANUP(close) int root = foreign_root_open(target->process.memory_tid);
+	CLEANUP(close) int self = root < 0 ? root : foreign_file_at(root, "proc/self", O_PATH);
 
-	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", target->process.memory_tid);
-	return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return self >= 0;
 }

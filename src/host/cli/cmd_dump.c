@@ -5,13 +5,12 @@
 #include <string.h>
 
 #include "host/cli/command.h"
+#include "host/cli/dump_text.h"
 #include "host/cli/operand.h"
-#include "host/cli/printable.h"
 #include "host/cli/record_samples.h"
 #include "host/cli/report.h"
 #include "host/core/cleanup.h"
 #include "host/core/json.h"
-#include "host/core/print.h"
 #include "host/model/samples.h"
 #include "host/process/jvm.h"
 #include "host/recorder/dump.h"
@@ -19,6 +18,7 @@
 
 struct dump_values {
 	bool is_json, no_lines, user_only, java_names, debuginfod;
+	struct dump_style style;
 	const char *pid, *way;
 };
 
@@ -34,68 +34,13 @@ static const struct option_desc dump_options[] = {
 	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
 	  FIELD(debuginfod) },
 	{ 0, "way", "NAME", "only this way: bpf or read", OPTION_TEXT, FIELD(way) },
+	{ 'a', "all", NULL, "each thread and each frame, also where they are equal", OPTION_FLAG,
+	  FIELD(style.all) },
+	{ 0, "full-paths", NULL, "files and modules with their folders", OPTION_FLAG,
+	  FIELD(style.full_paths) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static void print_frame(const struct dumped_frame *frame, unsigned *number)
-{
-	char text[NAME_MAX_SHOWN];
-
-	for (uint32_t i = 0; i < frame->name_count; i++) {
-		const struct recorded_name *name = &frame->names[i];
-
-		print(stdout, "  #%-3u %s", (*number)++, printable(name->function, text));
-		if (!strstr(name->function, "+0x"))
-			print(stdout, " (%s)", printable(frame->module, text));
-		if (name->file[0])
-			print(stdout, " at %s:%u", printable(file_name(name->file), text),
-			      name->line);
-		print(stdout, "%s\n", i + 1 < frame->name_count ? ", inlined" : "");
-	}
-}
-
-static void print_thread(const struct dumped_thread *thread)
-{
-	char text[NAME_MAX_SHOWN], object[NAME_MAX_SHOWN];
-	unsigned number = 0;
-
-	print(stdout, "\nthread %d (%s): %s", thread->facts.tid,
-	      printable(thread->facts.name, text), thread_state_name(thread->facts.state));
-	if (thread->waiting.call[0])
-		print(stdout, ", in %s%s%s", thread->waiting.call,
-		      thread->waiting.object[0] ? ": " : "",
-		      printable(thread->waiting.object, object));
-	else if (thread->facts.wait_channel[0])
-		print(stdout, ", in the kernel's %s",
-		      printable(thread->facts.wait_channel, object));
-	print(stdout, "; %.3f s of processor time\n", (double)thread->facts.cpu_ns / 1e9);
-	for (size_t i = 0; i < thread->frame_count; i++)
-		print_frame(&thread->frames[i], &number);
-	if (!thread->has_stack)
-		print(stdout, "  no stack: it ran and could not be caught, or may not be read\n");
-	else if (thread->end != STACK_COMPLETE)
-		print(stdout, "  INCOMPLETE: %s\n", stack_end_name(thread->end));
-	if (thread->is_guessed)
-		print(stdout, "  GUESSED: a frame pointer that nothing told was guessed\n");
-}
-
-static void print_dump(pid_t pid, const struct dump *dump)
-{
-	print(stdout, "process %d: %zu thread%s, by %s\n", pid, dump->count,
-	      dump->count == 1 ? "" : "s", dump->way);
-	for (const char *at = dump->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n')
-		print(stderr, "note: %.*s\n", (int)strcspn(at, "\n"), at);
-	for (size_t i = 0; i < dump->count; i++)
-		print_thread(&dump->threads[i]);
-}
 
 static void write_frame(struct json *json, const struct dumped_frame *frame)
 {
@@ -121,7 +66,8 @@ static void write_thread(struct json *json, const struct dumped_thread *thread)
 	json_object(json, NULL);
 	json_text(json, "event", "thread");
 	json_signed(json, "tid", thread->facts.tid);
-	json_text(json, "name", thread->facts.name);
+	json_text(json, "name", thread->name);
+	json_bool(json, "has_gil", thread->has_gil);
 	json_text(json, "state", state);
 	json_text(json, "state_name", thread_state_name(thread->facts.state));
 	json_number(json, "cpu_ns", thread->facts.cpu_ns);
@@ -131,10 +77,35 @@ static void write_thread(struct json *json, const struct dumped_thread *thread)
 	json_bool(json, "has_stack", thread->has_stack);
 	json_bool(json, "complete", thread->has_stack && thread->end == STACK_COMPLETE);
 	json_text(json, "end", stack_end_key(thread->end));
+	json_text(json, "end_fix", thread->has_stack ? stack_end_fix(thread->end) : "");
 	json_bool(json, "guessed", thread->is_guessed);
 	json_list(json, "frames");
 	for (size_t i = 0; i < thread->frame_count; i++)
 		write_frame(json, &thread->frames[i]);
+	json_list_end(json);
+	json_object_end(json);
+}
+
+static void write_deadlock(struct json *json, const struct dump *dump)
+{
+	const struct deadlock *deadlock = &dump->deadlock;
+	char lock[32];
+
+	if (!deadlock->count)
+		return;
+	json_object(json, NULL);
+	json_text(json, "event", "deadlock");
+	json_list(json, "threads");
+	for (size_t i = 0; i < deadlock->count; i++) {
+		const struct dumped_thread *thread = &dump->threads[deadlock->items[i].thread];
+
+		snprintf(lock, sizeof(lock), "0x%" PRIx64, deadlock->items[i].lock);
+		json_object(json, NULL);
+		json_signed(json, "tid", thread->facts.tid);
+		json_text(json, "name", thread->name);
+		json_text(json, "waits_for", lock);
+		json_object_end(json);
+	}
 	json_list_end(json);
 	json_object_end(json);
 }
@@ -145,6 +116,7 @@ static void write_dump(pid_t pid, const struct dump *dump)
 
 	for (size_t i = 0; i < dump->count; i++)
 		write_thread(&json, &dump->threads[i]);
+	write_deadlock(&json, dump);
 	json_object(&json, NULL);
 	json_text(&json, "event", "process");
 	json_signed(&json, "pid", pid);
@@ -179,8 +151,10 @@ static enum exit_code dump_run(char **argv)
 						 .kernel_frames = !values.user_only,
 						 .way = values.way };
 		(void)!dump_take(&dump, pid, &options, &err);
-		if (dump)
-			(values.is_json ? write_dump : print_dump)(pid, dump);
+		if (dump && values.is_json)
+			write_dump(pid, dump);
+		else if (dump)
+			dump_print(pid, dump, &values.style);
 		samples_tell_asked(&debuginfod);
 	}
 	return report_end("dump", values.is_json, &err);
@@ -189,11 +163,12 @@ static enum exit_code dump_run(char **argv)
 const struct command command_dump = {
 	.name = "dump",
 	.summary = "the stacks of all threads of a process, now",
-	.usage = "PID [--user] [--no-lines] [--json]",
+	.usage = "PID [--user] [--no-lines] [--all] [--full-paths] [--json]",
 	.options = dump_options,
 	.run = dump_run,
 	.notes =
-		"No thread is stopped.  Also for processes that hang.\n"
+		"No thread is stopped.  Also for processes that hang: threads that wait for each other's\n"
+		"mutexes are told first, as DEADLOCK.  Threads with equal stacks are shown once.\n"
 		"\n"
 		"examples:\n"
 		"  limpet dump 4711\n"

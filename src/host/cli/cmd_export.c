@@ -12,12 +12,14 @@
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/export/exporter.h"
 
 struct export_values {
 	bool is_json;
 	const char *format, *output, *view;
+	struct shown_values shown;
 	uint64_t records_max;
 };
 
@@ -35,6 +37,8 @@ static const struct option_desc export_options[] = {
 	  OPTION_TEXT, FIELD(output) },
 	{ 0, "view", "VIEW", "which samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
 	  OPTION_TEXT, FIELD(view) },
+	ONLY_OPTION(FIELD(shown)),
+	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
 	  OPTION_NUMBER, FIELD(records_max) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
@@ -104,8 +108,8 @@ static void warn(const struct model *model)
 	if (text[0])
 		print(stderr, "warning: the recording is incomplete: %s\n", text);
 	if (dropped)
-		print(stderr, "warning: %" PRIu64 " records were dropped while recording\n",
-		      dropped);
+		print(stderr, "warning: %" PRIu64 " record%s %s dropped while recording\n", dropped,
+		      plural(dropped), was_were(dropped));
 }
 
 /* A format of calls for a recording of samples would be an empty file, and the other way round. */
@@ -135,9 +139,10 @@ static void tell(const struct export_values *values, const struct model *model,
 			return;
 		print(stdout, "%s:", output);
 		if (!exporter->is_of_samples)
-			print(stdout, " %" PRIu64 " calls", model->calls);
+			print(stdout, " %" PRIu64 " call%s", model->calls, plural(model->calls));
 		if (exporter->is_of_samples || (exporter->is_of_both && model->samples->count))
-			print(stdout, " %" PRIu64 " samples", model->samples->count);
+			print(stdout, " %" PRIu64 " sample%s", model->samples->count,
+			      plural(model->samples->count));
 		print(stdout, " (%s)\n", exporter->name);
 		return;
 	}
@@ -157,11 +162,13 @@ static int export(const char *recording, const struct export_values *values, str
 	CLEANUP(progress_end) struct progress progress = { 0 };
 	const struct exporter *exporter;
 	const char *output = values->output;
-	unsigned kinds;
+	unsigned kinds, language;
 	int r = choose_format(values, &exporter, err);
 
 	if (!r)
 		r = view_find(values->view, &kinds, err);
+	if (!r)
+		r = only_find(&values->shown, &language, err);
 	if (!r)
 		progress_begin(&progress, "exporting", recording);
 	if (!r)
@@ -186,6 +193,9 @@ static int export(const char *recording, const struct export_values *values, str
 	if (model_name_late(model))
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
 	warn(model);
+	r = only_apply(model, recording, &values->shown, err);
+	if (r)
+		return r;
 	r = export_file(model, exporter, output, err);
 	progress_end(&progress);
 	if (!r)
@@ -224,7 +234,8 @@ static enum exit_code export_run(char **argv)
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a recording as a file for other programs",
-	.usage = "FILE [-f FORMAT] [-o OUT] [--view VIEW] [--max-records N] [--json]",
+	.usage = "FILE [-f FORMAT] [-o OUT] [--view VIEW] [--only LANGUAGE] [--full-paths] "
+		 "[--max-records N] [--json]",
 	.options = export_options,
 	.run = export_run,
 	.notes = "formats of samples:\n"

@@ -28,8 +28,8 @@ static const struct option_desc record_options[] = {
 	OPERAND_OPTION(FIELD(pid)),
 	{ 'o', "output", "FILE", "the recording (default: limpet-PID.limpet)", OPTION_TEXT,
 	  FIELD(output) },
-	{ 'd', "duration", "TIME", "stop after TIME (10 or 10s, 500ms, 1m)", OPTION_DURATION,
-	  FIELD(duration_ns) },
+	{ 'd', "duration", "TIME", "stop after TIME of recording (10 or 10s, 500ms, 1m)",
+	  OPTION_DURATION, FIELD(duration_ns) },
 	{ 'F', "frequency", "HZ", "samples a second, 1 to 5000 (default: 99; without traces)",
 	  OPTION_NUMBER, FIELD(samples.hz) },
 	{ 'e', "event", "NAME",
@@ -184,7 +184,7 @@ static int record_launched(char **command, struct launched *launched, struct vis
 			   struct recorder_options *options, struct err *err)
 {
 	const struct launch *launch = &launched->launch;
-	int r = launched_start(launched, command, err);
+	int r = launched_start(launched, command, visit->traces, err);
 
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	setvbuf(stdout, NULL, _IOLBF, 0);

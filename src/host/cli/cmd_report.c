@@ -16,6 +16,7 @@
 struct report_values {
 	bool is_json, tree;
 	const char *unit, *view;
+	struct shown_values shown;
 	uint64_t limit, records_max;
 };
 
@@ -29,6 +30,8 @@ static const struct option_desc report_options[] = {
 	{ 't', "tree", NULL, "also who called whom, from samples", OPTION_FLAG, FIELD(tree) },
 	{ 0, "view", "VIEW", "only these samples: on-cpu, off-cpu, runnable or wall", OPTION_TEXT,
 	  FIELD(view) },
+	ONLY_OPTION(FIELD(shown)),
+	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
 	  OPTION_NUMBER, FIELD(records_max) },
 	{ 'j', "json", NULL, "one JSON object per line, times in nanoseconds", OPTION_FLAG,
@@ -107,11 +110,12 @@ static int show(const char *path, const struct report_values *values,
 {
 	CLEANUP(progress_end) struct progress progress = { 0 };
 	struct report_style style = { .limit = values->limit };
-	unsigned kinds;
+	unsigned kinds, language;
 	int r = find_unit(values->unit, &style, err);
 
 	progress_begin(&progress, "reading", path);
 	if (r || (r = view_find(values->view, &kinds, err)) ||
+	    (r = only_find(&values->shown, &language, err)) ||
 	    (r = model_open_up_to(path, values->records_max, &report->model, err)))
 		return r;
 	report->model->samples->view = kinds;
@@ -120,6 +124,8 @@ static int show(const char *path, const struct report_values *values,
 	if (model_name_late(report->model) || add_up(report))
 		return err_set(err, -ENOMEM, "report on '%s': no memory", path);
 	progress_end(&progress);
+	if ((r = only_apply(report->model, path, &values->shown, err)))
+		return r;
 	if (values->is_json)
 		report_print_json(report);
 	else
@@ -168,7 +174,8 @@ static enum exit_code report_run(char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "add up what a recording holds",
-	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--max-records N] [--json]",
+	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--only LANGUAGE] [--full-paths] "
+		 "[--max-records N] [--json]",
 	.options = report_options,
 	.run = report_run,
 	.notes =
@@ -176,5 +183,6 @@ const struct command command_report = {
 		"  limpet report app.limpet             hot functions, calls, memory, files, locks, threads\n"
 		"  limpet report app.limpet --tree      who called whom\n"
 		"  limpet report app.limpet --tree --view off-cpu     where threads waited\n"
+		"  limpet report app.limpet --only python --full-paths\n"
 		"  limpet report app.limpet -u msec -n 5\n",
 };

@@ -11,6 +11,7 @@
 #include "host/cli/report.h"
 #include "host/cli/top_text.h"
 #include "host/cli/version.h"
+#include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/print.h"
 #include "host/model/profile.h"
@@ -24,6 +25,7 @@ struct top_values {
 	uint64_t duration_ns, rows;
 	bool is_batch, no_color, ascii;
 	const char *pid, *output;
+	struct shown_values shown;
 };
 
 #define FIELD(name) offsetof(struct top_values, name)
@@ -36,6 +38,8 @@ static const struct option_desc top_option_table[] = {
 	  FIELD(samples.off_cpu) },
 	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
 	  FIELD(samples.sampler) },
+	ONLY_OPTION(FIELD(shown)),
+	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 'd', "duration", "TIME", "leave after TIME (--batch: 2s when not given)", OPTION_DURATION,
 	  FIELD(duration_ns) },
 	{ 'o', "output", "FILE", "where f freezes to (default: limpet-PID.limpet)", OPTION_TEXT,
@@ -131,8 +135,11 @@ static int run(pid_t pid, const struct top_values *values, struct err *err)
 	struct top_options options = { .version = LIMPET_VERSION };
 	int r = samples_options(&values->samples, &options.sampling, err);
 
+	if (!r)
+		r = only_find(&values->shown, &options.language, err);
 	if (r)
 		return r;
+	options.full_paths = values->shown.full_paths;
 	options.sampling.sampler.pid = pid;
 	r = top_open(&top, &options, err);
 	if (r)
@@ -158,7 +165,7 @@ static enum exit_code top_run(char **argv)
 const struct command command_top = {
 	.name = "top",
 	.summary = "what a process does, live: threads, hot functions, flame view",
-	.usage = "PID [-F HZ] [--off-cpu] [--batch]",
+	.usage = "PID [-F HZ] [--off-cpu] [--only LANGUAGE] [--batch]",
 	.options = top_option_table,
 	.run = top_run,
 	.notes =

@@ -93,12 +93,22 @@ static int let_begin(struct visit *self, struct err *err)
 	return launch_let_go(&self->launched->launch, err);
 }
 
+/* What it takes until the first sample or call can come is no part of the duration. */
+static int begin_recording(struct visit *self, struct err *err)
+{
+	uint64_t before_ns = now_ns();
+	int r = recorder_begin(self->recorder, err);
+
+	self->begin_ns += now_ns() - before_ns;
+	return r;
+}
+
 /* One turn of the period: in, stay, out. */
 static int record_once(struct visit *self, struct err *err)
 {
 	struct session_left left = { 0 };
 	struct err second = { 0 };
-	int r = recorder_begin(self->recorder, err), left_well;
+	int r = begin_recording(self, err), left_well;
 
 	if (!r)
 		r = let_begin(self, err);

@@ -5,6 +5,7 @@
 
 #include "host/cli/printable.h"
 #include "host/core/json.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
@@ -109,8 +110,8 @@ static void warn_changes(const struct recorder *recorder)
 		print(stderr,
 		      "warning: the program changed its identity or confined itself, and limpet left "
 		      "before: %u time%s, not traced for %.0f ms%s\n",
-		      changes.count, changes.count == 1 ? "" : "s",
-		      (double)changes.untraced_ns / 1e6, changes.is_out ? ", to the end" : "");
+		      changes.count, plural(changes.count), (double)changes.untraced_ns / 1e6,
+		      changes.is_out ? ", to the end" : "");
 }
 
 void warn_unfollowed(const struct recorder *recorder)
@@ -154,12 +155,12 @@ void warn_drops(const struct collect_totals *totals)
 	if (unmade)
 		print(stderr,
 		      "warning: up to %" PRIu64
-		      " records were not made: the program forbids to read the machine's counter\n",
-		      unmade);
+		      " record%s %s not made: the program forbids to read the machine's counter\n",
+		      unmade, plural(unmade), was_were(unmade));
 	if (others)
 		print(stderr,
-		      "warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
-		      others);
+		      "warning: %" PRIu64 " record%s %s dropped; --ring-size gives more room\n",
+		      others, plural(others), was_were(others));
 }
 
 void warn_work_left(const struct work_left *left)
@@ -167,14 +168,14 @@ void warn_work_left(const struct work_left *left)
 	if (left->cut)
 		print(stderr,
 		      "warning: %" PRIu32
-		      " commands were not done by the devices 2 s after the end; "
-		      "they are not in the recording\n",
-		      left->cut);
+		      " command%s %s not done by the devices 2 s after the end, and %s not in the "
+		      "recording\n",
+		      left->cut, plural(left->cut), was_were(left->cut), is_are(left->cut));
 	if (left->lost)
 		print(stderr,
 		      "warning: %" PRIu32
-		      " commands could not be followed to their end: too many at once\n",
-		      left->lost);
+		      " command%s could not be followed to the end: too many at once\n",
+		      left->lost, plural(left->lost));
 	if (left->unseen)
 		print(stderr,
 		      "warning: %" PRIu32
@@ -236,10 +237,10 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 	}
 	if (self->traces)
 		print(stdout,
-		      "wrote %s: %" PRIu64 " records of %" PRIu64 " thread%s, %" PRIu64
+		      "wrote %s: %" PRIu64 " record%s of %" PRIu64 " thread%s, %" PRIu64
 		      " dropped, %" PRIu64 " KiB\n",
-		      self->path, written->records, totals->threads,
-		      totals->threads == 1 ? "" : "s", all_drops(totals), written->bytes / 1024);
+		      self->path, written->records, plural(written->records), totals->threads,
+		      plural(totals->threads), all_drops(totals), written->bytes / 1024);
 	if (self->samples)
 		samples_print(&outcome->sampled, self->path, written);
 	if (written->records || written->samples)

@@ -8,8 +8,10 @@
 
 #include "host/cli/printable.h"
 #include "host/cli/report_samples.h"
+#include "host/cli/stack_ends.h"
 #include "host/core/cleanup.h"
 #include "host/core/json.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/call_tree.h"
 #include "host/model/statistics.h"
@@ -46,14 +48,10 @@ static double milliseconds(uint64_t time_ns)
 
 static void print_incomplete(const struct samples *samples)
 {
-	for (unsigned i = 0; i < STACK_ENDS; i++)
-		if (i != STACK_COMPLETE && samples->ends[i])
-			print(stdout, "INCOMPLETE: %" PRIu64 " stacks (%.2f %%): %s\n",
-			      samples->ends[i], percent(share_of(samples->ends[i], samples->count)),
-			      stack_end_name(i));
+	stack_ends_print("INCOMPLETE", samples->ends, samples->count, UINT64_MAX);
 	if (samples->guessed)
-		print(stdout, "GUESSED: %" PRIu64 " stacks have frames that are guessed\n",
-		      samples->guessed);
+		print(stdout, "GUESSED: %" PRIu64 " stack%s %s frames that are guessed\n",
+		      samples->guessed, plural(samples->guessed), has_have(samples->guessed));
 }
 
 static void print_head(const struct samples *samples)
@@ -61,9 +59,10 @@ static void print_head(const struct samples *samples)
 	char line[NAME_MAX_SHOWN];
 
 	print(stdout,
-	      "%" PRIu64 " samples in %.3f s at %u Hz by %s; %" PRIu64
+	      "%" PRIu64 " sample%s in %.3f s at %u Hz by %s; %" PRIu64
 	      " lost\n%.2f %% of the stacks complete\n",
-	      samples->count, (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
+	      samples->count, plural(samples->count),
+	      (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
 	      printable(samples->sampler, line), samples->lost, percent(samples_complete(samples)));
 	for (const char *at = samples->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		char text[512];
@@ -125,10 +124,29 @@ bool report_has_waits(const struct samples *samples)
 	       samples->kinds[SAMPLE_RUNNABLE];
 }
 
+static bool has_gil(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		if (model->threads[i]->gil_looks)
+			return true;
+	return false;
+}
+
+/* Of the looks at it: who had the lock of the interpreter, and who waited for it. */
+static void print_gil(const struct model_thread *thread)
+{
+	if (thread->gil_looks)
+		print(stdout, " %6.1f %8.1f",
+		      percent(share_of(thread->gil_held, thread->gil_looks)),
+		      percent(share_of(thread->gil_waited, thread->gil_looks)));
+	else
+		print(stdout, " %6s %8s", "-", "-");
+}
+
 static int print_threads(struct model *model)
 {
 	CLEANUP(free) struct thread_profile *rows = NULL;
-	bool is_off_cpu = report_has_waits(model->samples);
+	bool is_off_cpu = report_has_waits(model->samples), is_python = has_gil(model);
 	char name[NAME_MAX_SHOWN];
 
 	if (thread_profiles_find(&rows, model))
@@ -138,6 +156,8 @@ static int print_threads(struct model *model)
 	print(stdout, "%7s %9s", "SAMPLES", "ON CPU");
 	if (is_off_cpu)
 		print(stdout, " %9s %9s %9s", "WAITED", "FOR DISK", "RUNNABLE");
+	if (is_python)
+		print(stdout, " %6s %8s", "GIL %", "FOR GIL");
 	print(stdout, " %7s %7s  %s\n", "INCOMPL", "TID",
 	      model->process_count > 1 ? "PROCESS: NAME" : "NAME");
 	for (uint32_t i = 0; i < model->thread_count; i++) {
@@ -152,6 +172,8 @@ static int print_threads(struct model *model)
 			      milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
 			      milliseconds(row->disk_ns),
 			      milliseconds(row->weights_ns[SAMPLE_RUNNABLE]));
+		if (is_python)
+			print_gil(row->thread);
 		print(stdout, " %7" PRIu64 " %7d  ", row->incomplete, row->thread->tid);
 		if (model->process_count > 1)
 			print(stdout, "%s %d: ", printable(row->thread->process->name, name),
@@ -285,6 +307,11 @@ static int write_threads(struct json *json, struct model *model)
 		json_number(json, "disk_ns", rows[i].disk_ns);
 		json_number(json, "runnable_ns", rows[i].weights_ns[SAMPLE_RUNNABLE]);
 		json_number(json, "incomplete", rows[i].incomplete);
+		if (rows[i].thread->gil_looks) {
+			json_number(json, "gil_looks", rows[i].thread->gil_looks);
+			json_number(json, "gil_held", rows[i].thread->gil_held);
+			json_number(json, "gil_waited", rows[i].thread->gil_waited);
+		}
 		json_object_end(json);
 	}
 	return 0;
@@ -315,8 +342,5 @@ void report_samples_totals(struct json *json, const struct samples *samples)
 	json_number(json, "samples", samples->count);
 	json_number(json, "samples_lost", samples->lost);
 	json_fixed(json, "complete_percent", samples_complete(samples), 2);
-	json_object(json, "stacks");
-	for (unsigned i = 0; i < STACK_ENDS; i++)
-		json_number(json, stack_end_key(i), samples->ends[i]);
-	json_object_end(json);
+	stack_ends_write(json, samples->ends);
 }

@@ -3,7 +3,11 @@
  */
 #include "host/cli/view.h"
 
+#include "host/core/print.h"
+#include "host/model/shown.h"
+
 #include <errno.h>
+#include <inttypes.h>
 
 int view_find(const char *name, unsigned *ret_kinds, struct err *err)
 {
@@ -29,4 +33,46 @@ int view_check(const struct samples *samples, const char *path, unsigned kinds, 
 	err_fix(err,
 		kinds == KINDS_ON_CPU ? "--view wall" : "--view on-cpu, or record with --off-cpu");
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+int only_find(const struct shown_values *values, unsigned *ret, struct err *err)
+{
+	char all[256];
+
+	*ret = LANGUAGE_ALL;
+	if (!values->only || language_find(values->only, ret))
+		return 0;
+	languages_list(all, sizeof(all));
+	err_set(err, -EINVAL, "there is no language '%s'", values->only);
+	err_fix(err, "--only with one of: %s", all);
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int refuse_nothing(const char *path, const char *language, struct err *err)
+{
+	err_set(err, -ENODATA, "'%s' has no samples with %s frames", path, language);
+	err_fix(err, "leave --only out");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+int only_apply(struct model *model, const char *path, const struct shown_values *values,
+	       struct err *err)
+{
+	unsigned language;
+	int64_t left;
+	int r = only_find(values, &language, err);
+
+	if (values->full_paths)
+		model_show_paths(model);
+	if (r || language == LANGUAGE_ALL || !model->samples->count)
+		return r;
+	left = model_show_only(model, language);
+	if (left < 0)
+		return err_set(err, (int)left, "'%s': no memory", path);
+	if (!left)
+		return refuse_nothing(path, values->only, err);
+	if ((uint64_t)left < model->samples->count)
+		print(stderr, "note: %" PRIu64 " samples without %s frames are left out\n",
+		      model->samples->count - (uint64_t)left, values->only);
+	return 0;
 }

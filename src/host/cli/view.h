@@ -1,10 +1,28 @@
 /*
- * --view: which samples.
+ * --view: which samples; --only: which of their frames; --full-paths: how files are called.
  */
 #pragma once
 
 #include "host/core/err.h"
+#include "host/core/options.h"
 #include "host/model/profile.h"
+
+struct shown_values {
+	const char *only;
+	bool full_paths;
+};
+
+#define ONLY_OPTION(field)                                                               \
+	{                                                                                \
+		0, "only", "LANGUAGE",                                                   \
+			"only frames of this language: native, python, ruby, php, perl", \
+			OPTION_TEXT, (field) + offsetof(struct shown_values, only)       \
+	}
+#define FULL_PATHS_OPTION(field)                                                            \
+	{                                                                                   \
+		0, "full-paths", NULL, "files and modules with their folders", OPTION_FLAG, \
+			(field) + offsetof(struct shown_values, full_paths)                 \
+	}
 
 /* 0 for none; exit code EXIT_USAGE when there is no such view. */
 int view_find(const char *name, unsigned *ret_kinds, struct err *err) MUST_CHECK;
@@ -12,4 +30,13 @@ int view_find(const char *name, unsigned *ret_kinds, struct err *err) MUST_CHECK
 /* A recording of samples that has none of these is no success: -ENODATA with the exit code for it.
  */
 int view_check(const struct samples *samples, const char *path, unsigned kinds,
+	       struct err *err) MUST_CHECK;
+
+/* The language of --only: LANGUAGE_ALL where none is named; exit code EXIT_USAGE when there is no
+ * such one. */
+int only_find(const struct shown_values *values, unsigned *ret, struct err *err) MUST_CHECK;
+
+/* From now on the model has only what is to be shown.  -ENODATA, with the exit code for it: that is
+ * nothing. */
+int only_apply(struct model *model, const char *path, const struct shown_values *values,
 	       struct err *err) MUST_CHECK;

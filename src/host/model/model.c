@@ -359,6 +359,7 @@ static chunk_taker *const takers[] = {
 	[CHUNK_STACKS] = samples_take_chunk,
 	[CHUNK_SAMPLES] = samples_take_chunk,
 	[CHUNK_NAMES] = samples_take_chunk,
+	[CHUNK_GIL] = samples_take_chunk,
 };
 
 static int take_chunks(struct model *model)

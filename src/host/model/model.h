@@ -25,6 +25,7 @@ struct model_thread {
 	uint64_t generation;
 	char *name;
 	uint64_t calls, samples;
+	uint64_t gil_looks, gil_held, gil_waited; /* at the lock of its Python: see recorded_gil */
 	uint64_t drops[DROP_REASONS];
 	struct records_place *places;
 	size_t place_count, place_room;

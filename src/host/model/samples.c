@@ -13,6 +13,7 @@
 
 #include "host/core/room.h"
 #include "host/core/text.h"
+#include "host/model/statistics.h"
 #include "host/model/table.h"
 
 /* What limpet writes is no longer. */
@@ -45,6 +46,7 @@ void samples_free(struct samples *samples)
 	free(samples->functions);
 	free(samples->places);
 	free(samples->chunks);
+	free(samples->shown);
 	pool_done(&samples->texts);
 	if (samples->function_table)
 		table_done(samples->function_table);
@@ -67,6 +69,25 @@ static int take_sampling(struct model *model, struct cursor cursor, uint64_t at)
 			       text_set(&self->reasons, sampling.reasons)
 		       ? -ENOMEM
 		       : 0;
+}
+
+static int take_gil(struct model *model, struct cursor cursor, uint64_t at)
+{
+	uint32_t count = cursor_u32(&cursor);
+	struct recorded_gil gil;
+
+	(void)at;
+	for (uint32_t i = 0; i < count; i++) {
+		struct model_thread *thread;
+
+		if (gil_take(&cursor, &gil) || gil.thread >= model->thread_count)
+			return -EPROTO;
+		thread = model->threads[gil.thread];
+		thread->gil_looks = gil.looks;
+		thread->gil_held = MIN(gil.held, gil.looks);
+		thread->gil_waited = MIN(gil.waited, gil.looks);
+	}
+	return 0;
 }
 
 /* The head of a list that goes on where the last one ended; an item has at least a byte. */
@@ -331,6 +352,7 @@ static const struct {
 	{ CHUNK_SAMPLING, take_sampling }, { CHUNK_CODE, take_codes },
 	{ CHUNK_FRAMES, take_frames },     { CHUNK_STACKS, take_stacks },
 	{ CHUNK_SAMPLES, take_samples },   { CHUNK_NAMES, take_names },
+	{ CHUNK_GIL, take_gil },
 };
 
 int samples_take_chunk(struct model *model, const struct chunk *chunk)
@@ -385,6 +407,20 @@ static struct sample_event event_of(const struct model *model, const struct reco
 	};
 }
 
+/* What of it is shown; 0 where nothing is. */
+static int visit_sample(struct model *model, const struct recorded_sample *sample,
+			sample_visitor *visit, void *context)
+{
+	const struct samples *samples = model->samples;
+	struct sample_event event = event_of(model, sample);
+
+	if (samples->shown && event.stack != STACK_NONE)
+		event.stack = samples->shown[event.stack];
+	if (samples->shown && event.stack == STACK_NONE && !samples->is_bare_shown)
+		return 0;
+	return visit(&event, context);
+}
+
 /* Checked once more: the file may have been changed since. */
 static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, void *context)
 {
@@ -398,12 +434,9 @@ static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, 
 	    numbered_take(&chunk.payload, &head))
 		return 0;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
-		struct sample_event event;
-
 		if (sample_take(&chunk.payload, &packer, &sample) || !is_sound(model, &sample))
 			return 0;
-		event = event_of(model, &sample);
-		r = visit(&event, context);
+		r = visit_sample(model, &sample, visit, context);
 	}
 	return r;
 }
@@ -412,11 +445,8 @@ static int visit_kept(struct model *model, sample_visitor *visit, void *context)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < model->samples->kept_count; i++) {
-		struct sample_event event = event_of(model, &model->samples->kept[i]);
-
-		r = visit(&event, context);
-	}
+	for (size_t i = 0; !r && i < model->samples->kept_count; i++)
+		r = visit_sample(model, &model->samples->kept[i], visit, context);
 	return r;
 }
 
@@ -443,6 +473,8 @@ static const char *const end_keys[STACK_ENDS] = {
 	[STACK_NO_MAP] = "no-map",     [STACK_NO_TABLE] = "no-table",
 	[STACK_NO_RULE] = "no-rule",   [STACK_UNREADABLE] = "unreadable",
 	[STACK_CIRCULAR] = "circular", [STACK_NO_USER] = "no-user",
+	[STACK_GENERATED] = "jit",     [STACK_ZERO] = "ended-in-zero",
+	[STACK_SWITCHED] = "switched",
 };
 
 const char *stack_end_key(unsigned end)
@@ -452,7 +484,5 @@ const char *stack_end_key(unsigned end)
 
 uint64_t samples_complete(const struct samples *samples)
 {
-	return samples->count ? (uint64_t)((unsigned __int128)samples->ends[STACK_COMPLETE] *
-					   10000 / samples->count)
-			      : 0;
+	return share_of(samples->ends[STACK_COMPLETE], samples->count);
 }

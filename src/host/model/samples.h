@@ -37,6 +37,7 @@ struct sample_frame {
 	uint32_t code;
 	bool is_return;
 	bool is_unnamed; /* nothing in the file names it: see model_name_late() */
+	bool has_lines;  /* they were asked for (host/top) */
 	uint64_t address;
 	uint32_t version; /* of code that a runtime made, where the recording is in memory */
 	uint32_t first_place, place_count; /* the innermost first; at least one */
@@ -66,6 +67,9 @@ struct samples {
 	struct sample_function *functions;
 	struct sample_place *places;
 	uint64_t *chunks; /* where samples lie */
+	/* What is left of each stack (shown.h); NULL: all of it. */
+	uint32_t *shown;
+	bool is_bare_shown; /* also samples of which nothing is left */
 	/* Instead: samples in memory, of somebody who fills the rest in too (host/top). */
 	const struct recorded_sample *kept;
 	size_t kept_count;

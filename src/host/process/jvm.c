@@ -17,6 +17,7 @@
 #include "host/core/text.h"
 #include "host/process/foreign_file.h"
 #include "host/process/hotspot.h"
+#include "host/process/rights.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
 
@@ -231,13 +232,13 @@ static enum failure enter_as_child(const struct door *door)
 }
 
 static const struct {
-	const char *why, *fix;
+	const char *why, *fix, *capability;
 } failures[] = {
 	[FAILURE_CREDENTIALS] = { "limpet may not become the user of the process",
-				  "run as root, or as that user" },
+				  "run limpet as that user", "SETUID" },
 	[FAILURE_TRIGGER] = { "its file .attach_pid cannot be made in its /tmp, or is somebody else's there",
 			      "" },
-	[FAILURE_SIGNAL] = { "it may not be sent a signal", "run as root, or as its user" },
+	[FAILURE_SIGNAL] = { "it may not be sent a signal", "run limpet as its user", "KILL" },
 	[FAILURE_LISTENER] = { "its attach listener did not answer within 15 s",
 			       "is it started with -XX:+DisableAttachMechanism, or stopped?" },
 	[FAILURE_SOCKET] = { "no socket", "" },
@@ -252,7 +253,9 @@ static int complain(pid_t pid, enum failure failure, struct err *err)
 
 	err_set(err, -EIO, "ask the JVM of %d for names", (int)pid);
 	err_why(err, "%s", failures[at].why);
-	if (failures[at].fix[0])
+	if (failures[at].capability)
+		rights_fix_with(err, failures[at].capability, failures[at].fix);
+	else if (failures[at].fix[0])
 		err_fix(err, "%s", failures[at].fix);
 	return err->code;
 }

@@ -101,7 +101,7 @@ static char *text_of(const unsigned char *characters, unsigned width, size_t cou
 
 /* The bits of its state: interned 2, width 3, compact, ascii.  Texts that are not compact are those
  * of subclasses, which no compiler makes. */
-static int read_text(const struct python_memory *memory, const struct python_layout *layout,
+int python_text_read(const struct python_memory *memory, const struct python_layout *layout,
 		     uint64_t address, char **ret)
 {
 	unsigned char head[TEXT_STATE + 4], characters[TEXT_MAX * 4];
@@ -157,10 +157,10 @@ static int read_parts(const struct python_memory *memory, const struct python_la
 		      const unsigned char *head, struct python_code *code)
 {
 	unsigned name = layout->qualname ? layout->qualname : layout->name;
-	int r = read_text(memory, layout, word_at(head, name), &code->function);
+	int r = python_text_read(memory, layout, word_at(head, name), &code->function);
 
 	if (!r)
-		r = read_text(memory, layout, word_at(head, layout->filename), &code->file);
+		r = python_text_read(memory, layout, word_at(head, layout->filename), &code->file);
 	if (!r)
 		r = read_bytes(memory, word_at(head, layout->linetable), &code->lines,
 			       &code->lines_size);
@@ -185,7 +185,7 @@ static bool is_same(const struct python_memory *memory, const struct python_layo
 		if (word_at(again, parts[i]) != word_at(head, parts[i]))
 			return false;
 	is_it = half_at(again, layout->firstlineno) == code->first_line &&
-		!read_text(memory, layout, word_at(again, name), &function) &&
+		!python_text_read(memory, layout, word_at(again, name), &function) &&
 		!strcmp(function, code->function);
 	free(function);
 	return is_it;

@@ -26,6 +26,10 @@ int python_code_read(const struct python_memory *memory, const struct python_lay
 		     uint64_t type, uint64_t address, struct python_code *ret) MUST_CHECK;
 void python_code_done(struct python_code *code);
 
+/* A text of Python, without control characters; the caller's to free.  -EFAULT: there is none. */
+int python_text_read(const struct python_memory *memory, const struct python_layout *layout,
+		     uint64_t address, char **ret) MUST_CHECK;
+
 /* Whether they are the same, as far as can be seen. */
 bool python_code_equals(const struct python_code *code, const struct python_code *other);
 

@@ -39,6 +39,8 @@ static const struct python_layout tables[] = {
 		.filename = 112, .name = 120, .qualname = 128, .linetable = 136,
 		.firstlineno = 72, .instructions = 184,
 		.ascii_text = 48, .other_text = 72,
+		.type_keys = 872, .values = PYTHON_VALUES_POINTER,
+		.gil = 360, .gil_holder = 8, .gil_locked = 16,
 	},
 	[12 - FIRST_MINOR] = {
 		.interpreters = 40, .native_thread_id = 144,
@@ -50,6 +52,7 @@ static const struct python_layout tables[] = {
 		.filename = 112, .name = 120, .qualname = 128, .linetable = 136,
 		.firstlineno = 68, .instructions = 192,
 		.ascii_text = 40, .other_text = 56,
+		.type_keys = 880, .values = PYTHON_VALUES_TAGGED,
 	},
 };
 
@@ -61,6 +64,10 @@ enum described {
 	DESCRIBED_INTERPRETERS = 5,
 	DESCRIBED_INTERPRETER_NEXT = 8,
 	DESCRIBED_INTERPRETER_THREADS = 9,
+	DESCRIBED_GIL_POINTER = 14,
+	DESCRIBED_GIL = 15,
+	DESCRIBED_GIL_LOCKED = 17,
+	DESCRIBED_GIL_HOLDER = 18,
 	DESCRIBED_THREAD_NEXT = 21,
 	DESCRIBED_THREAD_FRAME = 23,
 	DESCRIBED_THREAD_ID = 24,
@@ -79,8 +86,9 @@ enum described {
 	DESCRIBED_WORDS,
 };
 
-#define FRAME_MAX  (KERNEL_PYTHON_FRAME_BYTES - 8u)
-#define OBJECT_MAX (PYTHON_CODE_BYTES - 8u)
+#define FRAME_MAX       (KERNEL_PYTHON_FRAME_BYTES - 8u)
+#define OBJECT_MAX      (PYTHON_CODE_BYTES - 8u)
+#define INTERPRETER_MAX (1u << 24)
 
 /* Below which the words that are used must be. */
 static const struct {
@@ -96,6 +104,8 @@ static const struct {
 	{ DESCRIBED_CODE_FILENAME, OBJECT_MAX },       { DESCRIBED_CODE_NAME, OBJECT_MAX },
 	{ DESCRIBED_CODE_QUALNAME, OBJECT_MAX },       { DESCRIBED_CODE_LINETABLE, OBJECT_MAX },
 	{ DESCRIBED_CODE_FIRSTLINENO, OBJECT_MAX },    { DESCRIBED_CODE_INSTRUCTIONS, UINT16_MAX },
+	{ DESCRIBED_GIL_POINTER, INTERPRETER_MAX },    { DESCRIBED_GIL, INTERPRETER_MAX },
+	{ DESCRIBED_GIL_HOLDER, INTERPRETER_MAX },     { DESCRIBED_GIL_LOCKED, INTERPRETER_MAX },
 };
 
 static bool makes_sense(const uint64_t *words)
@@ -131,6 +141,11 @@ static void describe(const uint64_t *words, struct python_layout *ret)
 		.instructions = (unsigned)words[DESCRIBED_CODE_INSTRUCTIONS],
 		.ascii_text = 40,
 		.other_text = 56,
+		.type_keys = 880,
+		.values = PYTHON_VALUES_INSIDE,
+		.gil_pointer = (unsigned)words[DESCRIBED_GIL_POINTER],
+		.gil_holder = (unsigned)(words[DESCRIBED_GIL_HOLDER] - words[DESCRIBED_GIL]),
+		.gil_locked = (unsigned)(words[DESCRIBED_GIL_LOCKED] - words[DESCRIBED_GIL]),
 	};
 }
 

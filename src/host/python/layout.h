@@ -24,6 +24,14 @@ enum python_lines {
 	PYTHON_LINES_LOCATIONS, /* 3.11 on */
 };
 
+/* Where an object keeps the values of its attributes, whose names its type has. */
+enum python_values {
+	PYTHON_VALUES_POINTER, /* a pointer before the object, one before that of its
+				  dictionary: 3.11 */
+	PYTHON_VALUES_TAGGED,  /* the pointer of its dictionary, when it is odd: 3.12 */
+	PYTHON_VALUES_INSIDE,  /* behind the object: 3.13 */
+};
+
 struct python_layout {
 	unsigned interpreters;     /* in _PyRuntime: the pointer to the first one */
 	unsigned native_thread_id; /* in the state of a thread; 0: it has none */
@@ -35,6 +43,11 @@ struct python_layout {
 	unsigned filename, name, qualname, linetable, firstlineno, instructions;
 	/* Where the characters of a text begin: of ASCII only, and of others. */
 	unsigned ascii_text, other_text;
+	unsigned type_keys; /* in a type: the names of attributes; 0: not known */
+	enum python_values values;
+	/* The lock of the interpreter: in _PyRuntime, or a pointer in the interpreter; both 0: not
+	 * known.  In it: who had it last, and whether it is held. */
+	unsigned gil, gil_pointer, gil_holder, gil_locked;
 };
 
 #define PYTHON_CODE_BYTES 256u /* all that is read of a code object lies in them */

@@ -41,7 +41,7 @@ static int read_process(void *context, uint64_t address, void *into, size_t size
 	return (size_t)n == size ? 0 : -EFAULT;
 }
 
-static struct python_memory memory_of(const struct python *python)
+struct python_memory python_memory_of(const struct python *python)
 {
 	return (struct python_memory){ read_process, (void *)(uintptr_t)python };
 }
@@ -120,7 +120,13 @@ void python_close(struct python *python)
 	if (!python)
 		return;
 	forget_codes(python);
+	free(python->threads);
 	free(python);
+}
+
+bool python_knows_threads(const struct python *python)
+{
+	return python->layout.native_thread_id;
 }
 
 const struct kernel_python *python_walk_layout(const struct python *python)
@@ -153,7 +159,7 @@ static size_t size_of(const struct python_code *code)
 /* Reads it (again); forgets what was known of another one there. */
 static int read_code(struct python *self, struct known_code *known)
 {
-	struct python_memory memory = memory_of(self);
+	struct python_memory memory = python_memory_of(self);
 	struct python_code code;
 	int r = python_code_read(&memory, &self->layout, self->binary.code_type,
 				 known->code.address, &code);

@@ -19,10 +19,26 @@ void python_close(struct python *python);
 /* For kernel programs. */
 const struct kernel_python *python_walk_layout(const struct python *python);
 
-/* The frames of a thread that sleeps, by its number in its own namespace; as many as there is room
- * for. */
-size_t python_read_frames(const struct python *python, pid_t tid, struct kernel_python_frame *ret,
+/* Whether it tells which thread is which: else its frames cannot be read from outside. */
+bool python_knows_threads(const struct python *python);
+
+/* The frames of a thread now, by its number in its own namespace; as many as there is room for.
+ * Exact where the thread sleeps all the time. */
+size_t python_read_frames(struct python *python, pid_t tid, struct kernel_python_frame *ret,
 			  size_t room);
+
+/* What the program calls a thread: the name of its threading.Thread.  False: it has none, or it
+ * cannot be read. */
+bool python_thread_name(struct python *python, pid_t tid, char *ret, size_t room);
+
+/* The lock that a thread needs to run Python. */
+struct python_gil {
+	pid_t holder;        /* its number in its own namespace; 0: nobody */
+	uint64_t start, end; /* where the lock is: who waits on a futex there wants it */
+};
+
+/* False: this version does not tell. */
+bool python_gil_read(const struct python *python, struct python_gil *ret);
 
 /* Whether a sample of this space may have Python frames that nobody looked at: a name is enough. */
 bool python_is_in(const struct space *space);

@@ -10,14 +10,30 @@
 /* The name of a function whose code object was gone before it could be read. */
 #define PYTHON_GONE "[python code that is gone]"
 
+struct python_thread {
+	pid_t tid;
+	uint64_t state; /* where it was found the last time */
+};
+
 struct python {
 	pid_t pid;
 	struct python_binary binary;
 	struct python_layout layout;
 	void *codes; /* a tree, by address */
 	size_t code_count;
-	size_t bytes; /* of what is known of them, or more */
+	size_t bytes;                  /* of what is known of them, or more */
+	struct python_thread *threads; /* ascending tids */
+	size_t thread_count, thread_room;
 };
+
+struct python_memory python_memory_of(const struct python *python);
+
+/* A word of its memory; 0 where none can be read. */
+uint64_t python_word(const struct python *python, uint64_t address);
+/* The state of a thread, by its number in its own namespace; 0: it runs no Python. */
+uint64_t python_thread_state(struct python *python, pid_t tid);
+/* The address of the frame that called all others of a thread, and that of its code; 0: none. */
+uint64_t python_outermost_frame(struct python *python, pid_t tid, uint64_t *ret_code);
 
 /* Where a frame is; 0: no memory. */
 uint64_t python_place_of(struct python *python, const struct kernel_python_frame *frame);

@@ -5,7 +5,10 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/model/languages.h"
+#include "host/process/inner_number.h"
 #include "host/process/rights.h"
+#include "host/process/schedstat.h"
 #include "host/recorder/code_list.h"
 #include "host/sampling/blocked_stack.h"
 #include "host/sampling/java_code.h"
@@ -69,11 +72,38 @@ static void note_limit(struct dump *self, const char *what)
 	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s\n", what);
 }
 
+static uint64_t turns_of(pid_t pid, pid_t tid)
+{
+	struct schedstat times = { 0 };
+
+	return schedstat_read(pid, tid, &times) ? 0 : times.turns;
+}
+
+/* Before its stack is taken. */
+static void look_at_wait(struct dump *self, pid_t pid, struct dumped_thread *thread)
+{
+	thread->turns = turns_of(pid, thread->facts.tid);
+	waiting_look(pid, thread->facts.tid, &self->listed, &thread->waiting);
+}
+
+/* After that: a thread that has run since was elsewhere when its stack was taken, or is now. */
+static void settle_wait(pid_t pid, struct dumped_thread *thread)
+{
+	if (thread->facts.state != 'R' && thread->turns == turns_of(pid, thread->facts.tid))
+		return;
+	thread->waiting = (struct waiting){ 0 };
+	thread->facts.wait_channel[0] = '\0';
+}
+
 static int by_snapshot(struct dump *self, pid_t pid, const struct dump_options *options,
 		       struct err *err)
 {
 	struct snapshot *snapshot;
-	int r = snapshot_take(&snapshot, pid, options->kernel_frames, err);
+	int r;
+
+	for (size_t i = 0; i < self->count; i++)
+		look_at_wait(self, pid, &self->threads[i]);
+	r = snapshot_take(&snapshot, pid, options->kernel_frames, err);
 
 	if (r)
 		return r;
@@ -100,6 +130,7 @@ static int read_waiting(struct dump *self, const struct space *space, struct err
 		pid_t tid = self->threads[i].facts.tid;
 		struct blocked_stack stack;
 
+		look_at_wait(self, space->pid, &self->threads[i]);
 		r = blocked_stack_read(&stack, space, tid, sample->frames, SAMPLE_FRAMES_MAX,
 				       python);
 		if (r == -EACCES || r == -EPERM)
@@ -113,6 +144,8 @@ static int read_waiting(struct dump *self, const struct space *space, struct err
 		sample->end = (uint8_t)stack.end;
 		sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
 		r = keep(self, blocked_python_join(python, sample), space);
+		if (self->threads[i].facts.state == 'R')
+			self->threads[i].facts.state = 'S';
 	}
 	blocked_python_close(python);
 	free(sample);
@@ -125,7 +158,12 @@ static int read_waiting(struct dump *self, const struct space *space, struct err
 
 static void take_running(void *context, const struct sample *sample, struct space *space)
 {
+	const struct dumped_thread *thread = thread_of(context, sample->tid);
+
+	if (!thread || thread->has_stack)
+		return;
 	(void)!keep(context, sample, space);
+	note_state(context, sample);
 }
 
 static void ignore_process(void *context, pid_t pid, pid_t parent)
@@ -247,7 +285,8 @@ static int name_frame(struct dump *self, const struct recorded_frame *recorded, 
 
 	if (code_list_name(self->codes, recorded, wants_lines, names, &ret->name_count, &is_named))
 		return -ENOMEM;
-	ret->module = base_name(code_list_code(self->codes, recorded->code)->path);
+	ret->path = language_path(code_list_code(self->codes, recorded->code)->path);
+	ret->module = base_name(ret->path);
 	ret->address = recorded->address;
 	ret->names = calloc(ret->name_count, sizeof(*names));
 	if (!ret->names)
@@ -285,10 +324,52 @@ static int list_threads(struct dump *self, pid_t pid, struct err *err)
 		struct dumped_thread *thread = &self->threads[self->count];
 
 		thread->facts = self->listed.items[self->count];
+		memcpy(thread->name, thread->facts.name, sizeof(thread->facts.name));
 		thread->end = STACK_NO_USER;
-		waiting_look(pid, thread->facts.tid, &self->listed, &thread->waiting);
+		look_at_wait(self, pid, thread);
 	}
 	return 0;
+}
+
+static bool is_python(const struct dump *self)
+{
+	unsigned python, i = 0;
+
+	if (!language_find("python", &python))
+		return false;
+	while (i < code_list_count(self->codes) &&
+	       language_of_path(code_list_code(self->codes, i)->path) != python)
+		i++;
+	return i < code_list_count(self->codes);
+}
+
+static void ask_python(struct python *python, pid_t pid, struct dumped_thread *thread)
+{
+	pid_t number = inner_number(pid, thread->facts.tid);
+	struct python_gil gil = { 0 };
+	uint64_t futex = waiting_futex(pid, thread->facts.tid);
+	bool is_told = python_gil_read(python, &gil);
+
+	(void)!python_thread_name(python, number, thread->name, sizeof(thread->name));
+	thread->has_gil = is_told && gil.holder == number && thread->facts.state == 'R';
+	if (is_told && thread->waiting.call[0] && futex >= gil.start && futex < gil.end)
+		snprintf(thread->waiting.object, sizeof(thread->waiting.object), "the GIL");
+}
+
+/* What Python tells of its threads. */
+static void look_at_python(struct dump *self, pid_t pid)
+{
+	struct python *python = NULL;
+	struct space *space = NULL;
+	struct err ignored = { 0 };
+
+	if (!is_python(self) || space_open(&space, pid, &ignored))
+		return;
+	if (!python_open(&python, space, pid, &ignored))
+		for (size_t i = 0; i < self->count; i++)
+			ask_python(python, pid, &self->threads[i]);
+	python_close(python);
+	space_close(space);
 }
 
 int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, struct err *err)
@@ -303,6 +384,12 @@ int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, 
 		r = take_stacks(self, pid, options, err);
 	if (!r)
 		r = name_threads(self, options->wants_lines, err);
+	if (!r) {
+		look_at_python(self, pid);
+		for (size_t i = 0; i < self->count; i++)
+			settle_wait(pid, &self->threads[i]);
+		r = deadlock_find(pid, &self->listed, &self->deadlock);
+	}
 	/* States are something, too. */
 	if (r == -EACCES || r == -EPERM)
 		self->way = "state";
@@ -326,6 +413,7 @@ void dump_free(struct dump *dump)
 	}
 	free(dump->threads);
 	threads_done(&dump->listed);
+	deadlock_done(&dump->deadlock);
 	code_list_free(dump->codes);
 	free(dump);
 }

@@ -7,11 +7,13 @@
  */
 #pragma once
 
+#include "host/recorder/deadlock.h"
 #include "host/recorder/waiting.h"
 #include "host/recording/sample_chunks.h"
 
 struct dumped_frame {
 	const char *module;          /* without its folders */
+	const char *path;            /* the module with them */
 	uint64_t address;            /* in the module's file, or in the process where it has none */
 	struct recorded_name *names; /* the innermost first: what was inlined there */
 	uint32_t name_count;
@@ -19,7 +21,10 @@ struct dumped_frame {
 
 struct dumped_thread {
 	struct thread facts;
-	struct waiting waiting;
+	char name[64];          /* what the program calls it, else the kernel */
+	bool has_gil;           /* it holds the lock of its Python */
+	struct waiting waiting; /* of the moment of its stack; empty where that is not sure */
+	uint64_t turns;         /* how often it had got a processor, before its stack was taken */
 	bool has_stack;
 	bool is_guessed;
 	enum stack_end end;
@@ -34,6 +39,7 @@ struct dump {
 	struct dumped_thread *threads;
 	size_t count;
 	struct threads listed;
+	struct deadlock deadlock; /* places are those of `threads` */
 	struct code_list *codes;
 };
 

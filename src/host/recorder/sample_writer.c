@@ -4,6 +4,7 @@
 #include "host/recorder/sample_writer.h"
 
 #include "host/collect/facts.h"
+#include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/process/threads.h"
 #include "host/recorder/stack_list.h"
@@ -15,14 +16,16 @@
 struct sampled_thread {
 	struct recorded_thread facts;
 	pid_t pid;
-	char name[32];
-	bool is_seen; /* since the last look */
+	char name[64];
+	bool is_seen;      /* since the last look */
+	bool was_asked_of; /* of its Python */
 	struct last_stack last;
 };
 
 struct sample_writer {
 	struct recording *recording;
 	struct programs *programs;
+	struct python_watch *watch;
 	struct table processes;      /* (pid, 0): number */
 	struct table thread_numbers; /* (process, tid): place in threads */
 	struct sampled_thread *threads;
@@ -55,6 +58,11 @@ int sample_writer_new(struct sample_writer **ret, struct recording *recording,
 	entry->value = programs->number;
 	*ret = self;
 	return 0;
+}
+
+void sample_writer_use(struct sample_writer *self, struct python_watch *watch)
+{
+	self->watch = watch;
 }
 
 void sample_writer_free(struct sample_writer *self)
@@ -163,6 +171,24 @@ static void put_sample(struct sample_writer *self, const struct sample *sample, 
 	pending->head.count++;
 }
 
+static int look_at_thread(struct sample_writer *self, struct sampled_thread *thread,
+			  struct err *err)
+{
+	char name[sizeof(thread->name)];
+
+	if (!thread->is_seen)
+		return 0;
+	thread->is_seen = false;
+	memcpy(name, thread->name, sizeof(name));
+	if (!python_watch_name(self->watch, thread->pid, thread->facts.tid, thread->name,
+			       sizeof(thread->name)))
+		thread_read_name(thread->pid, thread->facts.tid, thread->name,
+				 sizeof(thread->name));
+	thread->facts.name = thread->name;
+	return strcmp(name, thread->name) ? recording_rename(self->recording, &thread->facts, err)
+					  : 0;
+}
+
 int sample_writer_take(struct sample_writer *self, const struct sample *sample,
 		       const struct space *space, struct err *err)
 {
@@ -178,26 +204,17 @@ int sample_writer_take(struct sample_writer *self, const struct sample *sample,
 		return r;
 	thread = &self->threads[place];
 	thread->is_seen = true;
+	if (!thread->was_asked_of && python_watch_knows(self->watch, thread->pid)) {
+		thread->was_asked_of = true;
+		r = look_at_thread(self, thread, err);
+		if (r)
+			return r;
+	}
 	if (stack_list_find(&self->stacks, thread->facts.process, sample, space, &thread->last,
 			    &stack))
 		return no_memory(err);
 	put_sample(self, sample, thread->facts.number, stack);
 	return 0;
-}
-
-static int look_at_thread(struct sample_writer *self, struct sampled_thread *thread,
-			  struct err *err)
-{
-	char name[sizeof(thread->name)];
-
-	if (!thread->is_seen)
-		return 0;
-	thread->is_seen = false;
-	memcpy(name, thread->name, sizeof(name));
-	thread_read_name(thread->pid, thread->facts.tid, thread->name, sizeof(thread->name));
-	thread->facts.name = thread->name;
-	return strcmp(name, thread->name) ? recording_rename(self->recording, &thread->facts, err)
-					  : 0;
 }
 
 void sample_writer_prepare(struct sample_writer *self)
@@ -213,6 +230,28 @@ int sample_writer_look(struct sample_writer *self, struct err *err)
 	for (size_t i = 0; !r && i < self->thread_count; i++)
 		r = look_at_thread(self, &self->threads[i], err);
 	return r;
+}
+
+/* Of all threads that had a sample, each time anew. */
+int sample_writer_locks(struct sample_writer *self, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	struct watched_thread watched;
+	uint32_t count = 0;
+
+	bytes_u32(&bytes, 0);
+	for (size_t i = 0; i < self->thread_count; i++) {
+		const struct sampled_thread *thread = &self->threads[i];
+
+		if (!python_watch_find(self->watch, thread->pid, thread->facts.tid, &watched) ||
+		    !watched.looks)
+			continue;
+		gil_put(&bytes, &(struct recorded_gil){ thread->facts.number, watched.looks,
+							watched.held, watched.waited });
+		count++;
+	}
+	gil_set_count(&bytes, count);
+	return count ? recording_samples(self->recording, CHUNK_GIL, &bytes, err) : 0;
 }
 
 uint64_t sample_writer_threads(const struct sample_writer *self)

@@ -6,6 +6,7 @@
 
 #include "host/recorder/naming.h"
 #include "host/recorder/programs.h"
+#include "host/recorder/python_watch.h"
 
 #include <sys/types.h>
 
@@ -16,6 +17,8 @@ struct sample_writer;
 int sample_writer_new(struct sample_writer **ret, struct recording *recording,
 		      struct programs *programs, struct err *err) MUST_CHECK;
 void sample_writer_free(struct sample_writer *writer);
+/* Names of threads and the locks of their interpreter are asked of this one, too. */
+void sample_writer_use(struct sample_writer *writer, struct python_watch *watch);
 
 /* The space is the process's as it was then. */
 int sample_writer_take(struct sample_writer *writer, const struct sample *sample,
@@ -33,6 +36,9 @@ void sample_writer_prepare(struct sample_writer *writer);
 /* Now and then, while the processes live: names of threads, and where runtimes tell of their code.
  */
 int sample_writer_look(struct sample_writer *writer, struct err *err) MUST_CHECK;
+
+/* Who had the locks of interpreters so far. */
+int sample_writer_locks(struct sample_writer *writer, struct err *err) MUST_CHECK;
 
 /* Threads that had a sample. */
 uint64_t sample_writer_threads(const struct sample_writer *writer);

@@ -28,7 +28,8 @@ struct sampling {
 	struct recording *recording;
 	struct sampling_options options;
 	struct sample_writer *writer; /* NULL: nothing is recorded */
-	struct sampler *sampler;      /* the thread's */
+	struct python_watch *watch;
+	struct sampler *sampler; /* the thread's */
 	const struct sampler_kind *kind;
 	struct sampler_refusals refusals; /* of better ones; the thread's */
 	uint64_t start_tick;              /* of the process, where a JVM is asked */
@@ -55,12 +56,18 @@ int sampling_new(struct sampling **ret, struct recording *recording, struct prog
 
 	if (!self)
 		return err_set(err, -ENOMEM, "samples: no memory");
-	if (recording)
+	self->watch = python_watch_new();
+	if (!self->watch)
+		r = err_set(err, -ENOMEM, "samples: no memory");
+	if (!r && recording)
 		r = sample_writer_new(&self->writer, recording, programs, err);
 	if (r) {
+		python_watch_free(self->watch);
 		free(self);
 		return r;
 	}
+	if (self->writer)
+		sample_writer_use(self->writer, self->watch);
 	self->recording = recording;
 	self->options = *options;
 	self->totals.sampler = self->totals.summary = "";
@@ -102,6 +109,7 @@ static void take_sample(void *context, const struct sample *sample, struct space
 {
 	struct sampling *self = context;
 
+	python_watch_sample(self->watch, sample, space);
 	if (self->options.observe)
 		self->options.observe(self->options.context, sample, space);
 	if (self->writer && !self->trouble.code)
@@ -113,6 +121,7 @@ static void take_process(void *context, pid_t pid, pid_t parent)
 	struct sampling *self = context;
 
 	(void)parent;
+	python_watch_forget(self->watch, pid);
 	if (self->writer && !self->trouble.code)
 		(void)!sample_writer_process(self->writer, pid, &self->trouble);
 }
@@ -162,6 +171,8 @@ static int write_totals(struct sampling *self, struct err *err)
 	memcpy(sampling.ends, counts.ends, sizeof(sampling.ends));
 	sampling_put(&bytes, &sampling);
 	r = recording_samples(self->recording, CHUNK_SAMPLING, &bytes, err);
+	if (!r)
+		r = sample_writer_locks(self->writer, err);
 	bytes_done(&bytes);
 	return r;
 }
@@ -211,6 +222,7 @@ static int pass(struct sampling *self, struct err *err)
 	if (self->writer)
 		sample_writer_prepare(self->writer);
 	r = self->kind->drain(self->sampler, &listener, err);
+	python_watch_look(self->watch);
 	if (self->trouble.code) {
 		*err = self->trouble;
 		r = self->trouble.code;
@@ -242,7 +254,7 @@ static bool pause_a_little(struct sampling *self)
 	bool goes_on;
 
 	pthread_mutex_lock(&self->lock);
-	if (!self->is_asked_to_stop)
+	if (!self->is_asked_to_stop && !self->sampler->is_prompt)
 		pthread_cond_timedwait(&self->news, &self->lock, &until);
 	goes_on = !self->is_asked_to_stop;
 	pthread_mutex_unlock(&self->lock);
@@ -439,6 +451,7 @@ void sampling_free(struct sampling *self)
 	if (self->is_running)
 		sampling_pause(self);
 	sample_writer_free(self->writer);
+	python_watch_free(self->watch);
 	pthread_cond_destroy(&self->news);
 	pthread_mutex_destroy(&self->lock);
 	free(self);

@@ -5,6 +5,7 @@
 #include "host/recorder/waiting.h"
 
 #include "host/core/cleanup.h"
+#include "host/process/inner_number.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "shared/arch/blocked_call.h"
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+
+#define LOCK_PI2 13u /* since Linux 5.14 */
 
 enum argument {
 	ARGUMENT_NONE,
@@ -93,57 +96,103 @@ static void describe_descriptor(pid_t pid, int descriptor, struct waiting *ret)
 		snprintf(ret->object, sizeof(ret->object), "%d", descriptor);
 }
 
-static const struct thread *thread_of(const struct threads *threads, pid_t tid)
+/* By the number that it has in its own namespace. */
+static const struct thread *thread_of(pid_t pid, const struct threads *threads, pid_t number)
 {
-	for (size_t i = 0; i < threads->count; i++)
-		if (threads->items[i].tid == tid)
+	bool is_inner = inner_number(pid, pid) != pid;
+
+	for (size_t i = 0; i < threads->count; i++) {
+		pid_t tid = threads->items[i].tid;
+
+		if ((is_inner ? inner_number(pid, tid) : tid) == number)
 			return &threads->items[i];
+	}
 	return NULL;
 }
 
 /* The head of a mutex of glibc: who holds it is beside the word that is waited for. */
-static const struct thread *holder_of(pid_t pid, uint64_t address, const struct threads *threads)
-{
-	struct {
-		int32_t lock;
-		uint32_t count;
-		int32_t owner;
-	} mutex;
-	CLEANUP(close) int memory = memory_open(pid);
+struct mutex_head {
+	uint32_t lock, count;
+	int32_t owner;
+	uint32_t users;
+	int32_t kind;
+};
 
-	if (!memory_read(memory, address, &mutex, sizeof(mutex)) || mutex.lock <= 0)
-		return NULL;
-	return thread_of(threads, mutex.owner);
+#define MUTEX_ROBUST 16
+#define MUTEX_KINDS  1024 /* all flags are below */
+#define MUTEX_WAITED 2    /* the word of one that is waited for */
+
+static bool is_held(const struct mutex_head *mutex)
+{
+	if (mutex->owner <= 0 || !mutex->users || mutex->kind < 0 || mutex->kind >= MUTEX_KINDS)
+		return false;
+	return mutex->kind & MUTEX_ROBUST ? (mutex->lock & FUTEX_TID_MASK) == (uint32_t)mutex->owner
+					  : mutex->lock == MUTEX_WAITED;
+}
+
+/* 0: it is no mutex, or nobody has it. */
+static pid_t owner_of(pid_t pid, uint64_t address, unsigned operation)
+{
+	CLEANUP(close) int memory = memory_open(pid);
+	struct mutex_head mutex;
+
+	if (!memory_read(memory, address, &mutex, sizeof(mutex)))
+		return 0;
+	if (operation == FUTEX_LOCK_PI || operation == LOCK_PI2)
+		return (pid_t)(mutex.lock & FUTEX_TID_MASK);
+	return is_held(&mutex) ? mutex.owner : 0;
+}
+
+static bool is_wait(unsigned operation)
+{
+	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
+	       operation == FUTEX_LOCK_PI || operation == LOCK_PI2;
 }
 
 static void describe_futex(pid_t pid, const uint64_t args[6], const struct threads *threads,
 			   struct waiting *ret)
 {
 	unsigned operation = (unsigned)args[1] & FUTEX_CMD_MASK;
-	const struct thread *holder =
-		operation == FUTEX_WAIT ? holder_of(pid, args[0], threads) : NULL;
+	pid_t owner = is_wait(operation) ? owner_of(pid, args[0], operation) : 0;
+	const struct thread *holder = owner > 0 ? thread_of(pid, threads, owner) : NULL;
 
-	if (holder)
-		snprintf(ret->object, sizeof(ret->object),
-			 "a lock at 0x%" PRIx64 ", held by %d (%s)", args[0], holder->tid,
-			 holder->name);
-	else
+	if (!holder) {
 		snprintf(ret->object, sizeof(ret->object), "0x%" PRIx64, args[0]);
+		return;
+	}
+	snprintf(ret->object, sizeof(ret->object), "a lock at 0x%" PRIx64 ", held by %d (%s)",
+		 args[0], holder->tid, holder->name);
+	ret->lock = args[0];
+	ret->holder = holder->tid;
+	ret->has_limit = args[3];
+}
+
+static bool read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
+{
+	struct err ignored;
+	char name[48], text[256];
+
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	if (proc_read_small(pid, name, text, sizeof(text), &ignored) <= 0)
+		return false;
+	blocked_call_parse(text, ret);
+	return ret->is_known && ret->nr >= 0;
+}
+
+uint64_t waiting_futex(pid_t pid, pid_t tid)
+{
+	struct blocked_call call;
+
+	return read_call(pid, tid, &call) && call.nr == SYS_futex ? call.args[0] : 0;
 }
 
 void waiting_look(pid_t pid, pid_t tid, const struct threads *threads, struct waiting *ret)
 {
 	const struct call_words *words;
 	struct blocked_call call;
-	struct err ignored;
-	char name[48], text[256];
 
 	*ret = (struct waiting){ 0 };
-	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	if (proc_read_small(pid, name, text, sizeof(text), &ignored) <= 0)
-		return;
-	blocked_call_parse(text, &call);
-	if (!call.is_known || call.nr < 0)
+	if (!read_call(pid, tid, &call))
 		return;
 	words = words_of(call.nr);
 	if (words)

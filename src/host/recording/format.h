@@ -43,6 +43,7 @@ enum chunk_kind {
 	CHUNK_STACKS,
 	CHUNK_SAMPLES,
 	CHUNK_NAMES,
+	CHUNK_GIL,
 };
 
 struct chunk_head {

@@ -77,6 +77,29 @@ int sampling_take(struct cursor cursor, struct recorded_sampling *ret)
 	return answer(&cursor);
 }
 
+void gil_put(struct bytes *bytes, const struct recorded_gil *gil)
+{
+	bytes_u32(bytes, gil->thread);
+	bytes_u64(bytes, gil->looks);
+	bytes_u64(bytes, gil->held);
+	bytes_u64(bytes, gil->waited);
+}
+
+void gil_set_count(struct bytes *bytes, uint32_t count)
+{
+	if (!bytes->has_failed && bytes->size >= sizeof(count))
+		memcpy(bytes->data, &count, sizeof(count));
+}
+
+int gil_take(struct cursor *cursor, struct recorded_gil *ret)
+{
+	ret->thread = cursor_u32(cursor);
+	ret->looks = cursor_u64(cursor);
+	ret->held = cursor_u64(cursor);
+	ret->waited = cursor_u64(cursor);
+	return answer(cursor);
+}
+
 int numbered_take(struct cursor *cursor, struct numbered_head *ret)
 {
 	ret->first = cursor_u32(cursor);

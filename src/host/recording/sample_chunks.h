@@ -52,6 +52,12 @@ struct recorded_stack {
 	uint32_t frame;
 };
 
+/* How often a thread was seen with the lock of its Python, and waiting for it. */
+struct recorded_gil {
+	uint32_t thread;
+	uint64_t looks, held, waited;
+};
+
 struct recorded_sample {
 	uint32_t thread;
 	uint32_t stack;   /* STACK_NONE: no frame is known */
@@ -86,6 +92,11 @@ struct recorded_name {
 
 void sampling_put(struct bytes *bytes, const struct recorded_sampling *sampling);
 int sampling_take(struct cursor cursor, struct recorded_sampling *ret) MUST_CHECK;
+
+/* A chunk of them begins with their count; a later one replaces all. */
+void gil_put(struct bytes *bytes, const struct recorded_gil *gil);
+void gil_set_count(struct bytes *bytes, uint32_t count);
+int gil_take(struct cursor *cursor, struct recorded_gil *ret) MUST_CHECK;
 
 /* The head of each of the others: the number of its first item, and how many follow. */
 struct numbered_head {

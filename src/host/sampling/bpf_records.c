@@ -61,13 +61,12 @@ static void look_for_python(struct bpf_sampler *self, struct followed *process)
 
 	if (process->python || process->interpreter || process->was_python_sought)
 		return;
-	process->was_python_sought = true;
-	r = python_open(&process->python, process->space, process->pid, &err);
-	if (!r)
+	r = followed_look_for_python(process, &err);
+	if (!r && process->python)
 		r = kernel_tables_python(&self->tables, process->pid, process->python, &err);
-	if (r && r != -ENOENT)
+	if (r)
 		sampler_limit(&self->sampler, "%s", err.what);
-	if (r == -ENOENT)
+	else if (!process->python)
 		look_for_interpreter(self, process);
 }
 

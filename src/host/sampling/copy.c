@@ -11,15 +11,15 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/interpreter/interpreter.h"
 #include "host/process/rights.h"
-#include "host/python/python.h"
 #include "host/sampling/copy_private.h"
 #include "host/sampling/family.h"
 
 #define STACK_FIRST (16u << 10)
 #define STACK_MOST  65528u /* what the size of a record leaves room for */
 #define JUDGED_FROM 10u    /* samples, before the size of the copy is judged */
+#define PROMPT_NS   20000000u
+#define UNHEARD_MS  2 /* how often we look where no sample wakes us */
 
 static struct perf_event_attr make_attr(const struct sampler_options *options)
 {
@@ -99,6 +99,7 @@ static int open_rings(struct copy_sampler *self, struct err *err)
 		      "kernel.perf_event_paranoid=1, or %s",
 		      self->options.off_cpu ? ", stacks of short sleeps are guesses" : "",
 		      rights_fix());
+	*err = (struct err){ 0 };
 	return try_rings(self, false, err);
 }
 
@@ -111,6 +112,9 @@ static void copy_close(struct sampler *sampler)
 	followed_done(&self->processes);
 	off_cpu_done(&self->off_cpu);
 	priority_restore(&self->priority);
+	if (self->python)
+		self->python->python = NULL; /* it is a process's */
+	blocked_python_close(self->python);
 	free(self->sample);
 	free(self);
 }
@@ -146,17 +150,6 @@ static int join(struct sampler *sampler, pid_t pid, struct err *err)
 	return r ? r : 1;
 }
 
-/* Frames of Python lie elsewhere, and have changed when the copy is looked at. */
-static void tell_of_python(struct copy_sampler *self)
-{
-	const char *title = interpreter_title_in(self->root->space);
-
-	if (python_is_in(self->root->space))
-		sampler_limit(&self->base, "Python functions are not seen, native frames only");
-	else if (title)
-		sampler_limit(&self->base, "%s functions are not seen, native frames only", title);
-}
-
 /* It may be found later than the first process. */
 static void tell_of_java(struct copy_sampler *self)
 {
@@ -170,6 +163,9 @@ static int start(struct copy_sampler *self, struct err *err)
 
 	if (!r)
 		r = follow(self, self->options.pid, &self->root, err);
+	/* We hear of each sample at once then.  The events are not there yet. */
+	if (!r && copy_python_of(self, self->root)->python)
+		self->events.attrs.items[COPY_CLOCK].wakeup_events = 1;
 	if (!r)
 		r = coverage_open(&self->coverage, &self->events, self->options.pid,
 				  /* is_heir */ false, err);
@@ -177,8 +173,6 @@ static int start(struct copy_sampler *self, struct err *err)
 		r = family_join(&self->base, self->options.pid, join, err);
 	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
 		r = err_set(err, -ENOMEM, "no memory for threads");
-	if (!r)
-		tell_of_python(self);
 	if (!r)
 		tell_of_java(self);
 	if (!r)
@@ -197,9 +191,12 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 	self->base.kind = &sampler_copy;
 	self->options = *options;
 	priority_raise(&self->priority);
-	self->sample = calloc(1, sizeof(*self->sample) + (SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) *
-								 sizeof(uint64_t));
-	r = self->sample ? start(self, err) : err_set(err, -ENOMEM, "no memory for a sampler");
+	self->sample =
+		calloc(1, sizeof(*self->sample) +
+				  (2 * SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) * sizeof(uint64_t));
+	self->python = calloc(1, sizeof(*self->python));
+	r = self->sample && self->python ? start(self, err)
+					 : err_set(err, -ENOMEM, "no memory for a sampler");
 	if (r < 0)
 		copy_close(&self->base);
 	else
@@ -279,23 +276,50 @@ static void look_at_java(struct copy_sampler *self)
 	tell_of_java(self);
 }
 
+static int drain_once(struct copy_round *round, struct err *err)
+{
+	struct copy_sampler *self = round->self;
+	struct perf_batch batch;
+	int r = perf_batch_take(&batch, &self->events);
+
+	if (r < 0)
+		return err_set(err, r, "take samples: %s", strerror(-r));
+	r = copy_hear_all(round, &batch);
+	perf_batch_done(&batch, &self->events);
+	return r < 0 ? err_set(err, r, "read samples: %s", strerror(-r)) : 0;
+}
+
+/* Samples of a Python are taken as they come, for as long as callers would wait between drains. */
+static int drain_promptly(struct copy_round *round, struct err *err)
+{
+	struct copy_sampler *self = round->self;
+	uint64_t end_ns = now_ns() + PROMPT_NS, now;
+	int r = 0;
+
+	while (!r && !self->is_stopped && (now = now_ns()) < end_ns) {
+		perf_events_wait(&self->events, self->events.attrs.items[COPY_CLOCK].wakeup_events
+							? (int)((end_ns - now) / 1000000 + 1)
+							: UNHEARD_MS);
+		r = drain_once(round, err);
+	}
+	return r;
+}
+
 static int copy_drain(struct sampler *sampler, const struct sampler_listener *listener,
 		      struct err *err)
 {
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
 	struct copy_round round = { self, listener };
 	bool is_last = has_ended(self); /* asked first: nothing comes behind what is taken now */
-	struct perf_batch batch;
-	int r = perf_batch_take(&batch, &self->events);
+	int r;
 
 	thinning_judge(&self->thinning);
-	if (r < 0)
-		return err_set(err, r, "take samples: %s", strerror(-r));
 	look_at_java(self);
-	r = copy_hear_all(&round, &batch);
-	perf_batch_done(&batch, &self->events);
+	r = drain_once(&round, err);
+	if (!r && !is_last && self->base.is_prompt)
+		r = drain_promptly(&round, err);
 	if (r < 0)
-		return err_set(err, r, "read samples: %s", strerror(-r));
+		return r;
 	if (self->options.off_cpu)
 		end_round(&round, is_last);
 	if (is_last)

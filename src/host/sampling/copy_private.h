@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/sampling/blocked_python.h"
 #include "host/sampling/coverage.h"
 #include "host/sampling/followed.h"
 #include "host/sampling/off_cpu.h"
@@ -36,6 +37,7 @@ struct copy_sampler {
 	uint64_t leaving, lost_before, judged_ns; /* stacks of switches, since they were counted */
 	bool is_stopped, is_flushed;
 	struct sample *sample; /* with room for the most frames */
+	struct blocked_python *python;
 };
 
 /* One call of drain(). */
@@ -57,6 +59,11 @@ struct followed *copy_process_of(struct copy_round *round, pid_t pid);
 
 /* Walks the stack of a sample into self->sample: frames, counts, end and flags. */
 void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct followed *process);
+/* Python frames for self->sample, which was taken at that time. */
+void copy_add_python(struct copy_sampler *self, struct followed *process, pid_t tid,
+		     uint64_t time_ns);
+/* Those of this process are read from now on. */
+struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed *process);
 /* Counts self->sample and hands it on. */
 void copy_emit(struct copy_round *round, struct followed *process);
 

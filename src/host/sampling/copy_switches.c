@@ -125,6 +125,7 @@ int copy_hear_leaving(struct copy_round *round, const struct perf_record *record
 		return -ENOMEM;
 	self->leaving++;
 	copy_walk(self, &from, process);
+	copy_add_python(self, process, record->tid, record->time_ns);
 	return off_thread_keep_stack(thread, self->sample);
 }
 
@@ -149,18 +150,19 @@ void copy_judge_switches(struct copy_sampler *self)
 }
 
 static void read_sleeper(struct copy_sampler *self, struct off_thread *thread,
-			 const struct space *space)
+			 struct followed *process)
 {
+	struct blocked_python *python = copy_python_of(self, process);
 	struct blocked_stack stack;
 
-	if (blocked_stack_read(&stack, space, thread->tid, self->sample->frames, SAMPLE_FRAMES_MAX,
-			       NULL) < 0)
+	if (blocked_stack_read(&stack, process->space, thread->tid, self->sample->frames,
+			       SAMPLE_FRAMES_MAX, python) < 0)
 		return;
 	self->sample->kernel_count = 0;
 	self->sample->user_count = (uint16_t)stack.count;
 	self->sample->end = (uint8_t)stack.end;
 	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
-	if (off_thread_keep_stack(thread, self->sample) < 0)
+	if (off_thread_keep_stack(thread, blocked_python_join(python, self->sample)) < 0)
 		thread->has_stack = false;
 }
 
@@ -171,7 +173,7 @@ void copy_read_sleepers(struct copy_sampler *self)
 		struct followed *process = followed_find(&self->processes, thread->pid);
 
 		if (process && thread->is_out && !thread->is_preempted && !thread->has_stack)
-			read_sleeper(self, thread, process->space);
+			read_sleeper(self, thread, process);
 	}
 }
 

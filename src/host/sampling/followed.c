@@ -117,6 +117,7 @@ void followed_freshen(struct followed *process)
 	process->is_unread = false;
 	process->looked_ns = now_ns();
 	(void)!space_refresh(process->space, &err);
+	process->was_python_sought = false;
 	followed_look_for_java(process);
 }
 
@@ -134,6 +135,7 @@ bool followed_retry(struct followed *process)
 		java_code_seek_again(&process->java);
 	followed_look_for_java(process);
 	if (process->space->generation != before) {
+		process->was_python_sought = false;
 		process->patience_ns = RETRY_NS;
 		return true;
 	}
@@ -165,9 +167,23 @@ void followed_look_at_java(struct followed *process, uint64_t now)
 	(void)!followed_has_ended(process);
 }
 
+int followed_look_for_python(struct followed *process, struct err *err)
+{
+	int r;
+
+	if (process->python || process->was_python_sought)
+		return 0;
+	process->was_python_sought = true;
+	r = python_open(&process->python, process->space, process->pid, err);
+	return r == -ENOENT ? 0 : r;
+}
+
 void followed_forget(struct followed *process)
 {
 	space_forget(process->space);
+	python_close(process->python);
+	process->python = NULL;
+	process->was_python_sought = false;
 	java_code_done(&process->java);
 	process->is_unread = false;
 	process->patience_ns = 0;

@@ -57,6 +57,9 @@ void followed_lose_patience(struct followed *process);
 void followed_look_for_java(struct followed *process);
 /* The same where it was found before, ten times a second. */
 void followed_look_at_java(struct followed *process, uint64_t now);
+/* Seeks its Python, once in the mappings as they are.  0: process->python is it, or NULL where
+ * there is none; errors as those of python_open(). */
+int followed_look_for_python(struct followed *process, struct err *err) MUST_CHECK;
 /* It executed anew: all that was mapped is gone. */
 void followed_forget(struct followed *process);
 

@@ -238,7 +238,7 @@ static struct kernel_range range_of(struct kernel_tables *tables, const struct s
 		.page = place.page,
 		.page_count = place.page_count,
 		.special = place.special,
-		.is_file = range->module->kind == MODULE_FILE,
+		.is_file = module_is_file(range->module),
 	};
 }
 

@@ -4,11 +4,13 @@
 #include "host/sampling/perf_events.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
@@ -21,6 +23,8 @@
 #define RING_MOST    ((size_t)16 << 20)
 #define RING_LEAST   ((size_t)128 << 10) /* two of the largest records */
 #define RINGS_BUDGET ((size_t)64 << 20)
+#define RINGS_WAITED 4096u /* processors */
+#define STEP_NS      2000000
 
 static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 {
@@ -292,6 +296,25 @@ const struct perf_event *perf_events_find(const struct perf_events *events, uint
 	if (!events->count)
 		return NULL;
 	return bsearch(&key, events->items, events->count, sizeof(key), compare_ids);
+}
+
+void perf_events_wait(const struct perf_events *events, int limit_ms)
+{
+	struct pollfd waits[RINGS_WAITED];
+	nfds_t count = 0;
+
+	for (size_t i = 0; i < events->ring_count && count < RINGS_WAITED; i++)
+		if (events->rings[i].page)
+			waits[count++] =
+				(struct pollfd){ .fd = events->rings[i].fd, .events = POLLIN };
+	if (poll(waits, count, limit_ms) <= 0)
+		return;
+	/* The first thread of the process has ended, and with it the news of its rings. */
+	for (nfds_t i = 0; i < count; i++)
+		if (waits[i].revents & ~POLLIN) {
+			nanosleep(&(struct timespec){ .tv_nsec = STEP_NS }, NULL);
+			return;
+		}
 }
 
 void perf_events_done(struct perf_events *events)

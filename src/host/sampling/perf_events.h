@@ -59,4 +59,6 @@ void perf_events_switch(struct perf_events *events, bool is_on);
 uint64_t perf_events_lost(const struct perf_events *events);
 /* The event of this id; NULL: none of ours (any more). */
 const struct perf_event *perf_events_find(const struct perf_events *events, uint64_t id);
+/* Waits until a sample has come, where the attributes ask for that, or for so long. */
+void perf_events_wait(const struct perf_events *events, int limit_ms);
 void perf_events_done(struct perf_events *events);

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -14,6 +16,14 @@
 #include "host/process/stat.h"
 
 #define FAMILY_NS 1000000000u
+#define PATIENCE  8u /* periods: for so long a sample of what ran waits for it to run again */
+
+/* One look at all threads. */
+struct polling_round {
+	struct polling *self;
+	const struct sampler_listener *listener; /* NULL: only their times are noted */
+	bool is_last;                            /* stacks are not read any more */
+};
 
 /* A space that cannot be read is an empty one: states need no right. */
 static int add_process(struct polling *self, pid_t pid, struct followed **ret)
@@ -23,6 +33,136 @@ static int add_process(struct polling *self, pid_t pid, struct followed **ret)
 	if (!r)
 		followed_freshen(*ret);
 	return r;
+}
+
+static bool is_wanted(const struct polling *self, enum sample_kind kind)
+{
+	return kind == SAMPLE_RUNNING ? self->options.on_cpu : self->options.off_cpu;
+}
+
+/* All that is owed of this kind becomes one sample. */
+static void emit(struct polling_round *round, struct thread_time *time, enum sample_kind kind)
+{
+	struct polling *self = round->self;
+	struct followed *process = followed_find(&self->processes, time->pid);
+	bool is_asleep = time->state != 'R';
+
+	*self->sample = (struct sample){
+		.time_ns = time->seen_ns,
+		.weight_ns = time->owed_ns[kind],
+		.pid = (uint32_t)time->pid,
+		.tid = (uint32_t)time->tid,
+		.kind = (uint8_t)kind,
+		.end = STACK_NO_USER,
+		.state = kind == SAMPLE_BLOCKED && is_asleep ? (uint8_t)time->state : 'R',
+	};
+	time->owed_ns[kind] = 0;
+	if (!process || !is_wanted(self, kind))
+		return;
+	if (self->stack && is_asleep == (kind == SAMPLE_BLOCKED) && !round->is_last)
+		self->stack(self, process, time->tid);
+	self->counts.samples++;
+	self->counts.ends[self->sample->end]++;
+	round->listener->sample(round->listener->context, self->sample, process->space);
+}
+
+/* Samples of what ran count as much as others of their rate, and rather tell of a moment in which
+ * the thread ran; those that sleep are shown where they sleep as soon as they are met there. */
+static void emit_due(struct polling_round *round, struct thread_time *time)
+{
+	uint64_t period_ns = 1000000000u / round->self->options.hz;
+
+	if (time->owed_ns[SAMPLE_RUNNING] >= period_ns * (time->state == 'R' ? 1 : PATIENCE))
+		emit(round, time, SAMPLE_RUNNING);
+	if (time->owed_ns[SAMPLE_RUNNABLE] >= period_ns)
+		emit(round, time, SAMPLE_RUNNABLE);
+	if (time->owed_ns[SAMPLE_BLOCKED])
+		emit(round, time, SAMPLE_BLOCKED);
+}
+
+static void emit_all(void *context, struct thread_time *time)
+{
+	struct polling_round round = *(struct polling_round *)context;
+
+	round.is_last = true;
+	thread_time_end(time);
+	for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
+		if (time->owed_ns[kind])
+			emit(&round, time, kind);
+}
+
+/* Where the kernel keeps no such statistics, its clock ticks tell roughly. */
+static void read_times(pid_t pid, pid_t tid, const struct process_stat *stat, struct schedstat *ret)
+{
+	if (schedstat_read(pid, tid, ret) || (!ret->run_ns && stat->cpu_ns))
+		*ret = (struct schedstat){ .run_ns = stat->cpu_ns };
+}
+
+/* NULL: it is looked at for the first time, or no memory. */
+static struct thread_time *known_time(struct polling *self, const struct thread_time *now,
+				      const struct process_stat *stat)
+{
+	struct thread_time *time = thread_times_find(&self->times, now->tid), first = *now;
+
+	if (time && time->pid == now->pid && now->last.run_ns >= time->last.run_ns)
+		return time;
+	if (stat->start_tick > self->begin_tick) {
+		first.last = (struct schedstat){ 0 };
+		first.seen_ns -= MIN(first.seen_ns, now->last.run_ns + now->last.wait_ns);
+	}
+	if (time)
+		*time = first;
+	else
+		time = thread_times_add(&self->times, &first);
+	return stat->start_tick > self->begin_tick ? time : NULL;
+}
+
+static void look_at(struct polling_round *round, struct followed *process, pid_t tid)
+{
+	struct thread_time now = { .pid = process->pid, .tid = tid }, *time;
+	struct process_stat stat;
+	struct err err = { 0 };
+
+	if (stat_read(process->pid, tid, &stat, &err) < 0 || stat.state == 'Z' || stat.state == 'X')
+		return;
+	read_times(process->pid, tid, &stat, &now.last);
+	now.seen_ns = now_ns();
+	now.state = stat.state;
+	time = known_time(round->self, &now, &stat);
+	if (!time)
+		return;
+	thread_time_look(time, &now.last, now.seen_ns, stat.state);
+	if (round->listener)
+		emit_due(round, time);
+}
+
+static int look_at_process(struct polling_round *round, struct followed *process, struct err *err)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	size_t count = 0;
+	int r = proc_list(process->pid, "task", &tids, &count, err);
+
+	for (size_t i = 0; !r && i < count; i++)
+		look_at(round, process, tids[i]);
+	return r;
+}
+
+/* As in /proc/PID/stat. */
+static uint64_t boot_tick(void)
+{
+	struct timespec now;
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * hz + (uint64_t)now.tv_nsec / (1000000000u / hz);
+}
+
+/* What was spent before is not sampled. */
+static int note_times(struct polling *self, struct err *err)
+{
+	struct polling_round round = { .self = self };
+
+	return look_at_process(&round, self->root, err);
 }
 
 int polling_open(struct polling **ret, const struct sampler_kind *kind,
@@ -43,63 +183,19 @@ int polling_open(struct polling **ret, const struct sampler_kind *kind,
 	self->options = *options;
 	self->options.hz = MIN(options->hz, POLLING_HZ_MAX);
 	self->last_ns = now_ns();
+	self->begin_tick = boot_tick();
 	self->sample = calloc(1, sizeof(*self->sample) + 2 * SAMPLE_FRAMES_MAX * sizeof(uint64_t));
 	if (!self->sample || add_process(self, options->pid, &self->root)) {
 		polling_close(&self->base);
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	}
+	r = note_times(self, err);
+	if (r < 0) {
+		polling_close(&self->base);
+		return r;
+	}
 	*ret = self;
 	return 0;
-}
-
-static enum sample_kind kind_of(char state)
-{
-	return state == 'R' ? SAMPLE_RUNNING : SAMPLE_BLOCKED;
-}
-
-static bool is_wanted(const struct polling *self, enum sample_kind kind)
-{
-	return kind == SAMPLE_RUNNING ? self->options.on_cpu : self->options.off_cpu;
-}
-
-static void look_at(struct polling *self, struct followed *process, pid_t tid,
-		    const struct sampler_listener *listener)
-{
-	struct process_stat stat;
-	struct err err = { 0 };
-	enum sample_kind kind;
-
-	if (stat_read(process->pid, tid, &stat, &err) < 0)
-		return;
-	kind = kind_of(stat.state);
-	if (stat.state == 'Z' || stat.state == 'X' || !is_wanted(self, kind))
-		return;
-	*self->sample = (struct sample){
-		.time_ns = now_ns(),
-		.weight_ns = self->weight_ns,
-		.pid = (uint32_t)process->pid,
-		.tid = (uint32_t)tid,
-		.kind = (uint8_t)kind,
-		.end = STACK_NO_USER,
-		.state = (uint8_t)stat.state,
-	};
-	if (self->stack && kind == SAMPLE_BLOCKED)
-		self->stack(self, process, tid);
-	self->counts.samples++;
-	self->counts.ends[self->sample->end]++;
-	listener->sample(listener->context, self->sample, process->space);
-}
-
-static int look_at_process(struct polling *self, struct followed *process,
-			   const struct sampler_listener *listener, struct err *err)
-{
-	CLEANUP(free) pid_t *tids = NULL;
-	size_t count = 0;
-	int r = proc_list(process->pid, "task", &tids, &count, err);
-
-	for (size_t i = 0; !r && i < count; i++)
-		look_at(self, process, tids[i], listener);
-	return r;
 }
 
 /* All processes of the machine are read for that: not at each look. */
@@ -127,31 +223,55 @@ static bool is_over(const struct polling *self)
 				      : followed_has_ended(self->root);
 }
 
-int polling_drain(struct sampler *sampler, const struct sampler_listener *listener, struct err *err)
+static int look_at_all(struct polling_round *round, uint64_t now, struct err *err)
 {
-	struct polling *self = (struct polling *)sampler;
-	uint64_t now = now_ns();
+	struct polling *self = round->self;
 	struct err gone = { 0 };
 	int r = 0;
 
-	if (is_over(self))
-		return -ESRCH;
-	self->weight_ns = now - self->last_ns;
-	if (self->is_stopped || self->weight_ns < 1000000000u / self->options.hz)
-		return 0;
-	find_family(self, now, listener);
+	find_family(self, now, round->listener);
 	for (size_t i = 0; i < self->processes.count; i++) {
 		struct followed *process = self->processes.items[i];
 
 		followed_look_at_java(process, now);
 		if (!followed_has_ended(process))
-			r = look_at_process(self, process, listener,
-					    self->options.children ? &gone : err);
+			r = look_at_process(round, process, self->options.children ? &gone : err);
 	}
 	if (self->root->java.why[0])
 		sampler_limit(&self->base, "%s", self->root->java.why);
+	thread_times_sweep(&self->times, now, emit_all, round);
 	self->last_ns = now;
 	return self->options.children ? 0 : r;
+}
+
+/* Nothing of what was spent stays untold. */
+static void flush(struct polling_round *round)
+{
+	struct polling *self = round->self;
+
+	for (size_t i = 0; !self->is_flushed && i < self->times.count; i++)
+		emit_all(round, &self->times.items[i]);
+	self->is_flushed = true;
+}
+
+int polling_drain(struct sampler *sampler, const struct sampler_listener *listener, struct err *err)
+{
+	struct polling *self = (struct polling *)sampler;
+	struct polling_round round = { self, listener, self->is_stopped };
+	uint64_t now = now_ns();
+	int r = 0;
+
+	if (is_over(self)) {
+		flush(&round);
+		return -ESRCH;
+	}
+	if (self->is_flushed ||
+	    (!self->is_stopped && now - self->last_ns < 1000000000u / self->options.hz))
+		return 0;
+	r = look_at_all(&round, now, err);
+	if (self->is_stopped)
+		flush(&round);
+	return r;
 }
 
 void polling_stop(struct sampler *sampler)
@@ -169,6 +289,9 @@ void polling_close(struct sampler *sampler)
 	struct polling *self = (struct polling *)sampler;
 
 	followed_done(&self->processes);
+	thread_times_done(&self->times);
+	if (self->python)
+		self->python->python = NULL; /* it is a process's */
 	blocked_python_close(self->python);
 	free(self->sample);
 	free(self);

@@ -6,6 +6,7 @@
 #include "host/sampling/blocked_python.h"
 #include "host/sampling/followed.h"
 #include "host/sampling/sampler.h"
+#include "host/sampling/thread_times.h"
 
 #define POLLING_HZ_MAX 50u
 
@@ -15,13 +16,14 @@ struct polling {
 	struct followed_set processes;
 	struct followed *root; /* the one that was named; the others are its family */
 	struct sampler_counts counts;
-	uint64_t last_ns;   /* when it looked last */
-	uint64_t weight_ns; /* of what it sees now */
+	struct thread_times times;
+	uint64_t begin_tick; /* of the clock of /proc/PID/stat: who began later is new */
+	uint64_t last_ns;    /* when it looked last */
 	uint64_t next_family_ns;
-	bool is_stopped;
+	bool is_stopped, is_flushed;
 	struct sample *sample;
-	struct blocked_python *python; /* NULL: none */
-	/* Fills frames, end and flags of self->sample for a thread that sleeps; NULL: never. */
+	struct blocked_python *python; /* NULL: none is read */
+	/* Fills frames, end and flags of self->sample, as far as it can; NULL: never. */
 	void (*stack)(struct polling *self, struct followed *process, pid_t tid);
 };
 

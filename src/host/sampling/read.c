@@ -1,9 +1,10 @@
 /*
  * The third rung: no perf events.  The stacks of waiting threads are read from outside; a thread
- * that runs gives its state only.
+ * that runs gives its state only, and its Python functions.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/process/procfs.h"
@@ -20,18 +21,24 @@ static int refuse(int code, struct err *err)
 	return err_fix(err, "%s", rights_fix());
 }
 
-static void read_stack(struct polling *self, struct followed *process, pid_t tid)
+static void join_python(struct polling *self)
 {
-	struct blocked_python *python = process == self->root ? self->python : NULL;
-	const struct sample *joined;
+	const struct sample *joined = blocked_python_join(self->python, self->sample);
+
+	if (joined != self->sample)
+		memcpy(self->sample, joined, sizeof(*joined) + joined->user_count * sizeof(__u64));
+}
+
+static void read_waiting(struct polling *self, struct followed *process, pid_t tid)
+{
 	struct blocked_stack stack;
 	int r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
-				   SAMPLE_FRAMES_MAX, python);
+				   SAMPLE_FRAMES_MAX, self->python);
 
 	if (!r && (stack.end == STACK_NO_MAP || stack.end == STACK_NO_TABLE) &&
 	    followed_retry(process))
 		r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
-				       SAMPLE_FRAMES_MAX, python);
+				       SAMPLE_FRAMES_MAX, self->python);
 	if (r < 0) {
 		self->sample->end = STACK_UNREADABLE;
 		return;
@@ -39,9 +46,26 @@ static void read_stack(struct polling *self, struct followed *process, pid_t tid
 	self->sample->user_count = (uint16_t)stack.count;
 	self->sample->end = (uint8_t)stack.end;
 	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
-	joined = blocked_python_join(python, self->sample);
-	if (joined != self->sample)
-		memcpy(self->sample, joined, sizeof(*joined) + joined->user_count * sizeof(__u64));
+	join_python(self);
+}
+
+/* Its native frames are in its registers; those of Python are in memory, all of them. */
+static void read_running(struct polling *self, struct followed *process, pid_t tid)
+{
+	blocked_python_read(self->python, process->pid, tid);
+	join_python(self);
+	if (self->sample->user_count)
+		self->sample->end = STACK_COMPLETE;
+}
+
+static void read_stack(struct polling *self, struct followed *process, pid_t tid)
+{
+	char why[256];
+
+	blocked_python_use(self->python, process, why, sizeof(why));
+	if (why[0])
+		sampler_limit(&self->base, "%s", why);
+	(self->sample->kind == SAMPLE_BLOCKED ? read_waiting : read_running)(self, process, tid);
 }
 
 /* The same file and the same check as for each stack later. */
@@ -57,7 +81,6 @@ static int probe(pid_t pid, struct err *err)
 
 static int read_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
 {
-	char why[256] = "";
 	struct polling *self;
 	int r = probe(options->pid, err);
 
@@ -67,14 +90,16 @@ static int read_open(struct sampler **ret, const struct sampler_options *options
 	if (r < 0)
 		return r;
 	self->stack = read_stack;
-	sampler_limit(&self->base, "stacks of waiting threads only, at most %u times a second%s",
+	sampler_limit(&self->base,
+		      "stacks of waiting threads only (Python functions also of those that run), "
+		      "at most %u times a second%s",
 		      POLLING_HZ_MAX,
 		      options->children ? "; children are found once a second" : "");
-	self->python = blocked_python_open(self->root->space, why, sizeof(why));
-	if (self->python && options->children)
-		snprintf(why, sizeof(why), "Python functions of the first process only");
-	if (why[0])
-		sampler_limit(&self->base, "%s", why);
+	self->python = calloc(1, sizeof(*self->python));
+	if (!self->python) {
+		polling_close(&self->base);
+		return err_set(err, -ENOMEM, "no memory for a sampler");
+	}
 	*ret = &self->base;
 	return 0;
 }

@@ -65,6 +65,7 @@ struct sampler {
 	const struct sampler_kind *kind;
 	char limits[SAMPLER_LIMITS_MAX]; /* what it cannot see here, and what to do about it; ""
 					    for nothing; see sampler_limit() */
+	bool is_prompt; /* drain() itself waits for samples, 20 ms or so: call it again at once */
 };
 
 extern const struct sampler_kind sampler_bpf;  /* bpf.c: eBPF unwinds in the kernel */
@@ -103,3 +104,5 @@ void sampler_explain(const struct sampler_refusals *refusals, const struct sampl
 
 /* How a stack ended, in a few words: "complete". */
 const char *stack_end_name(enum stack_end end);
+/* What makes such stacks complete; "" of a complete one. */
+const char *stack_end_fix(enum stack_end end);

@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/model/languages.h"
 #include "host/process/process.h"
 #include "host/process/threads.h"
 
@@ -125,6 +126,18 @@ void live_free(struct live *live)
 	free(live);
 }
 
+void live_show(struct live *live, unsigned language, bool full_paths)
+{
+	live->language = language;
+	live->full_paths = full_paths;
+}
+
+static bool is_shown(const struct live *self, const struct recorded_frame *frame)
+{
+	return self->language == LANGUAGE_ALL ||
+	       language_of_path(code_list_code(self->codes, frame->code)->path) == self->language;
+}
+
 static int take_stack(struct live *self, const struct sample *sample, const struct space *space,
 		      uint32_t *ret)
 {
@@ -140,6 +153,8 @@ static int take_stack(struct live *self, const struct sample *sample, const stru
 	if (!r)
 		r = live_codes(self);
 	while (!r && count-- > 0) {
+		if (!is_shown(self, &self->frames[count]))
+			continue;
 		r = live_frame(self, &self->frames[count], &frame);
 		if (!r)
 			r = live_stack(self, *ret, frame, ret);
@@ -170,6 +185,8 @@ static int take(struct live *self, const struct sample *sample, const struct spa
 	    find_thread(self, (pid_t)sample->tid, &thread) ||
 	    take_stack(self, sample, space, &stack))
 		return -ENOMEM;
+	if (self->language > LANGUAGE_NATIVE && stack == STACK_NONE)
+		return 0;
 	self->kept[self->kept_count++] = recorded_sample_of(sample, thread, stack);
 	self->counts.seen++;
 	self->counts.ends[sample->end]++;
@@ -253,6 +270,68 @@ static long name_some(struct live *self, size_t limit)
 	for (; !r && limit && *at < samples->frame_count; limit--)
 		r = name_frame(self, &samples->frames[(*at)++]);
 	return r ? r : (long)(samples->frame_count - *at);
+}
+
+/* The place of the function itself, as the frame is named already; those that were inlined into it
+ * stay part of it. */
+static struct sample_place *outermost_place(struct samples *samples,
+					    const struct sample_frame *frame)
+{
+	return &samples->places[frame->first_place + frame->place_count - 1];
+}
+
+static bool is_of(const struct samples *samples, const struct sample_frame *frame,
+		  const char *function, const char *module)
+{
+	const struct sample_function *is;
+
+	if (frame->has_lines || !frame->place_count)
+		return false;
+	is = &samples->functions[samples->places[frame->first_place + frame->place_count - 1]
+					 .function];
+	return !strcmp(is->name, function) && !strcmp(samples->codes[is->code].name, module);
+}
+
+static int find_frame_lines(struct live *self, struct sample_frame *frame)
+{
+	struct samples *samples = self->tables.model->samples;
+	struct recorded_name names[FRAME_NAMES_MAX];
+	struct sample_place *place = outermost_place(samples, frame);
+	uint32_t count;
+	bool is_named;
+
+	if (code_list_name(self->codes,
+			   &(struct recorded_frame){ frame->code, frame->is_return, frame->address,
+						     frame->version },
+			   /* wants_lines */ true, names, &count, &is_named))
+		return -ENOMEM;
+	frame->has_lines = true;
+	if (!count || !names[count - 1].line)
+		return 0;
+	place->line = names[count - 1].line;
+	place->file = pool_keep(&samples->texts, names[count - 1].file);
+	return place->file ? 0 : -ENOMEM;
+}
+
+/* In turns, as for names. */
+int live_find_lines(struct live *self, const char *function, const char *module)
+{
+	int r = 0;
+
+	for (size_t i = 0, left = 1; !r && left;) {
+		struct samples *samples;
+
+		pthread_mutex_lock(&self->lock);
+		samples = self->tables.model->samples;
+		left = self->tables.named_count - MIN(i, self->tables.named_count);
+		for (size_t some = 0; !r && left && some < NAMES_AT_ONCE; left--, i++)
+			if (is_of(samples, &samples->frames[i], function, module)) {
+				r = find_frame_lines(self, &samples->frames[i]);
+				some++;
+			}
+		pthread_mutex_unlock(&self->lock);
+	}
+	return r;
 }
 
 /* A runtime may tell later what it has made. */

@@ -27,6 +27,9 @@ extern const struct live_limits live_limits_usual;
 int live_new(struct live **ret, pid_t pid, const struct live_limits *limits,
 	     struct err *err) MUST_CHECK;
 void live_free(struct live *live);
+/* Before the first sample: only frames of this language are kept (host/model/languages.h), and
+ * samples that have some; code is called by its whole path. */
+void live_show(struct live *live, unsigned language, bool full_paths);
 
 /* 0 or -ENOMEM.  The space is the process's as it was then. */
 int live_take(struct live *live, const struct sample *sample, const struct space *space) MUST_CHECK;
@@ -42,6 +45,9 @@ struct live_counts {
 	uint64_t ends[STACK_ENDS]; /* of all that came */
 };
 struct live_counts live_counts(struct live *live);
+
+/* Looks for the lines of this function, which take longer to find than names.  0 or -ENOMEM. */
+int live_find_lines(struct live *live, const char *function, const char *module) MUST_CHECK;
 
 typedef int live_reader(struct model *model, void *context);
 

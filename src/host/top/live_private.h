@@ -30,6 +30,8 @@ struct live {
 	struct recorded_sample *kept; /* in the order of their coming */
 	size_t kept_count, kept_room;
 	uint32_t process; /* the number of the program that it runs now */
+	unsigned language;
+	bool full_paths;
 	struct recorded_frame frames[STACK_DEPTH_MAX];
 };
 

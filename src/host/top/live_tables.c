@@ -4,6 +4,7 @@
 #include "host/top/live_private.h"
 
 #include "host/core/room.h"
+#include "host/model/languages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static int add_code(struct samples *samples, const struct recorded_code *recorded)
+static int add_code(struct samples *samples, const struct recorded_code *recorded, bool full_paths)
 {
 	struct sample_code code = { .kind = (enum code_kind)recorded->kind,
 				    .process = recorded->process,
@@ -45,7 +46,7 @@ static int add_code(struct samples *samples, const struct recorded_code *recorde
 				    sizeof(*samples->codes)))
 		return -ENOMEM;
 	memcpy(code.build_id, recorded->build_id, sizeof(code.build_id));
-	code.name = base_name(code.path);
+	code.name = full_paths ? language_path(code.path) : base_name(code.path);
 	samples->codes[samples->code_count++] = code;
 	return 0;
 }
@@ -56,7 +57,8 @@ int live_codes(struct live *live)
 	int r = 0;
 
 	while (!r && samples->code_count < code_list_count(live->codes))
-		r = add_code(samples, code_list_code(live->codes, (uint32_t)samples->code_count));
+		r = add_code(samples, code_list_code(live->codes, (uint32_t)samples->code_count),
+			     live->full_paths);
 	return r;
 }
 

@@ -20,7 +20,7 @@ struct picture_function {
 
 struct picture_thread {
 	pid_t tid;
-	char name[32];
+	char name[128]; /* with what its Python tells of it */
 	char state;     /* as in /proc; 0: it has ended */
 	double percent; /* of a processor, since the last look; < 0: not known yet */
 	uint64_t samples, weight_ns;
@@ -31,6 +31,26 @@ struct picture_node {
 	const char *name;
 	uint32_t first, next; /* child; sibling: the heaviest first; PICTURE_NONE */
 	uint64_t self_ns, total_ns;
+};
+
+/* One function among its callers, callees and lines; the heaviest first. */
+struct picture_neighbour {
+	const char *name, *module;
+	bool is_named;
+	uint64_t total_ns;
+};
+
+struct picture_line {
+	const char *file; /* "": not known */
+	uint32_t line;
+	uint64_t self_ns, total_ns;
+};
+
+struct picture_opened {
+	uint64_t self_ns, total_ns;
+	struct picture_neighbour *callers, *callees;
+	struct picture_line *lines;
+	size_t caller_count, callee_count, line_count;
 };
 
 struct picture {
@@ -51,6 +71,7 @@ struct picture {
 	size_t thread_count;
 	struct picture_node *nodes;
 	size_t node_count;
+	struct picture_opened opened; /* of the function that was wished for */
 	struct pool texts;
 };
 
@@ -58,6 +79,7 @@ struct picture_wish {
 	unsigned kinds;
 	uint64_t window_ns, until_ns;
 	pid_t only_tid;
+	const char *function, *module; /* to be opened; NULL, or "": none */
 };
 
 /* 0 or -ENOMEM.  Of the process, its threads and the source nothing is filled in. */

@@ -18,7 +18,8 @@
 struct source {
 	struct live *live;
 	struct sampling_options options;
-	struct sampler *sampler;          /* the thread's */
+	struct sampler *sampler; /* the thread's */
+	struct python_watch *watch;
 	struct err trouble;               /* with a sample; the thread's */
 	struct sampler_refusals refusals; /* of better ones; the thread's */
 	pthread_t thread;
@@ -34,6 +35,7 @@ static void take_sample(void *context, const struct sample *sample, struct space
 {
 	struct source *self = context;
 
+	python_watch_sample(self->watch, sample, space);
 	if (!self->trouble.code && live_take(self->live, sample, space))
 		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 }
@@ -42,8 +44,8 @@ static void take_process(void *context, pid_t pid, pid_t parent)
 {
 	struct source *self = context;
 
-	(void)pid;
 	(void)parent;
+	python_watch_forget(self->watch, pid);
 	if (!self->trouble.code && live_process(self->live))
 		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 }
@@ -65,6 +67,7 @@ static int drain(struct source *self, struct err *err)
 		*err = self->trouble;
 		r = self->trouble.code;
 	}
+	python_watch_look(self->watch);
 	counts = self->sampler->kind->counts(self->sampler);
 	pthread_mutex_lock(&self->lock);
 	self->facts.lost = counts.lost;
@@ -144,7 +147,8 @@ static void *run(void *argument)
 	}
 	enter(self, false, &err);
 	while (!r && !is_asked_to_stop(self)) {
-		nanosleep(&pause, NULL);
+		if (!self->sampler->is_prompt)
+			nanosleep(&pause, NULL);
 		r = drain(self, &err);
 	}
 	close_sampler(self, r);
@@ -185,9 +189,10 @@ int source_start(struct source **ret, struct live *live, const struct sampling_o
 		return err_set(err, -ENOMEM, "sample: no memory");
 	self->live = live;
 	self->options = *options;
+	self->watch = python_watch_new();
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_cond_init(&self->news, NULL);
-	r = start_thread(self);
+	r = self->watch ? start_thread(self) : -ENOMEM;
 	r = r ? err_set(err, r, "start the sampler's thread: %s", strerror(-r))
 	      : wait_until_open(self, err);
 	if (r)
@@ -202,6 +207,11 @@ void source_look(struct source *self, struct source_facts *ret)
 	pthread_mutex_lock(&self->lock);
 	*ret = self->facts;
 	pthread_mutex_unlock(&self->lock);
+}
+
+bool source_python_thread(struct source *self, pid_t tid, struct watched_thread *ret)
+{
+	return python_watch_find(self->watch, self->options.sampler.pid, tid, ret);
 }
 
 void source_stop(struct source *self)
@@ -221,5 +231,6 @@ void source_free(struct source *source)
 	source_stop(source);
 	pthread_cond_destroy(&source->news);
 	pthread_mutex_destroy(&source->lock);
+	python_watch_free(source->watch);
 	free(source);
 }

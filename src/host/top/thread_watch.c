@@ -10,6 +10,7 @@
 #include "host/top/picture.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,7 +118,7 @@ int thread_watch_show(const struct thread_watch *watch, struct picture *picture)
 			shown = &more[picture->thread_count++];
 			*shown = wanted;
 		}
-		memcpy(shown->name, thread->name, sizeof(shown->name));
+		snprintf(shown->name, sizeof(shown->name), "%s", thread->name);
 		shown->state = thread->state;
 		shown->percent = watch->percents[i];
 	}

@@ -4,6 +4,8 @@
 #include "host/top/top.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/plural.h"
+#include "host/model/statistics.h"
 #include "host/process/stat.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"
@@ -35,6 +37,8 @@ static int open_parts(struct top *self, struct err *err)
 		return r;
 	self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
 	r = live_new(&self->live, self->pid, /* limits */ NULL, err);
+	if (!r)
+		live_show(self->live, self->options.language, self->options.full_paths);
 	if (!r)
 		r = source_start(&self->source, self->live, &self->options.sampling, err);
 	if (!r)
@@ -100,6 +104,26 @@ static void describe(struct top *self, struct picture *picture)
 	source_look(self->source, &picture->source);
 }
 
+/* "Worker-1 (GIL 60 %, waits for it 20 %)", of all looks so far. */
+static void name_thread(struct top *self, struct picture_thread *thread)
+{
+	struct watched_thread watched;
+	size_t length;
+
+	if (!source_python_thread(self->source, thread->tid, &watched))
+		return;
+	if (watched.name[0]) {
+		snprintf(thread->name, sizeof(thread->name), "%s", watched.name);
+		live_rename(self->live, thread->tid, watched.name);
+	}
+	length = strlen(thread->name);
+	if (watched.held || watched.waited)
+		snprintf(thread->name + length, sizeof(thread->name) - length,
+			 " (GIL %" PRIu64 " %%, waits for it %" PRIu64 " %%)",
+			 share_of(watched.held, watched.looks) / 100,
+			 share_of(watched.waited, watched.looks) / 100);
+}
+
 int top_take(struct top *self, const struct picture_wish *wish, struct picture **ret,
 	     struct err *err)
 {
@@ -113,6 +137,8 @@ int top_take(struct top *self, const struct picture_wish *wish, struct picture *
 		picture_free(*ret);
 		return err_set(err, -ENOMEM, "picture: no memory");
 	}
+	for (size_t i = 0; i < (*ret)->thread_count; i++)
+		name_thread(self, &(*ret)->threads[i]);
 	return 0;
 }
 
@@ -136,7 +162,7 @@ int top_freeze(struct top *self, const struct picture *picture, const char *path
 	if (r && path == unused)
 		unlink(unused);
 	if (!r)
-		snprintf(ret, room, "wrote %s: %s%" PRIu64 " samples", path,
-			 counts.forgotten ? "the newest " : "", samples);
+		snprintf(ret, room, "wrote %s: %s%" PRIu64 " sample%s", path,
+			 counts.forgotten ? "the newest " : "", samples, plural(samples));
 	return r;
 }

@@ -10,6 +10,8 @@ struct top;
 struct top_options {
 	struct sampling_options sampling;
 	const char *version; /* of limpet */
+	unsigned language;   /* of the frames that are shown, as in host/model/languages.h */
+	bool full_paths;
 };
 
 /* Samples from now on. */

@@ -25,7 +25,7 @@ struct kernel_range {
 	__u32 page;       /* where its pages begin */
 	__u32 page_count; /* 0: there is no table */
 	__u32 special;    /* where its specials begin */
-	__u16 is_file;    /* else memory that got code at run time, or the vdso */
+	__u16 is_file;    /* else code that was made at run time, or the vdso */
 	__u16 is_made;    /* code that has no row came after the table was made */
 };
 

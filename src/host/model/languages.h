@@ -1,0 +1,23 @@
+/*
+ * Which language a frame is of.  Frames of interpreted languages lie in code whose path begins with
+ * the language's name in brackets: "[python] /usr/lib/python3.11/threading.py".
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+
+/* LANGUAGE_ALL, LANGUAGE_NATIVE, then the places of a table. */
+enum language { LANGUAGE_ALL, LANGUAGE_NATIVE, LANGUAGE_FIRST };
+
+/* LANGUAGE_NATIVE where it is in none of the table. */
+unsigned language_of_path(const char *path);
+/* What stands behind the brackets. */
+const char *language_path(const char *path);
+/* "native", "python"; "" for all. */
+const char *language_name(unsigned language);
+/* False: there is none of that name. */
+bool language_find(const char *name, unsigned *ret);
+/* "native, python": all that can be found. */
+void languages_list(char *ret, size_t room);

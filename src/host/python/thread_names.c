@@ -1,0 +1,121 @@
+/*
+ * Reads what a program calls its threads.  A thread that threading.Thread began has that object as
+ * the first variable of its outermost function, Thread._bootstrap(self); its name is an attribute.
+ * Host only.  All of it is foreign and may be changing: what does not fit is no name.
+ */
+#include "host/python/python_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD          8u
+#define OBJECT_TYPE   8u
+#define TYPE_SIZE     32u /* of its objects, without what lies behind them */
+#define DICT_BEFORE   24u /* the pointer to an object's dictionary lies before it */
+#define VALUES_BEFORE 32u
+#define DICT_KEYS     32u
+#define DICT_VALUES   40u
+#define KEYS_HEAD     32u
+#define KEYS_INDEX    9u /* log2 of the bytes of its index, which is followed by its entries */
+#define KEYS_KIND     10u
+#define KEYS_COUNT    24u
+#define KEYS_MOST     128u
+#define NAME          "_name"
+
+/* Names, and the values beside them or elsewhere. */
+struct attributes {
+	uint64_t keys, values; /* values 0: in the entries of the keys */
+};
+
+static bool is_text(const struct python *python, uint64_t address, const char *wanted)
+{
+	const struct python_memory memory = python_memory_of(python);
+	char *text = NULL;
+	bool is_it = !python_text_read(&memory, &python->layout, address, &text) &&
+		     !strcmp(text, wanted);
+
+	free(text);
+	return is_it;
+}
+
+/* A dictionary of its own, which most objects do not have. */
+static struct attributes of_dictionary(const struct python *python, uint64_t dictionary)
+{
+	return (struct attributes){ dictionary ? python_word(python, dictionary + DICT_KEYS) : 0,
+				    dictionary ? python_word(python, dictionary + DICT_VALUES)
+					       : 0 };
+}
+
+static struct attributes attributes_of(const struct python *python, uint64_t object)
+{
+	uint64_t type = python_word(python, object + OBJECT_TYPE), values = 0,
+		 dictionary = python_word(python, object - DICT_BEFORE);
+	struct attributes shared = { python_word(python, type + python->layout.type_keys), 0 };
+
+	switch (python->layout.values) {
+	case PYTHON_VALUES_POINTER:
+		values = python_word(python, object - VALUES_BEFORE);
+		break;
+	case PYTHON_VALUES_TAGGED:
+		values = dictionary & 1 ? dictionary + 1 : 0;
+		break;
+	case PYTHON_VALUES_INSIDE:
+		values = dictionary ? 0 : object + python_word(python, type + TYPE_SIZE) + WORD;
+		break;
+	}
+	shared.values = values;
+	return values ? shared : of_dictionary(python, dictionary);
+}
+
+/* The address of an attribute's value; 0: there is none. */
+static uint64_t attribute(const struct python *python, uint64_t object, const char *name)
+{
+	struct attributes attributes = attributes_of(python, object);
+	uint64_t head = attributes.keys ? python_word(python, attributes.keys + WORD) : 0,
+		 count = attributes.keys ? python_word(python, attributes.keys + KEYS_COUNT) : 0;
+	unsigned index = head >> (KEYS_INDEX - WORD) * 8 & 31,
+		 kind = head >> (KEYS_KIND - WORD) * 8 & 255, size = kind ? 2 * WORD : 3 * WORD;
+	uint64_t entry = attributes.keys + KEYS_HEAD + (1ull << index) + (kind ? 0 : WORD);
+
+	for (uint64_t i = 0; i < MIN(count, KEYS_MOST); i++, entry += size)
+		if (is_text(python, python_word(python, entry), name))
+			return python_word(python, attributes.values ? attributes.values + i * WORD
+								     : entry + WORD);
+	return 0;
+}
+
+/* threading.Thread._bootstrap, or whatever it is called in a subclass. */
+static bool is_bootstrap(const struct python *python, uint64_t address)
+{
+	const struct python_memory memory = python_memory_of(python);
+	struct python_code code;
+	const char *point, *slash;
+	bool is_it;
+
+	if (python_code_read(&memory, &python->layout, python->binary.code_type, address, &code))
+		return false;
+	point = strrchr(code.function, '.');
+	slash = strrchr(code.file, '/');
+	is_it = !strcmp(point ? point + 1 : code.function, "_bootstrap") &&
+		!strcmp(slash ? slash + 1 : code.file, "threading.py");
+	python_code_done(&code);
+	return is_it;
+}
+
+bool python_thread_name(struct python *python, pid_t tid, char *ret, size_t room)
+{
+	const struct python_memory memory = python_memory_of(python);
+	uint64_t code = 0, frame = python_outermost_frame(python, tid, &code), object, value;
+	char *text = NULL;
+
+	if (!frame || !python->layout.type_keys || !is_bootstrap(python, code))
+		return false;
+	object = python_word(python, frame + python->layout.walk.frame_size);
+	value = object ? attribute(python, object, NAME) : 0;
+	if (!value || python_text_read(&memory, &python->layout, value, &text))
+		return false;
+	snprintf(ret, room, "%s", text);
+	free(text);
+	return ret[0];
+}

@@ -14,7 +14,8 @@ struct shown_values {
 
 #define ONLY_OPTION(field)                                                               \
 	{                                                                                \
-		0, "only", "LANGUAGE", "only frames of this language: python or native", \
+		0, "only", "LANGUAGE",                                                   \
+			"only frames of this language: native, python, ruby, php, perl", \
 			OPTION_TEXT, (field) + offsetof(struct shown_values, only)       \
 	}
 #define FULL_PATHS_OPTION(field)                                                            \

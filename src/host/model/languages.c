@@ -11,6 +11,9 @@ static const char *const languages[] = {
 	[LANGUAGE_ALL] = "",
 	[LANGUAGE_NATIVE] = "native",
 	[LANGUAGE_FIRST] = "python",
+	"ruby",
+	"php",
+	"perl",
 };
 
 /* "[name]" alone, or followed by a blank and the file; NULL: another one. */

@@ -108,9 +108,9 @@ def wait_until(is_true, complaint, limit_s=60):
         time.sleep(0.002)
 
 
-def limpet_attach(pid, unloads):
+def limpet_attach(pid, unloads, program=LIMPET):
     """Attaches and leaves at once; what limpet says about it."""
-    command = [LIMPET, "attach", str(pid), "--duration", "0", "--json", *["--unload"] * unloads]
+    command = [program, "attach", str(pid), "--duration", "0", "--json", *["--unload"] * unloads]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     if done.returncode:
         raise Broken(done.stderr.decode(errors="replace").strip())
@@ -205,6 +205,30 @@ def measure(row, options):
         return Series(row, target, decoy).run(cycles, options.gdb_cycles)
 
 
+def compare(row, peer, cycles):
+    """This limpet, the other one, and this one once more (what differs there is noise) take turns; what each said."""
+    report.progress(f"{row.name} ...")
+    programs = {"this": LIMPET, "other": peer, "this again": LIMPET}
+    said = {name: [] for name in programs}
+    with Target(row.kind, row.threads) as target:
+        for cycle in range(-1, cycles):  # the first one reads files into the page cache
+            names = list(programs)[cycle % 3:] + list(programs)[:cycle % 3]
+            for name in names:
+                answer = limpet_attach(target.pid, row.unloads, programs[name])
+                said[name] += [answer] * (cycle >= 0)
+    return said
+
+
+def show_comparison(chosen, options):
+    head = ["target", "limpet", "attaches", "attach p50 / p90 / p99", "pause p50 / p90 / p99"]
+    shares = (0.5, 0.9, 0.99)
+    lines = [[row.name, name, str(len(answers))]
+             + [report.spread([answer[key] for answer in answers], shares) for key in ("attach_ns", "pause_ns")]
+             for row in chosen if row.unloads  # two versions do not share an agent
+             for name, answers in compare(row, options.peer_limpet, options.cycles).items()]
+    print(report.table(head, lines))
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="./dev bench attach", description="measure what an attach costs")
     parser.add_argument("--cycles", type=int, default=300, help="attaches for each row (300)")
@@ -213,6 +237,8 @@ def arguments():
     parser.add_argument("--only", metavar="NAME", help="rows whose name begins so")
     parser.add_argument("--first", action="store_true",
                         help="run all of it before the other programs here (nice -20, needs root)")
+    parser.add_argument("--peer-limpet", metavar="PATH",
+                        help="measure this limpet and another one in turns, and nothing else")
     parser.add_argument("--markdown", action="store_true", help="print the section for docs/benchmarks.md")
     options = parser.parse_args()
     if options.quick:
@@ -228,6 +254,9 @@ def main():
     machine = report.Machine(CORES, platform.uname(), os.getloadavg())
     chosen = [row for row in rows() if row.name.startswith(options.only or "")]
     try:
+        if options.peer_limpet:
+            show_comparison(chosen, options)
+            return
         results = [measure(row, options) for row in chosen]
     except (Broken, OSError, subprocess.TimeoutExpired) as error:
         sys.exit(f"bench: {error}")

@@ -65,8 +65,8 @@ def libc_path(pid):
         return next(line.split()[-1] for line in file if "/libc.so.6" in line or "/libc-2" in line)
 
 
-def limpet(*words):
-    return lambda target: [PROBE, str(target.pid), "0", RING, *words]
+def limpet(*words, probe=PROBE):
+    return lambda target: [probe, str(target.pid), "0", RING, *words]
 
 
 def uprobe(names, recorded):
@@ -137,14 +137,20 @@ def stop(tool, name):
     return ""
 
 
+OUR_ROWS = (
+    ("call", "limpet, any function", ("function=libtrace_callee.so:*",), 1),
+    ("malloc", "limpet, malloc+free", ("alloc",), 2),
+    ("malloc", "limpet, malloc+free sampled", ("alloc-sample=524288",), 2),
+    ("write", "limpet, write", ("io",), 1),
+)
+
+
 def rows(seconds):
     """mode, name, command, how many events one unit has, setup, teardown."""
     callee = lambda target: add_probes(["trivial", "trivial%return"], CALLEE)
     heap = lambda target: add_probes(["malloc", "free"], libc_path(target.pid))
-    yield "call", "limpet, any function", limpet("function=libtrace_callee.so:*"), 1, None, None
-    yield "malloc", "limpet, malloc+free", limpet("alloc"), 2, None, None
-    yield "malloc", "limpet, malloc+free sampled", limpet("alloc-sample=524288"), 2, None, None
-    yield "write", "limpet, write", limpet("io"), 1, None, None
+    for mode, name, words, events in OUR_ROWS:
+        yield mode, name, limpet(*words), events, None, None
     if shutil.which("perf"):
         yield "call", "perf uprobe, counted", uprobe(["trivial"], False), 1, callee, drop_probes
         yield "call", "perf uprobe, recorded", uprobe(["trivial"], True), 1, callee, drop_probes
@@ -159,6 +165,36 @@ def rows(seconds):
     if shutil.which("ltrace"):
         yield "call", "ltrace, any function", lambda target: [
             "ltrace", "-f", "-x", "trivial", "-o", "/dev/null", "-p", str(target.pid)], 1, None, None
+
+
+def slot(mode, command, seconds):
+    """What a target says more while the tool is in it, or (None) while nothing is.  Two versions do not share a target."""
+    target = Target(mode)
+    try:
+        base = statistics.median(target.values(seconds))
+        tool = command and subprocess.Popen(command(target), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        time.sleep(1)
+        value = statistics.median(target.values(seconds))
+        if tool:
+            stop(tool, "limpet")
+        return value - base
+    finally:
+        target.close()
+
+
+def compare(peer, rounds, seconds, only):
+    """This tracer, another build's, and nothing (what is measured there is noise) in turns."""
+    print(f"{'added ns an event, median (least to most)':44} {'this':>22} {'other':>22} {'nothing':>22}")
+    for mode, name, words, events in OUR_ROWS:
+        if only not in name:
+            continue
+        commands = {"this": limpet(*words), "other": limpet(*words, probe=peer), "nothing": None}
+        added = {which: [] for which in commands}
+        for turn in range(rounds):
+            for which in list(commands)[turn % 3:] + list(commands)[:turn % 3]:
+                added[which].append(slot(mode, commands[which], seconds) / events)
+        cells = [f"{statistics.median(values):.1f} ({min(values):.1f} to {max(values):.1f})" for values in added.values()]
+        print(f"{name:44} " + " ".join(f"{cell:>22}" for cell in cells), flush=True)
 
 
 def uftrace(seconds):
@@ -205,7 +241,13 @@ def main():
     parser = argparse.ArgumentParser(description="what a traced call costs")
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--only", default="")
+    parser.add_argument("--peer-probe", metavar="PATH",
+                        help="measure this tracer and another build's (tests/programs/trace_probe) in turns, and nothing else")
+    parser.add_argument("--rounds", type=int, default=7, help="with --peer-probe (7)")
     arguments = parser.parse_args()
+    if arguments.peer_probe:
+        compare(arguments.peer_probe, arguments.rounds, arguments.seconds, arguments.only)
+        return 0
     added, base_call = {}, None
     peers.tell_missing("perf", "bpftrace", "strace", "ltrace", "uftrace")
     print(f"{'':32} {'base ns':>9} {'traced ns':>10} {'added/event':>12} {'of limpet':>10}")

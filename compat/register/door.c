@@ -4,6 +4,7 @@
  */
 #include "compat/register/door.h"
 
+#include "compat/register/guard.h"
 #include "compat/register/offer.h"
 #include "compat/register/visit.h"
 #include "shared/wire/door.h"
@@ -95,13 +96,20 @@ bool door_serve_next(struct identity_watch *identity)
 {
 	if (!descriptor_is_ours(&listening))
 		open_door_again();
-	if (!is_somebody_there() || !descriptor_is_ours(&listening))
-		return !identity_exceeds(identity);
+	if (!is_somebody_there() || guard_is_alarmed() || !descriptor_is_ours(&listening))
+		return !guard_is_alarmed() && !identity_exceeds(identity);
 	visitor = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
 	if (visitor.fd >= 0)
 		return serve(identity);
 	nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
 	return true;
+}
+
+/* The program may have closed it: then who waits there comes back by itself in a while. */
+void door_wake(void)
+{
+	if (descriptor_is_ours(&listening))
+		shutdown(listening.fd, SHUT_RD);
 }
 
 void door_forget(void)

@@ -12,5 +12,8 @@ void door_prepare(void);
  * has more rights than the program now, or the program is about to change its own. */
 bool door_serve_next(struct identity_watch *identity);
 
+/* Has door_serve_next() come back soon, on another thread of ours. */
+void door_wake(void);
+
 /* Closes everything; also what a child of fork has of its parent's door.  Async-signal-safe. */
 void door_forget(void);

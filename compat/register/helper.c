@@ -7,6 +7,7 @@
 #include "compat/register/helper.h"
 
 #include "compat/register/door.h"
+#include "compat/register/guard.h"
 #include "compat/register/libc_functions.h"
 #include "compat/register/registry.h"
 #include "compat/register/switches.h"
@@ -30,11 +31,13 @@ static void *wait_for_visitors(void *unused)
 	broadcast_avoid(&libc);
 	prctl(PR_SET_NAME, DOOR_THREAD_NAME); /* by which it is known not to be the program's */
 	identity_begin(&identity, 0);
+	guard_begin(&libc);
 	do {
 		/* Each time: a visitor may have brought code that changed it. */
 		prctl(PR_SET_NAME, DOOR_THREAD_NAME);
 	} while (door_serve_next(&identity));
 	door_forget();
+	guard_end();
 	return NULL;
 }
 

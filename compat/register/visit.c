@@ -5,6 +5,7 @@
  */
 #include "compat/register/visit.h"
 
+#include "compat/register/guard.h"
 #include "compat/register/handover.h"
 #include "compat/register/libc_functions.h"
 #include "compat/register/offer.h"
@@ -96,6 +97,18 @@ static agent_function *prepare(const struct sdk *sdk, struct door_welcome *welco
 	return run;
 }
 
+/* True: it yields to a program that changes its rights. */
+static bool be_agent(agent_function *run, int socket)
+{
+	bool must_end;
+
+	guard_rest();
+	must_end = run(&context, socket) == AGENT_YIELDS;
+	if (!must_end)
+		guard_go_on();
+	return must_end;
+}
+
 static bool receive(int socket, const struct sdk *sdk, struct door_welcome *welcome)
 {
 	agent_function *run = prepare(sdk, welcome);
@@ -104,7 +117,7 @@ static bool receive(int socket, const struct sdk *sdk, struct door_welcome *welc
 	if (run)
 		handover_to(HANDOVER_ALL, sdk);
 	return send(socket, welcome, sizeof(*welcome), MSG_NOSIGNAL) == sizeof(*welcome) && run &&
-	       run(&context, socket) == AGENT_YIELDS;
+	       be_agent(run, socket);
 }
 
 static bool welcome_host(int socket)

@@ -175,7 +175,7 @@ static int launch(struct program *self, struct profile *profile, struct err *err
 	if (!r)
 		r = profile_finish(profile, err);
 	if (!r)
-		r = launched_start(&launched, profile->command, err);
+		r = launched_start(&launched, profile->command, /* loads_library */ true, err);
 	if (r)
 		return r;
 	self->launched = &launched;

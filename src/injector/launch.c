@@ -2,7 +2,8 @@
  * A program from its execve to its first instruction.  The child is seized before it executes; at
  * the stop in execve, where nothing of the program has run, memory is mapped in it and the one word
  * changed by which the dynamic linker knows where the program begins (shared/arch/doorstep.h).
- * Then it is let go: it loads its libraries without us.
+ * Then it is let go: it loads its libraries without us.  A program without a dynamic linker, which
+ * is taken where nothing will be loaded into it, begins at the doorstep itself.
  *
  * Until all of that is in place the child dies with us (EXITKILL): a program that never began,
  * instead of one that begins with another's registers.  From then on it can do without anybody.
@@ -30,15 +31,17 @@
 #define AUXV_MAX      128u
 #define OPTIONS       (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
-/* Code of the dynamic linker that the doorstep leaves by. */
-struct linker_code {
-	uint64_t syscall_return, epilogue;
+/* Code of the dynamic linker, or of a static program and the vdso: a system call for us; and what
+ * the doorstep leaves by, 0 where there is no such thing. */
+struct found_code {
+	uint64_t syscall, syscall_return, epilogue;
 	struct epilogue epilogue_is;
 };
 
 /* What the kernel tells the new program about itself. */
 struct beginning {
-	uint64_t entry, entry_word, base;
+	uint64_t entry, entry_word, base; /* base: of the dynamic linker, 0: none */
+	uint64_t headers, vdso;
 	bool is_secure;
 };
 
@@ -123,6 +126,18 @@ static int find_auxv(const struct stopped *self, uint64_t *ret)
 	return -E2BIG;
 }
 
+static void note_pair(struct beginning *ret, const uint64_t pair[2])
+{
+	if (pair[0] == AT_BASE)
+		ret->base = pair[1];
+	if (pair[0] == AT_SECURE)
+		ret->is_secure = pair[1];
+	if (pair[0] == AT_PHDR)
+		ret->headers = pair[1];
+	if (pair[0] == AT_SYSINFO_EHDR)
+		ret->vdso = pair[1];
+}
+
 static int read_beginning(const struct stopped *self, struct beginning *ret)
 {
 	uint64_t at, pair[2] = { 1 };
@@ -135,10 +150,7 @@ static int read_beginning(const struct stopped *self, struct beginning *ret)
 			ret->entry = pair[1];
 			ret->entry_word = at + sizeof(pair[0]);
 		}
-		if (pair[0] == AT_BASE)
-			ret->base = pair[1];
-		if (pair[0] == AT_SECURE)
-			ret->is_secure = pair[1];
+		note_pair(ret, pair);
 	}
 	return !r && !ret->entry_word ? -ENOENT : r;
 }
@@ -157,7 +169,9 @@ static int judge(const struct stopped *self, const struct beginning *beginning)
 {
 	if (beginning->is_secure || is_denied_rights(self->job))
 		return job_fail(self->job, JOB_PRIVILEGED, 0);
-	return beginning->base ? 0 : job_fail(self->job, JOB_NO_LINKER, 0);
+	if (!beginning->base && !self->job->takes_static)
+		return job_fail(self->job, JOB_NO_LINKER, 0);
+	return 0;
 }
 
 static int read_for_image(void *context, uint64_t address, void *into, size_t size)
@@ -165,23 +179,45 @@ static int read_for_image(void *context, uint64_t address, void *into, size_t si
 	return memory_read(context, address, into, size);
 }
 
-/* Without an epilogue the memory stays, where one would be needed. */
-static int find_code(struct stopped *self, uint64_t linker, struct linker_code *ret)
+static void find_bytes(const struct elf_image *image, const char *bytes, size_t size, uint64_t *ret)
+{
+	uint64_t address;
+
+	if (!*ret && !elf_image_find(image, bytes, size, &address))
+		*ret = address;
+}
+
+/* What is not known yet, if this image has it. */
+static void search_image(struct stopped *self, uint64_t base, struct found_code *ret)
 {
 	struct memory_reader reader = { read_for_image, self };
 	struct elf_image image;
-	int r = elf_image_open(&image, &reader, linker);
 
-	*ret = (struct linker_code){ 0 };
-	if (!r)
-		r = elf_image_find(&image, ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1,
-				   &ret->syscall_return);
-	if (r)
-		return job_fail(self->job, JOB_BROKEN, -r);
-	if (!ARCH_RETURN_ON_STACK &&
+	if (!base || elf_image_open(&image, &reader, base))
+		return;
+	find_bytes(&image, ARCH_SYSCALL, sizeof(ARCH_SYSCALL) - 1, &ret->syscall);
+	find_bytes(&image, ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1,
+		   &ret->syscall_return);
+	if (!ARCH_RETURN_ON_STACK && !ret->epilogue &&
 	    !epilogue_find(self, &image, &ret->epilogue, &ret->epilogue_is))
 		ret->epilogue = 0;
-	return 0;
+}
+
+/* Without code to leave by the doorstep stays mapped.  The headers of a static program lie in its
+ * first page, where the image begins. */
+static int find_code(struct stopped *self, const struct beginning *beginning,
+		     struct found_code *ret)
+{
+	*ret = (struct found_code){ 0 };
+	if (beginning->base) {
+		search_image(self, beginning->base, ret);
+	} else {
+		search_image(self, beginning->vdso, ret);
+		search_image(self, ALIGN_DOWN(beginning->headers, 4096), ret);
+	}
+	if (!ret->syscall_return)
+		ret->epilogue = 0;
+	return ret->syscall ? 0 : job_fail(self->job, JOB_BROKEN, ENOENT);
 }
 
 /* Data first, then the code over its beginning: never writable and executable at once. */
@@ -202,8 +238,8 @@ static int map_doorstep(struct stopped *self, uint64_t code)
 	return remote_do(self, code, SYS_mmap, args, &ignored);
 }
 
-static int write_doorstep(const struct stopped *self, const struct beginning *beginning,
-			  const struct linker_code *code)
+static int write_doorstep(struct stopped *self, const struct beginning *beginning,
+			  const struct found_code *code)
 {
 	uint64_t region = self->job->ret_region;
 	struct doorstep doorstep = {
@@ -221,8 +257,10 @@ static int write_doorstep(const struct stopped *self, const struct beginning *be
 
 	if (!r)
 		r = memory_write(self, region + DOORSTEP_DATA, &doorstep, sizeof(doorstep));
-	if (!r)
+	if (!r && beginning->base)
 		r = memory_write(self, beginning->entry_word, &region, sizeof(region));
+	if (!beginning->base)
+		arch_go_to(&self->back.regs, region);
 	return r ? job_fail(self->job, JOB_BROKEN, -r) : 0;
 }
 
@@ -242,18 +280,18 @@ static int make_room(struct stopped *self, uint64_t code)
 static int lay_doorstep(struct stopped *self)
 {
 	struct beginning beginning;
-	struct linker_code code;
+	struct found_code code;
 	int r = read_beginning(self, &beginning);
 
 	if (r)
 		return job_fail(self->job, JOB_BROKEN, -r);
 	r = judge(self, &beginning);
 	if (!r)
-		r = find_code(self, beginning.base, &code);
+		r = find_code(self, &beginning, &code);
 	if (!r)
-		r = map_doorstep(self, code.syscall_return);
+		r = map_doorstep(self, code.syscall);
 	if (!r)
-		r = make_room(self, code.syscall_return);
+		r = make_room(self, code.syscall);
 	return r ? r : write_doorstep(self, &beginning, &code);
 }
 

@@ -30,8 +30,12 @@ struct {
 
 struct python_walk {
 	struct kernel_python layout;
-	__u64 identity;         /* what the right thread has as its id */
-	__u64 next_interpreter; /* where the address of the next one is */
+	struct kernel_interpreter other; /* of another language: interpreter.h */
+	__u64 end;                       /* of the stack that its frames lie in */
+	__u64 at;                        /* where the next function of a context is */
+	__u64 before;                    /* so many frames came before those of this stack */
+	__u64 identity;                  /* what the right thread has as its id */
+	__u64 next_interpreter;          /* where the address of the next one is */
 	__u64 thread, frame;
 	__u64 count;
 	struct sample sample;
@@ -55,17 +59,23 @@ struct python_climb {
 	struct python_walk *python;
 };
 
+/* The number that a thread has in its own namespace. */
+ALWAYS_INLINE __u32 inner_number(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct upid *number = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+			      BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid);
+
+	return BPF_CORE_READ(number, nr);
+}
+
 /* The interpreter keeps what pthread_self() gave, or the kernel's number. */
 ALWAYS_INLINE __u64 python_identity(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
 	return BPF_CORE_READ(task, thread.fsbase);
 #else
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	struct upid *number = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-			      BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid);
-
-	return BPF_CORE_READ(number, nr);
+	return inner_number(task);
 #endif
 }
 

@@ -4,7 +4,7 @@
  */
 #define PYTHON_SCRATCH python_scratch
 #include "kernel/hand_over.h"
-#include "kernel/python.h"
+#include "kernel/interpreter.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -107,7 +107,7 @@ int sample_running(struct bpf_perf_event_data *context)
 			return 0;
 	}
 	walk_up(walk, task, process);
-	python_send(python_take(walk, task), walk);
+	python_send(functions_take(walk, task), walk);
 	hand_over(walk, process, ids);
 	return 0;
 }
@@ -118,7 +118,6 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 {
 	struct ids born = ids_of(child), of = ids_of(parent);
 	struct kernel_process *known, process;
-	struct kernel_python *python;
 
 	known = bpf_map_lookup_elem(&processes, &of.pid);
 	if (!known || (!settings.with_children && born.pid != of.pid))
@@ -130,9 +129,7 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	process.pid = born.pid;
 	process.asking = ASKING;
 	bpf_map_update_elem(&processes, &born.pid, &process, BPF_ANY);
-	python = bpf_map_lookup_elem(&pythons, &of.pid);
-	if (python)
-		bpf_map_update_elem(&pythons, &born.pid, python, BPF_ANY);
+	interpreters_pass_on(born.pid, of.pid);
 	news_send(NEWS_FORKED, born, of.pid, 0);
 	return 0;
 }
@@ -150,7 +147,7 @@ int BPF_PROG(process_executed, struct task_struct *task)
 	bpf_map_update_elem(&heirs, &ids.tid, &none, BPF_ANY);
 	*(volatile __u64 *)process = KERNEL_NO_RANGES;
 	process->asking = ASKED;
-	bpf_map_delete_elem(&pythons, &ids.pid);
+	interpreters_forget(ids.pid);
 	news_send(NEWS_EXECUTED, ids, 0, 0);
 	return 0;
 }
@@ -166,7 +163,7 @@ int BPF_PROG(process_ended, struct task_struct *task)
 	if (task->signal->live.counter > 0)
 		return 0;
 	bpf_map_delete_elem(&processes, &ids.pid);
-	bpf_map_delete_elem(&pythons, &ids.pid);
+	interpreters_forget(ids.pid);
 	news_send(NEWS_ENDED, ids, 0, 0);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #define PYTHON_SCRATCH python_switch_scratch
 #include "kernel/absence.h"
 #include "kernel/hand_over.h"
-#include "kernel/python.h"
+#include "kernel/interpreter.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -85,7 +85,7 @@ ALWAYS_INLINE void send_stack(void *context, struct task_struct *task, struct id
 					.state = letter };
 	take_kernel_frames(walk, context);
 	walk_up(walk, task, process);
-	python_send(python_take(walk, task), walk);
+	python_send(functions_take(walk, task), walk);
 	hand_over(walk, process, ids);
 }
 

@@ -6,8 +6,8 @@
 #define ITERATOR
 #define PYTHON_SCRATCH python_threads_scratch
 #include "kernel/absence.h"
+#include "kernel/interpreter.h"
 #include "kernel/news.h"
-#include "kernel/python.h"
 #include "kernel/walk.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -76,7 +76,7 @@ ALWAYS_INLINE struct python_walk *see_thread(struct walk *walk, struct task_stru
 		if (question->is_kernel)
 			take_kernel_frames(walk, task);
 		walk_other(walk, task, process);
-		python = python_take(walk, task);
+		python = functions_take(walk, task);
 		ran = task->on_cpu || switches_of(task) != switches;
 	}
 	if (ran) {

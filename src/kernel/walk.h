@@ -7,8 +7,12 @@
 #include "kernel/machine.h"
 #include "kernel/maps.h"
 #include "shared/arch/signal_frame.h"
+#include "shared/unwind/goroutine.h"
+#include "shared/unwind/unframed.h"
 
 #define PAGE_SIZE   4096
+#define LINE_SIZE   64
+#define CHUNK_SIZE  1024
 #define FRAMES_MASK 2047      /* those of the kernel and SAMPLE_FRAMES_MAX fit below it */
 #define RANGE_STEPS 13        /* halvings until one of KERNEL_RANGES_MAX is left */
 #define ROW_STEPS   9         /* the same for the rows of a page: one for each byte at most */
@@ -16,6 +20,7 @@
 #define SIGNALS_MAX 16        /* frames of signals in one stack */
 #define DOUBT_REACH (8 << 10) /* so far up a frame is looked for */
 #define KNOWN_BITS  9         /* so many rules are kept, as a power of two */
+#define MET_BITS    14        /* the same, of all processors */
 #define KNOWN_STEPS 4 /* frames at once, where their rules are known; more cost the verifier */
 
 _Static_assert(SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX <= FRAMES_MASK, "frames fit");
@@ -30,6 +35,21 @@ struct known_rule {
 	__u8 kind;
 };
 
+/* The same for all processors: large programs return to more addresses than fit beside a walk, and
+ * a search reads a dozen lines of memory that nobody has near.  Two may write one at once; then the
+ * two words do not fit each other, and it is of no address. */
+struct met_rule {
+	__u64 key;  /* the address, and the other word spread over it */
+	__u64 rule; /* generation, cfa, fp, kind */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << MET_BITS);
+	__type(key, __u32);
+	__type(value, struct met_rule);
+} met_rules SEC(".maps");
+
 struct walk {
 	__u64 pc, sp, fp, lr;
 	__u64 unknown; /* the address that ended the walk, where nothing is mapped */
@@ -39,17 +59,22 @@ struct walk {
 	__u8 is_innermost; /* `registers` are those of this frame */
 	__u8 was_guided;   /* the last step was by the frame pointer */
 	__u8 is_sp_lost;   /* sp is lower than the true one, or equal (aarch64) */
-	__u8 signals;
+	__u8 signals;      /* and other switches of stacks */
+	__u64 go;          /* what is in the register of goroutines */
 	/* Behind a function that throws (UNWIND_THROWS): where the walk was then.  0: nowhere. */
 	__u64 doubted_ra, doubted_sp, doubted_fp;
 	__u64 seeking;  /* where the call is looked for that returns there; 0: it is not */
 	__u64 tried_sp; /* the last one with which the walk went on there; 0: none */
 	__u16 doubted_count;
 	struct kernel_range range; /* of the last frame */
+	union {
+		__u8 bytes[UNFRAMED_BYTES];
+		__u32 words[UNFRAMED_WORDS];
+	} code; /* before which the thread stands */
 	struct pt_regs registers;
 	struct sample sample;
 	__u64 frames[FRAMES_MASK + 1]; /* the sample's own */
-	__u8 chunk[PAGE_SIZE + 8];
+	__u8 chunk[CHUNK_SIZE];
 	struct known_rule known[1 << KNOWN_BITS]; /* stays from walk to walk */
 };
 
@@ -84,7 +109,7 @@ ALWAYS_INLINE int word_at_hand(const struct walk *walk, __u64 address, __u64 *re
 
 	if ((address & 7) || offset >= walk->chunk_size)
 		return STEP_END;
-	BOUND(offset, PAGE_SIZE - 8);
+	BOUND(offset, CHUNK_SIZE - 8);
 	*ret = *(const __u64 *)(walk->chunk + offset);
 	return STEP_ON;
 }
@@ -92,19 +117,19 @@ ALWAYS_INLINE int word_at_hand(const struct walk *walk, __u64 address, __u64 *re
 ALWAYS_INLINE int read_word(struct climb *climb, __u64 address, __u64 *ret)
 {
 	struct walk *walk = climb->walk;
-	__u32 size = PAGE_SIZE - (address & (PAGE_SIZE - 1));
+	__u64 start = address & ~(LINE_SIZE - 1ull);
+	__u32 size = PAGE_SIZE - (start & (PAGE_SIZE - 1));
 
 	if (word_at_hand(walk, address, ret) == STEP_ON)
 		return STEP_ON;
-	if (address & 7)
-		return STEP_END;
+	if (size > CHUNK_SIZE)
+		size = CHUNK_SIZE;
 	walk->chunk_size = 0;
-	if (read_memory(climb, walk->chunk, size, address))
+	if (read_memory(climb, walk->chunk, size, start))
 		return STEP_END;
-	walk->chunk_start = address;
+	walk->chunk_start = start;
 	walk->chunk_size = size;
-	*ret = *(const __u64 *)walk->chunk;
-	return STEP_ON;
+	return word_at_hand(walk, address, ret);
 }
 
 ALWAYS_INLINE int end_walk(struct walk *walk, enum stack_end end)
@@ -178,6 +203,46 @@ ALWAYS_INLINE int is_known(const struct walk *walk, const struct known_rule *rul
 	return rule->address == address && rule->generation == walk->generation;
 }
 
+ALWAYS_INLINE struct met_rule *met_place(__u64 address)
+{
+	__u32 at = (__u32)address * 0x9e3779b1u >> (32 - MET_BITS);
+
+	return bpf_map_lookup_elem(&met_rules, &at);
+}
+
+ALWAYS_INLINE __u64 met_key(__u64 address, __u64 rule)
+{
+	return address ^ rule * 0x9e3779b97f4a7c15u;
+}
+
+/* The rule of an address that any processor has met; false: none. */
+ALWAYS_INLINE int met_find(const struct walk *walk, __u64 address, struct known_rule *ret)
+{
+	const volatile struct met_rule *met = met_place(address);
+	__u64 key, rule;
+
+	if (!met)
+		return 0;
+	key = met->key;
+	rule = met->rule;
+	if (key != met_key(address, rule) || rule >> 32 != walk->generation)
+		return 0;
+	*ret = (struct known_rule){ address, walk->generation, rule >> 16, rule >> 8, rule };
+	return 1;
+}
+
+ALWAYS_INLINE void met_keep(const struct known_rule *known)
+{
+	volatile struct met_rule *met = met_place(known->address);
+	__u64 rule = (__u64)known->generation << 32 | (__u64)known->cfa << 16 |
+		     (__u64)(__u8)known->fp << 8 | known->kind;
+
+	if (!met)
+		return;
+	met->rule = rule;
+	met->key = met_key(known->address, rule);
+}
+
 /* Rules of these two kinds are not whole without their range. */
 ALWAYS_INLINE int is_whole(struct unwind_row row)
 {
@@ -193,15 +258,22 @@ struct plan {
 	__u64 ra;           /* it, where ra_at is 0 */
 };
 
+/* A chain that ended in 0: nobody says that a stack begins here. */
+ALWAYS_INLINE enum stack_end zero_end(const struct walk *walk)
+{
+	return walk->range.is_file ? STACK_ZERO : STACK_GENERATED;
+}
+
 /* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
- * or reaches the outermost function of a file with 0, has ended by the ABI's convention.  Where
- * calls do not push, the frame may go on above the two words that fp points to. */
+ * or reaches a function of a file with 0, goes no further, and is not complete: that 0 may be a
+ * register that the code uses for something else.  Where calls do not push, the frame may go on
+ * above the two words that fp points to. */
 ALWAYS_INLINE int plan_by_fp(struct walk *walk, struct plan *plan)
 {
 	__u64 fp = walk->fp;
 
 	if (!fp && !walk->is_exact && (walk->was_guided || walk->range.is_file))
-		return end_walk(walk, STACK_COMPLETE);
+		return end_walk(walk, zero_end(walk));
 	if (fp < walk->sp || fp - walk->sp > FP_REACH || (fp & 7))
 		return end_walk(walk, STACK_NO_TABLE);
 	plan->cfa = fp + 16;
@@ -209,6 +281,37 @@ ALWAYS_INLINE int plan_by_fp(struct walk *walk, struct plan *plan)
 	plan->ra_at = fp + 8;
 	plan->ra = 0;
 	return STEP_ON;
+}
+
+/* The same where the frame is not there, or not any more.  STEP_END: it is. */
+ALWAYS_INLINE int plan_unframed(struct climb *climb, struct plan *plan)
+{
+	struct walk *walk = climb->walk;
+	__u32 size = PAGE_SIZE - (walk->pc & (PAGE_SIZE - 1));
+	struct unframed unframed;
+	__u64 at, fp;
+
+	if (!walk->is_exact)
+		return STEP_END;
+	if (size < sizeof(walk->code))
+		__builtin_memset(&walk->code, 0, sizeof(walk->code));
+	else
+		size = sizeof(walk->code);
+	if (read_memory(climb, &walk->code, size, walk->pc))
+		return STEP_END;
+	unframed = RETURN_ON_STACK ? unframed_x86_64(walk->code.bytes)
+				   : unframed_aarch64(walk->code.words);
+	if (unframed.kind == UNFRAMED_NOT)
+		return STEP_END;
+	at = walk->sp + (__s64)unframed.distance;
+	*plan = (struct plan){ .cfa = at, .ra = walk->lr };
+	if (unframed.kind == UNFRAMED_BARE && RETURN_ON_STACK)
+		*plan = (struct plan){ .cfa = at + 8, .ra_at = at };
+	if (unframed.kind == UNFRAMED_BARE)
+		return STEP_ON;
+	*plan = (struct plan){ .cfa = at + 16, .fp_at = at, .ra_at = at + 8 };
+	return read_word(climb, at, &fp) || (!RETURN_ON_STACK && fp != walk->fp) ? STEP_END
+										 : STEP_ON;
 }
 
 ALWAYS_INLINE __u64 register_by_number(const struct walk *walk, __u64 number)
@@ -256,6 +359,10 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 	if (special->is_dereferenced && read_word(climb, base, &base))
 		return end_walk(walk, STACK_UNREADABLE);
 	plan->cfa = base + (__s64)special->addition;
+	if (special->is_floored) {
+		base = special->fp_saved == UNWIND_SAVED_AT_BASE ? walk->fp + 16 : walk->sp;
+		plan->cfa = plan->cfa < base ? base : plan->cfa;
+	}
 	plan->fp_at = place_of_saved(walk, plan, special->fp_saved, special->fp_offset);
 	plan->ra = walk->lr;
 	if (special->ra_saved == UNWIND_SAVED_IN) {
@@ -300,7 +407,8 @@ ALWAYS_INLINE int step_over_signal(struct climb *climb)
 	/* Nobody has called from the trampoline: it is looked up where it is. */
 	BOUND(at, FRAMES_MASK);
 	walk->frames[at] += !walk->is_exact;
-	if (read_word(climb, sp + SIGNAL_FRAME_FP, &fp) ||
+	if (read_word(climb, sp + SIGNAL_FRAME_GO, &walk->go) ||
+	    read_word(climb, sp + SIGNAL_FRAME_FP, &fp) ||
 	    read_word(climb, sp + SIGNAL_FRAME_SP, &next) ||
 	    read_word(climb, sp + SIGNAL_FRAME_PC, &pc))
 		return end_walk(walk, STACK_UNREADABLE);
@@ -316,6 +424,73 @@ ALWAYS_INLINE int step_over_signal(struct climb *climb)
 	return STEP_ON;
 }
 
+/* A word of Go's, not of a stack. */
+ALWAYS_INLINE __u64 go_word(struct climb *climb, __u64 address)
+{
+	__u64 word = 0;
+
+	return read_memory(climb, &word, sizeof(word), address) ? 0 : word;
+}
+
+/* The registers of the goroutine that this thread's own stack works for.  Without one it is the
+ * scheduler: its stack begins here. */
+ALWAYS_INLINE int step_to_goroutine(struct climb *climb, __u32 goroutine_at)
+{
+	struct walk *walk = climb->walk;
+	__u64 words[GO_GOBUF_WORDS] = { 0 }, m = 0, g = 0, own = 0;
+	__u32 is_long = goroutine_at == GO_M_GOROUTINE_OF_SEVEN;
+
+	if (walk->signals++ >= SIGNALS_MAX)
+		return end_walk(walk, STACK_CIRCULAR);
+	if (walk->go)
+		m = go_word(climb, walk->go + GO_G_M);
+	if (m && goroutine_at) {
+		g = go_word(climb, m + goroutine_at);
+		own = go_word(climb, m + GO_M_G0);
+	}
+	if (!own || (g != walk->go && own != walk->go))
+		return end_walk(walk, STACK_SWITCHED);
+	if (!g)
+		return end_walk(walk, STACK_COMPLETE);
+	if (read_memory(climb, words, sizeof(words), g + GO_G_GOBUF) || !words[GO_GOBUF_SP] ||
+	    !words[GO_GOBUF_PC])
+		return end_walk(walk, STACK_SWITCHED);
+	walk->sp = words[GO_GOBUF_SP];
+	walk->pc = words[GO_GOBUF_PC];
+	walk->lr = is_long ? words[GO_GOBUF_LR_OF_SIX + 1] : words[GO_GOBUF_LR_OF_SIX];
+	walk->fp = is_long ? words[GO_GOBUF_BP_OF_SIX + 1] : words[GO_GOBUF_BP_OF_SIX];
+	walk->is_exact = 1;
+	walk->is_innermost = walk->is_sp_lost = 0;
+	return STEP_ON;
+}
+
+/* To the stack from which C was called.  The row becomes that of the frame there. */
+ALWAYS_INLINE int leave_cgo(struct climb *climb, struct unwind_row *row)
+{
+	struct walk *walk = climb->walk;
+	__u64 kept = walk->sp + (__u64)(row->cfa & 0xff) * 8, g, depth;
+	__u16 words = row->cfa >> 8;
+
+	if (walk->signals++ >= SIGNALS_MAX)
+		return end_walk(walk, STACK_CIRCULAR);
+	if (read_word(climb, kept, &g) || read_word(climb, kept + GO_DEPTH_FROM_G * 8, &depth))
+		return end_walk(walk, STACK_UNREADABLE);
+	walk->sp = g ? go_word(climb, g + GO_G_STACK_END) - depth : depth;
+	row->kind = UNWIND_SP;
+	row->cfa = words + RETURN_ON_STACK;
+	row->fp = !words ? UNWIND_FP_SAME : RETURN_ON_STACK ? -2 : -(__s8)words - 1;
+	return STEP_ON;
+}
+
+ALWAYS_INLINE int leave_by_fp(struct walk *walk, struct unwind_row *row)
+{
+	if (walk->signals++ >= SIGNALS_MAX)
+		return end_walk(walk, STACK_CIRCULAR);
+	walk->sp = walk->fp;
+	row->kind = UNWIND_FP;
+	return STEP_ON;
+}
+
 /* Makes the row one that needs no sp.  STEP_END: that cannot be said of it. */
 ALWAYS_INLINE int do_without_sp(struct walk *walk, struct unwind_row *row)
 {
@@ -326,7 +501,8 @@ ALWAYS_INLINE int do_without_sp(struct walk *walk, struct unwind_row *row)
 		row->cfa = -row->fp;
 		return STEP_ON;
 	}
-	if (kind == UNWIND_SP || kind == UNWIND_SPECIAL || kind == UNWIND_SIGNAL)
+	if (kind == UNWIND_SP || kind == UNWIND_SPECIAL || kind == UNWIND_SIGNAL ||
+	    kind == UNWIND_GO_CGO || kind == UNWIND_GO_PUSHED)
 		return end_walk(walk, STACK_NO_RULE);
 	return STEP_ON;
 }
@@ -345,8 +521,8 @@ ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 	if (plan->fp_at && read_word(climb, plan->fp_at, &fp))
 		return end_walk(walk, STACK_UNREADABLE);
 	ra = CODE_ADDRESS(ra);
-	if (!ra) /* with no frame pointer either it is an end; else a stack that is being changed */
-		return end_walk(walk, !fp                ? STACK_COMPLETE
+	if (!ra) /* with a frame pointer it is a stack that is being changed */
+		return end_walk(walk, !fp                ? zero_end(walk)
 				      : walk->was_guided ? STACK_NO_TABLE
 							 : STACK_NO_MAP);
 	walk->pc = ra;
@@ -391,27 +567,50 @@ ALWAYS_INLINE int enter_frame_with_rule(struct walk *walk, __u64 address, struct
 {
 	struct known_rule *rule = known_place(walk, address);
 
-	if (is_known(walk, rule, address)) {
+	if (is_known(walk, rule, address) || met_find(walk, address, rule)) {
 		*ret = (struct unwind_row){ 0, rule->cfa, rule->fp, rule->kind };
 		return keep_frame(walk);
 	}
 	if (enter_frame(walk, address))
 		return STEP_END;
 	*ret = row_find(walk, address);
-	if (is_whole(*ret))
-		*rule = (struct known_rule){ address, walk->generation, ret->cfa, ret->fp,
-					     ret->kind };
+	if (!is_whole(*ret))
+		return STEP_ON;
+	*rule = (struct known_rule){ address, walk->generation, ret->cfa, ret->fp, ret->kind };
+	met_keep(rule);
 	return STEP_ON;
 }
 
-/* Some C libraries have no rules for it. */
-ALWAYS_INLINE int is_trampoline(struct climb *climb)
+/* What the call returns to; 0: it cannot be told.  Some C libraries have no rules for where signal
+ * handlers and threads return to. */
+ALWAYS_INLINE __u64 read_code(struct climb *climb)
 {
 	struct walk *walk = climb->walk;
 	__u64 code = 0;
 
-	return !walk->is_exact && walk->range.is_file &&
-	       !read_memory(climb, &code, sizeof(code), walk->pc) && code == SIGNAL_TRAMPOLINE;
+	if (walk->is_exact || !walk->range.is_file ||
+	    read_memory(climb, &code, sizeof(code), walk->pc))
+		return 0;
+	return code;
+}
+
+ALWAYS_INLINE long step_without_rule(struct climb *climb)
+{
+	struct walk *walk = climb->walk;
+	__u64 code = read_code(climb);
+	struct plan plan;
+
+	if (code == THREAD_END)
+		return end_walk(walk, STACK_COMPLETE);
+	if (!walk->is_sp_lost && code == SIGNAL_TRAMPOLINE)
+		return step_over_signal(climb);
+	if (plan_unframed(climb, &plan) && plan_by_fp(walk, &plan))
+		return STEP_END;
+	walk->was_guided = 1;
+	if (step_by_plan(climb, &plan))
+		return STEP_END;
+	walk->is_sp_lost = !RETURN_ON_STACK;
+	return STEP_ON;
 }
 
 /* At its end it goes to the handler, which nobody has called; before, ra may be of another frame.
@@ -436,23 +635,15 @@ static long climb_one(struct climb *climb)
 	__u64 address = walk->is_exact ? walk->pc : walk->pc - 1;
 	struct plan plan;
 	struct unwind_row row;
+	__u64 pushed = 0;
 	__u8 kind, was_exact = walk->is_exact;
 
 	if (enter_frame_with_rule(walk, address, &row) ||
 	    (!RETURN_ON_STACK && walk->is_sp_lost && do_without_sp(walk, &row)))
 		return STEP_END;
 	kind = row.kind & UNWIND_KIND_MASK;
-	if (kind == UNWIND_NONE) {
-		if (!walk->is_sp_lost && is_trampoline(climb))
-			return step_over_signal(climb);
-		if (plan_by_fp(walk, &plan))
-			return STEP_END;
-		walk->was_guided = 1;
-		if (step_by_plan(climb, &plan))
-			return STEP_END;
-		walk->is_sp_lost = !RETURN_ON_STACK;
-		return STEP_ON;
-	}
+	if (kind == UNWIND_NONE)
+		return step_without_rule(climb);
 	walk->was_guided = 0;
 	if (kind == UNWIND_END)
 		return end_walk(walk, STACK_COMPLETE);
@@ -462,16 +653,29 @@ static long climb_one(struct climb *climb)
 		walk->unknown = walk->pc;
 		return end_walk(walk, STACK_NO_TABLE);
 	}
-	if (kind >= UNWIND_BAD)
-		return end_walk(walk, STACK_NO_RULE);
+	if (kind == UNWIND_GO_GOBUF)
+		return step_to_goroutine(climb, (__u32)row.cfa * 8);
+	if (kind == UNWIND_GO_CGO && leave_cgo(climb, &row))
+		return STEP_END;
+	if (kind == UNWIND_GO_FP && leave_by_fp(walk, &row))
+		return STEP_END;
+	if (kind == UNWIND_BAD || kind >= UNWIND_KINDS)
+		return end_walk(walk, row.cfa == UNWIND_BAD_JIT ? STACK_GENERATED : STACK_NO_RULE);
 	if (kind != UNWIND_SPECIAL)
 		plan_by_row(walk, row, &plan);
 	else if (plan_by_special(climb, row.cfa, &plan))
 		return STEP_END;
+	if (!RETURN_ON_STACK && kind == UNWIND_GO_PUSHED &&
+	    read_word(climb, plan.cfa - 16, &pushed))
+		return end_walk(walk, STACK_UNREADABLE);
 	if (step_by_plan(climb, &plan))
 		return STEP_END;
 	if (row.kind & UNWIND_THROWS)
 		doubt(walk, kind, was_exact);
+	if (!RETURN_ON_STACK && kind == UNWIND_GO_PUSHED) {
+		walk->lr = pushed; /* the caller was interrupted: it is where it stands */
+		walk->is_exact = 1;
+	}
 	return STEP_ON;
 }
 
@@ -599,6 +803,7 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->sp = REGISTERS_SP(&walk->registers);
 	walk->fp = REGISTERS_FP(&walk->registers);
 	walk->lr = REGISTERS_LR(&walk->registers);
+	walk->go = register_by_number(walk, GO_REGISTER_G);
 	walk->is_exact = 1;
 	walk->is_innermost = 1;
 	walk->was_guided = 0;

@@ -15,6 +15,7 @@ from harness import TargetTest, limpet
 WALKER = os.path.join(os.environ.get("ADVERSARY", "."), "walker")
 PROBE = harness.program("tool_probe.so")
 REFUSED = 6
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 NOTHING_CAPTURED = 5
 
 
@@ -72,16 +73,30 @@ class Descriptors(TargetTest):
         self.visit("chrooted", 0, "--unload")
         self.visit("chrooted", 0, "--load", PROBE)
 
-    def test_a_limpet_that_may_make_no_file_system(self):
-        """Its user may attach, and is told what is missing."""
-        nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-        target = self.target(WALKER, "chrooted", before=(*nobody, "unshare", "--map-root-user"))
-        process = subprocess.run([*nobody, harness.LIMPET, "attach", str(target.pid), "--duration", "0"],
+    def attach_as_nobody(self, target, *before):
+        process = subprocess.run([*before, harness.LIMPET, "attach", str(target.pid), "--duration", "0"],
                                  capture_output=True, text=True, timeout=harness.PATIENCE_S)
         if process.returncode == 3:
             self.skipTest("here it may not attach at all: " + process.stderr)
+        return process
+
+    def test_an_ordinary_user_and_a_sandbox_of_hers(self):
+        """Who may not make file systems has a child that may, in namespaces of its own."""
+        target = self.target(WALKER, "chrooted", before=(*NOBODY, "unshare", "--map-root-user"))
+        process = self.attach_as_nobody(target, *NOBODY)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assert_imprisoned(target)
+
+    def test_a_limpet_that_may_make_no_file_system(self):
+        """Nor a child of it, as here in a folder as root: its user may attach, and is told what is missing."""
+        target = self.target(WALKER, "chrooted", before=(*NOBODY, "unshare", "--map-root-user"))
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        elsewhere = f'mount --rbind / {folder.name} && exec chroot --userspec=65534:65534 --groups= {folder.name} "$@"'
+        process = self.attach_as_nobody(target, "unshare", "--mount", "sh", "-c", elsewhere, "sh")
         self.assertEqual(process.returncode, REFUSED, process.stderr)
-        self.assertIn("CAP_SYS_ADMIN", process.stderr)
+        self.assertIn("cannot make a file system of its own", process.stderr)
+        self.assertIn("run limpet as root", process.stderr)
         self.assert_imprisoned(target)
 
 

@@ -6,29 +6,40 @@ afterwards no thread of limpet's has rights that the program has given up, or la
 
 import concurrent.futures
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 import harness
 
 PROGRAM = os.path.join(os.environ["ADVERSARY"], "identity")
-PROGRAM_OF_MUSL = PROGRAM + "_musl"
+PROGRAMS = {"musl": PROGRAM + "_musl", "no_plt": PROGRAM + "_no_plt", "no_plt_traced": PROGRAM + "_no_plt"}
+PASSERS = os.path.join(os.environ["ADVERSARY"], "passers")
 REGISTER = os.environ["REGISTER"]
 TOOL = os.path.join(harness.PROGRAMS, "life_a.so")
+SLOW_TOOL = os.path.join(harness.PROGRAMS, "life_slow_detach.so")
 OURS = ("limpet", "limpet-watch", "limpet-tool", "rocp-bg-attach")
 IDENTITY = "Uid Gid Groups CapInh CapPrm CapEff CapBnd CapAmb NoNewPrivs Seccomp Seccomp_filters".split()
 RIGHTS = "CapInh CapPrm CapEff CapBnd CapAmb".split()
 AT_ONCE = 4  # programs
+UNLOADS = 15
+LOOKS_S = 0.6  # a thread of ours that were still there would look at the program, and be killed for it
+MOMENTS = 30
 
 # Those that libc makes known to all threads, and those that are a thread's own.
 SEQUENCES = (
     "keepcaps setpriv sudo nginx sshd postgres systemd raise capset no_new_privs fsuid filter tsync filter_deadly strict "
-    "network mounts chroot jail dumpable vfork fork handler threads"
+    "network setns mounts chroot jail dumpable vfork fork handler threads nothing"
 ).split()
 RAW = "raw raw_capset raw_no_new_privs raw_filter raw_tsync".split()
+# A filter for all threads that kills whoever does more than the program: ours must not be there.
+DEADLY = ["tsync_deadly"]
+# Where limpet notices the calls, and goes before they are made.
+NOTICED = "attached tool traced door register".split()
 
 
 class Program:
@@ -41,16 +52,24 @@ class Program:
         self.watchdog.start()
         self.folder = tempfile.TemporaryDirectory()
         environment = dict(os.environ)
-        if mode == "register":
-            environment |= {"LD_PRELOAD": REGISTER, "ROCP_TOOL_ATTACH": "1"}
+        if mode in ("register", "door"):
+            environment |= {"LD_PRELOAD": self.register(mode), "ROCP_TOOL_ATTACH": "1"}
         self.process = subprocess.Popen(
-            [PROGRAM_OF_MUSL if mode == "musl" else PROGRAM, sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            [PROGRAMS.get(mode, PROGRAM), sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         self.pid = self.process.pid
         if self.process.stdout.readline() != b"ready\n":
             raise AssertionError(f"{sequence} did not begin: {self.process.wait()}")
         self.come_in(mode)
         if mode != "alone" and not harness.wait_until(lambda: list(threads_of_ours(self.pid))):
             raise AssertionError(f"{sequence}, {mode}: no thread of ours is there")
+
+    def register(self, mode):
+        """The register library lets limpet in where the agent is beside it."""
+        if mode == "register":
+            return REGISTER
+        for library in (REGISTER, os.environ["SDK"]):
+            shutil.copy(library, self.folder.name)
+        return os.path.join(self.folder.name, os.path.basename(REGISTER))
 
     def end_all(self):
         """What hangs is killed, which the test then sees."""
@@ -63,18 +82,24 @@ class Program:
         arguments = {
             "attached": ("attach", self.pid, "--json"),
             "musl": ("attach", self.pid, "--json"),
+            "no_plt": ("attach", self.pid, "--json"),
+            "slow_tool": ("attach", self.pid, "--json", "--tool", SLOW_TOOL),
+            "no_plt_traced": ("record", self.pid, "--io-trace", "-o", recording, "--json"),
+            "door": ("attach", self.pid, "--json"),
             "tool": ("attach", self.pid, "--json", "--tool", TOOL),
             "traced": ("record", self.pid, "--io-trace", "-o", recording, "--json"),
         }.get(mode)
         if arguments:
             self.limpet = harness.limpet_start(*arguments)
-            self.await_ours()
+            self.await_ours(mode)
 
-    def await_ours(self):
+    def await_ours(self, mode):
         """Attached, and everything in place: limpet says so."""
         line = self.limpet.stdout.readline()
         if '"attached"' not in line and '"recording"' not in line:
             raise AssertionError(f"not attached: {line} {harness.limpet_finish(self.limpet)}")
+        if mode == "door" and '"way":"door"' not in line:
+            raise AssertionError(f"not by the register library: {line}")
 
     def go(self):
         """All its answers up to "done", or to its end."""
@@ -110,6 +135,11 @@ def identity(pid, tid=None):
     return {key: status.get(key, "") for key in IDENTITY} if status.get("State", "X")[0] not in "XZ" else {}
 
 
+def maps_of(pid):
+    with open(f"/proc/{pid}/maps") as file:
+        return file.read()
+
+
 def threads_of_ours(pid):
     for tid in harness.threads_of(pid):
         if tid != pid and harness.status_of(pid, tid).get("Name") in OURS:
@@ -137,6 +167,8 @@ def play(sequence, mode):
     try:
         lines = program.go()
         at_once = surplus(program.pid)
+        if sequence in DEADLY:
+            time.sleep(LOOKS_S)
         harness.wait_until(lambda: not surplus(program.pid))
         kept, after = surplus(program.pid), identity(program.pid)
     finally:
@@ -168,28 +200,69 @@ class Identity(unittest.TestCase):
                 self.assertEqual((result["lines"][-1], result["code"]), ("done\n", 0), str(result))
 
     def test_attached(self):
-        self.compare("attached", SEQUENCES + RAW)
+        self.compare("attached", SEQUENCES + RAW + DEADLY)
 
-    @unittest.skipUnless(os.path.exists(PROGRAM_OF_MUSL), "no musl-gcc here")
+    @unittest.skipUnless(os.path.exists(PROGRAMS["musl"]), "no musl-gcc here")
     def test_attached_with_musl(self):
         """libc itself ends the program with SIGKILL where two threads get unlike answers."""
         self.compare("musl", SEQUENCES + RAW)
 
+    def test_attached_without_a_plt(self):
+        """Such calls are not noticed without tracing: limpet finds out when it looks."""
+        self.compare("no_plt", SEQUENCES + RAW)
+
+    def test_traced_without_a_plt(self):
+        self.compare("no_plt_traced", SEQUENCES + RAW + DEADLY)
+
     def test_with_a_tool(self):
-        self.compare("tool", SEQUENCES + RAW)
+        self.compare("tool", SEQUENCES + RAW + DEADLY)
 
     def test_with_the_register_library(self):
-        self.compare("register", SEQUENCES + RAW)
+        self.compare("register", SEQUENCES + RAW + DEADLY)
+
+    def test_attached_by_the_register_library(self):
+        self.compare("door", SEQUENCES + RAW + DEADLY)
 
     def test_traced(self):
-        """Also with a filter for all threads that kills whoever does more than the program: ours are not there."""
-        self.compare("traced", SEQUENCES + RAW + ["tsync_deadly"])
+        self.compare("traced", SEQUENCES + RAW + DEADLY)
 
-    def test_traced_ours_are_gone_before_a_call_through_libc_returns(self):
-        for name in ("nginx", "systemd", "capset", "no_new_privs", "tsync"):
-            with self.subTest(sequence=name):
-                # A thread that is ending may wait for a processor; three times in a row it does not.
-                self.assertIn({}, [play(name, "traced")["at_once"] for _ in range(3)])
+    def test_ours_are_gone_before_a_call_through_libc_returns(self):
+        for mode in NOTICED:
+            for name in ("nginx", "systemd", "capset", "no_new_privs", "tsync"):
+                with self.subTest(mode=mode, sequence=name):
+                    # A thread that is ending may wait for a processor; three times in a row it does not.
+                    self.assertTrue(any(play(name, mode)["at_once"] == {} for _ in range(3)))
+
+    def test_calls_that_change_nothing(self):
+        """They are no reason to leave."""
+        for mode in NOTICED:
+            with self.subTest(mode=mode):
+                program = Program("nothing", mode)
+                before = set(threads_of_ours(program.pid))
+                self.assertEqual(program.go()[-1], "done\n")
+                time.sleep(LOOKS_S)
+                self.assertEqual(set(threads_of_ours(program.pid)) & before, before)
+                code, result = program.close()
+                self.assertEqual(code, 0)
+                self.assertNotIn("changed its identity", str(result))
+
+    def test_a_handler_that_jumps_out_while_a_call_waits(self):
+        """Nobody knows whether the thread comes back: the agent stays."""
+        program = Program("jump", "slow_tool")
+        self.assertEqual(program.go(), ["0 0\n", "done\n"])
+        self.assertEqual(identity(program.pid)["Uid"].split(), ["0"] * 4)  # the call was not made
+        self.assertTrue(harness.wait_until(lambda: not list(threads_of_ours(program.pid))))
+        result = harness.limpet("attach", program.pid, "--json", "--duration", "0", "--unload")
+        self.assertFalse(result.event("detached")["unloaded"], str(result))
+        self.assertIn("may come back", str(result.event("detached")["left"]))
+        self.assertEqual(program.again(), "again\n")
+        self.assertEqual(program.close()[0], 0)
+
+    def test_a_handler_that_forks_while_a_call_waits(self):
+        """The child has no thread of ours to wait for."""
+        result = play("fork_inside", "slow_tool")
+        self.assertEqual((result["lines"], result["code"]), (["0 0\n", "done\n"], 0), str(result))
+        self.assertEqual((result["after"]["Uid"].split(), result["kept"]), (["0", "1234", "0", "1234"], {}), str(result))
 
     def test_recorded_again_with_the_rights_that_are_left(self):
         """limpet comes back by itself, with threads that have no more than the program, and says what is missing."""
@@ -201,6 +274,7 @@ class Identity(unittest.TestCase):
         self.assertTrue(harness.wait_until(lambda: harness.thread_count(program.pid) > 2))
         for _ in range(200):
             self.assertEqual(program.again(), "again\n")
+            time.sleep(0.02)
         program.limpet.send_signal(signal.SIGINT)
         result = harness.limpet_finish(program.limpet)
         self.assertEqual(program.close()[0], 0)
@@ -219,17 +293,68 @@ class Identity(unittest.TestCase):
         self.assertEqual(result.event("detached")["reason"], "identity", str(result))
         self.assertIn("changed its identity", result.event("summary")["error"])
 
+    def test_told_to_leave_in_the_moment_in_which_it_leaves(self):
+        """Whichever came first is the reason; that both came is no failure."""
+        for _ in range(MOMENTS):
+            program = Program("nginx", "attached")
+            os.write(program.process.stdin.fileno(), b"x")
+            program.limpet.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(program.limpet)
+            program.close()
+            reason = result.event("detached").get("reason")
+            self.assertIn((result.code, reason), ((0, "signal"), (1, "identity"), (0, "exit")), str(result))
+
     def test_a_user_namespace_needs_a_process_of_one_thread(self):
-        """Which it is not while limpet is attached: a limit, and over with the attach."""
-        program = Program("users", "attached")
-        program.limpet.send_signal(signal.SIGINT)
-        self.assertEqual(harness.limpet_finish(program.limpet).code, 0)
-        self.assertTrue(harness.wait_until(lambda: not list(threads_of_ours(program.pid))))
-        self.assertEqual(program.go(), ["0 0\n", "done\n"])
-        self.assertEqual(program.close()[0], 0)
-        during = play("users", "attached")
-        self.assertIn(during["lines"], (["-1 22\n", "done\n"], ["0 0\n", "done\n"]))
-        self.assertEqual(during["code"], 0)
+        """Which it may not be while limpet is attached: a limit, and over with the attach."""
+        for mode in NOTICED:
+            with self.subTest(mode=mode):
+                during = play("users", mode)
+                self.assertIn(during["lines"], (["-1 22\n", "done\n"], ["0 0\n", "done\n"]))
+                self.assertEqual(during["code"], 0)
+        for mode in ("attached", "tool", "traced"):
+            with self.subTest(mode=mode, detached=True):
+                program = Program("users", mode)
+                program.limpet.send_signal(signal.SIGINT)
+                harness.limpet_finish(program.limpet)
+                self.assertTrue(harness.wait_until(lambda: not list(threads_of_ours(program.pid))))
+                self.assertEqual(program.go(), ["0 0\n", "done\n"])
+                self.assertEqual(program.close()[0], 0)
+
+
+class Unload(unittest.TestCase):
+    """What notices such calls goes again, while threads come through it all the time."""
+
+    def test_nobody_is_inside_when_it_goes(self):
+        process = subprocess.Popen([PASSERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        unloads = 0
+        for _ in range(UNLOADS):
+            result = harness.limpet("attach", process.pid, "--json", "--duration", "0", "--unload")
+            self.assertEqual(result.code, 0, str(result))
+            self.assertTrue(result.event("attached")["notices_rights"], str(result))
+            detached = result.event("detached")
+            unloads += detached["unloaded"]
+            self.assertEqual(detached["unloaded"], "limpet" not in maps_of(process.pid), str(result))
+            self.assertEqual(detached["unloaded"], not detached["left"], str(result))
+        process.stdin.close()
+        self.assertEqual(process.wait(), 0)
+        process.stdout.close()
+        self.assertGreater(unloads, 0)
+
+    def test_not_where_a_thread_may_not_wait(self):
+        """Who is held up by a hook makes system calls: a thread with a filter of its own may be killed for them."""
+        process = subprocess.Popen([PASSERS, "sandboxed"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        self.assertTrue(harness.wait_until(
+            lambda: any(identity(process.pid, tid).get("Seccomp") == "2" for tid in harness.threads_of(process.pid))))
+        result = harness.limpet("attach", process.pid, "--json", "--duration", "300ms", "--unload")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertFalse(result.event("attached")["notices_rights"], str(result))
+        self.assertIn("filters of their own", result.event("attached")["unnoticed"])
+        self.assertTrue(result.event("detached")["unloaded"], str(result))
+        process.stdin.close()
+        self.assertEqual(process.wait(), 0)
+        process.stdout.close()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-from harness import TargetTest, limpet
+from harness import TargetTest, limpet, status_of, wait_until
 
 ADVERSARY = os.environ.get("ADVERSARY", ".")
 GIB = 1 << 30
@@ -51,11 +51,11 @@ class MadeCode(TargetTest):
 
     def test_a_pipe(self):
         os.mkfifo(self.map)
-        self.assertIn("[jit]", self.look())
+        self.assertIn("[JIT]", self.look())
 
     def test_a_link_to_a_device(self):
         os.symlink("/dev/zero", self.map)
-        self.assertIn("[jit]", self.look())
+        self.assertIn("[JIT]", self.look())
 
     def test_names_that_a_terminal_obeys(self):
         self.write(f"{self.address} 1000 \033]0;mine\007\233\n".encode("latin-1"))
@@ -120,6 +120,7 @@ class Helpers(TargetTest):
             os.chmod(helper, 0o755)
             sleeper = subprocess.Popen(["sleep", "1000"])
             self.addCleanup(self.end_process, sleeper)
+            self.assertTrue(wait_until(lambda: status_of(sleeper.pid)["State"].startswith("S")))
             environment = dict(
                 os.environ, PATH=f"{folder}:{os.environ['PATH']}", DEBUGINFOD_URLS="http://127.0.0.1:1",
                 DEBUGINFOD_TIMEOUT=str(self.TIMEOUT_S),

@@ -6,10 +6,12 @@ The lock by which limpets exclude each other: a user who may not attach cannot h
 import fcntl
 import os
 import signal
+import subprocess
+import sys
 import time
 import unittest
 
-from harness import TargetTest, limpet, limpet_finish, limpet_start
+from harness import TargetTest, limpet, limpet_finish, limpet_start, thread_count, wait_until
 
 NOBODY = 65534
 WAIT_S = 1.5  # longer than an attach takes
@@ -68,6 +70,31 @@ class Lock(TargetTest):
         result = limpet("attach", target.pid, "--duration", "0")
         self.assertEqual(result.code, 0, str(result))
         self.assertLess(time.monotonic() - begin, 20)
+
+    def test_a_program_that_holds_it_itself(self):
+        """It never gives it back: limpet says so at once."""
+        script = "import fcntl\nheld = open('/proc/self/mem')\nfcntl.flock(held, fcntl.LOCK_EX)\nprint('held', flush=True)\ninput()"
+        target = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_process, target)
+        self.assertEqual(target.stdout.readline(), "held\n")
+        begin = time.monotonic()
+        result = limpet("attach", target.pid, "--json", "--duration", "0")
+        self.assertLess(time.monotonic() - begin, 8)
+        self.assertEqual(result.code, 7, str(result))
+        self.assertIn("locked its own memory file", result.err)
+
+    def test_who_holds_it_is_named_and_the_wait_can_be_interrupted(self):
+        target = self.target("plain", "idle")
+        memory = os.open(f"/proc/{target.pid}/mem", os.O_RDONLY)
+        self.addCleanup(os.close, memory)
+        fcntl.flock(memory, fcntl.LOCK_EX)
+        process = limpet_start("attach", target.pid, "--json")
+        self.addCleanup(self.end_process, process)
+        self.assertTrue(wait_until(lambda: thread_count(process.pid) > 1))
+        process.send_signal(signal.SIGINT)
+        result = limpet_finish(process)
+        self.assertEqual(result.code, 7, str(result))
+        self.assertIn(f"process {os.getpid()} holds the lock", result.err)
 
     def test_a_limpet_of_root_and_one_of_the_owner_exclude_each_other(self):
         options = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]

@@ -235,10 +235,12 @@ class Planted(Outputs):
     def test_another_name_of_a_file_stays(self):
         """A hard link: what is written takes the name, not the file."""
         self.give_away()
-        with open(self.samples, "rb") as file:
-            recording = file.read()
-        for content, run in ((recording, lambda path: self.record("-o", path).returncode),
-                             (VICTIM, lambda path: limpet("export", self.calls, "-f", "csv", "-o", path).code)):
+        table = self.path("table")
+        self.assertEqual(limpet("export", self.calls, "-f", "csv", "-o", table).code, 0)
+        for earlier, run in ((self.samples, lambda path: self.record("-o", path).returncode),
+                             (table, lambda path: limpet("export", self.calls, "-f", "csv", "-o", path).code)):
+            with open(earlier, "rb") as file:
+                content = file.read()
             self.put(content)
             other = self.path("other")
             if os.path.exists(other):

@@ -118,7 +118,7 @@ class Hazards(unittest.TestCase):
         recorder = self.begin("--kernel-trace")
         self.assertEqual(self.work.ask("endless"), [])
         result = self.end(recorder, NOTHING_RECORDED)
-        self.assertIn("warning: 1 commands were not done by the devices 2 s after the end", result.err)
+        self.assertIn("warning: 1 command was not done by the devices 2 s after the end", result.err)
         self.assertEqual(result.event("recorded")["work_cut"], 1)
         # What ends now ends without limpet.
         self.assertEqual(self.work.ask("release"), [])

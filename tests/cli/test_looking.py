@@ -255,6 +255,18 @@ class Rights(Looking):
             self.assertEqual(result.returncode, 5 if words[0] == "record" else 3, str(words) + result.stderr)
             self.assertNotRegex(result.stderr, "as root|sudo limpet", words)
 
+    @unittest.skipIf(os.geteuid() or not shutil.which("setpriv"), "needs root and setpriv")
+    def test_root_from_whom_processes_are_hidden(self):
+        pid = self.start(preexec_fn=as_nobody)
+        hidden = 'mount -t proc -o hidepid=2,gid=12345 proc /proc && exec setpriv --bounding-set=-all --inh-caps=-all "$@"'
+        result = subprocess.run(["unshare", "--mount", "sh", "-c", hidden, "sh", LIMPET, "attach", str(pid)],
+                                capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL,
+                                env={**os.environ, "container": "podman"})
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("hidepid", result.stderr)
+        self.assertNotRegex(result.stderr, "as root|sudo")
+        self.assertIn("--cap-add", result.stderr)
+
 
 class Named(Looking):
     """-p PID and names do for every verb of one process."""
@@ -295,7 +307,7 @@ class Named(Looking):
         self.assertEqual(result.code, 2, str(result))
         self.assertIn("2 processes have the name 'limpet-twin'", result.err)
         for pid in pids:
-            self.assertIn(f": {pid}: {path}"[:40], result.err)
+            self.assertIn(f": {pid}: limpet-twin 60\n", result.err)
         self.assertIn("fix: give the number of one", result.err)
 
     def test_a_name_of_no_process(self):
@@ -306,8 +318,11 @@ class Named(Looking):
             self.assertIn("fix: limpet ps", result.err)
 
     def test_part_of_a_name_is_no_name(self):
-        self.start(self.copy("limpet-whole"), "60")
-        self.assertEqual(limpet("doctor", "limpet-who").code, 4)
+        pid = self.start(self.copy("limpet-whole"), "60")
+        for verb in self.VERBS:
+            result = limpet(verb, "limpet-who")
+            self.assertEqual(result.code, 4, str(result))
+            self.assertIn(f"fix: limpet-whole, process {pid}, has it in its name; limpet ps limpet-who", result.err)
 
 
 class Frame(unittest.TestCase):
@@ -346,7 +361,7 @@ class Frame(unittest.TestCase):
         with open("/dev/full", "w") as full:
             result = subprocess.run([LIMPET, "ps"], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(result.returncode, 1)
-        self.assertIn(b"could not be written", result.stderr)
+        self.assertIn(b"not all of the output could be written", result.stderr)
 
     def test_bash_completes_verbs_and_options(self):
         script = limpet("completions", "bash").out + """

@@ -46,12 +46,12 @@ static void check_rows(const struct rows *rows, uint64_t size)
 		must((row->kind & UNWIND_KIND_MASK) < UNWIND_KINDS);
 		if (row->kind == UNWIND_SPECIAL) {
 			must(row->cfa < rows->special_count);
-			must(rows->specials[row->cfa].base <= UNWIND_BASE_REGISTER + 15);
+			must(rows->specials[row->cfa].base <= UNWIND_BASE_REGISTER + 31);
 		}
 	}
 }
 
-static void follow_code(const uint8_t *bytes, size_t size)
+static void follow_code(const struct code_machine *machine, const uint8_t *bytes, size_t size)
 {
 	for (int kind = CODE_ROUTINES; kind <= CODE_UNKNOWN; kind++) {
 		const struct code code = { .kind = kind,
@@ -61,10 +61,16 @@ static void follow_code(const uint8_t *bytes, size_t size)
 					   .frame_complete = (uint32_t)(size / 4) };
 		struct rows rows = { 0 };
 
-		must(!code_rows_add(&rows, 0, &code));
+		must(!machine->add_rows(&rows, 0, &code));
 		check_rows(&rows, size);
 		rows_done(&rows);
 	}
+}
+
+static void follow_both(const uint8_t *bytes, size_t size)
+{
+	follow_code(&code_machine_x86_64, bytes, size);
+	follow_code(&code_machine_aarch64, bytes, size);
 }
 
 static void read_blobs(const struct java_memory *memory, const struct java_layout *layout,
@@ -100,9 +106,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int count;
 
 	if (size > CODE_AT)
-		follow_code(bytes + CODE_AT, MIN(size - CODE_AT, CODE_BYTES));
+		follow_both(bytes + CODE_AT, MIN(size - CODE_AT, CODE_BYTES));
 	else
-		follow_code(bytes, MIN(size, CODE_BYTES));
+		follow_both(bytes, MIN(size, CODE_BYTES));
 	for (unsigned i = 0; i < JAVA_SYMBOLS; i++)
 		symbols[i] = BASE + i * 8;
 	if (java_layout_read(&layout, &memory.reader, symbols, &err)) {
@@ -110,7 +116,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		return 0;
 	}
 	count = java_heaps_read(heaps, &memory, &layout);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
+		layout.machine = &code_machine_x86_64;
 		read_blobs(&memory, &layout, &heaps[i]);
+		layout.machine = &code_machine_aarch64;
+		read_blobs(&memory, &layout, &heaps[i]);
+	}
 	return 0;
 }

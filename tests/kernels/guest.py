@@ -218,6 +218,22 @@ def namespace_problem():
     return f"of processes {pids}" if pids else stack_problem(recording, 50, 2)
 
 
+def signs_addresses():
+    """Whether this processor signs return addresses (aarch64)."""
+    return "paca" in pathlib.Path("/proc/cpuinfo").read_text().split()
+
+
+def try_signed():
+    """A program whose return addresses carry signatures, by each way to walk."""
+    if not signs_addresses():
+        report.skip("signed return addresses", "this processor has none")
+        return
+    for rung in ("bpf", "copy"):
+        with exactness.running(f"{HERE}/sampling/chain_50_signed", "1") as process:
+            recording = exactness.sample(rung, process.pid, "max=100", rate=99, seconds=60)
+            report.check(f"signed return addresses, by {rung}", stack_problem(recording, 50, 10))
+
+
 def try_sampling():
     """The kernel's own walk up stacks: exact, or refused by name."""
     if not os.path.exists(os.environ["SAMPLER_DRIVER"]):
@@ -235,6 +251,7 @@ def try_sampling():
             report.check(f"sampling by BPF, {depth} deep", stack_problem(recording, depth, count / 10),
                          f"{guessed} of {len(recording.samples)} met memory that was not there" if guessed else "")
     report.check("sampling by BPF in a namespace of pids", namespace_problem())
+    try_signed()
     with exactness.running(f"{HERE}/sampling/chain_50", "3", "sleepy") as process:
         recording = exactness.sample("bpf", process.pid, "off", "kernel", "max=300", rate=99, seconds=60)
         report.check("threads off the processor by BPF", stack_problem(recording, 50, 100))

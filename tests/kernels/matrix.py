@@ -51,7 +51,7 @@ def files_for(arch):
     tracer = executables(tree / "src/target")
     modules = ("attach/harness.py", "common/driving.py", "common/report.py", "tree/families.py",
                "sampling/exactness.py", "hooks/test_hooks.py", "kernels/guest.py")
-    sampled = [tree / "tests/sampling" / name for name in ("sampler_driver", "chain_50", "chain_1000")]
+    sampled = [tree / "tests/sampling" / name for name in ("sampler_driver", "chain_50", "chain_50_signed", "chain_1000")]
     return {
         "limpet": find_limpet(tree),
         **{f"programs/{path.name}": path for path in programs},

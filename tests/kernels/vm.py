@@ -16,7 +16,10 @@ import time
 import archive
 import cpio
 
-RELEASES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "trixie"}
+RELEASES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "trixie", "6.12-16k": "trixie"}
+# The small kernel for virtual machines, but where only the whole one is made with larger pages.
+PACKAGES = {"6.12-16k": "linux-image-{arch}-16k"}
+CLOUD = "linux-image-cloud-{arch}"
 ROOT_RELEASE = "bookworm"
 MACHINES = {
     "amd64": ["qemu-system-x86_64", "-machine", "q35"],
@@ -45,12 +48,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def kernel(version, arch):
-    """The path of a bootable Debian cloud kernel."""
+    """The path of a bootable Debian kernel."""
 
     def choose(packages):
-        found = [n for n in packages.dependencies(f"linux-image-cloud-{arch}") if n.startswith("linux-image-")]
+        name = PACKAGES.get(version, CLOUD).format(arch=arch)
+        found = [n for n in packages.dependencies(name) if n.startswith("linux-image-")]
         if not found:
-            raise archive.Unavailable(f"no cloud kernel {version} for {arch}")
+            raise archive.Unavailable(f"no {name} in Debian {RELEASES[version]}")
         return found[:1]
 
     tree = archive.tree(f"kernel-{version}-{arch}", RELEASES[version], arch, choose)

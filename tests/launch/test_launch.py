@@ -172,8 +172,8 @@ class Counts(Launch):
 class Traces(Launch):
     """What the program can know about it."""
 
-    def sees(self, before, environment):
-        result = subprocess.run([*before, PROGRAM, "self"], capture_output=True, text=True, env=environment,
+    def sees(self, before, environment, program=PROGRAM):
+        result = subprocess.run([*before, program, "self"], capture_output=True, text=True, env=environment,
                                 stdin=subprocess.DEVNULL, timeout=DEADLINE_S)
         lines = result.stdout.splitlines()
         code = next(line.split() for line in lines if line.startswith("code"))
@@ -187,6 +187,16 @@ class Traces(Launch):
         self.assertEqual(launched, plain)
         self.assertEqual((launched[0], launched[-1]), ("entry 1", "ended in order"))
         self.assertEqual(code, 1, "the bootstrap code of the agent, and nothing else that is nameless")
+
+    def test_a_static_program_that_is_sampled_finds_itself_as_ever(self):
+        environment = {"PATH": os.environ["PATH"], "SOME": "thing"}
+        program = harness.program("launched_static")
+        plain, _ = self.sees([], environment, program)
+        for _ in range(5):
+            launched, code = self.sees([harness.LIMPET, "record", "-o", self.path, "--"], environment, program)
+            self.assertEqual(launched, plain)
+            self.assertEqual((launched[0], launched[-1]), ("entry 1", "ended in order"))
+            self.assertEqual(code, 0, "nothing of limpet's is left in it")
 
     def test_inherits_the_signals_of_whoever_started_limpet(self):
         """Ignored and blocked ones, as a shell or nohup leaves them."""
@@ -335,7 +345,7 @@ class Refusals(Launch):
     def test_static(self):
         mark = os.path.join(self.folder, "mark")
         self.refuse(harness.program("launched_static"), "mark", mark, 0, code=6,
-                    words=["statically linked", "it was not run"])
+                    words=["statically linked", "it was not run", "fix: limpet record -- PROGRAM, without traces"])
         self.assertFalse(os.path.exists(mark))
 
     @unittest.skipUnless(os.path.exists(harness.program("plain_musl")), "no musl here")
@@ -363,11 +373,11 @@ class Refusals(Launch):
 class Deaths(Launch):
     """Whoever is killed, whenever: the program runs to its end, or it never began."""
 
-    def kill_at(self, name, number):
+    def kill_at(self, name, number, program=PROGRAM, options=("--alloc-trace", "--force")):
         mark = os.path.join(self.folder, f"{name}-{number}")
         result = subprocess.run(
             [harness.program("kill_at"), name, str(number), harness.LIMPET, "record", "-o", self.path,
-             "--alloc-trace", "--force", "--", PROGRAM, "mark", mark, "0"],
+             *options, "--", program, "mark", mark, "0"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             timeout=DEADLINE_S)
         if result.returncode == 77:
@@ -380,11 +390,11 @@ class Deaths(Launch):
         self.assertIn(text, ("", "begun\nended\n"), f"{name} killed at its call {number}")
         return "not killed" not in result.stdout, text
 
-    def kill_at_some(self, name, numbers):
+    def kill_at_some(self, name, numbers, **more):
         """How often the program ran, and never began, when somebody was killed."""
         ran = never = 0
         for number in numbers:
-            was_killed, text = self.kill_at(name, number)
+            was_killed, text = self.kill_at(name, number, **more)
             ran, never = ran + (was_killed and bool(text)), never + (was_killed and not text)
         return ran, never
 
@@ -393,6 +403,12 @@ class Deaths(Launch):
         ran, never = self.kill_at_some("limpet-injector", range(1, 54, 3))
         self.assertEqual(ran, 0)
         self.assertGreater(never, 5)
+
+    def test_injector_before_a_static_program_that_is_sampled(self):
+        ran, never = self.kill_at_some("limpet-injector", range(1, 54, 3), options=(),
+                                       program=harness.program("launched_static"))
+        self.assertEqual(ran, 0)
+        self.assertGreater(never, 3)
 
     def test_limpet(self):
         ran, _ = self.kill_at_some("limpet", range(1, 28, 2))

@@ -306,7 +306,7 @@ class Ends(OpenCL):
         self.assertEqual(loop.end_epoch()["held"], alone, "our reference is seen")
         result = self.stop(process)
         self.assertEqual(result.event("recorded")["work_cut"], 1)
-        self.assertIn("1 commands were not done", result.err)
+        self.assertIn("1 command was not done", result.err)
         self.assertEqual(loop.end_epoch()["held"], alone, "our reference has stayed")
         for left in reversed(range(GENERATIONS)):
             process = self.start(loop)

@@ -223,6 +223,16 @@ static void last_thread_run(const void *data)
 	pthread_exit(NULL);
 }
 
+/* Its first thread ends while somebody attaches: now sooner, now later, as its number says. */
+static void brief_leader_run(const void *data)
+{
+	(void)data;
+	thread_start(brief_thread, NULL, 0);
+	workload_ready();
+	usleep((useconds_t)(getpid() % 24) * 500);
+	pthread_exit(NULL);
+}
+
 /* The plugins lie beside the program. */
 static void plugin_path(int index, char *path, size_t size)
 {
@@ -394,6 +404,7 @@ const struct workload workloads[] = {
 	{ "threads1000", threads_run, &thousand },
 	{ "zombie_leader", zombie_leader_run, NULL },
 	{ "last_thread", last_thread_run, NULL },
+	{ "brief_leader", brief_leader_run, NULL },
 	{ "dlopen1", dlopen_run, &one },
 	{ "dlopen8", dlopen_run, &eight },
 	{ "environment", environment_run, NULL },

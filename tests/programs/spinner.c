@@ -7,6 +7,7 @@
  *   quiet   nobody computes or sleeps shortly
  *   locked  a thread holds a lock for ever, another one waits for it
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
 #include <time.h>

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Programs of Debian that compile while they run, sampled: node and java.
+"""Programs of Debian that compile while they run, sampled: node, java, guile, erlang and luajit.
 
-  tests/real/compiled.py [node|java]...
+  tests/real/compiled.py [node|java|guile|erlang|luajit]...
 
 Of node's stacks at least 99.5 % must reach the root, with and without its perf map; with the map its
 functions have their names. Java is asked for its names by its own attach protocol; of its stacks, without frame
-pointers, at least 99 % must reach the root on both rungs, and none may be wrong (java_stacks.py).
+pointers, at least 99 % must reach the root on both rungs, and none may be wrong (java_stacks.py). Code of Erlang and of
+LuaJIT keeps no frames: such stacks must not be called complete.
 LIMPET names the limpet to test. Ends with "N passed, N failed".
 """
 
@@ -141,7 +142,8 @@ def try_chains(report, classes, *options):
 
 
 def left_behind(pid):
-    return glob.glob(f"/tmp/.attach_pid{pid}") + glob.glob(f"/proc/{pid}/cwd/.attach_pid{pid}")
+    return (glob.glob(f"/tmp/.attach_pid{pid}") + glob.glob(f"/proc/{pid}/cwd/.attach_pid{pid}")
+            + glob.glob(f"/tmp/perf-{pid}.map"))
 
 
 def try_java(report):
@@ -152,7 +154,7 @@ def try_java(report):
     with tempfile.TemporaryDirectory() as classes:
         os.chmod(classes, 0o755)
         subprocess.run(["javac", "-d", classes, PROGRAMS / "Hot.java", PROGRAMS / "Chains.java"], check=True)
-        for options in ([], ["-XX:+UseZGC"], ["-XX:TieredStopAtLevel=1"]):
+        for options in ([], ["-XX:+UseZGC"], ["-XX:TieredStopAtLevel=1"], ["-XX:+PreserveFramePointer"]):
             try_chains(report, classes, *options)
         for user in (None, nobody):
             name = "java" if user is None else "java of another user"
@@ -169,9 +171,55 @@ def try_java(report):
             report.check("java -Xrs: goes on", None if it.process.poll() is None else "it ended")
 
 
+OTHERS = HERE.parent / "sampling/jit"
+
+
+def try_other(report, name, *command, folder="/", least=LEAST_COMPLETE):
+    """least None: none of its stacks may be called complete that ends in its code."""
+    with Trial(*command, folder=folder) as it:
+        for sampler in ("bpf", "copy"):
+            told, functions = it.record("--sampler", sampler)
+            unnamed = {known: one for known, one in functions.items() if "JIT" in known}
+            share = sum(one["self_percent"] for one in unnamed.values())
+            problem = complete_problem(told, least) if least else None
+            if not least and told["complete_percent"] > 100 - share + 1:
+                problem = f"{told['complete_percent']} % complete, {share:.2f} % end in its code"
+            report.check(f"{name} by {sampler}: what is called complete", problem,
+                         f"{told['complete_percent']} % of {told['samples']}")
+            report.check(f"{name} by {sampler}: its code is one entry", None if len(unnamed) <= 1 else sorted(unnamed)[:5],
+                         f"{share:.2f} %")
+
+
+def try_guile(report):
+    if not shutil.which("guile"):
+        report.skip("guile", "not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = f"{folder}/hot.go"
+        subprocess.run(["guile", "-c", f'(compile-file "{OTHERS}/hot.scm" #:output-file "{compiled}")'], check=True,
+                       stdout=subprocess.DEVNULL)
+        try_other(report, "guile", "guile", "-c", f'(load-compiled "{compiled}")')
+
+
+def try_erlang(report):
+    if not shutil.which("erlc"):
+        report.skip("erlang", "not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["erlc", "-o", folder, OTHERS / "hot.erl"], check=True)
+        try_other(report, "erlang", "erl", "-noshell", "-noinput", "-s", "hot", "main", folder=folder, least=None)
+
+
+def try_luajit(report):
+    if not shutil.which("luajit"):
+        report.skip("luajit", "not installed")
+        return
+    try_other(report, "luajit", "luajit", OTHERS / "hot.lua", least=None)
+
+
 def main():
     report = Report()
-    tests = {"node": try_node, "java": try_java}
+    tests = {"node": try_node, "java": try_java, "guile": try_guile, "erlang": try_erlang, "luajit": try_luajit}
     names = sys.argv[1:] or list(tests)
     for name in names:
         tests[name](report)

@@ -11,7 +11,8 @@ import time
 
 LOOK = pathlib.Path(__file__).resolve().parent / "gdb_look.py"
 LIMIT_S = 600
-LOOP = "_PyEval_EvalFrameDefault"
+LOOP = "the loop of an interpreter"
+LOOPS = ("_PyEval_EvalFrameDefault", "execute_ex", "Perl_runops_standard")
 
 
 def look(targets, stops):
@@ -36,14 +37,14 @@ def bare(name):
 
 
 def addresses(thread):
-    """Those that limpet tells; inlined functions share theirs. Without lines only Python's functions have a file: those
-    that follow each other run in one loop of the interpreter's."""
-    return once([(0, LOOP, LOOP) if frame["file"] else (int(frame["address"], 16), frame["module"], frame["function"])
+    """Those that limpet tells; inlined functions share theirs. Without lines only functions of interpreters have a file, or
+    their language as module: those that follow each other run in one loop of the interpreter's."""
+    return once([(0, LOOP, LOOP) if frame["file"] or frame["module"] == "[php]" else (int(frame["address"], 16), frame["module"], frame["function"])
                  for frame in thread["frames"] if not frame["inlined"]])  # fmt: skip
 
 
 def gdb_addresses(line):
-    return once([(0, LOOP, True, LOOP) if frame[3] == LOOP else frame for frame in line["gdb"]])
+    return once([(0, LOOP, True, LOOP) if frame[3] in LOOPS else frame for frame in line["gdb"]])
 
 
 def once(frames):

@@ -67,7 +67,7 @@ def read_folded(limpet, path):
 
 def root_problem(names):
     """A thread begins in libc."""
-    is_root = any(name in ("clone3", "clone", "_start") for name in names[:2]) or names[0].startswith("libc.so.6+")
+    is_root = any(name in ("clone3", "clone", "thread_start", "_start") for name in names[:2]) or names[0].startswith("libc.so.6+")
     return None if is_root else " > ".join(names[:4])
 
 

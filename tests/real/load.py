@@ -110,6 +110,10 @@ def count_wrk(text):
     return number(r"(\d+) requests in", text), socket_errors + number(r"Non-2xx or 3xx responses: (\d+)", text)
 
 
+def count_self(text):
+    return number(r"done (\d+)", text), number(r"failed (\d+)", text)
+
+
 def count_pgbench(text):
     done = number(r"transactions actually processed: (\d+)", text)
     return done, number(r"failed transactions: (\d+)", text) + text.count("aborted")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Live programs from Debian's packages, sampled under load: whole stacks, no failed request, gdb's stacks beside.
 
-  tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java; all by default
+  tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java ruby php
+                                                                 perl go go-stripped go-cgo; all by default
 
 Each is recorded by both rungs with stacks, on and off the processor. Then gdb stops it N times, and both look at
 the same threads. LIMPET names the limpet to test. Ends with "N passed, N failed".
@@ -25,11 +26,12 @@ os.environ.setdefault("LIMPET", str(HERE.parent.parent / "out/bin/limpet"))
 
 from gdb_truth import Verdict, look, modules
 from report import Report, table
-from servers import SERVERS, Unavailable, wait_for
+from servers import SAMPLED, Unavailable, wait_for
 
 WARM_UP_S = 2.0
 RATE = 499
 LEAST_PERCENT = 99.5
+LEAST_INSIDE = 90.0
 HEAD = ("program", "sampler", "samples", "complete %", "why not", "lost", "names %", "threads", "bytes/sample")
 MODES = (("bpf", ()), ("bpf", ("--off-cpu",)), ("copy", ()))
 
@@ -46,7 +48,16 @@ def record(pid, seconds, folder, sampler, words):
         if done.returncode == 4:
             return None
         raise AssertionError(f"limpet record: exit {done.returncode}: {done.stderr.strip()}")
-    return {**totals, "bytes": path.stat().st_size}
+    return {**totals, "bytes": path.stat().st_size, "path": path}
+
+
+def stacks_of(path):
+    """Names of functions and how often, of each stack of a recording."""
+    folded = path.with_suffix(".folded")
+    subprocess.run([os.environ["LIMPET"], "export", path, "-o", folded], check=True, capture_output=True)
+    for line in folded.read_text().splitlines():
+        stack, _, count = line.rpartition(" ")
+        yield set(stack.split(";")), int(count)
 
 
 def add(all_of, one):
@@ -77,7 +88,9 @@ class Trial:
             self.load.finish()
         self.report.check(f"{self.server.name}: no failed request while it was recorded", self.load.problem,
                           f"{self.load.requests} requests")
-        if shutil.which("gdb"):
+        if not self.server.is_known_to_gdb:
+            self.report.skip(f"{self.server.name}: gdb sees the same", "gdb does not know its stacks")
+        elif shutil.which("gdb"):
             self.compare_with_gdb()
 
     def record_all(self, sampler, words):
@@ -90,9 +103,26 @@ class Trial:
                 one = record(pid, self.options.seconds, self.server.folder, sampler, words)
                 if one:
                     add(sums, one)
+                    if self.server.functions and sampler == "bpf" and not words:
+                        self.judge_functions(one["path"])
             if sums["samples"]:
                 break
         self.judge_record(" ".join((sampler, *words)), sums)
+
+    def judge_functions(self, path):
+        """Nearly all of its time is spent in functions that it has, and in each of them."""
+        wanted, seen, inside, total = set(self.server.functions), set(), 0, 0
+        for names, count in stacks_of(path):
+            seen |= names & wanted
+            inside += count * bool(names & wanted)
+            total += count
+        share = percent(inside, total)
+        problem = None
+        if seen != wanted:
+            problem = f"not seen: {', '.join(wanted - seen)}"
+        elif share < LEAST_INSIDE:
+            problem = f"only {share:.1f} % of the samples are in one of them"
+        self.report.check(f"{self.server.name}: its functions by name", problem, f"{share:.1f} % of {total}")
 
     def judge_record(self, what, sums):
         name, complete = self.server.name, percent(sums["complete", "end"], sums["samples"])
@@ -101,10 +131,10 @@ class Trial:
         self.rows.append((name, what, sums["samples"], f"{complete:.2f}", why, sums["samples_lost"],
                           f"{percent(sums['frames_named'], sums['frames']):.0f}", sums["sampled_threads"],
                           f"{sums['bytes'] / max(1, sums['samples']):.1f}"))
-        wrong = None
+        wrong, least = None, self.server.least.get(what.split()[0], LEAST_PERCENT)
         if not sums["samples"]:
             wrong = "no sample"
-        elif complete < LEAST_PERCENT:
+        elif complete < least:
             wrong = f"{complete:.2f} % reach the root: {why}"
         self.report.check(f"{name}, {what}: whole stacks", wrong, f"{complete:.2f} % of {sums['samples']}")
         lost = f"{sums['samples_lost']} lost" if sums["samples_lost"] else None
@@ -151,11 +181,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--stops", type=int, default=100)
     options = parser.parse_args()
-    unknown = set(options.names) - {kind.name for kind in SERVERS}
+    unknown = set(options.names) - {kind.name for kind in SAMPLED}
     if unknown:
         parser.error(f"no such program: {' '.join(unknown)}")
     report, rows = Report(), [HEAD]
-    for kind in SERVERS:
+    for kind in SAMPLED:
         if not options.names or kind.name in options.names:
             rows += try_server(kind, options, report)
     print()

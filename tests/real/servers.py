@@ -12,9 +12,10 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
-from load import REDIS_REQUESTS, Load, SelfLoad, count_pgbench, count_redis, count_wrk
+from load import REDIS_REQUESTS, Load, SelfLoad, count_pgbench, count_redis, count_self, count_wrk
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 
@@ -62,6 +63,9 @@ class Server:
     """One program in a temporary directory. Subclasses give name, open() and load()."""
 
     end_signal = signal.SIGTERM
+    least = {}  # of complete stacks in percent, by sampler, where it is not what others reach
+    functions = ()  # of its language, that take its time
+    is_known_to_gdb = True  # its stacks, and where its interpreter runs
 
     def __init__(self, folder):
         self.folder, self.process, self.port = folder, None, free_port()
@@ -221,4 +225,85 @@ class Java(Server):
         return SelfLoad(self.process)
 
 
-SERVERS = (Redis, Postgres, Nginx, Python, Node, Java)
+class Go(Server):
+    """A copy holds one stack: where Go's runtime works on a thread's own, the goroutine's is read later, if at all.
+    gdb does not know of goroutines."""
+
+    name = "go"
+    flags, rest, is_known_to_gdb = (), "work_plain.go", False
+    least = {"copy": 70}
+
+    def open(self):
+        files = [PROGRAMS / "work.go", PROGRAMS / self.rest]
+        environment = {**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": str(self.folder / "cache")}
+        done = subprocess.run([find("go"), "build", *self.flags, "-o", self.folder / "work", *files], env=environment,
+                              capture_output=True, text=True)  # fmt: skip
+        if done.returncode:
+            raise Unavailable(f"go build: {done.stderr[-300:]}")
+        self.start(self.folder / "work", stdout=subprocess.PIPE, text=True)
+
+    def load(self):
+        return SelfLoad(self.process)
+
+
+class GoStripped(Go):
+    name = "go-stripped"
+    flags = ("-ldflags=-s -w",)
+
+
+class GoWithC(Go):
+    name = "go-cgo"
+    rest = "work_cgo.go"
+
+
+class Ruby(Server):
+    name = "ruby"
+    is_known_to_gdb = False
+    functions = ("hashing", "objects", "sorting")
+
+    def open(self):
+        self.start(find("ruby"), PROGRAMS / "work.rb", stdout=subprocess.PIPE, text=True)
+
+    def load(self):
+        return SelfLoad(self.process)
+
+
+class Perl(Server):
+    name = "perl"
+    functions = ("main::counting", "main::sorting", "main::matching")
+
+    def open(self):
+        self.start(find("perl"), PROGRAMS / "work.pl", stdout=subprocess.PIPE, text=True)
+
+    def load(self):
+        return SelfLoad(self.process)
+
+
+class Php(Server):
+    """php-fpm, asked by a client of our own."""
+
+    name = "php"
+    functions = ("hashing", "Page::sorting", "<main>")
+
+    def open(self):
+        shutil.copy(PROGRAMS / "page.php", self.folder)
+        user = pwd.getpwuid(os.getuid()).pw_name
+        (self.folder / "fpm.conf").write_text(
+            f"[global]\npid = {self.folder}/pid\nerror_log = {self.folder}/errors\ndaemonize = no\n"
+            f"[www]\nlisten = {self.folder}/socket\nuser = {user}\ngroup = {user}\n"
+            f"pm = static\npm.max_children = 1\n"
+        )
+        program = find("php-fpm*", "/usr/sbin")
+        self.start(program, "--allow-to-run-as-root", "--nodaemonize", "--fpm-config", self.folder / "fpm.conf")
+        wait_for(lambda: (self.folder / "socket").exists() or self.process.poll() is not None, "php-fpm's socket")
+
+    def targets(self):
+        return children(self.process.pid)
+
+    def load(self):
+        argv = [sys.executable, PROGRAMS / "fastcgi.py", self.folder / "socket", self.folder / "page.php", "2"]
+        return Load(list(map(str, argv)), count_self)
+
+
+SERVERS = (Redis, Postgres, Nginx, Python, Node, Java, Ruby, Php, Perl)
+SAMPLED = (*SERVERS, Go, GoStripped, GoWithC)  # also what has no C library to be attached by

@@ -25,6 +25,7 @@ STANDIN = os.environ.get("STANDIN", ".")
 
 # Of tests/programs/traced.c and newer.cpp.
 SMALL_BYTES, LARGE_BYTES, SMALL_BLOCKS, LARGE_BLOCKS = 200, 40000, 100000, 2000
+TAKER_BLOCKS = 50000
 
 
 class Domains(TargetTest):
@@ -204,8 +205,9 @@ class Samples(Domains):
         for site in (small, other, large):
             self.assertRegex(site["stack"][0], r"^traced\+0x")
 
-    def test_what_operator_new_gets_from_malloc_counts_once(self):
-        path = harness.program("newer")
+    def sample_program(self, name):
+        """The places where a program took memory when it was told to."""
+        path = harness.program(name)
         if not os.path.exists(path):
             self.skipTest("no C++ compiler")
         program = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -216,13 +218,34 @@ class Samples(Domains):
         program.stdin.flush()
         self.assertEqual(program.stdout.readline(), "done\n")
         self.finish(process)
-        sites = [event for event in self.report() if event["event"] == "allocation" and event["bytes"] > 1e6]
-        truth = 2 * SMALL_BLOCKS * SMALL_BYTES
-        self.assertAlmostEqual(sum(site["bytes"] for site in sites) / truth, 1,
-                               delta=4 / (truth / self.INTERVAL) ** 0.5)
+        return [event for event in self.report() if event["event"] == "allocation"]
+
+    def assert_near(self, sites, truth):
+        found = sum(site["bytes"] for site in sites)
+        self.assertAlmostEqual(found / truth, 1, delta=4 / (truth / self.INTERVAL) ** 0.5)
+
+    def test_what_operator_new_gets_from_malloc_counts_once(self):
+        sites = [site for site in self.sample_program("newer") if site["bytes"] > 1e6]
+        self.assert_near(sites, 2 * SMALL_BLOCKS * SMALL_BYTES)
         for site in sites:
             self.assertRegex(site["stack"][0], r"^newer\+0x")
             self.assertIn(site["function"], ("operator new", "operator new[]"))
+
+    def test_memory_that_is_taken_in_any_way_counts_once_and_is_given_back(self):
+        sites = self.sample_program("takers")
+        each = TAKER_BLOCKS * SMALL_BYTES
+        ways = {"malloc": 1, "calloc": 1, "realloc": 1, "reallocarray": 1, "posix_memalign": 1,
+                "operator new": 3, "operator new[]": 3}  # fmt: skip
+        for function, count in ways.items():
+            with self.subTest(function):
+                self.assert_near([site for site in sites if site["function"] == function], count * each)
+        self.assert_near(sites, sum(ways.values()) * each)
+        self.assertLess(sum(site["out_bytes"] for site in sites), 20 * self.INTERVAL)
+
+    def test_operators_of_the_program_count_once(self):
+        sites = self.sample_program("takers_own")
+        self.assert_near(sites, TAKER_BLOCKS * SMALL_BYTES)
+        self.assertLess(sum(site["out_bytes"] for site in sites), 20 * self.INTERVAL)
 
 
 class Stdio(Domains):

@@ -333,7 +333,7 @@ class Export(Folder):
     def test_a_file_appears_complete_or_not_at_all(self):
         path = self.file("a.csv")
         with open(path, "w") as file:
-            file.write("what was there before")
+            file.write("begin_ns,duration_ns,pid,process,was there before")
 
         def little_room():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -344,7 +344,7 @@ class Export(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("File too large", done.stderr)
         with open(path) as file:
-            self.assertEqual(file.read(), "what was there before")
+            self.assertEqual(file.read(), "begin_ns,duration_ns,pid,process,was there before")
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "app.limpet"])
         self.export("a.csv")
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.csv", "app.limpet"])

@@ -24,14 +24,12 @@ def tree(release):
                         lambda packages: packages.closure([RELEASES[release]]))  # fmt: skip
 
 
-def wrapper(release, folder):
-    """A script that becomes the interpreter, with the C library of its own release."""
-    root = tree(release)
+def wrapper(root, script, variables, *words):
+    """A script that becomes an interpreter, with the C library of its own release."""
     machine = platform.machine()
     loader = next(path for path in root.rglob(f"ld-linux-{machine.replace('_', '-')}.so.*") if path.is_file())
     libraries = ":".join(str(root / part / f"{machine}-linux-gnu") for part in ("lib", "usr/lib"))
-    command = ["env", f"PYTHONHOME={root}/usr", loader, "--library-path", libraries, root / "usr/bin" / RELEASES[release]]
-    script = folder / f"python-{release}"
+    command = ["env", *variables, loader, "--library-path", libraries, *words]
     script.write_text(f'#!/bin/sh\nexec {shlex.join(map(str, command))} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     return script
@@ -39,7 +37,9 @@ def wrapper(release, folder):
 
 def problem(release, folder, programs):
     """What is wrong with the Python functions that limpet sees there, or None."""
-    environment = {**os.environ, "PYTHON": str(wrapper(release, folder)), "SAMPLING_PROGRAMS": str(programs)}
+    root = tree(release)
+    script = wrapper(root, folder / f"python-{release}", [f"PYTHONHOME={root}/usr"], root / "usr/bin" / RELEASES[release])
+    environment = {**os.environ, "PYTHON": str(script), "SAMPLING_PROGRAMS": str(programs)}
     done = subprocess.run([sys.executable, str(TESTS)], env=environment, capture_output=True, text=True,
                           timeout=LIMIT_S)  # fmt: skip
     if done.returncode == 77:

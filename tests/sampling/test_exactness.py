@@ -103,11 +103,20 @@ class Exactness(unittest.TestCase):
     def test_code_that_is_made(self):
         self.meets("made", "made_leaf", least_complete=0.98)
 
-    @unittest.skip("known defect: a sample in the first instruction of made code loses its callers, and is called complete")
     def test_code_that_is_made_below_functions_without_frame_pointers(self):
         """Nothing tells their stack pointers: such stacks are not complete, and say so."""
         recording, _ = self.sample_program(KNOWN["made_bare"], least_complete=0, least_certain=0)
         self.assertTrue(any("made_leaf" in recording.stack(one) for one in recording.samples))
+
+    def test_code_that_is_made_before_and_behind_its_frame(self):
+        """Where the frame is made or left, the caller is not where a frame pointer leads to."""
+        recording, certain = self.sample_program(KNOWN["made_edges"], least_complete=0.98)
+        first, second = 0x200000000, 0x200001000
+        called = [one for one in certain if one["frames"][0][1] >> 12 == second >> 12]
+        self.assertGreater(len(called), len(certain) / 2)
+        for one in called:
+            self.assertEqual(one["frames"][1][1] >> 12, first >> 12, recording.stack(one))
+            self.assertEqual(recording.stack(one)[-3:-2], ["call_made"])
 
     def test_alloca_and_realigned_stack(self):
         self.meets("alloca", "alloca_inner")

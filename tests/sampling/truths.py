@@ -54,8 +54,9 @@ KNOWN = {
     "fork": zoo("fork", rf"{LIBC_START}run_fork (forked_work (spin )?|{FOREIGN})", ("children",)),
     "exec": zoo("exec", EXECUTED),
     # Made code has no name.
-    "made": Known((path("made_code"),), rf"{LIBC_START}made_outer made_inner ( made_leaf )?"),
-    "made_bare": Known((path("made_code_bare"),), rf"{LIBC_START}made_outer made_inner ( made_leaf )?"),
+    "made": Known((path("made_code"),), rf"{LIBC_START}made_outer made_inner ( (made_leaf )?)?"),
+    "made_edges": Known((path("made_edges"),), rf"{LIBC_START}(call_made (  ?)?)?"),
+    "made_bare": Known((path("made_code_bare"),), rf"{LIBC_START}made_outer made_inner ( (made_leaf )?)?"),
     "exceptions": Known((path("throwing"),), THROWING),
 }
 

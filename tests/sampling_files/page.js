@@ -22,11 +22,14 @@ function makeElement(id) {
 		addEventListener(event, act) { listeners.push([id, event, act]); },
 		add(option) { this.options.push(option); if (option.selected) this.value = option.value; },
 		focus() {},
+		setAttribute(name, value) { this[name] = String(value); },
+		append(...parts) { this.textContent += parts.map(part => typeof part === "string" ? part : " # ").join(""); },
 	};
 }
 
 globalThis.document = {
 	documentElement: {}, activeElement: null,
+	createElement: makeElement,
 	getElementById(id) { if (!elements.has(id)) elements.set(id, makeElement(id)); return elements.get(id); },
 	addEventListener(event, act) { listeners.push(["document", event, act]); },
 };
@@ -39,6 +42,11 @@ const fire = (id, event, fields) => listeners.filter(([of, on]) => of === id && 
 const show = act => { texts.length = 0; act(); return { status: elements.get("status").textContent, texts: [...texts] }; };
 const shown = { title: elements.get("title").textContent, warning: elements.get("warning").textContent };
 shown.found = show(() => { elements.get("search").value = "inner"; fire("search", "input"); });
+shown.legend = elements.get("legend").textContent;
+shown.wrong = show(() => { elements.get("search").value = "/(inner/"; fire("search", "input"); });
+shown.wrong.isMarked = elements.get("search")["aria-invalid"];
+shown.mended = show(() => { elements.get("search").value = "/^inner$/"; fire("search", "input"); });
+shown.mended.isMarked = elements.get("search")["aria-invalid"];
 shown.cleared = show(() => fire("document", "keydown", { key: "Escape" }));
 shown.zoomed = show(() => fire("graph", "click", { clientX: 5, clientY: 18 + 5 }));
 fire("graph", "mousemove", { clientX: 5, clientY: 18 + 5 });

@@ -108,7 +108,7 @@ class Diff(unittest.TestCase):
         result = self.diff(self.a, self.b, "--threads")
         self.assertRegex(result.out, r"(?m)^A: .*a\.limpet: worker \(\d+\)$")
         self.assertRegex(result.out, r"(?m)^   4000 samples in \d\.\d{3} s at 1000 Hz by made-up; 0 lost; 87\.50 % complete$")
-        self.assertRegex(result.out, r"(?m)^ +66\.67 +12\.50 +-54\.17 +\d\.\d\d +x0\.19 +66\.67 +12\.50  inner \(make_samples\)$")
+        self.assertRegex(result.out, r"(?m)^ +66\.66 +12\.50 +-54\.16 +\d\.\d\d +x0\.19 +66\.66 +12\.50  inner \(make_samples\)$")
         # The second thread of A does not exist, so its name may be that of any.
         self.assertRegex(result.out, r"(?m)^ +(83\.33|100\.00) +100\.00 .* [12] +1  worker$")
         self.assertIn("different rates: 1000 Hz in A, 500 Hz in B", result.err)
@@ -155,8 +155,8 @@ class Diff(unittest.TestCase):
                               timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         shown = json.loads(done.stdout)
-        self.assertIn("found: A 66.67 %, B 12.50 %", shown["found"]["status"])
-        self.assertRegex(shown["tip"], r"^outer \(make_samples\) — A 83\.33 %, B 100\.00 %: \+16\.67 points ± \d\.\d\d, ×1\.20; "
+        self.assertIn("found: A 66.66 %, B 12.50 %", shown["found"]["status"])
+        self.assertRegex(shown["tip"], r"^outer \(make_samples\) — A 83\.33 %, B 100\.00 %: \+16\.66 points ± \d\.\d\d, ×1\.20; "
                                        r"self A 0\.00 %, B 0\.00 %$")
         self.assertEqual(set(shown["cleared"]["texts"]),
                          {"all", "outer", "middle", "inner", "fresh", "[incomplete s…"})

@@ -325,11 +325,17 @@ class Launched(Recording):
         self.assertIn(result.code, (0, 5), str(result))
         self.assertIn("the program ended: exit status 0", result.err)
 
-    def test_one_without_a_linker_is_not_run(self):
-        result = harness.limpet_finish(self.launch(os.path.join(PROGRAMS, "launched_static")), 60)
-        self.assertEqual(result.code, 6, str(result))
-        self.assertIn("statically linked", result.err)
-        self.assertFalse(os.path.exists(self.path))
+    def test_no_library_is_needed(self):
+        """Static programs, and those of musl, which are not traced from their beginning."""
+        for name in ("spinner_static", "spinner_musl"):
+            if not os.path.exists(os.path.join(PROGRAMS, name)):
+                continue
+            process = self.launch(os.path.join(PROGRAMS, name))
+            self.child(process)
+            self.end(process)
+            self.assertIn("spin_leaf", self.hot(), name)
+            commands = [event["command"] for event in self.report() if event["event"] == "process"]
+            self.assertEqual(len(commands), 1, "the program is the only one, from its beginning on")
 
 
 class Waits(Recording):

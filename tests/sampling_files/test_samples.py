@@ -292,7 +292,13 @@ class Samples(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         shown = json.loads(done.stdout)
         self.assertRegex(shown["title"], r"^worker \(\d+\)$")
-        self.assertIn("found: 66.67 %", shown["found"]["status"])
+        self.assertIn("found: 66.66 %", shown["found"]["status"])
+        self.assertIn("/(inner/ is no regular expression: ", shown["wrong"]["status"])
+        self.assertNotIn("found", shown["wrong"]["status"])
+        self.assertIn("found: 66.66 %", shown["mended"]["status"])
+        self.assertEqual((shown["wrong"]["isMarked"], shown["mended"]["isMarked"]), ("true", "false"))
+        self.assertEqual(shown["legend"], "width: share of the time; below a function: what it called; colours:"
+                         " # make_samples # incomplete stack # found by the search")
         self.assertNotIn("found", shown["cleared"]["status"])
         self.assertRegex(shown["zoomed"]["status"], r"^outer \(make_samples\).*83\.33 % of all, self 0\.00 %")
         self.assertNotIn("[incomplete stack]", shown["zoomed"]["texts"])
@@ -300,6 +306,40 @@ class Samples(unittest.TestCase):
         self.assertRegex(shown["reset"]["status"], "^all ")
         self.assertEqual(shown["inverted"]["texts"][:2], ["all", "inner"])
         self.assertEqual(sorted(shown["waits"]["texts"]), ["all", "outer", "waits"])
+
+    def test_svg_grows_as_the_page_does(self):
+        """What a function calls stands below it."""
+        tops = {}
+        for group in xml.etree.ElementTree.parse(self.export("app.svg")).getroot().iter("{http://www.w3.org/2000/svg}g"):
+            name = group.find("{http://www.w3.org/2000/svg}title").text.split(":")[0].split(" ")[0]
+            tops.setdefault(name, float(group.find("{http://www.w3.org/2000/svg}rect").get("y")))
+        self.assertLess(tops["all"], tops["outer"])
+        self.assertLess(tops["outer"], tops["middle"])
+
+    def test_shares_are_the_same_everywhere(self):
+        """Two thirds are 66.66 % in every file and text: what is rounded is rounded down."""
+        path = self.file("third.limpet")
+        self.assertEqual(make(path, rounds=1).returncode, 0)
+        texts = [limpet("report", path).out, limpet("report", path, "--tree").out, limpet("diff", path, path).out]
+        for name in ("third.svg", "third-diff.svg"):
+            words = ("diff", path, path) if "diff" in name else ("export", path)
+            self.assertEqual(limpet(*words, "-o", self.file(name)).code, 0)
+            with open(self.file(name), encoding="utf-8") as file:
+                texts.append(file.read())
+        for text in texts:
+            self.assertRegex(text, r"\b(66\.66|83\.33|16\.66)\b")
+            self.assertNotRegex(text, r"\b(66\.67|83\.34|16\.67)\b")
+
+    def test_one_is_no_plural(self):
+        path = self.file("one.limpet")
+        self.assertEqual(make(path, rounds=1).returncode, 0)
+        said = [limpet("report", path), limpet("report", path, "--view", "off-cpu"), limpet("diff", path, path, "--view", "off-cpu"),
+                limpet("export", path, "-f", "svg", "-o", "-")]
+        for result in said:
+            self.assertEqual(result.code, 0, result)
+            self.assertNotRegex(result.out + result.err, r"\b1 (samples|threads|records|calls|stacks|processes|times)\b")
+        self.assertRegex(said[0].out, r"INCOMPLETE: 1 stack \(")
+        self.assertRegex(said[2].out, r"off-cpu: 1 sample,")
 
     def test_pprof_by_protoc(self):
         with gzip.open(self.export("app.pb.gz")) as file:

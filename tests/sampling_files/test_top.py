@@ -165,6 +165,23 @@ class Top(unittest.TestCase):
         terminal.press("q")
         self.assert_left(terminal)
 
+    def test_a_function_is_opened(self):
+        terminal = self.top(self.target().pid)
+        self.assert_shows(terminal, "spin_leaf", "spin_cold")
+        terminal.press("/spin_hot\r\r")
+        self.assert_shows(terminal, "spin_hot (spinner): self", "CALLED BY", "CALLS", "LINES", "Esc or Backspace back")
+        self.assertTrue(terminal.wait(lambda screen: re.search(
+            r"CALLED BY.*\d  spin  .*CALLS.*\d  spin_leaf .*LINES.*\d  spinner\.c:\d+", screen.text(), re.DOTALL)))
+        terminal.press("\x1bOB\r")
+        self.assert_shows(terminal, "spin_leaf (spinner): self")
+        self.assertTrue(terminal.wait(lambda screen: re.search(r"CALLED BY.*\d  spin_hot ", screen.text(), re.DOTALL)))
+        terminal.press("\x7f")
+        self.assert_shows(terminal, "spin_hot (spinner): self")
+        terminal.press("\x1b")
+        self.assert_shows(terminal, "FUNCTION with: spin_hot", "FLAME VIEW", "Enter open")
+        terminal.press("q")
+        self.assert_left(terminal)
+
     def test_pause(self):
         target = self.target()
         terminal = self.top(target.pid)
@@ -307,7 +324,7 @@ class Top(unittest.TestCase):
     def test_no_terminal_is_a_batch_and_said(self):
         result = self.batch_until(r"more \(-n\)", self.target().pid, "-n", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("stdout is no terminal", result.stderr)
+        self.assertIn("stdout is not a terminal", result.stderr)
         self.assertIn("more (-n)", result.stdout)
         self.assertEqual(os.listdir(self.folder.name), [])
 

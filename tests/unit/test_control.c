@@ -37,6 +37,7 @@ static size_t make(enum control_kind kind)
 		[CONTROL_REPLY] = sizeof(struct control_reply),
 		[CONTROL_RINGS] = sizeof(struct control_rings),
 		[CONTROL_ALIKE] = sizeof(struct control_alike),
+		[CONTROL_NOTICE] = sizeof(struct control_notice),
 	};
 
 	memset(&message, 0, sizeof(message));

@@ -42,6 +42,9 @@ static void names_of_rust(void **state)
 	      "hfedcba9876543210E",
 	      "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop");
 	reads("_ZN1a17h0123456789abcdeXE", "a::h0123456789abcdeX");
+	reads("_ZN1a1f17h0123456789abcdefE.llvm.12345678901234567890", "a::f");
+	reads("_ZN1a1f17h0123456789abcdefE.llvm.12AB@3", "a::f");
+	reads("_ZN1a1fEv.llvm.1234", "a::f() [clone .llvm.1234]"); /* of C++, as c++filt has it */
 }
 
 /* Examples of RFC 2603, and of rustc. */

@@ -110,26 +110,30 @@ static void end(struct machine *self)
 static void one_that_answers(void **state)
 {
 	struct machine machine;
+	struct jvm_trace trace = { 0 };
 	struct err err = { 0 };
 
 	(void)state;
 	begin(&machine, "0\ndone\n");
-	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &err), 0);
-	assert_int_equal(jvm_write_names(machine.pid, 0, &err), 0);
+	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &trace, &err), 0);
+	assert_int_equal(jvm_write_names(machine.pid, 0, &trace, &err), 0);
 	assert_int_equal(*machine.questions, 2);
+	jvm_trace_end(&trace);
 	end(&machine);
 }
 
 static void one_that_refuses(void **state)
 {
 	struct machine machine;
+	struct jvm_trace trace = { 0 };
 	struct err err = { 0 };
 
 	(void)state;
 	begin(&machine, "1\nno such \x1b[31mcommand\n");
-	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &err), -EIO);
+	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &trace, &err), -EIO);
 	assert_non_null(strstr(err.why, "it answered: no such"));
 	assert_null(strchr(err.why, '\x1b'));
+	jvm_trace_end(&trace);
 	end(&machine);
 }
 
@@ -137,12 +141,15 @@ static void one_that_refuses(void **state)
 static void another_one_with_its_number(void **state)
 {
 	struct machine machine;
+	struct jvm_trace trace = { 0 };
 	struct err err = { 0 };
 
 	(void)state;
 	begin(&machine, "0\n");
-	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick + 1, &err), -ESRCH);
+	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick + 1, &trace, &err),
+			 -ESRCH);
 	assert_int_equal(*machine.questions, 0);
+	jvm_trace_end(&trace);
 	end(&machine);
 }
 
@@ -150,23 +157,98 @@ static void another_one_with_its_number(void **state)
 static void a_machine_of_another_kind(void **state)
 {
 	struct machine machine;
+	struct jvm_trace trace = { 0 };
 	struct err err = { 0 };
 
 	(void)state;
 	begin_as(&machine, "0\n", "gHotSpotVMStruct");
 	unlink(machine.socket_path);
-	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &err), -ENOTSUP);
+	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &trace, &err), -ENOTSUP);
 	assert_non_null(strstr(err.why, "not HotSpot"));
 	assert_int_equal(*machine.questions, 0);
+	jvm_trace_end(&trace);
 	end(&machine);
 }
 
 static void no_machine(void **state)
 {
+	struct jvm_trace trace = { 0 };
 	struct err err = { 0 };
 
 	(void)state;
-	assert_int_equal(jvm_write_names(getpid(), 0, &err), -ENOPKG);
+	assert_int_equal(jvm_write_names(getpid(), 0, &trace, &err), -ENOPKG);
+}
+
+/* As the machine does, in its own time. */
+static void write_map(const struct machine *machine, char path[64])
+{
+	FILE *file;
+
+	snprintf(path, 64, "/tmp/perf-%d.map", (int)machine->pid);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fclose(file);
+}
+
+static void its_file_is_taken_away(void **state)
+{
+	struct machine machine;
+	struct jvm_trace trace = { 0 };
+	struct err err = { 0 };
+	char path[64];
+
+	(void)state;
+	begin(&machine, "0\n");
+	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &trace, &err), 0);
+	write_map(&machine, path);
+	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &trace, &err), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	jvm_trace_end(&trace);
+	assert_int_equal(access(path, F_OK), -1);
+	end(&machine);
+}
+
+static void its_file_is_taken_away_when_we_are_killed(void **state)
+{
+	struct machine machine;
+	char path[64];
+	pid_t child;
+
+	(void)state;
+	begin(&machine, "0\n");
+	child = fork();
+	if (!child) {
+		struct jvm_trace trace = { 0 };
+		struct err err = { 0 };
+
+		if (!jvm_write_names(machine.pid, machine.start_tick, &trace, &err))
+			write_map(&machine, path);
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)machine.pid);
+	for (int i = 0; i < 1000 && !access(path, F_OK); i++)
+		usleep(10000);
+	assert_int_equal(*machine.questions, 1);
+	assert_int_equal(access(path, F_OK), -1);
+	end(&machine);
+}
+
+static void a_file_that_was_there_stays(void **state)
+{
+	struct machine machine;
+	struct jvm_trace trace = { 0 };
+	struct err err = { 0 };
+	char path[64];
+
+	(void)state;
+	begin(&machine, "0\n");
+	write_map(&machine, path);
+	assert_int_equal(jvm_write_names(machine.pid, machine.start_tick, &trace, &err), 0);
+	jvm_trace_end(&trace);
+	assert_int_equal(access(path, F_OK), 0);
+	unlink(path);
+	end(&machine);
 }
 
 int main(void)
@@ -174,6 +256,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_answers),
 		cmocka_unit_test(one_that_refuses),
+		cmocka_unit_test(its_file_is_taken_away),
+		cmocka_unit_test(its_file_is_taken_away_when_we_are_killed),
+		cmocka_unit_test(a_file_that_was_there_stays),
 		cmocka_unit_test(another_one_with_its_number),
 		cmocka_unit_test(a_machine_of_another_kind),
 		cmocka_unit_test(no_machine),

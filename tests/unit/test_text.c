@@ -124,6 +124,24 @@ static void parses_durations(void **state)
 	}
 }
 
+static void errors_end_behind_words(void **state)
+{
+	char words[1000] = "";
+	struct err err;
+
+	(void)state;
+	while (strlen(words) + 20 < sizeof(words))
+		strcat(words, "something ");
+	err_set(&err, -EIO, "%s", words);
+	err_while(&err, "read '%s'", "a file");
+	err_why(&err, "%s", words);
+	err_fix(&err, "%s", words);
+	assert_non_null(strstr(err.what, "read 'a file': something"));
+	assert_string_equal(err.what + strlen(err.what) - 12, "something...");
+	assert_string_equal(err.why + strlen(err.why) - 12, "something...");
+	assert_string_equal(err.fix + strlen(err.fix) - 12, "something...");
+}
+
 static void shortens_behind_words(void **state)
 {
 	static const struct {
@@ -151,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shortens_behind_words),
+		cmocka_unit_test(errors_end_behind_words),
 		cmocka_unit_test(takes_lines_without_a_last_newline),
 		cmocka_unit_test(takes_words_between_blanks),
 		cmocka_unit_test(refuses_a_number_that_does_not_fit),

@@ -106,6 +106,17 @@ static void press_all(const char *keys)
 		press((unsigned char)*keys);
 }
 
+static void shares_are_rounded_down(void **state)
+{
+	(void)state;
+	picture.weight_ns = 100000;
+	functions[0].total_ns = 99999;
+	draw(80, 24, false);
+	functions[0].total_ns = 700;
+	assert_true(holds("99.9  spin_leaf"));
+	assert_false(holds("100.0  spin_leaf"));
+}
+
 static void shows_everything_on_80_by_24(void **state)
 {
 	(void)state;
@@ -261,8 +272,10 @@ static void keys_order(void **state)
 static void a_thread_can_be_chosen(void **state)
 {
 	(void)state;
+	press('\t');
 	assert_int_equal(press('\n'), 0);
-	press_all("\t\t");
+	assert_true(strstr(view.message, "Enter then opens"));
+	press('\t');
 	press(VIEW_KEY_DOWN);
 	assert_int_equal(press('\r'), VIEW_TAKE);
 	assert_int_equal(view.only_tid, 100);
@@ -283,9 +296,74 @@ static void scrolling_ends_where_rows_end(void **state)
 	draw(80, 6, false);
 	assert_int_equal(view.scroll[PANE_FUNCTIONS], 1);
 	assert_true(holds("2-4 of 4"));
-	press(VIEW_KEY_UP);
+	press(VIEW_KEY_PAGE_UP);
 	draw(80, 6, false);
 	assert_true(holds("1-3 of 4"));
+}
+
+static struct picture_neighbour callers[] = { { "spin", "spinner", true, 750 } };
+static struct picture_neighbour callees[] = { { "spin_leaf", "spinner", true, 700 },
+					      { "odd\x1b[31m", "libodd.so", true, 1 } };
+static struct picture_line source_lines[] = { { "/src/spinner.c", 31, 0, 700 }, { "", 0, 50, 50 } };
+
+static void open_spin_hot(void)
+{
+	press_all("s"); /* by total */
+	press(VIEW_KEY_DOWN);
+	assert_int_equal(press('\n'), VIEW_TAKE);
+	picture.opened =
+		(struct picture_opened){ 50, 750, callers, callees, source_lines, 1, 2, 2 };
+}
+
+static void a_function_opens_with_its_callers_callees_and_lines(void **state)
+{
+	(void)state;
+	open_spin_hot();
+	assert_string_equal(opened_name(&view.opened), "spin_hot");
+	assert_string_equal(opened_module(&view.opened), "spinner");
+	draw(80, 24, false);
+	assert_true(holds(" spin_hot (spinner): self 5.0 %, total 75.0 %"));
+	assert_true(holds("75.0  spin  "));
+	assert_true(holds("70.0  spin_leaf"));
+	assert_true(holds("0.0     70.0  spinner.c:31"));
+	assert_true(holds("5.0      5.0  line not known"));
+	assert_true(find("CALLED BY") < find("CALLS"));
+	assert_true(find("CALLS") < find("LINES"));
+	assert_true(holds("Esc or Backspace back"));
+	assert_false(holds("FLAME VIEW"));
+	for (unsigned width = 1; width < 100; width += 9)
+		for (unsigned height = 1; height < 30; height++)
+			draw(width, height, height % 2);
+}
+
+static void neighbours_open_and_are_gone_back_from(void **state)
+{
+	(void)state;
+	open_spin_hot();
+	press(VIEW_KEY_DOWN);
+	assert_int_equal(press('\r'), VIEW_TAKE);
+	assert_string_equal(opened_name(&view.opened), "spin_leaf");
+	for (int i = 0; i < 100; i++)
+		press('\r'); /* round and round */
+	assert_int_equal(view.opened.depth, OPENED_DEPTH);
+	press_all("s\tz/x"); /* of tables that are not shown */
+	assert_false(view.is_typing || view.is_zoomed);
+	assert_int_equal(view.focus, PANE_FUNCTIONS);
+	for (unsigned i = 0; i < OPENED_DEPTH; i++)
+		assert_int_equal(press(i % 2 ? 0x1b : VIEW_KEY_BACKSPACE), VIEW_TAKE);
+	draw(80, 24, false);
+	assert_true(holds("FLAME VIEW"));
+	assert_int_equal(press(VIEW_KEY_BACKSPACE), 0);
+}
+
+static void a_function_that_is_not_seen_any_more_says_so(void **state)
+{
+	(void)state;
+	open_spin_hot();
+	picture.opened = (struct picture_opened){ 0 };
+	draw(80, 24, false);
+	assert_true(holds("it was not seen in this time"));
+	assert_int_equal(press('\r'), 0);
 }
 
 static void help_names_every_key_and_the_reasons(void **state)
@@ -321,6 +399,7 @@ static void says_when_there_is_nothing_or_it_is_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(shares_are_rounded_down, setup),
 		cmocka_unit_test_setup(shows_everything_on_80_by_24, setup),
 		cmocka_unit_test_setup(boxes_are_as_wide_as_their_shares, setup),
 		cmocka_unit_test_setup(a_small_screen_shows_functions, setup),
@@ -332,6 +411,9 @@ int main(void)
 		cmocka_unit_test_setup(keys_order, setup),
 		cmocka_unit_test_setup(a_thread_can_be_chosen, setup),
 		cmocka_unit_test_setup(scrolling_ends_where_rows_end, setup),
+		cmocka_unit_test_setup(a_function_opens_with_its_callers_callees_and_lines, setup),
+		cmocka_unit_test_setup(neighbours_open_and_are_gone_back_from, setup),
+		cmocka_unit_test_setup(a_function_that_is_not_seen_any_more_says_so, setup),
 		cmocka_unit_test_setup(help_names_every_key_and_the_reasons, setup),
 		cmocka_unit_test_setup(says_when_there_is_nothing_or_it_is_over, setup),
 	};

@@ -153,6 +153,46 @@ static void reads_instructions_where_there_is_nothing_else(void **state)
 	unwind_table_free(table);
 }
 
+/* A function with a frame that writes sp, by Go's own table; nothing else tells of it. */
+static void knows_go_by_its_own_table(void **state)
+{
+	struct unwind_table *table = compile_seed("go_aarch64");
+
+	(void)state;
+	assert_row(table, 0x401047, UNWIND_SP | UNWIND_RA_IN_REGISTER, 0, UNWIND_FP_SAME);
+	assert_row(table, 0x401048, UNWIND_SP | UNWIND_RA_ALONE, 4, -4);
+	assert_row(table, 0x40104c, UNWIND_SP, 4, -5);
+	assert_row(table, 0x401074, UNWIND_GO_FP, 5, -5);
+	assert_row(table, 0x40107c, UNWIND_SP, 4, -5);
+	unwind_table_free(table);
+	table = compile_seed("go_x86_64");
+	assert_row(table, 0x401047, UNWIND_SP, 1, UNWIND_FP_SAME);
+	assert_row(table, 0x401048, UNWIND_SP, 5, -2);
+	assert_row(table, 0x40104f, UNWIND_GO_FP, 2, -2);
+	assert_row(table, 0x401054, UNWIND_SP, 5, -2);
+	unwind_table_free(table);
+}
+
+static void knows_where_signal_handlers_of_go_return_to(void **state)
+{
+	struct unwind_table *table = compile_seed("go_signal");
+
+	(void)state;
+	assert_row(table, 0x40103f, UNWIND_SIGNAL, 0, UNWIND_FP_SAME);
+	assert_row(table, 0x401049, UNWIND_SIGNAL, 0, UNWIND_FP_SAME);
+	unwind_table_free(table);
+}
+
+static void a_stack_ends_at_the_entry_of_a_program(void **state)
+{
+	struct unwind_table *table = compile_seed("go_x86_64");
+
+	(void)state;
+	assert_row(table, 0x401000, UNWIND_END, 0, UNWIND_FP_SAME);
+	assert_row(table, 0x40103f, UNWIND_END, 0, UNWIND_FP_SAME);
+	unwind_table_free(table);
+}
+
 static void refuses_what_is_no_object(void **state)
 {
 	struct unwind_table *table = NULL;
@@ -225,6 +265,9 @@ int main(void)
 		cmocka_unit_test(knows_where_aarch64_keeps_the_return_address),
 		cmocka_unit_test(knows_stubs_of_aarch64),
 		cmocka_unit_test(reads_instructions_where_there_is_nothing_else),
+		cmocka_unit_test(knows_go_by_its_own_table),
+		cmocka_unit_test(knows_where_signal_handlers_of_go_return_to),
+		cmocka_unit_test(a_stack_ends_at_the_entry_of_a_program),
 		cmocka_unit_test(refuses_what_is_no_object),
 		cmocka_unit_test(reads_the_vdso_from_memory),
 		cmocka_unit_test(knows_libc),

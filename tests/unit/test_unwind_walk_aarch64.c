@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/arch/signal_frame.h"
+#include "shared/unwind/goroutine.h"
 
 #include "host/unwind/walk.h"
 
@@ -33,9 +34,12 @@ static const struct unwind_row rows[] = {
 	ROW(0x600, UNWIND_END, 0, UNWIND_FP_SAME),
 	ROW(0x700, UNWIND_SPECIAL, 0, UNWIND_FP_SAME),
 	ROW(0x800, UNWIND_SP | UNWIND_THROWS, 2, -2),
-	ROW(0x900, UNWIND_NONE, 0, UNWIND_FP_SAME),
+	ROW(0x900, UNWIND_GO_GOBUF, GO_M_GOROUTINE_OF_SEVEN / 8, UNWIND_FP_SAME),
+	ROW(0xa00, UNWIND_GO_CGO, 2 << 8, UNWIND_FP_SAME), /* from a frame of two words */
+	ROW(0xb00, UNWIND_GO_PUSHED | UNWIND_RA_IN_REGISTER, 2, UNWIND_FP_SAME),
+	ROW(0xc00, UNWIND_NONE, 0, UNWIND_FP_SAME),
 };
-static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
 static const struct unwind_special specials[] = {
 	{ .base = UNWIND_BASE_SP, .ra_saved = UNWIND_SAVED_NOT, .offset = 16 },
 };
@@ -47,7 +51,7 @@ static const struct unwind_table table = {
 	.specials = specials,
 	.special_count = ARRAY_SIZE(specials),
 };
-static const struct module file = { .kind = MODULE_FILE, .table = &table };
+static const struct module file = { .kind = MODULE_FILE, .is_object = true, .table = &table };
 static const struct module jit = { .kind = MODULE_ANONYMOUS };
 static struct space_range ranges[] = {
 	{ .start = CODE, .end = CODE + 0x1000, .bias = CODE, .module = &file },
@@ -222,6 +226,87 @@ static void finds_the_handler_of_an_exception(void **state)
 	assert_int_equal(result.count, 1);
 }
 
+/* 0 may be what a register has: nobody says that a stack begins there. */
+static void a_zero_is_no_end(void **state)
+{
+	(void)state;
+	assert_int_equal(walk_from(CODE + 0x200, 0, 0).end, STACK_ZERO);
+	put_record(0, 0, CODE + 0x10);
+	assert_int_equal(walk_from(CODE + 0x200, 1, 0).end, STACK_ZERO);
+	put_record(0, place(4), JIT + 0x10);
+	put_record(4, 0, JIT + 0x20);
+	assert_int_equal(walk_from(JIT, place(0), 0).end, STACK_GENERATED);
+}
+
+#define GOROUTINE 20u /* the word where it lies; then the thread's own, and the thread */
+#define OWN       50u
+#define THREAD    60u
+
+static struct walk_result walk_go(uint64_t pc, uint64_t lr)
+{
+	struct walk_registers registers = { .pc = pc, .sp = STACK, .fp = 1, .lr = lr };
+
+	registers.all[GO_REGISTER_G] = place(OWN);
+	registers.mask = (uint64_t)1 << GO_REGISTER_G;
+	return stack_walk(&space, &registers, &reader, frames, SAMPLE_FRAMES_MAX);
+}
+
+static void goes_back_to_the_goroutine(void **state)
+{
+	unsigned gobuf = GOROUTINE + GO_G_GOBUF / 8;
+	struct walk_result result;
+
+	(void)state;
+	stack[OWN + GO_G_M / 8] = place(THREAD);
+	stack[THREAD] = place(OWN);
+	assert_int_equal(walk_go(CODE + 0x910, 0).end, STACK_COMPLETE); /* the scheduler */
+	stack[THREAD + GO_M_GOROUTINE_OF_SEVEN / 8] = place(GOROUTINE);
+	assert_int_equal(walk_go(CODE + 0x910, 0).end, STACK_SWITCHED); /* it has no registers */
+	stack[gobuf + GO_GOBUF_SP] = place(2);
+	stack[gobuf + GO_GOBUF_PC] = CODE + 0x100;
+	stack[gobuf + GO_GOBUF_LR_OF_SIX + 1] = CODE + 0x605;
+	result = walk_go(CODE + 0x910, 0);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	assert_int_equal(frames[1], CODE + 0x101);
+	assert_int_equal(frames[2], CODE + 0x605);
+	stack[THREAD] = place(WORDS); /* another thread's */
+	assert_int_equal(walk_go(CODE + 0x910, 0).end, STACK_SWITCHED);
+	assert_int_equal(walk_from(CODE + 0x910, 0, 0).end, STACK_SWITCHED);
+}
+
+static void goes_back_from_c_to_go(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	stack[0] = place(GOROUTINE);
+	stack[1] = 16; /* so deep was its stack */
+	stack[GOROUTINE + GO_G_STACK_END / 8] = place(12);
+	put_record(9, 5, CODE + 0x605);
+	result = walk_from(CODE + 0xa10, 0, 0);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 2);
+	assert_int_equal(frames[1], CODE + 0x605);
+	stack[0] = 0; /* called from a thread's own stack */
+	stack[1] = place(10);
+	assert_int_equal(walk_from(CODE + 0xa10, 0, 0).end, STACK_COMPLETE);
+}
+
+/* The leaf that was interrupted returns by what was pushed. */
+static void goes_to_where_go_was_interrupted(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	stack[0] = CODE + 0x605;
+	result = walk_from(CODE + 0xb10, 0, CODE + 0x100);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	assert_int_equal(frames[1], CODE + 0x101);
+	assert_int_equal(frames[2], CODE + 0x605);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +318,10 @@ int main(void)
 		cmocka_unit_test_setup(a_caller_by_its_frame_pointer_has_no_sp, clear),
 		cmocka_unit_test_setup(finds_sp_again_behind_a_frame_pointer, clear),
 		cmocka_unit_test_setup(finds_the_handler_of_an_exception, clear),
+		cmocka_unit_test_setup(a_zero_is_no_end, clear),
+		cmocka_unit_test_setup(goes_back_to_the_goroutine, clear),
+		cmocka_unit_test_setup(goes_back_from_c_to_go, clear),
+		cmocka_unit_test_setup(goes_to_where_go_was_interrupted, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,10 +9,13 @@
 #include "host/attach/door.h"
 #include "host/attach/exclusion.h"
 #include "host/attach/inject.h"
+#include "host/attach/libc_wait.h"
 #include "host/attach/library.h"
 #include "host/attach/socket_take.h"
+#include "host/attach/start_wait.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 
@@ -50,9 +53,17 @@ static int read_context(const struct attachment *self, struct boot_context *ret)
 		       : -ENOENT;
 }
 
+/* The target's word.  -EAGAIN is a limit of its own there, which does not pass by itself. */
+static int boot_code(const struct boot_context *boot)
+{
+	if (boot->error >= 0)
+		return -EPROTO;
+	return boot->error == -EAGAIN ? -ENOBUFS : boot->error;
+}
+
 static int fail_boot(const struct boot_context *boot, struct err *err)
 {
-	err_set(err, boot->error, "%.31s failed in the target: %s", boot->failed_call,
+	err_set(err, boot_code(boot), "%.31s failed in the target: %s", boot->failed_call,
 		strerror(-boot->error));
 	if (boot->text[0])
 		err_why(err, "%.*s", (int)sizeof(boot->text), boot->text);
@@ -294,9 +305,11 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 {
 	CLEANUP(close) int lock = exclusion_take(&self->target, err);
 	struct library library = LIBRARY_NONE;
-	/* Another limpet may have left its agent while we waited for the lock. */
-	int r = lock < 0 ? lock : read_maps_again(&self->target, err);
+	int r = lock < 0 ? lock : libc_wait(&self->target, attach_patience_ns(options), err);
 
+	/* Another limpet may have left its agent while we waited for the lock. */
+	if (!r)
+		r = read_maps_again(&self->target, err);
 	if (!r)
 		r = prepare_agent(self, &library, err);
 	if (!r)
@@ -379,7 +392,7 @@ static int await_running(pid_t pid, int pidfd, const struct attach_options *opti
 	if (!r && status.state == 'T' && options->resumes &&
 	    syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0))
 		return err_set(err, -errno, "send SIGCONT to %d: %s", pid, strerror(errno));
-	while (!r && status.state == 'T' && now_ns() < deadline_ns) {
+	while (!r && status.state == 'T' && now_ns() < deadline_ns && !interrupt_is_waiting()) {
 		wait_a_little(1000000);
 		r = status_read(pid, pid, &status, err);
 	}
@@ -416,24 +429,36 @@ static int attach_by_stop(struct attachment *self, pid_t pid, const struct attac
 	return r ? err->code : attach_named(self, options, pidfd, err);
 }
 
-int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
-		struct err *err)
+static int attach_once(struct attachment *ret, pid_t pid, const struct attach_options *options,
+		       int pidfd, struct err *err)
 {
-	CLEANUP(close) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	uint64_t begin_ns = now_ns();
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->link.socket = ret->link.lock = ret->target.pidfd = ret->target.thread_fd =
 		ret->target.memory = -1;
-	r = await_running(pid, pidfd, options, err);
+	r = attach_by_door(ret, pid, options, err);
+	return r == -ENOENT ? attach_by_stop(ret, pid, options, pidfd, err) : r;
+}
+
+int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
+		struct err *err)
+{
+	CLEANUP(close) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	uint64_t begin_ns = now_ns();
+	struct start_wait wait;
+	int r = await_running(pid, pidfd, options, err);
+
 	if (r) {
 		target_prefer_end(pidfd, pid, err);
 		return err->code;
 	}
-	r = attach_by_door(ret, pid, options, err);
-	if (r == -ENOENT)
-		r = attach_by_stop(ret, pid, options, pidfd, err);
+	start_wait_begin(&wait, options->tries_for_ns ? 0 : ATTACH_PATIENCE_NS);
+	do
+		r = attach_once(ret, pid, options, pidfd, err);
+	while (r && start_wait_more(&wait, &ret->target.process, pidfd, err));
+	if (!r)
+		memset(err, 0, sizeof(*err)); /* what failed at first is mended */
 	ret->report.attach_ns = now_ns() - begin_ns;
 	return r;
 }

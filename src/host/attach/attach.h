@@ -15,8 +15,17 @@ struct attach_options {
 	bool traces;           /* limpet's own tracer will be loaded */
 	bool resumes;          /* send SIGCONT to a process that job control stopped */
 	uint64_t doorstep;     /* where the process waits that limpet has started (launch.h); 0 */
-	uint64_t tries_for_ns; /* how long to look for a thread that may be stopped; 0: 3 s */
+	/* How long to look for a thread that may be stopped.  0: 3 s, also for a program that is
+	 * being started; who gives a time tries again himself. */
+	uint64_t tries_for_ns;
 };
+
+#define ATTACH_PATIENCE_NS 3000000000ull
+
+static inline uint64_t attach_patience_ns(const struct attach_options *options)
+{
+	return options->tries_for_ns ? options->tries_for_ns : ATTACH_PATIENCE_NS;
+}
 
 /* What an attach cost, for the report. */
 struct attach_report {
@@ -27,6 +36,7 @@ struct attach_report {
 	bool was_resident;         /* nothing was loaded: the agent was there */
 	bool has_realtime_priority;
 	bool denies_variables; /* filters do not let the environment be changed */
+	bool denies_notice;    /* nor let limpet be told of changes of rights */
 	bool shares_root;      /* paths are known to mean the same in the target */
 	uint64_t interrupt_ns; /* until the thread stopped */
 	uint64_t pause_ns;     /* how long it was stopped */

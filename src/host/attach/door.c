@@ -186,6 +186,7 @@ static void fill_report(struct attachment *self, const struct door_welcome *welc
 	self->report.was_resident = welcome->was_loaded;
 	self->report.shares_root = shares_root(welcome);
 	self->report.denies_variables = self->target.process.status.seccomp;
+	self->report.denies_notice = self->target.process.status.seccomp;
 }
 
 /* On the socket that was offered.  -ENOENT where it was of no use. */

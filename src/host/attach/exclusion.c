@@ -5,7 +5,9 @@
  */
 #include "host/attach/exclusion.h"
 
+#include "host/attach/lock_holder.h"
 #include "host/core/clock.h"
+#include "host/core/interrupt.h"
 #include "host/process/memory.h"
 
 #include <errno.h>
@@ -14,26 +16,58 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIMIT_NS 30000000000ull
+#define LIMIT_NS 10000000000ull
+#define LOOK_NS  100000000ull /* when it lasts, at who holds it */
 
-int exclusion_take(const struct target *target, struct err *err)
+static int refuse(const struct target *target, pid_t holder, struct err *err)
 {
-	uint64_t deadline_ns = now_ns() + LIMIT_NS;
-	struct timespec delay = { 0, 1000000 };
-	int fd = memory_open(target->process.memory_tid);
+	pid_t pid = target->process.pid;
 
-	if (fd < 0)
-		return err_set(err, fd, "lock the process: %s", strerror(-fd));
+	if (holder == pid) {
+		err_set(err, -EBUSY, "it keeps limpet out: it has locked its own memory file");
+		err_why(err, "the lock on /proc/%d/mem is the one by which limpets take turns",
+			pid);
+		return err_exit(err, EXIT_BUSY);
+	}
+	err_set(err, -EBUSY, "another limpet is attaching to it and does not finish");
+	if (holder)
+		err_why(err, "process %d holds the lock on /proc/%d/mem", holder, pid);
+	else
+		err_why(err, "somebody holds the lock on /proc/%d/mem: a limpet, or the program",
+			pid);
+	return err_exit(err, EXIT_BUSY);
+}
+
+/* A program that holds the lock itself does not give it back. */
+static int await_lock(const struct target *target, int fd, struct err *err)
+{
+	uint64_t begin_ns = now_ns(), look_ns = begin_ns + LOOK_NS;
+	struct timespec delay = { 0, 1000000 };
+
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
-		if (errno != EWOULDBLOCK || now_ns() > deadline_ns) {
-			close(fd);
-			err_set(err, -EBUSY,
-				"another limpet is attaching to it and does not finish");
-			err_why(err, "somebody holds a lock on its /proc/PID/mem: a limpet, or the "
-				     "program itself");
-			return err_exit(err, EXIT_BUSY);
+		bool is_over = errno != EWOULDBLOCK || interrupt_is_waiting() ||
+			       now_ns() > begin_ns + LIMIT_NS;
+
+		if (is_over || now_ns() > look_ns) {
+			pid_t holder = lock_holder(fd);
+
+			look_ns = now_ns() + LOOK_NS;
+			if (is_over || holder == target->process.pid)
+				return refuse(target, holder, err);
 		}
 		nanosleep(&delay, NULL);
 	}
-	return fd;
+	return 0;
+}
+
+int exclusion_take(const struct target *target, struct err *err)
+{
+	int fd = memory_open(target->process.memory_tid), r;
+
+	if (fd < 0)
+		return err_set(err, fd, "lock the process: %s", strerror(-fd));
+	r = await_lock(target, fd, err);
+	if (r)
+		close(fd);
+	return r ? r : fd;
 }

@@ -213,6 +213,18 @@ static void find_libraries(const struct target *target, const struct modules *mo
 		ret->vdso.code_count = 0;
 }
 
+int facts_read_init(const struct target *target, const struct modules *modules, struct facts *ret,
+		    struct err *err)
+{
+	struct libraries at;
+
+	memset(ret, 0, sizeof(*ret));
+	find_libraries(target, modules, &at);
+	if (!at.libc)
+		return modules_refuse(err); /* it is mapped before it is in the loader's list */
+	return find_init_word(&at, ret, err);
+}
+
 int facts_read(const struct target *target, const struct modules *modules, struct facts *ret,
 	       struct err *err)
 {
@@ -223,7 +235,7 @@ int facts_read(const struct target *target, const struct modules *modules, struc
 	memset(ret, 0, sizeof(*ret));
 	find_libraries(target, modules, &at);
 	if (!at.libc)
-		return missing(err, "an entry in the loader's list");
+		return modules_refuse(err);
 	ret->way = is_musl ? BOOT_WAY_CALL : BOOT_WAY_THREAD;
 	/* libc's own signals: timers and cancellation, setuid in all threads. */
 	ret->open_signals = SIGNAL_BIT(32) | SIGNAL_BIT(33) | (is_musl ? SIGNAL_BIT(34) : 0);

@@ -23,5 +23,9 @@ struct facts {
 	int64_t rseq_offset;    /* from the thread pointer; 0: unknown */
 };
 
+/* init_word, libc_start and libc_end only: what shows whether libc is initialised. */
+int facts_read_init(const struct target *target, const struct modules *modules, struct facts *ret,
+		    struct err *err) MUST_CHECK;
+
 int facts_read(const struct target *target, const struct modules *modules, struct facts *ret,
 	       struct err *err) MUST_CHECK;

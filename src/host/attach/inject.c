@@ -10,8 +10,10 @@
 #include "host/attach/spawn.h"
 #include "host/attach/thread_block.h"
 #include "host/core/clock.h"
+#include "host/core/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
+#include "host/process/rights.h"
 #include "shared/arch/doorstep.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/needs.h"
@@ -21,11 +23,9 @@
 #include <string.h>
 #include <time.h>
 
-#define TRY_FOR_NS       3000000000ull /* all candidates again and again */
 #define PAUSE_FIRST_NS   1000000
 #define PAUSE_MAX_NS     50000000
 #define STOP_DEADLINE_MS 300
-#define LOOKS            5
 #define MAIN_STACK       "[stack]"
 
 /* How the injector's answers read, and whether another thread might do. */
@@ -56,7 +56,7 @@ static const struct {
 	[JOB_SECCOMP_UNREADABLE] = { false, EXIT_NOT_ATTACHABLE,
 				     "its seccomp filters cannot be read",
 				     "reading them needs CAP_SYS_ADMIN; a filter might kill the process",
-				     "run limpet with CAP_SYS_ADMIN (sudo)\n--force, if the filters are known to be harmless" },
+				     "" },
 	[JOB_STOPPED] = { false, EXIT_BUSY, "it is stopped by job control", "",
 			  "limpet attach --cont PID" },
 	[JOB_CALL_FAILED] = { false, EXIT_FAILED, "a system call failed in it", "", "" },
@@ -196,29 +196,11 @@ static int build_image(struct attachment *self, const struct modules *modules,
 	return image_build(&self->target, modules, facts, job, err);
 }
 
-/* The mappings and the loader's list are read one after the other, while both may change. */
-static int read_modules(struct attachment *self, struct modules *ret, struct err *err)
-{
-	struct process *process = &self->target.process;
-	int r = -EAGAIN;
-
-	for (unsigned i = 0; r == -EAGAIN && i < LOOKS; i++) {
-		struct maps fresh;
-
-		r = modules_read(&self->target, ret, err);
-		if (r != -EAGAIN || maps_read(process->memory_tid, &fresh, err))
-			break;
-		maps_done(&process->maps);
-		process->maps = fresh;
-	}
-	return r;
-}
-
 static int plan(struct attachment *self, struct job *job, struct err *err)
 {
 	struct modules modules;
 	struct facts facts;
-	int r = read_modules(self, &modules, err);
+	int r = modules_read_fresh(&self->target, &modules, err);
 
 	if (r)
 		return r;
@@ -233,12 +215,22 @@ static int plan(struct attachment *self, struct job *job, struct err *err)
 	return r;
 }
 
+/* -EAGAIN is for what may be otherwise in a moment; a limit of the target's own is not that. */
+static int explain_code(const struct job *job)
+{
+	bool passes = answers[job->status].tries_next || job->status == JOB_STOPPED;
+
+	if (!job->error)
+		return passes ? -EAGAIN : -ENOTSUP;
+	return job->error == EAGAIN ? -ENOBUFS : -job->error;
+}
+
 static int explain(const struct attachment *self, const struct job *job, struct err *err)
 {
 	const char *name = needs_name((long)job->nr);
 	pid_t pid = self->target.process.pid;
 
-	err_set(err, job->error ? -job->error : -EAGAIN, "%s", answers[job->status].what);
+	err_set(err, explain_code(job), "%s", answers[job->status].what);
 	if (answers[job->status].why[0])
 		err_why(err, "%s", answers[job->status].why);
 	if (answers[job->status].fix[0])
@@ -255,58 +247,14 @@ static int explain(const struct attachment *self, const struct job *job, struct 
 		err_why(err, "the filter would not let %s pass, which limpet calls there", name),
 			err_fix(err,
 				"allow it in the service's filter (systemd: SystemCallFilter=)");
+	if (job->status == JOB_SECCOMP_UNREADABLE)
+		rights_fix_with(err, "SYS_ADMIN",
+				"--force, if the filters are known to be harmless");
 	if (job->status == JOB_CALL_FAILED)
 		err_why(err, "%s: %s", name, strerror(job->error));
 	if (job->status == JOB_STOPPED)
 		err_fix(err, "limpet attach --cont %d", pid);
 	return err_exit(err, answers[job->status].exit);
-}
-
-/* As the injector asks it (gate.c), of a process that runs. */
-static bool libc_is_ready(const struct target *target, const struct job *job)
-{
-	uint64_t word;
-
-	return memory_read(target->memory, job->init_word, &word, sizeof(word)) &&
-	       word > job->libc_end - job->libc_start &&
-	       (word < job->libc_start || word >= job->libc_end);
-}
-
-static int plan_again(struct attachment *self, struct job *job, struct err *err)
-{
-	struct process *process = &self->target.process;
-	struct maps fresh;
-	int r = maps_read(process->memory_tid, &fresh, err);
-
-	if (r)
-		return r;
-	maps_done(&process->maps);
-	process->maps = fresh;
-	*job = (struct job){ .magic = JOB_MAGIC };
-	return plan(self, job, err);
-}
-
-/*
- * What a starting program's linker has not relocated yet is not what our thread must find: with the
- * raw first values of libc's thread-local data its first malloc ends the process.  The injector
- * looks at libc only when the thread is stopped, which may be long after the plan was made.  So the
- * plan that counts is begun when libc is known to be ready.
- */
-static int plan_when_ready(struct attachment *self, struct job *job, uint64_t tries_for_ns,
-			   struct err *err)
-{
-	uint64_t deadline_ns = now_ns() + tries_for_ns;
-	struct timespec pause = { 0, PAUSE_FIRST_NS };
-	int r = plan(self, job, err);
-
-	while (!r && job->mode == JOB_FIRST && !libc_is_ready(&self->target, job)) {
-		job->status = JOB_TOO_EARLY;
-		if (!target_lives(&self->target) || now_ns() > deadline_ns)
-			return explain(self, job, err);
-		nanosleep(&pause, NULL);
-		r = plan_again(self, job, err);
-	}
-	return r || job->mode != JOB_FIRST ? r : plan_again(self, job, err);
 }
 
 static int try_thread(struct job *job, const int fds[2], const struct candidate *candidate,
@@ -358,7 +306,8 @@ static int carry_out(struct attachment *self, struct job *job, const int fds[2],
 		if (r || job->status == JOB_DONE)
 			return r;
 		if (!answers[job->status].tries_next || is_outdated(job) ||
-		    !target_lives(&self->target) || now_ns() > deadline_ns)
+		    !target_lives(&self->target) || now_ns() > deadline_ns ||
+		    interrupt_is_waiting())
 			return explain(self, job, err);
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);
@@ -370,6 +319,7 @@ static void fill_report(struct attachment *self, const struct job *job)
 	self->context = job->ret_region + REGION_DATA + DATA_CONTEXT;
 	self->report.way = job->way;
 	self->report.denies_variables = job->denied & NEED_FOR_VARIABLES;
+	self->report.denies_notice = job->denied & NEED_FOR_NOTICE;
 	self->report.has_realtime_priority = job->has_realtime_priority;
 	self->report.interrupt_ns = job->interrupt_ns;
 	self->report.pause_ns = job->pause_ns;
@@ -388,22 +338,22 @@ static uint32_t needs_of(const struct attachment *self, const struct job *job,
 
 int inject(struct attachment *self, const struct attach_options *options, int lock, struct err *err)
 {
-	uint64_t tries_for_ns = options->tries_for_ns ? options->tries_for_ns : TRY_FOR_NS;
 	int job_fd = -1;
 	struct job *job = job_new(&job_fd);
 	int r;
 
 	if (!job)
 		return err_set(err, -ENOMEM, "memory for the injector");
-	r = plan_when_ready(self, job, tries_for_ns, err);
+	r = plan(self, job, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
-	job->wishes = options->wishes_variables ? NEED_FOR_VARIABLES : 0;
+	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |
+		      (options->traces ? 0 : NEED_FOR_NOTICE);
 	job->needs = needs_of(self, job, options);
 	if (!r)
 		r = add_stacks(&self->target.process.maps, job, job_fd, err);
 	if (!r)
-		r = carry_out(self, job, (int[]){ job_fd, lock }, tries_for_ns, err);
+		r = carry_out(self, job, (int[]){ job_fd, lock }, attach_patience_ns(options), err);
 	if (!r)
 		fill_report(self, job);
 	job_free(job, job_fd);

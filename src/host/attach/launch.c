@@ -71,7 +71,7 @@ static const struct {
 	[JOB_NO_LINKER] = { EXIT_NOT_ATTACHABLE,
 			    "it has no dynamic linker (it is statically linked, or is one itself), "
 			    "so no library can be loaded into it",
-			    "" },
+			    "limpet record -- PROGRAM, without traces, samples it: that needs no library" },
 	[JOB_NOT_64_BIT] = { EXIT_NOT_ATTACHABLE, "it does not run 64-bit code", "" },
 	[JOB_PRIVILEGED] = { EXIT_NOT_PERMITTED,
 			     "it is to run with rights of its own (setuid, setgid, capabilities), "
@@ -158,7 +158,8 @@ static int start(struct launch *self, char *const argv[], const sigset_t *mask, 
 	return self->pidfd < 0 ? err_set(err, -errno, "pidfd_open: %s", strerror(errno)) : 0;
 }
 
-int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, struct err *err)
+int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, bool takes_static,
+		 struct err *err)
 {
 	int job_fd = -1, r;
 	struct job *job = job_new(&job_fd);
@@ -166,6 +167,7 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, s
 	*ret = (struct launch){ .pidfd = -1, .memory = -1 };
 	if (!job)
 		return err_set(err, -ENOMEM, "memory for the injector");
+	job->takes_static = takes_static;
 	r = proc_check(err);
 	if (!r)
 		r = start(ret, argv, mask, job, err);

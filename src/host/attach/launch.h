@@ -25,8 +25,9 @@ struct launch {
 /*
  * Starts the program, searched for in PATH, with this signal mask.  Returns at once when it runs;
  * on failure there is no process.  The caller must not reap children that it does not know.
+ * takes_static: also one that no library can be loaded into.
  */
-int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask,
+int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, bool takes_static,
 		 struct err *err) MUST_CHECK;
 
 /* 1: it waits before its beginning, or has_passed_by; 0: not yet; -ESRCH: it has ended before,

@@ -5,8 +5,10 @@
  */
 #include "host/attach/library.h"
 
+#include "host/attach/handover.h"
 #include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
+#include "host/process/rights.h"
 #include "shared/wire/control.h"
 
 #include <errno.h>
@@ -14,10 +16,13 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/mount.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define INODES   "4"   /* its root, the library, the link, and the one that tmpfs counts itself */
@@ -90,6 +95,59 @@ static int directory_open(const char *name, const void *bytes, size_t size)
 	return fd < 0 ? -errno : fd;
 }
 
+static int file_fill(const char *path, const char *text)
+{
+	CLEANUP(close) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : bytes_write(fd, text, strlen(text));
+}
+
+static int map_number(const char *path, unsigned number)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%u %u 1", number, number);
+	return file_fill(path, text);
+}
+
+/* In a child that has just got user and mount namespaces of its own: the same numbers there. */
+static int directory_open_as(uid_t user, gid_t group, const char *name, const void *bytes,
+			     size_t size)
+{
+	int r = file_fill("/proc/self/setgroups", "deny");
+
+	if (!r)
+		r = map_number("/proc/self/uid_map", user);
+	if (!r)
+		r = map_number("/proc/self/gid_map", group);
+	return r ? r : directory_open(name, bytes, size);
+}
+
+/* Without the right to make file systems: a child has it in namespaces of its own, where the kernel
+ * lets everybody have them. */
+static int directory_open_by_child(const char *name, const void *bytes, size_t size)
+{
+	uid_t user = geteuid();
+	gid_t group = getegid();
+	int ways[2], fd;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ways))
+		return -errno;
+	pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWNS, 0L, 0L, 0L, 0L);
+	if (pid == 0) {
+		fd = directory_open_as(user, group, name, bytes, size);
+		handover_send(ways[1], MIN(fd, 0), fd);
+		_exit(0);
+	}
+	fd = pid < 0 ? -errno : 0;
+	close(ways[1]);
+	if (pid > 0 && waitpid(pid, NULL, __WALL) == pid)
+		fd = handover_receive(ways[0]);
+	close(ways[0]);
+	return fd;
+}
+
 static int refuse_root(struct err *err)
 {
 	err_set(err, -ENOTSUP, "its root directory has no /proc");
@@ -104,7 +162,7 @@ static int refuse_rights(int code, struct err *err)
 	err_set(err, -ENOTSUP, "its root directory has no /proc");
 	err_why(err, "limpet cannot make a file system of its own to hand the library over in: %s",
 		strerror(-code));
-	err_fix(err, "run limpet with CAP_SYS_ADMIN (sudo), or mount /proc in its root");
+	rights_fix_with(err, "SYS_ADMIN", "mount /proc in its root");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
@@ -116,6 +174,8 @@ static int pack_in_directory(const struct target *target, const char *name, cons
 	if (!(target->process.status.capabilities >> CAP_SYS_CHROOT & 1))
 		return refuse_root(err);
 	fd = directory_open(name, bytes, size);
+	if (fd == -EPERM)
+		fd = directory_open_by_child(name, bytes, size);
 	return fd < 0 ? refuse_rights(fd, err) : fd;
 }
 

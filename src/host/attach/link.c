@@ -136,7 +136,7 @@ bool link_has_farewell(const struct link *link)
 	return is_farewell(&message.reply, size);
 }
 
-static int explain_farewell(struct err *err)
+int link_explain_farewell(struct err *err)
 {
 	err_set(err, -ENOTCONN,
 		"limpet has left: the program changed its identity or confined itself");
@@ -160,7 +160,7 @@ static int receive_answer(const struct link *link, const struct target *target,
 	if (size <= 0)
 		return err_set(err, -EPIPE, "the agent closed the connection");
 	if (is_farewell(&message.reply, size))
-		return explain_farewell(err);
+		return link_explain_farewell(err);
 	if (control_check(&message, (size_t)size) || message.reply.header.kind != CONTROL_REPLY ||
 	    message.reply.header.sequence != link->sequence)
 		return err_set(err, -EPROTO, "the agent answers in another language");
@@ -177,8 +177,11 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 	r = link_send(link, target, message, message->size, fd, err);
 	if (!r)
 		r = receive_answer(link, target, ret, err);
+	else if (r ==
+		 -EPIPE) /* an agent that leaves does not listen any more; its last word comes */
+		await_ready(link, target, POLLIN, now_ns() + answer_limit_ns(link));
 	if (r && link_has_farewell(link))
-		return explain_farewell(err);
+		return link_explain_farewell(err);
 	if (r)
 		target_prefer_end(target->pidfd, target->process.pid, err);
 	if (r || !ret->code)

@@ -41,5 +41,6 @@ int link_await_end(const struct link *link, const struct target *target,
 
 /* Has the agent left by itself, as the program changes its rights? */
 bool link_has_farewell(const struct link *link);
+int link_explain_farewell(struct err *err); /* -ENOTCONN, in words */
 
 void link_close(struct link *link);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MODULES_MAX 4096
+#define LOOKS       5
 
 /* The public parts of the loader's structures, as debuggers know them. */
 struct debug_head {
@@ -75,6 +76,14 @@ static int find_head(const struct target *target, struct debug_head *ret)
 	return read_at(target, program.debug, ret, sizeof(*ret));
 }
 
+int modules_refuse(struct err *err)
+{
+	err_set(err, -EAGAIN, "the program is still being started");
+	err_why(err, "its dynamic loader has not finished loading libraries");
+	err_fix(err, "try again in a moment");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
 int modules_read(const struct target *target, struct modules *ret, struct err *err)
 {
 	struct debug_head head = { 0 };
@@ -91,10 +100,24 @@ int modules_read(const struct target *target, struct modules *ret, struct err *e
 	if (!r && ret->count)
 		return 0;
 	modules_done(ret);
-	err_set(err, -EAGAIN, "the program is still being started");
-	err_why(err, "its dynamic loader has not finished loading libraries");
-	err_fix(err, "try again in a moment");
-	return err_exit(err, EXIT_NOT_ATTACHABLE);
+	return modules_refuse(err);
+}
+
+int modules_read_fresh(struct target *target, struct modules *ret, struct err *err)
+{
+	struct process *process = &target->process;
+	int r = -EAGAIN;
+
+	for (unsigned i = 0; r == -EAGAIN && i < LOOKS; i++) {
+		struct maps fresh;
+
+		r = modules_read(target, ret, err);
+		if (r != -EAGAIN || maps_read(process->memory_tid, &fresh, err))
+			break;
+		maps_done(&process->maps);
+		process->maps = fresh;
+	}
+	return r;
 }
 
 void modules_done(struct modules *modules)

@@ -18,6 +18,11 @@ struct modules {
 
 /* Fails when the loader has not finished its list. */
 int modules_read(const struct target *target, struct modules *ret, struct err *err) MUST_CHECK;
+
+/* The mappings and the loader's list are read one after the other, while both may change: the same,
+ * with fresh mappings where they do not go together. */
+int modules_read_fresh(struct target *target, struct modules *ret, struct err *err) MUST_CHECK;
+int modules_refuse(struct err *err); /* -EAGAIN, in words */
 void modules_done(struct modules *modules);
 
 /* The module whose header is at this address, or whose file name begins so; NULL. */

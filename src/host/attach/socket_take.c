@@ -6,38 +6,16 @@
  */
 #include "host/attach/socket_take.h"
 
+#include "host/attach/handover.h"
+#include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define LIMIT_MS 5000
-
-/* What the child says; with 0 comes the socket. */
-struct answer {
-	struct iovec io;
-	struct msghdr message;
-	int code;
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-};
-
-static void answer_begin(struct answer *self)
-{
-	memset(self, 0, sizeof(*self));
-	self->io = (struct iovec){ &self->code, sizeof(self->code) };
-	self->message.msg_iov = &self->io;
-	self->message.msg_iovlen = 1;
-	self->message.msg_control = &self->control;
-	self->message.msg_controllen = sizeof(self->control.bytes);
-}
 
 /* The child may stay for long: nobody must wait for what it would hold. */
 static void close_all_but(int one, int other)
@@ -64,65 +42,38 @@ static int take(int pidfd, int number, int *ret)
 		       : 0;
 }
 
-/* In the child: only system calls. */
-static _Noreturn void serve(int pidfd, int number, int way)
-{
-	struct answer answer;
-	int fd;
+struct order {
+	int pidfd, number, way;
+};
 
-	close_all_but(pidfd, way);
-	answer_begin(&answer);
-	answer.code = take(pidfd, number, &fd);
-	answer.control.header.cmsg_level = SOL_SOCKET;
-	answer.control.header.cmsg_type = SCM_RIGHTS;
-	answer.control.header.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&answer.control.header), &fd, sizeof(fd));
-	if (answer.code)
-		answer.message.msg_controllen = 0;
-	sendmsg(way, &answer.message, MSG_NOSIGNAL | MSG_DONTWAIT);
-	_exit(0);
+/* In the child, with the parent's memory: only system calls, none of which can be cancelled. */
+ON_LENT_STACK static int serve(void *argument)
+{
+	const struct order *order = argument;
+	int fd, code;
+
+	close_all_but(order->pidfd, order->way);
+	code = take(order->pidfd, order->number, &fd);
+	handover_send(order->way, code, fd);
+	return 0;
 }
 
-static int receive(int way)
-{
-	struct pollfd wait = { way, POLLIN, 0 };
-	struct answer answer;
-	ssize_t size;
-	int fd, r;
-
-	answer_begin(&answer);
-	while ((r = poll(&wait, 1, LIMIT_MS)) < 0 && errno == EINTR)
-		;
-	size = r > 0 ? recvmsg(way, &answer.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) : -1;
-	if (size != (ssize_t)sizeof(answer.code))
-		return -ETIMEDOUT;
-	if (answer.code)
-		return answer.code;
-	if (answer.message.msg_controllen < CMSG_LEN(sizeof(int)))
-		return -EMFILE; /* the kernel leaves out what finds no number */
-	memcpy(&fd, CMSG_DATA(&answer.control.header), sizeof(fd));
-	return fd;
-}
-
-/* Like fork, without an exit signal: a caller of the library does not see this child.  One that has
+/* The child has left our memory, and answered, before it closes what it took: one that has
  * something else than a socket is not waited for. */
 static int take_by_child(int pidfd, int number)
 {
+	sigset_t mask;
 	int ways[2], r;
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ways))
 		return -errno;
-	pid = (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
-	if (pid == 0)
-		serve(pidfd, number, ways[1]);
-	r = pid < 0 ? -errno : 0;
+	pid = child_run(serve, &(struct order){ pidfd, number, ways[1] }, &mask);
 	close(ways[1]);
-	if (!r)
-		r = receive(ways[0]);
+	r = pid < 0 ? pid : handover_receive(ways[0]);
 	close(ways[0]);
 	if (pid > 0)
-		waitpid(pid, NULL, r == -ENOTSOCK || r == -ETIMEDOUT ? __WALL | WNOHANG : __WALL);
+		waitpid(pid, NULL, r == -ENOTSOCK ? __WALL | WNOHANG : __WALL);
 	return r;
 }
 

@@ -31,10 +31,6 @@
 #define CHILD_STACK      32768
 #define INJECTOR_LIMIT_S 15
 
-/* For functions that end by exec or exit on a stack that goes on to be used by others: what the
- * address sanitizer notes about their variables would never be taken back. */
-#define ON_LENT_STACK __attribute__((no_sanitize_address))
-
 /* With vm.memfd_noexec=2 only files that cannot be executed are allowed, which libraries need not
  * be; kernels before 6.3 know neither flag. */
 static int memfd_open(const char *name, bool is_program)
@@ -214,21 +210,27 @@ ON_LENT_STACK static int run_warden(void *argument)
 	return 0;
 }
 
-/* Returns when the warden has ended: until then this thread lent it everything. */
-static int run_family(struct child *child)
+pid_t child_run(int (*run)(void *argument), void *argument, sigset_t *ret_mask)
 {
 	unsigned char stack[CHILD_STACK] __attribute__((aligned(16)));
 	sigset_t all;
 	pid_t pid;
-	int r;
 
 	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &child->mask);
-	pid = clone(run_warden, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, child);
-	r = pid < 0 ? -errno : 0;
-	sigprocmask(SIG_SETMASK, &child->mask, NULL);
-	if (r)
-		return r;
+	sigprocmask(SIG_SETMASK, &all, ret_mask);
+	pid = clone(run, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, argument);
+	if (pid < 0)
+		pid = -errno;
+	sigprocmask(SIG_SETMASK, ret_mask, NULL);
+	return pid;
+}
+
+static int run_family(struct child *child)
+{
+	pid_t pid = child_run(run_warden, child, &child->mask);
+
+	if (pid < 0)
+		return pid;
 	while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
 		;
 	return child->error;

@@ -7,6 +7,8 @@
 #include "host/core/err.h"
 #include "shared/wire/job.h"
 
+#include <signal.h>
+
 /* A job in memory that the injector can share; NULL when out of memory. */
 struct job *job_new(int *ret_fd);
 /* Room for so many stacks, JOB_STACKS_MAX at most; 0 or -errno. */
@@ -16,6 +18,19 @@ void job_free(struct job *job, int fd);
 /* Carries out the job and waits for its end; job->status then tells.  fds: the job's, and the lock
  * that the injector shall hold too.  -EIO when the injector was killed. */
 int injector_run(struct job *job, const int fds[2], struct err *err) MUST_CHECK;
+
+/* For functions on a stack that goes on to be used by others, of which some end by exec: what the
+ * address sanitizer notes about their variables would never be taken back. */
+#define ON_LENT_STACK __attribute__((no_sanitize_address))
+
+/*
+ * Runs a function in a child that has this memory and copies of these descriptors, all signals
+ * blocked, no exit signal: a caller of the library does not see it.  Returns its number when it has
+ * executed another program or left the memory, which an ending process does before it closes its
+ * descriptors; then it is to be waited for with __WALL.  -errno when there is none.  ret_mask is
+ * set before it runs.
+ */
+pid_t child_run(int (*run)(void *argument), void *argument, sigset_t *ret_mask);
 
 /* Writes all of it; 0 or -errno. */
 int bytes_write(int fd, const void *bytes, size_t size);

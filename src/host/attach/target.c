@@ -6,7 +6,9 @@
 
 #include "host/core/cleanup.h"
 #include "host/process/attachable.h"
+#include "host/process/foreign_file.h"
 #include "host/process/memory.h"
+#include "host/process/procfs.h"
 #include "host/process/rights.h"
 
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -189,14 +192,29 @@ static bool may_be_ending(int code)
 }
 
 /* Whatever signal ends it, the kernel makes it a pending SIGKILL. */
-static bool is_ending(pid_t pid)
+static bool thread_is_ending(pid_t pid, pid_t tid)
 {
 	struct process_status status;
 	struct process_stat stat;
 	struct err ignored;
 
-	return status_read(pid, pid, &status, &ignored) || stat_read(pid, pid, &stat, &ignored) ||
+	return status_read(pid, tid, &status, &ignored) || stat_read(pid, tid, &stat, &ignored) ||
 	       stat.is_exiting || (status.signals_pending >> (SIGKILL - 1) & 1);
+}
+
+/* The first thread may end without the others. */
+static bool is_ending(pid_t pid)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	bool are_ending = thread_is_ending(pid, pid);
+	struct err ignored;
+	size_t count;
+
+	if (!are_ending || proc_list(pid, "task", &tids, &count, &ignored))
+		return are_ending;
+	for (size_t i = 0; i < count && are_ending; i++)
+		are_ending = thread_is_ending(pid, tids[i]);
+	return are_ending;
 }
 
 static bool has_ended(int pidfd, pid_t pid, unsigned limit_ms)
@@ -228,8 +246,8 @@ const char *target_name(const struct target *target, char *buffer, size_t room)
 
 bool target_has_proc(const struct target *target)
 {
-	char path[64];
+	CLEANUP(close) int root = foreign_root_open(target->process.memory_tid);
+	CLEANUP(close) int self = root < 0 ? root : foreign_file_at(root, "proc/self", O_PATH);
 
-	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", target->process.memory_tid);
-	return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return self >= 0;
 }

@@ -120,6 +120,9 @@ static void print_attached_json(const struct session *session)
 		json_object_end(&json);
 	}
 	json_list_end(&json);
+	json_bool(&json, "notices_rights", !session->unnoticed[0]);
+	if (session->unnoticed[0])
+		json_text(&json, "unnoticed", session->unnoticed);
 	json_object_end(&json);
 }
 
@@ -156,6 +159,9 @@ static void print_attached(const struct session *session)
 		      door_refusal_text(report->refusal));
 	for (size_t i = 0; i < session->tool_count; i++)
 		print_tool(&session->tools[i]);
+	if (session->unnoticed[0])
+		print(stdout, "  if it gives up rights, limpet sees that up to 200 ms later: %s\n",
+		      session->unnoticed);
 	fflush(stdout);
 	for (size_t i = 0; i < session->tool_count; i++)
 		if (!session->tools[i].is_ok)
@@ -196,8 +202,12 @@ static int leave(struct session *session, const struct attach_values *values, en
 		 struct err *err)
 {
 	struct session_left left = { 0 };
-	int r = ending == ENDING_EXIT ? 0 : session_leave(session, values->unload, &left, err);
+	int r = 0;
 
+	if (ending == ENDING_LEFT)
+		r = link_explain_farewell(err);
+	else if (ending != ENDING_EXIT)
+		r = session_leave(session, values->unload, &left, err);
 	if (r && ending != ENDING_LEFT && !target_lives(&session->attachment.target)) {
 		ending = ENDING_EXIT;
 		memset(err, 0, sizeof(*err));

@@ -161,6 +161,9 @@ static int draw(const struct diff *self, const struct diff_values *values, struc
 	struct json json = { .out = stdout };
 	int r = output_open(&file, values->output, err);
 
+	if (!r)
+		r = output_check_stranger(&file.place, values->output,
+					  exporter_for_path(values->output)->looks_like, err);
 	if (r)
 		return r;
 	r = self->write(&self->comparison, file.out);

@@ -78,6 +78,7 @@ static void write_thread(struct json *json, const struct dumped_thread *thread)
 	json_bool(json, "has_stack", thread->has_stack);
 	json_bool(json, "complete", thread->has_stack && thread->end == STACK_COMPLETE);
 	json_text(json, "end", stack_end_key(thread->end));
+	json_text(json, "end_fix", thread->has_stack ? stack_end_fix(thread->end) : "");
 	json_bool(json, "guessed", thread->is_guessed);
 	json_list(json, "frames");
 	for (size_t i = 0; i < thread->frame_count; i++)
@@ -127,10 +128,10 @@ static void write_dump(pid_t pid, const struct dump *dump)
 }
 
 /* What others are asked for, before. */
-static int prepare(const struct dump_values *values, pid_t pid, struct debuginfod *debuginfod,
-		   struct err *err)
+static int prepare(const struct dump_values *values, pid_t pid, struct jvm_trace *trace,
+		   struct debuginfod *debuginfod, struct err *err)
 {
-	int r = values->java_names ? jvm_write_names(pid, /* start_tick */ 0, err) : 0;
+	int r = values->java_names ? jvm_write_names(pid, /* start_tick */ 0, trace, err) : 0;
 
 	return !r && values->debuginfod ? samples_ask(debuginfod, err) : r;
 }
@@ -142,11 +143,12 @@ static enum exit_code dump_run(char **argv)
 	struct err err = { 0 };
 	int operands = options_parse(dump_options, argv, &values, &err);
 	struct debuginfod debuginfod = { 0 };
+	struct jvm_trace trace = { 0 };
 	struct dump_options options;
 	pid_t pid;
 
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
-	    !prepare(&values, pid, &debuginfod, &err)) {
+	    !prepare(&values, pid, &trace, &debuginfod, &err)) {
 		options = (struct dump_options){ .wants_lines = !values.no_lines,
 						 .kernel_frames = !values.user_only,
 						 .way = values.way };
@@ -157,6 +159,7 @@ static enum exit_code dump_run(char **argv)
 			dump_print(pid, dump, &values.style);
 		samples_tell_asked(&debuginfod);
 	}
+	jvm_trace_end(&trace);
 	return report_end("dump", values.is_json, &err);
 }
 

@@ -12,6 +12,7 @@
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/export/exporter.h"
 
@@ -107,8 +108,8 @@ static void warn(const struct model *model)
 	if (text[0])
 		print(stderr, "warning: the recording is incomplete: %s\n", text);
 	if (dropped)
-		print(stderr, "warning: %" PRIu64 " records were dropped while recording\n",
-		      dropped);
+		print(stderr, "warning: %" PRIu64 " record%s %s dropped while recording\n", dropped,
+		      plural(dropped), was_were(dropped));
 }
 
 /* A format of calls for a recording of samples would be an empty file, and the other way round. */
@@ -138,9 +139,10 @@ static void tell(const struct export_values *values, const struct model *model,
 			return;
 		print(stdout, "%s:", output);
 		if (!exporter->is_of_samples)
-			print(stdout, " %" PRIu64 " calls", model->calls);
+			print(stdout, " %" PRIu64 " call%s", model->calls, plural(model->calls));
 		if (exporter->is_of_samples || (exporter->is_of_both && model->samples->count))
-			print(stdout, " %" PRIu64 " samples", model->samples->count);
+			print(stdout, " %" PRIu64 " sample%s", model->samples->count,
+			      plural(model->samples->count));
 		print(stdout, " (%s)\n", exporter->name);
 		return;
 	}

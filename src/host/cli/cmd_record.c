@@ -184,7 +184,7 @@ static int record_launched(char **command, struct launched *launched, struct vis
 			   struct recorder_options *options, struct err *err)
 {
 	const struct launch *launch = &launched->launch;
-	int r = launched_start(launched, command, err);
+	int r = launched_start(launched, command, visit->traces, err);
 
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -6,6 +6,7 @@
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/session/inside.h"
 
@@ -126,12 +127,11 @@ static void print_status(const struct target *target, const struct resident *res
 		print(stdout, "  held by   the program itself (rocprofiler_register_attach)\n");
 	else if (page->end_reason)
 		print(stdout, "  ended     %s\n", end_name(page));
-	print(stdout, "  attached  %u time%s so far\n", page->attaches,
-	      page->attaches == 1 ? "" : "s");
+	print(stdout, "  attached  %u time%s so far\n", page->attaches, plural(page->attaches));
 	if (inside)
 		print(stdout, "  inside    %zu thread%s in traced calls that have not returned\n",
 		      inside, inside == 1 ? " waits" : "s wait");
-	print(stdout, "  dropped   %lu records\n", page->dropped);
+	print(stdout, "  dropped   %lu record%s\n", page->dropped, plural(page->dropped));
 	for (unsigned i = 0; i < page->tool_count; i++)
 		print_tool(&page->tools[i]);
 	for (unsigned i = 0; i < page->table_count; i++)

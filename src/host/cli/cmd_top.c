@@ -124,7 +124,7 @@ static bool has_terminal(void)
 {
 	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		return true;
-	print(stderr, "note: %s is no terminal: once, as text (--batch)\n",
+	print(stderr, "note: %s is not a terminal: the tables are printed once, as with --batch\n",
 	      isatty(STDOUT_FILENO) ? "stdin" : "stdout");
 	return false;
 }

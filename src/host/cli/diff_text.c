@@ -8,7 +8,9 @@
 #include "host/cli/diff_report.h"
 #include "host/cli/printable.h"
 #include "host/core/cleanup.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
+#include "host/model/statistics.h"
 
 static double seconds(uint64_t time_ns)
 {
@@ -28,9 +30,9 @@ static void print_side(const struct comparison *comparison, enum side side)
 	print(stdout, "%s\n", printable(words, shown));
 	comparison_describe(comparison, side, words, sizeof(words));
 	print(stdout, "   %s\n", printable(words, shown));
-	print(stdout, "   %s: %" PRIu64 " samples, %.3f s, %.2f threads at a time\n",
-	      profile_kinds_name(comparison->kinds), self->profile.sample_count, time,
-	      length > 0 ? time / length : 0);
+	print(stdout, "   %s: %" PRIu64 " sample%s, %.3f s, %.2f threads at a time\n",
+	      profile_kinds_name(comparison->kinds), self->profile.sample_count,
+	      plural(self->profile.sample_count), time, length > 0 ? time / length : 0);
 }
 
 static const char *factor(const struct diff_row *row, char *room, size_t size)
@@ -51,9 +53,9 @@ static void print_change(const struct diff_row *row)
 {
 	char text[32];
 
-	print(stdout, "%7.2f %7.2f %+8.2f%c %6.2f %8s", row->change.shares[SIDE_A],
-	      row->change.shares[SIDE_B], row->change.points, row->change.is_noise ? '~' : ' ',
-	      row->change.error, factor(row, text, sizeof(text)));
+	print(stdout, "%7.2f %7.2f %+8.2f%c %6.2f %8s", share_shown(row->change.shares[SIDE_A]),
+	      share_shown(row->change.shares[SIDE_B]), share_shown(row->change.points),
+	      row->change.is_noise ? '~' : ' ', row->change.error, factor(row, text, sizeof(text)));
 }
 
 static void print_function(const struct comparison *comparison, const struct diff_row *row,
@@ -64,8 +66,8 @@ static void print_function(const struct comparison *comparison, const struct dif
 	char name[NAME_MAX_SHOWN], module[NAME_MAX_SHOWN];
 
 	print_change(row);
-	print(stdout, " %7.2f %7.2f  %s", other.shares[SIDE_A], other.shares[SIDE_B],
-	      printable(function->name, name));
+	print(stdout, " %7.2f %7.2f  %s", share_shown(other.shares[SIDE_A]),
+	      share_shown(other.shares[SIDE_B]), printable(function->name, name));
 	if (function->is_named)
 		print(stdout, " (%s)", printable(function->module, module));
 	print(stdout, "\n");

@@ -104,7 +104,8 @@ static void print_end(const struct dumped_thread *thread)
 	else if (!thread->has_stack)
 		print(stdout, "  no stack: it ran and could not be caught, or may not be read\n");
 	else if (thread->end != STACK_COMPLETE)
-		print(stdout, "  INCOMPLETE: %s\n", stack_end_name(thread->end));
+		print(stdout, "  INCOMPLETE: %s\n  fix: %s\n", stack_end_name(thread->end),
+		      stack_end_fix(thread->end));
 	if (thread->is_guessed)
 		print(stdout, "  GUESSED: a frame pointer that nothing told was guessed\n");
 }

@@ -78,16 +78,17 @@ static int await_doorstep(struct launched *self, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-static int prepare(struct launched *self, struct err *err)
+static int prepare(struct launched *self, bool loads_library, struct err *err)
 {
 	int r = await_doorstep(self, err);
 
-	if (!r)
-		r = launch_prepare_allocator(&self->launch, err);
+	if (r || !loads_library)
+		return r;
+	r = launch_prepare_allocator(&self->launch, err);
 	return r ? r : await_doorstep(self, err);
 }
 
-int launched_start(struct launched *ret, char *const argv[], struct err *err)
+int launched_start(struct launched *ret, char *const argv[], bool loads_library, struct err *err)
 {
 	sigset_t before;
 	int r;
@@ -96,9 +97,9 @@ int launched_start(struct launched *ret, char *const argv[], struct err *err)
 	if (ret->signals < 0)
 		return err->code;
 	ending_outlive_pipes(); /* often the program's output goes into the same one */
-	r = launch_start(&ret->launch, argv, &before, err);
+	r = launch_start(&ret->launch, argv, &before, !loads_library, err);
 	if (!r) {
-		r = prepare(ret, err);
+		r = prepare(ret, loads_library, err);
 		if (!r && ret->launch.has_passed_by)
 			print(stderr, "warning: a library of the program's has executed another "
 				      "program before it began: its first calls are missing\n");

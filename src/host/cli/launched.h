@@ -12,8 +12,11 @@ struct launched {
 	int signals;
 };
 
-/* Starts it and returns when it waits before its beginning; on failure there is no program. */
-int launched_start(struct launched *ret, char *const argv[], struct err *err) MUST_CHECK;
+/* Starts it and returns when it waits before its beginning; on failure there is no program.
+ * loads_library: one that no library can be loaded into is refused, others are made ready for it.
+ */
+int launched_start(struct launched *ret, char *const argv[], bool loads_library,
+		   struct err *err) MUST_CHECK;
 
 /* ENDING_DURATION or ENDING_EXIT.  Signals to us alone are passed on to it; those of the terminal
  * it has got itself. */

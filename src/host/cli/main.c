@@ -14,6 +14,7 @@
 #include "host/core/environment.h"
 #include "host/core/nearest.h"
 #include "host/core/notes.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/core/text.h"
 #include "host/symbols/symbol_file.h"
@@ -118,8 +119,22 @@ static void tell_notes(void)
 	for (size_t i = 0; note_at(i, note); i++)
 		print(stderr, "note: %s\n", note);
 	if (notes_left_out())
-		fprintf(stderr, "note: %zu more remarks of this kind are not shown\n",
-			notes_left_out());
+		print(stderr, "note: %zu more remark%s of this kind %s not shown\n",
+		      notes_left_out(), plural(notes_left_out()), is_are(notes_left_out()));
+}
+
+/* A full disk must not look like success; what failed already has said so. */
+static enum exit_code check_output(enum exit_code exit)
+{
+	struct err err = { 0 };
+
+	errno = 0;
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || exit)
+		return exit;
+	err_set(&err, -EIO, "not all of the output could be written%s%s", errno ? ": " : "",
+		errno ? strerror(errno) : "");
+	err_fix(&err, "send it elsewhere, or free some space if the disk is full");
+	return report_end("limpet", /* is_json */ false, &err);
 }
 
 int main(int argc, char **argv)
@@ -135,9 +150,5 @@ int main(int argc, char **argv)
 	symbol_file_read_lines_by(&line_reader_libdw);
 	exit = words_run(argv + (argc > 0));
 	tell_notes();
-	/* A full disk must not look like success. */
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return exit;
-	print(stderr, "error: the output could not be written\n");
-	return exit ? exit : EXIT_FAILED;
+	return check_output(exit);
 }

@@ -1,6 +1,6 @@
 /*
  * Reads the operands of a verb.  A name is that of the process or of its program, all of it: a part
- * would sooner or later be that of a stranger.
+ * would sooner or later be that of a stranger, and is only offered.
  */
 #include "host/cli/operand.h"
 
@@ -15,13 +15,15 @@
 #include <string.h>
 
 #define LISTED_MAX  5u
-#define LISTED_TEXT 40
+#define LISTED_TEXT 48u
 
 struct namesakes {
 	const char *name;
 	pid_t first;
 	size_t count;
 	char list[320]; /* the first LISTED_MAX, a line each */
+	pid_t alike;    /* one with the name in its own; 0: none */
+	char alike_name[32];
 };
 
 static bool has_name(const struct process *process, const char *name)
@@ -31,6 +33,27 @@ static bool has_name(const struct process *process, const char *name)
 	return !strcmp(process->status.name, name) || (slash && !strcmp(slash + 1, name));
 }
 
+/* The program without its folders: what tells namesakes apart comes behind it. */
+static const char *short_command(const struct process *process, char *text, size_t room)
+{
+	char *command = text;
+
+	show_command(process, text, room);
+	for (char *at = text; *at && *at != ' '; at++)
+		if (*at == '/' && at[1] && at[1] != ' ')
+			command = at + 1;
+	text_shorten(command, LISTED_TEXT);
+	return command;
+}
+
+static void note_alike(struct namesakes *found, const struct process *process)
+{
+	if (found->alike || !strstr(process->status.name, found->name))
+		return;
+	found->alike = process->pid;
+	print_into(found->alike_name, sizeof(found->alike_name), "%s", process->status.name);
+}
+
 static void visit(const struct process *process, void *context)
 {
 	struct namesakes *found = context;
@@ -38,14 +61,17 @@ static void visit(const struct process *process, void *context)
 	char command[256];
 
 	if (process->pid == process->rights.pid || process->stat.is_kernel_thread ||
-	    process->has_ended || !has_name(process, found->name))
+	    process->has_ended)
 		return;
+	if (!has_name(process, found->name)) {
+		note_alike(found, process);
+		return;
+	}
 	if (!found->count++)
 		found->first = process->pid;
 	if (found->count <= LISTED_MAX)
-		print_into(found->list + used, sizeof(found->list) - used, "%d: %.*s\n",
-			   (int)process->pid, LISTED_TEXT,
-			   show_command(process, command, sizeof(command)));
+		print_into(found->list + used, sizeof(found->list) - used, "%d: %s\n",
+			   (int)process->pid, short_command(process, command, sizeof(command)));
 }
 
 /* Its lines are ours, the text in them is printable already. */
@@ -74,7 +100,12 @@ static int judge_namesakes(const struct namesakes *found, pid_t *ret, struct err
 	}
 	if (!found->count) {
 		err_set(err, -ESRCH, "there is no process with the name '%s'", found->name);
-		err_fix(err, "limpet ps lists processes with their numbers");
+		if (found->alike)
+			err_fix(err,
+				"%s, process %d, has it in its name; limpet ps %s lists all that do",
+				found->alike_name, (int)found->alike, found->name);
+		else
+			err_fix(err, "limpet ps lists processes with their numbers");
 		return err_exit(err, EXIT_NO_PROCESS);
 	}
 	err_set(err, -EINVAL, "%zu processes have the name '%s'", found->count, found->name);

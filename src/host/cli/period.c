@@ -1,34 +1,24 @@
 /*
- * The parts are seconds when bare, as in AMD's tools, and take the suffixes ms, s and m.
+ * The times are those of all options: seconds when bare, as in AMD's tools, too.
  */
 #include "host/cli/period.h"
+
+#include "host/core/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-	const char *suffix;
-	uint64_t ns;
-} units[] = { { "", 1000000000 }, { "s", 1000000000 }, { "ms", 1000000 }, { "m", 60000000000 } };
-
 /* One part; true when it is one. */
 static bool parse_time(const char *text, size_t length, uint64_t *ret)
 {
-	char part[24], *end;
-	uint64_t number;
+	char part[24];
 
-	if (!length || length >= sizeof(part) || text[0] < '0' || text[0] > '9')
+	if (!length || length >= sizeof(part))
 		return false;
 	memcpy(part, text, length);
 	part[length] = 0;
-	number = strtoull(part, &end, 10);
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (!strcmp(end, units[i].suffix) && number <= UINT64_MAX / units[i].ns) {
-			*ret = number * units[i].ns;
-			return true;
-		}
-	return false;
+	return !text_parse_duration(part, ret);
 }
 
 static bool parse(const char *text, struct period *ret)

@@ -3,7 +3,9 @@
  */
 #include "host/cli/record_visit.h"
 
+#include "host/cli/progress.h"
 #include "host/cli/record_words.h"
+#include "host/core/cleanup.h"
 #include "host/core/interrupt.h"
 #include "host/core/print.h"
 
@@ -67,6 +69,7 @@ static void note_samples(struct visit *self, struct outcome *ret)
 int record_finish(struct visit *self, int r, struct err *err)
 {
 	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
+	CLEANUP(progress_end) struct progress progress = { 0 };
 	struct outcome outcome = { 0 };
 	struct err second = { 0 };
 	int end;
@@ -79,11 +82,15 @@ int record_finish(struct visit *self, int r, struct err *err)
 	self->left = recorder_work_left(self->recorder);
 	recorder_words(self->recorder, &outcome.words);
 	recorder_queues(self->recorder, &self->queues);
+	/* The terminal of a program that was started is its own. */
+	if (!self->launched)
+		progress_begin(&progress, "finishing", self->path);
 	end = gives_up ? 0 : recorder_finish(self->recorder, r ? &second : err);
 	note_samples(self, &outcome);
 	if (recorder_end(self->recorder, gives_up, &outcome.recorded, r || end ? &second : err) &&
 	    !end)
 		end = r ? second.code : err->code;
+	progress_end(&progress);
 
 	if (gives_up)
 		print(stderr,

@@ -3,6 +3,8 @@
  */
 #include "host/cli/record_samples.h"
 
+#include "host/cli/stack_ends.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/samples.h"
 #include "host/model/statistics.h"
@@ -44,9 +46,10 @@ void samples_describe(struct sampling *sampling, const struct sampling_options *
 	struct sampling_totals totals;
 
 	sampling_totals(sampling, &totals);
-	snprintf(ret, room, "%swith %u samples a second%s, sampler %s",
+	snprintf(ret, room, "%swith %u sample%s a second%s, sampler %s",
 		 options->sampler.children ? "and its descendants " : "", options->sampler.hz,
-		 options->sampler.off_cpu ? " and of waits" : "", totals.sampler);
+		 plural(options->sampler.hz), options->sampler.off_cpu ? " and of waits" : "",
+		 totals.sampler);
 }
 
 int samples_ask(struct debuginfod *debuginfod, struct err *err)
@@ -88,12 +91,14 @@ void samples_print(const struct sampling_totals *totals, const char *path,
 		   const struct recorded_contents *written)
 {
 	print(stdout,
-	      "wrote %s: %" PRIu64 " samples of %" PRIu64 " thread%s, %" PRIu64
+	      "wrote %s: %" PRIu64 " sample%s of %" PRIu64 " thread%s, %" PRIu64
 	      " lost, %.2f %% of the stacks complete, %" PRIu64 " KiB\n",
-	      path, written->samples, totals->threads, totals->threads == 1 ? "" : "s",
-	      totals->counts.lost, (double)complete_share(&totals->counts) / 100,
-	      written->bytes / 1024);
+	      path, written->samples, plural(written->samples), totals->threads,
+	      plural(totals->threads), totals->counts.lost,
+	      (double)complete_share(&totals->counts) / 100, written->bytes / 1024);
 	print(stdout, "sampler: %s (%s)\n", totals->sampler, totals->summary);
+	stack_ends_print("incomplete", totals->counts.ends, totals->counts.samples,
+			 totals->counts.samples / STACK_ENDS_WARN);
 }
 
 void samples_print_json(struct json *json, const struct sampling_totals *totals,
@@ -107,10 +112,7 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 	json_number(json, "one_sample_in", MAX(totals->counts.thinned, 1u));
 	json_number(json, "sampled_threads", totals->threads);
 	json_fixed(json, "complete_percent", complete_share(&totals->counts), 2);
-	json_object(json, "stacks");
-	for (unsigned i = 0; i < STACK_ENDS; i++)
-		json_number(json, stack_end_key(i), totals->counts.ends[i]);
-	json_object_end(json);
+	stack_ends_write(json, totals->counts.ends);
 	json_number(json, "frames", totals->naming.frames);
 	json_number(json, "frames_named", totals->naming.named);
 }
@@ -118,9 +120,13 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 static void warn_incomplete(const struct sampler_counts *counts)
 {
 	for (unsigned i = 0; i < STACK_ENDS; i++)
-		if (i != STACK_COMPLETE && counts->ends[i] * 20 > counts->samples)
-			print(stderr, "warning: %" PRIu64 " stacks are incomplete: %s\n",
-			      counts->ends[i], stack_end_name(i));
+		if (i != STACK_COMPLETE && counts->ends[i] > counts->samples / STACK_ENDS_WARN)
+			print(stderr,
+			      "warning: %" PRIu64
+			      " stack%s (%.2f %%) %s incomplete: %s\n  fix: %s\n",
+			      counts->ends[i], plural(counts->ends[i]),
+			      (double)share_of(counts->ends[i], counts->samples) / 100,
+			      is_are(counts->ends[i]), stack_end_name(i), stack_end_fix(i));
 }
 
 /* What has ended cannot be looked at any more. */
@@ -142,8 +148,9 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		  bool has_ended, struct err *err)
 {
 	if (totals->counts.lost)
-		print(stderr, "warning: %" PRIu64 " samples were lost; -F with less loses less\n",
-		      totals->counts.lost);
+		print(stderr, "warning: %" PRIu64 " sample%s %s lost; -F with less loses less\n",
+		      totals->counts.lost, plural(totals->counts.lost),
+		      was_were(totals->counts.lost));
 	if (totals->counts.left_out)
 		print(stderr,
 		      "warning: %" PRIu64

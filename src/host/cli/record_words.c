@@ -5,6 +5,7 @@
 
 #include "host/cli/printable.h"
 #include "host/core/json.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
@@ -12,6 +13,8 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/wait.h>
+
+#define OFTEN_HZ 500u /* below, samples cost less than 3 % of any program that was measured */
 
 uint64_t all_drops(const struct collect_totals *totals)
 {
@@ -31,6 +34,43 @@ static const char *duration_text(uint64_t duration_ns, char ret[32])
 	return ret;
 }
 
+static bool traces_allocations(const struct visit *self)
+{
+	const struct record_values *values = self->values;
+	bool is_traced = values->alloc_stacks || values->domains_traced & 1u << DOMAIN_ALLOC;
+
+	return self->traces && is_traced && !values->alloc_sample;
+}
+
+static bool samples_allocations(const struct visit *self)
+{
+	return self->traces && self->values->alloc_sample;
+}
+
+static bool samples_often(const struct visit *self)
+{
+	return self->samples && self->sampling.sampler.hz >= OFTEN_HZ;
+}
+
+/* What programs lose that do a little of everything, as docs/benchmarks.md has measured: the dearest
+ * of what was asked for.  Nothing is said of what costs less than a hundredth, or is not known. */
+static const char *cost_text(const struct visit *self)
+{
+	static const struct {
+		bool (*is_asked)(const struct visit *self);
+		const char *text;
+	} costs[] = {
+		{ traces_allocations, "; may cost it a third of its speed" },
+		{ samples_allocations, "; may cost it 5 % of its speed" },
+		{ samples_often, "; may cost it 5 % of its speed" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(costs); i++)
+		if (costs[i].is_asked(self))
+			return costs[i].text;
+	return "";
+}
+
 void print_attached(const struct visit *self)
 {
 	const struct session *session = recorder_session(self->recorder);
@@ -45,9 +85,9 @@ void print_attached(const struct visit *self)
 		samples_describe(recorder_sampling(self->recorder), &self->sampling, how,
 				 sizeof(how));
 	if (!self->values->is_json) {
-		print(stderr, "recording %d (%s)%s%s into %s%s; %s\n", self->pid,
+		print(stderr, "recording %d (%s)%s%s into %s%s%s; %s\n", self->pid,
 		      printable(name, shown), how[0] ? " " : "", how, self->path,
-		      duration_text(self->values->duration_ns, limit),
+		      duration_text(self->values->duration_ns, limit), cost_text(self),
 		      self->launched ? "until it ends" : "Enter or Ctrl-C stops");
 		return;
 	}
@@ -109,8 +149,8 @@ static void warn_changes(const struct recorder *recorder)
 		print(stderr,
 		      "warning: the program changed its identity or confined itself, and limpet left "
 		      "before: %u time%s, not traced for %.0f ms%s\n",
-		      changes.count, changes.count == 1 ? "" : "s",
-		      (double)changes.untraced_ns / 1e6, changes.is_out ? ", to the end" : "");
+		      changes.count, plural(changes.count), (double)changes.untraced_ns / 1e6,
+		      changes.is_out ? ", to the end" : "");
 }
 
 void warn_unfollowed(const struct recorder *recorder)
@@ -154,12 +194,12 @@ void warn_drops(const struct collect_totals *totals)
 	if (unmade)
 		print(stderr,
 		      "warning: up to %" PRIu64
-		      " records were not made: the program forbids to read the machine's counter\n",
-		      unmade);
+		      " record%s %s not made: the program forbids to read the machine's counter\n",
+		      unmade, plural(unmade), was_were(unmade));
 	if (others)
 		print(stderr,
-		      "warning: %" PRIu64 " records were dropped; --ring-size gives more room\n",
-		      others);
+		      "warning: %" PRIu64 " record%s %s dropped; --ring-size gives more room\n",
+		      others, plural(others), was_were(others));
 }
 
 void warn_work_left(const struct work_left *left)
@@ -167,14 +207,14 @@ void warn_work_left(const struct work_left *left)
 	if (left->cut)
 		print(stderr,
 		      "warning: %" PRIu32
-		      " commands were not done by the devices 2 s after the end; "
-		      "they are not in the recording\n",
-		      left->cut);
+		      " command%s %s not done by the devices 2 s after the end, and %s not in the "
+		      "recording\n",
+		      left->cut, plural(left->cut), was_were(left->cut), is_are(left->cut));
 	if (left->lost)
 		print(stderr,
 		      "warning: %" PRIu32
-		      " commands could not be followed to their end: too many at once\n",
-		      left->lost);
+		      " command%s could not be followed to the end: too many at once\n",
+		      left->lost, plural(left->lost));
 	if (left->unseen)
 		print(stderr,
 		      "warning: %" PRIu32
@@ -236,10 +276,10 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 	}
 	if (self->traces)
 		print(stdout,
-		      "wrote %s: %" PRIu64 " records of %" PRIu64 " thread%s, %" PRIu64
+		      "wrote %s: %" PRIu64 " record%s of %" PRIu64 " thread%s, %" PRIu64
 		      " dropped, %" PRIu64 " KiB\n",
-		      self->path, written->records, totals->threads,
-		      totals->threads == 1 ? "" : "s", all_drops(totals), written->bytes / 1024);
+		      self->path, written->records, plural(written->records), totals->threads,
+		      plural(totals->threads), all_drops(totals), written->bytes / 1024);
 	if (self->samples)
 		samples_print(&outcome->sampled, self->path, written);
 	if (written->records || written->samples)

@@ -9,8 +9,10 @@
 
 #include "host/cli/printable.h"
 #include "host/cli/report_samples.h"
+#include "host/cli/stack_ends.h"
 #include "host/core/cleanup.h"
 #include "host/core/json.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/core/text.h"
 #include "host/model/call_tree.h"
@@ -49,14 +51,10 @@ static double milliseconds(uint64_t time_ns)
 
 static void print_incomplete(const struct samples *samples)
 {
-	for (unsigned i = 0; i < STACK_ENDS; i++)
-		if (i != STACK_COMPLETE && samples->ends[i])
-			print(stdout, "INCOMPLETE: %" PRIu64 " stacks (%.2f %%): %s\n",
-			      samples->ends[i], percent(share_of(samples->ends[i], samples->count)),
-			      stack_end_name(i));
+	stack_ends_print("INCOMPLETE", samples->ends, samples->count, UINT64_MAX);
 	if (samples->guessed)
-		print(stdout, "GUESSED: %" PRIu64 " stacks have frames that are guessed\n",
-		      samples->guessed);
+		print(stdout, "GUESSED: %" PRIu64 " stack%s %s frames that are guessed\n",
+		      samples->guessed, plural(samples->guessed), has_have(samples->guessed));
 }
 
 static void print_head(const struct samples *samples)
@@ -64,9 +62,10 @@ static void print_head(const struct samples *samples)
 	char line[NAME_MAX_SHOWN];
 
 	print(stdout,
-	      "%" PRIu64 " samples in %.3f s at %u Hz by %s; %" PRIu64
+	      "%" PRIu64 " sample%s in %.3f s at %u Hz by %s; %" PRIu64
 	      " lost\n%.2f %% of the stacks complete\n",
-	      samples->count, (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
+	      samples->count, plural(samples->count),
+	      (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
 	      printable(samples->sampler, line), samples->lost, percent(samples_complete(samples)));
 	for (const char *at = samples->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		char text[NOTE_MAX];
@@ -368,8 +367,5 @@ void report_samples_totals(struct json *json, const struct samples *samples)
 	json_number(json, "samples", samples->count);
 	json_number(json, "samples_lost", samples->lost);
 	json_fixed(json, "complete_percent", samples_complete(samples), 2);
-	json_object(json, "stacks");
-	for (unsigned i = 0; i < STACK_ENDS; i++)
-		json_number(json, stack_end_key(i), samples->ends[i]);
-	json_object_end(json);
+	stack_ends_write(json, samples->ends);
 }

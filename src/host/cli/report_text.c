@@ -7,6 +7,7 @@
 
 #include "host/cli/printable.h"
 #include "host/cli/recording_report.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/samples.h"
 
@@ -39,8 +40,9 @@ static void print_head(const struct recording_report *report)
 		      printable(model->processes[i]->name, name),
 		      printable(model->processes[i]->command, command));
 	if (model->calls || !model->samples->count)
-		print(stdout, "%" PRIu64 " calls of %u threads", model->calls,
-		      report->summary.thread_count);
+		print(stdout, "%" PRIu64 " call%s of %u thread%s", model->calls,
+		      plural(model->calls), report->summary.thread_count,
+		      plural(report->summary.thread_count));
 	else
 		print(stdout, "recorded");
 	if (model->calls)
@@ -64,7 +66,7 @@ static void print_losses(const struct model *model)
 		all += model->drops[reason];
 	if (!all && !model->end.invalid)
 		return;
-	print(stdout, "LOST: %" PRIu64 " records were dropped", all);
+	print(stdout, "LOST: %" PRIu64 " record%s %s dropped", all, plural(all), was_were(all));
 	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
 		if (model->drops[reason])
 			print(stdout, ", %" PRIu64 " %s", model->drops[reason],
@@ -197,16 +199,17 @@ static void print_allocations(const struct recording_report *report,
 	print(stdout, "\nmemory: gotten, and not given back until the end\n");
 	if (allocations->sample)
 		print(stdout,
-		      "ESTIMATED from %" PRIu64 " samples, one in %" PRIu64
+		      "ESTIMATED from %" PRIu64 " sample%s, one in %" PRIu64
 		      " bytes on average; the error of a row is about 1/sqrt(SAMPLES)\n",
-		      count_records(allocations), allocations->sample);
+		      count_records(allocations), plural(count_records(allocations)),
+		      allocations->sample);
 	print(stdout, "%10s %16s %6s %12s %16s", "CALLS", "BYTES", "%", "OUT BLOCKS", "OUT BYTES");
 	print(stdout, allocations->sample ? " %8s  WHERE\n" : "  WHERE\n", "SAMPLES");
 	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
 		const struct allocation_site *site = &allocations->sites[i];
 
 		print(stdout, "%10.0f %16.0f %6.2f %12.0f %16.0f", site->calls, site->bytes,
-		      all_bytes > 0 ? 100 * site->bytes / all_bytes : 0,
+		      all_bytes > 0 ? share_shown(100 * site->bytes / all_bytes) : 0,
 		      positive(site->live_blocks), positive(site->live_bytes));
 		if (allocations->sample)
 			print(stdout, " %8" PRIu64, site->records);
@@ -216,8 +219,9 @@ static void print_allocations(const struct recording_report *report,
 	print_rest(count, style);
 	if (allocations->strangers)
 		print(stdout,
-		      "%10" PRIu64 " blocks were given back that came from before the recording\n",
-		      allocations->strangers);
+		      "%10" PRIu64 " block%s %s given back that came from before the recording\n",
+		      allocations->strangers, plural(allocations->strangers),
+		      was_were(allocations->strangers));
 }
 
 static void print_files(const struct recording_report *report, const struct report_style *style)

@@ -5,6 +5,7 @@
 
 #include "host/cli/printable.h"
 #include "host/core/cleanup.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/profile.h"
 #include "host/model/statistics.h"
@@ -38,8 +39,9 @@ static void print_head(const struct picture *picture, FILE *out)
 	print(out, ")%s: sampler %s (%s), %u Hz, %s\n",
 	      picture->source.has_ended ? ", which has ended" : "", picture->source.sampler,
 	      picture->source.summary, picture->hz, kinds ? kinds : "all");
-	print(out, "%" PRIu64 " samples, %.2f %% complete, %" PRIu64 " lost\n", picture->seen,
-	      percent(picture->complete, picture->seen), picture->source.lost);
+	print(out, "%" PRIu64 " sample%s, %.2f %% complete, %" PRIu64 " lost\n", picture->seen,
+	      plural(picture->seen), percent(picture->complete, picture->seen),
+	      picture->source.lost);
 	if (picture->source.thinned > 1)
 		print(out,
 		      "note: for a time only one sample in %u was taken, for all of them: samples cost "

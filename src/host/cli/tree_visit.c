@@ -7,6 +7,7 @@
 #include "host/cli/departure.h"
 #include "host/cli/ending.h"
 #include "host/core/json.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/session/tree.h"
 
@@ -132,8 +133,9 @@ static void show_end(struct tree *tree, const struct tree_visit *visit)
 		show_counts_json("tree_end", &counts, tree_rung(tree));
 	else
 		print(stdout,
-		      "%zu processes were attached, of which %zu ended; %zu were skipped, %zu ended before limpet was in\n",
-		      counts.attached, counts.ended, counts.skipped, counts.missed);
+		      "%zu process%s %s attached, of which %zu ended; %zu %s skipped, %zu ended before limpet was in\n",
+		      counts.attached, counts.attached == 1 ? "" : "es", was_were(counts.attached),
+		      counts.ended, counts.skipped, was_were(counts.skipped), counts.missed);
 }
 
 /* Each process that is visited takes five descriptors. */
@@ -164,7 +166,8 @@ int tree_visit(pid_t root, const struct tree_visit *visit, struct err *err)
 	show_end(tree, visit);
 	failed_tools = tree_count(tree).failed_tools;
 	if (!r && failed_tools)
-		r = err_set(err, -ENOEXEC, "tools did not load %zu times", failed_tools);
+		r = err_set(err, -ENOEXEC, "tools did not load %zu time%s", failed_tools,
+			    plural(failed_tools));
 	tree_close(tree);
 	return r;
 }

@@ -69,6 +69,7 @@ bool demangle(const char *name, char *ret, size_t room)
 	memcpy(plain, name, length + 1);
 	if (length > end && strcmp(plain + length - end, DESCRIPTOR) == 0)
 		plain[length - end] = '\0';
+	rust_cut_suffix(plain);
 	if (ask(plain, ret, room)) {
 		rust_tidy(ret);
 		return true;

@@ -7,6 +7,19 @@
 #include <string.h>
 
 #include "host/core/print.h"
+#include "host/core/text.h"
+
+#define LONGEST 1024
+
+/* What is too long is cut behind a word. */
+static void put(char *ret, size_t room, const char *format, va_list args)
+{
+	char text[LONGEST];
+
+	print_list(text, sizeof(text), format, args);
+	text_shorten(text, room - 1);
+	memcpy(ret, text, strlen(text) + 1);
+}
 
 int err_set(struct err *err, int code, const char *format, ...)
 {
@@ -16,21 +29,22 @@ int err_set(struct err *err, int code, const char *format, ...)
 	err->code = code;
 	err->exit = EXIT_FAILED;
 	va_start(args, format);
-	print_list(err->what, sizeof(err->what), format, args);
+	put(err->what, sizeof(err->what), format, args);
 	va_end(args);
 	return code;
 }
 
 int err_while(struct err *err, const char *format, ...)
 {
-	char prefix[sizeof(err->what)], cause[sizeof(err->what)];
+	char prefix[sizeof(err->what)], whole[2 * sizeof(err->what) + 2];
 	va_list args;
 
 	va_start(args, format);
-	print_list(prefix, sizeof(prefix), format, args);
+	put(prefix, sizeof(prefix), format, args);
 	va_end(args);
-	memcpy(cause, err->what, sizeof(cause));
-	print_into(err->what, sizeof(err->what), "%s: %s", prefix, cause);
+	print_into(whole, sizeof(whole), "%s: %s", prefix, err->what);
+	text_shorten(whole, sizeof(err->what) - 1);
+	memcpy(err->what, whole, strlen(whole) + 1);
 	return err->code;
 }
 
@@ -39,7 +53,7 @@ int err_why(struct err *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_list(err->why, sizeof(err->why), format, args);
+	put(err->why, sizeof(err->why), format, args);
 	va_end(args);
 	return err->code;
 }
@@ -49,7 +63,7 @@ int err_fix(struct err *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_list(err->fix, sizeof(err->fix), format, args);
+	put(err->fix, sizeof(err->fix), format, args);
 	va_end(args);
 	return err->code;
 }

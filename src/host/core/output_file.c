@@ -167,6 +167,13 @@ int output_end(struct output_begun *file)
 	return r;
 }
 
+void output_abandon(struct output_begun *file)
+{
+	if (file->place.folder >= 0 && !file->place.is_taken)
+		unlinkat(file->place.folder, file->place.name, 0);
+	output_end(file);
+}
+
 static int refuse_stranger(const char *path, struct err *err)
 {
 	err_set(err, -EEXIST, "write '%s': there is a file that limpet has not made", path);

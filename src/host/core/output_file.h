@@ -62,6 +62,9 @@ int output_take_name(struct output_begun *file) MUST_CHECK;
  * everything was written. */
 int output_end(struct output_begun *file);
 
+/* The same for one that never held anything: nothing of it stays where nothing was before. */
+void output_abandon(struct output_begun *file);
+
 /* Only where there is nothing of that name: -EEXIST else.  The descriptor, or -errno. */
 int output_begin_new(const char *path) MUST_CHECK;
 

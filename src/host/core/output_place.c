@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,14 +18,15 @@
 
 #define LINKS_MAX    16
 #define DRAFT_TRIES  64
+#define BEGIN_BYTES  512
 #define OWNER_ALONE  0600
 #define NEVER_FOLLOW (O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
 
 int output_explain(int code, const char *path, struct err *err)
 {
 	err_set(err, code, "write '%s': %s", path, strerror(-code));
-	if (code == -ENOSPC)
-		err_fix(err, "choose another place with -o, or free some space");
+	if (code == -ENOSPC || code == -EDQUOT)
+		err_fix(err, "choose another place with -o FILE, or free some space");
 	return code;
 }
 
@@ -207,6 +209,33 @@ int output_place_create(const struct output_place *place, const char *name)
 	if (place->mode != OWNER_ALONE)
 		fchmod(fd, place->mode);
 	return fd;
+}
+
+/* As a text of its first bytes; false: it cannot be read. */
+static bool read_begin(const struct output_place *place, char *ret, size_t room)
+{
+	CLEANUP(close)
+	int fd = openat(place->folder, place->name, O_RDONLY | O_NONBLOCK | NEVER_FOLLOW);
+	ssize_t size = fd < 0 ? -1 : pread(fd, ret, room - 1, 0);
+
+	for (ssize_t i = 0; i < size; i++)
+		ret[i] = ret[i] ? ret[i] : '.';
+	ret[size < 0 ? 0 : size] = '\0';
+	return size >= 0;
+}
+
+int output_check_stranger(const struct output_place *place, const char *path, const char *pattern,
+			  struct err *err)
+{
+	char begin[BEGIN_BYTES];
+
+	if (!place->is_taken || place->is_empty ||
+	    (read_begin(place, begin, sizeof(begin)) && !fnmatch(pattern, begin, 0)))
+		return 0;
+	err_set(err, -EEXIST, "write '%s': there is a file that limpet has not made", path);
+	err_why(err,
+		"it does not look like this kind of file, or cannot be read; it was left as it is");
+	return err_fix(err, "choose another name with -o FILE, or remove it");
 }
 
 bool output_place_begins_with(const struct output_place *place, const void *mark, size_t size)

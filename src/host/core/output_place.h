@@ -45,5 +45,10 @@ int output_place_draft_folder(const struct output_place *place,
 /* Does the file that is there begin with these bytes?  false also where nobody can tell. */
 bool output_place_begins_with(const struct output_place *place, const void *mark, size_t size);
 
+/* Refuses where a file is there that holds something and does not begin as this pattern (fnmatch)
+ * says, in which '.' stands for bytes of 0: it is not limpet's own. */
+int output_check_stranger(const struct output_place *place, const char *path, const char *pattern,
+			  struct err *err) MUST_CHECK;
+
 /* "write 'x': Permission denied", and what to do about it; returns the code. */
 int output_explain(int code, const char *path, struct err *err);

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_LENGTH 19u /* "::h" and 16 digits */
+#define HASH_LENGTH  19u /* "::h" and 16 digits */
+#define MANGLED_HASH 20u /* "17h", 16 digits and "E" */
+#define SUFFIX       ".llvm."
 
 static const struct {
 	const char *escape;
@@ -23,6 +25,19 @@ static bool ends_with_hash(const char *name, size_t length)
 {
 	return length > HASH_LENGTH && strncmp(name + length - HASH_LENGTH, "::h", 3) == 0 &&
 	       strspn(name + length - HASH_LENGTH + 3, "0123456789abcdef") == HASH_LENGTH - 3;
+}
+
+void rust_cut_suffix(char *mangled)
+{
+	char *suffix = strstr(mangled, SUFFIX);
+	size_t length = suffix ? (size_t)(suffix - mangled) : 0;
+	const char *hash = length > MANGLED_HASH ? suffix - MANGLED_HASH : NULL;
+	const char *number = suffix ? suffix + strlen(SUFFIX) : NULL;
+
+	if (hash && !strncmp(hash, "17h", 3) &&
+	    strspn(hash + 3, "0123456789abcdef") == MANGLED_HASH - 4 && suffix[-1] == 'E' &&
+	    number[strspn(number, "0123456789ABCDEFabcdef@")] == '\0')
+		*suffix = '\0';
 }
 
 /* "$u20$" is a letter by its number; only what can be printed. */

@@ -12,6 +12,15 @@
 #include "host/export/amd_csv_parts.h"
 #include "host/export/exporter.h"
 
+static int check_stranger(const struct output_file *file, const char *path, const char *header,
+			  struct err *err)
+{
+	char pattern[32];
+
+	snprintf(pattern, sizeof(pattern), "%.20s*", header);
+	return output_check_stranger(&file->place, path, pattern, err);
+}
+
 /* "PREFIX_suffix.csv" */
 int csv_open(struct csv_set *set, struct output_file *file, const char *suffix, const char *header)
 {
@@ -23,6 +32,8 @@ int csv_open(struct csv_set *set, struct output_file *file, const char *suffix, 
 		return err_set(set->err, -ENOMEM, "write '%s': no memory", set->prefix);
 	}
 	r = output_open(file, path, set->err);
+	if (!r && set->options->keeps_strangers)
+		r = check_stranger(file, path, header, set->err);
 	if (!r)
 		print_lines(file->out, header);
 	return r;
@@ -67,16 +78,32 @@ static int commit(struct csv_set *set, struct output_file *file)
 	return r;
 }
 
-static int commit_all(struct csv_set *set)
+/* A full disk is noticed before the first file gets its name. */
+static int flush(struct csv_set *set, struct output_file *file)
 {
-	int r = commit(set, &set->agent_info);
+	errno = 0;
+	if (!file->out || (!fflush(file->out) && !ferror(file->out)))
+		return 0;
+	return output_explain(errno ? -errno : -EIO, file->path, set->err);
+}
+
+static int each_file(struct csv_set *set, int (*act)(struct csv_set *, struct output_file *))
+{
+	int r = act(set, &set->agent_info);
 
 	for (unsigned domain = 0; !r && domain < AMD_DOMAINS; domain++) {
-		r = commit(set, &set->traces[domain]);
+		r = act(set, &set->traces[domain]);
 		if (!r)
-			r = commit(set, &set->stats[domain]);
+			r = act(set, &set->stats[domain]);
 	}
-	return r ? r : commit(set, &set->domain_stats);
+	return r ? r : act(set, &set->domain_stats);
+}
+
+static int commit_all(struct csv_set *set)
+{
+	int r = each_file(set, flush);
+
+	return r ? r : each_file(set, commit);
 }
 
 static void set_done(struct csv_set *set)
@@ -120,7 +147,7 @@ static int write_process(struct model *model, const struct model_process *proces
 {
 	CLEANUP(amd_view_done) struct amd_view view = { 0 };
 	CLEANUP(amd_stats_done) struct amd_stats stats = { 0 };
-	struct amd_csv_options options = { .stats = &stats };
+	struct amd_csv_options options = { .stats = &stats, .keeps_strangers = true };
 	int r = amd_view_init(&view, model, &(struct amd_view_options){ .process = process }, err);
 
 	if (!r && amd_stats_init(&stats, &view))

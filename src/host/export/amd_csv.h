@@ -7,6 +7,7 @@
 #include "host/export/amd_stats.h"
 
 struct amd_csv_options {
+	bool keeps_strangers; /* files that are there and do not begin as ours are left */
 	enum agent_index agent_index;
 	const struct amd_stats *stats; /* of the view, for the files of statistics; NULL: none */
 	/* Told of each file when it is complete; may be NULL. */

@@ -165,5 +165,6 @@ const struct exporter exporter_rocprof_json = {
 	.name = "rocprof-json",
 	.summary = "AMD's results.json",
 	.extensions = extensions,
+	.looks_like = "{\"rocprofiler-sdk-tool\":[[]{\"metadata\":{\"node\":*",
 	.write = write_all,
 };

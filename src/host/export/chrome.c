@@ -216,5 +216,6 @@ const struct exporter exporter_chrome = {
 	.name = "chrome",
 	.summary = "JSON for chrome://tracing, Perfetto, Firefox profiler",
 	.extensions = extensions,
+	.looks_like = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[[]{\"ph\":\"M\"*",
 	.write = chrome_write,
 };

@@ -118,5 +118,6 @@ const struct exporter exporter_csv = {
 	.name = "csv",
 	.summary = "one line for each call",
 	.extensions = extensions,
+	.looks_like = "begin_ns,duration_ns,pid,process,*",
 	.write = csv_write,
 };

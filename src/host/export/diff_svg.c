@@ -9,6 +9,7 @@
 #include "host/export/diff.h"
 #include "host/export/exporter.h"
 #include "host/export/svg_boxes.h"
+#include "host/model/statistics.h"
 
 #define HUE_MORE 5u
 #define HUE_LESS 215u
@@ -52,8 +53,9 @@ static void tell(const struct svg_picture *self, const struct tree_node *node)
 {
 	struct share_change change = change_of(self, node);
 
-	print(self->out, ": A %.2f %%, B %.2f %%, %+.2f points, +- %.2f%s", change.shares[SIDE_A],
-	      change.shares[SIDE_B], change.points, change.error,
+	print(self->out, ": A %.2f %%, B %.2f %%, %+.2f points, +- %.2f%s",
+	      share_shown(change.shares[SIDE_A]), share_shown(change.shares[SIDE_B]),
+	      share_shown(change.points), change.error,
 	      change.is_noise ? " (no more than chance)" : "");
 }
 

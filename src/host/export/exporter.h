@@ -13,9 +13,10 @@ struct exporter {
 	const char *name;
 	const char *summary;
 	const char *const
-		*extensions; /* with their dots, the preferred one first; ends with NULL */
-	bool is_of_samples;  /* else of calls */
-	bool is_of_both;     /* of calls, of samples, or of both */
+		*extensions;    /* with their dots, the preferred one first; ends with NULL */
+	const char *looks_like; /* how a file of it begins, as output_check_stranger wants it */
+	bool is_of_samples;     /* else of calls */
+	bool is_of_both;        /* of calls, of samples, or of both */
 	/* Writes the whole model.  0 or -errno; whether `out` took everything is asked later. */
 	int (*write)(struct model *model, FILE *out);
 	/* In its place, for what opens a file by its name: one that is there and empty. */

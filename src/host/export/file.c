@@ -42,14 +42,23 @@ static bool is_recording(const struct output_file *file)
 	return output_place_begins_with(&file->place, RECORDING_MAGIC, strlen(RECORDING_MAGIC));
 }
 
+/* What lies there must be ours, and no recording. */
+static int check_place(const struct output_file *file, const struct exporter *exporter,
+		       const char *path, struct err *err)
+{
+	if (is_recording(file))
+		return refuse_recording(path, err);
+	return output_check_stranger(&file->place, path, exporter->looks_like, err);
+}
+
 static int write_file(struct model *model, const struct exporter *exporter, const char *path,
 		      struct err *err)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
 	int r = output_open(&file, path, err);
 
-	if (!r && is_recording(&file))
-		r = refuse_recording(path, err);
+	if (!r)
+		r = check_place(&file, exporter, path, err);
 	if (r)
 		return r;
 	r = write_to(model, exporter, file.out);
@@ -62,8 +71,8 @@ static int write_named(struct model *model, const struct exporter *exporter, con
 	CLEANUP(output_discard) struct output_file file = { 0 };
 	int r = output_open_named(&file, path, err);
 
-	if (!r && is_recording(&file))
-		r = refuse_recording(path, err);
+	if (!r)
+		r = check_place(&file, exporter, path, err);
 	if (!r)
 		r = exporter->write_named(model, &file, err);
 	return r ? r : output_commit(&file, err);

@@ -380,6 +380,7 @@ const struct exporter exporter_firefox = {
 	.name = "firefox",
 	.summary = "samples for profiler.firefox.com",
 	.extensions = extensions,
+	.looks_like = "{\"meta\":{*\"importedFrom\":\"limpet\"*",
 	.write = firefox_write,
 	.is_of_samples = true,
 };

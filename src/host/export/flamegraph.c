@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "host/core/plural.h"
 #include "host/export/exporter.h"
 #include "host/export/flame_page.h"
 #include "host/model/call_tree.h"
@@ -72,15 +73,16 @@ static void write_words(struct json *json, const struct flamegraph *self)
 		snprintf(words, sizeof(words), "%s (%d)", process->name, process->pid);
 	json_text(json, "title", words);
 	snprintf(words, sizeof(words),
-		 "%" PRIu64 " samples in %.2f s at %u Hz, by %s; on %s, Linux %s", samples->count,
-		 (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
-		 samples->sampler, self->model->host, self->model->kernel);
+		 "%" PRIu64 " sample%s in %.2f s at %u Hz, by %s; on %s, Linux %s", samples->count,
+		 plural(samples->count), (double)(samples->last_ns - samples->first_ns) / 1e9,
+		 samples->hz, samples->sampler, self->model->host, self->model->kernel);
 	json_text(json, "about", words);
 	words[0] = '\0';
 	if (samples->lost || samples->ends[STACK_COMPLETE] < samples->count)
 		snprintf(words, sizeof(words),
-			 "%" PRIu64 " samples were lost; %.2f %% of the stacks are complete",
-			 samples->lost, (double)samples_complete(samples) / 100);
+			 "%" PRIu64 " sample%s %s lost; %.2f %% of the stacks are complete",
+			 samples->lost, plural(samples->lost), was_were(samples->lost),
+			 (double)samples_complete(samples) / 100);
 	json_text(json, "warning", words);
 }
 
@@ -122,6 +124,7 @@ const struct exporter exporter_flamegraph = {
 	.name = "flamegraph",
 	.summary = "a page with a flame graph",
 	.extensions = extensions,
+	.looks_like = "<!DOCTYPE html>*<meta name=\"generator\" content=\"limpet\">*",
 	.write = flamegraph_write,
 	.is_of_samples = true,
 };

@@ -126,6 +126,7 @@ const struct exporter exporter_folded = {
 	.name = "folded",
 	.summary = "one line for each stack",
 	.extensions = extensions,
+	.looks_like = "[!\001-\040<{#/\"]*;[!\001-\040]*",
 	.write = folded_write,
 	.is_of_samples = true,
 };

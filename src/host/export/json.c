@@ -179,5 +179,6 @@ const struct exporter exporter_json = {
 	.name = "json",
 	.summary = "everything, as one object",
 	.extensions = extensions,
+	.looks_like = "{\"format\":\"limpet\"*",
 	.write = json_write,
 };

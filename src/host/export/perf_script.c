@@ -73,6 +73,7 @@ const struct exporter exporter_perf_script = {
 	.name = "perf-script",
 	.summary = "samples as perf script prints them",
 	.extensions = extensions,
+	.looks_like = "* [0-9]*/[0-9]* [[][0-9]*[]] [0-9]*.[0-9]*: [0-9]* *:*",
 	.write = perf_script_write,
 	.is_of_samples = true,
 };

@@ -482,6 +482,7 @@ const struct exporter exporter_pftrace = {
 	.name = "pftrace",
 	.summary = "for ui.perfetto.dev",
 	.extensions = extensions,
+	.looks_like = "\n*\005alloc\n*",
 	.write = pftrace_write,
 	.is_of_both = true,
 };

@@ -15,6 +15,8 @@
 #include "host/model/profile.h"
 
 /* Field numbers of profile.proto. */
+#define GZIP_COMMENT "limpet" /* by which our own files are known */
+
 enum profile_field {
 	PROFILE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
@@ -251,12 +253,15 @@ static int write_gzip(const struct bytes *bytes, FILE *out)
 {
 	unsigned char packed[65536] = { 0 };
 	z_stream stream = { .next_in = bytes->data, .avail_in = (uInt)bytes->size };
+	Bytef comment[] = GZIP_COMMENT;
+	gz_header head = { .os = 3, .comment = comment };
 	int r;
 
 	/* 16: the head and end of gzip, not those of zlib. */
 	if (bytes->size > UINT32_MAX || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
 						     15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
+	deflateSetHeader(&stream, &head);
 	do {
 		stream.next_out = packed;
 		stream.avail_out = sizeof(packed);
@@ -296,6 +301,7 @@ const struct exporter exporter_pprof = {
 	.name = "pprof",
 	.summary = "samples for go tool pprof",
 	.extensions = extensions,
+	.looks_like = "\037\213\010*" GZIP_COMMENT "*",
 	.write = pprof_write,
 	.is_of_samples = true,
 };

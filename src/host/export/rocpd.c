@@ -471,5 +471,6 @@ const struct exporter exporter_rocpd = {
 	.name = "rocpd",
 	.summary = "AMD's database, for sqlite3 and rocpd",
 	.extensions = extensions,
+	.looks_like = "SQLite format 3*" ROCPD_APPLICATION "*",
 	.write_named = write_all,
 };

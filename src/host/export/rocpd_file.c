@@ -238,7 +238,8 @@ int rocpd_open(struct rocpd_file *ret, const char *path, const char *shown, cons
 	r = run(ret,
 		"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
 		"PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536; "
-		"PRAGMA foreign_keys = OFF; BEGIN",
+		"PRAGMA foreign_keys = OFF; PRAGMA application_id = " ROCPD_APPLICATION_ID
+		"; BEGIN",
 		err);
 	if (!r)
 		r = make_tables(ret, err);

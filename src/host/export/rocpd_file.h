@@ -11,6 +11,10 @@
 
 #define ROCPD_GUID_BYTES 37u
 
+/* In the database's head: by it our own files are known. */
+#define ROCPD_APPLICATION    "limp"
+#define ROCPD_APPLICATION_ID "0x6c696d70"
+
 enum rocpd_insert {
 	INSERT_METADATA,
 	INSERT_STRING,

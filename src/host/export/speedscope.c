@@ -154,6 +154,7 @@ const struct exporter exporter_speedscope = {
 	.name = "speedscope",
 	.summary = "samples for speedscope.app",
 	.extensions = extensions,
+	.looks_like = "{\"$schema\":\"https://www.speedscope.app/*\"exporter\":\"limpet\"*",
 	.write = speedscope_write,
 	.is_of_samples = true,
 };

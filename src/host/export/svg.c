@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/export/exporter.h"
 #include "host/export/svg_boxes.h"
+#include "host/model/statistics.h"
 #include "host/model/table.h"
 
 static void name(const struct svg_picture *self, const struct tree_node *node, char *ret,
@@ -39,8 +41,9 @@ static void tell(const struct svg_picture *self, const struct tree_node *node)
 {
 	uint64_t all = self->tree->nodes[0].total_ns;
 
-	fprintf(self->out, ": %.3f ms, %" PRIu64 " samples, %.2f %%", (double)node->total_ns / 1e6,
-		node->total_count, all ? 100 * (double)node->total_ns / (double)all : 0);
+	print(self->out, ": %.3f ms, %" PRIu64 " sample%s, %.2f %%", (double)node->total_ns / 1e6,
+	      node->total_count, plural(node->total_count),
+	      (double)share_of(node->total_ns, all) / 100);
 }
 
 static void head(const struct svg_picture *self)
@@ -55,7 +58,8 @@ static void head(const struct svg_picture *self)
 	print(self->out, ": %s", view ? view : "samples");
 	svg_line_end(self);
 	svg_line_begin(self, 1);
-	fprintf(self->out, "%" PRIu64 " samples at %u Hz by ", samples->count, samples->hz);
+	print(self->out, "%" PRIu64 " sample%s at %u Hz by ", samples->count,
+	      plural(samples->count), samples->hz);
 	svg_text(self->out, samples->sampler);
 	fprintf(self->out, "; %" PRIu64 " lost; %.2f %% of the stacks complete", samples->lost,
 		(double)samples_complete(samples) / 100);
@@ -89,6 +93,8 @@ const struct exporter exporter_svg = {
 	.name = "svg",
 	.summary = "a flame graph as a picture",
 	.extensions = extensions,
+	.looks_like =
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"*monospace*",
 	.write = svg_write,
 	.is_of_samples = true,
 };

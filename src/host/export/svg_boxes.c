@@ -19,8 +19,8 @@
 
 struct drawing {
 	const struct svg_picture *picture;
-	double height;
-	uint32_t depth; /* of the deepest box */
+	double top, height; /* of the boxes; of all */
+	uint32_t depth;     /* of the deepest box */
 };
 
 void svg_text(FILE *out, const char *text)
@@ -41,7 +41,7 @@ static void cut(char *name, size_t letters)
 static void draw(struct drawing *self, const struct tree_node *node, double x, double width)
 {
 	const struct svg_picture *picture = self->picture;
-	double y = self->height - ROW * (node->depth + 1);
+	double y = self->top + ROW * node->depth; /* below its caller, as in the page */
 	struct svg_colour colour = picture->colour(picture, node);
 	char name[NAME_LETTERS];
 
@@ -121,7 +121,8 @@ int svg_picture_write(const struct svg_picture *picture)
 
 	if (each_box(&self, measure))
 		return -ENOMEM;
-	self.height = 16 * picture->head_lines + 14 + ROW * (self.depth + 1);
+	self.top = 16 * picture->head_lines + 14;
+	self.height = self.top + ROW * (self.depth + 1);
 	fprintf(picture->out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
 		"viewBox=\"0 0 %.0f %.0f\" font-family=\"monospace\" font-size=\"11\">\n"

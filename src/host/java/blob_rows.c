@@ -69,7 +69,8 @@ static enum code_kind kind_of(const struct java_blob *blob, const struct java_me
 }
 
 static int add_part(struct blob_rows *self, const struct java_memory *memory,
-		    const struct java_part *part, const unsigned char *bytes)
+		    const struct code_machine *machine, const struct java_part *part,
+		    const unsigned char *bytes)
 {
 	uint64_t offset = part->address + part->header - self->blob.code_begin;
 	struct code code = { .kind = CODE_INTERPRETER,
@@ -80,7 +81,7 @@ static int add_part(struct blob_rows *self, const struct java_memory *memory,
 	read_name(description, memory, part->description);
 	if (strstr(description, ENTRY))
 		code.kind = CODE_ENTRY;
-	return code_rows_add(&self->rows, (uint32_t)offset, &code);
+	return machine->add_rows(&self->rows, (uint32_t)offset, &code);
 }
 
 /* Each part by itself: what it begins with depends on what it is for. */
@@ -96,7 +97,7 @@ static int add_interpreter(struct blob_rows *self, const struct java_memory *mem
 	if (!r)
 		r = rows_add(&self->rows, 0, nothing);
 	for (size_t i = 0; !r && i < count; i++)
-		r = add_part(self, memory, &parts[i], bytes);
+		r = add_part(self, memory, layout->machine, &parts[i], bytes);
 	if (!r && count)
 		r = rows_add(&self->rows,
 			     (uint32_t)(parts[count - 1].address + parts[count - 1].size -
@@ -138,7 +139,7 @@ static int add_rows(struct blob_rows *self, const struct java_memory *memory,
 		return add_interpreter(self, memory, layout, bytes);
 	if (code.kind == CODE_STUBS)
 		code.start_count = find_starts(starts, blob, memory, layout);
-	return code_rows_add(&self->rows, 0, &code);
+	return layout->machine->add_rows(&self->rows, 0, &code);
 }
 
 int blob_rows_make(struct blob_rows *self, const struct java_memory *memory,

@@ -33,5 +33,15 @@ struct code {
 	size_t start_count;
 };
 
-/* Rows from `pc` on for each byte of the code, and UNWIND_BAD where no rule is sure.  -ENOMEM. */
-int code_rows_add(struct rows *rows, uint32_t pc, const struct code *code) MUST_CHECK;
+/* How the code of one machine is followed. */
+struct code_machine {
+	unsigned elf_machine;
+	/* Rows from `pc` on for each byte of the code, and UNWIND_BAD where no rule is sure.
+	 * -ENOMEM. */
+	int (*add_rows)(struct rows *rows, uint32_t pc, const struct code *code);
+};
+
+extern const struct code_machine code_machine_x86_64, code_machine_aarch64;
+
+/* NULL: nobody has taught limpet this one. */
+const struct code_machine *code_machine_of(unsigned elf_machine);

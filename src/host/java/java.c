@@ -4,6 +4,8 @@
  */
 #include "host/java/java.h"
 
+#include "shared/arch/elf.h"
+
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/java/blob_rows.h"
@@ -20,12 +22,6 @@
 #define LOOK_MAX_NS    500000000u /* one of them takes no longer */
 #define ROWS_MAX       (4u << 20) /* of a process */
 #define SETTLE_NS      500000000u /* what was first seen so lately may not be whole yet */
-
-#if defined(__x86_64__)
-#define IS_KNOWN_MACHINE true
-#else
-#define IS_KNOWN_MACHINE false
-#endif
 
 /* The blobs of a heap, ascending. */
 struct known_heap {
@@ -111,7 +107,9 @@ static int read_layout(struct java *self, uint64_t base, struct err *err)
 	for (unsigned i = 0; i < JAVA_SYMBOLS; i++)
 		if (elf_image_symbol(&image, java_symbol_names[i], &symbols[i]))
 			symbols[i] = 0;
-	return java_layout_read(&self->layout, &memory.reader, symbols, err);
+	r = java_layout_read(&self->layout, &memory.reader, symbols, err);
+	self->layout.machine = code_machine_of(ARCH_ELF_MACHINE);
+	return r;
 }
 
 int java_open(struct java **ret, const struct space *space, pid_t pid, struct err *err)
@@ -126,15 +124,13 @@ int java_open(struct java **ret, const struct space *space, pid_t pid, struct er
 	if (!self)
 		return err_set(err, -ENOMEM, "Java of %d: no memory", pid);
 	self->pid = pid;
-	r = IS_KNOWN_MACHINE ? read_layout(self, base, err)
-			     : err_set(err, -EOPNOTSUPP, "its code is understood on x86-64 only");
+	r = read_layout(self, base, err);
 	if (!r) {
 		*ret = self;
 		return 0;
 	}
 	java_close(self);
-	return err_while(err, "stacks end in compiled Java (start it with "
-			      "-XX:+PreserveFramePointer)");
+	return r;
 }
 
 static void forget_blobs(struct known_heap *heap)

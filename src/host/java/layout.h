@@ -7,6 +7,7 @@
 #include "shared/elf/image.h"
 
 #include "host/core/err.h"
+#include "host/java/code_rows.h"
 
 #include <stdbool.h>
 
@@ -60,6 +61,7 @@ enum java_field {
 #define JAVA_STUBS_MAX 256
 
 struct java_layout {
+	const struct code_machine *machine; /* whose code it has; set by who opens it */
 	uint64_t fields[JAVA_FIELDS];
 	bool is_known[JAVA_FIELDS];
 	uint64_t stubs[JAVA_STUBS_MAX]; /* addresses of the variables that lead to stubs */

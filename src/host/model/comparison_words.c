@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/core/plural.h"
 #include "host/model/comparison.h"
 
 /* Fewer samples than this tell little. */
@@ -36,8 +37,10 @@ void comparison_describe(const struct comparison *comparison, enum side side, ch
 	const struct samples *samples = comparison->sides[side].model->samples;
 
 	snprintf(ret, room,
-		 "%" PRIu64 " samples in %.3f s at %u Hz by %s; %" PRIu64 " lost; %.2f %% complete",
-		 samples->count, (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
+		 "%" PRIu64 " sample%s in %.3f s at %u Hz by %s; %" PRIu64
+		 " lost; %.2f %% complete",
+		 samples->count, plural(samples->count),
+		 (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
 		 samples->sampler, samples->lost, (double)samples_complete(samples) / 100);
 }
 

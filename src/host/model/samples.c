@@ -13,6 +13,7 @@
 
 #include "host/core/room.h"
 #include "host/core/text.h"
+#include "host/model/statistics.h"
 #include "host/model/table.h"
 
 /* What limpet writes is no longer. */
@@ -472,6 +473,8 @@ static const char *const end_keys[STACK_ENDS] = {
 	[STACK_NO_MAP] = "no-map",     [STACK_NO_TABLE] = "no-table",
 	[STACK_NO_RULE] = "no-rule",   [STACK_UNREADABLE] = "unreadable",
 	[STACK_CIRCULAR] = "circular", [STACK_NO_USER] = "no-user",
+	[STACK_GENERATED] = "jit",     [STACK_ZERO] = "ended-in-zero",
+	[STACK_SWITCHED] = "switched",
 };
 
 const char *stack_end_key(unsigned end)
@@ -481,7 +484,5 @@ const char *stack_end_key(unsigned end)
 
 uint64_t samples_complete(const struct samples *samples)
 {
-	return samples->count ? (uint64_t)((unsigned __int128)samples->ends[STACK_COMPLETE] *
-					   10000 / samples->count)
-			      : 0;
+	return share_of(samples->ends[STACK_COMPLETE], samples->count);
 }

@@ -37,6 +37,7 @@ struct sample_frame {
 	uint32_t code;
 	bool is_return;
 	bool is_unnamed; /* nothing in the file names it: see model_name_late() */
+	bool has_lines;  /* they were asked for (host/top) */
 	uint64_t address;
 	uint32_t version; /* of code that a runtime made, where the recording is in memory */
 	uint32_t first_place, place_count; /* the innermost first; at least one */

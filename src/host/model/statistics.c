@@ -34,3 +34,14 @@ uint64_t share_of(uint64_t part, uint64_t whole)
 {
 	return whole ? (uint64_t)((unsigned __int128)part * 10000 / whole) : 0;
 }
+
+double share_tenths(uint64_t part, uint64_t whole)
+{
+	return (double)(share_of(part, whole) / 10) / 10;
+}
+
+/* What was computed may lie a little below what it is. */
+double share_shown(double percent)
+{
+	return (double)(int64_t)(percent * 100 + (percent < 0 ? -1e-6 : 1e-6)) / 100;
+}

@@ -29,5 +29,11 @@ double statistics_deviation_ns(const struct statistics *statistics);
 /* Of calls as a sample of more, as AMD's tools have it; 0 for a single one. */
 double statistics_sample_deviation_ns(const struct statistics *statistics);
 
-/* Hundredths of a percent of a whole. */
+/* Hundredths of a percent of a whole, rounded down: 100.00 % is all of it.  Every share that limpet
+ * shows is rounded so. */
 uint64_t share_of(uint64_t part, uint64_t whole);
+
+/* The same in percent, to a tenth; and of a share that is known with all its places, or of the
+ * difference of two: towards 0. */
+double share_tenths(uint64_t part, uint64_t whole);
+double share_shown(double percent);

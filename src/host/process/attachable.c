@@ -34,6 +34,14 @@ int refuse(const struct process *process, enum exit_code exit, const char *what,
 	return err_exit(err, exit);
 }
 
+/* What passes by itself, in a moment as a rule. */
+static int refuse_for_now(const struct process *process, enum exit_code exit, const char *what,
+			  struct err *err)
+{
+	refuse(process, exit, what, err);
+	return err->code = -EAGAIN;
+}
+
 const char *process_refusal(const struct process *process, const struct err *err)
 {
 	char begin[REFUSAL_BYTES];
@@ -176,7 +184,7 @@ static int check_shared_memory(const struct process *process, struct err *err)
 {
 	if (!process->shares_memory_with_parent)
 		return 0;
-	refuse(process, EXIT_BUSY, "it borrows the memory of its parent", err);
+	refuse_for_now(process, EXIT_BUSY, "it borrows the memory of its parent", err);
 	err_why(err,
 		"it stands between vfork and exec: what is loaded would land in process %d (%s)",
 		(int)process->status.parent, process->parent_name);
@@ -188,7 +196,7 @@ static int check_started(const struct process *process, struct err *err)
 {
 	if (process->libc.flavour != LIBC_NOT_YET)
 		return 0;
-	refuse(process, EXIT_NOT_ATTACHABLE, "it has no C library", err);
+	refuse_for_now(process, EXIT_NOT_ATTACHABLE, "it has no C library", err);
 	err_why(err, "it is still starting, or was linked without one");
 	return err_fix(err, "try again in a moment");
 }

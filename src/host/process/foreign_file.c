@@ -151,6 +151,11 @@ static int find_place(pid_t pid, const char *path, int flags)
 	return place < 0 ? -errno : place;
 }
 
+int foreign_file_find(pid_t pid, const char *path)
+{
+	return find_place(pid, path, 0);
+}
+
 int foreign_file_open(pid_t pid, const char *path)
 {
 	return open_place(find_place(pid, path, 0), pid, path);

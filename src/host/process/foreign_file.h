@@ -24,6 +24,10 @@ int foreign_root_open(pid_t pid) MUST_CHECK;
 /* As openat2() below that root, following no link at the end; a descriptor or -errno. */
 int foreign_file_at(int root, const char *path, int flags) MUST_CHECK;
 
+/* What a path leads to in the root of a process (0: our own), whatever it is, for nothing but
+ * looking at it (O_PATH); a descriptor or -errno. */
+int foreign_file_find(pid_t pid, const char *path) MUST_CHECK;
+
 /* A regular file in the root of a process (0: our own), for reading; a descriptor or -errno:
  * -EINVAL when it is no regular file, -EFBIG when it is larger than FOREIGN_FILE_MAX, -EOPNOTSUPP
  * when it is the kernel's (/proc, /sys) or another user's file system in user space (FUSE), which

@@ -17,6 +17,7 @@
 #include "host/core/text.h"
 #include "host/process/foreign_file.h"
 #include "host/process/hotspot.h"
+#include "host/process/rights.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
 
@@ -41,7 +42,7 @@ static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0";
 
 /* What the child needs, made before it is born. */
 struct door {
-	pid_t pid, parent;
+	pid_t pid, parent, inner_pid;
 	int pidfd, root, temporary, socket; /* negative: none */
 	uid_t user;
 	gid_t group;
@@ -97,15 +98,6 @@ static int check_kind(pid_t pid, struct err *err)
 }
 
 /* Children of a process with threads: nothing but system calls from here on. */
-static bool take_credentials(const struct door *door)
-{
-	if (geteuid() == door->user && getegid() == door->group)
-		return true;
-	return !syscall(SYS_setgroups, 0, NULL) &&
-	       !syscall(SYS_setresgid, door->group, door->group, door->group) &&
-	       !syscall(SYS_setresuid, door->user, door->user, door->user);
-}
-
 static void write_number(char *into, unsigned number)
 {
 	char digits[12];
@@ -181,7 +173,7 @@ static enum failure wake_listener(const struct door *door)
 
 static enum failure enter(const struct door *door)
 {
-	if (!take_credentials(door))
+	if (!jvm_take_credentials(door->user, door->group))
 		return FAILURE_CREDENTIALS;
 	return connect_now(door) ? FAILURE_NONE : wake_listener(door);
 }
@@ -231,13 +223,13 @@ static enum failure enter_as_child(const struct door *door)
 }
 
 static const struct {
-	const char *why, *fix;
+	const char *why, *fix, *capability;
 } failures[] = {
 	[FAILURE_CREDENTIALS] = { "limpet may not become the user of the process",
-				  "run as root, or as that user" },
+				  "run limpet as that user", "SETUID" },
 	[FAILURE_TRIGGER] = { "its file .attach_pid cannot be made in its /tmp, or is somebody else's there",
 			      "" },
-	[FAILURE_SIGNAL] = { "it may not be sent a signal", "run as root, or as its user" },
+	[FAILURE_SIGNAL] = { "it may not be sent a signal", "run limpet as its user", "KILL" },
 	[FAILURE_LISTENER] = { "its attach listener did not answer within 15 s",
 			       "is it started with -XX:+DisableAttachMechanism, or stopped?" },
 	[FAILURE_SOCKET] = { "no socket", "" },
@@ -252,7 +244,9 @@ static int complain(pid_t pid, enum failure failure, struct err *err)
 
 	err_set(err, -EIO, "ask the JVM of %d for names", (int)pid);
 	err_why(err, "%s", failures[at].why);
-	if (failures[at].fix[0])
+	if (failures[at].capability)
+		rights_fix_with(err, failures[at].capability, failures[at].fix);
+	else if (failures[at].fix[0])
 		err_fix(err, "%s", failures[at].fix);
 	return err->code;
 }
@@ -297,13 +291,30 @@ static int judge_reply(pid_t pid, char *reply, ssize_t size, struct err *err)
 	return err_fix(err, "Compiler.perfmap is there from JDK 17 on");
 }
 
-static int ask(const struct door *door, struct err *err)
+/* What it is asked for is a file: first comes who takes that away. */
+static int begin_trace(const struct door *door, struct jvm_trace *trace, struct err *err)
+{
+	struct jvm_place place = { door->temporary, door->user, door->group, "" };
+	int r;
+
+	snprintf(place.name, sizeof(place.name), "perf-%d.map", (int)door->inner_pid);
+	r = jvm_trace_begin(trace, &place);
+	if (!r)
+		return 0;
+	err_set(err, r, "ask the JVM of %d for names", (int)door->pid);
+	return err_why(err, "no process can be made that takes its file away again: %s",
+		       strerror(-r));
+}
+
+static int ask(const struct door *door, struct jvm_trace *trace, struct err *err)
 {
 	char reply[REPLY_ROOM] = "";
 	enum failure failure = enter_as_child(door);
 
 	if (failure)
 		return complain(door->pid, failure, err);
+	if (begin_trace(door, trace, err))
+		return err->code;
 	if (send(door->socket, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request))
 		return complain(door->pid, FAILURE_SOCKET, err);
 	return judge_reply(door->pid, reply, read_reply(door, reply, sizeof(reply)), err);
@@ -372,6 +383,7 @@ static int look_at(struct door *door, uint64_t start_tick, struct err *err)
 		r = check(door->pid, &status, err);
 	if (r)
 		return r;
+	door->inner_pid = status.inner_pid;
 	door->user = status.euid;
 	door->group = status.egid;
 	snprintf(door->socket_name, sizeof(door->socket_name), ".java_pid%d",
@@ -382,7 +394,7 @@ static int look_at(struct door *door, uint64_t start_tick, struct err *err)
 }
 
 /* The descriptor comes first: the signal goes to the process that was looked at, or to none. */
-int jvm_write_names(pid_t pid, uint64_t start_tick, struct err *err)
+int jvm_write_names(pid_t pid, uint64_t start_tick, struct jvm_trace *trace, struct err *err)
 {
 	struct door door = { .pid = pid,
 			     .parent = getpid(),
@@ -399,7 +411,7 @@ int jvm_write_names(pid_t pid, uint64_t start_tick, struct err *err)
 	if (!r)
 		r = open_door(&door, err);
 	if (!r)
-		r = ask(&door, err);
+		r = ask(&door, trace, err);
 	close_door(&door);
 	return r;
 }

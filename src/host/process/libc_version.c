@@ -58,17 +58,20 @@ bool libc_version_search(const char *bytes, size_t size, struct libc *ret)
 					 : search_glibc(bytes, size, ret);
 }
 
+/* From the end: constants come after code. */
 static bool search_mapping(const struct mapping *mapping, int memory, struct libc *ret)
 {
 	char bytes[CHUNK_BYTES];
-	uint64_t end = MIN(mapping->end, mapping->start + MAX_BYTES);
+	uint64_t size = MIN(mapping->end - mapping->start, (uint64_t)MAX_BYTES);
+	uint64_t step = CHUNK_BYTES - OVERLAP_BYTES;
 
-	for (uint64_t at = mapping->start; at < end; at += CHUNK_BYTES - OVERLAP_BYTES) {
-		size_t size = MIN(CHUNK_BYTES, end - at);
+	for (uint64_t at = size ? (size - 1) / step * step + step : 0; at > 0; at -= step) {
+		uint64_t from = at - step;
 
-		if (!memory_read(memory, at, bytes, size))
+		if (!memory_read(memory, mapping->start + from, bytes,
+				 MIN(CHUNK_BYTES, size - from)))
 			return false;
-		if (libc_version_search(bytes, size, ret))
+		if (libc_version_search(bytes, MIN(CHUNK_BYTES, size - from), ret))
 			return true;
 	}
 	return false;
@@ -117,7 +120,7 @@ void libc_version_find(const struct maps *maps, const struct mapping *library, i
 
 	if (memory < 0 || recall(cache, library, ret))
 		return;
-	for (const struct mapping *mapping = library; mapping < end; mapping++)
+	for (const struct mapping *mapping = end; mapping-- > library;)
 		if (is_same_file(mapping, library) && mapping->readable && !mapping->writable &&
 		    search_mapping(mapping, memory, ret)) {
 			remember(cache, library, ret);

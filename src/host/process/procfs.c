@@ -17,6 +17,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/text.h"
+#include "host/process/rights.h"
 
 /* 262144 mappings (a common vm.max_map_count) of long paths stay below this. */
 #define PROC_MAX_BYTES ((size_t)256 << 20)
@@ -66,7 +67,7 @@ static int explain_absence(pid_t pid, struct err *err)
 	}
 	err_set(err, -EACCES, "cannot look at process %d", (int)pid);
 	err_why(err, "/proc is mounted with hidepid and hides the processes of other users");
-	err_fix(err, "run limpet as root (sudo)");
+	rights_fix_with(err, "SYS_PTRACE", NULL); /* hidepid asks for that one */
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 

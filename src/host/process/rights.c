@@ -89,6 +89,21 @@ const char *rights_fix(void)
 		       : "run limpet with all capabilities: root lacks some here";
 }
 
+int rights_fix_with(struct err *err, const char *capability, const char *otherwise)
+{
+	const char *rest = otherwise ? "\n" : "", *words = otherwise ? otherwise : "";
+
+	if (geteuid())
+		return err_fix(err, "run limpet as root (sudo)%s%s", rest, words);
+	if (find_container())
+		return err_fix(
+			err,
+			"start the container with the capability %s, as docker run --cap-add does%s%s",
+			capability, rest, words);
+	return err_fix(err, "run limpet with the capability CAP_%s: root lacks it here%s%s",
+		       capability, rest, words);
+}
+
 bool rights_have(const struct rights *rights, enum capability capability)
 {
 	return rights->capabilities >> capability & 1;

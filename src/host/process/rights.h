@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include "host/core/err.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -36,5 +38,9 @@ void rights_read(struct rights *ret);
 /* What gives limpet the rights of root: words for err_fix().  Root itself, in a container, has to
  * be given capabilities. */
 const char *rights_fix(void);
+
+/* The same for one capability, by the kernel's name without CAP_; or what else would do, which may
+ * be NULL. */
+int rights_fix_with(struct err *err, const char *capability, const char *otherwise);
 
 bool rights_have(const struct rights *rights, enum capability capability);

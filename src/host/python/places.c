@@ -1,5 +1,5 @@
 /*
- * All places of all processes.  Samplers of several threads may come at once.
+ * All places of all processes and languages.  Samplers of several threads may come at once.
  */
 #include "host/python/places.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct place {
-	uint32_t function, file; /* in texts */
+	uint32_t language, function, file; /* in texts */
 	unsigned line;
 	uint64_t number;
 };
@@ -32,6 +32,8 @@ static int compare(const void *a, const void *b)
 {
 	const struct place *left = a, *right = b;
 
+	if (left->language != right->language)
+		return left->language < right->language ? -1 : 1;
 	if (left->function != right->function)
 		return left->function < right->function ? -1 : 1;
 	if (left->file != right->file)
@@ -58,9 +60,10 @@ static uint64_t add(const struct place *wanted)
 	return place->number;
 }
 
-static bool is_known(const char *function, const char *file, unsigned line)
+static bool is_known(const char *language, const char *function, const char *file, unsigned line)
 {
-	struct place wanted = { pool_find(&texts, function), pool_find(&texts, file), line, 0 };
+	struct place wanted = { pool_find(&texts, language), pool_find(&texts, function),
+				pool_find(&texts, file), line, 0 };
 
 	return tfind(&wanted, &tree, compare);
 }
@@ -74,28 +77,36 @@ static uint32_t keep(const char *text)
 	return number;
 }
 
-static uint64_t find_or_add(const char *function, const char *file, unsigned line)
+static uint64_t find_or_add(const char *language, const char *function, const char *file,
+			    unsigned line)
 {
 	bool is_full = place_count >= PLACES_MAX || text_bytes >= TEXTS_MAX;
-	bool is_kept = !is_full || is_known(function, file, line);
-	struct place wanted = { keep(is_kept ? function : PYTHON_TOO_MANY),
+	bool is_kept = !is_full || is_known(language, function, file, line);
+	struct place wanted = { keep(language), keep(is_kept ? function : PYTHON_TOO_MANY),
 				keep(is_kept ? file : ""), is_kept ? line : 0, 0 };
 	struct place **known;
 
-	if (wanted.function == POOL_NONE || wanted.file == POOL_NONE)
+	if (wanted.language == POOL_NONE || wanted.function == POOL_NONE ||
+	    wanted.file == POOL_NONE)
 		return 0;
 	known = tfind(&wanted, &tree, compare);
 	return known ? (*known)->number : add(&wanted);
 }
 
-uint64_t python_place_make(const char *function, const char *file, unsigned line)
+uint64_t language_place_make(const char *language, const char *function, const char *file,
+			     unsigned line)
 {
 	uint64_t number;
 
 	pthread_mutex_lock(&lock);
-	number = find_or_add(function, file, line);
+	number = find_or_add(language, function, file, line);
 	pthread_mutex_unlock(&lock);
 	return number;
+}
+
+uint64_t python_place_make(const char *function, const char *file, unsigned line)
+{
+	return language_place_make("python", function, file, line);
 }
 
 bool python_place_find(uint64_t number, struct python_place *ret)
@@ -107,8 +118,9 @@ bool python_place_find(uint64_t number, struct python_place *ret)
 	is_known = at < place_count;
 	if (is_known)
 		*ret = (struct python_place){ pool_text(&texts, places[at]->function),
-					      pool_text(&texts, places[at]->file),
-					      places[at]->line };
+					      pool_text(&texts, places[at]->file), places[at]->line,
+					      pool_text(&texts, places[at]->language),
+					      places[at]->language };
 	pthread_mutex_unlock(&lock);
 	return is_known;
 }

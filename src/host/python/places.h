@@ -1,6 +1,7 @@
 /*
- * Places in Python code, as numbers that stand among the addresses of a stack.  A place is a line
- * of a function of a file; each is kept once, for as long as the program runs, as modules are.
+ * Places in Python code and that of other languages, as numbers that stand among the addresses of a
+ * stack.  A place is a line of a function of a file; each is kept once, for as long as the program
+ * runs, as modules are.
  */
 #pragma once
 
@@ -13,11 +14,13 @@
 #define PYTHON_PLACES_SHIFT 48
 
 /* The name of a function that came when no more could be kept. */
-#define PYTHON_TOO_MANY "[Python functions beyond those that are kept]"
+#define PYTHON_TOO_MANY "[functions beyond those that are kept]"
 
 struct python_place {
 	const char *function, *file;
 	unsigned line;
+	const char *language;     /* "python" */
+	uint32_t language_number; /* the same for the same one */
 };
 
 static inline bool python_is_place(uint64_t address)
@@ -26,6 +29,10 @@ static inline bool python_is_place(uint64_t address)
 }
 
 /* Its number; 0: no memory.  The texts are copied. */
+uint64_t language_place_make(const char *language, const char *function, const char *file,
+			     unsigned line);
+
+/* The same of Python. */
 uint64_t python_place_make(const char *function, const char *file, unsigned line);
 
 /* False: there is no such place. */

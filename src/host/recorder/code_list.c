@@ -9,17 +9,16 @@
 #include "host/model/table.h"
 #include "host/python/places.h"
 #include "host/symbols/symbolizer.h"
-#include "host/unwind/space.h"
+#include "host/unwind/engine.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames of Python are code that a runtime made, one for each of its files.  Their addresses are
- * numbers of places. */
-#define PYTHON_PREFIX "[python] "
-#define PYTHON_KEY    ((uint64_t)CODE_KINDS << 32)
+/* Frames of Python and other languages are code that a runtime made, one for each of its files.
+ * Their addresses are numbers of places. */
+#define PYTHON_KEY ((uint64_t)CODE_KINDS << 32)
 
 struct code_list {
 	struct symbolizer *symbolizer; /* its modules have our numbers */
@@ -27,6 +26,13 @@ struct code_list {
 	size_t count, room, written;
 	struct table numbers; /* (kind and process, module) */
 	uint64_t time_ns;     /* of the sample whose frames are looked for */
+	/* Whose the code was that was looked for last: a search through all mappings. */
+	struct {
+		pid_t pid;
+		unsigned generation;
+		const struct module *module;
+		const struct engine *engine;
+	} last;
 };
 
 struct code_list *code_list_new(void)
@@ -58,14 +64,21 @@ void code_list_free(struct code_list *list)
 static const char *const fixed_paths[CODE_KINDS] = {
 	[CODE_UNKNOWN] = "[unknown]",
 	[CODE_VDSO] = "[vdso]",
-	[CODE_JIT] = "[jit]",
 	[CODE_KERNEL] = "[kernel]",
 };
 
-/* Files and the vdso have a module. */
-static void describe(struct recorded_code *code, const struct module *module)
+/* Whose code it is. */
+struct owner {
+	uint32_t process;
+	pid_t pid;
+	const struct module *module; /* of files and the vdso */
+	const struct engine *engine; /* of CODE_JIT */
+};
+
+static void describe(struct recorded_code *code, const struct owner *owner)
 {
-	const char *fixed = fixed_paths[code->kind];
+	const struct module *module = owner->module;
+	const char *fixed = owner->engine ? owner->engine->path : fixed_paths[code->kind];
 
 	code->path = strdup(fixed ? fixed : module ? module->path : "");
 	if (!module)
@@ -74,19 +87,18 @@ static void describe(struct recorded_code *code, const struct module *module)
 	memcpy(code->build_id, module->build_id, code->build_id_size);
 }
 
-static int add_code(struct code_list *self, enum code_kind kind, uint32_t process, pid_t pid,
-		    const struct module *module)
+static int add_code(struct code_list *self, enum code_kind kind, const struct owner *owner)
 {
-	struct recorded_code code = { .kind = kind, .process = process };
-	struct symbol_place place = { .pid = pid };
+	struct recorded_code code = { .kind = kind, .process = owner->process };
+	struct symbol_place place = { .pid = owner->pid };
 
 	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)))
 		return -ENOMEM;
-	describe(&code, module);
+	describe(&code, owner);
 	if (!code.path)
 		return -ENOMEM;
 	place.path = code.path;
-	place.image_path = module ? module->image_path : NULL;
+	place.image_path = owner->module ? owner->module->image_path : NULL;
 	place.build_id = code.build_id;
 	place.build_id_size = code.build_id_size;
 	if (symbolizer_module(self->symbolizer, kind, &place) < 0) {
@@ -97,13 +109,14 @@ static int add_code(struct code_list *self, enum code_kind kind, uint32_t proces
 	return 0;
 }
 
-static int add_python(struct code_list *self, const char *file)
+static int add_python(struct code_list *self, const struct python_place *place)
 {
 	struct symbol_place nowhere = { 0 };
 	char *path;
 
 	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)) ||
-	    asprintf(&path, PYTHON_PREFIX "%s", file) < 0)
+	    asprintf(&path, "[%s]%s%s", place->language, place->file[0] ? " " : "", place->file) <
+		    0)
 		return -ENOMEM;
 	nowhere.path = path;
 	if (symbolizer_module(self->symbolizer, CODE_UNKNOWN, &nowhere) < 0) {
@@ -118,17 +131,18 @@ static int add_python(struct code_list *self, const char *file)
 /* Texts of places are the same ones every time. */
 static int find_python(struct code_list *self, uint64_t number, struct recorded_frame *ret)
 {
-	struct python_place place = { "", "", 0 };
+	struct python_place place = { "", "", 0, "", 0 };
 	struct table_entry *entry;
 	bool is_new;
 
 	python_place_find(number, &place);
-	entry = table_make(&self->numbers, PYTHON_KEY, (uintptr_t)place.file, &is_new);
+	entry = table_make(&self->numbers, PYTHON_KEY | place.language_number,
+			   (uintptr_t)place.file, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = self->count;
-		if (add_python(self, place.file)) {
+		if (add_python(self, &place)) {
 			table_remove(&self->numbers, entry);
 			return -ENOMEM;
 		}
@@ -138,19 +152,28 @@ static int find_python(struct code_list *self, uint64_t number, struct recorded_
 	return 0;
 }
 
-static int find_code(struct code_list *self, enum code_kind kind, uint32_t process, pid_t pid,
-		     const struct module *module, uint32_t *ret)
+/* Engines are the same ones every time. */
+static uint64_t number_of(const struct owner *owner)
 {
-	uint64_t number = module && process == PROCESS_NONE ? (uint64_t)module->number + 1 : 0;
+	if (owner->engine)
+		return (uintptr_t)owner->engine;
+	return owner->module && owner->process == PROCESS_NONE ? (uint64_t)owner->module->number + 1
+							       : 0;
+}
+
+static int find_code(struct code_list *self, enum code_kind kind, const struct owner *owner,
+		     uint32_t *ret)
+{
 	struct table_entry *entry;
 	bool is_new;
 
-	entry = table_make(&self->numbers, (uint64_t)kind << 32 | process, number, &is_new);
+	entry = table_make(&self->numbers, (uint64_t)kind << 32 | owner->process, number_of(owner),
+			   &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = self->count;
-		if (add_code(self, kind, process, pid, module)) {
+		if (add_code(self, kind, owner)) {
 			table_remove(&self->numbers, entry);
 			return -ENOMEM;
 		}
@@ -180,6 +203,19 @@ void code_list_at(struct code_list *list, uint64_t time_ns)
 	list->time_ns = time_ns;
 }
 
+static const struct engine *find_engine(struct code_list *self, const struct space *space,
+					const struct space_range *range)
+{
+	if (self->last.pid != space->pid || self->last.generation != space->generation ||
+	    self->last.module != range->module) {
+		self->last.pid = space->pid;
+		self->last.generation = space->generation;
+		self->last.module = range->module;
+		self->last.engine = engine_of(space, range);
+	}
+	return self->last.engine;
+}
+
 int code_list_find(struct code_list *self, const struct space *space, uint32_t process,
 		   uint64_t address, bool is_return, struct recorded_frame *ret)
 {
@@ -187,14 +223,20 @@ int code_list_find(struct code_list *self, const struct space *space, uint32_t p
 	const struct space_range *range = space_find(space, address - is_return);
 	enum code_kind kind = kind_of(range);
 	bool is_own = kind == CODE_UNKNOWN || kind == CODE_JIT;
+	struct owner owner = {
+		.process = is_own ? process : PROCESS_NONE,
+		.pid = space->pid,
+		.module = is_own ? NULL : range->module,
+	};
 	int r;
 
 	if (python_is_place(address))
 		return find_python(self, address, ret);
 	*ret = (struct recorded_frame){ .is_return = is_return,
 					.address = is_own ? address : address - range->bias };
-	r = find_code(self, kind, is_own ? process : PROCESS_NONE, space->pid,
-		      is_own ? NULL : range->module, &ret->code);
+	if (kind == CODE_JIT)
+		owner.engine = find_engine(self, space, range);
+	r = find_code(self, kind, &owner, &ret->code);
 	if (!r && kind == CODE_JIT)
 		ret->version = symbolizer_version(self->symbolizer, ret->code, address - is_return,
 						  self->time_ns);
@@ -204,8 +246,10 @@ int code_list_find(struct code_list *self, const struct space *space, uint32_t p
 int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
 		     struct recorded_frame *ret)
 {
+	const struct owner nobody = { .process = PROCESS_NONE };
+
 	*ret = (struct recorded_frame){ .is_return = is_return, .address = address };
-	return find_code(self, CODE_KERNEL, PROCESS_NONE, 0, NULL, &ret->code);
+	return find_code(self, CODE_KERNEL, &nobody, &ret->code);
 }
 
 /* Whether a return to this address ends a signal handler: nobody has called from there. */

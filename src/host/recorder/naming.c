@@ -7,6 +7,7 @@
 #include "host/core/clock.h"
 #include "host/core/interrupt.h"
 #include "host/core/notes.h"
+#include "host/core/plural.h"
 
 #include <errno.h>
 #include <time.h>
@@ -47,8 +48,9 @@ int naming_write(struct stack_list *stacks, struct recording *recording, uint64_
 	for (; !r && stacks->named_count < stacks->frame_count; stacks->named_count++) {
 		if (interrupt_is_waiting()) {
 			note_add(
-				"interrupted: %zu frames have no names yet; limpet report looks for them",
-				stacks->frame_count - stacks->named_count);
+				"interrupted: %zu frame%s without names so far; limpet report looks for them",
+				stacks->frame_count - stacks->named_count,
+				plural(stacks->frame_count - stacks->named_count));
 			break;
 		}
 		if (put_names(stacks, (uint32_t)stacks->named_count,

@@ -33,6 +33,7 @@ struct sampling {
 	const struct sampler_kind *kind;
 	struct sampler_refusals refusals; /* of better ones; the thread's */
 	uint64_t start_tick;              /* of the process, where a JVM is asked */
+	struct jvm_trace trace;           /* what it leaves then */
 	struct sampler_counts before;     /* of earlier starts */
 	uint64_t flushed_ns, looked_ns;
 	struct err trouble; /* with a sample; the thread's */
@@ -326,9 +327,9 @@ static int ask_first(struct sampling *self, struct err *err)
 	if (!self->options.java_names)
 		return 0;
 	know_process(self);
-	return self->options.is_new
-		       ? 0
-		       : jvm_write_names(self->options.sampler.pid, self->start_tick, err);
+	return self->options.is_new ? 0
+				    : jvm_write_names(self->options.sampler.pid, self->start_tick,
+						      &self->trace, err);
 }
 
 /* What was compiled since the first time.  Without it, names are those of then. */
@@ -337,7 +338,7 @@ static void ask_again(struct sampling *self)
 	struct err err = { 0 };
 
 	if (self->options.java_names &&
-	    jvm_write_names(self->options.sampler.pid, self->start_tick, &err))
+	    jvm_write_names(self->options.sampler.pid, self->start_tick, &self->trace, &err))
 		snprintf(self->totals.java_trouble, sizeof(self->totals.java_trouble), "%s%s%s",
 			 err.what, err.why[0] ? ": " : "", err.why);
 }
@@ -452,6 +453,7 @@ void sampling_free(struct sampling *self)
 		sampling_pause(self);
 	sample_writer_free(self->writer);
 	python_watch_free(self->watch);
+	jvm_trace_end(&self->trace);
 	pthread_cond_destroy(&self->news);
 	pthread_mutex_destroy(&self->lock);
 	free(self);

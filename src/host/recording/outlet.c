@@ -149,8 +149,10 @@ static int begin_file(struct outlet *self, const char *path, const struct bytes 
 {
 	int r = write_all(self->file.fd, first->data, first->size);
 
-	if (r)
-		return err_set(err, r, "write '%s': %s", path, strerror(-r));
+	if (r) {
+		output_abandon(&self->file);
+		return output_explain(r, path, err);
+	}
 	self->written.bytes = first->size;
 	self->begin = begin_of(self->file.fd, first->size);
 	r = quiet_thread(&self->thread, run, self);

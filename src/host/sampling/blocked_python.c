@@ -13,10 +13,12 @@
 #define UNKNOWN_THREADS                                                                          \
 	"this Python does not tell its threads apart (3.10 and before): its functions are seen " \
 	"by sampler bpf only"
+#define UNSEEN_LANGUAGE "%s functions are not seen, native frames only"
 
 struct blocked_python *blocked_python_open(const struct space *space, char *limits, size_t room)
 {
 	struct blocked_python *self = calloc(1, sizeof(*self));
+	const char *title = interpreter_title_in(space);
 	struct err err = { 0 };
 	int r;
 
@@ -27,6 +29,8 @@ struct blocked_python *blocked_python_open(const struct space *space, char *limi
 		return self;
 	if (r != -ENOENT)
 		snprintf(limits, room, "%s", r ? err.what : UNKNOWN_THREADS);
+	else if (title)
+		snprintf(limits, room, UNSEEN_LANGUAGE, title);
 	blocked_python_close(self);
 	return NULL;
 }
@@ -34,12 +38,16 @@ struct blocked_python *blocked_python_open(const struct space *space, char *limi
 void blocked_python_use(struct blocked_python *python, struct followed *process, char *limits,
 			size_t room)
 {
+	const char *title =
+		process->was_python_sought ? NULL : interpreter_title_in(process->space);
 	struct err err = { 0 };
 
 	limits[0] = '\0';
 	python->count = 0;
 	if (followed_look_for_python(process, &err))
 		snprintf(limits, room, "%s", err.what);
+	else if (title && !process->python)
+		snprintf(limits, room, UNSEEN_LANGUAGE, title);
 	python->python = process->python;
 	if (python->python && !python_knows_threads(python->python)) {
 		snprintf(limits, room, UNKNOWN_THREADS);

@@ -38,19 +38,36 @@ static void publish(struct bpf_sampler *self, struct followed *process, bool is_
 		self->tables.left_out++;
 }
 
+/* The same of other languages. */
+static void look_for_interpreter(struct bpf_sampler *self, struct followed *process)
+{
+	struct err err = { 0 };
+	int r = interpreter_open(&process->interpreter, process->space, process->pid, &err);
+
+	if (!r)
+		r = kernel_tables_interpreter(&self->tables, process->pid, process->interpreter,
+					      &err);
+	if (r == -EAGAIN)
+		process->was_python_sought = false;
+	else if (r && r != -ENOENT)
+		sampler_limit(&self->sampler, "%s", err.what);
+}
+
 /* Its kernel programs send Python frames from now on; or the user is told why there are none. */
 static void look_for_python(struct bpf_sampler *self, struct followed *process)
 {
 	struct err err = { 0 };
 	int r;
 
-	if (process->python || process->was_python_sought)
+	if (process->python || process->interpreter || process->was_python_sought)
 		return;
 	r = followed_look_for_python(process, &err);
 	if (!r && process->python)
 		r = kernel_tables_python(&self->tables, process->pid, process->python, &err);
 	if (r)
 		sampler_limit(&self->sampler, "%s", err.what);
+	else if (!process->python)
+		look_for_interpreter(self, process);
 }
 
 /* Rules for what its Java compiled; or the user is told why there are none. */
@@ -72,6 +89,8 @@ static void read_anew(struct bpf_sampler *self, struct followed *process)
 	process->is_unread = space_refresh(process->space, &err) < 0;
 	python_close(process->python);
 	process->python = NULL;
+	interpreter_close(process->interpreter);
+	process->interpreter = NULL;
 	process->was_python_sought = false;
 	java_code_done(&process->java);
 	if (process->is_unread)
@@ -134,11 +153,11 @@ static void refresh(struct bpf_sampler *self, struct followed *process, bool has
 		process->patience_ns = 0;
 		publish(self, process, false);
 		process->was_python_sought = false;
-		look_for_python(self, process);
 	} else if (has_asked && !process->is_owed_java) {
 		followed_lose_patience(process);
 		publish(self, process, true);
 	}
+	look_for_python(self, process);
 }
 
 /* Programs that asked too early are answered, whether something is new or not. */
@@ -305,6 +324,9 @@ static const struct sample *merge_python(struct bpf_sampler *self, const struct 
 	if (!process)
 		return record;
 	look_for_python(self, process);
+	if (process->interpreter)
+		return python_stacks_merge_other(&self->python_stacks, process->interpreter,
+						 record);
 	return python_stacks_merge(&self->python_stacks, process->python, record);
 }
 

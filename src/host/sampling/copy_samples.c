@@ -19,6 +19,15 @@ static struct walk_result walk_once(struct copy_sampler *self, const struct perf
 			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
 }
 
+/* What lies beyond the copy is read later: by then it may be another stack. */
+static enum stack_end end_of(const struct walk_result *result, const struct copied_stack *stack)
+{
+	bool is_astray = result->end == STACK_NO_MAP || result->end == STACK_NO_TABLE ||
+			 result->end == STACK_CIRCULAR || result->end == STACK_ZERO;
+
+	return is_astray && stack->beyond.was_read ? STACK_UNREADABLE : result->end;
+}
+
 /* A stack that leaves what is known may be in code that was mapped since. */
 static struct walk_result walk(struct copy_sampler *self, const struct perf_sample *from,
 			       struct followed *process, bool *ret_guessed)
@@ -28,6 +37,7 @@ static struct walk_result walk(struct copy_sampler *self, const struct perf_samp
 
 	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && followed_retry(process))
 		result = walk_once(self, from, process->space, &stack);
+	result.end = end_of(&result, &stack);
 	self->judged++;
 	self->ran_off += stack.ran_off;
 	*ret_guessed = stack.beyond.was_read || result.is_guessed;

@@ -49,6 +49,7 @@ static void followed_free(struct followed *process)
 		close(process->pidfd);
 	space_close(process->space);
 	python_close(process->python);
+	interpreter_close(process->interpreter);
 	java_code_done(&process->java);
 	free(process);
 }

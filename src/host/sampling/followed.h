@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/interpreter/interpreter.h"
 #include "host/python/python.h"
 #include "host/sampling/java_code.h"
 #include "host/unwind/space.h"
@@ -22,11 +23,11 @@ struct followed {
 	bool is_owed_java;       /* it was asked for too early */
 	uint64_t java_looked_ns; /* when its code was looked at last */
 	/* Of the first rung. */
-	bool is_deaf;  /* its programs are not to ask, until patience_ns is over */
-	bool was_seen; /* has had samples since looked_ns */
-
-	bool was_python_sought; /* in the mappings as they are */
+	bool is_deaf;           /* its programs are not to ask, until patience_ns is over */
+	bool was_seen;          /* has had samples since looked_ns */
+	bool was_python_sought; /* in the mappings as they are; so were other interpreters */
 	struct python *python;  /* NULL: there is none that is known */
+	struct interpreter *interpreter; /* of another language; the same */
 };
 
 struct followed_set {

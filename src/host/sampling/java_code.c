@@ -4,21 +4,29 @@
 #include "host/sampling/java_code.h"
 
 #include "host/core/clock.h"
+#include "host/java/options.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#define NO_RULES    "stacks end in compiled Java (start it with -XX:+PreserveFramePointer): "
+#define NO_RULES    "stacks end in compiled Java (start it with -XX:+PreserveFramePointer): %s"
 #define PATIENCE_NS 1000000000ull /* a Java that is just starting makes no sense yet */
 
-static void give_up(struct java_code *code, const char *why)
+/* Nothing is lost of one that keeps frame pointers: they lead through its code as well. */
+static void explain(struct java_code *code, pid_t pid, const char *why)
+{
+	if (!java_keeps_frame_pointers(pid))
+		snprintf(code->why, sizeof(code->why), NO_RULES, why);
+}
+
+static void give_up(struct java_code *code, pid_t pid, const char *why)
 {
 	uint64_t now = now_ns();
 
 	if (!code->failing_since_ns)
 		code->failing_since_ns = now;
 	if (now - code->failing_since_ns >= PATIENCE_NS)
-		snprintf(code->why, sizeof(code->why), "%s", why);
+		explain(code, pid, why);
 }
 
 static void seek(struct java_code *code, const struct space *space)
@@ -28,9 +36,9 @@ static void seek(struct java_code *code, const struct space *space)
 
 	code->was_sought = r != -EFAULT;
 	if (r == -EFAULT)
-		give_up(code, err.what);
+		give_up(code, space->pid, err.what);
 	else if (r && r != -ENOENT)
-		snprintf(code->why, sizeof(code->why), "%s", err.what);
+		explain(code, space->pid, err.what);
 }
 
 /* Rules that may be of code that is gone are worse than none. */
@@ -38,8 +46,8 @@ static void note_failure(struct java_code *code, struct space *space, int r)
 {
 	if (space->made_count)
 		space_set_made(space, NULL, 0);
-	give_up(code, r == -EFBIG ? NO_RULES "its code cache is too large"
-				  : NO_RULES "its code cache makes no sense");
+	give_up(code, space->pid,
+		r == -EFBIG ? "its code cache is too large" : "its code cache makes no sense");
 }
 
 /* What cannot be read now is read the next time. */
@@ -49,8 +57,10 @@ bool java_code_look(struct java_code *code, struct space *space)
 
 	if (!code->java && !code->was_sought)
 		seek(code, space);
-	if (!code->java)
+	if (!code->java) {
+		engine_code_look(&code->others, space);
 		return true;
+	}
 	r = java_refresh(code->java, space);
 	if (r == -EBADMSG || r == -EFBIG)
 		note_failure(code, space, r);

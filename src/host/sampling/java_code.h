@@ -5,10 +5,12 @@
 #pragma once
 
 #include "host/java/java.h"
+#include "host/sampling/engine_code.h"
 
 /* Zero is none yet. */
 struct java_code {
 	struct java *java;
+	struct engine_code others; /* of a process without Java */
 	bool was_sought;           /* in the mappings as they are */
 	uint64_t failing_since_ns; /* 0: it does not */
 	char why[256]; /* why there are no rules for its code; "": there are, or it is no Java */

@@ -88,7 +88,9 @@ int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *s
 {
 	const struct kernel_sizes *sizes = &session->sizes;
 	struct kernel_tables tables = { .processes = kernel_session_map(session, "processes"),
-					.pythons = kernel_session_map(session, "pythons") };
+					.pythons = kernel_session_map(session, "pythons"),
+					.interpreters =
+						kernel_session_map(session, "interpreters") };
 	int r = array_map(session, "rows", sizeof(struct unwind_row), sizes->rows, &tables.rows);
 
 	if (!r)
@@ -236,7 +238,7 @@ static struct kernel_range range_of(struct kernel_tables *tables, const struct s
 		.page = place.page,
 		.page_count = place.page_count,
 		.special = place.special,
-		.is_file = range->module->kind == MODULE_FILE,
+		.is_file = module_is_file(range->module),
 	};
 }
 
@@ -358,6 +360,16 @@ int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const st
 	return r ? err_set(err, r, "following the Python of %d: %s", pid, strerror(-r)) : 0;
 }
 
+int kernel_tables_interpreter(const struct kernel_tables *tables, pid_t pid,
+			      const struct interpreter *interpreter, struct err *err)
+{
+	uint32_t key = (uint32_t)pid;
+	int r = bpf_map_update_elem(tables->interpreters, &key,
+				    interpreter_walk_layout(interpreter), BPF_ANY);
+
+	return r ? err_set(err, r, "following the interpreter of %d: %s", pid, strerror(-r)) : 0;
+}
+
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid)
 {
 	struct kernel_part *part = part_of(tables, pid);
@@ -366,6 +378,7 @@ void kernel_tables_forget(struct kernel_tables *tables, pid_t pid)
 	/* It may have been led to new ranges after the kernel had forgotten it. */
 	bpf_map_delete_elem(tables->processes, &key);
 	bpf_map_delete_elem(tables->pythons, &key);
+	bpf_map_delete_elem(tables->interpreters, &key);
 	kernel_made_forget(tables, pid);
 	if (part)
 		*part = tables->parts[--tables->part_count];

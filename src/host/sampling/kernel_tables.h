@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/interpreter/interpreter.h"
 #include "host/python/python.h"
 #include "host/sampling/kernel_session.h"
 #include "host/unwind/space.h"
@@ -45,7 +46,7 @@ struct kernel_part {
 
 struct kernel_tables {
 	struct kernel_array rows, pages, specials, ranges, counts;
-	int processes, pythons;
+	int processes, pythons, interpreters;
 	struct kernel_module *modules;
 	size_t module_count;
 	struct kernel_made *made;
@@ -77,6 +78,10 @@ int kernel_tables_publish(struct kernel_tables *tables, const struct space *spac
 /* From now on its Python frames are sent, too. */
 int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const struct python *python,
 			 struct err *err) MUST_CHECK;
+
+/* The same of another language's interpreter. */
+int kernel_tables_interpreter(const struct kernel_tables *tables, pid_t pid,
+			      const struct interpreter *interpreter, struct err *err) MUST_CHECK;
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);
 /* From now on one tick of a clock in so many is a sample. */
 void kernel_tables_thin(struct kernel_tables *tables, uint32_t every);

@@ -55,27 +55,58 @@ const struct sample *python_stacks_held(const struct python_stacks *self,
 		       : NULL;
 }
 
-const struct sample *python_stacks_join(struct python_stacks *self, struct python *python,
-					const struct sample *sample,
-					const struct kernel_python_frame *frames, size_t count)
+/* A copy of the sample, for its user frames to be merged in; NULL: no memory, or no room. */
+static struct sample *copy_sample(struct python_stacks *self, const struct sample *sample,
+				  size_t count)
 {
 	struct sample *merged = self->merged;
-	size_t total;
 
 	if (!merged)
 		merged = self->merged =
 			malloc(sizeof(*merged) + MERGED_FRAMES * sizeof(*merged->frames));
 	if (!merged || sample->kernel_count > KERNEL_FRAMES_MAX ||
 	    sample->user_count > SAMPLE_FRAMES_MAX || count > KERNEL_PYTHON_FRAMES)
-		return sample;
+		return NULL;
 	*merged = *sample;
 	memcpy(merged->frames, sample->frames, sample->kernel_count * sizeof(*sample->frames));
-	total = python_merge(python, sample, frames, count, merged->frames + merged->kernel_count);
+	return merged;
+}
+
+static void set_total(struct sample *merged, size_t total)
+{
 	if (total > MERGED_MAX - merged->kernel_count) {
 		total = MERGED_MAX - merged->kernel_count;
 		merged->end = STACK_CUT;
 	}
 	merged->user_count = (uint16_t)total;
+}
+
+const struct sample *python_stacks_join(struct python_stacks *self, struct python *python,
+					const struct sample *sample,
+					const struct kernel_python_frame *frames, size_t count)
+{
+	struct sample *merged = copy_sample(self, sample, count);
+
+	if (!merged)
+		return sample;
+	set_total(merged, python_merge(python, sample, frames, count,
+				       merged->frames + merged->kernel_count));
+	return merged;
+}
+
+const struct sample *python_stacks_merge_other(struct python_stacks *self,
+					       struct interpreter *interpreter,
+					       const struct sample *sample)
+{
+	const struct sample *held = python_stacks_held(self, sample);
+	size_t count = held ? held->user_count / 2 : 0;
+	struct sample *merged = held ? copy_sample(self, sample, count) : NULL;
+
+	if (!merged)
+		return sample;
+	set_total(merged, interpreter_merge(interpreter, sample,
+					    (const struct kernel_python_frame *)held->frames, count,
+					    merged->frames + merged->kernel_count));
 	return merged;
 }
 

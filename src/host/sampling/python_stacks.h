@@ -6,6 +6,7 @@
 
 #include "shared/wire/kernel.h"
 
+#include "host/interpreter/interpreter.h"
 #include "host/python/python.h"
 
 /* Zero is empty. */
@@ -26,6 +27,11 @@ const struct sample *python_stacks_held(const struct python_stacks *stacks,
  * the next one. */
 const struct sample *python_stacks_merge(struct python_stacks *stacks, struct python *python,
 					 const struct sample *sample);
+
+/* The same of another language. */
+const struct sample *python_stacks_merge_other(struct python_stacks *stacks,
+					       struct interpreter *interpreter,
+					       const struct sample *sample);
 
 /* The same with frames that are at hand. */
 const struct sample *python_stacks_join(struct python_stacks *stacks, struct python *python,

@@ -104,3 +104,5 @@ void sampler_explain(const struct sampler_refusals *refusals, const struct sampl
 
 /* How a stack ended, in a few words: "complete". */
 const char *stack_end_name(enum stack_end end);
+/* What makes such stacks complete; "" of a complete one. */
+const char *stack_end_fix(enum stack_end end);

@@ -13,20 +13,39 @@ const struct sampler_kind *const samplers[] = {
 	&sampler_bpf, &sampler_copy, &sampler_read, &sampler_state, NULL,
 };
 
-static const char *const end_names[STACK_ENDS] = {
-	[STACK_COMPLETE] = "complete",
-	[STACK_CUT] = "cut: too deep",
-	[STACK_NO_MAP] = "no code mapped there",
-	[STACK_NO_TABLE] = "no unwind information",
-	[STACK_NO_RULE] = "rule too complex",
-	[STACK_UNREADABLE] = "stack memory not readable",
-	[STACK_CIRCULAR] = "stack goes in circles",
-	[STACK_NO_USER] = "no user stack",
+/* What people read of each end, and the one thing that mends it. */
+static const struct {
+	const char *name, *fix;
+} ends[STACK_ENDS] = {
+	[STACK_COMPLETE] = { "complete", "" },
+	[STACK_CUT] = { "cut: too deep", "nothing: the innermost 1024 frames are kept" },
+	[STACK_NO_MAP] = { "no code mapped there",
+			   "record again: the stack was being changed, or its code was unmapped" },
+	[STACK_NO_TABLE] = { "no unwind information",
+			     "compile that code with -fno-omit-frame-pointer, or have the runtime "
+			     "that makes it keep frame pointers" },
+	[STACK_NO_RULE] = { "rule too complex", "compile that code with -fno-omit-frame-pointer" },
+	[STACK_UNREADABLE] = { "stack memory not readable",
+			       "--sampler bpf, which reads all of it" },
+	[STACK_CIRCULAR] = { "stack goes in circles", "record again: the stack was being changed" },
+	[STACK_NO_USER] = { "no user stack", "nothing: the thread was ending or has none" },
+	[STACK_GENERATED] = { "ended in JIT code",
+			      "have the runtime keep frame pointers (java "
+			      "-XX:+PreserveFramePointer; on x86-64 erl +JPperf true)" },
+	[STACK_ZERO] = { "ended in 0 before the start of the program or thread",
+			 "compile that code with -fno-omit-frame-pointer" },
+	[STACK_SWITCHED] = { "a runtime switched stacks there",
+			     "--sampler bpf follows most of them" },
 };
 
 const char *stack_end_name(enum stack_end end)
 {
-	return end < STACK_ENDS ? end_names[end] : "unknown";
+	return end < STACK_ENDS ? ends[end].name : "unknown";
+}
+
+const char *stack_end_fix(enum stack_end end)
+{
+	return end < STACK_ENDS ? ends[end].fix : "";
 }
 
 /* These say that another rung may do; anything else is the target's fate or a fault. */

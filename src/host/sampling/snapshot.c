@@ -37,6 +37,7 @@ struct taking {
 	struct kernel_tables tables;
 	struct ring_buffer *ring;
 	struct python *python; /* NULL: there is none that is known */
+	struct interpreter *interpreter;
 	struct java_code java;
 	struct python_stacks python_stacks;
 	union whole_sample walked; /* a record whose stack was walked here */
@@ -134,7 +135,11 @@ static int on_record(void *context, void *data, size_t size)
 		return 0;
 	if (record->flags & (KERNEL_RAW | KERNEL_REST))
 		record = walk_here(taking, record);
-	record = python_stacks_merge(&taking->python_stacks, taking->python, record);
+	if (taking->interpreter)
+		record = python_stacks_merge_other(&taking->python_stacks, taking->interpreter,
+						   record);
+	else
+		record = python_stacks_merge(&taking->python_stacks, taking->python, record);
 	copy = malloc(size_of(record));
 	if (!copy)
 		return taking->failure = -ENOMEM;
@@ -142,6 +147,20 @@ static int on_record(void *context, void *data, size_t size)
 	set_kind(copy);
 	taking->failure = keep(taking->snapshot, copy);
 	return taking->failure;
+}
+
+static int look_for_interpreter(struct taking *taking, struct err *err)
+{
+	struct snapshot *snapshot = taking->snapshot;
+	struct err why = { 0 };
+	int r = interpreter_open(&taking->interpreter, snapshot->space, taking->pid, &why);
+
+	if (!r)
+		return kernel_tables_interpreter(&taking->tables, taking->pid, taking->interpreter,
+						 err);
+	if (r != -ENOENT && r != -EAGAIN)
+		add_limit(snapshot, why.what);
+	return 0;
 }
 
 static int look_for_python(struct taking *taking, struct err *err)
@@ -152,8 +171,9 @@ static int look_for_python(struct taking *taking, struct err *err)
 
 	if (!r)
 		return kernel_tables_python(&taking->tables, taking->pid, taking->python, err);
-	if (r != -ENOENT)
-		add_limit(snapshot, why.what);
+	if (r == -ENOENT)
+		return look_for_interpreter(taking, err);
+	add_limit(snapshot, why.what);
 	return 0;
 }
 
@@ -281,6 +301,7 @@ static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kern
 	ring_buffer__free(taking.ring);
 	python_stacks_done(&taking.python_stacks);
 	python_close(taking.python);
+	interpreter_close(taking.interpreter);
 	java_code_done(&taking.java);
 	kernel_tables_done(&taking.tables);
 	kernel_session_done(&taking.session);

@@ -37,13 +37,14 @@ static bool are_alike(pid_t pid)
 	return alike && has_first;
 }
 
-int alike_tell(struct session *session, struct err *err)
+int alike_tell(struct session *session, bool *ret_are_alike, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
 	struct control_alike order = { 0 };
 	struct control_reply reply = { 0 };
 
-	if (!are_alike(attachment->target.process.pid))
+	*ret_are_alike = are_alike(attachment->target.process.pid);
+	if (!*ret_are_alike)
 		return 0;
 	control_header_init(&order.header, CONTROL_ALIKE, sizeof(order));
 	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);

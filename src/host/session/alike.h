@@ -5,6 +5,7 @@
 
 #include "host/session/session.h"
 
-/* Tells the agent when there is none; after the hooks are in place, since from then on it sees by
- * itself who gets one. */
-int alike_tell(struct session *session, struct err *err) MUST_CHECK;
+/* A thread that is held up by a hook makes system calls for us, which only the filters of the
+ * thread that ours come from were asked about.  Tells the agent when there is none; after the hooks
+ * are in place, since from then on it sees by itself who gets one. */
+int alike_tell(struct session *session, bool *ret_are_alike, struct err *err) MUST_CHECK;

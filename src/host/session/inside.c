@@ -19,6 +19,10 @@
 #define STACK_WORDS 4096
 #define GLANCE_NS   1000000
 
+#define SETTLE_GLANCES   10000
+#define SETTLE_GLANCE_NS 100000
+#define SETTLE_RUN_NS    200000 /* of processor time: some instructions, and what pages they need */
+
 /* Is this mapping of a tool?  By content they are memory files with the tool's name. */
 const struct agent_tool *mapping_tool(const struct agent_page *page, const struct mapping *mapping)
 {
@@ -38,12 +42,19 @@ const struct agent_tool *mapping_tool(const struct agent_page *page, const struc
 	return NULL;
 }
 
-static const struct agent_tool *tool_at(const struct agent_page *page, const struct maps *maps,
-					uint64_t address)
+/* Whether a mapping is one that is looked for. */
+struct sought {
+	bool (*is_it)(const struct sought *self, const struct mapping *mapping);
+	const struct agent_page *page;
+	const struct mapping *file;
+};
+
+static const struct mapping *find_at(const struct maps *maps, const struct sought *sought,
+				     uint64_t address)
 {
 	const struct mapping *mapping = maps_at(maps, address);
 
-	return mapping ? mapping_tool(page, mapping) : NULL;
+	return mapping && sought->is_it(sought, mapping) ? mapping : NULL;
 }
 
 /* "... 0xSTACK 0xIP", as the kernel shows a thread that waits, in a call or out of one. */
@@ -79,32 +90,98 @@ bool place_see(pid_t pid, pid_t tid, unsigned glances, struct place *ret)
 	return false;
 }
 
-/* A tool that some word of the stack points into: the thread may return there. */
-static const struct agent_tool *tool_on_stack(const struct target *target,
-					      const struct agent_page *page,
-					      const struct maps *maps, uint64_t stack)
+/* The processor time of a thread; 0: the kernel does not say. */
+static uint64_t read_run_ns(pid_t pid, pid_t tid)
 {
-	const struct mapping *mapping = maps_at(maps, stack);
-	const struct agent_tool *tool = NULL;
+	struct err ignored;
+	char name[64], text[128];
+
+	snprintf(name, sizeof(name), "task/%d/schedstat", tid);
+	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
+		return 0;
+	return strtoul(text, NULL, 10);
+}
+
+/* "-1 ..." is a thread that waits, but not in a call. */
+static bool is_in_call(const char *text)
+{
+	return text[0] >= '0' && text[0] <= '9';
+}
+
+bool place_settle(pid_t pid, pid_t tid, struct place *ret)
+{
+	struct timespec delay = { 0, SETTLE_GLANCE_NS };
+	uint64_t first_ns = read_run_ns(pid, tid);
+	struct err ignored;
+	char name[64], text[256];
+
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	*ret = (struct place){ 0, 0 };
+	for (unsigned i = 0; i < SETTLE_GLANCES; i++) {
+		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
+			return true; /* it has ended */
+		if (is_in_call(text) && parse_place(text, ret))
+			return true;
+		if (first_ns && read_run_ns(pid, tid) - first_ns >= SETTLE_RUN_NS)
+			return true;
+		nanosleep(&delay, NULL);
+	}
+	return false;
+}
+
+/* One that some word of the stack points into: the thread may return there. */
+static const struct mapping *find_on_stack(const struct target *target, const struct maps *maps,
+					   const struct sought *sought, uint64_t stack)
+{
+	const struct mapping *mapping = maps_at(maps, stack), *found = NULL;
 	uint64_t words[STACK_WORDS];
 
-	for (uint64_t at = stack; mapping && !tool && at < mapping->end; at += sizeof(words)) {
+	for (uint64_t at = stack; mapping && !found && at < mapping->end; at += sizeof(words)) {
 		size_t size = MIN(sizeof(words), mapping->end - at);
 
 		if (!memory_read(target->memory, at, words, size))
 			break;
-		for (size_t i = 0; !tool && i < size / sizeof(words[0]); i++)
-			tool = tool_at(page, maps, words[i]);
+		for (size_t i = 0; !found && i < size / sizeof(words[0]); i++)
+			found = find_at(maps, sought, words[i]);
 	}
-	return tool;
+	return found;
+}
+
+static const struct mapping *find_place(const struct target *target, const struct maps *maps,
+					const struct sought *sought, const struct place *place)
+{
+	const struct mapping *found = find_at(maps, sought, place->ip);
+
+	return found ? found : find_on_stack(target, maps, sought, place->stack);
+}
+
+static bool is_of_tool(const struct sought *self, const struct mapping *mapping)
+{
+	return mapping_tool(self->page, mapping);
 }
 
 const struct agent_tool *place_tool(const struct target *target, const struct agent_page *page,
 				    const struct maps *maps, const struct place *place)
 {
-	const struct agent_tool *tool = tool_at(page, maps, place->ip);
+	struct sought sought = { is_of_tool, .page = page };
+	const struct mapping *found = find_place(target, maps, &sought, place);
 
-	return tool ? tool : tool_on_stack(target, page, maps, place->stack);
+	return found ? mapping_tool(page, found) : NULL;
+}
+
+static bool is_code_of_file(const struct sought *self, const struct mapping *mapping)
+{
+	return mapping->executable && mapping->inode == self->file->inode &&
+	       mapping->dev_major == self->file->dev_major &&
+	       mapping->dev_minor == self->file->dev_minor;
+}
+
+bool place_is_in_agent(const struct target *target, const struct resident *resident,
+		       const struct maps *maps, const struct place *place)
+{
+	struct sought sought = { is_code_of_file, .file = maps_at(maps, resident->address) };
+
+	return sought.file && find_place(target, maps, &sought, place);
 }
 
 static bool is_tracer(const struct agent_tool *tool)
@@ -120,15 +197,17 @@ static bool has_tracer(const struct agent_page *page)
 	return false;
 }
 
-/* The tracer's own thread is always in its code, and in no call of the program's. */
-static bool is_watch(pid_t pid, pid_t tid)
+/* Threads of ours come from the tracer's code, and are in no call of the program's.  One that has
+ * run a tool's last call ends a moment after limpet has heard of it. */
+static bool is_ours(pid_t pid, pid_t tid)
 {
 	struct err ignored;
 	char name[64], text[64];
 
 	snprintf(name, sizeof(name), "task/%d/comm", tid);
 	return proc_read_small(pid, name, text, sizeof(text), &ignored) > 0 &&
-	       !strcmp(text, WATCH_THREAD_NAME "\n");
+	       (!strncmp(text, CONTROL_THREAD_NAME, strlen(CONTROL_THREAD_NAME)) ||
+		!strncmp(text, DOOR_THREAD_NAME, strlen(DOOR_THREAD_NAME)));
 }
 
 size_t inside_count(const struct target *target, const struct agent_page *page)
@@ -145,7 +224,7 @@ size_t inside_count(const struct target *target, const struct agent_page *page)
 	for (size_t i = 0; i < count; i++) {
 		struct place place = { 0, 0 };
 
-		inside += !is_watch(pid, tids[i]) && place_see(pid, tids[i], 1, &place) &&
+		inside += !is_ours(pid, tids[i]) && place_see(pid, tids[i], 1, &place) &&
 			  place.stack && is_tracer(place_tool(target, page, &maps, &place));
 	}
 	maps_done(&maps);

@@ -20,5 +20,14 @@ const struct agent_tool *mapping_tool(const struct agent_page *page, const struc
 const struct agent_tool *place_tool(const struct target *target, const struct agent_page *page,
 				    const struct maps *maps, const struct place *place);
 
+/* Is a thread at that place in the agent, or will it return into it? */
+bool place_is_in_agent(const struct target *target, const struct resident *resident,
+		       const struct maps *maps, const struct place *place);
+
 /* How many threads wait in calls that came through limpet's tracer and have not returned. */
 size_t inside_count(const struct target *target, const struct agent_page *page);
+
+/* Is a thread of the program's surely past the few instructions between reading a word of imports
+ * and being where it leads?  It waits in a call, whose place is told, or has ended or run for a
+ * while since (place 0). */
+bool place_settle(pid_t pid, pid_t tid, struct place *ret);

@@ -147,13 +147,15 @@ static int send_found(struct session *session, const struct found_table *table, 
 static int find_others(struct session *session, const struct modules *modules, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
+	uint64_t budget_bytes = TABLE_SCAN_MAX_BYTES;
 	int r = 0;
 
 	if (resident_refresh(&attachment->target, &attachment->resident))
 		return 0;
 	for (size_t i = 0; !r && i < modules->count; i++) {
 		struct found_table found[FOUND_TABLES_MAX];
-		size_t count = table_scan(&attachment->target, &modules->items[i], found);
+		size_t count =
+			table_scan(&attachment->target, &modules->items[i], &budget_bytes, found);
 
 		for (size_t at = 0; !r && at < count; at++)
 			if (!is_known(session, found[at].name))

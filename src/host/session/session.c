@@ -4,6 +4,7 @@
 #include "host/session/session.h"
 
 #include "host/session/alike.h"
+#include "host/session/notice.h"
 #include "host/session/registers.h"
 #include "host/session/tools.h"
 #include "host/session/trace.h"
@@ -99,6 +100,7 @@ static bool wants_tables(const struct session_options *options)
 static int settle_in(struct session *self, const struct session_options *options, struct err *err)
 {
 	int r = variables_publish(self, options, NULL, err);
+	bool are_alike;
 
 	if (self->attachment.report.denies_variables && options->tool_count)
 		snprintf(
@@ -117,7 +119,9 @@ static int settle_in(struct session *self, const struct session_options *options
 	if (!r && options->trace)
 		r = trace_verify(self, err);
 	if (!r && options->trace)
-		r = alike_tell(self, err);
+		r = alike_tell(self, &are_alike, err);
+	else if (!r)
+		notice_open(self);
 	return r;
 }
 
@@ -207,19 +211,33 @@ static int leave_and_unload(struct session *self, struct session_left *left, str
 	return unload_find_leftovers(self, &before, left, err);
 }
 
-int session_leave(struct session *session, bool unload, struct session_left *ret_left,
-		  struct err *err)
+static int tell_to_leave(struct session *self, bool unload, struct session_left *left,
+			 struct err *err)
 {
 	struct control_reply reply;
-	int r;
+	int r = quiet(self, unload, left, err);
 
-	ret_left->count = 0;
-	r = quiet(session, unload, ret_left, err);
 	if (r)
 		return r;
 	if (unload)
-		return leave_and_unload(session, ret_left, err);
-	return attach_leave(&session->attachment, false, &reply, err);
+		return leave_and_unload(self, left, err);
+	return attach_leave(&self->attachment, false, &reply, err);
+}
+
+/* -ENOTCONN: in this moment the agent leaves by itself. */
+int session_leave(struct session *session, bool unload, struct session_left *ret_left,
+		  struct err *err)
+{
+	int r;
+
+	ret_left->count = 0;
+	r = tell_to_leave(session, unload, ret_left, err);
+	if (r != -ENOTCONN)
+		return r;
+	if (unload)
+		session_left_add(ret_left, "the tools and the agent, at rest: %s", err->what);
+	memset(err, 0, sizeof(*err));
+	return 0;
 }
 
 void session_left_add(struct session_left *left, const char *format, ...)

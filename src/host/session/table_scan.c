@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DATA_MAX        (64u << 20)
+#define DATA_MAX        (64u << 20) /* of one piece */
 #define HSA_ROOT_MAJORS 3
 #define HSA_HEAD_BYTES  16u
 #define HSA_CORE_SLOTS  100u
@@ -47,10 +47,17 @@ typedef bool looks_like_function(const struct piece *piece, size_t at, const voi
 
 /* What is sought, and the one place where it was found. */
 struct search {
+	uint64_t *budget_bytes;
 	looks_like_function *looks_like;
 	const void *wanted;
 	unsigned hits;
 	uint64_t address;
+};
+
+struct scan {
+	const struct target *target;
+	const struct module *module;
+	uint64_t *budget_bytes;
 };
 
 static bool is_code(const struct module *module, uint64_t address)
@@ -113,8 +120,9 @@ static void search_range(const struct target *target, const struct module *modul
 	CLEANUP(free) uint64_t *words = NULL;
 	size_t size = end - start;
 
-	if (size > DATA_MAX)
+	if (size > DATA_MAX || size > *search->budget_bytes)
 		return;
+	*search->budget_bytes -= size;
 	words = malloc(size);
 	if (words && memory_read(target->memory, start, words, size))
 		search_piece(&(struct piece){ module, start, words, size / 8 }, search);
@@ -128,11 +136,13 @@ static bool is_data(const struct module *module, const struct mapping *mapping)
 }
 
 /* Neighbouring mappings are one piece: .data of the file, .bss behind it. */
-static uint64_t find_only(const struct target *target, const struct module *module,
-			  looks_like_function *looks_like, const void *wanted)
+static uint64_t find_only(const struct scan *scan, looks_like_function *looks_like,
+			  const void *wanted)
 {
+	const struct target *target = scan->target;
+	const struct module *module = scan->module;
 	const struct maps *maps = &target->process.maps;
-	struct search search = { looks_like, wanted, 0, 0 };
+	struct search search = { scan->budget_bytes, looks_like, wanted, 0, 0 };
 	uint64_t end = ALIGN_UP(module->image.end, sizeof(uint64_t));
 
 	for (size_t i = 0; i < maps->count; i++) {
@@ -156,37 +166,36 @@ static bool is_named(const struct module *module, const char *library)
 	return !strncmp(slash ? slash + 1 : path, library, strlen(library));
 }
 
-static bool find_shape(const struct target *target, const struct module *module,
-		       const struct shape *shape, struct found_table *ret)
+static bool find_shape(const struct scan *scan, const struct shape *shape, struct found_table *ret)
 {
 	snprintf(ret->name, sizeof(ret->name), "%s", shape->name);
 	ret->part_count = shape->part_count;
 	for (unsigned i = 0; i < shape->part_count; i++) {
-		ret->parts[i] = find_only(target, module, is_sized_table, &shape->parts[i]);
+		ret->parts[i] = find_only(scan, is_sized_table, &shape->parts[i]);
 		if (!ret->parts[i])
 			return false;
 	}
 	return true;
 }
 
-static bool find_hsa(const struct target *target, const struct module *module,
-		     struct found_table *ret)
+static bool find_hsa(const struct scan *scan, struct found_table *ret)
 {
 	snprintf(ret->name, sizeof(ret->name), "hsa");
 	ret->part_count = 1;
-	ret->parts[0] = find_only(target, module, is_hsa_root, NULL);
+	ret->parts[0] = find_only(scan, is_hsa_root, NULL);
 	return ret->parts[0] != 0;
 }
 
-size_t table_scan(const struct target *target, const struct module *module,
+size_t table_scan(const struct target *target, const struct module *module, uint64_t *budget_bytes,
 		  struct found_table ret[FOUND_TABLES_MAX])
 {
+	const struct scan scan = { target, module, budget_bytes };
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
 		if (is_named(module, shapes[i].library))
-			count += find_shape(target, module, &shapes[i], &ret[count]);
+			count += find_shape(&scan, &shapes[i], &ret[count]);
 	if (is_named(module, "libhsa-runtime64.so"))
-		count += find_hsa(target, module, &ret[count]);
+		count += find_hsa(&scan, &ret[count]);
 	return count;
 }

@@ -6,6 +6,7 @@
 
 #include "host/attach/library.h"
 #include "host/core/cleanup.h"
+#include "host/process/foreign_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -58,15 +59,14 @@ static struct tool_identity identify(const struct stat *file)
 static bool is_visible(const struct attachment *attachment, const char *path,
 		       const struct stat *file)
 {
-	const struct target *target = &attachment->target;
-	char there[PATH_MAX + 32];
+	CLEANUP(close) int there = -1;
 	struct stat found;
 
-	if (attachment->report.shares_root)
+	if (strlen(path) >= TOOL_PATH_MAX || attachment->report.shares_root)
 		return strlen(path) < TOOL_PATH_MAX;
-	snprintf(there, sizeof(there), "/proc/%d/root%s", target->process.memory_tid, path);
-	return strlen(path) < TOOL_PATH_MAX && !stat(there, &found) &&
-	       found.st_dev == file->st_dev && found.st_ino == file->st_ino;
+	there = foreign_file_find(attachment->target.process.memory_tid, path);
+	return there >= 0 && !fstat(there, &found) && found.st_dev == file->st_dev &&
+	       found.st_ino == file->st_ino;
 }
 
 static int pack(const struct target *target, int fd, const char *path, const struct stat *file,

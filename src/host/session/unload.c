@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GLANCES 50
+#define GLANCES      50
+#define AGENT_ITSELF "the agent itself: "
 
 static void judge_thread(const struct session *session, const struct maps *maps, pid_t tid,
 			 const char *thread_name, struct session_left *ret)
@@ -36,6 +37,24 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 	tool = place_tool(target, page, maps, &place);
 	if (tool)
 		session_left_add(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
+}
+
+/* Threads of the program's come through the agent's hooks.  Those are out, but one may be on its
+ * way.
+ */
+static void judge_passer(const struct session *session, const struct maps *maps, pid_t tid,
+			 const char *thread_name, struct session_left *ret)
+{
+	const struct attachment *attachment = &session->attachment;
+	const struct target *target = &attachment->target;
+	struct place place;
+
+	if (!place_settle(target->process.pid, tid, &place))
+		session_left_add(ret,
+				 AGENT_ITSELF "thread %d (%s) stands still and may be in a hook",
+				 tid, thread_name);
+	else if (place.stack && place_is_in_agent(target, &attachment->resident, maps, &place))
+		session_left_add(ret, AGENT_ITSELF "thread %d (%s) is inside", tid, thread_name);
 }
 
 /* Our own tracer never goes: threads of the program's come through its hooks, and the program may
@@ -71,30 +90,43 @@ static uint64_t first_tick(const struct session *session)
 	return session->attachment.resident.page.loaded_ns / (1000000000u / per_second) - 1;
 }
 
+static void judge_threads(const struct session *session, const pid_t *tids, size_t count,
+			  const struct maps *maps, struct session_left *ret)
+{
+	const struct attachment *attachment = &session->attachment;
+	const struct agent_page *page = &attachment->resident.page;
+	struct process_stat stat;
+	struct err ignored; /* a thread that has just ended is not inside */
+
+	for (size_t i = 0; i < count; i++) {
+		if (tids[i] == attachment->report.control_tid ||
+		    stat_read(attachment->target.process.pid, tids[i], &stat, &ignored))
+			continue;
+		if (page->tool_count && stat.start_tick >= first_tick(session))
+			judge_thread(session, maps, tids[i], stat.name, ret);
+		if (page->has_hooked)
+			judge_passer(session, maps, tids[i], stat.name, ret);
+	}
+}
+
 int unload_find_reasons(const struct session *session, struct session_left *ret, struct err *err)
 {
 	const struct attachment *attachment = &session->attachment;
-	pid_t pid = attachment->target.process.pid;
+	const struct agent_page *page = &attachment->resident.page;
 	CLEANUP(free) pid_t *tids = NULL;
-	struct process_stat stat;
-	struct err ignored; /* a thread that has just ended is not inside */
 	struct maps maps;
 	size_t count;
-	int r = proc_list(pid, "task", &tids, &count, err);
+	int r = proc_list(attachment->target.process.pid, "task", &tids, &count, err);
 
-	if (!r && !attachment->resident.page.tool_count)
+	if (!r && !page->tool_count && !page->has_hooked)
 		return 0;
 	if (!r)
 		r = maps_read(attachment->target.process.memory_tid, &maps, err);
 	if (r)
 		return r;
-	for (size_t i = 0; i < count; i++)
-		if (tids[i] != attachment->report.control_tid &&
-		    !stat_read(pid, tids[i], &stat, &ignored) &&
-		    stat.start_tick >= first_tick(session))
-			judge_thread(session, &maps, tids[i], stat.name, ret);
+	judge_threads(session, tids, count, &maps, ret);
 	maps_done(&maps);
-	name_tracer(&attachment->resident.page, ret);
+	name_tracer(page, ret);
 	return 0;
 }
 

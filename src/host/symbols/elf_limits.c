@@ -29,6 +29,7 @@ enum class {
 	CLASS_STRINGS,
 	CLASS_RELOCATIONS,
 	CLASS_NOTES,
+	CLASS_GO,
 	CLASSES,
 };
 
@@ -41,6 +42,7 @@ static const struct {
 	[CLASS_STRINGS] = { "strings", ELF_STRINGS_MAX },
 	[CLASS_RELOCATIONS] = { "relocations", ELF_RELOCATIONS_MAX },
 	[CLASS_NOTES] = { "notes", ELF_NOTES_MAX },
+	[CLASS_GO] = { "functions of Go", ELF_GO_MAX },
 };
 
 /* What is in no class is never read as a whole. */
@@ -52,6 +54,8 @@ static const struct {
 	{ ".debug_", SECTION_ANY, CLASS_DEBUG },
 	{ GNU_PACKED, SECTION_ANY, CLASS_DEBUG },
 	{ ".gnu.debuglto_.debug_", SECTION_ANY, CLASS_DEBUG },
+	{ ".gopclntab", SECTION_ANY, CLASS_GO },
+	{ ".data.rel.ro.gopclntab", SECTION_ANY, CLASS_GO },
 	{ "", SHT_SYMTAB, CLASS_SYMBOLS },
 	{ "", SHT_DYNSYM, CLASS_SYMBOLS },
 	{ "", SHT_STRTAB, CLASS_STRINGS },
@@ -249,4 +253,25 @@ int elf_limits_check_file(int fd, const char *name, struct elf_verdict *ret)
 		return -errno;
 	bytes.size = (uint64_t)file.st_size;
 	return elf_limits_check(&bytes, name, ret);
+}
+
+int elf_limits_check_read(Elf *elf, uint64_t max)
+{
+	uint64_t sums[CLASSES] = { 0 };
+	Elf_Scn *section = NULL;
+	size_t count;
+
+	if (elf_getshdrnum(elf, &count) || count > ELF_SECTIONS_MAX)
+		return -EFBIG;
+	while ((section = elf_nextscn(elf, section))) {
+		const Elf64_Shdr *header = elf64_getshdr(section);
+		enum class class = header ? class_of("", header) : CLASSES;
+
+		if (class == CLASSES)
+			continue;
+		if (__builtin_add_overflow(sums[class], header->sh_size, &sums[class]) ||
+		    sums[class] > MIN(classes[class].max, max))
+			return -EFBIG;
+	}
+	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "shared/base/macros.h"
 
+#include <libelf.h>
 #include <stdbool.h>
 
 /* Bytes of all sections of a kind together.  The largest programs known have a quarter of it. */
@@ -13,7 +14,8 @@
 #define ELF_STRINGS_MAX     ((uint64_t)1 << 30)
 #define ELF_RELOCATIONS_MAX ((uint64_t)512 << 20)
 #define ELF_NOTES_MAX       ((uint64_t)16 << 20)
-#define ELF_DEBUG_MAX       ((uint64_t)2 << 30) /* unpacked */
+#define ELF_DEBUG_MAX       ((uint64_t)2 << 30)   /* unpacked */
+#define ELF_GO_MAX          ((uint64_t)256 << 20) /* Go's table of functions */
 #define ELF_SECTIONS_MAX    65536u
 #define ELF_NAMES_MAX       ((uint64_t)16 << 20) /* of sections */
 
@@ -33,3 +35,8 @@ struct elf_verdict {
 int elf_limits_check(const struct elf_bytes *bytes, const char *name,
 		     struct elf_verdict *ret) MUST_CHECK;
 int elf_limits_check_file(int fd, const char *name, struct elf_verdict *ret) MUST_CHECK;
+
+/* What libelf has read counts: the file may be another's, who changes it after it was checked.  The
+ * same limits for the headers that libelf has, but for debug information, which is counted again
+ * when it is unpacked (lines.c).  0 or -EFBIG. */
+int elf_limits_check_read(Elf *elf, uint64_t max) MUST_CHECK;

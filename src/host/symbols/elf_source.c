@@ -44,7 +44,12 @@ static int open_in(struct elf_source *ret, int fd, const char *name)
 	*ret = (struct elf_source){ .fd = fd,
 				    .elf = elf_begin(fd, ELF_C_READ, NULL),
 				    .has_lines = verdict.has_lines };
-	return check(ret);
+	r = check(ret);
+	if (!r)
+		r = elf_limits_check_read(ret->elf, foreign_file_limit(fd, UINT64_MAX));
+	if (r)
+		elf_source_close(ret);
+	return r;
 }
 
 int elf_source_open(struct elf_source *ret, pid_t pid, const char *path)

@@ -9,6 +9,7 @@
 #include "host/core/notes.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
+#include "host/symbols/elf_limits.h"
 #include "host/symbols/elf_source.h"
 
 #include <dwarf.h>
@@ -29,6 +30,7 @@
  * times what it is to read. */
 #define ROOM_LEAST        ((uint64_t)48 << 20)
 #define ROOM_FOR_SECTIONS 2u
+#define NOT_MAPPED_MAX    (ELF_DEBUG_MAX + ELF_SYMBOLS_MAX + ELF_STRINGS_MAX)
 #define ROOM_FOR_PROGRAM  128u
 
 struct unit_range {
@@ -113,15 +115,25 @@ static uint64_t debug_bytes(Elf *elf)
 
 	while ((section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &head) && head.sh_type != SHT_NOBITS &&
-		    !(head.sh_flags & SHF_ALLOC))
-			sum += gelf_getchdr(section, &packed) ? packed.ch_size : head.sh_size;
+		    !(head.sh_flags & SHF_ALLOC) &&
+		    __builtin_add_overflow(
+			    sum, gelf_getchdr(section, &packed) ? packed.ch_size : head.sh_size,
+			    &sum))
+			return UINT64_MAX;
 	return sum;
+}
+
+/* By what libelf has read by now, whatever the file was when it was checked. */
+static bool may_unpack(Elf *elf)
+{
+	uint64_t bytes = debug_bytes(elf);
+
+	return bytes <= NOT_MAPPED_MAX && has_room(bytes, ROOM_FOR_SECTIONS);
 }
 
 static struct lines *open_lines(Elf *elf)
 {
-	struct lines *self =
-		has_room(debug_bytes(elf), ROOM_FOR_SECTIONS) ? calloc(1, sizeof(*self)) : NULL;
+	struct lines *self = may_unpack(elf) ? calloc(1, sizeof(*self)) : NULL;
 
 	if (!self)
 		return NULL;

@@ -7,6 +7,7 @@
 #include "host/symbols/debugdata.h"
 #include "host/symbols/elf_source.h"
 #include "host/symbols/elf_symbols.h"
+#include "host/symbols/go_names.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,6 +23,8 @@ struct symbol_file {
 	struct elf_source sources[SOURCES];
 	struct symbol_table named, starts;
 	struct lines *lines;
+	struct go_names go;
+	bool has_go;
 	bool is_read, has_looked_for_lines;
 };
 
@@ -133,6 +136,7 @@ static void read_names(struct symbol_file *self)
 	self->is_read = true;
 	if (!image)
 		return;
+	self->has_go = go_names_open(&self->go, image);
 	ask_server(self, image);
 	if (debugdata_open(&self->sources[SOURCE_DEBUGDATA], image))
 		self->sources[SOURCE_DEBUGDATA].elf = NULL;
@@ -158,6 +162,8 @@ bool symbol_file_find(struct symbol_file *file, uint64_t address, const char **r
 
 	if (!file->is_read)
 		read_names(file);
+	if (file->has_go && go_names_find(&file->go, address, ret_name, ret_start))
+		return true;
 	named = symbol_table_find(&file->named, address);
 	start = symbol_table_find(&file->starts, address);
 	if (is_too_far(named, start))
@@ -182,7 +188,15 @@ static void find_lines(struct symbol_file *self)
 size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_place *ret,
 			 size_t room)
 {
+	size_t count = 0;
+
+	if (!file->is_read)
+		read_names(file);
 	if (!file->has_looked_for_lines)
 		find_lines(file);
-	return file->lines ? line_reader->find(file->lines, address, ret, room) : 0;
+	if (file->lines)
+		count = line_reader->find(file->lines, address, ret, room);
+	if (!count && file->has_go)
+		count = go_names_lines(&file->go, address, ret, room);
+	return count;
 }

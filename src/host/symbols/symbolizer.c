@@ -62,7 +62,6 @@ void symbolizer_free(struct symbolizer *symbolizer)
 static const char *const fixed_names[CODE_KINDS] = {
 	[CODE_UNKNOWN] = "[unknown]",
 	[CODE_VDSO] = "[vdso]",
-	[CODE_JIT] = "[jit]",
 	[CODE_KERNEL] = "[kernel]",
 };
 
@@ -90,6 +89,7 @@ static bool open_module(struct symbolizer *self, struct code_module *module,
 	} else if (module->kind == CODE_VDSO) {
 		module->file = symbol_file_vdso();
 	} else if (module->kind == CODE_JIT) {
+		module->name = pool_keep(&self->texts, place->path);
 		follow(module);
 	}
 	return module->name &&
@@ -173,10 +173,14 @@ static bool look_up(struct symbolizer *self, struct code_module *module,
 	return true;
 }
 
+/* Where code that was made has no names, its addresses tell nobody anything. */
 static const char *nameless(struct symbolizer *self, const struct code_module *module,
 			    uint64_t address)
 {
 	char text[NAME_MAX + 32];
+
+	if (module->kind == CODE_JIT)
+		return module->name;
 
 	snprintf(text, sizeof(text), "%s+0x%" PRIx64, module->name, address);
 	return pool_keep(&self->texts, text);

@@ -29,7 +29,7 @@ struct code_names {
 	struct code_name items[CODE_NAMES_MAX]; /* innermost first; the last one was not inlined */
 	size_t count;
 	bool is_named; /* else the function is "module+0x1234", where 1234 is its begin or, where
-			  not even that is known, the address */
+			  not even that is known, the address; of CODE_JIT it is the place's path */
 };
 
 struct symbolizer;

@@ -104,13 +104,47 @@ static unsigned choose_thread(struct view *view, const struct picture *picture)
 		return VIEW_TAKE;
 	}
 	rows = view_threads(view, picture);
-	if (view->focus != PANE_THREADS || !rows || !picture->thread_count) {
-		snprintf(view->message, sizeof(view->message),
-			 "Tab goes to the threads, Enter then shows the chosen one alone");
+	if (!rows || !picture->thread_count)
 		return 0;
-	}
 	view->only_tid = view->cursor_tid ? view->cursor_tid : rows[0]->tid;
 	return VIEW_TAKE;
+}
+
+static unsigned open_function(struct view *view, const struct picture *picture)
+{
+	size_t count;
+	CLEANUP(free)
+	const struct picture_function **rows = view_functions(view, picture, &count);
+	size_t cursor = rows ? view_cursor(view, rows, count) : 0;
+
+	if (!rows || !count)
+		return 0;
+	function_id_set(&view->cursor_function, rows[cursor]->name, rows[cursor]->module);
+	opened_push(&view->opened, rows[cursor]->name, rows[cursor]->module);
+	return VIEW_TAKE;
+}
+
+static unsigned open_neighbour(struct view *view, const struct picture *picture)
+{
+	const struct picture_neighbour *row = opened_row(picture, view->opened.cursor);
+
+	if (!row)
+		return 0;
+	opened_push(&view->opened, row->name, row->module);
+	return VIEW_TAKE;
+}
+
+static unsigned open_row(struct view *view, const struct picture *picture)
+{
+	if (view->opened.depth)
+		return open_neighbour(view, picture);
+	if (view->focus == PANE_THREADS)
+		return choose_thread(view, picture);
+	if (view->focus == PANE_FUNCTIONS)
+		return open_function(view, picture);
+	snprintf(view->message, sizeof(view->message),
+		 "Tab goes to threads and functions, Enter then opens the chosen one");
+	return 0;
 }
 
 /* The thread that is so many rows further down. */
@@ -128,13 +162,31 @@ static void move_cursor(struct view *view, const struct picture *picture, long r
 	view->cursor_tid = rows[at]->tid;
 }
 
+static void move_function(struct view *view, const struct picture *picture, long rows_down)
+{
+	size_t count;
+	CLEANUP(free)
+	const struct picture_function **rows = view_functions(view, picture, &count);
+	long at;
+
+	if (!rows || !count)
+		return;
+	at = (long)view_cursor(view, rows, count) + rows_down;
+	at = MAX(MIN(at, (long)count - 1), 0L);
+	function_id_set(&view->cursor_function, rows[at]->name, rows[at]->module);
+}
+
 /* The end is known to who draws. */
 static unsigned scroll_by(struct view *view, const struct picture *picture, long rows_down)
 {
 	size_t *scroll = &view->scroll[view->focus];
 
-	if (view->focus == PANE_THREADS)
+	if (view->opened.depth)
+		opened_move(&view->opened, picture, rows_down);
+	else if (view->focus == PANE_THREADS)
 		move_cursor(view, picture, rows_down);
+	else if (view->focus == PANE_FUNCTIONS)
+		move_function(view, picture, rows_down);
 	else if (rows_down < 0)
 		*scroll -= MIN(*scroll, (size_t)-rows_down);
 	else
@@ -172,7 +224,16 @@ static unsigned back(struct view *view, const struct picture *picture)
 	bool had_thread = view->only_tid;
 
 	(void)picture;
-	view->shows_help = view->is_zoomed = false;
+	if (view->shows_help) {
+		view->shows_help = false;
+		return 0;
+	}
+	if (view->opened.depth) {
+		view->opened.depth--;
+		view->opened.cursor = 0;
+		return VIEW_TAKE;
+	}
+	view->is_zoomed = false;
 	view->filter[0] = '\0';
 	view->only_tid = 0;
 	return had_thread ? VIEW_TAKE : 0;
@@ -185,8 +246,14 @@ const struct key_binding key_bindings[] = {
 	  "/",
 	  "filter",
 	  "only functions whose name or module has this text",
-	  type_filter },
-	{ { 's' }, "s", "sort", "sort the marked table by something else", sort_rows },
+	  type_filter,
+	  true },
+	{ { '\n', '\r' },
+	  "Enter",
+	  "open",
+	  "a function: its callers, callees and lines; a thread: it alone",
+	  open_row },
+	{ { 's' }, "s", "sort", "sort the marked table by something else", sort_rows, true },
 	{ { ' ' },
 	  "Space",
 	  "pause",
@@ -201,8 +268,9 @@ const struct key_binding key_bindings[] = {
 	  "Tab",
 	  "pane",
 	  "threads, functions, flame view: the next one is marked",
-	  next_pane },
-	{ { 'z' }, "z", "zoom", "the marked one alone; again: all", zoom },
+	  next_pane,
+	  true },
+	{ { 'z' }, "z", "zoom", "the marked one alone; again: all", zoom, true },
 	{ { 'v' },
 	  "v",
 	  "view",
@@ -213,14 +281,17 @@ const struct key_binding key_bindings[] = {
 	  "window",
 	  "of the last 10 s, 60 s, of all that is kept, of 2 s",
 	  next_window },
-	{ { '\n', '\r' }, "Enter", "thread", "the chosen thread alone; again: all", choose_thread },
 	{ { VIEW_KEY_UP, 'k' }, "Up", "", "a row up; k too", row_up },
 	{ { VIEW_KEY_DOWN, 'j' }, "Down", "", "a row down; j too", row_down },
 	{ { VIEW_KEY_PAGE_UP }, "PgUp", "", "ten rows up", page_up },
 	{ { VIEW_KEY_PAGE_DOWN }, "PgDn", "", "ten rows down", page_down },
 	{ { VIEW_KEY_HOME, 'g' }, "Home", "", "the first row; g too", to_begin },
-	{ { ESCAPE }, "Esc", "", "no filter, no chosen thread, no zoom", back },
-	{ { 0 }, NULL, NULL, NULL, NULL },
+	{ { ESCAPE, VIEW_KEY_BACKSPACE },
+	  "Esc",
+	  "",
+	  "back; no filter, no chosen thread, no zoom; Backspace too",
+	  back },
+	{ { 0 }, NULL, NULL, NULL, NULL, false },
 };
 
 /* Only what can be seen; more than fits is not taken. */
@@ -262,7 +333,7 @@ unsigned view_key(struct view *view, const struct picture *picture, uint32_t key
 	if (view->is_typing)
 		return edit_filter(view, key);
 	for (const struct key_binding *binding = key_bindings; binding->name; binding++)
-		if (has_key(binding, key))
+		if (has_key(binding, key) && !(binding->is_of_panes && view->opened.depth))
 			return binding->act(view, picture);
 	return 0;
 }

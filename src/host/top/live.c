@@ -272,6 +272,68 @@ static long name_some(struct live *self, size_t limit)
 	return r ? r : (long)(samples->frame_count - *at);
 }
 
+/* The place of the function itself, as the frame is named already; those that were inlined into it
+ * stay part of it. */
+static struct sample_place *outermost_place(struct samples *samples,
+					    const struct sample_frame *frame)
+{
+	return &samples->places[frame->first_place + frame->place_count - 1];
+}
+
+static bool is_of(const struct samples *samples, const struct sample_frame *frame,
+		  const char *function, const char *module)
+{
+	const struct sample_function *is;
+
+	if (frame->has_lines || !frame->place_count)
+		return false;
+	is = &samples->functions[samples->places[frame->first_place + frame->place_count - 1]
+					 .function];
+	return !strcmp(is->name, function) && !strcmp(samples->codes[is->code].name, module);
+}
+
+static int find_frame_lines(struct live *self, struct sample_frame *frame)
+{
+	struct samples *samples = self->tables.model->samples;
+	struct recorded_name names[FRAME_NAMES_MAX];
+	struct sample_place *place = outermost_place(samples, frame);
+	uint32_t count;
+	bool is_named;
+
+	if (code_list_name(self->codes,
+			   &(struct recorded_frame){ frame->code, frame->is_return, frame->address,
+						     frame->version },
+			   /* wants_lines */ true, names, &count, &is_named))
+		return -ENOMEM;
+	frame->has_lines = true;
+	if (!count || !names[count - 1].line)
+		return 0;
+	place->line = names[count - 1].line;
+	place->file = pool_keep(&samples->texts, names[count - 1].file);
+	return place->file ? 0 : -ENOMEM;
+}
+
+/* In turns, as for names. */
+int live_find_lines(struct live *self, const char *function, const char *module)
+{
+	int r = 0;
+
+	for (size_t i = 0, left = 1; !r && left;) {
+		struct samples *samples;
+
+		pthread_mutex_lock(&self->lock);
+		samples = self->tables.model->samples;
+		left = self->tables.named_count - MIN(i, self->tables.named_count);
+		for (size_t some = 0; !r && left && some < NAMES_AT_ONCE; left--, i++)
+			if (is_of(samples, &samples->frames[i], function, module)) {
+				r = find_frame_lines(self, &samples->frames[i]);
+				some++;
+			}
+		pthread_mutex_unlock(&self->lock);
+	}
+	return r;
+}
+
 /* A runtime may tell later what it has made. */
 static int name_made_code(struct live *self)
 {

@@ -46,6 +46,9 @@ struct live_counts {
 };
 struct live_counts live_counts(struct live *live);
 
+/* Looks for the lines of this function, which take longer to find than names.  0 or -ENOMEM. */
+int live_find_lines(struct live *live, const char *function, const char *module) MUST_CHECK;
+
 typedef int live_reader(struct model *model, void *context);
 
 /* Finds the names that are missing, and gives the reader a model whose samples are those that ended

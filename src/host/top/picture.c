@@ -6,6 +6,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/model/call_tree.h"
+#include "host/model/neighbours.h"
 #include "host/top/live.h"
 
 #include <errno.h>
@@ -13,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FUNCTIONS_MAX 4096u
-#define NODES_MAX     8192u
+#define FUNCTIONS_MAX  4096u
+#define NODES_MAX      8192u
+#define NEIGHBOURS_MAX 1024u
 /* No screen is wider. */
 #define WIDTH_MAX 1024u
 
@@ -53,6 +55,89 @@ static int take_functions(struct picture *self, const struct samples *samples,
 	}
 	self->function_count = count;
 	return 0;
+}
+
+static int take_neighbours(struct picture *self, const struct samples *samples,
+			   const struct neighbour *from, size_t count,
+			   struct picture_neighbour **ret, size_t *ret_count)
+{
+	count = MIN(count, NEIGHBOURS_MAX);
+	*ret = calloc(count + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const char *module = samples->codes[from[i].function->code].name;
+
+		(*ret)[i] = (struct picture_neighbour){
+			.name = pool_keep(&self->texts, from[i].function->name),
+			.module = pool_keep(&self->texts, module),
+			.is_named = from[i].function->is_named,
+			.total_ns = from[i].total_ns,
+		};
+		if (!(*ret)[i].name || !(*ret)[i].module)
+			return -ENOMEM;
+	}
+	*ret_count = count;
+	return 0;
+}
+
+static int take_lines(struct picture *self, const struct neighbours *from)
+{
+	struct picture_opened *opened = &self->opened;
+	size_t count = MIN(from->line_count, NEIGHBOURS_MAX);
+
+	opened->lines = calloc(count + 1, sizeof(*opened->lines));
+	if (!opened->lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct hot_line *line = &from->lines[i];
+
+		opened->lines[i] =
+			(struct picture_line){ pool_keep(&self->texts, line->file), line->line,
+					       line->self_ns, line->total_ns };
+		if (!opened->lines[i].file)
+			return -ENOMEM;
+	}
+	opened->line_count = count;
+	return 0;
+}
+
+/* The newest of that name: a program that is executed again has its functions anew. */
+static bool find_function(const struct samples *samples, const struct picture_wish *wish,
+			  uint32_t *ret)
+{
+	if (!wish->function || !wish->function[0])
+		return false;
+	for (size_t i = samples->function_count; i-- > 0;) {
+		const struct sample_function *function = &samples->functions[i];
+
+		*ret = (uint32_t)i;
+		if (!strcmp(function->name, wish->function) &&
+		    !strcmp(samples->codes[function->code].name, wish->module))
+			return true;
+	}
+	return false;
+}
+
+static int take_opened(struct picture *self, const struct profile *profile,
+		       const struct picture_wish *wish)
+{
+	CLEANUP(neighbours_done) struct neighbours found = { 0 };
+	struct picture_opened *opened = &self->opened;
+	uint32_t function;
+
+	if (!find_function(profile->samples, wish, &function))
+		return 0;
+	if (neighbours_find(&found, profile, function))
+		return -ENOMEM;
+	opened->self_ns = found.self_ns;
+	opened->total_ns = found.total_ns;
+	if (take_neighbours(self, profile->samples, found.callers, found.caller_count,
+			    &opened->callers, &opened->caller_count) ||
+	    take_neighbours(self, profile->samples, found.callees, found.callee_count,
+			    &opened->callees, &opened->callee_count))
+		return -ENOMEM;
+	return take_lines(self, &found);
 }
 
 static int add_node(struct picture *self, const struct call_tree *tree, uint32_t from, size_t *room)
@@ -168,6 +253,8 @@ static int take(struct model *model, void *context)
 	if (!r)
 		r = take_tree(self->picture, model, &profile);
 	if (!r)
+		r = take_opened(self->picture, &profile, self->wish);
+	if (!r)
 		r = take_threads(self->picture, model);
 	self->picture->samples = profile.sample_count;
 	self->picture->weight_ns = profile.weight_ns;
@@ -187,7 +274,9 @@ int picture_take(struct picture **ret, struct live *live, const struct picture_w
 	self->kinds = wish->kinds;
 	self->window_ns = wish->window_ns;
 	self->only_tid = wish->only_tid;
-	if (live_read(live, from_ns, wish->until_ns, take, &taking)) {
+	if ((wish->function && wish->function[0] &&
+	     live_find_lines(live, wish->function, wish->module)) ||
+	    live_read(live, from_ns, wish->until_ns, take, &taking)) {
 		picture_free(self);
 		return -ENOMEM;
 	}
@@ -206,6 +295,9 @@ void picture_free(struct picture *picture)
 	free(picture->functions);
 	free(picture->threads);
 	free(picture->nodes);
+	free(picture->opened.callers);
+	free(picture->opened.callees);
+	free(picture->opened.lines);
 	pool_done(&picture->texts);
 	free(picture);
 }

@@ -33,6 +33,26 @@ struct picture_node {
 	uint64_t self_ns, total_ns;
 };
 
+/* One function among its callers, callees and lines; the heaviest first. */
+struct picture_neighbour {
+	const char *name, *module;
+	bool is_named;
+	uint64_t total_ns;
+};
+
+struct picture_line {
+	const char *file; /* "": not known */
+	uint32_t line;
+	uint64_t self_ns, total_ns;
+};
+
+struct picture_opened {
+	uint64_t self_ns, total_ns;
+	struct picture_neighbour *callers, *callees;
+	struct picture_line *lines;
+	size_t caller_count, callee_count, line_count;
+};
+
 struct picture {
 	pid_t pid;
 	char process[32]; /* its name */
@@ -51,6 +71,7 @@ struct picture {
 	size_t thread_count;
 	struct picture_node *nodes;
 	size_t node_count;
+	struct picture_opened opened; /* of the function that was wished for */
 	struct pool texts;
 };
 
@@ -58,6 +79,7 @@ struct picture_wish {
 	unsigned kinds;
 	uint64_t window_ns, until_ns;
 	pid_t only_tid;
+	const char *function, *module; /* to be opened; NULL, or "": none */
 };
 
 /* 0 or -ENOMEM.  Of the process, its threads and the source nothing is filled in. */

@@ -3,6 +3,8 @@
  */
 #include "host/top/render.h"
 
+#include "host/core/plural.h"
+#include "host/core/text.h"
 #include "host/model/profile.h"
 #include "host/model/statistics.h"
 
@@ -65,8 +67,8 @@ static void describe_samples(const struct picture *picture, char *ret, size_t ro
 	if (!picture->seen)
 		snprintf(ret, room, "no sample yet, %" PRIu64 " lost", picture->source.lost);
 	else
-		snprintf(ret, room, "%" PRIu64 " samples%s, %.2f %% complete, %" PRIu64 " lost",
-			 picture->seen, taken,
+		snprintf(ret, room, "%" PRIu64 " sample%s%s, %.2f %% complete, %" PRIu64 " lost",
+			 picture->seen, plural(picture->seen), taken,
 			 (double)share_of(picture->complete, picture->seen) / 100,
 			 picture->source.lost);
 }
@@ -87,8 +89,7 @@ static unsigned draw_second_line(struct screen *screen, const struct picture *pi
 	if (picture->only_tid)
 		snprintf(only, sizeof(only), " · only thread %d", (int)picture->only_tid);
 	screen_format(screen, left, STYLE_PLAIN, "%s · CPU %.0f %%, %zu thread%s%s", samples,
-		      picture->percent, picture->thread_count,
-		      picture->thread_count == 1 ? "" : "s", only);
+		      picture->percent, picture->thread_count, plural(picture->thread_count), only);
 	return 1;
 }
 
@@ -96,11 +97,14 @@ static unsigned draw_second_line(struct screen *screen, const struct picture *pi
 static unsigned draw_reason(struct screen *screen, const struct picture *picture, unsigned y)
 {
 	const char *reasons = picture->source.reasons;
+	char text[512];
 
 	if (screen->height < REASON_LINES || !reasons[0])
 		return 0;
-	screen_format(screen, line_of(screen, y), STYLE_QUIET, "note (? tells all): %.*s",
-		      (int)strcspn(reasons, "\n"), reasons);
+	snprintf(text, sizeof(text), "note (? tells all): %.*s", (int)strcspn(reasons, "\n"),
+		 reasons);
+	text_shorten(text, MAX(screen->width, NARROW_COLUMNS));
+	screen_put(screen, line_of(screen, y), STYLE_QUIET, text);
 	return 1;
 }
 
@@ -137,6 +141,9 @@ static void draw_foot(struct screen *screen, const struct view *view, unsigned y
 			      "filter: %s_  (Enter keeps it, Esc drops it)", view->filter);
 	else if (view->message[0])
 		screen_put(screen, line_of(screen, y), STYLE_STRONG, view->message);
+	else if (view->opened.depth && !view->shows_help)
+		screen_put(screen, line_of(screen, y), STYLE_STRONG,
+			   "Up/Down choose, Enter open, Esc or Backspace back, q quit, ? help");
 	else
 		draw_keys(screen, y);
 }
@@ -206,6 +213,8 @@ void render(struct screen *screen, const struct picture *picture, struct view *v
 	lines = screen->height - y - MIN(screen->height - y, 1u);
 	if (view->shows_help) {
 		render_help(screen, picture, (struct area){ y, lines });
+	} else if (view->opened.depth) {
+		render_opened(screen, picture, view, (struct area){ y, lines });
 	} else {
 		share_out(screen, picture, view, lines, heights);
 		for (unsigned pane = 0; pane < PANES; pane++) {

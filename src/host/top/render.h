@@ -23,6 +23,8 @@ void render_flame(struct screen *screen, const struct picture *picture, struct v
 /* How many rows of boxes there are. */
 size_t render_flame_rows(struct screen *screen, const struct picture *picture,
 			 const struct view *view);
+void render_opened(struct screen *screen, const struct picture *picture, const struct view *view,
+		   struct area area);
 void render_help(struct screen *screen, const struct picture *picture, struct area area);
 
 /* The first line of a pane: what it is, and at the right end which rows these are. */

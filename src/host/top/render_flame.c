@@ -95,10 +95,10 @@ static void draw_box(const struct flame *self, const struct box *box, const char
 	screen_fill(self->screen, field, style);
 	screen_put(self->screen, (struct field){ y, box->x, 1 }, style, "│");
 	if (box->width >= PERCENT_FROM) {
-		snprintf(percent, sizeof(percent), " %.0f%%",
-			 (double)share_of(node_at(self, box->node)->total_ns,
-					  self->picture->nodes[0].total_ns) /
-				 100);
+		snprintf(percent, sizeof(percent), " %u%%",
+			 (unsigned)(share_of(node_at(self, box->node)->total_ns,
+					     self->picture->nodes[0].total_ns) /
+				    100));
 		if (screen_text_width(self->screen, text) + strlen(percent) <= inside.width)
 			screen_put_right(self->screen, inside, style, percent);
 	}

@@ -48,15 +48,16 @@ static size_t find_cursor(const struct view *view, const struct picture_thread *
 }
 
 /* The chosen one stays in sight. */
-static size_t scroll_to_cursor(struct view *view, size_t cursor, size_t count, size_t shown)
+static size_t scroll_to_cursor(struct view *view, enum pane pane, size_t cursor, size_t count,
+			       size_t shown)
 {
-	size_t *scroll = &view->scroll[PANE_THREADS];
+	size_t *scroll = &view->scroll[pane];
 
 	if (cursor < *scroll)
 		*scroll = cursor;
 	else if (shown && cursor >= *scroll + shown)
 		*scroll = cursor - shown + 1;
-	return render_scroll(view, PANE_THREADS, count, shown);
+	return render_scroll(view, pane, count, shown);
 }
 
 static enum style thread_style(const struct view *view, const struct picture_thread *thread,
@@ -73,7 +74,7 @@ void render_threads(struct screen *screen, const struct picture *picture, struct
 	CLEANUP(free) const struct picture_thread **rows = view_threads(view, picture);
 	size_t count = rows ? picture->thread_count : 0, shown = MIN(count, area.height - 1);
 	size_t cursor = find_cursor(view, rows, count);
-	size_t first = scroll_to_cursor(view, cursor, count, shown);
+	size_t first = scroll_to_cursor(view, PANE_THREADS, cursor, count, shown);
 	bool is_narrow = screen->width < NARROW_COLUMNS;
 
 	render_title(screen, view, area.y,
@@ -92,21 +93,26 @@ void render_threads(struct screen *screen, const struct picture *picture, struct
 }
 
 static void draw_function(struct screen *screen, const struct picture *picture,
-			  const struct view *view, const struct picture_function *row, unsigned y)
+			  const struct view *view, const struct picture_function *row,
+			  bool is_cursor, unsigned y)
 {
 	uint64_t self = share_of(row->self_ns, picture->weight_ns);
-	enum style style = self >= STRONG_HUNDREDTH ? STYLE_STRONG : STYLE_PLAIN;
+	enum style style = is_cursor                  ? STYLE_CURSOR
+			   : self >= STRONG_HUNDREDTH ? STYLE_STRONG
+						      : STYLE_PLAIN;
 	bool has_module = screen->width >= MODULE_FROM;
 	struct field name;
 	char numbers[48];
 
-	snprintf(numbers, sizeof(numbers), "%7.1f %8.1f  ", (double)self / 100,
-		 (double)share_of(row->total_ns, picture->weight_ns) / 100);
+	screen_fill(screen, line_of(screen, y), is_cursor ? style : STYLE_PLAIN);
+	snprintf(numbers, sizeof(numbers), "%7.1f %8.1f  ",
+		 share_tenths(row->self_ns, picture->weight_ns),
+		 share_tenths(row->total_ns, picture->weight_ns));
 	name = rest_of(screen, y, screen_put(screen, line_of(screen, y), style, numbers));
 	if (has_module && row->is_named) {
 		name.width -= MIN(name.width, MODULE_COLUMNS + 2);
-		screen_put(screen, rest_of(screen, y, screen->width - MODULE_COLUMNS), STYLE_QUIET,
-			   row->module);
+		screen_put(screen, rest_of(screen, y, screen->width - MODULE_COLUMNS),
+			   is_cursor ? style : STYLE_QUIET, row->module);
 	}
 	screen_put(screen, name, view_finds(view, row->name) ? STYLE_MATCH : style, row->name);
 }
@@ -133,13 +139,14 @@ static void draw_nothing(struct screen *screen, const struct picture *picture,
 void render_functions(struct screen *screen, const struct picture *picture, struct view *view,
 		      struct area area)
 {
-	size_t count, shown, first;
+	size_t count, shown, first, cursor;
 	CLEANUP(free)
 	const struct picture_function **rows = view_functions(view, picture, &count);
 	char title[128];
 
 	shown = MIN(count, area.height - 1);
-	first = render_scroll(view, PANE_FUNCTIONS, count, shown);
+	cursor = view_cursor(view, rows, count);
+	first = scroll_to_cursor(view, PANE_FUNCTIONS, cursor, count, shown);
 	snprintf(title, sizeof(title), " SELF %%  TOTAL %%  FUNCTION%s%s",
 		 view->filter[0] ? " with: " : "", view->filter);
 	render_title(screen, view, area.y,
@@ -150,7 +157,9 @@ void render_functions(struct screen *screen, const struct picture *picture, stru
 					   .shown = shown,
 					   .count = count });
 	for (size_t i = 0; i < shown; i++)
-		draw_function(screen, picture, view, rows[first + i], area.y + 1 + (unsigned)i);
+		draw_function(screen, picture, view, rows[first + i],
+			      view->focus == PANE_FUNCTIONS && first + i == cursor,
+			      area.y + 1 + (unsigned)i);
 	if (!count && area.height > 1)
 		draw_nothing(screen, picture, view, area.y + 1);
 }

@@ -55,6 +55,8 @@ static int take_picture(struct show *self, struct err *err)
 		.window_ns = view_window_ns(&self->view),
 		.until_ns = self->view.is_paused ? self->paused_ns : UINT64_MAX,
 		.only_tid = self->view.only_tid,
+		.function = opened_name(&self->view.opened),
+		.module = opened_module(&self->view.opened),
 	};
 	struct picture *picture;
 	int r;

@@ -4,6 +4,7 @@
 #include "host/top/top.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/plural.h"
 #include "host/model/statistics.h"
 #include "host/process/stat.h"
 #include "host/top/freeze.h"
@@ -161,7 +162,7 @@ int top_freeze(struct top *self, const struct picture *picture, const char *path
 	if (r && path == unused)
 		unlink(unused);
 	if (!r)
-		snprintf(ret, room, "wrote %s: %s%" PRIu64 " samples", path,
-			 counts.forgotten ? "the newest " : "", samples);
+		snprintf(ret, room, "wrote %s: %s%" PRIu64 " sample%s", path,
+			 counts.forgotten ? "the newest " : "", samples, plural(samples));
 	return r;
 }

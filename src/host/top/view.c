@@ -141,6 +141,14 @@ const struct picture_thread **view_threads(const struct view *view, const struct
 	return rows;
 }
 
+size_t view_cursor(const struct view *view, const struct picture_function **rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (function_id_is(&view->cursor_function, rows[i]->name, rows[i]->module))
+			return i;
+	return 0;
+}
+
 const struct picture_function **view_functions(const struct view *view,
 					       const struct picture *picture, size_t *ret_count)
 {

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/top/picture.h"
+#include "host/top/opened.h"
 
 enum pane { PANE_THREADS, PANE_FUNCTIONS, PANE_FLAME, PANES };
 
@@ -14,9 +14,11 @@ struct view {
 	bool shows_help;
 	bool is_typing; /* the filter */
 	char filter[64];
-	unsigned sort[PANES];   /* which one: view_sort() */
-	size_t scroll[PANES];   /* rows above the first one that is shown */
-	pid_t cursor_tid;       /* the chosen thread; 0: the first */
+	unsigned sort[PANES];               /* which one: view_sort() */
+	size_t scroll[PANES];               /* rows above the first one that is shown */
+	pid_t cursor_tid;                   /* the chosen thread; 0: the first */
+	struct function_id cursor_function; /* the chosen function; "": the first */
+	struct opened opened;
 	pid_t only_tid;         /* samples of this thread only; 0: of all */
 	unsigned kinds, window; /* which ones: view_kinds(), view_window_ns() */
 	char message[256];      /* until the next key */
@@ -45,6 +47,7 @@ struct key_binding {
 	const char *name, *label;
 	const char *help;
 	unsigned (*act)(struct view *view, const struct picture *picture);
+	bool is_of_panes; /* there are none on the page of a function */
 };
 
 /* All keys, in the order in which they are offered; ends with one that has no name. */
@@ -72,5 +75,7 @@ const struct pane_sort *view_sort(const struct view *view, enum pane pane);
 const struct picture_thread **view_threads(const struct view *view, const struct picture *picture);
 const struct picture_function **view_functions(const struct view *view,
 					       const struct picture *picture, size_t *ret_count);
+/* The row of the chosen function, 0 where it is not there. */
+size_t view_cursor(const struct view *view, const struct picture_function **rows, size_t count);
 /* Does the filter find this? */
 bool view_finds(const struct view *view, const char *text);

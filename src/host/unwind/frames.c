@@ -246,6 +246,67 @@ void frames_sort(struct frames *frames)
 	drop_twins(frames);
 }
 
+/* Leaves out the entries that touch one of others; both ascend. */
+static void drop_touched(struct frames *frames, const struct frame_entry *others, size_t count)
+{
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < frames->count; i++) {
+		const struct frame_entry entry = frames->entries[i];
+
+		while (at < count && others[at].end <= entry.start)
+			at++;
+		if (at == count || others[at].start >= entry.end)
+			frames->entries[kept++] = entry;
+	}
+	frames->count = kept;
+}
+
+static int append(struct frames *frames, const struct frame_entry *entries, size_t count,
+		  uint32_t first_common)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < count; i++) {
+		r = make_room(&frames->entries, frames->count, &frames->room,
+			      sizeof(*frames->entries));
+		if (r)
+			break;
+		frames->entries[frames->count] = entries[i];
+		frames->entries[frames->count++].common += first_common;
+	}
+	return r;
+}
+
+int frames_merge(struct frames *frames, struct frames *other)
+{
+	uint32_t first = (uint32_t)frames->common_count;
+	int r = 0;
+
+	drop_touched(other, frames->entries, frames->count);
+	for (size_t i = 0; !r && i < other->common_count; i++) {
+		r = make_room(&frames->commons, frames->common_count, &frames->common_room,
+			      sizeof(*frames->commons));
+		if (!r)
+			frames->commons[frames->common_count++] = other->commons[i];
+	}
+	if (!r)
+		r = append(frames, other->entries, other->count, first);
+	frames->broken += other->broken;
+	frames_sort(frames);
+	return r;
+}
+
+int frames_add_own(struct frames *frames, const struct frame_entry *own, size_t count)
+{
+	int r;
+
+	drop_touched(frames, own, count);
+	r = append(frames, own, count, 0);
+	frames_sort(frames);
+	return r;
+}
+
 void frames_done(struct frames *frames)
 {
 	free(frames->commons);

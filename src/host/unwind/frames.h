@@ -18,12 +18,19 @@ struct frame_common {
 	struct dwarf_bytes program;
 };
 
-/* Code from `start` to `end` (FDE). */
+enum entry_kind {
+	ENTRY_PROGRAM, /* a FDE */
+	ENTRY_GAP,     /* code that no entry is for: nothing but start and end is known */
+	ENTRY_END,     /* where stacks end */
+	ENTRY_GO,      /* a function of Go */
+};
+
+/* Code from `start` to `end`. */
 struct frame_entry {
 	uint64_t start, end;
-	uint32_t common; /* index */
+	enum entry_kind kind;
+	uint32_t common; /* index; of ENTRY_GO, that of the function */
 	struct dwarf_bytes program;
-	bool is_gap; /* of code that no entry is for: nothing but start and end is known */
 };
 
 struct frames {
@@ -37,11 +44,16 @@ struct frames {
 enum frames_section {
 	FRAMES_EH,    /* .eh_frame */
 	FRAMES_DEBUG, /* .debug_frame */
+	FRAMES_SECTIONS,
 };
 
 /* -ENOMEM. */
 int frames_read(struct frames *ret, const struct object_part *part,
 		enum frames_section section) MUST_CHECK;
+/* Takes the entries of another section over that are of code which has none yet.  -ENOMEM. */
+int frames_merge(struct frames *frames, struct frames *other) MUST_CHECK;
+/* Adds entries, which ascend, in place of all that touch one of them.  -ENOMEM. */
+int frames_add_own(struct frames *frames, const struct frame_entry *own, size_t count) MUST_CHECK;
 /* Entries ascend, and no two have one address. */
 void frames_sort(struct frames *frames);
 void frames_done(struct frames *frames);

@@ -17,7 +17,7 @@ static int add_gap(struct frames *frames, uint64_t start, uint64_t end)
 	if (make_room(&frames->entries, frames->count, &frames->room, sizeof(*frames->entries)) < 0)
 		return -ENOMEM;
 	frames->entries[frames->count++] =
-		(struct frame_entry){ .start = start, .end = end, .is_gap = true };
+		(struct frame_entry){ .start = start, .end = end, .kind = ENTRY_GAP };
 	return 0;
 }
 

@@ -15,7 +15,8 @@
 #include "host/unwind/rules.h"
 
 #define SIZE_LIMIT     FOREIGN_FILE_MAX
-#define HEADER_EXCERPT 64 /* of PT_GNU_EH_FRAME: its fixed part is shorter */
+#define SYMBOLS_MAX    ((uint64_t)16 << 20) /* of those that name where stacks end */
+#define HEADER_EXCERPT 64                   /* of PT_GNU_EH_FRAME: its fixed part is shorter */
 
 /* Reads bytes of the object by their place in the file. */
 struct origin {
@@ -127,12 +128,29 @@ static void fetch_frames(struct image *image, const struct origin *origin,
 			 const struct object *object)
 {
 	struct object_part part;
+	bool is_packed;
 
 	if (!object_section(object, ".plt", &part))
 		fetch_part(image, origin, &part);
 	if ((!object_section(object, ".eh_frame", &part) && part.size > sizeof(uint32_t)) ||
-	    !object_unwind_segment(object, &part) || !object_section(object, ".debug_frame", &part))
+	    !object_unwind_segment(object, &part))
 		fetch_part(image, origin, &part);
+	if (!object_section_raw(object, ".debug_frame", &part, &is_packed) ||
+	    !object_section_raw(object, ".zdebug_frame", &part, &is_packed))
+		fetch_part(image, origin, &part);
+}
+
+/* What is of use, but not needed: it is left out where it is large. */
+static void fetch_symbols(struct image *image, const struct origin *origin,
+			  const struct object *object)
+{
+	static const char *const sections[] = { ".symtab", ".strtab", ".dynsym", ".dynstr" };
+	struct object_part part;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+		if (!object_section(object, sections[i], &part) &&
+		    part.size <= MIN(SYMBOLS_MAX, origin->part_max))
+			fetch_part(image, origin, &part);
 }
 
 /* Where instructions give rules: these, and the symbols that tell where functions begin. */
@@ -153,6 +171,20 @@ static void fetch_code(struct image *image, const struct origin *origin,
 			fetch_part(image, origin, &part);
 }
 
+/* False: there is no Go in it. */
+static bool fetch_go(struct image *image, const struct origin *origin, const struct object *object)
+{
+	struct object_part part;
+
+	if (object_section(object, ".gopclntab", &part) &&
+	    object_section(object, ".data.rel.ro.gopclntab", &part))
+		return false;
+	fetch_part(image, origin, &part);
+	if (!object_section(object, ".rela.dyn", &part) || !object_section(object, ".rela", &part))
+		fetch_part(image, origin, &part);
+	return true;
+}
+
 static int fetch_all(struct image *image, const struct origin *origin)
 {
 	Elf64_Ehdr header;
@@ -166,8 +198,9 @@ static int fetch_all(struct image *image, const struct origin *origin)
 	fetch_names(image, origin, &object);
 	fetch_segments(image, origin, &object);
 	fetch_frames(image, origin, &object);
+	fetch_symbols(image, origin, &object);
 	machine = unwind_machine_of(object.header.e_machine);
-	if (machine && machine->code)
+	if (fetch_go(image, origin, &object) || (machine && machine->code))
 		fetch_code(image, origin, &object);
 	return 0;
 }

@@ -66,6 +66,7 @@ static void make_table(struct module *module, const void *bytes, size_t size)
 		table = unwind_cache_load(module->build_id, module->build_id_size, number);
 		if (!table && !unwind_table_make(&table, &source, &err))
 			unwind_cache_store(module->build_id, module->build_id_size, number, table);
+		unwind_source_close(&source);
 	}
 	module->table = table;
 	complain(module, &err);
@@ -97,6 +98,7 @@ static void read_image(struct known *entry, const struct image *image)
 			 "not an ELF file of 64 bits");
 		return;
 	}
+	entry->module.is_object = true;
 	if (image->is_cut)
 		refuse_cut(&entry->module);
 	else

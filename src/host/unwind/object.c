@@ -66,17 +66,20 @@ static bool is_named(const struct object *object, const Elf64_Shdr *names,
 	       !memcmp(text + section->sh_name, name, size);
 }
 
-static int part_of(const struct object *object, const Elf64_Shdr *section, struct object_part *ret)
+static int part_of(const struct object *object, const Elf64_Shdr *section, struct object_part *ret,
+		   bool *ret_packed)
 {
 	const unsigned char *bytes = bytes_at(object, section->sh_offset, section->sh_size);
 
-	if (!bytes || section->sh_type == SHT_NOBITS || section->sh_flags & SHF_COMPRESSED)
+	if (!bytes || section->sh_type == SHT_NOBITS)
 		return -ENOENT;
+	*ret_packed = section->sh_flags & SHF_COMPRESSED;
 	*ret = (struct object_part){ bytes, section->sh_size, section->sh_addr, true };
 	return 0;
 }
 
-int object_section(const struct object *object, const char *name, struct object_part *ret)
+int object_section_raw(const struct object *object, const char *name, struct object_part *ret,
+		       bool *ret_packed)
 {
 	Elf64_Shdr names, section;
 
@@ -85,8 +88,16 @@ int object_section(const struct object *object, const char *name, struct object_
 		return -ENOENT;
 	for (unsigned i = 0; i < object->header.e_shnum; i++)
 		if (!read_section(object, i, &section) && is_named(object, &names, &section, name))
-			return part_of(object, &section, ret);
+			return part_of(object, &section, ret, ret_packed);
 	return -ENOENT;
+}
+
+int object_section(const struct object *object, const char *name, struct object_part *ret)
+{
+	bool is_packed;
+	int r = object_section_raw(object, name, ret, &is_packed);
+
+	return r ? r : is_packed ? -ENOENT : 0;
 }
 
 int object_at(const struct object *object, uint64_t address, struct object_part *ret)

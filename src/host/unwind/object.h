@@ -31,6 +31,9 @@ int object_open(struct object *ret, const void *bytes, size_t size) MUST_CHECK;
 /* -ENOENT: there is none, its bytes are elsewhere (a debug file) or compressed. */
 int object_section(const struct object *object, const char *name,
 		   struct object_part *ret) MUST_CHECK;
+/* The same, also where it is packed: unpack.h. */
+int object_section_raw(const struct object *object, const char *name, struct object_part *ret,
+		       bool *ret_packed) MUST_CHECK;
 /* From this address to the end of its segment; -ENOENT: it is in none. */
 int object_at(const struct object *object, uint64_t address, struct object_part *ret) MUST_CHECK;
 /* .eh_frame by way of PT_GNU_EH_FRAME, for files without section headers. */

@@ -4,19 +4,23 @@
 #include "host/unwind/source.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "host/unwind/fingerprint.h"
 #include "host/unwind/stubs.h"
+#include "host/unwind/unpack.h"
 
-static int find_part(const struct object *object, struct unwind_source *ret)
+/* False: there is no unwind information. */
+static bool find_parts(const struct object *object, struct unwind_source *ret)
 {
-	ret->section = FRAMES_EH;
-	if (!object_section(object, ".eh_frame", &ret->part) && ret->part.size > sizeof(uint32_t))
-		return 0;
-	if (!object_unwind_segment(object, &ret->part))
-		return 0;
-	ret->section = FRAMES_DEBUG;
-	return object_section(object, ".debug_frame", &ret->part);
+	struct object_part *eh = &ret->parts[FRAMES_EH], *debug = &ret->parts[FRAMES_DEBUG];
+
+	if ((object_section(object, ".eh_frame", eh) || eh->size <= sizeof(uint32_t)) &&
+	    object_unwind_segment(object, eh))
+		*eh = (struct object_part){ 0 };
+	if (object_unpack(object, ".debug_frame", debug, &ret->unpacked))
+		*debug = (struct object_part){ 0 };
+	return eh->size || debug->size;
 }
 
 int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size, struct err *err)
@@ -32,20 +36,36 @@ int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size
 			       object->header.e_machine);
 	if (!object_code(object, &ret->first, &ret->end) || ret->end - ret->first >= UINT32_MAX)
 		return err_set(err, -ENOEXEC, "no code in it, or more than 4 GiB");
-	if (find_part(object, ret) < 0 && !ret->machine->code)
+	ret->has_go = go_code_open(&ret->go, object);
+	if (!find_parts(object, ret) && !ret->machine->code && !ret->has_go)
 		return err_set(err, -ENODATA, "no unwind information (.eh_frame, .debug_frame)");
 	ret->stubs = stubs_find(object);
 	return 0;
 }
 
+void unwind_source_close(struct unwind_source *source)
+{
+	free(source->unpacked);
+	source->unpacked = NULL;
+}
+
 uint64_t unwind_source_fingerprint(const struct unwind_source *source)
 {
 	const uint64_t facts[] = {
-		source->machine->elf_machine,  source->first,     source->end,
-		source->part.address,          source->part.size, source->section,
+		source->machine->elf_machine,
+		source->first,
+		source->end,
 		source->object.header.e_shnum,
+		source->has_go ? source->go.table.all.size : 0,
 	};
+	uint64_t number = fingerprint(FINGERPRINT_BEGIN, facts, sizeof(facts));
 
-	return fingerprint(fingerprint(FINGERPRINT_BEGIN, facts, sizeof(facts)), source->part.bytes,
-			   source->part.size);
+	for (unsigned i = 0; i < FRAMES_SECTIONS; i++) {
+		const struct object_part *part = &source->parts[i];
+
+		number = fingerprint(number, &part->address, sizeof(part->address));
+		number = fingerprint(number, &part->size, sizeof(part->size));
+		number = fingerprint(number, part->bytes, part->size);
+	}
+	return number;
 }

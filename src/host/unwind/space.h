@@ -26,13 +26,21 @@ struct module {
 	uint64_t dev, inode;
 	unsigned char build_id[32];
 	unsigned build_id_size;
-	bool is_deleted;                  /* the file is gone, or another one has its name now */
+	bool is_object;  /* its bytes are an ELF object; else a file may hold what a
+			    runtime made (memfd) */
+	bool is_deleted; /* the file is gone, or another one has its name now */
 	const struct unwind_table *table; /* NULL: none could be made; why is in complaint */
 	char complaint[128];
 	char *image_path; /* opens its bytes as long as we live: its path, or /proc/self/fd/N for
 			     what has none (deleted, in another root, the vdso); NULL: nothing
 			     does */
 };
+
+/* Else what runs there was made at run time (JIT), or is the kernel's. */
+static inline bool module_is_file(const struct module *module)
+{
+	return module->kind == MODULE_FILE && module->is_object;
+}
 
 /* An executable mapping. */
 struct space_range {

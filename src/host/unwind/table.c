@@ -10,12 +10,15 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/code.h"
+#include "host/unwind/ends.h"
 #include "host/unwind/gaps.h"
+#include "host/unwind/go_rules.h"
 #include "host/unwind/rows.h"
 #include "host/unwind/source.h"
 #include "host/unwind/stubs.h"
 
 static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
+static const struct unwind_row stack_ends = { .kind = UNWIND_END, .fp = UNWIND_FP_SAME };
 
 struct compilation {
 	const struct unwind_source *source;
@@ -49,6 +52,20 @@ static int hear_rules(void *context, uint64_t address, const struct rules *rules
 		return rows_add(&work->rows, pc,
 				(struct unwind_row){ .kind = UNWIND_SIGNAL, .fp = UNWIND_FP_SAME });
 	return rows_add_rules(&work->rows, pc, rules);
+}
+
+static int compile_end(struct compilation *work, const struct frame_entry *entry,
+		       const struct rules_listener *listener)
+{
+	(void)listener;
+	return rows_add(&work->rows, (uint32_t)(entry->start - work->first), stack_ends);
+}
+
+static int compile_go(struct compilation *work, const struct frame_entry *entry,
+		      const struct rules_listener *listener)
+{
+	(void)listener;
+	return go_code_compile(&work->source->go, entry->common, work->first, &work->rows);
 }
 
 static bool find_code(const struct compilation *work, const struct frame_entry *entry,
@@ -92,6 +109,14 @@ static int compile_program(struct compilation *work, const struct frame_entry *e
 	return r;
 }
 
+static int (*const compilers[])(struct compilation *work, const struct frame_entry *entry,
+				const struct rules_listener *listener) = {
+	[ENTRY_PROGRAM] = compile_program,
+	[ENTRY_GAP] = compile_gap,
+	[ENTRY_END] = compile_end,
+	[ENTRY_GO] = compile_go,
+};
+
 /* A program that makes no sense anywhere is not believed at all. */
 static int compile_entry(struct compilation *work, const struct frame_entry *entry)
 {
@@ -99,8 +124,7 @@ static int compile_entry(struct compilation *work, const struct frame_entry *ent
 	const struct unwind_row bad = { .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
 	int r;
 
-	r = entry->is_gap ? compile_gap(work, entry, &listener)
-			  : compile_program(work, entry, &listener);
+	r = compilers[entry->kind](work, entry, &listener);
 	if (r == -EBADMSG)
 		r = rows_add(&work->rows, (uint32_t)(entry->start - work->first), bad);
 	return r < 0 ? r
@@ -111,6 +135,13 @@ static int compile_entry(struct compilation *work, const struct frame_entry *ent
 static bool is_in_code(const struct compilation *work, const struct frame_entry *entry)
 {
 	return entry->start >= work->first && entry->end <= work->end;
+}
+
+/* In rt_sigreturn the pc stands behind the last byte of the trampoline. */
+static bool reaches_on(const struct frames *frames, const struct frame_entry *entry)
+{
+	return entry->kind == ENTRY_GAP ||
+	       (entry->kind == ENTRY_PROGRAM && frames->commons[entry->common].is_signal);
 }
 
 /* Code that two entries claim belongs to the later one. */
@@ -124,9 +155,7 @@ static int compile_entries(struct compilation *work)
 
 		if (!is_in_code(work, entry))
 			continue;
-		/* In rt_sigreturn the pc stands behind the last byte of the trampoline. */
-		work->entry_end =
-			entry->end + (entry->is_gap || frames->commons[entry->common].is_signal);
+		work->entry_end = entry->end + reaches_on(frames, entry);
 		if (i + 1 < frames->count)
 			work->entry_end = MIN(work->entry_end, frames->entries[i + 1].start);
 		r = compile_entry(work, entry);
@@ -187,6 +216,27 @@ int unwind_table_lay_out(struct unwind_table **ret, uint64_t first, const struct
 	return 0;
 }
 
+/* What the first section has, and of the second what the first has not. */
+static int read_frames(struct compilation *work)
+{
+	const struct object_part *parts = work->source->parts;
+	struct frames more;
+	int r = frames_read(&work->frames, &parts[FRAMES_EH], FRAMES_EH);
+
+	if (r < 0)
+		return r;
+	r = frames_read(&more, &parts[FRAMES_DEBUG], FRAMES_DEBUG);
+	if (r < 0)
+		return r;
+	r = frames_merge(&work->frames, &more);
+	frames_done(&more);
+	if (!r)
+		r = ends_add(&work->frames, &work->source->object);
+	if (!r && work->source->has_go)
+		r = go_code_add(&work->source->go, &work->frames);
+	return r;
+}
+
 static int add_gaps(struct compilation *work)
 {
 	const struct unwind_source *source = work->source;
@@ -208,7 +258,7 @@ int unwind_table_make(struct unwind_table **ret, const struct unwind_source *sou
 		.end = source->end,
 		.rows.machine = source->machine,
 	};
-	int r = frames_read(&work.frames, &source->part, source->section);
+	int r = read_frames(&work);
 
 	if (!r)
 		r = add_gaps(&work);
@@ -230,7 +280,11 @@ int unwind_table_compile(struct unwind_table **ret, const void *bytes, size_t si
 	struct unwind_source source;
 	int r = unwind_source_open(&source, bytes, size, err);
 
-	return r < 0 ? r : unwind_table_make(ret, &source, err);
+	if (r < 0)
+		return r;
+	r = unwind_table_make(ret, &source, err);
+	unwind_source_close(&source);
+	return r;
 }
 
 void unwind_table_free(struct unwind_table *table)

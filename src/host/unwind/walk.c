@@ -6,16 +6,24 @@
 
 #include "shared/arch/elf.h"
 #include "shared/arch/signal_frame.h"
+#include "shared/unwind/goroutine.h"
+#include "shared/unwind/unframed.h"
 
 #include <sys/uio.h>
 
 #define WORD        8
+#define PAGE_BYTES  4096u
 #define FRAME_MAX   ((uint64_t)1 << 20) /* the frame-pointer rule believes no larger frame */
 #define SIGNALS_MAX 16                  /* frames of signals in one stack */
 #define DOUBT_REACH ((uint64_t)8 << 10) /* so far up frames are looked for */
 
 /* What a step says; not an end. */
 #define GOES_ON STACK_ENDS
+
+union code_ahead {
+	unsigned char bytes[UNFRAMED_BYTES];
+	uint32_t words[UNFRAMED_WORDS];
+};
 
 struct walk {
 	const struct space *space;
@@ -24,14 +32,21 @@ struct walk {
 	const struct space_range *range; /* of at.pc; NULL: no code there */
 	bool is_exact;                   /* at.pc is where it stands, not a return address */
 	bool was_guided;                 /* the last step was by the frame-pointer rule */
-	unsigned signals;
-	bool needs_fp; /* it ended because the frame pointer is not known */
+	uint64_t go;      /* what is in the register of goroutines; 0: it is not known */
+	unsigned signals; /* and other switches of stacks */
+	bool needs_fp;    /* it ended because the frame pointer is not known */
 	/* Behind a function that throws: where the walk was then.  0: nowhere. */
 	uint64_t doubted_ra, doubted_sp, doubted_fp;
 	uint64_t tried_sp; /* the last one with which the walk went on there; 0: none */
 	unsigned doubted_count;
 	bool is_guessed;
 };
+
+/* A chain that ended in 0: nobody says that a stack begins here. */
+static int end_in_zero(const struct walk *walk)
+{
+	return walk->range && module_is_file(walk->range->module) ? STACK_ZERO : STACK_GENERATED;
+}
 
 static bool read_word(struct walk *walk, uint64_t address, uint64_t *ret)
 {
@@ -45,8 +60,8 @@ static int step_to(struct walk *walk, uint64_t cfa, uint64_t ra, uint64_t fp, bo
 	if (cfa < walk->at.sp || (cfa == walk->at.sp && !may_stay))
 		return STACK_CIRCULAR;
 	ra &= ARCH_ADDRESS_MASK;
-	if (!ra) /* with no frame pointer either it is an end; else a stack that is being changed */
-		return fp ? STACK_NO_MAP : STACK_COMPLETE;
+	if (!ra) /* with a frame pointer it is a stack that is being changed */
+		return fp ? STACK_NO_MAP : end_in_zero(walk);
 	walk->at.pc = ra;
 	walk->at.sp = cfa;
 	walk->at.is_sp_lost = false;
@@ -121,6 +136,14 @@ static bool read_kept_cfa(struct walk *walk, const struct unwind_special *rule, 
 	return read_word(walk, *cfa, cfa) || (is_below && find_kept_sp(walk, cfa));
 }
 
+/* Go saves it one word below the stack pointer, where copies of a stack do not reach: its own code
+ * does without. */
+static bool read_fp(struct walk *walk, uint64_t address, uint64_t *ret)
+{
+	walk->at.is_fp_unknown = !read_word(walk, address, ret);
+	return !walk->at.is_fp_unknown || address < walk->at.sp;
+}
+
 static int step_special(struct walk *walk, const struct unwind_special *rule)
 {
 	uint64_t cfa, ra = walk->at.lr, fp = walk->at.fp;
@@ -142,10 +165,16 @@ static int step_special(struct walk *walk, const struct unwind_special *rule)
 	if (rule->is_dereferenced && !read_kept_cfa(walk, rule, &cfa))
 		return STACK_UNREADABLE;
 	cfa += (uint64_t)(int64_t)rule->addition;
-	if (!read_saved(walk, rule->ra_saved, cfa, rule->ra_offset, &ra) ||
-	    !read_saved(walk, rule->fp_saved, cfa, rule->fp_offset, &fp))
+	if (rule->is_floored)
+		cfa = MAX(cfa, rule->fp_saved == UNWIND_SAVED_AT_BASE ? walk->at.fp + 2 * WORD
+								      : walk->at.sp);
+	if (!read_saved(walk, rule->ra_saved, cfa, rule->ra_offset, &ra))
 		return STACK_UNREADABLE;
-	walk->at.is_fp_unknown &= !rule->fp_saved;
+	if (rule->fp_saved == UNWIND_SAVED_AT_SP
+		    ? !read_fp(walk, walk->at.sp + (uint64_t)(int64_t)rule->fp_offset, &fp)
+		    : !read_saved(walk, rule->fp_saved, cfa, rule->fp_offset, &fp))
+		return STACK_UNREADABLE;
+	walk->at.is_fp_unknown &= !rule->fp_saved || rule->fp_saved == UNWIND_SAVED_AT_SP;
 	return step_to(walk, cfa, ra, fp,
 		       walk->is_exact &&
 			       (!ARCH_RETURN_ON_STACK || rule->ra_saved == UNWIND_SAVED_IN));
@@ -172,10 +201,10 @@ static int step_row(struct walk *walk, const struct unwind_row *row, uint64_t cf
 
 	if (row->kind & UNWIND_RA_IN_REGISTER && walk->at.is_lr_unknown)
 		return STACK_NO_RULE;
-	if (!read_ra(walk, row, cfa, &ra) ||
-	    (has_fp && !read_word(walk, cfa + (uint64_t)(row->fp * WORD), &fp)))
+	if (!read_ra(walk, row, cfa, &ra))
 		return STACK_UNREADABLE;
-	walk->at.is_fp_unknown &= !has_fp;
+	if (has_fp && !read_fp(walk, cfa + (uint64_t)(row->fp * WORD), &fp))
+		return STACK_UNREADABLE;
 	return step_to(walk, cfa, ra, fp, walk->is_exact && !ARCH_RETURN_ON_STACK);
 }
 
@@ -189,6 +218,7 @@ static int step_signal(struct walk *walk)
 	at->mask = 0;
 	at->is_fp_unknown = at->is_lr_unknown = false;
 	if (!read_word(walk, sp + SIGNAL_FRAME_PC, &at->pc) ||
+	    !read_word(walk, sp + SIGNAL_FRAME_GO, &walk->go) ||
 	    !read_word(walk, sp + SIGNAL_FRAME_SP, &at->sp) ||
 	    !read_word(walk, sp + SIGNAL_FRAME_FP, &at->fp))
 		return STACK_UNREADABLE;
@@ -201,27 +231,176 @@ static int step_signal(struct walk *walk)
 	return walk->range ? GOES_ON : STACK_NO_MAP;
 }
 
+/* The goroutine that this thread's own stack works for; 0: none. */
+static bool find_goroutine(struct walk *walk, unsigned goroutine_at, uint64_t *ret)
+{
+	uint64_t m, own;
+
+	return walk->go && goroutine_at && read_word(walk, walk->go + GO_G_M, &m) &&
+	       read_word(walk, m + GO_M_G0, &own) && read_word(walk, m + goroutine_at, ret) &&
+	       (own == walk->go || *ret == walk->go);
+}
+
+static bool read_gobuf(struct walk *walk, uint64_t g, bool is_long)
+{
+	uint64_t words[GO_GOBUF_WORDS];
+
+	for (unsigned i = 0; i < GO_GOBUF_WORDS; i++)
+		if (!read_word(walk, g + GO_G_GOBUF + i * WORD, &words[i]))
+			return false;
+	walk->at.sp = words[GO_GOBUF_SP];
+	walk->at.pc = words[GO_GOBUF_PC];
+	walk->at.lr = words[GO_GOBUF_LR_OF_SIX + is_long];
+	walk->at.fp = words[GO_GOBUF_BP_OF_SIX + is_long];
+	return walk->at.sp && walk->at.pc;
+}
+
+/* Without a goroutine it is the scheduler: its stack begins here. */
+static int step_gobuf(struct walk *walk, const struct unwind_row *row)
+{
+	unsigned goroutine_at = row->cfa * (unsigned)WORD;
+	uint64_t g;
+
+	if (++walk->signals > SIGNALS_MAX)
+		return STACK_CIRCULAR;
+	if (!find_goroutine(walk, goroutine_at, &g))
+		return STACK_SWITCHED;
+	if (!g)
+		return STACK_COMPLETE;
+	if (!read_gobuf(walk, g, goroutine_at == GO_M_GOROUTINE_OF_SEVEN))
+		return STACK_SWITCHED;
+	walk->at.mask = 0;
+	walk->at.is_fp_unknown = walk->at.is_lr_unknown = walk->at.is_sp_lost = false;
+	walk->is_exact = true;
+	walk->range = space_find(walk->space, walk->at.pc);
+	return walk->range ? GOES_ON : STACK_NO_MAP;
+}
+
+/* From the frame that called C on. */
+static int step_cgo(struct walk *walk, const struct unwind_row *row)
+{
+	uint64_t kept = walk->at.sp + (row->cfa & 0xffu) * WORD, g, depth, end = 0;
+	unsigned words = row->cfa >> 8;
+	const struct unwind_row frame = {
+		.kind = UNWIND_SP,
+		.cfa = (__u16)(words + ARCH_RETURN_ON_STACK),
+		.fp = (__s8)(!words                 ? UNWIND_FP_SAME
+			     : ARCH_RETURN_ON_STACK ? -2
+						    : -(int)words - 1),
+	};
+
+	if (++walk->signals > SIGNALS_MAX)
+		return STACK_CIRCULAR;
+	if (!read_word(walk, kept, &g) ||
+	    !read_word(walk, kept + (uint64_t)(GO_DEPTH_FROM_G * WORD), &depth) ||
+	    (g && !read_word(walk, g + GO_G_STACK_END, &end)))
+		return STACK_SWITCHED;
+	walk->at.sp = g ? end - depth : depth;
+	return step_row(walk, &frame, walk->at.sp + frame.cfa * (uint64_t)WORD);
+}
+
+/* The caller was interrupted: it is where it stands, and its lr was pushed. */
+static int step_pushed(struct walk *walk, const struct unwind_row *row)
+{
+	uint64_t cfa = walk->at.sp + row->cfa * (uint64_t)WORD, lr;
+	int r;
+
+	if (++walk->signals > SIGNALS_MAX)
+		return STACK_CIRCULAR;
+	if (!read_word(walk, cfa - 2 * WORD, &lr))
+		return STACK_UNREADABLE;
+	r = step_row(walk, row, cfa);
+	if (r != GOES_ON)
+		return r;
+	walk->at.lr = lr;
+	walk->at.is_lr_unknown = false;
+	walk->is_exact = true;
+	walk->range = space_find(walk->space, walk->at.pc);
+	return walk->range ? GOES_ON : STACK_NO_MAP;
+}
+
+static int step_by_other_fp(struct walk *walk, const struct unwind_row *row)
+{
+	if (walk->at.is_fp_unknown)
+		return lacks_fp(walk);
+	if (++walk->signals > SIGNALS_MAX)
+		return STACK_CIRCULAR;
+	walk->at.sp = walk->at.fp;
+	return step_row(walk, row, walk->at.fp + row->cfa * (uint64_t)WORD);
+}
+
+/* What can be read of the code before the thread stands; the rest is 0. */
+static void read_code_ahead(const struct walk *walk, union code_ahead *ret)
+{
+	size_t in_page = PAGE_BYTES - walk->at.pc % PAGE_BYTES;
+	struct iovec local = { ret, MIN(sizeof(*ret), in_page) };
+	struct iovec remote = { (void *)(uintptr_t)walk->at.pc, local.iov_len };
+
+	*ret = (union code_ahead){ 0 };
+	(void)!process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0);
+}
+
+/* The frame is not there, or not any more: false where it is. */
+static bool find_unframed(struct walk *walk, struct unframed *ret)
+{
+	union code_ahead code;
+	uint64_t fp;
+
+	if (!walk->is_exact || is_lr_lost(walk))
+		return false;
+	read_code_ahead(walk, &code);
+	*ret = ARCH_RETURN_ON_STACK ? unframed_x86_64(code.bytes) : unframed_aarch64(code.words);
+	return ret->kind == UNFRAMED_BARE ||
+	       (ret->kind == UNFRAMED_PUSHED &&
+		read_word(walk, walk->at.sp + (uint64_t)ret->distance, &fp) &&
+		(ARCH_RETURN_ON_STACK || fp == walk->at.fp));
+}
+
+static int step_unframed(struct walk *walk, const struct unframed *unframed)
+{
+	uint64_t at = walk->at.sp + (uint64_t)unframed->distance, ra = walk->at.lr,
+		 fp = walk->at.fp;
+	bool is_pushed = unframed->kind == UNFRAMED_PUSHED;
+
+	if ((is_pushed && (!read_word(walk, at, &fp) || !read_word(walk, at + WORD, &ra))) ||
+	    (!is_pushed && ARCH_RETURN_ON_STACK && !read_word(walk, at, &ra)))
+		return STACK_UNREADABLE;
+	if (is_pushed)
+		at += 2 * WORD;
+	else if (ARCH_RETURN_ON_STACK)
+		at += WORD;
+	return step_to(walk, at, ra, fp, /* may_stay */ !ARCH_RETURN_ON_STACK);
+}
+
+/* A step that no rule led: where calls do not push, the caller's frame may go on above. */
+static int end_guided(struct walk *walk, int r)
+{
+	walk->was_guided = true;
+	walk->at.is_sp_lost = !ARCH_RETURN_ON_STACK;
+	return r == STACK_NO_MAP ? STACK_NO_TABLE : r;
+}
+
 /* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
- * or reaches the outermost function of a file with 0, has ended by the ABI's convention.  Where
- * calls do not push, the frame may go on above the two words that fp points to. */
+ * or reaches a function of a file with 0, goes no further, and is not complete: that 0 may be a
+ * register that the code uses for something else.  Where calls do not push, the frame may go on
+ * above the two words that fp points to. */
 static int step_frame_pointer(struct walk *walk)
 {
 	uint64_t fp = walk->at.fp, ra, next;
-	bool is_in_file = walk->range && walk->range->module->kind == MODULE_FILE;
-	int r;
+	bool is_in_file = walk->range && module_is_file(walk->range->module);
+	struct unframed unframed;
 
 	if (walk->at.is_fp_unknown)
 		return lacks_fp(walk);
+	if (find_unframed(walk, &unframed))
+		return end_guided(walk, step_unframed(walk, &unframed));
 	if (!fp && !walk->is_exact && (walk->was_guided || is_in_file))
-		return STACK_COMPLETE;
+		return end_in_zero(walk);
 	if (fp < walk->at.sp || fp - walk->at.sp > FRAME_MAX || fp % WORD)
 		return STACK_NO_TABLE;
 	if (!read_word(walk, fp, &next) || !read_word(walk, fp + WORD, &ra))
 		return STACK_UNREADABLE;
-	r = step_to(walk, fp + 2 * WORD, ra, next, /* may_stay */ false);
-	walk->was_guided = true;
-	walk->at.is_sp_lost = !ARCH_RETURN_ON_STACK;
-	return r == STACK_NO_MAP ? STACK_NO_TABLE : r;
+	return end_guided(walk, step_to(walk, fp + 2 * WORD, ra, next, /* may_stay */ false));
 }
 
 /* The rule by which a frame is found whose sp is not known; false: there is none. */
@@ -235,7 +414,8 @@ static bool find_rule_without_sp(const struct unwind_row *row, struct unwind_row
 		ret->cfa = (__u16)-row->fp;
 		return true;
 	}
-	return kind != UNWIND_SP && kind != UNWIND_SPECIAL && kind != UNWIND_SIGNAL;
+	return kind != UNWIND_SP && kind != UNWIND_SPECIAL && kind != UNWIND_SIGNAL &&
+	       kind != UNWIND_GO_CGO && kind != UNWIND_GO_PUSHED;
 }
 
 static int step_by(struct walk *walk, const struct unwind_table *table,
@@ -266,21 +446,43 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 		return step_special(walk, &table->specials[row->cfa]);
 	case UNWIND_NEWER:
 		return STACK_NO_TABLE;
+	case UNWIND_GO_GOBUF:
+		return step_gobuf(walk, row);
+	case UNWIND_GO_CGO:
+		return step_cgo(walk, row);
+	case UNWIND_GO_PUSHED:
+		return step_pushed(walk, row);
+	case UNWIND_GO_FP:
+		return step_by_other_fp(walk, row);
 	default:
-		return STACK_NO_RULE;
+		return row->cfa == UNWIND_BAD_JIT ? STACK_GENERATED : STACK_NO_RULE;
 	}
 }
 
-/* Some C libraries have no rules for it. */
-static bool is_trampoline(const struct walk *walk)
+/* What the call returns to; 0: it cannot be told.  Some C libraries have no rules for where signal
+ * handlers and threads return to. */
+static uint64_t read_code(const struct walk *walk)
 {
 	uint64_t code = 0;
 	struct iovec local = { &code, sizeof(code) };
 	struct iovec remote = { (void *)(uintptr_t)walk->at.pc, sizeof(code) };
 
-	return !walk->is_exact && walk->range->module->kind == MODULE_FILE &&
-	       process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0) == sizeof(code) &&
-	       code == SIGNAL_TRAMPOLINE;
+	if (walk->is_exact || !module_is_file(walk->range->module) ||
+	    process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0) != sizeof(code))
+		return 0;
+	return code;
+}
+
+static int step_without_rule(struct walk *walk, __u64 *frame)
+{
+	uint64_t code = read_code(walk);
+
+	if (code == THREAD_END)
+		return STACK_COMPLETE;
+	if (walk->at.is_sp_lost || code != SIGNAL_TRAMPOLINE)
+		return step_frame_pointer(walk);
+	*frame += 1;
+	return step_signal(walk);
 }
 
 /* At its end it goes to the handler, which nobody has called; before, ra may be of another frame.
@@ -360,12 +562,8 @@ static int step(struct walk *walk, __u64 *frame, unsigned count)
 		return STACK_NO_MAP;
 	table = space_table(walk->space, walk->range, place, &bias);
 	row = table ? unwind_table_find(table, place - bias) : NULL;
-	if (!row || row->kind == UNWIND_NONE) {
-		if (walk->at.is_sp_lost || !is_trampoline(walk))
-			return step_frame_pointer(walk);
-		*frame += 1;
-		return step_signal(walk);
-	}
+	if (!row || row->kind == UNWIND_NONE)
+		return step_without_rule(walk, frame);
 	walk->was_guided = false;
 	if (row->kind == UNWIND_SIGNAL && !was_exact)
 		*frame += 1; /* nobody has called from there: it is looked up where it is */
@@ -391,6 +589,7 @@ struct walk_result stack_walk_on(const struct space *space, const struct walk_re
 		.at = *registers,
 		.is_exact = is_exact,
 		.range = space_find(space, registers->pc - !is_exact),
+		.go = registers->mask >> GO_REGISTER_G & 1 ? registers->all[GO_REGISTER_G] : 0,
 	};
 	struct walk_result result = { .end = STACK_CUT, .count = count - 1 };
 

@@ -3,6 +3,7 @@
  *
  *   ARCH_TLS_ABOVE        static TLS lies above the thread pointer, and struct pthread ends at it;
  *                         else below, and struct pthread begins at it
+ *   ARCH_SYSCALL          code: a system call
  *   ARCH_SYSCALL_RETURN   code: a system call, then a return
  *   ARCH_SIGRETURN        code: the system call rt_sigreturn
  *   ARCH_THREAD_EXIT      code: the system call exit

@@ -53,6 +53,7 @@ int arch_take(pid_t tid, struct arch_state *ret) MUST_CHECK;
 
 uint64_t arch_stack_pointer(const struct user_regs_struct *regs);
 uint64_t arch_instruction_pointer(const struct user_regs_struct *regs);
+void arch_go_to(struct user_regs_struct *regs, uint64_t address);
 uint64_t arch_link_register(const struct user_regs_struct *regs); /* 0 where there is none */
 
 /* True when registers alone do not say whether the thread sleeps in a call with a time limit or

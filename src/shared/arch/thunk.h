@@ -4,7 +4,9 @@
  */
 #pragma once
 
+#ifndef HOOKS_MAX
 #define HOOKS_MAX 4096 /* each has a stub of its own, made when the library is built */
+#endif
 
 /* struct hook */
 #define HOOK_SIZE        64
@@ -18,6 +20,7 @@
 #define FRAME_HOOK      72
 #define FRAME_BEGIN     80
 #define FRAME_RESULTS   88
+#define FRAME_CHOICE    104
 #define FRAME_LINK      112 /* the caller's frame pointer, then the return address */
 #define FRAME_SIZE      128
 

@@ -17,6 +17,7 @@
 #define CHUNK          16384
 
 #define RELOCATIONS_AT_ONCE 256
+#define DYNAMIC_AT_ONCE     32
 
 static int read_at(const struct elf_image *image, uint64_t address, void *into, size_t size)
 {
@@ -122,17 +123,32 @@ static void read_dynamic_entry(struct elf_image *image, const Elf64_Dyn *entry)
 	}
 }
 
+/* What lies behind the last entry may not be mapped, whatever the header says. */
+static int read_entries(const struct elf_image *image, uint64_t from, uint64_t count,
+			Elf64_Dyn *ret, uint64_t *ret_count)
+{
+	uint64_t address = image->dynamic + from * sizeof(*ret);
+
+	*ret_count = MIN(count - from, (uint64_t)DYNAMIC_AT_ONCE);
+	if (!read_at(image, address, ret, *ret_count * sizeof(*ret)))
+		return 0;
+	*ret_count = 1;
+	return read_at(image, address, ret, sizeof(*ret));
+}
+
 static int read_dynamic(struct elf_image *image)
 {
-	Elf64_Dyn entry;
+	uint64_t have, count = MIN(image->dynamic_size / sizeof(Elf64_Dyn), (uint64_t)DYNAMIC_MAX);
+	Elf64_Dyn entries[DYNAMIC_AT_ONCE];
 
-	for (unsigned i = 0; i < DYNAMIC_MAX && (i + 1) * sizeof(entry) <= image->dynamic_size;
-	     i++) {
-		if (read_at(image, image->dynamic + i * sizeof(entry), &entry, sizeof(entry)))
+	for (uint64_t at = 0; at < count; at += have) {
+		if (read_entries(image, at, count, entries, &have))
 			return -ENOEXEC;
-		if (entry.d_tag == DT_NULL)
-			return 0;
-		read_dynamic_entry(image, &entry);
+		for (uint64_t i = 0; i < have; i++) {
+			if (entries[i].d_tag == DT_NULL)
+				return 0;
+			read_dynamic_entry(image, &entries[i]);
+		}
 	}
 	return 0;
 }
@@ -283,22 +299,41 @@ int elf_image_tls_offset(const struct elf_image *image, int64_t *ret)
 	return -ENOENT;
 }
 
+/* Instructions are where they may be: on machines that align them a word at a time is fastest. */
+static const unsigned char *find_code(const unsigned char *chunk, size_t have, const void *bytes,
+				      size_t size)
+{
+	uint32_t first, word;
+
+	if (ARCH_CODE_ALIGNMENT != sizeof(first))
+		return memmem(chunk, have, bytes, size);
+	memcpy(&first, bytes, sizeof(first));
+	for (size_t i = 0; i + size <= have; i += sizeof(word)) {
+		memcpy(&word, chunk + i, sizeof(word));
+		if (word == first && !memcmp(chunk + i, bytes, size))
+			return chunk + i;
+	}
+	return NULL;
+}
+
 static int find_in_range(const struct elf_image *image, struct elf_range range, const void *bytes,
 			 size_t size, uint64_t *ret)
 {
 	unsigned char chunk[CHUNK];
 
-	for (uint64_t at = 0; at + size <= range.size; at += CHUNK - size) {
+	if (range.start % ARCH_CODE_ALIGNMENT)
+		return -ENOENT;
+	/* Each chunk begins again with the last of the one before, aligned. */
+	for (uint64_t at = 0; at + size <= range.size; at += CHUNK - ALIGN_UP(size, 8)) {
 		size_t have = MIN((uint64_t)CHUNK, range.size - at);
-		unsigned char *hit = chunk;
+		const unsigned char *hit;
 
 		if (read_at(image, range.start + at, chunk, have))
 			return -ENOENT;
-		while ((hit = memmem(hit, have - (size_t)(hit - chunk), bytes, size))) {
+		hit = find_code(chunk, have, bytes, size);
+		if (hit) {
 			*ret = range.start + at + (uint64_t)(hit - chunk);
-			if (*ret % ARCH_CODE_ALIGNMENT == 0)
-				return 0;
-			hit++;
+			return 0;
 		}
 	}
 	return -ENOENT;

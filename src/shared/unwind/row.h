@@ -21,6 +21,15 @@ enum unwind_kind {
 	UNWIND_SPECIAL, /* `cfa` is an index into the table's specials */
 	UNWIND_BAD,     /* a rule that cannot be said in a row */
 	UNWIND_NEWER,   /* code that came after the table was made: it is worth asking again */
+	UNWIND_GO_GOBUF,  /* a goroutine has left its stack here: its registers are in what Go keeps
+			     of it.  `cfa`: where in Go's record of the thread it is, in words */
+	UNWIND_GO_CGO,    /* Go called C on another stack: `cfa` is where from sp the goroutine is
+			     kept,   in words, and above eight bits the size of the frame that was left
+			   */
+	UNWIND_GO_FP,     /* as UNWIND_FP, and the caller's stack is another one than sp's */
+	UNWIND_GO_PUSHED, /* aarch64: a signal handler of Go made this function look called, and has
+			     pushed lr before, which is at CFA - 16.  ra, in lr or at sp, is where
+			     the caller stands.  `fp` as in UNWIND_SP */
 	UNWIND_KINDS,
 };
 
@@ -38,6 +47,7 @@ enum unwind_flag {
 	UNWIND_KIND_MASK = 0x0f,
 };
 
+#define UNWIND_BAD_JIT   0xffff /* `cfa` of UNWIND_BAD: code of a runtime that keeps no frames */
 #define UNWIND_FP_SAME   (-128) /* the caller's fp is in the register still */
 #define UNWIND_PAGE_BITS 8      /* the index has one entry for so many bytes of code */
 
@@ -74,4 +84,8 @@ struct unwind_special {
 	__s32 addition;  /* after it */
 	__s32 fp_offset; /* where fp_saved says */
 	__s32 ra_offset; /* where ra_saved says */
+	/* Below the frame the CFA says nothing, and its caller needs none: it ends where the record
+	 * does that fp points to (UNWIND_SAVED_AT_BASE), or with sp.  HotSpot's interpreter lays
+	 * frames into the stack that its caller does not use. */
+	__u32 is_floored;
 };

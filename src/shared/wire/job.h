@@ -108,6 +108,7 @@ struct job {
 	/* JOB_LAUNCH: the child waits until it is seized; where execve fails it says why. */
 	int32_t parent;
 	uint32_t is_unprivileged; /* limpet lacks CAP_SYS_PTRACE */
+	uint32_t takes_static;    /* no library will be loaded: no dynamic linker is needed */
 	uint32_t is_seized;
 	int32_t execve_error;
 

@@ -25,7 +25,7 @@ struct kernel_range {
 	__u32 page;       /* where its pages begin */
 	__u32 page_count; /* 0: there is no table */
 	__u32 special;    /* where its specials begin */
-	__u16 is_file;    /* else memory that got code at run time, or the vdso */
+	__u16 is_file;    /* else code that was made at run time, or the vdso */
 	__u16 is_made;    /* code that has no row came after the table was made */
 };
 
@@ -89,6 +89,51 @@ struct kernel_python {
 #define KERNEL_PYTHON_MARK_SHIFT 56
 struct kernel_python_frame {
 	__u64 code, at;
+};
+
+#define KERNEL_NO_STEP 0xffff
+/* In the code of a frame: what runs outside of all functions.  The other bits are the address of
+ * the name of its file, where that is known. */
+#define KERNEL_OUTSIDE 1
+
+/* Stacks of contexts, of which some are functions': those of the right kind, a number in the first
+ * bits of a context.  A context keeps where its caller was (frame_at); where the innermost function
+ * is now, the holder tells.  What runs outside of all functions has KERNEL_OUTSIDE as its code. One
+ * whose word of frame_mark is 0 was called by C code, as was the outermost one of each stack. */
+struct kernel_contexts {
+	__u16 at, stack;                  /* in the holder */
+	__u16 first, previous, last;      /* in a stack: its contexts; the stack below; a number */
+	__u8 kind_mask, kind, other_kind; /* of functions */
+	__u8 reserved[7];
+};
+
+/* Where an interpreter of another language keeps the frames of its functions: an address, and the
+ * offsets on the way.  How they are found, steps of KERNEL_NO_STEP left out:
+ *
+ *   root -> start -> thread (the one with the right number) -> holder -> frame -> ...
+ *
+ * A frame leads to its caller's, or they lie one behind the other up to the end of a stack.  They
+ * are sent as those of Python. */
+struct kernel_interpreter {
+	__u64 root;  /* the address of a pointer */
+	__u16 start; /* in what that leads to: the first thread */
+	/* In a thread.  They are a ring; KERNEL_NO_STEP: there is one, the first of the process. */
+	__u16 thread_next;
+	__u16 thread_native; /* leads to where thread_id is */
+	__u16 thread_id;     /* the kernel's number, 32 bits */
+	__u16 thread_holder, holder_frame;
+	__u16 holder_stack; /* leads to the stack that frames lie in */
+	__u16 holder_words; /* its size, in words */
+	__u32 mark_bits;    /* any of these in the word of frame_mark */
+	/* In code that has no name, which may be gone as soon as it has run: its file's. */
+	__u16 code_name, code_file;
+	__u16 line;        /* frame_at leads to where 32 bits are the line, which is sent instead */
+	__u8 frame_size;   /* so much of a frame is read */
+	__u8 frame_stride; /* from one to the next one; 0: frame_previous leads there */
+	__u8 frame_previous, frame_code, frame_at, frame_mark;
+	__u8 is_mark_behind; /* frame_mark leads to it */
+	__u8 has_contexts;   /* frames lie in stacks of contexts instead */
+	struct kernel_contexts contexts;
 };
 
 /* What happened to a thread that is off the processor. */

@@ -16,6 +16,7 @@ enum need_when {
 	NEED_FOR_TRACING = 8,   /* limpet's own tracer will be loaded */
 	NEED_TOLD = 16,         /* libc tells our threads of setuid (target/runtime/broadcast.c) */
 	NEED_UNFILTERED = 32,   /* never: only threads without a filter make it */
+	NEED_FOR_NOTICE = 64,   /* limpet will be told of changes of rights */
 };
 
 struct need {

@@ -7,7 +7,7 @@
 #include "shared/base/macros.h"
 
 #define AGENT_PAGE_MAGIC   "limpet-agent-01"
-#define AGENT_PAGE_VERSION 4
+#define AGENT_PAGE_VERSION 5
 #define AGENT_MEMFD_NAME   "limpet-agent"
 #define AGENT_SONAME       "librocprofiler-sdk.so.1" /* what tools link with */
 #define AGENT_TOOLS_MAX    16
@@ -90,7 +90,9 @@ struct agent_page {
 	uint32_t environment_changed; /* our variables are published now */
 	char holder_name[32];
 	uint32_t table_count;
-	uint32_t is_final; /* the program is ending: the tools have been finalized */
+	uint32_t is_final;   /* the program is ending: the tools have been finalized */
+	uint32_t has_hooked; /* threads of the program's may have come through this library */
+	uint32_t reserved;
 	struct agent_tool tools[AGENT_TOOLS_MAX];
 	struct agent_table tables[AGENT_TABLES_MAX];
 };

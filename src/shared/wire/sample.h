@@ -16,17 +16,22 @@ enum sample_kind {
 	SAMPLE_KINDS,
 };
 
-/* How the walk up the stack ended. */
+/* How the walk up the stack ended.  Recordings keep the numbers: new ones go to the end, and four
+ * bits are what they have room for. */
 enum stack_end {
-	STACK_COMPLETE,   /* at the outermost frame */
-	STACK_CUT,        /* more frames than SAMPLE_FRAMES_MAX */
-	STACK_NO_MAP,     /* an address where no code is mapped */
-	STACK_NO_TABLE,   /* a module whose table is not there (yet), and no frame pointer either */
-	STACK_NO_RULE,    /* UNWIND_BAD */
+	STACK_COMPLETE, /* at a known end: a row UNWIND_END (host/unwind/ends.c says where), or the
+			   begin of a thread by its code (THREAD_END) */
+	STACK_CUT,      /* more frames than SAMPLE_FRAMES_MAX */
+	STACK_NO_MAP,   /* an address where no code is mapped */
+	STACK_NO_TABLE, /* a module whose table is not there (yet), and no frame pointer either */
+	STACK_NO_RULE,  /* UNWIND_BAD */
 	STACK_UNREADABLE, /* stack memory that could not be read, or lies beyond the copy */
 	STACK_CIRCULAR,   /* the stack pointer did not move up */
 	STACK_NO_USER, /* the thread has no user side (kernel thread, exiting), or it was not asked
 			  for */
+	STACK_GENERATED, /* the chain of frames ended in 0 in code of no file (JIT) */
+	STACK_ZERO,      /* the same in a file's code, where no stack is known to begin */
+	STACK_SWITCHED,  /* a runtime has switched stacks, and the way back was not found */
 	STACK_ENDS,
 };
 

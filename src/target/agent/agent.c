@@ -8,6 +8,7 @@
 #include "shared/arch/syscall.h"
 #include "target/agent/alone.h"
 #include "target/agent/departure.h"
+#include "target/agent/notice.h"
 #include "target/agent/register.h"
 #include "target/agent/rings.h"
 #include "target/lifecycle/lifecycle.h"
@@ -52,6 +53,7 @@ struct residence {
 		struct control_found found;
 		struct control_quiet quiet;
 		struct control_rings rings;
+		struct control_notice notice;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
 	struct descriptor fd; /* that came with it */
@@ -147,13 +149,36 @@ static int on_alike(struct residence *self)
 	return 0;
 }
 
+static int on_notice(struct residence *self)
+{
+	int r = notice_begin(&self->boot->libc, self->message.notice.timeout_ms);
+
+	if (r)
+		text_add(self->reply.text, sizeof(self->reply.text), 0,
+			 r == -ETIMEDOUT || r == -EBUSY ? "the program's loader is busy"
+							: "its hooks could not be made");
+	return r;
+}
+
+/* Tools and hooks; how many did not obey, which the reply's text names. */
+static unsigned quiet(struct residence *self, bool finalizes, uint32_t timeout_ms)
+{
+	char *text = self->reply.text;
+	unsigned disobedient =
+		lifecycle_quiet(self->boot, finalizes, timeout_ms, text, sizeof(self->reply.text));
+
+	if (!notice_end(&self->boot->libc, finalizes, timeout_ms))
+		return disobedient;
+	text_add_complaint(text, sizeof(self->reply.text), "the agent itself",
+			   "the program's loader is busy, and hooks of ours are still in");
+	return disobedient + 1;
+}
+
 static int on_quiet(struct residence *self)
 {
 	const struct control_quiet *order = &self->message.quiet;
 
-	self->reply.value =
-		lifecycle_quiet(self->boot, order->header.flags & CONTROL_FINALIZE,
-				order->timeout_ms, self->reply.text, sizeof(self->reply.text));
+	self->reply.value = quiet(self, order->header.flags & CONTROL_FINALIZE, order->timeout_ms);
 	return 0;
 }
 
@@ -175,6 +200,8 @@ static void keep_agent_where_it_must(struct residence *self)
 		reason = "the agent itself: the program's own register library has loaded it";
 	if (self->reply.value || runner_collect(&self->boot->libc))
 		reason = "the agent itself: a tool that could not go may call it";
+	if (!reason)
+		reason = notice_hindrance();
 	if (!reason)
 		return;
 	self->unloads = false;
@@ -213,8 +240,7 @@ static int on_detach(struct residence *self)
 	self->unloads = self->message.header.flags & CONTROL_UNLOAD;
 	agent_page.end_reason = AGENT_END_ASKED;
 	page_set_state(AGENT_STATE_DETACHING);
-	if (lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, self->reply.text,
-			    sizeof(self->reply.text)))
+	if (quiet(self, false, LIFECYCLE_TIMEOUT_MS))
 		self->unloads = false; /* the text says why */
 	environment_restore();
 	if (self->unloads)
@@ -226,7 +252,7 @@ static int (*const orders[])(struct residence *) = {
 	[CONTROL_HELLO] = on_hello, [CONTROL_LOAD] = on_load,     [CONTROL_ENVIRON] = on_environ,
 	[CONTROL_STEP] = on_step,   [CONTROL_TABLES] = on_tables, [CONTROL_FOUND] = on_found,
 	[CONTROL_QUIET] = on_quiet, [CONTROL_DETACH] = on_detach, [CONTROL_RINGS] = on_rings,
-	[CONTROL_ALIKE] = on_alike,
+	[CONTROL_ALIKE] = on_alike, [CONTROL_NOTICE] = on_notice,
 };
 
 static void end_because(struct residence *self, enum agent_end reason)
@@ -253,7 +279,7 @@ static bool is_deserted(struct residence *self)
 {
 	bool has_first_ended = first_status() >= 0;
 
-	if (is_alone(rings_tracer_threads()))
+	if (is_alone(rings_tracer_threads() + notice_threads()))
 		return true;
 	self->is_outlived |= has_first_ended;
 	return false;
@@ -326,6 +352,7 @@ static void adopt(void)
 	for (unsigned i = 0; i < ARRAY_SIZE(held); i++)
 		descriptor_close(&held[i]);
 	lifecycle_adopt();
+	notice_adopt();
 }
 
 static void begin(struct residence *self)
@@ -348,11 +375,9 @@ static void begin(struct residence *self)
 
 static void end(struct residence *self)
 {
-	char ignored[CONTROL_TEXT_MAX] = "";
-
 	runner_mind(NULL);
 	if (!self->unloads)
-		lifecycle_quiet(self->boot, false, LIFECYCLE_TIMEOUT_MS, ignored, sizeof(ignored));
+		quiet(self, false, LIFECYCLE_TIMEOUT_MS);
 	environment_restore();
 	rings_drop();
 	descriptor_close(&self->host);

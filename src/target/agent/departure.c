@@ -8,6 +8,7 @@
 #include "shared/arch/ticks.h"
 #include "target/runtime/page.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -17,12 +18,14 @@ static struct descriptor connection;
 /* NULL: libc does not say where it is, or may unmap it: the register library's thread has a stack
  * of libc's, which somebody else gets when the thread has ended. */
 static const int32_t *number_of_thread;
+static int32_t thread;
 
 void departure_prepare(const struct boot_context *boot, int socket)
 {
 	__atomic_store_n(&is_wanted, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&may_call, 0, __ATOMIC_RELAXED);
 	connection = descriptor_see(socket);
+	thread = (int32_t)raw0(SYS_gettid);
 	number_of_thread = boot->libc.thread_number && boot->way != BOOT_WAY_DOOR
 				   ? (const int32_t *)(thread_pointer() + boot->libc.thread_number)
 				   : NULL;
@@ -55,5 +58,7 @@ EXPORT bool limpet_agent_has_left(void)
 	/* Acquire: pairs with page_set_state(). */
 	if (__atomic_load_n(&agent_page.state, __ATOMIC_ACQUIRE) != AGENT_STATE_RESTING)
 		return false;
-	return !number_of_thread || !__atomic_load_n(number_of_thread, __ATOMIC_ACQUIRE);
+	if (number_of_thread)
+		return !__atomic_load_n(number_of_thread, __ATOMIC_ACQUIRE);
+	return raw3(SYS_tgkill, raw0(SYS_getpid), thread, 0) == -ESRCH;
 }

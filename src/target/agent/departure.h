@@ -13,7 +13,8 @@
  * thread of ours. */
 void limpet_agent_leave(void);
 
-/* Has it ended, and all threads before it?  On any thread: looks at memory only. */
+/* Has it ended, and all threads before it?  On any thread: looks at memory only, or asks the kernel
+ * where libc does not say where to look. */
 bool limpet_agent_has_left(void);
 
 /* May a thread of the program's make the system calls of ours for which filters were asked?  Not

@@ -24,6 +24,8 @@ struct domain {
 	size_t traced_count;
 	/* Prepares for a session; NULL: nothing to prepare.  False when that was not possible. */
 	bool (*start)(const struct trace_request *request);
+	/* The same functions, for when only samples of their calls are wanted; NULL: likewise. */
+	const struct traced *sampled;
 };
 
 /* By enum trace_domain. */

@@ -35,6 +35,10 @@ struct got_report {
 /* -ENOMEM.  `excluded`: addresses inside of modules that are never touched, up to a NULL. */
 int got_open(const struct got_libc *libc, const void *const excluded[GOT_EXCLUDED_MAX]) MUST_CHECK;
 
+/* From now on only words that nothing but calls goes through: what leads there can be taken away
+ * again, since no code of the program's can have kept it. */
+void got_take_calls_only(void);
+
 /* Notes which modules there are, as got_scan() does; for what follows, before the first scan and
  * between two.  What has come since the last scan is still to be scanned. */
 void got_look_around(void);

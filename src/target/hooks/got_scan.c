@@ -25,6 +25,12 @@ struct binding {
 };
 
 static uint32_t known_count;
+static bool takes_calls_only;
+
+void got_take_calls_only(void)
+{
+	takes_calls_only = true;
+}
 
 struct known_module *got_known(uint64_t key)
 {
@@ -109,6 +115,12 @@ static struct hook *make_hook(const struct binding *to, const struct traced *tra
 	return hook && (traced->way == HOOK_NOTICE || hook_announce(hook, &name)) ? hook : NULL;
 }
 
+static bool is_needless(const struct traced *traced, const struct code_range *range)
+{
+	return traced->but_in &&
+	       pattern_matches(traced->but_in, text_length(traced->but_in), range->name);
+}
+
 /* Hooks one word, which holds `value`, so that it leads to what it is bound to by way of us. */
 static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const struct binding *to)
 {
@@ -118,7 +130,7 @@ static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const str
 	struct hook *hook;
 	int r;
 
-	if (!traced || got_is_covered(range->key, traced->domain))
+	if (!traced || got_is_covered(range->key, traced->domain) || is_needless(traced, range))
 		return;
 	hook = make_hook(to, traced, range);
 	if (!hook) {
@@ -172,12 +184,19 @@ static void consider(struct scan *scan, const struct import *import)
 					     module_version(&scan->module, import->index) });
 }
 
+static bool is_taken(unsigned type, int64_t addend)
+{
+	if (type == RELOC_CALL)
+		return true;
+	return !takes_calls_only && (type == RELOC_ADDRESS || (type == RELOC_WORD && !addend));
+}
+
 static bool read_import(const struct loaded_module *module, const Elf64_Rela *item,
 			struct import *ret)
 {
 	unsigned type = (unsigned)ELF64_R_TYPE(item->r_info), kind;
 
-	if (type != RELOC_CALL && type != RELOC_ADDRESS && (type != RELOC_WORD || item->r_addend))
+	if (!is_taken(type, item->r_addend))
 		return false;
 	ret->at = (uint64_t *)(module->bias + item->r_offset);
 	ret->type = type;

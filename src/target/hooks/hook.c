@@ -15,8 +15,8 @@
 #define STACK_MAX   (1ull << 30) /* further away is another stack */
 #define FILE_NUMBER 112 /* of the descriptor in glibc's FILE, part of its binary interface */
 
-extern const unsigned char hook_stubs[], thunk_registers[], thunk_any[], thunk_wide[],
-	thunk_entered[], thunk_around[], thunk_wrapper[], thunk_notice[];
+extern const unsigned char hook_stubs[], thunk_registers[], thunk_chosen[], thunk_any[],
+	thunk_wide[], thunk_entered[], thunk_around[], thunk_wrapper[], thunk_notice[];
 
 struct hook hook_table[HOOKS_MAX];
 static uint32_t hook_count;
@@ -56,9 +56,13 @@ static uint16_t *find_place(uint64_t original, const struct traced *traced, uint
 static const void *entry_of(enum hook_way way)
 {
 	static const void *const entries[] = {
-		[HOOK_REGISTERS] = thunk_registers, [HOOK_ANY] = thunk_any,
-		[HOOK_WIDE] = thunk_wide,           [HOOK_ENTERED] = thunk_entered,
-		[HOOK_AROUND] = thunk_around,       [HOOK_WRAPPER] = thunk_wrapper,
+		[HOOK_REGISTERS] = thunk_registers,
+		[HOOK_CHOSEN] = thunk_chosen,
+		[HOOK_ANY] = thunk_any,
+		[HOOK_WIDE] = thunk_wide,
+		[HOOK_ENTERED] = thunk_entered,
+		[HOOK_AROUND] = thunk_around,
+		[HOOK_WRAPPER] = thunk_wrapper,
 		[HOOK_NOTICE] = thunk_notice,
 	};
 
@@ -124,7 +128,9 @@ bool hook_announce(struct hook *hook, const struct function_name *name)
 	hook->function = function_announce(hook->traced, name);
 	if (hook->function == UINT32_MAX)
 		return false;
-	/* Release: a call that sees the hook on sees its number. */
+	if (hook->traced->prepare)
+		hook->traced->prepare(hook, name);
+	/* Release: a call that sees the hook on sees its number, and what was prepared. */
 	__atomic_store_n(&hook->is_on, 1, __ATOMIC_RELEASE);
 	return true;
 }
@@ -360,10 +366,10 @@ void hook_report(struct hook *hook, const struct hook_frame *frame)
 
 notice_function *hook_on_notice;
 
-void hook_notice(const struct hook *hook, uint64_t first, uint64_t second)
+void hook_notice(const struct hook *hook, const uint64_t *arguments)
 {
 	notice_function *tell = __atomic_load_n(&hook_on_notice, __ATOMIC_ACQUIRE);
 
 	if (tell)
-		tell(hook->traced, first, second);
+		tell(hook->traced, arguments);
 }

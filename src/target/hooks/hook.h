@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 struct hook;
+struct function_name;
 struct writer;
 
 /* Where a value of a record comes from, once the call has returned. */
@@ -47,12 +48,13 @@ enum capture {
 
 enum hook_way {
 	HOOK_REGISTERS, /* all arguments are in registers */
+	HOOK_CHOSEN,    /* the same; a C function of ours says before whether it is to be seen */
 	HOOK_ANY,       /* nothing is known of them */
 	HOOK_WIDE,      /* the same, with large structures among them */
 	HOOK_ENTERED,   /* like any; found by hook_current() while it lasts */
 	HOOK_AROUND,    /* like any; C functions of ours see it before and after */
 	HOOK_WRAPPER,   /* a C function of ours takes the call */
-	HOOK_NOTICE,    /* hook_on_notice is told, with two arguments; nothing is written */
+	HOOK_NOTICE,    /* hook_on_notice is told, with what is in registers; nothing is written */
 };
 
 /* The stack frame of a call on its way through us; laid out by thunk.S. */
@@ -62,9 +64,13 @@ struct hook_frame {
 	struct hook *hook;
 	uint64_t begin;
 	uint64_t results[2];
-	const struct hook_frame *outer; /* the call that this one is in, when both are entered */
-	uint64_t link;                  /* the caller's frame pointer */
-	uint64_t address;               /* where we return to */
+	union {
+		const struct hook_frame
+			*outer;  /* the call that this one is in, when both are entered */
+		uint64_t choice; /* what traced_choose said, when it is chosen */
+	};
+	uint64_t link;    /* the caller's frame pointer */
+	uint64_t address; /* where we return to */
 };
 
 /* The same of a call that is seen before and after, with room for what the one tells the other. */
@@ -73,10 +79,18 @@ struct hook_around {
 	struct hook_frame frame;
 };
 
+/* Before the original of a call that may be chosen, as its wrapper; has no time yet, and changes
+ * nothing.  0: it goes its way as if we were not there; else write is told the number. */
+typedef uint64_t traced_choose(const struct hook_frame *frame);
+
 /* Before the original, while the hook is on: may change arguments (hook_set_argument). */
 typedef void traced_before(struct hook_around *around, uint64_t *window);
 /* When it has returned, also when the hook is off by then: may change results. */
 typedef void traced_after(struct hook_around *around, uint64_t end);
+
+/* A hook for a function is about to be switched on; on a thread of ours, once a session.  For what
+ * the domain has to find out about the function. */
+typedef void traced_prepare(struct hook *hook, const struct function_name *name);
 
 /* Writes what is to be written about a call that has returned. */
 typedef void traced_write(struct writer *writer, const struct hook *hook,
@@ -89,7 +103,7 @@ struct traced {
 	enum trace_domain domain;
 	enum hook_way way;
 	traced_write *write; /* NULL: the call and its values */
-	void *wrapper;
+	void *wrapper;       /* of HOOK_WRAPPER; of HOOK_CHOSEN its traced_choose */
 	uint8_t value_count;
 	struct {
 		uint8_t kind;   /* enum value_kind */
@@ -97,6 +111,9 @@ struct traced {
 	} values[RECORD_VALUES_MAX];
 	traced_before *before; /* of HOOK_AROUND; either may be NULL */
 	traced_after *after;
+	traced_prepare *prepare; /* may be NULL */
+	const char *but_in;      /* libraries whose function of this name only calls others that are
+				    hooked, too; a pattern, NULL: none */
 };
 
 struct hook {
@@ -109,13 +126,14 @@ struct hook {
 	uint32_t is_on;
 	uint32_t is_of_table; /* called through a table, not an import */
 	uint32_t is_muted;    /* what it leads to is hooked further on */
-	uint32_t reserved;
-	uint64_t label; /* of its name and its library */
+	uint32_t mark;        /* its domain's own, see traced_prepare */
+	uint64_t label;       /* of its name and its library */
 } __attribute__((aligned(HOOK_SIZE)));
 
 _Static_assert(sizeof(struct hook) == HOOK_SIZE, "the stubs count on it");
 _Static_assert(offsetof(struct hook, wrapper) == HOOK_AT_WRAPPER, "thunk.S reads it");
 _Static_assert(offsetof(struct hook_frame, results) == FRAME_RESULTS, "thunk.S writes it");
+_Static_assert(offsetof(struct hook_frame, choice) == FRAME_CHOICE, "thunk.S writes it");
 _Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
 _Static_assert(offsetof(struct hook_around, frame) == AROUND_BYTES, "thunk.S makes it");
 
@@ -190,9 +208,10 @@ void hook_leave(struct hook_frame *frame);
 void hook_before(struct hook_around *around, uint64_t *window);
 void hook_after(struct hook_around *around);
 
-/* Called by thunk.S before the original: on the program's thread, any time. */
-typedef void notice_function(const struct traced *traced, uint64_t first, uint64_t second);
-void hook_notice(const struct hook *hook, uint64_t first, uint64_t second);
+/* Called by thunk.S before the original: on the program's thread, any time.  With the six first
+ * words that travel in registers. */
+typedef void notice_function(const struct traced *traced, const uint64_t *arguments);
+void hook_notice(const struct hook *hook, const uint64_t *arguments);
 extern notice_function *hook_on_notice;
 
 /* For wrappers, which call the original themselves. */

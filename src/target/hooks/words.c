@@ -9,7 +9,9 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 
-#define WORDS_MAX  131072u
+#ifndef WORDS_MAX
+#define WORDS_MAX 131072u
+#endif
 #define PLACES_MAX (2 * WORDS_MAX)
 #define PAGE_BYTES 4096u
 

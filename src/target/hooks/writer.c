@@ -440,6 +440,13 @@ bool writers_are_on(void)
 	return switches && current();
 }
 
+struct writer *writer_known(void)
+{
+	uint32_t now = switches ? current() : 0;
+
+	return now && self.session == now ? self.writer : NULL;
+}
+
 struct writer *writer_mine(void)
 {
 	uint32_t now = switches ? current() : 0;

@@ -14,11 +14,10 @@ struct writer {
 	struct ring_writer ring;
 	uint64_t busy;   /* the address of the seal of who is writing; 0: nobody */
 	uint64_t strays; /* calls that found it busy since it was busy */
-	/* Of domains/alloc.c, when it samples: */
-	int64_t sample_left;   /* bytes until the next one */
-	uint64_t random;       /* 0: not begun */
-	uint64_t last_address; /* the allocation that was counted last, and when it began */
-	uint64_t last_begin;
+	/* Of domains/alloc_samples.c, also changed by who is not busy: */
+	int64_t sample_left; /* bytes until the next one */
+	uint64_t random;     /* 0: not begun */
+	uint64_t handing_on; /* marks a counted call that may go on to another one; 0: none */
 	/* Of calls that are entered: */
 	const struct hook_frame *call; /* that its thread is in, see hook_current() */
 	uint64_t call_mark;            /* of what must still stand in its frame */
@@ -71,6 +70,8 @@ bool writers_are_on(void);
 
 /* The calling thread's, to remember things in; NULL when nothing is on, or it has none. */
 struct writer *writer_mine(void);
+/* The same for who asks at each call, NULL also where it would have to be looked for. */
+struct writer *writer_known(void);
 
 /* Between both: a call and its values, and what belongs to it.  False: it was dropped. */
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);

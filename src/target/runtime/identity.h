@@ -37,5 +37,8 @@ struct identity_watch {
  * came from, 0 when that is not known. */
 void identity_begin(struct identity_watch *self, int32_t origin);
 
+/* Has no thread a filter?  False also where it cannot be seen. */
+bool identity_is_unfiltered(void);
+
 /* Do that thread and its like have more than the program?  On one thread at a time. */
 bool identity_exceeds(struct identity_watch *self);

@@ -10,5 +10,8 @@
 extern const struct traced confine_notices[];
 extern const size_t confine_notice_count;
 
-/* Does such a call, with these arguments, change something? */
-bool confine_is_change(const struct traced *traced, uint64_t first, uint64_t second);
+/* On a thread of ours, before the first of them is hooked: what ours may do, to compare with. */
+void confine_begin(void);
+
+/* Does such a call, with these arguments, leave the program with less, or other, than ours have? */
+bool confine_is_change(const struct traced *traced, const uint64_t *arguments);

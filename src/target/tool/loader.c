@@ -1,11 +1,11 @@
 /*
- * The handlers run on the thread that forks.  They stay registered: this library is never unloaded.
+ * The handlers run on the thread that forks.  They stay registered for as long as their library is
+ * there.
  */
 #include "target/tool/loader.h"
 
 #include "shared/arch/syscall.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -107,4 +107,20 @@ int loader_close(void *handle)
 	r = functions.close(handle);
 	leave();
 	return r;
+}
+
+/* It takes locks of libc's, too. */
+void loader_leave_forks(void (*finalize)(void *))
+{
+	if (!is_registered)
+		return;
+	enter();
+	finalize(&dso_handle);
+	is_registered = false;
+	leave();
+}
+
+bool loader_is_in_forks(void)
+{
+	return is_registered;
 }

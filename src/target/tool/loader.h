@@ -7,6 +7,7 @@
 #pragma once
 
 #include <link.h>
+#include <stdbool.h>
 
 struct loader_libc {
 	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
@@ -22,3 +23,10 @@ void loader_use(const struct loader_libc *libc);
 int loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 void *loader_open(const char *name, int flags);
 int loader_close(void *handle);
+
+/* The program's forks forget us, before this library goes; `finalize` is __cxa_finalize.  A thread
+ * that forks just now may still come out of here. */
+void loader_leave_forks(void (*finalize)(void *));
+
+/* Do they know us? */
+bool loader_is_in_forks(void);

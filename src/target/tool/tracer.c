@@ -4,7 +4,6 @@
  */
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
-#include "target/agent/departure.h"
 #include "target/agent/rings.h"
 #include "target/domains/registrations.h"
 #include "target/domains/runtimes.h"
@@ -14,31 +13,23 @@
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/text.h"
+#include "target/tool/aside.h"
+#include "target/tool/backend.h"
 #include "target/tool/confine.h"
-#include "target/tool/loader.h"
 #include "target/tool/watch.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #define VARIABLE "LIMPET_TRACE="
 
 /* Loaded by somebody else than limpet, these are not there. */
 #pragma weak limpet_agent_rings
-#pragma weak limpet_agent_libc
 #pragma weak limpet_agent_tables
 #pragma weak limpet_agent_take_table
 #pragma weak limpet_agent_is_own
-#pragma weak limpet_agent_leave
-#pragma weak limpet_agent_has_left
-#pragma weak limpet_agent_may_call
 
-typedef void *dlsym_function(void *, const char *);
-
-static const struct boot_libc *libc;
 static struct trace_request request;
 static int32_t installed_by; /* the process whose words we have changed; 0: none */
 
@@ -52,12 +43,6 @@ static const struct traced notices[] = {
 static const struct traced inquiry = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTICE,
 				       .value_count = 0 };
 static bool has_opened; /* a module may have come since the last inquiry */
-
-#define DEPARTURE_SLICE_NS 500000
-#define DEPARTURE_SLICES   1000u /* half a second: somebody may hold a lock that leaving needs */
-
-static uint32_t is_departing; /* a change is about to happen: the watching thread tells the agent */
-static uint32_t is_late; /* it did not leave in time: the next call does not wait for it again */
 
 /* The thread may be about to lose the counter that every record is made with. */
 static bool takes_counter_away(uint64_t option, uint64_t value)
@@ -74,49 +59,12 @@ static void on_prctl(uint64_t option, uint64_t value)
 	writer_note(NOTE_NO_COUNTER);
 }
 
-/* No clock: the thread may be one that must not read it. */
-static void await_departure(void)
-{
-	struct timespec slice = { 0, DEPARTURE_SLICE_NS };
-	uint32_t never = 0;
-
-	for (unsigned i = 0; i < DEPARTURE_SLICES && !limpet_agent_has_left(); i++)
-		raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
-	__atomic_store_n(&is_late, !limpet_agent_has_left(), __ATOMIC_RELAXED);
-	/* The last one is ending: the kernel needs a moment until it is no more. */
-	raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
-}
-
-/* A child has no thread of ours.  A forked one sees its own memory, in which nobody looks. */
-static bool is_child(bool may_call)
-{
-	return may_call && (int32_t)raw0(SYS_getpid) != installed_by;
-}
-
-/* The program changes what it may do: we go first, and do not come back by ourselves.  Not for a
- * child, nor for a tool.  A thread that may have a filter of its own makes no system call here: the
- * watching thread finds out when it looks next. */
-static void step_aside(void)
-{
-	bool may_call = limpet_agent_may_call && limpet_agent_may_call();
-
-	if (!limpet_agent_leave || is_child(may_call) || watch_is_thread() ||
-	    limpet_agent_is_own(thread_number()))
-		return;
-	__atomic_store_n(&is_departing, 1, __ATOMIC_RELEASE); /* pairs with look_around() */
-	if (!may_call)
-		return;
-	watch_hurry();
-	if (!__atomic_load_n(&is_late, __ATOMIC_RELAXED))
-		await_departure();
-}
-
-static void on_change(const struct traced *traced, uint64_t first, uint64_t second)
+static void on_change(const struct traced *traced, const uint64_t *arguments)
 {
 	if (traced == &confine_notices[0])
-		on_prctl(first, second);
-	if (confine_is_change(traced, first, second))
-		step_aside();
+		on_prctl(arguments[0], arguments[1]);
+	if (confine_is_change(traced, arguments))
+		aside_step();
 }
 
 static bool is_confinement(const struct traced *traced)
@@ -124,10 +72,10 @@ static bool is_confinement(const struct traced *traced)
 	return traced >= confine_notices && traced < confine_notices + confine_notice_count;
 }
 
-static void on_notice(const struct traced *traced, uint64_t first, uint64_t second)
+static void on_notice(const struct traced *traced, const uint64_t *arguments)
 {
 	if (is_confinement(traced)) {
-		on_change(traced, first, second);
+		on_change(traced, arguments);
 	} else if (traced != &inquiry) {
 		__atomic_store_n(&has_opened, true, __ATOMIC_RELAXED);
 		watch_hurry();
@@ -136,15 +84,10 @@ static void on_notice(const struct traced *traced, uint64_t first, uint64_t seco
 	}
 }
 
-static void *find_symbol(const char *name)
-{
-	return ((dlsym_function *)libc->dlsym)(RTLD_DEFAULT, name);
-}
-
 /* The host's words come with the rings; without them, in the environment. */
 static const char *find_request(const struct rings *rings)
 {
-	char ***environment = find_symbol("environ");
+	char ***environment = backend_symbol("environ");
 
 	if (rings->request[0])
 		return rings->request;
@@ -157,11 +100,13 @@ static const char *find_request(const struct rings *rings)
 static bool want_domain(unsigned id)
 {
 	const struct domain *domain = domains[id];
+	const struct traced *traced =
+		domain->sampled && request.alloc_sample ? domain->sampled : domain->traced;
 	bool fits = true;
 
 	for (size_t i = 0; i < domain->traced_count; i++)
-		if (domain->traced[i].symbol)
-			fits &= wants_add(&domain->traced[i]);
+		if (traced[i].symbol)
+			fits &= wants_add(&traced[i]);
 	return (!domain->start || domain->start(&request)) && fits;
 }
 
@@ -208,8 +153,7 @@ static void look_around(bool have_modules_changed)
 {
 	struct got_report report = { 0 };
 
-	if (__atomic_exchange_n(&is_departing, 0, __ATOMIC_ACQUIRE))
-		limpet_agent_leave();
+	aside_look();
 	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
 		gpu_runtimes[i]->look(have_modules_changed, &report);
 	watch_answer();
@@ -217,47 +161,6 @@ static void look_around(bool have_modules_changed)
 		if (gpu_runtimes[i]->ask)
 			gpu_runtimes[i]->ask(&report);
 	add_report(&report);
-}
-
-static int open_backend(void)
-{
-	struct loader_libc loader = {
-		.iterate = find_symbol("dl_iterate_phdr"),
-		.open = (void *)libc->dlopen,
-		.close = (void *)libc->dlclose,
-		.register_fork = find_symbol("__register_atfork"),
-	};
-	struct got_libc functions = {
-		.iterate = loader_iterate,
-		.symbol = (void *)libc->dlsym,
-		.symbol_of_version = find_symbol("dlvsym"),
-		.find_module = find_symbol("dladdr"),
-		.find_symbol = find_symbol("dladdr1"),
-		.open = loader_open,
-		.close = loader_close,
-	};
-	int (*page_size)(void) = find_symbol("getpagesize");
-	const void *const ours[GOT_EXCLUDED_MAX] = { (const void *)open_backend,
-						     (const void *)limpet_agent_rings };
-
-	if (!loader.iterate || !page_size)
-		return -ENOSYS;
-	loader_use(&loader);
-	functions.page_size = (uint64_t)page_size();
-	return got_open(&functions, ours);
-}
-
-static int start_watch(void)
-{
-	struct watch_libc functions = {
-		.all = libc,
-		.create = (void *)libc->pthread_create,
-		.join = (void *)libc->pthread_join,
-		.attr_init = (void *)libc->pthread_attr_init,
-		.attr_setstack = (void *)libc->pthread_attr_setstack,
-	};
-
-	return watch_start(&functions, add_report, look_around);
 }
 
 static void restore_tables(void *left)
@@ -315,6 +218,7 @@ static void stop(void)
 	writers_settle();
 	got_close();
 	words_close();
+	aside_end();
 	installed_by = 0;
 }
 
@@ -334,6 +238,7 @@ static void forget_parent(void)
 	hooks_off();
 	got_close();
 	words_close();
+	aside_end();
 	installed_by = 0;
 }
 
@@ -343,7 +248,7 @@ static int start(struct rings *rings)
 
 	request = (struct trace_request){ 0 };
 	if (!r)
-		r = open_backend();
+		r = backend_open();
 	if (!r)
 		r = writers_open(rings, limpet_agent_is_own);
 	if (r)
@@ -359,10 +264,11 @@ static int start(struct rings *rings)
 	clock_start();
 	if (!clock_may_be_read())
 		writer_note(NOTE_NO_COUNTER);
-	thread_learn(find_symbol("__errno_location"), request.asks_number);
-	is_departing = is_late = 0;
+	thread_learn(backend_symbol("__errno_location"), request.asks_number);
+	confine_begin();
+	aside_begin();
 	hook_on_notice = on_notice;
-	r = start_watch();
+	r = backend_watch(add_report, look_around);
 	__atomic_store_n(&rings->tracer_threads, r ? 0 : 1, __ATOMIC_RELAXED);
 	return r;
 }
@@ -377,10 +283,9 @@ static int tool_attach(limpet_detach_function *detach, struct limpet_context *co
 	(void)contexts;
 	(void)context_count;
 	(void)data;
-	if (!rings)
+	if (!rings || !backend_use_agent())
 		return -ENOENT;
-	libc = limpet_agent_libc();
-	domain_find_symbol = find_symbol;
+	domain_find_symbol = backend_symbol;
 	writer_ignore_me();
 	writers_settle();
 	forget_parent();

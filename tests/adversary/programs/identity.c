@@ -14,6 +14,7 @@
 #include <linux/securebits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,14 +24,17 @@
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SOMEBODY    1234
-#define STEPS_MAX   16
-#define THREADS     4
-#define TURNS       50
-#define CAP(number) (1u << (number))
+#define SOMEBODY      1234
+#define STEPS_MAX     16
+#define THREADS       4
+#define TURNS         50
+#define SOON_US       50000
+#define NO_CAPABILITY 60
+#define CAP(number)   (1u << (number))
 
 /* Without libc: nobody who hooks functions sees it. */
 static long raw_call(long nr, long a, long b, long c, long d, long e)
@@ -345,6 +349,79 @@ static int in_a_handler(void)
 	return handled - 1;
 }
 
+/* A signal comes while the call waits for limpet to leave, and the handler does not come back. */
+static sigjmp_buf before_call;
+
+static void jump(int number)
+{
+	(void)number;
+	siglongjmp(before_call, 1);
+}
+
+static int step_down_interrupted(void (*handler)(int))
+{
+	struct itimerval soon = { { 0, 0 }, { 0, SOON_US } }, never = { { 0, 0 }, { 0, 0 } };
+	int r;
+
+	signal(SIGALRM, handler);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	r = step_down();
+	setitimer(ITIMER_REAL, &never, NULL);
+	return r;
+}
+
+static int jump_out(void)
+{
+	return sigsetjmp(before_call, 1) ? 0 : step_down_interrupted(jump);
+}
+
+static volatile pid_t child_of_handler;
+
+static void fork_here(int number)
+{
+	(void)number;
+	child_of_handler = fork();
+}
+
+/* The handler's child is in the same call. */
+static int fork_inside(void)
+{
+	pid_t here = getpid();
+	int r = step_down_interrupted(fork_here);
+
+	if (getpid() != here)
+		_exit(r);
+	return r ? r : child_of_handler ? answer_of_child(child_of_handler) : 0;
+}
+
+static int same_ids(void)
+{
+	return setresuid(getuid(), geteuid(), -1) | setresgid(-1, getegid(), getgid()) |
+	       setuid(getuid()) | setgid(getgid()) | seteuid(geteuid()) | setegid(getegid()) |
+	       setreuid(-1, geteuid()) | setregid(getgid(), -1) |
+	       (getgroups(0, NULL) ? 0 : setgroups(0, NULL));
+}
+
+static int same_files(void)
+{
+	return setfsuid(-1) | setfsgid(getegid()) | prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) |
+	       unshare(CLONE_SYSVSEM);
+}
+
+/* What libraries ask to know what the kernel can do. */
+static int ask_kernel(void)
+{
+	uint32_t action = SECCOMP_RET_ERRNO;
+
+	return (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != -1) |
+	       (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL) !=
+		-1) |
+	       (int)syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) |
+	       prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_CHOWN, 0, 0) |
+	       prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) |
+	       (prctl(PR_CAPBSET_DROP, NO_CAPABILITY, 0, 0, 0) != -1);
+}
+
 static void *go_up_and_down(void *ret)
 {
 	for (unsigned i = 0; i < TURNS; i++)
@@ -405,6 +482,10 @@ static const struct sequence sequences[] = {
 	{ "fork", { child_of_fork } },
 	{ "handler", { in_a_handler } },
 	{ "threads", { all_threads_at_once } },
+	{ "setns", { same_network } },
+	{ "jump", { jump_out } },
+	{ "fork_inside", { fork_inside } },
+	{ "nothing", { same_ids, same_files, ask_kernel } },
 	{ "raw", { raw_group, raw_user } },
 	{ "raw_capset", { raw_capset } },
 	{ "raw_no_new_privs", { raw_no_new_privileges } },

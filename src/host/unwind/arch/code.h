@@ -23,6 +23,9 @@ struct code_reader {
 	 * its rows (UNWIND_FP_HELD).  `pc` is that of the code's begin. */
 	void (*mark)(const struct object_part *code, uint32_t pc, struct unwind_row *rows,
 		     size_t count);
+	/* Code that is made while the program runs, with a trampoline at its begin: rows of that,
+	 * the last of which holds for all code that it leads to.  -ENODATA: there is none. */
+	int (*add_entered)(const struct object_part *piece, struct rows *rows);
 };
 
 extern const struct code_reader code_of_aarch64;

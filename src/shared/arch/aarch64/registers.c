@@ -64,6 +64,11 @@ uint64_t arch_instruction_pointer(const struct user_regs_struct *regs)
 	return regs->pc;
 }
 
+void arch_go_to(struct user_regs_struct *regs, uint64_t address)
+{
+	regs->pc = address;
+}
+
 uint64_t arch_link_register(const struct user_regs_struct *regs)
 {
 	return regs->regs[30];

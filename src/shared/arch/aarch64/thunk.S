@@ -3,6 +3,8 @@
  * struct hook and goes on to one of these entries:
  *
  *   thunk_registers  for functions whose arguments are all in registers
+ *   thunk_chosen     the same, but first asks a C function whether the call is wanted at all: if not, it
+ *                    goes on to the original, which sees its caller as ever
  *   thunk_any        for any function: hands on a window of the caller's stack, too
  *   thunk_wide       the same with a larger window
  *   thunk_entered    like thunk_any, and tells hook_enter() before
@@ -11,7 +13,7 @@
  *   thunk_wrapper    goes to a C function, with the hook as its sixth argument
  *   thunk_notice     tells hook_notice() and goes on to the original, which sees its caller as ever
  *
- * All but the last two call the original as it was called, note the time before, and tell
+ * All but the last two (and thunk_chosen, where it is not wanted) call the original as it was called, note the time before, and tell
  * hook_leave() or hook_after() afterwards.  Nothing here or behind them uses vector registers:
  * whatever travels in them, of whatever width, is not touched, neither on the way in nor on the way
  * out.  Return addresses are never replaced, and the frames are described for unwinders: exceptions,
@@ -29,7 +31,7 @@
 \name:
 	.endm
 
-	.macro enter
+	.macro enter_frame
 	.cfi_startproc
 	hint	#34 /* bti c */
 	sub	sp, sp, #FRAME_SIZE
@@ -44,6 +46,9 @@
 	stp	x4, x5, [sp, #32]
 	stp	x6, x7, [sp, #48]
 	stp	x8, x16, [sp, #FRAME_INDIRECT]
+	.endm
+
+	.macro note_time
 	adrp	x9, clock_is_forbidden
 	ldr	w10, [x9, :lo12:clock_is_forbidden]
 	mov	x9, xzr
@@ -51,6 +56,11 @@
 	mrs	x9, cntvct_el0
 9:
 	str	x9, [sp, #FRAME_BEGIN]
+	.endm
+
+	.macro enter
+	enter_frame
+	note_time
 	.endm
 
 	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */
@@ -89,6 +99,32 @@
 	enter
 	call_and_leave
 	.size thunk_registers, . - thunk_registers
+
+	function thunk_chosen
+	enter_frame
+	mov	x0, sp
+	ldr	x17, [x16, #HOOK_AT_WRAPPER]
+	blr	x17
+	str	x0, [sp, #FRAME_CHOICE]
+	cbz	x0, 1f
+	note_time
+	load_arguments
+	call_and_leave
+	.cfi_startproc
+	.cfi_def_cfa x29, 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+1:	load_arguments
+	ldp	x29, x30, [sp, #FRAME_LINK]
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa sp, FRAME_SIZE
+	add	sp, sp, #FRAME_SIZE
+	.cfi_def_cfa_offset 0
+	ldr	x17, [x16, #HOOK_AT_ORIGINAL]
+	br	x17
+	.cfi_endproc
+	.size thunk_chosen, . - thunk_chosen
 
 	/* Goes on at 1, or, where the end of the caller's stack is near, at 2. */
 	.macro copy_window words, last, before=0
@@ -187,8 +223,7 @@
 	stp	x4, x5, [sp, #32]
 	stp	x6, x7, [sp, #48]
 	stp	x8, x16, [sp, #64]
-	mov	x2, x1
-	mov	x1, x0
+	mov	x1, sp
 	mov	x0, x16
 	bl	hook_notice
 	ldp	x0, x1, [sp, #0]

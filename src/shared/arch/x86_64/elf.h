@@ -6,6 +6,7 @@
 #define ARCH_ELF_MACHINE     EM_X86_64
 #define ARCH_TPOFF_RELOC     R_X86_64_TPOFF64
 #define ARCH_TLS_ABOVE       0
+#define ARCH_SYSCALL         "\x0f\x05"
 #define ARCH_SYSCALL_RETURN  "\x0f\x05\xc3"
 #define ARCH_SIGRETURN       "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
 #define ARCH_THREAD_EXIT     "\xb8\x3c\x00\x00\x00\x0f\x05"

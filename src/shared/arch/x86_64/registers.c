@@ -55,6 +55,11 @@ uint64_t arch_instruction_pointer(const struct user_regs_struct *regs)
 	return regs->rip;
 }
 
+void arch_go_to(struct user_regs_struct *regs, uint64_t address)
+{
+	regs->rip = address;
+}
+
 uint64_t arch_link_register(const struct user_regs_struct *regs)
 {
 	(void)regs; /* return addresses are on the stack */

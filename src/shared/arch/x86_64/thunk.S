@@ -15,7 +15,7 @@
 \name:
 	.endm
 
-	.macro enter
+	.macro enter_frame
 	.cfi_startproc
 	endbr64
 	push	rbp
@@ -33,6 +33,9 @@
 	mov	[rsp + 48], r10 /* of nested functions */
 	mov	[rsp + FRAME_INDIRECT], rax /* the number of vector arguments */
 	mov	[rsp + FRAME_HOOK], r11
+	.endm
+
+	.macro note_time
 	xor	eax, eax
 	cmp	dword ptr [rip + clock_is_forbidden], eax
 	jne	9f
@@ -41,6 +44,11 @@
 	or	rax, rdx
 9:
 	mov	[rsp + FRAME_BEGIN], rax
+	.endm
+
+	.macro enter
+	enter_frame
+	note_time
 	.endm
 
 	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */
@@ -75,6 +83,29 @@
 	enter
 	call_and_leave
 	.size thunk_registers, . - thunk_registers
+
+	function thunk_chosen
+	enter_frame
+	mov	rdi, rsp
+	call	[r11 + HOOK_AT_WRAPPER]
+	mov	[rsp + FRAME_CHOICE], rax
+	test	rax, rax
+	jz	1f
+	note_time
+	load_arguments
+	call_and_leave
+	.cfi_startproc
+	.cfi_def_cfa rbp, 16
+	.cfi_offset rbp, -16
+1:	load_arguments
+	mov	rdx, [rbp - FRAME_LINK + 16]
+	mov	rax, [rbp - FRAME_LINK + FRAME_INDIRECT]
+	leave
+	.cfi_def_cfa rsp, 8
+	.cfi_restore rbp
+	jmp	[r11 + HOOK_AT_ORIGINAL]
+	.cfi_endproc
+	.size thunk_chosen, . - thunk_chosen
 
 	/* Goes on at 1, or, where the end of the caller's stack is near, at 2. */
 	.macro copy_window words, last, before=0
@@ -161,26 +192,25 @@
 	.cfi_offset rbp, -16
 	mov	rbp, rsp
 	.cfi_def_cfa_register rbp
-	push	rdi
-	push	rsi
-	push	rdx
-	push	rcx
-	push	r8
-	push	r9
-	push	rax
 	push	r11
-	mov	rdx, rsi
-	mov	rsi, rdi
+	push	rax
+	push	r9
+	push	r8
+	push	rcx
+	push	rdx
+	push	rsi
+	push	rdi
+	mov	rsi, rsp
 	mov	rdi, r11
 	call	hook_notice
-	pop	r11
-	pop	rax
-	pop	r9
-	pop	r8
-	pop	rcx
-	pop	rdx
-	pop	rsi
 	pop	rdi
+	pop	rsi
+	pop	rdx
+	pop	rcx
+	pop	r8
+	pop	r9
+	pop	rax
+	pop	r11
 	pop	rbp
 	.cfi_def_cfa rsp, 8
 	.cfi_restore rbp

@@ -11,6 +11,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/aarch64/begins.h"
+#include "host/unwind/arch/aarch64/entered.h"
+#include "host/unwind/arch/aarch64/follow.h"
 #include "host/unwind/arch/aarch64/held.h"
 #include "host/unwind/arch/aarch64/instruction.h"
 
@@ -24,30 +26,34 @@
 #define REGISTER_FP  29
 #define REGISTER_SP  31
 
-enum visit {
-	VISIT_NEVER,
-	VISIT_DONE,
-	VISIT_WAITING,
-};
+int follow_open(struct follow *ret, const struct object_part *piece,
+		const struct code_begins *begins)
+{
+	*ret = (struct follow){ .piece = piece, .begins = begins };
+	ret->count = (uint32_t)(MIN(piece->size, PIECE_MAX) / WORD);
+	ret->states = calloc(ret->count + 1, sizeof(*ret->states));
+	ret->visits = calloc(ret->count + 1, sizeof(*ret->visits));
+	ret->waiting = calloc(ret->count + 1, sizeof(*ret->waiting));
+	if (ret->states && ret->visits && ret->waiting)
+		return 0;
+	follow_close(ret);
+	return -ENOMEM;
+}
 
-struct follow {
-	const struct object_part *piece;
-	const struct code_begins *begins;
-	uint32_t count; /* instructions */
-	struct frame_state *states;
-	unsigned char *visits; /* enum visit */
-	uint32_t *waiting;
-	uint32_t waiting_count;
-};
-
-static void follow_done_at_scope_end(struct follow *follow)
+void follow_close(struct follow *follow)
 {
 	free(follow->states);
 	free(follow->visits);
 	free(follow->waiting);
+	*follow = (struct follow){ 0 };
 }
 
-static uint32_t word_at(const struct follow *follow, uint64_t number)
+static void follow_close_at_scope_end(struct follow *follow)
+{
+	follow_close(follow);
+}
+
+uint32_t follow_word(const struct follow *follow, uint64_t number)
 {
 	uint32_t word = 0;
 
@@ -73,12 +79,12 @@ static struct frame_state meet(const struct frame_state *a, const struct frame_s
 	return both;
 }
 
-/* A way leads there. */
-static void arrive(struct follow *follow, uint64_t number, const struct frame_state *state)
+void follow_arrive(struct follow *follow, uint64_t number, const struct frame_state *state)
 {
 	struct frame_state before, both;
 
-	if (number >= follow->count)
+	if (number >= follow->count ||
+	    (follow->is_one_frame && follow->visits[number] != VISIT_NEVER))
 		return;
 	before = follow->states[number];
 	both = follow->visits[number] == VISIT_NEVER ? *state : meet(&before, state);
@@ -90,11 +96,11 @@ static void arrive(struct follow *follow, uint64_t number, const struct frame_st
 	follow->visits[number] = VISIT_WAITING;
 }
 
-static void begin_at(struct follow *follow, uint64_t number)
+void follow_begin(struct follow *follow, uint64_t number)
 {
 	const struct frame_state state = frame_state_begin();
 
-	arrive(follow, number, &state);
+	follow_arrive(follow, number, &state);
 }
 
 /* A function that goes to another one instead of returning: its frame is gone, whatever became of
@@ -104,6 +110,8 @@ static bool is_tail_call(const struct follow *follow, uint64_t target,
 {
 	uint64_t address = follow->piece->address + target * WORD;
 
+	if (!follow->begins)
+		return false;
 	if (begins_has_name(follow->begins, address))
 		return true;
 	return begins_has(follow->begins, address) && state->fp == HELD_CALLER &&
@@ -114,25 +122,26 @@ static bool is_tail_call(const struct follow *follow, uint64_t target,
 /* Calls of the kernel from which nobody returns. */
 static bool is_last_call(const struct follow *follow, uint32_t number)
 {
-	uint32_t before = number ? word_at(follow, number - 1) : 0;
+	uint32_t before = number ? follow_word(follow, number - 1) : 0;
 
-	return word_at(follow, number) == CALL_KERNEL &&
+	return follow_word(follow, number) == CALL_KERNEL &&
 	       (before == EXIT || before == EXIT_GROUP || before == RT_SIGRETURN);
 }
 
 /* To the next instruction; unless a function begins there, behind a call that does not return. */
 static void fall_through(struct follow *follow, uint64_t next, const struct frame_state *state)
 {
-	if (state->lr_saved != NOT_SAVED && instruction_begins_function(word_at(follow, next)))
-		begin_at(follow, next);
+	if (!follow->is_one_frame && state->lr_saved != NOT_SAVED &&
+	    instruction_begins_function(follow_word(follow, next)))
+		follow_begin(follow, next);
 	else
-		arrive(follow, next, state);
+		follow_arrive(follow, next, state);
 }
 
 static void go_on(struct follow *follow, uint32_t number)
 {
 	struct frame_state state = follow->states[number];
-	uint32_t word = word_at(follow, number);
+	uint32_t word = follow_word(follow, number);
 	int64_t offset;
 	enum flow flow = instruction_flow(word, &offset);
 	uint64_t target = (uint64_t)((int64_t)number + offset / (int64_t)WORD);
@@ -140,14 +149,14 @@ static void go_on(struct follow *follow, uint32_t number)
 	follow->visits[number] = VISIT_DONE;
 	instruction_apply(word, &state);
 	if ((flow == FLOW_JUMP || flow == FLOW_BRANCH) && !is_tail_call(follow, target, &state))
-		arrive(follow, target, &state);
-	if (flow == FLOW_CALL && offset)
-		begin_at(follow, target);
+		follow_arrive(follow, target, &state);
+	if (flow == FLOW_CALL && offset && !follow->is_one_frame)
+		follow_begin(follow, target);
 	if (flow != FLOW_JUMP && flow != FLOW_END && !is_last_call(follow, number))
 		fall_through(follow, number + 1u, &state);
 }
 
-static void go_everywhere(struct follow *follow)
+void follow_run(struct follow *follow)
 {
 	while (follow->waiting_count)
 		go_on(follow, follow->waiting[--follow->waiting_count]);
@@ -165,20 +174,20 @@ static void find_ways(struct follow *follow)
 
 	for (uint32_t i = 0; i < follow->count; i++)
 		if (begins_has(follow->begins, follow->piece->address + (uint64_t)i * WORD))
-			begin_at(follow, i);
-	go_everywhere(follow);
-	while (first < follow->count && is_padding(word_at(follow, first)))
+			follow_begin(follow, i);
+	follow_run(follow);
+	while (first < follow->count && is_padding(follow_word(follow, first)))
 		first++;
 	if (first < follow->count && follow->visits[first] == VISIT_NEVER)
-		begin_at(follow, first);
-	go_everywhere(follow);
+		follow_begin(follow, first);
+	follow_run(follow);
 	for (uint32_t i = 0; i < follow->count; i++) {
 		if (follow->visits[i] != VISIT_NEVER ||
-		    (!instruction_begins_stub(word_at(follow, i), word_at(follow, i + 1)) &&
-		     !instruction_begins_function(word_at(follow, i))))
+		    (!instruction_begins_stub(follow_word(follow, i), follow_word(follow, i + 1)) &&
+		     !instruction_begins_function(follow_word(follow, i))))
 			continue;
-		begin_at(follow, i);
-		go_everywhere(follow);
+		follow_begin(follow, i);
+		follow_run(follow);
 	}
 }
 
@@ -198,14 +207,12 @@ static bool begins_thread(const struct follow *follow, uint32_t number)
 	const struct frame_state *state = &follow->states[number];
 	int64_t offset;
 
-	return instruction_flow(word_at(follow, number), &offset) == FLOW_CALL &&
-	       word_at(follow, number + 1) == EXIT && word_at(follow, number + 2) == CALL_KERNEL &&
-	       state->lr_saved == NOT_SAVED;
+	return instruction_flow(follow_word(follow, number), &offset) == FLOW_CALL &&
+	       follow_word(follow, number + 1) == EXIT &&
+	       follow_word(follow, number + 2) == CALL_KERNEL && state->lr_saved == NOT_SAVED;
 }
 
-/* By x29 where that is the frame's: a caller need not know its sp then, and whoever it called may
- * have changed that. */
-static struct rules rules_of(const struct follow *follow, uint32_t number)
+struct rules follow_rules(const struct follow *follow, uint32_t number)
 {
 	const struct frame_state *state = &follow->states[number];
 	struct rules rules = { .kind = RULES_FRAME };
@@ -228,8 +235,8 @@ static struct rules rules_of(const struct follow *follow, uint32_t number)
 
 static bool is_trampoline(const struct follow *follow, uint32_t number)
 {
-	return word_at(follow, number) == RT_SIGRETURN &&
-	       word_at(follow, number + 1) == CALL_KERNEL;
+	return follow_word(follow, number) == RT_SIGRETURN &&
+	       follow_word(follow, number + 1) == CALL_KERNEL;
 }
 
 /* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
@@ -242,7 +249,7 @@ static int tell(const struct follow *follow, const struct rules_listener *listen
 
 	for (uint32_t i = 0; !r && i < follow->count; i++) {
 		uint64_t address = follow->piece->address + (uint64_t)i * WORD;
-		struct rules rules = rules_of(follow, i);
+		struct rules rules = follow_rules(follow, i);
 
 		if (is_trampoline(follow, i)) {
 			r = listener->rules(listener->context, address - (i > 0), &signal);
@@ -255,10 +262,12 @@ static int tell(const struct follow *follow, const struct rules_listener *listen
 	return r;
 }
 
-static bool is_all_padding(const struct follow *follow)
+static bool is_all_padding(const struct object_part *piece)
 {
-	for (uint32_t i = 0; i < follow->count; i++)
-		if (!is_padding(word_at(follow, i)))
+	const struct follow all = { .piece = piece, .count = (uint32_t)(piece->size / WORD) };
+
+	for (uint32_t i = 0; i < all.count; i++)
+		if (!is_padding(follow_word(&all, i)))
 			return false;
 	return true;
 }
@@ -266,20 +275,16 @@ static bool is_all_padding(const struct follow *follow)
 static int read_code(const struct object_part *piece, const struct code_begins *begins,
 		     const struct rules_listener *listener)
 {
-	CLEANUP(follow_done) struct follow follow = { .piece = piece, .begins = begins };
+	CLEANUP(follow_close) struct follow follow = { 0 };
+	int r;
 
-	if (piece->size > PIECE_MAX)
+	if (piece->size > PIECE_MAX || is_all_padding(piece))
 		return 0;
-	follow.count = (uint32_t)(piece->size / WORD);
-	if (is_all_padding(&follow))
-		return 0;
-	follow.states = calloc(follow.count, sizeof(*follow.states));
-	follow.visits = calloc(follow.count, sizeof(*follow.visits));
-	follow.waiting = calloc(follow.count, sizeof(*follow.waiting));
-	if (!follow.states || !follow.visits || !follow.waiting)
-		return -ENOMEM;
+	r = follow_open(&follow, piece, begins);
+	if (r < 0)
+		return r;
 	find_ways(&follow);
 	return tell(&follow, listener);
 }
 
-const struct code_reader code_of_aarch64 = { begins_find, read_code, held_mark };
+const struct code_reader code_of_aarch64 = { begins_find, read_code, held_mark, entered_add_rows };

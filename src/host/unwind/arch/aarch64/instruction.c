@@ -264,6 +264,7 @@ static const struct {
 	{ 0x7e000000, 0x34000000, FLOW_BRANCH, 5, 19 }, /* cbz, cbnz */
 	{ 0x7e000000, 0x36000000, FLOW_BRANCH, 5, 14 }, /* tbz, tbnz */
 	{ 0xffe0001f, 0xd4200000, FLOW_END, 0, 0 },     /* brk */
+	{ 0xffe0001f, 0xd4400000, FLOW_END, 0, 0 },     /* hlt */
 	{ 0xffff0000, 0x00000000, FLOW_END, 0, 0 },     /* udf */
 };
 

@@ -2,7 +2,7 @@
  * Takes instructions of x86-64 apart, as far as their length and the stack are concerned: prefixes,
  * opcode, ModRM with SIB and displacement, immediate.  Host only.
  */
-#include "host/java/instruction.h"
+#include "host/java/arch/x86_64/instruction.h"
 
 #include <errno.h>
 #include <stdbool.h>

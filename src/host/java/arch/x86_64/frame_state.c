@@ -1,7 +1,7 @@
 /*
  * Follows a frame from one instruction to the next.  Host only.
  */
-#include "host/java/frame_state.h"
+#include "host/java/arch/x86_64/frame_state.h"
 
 #include <string.h>
 

@@ -1,0 +1,146 @@
+/*
+ * Looks for an interpreter in the files of an address space.  Host only; the files are foreign
+ * bytes.
+ */
+#include "host/interpreter/interpreter.h"
+#include "host/interpreter/kind.h"
+
+#include "host/core/cleanup.h"
+#include "host/symbols/elf_source.h"
+#include "host/symbols/elf_symbols.h"
+
+#include <errno.h>
+#include <gelf.h>
+
+struct search {
+	const struct interpreter_kind *kind;
+	struct code_range *found; /* addresses of the file */
+};
+
+static void take_symbol(const GElf_Sym *symbol, const char *name, struct search *search)
+{
+	if (!name || symbol->st_shndx == SHN_UNDEF || !symbol->st_value)
+		return;
+	for (unsigned i = 0; i < INTERPRETER_SYMBOLS_MAX && search->kind->symbols[i]; i++)
+		if (!strcmp(name, search->kind->symbols[i]))
+			search->found[i] =
+				(struct code_range){ symbol->st_value,
+						     symbol->st_value + symbol->st_size };
+}
+
+static void take_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, struct search *search)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = data ? data->d_size / sizeof(Elf64_Sym) : 0;
+	GElf_Sym symbol;
+
+	for (size_t i = 0; i < MIN(count, (size_t)INT32_MAX); i++)
+		if (gelf_getsym(data, (int)i, &symbol))
+			take_symbol(&symbol, elf_strptr(elf, head->sh_link, symbol.st_name),
+				    search);
+}
+
+static void find_symbols(Elf *elf, struct search *search)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &head) &&
+		    (head.sh_type == SHT_DYNSYM || head.sh_type == SHT_SYMTAB))
+			take_symbols(elf, section, &head, search);
+}
+
+static int look_into(const struct space_range *range, const struct interpreter_kind *kind,
+		     struct interpreter_binary *ret)
+{
+	CLEANUP(elf_source_close) struct elf_source source = { 0 };
+	const struct module *module = range->module;
+	struct search search = { kind, ret->symbols };
+
+	*ret = (struct interpreter_binary){ .module = module, .bias = range->bias };
+	if (!module->image_path || elf_source_open_again(&source, module->image_path, module->path))
+		return -ENOENT;
+	find_symbols(source.elf, &search);
+	if (!ret->symbols[0].start)
+		return -ENOENT;
+	for (unsigned i = 0; i < INTERPRETER_SYMBOLS_MAX; i++)
+		if (ret->symbols[i].start) {
+			ret->symbols[i].start += range->bias;
+			ret->symbols[i].end += range->bias;
+		}
+	return 0;
+}
+
+static bool may_be(const struct module *module, const struct interpreter_kind *kind)
+{
+	const char *slash = strrchr(module->path, '/');
+
+	return module->kind == MODULE_FILE && kind->is_name(slash ? slash + 1 : module->path);
+}
+
+int interpreter_binary_find(const struct space *space, const struct interpreter_kind *kind,
+			    struct interpreter_binary *ret)
+{
+	const struct module *last = NULL;
+
+	for (size_t i = 0; i < space->count; i++) {
+		const struct space_range *range = &space->ranges[i];
+
+		if (range->module == last || !may_be(range->module, kind))
+			continue;
+		last = range->module;
+		if (!look_into(range, kind, ret))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+const char *interpreter_title_in(const struct space *space)
+{
+	for (size_t i = 0; i < space->count; i++)
+		for (size_t k = 0; interpreter_kinds[k]; k++)
+			if (may_be(space->ranges[i].module, interpreter_kinds[k]))
+				return interpreter_kinds[k]->title;
+	return NULL;
+}
+
+bool interpreter_binary_function(const struct interpreter_binary *binary, uint64_t address,
+				 struct code_range *ret)
+{
+	CLEANUP(elf_source_close) struct elf_source source = { 0 };
+	const struct module *module = binary->module;
+	struct symbol_table starts = { 0 };
+	const struct symbol *symbol = NULL;
+
+	if (!elf_source_open_again(&source, module->image_path, module->path) &&
+	    !elf_starts_add(source.elf, &starts)) {
+		symbol_table_finish(&starts);
+		symbol = symbol_table_find(&starts, address - binary->bias);
+	}
+	if (symbol)
+		*ret = (struct code_range){ symbol->address + binary->bias,
+					    symbol->end + binary->bias };
+	symbol_table_done(&starts);
+	return symbol;
+}
+
+bool interpreter_binary_data(const struct interpreter_binary *binary, struct code_range *ret)
+{
+	CLEANUP(elf_source_close) struct elf_source source = { 0 };
+	const struct module *module = binary->module;
+	size_t count = 0;
+	GElf_Phdr head;
+
+	if (elf_source_open_again(&source, module->image_path, module->path) ||
+	    elf_getphdrnum(source.elf, &count))
+		return false;
+	for (size_t i = 0; i < MIN(count, (size_t)INT32_MAX); i++)
+		if (gelf_getphdr(source.elf, (int)i, &head) && head.p_type == PT_LOAD &&
+		    head.p_flags & PF_W) {
+			*ret = (struct code_range){ head.p_vaddr + binary->bias,
+						    head.p_vaddr + head.p_memsz + binary->bias };
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,58 @@
+/*
+ * Texts from foreign memory.  Host only.  Lengths come from there too: each is bounded before it is
+ * used.
+ */
+#include "host/interpreter/memory.h"
+
+#include "host/core/foreign.h"
+#include "host/core/utf8.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PIECE 64u /* a string may end just before memory that is not there */
+
+static int keep(const char *bytes, char **ret)
+{
+	*ret = utf8_mended(bytes);
+	if (!*ret)
+		return -ENOMEM;
+	foreign_clean(*ret, "");
+	return 0;
+}
+
+int target_text(const struct target_memory *memory, uint64_t address, uint64_t length, char **ret)
+{
+	char bytes[TARGET_TEXT_MAX + 1];
+	size_t size = (size_t)MIN(length, TARGET_TEXT_MAX);
+
+	if (memory->read(memory->context, address, bytes, size))
+		return -EFAULT;
+	bytes[size] = '\0';
+	return keep(bytes, ret);
+}
+
+int target_string(const struct target_memory *memory, uint64_t address, char **ret)
+{
+	char bytes[TARGET_TEXT_MAX + PIECE + 1];
+	size_t size = 0;
+
+	while (size < TARGET_TEXT_MAX) {
+		size_t piece = PIECE - (size_t)((address + size) % PIECE);
+
+		if (memory->read(memory->context, address + size, bytes + size, piece))
+			return -EFAULT;
+		if (memchr(bytes + size, '\0', piece))
+			return keep(bytes, ret);
+		size += piece;
+	}
+	bytes[TARGET_TEXT_MAX] = '\0';
+	return keep(bytes, ret);
+}
+
+uint64_t target_word(const struct target_memory *memory, uint64_t address)
+{
+	uint64_t word = 0;
+
+	return memory->read(memory->context, address, &word, sizeof(word)) ? 0 : word;
+}

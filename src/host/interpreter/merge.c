@@ -1,0 +1,115 @@
+/*
+ * Puts the functions of an interpreter where they belong among native frames.  Each run of its loop
+ * is a native frame, in place of which stand the functions that it runs: a group, of which the
+ * outermost is the one that C code called.
+ */
+#include "host/interpreter/interpreter_private.h"
+
+struct merged {
+	__u64 place;
+	bool is_entry; /* the last one of its group */
+};
+
+struct merging {
+	const struct interpreter *interpreter;
+	const __u64 *native;
+	size_t native_count;
+	struct merged *frames;
+	size_t frame_count, taken; /* of the frames */
+	__u64 *ret;
+	size_t count;
+};
+
+static void add_frame(struct merging *self, struct interpreter *interpreter,
+		      const struct kernel_python_frame *frame)
+{
+	uint64_t at = frame->at & ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1);
+	const struct function *function;
+	struct merged merged;
+
+	if (!frame->code)
+		return;
+	function = interpreter_function_of(interpreter, frame->code);
+	if (!function)
+		return;
+	merged.place = interpreter_place_of(interpreter, function, at);
+	merged.is_entry = frame->at >> KERNEL_PYTHON_MARK_SHIFT && !function->is_native;
+	if (merged.place)
+		self->frames[self->frame_count++] = merged;
+	if (function->name && !function->is_native)
+		interpreter_find_loop(interpreter, frame->code);
+}
+
+static bool is_loop(const struct merging *self, size_t i)
+{
+	const struct code_range *loop = &self->interpreter->loop;
+	uint64_t address = self->native[i] - (i > 0);
+
+	return address >= loop->start && address < loop->end;
+}
+
+static size_t count_loops(const struct merging *self)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < self->native_count; i++)
+		count += is_loop(self, i);
+	return count;
+}
+
+static size_t count_groups(const struct merging *self)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < self->frame_count; i++)
+		count += self->frames[i].is_entry;
+	return count;
+}
+
+static void put_group(struct merging *self)
+{
+	bool is_last = false;
+
+	for (; !is_last && self->taken < self->frame_count; self->taken++) {
+		self->ret[self->count++] = self->frames[self->taken].place;
+		is_last = self->frames[self->taken].is_entry;
+	}
+}
+
+/* Complete stacks have the same outermost frames on both sides: a loop without a group has just
+ * been entered.  Of others, the innermost frames are the same. */
+static void merge(struct merging *self, bool is_complete)
+{
+	size_t loops = count_loops(self), groups = count_groups(self);
+	size_t bare = is_complete && loops > groups ? loops - groups : 0;
+	size_t more = is_complete && groups > loops ? groups - loops : 0;
+
+	for (size_t i = 0; i < self->native_count; i++) {
+		if (!is_loop(self, i) || bare || self->taken >= self->frame_count) {
+			bare -= bare && is_loop(self, i);
+			self->ret[self->count++] = self->native[i];
+			continue;
+		}
+		for (; more; more--)
+			put_group(self);
+		put_group(self);
+	}
+	while (!is_complete && self->taken < self->frame_count)
+		put_group(self);
+}
+
+size_t interpreter_merge(struct interpreter *interpreter, const struct sample *sample,
+			 const struct kernel_python_frame *frames, size_t count, __u64 *ret)
+{
+	struct merged known[KERNEL_PYTHON_FRAMES];
+	struct merging self = { .interpreter = interpreter,
+				.native = sample->frames + sample->kernel_count,
+				.native_count = sample->user_count,
+				.frames = known,
+				.ret = ret };
+
+	for (size_t i = 0; i < MIN(count, ARRAY_SIZE(known)); i++)
+		add_frame(&self, interpreter, &frames[i]);
+	merge(&self, sample->end == STACK_COMPLETE);
+	return self.count;
+}

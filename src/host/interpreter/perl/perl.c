@@ -1,0 +1,247 @@
+/*
+ * Perl, built with threads as Debian's is: the interpreter of the first thread has stacks of
+ * contexts, of which those of subroutines are shown.  Where they are tell the statements that ran
+ * last: each knows its file and its line.  Host only.
+ */
+#include "host/interpreter/kind.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	SYMBOL_VERSION,
+	SYMBOL_INTERPRETER,
+	SYMBOL_LOOP,
+	SYMBOL_OPERATIONS,
+};
+
+#define WALK                                                                                    \
+	{                                                                                       \
+		.start = KERNEL_NO_STEP, .thread_next = KERNEL_NO_STEP, .line = KERNEL_NO_STEP, \
+		.has_contexts = 1, .frame_size = 104, .frame_stride = 104, .frame_at = 16,      \
+		.frame_mark = 48, .frame_code = 72, .contexts = {                               \
+			.at = 208,                                                              \
+			.stack = 224,                                                           \
+			.first = 8,                                                             \
+			.previous = 16,                                                         \
+			.last = 32,                                                             \
+			.kind_mask = 15,                                                        \
+			.kind = 9 /* CXt_SUB */,                                                \
+			.other_kind = 10 /* CXt_FORMAT */                                       \
+		}                                                                               \
+	}
+
+/* Offsets are what the headers of Perl give on 64-bit machines, with threads.  What lies behind a
+ * structure of the C library's is not used: its size is not the same everywhere. */
+static const struct {
+	unsigned version;   /* of Perl 5 */
+	unsigned statement; /* the number of the operation that begins one */
+	struct kernel_interpreter walk;
+} layouts[] = {
+	{ 36, 195, WALK },
+	{ 40, 198, WALK },
+};
+
+/* All values. */
+#define VALUE_BYTES 16u
+#define VALUE_USES  8u
+#define VALUE_FLAGS 12u
+#define KIND_MASK   0xffu
+#define KIND_GLOB   9u
+#define KIND_HASH   12u
+#define KIND_CODE   13u
+#define KIND_FORMAT 14u
+
+#define CODE_BYTES   96u
+#define CODE_PACKAGE 32u
+#define CODE_GLOB    56u
+#define CODE_FLAGS   92u
+#define CODE_NAMED   0x8000u /* CODE_GLOB leads to the name itself */
+#define GLOB_NAME    32u
+#define GLOB_PACKAGE 40u
+#define HASH_NAME    32u
+#define HASH_NAMES   60u /* how many there are; 0: HASH_NAME leads to the only one */
+#define HASH_BYTES   64u
+#define NAME_LENGTH  4u
+#define NAME_TEXT    8u
+
+#define STATEMENT_BYTES 56u
+#define STATEMENT_DOES  16u
+#define STATEMENT_LINE  36u
+#define STATEMENT_FILE  48u
+
+static bool is_name(const char *name)
+{
+	return !strncmp(name, "perl", 4) || !strncmp(name, "libperl.so", 10);
+}
+
+/* The number of a layout, or of none. */
+static size_t find_layout(unsigned version)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(layouts) && layouts[i].version != version)
+		i++;
+	return i;
+}
+
+static int recognise(const struct interpreter_binary *binary, const struct target_memory *memory,
+		     unsigned *ret_version, struct kernel_interpreter *ret, struct err *err)
+{
+	unsigned char version = 0;
+	size_t layout;
+
+	if (memory->read(memory->context, binary->symbols[SYMBOL_VERSION].start, &version, 1))
+		return err_set(err, -EOPNOTSUPP, "its version cannot be read");
+	if (!binary->symbols[SYMBOL_INTERPRETER].start)
+		return err_set(err, -EOPNOTSUPP, "it is a build without threads");
+	layout = find_layout(version);
+	if (layout == ARRAY_SIZE(layouts))
+		return err_set(err, -EOPNOTSUPP, "version 5.%u is not known", version);
+	*ret_version = version;
+	*ret = layouts[layout].walk;
+	ret->root = binary->symbols[SYMBOL_INTERPRETER].start;
+	return 0;
+}
+
+static uint64_t find_loop(const struct interpreter_binary *binary,
+			  const struct target_memory *memory, unsigned version, uint64_t code)
+{
+	(void)memory;
+	(void)version;
+	(void)code;
+	return binary->symbols[SYMBOL_LOOP].start;
+}
+
+/* The body of a value that is one of these kinds, and in use. */
+static int read_body(const struct target_memory *memory, uint64_t address, unsigned kind,
+		     unsigned other_kind, unsigned char *body, size_t size)
+{
+	unsigned char value[VALUE_BYTES];
+	unsigned is;
+
+	if (address & 7 || memory->read(memory->context, address, value, sizeof(value)))
+		return -EFAULT;
+	is = half_in(value, VALUE_FLAGS) & KIND_MASK;
+	if ((is != kind && is != other_kind) || !half_in(value, VALUE_USES) ||
+	    memory->read(memory->context, word_in(value, 0), body, size))
+		return -EFAULT;
+	return 0;
+}
+
+static int read_name(const struct target_memory *memory, uint64_t address, char **ret)
+{
+	unsigned char head[NAME_TEXT];
+
+	if (!address || memory->read(memory->context, address, head, sizeof(head)) ||
+	    half_in(head, NAME_LENGTH) > INT32_MAX)
+		return -EFAULT;
+	return target_text(memory, address + NAME_TEXT, half_in(head, NAME_LENGTH), ret);
+}
+
+static int read_package(const struct target_memory *memory, uint64_t address, char **ret)
+{
+	unsigned char body[HASH_BYTES];
+	uint64_t name;
+
+	if (read_body(memory, address, KIND_HASH, KIND_HASH, body, sizeof(body)))
+		return -EFAULT;
+	name = word_in(body, HASH_NAME);
+	return read_name(memory, half_in(body, HASH_NAMES) ? target_word(memory, name) : name, ret);
+}
+
+/* "package::name". */
+static int join_name(const struct target_memory *memory, uint64_t package, uint64_t name,
+		     char **ret)
+{
+	char *own = NULL, *of = NULL;
+	int r = read_name(memory, name, &own);
+
+	if (!r)
+		r = read_package(memory, package, &of);
+	if (!r && asprintf(ret, "%s::%s", of, own) < 0)
+		r = -ENOMEM;
+	free(own);
+	free(of);
+	return r;
+}
+
+static int read_names(const struct target_memory *memory, uint64_t address, char **ret)
+{
+	unsigned char code[CODE_BYTES], body[GLOB_PACKAGE + 8];
+	uint64_t glob;
+
+	if (read_body(memory, address, KIND_CODE, KIND_FORMAT, code, sizeof(code)))
+		return -EFAULT;
+	glob = word_in(code, CODE_GLOB);
+	if (half_in(code, CODE_FLAGS) & CODE_NAMED)
+		return join_name(memory, word_in(code, CODE_PACKAGE), glob, ret);
+	if (read_body(memory, glob, KIND_GLOB, KIND_GLOB, body, sizeof(body)))
+		return -EFAULT;
+	return join_name(memory, word_in(body, GLOB_PACKAGE), word_in(body, GLOB_NAME), ret);
+}
+
+static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
+			 struct function *ret)
+{
+	struct function function = { .file = strdup("") };
+	int r = 0;
+
+	(void)version;
+	if (code == KERNEL_OUTSIDE)
+		function.name = strdup("<main>");
+	else
+		r = read_names(memory, code, &function.name);
+	if (!r && (!function.file || !function.name))
+		r = -ENOMEM;
+	if (r)
+		function_done(&function);
+	else
+		*ret = function;
+	return r;
+}
+
+/* What is executed of a statement is always the same; else it is none any more. */
+static bool is_statement(const struct interpreter_binary *binary,
+			 const struct target_memory *memory, unsigned version,
+			 const unsigned char *statement)
+{
+	uint64_t operations = binary->symbols[SYMBOL_OPERATIONS].start;
+	size_t layout = find_layout(version);
+
+	return operations && layout < ARRAY_SIZE(layouts) &&
+	       target_word(memory, operations + layouts[layout].statement * 8) ==
+		       word_in(statement, STATEMENT_DOES);
+}
+
+static int read_spot(const struct interpreter_binary *binary, const struct target_memory *memory,
+		     unsigned version, uint64_t at, struct function *ret)
+{
+	unsigned char statement[STATEMENT_BYTES];
+	struct function spot = { 0 };
+	int r;
+
+	if (at & 7 || memory->read(memory->context, at, statement, sizeof(statement)) ||
+	    !is_statement(binary, memory, version, statement))
+		return -EFAULT;
+	r = target_string(memory, word_in(statement, STATEMENT_FILE), &spot.file);
+	spot.first_line = MIN(half_in(statement, STATEMENT_LINE), INT32_MAX);
+	if (!r)
+		*ret = spot;
+	return r;
+}
+
+const struct interpreter_kind interpreter_perl = {
+	.title = "Perl",
+	.language = "perl",
+	.is_name = is_name,
+	.symbols = { [SYMBOL_VERSION] = "PL_version",
+		     [SYMBOL_INTERPRETER] = "PL_curinterp",
+		     [SYMBOL_LOOP] = "Perl_runops_standard",
+		     [SYMBOL_OPERATIONS] = "PL_ppaddr" },
+	.recognise = recognise,
+	.loop = find_loop,
+	.read = read_function,
+	.read_spot = read_spot,
+};

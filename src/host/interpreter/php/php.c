@@ -1,0 +1,217 @@
+/*
+ * PHP, as a program and as a server's module, without threads of its own: one chain of frames, each
+ * with its function and the operation that it is at, which knows its line.  Host only.
+ */
+#include "host/interpreter/kind.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	SYMBOL_LOOP,
+	SYMBOL_STATE,
+	SYMBOL_MODULES,
+};
+
+/* Offsets are what the headers of PHP 8.2 give on 64-bit machines. */
+static const struct {
+	unsigned api; /* of modules: one for each version of PHP */
+	unsigned version;
+	struct kernel_interpreter walk; /* root: in the state of the interpreter */
+} layouts[] = {
+	{ 20220829,
+	  802,
+	  { .root = 488,
+	    .start = KERNEL_NO_STEP,
+	    .thread_next = KERNEL_NO_STEP,
+	    .thread_holder = KERNEL_NO_STEP,
+	    .holder_frame = KERNEL_NO_STEP,
+	    .frame_size = 56,
+	    .frame_at = 0,
+	    .frame_code = 24,
+	    .frame_mark = 40,
+	    .frame_previous = 48,
+	    .line = 24,
+	    .code_name = 8,
+	    .code_file = 152,
+	    .mark_bits = 1u << 17 /* C code called it */ } },
+};
+
+#define TABLE_ENTRIES 16u /* in a table: where its entries are */
+#define MODULE_API    4u
+
+#define FUNCTION_INTERNAL 1u
+#define FUNCTION_USER     2u
+#define FUNCTION_EVAL     4u
+#define FUNCTION_NAME     8u
+#define FUNCTION_CLASS    16u
+#define FUNCTION_FILE     152u
+#define FUNCTION_LINE     160u
+#define FUNCTION_HEAD     24u /* what those written in C have, too */
+#define FUNCTION_BYTES    164u
+#define CLASS_NAME        8u
+
+#define TEXT_KIND   4u
+#define TEXT_HASH   8u
+#define TEXT_LENGTH 16u
+#define TEXT_BYTES  24u
+#define KIND_TEXT   6u
+
+static bool is_name(const char *name)
+{
+	return !strncmp(name, "php", 3) || !strncmp(name, "libphp", 6);
+}
+
+/* Each module says for which version it was made; the first one is the interpreter's own. */
+static unsigned find_api(const struct interpreter_binary *binary,
+			 const struct target_memory *memory)
+{
+	uint64_t table = binary->symbols[SYMBOL_MODULES].start;
+	uint64_t entries = table ? target_word(memory, table + TABLE_ENTRIES) : 0;
+	uint64_t module = entries ? target_word(memory, entries) : 0;
+
+	return module ? (unsigned)target_word(memory, module + MODULE_API) : 0;
+}
+
+static int recognise(const struct interpreter_binary *binary, const struct target_memory *memory,
+		     unsigned *ret_version, struct kernel_interpreter *ret, struct err *err)
+{
+	unsigned api = find_api(binary, memory);
+
+	if (!binary->symbols[SYMBOL_STATE].start)
+		return err_set(err, -EOPNOTSUPP, "it is a build with threads (ZTS)");
+	if (!api) /* it has not begun yet */
+		return -EAGAIN;
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		if (layouts[i].api == api) {
+			*ret_version = layouts[i].version;
+			*ret = layouts[i].walk;
+			ret->root += binary->symbols[SYMBOL_STATE].start;
+			return 0;
+		}
+	return err_set(err, -EOPNOTSUPP, "its version (module API %u) is not known", api);
+}
+
+static uint64_t find_loop(const struct interpreter_binary *binary,
+			  const struct target_memory *memory, unsigned version, uint64_t code)
+{
+	(void)memory;
+	(void)version;
+	(void)code;
+	return binary->symbols[SYMBOL_LOOP].start;
+}
+
+static uint64_t hash_of(const unsigned char *bytes, size_t size)
+{
+	uint64_t hash = 5381;
+
+	for (size_t i = 0; i < size; i++)
+		hash = hash * 33 + bytes[i];
+	return hash | 1ull << 63;
+}
+
+/* Texts know their hash, once it was needed: what was freed and used again is noticed. */
+static int read_text(const struct target_memory *memory, uint64_t address, char **ret)
+{
+	unsigned char head[TEXT_BYTES], bytes[TARGET_TEXT_MAX];
+	uint64_t length, hash;
+
+	if (address & 7 || memory->read(memory->context, address, head, sizeof(head)))
+		return -EFAULT;
+	length = word_in(head, TEXT_LENGTH);
+	hash = word_in(head, TEXT_HASH);
+	if ((half_in(head, TEXT_KIND) & 15) != KIND_TEXT || length > INT32_MAX ||
+	    (hash && length <= sizeof(bytes) &&
+	     (memory->read(memory->context, address + TEXT_BYTES, bytes, length) ||
+	      hash_of(bytes, length) != hash)))
+		return -EFAULT;
+	return target_text(memory, address + TEXT_BYTES, length, ret);
+}
+
+/* "name", "Class::name". */
+static int read_name(const struct target_memory *memory, const unsigned char *head, char **ret)
+{
+	uint64_t class = word_in(head, FUNCTION_CLASS);
+	char *own = NULL, *of = NULL;
+	int r = read_text(memory, word_in(head, FUNCTION_NAME), &own);
+
+	if (!r && class)
+		r = read_text(memory, target_word(memory, class + CLASS_NAME), &of);
+	if (!r)
+		r = asprintf(ret, "%s%s%s", of ? of : "", of ? "::" : "", own) < 0 ? -ENOMEM : 0;
+	free(own);
+	free(of);
+	return r;
+}
+
+static int read_file(const struct target_memory *memory, const unsigned char *head,
+		     struct function *function)
+{
+	function->first_line = MIN(half_in(head, FUNCTION_LINE), INT32_MAX);
+	if (!function->is_native)
+		return read_text(memory, word_in(head, FUNCTION_FILE), &function->file);
+	function->file = strdup("");
+	return function->file ? 0 : -ENOMEM;
+}
+
+static int read_named(const struct target_memory *memory, uint64_t code, struct function *function)
+{
+	unsigned char head[FUNCTION_BYTES] = { 0 };
+	int r;
+
+	if (memory->read(memory->context, code, head, FUNCTION_HEAD))
+		return -EFAULT;
+	function->is_native = head[0] == FUNCTION_INTERNAL;
+	if (!function->is_native && ((head[0] != FUNCTION_USER && head[0] != FUNCTION_EVAL) ||
+				     memory->read(memory->context, code, head, sizeof(head))))
+		return -EFAULT;
+	r = read_name(memory, head, &function->name);
+	return r ? r : read_file(memory, head, function);
+}
+
+/* The code of a file that is outside of functions. */
+static int read_outside(const struct target_memory *memory, uint64_t file,
+			struct function *function)
+{
+	function->name = strdup("<main>");
+	return function->name ? read_text(memory, file, &function->file) : -ENOMEM;
+}
+
+static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
+			 struct function *ret)
+{
+	struct function function = { 0 };
+	int r;
+
+	(void)version;
+	if (code & KERNEL_OUTSIDE)
+		r = read_outside(memory, code & ~(uint64_t)KERNEL_OUTSIDE, &function);
+	else
+		r = read_named(memory, code, &function);
+	if (r)
+		function_done(&function);
+	else
+		*ret = function;
+	return r;
+}
+
+/* Kernel programs send the line. */
+static unsigned line_of(const struct function *function, uint64_t at)
+{
+	(void)function;
+	return (unsigned)MIN(at, INT32_MAX);
+}
+
+const struct interpreter_kind interpreter_php = {
+	.title = "PHP",
+	.language = "php",
+	.is_name = is_name,
+	.symbols = { [SYMBOL_LOOP] = "execute_ex",
+		     [SYMBOL_STATE] = "executor_globals",
+		     [SYMBOL_MODULES] = "module_registry" },
+	.recognise = recognise,
+	.loop = find_loop,
+	.read = read_function,
+	.line = line_of,
+};

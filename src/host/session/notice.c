@@ -1,0 +1,48 @@
+/*
+ * Host only.
+ */
+#include "host/session/notice.h"
+
+#include "host/session/alike.h"
+
+#include <stdio.h>
+
+#define TIMEOUT_MS 1000u /* a thread of the program's may hold the loader's lock */
+
+/* Why it is not even tried; NULL. */
+static const char *find_hindrance(const struct session *session)
+{
+	const struct attach_report *report = &session->attachment.report;
+
+	if (session->failed_tools)
+		return "a tool has failed, and may still hold a lock of the loader's";
+	if (report->way == BOOT_WAY_CALL)
+		return "musl's calls cannot be hooked safely";
+	return report->denies_notice ? "a seccomp filter forbids what it needs, or cannot be read"
+				     : NULL;
+}
+
+static int ask(struct session *session, struct err *err)
+{
+	struct attachment *attachment = &session->attachment;
+	struct control_notice order = { .timeout_ms = MIN(session->timeout_ms, TIMEOUT_MS) };
+	struct control_reply reply = { 0 };
+
+	control_header_init(&order.header, CONTROL_NOTICE, sizeof(order));
+	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
+}
+
+/* A target that ends meanwhile has been attached all the same: who waits for its end sees it. */
+void notice_open(struct session *session)
+{
+	const char *hindrance = find_hindrance(session);
+	struct err why = { 0 };
+	bool are_alike = false;
+
+	if (!hindrance && (ask(session, &why) || alike_tell(session, &are_alike, &why)))
+		hindrance = why.what;
+	else if (!hindrance && !are_alike)
+		hindrance = "threads of the program have seccomp filters of their own";
+	if (hindrance)
+		snprintf(session->unnoticed, sizeof(session->unnoticed), "%s", hindrance);
+}

@@ -1,0 +1,145 @@
+/*
+ * Looks addresses up in Go's table of functions.
+ */
+#include "host/symbols/go_names.h"
+
+#include <gelf.h>
+#include <string.h>
+
+#define INLINED_MAX 64u
+
+/* Where the program's description of itself may lie, from which everything else is found. */
+static const char *const descriptions[] = { ".go.module", ".noptrdata", ".data" };
+static const char *const tables[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
+
+static uint64_t word_at(const struct elf_part *part, uint64_t at)
+{
+	uint64_t word = 0;
+
+	if (at <= part->size && sizeof(word) <= part->size - at)
+		memcpy(&word, part->bytes + at, sizeof(word));
+	return word;
+}
+
+/* It begins with the address of the table, and has that of the code. */
+static uint64_t find_in(const struct go_names *names, const struct elf_part *part, uint64_t table)
+{
+	for (uint64_t at = 0; at < part->size; at += sizeof(table))
+		if (word_at(part, at) == table &&
+		    word_at(part, at + GO_DESCRIPTION_TEXT) == names->table.text_start)
+			return word_at(part, at + gopclntab_trees_at(&names->table));
+	return 0;
+}
+
+static uint64_t find_trees(const struct go_names *names, uint64_t table)
+{
+	uint64_t found = 0;
+	struct elf_part part;
+
+	if (!gopclntab_trees_at(&names->table))
+		return 0;
+	for (size_t i = 0; !found && i < ARRAY_SIZE(descriptions); i++)
+		if (elf_section_part(names->elf, descriptions[i], &part))
+			found = find_in(names, &part, table);
+	return found;
+}
+
+/* Relocated code has no address in the table: the one that the linker will put there. */
+static uint64_t relocated_text(Elf *elf, uint64_t place)
+{
+	struct elf_part part;
+	Elf64_Rela relocation;
+
+	if (!elf_section_part(elf, ".rela.dyn", &part) && !elf_section_part(elf, ".rela", &part))
+		return 0;
+	for (size_t at = 0; part.size - at >= sizeof(relocation); at += sizeof(relocation)) {
+		memcpy(&relocation, part.bytes + at, sizeof(relocation));
+		if (relocation.r_offset == place)
+			return (uint64_t)relocation.r_addend;
+	}
+	return 0;
+}
+
+bool go_names_open(struct go_names *ret, Elf *elf)
+{
+	struct elf_part part = { 0 };
+
+	*ret = (struct go_names){ .elf = elf };
+	for (size_t i = 0; !part.size && i < ARRAY_SIZE(tables); i++)
+		if (!elf_section_part(elf, tables[i], &part))
+			part.size = 0;
+	if (!part.size || gopclntab_open(&ret->table, part.bytes, part.size,
+					 relocated_text(elf, part.address + GO_TEXT_START_AT)))
+		return false;
+	ret->trees = find_trees(ret, part.address);
+	return true;
+}
+
+bool go_names_find(const struct go_names *names, uint64_t address, const char **ret_name,
+		   uint64_t *ret_start)
+{
+	struct go_function function;
+
+	if (!gopclntab_find(&names->table, address, &function))
+		return false;
+	*ret_name = function.name;
+	*ret_start = function.start;
+	return true;
+}
+
+/* From an address on, to the end of its section. */
+static struct go_part bytes_at(Elf *elf, uint64_t address)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+
+	while ((section = elf_nextscn(elf, section))) {
+		const Elf_Data *data;
+		uint64_t skip;
+
+		if (!gelf_getshdr(section, &head) || head.sh_type != SHT_PROGBITS ||
+		    !(head.sh_flags & SHF_ALLOC) || address < head.sh_addr ||
+		    address - head.sh_addr >= head.sh_size || head.sh_size > ELF_PART_MAX)
+			continue;
+		skip = address - head.sh_addr;
+		data = elf_rawdata(section, NULL);
+		if (data && data->d_buf && skip < data->d_size)
+			return (struct go_part){ (const unsigned char *)data->d_buf + skip,
+						 data->d_size - skip };
+	}
+	return (struct go_part){ 0 };
+}
+
+static struct go_part tree_of(const struct go_names *names, const struct go_function *function)
+{
+	uint64_t address = function->inline_tree;
+
+	if (address == UINT64_MAX || (gopclntab_trees_at(&names->table) && !names->trees))
+		return (struct go_part){ 0 };
+	return bytes_at(names->elf, names->trees + address);
+}
+
+size_t go_names_lines(const struct go_names *names, uint64_t address, struct source_place *ret,
+		      size_t room)
+{
+	struct go_function function;
+	struct go_inlined inlined;
+	struct go_part tree;
+	size_t count = 0;
+
+	if (!gopclntab_find(&names->table, address, &function))
+		return 0;
+	tree = tree_of(names, &function);
+	while (count < MIN(room, (size_t)INLINED_MAX)) {
+		struct go_line line = gopclntab_line(&names->table, &function, address);
+		bool is_inlined =
+			gopclntab_inlined(&names->table, &function, &tree, address, &inlined);
+
+		ret[count++] = (struct source_place){ is_inlined ? inlined.name : function.name,
+						      line.file, line.line };
+		if (!is_inlined)
+			break;
+		address = inlined.caller;
+	}
+	return count;
+}

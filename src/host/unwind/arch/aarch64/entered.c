@@ -1,0 +1,85 @@
+/*
+ * Code that is entered by a trampoline: it saves what its caller needs, jumps to where a register
+ * says, and all that runs there has the frame that it made.  Host only.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/unwind/arch/aarch64/begins.h"
+#include "host/unwind/arch/aarch64/entered.h"
+#include "host/unwind/arch/aarch64/follow.h"
+
+#define TRAMPOLINE_MAX 32u /* instructions to its jump */
+
+static bool makes_room(uint32_t word)
+{
+	return (word & 0xffc003ff) == 0xd10003ff; /* sub sp, sp, #n */
+}
+
+static bool is_jump_to_register(uint32_t word)
+{
+	return (word & 0xfffffc1f) == 0xd61f0000;
+}
+
+static bool is_return(uint32_t word)
+{
+	return word == 0xd65f03c0;
+}
+
+/* The jump, with the frame made; follow->count: there is none. */
+static uint32_t find_jump(const struct follow *follow)
+{
+	for (uint32_t i = 0; i < MIN(follow->count, TRAMPOLINE_MAX); i++) {
+		const struct frame_state *state = &follow->states[i];
+
+		if (follow->visits[i] == VISIT_NEVER || !state->is_known)
+			break;
+		if (is_jump_to_register(follow_word(follow, i)))
+			return state->lr_saved != NOT_SAVED && !state->is_sp_lost ? i
+										  : follow->count;
+	}
+	return follow->count;
+}
+
+/* The trampoline itself, with the way back behind its jump; then all that it leads to. */
+static int add_rows(struct follow *follow, uint32_t jump, struct rows *rows)
+{
+	const struct frame_state made = follow->states[jump];
+	struct rules rules = follow_rules(follow, jump);
+	uint32_t end = jump + 1;
+	int r = 0;
+
+	while (end < follow->count && !is_return(follow_word(follow, end)))
+		end++;
+	follow_arrive(follow, jump + 1, &made);
+	follow_run(follow);
+	for (uint32_t i = 0; !r && i < MIN(end + 1, follow->count); i++) {
+		struct rules own = follow_rules(follow, i);
+
+		r = rows_add_rules(rows, i * WORD, own.kind == RULES_NONE ? &rules : &own);
+	}
+	return r ? r : rows_add_rules(rows, (end + 1) * WORD, &rules);
+}
+
+static void follow_close_at_scope_end(struct follow *follow)
+{
+	follow_close(follow);
+}
+
+int entered_add_rows(const struct object_part *piece, struct rows *rows)
+{
+	CLEANUP(follow_close) struct follow follow = { 0 };
+	uint32_t jump;
+	int r = follow_open(&follow, piece, /* begins */ NULL);
+
+	if (r)
+		return r;
+	if (!makes_room(follow_word(&follow, 0)))
+		return -ENODATA;
+	follow.is_one_frame = true;
+	follow_begin(&follow, 0);
+	follow_run(&follow);
+	jump = find_jump(&follow);
+	return jump < follow.count ? add_rows(&follow, jump, rows) : -ENODATA;
+}

@@ -1,0 +1,90 @@
+/*
+ * Runtimes that compile while they run, by the names of their files.  Host only.
+ */
+#include "host/unwind/engine.h"
+
+#include <string.h>
+
+#define NODE_NAMES "start it with --perf-basic-prof"
+
+/* Files of one are searched in this order: libraries that others use as well stand last. */
+static const struct {
+	const char *file; /* how its name begins */
+	struct engine engine;
+} engines[] = {
+	{ "libjvm.so", { "java", "[JIT of java]", "record with --java-names" } },
+	{ "beam.smp", { "erlang", "[JIT of erlang]", "start it with +JPperf true", FRAMES_NONE } },
+	{ "node", { "node", "[JIT of node]", NODE_NAMES } },
+	{ "libnode.so", { "node", "[JIT of node]", NODE_NAMES } },
+	{ "chrom", { "V8", "[JIT of V8]", NODE_NAMES } },
+	{ "libcoreclr.so",
+	  { "dotnet", "[JIT of dotnet]", "start it with DOTNET_PerfMapEnabled=1" } },
+	{ "mono", { "mono", "[JIT of mono]", "start it with --jitmap" } },
+	{ "libmono", { "mono", "[JIT of mono]", "start it with --jitmap" } },
+	{ "libjulia", { "julia", "[JIT of julia]", "start it with ENABLE_JITPROFILING=1" } },
+	{ "pypy", { "pypy", "[JIT of pypy]", NULL } },
+	{ "libpypy", { "pypy", "[JIT of pypy]", NULL } },
+	{ "luajit", { "luajit", "[JIT of luajit]", NULL } },
+	{ "libluajit", { "luajit", "[JIT of luajit]", NULL } },
+	{ "libguile", { "guile", "[JIT of guile]", NULL, FRAMES_BY_ENTRY } },
+	{ "ruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
+	{ "libruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
+	{ "qemu-", { "qemu", "[JIT of qemu]", "start it with -perfmap" } },
+	{ "libffi.so", { "libffi", "[JIT of libffi]", NULL } },
+	{ "libLLVM", { "LLVM", "[JIT of LLVM]", NULL } },
+	{ "libpcre2-", { "pcre2", "[JIT of pcre2]", NULL } },
+	{ "libpcre.so", { "pcre", "[JIT of pcre]", NULL } },
+};
+
+/* What it compiles lies in memory that its processes share; what pcre2 makes for it does not. */
+static const struct engine php = { "php", "[JIT of php]", "start it with opcache.jit_debug=16" };
+static const struct engine unknown = { "", "[JIT]", NULL };
+
+static const char *base_of(const struct module *module)
+{
+	const char *slash = module->kind == MODULE_FILE ? strrchr(module->path, '/') : NULL;
+
+	return slash ? slash + 1 : "";
+}
+
+static bool has_file(const struct space *space, const char *begin)
+{
+	for (size_t i = 0; i < space->count; i++)
+		if (!strncmp(base_of(space->ranges[i].module), begin, strlen(begin)))
+			return true;
+	return false;
+}
+
+/* "[anon:v8]": the process has named it. */
+static const struct engine *engine_by_mapping(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
+		if (!strncmp(path, "[anon", 5) && strcasestr(path, engines[i].engine.name))
+			return &engines[i].engine;
+	return NULL;
+}
+
+const struct engine *engine_of(const struct space *space, const struct space_range *range)
+{
+	const char *path = range->module->path;
+	const struct engine *named = engine_by_mapping(path);
+
+	if (named)
+		return named;
+	if (!strncmp(path, "/dev/zero", 9) && has_file(space, "php"))
+		return &php;
+	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
+		if (has_file(space, engines[i].file))
+			return &engines[i].engine;
+	return &unknown;
+}
+
+const struct engine *engine_by_path(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
+		if (!strcmp(engines[i].engine.path, path))
+			return &engines[i].engine;
+	if (!strcmp(php.path, path))
+		return &php;
+	return strcmp(unknown.path, path) ? NULL : &unknown;
+}

@@ -1,0 +1,98 @@
+/*
+ * Go's own table of functions (.gopclntab), which every Go program has, also when it is stripped:
+ * where functions are, their names, files and lines, what was inlined, and how large their frames
+ * are at each instruction.  The layouts of Go 1.16, 1.18 and 1.20, which later ones share.  The
+ * bytes are foreign: each part is bounded, and tables end where their function does.
+ */
+#pragma once
+
+#include "host/unwind/bytes.h"
+
+#include <stddef.h>
+
+/* The largest programs known have three hundred thousand. */
+#define GO_FUNCTIONS_MAX (4u << 20)
+
+/* Where the address of the code is in the header, from Go 1.18 on. */
+#define GO_TEXT_START_AT 24u
+
+struct go_part {
+	const unsigned char *bytes;
+	uint64_t size;
+};
+
+struct go_layout;
+
+struct gopclntab {
+	const struct go_layout *layout;
+	struct go_part all, names, units, files, values, functions;
+	uint64_t count;      /* of functions */
+	uint64_t text_start; /* what entries are relative to; from Go 1.18 on */
+	unsigned quantum;    /* the size of the smallest instruction */
+};
+
+enum go_flag {
+	GO_TOP_FRAME = 1,
+	GO_WRITES_SP = 2, /* beyond what its frame needs */
+};
+
+struct go_function {
+	uint64_t start, end;
+	const char *name;
+	uint32_t frame_values, file_values, line_values; /* offsets of tables; 0: none */
+	uint32_t inline_values;
+	uint32_t unit;
+	uint64_t inline_tree; /* 1.16: its address; later: its offset; UINT64_MAX: none */
+	uint8_t flags;        /* enum go_flag */
+};
+
+/* Bytes of the table.  `text_start` is believed where the table has none, as in code that is
+ * relocated.  -EBADMSG: not such a table, or of a layout that is not known. */
+int gopclntab_open(struct gopclntab *ret, const unsigned char *bytes, uint64_t size,
+		   uint64_t text_start) MUST_CHECK;
+
+/* False: its entry makes no sense. */
+bool gopclntab_function(const struct gopclntab *table, uint64_t number, struct go_function *ret);
+/* The function that holds an address; functions ascend. */
+bool gopclntab_find(const struct gopclntab *table, uint64_t address, struct go_function *ret);
+
+/* A table of values by address, from the function's start on. */
+struct go_values {
+	struct dwarf_bytes bytes;
+	uint64_t start, end, limit; /* of the code that has `value` now */
+	int64_t value;
+	unsigned quantum;
+	bool has_begun;
+};
+
+struct go_values go_values_of(const struct gopclntab *table, const struct go_function *function,
+			      uint32_t offset);
+/* False at the end, and where the table makes no sense. */
+bool go_values_next(struct go_values *values);
+/* The value at an address; -1: none. */
+int64_t go_value_at(const struct gopclntab *table, const struct go_function *function,
+		    uint32_t offset, uint64_t address);
+
+struct go_line {
+	const char *file; /* NULL: not known */
+	unsigned line;    /* 0: the same */
+};
+
+struct go_line gopclntab_line(const struct gopclntab *table, const struct go_function *function,
+			      uint64_t address);
+
+/* What was inlined at an address, one step outwards. */
+struct go_inlined {
+	const char *name;
+	uint64_t caller; /* the address that stands for the call */
+};
+
+/* `tree` is what lies at the function's inline tree, up to the end of what can be read. */
+bool gopclntab_inlined(const struct gopclntab *table, const struct go_function *function,
+		       const struct go_part *tree, uint64_t address, struct go_inlined *ret);
+
+/* Where a pointer to the inline trees lies in the program's own description of itself, which begins
+ * with the address of the table; in bytes from there.  0: trees have addresses. */
+unsigned gopclntab_trees_at(const struct gopclntab *table);
+/* Where in that description the begin of the code lies, to know it by. */
+#define GO_DESCRIPTION_TEXT 176u

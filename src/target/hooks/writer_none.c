@@ -1,0 +1,53 @@
+/*
+ * writer.h for a library that notices calls and records none: nobody ever gets a writer.  So it
+ * needs no thread-local storage, and no memory that must outlast it.
+ */
+#include "target/hooks/writer.h"
+
+struct rings *writers_rings(void)
+{
+	return NULL;
+}
+
+uint32_t writers_session(void)
+{
+	return 0;
+}
+
+bool writers_are_on(void)
+{
+	return false;
+}
+
+void writer_ignore_me(void)
+{
+}
+
+void writer_lose(void)
+{
+}
+
+struct writer *writer_mine(void)
+{
+	return NULL;
+}
+
+struct writer *writer_begin(writer_seal *seal)
+{
+	(void)seal;
+	return NULL;
+}
+
+void writer_end(struct writer *writer, writer_seal *seal)
+{
+	(void)writer;
+	(void)seal;
+}
+
+bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
+{
+	(void)writer;
+	(void)call;
+	(void)values;
+	return false;
+}

@@ -1,0 +1,79 @@
+/*
+ * Looks at memory and sleeps: no lock, and no clock, which the thread may be forbidden to read.
+ */
+#include "target/tool/aside.h"
+
+#include "shared/arch/syscall.h"
+#include "target/agent/departure.h"
+#include "target/agent/rings.h"
+#include "target/hooks/thread.h"
+#include "target/tool/watch.h"
+
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <time.h>
+
+#define SLICE_NS 500000
+#define SLICES   1000u /* half a second: somebody may hold a lock that leaving needs */
+
+/* Loaded by somebody else than limpet, these are not there. */
+#pragma weak limpet_agent_is_own
+#pragma weak limpet_agent_leave
+#pragma weak limpet_agent_has_left
+#pragma weak limpet_agent_may_call
+
+static int32_t user;          /* the process; 0: none */
+static uint32_t is_departing; /* a change is about to happen: the watching thread tells the agent */
+static uint32_t is_late; /* it did not leave in time: the next call does not wait for it again */
+
+void aside_begin(void)
+{
+	is_departing = is_late = 0;
+	user = (int32_t)raw0(SYS_getpid);
+}
+
+void aside_end(void)
+{
+	user = 0;
+}
+
+static void await_departure(void)
+{
+	struct timespec slice = { 0, SLICE_NS };
+	uint32_t never = 0;
+
+	for (unsigned i = 0; i < SLICES && !limpet_agent_has_left(); i++)
+		raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
+	__atomic_store_n(&is_late, !limpet_agent_has_left(), __ATOMIC_RELAXED);
+	/* The last one is ending: the kernel needs a moment until it is no more. */
+	raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
+}
+
+/* A child has no thread of ours.  A forked one sees its own memory, in which nobody looks. */
+static bool is_child(bool may_call)
+{
+	return may_call && (int32_t)raw0(SYS_getpid) != user;
+}
+
+/* Not for a child, nor for a tool.  A thread that may have a filter of its own makes no system call
+ * here: the watching thread finds out when it looks next. */
+void aside_step(void)
+{
+	bool may_call = limpet_agent_may_call && limpet_agent_may_call();
+
+	if (!limpet_agent_leave || is_child(may_call) || watch_is_thread() ||
+	    limpet_agent_is_own(thread_number()))
+		return;
+	__atomic_store_n(&is_departing, 1, __ATOMIC_RELEASE); /* pairs with aside_look() */
+	if (!may_call)
+		return;
+	watch_hurry();
+	if (!__atomic_load_n(&is_late, __ATOMIC_RELAXED))
+		await_departure();
+}
+
+void aside_look(void)
+{
+	if (__atomic_exchange_n(&is_departing, 0, __ATOMIC_ACQUIRE))
+		limpet_agent_leave();
+}

@@ -1,0 +1,20 @@
+/*
+ * What limpet's own tools need of libc to hook imports, and to watch for modules.
+ */
+#pragma once
+
+#include "shared/wire/boot.h"
+#include "target/hooks/got.h"
+
+/* Loaded by somebody else than limpet's agent: false, and nothing below works. */
+bool backend_use_agent(void);
+
+/* A function of libc's by name. */
+void *backend_symbol(const char *name);
+
+/* Opens the backend for imports; our own libraries are excluded.  -ENOSYS, -ENOMEM. */
+int backend_open(void) MUST_CHECK;
+
+/* Starts the watching thread, see watch.h. */
+int backend_watch(void (*on_scan)(const struct got_report *),
+		  void (*look)(bool have_modules_changed)) MUST_CHECK;

@@ -1,0 +1,134 @@
+/*
+ * Part of the agent.  What takes locks of the loader's is done on a thread of the runner's, which
+ * the control thread waits for only so long.
+ */
+#include "target/agent/notice.h"
+
+#include "shared/arch/syscall.h"
+#include "target/hooks/hook.h"
+#include "target/lifecycle/runner.h"
+#include "target/runtime/page.h"
+#include "target/tool/loader.h"
+#include "target/tool/notices.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define GLANCE_NS 1000000
+
+static uint32_t is_busy;     /* a thread of the runner's begins or ends; acquire and release */
+static uint32_t is_unwanted; /* who begins late must end at once */
+
+/* For the thread of the runner's, and its answer. */
+struct order {
+	const struct boot_libc *libc;
+	bool is_final;
+	int result;
+};
+
+static void begin(void *pointer)
+{
+	struct order *order = pointer;
+
+	agent_page.has_hooked = 1;
+	order->result = notices_start();
+	if (!order->result && __atomic_load_n(&is_unwanted, __ATOMIC_ACQUIRE))
+		notices_stop();
+	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+}
+
+static void end(void *pointer)
+{
+	struct order *order = pointer;
+
+	if (notices_are_in())
+		notices_stop();
+	if (order->is_final)
+		loader_leave_forks((void (*)(void *))order->libc->__cxa_finalize);
+	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+}
+
+static void ignore(void *unused)
+{
+	(void)unused;
+}
+
+static int work(struct order *order, void (*function)(void *), uint32_t timeout_ms)
+{
+	int r;
+
+	__atomic_store_n(&is_busy, 1, __ATOMIC_RELEASE);
+	r = runner_call(order->libc, function, ignore, order, sizeof(*order), timeout_ms);
+	if (r && r != -ETIMEDOUT)
+		__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+	return r ? r : order->result;
+}
+
+int notice_begin(const struct boot_libc *libc, uint32_t timeout_ms)
+{
+	struct order order = { libc, false, 0 };
+	int r;
+
+	if (__atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
+		return -EBUSY;
+	__atomic_store_n(&is_unwanted, 0, __ATOMIC_RELEASE);
+	r = work(&order, begin, timeout_ms);
+	if (r == -ETIMEDOUT)
+		__atomic_store_n(&is_unwanted, 1, __ATOMIC_RELEASE);
+	return r;
+}
+
+/* Whoever begins or ends was given up, and goes on. */
+static bool await_turn(uint32_t timeout_ms)
+{
+	struct timespec glance = { 0, GLANCE_NS };
+
+	for (uint32_t i = 0; __atomic_load_n(&is_busy, __ATOMIC_ACQUIRE); i++) {
+		if (i == timeout_ms)
+			return false;
+		raw2(SYS_nanosleep, &glance, 0);
+	}
+	return true;
+}
+
+/* Where no thread can be made for it, the control thread does it: nothing of ours may stay behind.
+ */
+int notice_end(const struct boot_libc *libc, bool is_final, uint32_t timeout_ms)
+{
+	struct order order = { libc, is_final, 0 };
+	int r;
+
+	__atomic_store_n(&is_unwanted, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&hook_on_notice, NULL, __ATOMIC_RELEASE);
+	if (!await_turn(timeout_ms))
+		return -ETIMEDOUT;
+	if (!notices_are_in() && !(is_final && loader_is_in_forks()))
+		return 0;
+	r = work(&order, end, timeout_ms);
+	if (r && r != -ETIMEDOUT)
+		end(&order);
+	return r == -ETIMEDOUT ? r : 0;
+}
+
+void notice_adopt(void)
+{
+	if (!__atomic_load_n(&is_busy, __ATOMIC_RELAXED))
+		return;
+	notices_abandon();
+	__atomic_store_n(&is_busy, 0, __ATOMIC_RELAXED);
+}
+
+unsigned notice_threads(void)
+{
+	return notices_threads();
+}
+
+const char *notice_hindrance(void)
+{
+	if (notices_have_stayed() || loader_is_in_forks() ||
+	    __atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
+		return "the agent itself: something of the program's may still lead to it";
+	return notices_are_passed()
+		       ? "the agent itself: a thread of the program's may come back to it"
+		       : NULL;
+}

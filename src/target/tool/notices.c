@@ -1,0 +1,162 @@
+/*
+ * Only words are hooked that nothing but calls goes through, and a thread that comes through a hook
+ * goes on to the original without coming back: so this code can be unloaded.
+ */
+#include "target/tool/notices.h"
+
+#include "shared/arch/syscall.h"
+#include "target/agent/departure.h"
+#include "target/hooks/thread.h"
+#include "target/hooks/wants.h"
+#include "target/tool/aside.h"
+#include "target/tool/backend.h"
+#include "target/tool/confine.h"
+#include "target/tool/watch.h"
+
+#include <errno.h>
+
+/* The loader is about to work: modules may come. */
+static const struct traced openings[] = {
+	{ "dlopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
+	{ "dlmopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
+};
+
+static int32_t installed_by; /* the process whose words we have changed; 0: none */
+static uint32_t watchers;    /* threads of ours */
+static bool must_stay;       /* somebody else may have kept the address of a hook */
+static uint32_t inside;      /* threads that a hook holds up, or that were taken out of it */
+
+static bool is_opening(const struct traced *traced)
+{
+	return traced >= openings && traced < openings + ARRAY_SIZE(openings);
+}
+
+/* Where threads have filters of their own, nobody is held up: any of them may repeat what only it
+ * has done. */
+static void on_notice(const struct traced *traced, const uint64_t *arguments)
+{
+	bool may_bring_modules = is_opening(traced);
+
+	if (!limpet_agent_may_call() ||
+	    (!may_bring_modules && !confine_is_change(traced, arguments)))
+		return;
+	__atomic_add_fetch(&inside, 1, __ATOMIC_RELAXED);
+	if (may_bring_modules)
+		watch_hurry();
+	else
+		aside_step();
+	/* Release: who sees nobody inside knows that all has been done. */
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_RELEASE);
+}
+
+static int want(void)
+{
+	bool fits = true;
+
+	wants_clear();
+	for (size_t i = 0; i < ARRAY_SIZE(openings); i++)
+		fits &= wants_add(&openings[i]);
+	for (size_t i = 0; i < confine_notice_count; i++)
+		fits &= wants_add(&confine_notices[i]);
+	return fits ? 0 : -ENOSPC;
+}
+
+static void ignore_report(const struct got_report *report)
+{
+	(void)report;
+}
+
+static void look_around(bool have_modules_changed)
+{
+	(void)have_modules_changed;
+	aside_look();
+	watch_answer();
+}
+
+/* The thread is not there, nor who was inside. */
+static void forget_parent(void)
+{
+	if (!installed_by || installed_by == (int32_t)raw0(SYS_getpid))
+		return;
+	watch_forget();
+	__atomic_store_n(&inside, 0, __ATOMIC_RELAXED);
+}
+
+/* Who has changed a word after us may have kept what it led to; and one that is still ours leads
+ * here for ever. */
+void notices_stop(void)
+{
+	struct words_left left = { 0 };
+
+	__atomic_store_n(&hook_on_notice, NULL, __ATOMIC_RELEASE);
+	forget_parent();
+	watch_stop();
+	__atomic_store_n(&watchers, 0, __ATOMIC_RELAXED);
+	got_restore(&left);
+	must_stay |= left.foreign || left.unwritable;
+	hooks_off();
+	got_close();
+	words_close();
+	aside_end();
+	installed_by = 0;
+}
+
+static int start(void)
+{
+	int r = words_open();
+
+	if (!r)
+		r = backend_open();
+	if (!r)
+		r = want();
+	if (r)
+		return r;
+	got_take_calls_only();
+	installed_by = (int32_t)raw0(SYS_getpid);
+	thread_learn(backend_symbol("__errno_location"), /* asks */ true);
+	confine_begin();
+	aside_begin();
+	__atomic_store_n(&hook_on_notice, on_notice, __ATOMIC_RELEASE);
+	r = backend_watch(ignore_report, look_around);
+	__atomic_store_n(&watchers, !r, __ATOMIC_RELAXED);
+	return r;
+}
+
+int notices_start(void)
+{
+	int r = backend_use_agent() ? 0 : -ENOSYS;
+
+	if (installed_by)
+		notices_stop();
+	if (!r)
+		r = start();
+	if (r)
+		notices_stop();
+	return r;
+}
+
+bool notices_are_in(void)
+{
+	return installed_by;
+}
+
+void notices_abandon(void)
+{
+	must_stay = true;
+	installed_by = 0;
+}
+
+unsigned notices_threads(void)
+{
+	return __atomic_load_n(&watchers, __ATOMIC_RELAXED);
+}
+
+bool notices_have_stayed(void)
+{
+	return installed_by || must_stay;
+}
+
+bool notices_are_passed(void)
+{
+	return __atomic_load_n(&inside, __ATOMIC_ACQUIRE); /* pairs with on_notice() */
+}

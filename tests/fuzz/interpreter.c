@@ -1,0 +1,74 @@
+/*
+ * Fuzzes what is read of interpreters beside Python.  The first byte is the language; the rest is
+ * its memory, which begins with a function.
+ */
+#include "fuzz.h"
+
+#include "host/core/utf8.h"
+#include "host/interpreter/kind.h"
+#include "host/interpreter/ruby/machine.h"
+
+#define BASE 0x1000u
+
+struct image {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+static int read_image(void *context, uint64_t address, void *into, size_t size)
+{
+	const struct image *image = context;
+
+	if (address < BASE || address - BASE > image->size || size > image->size - (address - BASE))
+		return -1;
+	memcpy(into, image->bytes + (address - BASE), size);
+	return 0;
+}
+
+static const struct {
+	const struct interpreter_kind *kind;
+	unsigned version;
+} fuzzed[] = {
+	{ &interpreter_ruby, 301 },
+	{ &interpreter_ruby, 303 },
+	{ &interpreter_php, 802 },
+	{ &interpreter_perl, 36 },
+};
+
+static void read_spot(const struct interpreter_kind *kind, const struct target_memory *memory)
+{
+	const struct interpreter_binary binary = { .symbols = { [3] = { BASE, BASE } } };
+	struct function spot = { 0 };
+
+	if (kind->read_spot(&binary, memory, 36, BASE, &spot))
+		return;
+	must(utf8_is_valid(spot.file) && spot.first_line <= INT32_MAX);
+	function_done(&spot);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct image image = { bytes + 1, size - 1 };
+	const struct target_memory memory = { read_image, &image };
+	const struct interpreter_kind *kind;
+	struct function function = { 0 };
+	char *text = NULL;
+
+	if (!size)
+		return 0;
+	kind = fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].kind;
+	ruby_machine_find(&memory, BASE, BASE + image.size);
+	if (!target_string(&memory, BASE + bytes[0], &text))
+		must(utf8_is_valid(text));
+	free(text);
+	if (kind->read_spot)
+		read_spot(kind, &memory);
+	if (kind->read(&memory, fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].version, BASE, &function))
+		return 0;
+	must(utf8_is_valid(function.name) && utf8_is_valid(function.file));
+	must(!strpbrk(function.name, "\n\r\t\x1b") && !strpbrk(function.file, "\n\r\t\x1b"));
+	for (unsigned at = 0; kind->line && at < 64; at++)
+		must(kind->line(&function, function.code + 8 * at) <= INT32_MAX);
+	function_done(&function);
+	return 0;
+}

@@ -1,0 +1,3 @@
+package main
+
+func called() bool { return true }

@@ -1,0 +1,39 @@
+"""A stack is complete only where it reached a known end."""
+
+import os
+import pathlib
+import re
+import tempfile
+import unittest
+
+from exactness import PROGRAMS
+from recorded import Refused, limpet, record
+
+RUNG = os.environ.get("RUNG", "copy")
+
+
+class Ends(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def test_a_chain_that_ends_in_zero_is_not_complete(self):
+        try:
+            totals, stacks = record([pathlib.Path(PROGRAMS) / "made_zero"], self.folder, RUNG)
+        except Refused as error:
+            self.skipTest(str(error))
+        astray = sum(count for names, count in stacks if "zero_leaf" in names)
+        self.assertGreater(astray, 0)
+        self.assertEqual(totals["stacks"]["jit"], astray)
+        self.assertEqual(totals["stacks"]["complete"], totals["samples"] - sum(
+            one["stacks"] for one in totals["incomplete_stacks"]))
+        told = {one["end"]: one for one in totals["incomplete_stacks"]}
+        self.assertIn("frame pointers", told["jit"]["fix"])
+        report = limpet("report", str(pathlib.Path(self.folder) / "recording")).stdout
+        self.assertRegex(report, rf"INCOMPLETE: {astray} stacks .*: ended in JIT code; fix: ")
+        self.assertTrue(re.search(r"[01]\.\d\d % of the stacks complete", report), report)
+
+
+if __name__ == "__main__":
+    unittest.main()

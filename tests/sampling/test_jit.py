@@ -1,0 +1,186 @@
+"""Programs that compile while they run: what is called complete is true, and what is not says why."""
+
+import collections
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from exactness import LIMIT, cpu_ticks, exit_if_refused, sample
+
+RUNG = os.environ.get("RUNG", "bpf")
+COUNT = int(os.environ.get("SAMPLES", "120"))
+LIMPET = os.environ["LIMPET"]
+SOURCES = pathlib.Path(__file__).resolve().parent / "jit"
+WARM_TICKS = 60  # of processor time: what is hot is compiled
+IN_JIT = "ended in JIT code"
+
+
+def find(*names):
+    for name in names:
+        if not shutil.which(name):
+            raise unittest.SkipTest(f"no {name}")
+
+
+@contextlib.contextmanager
+def running(*command, folder=None):
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, cwd=folder, start_new_session=True)
+    try:
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end and process.poll() is None and cpu_ticks(process.pid) < WARM_TICKS:
+            time.sleep(0.02)
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+class Jit(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="limpet-jit-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def look(self, *command):
+        """Samples of it; each complete stack begins where a program or a thread does."""
+        with running(*command, folder=self.folder) as process:
+            recording = sample(RUNG, process.pid, f"max={COUNT}")
+            self.assertIsNone(process.poll())
+        self.assertIsNone(recording.error, recording.error)
+        self.assertGreaterEqual(len(recording.samples), COUNT, recording.counts)
+        self.complete = [one for one in recording.samples if one["end"] == "complete"]
+        for one in self.complete:
+            roots = {self.path(recording, frame) for frame in one["frames"][-3:]}
+            self.assertTrue(any("libc.so" in path for path in roots), recording.stack(one))
+        ends = {key: count for key, count in recording.counts["ends"].items() if count}
+        print(f"{self.id()} by {RUNG}: {ends}", file=sys.stderr)
+        return recording
+
+    def path(self, recording, frame):
+        return recording.modules.get(frame[0], {}).get("path", "")
+
+    def is_made(self, recording, frame):
+        path = self.path(recording, frame)
+        return not path or path.startswith(("/memfd:", "/dev/zero", "[anon"))
+
+    def made(self, recording, one):
+        return [frame for frame in one["frames"] if self.is_made(recording, frame)]
+
+    def share(self, recording):
+        return len(self.complete) / len(recording.samples)
+
+    def call_before(self, recording, frame):
+        """The instruction before a return address."""
+        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--start-address={frame[1] - 8:#x}",
+                               f"--stop-address={frame[1]:#x}", self.path(recording, frame)],
+                              capture_output=True, text=True, check=False).stdout
+        return text.splitlines()[-1].split(":", 1)[1].split() if ":" in text else []
+
+    def compile_java(self):
+        find("java", "javac")
+        subprocess.run(["javac", "-d", self.folder, SOURCES / "Hot.java"], check=True)
+
+    def check_java(self, *options):
+        """All calls are there: each has a frame in code of the machine."""
+        self.compile_java()
+        recording = self.look("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-Inline", *options, "Hot")
+        self.assertGreaterEqual(self.share(recording), 0.95, recording.counts)
+        depths = collections.Counter(len(self.made(recording, one)) for one in self.complete
+                                     if self.is_made(recording, one["frames"][0]))
+        depth, count = depths.most_common(1)[0]
+        self.assertGreaterEqual(depth, 22, depths)  # main, down 21 times, the leaf perhaps inlined
+        self.assertGreaterEqual(count, sum(depths.values()) * 0.7, depths)
+
+    def test_java_interpreted(self):
+        self.check_java("-Xint")
+
+    def test_java_compiled(self):
+        self.check_java("-XX:TieredStopAtLevel=1")
+
+    def test_java_with_frame_pointers(self):
+        self.check_java("-XX:+PreserveFramePointer")
+
+    def test_java_is_not_asked_for_frame_pointers_that_it_keeps(self):
+        self.compile_java()
+        file = os.path.join(self.folder, "it.limpet")
+        with running("env", "JAVA_TOOL_OPTIONS=-XX:+PreserveFramePointer", "java", "-Xmx64m", "Hot",
+                     folder=self.folder) as process:
+            done = subprocess.run([LIMPET, "record", "-p", str(process.pid), "--duration", "2s", "--sampler", RUNG,
+                                   "-o", file], capture_output=True, text=True, check=False)
+        self.assertIn(done.returncode, (0, 5), done.stderr)
+        self.assertNotIn("PreserveFramePointer): ", done.stdout + done.stderr)
+
+    def test_node(self):
+        find("node")
+        recording = self.look("node", SOURCES / "hot.js")
+        self.assertGreaterEqual(self.share(recording), 0.97, recording.counts)
+
+    def test_guile(self):
+        """Its code has no frame of its own: who called it must not be lost."""
+        find("guile", "objdump")
+        compiled = os.path.join(self.folder, "hot.go")
+        subprocess.run(["guile", "-c", f'(compile-file "{SOURCES}/hot.scm" #:output-file "{compiled}")'], check=True,
+                       stdout=subprocess.DEVNULL, timeout=LIMIT)
+        recording = self.look("guile", "-c", f'(load-compiled "{compiled}")')
+        calls = set()
+        for one in self.complete:
+            for inner, outer in zip(one["frames"], one["frames"][1:]):
+                if self.is_made(recording, inner) and not self.is_made(recording, outer):
+                    calls.add(tuple(outer))
+        for outer in calls:
+            call = self.call_before(recording, outer)
+            self.assertTrue(call[0] == "blr" or any("*" in word for word in call), call)
+
+    def test_erlang(self):
+        """Its code keeps no frames: stacks end there, and say so."""
+        find("erl", "erlc")
+        subprocess.run(["erlc", "-o", self.folder, SOURCES / "hot.erl"], check=True, timeout=LIMIT)
+        recording = self.look("erl", "-noshell", "-noinput", "-s", "hot", "main")
+        made = [one for one in recording.samples if self.made(recording, one)]
+        if not made:
+            self.skipTest("this one has no JIT")
+        for one in made:
+            self.assertEqual(one["end"], IN_JIT, recording.stack(one))
+
+    def test_unnamed_code_is_one_entry(self):
+        find("erl", "erlc")
+        subprocess.run(["erlc", "-o", self.folder, SOURCES / "hot.erl"], check=True, timeout=LIMIT)
+        file = os.path.join(self.folder, "it.limpet")
+        with running("erl", "-noshell", "-noinput", "-s", "hot", "main", folder=self.folder) as process:
+            subprocess.run([LIMPET, "record", "-p", str(process.pid), "--duration", "3s", "--sampler", RUNG, "-F", "499",
+                            "-o", file], capture_output=True, check=True)
+        report = subprocess.run([LIMPET, "report", file, "-n", "0"], capture_output=True, text=True, check=True).stdout
+        if "JIT" not in report:
+            self.skipTest("this one has no JIT")
+        rows = [line for line in report.splitlines() if re.search(r"\[JIT of erlang\] \(", line)]
+        self.assertEqual(len(rows), 1, report)
+        self.assertNotRegex(report, r"JIT[^ ]*\+0x")
+
+    def test_luajit(self):
+        find("luajit")
+        self.look("luajit", SOURCES / "hot.lua")
+
+    def test_php_and_pcre2(self):
+        find("php")
+        recording = self.look("php", SOURCES / "hot.php")
+        self.assertGreaterEqual(self.share(recording), 0.95, recording.counts)
+
+    def test_pypy(self):
+        find("pypy3")
+        source = os.path.join(self.folder, "hot.py")
+        pathlib.Path(source).write_text("s = 0\nwhile True:\n for i in range(100000): s = (s * 31 + i) % 1000003\n")
+        self.look("pypy3", source)
+
+
+if __name__ == "__main__":
+    exit_if_refused(RUNG)
+    unittest.main()

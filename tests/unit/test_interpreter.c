@@ -1,0 +1,283 @@
+/*
+ * Functions of Ruby and PHP: what is read of foreign memory, and where frames belong among native
+ * ones.
+ */
+#include "unit.h"
+
+#include "host/interpreter/interpreter_private.h"
+#include "host/interpreter/ruby/layout.h"
+#include "host/interpreter/ruby/lines.h"
+#include "host/interpreter/ruby/machine.h"
+#include "host/python/places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BASE 0x10000u
+
+static _Alignas(8) unsigned char image[8192];
+
+static int read_image(void *context, uint64_t address, void *into, size_t size)
+{
+	(void)context;
+	if (address < BASE || address - BASE > sizeof(image) ||
+	    size > sizeof(image) - (address - BASE))
+		return -EFAULT;
+	memcpy(into, image + (address - BASE), size);
+	return 0;
+}
+
+static const struct target_memory memory = { read_image, NULL };
+
+static void put(size_t offset, uint64_t word)
+{
+	memcpy(image + offset, &word, sizeof(word));
+}
+
+static void put_half(size_t offset, uint32_t half)
+{
+	memcpy(image + offset, &half, sizeof(half));
+}
+
+static void reads_texts_up_to_the_end_of_memory(void **state)
+{
+	char *text = NULL;
+
+	(void)state;
+	memset(image, 'x', sizeof(image));
+	assert_int_equal(target_string(&memory, BASE, &text), 0);
+	assert_int_equal(strlen(text), TARGET_TEXT_MAX);
+	free(text);
+	assert_int_equal(target_string(&memory, BASE + sizeof(image) - 10, &text), -EFAULT);
+	memcpy(image + sizeof(image) - 5, "a\x1b\xff", 4);
+	assert_int_equal(target_string(&memory, BASE + sizeof(image) - 5, &text), 0);
+	assert_string_equal(text, "a?\xef\xbf\xbd");
+	free(text);
+}
+
+/* Lines begin at the first instructions and at two far ones, of which one is in the second block.
+ */
+static void finds_lines_of_ruby(void **state)
+{
+	const struct ruby_layout *layout = ruby_layout_find(301);
+	const unsigned begins[] = { 0, 3, 53, 54, 100, 600 };
+	unsigned char body[160] = { 0 };
+	struct function function = { 0 };
+	uint64_t word;
+
+	(void)state;
+	memset(image, 0, sizeof(image));
+	for (unsigned i = 0; i < ARRAY_SIZE(begins); i++)
+		put_half(i * 12, 10 + i);
+	for (unsigned i = 0; i < 54; i++) {
+		uint64_t count = 0;
+
+		for (unsigned k = 0; k < ARRAY_SIZE(begins); k++)
+			count += begins[k] <= i;
+		word = word_in(image, 1024 + i / 9 * 8) | count << i % 9 * 7;
+		put(1024 + i / 9 * 8, word);
+	}
+	put(1024 + 48 + 16, 1);
+	put(1024 + 48 + 16, word_in(image, 1024 + 48 + 16) | 1ull << 46);
+	put(1024 + 48 + 80 + 16, 1ull << (600 - 54 - 512));
+	memcpy(body + 4, &(uint32_t){ 700 }, 4);
+	memcpy(body + layout->line_table, &(uint64_t){ BASE }, 8);
+	memcpy(body + layout->line_count, &(uint32_t){ ARRAY_SIZE(begins) }, 4);
+	memcpy(body + layout->line_index, &(uint64_t){ BASE + 1024 }, 8);
+	assert_int_equal(ruby_lines_read(&memory, layout, body, &function), 0);
+	assert_int_equal(function.line_count, ARRAY_SIZE(begins));
+	for (unsigned i = 0; i < ARRAY_SIZE(begins); i++)
+		assert_int_equal(function.lines[i].at, begins[i]);
+	assert_int_equal(function_line_at(&function, 2), 10);
+	assert_int_equal(function_line_at(&function, 99), 13);
+	assert_int_equal(function_line_at(&function, 5000), 15);
+	function_done(&function);
+	memcpy(body + 4, &(uint32_t){ UINT32_MAX }, 4);
+	assert_int_equal(ruby_lines_read(&memory, layout, body, &function), -EFAULT);
+	function_done(&function);
+}
+
+/* It leads to its first thread, which leads back to it; what only looks so is not taken. */
+static void finds_the_machine_of_ruby(void **state)
+{
+	(void)state;
+	memset(image, 0, sizeof(image));
+	assert_int_equal(ruby_machine_find(&memory, BASE, BASE + 512), 0);
+	put(16, BASE + 2048);
+	put(24, BASE + 1024);
+	put(1024 + 32, BASE + 3000);
+	put(1024 + 40, BASE + 1536);
+	put(1536 + 24, BASE + 3000);
+	assert_int_equal(ruby_machine_find(&memory, BASE, BASE + 512), 0);
+	put(1536 + 32, BASE + 1024);
+	assert_int_equal(ruby_machine_find(&memory, BASE, BASE + 512), BASE + 24);
+}
+
+static void put_php_text(size_t offset, const char *text)
+{
+	uint64_t hash = 5381;
+
+	for (const char *at = text; *at; at++)
+		hash = hash * 33 + (unsigned char)*at;
+	put(offset, 6ull << 32 | 1);
+	put(offset + 8, hash | 1ull << 63);
+	put(offset + 16, strlen(text));
+	memcpy(image + offset + 24, text, strlen(text));
+}
+
+static void reads_functions_of_php(void **state)
+{
+	struct function function = { 0 };
+
+	(void)state;
+	memset(image, 0, sizeof(image));
+	image[0] = 2;
+	put(8, BASE + 1024);
+	put(16, BASE + 512);
+	put(152, BASE + 2048);
+	put(512 + 8, BASE + 1536);
+	put_php_text(1024, "sell");
+	put_php_text(1536, "Shop");
+	put_php_text(2048, "/srv/shop.php");
+	assert_int_equal(interpreter_php.read(&memory, 802, BASE, &function), 0);
+	assert_string_equal(function.name, "Shop::sell");
+	assert_string_equal(function.file, "/srv/shop.php");
+	assert_false(function.is_native);
+	function_done(&function);
+	image[1024 + 24] = 'S';
+	assert_int_equal(interpreter_php.read(&memory, 802, BASE, &function), -EFAULT);
+}
+
+#define LOOP  1050
+#define PLACE 1
+
+/* Native functions are those of odd codes. */
+static int read_nothing(const struct target_memory *unused, unsigned version, uint64_t code,
+			struct function *ret)
+{
+	(void)unused;
+	(void)version;
+	if (code == 4)
+		return -ENOENT;
+	*ret = (struct function){ .name = strdup("f"), .file = strdup(""), .is_native = code & 1 };
+	return 0;
+}
+
+static unsigned no_line(const struct function *function, uint64_t at)
+{
+	(void)function;
+	(void)at;
+	return 0;
+}
+
+static uint64_t no_loop(const struct interpreter_binary *binary, const struct target_memory *unused,
+			unsigned version, uint64_t code)
+{
+	(void)binary;
+	(void)unused;
+	(void)version;
+	(void)code;
+	return 0;
+}
+
+static const struct interpreter_kind kind = {
+	.title = "Test", .language = "test", .read = read_nothing, .line = no_line, .loop = no_loop
+};
+
+static void check_merge(enum stack_end end, const uint64_t *native, size_t native_count,
+			const struct kernel_python_frame *frames, size_t count,
+			const uint64_t *expected, size_t expected_count)
+{
+	struct interpreter *interpreter = calloc(1, sizeof(*interpreter));
+	unsigned char room[sizeof(struct sample) + 32 * sizeof(__u64)] = { 0 };
+	struct sample *sample = (struct sample *)room;
+	__u64 merged[48];
+	size_t total;
+
+	assert_non_null(interpreter);
+	interpreter->kind = &kind;
+	interpreter->loop = (struct code_range){ 1000, 1100 };
+	sample->end = (__u8)end;
+	sample->user_count = (__u16)native_count;
+	memcpy(sample->frames, native, native_count * sizeof(*native));
+	total = interpreter_merge(interpreter, sample, frames, count, merged);
+	interpreter_close(interpreter);
+	assert_int_equal(total, expected_count);
+	for (size_t i = 0; i < total; i++)
+		assert_int_equal(python_is_place(merged[i]) ? PLACE : merged[i], expected[i]);
+}
+
+#define CALL         \
+	{            \
+		8, 0 \
+	}
+#define ENTRY                                       \
+	{                                           \
+		8, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+	}
+#define NATIVE                                      \
+	{                                           \
+		9, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+	}
+#define HIDDEN                                      \
+	{                                           \
+		4, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+	}
+#define NONE                                        \
+	{                                           \
+		0, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+	}
+
+#define CHECK_MERGE(end, ...)                                                                      \
+	do {                                                                                       \
+		const uint64_t expected[] = { __VA_ARGS__ };                                       \
+                                                                                                   \
+		check_merge(end, native, ARRAY_SIZE(native), frames, ARRAY_SIZE(frames), expected, \
+			    ARRAY_SIZE(expected));                                                 \
+	} while (0)
+
+static void puts_functions_where_they_belong(void **state)
+{
+	const uint64_t native[] = { 7, LOOP, 8, LOOP, 9 };
+	const struct kernel_python_frame frames[] = {
+		CALL, ENTRY, HIDDEN, NATIVE, CALL, ENTRY, NONE
+	};
+
+	(void)state;
+	CHECK_MERGE(STACK_COMPLETE, 7, PLACE, PLACE, 8, PLACE, PLACE, PLACE, 9);
+	CHECK_MERGE(STACK_CUT, 7, PLACE, PLACE, 8, PLACE, PLACE, PLACE, 9);
+}
+
+static void counts_loops_from_the_outside(void **state)
+{
+	const uint64_t native[] = { LOOP, 8, LOOP, 9 };
+	const struct kernel_python_frame frames[] = { ENTRY };
+
+	(void)state;
+	CHECK_MERGE(STACK_COMPLETE, LOOP, 8, PLACE, 9);
+	CHECK_MERGE(STACK_CUT, PLACE, 8, LOOP, 9);
+}
+
+static void leaves_out_what_no_loop_runs(void **state)
+{
+	const uint64_t native[] = { 7, 8 };
+	const struct kernel_python_frame frames[] = { CALL, ENTRY };
+
+	(void)state;
+	CHECK_MERGE(STACK_COMPLETE, 7, 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_texts_up_to_the_end_of_memory),
+		cmocka_unit_test(finds_lines_of_ruby),
+		cmocka_unit_test(finds_the_machine_of_ruby),
+		cmocka_unit_test(reads_functions_of_php),
+		cmocka_unit_test(puts_functions_where_they_belong),
+		cmocka_unit_test(counts_loops_from_the_outside),
+		cmocka_unit_test(leaves_out_what_no_loop_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -38,8 +38,9 @@ unsigned language_of_path(const char *path)
 const char *language_path(const char *path)
 {
 	unsigned language = language_of_path(path);
+	const char *file = language == LANGUAGE_NATIVE ? path : behind(path, languages[language]);
 
-	return language == LANGUAGE_NATIVE ? path : behind(path, languages[language]);
+	return *file ? file : path;
 }
 
 const char *language_name(unsigned language)

@@ -35,9 +35,9 @@ struct known_rule {
 	__u8 kind;
 };
 
-/* The same for all processors: large programs return to more addresses than fit beside a walk, and a
- * search reads a dozen lines of memory that nobody has near.  Two may write one at once; then the two
- * words do not fit each other, and it is of no address. */
+/* The same for all processors: large programs return to more addresses than fit beside a walk, and
+ * a search reads a dozen lines of memory that nobody has near.  Two may write one at once; then the
+ * two words do not fit each other, and it is of no address. */
 struct met_rule {
 	__u64 key;  /* the address, and the other word spread over it */
 	__u64 rule; /* generation, cfa, fp, kind */

@@ -52,8 +52,9 @@ static bool samples_often(const struct visit *self)
 	return self->samples && self->sampling.sampler.hz >= OFTEN_HZ;
 }
 
-/* What programs lose that do a little of everything, as docs/benchmarks.md has measured: the dearest
- * of what was asked for.  Nothing is said of what costs less than a hundredth, or is not known. */
+/* What programs lose that do a little of everything, as docs/benchmarks.md has measured: the
+ * dearest of what was asked for.  Nothing is said of what costs less than a hundredth, or is not
+ * known. */
 static const char *cost_text(const struct visit *self)
 {
 	static const struct {

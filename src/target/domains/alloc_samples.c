@@ -203,8 +203,6 @@ static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame 
 
 	if (outer && outer->hook->traced->domain == DOMAIN_ALLOC)
 		return true;
-	if (is_in_operator(frame->address))
-		return true;
 	if (!writer->handing_on || writer->handing_on != mark_of(frame, size))
 		return false;
 	writer->handing_on = 0;
@@ -218,17 +216,18 @@ static uint64_t later(const struct writer *writer)
 
 static uint64_t choose(const struct hook_frame *frame, uint64_t size, bool may_hand_on)
 {
-	struct writer *writer = writer_known();
+	struct writer *writer;
 
 	/* Acquire: pairs with hook_announce(). */
-	if (!__atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE) ||
+	    is_in_operator(frame->address))
 		return CHOSEN_NOT;
-	/* A confined thread is not to look for one; and it is told that its call is lost. */
-	if (!writer && !clock_may_be_read())
-		return CHOSEN;
+	writer = writer_known();
+	/* Who has none yet gets one when the call is over, as of one that has nothing left; or is
+	 * told that it was lost. */
 	if (!writer)
-		writer = writer_mine();
-	if (!writer || is_counted_elsewhere(writer, frame, size))
+		return writers_are_on() ? CHOSEN_LATER : CHOSEN_NOT;
+	if (is_counted_elsewhere(writer, frame, size))
 		return CHOSEN_NOT;
 	if (!frame->hook->mark)
 		return later(writer);

@@ -31,7 +31,7 @@ class Ends(unittest.TestCase):
         told = {one["end"]: one for one in totals["incomplete_stacks"]}
         self.assertIn("frame pointers", told["jit"]["fix"])
         report = limpet("report", str(pathlib.Path(self.folder) / "recording")).stdout
-        self.assertRegex(report, rf"INCOMPLETE: {astray} stacks .*: ended in JIT code; fix: ")
+        self.assertRegex(report, rf"INCOMPLETE: {astray} stacks .*: ended in JIT code\n  fix: ")
         self.assertTrue(re.search(r"[01]\.\d\d % of the stacks complete", report), report)
 
     def test_the_first_function_of_musl_is_an_end(self):

@@ -8,11 +8,10 @@
 
 #include "host/core/room.h"
 
-#define ENTRY_SIZE                                                                              \
-	96u           /* of a _start without rules (large models); up to the next entry at most \
-		       */
-#define ENDS_MAX  64u /* by their names, of one file */
-#define TAIL_SIZE 9u  /* two instructions, and the byte before, where the call would be */
+/* Of a _start without rules (that of large models is long); up to the next entry at most. */
+#define ENTRY_SIZE 96u
+#define ENDS_MAX   64u /* by their names, of one file */
+#define TAIL_SIZE  9u  /* two instructions, and the byte before, where the call would be */
 
 static const struct known_end known_ends[] = {
 	/* Boost.Context: the function of a coroutine returns to the last lines, which exit. */

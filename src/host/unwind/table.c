@@ -230,11 +230,9 @@ static int read_frames(struct compilation *work)
 		return r;
 	r = frames_merge(&work->frames, &more);
 	frames_done(&more);
-	if (!r)
-		r = ends_add(&work->frames, &work->source->object);
 	if (!r && work->source->has_go)
 		r = go_code_add(&work->source->go, &work->frames);
-	return r;
+	return r ? r : ends_add(&work->frames, &work->source->object);
 }
 
 static int add_gaps(struct compilation *work)

@@ -357,6 +357,22 @@ class Unload(unittest.TestCase):
         process.stdout.close()
         self.assertGreater(unloads, 0)
 
+    def test_not_under_a_handler_that_interrupts_a_hook(self):
+        """It computes for as long as it likes, and returns into the hook."""
+        process = subprocess.Popen([PASSERS, "handler"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        limpet = harness.limpet_start("attach", process.pid, "--json", "--unload")
+        self.assertIn('"attached"', limpet.stdout.readline())
+        self.assertEqual(process.stdout.readline(), b"inside\n")
+        limpet.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(limpet)
+        detached = result.event("detached")
+        process.stdin.close()
+        self.assertEqual(process.wait(), 0, str(result))
+        process.stdout.close()
+        self.assertFalse(detached["unloaded"], str(result))
+        self.assertIn("signal handler", str(detached["left"]))
+
     def test_not_where_a_thread_may_not_wait(self):
         """Who is held up by a hook makes system calls: a thread with a filter of its own may be killed for them."""
         process = subprocess.Popen([PASSERS, "sandboxed"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

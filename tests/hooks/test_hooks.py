@@ -428,7 +428,8 @@ class Hooks(unittest.TestCase):
             trace = self.trace(target.pid, *options[turn % len(options)], duration_ms=100)
             self.assertEqual(trace["foreign"], 0)
             sizes.append(int(harness.status_of(target.pid)["VmSize"].split()[0]))
-        self.assertEqual(sizes[9], sizes[14])
+        # Of ours nothing comes any more; the program's own heaps may still grow by some pages.
+        self.assertLess(sizes[14] - sizes[9], 256)
         self.assert_well(target)
 
     def readers(self, target):

@@ -3,6 +3,7 @@
  */
 #include "unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/unwind/gopclntab.h"
@@ -232,6 +233,44 @@ static void a_table_ends_with_its_function(void **state)
 	assert_int_equal(steps, 8);
 }
 
+/* Each function would be looked for through all of it. */
+static void a_name_without_an_end_is_none(void **state)
+{
+	const size_t size = ROOM + 2 * GO_TEXT_MAX;
+	unsigned char *all = calloc(1, size);
+	struct gopclntab table;
+	struct go_function function;
+
+	(void)state;
+	assert_non_null(all);
+	make(&shapes[2]);
+	put(HEADER + 3 * 8, ROOM, 8);
+	memcpy(all, bytes, sizeof(bytes));
+	memset(all + ROOM, 'x', 2 * GO_TEXT_MAX - 1);
+	assert_int_equal(gopclntab_open(&table, all, size, 0), 0);
+	assert_false(gopclntab_find(&table, TEXT + 0x40, &function));
+	all[ROOM + 7 + GO_TEXT_MAX - 1] = 0;
+	assert_true(gopclntab_find(&table, TEXT + 0x40, &function));
+	free(all);
+}
+
+static void a_table_of_values_has_a_limit(void **state)
+{
+	const size_t size = 4 * GO_VALUES_MAX;
+	unsigned char *all = malloc(size);
+	struct gopclntab table = { .values = { all, size }, .quantum = 1 };
+	const struct go_function function = { .start = TEXT, .end = UINT64_MAX };
+	struct go_values values = go_values_of(&table, &function, 1);
+
+	(void)state;
+	assert_non_null(all);
+	memset(all, 1, size);
+	while (go_values_next(&values))
+		;
+	assert_int_equal(values.count, GO_VALUES_MAX);
+	free(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +280,8 @@ int main(void)
 		cmocka_unit_test(believes_the_linker_where_code_is_relocated),
 		cmocka_unit_test(refuses_what_makes_no_sense),
 		cmocka_unit_test(a_table_ends_with_its_function),
+		cmocka_unit_test(a_name_without_an_end_is_none),
+		cmocka_unit_test(a_table_of_values_has_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

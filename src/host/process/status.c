@@ -123,6 +123,7 @@ static const struct status_field fields[] = {
 	{ "CoreDumping:", take_flag, FIELD(is_dumping_core) },
 	{ "Threads:", take_int, FIELD(threads) },
 	{ "SigPnd:", take_mask, FIELD(signals_pending) },
+	{ "SigBlk:", take_mask, FIELD(signals_blocked) },
 	{ "SigCgt:", take_mask, FIELD(signals_caught) },
 	{ "CapPrm:", take_mask, FIELD(capabilities_permitted) },
 	{ "CapEff:", take_mask, FIELD(capabilities) },

@@ -18,7 +18,8 @@ struct process_status {
 	gid_t gid, egid, sgid;
 	unsigned threads;
 	uint64_t signals_pending, signals_caught;
-	uint64_t capabilities; /* effective */
+	uint64_t signals_blocked; /* by this thread */
+	uint64_t capabilities;    /* effective */
 	uint64_t capabilities_permitted;
 	int seccomp; /* 0 off, 1 strict, 2 filter */
 	unsigned seccomp_filters;

@@ -6,6 +6,7 @@
 #include "host/core/cleanup.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
+#include "host/process/status.h"
 #include "host/session/trace.h"
 #include "shared/wire/boot.h"
 
@@ -108,10 +109,30 @@ static bool is_in_call(const char *text)
 	return text[0] >= '0' && text[0] <= '9';
 }
 
+/* A signal is blocked while its handler runs, unless the program has asked otherwise. */
+static bool may_be_in_handler(pid_t pid, pid_t tid)
+{
+	struct process_status status;
+	struct err ignored;
+
+	return status_read(pid, tid, &status, &ignored) ||
+	       status.signals_blocked & status.signals_caught;
+}
+
+/* What a handler computes is none of what it has interrupted. */
+static uint64_t count_run_ns(pid_t pid, pid_t tid, uint64_t *first_ns)
+{
+	uint64_t now_ns = read_run_ns(pid, tid);
+
+	if (!*first_ns || may_be_in_handler(pid, tid))
+		*first_ns = now_ns;
+	return now_ns - *first_ns;
+}
+
 bool place_settle(pid_t pid, pid_t tid, struct place *ret)
 {
 	struct timespec delay = { 0, SETTLE_GLANCE_NS };
-	uint64_t first_ns = read_run_ns(pid, tid);
+	uint64_t first_ns = 0;
 	struct err ignored;
 	char name[64], text[256];
 
@@ -122,7 +143,7 @@ bool place_settle(pid_t pid, pid_t tid, struct place *ret)
 			return true; /* it has ended */
 		if (is_in_call(text) && parse_place(text, ret))
 			return true;
-		if (first_ns && read_run_ns(pid, tid) - first_ns >= SETTLE_RUN_NS)
+		if (count_run_ns(pid, tid, &first_ns) >= SETTLE_RUN_NS)
 			return true;
 		nanosleep(&delay, NULL);
 	}

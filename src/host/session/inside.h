@@ -29,5 +29,5 @@ size_t inside_count(const struct target *target, const struct agent_page *page);
 
 /* Is a thread of the program's surely past the few instructions between reading a word of imports
  * and being where it leads?  It waits in a call, whose place is told, or has ended or run for a
- * while since (place 0). */
+ * while since (place 0), not counting the handlers of signals. */
 bool place_settle(pid_t pid, pid_t tid, struct place *ret);

@@ -40,21 +40,26 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 }
 
 /* Threads of the program's come through the agent's hooks.  Those are out, but one may be on its
- * way.
+ * way.  False: it is not known of this one, and others need not be waited for.
  */
-static void judge_passer(const struct session *session, const struct maps *maps, pid_t tid,
+static bool judge_passer(const struct session *session, const struct maps *maps, pid_t tid,
 			 const char *thread_name, struct session_left *ret)
 {
 	const struct attachment *attachment = &session->attachment;
 	const struct target *target = &attachment->target;
 	struct place place;
 
-	if (!place_settle(target->process.pid, tid, &place))
+	if (!place_settle(target->process.pid, tid, &place)) {
 		session_left_add(ret,
-				 AGENT_ITSELF "thread %d (%s) stands still and may be in a hook",
+				 AGENT_ITSELF
+				 "thread %d (%s) makes no system call, and may be in a "
+				 "signal handler that interrupts a hook",
 				 tid, thread_name);
-	else if (place.stack && place_is_in_agent(target, &attachment->resident, maps, &place))
+		return false;
+	}
+	if (place.stack && place_is_in_agent(target, &attachment->resident, maps, &place))
 		session_left_add(ret, AGENT_ITSELF "thread %d (%s) is inside", tid, thread_name);
+	return true;
 }
 
 /* Our own tracer never goes: threads of the program's come through its hooks, and the program may
@@ -97,6 +102,7 @@ static void judge_threads(const struct session *session, const pid_t *tids, size
 	const struct agent_page *page = &attachment->resident.page;
 	struct process_stat stat;
 	struct err ignored; /* a thread that has just ended is not inside */
+	bool judges_passers = page->has_hooked;
 
 	for (size_t i = 0; i < count; i++) {
 		if (tids[i] == attachment->report.control_tid ||
@@ -104,8 +110,8 @@ static void judge_threads(const struct session *session, const pid_t *tids, size
 			continue;
 		if (page->tool_count && stat.start_tick >= first_tick(session))
 			judge_thread(session, maps, tids[i], stat.name, ret);
-		if (page->has_hooked)
-			judge_passer(session, maps, tids[i], stat.name, ret);
+		if (judges_passers)
+			judges_passers = judge_passer(session, maps, tids[i], stat.name, ret);
 	}
 }
 

@@ -124,6 +124,7 @@ static bool is_injected(const char *name)
 	return false;
 }
 
+/* As many values as there is code are looked at, no more: a table may lie. */
 static bool is_ours(const struct go_code *code, const struct go_machine *machine,
 		    const struct go_function *facts)
 {
@@ -131,6 +132,7 @@ static bool is_ours(const struct go_code *code, const struct go_machine *machine
 	const struct go_part bytes = code_of(code, facts);
 	struct go_prologue prologue;
 
+	frame.limit = facts->start + bytes.size;
 	if (known_end_find(facts->name) || is_injected(facts->name))
 		return true;
 	while (go_values_next(&frame))
@@ -150,8 +152,10 @@ int go_code_add(const struct go_code *code, struct frames *frames)
 	for (uint64_t i = 0; i < code->table.count; i++) {
 		struct go_function facts;
 
-		if (!gopclntab_function(&code->table, i, &facts) || facts.start < reached ||
-		    !is_ours(code, machine, &facts))
+		if (!gopclntab_function(&code->table, i, &facts) || facts.start < reached)
+			continue;
+		reached = facts.end;
+		if (!is_ours(code, machine, &facts))
 			continue;
 		if (make_room(&own, count, &room, sizeof(*own)))
 			return -ENOMEM;
@@ -159,7 +163,6 @@ int go_code_add(const struct go_code *code, struct frames *frames)
 						     .end = facts.end,
 						     .kind = ENTRY_GO,
 						     .common = (uint32_t)i };
-		reached = facts.end;
 	}
 	return frames_add_own(frames, own, count);
 }
@@ -418,5 +421,6 @@ int go_code_compile(const struct go_code *code, uint32_t number, uint64_t first,
 	if (!self.machine || !gopclntab_function(&code->table, number, &self.facts))
 		return 0;
 	self.bytes = code_of(code, &self.facts);
+	self.facts.end = self.facts.start + self.bytes.size;
 	return compile(&self);
 }

@@ -54,7 +54,7 @@ static struct go_part part_from(const struct go_part *part, uint64_t at)
 
 static const char *text_at(const struct go_part *part, uint64_t at)
 {
-	return at < part->size && memchr(part->bytes + at, '\0', part->size - at)
+	return at < part->size && memchr(part->bytes + at, '\0', MIN(part->size - at, GO_TEXT_MAX))
 		       ? (const char *)part->bytes + at
 		       : NULL;
 }
@@ -188,13 +188,14 @@ bool go_values_next(struct go_values *values)
 	uint64_t change = dwarf_take_unsigned(&values->bytes), length;
 
 	if (values->bytes.is_broken || values->end >= values->limit ||
-	    (!change && values->has_begun))
+	    (!change && values->has_begun) || values->count == GO_VALUES_MAX)
 		return false;
 	length = dwarf_take_unsigned(&values->bytes);
 	if (values->bytes.is_broken || !length ||
 	    length > (values->limit - values->end) / values->quantum)
 		return false;
 	values->has_begun = true;
+	values->count++;
 	values->value = (int64_t)((uint64_t)values->value + ((change >> 1) ^ -(change & 1)));
 	values->start = values->end;
 	values->end += length * values->quantum;

@@ -12,6 +12,8 @@
 
 /* The largest programs known have three hundred thousand. */
 #define GO_FUNCTIONS_MAX (4u << 20)
+#define GO_VALUES_MAX    (1u << 20) /* of one function */
+#define GO_TEXT_MAX      16384u     /* of a name or a file */
 
 /* Where the address of the code is in the header, from Go 1.18 on. */
 #define GO_TEXT_START_AT 24u
@@ -61,13 +63,13 @@ struct go_values {
 	struct dwarf_bytes bytes;
 	uint64_t start, end, limit; /* of the code that has `value` now */
 	int64_t value;
-	unsigned quantum;
+	unsigned quantum, count; /* count: of the values so far */
 	bool has_begun;
 };
 
 struct go_values go_values_of(const struct gopclntab *table, const struct go_function *function,
 			      uint32_t offset);
-/* False at the end, and where the table makes no sense. */
+/* False at the end, after GO_VALUES_MAX of them, and where the table makes no sense. */
 bool go_values_next(struct go_values *values);
 /* The value at an address; -1: none. */
 int64_t go_value_at(const struct gopclntab *table, const struct go_function *function,

@@ -60,6 +60,7 @@ struct walk {
 	__u8 was_guided;   /* the last step was by the frame pointer */
 	__u8 is_sp_lost;   /* sp is lower than the true one, or equal (aarch64) */
 	__u8 signals;      /* and other switches of stacks */
+	__u64 start_stack; /* of the process; see struct kernel_process */
 	__u64 go;          /* what is in the register of goroutines */
 	/* Behind a function that throws (UNWIND_THROWS): where the walk was then.  0: nowhere. */
 	__u64 doubted_ra, doubted_sp, doubted_fp;
@@ -522,9 +523,10 @@ ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 		return end_walk(walk, STACK_UNREADABLE);
 	ra = CODE_ADDRESS(ra);
 	if (!ra) /* with a frame pointer it is a stack that is being changed */
-		return end_walk(walk, !fp                ? zero_end(walk)
-				      : walk->was_guided ? STACK_NO_TABLE
-							 : STACK_NO_MAP);
+		return end_walk(walk, plan->cfa == walk->start_stack ? STACK_COMPLETE
+				      : !fp                          ? zero_end(walk)
+				      : walk->was_guided             ? STACK_NO_TABLE
+								     : STACK_NO_MAP);
 	walk->pc = ra;
 	walk->sp = plan->cfa;
 	walk->is_sp_lost = 0;
@@ -799,6 +801,7 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->first_range = (__u16)part;
 	walk->range_count = (__u16)(part >> 16);
 	walk->generation = part >> 32;
+	walk->start_stack = process->start_stack;
 	walk->pc = REGISTERS_PC(&walk->registers);
 	walk->sp = REGISTERS_SP(&walk->registers);
 	walk->fp = REGISTERS_FP(&walk->registers);

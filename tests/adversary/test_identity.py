@@ -29,6 +29,7 @@ AT_ONCE = 4  # programs
 UNLOADS = 15
 LOOKS_S = 0.6  # a thread of ours that were still there would look at the program, and be killed for it
 MOMENTS = 30
+PPOLL = ("73", "271")  # its number on aarch64, x86-64
 
 # Those that libc makes known to all threads, and those that are a thread's own.
 SEQUENCES = (
@@ -59,6 +60,8 @@ class Program:
         self.pid = self.process.pid
         if self.process.stdout.readline() != b"ready\n":
             raise AssertionError(f"{sequence} did not begin: {self.process.wait()}")
+        if mode in ("register", "door") and not harness.wait_until(lambda: is_listening(self.pid)):
+            raise AssertionError(f"{sequence}, {mode}: the register library does not listen")
         self.come_in(mode)
         if mode != "alone" and not harness.wait_until(lambda: list(threads_of_ours(self.pid))):
             raise AssertionError(f"{sequence}, {mode}: no thread of ours is there")
@@ -144,6 +147,19 @@ def threads_of_ours(pid):
     for tid in harness.threads_of(pid):
         if tid != pid and harness.status_of(pid, tid).get("Name") in OURS:
             yield tid
+
+
+def is_listening(pid):
+    """It waits for visitors, after it has made its hooks."""
+    for tid in threads_of_ours(pid):
+        try:
+            with open(f"/proc/{pid}/task/{tid}/syscall") as file:
+                call = file.read().split()[0]
+        except (OSError, IndexError):
+            continue
+        if harness.status_of(pid, tid).get("Name") == "rocp-bg-attach" and call in PPOLL:
+            return True
+    return False
 
 
 def holds_more(ours, theirs):

@@ -161,9 +161,10 @@ class Jit(unittest.TestCase):
         report = subprocess.run([LIMPET, "report", file, "-n", "0"], capture_output=True, text=True, check=True).stdout
         if "JIT" not in report:
             self.skipTest("this one has no JIT")
-        rows = [line for line in report.splitlines() if re.search(r"\[JIT of erlang\] \(", line)]
+        rows = [line for line in report.splitlines() if re.search(r"\d  \[JIT of erlang\]$", line)]
         self.assertEqual(len(rows), 1, report)
         self.assertNotRegex(report, r"JIT[^ ]*\+0x")
+        self.assertRegex(report, r"% in code without names, \[JIT of erlang\]; for names: start it with")
 
     def test_luajit(self):
         find("luajit")

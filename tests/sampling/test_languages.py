@@ -123,6 +123,11 @@ class Language:
         stacks = self.record(process.pid)
         self.check_stacks(stacks, self.roots)
         self.assertIn(f"{self.leaf} ({self.truth.path.name})", run("report", self.path).stdout)
+        exported = self.folder / "only.folded"
+        self.assertEqual(run("export", self.path, "--only", self.title.lower(), "-o", exported).returncode, 0)
+        only = {name for line in exported.read_text().splitlines() for name in line.rsplit(" ", 1)[0].split(";")[1:]}
+        self.assertIn(self.leaf, only)
+        self.assertNotIn("_start", only)
         self.assertLessEqual(set(self.functions), {frame.function for stack in stacks for frame in stack})
 
     def test_native_frames_between(self):

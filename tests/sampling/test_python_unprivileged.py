@@ -60,40 +60,38 @@ class Unprivileged(unittest.TestCase):
 
     def record(self, pid, sampler, *options):
         path = self.folder / f"{sampler}.limpet"
-        for seconds in (2, 6, 20):
-            done = self.as_somebody("record", "-p", pid, "-o", path, "--sampler", sampler, "--duration", f"{seconds}s", *options)
-            if done.returncode == 3:
-                self.skipTest(done.stderr)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            stacks = [stack for stacks in Recording(path, self.folder).stacks.values() for stack in stacks]
-            if len(stacks) >= SAMPLES:
-                break
-        return stacks
+        done = self.as_somebody("record", "-p", pid, "-o", path, "--sampler", sampler, *options)
+        if done.returncode == 3:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stacks = [stack for stacks in Recording(path, self.folder).stacks.values() for stack in stacks]
+        return [stack for stack in stacks if python_frames(stack)]
 
-    def check(self, stacks, ways):
-        truth = Truth(version())
-        seen = [stack for stack in stacks if python_frames(stack)]
-        self.assertGreaterEqual(len(seen) / len(stacks), SHARE)
-        wrong = collections.Counter(filter(None, map(truth.problem, seen)))
-        self.assertLessEqual(sum(wrong.values()) / len(seen), 1 - SHARE, wrong.most_common(3))
-        names = {simple(frame.function) for stack in seen for frame in stack}
+    def check(self, pid, sampler, ways, *options):
+        """Each way is seen, however long that takes on a busy machine, and what is seen is true."""
+        truth, stacks, names = Truth(version()), [], set()
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end and (len(stacks) < SAMPLES or not set(ways) <= names):
+            stacks += self.record(pid, sampler, "--duration", "3s", *options)
+            names = {simple(frame.function) for stack in stacks for frame in stack}
         self.assertLessEqual(set(ways), names)
+        wrong = collections.Counter(filter(None, map(truth.problem, stacks)))
+        self.assertLessEqual(sum(wrong.values()) / len(stacks), 1 - SHARE, wrong.most_common(3))
 
     @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_copied_stacks(self):
         process = self.start("all")
-        self.check(self.record(process.pid, "copy", "-F", "499"), WAYS)
+        self.check(process.pid, "copy", WAYS, "-F", "499")
 
     @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_copied_stacks_of_threads(self):
         process = self.start("nested", "callback", "methods", threads=3)
-        self.check(self.record(process.pid, "copy", "-F", "499"), ("nested", "callback", "methods"))
+        self.check(process.pid, "copy", ("nested", "callback", "methods"), "-F", "499")
 
     @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_stacks_that_are_read(self):
         process = self.start("all")
-        stacks = self.record(process.pid, "read")
-        self.check(stacks, ("nested", "recursion"))
+        self.check(process.pid, "read", ("nested", "recursion"))
 
     @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_children(self):
@@ -112,7 +110,7 @@ class Unprivileged(unittest.TestCase):
             while time.monotonic() < end and not self.is_up(pid, 1):
                 time.sleep(0.02)
         for sampler in ("copy", "read"):
-            self.check(self.record(process.pid, sampler, "--children"), ("nested", "callback"))
+            self.check(process.pid, sampler, ("nested", "callback"), "--children")
 
 
 if __name__ == "__main__":

@@ -39,6 +39,18 @@ static void put_half(size_t offset, uint32_t half)
 	memcpy(image + offset, &half, sizeof(half));
 }
 
+static void knows_interpreters_by_name(void **state)
+{
+	(void)state;
+	assert_true(interpreter_perl.is_name("perl"));
+	assert_true(interpreter_perl.is_name("libperl.so.5.36.0"));
+	assert_false(interpreter_perl.is_name("perlbench"));
+	assert_true(interpreter_php.is_name("php-fpm8.2"));
+	assert_false(interpreter_php.is_name("phpize"));
+	assert_true(interpreter_ruby.is_name("libruby-3.1.so.3.1"));
+	assert_false(interpreter_ruby.is_name("rubygems"));
+}
+
 static void reads_texts_up_to_the_end_of_memory(void **state)
 {
 	char *text = NULL;
@@ -270,6 +282,7 @@ static void leaves_out_what_no_loop_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_interpreters_by_name),
 		cmocka_unit_test(reads_texts_up_to_the_end_of_memory),
 		cmocka_unit_test(finds_lines_of_ruby),
 		cmocka_unit_test(finds_the_machine_of_ruby),

@@ -6,6 +6,7 @@
 
 #include "host/cli/printable.h"
 #include "host/core/cleanup.h"
+#include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/samples.h"
 #include "host/sampling/sampler.h"
@@ -234,8 +235,8 @@ static void print_deadlock(const struct dump *dump)
 
 void dump_print(pid_t pid, const struct dump *dump, const struct dump_style *style)
 {
-	print(stdout, "process %d: %zu thread%s, by %s\n", pid, dump->count,
-	      dump->count == 1 ? "" : "s", dump->way);
+	print(stdout, "process %d: %zu thread%s, by %s\n", pid, dump->count, plural(dump->count),
+	      dump->way);
 	for (const char *at = dump->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		print(stderr, "note: %.*s\n", (int)strcspn(at, "\n"), at);
 	print_deadlock(dump);

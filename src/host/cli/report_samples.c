@@ -18,6 +18,7 @@
 #include "host/model/call_tree.h"
 #include "host/model/statistics.h"
 #include "host/sampling/sampler.h"
+#include "host/unwind/engine.h"
 
 /* Branches with less than this are not shown, in hundredths of a percent. */
 #define NOTE_MAX        2048u
@@ -88,8 +89,23 @@ static void print_function(const struct samples *samples, const struct profile *
 	      percent(share_error(row, profile)),
 	      percent(share_of(row->total_ns, profile->weight_ns)), milliseconds(row->self_ns),
 	      row->self_count, printable(row->function->name, name));
-	if (row->function->is_named)
+	if (row->function->is_named && !engine_by_path(row->function->name))
 		print(stdout, " (%s)", printable(samples->codes[row->function->code].name, module));
+	print(stdout, "\n");
+}
+
+/* The share of code that a runtime made and did not name, and what names it. */
+static void print_unnamed(const struct samples *samples, const struct profile *profile,
+			  const struct hot_function *row)
+{
+	const struct engine *engine = engine_by_path(row->function->name);
+
+	if (samples->codes[row->function->code].kind != CODE_JIT || !engine)
+		return;
+	print(stdout, "%.2f %% in code without names, %s",
+	      percent(share_of(row->self_ns, profile->weight_ns)), engine->path);
+	if (engine->naming)
+		print(stdout, "; for names: %s", engine->naming);
 	print(stdout, "\n");
 }
 
@@ -113,6 +129,8 @@ static int print_functions(struct model *model, const struct view *view, uint64_
 		print_function(model->samples, &profile, &hot.rows[i]);
 	if (shown < hot.count)
 		print(stdout, "%8s and %zu more (-n 0 shows all)\n", "", hot.count - shown);
+	for (size_t i = 0; i < hot.count; i++)
+		print_unnamed(model->samples, &profile, &hot.rows[i]);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "host/symbols/elf_source.h"
 #include "host/symbols/elf_symbols.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <gelf.h>
 
@@ -70,6 +71,13 @@ static int look_into(const struct space_range *range, const struct interpreter_k
 			ret->symbols[i].end += range->bias;
 		}
 	return 0;
+}
+
+bool interpreter_is_word(const char *name, const char *word)
+{
+	size_t length = strlen(word);
+
+	return !strncmp(name, word, length) && !isalpha((unsigned char)name[length]);
 }
 
 static bool may_be(const struct module *module, const struct interpreter_kind *kind)

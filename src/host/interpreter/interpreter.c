@@ -17,6 +17,7 @@
 #define CHECK_NS   250000000u /* one is read again so often: another may be there */
 #define RETRY_NS   20000000u  /* where there was none */
 #define LOOP_TRIES 64u
+#define BYTES_MAX  (64u << 20) /* of what is known */
 
 struct known {
 	uint64_t code, checked_ns;
@@ -91,7 +92,7 @@ static void forget(struct interpreter *self)
 	tdestroy(self->functions, known_free);
 	tdestroy(self->spots, known_free);
 	self->functions = self->spots = NULL;
-	self->known_count = 0;
+	self->known_count = self->known_bytes = 0;
 }
 
 void interpreter_close(struct interpreter *interpreter)
@@ -138,6 +139,13 @@ static bool is_readable(const struct interpreter *self)
 	return !read_process((void *)(uintptr_t)self, self->binary.symbols[0].start, &byte, 1);
 }
 
+static size_t size_of(const struct function *function)
+{
+	return (function->name ? strlen(function->name) : 0) +
+	       (function->file ? strlen(function->file) : 0) +
+	       function->line_count * sizeof(*function->lines);
+}
+
 static int read_known(struct interpreter *self, bool is_spot, uint64_t code, struct function *ret)
 {
 	struct target_memory memory = memory_of(self);
@@ -155,10 +163,12 @@ static void look_at(struct interpreter *self, bool is_spot, struct known *known)
 	known->checked_ns = now_ns();
 	if (r && r != -ENOENT && !is_readable(self))
 		return;
+	self->known_bytes -= size_of(&known->function);
 	function_done(&known->function);
 	known->is_hidden = r == -ENOENT;
 	if (!r)
 		known->function = function;
+	self->known_bytes += size_of(&known->function);
 }
 
 /* Servers make the same code at the same address for each request: what is gone may come back. */
@@ -184,7 +194,7 @@ const struct function *interpreter_function_of(struct interpreter *self, uint64_
 {
 	const struct known *known;
 
-	if (self->known_count >= KNOWN_MAX)
+	if (self->known_count >= KNOWN_MAX || self->known_bytes >= BYTES_MAX)
 		forget(self);
 	known = find_known(self, /* is_spot */ false, code);
 	return known && !known->is_hidden ? &known->function : NULL;

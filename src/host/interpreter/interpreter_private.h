@@ -16,7 +16,7 @@ struct interpreter {
 	unsigned loop_tries;
 	/* Trees, by address: functions, and places in them that are read by themselves. */
 	void *functions, *spots;
-	size_t known_count;
+	size_t known_count, known_bytes;
 };
 
 /* What a frame runs; without a name: nothing that is known (any more).  NULL: nothing to show. */

@@ -68,6 +68,9 @@ struct interpreter_kind {
 			 struct function *ret);
 };
 
+/* Whether a name is this word, or the word followed by something else than letters. */
+bool interpreter_is_word(const char *name, const char *word);
+
 /* All kinds, ended by NULL. */
 extern const struct interpreter_kind *const interpreter_kinds[];
 extern const struct interpreter_kind interpreter_ruby, interpreter_php, interpreter_perl;

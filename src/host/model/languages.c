@@ -11,6 +11,9 @@ static const char *const languages[] = {
 	[LANGUAGE_ALL] = "",
 	[LANGUAGE_NATIVE] = "native",
 	[LANGUAGE_FIRST] = "python",
+	"ruby",
+	"php",
+	"perl",
 };
 
 /* "[name]" alone, or followed by a blank and the file; NULL: another one. */
@@ -35,8 +38,9 @@ unsigned language_of_path(const char *path)
 const char *language_path(const char *path)
 {
 	unsigned language = language_of_path(path);
+	const char *file = language == LANGUAGE_NATIVE ? path : behind(path, languages[language]);
 
-	return language == LANGUAGE_NATIVE ? path : behind(path, languages[language]);
+	return *file ? file : path;
 }
 
 const char *language_name(unsigned language)

@@ -13,7 +13,7 @@ enum language { LANGUAGE_ALL, LANGUAGE_NATIVE, LANGUAGE_FIRST };
 
 /* LANGUAGE_NATIVE where it is in none of the table. */
 unsigned language_of_path(const char *path);
-/* What stands behind the brackets. */
+/* What stands behind the brackets; the path itself where that is nothing. */
 const char *language_path(const char *path);
 /* "native", "python"; "" for all. */
 const char *language_name(unsigned language);

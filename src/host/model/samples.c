@@ -13,6 +13,7 @@
 
 #include "host/core/room.h"
 #include "host/core/text.h"
+#include "host/model/languages.h"
 #include "host/model/statistics.h"
 #include "host/model/table.h"
 
@@ -122,7 +123,7 @@ static int add_code(struct model *model, const struct recorded_code *recorded)
 	    make_room(&self->codes, self->code_count, &self->code_room, sizeof(*self->codes)))
 		return -ENOMEM;
 	memcpy(code.build_id, recorded->build_id, sizeof(code.build_id));
-	code.name = base_name(code.path);
+	code.name = base_name(language_path(code.path));
 	self->codes[self->code_count++] = code;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "shared/arch/elf.h"
 
 #include "host/core/cleanup.h"
+#include "host/process/procfs.h"
 #include "host/unwind/arch/code.h"
 #include "host/unwind/engine.h"
 
@@ -21,10 +22,31 @@ static void rows_done_at_scope_end(struct rows *rows)
 	rows_done(rows);
 }
 
+/* "-JPperf true" on its command line, which has a zero behind each word. */
+static bool has_option(pid_t pid, const char *option)
+{
+	static const char yes[] = "true";
+	CLEANUP(free) char *words = NULL;
+	struct err ignored = { 0 };
+	size_t size, length = strlen(option) + 1, left;
+	const char *found;
+
+	if (proc_read(pid, "cmdline", &words, &size, &ignored))
+		return false;
+	found = memmem(words, size, option, length);
+	left = found ? size - (size_t)(found - words) - length : 0;
+	return left >= sizeof(yes) && !memcmp(found + length, yes, sizeof(yes));
+}
+
 static bool is_without_frames(const struct space *space, const struct space_range *range)
 {
-	return !module_is_file(range->module) && range->module->kind != MODULE_VDSO &&
-	       engine_of(space, range)->frames != FRAMES_BY_POINTER;
+	const struct engine *engine;
+
+	if (module_is_file(range->module) || range->module->kind == MODULE_VDSO)
+		return false;
+	engine = engine_of(space, range);
+	return engine->frames != FRAMES_BY_POINTER &&
+	       !(ARCH_RETURN_ON_STACK && engine->option && has_option(space->pid, engine->option));
 }
 
 /* Rules of the trampoline at the begin of a mapping.  -ENODATA: it is none. */

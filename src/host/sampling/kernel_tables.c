@@ -311,7 +311,8 @@ static int lead_to(struct kernel_tables *tables, struct kernel_part part, enum k
 					  .range_count = (uint16_t)part.count,
 					  .generation = ++tables->generation,
 					  .pid = (uint32_t)part.pid,
-					  .asking = asking };
+					  .asking = asking,
+					  .start_stack = part.start_stack };
 	struct kernel_part *known = part_of(tables, part.pid);
 	uint32_t key = (uint32_t)part.pid;
 	int r = 0;
@@ -340,7 +341,8 @@ int kernel_tables_publish(struct kernel_tables *tables, const struct space *spac
 {
 	size_t count = write_ranges(tables, space, 0, 0);
 	struct kernel_part part = { .pid = space->pid,
-				    .count = (uint32_t)MIN(count, KERNEL_RANGES_MAX) };
+				    .count = (uint32_t)MIN(count, KERNEL_RANGES_MAX),
+				    .start_stack = space->start_stack };
 	int r;
 
 	part.left_out = count - part.count;

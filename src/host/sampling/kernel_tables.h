@@ -40,6 +40,7 @@ struct kernel_made {
 /* Which ranges a process has. */
 struct kernel_part {
 	pid_t pid;
+	uint64_t start_stack;
 	uint32_t first, count;
 	size_t left_out; /* ranges beyond those */
 };

@@ -22,8 +22,7 @@ static const struct {
 	[STACK_NO_MAP] = { "no code mapped there",
 			   "record again: the stack was being changed, or its code was unmapped" },
 	[STACK_NO_TABLE] = { "no unwind information",
-			     "compile that code with -fno-omit-frame-pointer, or have the runtime "
-			     "that makes it keep frame pointers" },
+			     "compile it with frame pointers, or let its runtime keep them" },
 	[STACK_NO_RULE] = { "rule too complex", "compile that code with -fno-omit-frame-pointer" },
 	[STACK_UNREADABLE] = { "stack memory not readable",
 			       "--sampler bpf, which reads all of it" },

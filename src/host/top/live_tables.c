@@ -46,7 +46,7 @@ static int add_code(struct samples *samples, const struct recorded_code *recorde
 				    sizeof(*samples->codes)))
 		return -ENOMEM;
 	memcpy(code.build_id, recorded->build_id, sizeof(code.build_id));
-	code.name = full_paths ? language_path(code.path) : base_name(code.path);
+	code.name = full_paths ? language_path(code.path) : base_name(language_path(code.path));
 	samples->codes[samples->code_count++] = code;
 	return 0;
 }

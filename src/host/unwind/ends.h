@@ -6,6 +6,8 @@
  *   (_start, clone and start_thread of glibc,         or it is set to 0 by instructions (aarch64)
  *   __start_context)
  *   the entry point of a file (_start)                e_entry of its header
+ *   the stack on which the kernel began the program   a caller of 0, and sp is where its arguments
+ *   (musl on aarch64 jumps from _start)               lie: start_stack of its memory
  *   a thread's first function without rules (musl)    the code behind the call ends the thread:
  *                                                     THREAD_END of shared/arch/signal_frame.h
  *   a coroutine's base                                its name: known_ends[]

@@ -13,7 +13,8 @@ static const struct {
 	struct engine engine;
 } engines[] = {
 	{ "libjvm.so", { "java", "[JIT of java]", "record with --java-names" } },
-	{ "beam.smp", { "erlang", "[JIT of erlang]", "start it with +JPperf true", FRAMES_NONE } },
+	{ "beam.smp",
+	  { "erlang", "[JIT of erlang]", "start it with +JPperf true", FRAMES_NONE, "JPperf" } },
 	{ "node", { "node", "[JIT of node]", NODE_NAMES } },
 	{ "libnode.so", { "node", "[JIT of node]", NODE_NAMES } },
 	{ "chrom", { "V8", "[JIT of V8]", NODE_NAMES } },

@@ -17,6 +17,7 @@ struct engine {
 	const char *path;   /* what its code is called where nothing names it: "[JIT of erlang]" */
 	const char *naming; /* how its functions get their names; NULL: there is no way */
 	enum engine_frames frames;
+	const char *option; /* with which it keeps a frame pointer all the same, on x86-64; NULL */
 };
 
 /* Code of nobody that is known has one, too.  The mapping's own name counts first, then what else

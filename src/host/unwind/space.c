@@ -12,7 +12,8 @@
 #include "host/process/procfs.h"
 #include "host/unwind/modules.h"
 
-#define RANGES_KEPT 4096u /* beyond so many, those that are gone leave */
+#define START_STACK_FIELD 28u
+#define RANGES_KEPT       4096u /* beyond so many, those that are gone leave */
 
 int space_open(struct space **ret, pid_t pid, struct err *err)
 {
@@ -99,6 +100,20 @@ static int make_ranges(const struct space *space, const struct maps *maps,
 	return r;
 }
 
+/* The 28th field; the second is a name in brackets, which may hold anything. */
+static uint64_t read_start_stack(pid_t pid)
+{
+	char text[1024];
+	struct err ignored = { 0 };
+	const char *at = NULL;
+
+	if (proc_read_small(pid, "stat", text, sizeof(text), &ignored) > 0)
+		at = strrchr(text, ')');
+	for (unsigned field = 2; at && field < START_STACK_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
 /* Takes the ranges over, or frees them when they are what is known. */
 static void adopt(struct space *space, struct space_range *ranges, size_t count)
 {
@@ -111,6 +126,7 @@ static void adopt(struct space *space, struct space_range *ranges, size_t count)
 	space->ranges = ranges;
 	space->count = count;
 	space->generation++;
+	space->start_stack = read_start_stack(space->pid);
 }
 
 static int no_memory(const struct space *space, struct err *err)

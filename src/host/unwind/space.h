@@ -58,7 +58,9 @@ struct made_code {
 
 struct space {
 	pid_t pid;
-	unsigned generation;        /* counts the changes of ranges */
+	uint64_t start_stack; /* where the kernel put the program's arguments: its first function
+				 began there; 0: it may not be known */
+	unsigned generation;  /* counts the changes of ranges */
 	struct space_range *ranges; /* executable ones, ascending */
 	size_t count;
 	struct made_code *made; /* ascending; they go before what modules say */

@@ -60,6 +60,8 @@ static int step_to(struct walk *walk, uint64_t cfa, uint64_t ra, uint64_t fp, bo
 	if (cfa < walk->at.sp || (cfa == walk->at.sp && !may_stay))
 		return STACK_CIRCULAR;
 	ra &= ARCH_ADDRESS_MASK;
+	if (!ra && cfa == walk->space->start_stack)
+		return STACK_COMPLETE;
 	if (!ra) /* with a frame pointer it is a stack that is being changed */
 		return fp ? STACK_NO_MAP : end_in_zero(walk);
 	walk->at.pc = ra;

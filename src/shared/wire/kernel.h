@@ -36,7 +36,9 @@ struct kernel_process {
 	__u16 first_range, range_count;
 	__u32 generation; /* a number that no other part has had */
 	__u32 pid;
-	__u32 asking; /* enum kernel_asking */
+	__u32 asking;      /* enum kernel_asking */
+	__u64 start_stack; /* where the kernel put the program's arguments, so that its first
+			      function began there */
 } __attribute__((aligned(8)));
 
 /* The first word of one that has no ranges: this generation is never reached. */

@@ -203,8 +203,6 @@ static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame 
 
 	if (outer && outer->hook->traced->domain == DOMAIN_ALLOC)
 		return true;
-	if (is_in_operator(frame->address))
-		return true;
 	if (!writer->handing_on || writer->handing_on != mark_of(frame, size))
 		return false;
 	writer->handing_on = 0;
@@ -218,17 +216,18 @@ static uint64_t later(const struct writer *writer)
 
 static uint64_t choose(const struct hook_frame *frame, uint64_t size, bool may_hand_on)
 {
-	struct writer *writer = writer_known();
+	struct writer *writer;
 
 	/* Acquire: pairs with hook_announce(). */
-	if (!__atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE) ||
+	    is_in_operator(frame->address))
 		return CHOSEN_NOT;
-	/* A confined thread is not to look for one; and it is told that its call is lost. */
-	if (!writer && !clock_may_be_read())
-		return CHOSEN;
+	writer = writer_known();
+	/* Who has none yet gets one when the call is over, as of one that has nothing left; or is
+	 * told that it was lost. */
 	if (!writer)
-		writer = writer_mine();
-	if (!writer || is_counted_elsewhere(writer, frame, size))
+		return writers_are_on() ? CHOSEN_LATER : CHOSEN_NOT;
+	if (is_counted_elsewhere(writer, frame, size))
 		return CHOSEN_NOT;
 	if (!frame->hook->mark)
 		return later(writer);
@@ -300,12 +299,31 @@ static void write_given(struct writer *writer, const struct hook *hook,
 		(void)hook_write_call(writer, hook, frame, end);
 }
 
-/* How a function is asked for memory: its size, and where the answer is. */
-#define SIZE_SIZE0       arguments[0]
-#define SIZE_SIZE1       arguments[1]
-#define SIZE_PRODUCT     arguments[0] * frame->arguments[1]
-#define SIZE_MEMALIGN    arguments[2]
-#define SIZE_MOVED_ARRAY arguments[1] * frame->arguments[2]
+/* How functions are asked for memory: how much, and where the answer is. */
+static uint64_t first(const struct hook_frame *frame)
+{
+	return frame->arguments[0];
+}
+
+static uint64_t second(const struct hook_frame *frame)
+{
+	return frame->arguments[1];
+}
+
+static uint64_t third(const struct hook_frame *frame)
+{
+	return frame->arguments[2];
+}
+
+static uint64_t first_by_second(const struct hook_frame *frame)
+{
+	return frame->arguments[0] * frame->arguments[1];
+}
+
+static uint64_t second_by_third(const struct hook_frame *frame)
+{
+	return frame->arguments[1] * frame->arguments[2];
+}
 
 static uint64_t result_of(const struct hook_frame *frame)
 {
@@ -322,35 +340,35 @@ static uint64_t result_of_mapping(const struct hook_frame *frame)
 	return frame->results[0] == UINT64_MAX ? 0 : frame->results[0];
 }
 
-#define TAKEN_SHAPE(shape, SIZE, may_hand_on, answer)                              \
-	static uint64_t choose_##shape(const struct hook_frame *frame)             \
-	{                                                                          \
-		return choose(frame, frame->SIZE, may_hand_on);                    \
-	}                                                                          \
-	static void write_##shape(struct writer *writer, const struct hook *hook,  \
-				  const struct hook_frame *frame, uint64_t end)    \
-	{                                                                          \
-		write_taken(writer, hook, frame, end, frame->SIZE, answer(frame)); \
+#define TAKEN_SHAPE(shape, size_of, may_hand_on, answer)                              \
+	static uint64_t choose_##shape(const struct hook_frame *frame)                \
+	{                                                                             \
+		return choose(frame, size_of(frame), may_hand_on);                    \
+	}                                                                             \
+	static void write_##shape(struct writer *writer, const struct hook *hook,     \
+				  const struct hook_frame *frame, uint64_t end)       \
+	{                                                                             \
+		write_taken(writer, hook, frame, end, size_of(frame), answer(frame)); \
 	}
-#define MOVED_SHAPE(shape, SIZE, may_hand_on)                                     \
+#define MOVED_SHAPE(shape, size_of, may_hand_on)                                  \
 	static uint64_t choose_##shape(const struct hook_frame *frame)            \
 	{                                                                         \
-		return choose_both(frame, frame->SIZE, may_hand_on);              \
+		return choose_both(frame, size_of(frame), may_hand_on);           \
 	}                                                                         \
 	static void write_##shape(struct writer *writer, const struct hook *hook, \
 				  const struct hook_frame *frame, uint64_t end)   \
 	{                                                                         \
-		write_both(writer, hook, frame, end, frame->SIZE);                \
+		write_both(writer, hook, frame, end, size_of(frame));             \
 	}
 
-TAKEN_SHAPE(size0, SIZE_SIZE0, false, result_of)
-TAKEN_SHAPE(array, SIZE_SIZE0, true, result_of)
-TAKEN_SHAPE(size1, SIZE_SIZE1, false, result_of)
-TAKEN_SHAPE(product, SIZE_PRODUCT, false, result_of)
-TAKEN_SHAPE(memalign, SIZE_MEMALIGN, false, result_of_memalign)
-TAKEN_SHAPE(mapping, SIZE_SIZE1, false, result_of_mapping)
-MOVED_SHAPE(moved, SIZE_SIZE1, false)
-MOVED_SHAPE(moved_array, SIZE_MOVED_ARRAY, true)
+TAKEN_SHAPE(size0, first, false, result_of)
+TAKEN_SHAPE(array, first, true, result_of)
+TAKEN_SHAPE(size1, second, false, result_of)
+TAKEN_SHAPE(product, first_by_second, false, result_of)
+TAKEN_SHAPE(memalign, third, false, result_of_memalign)
+TAKEN_SHAPE(mapping, second, false, result_of_mapping)
+MOVED_SHAPE(moved, second, false)
+MOVED_SHAPE(moved_array, second_by_third, true)
 
 /* libc's own call none of the others, but for one that jumps to another. */
 static void prepare_libc(struct hook *hook, const struct function_name *name)

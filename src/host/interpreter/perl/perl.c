@@ -73,7 +73,7 @@ static const struct {
 
 static bool is_name(const char *name)
 {
-	return !strncmp(name, "perl", 4) || !strncmp(name, "libperl.so", 10);
+	return interpreter_is_word(name, "perl") || interpreter_is_word(name, "libperl");
 }
 
 /* The number of a layout, or of none. */

@@ -60,7 +60,7 @@ static const struct {
 
 static bool is_name(const char *name)
 {
-	return !strncmp(name, "php", 3) || !strncmp(name, "libphp", 6);
+	return interpreter_is_word(name, "php") || interpreter_is_word(name, "libphp");
 }
 
 /* Each module says for which version it was made; the first one is the interpreter's own. */

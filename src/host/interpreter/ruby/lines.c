@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define ENTRIES_MAX      (1u << 16)
+#define ENTRIES_MAX      (1u << 15)
 #define INSTRUCTIONS_MAX (1u << 20)
 #define ENTRY_BYTES      12u
 

@@ -40,7 +40,7 @@ enum {
 
 static bool is_name(const char *name)
 {
-	return !strncmp(name, "libruby", 7) || !strncmp(name, "ruby", 4);
+	return interpreter_is_word(name, "libruby") || interpreter_is_word(name, "ruby");
 }
 
 /* Where the pointer to the virtual machine is; 0: there is none yet. */

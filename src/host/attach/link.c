@@ -130,7 +130,7 @@ bool link_has_farewell(const struct link *link)
 	union {
 		struct control_reply reply;
 		char bytes[CONTROL_MAX_BYTES];
-	} message;
+	} message = { 0 };
 	ssize_t size = recv(link->socket, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
 
 	return is_farewell(&message.reply, size);
@@ -150,7 +150,7 @@ static int receive_answer(const struct link *link, const struct target *target,
 	union {
 		struct control_reply reply;
 		char bytes[CONTROL_MAX_BYTES];
-	} message;
+	} message = { 0 };
 	ssize_t size = link_receive(link, target, &message, sizeof(message), answer_limit_ns(link));
 
 	if (size == -ETIMEDOUT) {

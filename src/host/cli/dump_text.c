@@ -5,7 +5,6 @@
 #include "host/cli/dump_text.h"
 
 #include "host/cli/printable.h"
-#include "host/core/cleanup.h"
 #include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/samples.h"
@@ -199,8 +198,7 @@ static bool was_shown(const struct dump *dump, size_t thread)
 
 static void print_threads(const struct dump *dump, const struct dump_style *style)
 {
-	CLEANUP(free)
-	const struct dumped_thread **group = calloc(dump->count + 1, sizeof(*group));
+	const struct dumped_thread **group = calloc(dump->count + 1, sizeof(void *));
 
 	for (size_t i = 0; group && i < dump->count; i++) {
 		size_t count = 0;
@@ -213,6 +211,7 @@ static void print_threads(const struct dump *dump, const struct dump_style *styl
 				group[count++] = &dump->threads[k];
 		print_group(group, count, style);
 	}
+	free(group);
 }
 
 static void print_deadlock(const struct dump *dump)

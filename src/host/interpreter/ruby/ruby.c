@@ -3,13 +3,14 @@
  * sequence of instructions ("iseq"), which tells its name, its file and its lines.  Frames of
  * functions in C have none, and are native frames only.  Host only.
  */
+#include "host/core/text.h"
 #include "host/interpreter/kind.h"
 #include "host/interpreter/ruby/layout.h"
 #include "host/interpreter/ruby/lines.h"
 #include "host/interpreter/ruby/machine.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <inttypes.h>
 
 enum {
 	SYMBOL_VERSION,
@@ -58,14 +59,19 @@ static const struct ruby_layout *find_layout(const struct interpreter_binary *bi
 					     const struct target_memory *memory, struct err *err)
 {
 	const struct ruby_layout *layout = NULL;
-	unsigned major = 0, minor = 0;
-	char text[8] = "";
+	uint64_t major = 0, minor = 0;
+	char bytes[8] = "";
+	struct text text;
 
-	if (!memory->read(memory->context, binary->symbols[SYMBOL_VERSION].start, text, 5) &&
-	    sscanf(text, "%1u.%2u", &major, &minor) == 2)
-		layout = ruby_layout_find(major * 100 + minor);
+	if (memory->read(memory->context, binary->symbols[SYMBOL_VERSION].start, bytes, 5))
+		bytes[0] = '\0';
+	text = text_of(bytes);
+	if (text_take_number(&text, 10, &major) && text_take_char(&text, '.') &&
+	    text_take_number(&text, 10, &minor))
+		layout = ruby_layout_find((unsigned)(major * 100 + minor));
 	if (!layout)
-		err_set(err, -EOPNOTSUPP, "version %u.%u is not known", major, minor);
+		err_set(err, -EOPNOTSUPP, "version %" PRIu64 ".%" PRIu64 " is not known", major,
+			minor);
 	return layout;
 }
 

@@ -500,7 +500,7 @@ class OwnCopy(Lifecycle):
                  " dlopen dlsym dlclose dlerror unsetenv __cxa_atexit __cxa_finalize").split()
         addresses = [ctypes.cast(getattr(libc, name), ctypes.c_void_p).value for name in names]
         ctypes.CDLL(sys.argv[1]).limpet_inprocess_attach(
-            (ctypes.c_uint64 * len(names))(*addresses), None, sys.argv[2].encode(),
+            (ctypes.c_uint64 * (len(names) + 2))(*addresses), None, sys.argv[2].encode(),
             ctypes.create_string_buffer(600), 600)
     """
 

@@ -140,7 +140,7 @@ static int directory_open_by_child(const char *name, const void *bytes, size_t s
 		handover_send(ways[1], MIN(fd, 0), fd);
 		_exit(0);
 	}
-	fd = pid < 0 ? -errno : 0;
+	fd = pid < 0 ? -errno : -ECHILD;
 	close(ways[1]);
 	if (pid > 0 && waitpid(pid, NULL, __WALL) == pid)
 		fd = handover_receive(ways[0]);

@@ -202,7 +202,9 @@ bool place_is_in_agent(const struct target *target, const struct resident *resid
 {
 	struct sought sought = { is_code_of_file, .file = maps_at(maps, resident->address) };
 
-	return sought.file && find_place(target, maps, &sought, place);
+	/* A stack that has come since the mappings were read may hold anything. */
+	return sought.file && ((place->stack && !maps_at(maps, place->stack)) ||
+			       find_place(target, maps, &sought, place));
 }
 
 static bool is_tracer(const struct agent_tool *tool)

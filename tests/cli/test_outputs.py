@@ -185,7 +185,7 @@ class LongWork(TargetTest):
         ours, theirs = pty.openpty() if is_terminal else os.pipe()
         self.addCleanup(os.close, ours)
         target = self.target("plain", "malloc8")
-        process = subprocess.Popen([LIMPET, "record", "-p", str(target.pid), "-o", pipe, "--alloc-trace", "-d", "1s"],
+        process = subprocess.Popen([LIMPET, "record", "-p", str(target.pid), "-o", pipe, "--alloc-trace", "-d", "200ms"],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
         self.addCleanup(self.end_process, process)
         os.close(theirs)

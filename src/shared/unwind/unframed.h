@@ -73,27 +73,41 @@ static inline enum unframed_step unframed_step(__u32 word)
 		       : UNFRAMED_GO_ON;
 }
 
-static inline struct unframed unframed_aarch64(const __u32 words[UNFRAMED_WORDS])
+/* While the instructions are looked at one after the other. */
+struct unframed_look {
+	__u32 step, word, down;
+};
+
+/* Whether that was the one that tells. */
+static inline int unframed_take(struct unframed_look *look, __u32 word)
+{
+	look->word = word;
+	look->step = unframed_step(word);
+	if (look->step == UNFRAMED_MOVES_SP)
+		look->down += unframed_down(word);
+	return look->step != UNFRAMED_GO_ON && look->step != UNFRAMED_MOVES_SP;
+}
+
+static inline struct unframed unframed_judge(const struct unframed_look *look)
 {
 	struct unframed found = { UNFRAMED_NOT, 0 };
-	enum unframed_step step = UNFRAMED_GO_ON;
-	__u32 word = 0, down = 0;
 
-	for (int i = 0; i < UNFRAMED_WORDS; i++) {
-		word = words[i];
-		step = unframed_step(word);
-		if (step == UNFRAMED_MOVES_SP)
-			down += unframed_down(word);
-		else if (step != UNFRAMED_GO_ON)
-			break;
-	}
-	if (step == UNFRAMED_LR_NEEDED)
+	if (look->step == UNFRAMED_LR_NEEDED)
 		found.kind = UNFRAMED_BARE;
-	if (step == UNFRAMED_SETS_FP) {
+	if (look->step == UNFRAMED_SETS_FP) {
 		found.kind = UNFRAMED_PUSHED;
-		found.distance = (__s32)(word >> 10 & 0xfff) - (__s32)down;
+		found.distance = (__s32)(look->word >> 10 & 0xfff) - (__s32)look->down;
 	}
 	return found;
+}
+
+static inline struct unframed unframed_aarch64(const __u32 words[UNFRAMED_WORDS])
+{
+	struct unframed_look look = { 0 };
+
+	for (int i = 0; i < UNFRAMED_WORDS && !unframed_take(&look, words[i]); i++)
+		;
+	return unframed_judge(&look);
 }
 
 /* Four bytes from there on, the first one lowest. */

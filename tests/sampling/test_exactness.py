@@ -1,6 +1,7 @@
 """Stacks beside the truth: programs whose callers are known, without frame pointers."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,10 @@ RUNG = os.environ.get("RUNG", "copy")
 COUNT = int(os.environ.get("SAMPLES", "300"))
 
 
+class WrongStack(AssertionError):
+    """Complete, certain, and not what the program does."""
+
+
 class Exactness(unittest.TestCase):
     def judge(self, recording, known, count=COUNT, least_complete=0.999, least_certain=0.8):
         """Every complete, certain stack is the truth; nearly all are complete."""
@@ -22,7 +27,8 @@ class Exactness(unittest.TestCase):
         pattern = expression(known)
         for one in certain:
             names = " ".join(recording.stack(one)) + " "
-            self.assertRegex(names, pattern)
+            if not re.search(pattern, names):
+                raise WrongStack(f"{names}is none of {pattern}")
         total = len(recording.samples)
         self.assertGreaterEqual(total, count, recording.counts)
         ends = recording.counts["ends"]
@@ -68,10 +74,19 @@ class Exactness(unittest.TestCase):
         self.check_depth(1000, count=min(COUNT, 150), least_certain=0.5)
 
     def meets(self, kind, name, **bars):
-        """Judges samples of a program, and sees that the hard part was met."""
-        recording, certain = self.sample_program(KNOWN[kind], **bars)
-        self.assertTrue(any(name in recording.stack(one) for one in certain or recording.samples))
-        return recording, certain
+        """Judges samples of a program, and sees that the hard part was met: in one of three recordings, since samples may
+        fall into step with the program, and a busy machine hears late of what has changed. No stack may ever be wrong."""
+        for tries_left in (2, 1, 0):
+            try:
+                recording, certain = self.sample_program(KNOWN[kind], **bars)
+                self.assertTrue(any(name in recording.stack(one) for one in certain or recording.samples))
+                return recording, certain
+            except WrongStack:
+                raise
+            except AssertionError:
+                if not tries_left:
+                    raise
+        return None
 
     def test_stubs_of_the_linker(self):
         self.meets("plt", "zoo_library_step")

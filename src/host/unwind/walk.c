@@ -257,7 +257,7 @@ static bool read_gobuf(struct walk *walk, uint64_t g, bool is_long)
 	return walk->at.sp && walk->at.pc;
 }
 
-/* Without a goroutine it is the scheduler: its stack begins here. */
+/* Without a goroutine it is the scheduler, or was it a moment later: this is read behind a copy. */
 static int step_gobuf(struct walk *walk, const struct unwind_row *row)
 {
 	unsigned goroutine_at = row->cfa * (unsigned)WORD;
@@ -265,10 +265,8 @@ static int step_gobuf(struct walk *walk, const struct unwind_row *row)
 
 	if (++walk->signals > SIGNALS_MAX)
 		return STACK_CIRCULAR;
-	if (!find_goroutine(walk, goroutine_at, &g))
+	if (!find_goroutine(walk, goroutine_at, &g) || !g)
 		return STACK_SWITCHED;
-	if (!g)
-		return STACK_COMPLETE;
 	if (!read_gobuf(walk, g, goroutine_at == GO_M_GOROUTINE_OF_SEVEN))
 		return STACK_SWITCHED;
 	walk->at.mask = 0;

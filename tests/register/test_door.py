@@ -338,8 +338,9 @@ class Listening(unittest.TestCase):
             before = self.sockets(process.pid)
             self.assertEqual(len(before), 1)
             self.tell(process, "c")
-            self.assertTrue(harness.wait_until(
-                lambda: not before & self.sockets(process.pid)))
+            self.assertTrue(harness.wait_until(lambda: self.sockets(process.pid) - before))
+            self.assertTrue(harness.wait_until(lambda: has_door(process.pid)))
+            self.assertFalse(before & self.sockets(process.pid))
             self.assertEqual(self.attach(process.pid), "door")
             self.assertTrue(harness.wait_until(lambda: len(self.sockets(process.pid)) == 1))
             time.sleep(2)  # a program that does it again and again is not served at once

@@ -11,7 +11,7 @@
 #include "host/python/places.h"
 #include "host/python/python.h"
 #include "host/recorder/code_list.h"
-#include "host/sampling/snapshot.h"
+#include "host/sampling/bpf/snapshot.h"
 
 #include <errno.h>
 #include <stdio.h>

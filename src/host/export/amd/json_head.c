@@ -9,6 +9,7 @@
 #include "host/core/demangle.h"
 #include "host/core/text.h"
 #include "host/export/exporter.h"
+#include "shared/base/hash.h"
 
 void json_handle(struct json *json, const char *key, uint64_t handle)
 {
@@ -25,7 +26,7 @@ void json_empty_list(struct json *json, const char *key)
 
 static void write_node(struct json *json, const struct model *model)
 {
-	uint64_t hash = table_hash(model->host, strlen(model->host)) & INT64_MAX;
+	uint64_t hash = hash_bytes(model->host, strlen(model->host)) & INT64_MAX;
 
 	json_object(json, "node");
 	json_number(json, "id", (uint32_t)hash);

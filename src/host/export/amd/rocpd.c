@@ -16,6 +16,7 @@
 #include "host/export/amd/rocpd_parts.h"
 #include "host/export/exporter.h"
 #include "host/export/values.h"
+#include "shared/base/hash.h"
 
 static void fill_message(struct json *json, const void *context)
 {
@@ -376,7 +377,7 @@ static int put_threads(struct rocpd *self)
 static int put_node(struct rocpd *self)
 {
 	const struct model *model = self->view->model;
-	uint64_t hash = table_hash(model->host, strlen(model->host)) & INT64_MAX;
+	uint64_t hash = hash_bytes(model->host, strlen(model->host)) & INT64_MAX;
 
 	self->node = (uint32_t)hash;
 	return rocpd_put(self, INSERT_NODE,
@@ -415,14 +416,14 @@ static void make_guid(const struct amd_view *view, char ret[ROCPD_GUID_BYTES])
 		view->process ? view->process : (model->process_count ? model->processes[0] : NULL);
 	uint64_t facts[] = { process ? (uint64_t)process->pid : 0, process ? process->start_ns : 0,
 			     model->first.ticks, model->first.real_ns,
-			     table_hash(model->host, strlen(model->host)) };
+			     hash_bytes(model->host, strlen(model->host)) };
 	uint64_t begin_ns = (process ? process->start_ns : model->first.boot_ns) +
 			    (uint64_t)model_wall_offset_ns(model);
-	uint64_t first = table_hash(facts, sizeof(facts)), second,
+	uint64_t first = hash_bytes(facts, sizeof(facts)), second,
 		 milliseconds = begin_ns / 1000000;
 
 	facts[0] ^= first;
-	second = table_hash(facts, sizeof(facts));
+	second = hash_bytes(facts, sizeof(facts));
 	snprintf(ret, ROCPD_GUID_BYTES, "%08x-%04x-7%03x-%04x-%04x%08x",
 		 (unsigned)(milliseconds >> 16 & 0xffffffff), (unsigned)(milliseconds & 0xffff),
 		 (unsigned)(first & 0xfff), (unsigned)(0x8000 | (first >> 12 & 0x3fff)),

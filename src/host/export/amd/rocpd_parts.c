@@ -10,6 +10,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/demangle.h"
+#include "shared/base/hash.h"
 
 int rocpd_put(struct rocpd *self, enum rocpd_insert which, const struct rocpd_cell *cells)
 {
@@ -35,7 +36,7 @@ int rocpd_passing_string(struct rocpd *self, const char *text, int64_t *ret)
 {
 	bool is_new;
 	struct table_entry *entry =
-		table_make(&self->strings, table_hash(text, strlen(text)), 0, &is_new);
+		table_make(&self->strings, hash_bytes(text, strlen(text)), 0, &is_new);
 
 	if (!entry)
 		return rocpd_no_memory(self);

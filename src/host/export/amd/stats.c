@@ -2,6 +2,7 @@
  * Adds up.
  */
 #include "host/export/amd/stats.h"
+#include "shared/base/hash.h"
 
 #include "host/core/room.h"
 
@@ -26,7 +27,7 @@ static struct amd_stats_row *find_row(struct amd_stats *stats, const struct amd_
 	bool is_new;
 	struct table_entry *entry =
 		table_make(&stats->by_name, event->domain,
-			   table_hash(event->name, strlen(event->name)), &is_new);
+			   hash_bytes(event->name, strlen(event->name)), &is_new);
 
 	if (!entry)
 		return NULL;

@@ -12,6 +12,7 @@
 #include "host/export/profile/svg_boxes.h"
 #include "host/model/statistics.h"
 #include "host/model/table.h"
+#include "shared/base/hash.h"
 
 static void name(const struct svg_picture *self, const struct tree_node *node, char *ret,
 		 size_t room)
@@ -31,9 +32,9 @@ static struct svg_colour colour(const struct svg_picture *self, const struct tre
 	return (struct svg_colour){
 		.hue = code->kind == CODE_KERNEL
 			       ? 8
-			       : 20 + (unsigned)(table_hash(code->name, strlen(code->name)) % 300),
+			       : 20 + (unsigned)(hash_bytes(code->name, strlen(code->name)) % 300),
 		.saturation = 62,
-		.light = 62 + (unsigned)(table_hash(function->name, strlen(function->name)) % 14),
+		.light = 62 + (unsigned)(hash_bytes(function->name, strlen(function->name)) % 14),
 	};
 }
 

@@ -3,7 +3,6 @@
  */
 #include "target/domains/work.h"
 
-#include "target/domains/runtimes.h"
 #include "target/runtime/text.h"
 
 #define KERNELS    16384u

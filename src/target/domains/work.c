@@ -4,7 +4,6 @@
 #include "target/domains/work.h"
 
 #include "shared/base/hash.h"
-#include "target/domains/runtimes.h"
 #include "target/runtime/text.h"
 
 #define KERNELS    16384u

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/core/path.h"
 #include "host/core/sorted.h"
 #include "host/model/model.h"
 #include "host/model/samples.h"
@@ -240,10 +241,9 @@ static const struct recorded_module *module_of(const struct model_process *proce
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room)
 {
 	const struct recorded_module *module = module_of(process, address);
-	const char *slash = module ? strrchr(module->path, '/') : NULL;
 
 	if (module)
-		snprintf(ret, room, "%s+0x%" PRIx64, slash ? slash + 1 : module->path,
+		snprintf(ret, room, "%s+0x%" PRIx64, path_base_name(module->path),
 			 address - module->base + module->offset);
 	else
 		snprintf(ret, room, "0x%" PRIx64, address);

@@ -5,6 +5,7 @@
 #include "host/cli/dump/text.h"
 
 #include "host/cli/printable.h"
+#include "host/core/path.h"
 #include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/samples.h"
@@ -42,13 +43,6 @@ static bool is_entry(const struct dumped_frame *frame)
 	return false;
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void print_frame(const struct dumped_frame *frame, const struct dump_style *style,
 			unsigned *number)
 {
@@ -63,7 +57,7 @@ static void print_frame(const struct dumped_frame *frame, const struct dump_styl
 			      printable(style->full_paths ? frame->path : frame->module, text));
 		if (name->file[0])
 			print(stdout, " at %s:%u",
-			      printable(style->full_paths ? name->file : file_name(name->file),
+			      printable(style->full_paths ? name->file : path_base_name(name->file),
 					text),
 			      name->line);
 		print(stdout, "%s\n", i + 1 < frame->name_count ? ", inlined" : "");

@@ -132,11 +132,8 @@ static int make_room(struct tree *tree)
 static bool is_old(uint64_t start_tick)
 {
 	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-	struct timespec now;
 
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec >
-	       start_tick * tick_ns + TREE_YOUTH_NS;
+	return boot_now_ns() > start_tick * tick_ns + TREE_YOUTH_NS;
 }
 
 /* Takes the descriptor over on success. */

@@ -150,11 +150,7 @@ static int look_at_process(struct polling_round *round, struct followed *process
 /* As in /proc/PID/stat. */
 static uint64_t boot_tick(void)
 {
-	struct timespec now;
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * hz + (uint64_t)now.tv_nsec / (1000000000u / hz);
+	return boot_now_ns() / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 /* What was spent before is not sampled. */

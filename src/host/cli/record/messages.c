@@ -9,21 +9,13 @@
 #include "host/core/print.h"
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
+#include "host/recording/drops.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #define OFTEN_HZ 500u /* below, samples cost less than 3 % of any program that was measured */
-
-uint64_t all_drops(const struct collect_totals *totals)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < DROP_REASONS; i++)
-		sum += totals->drops[i];
-	return sum;
-}
 
 /* As it was understood. */
 static const char *duration_text(uint64_t duration_ns, char ret[32])
@@ -190,7 +182,8 @@ void warn_notes(const struct recorder *recorder)
 /* More room is of no use to those that could not even be made. */
 void warn_drops(const struct collect_totals *totals)
 {
-	uint64_t unmade = totals->drops[DROP_NO_COUNTER], others = all_drops(totals) - unmade;
+	uint64_t unmade = totals->drops[DROP_NO_COUNTER],
+		 others = drops_sum(totals->drops) - unmade;
 
 	if (unmade)
 		print(stderr,
@@ -280,7 +273,7 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 		      "wrote %s: %" PRIu64 " record%s of %" PRIu64 " thread%s, %" PRIu64
 		      " dropped, %" PRIu64 " KiB\n",
 		      self->path, written->records, plural(written->records), totals->threads,
-		      plural(totals->threads), all_drops(totals), written->bytes / 1024);
+		      plural(totals->threads), drops_sum(totals->drops), written->bytes / 1024);
 	if (self->samples)
 		samples_print(&outcome->sampled, self->path, written);
 	if (written->records || written->samples)

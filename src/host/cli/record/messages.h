@@ -5,8 +5,6 @@
 
 #include "host/cli/record/visit.h"
 
-uint64_t all_drops(const struct collect_totals *totals);
-
 void print_attached(const struct visit *visit);
 /* What was asked for and is not there, or not all of it. */
 void warn_absent(const struct visit *visit);

@@ -6,6 +6,7 @@
 #include "host/cli/record/messages.h"
 #include "host/core/clock.h"
 #include "host/core/print.h"
+#include "host/recording/drops.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static void show_progress(const struct visit *self)
 	}
 	if (self->traces) {
 		recorder_totals(self->recorder, &totals);
-		show_line(self, totals.records, "records", all_drops(&totals), "dropped");
+		show_line(self, totals.records, "records", drops_sum(totals.drops), "dropped");
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/model/samples.h"
+#include "host/recording/drops.h"
 
 #define FRAMES_SHOWN 8u
 
@@ -57,13 +58,11 @@ static void print_head(const struct recording_report *report)
 static void print_losses(const struct model *model)
 {
 	char text[256];
-	uint64_t all = 0;
+	uint64_t all = drops_sum(model->drops);
 
 	model_describe_end(model, text, sizeof(text));
 	if (text[0])
 		print(stdout, "INCOMPLETE: %s\n", text);
-	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
-		all += model->drops[reason];
 	if (!all && !model->end.invalid)
 		return;
 	print(stdout, "LOST: %" PRIu64 " record%s %s dropped", all, plural(all), was_were(all));
@@ -282,14 +281,11 @@ static void print_threads(const struct recording_report *report, const struct re
 	print(stdout, " %6s %10s %8s  %s\n", "%", "DROPPED", "TID", "NAME");
 	for (uint32_t i = 0; i < rows_shown(summary->thread_count, style); i++) {
 		const struct thread_row *row = &summary->threads[i];
-		uint64_t drops = 0;
 
-		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
-			drops += row->thread->drops[reason];
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns, whole);
-		print(stdout, " %10" PRIu64 " %8d  %s\n", drops, row->thread->tid,
-		      printable(row->thread->name, name));
+		print(stdout, " %10" PRIu64 " %8d  %s\n", drops_sum(row->thread->drops),
+		      row->thread->tid, printable(row->thread->name, name));
 	}
 	print_rest(summary->thread_count, style);
 }

@@ -3,10 +3,10 @@
  */
 #include "host/symbols/symbolizer.h"
 
-#include "host/core/demangle.h"
 #include "host/core/path.h"
 #include "host/core/pool.h"
 #include "host/core/room.h"
+#include "host/symbols/demangle/demangle.h"
 #include "host/symbols/jitdump.h"
 #include "host/symbols/perf_map.h"
 #include "host/symbols/text_symbols.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/core/demangle.h"
+#include "host/symbols/demangle/demangle.h"
 
 const struct amd_domain_words amd_domains[AMD_DOMAINS] = {
 	[AMD_HSA] = { "HSA_API", "hsa_api_trace", "hsa_api_stats", "hsa_api" },

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#include "host/core/demangle.h"
 #include "host/core/text.h"
 #include "host/export/exporter.h"
+#include "host/symbols/demangle/demangle.h"
 #include "shared/base/hash.h"
 
 void json_handle(struct json *json, const char *key, uint64_t handle)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/demangle.h"
+#include "host/symbols/demangle/demangle.h"
 #include "shared/base/hash.h"
 
 int rocpd_put(struct rocpd *self, enum rocpd_insert which, const struct rocpd_cell *cells)

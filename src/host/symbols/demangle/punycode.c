@@ -1,7 +1,7 @@
 /*
  * Decodes punycode.  Foreign bytes: every number is checked, the letters are few.
  */
-#include "host/core/punycode.h"
+#include "host/symbols/demangle/punycode.h"
 
 #include "host/core/utf8.h"
 #include "shared/base/macros.h"

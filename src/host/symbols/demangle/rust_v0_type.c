@@ -1,7 +1,7 @@
 /*
  * Types, and the generic arguments that they are.
  */
-#include "host/core/rust_v0_private.h"
+#include "host/symbols/demangle/rust_v0_private.h"
 
 #include "shared/base/macros.h"
 

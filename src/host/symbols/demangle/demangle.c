@@ -3,10 +3,10 @@
  * from targets: a short one can stand for a text of gigabytes, so the demangler is left as soon as
  * there is no more room.  It keeps everything on the stack; leaving it by a jump loses nothing.
  */
-#include "host/core/demangle.h"
+#include "host/symbols/demangle/demangle.h"
 
-#include "host/core/rust.h"
-#include "host/core/rust_v0.h"
+#include "host/symbols/demangle/rust.h"
+#include "host/symbols/demangle/rust_v0.h"
 
 #include <setjmp.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * Takes the hash away and puts the letters back that a symbol may not have.
  */
-#include "host/core/rust.h"
+#include "host/symbols/demangle/rust.h"
 
 #include "shared/base/macros.h"
 

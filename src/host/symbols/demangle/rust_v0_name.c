@@ -2,9 +2,9 @@
  * Reads the letters, numbers and identifiers of a name, and prints.  Names come from targets: the
  * depth, the steps and the text are bounded, and references lead backwards only.
  */
-#include "host/core/rust_v0_private.h"
+#include "host/symbols/demangle/rust_v0_private.h"
 
-#include "host/core/punycode.h"
+#include "host/symbols/demangle/punycode.h"
 
 #include <inttypes.h>
 #include <stdio.h>

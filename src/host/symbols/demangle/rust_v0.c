@@ -1,9 +1,9 @@
 /*
  * Reads the grammar of RFC 2603 and prints as it goes: paths, and the whole name.
  */
-#include "host/core/rust_v0.h"
+#include "host/symbols/demangle/rust_v0.h"
 
-#include "host/core/rust_v0_private.h"
+#include "host/symbols/demangle/rust_v0_private.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * Constants among generic arguments.
  */
-#include "host/core/rust_v0_private.h"
+#include "host/symbols/demangle/rust_v0_private.h"
 
 #include "host/core/utf8.h"
 

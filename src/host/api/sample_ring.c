@@ -13,7 +13,7 @@ int sample_ring_init(struct sample_ring *ring, size_t room)
 	if (!ring->items)
 		return -ENOMEM;
 	pthread_mutex_init(&ring->lock, NULL);
-	pthread_cond_init(&ring->news, NULL);
+	pthread_cond_init(&ring->filled, NULL);
 	return 0;
 }
 
@@ -24,7 +24,7 @@ void sample_ring_done(struct sample_ring *ring)
 	for (size_t i = 0; i < ring->room; i++)
 		free(ring->items[i]);
 	free(ring->items);
-	pthread_cond_destroy(&ring->news);
+	pthread_cond_destroy(&ring->filled);
 	pthread_mutex_destroy(&ring->lock);
 }
 
@@ -62,7 +62,7 @@ void sample_ring_push(struct sample_ring *ring, struct kept_sample *kept)
 	drop(*place);
 	kept->seen.number = ring->next++;
 	*place = kept;
-	pthread_cond_signal(&ring->news);
+	pthread_cond_signal(&ring->filled);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -70,7 +70,7 @@ void sample_ring_set_closed(struct sample_ring *ring, bool is_closed)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->is_closed = is_closed;
-	pthread_cond_signal(&ring->news);
+	pthread_cond_signal(&ring->filled);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -80,7 +80,7 @@ struct kept_sample *sample_ring_next(struct sample_ring *ring)
 
 	pthread_mutex_lock(&ring->lock);
 	while (ring->told == ring->next && !ring->is_closed)
-		pthread_cond_wait(&ring->news, &ring->lock);
+		pthread_cond_wait(&ring->filled, &ring->lock);
 	if (ring->told != ring->next) {
 		kept = ring->items[ring->told++ % ring->room];
 		kept->users++;

@@ -196,7 +196,7 @@ static void fill_status(struct limpet_sampler *self, struct limpet_sampler_statu
 	ret->samples = totals.counts.samples;
 	ret->complete = totals.counts.ends[STACK_COMPLETE];
 	ret->lost = totals.counts.lost;
-	ret->one_in = MAX(totals.counts.thinned, 1u);
+	ret->one_in = MAX(totals.counts.throttled, 1u);
 	ret->overwritten = sample_ring_overwritten(&self->ring);
 	snprintf(ret->rung, sizeof(ret->rung), "%s", totals.sampler);
 	snprintf(ret->summary, sizeof(ret->summary), "%s", totals.summary);

@@ -232,16 +232,16 @@ static int drain_slot(struct collector *self, uint32_t index, struct err *err)
 }
 
 /* Those of threads that found no ring. */
-static int count_homeless(struct collector *self, struct err *err)
+static int count_drops_without_ring(struct collector *self, struct err *err)
 {
 	uint64_t count = rings_drops_without_ring(self->source.rings);
-	uint64_t more = count - self->homeless;
+	uint64_t more = count - self->drops_without_ring;
 	struct recorded_drops drops = { self->source.process, THREAD_NONE, { 0 } };
 
-	if (!more || self->now_ns - self->homeless_ns < ASK_NS)
+	if (!more || self->now_ns - self->drops_without_ring_ns < ASK_NS)
 		return 0;
-	self->homeless = count;
-	self->homeless_ns = self->now_ns;
+	self->drops_without_ring = count;
+	self->drops_without_ring_ns = self->now_ns;
 	self->totals.drops[DROP_NO_RING] += more;
 	drops.counts[DROP_NO_RING] = count;
 	return recording_drops(self->recording, &drops, err);
@@ -266,7 +266,7 @@ long collector_drain(struct collector *self, struct err *err)
 	for (uint32_t i = 0; !r && i < self->layout.slot_count; i++)
 		r = drain_slot(self, i, err);
 	if (!r)
-		r = count_homeless(self, err);
+		r = count_drops_without_ring(self, err);
 	show_totals(self);
 	return r ? r : (long)(self->totals.records - before);
 }
@@ -289,9 +289,9 @@ int collector_finish(struct collector *self, struct err *err)
 	/* A target that does not stop writing must not keep us here. */
 	for (unsigned pass = 0; r > 0 && pass < FINISH_PASSES; pass++)
 		r = collector_drain(self, err);
-	self->homeless_ns = 0;
+	self->drops_without_ring_ns = 0;
 	if (r >= 0)
-		r = count_homeless(self, err);
+		r = count_drops_without_ring(self, err);
 	for (uint32_t i = 0; r >= 0 && i < self->layout.slot_count; i++)
 		if (self->slots[i].is_known)
 			r = finish_slot(self, &self->slots[i], err);

@@ -15,7 +15,8 @@ struct collector {
 	struct rings layout; /* a copy of the head, checked */
 	struct slot *slots;
 	struct collect_totals totals;
-	uint64_t homeless, homeless_ns; /* drops without a ring: counted, and when */
+	uint64_t drops_without_ring,
+		drops_without_ring_ns; /* drops without a ring: counted, and when */
 
 	/* Of the present pass. */
 	uint64_t now_ns;

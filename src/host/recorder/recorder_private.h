@@ -6,7 +6,7 @@
 #include "host/collect/facts.h"
 #include "host/recorder/programs.h"
 #include "host/recorder/recorder.h"
-#include "host/session/registers.h"
+#include "host/session/register_libraries.h"
 
 struct recorder {
 	pid_t pid;

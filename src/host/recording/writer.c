@@ -12,7 +12,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/output_file.h"
-#include "host/recording/outlet.h"
+#include "host/recording/async_writer.h"
 #include "host/recording/sample_chunks.h"
 
 /* The fastest: a recording costs time that the target needs. */
@@ -20,7 +20,7 @@
 #define WORTH_COMPRESSING 128u
 
 struct recording {
-	struct outlet *outlet;
+	struct async_writer *async_writer;
 	pthread_mutex_t lock;
 	ZSTD_CCtx *compressor;
 	struct bytes compressed;
@@ -35,8 +35,8 @@ static void recording_free(struct recording *recording)
 {
 	struct recorded_contents ignored;
 
-	if (recording->outlet)
-		outlet_close(recording->outlet, &ignored);
+	if (recording->async_writer)
+		async_writer_close(recording->async_writer, &ignored);
 	ZSTD_freeCCtx(recording->compressor);
 	bytes_done(&recording->compressed);
 	pthread_mutex_destroy(&recording->lock);
@@ -110,7 +110,7 @@ static int put_counted(struct recording *recording, enum chunk_kind kind,
 	seal(&head, stored);
 	parts[0] = (struct part){ &head, sizeof(head) };
 	parts[1] = (struct part){ stored, head.length };
-	r = outlet_put(recording->outlet, parts, adds);
+	r = async_writer_put(recording->async_writer, parts, adds);
 	if (r)
 		return recording->failure = r;
 	recording->size += sizeof(head) + head.length;
@@ -129,7 +129,7 @@ static int settle(struct recording *recording, int r, struct err *err)
 	struct recorded_contents written;
 
 	if (r) {
-		written = outlet_written(recording->outlet);
+		written = async_writer_written(recording->async_writer);
 		explain(recording, &written, err);
 	}
 	pthread_mutex_unlock(&recording->lock);
@@ -161,7 +161,7 @@ static void put_last_words(struct bytes *ret)
 	ret->has_failed |= payload.has_failed;
 }
 
-static int open_outlet(struct recording *self, struct output_begun *file, struct err *err)
+static int open_async_writer(struct recording *self, struct output_begun *file, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes first = { 0 }, last_words = { 0 };
 	const struct recording_head head = { RECORDING_MAGIC, RECORDING_VERSION, 0 };
@@ -169,7 +169,7 @@ static int open_outlet(struct recording *self, struct output_begun *file, struct
 	bytes_put(&first, &head, sizeof(head));
 	put_last_words(&last_words);
 	self->size = first.size;
-	return outlet_open(file, self->path, &first, &last_words, &self->outlet, err);
+	return async_writer_open(file, self->path, &first, &last_words, &self->async_writer, err);
 }
 
 static struct recording *recording_new(const char *path)
@@ -195,7 +195,7 @@ static int create(struct output_begun *file, const char *path, struct recording 
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
 	}
 	self->begins_beside = file->draft[0];
-	if (open_outlet(self, file, err))
+	if (open_async_writer(self, file, err))
 		return err->code;
 	*ret = TAKE(self);
 	return 0;
@@ -359,7 +359,8 @@ uint64_t recording_size(struct recording *recording)
 	uint64_t size;
 
 	pthread_mutex_lock(&recording->lock);
-	size = recording->failure ? outlet_written(recording->outlet).bytes : recording->size;
+	size = recording->failure ? async_writer_written(recording->async_writer).bytes
+				  : recording->size;
 	pthread_mutex_unlock(&recording->lock);
 	return size;
 }
@@ -377,7 +378,7 @@ int recording_end(struct recording *self, const struct recorded_end *end,
 		  struct recorded_contents *ret, struct err *err)
 {
 	int r = end ? put_end(self, end, err) : 0;
-	int closed = outlet_close(TAKE(self->outlet), ret);
+	int closed = async_writer_close(TAKE(self->async_writer), ret);
 
 	if (r || !closed)
 		return r;

@@ -23,7 +23,7 @@ struct followed {
 	bool is_owed_java;       /* it was asked for too early */
 	uint64_t java_looked_ns; /* when its code was looked at last */
 	/* Of the first rung. */
-	bool is_deaf;           /* its programs are not to ask, until patience_ns is over */
+	bool is_muted;          /* its programs are not to ask, until patience_ns is over */
 	bool was_seen;          /* has had samples since looked_ns */
 	bool was_python_sought; /* in the mappings as they are; so were other interpreters */
 	struct python *python;  /* NULL: there is none that is known */

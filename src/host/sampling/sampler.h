@@ -28,7 +28,7 @@ struct sampler_counts {
 	uint64_t samples;
 	uint64_t lost;             /* no room for them on their way to us */
 	uint64_t left_out;         /* mappings and modules of code without room: stacks end there */
-	uint32_t thinned;          /* one in so many was taken at the worst; 0 and 1: all were */
+	uint32_t throttled;        /* one in so many was taken at the worst; 0 and 1: all were */
 	uint64_t ends[STACK_ENDS]; /* how their stacks ended */
 };
 

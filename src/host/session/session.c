@@ -5,7 +5,7 @@
 
 #include "host/session/alike.h"
 #include "host/session/notice.h"
-#include "host/session/registers.h"
+#include "host/session/register_libraries.h"
 #include "host/session/tools.h"
 #include "host/session/trace.h"
 #include "host/session/unload.h"

@@ -26,7 +26,7 @@ struct source {
 	bool is_running; /* the thread is to be joined */
 
 	pthread_mutex_t lock; /* of what follows */
-	pthread_cond_t news;
+	pthread_cond_t changed;
 	bool is_open, is_asked_to_stop;
 	struct source_facts facts;
 };
@@ -71,7 +71,7 @@ static int drain(struct source *self, struct err *err)
 	counts = self->sampler->kind->counts(self->sampler);
 	pthread_mutex_lock(&self->lock);
 	self->facts.lost = counts.lost;
-	self->facts.thinned = counts.thinned;
+	self->facts.throttled = counts.throttled;
 	/* Some of what it cannot see is known only later. */
 	if (!strstr(self->facts.reasons, self->sampler->limits))
 		explain(self);
@@ -87,7 +87,7 @@ static void enter(struct source *self, bool has_ended, const struct err *err)
 	/* The end of a process that was sampled is no error. */
 	if (err->code != -ESRCH || !self->facts.sampler)
 		self->facts.error = *err;
-	pthread_cond_broadcast(&self->news);
+	pthread_cond_broadcast(&self->changed);
 	pthread_mutex_unlock(&self->lock);
 }
 
@@ -171,7 +171,7 @@ static int wait_until_open(struct source *self, struct err *err)
 
 	pthread_mutex_lock(&self->lock);
 	while (!self->is_open)
-		pthread_cond_wait(&self->news, &self->lock);
+		pthread_cond_wait(&self->changed, &self->lock);
 	r = self->facts.sampler ? 0 : self->facts.error.code;
 	if (r)
 		*err = self->facts.error;
@@ -191,7 +191,7 @@ int source_start(struct source **ret, struct live *live, const struct sampling_o
 	self->options = *options;
 	self->watch = python_watch_new();
 	pthread_mutex_init(&self->lock, NULL);
-	pthread_cond_init(&self->news, NULL);
+	pthread_cond_init(&self->changed, NULL);
 	r = self->watch ? start_thread(self) : -ENOMEM;
 	r = r ? err_set(err, r, "start the sampler's thread: %s", strerror(-r))
 	      : wait_until_open(self, err);
@@ -229,7 +229,7 @@ void source_free(struct source *source)
 	if (!source)
 		return;
 	source_stop(source);
-	pthread_cond_destroy(&source->news);
+	pthread_cond_destroy(&source->changed);
 	pthread_mutex_destroy(&source->lock);
 	python_watch_free(source->watch);
 	free(source);

@@ -43,7 +43,7 @@ static bool find_scheduler(struct bpf_sampler *self)
 {
 	if (!self->options.off_cpu || !self->options.kernel_frames)
 		return false;
-	if (scheduler_find(&self->absences.scheduler, "/proc/kallsyms"))
+	if (scheduler_find(&self->off_cpu_threads.scheduler, "/proc/kallsyms"))
 		return true;
 	sampler_limit(
 		&self->sampler,
@@ -100,7 +100,7 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 		.with_children = self->options.children,
 		.is_heir = is_heir,
 		.program = kernel_session_program(&self->session, KERNEL_SAMPLE, "sample_running"),
-		.heirs = kernel_session_map(&self->session, "heirs"),
+		.inherited_events = kernel_session_map(&self->session, "inherited_events"),
 		.looks = &self->clock_looks,
 	};
 	int r;
@@ -140,7 +140,7 @@ static int seed_process(struct bpf_sampler *self, struct followed *process, stru
 }
 
 /* Threads that are away already: their times begin now.  A relative may end meanwhile. */
-static int seed_absences(struct bpf_sampler *self, struct err *err)
+static int seed_off_cpu(struct bpf_sampler *self, struct err *err)
 {
 	int r = kernel_session_load(&self->session, KERNEL_THREADS, err);
 
@@ -206,7 +206,7 @@ static int start_all(struct bpf_sampler *self, struct err *err)
 	r = start(self, KERNEL_SWITCH, "threads_switched", err);
 	if (!r)
 		r = start(self, KERNEL_SWITCH, "thread_woken", err);
-	return r ? r : seed_absences(self, err);
+	return r ? r : seed_off_cpu(self, err);
 }
 
 static int load_and_follow(struct bpf_sampler *self, struct err *err)
@@ -264,7 +264,7 @@ static void bpf_close(struct sampler *sampler)
 	kernel_tables_done(&self->tables);
 	kernel_session_done(&self->session);
 	followed_done(&self->processes);
-	absences_done(&self->absences);
+	off_cpu_threads_done(&self->off_cpu_threads);
 	free(self->clocks);
 	python_stacks_done(&self->python_stacks);
 	java_code_done(&self->first_java);
@@ -302,14 +302,14 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 	int r;
 
 	self->listener = listener;
-	if (thinning_judge(&self->thinning))
-		kernel_tables_thin(&self->tables, self->thinning.every);
+	if (throttle_adjust(&self->throttle))
+		kernel_tables_thin(&self->tables, self->throttle.every);
 	self->turn_ends_ns = now_ns() + TURN_NS;
 	r = ring_buffer__consume(self->ring);
 	has_records = r == -EAGAIN; /* the turn was over */
 	if (self->stopped_ns && !self->is_flushed) {
 		self->is_flushed = true;
-		bpf_flush_absences(self);
+		bpf_flush_off_cpu(self);
 	} else if (!self->stopped_ns) {
 		bpf_look_around(self, now_ns(), has_records);
 	}
@@ -329,7 +329,7 @@ static struct sampler_counts bpf_counts(const struct sampler *sampler)
 	if (!bpf_map_lookup_elem(kernel_session_map(&self->session, "counts"), &zero, &kernel))
 		counts.lost = kernel.lost + kernel.untracked;
 	counts.left_out = self->tables.left_out;
-	counts.thinned = self->thinning.most;
+	counts.throttled = self->throttle.most;
 	return counts;
 }
 

@@ -19,18 +19,20 @@
 #define FIRST_PID_SPACE 0xeffffffcu
 
 extern const unsigned char kernel_object_sample[], kernel_object_sample_end[];
-extern const unsigned char kernel_object_switch[], kernel_object_switch_end[];
+extern const unsigned char kernel_object_sched_switch[], kernel_object_sched_switch_end[];
 extern const unsigned char kernel_object_threads[], kernel_object_threads_end[];
-extern const unsigned char kernel_object_place[], kernel_object_place_end[];
+extern const unsigned char kernel_object_pid_namespace[], kernel_object_pid_namespace_end[];
 
 static const struct {
 	const char *name;
 	const unsigned char *bytes, *end;
 } files[KERNEL_FILES] = {
 	[KERNEL_SAMPLE] = { "limpet_sample", kernel_object_sample, kernel_object_sample_end },
-	[KERNEL_SWITCH] = { "limpet_switch", kernel_object_switch, kernel_object_switch_end },
+	[KERNEL_SWITCH] = { "limpet_switch", kernel_object_sched_switch,
+			    kernel_object_sched_switch_end },
 	[KERNEL_THREADS] = { "limpet_threads", kernel_object_threads, kernel_object_threads_end },
-	[KERNEL_PLACE] = { "limpet_place", kernel_object_place, kernel_object_place_end },
+	[KERNEL_PLACE] = { "limpet_place", kernel_object_pid_namespace,
+			   kernel_object_pid_namespace_end },
 };
 
 /* Where libbpf would print if nobody listened; see ../meson.build. */
@@ -196,7 +198,7 @@ static uint32_t size_of_map(const struct kernel_sizes *sizes, const char *name)
 	} sized[] = {
 		{ "rows", sizes->rows },       { "pages", sizes->pages },
 		{ "ranges", sizes->ranges },   { "specials", sizes->specials },
-		{ "ring", sizes->ring_bytes }, { "absences", sizes->absences },
+		{ "ring", sizes->ring_bytes }, { "off_cpu_threads", sizes->off_cpu_threads },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sized); i++)

@@ -28,12 +28,12 @@ static struct followed *follow_unknown(struct bpf_sampler *self, pid_t pid)
 
 /* An address that nobody knows stays unknown: while asking brings nothing, it is done more and more
  * seldom. */
-static void publish(struct bpf_sampler *self, struct followed *process, bool is_deaf)
+static void publish(struct bpf_sampler *self, struct followed *process, bool is_muted)
 {
 	struct err err = { 0 };
 
-	process->is_deaf = is_deaf;
-	if (kernel_tables_publish(&self->tables, process->space, is_deaf ? ASKED_IN_VAIN : ASKING,
+	process->is_muted = is_muted;
+	if (kernel_tables_publish(&self->tables, process->space, is_muted ? ASKED_IN_VAIN : ASKING,
 				  &err))
 		self->tables.left_out++;
 }
@@ -161,7 +161,7 @@ static void refresh(struct bpf_sampler *self, struct followed *process, bool has
 }
 
 /* Programs that asked too early are answered, whether something is new or not. */
-static void pay_java(struct bpf_sampler *self, struct followed *process)
+static void limit_java_cost(struct bpf_sampler *self, struct followed *process)
 {
 	bool was_owed = process->is_owed_java;
 
@@ -178,8 +178,8 @@ static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t
 		refresh(self, process, false);
 	else if (process->is_owed_java ||
 		 (process->was_seen && now - MIN(now, process->java_looked_ns) >= FOLLOWED_JAVA_NS))
-		pay_java(self, process);
-	if (process->is_deaf && since_ns >= process->patience_ns)
+		limit_java_cost(self, process);
+	if (process->is_muted && since_ns >= process->patience_ns)
 		publish(self, process, false);
 }
 
@@ -214,10 +214,11 @@ static void deliver(const struct sample *sample, void *context)
 		self->listener->sample(self->listener->context, sample, process->space);
 }
 
-void bpf_flush_absences(struct bpf_sampler *self)
+void bpf_flush_off_cpu(struct bpf_sampler *self)
 {
-	absences_flush(&self->absences, kernel_session_map(&self->session, "absences"),
-		       self->stopped_ns, deliver, self);
+	off_cpu_threads_flush(&self->off_cpu_threads,
+			      kernel_session_map(&self->session, "off_cpu_threads"),
+			      self->stopped_ns, deliver, self);
 }
 
 static void on_unknown(struct bpf_sampler *self, const struct sample *record)
@@ -266,14 +267,14 @@ static void on_ended(struct bpf_sampler *self, const struct sample *record)
 
 static void on_left(struct bpf_sampler *self, const struct sample *record)
 {
-	if (absences_begin(&self->absences, record))
+	if (off_cpu_threads_begin(&self->off_cpu_threads, record))
 		self->failure = -ENOMEM;
 }
 
 static void on_came(struct bpf_sampler *self, const struct sample *record)
 {
 	if (record->user_count >= 2)
-		absences_end(&self->absences, record, deliver, self);
+		off_cpu_threads_end(&self->off_cpu_threads, record, deliver, self);
 }
 
 static void on_python(struct bpf_sampler *self, const struct sample *record)
@@ -284,14 +285,15 @@ static void on_python(struct bpf_sampler *self, const struct sample *record)
 
 static void on_sample(struct bpf_sampler *self, const struct sample *record)
 {
-	self->thinning.taken++;
+	self->throttle.taken++;
 	deliver(record, self);
 }
 
 static void (*const handlers[])(struct bpf_sampler *self, const struct sample *record) = {
-	[SAMPLE_RUNNING] = on_sample,  [NEWS_UNKNOWN] = on_unknown, [NEWS_FORKED] = on_forked,
-	[NEWS_EXECUTED] = on_executed, [NEWS_ENDED] = on_ended,     [NEWS_LEFT] = on_left,
-	[NEWS_CAME] = on_came,         [NEWS_PYTHON] = on_python,
+	[SAMPLE_RUNNING] = on_sample,      [KERNEL_EVENT_UNKNOWN] = on_unknown,
+	[KERNEL_EVENT_FORKED] = on_forked, [KERNEL_EVENT_EXECUTED] = on_executed,
+	[KERNEL_EVENT_ENDED] = on_ended,   [KERNEL_EVENT_LEFT] = on_left,
+	[KERNEL_EVENT_CAME] = on_came,     [KERNEL_EVENT_PYTHON] = on_python,
 };
 
 /* For what the kernel program could not do.  Where it met unknown code the space has been read anew
@@ -340,7 +342,7 @@ int bpf_record(void *context, void *data, size_t size)
 		return 0;
 	if (record->flags & (KERNEL_RAW | KERNEL_REST))
 		record = walk_here(self, record);
-	if (record->kind == SAMPLE_RUNNING || record->kind == NEWS_LEFT)
+	if (record->kind == SAMPLE_RUNNING || record->kind == KERNEL_EVENT_LEFT)
 		record = merge_python(self, record);
 	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])
 		handlers[record->kind](self, record);

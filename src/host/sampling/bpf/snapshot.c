@@ -87,7 +87,7 @@ static int keep(struct snapshot *snapshot, struct sample *sample)
 /* News of the walk become samples. */
 static void set_kind(struct sample *sample)
 {
-	if (sample->kind == NEWS_SEEN)
+	if (sample->kind == KERNEL_EVENT_SEEN)
 		sample->kind = sample->state == 'R' ? SAMPLE_RUNNABLE : SAMPLE_BLOCKED;
 	else
 		sample->kind = SAMPLE_RUNNING;
@@ -128,9 +128,9 @@ static int on_record(void *context, void *data, size_t size)
 	if (size < sizeof(*record) || size < size_of(record) || record->end >= STACK_ENDS ||
 	    (record->flags & KERNEL_RAW && !taking->java.java))
 		return 0;
-	if (record->kind == NEWS_PYTHON)
+	if (record->kind == KERNEL_EVENT_PYTHON)
 		return taking->failure = python_stacks_hold(&taking->python_stacks, record);
-	if (record->kind != NEWS_SEEN && record->kind != NEWS_RUNNING &&
+	if (record->kind != KERNEL_EVENT_SEEN && record->kind != KERNEL_EVENT_RUNNING &&
 	    record->kind != SAMPLE_RUNNING)
 		return 0;
 	if (record->flags & (KERNEL_RAW | KERNEL_REST))

@@ -87,7 +87,7 @@ static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
 	uint32_t key = (uint32_t)tid;
 	uint64_t none = 0;
 
-	bpf_map_update_elem(clocks->options.heirs, &key, &none, BPF_NOEXIST);
+	bpf_map_update_elem(clocks->options.inherited_events, &key, &none, BPF_NOEXIST);
 	return marked_clock_start(clocks, fd, key);
 }
 
@@ -122,8 +122,8 @@ static bool has_clock(const struct thread_clocks *clocks, pid_t tid)
 }
 
 /* Threads of the first look were there before the first clock: they have inherited none, except
- * from another process.  Those that are new at a later look may have.  A thread is never the heir
- * of a clock that was opened by the same look as its own.  1: there were new ones. */
+ * from another process.  Those that are new at a later look may have.  A thread never inherits
+ * from a clock that was opened by the same look as its own.  1: there were new ones. */
 static int look(struct thread_clocks *clocks, bool is_first, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;

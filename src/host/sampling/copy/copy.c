@@ -313,7 +313,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	bool is_last = has_ended(self); /* asked first: nothing comes behind what is taken now */
 	int r;
 
-	thinning_judge(&self->thinning);
+	throttle_adjust(&self->throttle);
 	look_at_java(self);
 	r = drain_once(&round, err);
 	if (!r && !is_last && self->base.is_prompt)
@@ -345,7 +345,7 @@ static struct sampler_counts copy_counts(const struct sampler *sampler)
 	struct sampler_counts counts = self->counts;
 
 	counts.lost = MAX(counts.lost, self->lost_in_rings);
-	counts.thinned = self->thinning.most;
+	counts.throttled = self->throttle.most;
 	return counts;
 }
 

@@ -4,9 +4,9 @@
  * a processor.  Threads of other processes cost two lookups.
  */
 #define PYTHON_SCRATCH python_switch_scratch
-#include "kernel/absence.h"
 #include "kernel/hand_over.h"
 #include "kernel/interpreter.h"
+#include "kernel/off_cpu.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -47,16 +47,16 @@ ALWAYS_INLINE int guard_allows(struct guard *guard, __u64 now)
 	return guard->every <= 1 || guard->count % guard->every == 0;
 }
 
-ALWAYS_INLINE struct kernel_absence *absence_begin(__u32 tid)
+ALWAYS_INLINE struct kernel_off_cpu *off_cpu_begin(__u32 tid)
 {
-	struct kernel_absence *absence = bpf_map_lookup_elem(&absences, &tid), none = {};
+	struct kernel_off_cpu *off_cpu = bpf_map_lookup_elem(&off_cpu_threads, &tid), none = {};
 	struct kernel_counts *all;
 
-	if (absence)
-		return absence;
-	if (bpf_map_update_elem(&absences, &tid, &none, BPF_ANY) && (all = counts_of_all()))
+	if (off_cpu)
+		return off_cpu;
+	if (bpf_map_update_elem(&off_cpu_threads, &tid, &none, BPF_ANY) && (all = counts_of_all()))
 		__sync_fetch_and_add(&all->untracked, 1);
-	return bpf_map_lookup_elem(&absences, &tid);
+	return bpf_map_lookup_elem(&off_cpu_threads, &tid);
 }
 
 ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context)
@@ -81,7 +81,7 @@ ALWAYS_INLINE void send_stack(void *context, struct task_struct *task, struct id
 					.pid = ids.pid,
 					.tid = ids.tid,
 					.cpu = bpf_get_smp_processor_id(),
-					.kind = NEWS_LEFT,
+					.kind = KERNEL_EVENT_LEFT,
 					.state = letter };
 	take_kernel_frames(walk, context);
 	walk_up(walk, task, process);
@@ -94,7 +94,7 @@ ALWAYS_INLINE void thread_left(void *context, struct task_struct *task, int is_p
 	struct ids ids = ids_of(task);
 	struct kernel_process *process = bpf_map_lookup_elem(&processes, &ids.pid);
 	__u32 state = is_preempted ? 0 : task->__state;
-	struct kernel_absence *absence;
+	struct kernel_off_cpu *off_cpu;
 	__u64 now = bpf_ktime_get_ns();
 	__u32 zero = 0;
 	struct guard *guard = bpf_map_lookup_elem(&guards, &zero);
@@ -102,17 +102,17 @@ ALWAYS_INLINE void thread_left(void *context, struct task_struct *task, int is_p
 	if (!process || process->pid != ids.pid || !guard)
 		return;
 	if (state & TASK_DEAD) {
-		bpf_map_delete_elem(&absences, &ids.tid);
+		bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
 		return;
 	}
-	absence = absence_begin(ids.tid);
-	if (!absence)
+	off_cpu = off_cpu_begin(ids.tid);
+	if (!off_cpu)
 		return;
-	absence->since_ns = now;
-	absence->woken_ns = 0;
-	absence->is_blocked = state != 0;
-	absence->has_stack = guard_allows(guard, now);
-	if (!absence->has_stack)
+	off_cpu->since_ns = now;
+	off_cpu->woken_ns = 0;
+	off_cpu->is_blocked = state != 0;
+	off_cpu->has_stack = guard_allows(guard, now);
+	if (!off_cpu->has_stack)
 		return;
 	send_stack(context, task, ids, process, now, state_letter(state));
 	guard->spent_ns += bpf_ktime_get_ns() - now;
@@ -121,23 +121,23 @@ ALWAYS_INLINE void thread_left(void *context, struct task_struct *task, int is_p
 ALWAYS_INLINE void thread_came(struct task_struct *task)
 {
 	struct ids ids = ids_of(task);
-	struct kernel_absence *absence = bpf_map_lookup_elem(&absences, &ids.tid);
+	struct kernel_off_cpu *off_cpu = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
 	__u64 now, blocked = 0, runnable;
 
-	if (!absence || !absence->since_ns)
+	if (!off_cpu || !off_cpu->since_ns)
 		return;
 	now = bpf_ktime_get_ns();
-	if (absence->is_blocked)
-		blocked = (absence->woken_ns ? absence->woken_ns : now) - absence->since_ns;
-	runnable = now - absence->since_ns - blocked;
-	absence->since_ns = 0;
-	absence->more_blocked_ns += blocked;
-	absence->more_runnable_ns += runnable;
-	if (!absence->has_stack)
+	if (off_cpu->is_blocked)
+		blocked = (off_cpu->woken_ns ? off_cpu->woken_ns : now) - off_cpu->since_ns;
+	runnable = now - off_cpu->since_ns - blocked;
+	off_cpu->since_ns = 0;
+	off_cpu->more_blocked_ns += blocked;
+	off_cpu->more_runnable_ns += runnable;
+	if (!off_cpu->has_stack)
 		return;
-	news_send(NEWS_CAME, ids, absence->more_blocked_ns, absence->more_runnable_ns);
-	absence->more_blocked_ns = 0;
-	absence->more_runnable_ns = 0;
+	event_send(KERNEL_EVENT_CAME, ids, off_cpu->more_blocked_ns, off_cpu->more_runnable_ns);
+	off_cpu->more_blocked_ns = 0;
+	off_cpu->more_runnable_ns = 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -153,9 +153,9 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(thread_woken, struct task_struct *task)
 {
 	struct ids ids = ids_of(task);
-	struct kernel_absence *absence = bpf_map_lookup_elem(&absences, &ids.tid);
+	struct kernel_off_cpu *off_cpu = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
 
-	if (absence && absence->since_ns && !absence->woken_ns)
-		absence->woken_ns = bpf_ktime_get_ns();
+	if (off_cpu && off_cpu->since_ns && !off_cpu->woken_ns)
+		off_cpu->woken_ns = bpf_ktime_get_ns();
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * A queue of pieces and the thread that writes them.  Host only.
  */
-#include "host/recording/outlet.h"
+#include "host/recording/async_writer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@ struct piece {
 	unsigned char bytes[];
 };
 
-struct outlet {
+struct async_writer {
 	struct output_begun file;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -37,7 +37,7 @@ struct outlet {
 	struct bytes last_words;
 };
 
-static void outlet_free(struct outlet *self)
+static void async_writer_free(struct async_writer *self)
 {
 	output_end(&self->file);
 	bytes_done(&self->last_words);
@@ -46,10 +46,10 @@ static void outlet_free(struct outlet *self)
 	free(self);
 }
 
-DEFINE_CLEANUP(struct outlet *, outlet_free)
+DEFINE_CLEANUP(struct async_writer *, async_writer_free)
 
 /* A pipe cannot be cut back, nor can it hold a torn piece for long. */
-static void cut_back(struct outlet *self)
+static void cut_back(struct async_writer *self)
 {
 	off_t whole = self->begin + (off_t)self->written.bytes;
 
@@ -61,14 +61,14 @@ static void cut_back(struct outlet *self)
 		(void)!ftruncate(self->file.fd, whole);
 }
 
-static void count(struct outlet *self, const struct recorded_contents *adds)
+static void count(struct async_writer *self, const struct recorded_contents *adds)
 {
 	self->written.bytes += adds->bytes;
 	self->written.records += adds->records;
 	self->written.samples += adds->samples;
 }
 
-static int put_piece(struct outlet *self, const struct piece *piece)
+static int put_piece(struct async_writer *self, const struct piece *piece)
 {
 	int r = descriptor_write(self->file.fd, piece->bytes, piece->adds.bytes);
 
@@ -76,7 +76,7 @@ static int put_piece(struct outlet *self, const struct piece *piece)
 								  : r;
 }
 
-static void write_piece(struct outlet *self, const struct piece *piece)
+static void write_piece(struct async_writer *self, const struct piece *piece)
 {
 	int r = self->failure ? 0 : put_piece(self, piece);
 
@@ -93,7 +93,7 @@ static void write_piece(struct outlet *self, const struct piece *piece)
 }
 
 /* The next one, out of the queue; NULL when no more will come. */
-static struct piece *next_piece(struct outlet *self)
+static struct piece *next_piece(struct async_writer *self)
 {
 	struct piece *piece;
 
@@ -112,7 +112,7 @@ static struct piece *next_piece(struct outlet *self)
 
 static void *run(void *argument)
 {
-	struct outlet *self = argument;
+	struct async_writer *self = argument;
 	struct piece *piece;
 
 	while ((piece = next_piece(self))) {
@@ -130,7 +130,7 @@ static off_t begin_of(int fd, size_t written)
 	return at < (off_t)written ? 0 : at - (off_t)written;
 }
 
-static int begin_file(struct outlet *self, const char *path, const struct bytes *first,
+static int begin_file(struct async_writer *self, const char *path, const struct bytes *first,
 		      struct err *err)
 {
 	int r = descriptor_write(self->file.fd, first->data, first->size);
@@ -147,10 +147,10 @@ static int begin_file(struct outlet *self, const char *path, const struct bytes 
 	return 0;
 }
 
-int outlet_open(struct output_begun *file, const char *path, const struct bytes *first,
-		const struct bytes *last_words, struct outlet **ret, struct err *err)
+int async_writer_open(struct output_begun *file, const char *path, const struct bytes *first,
+		      const struct bytes *last_words, struct async_writer **ret, struct err *err)
 {
-	CLEANUP(outlet_free) struct outlet *self = calloc(1, sizeof(*self));
+	CLEANUP(async_writer_free) struct async_writer *self = calloc(1, sizeof(*self));
 
 	if (!self) {
 		output_end(file);
@@ -185,13 +185,13 @@ static struct piece *piece_new(const struct part parts[2], const struct recorded
 	return piece;
 }
 
-static bool has_room(const struct outlet *self, size_t size)
+static bool has_room(const struct async_writer *self, size_t size)
 {
 	return !self->waiting || self->waiting + size <= WAITING_MAX;
 }
 
-int outlet_put(struct outlet *self, const struct part parts[2],
-	       const struct recorded_contents *adds)
+int async_writer_put(struct async_writer *self, const struct part parts[2],
+		     const struct recorded_contents *adds)
 {
 	CLEANUP(free) struct piece *piece = piece_new(parts, adds);
 	int r;
@@ -212,7 +212,7 @@ int outlet_put(struct outlet *self, const struct part parts[2],
 	return r;
 }
 
-struct recorded_contents outlet_written(struct outlet *self)
+struct recorded_contents async_writer_written(struct async_writer *self)
 {
 	struct recorded_contents written;
 
@@ -222,7 +222,7 @@ struct recorded_contents outlet_written(struct outlet *self)
 	return written;
 }
 
-static void end_thread(struct outlet *self)
+static void end_thread(struct async_writer *self)
 {
 	pthread_mutex_lock(&self->lock);
 	self->is_ending = true;
@@ -231,9 +231,9 @@ static void end_thread(struct outlet *self)
 	pthread_join(self->thread, NULL);
 }
 
-int outlet_close(struct outlet *outlet, struct recorded_contents *written)
+int async_writer_close(struct async_writer *async_writer, struct recorded_contents *written)
 {
-	CLEANUP(outlet_free) struct outlet *self = outlet;
+	CLEANUP(async_writer_free) struct async_writer *self = async_writer;
 	int r, closed;
 
 	end_thread(self);

@@ -4,42 +4,42 @@
 #include "unit.h"
 
 #include "host/core/clock.h"
-#include "host/sampling/thinning.h"
+#include "host/sampling/throttle.h"
 
 static void all_are_taken_where_there_is_room(void **state)
 {
-	struct thinning thinning = { 0 };
+	struct throttle throttle = { 0 };
 
 	(void)state;
 	for (unsigned i = 0; i < 100; i++)
-		assert_int_equal(thinning_takes(&thinning), 1);
+		assert_int_equal(throttle_take(&throttle), 1);
 }
 
 /* Threads that tick in turn: each must keep its share. */
 static void no_rhythm_hides_from_it(void **state)
 {
-	struct thinning thinning = { .every = 4, .drawn = 1 };
+	struct throttle throttle = { .every = 4, .drawn = 1 };
 	unsigned stands_for[4] = { 0 };
 
 	(void)state;
 	for (unsigned i = 0; i < 40000; i++)
-		stands_for[i % 4] += thinning_takes(&thinning);
+		stands_for[i % 4] += throttle_take(&throttle);
 	for (unsigned i = 0; i < 4; i++)
 		assert_in_range(stands_for[i], 9000, 11000);
 }
 
 static uint32_t every_after(uint64_t samples, unsigned judgements)
 {
-	struct thinning thinning = { 0 };
+	struct throttle throttle = { 0 };
 
 	for (unsigned i = 0; i < judgements; i++) {
-		thinning.begun_ns = now_ns() - 1000000000u;
-		thinning.used_ns =
+		throttle.begun_ns = now_ns() - 1000000000u;
+		throttle.used_ns =
 			(uint64_t)0 - 500000000u; /* half a second ago it was so much less */
-		thinning.taken = samples;
-		thinning_judge(&thinning);
+		throttle.taken = samples;
+		throttle_adjust(&throttle);
 	}
-	return thinning.every;
+	return throttle.every;
 }
 
 static void less_are_taken_where_they_cost_too_much(void **state)
@@ -59,15 +59,15 @@ static void other_work_is_not_theirs(void **state)
 
 static void it_comes_back_to_all(void **state)
 {
-	struct thinning thinning = { .every = 64, .most = 64 };
+	struct throttle throttle = { .every = 64, .most = 64 };
 
 	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
-		thinning.begun_ns = now_ns() - 1000000000u;
-		thinning_judge(&thinning);
+		throttle.begun_ns = now_ns() - 1000000000u;
+		throttle_adjust(&throttle);
 	}
-	assert_int_equal(thinning.every, 1);
-	assert_int_equal(thinning.most, 64);
+	assert_int_equal(throttle.every, 1);
+	assert_int_equal(throttle.most, 64);
 }
 
 int main(void)

@@ -5,14 +5,14 @@
 
 #include "kernel/ids.h"
 
-struct news {
+struct event_record {
 	struct sample head;
 	__u64 words[2];
 };
 
-ALWAYS_INLINE void news_send(enum kernel_news kind, struct ids ids, __u64 first, __u64 second)
+ALWAYS_INLINE void event_send(enum kernel_event kind, struct ids ids, __u64 first, __u64 second)
 {
-	struct news news = {
+	struct event_record event_record = {
 		.head = { .time_ns = bpf_ktime_get_ns(),
 			  .pid = ids.pid,
 			  .tid = ids.tid,
@@ -22,7 +22,7 @@ ALWAYS_INLINE void news_send(enum kernel_news kind, struct ids ids, __u64 first,
 		.words = { first, second },
 	};
 
-	send(&news, sizeof(news));
+	send(&event_record, sizeof(event_record));
 }
 
 /* The host reads the ranges of the process again; asked once, until it has.  1: the answer is on
@@ -31,7 +31,7 @@ ALWAYS_INLINE int ask_for_ranges(struct kernel_process *process, struct ids ids,
 {
 	if (process->asking == ASKING) {
 		process->asking = ASKED;
-		news_send(NEWS_UNKNOWN, ids, address, 0);
+		event_send(KERNEL_EVENT_UNKNOWN, ids, address, 0);
 	}
 	return process->asking == ASKED;
 }

@@ -3,7 +3,7 @@
  * loader's own list: Python wheels bring one beside the system's.  Other tables are found by their
  * shape; AMD's register library is asked for what is missing then.  Host only.
  */
-#include "host/session/registers.h"
+#include "host/session/register_libraries.h"
 
 #include "host/attach/modules.h"
 #include "host/core/clock.h"

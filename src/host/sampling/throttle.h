@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct thinning {
+struct throttle {
 	uint64_t begun_ns, used_ns; /* when the last judgement was, and our processor time then */
 	uint32_t every;             /* one in so many is taken; 0 and 1: all are */
 	uint32_t most;              /* that it ever was */
@@ -17,6 +17,6 @@ struct thinning {
 
 /* By the processor time of the calling thread, as far as samples can have cost it: fewer of them
  * would not help where processes come and go.  True when `every` is another one from now on. */
-bool thinning_judge(struct thinning *thinning);
+bool throttle_adjust(struct throttle *throttle);
 /* Of a sample that has come: what it stands for; 0: it is left out.  Counts it. */
-uint32_t thinning_takes(struct thinning *thinning);
+uint32_t throttle_take(struct throttle *throttle);

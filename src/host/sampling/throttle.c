@@ -1,7 +1,7 @@
 /*
  * Keeps the collector's processor time below its share.  Host only.
  */
-#include "host/sampling/thinning.h"
+#include "host/sampling/throttle.h"
 
 #include "host/core/clock.h"
 #include "shared/base/macros.h"
@@ -22,43 +22,43 @@ static uint32_t choose(uint32_t every, uint64_t used_ns, uint64_t allowed_ns)
 	return used_ns < allowed_ns / 2 ? MAX(every / 2, 1u) : every;
 }
 
-bool thinning_judge(struct thinning *thinning)
+bool throttle_adjust(struct throttle *throttle)
 {
-	uint64_t now = now_ns(), elapsed = now - thinning->begun_ns, used = thread_cpu_ns();
-	uint32_t every = MAX(thinning->every, 1u), chosen = every;
+	uint64_t now = now_ns(), elapsed = now - throttle->begun_ns, used = thread_cpu_ns();
+	uint32_t every = MAX(throttle->every, 1u), chosen = every;
 
-	if (thinning->begun_ns && elapsed < JUDGED_EACH_NS)
+	if (throttle->begun_ns && elapsed < JUDGED_EACH_NS)
 		return false;
-	if (thinning->begun_ns)
+	if (throttle->begun_ns)
 		chosen = choose(every,
-				MIN(used - thinning->used_ns, thinning->taken * SAMPLE_MOST_NS),
+				MIN(used - throttle->used_ns, throttle->taken * SAMPLE_MOST_NS),
 				elapsed / SHARE);
-	thinning->taken = 0;
-	thinning->begun_ns = now;
-	thinning->used_ns = used;
-	thinning->every = chosen;
-	thinning->most = MAX(thinning->most, chosen);
+	throttle->taken = 0;
+	throttle->begun_ns = now;
+	throttle->used_ns = used;
+	throttle->every = chosen;
+	throttle->most = MAX(throttle->most, chosen);
 	return chosen != every;
 }
 
 /* The numbers need not be good, only have no rhythm (xorshift). */
-static uint64_t draw(struct thinning *thinning)
+static uint64_t draw(struct throttle *throttle)
 {
-	uint64_t drawn = thinning->drawn ? thinning->drawn : now_ns() | 1;
+	uint64_t drawn = throttle->drawn ? throttle->drawn : now_ns() | 1;
 
 	drawn ^= drawn << 13;
 	drawn ^= drawn >> 7;
 	drawn ^= drawn << 17;
-	return thinning->drawn = drawn;
+	return throttle->drawn = drawn;
 }
 
 /* By chance: threads that tick in turn would have one of them taken always, the others never. */
-uint32_t thinning_takes(struct thinning *thinning)
+uint32_t throttle_take(struct throttle *throttle)
 {
-	uint32_t ticks = thinning->every <= 1                       ? 1
-			 : (draw(thinning) >> 32) % thinning->every ? 0
-								    : thinning->every;
+	uint32_t ticks = throttle->every <= 1                       ? 1
+			 : (draw(throttle) >> 32) % throttle->every ? 0
+								    : throttle->every;
 
-	thinning->taken += ticks > 0;
+	throttle->taken += ticks > 0;
 	return ticks;
 }

@@ -2,7 +2,7 @@
  * Reads memory of a process, a piece at a time.  Host only; waits for what is swapped out, and
  * brings it back by that.
  */
-#include "host/sampling/later_memory.h"
+#include "host/sampling/live_memory.h"
 
 #include "shared/base/macros.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-static void fetch(struct later_memory *memory, uint64_t piece)
+static void fetch(struct live_memory *memory, uint64_t piece)
 {
 	struct iovec local = { memory->piece, LATER_MEMORY_PIECE };
 	struct iovec remote = { (void *)(uintptr_t)piece, LATER_MEMORY_PIECE };
@@ -20,9 +20,9 @@ static void fetch(struct later_memory *memory, uint64_t piece)
 	memory->piece_size = n > 0 ? (uint64_t)n : 0;
 }
 
-int later_memory_read(void *context, uint64_t address, void *into, size_t size)
+int live_memory_read(void *context, uint64_t address, void *into, size_t size)
 {
-	struct later_memory *memory = context;
+	struct live_memory *memory = context;
 	uint64_t piece = ALIGN_DOWN(address, LATER_MEMORY_PIECE);
 
 	if (piece != memory->piece_at)

@@ -11,12 +11,12 @@
 
 #define LATER_MEMORY_PIECE 4096u
 
-struct later_memory {
+struct live_memory {
 	pid_t pid;
 	bool was_read;
 	uint64_t piece_at, piece_size;
 	unsigned char piece[LATER_MEMORY_PIECE];
 };
 
-/* For a memory_reader; the context is a struct later_memory. */
-int later_memory_read(void *context, uint64_t address, void *into, size_t size);
+/* For a memory_reader; the context is a struct live_memory. */
+int live_memory_read(void *context, uint64_t address, void *into, size_t size);

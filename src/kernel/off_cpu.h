@@ -9,8 +9,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct kernel_absence);
-} absences SEC(".maps");
+	__type(value, struct kernel_off_cpu);
+} off_cpu_threads SEC(".maps");
 
 /* As in /proc/PID/stat. */
 ALWAYS_INLINE __u8 state_letter(__u32 state)

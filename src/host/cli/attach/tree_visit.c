@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 /* How each way of following reads, with its limit. */
-static const char *const rung_words[] = {
-	[BIRTHS_EVENTS] = "by the kernel's events",
-	[BIRTHS_NUMBERS] = "by the counter of process numbers, each millisecond",
-	[BIRTHS_WALK] = "by looking through /proc, each ten milliseconds",
+static const char *const source_texts[] = {
+	[FORKS_EVENTS] = "by the kernel's events",
+	[FORKS_NUMBERS] = "by the counter of process numbers, each millisecond",
+	[FORKS_WALK] = "by looking through /proc, each ten milliseconds",
 };
 
 static void show_skipped(const struct tree_event *event, const struct tree_visit *visit)
@@ -75,7 +75,7 @@ static void show_left(const struct tree_event *event, const struct tree_visit *v
 }
 
 static void show_counts_json(const char *name, const struct tree_counts *counts,
-			     enum births_rung rung)
+			     enum forks_source source)
 {
 	struct json json = { .out = stdout };
 
@@ -85,18 +85,18 @@ static void show_counts_json(const char *name, const struct tree_counts *counts,
 	json_number(&json, "skipped", counts->skipped);
 	json_number(&json, "missed", counts->missed);
 	json_number(&json, "ended", counts->ended);
-	json_text(&json, "following", births_rung_name(rung));
+	json_text(&json, "following", forks_source_name(source));
 	json_object_end(&json);
 }
 
 static void show_settled(const struct tree_event *event, const struct tree_visit *visit)
 {
 	if (visit->is_json) {
-		show_counts_json("tree", event->counts, event->rung);
+		show_counts_json("tree", event->counts, event->source);
 		return;
 	}
 	print(stdout, "%zu attached, %zu skipped; new children are followed %s\n",
-	      event->counts->attached, event->counts->skipped, rung_words[event->rung]);
+	      event->counts->attached, event->counts->skipped, source_texts[event->source]);
 	fflush(stdout);
 	if (visit->duration_ns == UINT64_MAX && isatty(STDIN_FILENO))
 		fputs("press Enter or Ctrl-C to detach\n", stderr);
@@ -130,7 +130,7 @@ static void show_end(struct tree *tree, const struct tree_visit *visit)
 	struct tree_counts counts = tree_count(tree);
 
 	if (visit->is_json)
-		show_counts_json("tree_end", &counts, tree_rung(tree));
+		show_counts_json("tree_end", &counts, tree_source(tree));
 	else
 		print(stdout,
 		      "%zu process%s %s attached, of which %zu ended; %zu %s skipped, %zu ended before limpet was in\n",

@@ -11,7 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/process/kin.h"
+#include "host/process/descendants.h"
 #include "host/process/procfs.h"
 #include "host/process/stat.h"
 
@@ -205,7 +205,7 @@ static void find_family(struct polling *self, uint64_t now, const struct sampler
 	if (!self->options.children || now < self->next_family_ns)
 		return;
 	self->next_family_ns = now + FAMILY_NS;
-	if (kin_descendants(self->options.pid, &pids, &count, &err) < 0)
+	if (descendants_list(self->options.pid, &pids, &count, &err) < 0)
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (!followed_find(&self->processes, pids[i]) &&

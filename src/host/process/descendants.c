@@ -1,7 +1,7 @@
 /*
  * Reads families from /proc/PID/stat.  Host only; stops nothing.
  */
-#include "host/process/kin.h"
+#include "host/process/descendants.h"
 
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-int kin_read(pid_t pid, struct kin *ret)
+int lineage_read(pid_t pid, struct lineage *ret)
 {
 	struct process_stat stat;
 	struct err ignored;
@@ -18,25 +18,25 @@ int kin_read(pid_t pid, struct kin *ret)
 
 	if (r)
 		return r;
-	*ret = (struct kin){ pid, stat.parent, stat.session, stat.start_tick,
-			     stat.state == 'Z' || stat.state == 'X' };
+	*ret = (struct lineage){ pid, stat.parent, stat.session, stat.start_tick,
+				 stat.state == 'Z' || stat.state == 'X' };
 	return 0;
 }
 
 static int compare_age(const void *a, const void *b)
 {
-	const struct kin *left = a, *right = b;
+	const struct lineage *left = a, *right = b;
 
 	if (left->start_tick != right->start_tick)
 		return left->start_tick < right->start_tick ? -1 : 1;
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-int kin_read_all(struct kin **ret, size_t *ret_count, struct err *err)
+int lineage_read_all(struct lineage **ret, size_t *ret_count, struct err *err)
 {
 	CLEANUP(free) pid_t *pids = NULL;
 	size_t count, found = 0;
-	struct kin *list;
+	struct lineage *list;
 	int r = proc_list(0, "", &pids, &count, err);
 
 	if (r)
@@ -45,7 +45,7 @@ int kin_read_all(struct kin **ret, size_t *ret_count, struct err *err)
 	if (!list)
 		return err_set(err, -ENOMEM, "%zu processes", count);
 	for (size_t i = 0; i < count; i++)
-		if (!kin_read(pids[i], &list[found]) && !list[found].has_ended)
+		if (!lineage_read(pids[i], &list[found]) && !list[found].has_ended)
 			found++;
 	qsort(list, found, sizeof(*list), compare_age);
 	*ret = list;
@@ -69,20 +69,20 @@ static bool is_among(const struct family *family, pid_t pid)
 
 /* Whoever is in a session descends from the process that began it: so orphans are found, whom
  * somebody has adopted.  One whose parent is in the same session is no orphan. */
-static bool is_orphan(const struct family *family, const struct kin *kin)
+static bool is_orphan(const struct family *family, const struct lineage *lineage)
 {
-	struct kin parent;
+	struct lineage parent;
 
-	return kin->session != kin->pid && is_among(family, kin->session) &&
-	       !kin_read(kin->parent, &parent) && parent.session != kin->session;
+	return lineage->session != lineage->pid && is_among(family, lineage->session) &&
+	       !lineage_read(lineage->parent, &parent) && parent.session != lineage->session;
 }
 
-int kin_descendants(pid_t root, pid_t **ret, size_t *ret_count, struct err *err)
+int descendants_list(pid_t root, pid_t **ret, size_t *ret_count, struct err *err)
 {
-	CLEANUP(free) struct kin *all = NULL;
+	CLEANUP(free) struct lineage *all = NULL;
 	struct family family = { .root = root };
 	size_t count;
-	int r = kin_read_all(&all, &count, err);
+	int r = lineage_read_all(&all, &count, err);
 
 	if (r)
 		return r;

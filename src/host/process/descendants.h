@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct kin {
+struct lineage {
 	pid_t pid, parent;
 	pid_t session;       /* 0 when it is not known */
 	uint64_t start_tick; /* 0 when it is not known */
@@ -16,16 +16,16 @@ struct kin {
 };
 
 /* -ESRCH when there is no such process. */
-int kin_read(pid_t pid, struct kin *ret) MUST_CHECK;
+int lineage_read(pid_t pid, struct lineage *ret) MUST_CHECK;
 
 /*
  * Every living process that /proc shows, older ones first: a parent comes before its children.  The
  * caller frees *ret.
  */
-int kin_read_all(struct kin **ret, size_t *ret_count, struct err *err) MUST_CHECK;
+int lineage_read_all(struct lineage **ret, size_t *ret_count, struct err *err) MUST_CHECK;
 
 /*
  * The living descendants of a process, without itself, parents first; not us, and not what we have
  * started.  The caller frees *ret.
  */
-int kin_descendants(pid_t root, pid_t **ret, size_t *ret_count, struct err *err) MUST_CHECK;
+int descendants_list(pid_t root, pid_t **ret, size_t *ret_count, struct err *err) MUST_CHECK;

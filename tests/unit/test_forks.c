@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/process/births.h"
+#include "host/process/forks.h"
 
 #define LOOKS PATIENCE_MS /* of a millisecond each */
 
@@ -17,7 +17,7 @@
 struct search {
 	pid_t wanted;
 	bool is_found;
-	struct birth birth;
+	struct fork_event fork_event;
 	unsigned asked;
 };
 
@@ -38,58 +38,58 @@ static void end_child(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static void note_birth(const struct birth *birth, void *context)
+static void note_birth(const struct fork_event *fork_event, void *context)
 {
 	struct search *search = context;
 
-	if (birth->kin.pid != search->wanted || birth->is_exec || search->is_found)
+	if (fork_event->lineage.pid != search->wanted || fork_event->is_exec || search->is_found)
 		return;
 	search->is_found = true;
-	search->birth = *birth;
+	search->fork_event = *fork_event;
 }
 
-static void hears_of_a_child(struct births *births)
+static void hears_of_a_child(struct forks *forks)
 {
 	struct search search = { 0 };
 
-	births_look(births, note_birth, &search);
+	forks_poll(forks, note_birth, &search);
 	search.wanted = start_child();
 	for (unsigned i = 0; i < LOOKS && !search.is_found; i++) {
-		births_look(births, note_birth, &search);
+		forks_poll(forks, note_birth, &search);
 		usleep(1000);
 	}
 	end_child(search.wanted);
-	births_close(births);
+	forks_close(forks);
 	assert_true(search.is_found);
-	assert_int_equal(search.birth.kin.parent, getpid());
+	assert_int_equal(search.fork_event.lineage.parent, getpid());
 }
 
 static void hears_of_a_child_on_the_best_rung(void **state)
 {
-	struct births births;
+	struct forks forks;
 
 	(void)state;
-	births_open(&births);
-	assert_true(births_wait_ms(&births) <= 10);
-	hears_of_a_child(&births);
+	forks_open(&forks);
+	assert_true(forks_wait_ms(&forks) <= 10);
+	hears_of_a_child(&forks);
 }
 
 static void hears_of_a_child_by_its_number(void **state)
 {
-	struct births births = { .rung = BIRTHS_NUMBERS, .events = -1 };
+	struct forks forks = { .source = FORKS_NUMBERS, .events = -1 };
 
 	(void)state;
-	assert_int_equal(process_numbers_open(&births.numbers), 0);
-	assert_int_equal(births_wait_ms(&births), 1);
-	hears_of_a_child(&births);
+	assert_int_equal(process_numbers_open(&forks.numbers), 0);
+	assert_int_equal(forks_wait_ms(&forks), 1);
+	hears_of_a_child(&forks);
 }
 
 static void hears_of_a_child_by_walking(void **state)
 {
-	struct births births = { .rung = BIRTHS_WALK, .events = -1, .numbers = { .fd = -1 } };
+	struct forks forks = { .source = FORKS_WALK, .events = -1, .numbers = { .fd = -1 } };
 
 	(void)state;
-	hears_of_a_child(&births);
+	hears_of_a_child(&forks);
 }
 
 static bool is_never_there(pid_t pid, void *context)
@@ -148,27 +148,27 @@ static void does_not_look_at_each_of_too_many(void **state)
 
 static void knows_its_own_kin(void **state)
 {
-	struct kin kin;
+	struct lineage lineage;
 
 	(void)state;
-	assert_int_equal(kin_read(getpid(), &kin), 0);
-	assert_int_equal(kin.parent, getppid());
-	assert_int_equal(kin.session, getsid(0));
-	assert_false(kin.has_ended);
-	assert_int_equal(kin_read(INT32_MAX, &kin), -ESRCH);
+	assert_int_equal(lineage_read(getpid(), &lineage), 0);
+	assert_int_equal(lineage.parent, getppid());
+	assert_int_equal(lineage.session, getsid(0));
+	assert_false(lineage.has_ended);
+	assert_int_equal(lineage_read(INT32_MAX, &lineage), -ESRCH);
 }
 
 static void tells_a_zombie(void **state)
 {
 	pid_t child = start_child();
 	siginfo_t info;
-	struct kin kin;
+	struct lineage lineage;
 
 	(void)state;
 	kill(child, SIGKILL);
 	waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
-	assert_int_equal(kin_read(child, &kin), 0);
-	assert_true(kin.has_ended);
+	assert_int_equal(lineage_read(child, &lineage), 0);
+	assert_true(lineage.has_ended);
 	waitpid(child, NULL, 0);
 }
 
@@ -176,11 +176,11 @@ static void lists_parents_before_their_children(void **state)
 {
 	size_t count, mine = 0, childs = 0;
 	pid_t child = start_child();
-	struct kin *list;
+	struct lineage *list;
 	struct err err;
 
 	(void)state;
-	assert_int_equal(kin_read_all(&list, &count, &err), 0);
+	assert_int_equal(lineage_read_all(&list, &count, &err), 0);
 	for (size_t i = 0; i < count; i++) {
 		mine = list[i].pid == getpid() ? i + 1 : mine;
 		childs = list[i].pid == child ? i + 1 : childs;

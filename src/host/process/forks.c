@@ -1,7 +1,8 @@
 /*
- * The ladder of ways to hear of births.  Host only; reads /proc and one socket.
+ * How forks are noticed: the best source that this machine allows.  Host only; reads /proc and one
+ * socket.
  */
-#include "host/process/births.h"
+#include "host/process/forks.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -16,38 +17,38 @@
 #define WALK_NS    500000000ull
 #define LOOK_SHARE 20 /* looking takes at most one part in so many of a processor */
 
-static const char *const rung_names[] = {
-	[BIRTHS_EVENTS] = "events",
-	[BIRTHS_NUMBERS] = "numbers",
-	[BIRTHS_WALK] = "walk",
+static const char *const source_names[] = {
+	[FORKS_EVENTS] = "events",
+	[FORKS_NUMBERS] = "numbers",
+	[FORKS_WALK] = "walk",
 };
 
-const char *births_rung_name(enum births_rung rung)
+const char *forks_source_name(enum forks_source source)
 {
-	return rung_names[rung];
+	return source_names[source];
 }
 
-void births_open(struct births *ret)
+void forks_open(struct forks *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->numbers.fd = -1;
 	ret->events = process_events_open();
 	if (ret->events >= 0)
-		ret->rung = BIRTHS_EVENTS;
+		ret->source = FORKS_EVENTS;
 	else if (!process_numbers_open(&ret->numbers))
-		ret->rung = BIRTHS_NUMBERS;
+		ret->source = FORKS_NUMBERS;
 	else
-		ret->rung = BIRTHS_WALK;
+		ret->source = FORKS_WALK;
 }
 
 struct look {
-	births_visitor *visit;
+	forks_visitor *visit;
 	void *context;
 };
 
-static void tell(const struct look *look, const struct kin *kin)
+static void tell(const struct look *look, const struct lineage *lineage)
 {
-	look->visit(&(struct birth){ .kin = *kin }, look->context);
+	look->visit(&(struct fork_event){ .lineage = *lineage }, look->context);
 }
 
 /* When to look again, after a look that began then. */
@@ -59,22 +60,22 @@ static uint64_t look_again_ns(uint64_t begin_ns, uint64_t period_ns)
 }
 
 /* The net under the counter and under the glances; the kernel's events need none. */
-static void walk(struct births *self, const struct look *look)
+static void walk(struct forks *self, const struct look *look)
 {
-	CLEANUP(free) struct kin *list = NULL;
+	CLEANUP(free) struct lineage *list = NULL;
 	uint64_t begin_ns = now_ns();
 	struct err ignored;
 	size_t count = 0;
 
-	if (kin_read_all(&list, &count, &ignored))
+	if (lineage_read_all(&list, &count, &ignored))
 		count = 0;
 	for (size_t i = 0; i < count; i++)
 		tell(look, &list[i]);
 	self->next_walk_ns =
-		self->rung == BIRTHS_EVENTS ? UINT64_MAX : look_again_ns(begin_ns, WALK_NS);
+		self->source == FORKS_EVENTS ? UINT64_MAX : look_again_ns(begin_ns, WALK_NS);
 }
 
-static bool was_seen(const struct births *self, pid_t pid, size_t *at)
+static bool was_seen(const struct forks *self, pid_t pid, size_t *at)
 {
 	while (*at < self->seen_count && self->seen[*at] < pid)
 		++*at;
@@ -82,33 +83,33 @@ static bool was_seen(const struct births *self, pid_t pid, size_t *at)
 }
 
 /* Looks only at processes with numbers that nobody had the last time. */
-static void glance(struct births *self, const struct look *look)
+static void glance(struct forks *self, const struct look *look)
 {
 	uint64_t begin_ns = now_ns();
 	struct err ignored;
 	pid_t *pids = NULL;
 	size_t count = 0, at = 0;
-	struct kin kin;
+	struct lineage lineage;
 
 	if (proc_list(0, "", &pids, &count, &ignored))
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (!was_seen(self, pids[i], &at) && !kin_read(pids[i], &kin))
-			tell(look, &kin);
+		if (!was_seen(self, pids[i], &at) && !lineage_read(pids[i], &lineage))
+			tell(look, &lineage);
 	free(self->seen);
 	self->seen = pids;
 	self->seen_count = count;
 	self->next_glance_ns = look_again_ns(begin_ns, GLANCE_NS);
 }
 
-static void read_events(struct births *self, const struct look *look)
+static void read_events(struct forks *self, const struct look *look)
 {
 	struct process_event event;
 	int r;
 
 	while (!(r = process_events_read(self->events, &event)))
-		look->visit(&(struct birth){ event.kind == PROCESS_EXECUTED,
-					     { .pid = event.pid, .parent = event.parent } },
+		look->visit(&(struct fork_event){ event.kind == PROCESS_EXECUTED,
+						  { .pid = event.pid, .parent = event.parent } },
 			    look->context);
 	if (r != -EAGAIN)
 		self->next_walk_ns = 0; /* some were lost */
@@ -116,46 +117,46 @@ static void read_events(struct births *self, const struct look *look)
 
 static bool tell_of_number(pid_t pid, void *context)
 {
-	struct kin kin;
+	struct lineage lineage;
 
-	if (kin_read(pid, &kin))
+	if (lineage_read(pid, &lineage))
 		return false;
-	tell(context, &kin);
+	tell(context, &lineage);
 	return true;
 }
 
-void births_look(struct births *self, births_visitor *visit, void *context)
+void forks_poll(struct forks *self, forks_visitor *visit, void *context)
 {
 	struct look look = { visit, context };
 
-	if (self->rung == BIRTHS_EVENTS)
+	if (self->source == FORKS_EVENTS)
 		read_events(self, &look);
-	if (self->rung == BIRTHS_NUMBERS &&
+	if (self->source == FORKS_NUMBERS &&
 	    process_numbers_look(&self->numbers, tell_of_number, &look))
 		self->next_walk_ns = 0; /* too many at once */
-	if (self->rung == BIRTHS_WALK && now_ns() >= self->next_glance_ns)
+	if (self->source == FORKS_WALK && now_ns() >= self->next_glance_ns)
 		glance(self, &look);
 	if (now_ns() >= self->next_walk_ns)
 		walk(self, &look);
 }
 
-int births_wait_ms(const struct births *self)
+int forks_wait_ms(const struct forks *self)
 {
 	uint64_t now = now_ns();
 
-	if (self->rung == BIRTHS_EVENTS)
+	if (self->source == FORKS_EVENTS)
 		return self->next_walk_ns ? -1 : 0;
-	if (self->rung == BIRTHS_NUMBERS)
+	if (self->source == FORKS_NUMBERS)
 		return NUMBERS_MS;
 	return self->next_glance_ns <= now ? 0 : (int)((self->next_glance_ns - now) / 1000000 + 1);
 }
 
-void births_close(struct births *births)
+void forks_close(struct forks *forks)
 {
-	if (births->events >= 0)
-		process_events_close(births->events);
-	process_numbers_close(&births->numbers);
-	free(births->seen);
-	births->seen = NULL;
-	births->events = -1;
+	if (forks->events >= 0)
+		process_events_close(forks->events);
+	process_numbers_close(&forks->numbers);
+	free(forks->seen);
+	forks->seen = NULL;
+	forks->events = -1;
 }

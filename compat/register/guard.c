@@ -4,7 +4,7 @@
  */
 #include "compat/register/guard.h"
 
-#include "compat/register/door.h"
+#include "compat/register/listener.h"
 #include "shared/arch/syscall.h"
 #include "target/runtime/identity.h"
 #include "target/tool/notices.h"
@@ -52,7 +52,7 @@ bool limpet_agent_may_call(void)
 void limpet_agent_leave(void)
 {
 	set(&is_alarmed, true);
-	door_wake();
+	listener_wake();
 }
 
 bool limpet_agent_has_left(void)

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/cli/command.h"
 #include "host/cli/report.h"
 #include "host/cli/show.h"
@@ -129,7 +129,7 @@ static void print_row(const struct ps *ps, const struct process *process)
 	runtimes_describe(process->runtimes, texts[PS_GPU], CELL_BYTES);
 	if (!texts[PS_GPU][0])
 		cells[PS_GPU] = "-";
-	if (door_judge(process, &err) < 0)
+	if (listener_judge(process, &err) < 0)
 		snprintf(texts[PS_ATTACH], CELL_BYTES, "no: %s", process_refusal(process, &err));
 	else
 		cells[PS_ATTACH] = "yes";

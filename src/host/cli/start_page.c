@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/cli/report.h"
 #include "host/cli/show.h"
 #include "host/core/cleanup.h"
@@ -60,7 +60,7 @@ static void visit(const struct process *process, void *context)
 	struct row row = { .pid = process->pid, .threads = process->status.threads };
 	struct err err;
 
-	if (process->status.euid != process->rights.uid || door_judge(process, &err) < 0)
+	if (process->status.euid != process->rights.uid || listener_judge(process, &err) < 0)
 		return;
 	row.permille = process_cpu_permille(process);
 	show_command(process, row.command, sizeof(row.command));

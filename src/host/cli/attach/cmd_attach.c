@@ -1,7 +1,7 @@
 /*
  * limpet attach: load tools into a running process, stay, and leave.
  */
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/cli/attach/departure.h"
 #include "host/cli/attach/tree_visit.h"
 #include "host/cli/command.h"
@@ -84,10 +84,17 @@ static int split_tools(const struct option_list *given, struct tool_list *ret, s
 	return 0;
 }
 
+static const char *const method_names[] = {
+	[BOOT_WAY_THREAD] = "thread",
+	[BOOT_WAY_CALL] = "call",
+	[BOOT_WAY_LISTENER] = "listener",
+};
+
+/* What 0.1.0 wrote, under "way". */
 static const char *const way_names[] = {
 	[BOOT_WAY_THREAD] = "thread",
 	[BOOT_WAY_CALL] = "call",
-	[BOOT_WAY_DOOR] = "door",
+	[BOOT_WAY_LISTENER] = "door",
 };
 
 static void print_attached_json(const struct session *session)
@@ -100,9 +107,10 @@ static void print_attached_json(const struct session *session)
 	json_signed(&json, "pid", session->attachment.target.process.pid);
 	json_signed(&json, "tid", report->tid);
 	json_text(&json, "comm", session->attachment.target.process.status.name);
+	json_text(&json, "method", method_names[report->way]);
 	json_text(&json, "way", way_names[report->way]);
 	if (report->refusal)
-		json_text(&json, "listener_refused", door_refusal_text(report->refusal));
+		json_text(&json, "listener_refused", listener_refusal_text(report->refusal));
 	json_bool(&json, "reattach", report->was_resident);
 	json_bool(&json, "realtime", report->has_realtime_priority);
 	json_number(&json, "pause_ns", report->pause_ns);
@@ -147,7 +155,7 @@ static void print_attached(const struct session *session)
 	      "attached to %s in %.1f ms%s: ", target_name(&attachment->target, name, sizeof(name)),
 	      (double)report->attach_ns / 1e6,
 	      report->was_resident ? " (the agent was there)" : "");
-	if (report->way == BOOT_WAY_DOOR)
+	if (report->way == BOOT_WAY_LISTENER)
 		puts("its register library let us in, no thread was paused");
 	else
 		print(stdout, "thread %d was paused for %.3f ms\n", report->tid,
@@ -156,7 +164,7 @@ static void print_attached(const struct session *session)
 		puts("  musl: a waiting thread of the program started ours (no thread of glibc's to build on)");
 	if (report->refusal)
 		print(stdout, "  one stop was needed: its listener refused limpet, as %s\n",
-		      door_refusal_text(report->refusal));
+		      listener_refusal_text(report->refusal));
 	for (size_t i = 0; i < session->tool_count; i++)
 		print_tool(&session->tools[i]);
 	if (session->unnoticed[0])

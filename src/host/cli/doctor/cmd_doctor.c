@@ -3,7 +3,7 @@
  */
 #include <sys/utsname.h>
 
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/cli/command.h"
 #include "host/cli/doctor/features.h"
 #include "host/cli/doctor/sampling.h"
@@ -135,7 +135,7 @@ static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struc
 	if (r < 0)
 		return r;
 	doctor_sampling_process(pid, is_json);
-	r = door_judge(&process, err);
+	r = listener_judge(&process, err);
 	if (!is_json && r == 0)
 		print(stdout, "\nok: limpet attach %d should work\n", (int)pid);
 	else if (!is_json)

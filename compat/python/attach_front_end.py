@@ -89,7 +89,7 @@ def find_library(name):
     return str(beside) if "/" not in name and beside.exists() else name
 
 
-class Door:
+class AttachLibrary:
     """An attach library: AMD's rocattach interface, or the older pair attach and detach."""
 
     def __init__(self, path):
@@ -201,23 +201,23 @@ def say(text, end="\n"):
     print(text, end=end, flush=True)
 
 
-def leave(door, pid, with_children, reason):
-    status = door.detach(pid, with_children)
+def leave(library, pid, with_children, reason):
+    status = library.detach(pid, with_children)
     if reason == "exit" or status == NO_SUCH_PROCESS:
         say(f"PID {pid} has ended")
     elif status:
-        raise AttachError(f"detaching from PID {pid} failed: {door.status_name(status)}")
+        raise AttachError(f"detaching from PID {pid} failed: {library.status_name(status)}")
     else:
-        say(f"Detaching from PID {pid} using library {door.path} :: success")
+        say(f"Detaching from PID {pid} using library {library.path} :: success")
 
 
-def stay(door, pid, with_children, duration_ms, signals):
+def stay(library, pid, with_children, duration_ms, signals):
     process = open_process(pid)
     try:
-        status = door.attach(pid, with_children)
+        status = library.attach(pid, with_children)
         if status:
-            raise AttachError(f"attaching to PID {pid} failed: {door.status_name(status)}")
-        say(f"Attaching to PID {pid} using library {door.path} :: success")
+            raise AttachError(f"attaching to PID {pid} failed: {library.status_name(status)}")
+        say(f"Attaching to PID {pid} using library {library.path} :: success")
         if duration_ms is None:
             say("Press Enter to detach...", end="")
         reason = wait(signals, process, duration_ms)
@@ -226,14 +226,14 @@ def stay(door, pid, with_children, duration_ms, signals):
             os.close(process)
     if reason == "signal":
         say(f"\nCaught signal {signals.caught}, detaching")
-    leave(door, pid, with_children, reason)
+    leave(library, pid, with_children, reason)
 
 
 def run(pid, tools, duration_ms, attach_library, with_children):
     """One whole visit.  tools is a list as in the variable, None: what the environment says."""
     if tools is not None:
         os.environ[TOOL_VARIABLE] = tools
-    door = Door(attach_library)
-    say(f"Attaching to PID {pid} using library {door.path}")
+    library = AttachLibrary(attach_library)
+    say(f"Attaching to PID {pid} using library {library.path}")
     with Signals() as signals:
-        stay(door, pid, with_children, duration_ms, signals)
+        stay(library, pid, with_children, duration_ms, signals)

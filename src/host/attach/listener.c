@@ -1,16 +1,16 @@
 /*
- * Knocks at the door of a process: connects to the abstract socket that its register library
+ * Asks the listener of a process: connects to the abstract socket that its register library
  * listens on, makes sure by the kernel's word that it is this process which listens, and takes the
  * socket that it offers out of the process itself.  Host only; what the other side says is foreign
  * and checked.
  */
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 
 #include "host/attach/seccomp_trial.h"
 #include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
 #include "host/process/attachable.h"
-#include "shared/wire/door.h"
+#include "shared/wire/listener.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -69,7 +69,7 @@ static int connect_to(const struct process_status *status, pid_t pid, unsigned n
 	CLEANUP(close)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, DOOR_NAME,
+	int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, LISTENER_NAME,
 			      status->inner_pid, number);
 	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 
@@ -82,11 +82,11 @@ static int connect_to(const struct process_status *status, pid_t pid, unsigned n
 	return TAKE_FD(fd);
 }
 
-static int find_door(const struct process_status *status, pid_t pid)
+static int find_listener(const struct process_status *status, pid_t pid)
 {
 	int fd = -ENOENT;
 
-	for (unsigned i = 0; fd == -ENOENT && i < DOOR_NAMES; i++)
+	for (unsigned i = 0; fd == -ENOENT && i < LISTENER_NAMES; i++)
 		fd = connect_to(status, pid, i);
 	return fd;
 }
@@ -103,7 +103,7 @@ static bool receive(int fd, const struct target *target, void *ret, size_t size)
 	return got == (ssize_t)size;
 }
 
-static bool say(int fd, const struct target *target, const struct door_hello *hello)
+static bool say(int fd, const struct target *target, const struct listener_hello *hello)
 {
 	struct link link = { .socket = fd, .lock = -1 };
 	struct err ignored;
@@ -113,15 +113,15 @@ static bool say(int fd, const struct target *target, const struct door_hello *he
 
 /* What the target answers to the bell: an offer, or a refusal to be noted, for which it does not
  * even listen. */
-static bool ask_offer(struct attachment *self, int bell, const struct door_hello *hello,
-		      struct door_offer *ret)
+static bool ask_offer(struct attachment *self, int bell, const struct listener_hello *hello,
+		      struct listener_offer *ret)
 {
 	(void)say(bell, &self->target, hello);
-	if (!receive(bell, &self->target, ret, sizeof(*ret)) || ret->magic != DOOR_MAGIC ||
-	    ret->version != DOOR_VERSION || ret->refusal >= DOOR_REFUSALS)
+	if (!receive(bell, &self->target, ret, sizeof(*ret)) || ret->magic != LISTENER_MAGIC ||
+	    ret->version != LISTENER_VERSION || ret->refusal >= LISTENER_REFUSALS)
 		return false;
 	self->report.refusal = ret->refusal;
-	return ret->refusal == DOOR_OFFERED;
+	return ret->refusal == LISTENER_OFFERED;
 }
 
 static int socket_option(int fd, int option)
@@ -134,10 +134,10 @@ static int socket_option(int fd, int option)
 
 /* Is it the end of a new pair?  The target's other sockets must not hear a word from us, whatever
  * number the other side has named: our own hello lies ready in the right one. */
-static bool is_offered(int fd, const struct door_offer *offer, const struct door_hello *hello,
-		       pid_t pid)
+static bool is_offered(int fd, const struct listener_offer *offer,
+		       const struct listener_hello *hello, pid_t pid)
 {
-	struct door_hello heard;
+	struct listener_hello heard;
 	struct stat file;
 	struct ucred maker;
 
@@ -149,12 +149,12 @@ static bool is_offered(int fd, const struct door_offer *offer, const struct door
 }
 
 /* Takes what is offered.  The kernel gives it to those who may trace the target. */
-static int take_offer(const struct target *target, const struct door_offer *offer,
-		      const struct door_hello *hello)
+static int take_offer(const struct target *target, const struct listener_offer *offer,
+		      const struct listener_hello *hello)
 {
 	CLEANUP(close)
 	int fd = socket_take(target, target->pidfd, offer->fd);
-	struct door_hello heard;
+	struct listener_hello heard;
 
 	if (fd < 0 || !is_offered(fd, offer, hello, target->process.pid) ||
 	    recv(fd, &heard, sizeof(heard), MSG_DONTWAIT) != sizeof(heard))
@@ -162,14 +162,14 @@ static int take_offer(const struct target *target, const struct door_offer *offe
 	return TAKE_FD(fd);
 }
 
-static bool is_sound(const struct door_welcome *welcome)
+static bool is_sound(const struct listener_welcome *welcome)
 {
-	return welcome->magic == DOOR_MAGIC && welcome->version == DOOR_VERSION &&
+	return welcome->magic == LISTENER_MAGIC && welcome->version == LISTENER_VERSION &&
 	       welcome->code <= 0 && welcome->agent_version == AGENT_VERSION;
 }
 
 /* Do paths mean the same there as here? */
-static bool shares_root(const struct door_welcome *welcome)
+static bool shares_root(const struct listener_welcome *welcome)
 {
 	struct stat root, mounts;
 
@@ -178,10 +178,10 @@ static bool shares_root(const struct door_welcome *welcome)
 	       welcome->mounts_inode == mounts.st_ino;
 }
 
-static void fill_report(struct attachment *self, const struct door_welcome *welcome)
+static void fill_report(struct attachment *self, const struct listener_welcome *welcome)
 {
 	self->context = welcome->context;
-	self->report.way = BOOT_WAY_DOOR;
+	self->report.way = BOOT_WAY_LISTENER;
 	self->report.control_tid = welcome->tid;
 	self->report.was_resident = welcome->was_loaded;
 	self->report.shares_root = shares_root(welcome);
@@ -190,9 +190,9 @@ static void fill_report(struct attachment *self, const struct door_welcome *welc
 }
 
 /* On the socket that was offered.  -ENOENT where it was of no use. */
-static int greet(struct attachment *self, const struct door_hello *hello)
+static int greet(struct attachment *self, const struct listener_hello *hello)
 {
-	struct door_welcome welcome = { 0 };
+	struct listener_welcome welcome = { 0 };
 
 	if (!say(self->link.socket, &self->target, hello) ||
 	    !receive(self->link.socket, &self->target, &welcome, sizeof(welcome)) ||
@@ -211,10 +211,10 @@ static bool may_be_filtered(const struct target *target, const struct attach_opt
 
 static int knock(struct attachment *self)
 {
-	struct door_hello hello = { .magic = DOOR_MAGIC, .version = DOOR_VERSION };
-	struct door_offer offer;
+	struct listener_hello hello = { .magic = LISTENER_MAGIC, .version = LISTENER_VERSION };
+	struct listener_offer offer;
 	CLEANUP(close)
-	int bell = find_door(&self->target.process.status, self->target.process.pid);
+	int bell = find_listener(&self->target.process.status, self->target.process.pid);
 	int r;
 
 	if (bell < 0 || getrandom(hello.nonce, sizeof(hello.nonce), 0) != sizeof(hello.nonce) ||
@@ -227,11 +227,11 @@ static int knock(struct attachment *self)
 	return r;
 }
 
-bool door_exists(pid_t pid)
+bool listener_exists(pid_t pid)
 {
 	struct process_status status;
 	struct err ignored;
-	int fd = status_read(pid, pid, &status, &ignored) ? -ENOENT : find_door(&status, pid);
+	int fd = status_read(pid, pid, &status, &ignored) ? -ENOENT : find_listener(&status, pid);
 
 	if (fd >= 0)
 		close(fd);
@@ -242,10 +242,10 @@ bool door_exists(pid_t pid)
 static bool is_open_to_us(const struct process *process)
 {
 	return process->access == 0 && !process->stat.is_kernel_thread &&
-	       !process->status.seccomp && door_exists(process->pid);
+	       !process->status.seccomp && listener_exists(process->pid);
 }
 
-int door_judge(const struct process *process, struct err *err)
+int listener_judge(const struct process *process, struct err *err)
 {
 	int r = process_judge(process, err);
 
@@ -256,7 +256,7 @@ int door_judge(const struct process *process, struct err *err)
 	return r;
 }
 
-int door_open(struct attachment *self, const struct attach_options *options)
+int listener_connect(struct attachment *self, const struct attach_options *options)
 {
 	struct timespec delay = { 0, KNOCK_AGAIN_NS };
 	int r = -ENOENT;
@@ -271,16 +271,16 @@ int door_open(struct attachment *self, const struct attach_options *options)
 	return r;
 }
 
-static const char *const refusals[DOOR_REFUSALS] = {
-	[DOOR_OFFERED] = "",
-	[DOOR_OTHER_USER] = "limpet runs neither as root nor as the user of the process",
-	[DOOR_OTHER_NAMESPACE] = "limpet runs in another user, pid or mount namespace",
-	[DOOR_UNKNOWN_PEER] = "the process may not read in /proc who limpet is",
-	[DOOR_OTHER_RIGHTS] = "the process has given up rights that its listening thread has",
-	[DOOR_NO_RESOURCES] = "the process has no descriptor left",
+static const char *const refusals[LISTENER_REFUSALS] = {
+	[LISTENER_OFFERED] = "",
+	[LISTENER_OTHER_USER] = "limpet runs neither as root nor as the user of the process",
+	[LISTENER_OTHER_NAMESPACE] = "limpet runs in another user, pid or mount namespace",
+	[LISTENER_UNKNOWN_PEER] = "the process may not read in /proc who limpet is",
+	[LISTENER_OTHER_RIGHTS] = "the process has given up rights that its listening thread has",
+	[LISTENER_NO_RESOURCES] = "the process has no descriptor left",
 };
 
-const char *door_refusal_text(enum door_refusal refusal)
+const char *listener_refusal_text(enum listener_refusal refusal)
 {
 	return refusals[refusal];
 }

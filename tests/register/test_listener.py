@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-The cooperative door, where the program asked for it: an ordinary user attaches to her own process
+The cooperative listener, where the program asked for it: an ordinary user attaches to her own process
 without a stop, and nobody else does; visitors that come together, die, or talk nonsense; programs
 that close descriptors and fork.  What adversaries try is in tests/adversary/test_listener.py.
 """
@@ -27,8 +27,8 @@ from test_tables import App  # noqa: E402
 
 HER, OTHER = 65534, 65533
 MAGIC = 0x6c696d70646f6f72
-HELLO = struct.pack("<QIIQQ", MAGIC, 2, 0, 1234, 5678)  # struct door_hello
-OFFER = struct.Struct("<QIIQiI")  # struct door_offer
+HELLO = struct.pack("<QIIQQ", MAGIC, 2, 0, 1234, 5678)  # struct listener_hello
+OFFER = struct.Struct("<QIIQiI")  # struct listener_offer
 PIDFD_GETFD = 438
 OPTED_IN = {"ROCP_TOOL_ATTACH": "1"}
 
@@ -49,8 +49,8 @@ def limpet_start_as(uid, *arguments, **options):
         stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
 
 
-def door_of(pid, number=0):
-    """A connection to a process's door, or None."""
+def listener_of(pid, number=0):
+    """A connection to a process's listener, or None."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         connection.connect(f"\0limpet-attach-{pid}-{number}")
@@ -63,20 +63,20 @@ def door_of(pid, number=0):
 
 def ring(pid):
     """Rings, and takes what is offered: the connection to the agent, before hello is said."""
-    door = door_of(pid)
-    door.send(HELLO)
-    magic, version, refusal, inode, number, _ = OFFER.unpack(door.recv(1000))
+    listener = listener_of(pid)
+    listener.send(HELLO)
+    magic, version, refusal, inode, number, _ = OFFER.unpack(listener.recv(1000))
     assert (magic, version, refusal) == (MAGIC, 2, 0)
     process = os.pidfd_open(pid)
     link = socket.socket(fileno=ctypes.CDLL(None).syscall(PIDFD_GETFD, process, number, 0))
     os.close(process)
     assert os.fstat(link.fileno()).st_ino == inode
     link.settimeout(harness.PATIENCE_S)
-    return door, link
+    return listener, link
 
 
-def has_door(pid, number=0):
-    connection = door_of(pid, number)
+def has_listener(pid, number=0):
+    connection = listener_of(pid, number)
     if connection:
         connection.close()
     return connection is not None
@@ -98,20 +98,20 @@ class HerOwnProcess(unittest.TestCase):
         self.assertIsNone(app.problem())
         return result
 
-    def test_what_the_kernel_forbids_the_door_does_too(self):
+    def test_what_the_kernel_forbids_the_listener_does_too(self):
         app = self.app("private")
         result = subprocess.run([*as_user(HER), "cat", f"/proc/{app.pid}/maps"],
                                 capture_output=True, text=True)
         self.assertNotEqual(result.returncode, 0)
-        self.assertTrue(has_door(app.pid))
+        self.assertTrue(has_listener(app.pid))
         refused = self.attach(app, code=3)  # EXIT_NOT_PERMITTED
         self.assertIn("not dumpable", refused.err)
-        self.assertEqual(self.attach(app, uid=0).event("attached")["way"], "door")
+        self.assertEqual(self.attach(app, uid=0).event("attached")["method"], "listener")
 
     def test_her_own_process(self):
         app = self.app()
         attached = self.attach(app).event("attached")
-        self.assertEqual(attached["way"], "door")
+        self.assertEqual(attached["method"], "listener")
         self.assertEqual((attached["pause_ns"], attached["interrupt_ns"], attached["tid"]),
                          (0, 0, 0))
 
@@ -151,18 +151,18 @@ class HerOwnProcess(unittest.TestCase):
     def test_she_may_unload_her_tools(self):
         app = self.app()
         result = self.attach(app, "--tool", tool("a"), "--unload")
-        self.assertEqual(result.event("attached")["way"], "door")
+        self.assertEqual(result.event("attached")["method"], "listener")
 
     def test_root_may_unload_her_tools(self):
         app = self.app()
         result = self.attach(app, "--tool", tool("a"), "--unload", uid=0)
-        self.assertEqual(result.event("attached")["way"], "door")
+        self.assertEqual(result.event("attached")["method"], "listener")
 
     def test_not_for_others(self):
         app = self.app()
         refused = self.attach(app, uid=OTHER, code=3)
         self.assertIn("not permitted", refused.err)
-        self.assertEqual(self.attach(app).event("attached")["way"], "door")
+        self.assertEqual(self.attach(app).event("attached")["method"], "listener")
 
     def test_two_at_once(self):
         app = self.app()
@@ -213,7 +213,7 @@ class Listening(unittest.TestCase):
     def attach(self, pid):
         result = harness.limpet("attach", pid, "--json", "--duration", "0")
         self.assertEqual(result.code, 0, str(result))
-        return result.event("attached")["way"]
+        return result.event("attached")["method"]
 
     def helper_of(self, pid):
         for path in pathlib.Path(f"/proc/{pid}/task").iterdir():
@@ -233,72 +233,72 @@ class Listening(unittest.TestCase):
         for word in ("", "0", "no", "Off", "false"):
             process = self.stay(ROCP_TOOL_ATTACH=word)
             self.assertEqual(len(os.listdir(f"/proc/{process.pid}/task")), 1)
-            self.assertFalse(has_door(process.pid))
+            self.assertFalse(has_listener(process.pid))
             self.assertEqual(self.attach(process.pid), "thread")
 
     def test_nonsense_is_answered_with_a_closed_connection(self):
         process = self.stay()
         for words in (b"x", b"\0" * 16, b"y" * 4000, HELLO[:-1], HELLO + b"z"):
-            door = door_of(process.pid)
-            door.send(words)
-            answer = door.recv(1000)
-            door.close()
+            listener = listener_of(process.pid)
+            listener.send(words)
+            answer = listener.recv(1000)
+            listener.close()
             self.assertEqual(answer, b"", words)
-        self.assertEqual(self.attach(process.pid), "door")
+        self.assertEqual(self.attach(process.pid), "listener")
 
     def test_an_offer_that_nobody_takes_is_withdrawn(self):
         process = self.stay()
         before = self.sockets(process.pid)
-        door = door_of(process.pid)
-        door.send(HELLO)
-        self.assertEqual(len(door.recv(1000)), OFFER.size)
-        self.assertEqual(door.recv(1000), b"")
-        door.close()
-        self.assertEqual(self.attach(process.pid), "door")
+        listener = listener_of(process.pid)
+        listener.send(HELLO)
+        self.assertEqual(len(listener.recv(1000)), OFFER.size)
+        self.assertEqual(listener.recv(1000), b"")
+        listener.close()
+        self.assertEqual(self.attach(process.pid), "listener")
         self.assertTrue(harness.wait_until(lambda: self.sockets(process.pid) == before))
 
     def test_nonsense_instead_of_the_second_hello(self):
         process = self.stay()
         for words in (b"x", HELLO[:-1], HELLO + b"z", HELLO[:-1] + b"z"):
-            door, link = ring(process.pid)
+            listener, link = ring(process.pid)
             self.assertEqual(link.recv(1000), HELLO)
             link.send(words)
             self.assertEqual(link.recv(1000), b"", words)
-            door.close()
+            listener.close()
             link.close()
-        self.assertEqual(self.attach(process.pid), "door")
+        self.assertEqual(self.attach(process.pid), "listener")
 
     def test_nonsense_after_the_welcome(self):
         process = self.stay()
         for words in (b"", b"nonsense", b"\0" * 600):
-            door, link = ring(process.pid)
+            listener, link = ring(process.pid)
             self.assertEqual(link.recv(1000), HELLO)
             link.send(HELLO)
-            self.assertEqual(len(link.recv(1000)), 264)  # struct door_welcome
+            self.assertEqual(len(link.recv(1000)), 264)  # struct listener_welcome
             if words:
                 link.send(words)
                 self.assertEqual(link.recv(1000), b"")
             link.close()
-            door.close()
-        self.assertEqual(self.attach(process.pid), "door")
+            listener.close()
+        self.assertEqual(self.attach(process.pid), "listener")
 
     def test_a_silent_visitor_is_shown_out(self):
         process = self.stay()
-        door = door_of(process.pid)
-        self.assertEqual(door.recv(1000), b"")
-        door.close()
-        self.assertEqual(self.attach(process.pid), "door")
+        listener = listener_of(process.pid)
+        self.assertEqual(listener.recv(1000), b"")
+        listener.close()
+        self.assertEqual(self.attach(process.pid), "listener")
 
     def test_without_an_agent_beside_it_the_other_way_is_taken(self):
         process = self.stay(sdk=None)
-        door, link = ring(process.pid)
+        listener, link = ring(process.pid)
         link.recv(1000)
         link.send(HELLO)
         welcome = link.recv(1000)
         link.close()
         self.assertLess(struct.unpack_from("<i", welcome, 12)[0], 0)
         self.assertIn(b"librocprofiler-sdk.so.1", welcome)
-        door.close()
+        listener.close()
         self.assertEqual(self.attach(process.pid), "thread")
 
     def test_a_name_that_somebody_has_taken(self):
@@ -322,8 +322,8 @@ class Listening(unittest.TestCase):
                 try:
                     if process.pid != pid + 1:
                         continue
-                    self.assertTrue(has_door(process.pid, 1))
-                    self.assertEqual(self.attach(process.pid), "door")
+                    self.assertTrue(has_listener(process.pid, 1))
+                    self.assertEqual(self.attach(process.pid), "listener")
                     return
                 finally:
                     process.kill()
@@ -339,9 +339,9 @@ class Listening(unittest.TestCase):
             self.assertEqual(len(before), 1)
             self.tell(process, "c")
             self.assertTrue(harness.wait_until(lambda: self.sockets(process.pid) - before))
-            self.assertTrue(harness.wait_until(lambda: has_door(process.pid)))
+            self.assertTrue(harness.wait_until(lambda: has_listener(process.pid)))
             self.assertFalse(before & self.sockets(process.pid))
-            self.assertEqual(self.attach(process.pid), "door")
+            self.assertEqual(self.attach(process.pid), "listener")
             self.assertTrue(harness.wait_until(lambda: len(self.sockets(process.pid)) == 1))
             time.sleep(2)  # a program that does it again and again is not served at once
 
@@ -356,7 +356,7 @@ class Listening(unittest.TestCase):
 
     def test_a_child_of_fork_has_neither_thread_nor_socket(self):
         process = self.stay()
-        self.assertTrue(has_door(process.pid))
+        self.assertTrue(has_listener(process.pid))
         self.tell(process, "f")
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         self.assertTrue(harness.wait_until(children.read_text))
@@ -365,7 +365,7 @@ class Listening(unittest.TestCase):
         self.assertTrue(harness.wait_until(lambda: not self.sockets(child)))
         self.assertEqual(len(os.listdir(f"/proc/{child}/task")), 1)
         self.assertEqual(self.attach(child), "thread")
-        self.assertEqual(self.attach(process.pid), "door")
+        self.assertEqual(self.attach(process.pid), "listener")
 
     def test_a_child_forked_while_attached_does_not_hold_the_host_back(self):
         process = self.stay()
@@ -379,9 +379,9 @@ class Listening(unittest.TestCase):
 
     def test_many_visits(self):
         process = self.stay()
-        self.assertTrue(has_door(process.pid))
+        self.assertTrue(has_listener(process.pid))
         for _ in range(100):
-            self.assertEqual(self.attach(process.pid), "door")
+            self.assertEqual(self.attach(process.pid), "listener")
         self.assertIsNone(process.poll())
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
-Process trees through the doors: a shell with children, one of them born while attached.  That the tree itself
-is followed well is the business of tests/tree; here it is that each door asks for it, and lets go of all.
+Process trees through the front ends: a shell with children, one of them born while attached.  That the tree itself
+is followed well is the business of tests/tree; here it is that each front end asks for it, and lets go of all.
 """
 
 import os

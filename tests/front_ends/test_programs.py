@@ -223,9 +223,9 @@ class Older(Programs):
     def run_main(self, code, expected_code=0, **variables):
         """A script that has loaded the program as a module."""
         load = ("import importlib.util, sys\n"
-                f"spec = importlib.util.spec_from_file_location('door', {self.prefix.program(OLD)!r})\n"
-                "door = importlib.util.module_from_spec(spec)\n"
-                "spec.loader.exec_module(door)\n")
+                f"spec = importlib.util.spec_from_file_location('front_end', {self.prefix.program(OLD)!r})\n"
+                "front_end = importlib.util.module_from_spec(spec)\n"
+                "spec.loader.exec_module(front_end)\n")
         process = subprocess.Popen(
             [sys.executable, "-c", load + code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, cwd="/", env=staged.environment(self.log, **variables))
@@ -234,34 +234,34 @@ class Older(Programs):
 
     def test_main_with_arguments(self):
         self.target = self.new_target("exits")
-        self.run_main(f"door.main({self.target.pid}, {tool('a')!r}, 0)\n" * 101)
+        self.run_main(f"front_end.main({self.target.pid}, {tool('a')!r}, 0)\n" * 101)
         self.end_target()
         self.assert_log(*expected(101, exited=True))
 
     def test_main_with_names_and_texts(self):
-        self.run_main(f"door.main(pid='{self.target.pid}', attach_library={tool('a')!r}, duration='100')")
+        self.run_main(f"front_end.main(pid='{self.target.pid}', attach_library={tool('a')!r}, duration='100')")
         self.assert_log(*expected(1))
 
     def test_main_with_the_environment(self):
-        self.run_main("door.main()", ROCPROF_ATTACH_PID=str(self.target.pid), ROCPROF_ATTACH_DURATION="0",
+        self.run_main("front_end.main()", ROCPROF_ATTACH_PID=str(self.target.pid), ROCPROF_ATTACH_DURATION="0",
                       ROCPROF_ATTACH_TOOL_LIBRARY=":".join((tool("a"), tool("b"))))
         self.assertEqual({line.split()[0] for line in self.log.lines()}, {"a", "b"})
 
     def test_the_list_may_hold_the_attach_library(self):
         """As AMD's first script had it."""
         for name in ("librocprofv3-attach.so", "librocprofiler-attach.so"):
-            door = self.prefix.library(name)
+            front_end = self.prefix.library(name)
             self.log.clear()
-            out, _ = self.run_main(f"door.main({self.target.pid}, {door + ':' + tool('a')!r}, 0)")
-            self.assertIn(f"using library {door}", out)
+            out, _ = self.run_main(f"front_end.main({self.target.pid}, {front_end + ':' + tool('a')!r}, 0)")
+            self.assertIn(f"using library {front_end}", out)
             self.assertEqual(self.log.events()[-1], "tool_detach")
-        _, err = self.run_main(f"door.main({self.target.pid}, {door!r}, 0)", expected_code=1)
+        _, err = self.run_main(f"front_end.main({self.target.pid}, {front_end!r}, 0)", expected_code=1)
         self.assertIn("nothing to trace is asked for", err)
 
     def test_main_raises(self):
         code = ("for arguments in ((None, {0!r}, 0), (4, {0!r}, 'soon'), ({1}, {0!r}, 0)):\n"
                 "    try:\n"
-                "        door.main(*arguments)\n"
+                "        front_end.main(*arguments)\n"
                 "    except RuntimeError as error:\n"
                 "        print('raised', error)\n").format(tool("a"), life.free_pid())
         out, _ = self.run_main(code)
@@ -269,14 +269,14 @@ class Older(Programs):
 
     def test_main_in_another_thread(self):
         self.run_main("import threading\n"
-                      f"thread = threading.Thread(target=door.main, args=({self.target.pid}, {tool('a')!r}, 100))\n"
+                      f"thread = threading.Thread(target=front_end.main, args=({self.target.pid}, {tool('a')!r}, 100))\n"
                       "thread.start(); thread.join()\n")
         self.assert_log(*expected(1))
 
     def test_handlers_are_given_back(self):
         out, _ = self.run_main("import signal\n"
                                "before = signal.getsignal(signal.SIGINT)\n"
-                               f"door.main({self.target.pid}, {tool('a')!r}, 0)\n"
+                               f"front_end.main({self.target.pid}, {tool('a')!r}, 0)\n"
                                "print('same', signal.getsignal(signal.SIGINT) is before)\n")
         self.assertIn("same True", out)
 

@@ -3,14 +3,14 @@
  * process, or the one beside this library, which is loaded now.  Runs inside the target on the
  * helper thread.
  */
-#include "compat/register/visit.h"
+#include "compat/register/connection.h"
 
 #include "compat/register/guard.h"
 #include "compat/register/handover.h"
 #include "compat/register/libc_functions.h"
 #include "compat/register/offer.h"
 #include "compat/register/peer.h"
-#include "shared/wire/door.h"
+#include "shared/wire/listener.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,10 +28,10 @@ typedef int agent_function(struct boot_context *boot, int socket);
 static struct boot_context context;
 
 /* The host says hello at once, or it is not one of ours. */
-static bool hears_hello(int socket, struct door_hello *ret)
+static bool hears_hello(int socket, struct listener_hello *ret)
 {
 	struct pollfd wait = { socket, POLLIN, 0 };
-	struct timespec limit = { DOOR_WAIT_MS / 1000, 0 };
+	struct timespec limit = { LISTENER_WAIT_MS / 1000, 0 };
 	int r;
 
 	do {
@@ -41,7 +41,7 @@ static bool hears_hello(int socket, struct door_hello *ret)
 		return false;
 	/* The whole length, though only so much is read. */
 	return recv(socket, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC) == sizeof(*ret) &&
-	       ret->magic == DOOR_MAGIC && ret->version == DOOR_VERSION;
+	       ret->magic == LISTENER_MAGIC && ret->version == LISTENER_VERSION;
 }
 
 /* It may have waited for its turn and given up. */
@@ -52,7 +52,7 @@ static bool has_gone(int socket)
 	return poll(&wait, 1, 0) > 0;
 }
 
-static void describe_root(struct door_welcome *welcome)
+static void describe_root(struct listener_welcome *welcome)
 {
 	struct stat root = { 0 }, mounts = { 0 };
 
@@ -63,13 +63,13 @@ static void describe_root(struct door_welcome *welcome)
 	welcome->mounts_inode = mounts.st_ino;
 }
 
-static void refuse(struct door_welcome *welcome, int code, const char *text)
+static void refuse(struct listener_welcome *welcome, int code, const char *text)
 {
 	welcome->code = code;
 	snprintf(welcome->text, sizeof(welcome->text), "%s", text);
 }
 
-static void describe_agent(const struct sdk *sdk, struct door_welcome *welcome)
+static void describe_agent(const struct sdk *sdk, struct listener_welcome *welcome)
 {
 	const uint32_t *version = sdk_function(sdk, AGENT_VERSION_SYMBOL);
 
@@ -80,13 +80,13 @@ static void describe_agent(const struct sdk *sdk, struct door_welcome *welcome)
 }
 
 /* The agent's entry, with its context made; NULL and the reason in the welcome. */
-static agent_function *prepare(const struct sdk *sdk, struct door_welcome *welcome)
+static agent_function *prepare(const struct sdk *sdk, struct listener_welcome *welcome)
 {
 	agent_function *run = (agent_function *)sdk_function(sdk, BOOT_AGENT_ENTRY);
 
 	describe_root(welcome);
 	describe_agent(sdk, welcome);
-	context = (struct boot_context){ .magic = BOOT_MAGIC, .way = BOOT_WAY_DOOR };
+	context = (struct boot_context){ .magic = BOOT_MAGIC, .way = BOOT_WAY_LISTENER };
 	context.worker_tid = welcome->tid;
 	context.agent_handle = (uint64_t)sdk->handle;
 	context.agent_entry = (uint64_t)run;
@@ -109,7 +109,7 @@ static bool be_agent(agent_function *run, int socket)
 	return must_end;
 }
 
-static bool receive(int socket, const struct sdk *sdk, struct door_welcome *welcome)
+static bool receive(int socket, const struct sdk *sdk, struct listener_welcome *welcome)
 {
 	agent_function *run = prepare(sdk, welcome);
 
@@ -122,7 +122,7 @@ static bool receive(int socket, const struct sdk *sdk, struct door_welcome *welc
 
 static bool welcome_host(int socket)
 {
-	struct door_welcome welcome = { .magic = DOOR_MAGIC, .version = DOOR_VERSION };
+	struct listener_welcome welcome = { .magic = LISTENER_MAGIC, .version = LISTENER_VERSION };
 	struct sdk sdk;
 	bool must_end;
 
@@ -137,25 +137,27 @@ static bool welcome_host(int socket)
 	return false;
 }
 
-static bool tell_offer(int bell, const struct door_offer *offer)
+static bool tell_offer(int bell, const struct listener_offer *offer)
 {
 	return send(bell, offer, sizeof(*offer), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*offer);
 }
 
 /* Nothing is loaded before the kernel has let the host take what it was offered. */
-bool visit_serve(int bell, enum door_refusal refusal)
+bool connection_serve(int bell, enum listener_refusal refusal)
 {
-	struct door_offer offer = { .magic = DOOR_MAGIC, .version = DOOR_VERSION, .fd = -1 };
-	struct door_hello hello;
+	struct listener_offer offer = { .magic = LISTENER_MAGIC,
+					.version = LISTENER_VERSION,
+					.fd = -1 };
+	struct listener_hello hello;
 	bool must_end;
 	int socket;
 
 	/* Before anything is heard: a stranger is not worth the wait. */
 	offer.refusal = refusal ? refusal : peer_judge(bell);
-	if (offer.refusal == DOOR_OFFERED && (!hears_hello(bell, &hello) || has_gone(bell)))
+	if (offer.refusal == LISTENER_OFFERED && (!hears_hello(bell, &hello) || has_gone(bell)))
 		return false;
-	if (offer.refusal == DOOR_OFFERED && !offer_make(&hello, &offer))
-		offer.refusal = DOOR_NO_RESOURCES;
+	if (offer.refusal == LISTENER_OFFERED && !offer_make(&hello, &offer))
+		offer.refusal = LISTENER_NO_RESOURCES;
 	if (!tell_offer(bell, &offer) || offer.refusal) {
 		offer_end();
 		return false;

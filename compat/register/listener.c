@@ -2,12 +2,12 @@
  * Listens on an abstract socket for hosts that ring.  Runs inside the target on the helper thread;
  * the program may close any descriptor at any time, so each is looked at before it is used.
  */
-#include "compat/register/door.h"
+#include "compat/register/listener.h"
 
+#include "compat/register/connection.h"
 #include "compat/register/guard.h"
 #include "compat/register/offer.h"
-#include "compat/register/visit.h"
-#include "shared/wire/door.h"
+#include "shared/wire/listener.h"
 #include "target/runtime/descriptor.h"
 
 #include <fcntl.h>
@@ -24,19 +24,19 @@
 
 #define BACKLOG      4
 #define REOPEN_AFTER 1         /* seconds, where the program closes our socket again and again */
-#define RETRY_NS     100000000 /* where it has no descriptor left for a visitor */
+#define RETRY_NS     100000000 /* where it has no descriptor left for a peer */
 
 /* Written by the helper thread, read in children of fork. */
-static struct descriptor listening = { -1, 0, 0 }, visitor = { -1, 0, 0 };
+static struct descriptor listening = { -1, 0, 0 }, peer = { -1, 0, 0 };
 
 /* One of a few names: the first may belong to a process of the same number, elsewhere or dead. */
 static bool bind_name(int fd)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 
-	for (unsigned i = 0; i < DOOR_NAMES; i++) {
-		int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, DOOR_NAME,
-				      (int)getpid(), i);
+	for (unsigned i = 0; i < LISTENER_NAMES; i++) {
+		int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+				      LISTENER_NAME, (int)getpid(), i);
 		socklen_t size =
 			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 
@@ -46,9 +46,9 @@ static bool bind_name(int fd)
 	return false;
 }
 
-/* A process with more rights than its user opens no door: that user must not get them.  Known as
- * ours before it listens: a fork may come at any time. */
-void door_prepare(void)
+/* A process with more rights than its user opens no listener: that user must not get them.  Known
+ * as ours before it listens: a fork may come at any time. */
+void listener_prepare(void)
 {
 	int fd = getauxval(AT_SECURE) ? -1 : socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
@@ -58,7 +58,7 @@ void door_prepare(void)
 }
 
 /* Never in a hurry: a program that closes everything once is common, one that goes on is not. */
-static void open_door_again(void)
+static void open_listener_again(void)
 {
 	static time_t last;
 	struct timespec now = { 0 }, pause = { REOPEN_AFTER, 0 };
@@ -67,10 +67,10 @@ static void open_door_again(void)
 	if (last && now.tv_sec - last <= REOPEN_AFTER)
 		nanosleep(&pause, NULL);
 	last = now.tv_sec;
-	door_prepare();
+	listener_prepare();
 }
 
-/* Also without a door, for those who come by ptrace; after each of them the call is repeated or
+/* Also without a listener, for those who come by ptrace; after each of them the call is repeated or
  * ends with EINTR. */
 static bool is_somebody_there(void)
 {
@@ -83,38 +83,39 @@ static bool is_somebody_there(void)
 static bool serve(struct identity_watch *identity)
 {
 	bool exceeds = identity_exceeds(identity);
-	bool must_end = visit_serve(visitor.fd, exceeds ? DOOR_OTHER_RIGHTS : DOOR_OFFERED);
+	bool must_end =
+		connection_serve(peer.fd, exceeds ? LISTENER_OTHER_RIGHTS : LISTENER_OFFERED);
 
 	/* A child of fork may hold a copy: only this ends the connection for certain. */
-	if (descriptor_is_ours(&visitor))
-		shutdown(visitor.fd, SHUT_RDWR);
-	descriptor_close(&visitor);
+	if (descriptor_is_ours(&peer))
+		shutdown(peer.fd, SHUT_RDWR);
+	descriptor_close(&peer);
 	return !exceeds && !must_end;
 }
 
-bool door_serve_next(struct identity_watch *identity)
+bool listener_serve_next(struct identity_watch *identity)
 {
 	if (!descriptor_is_ours(&listening))
-		open_door_again();
+		open_listener_again();
 	if (!is_somebody_there() || guard_is_alarmed() || !descriptor_is_ours(&listening))
 		return !guard_is_alarmed() && !identity_exceeds(identity);
-	visitor = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
-	if (visitor.fd >= 0)
+	peer = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
+	if (peer.fd >= 0)
 		return serve(identity);
 	nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
 	return true;
 }
 
 /* The program may have closed it: then who waits there comes back by itself in a while. */
-void door_wake(void)
+void listener_wake(void)
 {
 	if (descriptor_is_ours(&listening))
 		shutdown(listening.fd, SHUT_RD);
 }
 
-void door_forget(void)
+void listener_forget(void)
 {
 	descriptor_close(&listening);
-	descriptor_close(&visitor);
+	descriptor_close(&peer);
 	offer_forget();
 }

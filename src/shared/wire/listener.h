@@ -19,13 +19,13 @@
 #include "shared/wire/control.h"
 
 /* The process as it counts itself, and a number: another process may have taken the first name. */
-#define DOOR_NAME    "limpet-attach-%d-%u"
-#define DOOR_NAMES   8u
-#define DOOR_MAGIC   0x6c696d70646f6f72ull /* "limpdoor" */
-#define DOOR_VERSION 2u
-#define DOOR_WAIT_MS 5000 /* how long the target waits for a hello */
+#define LISTENER_NAME    "limpet-attach-%d-%u"
+#define LISTENER_NAMES   8u
+#define LISTENER_MAGIC   0x6c696d70646f6f72ull /* "limpdoor" */
+#define LISTENER_VERSION 2u
+#define LISTENER_WAIT_MS 5000 /* how long the target waits for a hello */
 
-struct door_hello {
+struct listener_hello {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t reserved;
@@ -33,26 +33,26 @@ struct door_hello {
 };
 
 /* Why the target makes no offer. */
-enum door_refusal {
-	DOOR_OFFERED,
-	DOOR_OTHER_USER,      /* neither root nor its user */
-	DOOR_OTHER_NAMESPACE, /* of users, processes or files */
-	DOOR_UNKNOWN_PEER,    /* /proc does not tell who it is */
-	DOOR_OTHER_RIGHTS,    /* the listening thread has other rights than the program */
-	DOOR_NO_RESOURCES,    /* no descriptor, no socket */
-	DOOR_REFUSALS,
+enum listener_refusal {
+	LISTENER_OFFERED,
+	LISTENER_OTHER_USER,      /* neither root nor its user */
+	LISTENER_OTHER_NAMESPACE, /* of users, processes or files */
+	LISTENER_UNKNOWN_PEER,    /* /proc does not tell who it is */
+	LISTENER_OTHER_RIGHTS,    /* the listening thread has other rights than the program */
+	LISTENER_NO_RESOURCES,    /* no descriptor, no socket */
+	LISTENER_REFUSALS,
 };
 
-struct door_offer {
+struct listener_offer {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t refusal; /* enum door_refusal */
+	uint32_t refusal; /* enum listener_refusal */
 	uint64_t inode;   /* of the socket */
 	int32_t fd;       /* its number in the target */
 	uint32_t reserved;
 };
 
-struct door_welcome {
+struct listener_welcome {
 	uint64_t magic;
 	uint32_t version;
 	int32_t code;           /* 0: the agent listens now; or -errno */

@@ -7,19 +7,19 @@
 #include "host/attach/attach.h"
 
 /* Does the process listen?  Asked by connecting and leaving at once; no right is needed. */
-bool door_exists(pid_t pid);
+bool listener_exists(pid_t pid);
 
 /* The verdict whether a process can be attached: as process_judge(), unless a stop would not help
- * and it has a door that is open to us. */
-int door_judge(const struct process *process, struct err *err) MUST_CHECK;
+ * and it has a listener that lets us in. */
+int listener_judge(const struct process *process, struct err *err) MUST_CHECK;
 
 /*
  * Enters the process of the attachment's target, of which target_meet() is enough.  0: the agent
  * listens on the link; context and report are filled in, with the control thread as the target
- * counts it.  -ENOENT: there is no door, it is busy, or not for us; nothing was done, and ptrace
- * may still work.
+ * counts it.  -ENOENT: there is no listener, it is busy, or not for us; nothing was done, and
+ * ptrace may still work.
  */
-int door_open(struct attachment *self, const struct attach_options *options) MUST_CHECK;
+int listener_connect(struct attachment *self, const struct attach_options *options) MUST_CHECK;
 
-/* Why a door stayed shut, for the report; "" where it did not. */
-const char *door_refusal_text(enum door_refusal refusal);
+/* Why a listener refused, for the report; "" where it did not. */
+const char *listener_refusal_text(enum listener_refusal refusal);

@@ -1,5 +1,5 @@
 """
-The staged product, and programs that use its doors.  Everything is installed into a temporary folder, so
+The staged product, and programs that use its front ends.  Everything is installed into a temporary folder, so
 that what is found relative to what, and every RUNPATH, is as users have it.
 
 Environment, besides that of tests/attach/harness.py: BUILD is the build tree, PREFIX its prefix, DOORS the
@@ -32,7 +32,7 @@ class Prefix:
     """An installed tree in a temporary folder, readable for everybody."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="doors-")
+        self.folder = tempfile.mkdtemp(prefix="front-ends-")
         os.chmod(self.folder, 0o755)
         subprocess.run(
             ["meson", "install", "-C", os.environ["BUILD"], "--no-rebuild", "--quiet"],
@@ -82,7 +82,7 @@ class Log:
 
 
 def environment(log=None, tools=(), **more):
-    """The caller's: no variable of the door's is inherited."""
+    """The caller's: no variable of the front end's is inherited."""
     found = {name: value for name, value in os.environ.items() if not name.startswith("ROC")}
     found.pop("LD_LIBRARY_PATH", None)
     if log:
@@ -93,7 +93,7 @@ def environment(log=None, tools=(), **more):
 
 
 class Caller:
-    """tests/doors/caller.c: one question, one answer."""
+    """tests/front_ends/caller.c: one question, one answer."""
 
     def __init__(self, library, env, before=()):
         self.process = subprocess.Popen(
@@ -103,7 +103,7 @@ class Caller:
         self.greeting = self.read_line()
 
     def read_line(self, deadline_s=DEADLINE_S):
-        """Raises TimeoutError when the door hangs."""
+        """Raises TimeoutError when the front end hangs."""
         line, end = b"", time.monotonic() + deadline_s
         while not line.endswith(b"\n"):
             ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))

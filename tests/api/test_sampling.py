@@ -120,7 +120,7 @@ class Cases:
         self.assertEqual(status["running"], "0")
         self.assertGreaterEqual(int(status["samples"]), 50)
         self.assertGreater(int(status["complete"]), 0)
-        self.assertIn(status["rung"], ("bpf", "copy"))
+        self.assertIn(status["sampler"], ("bpf", "copy"))
 
     def test_a_callback_sees_all(self):
         self.assertTrue(self.case("callback")[-1].startswith("heard "))

@@ -1,6 +1,7 @@
 /*
- * The ladder, and the thread that samples.  Everything about the sampler happens on that thread: it
- * may raise its own priority, and some things of the kernel belong to the thread that made them.
+ * Choosing a sampler, and the thread that samples.  Everything about the sampler happens on that
+ * thread: it may raise its own priority, and some things of the kernel belong to the thread that
+ * made them.
  */
 #include "host/recorder/sampling.h"
 

@@ -11,7 +11,7 @@ struct source;
 #define SOURCE_REASONS_MAX 4096u
 
 struct source_facts {
-	const char *sampler, *summary;    /* which rung, and what it does */
+	const char *sampler, *summary;    /* which one, and what it does */
 	char reasons[SOURCE_REASONS_MAX]; /* lines: why no better one, what this one cannot see */
 	uint64_t lost;
 	uint32_t throttled; /* one sample in so many was taken at the worst; 0 and 1: all were */

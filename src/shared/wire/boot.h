@@ -53,7 +53,7 @@ enum boot_step {
 	BOOT_FAILED,       /* see failed_call and error */
 };
 
-/* How a thread of ours is made in the target; the ladder of docs/attach.md. */
+/* How a thread of ours is made in the target; see ARCHITECTURE.md. */
 enum boot_way {
 	BOOT_WAY_THREAD,   /* a raw thread with a made-up thread block calls pthread_create */
 	BOOT_WAY_CALL,     /* musl: the stopped thread itself calls pthread_create */

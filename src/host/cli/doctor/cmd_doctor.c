@@ -79,7 +79,7 @@ static void print_machine_json(const struct viewer *viewer)
 static void print_feature(const struct feature *feature, const struct finding *finding)
 {
 	print(stdout, "  %-6s  %-12s %s  [%s]\n", grade_names[finding->grade], feature->name,
-	      finding->rung, feature->verbs);
+	      finding->level, feature->verbs);
 	if (finding->missing[0])
 		print(stdout, "%10smissing: %s\n%10sfix:     %s\n", "", finding->missing, "",
 		      finding->fix);
@@ -93,7 +93,8 @@ static void print_feature_json(const struct feature *feature, const struct findi
 	json_text(&json, "event", "feature");
 	json_text(&json, "name", feature->name);
 	json_text(&json, "works", grade_names[finding->grade]);
-	json_text(&json, "rung", finding->rung);
+	json_text(&json, "level", finding->level);
+	json_text(&json, "rung", finding->level); /* its name in 0.1.0 */
 	json_text(&json, "missing", finding->missing);
 	json_text(&json, "fix", finding->fix);
 	json_object_end(&json);

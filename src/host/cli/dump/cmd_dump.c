@@ -19,7 +19,7 @@
 struct dump_values {
 	bool is_json, no_lines, user_only, java_names, debuginfod;
 	struct dump_style style;
-	const char *pid, *way;
+	const char *pid, *sampler;
 };
 
 #define FIELD(name) offsetof(struct dump_values, name)
@@ -33,7 +33,8 @@ static const struct option_desc dump_options[] = {
 	  OPTION_FLAG, FIELD(java_names) },
 	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
 	  FIELD(debuginfod) },
-	{ 0, "way", "NAME", "only this way: bpf or read", OPTION_TEXT, FIELD(way) },
+	{ 0, "sampler", "NAME", "use only this sampler: bpf or read", OPTION_TEXT, FIELD(sampler) },
+	{ 0, "way", "NAME", NULL, OPTION_TEXT, FIELD(sampler) },
 	{ 'a', "all", NULL, "each thread and each frame, also where they are equal", OPTION_FLAG,
 	  FIELD(style.all) },
 	{ 0, "full-paths", NULL, "files and modules with their folders", OPTION_FLAG,
@@ -122,7 +123,10 @@ static void write_dump(pid_t pid, const struct dump *dump)
 	json_text(&json, "event", "process");
 	json_signed(&json, "pid", pid);
 	json_number(&json, "threads", dump->count);
-	json_text(&json, "way", dump->way);
+	json_text(&json, "sampler", dump->sampler);
+	json_text(&json, "no_better_sampler", dump->reasons);
+	/* The names of 0.1.0. */
+	json_text(&json, "way", dump->sampler);
 	json_text(&json, "no_better_way", dump->reasons);
 	json_object_end(&json);
 }
@@ -151,7 +155,7 @@ static enum exit_code dump_run(char **argv)
 	    !prepare(&values, pid, &trace, &debuginfod, &err)) {
 		options = (struct dump_options){ .wants_lines = !values.no_lines,
 						 .kernel_frames = !values.user_only,
-						 .way = values.way };
+						 .sampler = values.sampler };
 		(void)!dump_take(&dump, pid, &options, &err);
 		if (dump && values.is_json)
 			write_dump(pid, dump);

@@ -68,7 +68,7 @@ void samples_tell_asked(const struct debuginfod *debuginfod)
 		      debuginfod->found, debuginfod->asked, debuginfod->late);
 }
 
-/* Lines of "rung: reason". */
+/* Lines of "sampler: reason". */
 void samples_explain(struct sampling *sampling, char told[SAMPLING_REASONS_MAX])
 {
 	char reasons[SAMPLING_REASONS_MAX], *rest = reasons, *line;

@@ -1,5 +1,5 @@
 /*
- * The first rung: kernel programs walk the stacks, at each tick of a thread's clock and when it
+ * The sampler "bpf": kernel programs walk the stacks, at each tick of a thread's clock and when it
  * leaves the processor.  Nothing of the target is stopped, written or even opened for writing;
  * closing our descriptors is all that ends it.  Host only.
  */

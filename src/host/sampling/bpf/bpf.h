@@ -1,5 +1,5 @@
 /*
- * The insides of the first rung: bpf.c starts and ends it, records.c understands what its
+ * The insides of the sampler "bpf": bpf.c starts and ends it, records.c understands what its
  * kernel programs send.
  */
 #pragma once

@@ -252,7 +252,7 @@ int kernel_session_load(struct kernel_session *session, enum kernel_file file, s
 		r = bpf_object__load(object);
 	if (r) {
 		bpf_object__close(object);
-		/* Whatever the kernel dislikes about them: another rung may do. */
+		/* Whatever the kernel dislikes about them: another sampler may do. */
 		return complain(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
 				"loading kernel programs");
 	}

@@ -1,5 +1,5 @@
 /*
- * Sees every thread of a process once.  Host only; needs what the first rung of sampling needs, and
+ * Sees every thread of a process once.  Host only; needs what the sampler "bpf" needs, and
  * Linux 5.18 for reading the stacks of others.
  */
 #include "host/sampling/bpf/snapshot.h"

@@ -1,7 +1,7 @@
 /*
- * The second rung: perf copies registers and a piece of the stack into a ring, and we unwind that
- * by the same tables as the kernel's program would.  Needs no right for processes of the same user.
- * The target is never stopped.
+ * The sampler "copy": perf copies registers and a piece of the stack into a ring, and we unwind
+ * that by the same tables as the kernel's program would.  Needs no right for processes of the same
+ * user. The target is never stopped.
  */
 #include <errno.h>
 #include <stdio.h>

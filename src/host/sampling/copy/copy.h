@@ -1,5 +1,5 @@
 /*
- * What the files of the second rung share: copy.c opens and drains, records.c understands what
+ * What the files of the sampler "copy" share: copy.c opens and drains, records.c understands what
  * perf tells, samples.c walks stacks, sched_switch.c follows threads off the processor.
  */
 #pragma once

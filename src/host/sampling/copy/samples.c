@@ -1,5 +1,5 @@
 /*
- * Walks copied stacks for the second rung.  Host only.
+ * Walks copied stacks for the sampler "copy".  Host only.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * Time off the processor, for the second rung: the kernel tells when a thread leaves and comes
+ * Time off the processor, for the sampler "copy": the kernel tells when a thread leaves and comes
  * back, and, where that is allowed, the stack with which it leaves.  Else the stacks of threads
  * that sleep are read from outside; a sleep that is shorter than the time between two looks gets
  * the stack of an earlier one, as a guess.  Host only.

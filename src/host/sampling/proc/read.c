@@ -1,6 +1,6 @@
 /*
- * The third rung: no perf events.  The stacks of waiting threads are read from outside; a thread
- * that runs gives its state only, and its Python functions.
+ * The sampler "read": no perf events.  The stacks of waiting threads are read from outside; a
+ * thread that runs gives its state only, and its Python functions.
  */
 #include <errno.h>
 #include <stdio.h>

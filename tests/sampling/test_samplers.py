@@ -1,4 +1,4 @@
-"""Each rung with exactly its rights, and what is said when a better one cannot be had."""
+"""Each sampler with exactly its rights, and what is said when a better one cannot be had."""
 
 import os
 import shutil
@@ -110,8 +110,8 @@ class Ladder(unittest.TestCase):
 
     def test_cycles_are_counted_or_refused_by_name(self):
         with self.chain() as process:
-            for rung in ("best", "copy"):
-                recording = sample(rung, process.pid, "cycles", "max=50")
+            for sampler in ("best", "copy"):
+                recording = sample(sampler, process.pid, "cycles", "max=50")
                 if recording.error:
                     self.assertIn("cycles", recording.error["what"])
                     self.assertIn("cpu-clock", recording.error["fix"])

@@ -63,7 +63,7 @@ static void describe_root(struct listener_welcome *welcome)
 	welcome->mounts_inode = mounts.st_ino;
 }
 
-static void refuse(struct listener_welcome *welcome, int code, const char *text)
+static void connection_refuse(struct listener_welcome *welcome, int code, const char *text)
 {
 	welcome->code = code;
 	snprintf(welcome->text, sizeof(welcome->text), "%s", text);
@@ -80,7 +80,7 @@ static void describe_agent(const struct sdk *sdk, struct listener_welcome *welco
 }
 
 /* The agent's entry, with its context made; NULL and the reason in the welcome. */
-static agent_function *prepare(const struct sdk *sdk, struct listener_welcome *welcome)
+static agent_function *connection_prepare(const struct sdk *sdk, struct listener_welcome *welcome)
 {
 	agent_function *run = (agent_function *)sdk_function(sdk, BOOT_AGENT_ENTRY);
 
@@ -91,7 +91,8 @@ static agent_function *prepare(const struct sdk *sdk, struct listener_welcome *w
 	context.agent_handle = (uint64_t)sdk->handle;
 	context.agent_entry = (uint64_t)run;
 	if (!run || !libc_functions_find(&context.libc)) {
-		refuse(welcome, -ENOENT, "a function of libc's or of the agent's is missing");
+		connection_refuse(welcome, -ENOENT,
+				  "a function of libc's or of the agent's is missing");
 		return NULL;
 	}
 	return run;
@@ -109,9 +110,9 @@ static bool be_agent(agent_function *run, int socket)
 	return must_end;
 }
 
-static bool receive(int socket, const struct sdk *sdk, struct listener_welcome *welcome)
+static bool connection_receive(int socket, const struct sdk *sdk, struct listener_welcome *welcome)
 {
-	agent_function *run = prepare(sdk, welcome);
+	agent_function *run = connection_prepare(sdk, welcome);
 
 	/* All: an agent that had them may have been unloaded, and knows what it has got twice. */
 	if (run)
@@ -127,12 +128,12 @@ static bool welcome_host(int socket)
 	bool must_end;
 
 	if (sdk_open_ours(&sdk, /* may_load */ true)) {
-		must_end = receive(socket, &sdk, &welcome);
+		must_end = connection_receive(socket, &sdk, &welcome);
 		sdk_close(&sdk);
 		return must_end;
 	}
-	refuse(&welcome, -ENOENT,
-	       AGENT_SONAME " is neither loaded nor beside the register library");
+	connection_refuse(&welcome, -ENOENT,
+			  AGENT_SONAME " is neither loaded nor beside the register library");
 	send(socket, &welcome, sizeof(welcome), MSG_NOSIGNAL);
 	return false;
 }

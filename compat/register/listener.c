@@ -80,7 +80,7 @@ static bool is_somebody_there(void)
 	return ppoll(&wait, 1, &limit, NULL) > 0;
 }
 
-static bool serve(struct identity_watch *identity)
+static bool listener_serve(struct identity_watch *identity)
 {
 	bool exceeds = identity_exceeds(identity);
 	bool must_end =
@@ -101,7 +101,7 @@ bool listener_serve_next(struct identity_watch *identity)
 		return !guard_is_alarmed() && !identity_exceeds(identity);
 	peer = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
 	if (peer.fd >= 0)
-		return serve(identity);
+		return listener_serve(identity);
 	nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
 	return true;
 }

@@ -43,7 +43,7 @@ struct kept_sample *kept_sample_new(size_t frame_count)
 	return kept;
 }
 
-static void drop(struct kept_sample *kept)
+static void sample_ring_drop(struct kept_sample *kept)
 {
 	if (kept && !--kept->users)
 		free(kept);
@@ -59,7 +59,7 @@ void sample_ring_push(struct sample_ring *ring, struct kept_sample *kept)
 		ring->told = (*place)->seen.number + 1;
 		ring->overwritten++;
 	}
-	drop(*place);
+	sample_ring_drop(*place);
 	kept->seen.number = ring->next++;
 	*place = kept;
 	pthread_cond_signal(&ring->filled);
@@ -107,7 +107,7 @@ size_t sample_ring_last(struct sample_ring *ring, size_t count, struct kept_samp
 void sample_ring_release(struct sample_ring *ring, struct kept_sample *kept)
 {
 	pthread_mutex_lock(&ring->lock);
-	drop(kept);
+	sample_ring_drop(kept);
 	pthread_mutex_unlock(&ring->lock);
 }
 

@@ -47,8 +47,8 @@ static bool copy_text(char **ret, const char *text)
 	return !text || *ret;
 }
 
-static int prepare(struct limpet_sampler *self, const struct limpet_sampler_options *options,
-		   struct err *err)
+static int sampler_prepare(struct limpet_sampler *self,
+			   const struct limpet_sampler_options *options, struct err *err)
 {
 	int r = sampler_check_rate(options->rate_hz, err);
 
@@ -103,7 +103,7 @@ EXPORT struct limpet_sampler *limpet_sampler_open(struct limpet *target,
 	pthread_mutex_init(&self->names.lock, NULL);
 	pthread_mutex_init(&self->turn, NULL);
 	pthread_mutex_init(&self->lock, NULL);
-	if (prepare(self, &options, &err)) {
+	if (sampler_prepare(self, &options, &err)) {
 		free_sampler(self);
 		self = NULL;
 	}

@@ -258,7 +258,7 @@ static int check_credentials(const struct attachment *self, struct err *err)
 	return err_fix(err, "try again");
 }
 
-static int meet(struct attachment *self, struct library *library, struct err *err)
+static int attach_meet(struct attachment *self, struct library *library, struct err *err)
 {
 	struct boot_context boot = { 0 };
 	int r = await_socket(self, &boot, err);
@@ -315,7 +315,7 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 	if (!r)
 		r = inject(self, options, lock, err);
 	if (!r)
-		r = meet(self, &library, err);
+		r = attach_meet(self, &library, err);
 	library_close(&library);
 	return r ? r : find_page(self, err);
 }

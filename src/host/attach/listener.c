@@ -92,7 +92,7 @@ static int find_listener(const struct process_status *status, pid_t pid)
 }
 
 /* Waits for one message of exactly this size; the target may end meanwhile. */
-static bool receive(int fd, const struct target *target, void *ret, size_t size)
+static bool listener_receive(int fd, const struct target *target, void *ret, size_t size)
 {
 	struct link link = { .socket = fd, .lock = -1 };
 	ssize_t got = link_receive(&link, target, ret, size, WELCOME_LIMIT_NS);
@@ -103,7 +103,7 @@ static bool receive(int fd, const struct target *target, void *ret, size_t size)
 	return got == (ssize_t)size;
 }
 
-static bool say(int fd, const struct target *target, const struct listener_hello *hello)
+static bool listener_say(int fd, const struct target *target, const struct listener_hello *hello)
 {
 	struct link link = { .socket = fd, .lock = -1 };
 	struct err ignored;
@@ -116,9 +116,10 @@ static bool say(int fd, const struct target *target, const struct listener_hello
 static bool ask_offer(struct attachment *self, int bell, const struct listener_hello *hello,
 		      struct listener_offer *ret)
 {
-	(void)say(bell, &self->target, hello);
-	if (!receive(bell, &self->target, ret, sizeof(*ret)) || ret->magic != LISTENER_MAGIC ||
-	    ret->version != LISTENER_VERSION || ret->refusal >= LISTENER_REFUSALS)
+	(void)listener_say(bell, &self->target, hello);
+	if (!listener_receive(bell, &self->target, ret, sizeof(*ret)) ||
+	    ret->magic != LISTENER_MAGIC || ret->version != LISTENER_VERSION ||
+	    ret->refusal >= LISTENER_REFUSALS)
 		return false;
 	self->report.refusal = ret->refusal;
 	return ret->refusal == LISTENER_OFFERED;
@@ -190,12 +191,12 @@ static void fill_report(struct attachment *self, const struct listener_welcome *
 }
 
 /* On the socket that was offered.  -ENOENT where it was of no use. */
-static int greet(struct attachment *self, const struct listener_hello *hello)
+static int listener_greet(struct attachment *self, const struct listener_hello *hello)
 {
 	struct listener_welcome welcome = { 0 };
 
-	if (!say(self->link.socket, &self->target, hello) ||
-	    !receive(self->link.socket, &self->target, &welcome, sizeof(welcome)) ||
+	if (!listener_say(self->link.socket, &self->target, hello) ||
+	    !listener_receive(self->link.socket, &self->target, &welcome, sizeof(welcome)) ||
 	    !is_sound(&welcome) || welcome.code)
 		return -ENOENT;
 	fill_report(self, &welcome);
@@ -209,7 +210,7 @@ static bool may_be_filtered(const struct target *target, const struct attach_opt
 	return target->process.status.seccomp && !options->force && !seccomp_trial_passes(target);
 }
 
-static int knock(struct attachment *self)
+static int listener_knock(struct attachment *self)
 {
 	struct listener_hello hello = { .magic = LISTENER_MAGIC, .version = LISTENER_VERSION };
 	struct listener_offer offer;
@@ -221,7 +222,7 @@ static int knock(struct attachment *self)
 	    !ask_offer(self, bell, &hello, &offer))
 		return -ENOENT;
 	self->link.socket = take_offer(&self->target, &offer, &hello);
-	r = self->link.socket < 0 ? -ENOENT : greet(self, &hello);
+	r = self->link.socket < 0 ? -ENOENT : listener_greet(self, &hello);
 	if (r)
 		link_close(&self->link);
 	return r;
@@ -266,7 +267,7 @@ int listener_connect(struct attachment *self, const struct attach_options *optio
 	for (unsigned i = 0; r && !self->report.refusal && i < KNOCKS; i++) {
 		if (i)
 			nanosleep(&delay, NULL);
-		r = knock(self);
+		r = listener_knock(self);
 	}
 	return r;
 }

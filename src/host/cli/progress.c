@@ -29,7 +29,7 @@ static bool wait_until_second(struct progress *self, uint64_t second)
 	return !is_over;
 }
 
-static void *run(void *argument)
+static void *progress_run(void *argument)
 {
 	struct progress *self = argument;
 	uint64_t second = SILENT_S;
@@ -52,7 +52,7 @@ void progress_begin(struct progress *ret, const char *doing, const char *object)
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&ret->changed, &monotonic);
-	ret->is_shown = isatty(STDERR_FILENO) && !quiet_thread(&ret->thread, run, ret);
+	ret->is_shown = isatty(STDERR_FILENO) && !quiet_thread(&ret->thread, progress_run, ret);
 }
 
 void progress_end(struct progress *self)

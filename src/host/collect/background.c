@@ -45,7 +45,7 @@ static bool pause_for(struct collector *self, uint64_t pause_ns)
 	return goes_on;
 }
 
-static long pass(struct collector *self, uint64_t *clock_ns, struct err *err)
+static long background_pass(struct collector *self, uint64_t *clock_ns, struct err *err)
 {
 	long records = collector_drain(self, err);
 
@@ -55,14 +55,14 @@ static long pass(struct collector *self, uint64_t *clock_ns, struct err *err)
 	return recording_clock(self->recording, err) ? err->code : records;
 }
 
-static void *run(void *argument)
+static void *background_run(void *argument)
 {
 	struct collector *self = argument;
 	struct err err = { 0 };
 	uint64_t pause_ns = PAUSE_MIN_NS, clock_ns = now_ns();
 
 	do {
-		long records = pass(self, &clock_ns, &err);
+		long records = background_pass(self, &clock_ns, &err);
 
 		if (records < 0) {
 			pthread_mutex_lock(&self->lock);
@@ -85,7 +85,7 @@ int collector_start(struct collector *self, struct err *err)
 	pthread_cond_init(&self->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
 	self->is_asked_to_stop = false;
-	r = quiet_thread(&self->thread, run, self);
+	r = quiet_thread(&self->thread, background_run, self);
 	if (r)
 		return err_set(err, r, "start the collector's thread: %s", strerror(-r));
 	self->is_running = true;

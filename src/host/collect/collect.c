@@ -94,8 +94,8 @@ static int is_sound(struct collector *self, struct slot *slot, const struct reco
 	return !slot->is_torn;
 }
 
-static int take(struct collector *self, struct slot *slot, const struct record *record,
-		struct err *err)
+static int collect_take(struct collector *self, struct slot *slot, const struct record *record,
+			struct err *err)
 {
 	int r = is_sound(self, slot, record, err);
 
@@ -146,7 +146,7 @@ static long drain_ring(struct collector *self, uint32_t index, struct slot *slot
 			self->totals.invalid++;
 			slot->is_torn = true;
 		} else if (size > 0) {
-			int r = take(self, slot, (const struct record *)record, err);
+			int r = collect_take(self, slot, (const struct record *)record, err);
 
 			if (r)
 				return r;

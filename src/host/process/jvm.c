@@ -173,7 +173,7 @@ static enum failure wake_listener(const struct listener *listener)
 	return failure;
 }
 
-static enum failure enter(const struct listener *listener)
+static enum failure jvm_enter(const struct listener *listener)
 {
 	if (!jvm_take_credentials(listener->user, listener->group))
 		return FAILURE_CREDENTIALS;
@@ -219,7 +219,7 @@ static enum failure enter_as_child(const struct listener *listener)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	child = fork();
 	if (!child)
-		_exit((int)enter(listener));
+		_exit((int)jvm_enter(listener));
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return child < 0 ? FAILURE_CHILD : hear_from(child, listener);
 }
@@ -240,7 +240,7 @@ static const struct {
 			    "" },
 };
 
-static int complain(pid_t pid, enum failure failure, struct err *err)
+static int jvm_complain(pid_t pid, enum failure failure, struct err *err)
 {
 	size_t at = failure < ARRAY_SIZE(failures) ? failure : FAILURE_CHILD;
 
@@ -308,17 +308,17 @@ static int begin_trace(const struct listener *listener, struct jvm_trace *trace,
 		       strerror(-r));
 }
 
-static int ask(const struct listener *listener, struct jvm_trace *trace, struct err *err)
+static int jvm_ask(const struct listener *listener, struct jvm_trace *trace, struct err *err)
 {
 	char reply[REPLY_ROOM] = "";
 	enum failure failure = enter_as_child(listener);
 
 	if (failure)
-		return complain(listener->pid, failure, err);
+		return jvm_complain(listener->pid, failure, err);
 	if (begin_trace(listener, trace, err))
 		return err->code;
 	if (send(listener->socket, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request))
-		return complain(listener->pid, FAILURE_SOCKET, err);
+		return jvm_complain(listener->pid, FAILURE_SOCKET, err);
 	return judge_reply(listener->pid, reply, read_reply(listener, reply, sizeof(reply)), err);
 }
 
@@ -356,7 +356,7 @@ static int open_listener(struct listener *listener, struct err *err)
 }
 
 /* A machine that does not catch the signal would be ended by it. */
-static int check(pid_t pid, const struct process_status *status, struct err *err)
+static int jvm_check(pid_t pid, const struct process_status *status, struct err *err)
 {
 	int r = check_kind(pid, err);
 
@@ -385,7 +385,7 @@ static int look_at(struct listener *listener, uint64_t start_tick, struct err *e
 	if (!r)
 		r = status_read(listener->pid, listener->pid, &status, err);
 	if (!r)
-		r = check(listener->pid, &status, err);
+		r = jvm_check(listener->pid, &status, err);
 	if (r)
 		return r;
 	listener->inner_pid = status.inner_pid;
@@ -416,7 +416,7 @@ int jvm_write_names(pid_t pid, uint64_t start_tick, struct jvm_trace *trace, str
 	if (!r)
 		r = open_listener(&listener, err);
 	if (!r)
-		r = ask(&listener, trace, err);
+		r = jvm_ask(&listener, trace, err);
 	close_listener(&listener);
 	return r;
 }

@@ -61,7 +61,7 @@ static void cut_back(struct async_writer *self)
 		(void)!ftruncate(self->file.fd, whole);
 }
 
-static void count(struct async_writer *self, const struct recorded_contents *adds)
+static void async_writer_count(struct async_writer *self, const struct recorded_contents *adds)
 {
 	self->written.bytes += adds->bytes;
 	self->written.records += adds->records;
@@ -82,7 +82,7 @@ static void write_piece(struct async_writer *self, const struct piece *piece)
 
 	pthread_mutex_lock(&self->lock);
 	if (!self->failure && !r)
-		count(self, &piece->adds);
+		async_writer_count(self, &piece->adds);
 	if (r) {
 		self->failure = r;
 		cut_back(self);
@@ -110,7 +110,7 @@ static struct piece *next_piece(struct async_writer *self)
 	return piece;
 }
 
-static void *run(void *argument)
+static void *async_writer_run(void *argument)
 {
 	struct async_writer *self = argument;
 	struct piece *piece;
@@ -141,7 +141,7 @@ static int begin_file(struct async_writer *self, const char *path, const struct 
 	}
 	self->written.bytes = first->size;
 	self->begin = begin_of(self->file.fd, first->size);
-	r = quiet_thread(&self->thread, run, self);
+	r = quiet_thread(&self->thread, async_writer_run, self);
 	if (r)
 		return err_set(err, r, "start the thread that writes '%s': %s", path, strerror(-r));
 	return 0;

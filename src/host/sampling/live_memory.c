@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-static void fetch(struct live_memory *memory, uint64_t piece)
+static void live_memory_fetch(struct live_memory *memory, uint64_t piece)
 {
 	struct iovec local = { memory->piece, LATER_MEMORY_PIECE };
 	struct iovec remote = { (void *)(uintptr_t)piece, LATER_MEMORY_PIECE };
@@ -26,7 +26,7 @@ int live_memory_read(void *context, uint64_t address, void *into, size_t size)
 	uint64_t piece = ALIGN_DOWN(address, LATER_MEMORY_PIECE);
 
 	if (piece != memory->piece_at)
-		fetch(memory, piece);
+		live_memory_fetch(memory, piece);
 	if (address - piece + size > memory->piece_size)
 		return -EFAULT;
 	memcpy(into, memory->piece + (address - piece), size);

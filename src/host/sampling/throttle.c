@@ -15,7 +15,7 @@
 
 /* All samples would have cost `every` times as much.  Less than half of the share is used: more can
  * be taken again. */
-static uint32_t choose(uint32_t every, uint64_t used_ns, uint64_t allowed_ns)
+static uint32_t throttle_choose(uint32_t every, uint64_t used_ns, uint64_t allowed_ns)
 {
 	if (used_ns > allowed_ns)
 		return (uint32_t)MIN(every * used_ns / allowed_ns + 1, EVERY_MOST);
@@ -30,9 +30,9 @@ bool throttle_adjust(struct throttle *throttle)
 	if (throttle->begun_ns && elapsed < JUDGED_EACH_NS)
 		return false;
 	if (throttle->begun_ns)
-		chosen = choose(every,
-				MIN(used - throttle->used_ns, throttle->taken * SAMPLE_MOST_NS),
-				elapsed / SHARE);
+		chosen = throttle_choose(
+			every, MIN(used - throttle->used_ns, throttle->taken * SAMPLE_MOST_NS),
+			elapsed / SHARE);
 	throttle->taken = 0;
 	throttle->begun_ns = now;
 	throttle->used_ns = used;
@@ -42,7 +42,7 @@ bool throttle_adjust(struct throttle *throttle)
 }
 
 /* The numbers need not be good, only have no rhythm (xorshift). */
-static uint64_t draw(struct throttle *throttle)
+static uint64_t throttle_draw(struct throttle *throttle)
 {
 	uint64_t drawn = throttle->drawn ? throttle->drawn : now_ns() | 1;
 
@@ -55,9 +55,9 @@ static uint64_t draw(struct throttle *throttle)
 /* By chance: threads that tick in turn would have one of them taken always, the others never. */
 uint32_t throttle_take(struct throttle *throttle)
 {
-	uint32_t ticks = throttle->every <= 1                       ? 1
-			 : (draw(throttle) >> 32) % throttle->every ? 0
-								    : throttle->every;
+	uint32_t ticks = throttle->every <= 1                                ? 1
+			 : (throttle_draw(throttle) >> 32) % throttle->every ? 0
+									     : throttle->every;
 
 	throttle->taken += ticks > 0;
 	return ticks;

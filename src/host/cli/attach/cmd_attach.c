@@ -206,8 +206,8 @@ static void print_detached(const struct session *session, enum ending ending, bo
 }
 
 /* The target may end in the middle of leaving: that is an ending too. */
-static int leave(struct session *session, const struct attach_values *values, enum ending ending,
-		 struct err *err)
+static int attach_end_session(struct session *session, const struct attach_values *values,
+			      enum ending ending, struct err *err)
 {
 	struct session_left left = { 0 };
 	int r = 0;
@@ -247,7 +247,7 @@ static enum ending await_ending(const struct session *session, int signals, uint
 						     : duration_ns - MIN(duration_ns, gone_ns));
 }
 
-static int visit(pid_t pid, const struct attach_values *values, struct err *err)
+static int attach_and_stay(pid_t pid, const struct attach_values *values, struct err *err)
 {
 	struct tool_list tools = { 0 }, libraries = { 0 };
 	struct session_options options = {
@@ -283,7 +283,7 @@ static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 	if (!values->is_json && values->duration_ns == UINT64_MAX && isatty(STDIN_FILENO))
 		fputs("press Enter or Ctrl-C to detach\n", stderr);
 	ending = await_ending(&session, signals, values->duration_ns);
-	r = leave(&session, values, ending, err);
+	r = attach_end_session(&session, values, ending, err);
 	if (!r && session.failed_tools)
 		r = err_set(err, -ENOEXEC, "%zu of %zu tools failed", session.failed_tools,
 			    session.tool_count);
@@ -300,7 +300,7 @@ static enum exit_code attach_run(char **argv)
 
 	/* A failure that forgot its words is still none of our successes. */
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
-	    visit(pid, &values, &err) && !err.code)
+	    attach_and_stay(pid, &values, &err) && !err.code)
 		err_set(&err, -EIO, "it failed without saying why");
 	return report_end("attach", values.is_json, &err);
 }

@@ -132,8 +132,8 @@ static void write_dump(pid_t pid, const struct dump *dump)
 }
 
 /* What others are asked for, before. */
-static int prepare(const struct dump_values *values, pid_t pid, struct jvm_trace *trace,
-		   struct debuginfod *debuginfod, struct err *err)
+static int dump_prepare(const struct dump_values *values, pid_t pid, struct jvm_trace *trace,
+			struct debuginfod *debuginfod, struct err *err)
 {
 	int r = values->java_names ? jvm_write_names(pid, /* start_tick */ 0, trace, err) : 0;
 
@@ -152,7 +152,7 @@ static enum exit_code dump_run(char **argv)
 	pid_t pid;
 
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
-	    !prepare(&values, pid, &trace, &debuginfod, &err)) {
+	    !dump_prepare(&values, pid, &trace, &debuginfod, &err)) {
 		options = (struct dump_options){ .wants_lines = !values.no_lines,
 						 .kernel_frames = !values.user_only,
 						 .sampler = values.sampler };

@@ -135,7 +135,8 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 	return r ? r : period_parse(values->period, &visit->period, err);
 }
 
-static int record(pid_t pid, struct visit *visit, struct recorder_options *options, struct err *err)
+static int record_make(pid_t pid, struct visit *visit, struct recorder_options *options,
+		       struct err *err)
 {
 	const struct record_values *values = visit->values;
 	int r;
@@ -157,7 +158,7 @@ static int record_running(pid_t pid, struct visit *visit, struct recorder_option
 	int r = visit->signals = ending_prepare(err);
 
 	ending_outlive_pipes();
-	return r < 0 ? r : record(pid, visit, options, err);
+	return r < 0 ? r : record_make(pid, visit, options, err);
 }
 
 static bool is_stopped(pid_t pid)
@@ -193,7 +194,7 @@ static int record_launched(char **command, struct launched *launched, struct vis
 	visit->launched = launched;
 	visit->sampling.is_new = true;
 	options->session.attach.doorstep = launch->doorstep;
-	r = record(launch->pid, visit, options, err);
+	r = record_make(launch->pid, visit, options, err);
 	if (r && !launch->is_let_go && is_stopped(launch->pid))
 		explain_stop(command[0], err);
 	launched_finish(launched);

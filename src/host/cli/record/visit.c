@@ -59,7 +59,7 @@ static enum ending wait_for(struct visit *self, uint64_t time_ns)
 }
 
 /* Stays for so long, or until something ends it all. */
-static int stay(struct visit *self, uint64_t time_ns, struct err *err)
+static int record_visit_stay(struct visit *self, uint64_t time_ns, struct err *err)
 {
 	uint64_t end_ns = time_ns == UINT64_MAX ? UINT64_MAX : now_ns() + time_ns;
 	uint64_t limit_ns = self->values->duration_ns == UINT64_MAX
@@ -121,7 +121,7 @@ static int record_once(struct visit *self, struct err *err)
 		if (self->samples)
 			samples_explain(recorder_sampling(self->recorder), self->told);
 	}
-	r = stay(self, self->period.time_ns, err);
+	r = record_visit_stay(self, self->period.time_ns, err);
 	left_well = recorder_pause(self->recorder, self->values->unload, &left, r ? &second : err);
 	for (size_t i = 0; i < left.count; i++)
 		print(stderr, "warning: stays: %s\n", left.items[i]);
@@ -135,7 +135,7 @@ int record_visit(struct visit *self, struct err *err)
 	self->begin_ns = now_ns();
 	while (!r && !self->is_over && period_goes_on(&self->period)) {
 		if (self->period.delay_ns && !(r = let_begin(self, err)))
-			r = stay(self, self->period.delay_ns, err);
+			r = record_visit_stay(self, self->period.delay_ns, err);
 		if (!r && !self->is_over)
 			r = record_once(self, err);
 	}

@@ -61,7 +61,7 @@ static int find_unit(const char *name, struct report_style *ret, struct err *err
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int take(const struct call *call, void *context)
+static int report_take(const struct call *call, void *context)
 {
 	struct recording_report *report = context;
 
@@ -78,7 +78,7 @@ static int add_up(struct recording_report *report)
 	if (summary_init(&report->summary, report->model) ||
 	    allocations_init(&report->allocations, report->model) ||
 	    descriptors_init(&report->descriptors, report->model) ||
-	    model_each_call(report->model, take, report) ||
+	    model_each_call(report->model, report_take, report) ||
 	    allocations_finish(&report->allocations))
 		return -ENOMEM;
 	summary_sort(&report->summary);
@@ -105,8 +105,8 @@ static inline void report_done_at_scope_end(struct recording_report *report)
 	report_done(report);
 }
 
-static int show(const char *path, const struct report_values *values,
-		struct recording_report *report, struct err *err)
+static int report_show(const char *path, const struct report_values *values,
+		       struct recording_report *report, struct err *err)
 {
 	CLEANUP(progress_end) struct progress progress = { 0 };
 	struct report_style style = { .limit = values->limit };
@@ -166,7 +166,7 @@ static enum exit_code report_run(char **argv)
 		err_fix(&err, "limpet report FILE.limpet");
 		err_exit(&err, EXIT_USAGE);
 	} else if (operands == 1) {
-		show(argv[0], &values, &report, &err);
+		report_show(argv[0], &values, &report, &err);
 	}
 	return report_finish(&report, values.is_json, &err);
 }

@@ -54,7 +54,7 @@ static const struct option_desc top_option_table[] = {
 	{ 0 },
 };
 
-static int judge(const struct picture *picture, struct err *err)
+static int top_judge(const struct picture *picture, struct err *err)
 {
 	struct sampling_options options = { .sampler = { .pid = picture->pid,
 							 .off_cpu = picture->has_off_cpu } };
@@ -86,7 +86,7 @@ static int print_once(struct top *top, const struct top_values *values, struct e
 	if (r)
 		return r;
 	top_text_print(picture, values->rows ? values->rows : SIZE_MAX, stdout);
-	r = judge(picture, err);
+	r = top_judge(picture, err);
 	if (!r && picture->source.error.code) {
 		*err = picture->source.error;
 		r = err->code;

@@ -28,8 +28,8 @@ static struct bpf_sampler *self_of(struct sampler *sampler)
 	return (struct bpf_sampler *)sampler;
 }
 
-static int start(struct bpf_sampler *self, enum kernel_file file, const char *program,
-		 struct err *err)
+static int bpf_start(struct bpf_sampler *self, enum kernel_file file, const char *program,
+		     struct err *err)
 {
 	int r = kernel_session_start(&self->session, file, program, &self->links[self->link_count],
 				     err);
@@ -52,7 +52,7 @@ static bool find_scheduler(struct bpf_sampler *self)
 	return false;
 }
 
-static int load(struct bpf_sampler *self, const struct space *space, struct err *err)
+static int bpf_load(struct bpf_sampler *self, const struct space *space, struct err *err)
 {
 	const struct kernel_settings settings = {
 		.period_ns = SECOND_NS / self->options.hz,
@@ -155,7 +155,7 @@ static int seed_off_cpu(struct bpf_sampler *self, struct err *err)
 	return r;
 }
 
-static int join(struct sampler *sampler, pid_t pid, struct err *err)
+static int bpf_join(struct sampler *sampler, pid_t pid, struct err *err)
 {
 	struct bpf_sampler *self = self_of(sampler);
 	bool is_followed = followed_find(&self->processes, pid);
@@ -186,26 +186,26 @@ void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
 			      (int)pid, err.what);
 	/* Who was born of it meanwhile has inherited none. */
 	if (self->options.children)
-		(void)!family_join(&self->sampler, pid, join, &err);
+		(void)!family_join(&self->sampler, pid, bpf_join, &err);
 }
 
 static int start_all(struct bpf_sampler *self, struct err *err)
 {
-	int r = start(self, KERNEL_SAMPLE, "process_forked", err);
+	int r = bpf_start(self, KERNEL_SAMPLE, "process_forked", err);
 
 	if (!r)
-		r = start(self, KERNEL_SAMPLE, "process_executed", err);
+		r = bpf_start(self, KERNEL_SAMPLE, "process_executed", err);
 	if (!r)
-		r = start(self, KERNEL_SAMPLE, "process_ended", err);
+		r = bpf_start(self, KERNEL_SAMPLE, "process_ended", err);
 	if (!r && self->options.on_cpu)
 		r = start_clocks(self, self->options.pid, /* is_heir */ false, err);
 	if (!r && self->options.children)
-		r = family_join(&self->sampler, self->options.pid, join, err);
+		r = family_join(&self->sampler, self->options.pid, bpf_join, err);
 	if (r || !self->options.off_cpu)
 		return r;
-	r = start(self, KERNEL_SWITCH, "threads_switched", err);
+	r = bpf_start(self, KERNEL_SWITCH, "threads_switched", err);
 	if (!r)
-		r = start(self, KERNEL_SWITCH, "thread_woken", err);
+		r = bpf_start(self, KERNEL_SWITCH, "thread_woken", err);
 	return r ? r : seed_off_cpu(self, err);
 }
 
@@ -217,7 +217,7 @@ static int load_and_follow(struct bpf_sampler *self, struct err *err)
 	if (r)
 		return r;
 	java_code_look(&self->first_java, space);
-	r = load(self, space, err);
+	r = bpf_load(self, space, err);
 	if (!r)
 		return bpf_follow(self, space, err);
 	space_close(space);

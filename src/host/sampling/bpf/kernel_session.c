@@ -57,13 +57,13 @@ static int keep_complaint(enum libbpf_print_level level, const char *format, va_
 	return 0;
 }
 
-static void listen(void)
+static void kernel_session_listen(void)
 {
 	complaint[0] = 0;
 	libbpf_set_print(keep_complaint);
 }
 
-static int complain(struct err *err, int code, const char *doing)
+static int kernel_session_complain(struct err *err, int code, const char *doing)
 {
 	err_set(err, code, "%s: %s", doing, strerror(-code));
 	if (complaint[0])
@@ -121,7 +121,7 @@ int kernel_session_probe(struct err *err)
 	if (!rights_have(&rights, CAPABILITY_SYS_ADMIN) &&
 	    !(rights_have(&rights, CAPABILITY_BPF) && rights_have(&rights, CAPABILITY_PERFMON)))
 		return refuse_rights(err);
-	listen();
+	kernel_session_listen();
 	r = libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL);
 	if (!r && is_call_refused())
 		r = -EPERM;
@@ -164,7 +164,7 @@ static int find_place(struct kernel_session *session, struct err *err)
 		r = bpf_map_lookup_elem(kernel_session_map(session, "counts"), &zero, &counts);
 	kernel_session_unload(session, KERNEL_PLACE);
 	if (r)
-		return complain(err, r, "finding our own namespace of pids");
+		return kernel_session_complain(err, r, "finding our own namespace of pids");
 	session->settings.level = (uint32_t)counts.level;
 	session->settings.pid_space = (uint32_t)counts.pid_space;
 	return 0;
@@ -219,7 +219,7 @@ static int prepare_map(const struct kernel_session *session, struct bpf_map *map
 	return entries ? bpf_map__set_max_entries(map, entries) : 0;
 }
 
-static int prepare(const struct kernel_session *session, struct bpf_object *object)
+static int kernel_session_prepare(const struct kernel_session *session, struct bpf_object *object)
 {
 	struct bpf_map *map;
 	int r;
@@ -242,19 +242,19 @@ int kernel_session_load(struct kernel_session *session, enum kernel_file file, s
 	struct bpf_object *object;
 	int r;
 
-	listen();
+	kernel_session_listen();
 	object = bpf_object__open_mem(files[file].bytes,
 				      (size_t)(files[file].end - files[file].bytes), &options);
 	if (!object)
-		return complain(err, -errno, "opening kernel programs");
-	r = prepare(session, object);
+		return kernel_session_complain(err, -errno, "opening kernel programs");
+	r = kernel_session_prepare(session, object);
 	if (!r)
 		r = bpf_object__load(object);
 	if (r) {
 		bpf_object__close(object);
 		/* Whatever the kernel dislikes about them: another sampler may do. */
-		return complain(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
-				"loading kernel programs");
+		return kernel_session_complain(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
+					       "loading kernel programs");
 	}
 	session->files[file] = object;
 	return 0;
@@ -289,10 +289,11 @@ int kernel_session_start(const struct kernel_session *session, enum kernel_file 
 	struct bpf_program *program = bpf_object__find_program_by_name(session->files[file], name);
 	struct bpf_link *link;
 
-	listen();
+	kernel_session_listen();
 	link = program ? bpf_program__attach(program) : NULL;
 	if (!link)
-		return complain(err, program ? -errno : -ENOENT, "starting kernel programs");
+		return kernel_session_complain(err, program ? -errno : -ENOENT,
+					       "starting kernel programs");
 	*ret = link;
 	return 0;
 }

@@ -16,23 +16,24 @@ struct off_cpu {
 	size_t capacity;
 };
 
-static int compare(const void *a, const void *b)
+static int off_cpu_compare(const void *a, const void *b)
 {
 	const struct off_cpu *left = a, *right = b;
 
 	return left->tid < right->tid ? -1 : left->tid > right->tid;
 }
 
-static struct off_cpu *find(struct off_cpu_threads *off_cpu_threads, uint32_t tid)
+static struct off_cpu *off_cpu_find(struct off_cpu_threads *off_cpu_threads, uint32_t tid)
 {
-	struct off_cpu key = { .tid = tid }, **found = tfind(&key, &off_cpu_threads->tree, compare);
+	struct off_cpu key = { .tid = tid },
+		       **found = tfind(&key, &off_cpu_threads->tree, off_cpu_compare);
 
 	return found ? *found : NULL;
 }
 
 static struct off_cpu *find_or_make(struct off_cpu_threads *off_cpu_threads, uint32_t tid)
 {
-	struct off_cpu *off_cpu = find(off_cpu_threads, tid);
+	struct off_cpu *off_cpu = off_cpu_find(off_cpu_threads, tid);
 
 	if (off_cpu)
 		return off_cpu;
@@ -40,7 +41,7 @@ static struct off_cpu *find_or_make(struct off_cpu_threads *off_cpu_threads, uin
 	if (!off_cpu)
 		return NULL;
 	off_cpu->tid = tid;
-	if (tsearch(off_cpu, &off_cpu_threads->tree, compare))
+	if (tsearch(off_cpu, &off_cpu_threads->tree, off_cpu_compare))
 		return off_cpu;
 	free(off_cpu);
 	return NULL;
@@ -95,7 +96,7 @@ static void visit_times(struct sample *sample, const struct kernel_return *times
 void off_cpu_threads_end(struct off_cpu_threads *off_cpu_threads, const struct sample *came,
 			 off_cpu_visitor *visit, void *context)
 {
-	struct off_cpu *off_cpu = find(off_cpu_threads, came->tid);
+	struct off_cpu *off_cpu = off_cpu_find(off_cpu_threads, came->tid);
 	struct sample bare = *came, *sample = &bare;
 	struct kernel_return times = { came->frames[0], came->frames[1] };
 

@@ -175,7 +175,7 @@ static const unsigned char two_bytes[256] = {
 	[0xd0 ... 0xff] = MODRM,
 };
 
-static unsigned take(struct decoding *it)
+static unsigned instruction_take(struct decoding *it)
 {
 	if (it->at >= it->room || it->at >= SIZE_MAX_BYTES) {
 		it->is_broken = true;
@@ -189,7 +189,7 @@ static int64_t take_signed(struct decoding *it, unsigned size)
 	uint64_t value = 0;
 
 	for (unsigned i = 0; i < size; i++)
-		value |= (uint64_t)take(it) << 8 * i;
+		value |= (uint64_t)instruction_take(it) << 8 * i;
 	return size ? (int64_t)(value << (64 - 8 * size)) >> (64 - 8 * size) : 0;
 }
 
@@ -219,7 +219,7 @@ static enum map map_of(unsigned number)
 /* The opcode behind C5, C4 or 62. */
 static void take_vex(struct decoding *it, unsigned first)
 {
-	unsigned byte = take(it);
+	unsigned byte = instruction_take(it);
 
 	it->has_vex = true;
 	it->reg_high = ~byte >> 4 & 8;
@@ -227,18 +227,18 @@ static void take_vex(struct decoding *it, unsigned first)
 	if (first != 0xc5) {
 		take_high_bits(it, byte);
 		it->map = map_of(first == 0x62 ? byte & 7 : byte & 31);
-		it->is_wide = take(it) >> 7;
+		it->is_wide = instruction_take(it) >> 7;
 	}
 	if (first == 0x62)
-		take(it);
-	it->opcode = take(it);
+		instruction_take(it);
+	it->opcode = instruction_take(it);
 }
 
 static void take_opcode(struct decoding *it)
 {
-	unsigned byte = take(it);
+	unsigned byte = instruction_take(it);
 
-	for (; is_prefix(byte) && !it->is_broken; byte = take(it)) {
+	for (; is_prefix(byte) && !it->is_broken; byte = instruction_take(it)) {
 		it->is_short |= byte == 0x66;
 		it->is_address_short |= byte == 0x67;
 	}
@@ -251,14 +251,14 @@ static void take_opcode(struct decoding *it)
 		it->reg_high = byte << 1 & 8;
 		it->index_high = byte << 2 & 8;
 		it->rm_high = byte << 3 & 8;
-		byte = take(it);
+		byte = instruction_take(it);
 	}
 	it->map = MAP_ONE;
 	if (byte == 0x0f) {
-		byte = take(it);
+		byte = instruction_take(it);
 		it->map = byte == 0x38 ? MAP_0F38 : byte == 0x3a ? MAP_0F3A : MAP_0F;
 		if (it->map != MAP_0F)
-			byte = take(it);
+			byte = instruction_take(it);
 	}
 	it->opcode = byte;
 }
@@ -279,14 +279,14 @@ static unsigned shape_of(const struct decoding *it)
 
 static void take_place(struct decoding *it)
 {
-	unsigned byte = take(it), sib;
+	unsigned byte = instruction_take(it), sib;
 
 	it->mod = byte >> 6;
 	it->reg = (byte >> 3 & 7) | it->reg_high;
 	it->rm = byte & 7;
 	it->base = it->rm | it->rm_high;
 	if (it->mod != 3 && it->rm == 4) {
-		sib = take(it);
+		sib = instruction_take(it);
 		it->base = (sib & 7) | it->rm_high;
 		if (((sib >> 3 & 7) | it->index_high) != 4)
 			it->base = REGISTER_NONE;
@@ -366,8 +366,8 @@ static bool read_flow(const struct decoding *it, struct instruction *ret)
 	return true;
 }
 
-static void change(struct instruction *ret, enum instruction_kind kind, unsigned to, unsigned from,
-		   int64_t value)
+static void instruction_change(struct instruction *ret, enum instruction_kind kind, unsigned to,
+			       unsigned from, int64_t value)
 {
 	ret->kind = kind;
 	ret->to = to;
@@ -381,26 +381,28 @@ static bool read_push(const struct decoding *it, struct instruction *ret)
 	unsigned opcode = it->opcode, reg = it->reg & 7;
 
 	if (it->map == MAP_0F && !it->has_vex && (opcode & 0xf6) == 0xa0)
-		change(ret, opcode & 1 ? INSTRUCTION_POP : INSTRUCTION_PUSH, REGISTER_NONE,
-		       REGISTER_NONE, 0);
+		instruction_change(ret, opcode & 1 ? INSTRUCTION_POP : INSTRUCTION_PUSH,
+				   REGISTER_NONE, REGISTER_NONE, 0);
 	else if (it->map != MAP_ONE)
 		return false;
 	else if ((opcode & 0xf8) == 0x50)
-		change(ret, INSTRUCTION_PUSH, REGISTER_NONE, (opcode & 7) | it->rm_high, 0);
+		instruction_change(ret, INSTRUCTION_PUSH, REGISTER_NONE, (opcode & 7) | it->rm_high,
+				   0);
 	else if ((opcode & 0xf8) == 0x58)
-		change(ret, INSTRUCTION_POP, (opcode & 7) | it->rm_high, REGISTER_NONE, 0);
+		instruction_change(ret, INSTRUCTION_POP, (opcode & 7) | it->rm_high, REGISTER_NONE,
+				   0);
 	else if (opcode == 0x68 || opcode == 0x6a || opcode == 0x9c || (opcode == 0xff && reg == 6))
-		change(ret, INSTRUCTION_PUSH, REGISTER_NONE, REGISTER_NONE, 0);
+		instruction_change(ret, INSTRUCTION_PUSH, REGISTER_NONE, REGISTER_NONE, 0);
 	else if (opcode == 0x9d || opcode == 0x8f)
-		change(ret, INSTRUCTION_POP, REGISTER_NONE, REGISTER_NONE, 0);
+		instruction_change(ret, INSTRUCTION_POP, REGISTER_NONE, REGISTER_NONE, 0);
 	else if (opcode == 0xc9)
 		ret->kind = INSTRUCTION_LEAVE;
 	else if (opcode == 0xc8)
-		change(ret, INSTRUCTION_SET, REGISTER_RSP, REGISTER_NONE, 0);
+		instruction_change(ret, INSTRUCTION_SET, REGISTER_RSP, REGISTER_NONE, 0);
 	else
 		return false;
 	if (it->is_short) /* two bytes: nobody does that */
-		change(ret, INSTRUCTION_SET, REGISTER_RSP, REGISTER_NONE, 0);
+		instruction_change(ret, INSTRUCTION_SET, REGISTER_RSP, REGISTER_NONE, 0);
 	return true;
 }
 
@@ -417,19 +419,20 @@ static bool read_move(const struct decoding *it, struct instruction *ret)
 	if (it->map != MAP_ONE || !it->is_wide)
 		return false;
 	if (opcode == 0x89 && it->mod == 3)
-		change(ret, INSTRUCTION_MOVE, it->rm, it->reg, 0);
+		instruction_change(ret, INSTRUCTION_MOVE, it->rm, it->reg, 0);
 	else if (opcode == 0x8b && it->mod == 3)
-		change(ret, INSTRUCTION_MOVE, it->reg, it->rm, 0);
+		instruction_change(ret, INSTRUCTION_MOVE, it->reg, it->rm, 0);
 	else if (opcode == 0x89 && is_known_base(it))
-		change(ret, INSTRUCTION_STORE, it->base, it->reg, it->displacement);
+		instruction_change(ret, INSTRUCTION_STORE, it->base, it->reg, it->displacement);
 	else if (opcode == 0x8b && is_known_base(it))
-		change(ret, INSTRUCTION_LOAD, it->reg, it->base, it->displacement);
+		instruction_change(ret, INSTRUCTION_LOAD, it->reg, it->base, it->displacement);
 	else if (opcode == 0x8d && it->mod != 3 && it->base == it->reg)
-		change(ret, INSTRUCTION_ADD, it->reg, it->reg, it->displacement);
+		instruction_change(ret, INSTRUCTION_ADD, it->reg, it->reg, it->displacement);
 	else if ((opcode == 0x81 || opcode == 0x83) && it->mod == 3 && (reg == 0 || reg == 5))
-		change(ret, INSTRUCTION_ADD, it->rm, it->rm, reg ? -it->immediate : it->immediate);
+		instruction_change(ret, INSTRUCTION_ADD, it->rm, it->rm,
+				   reg ? -it->immediate : it->immediate);
 	else if ((opcode == 0x81 || opcode == 0x83) && it->mod == 3 && reg == 4)
-		change(ret, INSTRUCTION_ALIGN, it->rm, it->rm, it->immediate);
+		instruction_change(ret, INSTRUCTION_ALIGN, it->rm, it->rm, it->immediate);
 	else
 		return false;
 	return true;
@@ -449,14 +452,16 @@ static bool only_looks(const struct decoding *it)
 static void read_other(const struct decoding *it, unsigned shape, struct instruction *ret)
 {
 	if (it->map == MAP_ONE && it->opcode >= 0xb8 && it->opcode <= 0xbf)
-		change(ret, INSTRUCTION_SET, (it->opcode & 7) | it->rm_high, REGISTER_NONE, 0);
+		instruction_change(ret, INSTRUCTION_SET, (it->opcode & 7) | it->rm_high,
+				   REGISTER_NONE, 0);
 	else if (it->map == MAP_ONE && it->opcode >= 0x91 && it->opcode <= 0x97)
-		change(ret, INSTRUCTION_SET, (it->opcode & 7) | it->rm_high, REGISTER_NONE, 0);
+		instruction_change(ret, INSTRUCTION_SET, (it->opcode & 7) | it->rm_high,
+				   REGISTER_NONE, 0);
 	else if (shape & WRITES_REG)
-		change(ret, INSTRUCTION_SET, it->reg, REGISTER_NONE, 0);
+		instruction_change(ret, INSTRUCTION_SET, it->reg, REGISTER_NONE, 0);
 	if (shape & WRITES_RM && it->mod == 3 && !only_looks(it) &&
 	    (ret->kind != INSTRUCTION_SET || it->rm == REGISTER_RSP))
-		change(ret, INSTRUCTION_SET, it->rm, REGISTER_NONE, 0);
+		instruction_change(ret, INSTRUCTION_SET, it->rm, REGISTER_NONE, 0);
 }
 
 int instruction_read(struct instruction *ret, const unsigned char *bytes, size_t room)

@@ -39,7 +39,8 @@ void job_read_call(const struct job *job, struct blocked_call *ret);
 /* wait.c: waits for the thread; all ptrace and wait calls come from this one thread. */
 void wait_init(void);
 uint64_t wait_clock_ns(void);
-/* The next stop of the thread; -ETIMEDOUT at the deadline (clock ns), -ESRCH when it has ended. */
+/* The stop of the thread, again and again until it is told to go on; a signal in it is not lost
+ * with us.  -ETIMEDOUT at the deadline (clock ns), -ESRCH when the thread has ended. */
 int wait_stop(pid_t tid, uint64_t deadline_ns, int *ret_status) MUST_CHECK;
 
 /* stop.c: seizes and interrupts, delivering every signal that comes first; then checks that the

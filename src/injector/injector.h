@@ -60,10 +60,19 @@ int gate_check(struct stopped *self) MUST_CHECK;
 /* The writable memory around an address, NULL: none. */
 const struct job_stack *stack_at(const struct job *job, uint64_t address);
 
+/* altstack.c: is the thread in a handler whose own stack is a part of this one? */
+bool is_on_signal_stack(const struct stopped *self, const struct job_stack *stack);
+
 /* inside.c: searches so many bytes of the stopped thread's stack for a return address into this
  * code.
  */
 bool thread_may_be_inside(const struct stopped *self, struct job_code code, uint64_t bytes);
+
+/* sequence.c: would the kernel send the thread back to the beginning of a restartable sequence? */
+bool sequence_is_running(const struct stopped *self);
+
+/* dispatch.c: are system calls of the thread handed to its program, instead of the kernel? */
+bool calls_are_dispatched(const struct stopped *self);
 
 /* newborn.c: has it left fork, and begun to run its program? */
 int newborn_check(struct stopped *self) MUST_CHECK;

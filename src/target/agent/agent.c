@@ -18,6 +18,7 @@
 #include "target/runtime/identity.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/sdk.h"
 #include "target/sdk/tables.h"
 
 #include <dlfcn.h>
@@ -203,6 +204,8 @@ static void keep_agent_where_it_must(struct residence *self)
 	if (!reason)
 		reason = notice_hindrance();
 	if (!reason)
+		reason = sdk_hindrance();
+	if (!reason)
 		return;
 	self->unloads = false;
 	text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
@@ -279,7 +282,7 @@ static bool is_deserted(struct residence *self)
 {
 	bool has_first_ended = first_status() >= 0;
 
-	if (is_alone(rings_tracer_threads() + notice_threads()))
+	if (is_alone(rings_tracer_threads() + notice_threads() + sdk_own_threads()))
 		return true;
 	self->is_outlived |= has_first_ended;
 	return false;

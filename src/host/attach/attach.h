@@ -55,7 +55,7 @@ struct attachment {
 int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
 		struct err *err) MUST_CHECK;
 
-/* Tells the agent to detach; with unload, to take everything along.  Waits until our thread has
+/* Tells the agent to detach; with unload, to unmap everything.  Waits until our thread has
  * ended. */
 int attach_leave(struct attachment *attachment, bool unload, struct control_reply *ret,
 		 struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * limpet detach: take down an agent that is in a process, held or left behind.
+ * limpet detach: detach the agent in a process, held or left behind.
  */
 #include "host/cli/attach/departure.h"
 #include "host/cli/command.h"
@@ -146,7 +146,7 @@ static void print_detached(pid_t pid, const struct detach_values *values, bool w
 	};
 
 	snprintf(words, sizeof(words), "%d: %s%s", pid,
-		 was_held ? "its limpet has left" : "the agent is at rest",
+		 was_held ? "detached" : "the agent is at rest",
 		 unloaded ? ", and nothing of it is mapped any more" : "");
 	departure_print(&departure, values->is_json);
 }
@@ -168,7 +168,7 @@ static enum exit_code detach_run(char **argv)
 
 const struct command command_detach = {
 	.name = "detach",
-	.summary = "take down an agent that is in a process",
+	.summary = "detach limpet from a process",
 	.usage = "PID [--unload] [--json]",
 	.options = detach_options,
 	.run = detach_run,

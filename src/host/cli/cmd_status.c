@@ -206,7 +206,7 @@ static enum exit_code status_run(char **argv)
 
 const struct command command_status = {
 	.name = "status",
-	.summary = "say what limpet is doing in a process",
+	.summary = "show what limpet is doing in a process",
 	.usage = "PID [--json]",
 	.options = status_options,
 	.run = status_run,

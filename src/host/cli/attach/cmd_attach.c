@@ -1,5 +1,5 @@
 /*
- * limpet attach: load tools into a running process, stay, and leave.
+ * limpet attach: load tools into a running process, and detach when done.
  */
 #include "host/attach/listener.h"
 #include "host/cli/attach/departure.h"
@@ -30,22 +30,23 @@ struct attach_values {
 
 static const struct option_desc attach_options[] = {
 	OPERAND_OPTION(FIELD(pid)),
-	{ 't', "tool", "A.so[:B.so]", "tool libraries (rocprofiler_configure)", OPTION_LIST,
+	{ 't', "tool", "A.so[:B.so]", "load tool libraries (rocprofiler_configure)", OPTION_LIST,
 	  FIELD(tools) },
-	{ 'l', "load", "LIB.so", "any library: its constructor is all that runs", OPTION_LIST,
+	{ 'l', "load", "LIB.so", "load any library; only its constructor runs", OPTION_LIST,
 	  FIELD(libraries) },
-	{ 'e', "env", "NAME=VALUE", "a variable for the tools", OPTION_LIST, FIELD(variables) },
-	{ 'd', "duration", "TIME", "leave after TIME (10 or 10s, 500ms, 1m)", OPTION_DURATION,
+	{ 'e', "env", "NAME=VALUE", "set a variable for the tools", OPTION_LIST, FIELD(variables) },
+	{ 'd', "duration", "TIME", "detach after TIME (10 or 10s, 500ms, 1m)", OPTION_DURATION,
 	  FIELD(duration_ns) },
-	{ 0, "tool-timeout", "TIME", "how long a call of a tool may take (10s)", OPTION_DURATION,
+	{ 0, "tool-timeout", "TIME", "limit each call of a tool to TIME (10s)", OPTION_DURATION,
 	  FIELD(timeout_ns) },
-	{ 'u', "unload", NULL, "take everything along when leaving", OPTION_FLAG, FIELD(unload) },
-	{ 's', "strict", NULL, "one tool that fails undoes all", OPTION_FLAG, FIELD(is_strict) },
+	{ 'u', "unload", NULL, "unmap everything on detach", OPTION_FLAG, FIELD(unload) },
+	{ 's', "strict", NULL, "undo the attach when one tool fails", OPTION_FLAG,
+	  FIELD(is_strict) },
 	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG,
 	  FIELD(force) },
 	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
 	  FIELD(resumes) },
-	{ 'C', "children", NULL, "its descendants too, and those that are born meanwhile",
+	{ 'C', "children", NULL, "attach to its descendants too, also to those started later",
 	  OPTION_FLAG, FIELD(has_children) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
@@ -307,7 +308,7 @@ static enum exit_code attach_run(char **argv)
 
 const struct command command_attach = {
 	.name = "attach",
-	.summary = "load tools into a running process, stay, and leave",
+	.summary = "load tools into a running process, and detach when done",
 	.usage =
 		"PID [--tool A.so[:B.so]] [--load LIB.so] [--env NAME=VALUE] [--duration TIME] [--children] [--unload] [--json]",
 	.options = attach_options,

@@ -204,7 +204,7 @@ static enum exit_code doctor_run(char **argv)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "say what is allowed here, what is missing, and how to get it",
+	.summary = "check what is allowed here, what is missing, and how to get it",
 	.usage = "[PID] [--setup] [--json]",
 	.options = doctor_options,
 	.run = doctor_run,

@@ -26,17 +26,17 @@ struct dump_values {
 
 static const struct option_desc dump_options[] = {
 	OPERAND_OPTION(FIELD(pid)),
-	{ 0, "no-lines", NULL, "names only: no files, lines and inlined functions", OPTION_FLAG,
+	{ 0, "no-lines", NULL, "show names only: no files, lines or inlined functions", OPTION_FLAG,
 	  FIELD(no_lines) },
-	{ 0, "user", NULL, "no frames of the kernel", OPTION_FLAG, FIELD(user_only) },
+	{ 0, "user", NULL, "leave out frames of the kernel", OPTION_FLAG, FIELD(user_only) },
 	{ 0, "java-names", NULL, "ask a Java virtual machine for the names of its code (JDK 17)",
 	  OPTION_FLAG, FIELD(java_names) },
 	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
 	  FIELD(debuginfod) },
 	{ 0, "sampler", "NAME", "use only this sampler: bpf or read", OPTION_TEXT, FIELD(sampler) },
 	{ 0, "way", "NAME", NULL, OPTION_TEXT, FIELD(sampler) },
-	{ 'a', "all", NULL, "each thread and each frame, also where they are equal", OPTION_FLAG,
-	  FIELD(style.all) },
+	{ 'a', "all", NULL, "show each thread and each frame, also where they are equal",
+	  OPTION_FLAG, FIELD(style.all) },
 	{ 0, "full-paths", NULL, "files and modules with their folders", OPTION_FLAG,
 	  FIELD(style.full_paths) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
@@ -169,7 +169,7 @@ static enum exit_code dump_run(char **argv)
 
 const struct command command_dump = {
 	.name = "dump",
-	.summary = "the stacks of all threads of a process, now",
+	.summary = "show the stacks of all threads of a process, once",
 	.usage = "PID [--user] [--no-lines] [--all] [--full-paths] [--json]",
 	.options = dump_options,
 	.run = dump_run,

@@ -23,13 +23,13 @@ struct report_values {
 #define FIELD(member) offsetof(struct report_values, member)
 
 static const struct option_desc report_options[] = {
-	{ 'u', "unit", "UNIT", "sec, msec, usec or nsec (default: usec)", OPTION_TEXT,
+	{ 'u', "unit", "UNIT", "show times in sec, msec, usec or nsec (default: usec)", OPTION_TEXT,
 	  FIELD(unit) },
-	{ 'n', "limit", "N", "rows of each table (default: 20; 0: all)", OPTION_NUMBER,
+	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", OPTION_NUMBER,
 	  FIELD(limit) },
-	{ 't', "tree", NULL, "also who called whom, from samples", OPTION_FLAG, FIELD(tree) },
-	{ 0, "view", "VIEW", "only these samples: on-cpu, off-cpu, runnable or wall", OPTION_TEXT,
-	  FIELD(view) },
+	{ 't', "tree", NULL, "also show who called whom, from samples", OPTION_FLAG, FIELD(tree) },
+	{ 0, "view", "VIEW", "use only these samples: on-cpu, off-cpu, runnable or wall",
+	  OPTION_TEXT, FIELD(view) },
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
@@ -173,7 +173,7 @@ static enum exit_code report_run(char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "add up what a recording holds",
+	.summary = "summarize a recording",
 	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--only LANGUAGE] [--full-paths] "
 		 "[--max-records N] [--json]",
 	.options = report_options,

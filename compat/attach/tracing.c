@@ -5,8 +5,8 @@
 #include "tracing.h"
 
 #include "environment.h"
-#include "job.h"
 #include "log.h"
+#include "profiling.h"
 
 #include "host/core/quiet_thread.h"
 
@@ -24,7 +24,7 @@ _Static_assert((int)SAY_ERROR == (int)LOG_ERROR && (int)SAY_TRACE == (int)LOG_TR
 struct tracing {
 	struct profile profile;
 	struct tool_list tools; /* a copy, with its texts */
-	struct job job;
+	struct profiling job;
 	struct face face;
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards what follows */
@@ -83,7 +83,7 @@ static void *run(void *argument)
 	struct tracing *self = argument;
 	struct results results;
 
-	if (!job_run(&self->job, &results, &self->err))
+	if (!profiling_run(&self->job, &results, &self->err))
 		self->err.code = 0;
 	set(self, &self->is_done);
 	return NULL;
@@ -178,10 +178,10 @@ rocattach_status_t tracing_begin(struct tracing **ret, int pid, bool with_childr
 	profile_init(&self->profile);
 	self->profile.has_children = with_children;
 	self->face = (struct face){ say, wait, begun, say_file, self };
-	self->job = (struct job){ .pid = pid,
-				  .duration_ns = UINT64_MAX,
-				  .profile = &self->profile,
-				  .face = &self->face };
+	self->job = (struct profiling){ .pid = pid,
+					.duration_ns = UINT64_MAX,
+					.profile = &self->profile,
+					.face = &self->face };
 	r = prepare(self, tools, &err);
 	if (!r)
 		r = start(self, &err);

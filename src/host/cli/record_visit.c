@@ -81,6 +81,7 @@ static void visit_joined(void *context, const struct tracing *tracing)
 {
 	const struct visit *self = context;
 
+	tell_joined(self, tracing);
 	for (size_t i = 0; i < self->pid_count; i++)
 		if (self->pids[i] == tracing_pid(tracing))
 			warn_absent(self, tracing);

@@ -148,6 +148,19 @@ void warn_absent(const struct visit *self, const struct tracing *tracing)
 	}
 }
 
+void tell_joined(const struct visit *self, const struct tracing *tracing)
+{
+	struct json json = { .out = stdout };
+
+	if (!self->values->is_json || !visit_has_family(self))
+		return;
+	json_object(&json, NULL);
+	json_text(&json, "event", "traced");
+	json_signed(&json, "pid", tracing_pid(tracing));
+	json_object_end(&json);
+	fflush(stdout);
+}
+
 void tell_skipped(const struct visit *self, pid_t pid, const struct err *err)
 {
 	struct json json = { .out = stdout };

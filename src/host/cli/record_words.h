@@ -8,6 +8,8 @@
 void print_attached(const struct visit *visit);
 /* What was asked for and is not there, or not all of it. */
 void warn_absent(const struct visit *visit, const struct tracing *tracing);
+/* For programs: one of several is traced from now on. */
+void tell_joined(const struct visit *visit, const struct tracing *tracing);
 /* One of the family is not traced. */
 void tell_skipped(const struct visit *visit, pid_t pid, const struct err *err);
 /* The process is the same, what it runs is not. */

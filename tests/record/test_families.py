@@ -5,6 +5,7 @@ file with all that it did.
 """
 
 import collections
+import contextlib
 import json
 import os
 import signal
@@ -71,13 +72,19 @@ class Families(TargetTest):
     def server(self, name="server", workers=3):
         folder = os.path.join(self.folder, name)
         os.mkdir(folder)
-        process = subprocess.Popen(["/usr/bin/python3", "-c", PROGRAM, folder], env={**os.environ, "PROGRAM": PROGRAM})
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.addCleanup(self.mark, name, "end")
+        process = subprocess.Popen(["/usr/bin/python3", "-c", PROGRAM, folder], env={**os.environ, "PROGRAM": PROGRAM},
+                                   start_new_session=True)
+        self.addCleanup(self.end_session, process)
         for number in range(workers):
             self.pid(name, number)
         return process
+
+    @staticmethod
+    def end_session(process):
+        """The server and its workers, who are in its group."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
     def mark(self, name, what):
         with open(os.path.join(self.folder, name, what), "w"):
@@ -157,13 +164,14 @@ class Families(TargetTest):
     def test_the_end_of_a_family(self):
         server = self.server()
         process = self.start("-p", server.pid, "--children", *CALLS)
-        self.wait_traced(process, [server.pid])
-        self.work("server", 0)
+        self.wait_traced(process, [server.pid] + [self.pid("server", number) for number in range(3)])
+        for number in range(3):
+            self.work("server", number)
         self.mark("server", "end")
         result = harness.limpet_finish(process)
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual(result.event("recorded")["reason"], "exit")
-        self.assertEqual(self.calls(), {self.pid("server", 0): 100})
+        self.assertEqual(self.calls(), {self.pid("server", number): 100 + number for number in range(3)})
 
     def test_samples_and_calls_of_a_family(self):
         server = self.server()
@@ -182,7 +190,7 @@ class Families(TargetTest):
         servers = [self.server(name) for name in ("one", "two")]
         process = self.start("-p", servers[0].pid, "-p", self.pid("two", 1), "-p", servers[0].pid, *CALLS, "-F", "99")
         self.wait_traced(process, [servers[0].pid, self.pid("two", 1)])
-        for number in range(2):
+        for number in range(3):
             self.work("two", number)
         self.mark("one", "end")
         servers[0].wait()
@@ -215,8 +223,8 @@ class Families(TargetTest):
 
     def test_in_periods(self):
         server = self.server()
-        process = self.start("-p", server.pid, "--children", "--io-trace", "-F", "99", "--collection-period",
-                             "0:300ms:2")
+        process = self.start("-p", server.pid, "--children", *CALLS, "--off-cpu", "--collection-period",
+                             "0:500ms:2")
         result = harness.limpet_finish(process)
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual(result.event("recorded")["reason"], "duration")
@@ -224,8 +232,10 @@ class Families(TargetTest):
 
     def test_the_size_counts_for_all(self):
         server = self.server()
-        result = limpet("record", "-p", server.pid, "--children", "--io-trace", "--max-size", "6K", "-o", self.path,
-                        "--json")
+        process = self.start("-p", server.pid, "--children", "--off-cpu", *CALLS, "--max-size", "60K")
+        self.wait_traced(process, [self.pid("server", 0)])
+        self.work("server", 0)
+        result = harness.limpet_finish(process)
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual(result.event("recorded")["reason"], "max-size")
 

@@ -7,6 +7,7 @@
 #include "host/model/domains.h"
 #include "host/process/process.h"
 #include "host/recorder/record_job.h"
+#include "host/recording/drops.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -139,7 +140,7 @@ static void tell_lost(void *context, const struct tracing *tracing)
 	uint64_t dropped;
 
 	tracing_totals(tracing, &totals);
-	dropped = tracing_totals_drops(&totals.collected);
+	dropped = drops_sum(totals.collected.drops);
 	if (dropped)
 		face_say(self->profiling->face, SAY_WARNING,
 			 "%" PRIu64 " records of process %d were dropped: it called too fast",

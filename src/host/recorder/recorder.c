@@ -6,7 +6,7 @@
 #include "host/recorder/recorder_private.h"
 
 #include "host/collect/facts.h"
-#include "host/process/kin.h"
+#include "host/process/descendants.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static bool is_covered(const struct recorder *self, size_t index)
 
 		is_covered = i < index && pids[i] == pids[index];
 		if (pids[i] == pids[index] || !self->given.has_children ||
-		    kin_descendants(pids[i], &family, &count, &ignored))
+		    descendants_list(pids[i], &family, &count, &ignored))
 			continue;
 		for (size_t j = 0; j < count; j++)
 			is_covered |= family[j] == pids[index];

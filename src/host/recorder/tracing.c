@@ -4,6 +4,8 @@
  */
 #include "host/recorder/tracing_private.h"
 
+#include "host/recording/drops.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -219,8 +221,7 @@ static void add_collected(struct collect_totals *to, const struct collect_totals
 	to->invalid += more->invalid;
 	to->threads += more->threads;
 	to->functions += more->functions;
-	for (unsigned i = 0; i < DROP_REASONS; i++)
-		to->drops[i] += more->drops[i];
+	drops_add(to->drops, more->drops);
 }
 
 static void add_words(struct trace_words *to, const struct trace_words *more)
@@ -245,13 +246,4 @@ void tracing_totals_add(struct tracing_totals *to, const struct tracing_totals *
 	to->queues.estimated += more->queues.estimated;
 	to->queues.refusals |= more->queues.refusals;
 	to->queues.left += more->queues.left;
-}
-
-uint64_t tracing_totals_drops(const struct collect_totals *totals)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < DROP_REASONS; i++)
-		sum += totals->drops[i];
-	return sum;
 }

@@ -98,4 +98,3 @@ struct tracing_totals {
 void tracing_totals(const struct tracing *tracing, struct tracing_totals *ret);
 /* Adds up, of several processes. */
 void tracing_totals_add(struct tracing_totals *to, const struct tracing_totals *more);
-uint64_t tracing_totals_drops(const struct collect_totals *totals);

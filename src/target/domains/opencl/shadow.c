@@ -17,6 +17,7 @@
 
 #include "shared/arch/syscall.h"
 #include "target/hooks/got.h"
+#include "target/runtime/kernel_clock.h"
 
 #include <time.h>
 
@@ -309,14 +310,6 @@ void shadows_give_up(struct opencl_vendor *vendor)
 	}
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now = { 0, 0 };
-
-	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* False: the driver has gone. */
 static bool look_for_bypass(struct opencl_vendor *vendor)
 {
@@ -339,8 +332,8 @@ void shadows_settle(struct opencl_vendor *vendor)
 	if (vendor->is_settled || !vendor->hooked)
 		return;
 	if (!vendor->hooked_ns && look_for_bypass(vendor))
-		vendor->hooked_ns = clock_ns();
-	if (vendor->hooked_ns && clock_ns() - vendor->hooked_ns >= GRACE_NS)
+		vendor->hooked_ns = monotonic_ns();
+	if (vendor->hooked_ns && monotonic_ns() - vendor->hooked_ns >= GRACE_NS)
 		__atomic_store_n(&vendor->is_settled, 1, __ATOMIC_RELEASE);
 }
 

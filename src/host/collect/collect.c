@@ -5,7 +5,6 @@
 #include "host/collect/collect.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +25,7 @@ int collector_new(struct recording *recording, const struct collect_source *sour
 
 	if (!self)
 		return err_set(err, -ENOMEM, "collect: no memory");
-	pthread_mutex_init(&self->lock, NULL);
+	worker_init(&self->worker);
 	self->recording = recording;
 	self->source = *source;
 	if (source->size >= sizeof(self->layout))
@@ -48,7 +47,7 @@ void collector_free(struct collector *collector)
 	for (uint32_t i = 0; collector->slots && i < collector->layout.slot_count; i++)
 		bytes_done(&collector->slots[i].packed);
 	free(collector->slots);
-	pthread_mutex_destroy(&collector->lock);
+	worker_done(&collector->worker);
 	free(collector);
 }
 
@@ -249,9 +248,9 @@ static int count_drops_without_ring(struct collector *self, struct err *err)
 
 static void show_totals(struct collector *self)
 {
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	self->shown = self->totals;
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 }
 
 long collector_drain(struct collector *self, struct err *err)
@@ -301,7 +300,7 @@ int collector_finish(struct collector *self, struct err *err)
 
 void collector_totals(struct collector *self, struct collect_totals *ret)
 {
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	*ret = self->shown;
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 }

@@ -5,9 +5,8 @@
 
 #include "host/collect/slot.h"
 
-#include <pthread.h>
-
 #include "host/core/cleanup.h"
+#include "host/core/worker.h"
 
 struct collector {
 	struct recording *recording;
@@ -23,11 +22,7 @@ struct collector {
 	uint32_t used;    /* rings that belong to a thread */
 	uint64_t fullest; /* bytes found in one ring */
 
-	/* The background thread. */
-	pthread_mutex_t lock; /* of what follows */
-	pthread_cond_t wake;
-	pthread_t thread;
-	bool is_running, is_asked_to_stop;
+	struct worker worker; /* the background thread; its lock is of what follows */
 	struct collect_totals shown;
 	struct err failure;
 };

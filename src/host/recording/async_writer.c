@@ -4,7 +4,6 @@
 #include "host/recording/async_writer.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
-#include "host/core/quiet_thread.h"
+#include "host/core/worker.h"
 
 /* What may wait to be written: some seconds of a program that writes very much. */
 #define WAITING_MAX (64u << 20)
@@ -25,10 +24,7 @@ struct piece {
 
 struct async_writer {
 	struct output_begun file;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool is_ending;
+	struct worker worker; /* its lock is of what follows */
 	struct piece *first, **end;
 	size_t waiting; /* bytes of all pieces in the queue, that being written included */
 	off_t begin;    /* of what is ours, in the file */
@@ -41,8 +37,7 @@ static void async_writer_free(struct async_writer *self)
 {
 	output_end(&self->file);
 	bytes_done(&self->last_words);
-	pthread_cond_destroy(&self->changed);
-	pthread_mutex_destroy(&self->lock);
+	worker_done(&self->worker);
 	free(self);
 }
 
@@ -80,7 +75,7 @@ static void write_piece(struct async_writer *self, const struct piece *piece)
 {
 	int r = self->failure ? 0 : put_piece(self, piece);
 
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	if (!self->failure && !r)
 		async_writer_count(self, &piece->adds);
 	if (r) {
@@ -88,8 +83,8 @@ static void write_piece(struct async_writer *self, const struct piece *piece)
 		cut_back(self);
 	}
 	self->waiting -= piece->adds.bytes;
-	pthread_cond_broadcast(&self->changed);
-	pthread_mutex_unlock(&self->lock);
+	worker_notify(&self->worker);
+	worker_unlock(&self->worker);
 }
 
 /* The next one, out of the queue; NULL when no more will come. */
@@ -97,16 +92,16 @@ static struct piece *next_piece(struct async_writer *self)
 {
 	struct piece *piece;
 
-	pthread_mutex_lock(&self->lock);
-	while (!self->first && !self->is_ending)
-		pthread_cond_wait(&self->changed, &self->lock);
+	worker_lock(&self->worker);
+	while (!self->first && !self->worker.is_stopping)
+		worker_wait(&self->worker);
 	piece = self->first;
 	if (piece) {
 		self->first = piece->next;
 		if (!self->first)
 			self->end = &self->first;
 	}
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 	return piece;
 }
 
@@ -141,7 +136,7 @@ static int begin_file(struct async_writer *self, const char *path, const struct 
 	}
 	self->written.bytes = first->size;
 	self->begin = begin_of(self->file.fd, first->size);
-	r = quiet_thread(&self->thread, async_writer_run, self);
+	r = worker_start(&self->worker, async_writer_run, self);
 	if (r)
 		return err_set(err, r, "start the thread that writes '%s': %s", path, strerror(-r));
 	return 0;
@@ -159,8 +154,7 @@ int async_writer_open(struct output_begun *file, const char *path, const struct 
 	self->file = *file;
 	*file = OUTPUT_BEGUN_NONE;
 	self->end = &self->first;
-	pthread_mutex_init(&self->lock, NULL);
-	pthread_cond_init(&self->changed, NULL);
+	worker_init(&self->worker);
 	bytes_put(&self->last_words, last_words->data, last_words->size);
 	if (first->has_failed || last_words->has_failed || self->last_words.has_failed)
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
@@ -198,17 +192,17 @@ int async_writer_put(struct async_writer *self, const struct part parts[2],
 
 	if (!piece)
 		return -ENOMEM;
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	while (!self->failure && !has_room(self, piece->adds.bytes))
-		pthread_cond_wait(&self->changed, &self->lock);
+		worker_wait(&self->worker);
 	r = self->failure;
 	if (!r) {
 		self->waiting += piece->adds.bytes;
 		*self->end = piece;
 		self->end = &TAKE(piece)->next;
-		pthread_cond_broadcast(&self->changed);
+		worker_notify(&self->worker);
 	}
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 	return r;
 }
 
@@ -216,19 +210,10 @@ struct recorded_contents async_writer_written(struct async_writer *self)
 {
 	struct recorded_contents written;
 
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	written = self->written;
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 	return written;
-}
-
-static void end_thread(struct async_writer *self)
-{
-	pthread_mutex_lock(&self->lock);
-	self->is_ending = true;
-	pthread_cond_broadcast(&self->changed);
-	pthread_mutex_unlock(&self->lock);
-	pthread_join(self->thread, NULL);
 }
 
 int async_writer_close(struct async_writer *async_writer, struct recorded_contents *written)
@@ -236,7 +221,7 @@ int async_writer_close(struct async_writer *async_writer, struct recorded_conten
 	CLEANUP(async_writer_free) struct async_writer *self = async_writer;
 	int r, closed;
 
-	end_thread(self);
+	worker_stop(&self->worker);
 	r = self->failure;
 	*written = self->written;
 	written->leaves_old_file = self->file.draft[0];

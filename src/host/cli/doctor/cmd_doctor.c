@@ -6,6 +6,7 @@
 #include "host/attach/door.h"
 #include "host/cli/command.h"
 #include "host/cli/doctor/features.h"
+#include "host/cli/doctor/members.h"
 #include "host/cli/doctor/sampling.h"
 #include "host/cli/doctor/setup.h"
 #include "host/cli/operand.h"
@@ -55,24 +56,29 @@ static void print_machine(const struct viewer *viewer)
 	      rights->is_user_namespace ? "yes" : "no");
 }
 
-static void print_machine_json(const struct viewer *viewer)
+static void write_machine(struct json *json, const struct rights *rights)
 {
-	const struct rights *rights = &viewer->rights;
-	struct json json = { .out = stdout };
 	struct utsname machine = { 0 };
 
 	uname(&machine);
+	json_text(json, "version", LIMPET_VERSION);
+	json_text(json, "kernel", machine.release);
+	json_text(json, "machine", machine.machine);
+	json_number(json, "uid", rights->uid);
+	json_number(json, "capabilities", rights->capabilities);
+	json_signed(json, "yama_scope", rights->yama_scope);
+	json_signed(json, "memfd_noexec", rights->memfd_noexec);
+	json_text(json, "container", rights->container ? rights->container : "");
+	json_bool(json, "user_namespace", rights->is_user_namespace);
+}
+
+static void print_machine_json(const struct viewer *viewer)
+{
+	struct json json = { .out = stdout };
+
 	json_object(&json, NULL);
 	json_text(&json, "event", "machine");
-	json_text(&json, "version", LIMPET_VERSION);
-	json_text(&json, "kernel", machine.release);
-	json_text(&json, "machine", machine.machine);
-	json_number(&json, "uid", rights->uid);
-	json_number(&json, "capabilities", rights->capabilities);
-	json_signed(&json, "yama_scope", rights->yama_scope);
-	json_signed(&json, "memfd_noexec", rights->memfd_noexec);
-	json_text(&json, "container", rights->container ? rights->container : "");
-	json_bool(&json, "user_namespace", rights->is_user_namespace);
+	write_machine(&json, &viewer->rights);
 	json_object_end(&json);
 }
 
@@ -85,17 +91,23 @@ static void print_feature(const struct feature *feature, const struct finding *f
 		      finding->fix);
 }
 
+static void write_feature(struct json *json, const struct feature *feature,
+			  const struct finding *finding)
+{
+	json_text(json, "name", feature->name);
+	json_text(json, "works", grade_names[finding->grade]);
+	json_text(json, "rung", finding->rung);
+	json_text(json, "missing", finding->missing);
+	json_text(json, "fix", finding->fix);
+}
+
 static void print_feature_json(const struct feature *feature, const struct finding *finding)
 {
 	struct json json = { .out = stdout };
 
 	json_object(&json, NULL);
 	json_text(&json, "event", "feature");
-	json_text(&json, "name", feature->name);
-	json_text(&json, "works", grade_names[finding->grade]);
-	json_text(&json, "rung", finding->rung);
-	json_text(&json, "missing", finding->missing);
-	json_text(&json, "fix", finding->fix);
+	write_feature(&json, feature, finding);
 	json_object_end(&json);
 }
 
@@ -114,6 +126,26 @@ static void examine_machine(const struct viewer *viewer, bool is_json)
 			print_feature(feature, &finding);
 	}
 	doctor_sampling_machine(is_json);
+}
+
+void doctor_write_members(struct json *json, pid_t pid)
+{
+	CLEANUP(viewer_done) struct viewer viewer = { 0 };
+
+	viewer_init(&viewer);
+	json_object(json, "machine");
+	write_machine(json, &viewer.rights);
+	json_object_end(json);
+	json_list(json, "features");
+	for (const struct feature *feature = features; feature->name; feature++) {
+		struct finding finding = feature->examine(&viewer.rights);
+
+		json_object(json, NULL);
+		write_feature(json, feature, &finding);
+		json_object_end(json);
+	}
+	json_list_end(json);
+	doctor_sampling_write(json, pid);
 }
 
 static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struct err *err)

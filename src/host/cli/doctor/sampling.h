@@ -5,6 +5,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/core/json.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -14,3 +15,6 @@ void doctor_sampling_machine(bool is_json);
 
 /* Of this process. */
 void doctor_sampling_process(pid_t pid, bool is_json);
+
+/* The same as a member "sampling" of an open object; pid 0: of this one. */
+void doctor_sampling_write(struct json *json, pid_t pid);

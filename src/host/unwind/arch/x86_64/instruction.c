@@ -2,10 +2,9 @@
  * Takes instructions of x86-64 apart, as far as their length and the stack are concerned: prefixes,
  * opcode, ModRM with SIB and displacement, immediate.  Host only.
  */
-#include "host/java/arch/x86_64/instruction.h"
+#include "host/unwind/arch/x86_64/instruction.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define SIZE_MAX_BYTES 15u
@@ -18,6 +17,7 @@ enum shape {
 	IMMZ = 1 << 3, /* 4 bytes; 2 with the operand prefix */
 	WRITES_RM = 1 << 4,
 	WRITES_REG = 1 << 5,
+	OF_VECTORS = 1 << 6, /* with VEX it writes to a general register all the same */
 	BAD = 1 << 7,
 };
 
@@ -35,7 +35,9 @@ struct decoding {
 	bool is_broken;
 	/* Prefixes. */
 	bool is_short, is_address_short, is_wide, has_vex;
+	bool is_scalar, is_repeated; /* F2 or F3, and F3 alone */
 	unsigned reg_high, index_high, rm_high;
+	unsigned extra; /* the register that VEX names beside those of ModRM */
 	/* Opcode. */
 	enum map map;
 	unsigned opcode;
@@ -137,16 +139,23 @@ static const unsigned char two_bytes[256] = {
 	[0x0f] = BAD,
 	[0x10 ... 0x23] = MODRM,
 	[0x24 ... 0x27] = BAD,
-	[0x28 ... 0x2f] = MODRM,
+	[0x28 ... 0x2b] = MODRM,
+	[0x2c ... 0x2d] = MODRM | WRITES_REG | OF_VECTORS,
+	[0x2e ... 0x2f] = MODRM,
 	[0x36] = BAD,
 	[0x38 ... 0x3f] = BAD,
 	[0x40 ... 0x4f] = MODRM | WRITES_REG,
-	[0x50 ... 0x6f] = MODRM,
+	[0x50] = MODRM | WRITES_REG | OF_VECTORS,
+	[0x51 ... 0x6f] = MODRM,
 	[0x70 ... 0x73] = MODRM | IMM8,
 	[0x74 ... 0x76] = MODRM,
-	[0x78 ... 0x7f] = MODRM,
+	[0x78 ... 0x7d] = MODRM,
+	[0x7e] = MODRM | WRITES_RM | OF_VECTORS,
+	[0x7f] = MODRM,
 	[0x80 ... 0x8f] = IMMZ,
-	[0x90 ... 0x9f] = MODRM,
+	[0x90 ... 0x92] = MODRM,
+	[0x93] = MODRM | WRITES_REG | OF_VECTORS, /* kmov */
+	[0x94 ... 0x9f] = MODRM,
 	[0xa3] = MODRM,
 	[0xa4] = MODRM | IMM8 | WRITES_RM,
 	[0xa5] = MODRM | WRITES_RM,
@@ -170,9 +179,13 @@ static const unsigned char two_bytes[256] = {
 	[0xc1] = MODRM | WRITES_RM | WRITES_REG,
 	[0xc2] = MODRM | IMM8,
 	[0xc3] = MODRM,
-	[0xc4 ... 0xc6] = MODRM | IMM8,
+	[0xc4] = MODRM | IMM8,
+	[0xc5] = MODRM | IMM8 | WRITES_REG | OF_VECTORS,
+	[0xc6] = MODRM | IMM8,
 	[0xc7] = MODRM,
-	[0xd0 ... 0xff] = MODRM,
+	[0xd0 ... 0xd6] = MODRM,
+	[0xd7] = MODRM | WRITES_REG | OF_VECTORS,
+	[0xd8 ... 0xff] = MODRM,
 };
 
 static unsigned take(struct decoding *it)
@@ -227,8 +240,12 @@ static void take_vex(struct decoding *it, unsigned first)
 	if (first != 0xc5) {
 		take_high_bits(it, byte);
 		it->map = map_of(first == 0x62 ? byte & 7 : byte & 31);
-		it->is_wide = take(it) >> 7;
+		byte = take(it);
+		it->is_wide = byte >> 7;
 	}
+	it->extra = ~byte >> 3 & 15;
+	it->is_scalar = byte & 2;
+	it->is_repeated = (byte & 3) == 2;
 	if (first == 0x62)
 		take(it);
 	it->opcode = take(it);
@@ -241,6 +258,8 @@ static void take_opcode(struct decoding *it)
 	for (; is_prefix(byte) && !it->is_broken; byte = take(it)) {
 		it->is_short |= byte == 0x66;
 		it->is_address_short |= byte == 0x67;
+		it->is_scalar |= (byte & 0xfe) == 0xf2;
+		it->is_repeated |= byte == 0xf3;
 	}
 	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62) {
 		take_vex(it, byte);
@@ -263,18 +282,47 @@ static void take_opcode(struct decoding *it)
 	it->opcode = byte;
 }
 
+/* Instructions of general registers among those of vectors: movbe, crc32, BMI, adcx; pextr, rorx.
+ */
+static unsigned writes_of_third(const struct decoding *it)
+{
+	if (it->map == MAP_0F38 && it->opcode >= 0xf0 && it->opcode <= 0xf7)
+		return WRITES_REG;
+	if (it->map != MAP_0F3A)
+		return 0;
+	if (it->opcode >= 0x14 && it->opcode <= 0x17)
+		return WRITES_RM;
+	return it->opcode == 0xf0 ? WRITES_REG : 0;
+}
+
+/* The registers that a vector instruction does not write after all. */
+static unsigned spared(const struct decoding *it, unsigned shape)
+{
+	bool is_spared = !(shape & OF_VECTORS);
+
+	if ((it->opcode & 0xfe) == 0x2c) /* without the prefix they write to MMX registers */
+		is_spared = !it->is_scalar;
+	else if (it->opcode == 0x7e) /* with it it is a move between vectors */
+		is_spared = it->is_repeated;
+	else if (it->opcode == 0x93) /* without VEX it is setae */
+		is_spared = !it->has_vex;
+	return is_spared ? WRITES_RM | WRITES_REG : 0;
+}
+
 static unsigned shape_of(const struct decoding *it)
 {
 	static const unsigned char of_maps[] = {
 		[MAP_0F38] = MODRM, [MAP_0F3A] = MODRM | IMM8, [MAP_NONE] = BAD
 	};
+	unsigned shape;
 
 	if (it->map == MAP_ONE)
 		return one_byte[it->opcode];
 	if (it->map != MAP_0F)
-		return of_maps[it->map];
-	/* What a vector instruction writes is no register of ours. */
-	return it->has_vex ? two_bytes[it->opcode] & (MODRM | IMM8 | BAD) : two_bytes[it->opcode];
+		return of_maps[it->map] | writes_of_third(it);
+	shape = two_bytes[it->opcode];
+	/* What other vector instructions write is no register of ours. */
+	return it->has_vex || shape & OF_VECTORS ? shape & ~spared(it, shape) : shape;
 }
 
 static void take_place(struct decoding *it)
@@ -335,6 +383,12 @@ static void set_target(const struct decoding *it, struct instruction *ret,
 	ret->target = (int64_t)it->at + it->immediate;
 }
 
+static void set_jump_by_memory(const struct decoding *it, struct instruction *ret)
+{
+	ret->kind = INSTRUCTION_JUMP;
+	ret->is_by_slot = it->mod == 0 && (it->rm & 7) == 5;
+}
+
 /* Opcodes of one byte that go elsewhere. */
 static bool read_flow(const struct decoding *it, struct instruction *ret)
 {
@@ -356,7 +410,7 @@ static bool read_flow(const struct decoding *it, struct instruction *ret)
 	else if (opcode == 0xff && (reg == 2 || reg == 3))
 		ret->kind = INSTRUCTION_CALL;
 	else if (opcode == 0xff && (reg == 4 || reg == 5))
-		ret->kind = INSTRUCTION_JUMP;
+		set_jump_by_memory(it, ret);
 	else if ((opcode & 0xf6) == 0xc2)
 		ret->kind = INSTRUCTION_RETURN;
 	else if (opcode == 0xf4)
@@ -426,6 +480,8 @@ static bool read_move(const struct decoding *it, struct instruction *ret)
 		change(ret, INSTRUCTION_LOAD, it->reg, it->base, it->displacement);
 	else if (opcode == 0x8d && it->mod != 3 && it->base == it->reg)
 		change(ret, INSTRUCTION_ADD, it->reg, it->reg, it->displacement);
+	else if (opcode == 0x8d && is_known_base(it))
+		change(ret, INSTRUCTION_ADDRESS, it->reg, it->base, it->displacement);
 	else if ((opcode == 0x81 || opcode == 0x83) && it->mod == 3 && (reg == 0 || reg == 5))
 		change(ret, INSTRUCTION_ADD, it->rm, it->rm, reg ? -it->immediate : it->immediate);
 	else if ((opcode == 0x81 || opcode == 0x83) && it->mod == 3 && reg == 4)
@@ -452,6 +508,8 @@ static void read_other(const struct decoding *it, unsigned shape, struct instruc
 		change(ret, INSTRUCTION_SET, (it->opcode & 7) | it->rm_high, REGISTER_NONE, 0);
 	else if (it->map == MAP_ONE && it->opcode >= 0x91 && it->opcode <= 0x97)
 		change(ret, INSTRUCTION_SET, (it->opcode & 7) | it->rm_high, REGISTER_NONE, 0);
+	else if (it->has_vex && it->map == MAP_0F38 && it->opcode == 0xf3) /* blsr, blsi, ... */
+		change(ret, INSTRUCTION_SET, it->extra, REGISTER_NONE, 0);
 	else if (shape & WRITES_REG)
 		change(ret, INSTRUCTION_SET, it->reg, REGISTER_NONE, 0);
 	if (shape & WRITES_RM && it->mod == 3 && !only_looks(it) &&

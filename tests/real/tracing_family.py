@@ -85,12 +85,12 @@ class FamilyTrial:
     def count(self, path):
         """A recording of the family, and what uprobes saw in each worker meanwhile."""
         counters, counted = {}, {}
+        self.tids = {pid: set(threads(pid)) for pid in self.workers}  # not limpet's own
         with self.quiet():
             self.recording = FamilyRecording(self.server.process.pid, path, *TRACES)
             self.recording.await_traced(self.workers)
             places = find_places(self.workers[0], ALLOC + CONTENDED)
             for pid in self.workers:
-                self.tids[pid] = set(threads(pid))
                 counters[pid] = uprobes.Counters(places, self.tids[pid])
                 counters[pid].start()
         time.sleep(WINDOW_S)

@@ -141,6 +141,26 @@ class Cases:
         self.assertEqual(result.code, 0, str(result))
         self.assertTrue(any(event.get("name") == "spin_leaf" for event in result.events), str(result))
 
+    def test_a_recording_of_calls_and_samples(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "it.limpet")
+            said = self.case("record", path)[-1]
+            result = harness.limpet("report", path, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(f"recorded {result.event('summary')['records']}", said)
+        self.assertTrue(any(event.get("name") == "nanosleep" for event in result.events), str(result))
+        self.assertTrue(any(event.get("name") == "spin_leaf" for event in result.events), str(result))
+
+    def test_a_recording_that_ends_by_itself(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "it.limpet")
+            self.case("record-duration", path)
+            self.assertTrue(harness.limpet("report", path, "--json").event("summary")["complete"])
+
+    def test_misuse_of_recordings_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.case("record-misuse", os.path.join(folder, "it.limpet"))
+
     def test_misuse_is_an_error(self):
         self.case("misuse")
 

@@ -46,22 +46,23 @@ static int find_frames(struct limpet_sampler *self, const struct sample *sample,
 	return r;
 }
 
-void sampler_keep(void *context, const struct sample *sample, struct space *space)
+int sampler_keep(void *context, const struct sample *sample, struct space *space)
 {
 	struct limpet_sampler *self = context;
 	size_t count = (size_t)sample->kernel_count + sample->user_count;
 	struct kept_sample *kept;
 
 	if (sample->kind >= SAMPLE_KINDS || sample->end >= STACK_ENDS)
-		return;
+		return 0;
 	kept = kept_sample_new(count);
 	if (!kept || find_frames(self, sample, space, kept->frames)) {
 		free(kept);
-		return;
+		return 0; /* one sample less */
 	}
 	kept->stack.names = &self->names;
 	sampler_keep_fill(
 		kept, sample,
 		thread_name_of(&self->thread_names, (pid_t)sample->pid, (pid_t)sample->tid));
 	sample_ring_push(&self->ring, kept);
+	return 0;
 }

@@ -112,8 +112,9 @@ static void take_sample(void *context, const struct sample *sample, struct space
 	struct sampling *self = context;
 
 	python_watch_sample(self->watch, sample, space);
-	if (self->options.observe)
-		self->options.observe(self->options.context, sample, space);
+	if (self->options.observe && !self->trouble.code &&
+	    self->options.observe(self->options.context, sample, space))
+		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 	if (self->writer && !self->trouble.code)
 		(void)!sample_writer_take(self->writer, sample, space, &self->trouble);
 }
@@ -124,6 +125,9 @@ static void take_process(void *context, pid_t pid, pid_t parent)
 
 	(void)parent;
 	python_watch_forget(self->watch, pid);
+	if (self->options.observe_process && !self->trouble.code &&
+	    self->options.observe_process(self->options.context, pid))
+		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 	if (self->writer && !self->trouble.code)
 		(void)!sample_writer_process(self->writer, pid, &self->trouble);
 }
@@ -389,6 +393,11 @@ bool sampling_goes_on(struct sampling *self)
 	goes_on = self->phase == PHASE_RUNNING;
 	pthread_mutex_unlock(&self->lock);
 	return goes_on;
+}
+
+bool sampling_python_thread(struct sampling *self, pid_t pid, pid_t tid, struct watched_thread *ret)
+{
+	return python_watch_find(self->watch, pid, tid, ret);
 }
 
 bool sampling_has_ended(struct sampling *self)

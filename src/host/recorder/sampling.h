@@ -23,9 +23,11 @@ struct sampling_options {
 					    code, when sampling begins and at its end (jvm.h) */
 	bool is_new;                     /* the program is just starting: it is asked at the end
 					    only */
-	/* Sees each sample too, on the sampler's thread; NULL: nobody does. */
-	void (*observe)(void *context, const struct sample *sample, struct space *space);
-	void *context; /* of observe */
+	/* Sees each sample too, on the sampler's thread; NULL: nobody does.  -ENOMEM ends it. */
+	int (*observe)(void *context, const struct sample *sample, struct space *space);
+	/* The same of processes: one came, or executed anew. */
+	int (*observe_process)(void *context, pid_t pid);
+	void *context; /* of both */
 };
 
 struct sampling_totals {
@@ -55,6 +57,10 @@ void sampling_set_rate(struct sampling *sampling, unsigned hz);
 
 /* False from the end of the process on, or of the thread. */
 bool sampling_goes_on(struct sampling *sampling);
+
+/* What its Python tells of a thread; false: nothing. */
+bool sampling_python_thread(struct sampling *sampling, pid_t pid, pid_t tid,
+			    struct watched_thread *ret);
 
 /* Has the process ended, or with children the last one of them? */
 bool sampling_has_ended(struct sampling *sampling);

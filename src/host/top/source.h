@@ -1,5 +1,5 @@
 /*
- * Samples a process into a live model, on a thread of its own.
+ * Samples a process, or its family, into a live model, on a thread of its own.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ int source_start(struct source **ret, struct live *live, const struct sampling_o
 		 struct err *err) MUST_CHECK;
 void source_look(struct source *source, struct source_facts *ret);
 /* What its Python tells of a thread; false: nothing. */
-bool source_python_thread(struct source *source, pid_t tid, struct watched_thread *ret);
+bool source_python_thread(struct source *source, pid_t pid, pid_t tid, struct watched_thread *ret);
 /* Takes what is on its way, and no more.  May be called again. */
 void source_stop(struct source *source);
 void source_free(struct source *source);

@@ -36,6 +36,8 @@ static const struct option_desc top_option_table[] = {
 	  OPTION_NUMBER, FIELD(samples.hz) },
 	{ 0, "off-cpu", NULL, "also sample waiting threads; v shows them", OPTION_FLAG,
 	  FIELD(samples.off_cpu) },
+	{ 'C', "children", NULL, "show its descendants too, also those started later", OPTION_FLAG,
+	  FIELD(samples.children) },
 	{ 0, "sampler", "NAME", "use only this sampler: bpf, copy, read or state", OPTION_TEXT,
 	  FIELD(samples.sampler) },
 	ONLY_OPTION(FIELD(shown)),
@@ -165,7 +167,7 @@ static enum exit_code top_run(char **argv)
 const struct command command_top = {
 	.name = "top",
 	.summary = "show what a process does, live: threads, hot functions, flame view",
-	.usage = "PID [-F HZ] [--off-cpu] [--only LANGUAGE] [--batch]",
+	.usage = "PID [-F HZ] [--off-cpu] [--children] [--only LANGUAGE] [--batch]",
 	.options = top_option_table,
 	.run = top_run,
 	.notes =
@@ -175,5 +177,6 @@ const struct command command_top = {
 		"examples:\n"
 		"  limpet top 4711                        q leaves, f writes a recording\n"
 		"  limpet top 4711 --off-cpu              v also shows what threads wait for\n"
+		"  limpet top 4711 --children             the whole family of a server\n"
 		"  limpet top 4711 --batch -d 10s -n 5    once, as text\n",
 };

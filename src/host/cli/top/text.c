@@ -36,7 +36,9 @@ static void print_head(const struct picture *picture, FILE *out)
 
 	print(out, "process %d (", (int)picture->pid);
 	print_name(picture->process, out);
-	print(out, ")%s: sampler %s (%s), %u Hz, %s\n",
+	if (picture->others)
+		print(out, ") and %zu descendant%s", picture->others, plural(picture->others));
+	print(out, "%s%s: sampler %s (%s), %u Hz, %s\n", picture->others ? "" : ")",
 	      picture->source.has_ended ? ", which has ended" : "", picture->source.sampler,
 	      picture->source.summary, picture->hz, kinds ? kinds : "all");
 	print(out, "%" PRIu64 " sample%s, %.2f %% complete, %" PRIu64 " lost\n", picture->seen,

@@ -27,7 +27,7 @@ ALLOWED = {
     "src/host/core/output_place.c": {"O_CREAT", "O_WRONLY", "mkdirat"},
     # Below folders that are ours and that nobody else can write in; O_EXCL.
     "src/host/unwind/cache.c": {"O_CREAT", "O_WRONLY", "mkdirat", "renameat"},
-    # HotSpot's door: made O_EXCL below the target's root, which foreign_file.c does not leave.
+    # HotSpot's trigger file: made O_EXCL below the target's root, which foreign_file.c does not leave.
     "src/host/process/jvm.c": {"O_CREAT", "O_WRONLY"},
     "src/host/process/foreign_file.c": {"O_CREAT"},
     # The memory of a process, in /proc.

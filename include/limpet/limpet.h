@@ -214,8 +214,11 @@ struct limpet_sampler_options {
 	size_t buffer_samples; /* that are kept for limpet_sampler_read() and the callback, at
 				* most 1048576; 0: 4096.  A sample takes some 200 bytes and 16 for
 				* each frame, at most 19 KiB. */
-	const char *rung;      /* only this way to sample: "bpf", "copy", "read" or "state"; NULL:
-				* the best that is allowed here */
+	union {
+		const char *sampler; /* only this one: "bpf", "copy", "read" or "state"; NULL: the
+				      * best that is allowed here */
+		const char *rung;    /* its name in 0.1.0 */
+	};
 	/* Called for each sample, in order, on a thread of the library's that only does that.  One
 	 * that is slow misses samples, which are counted: sampling itself does not wait.  It must
 	 * not start, stop, close or set the rate of its own sampler.  NULL: none. */
@@ -239,10 +242,13 @@ struct limpet_sampler_status {
 	uint64_t lost;     /* had no room on their way to us */
 	uint64_t overwritten; /* pushed out of the buffer before the callback has seen them; without
 				 one: pushed out */
-	char rung[16];        /* which way to sample was had; "" before the first start */
-	char summary[96];     /* what it does */
-	char reasons[2048];   /* lines: why no better one, what this one cannot see and how to get
-				 it, as far as it is known by now; "": nothing to say */
+	union {
+		char sampler[16]; /* which one is in use; "" before the first start */
+		char rung[16];    /* its name in 0.1.0 */
+	};
+	char summary[96];   /* what it does */
+	char reasons[2048]; /* lines: why no better one, what this one cannot see and how to get
+			       it, as far as it is known by now; "": nothing to say */
 	unsigned one_in; /* where samples cost too much, one in so many is taken and weighs as much
 			    as all of them; the most that it was; 1: all were taken */
 };
@@ -289,7 +295,7 @@ struct limpet_sampler *limpet_sampler_open(struct limpet *target,
 					   struct limpet_error *error);
 
 /* Returns when the first sample can come.  -EALREADY: it samples; -ESRCH: the process that was
- * opened has ended; or the error of the lowest rung that was tried.  May follow a stop. */
+ * opened has ended; or the error of the last sampler that was tried.  May follow a stop. */
 int limpet_sampler_start(struct limpet_sampler *sampler, struct limpet_error *error);
 
 /* Returns when the last sample was taken and the callback has seen all that is in the buffer.

@@ -80,10 +80,10 @@ static void show_status(struct limpet_sampler *sampler)
 {
 	struct limpet_sampler_status status = status_of(sampler);
 
-	printf("status running=%d rate=%u samples=%lu complete=%lu lost=%lu overwritten=%lu rung=%s\n",
+	printf("status running=%d rate=%u samples=%lu complete=%lu lost=%lu overwritten=%lu sampler=%s\n",
 	       status.is_running, status.rate_hz, (unsigned long)status.samples,
 	       (unsigned long)status.complete, (unsigned long)status.lost,
-	       (unsigned long)status.overwritten, status.rung);
+	       (unsigned long)status.overwritten, status.sampler);
 }
 
 /* Everything, once. */
@@ -95,9 +95,9 @@ static void case_samples(void)
 
 	options.rate_hz = 499;
 	sampler = open_with(&options);
-	EXPECT(!status_of(sampler).is_running && !status_of(sampler).rung[0]);
+	EXPECT(!status_of(sampler).is_running && !status_of(sampler).sampler[0]);
 	EXPECT(!limpet_sampler_start(sampler, &error));
-	EXPECT(status_of(sampler).is_running && status_of(sampler).rung[0]);
+	EXPECT(status_of(sampler).is_running && status_of(sampler).sampler[0]);
 	await_samples(sampler, 50);
 	EXPECT(status_of(sampler).one_in >= 1);
 	EXPECT(!limpet_sampler_stop(sampler, &error));
@@ -195,7 +195,7 @@ static void case_file(void)
 	EXPECT(!limpet_sampler_start(sampler, &error));
 	await_samples(sampler, 50);
 	EXPECT(!limpet_sampler_stop(sampler, &error));
-	EXPECT(status_of(sampler).samples >= 50 && status_of(sampler).rung[0]);
+	EXPECT(status_of(sampler).samples >= 50 && status_of(sampler).sampler[0]);
 	EXPECT(limpet_sampler_start(sampler, &error) == -EALREADY);
 	EXPECT(limpet_sampler_stop(sampler, &error) == -EALREADY);
 	EXPECT(!limpet_sampler_set_rate(sampler, 10, &error));
@@ -231,7 +231,7 @@ static void misuse_of_options(void)
 	options.buffer_samples = (size_t)-1;
 	EXPECT(!limpet_sampler_open(target, &options, &error) && error.code == -EINVAL);
 	options.buffer_samples = 0;
-	options.rung = "unheard";
+	options.sampler = "unheard";
 	sampler = open_with(&options);
 	EXPECT(limpet_sampler_start(sampler, &error) == -ENOENT && strstr(error.fix, "copy"));
 	EXPECT(limpet_sampler_stop(sampler, &error) == -EALREADY);

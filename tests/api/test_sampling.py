@@ -3,7 +3,7 @@
 Sampling from C: programs that are compiled against the installed header and library, as users do it, and
 run beside live targets.  Each case once as it is and once with the address sanitizer.
 
-Environment: as tests/doors/staged.py, and PROGRAMS with spinner.
+Environment: as tests/front_ends/staged.py, and PROGRAMS with spinner.
 """
 
 import os
@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests/doors"))
+sys.path.insert(0, str(ROOT / "tests/front_ends"))
 
 import staged  # noqa: E402
 import harness  # noqa: E402
@@ -120,7 +120,7 @@ class Cases:
         self.assertEqual(status["running"], "0")
         self.assertGreaterEqual(int(status["samples"]), 50)
         self.assertGreater(int(status["complete"]), 0)
-        self.assertIn(status["rung"], ("bpf", "copy"))
+        self.assertIn(status["sampler"], ("bpf", "copy"))
 
     def test_a_callback_sees_all(self):
         self.assertTrue(self.case("callback")[-1].startswith("heard "))

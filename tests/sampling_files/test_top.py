@@ -349,12 +349,12 @@ class Top(unittest.TestCase):
 
     def test_each_rung_says_so(self):
         target = self.target()
-        for rung in ("bpf", "copy", "read", "state"):
-            with self.subTest(rung=rung):
-                result = self.batch(target.pid, "--batch", "-d", "500ms", "--sampler", rung)
-                if result.returncode == 3 and rung in ("bpf", "copy"):
+        for sampler in ("bpf", "copy", "read", "state"):
+            with self.subTest(sampler=sampler):
+                result = self.batch(target.pid, "--batch", "-d", "500ms", "--sampler", sampler)
+                if result.returncode == 3 and sampler in ("bpf", "copy"):
                     continue
-                self.assertIn(f"sampler {rung} (", result.stdout, result.stderr)
+                self.assertIn(f"sampler {sampler} (", result.stdout, result.stderr)
 
     def test_wrong_words(self):
         for words, code in ((("top",), 2), (("top", "-1"), 2), (("top", "4194305"), 4),

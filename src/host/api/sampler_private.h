@@ -16,7 +16,7 @@ struct limpet_sampler {
 	pid_t pid;
 	uint64_t start_tick;
 	struct sampling_options options;
-	char *rung, *path;
+	char *sampler_name, *path;
 	limpet_sample_visitor *on_sample;
 	void *context;
 	struct sample_ring ring;

@@ -61,11 +61,11 @@ static const char *state_text(const struct picture *picture, const struct view *
 /* Nothing of nothing is neither complete nor incomplete. */
 static void describe_samples(const struct picture *picture, char *ret, size_t room)
 {
-	uint32_t thinned = picture->source.thinned;
+	uint32_t throttled = picture->source.throttled;
 	char taken[24] = "";
 
-	if (thinned > 1)
-		snprintf(taken, sizeof(taken), ", 1 in %u taken", thinned);
+	if (throttled > 1)
+		snprintf(taken, sizeof(taken), ", 1 in %u taken", throttled);
 	if (!picture->seen)
 		snprintf(ret, room, "no sample yet, %" PRIu64 " lost", picture->source.lost);
 	else

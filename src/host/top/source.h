@@ -11,12 +11,12 @@ struct source;
 #define SOURCE_REASONS_MAX 4096u
 
 struct source_facts {
-	const char *sampler, *summary;    /* which rung, and what it does */
+	const char *sampler, *summary;    /* which one, and what it does */
 	char reasons[SOURCE_REASONS_MAX]; /* lines: why no better one, what this one cannot see */
 	uint64_t lost;
-	uint32_t thinned; /* one sample in so many was taken at the worst; 0 and 1: all were */
-	bool has_ended;   /* the process */
-	struct err error; /* what ended the samples before that; code 0: nothing */
+	uint32_t throttled; /* one sample in so many was taken at the worst; 0 and 1: all were */
+	bool has_ended;     /* the process */
+	struct err error;   /* what ended the samples before that; code 0: nothing */
 };
 
 /* Returns when the first sample can come; the live model must outlive the source. */

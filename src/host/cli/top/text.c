@@ -44,11 +44,11 @@ static void print_head(const struct picture *picture, FILE *out)
 	print(out, "%" PRIu64 " sample%s, %.2f %% complete, %" PRIu64 " lost\n", picture->seen,
 	      plural(picture->seen), percent(picture->complete, picture->seen),
 	      picture->source.lost);
-	if (picture->source.thinned > 1)
+	if (picture->source.throttled > 1)
 		print(out,
 		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
 		      "limpet no more than a tenth of a processor\n",
-		      picture->source.thinned);
+		      picture->source.throttled);
 	for (; *reasons; reasons += strcspn(reasons, "\n"), reasons += *reasons == '\n')
 		print(out, "note: %.*s\n", (int)strcspn(reasons, "\n"), reasons);
 }

@@ -25,8 +25,8 @@ struct survey {
 };
 
 /* Looks at every record: from when on, how many calls, and what has which name. */
-static int survey(struct cursor cursor, struct names *names, struct records_place *place,
-		  struct survey *ret)
+static int index_survey(struct cursor cursor, struct names *names, struct records_place *place,
+			struct survey *ret)
 {
 	struct packer packer = { 0 };
 	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
@@ -59,7 +59,8 @@ int index_records(struct model *model, struct model_thread *thread, uint64_t at,
 				       .least_begin = UINT64_MAX,
 				       .sequence = head->sequence };
 	struct survey found;
-	int r = survey(records, &model->processes[thread->process->number]->names, &place, &found);
+	int r = index_survey(records, &model->processes[thread->process->number]->names, &place,
+			     &found);
 
 	if (r)
 		return r;

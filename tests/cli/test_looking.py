@@ -286,7 +286,7 @@ class Named(Looking):
             self.assertEqual(by_option.code, 4, str(by_option))
 
     def test_only_one_process(self):
-        for verb in self.VERBS:
+        for verb in set(self.VERBS) - {"record"}:  # which takes several
             for words in (("-p", 1, "-p", 2), ("-p", 1, 2), (1, 2)):
                 result = limpet(verb, *words)
                 self.assertEqual(result.code, 2, str(result))

@@ -5,7 +5,7 @@
                                                                  perl go go-stripped go-cgo ffmpeg luajit lua
                                                                  sqlite3 xz openssl awk; all by default
 
-Each is recorded by both rungs with stacks, on and off the processor. Then gdb stops it N times, and both look at
+Each is recorded by both samplers with stacks, on and off the processor. Then gdb stops it N times, and both look at
 the same threads. LIMPET names the limpet to test. Ends with "N passed, N failed".
 """
 

@@ -46,7 +46,7 @@ static void *call_back(void *argument)
 	return NULL;
 }
 
-static int start_teller(struct limpet_sampler *self, struct err *err)
+int sampler_start_teller(struct limpet_sampler *self, struct err *err)
 {
 	int r;
 
@@ -58,7 +58,7 @@ static int start_teller(struct limpet_sampler *self, struct err *err)
 	return r ? err_set(err, r, "start the thread that calls back: %s", strerror(-r)) : 0;
 }
 
-static void end_teller(struct limpet_sampler *self)
+void sampler_end_teller(struct limpet_sampler *self)
 {
 	sample_ring_set_closed(&self->ring, true);
 	if (self->has_teller)
@@ -69,11 +69,14 @@ static void end_teller(struct limpet_sampler *self)
 /* With a recording the recorder has the sampling. */
 static int make_sampling(struct limpet_sampler *self, struct err *err)
 {
-	struct recorder_options options = { .sampling = &self->options,
+	struct recorder_options options = { .pids = &self->pid,
+					    .pid_count = 1,
+					    .has_children = self->options.sampler.children,
+					    .sampling = &self->options,
 					    .path = self->path,
 					    .version = LIMPET_VERSION };
 	struct sampling *made = NULL;
-	int r = self->path ? recorder_open(&self->recorder, self->pid, &options, err)
+	int r = self->path ? recorder_open(&self->recorder, &options, err)
 			   : sampling_new(&made, NULL, NULL, &self->options, err);
 
 	if (r)
@@ -99,10 +102,11 @@ static void forget_sampling(struct limpet_sampler *self)
 static int end_recording(struct limpet_sampler *self, bool gives_up, struct err *err)
 {
 	struct recorder_outcome ignored;
-	struct recorder *recorder = self->recorder;
+	int r = recorder_end(self->recorder, gives_up, &ignored, err);
 
+	recorder_free(self->recorder, /* keeps_files */ true);
 	self->recorder = NULL;
-	return recorder_end(recorder, gives_up, &ignored, err);
+	return r;
 }
 
 static int begin_sampling(struct limpet_sampler *self, struct err *err)
@@ -132,11 +136,11 @@ int sampler_start(struct limpet_sampler *self, struct err *err)
 			       self->pid);
 	r = check_process(self, err);
 	if (!r)
-		r = start_teller(self, err);
+		r = sampler_start_teller(self, err);
 	if (!r)
 		r = begin_sampling(self, err);
 	if (r)
-		end_teller(self);
+		sampler_end_teller(self);
 	self->is_started = !r;
 	return r;
 }
@@ -150,7 +154,7 @@ int sampler_stop(struct limpet_sampler *self, struct err *err)
 		return err_set(err, -EALREADY, "process %d is not sampled", self->pid);
 	self->is_started = false;
 	sampling_pause(self->sampling);
-	end_teller(self);
+	sampler_end_teller(self);
 	r = sampling_check(self->sampling, err);
 	if (!self->recorder)
 		return r;

@@ -46,10 +46,12 @@ static const struct {
 	[JOB_NOT_64_BIT] = { true, EXIT_NOT_ATTACHABLE, "its threads do not run 64-bit code", "",
 			     "" },
 	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread is in a state that limpet may touch",
-			      "each was inside the C library or in a special processor mode",
+			      "each was inside the C library, in a restartable sequence, in a special "
+			      "processor mode, or has its system calls dispatched to itself",
 			      "try again" },
 	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
-			   "the program switches stacks by itself (coroutines); writing there could harm it",
+			   "the program switches stacks by itself (coroutines, a signal handler's stack); "
+			   "writing there could harm it",
 			   "try again when a thread is idle" },
 	[JOB_SECCOMP] = { false, EXIT_NOT_ATTACHABLE, "a seccomp filter of the process forbids it",
 			  "", "" },
@@ -155,6 +157,7 @@ static void fill_facts(const struct facts *facts, struct job *job)
 	job->sigreturn = facts->sigreturn;
 	job->tid_offset =
 		ARCH_TLS_ABOVE ? (int64_t)facts->tid_offset - facts->block_size : facts->tid_offset;
+	job->rseq_offset = facts->rseq_offset;
 	job->code_size = (uint32_t)(blob_boot_end - blob_boot);
 	memcpy(job->code, blob_boot, job->code_size);
 	job->deadline_ms = STOP_DEADLINE_MS;
@@ -196,7 +199,7 @@ static int build_image(struct attachment *self, const struct modules *modules,
 	return image_build(&self->target, modules, facts, job, err);
 }
 
-static int plan(struct attachment *self, struct job *job, struct err *err)
+static int inject_plan(struct attachment *self, struct job *job, struct err *err)
 {
 	struct modules modules;
 	struct facts facts;
@@ -225,7 +228,7 @@ static int explain_code(const struct job *job)
 	return job->error == EAGAIN ? -ENOBUFS : -job->error;
 }
 
-static int explain(const struct attachment *self, const struct job *job, struct err *err)
+static int inject_explain(const struct attachment *self, const struct job *job, struct err *err)
 {
 	const char *name = needs_name((long)job->nr);
 	pid_t pid = self->target.process.pid;
@@ -308,7 +311,7 @@ static int carry_out(struct attachment *self, struct job *job, const int fds[2],
 		if (!answers[job->status].tries_next || is_outdated(job) ||
 		    !target_lives(&self->target) || now_ns() > deadline_ns ||
 		    interrupt_is_waiting())
-			return explain(self, job, err);
+			return inject_explain(self, job, err);
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);
 	}
@@ -344,7 +347,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 
 	if (!job)
 		return err_set(err, -ENOMEM, "memory for the injector");
-	r = plan(self, job, err);
+	r = inject_plan(self, job, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |

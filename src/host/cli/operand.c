@@ -54,7 +54,7 @@ static void note_alike(struct namesakes *found, const struct process *process)
 	print_into(found->alike_name, sizeof(found->alike_name), "%s", process->status.name);
 }
 
-static void visit(const struct process *process, void *context)
+static void operand_visit(const struct process *process, void *context)
 {
 	struct namesakes *found = context;
 	size_t used = strlen(found->list);
@@ -121,7 +121,7 @@ static int find_by_name(const char *name, pid_t *ret, struct err *err)
 	int r;
 
 	viewer_init(&viewer);
-	r = process_each(&viewer, visit, &found, err);
+	r = process_each(&viewer, operand_visit, &found, err);
 	return r < 0 ? r : judge_namesakes(&found, ret, err);
 }
 
@@ -139,4 +139,17 @@ int operand_process(const char *option, char **operands, int count, pid_t *ret, 
 	if (word && !text_parse_pid(word, ret))
 		return 0;
 	return !word || is_number(word) ? refuse_number(word, err) : find_by_name(word, ret, err);
+}
+
+int operand_processes(const struct option_list *option, char **operands, int count,
+		      pid_t ret[OPTION_LIST_MAX], size_t *ret_count, struct err *err)
+{
+	size_t named = MAX(option->count, (size_t)1);
+	int r = 0;
+
+	for (size_t i = 0; !r && i < named; i++)
+		r = operand_process(option->count ? option->items[i] : NULL, operands, count,
+				    &ret[i], err);
+	*ret_count = named;
+	return r;
 }

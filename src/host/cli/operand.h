@@ -9,9 +9,16 @@
 #include <sys/types.h>
 
 /* The line of a table of options, for a const char * at this offset. */
-#define OPERAND_OPTION(offset)                                                                \
-	{                                                                                     \
-		'p', "pid", "PID", "the process: its number or its name", OPTION_ONCE, offset \
+#define OPERAND_OPTION(offset)                                                               \
+	{                                                                                    \
+		'p', "pid", "PID", "the process, by its number or name", OPTION_ONCE, offset \
+	}
+
+/* The same for a struct option_list: several processes. */
+#define OPERANDS_OPTION(offset)                                                                    \
+	{                                                                                          \
+		'p', "pid", "PID", "the process: its number or its name; repeatable", OPTION_LIST, \
+			offset                                                                     \
 	}
 
 /*
@@ -21,3 +28,7 @@
  */
 int operand_process(const char *option, char **operands, int count, pid_t *ret,
 		    struct err *err) MUST_CHECK;
+
+/* The same; of the option there may be several. */
+int operand_processes(const struct option_list *option, char **operands, int count,
+		      pid_t ret[OPTION_LIST_MAX], size_t *ret_count, struct err *err) MUST_CHECK;

@@ -19,6 +19,7 @@
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/sdk.h"
 #include "target/sdk/tables.h"
 
 #include <dlfcn.h>
@@ -197,12 +198,14 @@ static void keep_agent_where_it_must(struct residence *self)
 		reason = "the agent itself: the program's allocator keeps per-thread data in it";
 	if (self->boot->way == BOOT_WAY_CALL)
 		reason = "the agent itself: musl never unmaps a library";
-	if (self->boot->way == BOOT_WAY_DOOR)
+	if (self->boot->way == BOOT_WAY_LISTENER)
 		reason = "the agent itself: the program's own register library has loaded it";
 	if (self->reply.value || runner_collect(&self->boot->libc))
 		reason = "the agent itself: a tool that could not go may call it";
 	if (!reason)
 		reason = notice_hindrance();
+	if (!reason)
+		reason = sdk_hindrance();
 	if (!reason)
 		return;
 	self->unloads = false;
@@ -280,7 +283,7 @@ static bool is_deserted(struct residence *self)
 {
 	bool has_first_ended = first_status() >= 0;
 
-	if (is_alone(rings_tracer_threads() + notice_threads()))
+	if (is_alone(rings_tracer_threads() + notice_threads() + sdk_own_threads()))
 		return true;
 	self->is_outlived |= has_first_ended;
 	return false;
@@ -445,7 +448,7 @@ static agent_function *find_first_copy(const struct boot_context *boot)
 	return entry;
 }
 
-/* Two hosts that came by different doors: the first has it. */
+/* Two hosts that came by different methods: the first has it. */
 static bool is_held(void)
 {
 	return page_is_own() && agent_page.control_tid &&

@@ -3,9 +3,10 @@
  */
 #include <sys/utsname.h>
 
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/cli/command.h"
 #include "host/cli/doctor/features.h"
+#include "host/cli/doctor/members.h"
 #include "host/cli/doctor/sampling.h"
 #include "host/cli/doctor/setup.h"
 #include "host/cli/operand.h"
@@ -55,34 +56,50 @@ static void print_machine(const struct viewer *viewer)
 	      rights->is_user_namespace ? "yes" : "no");
 }
 
-static void print_machine_json(const struct viewer *viewer)
+static void write_machine(struct json *json, const struct rights *rights)
 {
-	const struct rights *rights = &viewer->rights;
-	struct json json = { .out = stdout };
 	struct utsname machine = { 0 };
 
 	uname(&machine);
+	json_text(json, "version", LIMPET_VERSION);
+	json_text(json, "kernel", machine.release);
+	json_text(json, "machine", machine.machine);
+	json_number(json, "uid", rights->uid);
+	json_number(json, "capabilities", rights->capabilities);
+	json_signed(json, "yama_scope", rights->yama_scope);
+	json_signed(json, "memfd_noexec", rights->memfd_noexec);
+	json_text(json, "container", rights->container ? rights->container : "");
+	json_bool(json, "user_namespace", rights->is_user_namespace);
+}
+
+static void print_machine_json(const struct viewer *viewer)
+{
+	struct json json = { .out = stdout };
+
 	json_object(&json, NULL);
 	json_text(&json, "event", "machine");
-	json_text(&json, "version", LIMPET_VERSION);
-	json_text(&json, "kernel", machine.release);
-	json_text(&json, "machine", machine.machine);
-	json_number(&json, "uid", rights->uid);
-	json_number(&json, "capabilities", rights->capabilities);
-	json_signed(&json, "yama_scope", rights->yama_scope);
-	json_signed(&json, "memfd_noexec", rights->memfd_noexec);
-	json_text(&json, "container", rights->container ? rights->container : "");
-	json_bool(&json, "user_namespace", rights->is_user_namespace);
+	write_machine(&json, &viewer->rights);
 	json_object_end(&json);
 }
 
 static void print_feature(const struct feature *feature, const struct finding *finding)
 {
 	print(stdout, "  %-6s  %-12s %s  [%s]\n", grade_names[finding->grade], feature->name,
-	      finding->rung, feature->verbs);
+	      finding->level, feature->verbs);
 	if (finding->missing[0])
 		print(stdout, "%10smissing: %s\n%10sfix:     %s\n", "", finding->missing, "",
 		      finding->fix);
+}
+
+static void write_feature(struct json *json, const struct feature *feature,
+			  const struct finding *finding)
+{
+	json_text(json, "name", feature->name);
+	json_text(json, "works", grade_names[finding->grade]);
+	json_text(json, "level", finding->level);
+	json_text(json, "rung", finding->level); /* its name in 0.1.0 */
+	json_text(json, "missing", finding->missing);
+	json_text(json, "fix", finding->fix);
 }
 
 static void print_feature_json(const struct feature *feature, const struct finding *finding)
@@ -91,11 +108,7 @@ static void print_feature_json(const struct feature *feature, const struct findi
 
 	json_object(&json, NULL);
 	json_text(&json, "event", "feature");
-	json_text(&json, "name", feature->name);
-	json_text(&json, "works", grade_names[finding->grade]);
-	json_text(&json, "rung", finding->rung);
-	json_text(&json, "missing", finding->missing);
-	json_text(&json, "fix", finding->fix);
+	write_feature(&json, feature, finding);
 	json_object_end(&json);
 }
 
@@ -114,6 +127,26 @@ static void examine_machine(const struct viewer *viewer, bool is_json)
 			print_feature(feature, &finding);
 	}
 	doctor_sampling_machine(is_json);
+}
+
+void doctor_write_members(struct json *json, pid_t pid)
+{
+	CLEANUP(viewer_done) struct viewer viewer = { 0 };
+
+	viewer_init(&viewer);
+	json_object(json, "machine");
+	write_machine(json, &viewer.rights);
+	json_object_end(json);
+	json_list(json, "features");
+	for (const struct feature *feature = features; feature->name; feature++) {
+		struct finding finding = feature->examine(&viewer.rights);
+
+		json_object(json, NULL);
+		write_feature(json, feature, &finding);
+		json_object_end(json);
+	}
+	json_list_end(json);
+	doctor_sampling_write(json, pid);
 }
 
 static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struct err *err)
@@ -135,7 +168,7 @@ static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struc
 	if (r < 0)
 		return r;
 	doctor_sampling_process(pid, is_json);
-	r = door_judge(&process, err);
+	r = listener_judge(&process, err);
 	if (!is_json && r == 0)
 		print(stdout, "\nok: limpet attach %d should work\n", (int)pid);
 	else if (!is_json)
@@ -171,7 +204,7 @@ static enum exit_code doctor_run(char **argv)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "say what is allowed here, what is missing, and how to get it",
+	.summary = "check what is allowed here, what is missing, and how to get it",
 	.usage = "[PID] [--setup] [--json]",
 	.options = doctor_options,
 	.run = doctor_run,

@@ -47,6 +47,14 @@ static const char *grade_of(const struct trial *trial)
 	return trial->kind == samplers[0] && !trial->reasons[0] ? "yes" : "partly";
 }
 
+static void write_trial(struct json *json, const struct trial *trial)
+{
+	json_text(json, "works", grade_of(trial));
+	json_text(json, "sampler", trial->kind ? trial->kind->name : "");
+	json_text(json, "summary", trial->kind ? trial->kind->summary : trial->err.what);
+	json_text(json, "no_better_sampler", trial->reasons);
+}
+
 static void print_json(const struct trial *trial, pid_t pid)
 {
 	struct json json = { .out = stdout };
@@ -55,11 +63,18 @@ static void print_json(const struct trial *trial, pid_t pid)
 	json_text(&json, "event", "sampling");
 	if (pid)
 		json_signed(&json, "pid", pid);
-	json_text(&json, "works", grade_of(trial));
-	json_text(&json, "sampler", trial->kind ? trial->kind->name : "");
-	json_text(&json, "summary", trial->kind ? trial->kind->summary : trial->err.what);
-	json_text(&json, "no_better_sampler", trial->reasons);
+	write_trial(&json, trial);
 	json_object_end(&json);
+}
+
+void doctor_sampling_write(struct json *json, pid_t pid)
+{
+	struct trial trial;
+
+	try_out(pid ? pid : getpid(), &trial);
+	json_object(json, "sampling");
+	write_trial(json, &trial);
+	json_object_end(json);
 }
 
 void doctor_sampling_machine(bool is_json)

@@ -19,6 +19,7 @@
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/sdk.h"
 #include "target/sdk/tables.h"
 
 #include <dlfcn.h>
@@ -204,6 +205,8 @@ static void keep_agent_where_it_must(struct residence *self)
 	if (!reason)
 		reason = notice_hindrance();
 	if (!reason)
+		reason = sdk_hindrance();
+	if (!reason)
 		return;
 	self->unloads = false;
 	text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
@@ -280,7 +283,7 @@ static bool is_deserted(struct residence *self)
 {
 	bool has_first_ended = first_status() >= 0;
 
-	if (is_alone(rings_tracer_threads() + notice_threads()))
+	if (is_alone(rings_tracer_threads() + notice_threads() + sdk_own_threads()))
 		return true;
 	self->is_outlived |= has_first_ended;
 	return false;

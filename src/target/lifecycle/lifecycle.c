@@ -13,6 +13,7 @@
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/sdk.h"
 
 #include <errno.h>
 #include <time.h>
@@ -119,6 +120,8 @@ static int configure(const struct boot_context *boot, struct tool *tool, uint32_
 	if (tool->is_configured)
 		return 0;
 	exit_watch(boot); /* before anything of the tool's is to be finalized */
+	if (!sdk_prepare(&boot->libc))
+		return -ENOMEM;
 	r = call_tool(&boot->libc, tool, CALL_CONFIGURE, timeout_ms, &takes_part);
 	if (r) {
 		explain(tool, CALL_CONFIGURE, r, 0, timeout_ms);
@@ -255,6 +258,7 @@ static int finalize(const struct boot_context *boot, struct tool *tool, uint32_t
 		return r;
 	/* Also where it has not returned yet: it is never called again for this life. */
 	contexts_forget((int)tool->index);
+	sdk_tool_forget((int)tool->index);
 	tool->is_configured = tool->is_initialized = tool->is_refused = false;
 	tool->page->attaches = tool->page->contexts = 0;
 	if (!r)
@@ -293,9 +297,11 @@ unsigned lifecycle_quiet(const struct boot_context *boot, bool finalizes, uint32
 		text_add(text, room, 0, "the tools are busy");
 		return 1;
 	}
+	__atomic_store_n(&tools_finality, -1, __ATOMIC_RELAXED);
 	disobedient = for_all(detach, boot, timeout_ms, text, room);
 	if (finalizes)
 		disobedient += for_all(finalize, boot, timeout_ms, text, room);
+	__atomic_store_n(&tools_finality, 0, __ATOMIC_RELAXED);
 	lifecycle_leave();
 	return disobedient;
 }
@@ -304,6 +310,7 @@ void lifecycle_adopt(void)
 {
 	is_taken = 0;
 	runner_adopt();
+	sdk_adopt();
 	for (unsigned i = 0; i < tools_count(); i++) {
 		tools[i].page->is_inside = 0;
 		if (tools[i].page->state == TOOL_ATTACHED ||

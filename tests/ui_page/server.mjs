@@ -71,7 +71,7 @@ function sessionNew(body) {
 		return refuse(409, "attach", wanted?.why ?? "no such process", wanted?.fix ?? "");
 	const id = Math.max(...sessions.keys()) + 1;
 	sessions.set(id, { state: body.sample ? "recording" : "stopped", begin: Date.now(), before: 0, end: 0, more: { name: wanted.name, pid: wanted.pid } });
-	return { json: sessionOf(id) };
+	return { json: { session: sessionOf(id) } };
 }
 
 const ACTIONS = { start: "recording", stop: "stopped", detach: "detached" };

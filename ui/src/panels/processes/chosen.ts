@@ -119,7 +119,8 @@ export class Chosen {
 		}
 	}
 
-	private post(process: Process, isSampling: boolean): Promise<Session> {
-		return jsonPost<Session>("/api/sessions", { pid: process.pid, start: process.start, children: false, ...this.wish(isSampling) });
+	private async post(process: Process, isSampling: boolean): Promise<Session> {
+		const wish = { pid: process.pid, start: process.start, children: false, ...this.wish(isSampling) };
+		return (await jsonPost<{ session: Session }>("/api/sessions", wish)).session;
 	}
 }

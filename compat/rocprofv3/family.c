@@ -7,6 +7,7 @@
 
 #include "host/model/domains.h"
 #include "host/recorder/recorder.h"
+#include "host/recording/drops.h"
 #include "host/session/tree.h"
 
 #include <errno.h>
@@ -340,10 +341,8 @@ int family_pause(struct family *self, struct err *err)
 static void tell_lost(const struct family *self, const struct member *member,
 		      const struct work_left *left)
 {
-	uint64_t dropped = 0;
+	uint64_t dropped = drops_sum(member->outcome.totals.drops);
 
-	for (unsigned i = 0; i < DROP_REASONS; i++)
-		dropped += member->outcome.totals.drops[i];
 	if (dropped)
 		face_say(self->options.face, SAY_WARNING,
 			 "%" PRIu64 " records of process %d were dropped: it called too fast",

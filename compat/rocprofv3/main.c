@@ -4,7 +4,7 @@
  */
 #include "arguments.h"
 #include "help.h"
-#include "host/cli/launched.h"
+#include "host/cli/record/launched.h"
 #include "host/core/environment.h"
 #include "host/core/print.h"
 #include "input.h"

@@ -4,7 +4,7 @@
 #include "results.h"
 
 #include "host/core/cleanup.h"
-#include "host/export/name_rule.h"
+#include "host/export/amd/name_rule.h"
 #include "host/model/model.h"
 
 #include <stdlib.h>

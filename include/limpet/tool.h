@@ -95,7 +95,6 @@ int rocprofiler_start_context(struct limpet_context context);
 int rocprofiler_stop_context(struct limpet_context context);
 int rocprofiler_context_is_active(struct limpet_context context, int *ret);
 int rocprofiler_context_is_valid(struct limpet_context context, int *ret);
-int rocprofiler_destroy_context(struct limpet_context context);
 
 #ifdef __cplusplus
 }

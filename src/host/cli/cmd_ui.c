@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "host/cli/command.h"
-#include "host/cli/doctor_members.h"
+#include "host/cli/doctor/members.h"
 #include "host/cli/ending.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"

@@ -6,6 +6,7 @@
  */
 #include "host/core/clock.h"
 #include "host/recorder/recorder_private.h"
+#include "host/recording/drops.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -84,8 +85,7 @@ static void add(struct collect_totals *to, const struct collect_totals *more)
 	to->record_bytes += more->record_bytes;
 	to->invalid += more->invalid;
 	to->threads += more->threads;
-	for (unsigned i = 0; i < DROP_REASONS; i++)
-		to->drops[i] += more->drops[i];
+	drops_add(to->drops, more->drops);
 }
 
 void recorder_add_earlier(const struct recorder *self, struct collect_totals *totals)

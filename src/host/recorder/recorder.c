@@ -7,7 +7,7 @@
 
 #include "host/collect/facts.h"
 #include "host/core/cleanup.h"
-#include "host/export/name_rule.h"
+#include "host/export/amd/name_rule.h"
 
 #include <errno.h>
 #include <stdlib.h>

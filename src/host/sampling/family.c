@@ -4,7 +4,7 @@
 #include "host/sampling/family.h"
 
 #include "host/core/cleanup.h"
-#include "host/process/kin.h"
+#include "host/process/descendants.h"
 
 #include <errno.h>
 
@@ -21,7 +21,7 @@ static int look_once(struct sampler *sampler, pid_t root, family_joiner *join, s
 {
 	CLEANUP(free) pid_t *pids = NULL;
 	size_t count;
-	int r = kin_descendants(root, &pids, &count, err);
+	int r = descendants_list(root, &pids, &count, err);
 
 	*ret = (struct look){ 0 };
 	for (size_t i = 0; !r && i < count; i++) {

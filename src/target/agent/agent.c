@@ -16,8 +16,10 @@
 #include "target/lifecycle/tools.h"
 #include "target/runtime/channel.h"
 #include "target/runtime/identity.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/sdk.h"
 #include "target/sdk/tables.h"
 
 #include <dlfcn.h>
@@ -203,6 +205,8 @@ static void keep_agent_where_it_must(struct residence *self)
 	if (!reason)
 		reason = notice_hindrance();
 	if (!reason)
+		reason = sdk_hindrance();
+	if (!reason)
 		return;
 	self->unloads = false;
 	text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
@@ -279,7 +283,7 @@ static bool is_deserted(struct residence *self)
 {
 	bool has_first_ended = first_status() >= 0;
 
-	if (is_alone(rings_tracer_threads() + notice_threads()))
+	if (is_alone(rings_tracer_threads() + notice_threads() + sdk_own_threads()))
 		return true;
 	self->is_outlived |= has_first_ended;
 	return false;
@@ -368,7 +372,7 @@ static void begin(struct residence *self)
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;
 	if (!agent_page.attaches++)
-		agent_page.loaded_ns = page_clock(CLOCK_BOOTTIME);
+		agent_page.loaded_ns = kernel_clock_ns(CLOCK_BOOTTIME);
 	identity_begin(&identity, boot->origin);
 	runner_mind(must_leave);
 }

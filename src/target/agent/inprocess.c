@@ -9,8 +9,11 @@
 #include "target/agent/environment_view.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/tools.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/sdk.h"
+#include "target/sdk/status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -202,7 +205,7 @@ static void begin(const struct boot_libc *libc)
 		agent_page.pid = (int32_t)raw0(SYS_getpid);
 	}
 	if (!agent_page.loaded_ns)
-		agent_page.loaded_ns = page_clock(CLOCK_BOOTTIME);
+		agent_page.loaded_ns = kernel_clock_ns(CLOCK_BOOTTIME);
 }
 
 EXPORT int limpet_inprocess_attach(const struct boot_libc *libc, const char *environment,
@@ -252,6 +255,26 @@ EXPORT int limpet_inprocess_start_function(const struct boot_libc *libc, void *c
 	tool = tools_add_function(configure);
 	lifecycle_leave();
 	return tool < 0 ? tool : walk(&boot, &tool, 1, STEP_INITIALIZE, text, room);
+}
+
+/* Called by a program that is its own tool. */
+EXPORT int rocprofiler_force_configure(void *configure);
+
+/* Where nobody has told us of libc's functions, neither a limpet nor its register library, there is
+ * nothing that could make the threads that a tool needs. */
+EXPORT int rocprofiler_force_configure(void *configure)
+{
+	const struct boot_libc *libc = sdk_libc();
+	char text[CONTROL_TEXT_MAX];
+
+	if (!configure)
+		return SDK_INVALID_ARGUMENT;
+	if (tools_count())
+		return SDK_CONFIGURATION_LOCKED;
+	if (!libc)
+		return SDK_NOT_AVAILABLE;
+	return limpet_inprocess_start_function(libc, configure, text, sizeof(text)) ? SDK_ERROR
+										    : SDK_SUCCESS;
 }
 
 EXPORT int limpet_inprocess_detach(const struct boot_libc *libc, char *text, size_t room)

@@ -7,6 +7,7 @@
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/sdk.h"
 
 #include <errno.h>
 
@@ -95,9 +96,13 @@ static int configure(struct tool *tool)
 
 static int initialize(struct tool *tool)
 {
-	return tool->calls.initialize
-		       ? tool->calls.initialize(finalize_client, tool->calls.tool_data)
-		       : 0;
+	int r = tool->calls.initialize
+			? tool->calls.initialize(finalize_client, tool->calls.tool_data)
+			: 0;
+
+	if (!r)
+		sdk_tool_ready((int)tool->index);
+	return r;
 }
 
 static int attach(struct tool *tool)
@@ -105,6 +110,7 @@ static int attach(struct tool *tool)
 	struct limpet_context contexts[CONTEXTS_MAX];
 	size_t count = contexts_list((int)tool->index, contexts, CONTEXTS_MAX);
 
+	sdk_tool_ready((int)tool->index);
 	if (tool->attach_calls.tool_attach)
 		return tool->attach_calls.tool_attach(NULL, contexts, count,
 						      tool->attach_calls.tool_data);
@@ -117,8 +123,10 @@ static int attach(struct tool *tool)
 static int detach(struct tool *tool)
 {
 	contexts_pause((int)tool->index);
+	(void)sdk_tool_rest((int)tool->index);
 	if (tool->attach_calls.tool_detach)
 		tool->attach_calls.tool_detach(tool->attach_calls.tool_data);
+	sdk_tool_leave((int)tool->index);
 	return 0;
 }
 
@@ -128,6 +136,7 @@ static int finalize(struct tool *tool)
 	void (*call)(void *) = __atomic_exchange_n(&tool->calls.finalize, NULL, __ATOMIC_ACQ_REL);
 
 	contexts_pause((int)tool->index);
+	(void)sdk_tool_rest((int)tool->index);
 	if (call)
 		call(tool->calls.tool_data);
 	return 0;

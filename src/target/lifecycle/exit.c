@@ -28,9 +28,11 @@ static void on_exit_of_program(void *unused)
 		return;
 	contexts_close();
 	agent_page.is_final = 1;
+	__atomic_store_n(&tools_finality, -1, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < tools_count(); i++)
 		if (tools[i].is_initialized && !tools[i].page->is_inside)
 			call_finalize_here(&tools[i]);
+	__atomic_store_n(&tools_finality, 1, __ATOMIC_RELAXED);
 	lifecycle_leave();
 }
 

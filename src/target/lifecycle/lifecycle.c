@@ -9,9 +9,11 @@
 #include "target/lifecycle/exit.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/sdk.h"
 
 #include <errno.h>
 #include <time.h>
@@ -24,19 +26,11 @@
 
 static uint32_t is_taken;
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now = { 0, 0 };
-
-	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* By the clock: on a busy machine a pause takes many times as long as was asked for. */
 static int enter(uint64_t limit_ns)
 {
 	struct timespec pause = { 0, ENTER_PAUSE_NS };
-	uint64_t end_ns = clock_ns() + limit_ns;
+	uint64_t end_ns = monotonic_ns() + limit_ns;
 	uint32_t nobody = 0;
 
 	do {
@@ -50,7 +44,7 @@ static int enter(uint64_t limit_ns)
 		}
 		nobody = 0;
 		raw2(SYS_nanosleep, &pause, 0);
-	} while (clock_ns() < end_ns);
+	} while (monotonic_ns() < end_ns);
 	return -EBUSY;
 }
 
@@ -126,6 +120,8 @@ static int configure(const struct boot_context *boot, struct tool *tool, uint32_
 	if (tool->is_configured)
 		return 0;
 	exit_watch(boot); /* before anything of the tool's is to be finalized */
+	if (!sdk_prepare(&boot->libc))
+		return -ENOMEM;
 	r = call_tool(&boot->libc, tool, CALL_CONFIGURE, timeout_ms, &takes_part);
 	if (r) {
 		explain(tool, CALL_CONFIGURE, r, 0, timeout_ms);
@@ -262,6 +258,7 @@ static int finalize(const struct boot_context *boot, struct tool *tool, uint32_t
 		return r;
 	/* Also where it has not returned yet: it is never called again for this life. */
 	contexts_forget((int)tool->index);
+	sdk_tool_forget((int)tool->index);
 	tool->is_configured = tool->is_initialized = tool->is_refused = false;
 	tool->page->attaches = tool->page->contexts = 0;
 	if (!r)
@@ -300,9 +297,11 @@ unsigned lifecycle_quiet(const struct boot_context *boot, bool finalizes, uint32
 		text_add(text, room, 0, "the tools are busy");
 		return 1;
 	}
+	__atomic_store_n(&tools_finality, -1, __ATOMIC_RELAXED);
 	disobedient = for_all(detach, boot, timeout_ms, text, room);
 	if (finalizes)
 		disobedient += for_all(finalize, boot, timeout_ms, text, room);
+	__atomic_store_n(&tools_finality, 0, __ATOMIC_RELAXED);
 	lifecycle_leave();
 	return disobedient;
 }
@@ -311,6 +310,7 @@ void lifecycle_adopt(void)
 {
 	is_taken = 0;
 	runner_adopt();
+	sdk_adopt();
 	for (unsigned i = 0; i < tools_count(); i++) {
 		tools[i].page->is_inside = 0;
 		if (tools[i].page->state == TOOL_ATTACHED ||

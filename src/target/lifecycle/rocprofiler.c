@@ -4,6 +4,7 @@
  */
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/tools.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/sdk/status.h"
 
@@ -45,7 +46,7 @@ int rocprofiler_get_timestamp(uint64_t *ret)
 {
 	if (!ret)
 		return SDK_INVALID_ARGUMENT;
-	*ret = page_clock(CLOCK_BOOTTIME);
+	*ret = kernel_clock_ns(CLOCK_BOOTTIME);
 	return SDK_SUCCESS;
 }
 
@@ -72,28 +73,20 @@ int rocprofiler_is_initialized(int *ret)
 	return SDK_SUCCESS;
 }
 
+/* -1 while tools are detached or finalized. */
 int rocprofiler_is_finalized(int *ret)
 {
 	if (!ret)
 		return SDK_INVALID_ARGUMENT;
-	*ret = (int)agent_page.is_final;
+	*ret = __atomic_load_n(&tools_finality, __ATOMIC_RELAXED);
 	return SDK_SUCCESS;
 }
 
 static const struct {
 	const char *name, *text;
 } statuses[] = {
-#define STATUS(number, name, text) [number] = { "ROCPROFILER_STATUS_" name, text }
-	STATUS(SDK_SUCCESS, "SUCCESS", "Success"),
-	STATUS(SDK_ERROR, "ERROR", "General error"),
-	STATUS(SDK_CONTEXT_NOT_FOUND, "ERROR_CONTEXT_NOT_FOUND", "Context ID not found"),
-	STATUS(SDK_CONTEXT_ERROR, "ERROR_CONTEXT_ERROR", "General context error"),
-	STATUS(SDK_CONTEXT_ID_NOT_ZERO, "ERROR_CONTEXT_ID_NOT_ZERO",
-	       "Context ID should be initialized to zero"),
-	STATUS(SDK_CONFIGURATION_LOCKED, "ERROR_CONFIGURATION_LOCKED",
-	       "Configuration request occurred outside of valid rocprofiler configuration period"),
-	STATUS(SDK_INVALID_ARGUMENT, "ERROR_INVALID_ARGUMENT", "Invalid function argument"),
-	STATUS(SDK_FINALIZED, "ERROR_FINALIZED", "Invalid request after finalization"),
+#define STATUS(number, name, text) [SDK_##number] = { "ROCPROFILER_STATUS_" name, text },
+#include "target/sdk/statuses.def"
 #undef STATUS
 };
 

@@ -11,6 +11,7 @@
 #include "target/runtime/load.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/sdk.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,6 +23,7 @@ typedef void *dlsym_function(void *, const char *);
 typedef int dlclose_function(void *);
 
 struct tool tools[AGENT_TOOLS_MAX];
+int32_t tools_finality;
 
 static const char no_tool[] = "it does not export rocprofiler_configure";
 
@@ -157,7 +159,8 @@ static bool close_tool(const struct boot_context *boot, struct tool *tool, uint3
 {
 	struct closing closing = { boot->libc, (void *)tool->page->handle, 0 };
 
-	if (tool->page->is_inside || closing.handle == &agent_page)
+	if (tool->page->is_inside || closing.handle == &agent_page ||
+	    sdk_tool_hindrance((int)tool->index))
 		return false;
 	tool->page->handle = 0;
 	return !runner_call(&boot->libc, close_library, nothing, &closing, sizeof(closing),

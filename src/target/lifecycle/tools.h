@@ -23,6 +23,9 @@ struct tool {
 
 extern struct tool tools[AGENT_TOOLS_MAX];
 
+/* As AMD's library tells tools: -1 while they are finalized, 1 when they were; else 0. */
+extern int32_t tools_finality;
+
 unsigned tools_count(void);
 
 /* Loads a library, by its path or from the descriptor, or finds it loaded; its place, or -errno

@@ -8,44 +8,33 @@
 #include "shared/wire/page.h"
 #include "target/sdk/status.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#include <string.h>
 
-enum context_state {
-	CONTEXT_FREE,
-	CONTEXT_MAKING, /* taken, but it has no owner yet */
-	CONTEXT_STOPPED,
-	CONTEXT_ACTIVE,
-	CONTEXT_PAUSED, /* was active when its tool was detached */
-};
-
-/* The handle of entry i is i + 1. */
-static struct context {
-	uint32_t state; /* enum context_state */
-	int32_t tool;
-} contexts[CONTEXTS_MAX];
+struct sdk_context sdk_contexts[CONTEXTS_MAX];
+void (*contexts_on_change)(int forgotten);
 
 static int32_t open_for = -1;
 static int32_t callers[AGENT_TOOLS_MAX]; /* the thread that is inside each tool */
 static uint32_t is_closed;
 
-/* Relaxed: a context guards no other data of ours. */
-static bool change(struct context *context, uint32_t from, uint32_t to)
+/* Sequentially consistent: pairs with sdk_thread_enter_tool(). */
+static bool change(struct sdk_context *context, uint32_t from, uint32_t to)
 {
-	return __atomic_compare_exchange_n(&context->state, &from, to, false, __ATOMIC_RELAXED,
+	return __atomic_compare_exchange_n(&context->state, &from, to, false, __ATOMIC_SEQ_CST,
 					   __ATOMIC_RELAXED);
 }
 
-static uint32_t state_of(const struct context *context)
+uint32_t context_state(const struct sdk_context *context)
 {
 	return __atomic_load_n(&context->state, __ATOMIC_ACQUIRE); /* pairs with its making */
 }
 
-static struct context *find(struct limpet_context id)
+struct sdk_context *context_find(struct limpet_context id)
 {
 	if (!id.handle || id.handle > CONTEXTS_MAX ||
-	    state_of(&contexts[id.handle - 1]) < CONTEXT_STOPPED)
+	    context_state(&sdk_contexts[id.handle - 1]) < CONTEXT_STOPPED)
 		return NULL;
-	return &contexts[id.handle - 1];
+	return &sdk_contexts[id.handle - 1];
 }
 
 void contexts_open_for(int tool)
@@ -78,27 +67,56 @@ void contexts_close(void)
 	__atomic_store_n(&is_closed, 1, __ATOMIC_RELAXED);
 }
 
+static void tell_change(int forgotten)
+{
+	void (*tell)(int) = __atomic_load_n(&contexts_on_change, __ATOMIC_ACQUIRE);
+
+	if (tell)
+		tell(forgotten);
+}
+
+int contexts_configuring(void)
+{
+	int tool = __atomic_load_n(&open_for, __ATOMIC_RELAXED);
+
+	return tool < 0 || is_late(tool) ? -1 : tool;
+}
+
+int context_find_open(struct limpet_context id, struct sdk_context **ret)
+{
+	int tool = contexts_configuring();
+
+	*ret = context_find(id);
+	if (tool < 0)
+		return SDK_CONFIGURATION_LOCKED;
+	return *ret && (*ret)->tool == tool ? SDK_SUCCESS : SDK_CONTEXT_NOT_FOUND;
+}
+
 static void change_all(int tool, uint32_t from, uint32_t to)
 {
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (state_of(&contexts[i]) >= CONTEXT_STOPPED && contexts[i].tool == tool)
-			change(&contexts[i], from, to);
+		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
+		    sdk_contexts[i].tool == tool)
+			change(&sdk_contexts[i], from, to);
 }
 
 void contexts_pause(int tool)
 {
 	change_all(tool, CONTEXT_ACTIVE, CONTEXT_PAUSED);
+	tell_change(-1);
 }
 
 void contexts_resume(int tool)
 {
 	change_all(tool, CONTEXT_PAUSED, CONTEXT_ACTIVE);
+	tell_change(-1);
 }
 
 void contexts_forget(int tool)
 {
 	for (uint32_t state = CONTEXT_STOPPED; state <= CONTEXT_PAUSED; state++)
 		change_all(tool, state, CONTEXT_FREE);
+	tell_change(tool);
 }
 
 size_t contexts_list(int tool, struct limpet_context *ret, size_t room)
@@ -106,85 +124,88 @@ size_t contexts_list(int tool, struct limpet_context *ret, size_t room)
 	size_t count = 0;
 
 	for (unsigned i = 0; i < CONTEXTS_MAX && count < room; i++)
-		if (state_of(&contexts[i]) >= CONTEXT_STOPPED && contexts[i].tool == tool)
+		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
+		    sdk_contexts[i].tool == tool)
 			ret[count++].handle = i + 1;
 	return count;
 }
 
-EXPORT int rocprofiler_create_context(struct limpet_context *id)
+static void clear_services(struct sdk_context *context)
 {
-	int tool = __atomic_load_n(&open_for, __ATOMIC_RELAXED);
+	context->life++;
+	context->request = NULL;
+	context->request_kinds = 0;
+	memset(context->callbacks, 0, sizeof(context->callbacks));
+	memset(context->buffers, 0, sizeof(context->buffers));
+}
+
+SDK_EXPORT int rocprofiler_create_context(struct limpet_context *id)
+{
+	int tool = contexts_configuring();
 
 	if (!id)
 		return SDK_INVALID_ARGUMENT;
 	if (id->handle)
 		return SDK_CONTEXT_ID_NOT_ZERO;
-	if (tool < 0 || is_late(tool))
+	if (tool < 0)
 		return SDK_CONFIGURATION_LOCKED;
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
-		if (!change(&contexts[i], CONTEXT_FREE, CONTEXT_MAKING))
+		if (!change(&sdk_contexts[i], CONTEXT_FREE, CONTEXT_MAKING))
 			continue;
-		contexts[i].tool = tool;
+		sdk_contexts[i].tool = tool;
+		clear_services(&sdk_contexts[i]);
 		/* Release: whoever finds it sees its owner. */
-		__atomic_store_n(&contexts[i].state, CONTEXT_STOPPED, __ATOMIC_RELEASE);
+		__atomic_store_n(&sdk_contexts[i].state, CONTEXT_STOPPED, __ATOMIC_RELEASE);
 		id->handle = i + 1;
 		return SDK_SUCCESS;
 	}
 	return SDK_CONTEXT_ERROR;
 }
 
-EXPORT int rocprofiler_start_context(struct limpet_context id)
+SDK_EXPORT int rocprofiler_start_context(struct limpet_context id)
 {
-	struct context *context = find(id);
+	struct sdk_context *context = context_find(id);
 
 	if (!context)
 		return SDK_CONTEXT_NOT_FOUND;
 	if (__atomic_load_n(&is_closed, __ATOMIC_RELAXED))
-		return SDK_FINALIZED;
+		return SDK_CONFIGURATION_LOCKED;
 	/* Starting an active one is no error. */
 	if (!change(context, CONTEXT_STOPPED, CONTEXT_ACTIVE))
 		change(context, CONTEXT_PAUSED, CONTEXT_ACTIVE);
+	tell_change(-1);
 	return SDK_SUCCESS;
 }
 
-EXPORT int rocprofiler_stop_context(struct limpet_context id)
+SDK_EXPORT int rocprofiler_stop_context(struct limpet_context id)
 {
-	struct context *context = find(id);
+	struct sdk_context *context = context_find(id);
 
 	if (!context)
 		return SDK_CONTEXT_NOT_FOUND;
 	if (!change(context, CONTEXT_ACTIVE, CONTEXT_STOPPED))
 		change(context, CONTEXT_PAUSED, CONTEXT_STOPPED);
+	tell_change(-1);
 	return SDK_SUCCESS;
 }
 
-EXPORT int rocprofiler_context_is_active(struct limpet_context id, int *ret)
+SDK_EXPORT int rocprofiler_context_is_active(struct limpet_context id, int *ret)
 {
-	const struct context *context = find(id);
+	const struct sdk_context *context = context_find(id);
 
 	if (!ret)
 		return SDK_INVALID_ARGUMENT;
 	*ret = 0;
 	if (!context)
 		return SDK_CONTEXT_NOT_FOUND;
-	*ret = state_of(context) == CONTEXT_ACTIVE;
+	*ret = context_state(context) == CONTEXT_ACTIVE;
 	return SDK_SUCCESS;
 }
 
-EXPORT int rocprofiler_context_is_valid(struct limpet_context id, int *ret)
+SDK_EXPORT int rocprofiler_context_is_valid(struct limpet_context id, int *ret)
 {
 	if (!ret)
 		return SDK_INVALID_ARGUMENT;
-	*ret = find(id) != NULL;
+	*ret = context_find(id) != NULL;
 	return *ret ? SDK_SUCCESS : SDK_CONTEXT_NOT_FOUND;
-}
-
-EXPORT int rocprofiler_destroy_context(struct limpet_context id)
-{
-	struct context *context = find(id);
-
-	if (!context)
-		return SDK_CONTEXT_NOT_FOUND;
-	__atomic_store_n(&context->state, CONTEXT_FREE, __ATOMIC_RELAXED);
-	return SDK_SUCCESS;
 }

@@ -5,10 +5,66 @@
 #pragma once
 
 #include "limpet/tool.h"
+#include "target/sdk/abi.h"
 
 #include <stdbool.h>
 
-#define CONTEXTS_MAX 256
+#define CONTEXTS_MAX   64 /* bits of a word */
+#define OPERATIONS_MAX 512
+
+enum context_state {
+	CONTEXT_FREE,
+	CONTEXT_MAKING, /* taken, but it has no owner yet */
+	CONTEXT_STOPPED,
+	CONTEXT_ACTIVE,
+	CONTEXT_PAUSED, /* was active when its tool was detached */
+};
+
+/* Which operations of a kind are wanted; NULL: all. */
+struct operation_set {
+	uint64_t bits[OPERATIONS_MAX / 64];
+};
+
+struct callback_service {
+	callback_function *callback; /* NULL: not configured */
+	void *data;
+	const struct operation_set *operations;
+};
+
+struct buffer_service {
+	struct sdk_handle buffer; /* 0: not configured */
+	const struct operation_set *operations;
+};
+
+/* Services are configured before a context is started for the first time, and stay.  The handle of
+ * entry i is i + 1. */
+struct sdk_context {
+	uint32_t state; /* enum context_state */
+	int32_t tool;
+	uint32_t life; /* of its entry: another context may get it later */
+	uint32_t request_kinds;
+	request_function *request;
+	void *request_data;
+	struct callback_service callbacks[CALLBACK_KINDS];
+	struct buffer_service buffers[BUFFER_KINDS];
+};
+extern struct sdk_context sdk_contexts[CONTEXTS_MAX];
+
+/* NULL: there is none. */
+struct sdk_context *context_find(struct limpet_context id);
+static inline unsigned context_index(struct limpet_context id)
+{
+	return (unsigned)id.handle - 1;
+}
+uint32_t context_state(const struct sdk_context *context);
+
+/* The same for a service that is to be configured: SDK_SUCCESS, or why not. */
+int context_find_open(struct limpet_context id, struct sdk_context **ret);
+/* May the calling thread configure now?  Which tool's turn it is; -1: none. */
+int contexts_configuring(void);
+
+/* Told whenever contexts have started or stopped, and which tool's were forgotten (-1: none). */
+extern void (*contexts_on_change)(int forgotten);
 
 /* From now on contexts are made for this tool; -1: none may be made. */
 void contexts_open_for(int tool);

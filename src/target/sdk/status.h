@@ -1,15 +1,11 @@
 /*
- * The numbers that rocprofiler functions return, as far as we return them.
+ * The numbers that functions of the SDK return.
  */
 #pragma once
 
 enum sdk_status {
-	SDK_SUCCESS = 0,
-	SDK_ERROR = 1,
-	SDK_CONTEXT_NOT_FOUND = 2,
-	SDK_CONTEXT_ERROR = 9,
-	SDK_CONTEXT_ID_NOT_ZERO = 13,
-	SDK_CONFIGURATION_LOCKED = 16,
-	SDK_INVALID_ARGUMENT = 19,
-	SDK_FINALIZED = 21,
+#define STATUS(name, amd, text) SDK_##name,
+#include "target/sdk/statuses.def"
+#undef STATUS
+	SDK_STATUSES,
 };

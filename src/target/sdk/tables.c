@@ -5,6 +5,7 @@
 
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/sdk.h"
 #include "target/sdk/status.h"
 
 #include <errno.h>
@@ -90,6 +91,12 @@ EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_
 EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
 				     void **parts, uint64_t part_count)
 {
-	return tables_note(name, version, instance, parts, part_count) ? SDK_INVALID_ARGUMENT
-								       : SDK_SUCCESS;
+	uint32_t index;
+
+	if (tables_note(name, version, instance, parts, part_count))
+		return SDK_INVALID_ARGUMENT;
+	for (index = 0; index < agent_page.table_count; index++)
+		if (agent_page.tables[index].parts[0] == (uint64_t)parts[0])
+			sdk_table_came(index);
+	return SDK_SUCCESS;
 }

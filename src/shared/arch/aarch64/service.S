@@ -1,0 +1,137 @@
+/*
+ * The way of a call that tools of the SDK see.  A word of an API table holds the address of a stub;
+ * the stub finds its struct sdk_slot.  Where no tool wants to see the call, it goes on to the
+ * original as if we were not there.  Else everything that can be an argument is kept, service_enter()
+ * tells the tools, the original is called with its arguments as they were, and service_exit() tells
+ * them again.  Tools use vector registers, so those that carry arguments or results are kept, too.
+ * Return addresses are never replaced, and the frames are described for unwinders: exceptions,
+ * longjmp and cancellation simply leave them behind.
+ */
+#include "shared/arch/service.h"
+
+	.text
+
+	.macro function name
+	.globl \name
+	.hidden \name
+	.type \name, %function
+	.balign 16
+\name:
+	.endm
+
+	.macro load_arguments
+	sub	x9, x29, #SERVICE_FRAME
+	ldp	q0, q1, [x9, #SERVICE_VECTORS]
+	ldp	q2, q3, [x9, #SERVICE_VECTORS + 32]
+	ldp	q4, q5, [x9, #SERVICE_VECTORS + 64]
+	ldp	q6, q7, [x9, #SERVICE_VECTORS + 96]
+	ldp	x0, x1, [x9, #0]
+	ldp	x2, x3, [x9, #16]
+	ldp	x4, x5, [x9, #32]
+	ldp	x6, x7, [x9, #48]
+	ldp	x16, x8, [x9, #SERVICE_SLOT]
+	.endm
+
+	function service_thunk
+	.cfi_startproc
+	stp	x29, x30, [sp, #-16]!
+	.cfi_def_cfa_offset 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+	mov	x29, sp
+	.cfi_def_cfa x29, 16
+	sub	sp, sp, #SERVICE_FRAME
+	stp	x0, x1, [sp, #0]
+	stp	x2, x3, [sp, #16]
+	stp	x4, x5, [sp, #32]
+	stp	x6, x7, [sp, #48]
+	stp	x16, x8, [sp, #SERVICE_SLOT]
+	stp	q0, q1, [sp, #SERVICE_VECTORS]
+	stp	q2, q3, [sp, #SERVICE_VECTORS + 32]
+	stp	q4, q5, [sp, #SERVICE_VECTORS + 64]
+	stp	q6, q7, [sp, #SERVICE_VECTORS + 96]
+	add	x9, x29, #16
+	str	x9, [sp, #SERVICE_CALLER]
+	mov	x0, sp
+	bl	service_enter
+	cbz	w0, 2f
+	sub	x9, x29, #SERVICE_FRAME
+	ldr	x16, [x9, #SERVICE_SLOT]
+	ldr	w10, [x16, #SLOT_STACK]
+	sub	sp, sp, x10
+	mov	x11, sp
+	add	x12, x29, #16
+3:	cbz	w10, 1f
+	ldp	x13, x14, [x12], #16
+	stp	x13, x14, [x11], #16
+	sub	w10, w10, #16
+	b	3b
+1:	load_arguments
+	ldr	x17, [x16, #SLOT_ORIGINAL]
+	blr	x17
+	sub	x9, x29, #SERVICE_FRAME
+	mov	sp, x9
+	stp	x0, x1, [x9, #SERVICE_RESULTS]
+	stp	q0, q1, [x9, #SERVICE_VECTOR_RESULTS]
+	mov	x0, x9
+	bl	service_exit
+	sub	x9, x29, #SERVICE_FRAME
+	ldp	q0, q1, [x9, #SERVICE_VECTOR_RESULTS]
+	ldp	x0, x1, [x9, #SERVICE_RESULTS]
+	mov	sp, x29
+	.cfi_def_cfa_register sp
+	ldp	x29, x30, [sp], #16
+	.cfi_remember_state
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa_offset 0
+	ret
+	.cfi_restore_state
+	.cfi_def_cfa x29, 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+2:	load_arguments
+	mov	sp, x29
+	.cfi_def_cfa_register sp
+	ldp	x29, x30, [sp], #16
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa_offset 0
+	ldr	x17, [x16, #SLOT_ORIGINAL]
+	br	x17
+	.cfi_endproc
+	.size service_thunk, . - service_thunk
+
+	function service_choose
+	.cfi_startproc
+	hint	#38 /* bti j */
+	ldr	w17, [x16, #SLOT_IS_ON]
+	cbnz	w17, service_thunk
+	ldr	x17, [x16, #SLOT_ORIGINAL]
+	br	x17
+	.cfi_endproc
+	.size service_choose, . - service_choose
+
+	/* One for each struct sdk_slot of service_slots. */
+	function service_stubs
+	.cfi_startproc
+	.set index, 0
+	.rept SERVICE_SLOTS
+	hint	#34 /* bti c */
+	adrp	x16, service_slots + index * SLOT_SIZE
+	add	x16, x16, :lo12:service_slots + index * SLOT_SIZE
+	b	service_choose
+	nop
+	.set index, index + 1
+	.endr
+	.cfi_endproc
+	.size service_stubs, . - service_stubs
+
+	/* This code has landing pads (BTI). */
+	.section .note.gnu.property, "a", %note
+	.balign 8
+	.word	4, 16, 5
+	.asciz	"GNU"
+	.word	0xc0000000, 4, 1, 0
+
+	.section .note.GNU-stack, "", %progbits

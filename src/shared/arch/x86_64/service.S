@@ -1,0 +1,130 @@
+/*
+ * The way of a call that tools of the SDK see; what is said in aarch64's service.S holds here too.
+ */
+#include "shared/arch/service.h"
+
+	.text
+	.intel_syntax noprefix
+
+	.macro function name
+	.globl \name
+	.hidden \name
+	.type \name, @function
+	.balign 16
+\name:
+	.endm
+
+	.macro move_vectors instruction, at
+	.set	index, 0
+	.irp	register, xmm0, xmm1, xmm2, xmm3, xmm4, xmm5, xmm6, xmm7
+	.ifc	\instruction, save
+	movups	[rsp + \at + index], \register
+	.else
+	movups	\register, [rbp - SERVICE_FRAME + \at + index]
+	.endif
+	.set	index, index + 16
+	.endr
+	.endm
+
+	.macro load_arguments
+	move_vectors load, SERVICE_VECTORS
+	mov	rdi, [rbp - SERVICE_FRAME]
+	mov	rsi, [rbp - SERVICE_FRAME + 8]
+	mov	rdx, [rbp - SERVICE_FRAME + 16]
+	mov	rcx, [rbp - SERVICE_FRAME + 24]
+	mov	r8, [rbp - SERVICE_FRAME + 32]
+	mov	r9, [rbp - SERVICE_FRAME + 40]
+	mov	r10, [rbp - SERVICE_FRAME + 48]
+	mov	rax, [rbp - SERVICE_FRAME + SERVICE_INDIRECT]
+	mov	r11, [rbp - SERVICE_FRAME + SERVICE_SLOT]
+	.endm
+
+	function service_thunk
+	.cfi_startproc
+	push	rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp, -16
+	mov	rbp, rsp
+	.cfi_def_cfa_register rbp
+	sub	rsp, SERVICE_FRAME
+	mov	[rsp], rdi
+	mov	[rsp + 8], rsi
+	mov	[rsp + 16], rdx
+	mov	[rsp + 24], rcx
+	mov	[rsp + 32], r8
+	mov	[rsp + 40], r9
+	mov	[rsp + 48], r10
+	mov	[rsp + SERVICE_INDIRECT], rax
+	mov	[rsp + SERVICE_SLOT], r11
+	move_vectors save, SERVICE_VECTORS
+	lea	rax, [rbp + 16]
+	mov	[rsp + SERVICE_CALLER], rax
+	mov	rdi, rsp
+	call	service_enter
+	test	eax, eax
+	jz	2f
+	mov	r11, [rbp - SERVICE_FRAME + SERVICE_SLOT]
+	mov	ecx, [r11 + SLOT_STACK]
+	test	ecx, ecx
+	jz	1f
+	sub	rsp, rcx
+	shr	ecx, 3
+	lea	rsi, [rbp + 16]
+	mov	rdi, rsp
+	rep movsq
+1:	load_arguments
+	call	[r11 + SLOT_ORIGINAL]
+	mov	[rbp - SERVICE_FRAME + SERVICE_RESULTS], rax
+	mov	[rbp - SERVICE_FRAME + SERVICE_RESULTS + 8], rdx
+	movups	[rbp - SERVICE_FRAME + SERVICE_VECTOR_RESULTS], xmm0
+	movups	[rbp - SERVICE_FRAME + SERVICE_VECTOR_RESULTS + 16], xmm1
+	lea	rdi, [rbp - SERVICE_FRAME]
+	call	service_exit
+	movups	xmm0, [rbp - SERVICE_FRAME + SERVICE_VECTOR_RESULTS]
+	movups	xmm1, [rbp - SERVICE_FRAME + SERVICE_VECTOR_RESULTS + 16]
+	mov	rax, [rbp - SERVICE_FRAME + SERVICE_RESULTS]
+	mov	rdx, [rbp - SERVICE_FRAME + SERVICE_RESULTS + 8]
+	leave
+	.cfi_remember_state
+	.cfi_def_cfa rsp, 8
+	.cfi_restore rbp
+	ret
+	.cfi_restore_state
+2:	load_arguments
+	leave
+	.cfi_def_cfa rsp, 8
+	.cfi_restore rbp
+	jmp	[r11 + SLOT_ORIGINAL]
+	.cfi_endproc
+	.size service_thunk, . - service_thunk
+
+	function service_choose
+	.cfi_startproc
+	cmp	dword ptr [r11 + SLOT_IS_ON], 0
+	jne	service_thunk
+	jmp	[r11 + SLOT_ORIGINAL]
+	.cfi_endproc
+	.size service_choose, . - service_choose
+
+	/* One for each struct sdk_slot of service_slots. */
+	function service_stubs
+	.cfi_startproc
+	.set index, 0
+	.rept SERVICE_SLOTS
+	endbr64
+	lea	r11, [rip + service_slots + index * SLOT_SIZE]
+	.byte	0xe9 /* a jump of five bytes, however near it is */
+	.long	service_choose - . - 4
+	.set index, index + 1
+	.endr
+	.cfi_endproc
+	.size service_stubs, . - service_stubs
+
+	/* This code has landing pads and returns where it was called from (IBT, SHSTK). */
+	.section .note.gnu.property, "a", @note
+	.balign 8
+	.long	4, 16, 5
+	.asciz	"GNU"
+	.long	0xc0000002, 4, 3, 0
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,9 @@
+/*
+ * Processors and devices, as the driver's files in sysfs and the HSA runtime tell of them.
+ */
+#pragma once
+
+#include "target/sdk/abi.h"
+
+/* The SDK's handle of the agent that HSA knows by that one, 0: none. */
+struct sdk_handle agent_of_hsa(uint64_t hsa);

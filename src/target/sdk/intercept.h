@@ -1,0 +1,34 @@
+/*
+ * Puts our stubs into API tables, and takes them out again.
+ */
+#pragma once
+
+#include "shared/wire/boot.h"
+#include "shared/wire/page.h"
+
+#include <stdbool.h>
+
+/* libc's functions; before anything else here. */
+void intercept_prepare(const struct boot_libc *libc);
+
+/* Which calls which context wants to see: asked again whenever contexts start and stop. */
+void intercept_update(void);
+
+/* Changes the tables that are known, so that contexts of attached tools (bits) may see calls, and
+ * puts back what none of them wants.  On a thread of ours: asks the loader. */
+void intercept_install(uint32_t tools);
+
+/* The same for a table that is being registered just now, on the thread that does. */
+void intercept_add(const struct agent_table *table);
+
+/* How many entries still hold our stubs: somebody else has changed them, and leads to us. */
+unsigned intercept_left(void);
+
+/* Reads a table, or a part of HSA's: its slots and how many; 0 when it is none. */
+struct api_table;
+unsigned intercept_read(const struct agent_table *known, const struct api_table *table,
+			uint64_t **ret);
+
+/* What is behind a slot: the runtime's own function, or whoever was there before us. */
+uint64_t intercept_original(const struct api_table *table, unsigned operation,
+			    const uint64_t *slots);

@@ -1,0 +1,324 @@
+/*
+ * Before and after a call that contexts want to see.  Runs on the program's threads, inside their
+ * calls: nothing waits, but what a tool's own callback does.
+ */
+#include "target/sdk/service.h"
+
+#include "target/hooks/clock.h"
+#include "target/runtime/page.h"
+#include "target/sdk/buffers.h"
+#include "target/sdk/contexts.h"
+#include "target/sdk/external.h"
+
+#include <string.h>
+#include <time.h>
+
+struct sdk_slot service_slots[SERVICE_SLOTS];
+uint64_t service_retirements;
+static uint64_t last_id;
+
+uint64_t service_next_id(void)
+{
+	return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+}
+
+/* Kept for all threads: written whole under an even number, read between two looks at it. */
+static struct {
+	uint32_t version;
+	struct clock_rate rate;
+} recent;
+
+#define RECENT_TICKS (1ull << 23)
+
+static bool rate_read(struct clock_rate *ret)
+{
+	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_ACQUIRE);
+
+	*ret = recent.rate;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return version && !(version & 1) &&
+	       __atomic_load_n(&recent.version, __ATOMIC_RELAXED) == version;
+}
+
+static void rate_write(const struct clock_rate *rate)
+{
+	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_RELAXED) & ~1u;
+
+	if (!__atomic_compare_exchange_n(&recent.version, &version, version + 1, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	recent.rate = *rate;
+	__atomic_store_n(&recent.version, version + 2, __ATOMIC_RELEASE);
+}
+
+uint64_t service_ticks(void)
+{
+	return clock_may_be_read() ? clock_ticks() : page_clock(CLOCK_BOOTTIME);
+}
+
+uint64_t service_ns_at(uint64_t ticks)
+{
+	struct clock_rate rate;
+
+	if (!clock_may_be_read())
+		return ticks;
+	if (!rate_read(&rate) || ticks - rate.ticks > RECENT_TICKS) {
+		rate = clock_now();
+		rate_write(&rate);
+	}
+	return clock_ns_at(&rate, ticks);
+}
+
+uint64_t service_now(void)
+{
+	return service_ns_at(service_ticks());
+}
+
+static uint64_t external_of(const struct sdk_frame *frame, unsigned index)
+{
+	const struct sdk_context *context = &sdk_contexts[index];
+	const struct sdk_slot *slot = frame->slot;
+	uint64_t value = 0, before;
+	int r;
+
+	if (!context->request || !(context->request_kinds & 1u << slot->table->request_kind))
+		return external_current(index, frame->thread->number);
+	before = sdk_thread_enter_tool(frame->thread, (unsigned)context->tool);
+	r = context_state(context) != CONTEXT_ACTIVE
+		    ? -1
+		    : context->request((uint64_t)frame->thread->number,
+				       (struct sdk_handle){ index + 1 }, slot->table->request_kind,
+				       slot->operation, frame->internal, &value,
+				       context->request_data);
+	sdk_thread_leave_tool(frame->thread, before);
+	return r ? external_current(index, frame->thread->number) : value;
+}
+
+static bool is_requested(const struct sdk_frame *frame, const struct sdk_context *context)
+{
+	return context->request && context->request_kinds & 1u << frame->slot->table->request_kind;
+}
+
+/* A call that a tool's own callback makes is not shown to that tool: it would never end. */
+static void collect_contexts(struct sdk_frame *frame)
+{
+	const struct sdk_slot *slot = frame->slot;
+	uint64_t callbacks = __atomic_load_n(&slot->callbacks, __ATOMIC_ACQUIRE);
+	uint64_t all = callbacks | __atomic_load_n(&slot->buffers, __ATOMIC_RELAXED) |
+		       __atomic_load_n(&slot->extended, __ATOMIC_RELAXED);
+
+	frame->seen_count = 0;
+	for (; all && frame->seen_count < SEEN_MAX; all &= all - 1) {
+		unsigned index = (unsigned)__builtin_ctzll(all);
+
+		if (frame->thread->tools_inside & 1ull << sdk_contexts[index].tool)
+			continue;
+		frame->seen[frame->seen_count++] =
+			(struct seen_by){ sdk_contexts[index].life, (uint8_t)index,
+					  callbacks >> index & 1, 0, 0 };
+	}
+}
+
+static const void *argument_address(const struct sdk_frame *frame,
+				    const struct argument_place *place)
+{
+	switch (place->source) {
+	case SOURCE_INTEGER:
+		return &frame->integers[place->index];
+	case SOURCE_VECTOR:
+		return frame->vectors[place->index];
+	case SOURCE_POINTED:
+		return (const void *)frame->integers[place->index];
+	case SOURCE_POINTED2:
+		return (const void *)frame->caller[place->index];
+	default:
+		return &frame->caller[place->index];
+	}
+}
+
+static void copy_bytes(unsigned char *to, const void *from, size_t size)
+{
+	if (size == 8)
+		__builtin_memcpy(to, from, 8);
+	else if (size == 4)
+		__builtin_memcpy(to, from, 4);
+	else
+		memcpy(to, from, size);
+}
+
+static struct call_layout *layout_of(const struct sdk_slot *slot)
+{
+	return &service_layouts[slot - service_slots];
+}
+
+static void fill_arguments(struct sdk_frame *frame)
+{
+	const struct call_layout *layout = layout_of(frame->slot);
+	const struct api_table *table = frame->slot->table;
+
+	frame->payload.size = sizeof(uint64_t) + table->argument_bytes + table->result_bytes;
+	memset(frame->payload.bytes + table->argument_bytes, 0, table->result_bytes);
+	if (!layout->count)
+		frame->payload.bytes[0] = 0;
+	for (unsigned i = 0; i < layout->count; i++)
+		copy_bytes(frame->payload.bytes + layout->places[i].offset,
+			   argument_address(frame, &layout->places[i]), layout->places[i].size);
+}
+
+static void fill_result(struct sdk_frame *frame)
+{
+	const struct call_layout *layout = layout_of(frame->slot);
+	unsigned char *result = frame->payload.bytes + frame->slot->table->argument_bytes;
+
+	if (layout->is_result_pointed && frame->results[0])
+		memcpy(result, (const void *)frame->results[0], layout->result_bytes);
+	else if (layout->result_bytes && !layout->is_result_pointed)
+		copy_bytes(result, frame->results, layout->result_bytes);
+}
+
+/* Is it still the context that began to see the call, of a tool that is attached? */
+static bool is_same_context(const struct seen_by *seen)
+{
+	uint32_t state = context_state(&sdk_contexts[seen->context]);
+
+	return (state == CONTEXT_ACTIVE || state == CONTEXT_STOPPED) &&
+	       sdk_contexts[seen->context].life == seen->life;
+}
+
+static void call_back(struct sdk_frame *frame, struct seen_by *seen, enum callback_phase phase)
+{
+	const struct sdk_context *context = &sdk_contexts[seen->context];
+	const struct sdk_slot *slot = frame->slot;
+	const struct callback_service *service = &context->callbacks[slot->table->callback_kind];
+	uint64_t before = sdk_thread_enter_tool(frame->thread, (unsigned)context->tool);
+
+	if (is_same_context(seen) && service->callback)
+		service->callback(
+			(struct callback_record){
+				{ seen->context + 1u },
+				(uint64_t)frame->thread->number,
+				{ frame->internal, seen->external, frame->ancestor },
+				slot->table->callback_kind,
+				slot->operation,
+				phase,
+				&frame->payload,
+			},
+			&seen->user_data, service->data);
+	sdk_thread_leave_tool(frame->thread, before);
+}
+
+static void call_all_back(struct sdk_frame *frame, enum callback_phase phase)
+{
+	for (uint32_t i = 0; i < frame->seen_count; i++)
+		if (frame->seen[i].has_callback)
+			call_back(frame, &frame->seen[i], phase);
+}
+
+static void begin_call(struct sdk_frame *frame)
+{
+	frame->internal = service_next_id();
+	frame->ancestor = sdk_thread_begin(frame->thread, (uint64_t)frame, frame->internal);
+	for (uint32_t i = 0; i < frame->seen_count; i++)
+		frame->seen[i].external = external_of(frame, frame->seen[i].context);
+	fill_arguments(frame);
+	call_all_back(frame, PHASE_ENTER);
+	/* What was pushed meanwhile counts. */
+	for (uint32_t i = 0; i < frame->seen_count; i++)
+		if (!is_requested(frame, &sdk_contexts[frame->seen[i].context]))
+			frame->seen[i].external =
+				external_current(frame->seen[i].context, frame->thread->number);
+}
+
+bool service_enter(struct sdk_frame *frame)
+{
+	frame->thread = sdk_thread_mine();
+	if (!frame->thread)
+		return false;
+	collect_contexts(frame);
+	if (!frame->seen_count)
+		return false;
+	begin_call(frame);
+	frame->begin = service_ticks();
+	return true;
+}
+
+static void record_call(const struct sdk_frame *frame, const struct seen_by *seen, uint64_t end)
+{
+	const struct api_table *table = frame->slot->table;
+	uint64_t bit = 1ull << seen->context;
+	struct {
+		struct api_record record;
+		unsigned char more[ARGUMENTS_MAX + RESULT_MAX];
+	} whole;
+
+	whole.record = (struct api_record){
+		sizeof(whole.record),
+		table->buffer_kind,
+		frame->slot->operation,
+		{ frame->internal, seen->external, frame->ancestor },
+		service_ns_at(frame->begin),
+		service_ns_at(end),
+		(uint64_t)frame->thread->number,
+	};
+	whole.record.end_ns = MAX(whole.record.end_ns, whole.record.start_ns);
+	if (frame->slot->buffers & bit)
+		buffer_write(seen->context, table->buffer_kind, &whole.record,
+			     sizeof(whole.record));
+	if (!(frame->slot->extended & bit))
+		return;
+	whole.record.kind = table->extended_kind;
+	whole.record.size = sizeof(whole.record) + table->argument_bytes + table->result_bytes;
+	memcpy(whole.more, frame->payload.bytes, table->argument_bytes + table->result_bytes);
+	buffer_write(seen->context, table->extended_kind, &whole, whole.record.size);
+}
+
+static void retire_call(const struct sdk_frame *frame, uint64_t end)
+{
+	struct retirement_record record = { sizeof(record), BUFFER_RETIREMENT, service_ns_at(end),
+					    frame->internal };
+	uint64_t all = __atomic_load_n(&service_retirements, __ATOMIC_RELAXED);
+
+	for (; all; all &= all - 1)
+		buffer_write((unsigned)__builtin_ctzll(all), BUFFER_RETIREMENT, &record,
+			     sizeof(record));
+}
+
+void service_exit(struct sdk_frame *frame)
+{
+	uint64_t end = service_ticks();
+
+	fill_result(frame);
+	call_all_back(frame, PHASE_EXIT);
+	for (uint32_t i = 0; i < frame->seen_count; i++)
+		if ((frame->slot->buffers | frame->slot->extended) >> frame->seen[i].context & 1)
+			record_call(frame, &frame->seen[i], end);
+	if (service_retirements)
+		retire_call(frame, end);
+	sdk_thread_end(frame->thread, (uint64_t)frame);
+}
+
+void service_tell(unsigned index, const struct service_event *event, uint64_t *user_data)
+{
+	const struct sdk_context *context = &sdk_contexts[index];
+	const struct callback_service *service = &context->callbacks[event->kind];
+	struct sdk_thread *thread = sdk_thread_mine();
+	uint64_t before;
+
+	if (!thread || thread->tools_inside & 1ull << context->tool)
+		return;
+	before = sdk_thread_enter_tool(thread, (unsigned)context->tool);
+	if (context_state(context) == CONTEXT_ACTIVE && service->callback)
+		service->callback(
+			(struct callback_record){
+				{ index + 1u },
+				(uint64_t)thread->number,
+				{ event->internal, external_current(index, thread->number),
+				  event->ancestor },
+				event->kind,
+				event->operation,
+				event->phase,
+				event->payload,
+			},
+			user_data, service->data);
+	sdk_thread_leave_tool(thread, before);
+}

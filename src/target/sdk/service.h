@@ -1,0 +1,84 @@
+/*
+ * Calls of API tables on their way through us: the slots that were changed, and what each call
+ * carries.  shared/arch/NAME/service.S is the way.
+ */
+#pragma once
+
+#include "shared/arch/service.h"
+#include "target/sdk/signature.h"
+#include "target/sdk/threads.h"
+
+#define SEEN_MAX 8u /* contexts that see one call */
+
+/* A function of an API table.  Changed while calls go through it, by single words. */
+struct sdk_slot {
+	uint64_t original;
+	uint32_t is_on; /* some context wants to see it */
+	uint32_t stack_bytes;
+	uint64_t callbacks, buffers, extended; /* bits: of active contexts that want it so */
+	const struct api_table *table;
+	uint16_t operation;
+	bool is_ours;    /* its entry holds our stub */
+	uint64_t *entry; /* of the table; NULL: it was never changed */
+};
+_Static_assert(sizeof(struct sdk_slot) == SLOT_SIZE, "as assembly knows it");
+_Static_assert(API_SLOTS == SERVICE_SLOTS, "each has a stub");
+
+/* One context that sees a call. */
+struct seen_by {
+	uint32_t life; /* of its entry, when the call began */
+	uint8_t context;
+	bool has_callback;
+	uint64_t external, user_data;
+};
+
+/* What tools see as the payload: with the result right behind the arguments of that table. */
+struct api_payload {
+	uint64_t size;
+	unsigned char bytes[ARGUMENTS_MAX + RESULT_MAX];
+};
+
+struct sdk_frame {
+	uint64_t integers[8];
+	unsigned char vectors[8][16];
+	struct sdk_slot *slot;
+	uint64_t indirect;
+	uint64_t results[2];
+	unsigned char vector_results[2][16];
+	const uint64_t *caller; /* the caller's stack arguments */
+	/* Of our own: */
+	struct sdk_thread *thread;
+	uint64_t internal, ancestor, begin;
+	uint32_t seen_count;
+	struct seen_by seen[SEEN_MAX];
+	struct api_payload payload;
+};
+_Static_assert(offsetof(struct sdk_frame, caller) == SERVICE_CALLER, "as assembly knows it");
+_Static_assert(sizeof(struct sdk_frame) <= SERVICE_FRAME, "as assembly knows it");
+
+extern struct sdk_slot service_slots[SERVICE_SLOTS];
+extern struct call_layout service_layouts[SERVICE_SLOTS];
+extern const unsigned char service_stubs[];
+
+/* Called by service.S.  Enter: false when the call is to go its way as if we were not there. */
+bool service_enter(struct sdk_frame *frame);
+void service_exit(struct sdk_frame *frame);
+
+/* Contexts that are told when a correlation id is used no more; bits. */
+extern uint64_t service_retirements;
+
+/* The next correlation id. */
+uint64_t service_next_id(void);
+
+/* Tells one context of something that is no call: on the calling thread, at once. */
+struct service_event {
+	int kind, operation, phase, request_kind;
+	void *payload;
+	uint64_t internal, ancestor;
+};
+void service_tell(unsigned context, const struct service_event *event, uint64_t *user_data);
+
+/* CLOCK_BOOTTIME, from the machine's counter where that may be read. */
+uint64_t service_now(void);
+uint64_t service_ns_at(uint64_t ticks);
+uint64_t service_ticks(void);

@@ -1,0 +1,204 @@
+/*
+ * A table by the thread's number, open addressing.  Entries of threads that are no more are taken
+ * over when their place is wanted.
+ */
+#include "target/sdk/threads.h"
+
+#include "shared/arch/syscall.h"
+#include "shared/arch/ticks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define THREADS_MAX 2048u
+#define PROBES_MAX  32u
+#define GLANCE_NS   1000000
+
+/* Once made, it stays.  The kernel empties it in a forked child, where no tool is attached. */
+static struct sdk_threads {
+	uint64_t is_own;
+	struct sdk_thread list[THREADS_MAX];
+} * threads;
+static int64_t number_distance;
+
+bool sdk_threads_open(const struct boot_libc *libc)
+{
+	long r;
+
+	__atomic_store_n(&number_distance, libc->thread_number, __ATOMIC_RELAXED);
+	if (!threads) {
+		r = raw6(SYS_mmap, 0, sizeof(*threads), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (r < 0 && r > -4096)
+			return false;
+		raw3(SYS_madvise, r, sizeof(*threads), MADV_WIPEONFORK);
+		__atomic_store_n(&threads, (struct sdk_threads *)r, __ATOMIC_RELEASE);
+	}
+	threads->is_own = 1;
+	return true;
+}
+
+int32_t sdk_thread_number(void)
+{
+	int64_t distance = __atomic_load_n(&number_distance, __ATOMIC_RELAXED);
+
+	return distance ? *(const int32_t *)(thread_pointer() + distance)
+			: (int32_t)raw0(SYS_gettid);
+}
+
+static struct sdk_thread *thread_at(int32_t number, unsigned probe)
+{
+	return &threads->list[((uint32_t)number * 2654435761u + probe) % THREADS_MAX];
+}
+
+static bool thread_is_gone(int32_t number)
+{
+	return raw3(SYS_tgkill, raw0(SYS_getpid), number, 0) == -ESRCH;
+}
+
+static bool thread_claim(struct sdk_thread *thread, int32_t from, int32_t number)
+{
+	if (!__atomic_compare_exchange_n(&thread->number, &from, number, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
+	thread->depth = 0;
+	thread->tools_inside = 0;
+	thread->pointer = (uint64_t)thread_pointer();
+	return true;
+}
+
+/* One that is free, else one whose thread is gone. */
+static struct sdk_thread *thread_add(int32_t number)
+{
+	for (unsigned i = 0; i < PROBES_MAX; i++)
+		if (thread_claim(thread_at(number, i), 0, number))
+			return thread_at(number, i);
+	for (unsigned i = 0; i < PROBES_MAX; i++) {
+		struct sdk_thread *thread = thread_at(number, i);
+		int32_t old = __atomic_load_n(&thread->number, __ATOMIC_RELAXED);
+
+		if (thread_is_gone(old) && thread_claim(thread, old, number))
+			return thread;
+	}
+	return NULL;
+}
+
+struct sdk_thread *sdk_thread_mine(void)
+{
+	int32_t number = sdk_thread_number();
+
+	if (!threads || !threads->is_own)
+		return NULL;
+	for (unsigned i = 0; i < PROBES_MAX; i++) {
+		struct sdk_thread *thread = thread_at(number, i);
+		int32_t there = __atomic_load_n(&thread->number, __ATOMIC_RELAXED);
+
+		if (!there)
+			break;
+		if (there != number)
+			continue;
+		if (thread->pointer != (uint64_t)thread_pointer())
+			thread_claim(thread, number, number);
+		return thread;
+	}
+	return thread_add(number);
+}
+
+/* The stack grows down: what is not above was left.  On a signal stack of its own a thread may look
+ * as if; then the calls that it interrupted have no descendants for once. */
+static void thread_prune(struct sdk_thread *thread, uint64_t frame)
+{
+	uint32_t depth = MIN(thread->depth, THREAD_CALLS_MAX);
+
+	while (depth && thread->calls[depth - 1].frame <= frame)
+		depth--;
+	thread->depth = depth;
+	if (thread->tools_inside && thread->inside_frame <= frame)
+		__atomic_store_n(&thread->tools_inside, 0, __ATOMIC_RELEASE);
+}
+
+uint64_t sdk_thread_begin(struct sdk_thread *thread, uint64_t frame, uint64_t correlation)
+{
+	uint64_t around;
+
+	thread_prune(thread, frame);
+	around = thread->depth ? thread->calls[thread->depth - 1].correlation : 0;
+	if (thread->depth == THREAD_CALLS_MAX)
+		return around;
+	thread->calls[thread->depth].frame = frame;
+	thread->calls[thread->depth].correlation = correlation;
+	/* A signal handler that comes now sees it whole, or not at all. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread->depth++;
+	return around;
+}
+
+void sdk_thread_end(struct sdk_thread *thread, uint64_t frame)
+{
+	uint32_t depth = MIN(thread->depth, THREAD_CALLS_MAX);
+
+	while (depth && thread->calls[depth - 1].frame <= frame)
+		depth--;
+	thread->depth = depth;
+}
+
+uint64_t sdk_thread_current(const struct sdk_thread *thread, uint64_t frame)
+{
+	uint32_t depth = MIN(thread->depth, THREAD_CALLS_MAX);
+
+	while (depth && thread->calls[depth - 1].frame <= frame)
+		depth--;
+	return depth ? thread->calls[depth - 1].correlation : 0;
+}
+
+/* Sequentially consistent: a tool that is being detached either sees the thread here, or the thread
+ * sees that its contexts have stopped. */
+uint64_t sdk_thread_enter_tool(struct sdk_thread *thread, unsigned tool)
+{
+	uint64_t before = thread->tools_inside;
+
+	if (!before)
+		thread->inside_frame = (uint64_t)__builtin_frame_address(0);
+	__atomic_exchange_n(&thread->tools_inside, before | 1ull << tool, __ATOMIC_SEQ_CST);
+	return before;
+}
+
+void sdk_thread_leave_tool(struct sdk_thread *thread, uint64_t before)
+{
+	__atomic_store_n(&thread->tools_inside, before, __ATOMIC_RELEASE);
+}
+
+static unsigned threads_inside(unsigned tool)
+{
+	int32_t self = sdk_thread_number();
+	unsigned count = 0;
+
+	for (unsigned i = 0; threads && i < THREADS_MAX; i++) {
+		int32_t number = __atomic_load_n(&threads->list[i].number, __ATOMIC_ACQUIRE);
+		uint64_t inside = __atomic_load_n(&threads->list[i].tools_inside, __ATOMIC_SEQ_CST);
+
+		if (number && number != self && inside & 1ull << tool && !thread_is_gone(number))
+			count++;
+	}
+	return count;
+}
+
+unsigned sdk_threads_await(unsigned tool, uint64_t limit_ns)
+{
+	struct timespec pause = { 0, GLANCE_NS };
+	unsigned inside = threads_inside(tool);
+
+	for (uint64_t waited = 0; inside && waited < limit_ns; waited += GLANCE_NS) {
+		raw2(SYS_nanosleep, &pause, 0);
+		inside = threads_inside(tool);
+	}
+	return inside;
+}
+
+void sdk_threads_adopt(void)
+{
+	if (threads)
+		memset(threads, 0, sizeof(*threads));
+}

@@ -1,0 +1,189 @@
+"""Tools written for AMD's SDK, in a live process and from the start: each service, by what a tool of ours saw."""
+
+import pathlib
+import unittest
+
+from sdk import CASES, Attached, Log, Work, did, harness, tool
+
+ROUNDS = 20
+
+
+def own_threads(pid):
+    """Names of limpet's threads in a process."""
+    names = [path.read_text().strip() for path in pathlib.Path(f"/proc/{pid}/task").glob("*/comm")]
+    return [name for name in names if name.startswith("limpet")]
+
+
+class SdkTest(unittest.TestCase):
+    def setUp(self):
+        self.log = Log()
+        self.addCleanup(self.log.close)
+
+    def work(self, **variables):
+        work = Work(**variables)
+        self.addCleanup(work.close)
+        return work
+
+    def attach(self, work, *names, arguments=()):
+        attached = Attached(work, self.log, *names, arguments=arguments)
+        self.addCleanup(attached.process.kill)
+        return attached
+
+    def leave(self, attached):
+        result = attached.leave()
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(self.log.lines("wrong"), [])
+        return result
+
+    def assert_counts(self, done):
+        """Each call once before and once after; functions that the program does not count are not compared."""
+        counts = self.log.counts()
+        for name, number in done.items():
+            if name in counts or number and name.startswith(("hip", "__hip", "roctx")):
+                self.assertEqual(counts.get(name), (number, number), name)
+        self.assertIn("hipLaunchKernel", counts)
+        self.assertIn("hsa_amd_memory_pool_allocate", counts)
+
+    def test_callbacks_see_every_call_of_a_live_process(self):
+        for name, case in CASES.items():
+            with self.subTest(name):
+                self.log.clear()
+                work = self.work(**case)
+                tables = work.tables()
+                before = work.words(tables)
+                attached = self.attach(work, "callbacks")
+                done = did(work.ask("go", ROUNDS))
+                self.leave(attached)
+                self.assert_counts(done)
+                fields = self.log.fields("detach")
+                self.assertEqual({fields[key] for key in ("ids", "threads", "sizes", "data")}, {0})
+                self.assertGreater(fields["nested"], 0)
+                self.assertEqual(work.words(tables), before)
+                self.assertGreater(len(work.ask("go", 1)), 0)
+
+    def test_arguments_are_told_as_text(self):
+        work = self.work()
+        work.tables()
+        attached = self.attach(work, "callbacks")
+        work.ask("go", 1)
+        self.leave(attached)
+        told = {(words[1], words[3]): words[4:] for words in self.log.lines("argument")}
+        self.assertEqual(told["259", "sizeBytes"], ["size_t", "0", "8"])
+        self.assertEqual(told["259", "kind"], ["hipMemcpyKind", "0", "1"])
+        self.assertEqual(told["214", "numBlocks"], ["rocprofiler_dim3_t", "0", "{x=2,", "y=3,", "z=4}"])
+        self.assertEqual(told["214", "sharedMemBytes"][-1], "77")
+        self.assertEqual(told["1", "message"], ["const", "char*", "1", "round"])
+        self.assertTrue(told["259", "dst"][-1].startswith("0x"))
+
+    def test_attached_again(self):
+        work = self.work()
+        work.tables()
+        for _ in range(3):
+            attached = self.attach(work, "callbacks")
+            done = did(work.ask("go", 5))
+            self.leave(attached)
+            self.assert_counts(done)
+            work.ask("go", 1)
+        self.assertEqual([words[0] for words in self.log.lines() if words[0] in ("again", "attach")],
+                         ["again", "attach", "attach", "attach"])
+        self.assertEqual(self.log.lines("again"), [["again", "15"]])
+
+    def test_buffers(self):
+        work = self.work()
+        work.tables()
+        for _ in range(2):
+            attached = self.attach(work, "buffers")
+            done = did(work.ask("go", ROUNDS))
+            self.leave(attached)
+            self.assert_counts(done)
+            fields = self.log.fields("detach")
+            calls = sum(before for before, _ in self.log.counts().values())
+            hip = sum(number for name, number in done.items() if name.startswith("hip"))
+            self.assertEqual((fields["wrong"], fields["future"]), (0, 0))
+            self.assertEqual(fields["retirements"], calls)
+            self.assertEqual(fields["extended"], hip)
+            self.assertEqual((fields["dropped"], fields["own"]), (1, 1))
+            self.assertEqual(own_threads(work.pid), [])
+            self.log.clear()
+
+    def test_several_tools_at_once(self):
+        work = self.work()
+        work.tables()
+        attached = self.attach(work, "callbacks", "buffers", "external")
+        done = did(work.ask("go", ROUNDS))
+        self.leave(attached)
+        self.assert_counts(done)
+        lines = [words for words in self.log.lines("call") if words[2] == "hipMalloc"]
+        self.assertEqual([words[3:] for words in lines], [[str(done["hipMalloc"])] * 2] * 2)
+
+    def test_external_correlation_ids(self):
+        work = self.work()
+        work.tables()
+        attached = self.attach(work, "external")
+        done = did(work.ask("go", ROUNDS))
+        self.leave(attached)
+        calls = sum(number for name, number in done.items() if name.startswith("hip"))
+        words = self.log.lines("detach")[-1]
+        self.assertEqual(words[1:], ["pushed", str(calls), "0", "asked", str(2 * calls), "0",
+                                     "requests", str(calls), "records", str(calls)])
+
+    def test_names_texts_and_what_is_not_served(self):
+        work = self.work()
+        work.tables()
+        self.leave(self.attach(work, "names"))
+        statuses = {int(words[1]): words[2:] for words in self.log.lines("status")}
+        self.assertEqual(statuses[19], "ROCPROFILER_STATUS_ERROR_INVALID_ARGUMENT: Function invoked "
+                                       "with one or more invalid arguments".split())
+        self.assertEqual(statuses[21][0], "ROCPROFILER_STATUS_ERROR_FINALIZED:")
+        self.assertEqual([statuses[-1], statuses[41]], [["-:", "-"]] * 2)
+        self.assertTrue(all(statuses[i][0].startswith("ROCPROFILER_STATUS_") for i in range(41)))
+        kinds = {words[2]: words for words in self.log.lines("callback")}
+        self.assertEqual(kinds["HIP_RUNTIME_API"], ["callback", "5", "HIP_RUNTIME_API", "1", "477", "hipApiName"])
+        self.assertEqual(len(kinds), 22)
+        self.assertEqual(len(self.log.lines("buffer")), 33)
+        self.assertEqual(self.log.lines("visits"), [["visits", "4"]])
+        self.assertEqual(self.log.lines("table"), [["table", "HIP", "(runtime)", "4"]])
+        self.assertEqual(self.log.lines("refused"), [["refused", "4", "5", "19"]])
+        self.assertEqual(self.log.lines("services"), [["services", "4", "17", "3", "2"]])
+        self.assertEqual(self.log.lines("unserved"), [["unserved", "37", "39", "37", "37"]])
+        self.assertEqual(self.log.lines("sizes"), [["sizes", "18", "19"]])
+        self.assertEqual([words[4] for words in self.log.lines("agent")], ["1", "2", "2"])
+
+    def test_tables_are_shown_and_kept(self):
+        work = self.work()
+        work.tables()
+        attached = self.attach(work, "tables")
+        done = did(work.ask("go", 5))
+        result = attached.leave()
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(sorted(int(words[1]) for words in self.log.lines("table")), [1, 2, 4, 8, 16, 32])
+        self.assertEqual(self.log.lines("calls"), [["calls", str(done["hipMalloc"])]])
+        # Its function is in a table: it must stay, and does, whoever wants it gone.
+        attached = self.attach(work, "tables", arguments=("--unload",))
+        attached.leave()
+        work.ask("go", 2)
+
+    def test_unloaded_when_nobody_is_inside(self):
+        work = self.work()
+        work.tables()
+        attached = self.attach(work, "callbacks", arguments=("--unload",))
+        work.ask("go", 2)
+        self.leave(attached)
+        self.assertEqual(len(self.log.lines("finalize")), 1)
+        with open(f"/proc/{work.pid}/maps") as maps:
+            self.assertNotIn("tool_callbacks", maps.read())
+        work.ask("go", 2)
+
+    def test_from_the_start_of_the_program(self):
+        work = self.work(ROCP_TOOL_LIBRARIES=str(tool("launched")), SDK_LOG=str(self.log.path))
+        work.tables()
+        done = did(work.ask("go", ROUNDS))
+        work.process.stdin.close()
+        self.assertEqual(work.process.wait(harness.PATIENCE_S), 0)
+        self.assertEqual(self.log.lines("wrong"), [])
+        self.assert_counts(done)
+        self.assertEqual(self.log.lines("finalize"), [["finalize", "16"]])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -65,6 +65,15 @@ class Sessions(unittest.TestCase):
         self.assertEqual(sum(columns["self"]), flame["total"])
         self.assertEqual(sum(columns["count"]), flame["samples"])
 
+    def test_attach_first_and_sample_later(self):
+        pid = self.target()
+        with Server() as server:
+            self.assertEqual(self.start(server, pid, sample=None)["state"], "stopped")
+            answer = server.post("/api/sessions/1/start", {"sample": {"hz": 199, "off_cpu": False}})
+            session = answer.json()["session"]
+            self.assertEqual((session["state"], session["hz"], session["off_cpu"]), ("recording", 199, False))
+            server.wait_for("/api/live?session=1&since=0", lambda answer: answer["session"]["samples"] > 0)
+
     def test_the_end_of_the_target(self):
         process = subprocess.Popen([program("spinner")])
         with Server() as server:
@@ -90,8 +99,7 @@ class Sessions(unittest.TestCase):
     def test_refusals_say_why(self):
         with Server() as server:
             for body, status in (({"pid": 2 ** 22 + 7}, 404), ({"pid": server.process.pid}, 400),
-                                 ({"pid": os.getpid(), "traces": ["alloc"]}, 409),
-                                 ({"pid": os.getpid(), "sample": None}, 409)):
+                                 ({"pid": os.getpid(), "traces": ["alloc"]}, 409)):
                 answer = server.post("/api/sessions", body)
                 self.assertEqual(answer.status, status, answer.raw)
                 self.assertTrue(answer.json()["error"]["what"])

@@ -21,6 +21,7 @@ struct export_values {
 	bool is_json;
 	const char *format, *output, *view;
 	struct shown_values shown;
+	struct range_values range;
 	uint64_t records_max;
 };
 
@@ -38,6 +39,8 @@ static const struct option_desc export_options[] = {
 	  OPTION_TEXT, FIELD(output) },
 	{ 0, "view", "VIEW", "which samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
 	  OPTION_TEXT, FIELD(view) },
+	FROM_OPTION(FIELD(range)),
+	TO_OPTION(FIELD(range)),
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
@@ -174,6 +177,8 @@ static int export(const char *recording, const struct export_values *values, str
 		r = model_open_up_to(recording, values->records_max, &model, err);
 	if (!r)
 		r = model_check_filled(model, recording, err);
+	if (!r)
+		r = range_apply(model, recording, &values->range, err);
 	if (!r && !exporter)
 		exporter = usual_format(model);
 	if (!r)
@@ -221,7 +226,7 @@ static int check(int operands, char **argv, const struct export_values *values, 
 
 static enum exit_code export_run(char **argv)
 {
-	struct export_values values = { 0 };
+	struct export_values values = { .range = RANGE_VALUES_ALL };
 	struct err err = { 0 };
 	int operands = options_parse(export_options, argv, &values, &err);
 
@@ -233,8 +238,9 @@ static enum exit_code export_run(char **argv)
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a recording as a file for other programs",
-	.usage = "FILE [-f FORMAT] [-o OUT] [--view VIEW] [--only LANGUAGE] [--full-paths] "
-		 "[--max-records N] [--json]",
+	.usage =
+		"FILE [-f FORMAT] [-o OUT] [--view VIEW] [--from TIME] [--to TIME] [--only LANGUAGE] "
+		"[--full-paths] [--max-records N] [--json]",
 	.options = export_options,
 	.run = export_run,
 	.notes = "formats of samples:\n"

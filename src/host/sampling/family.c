@@ -49,3 +49,16 @@ int family_join(struct sampler *sampler, pid_t root, family_joiner *join, struct
 			      look.why.what);
 	return r;
 }
+
+int family_join_all(struct sampler *sampler, const struct sampler_options *options,
+		    family_joiner *join, struct err *err)
+{
+	int r = options->children ? family_join(sampler, options->pid, join, err) : 0;
+
+	for (size_t i = 0; r >= 0 && i < options->further_count; i++) {
+		r = join(sampler, options->further[i], err);
+		if (r >= 0 && options->children)
+			r = family_join(sampler, options->further[i], join, err);
+	}
+	return MIN(r, 0);
+}

@@ -121,6 +121,14 @@ static uint64_t ring_size(const struct trace_options *options)
 	return trace_domains(options) & devices ? TRACE_RING_SIZE_DEVICES : TRACE_RING_SIZE;
 }
 
+int trace_request(const struct trace_options *options, char ret[RINGS_REQUEST_MAX], struct err *err)
+{
+	int r = check_options(options, err);
+
+	ret[0] = '\0';
+	return r ? r : write_request(options, ret, err);
+}
+
 int trace_open(struct trace *ret, const struct trace_options *options, struct err *err)
 {
 	struct rings layout;

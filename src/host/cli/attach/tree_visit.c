@@ -5,7 +5,7 @@
 #include "host/cli/attach/tree_visit.h"
 
 #include "host/cli/attach/departure.h"
-#include "host/cli/ending.h"
+#include "host/core/ending.h"
 #include "host/core/json.h"
 #include "host/core/plural.h"
 #include "host/core/print.h"

@@ -3,13 +3,14 @@
  * asked to stop.
  */
 #include "host/cli/command.h"
-#include "host/cli/ending.h"
 #include "host/cli/operand.h"
 #include "host/cli/record/messages.h"
+#include "host/cli/record/period.h"
 #include "host/cli/record/size.h"
 #include "host/cli/record/trace_sets.h"
 #include "host/cli/report.h"
 #include "host/cli/version.h"
+#include "host/core/ending.h"
 #include "host/core/print.h"
 #include "host/process/status.h"
 
@@ -25,7 +26,7 @@
 	}
 
 static const struct option_desc record_options[] = {
-	OPERAND_OPTION(FIELD(pid)),
+	OPERANDS_OPTION(FIELD(pids)),
 	{ 'o', "output", "FILE", "the recording (default: limpet-PID.limpet)", OPTION_TEXT,
 	  FIELD(output) },
 	{ 'd', "duration", "TIME", "stop after TIME of recording (10 or 10s, 500ms, 1m)",
@@ -37,8 +38,8 @@ static const struct option_desc record_options[] = {
 	  FIELD(samples.event) },
 	{ 0, "off-cpu", NULL, "also samples of waiting threads: where, and how long", OPTION_FLAG,
 	  FIELD(samples.off_cpu) },
-	{ 'C', "children", NULL, "samples of its descendants too, also of those born meanwhile",
-	  OPTION_FLAG, FIELD(samples.children) },
+	{ 'C', "children", NULL, "its descendants too, also those born meanwhile", OPTION_FLAG,
+	  FIELD(samples.children) },
 	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
 	  FIELD(samples.sampler) },
 	{ 0, "java-names", NULL, "ask a Java virtual machine for the names of its code (JDK 17)",
@@ -115,7 +116,7 @@ static int choose_file(struct visit *visit, struct recorder_options *options, st
 	visit->path = options->path = named ? named : visit->own_path;
 	options->is_path_new = !named;
 	if (!named)
-		options->new_file = recording_unused_path(visit->pid, visit->own_path,
+		options->new_file = recording_unused_path(visit->pids[0], visit->own_path,
 							  sizeof(visit->own_path), err);
 	return !named && options->new_file < 0 ? options->new_file : 0;
 }
@@ -131,33 +132,35 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 	if (!r)
 		r = samples_options(&values->samples, &visit->sampling, err);
 	if (!r)
-		r = size_parse("--max-size", values->max_size, &visit->max_bytes, err);
+		r = size_parse("--max-size", values->max_size, &visit->job.times.max_bytes, err);
 	return r ? r : period_parse(values->period, &visit->period, err);
 }
 
-static int record(pid_t pid, struct visit *visit, struct recorder_options *options, struct err *err)
+static int record(struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	const struct record_values *values = visit->values;
-	int r;
+	int r = choose_file(visit, options, err);
 
-	visit->pid = visit->sampling.sampler.pid = pid;
-	r = choose_file(visit, options, err);
+	visit->sampling.sampler.pid = visit->pids[0];
+	options->pids = visit->pids;
+	options->pid_count = visit->pid_count;
+	options->has_children = values->samples.children;
+	options->listener = visit_listener(visit);
 	if (r)
 		return r;
-	r = recorder_open(&visit->recorder, pid, options, err);
+	r = recorder_open(&visit->recorder, options, err);
 	if (r)
 		return r;
 	visit->shows_progress = isatty(STDERR_FILENO) && !values->is_json && !visit->launched;
 	return record_finish(visit, record_visit(visit, err), err);
 }
 
-static int record_running(pid_t pid, struct visit *visit, struct recorder_options *options,
-			  struct err *err)
+static int record_running(struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	int r = visit->signals = ending_prepare(err);
 
 	ending_outlive_pipes();
-	return r < 0 ? r : record(pid, visit, options, err);
+	return r < 0 ? r : record(visit, options, err);
 }
 
 static bool is_stopped(pid_t pid)
@@ -193,7 +196,9 @@ static int record_launched(char **command, struct launched *launched, struct vis
 	visit->launched = launched;
 	visit->sampling.is_new = true;
 	options->session.attach.doorstep = launch->doorstep;
-	r = record(launch->pid, visit, options, err);
+	visit->pids[0] = launch->pid;
+	visit->pid_count = 1;
+	r = record(visit, options, err);
 	if (r && !launch->is_let_go && is_stopped(launch->pid))
 		explain_stop(command[0], err);
 	launched_finish(launched);
@@ -204,9 +209,9 @@ static int record_launched(char **command, struct launched *launched, struct vis
 	return r;
 }
 
-static int run(const struct record_values *values, pid_t pid, char **command, struct err *err)
+static int run(struct visit *visit, char **command, struct err *err)
 {
-	struct visit visit = { .values = values, .ending = ENDING_DURATION };
+	const struct record_values *values = visit->values;
 	struct debuginfod debuginfod = { 0 };
 	struct launched launched;
 	struct recorder_options options = {
@@ -214,14 +219,14 @@ static int run(const struct record_values *values, pid_t pid, char **command, st
 		.session.is_strict = true,
 		.version = LIMPET_VERSION,
 	};
-	int r = parse_values(values, &options, &visit, err);
+	int r = parse_values(values, &options, visit, err);
 
 	if (!r && values->samples.debuginfod)
 		r = samples_ask(&debuginfod, err);
 	if (r)
 		return r;
-	r = command ? record_launched(command, &launched, &visit, &options, err)
-		    : record_running(pid, &visit, &options, err);
+	r = command ? record_launched(command, &launched, visit, &options, err)
+		    : record_running(visit, &options, err);
 	samples_tell_asked(&debuginfod);
 	return r;
 }
@@ -247,17 +252,18 @@ static char **split_command(char **argv)
 static enum exit_code record_run(char **argv)
 {
 	struct record_values values = { .duration_ns = UINT64_MAX, .samples.hz = HZ_NOT_GIVEN };
+	struct visit visit = { .values = &values };
 	struct err err = { 0 };
 	char **command = split_command(argv);
 	int operands = options_parse(record_options, argv, &values, &err);
-	pid_t pid = 0;
 	int r = operands < 0 ? operands : 0;
 
-	if (!r && command && (values.pid || operands))
+	if (!r && command && (values.pids.count || operands))
 		r = refuse_both(&err);
 	else if (!r && !command)
-		r = operand_process(values.pid, argv, operands, &pid, &err);
-	if (!r && run(&values, pid, command, &err) && !err.code)
+		r = operand_processes(&values.pids, argv, operands, visit.pids, &visit.pid_count,
+				      &err);
+	if (!r && run(&visit, command, &err) && !err.code)
 		err_set(&err, -EIO, "it failed without saying why");
 	return report_end("record", values.is_json, &err);
 }
@@ -266,13 +272,13 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "sample and trace a running process, or a program that it starts, into a file",
 	.usage =
-		"{-p PID | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+		"{-p PID... | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =
 		"Without a trace it samples: what every thread does, 99 times a second.  With traces it\n"
-		"samples too when -F, --off-cpu, --children or --sampler is given; calls are traced in the\n"
-		"one process only.\n"
+		"samples too when -F, --off-cpu or --sampler is given.  With --children, and with several\n"
+		"-p, all processes are in the one file.\n"
 		"\n"
 		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
 		"A second Ctrl-C gives up writing what is left, but still detaches; what takes longer than\n"
@@ -284,6 +290,8 @@ const struct command command_record = {
 		"  limpet record -p 4711 --duration 10s\n"
 		"  limpet record -p 4711 -F 999 --off-cpu\n"
 		"  limpet record -p 4711 --children\n"
+		"  limpet record -p 4711 --children --alloc-trace --lock-trace\n"
+		"  limpet record -p 4711 -p 4712 --io-trace\n"
 		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
 		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
 		"  limpet record -p 4711 --hip-trace --kernel-trace --memory-copy-trace\n"

@@ -15,14 +15,14 @@
 static int judge_records(const struct visit *self, const struct recorder_outcome *outcome,
 			 struct err *err)
 {
-	warn_work_left(&self->left);
-	warn_queues(&self->queues);
-	warn_drops(&outcome->totals);
+	warn_work_left(&outcome->totals.left);
+	warn_queues(&outcome->totals.queues);
+	warn_drops(&outcome->totals.collected);
 	if (outcome->written.records)
 		return 0;
 	err_set(err, -ENODATA, "nothing was recorded");
 	err_why(err,
-		self->period.done
+		self->job.turns
 			? "no traced function was called, or none ended, while limpet was there"
 			: "it was stopped before the first period began");
 	err_fix(err, "record for longer, or trace something else (--function)");
@@ -34,7 +34,7 @@ static int judge(const struct visit *self, const struct outcome *outcome, struct
 {
 	struct err no_samples = { 0 }, no_records = { 0 };
 	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling,
-						    self->ending == ENDING_EXIT, &no_samples)
+						    self->job.ending == ENDING_EXIT, &no_samples)
 				    : -ENODATA;
 	int records =
 		self->traces ? judge_records(self, &outcome->recorded, &no_records) : -ENODATA;
@@ -68,7 +68,7 @@ static void note_samples(struct visit *self, struct outcome *ret)
 
 int record_finish(struct visit *self, int r, struct err *err)
 {
-	bool gives_up = self->ending == ENDING_SIGNAL && is_asked_again(self->signals);
+	bool gives_up = self->job.ending == ENDING_SIGNAL && is_asked_again(self->signals);
 	CLEANUP(progress_end) struct progress progress = { 0 };
 	struct outcome outcome = { 0 };
 	struct err second = { 0 };
@@ -77,11 +77,6 @@ int record_finish(struct visit *self, int r, struct err *err)
 	/* A program that was started has had the signals until now. */
 	if (self->launched)
 		close(interrupt_watch(/* before_end */ NULL, &second));
-	warn_unfollowed(self->recorder);
-	warn_notes(self->recorder);
-	self->left = recorder_work_left(self->recorder);
-	recorder_words(self->recorder, &outcome.words);
-	recorder_queues(self->recorder, &self->queues);
 	/* The terminal of a program that was started is its own. */
 	if (!self->launched)
 		progress_begin(&progress, "finishing", self->path);
@@ -90,15 +85,16 @@ int record_finish(struct visit *self, int r, struct err *err)
 	if (recorder_end(self->recorder, gives_up, &outcome.recorded, r || end ? &second : err) &&
 	    !end)
 		end = r ? second.code : err->code;
+	recorder_free(self->recorder, /* keeps_files */ true);
 	progress_end(&progress);
 
 	if (gives_up)
 		print(stderr,
 		      "warning: given up at the second signal: the last records are missing\n");
-	if (self->period.done) {
+	if (self->job.turns) {
 		print_totals(self, &outcome);
 		fflush(stdout); /* a program that was started may go on for long */
-		warn_words(&outcome.words);
+		warn_words(&outcome.recorded.totals.words);
 	}
 	return r ? r : end ? end : judge(self, &outcome, err);
 }

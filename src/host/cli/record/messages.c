@@ -64,80 +64,148 @@ static const char *cost_text(const struct visit *self)
 	return "";
 }
 
-void print_attached(const struct visit *self)
+/* "4711 (redis-server)", for each of them. */
+static const char *name_processes(const struct visit *self, char *ret, size_t room)
 {
-	const struct session *session = recorder_session(self->recorder);
-	struct json json = { .out = stdout };
-	char how[96] = "", name[32] = "";
-	char shown[NAME_MAX_SHOWN], limit[32];
-	struct err ignored;
+	size_t used = 0;
 
-	if (proc_read_small(self->pid, "comm", name, sizeof(name), &ignored) > 0)
-		name[strcspn(name, "\n")] = '\0';
-	if (self->samples)
-		samples_describe(recorder_sampling(self->recorder), &self->sampling, how,
-				 sizeof(how));
-	if (!self->values->is_json) {
-		print(stderr, "recording %d (%s)%s%s into %s%s%s; %s\n", self->pid,
-		      printable(name, shown), how[0] ? " " : "", how, self->path,
-		      duration_text(self->values->duration_ns, limit), cost_text(self),
-		      self->launched ? "until it ends" : "Enter or Ctrl-C stops");
-		return;
+	ret[0] = '\0';
+	for (size_t i = 0; i < self->pid_count && used < room; i++) {
+		char name[32] = "", shown[NAME_MAX_SHOWN];
+		struct err ignored;
+
+		if (proc_read_small(self->pids[i], "comm", name, sizeof(name), &ignored) > 0)
+			name[strcspn(name, "\n")] = '\0';
+		used += (size_t)snprintf(ret + used, room - used, "%s%d (%s)", i ? ", " : "",
+					 self->pids[i], printable(name, shown));
 	}
+	return ret;
+}
+
+static const char *descendants_text(const struct visit *self)
+{
+	if (!self->values->samples.children)
+		return "";
+	return self->pid_count > 1 ? " and their descendants" : " and its descendants";
+}
+
+static void print_attached_json(const struct visit *self, const char *how)
+{
+	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
+	const struct session *session = tracing ? tracing_session(tracing) : NULL;
+	struct json json = { .out = stdout };
+
 	json_object(&json, NULL);
 	json_text(&json, "event", "attached");
-	json_signed(&json, "pid", self->pid);
+	json_signed(&json, "pid", self->pids[0]);
 	json_text(&json, "file", self->path);
 	if (session)
 		json_number(&json, "pause_ns", session->attachment.report.pause_ns);
 	json_text(&json, "sampling", how);
+	if (visit_has_family(self)) {
+		json_list(&json, "pids");
+		for (size_t i = 0; i < self->pid_count; i++)
+			json_signed(&json, NULL, self->pids[i]);
+		json_list_end(&json);
+		json_bool(&json, "children", self->values->samples.children);
+	}
 	json_object_end(&json);
 	fflush(stdout);
 }
 
-void warn_absent(const struct visit *self)
+void print_attached(const struct visit *self)
 {
-	uint32_t absent = recorder_absent(self->recorder);
+	char how[96] = "", names[512], limit[32];
 
+	if (self->samples)
+		samples_describe(recorder_sampling(self->recorder), &self->sampling, how,
+				 sizeof(how));
+	if (self->values->is_json) {
+		print_attached_json(self, how);
+		return;
+	}
+	print(stderr, "recording %s%s%s%s into %s%s%s; %s\n",
+	      name_processes(self, names, sizeof(names)), descendants_text(self), how[0] ? " " : "",
+	      how, self->path, duration_text(self->values->duration_ns, limit), cost_text(self),
+	      self->launched ? "until it ends" : "Enter or Ctrl-C stops");
+}
+
+void warn_absent(const struct visit *self, const struct tracing *tracing)
+{
+	uint32_t absent = tracing_absent(tracing);
+	char where[32] = "this process";
+
+	if (visit_has_family(self))
+		snprintf(where, sizeof(where), "process %d", tracing_pid(tracing));
 	for (unsigned i = 0; i < DOMAINS; i++) {
-		const char *why = recorder_note(self->recorder, i);
+		const char *why = tracing_note(tracing, i);
 
 		if (absent & 1u << i)
-			print(stderr, "warning: nothing to trace for %s in this process%s%s\n",
-			      domain_name(i), why ? ": " : "", why ? why : "");
+			print(stderr, "warning: nothing to trace for %s in %s%s%s\n",
+			      domain_name(i), where, why ? ": " : "", why ? why : "");
 		else if (why)
 			print(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
 			      why);
 	}
 }
 
+void tell_joined(const struct visit *self, const struct tracing *tracing)
+{
+	struct json json = { .out = stdout };
+
+	if (!self->values->is_json || !visit_has_family(self))
+		return;
+	json_object(&json, NULL);
+	json_text(&json, "event", "traced");
+	json_signed(&json, "pid", tracing_pid(tracing));
+	json_object_end(&json);
+	fflush(stdout);
+}
+
+void tell_skipped(const struct visit *self, pid_t pid, const struct err *err)
+{
+	struct json json = { .out = stdout };
+
+	print(stderr, "warning: not traced: %s%s%s\n", err->what, err->why[0] ? ": " : "",
+	      err->why);
+	if (!self->values->is_json)
+		return;
+	json_object(&json, NULL);
+	json_text(&json, "event", "skipped");
+	json_signed(&json, "pid", pid);
+	json_text(&json, "error", err->what);
+	json_text(&json, "why", err->why);
+	json_text(&json, "fix", err->fix);
+	json_object_end(&json);
+}
+
 /* The process is the same, what it runs is not. */
 void tell_program(struct visit *self)
 {
-	const struct session *session = recorder_session(self->recorder);
+	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
 	char name[96];
 
-	if (!session || recorder_programs(self->recorder) == self->programs)
+	if (!tracing || visit_has_family(self) || tracing_programs(tracing) == self->programs)
 		return;
-	self->programs = recorder_programs(self->recorder);
+	self->programs = tracing_programs(tracing);
 	print(stderr,
 	      "it executes another program now: recording %s, whose first calls may be missing\n",
-	      target_name(&session->attachment.target, name, sizeof(name)));
+	      target_name(&tracing_session(tracing)->attachment.target, name, sizeof(name)));
 }
 
-static bool changes_are_out(const struct recorder *recorder)
+static bool changes_are_out(const struct tracing *tracing)
 {
-	struct recorder_changes changes;
+	struct tracing_changes changes;
 
-	recorder_count_changes(recorder, &changes);
+	tracing_count_changes(tracing, &changes);
 	return changes.is_out;
 }
 
-static void warn_changes(const struct recorder *recorder)
+static void warn_changes(const struct tracing *tracing)
 {
-	struct recorder_changes changes;
+	struct tracing_changes changes;
 
-	recorder_count_changes(recorder, &changes);
+	tracing_count_changes(tracing, &changes);
 	if (changes.count)
 		print(stderr,
 		      "warning: the program changed its identity or confined itself, and limpet left "
@@ -146,33 +214,33 @@ static void warn_changes(const struct recorder *recorder)
 		      changes.is_out ? ", to the end" : "");
 }
 
-void warn_unfollowed(const struct recorder *recorder)
+void warn_unfollowed(const struct tracing *tracing)
 {
-	const struct err *why = recorder_unfollowed(recorder);
+	const struct err *why = tracing_unfollowed(tracing);
 	struct process_stat stat;
 
-	if (recorder_has_other_name(recorder, &stat))
+	if (tracing_has_other_name(tracing, &stat))
 		print(stderr,
 		      "warning: it ended as %s: where that is another program that it executed, it is "
 		      "not recorded\n",
 		      stat.name);
-	if (recorder_is_cut_off(recorder))
+	if (tracing_is_cut_off(tracing))
 		print(stderr,
 		      "warning: the program has closed limpet's descriptors, as daemons close "
 		      "all: what it did from then on is not recorded; limpet record -p PID, "
 		      "later, finds it\n");
-	warn_changes(recorder);
+	warn_changes(tracing);
 	if (why)
 		print(stderr, "warning: %s, which is not recorded: %s%s%s\n",
-		      changes_are_out(recorder) ? "it went on with other rights"
-						: "it executed another program",
+		      changes_are_out(tracing) ? "it went on with other rights"
+					       : "it executed another program",
 		      why->what, why->why[0] ? "; " : "", why->why);
 }
 
-void warn_notes(const struct recorder *recorder)
+void warn_notes(const struct tracing *tracing)
 {
 	for (unsigned i = 0; i < TRACE_NOTES; i++) {
-		const char *note = recorder_end_note(recorder, i);
+		const char *note = tracing_end_note(tracing, i);
 
 		if (note)
 			print(stderr, "warning: %s\n", note);
@@ -259,9 +327,21 @@ static void print_words(struct json *json, const struct trace_words *words)
 	json_number(json, "words_refused", words->refused);
 }
 
+static const char *processes_text(const struct visit *self, const struct outcome *outcome,
+				  char ret[48])
+{
+	uint64_t count = outcome->recorded.totals.processes;
+
+	ret[0] = '\0';
+	if (visit_has_family(self))
+		snprintf(ret, 48, " in %" PRIu64 " process%s", count, count == 1 ? "" : "es");
+	return ret;
+}
+
 static void print_for_people(const struct visit *self, const struct outcome *outcome)
 {
-	const struct collect_totals *totals = &outcome->recorded.totals;
+	char processes[48];
+	const struct collect_totals *totals = &outcome->recorded.totals.collected;
 	const struct recorded_contents *written = &outcome->recorded.written;
 
 	if (written->leaves_old_file) {
@@ -270,10 +350,11 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 	}
 	if (self->traces)
 		print(stdout,
-		      "wrote %s: %" PRIu64 " record%s of %" PRIu64 " thread%s, %" PRIu64
+		      "wrote %s: %" PRIu64 " record%s of %" PRIu64 " thread%s%s, %" PRIu64
 		      " dropped, %" PRIu64 " KiB\n",
 		      self->path, written->records, plural(written->records), totals->threads,
-		      plural(totals->threads), drops_sum(totals->drops), written->bytes / 1024);
+		      plural(totals->threads), processes_text(self, outcome, processes),
+		      drops_sum(totals->drops), written->bytes / 1024);
 	if (self->samples)
 		samples_print(&outcome->sampled, self->path, written);
 	if (written->records || written->samples)
@@ -284,7 +365,9 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 
 void print_totals(const struct visit *self, const struct outcome *outcome)
 {
-	const struct collect_totals *totals = &outcome->recorded.totals;
+	const struct collect_totals *totals = &outcome->recorded.totals.collected;
+	const struct work_left *left = &outcome->recorded.totals.left;
+	const struct trace_queues *queues = &outcome->recorded.totals.queues;
 	const struct recorded_contents *written = &outcome->recorded.written;
 	struct json json = { .out = stdout };
 
@@ -295,26 +378,28 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 	json_object(&json, NULL);
 	json_text(&json, "event", "recorded");
 	json_text(&json, "file", self->path);
-	json_text(&json, "reason", self->is_full ? "max-size" : ending_name(self->ending));
+	json_text(&json, "reason", self->job.is_full ? "max-size" : ending_name(self->job.ending));
 	json_number(&json, "records", written->records);
 	json_number(&json, "threads", totals->threads);
+	if (visit_has_family(self))
+		json_number(&json, "processes", outcome->recorded.totals.processes);
 	json_number(&json, "dropped_full", totals->drops[DROP_FULL]);
 	json_number(&json, "dropped_nested", totals->drops[DROP_NESTED]);
 	json_number(&json, "dropped_no_ring", totals->drops[DROP_NO_RING]);
 	json_number(&json, "dropped_no_counter", totals->drops[DROP_NO_COUNTER]);
 	json_number(&json, "invalid", totals->invalid);
-	json_number(&json, "work_cut", self->left.cut);
-	json_number(&json, "work_lost", self->left.lost);
-	json_number(&json, "work_unseen", self->left.unseen);
-	json_number(&json, "times_turned", self->left.turned);
+	json_number(&json, "work_cut", left->cut);
+	json_number(&json, "work_lost", left->lost);
+	json_number(&json, "work_unseen", left->unseen);
+	json_number(&json, "times_turned", left->turned);
 	if (self->values->opencl_device_time) {
-		json_number(&json, "queues_timed", self->queues.timed);
-		json_number(&json, "queues_estimated", self->queues.estimated);
-		json_number(&json, "queues_left", self->queues.left);
+		json_number(&json, "queues_timed", queues->timed);
+		json_number(&json, "queues_estimated", queues->estimated);
+		json_number(&json, "queues_left", queues->left);
 	}
 	json_number(&json, "bytes", written->bytes);
 	json_bool(&json, "leaves_old_file", written->leaves_old_file);
-	print_words(&json, &outcome->words);
+	print_words(&json, &outcome->recorded.totals.words);
 	if (self->samples)
 		samples_print_json(&json, &outcome->sampled, written, outcome->reasons);
 	json_object_end(&json);

@@ -35,15 +35,10 @@ static bool parse(const char *text, struct period *ret)
 
 int period_parse(const char *text, struct period *ret, struct err *err)
 {
-	*ret = (struct period){ .time_ns = UINT64_MAX, .repeat = 1 };
+	*ret = PERIOD_ALWAYS;
 	if (!text || parse(text, ret))
 		return 0;
 	err_set(err, -EINVAL, "'%s' is not a collection period", text);
 	err_fix(err, "DELAY:TIME:REPEAT, for example 5s:10s:3 (REPEAT 0: for ever)");
 	return err_exit(err, EXIT_USAGE);
-}
-
-bool period_goes_on(const struct period *period)
-{
-	return !period->repeat || period->done < period->repeat;
 }

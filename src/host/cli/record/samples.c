@@ -15,8 +15,8 @@
 
 bool samples_are_asked_for(const struct sample_words *words)
 {
-	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->children || words->sampler ||
-	       words->java_names || words->event;
+	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->sampler || words->java_names ||
+	       words->event;
 }
 
 int samples_options(const struct sample_words *words, struct sampling_options *ret, struct err *err)
@@ -46,8 +46,7 @@ void samples_describe(struct sampling *sampling, const struct sampling_options *
 	struct sampling_totals totals;
 
 	sampling_totals(sampling, &totals);
-	snprintf(ret, room, "%swith %u sample%s a second%s, sampler %s",
-		 options->sampler.children ? "and its descendants " : "", options->sampler.hz,
+	snprintf(ret, room, "with %u sample%s a second%s, sampler %s", options->sampler.hz,
 		 plural(options->sampler.hz), options->sampler.off_cpu ? " and of waits" : "",
 		 totals.sampler);
 }

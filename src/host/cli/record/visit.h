@@ -3,18 +3,17 @@
  */
 #pragma once
 
-#include "host/cli/record/launched.h"
-#include "host/cli/record/period.h"
+#include "host/attach/launched.h"
 #include "host/cli/record/samples.h"
 #include "host/core/options.h"
-#include "host/recorder/recorder.h"
+#include "host/recorder/record_job.h"
 
 struct record_values {
 	uint32_t domains_traced;
 	bool alloc_stacks, all_locks, opencl_device_time;
 	bool unload, force, resumes, is_json;
-	struct option_list functions;
-	const char *pid, *output, *alloc_sample, *max_size, *ring_size, *period;
+	struct option_list functions, pids;
+	const char *output, *alloc_sample, *max_size, *ring_size, *period;
 	uint64_t duration_ns;
 	struct sample_words samples;
 };
@@ -22,18 +21,16 @@ struct record_values {
 struct visit {
 	const struct record_values *values;
 	struct recorder *recorder;
+	struct record_job job;
 	const char *path;
 	char own_path[64];         /* where none was given */
-	struct launched *launched; /* NULL: the process was there before */
+	struct launched *launched; /* NULL: the processes were there before */
 	struct period period;
-	uint64_t max_bytes, begin_ns;
 	int signals;
-	pid_t pid;
-	enum ending ending;
-	bool is_over, is_full, shows_progress;
+	pid_t pids[OPTION_LIST_MAX];
+	size_t pid_count;
+	bool shows_progress;
 	unsigned programs; /* that were told of */
-	struct work_left left;
-	struct trace_queues queues;
 	struct sampling_options sampling;
 	char told[SAMPLING_REASONS_MAX]; /* of why no better sampler */
 	bool samples, traces;
@@ -42,10 +39,15 @@ struct visit {
 /* What a recording came to. */
 struct outcome {
 	struct recorder_outcome recorded;
-	struct trace_words words;
 	struct sampling_totals sampled;
 	char reasons[SAMPLING_REASONS_MAX]; /* why no better sampler */
 };
+
+/* More than one process may be in the file. */
+bool visit_has_family(const struct visit *visit);
+
+/* What the recorder has to tell is told by the visit. */
+struct recorder_listener visit_listener(struct visit *visit);
 
 /* All its periods, until something ends it. */
 int record_visit(struct visit *visit, struct err *err) MUST_CHECK;

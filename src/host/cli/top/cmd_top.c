@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "host/cli/command.h"
-#include "host/cli/ending.h"
 #include "host/cli/operand.h"
 #include "host/cli/record/samples.h"
 #include "host/cli/report.h"
@@ -13,6 +12,7 @@
 #include "host/cli/version.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
+#include "host/core/ending.h"
 #include "host/core/print.h"
 #include "host/model/profile.h"
 #include "host/top/show.h"

@@ -64,7 +64,7 @@ static int load(struct bpf_sampler *self, const struct space *space, struct err 
 	struct kernel_sizes sizes;
 	int r;
 
-	kernel_tables_measure(space, self->options.children, &sizes);
+	kernel_tables_measure(space, self->options.children || self->options.further_count, &sizes);
 	r = kernel_session_init(&self->session, &settings, &sizes, err);
 	if (!r)
 		r = kernel_session_load(&self->session, KERNEL_SAMPLE, err);
@@ -199,8 +199,8 @@ static int start_all(struct bpf_sampler *self, struct err *err)
 		r = start(self, KERNEL_SAMPLE, "process_ended", err);
 	if (!r && self->options.on_cpu)
 		r = start_clocks(self, self->options.pid, /* is_heir */ false, err);
-	if (!r && self->options.children)
-		r = family_join(&self->sampler, self->options.pid, join, err);
+	if (!r)
+		r = family_join_all(&self->sampler, &self->options, join, err);
 	if (r || !self->options.off_cpu)
 		return r;
 	r = start(self, KERNEL_SWITCH, "threads_switched", err);

@@ -169,8 +169,8 @@ static int start(struct copy_sampler *self, struct err *err)
 	if (!r)
 		r = coverage_open(&self->coverage, &self->events, self->options.pid,
 				  /* is_heir */ false, err);
-	if (!r && self->options.children)
-		r = family_join(&self->base, self->options.pid, join, err);
+	if (!r)
+		r = family_join_all(&self->base, &self->options, join, err);
 	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
 		r = err_set(err, -ENOMEM, "no memory for threads");
 	if (!r)
@@ -251,8 +251,9 @@ static bool is_too_small(const struct copy_sampler *self)
 
 static bool has_ended(const struct copy_sampler *self)
 {
-	return self->options.children ? followed_all_have_ended(&self->processes)
-				      : followed_has_ended(self->root);
+	return self->options.children || self->options.further_count
+		       ? followed_all_have_ended(&self->processes)
+		       : followed_has_ended(self->root);
 }
 
 static void end_round(struct copy_round *round, bool is_last)

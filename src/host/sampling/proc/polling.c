@@ -157,8 +157,25 @@ static uint64_t boot_tick(void)
 static int note_times(struct polling *self, struct err *err)
 {
 	struct polling_round round = { .self = self };
+	int r = 0;
 
-	return look_at_process(&round, self->root, err);
+	for (size_t i = 0; !r && i < self->processes.count; i++)
+		r = look_at_process(&round, self->processes.items[i], err);
+	return r;
+}
+
+static int add_further(struct polling *self, struct err *err)
+{
+	struct process_stat stat;
+	struct followed *process;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->options.further_count; i++) {
+		r = stat_read(self->options.further[i], 0, &stat, err);
+		if (!r && add_process(self, self->options.further[i], &process))
+			r = err_set(err, -ENOMEM, "no memory for a sampler");
+	}
+	return r;
 }
 
 int polling_open(struct polling **ret, const struct sampler_kind *kind,
@@ -185,7 +202,9 @@ int polling_open(struct polling **ret, const struct sampler_kind *kind,
 		polling_close(&self->base);
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	}
-	r = note_times(self, err);
+	r = add_further(self, err);
+	if (!r)
+		r = note_times(self, err);
 	if (r < 0) {
 		polling_close(&self->base);
 		return r;
@@ -194,29 +213,42 @@ int polling_open(struct polling **ret, const struct sampler_kind *kind,
 	return 0;
 }
 
-/* All processes of the machine are read for that: not at each look. */
-static void find_family(struct polling *self, uint64_t now, const struct sampler_listener *listener)
+static void find_descendants(struct polling *self, pid_t root,
+			     const struct sampler_listener *listener)
 {
 	CLEANUP(free) pid_t *pids = NULL;
 	struct followed *process;
 	struct err err = { 0 };
 	size_t count = 0;
 
-	if (!self->options.children || now < self->next_family_ns)
-		return;
-	self->next_family_ns = now + FAMILY_NS;
-	if (descendants_list(self->options.pid, &pids, &count, &err) < 0)
+	if (descendants_list(root, &pids, &count, &err) < 0)
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (!followed_find(&self->processes, pids[i]) &&
 		    !add_process(self, pids[i], &process))
-			listener->process(listener->context, pids[i], self->options.pid);
+			listener->process(listener->context, pids[i], root);
+}
+
+/* All processes of the machine are read for that: not at each look. */
+static void find_family(struct polling *self, uint64_t now, const struct sampler_listener *listener)
+{
+	if (!self->options.children || now < self->next_family_ns)
+		return;
+	self->next_family_ns = now + FAMILY_NS;
+	for (size_t i = 0; i <= self->options.further_count; i++)
+		find_descendants(self, i ? self->options.further[i - 1] : self->options.pid,
+				 listener);
+}
+
+static bool has_several(const struct polling *self)
+{
+	return self->options.children || self->options.further_count;
 }
 
 static bool is_over(const struct polling *self)
 {
-	return self->options.children ? followed_all_have_ended(&self->processes)
-				      : followed_has_ended(self->root);
+	return has_several(self) ? followed_all_have_ended(&self->processes)
+				 : followed_has_ended(self->root);
 }
 
 static int look_at_all(struct polling_round *round, uint64_t now, struct err *err)
@@ -231,13 +263,13 @@ static int look_at_all(struct polling_round *round, uint64_t now, struct err *er
 
 		followed_look_at_java(process, now);
 		if (!followed_has_ended(process))
-			r = look_at_process(round, process, self->options.children ? &gone : err);
+			r = look_at_process(round, process, has_several(self) ? &gone : err);
 	}
 	if (self->root->java.why[0])
 		sampler_limit(&self->base, "%s", self->root->java.why);
 	thread_times_sweep(&self->times, now, emit_all, round);
 	self->last_ns = now;
-	return self->options.children ? 0 : r;
+	return has_several(self) ? 0 : r;
 }
 
 /* Nothing of what was spent stays untold. */

@@ -2,7 +2,7 @@
  * Enter stops only when a newline is really read: the end of stdin is not Enter, so that limpet
  * works in scripts and under cron.
  */
-#include "host/cli/ending.h"
+#include "host/core/ending.h"
 
 #include "host/core/clock.h"
 #include "host/core/interrupt.h"

@@ -1,11 +1,11 @@
 /*
- * One job from attaching to the last file.
+ * One process, or its family, from attaching to the last file.
  */
 #pragma once
 
 #include "results.h"
 
-struct job {
+struct profiling {
 	pid_t pid;
 	uint64_t doorstep;    /* where it waits, if it was started for this; 0 */
 	uint64_t duration_ns; /* UINT64_MAX: until the face's wait ends it */
@@ -16,4 +16,5 @@ struct job {
 };
 
 /* 0 also when nothing was recorded, which is said.  ret may be all 0. */
-int job_run(const struct job *job, struct results *ret, struct err *err) MUST_CHECK;
+int profiling_run(const struct profiling *profiling, struct results *ret,
+		  struct err *err) MUST_CHECK;

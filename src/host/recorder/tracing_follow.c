@@ -5,8 +5,7 @@
  * Host only.
  */
 #include "host/core/clock.h"
-#include "host/recorder/recorder_private.h"
-#include "host/recording/drops.h"
+#include "host/recorder/tracing_private.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@
 #define RETURN_AFTER_NS 50000000ull
 #define RETURN_DOUBLED  7u
 
-static bool is_cut_off(const struct recorder *self)
+static bool is_cut_off(const struct tracing *self)
 {
 	struct pollfd wait = { self->session.attachment.link.socket, POLLRDHUP, 0 };
 
@@ -28,7 +27,7 @@ static bool is_cut_off(const struct recorder *self)
 }
 
 /* One that ends has no memory left to be compared: it is asked for that afterwards. */
-static bool lives_on(const struct recorder *self, enum identity_change *ret_change)
+static bool lives_on(const struct tracing *self, enum identity_change *ret_change)
 {
 	const struct identity *before = &self->session.attachment.target.process.identity;
 	struct process_stat stat;
@@ -42,7 +41,7 @@ static bool lives_on(const struct recorder *self, enum identity_change *ret_chan
 	return true;
 }
 
-static void begin_return(struct recorder *self)
+static void begin_return(struct tracing *self)
 {
 	uint64_t pause_ns = RETURN_AFTER_NS << MIN(self->changes.count, RETURN_DOUBLED);
 
@@ -51,7 +50,7 @@ static void begin_return(struct recorder *self)
 	self->return_ns = self->left_ns + pause_ns;
 }
 
-bool recorder_note_farewell(struct recorder *self)
+bool tracing_note_farewell(struct tracing *self)
 {
 	if (!self->is_attached || !link_has_farewell(&self->session.attachment.link))
 		return false;
@@ -62,13 +61,13 @@ bool recorder_note_farewell(struct recorder *self)
 
 /* The agent is gone: with the program that it was in, or because the program has closed all
  * descriptors that it does not know. */
-static bool must_follow(struct recorder *self)
+static bool must_follow(struct tracing *self)
 {
 	enum identity_change change;
 
 	if (!self->is_following && self->is_attached && is_cut_off(self) &&
 	    lives_on(self, &change)) {
-		bool has_changed = change == IDENTITY_SAME && recorder_note_farewell(self);
+		bool has_changed = change == IDENTITY_SAME && tracing_note_farewell(self);
 
 		session_close(&self->session);
 		self->is_attached = false;
@@ -79,31 +78,18 @@ static bool must_follow(struct recorder *self)
 	return self->is_following;
 }
 
-static void add(struct collect_totals *to, const struct collect_totals *more)
+/* What the program before has left in its memory is taken, and that is it.  Its words of imports
+ * and its queues went with it. */
+static int end_program(struct tracing *self, struct err *err)
 {
-	to->records += more->records;
-	to->record_bytes += more->record_bytes;
-	to->invalid += more->invalid;
-	to->threads += more->threads;
-	drops_add(to->drops, more->drops);
-}
-
-void recorder_add_earlier(const struct recorder *self, struct collect_totals *totals)
-{
-	add(totals, &self->earlier.totals);
-}
-
-/* What the program before has left in its memory is taken, and that is it. */
-static int end_program(struct recorder *self, struct err *err)
-{
-	struct collect_totals totals;
+	struct tracing_totals totals;
 	int r;
 
 	collector_stop(self->collector);
 	r = collector_finish(self->collector, err);
-	collector_totals(self->collector, &totals);
-	add(&self->earlier.totals, &totals);
-	self->earlier.left = recorder_work_left(self);
+	tracing_totals(self, &totals);
+	self->earlier.collected = totals.collected;
+	self->earlier.left = totals.left;
 	collector_free(self->collector);
 	self->collector = NULL;
 	trace_close(&self->trace);
@@ -112,7 +98,7 @@ static int end_program(struct recorder *self, struct err *err)
 	return r;
 }
 
-static int move_to(struct recorder *self, const struct trace *trace, struct err *err)
+static int move_to(struct tracing *self, const struct trace *trace, struct err *err)
 {
 	int r = end_program(self, err);
 
@@ -121,20 +107,20 @@ static int move_to(struct recorder *self, const struct trace *trace, struct err 
 	self->unfollowed.code = 0;
 	self->is_attached = true;
 	self->watch = (struct registers_watch){ 0 };
-	self->programs++;
-	recorder_keep_name(self);
-	return r ? r : recorder_begin_program(self, err);
+	self->executed++;
+	tracing_keep_name(self);
+	return r ? r : tracing_begin_program(self, err);
 }
 
 /* It may have executed yet another one, which then has its own time. */
-static void give_up_in_time(struct recorder *self)
+static void give_up_in_time(struct tracing *self)
 {
 	if (now_ns() > self->follow_until_ns)
 		self->is_following = false;
 }
 
 /* The rings and the collector are as they were. */
-static void come_back(struct recorder *self)
+static void come_back(struct tracing *self)
 {
 	struct session_options options = self->options;
 	struct err why = { 0 };
@@ -154,7 +140,7 @@ static void come_back(struct recorder *self)
 	self->changes.untraced_ns += now_ns() - self->left_ns;
 }
 
-int recorder_follow(struct recorder *self, struct err *err)
+int tracing_follow(struct tracing *self, struct err *err)
 {
 	struct session_options options = self->options;
 	struct trace trace;
@@ -167,7 +153,7 @@ int recorder_follow(struct recorder *self, struct err *err)
 		come_back(self);
 		return 0;
 	}
-	r = trace_open(&trace, &self->given.trace, err);
+	r = trace_open(&trace, &self->given, err);
 	if (r)
 		return r;
 	options.trace = &trace;
@@ -182,14 +168,14 @@ int recorder_follow(struct recorder *self, struct err *err)
 	return 0;
 }
 
-void recorder_keep_name(struct recorder *self)
+void tracing_keep_name(struct tracing *self)
 {
 	snprintf(self->name, sizeof(self->name), "%s",
 		 self->session.attachment.target.process.stat.name);
 }
 
 /* Of one that was faster than us nothing else is left. */
-bool recorder_has_other_name(const struct recorder *self, struct process_stat *ret)
+bool tracing_has_other_name(const struct tracing *self, struct process_stat *ret)
 {
 	struct err ignored;
 
@@ -198,7 +184,7 @@ bool recorder_has_other_name(const struct recorder *self, struct process_stat *r
 	       strcmp(ret->name, self->name) != 0;
 }
 
-void recorder_count_changes(const struct recorder *self, struct recorder_changes *ret)
+void tracing_count_changes(const struct tracing *self, struct tracing_changes *ret)
 {
 	*ret = self->changes;
 	ret->is_out = self->is_returning;
@@ -206,27 +192,22 @@ void recorder_count_changes(const struct recorder *self, struct recorder_changes
 		ret->untraced_ns += now_ns() - self->left_ns;
 }
 
-bool recorder_is_cut_off(const struct recorder *self)
+bool tracing_is_cut_off(const struct tracing *self)
 {
 	return self->is_cut_off;
 }
 
-bool recorder_is_following(const struct recorder *self)
+bool tracing_is_following(const struct tracing *self)
 {
 	return self->is_following;
 }
 
-unsigned recorder_programs(const struct recorder *self)
+unsigned tracing_programs(const struct tracing *self)
 {
-	return self->programs;
+	return self->executed;
 }
 
-const struct err *recorder_unfollowed(const struct recorder *self)
+const struct err *tracing_unfollowed(const struct tracing *self)
 {
 	return self->unfollowed.code ? &self->unfollowed : NULL;
-}
-
-int recorder_socket(const struct recorder *self)
-{
-	return self->is_attached ? self->session.attachment.link.socket : -1;
 }

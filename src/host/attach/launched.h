@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/attach/launch.h"
-#include "host/cli/ending.h"
+#include "host/core/ending.h"
 
 struct launched {
 	struct launch launch;

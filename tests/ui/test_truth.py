@@ -5,6 +5,7 @@ The numbers of `limpet ui` are those of `limpet report --json`; both forms of a 
 Environment: LIMPET is the executable under test, PROGRAMS the folder with the built test programs.
 """
 
+import base64
 import json
 import os
 import struct
@@ -68,6 +69,15 @@ class Truth(unittest.TestCase):
         for kind, view in VIEWS.items():
             self.assertEqual(self.asked(kind), self.functions(events, view), kind)
 
+    def test_functions_of_a_range(self):
+        """The same part of the recording, by --from and --to."""
+        end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]
+        for begin, until in ((0, end // 2), (end // 3, end // 3 * 2), (end - 5_000_000, end + 1)):
+            events = self.report("--from", f"{begin / 1e9:.9f}", "--to", f"{until / 1e9:.9f}")
+            for kind, view in VIEWS.items():
+                self.assertEqual(self.asked(kind, f"&from={begin}&to={until}"), self.functions(events, view),
+                                 (kind, begin, until))
+
     def test_threads(self):
         columns = self.server.ask("/api/threads?session=1")["columns"]
         asked = sorted(zip(*(columns[name] for name in ("tid", "name", "samples", "on_cpu_ns", "waited_ns",
@@ -116,6 +126,52 @@ class Truth(unittest.TestCase):
         by_thread = [self.server.ask(f"/api/flame?session=1&kind=wall&threads={number}")["total"] for number in threads]
         self.assertEqual(sum(by_thread), whole)
 
+    def test_compare(self):
+        """Both sides have what their ranges have alone; a range beside itself differs nowhere."""
+        end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]
+        half = end // 2
+        both = self.server.ask(f"/api/compare?session=1&from=0&to={half}&session_b=1&from_b={half}&to_b={end + 1}"
+                               "&kind=wall")
+        for name, part in (("", f"&from=0&to={half}"), ("_b", f"&from={half}&to={end + 1}")):
+            alone = self.server.ask(f"/api/flame?session=1&kind=wall{part}")
+            self.assertEqual(sum(both["columns"][f"self{name}"]), alone["total"])
+            self.assertEqual((both[f"total{name}"], both[f"samples{name}"]), (alone["total"], alone["samples"]))
+        same = self.server.ask("/api/compare?session=1&session_b=1")["columns"]
+        self.assertEqual(same["self"], same["self_b"])
+        self.assertEqual(self.server.get("/api/compare?session=1&session_b=9").status, 404)
+
+    def test_exports(self):
+        """What is exported is what `limpet export` writes of the same range."""
+        end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]
+        answer = self.server.get(f"/api/export?session=1&format=folded&from=0&to={end // 2}")
+        self.assertEqual(answer.status, 200, answer.raw[:300])
+        self.assertEqual(answer.headers["content-disposition"], 'attachment; filename="limpet-1.folded"')
+        done = subprocess.run([LIMPET, "export", self.path, "-f", "folded", "-o", "-", "--to", f"{end // 2 / 1e9:.9f}"],
+                              capture_output=True, timeout=PATIENCE_S, check=True)
+        self.assertEqual(answer.body, done.stdout)
+        names = [row["name"] for row in self.server.ask("/api/formats")["formats"]]
+        self.assertIn("pftrace", names)
+        for name, status in (("nonsense", 400), ("rocpd", 409), ("chrome", 409), ("speedscope", 200)):
+            self.assertEqual(self.server.get(f"/api/export?session=1&format={name}").status, status, name)
+
+    def test_shared_page(self):
+        size = self.server.get("/api/share?session=1&size=1").json()
+        answer = self.server.get("/api/share?session=1")
+        self.assertEqual((answer.status, len(answer.body)), (200, size["bytes"]), answer.raw[:300])
+        page = answer.body.decode()
+        data = page.partition('id="limpet-share">')[2].partition("</script>")[0]
+        answers = json.loads(data)["answers"]
+        flame = decode(base64.b64decode(answers["/api/flame?kind=cpu&invert=0"]))
+        self.assertEqual(flame["total"], self.server.ask("/api/flame?session=1")["total"])
+        self.assertTrue(json.loads(base64.b64decode(answers["/api/about"]))["share"])
+        for wrong in ("http-equiv=\"refresh", "src=", 'href="app'):
+            self.assertNotIn(wrong, page.partition("<script>")[0].replace("-src", ""))
+        path = os.path.join(self.folder.name, "share.html")
+        subprocess.run([LIMPET, "export", self.path, "-f", "html-page", "-o", path], timeout=PATIENCE_S, check=True,
+                       stdout=subprocess.DEVNULL)
+        with open(path, encoding="utf-8") as file:
+            self.assertIn("limpet-share", file.read())
+
     def test_a_stack(self):
         end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]
         thread = self.server.ask("/api/threads?session=1")["columns"]["number"][0]
@@ -128,6 +184,39 @@ class Truth(unittest.TestCase):
         rows = list(zip(answer["columns"]["role"], answer["columns"]["name"]))
         self.assertIn((0, "outer"), rows)
         self.assertIn((1, "inner"), rows)
+
+
+class Calls(unittest.TestCase):
+    """Traced calls and work of devices."""
+
+    def test_spans(self):
+        with tempfile.TemporaryDirectory(prefix="spans-") as folder:
+            path = os.path.join(folder, "gpu.limpet")
+            subprocess.run([program("make_gpu_recording"), path, "20"], check=True, timeout=PATIENCE_S,
+                           stdout=subprocess.DEVNULL)
+            with Server(path) as server:
+                self.check(server)
+
+    def check(self, server):
+        answer = server.ask("/api/spans?session=1&width=16384")
+        spans = answer["columns"]
+        self.assertEqual(sum(spans["count"]), sum(lane["spans"] for lane in answer["lanes"]))
+        self.assertEqual({lane["type"] for lane in answer["lanes"]} & {"calls", "queue"}, {"calls", "queue"})
+        # Nothing on one level of a lane lies over another.
+        last = {}
+        for row in sorted(zip(spans["lane"], spans["level"], spans["begin"], spans["end"])):
+            self.assertGreaterEqual(row[2], last.get(row[:2], 0), row)
+            last[row[:2]] = row[3]
+        flows = server.ask("/api/flows?session=1")["columns"]
+        self.assertTrue(flows["correlation"])
+        for begin, end in zip(flows["from_time"], flows["to_time"]):
+            self.assertLessEqual(begin, end)
+        span = server.ask(f"/api/span?session=1&correlation={flows['correlation'][0]}")
+        self.assertTrue(span["found"] and span["work"] and span["call"]["name"])
+        gpu = server.ask("/api/flame?session=1&kind=gpu")
+        self.assertGreater(gpu["total"], 0)
+        self.assertEqual(sum(gpu["columns"]["self"]), gpu["total"])
+        self.assertIn("gpu", server.ask("/api/sessions")["sessions"][0]["kinds"])
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include "host/cli/command.h"
 #include "host/cli/progress.h"
 #include "host/cli/report.h"
+#include "host/cli/version.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
@@ -16,6 +17,7 @@
 #include "host/core/print.h"
 #include "host/export/exporter.h"
 #include "host/recording/drops.h"
+#include "host/ui/share.h"
 
 struct export_values {
 	bool is_json;
@@ -26,6 +28,8 @@ struct export_values {
 };
 
 #define FIELD(member) offsetof(struct export_values, member)
+/* Of limpet ui; no exporter, as it is in the executable only. */
+#define PAGE_FORMAT "html-page"
 #define FORMATS                                                                                          \
 	"flamegraph, svg, folded, pprof, speedscope, firefox, perf-script; pftrace, chrome, csv, json, " \
 	"rocpd, rocprof-csv or rocprof-json"
@@ -157,6 +161,34 @@ static void tell(const struct export_values *values, const struct model *model,
 	json_object_end(&json);
 }
 
+static int page_output_missing(struct err *err)
+{
+	err_set(err, -EINVAL, PAGE_FORMAT " needs the name of a file");
+	err_fix(err, "-f " PAGE_FORMAT " -o share.html");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* The page with a part of the recording inside. */
+static int export_page(const char *recording, const struct export_values *values, struct err *err)
+{
+	CLEANUP(output_discard) struct output_file file = { 0 };
+	int r;
+
+	if (!values->output || !strcmp(values->output, "-"))
+		return page_output_missing(err);
+	r = output_open(&file, values->output, err);
+	if (!r)
+		r = output_check_stranger(&file.place, file.path, "<!doctype html>*", err);
+	if (!r)
+		r = share_recording(recording, values->range.from_ns, values->range.to_ns,
+				    LIMPET_VERSION, file.out, err);
+	if (!r)
+		r = output_commit(&file, err);
+	if (!r && !values->is_json)
+		print(stdout, "%s (" PAGE_FORMAT ")\n", values->output);
+	return r;
+}
+
 static int export(const char *recording, const struct export_values *values, struct err *err)
 {
 	CLEANUP(model_free) struct model *model = NULL;
@@ -230,8 +262,12 @@ static enum exit_code export_run(char **argv)
 	struct err err = { 0 };
 	int operands = options_parse(export_options, argv, &values, &err);
 
-	if (check(operands, argv, &values, &err) == 0)
-		export(argv[0], &values, &err);
+	if (check(operands, argv, &values, &err) == 0) {
+		if (values.format && !strcmp(values.format, PAGE_FORMAT))
+			export_page(argv[0], &values, &err);
+		else
+			export(argv[0], &values, &err);
+	}
 	return report_end("export", values.is_json, &err);
 }
 
@@ -251,6 +287,8 @@ const struct command command_export = {
 		 "  speedscope   speedscope.app (.speedscope.json)\n"
 		 "  firefox      profiler.firefox.com (.firefox.json)\n"
 		 "  perf-script  as perf script prints them (.perf-script)\n"
+		 "formats of both:\n"
+		 "  html-page    the page of limpet ui with everything inside (share.html)\n"
 		 "formats of calls (pftrace: of samples too):\n"
 		 "  pftrace   ui.perfetto.dev (.pftrace, .perfetto-trace)\n"
 		 "  chrome    chrome://tracing, Perfetto, Firefox profiler (.chrome.json, .trace)\n"

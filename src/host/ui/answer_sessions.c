@@ -17,7 +17,8 @@ int answer_sessions(struct ui *ui, const struct ui_command *command, struct repl
 	json_object(&json, NULL);
 	json_list(&json, "sessions");
 	for (unsigned i = 0; i < ui->sessions.count; i++)
-		ui_session_write(ui->sessions.items[i], &json, NULL);
+		if (!ui->shared || ui->sessions.items[i]->id == ui->shared)
+			ui_session_write(ui->sessions.items[i], &json, NULL);
 	json_list_end(&json);
 	json_object_end(&json);
 	return 0;

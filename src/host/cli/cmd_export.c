@@ -9,6 +9,7 @@
 #include "host/cli/command.h"
 #include "host/cli/progress.h"
 #include "host/cli/report.h"
+#include "host/cli/version.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
@@ -16,15 +17,19 @@
 #include "host/core/print.h"
 #include "host/export/exporter.h"
 #include "host/recording/drops.h"
+#include "host/ui/share.h"
 
 struct export_values {
 	bool is_json;
 	const char *format, *output, *view;
 	struct shown_values shown;
+	struct range_values range;
 	uint64_t records_max;
 };
 
 #define FIELD(member) offsetof(struct export_values, member)
+/* Of limpet ui; no exporter, as it is in the executable only. */
+#define PAGE_FORMAT "html-page"
 #define FORMATS                                                                                          \
 	"flamegraph, svg, folded, pprof, speedscope, firefox, perf-script; pftrace, chrome, csv, json, " \
 	"rocpd, rocprof-csv or rocprof-json"
@@ -38,6 +43,8 @@ static const struct option_desc export_options[] = {
 	  OPTION_TEXT, FIELD(output) },
 	{ 0, "view", "VIEW", "which samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
 	  OPTION_TEXT, FIELD(view) },
+	FROM_OPTION(FIELD(range)),
+	TO_OPTION(FIELD(range)),
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
@@ -154,6 +161,34 @@ static void tell(const struct export_values *values, const struct model *model,
 	json_object_end(&json);
 }
 
+static int page_output_missing(struct err *err)
+{
+	err_set(err, -EINVAL, PAGE_FORMAT " needs the name of a file");
+	err_fix(err, "-f " PAGE_FORMAT " -o share.html");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* The page with a part of the recording inside. */
+static int export_page(const char *recording, const struct export_values *values, struct err *err)
+{
+	CLEANUP(output_discard) struct output_file file = { 0 };
+	int r;
+
+	if (!values->output || !strcmp(values->output, "-"))
+		return page_output_missing(err);
+	r = output_open(&file, values->output, err);
+	if (!r)
+		r = output_check_stranger(&file.place, file.path, "<!doctype html>*", err);
+	if (!r)
+		r = share_recording(recording, values->range.from_ns, values->range.to_ns,
+				    LIMPET_VERSION, file.out, err);
+	if (!r)
+		r = output_commit(&file, err);
+	if (!r && !values->is_json)
+		print(stdout, "%s (" PAGE_FORMAT ")\n", values->output);
+	return r;
+}
+
 static int export(const char *recording, const struct export_values *values, struct err *err)
 {
 	CLEANUP(model_free) struct model *model = NULL;
@@ -174,6 +209,8 @@ static int export(const char *recording, const struct export_values *values, str
 		r = model_open_up_to(recording, values->records_max, &model, err);
 	if (!r)
 		r = model_check_filled(model, recording, err);
+	if (!r)
+		r = range_apply(model, recording, &values->range, err);
 	if (!r && !exporter)
 		exporter = usual_format(model);
 	if (!r)
@@ -221,20 +258,25 @@ static int check(int operands, char **argv, const struct export_values *values, 
 
 static enum exit_code export_run(char **argv)
 {
-	struct export_values values = { 0 };
+	struct export_values values = { .range = RANGE_VALUES_ALL };
 	struct err err = { 0 };
 	int operands = options_parse(export_options, argv, &values, &err);
 
-	if (check(operands, argv, &values, &err) == 0)
-		export(argv[0], &values, &err);
+	if (check(operands, argv, &values, &err) == 0) {
+		if (values.format && !strcmp(values.format, PAGE_FORMAT))
+			export_page(argv[0], &values, &err);
+		else
+			export(argv[0], &values, &err);
+	}
 	return report_end("export", values.is_json, &err);
 }
 
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a recording as a file for other programs",
-	.usage = "FILE [-f FORMAT] [-o OUT] [--view VIEW] [--only LANGUAGE] [--full-paths] "
-		 "[--max-records N] [--json]",
+	.usage =
+		"FILE [-f FORMAT] [-o OUT] [--view VIEW] [--from TIME] [--to TIME] [--only LANGUAGE] "
+		"[--full-paths] [--max-records N] [--json]",
 	.options = export_options,
 	.run = export_run,
 	.notes = "formats of samples:\n"
@@ -245,6 +287,8 @@ const struct command command_export = {
 		 "  speedscope   speedscope.app (.speedscope.json)\n"
 		 "  firefox      profiler.firefox.com (.firefox.json)\n"
 		 "  perf-script  as perf script prints them (.perf-script)\n"
+		 "formats of both:\n"
+		 "  html-page    the page of limpet ui with everything inside (share.html)\n"
 		 "formats of calls (pftrace: of samples too):\n"
 		 "  pftrace   ui.perfetto.dev (.pftrace, .perfetto-trace)\n"
 		 "  chrome    chrome://tracing, Perfetto, Firefox profiler (.chrome.json, .trace)\n"

@@ -5,17 +5,10 @@
 #include "host/core/clock.h"
 #include "host/model/call_tree.h"
 #include "host/ui/handlers.h"
+#include "host/ui/name_tree.h"
+#include "host/ui/spans.h"
 
 #include <errno.h>
-
-enum flame_type {
-	FLAME_ROOT,
-	FLAME_THREAD,
-	FLAME_INCOMPLETE,
-	FLAME_FUNCTION,
-	FLAME_TRIMMED,
-	FLAME_UNNAMED,
-};
 
 static const enum flame_type types[] = {
 	[TREE_ALL] = FLAME_ROOT,
@@ -223,6 +216,8 @@ int answer_flame(struct ui *ui, const struct ui_command *command, struct reply *
 
 	if (!session)
 		return err->code;
+	if (!ui_sample_kinds(command->kind))
+		return spans_flame_write(session, command, reply, err);
 	r = columns_init(&columns);
 	if (!r)
 		r = ui_session_read(session, &command->range, ui_sample_kinds(command->kind),

@@ -7,12 +7,6 @@ import { clean, duration } from "../../core/text";
 import type { Process, Session } from "../../core/types";
 
 const RATES = [19, 49, 99, 199, 499, 999];
-const TRACES: readonly (readonly [string, string, string])[] = [
-	["alloc", "allocations", ""], ["io", "files and sockets", ""], ["lock", "locks", ""], ["marker", "markers", ""],
-	["opencl", "OpenCL", "opencl"], ["hip", "HIP", "hip"], ["kernel", "GPU kernels", "hip"], ["memory-copy", "GPU copies", "hip"],
-	["hsa", "HSA", "hsa"], ["cuda", "CUDA", "cuda"],
-];
-
 /** What to start: the answers of the boxes. */
 export interface Wish {
 	sample: { hz: number; off_cpu: boolean } | null;
@@ -26,20 +20,19 @@ export class Chosen {
 	private readonly refusal = h("div", { class: "refusal", role: "alert", hidden: true });
 	private readonly rate = h("select", {}, ...RATES.map(hz => h("option", { value: hz, selected: hz === 99 }, `${hz} per second`)));
 	private readonly offCpu = h("input", { type: "checkbox", checked: true });
-	private readonly traces = h("div", { class: "traces" });
+	private readonly tracing = h("p", { class: "fix" });
 	private readonly attachButton = h("button", { type: "button", title: "check the rights and open it; nothing is sampled yet" }, "Attach");
 	private readonly startButton = h("button", { type: "button", class: "primary", title: "attach and sample (Enter)" }, "Start sampling");
 	private readonly options: HTMLElement;
 	private process: Process | null = null;
-	private traced = "";
 
 	constructor(private readonly app: App) {
 		this.attachButton.addEventListener("click", () => void this.attach(false));
 		this.startButton.addEventListener("click", () => void this.attach(true));
 		this.options = h("div", { class: "wish" },
 			h("label", {}, "Rate ", this.rate), h("label", {}, this.offCpu, "blocked time too (off-CPU)"),
-			h("details", {}, h("summary", {}, "Trace calls too"), this.traces),
-			h("div", { class: "buttons" }, this.startButton, this.attachButton));
+			h("div", { class: "buttons" }, this.startButton, this.attachButton),
+			h("details", {}, h("summary", {}, "Calls and GPU work too?"), h("p", { class: "dim" }, "Record them, and open the file with “limpet ui FILE”:"), this.tracing));
 		this.element.append(this.name, this.about, this.refusal, this.options);
 		this.show(null);
 	}
@@ -55,10 +48,10 @@ export class Chosen {
 		this.options.hidden = !process;
 		textSet(this.name, process ? `${clean(process.name)} ${process.pid}` : "No process chosen");
 		this.aboutShow(process);
-		this.startButton.disabled = this.attachButton.disabled = !process?.attachable;
+		this.buttonsShow();
 		if (process && !process.attachable)
 			this.refuse(process.why || process.error || "It cannot be attached to.", process.fix);
-		this.tracesShow(process);
+		this.tracingShow(process);
 	}
 
 	private aboutShow(process: Process | null): void {
@@ -74,14 +67,13 @@ export class Chosen {
 		this.about.replaceChildren(...facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
 	}
 
-	private tracesShow(process: Process | null): void {
-		const offered = TRACES.filter(([, , runtime]) => !runtime || process?.runtimes.includes(runtime));
-		const key = offered.map(([name]) => name).join();
-		if (key === this.traced)
+	// Traced calls are a recording's: the command for it, by what the process uses.
+	private tracingShow(process: Process | null): void {
+		const command = process ? `limpet record -p ${process.pid} ${process.runtimes.length ? "--sys-trace" : "--alloc-trace --io-trace --lock-trace"}` : "";
+		if (this.tracing.dataset["key"] === command)
 			return;
-		this.traced = key;
-		this.traces.replaceChildren(...offered.map(([name, title]) =>
-			h("label", {}, h("input", { type: "checkbox", value: name }), title)));
+		this.tracing.dataset["key"] = command;
+		this.tracing.replaceChildren(h("code", {}, command), copyButton("Copy", () => command));
 	}
 
 	private refuse(why: string, fix: string): void {
@@ -95,14 +87,13 @@ export class Chosen {
 	}
 
 	private wish(isSampling: boolean): Wish {
-		const traces = [...this.traces.querySelectorAll("input")].filter(box => box.checked).map(box => box.value);
-		if (!isSampling)
-			return { sample: null, traces: [] };
-		return { sample: { hz: Number(this.rate.value), off_cpu: this.offCpu.checked }, traces };
+		return { sample: isSampling ? { hz: Number(this.rate.value), off_cpu: this.offCpu.checked } : null, traces: [] };
 	}
 
 	async attach(isSampling = true): Promise<void> {
 		const process = this.process;
+		if (process?.sampled && process.session)
+			return this.app.show({ session: process.session, range: null, zoom: null });
 		if (!process?.attachable)
 			return;
 		this.startButton.disabled = this.attachButton.disabled = true;
@@ -114,9 +105,15 @@ export class Chosen {
 			const why = this.app.failure(error);
 			this.refuse(why, error instanceof ApiError ? error.fix : "");
 		} finally {
-			textSet(this.startButton, "Start sampling");
-			this.startButton.disabled = this.attachButton.disabled = false;
+			this.buttonsShow();
 		}
+	}
+
+	private buttonsShow(): void {
+		const { process } = this, isOpen = Boolean(process?.sampled && process.session);
+		this.startButton.disabled = this.attachButton.disabled = !process?.attachable && !isOpen;
+		this.attachButton.hidden = isOpen;
+		textSet(this.startButton, isOpen ? "Open its session" : "Start sampling");
 	}
 
 	private async post(process: Process, isSampling: boolean): Promise<Session> {

@@ -122,9 +122,9 @@ export class Overview {
 		pen.fillStyle = colours.panel;
 		pen.fillRect(0, 0, width, height);
 		rulerDraw(pen, scale, 0, height, colours);
-		const most = Math.max(100, curvePeak(this.cpu).value), mostMemory = Math.max(1, curvePeak(this.memory).value);
+		const most = Math.max(5, curvePeak(this.cpu).value), mostMemory = Math.max(1, curvePeak(this.memory).value);
 		const latest = (curve: Curve): number => curve.values[curve.values.length - 1];
-		this.label("Processor", `${(latest(this.cpu) || 0).toFixed(0)} %`, `${most.toFixed(0)} %`, RULER);
+		this.label("Processor", `${(latest(this.cpu) || 0).toFixed(0)} %`, `${curvePeak(this.cpu).value.toFixed(0)} %`, RULER);
 		curveDraw(pen, this.cpu, scale, RULER, LANE, most * 1.08, colours.running);
 		const isKnown = this.memory.values.some(Number.isFinite), top = RULER + LANE + GAP;
 		this.label("Memory", isKnown ? bytes(latest(this.memory)) : "unknown", isKnown ? bytes(mostMemory) : "", top);

@@ -59,10 +59,11 @@ export class Times {
 
 	private update(): void {
 		const { range, pin } = this.app.view, all = this.app.extent;
-		if (document.activeElement !== this.from)
+		// What somebody is typing stays.
+		if (!this.element.contains(document.activeElement) || !(document.activeElement instanceof HTMLInputElement)) {
 			this.from.value = range ? written(range.from) : "";
-		if (document.activeElement !== this.to)
 			this.to.value = range ? written(range.to) : "";
+		}
 		this.window.value = String(this.app.view.window);
 		this.window.hidden = !this.app.isRecording || range !== null;
 		this.zoom.disabled = !range;

@@ -194,6 +194,8 @@ void ui_session_free(struct ui_session *session)
 	live_free(session->live);
 	thread_watch_done(&session->watch);
 	curves_done(&session->curves);
+	stack_tree_done(&session->stacks[0]);
+	stack_tree_done(&session->stacks[1]);
 	spans_done(&session->spans);
 	store_close(&session->store);
 	free(session);

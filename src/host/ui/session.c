@@ -194,6 +194,8 @@ void ui_session_free(struct ui_session *session)
 	live_free(session->live);
 	thread_watch_done(&session->watch);
 	curves_done(&session->curves);
+	stack_tree_done(&session->stacks[0]);
+	stack_tree_done(&session->stacks[1]);
 	spans_done(&session->spans);
 	store_close(&session->store);
 	free(session);
@@ -234,7 +236,7 @@ void ui_session_tick(struct ui_session *self)
 		return;
 	thread_read_name(self->wish.pid, self->wish.pid, self->name, sizeof(self->name));
 	foreign_clean(self->name, "");
-	thread_watch_look(&self->watch, self->live, self->wish.pid);
+	thread_watch_look(&self->watch, self->live, &self->wish.pid, 1);
 	curves_look(&self->curves, self->wish.pid);
 }
 

@@ -12,6 +12,7 @@
 #include "host/ui/curves.h"
 #include "host/ui/slice.h"
 #include "host/ui/spans.h"
+#include "host/ui/stack_tree.h"
 #include "host/ui/store.h"
 
 enum ui_state {
@@ -43,6 +44,7 @@ struct ui_session {
 	/* Opened: */
 	struct store store;
 	struct spans spans;
+	struct stack_tree stacks[2]; /* from the root, from the innermost function */
 };
 
 /* Begins to sample. */

@@ -324,6 +324,7 @@ const struct command command_export = {
 	.notes = "examples:\n"
 		 "  limpet export app.limpet              the flame graph, app.html\n"
 		 "  limpet export app.limpet -o app.pftrace\n"
+		 "  limpet export app.limpet -f html-page -o share.html   the page of limpet ui\n"
 		 "  limpet export app.limpet -f csv -o - | head\n"
 		 "  limpet export app.limpet -f rocprof-csv -o out/app\n",
 };

@@ -10,6 +10,7 @@
 #include "target/runtime/page.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/delivery.h"
+#include "target/sdk/guard.h"
 #include "target/sdk/status.h"
 #include "target/sdk/threads.h"
 
@@ -251,6 +252,21 @@ static void clean(struct sdk_buffer *buffer, struct half *half, uint64_t used, b
 	__atomic_store_n(&half->cursor, 0, __ATOMIC_RELEASE);
 }
 
+struct buffer_call {
+	struct sdk_buffer *buffer;
+	size_t count;
+};
+
+static void run_callback(void *argument)
+{
+	const struct buffer_call *call = argument;
+	struct sdk_buffer *buffer = call->buffer;
+
+	buffer->callback((struct sdk_handle){ buffer->context + 1u },
+			 (struct sdk_handle){ buffer->handle }, buffer->headers, call->count,
+			 buffer->data, __atomic_load_n(&buffer->drops, __ATOMIC_RELAXED));
+}
+
 static void hand_over(struct sdk_buffer *buffer, struct half *half, uint64_t cursor)
 {
 	uint64_t count = (cursor & ~SEALED) >> COUNT_SHIFT, used = cursor & USED_MASK;
@@ -259,9 +275,7 @@ static void hand_over(struct sdk_buffer *buffer, struct half *half, uint64_t cur
 	if (found < count)
 		drop(buffer, count - found);
 	if (found)
-		buffer->callback((struct sdk_handle){ buffer->context + 1u },
-				 (struct sdk_handle){ buffer->handle }, buffer->headers, found,
-				 buffer->data, __atomic_load_n(&buffer->drops, __ATOMIC_RELAXED));
+		(void)guard_call(run_callback, &(struct buffer_call){ buffer, found });
 	clean(buffer, half, used + count * sizeof(struct slot_head), found < count);
 }
 

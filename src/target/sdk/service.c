@@ -9,6 +9,9 @@
 #include "target/sdk/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/external.h"
+#include "target/sdk/guard.h"
+#include "target/sdk/watch.h"
+#include "target/sdk/work.h"
 
 #include <string.h>
 #include <time.h>
@@ -108,6 +111,7 @@ static void collect_contexts(struct sdk_frame *frame)
 		       __atomic_load_n(&slot->extended, __ATOMIC_RELAXED);
 
 	frame->seen_count = 0;
+	frame->asked = 0;
 	for (; all && frame->seen_count < SEEN_MAX; all &= all - 1) {
 		unsigned index = (unsigned)__builtin_ctzll(all);
 
@@ -185,25 +189,40 @@ static bool is_same_context(const struct seen_by *seen)
 	       sdk_contexts[seen->context].life == seen->life;
 }
 
+struct callback_call {
+	const struct callback_service *service;
+	struct callback_record record;
+	uint64_t *user_data;
+};
+
+static void run_callback(void *argument)
+{
+	const struct callback_call *call = argument;
+
+	call->service->callback(call->record, call->user_data, call->service->data);
+}
+
 static void call_back(struct sdk_frame *frame, struct seen_by *seen, enum callback_phase phase)
 {
 	const struct sdk_context *context = &sdk_contexts[seen->context];
 	const struct sdk_slot *slot = frame->slot;
-	const struct callback_service *service = &context->callbacks[slot->table->callback_kind];
+	struct callback_call call = {
+		&context->callbacks[slot->table->callback_kind],
+		{
+			{ seen->context + 1u },
+			(uint64_t)frame->thread->number,
+			{ frame->internal, seen->external, frame->ancestor },
+			slot->table->callback_kind,
+			slot->operation,
+			phase,
+			&frame->payload,
+		},
+		&seen->user_data,
+	};
 	uint64_t before = sdk_thread_enter_tool(frame->thread, (unsigned)context->tool);
 
-	if (is_same_context(seen) && service->callback)
-		service->callback(
-			(struct callback_record){
-				{ seen->context + 1u },
-				(uint64_t)frame->thread->number,
-				{ frame->internal, seen->external, frame->ancestor },
-				slot->table->callback_kind,
-				slot->operation,
-				phase,
-				&frame->payload,
-			},
-			&seen->user_data, service->data);
+	if (is_same_context(seen) && call.service->callback)
+		(void)guard_call(run_callback, &call);
 	sdk_thread_leave_tool(frame->thread, before);
 }
 
@@ -235,9 +254,11 @@ bool service_enter(struct sdk_frame *frame)
 	if (!frame->thread)
 		return false;
 	collect_contexts(frame);
-	if (!frame->seen_count)
+	if (!frame->seen_count && !frame->slot->is_watching)
 		return false;
 	begin_call(frame);
+	if (frame->slot->is_watching && watch_at(frame->slot->watch)->before)
+		watch_at(frame->slot->watch)->before(frame);
 	frame->begin = service_ticks();
 	return true;
 }
@@ -272,10 +293,10 @@ static void record_call(const struct sdk_frame *frame, const struct seen_by *see
 	buffer_write(seen->context, table->extended_kind, &whole, whole.record.size);
 }
 
-static void retire_call(const struct sdk_frame *frame, uint64_t end)
+void service_retire(uint64_t internal)
 {
-	struct retirement_record record = { sizeof(record), BUFFER_RETIREMENT, service_ns_at(end),
-					    frame->internal };
+	struct retirement_record record = { sizeof(record), BUFFER_RETIREMENT, service_now(),
+					    internal };
 	uint64_t all = __atomic_load_n(&service_retirements, __ATOMIC_RELAXED);
 
 	for (; all; all &= all - 1)
@@ -292,33 +313,52 @@ void service_exit(struct sdk_frame *frame)
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		if ((frame->slot->buffers | frame->slot->extended) >> frame->seen[i].context & 1)
 			record_call(frame, &frame->seen[i], end);
-	if (service_retirements)
-		retire_call(frame, end);
+	if (frame->slot->is_watching && watch_at(frame->slot->watch)->after)
+		watch_at(frame->slot->watch)->after(frame, end);
+	/* What a device does for it goes on under its number. */
+	if (!(frame->asked && work_end_call(frame->internal, (int32_t)frame->results[0] != 0)) &&
+	    service_retirements)
+		service_retire(frame->internal);
 	sdk_thread_end(frame->thread, (uint64_t)frame);
+}
+
+void service_request(unsigned index, int kind, int operation, uint64_t internal, uint64_t *value)
+{
+	const struct sdk_context *context = &sdk_contexts[index];
+	struct sdk_thread *thread = sdk_thread_mine();
+	uint64_t before, given = 0;
+
+	if (!thread || thread->tools_inside & 1ull << context->tool)
+		return;
+	before = sdk_thread_enter_tool(thread, (unsigned)context->tool);
+	if (context_state(context) == CONTEXT_ACTIVE && context->request &&
+	    !context->request((uint64_t)thread->number, (struct sdk_handle){ index + 1 }, kind,
+			      operation, internal, &given, context->request_data))
+		*value = given;
+	sdk_thread_leave_tool(thread, before);
 }
 
 void service_tell(unsigned index, const struct service_event *event, uint64_t *user_data)
 {
 	const struct sdk_context *context = &sdk_contexts[index];
-	const struct callback_service *service = &context->callbacks[event->kind];
 	struct sdk_thread *thread = sdk_thread_mine();
+	struct callback_call call = { .service = &context->callbacks[event->kind],
+				      .user_data = user_data };
 	uint64_t before;
 
 	if (!thread || thread->tools_inside & 1ull << context->tool)
 		return;
+	call.record = (struct callback_record){
+		{ index + 1u },
+		(uint64_t)thread->number,
+		{ event->internal, external_current(index, thread->number), event->ancestor },
+		event->kind,
+		event->operation,
+		event->phase,
+		event->payload,
+	};
 	before = sdk_thread_enter_tool(thread, (unsigned)context->tool);
-	if (context_state(context) == CONTEXT_ACTIVE && service->callback)
-		service->callback(
-			(struct callback_record){
-				{ index + 1u },
-				(uint64_t)thread->number,
-				{ event->internal, external_current(index, thread->number),
-				  event->ancestor },
-				event->kind,
-				event->operation,
-				event->phase,
-				event->payload,
-			},
-			user_data, service->data);
+	if (context_state(context) == CONTEXT_ACTIVE && call.service->callback)
+		(void)guard_call(run_callback, &call);
 	sdk_thread_leave_tool(thread, before);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+/* Numbers are those of face.h. */
 enum log_level { LOG_FATAL, LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_TRACE };
 
 /* One message in one write: a line, or, as it is, several.  errno stays as it is. */

@@ -3,9 +3,9 @@
  */
 #include "visit.h"
 
+#include "attached.h"
 #include "log.h"
 #include "tool_list.h"
-#include "tracing.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -74,6 +74,28 @@ static rocattach_status_t enter(struct visit *visit, const struct tool_list *too
 	return ROCATTACH_STATUS_SUCCESS;
 }
 
+static void say(int level, const char *text)
+{
+	log_lines((enum log_level)level, text);
+}
+
+static rocattach_status_t begin_tracing(struct visit *visit, const struct tool_list *tools,
+					bool with_children, struct outcome *outcome)
+{
+	struct limpet_error error = LIMPET_ERROR_INIT;
+	const struct limpet_rocprofv3_options options = {
+		.struct_size = sizeof(options),
+		.pid = visit->pid,
+		.has_children = with_children,
+		.tools = (const char *const *)tools->items,
+		.tool_count = tools->count,
+		.say = say,
+	};
+
+	visit->tracing = limpet_private_rocprofv3_begin(&options, &error);
+	return visit->tracing ? ROCATTACH_STATUS_SUCCESS : outcome_set_error(outcome, &error);
+}
+
 static void release(struct visit *visit)
 {
 	limpet_close(visit->target);
@@ -96,7 +118,7 @@ rocattach_status_t visit_begin(struct visit *ret, int pid, bool with_children,
 		return outcome->status;
 	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (tools.has_tracer)
-		tracing_begin(&ret->tracing, pid, with_children, &tools, outcome);
+		begin_tracing(ret, &tools, with_children, outcome);
 	else
 		enter(ret, &tools, with_children, outcome);
 	if (outcome->status)
@@ -110,8 +132,10 @@ rocattach_status_t visit_end(struct visit *visit, struct outcome *outcome)
 	struct limpet_error error = LIMPET_ERROR_INIT;
 
 	outcome_set(outcome, ROCATTACH_STATUS_SUCCESS, "%s", "");
-	if (visit->tracing)
-		tracing_end(visit->tracing, outcome);
+	if (visit->tracing && limpet_private_rocprofv3_end(visit->tracing, &error))
+		outcome_set_error(outcome, &error);
+	else if (visit->tracing)
+		log_say(LOG_TRACE, "the files of %d are written", visit->pid);
 	else if (limpet_detach(visit->target, 0, &error))
 		outcome_set_error(outcome, &error);
 	else

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct tracing;
+struct limpet_rocprofv3;
 
 struct visit {
-	struct limpet *target;   /* with tools alone */
-	struct tracing *tracing; /* with limpet's tracer */
+	struct limpet *target;            /* with tools alone */
+	struct limpet_rocprofv3 *tracing; /* with limpet's tracer */
 	int pid, pidfd;
 };
 

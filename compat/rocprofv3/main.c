@@ -4,11 +4,11 @@
  */
 #include "arguments.h"
 #include "help.h"
-#include "host/cli/launched.h"
+#include "host/attach/launched.h"
 #include "host/core/environment.h"
 #include "host/core/print.h"
 #include "input.h"
-#include "job.h"
+#include "profiling.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -87,7 +87,7 @@ static enum say_level read_level(const char *name)
 static int attach(struct program *self, struct profile *profile, const struct face *face,
 		  struct err *err)
 {
-	struct job job = { .profile = profile, .face = face };
+	struct profiling job = { .profile = profile, .face = face };
 	struct results results;
 	int r = profile_pid(profile, &job.pid, err);
 
@@ -103,7 +103,7 @@ static int attach(struct program *self, struct profile *profile, const struct fa
 	self->waits_for_enter = job.duration_ns == UINT64_MAX;
 	print(stdout, "Attaching to PID %d\n", job.pid);
 	fflush(stdout);
-	r = job_run(&job, &results, err);
+	r = profiling_run(&job, &results, err);
 	if (!r)
 		print(stdout, "Detaching from PID %d :: success\n", job.pid);
 	return r;
@@ -167,7 +167,7 @@ static int refuse_both(struct err *err)
 static int launch(struct program *self, struct profile *profile, struct err *err)
 {
 	struct face face = { say, wait_launched, let_begin, file, self };
-	struct job job = { .profile = profile, .face = &face, .duration_ns = UINT64_MAX };
+	struct profiling job = { .profile = profile, .face = &face, .duration_ns = UINT64_MAX };
 	struct launched launched;
 	struct results results;
 	int r = profile->pid ? refuse_both(err) : choose_folder(profile, err);
@@ -181,7 +181,7 @@ static int launch(struct program *self, struct profile *profile, struct err *err
 	self->launched = &launched;
 	job.pid = launched.launch.pid;
 	job.doorstep = launched.launch.doorstep;
-	r = job_run(&job, &results, err);
+	r = profiling_run(&job, &results, err);
 	launched_finish(&launched);
 	tell_end(&face, &launched.launch);
 	self->status = launched.launch.is_let_go ? status_of(&launched.launch) : EXIT_FAILURE;

@@ -75,7 +75,7 @@ int periods_parse(struct periods *ret, const char *const *texts, size_t count, c
 	if (ns == 0)
 		return refuse(unit, err);
 	ret->count = MAX(count, (size_t)1);
-	ret->items[0] = (struct period){ .time_ns = UINT64_MAX, .repeat = 1 };
+	ret->items[0] = PERIOD_ALWAYS;
 	for (size_t i = 0; i < count; i++)
 		if (!parse(texts[i], ns, &ret->items[i]))
 			return refuse(texts[i], err);

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/export/amd_output.h"
+#include "host/export/amd/output.h"
 #include "periods.h"
 
 #include <sys/types.h>

@@ -4,8 +4,9 @@
 #include "results.h"
 
 #include "host/core/cleanup.h"
-#include "host/export/name_rule.h"
+#include "host/export/amd/name_rule.h"
 #include "host/model/model.h"
+#include "host/recorder/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static void tell_note(void *context, const char *note)
 	face_say(context, SAY_WARNING, "%s", note);
 }
 
-static int write_one(const struct family_record *record, const struct amd_output_options *options,
+static int write_one(const struct recorder_file *record, const struct amd_output_options *options,
 		     struct results *results, struct err *err)
 {
 	CLEANUP(model_free) struct model *model = NULL;
@@ -38,25 +39,25 @@ static int write_one(const struct family_record *record, const struct amd_output
 	return 0;
 }
 
-static int write_all(const struct family *family, const struct amd_output_options *options,
+static int write_all(const struct recorder *recorder, const struct amd_output_options *options,
 		     struct results *ret, struct err *err)
 {
-	struct family_record record;
+	struct recorder_file record;
 	bool is_first = true;
 	int r = 0;
 
-	for (size_t i = 0; !r && family_record(family, i, &record); i++) {
+	for (size_t i = 0; !r && recorder_file(recorder, i, &record); i++) {
 		if (!record.records)
 			continue;
 		r = write_one(&record, options, ret, err);
 		is_first = false;
 	}
-	if (!r && is_first && family_record(family, 0, &record))
+	if (!r && is_first && recorder_file(recorder, 0, &record))
 		r = write_one(&record, options, ret, err);
 	return r;
 }
 
-int results_write(const struct family *family, const struct profile *profile,
+int results_write(const struct recorder *recorder, const struct profile *profile,
 		  const struct face *face, struct results *ret, struct err *err)
 {
 	struct amd_output_options options = profile->output;
@@ -68,7 +69,7 @@ int results_write(const struct family *family, const struct profile *profile,
 	options.context = (void *)(uintptr_t)face;
 	options.names = &names;
 	*ret = (struct results){ 0 };
-	r = write_all(family, &options, ret, err);
+	r = write_all(recorder, &options, ret, err);
 	amd_output_names_done(&names);
 	return r;
 }

@@ -3,8 +3,10 @@
  */
 #pragma once
 
-#include "family.h"
+#include "face.h"
 #include "profile.h"
+
+struct recorder;
 
 struct results {
 	uint64_t events;
@@ -12,7 +14,7 @@ struct results {
 };
 
 /* Of every process that did something; where none did, of the first. */
-int results_write(const struct family *family, const struct profile *profile,
+int results_write(const struct recorder *recorder, const struct profile *profile,
 		  const struct face *face, struct results *ret, struct err *err) MUST_CHECK;
 
 /* The variables that the names of files are made from, beside the usual ones: up to NULL, to be

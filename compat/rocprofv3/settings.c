@@ -1,10 +1,10 @@
 /*
  * The table.  AMD's names and meanings; sets mean what limpet traces of them
- * (host/cli/trace_sets.h).
+ * (host/cli/record/trace_sets.h).
  */
 #include "settings.h"
 
-#include "host/cli/trace_sets.h"
+#include "host/cli/record/trace_sets.h"
 #include "setters.h"
 
 #include <errno.h>

@@ -66,7 +66,8 @@ static bool read_notes(const struct job *job, uint64_t start, uint64_t *entries,
 	ssize_t r;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", job->pid);
+	/* Of this thread: the first one may have ended, and then has no memory. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/pagemap", job->pid, job->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -104,7 +105,8 @@ static bool stands_on_own_stack(const struct stopped *self)
 		 block = self->state.thread_pointer;
 	const struct job_stack *stack = stack_at(job, pointer);
 
-	if (!stack || pointer - stack->start < ARCH_FRAME_MAX + STACK_SPARE)
+	if (!stack || pointer - stack->start < ARCH_FRAME_MAX + STACK_SPARE ||
+	    is_on_signal_stack(self, stack))
 		return false;
 	if (stack->is_main)
 		return job->tid == job->leader;
@@ -202,7 +204,8 @@ int gate_check(struct stopped *self)
 		return job_fail(job, JOB_TOO_EARLY, 0);
 	if (!find_frame_place(self))
 		return job_fail(job, JOB_NO_STACK, 0);
-	if (!block_is_understood(self) || !may_call_libc(self))
+	if (!block_is_understood(self) || !may_call_libc(self) || sequence_is_running(self) ||
+	    calls_are_dispatched(self))
 		return job_fail(job, JOB_LEAVE_ALONE, 0);
 	if (newborn_check(self) || switch_check(self))
 		return -1;

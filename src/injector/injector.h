@@ -39,7 +39,8 @@ void job_read_call(const struct job *job, struct blocked_call *ret);
 /* wait.c: waits for the thread; all ptrace and wait calls come from this one thread. */
 void wait_init(void);
 uint64_t wait_clock_ns(void);
-/* The next stop of the thread; -ETIMEDOUT at the deadline (clock ns), -ESRCH when it has ended. */
+/* The stop of the thread, again and again until it is told to go on; a signal in it is not lost
+ * with us.  -ETIMEDOUT at the deadline (clock ns), -ESRCH when the thread has ended. */
 int wait_stop(pid_t tid, uint64_t deadline_ns, int *ret_status) MUST_CHECK;
 
 /* stop.c: seizes and interrupts, delivering every signal that comes first; then checks that the
@@ -59,10 +60,19 @@ int gate_check(struct stopped *self) MUST_CHECK;
 /* The writable memory around an address, NULL: none. */
 const struct job_stack *stack_at(const struct job *job, uint64_t address);
 
+/* altstack.c: is the thread in a handler whose own stack is a part of this one? */
+bool is_on_signal_stack(const struct stopped *self, const struct job_stack *stack);
+
 /* inside.c: searches so many bytes of the stopped thread's stack for a return address into this
  * code.
  */
 bool thread_may_be_inside(const struct stopped *self, struct job_code code, uint64_t bytes);
+
+/* sequence.c: would the kernel send the thread back to the beginning of a restartable sequence? */
+bool sequence_is_running(const struct stopped *self);
+
+/* dispatch.c: are system calls of the thread handed to its program, instead of the kernel? */
+bool calls_are_dispatched(const struct stopped *self);
 
 /* newborn.c: has it left fork, and begun to run its program? */
 int newborn_check(struct stopped *self) MUST_CHECK;

@@ -4,6 +4,7 @@
  * there since.
  */
 #include "injector/injector.h"
+#include "shared/base/hash.h"
 
 #include <string.h>
 
@@ -12,15 +13,6 @@
 
 static unsigned char window[WINDOW_SIZE];
 
-static uint64_t sum_of(const unsigned char *bytes, size_t size)
-{
-	uint64_t sum = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < size; i++)
-		sum = (sum ^ bytes[i]) * 0x100000001b3ull;
-	return sum;
-}
-
 bool window_is_ours(const struct stopped *self, uint64_t top)
 {
 	uint64_t sum;
@@ -28,7 +20,7 @@ bool window_is_ours(const struct stopped *self, uint64_t top)
 	if (memory_read(self, top - WINDOW_SIZE, window, WINDOW_SIZE))
 		return false;
 	memcpy(&sum, window + WINDOW_SIZE - sizeof(sum), sizeof(sum));
-	return sum == sum_of(window, WINDOW_SIZE - sizeof(sum));
+	return sum == hash_bytes(window, WINDOW_SIZE - sizeof(sum));
 }
 
 int window_write(const struct stopped *self, const unsigned char *frame, size_t size)
@@ -37,7 +29,7 @@ int window_write(const struct stopped *self, const unsigned char *frame, size_t 
 
 	memset(window, FILLER, WINDOW_SIZE);
 	memcpy(window + (self->escape.frame - bottom), frame, size);
-	sum = sum_of(window, WINDOW_SIZE - sizeof(sum));
+	sum = hash_bytes(window, WINDOW_SIZE - sizeof(sum));
 	memcpy(window + WINDOW_SIZE - sizeof(sum), &sum, sizeof(sum));
 	return memory_write(self, bottom, window, WINDOW_SIZE);
 }

@@ -23,7 +23,7 @@ from harness import LIMPET, PATIENCE_S, PROGRAMS, attached_wait, limpet_finish
 
 ADVERSARY = pathlib.Path(os.environ.get("ADVERSARY", "."))
 ROCPROFV3 = os.environ.get("ROCPROFV3", "rocprofv3")
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "src/host/export/flamegraph.html"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "src/host/export/profile/flamegraph.html"
 
 TITLE = b"\x1b]0;owned\x07"
 BIDI = "\u202e\u2066\u200f\u061c".encode()

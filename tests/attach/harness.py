@@ -282,10 +282,10 @@ def limpet(*arguments, deadline_s=PATIENCE_S, **options):
     return limpet_finish(limpet_start(*arguments, **options), deadline_s)
 
 
-def attached_wait(process):
+def event_wait(process):
     """
-    Reads the "attached" line of a limpet that stays; None when it ended without one.  Byte by byte, so that
-    nothing is taken from what limpet_finish() reads.
+    The next line of a limpet that stays; None when it ended.  Byte by byte, so that nothing is taken from what
+    limpet_finish() reads.
     """
     line = b""
     while not line.endswith(b"\n"):
@@ -293,8 +293,13 @@ def attached_wait(process):
         if not byte:
             return None
         line += byte
-    event = json.loads(line)
-    return event if event.get("event") == "attached" else None
+    return json.loads(line)
+
+
+def attached_wait(process):
+    """Reads the "attached" line of a limpet that stays; None when it ended without one."""
+    event = event_wait(process)
+    return event if event and event.get("event") == "attached" else None
 
 
 def limpet_attached(*arguments):

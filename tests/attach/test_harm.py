@@ -264,6 +264,61 @@ class KilledInjector(Harm):
             self.assert_attachable(f"ptrace {number}")
 
 
+class SignalsOfTheKilled(Harm):
+    """A signal that is on its way to the thread arrives, also when the injector dies with it in its hands."""
+
+    PAUSE_US = 5000  # in each call of the injector's: the program gets ten signals meanwhile
+    CALLS = 6  # seize, interrupt, handing on a signal, and a few
+
+    def killed_at(self, number):
+        """False where limpet gave up before: its own clock may interrupt a call that kill_at has not seen yet."""
+        result = subprocess.run(
+            [harness.program("kill_at"), "limpet-injector", str(number), harness.LIMPET, "attach",
+             str(self.queued.pid), "--json", "--duration", "0"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            timeout=harness.PATIENCE_S, env={**os.environ, "KILL_AT_PAUSE_US": str(self.PAUSE_US)})
+        if result.returncode == 77:
+            self.skipTest("no seccomp filters with a listener here")
+        self.output = result.stdout + result.stderr
+        return "not killed" not in result.stdout
+
+    def assert_next_signal_is_next(self):
+        """Of a lost one only the next one tells."""
+        wanted = self.queued.stats.word("signals_sent") + 1
+        came = lambda: self.queued.stats.word("signals_received") >= wanted
+        self.assertTrue(harness.wait_until(came), "no signals come any more")
+        self.assert_well(self.queued)
+
+    def test_at_each_call(self):
+        self.queued = self.target("signals", "altstack")
+        for number in range(1, self.CALLS + 1):
+            with self.subTest(call=number):
+                self.assertTrue(harness.wait_until(lambda: self.killed_at(number)), self.output)
+                self.assert_next_signal_is_next()
+
+
+class Critical(Harm):
+    """Moments in which a thread is not to be touched; half of the program's time, or all of it."""
+
+    ROUNDS = 10
+
+    def assert_unharmed(self, name):
+        target = self.target("critical", name)
+        attached = lambda: self.attach(target, codes=(0, BUSY)).code == 0
+        for _ in range(self.ROUNDS):
+            self.assertTrue(harness.wait_until(attached), "never at a moment when it may be touched")
+            self.assert_well(target)
+
+    def test_restartable_sequences(self):
+        self.assert_unharmed("sequence")
+
+    def test_calls_that_are_dispatched_to_the_program(self):
+        self.assert_unharmed("dispatch")
+
+    def test_a_handler_in_the_middle_of_the_stack(self):
+        self.assert_unharmed("handler")
+
+
 class Names(Harm):
     def test_a_tool_that_renames_our_thread(self):
         target = self.target("plain", "idle")

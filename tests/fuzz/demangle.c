@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/demangle.h"
+#include "host/symbols/demangle/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

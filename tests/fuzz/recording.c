@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/export/amd_summary.h"
-#include "host/export/diff.h"
+#include "host/export/amd/rocpd.h"
+#include "host/export/amd/summary.h"
 #include "host/export/exporter.h"
-#include "host/export/lanes.h"
-#include "host/export/rocpd.h"
+#include "host/export/profile/diff.h"
+#include "host/export/trace/lanes.h"
 #include "host/model/allocations.h"
 #include "host/model/call_tree.h"
 #include "host/model/descriptors.h"

@@ -6,7 +6,7 @@
 
 #include "shared/wire/ring.h"
 
-/* Loads the tracer from `path` and starts it; request as in LIMPET_TRACE.  0 or -errno. */
+/* Loads the tracer from `path` and starts it; request as in docs/tracing.md.  0 or -errno. */
 int selftrace_start(const char *path, const char *request);
 
 /* Again or anew, with another request, after selftrace_stop(). */

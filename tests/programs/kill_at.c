@@ -2,6 +2,8 @@
  * kill_at NAME N COMMAND...: runs a command under a seccomp filter that asks us about each call
  * that matters to launching, and kills the process of that name (as /proc/PID/comm has it) at its
  * N-th such call.  The product needs no test hooks so.  Prints whether anybody was killed.
+ * KILL_AT_PAUSE_US in the environment: so long that process waits in each such call, for what
+ * others do in between.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -102,6 +104,17 @@ static int is_named(pid_t pid, const char *name)
 	return !strcmp(text, name);
 }
 
+/* At the N-th call of that process; each of its calls takes as long as was asked for. */
+static void process_hold(pid_t pid, long number, long wanted)
+{
+	const char *pause_us = getenv("KILL_AT_PAUSE_US");
+
+	if (pause_us)
+		usleep((useconds_t)atol(pause_us));
+	if (number == wanted)
+		kill(pid, SIGKILL);
+}
+
 /* Answers until nobody is left who could ask; true when one was killed. */
 static int watch(int listener, const char *name, long wanted)
 {
@@ -114,8 +127,8 @@ static int watch(int listener, const char *name, long wanted)
 
 		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked))
 			continue;
-		if (is_named((pid_t)asked.pid, name) && ++count == wanted)
-			kill((pid_t)asked.pid, SIGKILL);
+		if (is_named((pid_t)asked.pid, name))
+			process_hold((pid_t)asked.pid, ++count, wanted);
 		answer.id = asked.id;
 		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 		ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);

@@ -238,14 +238,17 @@ static int fail(const struct err *err)
 	return 1;
 }
 
-static int begin(const char *path, struct recording **ret, uint32_t *ret_process, struct err *err)
+static int begin(const char *path, struct recording **ret, struct programs *ret_programs,
+		 struct err *err)
 {
+	uint32_t process;
 	int r = recording_create(path, ret, err);
 
 	if (!r)
 		r = facts_session(*ret, "test", "", err);
+	programs_init(ret_programs, *ret, /* with_files */ false, /* variables */ NULL);
 	if (!r)
-		r = facts_process(*ret, getpid(), /* with_files */ false, ret_process, err);
+		r = programs_number(ret_programs, getpid(), &process, err);
 	return r ? r : recording_clock(*ret, err);
 }
 
@@ -302,9 +305,8 @@ int main(int argc, char **argv)
 	symbol_file_read_lines_by(&line_reader_libdw);
 	rounds = (unsigned)atoi(argv[2]);
 	prctl(PR_SET_NAME, "worker");
-	programs_init(&programs, getpid(), /* with_files */ false);
 	outer();
-	if (begin(argv[1], &recording, &programs.number, &err) ||
+	if (begin(argv[1], &recording, &programs, &err) ||
 	    sampling_new(&sampling, recording, &programs, &options, &err) ||
 	    sampling_start(sampling, &err))
 		return fail(&err);

@@ -16,8 +16,8 @@
 
 #include "host/core/clock.h"
 #include "host/core/text.h"
+#include "host/sampling/bpf/snapshot.h"
 #include "host/sampling/sampler.h"
-#include "host/sampling/snapshot.h"
 #include "host/unwind/space.h"
 
 struct run {

@@ -271,7 +271,7 @@ class Top(unittest.TestCase):
         self.assert_shows(terminal, "spin_leaf")
         target.kill()
         target.wait()
-        self.assert_shows(terminal, "the process has ended", "spin_leaf", "ended")
+        self.assert_shows(terminal, "the process has ended", "ended")
         terminal.press("q")
         self.assert_left(terminal)
 

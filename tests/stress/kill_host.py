@@ -28,6 +28,7 @@ WORKLOADS = {
     "busy": "plain",
     "malloc1": "plain",
     "alarm": "signals",
+    "altstack": "signals",
     "epoll": "calls",
     "vector": "registers",
 }

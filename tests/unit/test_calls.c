@@ -18,7 +18,7 @@ static void answers_what_the_table_says(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		assert_int_equal(call_kind(lines[i].nr), lines[i].kind);
+		assert_int_equal(syscall_kind(lines[i].nr), lines[i].kind);
 		assert_int_not_equal(lines[i].kind, CALL_OTHER);
 	}
 }
@@ -31,9 +31,9 @@ static void knows_the_calls_that_a_stop_cuts_short(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		assert_int_equal(call_kind(calls[i]), CALL_EINTR);
+		assert_int_equal(syscall_kind(calls[i]), CALL_EINTR);
 #ifdef SYS_epoll_wait
-	assert_int_equal(call_kind(SYS_epoll_wait), CALL_EINTR);
+	assert_int_equal(syscall_kind(SYS_epoll_wait), CALL_EINTR);
 #endif
 }
 
@@ -44,10 +44,10 @@ static void leaves_threads_alone_that_change_the_process(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		assert_int_equal(call_kind(calls[i]), CALL_NEVER);
+		assert_int_equal(syscall_kind(calls[i]), CALL_NEVER);
 #ifdef SYS_vfork
-	assert_int_equal(call_kind(SYS_vfork), CALL_NEVER);
-	assert_int_equal(call_kind(SYS_fork), CALL_NEVER);
+	assert_int_equal(syscall_kind(SYS_vfork), CALL_NEVER);
+	assert_int_equal(syscall_kind(SYS_fork), CALL_NEVER);
 #endif
 }
 
@@ -57,7 +57,7 @@ static void does_not_know_others(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		assert_int_equal(call_kind(calls[i]), CALL_OTHER);
+		assert_int_equal(syscall_kind(calls[i]), CALL_OTHER);
 }
 
 int main(void)

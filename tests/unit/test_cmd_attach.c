@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "host/cli/cmd_attach.c"
+#include "host/cli/attach/cmd_attach.c"
 
 static struct attach_values values;
 static struct err err;

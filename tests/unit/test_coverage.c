@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/sampling/coverage.h"
+#include "host/sampling/copy/coverage.h"
 
 enum { PARENT = 100, CHILD = 101, LATER = 102 };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/core/demangle.h"
+#include "host/symbols/demangle/demangle.h"
 
 static void reads(const char *name, const char *expected)
 {

@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "target/domains/hsa_packets.c"
+#include "target/domains/amd/hsa/packets.c"
 
 #define THEIRS 0x9000u
 

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "target/domains/hsa_pending.h"
+#include "target/domains/amd/hsa/pending.h"
 
 #define SIGNAL 0x7000u
 #define OTHER  0x8000u

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "target/domains/hsa_signals.h"
+#include "target/domains/amd/hsa/signals.h"
 
 #define MOST   16384u /* as hsa_signals.c has it */
 #define ROUNDS 4u

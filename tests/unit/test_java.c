@@ -5,9 +5,9 @@
 #include "unit.h"
 
 #include "host/core/text.h"
-#include "host/java/arch/x86_64/instruction.h"
 #include "host/java/blob_rows.h"
 #include "host/java/code_rows.h"
+#include "host/unwind/arch/x86_64/instruction.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "target/domains/launch_pool.h"
+#include "target/domains/amd/hip/launch_pool.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "target/domains/peer.h"
+#include "target/domains/cpu/peer.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/export/regions.h"
+#include "host/export/amd/regions.h"
 
 static struct model model;
 static struct model_process process;

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "shared/wire/page.h"
-#include "target/domains/runtimes.h"
+#include "target/domains/amd/tables.h"
 #include "target/hooks/got.h"
 #include "target/hooks/table.h"
 #include "target/hooks/writer.h"

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/sampling/scheduler.h"
+#include "host/sampling/bpf/scheduler.h"
 #include "shared/wire/sample.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* How threads spent their time between looks at them. */
-#include "host/sampling/thread_times.h"
+#include "host/sampling/proc/thread_times.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shared/arch/elf.h"
 #include "shared/arch/signal_frame.h"
 
 #include "host/unwind/walk.h"
@@ -336,9 +337,10 @@ static void a_zero_is_no_end(void **state)
 static void never_goes_in_circles(void **state)
 {
 	(void)state;
-	put(2, STACK - 8); /* a frame pointer that leads back */
+	put(2, STACK - 8); /* a frame pointer that leads back, out of the copy */
 	put(3, CODE + 0x301);
-	assert_int_equal(walk_from(CODE + 0x300, place(2)).end, STACK_UNREADABLE);
+	assert_int_equal(walk_from(CODE + 0x300, place(2)).end,
+			 ARCH_RETURN_ON_STACK ? STACK_CIRCULAR : STACK_UNREADABLE);
 	put(2, place(2));
 	assert_int_equal(walk_from(CODE + 0x300, place(2)).end, STACK_CIRCULAR);
 }

@@ -4,12 +4,15 @@ UNWIND_FILES names more of them.
 """
 
 import bisect
+import functools
 import glob
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 DUMP = os.environ["DUMP_TABLE"]
@@ -53,6 +56,17 @@ def readelf_rows(path):
             rows.append((int(words[0], 16), dict(zip(columns, words[1:]))))
     if entry and rows:
         yield (*entry, rows)
+
+
+@functools.lru_cache(maxsize=None)
+def entries_of(path):
+    """Reading them takes longest."""
+    return list(readelf_rows(path))
+
+
+def read_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def our_table(path):
@@ -106,11 +120,45 @@ def expected(rules):
     return ("sp" if base[1] in SP_NAMES else "fp", offset, *found)
 
 
+def without_rules(path, copy):
+    """A copy of an ELF file in which the sections of rules are not found."""
+    data = bytearray(read_bytes(path))
+    (program, sections), (program_size, program_count, size, count, names) = \
+        struct.unpack_from("<QQ", data, 0x20), struct.unpack_from("<HHHHH", data, 0x36)
+    for at in range(program, program + program_count * program_size, program_size):
+        if struct.unpack_from("<I", data, at)[0] == 0x6474E550:  # PT_GNU_EH_FRAME
+            struct.pack_into("<I", data, at, 0)
+    text = struct.unpack_from("<Q", data, sections + names * size + 0x18)[0]
+    for at in range(sections, sections + count * size, size):
+        name = text + struct.unpack_from("<I", data, at)[0]
+        if data[name:data.index(0, name)] in (b".eh_frame", b".debug_frame"):
+            data[name + 1] = ord("x")
+    with open(copy, "wb") as file:
+        file.write(data)
+
+
+def is_return(data, segments, address):
+    """At a return of x86-64 the return address is what rsp points to, whatever somebody wrote."""
+    for offset, start, size in segments:
+        if start <= address < start + size:
+            code = data[offset + address - start:][:2]
+            return code[:1] in (b"\xc3", b"\xc2") or code == b"\xf3\xc3"
+    return False
+
+
+def segments_of(data):
+    at, (size, count) = struct.unpack_from("<Q", data, 0x20)[0], struct.unpack_from("<HH", data, 0x36)
+    for place in range(at, at + count * size, size):
+        kind, _, offset, start, _, length = struct.unpack_from("<IIQQQQ", data, place)
+        if kind == 1:
+            yield offset, start, length
+
+
 class Truth(unittest.TestCase):
     def compare(self, path):
         addresses, rows = our_table(path)
         checked = odd = 0
-        entries = list(readelf_rows(path))
+        entries = entries_of(path)
         for start, end, is_signal, rules in entries:
             for address, rule in rules:
                 if not start <= address < end:
@@ -152,6 +200,43 @@ class Truth(unittest.TestCase):
         for path in files:
             with self.subTest(path):
                 self.compare(path)
+
+    def compare_instructions(self, path, copy):
+        """Returns how many bytes of code have the same rule, and how many have none."""
+        addresses, rows = our_table(copy)
+        data = read_bytes(path)
+        segments = list(segments_of(data))
+        same = unknown = 0
+        for start, end, is_signal, rules in entries_of(path):
+            rules = [] if is_signal else [rule for rule in rules if start <= rule[0] < end]
+            for (address, rule), stop in zip(rules, [rule[0] for rule in rules[1:]] + [end]):
+                want = expected(rule)
+                first = bisect.bisect_right(addresses, address) - 1
+                for index in range(first, bisect.bisect_left(addresses, stop)):
+                    row, begin = rows[index], max(addresses[index], address)
+                    size = min(*addresses[index + 1:index + 2], stop, stop) - begin
+                    unknown += size if row[1] == "none" else 0
+                    if not want or row[1] != want[0]:
+                        continue  # nothing, or the same said by another register
+                    got = (row[1], int(row[2]), int(row[3]), 0)
+                    if got[1] != 8 or not is_return(data, segments, begin):
+                        self.assertEqual(got, want, f"{path} {begin:x} {rule}")
+                    same += size
+        return same, unknown
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "files of x86-64 are read")
+    def test_instructions_say_what_the_rules_did(self):
+        """Of code whose rules are hidden little may be left unsaid, and nothing said wrongly."""
+        if not shutil.which("readelf"):
+            self.skipTest("no readelf")
+        with tempfile.TemporaryDirectory() as folder:
+            copy = os.path.join(folder, "copy")
+            for path in candidates():
+                without_rules(path, copy)
+                with self.subTest(path):
+                    same, unknown = self.compare_instructions(path, copy)
+                    print(f"{path}: {same} bytes the same, {unknown} unknown", file=sys.stderr)
+                    self.assertGreater(same, unknown / 2, path)
 
     def test_none_between_functions(self):
         addresses, rows = our_table(candidates()[0])

@@ -69,11 +69,14 @@ static void end_teller(struct limpet_sampler *self)
 /* With a recording the recorder has the sampling. */
 static int make_sampling(struct limpet_sampler *self, struct err *err)
 {
-	struct recorder_options options = { .sampling = &self->options,
+	struct recorder_options options = { .pids = &self->pid,
+					    .pid_count = 1,
+					    .has_children = self->options.sampler.children,
+					    .sampling = &self->options,
 					    .path = self->path,
 					    .version = LIMPET_VERSION };
 	struct sampling *made = NULL;
-	int r = self->path ? recorder_open(&self->recorder, self->pid, &options, err)
+	int r = self->path ? recorder_open(&self->recorder, &options, err)
 			   : sampling_new(&made, NULL, NULL, &self->options, err);
 
 	if (r)
@@ -99,10 +102,11 @@ static void forget_sampling(struct limpet_sampler *self)
 static int end_recording(struct limpet_sampler *self, bool gives_up, struct err *err)
 {
 	struct recorder_outcome ignored;
-	struct recorder *recorder = self->recorder;
+	int r = recorder_end(self->recorder, gives_up, &ignored, err);
 
+	recorder_free(self->recorder, /* keeps_files */ true);
 	self->recorder = NULL;
-	return recorder_end(recorder, gives_up, &ignored, err);
+	return r;
 }
 
 static int begin_sampling(struct limpet_sampler *self, struct err *err)

@@ -1,6 +1,6 @@
 /*
  * The files that limpet carries inside itself; the build gives their paths.  The last one is for
- * export/flamegraph.c.
+ * export/profile/flamegraph.c.
  */
 	.section .rodata, "a", %progbits
 

@@ -46,9 +46,9 @@ static unsigned rank_of(const struct process_status *status, const struct blocke
 	if (!strchr("RS", status->state) || status->tracer || status->seccomp == SECCOMP_STRICT)
 		return RANK_NEVER;
 	if (must_wait)
-		return call->is_known && is_wait(call->nr) ? ranks[call_kind(call->nr)]
+		return call->is_known && is_wait(call->nr) ? ranks[syscall_kind(call->nr)]
 							   : RANK_NEVER;
-	return call->is_known ? ranks[call_kind(call->nr)] : RANK_RUNNING;
+	return call->is_known ? ranks[syscall_kind(call->nr)] : RANK_RUNNING;
 }
 
 static void read_call(pid_t pid, pid_t tid, struct blocked_call *ret)

@@ -46,10 +46,12 @@ static const struct {
 	[JOB_NOT_64_BIT] = { true, EXIT_NOT_ATTACHABLE, "its threads do not run 64-bit code", "",
 			     "" },
 	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread is in a state that limpet may touch",
-			      "each was inside the C library or in a special processor mode",
+			      "each was inside the C library, in a restartable sequence, in a special "
+			      "processor mode, or has its system calls dispatched to itself",
 			      "try again" },
 	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
-			   "the program switches stacks by itself (coroutines); writing there could harm it",
+			   "the program switches stacks by itself (coroutines, a signal handler's stack); "
+			   "writing there could harm it",
 			   "try again when a thread is idle" },
 	[JOB_SECCOMP] = { false, EXIT_NOT_ATTACHABLE, "a seccomp filter of the process forbids it",
 			  "", "" },
@@ -155,6 +157,7 @@ static void fill_facts(const struct facts *facts, struct job *job)
 	job->sigreturn = facts->sigreturn;
 	job->tid_offset =
 		ARCH_TLS_ABOVE ? (int64_t)facts->tid_offset - facts->block_size : facts->tid_offset;
+	job->rseq_offset = facts->rseq_offset;
 	job->code_size = (uint32_t)(blob_boot_end - blob_boot);
 	memcpy(job->code, blob_boot, job->code_size);
 	job->deadline_ms = STOP_DEADLINE_MS;

@@ -8,6 +8,7 @@
 #include "host/attach/handover.h"
 #include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
+#include "host/core/descriptors.h"
 #include "host/process/rights.h"
 #include "shared/wire/control.h"
 
@@ -63,7 +64,7 @@ static int file_add(int directory, const char *name, const void *bytes, size_t s
 	fd = openat(directory, full, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	r = bytes_write(fd, bytes, size);
+	r = descriptor_write(fd, bytes, size);
 	if (!r && (fchmod(fd, 0555) || symlinkat(full, directory, LIBRARY_LINK)))
 		r = -errno;
 	return r;
@@ -99,7 +100,7 @@ static int file_fill(const char *path, const char *text)
 {
 	CLEANUP(close) int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : bytes_write(fd, text, strlen(text));
+	return fd < 0 ? -errno : descriptor_write(fd, text, strlen(text));
 }
 
 static int map_number(const char *path, unsigned number)

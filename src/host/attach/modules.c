@@ -4,6 +4,8 @@
  */
 #include "host/attach/modules.h"
 
+#include "host/core/path.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -137,9 +139,9 @@ const struct module *modules_at(const struct modules *modules, uint64_t base)
 const struct module *modules_named(const struct modules *modules, const char *prefix)
 {
 	for (size_t i = 0; i < modules->count; i++) {
-		const char *path = modules->items[i].mapping->path, *slash = strrchr(path, '/');
+		const char *name = path_base_name(modules->items[i].mapping->path);
 
-		if (!strncmp(slash ? slash + 1 : path, prefix, strlen(prefix)))
+		if (!strncmp(name, prefix, strlen(prefix)))
 			return &modules->items[i];
 	}
 	return NULL;

@@ -6,6 +6,7 @@
 
 #include "host/attach/blobs.h"
 #include "host/core/cleanup.h"
+#include "host/core/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,30 +44,13 @@ static int memfd_open(const char *name, bool is_program)
 	return fd < 0 ? -errno : fd;
 }
 
-int bytes_write(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t r = write(fd, at, size);
-
-		if (r < 0 && errno != EINTR)
-			return -errno;
-		if (r > 0) {
-			at += r;
-			size -= (size_t)r;
-		}
-	}
-	return 0;
-}
-
 int blob_open(const char *name, const void *bytes, size_t size)
 {
 	int fd = memfd_open(name, false), r;
 
 	if (fd < 0)
 		return fd;
-	r = bytes_write(fd, bytes, size);
+	r = descriptor_write(fd, bytes, size);
 	if (!r && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		r = -errno;
 	if (r) {
@@ -85,7 +69,8 @@ static int program_in_directory(const char *directory, size_t size)
 	if (fd < 0)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	readable = bytes_write(fd, blob_injector, size) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	readable =
+		descriptor_write(fd, blob_injector, size) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	close(fd); /* a file open for writing cannot be executed */
 	return readable;
 }
@@ -96,7 +81,7 @@ static int injector_program(void)
 	size_t size = (size_t)(blob_injector_end - blob_injector);
 	int fd = memfd_open("limpet-injector", true);
 
-	if (fd >= 0 && !bytes_write(fd, blob_injector, size))
+	if (fd >= 0 && !descriptor_write(fd, blob_injector, size))
 		return fd;
 	for (size_t i = 0; i < ARRAY_SIZE(directories) && fd < 0; i++)
 		fd = program_in_directory(directories[i], size);

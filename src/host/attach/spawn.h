@@ -32,9 +32,6 @@ int injector_run(struct job *job, const int fds[2], struct err *err) MUST_CHECK;
  */
 pid_t child_run(int (*run)(void *argument), void *argument, sigset_t *ret_mask);
 
-/* Writes all of it; 0 or -errno. */
-int bytes_write(int fd, const void *bytes, size_t size);
-
 /* A descriptor of anonymous memory with these bytes in it, usable as a library, which nobody can
  * change any more. */
 int blob_open(const char *name, const void *bytes, size_t size);

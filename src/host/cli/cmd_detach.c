@@ -1,8 +1,8 @@
 /*
  * limpet detach: take down an agent that is in a process, held or left behind.
  */
+#include "host/cli/attach/departure.h"
 #include "host/cli/command.h"
-#include "host/cli/departure.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
 #include "host/core/cleanup.h"

@@ -15,6 +15,7 @@
 #include "host/core/plural.h"
 #include "host/core/print.h"
 #include "host/export/exporter.h"
+#include "host/recording/drops.h"
 
 struct export_values {
 	bool is_json;
@@ -100,10 +101,8 @@ static char *default_output(const char *recording, const struct exporter *export
 static void warn(const struct model *model)
 {
 	char text[256];
-	uint64_t dropped = 0;
+	uint64_t dropped = drops_sum(model->drops);
 
-	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
-		dropped += model->drops[reason];
 	model_describe_end(model, text, sizeof(text));
 	if (text[0])
 		print(stderr, "warning: the recording is incomplete: %s\n", text);

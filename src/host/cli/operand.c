@@ -140,3 +140,16 @@ int operand_process(const char *option, char **operands, int count, pid_t *ret, 
 		return 0;
 	return !word || is_number(word) ? refuse_number(word, err) : find_by_name(word, ret, err);
 }
+
+int operand_processes(const struct option_list *option, char **operands, int count,
+		      pid_t ret[OPTION_LIST_MAX], size_t *ret_count, struct err *err)
+{
+	size_t named = MAX(option->count, (size_t)1);
+	int r = 0;
+
+	for (size_t i = 0; !r && i < named; i++)
+		r = operand_process(option->count ? option->items[i] : NULL, operands, count,
+				    &ret[i], err);
+	*ret_count = named;
+	return r;
+}

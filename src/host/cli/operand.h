@@ -14,6 +14,13 @@
 		'p', "pid", "PID", "the process: its number or its name", OPTION_ONCE, offset \
 	}
 
+/* The same for a struct option_list: several processes. */
+#define OPERANDS_OPTION(offset)                                                                    \
+	{                                                                                          \
+		'p', "pid", "PID", "the process: its number or its name; repeatable", OPTION_LIST, \
+			offset                                                                     \
+	}
+
 /*
  * Exactly one process, named by the option (NULL: not given) or by the operands; anything else is
  * wrong usage and said so.  A name must be that of one process, which is said on stderr:
@@ -21,3 +28,7 @@
  */
 int operand_process(const char *option, char **operands, int count, pid_t *ret,
 		    struct err *err) MUST_CHECK;
+
+/* The same; of the option there may be several. */
+int operand_processes(const struct option_list *option, char **operands, int count,
+		      pid_t ret[OPTION_LIST_MAX], size_t *ret_count, struct err *err) MUST_CHECK;

@@ -6,19 +6,27 @@
 #include <stdint.h>
 #include <time.h>
 
-static inline uint64_t now_ns(void)
+static inline uint64_t clock_read_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t now_ns(void)
+{
+	return clock_read_ns(CLOCK_MONOTONIC);
+}
+
+/* Since the machine was started, sleep included: the clock of /proc and of recordings. */
+static inline uint64_t boot_now_ns(void)
+{
+	return clock_read_ns(CLOCK_BOOTTIME);
 }
 
 /* Processor time of the calling thread. */
 static inline uint64_t thread_cpu_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -2,6 +2,7 @@
  * Open addressing over the hashes of texts.
  */
 #include "host/core/pool.h"
+#include "shared/base/hash.h"
 
 #include "host/core/room.h"
 
@@ -13,10 +14,8 @@
 
 static uint64_t hash_of(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
+	uint64_t hash = hash_add_text(HASH_SEED, text);
 
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
 	return hash ^ hash >> 31;
 }
 

@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "shared/base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -179,11 +180,9 @@ static uint64_t block_length(const struct header *header)
 /* Of what does not change while a blob lives. */
 static uint64_t mark_of(const struct header *header, size_t size)
 {
-	uint64_t mark = 0xcbf29ce484222325u;
+	size_t begin = header->layout->block_size;
 
-	for (size_t i = header->layout->block_size; i < size; i++)
-		mark = (mark ^ header->bytes[i]) * 0x100000001b3u;
-	return mark;
+	return hash_bytes(header->bytes + begin, size > begin ? size - begin : 0);
 }
 
 static void read_code(const struct header *header, struct java_blob *ret)

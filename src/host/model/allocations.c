@@ -2,6 +2,7 @@
  * Follows blocks of memory through a recording.
  */
 #include "host/model/allocations.h"
+#include "shared/base/hash.h"
 
 #include "host/core/room.h"
 
@@ -51,7 +52,7 @@ static int add_site(struct allocations *self, const struct call *call)
 static int find_site(struct allocations *self, const struct call *call, uint32_t *ret)
 {
 	uint64_t hash = call->frame_count
-				? table_hash(call->frames, call->frame_count * sizeof(uint64_t))
+				? hash_bytes(call->frames, call->frame_count * sizeof(uint64_t))
 				: call->function_number;
 
 	for (uint64_t turn = 0;; turn++) {

@@ -2,6 +2,7 @@
  * Adds input and output up by descriptor.
  */
 #include "host/model/descriptors.h"
+#include "shared/base/hash.h"
 
 #include "host/core/room.h"
 
@@ -89,7 +90,7 @@ static int name_row(struct descriptors *self, const struct model_process *proces
 	uint64_t key = key_of(process, descriptor);
 	bool is_new;
 	struct table_entry *current,
-		*named = table_make(&self->by_name, key, table_hash(name, strlen(name)), &is_new);
+		*named = table_make(&self->by_name, key, hash_bytes(name, strlen(name)), &is_new);
 
 	if (!named)
 		return -ENOMEM;

@@ -2,6 +2,7 @@
  * Adds ranges and marks up by name.
  */
 #include "host/model/markers.h"
+#include "shared/base/hash.h"
 
 #include "host/core/room.h"
 
@@ -35,7 +36,7 @@ static bool is_of(const struct marker_row *row, const struct call *call)
 static int find_row(struct markers *self, const struct call *call, uint64_t *ret)
 {
 	const char *name = call_name(call);
-	uint64_t hash = table_hash(name, strlen(name));
+	uint64_t hash = hash_bytes(name, strlen(name));
 
 	for (uint64_t turn = 0;; turn++) {
 		bool is_new;

@@ -13,6 +13,7 @@
 #include "host/core/text.h"
 #include "host/model/index.h"
 #include "host/model/samples.h"
+#include "host/recording/drops.h"
 
 static void drop_modules(struct model_process *process)
 {
@@ -402,13 +403,11 @@ static int add_up(struct model *model)
 		model->function_count += model->processes[i]->function_count;
 		if (names_finish(&model->processes[i]->names))
 			return -ENOMEM;
-		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
-			model->drops[reason] += model->processes[i]->drops[reason];
+		drops_add(model->drops, model->processes[i]->drops);
 	}
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		index_finish(model->threads[i]);
-		for (unsigned reason = 0; reason < DROP_REASONS; reason++)
-			model->drops[reason] += model->threads[i]->drops[reason];
+		drops_add(model->drops, model->threads[i]->drops);
 	}
 	return samples_finish(model);
 }

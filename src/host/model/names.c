@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/core/demangle.h"
+#include "host/symbols/demangle/demangle.h"
 
 #define LEAST_ROOM 64u
 #define TITLE_MAX  16384u

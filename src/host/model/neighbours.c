@@ -11,6 +11,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/model/table.h"
+#include "shared/base/hash.h"
 
 #define NOBODY UINT32_MAX
 
@@ -70,7 +71,7 @@ static int find_line(struct finding *self, const struct sample_place *place, str
 
 	if (make_room(&self->lines, self->line_count, &self->line_room, sizeof(*self->lines)))
 		return -ENOMEM;
-	entry = table_make(&self->line_numbers, table_hash(place->file, strlen(place->file)),
+	entry = table_make(&self->line_numbers, hash_bytes(place->file, strlen(place->file)),
 			   place->line, &is_new);
 	if (!entry)
 		return -ENOMEM;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/core/path.h"
 #include "host/core/room.h"
 #include "host/core/text.h"
 #include "host/model/languages.h"
@@ -101,13 +102,6 @@ static int take_head(const struct model *model, struct cursor *cursor, size_t kn
 	return known + ret->count > MIN(model->records_max, UINT32_MAX - 1) ? -EFBIG : 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static int add_code(struct model *model, const struct recorded_code *recorded)
 {
 	struct samples *self = model->samples;
@@ -123,7 +117,7 @@ static int add_code(struct model *model, const struct recorded_code *recorded)
 	    make_room(&self->codes, self->code_count, &self->code_room, sizeof(*self->codes)))
 		return -ENOMEM;
 	memcpy(code.build_id, recorded->build_id, sizeof(code.build_id));
-	code.name = base_name(language_path(code.path));
+	code.name = path_base_name(language_path(code.path));
 	self->codes[self->code_count++] = code;
 	return 0;
 }

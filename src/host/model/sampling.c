@@ -1,6 +1,6 @@
 /*
  * What samples of allocations stand for.  The tracer counts bytes down from a random number,
- * exponential with mean R (target/domains/alloc.c), so a block of s bytes is written with the
+ * exponential with mean R (target/domains/cpu/alloc.c), so a block of s bytes is written with the
  * chance p = 1 - exp(-s / R), independently of all others.  Counting each one that was written as
  * 1 / p blocks and s / p bytes gives the right sum on average, whatever the sizes are: small blocks
  * are rare and stand for about R bytes, one much larger than R is always there and stands for

@@ -93,13 +93,3 @@ void table_done(struct table *table)
 	free(table->entries);
 	*table = (struct table){ 0 };
 }
-
-uint64_t table_hash(const void *bytes, size_t size)
-{
-	const unsigned char *at = bytes;
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ at[i]) * 0x100000001b3u;
-	return hash;
-}

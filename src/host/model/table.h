@@ -27,6 +27,3 @@ struct table_entry *table_make(struct table *table, uint64_t a, uint64_t b, bool
 
 void table_remove(struct table *table, struct table_entry *entry);
 void table_done(struct table *table);
-
-/* A key from bytes. */
-uint64_t table_hash(const void *bytes, size_t size);

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/core/path.h"
 #include "host/core/sorted.h"
 #include "host/model/model.h"
 #include "host/model/samples.h"
+#include "host/recording/drops.h"
 
 static const char *const domain_names[DOMAINS] = {
 	[DOMAIN_ALLOC] = "alloc",
@@ -240,10 +242,9 @@ static const struct recorded_module *module_of(const struct model_process *proce
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room)
 {
 	const struct recorded_module *module = module_of(process, address);
-	const char *slash = module ? strrchr(module->path, '/') : NULL;
 
 	if (module)
-		snprintf(ret, room, "%s+0x%" PRIx64, slash ? slash + 1 : module->path,
+		snprintf(ret, room, "%s+0x%" PRIx64, path_base_name(module->path),
 			 address - module->base + module->offset);
 	else
 		snprintf(ret, room, "0x%" PRIx64, address);
@@ -273,15 +274,6 @@ void model_describe_end(const struct model *model, char *ret, size_t room)
 			 length ? "; " : "", model->left_out, model->records);
 }
 
-static uint64_t all_drops(const struct model *model)
-{
-	uint64_t all = 0;
-
-	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
-		all += model->drops[reason];
-	return all;
-}
-
 int model_check_filled(const struct model *model, const char *path, struct err *err)
 {
 	char end[256];
@@ -290,8 +282,8 @@ int model_check_filled(const struct model *model, const char *path, struct err *
 		return 0;
 	err_set(err, -ENODATA, "'%s' holds no calls and no samples", path);
 	model_describe_end(model, end, sizeof(end));
-	if (all_drops(model))
-		err_why(err, "all %" PRIu64 " records were dropped", all_drops(model));
+	if (drops_sum(model->drops))
+		err_why(err, "all %" PRIu64 " records were dropped", drops_sum(model->drops));
 	else if (end[0])
 		err_why(err, "%s", end);
 	else if (model->samples->hz)

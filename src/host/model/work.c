@@ -2,6 +2,7 @@
  * Adds up work of devices.
  */
 #include "host/model/work.h"
+#include "shared/base/hash.h"
 
 #include "host/core/room.h"
 
@@ -33,7 +34,7 @@ static struct work_row *find_row(struct work *work, const struct call *call)
 
 	call_value(call, VALUE_DEVICE, &device);
 	entry = table_make(&work->by_name, (uint64_t)call->process->number << 32 ^ device,
-			   table_hash(name, strlen(name)) + call->function->domain, &is_new);
+			   hash_bytes(name, strlen(name)) + call->function->domain, &is_new);
 	if (!entry || (is_new && !add_row(work, call, device)))
 		return NULL;
 	if (is_new)

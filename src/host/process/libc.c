@@ -9,16 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/core/path.h"
 #include "host/core/text.h"
 #include "host/process/libc_version.h"
 #include "host/process/memory.h"
 
 #define NAME_BYTES 64
 
-static void base_name(const char *path, char *ret)
+static void library_name(const char *path, char *ret)
 {
-	const char *slash = strrchr(path, '/');
-	struct text name = text_of(slash ? slash + 1 : path), first;
+	struct text name = text_of(path_base_name(path)), first;
 
 	/* Without the " (deleted)" of a library that was replaced on disk. */
 	text_copy(text_take_field(&name, ' ', &first) ? first : name, ret, NAME_BYTES);
@@ -32,7 +32,7 @@ static bool begins(const char *name, const char *prefix)
 static void object_name(const struct mapping *mapping, int memory, char *ret)
 {
 	if (!memory_soname(memory, mapping->start, ret, NAME_BYTES))
-		base_name(mapping->path, ret);
+		library_name(mapping->path, ret);
 }
 
 static bool is_glibc_name(const char *name)
@@ -82,7 +82,7 @@ static const struct mapping *find_glibc(const struct maps *maps, int memory)
 	char name[NAME_BYTES];
 
 	for (size_t i = maps->count; i-- > 0;) {
-		base_name(maps->items[i].path, name);
+		library_name(maps->items[i].path, name);
 		if (maps->items[i].offset == 0 && is_glibc_name(name))
 			return &maps->items[i];
 	}
@@ -99,7 +99,7 @@ static bool has_library(const struct maps *maps, const char *prefix)
 	char name[NAME_BYTES];
 
 	for (size_t i = 0; i < maps->count; i++) {
-		base_name(maps->items[i].path, name);
+		library_name(maps->items[i].path, name);
 		if (begins(name, prefix))
 			return true;
 	}

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/core/text.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
@@ -209,13 +210,10 @@ int process_each(struct viewer *viewer, process_visitor *visit, void *context, s
 
 unsigned process_cpu_permille(const struct process *process)
 {
-	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK), now_ns, start_ns;
-	struct timespec now;
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK),
+		 start_ns = process->stat.start_tick * tick_ns, boot_ns = boot_now_ns();
 
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	start_ns = process->stat.start_tick * tick_ns;
-	if (now_ns <= start_ns)
+	if (boot_ns <= start_ns)
 		return 0;
-	return (unsigned)(process->stat.cpu_ns * 1000 / (now_ns - start_ns));
+	return (unsigned)(process->stat.cpu_ns * 1000 / (boot_ns - start_ns));
 }

@@ -5,6 +5,7 @@
 #include "host/python/binary.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/path.h"
 #include "host/symbols/elf_source.h"
 #include "host/symbols/elf_symbols.h"
 
@@ -36,17 +37,10 @@ struct found {
 	struct python_part cold;
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* What follows "python3", or NULL. */
 static const char *behind_name(const char *path)
 {
-	const char *name = base_name(path);
+	const char *name = path_base_name(path);
 
 	if (!strncmp(name, "lib", 3))
 		name += 3;

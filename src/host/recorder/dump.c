@@ -4,6 +4,7 @@
 #include "host/recorder/dump_private.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/path.h"
 #include "host/model/languages.h"
 #include "host/process/inner_number.h"
 #include "host/process/schedstat.h"
@@ -11,7 +12,7 @@
 #include "host/python/places.h"
 #include "host/python/python.h"
 #include "host/recorder/code_list.h"
-#include "host/sampling/snapshot.h"
+#include "host/sampling/bpf/snapshot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -210,13 +211,6 @@ static int take_stacks(struct dump *self, pid_t pid, const struct dump_options *
 	return err_exit(err, EXIT_USAGE);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static int name_frame(struct dump *self, const struct recorded_frame *recorded, bool wants_lines,
 		      struct dumped_frame *ret)
 {
@@ -226,7 +220,7 @@ static int name_frame(struct dump *self, const struct recorded_frame *recorded, 
 	if (code_list_name(self->codes, recorded, wants_lines, names, &ret->name_count, &is_named))
 		return -ENOMEM;
 	ret->path = language_path(code_list_code(self->codes, recorded->code)->path);
-	ret->module = base_name(ret->path);
+	ret->module = path_base_name(ret->path);
 	ret->address = recorded->address;
 	ret->names = calloc(ret->name_count, sizeof(*names));
 	if (!ret->names)

@@ -6,8 +6,8 @@
 
 #include "host/core/clock.h"
 #include "host/process/rights.h"
-#include "host/sampling/blocked_stack.h"
 #include "host/sampling/java_code.h"
+#include "host/sampling/proc/blocked_stack.h"
 #include "host/sampling/sampler.h"
 
 #include <errno.h>

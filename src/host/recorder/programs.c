@@ -1,52 +1,111 @@
 /*
- * Programs that one process runs, one after the other.
+ * Programs that processes run, one after the other.
  */
 #include "host/recorder/programs.h"
 
 #include "host/collect/facts.h"
+#include "host/core/room.h"
+#include "host/export/amd/name_rule.h"
 
-void programs_init(struct programs *programs, pid_t pid, bool with_files)
+#include <errno.h>
+#include <stdlib.h>
+
+void programs_init(struct programs *programs, struct recording *recording, bool with_files,
+		   const char *const *variables)
 {
-	*programs = (struct programs){ .pid = pid, .with_files = with_files };
+	size_t count = 0;
+
+	*programs = (struct programs){ .recording = recording, .with_files = with_files };
 	pthread_mutex_init(&programs->lock, NULL);
+	for (const char *const *name = name_rule_variables; *name; name++)
+		programs->variables[count++] = *name;
+	for (; variables && *variables && count < PROGRAMS_VARIABLES_MAX; variables++)
+		programs->variables[count++] = *variables;
 }
 
 void programs_done(struct programs *programs)
 {
+	table_done(&programs->indexes);
+	free(programs->items);
 	pthread_mutex_destroy(&programs->lock);
 }
 
 /* Where its memory may not be read, nobody can tell: then it is taken for another one. */
-static bool is_same(const struct programs *self, const struct identity *now)
+static bool program_is_same(const struct known_program *program, const struct identity *now)
 {
-	return self->is_known && now->has_random &&
-	       identity_compare(&self->identity, now) == IDENTITY_SAME;
+	return program->is_known && now->has_random &&
+	       identity_compare(&program->identity, now) == IDENTITY_SAME;
 }
 
-static int write_program(struct programs *self, struct err *err)
+static struct known_program *program_find(const struct programs *self, pid_t pid)
+{
+	const struct table_entry *entry = table_find(&self->indexes, (uint64_t)pid, 0);
+
+	return entry ? &self->items[entry->value] : NULL;
+}
+
+static struct known_program *program_make(struct programs *self, pid_t pid)
+{
+	struct known_program *program = program_find(self, pid);
+	struct table_entry *entry;
+	bool is_new;
+
+	if (program)
+		return program;
+	if (make_room(&self->items, self->count, &self->room, sizeof(*self->items)))
+		return NULL;
+	entry = table_make(&self->indexes, (uint64_t)pid, 0, &is_new);
+	if (!entry)
+		return NULL;
+	entry->value = self->count;
+	self->items[self->count] = (struct known_program){ 0 };
+	return &self->items[self->count++];
+}
+
+static int program_write(struct programs *self, pid_t pid, uint32_t *ret, struct err *err)
 {
 	struct identity now;
 	struct err ignored = { 0 };
-	bool is_read = !identity_read(self->pid, self->pid, &now, &ignored);
+	bool is_read = !identity_read(pid, pid, &now, &ignored);
+	struct known_program *program = program_find(self, pid);
 	int r;
 
-	if (is_read && is_same(self, &now))
+	if (program && is_read && program_is_same(program, &now)) {
+		*ret = program->number;
 		return 0;
-	r = facts_process(self->recording, self->pid, self->with_files, &self->number, err);
-	self->is_known = !r && is_read && now.has_random;
-	if (self->is_known)
-		self->identity = now;
-	return r;
+	}
+	r = facts_process(self->recording, pid, self->with_files, ret, err);
+	if (!r)
+		r = facts_variables(self->recording, pid, *ret, self->variables, err);
+	if (r)
+		return r;
+	program = program_make(self, pid);
+	if (!program)
+		return err_set(err, -ENOMEM, "memory for process %d", pid);
+	*program = (struct known_program){ .is_known = is_read && now.has_random, .number = *ret };
+	if (program->is_known)
+		program->identity = now;
+	return 0;
 }
 
-int programs_number(struct programs *self, uint32_t *ret, struct err *err)
+int programs_number(struct programs *self, pid_t pid, uint32_t *ret, struct err *err)
 {
 	int r;
 
 	pthread_mutex_lock(&self->lock);
-	r = write_program(self, err);
-	if (!r)
-		*ret = self->number;
+	r = program_write(self, pid, ret, err);
 	pthread_mutex_unlock(&self->lock);
 	return r;
+}
+
+bool programs_find(struct programs *self, pid_t pid, uint32_t *ret)
+{
+	const struct known_program *program;
+
+	pthread_mutex_lock(&self->lock);
+	program = program_find(self, pid);
+	if (program)
+		*ret = program->number;
+	pthread_mutex_unlock(&self->lock);
+	return program;
 }

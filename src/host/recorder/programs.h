@@ -1,27 +1,42 @@
 /*
- * Which process of the recording a process is now.  The recorder and the sampler notice by
- * themselves that it executes another program; whoever comes first writes that into the file.  Any
+ * Which process of the recording a process is now.  The tracer and the sampler notice by themselves
+ * that one begins or executes another program; whoever comes first writes that into the file.  Any
  * thread.
  */
 #pragma once
 
+#include "host/model/table.h"
 #include "host/process/identity.h"
 #include "host/recording/recording.h"
 
 #include <pthread.h>
 
-struct programs {
-	pthread_mutex_t lock; /* of what follows */
-	struct recording *recording;
-	pid_t pid;
-	bool with_files;          /* calls that are traced name them by numbers */
-	struct identity identity; /* of the program with this number */
-	bool is_known;
+#define PROGRAMS_VARIABLES_MAX 128u
+
+struct known_program {
+	struct identity identity;
+	bool is_known; /* by its identity */
 	uint32_t number;
 };
 
-void programs_init(struct programs *programs, pid_t pid, bool with_files);
+struct programs {
+	pthread_mutex_t lock; /* of what follows */
+	struct recording *recording;
+	bool with_files; /* calls that are traced name them by numbers */
+	/* Of their environments, to be kept; ends with NULL. */
+	const char *variables[PROGRAMS_VARIABLES_MAX + 1];
+	struct table indexes;        /* (pid, 0): in items */
+	struct known_program *items; /* the latest of each process */
+	size_t count, room;
+};
+
+/* Keeps the variables that names of files are made from, and these (up to NULL, may be NULL). */
+void programs_init(struct programs *programs, struct recording *recording, bool with_files,
+		   const char *const *variables);
 void programs_done(struct programs *programs);
 
-/* The number of what it runs now. */
-int programs_number(struct programs *programs, uint32_t *ret, struct err *err) MUST_CHECK;
+/* The number of what the process runs now. */
+int programs_number(struct programs *programs, pid_t pid, uint32_t *ret,
+		    struct err *err) MUST_CHECK;
+/* The number that was given last; false: none was. */
+bool programs_find(struct programs *programs, pid_t pid, uint32_t *ret);

@@ -1,118 +1,121 @@
 /*
  * The order of things in a recording.  The file is begun before anything is touched, so that a full
- * disk or a bad name costs the target nothing; the collector runs before the first hook is in and
- * until the last is out.  Host only.
+ * disk or a bad name costs the targets nothing; samples are taken from before the first hook is in:
+ * nothing of a target's is changed for them.  Host only.
  */
 #include "host/recorder/recorder_private.h"
 
 #include "host/collect/facts.h"
-#include "host/core/cleanup.h"
-#include "host/export/name_rule.h"
+#include "host/process/descendants.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define VARIABLES_MAX 128u
-
-/* Those that names are made from, and what was asked for. */
-static int keep_variables(struct recorder *self, struct err *err)
+/* Is it recorded with one that was named before it, or as a descendant of any? */
+static bool is_covered(const struct recorder *self, size_t index)
 {
-	const char *names[VARIABLES_MAX + 1], *const *further = self->given.variables;
-	size_t count = 0;
+	const pid_t *pids = self->given.pids;
+	bool is_covered = false;
 
-	for (const char *const *name = name_rule_variables; *name; name++)
-		names[count++] = *name;
-	for (; further && *further && count < VARIABLES_MAX; further++)
-		names[count++] = *further;
-	names[count] = NULL;
-	return facts_variables(self->file, self->pid, self->process, names, err);
+	for (size_t i = 0; i < self->given.pid_count && !is_covered; i++) {
+		pid_t *family = NULL;
+		size_t count = 0;
+		struct err ignored = { 0 };
+
+		is_covered = i < index && pids[i] == pids[index];
+		if (pids[i] == pids[index] || !self->given.has_children ||
+		    descendants_list(pids[i], &family, &count, &ignored))
+			continue;
+		for (size_t j = 0; j < count; j++)
+			is_covered |= family[j] == pids[index];
+		free(family);
+	}
+	return is_covered;
 }
 
-static int begin_file(struct recorder *self, struct err *err)
+static int open_roots(struct recorder *self, struct err *err)
 {
-	const char *path = self->given.path;
-	int r = self->new_file < 0
-			? recording_create(path, &self->file, err)
-			: recording_create_in(TAKE_FD(self->new_file), path, &self->file, err);
+	size_t count = self->given.pid_count;
 
-	if (r)
-		return r;
-	self->known_programs.recording = self->file;
-	self->unused_path = recording_begins_beside(self->file) ? NULL : path;
-	r = facts_session(self->file, self->given.version, self->trace.layout.request, err);
-	return r ? r : recording_clock(self->file, err);
+	self->roots = calloc(count, sizeof(*self->roots));
+	self->pids = calloc(count, sizeof(*self->pids));
+	if (!self->roots || !self->pids)
+		return err_set(err, -ENOMEM, "memory for the recording");
+	for (size_t i = 0; i < count; i++) {
+		pid_t pid = self->given.pids[i];
+
+		if (count == 1 || !is_covered(self, i))
+			self->roots[self->root_count++] =
+				(struct root){ pid, (int)syscall(SYS_pidfd_open, pid, 0), NULL };
+	}
+	return 0;
 }
 
-int recorder_begin_program(struct recorder *self, struct err *err)
+/* Where it is one file, each begins in it before anything is touched. */
+static int begin_processes(struct recorder *self, struct err *err)
 {
-	struct collect_source source = {
-		.rings = self->trace.rings,
-		.size = self->trace.layout.size,
-		.is_alive = target_thread_is_alive,
-		.thread_name = target_thread_name,
-		.context = &self->threads,
-	};
-	int r = programs_number(&self->known_programs, &self->process, err);
+	uint32_t number;
+	int r = 0;
 
-	if (!r)
-		r = keep_variables(self, err);
-	if (r || !self->trace.rings)
-		return r;
-	source.process = self->process;
-	r = collector_new(self->file, &source, &self->collector, err);
-	return r ? r : collector_start(self->collector, err);
-}
-
-/* An empty recording would only be in the way. */
-static void remove_unused(const char *path)
-{
-	struct stat file;
-
-	if (path && !lstat(path, &file) && S_ISREG(file.st_mode))
-		unlink(path);
-}
-
-static void free_recorder(struct recorder *self)
-{
-	sampling_free(self->sampling);
-	collector_free(self->collector);
-	if (self->file)
-		recording_abandon(self->file);
-	if (self->new_file >= 0)
-		close(self->new_file);
-	if (self->pidfd >= 0)
-		close(self->pidfd);
-	remove_unused(self->unused_path);
-	trace_close(&self->trace);
-	target_threads_done(&self->threads);
-	programs_done(&self->known_programs);
-	free(self);
-}
-
-static int open_parts(struct recorder *self, const struct recorder_options *options, bool traces,
-		      struct err *err)
-{
-	int r = traces ? trace_open(&self->trace, &options->trace, err) : 0;
-
-	if (!r)
-		r = begin_file(self, err);
-	if (!r)
-		r = recorder_begin_program(self, err);
-	if (!r && options->sampling)
-		r = sampling_new(&self->sampling, self->file, &self->known_programs,
-				 options->sampling, err);
+	for (size_t i = 0; !r && i < self->root_count; i++) {
+		r = programs_number(&self->output.programs, self->roots[i].pid, &number, err);
+		if (!r && self->traces && !self->given.has_children &&
+		    !traced_add(self, self->roots[i].pid, err))
+			r = err->code;
+	}
 	return r;
 }
 
-int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_options *options,
-		  struct err *err)
+/* Those that live; the first of all where none does, for the error. */
+static void choose_sampled(struct recorder *self)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < self->root_count; i++)
+		if (pidfd_lives(self->roots[i].pidfd))
+			self->pids[count++] = self->roots[i].pid;
+	if (!count)
+		self->pids[count++] = self->roots[0].pid;
+	self->sampled.sampler.pid = self->pids[0];
+	self->sampled.sampler.further = self->pids + 1;
+	self->sampled.sampler.further_count = count - 1;
+}
+
+static int open_sampling(struct recorder *self, struct err *err)
+{
+	if (!self->given.sampling)
+		return 0;
+	self->sampled = *self->given.sampling;
+	self->sampled.sampler.children = self->given.has_children;
+	choose_sampled(self);
+	return sampling_new(&self->sampling, self->output.recording, &self->output.programs,
+			    &self->sampled, err);
+}
+
+static int open_parts(struct recorder *self, struct err *err)
+{
+	int new_file = self->given.is_path_new ? self->given.new_file : -1;
+	int r = open_roots(self, err);
+
+	if (r) {
+		if (new_file >= 0)
+			close(new_file);
+		return r;
+	}
+	if (self->given.folder)
+		return 0;
+	r = recorder_output_open(&self->output, self, self->given.path, new_file, err);
+	if (!r)
+		r = begin_processes(self, err);
+	return r ? r : open_sampling(self, err);
+}
+
+int recorder_open(struct recorder **ret, const struct recorder_options *options, struct err *err)
 {
 	struct recorder *self = calloc(1, sizeof(*self));
-	bool traces = !options->sampling || trace_domains(&options->trace);
 	int r;
 
 	if (!self) {
@@ -120,91 +123,211 @@ int recorder_open(struct recorder **ret, pid_t pid, const struct recorder_option
 			close(options->new_file);
 		return err_set(err, -ENOMEM, "memory for the recording");
 	}
-	self->pid = self->threads.pid = pid;
-	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	self->trace.fd = -1;
-	programs_init(&self->known_programs, pid, traces);
+	pthread_mutex_init(&self->lock, NULL);
 	self->given = *options;
-	self->unused_path = options->is_path_new ? options->path : NULL;
-	self->new_file = options->is_path_new ? options->new_file : -1;
-	self->options = options->session;
-	self->options.trace = &self->trace;
-	r = open_parts(self, options, traces, err);
+	self->traces = !options->sampling || trace_domains(&options->trace);
+	self->tracing = (struct tracing_options){ options->session, options->trace };
+	r = open_parts(self, err);
 	if (r)
-		free_recorder(self);
+		recorder_free(self, /* keeps_files */ false);
 	else
 		*ret = self;
 	return r;
 }
 
-/* Samples from before the first hook is in: nothing of the target's is changed for them. */
-int recorder_begin(struct recorder *self, struct err *err)
+static int begin_one(struct recorder *self, const struct root *root, struct err *err)
 {
-	int r = self->sampling ? sampling_start(self->sampling, err) : 0;
+	struct traced *traced = traced_find(self, root->pid);
+	int r;
 
-	if (!r && self->collector) {
-		r = session_open(&self->session, self->pid, &self->options, err);
-		self->is_attached = !r;
-		self->is_cut_off &= !self->is_attached;
-	}
-	self->watch = (struct registers_watch){ 0 };
-	if (!r) {
-		self->unused_path = NULL;
-		recorder_keep_name(self);
-	} else if (self->sampling) {
-		sampling_pause(self->sampling);
-	}
+	if (!traced)
+		traced = traced_add(self, root->pid, err);
+	if (!traced)
+		return err->code;
+	r = tracing_start(traced->tracing, err);
+	if (!r)
+		traced_set(self, traced, TRACED_IN);
 	return r;
 }
 
-const struct trace *recorder_lend(struct recorder *self)
+/* The first time each must be attached; later, who has ended meanwhile is left out. */
+static int begin_tracing(struct recorder *self, struct err *err)
 {
-	self->unused_path = NULL;
-	return &self->trace;
-}
-
-int recorder_pause(struct recorder *self, bool unload, struct session_left *ret_left,
-		   struct err *err)
-{
+	size_t begun = 0;
 	int r = 0;
 
-	ret_left->count = 0;
-	if (self->sampling)
-		sampling_pause(self->sampling);
-	if (!self->is_attached)
-		return 0;
-	if (!recorder_note_farewell(self) && target_lives(&self->session.attachment.target))
-		r = session_leave(&self->session, unload, ret_left, err);
-	if (r && !target_lives(&self->session.attachment.target)) {
-		memset(err, 0, sizeof(*err)); /* it ended meanwhile: that is an ending too */
-		r = 0;
+	for (size_t i = 0; !r && i < self->root_count; i++) {
+		struct root *root = &self->roots[i];
+		bool is_last = i + 1 == self->root_count && !begun;
+
+		if (self->has_begun && !is_last && !pidfd_lives(root->pidfd))
+			continue;
+		r = self->given.has_children ? family_begin(self, root, err)
+					     : begin_one(self, root, err);
+		begun += !r;
 	}
-	session_close(&self->session);
-	self->is_attached = false;
 	return r;
 }
 
-/* Runtimes that no register library of ours tells about are looked for. */
-int recorder_check(struct recorder *self, struct err *err)
+int recorder_begin(struct recorder *self, struct err *err)
 {
-	int r = recorder_follow(self, err);
+	struct err second = { 0 };
+	int r = 0;
 
-	if (r)
+	if (self->sampling && self->has_begun) {
+		choose_sampled(self);
+		sampling_set_processes(self->sampling, &self->sampled.sampler);
+	}
+	if (self->sampling)
+		r = sampling_start(self->sampling, err);
+	if (!r && self->traces)
+		r = begin_tracing(self, err);
+	if (r) {
+		(void)!recorder_pause(self, /* unload */ false, &second);
 		return r;
-	if (self->sampling && sampling_check(self->sampling, err))
-		return err->code;
-	if (self->is_attached && trace_absent(&self->trace) & TRACE_TABLE_DOMAINS)
-		registers_ask_again(&self->session, &self->options, &self->watch);
-	return self->collector ? collector_check(self->collector, err) : 0;
+	}
+	self->has_begun = true;
+	self->output.is_unused = false;
+	return 0;
 }
 
-void recorder_totals(struct recorder *self, struct collect_totals *ret)
+static int pause_one(struct recorder *self, struct traced *traced, bool unload, struct err *err)
 {
-	if (self->collector)
-		collector_totals(self->collector, ret);
-	else
-		*ret = (struct collect_totals){ 0 };
-	recorder_add_earlier(self, ret);
+	const struct recorder_listener *listener = &self->given.listener;
+	struct session_left left = { 0 };
+	const struct err none = { 0 };
+	int r = tracing_pause(traced->tracing, unload, &left, err);
+
+	traced_set(self, traced, TRACED_OUT);
+	if (left.count && listener->left)
+		listener->left(listener->context, traced->pid, &left, &none);
+	return r;
+}
+
+/* Everybody is left, whatever goes wrong with one. */
+int recorder_pause(struct recorder *self, bool unload, struct err *err)
+{
+	struct err second = { 0 };
+	int r = 0;
+
+	if (self->sampling)
+		sampling_pause(self->sampling);
+	for (size_t i = 0; i < self->root_count; i++)
+		if (self->roots[i].tree && family_pause(&self->roots[i], unload, r ? &second : err))
+			r = r ? r : err->code;
+	for (struct traced *traced = traced_next(self, NULL); traced;
+	     traced = traced_next(self, traced))
+		if (!self->given.has_children && traced->state == TRACED_IN &&
+		    pause_one(self, traced, unload, r ? &second : err))
+			r = r ? r : err->code;
+	family_tell(self);
+	return r;
+}
+
+static int check_traced(struct recorder *self, struct traced *traced, struct err *err)
+{
+	switch (traced_state(self, traced)) {
+	case TRACED_OVER:
+		return traced_end(self, traced, /* gives_up */ false, err);
+	case TRACED_IN:
+		return tracing_check(traced->tracing, err);
+	default:
+		return 0;
+	}
+}
+
+int recorder_check(struct recorder *self, struct err *err)
+{
+	struct traced *next;
+	int r = 0;
+
+	family_tell(self);
+	for (struct traced *traced = traced_next(self, NULL); traced && !r; traced = next) {
+		next = traced_next(self, traced);
+		r = check_traced(self, traced, err);
+	}
+	return !r && self->sampling ? sampling_check(self->sampling, err) : r;
+}
+
+bool recorder_is_following(struct recorder *self)
+{
+	bool is_following = false;
+
+	for (struct traced *traced = traced_next(self, NULL); traced;
+	     traced = traced_next(self, traced))
+		is_following |= traced->tracing && tracing_is_following(traced->tracing);
+	return is_following;
+}
+
+/* Of several, which are looked at ten times a second, the first. */
+int recorder_socket(struct recorder *self)
+{
+	struct traced *traced = traced_next(self, NULL);
+
+	return traced && traced->tracing ? tracing_socket(traced->tracing) : -1;
+}
+
+static bool roots_have_ended(const struct recorder *self)
+{
+	for (size_t i = 0; i < self->root_count; i++)
+		if (pidfd_lives(self->roots[i].tree ? tree_end_fd(self->roots[i].tree)
+						    : self->roots[i].pidfd))
+			return false;
+	return true;
+}
+
+static bool has_family(const struct recorder *self)
+{
+	return self->given.has_children || self->root_count > 1;
+}
+
+bool recorder_has_ended(struct recorder *self)
+{
+	if (self->sampling && has_family(self) && sampling_goes_on(self->sampling))
+		return false;
+	return roots_have_ended(self) ||
+	       (self->sampling && has_family(self) && sampling_has_ended(self->sampling));
+}
+
+int recorder_end_fd(struct recorder *self)
+{
+	if (self->root_count > 1 || (self->sampling && self->given.has_children))
+		return -1;
+	return self->roots[0].tree ? tree_end_fd(self->roots[0].tree) : self->roots[0].pidfd;
+}
+
+void recorder_totals(struct recorder *self, struct tracing_totals *ret)
+{
+	struct tracing_totals more;
+
+	*ret = self->earlier;
+	for (struct traced *traced = traced_next(self, NULL); traced;
+	     traced = traced_next(self, traced)) {
+		if (!traced->tracing)
+			continue;
+		tracing_totals(traced->tracing, &more);
+		more.processes = 1;
+		tracing_totals_add(ret, &more);
+	}
+}
+
+uint64_t recorder_file_bytes(struct recorder *self)
+{
+	uint64_t sum = recorder_output_bytes(&self->output);
+
+	for (struct traced *traced = traced_next(self, NULL); traced && self->given.folder;
+	     traced = traced_next(self, traced))
+		sum += recorder_output_bytes(&traced->own);
+	return sum;
+}
+
+const struct tracing *recorder_tracing(struct recorder *self, size_t index)
+{
+	struct traced *traced = traced_next(self, NULL);
+
+	while (traced && (!traced->tracing || index--))
+		traced = traced_next(self, traced);
+	return traced ? traced->tracing : NULL;
 }
 
 struct sampling *recorder_sampling(struct recorder *self)
@@ -212,78 +335,35 @@ struct sampling *recorder_sampling(struct recorder *self)
 	return self->sampling;
 }
 
-uint64_t recorder_file_bytes(struct recorder *self)
+/* Nobody is attached any more, and no tree is there. */
+static int end_all_traced(struct recorder *self, bool gives_up, struct err *err)
 {
-	return recording_size(self->file);
+	struct err second = { 0 };
+	struct traced *next;
+	int r = 0;
+
+	for (struct traced *traced = self->traced; traced; traced = next) {
+		next = traced->next;
+		if (traced->tracing && traced_end(self, traced, gives_up, r ? &second : err))
+			r = r ? r : err->code;
+	}
+	return r;
 }
 
-const struct session *recorder_session(const struct recorder *self)
+int recorder_finish(struct recorder *self, struct err *err)
 {
-	return self->collector ? &self->session : NULL;
+	int r;
+
+	if (self->is_finished)
+		return 0;
+	self->is_finished = true;
+	r = end_all_traced(self, /* gives_up */ false, err);
+	return !r && self->sampling ? sampling_finish(self->sampling, err) : r;
 }
 
-int recorder_pidfd(const struct recorder *self)
+struct recorded_end recorder_end_of(const struct collect_totals *totals, bool gives_up)
 {
-	return self->pidfd;
-}
-
-const char *recorder_note(const struct recorder *self, unsigned domain)
-{
-	return self->collector ? trace_note(&self->trace, domain) : NULL;
-}
-
-const char *recorder_end_note(const struct recorder *self, unsigned note)
-{
-	return self->collector ? trace_end_note(&self->trace, note) : NULL;
-}
-
-uint32_t recorder_absent(const struct recorder *self)
-{
-	return self->collector ? trace_absent(&self->trace) : 0;
-}
-
-static uint64_t count_turned(const struct trace *trace)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < trace->layout.slot_count; i++)
-		sum += ring_turned(rings_slot(trace->rings, i));
-	return sum;
-}
-
-struct work_left recorder_work_left(const struct recorder *self)
-{
-	const struct rings *rings = self->trace.rings;
-
-	if (!rings)
-		return self->earlier.left;
-	return (struct work_left){
-		self->earlier.left.cut + __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
-		self->earlier.left.lost + __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED),
-		self->earlier.left.unseen + __atomic_load_n(&rings->work_unseen, __ATOMIC_RELAXED),
-		self->earlier.left.turned + count_turned(&self->trace)
-	};
-}
-
-void recorder_words(const struct recorder *self, struct trace_words *ret)
-{
-	if (self->collector)
-		trace_words(&self->trace, ret);
-	else
-		*ret = (struct trace_words){ 0 };
-}
-
-void recorder_queues(const struct recorder *self, struct trace_queues *ret)
-{
-	if (self->trace.rings)
-		trace_queues(&self->trace, ret);
-	else
-		*ret = (struct trace_queues){ 0 };
-}
-
-static struct recorded_end end_of(const struct collect_totals *totals, enum recording_end reason)
-{
-	struct recorded_end end = { .reason = reason,
+	struct recorded_end end = { .reason = gives_up ? RECORDING_GIVEN_UP : RECORDING_COMPLETE,
 				    .records = totals->records,
 				    .record_bytes = totals->record_bytes,
 				    .invalid = totals->invalid };
@@ -292,39 +372,91 @@ static struct recorded_end end_of(const struct collect_totals *totals, enum reco
 	return end;
 }
 
-int recorder_finish(struct recorder *self, struct err *err)
+/* More may have been loaded meanwhile: what is traced has said so itself. */
+static void write_modules(struct recorder *self)
 {
-	int r = 0;
+	struct err ignored = { 0 };
+	uint32_t number;
 
-	if (self->is_finished)
-		return 0;
-	self->is_finished = true;
-	if (self->collector) {
-		collector_stop(self->collector);
-		r = collector_finish(self->collector, err);
-	}
-	return !r && self->sampling ? sampling_finish(self->sampling, err) : r;
+	for (size_t i = 0; !self->traces && i < self->root_count; i++)
+		if (pidfd_lives(self->roots[i].pidfd) &&
+		    programs_find(&self->output.programs, self->roots[i].pid, &number))
+			(void)!facts_modules(self->output.recording, self->roots[i].pid, number,
+					     &ignored);
+}
+
+static void add_written(struct recorded_contents *to, const struct recorded_contents *more)
+{
+	to->bytes += more->bytes;
+	to->records += more->records;
+	to->samples += more->samples;
+	to->leaves_old_file |= more->leaves_old_file;
+}
+
+static int end_output(struct recorder *self, int r, bool gives_up, struct err *err)
+{
+	struct recorded_end end = recorder_end_of(&self->earlier.collected, gives_up);
+	struct err second = { 0 };
+	int closed;
+
+	if (!self->output.recording)
+		return r;
+	if (!r)
+		write_modules(self);
+	closed = recorder_output_end(&self->output, r ? NULL : &end, r ? &second : err);
+	return r ? r : closed;
 }
 
 int recorder_end(struct recorder *self, bool gives_up, struct recorder_outcome *ret,
 		 struct err *err)
 {
-	struct recorded_end end;
-	struct err ignored = { 0 };
-	int r = 0, closed;
+	int r = gives_up ? end_all_traced(self, gives_up, err) : recorder_finish(self, err);
 
-	if (self->collector)
-		collector_stop(self->collector);
-	if (!gives_up)
-		r = recorder_finish(self, err);
-	recorder_totals(self, &ret->totals);
-	/* More may have been loaded meanwhile; where it has ended, the first list must do: its
-	 * number may be another's. */
-	if (!r && pidfd_lives(self->pidfd) &&
-	    facts_modules(self->file, self->pid, self->process, &ignored))
-		memset(&ignored, 0, sizeof(ignored));
-	end = end_of(&ret->totals, gives_up ? RECORDING_GIVEN_UP : RECORDING_COMPLETE);
-	closed = recording_end(self->file, r ? NULL : &end, &ret->written, r ? &ignored : err);
-	free_recorder(self);
-	return r ? r : closed;
+	*ret = (struct recorder_outcome){ .totals = self->earlier };
+	r = end_output(self, r, gives_up, err);
+	add_written(&ret->written, &self->output.written);
+	for (struct traced *traced = self->traced; traced; traced = traced->next)
+		add_written(&ret->written, &traced->own.written);
+	return r;
+}
+
+bool recorder_file(const struct recorder *self, size_t index, struct recorder_file *ret)
+{
+	const struct traced *traced = self->traced;
+
+	while (traced && (!traced->was_in || index--))
+		traced = traced->next;
+	if (traced)
+		*ret = (struct recorder_file){ traced->pid, traced->own.path,
+					       traced->own.written.records };
+	return traced;
+}
+
+static void close_roots(struct recorder *self)
+{
+	for (size_t i = 0; self->roots && i < self->root_count; i++) {
+		tree_close(self->roots[i].tree);
+		if (self->roots[i].pidfd >= 0)
+			close(self->roots[i].pidfd);
+	}
+	free(self->roots);
+	free(self->pids);
+}
+
+void recorder_free(struct recorder *self, bool keeps_files)
+{
+	if (!self)
+		return;
+	sampling_free(self->sampling);
+	close_roots(self);
+	while (self->traced) {
+		struct traced *traced = self->traced;
+
+		self->traced = traced->next;
+		traced_free(traced, keeps_files);
+	}
+	family_forget(self);
+	recorder_output_done(&self->output);
+	pthread_mutex_destroy(&self->lock);
+	free(self);
 }

@@ -1,60 +1,107 @@
 /*
- * Private to the files of the recorder.
+ * Private to the recorder_*.c files: the processes that are traced, and the files.
  */
 #pragma once
 
-#include "host/collect/facts.h"
-#include "host/recorder/programs.h"
 #include "host/recorder/recorder.h"
-#include "host/session/registers.h"
+#include "host/session/tree.h"
 
-struct recorder {
-	pid_t pid;
-	int pidfd;
-	struct recorder_options given;
-	struct session_options options;
-	struct trace trace;
-	int new_file; /* that recording will be in; -1: it is, or will be made */
-	struct recording *file;
-	struct collector *collector; /* NULL: nothing is traced */
-	struct sampling *sampling;   /* NULL: nothing is sampled */
-	struct target_threads threads;
-	struct programs known_programs;
-	uint32_t process;        /* its number in the file */
-	const char *unused_path; /* of a file that nothing was recorded into yet */
-	bool is_attached, is_finished;
-	struct registers_watch watch;
-	struct session session;
+#include <pthread.h>
 
-	/* Of programs that the process has left behind by exec. */
-	unsigned programs; /* how many it has begun since */
-	struct {
-		struct collect_totals totals;
-		struct work_left left;
-	} earlier;
-	bool is_cut_off;   /* it goes on without our agent */
-	bool is_following; /* it executes another program, and we are not in yet */
-	uint64_t follow_until_ns;
-	/* Of times when the program changed its rights, and our agent left before. */
-	struct recorder_changes changes;
-	bool is_returning;           /* we are not in again yet */
-	uint64_t left_ns, return_ns; /* since when; not before */
-	char name[32];               /* of the program that was attached to last */
-	struct err unfollowed;       /* why not, up to now; code 0: there is no such program */
+/* A file under way. */
+struct recorder_output {
+	struct recording *recording;
+	struct programs programs;
+	char *path;
+	bool is_unused; /* nothing was recorded into it yet, and nothing lies there otherwise */
+	bool is_ended;
+	struct recorded_contents written; /* after its end */
 };
 
-/* The process as it is now begins in the file, with a collector for the trace if there is one. */
-int recorder_begin_program(struct recorder *recorder, struct err *err) MUST_CHECK;
+enum traced_state {
+	TRACED_OUT,   /* not attached; may be attached again */
+	TRACED_TRIED, /* a thread of the tree has it */
+	TRACED_IN,
+	TRACED_OVER,  /* it has ended, or runs another program */
+	TRACED_ENDED, /* all that it did is in the file */
+};
 
-/* Notices that it executes another program, and attaches to that.  An error only where the file
- * cannot be written. */
-int recorder_follow(struct recorder *recorder, struct err *err) MUST_CHECK;
+/* One process that is traced, or one program of it where a tree follows. */
+struct traced {
+	pid_t pid;
+	enum traced_state state;
+	bool was_in, is_told;           /* told: to the listener */
+	struct recorder_output *output; /* the recorder's, or: */
+	struct recorder_output own;     /* with a folder */
+	struct tracing *tracing;        /* until it has ended */
+	struct traced *next;
+};
 
-/* True when the agent has left since the program changes its rights; counted.  Before the session
- * is closed. */
-bool recorder_note_farewell(struct recorder *recorder);
+/* What threads of a tree have to tell, until the recorder's own thread tells it. */
+struct told_later {
+	pid_t pid;
+	bool is_skipped;
+	struct err err;
+	struct session_left left;
+	struct told_later *next;
+};
 
-/* After each attach. */
-void recorder_keep_name(struct recorder *recorder);
+/* One that was named, with its family where that is wanted. */
+struct root {
+	pid_t pid;
+	int pidfd;
+	struct tree *tree; /* NULL: it is attached by itself, or not now */
+};
 
-void recorder_add_earlier(const struct recorder *recorder, struct collect_totals *totals);
+struct recorder {
+	struct recorder_options given;
+	struct tracing_options tracing;
+	struct sampling_options sampled;
+	struct root *roots;
+	size_t root_count;
+	pid_t *pids; /* of those that live, for the sampler */
+	bool traces, has_begun, is_finished;
+	struct recorder_output output; /* without a folder */
+	struct sampling *sampling;
+	struct tracing_totals earlier; /* of those that have ended */
+	struct recorded_contents written;
+
+	pthread_mutex_t lock;  /* of what follows: the trees' threads come here */
+	struct traced *traced; /* in the order in which they came */
+	unsigned file_count;
+	struct told_later *later; /* in this order */
+};
+
+/* Begins the file, with all that comes before the first process.  new_file is taken (-1: none). */
+int recorder_output_open(struct recorder_output *ret, const struct recorder *recorder,
+			 const char *path, int new_file, struct err *err) MUST_CHECK;
+/* NULL: without an end, as a failure leaves it. */
+int recorder_output_end(struct recorder_output *output, const struct recorded_end *end,
+			struct err *err) MUST_CHECK;
+uint64_t recorder_output_bytes(const struct recorder_output *output);
+/* Also for zero. */
+void recorder_output_done(struct recorder_output *output);
+
+struct recorded_end recorder_end_of(const struct collect_totals *totals, bool gives_up);
+
+/* With its file where it has one of its own; in the list. */
+struct traced *traced_add(struct recorder *recorder, pid_t pid, struct err *err);
+/* The one that is there now, not its predecessors of the same number; NULL. */
+struct traced *traced_find(struct recorder *recorder, pid_t pid);
+void traced_remove(struct recorder *recorder, struct traced *traced);
+void traced_free(struct traced *traced, bool keeps_file);
+void traced_set(struct recorder *recorder, struct traced *traced, enum traced_state state);
+enum traced_state traced_state(struct recorder *recorder, const struct traced *traced);
+/* The first that was ever attached, and those after it; NULL: no more.  They leave the list by
+ * traced_end() only. */
+struct traced *traced_next(struct recorder *recorder, struct traced *after);
+/* Takes what is left, and tells the listener. */
+int traced_end(struct recorder *recorder, struct traced *traced, bool gives_up,
+	       struct err *err) MUST_CHECK;
+
+/* Attaches to a root and its family. */
+int family_begin(struct recorder *recorder, struct root *root, struct err *err) MUST_CHECK;
+int family_pause(struct root *root, bool unload, struct err *err) MUST_CHECK;
+/* Tells the listener what the trees' threads have noted, and who has joined. */
+void family_tell(struct recorder *recorder);
+void family_forget(struct recorder *recorder);

@@ -43,19 +43,13 @@ int sample_writer_new(struct sample_writer **ret, struct recording *recording,
 		      struct programs *programs, struct err *err)
 {
 	struct sample_writer *self = calloc(1, sizeof(*self));
-	struct table_entry *entry = NULL;
-	bool is_new;
 
-	if (self) {
-		self->recording = recording;
-		self->programs = programs;
-		entry = table_make(&self->processes, (uint64_t)programs->pid, 0, &is_new);
-	}
-	if (!entry || stack_list_init(&self->stacks)) {
+	if (!self || stack_list_init(&self->stacks)) {
 		sample_writer_free(self);
 		return no_memory(err);
 	}
-	entry->value = programs->number;
+	self->recording = recording;
+	self->programs = programs;
 	*ret = self;
 	return 0;
 }
@@ -106,6 +100,26 @@ static int add_thread(struct sample_writer *self, uint32_t process, const struct
 	return r;
 }
 
+static int set_process(struct sample_writer *self, pid_t pid, uint32_t number, struct err *err)
+{
+	bool is_new;
+	struct table_entry *entry = table_make(&self->processes, (uint64_t)pid, 0, &is_new);
+
+	if (!entry)
+		return no_memory(err);
+	entry->value = number;
+	return 0;
+}
+
+/* One that the recording began with may have ended by now. */
+static int begin_process(struct sample_writer *self, pid_t pid, struct err *err)
+{
+	uint32_t number;
+
+	return programs_find(self->programs, pid, &number) ? set_process(self, pid, number, err)
+							   : sample_writer_process(self, pid, err);
+}
+
 /* Where the thread is in our list. */
 static int find_thread(struct sample_writer *self, const struct sample *sample, size_t *ret,
 		       struct err *err)
@@ -116,7 +130,7 @@ static int find_thread(struct sample_writer *self, const struct sample *sample, 
 	int r = 0;
 
 	if (!process) {
-		r = sample_writer_process(self, (pid_t)sample->pid, err);
+		r = begin_process(self, (pid_t)sample->pid, err);
 		process = table_find(&self->processes, sample->pid, 0);
 	}
 	if (r || !process)
@@ -140,24 +154,15 @@ int sample_writer_process(struct sample_writer *self, pid_t pid, struct err *err
 	struct recorded_process bare = {
 		.pid = pid, .name = "", .executable = "", .command = "", .folder = ""
 	};
-	struct table_entry *entry;
 	struct err ignored = { 0 };
 	uint32_t number;
-	bool is_new;
-	int r = pid == self->programs->pid
-			? programs_number(self->programs, &number, &ignored)
-			: facts_process(self->recording, pid,
-					/* with_files */ false, &number, &ignored);
+	int r = 0;
 
-	if (r) {
+	if (programs_number(self->programs, pid, &number, &ignored)) {
 		r = recording_process(self->recording, &bare, err);
 		number = bare.number;
 	}
-	entry = r ? NULL : table_make(&self->processes, (uint64_t)pid, 0, &is_new);
-	if (!entry)
-		return r ? r : no_memory(err);
-	entry->value = number;
-	return 0;
+	return r ? r : set_process(self, pid, number, err);
 }
 
 static void put_sample(struct sample_writer *self, const struct sample *sample, uint32_t thread,

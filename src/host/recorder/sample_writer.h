@@ -13,7 +13,7 @@
 struct space;
 struct sample_writer;
 
-/* Of this process, which is in the recording already, and of those that it starts. */
+/* Of these processes, as far as they are in the recording already, and of those that they start. */
 int sample_writer_new(struct sample_writer **ret, struct recording *recording,
 		      struct programs *programs, struct err *err) MUST_CHECK;
 void sample_writer_free(struct sample_writer *writer);

@@ -368,6 +368,13 @@ int sampling_start(struct sampling *self, struct err *err)
 	return r;
 }
 
+void sampling_set_processes(struct sampling *self, const struct sampler_options *options)
+{
+	self->options.sampler.pid = options->pid;
+	self->options.sampler.further = options->further;
+	self->options.sampler.further_count = options->further_count;
+}
+
 void sampling_set_rate(struct sampling *self, unsigned hz)
 {
 	self->options.sampler.hz = hz;

@@ -47,6 +47,8 @@ int sampling_new(struct sampling **ret, struct recording *recording, struct prog
 /* Returns when the first sample can come.  Fails when no rung can be had, and says of each why. */
 int sampling_start(struct sampling *sampling, struct err *err) MUST_CHECK;
 
+/* Between two starts: the pid and the further ones of these. */
+void sampling_set_processes(struct sampling *sampling, const struct sampler_options *options);
 /* Between two starts. */
 void sampling_set_rate(struct sampling *sampling, unsigned hz);
 

@@ -3,29 +3,22 @@
  */
 #include <time.h>
 
+#include "host/core/clock.h"
 #include "host/recording/recording.h"
 #include "shared/arch/ticks.h"
 #include "shared/arch/ticks_rate.h"
 
 #define TRIES 5
 
-static uint64_t read_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Returns how many ticks the reading took. */
 static uint64_t read_all(struct clock_point *ret)
 {
 	uint64_t before = ticks_now(), after;
 
-	ret->boot_ns = read_ns(CLOCK_BOOTTIME);
-	ret->raw_ns = read_ns(CLOCK_MONOTONIC_RAW);
-	ret->monotonic_ns = read_ns(CLOCK_MONOTONIC);
-	ret->real_ns = read_ns(CLOCK_REALTIME);
+	ret->boot_ns = clock_read_ns(CLOCK_BOOTTIME);
+	ret->raw_ns = clock_read_ns(CLOCK_MONOTONIC_RAW);
+	ret->monotonic_ns = clock_read_ns(CLOCK_MONOTONIC);
+	ret->real_ns = clock_read_ns(CLOCK_REALTIME);
 	after = ticks_now();
 	ret->ticks = before + (after - before) / 2;
 	ret->stated_hz = ticks_stated_hz();

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/descriptors.h"
 #include "host/core/quiet_thread.h"
 
 /* What may wait to be written: some seconds of a program that writes very much. */
@@ -47,21 +48,6 @@ static void outlet_free(struct outlet *self)
 
 DEFINE_CLEANUP(struct outlet *, outlet_free)
 
-static int write_all(int fd, const unsigned char *at, size_t size)
-{
-	while (size > 0) {
-		ssize_t written = write(fd, at, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 ? -errno : -EIO;
-		at += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 /* A pipe cannot be cut back, nor can it hold a torn piece for long. */
 static void cut_back(struct outlet *self)
 {
@@ -69,7 +55,7 @@ static void cut_back(struct outlet *self)
 
 	if (ftruncate(self->file.fd, whole) || lseek(self->file.fd, whole, SEEK_SET) < 0)
 		return;
-	if (!write_all(self->file.fd, self->last_words.data, self->last_words.size))
+	if (!descriptor_write(self->file.fd, self->last_words.data, self->last_words.size))
 		self->written.bytes += self->last_words.size;
 	else
 		(void)!ftruncate(self->file.fd, whole);
@@ -84,7 +70,7 @@ static void count(struct outlet *self, const struct recorded_contents *adds)
 
 static int put_piece(struct outlet *self, const struct piece *piece)
 {
-	int r = write_all(self->file.fd, piece->bytes, piece->adds.bytes);
+	int r = descriptor_write(self->file.fd, piece->bytes, piece->adds.bytes);
 
 	return !r && (piece->adds.records || piece->adds.samples) ? output_take_name(&self->file)
 								  : r;
@@ -147,7 +133,7 @@ static off_t begin_of(int fd, size_t written)
 static int begin_file(struct outlet *self, const char *path, const struct bytes *first,
 		      struct err *err)
 {
-	int r = write_all(self->file.fd, first->data, first->size);
+	int r = descriptor_write(self->file.fd, first->data, first->size);
 
 	if (r) {
 		output_abandon(&self->file);

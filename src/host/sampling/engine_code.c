@@ -59,7 +59,7 @@ static int read_entry(const struct space *space, const struct space_range *range
 
 	rows->machine = unwind_machine_of(ARCH_ELF_MACHINE);
 	if (engine_of(space, range)->frames != FRAMES_BY_ENTRY || !rows->machine ||
-	    !rows->machine->code ||
+	    !rows->machine->code->add_entered ||
 	    process_vm_readv(space->pid, &local, 1, &remote, 1, 0) != sizeof(bytes))
 		return -ENODATA;
 	return rows->machine->code->add_entered(&piece, rows);

@@ -4,7 +4,7 @@
 #include "host/sampling/family.h"
 
 #include "host/core/cleanup.h"
-#include "host/process/kin.h"
+#include "host/process/descendants.h"
 
 #include <errno.h>
 
@@ -21,7 +21,7 @@ static int look_once(struct sampler *sampler, pid_t root, family_joiner *join, s
 {
 	CLEANUP(free) pid_t *pids = NULL;
 	size_t count;
-	int r = kin_descendants(root, &pids, &count, err);
+	int r = descendants_list(root, &pids, &count, err);
 
 	*ret = (struct look){ 0 };
 	for (size_t i = 0; !r && i < count; i++) {
@@ -48,4 +48,17 @@ int family_join(struct sampler *sampler, pid_t root, family_joiner *join, struct
 		sampler_limit(sampler, "%u of its descendants cannot be sampled: %s", look.failed,
 			      look.why.what);
 	return r;
+}
+
+int family_join_all(struct sampler *sampler, const struct sampler_options *options,
+		    family_joiner *join, struct err *err)
+{
+	int r = options->children ? family_join(sampler, options->pid, join, err) : 0;
+
+	for (size_t i = 0; r >= 0 && i < options->further_count; i++) {
+		r = join(sampler, options->further[i], err);
+		if (r >= 0 && options->children)
+			r = family_join(sampler, options->further[i], join, err);
+	}
+	return MIN(r, 0);
 }

@@ -21,7 +21,10 @@ struct sampler_options {
 	bool on_cpu;        /* SAMPLE_RUNNING */
 	bool off_cpu;       /* SAMPLE_BLOCKED, SAMPLE_RUNNABLE */
 	bool kernel_frames; /* where allowed */
-	bool children;      /* also its descendants, those there and those born meanwhile */
+	bool children;      /* also descendants, those there and those born meanwhile */
+	/* Processes beside that one. */
+	const pid_t *further;
+	size_t further_count;
 };
 
 struct sampler_counts {

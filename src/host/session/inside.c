@@ -4,6 +4,7 @@
 #include "host/session/inside.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/path.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/process/status.h"
@@ -31,9 +32,8 @@ const struct agent_tool *mapping_tool(const struct agent_page *page, const struc
 
 	for (unsigned i = 0; i < page->tool_count; i++) {
 		const struct agent_tool *tool = &page->tools[i];
-		const char *slash = strrchr(tool->path, '/');
 
-		snprintf(name, sizeof(name), "/memfd:%s (deleted)", slash ? slash + 1 : tool->path);
+		snprintf(name, sizeof(name), "/memfd:%s (deleted)", path_base_name(tool->path));
 		if (tool->by_content ? !strcmp(mapping->path, name)
 				     : (mapping->inode == tool->identity.inode &&
 					makedev(mapping->dev_major, mapping->dev_minor) ==

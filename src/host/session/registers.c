@@ -7,6 +7,7 @@
 
 #include "host/attach/modules.h"
 #include "host/core/clock.h"
+#include "host/core/path.h"
 #include "host/session/table_scan.h"
 #include "host/session/variables.h"
 
@@ -45,9 +46,7 @@ static const char *const be_found[] = {
 
 static bool is_named(const char *path, const char *name)
 {
-	const char *slash = strrchr(path, '/');
-
-	return !strncmp(slash ? slash + 1 : path, name, strlen(name));
+	return !strncmp(path_base_name(path), name, strlen(name));
 }
 
 static bool is_register(const struct module *module)

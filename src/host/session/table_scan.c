@@ -7,6 +7,7 @@
 #include "host/session/table_scan.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/path.h"
 #include "host/process/memory.h"
 
 #include <stdio.h>
@@ -161,9 +162,8 @@ static uint64_t find_only(const struct scan *scan, looks_like_function *looks_li
 static bool is_named(const struct module *module, const char *library)
 {
 	const char *path = module->mapping ? module->mapping->path : "";
-	const char *slash = strrchr(path, '/');
 
-	return !strncmp(slash ? slash + 1 : path, library, strlen(library));
+	return !strncmp(path_base_name(path), library, strlen(library));
 }
 
 static bool find_shape(const struct scan *scan, const struct shape *shape, struct found_table *ret)

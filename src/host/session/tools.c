@@ -6,6 +6,7 @@
 
 #include "host/attach/library.h"
 #include "host/core/cleanup.h"
+#include "host/core/path.h"
 #include "host/process/foreign_file.h"
 
 #include <elf.h>
@@ -72,14 +73,13 @@ static bool is_visible(const struct attachment *attachment, const char *path,
 static int pack(const struct target *target, int fd, const char *path, const struct stat *file,
 		struct library *ret, struct err *err)
 {
-	const char *slash = strrchr(path, '/');
 	size_t size = (size_t)file->st_size;
 	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	int r;
 
 	if (bytes == MAP_FAILED)
 		return err_set(err, -errno, "read '%s': %s", path, strerror(errno));
-	r = library_pack(target, slash ? slash + 1 : path, bytes, size, ret, err);
+	r = library_pack(target, path_base_name(path), bytes, size, ret, err);
 	munmap(bytes, size);
 	return r;
 }

@@ -9,6 +9,7 @@
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
 #include "host/process/status.h"
+#include "shared/base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,6 +119,14 @@ static uint64_t ring_size(const struct trace_options *options)
 	if (options->ring_size)
 		return options->ring_size;
 	return trace_domains(options) & devices ? TRACE_RING_SIZE_DEVICES : TRACE_RING_SIZE;
+}
+
+int trace_request(const struct trace_options *options, char ret[RINGS_REQUEST_MAX], struct err *err)
+{
+	int r = check_options(options, err);
+
+	ret[0] = '\0';
+	return r ? r : write_request(options, ret, err);
 }
 
 int trace_open(struct trace *ret, const struct trace_options *options, struct err *err)
@@ -280,11 +289,7 @@ int trace_send(struct session *session, const struct trace *trace, struct err *e
 /* Two builds of limpet have different tracers: known by their bytes. */
 static struct tool_identity identify(size_t size)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (const unsigned char *at = blob_tracer; at < blob_tracer_end; at++)
-		hash = (hash ^ *at) * 0x100000001b3u;
-	return (struct tool_identity){ .inode = hash, .size = size };
+	return (struct tool_identity){ .inode = hash_bytes(blob_tracer, size), .size = size };
 }
 
 static int refuse_musl(struct err *err)

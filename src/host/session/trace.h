@@ -28,6 +28,10 @@ struct trace_options {
 	uint64_t ring_size;  /* bytes a thread, a power of two; 0: one of the above */
 };
 
+/* What the tracer is asked for, in its words; -EINVAL for options that cannot be. */
+int trace_request(const struct trace_options *options, char ret[RINGS_REQUEST_MAX],
+		  struct err *err) MUST_CHECK;
+
 /* Bits of all that the options mean. */
 uint32_t trace_domains(const struct trace_options *options);
 

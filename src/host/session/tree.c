@@ -84,10 +84,10 @@ static int open_descriptors(struct tree *self, struct err *err)
 	self->epoll = epoll_create1(EPOLL_CLOEXEC);
 	self->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	self->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	births_open(&self->births);
+	forks_open(&self->forks);
 	r = self->end < 0 ? -errno : watch(self, self->stop);
-	if (!r && self->births.events >= 0)
-		r = watch(self, self->births.events);
+	if (!r && self->forks.events >= 0)
+		r = watch(self, self->forks.events);
 	return r ? err_set(err, r, "descriptors for following: %s", strerror(-r)) : 0;
 }
 
@@ -126,20 +126,20 @@ static int start_threads(struct tree *self, struct err *err)
 static int gather(struct tree *self, struct err *err)
 {
 	struct process_status status;
-	struct kin kin;
+	struct lineage lineage;
 	int r = status_read(self->root, self->root, &status, err);
 
 	if (r)
 		return r;
-	if (kin_read(self->root, &kin) || kin.has_ended) {
+	if (lineage_read(self->root, &lineage) || lineage.has_ended) {
 		err_set(err, -ESRCH, "cannot attach to %d: it has ended", self->root);
 		return err_exit(err, EXIT_NO_PROCESS);
 	}
 	pthread_mutex_lock(&self->lock);
-	member_add(self, &kin);
+	member_add(self, &lineage);
 	pthread_mutex_unlock(&self->lock);
 	tree_look(self);
-	self->births.next_walk_ns = 0;
+	self->forks.next_walk_ns = 0;
 	tree_look(self);
 	return 0;
 }
@@ -216,9 +216,9 @@ int tree_end_fd(const struct tree *tree)
 	return tree->end;
 }
 
-enum births_rung tree_rung(const struct tree *tree)
+enum forks_source tree_source(const struct tree *tree)
 {
-	return tree->births.rung;
+	return tree->forks.source;
 }
 
 struct tree_counts tree_count(struct tree *tree)
@@ -292,7 +292,7 @@ void tree_close(struct tree *self)
 	stop_threads(self);
 	while (self->count)
 		member_remove(self, self->members[0]);
-	births_close(&self->births);
+	forks_close(&self->forks);
 	close_fd(self->epoll);
 	close_fd(self->stop);
 	close_fd(self->end);

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/process/births.h"
+#include "host/process/forks.h"
 #include "host/session/session.h"
 
 enum tree_event_kind {
@@ -32,7 +32,7 @@ struct tree_event {
 	const struct session_left *left;
 	const struct err *err;
 	const struct tree_counts *counts;
-	enum births_rung rung;
+	enum forks_source source;
 };
 
 /* Called by any thread, one at a time; must not call back. */
@@ -60,7 +60,7 @@ int tree_open(struct tree **ret, pid_t root, const struct tree_options *options,
 /* Becomes readable when no process of the family is left. */
 int tree_end_fd(const struct tree *tree);
 
-enum births_rung tree_rung(const struct tree *tree);
+enum forks_source tree_source(const struct tree *tree);
 
 /* What attaching to the root cost; all 0 when the root was skipped. */
 struct attach_report tree_root_report(struct tree *tree);

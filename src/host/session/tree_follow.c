@@ -1,5 +1,5 @@
 /*
- * The thread that follows a family: births, ends, and programs that were replaced.  It only looks
+ * The thread that follows a family: forks, ends, and programs that were replaced.  It only looks
  * and takes notes; attaching is the workers' task.  Host only.
  */
 #include "host/core/clock.h"
@@ -104,17 +104,17 @@ static void on_exec(struct tree *tree, struct member *member)
 		member_begin_anew(tree, member);
 }
 
-static void on_birth(const struct birth *birth, void *context)
+static void on_birth(const struct fork_event *fork_event, void *context)
 {
 	struct tree *tree = context;
 	struct member *member;
 
 	pthread_mutex_lock(&tree->lock);
-	member = member_find(tree, birth->kin.pid);
-	if (member && birth->is_exec)
+	member = member_find(tree, fork_event->lineage.pid);
+	if (member && fork_event->is_exec)
 		on_exec(tree, member);
-	else if (!member && !birth->is_exec && tree_claims(tree, &birth->kin))
-		member_add(tree, &birth->kin);
+	else if (!member && !fork_event->is_exec && tree_claims(tree, &fork_event->lineage))
+		member_add(tree, &fork_event->lineage);
 	pthread_mutex_unlock(&tree->lock);
 }
 
@@ -147,7 +147,7 @@ static void check_all(struct tree *tree, uint64_t *next_ns)
 		struct member *member = tree->members[i];
 
 		if (member->state == MEMBER_ATTACHED ||
-		    (member->state == MEMBER_SKIPPED && tree->births.rung != BIRTHS_EVENTS))
+		    (member->state == MEMBER_SKIPPED && tree->forks.source != FORKS_EVENTS))
 			check(tree, member);
 	}
 	pthread_mutex_unlock(&tree->lock);
@@ -194,17 +194,17 @@ static void watch_runtimes(struct tree *tree)
 
 void tree_look(struct tree *tree)
 {
-	births_look(&tree->births, on_birth, tree);
+	forks_poll(&tree->forks, on_birth, tree);
 }
 
 static int wait_ms(const struct tree *tree)
 {
-	int ms = births_wait_ms(&tree->births), check_ms = CHECK_NS / 1000000;
+	int ms = forks_wait_ms(&tree->forks), check_ms = CHECK_NS / 1000000;
 
 	return ms < 0 ? check_ms : MIN(ms, check_ms);
 }
 
-/* The births come before the ends: a process that ends now may have had a child just before. */
+/* The forks come before the ends: a process that ends now may have had a child just before. */
 void *tree_follow(void *argument)
 {
 	struct tree *tree = argument;

@@ -19,7 +19,7 @@
 void tree_tell(struct tree *tree, struct tree_event event)
 {
 	event.counts = &tree->counts;
-	event.rung = tree->births.rung;
+	event.source = tree->forks.source;
 	if (tree->given.listen)
 		tree->given.listen(&event, tree->given.context);
 }
@@ -52,17 +52,17 @@ static bool is_ours(const struct tree *tree, pid_t pid)
  * has adopted.  One whose parent is in the same session is no orphan: it belongs to the family if
  * the parent does.
  */
-static bool is_orphan_of_ours(const struct tree *tree, const struct kin *kin)
+static bool is_orphan_of_ours(const struct tree *tree, const struct lineage *lineage)
 {
-	struct kin parent;
+	struct lineage parent;
 
-	return kin->session != kin->pid && is_ours(tree, kin->session) &&
-	       !kin_read(kin->parent, &parent) && parent.session != kin->session;
+	return lineage->session != lineage->pid && is_ours(tree, lineage->session) &&
+	       !lineage_read(lineage->parent, &parent) && parent.session != lineage->session;
 }
 
-bool tree_claims(const struct tree *tree, const struct kin *kin)
+bool tree_claims(const struct tree *tree, const struct lineage *lineage)
 {
-	return is_ours(tree, kin->parent) || is_orphan_of_ours(tree, kin);
+	return is_ours(tree, lineage->parent) || is_orphan_of_ours(tree, lineage);
 }
 
 static void note_departure(struct tree *tree, pid_t pid)
@@ -98,15 +98,15 @@ static void fail_to_watch(struct tree *tree, pid_t pid, int code)
 }
 
 /* A descriptor of the process itself; -errno: -ESRCH when it has ended. */
-static int open_process(const struct kin *kin, uint64_t *ret_start_tick)
+static int open_process(const struct lineage *lineage, uint64_t *ret_start_tick)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, kin->pid, 0);
-	struct kin now;
+	int pidfd = (int)syscall(SYS_pidfd_open, lineage->pid, 0);
+	struct lineage now;
 
 	if (pidfd < 0)
 		return -errno;
-	if (kin_read(kin->pid, &now) || now.has_ended ||
-	    (kin->start_tick && now.start_tick != kin->start_tick)) {
+	if (lineage_read(lineage->pid, &now) || now.has_ended ||
+	    (lineage->start_tick && now.start_tick != lineage->start_tick)) {
 		close(pidfd);
 		return -ESRCH;
 	}
@@ -132,11 +132,8 @@ static int make_room(struct tree *tree)
 static bool is_old(uint64_t start_tick)
 {
 	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-	struct timespec now;
 
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec >
-	       start_tick * tick_ns + TREE_YOUTH_NS;
+	return boot_now_ns() > start_tick * tick_ns + TREE_YOUTH_NS;
 }
 
 /* Takes the descriptor over on success. */
@@ -162,20 +159,20 @@ static int insert(struct tree *tree, pid_t pid, uint64_t start_tick, int pidfd)
 	return 0;
 }
 
-void member_add(struct tree *tree, const struct kin *kin)
+void member_add(struct tree *tree, const struct lineage *lineage)
 {
 	uint64_t start_tick = 0;
 	int pidfd, r;
 
-	if (member_find(tree, kin->pid) || kin->pid == getpid())
+	if (member_find(tree, lineage->pid) || lineage->pid == getpid())
 		return;
-	pidfd = open_process(kin, &start_tick);
-	r = pidfd < 0 ? pidfd : insert(tree, kin->pid, start_tick, pidfd);
+	pidfd = open_process(lineage, &start_tick);
+	r = pidfd < 0 ? pidfd : insert(tree, lineage->pid, start_tick, pidfd);
 	if (r == -ESRCH) {
-		tell_missed(tree, kin->pid);
-		note_departure(tree, kin->pid);
+		tell_missed(tree, lineage->pid);
+		note_departure(tree, lineage->pid);
 	} else if (r && r != -EINVAL && r != -ENOENT) { /* which say: a thread */
-		fail_to_watch(tree, kin->pid, r);
+		fail_to_watch(tree, lineage->pid, r);
 	}
 	if (r && pidfd >= 0)
 		close(pidfd);

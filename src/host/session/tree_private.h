@@ -43,7 +43,7 @@ struct tree {
 	pthread_cond_t changed; /* a member is due, a worker is done, everybody shall go */
 	struct session_options options;
 	struct tree_options given; /* but for its session, which is in options */
-	struct births births;      /* the follower's alone once it runs */
+	struct forks forks;        /* the follower's alone once it runs */
 	int epoll, stop, end;
 	pid_t root;
 	pthread_t follower, workers[TREE_WORKERS];
@@ -70,9 +70,9 @@ struct tree {
 
 struct member *member_find(const struct tree *tree, pid_t pid);
 /* Does it descend from a member? */
-bool tree_claims(const struct tree *tree, const struct kin *kin);
+bool tree_claims(const struct tree *tree, const struct lineage *lineage);
 /* Reports it when it has ended already or cannot be watched; a thread is not taken. */
-void member_add(struct tree *tree, const struct kin *kin);
+void member_add(struct tree *tree, const struct lineage *lineage);
 /* It has ended: says so and forgets it.  Not while a worker has it. */
 void member_end(struct tree *tree, struct member *member);
 void member_remove(struct tree *tree, struct member *member);

@@ -3,9 +3,10 @@
  */
 #include "host/symbols/symbolizer.h"
 
-#include "host/core/demangle.h"
+#include "host/core/path.h"
 #include "host/core/pool.h"
 #include "host/core/room.h"
+#include "host/symbols/demangle/demangle.h"
 #include "host/symbols/jitdump.h"
 #include "host/symbols/perf_map.h"
 #include "host/symbols/text_symbols.h"
@@ -65,13 +66,6 @@ static const char *const fixed_names[CODE_KINDS] = {
 	[CODE_KERNEL] = "[kernel]",
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* What is not there, or is somebody else's, tells nothing. */
 static void follow(struct code_module *module)
 {
@@ -84,7 +78,7 @@ static bool open_module(struct symbolizer *self, struct code_module *module,
 {
 	module->name = fixed_names[module->kind];
 	if (module->kind == CODE_FILE) {
-		module->name = pool_keep(&self->texts, base_name(place->path));
+		module->name = pool_keep(&self->texts, path_base_name(place->path));
 		module->file = symbol_file_new(place);
 	} else if (module->kind == CODE_VDSO) {
 		module->file = symbol_file_vdso();

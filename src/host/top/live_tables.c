@@ -3,6 +3,7 @@
  */
 #include "host/top/live_private.h"
 
+#include "host/core/path.h"
 #include "host/core/room.h"
 #include "host/model/languages.h"
 
@@ -28,13 +29,6 @@ void live_tables_done(struct live_tables *tables)
 	*tables = (struct live_tables){ 0 };
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static int add_code(struct samples *samples, const struct recorded_code *recorded, bool full_paths)
 {
 	struct sample_code code = { .kind = (enum code_kind)recorded->kind,
@@ -46,7 +40,8 @@ static int add_code(struct samples *samples, const struct recorded_code *recorde
 				    sizeof(*samples->codes)))
 		return -ENOMEM;
 	memcpy(code.build_id, recorded->build_id, sizeof(code.build_id));
-	code.name = full_paths ? language_path(code.path) : base_name(language_path(code.path));
+	code.name =
+		full_paths ? language_path(code.path) : path_base_name(language_path(code.path));
 	samples->codes[samples->code_count++] = code;
 	return 0;
 }

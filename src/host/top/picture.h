@@ -1,6 +1,6 @@
 /*
  * What is to be shown, as plain data: made from the live model, drawn by render.h, printed by
- * cli/top_text.h.  Holds nothing of the model.
+ * cli/top/text.h.  Holds nothing of the model.
  */
 #pragma once
 

@@ -3,10 +3,10 @@
  */
 #include "host/top/render.h"
 
+#include "host/core/path.h"
 #include "host/model/statistics.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define SECTIONS       3u
 #define LEAST_ROWS     2u
@@ -81,11 +81,10 @@ static void draw_neighbour(const struct page *page, const struct picture_neighbo
 
 static void draw_line(const struct page *page, const struct picture_line *row)
 {
-	const char *slash = strrchr(row->file, '/');
 	char text[512];
 
 	if (row->line)
-		snprintf(text, sizeof(text), "%s:%u", slash ? slash + 1 : row->file, row->line);
+		snprintf(text, sizeof(text), "%s:%u", path_base_name(row->file), row->line);
 	else
 		snprintf(text, sizeof(text), "line not known (no debug information)");
 	screen_format(page->screen, line_of(page->screen, page->y), STYLE_PLAIN, "%7.1f %8.1f  %s",

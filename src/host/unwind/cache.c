@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/descriptors.h"
 #include "host/unwind/cache_trim.h"
 #include "host/unwind/fingerprint.h"
 
 #define MAGIC        0x646e69776e75706cu /* "lpunwind" */
-#define VERSION      10u                 /* of this file and of what rows mean */
+#define VERSION      11u                 /* of this file and of what rows mean */
 #define NAME_SIZE    80
 #define BUILD_ID_MIN 8u
 #define BUILD_ID_MAX 32u
@@ -177,19 +178,6 @@ struct unwind_table *unwind_cache_load(const unsigned char *build_id, unsigned b
 	return map_table(fd, source_fingerprint);
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n <= 0)
-			return false;
-		bytes = (const char *)bytes + n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
 static struct cache_header header_of(const struct unwind_table *table, uint64_t source)
 {
 	struct cache_header header = {
@@ -224,8 +212,8 @@ void unwind_cache_store(const unsigned char *build_id, unsigned build_id_size,
 	fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	if (!write_all(fd, &header, sizeof(header)) ||
-	    !write_all(fd, table->rows, contents_size(&header)) ||
+	if (descriptor_write(fd, &header, sizeof(header)) ||
+	    descriptor_write(fd, table->rows, contents_size(&header)) ||
 	    renameat(folder, draft, folder, name) < 0)
 		unlinkat(folder, draft, 0);
 	unwind_cache_trim(folder);

@@ -7,12 +7,10 @@
 
 #include "host/core/room.h"
 
-#define STEP 4u /* the size of an instruction */
-
-static int add_gap(struct frames *frames, uint64_t start, uint64_t end)
+static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned step)
 {
-	start = ALIGN_UP(start, STEP);
-	if (end <= start || end - start < STEP)
+	start = ALIGN_UP(start, step);
+	if (end <= start || end - start < step)
 		return 0;
 	if (make_room(&frames->entries, frames->count, &frames->room, sizeof(*frames->entries)) < 0)
 		return -ENOMEM;
@@ -22,8 +20,10 @@ static int add_gap(struct frames *frames, uint64_t start, uint64_t end)
 }
 
 /* Of the first `count` entries, which ascend. */
-static int add_gaps_of(struct frames *frames, size_t count, uint64_t start, uint64_t end)
+static int add_gaps_of(struct frames *frames, size_t count, const Elf64_Phdr *segment,
+		       unsigned step)
 {
+	uint64_t start = segment->p_vaddr, end = start + segment->p_filesz;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < count; i++) {
@@ -34,13 +34,13 @@ static int add_gaps_of(struct frames *frames, size_t count, uint64_t start, uint
 		if (entry.start >= end)
 			break;
 		if (entry.start > start)
-			r = add_gap(frames, start, entry.start);
+			r = add_gap(frames, start, entry.start, step);
 		start = entry.end;
 	}
-	return r < 0 || start >= end ? r : add_gap(frames, start, end);
+	return r < 0 || start >= end ? r : add_gap(frames, start, end, step);
 }
 
-int gaps_add(struct frames *frames, const struct object *object)
+int gaps_add(struct frames *frames, const struct object *object, unsigned step)
 {
 	size_t count = frames->count;
 	int r = 0;
@@ -49,9 +49,8 @@ int gaps_add(struct frames *frames, const struct object *object)
 		const Elf64_Phdr *segment = &object->segments[i];
 
 		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
-		    segment->p_filesz <= UINT64_MAX - STEP - segment->p_vaddr)
-			r = add_gaps_of(frames, count, segment->p_vaddr,
-					segment->p_vaddr + segment->p_filesz);
+		    segment->p_filesz <= UINT64_MAX - step - segment->p_vaddr)
+			r = add_gaps_of(frames, count, segment, step);
 	}
 	frames_sort(frames);
 	return r;

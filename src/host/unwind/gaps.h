@@ -5,5 +5,6 @@
 
 #include "host/unwind/frames.h"
 
-/* Adds an entry for each piece of executable segments that has none.  -ENOMEM. */
-int gaps_add(struct frames *frames, const struct object *object) MUST_CHECK;
+/* Adds an entry for each piece of executable segments that has none; instructions begin at
+ * multiples of `step`.  -ENOMEM. */
+int gaps_add(struct frames *frames, const struct object *object, unsigned step) MUST_CHECK;

@@ -200,7 +200,7 @@ static int fetch_all(struct image *image, const struct origin *origin)
 	fetch_frames(image, origin, &object);
 	fetch_symbols(image, origin, &object);
 	machine = unwind_machine_of(object.header.e_machine);
-	if (fetch_go(image, origin, &object) || (machine && machine->code))
+	if (fetch_go(image, origin, &object) || machine)
 		fetch_code(image, origin, &object);
 	return 0;
 }

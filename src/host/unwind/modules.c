@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/descriptors.h"
 #include "host/core/notes.h"
 #include "host/core/room.h"
 #include "host/unwind/cache.h"
@@ -154,8 +155,7 @@ static char *keep_copy(const char *name, const void *bytes, size_t size)
 
 	if (fd < 0)
 		return NULL;
-	if (write(fd, bytes, size) != (ssize_t)size ||
-	    asprintf(&path, "/proc/self/fd/%d", fd) < 0) {
+	if (descriptor_write(fd, bytes, size) || asprintf(&path, "/proc/self/fd/%d", fd) < 0) {
 		close(fd);
 		return NULL;
 	}

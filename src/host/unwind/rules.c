@@ -10,7 +10,13 @@
 #define REMEMBERED_MAX 32
 
 static const struct unwind_machine machines[] = {
-	{ .elf_machine = EM_X86_64, .sp = 7, .fp = 6, .ra = 16, .thrown = 0, .is_ra_pushed = true },
+	{ .elf_machine = EM_X86_64,
+	  .sp = 7,
+	  .fp = 6,
+	  .ra = 16,
+	  .thrown = 0,
+	  .is_ra_pushed = true,
+	  .code = &code_of_x86_64 },
 	{ .elf_machine = EM_AARCH64,
 	  .sp = 31,
 	  .fp = 29,

@@ -1,7 +1,7 @@
 /*
  * Runs the program of one entry: which rules hold from which address on.  Only three registers are
  * followed: CFA, frame pointer, return address.  Code without an entry has its rules from its
- * instructions, on machines where these can be read (arch).
+ * instructions (arch).
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct unwind_machine {
 	unsigned elf_machine; /* EM_... */
 	unsigned sp, fp, ra, thrown;
 	bool is_ra_pushed;              /* a call pushes it: it is at CFA - 8 */
-	const struct code_reader *code; /* NULL: its instructions are not read */
+	const struct code_reader *code; /* how its instructions are read */
 };
 
 /* NULL: one that limpet does not know. */

@@ -10,8 +10,7 @@
 #include "host/unwind/stubs.h"
 #include "host/unwind/unpack.h"
 
-/* False: there is no unwind information. */
-static bool find_parts(const struct object *object, struct unwind_source *ret)
+static void find_parts(const struct object *object, struct unwind_source *ret)
 {
 	struct object_part *eh = &ret->parts[FRAMES_EH], *debug = &ret->parts[FRAMES_DEBUG];
 
@@ -20,7 +19,6 @@ static bool find_parts(const struct object *object, struct unwind_source *ret)
 		*eh = (struct object_part){ 0 };
 	if (object_unpack(object, ".debug_frame", debug, &ret->unpacked))
 		*debug = (struct object_part){ 0 };
-	return eh->size || debug->size;
 }
 
 int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size, struct err *err)
@@ -37,8 +35,7 @@ int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size
 	if (!object_code(object, &ret->first, &ret->end) || ret->end - ret->first >= UINT32_MAX)
 		return err_set(err, -ENOEXEC, "no code in it, or more than 4 GiB");
 	ret->has_go = go_code_open(&ret->go, object);
-	if (!find_parts(object, ret) && !ret->machine->code && !ret->has_go)
-		return err_set(err, -ENODATA, "no unwind information (.eh_frame, .debug_frame)");
+	find_parts(object, ret);
 	ret->stubs = stubs_find(object);
 	return 0;
 }

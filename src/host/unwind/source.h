@@ -22,8 +22,7 @@ struct unwind_source {
 };
 
 /* Points into the bytes.  To be closed when it succeeded.  -ENOEXEC: not an object of a machine
- * that is known; -ENODATA: neither .eh_frame nor .debug_frame, on a machine whose instructions are
- * not read. */
+ * that is known. */
 int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size,
 		       struct err *err) MUST_CHECK;
 void unwind_source_close(struct unwind_source *source);

@@ -100,7 +100,7 @@ static int compile_program(struct compilation *work, const struct frame_entry *e
 
 	work->is_signal = common->is_signal;
 	r = rules_run(work->rows.machine, common, entry, listener);
-	if (r < 0 || !reader || !find_code(work, entry, &code))
+	if (r < 0 || !reader->mark || !find_code(work, entry, &code))
 		return r;
 	first = MIN(first, work->rows.count);
 	while (first && work->rows.items[first - 1].pc >= pc)
@@ -238,12 +238,12 @@ static int read_frames(struct compilation *work)
 static int add_gaps(struct compilation *work)
 {
 	const struct unwind_source *source = work->source;
-	int r;
+	const struct code_reader *reader = source->machine->code;
+	int r = stubs_add(&work->frames, &source->stubs);
 
-	if (!source->machine->code)
-		return stubs_add(&work->frames, &source->stubs);
-	r = gaps_add(&work->frames, &source->object);
-	return r < 0 ? r : source->machine->code->find_begins(&source->object, &work->begins);
+	if (!r)
+		r = gaps_add(&work->frames, &source->object, reader->step);
+	return r < 0 ? r : reader->find_begins(&source->object, &work->begins);
 }
 
 int unwind_table_make(struct unwind_table **ret, const struct unwind_source *source,

@@ -28,8 +28,8 @@ struct unwind_table {
 };
 
 /* The table of an ELF file or of an image of the vdso, made from .eh_frame, or from .debug_frame
- * when that is missing; what these leave out from instructions, where the machine's are read.
- * -ENOEXEC: not an object of a machine that is known; -ENODATA: there is nothing to make it of. */
+ * when that is missing; what these leave out from instructions.  -ENOEXEC: not an object of a
+ * machine that is known. */
 int unwind_table_compile(struct unwind_table **ret, const void *bytes, size_t size,
 			 struct err *err) MUST_CHECK;
 int unwind_table_make(struct unwind_table **ret, const struct unwind_source *source,

@@ -10,7 +10,7 @@
 
 struct call_line {
 	int nr;
-	enum call_kind kind;
+	enum syscall_kind kind;
 };
 
 static const struct call_line lines[] = {
@@ -62,7 +62,7 @@ static const struct call_line lines[] = {
 #endif
 };
 
-enum call_kind call_kind(long nr)
+enum syscall_kind syscall_kind(long nr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		if (lines[i].nr == nr)

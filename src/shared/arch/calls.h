@@ -4,7 +4,7 @@
  */
 #pragma once
 
-enum call_kind {
+enum syscall_kind {
 	CALL_OTHER,      /* does not block for long, or is not known: never re-issued by us */
 	CALL_RESTARTS,   /* the kernel restarts it unless a handler without SA_RESTART ran */
 	CALL_NO_HANDLER, /* ...unless any handler ran */
@@ -13,4 +13,4 @@ enum call_kind {
 	CALL_NEVER,      /* do not stop a thread that is in it */
 };
 
-enum call_kind call_kind(long nr);
+enum syscall_kind syscall_kind(long nr);

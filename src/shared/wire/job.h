@@ -61,11 +61,12 @@ struct job_code {
 struct job {
 	uint64_t magic;
 	int32_t pid, tid;
-	int32_t leader;     /* the first thread, whose stack is the main one */
-	int32_t inner_tid;  /* what the thread's own block must say */
-	int64_t tid_offset; /* from the thread pointer to that word */
-	uint32_t mode;      /* enum job_mode */
-	uint32_t way;       /* enum boot_way */
+	int32_t leader;      /* the first thread, whose stack is the main one */
+	int32_t inner_tid;   /* what the thread's own block must say */
+	int64_t tid_offset;  /* from the thread pointer to that word */
+	int64_t rseq_offset; /* from the thread pointer to libc's struct rseq; 0: unknown */
+	uint32_t mode;       /* enum job_mode */
+	uint32_t way;        /* enum boot_way */
 	uint32_t force;
 	uint32_t has_filters;  /* this thread, by what /proc says */
 	uint32_t needs;        /* enum need_when, as a mask */

@@ -16,6 +16,7 @@
 #include "target/lifecycle/tools.h"
 #include "target/runtime/channel.h"
 #include "target/runtime/identity.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/sdk.h"
@@ -372,7 +373,7 @@ static void begin(struct residence *self)
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;
 	if (!agent_page.attaches++)
-		agent_page.loaded_ns = page_clock(CLOCK_BOOTTIME);
+		agent_page.loaded_ns = kernel_clock_ns(CLOCK_BOOTTIME);
 	identity_begin(&identity, boot->origin);
 	runner_mind(must_leave);
 }

@@ -9,6 +9,7 @@
 #include "target/agent/environment_view.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/tools.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/sdk.h"
@@ -205,7 +206,7 @@ static void begin(const struct boot_libc *libc)
 		agent_page.pid = (int32_t)raw0(SYS_getpid);
 	}
 	if (!agent_page.loaded_ns)
-		agent_page.loaded_ns = page_clock(CLOCK_BOOTTIME);
+		agent_page.loaded_ns = kernel_clock_ns(CLOCK_BOOTTIME);
 }
 
 EXPORT int limpet_inprocess_attach(const struct boot_libc *libc, const char *environment,

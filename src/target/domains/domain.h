@@ -7,7 +7,7 @@
 #include "shared/wire/ring.h"
 #include "target/hooks/got.h"
 
-/* What the host asked for, from the text of LIMPET_TRACE. */
+/* What the host asked for, from the text in the head of the rings (docs/tracing.md). */
 struct trace_request {
 	bool is_wanted[DOMAINS];
 	bool all_locks;          /* also those that nobody held */

@@ -3,7 +3,7 @@
  */
 #include "target/domains/work.h"
 
-#include "target/domains/runtimes.h"
+#include "shared/base/hash.h"
 #include "target/runtime/text.h"
 
 #define KERNELS    16384u
@@ -119,11 +119,11 @@ bool work_write(struct writer *writer, enum trace_domain domain, uint64_t begin,
 
 static uint64_t hash_of(const char *text, size_t *length)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
+	uint64_t hash = HASH_SEED;
 	size_t i;
 
 	for (i = 0; i < NAME_BYTES_MAX && text[i]; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+		hash = hash_add_byte(hash, (unsigned char)text[i]);
 	*length = i;
 	return hash ? hash : 1;
 }

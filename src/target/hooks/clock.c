@@ -5,6 +5,7 @@
 #include "target/hooks/clock.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/kernel_clock.h"
 
 #include <sys/prctl.h>
 #include <time.h>
@@ -25,14 +26,6 @@ struct moment {
 uint32_t clock_is_forbidden;
 static struct moment origin;
 
-static uint64_t boot_ns_now(void)
-{
-	struct timespec now = { 0, 0 };
-
-	raw2(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Both at once: a thread that is stopped between the two reads again. */
 static struct moment read_both(void)
 {
@@ -40,7 +33,8 @@ static struct moment read_both(void)
 	uint64_t least = UINT64_MAX;
 
 	for (unsigned i = 0; i < TRIES && least > CLOSE_TICKS; i++) {
-		uint64_t before = ticks_now(), ns = boot_ns_now(), after = ticks_now();
+		uint64_t before = ticks_now(), ns = kernel_clock_ns(CLOCK_BOOTTIME),
+			 after = ticks_now();
 
 		if (after - before >= least)
 			continue;

@@ -4,6 +4,7 @@
  */
 #include "target/hooks/hook.h"
 
+#include "shared/base/hash.h"
 #include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
@@ -24,14 +25,12 @@ static uint16_t hook_index[INDEX_SIZE]; /* by original; number of the hook and o
 
 static uint64_t add_text(uint64_t label, const char *text)
 {
-	for (; *text; text++)
-		label = (label ^ (unsigned char)*text) * 0x100000001b3u;
-	return label * 0x100000001b3u;
+	return hash_add_byte(hash_add_text(label, text), 0);
 }
 
 static uint64_t label_of(const struct function_name *name)
 {
-	return add_text(add_text(0xcbf29ce484222325u, name->name), name->library);
+	return add_text(add_text(HASH_SEED, name->name), name->library);
 }
 
 static bool is_for(const struct hook *hook, uint64_t original, const struct traced *traced,

@@ -14,7 +14,7 @@ struct writer {
 	struct ring_writer ring;
 	uint64_t busy;   /* the address of the seal of who is writing; 0: nobody */
 	uint64_t strays; /* calls that found it busy since it was busy */
-	/* Of domains/alloc_samples.c, also changed by who is not busy: */
+	/* Of domains/cpu/alloc_samples.c, also changed by who is not busy: */
 	int64_t sample_left; /* bytes until the next one */
 	uint64_t random;     /* 0: not begun */
 	uint64_t handing_on; /* marks a counted call that may go on to another one; 0: none */

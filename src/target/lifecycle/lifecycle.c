@@ -9,6 +9,7 @@
 #include "target/lifecycle/exit.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
@@ -25,19 +26,11 @@
 
 static uint32_t is_taken;
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now = { 0, 0 };
-
-	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* By the clock: on a busy machine a pause takes many times as long as was asked for. */
 static int enter(uint64_t limit_ns)
 {
 	struct timespec pause = { 0, ENTER_PAUSE_NS };
-	uint64_t end_ns = clock_ns() + limit_ns;
+	uint64_t end_ns = monotonic_ns() + limit_ns;
 	uint32_t nobody = 0;
 
 	do {
@@ -51,7 +44,7 @@ static int enter(uint64_t limit_ns)
 		}
 		nobody = 0;
 		raw2(SYS_nanosleep, &pause, 0);
-	} while (clock_ns() < end_ns);
+	} while (monotonic_ns() < end_ns);
 	return -EBUSY;
 }
 

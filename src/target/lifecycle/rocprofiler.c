@@ -4,6 +4,7 @@
  */
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/tools.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/sdk/status.h"
 
@@ -45,7 +46,7 @@ int rocprofiler_get_timestamp(uint64_t *ret)
 {
 	if (!ret)
 		return SDK_INVALID_ARGUMENT;
-	*ret = page_clock(CLOCK_BOOTTIME);
+	*ret = kernel_clock_ns(CLOCK_BOOTTIME);
 	return SDK_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 
 #include "shared/arch/syscall.h"
 #include "target/runtime/broadcast.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 
 #include <dlfcn.h>
@@ -170,14 +171,6 @@ static int start(const struct boot_libc *libc, struct order *order)
 	return r;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now = { 0, 0 };
-
-	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* The control thread cannot wait for a tool with rights that the program has given up.  Others who
  * wait are threads of the program's. */
 static bool must_end(void)
@@ -200,7 +193,7 @@ static bool await(struct order *order, uint64_t end_ns)
 {
 	uint32_t runs = ORDER_RUNS;
 
-	for (uint64_t now = clock_ns(); has_time(now, end_ns); now = clock_ns()) {
+	for (uint64_t now = monotonic_ns(); has_time(now, end_ns); now = monotonic_ns()) {
 		struct timespec left = { 0, (long)MIN(end_ns - now, GLANCE_NS) };
 
 		if (__atomic_load_n(&order->state, __ATOMIC_ACQUIRE) == ORDER_DONE)
@@ -224,7 +217,7 @@ static bool await_end(const struct order *order, uint64_t end_ns)
 {
 	struct timespec pause = { 0, END_PAUSE_NS };
 
-	while (!is_gone(order) && has_time(clock_ns(), end_ns))
+	while (!is_gone(order) && has_time(monotonic_ns(), end_ns))
 		raw2(SYS_nanosleep, &pause, 0);
 	return is_gone(order);
 }
@@ -278,7 +271,7 @@ void runner_adopt(void)
 int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)(void *),
 		void *argument, size_t size, uint32_t timeout_ms)
 {
-	uint64_t end_ns = clock_ns() + timeout_ms * 1000000ull;
+	uint64_t end_ns = monotonic_ns() + timeout_ms * 1000000ull;
 	struct order *order;
 	int r;
 

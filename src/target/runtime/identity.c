@@ -7,6 +7,7 @@
 #include "target/runtime/identity.h"
 
 #include "shared/arch/syscall.h"
+#include "shared/base/hash.h"
 #include "shared/wire/boot.h"
 #include "target/runtime/descriptor.h"
 #include "target/runtime/text.h"
@@ -82,7 +83,7 @@ static void take_value(struct reading *self, char letter)
 	uint64_t *value = &self->into->fields[self->field];
 
 	if (fields[self->field].comparison == MUST_EQUAL)
-		*value = (*value ^ (unsigned char)letter) * 0x100000001b3ull;
+		*value = hash_add_byte(*value, (unsigned char)letter);
 	else if (letter >= '0' && letter <= '9')
 		*value = *value << 4 | (uint64_t)(letter - '0');
 	else if (letter >= 'a' && letter <= 'f')

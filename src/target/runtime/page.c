@@ -5,6 +5,7 @@
 #include "target/runtime/page.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/kernel_clock.h"
 
 #include <time.h>
 
@@ -14,17 +15,9 @@ struct agent_page agent_page __attribute__((aligned(4096))) = {
 	.size = sizeof(struct agent_page),
 };
 
-uint64_t page_clock(int clock)
-{
-	struct timespec now = { 0, 0 };
-
-	raw2(SYS_clock_gettime, clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void page_set_state(enum agent_state state)
 {
-	agent_page.since_ns = page_clock(CLOCK_REALTIME);
+	agent_page.since_ns = kernel_clock_ns(CLOCK_REALTIME);
 	__atomic_store_n(&agent_page.state, state,
 			 __ATOMIC_RELEASE); /* pairs with the host's read of the page */
 }

@@ -8,9 +8,6 @@
 
 extern struct agent_page agent_page;
 
-/* Nanoseconds of a CLOCK_*. */
-uint64_t page_clock(int clock);
-
 /* Stores a new state with the time of the change. */
 void page_set_state(enum agent_state state);
 

@@ -7,6 +7,7 @@
 
 #include "shared/arch/syscall.h"
 #include "shared/arch/ticks.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/delivery.h"
@@ -97,11 +98,6 @@ static void ask(struct sdk_buffer *buffer)
 		delivery_wake(buffer->thread);
 }
 
-static uint64_t clock_ns(void)
-{
-	return page_clock(CLOCK_MONOTONIC);
-}
-
 /* Waits until it was delivered once more than `before`. */
 static void await_delivery(struct sdk_buffer *buffer, uint32_t before, uint64_t end_ns)
 {
@@ -109,7 +105,7 @@ static void await_delivery(struct sdk_buffer *buffer, uint32_t before, uint64_t 
 
 	__atomic_add_fetch(&buffer->waiters, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&buffer->deliveries, __ATOMIC_SEQ_CST) == before &&
-	       clock_ns() < end_ns)
+	       monotonic_ns() < end_ns)
 		raw4(SYS_futex, &buffer->deliveries, FUTEX_WAIT_PRIVATE, before, &glance);
 	__atomic_sub_fetch(&buffer->waiters, 1, __ATOMIC_SEQ_CST);
 }
@@ -141,12 +137,12 @@ static struct slot_head *reserve(struct sdk_buffer *buffer, uint64_t size)
 /* Who delivers cannot wait for itself. */
 static struct slot_head *reserve_patiently(struct sdk_buffer *buffer, uint64_t size)
 {
-	uint64_t end_ns = clock_ns() + PATIENCE_NS;
+	uint64_t end_ns = monotonic_ns() + PATIENCE_NS;
 	struct slot_head *place = NULL;
 
 	while (!place && !delivery_is_me(buffer->thread) && delivery_has(buffer->thread) &&
 	       __atomic_load_n(&buffer->state, __ATOMIC_RELAXED) == BUFFER_LIVE &&
-	       clock_ns() < end_ns) {
+	       monotonic_ns() < end_ns) {
 		uint32_t before = __atomic_load_n(&buffer->deliveries, __ATOMIC_SEQ_CST);
 
 		ask(buffer);
@@ -213,7 +209,7 @@ static bool await_whole(const struct slot_head *place, uint64_t end_ns)
 			spin_pause();
 			continue;
 		}
-		if (clock_ns() >= end_ns)
+		if (monotonic_ns() >= end_ns)
 			return false;
 		raw2(SYS_nanosleep, &pause, 0);
 	}
@@ -223,7 +219,7 @@ static bool await_whole(const struct slot_head *place, uint64_t end_ns)
 /* Headers of what is whole.  Where a record is not, nothing behind it can be found. */
 static size_t collect(struct sdk_buffer *buffer, const struct half *half, uint64_t count)
 {
-	uint64_t end_ns = clock_ns() + PATIENCE_NS;
+	uint64_t end_ns = monotonic_ns() + PATIENCE_NS;
 	unsigned char *at = half->memory;
 	size_t found = 0;
 
@@ -345,11 +341,11 @@ static bool is_empty(const struct sdk_buffer *buffer)
 /* True when all that was in it at the beginning has been delivered. */
 static bool flush(struct sdk_buffer *buffer, uint64_t limit_ns)
 {
-	uint64_t end_ns = clock_ns() + limit_ns;
+	uint64_t end_ns = monotonic_ns() + limit_ns;
 	uint32_t first = __atomic_load_n(&buffer->deliveries, __ATOMIC_SEQ_CST), now = first;
 
 	/* Twice: one may have been under way. */
-	while (!is_empty(buffer) && now - first < 2 && clock_ns() < end_ns) {
+	while (!is_empty(buffer) && now - first < 2 && monotonic_ns() < end_ns) {
 		ask(buffer);
 		delivery_wake(buffer->thread);
 		await_delivery(buffer, now, end_ns);
@@ -389,9 +385,9 @@ static void free_entry(struct sdk_buffer *buffer)
 static void bury(struct sdk_buffer *buffer)
 {
 	struct timespec pause = { 0, GLANCE_NS };
-	uint64_t end_ns = clock_ns() + PATIENCE_NS;
+	uint64_t end_ns = monotonic_ns() + PATIENCE_NS;
 
-	while (__atomic_load_n(&buffer->writers, __ATOMIC_SEQ_CST) && clock_ns() < end_ns)
+	while (__atomic_load_n(&buffer->writers, __ATOMIC_SEQ_CST) && monotonic_ns() < end_ns)
 		raw2(SYS_nanosleep, &pause, 0);
 	if (__atomic_load_n(&buffer->writers, __ATOMIC_SEQ_CST)) {
 		drop(buffer, 1);

@@ -5,6 +5,7 @@
 #include "target/sdk/service.h"
 
 #include "target/hooks/clock.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/sdk/buffers.h"
 #include "target/sdk/contexts.h"
@@ -56,7 +57,7 @@ static void rate_write(const struct clock_rate *rate)
 
 uint64_t service_ticks(void)
 {
-	return clock_may_be_read() ? clock_ticks() : page_clock(CLOCK_BOOTTIME);
+	return clock_may_be_read() ? clock_ticks() : kernel_clock_ns(CLOCK_BOOTTIME);
 }
 
 uint64_t service_ns_at(uint64_t ticks)

@@ -5,8 +5,8 @@
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
 #include "target/agent/rings.h"
-#include "target/domains/registrations.h"
-#include "target/domains/runtimes.h"
+#include "target/domains/amd/registrations.h"
+#include "target/domains/amd/tables.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/table.h"
 #include "target/hooks/thread.h"
@@ -21,8 +21,6 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
-
-#define VARIABLE "LIMPET_TRACE="
 
 /* Loaded by somebody else than limpet, these are not there. */
 #pragma weak limpet_agent_rings
@@ -82,19 +80,6 @@ static void on_notice(const struct traced *traced, const uint64_t *arguments)
 	} else if (__atomic_exchange_n(&has_opened, false, __ATOMIC_RELAXED)) {
 		watch_consult();
 	}
-}
-
-/* The host's words come with the rings; without them, in the environment. */
-static const char *find_request(const struct rings *rings)
-{
-	char ***environment = backend_symbol("environ");
-
-	if (rings->request[0])
-		return rings->request;
-	for (char **at = environment ? *environment : NULL; at && *at; at++)
-		if (pattern_matches(VARIABLE "*", sizeof(VARIABLE), *at))
-			return *at + sizeof(VARIABLE) - 1;
-	return "";
 }
 
 static bool want_domain(unsigned id)
@@ -255,7 +240,7 @@ static int start(struct rings *rings)
 		return r;
 	rings->is_held = 1;
 	installed_by = (int32_t)raw0(SYS_getpid);
-	request_read(find_request(rings), &request);
+	request_read(rings->request, &request);
 	runtimes_use(limpet_agent_tables);
 	registrations_use(limpet_agent_take_table, watch_consult);
 	r = want();

@@ -8,6 +8,7 @@
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/broadcast.h"
+#include "target/runtime/kernel_clock.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -41,14 +42,6 @@ void watch_hurry(void)
 	raw3(SYS_futex, &orders, FUTEX_WAKE_PRIVATE, 1);
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now = { 0, 0 };
-
-	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void watch_answer(void)
 {
 	/* Release: what was done before is seen by who asked. */
@@ -72,7 +65,7 @@ static bool may_wait(void)
 
 void watch_consult(void)
 {
-	uint64_t limit_ns = clock_ns() + CONSULT_MS * 1000000ull;
+	uint64_t limit_ns = monotonic_ns() + CONSULT_MS * 1000000ull;
 	struct timespec step = { 0, SHORTEST_MS * 1000000 };
 	uint32_t mine, done;
 
@@ -84,7 +77,7 @@ void watch_consult(void)
 	mine = __atomic_add_fetch(&orders, 1, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &orders, FUTEX_WAKE_PRIVATE, 1);
 	while (!is_answered(mine) && !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
-		if (clock_ns() >= limit_ns) {
+		if (monotonic_ns() >= limit_ns) {
 			__atomic_store_n(&given_up, mine, __ATOMIC_RELAXED);
 			return;
 		}
@@ -107,12 +100,12 @@ static bool await(uint32_t *seen, uint32_t delay_ms)
 /* When the next one may begin. */
 static uint64_t scan(struct got_report *ret)
 {
-	uint64_t begin = clock_ns(), end;
+	uint64_t begin = monotonic_ns(), end;
 
 	got_scan(ret);
 	report_scan(ret);
 	look_around(true);
-	end = clock_ns();
+	end = monotonic_ns();
 	return end + REST * (end - begin);
 }
 
@@ -149,7 +142,7 @@ static void *watch(void *unused)
 		delay_ms = is_told || has_changed ? SHORTEST_MS : MIN(2 * delay_ms, LONGEST_MS);
 		if (__atomic_exchange_n(&is_consulted, 0, __ATOMIC_RELAXED))
 			next_ns = 0;
-		if ((has_changed || report.is_unsettled) && clock_ns() >= next_ns)
+		if ((has_changed || report.is_unsettled) && monotonic_ns() >= next_ns)
 			next_ns = scan(&report);
 		else
 			look_around(false);

@@ -1,31 +1,36 @@
 /*
  * Rules by instructions, for code that no entry is for: stubs of the linker, assembly, libraries
- * without .eh_frame, the vdso.  One implementation per machine folder; x86-64 has none.
+ * without .eh_frame, the vdso.  One implementation per machine folder.
  */
 #pragma once
 
 #include "host/unwind/rows.h"
 
-/* Where functions begin, as far as that is known: a bit for each instruction of the code. */
+#define CODE_PIECE_MAX ((uint64_t)16 << 20) /* of code that is read at once */
+
+/* Where functions begin, as far as that is known: a bit for each place where an instruction can. */
 struct code_begins {
 	uint64_t first, count;
 	unsigned char *named;  /* by a symbol, or as the begin of a section */
-	unsigned char *called; /* by what looks like a call, and may be data */
+	unsigned char *called; /* by what looks like a call, and may be data; NULL on x86-64 */
 };
 
 struct code_reader {
+	unsigned step; /* instructions begin at its multiples */
 	/* -ENOMEM. */
 	int (*find_begins)(const struct object *object, struct code_begins *ret);
 	/* Tells the rules of a piece of code, as rules_run() does.  -ENOMEM. */
 	int (*read)(const struct object_part *piece, const struct code_begins *begins,
 		    const struct rules_listener *listener);
 	/* Sees in the code of an entry whether fp points to where the caller's is saved, and marks
-	 * its rows (UNWIND_FP_HELD).  `pc` is that of the code's begin. */
+	 * its rows (UNWIND_FP_HELD).  `pc` is that of the code's begin.  NULL where no row has such
+	 * a mark. */
 	void (*mark)(const struct object_part *code, uint32_t pc, struct unwind_row *rows,
 		     size_t count);
 	/* Code that is made while the program runs, with a trampoline at its begin: rows of that,
-	 * the last of which holds for all code that it leads to.  -ENODATA: there is none. */
+	 * the last of which holds for all code that it leads to.  -ENODATA: there is none.  NULL:
+	 * no engine's are known on this machine. */
 	int (*add_entered)(const struct object_part *piece, struct rows *rows);
 };
 
-extern const struct code_reader code_of_aarch64;
+extern const struct code_reader code_of_aarch64, code_of_x86_64;

@@ -165,7 +165,7 @@ static bool is_seen(const struct arch_state *state, const struct blocked_call *s
 /* A call that returns EINTR even when only a debugger came by. */
 bool arch_must_ask_argument(const struct arch_state *state)
 {
-	enum call_kind kind = call_kind((long)state->regs.regs[8]);
+	enum syscall_kind kind = syscall_kind((long)state->regs.regs[8]);
 
 	return (long)state->regs.regs[0] == -EINTR && state->code[0] == SVC_INSTRUCTION &&
 	       (kind == CALL_RESTARTS || kind == CALL_NO_HANDLER || kind == CALL_EINTR);
@@ -205,7 +205,7 @@ static long restart_code(const struct arch_state *state, const struct blocked_ca
 
 	if (nr == SYS_restart_syscall || (has_entered && has_time_left(&state->regs)))
 		return -ERESTART_RESTARTBLOCK;
-	switch (call_kind(nr)) {
+	switch (syscall_kind(nr)) {
 	case CALL_RESTARTS:
 	case CALL_SLEEPS:
 		return -ERESTARTSYS;

@@ -126,7 +126,7 @@ bool arch_has_signal_frame(const struct arch_state *state, const void *below, si
 /* EINTR only because we came by: ask the kernel to restart it unless a handler runs. */
 static bool must_reissue(long nr, long result)
 {
-	enum call_kind kind = call_kind(nr);
+	enum syscall_kind kind = syscall_kind(nr);
 
 	return result == -EINTR &&
 	       (kind == CALL_RESTARTS || kind == CALL_NO_HANDLER || kind == CALL_EINTR);

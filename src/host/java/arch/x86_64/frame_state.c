@@ -323,6 +323,7 @@ void frame_step(struct frame_state *frame, const struct instruction *it, struct 
 	case INSTRUCTION_ALIGN:
 		step_align(frame, it, habits);
 		break;
+	case INSTRUCTION_ADDRESS:
 	case INSTRUCTION_SET:
 		step_set(frame, it->to);
 		break;

@@ -6,7 +6,7 @@
 
 #include "shared/unwind/row.h"
 
-#include "host/java/arch/x86_64/instruction.h"
+#include "host/unwind/arch/x86_64/instruction.h"
 
 #include <stdbool.h>
 

@@ -16,7 +16,6 @@
 #include "host/unwind/arch/aarch64/held.h"
 #include "host/unwind/arch/aarch64/instruction.h"
 
-#define PIECE_MAX    ((uint64_t)16 << 20) /* of code that is followed at once */
 #define NOP          0xd503201fu
 #define CALL_KERNEL  0xd4000001u /* svc #0 */
 #define RT_SIGRETURN 0xd2801168u /* mov x8, #139 */
@@ -30,7 +29,7 @@ int follow_open(struct follow *ret, const struct object_part *piece,
 		const struct code_begins *begins)
 {
 	*ret = (struct follow){ .piece = piece, .begins = begins };
-	ret->count = (uint32_t)(MIN(piece->size, PIECE_MAX) / WORD);
+	ret->count = (uint32_t)(MIN(piece->size, CODE_PIECE_MAX) / WORD);
 	ret->states = calloc(ret->count + 1, sizeof(*ret->states));
 	ret->visits = calloc(ret->count + 1, sizeof(*ret->visits));
 	ret->waiting = calloc(ret->count + 1, sizeof(*ret->waiting));
@@ -278,7 +277,7 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	CLEANUP(follow_close) struct follow follow = { 0 };
 	int r;
 
-	if (piece->size > PIECE_MAX || is_all_padding(piece))
+	if (piece->size > CODE_PIECE_MAX || is_all_padding(piece))
 		return 0;
 	r = follow_open(&follow, piece, begins);
 	if (r < 0)
@@ -287,4 +286,5 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return tell(&follow, listener);
 }
 
-const struct code_reader code_of_aarch64 = { begins_find, read_code, held_mark, entered_add_rows };
+const struct code_reader code_of_aarch64 = { WORD, begins_find, read_code, held_mark,
+					     entered_add_rows };

@@ -1,0 +1,30 @@
+/*
+ * What the attach libraries ask of liblimpet beside its public face: what AMD's variables ask for
+ * is recorded by a thread in the caller, which writes the files at the end.  Nobody else's: it may
+ * change with each release, and all three are of the same one.
+ */
+#pragma once
+
+#include <limpet/limpet.h>
+
+#include <stdbool.h>
+
+struct limpet_rocprofv3_options {
+	size_t struct_size;
+	int pid;
+	bool has_children;
+	const char *const *tools; /* further ones, each a library */
+	size_t tool_count;
+	/* Messages, of one or several lines; levels as in face.h. */
+	void (*say)(int level, const char *text);
+};
+
+struct limpet_rocprofv3;
+
+/* Returns when it is attached, or waits for its first collection period; NULL: it failed. */
+struct limpet_rocprofv3 *
+limpet_private_rocprofv3_begin(const struct limpet_rocprofv3_options *options,
+			       struct limpet_error *error);
+
+/* Leaves, writes the files, and frees.  The end of the process is no failure. */
+int limpet_private_rocprofv3_end(struct limpet_rocprofv3 *attached, struct limpet_error *error);

@@ -1,0 +1,249 @@
+/*
+ * Records, then writes.  The recordings lie in a temporary folder, one for each process, which
+ * stays only where files could not be made of them.
+ */
+#include "profiling.h"
+
+#include "host/model/domains.h"
+#include "host/process/process.h"
+#include "host/recorder/record_job.h"
+#include "host/recording/drops.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef LIMPET_VERSION
+#error "the build gives it"
+#endif
+
+struct running {
+	const struct profiling *profiling;
+	struct recorder *recorder;
+	int pidfd; /* of the first process, with which it ends */
+	bool has_begun;
+	char folder[256];
+};
+
+static int make_folder(struct running *self, struct err *err)
+{
+	const char *places[] = { secure_getenv("ROCPROF_TMPDIR"), secure_getenv("TMPDIR"), "/tmp" };
+	size_t i = 0;
+
+	while (!places[i] || !places[i][0])
+		i++;
+	errno = ENAMETOOLONG; /* unless mkdtemp() says otherwise */
+	if ((size_t)snprintf(self->folder, sizeof(self->folder), "%s/rocprofv3-XXXXXX",
+			     places[i]) >= sizeof(self->folder) ||
+	    !mkdtemp(self->folder)) {
+		err_set(err, -errno, "make a folder in '%s': %s", places[i], strerror(errno));
+		err_fix(err, "ROCPROF_TMPDIR=FOLDER names another place for recordings");
+		self->folder[0] = 0;
+		return err->code;
+	}
+	return 0;
+}
+
+static enum ending running_wait(void *context, const struct job_wait *wait)
+{
+	const struct running *self = context;
+	const struct face *face = self->profiling->face;
+
+	return face->wait(face->context, self->pidfd, wait->time_ns);
+}
+
+static int running_ready(void *context, struct err *err)
+{
+	struct running *self = context;
+
+	(void)err;
+	self->has_begun = true;
+	self->profiling->face->begun(self->profiling->face->context);
+	return 0;
+}
+
+static int record(struct running *self, struct err *err)
+{
+	const struct periods *periods = &self->profiling->profile->periods;
+	struct record_job job = {
+		.recorder = self->recorder,
+		.times = { periods->items, periods->count, self->profiling->duration_ns,
+			   .max_bytes = 0 },
+		.watcher = { .wait = running_wait, .ready = running_ready, .context = self },
+	};
+
+	return record_job_run(&job, err);
+}
+
+/* What was asked for and is not there, or not all of it, as far as we can see. */
+static void tell_absent(void *context, const struct tracing *tracing)
+{
+	const struct running *self = context;
+	bool is_root = tracing_pid(tracing) == self->profiling->pid;
+	uint32_t absent = tracing_absent(tracing);
+
+	for (unsigned i = 0; i < DOMAINS; i++) {
+		const char *why = tracing_note(tracing, i);
+		bool is_absent = absent & 1u << i;
+
+		if (is_absent || why)
+			face_say(self->profiling->face, is_root ? SAY_WARNING : SAY_INFO,
+				 "%s for %s in process %d%s%s",
+				 is_absent ? "nothing to trace" : "not all is traced",
+				 domain_name(i), tracing_pid(tracing), why ? ": " : "",
+				 why ? why : "");
+	}
+}
+
+static void tell_skipped(void *context, pid_t pid, const struct err *err)
+{
+	const struct running *self = context;
+
+	(void)pid;
+	face_say_error(self->profiling->face, SAY_WARNING, err);
+}
+
+static void tell_left(void *context, pid_t pid, const struct session_left *left,
+		      const struct err *err)
+{
+	const struct running *self = context;
+
+	(void)pid;
+	for (size_t i = 0; i < left->count; i++)
+		face_say(self->profiling->face, SAY_WARNING, "stays: %s", left->items[i]);
+	if (err->code)
+		face_say_error(self->profiling->face, SAY_WARNING, err);
+}
+
+static void tell_work_left(const struct running *self, pid_t pid, const struct work_left *left)
+{
+	if (left->cut + left->lost)
+		face_say(self->profiling->face, SAY_WARNING,
+			 "%" PRIu32 " commands of process %d were not done in time, %" PRIu32
+			 " could not be followed",
+			 left->cut, pid, left->lost);
+	if (left->unseen)
+		face_say(self->profiling->face, SAY_WARNING,
+			 "%" PRIu32
+			 " kernels and copies of HSA of process %d are not in the files: "
+			 "it has not looked at their signals before the end",
+			 left->unseen, pid);
+}
+
+static void tell_lost(void *context, const struct tracing *tracing)
+{
+	const struct running *self = context;
+	struct tracing_totals totals;
+	uint64_t dropped;
+
+	tracing_totals(tracing, &totals);
+	dropped = drops_sum(totals.collected.drops);
+	if (dropped)
+		face_say(self->profiling->face, SAY_WARNING,
+			 "%" PRIu64 " records of process %d were dropped: it called too fast",
+			 dropped, tracing_pid(tracing));
+	tell_work_left(self, tracing_pid(tracing), &totals.left);
+}
+
+static int write_files(struct running *self, struct results *ret, struct err *err)
+{
+	const struct profiling *profiling = self->profiling;
+	int r = results_write(self->recorder, profiling->profile, profiling->face, ret, err);
+
+	if (!r && !ret->events)
+		face_say(profiling->face, SAY_WARNING,
+			 "the trace is empty: nothing of what was asked for was called, or ended, "
+			 "in process %d meanwhile",
+			 profiling->pid);
+	return r;
+}
+
+static int open_recorder(struct running *self, const char *const *variables, struct err *err)
+{
+	const struct profiling *profiling = self->profiling;
+	struct recorder_options options = {
+		.pids = &profiling->pid,
+		.pid_count = 1,
+		.has_children = profiling->profile->has_children,
+		.session = { .attach.doorstep = profiling->doorstep,
+			     .tools = profiling->tools,
+			     .tool_count = profiling->tool_count,
+			     .is_strict = true },
+		.trace.domains = profiling->profile->domains,
+		.folder = self->folder,
+		.version = LIMPET_VERSION,
+		.variables = variables,
+		.listener = { tell_absent, tell_skipped, tell_left, tell_lost, self },
+	};
+
+	return recorder_open(&self->recorder, &options, err);
+}
+
+/* Recordings of which no files could be made are kept: nothing else has what was recorded. */
+static void clean_up(struct running *self, bool keeps)
+{
+	if (keeps && self->folder[0])
+		face_say(self->profiling->face, SAY_WARNING,
+			 "the recordings are kept in %s (limpet export makes files of them)",
+			 self->folder);
+	recorder_free(self->recorder, keeps);
+	if (!keeps && self->folder[0])
+		rmdir(self->folder);
+	if (self->pidfd >= 0)
+		close(self->pidfd);
+}
+
+static int check_process(pid_t pid, struct err *err)
+{
+	struct process process;
+	int r = process_read(pid, &process, err);
+
+	if (!r)
+		process_done(&process);
+	return r;
+}
+
+/* A set of AMD's is wider than ours: said, since nobody named its parts. */
+static void tell_width(const struct profiling *profiling)
+{
+	if (profiling->profile->is_wide)
+		face_say(profiling->face, SAY_WARNING,
+			 "--sys-trace and --runtime-trace are without KFD, OMPT, rocDecode, "
+			 "rocJPEG, rocSHMEM and hipFile: limpet does not trace them");
+}
+
+int profiling_run(const struct profiling *profiling, struct results *ret, struct err *err)
+{
+	struct running self = { .profiling = profiling,
+				.pidfd = (int)syscall(SYS_pidfd_open, profiling->pid, 0) };
+	struct results_variables variables;
+	struct recorder_outcome outcome;
+	struct err second = { 0 };
+	bool keeps = false;
+	int r = check_process(profiling->pid, err);
+
+	*ret = (struct results){ 0 };
+	tell_width(profiling);
+	results_find_variables(profiling->profile, &variables);
+	if (!r)
+		r = make_folder(&self, err);
+	if (!r)
+		r = open_recorder(&self, variables.names, err);
+	if (!r) {
+		r = record(&self, err);
+		if (recorder_end(self.recorder, /* gives_up */ false, &outcome,
+				 r ? &second : err) &&
+		    !r)
+			r = err->code;
+		/* Also after a failure: what was recorded until then is there. */
+		if (self.has_begun && write_files(&self, ret, r ? &second : err)) {
+			keeps = true;
+			r = r ? r : err->code;
+		}
+	}
+	clean_up(&self, keeps);
+	return r;
+}

@@ -1,0 +1,20 @@
+/*
+ * One process, or its family, from attaching to the last file.
+ */
+#pragma once
+
+#include "results.h"
+
+struct profiling {
+	pid_t pid;
+	uint64_t doorstep;    /* where it waits, if it was started for this; 0 */
+	uint64_t duration_ns; /* UINT64_MAX: until the face's wait ends it */
+	const struct profile *profile;
+	const char *const *tools; /* to be attached too, each a library */
+	size_t tool_count;
+	const struct face *face;
+};
+
+/* 0 also when nothing was recorded, which is said.  ret may be all 0. */
+int profiling_run(const struct profiling *profiling, struct results *ret,
+		  struct err *err) MUST_CHECK;

@@ -1,0 +1,137 @@
+/*
+ * Examines what this machine allows.  Tries a ptrace on a child of its own; touches nothing else.
+ */
+#include "host/cli/doctor/features.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FIX_PTRACE "sudo limpet ..., or for a group: " RIGHTS_SETUP
+
+static struct finding full(const char *rung)
+{
+	return (struct finding){ FEATURE_FULL, rung, "", "" };
+}
+
+static struct finding examine_looking(const struct rights *rights)
+{
+	(void)rights;
+	if (access("/proc/1/status", R_OK) == 0)
+		return full("every process");
+	return (struct finding){ FEATURE_PART, "own processes", "/proc is mounted with hidepid",
+				 "sudo limpet ps" };
+}
+
+/* 0, or -errno: whether this process may trace a child at all.  A container's seccomp filter can
+ * forbid it. */
+static int try_ptrace(void)
+{
+	pid_t child = fork();
+	int r = 0;
+
+	if (child < 0)
+		return -errno;
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	if (ptrace(PTRACE_SEIZE, child, 0, 0) < 0)
+		r = -errno;
+	kill(child, SIGKILL);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	return r;
+}
+
+/* Since Linux 5.6; also what old seccomp profiles do not know. */
+static bool has_pidfd_getfd(void)
+{
+	long pidfd = syscall(SYS_pidfd_open, getpid(), 0), copy = -1;
+
+	if (pidfd >= 0) {
+		copy = syscall(SYS_pidfd_getfd, (int)pidfd, (int)pidfd, 0);
+		close((int)pidfd);
+	}
+	if (copy >= 0)
+		close((int)copy);
+	return copy >= 0;
+}
+
+static struct finding attach_by_yama(int scope)
+{
+	if (scope <= 0)
+		return (struct finding){ FEATURE_PART, "own processes",
+					 "CAP_SYS_PTRACE for others'", FIX_PTRACE };
+	if (scope == 1)
+		return (struct finding){
+			FEATURE_PART, "own children", "kernel.yama.ptrace_scope is 1",
+			"sudo sysctl kernel.yama.ptrace_scope=0, or sudo limpet ..."
+		};
+	return (struct finding){ FEATURE_NONE, "nothing", "kernel.yama.ptrace_scope is 2",
+				 FIX_PTRACE };
+}
+
+static struct finding examine_attach(const struct rights *rights)
+{
+	if (rights->yama_scope == 3)
+		return (struct finding){ FEATURE_NONE, "nothing", "kernel.yama.ptrace_scope is 3",
+					 "set it to 0 or 1 in /etc/sysctl.d and reboot" };
+	if (try_ptrace() < 0)
+		return (struct finding){
+			FEATURE_NONE, "nothing", "the system call ptrace (seccomp)",
+			"docker run --cap-add SYS_PTRACE --security-opt seccomp=unconfined ..."
+		};
+	if (!has_pidfd_getfd())
+		return (struct finding){
+			FEATURE_NONE, "nothing", "the system call pidfd_getfd",
+			"Linux 5.10 or newer, and a seccomp profile that knows it"
+		};
+	if (!rights_have(rights, CAPABILITY_SYS_PTRACE))
+		return attach_by_yama(rights->yama_scope);
+	if (!rights_have(rights, CAPABILITY_DAC_OVERRIDE))
+		return (struct finding){ FEATURE_PART, "own processes",
+					 "CAP_DAC_OVERRIDE for others'", FIX_PTRACE };
+	return full(rights->is_user_namespace ? "any process of this user namespace"
+					      : "any process");
+}
+
+static struct finding examine_tools(const struct rights *rights)
+{
+	(void)rights; /* not even vm.memfd_noexec forbids a library that is only mapped */
+	return full("by path, or from memory where the path is not visible");
+}
+
+static struct finding examine_pause(const struct rights *rights)
+{
+	struct rlimit limit = { 0 };
+
+	getrlimit(RLIMIT_RTPRIO, &limit);
+	if (rights_have(rights, CAPABILITY_SYS_NICE) || limit.rlim_cur > 0)
+		return full("real-time priority for the moment of the stop");
+	return (struct finding){ FEATURE_PART, "normal priority: longer pauses on a busy machine",
+				 "CAP_SYS_NICE", FIX_PTRACE };
+}
+
+static struct finding examine_sandboxes(const struct rights *rights)
+{
+	if (rights_have(rights, CAPABILITY_SYS_ADMIN))
+		return full("seccomp filters are read before anything is done");
+	return (struct finding){ FEATURE_PART,
+				 "only with the same filters as limpet, or with --force",
+				 "CAP_SYS_ADMIN to read seccomp filters", "sudo limpet ..." };
+}
+
+const struct feature features[] = {
+	{ "looking", "ps, doctor, status", examine_looking },
+	{ "attach", "attach, detach", examine_attach },
+	{ "tools", "attach --tool", examine_tools },
+	{ "short pause", "attach", examine_pause },
+	{ "sandboxes", "attach to a process with seccomp filters", examine_sandboxes },
+	{ 0 },
+};

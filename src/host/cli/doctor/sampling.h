@@ -1,0 +1,20 @@
+/*
+ * What sampling a process gets here, tried out: the rung, and in the words of `limpet record` why
+ * no better one.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/core/json.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Of a process of our own, this one: a line of the table of features. */
+void doctor_sampling_machine(bool is_json);
+
+/* Of this process. */
+void doctor_sampling_process(pid_t pid, bool is_json);
+
+/* The same as a member "sampling" of an open object; pid 0: of this one. */
+void doctor_sampling_write(struct json *json, pid_t pid);

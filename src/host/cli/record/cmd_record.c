@@ -1,0 +1,301 @@
+/*
+ * limpet record: sample and trace a running process, or one that it starts, into a file, until
+ * asked to stop.
+ */
+#include "host/cli/command.h"
+#include "host/cli/operand.h"
+#include "host/cli/record/messages.h"
+#include "host/cli/record/period.h"
+#include "host/cli/record/size.h"
+#include "host/cli/record/trace_sets.h"
+#include "host/cli/report.h"
+#include "host/cli/version.h"
+#include "host/core/ending.h"
+#include "host/core/print.h"
+#include "host/process/status.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIELD(name) offsetof(struct record_values, name)
+
+#define TRACES(letter, name, domains, help)                                           \
+	{                                                                             \
+		letter, name, NULL, help, OPTION_BITS, FIELD(domains_traced), domains \
+	}
+
+static const struct option_desc record_options[] = {
+	OPERANDS_OPTION(FIELD(pids)),
+	{ 'o', "output", "FILE", "the recording (default: limpet-PID.limpet)", OPTION_TEXT,
+	  FIELD(output) },
+	{ 'd', "duration", "TIME", "stop after TIME of recording (10 or 10s, 500ms, 1m)",
+	  OPTION_DURATION, FIELD(duration_ns) },
+	{ 'F', "frequency", "HZ", "samples a second, 1 to 5000 (default: 99; without traces)",
+	  OPTION_NUMBER, FIELD(samples.hz) },
+	{ 'e', "event", "NAME",
+	  "what is counted: cpu-clock, or cycles where the processor counts them", OPTION_TEXT,
+	  FIELD(samples.event) },
+	{ 0, "off-cpu", NULL, "also samples of waiting threads: where, and how long", OPTION_FLAG,
+	  FIELD(samples.off_cpu) },
+	{ 'C', "children", NULL, "its descendants too, also those born meanwhile", OPTION_FLAG,
+	  FIELD(samples.children) },
+	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
+	  FIELD(samples.sampler) },
+	{ 0, "java-names", NULL, "ask a Java virtual machine for the names of its code (JDK 17)",
+	  OPTION_FLAG, FIELD(samples.java_names) },
+	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
+	  FIELD(samples.debuginfod) },
+	TRACES(0, "alloc-trace", DOMAIN_BIT(ALLOC), "malloc and its family, new and delete, mmap"),
+	{ 0, "alloc-stacks", NULL, "with the call stack of every allocation", OPTION_FLAG,
+	  FIELD(alloc_stacks) },
+	{ 0, "alloc-sample", "SIZE",
+	  "samples, one in SIZE bytes on average, with call stacks (512K)", OPTION_TEXT,
+	  FIELD(alloc_sample) },
+	TRACES(0, "io-trace", DOMAIN_BIT(IO),
+	       "read, write, send, open, fsync, stdio and their like"),
+	TRACES(0, "lock-trace", DOMAIN_BIT(LOCK),
+	       "waits for mutexes, rwlocks, conditions, semaphores"),
+	{ 0, "lock-all", NULL, "also locks that nobody held", OPTION_FLAG, FIELD(all_locks) },
+	{ 0, "function", "LIB:SYMBOL", "any imported function, with * and ?; repeatable",
+	  OPTION_LIST, FIELD(functions) },
+	TRACES('s', "sys-trace", SET_SYSTEM, "all of GPU runtimes: what follows"),
+	TRACES('r', "runtime-trace", SET_RUNTIME, "the same without HSA and HIP's compiler"),
+	TRACES(0, "opencl-trace", DOMAIN_BIT(OPENCL),
+	       "calls of OpenCL; alone also what its devices do"),
+	{ 0, "opencl-device-time", NULL,
+	  "with the devices' own times, by queues beside the program's", OPTION_FLAG,
+	  FIELD(opencl_device_time) },
+#include "host/session/gpu_traces.def"
+	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
+	  FIELD(max_size) },
+	{ 0, "ring-size", "SIZE", "memory for each thread's records (1M; for devices 4M)",
+	  OPTION_TEXT, FIELD(ring_size) },
+	{ 0, "collection-period", "DELAY:TIME:REPEAT",
+	  "record TIME after DELAY, REPEAT times (0: for ever)", OPTION_TEXT, FIELD(period) },
+	{ 'u', "unload", NULL, "take everything along when leaving", OPTION_FLAG, FIELD(unload) },
+	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG,
+	  FIELD(force) },
+	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
+	  FIELD(resumes) },
+	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 0 },
+};
+
+/* Device times of nothing are meant to be those of OpenCL. */
+static uint32_t read_domains(const struct record_values *values)
+{
+	uint32_t with_times = DOMAIN_BIT(OPENCL) | DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY);
+	bool is_alone = values->opencl_device_time && !(values->domains_traced & with_times);
+
+	return values->domains_traced | (is_alone ? DOMAIN_BIT(OPENCL) : 0);
+}
+
+static int read_trace_options(const struct record_values *values, struct trace_options *ret,
+			      struct err *err)
+{
+	*ret = (struct trace_options){
+		.domains = read_domains(values),
+		.opencl_device_time = values->opencl_device_time,
+		.alloc_stacks = values->alloc_stacks,
+		.all_locks = values->all_locks,
+		.functions = values->functions.items,
+		.function_count = values->functions.count,
+	};
+	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
+	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
+		return err->code;
+	return 0;
+}
+
+/* A file that is there keeps its name unless it was named. */
+static int choose_file(struct visit *visit, struct recorder_options *options, struct err *err)
+{
+	const char *named = visit->values->output;
+
+	visit->path = options->path = named ? named : visit->own_path;
+	options->is_path_new = !named;
+	if (!named)
+		options->new_file = recording_unused_path(visit->pids[0], visit->own_path,
+							  sizeof(visit->own_path), err);
+	return !named && options->new_file < 0 ? options->new_file : 0;
+}
+
+static int parse_values(const struct record_values *values, struct recorder_options *options,
+			struct visit *visit, struct err *err)
+{
+	int r = read_trace_options(values, &options->trace, err);
+
+	visit->traces = trace_domains(&options->trace);
+	visit->samples = !visit->traces || samples_are_asked_for(&values->samples);
+	options->sampling = visit->samples ? &visit->sampling : NULL;
+	if (!r)
+		r = samples_options(&values->samples, &visit->sampling, err);
+	if (!r)
+		r = size_parse("--max-size", values->max_size, &visit->job.times.max_bytes, err);
+	return r ? r : period_parse(values->period, &visit->period, err);
+}
+
+static int record(struct visit *visit, struct recorder_options *options, struct err *err)
+{
+	const struct record_values *values = visit->values;
+	int r = choose_file(visit, options, err);
+
+	visit->sampling.sampler.pid = visit->pids[0];
+	options->pids = visit->pids;
+	options->pid_count = visit->pid_count;
+	options->has_children = values->samples.children;
+	options->listener = visit_listener(visit);
+	if (r)
+		return r;
+	r = recorder_open(&visit->recorder, options, err);
+	if (r)
+		return r;
+	visit->shows_progress = isatty(STDERR_FILENO) && !values->is_json && !visit->launched;
+	return record_finish(visit, record_visit(visit, err), err);
+}
+
+static int record_running(struct visit *visit, struct recorder_options *options, struct err *err)
+{
+	int r = visit->signals = ending_prepare(err);
+
+	ending_outlive_pipes();
+	return r < 0 ? r : record(visit, options, err);
+}
+
+static bool is_stopped(pid_t pid)
+{
+	struct process_status status;
+	struct err ignored;
+
+	return !status_read(pid, pid, &status, &ignored) && status.state == 'T';
+}
+
+/* It will be no more: nothing that is done to it would help. */
+static void explain_stop(const char *name, struct err *err)
+{
+	err_set(err, err->code, "cannot trace '%s' from its beginning", name);
+	err_why(err,
+		"it was stopped (SIGSTOP, Ctrl-Z) before it had begun, and could not be prepared; "
+		"it was not run");
+	err_fix(err, "start it again; stop it when limpet says that it is recording");
+	err_exit(err, EXIT_BUSY);
+}
+
+/* The program keeps the output; what we have to say goes where errors go. */
+static int record_launched(char **command, struct launched *launched, struct visit *visit,
+			   struct recorder_options *options, struct err *err)
+{
+	const struct launch *launch = &launched->launch;
+	int r = launched_start(launched, command, visit->traces, err);
+
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (r)
+		return r;
+	visit->launched = launched;
+	visit->sampling.is_new = true;
+	options->session.attach.doorstep = launch->doorstep;
+	visit->pids[0] = launch->pid;
+	visit->pid_count = 1;
+	r = record(visit, options, err);
+	if (r && !launch->is_let_go && is_stopped(launch->pid))
+		explain_stop(command[0], err);
+	launched_finish(launched);
+	if (launch->is_let_go)
+		print_end(launch, visit->values->is_json);
+	else
+		print(stderr, "the program was not run\n");
+	return r;
+}
+
+static int run(struct visit *visit, char **command, struct err *err)
+{
+	const struct record_values *values = visit->values;
+	struct debuginfod debuginfod = { 0 };
+	struct launched launched;
+	struct recorder_options options = {
+		.session.attach = { .force = values->force, .resumes = values->resumes },
+		.session.is_strict = true,
+		.version = LIMPET_VERSION,
+	};
+	int r = parse_values(values, &options, visit, err);
+
+	if (!r && values->samples.debuginfod)
+		r = samples_ask(&debuginfod, err);
+	if (r)
+		return r;
+	r = command ? record_launched(command, &launched, visit, &options, err)
+		    : record_running(visit, &options, err);
+	samples_tell_asked(&debuginfod);
+	return r;
+}
+
+static int refuse_both(struct err *err)
+{
+	err_set(err, -EINVAL, "a process and a program to start are both named");
+	err_fix(err, "limpet record -p PID ..., or: limpet record ... -- CMD [ARGS]");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* What follows "--" is a program and what it is given; NULL: there is no such thing. */
+static char **split_command(char **argv)
+{
+	while (*argv && strcmp(*argv, "--"))
+		argv++;
+	if (!*argv || !argv[1])
+		return NULL;
+	*argv = NULL;
+	return argv + 1;
+}
+
+static enum exit_code record_run(char **argv)
+{
+	struct record_values values = { .duration_ns = UINT64_MAX, .samples.hz = HZ_NOT_GIVEN };
+	struct visit visit = { .values = &values };
+	struct err err = { 0 };
+	char **command = split_command(argv);
+	int operands = options_parse(record_options, argv, &values, &err);
+	int r = operands < 0 ? operands : 0;
+
+	if (!r && command && (values.pids.count || operands))
+		r = refuse_both(&err);
+	else if (!r && !command)
+		r = operand_processes(&values.pids, argv, operands, visit.pids, &visit.pid_count,
+				      &err);
+	if (!r && run(&visit, command, &err) && !err.code)
+		err_set(&err, -EIO, "it failed without saying why");
+	return report_end("record", values.is_json, &err);
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "sample and trace a running process, or a program that it starts, into a file",
+	.usage =
+		"{-p PID... | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+	.options = record_options,
+	.run = record_run,
+	.notes =
+		"Without a trace it samples: what every thread does, 99 times a second.  With traces it\n"
+		"samples too when -F, --off-cpu or --sampler is given.  With --children, and with several\n"
+		"-p, all processes are in the one file.\n"
+		"\n"
+		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
+		"A second Ctrl-C gives up writing what is left, but still detaches; what takes longer than\n"
+		"a second is left where it is.\n"
+		"With -- CMD the program is recorded from its first call; it gets the terminal and\n"
+		"the signals, and limpet ends when it does, with an exit code of its own.\n"
+		"\n"
+		"examples:\n"
+		"  limpet record -p 4711 --duration 10s\n"
+		"  limpet record -p 4711 -F 999 --off-cpu\n"
+		"  limpet record -p 4711 --children\n"
+		"  limpet record -p 4711 --children --alloc-trace --lock-trace\n"
+		"  limpet record -p 4711 -p 4712 --io-trace\n"
+		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
+		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
+		"  limpet record -p 4711 --hip-trace --kernel-trace --memory-copy-trace\n"
+		"  limpet record -- ./program argument\n"
+		"  limpet record --alloc-trace -o it.limpet -- ./program argument\n"
+		"  limpet report tls.limpet\n",
+};

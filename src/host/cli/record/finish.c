@@ -1,0 +1,100 @@
+/*
+ * The end of limpet record: what is in the file, what is missing, and whether that is enough.
+ */
+#include "host/cli/record/visit.h"
+
+#include "host/cli/progress.h"
+#include "host/cli/record/messages.h"
+#include "host/core/cleanup.h"
+#include "host/core/interrupt.h"
+#include "host/core/print.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static int judge_records(const struct visit *self, const struct recorder_outcome *outcome,
+			 struct err *err)
+{
+	warn_work_left(&outcome->totals.left);
+	warn_queues(&outcome->totals.queues);
+	warn_drops(&outcome->totals.collected);
+	if (outcome->written.records)
+		return 0;
+	err_set(err, -ENODATA, "nothing was recorded");
+	err_why(err,
+		self->job.turns
+			? "no traced function was called, or none ended, while limpet was there"
+			: "it was stopped before the first period began");
+	err_fix(err, "record for longer, or trace something else (--function)");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+/* One of both is enough; what is missing is said all the same. */
+static int judge(const struct visit *self, const struct outcome *outcome, struct err *err)
+{
+	struct err no_samples = { 0 }, no_records = { 0 };
+	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling,
+						    self->job.ending == ENDING_EXIT, &no_samples)
+				    : -ENODATA;
+	int records =
+		self->traces ? judge_records(self, &outcome->recorded, &no_records) : -ENODATA;
+
+	if (samples && records) {
+		*err = self->samples ? no_samples : no_records;
+		return err->code;
+	}
+	if (no_samples.code || no_records.code)
+		print(stderr, "warning: %s: %s\n",
+		      no_samples.code ? no_samples.what : no_records.what,
+		      no_samples.code ? no_samples.why : no_records.why);
+	return 0;
+}
+
+static bool is_asked_again(int signals)
+{
+	return ending_wait(signals, -1, 0) == ENDING_SIGNAL;
+}
+
+static void note_samples(struct visit *self, struct outcome *ret)
+{
+	struct sampling *sampling = recorder_sampling(self->recorder);
+
+	if (!sampling)
+		return;
+	sampling_totals(sampling, &ret->sampled);
+	sampling_reasons(sampling, ret->reasons, sizeof(ret->reasons));
+	samples_explain(sampling, self->told);
+}
+
+int record_finish(struct visit *self, int r, struct err *err)
+{
+	bool gives_up = self->job.ending == ENDING_SIGNAL && is_asked_again(self->signals);
+	CLEANUP(progress_end) struct progress progress = { 0 };
+	struct outcome outcome = { 0 };
+	struct err second = { 0 };
+	int end;
+
+	/* A program that was started has had the signals until now. */
+	if (self->launched)
+		close(interrupt_watch(/* before_end */ NULL, &second));
+	/* The terminal of a program that was started is its own. */
+	if (!self->launched)
+		progress_begin(&progress, "finishing", self->path);
+	end = gives_up ? 0 : recorder_finish(self->recorder, r ? &second : err);
+	note_samples(self, &outcome);
+	if (recorder_end(self->recorder, gives_up, &outcome.recorded, r || end ? &second : err) &&
+	    !end)
+		end = r ? second.code : err->code;
+	recorder_free(self->recorder, /* keeps_files */ true);
+	progress_end(&progress);
+
+	if (gives_up)
+		print(stderr,
+		      "warning: given up at the second signal: the last records are missing\n");
+	if (self->job.turns) {
+		print_totals(self, &outcome);
+		fflush(stdout); /* a program that was started may go on for long */
+		warn_words(&outcome.recorded.totals.words);
+	}
+	return r ? r : end ? end : judge(self, &outcome, err);
+}

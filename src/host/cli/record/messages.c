@@ -1,0 +1,426 @@
+/*
+ * Texts for people, and objects for programs.
+ */
+#include "host/cli/record/messages.h"
+
+#include "host/cli/printable.h"
+#include "host/core/json.h"
+#include "host/core/plural.h"
+#include "host/core/print.h"
+#include "host/model/domains.h"
+#include "host/process/procfs.h"
+#include "host/recording/drops.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define OFTEN_HZ 500u /* below, samples cost less than 3 % of any program that was measured */
+
+/* As it was understood. */
+static const char *duration_text(uint64_t duration_ns, char ret[32])
+{
+	ret[0] = '\0';
+	if (duration_ns != UINT64_MAX)
+		snprintf(ret, 32, " for %.10g s", (double)duration_ns / 1e9);
+	return ret;
+}
+
+static bool traces_allocations(const struct visit *self)
+{
+	const struct record_values *values = self->values;
+	bool is_traced = values->alloc_stacks || values->domains_traced & 1u << DOMAIN_ALLOC;
+
+	return self->traces && is_traced && !values->alloc_sample;
+}
+
+static bool samples_allocations(const struct visit *self)
+{
+	return self->traces && self->values->alloc_sample;
+}
+
+static bool samples_often(const struct visit *self)
+{
+	return self->samples && self->sampling.sampler.hz >= OFTEN_HZ;
+}
+
+/* What programs lose that do a little of everything, as docs/benchmarks.md has measured: the
+ * dearest of what was asked for.  Nothing is said of what costs less than a hundredth, or is not
+ * known. */
+static const char *cost_text(const struct visit *self)
+{
+	static const struct {
+		bool (*is_asked)(const struct visit *self);
+		const char *text;
+	} costs[] = {
+		{ traces_allocations, "; may cost it a third of its speed" },
+		{ samples_allocations, "; may cost it 5 % of its speed" },
+		{ samples_often, "; may cost it 5 % of its speed" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(costs); i++)
+		if (costs[i].is_asked(self))
+			return costs[i].text;
+	return "";
+}
+
+/* "4711 (redis-server)", for each of them. */
+static const char *name_processes(const struct visit *self, char *ret, size_t room)
+{
+	size_t used = 0;
+
+	ret[0] = '\0';
+	for (size_t i = 0; i < self->pid_count && used < room; i++) {
+		char name[32] = "", shown[NAME_MAX_SHOWN];
+		struct err ignored;
+
+		if (proc_read_small(self->pids[i], "comm", name, sizeof(name), &ignored) > 0)
+			name[strcspn(name, "\n")] = '\0';
+		used += (size_t)snprintf(ret + used, room - used, "%s%d (%s)", i ? ", " : "",
+					 self->pids[i], printable(name, shown));
+	}
+	return ret;
+}
+
+static const char *descendants_text(const struct visit *self)
+{
+	if (!self->values->samples.children)
+		return "";
+	return self->pid_count > 1 ? " and their descendants" : " and its descendants";
+}
+
+static void print_attached_json(const struct visit *self, const char *how)
+{
+	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
+	const struct session *session = tracing ? tracing_session(tracing) : NULL;
+	struct json json = { .out = stdout };
+
+	json_object(&json, NULL);
+	json_text(&json, "event", "attached");
+	json_signed(&json, "pid", self->pids[0]);
+	json_text(&json, "file", self->path);
+	if (session)
+		json_number(&json, "pause_ns", session->attachment.report.pause_ns);
+	json_text(&json, "sampling", how);
+	if (visit_has_family(self)) {
+		json_list(&json, "pids");
+		for (size_t i = 0; i < self->pid_count; i++)
+			json_signed(&json, NULL, self->pids[i]);
+		json_list_end(&json);
+		json_bool(&json, "children", self->values->samples.children);
+	}
+	json_object_end(&json);
+	fflush(stdout);
+}
+
+void print_attached(const struct visit *self)
+{
+	char how[96] = "", names[512], limit[32];
+
+	if (self->samples)
+		samples_describe(recorder_sampling(self->recorder), &self->sampling, how,
+				 sizeof(how));
+	if (self->values->is_json) {
+		print_attached_json(self, how);
+		return;
+	}
+	print(stderr, "recording %s%s%s%s into %s%s%s; %s\n",
+	      name_processes(self, names, sizeof(names)), descendants_text(self), how[0] ? " " : "",
+	      how, self->path, duration_text(self->values->duration_ns, limit), cost_text(self),
+	      self->launched ? "until it ends" : "Enter or Ctrl-C stops");
+}
+
+void warn_absent(const struct visit *self, const struct tracing *tracing)
+{
+	uint32_t absent = tracing_absent(tracing);
+	char where[32] = "this process";
+
+	if (visit_has_family(self))
+		snprintf(where, sizeof(where), "process %d", tracing_pid(tracing));
+	for (unsigned i = 0; i < DOMAINS; i++) {
+		const char *why = tracing_note(tracing, i);
+
+		if (absent & 1u << i)
+			print(stderr, "warning: nothing to trace for %s in %s%s%s\n",
+			      domain_name(i), where, why ? ": " : "", why ? why : "");
+		else if (why)
+			print(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
+			      why);
+	}
+}
+
+void tell_joined(const struct visit *self, const struct tracing *tracing)
+{
+	struct json json = { .out = stdout };
+
+	if (!self->values->is_json || !visit_has_family(self))
+		return;
+	json_object(&json, NULL);
+	json_text(&json, "event", "traced");
+	json_signed(&json, "pid", tracing_pid(tracing));
+	json_object_end(&json);
+	fflush(stdout);
+}
+
+void tell_skipped(const struct visit *self, pid_t pid, const struct err *err)
+{
+	struct json json = { .out = stdout };
+
+	print(stderr, "warning: not traced: %s%s%s\n", err->what, err->why[0] ? ": " : "",
+	      err->why);
+	if (!self->values->is_json)
+		return;
+	json_object(&json, NULL);
+	json_text(&json, "event", "skipped");
+	json_signed(&json, "pid", pid);
+	json_text(&json, "error", err->what);
+	json_text(&json, "why", err->why);
+	json_text(&json, "fix", err->fix);
+	json_object_end(&json);
+}
+
+/* The process is the same, what it runs is not. */
+void tell_program(struct visit *self)
+{
+	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
+	char name[96];
+
+	if (!tracing || visit_has_family(self) || tracing_programs(tracing) == self->programs)
+		return;
+	self->programs = tracing_programs(tracing);
+	print(stderr,
+	      "it executes another program now: recording %s, whose first calls may be missing\n",
+	      target_name(&tracing_session(tracing)->attachment.target, name, sizeof(name)));
+}
+
+static bool changes_are_out(const struct tracing *tracing)
+{
+	struct tracing_changes changes;
+
+	tracing_count_changes(tracing, &changes);
+	return changes.is_out;
+}
+
+static void warn_changes(const struct tracing *tracing)
+{
+	struct tracing_changes changes;
+
+	tracing_count_changes(tracing, &changes);
+	if (changes.count)
+		print(stderr,
+		      "warning: the program changed its identity or confined itself, and limpet left "
+		      "before: %u time%s, not traced for %.0f ms%s\n",
+		      changes.count, plural(changes.count), (double)changes.untraced_ns / 1e6,
+		      changes.is_out ? ", to the end" : "");
+}
+
+void warn_unfollowed(const struct tracing *tracing)
+{
+	const struct err *why = tracing_unfollowed(tracing);
+	struct process_stat stat;
+
+	if (tracing_has_other_name(tracing, &stat))
+		print(stderr,
+		      "warning: it ended as %s: where that is another program that it executed, it is "
+		      "not recorded\n",
+		      stat.name);
+	if (tracing_is_cut_off(tracing))
+		print(stderr,
+		      "warning: the program has closed limpet's descriptors, as daemons close "
+		      "all: what it did from then on is not recorded; limpet record -p PID, "
+		      "later, finds it\n");
+	warn_changes(tracing);
+	if (why)
+		print(stderr, "warning: %s, which is not recorded: %s%s%s\n",
+		      changes_are_out(tracing) ? "it went on with other rights"
+					       : "it executed another program",
+		      why->what, why->why[0] ? "; " : "", why->why);
+}
+
+void warn_notes(const struct tracing *tracing)
+{
+	for (unsigned i = 0; i < TRACE_NOTES; i++) {
+		const char *note = tracing_end_note(tracing, i);
+
+		if (note)
+			print(stderr, "warning: %s\n", note);
+	}
+}
+
+/* More room is of no use to those that could not even be made. */
+void warn_drops(const struct collect_totals *totals)
+{
+	uint64_t unmade = totals->drops[DROP_NO_COUNTER],
+		 others = drops_sum(totals->drops) - unmade;
+
+	if (unmade)
+		print(stderr,
+		      "warning: up to %" PRIu64
+		      " record%s %s not made: the program forbids to read the machine's counter\n",
+		      unmade, plural(unmade), was_were(unmade));
+	if (others)
+		print(stderr,
+		      "warning: %" PRIu64 " record%s %s dropped; --ring-size gives more room\n",
+		      others, plural(others), was_were(others));
+}
+
+void warn_work_left(const struct work_left *left)
+{
+	if (left->cut)
+		print(stderr,
+		      "warning: %" PRIu32
+		      " command%s %s not done by the devices 2 s after the end, and %s not in the "
+		      "recording\n",
+		      left->cut, plural(left->cut), was_were(left->cut), is_are(left->cut));
+	if (left->lost)
+		print(stderr,
+		      "warning: %" PRIu32
+		      " command%s could not be followed to the end: too many at once\n",
+		      left->lost, plural(left->lost));
+	if (left->unseen)
+		print(stderr,
+		      "warning: %" PRIu32
+		      " kernels and copies of HSA are not in the recording: the program has not "
+		      "looked at their signals before the end\n",
+		      left->unseen);
+	if (left->turned)
+		print(stderr,
+		      "warning: %" PRIu64
+		      " records ended before they began, by clocks of processors or devices that "
+		      "differ: they are recorded as if they had taken no time\n",
+		      left->turned);
+}
+
+void warn_queues(const struct trace_queues *queues)
+{
+	for (unsigned i = 0; trace_refusal(i) || !i; i++)
+		if (queues->refusals & 1u << i && trace_refusal(i))
+			print(stderr,
+			      "warning: times of OpenCL queues (%" PRIu32
+			      " in all) are estimated: %s\n",
+			      queues->estimated, trace_refusal(i));
+	if (queues->left)
+		print(stderr,
+		      "warning: %" PRIu32
+		      " OpenCL queues of limpet's stay until the devices are done with them\n",
+		      queues->left);
+}
+
+void warn_words(const struct trace_words *words)
+{
+	if (words->foreign)
+		print(stderr,
+		      "warning: %u words of imports were changed by somebody else meanwhile: left so\n",
+		      words->foreign);
+	if (words->unwritable + words->refused)
+		print(stderr,
+		      "warning: calls through %u words of imports were not seen: %u cannot be written, %u are too many\n",
+		      words->unwritable + words->refused, words->unwritable, words->refused);
+}
+
+static void print_words(struct json *json, const struct trace_words *words)
+{
+	json_number(json, "words_hooked", words->hooked);
+	json_number(json, "words_restored", words->restored);
+	json_number(json, "words_foreign", words->foreign);
+	json_number(json, "words_unwritable", words->unwritable);
+	json_number(json, "words_refused", words->refused);
+}
+
+static const char *processes_text(const struct visit *self, const struct outcome *outcome,
+				  char ret[48])
+{
+	uint64_t count = outcome->recorded.totals.processes;
+
+	ret[0] = '\0';
+	if (visit_has_family(self))
+		snprintf(ret, 48, " in %" PRIu64 " process%s", count, count == 1 ? "" : "es");
+	return ret;
+}
+
+static void print_for_people(const struct visit *self, const struct outcome *outcome)
+{
+	char processes[48];
+	const struct collect_totals *totals = &outcome->recorded.totals.collected;
+	const struct recorded_contents *written = &outcome->recorded.written;
+
+	if (written->leaves_old_file) {
+		print(stdout, "%s stays as it was\n", self->path);
+		return;
+	}
+	if (self->traces)
+		print(stdout,
+		      "wrote %s: %" PRIu64 " record%s of %" PRIu64 " thread%s%s, %" PRIu64
+		      " dropped, %" PRIu64 " KiB\n",
+		      self->path, written->records, plural(written->records), totals->threads,
+		      plural(totals->threads), processes_text(self, outcome, processes),
+		      drops_sum(totals->drops), written->bytes / 1024);
+	if (self->samples)
+		samples_print(&outcome->sampled, self->path, written);
+	if (written->records || written->samples)
+		print(stdout, "next: limpet report %s\n", self->path);
+	if (written->samples)
+		print(stdout, "      limpet export %s -f flamegraph\n", self->path);
+}
+
+void print_totals(const struct visit *self, const struct outcome *outcome)
+{
+	const struct collect_totals *totals = &outcome->recorded.totals.collected;
+	const struct work_left *left = &outcome->recorded.totals.left;
+	const struct trace_queues *queues = &outcome->recorded.totals.queues;
+	const struct recorded_contents *written = &outcome->recorded.written;
+	struct json json = { .out = stdout };
+
+	if (!self->values->is_json) {
+		print_for_people(self, outcome);
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "recorded");
+	json_text(&json, "file", self->path);
+	json_text(&json, "reason", self->job.is_full ? "max-size" : ending_name(self->job.ending));
+	json_number(&json, "records", written->records);
+	json_number(&json, "threads", totals->threads);
+	if (visit_has_family(self))
+		json_number(&json, "processes", outcome->recorded.totals.processes);
+	json_number(&json, "dropped_full", totals->drops[DROP_FULL]);
+	json_number(&json, "dropped_nested", totals->drops[DROP_NESTED]);
+	json_number(&json, "dropped_no_ring", totals->drops[DROP_NO_RING]);
+	json_number(&json, "dropped_no_counter", totals->drops[DROP_NO_COUNTER]);
+	json_number(&json, "invalid", totals->invalid);
+	json_number(&json, "work_cut", left->cut);
+	json_number(&json, "work_lost", left->lost);
+	json_number(&json, "work_unseen", left->unseen);
+	json_number(&json, "times_turned", left->turned);
+	if (self->values->opencl_device_time) {
+		json_number(&json, "queues_timed", queues->timed);
+		json_number(&json, "queues_estimated", queues->estimated);
+		json_number(&json, "queues_left", queues->left);
+	}
+	json_number(&json, "bytes", written->bytes);
+	json_bool(&json, "leaves_old_file", written->leaves_old_file);
+	print_words(&json, &outcome->recorded.totals.words);
+	if (self->samples)
+		samples_print_json(&json, &outcome->sampled, written, outcome->reasons);
+	json_object_end(&json);
+}
+
+void print_end(const struct launch *program, bool is_json)
+{
+	struct json json = { .out = stdout };
+	char buffer[96];
+
+	if (!is_json) {
+		print(stderr, "the program ended: %s\n",
+		      launch_describe(program, buffer, sizeof(buffer)));
+		return;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "event", "program");
+	json_signed(&json, "pid", program->pid);
+	if (WIFSIGNALED(program->status))
+		json_signed(&json, "signal", WTERMSIG(program->status));
+	else
+		json_signed(&json, "status", WEXITSTATUS(program->status));
+	json_object_end(&json);
+}

@@ -1,0 +1,185 @@
+/*
+ * What `limpet record` says about samples.
+ */
+#include "host/cli/record/samples.h"
+
+#include "host/cli/stack_ends.h"
+#include "host/core/plural.h"
+#include "host/core/print.h"
+#include "host/model/samples.h"
+#include "host/model/statistics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+bool samples_are_asked_for(const struct sample_words *words)
+{
+	return words->hz != HZ_NOT_GIVEN || words->off_cpu || words->sampler || words->java_names ||
+	       words->event;
+}
+
+int samples_options(const struct sample_words *words, struct sampling_options *ret, struct err *err)
+{
+	uint64_t hz = words->hz == HZ_NOT_GIVEN ? SAMPLING_HZ : words->hz;
+
+	if (!hz || hz > SAMPLING_HZ_MAX) {
+		err_set(err, -EINVAL, "%" PRIu64 " samples a second cannot be had", hz);
+		err_fix(err, "-F 1 to -F %u", SAMPLING_HZ_MAX);
+		return err_exit(err, EXIT_USAGE);
+	}
+	*ret = (struct sampling_options){
+		.sampler = { .hz = (unsigned)hz,
+			     .on_cpu = true,
+			     .off_cpu = words->off_cpu,
+			     .kernel_frames = true,
+			     .children = words->children },
+	};
+	ret->name = words->sampler;
+	ret->java_names = words->java_names;
+	return words->event ? event_find(words->event, &ret->sampler.event, err) : 0;
+}
+
+void samples_describe(struct sampling *sampling, const struct sampling_options *options, char *ret,
+		      size_t room)
+{
+	struct sampling_totals totals;
+
+	sampling_totals(sampling, &totals);
+	snprintf(ret, room, "with %u sample%s a second%s, sampler %s", options->sampler.hz,
+		 plural(options->sampler.hz), options->sampler.off_cpu ? " and of waits" : "",
+		 totals.sampler);
+}
+
+int samples_ask(struct debuginfod *debuginfod, struct err *err)
+{
+	int r = debuginfod_check(err);
+
+	if (!r)
+		symbol_file_ask(debuginfod);
+	return r;
+}
+
+void samples_tell_asked(const struct debuginfod *debuginfod)
+{
+	if (debuginfod->asked)
+		print(stderr, "debuginfod: %u of %u debug files found, %u not in time\n",
+		      debuginfod->found, debuginfod->asked, debuginfod->late);
+}
+
+/* Lines of "rung: reason". */
+void samples_explain(struct sampling *sampling, char told[SAMPLING_REASONS_MAX])
+{
+	char reasons[SAMPLING_REASONS_MAX], *rest = reasons, *line;
+
+	sampling_reasons(sampling, reasons, sizeof(reasons));
+	while ((line = strsep(&rest, "\n")) && *line) {
+		if (!strstr(told, line))
+			print(stderr, "note: %s\n", line);
+	}
+	sampling_reasons(sampling, told, SAMPLING_REASONS_MAX);
+}
+
+/* In hundredths of a percent, as reports have it. */
+static uint64_t complete_share(const struct sampler_counts *counts)
+{
+	return share_of(counts->ends[STACK_COMPLETE], counts->samples);
+}
+
+void samples_print(const struct sampling_totals *totals, const char *path,
+		   const struct recorded_contents *written)
+{
+	print(stdout,
+	      "wrote %s: %" PRIu64 " sample%s of %" PRIu64 " thread%s, %" PRIu64
+	      " lost, %.2f %% of the stacks complete, %" PRIu64 " KiB\n",
+	      path, written->samples, plural(written->samples), totals->threads,
+	      plural(totals->threads), totals->counts.lost,
+	      (double)complete_share(&totals->counts) / 100, written->bytes / 1024);
+	print(stdout, "sampler: %s (%s)\n", totals->sampler, totals->summary);
+	stack_ends_print("incomplete", totals->counts.ends, totals->counts.samples,
+			 totals->counts.samples / STACK_ENDS_WARN);
+}
+
+void samples_print_json(struct json *json, const struct sampling_totals *totals,
+			const struct recorded_contents *written, const char *reasons)
+{
+	json_text(json, "sampler", totals->sampler);
+	json_text(json, "no_better_sampler", reasons);
+	json_number(json, "samples", written->samples);
+	json_number(json, "samples_lost", totals->counts.lost);
+	json_number(json, "code_left_out", totals->counts.left_out);
+	json_number(json, "one_sample_in", MAX(totals->counts.thinned, 1u));
+	json_number(json, "sampled_threads", totals->threads);
+	json_fixed(json, "complete_percent", complete_share(&totals->counts), 2);
+	stack_ends_write(json, totals->counts.ends);
+	json_number(json, "frames", totals->naming.frames);
+	json_number(json, "frames_named", totals->naming.named);
+}
+
+static void warn_incomplete(const struct sampler_counts *counts)
+{
+	for (unsigned i = 0; i < STACK_ENDS; i++)
+		if (i != STACK_COMPLETE && counts->ends[i] > counts->samples / STACK_ENDS_WARN)
+			print(stderr,
+			      "warning: %" PRIu64
+			      " stack%s (%.2f %%) %s incomplete: %s\n  fix: %s\n",
+			      counts->ends[i], plural(counts->ends[i]),
+			      (double)share_of(counts->ends[i], counts->samples) / 100,
+			      is_are(counts->ends[i]), stack_end_name(i), stack_end_fix(i));
+}
+
+/* What has ended cannot be looked at any more. */
+static int hint(const struct sampling_options *options, bool has_ended, struct err *err)
+{
+	const char *more =
+		options->sampler.off_cpu ? "" : ", or with --off-cpu to see what it waits for";
+
+	if (has_ended)
+		return err_fix(err, "record for longer, or with a higher rate (-F)%s", more);
+	return err_fix(
+		err,
+		"record for longer, or with a higher rate (-F)%s; limpet dump %d shows where its "
+		"threads are now",
+		more, options->sampler.pid);
+}
+
+int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,
+		  bool has_ended, struct err *err)
+{
+	if (totals->counts.lost)
+		print(stderr, "warning: %" PRIu64 " sample%s %s lost; -F with less loses less\n",
+		      totals->counts.lost, plural(totals->counts.lost),
+		      was_were(totals->counts.lost));
+	if (totals->counts.left_out)
+		print(stderr,
+		      "warning: %" PRIu64
+		      " pieces of code had no room in the tables of the kernel programs: stacks "
+		      "through them are incomplete; --sampler copy has no such limit\n",
+		      totals->counts.left_out);
+	if (totals->counts.thinned > 1)
+		print(stderr,
+		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
+		      "limpet no more than a tenth of a processor; -F with less costs less\n",
+		      totals->counts.thinned);
+	warn_incomplete(&totals->counts);
+	if (totals->java_trouble[0])
+		print(stderr, "warning: names of Java are not the latest: %s\n",
+		      totals->java_trouble);
+	if (totals->naming.without_lines)
+		print(stderr,
+		      "note: %" PRIu64
+		      " frames have names but no lines: reading them took too long\n",
+		      totals->naming.without_lines);
+	if (totals->counts.samples)
+		return 0;
+	err_set(err, -ENODATA, "no sample was taken");
+	if (totals->counts.lost)
+		err_why(err, "all %" PRIu64 " were lost on their way", totals->counts.lost);
+	else
+		err_why(err,
+			"no thread of the process ran for as long as lies between two samples%s "
+			"while limpet was there",
+			options->sampler.off_cpu ? ", or came back from a wait," : "");
+	hint(options, has_ended, err);
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}

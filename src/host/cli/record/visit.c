@@ -1,0 +1,140 @@
+/*
+ * limpet record while it goes on: what ends it, and how far it is.
+ */
+#include "host/cli/record/visit.h"
+
+#include "host/cli/record/messages.h"
+#include "host/core/clock.h"
+#include "host/core/print.h"
+#include "host/recording/drops.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void show_line(const struct visit *self, uint64_t count, const char *things, uint64_t lost,
+		      const char *fate)
+{
+	uint64_t seconds = (now_ns() - self->job.begin_ns) / 1000000000u;
+
+	print(stderr,
+	      "\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " %s  %" PRIu64 " %s  %" PRIu64 " KiB ",
+	      seconds / 60, seconds % 60, count, things, lost, fate,
+	      recorder_file_bytes(self->recorder) / 1024);
+}
+
+static void show_progress(const struct visit *self)
+{
+	struct sampling_totals sampled;
+	struct tracing_totals totals;
+
+	if (!self->shows_progress)
+		return;
+	if (self->samples) {
+		sampling_totals(recorder_sampling(self->recorder), &sampled);
+		show_line(self, sampled.counts.samples, "samples", sampled.counts.lost, "lost");
+	}
+	if (self->traces) {
+		recorder_totals(self->recorder, &totals);
+		show_line(self, totals.collected.records, "records",
+			  drops_sum(totals.collected.drops), "dropped");
+	}
+}
+
+static enum ending visit_wait(void *context, const struct job_wait *wait)
+{
+	struct visit *self = context;
+
+	return self->launched ? launched_watch(self->launched, wait->socket, wait->time_ns)
+			      : ending_wait(self->signals, wait->end, wait->time_ns);
+}
+
+static int visit_ready(void *context, struct err *err)
+{
+	struct visit *self = context;
+
+	return self->launched ? launch_let_go(&self->launched->launch, err) : 0;
+}
+
+static void visit_begun(void *context)
+{
+	struct visit *self = context;
+
+	print_attached(self);
+	if (self->samples)
+		samples_explain(recorder_sampling(self->recorder), self->told);
+}
+
+static void visit_looked(void *context)
+{
+	struct visit *self = context;
+
+	tell_program(self);
+	show_progress(self);
+}
+
+bool visit_has_family(const struct visit *self)
+{
+	return self->pid_count > 1 || self->values->samples.children;
+}
+
+/* Of descendants it is what they are. */
+static void visit_joined(void *context, const struct tracing *tracing)
+{
+	const struct visit *self = context;
+
+	tell_joined(self, tracing);
+	for (size_t i = 0; i < self->pid_count; i++)
+		if (self->pids[i] == tracing_pid(tracing))
+			warn_absent(self, tracing);
+}
+
+static void visit_skipped(void *context, pid_t pid, const struct err *err)
+{
+	tell_skipped(context, pid, err);
+}
+
+static void visit_left(void *context, pid_t pid, const struct session_left *left,
+		       const struct err *err)
+{
+	(void)context;
+	if (err->code)
+		print(stderr, "warning: cannot leave %d: %s\n", pid, err->what);
+	for (size_t i = 0; i < left->count; i++)
+		print(stderr, "warning: stays: %s\n", left->items[i]);
+}
+
+static void visit_ended(void *context, const struct tracing *tracing)
+{
+	(void)context;
+	warn_unfollowed(tracing);
+	warn_notes(tracing);
+}
+
+struct recorder_listener visit_listener(struct visit *self)
+{
+	return (struct recorder_listener){ .joined = visit_joined,
+					   .skipped = visit_skipped,
+					   .left = visit_left,
+					   .ended = visit_ended,
+					   .context = self };
+}
+
+int record_visit(struct visit *self, struct err *err)
+{
+	int r;
+
+	self->job.recorder = self->recorder;
+	self->job.unload = self->values->unload;
+	self->job.times.periods = &self->period;
+	self->job.times.period_count = 1;
+	self->job.times.duration_ns = self->values->duration_ns;
+	self->job.watcher = (struct job_watcher){ .wait = visit_wait,
+						  .ready = visit_ready,
+						  .begun = visit_begun,
+						  .looked = visit_looked,
+						  .context = self };
+	r = record_job_run(&self->job, err);
+	if (self->shows_progress)
+		fputc('\n', stderr);
+	return r;
+}

@@ -1,0 +1,56 @@
+/*
+ * One recording under way: visit.c makes it, finish.c ends it.
+ */
+#pragma once
+
+#include "host/attach/launched.h"
+#include "host/cli/record/samples.h"
+#include "host/core/options.h"
+#include "host/recorder/record_job.h"
+
+struct record_values {
+	uint32_t domains_traced;
+	bool alloc_stacks, all_locks, opencl_device_time;
+	bool unload, force, resumes, is_json;
+	struct option_list functions, pids;
+	const char *output, *alloc_sample, *max_size, *ring_size, *period;
+	uint64_t duration_ns;
+	struct sample_words samples;
+};
+
+struct visit {
+	const struct record_values *values;
+	struct recorder *recorder;
+	struct record_job job;
+	const char *path;
+	char own_path[64];         /* where none was given */
+	struct launched *launched; /* NULL: the processes were there before */
+	struct period period;
+	int signals;
+	pid_t pids[OPTION_LIST_MAX];
+	size_t pid_count;
+	bool shows_progress;
+	unsigned programs; /* that were told of */
+	struct sampling_options sampling;
+	char told[SAMPLING_REASONS_MAX]; /* of why no better sampler */
+	bool samples, traces;
+};
+
+/* What a recording came to. */
+struct outcome {
+	struct recorder_outcome recorded;
+	struct sampling_totals sampled;
+	char reasons[SAMPLING_REASONS_MAX]; /* why no better sampler */
+};
+
+/* More than one process may be in the file. */
+bool visit_has_family(const struct visit *visit);
+
+/* What the recorder has to tell is told by the visit. */
+struct recorder_listener visit_listener(struct visit *visit);
+
+/* All its periods, until something ends it. */
+int record_visit(struct visit *visit, struct err *err) MUST_CHECK;
+/* Closes the recording of a visit that ended with `r`, and says what it came to; an error where
+ * there is nothing in it. */
+int record_finish(struct visit *visit, int r, struct err *err) MUST_CHECK;

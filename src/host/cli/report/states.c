@@ -1,0 +1,98 @@
+/*
+ * `limpet report` about the states of threads: how long they ran, wanted a processor, and waited,
+ * all of them together.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "host/cli/report/samples.h"
+#include "host/core/json.h"
+#include "host/core/print.h"
+#include "host/model/samples.h"
+#include "host/model/statistics.h"
+#include "host/process/threads.h"
+
+/* States are letters of /proc. */
+#define STATES 128u
+
+struct state_row {
+	uint64_t samples, time_ns;
+};
+
+struct states {
+	struct state_row rows[SAMPLE_KINDS][STATES];
+	uint64_t time_ns;
+};
+
+static int add(const struct sample_event *event, void *context)
+{
+	struct states *self = context;
+	unsigned state = event->kind == SAMPLE_BLOCKED ? (unsigned char)event->state % STATES : 0;
+	struct state_row *row = &self->rows[event->kind][state];
+
+	row->samples++;
+	row->time_ns += event->weight_ns;
+	self->time_ns += event->weight_ns;
+	return 0;
+}
+
+static const char *name_of(unsigned kind, unsigned state)
+{
+	if (kind != SAMPLE_BLOCKED)
+		return kind == SAMPLE_RUNNING ? "running" : "wants a processor";
+	return thread_state_name((char)state);
+}
+
+static void print_row(const struct states *states, const char *name, const struct state_row *row)
+{
+	print(stdout, "%8.2f %12.3f %9" PRIu64 "  %s\n",
+	      (double)share_of(row->time_ns, states->time_ns) / 100, (double)row->time_ns / 1e6,
+	      row->samples, name);
+}
+
+static void write_row(struct json *json, const char *name, const struct state_row *row)
+{
+	json_object(json, NULL);
+	json_text(json, "event", "sampled_state");
+	json_text(json, "state", name);
+	json_number(json, "samples", row->samples);
+	json_number(json, "time_ns", row->time_ns);
+	json_object_end(json);
+}
+
+/* json: NULL for people. */
+static void each_row(const struct states *states, struct json *json)
+{
+	for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
+		for (unsigned state = 0; state < STATES; state++) {
+			const struct state_row *row = &states->rows[kind][state];
+
+			if (row->samples && json)
+				write_row(json, name_of(kind, state), row);
+			else if (row->samples)
+				print_row(states, name_of(kind, state), row);
+		}
+}
+
+int report_states_print(struct model *model)
+{
+	struct states states = { 0 };
+	int r = model_each_sample(model, add, &states);
+
+	if (r || !report_has_waits(model->samples))
+		return r;
+	print(stdout, "\nstates: what all threads did together\n%8s %12s %9s  %s\n", "%", "msec",
+	      "SAMPLES", "STATE");
+	each_row(&states, /* json */ NULL);
+	return 0;
+}
+
+int report_states_print_json(struct model *model, struct json *json)
+{
+	struct states states = { 0 };
+	int r = model_each_sample(model, add, &states);
+
+	if (!r)
+		each_row(&states, json);
+	return r;
+}

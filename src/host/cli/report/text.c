@@ -1,0 +1,398 @@
+/*
+ * `limpet report` for people: tables as wide as their numbers, names last.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/cli/printable.h"
+#include "host/cli/report/recording_report.h"
+#include "host/core/plural.h"
+#include "host/core/print.h"
+#include "host/model/samples.h"
+#include "host/recording/drops.h"
+
+#define FRAMES_SHOWN 8u
+
+static double in_unit(double time_ns, const struct report_style *style)
+{
+	return time_ns / (double)style->unit_ns;
+}
+
+static uint32_t rows_shown(uint32_t count, const struct report_style *style)
+{
+	return style->limit ? (uint32_t)MIN(count, style->limit) : count;
+}
+
+static void print_rest(uint32_t count, const struct report_style *style)
+{
+	if (rows_shown(count, style) < count)
+		print(stdout, "%10s and %u more (-n 0 shows all)\n", "",
+		      count - rows_shown(count, style));
+}
+
+static void print_head(const struct recording_report *report)
+{
+	const struct model *model = report->model;
+	char name[NAME_MAX_SHOWN], command[NAME_MAX_SHOWN];
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		print(stdout, "process %d (%s): %s\n", model->processes[i]->pid,
+		      printable(model->processes[i]->name, name),
+		      printable(model->processes[i]->command, command));
+	if (model->calls || !model->samples->count)
+		print(stdout, "%" PRIu64 " call%s of %u thread%s", model->calls,
+		      plural(model->calls), report->summary.thread_count,
+		      plural(report->summary.thread_count));
+	else
+		print(stdout, "recorded");
+	if (model->calls)
+		print(stdout, " in %.3f s,",
+		      (double)(report->summary.last_ns - report->summary.first_ns) / 1e9);
+	print(stdout, " on %s, Linux %s\n", printable(model->host, name),
+	      printable(model->kernel, command));
+	if (model->options[0])
+		print(stdout, "traced: %s\n", printable(model->options, name));
+}
+
+static void print_losses(const struct model *model)
+{
+	char text[256];
+	uint64_t all = drops_sum(model->drops);
+
+	model_describe_end(model, text, sizeof(text));
+	if (text[0])
+		print(stdout, "INCOMPLETE: %s\n", text);
+	if (!all && !model->end.invalid)
+		return;
+	print(stdout, "LOST: %" PRIu64 " record%s %s dropped", all, plural(all), was_were(all));
+	for (unsigned reason = 0; reason < DROP_REASONS; reason++)
+		if (model->drops[reason])
+			print(stdout, ", %" PRIu64 " %s", model->drops[reason],
+			      drop_reason_text(reason));
+	if (model->end.invalid)
+		print(stdout, ", %" PRIu64 " made no sense", model->end.invalid);
+	print(stdout, "\n");
+}
+
+static void print_statistics(const struct statistics *statistics, const struct report_style *style)
+{
+	print(stdout, "%10" PRIu64 " %14.3f %12.3f %12.3f %12.3f %12.3f", statistics->calls,
+	      in_unit((double)statistics->total_ns, style), in_unit(statistics->mean_ns, style),
+	      in_unit((double)statistics->least_ns, style),
+	      in_unit((double)statistics->most_ns, style),
+	      in_unit(statistics_deviation_ns(statistics), style));
+}
+
+static void print_share(uint64_t part, uint64_t whole)
+{
+	print(stdout, " %6.2f", (double)share_of(part, whole) / 100);
+}
+
+static void print_statistics_head(const char *title, const struct report_style *style)
+{
+	char total[32];
+
+	snprintf(total, sizeof(total), "TOTAL %s", style->unit);
+	print(stdout, "\n%s\n%10s %14s %12s %12s %12s %12s", title, "CALLS", total, "AVERAGE",
+	      "MIN", "MAX", "STDDEV");
+}
+
+/* Other domains know of none. */
+static int bytes_width(unsigned domain)
+{
+	return domain == DOMAIN_ALLOC || domain == DOMAIN_IO ? 16 : 0;
+}
+
+static void print_function(const struct recording_report *report, const struct function_row *row,
+			   const struct report_style *style)
+{
+	uint64_t whole = report->summary.domains[row->function->domain].total_ns;
+	char name[NAME_MAX_SHOWN], library[NAME_MAX_SHOWN], bytes[24] = "";
+
+	print_statistics(&row->statistics, style);
+	print_share(row->statistics.total_ns, whole);
+	if (row->has_bytes)
+		snprintf(bytes, sizeof(bytes), "%" PRIu64, row->bytes);
+	print(stdout, " %*s  %s%s%s%s\n", bytes_width(row->function->domain), bytes,
+	      printable(row->function->name, name), row->function->library[0] ? " (" : "",
+	      printable(row->function->library, library), row->function->library[0] ? ")" : "");
+}
+
+/* One table for each domain; rows are sorted by domain. */
+static void print_functions(const struct recording_report *report, const struct report_style *style)
+{
+	const struct function_row *rows = report->summary.functions;
+	uint32_t count = report->summary.function_count, first = 0;
+
+	while (first < count) {
+		unsigned domain = rows[first].function->domain;
+		uint32_t end = first, shown;
+		char title[96];
+
+		while (end < count && rows[end].function->domain == domain)
+			end++;
+		shown = rows_shown(end - first, style);
+		snprintf(title, sizeof(title), "calls: %s%s", domain_name(domain),
+			 domain == DOMAIN_ALLOC && report->model->alloc_sample
+				 ? " (samples, and what became of them)"
+				 : "");
+		print_statistics_head(title, style);
+		print(stdout, " %6s %*s  %s\n", "%", bytes_width(domain),
+		      bytes_width(domain) ? "BYTES" : "", "FUNCTION");
+		for (uint32_t i = first; i < first + shown; i++)
+			print_function(report, &rows[i], style);
+		print_rest(end - first, style);
+		first = end;
+	}
+}
+
+static void print_place(const struct allocation_site *site)
+{
+	char text[NAME_MAX_SHOWN], clean_text[NAME_MAX_SHOWN];
+
+	if (!site->frame_count)
+		print(stdout, "%s", printable(site->function->name, clean_text));
+	for (unsigned i = 0; i < MIN(site->frame_count, FRAMES_SHOWN); i++) {
+		frame_text(site->process, site->frames[i], text, sizeof(text));
+		print(stdout, "%s%s", i ? " < " : "", printable(text, clean_text));
+	}
+	if (site->frame_count > FRAMES_SHOWN)
+		print(stdout, " < ...");
+	print(stdout, "\n");
+}
+
+static uint64_t count_records(const struct allocations *allocations)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < allocations->site_count; i++)
+		all += allocations->sites[i].records;
+	return all;
+}
+
+static double count_bytes(const struct allocations *allocations)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i < allocations->site_count; i++)
+		all += allocations->sites[i].bytes;
+	return all;
+}
+
+/* Sums of estimates come back to nothing, but not to the last digit. */
+static double positive(double value)
+{
+	return value > 0 ? value : 0;
+}
+
+static void print_allocations(const struct recording_report *report,
+			      const struct report_style *style)
+{
+	const struct allocations *allocations = &report->allocations;
+	uint32_t count = allocations->site_count;
+	double all_bytes = count_bytes(allocations);
+
+	if (!count)
+		return;
+	print(stdout, "\nmemory: gotten, and not given back until the end\n");
+	if (allocations->sample)
+		print(stdout,
+		      "ESTIMATED from %" PRIu64 " sample%s, one in %" PRIu64
+		      " bytes on average; the error of a row is about 1/sqrt(SAMPLES)\n",
+		      count_records(allocations), plural(count_records(allocations)),
+		      allocations->sample);
+	print(stdout, "%10s %16s %6s %12s %16s", "CALLS", "BYTES", "%", "OUT BLOCKS", "OUT BYTES");
+	print(stdout, allocations->sample ? " %8s  WHERE\n" : "  WHERE\n", "SAMPLES");
+	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
+		const struct allocation_site *site = &allocations->sites[i];
+
+		print(stdout, "%10.0f %16.0f %6.2f %12.0f %16.0f", site->calls, site->bytes,
+		      all_bytes > 0 ? share_shown(100 * site->bytes / all_bytes) : 0,
+		      positive(site->live_blocks), positive(site->live_bytes));
+		if (allocations->sample)
+			print(stdout, " %8" PRIu64, site->records);
+		print(stdout, "  ");
+		print_place(site);
+	}
+	print_rest(count, style);
+	if (allocations->strangers)
+		print(stdout,
+		      "%10" PRIu64 " block%s %s given back that came from before the recording\n",
+		      allocations->strangers, plural(allocations->strangers),
+		      was_were(allocations->strangers));
+}
+
+static void print_files(const struct recording_report *report, const struct report_style *style)
+{
+	const struct descriptors *descriptors = &report->descriptors;
+	char name[NAME_MAX_SHOWN];
+
+	if (!descriptors->count)
+		return;
+	print_statistics_head("files", style);
+	print(stdout, " %6s %14s %14s %6s  %s\n", "%", "BYTES READ", "BYTES WRITTEN", "FD", "NAME");
+	for (uint32_t i = 0; i < rows_shown(descriptors->count, style); i++) {
+		const struct descriptor_row *row = &descriptors->rows[i];
+
+		print_statistics(&row->statistics, style);
+		print_share(row->statistics.total_ns, report->summary.domains[DOMAIN_IO].total_ns);
+		print(stdout, " %14" PRIu64 " %14" PRIu64 " %6d  %s\n", row->read_bytes,
+		      row->written_bytes, row->descriptor,
+		      row->name[0] ? printable(row->name, name) : "?");
+	}
+	print_rest(descriptors->count, style);
+}
+
+static void print_locks(const struct recording_report *report, const struct report_style *style)
+{
+	const struct locks *locks = &report->locks;
+	char where[NAME_MAX_SHOWN], place[NAME_MAX_SHOWN], name[NAME_MAX_SHOWN];
+
+	if (!locks->count)
+		return;
+	print_statistics_head("locks: time waited", style);
+	print(stdout, " %6s %8s  %s\n", "%", "HELD BY", "LOCK");
+	for (uint32_t i = 0; i < rows_shown(locks->count, style); i++) {
+		const struct lock_row *row = &locks->rows[i];
+		char owner[16] = "?";
+
+		if (row->owner)
+			snprintf(owner, sizeof(owner), "%d", row->owner);
+		frame_text(row->process, row->object, where, sizeof(where));
+		print_statistics(&row->statistics, style);
+		print_share(row->statistics.total_ns,
+			    report->summary.domains[DOMAIN_LOCK].total_ns);
+		print(stdout, " %8s  %s (%s)\n", owner, printable(where, place),
+		      printable(row->function->name, name));
+	}
+	print_rest(locks->count, style);
+}
+
+static void print_threads(const struct recording_report *report, const struct report_style *style)
+{
+	const struct summary *summary = &report->summary;
+	char name[NAME_MAX_SHOWN];
+	uint64_t whole = summary_total_ns(summary);
+
+	if (!summary->thread_count)
+		return;
+	print_statistics_head("threads", style);
+	print(stdout, " %6s %10s %8s  %s\n", "%", "DROPPED", "TID", "NAME");
+	for (uint32_t i = 0; i < rows_shown(summary->thread_count, style); i++) {
+		const struct thread_row *row = &summary->threads[i];
+
+		print_statistics(&row->statistics, style);
+		print_share(row->statistics.total_ns, whole);
+		print(stdout, " %10" PRIu64 " %8d  %s\n", drops_sum(row->thread->drops),
+		      row->thread->tid, printable(row->thread->name, name));
+	}
+	print_rest(summary->thread_count, style);
+}
+
+static const char *const work_titles[DOMAINS] = {
+	[DOMAIN_KERNEL] = "kernels: time on devices",
+	[DOMAIN_COPY] = "copies of memory",
+	[DOMAIN_MEMORY] = "memory of devices",
+	[DOMAIN_SCRATCH] = "scratch memory of devices",
+};
+
+static void print_work_row(const struct recording_report *report, const struct work_row *row,
+			   const struct report_style *style)
+{
+	char name[NAME_MAX_SHOWN];
+
+	print_statistics(&row->statistics, style);
+	print_share(row->statistics.total_ns, report->work.domains[row->domain].total_ns);
+	if (row->domain != DOMAIN_KERNEL)
+		print(stdout, " %14" PRIu64, row->bytes);
+	print(stdout, " %6" PRIu64 "  %s\n", row->device, printable(row->name, name));
+}
+
+/* One table for each domain; rows are sorted by domain. */
+static void print_work(const struct recording_report *report, const struct report_style *style)
+{
+	const struct work *work = &report->work;
+	uint32_t first = 0;
+
+	while (first < work->count) {
+		unsigned domain = work->rows[first].domain;
+		uint32_t end = first;
+
+		while (end < work->count && work->rows[end].domain == domain)
+			end++;
+		print_statistics_head(work_titles[domain], style);
+		print(stdout, " %6s", "%");
+		if (domain != DOMAIN_KERNEL)
+			print(stdout, " %14s", "BYTES");
+		print(stdout, " %6s  NAME\n", "DEVICE");
+		for (uint32_t i = first; i < first + rows_shown(end - first, style); i++)
+			print_work_row(report, &work->rows[i], style);
+		print_rest(end - first, style);
+		first = end;
+	}
+}
+
+static void print_ranges(const struct markers *markers, uint32_t count,
+			 const struct report_style *style)
+{
+	char name[NAME_MAX_SHOWN];
+
+	if (!count)
+		return;
+	print_statistics_head("ranges", style);
+	print(stdout, " %6s %10s  %s\n", "%", "UNFINISHED", "NAME");
+	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
+		const struct marker_row *row = &markers->rows[i];
+
+		print_statistics(&row->statistics, style);
+		print_share(row->statistics.total_ns, markers->total_ns);
+		print(stdout, " %10" PRIu64 "  %s%s\n", row->unfinished, printable(row->name, name),
+		      row->is_process_wide ? " (process-wide)" : "");
+	}
+	print_rest(count, style);
+	if (markers->unfinished)
+		print(stdout,
+		      "%10" PRIu64 " began or ended outside of what was recorded: the time within "
+		      "it counts\n",
+		      markers->unfinished);
+}
+
+static void print_marks(const struct marker_row *rows, uint32_t count,
+			const struct report_style *style)
+{
+	char name[NAME_MAX_SHOWN];
+
+	if (!count)
+		return;
+	print(stdout, "\nmarks\n%10s  NAME\n", "TIMES");
+	for (uint32_t i = 0; i < rows_shown(count, style); i++)
+		print(stdout, "%10" PRIu64 "  %s\n", rows[i].statistics.calls,
+		      printable(rows[i].name, name));
+	print_rest(count, style);
+}
+
+/* Ranges are sorted before marks. */
+static void print_markers(const struct recording_report *report, const struct report_style *style)
+{
+	const struct markers *markers = &report->markers;
+	uint32_t ranges = 0;
+
+	while (ranges < markers->count && markers->rows[ranges].kind == CALL_RANGE)
+		ranges++;
+	print_ranges(markers, ranges, style);
+	print_marks(markers->rows + ranges, markers->count - ranges, style);
+}
+
+void report_print(const struct recording_report *report, const struct report_style *style)
+{
+	print_head(report);
+	print_losses(report->model);
+	print_functions(report, style);
+	print_work(report, style);
+	print_markers(report, style);
+	print_allocations(report, style);
+	print_files(report, style);
+	print_locks(report, style);
+	print_threads(report, style);
+}

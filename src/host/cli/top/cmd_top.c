@@ -1,0 +1,179 @@
+/*
+ * limpet top: what a process does, live in the terminal or once as text.
+ */
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "host/cli/command.h"
+#include "host/cli/operand.h"
+#include "host/cli/record/samples.h"
+#include "host/cli/report.h"
+#include "host/cli/top/text.h"
+#include "host/cli/version.h"
+#include "host/cli/view.h"
+#include "host/core/cleanup.h"
+#include "host/core/ending.h"
+#include "host/core/print.h"
+#include "host/model/profile.h"
+#include "host/top/show.h"
+
+#define BATCH_NS   2000000000u
+#define BATCH_ROWS 20u
+
+struct top_values {
+	struct sample_words samples;
+	uint64_t duration_ns, rows;
+	bool is_batch, no_color, ascii;
+	const char *pid, *output;
+	struct shown_values shown;
+};
+
+#define FIELD(name) offsetof(struct top_values, name)
+
+static const struct option_desc top_option_table[] = {
+	OPERAND_OPTION(FIELD(pid)),
+	{ 'F', "frequency", "HZ", "samples a second, 1 to 5000 (default: 99)", OPTION_NUMBER,
+	  FIELD(samples.hz) },
+	{ 0, "off-cpu", NULL, "also samples of waiting threads; v shows them", OPTION_FLAG,
+	  FIELD(samples.off_cpu) },
+	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
+	  FIELD(samples.sampler) },
+	ONLY_OPTION(FIELD(shown)),
+	FULL_PATHS_OPTION(FIELD(shown)),
+	{ 'd', "duration", "TIME", "leave after TIME (--batch: 2s when not given)", OPTION_DURATION,
+	  FIELD(duration_ns) },
+	{ 'o', "output", "FILE", "where f freezes to (default: limpet-PID.limpet)", OPTION_TEXT,
+	  FIELD(output) },
+	{ 'b', "batch", NULL, "the tables once, as text; with -o also the recording", OPTION_FLAG,
+	  FIELD(is_batch) },
+	{ 'n', "limit", "N", "rows of each table of --batch (default: 20; 0: all)", OPTION_NUMBER,
+	  FIELD(rows) },
+	{ 0, "no-color", NULL, "no colours; NO_COLOR in the environment does the same", OPTION_FLAG,
+	  FIELD(no_color) },
+	{ 0, "ascii", NULL, "no characters but those of ASCII", OPTION_FLAG, FIELD(ascii) },
+	{ 0 },
+};
+
+static int judge(const struct picture *picture, struct err *err)
+{
+	struct sampling_options options = { .sampler = { .pid = picture->pid,
+							 .off_cpu = picture->has_off_cpu } };
+	struct sampling_totals totals = { .counts = { .samples = picture->seen,
+						      .lost = picture->source.lost } };
+
+	totals.counts.ends[STACK_COMPLETE] = picture->complete;
+	return samples_judge(&totals, &options, picture->source.has_ended, err);
+}
+
+static int freeze(struct top *top, const struct picture *picture, const char *path, struct err *err)
+{
+	char text[512];
+	int r = path ? top_freeze(top, picture, path, text, sizeof(text), err) : 0;
+
+	if (path && !r)
+		print(stdout, "\n%s\n", text);
+	return r;
+}
+
+/* A batch is of all that was seen, in all kinds of samples that were asked for. */
+static int print_once(struct top *top, const struct top_values *values, struct err *err)
+{
+	struct picture_wish wish = { .kinds = values->samples.off_cpu ? KINDS_ALL : KINDS_ON_CPU,
+				     .until_ns = UINT64_MAX };
+	struct picture *picture;
+	int r = top_take(top, &wish, &picture, err);
+
+	if (r)
+		return r;
+	top_text_print(picture, values->rows ? values->rows : SIZE_MAX, stdout);
+	r = judge(picture, err);
+	if (!r && picture->source.error.code) {
+		*err = picture->source.error;
+		r = err->code;
+	}
+	if (!r)
+		r = freeze(top, picture, values->output, err);
+	picture_free(picture);
+	return r;
+}
+
+static int run_batch(struct top *top, const struct top_values *values, struct err *err)
+{
+	CLEANUP(close) int signals = ending_prepare(err);
+
+	if (signals < 0)
+		return signals;
+	(void)ending_wait(signals, top_pidfd(top),
+			  values->duration_ns == UINT64_MAX ? BATCH_NS : values->duration_ns);
+	top_stop(top);
+	return print_once(top, values, err);
+}
+
+static int run_screen(struct top *top, const struct top_values *values, struct err *err)
+{
+	const struct show_options options = {
+		.terminal = { .no_color = values->no_color, .is_ascii = values->ascii },
+		.duration_ns = values->duration_ns,
+		.output = values->output,
+	};
+
+	return top_show(top, &options, err);
+}
+
+static bool has_terminal(void)
+{
+	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		return true;
+	print(stderr, "note: %s is not a terminal: the tables are printed once, as with --batch\n",
+	      isatty(STDOUT_FILENO) ? "stdin" : "stdout");
+	return false;
+}
+
+static int run(pid_t pid, const struct top_values *values, struct err *err)
+{
+	CLEANUP(top_close) struct top *top = NULL;
+	struct top_options options = { .version = LIMPET_VERSION };
+	int r = samples_options(&values->samples, &options.sampling, err);
+
+	if (!r)
+		r = only_find(&values->shown, &options.language, err);
+	if (r)
+		return r;
+	options.full_paths = values->shown.full_paths;
+	options.sampling.sampler.pid = pid;
+	r = top_open(&top, &options, err);
+	if (r)
+		return r;
+	return values->is_batch || !has_terminal() ? run_batch(top, values, err)
+						   : run_screen(top, values, err);
+}
+
+static enum exit_code top_run(char **argv)
+{
+	struct top_values values = { .samples.hz = HZ_NOT_GIVEN,
+				     .duration_ns = UINT64_MAX,
+				     .rows = BATCH_ROWS };
+	struct err err = { 0 };
+	int operands = options_parse(top_option_table, argv, &values, &err);
+	pid_t pid;
+
+	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err))
+		(void)!run(pid, &values, &err);
+	return report_end("top", false, &err);
+}
+
+const struct command command_top = {
+	.name = "top",
+	.summary = "what a process does, live: threads, hot functions, flame view",
+	.usage = "PID [-F HZ] [--off-cpu] [--only LANGUAGE] [--batch]",
+	.options = top_option_table,
+	.run = top_run,
+	.notes =
+		"Nothing is injected and no thread is stopped.  In the terminal ? tells the keys.\n"
+		"Of half a million samples the oldest leave; tables show the last 10 s (w: others).\n"
+		"\n"
+		"examples:\n"
+		"  limpet top 4711                        q leaves, f writes a recording\n"
+		"  limpet top 4711 --off-cpu              v also shows what threads wait for\n"
+		"  limpet top 4711 --batch -d 10s -n 5    once, as text\n",
+};

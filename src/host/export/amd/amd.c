@@ -1,0 +1,248 @@
+/*
+ * Translates calls into AMD's terms.
+ */
+#include "host/export/amd/amd.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/symbols/demangle/demangle.h"
+
+const struct amd_domain_words amd_domains[AMD_DOMAINS] = {
+	[AMD_HSA] = { "HSA_API", "hsa_api_trace", "hsa_api_stats", "hsa_api" },
+	[AMD_HIP] = { "HIP_API", "hip_api_trace", "hip_api_stats", "hip_api" },
+	[AMD_MARKER] = { "MARKER_API", "marker_api_trace", "marker_api_stats", "marker_api" },
+	[AMD_KERNEL] = { "KERNEL_DISPATCH", "kernel_trace", "kernel_stats", "kernel_dispatch" },
+	[AMD_COPY] = { "MEMORY_COPY", "memory_copy_trace", "memory_copy_stats", "memory_copy" },
+	[AMD_SCRATCH] = { "SCRATCH_MEMORY", "scratch_memory_trace", "scratch_memory_stats",
+			  "scratch_memory" },
+	[AMD_RCCL] = { "RCCL_API", "rccl_api_trace", "rccl_api_stats", "rccl_api" },
+	[AMD_MEMORY] = { "MEMORY_ALLOCATION", "memory_allocation_trace", "memory_allocation_stats",
+			 "memory_allocation" },
+	[AMD_OPENCL] = { "OPENCL_API", "opencl_api_trace", "opencl_api_stats", "opencl_api" },
+	[AMD_OWN] = { "LIMPET_API", "limpet_api_trace", "limpet_api_stats", "limpet_api" },
+};
+
+/* Those that limpet never has are named, too: lists are indexed by kind. */
+static const char *const kind_names[AMD_KINDS] = {
+	[0] = "NONE",
+	[KIND_HSA_CORE] = "HSA_CORE_API",
+	[KIND_HSA_AMD] = "HSA_AMD_EXT_API",
+	[KIND_HSA_IMAGE] = "HSA_IMAGE_EXT_API",
+	[KIND_HSA_FINALIZER] = "HSA_FINALIZE_EXT_API",
+	[5] = "HIP_RUNTIME_API",
+	[6] = "HIP_COMPILER_API",
+	[7] = "MARKER_CORE_API",
+	[KIND_MARKER_CONTROL] = "MARKER_CONTROL_API",
+	[KIND_MARKER_NAME] = "MARKER_NAME_API",
+	[KIND_COPY] = "MEMORY_COPY",
+	[KIND_KERNEL] = "KERNEL_DISPATCH",
+	[KIND_SCRATCH] = "SCRATCH_MEMORY",
+	[13] = "CORRELATION_ID_RETIREMENT",
+	[KIND_RCCL] = "RCCL_API",
+	[15] = "OMPT",
+	[KIND_MEMORY] = "MEMORY_ALLOCATION",
+	[17] = "RUNTIME_INITIALIZATION",
+	[18] = "ROCDECODE_API",
+	[19] = "ROCJPEG_API",
+	[20] = "HIP_STREAM",
+	[KIND_HIP_RUNTIME] = "HIP_RUNTIME_API_EXT",
+	[KIND_HIP_COMPILER] = "HIP_COMPILER_API_EXT",
+	[23] = "ROCDECODE_API_EXT",
+	[24] = "KFD_EVENT_PAGE_MIGRATE",
+	[25] = "KFD_EVENT_PAGE_FAULT",
+	[26] = "KFD_EVENT_QUEUE",
+	[27] = "KFD_EVENT_UNMAP_FROM_GPU",
+	[28] = "KFD_EVENT_DROPPED_EVENTS",
+	[29] = "KFD_PAGE_MIGRATE",
+	[30] = "KFD_PAGE_FAULT",
+	[31] = "KFD_QUEUE",
+	[KIND_MARKER_RANGE] = "MARKER_CORE_RANGE_API",
+	[KIND_OPENCL] = "OPENCL_API",
+	[KIND_ALLOC] = "LIMPET_ALLOC",
+	[KIND_IO] = "LIMPET_IO",
+	[KIND_LOCK] = "LIMPET_LOCK",
+	[KIND_FUNCTION] = "LIMPET_FUNCTION",
+};
+
+static const struct domain_place {
+	enum amd_domain domain;
+	enum amd_kind kind;
+} places[DOMAINS] = {
+	[DOMAIN_ALLOC] = { AMD_OWN, KIND_ALLOC },
+	[DOMAIN_IO] = { AMD_OWN, KIND_IO },
+	[DOMAIN_LOCK] = { AMD_OWN, KIND_LOCK },
+	[DOMAIN_FUNCTION] = { AMD_OWN, KIND_FUNCTION },
+	[DOMAIN_MARKER] = { AMD_MARKER, KIND_MARKER_RANGE },
+	[DOMAIN_OPENCL] = { AMD_OPENCL, KIND_OPENCL },
+	[DOMAIN_HIP_RUNTIME] = { AMD_HIP, KIND_HIP_RUNTIME },
+	[DOMAIN_HIP_COMPILER] = { AMD_HIP, KIND_HIP_COMPILER },
+	[DOMAIN_HSA_CORE] = { AMD_HSA, KIND_HSA_CORE },
+	[DOMAIN_HSA_AMD] = { AMD_HSA, KIND_HSA_AMD },
+	[DOMAIN_HSA_IMAGE] = { AMD_HSA, KIND_HSA_IMAGE },
+	[DOMAIN_HSA_FINALIZER] = { AMD_HSA, KIND_HSA_FINALIZER },
+	[DOMAIN_RCCL] = { AMD_RCCL, KIND_RCCL },
+	[DOMAIN_KERNEL] = { AMD_KERNEL, KIND_KERNEL },
+	[DOMAIN_COPY] = { AMD_COPY, KIND_COPY },
+	[DOMAIN_MEMORY] = { AMD_MEMORY, KIND_MEMORY },
+	[DOMAIN_SCRATCH] = { AMD_SCRATCH, KIND_SCRATCH },
+};
+
+const char *amd_kind_name(enum amd_kind kind)
+{
+	return kind < AMD_KINDS && kind_names[kind] ? kind_names[kind] : "NONE";
+}
+
+enum amd_kind amd_kind_of(const struct trace_function *function)
+{
+	enum amd_kind kind = places[function->domain].kind;
+
+	if (kind == KIND_MARKER_RANGE && strstr(function->name, "Profiler"))
+		return KIND_MARKER_CONTROL;
+	if (kind == KIND_MARKER_RANGE && strstr(function->name, "Name"))
+		return KIND_MARKER_NAME;
+	return kind;
+}
+
+uint64_t event_value(const struct amd_event *event, enum value_kind kind)
+{
+	uint64_t value = 0;
+
+	call_value(event->call, kind, &value);
+	return value;
+}
+
+bool amd_memory_has_agent(const struct amd_event *event)
+{
+	uint64_t operation = event_value(event, VALUE_OPERATION), device;
+
+	if (!call_value(event->call, VALUE_DEVICE, &device))
+		return false;
+	return device || (operation != MEMORY_FREE && operation != MEMORY_VIRTUAL_FREE);
+}
+
+int amd_view_init(struct amd_view *ret, struct model *model, const struct amd_view_options *options,
+		  struct err *err)
+{
+	*ret = (struct amd_view){ .model = model,
+				  .process = options->process,
+				  .form = options->form,
+				  .is_renamed = options->is_renamed,
+				  .region_options = options->regions };
+	return kernel_filter_init(&ret->filter, &options->filter, err);
+}
+
+void amd_view_done(struct amd_view *view)
+{
+	kernel_filter_done(&view->filter);
+}
+
+const char *amd_kernel_name(const struct amd_view *view, const struct model_process *process,
+			    uint64_t id, char room[KERNEL_NAME_MAX])
+{
+	const char *name = view->form == KERNEL_MANGLED
+				   ? names_find(&process->names, NAME_KERNEL, id)
+				   : names_title(&process->names, NAME_KERNEL, id);
+
+	if (view->form != KERNEL_TRUNCATED || !name[0])
+		return name;
+	demangled_base(name, room, KERNEL_NAME_MAX);
+	return room[0] ? room : name;
+}
+
+/* Ranges and marks have names for what they are. */
+static const char *marker_operation(const struct call *call)
+{
+	if (call->kind == CALL_PLAIN)
+		return call->function->name;
+	if (call->kind == CALL_MARK)
+		return "roctxMarkA";
+	return call->is_process_wide ? "roctxProcessRangeA" : "roctxThreadRangeA";
+}
+
+/* The range that the thread was in when it launched the kernel. */
+static const char *find_region(const struct amd_view *view, const struct call *call)
+{
+	uint64_t tid, cause;
+
+	if (!view->is_renamed || !call_value(call, VALUE_THREAD, &tid) ||
+	    !call_value(call, VALUE_CAUSE, &cause) || !cause)
+		return "";
+	return range_history_find(&view->history, call->process, tid,
+				  model_time_ns(view->model, cause));
+}
+
+static struct amd_event describe(const struct amd_view *view, const struct call *call,
+				 char room[KERNEL_NAME_MAX])
+{
+	const struct domain_place *place = &places[call->function->domain];
+	struct amd_event event = {
+		.call = call,
+		.domain = place->domain,
+		.kind = call->kind == CALL_PLAIN ? amd_kind_of(call->function) : place->kind,
+		.name = call_name(call),
+		.correlation = call_correlation(view->model, call),
+		.tid = call->thread->tid,
+		.region = "",
+	};
+	uint64_t value;
+
+	event.operation = place->domain == AMD_MARKER ? marker_operation(call) : event.name;
+	if (call_is_work(call) && call_value(call, VALUE_THREAD, &value) && value)
+		event.tid = (int32_t)value;
+	if (place->domain != AMD_KERNEL)
+		return event;
+	event.operation = "KERNEL_DISPATCH_COMPLETE";
+	event.region = find_region(view, call);
+	if (event.region[0])
+		event.name = event.region;
+	else if (call_value(call, VALUE_NAME, &value) &&
+		 names_find(&call->process->names, NAME_KERNEL, value)[0])
+		event.name = amd_kernel_name(view, call->process, value, room);
+	return event;
+}
+
+struct passing {
+	struct amd_view *view;
+	amd_visitor *visit;
+	void *context;
+};
+
+static int pass(const struct call *call, void *context)
+{
+	struct passing *passing = context;
+	struct amd_view *view = passing->view;
+	char room[KERNEL_NAME_MAX];
+	struct amd_event event;
+	int takes = 1;
+
+	if (view->process && call->process != view->process)
+		return 0;
+	if ((view->is_renamed && range_history_take(&view->history, call)) ||
+	    regions_take(&view->regions, call))
+		return -ENOMEM;
+	if (!regions_want(&view->regions, view->model, call))
+		return 0;
+	event = describe(view, call, room);
+	if (event.domain == AMD_KERNEL)
+		takes = kernel_filter_takes(&view->filter, call->process->number,
+					    event_value(&event, VALUE_NAME), event.name);
+	if (takes <= 0)
+		return takes;
+	return passing->visit(&event, passing->context);
+}
+
+int amd_each_event(struct amd_view *view, amd_visitor *visit, void *context)
+{
+	struct passing passing = { view, visit, context };
+	int r = view->is_renamed ? range_history_init(&view->history, view->model) : 0;
+
+	kernel_filter_begin(&view->filter);
+	if (!r)
+		r = regions_init(&view->regions, view->model, &view->region_options);
+	if (!r)
+		r = model_each_call(view->model, pass, &passing);
+	regions_done(&view->regions);
+	range_history_done(&view->history);
+	return r;
+}

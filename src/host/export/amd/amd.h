@@ -1,0 +1,133 @@
+/*
+ * A model in AMD's terms: which of rocprofv3's files a call belongs to, and what its domain, kind
+ * and operation are called there.  What AMD has no files for is given some in the same manner:
+ * OpenCL, and limpet's own domains.
+ */
+#pragma once
+
+#include "host/export/amd/kernel_filter.h"
+#include "host/export/amd/range_history.h"
+#include "host/export/amd/regions.h"
+#include "host/model/model.h"
+
+/* In the order in which AMD's tool sums them up; then ours. */
+enum amd_domain {
+	AMD_HSA,
+	AMD_HIP,
+	AMD_MARKER,
+	AMD_KERNEL,
+	AMD_COPY,
+	AMD_SCRATCH,
+	AMD_RCCL,
+	AMD_MEMORY,
+	AMD_OPENCL,
+	AMD_OWN,
+	AMD_DOMAINS,
+};
+
+struct amd_domain_words {
+	const char *column;     /* "HIP_API" */
+	const char *trace_file; /* "hip_api_trace" */
+	const char *stats_file;
+	const char *list; /* of its records in JSON */
+};
+
+extern const struct amd_domain_words amd_domains[AMD_DOMAINS];
+
+/* Kinds of records by AMD's numbers; those behind the last are ours. */
+enum amd_kind {
+	KIND_HSA_CORE = 1,
+	KIND_HSA_AMD = 2,
+	KIND_HSA_IMAGE = 3,
+	KIND_HSA_FINALIZER = 4,
+	KIND_MARKER_CONTROL = 8,
+	KIND_MARKER_NAME = 9,
+	KIND_COPY = 10,
+	KIND_KERNEL = 11,
+	KIND_SCRATCH = 12,
+	KIND_RCCL = 14,
+	KIND_MEMORY = 16,
+	KIND_HIP_RUNTIME = 21,
+	KIND_HIP_COMPILER = 22,
+	KIND_MARKER_RANGE = 32,
+	KIND_OPENCL,
+	KIND_ALLOC,
+	KIND_IO,
+	KIND_LOCK,
+	KIND_FUNCTION,
+	AMD_KINDS,
+};
+
+/* "HIP_RUNTIME_API_EXT"; never NULL. */
+const char *amd_kind_name(enum amd_kind kind);
+
+/* Of its plain calls. */
+enum amd_kind amd_kind_of(const struct trace_function *function);
+
+/* How kernels are called. */
+enum kernel_form {
+	KERNEL_READABLE,
+	KERNEL_MANGLED,   /* -M */
+	KERNEL_TRUNCATED, /* -T: only the function's own name */
+};
+
+#define KERNEL_NAME_MAX 512u
+
+/* What is looked at. */
+struct amd_view_options {
+	const struct model_process *process; /* NULL: all of them */
+	enum kernel_form form;
+	bool is_renamed; /* --kernel-rename: a kernel is called by the range that launched it */
+	struct kernel_filter_options filter;
+	struct region_options regions;
+};
+
+struct amd_view {
+	struct model *model;
+	const struct model_process *process;
+	enum kernel_form form;
+	bool is_renamed;
+	struct kernel_filter filter;
+	struct region_options region_options;
+	/* While events are looked at: */
+	struct range_history history; /* with is_renamed */
+	struct regions regions;
+};
+
+/* -EINVAL when a filter makes no sense. */
+int amd_view_init(struct amd_view *ret, struct model *model, const struct amd_view_options *options,
+		  struct err *err) MUST_CHECK;
+void amd_view_done(struct amd_view *view);
+
+static inline void amd_view_done_at_scope_end(struct amd_view *view)
+{
+	amd_view_done(view);
+}
+
+/* One row of a table.  Gone when its visitor returns. */
+struct amd_event {
+	const struct call *call;
+	enum amd_domain domain;
+	enum amd_kind kind;
+	const char *name;      /* a function, a kernel, what a marker says, a direction */
+	const char *operation; /* the same by AMD's names: of a marker, what it is */
+	const char *region;    /* of a renamed kernel: what the range says; else "" */
+	uint64_t correlation;  /* 0: not known */
+	int64_t tid;           /* whose doing it was */
+};
+
+/* Not 0: no more, please. */
+typedef int amd_visitor(const struct amd_event *event, void *context);
+
+/* All that the view lets through, in the order of their beginnings. */
+int amd_each_event(struct amd_view *view, amd_visitor *visit, void *context) MUST_CHECK;
+
+/* 0 when it has none of this kind. */
+uint64_t event_value(const struct amd_event *event, enum value_kind kind);
+
+/* Whether it is known which agent's memory it is: of what is given back, often not. */
+bool amd_memory_has_agent(const struct amd_event *event);
+
+/* A kernel's name in the view's form; `room` is for truncated ones. */
+const char *amd_kernel_name(const struct amd_view *view, const struct model_process *process,
+			    uint64_t id, char room[KERNEL_NAME_MAX]);

@@ -1,0 +1,37 @@
+/*
+ * The parts of one process in AMD's results.json: what describes it, what its operations are
+ * called, and its records.
+ */
+#pragma once
+
+#include "host/core/json.h"
+#include "host/export/amd/agents.h"
+#include "host/export/amd/stats.h"
+
+/* One process being written. */
+struct results {
+	struct amd_view *view;
+	const struct model_process *process;
+	struct json *json;
+	struct amd_stats stats;
+	struct agents agents;
+	uint32_t *
+		operations; /* of each function of the process: its place among those of its kind */
+	enum amd_domain domain; /* of the present pass */
+};
+
+/* Numbers the functions of the process, for the next two; 0, -ENOMEM. */
+int results_number(struct results *self) MUST_CHECK;
+/* What `operation` of a record is. */
+uint32_t results_operation(const struct results *self, const struct amd_event *event);
+/* The list of operations of a kind. */
+void results_operations(const struct results *self, enum amd_kind kind);
+
+void results_metadata(const struct results *self);
+void results_agents(const struct results *self);
+int results_strings(struct results *self) MUST_CHECK;
+void results_symbols(const struct results *self);
+int results_records(struct results *self) MUST_CHECK;
+
+void json_handle(struct json *json, const char *key, uint64_t handle);
+void json_empty_list(struct json *json, const char *key);

@@ -1,0 +1,61 @@
+/*
+ * All that rocprofv3 leaves behind, from a model: files of each format that is asked for, for each
+ * process, under names made by its rules, and the summary.
+ */
+#pragma once
+
+#include "host/export/amd/agents.h"
+#include "host/export/amd/amd.h"
+#include "host/export/amd/summary.h"
+
+enum amd_format {
+	AMD_FORMAT_ROCPD = 1,
+	AMD_FORMAT_CSV = 2,
+	AMD_FORMAT_JSON = 4,
+	AMD_FORMAT_PFTRACE = 8,
+};
+
+/* Names that are taken, where several models are written after each other.  Begins as all 0. */
+struct amd_output_names {
+	char **items;
+	size_t count;
+};
+void amd_output_names_done(struct amd_output_names *names);
+
+struct amd_output_options {
+	unsigned formats;      /* enum amd_format, or'ed */
+	const char *directory; /* -d, a pattern; NULL or "": the present one */
+	const char *file;      /* -o, a pattern; NULL or "": "%hostname%/%pid%" */
+	bool has_stats;        /* --stats: files of statistics with csv */
+	enum kernel_form form; /* -M, -T */
+	bool is_renamed;       /* --kernel-rename */
+	struct kernel_filter_options filter;
+	struct region_options regions; /* --selected-regions */
+	enum agent_index agent_index;  /* -A */
+	bool is_by_queue;              /* --group-by-queue: else by stream, where HIP is used */
+	struct amd_summary_options summary; /* is_indented is found out */
+	const char
+		*summary_output; /* "stdout", "stderr", or a name for NAME_it.txt; NULL: stderr */
+	/* Variables that the recording does not have are asked for here; may be NULL. */
+	const char *(*variable)(void *context, const char *name);
+	/* Told of each file that is complete, and of what a reader should know; may be NULL. */
+	void (*tell_file)(void *context, const char *path);
+	void (*tell_note)(void *context, const char *note);
+	void *context;
+	struct amd_output_names *names; /* that earlier models have, and this one adds to; NULL */
+};
+
+/* What came of it. */
+struct amd_output_result {
+	uint64_t events; /* that the filters let through, of all processes */
+	uint32_t files;
+};
+
+/*
+ * Files that are there already are replaced, as AMD's tool does it; a folder's name that belongs to
+ * something else is an error.  Processes whose patterns come out alike, here and in `names`, get
+ * "_PID" behind theirs, all but the first.  Databases are written also when nothing was recorded,
+ * other files are not.
+ */
+int amd_output_write(struct model *model, const struct amd_output_options *options,
+		     struct amd_output_result *ret, struct err *err) MUST_CHECK;

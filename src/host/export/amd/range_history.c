@@ -1,0 +1,89 @@
+/*
+ * Remembers ranges.
+ */
+#include "host/export/amd/range_history.h"
+
+#include "host/core/room.h"
+#include "host/core/sorted.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int range_history_init(struct range_history *ret, const struct model *model)
+{
+	*ret = (struct range_history){ .thread_count = model->thread_count };
+	ret->threads = calloc(MAX(model->thread_count, 1u), sizeof(*ret->threads));
+	if (!ret->threads)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->thread_count; i++) {
+		const struct model_thread *thread = model->threads[i];
+		bool is_new;
+		struct table_entry *entry = table_make(&ret->by_tid, thread->process->number,
+						       (uint32_t)thread->tid, &is_new);
+
+		if (!entry)
+			return -ENOMEM;
+		entry->value = i + 1u;
+	}
+	return 0;
+}
+
+void range_history_done(struct range_history *history)
+{
+	for (uint32_t i = 0; history->threads && i < history->thread_count; i++) {
+		for (size_t j = 0; j < history->threads[i].count; j++)
+			free(history->threads[i].items[j].text);
+		free(history->threads[i].items);
+	}
+	free(history->threads);
+	table_done(&history->by_tid);
+	*history = (struct range_history){ 0 };
+}
+
+/* From a range outwards: the first that was still open then, as place and one. */
+static size_t open_at(const struct thread_ranges *ranges, size_t place, uint64_t time_ns)
+{
+	while (place && ranges->items[place - 1].end_ns < time_ns)
+		place = ranges->items[place - 1].outer;
+	return place;
+}
+
+int range_history_take(struct range_history *history, const struct call *call)
+{
+	struct thread_ranges *ranges = &history->threads[call->thread->number];
+	struct past_range range = { .begin_ns = call->begin_ns, .end_ns = call->end_ns };
+
+	if (call->kind != CALL_RANGE || call->is_process_wide)
+		return 0;
+	if (make_room(&ranges->items, ranges->count, &ranges->room, sizeof(*ranges->items)))
+		return -ENOMEM;
+	range.outer = open_at(ranges, ranges->count, call->begin_ns);
+	range.text = strdup(call_name(call));
+	if (!range.text)
+		return -ENOMEM;
+	ranges->items[ranges->count++] = range;
+	return 0;
+}
+
+static uint64_t begin_at(const void *items, size_t place)
+{
+	return ((const struct past_range *)items)[place].begin_ns;
+}
+
+/* How many began by then. */
+static size_t begun_by(const struct thread_ranges *ranges, uint64_t time_ns)
+{
+	return count_up_to(ranges->items, ranges->count, time_ns, begin_at);
+}
+
+const char *range_history_find(const struct range_history *history,
+			       const struct model_process *process, uint64_t tid, uint64_t time_ns)
+{
+	const struct table_entry *entry =
+		table_find(&history->by_tid, process->number, (uint32_t)tid);
+	const struct thread_ranges *ranges = entry ? &history->threads[entry->value - 1] : NULL;
+	size_t place = ranges ? open_at(ranges, begun_by(ranges, time_ns), time_ns) : 0;
+
+	return place ? ranges->items[place - 1].text : "";
+}

@@ -1,0 +1,31 @@
+/*
+ * Times by domain and name, as AMD's summaries add them up.
+ */
+#pragma once
+
+#include "host/export/amd/amd.h"
+#include "host/model/statistics.h"
+
+struct amd_stats_row {
+	enum amd_domain domain;
+	char *name;
+	struct statistics statistics;
+};
+
+struct amd_stats {
+	struct amd_stats_row *rows; /* by domain, then by total time, once sorted */
+	size_t count, room;
+	size_t first[AMD_DOMAINS + 1]; /* rows of a domain are from first[domain] to the next */
+	struct statistics domains[AMD_DOMAINS];
+	uint64_t events;
+	struct table by_name; /* (domain, hash of the name): row and one */
+};
+
+/* Looks at all events of the view.  0 or -ENOMEM. */
+int amd_stats_init(struct amd_stats *ret, struct amd_view *view) MUST_CHECK;
+void amd_stats_done(struct amd_stats *stats);
+
+static inline void amd_stats_done_at_scope_end(struct amd_stats *stats)
+{
+	amd_stats_done(stats);
+}

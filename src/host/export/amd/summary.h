@@ -1,0 +1,23 @@
+/*
+ * The tables that rocprofv3 prints at the end (-S, -D, --summary-groups).
+ */
+#pragma once
+
+#include "host/export/amd/stats.h"
+
+#include <stdio.h>
+
+struct amd_summary_options {
+	bool is_whole;             /* -S: one table of all domains */
+	bool is_per_domain;        /* -D: one table each */
+	const char *const *groups; /* regular expressions that match whole names of domains; one
+				      table each */
+	size_t group_count;
+	const char *unit; /* sec, msec, usec, nsec; NULL: nsec */
+	bool is_indented; /* as on a terminal */
+};
+
+/* -EINVAL: the unit or an expression makes no sense, which is said.  A group in which nothing
+ * happened has no table: the first such is put into ret_empty (NULL: none). */
+int amd_summary_write(const struct amd_stats *stats, const struct amd_summary_options *options,
+		      FILE *out, const char **ret_empty, struct err *err) MUST_CHECK;

@@ -1,0 +1,80 @@
+/*
+ * Puts data into the page.
+ */
+#include "host/export/profile/flame_page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/export/exporter.h"
+
+#define PLACE "@DATA@"
+
+extern const char blob_flamegraph[], blob_flamegraph_end[];
+
+/* As in the page: the value of a node that stands for lost callers. */
+enum { VALUE_INCOMPLETE = -1 };
+
+void flame_page_nodes(struct json *json, const struct call_tree *tree)
+{
+	json_list(json, "parents");
+	for (size_t i = 1; i < tree->count; i++)
+		json_signed(json, NULL, (int64_t)tree->nodes[i].parent - 1);
+	json_list_end(json);
+	json_list(json, "values");
+	for (size_t i = 1; i < tree->count; i++)
+		json_signed(json, NULL,
+			    tree->nodes[i].kind == TREE_FUNCTION ? (int64_t)tree->nodes[i].value
+								 : VALUE_INCOMPLETE);
+	json_list_end(json);
+}
+
+void flame_page_views(struct json *json, unsigned chosen_kinds, bool has_waits)
+{
+	static const unsigned views[] = { KINDS_ON_CPU, KINDS_OFF_CPU, KIND_BIT(SAMPLE_RUNNABLE),
+					  KINDS_ALL };
+
+	json_text(json, "view", profile_kinds_name(chosen_kinds));
+	json_list(json, "views");
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		if (has_waits || views[i] == KINDS_ON_CPU)
+			json_text(json, NULL, profile_kinds_name(views[i]));
+	json_list_end(json);
+}
+
+/* In a page, text ends at "</script": where it could, it is written otherwise. */
+static void write_escaped(FILE *out, const char *text, size_t size)
+{
+	for (const char *end = text + size, *at = text; at < end;) {
+		const char *next = memchr(at, '<', (size_t)(end - at));
+		size_t plain = (size_t)((next ? next : end) - at);
+
+		fwrite(at, 1, plain, out);
+		if (next)
+			fputs("\\u003c", out);
+		at += plain + (next != NULL);
+	}
+}
+
+int flame_page_write(FILE *out, void (*data)(struct json *json, const void *context),
+		     const void *context)
+{
+	const char *place = memmem(blob_flamegraph, (size_t)(blob_flamegraph_end - blob_flamegraph),
+				   PLACE, strlen(PLACE));
+	CLEANUP(free) char *text = NULL;
+	size_t size = 0;
+	struct json json = { .out = open_memstream(&text, &size) };
+
+	if (!json.out || !place)
+		return -ENOMEM;
+	data(&json, context);
+	if (fclose(json.out))
+		return -ENOMEM;
+	fwrite(blob_flamegraph, 1, (size_t)(place - blob_flamegraph), out);
+	write_escaped(out, text, size);
+	place += strlen(PLACE);
+	fwrite(place, 1, (size_t)(blob_flamegraph_end - place), out);
+	return export_state(out);
+}

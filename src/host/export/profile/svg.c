@@ -1,0 +1,101 @@
+/*
+ * svg: a flame graph as a picture.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/plural.h"
+#include "host/core/print.h"
+#include "host/export/exporter.h"
+#include "host/export/profile/svg_boxes.h"
+#include "host/model/statistics.h"
+#include "host/model/table.h"
+#include "shared/base/hash.h"
+
+static void name(const struct svg_picture *self, const struct tree_node *node, char *ret,
+		 size_t room)
+{
+	call_tree_name(self->tree, node, ret, room);
+}
+
+/* Modules have hues of their own; functions of one differ a little. */
+static struct svg_colour colour(const struct svg_picture *self, const struct tree_node *node)
+{
+	const struct sample_function *function = call_tree_function(self->tree, node);
+	const struct samples *samples = self->tree->model->samples;
+	const struct sample_code *code = function ? &samples->codes[function->code] : NULL;
+
+	if (!code)
+		return (struct svg_colour){ .light = 78 };
+	return (struct svg_colour){
+		.hue = code->kind == CODE_KERNEL
+			       ? 8
+			       : 20 + (unsigned)(hash_bytes(code->name, strlen(code->name)) % 300),
+		.saturation = 62,
+		.light = 62 + (unsigned)(hash_bytes(function->name, strlen(function->name)) % 14),
+	};
+}
+
+static void tell(const struct svg_picture *self, const struct tree_node *node)
+{
+	uint64_t all = self->tree->nodes[0].total_ns;
+
+	print(self->out, ": %.3f ms, %" PRIu64 " sample%s, %.2f %%", (double)node->total_ns / 1e6,
+	      node->total_count, plural(node->total_count),
+	      (double)share_of(node->total_ns, all) / 100);
+}
+
+static void head(const struct svg_picture *self)
+{
+	const struct model *model = self->tree->model;
+	const struct samples *samples = model->samples;
+	const char *view = profile_kinds_name(profile_kinds(samples));
+
+	svg_line_begin(self, 0);
+	if (model->process_count)
+		svg_text(self->out, model->processes[0]->name);
+	print(self->out, ": %s", view ? view : "samples");
+	svg_line_end(self);
+	svg_line_begin(self, 1);
+	print(self->out, "%" PRIu64 " sample%s at %u Hz by ", samples->count,
+	      plural(samples->count), samples->hz);
+	svg_text(self->out, samples->sampler);
+	fprintf(self->out, "; %" PRIu64 " lost; %.2f %% of the stacks complete", samples->lost,
+		(double)samples_complete(samples) / 100);
+	svg_line_end(self);
+}
+
+static int svg_write(struct model *model, FILE *out)
+{
+	CLEANUP(sample_profile_done) struct profile profile = { 0 };
+	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
+	const struct svg_picture picture = { .out = out,
+					     .tree = &tree,
+					     .name = name,
+					     .colour = colour,
+					     .tell = tell,
+					     .head = head,
+					     .head_lines = 2 };
+
+	if (sample_profile_gather(
+		    &profile, model,
+		    &(struct profile_filter){ .kinds = profile_kinds(model->samples) }) ||
+	    call_tree_build(&tree, model, &profile, &(struct call_tree_options){ 0 }) ||
+	    svg_picture_write(&picture))
+		return -ENOMEM;
+	return export_state(out);
+}
+
+static const char *const extensions[] = { ".svg", NULL };
+
+const struct exporter exporter_svg = {
+	.name = "svg",
+	.summary = "a flame graph as a picture",
+	.extensions = extensions,
+	.looks_like =
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"*monospace*",
+	.write = svg_write,
+	.is_of_samples = true,
+};

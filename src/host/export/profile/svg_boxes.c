@@ -1,0 +1,136 @@
+/*
+ * Draws boxes.
+ */
+#include "host/export/profile/svg_boxes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/foreign.h"
+#include "host/core/utf8.h"
+
+#define WIDTH        1200.0
+#define ROW          17.0
+#define LEAST        0.3 /* pixels */
+#define LETTER       6.6
+#define NAME_LETTERS 512u
+
+struct drawing {
+	const struct svg_picture *picture;
+	double top, height; /* of the boxes; of all */
+	uint32_t depth;     /* of the deepest box */
+};
+
+void svg_text(FILE *out, const char *text)
+{
+	foreign_write(out, FOREIGN_XML, text);
+}
+
+/* Cut to so many letters, between letters. */
+static void cut(char *name, size_t letters)
+{
+	size_t at = 0;
+
+	for (; name[at] && letters > 0; letters--)
+		at += MAX(utf8_length((const unsigned char *)name + at), (size_t)1);
+	name[at] = '\0';
+}
+
+static void draw(struct drawing *self, const struct tree_node *node, double x, double width)
+{
+	const struct svg_picture *picture = self->picture;
+	double y = self->top + ROW * node->depth; /* below its caller, as in the page */
+	struct svg_colour colour = picture->colour(picture, node);
+	char name[NAME_LETTERS];
+
+	picture->name(picture, node, name, sizeof(name));
+	fprintf(picture->out, "<g><title>");
+	svg_text(picture->out, name);
+	picture->tell(picture, node);
+	fprintf(picture->out,
+		"</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+		"fill=\"hsl(%u,%u%%,%u%%)\"/>",
+		x, y, MAX(width - 0.5, LEAST), ROW - 1, colour.hue, colour.saturation,
+		colour.light);
+	if (width > 4 * LETTER) {
+		cut(name, (size_t)((width - 6) / LETTER));
+		fprintf(picture->out, "<text x=\"%.1f\" y=\"%.1f\">", x + 3, y + 12);
+		svg_text(picture->out, name);
+		fprintf(picture->out, "</text>");
+	}
+	fprintf(picture->out, "</g>\n");
+}
+
+/* Calls the visitor for each box that can be seen, outer ones first. */
+static int each_box(struct drawing *self,
+		    void (*visit)(struct drawing *self, const struct tree_node *node, double x,
+				  double width))
+{
+	const struct call_tree *tree = self->picture->tree;
+	CLEANUP(free) double *ends = calloc(tree->count, sizeof(*ends));
+	double scale = tree->nodes[0].total_ns ? WIDTH / (double)tree->nodes[0].total_ns : 0;
+	uint32_t at = 0;
+
+	if (!ends)
+		return -ENOMEM;
+	/* The end of what has been drawn inside each node. */
+	while (at != TREE_NONE) {
+		const struct tree_node *node = &tree->nodes[at];
+		double width = (double)node->total_ns * scale;
+		double x = node->parent == TREE_NONE ? 0 : ends[node->parent];
+
+		ends[at] = x;
+		if (node->parent != TREE_NONE)
+			ends[node->parent] += width;
+		if (width >= LEAST)
+			visit(self, node, x, width);
+		if (width >= LEAST && node->first != TREE_NONE) {
+			at = node->first;
+			continue;
+		}
+		while (at != TREE_NONE && tree->nodes[at].next == TREE_NONE)
+			at = tree->nodes[at].parent;
+		at = at == TREE_NONE ? TREE_NONE : tree->nodes[at].next;
+	}
+	return 0;
+}
+
+static void measure(struct drawing *self, const struct tree_node *node, double x, double width)
+{
+	(void)x;
+	(void)width;
+	self->depth = MAX(self->depth, node->depth);
+}
+
+void svg_line_begin(const struct svg_picture *picture, unsigned line)
+{
+	fprintf(picture->out, "<text x=\"4\" y=\"%u\" ", 16 * (line + 1));
+	fputs(line ? "fill=\"#666\">" : "font-size=\"14\">", picture->out);
+}
+
+void svg_line_end(const struct svg_picture *picture)
+{
+	fputs("</text>\n", picture->out);
+}
+
+int svg_picture_write(const struct svg_picture *picture)
+{
+	struct drawing self = { .picture = picture };
+
+	if (each_box(&self, measure))
+		return -ENOMEM;
+	self.top = 16 * picture->head_lines + 14;
+	self.height = self.top + ROW * (self.depth + 1);
+	fprintf(picture->out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+		"viewBox=\"0 0 %.0f %.0f\" font-family=\"monospace\" font-size=\"11\">\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+		WIDTH, self.height, WIDTH, self.height);
+	picture->head(picture);
+	if (each_box(&self, draw))
+		return -ENOMEM;
+	fputs("</svg>\n", picture->out);
+	return 0;
+}

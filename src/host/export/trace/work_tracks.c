@@ -1,0 +1,163 @@
+/*
+ * Tracks as AMD's tool names them, and two of ours for device memory.
+ */
+#include "host/export/trace/work_tracks.h"
+
+#include "host/core/room.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What tells tracks of a domain apart, besides the device. */
+static const struct track_words {
+	const char *head;
+	enum value_kind second;
+} track_words[DOMAINS] = {
+	[DOMAIN_KERNEL] = { "COMPUTE", VALUE_QUEUE },
+	[DOMAIN_COPY] = { "COPY to", VALUE_THREAD },
+	[DOMAIN_MEMORY] = { "MEMORY of", VALUE_NONE },
+	[DOMAIN_SCRATCH] = { "SCRATCH of", VALUE_NONE },
+};
+
+int work_tracks_init(struct work_tracks *ret, const struct model *model,
+		     enum agent_index agent_index, bool is_by_stream)
+{
+	int r = 0;
+
+	*ret = (struct work_tracks){ .model = model,
+				     .agent_index = agent_index,
+				     .is_by_stream = is_by_stream };
+	ret->agents = calloc(MAX(model->process_count, 1u), sizeof(*ret->agents));
+	if (!ret->agents)
+		return -ENOMEM;
+	for (uint32_t i = 0; !r && i < model->process_count; i++)
+		r = agents_init(&ret->agents[i], model->processes[i]);
+	return r;
+}
+
+void work_tracks_done(struct work_tracks *tracks)
+{
+	for (uint32_t i = 0; tracks->agents && i < tracks->model->process_count; i++)
+		agents_done(&tracks->agents[i]);
+	free(tracks->agents);
+	free(tracks->items);
+	table_done(&tracks->by_place);
+	*tracks = (struct work_tracks){ 0 };
+}
+
+static uint64_t value_or_0(const struct call *call, enum value_kind kind)
+{
+	uint64_t value = 0;
+
+	if (kind != VALUE_NONE)
+		call_value(call, kind, &value);
+	return value;
+}
+
+int work_tracks_agent(struct work_tracks *tracks, const struct model_process *process,
+		      uint64_t device, char *ret, size_t room, const char **ret_type)
+{
+	bool is_new;
+	const struct agent *agent = agents_find(&tracks->agents[process->number], device, &is_new);
+
+	if (!agent)
+		return -ENOMEM;
+	*ret_type = agent_type(agent);
+	if (tracks->agent_index == AGENT_TYPE_RELATIVE)
+		snprintf(ret, room, "%s [%u]", *ret_type, agent->type_index);
+	else
+		snprintf(ret, room, "Agent [%" PRIu64 "]", agent->number);
+	return 0;
+}
+
+/* Threads by their place among those of the process, as AMD counts them. */
+static uint64_t thread_place(const struct model *model, const struct model_process *process,
+			     uint64_t tid)
+{
+	uint64_t place = 0;
+
+	for (uint32_t i = 0; i < model->thread_count; i++) {
+		if (model->threads[i]->process != process)
+			continue;
+		if ((uint64_t)model->threads[i]->tid == tid)
+			return place;
+		place++;
+	}
+	return tid;
+}
+
+/* Of memory that is given back it is often not told whose it was. */
+static bool has_no_device(const struct call *call)
+{
+	uint64_t operation = value_or_0(call, VALUE_OPERATION);
+
+	return call->function->domain == DOMAIN_MEMORY && !value_or_0(call, VALUE_DEVICE) &&
+	       (operation == MEMORY_FREE || operation == MEMORY_VIRTUAL_FREE);
+}
+
+static int name_track(struct work_tracks *tracks, const struct call *call, struct work_track *track)
+{
+	unsigned domain = call->function->domain;
+	uint64_t second = value_or_0(call, track_words[domain].second);
+	const char *type, *head = track_words[domain].head;
+	char agent[64];
+	int r = work_tracks_agent(tracks, call->process, value_or_0(call, VALUE_DEVICE), agent,
+				  sizeof(agent), &type);
+
+	if (r)
+		return r;
+	if (has_no_device(call))
+		snprintf(track->name, sizeof(track->name), "MEMORY given back");
+	else if (domain == DOMAIN_KERNEL)
+		snprintf(track->name, sizeof(track->name), "%s %s QUEUE [%" PRIu64 "] %s", head,
+			 agent, second, type);
+	else if (domain == DOMAIN_COPY)
+		snprintf(track->name, sizeof(track->name),
+			 "%s AGENT [%" PRIu64 "] THREAD [%" PRIu64 "] (%s)", head,
+			 value_or_0(call, VALUE_DEVICE),
+			 thread_place(tracks->model, call->process, second), type);
+	else
+		snprintf(track->name, sizeof(track->name), "%s %s (%s)", head, agent, type);
+	return 0;
+}
+
+static int add(struct work_tracks *tracks, const struct call *call, bool is_stream)
+{
+	struct work_track *track;
+
+	if (make_room(&tracks->items, tracks->count, &tracks->room, sizeof(*tracks->items)))
+		return -ENOMEM;
+	track = &tracks->items[tracks->count++];
+	*track = (struct work_track){ .process = call->process };
+	if (!is_stream)
+		return name_track(tracks, call, track);
+	snprintf(track->name, sizeof(track->name), "STREAM [%" PRIu64 "]",
+		 value_or_0(call, VALUE_STREAM));
+	return 0;
+}
+
+int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32_t *ret_number,
+		     bool *ret_is_new)
+{
+	unsigned domain = call->function->domain;
+	bool is_stream = tracks->is_by_stream && (domain == DOMAIN_KERNEL || domain == DOMAIN_COPY);
+	uint64_t second = is_stream ? value_or_0(call, VALUE_STREAM)
+				    : value_or_0(call, track_words[domain].second);
+	uint64_t device = is_stream             ? 0
+			  : has_no_device(call) ? UINT32_MAX
+						: value_or_0(call, VALUE_DEVICE);
+	struct table_entry *entry = table_make(
+		&tracks->by_place, (uint64_t)call->process->number << 8 | (is_stream ? 0 : domain),
+		device << 32 ^ second, ret_is_new);
+	int r = entry ? 0 : -ENOMEM;
+
+	if (!r && *ret_is_new) {
+		r = add(tracks, call, is_stream);
+		entry->value = tracks->count;
+	}
+	if (!r)
+		*ret_number = (uint32_t)entry->value - 1;
+	return r;
+}

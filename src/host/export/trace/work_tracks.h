@@ -1,0 +1,37 @@
+/*
+ * Where work of devices is drawn: by queue and by the agent that memory goes to, or by stream; not
+ * on the thread that happened to write it down.
+ */
+#pragma once
+
+#include "host/export/amd/agents.h"
+
+#define WORK_TRACK_NAME 128u
+
+struct work_track {
+	const struct model_process *process;
+	char name[WORK_TRACK_NAME];
+};
+
+struct work_tracks {
+	const struct model *model;
+	enum agent_index agent_index;
+	bool is_by_stream;
+	struct agents *agents; /* of each process */
+	struct work_track *items;
+	uint32_t count;
+	size_t room;
+	struct table by_place; /* (process and kind, device and queue or stream): number and one */
+};
+
+int work_tracks_init(struct work_tracks *ret, const struct model *model,
+		     enum agent_index agent_index, bool is_by_stream) MUST_CHECK;
+void work_tracks_done(struct work_tracks *tracks);
+
+/* The track of what a device did, numbered from 0.  0 or -ENOMEM. */
+int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32_t *ret_number,
+		     bool *ret_is_new) MUST_CHECK;
+
+/* An agent in names of tracks: "Agent [1]", "GPU [0]". */
+int work_tracks_agent(struct work_tracks *tracks, const struct model_process *process,
+		      uint64_t device, char *ret, size_t room, const char **ret_type) MUST_CHECK;

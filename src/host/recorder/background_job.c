@@ -1,0 +1,184 @@
+/*
+ * A job on a thread of its own.  The thread takes no signal; whoever started it waits for its
+ * beginning and for its end.
+ */
+#include "host/recorder/record_job.h"
+
+#include "host/core/quiet_thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct background_job {
+	struct recorder *recorder;
+	struct record_job job;
+	pthread_t thread;
+	int stop; /* readable: it shall end */
+	struct err err;
+
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t changed;
+	bool is_ready;
+	struct background_state state;
+};
+
+static enum ending background_wait(void *context, const struct job_wait *wait)
+{
+	const struct background_job *self = context;
+	struct pollfd fds[] = { { self->stop, POLLIN, 0 },
+				{ wait->end, POLLIN, 0 },
+				{ wait->socket, POLLRDHUP, 0 } };
+
+	poll(fds, ARRAY_SIZE(fds), (int)((wait->time_ns + 999999) / 1000000));
+	if (fds[0].revents)
+		return ENDING_SIGNAL;
+	return fds[1].revents ? ENDING_EXIT : ENDING_DURATION;
+}
+
+static int background_ready(void *context, struct err *err)
+{
+	struct background_job *self = context;
+
+	(void)err;
+	pthread_mutex_lock(&self->lock);
+	self->is_ready = true;
+	pthread_cond_broadcast(&self->changed);
+	pthread_mutex_unlock(&self->lock);
+	return 0;
+}
+
+/* Only this thread may ask the recorder. */
+static void background_note(struct background_job *self, bool is_running)
+{
+	struct background_state state = { .is_running = is_running,
+					  .is_full = self->job.is_full,
+					  .ending = self->job.ending,
+					  .turns = self->job.turns,
+					  .sampled = { .sampler = "", .summary = "" },
+					  .bytes = recorder_file_bytes(self->recorder) };
+
+	if (recorder_sampling(self->recorder))
+		sampling_totals(recorder_sampling(self->recorder), &state.sampled);
+	recorder_totals(self->recorder, &state.traced);
+	pthread_mutex_lock(&self->lock);
+	self->state = state;
+	pthread_cond_broadcast(&self->changed);
+	pthread_mutex_unlock(&self->lock);
+}
+
+static void background_looked(void *context)
+{
+	background_note(context, /* is_running */ true);
+}
+
+static void *background_run(void *argument)
+{
+	struct background_job *self = argument;
+
+	if (!record_job_run(&self->job, &self->err))
+		self->err.code = 0;
+	background_note(self, /* is_running */ false);
+	return NULL;
+}
+
+static void background_free(struct background_job *self)
+{
+	recorder_free(self->recorder, /* keeps_files */ true);
+	if (self->stop >= 0)
+		close(self->stop);
+	pthread_mutex_destroy(&self->lock);
+	pthread_cond_destroy(&self->changed);
+	free(self);
+}
+
+static int background_open(struct background_job *self, const struct background_options *options,
+			   struct err *err)
+{
+	int r = recorder_open(&self->recorder, &options->recorder, err);
+
+	if (r)
+		return r;
+	self->job = (struct record_job){
+		.recorder = self->recorder,
+		.times = options->times,
+		.unload = options->unload,
+		.watcher = { .wait = background_wait,
+			     .ready = background_ready,
+			     .looked = background_looked,
+			     .context = self },
+	};
+	self->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (self->stop < 0)
+		return err_set(err, -errno, "eventfd: %s", strerror(errno));
+	self->state = (struct background_state){ .is_running = true,
+						 .ending = ENDING_DURATION,
+						 .sampled = { .sampler = "", .summary = "" } };
+	r = quiet_thread(&self->thread, background_run, self);
+	return r ? err_set(err, r, "a thread for the recording: %s", strerror(-r)) : 0;
+}
+
+/* 0 when it has begun; a job that is done before that has failed. */
+static int background_await(struct background_job *self, struct err *err)
+{
+	bool is_ready;
+
+	pthread_mutex_lock(&self->lock);
+	while (!self->is_ready && self->state.is_running)
+		pthread_cond_wait(&self->changed, &self->lock);
+	is_ready = self->is_ready;
+	pthread_mutex_unlock(&self->lock);
+	if (is_ready)
+		return 0;
+	pthread_join(self->thread, NULL);
+	*err = self->err;
+	return err->code ? err->code : err_set(err, -EIO, "it ended before it began");
+}
+
+int background_job_start(struct background_job **ret, const struct background_options *options,
+			 struct err *err)
+{
+	struct background_job *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "memory for the recording");
+	self->stop = -1;
+	pthread_mutex_init(&self->lock, NULL);
+	pthread_cond_init(&self->changed, NULL);
+	r = background_open(self, options, err);
+	if (!r)
+		r = background_await(self, err);
+	if (r)
+		background_free(self);
+	else
+		*ret = self;
+	return r;
+}
+
+void background_job_look(struct background_job *self, struct background_state *ret)
+{
+	pthread_mutex_lock(&self->lock);
+	*ret = self->state;
+	pthread_mutex_unlock(&self->lock);
+}
+
+int background_job_stop(struct background_job *self, bool gives_up, struct recorder_outcome *ret,
+			struct err *err)
+{
+	struct err second = { 0 };
+	int r, ended;
+
+	eventfd_write(self->stop, 1);
+	pthread_join(self->thread, NULL);
+	r = self->err.code;
+	if (r)
+		*err = self->err;
+	ended = recorder_end(self->recorder, gives_up, ret, r ? &second : err);
+	background_free(self);
+	return r ? r : ended;
+}

@@ -1,0 +1,80 @@
+/*
+ * A file of the recorder's, from its beginning to its end.
+ */
+#include "host/recorder/recorder_private.h"
+
+#include "host/collect/facts.h"
+#include "host/core/cleanup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int write_beginning(struct recording *recording, const struct recorder *recorder,
+			   struct err *err)
+{
+	char request[RINGS_REQUEST_MAX] = "";
+	int r = recorder->traces ? trace_request(&recorder->given.trace, request, err) : 0;
+
+	if (!r)
+		r = facts_session(recording, recorder->given.version, request, err);
+	return r ? r : recording_clock(recording, err);
+}
+
+int recorder_output_open(struct recorder_output *ret, const struct recorder *recorder,
+			 const char *path, int new_file, struct err *err)
+{
+	int r;
+
+	ret->path = strdup(path);
+	if (!ret->path) {
+		if (new_file >= 0)
+			close(new_file);
+		return err_set(err, -ENOMEM, "memory for the recording");
+	}
+	ret->is_unused = new_file >= 0;
+	r = new_file < 0 ? recording_create(path, &ret->recording, err)
+			 : recording_create_in(new_file, path, &ret->recording, err);
+	if (r)
+		return r;
+	ret->is_unused = !recording_begins_beside(ret->recording);
+	programs_init(&ret->programs, ret->recording, recorder->traces, recorder->given.variables);
+	return write_beginning(ret->recording, recorder, err);
+}
+
+int recorder_output_end(struct recorder_output *self, const struct recorded_end *end,
+			struct err *err)
+{
+	self->is_ended = true;
+	return recording_end(self->recording, end, &self->written, err);
+}
+
+uint64_t recorder_output_bytes(const struct recorder_output *self)
+{
+	if (!self->recording || self->is_ended)
+		return self->written.bytes;
+	return recording_size(self->recording);
+}
+
+/* An empty recording would only be in the way. */
+static void remove_unused(const struct recorder_output *self)
+{
+	struct stat file;
+
+	if (self->is_unused && !lstat(self->path, &file) && S_ISREG(file.st_mode))
+		unlink(self->path);
+}
+
+void recorder_output_done(struct recorder_output *self)
+{
+	if (self->recording) {
+		recording_abandon(TAKE(self->recording));
+		programs_done(&self->programs);
+	}
+	if (self->path)
+		remove_unused(self);
+	free(self->path);
+	*self = (struct recorder_output){ 0 };
+}

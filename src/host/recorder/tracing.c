@@ -1,0 +1,249 @@
+/*
+ * The order of things while a process is traced: the collector runs before the first hook is in and
+ * until the last is out.  Host only.
+ */
+#include "host/recorder/tracing_private.h"
+
+#include "host/recording/drops.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int tracing_begin_program(struct tracing *self, struct err *err)
+{
+	struct collect_source source = {
+		.rings = self->trace.rings,
+		.size = self->trace.layout.size,
+		.is_alive = target_thread_is_alive,
+		.thread_name = target_thread_name,
+		.context = &self->threads,
+	};
+	int r = programs_number(self->programs, self->pid, &self->process, err);
+
+	if (r)
+		return r;
+	source.process = self->process;
+	r = collector_new(self->programs->recording, &source, &self->collector, err);
+	return r ? r : collector_start(self->collector, err);
+}
+
+void tracing_free(struct tracing *self)
+{
+	if (!self)
+		return;
+	collector_free(self->collector);
+	if (self->pidfd >= 0)
+		close(self->pidfd);
+	trace_close(&self->trace);
+	target_threads_done(&self->threads);
+	free(self);
+}
+
+int tracing_new(struct tracing **ret, struct programs *programs, pid_t pid,
+		const struct tracing_options *options, struct err *err)
+{
+	struct tracing *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "memory for the recording");
+	self->pid = self->threads.pid = pid;
+	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	self->trace.fd = -1;
+	self->programs = programs;
+	self->given = options->trace;
+	self->options = options->session;
+	self->options.trace = &self->trace;
+	r = trace_open(&self->trace, &options->trace, err);
+	if (!r)
+		r = tracing_begin_program(self, err);
+	if (r)
+		tracing_free(self);
+	else
+		*ret = self;
+	return r;
+}
+
+int tracing_start(struct tracing *self, struct err *err)
+{
+	int r = session_open(&self->session, self->pid, &self->options, err);
+
+	self->watch = (struct registers_watch){ 0 };
+	if (r)
+		return r;
+	self->is_attached = true;
+	self->is_cut_off = false;
+	tracing_keep_name(self);
+	return 0;
+}
+
+const struct trace *tracing_lend(struct tracing *self)
+{
+	return &self->trace;
+}
+
+int tracing_pause(struct tracing *self, bool unload, struct session_left *ret_left, struct err *err)
+{
+	int r = 0;
+
+	ret_left->count = 0;
+	if (!self->is_attached)
+		return 0;
+	if (!tracing_note_farewell(self) && target_lives(&self->session.attachment.target))
+		r = session_leave(&self->session, unload, ret_left, err);
+	if (r && !target_lives(&self->session.attachment.target)) {
+		memset(err, 0, sizeof(*err)); /* it ended meanwhile: that is an ending too */
+		r = 0;
+	}
+	session_close(&self->session);
+	self->is_attached = false;
+	return r;
+}
+
+/* Runtimes that no register library of ours tells about are looked for. */
+int tracing_check(struct tracing *self, struct err *err)
+{
+	int r = tracing_follow(self, err);
+
+	if (r)
+		return r;
+	if (self->is_attached && trace_absent(&self->trace) & TRACE_TABLE_DOMAINS)
+		registers_ask_again(&self->session, &self->options, &self->watch);
+	return self->collector ? collector_check(self->collector, err) : 0;
+}
+
+/* More may have been loaded meanwhile; where it has ended, the first list must do: its number may
+ * be another's. */
+static void write_modules(const struct tracing *self)
+{
+	struct err ignored = { 0 };
+
+	if (!tracing_has_ended(self))
+		(void)!facts_modules(self->programs->recording, self->pid, self->process, &ignored);
+}
+
+int tracing_finish(struct tracing *self, bool gives_up, struct err *err)
+{
+	int r;
+
+	if (self->is_finished || !self->collector)
+		return 0;
+	self->is_finished = true;
+	collector_stop(self->collector);
+	r = gives_up ? 0 : collector_finish(self->collector, err);
+	if (!r)
+		write_modules(self);
+	return r;
+}
+
+pid_t tracing_pid(const struct tracing *self)
+{
+	return self->pid;
+}
+
+int tracing_pidfd(const struct tracing *self)
+{
+	return self->pidfd;
+}
+
+bool tracing_has_ended(const struct tracing *self)
+{
+	return !pidfd_lives(self->pidfd);
+}
+
+int tracing_socket(const struct tracing *self)
+{
+	return self->is_attached ? self->session.attachment.link.socket : -1;
+}
+
+const struct session *tracing_session(const struct tracing *self)
+{
+	return &self->session;
+}
+
+const char *tracing_note(const struct tracing *self, unsigned domain)
+{
+	return trace_note(&self->trace, domain);
+}
+
+const char *tracing_end_note(const struct tracing *self, unsigned note)
+{
+	return trace_end_note(&self->trace, note);
+}
+
+uint32_t tracing_absent(const struct tracing *self)
+{
+	return trace_absent(&self->trace);
+}
+
+static uint64_t count_turned(const struct trace *trace)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < trace->layout.slot_count; i++)
+		sum += ring_turned(rings_slot(trace->rings, i));
+	return sum;
+}
+
+static struct work_left count_work_left(const struct trace *trace)
+{
+	const struct rings *rings = trace->rings;
+
+	return (struct work_left){ __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
+				   __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED),
+				   __atomic_load_n(&rings->work_unseen, __ATOMIC_RELAXED),
+				   count_turned(trace) };
+}
+
+/* Words and queues are counted by the program that is there: those of earlier ones went with it. */
+void tracing_totals(const struct tracing *self, struct tracing_totals *ret)
+{
+	struct tracing_totals now = { 0 };
+
+	*ret = self->earlier;
+	if (!self->collector)
+		return;
+	now.left = count_work_left(&self->trace);
+	collector_totals(self->collector, &now.collected);
+	trace_words(&self->trace, &now.words);
+	trace_queues(&self->trace, &now.queues);
+	tracing_totals_add(ret, &now);
+}
+
+static void add_collected(struct collect_totals *to, const struct collect_totals *more)
+{
+	to->records += more->records;
+	to->record_bytes += more->record_bytes;
+	to->invalid += more->invalid;
+	to->threads += more->threads;
+	to->functions += more->functions;
+	drops_add(to->drops, more->drops);
+}
+
+static void add_words(struct trace_words *to, const struct trace_words *more)
+{
+	to->hooked += more->hooked;
+	to->restored += more->restored;
+	to->foreign += more->foreign;
+	to->unwritable += more->unwritable;
+	to->refused += more->refused;
+}
+
+void tracing_totals_add(struct tracing_totals *to, const struct tracing_totals *more)
+{
+	to->processes += more->processes;
+	add_collected(&to->collected, &more->collected);
+	add_words(&to->words, &more->words);
+	to->left.cut += more->left.cut;
+	to->left.lost += more->left.lost;
+	to->left.unseen += more->left.unseen;
+	to->left.turned += more->left.turned;
+	to->queues.timed += more->queues.timed;
+	to->queues.estimated += more->queues.estimated;
+	to->queues.refusals |= more->queues.refusals;
+	to->queues.left += more->queues.left;
+}

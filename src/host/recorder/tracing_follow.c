@@ -1,0 +1,213 @@
+/*
+ * A process that executes another program takes our agent with it; it is attached anew, with other
+ * memory, and is another process in the file.  What the new program does before that is not seen.
+ * Before one that changes its rights our agent leaves; it is attached again, to go on where it was.
+ * Host only.
+ */
+#include "host/core/clock.h"
+#include "host/recorder/tracing_private.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FOLLOW_FOR_NS 5000000000ull /* that long it may be starting */
+#define TRY_FOR_NS    100000000ull
+
+/* A program that changes its rights does so several times in a row; one that does it all the time
+ * is left alone for longer and longer. */
+#define RETURN_AFTER_NS 50000000ull
+#define RETURN_DOUBLED  7u
+
+static bool is_cut_off(const struct tracing *self)
+{
+	struct pollfd wait = { self->session.attachment.link.socket, POLLRDHUP, 0 };
+
+	return poll(&wait, 1, 0) > 0 && wait.revents;
+}
+
+/* One that ends has no memory left to be compared: it is asked for that afterwards. */
+static bool lives_on(const struct tracing *self, enum identity_change *ret_change)
+{
+	const struct identity *before = &self->session.attachment.target.process.identity;
+	struct process_stat stat;
+	struct identity now;
+	struct err ignored;
+
+	if (identity_read(self->pid, self->pid, &now, &ignored) ||
+	    stat_read(self->pid, self->pid, &stat, &ignored) || stat.is_exiting)
+		return false;
+	*ret_change = identity_compare(before, &now);
+	return true;
+}
+
+static void begin_return(struct tracing *self)
+{
+	uint64_t pause_ns = RETURN_AFTER_NS << MIN(self->changes.count, RETURN_DOUBLED);
+
+	self->changes.count++;
+	self->left_ns = now_ns();
+	self->return_ns = self->left_ns + pause_ns;
+}
+
+bool tracing_note_farewell(struct tracing *self)
+{
+	if (!self->is_attached || !link_has_farewell(&self->session.attachment.link))
+		return false;
+	self->is_returning = true;
+	begin_return(self);
+	return true;
+}
+
+/* The agent is gone: with the program that it was in, or because the program has closed all
+ * descriptors that it does not know. */
+static bool must_follow(struct tracing *self)
+{
+	enum identity_change change;
+
+	if (!self->is_following && self->is_attached && is_cut_off(self) &&
+	    lives_on(self, &change)) {
+		bool has_changed = change == IDENTITY_SAME && tracing_note_farewell(self);
+
+		session_close(&self->session);
+		self->is_attached = false;
+		self->is_cut_off = change == IDENTITY_SAME && !has_changed;
+		self->is_following = change == IDENTITY_EXEC || has_changed;
+		self->follow_until_ns = (has_changed ? self->return_ns : now_ns()) + FOLLOW_FOR_NS;
+	}
+	return self->is_following;
+}
+
+/* What the program before has left in its memory is taken, and that is it.  Its words of imports
+ * and its queues went with it. */
+static int end_program(struct tracing *self, struct err *err)
+{
+	struct tracing_totals totals;
+	int r;
+
+	collector_stop(self->collector);
+	r = collector_finish(self->collector, err);
+	tracing_totals(self, &totals);
+	self->earlier.collected = totals.collected;
+	self->earlier.left = totals.left;
+	collector_free(self->collector);
+	self->collector = NULL;
+	trace_close(&self->trace);
+	target_threads_done(&self->threads);
+	self->threads = (struct target_threads){ .pid = self->pid };
+	return r;
+}
+
+static int move_to(struct tracing *self, const struct trace *trace, struct err *err)
+{
+	int r = end_program(self, err);
+
+	self->trace = *trace;
+	self->is_following = false;
+	self->unfollowed.code = 0;
+	self->is_attached = true;
+	self->watch = (struct registers_watch){ 0 };
+	self->executed++;
+	tracing_keep_name(self);
+	return r ? r : tracing_begin_program(self, err);
+}
+
+/* It may have executed yet another one, which then has its own time. */
+static void give_up_in_time(struct tracing *self)
+{
+	if (now_ns() > self->follow_until_ns)
+		self->is_following = false;
+}
+
+/* The rings and the collector are as they were. */
+static void come_back(struct tracing *self)
+{
+	struct session_options options = self->options;
+	struct err why = { 0 };
+
+	if (now_ns() < self->return_ns)
+		return;
+	options.attach.tries_for_ns = TRY_FOR_NS;
+	if (session_open(&self->session, self->pid, &options, &why)) {
+		self->unfollowed = why;
+		give_up_in_time(self);
+		return;
+	}
+	self->is_following = self->is_returning = false;
+	self->unfollowed.code = 0;
+	self->is_attached = true;
+	self->watch = (struct registers_watch){ 0 };
+	self->changes.untraced_ns += now_ns() - self->left_ns;
+}
+
+int tracing_follow(struct tracing *self, struct err *err)
+{
+	struct session_options options = self->options;
+	struct trace trace;
+	struct err why = { 0 };
+	int r;
+
+	if (!must_follow(self))
+		return 0;
+	if (self->is_returning) {
+		come_back(self);
+		return 0;
+	}
+	r = trace_open(&trace, &self->given, err);
+	if (r)
+		return r;
+	options.trace = &trace;
+	options.attach.tries_for_ns = TRY_FOR_NS;
+	if (!session_open(&self->session, self->pid, &options, &why))
+		return move_to(self, &trace, err);
+	trace_close(&trace);
+	/* That it ended meanwhile explains less than what was wrong before. */
+	if (!self->unfollowed.code || why.exit != EXIT_NO_PROCESS)
+		self->unfollowed = why;
+	give_up_in_time(self);
+	return 0;
+}
+
+void tracing_keep_name(struct tracing *self)
+{
+	snprintf(self->name, sizeof(self->name), "%s",
+		 self->session.attachment.target.process.stat.name);
+}
+
+/* Of one that was faster than us nothing else is left. */
+bool tracing_has_other_name(const struct tracing *self, struct process_stat *ret)
+{
+	struct err ignored;
+
+	return self->name[0] && !self->unfollowed.code &&
+	       !stat_read(self->pid, self->pid, ret, &ignored) && ret->is_exiting &&
+	       strcmp(ret->name, self->name) != 0;
+}
+
+void tracing_count_changes(const struct tracing *self, struct tracing_changes *ret)
+{
+	*ret = self->changes;
+	ret->is_out = self->is_returning;
+	if (ret->is_out)
+		ret->untraced_ns += now_ns() - self->left_ns;
+}
+
+bool tracing_is_cut_off(const struct tracing *self)
+{
+	return self->is_cut_off;
+}
+
+bool tracing_is_following(const struct tracing *self)
+{
+	return self->is_following;
+}
+
+unsigned tracing_programs(const struct tracing *self)
+{
+	return self->executed;
+}
+
+const struct err *tracing_unfollowed(const struct tracing *self)
+{
+	return self->unfollowed.code ? &self->unfollowed : NULL;
+}

@@ -1,0 +1,50 @@
+/*
+ * Private to tracing.c and tracing_follow.c.
+ */
+#pragma once
+
+#include "host/collect/facts.h"
+#include "host/recorder/tracing.h"
+#include "host/session/registers.h"
+
+struct tracing {
+	pid_t pid;
+	int pidfd;
+	struct trace_options given;
+	struct session_options options;
+	struct trace trace;
+	struct programs *programs;
+	struct collector *collector;
+	struct target_threads threads;
+	uint32_t process; /* its number in the file */
+	bool is_attached, is_finished;
+	struct registers_watch watch;
+	struct session session;
+
+	/* Of programs that the process has left behind by exec. */
+	unsigned executed; /* how many it has begun since */
+	struct tracing_totals earlier;
+	bool is_cut_off;   /* it goes on without our agent */
+	bool is_following; /* it executes another program, and we are not in yet */
+	uint64_t follow_until_ns;
+	/* Of times when the program changed its rights, and our agent left before. */
+	struct tracing_changes changes;
+	bool is_returning;           /* we are not in again yet */
+	uint64_t left_ns, return_ns; /* since when; not before */
+	char name[32];               /* of the program that was attached to last */
+	struct err unfollowed;       /* why not, up to now; code 0: there is no such program */
+};
+
+/* The process as it is now begins in the file, with a collector for the trace. */
+int tracing_begin_program(struct tracing *tracing, struct err *err) MUST_CHECK;
+
+/* Notices that it executes another program, and attaches to that.  An error only where the file
+ * cannot be written. */
+int tracing_follow(struct tracing *tracing, struct err *err) MUST_CHECK;
+
+/* True when the agent has left since the program changes its rights; counted.  Before the session
+ * is closed. */
+bool tracing_note_farewell(struct tracing *tracing);
+
+/* After each attach. */
+void tracing_keep_name(struct tracing *tracing);

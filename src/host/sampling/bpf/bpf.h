@@ -1,0 +1,60 @@
+/*
+ * The insides of the first rung: bpf.c starts and ends it, records.c understands what its
+ * kernel programs send.
+ */
+#pragma once
+
+#include "host/sampling/bpf/kernel_tables.h"
+#include "host/sampling/bpf/off_cpu.h"
+#include "host/sampling/bpf/stack_rest.h"
+#include "host/sampling/bpf/thread_clocks.h"
+#include "host/sampling/followed.h"
+#include "host/sampling/priority.h"
+#include "host/sampling/python_stacks.h"
+#include "host/sampling/sampler.h"
+#include "host/sampling/thinning.h"
+
+#define BPF_LINKS_MAX 8
+
+struct bpf_sampler {
+	struct sampler sampler;
+	struct sampler_options options;
+	struct sampler_counts counts; /* but for those lost, which the kernel counts */
+	struct priority priority;
+	struct thinning thinning;
+	struct kernel_session session;
+	struct kernel_tables tables;
+	struct thread_clocks *clocks; /* one for each process that was there */
+	size_t clocks_count, clocks_room;
+	uint32_t clock_looks; /* at threads that may have inherited clocks */
+	struct bpf_link *links[BPF_LINKS_MAX];
+	size_t link_count;
+	struct ring_buffer *ring;
+	struct followed_set processes;
+	struct absences absences;
+	struct python_stacks python_stacks;
+	struct java_code first_java; /* of the first process, until it is followed */
+	uint64_t stopped_ns;         /* 0 while it runs */
+	uint64_t turn_ends_ns;       /* while it runs: then it leaves the ring for other work */
+	bool is_flushed;
+	uint64_t next_look_ns;
+	const struct sampler_listener *listener; /* while it is drained */
+	int failure;                             /* of what was done for a record */
+	union whole_sample walked;               /* a record whose stack was walked here */
+};
+
+/* One record from the ring; for libbpf. */
+int bpf_record(void *context, void *data, size_t size);
+
+/* What is to be done from time to time: mappings that changed, processes that ended unseen.  While
+ * there are records still, those may be of processes that have ended. */
+void bpf_look_around(struct bpf_sampler *self, uint64_t now_ns, bool has_records);
+
+/* The samples of threads that are still away when all ends. */
+void bpf_flush_absences(struct bpf_sampler *self);
+
+/* The kernel takes its clocks away from a program that has got more rights. */
+void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid);
+
+/* Follows a process with a space of its own, which is taken over. */
+int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err) MUST_CHECK;

@@ -1,0 +1,135 @@
+/*
+ * Lays tables down that change.  Each has two rooms: what is new goes to the one that is not read.
+ * Programs that were led to the other one before are done with it long before the turn comes to it
+ * again.  Host only.
+ */
+#include "host/sampling/bpf/kernel_made.h"
+
+#include "host/core/room.h"
+
+static struct kernel_made *made_of(struct kernel_tables *tables, pid_t pid, size_t number)
+{
+	struct kernel_made *nobodys = NULL;
+
+	for (size_t i = 0; i < tables->made_count; i++) {
+		struct kernel_made *made = &tables->made[i];
+
+		if (made->pid == pid && made->number == number)
+			return made;
+		if (!made->pid)
+			nobodys = made;
+	}
+	if (!nobodys &&
+	    make_room(&tables->made, tables->made_count, &tables->made_room, sizeof(*nobodys)))
+		return NULL;
+	if (!nobodys) {
+		nobodys = &tables->made[tables->made_count++];
+		*nobodys = (struct kernel_made){ 0 };
+	}
+	nobodys->pid = pid;
+	nobodys->number = number;
+	nobodys->generation = 0;
+	return nobodys;
+}
+
+static bool fits(const struct kernel_room *room, const struct unwind_table *table)
+{
+	return room->row_count >= table->row_count && room->page_count >= table->page_count &&
+	       room->special_count >= table->special_count;
+}
+
+/* Room for half as much again, or for just so much where there is no more. */
+static bool find_room(struct kernel_tables *tables, const struct unwind_table *table,
+		      struct kernel_room *room)
+{
+	const struct kernel_room exact = { .row_count = table->row_count,
+					   .page_count = table->page_count,
+					   .special_count = table->special_count };
+	const struct kernel_room ample = {
+		.row_count = table->row_count + table->row_count / 2 + 256,
+		.page_count = table->page_count + table->page_count / 2 + 64,
+		.special_count = table->special_count + table->special_count / 2 + 16,
+	};
+
+	return fits(room, table) || kernel_tables_reserve(tables, &ample, room) ||
+	       kernel_tables_reserve(tables, &exact, room);
+}
+
+/* What has no room is left out and counted; what was known before is true no more. */
+static struct kernel_module place(struct kernel_tables *tables, const struct space *space,
+				  size_t number)
+{
+	struct kernel_made *made = made_of(tables, space->pid, number);
+	const struct unwind_table *table = space->made[number].table;
+	bool was_left_out;
+
+	if (!made)
+		return (struct kernel_module){ .is_left_out = true };
+	if (made->generation == space->made_generation)
+		return made->place;
+	was_left_out = made->place.is_left_out;
+	made->turn = !made->turn;
+	if (find_room(tables, table, &made->rooms[made->turn]))
+		made->place = kernel_tables_fill(tables, &made->rooms[made->turn], table);
+	else
+		made->place = (struct kernel_module){ .is_left_out = true };
+	tables->left_out += made->place.is_left_out && !was_left_out;
+	made->generation = space->made_generation;
+	return made->place;
+}
+
+static struct kernel_range piece_of(const struct kernel_range *whole, uint64_t start, uint64_t end)
+{
+	struct kernel_range piece = *whole;
+
+	piece.start = start;
+	piece.end = end;
+	return piece;
+}
+
+static struct kernel_range made_piece(struct kernel_tables *tables, const struct space *space,
+				      size_t number, const struct kernel_range *whole)
+{
+	const struct made_code *code = &space->made[number];
+	struct kernel_module at = place(tables, space, number);
+
+	return (struct kernel_range){ .start = MAX(whole->start, code->start),
+				      .end = MIN(whole->end, code->end),
+				      .base = code->table->first,
+				      .page = at.page,
+				      .page_count = at.page_count,
+				      .special = at.special,
+				      .is_made = 1 };
+}
+
+size_t kernel_made_split(struct kernel_tables *tables, const struct space *space,
+			 const struct space_range *range,
+			 struct kernel_range pieces[KERNEL_PIECES_MAX])
+{
+	const struct kernel_range whole = pieces[0];
+	uint64_t at = whole.start;
+	size_t count = 0;
+
+	if (range->module->table)
+		return 1;
+	for (size_t i = 0; i < space->made_count && count + 2 < KERNEL_PIECES_MAX; i++) {
+		const struct made_code *code = &space->made[i];
+
+		if (code->end <= at || code->start >= whole.end)
+			continue;
+		if (code->start > at)
+			pieces[count++] = piece_of(&whole, at, code->start);
+		pieces[count++] = made_piece(tables, space, i, &whole);
+		at = MIN(whole.end, code->end);
+	}
+	if (at < whole.end)
+		pieces[count++] = piece_of(&whole, at, whole.end);
+	return count;
+}
+
+void kernel_made_forget(struct kernel_tables *tables, pid_t pid)
+{
+	for (size_t i = 0; i < tables->made_count; i++)
+		if (tables->made[i].pid == pid)
+			tables->made[i].pid = 0;
+}

@@ -1,0 +1,296 @@
+/*
+ * Loads kernel programs with libbpf.  What libbpf would print is kept for the error.  Host only.
+ */
+#include "host/sampling/bpf/kernel_session.h"
+
+#include "shared/arch/elf.h"
+
+#include "host/core/cleanup.h"
+#include "host/process/rights.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+/* The inode number that the first namespace of pids has on every Linux. */
+#define FIRST_PID_SPACE 0xeffffffcu
+
+extern const unsigned char kernel_object_sample[], kernel_object_sample_end[];
+extern const unsigned char kernel_object_switch[], kernel_object_switch_end[];
+extern const unsigned char kernel_object_threads[], kernel_object_threads_end[];
+extern const unsigned char kernel_object_place[], kernel_object_place_end[];
+
+static const struct {
+	const char *name;
+	const unsigned char *bytes, *end;
+} files[KERNEL_FILES] = {
+	[KERNEL_SAMPLE] = { "limpet_sample", kernel_object_sample, kernel_object_sample_end },
+	[KERNEL_SWITCH] = { "limpet_switch", kernel_object_switch, kernel_object_switch_end },
+	[KERNEL_THREADS] = { "limpet_threads", kernel_object_threads, kernel_object_threads_end },
+	[KERNEL_PLACE] = { "limpet_place", kernel_object_place, kernel_object_place_end },
+};
+
+/* Where libbpf would print if nobody listened; see ../meson.build. */
+extern FILE *const libbpf_stderr;
+FILE *const libbpf_stderr = NULL;
+
+/* libbpf's messages have no address but the thread's: the last warning of this one. */
+static _Thread_local char complaint[256];
+
+static int keep_complaint(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char text[sizeof(complaint)];
+
+	if (level != LIBBPF_WARN)
+		return 0;
+	vsnprintf(text, sizeof(text), format, arguments);
+	text[strcspn(text, "\n")] = 0;
+	/* The whole of the verifier's words comes as one warning: its last lines say what is wrong,
+	 * and they come first here. */
+	if (!complaint[0] && !strstr(text, "BEGIN PROG LOAD LOG"))
+		memcpy(complaint, text, sizeof(complaint));
+	return 0;
+}
+
+static void listen(void)
+{
+	complaint[0] = 0;
+	libbpf_set_print(keep_complaint);
+}
+
+static int complain(struct err *err, int code, const char *doing)
+{
+	err_set(err, code, "%s: %s", doing, strerror(-code));
+	if (complaint[0])
+		err_why(err, "%s", complaint);
+	return code;
+}
+
+static bool is_locked_down(void)
+{
+	char text[128] = "";
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+
+	if (!file)
+		return false;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = 0;
+	fclose(file);
+	return strstr(text, "[confidentiality]");
+}
+
+static int refuse_rights(struct err *err)
+{
+	err_set(err, -EPERM, "BPF programs may not be loaded");
+	err_why(err, "the capabilities CAP_BPF and CAP_PERFMON are missing");
+	err_fix(err, "%s", rights_fix());
+	return err_exit(err, EXIT_NOT_PERMITTED);
+}
+
+static int refuse_kernel(struct err *err, const char *what, const char *fix)
+{
+	struct utsname system;
+
+	uname(&system);
+	err_set(err, -EOPNOTSUPP, "this kernel (%s) cannot walk stacks by BPF", system.release);
+	err_why(err, "%s", what);
+	return err_fix(err, "%s", fix);
+}
+
+/* libbpf takes a refusal for a kernel that does not know it.  No descriptor has this number. */
+static bool is_call_refused(void)
+{
+	struct bpf_prog_info info;
+	__u32 size = sizeof(info);
+	int r = bpf_obj_get_info_by_fd(-1, &info, &size);
+
+	return r == -EPERM || r == -ENOSYS;
+}
+
+int kernel_session_probe(struct err *err)
+{
+	struct rights rights;
+	int r;
+
+	rights_read(&rights);
+	if (!rights_have(&rights, CAPABILITY_SYS_ADMIN) &&
+	    !(rights_have(&rights, CAPABILITY_BPF) && rights_have(&rights, CAPABILITY_PERFMON)))
+		return refuse_rights(err);
+	listen();
+	r = libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL);
+	if (!r && is_call_refused())
+		r = -EPERM;
+	if (r < 0 || (!r && is_locked_down())) {
+		err_set(err, r < 0 ? r : -EPERM, "BPF programs are refused here");
+		return err_why(
+			err, "%s",
+			is_locked_down()
+				? "the kernel is locked down (confidentiality)"
+				: "a container or a security module forbids the system call bpf");
+	}
+	if (!r)
+		return refuse_kernel(err, "programs for perf events are missing in it",
+				     "a kernel with CONFIG_BPF_EVENTS=y, as Debian's have it");
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return refuse_kernel(err, "/sys/kernel/btf/vmlinux is missing",
+				     "a kernel with CONFIG_DEBUG_INFO_BTF=y, as Debian's have it");
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) != 1)
+		return refuse_kernel(err, "it has no bpf_loop, which came with Linux 5.17",
+				     "Linux 5.17 or newer");
+	return 0;
+}
+
+/* The place needs a program only where numbers differ from the machine's own. */
+static int find_place(struct kernel_session *session, struct err *err)
+{
+	struct kernel_counts counts;
+	struct stat status;
+	uint32_t zero = 0;
+	int program, r;
+
+	if (stat("/proc/self/ns/pid", &status) || status.st_ino == FIRST_PID_SPACE)
+		return 0;
+	r = kernel_session_load(session, KERNEL_PLACE, err);
+	if (r)
+		return r;
+	program = kernel_session_program(session, KERNEL_PLACE, "host_place");
+	r = bpf_prog_test_run_opts(program, NULL);
+	if (!r)
+		r = bpf_map_lookup_elem(kernel_session_map(session, "counts"), &zero, &counts);
+	kernel_session_unload(session, KERNEL_PLACE);
+	if (r)
+		return complain(err, r, "finding our own namespace of pids");
+	session->settings.level = (uint32_t)counts.level;
+	session->settings.pid_space = (uint32_t)counts.pid_space;
+	return 0;
+}
+
+int kernel_session_init(struct kernel_session *ret, const struct kernel_settings *settings,
+			const struct kernel_sizes *sizes, struct err *err)
+{
+	*ret = (struct kernel_session){ .settings = *settings, .sizes = *sizes };
+	ret->settings.address_mask = ARCH_ADDRESS_MASK;
+	return find_place(ret, err);
+}
+
+void kernel_session_unload(struct kernel_session *session, enum kernel_file file)
+{
+	bpf_object__close(session->files[file]);
+	session->files[file] = NULL;
+}
+
+void kernel_session_done(struct kernel_session *session)
+{
+	for (int i = 0; i < KERNEL_FILES; i++)
+		kernel_session_unload(session, i);
+}
+
+static uint32_t size_of_map(const struct kernel_sizes *sizes, const char *name)
+{
+	const struct {
+		const char *name;
+		uint32_t entries;
+	} sized[] = {
+		{ "rows", sizes->rows },       { "pages", sizes->pages },
+		{ "ranges", sizes->ranges },   { "specials", sizes->specials },
+		{ "ring", sizes->ring_bytes }, { "absences", sizes->absences },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sized); i++)
+		if (!strcmp(sized[i].name, name))
+			return sized[i].entries;
+	return 0;
+}
+
+/* Names with a dot are a file's own data. */
+static int prepare_map(const struct kernel_session *session, struct bpf_map *map)
+{
+	const char *name = bpf_map__name(map);
+	uint32_t entries = size_of_map(&session->sizes, name);
+	int shared = strchr(name, '.') ? -1 : kernel_session_map(session, name);
+
+	if (shared >= 0)
+		return bpf_map__reuse_fd(map, shared);
+	return entries ? bpf_map__set_max_entries(map, entries) : 0;
+}
+
+static int prepare(const struct kernel_session *session, struct bpf_object *object)
+{
+	struct bpf_map *map;
+	int r;
+
+	bpf_object__for_each_map(map, object)
+	{
+		r = prepare_map(session, map);
+		if (r)
+			return r;
+	}
+	map = bpf_object__find_map_by_name(object, ".rodata.settings");
+	return map ? bpf_map__set_initial_value(map, &session->settings, sizeof(session->settings))
+		   : 0;
+}
+
+int kernel_session_load(struct kernel_session *session, enum kernel_file file, struct err *err)
+{
+	const struct bpf_object_open_opts options = { .sz = sizeof(options),
+						      .object_name = files[file].name };
+	struct bpf_object *object;
+	int r;
+
+	listen();
+	object = bpf_object__open_mem(files[file].bytes,
+				      (size_t)(files[file].end - files[file].bytes), &options);
+	if (!object)
+		return complain(err, -errno, "opening kernel programs");
+	r = prepare(session, object);
+	if (!r)
+		r = bpf_object__load(object);
+	if (r) {
+		bpf_object__close(object);
+		/* Whatever the kernel dislikes about them: another rung may do. */
+		return complain(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
+				"loading kernel programs");
+	}
+	session->files[file] = object;
+	return 0;
+}
+
+int kernel_session_map(const struct kernel_session *session, const char *name)
+{
+	for (int i = 0; i < KERNEL_FILES; i++) {
+		struct bpf_map *map =
+			session->files[i] ? bpf_object__find_map_by_name(session->files[i], name)
+					  : NULL;
+
+		if (map)
+			return bpf_map__fd(map);
+	}
+	return -1;
+}
+
+int kernel_session_program(const struct kernel_session *session, enum kernel_file file,
+			   const char *name)
+{
+	struct bpf_program *program =
+		session->files[file] ? bpf_object__find_program_by_name(session->files[file], name)
+				     : NULL;
+
+	return program ? bpf_program__fd(program) : -1;
+}
+
+int kernel_session_start(const struct kernel_session *session, enum kernel_file file,
+			 const char *name, struct bpf_link **ret, struct err *err)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(session->files[file], name);
+	struct bpf_link *link;
+
+	listen();
+	link = program ? bpf_program__attach(program) : NULL;
+	if (!link)
+		return complain(err, program ? -errno : -ENOENT, "starting kernel programs");
+	*ret = link;
+	return 0;
+}

@@ -1,0 +1,88 @@
+/*
+ * Unwind tables and mappings where kernel programs find them.  Modules are laid down once, for all
+ * processes.
+ */
+#pragma once
+
+#include "host/interpreter/interpreter.h"
+#include "host/python/python.h"
+#include "host/sampling/bpf/kernel_session.h"
+#include "host/unwind/space.h"
+
+/* A map whose entries lie in our own memory too. */
+struct kernel_array {
+	unsigned char *memory;
+	size_t stride, used, capacity, bytes;
+};
+
+/* Where the table of a module is; by the module's number. */
+struct kernel_module {
+	bool is_placed, is_left_out;
+	uint32_t page, page_count, special;
+};
+
+/* A part of rows, pages and specials. */
+struct kernel_room {
+	uint32_t row, row_count, page, page_count, special, special_count;
+};
+
+/* Where the table of code is that a process makes while it runs.  It changes: what is new is
+ * written beside what is read, in turns. */
+struct kernel_made {
+	pid_t pid; /* 0: nobody's any more */
+	size_t number;
+	unsigned generation; /* of the space; 0: nothing was written yet */
+	unsigned turn;
+	struct kernel_room rooms[2];
+	struct kernel_module place;
+};
+
+/* Which ranges a process has. */
+struct kernel_part {
+	pid_t pid;
+	uint64_t start_stack;
+	uint32_t first, count;
+	size_t left_out; /* ranges beyond those */
+};
+
+struct kernel_tables {
+	struct kernel_array rows, pages, specials, ranges, counts;
+	int processes, pythons, interpreters;
+	struct kernel_module *modules;
+	size_t module_count;
+	struct kernel_made *made;
+	size_t made_count, made_room;
+	struct kernel_part *parts;
+	size_t part_count, part_room;
+	uint32_t next_range, generation;
+	size_t left_out; /* modules and ranges for which there was no room, each once */
+};
+
+/* Room for this space, and for what will be loaded later. */
+void kernel_tables_measure(const struct space *space, bool has_children, struct kernel_sizes *ret);
+
+/* For kernel_made.c: room for a table, and a table into it.  false: there is not so much. */
+bool kernel_tables_reserve(struct kernel_tables *tables, const struct kernel_room *wanted,
+			   struct kernel_room *ret);
+struct kernel_module kernel_tables_fill(struct kernel_tables *tables,
+					const struct kernel_room *room,
+					const struct unwind_table *table);
+
+/* After the first file is loaded. */
+int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *session,
+		       struct err *err) MUST_CHECK;
+void kernel_tables_done(struct kernel_tables *tables);
+
+/* From now on the process is followed with these ranges. */
+int kernel_tables_publish(struct kernel_tables *tables, const struct space *space,
+			  enum kernel_asking asking, struct err *err) MUST_CHECK;
+/* From now on its Python frames are sent, too. */
+int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const struct python *python,
+			 struct err *err) MUST_CHECK;
+
+/* The same of another language's interpreter. */
+int kernel_tables_interpreter(const struct kernel_tables *tables, pid_t pid,
+			      const struct interpreter *interpreter, struct err *err) MUST_CHECK;
+void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);
+/* From now on one tick of a clock in so many is a sample. */
+void kernel_tables_thin(struct kernel_tables *tables, uint32_t every);

@@ -1,0 +1,350 @@
+/*
+ * Understands the records of the kernel programs: samples, and the life of processes.  Host only.
+ */
+#include "host/sampling/bpf/bpf.h"
+
+#include "host/core/clock.h"
+#include "host/process/privileged.h"
+#include "host/sampling/bpf/raw_stack.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define LOOK_NS 1000000000ull /* mappings of processes that run are read so often */
+
+static struct followed *follow_child(struct bpf_sampler *self, pid_t pid, pid_t parent)
+{
+	struct followed *process = NULL;
+
+	if (followed_add_child(&self->processes, pid, parent, &process))
+		self->failure = -ENOMEM;
+	return process;
+}
+
+static struct followed *follow_unknown(struct bpf_sampler *self, pid_t pid)
+{
+	return follow_child(self, pid, /* parent */ 0);
+}
+
+/* An address that nobody knows stays unknown: while asking brings nothing, it is done more and more
+ * seldom. */
+static void publish(struct bpf_sampler *self, struct followed *process, bool is_deaf)
+{
+	struct err err = { 0 };
+
+	process->is_deaf = is_deaf;
+	if (kernel_tables_publish(&self->tables, process->space, is_deaf ? ASKED_IN_VAIN : ASKING,
+				  &err))
+		self->tables.left_out++;
+}
+
+/* The same of other languages. */
+static void look_for_interpreter(struct bpf_sampler *self, struct followed *process)
+{
+	struct err err = { 0 };
+	int r = interpreter_open(&process->interpreter, process->space, process->pid, &err);
+
+	if (!r)
+		r = kernel_tables_interpreter(&self->tables, process->pid, process->interpreter,
+					      &err);
+	if (r == -EAGAIN)
+		process->was_python_sought = false;
+	else if (r && r != -ENOENT)
+		sampler_limit(&self->sampler, "%s", err.what);
+}
+
+/* Its kernel programs send Python frames from now on; or the user is told why there are none. */
+static void look_for_python(struct bpf_sampler *self, struct followed *process)
+{
+	struct err err = { 0 };
+	int r;
+
+	if (process->python || process->interpreter || process->was_python_sought)
+		return;
+	r = followed_look_for_python(process, &err);
+	if (!r && process->python)
+		r = kernel_tables_python(&self->tables, process->pid, process->python, &err);
+	if (r)
+		sampler_limit(&self->sampler, "%s", err.what);
+	else if (!process->python)
+		look_for_interpreter(self, process);
+}
+
+/* Rules for what its Java compiled; or the user is told why there are none. */
+static void look_for_java(struct bpf_sampler *self, struct followed *process)
+{
+	followed_look_for_java(process);
+	if (process->java.why[0])
+		sampler_limit(&self->sampler, "%s", process->java.why);
+}
+
+/* It is gone when it cannot be read: its samples are kept, with the names of what is known. */
+static void read_anew(struct bpf_sampler *self, struct followed *process)
+{
+	struct err err = { 0 };
+
+	process->looked_ns = now_ns();
+	process->patience_ns = 0;
+	process->was_seen = false;
+	process->is_unread = space_refresh(process->space, &err) < 0;
+	python_close(process->python);
+	process->python = NULL;
+	interpreter_close(process->interpreter);
+	process->interpreter = NULL;
+	process->was_python_sought = false;
+	java_code_done(&process->java);
+	if (process->is_unread)
+		return;
+	look_for_java(self, process);
+	publish(self, process, false);
+	look_for_python(self, process);
+}
+
+int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
+{
+	struct followed *process;
+	pid_t pid = space->pid;
+	int r = followed_add(&self->processes, space, &process);
+
+	if (r)
+		return err_set(err, r, "following process %d", pid);
+	process->looked_ns = now_ns();
+	process->java = self->first_java;
+	self->first_java = (struct java_code){ 0 };
+	look_for_java(self, process);
+	r = kernel_tables_publish(&self->tables, space, ASKING, err);
+	if (r) /* else it would be taken for one that is sampled */
+		followed_remove(&self->processes, pid);
+	else
+		look_for_python(self, process);
+	return r;
+}
+
+/* False: nothing is new.  A child that has its parent's mappings still has its code, too. */
+static bool refresh_java(struct bpf_sampler *self, struct followed *process)
+{
+	unsigned generation = process->space->generation;
+
+	if (!process->java.java || process->is_unread)
+		return false;
+	look_for_java(self, process);
+	if (process->space->generation == generation)
+		return false;
+	publish(self, process, false);
+	return true;
+}
+
+/* Reads the mappings again. */
+static void refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
+{
+	unsigned generation = process->space->generation;
+	struct err err = { 0 };
+
+	if (process->is_unread) {
+		read_anew(self, process);
+		return;
+	}
+	process->looked_ns = now_ns();
+	process->was_seen = false;
+	if (!space_refresh(process->space, &err) && process->space->generation != generation)
+		java_code_seek_again(&process->java);
+	look_for_java(self, process);
+	if (process->space->generation != generation) {
+		process->patience_ns = 0;
+		publish(self, process, false);
+		process->was_python_sought = false;
+	} else if (has_asked && !process->is_owed_java) {
+		followed_lose_patience(process);
+		publish(self, process, true);
+	}
+	look_for_python(self, process);
+}
+
+/* Programs that asked too early are answered, whether something is new or not. */
+static void pay_java(struct bpf_sampler *self, struct followed *process)
+{
+	bool was_owed = process->is_owed_java;
+
+	if (!refresh_java(self, process) && was_owed && !process->is_owed_java)
+		publish(self, process, false);
+}
+
+/* Reads again what may have changed unseen; lets programs ask again that asked in vain. */
+static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t now)
+{
+	uint64_t since_ns = now - MIN(now, process->looked_ns);
+
+	if (process->was_seen && since_ns >= LOOK_NS)
+		refresh(self, process, false);
+	else if (process->is_owed_java ||
+		 (process->was_seen && now - MIN(now, process->java_looked_ns) >= FOLLOWED_JAVA_NS))
+		pay_java(self, process);
+	if (process->is_deaf && since_ns >= process->patience_ns)
+		publish(self, process, false);
+}
+
+void bpf_look_around(struct bpf_sampler *self, uint64_t now, bool has_records)
+{
+	bool is_due = now >= self->next_look_ns && !has_records;
+
+	for (size_t i = self->processes.count; i-- > 0;) {
+		struct followed *process = self->processes.items[i];
+
+		look_at(self, process, now);
+		if (is_due && followed_has_ended(process)) {
+			kernel_tables_forget(&self->tables, process->pid);
+			followed_remove(&self->processes, process->pid);
+		}
+	}
+	if (is_due)
+		self->next_look_ns = now + LOOK_NS;
+}
+
+static void deliver(const struct sample *sample, void *context)
+{
+	struct bpf_sampler *self = context;
+	struct followed *process = follow_unknown(self, (pid_t)sample->pid);
+
+	if (!process || sample->end >= STACK_ENDS)
+		return;
+	process->was_seen = true;
+	self->counts.samples++;
+	self->counts.ends[sample->end]++;
+	if (self->listener->sample)
+		self->listener->sample(self->listener->context, sample, process->space);
+}
+
+void bpf_flush_absences(struct bpf_sampler *self)
+{
+	absences_flush(&self->absences, kernel_session_map(&self->session, "absences"),
+		       self->stopped_ns, deliver, self);
+}
+
+static void on_unknown(struct bpf_sampler *self, const struct sample *record)
+{
+	struct followed *process = follow_unknown(self, (pid_t)record->pid);
+
+	if (process)
+		refresh(self, process, true);
+}
+
+static void tell(struct bpf_sampler *self, pid_t pid, pid_t parent)
+{
+	if (self->listener->process)
+		self->listener->process(self->listener->context, pid, parent);
+}
+
+static void on_forked(struct bpf_sampler *self, const struct sample *record)
+{
+	pid_t parent = (pid_t)record->frames[0];
+	struct followed *process = follow_child(self, (pid_t)record->pid, parent);
+
+	if (!process)
+		return;
+	process->looked_ns = record->time_ns;
+	tell(self, process->pid, parent);
+}
+
+static void on_executed(struct bpf_sampler *self, const struct sample *record)
+{
+	struct followed *process = follow_unknown(self, (pid_t)record->pid);
+
+	if (!process)
+		return;
+	followed_forget(process);
+	read_anew(self, process);
+	if (program_is_privileged(process->pid))
+		bpf_renew_clocks(self, process->pid);
+	tell(self, process->pid, 0);
+}
+
+static void on_ended(struct bpf_sampler *self, const struct sample *record)
+{
+	kernel_tables_forget(&self->tables, (pid_t)record->pid);
+	followed_remove(&self->processes, (pid_t)record->pid);
+}
+
+static void on_left(struct bpf_sampler *self, const struct sample *record)
+{
+	if (absences_begin(&self->absences, record))
+		self->failure = -ENOMEM;
+}
+
+static void on_came(struct bpf_sampler *self, const struct sample *record)
+{
+	if (record->user_count >= 2)
+		absences_end(&self->absences, record, deliver, self);
+}
+
+static void on_python(struct bpf_sampler *self, const struct sample *record)
+{
+	if (python_stacks_hold(&self->python_stacks, record))
+		self->failure = -ENOMEM;
+}
+
+static void on_sample(struct bpf_sampler *self, const struct sample *record)
+{
+	self->thinning.taken++;
+	deliver(record, self);
+}
+
+static void (*const handlers[])(struct bpf_sampler *self, const struct sample *record) = {
+	[SAMPLE_RUNNING] = on_sample,  [NEWS_UNKNOWN] = on_unknown, [NEWS_FORKED] = on_forked,
+	[NEWS_EXECUTED] = on_executed, [NEWS_ENDED] = on_ended,     [NEWS_LEFT] = on_left,
+	[NEWS_CAME] = on_came,         [NEWS_PYTHON] = on_python,
+};
+
+/* For what the kernel program could not do.  Where it met unknown code the space has been read anew
+ * by now: it asked for that first.  What a Java compiled may be newer still. */
+static const struct sample *walk_here(struct bpf_sampler *self, const struct sample *record)
+{
+	struct followed *process = followed_find(&self->processes, (pid_t)record->pid);
+	const struct space *space = process ? process->space : NULL;
+	struct sample *ret = &self->walked.sample;
+
+	if (record->flags & KERNEL_REST) {
+		stack_rest_walk(record, space, ret);
+		return ret;
+	}
+	raw_stack_walk(record, space, ret);
+	if (process && ret->end == STACK_NO_TABLE && refresh_java(self, process))
+		raw_stack_walk(record, space, ret);
+	return ret;
+}
+
+/* A child of a Python has its parent's layout in the kernel, and is known here when its first
+ * frames come. */
+static const struct sample *merge_python(struct bpf_sampler *self, const struct sample *record)
+{
+	struct followed *process;
+
+	if (!python_stacks_held(&self->python_stacks, record))
+		return record;
+	process = followed_find(&self->processes, (pid_t)record->pid);
+	if (!process)
+		return record;
+	look_for_python(self, process);
+	if (process->interpreter)
+		return python_stacks_merge_other(&self->python_stacks, process->interpreter,
+						 record);
+	return python_stacks_merge(&self->python_stacks, process->python, record);
+}
+
+int bpf_record(void *context, void *data, size_t size)
+{
+	struct bpf_sampler *self = context;
+	const struct sample *record = data;
+
+	if (size < sizeof(*record) ||
+	    (size - sizeof(*record)) / 8 < (size_t)record->kernel_count + record->user_count)
+		return 0;
+	if (record->flags & (KERNEL_RAW | KERNEL_REST))
+		record = walk_here(self, record);
+	if (record->kind == SAMPLE_RUNNING || record->kind == NEWS_LEFT)
+		record = merge_python(self, record);
+	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])
+		handlers[record->kind](self, record);
+	if (!self->failure && !self->stopped_ns && now_ns() > self->turn_ends_ns)
+		return -EAGAIN;
+	return self->failure;
+}

@@ -1,0 +1,344 @@
+/*
+ * Sees every thread of a process once.  Host only; needs what the first rung of sampling needs, and
+ * Linux 5.18 for reading the stacks of others.
+ */
+#include "host/sampling/bpf/snapshot.h"
+
+#include "host/core/clock.h"
+#include "host/core/room.h"
+#include "host/core/sorted.h"
+#include "host/sampling/bpf/kernel_tables.h"
+#include "host/sampling/bpf/raw_stack.h"
+#include "host/sampling/bpf/stack_rest.h"
+#include "host/sampling/bpf/thread_clocks.h"
+#include "host/sampling/bpf/thread_walk.h"
+#include "host/sampling/java_code.h"
+#include "host/sampling/priority.h"
+#include "host/sampling/python_stacks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ROUNDS_MAX 8        /* for threads that were running, or switched while we looked */
+#define ROUND_NS   20000000 /* how long a round waits for their clocks */
+#define TICK_NS    500000
+#define RING_BYTES (64u << 20) /* all threads with all frames, and nobody reads meanwhile */
+
+struct taking {
+	struct snapshot *snapshot;
+	pid_t pid;
+	bool with_kernel_frames;
+	const struct snapshot_hook *hook;
+	struct priority priority;
+	struct kernel_session session;
+	struct kernel_tables tables;
+	struct ring_buffer *ring;
+	struct python *python; /* NULL: there is none that is known */
+	struct interpreter *interpreter;
+	struct java_code java;
+	struct python_stacks python_stacks;
+	union whole_sample walked; /* a record whose stack was walked here */
+	int failure;
+};
+
+static size_t size_of(const struct sample *sample)
+{
+	return sizeof(*sample) + ((size_t)sample->kernel_count + sample->user_count) * 8;
+}
+
+static uint64_t tid_at(const void *samples, size_t place)
+{
+	return ((struct sample *const *)samples)[place]->tid;
+}
+
+static bool is_caught(const struct sample *sample)
+{
+	return sample->end != STACK_NO_USER || sample->kind != SAMPLE_RUNNING;
+}
+
+static int keep(struct snapshot *snapshot, struct sample *sample)
+{
+	size_t place = count_below(snapshot->samples, snapshot->count, sample->tid, tid_at);
+	int r;
+
+	if (place < snapshot->count && snapshot->samples[place]->tid == sample->tid) {
+		struct sample **known = &snapshot->samples[place],
+			      *worse = is_caught(*known) ? sample : *known;
+
+		*known = worse == sample ? *known : sample;
+		free(worse);
+		return 0;
+	}
+	r = make_room(&snapshot->samples, snapshot->count, &snapshot->room, sizeof(void *));
+	if (r) {
+		free(sample);
+		return r;
+	}
+	memmove(snapshot->samples + place + 1, snapshot->samples + place,
+		(snapshot->count - place) * sizeof(void *));
+	snapshot->samples[place] = sample;
+	snapshot->count++;
+	return 0;
+}
+
+/* News of the walk become samples. */
+static void set_kind(struct sample *sample)
+{
+	if (sample->kind == NEWS_SEEN)
+		sample->kind = sample->state == 'R' ? SAMPLE_RUNNABLE : SAMPLE_BLOCKED;
+	else
+		sample->kind = SAMPLE_RUNNING;
+	if (sample->kind == SAMPLE_RUNNING)
+		sample->state = 'R';
+	sample->weight_ns = 0;
+}
+
+/* For what the kernel program could not do: memory that was not there, or code that Java has
+ * compiled since it was looked at. */
+static const struct sample *walk_here(struct taking *taking, const struct sample *record)
+{
+	struct space *space = taking->snapshot->space;
+
+	if (record->flags & KERNEL_REST) {
+		stack_rest_walk(record, space, &taking->walked.sample);
+	} else {
+		java_code_look(&taking->java, space);
+		raw_stack_walk(record, space, &taking->walked.sample);
+	}
+	return &taking->walked.sample;
+}
+
+static void add_limit(struct snapshot *snapshot, const char *limit)
+{
+	size_t length = strlen(snapshot->limits);
+
+	snprintf(snapshot->limits + length, sizeof(snapshot->limits) - length, "%s%s",
+		 length ? "; " : "", limit);
+}
+
+static int on_record(void *context, void *data, size_t size)
+{
+	struct taking *taking = context;
+	const struct sample *record = data;
+	struct sample *copy;
+
+	if (size < sizeof(*record) || size < size_of(record) || record->end >= STACK_ENDS ||
+	    (record->flags & KERNEL_RAW && !taking->java.java))
+		return 0;
+	if (record->kind == NEWS_PYTHON)
+		return taking->failure = python_stacks_hold(&taking->python_stacks, record);
+	if (record->kind != NEWS_SEEN && record->kind != NEWS_RUNNING &&
+	    record->kind != SAMPLE_RUNNING)
+		return 0;
+	if (record->flags & (KERNEL_RAW | KERNEL_REST))
+		record = walk_here(taking, record);
+	if (taking->interpreter)
+		record = python_stacks_merge_other(&taking->python_stacks, taking->interpreter,
+						   record);
+	else
+		record = python_stacks_merge(&taking->python_stacks, taking->python, record);
+	copy = malloc(size_of(record));
+	if (!copy)
+		return taking->failure = -ENOMEM;
+	memcpy(copy, record, size_of(record));
+	set_kind(copy);
+	taking->failure = keep(taking->snapshot, copy);
+	return taking->failure;
+}
+
+static int look_for_interpreter(struct taking *taking, struct err *err)
+{
+	struct snapshot *snapshot = taking->snapshot;
+	struct err why = { 0 };
+	int r = interpreter_open(&taking->interpreter, snapshot->space, taking->pid, &why);
+
+	if (!r)
+		return kernel_tables_interpreter(&taking->tables, taking->pid, taking->interpreter,
+						 err);
+	if (r != -ENOENT && r != -EAGAIN)
+		add_limit(snapshot, why.what);
+	return 0;
+}
+
+static int look_for_python(struct taking *taking, struct err *err)
+{
+	struct snapshot *snapshot = taking->snapshot;
+	struct err why = { 0 };
+	int r = python_open(&taking->python, snapshot->space, taking->pid, &why);
+
+	if (!r)
+		return kernel_tables_python(&taking->tables, taking->pid, taking->python, err);
+	if (r == -ENOENT)
+		return look_for_interpreter(taking, err);
+	add_limit(snapshot, why.what);
+	return 0;
+}
+
+static void look_for_java(struct taking *taking)
+{
+	struct snapshot *snapshot = taking->snapshot;
+
+	java_code_look(&taking->java, snapshot->space);
+	if (taking->java.why[0])
+		add_limit(snapshot, taking->java.why);
+}
+
+static int load(struct taking *taking, struct err *err)
+{
+	const struct kernel_settings settings = { .period_ns = TICK_NS,
+						  .with_kernel_frames =
+							  taking->with_kernel_frames };
+	struct kernel_sizes sizes;
+	int r;
+
+	look_for_java(taking);
+	kernel_tables_measure(taking->snapshot->space, false, &sizes);
+	sizes.ring_bytes = RING_BYTES;
+	r = kernel_session_init(&taking->session, &settings, &sizes, err);
+	if (!r)
+		r = kernel_session_load(&taking->session, KERNEL_THREADS, err);
+	if (!r)
+		r = kernel_tables_init(&taking->tables, &taking->session, err);
+	if (!r)
+		r = kernel_tables_publish(&taking->tables, taking->snapshot->space, ASKING, err);
+	if (!r)
+		r = look_for_python(taking, err);
+	if (r)
+		return r;
+	taking->ring = ring_buffer__new(kernel_session_map(&taking->session, "ring"), on_record,
+					taking, NULL);
+	return taking->ring ? 0 : err_set(err, -errno, "opening the ring: %s", strerror(errno));
+}
+
+static int walk_threads(struct taking *taking, struct err *err)
+{
+	const struct kernel_question question = { .pid = (uint32_t)taking->pid,
+						  .is_kernel = taking->with_kernel_frames };
+	int r = thread_walk(&taking->session, &taking->tables, taking->snapshot->space, &question,
+			    err);
+
+	if (r)
+		return r;
+	r = ring_buffer__consume(taking->ring);
+	return r < 0 ? err_set(err, r, "reading threads: %s", strerror(-r)) : 0;
+}
+
+static size_t count_missing(const struct snapshot *snapshot)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < snapshot->count; i++)
+		count += !is_caught(snapshot->samples[i]);
+	return count;
+}
+
+static int open_clocks(struct taking *taking, struct thread_clocks *clocks, struct err *err)
+{
+	const struct snapshot *snapshot = taking->snapshot;
+	int r = 0;
+
+	*clocks = (struct thread_clocks){
+		.options = { .pid = taking->pid,
+			     .period_ns = TICK_NS,
+			     .program = kernel_session_program(&taking->session, KERNEL_SAMPLE,
+							       "sample_running") },
+	};
+	for (size_t i = 0; !r && i < snapshot->count; i++)
+		if (!is_caught(snapshot->samples[i]))
+			r = thread_clocks_open_one(clocks, (pid_t)snapshot->samples[i]->tid, err);
+	return r;
+}
+
+/* Waits until the clock of each has ticked; a thread that stopped running has none. */
+static int catch_running(struct taking *taking, struct err *err)
+{
+	const struct timespec pause = { .tv_nsec = TICK_NS };
+	uint64_t end_ns = now_ns() + ROUND_NS;
+	struct thread_clocks clocks;
+	int r = open_clocks(taking, &clocks, err);
+
+	while (!r && count_missing(taking->snapshot) && now_ns() < end_ns) {
+		nanosleep(&pause, NULL);
+		r = ring_buffer__consume(taking->ring);
+		r = r < 0 ? err_set(err, r, "reading threads: %s", strerror(-r)) : 0;
+	}
+	thread_clocks_close(&clocks);
+	return r;
+}
+
+static int take(struct taking *taking, struct err *err)
+{
+	int r = load(taking, err);
+
+	if (!r && taking->hook)
+		r = taking->hook->before(taking->hook->context, err);
+	if (!r)
+		r = walk_threads(taking, err);
+	if (!r && count_missing(taking->snapshot))
+		r = kernel_session_load(&taking->session, KERNEL_SAMPLE, err);
+	for (int i = 0; i < ROUNDS_MAX && !r && count_missing(taking->snapshot); i++) {
+		r = catch_running(taking, err);
+		if (!r && count_missing(taking->snapshot))
+			r = walk_threads(taking, err);
+	}
+	return r;
+}
+
+static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kernel_frames,
+			    const struct snapshot_hook *hook, struct err *err)
+{
+	struct taking taking = { .snapshot = snapshot,
+				 .pid = pid,
+				 .hook = hook,
+				 .with_kernel_frames = with_kernel_frames };
+	int r;
+
+	priority_raise(&taking.priority);
+	r = take(&taking, err);
+	ring_buffer__free(taking.ring);
+	python_stacks_done(&taking.python_stacks);
+	python_close(taking.python);
+	interpreter_close(taking.interpreter);
+	java_code_done(&taking.java);
+	kernel_tables_done(&taking.tables);
+	kernel_session_done(&taking.session);
+	priority_restore(&taking.priority);
+	if (!r && !snapshot->count)
+		r = err_set(err, -ESRCH, "process %d has no threads any more", pid);
+	return r ? err_while(err, "seeing the threads of %d by BPF", pid) : 0;
+}
+
+int snapshot_take(struct snapshot **ret, pid_t pid, bool with_kernel_frames,
+		  const struct snapshot_hook *hook, struct err *err)
+{
+	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	int r;
+
+	if (!snapshot)
+		return err_set(err, -ENOMEM, "seeing the threads of %d", pid);
+	r = kernel_session_probe(err);
+	if (!r)
+		r = space_open(&snapshot->space, pid, err);
+	if (!r)
+		r = take_with_rights(snapshot, pid, with_kernel_frames, hook, err);
+	if (r) {
+		snapshot_free(snapshot);
+		return r;
+	}
+	*ret = snapshot;
+	return 0;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	for (size_t i = 0; i < snapshot->count; i++)
+		free(snapshot->samples[i]);
+	free(snapshot->samples);
+	space_close(snapshot->space);
+	free(snapshot);
+}

@@ -1,0 +1,13 @@
+/*
+ * A walk over all threads of a process by a kernel program: each is seen where it is, none is
+ * stopped.  What it finds comes through the ring, NEWS_SEEN or NEWS_LEFT, and NEWS_RUNNING.
+ */
+#pragma once
+
+#include "host/sampling/bpf/kernel_tables.h"
+
+/* The file KERNEL_THREADS must be loaded.  Where code is met that is in none of the space's ranges,
+ * they are read and published again: the process has loaded something since. */
+int thread_walk(const struct kernel_session *session, struct kernel_tables *tables,
+		struct space *space, const struct kernel_question *question,
+		struct err *err) MUST_CHECK;

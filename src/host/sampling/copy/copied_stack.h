@@ -1,0 +1,16 @@
+/*
+ * Stack memory of a sample: the copy, and elsewhere what the process has there now.
+ */
+#pragma once
+
+#include "host/sampling/copy/perf_sample.h"
+#include "host/sampling/later_memory.h"
+
+struct copied_stack {
+	const struct perf_sample *sample;
+	bool ran_off; /* the copy was too short */
+	struct later_memory beyond;
+};
+
+/* For a memory_reader; the context is a struct copied_stack. */
+int copied_stack_read(void *context, uint64_t address, void *into, size_t size);

@@ -1,0 +1,361 @@
+/*
+ * The second rung: perf copies registers and a piece of the stack into a ring, and we unwind that
+ * by the same tables as the kernel's program would.  Needs no right for processes of the same user.
+ * The target is never stopped.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/process/rights.h"
+#include "host/sampling/copy/copy.h"
+#include "host/sampling/family.h"
+
+#define STACK_FIRST (16u << 10)
+#define STACK_MOST  65528u /* what the size of a record leaves room for */
+#define JUDGED_FROM 10u    /* samples, before the size of the copy is judged */
+#define PROMPT_NS   20000000u
+#define UNHEARD_MS  2 /* how often we look where no sample wakes us */
+
+static struct perf_event_attr make_attr(const struct sampler_options *options)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+			       (options->kernel_frames ? PERF_SAMPLE_CALLCHAIN : 0),
+		.sample_regs_user = perf_register_mask(),
+		.sample_stack_user = STACK_FIRST,
+		.read_format = PERF_FORMAT_LOST,
+		.sample_id_all = 1,
+		.disabled = 1,
+		.inherit = 1,
+		.inherit_thread = !options->children,
+		.exclude_callchain_user = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.context_switch = options->off_cpu,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+
+	if (options->on_cpu)
+		event_count(options->event, copy_period_ns(options), &attr);
+	return attr;
+}
+
+/* The stack at each switch, without all the other records. */
+static struct perf_event_attr switches_attr(struct perf_event_attr attr)
+{
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.freq = 0;
+	attr.sample_period = 1;
+	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+	attr.context_switch = 0;
+	return attr;
+}
+
+/* The kernel side of a thread is another right. */
+static struct perf_attrs make_attrs(const struct copy_sampler *self, bool is_with_kernel)
+{
+	struct perf_attrs attrs = { .items = { make_attr(&self->options) }, .count = 1 };
+
+	if (!is_with_kernel) {
+		attrs.items[COPY_CLOCK].exclude_kernel = attrs.items[COPY_CLOCK].exclude_hv = 1;
+		attrs.items[COPY_CLOCK].sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+	} else if (self->options.off_cpu) {
+		attrs.items[COPY_SWITCHES] = switches_attr(attrs.items[COPY_CLOCK]);
+		attrs.count = 2;
+	}
+	return attrs;
+}
+
+static int try_rings(struct copy_sampler *self, bool is_with_kernel, struct err *err)
+{
+	struct perf_attrs attrs = make_attrs(self, is_with_kernel);
+
+	return perf_events_init(&self->events, &attrs, self->options.pid, err);
+}
+
+/* Steps down where the kernel allows less; what is given up is said. */
+static int open_rings(struct copy_sampler *self, struct err *err)
+{
+	int r = try_rings(self, true, err);
+
+	if (r != -EACCES && r != -EPERM)
+		return r;
+	sampler_limit(&self->base,
+		      "time inside the kernel is not seen%s; sudo sysctl "
+		      "kernel.perf_event_paranoid=1, or %s",
+		      self->options.off_cpu ? ", stacks of short sleeps are guesses" : "",
+		      rights_fix());
+	*err = (struct err){ 0 };
+	return try_rings(self, false, err);
+}
+
+static void copy_close(struct sampler *sampler)
+{
+	struct copy_sampler *self = (struct copy_sampler *)sampler;
+
+	perf_events_done(&self->events);
+	coverage_done(&self->coverage);
+	followed_done(&self->processes);
+	off_cpu_done(&self->off_cpu);
+	priority_restore(&self->priority);
+	if (self->python)
+		self->python->python = NULL; /* it is a process's */
+	blocked_python_close(self->python);
+	free(self->sample);
+	free(self);
+}
+
+static int follow(struct copy_sampler *self, pid_t pid, struct followed **ret, struct err *err)
+{
+	struct space *space;
+	int r = space_open(&space, pid, err);
+
+	if (r)
+		return r;
+	r = followed_add(&self->processes, space, ret);
+	if (r)
+		return err_set(err, r, "no memory to follow %d", (int)pid);
+	followed_look_for_java(*ret);
+	return 0;
+}
+
+static int join(struct sampler *sampler, pid_t pid, struct err *err)
+{
+	struct copy_sampler *self = (struct copy_sampler *)sampler;
+	struct followed *process;
+	int r;
+
+	if (followed_find(&self->processes, pid))
+		return 0;
+	r = follow(self, pid, &process, err);
+	if (r)
+		return r;
+	r = coverage_open(&self->coverage, &self->events, pid, /* is_heir */ true, err);
+	if (r)
+		followed_remove(&self->processes, pid);
+	return r ? r : 1;
+}
+
+/* It may be found later than the first process. */
+static void tell_of_java(struct copy_sampler *self)
+{
+	if (self->root->java.why[0])
+		sampler_limit(&self->base, "%s", self->root->java.why);
+}
+
+static int start(struct copy_sampler *self, struct err *err)
+{
+	int r = open_rings(self, err);
+
+	if (!r)
+		r = follow(self, self->options.pid, &self->root, err);
+	/* We hear of each sample at once then.  The events are not there yet. */
+	if (!r && copy_python_of(self, self->root)->python)
+		self->events.attrs.items[COPY_CLOCK].wakeup_events = 1;
+	if (!r)
+		r = coverage_open(&self->coverage, &self->events, self->options.pid,
+				  /* is_heir */ false, err);
+	if (!r)
+		r = family_join_all(&self->base, &self->options, join, err);
+	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
+		r = err_set(err, -ENOMEM, "no memory for threads");
+	if (!r)
+		tell_of_java(self);
+	if (!r)
+		perf_events_switch(&self->events, true);
+	return r;
+}
+
+/* At a raised priority, or the rings would overflow beside many busy threads. */
+static int copy_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
+{
+	struct copy_sampler *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "no memory for a sampler");
+	self->base.kind = &sampler_copy;
+	self->options = *options;
+	priority_raise(&self->priority);
+	self->sample =
+		calloc(1, sizeof(*self->sample) +
+				  (2 * SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) * sizeof(uint64_t));
+	self->python = calloc(1, sizeof(*self->python));
+	r = self->sample && self->python ? start(self, err)
+					 : err_set(err, -ENOMEM, "no memory for a sampler");
+	if (r < 0)
+		copy_close(&self->base);
+	else
+		*ret = &self->base;
+	return r;
+}
+
+/* A larger copy: events of that size beside the old ones, then the switch. */
+static int enlarge(struct copy_sampler *self, struct err *err)
+{
+	struct perf_attrs attrs = self->events.attrs;
+	uint32_t size = MIN(attrs.items[COPY_CLOCK].sample_stack_user * 2, STACK_MOST);
+	struct coverage coverage = { 0 };
+	struct perf_events larger;
+	int r = 0;
+
+	for (unsigned i = 0; i < attrs.count; i++)
+		attrs.items[i].sample_stack_user = size;
+	larger = perf_events_beside(&self->events, &attrs);
+	for (size_t i = 0; !r && i < self->processes.count; i++) {
+		struct followed *process = self->processes.items[i];
+
+		if (!followed_has_ended(process))
+			r = coverage_open(&coverage, &larger, process->pid,
+					  /* is_heir */ process != self->root, err);
+		/* One with more rights may be closed to us by now. */
+		if ((r == -EACCES || r == -EPERM) && process != self->root)
+			r = 0;
+	}
+	if (r < 0) {
+		coverage_done(&coverage);
+		perf_events_abandon(&larger);
+		return r == -ESRCH ? 0 : r;
+	}
+	perf_events_switch(&self->events, false);
+	self->lost_in_rings += perf_events_lost(&self->events);
+	perf_events_switch(&larger, true);
+	perf_events_replace(&self->events, &larger);
+	coverage_done(&self->coverage);
+	self->coverage = coverage;
+	self->judged = self->ran_off = 0;
+	return 0;
+}
+
+/* More than one in a hundred did not fit. */
+static bool is_too_small(const struct copy_sampler *self)
+{
+	return self->judged >= JUDGED_FROM && self->ran_off * 100 > self->judged &&
+	       self->events.attrs.items[COPY_CLOCK].sample_stack_user < STACK_MOST &&
+	       !self->is_stopped;
+}
+
+static bool has_ended(const struct copy_sampler *self)
+{
+	return self->options.children || self->options.further_count
+		       ? followed_all_have_ended(&self->processes)
+		       : followed_has_ended(self->root);
+}
+
+static void end_round(struct copy_round *round, bool is_last)
+{
+	struct copy_sampler *self = round->self;
+
+	copy_judge_switches(self);
+	copy_read_sleepers(self);
+	if ((is_last || self->is_stopped) && !self->is_flushed) {
+		copy_flush_switches(round);
+		self->is_flushed = true;
+	}
+}
+
+static void look_at_java(struct copy_sampler *self)
+{
+	uint64_t now = now_ns();
+
+	for (size_t i = 0; i < self->processes.count; i++)
+		followed_look_at_java(self->processes.items[i], now);
+	tell_of_java(self);
+}
+
+static int drain_once(struct copy_round *round, struct err *err)
+{
+	struct copy_sampler *self = round->self;
+	struct perf_batch batch;
+	int r = perf_batch_take(&batch, &self->events);
+
+	if (r < 0)
+		return err_set(err, r, "take samples: %s", strerror(-r));
+	r = copy_hear_all(round, &batch);
+	perf_batch_done(&batch, &self->events);
+	return r < 0 ? err_set(err, r, "read samples: %s", strerror(-r)) : 0;
+}
+
+/* Samples of a Python are taken as they come, for as long as callers would wait between drains. */
+static int drain_promptly(struct copy_round *round, struct err *err)
+{
+	struct copy_sampler *self = round->self;
+	uint64_t end_ns = now_ns() + PROMPT_NS, now;
+	int r = 0;
+
+	while (!r && !self->is_stopped && (now = now_ns()) < end_ns) {
+		perf_events_wait(&self->events, self->events.attrs.items[COPY_CLOCK].wakeup_events
+							? (int)((end_ns - now) / 1000000 + 1)
+							: UNHEARD_MS);
+		r = drain_once(round, err);
+	}
+	return r;
+}
+
+static int copy_drain(struct sampler *sampler, const struct sampler_listener *listener,
+		      struct err *err)
+{
+	struct copy_sampler *self = (struct copy_sampler *)sampler;
+	struct copy_round round = { self, listener };
+	bool is_last = has_ended(self); /* asked first: nothing comes behind what is taken now */
+	int r;
+
+	thinning_judge(&self->thinning);
+	look_at_java(self);
+	r = drain_once(&round, err);
+	if (!r && !is_last && self->base.is_prompt)
+		r = drain_promptly(&round, err);
+	if (r < 0)
+		return r;
+	if (self->options.off_cpu)
+		end_round(&round, is_last);
+	if (is_last)
+		return -ESRCH;
+	return is_too_small(self) ? enlarge(self, err) : 0;
+}
+
+static void copy_stop(struct sampler *sampler)
+{
+	struct copy_sampler *self = (struct copy_sampler *)sampler;
+
+	perf_events_switch(&self->events, false);
+	if (!self->is_stopped)
+		self->lost_in_rings += perf_events_lost(&self->events);
+	self->is_stopped = true;
+}
+
+/* A ring tells what it lost with the next record that has room: what was lost last, it never tells.
+ */
+static struct sampler_counts copy_counts(const struct sampler *sampler)
+{
+	const struct copy_sampler *self = (const struct copy_sampler *)sampler;
+	struct sampler_counts counts = self->counts;
+
+	counts.lost = MAX(counts.lost, self->lost_in_rings);
+	counts.thinned = self->thinning.most;
+	return counts;
+}
+
+const struct sampler_kind sampler_copy = {
+	.name = "copy",
+	.summary = "perf copies stacks, limpet unwinds them",
+	.open = copy_open,
+	.drain = copy_drain,
+	.stop = copy_stop,
+	.counts = copy_counts,
+	.close = copy_close,
+};

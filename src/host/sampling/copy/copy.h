@@ -1,0 +1,81 @@
+/*
+ * What the files of the second rung share: copy.c opens and drains, records.c understands what
+ * perf tells, samples.c walks stacks, sched_switch.c follows threads off the processor.
+ */
+#pragma once
+
+#include "host/sampling/copy/coverage.h"
+#include "host/sampling/copy/off_cpu.h"
+#include "host/sampling/copy/perf_sample.h"
+#include "host/sampling/followed.h"
+#include "host/sampling/priority.h"
+#include "host/sampling/proc/blocked_python.h"
+#include "host/sampling/sampler.h"
+#include "host/sampling/thinning.h"
+
+#define COPY_KERNEL_FRAMES 128u
+
+/* The attributes of its events, by their place. */
+enum copy_event {
+	COPY_CLOCK,    /* a sample each period on the processor; all other records */
+	COPY_SWITCHES, /* a sample each time that it leaves the processor, where that is allowed */
+};
+
+struct copy_sampler {
+	struct sampler base; /* first */
+	struct sampler_options options;
+	struct priority priority;
+	struct thinning thinning;
+	struct perf_events events;
+	struct coverage coverage;
+	struct followed_set processes;
+	struct followed *root; /* the one that was named */
+	struct off_cpu off_cpu;
+	struct sampler_counts counts;
+	uint64_t lost_in_rings;   /* as the kernel counts, of events that are closed or stopped */
+	uint64_t judged, ran_off; /* stacks, since the copy has its size */
+	uint64_t leaving, lost_before, judged_ns; /* stacks of switches, since they were counted */
+	bool is_stopped, is_flushed;
+	struct sample *sample; /* with room for the most frames */
+	struct blocked_python *python;
+};
+
+/* One call of drain(). */
+struct copy_round {
+	struct copy_sampler *self;
+	const struct sampler_listener *listener;
+};
+
+static inline uint64_t copy_period_ns(const struct sampler_options *options)
+{
+	return 1000000000u / options->hz;
+}
+
+/* All records of a round, in the order of their times. */
+int copy_hear_all(struct copy_round *round, const struct perf_batch *batch) MUST_CHECK;
+
+/* The process of a record; NULL: it is none of those that are asked for, or no memory. */
+struct followed *copy_process_of(struct copy_round *round, pid_t pid);
+
+/* Walks the stack of a sample into self->sample: frames, counts, end and flags. */
+void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct followed *process);
+/* Python frames for self->sample, which was taken at that time. */
+void copy_add_python(struct copy_sampler *self, struct followed *process, pid_t tid,
+		     uint64_t time_ns);
+/* Those of this process are read from now on. */
+struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed *process);
+/* Counts self->sample and hands it on. */
+void copy_emit(struct copy_round *round, struct followed *process);
+
+/* Threads that sleep while sampling begins do so from now on. */
+int copy_begin_switches(struct copy_sampler *self) MUST_CHECK;
+int copy_hear_switch(struct copy_round *round, const struct perf_record *record);
+/* A sample of COPY_SWITCHES: the stack with which a thread leaves. */
+int copy_hear_leaving(struct copy_round *round, const struct perf_record *record);
+/* Gives the stacks of switches up where there are too many of them. */
+void copy_judge_switches(struct copy_sampler *self);
+/* Reads the stacks of threads that sleep and have none: they slept before we came, or the kernel
+ * gives no stacks. */
+void copy_read_sleepers(struct copy_sampler *self);
+/* Emits what sleeps still, once sampling has stopped. */
+void copy_flush_switches(struct copy_round *round);

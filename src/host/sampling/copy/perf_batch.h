@@ -1,0 +1,26 @@
+/*
+ * What has come into all rings, in the order of time.
+ */
+#pragma once
+
+#include "host/sampling/copy/perf_events.h"
+
+/* The fields that every record carries: attr.sample_id_all with TID, TIME, ID, CPU. */
+struct perf_record {
+	const struct perf_event_header *header;
+	uint64_t time_ns, id;
+	pid_t pid, tid;
+	uint32_t cpu;
+};
+
+struct perf_batch {
+	struct perf_record *items;
+	size_t count, room;
+	void **copies; /* of records that lie across the end of a ring */
+	size_t copy_count, copy_room;
+	uint64_t *heads; /* of each ring: where reading goes on */
+};
+
+/* Records point into the rings until perf_batch_done(), which gives their room back. */
+int perf_batch_take(struct perf_batch *ret, struct perf_events *events) MUST_CHECK;
+void perf_batch_done(struct perf_batch *batch, struct perf_events *events);

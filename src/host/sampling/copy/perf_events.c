@@ -1,0 +1,333 @@
+/*
+ * Opens perf events.  Host only.
+ */
+#include "host/sampling/copy/perf_events.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/descriptors.h"
+#include "host/core/room.h"
+#include "host/core/text.h"
+#include "host/process/procfs.h"
+#include "host/process/rights.h"
+
+#define RING_MOST    ((size_t)16 << 20)
+#define RING_LEAST   ((size_t)128 << 10) /* two of the largest records */
+#define RINGS_BUDGET ((size_t)64 << 20)
+#define RINGS_WAITED 4096u /* processors */
+#define STEP_NS      2000000
+
+static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	struct perf_event_attr copy = *attr; /* the kernel writes the size into it */
+	long fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0 && errno == EINVAL && copy.read_format) {
+		copy.read_format = 0;
+		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	}
+	/* Linux before 5.13 does not know how to keep an event from child processes. */
+	if (fd < 0 && errno == EINVAL && copy.inherit_thread) {
+		copy.inherit_thread = 0;
+		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	}
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* Debian's kernels know a 3, which leaves users nothing. */
+static int refuse_right(struct err *err)
+{
+	char level[16];
+	ssize_t size =
+		text_read_small("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level) - 1);
+
+	if (size > 0 && level[0] >= '3') {
+		err_why(err, "kernel.perf_event_paranoid is %.*s: only CAP_PERFMON may use it",
+			(int)strcspn(level, "\n"), level);
+		return err_fix(err, "sudo sysctl kernel.perf_event_paranoid=2, or %s",
+			       rights_fix());
+	}
+	err_why(err, "the kernel lets only its own user and CAP_PERFMON look at a process");
+	return err_fix(err, "%s", rights_fix());
+}
+
+static int refuse(int code, struct err *err)
+{
+	err_set(err, code, "perf_event_open: %s", strerror(-code));
+	if (code == -EACCES || code == -EPERM) {
+		err_exit(err, EXIT_NOT_PERMITTED);
+		return refuse_right(err);
+	}
+	if (code == -ENOSYS)
+		return err_why(err, "this kernel has no perf events, or a seccomp filter "
+				    "hides them");
+	if (code == -EMFILE)
+		return err_fix(err, "ulimit -n 1048576");
+	return code;
+}
+
+/* "0-3,5": the processors that are on. */
+static size_t read_online(int *cpus, size_t capacity)
+{
+	char buffer[4096];
+	ssize_t size = text_read_small("/sys/devices/system/cpu/online", buffer, sizeof(buffer));
+	struct text text = { buffer, buffer + MAX(size, 0) };
+	uint64_t first, last;
+	size_t count = 0;
+
+	while (text_take_number(&text, 10, &first)) {
+		last = first;
+		if (text_take_char(&text, '-') && !text_take_number(&text, 10, &last))
+			break;
+		for (; first <= last && count < capacity; first++)
+			cpus[count++] = (int)first;
+		text_take_char(&text, ',');
+	}
+	for (long i = 0; !count && i < sysconf(_SC_NPROCESSORS_ONLN); i++)
+		cpus[i] = (int)i;
+	return count ? count : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* A power of two, as the kernel wants it. */
+static size_t first_size(size_t ring_count)
+{
+	size_t size = RING_MOST;
+
+	while (size * ring_count > RINGS_BUDGET && size > RING_LEAST)
+		size /= 2;
+	return size;
+}
+
+/* Smaller until it fits what a user may lock (kernel.perf_event_mlock_kb). */
+static int map_ring(struct perf_ring *ring, size_t most)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t size = most; size >= RING_LEAST; size /= 2) {
+		void *address =
+			mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+
+		if (address != MAP_FAILED) {
+			ring->page = address;
+			ring->size = size;
+			return 0;
+		}
+		if (errno != EPERM && errno != ENOMEM)
+			return -errno;
+	}
+	return -EPERM;
+}
+
+/* The event that owns a ring never counts: others write into it. */
+static int open_ring(struct perf_ring *ring, const struct perf_event_attr *attr, pid_t pid,
+		     size_t most, struct err *err)
+{
+	struct perf_event_attr owner = *attr;
+	int r;
+
+	owner.inherit = owner.inherit_thread = 0;
+	owner.mmap = owner.mmap2 = owner.comm = owner.comm_exec = owner.task = 0;
+	owner.context_switch = 0;
+	ring->fd = open_event(&owner, pid, ring->cpu);
+	if (ring->fd == -ENODEV) /* the processor went off meanwhile */
+		return 0;
+	if (ring->fd < 0)
+		return ring->fd == -ESRCH ? proc_error(pid, "task", -ESRCH, err)
+					  : refuse(ring->fd, err);
+	r = map_ring(ring, most);
+	if (r == -EPERM) {
+		err_set(err, r, "no room for the rings of perf events");
+		return err_fix(err, "ulimit -l unlimited, or: sysctl "
+				    "kernel.perf_event_mlock_kb=2048");
+	}
+	return r < 0 ? err_set(err, r, "map the ring of a perf event: %s", strerror(-r)) : 0;
+}
+
+int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pid_t pid,
+		     struct err *err)
+{
+	int cpus[4096], r = 0;
+	size_t count = read_online(cpus, ARRAY_SIZE(cpus));
+
+	*ret = (struct perf_events){ .attrs = *attrs };
+	descriptors_raise_limit();
+	ret->rings = calloc(count, sizeof(*ret->rings));
+	if (!ret->rings)
+		return err_set(err, -ENOMEM, "no memory for rings");
+	ret->ring_count = count;
+	for (size_t i = 0; i < count; i++)
+		ret->rings[i] = (struct perf_ring){ .cpu = cpus[i], .fd = -1 };
+	for (size_t i = 0; !r && i < count; i++)
+		r = open_ring(&ret->rings[i], &attrs->items[0], pid, first_size(count), err);
+	if (r < 0)
+		perf_events_done(ret);
+	return r;
+}
+
+static int add_one(struct perf_events *events, pid_t tid, unsigned which,
+		   const struct perf_ring *ring)
+{
+	struct perf_event event = { .tid = tid, .which = which };
+	int r = make_room(&events->items, events->count, &events->room, sizeof(event));
+
+	if (r < 0)
+		return r;
+	event.fd = open_event(&events->attrs.items[which], tid, ring->cpu);
+	if (event.fd < 0)
+		return event.fd;
+	if (ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
+	    ioctl(event.fd, PERF_EVENT_IOC_ID, &event.id) < 0) {
+		r = -errno;
+		close(event.fd);
+		return r;
+	}
+	events->items[events->count++] = event;
+	return 0;
+}
+
+static int add_on(struct perf_events *events, pid_t tid, const struct perf_ring *ring)
+{
+	int r = 0;
+
+	for (unsigned i = 0; !r && ring->page && i < events->attrs.count; i++)
+		r = add_one(events, tid, i, ring);
+	return r;
+}
+
+int perf_events_add(struct perf_events *events, pid_t tid, struct err *err)
+{
+	for (size_t i = 0; i < events->ring_count; i++) {
+		int r = add_on(events, tid, &events->rings[i]);
+
+		if (r == -ESRCH)
+			return 0;
+		if (r < 0)
+			return refuse(r, err);
+	}
+	return 0;
+}
+
+struct perf_events perf_events_beside(const struct perf_events *events,
+				      const struct perf_attrs *attrs)
+{
+	return (struct perf_events){ .attrs = *attrs,
+				     .rings = events->rings,
+				     .ring_count = events->ring_count };
+}
+
+static void close_all(struct perf_events *events)
+{
+	for (size_t i = 0; i < events->count; i++)
+		close(events->items[i].fd);
+	free(events->items);
+	events->items = NULL;
+	events->count = events->room = 0;
+}
+
+void perf_events_replace(struct perf_events *events, struct perf_events *by)
+{
+	close_all(events);
+	*events = *by;
+}
+
+void perf_events_abandon(struct perf_events *beside)
+{
+	close_all(beside);
+}
+
+void perf_events_drop_last(struct perf_events *events)
+{
+	size_t kept = 0;
+
+	events->attrs.count--;
+	for (size_t i = 0; i < events->count; i++) {
+		if (events->items[i].which == events->attrs.count)
+			close(events->items[i].fd);
+		else
+			events->items[kept++] = events->items[i];
+	}
+	events->count = kept;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+	const struct perf_event *a = left, *b = right;
+
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+void perf_events_sort(struct perf_events *events)
+{
+	if (events->count)
+		qsort(events->items, events->count, sizeof(*events->items), compare_ids);
+}
+
+void perf_events_switch(struct perf_events *events, bool is_on)
+{
+	unsigned long order = is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+
+	for (size_t i = 0; i < events->count; i++)
+		ioctl(events->items[i].fd, order, 0);
+}
+
+uint64_t perf_events_lost(const struct perf_events *events)
+{
+	uint64_t sum = 0, words[2]; /* the count, and PERF_FORMAT_LOST */
+
+	for (size_t i = 0; i < events->count; i++)
+		if (read(events->items[i].fd, words, sizeof(words)) == sizeof(words))
+			sum += words[1];
+	return sum;
+}
+
+const struct perf_event *perf_events_find(const struct perf_events *events, uint64_t id)
+{
+	const struct perf_event key = { .id = id };
+
+	if (!events->count)
+		return NULL;
+	return bsearch(&key, events->items, events->count, sizeof(key), compare_ids);
+}
+
+void perf_events_wait(const struct perf_events *events, int limit_ms)
+{
+	struct pollfd waits[RINGS_WAITED];
+	nfds_t count = 0;
+
+	for (size_t i = 0; i < events->ring_count && count < RINGS_WAITED; i++)
+		if (events->rings[i].page)
+			waits[count++] =
+				(struct pollfd){ .fd = events->rings[i].fd, .events = POLLIN };
+	if (poll(waits, count, limit_ms) <= 0)
+		return;
+	/* The first thread of the process has ended, and with it the news of its rings. */
+	for (nfds_t i = 0; i < count; i++)
+		if (waits[i].revents & ~POLLIN) {
+			nanosleep(&(struct timespec){ .tv_nsec = STEP_NS }, NULL);
+			return;
+		}
+}
+
+void perf_events_done(struct perf_events *events)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	close_all(events);
+	for (size_t i = 0; i < events->ring_count; i++) {
+		if (events->rings[i].page)
+			munmap(events->rings[i].page, events->rings[i].size + page);
+		if (events->rings[i].fd >= 0)
+			close(events->rings[i].fd);
+	}
+	free(events->rings);
+	*events = (struct perf_events){ 0 };
+}

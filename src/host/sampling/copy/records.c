@@ -1,0 +1,172 @@
+/*
+ * Understands the records of perf's rings: samples, and the life of processes and threads.  Host
+ * only.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "host/core/clock.h"
+#include "host/process/privileged.h"
+#include "host/sampling/copy/copy.h"
+#include "host/sampling/copy/perf_mapping.h"
+
+/* Who is not known was born in a moment that no record tells of. */
+struct followed *copy_process_of(struct copy_round *round, pid_t pid)
+{
+	struct copy_sampler *self = round->self;
+	struct followed *process = followed_find(&self->processes, pid);
+
+	if (process || !self->options.children ||
+	    followed_add_child(&self->processes, pid, self->options.pid, &process))
+		return process;
+	round->listener->process(round->listener->context, pid, self->options.pid);
+	return process;
+}
+
+static int hear_running(struct copy_round *round, const struct perf_record *record)
+{
+	struct copy_sampler *self = round->self;
+	const struct perf_event_attr *attr = &self->events.attrs.items[COPY_CLOCK];
+	struct followed *process = copy_process_of(round, record->pid);
+	struct perf_sample from;
+	uint32_t ticks;
+
+	if (!process || !coverage_counts(&self->coverage, &self->events, record->tid, record->id))
+		return 0;
+	ticks = thinning_takes(&self->thinning);
+	if (!ticks)
+		return 0;
+	if (perf_sample_read(&from, record, attr->sample_type & PERF_SAMPLE_CALLCHAIN) < 0)
+		return -EBADMSG;
+	from.kernel_count = MIN(from.kernel_count, COPY_KERNEL_FRAMES);
+	*self->sample = (struct sample){
+		.time_ns = record->time_ns,
+		.weight_ns = copy_period_ns(&self->options) * ticks,
+		.pid = (uint32_t)record->pid,
+		.tid = (uint32_t)record->tid,
+		.cpu = record->cpu,
+		.kind = SAMPLE_RUNNING,
+		.state = 'R',
+	};
+	copy_walk(self, &from, process);
+	copy_add_python(self, process, record->tid, record->time_ns);
+	copy_emit(round, process);
+	return 0;
+}
+
+/* Where there are two kinds, that of an event which is closed cannot be told any more. */
+static int hear_sample(struct copy_round *round, const struct perf_record *record)
+{
+	struct copy_sampler *self = round->self;
+	const struct perf_event *event = NULL;
+
+	if (!self->options.off_cpu)
+		return hear_running(round, record);
+	event = perf_events_find(&self->events, record->id);
+	if (event)
+		return event->which == COPY_SWITCHES ? copy_hear_leaving(round, record)
+						     : hear_running(round, record);
+	self->counts.lost++;
+	return 0;
+}
+
+/* Both begin as the header does, then { id, lost } or { lost }. */
+static int hear_lost(struct copy_round *round, const struct perf_record *record)
+{
+	uint64_t words[2];
+
+	memcpy(words, record->header + 1, sizeof(words));
+	round->self->counts.lost += record->header->type == PERF_RECORD_LOST ? words[1] : words[0];
+	return 0;
+}
+
+static int hear_mapping(struct copy_round *round, const struct perf_record *record)
+{
+	struct followed *process = followed_find(&round->self->processes, record->pid);
+	struct mapping mapping;
+
+	if (!process || process->is_unread || perf_mapping_read(&mapping, record) < 0)
+		return 0;
+	java_code_seek_again(&process->java);
+	process->was_python_sought = false;
+	return space_map(process->space, &mapping);
+}
+
+/* The kernel takes its events away from a program that has got more rights.  Each of them has told
+ * of it before: what is older than the new ones is heard already. */
+static void renew_events(struct copy_sampler *self, struct followed *process, uint64_t heard_ns)
+{
+	struct err err = { 0 };
+
+	if (self->is_stopped || heard_ns <= process->renewed_ns ||
+	    !program_is_privileged(process->pid))
+		return;
+	process->renewed_ns = now_ns();
+	process->is_unread = true;
+	if (!coverage_open(&self->coverage, &self->events, process->pid, /* is_heir */ true, &err))
+		perf_events_switch(&self->events, true);
+	else if (err.code != -ESRCH)
+		sampler_limit(&self->base,
+			      "process %d is not seen any more: it has executed a program with "
+			      "more rights: %s",
+			      (int)process->pid, err.what);
+}
+
+static int hear_name(struct copy_round *round, const struct perf_record *record)
+{
+	struct followed *process = followed_find(&round->self->processes, record->pid);
+
+	if (!process || !(record->header->misc & PERF_RECORD_MISC_COMM_EXEC))
+		return 0;
+	followed_forget(process);
+	coverage_forget(&round->self->coverage, record->tid);
+	renew_events(round->self, process, record->time_ns);
+	round->listener->process(round->listener->context, record->pid, record->pid);
+	return 0;
+}
+
+/* { pid, ppid, tid, ptid, time } of the new one. */
+static int hear_birth(struct copy_round *round, const struct perf_record *record)
+{
+	struct copy_sampler *self = round->self;
+	struct followed *child;
+	uint32_t ids[4];
+
+	memcpy(ids, record->header + 1, sizeof(ids));
+	coverage_forget(&self->coverage, (pid_t)ids[2]);
+	if (ids[0] == ids[1] || !self->options.children ||
+	    followed_find(&self->processes, (pid_t)ids[0]))
+		return 0;
+	if (followed_add_child(&self->processes, (pid_t)ids[0], (pid_t)ids[1], &child))
+		return -ENOMEM;
+	round->listener->process(round->listener->context, (pid_t)ids[0], (pid_t)ids[1]);
+	return 0;
+}
+
+static int hear_end(struct copy_round *round, const struct perf_record *record)
+{
+	coverage_forget(&round->self->coverage, record->tid);
+	off_cpu_forget(&round->self->off_cpu, record->tid);
+	return 0;
+}
+
+/* By the type of the record; what is not here says nothing to us. */
+static int (*const hearing[])(struct copy_round *round, const struct perf_record *record) = {
+	[PERF_RECORD_LOST] = hear_lost,         [PERF_RECORD_COMM] = hear_name,
+	[PERF_RECORD_EXIT] = hear_end,          [PERF_RECORD_FORK] = hear_birth,
+	[PERF_RECORD_SAMPLE] = hear_sample,     [PERF_RECORD_MMAP2] = hear_mapping,
+	[PERF_RECORD_LOST_SAMPLES] = hear_lost, [PERF_RECORD_SWITCH] = copy_hear_switch,
+};
+
+int copy_hear_all(struct copy_round *round, const struct perf_batch *batch)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < batch->count; i++) {
+		unsigned type = batch->items[i].header->type;
+
+		if (type < ARRAY_SIZE(hearing) && hearing[type])
+			r = hearing[type](round, &batch->items[i]);
+	}
+	return r;
+}

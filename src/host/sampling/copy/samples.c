@@ -1,0 +1,103 @@
+/*
+ * Walks copied stacks for the second rung.  Host only.
+ */
+#include <string.h>
+
+#include "host/core/clock.h"
+#include "host/sampling/copy/copied_stack.h"
+#include "host/sampling/copy/copy.h"
+
+#define LATE_NS 20000000u /* Python frames of a sample that is older are another's */
+
+static struct walk_result walk_once(struct copy_sampler *self, const struct perf_sample *from,
+				    const struct space *space, struct copied_stack *stack)
+{
+	const struct memory_reader reader = { copied_stack_read, stack };
+
+	stack->ran_off = stack->beyond.was_read = false;
+	return stack_walk(space, &from->registers, &reader,
+			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
+}
+
+/* What lies beyond the copy is read later: by then it may be another stack. */
+static enum stack_end end_of(const struct walk_result *result, const struct copied_stack *stack)
+{
+	bool is_astray = result->end == STACK_NO_MAP || result->end == STACK_NO_TABLE ||
+			 result->end == STACK_CIRCULAR || result->end == STACK_ZERO;
+
+	return is_astray && stack->beyond.was_read ? STACK_UNREADABLE : result->end;
+}
+
+/* A stack that leaves what is known may be in code that was mapped since. */
+static struct walk_result walk(struct copy_sampler *self, const struct perf_sample *from,
+			       struct followed *process, bool *ret_guessed)
+{
+	struct copied_stack stack = { .sample = from, .beyond.pid = process->pid };
+	struct walk_result result = walk_once(self, from, process->space, &stack);
+
+	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && followed_retry(process))
+		result = walk_once(self, from, process->space, &stack);
+	result.end = end_of(&result, &stack);
+	self->judged++;
+	self->ran_off += stack.ran_off;
+	*ret_guessed = stack.beyond.was_read || result.is_guessed;
+	return result;
+}
+
+void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct followed *process)
+{
+	struct walk_result result = { .end = STACK_NO_USER };
+	bool is_guessed = false;
+
+	followed_freshen(process);
+	if (from->kernel_count)
+		memcpy(self->sample->frames, from->kernel, from->kernel_count * sizeof(uint64_t));
+	if (from->has_user)
+		result = walk(self, from, process, &is_guessed);
+	self->sample->kernel_count = (uint16_t)from->kernel_count;
+	self->sample->user_count = (uint16_t)result.count;
+	self->sample->end = (uint8_t)result.end;
+	self->sample->flags = is_guessed ? SAMPLE_GUESSED : 0;
+}
+
+struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed *process)
+{
+	char why[256];
+
+	blocked_python_use(self->python, process, why, sizeof(why));
+	if (why[0])
+		sampler_limit(&self->base, "%s", why);
+	if (self->python->python && !self->base.is_prompt) {
+		self->base.is_prompt = true;
+		sampler_limit(&self->base,
+			      "Python functions are read a moment after the sample is taken");
+	}
+	return self->python;
+}
+
+/* They lie elsewhere than on the copied stack, and change: they are read as soon as the sample is
+ * heard of, or not at all. */
+void copy_add_python(struct copy_sampler *self, struct followed *process, pid_t tid,
+		     uint64_t time_ns)
+{
+	struct blocked_python *python = copy_python_of(self, process);
+	const struct sample *joined;
+
+	if (!python->python || self->sample->end == STACK_NO_USER || now_ns() - time_ns > LATE_NS)
+		return;
+	blocked_python_read(python, process->pid, tid);
+	joined = blocked_python_join(python, self->sample);
+	if (joined != self->sample)
+		memcpy(self->sample, joined,
+		       sizeof(*joined) + ((size_t)joined->kernel_count + joined->user_count) *
+						 sizeof(*joined->frames));
+}
+
+void copy_emit(struct copy_round *round, struct followed *process)
+{
+	struct copy_sampler *self = round->self;
+
+	self->counts.samples++;
+	self->counts.ends[self->sample->end]++;
+	round->listener->sample(round->listener->context, self->sample, process->space);
+}

@@ -1,0 +1,186 @@
+/*
+ * Time off the processor, for the second rung: the kernel tells when a thread leaves and comes
+ * back, and, where that is allowed, the stack with which it leaves.  Else the stacks of threads
+ * that sleep are read from outside; a sleep that is shorter than the time between two looks gets
+ * the stack of an earlier one, as a guess.  Host only.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/process/procfs.h"
+#include "host/process/stat.h"
+#include "host/sampling/copy/copy.h"
+#include "host/sampling/proc/blocked_stack.h"
+
+#define LEAVING_MOST   20000u /* stacks of switches in a second */
+#define JUDGED_EACH_NS 100000000u
+
+static int begin_switches_of(struct copy_sampler *self, pid_t pid)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct err err = { 0 };
+	size_t count = 0;
+
+	if (proc_list(pid, "task", &tids, &count, &err) < 0)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		struct process_stat stat;
+		struct off_thread *thread;
+
+		if (stat_read(pid, tids[i], &stat, &err) < 0 || stat.state == 'R')
+			continue;
+		thread = off_cpu_thread(&self->off_cpu, pid, tids[i]);
+		if (!thread)
+			return -ENOMEM;
+		thread->is_out = true;
+		thread->since_ns = now_ns();
+	}
+	return 0;
+}
+
+int copy_begin_switches(struct copy_sampler *self)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->processes.count; i++)
+		r = begin_switches_of(self, self->processes.items[i]->pid);
+	return r;
+}
+
+static void fill(struct sample *sample, const struct off_thread *thread, uint64_t now)
+{
+	*sample = (struct sample){
+		.time_ns = now,
+		.weight_ns = now - MIN(thread->since_ns, now),
+		.pid = (uint32_t)thread->pid,
+		.tid = (uint32_t)thread->tid,
+		.kind = thread->is_preempted ? SAMPLE_RUNNABLE : SAMPLE_BLOCKED,
+		.state = thread->is_preempted ? 'R' : 'S',
+		.end = STACK_NO_USER,
+	};
+	if (!thread->frames || (!thread->has_stack && thread->is_preempted))
+		return;
+	sample->end = thread->end;
+	/* A sleep too short to be looked at: where it slept the last time. */
+	sample->flags = thread->flags | (thread->has_stack ? 0 : SAMPLE_GUESSED);
+	sample->kernel_count = thread->kernel_count;
+	sample->user_count = thread->user_count;
+	memcpy(sample->frames, thread->frames,
+	       ((size_t)thread->kernel_count + thread->user_count) * sizeof(*thread->frames));
+}
+
+static void come_back(struct copy_round *round, struct off_thread *thread, uint64_t now)
+{
+	struct copy_sampler *self = round->self;
+	struct followed *process = copy_process_of(round, thread->pid);
+
+	if (thread->is_out && process) {
+		fill(self->sample, thread, now);
+		copy_emit(round, process);
+	}
+	thread->is_out = thread->has_stack = false;
+}
+
+int copy_hear_switch(struct copy_round *round, const struct perf_record *record)
+{
+	struct copy_sampler *self = round->self;
+	struct off_thread *thread;
+
+	if (!copy_process_of(round, record->pid) ||
+	    !coverage_counts(&self->coverage, &self->events, record->tid, record->id))
+		return 0;
+	thread = off_cpu_thread(&self->off_cpu, record->pid, record->tid);
+	if (!thread)
+		return -ENOMEM;
+	if (!(record->header->misc & PERF_RECORD_MISC_SWITCH_OUT)) {
+		come_back(round, thread, record->time_ns);
+		return 0;
+	}
+	thread->is_out = true;
+	thread->is_preempted = record->header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+	thread->since_ns = record->time_ns;
+	return 0;
+}
+
+int copy_hear_leaving(struct copy_round *round, const struct perf_record *record)
+{
+	struct copy_sampler *self = round->self;
+	struct followed *process = copy_process_of(round, record->pid);
+	struct off_thread *thread;
+	struct perf_sample from;
+
+	if (!process)
+		return 0;
+	if (perf_sample_read(&from, record,
+			     self->events.attrs.items[COPY_SWITCHES].sample_type &
+				     PERF_SAMPLE_CALLCHAIN) < 0)
+		return -EBADMSG;
+	from.kernel_count = MIN(from.kernel_count, COPY_KERNEL_FRAMES);
+	thread = off_cpu_thread(&self->off_cpu, record->pid, record->tid);
+	if (!thread)
+		return -ENOMEM;
+	self->leaving++;
+	copy_walk(self, &from, process);
+	copy_add_python(self, process, record->tid, record->time_ns);
+	return off_thread_keep_stack(thread, self->sample);
+}
+
+/* Each is a copy of the stack: so many of them would cost the target more than they tell. */
+void copy_judge_switches(struct copy_sampler *self)
+{
+	uint64_t now = now_ns(), elapsed = now - self->judged_ns;
+	uint64_t count = self->leaving + (self->counts.lost - self->lost_before);
+
+	if (elapsed < JUDGED_EACH_NS)
+		return;
+	if (self->judged_ns && self->events.attrs.count > COPY_SWITCHES &&
+	    count * 1000000000u > elapsed * LEAVING_MOST) {
+		perf_events_drop_last(&self->events);
+		sampler_limit(&self->base,
+			      "more than %u switches a second: stacks of short sleeps are guesses",
+			      LEAVING_MOST);
+	}
+	self->leaving = 0;
+	self->lost_before = self->counts.lost;
+	self->judged_ns = now;
+}
+
+static void read_sleeper(struct copy_sampler *self, struct off_thread *thread,
+			 struct followed *process)
+{
+	struct blocked_python *python = copy_python_of(self, process);
+	struct blocked_stack stack;
+
+	if (blocked_stack_read(&stack, process->space, thread->tid, self->sample->frames,
+			       SAMPLE_FRAMES_MAX, python) < 0)
+		return;
+	self->sample->kernel_count = 0;
+	self->sample->user_count = (uint16_t)stack.count;
+	self->sample->end = (uint8_t)stack.end;
+	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
+	if (off_thread_keep_stack(thread, blocked_python_join(python, self->sample)) < 0)
+		thread->has_stack = false;
+}
+
+void copy_read_sleepers(struct copy_sampler *self)
+{
+	for (size_t i = 0; i < self->off_cpu.count; i++) {
+		struct off_thread *thread = &self->off_cpu.items[i];
+		struct followed *process = followed_find(&self->processes, thread->pid);
+
+		if (process && thread->is_out && !thread->is_preempted && !thread->has_stack)
+			read_sleeper(self, thread, process);
+	}
+}
+
+void copy_flush_switches(struct copy_round *round)
+{
+	uint64_t now = now_ns();
+
+	for (size_t i = 0; i < round->self->off_cpu.count; i++)
+		come_back(round, &round->self->off_cpu.items[i], now);
+}

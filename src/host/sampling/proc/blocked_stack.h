@@ -1,0 +1,22 @@
+/*
+ * The stack of a thread that waits in a system call, read from outside while it waits.  Its stack
+ * pointer and pc are known, its frame pointer is not: where a frame needs it before a row says
+ * where it was saved, it is guessed.
+ */
+#pragma once
+
+#include "shared/wire/sample.h"
+
+#include "host/sampling/proc/blocked_python.h"
+#include "host/unwind/space.h"
+
+struct blocked_stack {
+	unsigned count;
+	enum stack_end end;
+	bool is_guessed;
+};
+
+/* -EACCES, -EPERM: not allowed; -ESRCH: it is gone; -EAGAIN: it does not wait in a call.  `python`
+ * gets its Python frames of the same moment; NULL: they are not wanted. */
+int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid_t tid,
+		       __u64 *frames, unsigned capacity, struct blocked_python *python) MUST_CHECK;

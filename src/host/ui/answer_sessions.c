@@ -1,0 +1,148 @@
+/*
+ * Answers about sessions: listing, opening, stopping, closing.
+ */
+#include "host/ui/handlers.h"
+#include "host/ui/ui.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int answer_sessions(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		    struct err *err)
+{
+	struct json json = { .out = reply->out };
+
+	(void)command;
+	(void)err;
+	json_object(&json, NULL);
+	json_list(&json, "sessions");
+	for (unsigned i = 0; i < ui->sessions.count; i++)
+		ui_session_write(ui->sessions.items[i], &json, NULL);
+	json_list_end(&json);
+	json_object_end(&json);
+	return 0;
+}
+
+static int reply_session(struct reply *reply, struct ui_session *session)
+{
+	struct json json = { .out = reply->out };
+
+	json_object(&json, NULL);
+	ui_session_write(session, &json, "session");
+	json_object_end(&json);
+	return 0;
+}
+
+/* One live session is enough for a process. */
+static int pid_check(struct ui *ui, int32_t pid, struct err *err)
+{
+	for (unsigned i = 0; i < ui->sessions.count; i++) {
+		struct ui_session *session = ui->sessions.items[i];
+
+		ui_session_look(session);
+		if (session->state == UI_RECORDING && session->wish.pid == pid) {
+			err_set(err, -EEXIST, "session %u samples %d already", session->id, pid);
+			return err_exit(err, EXIT_BUSY);
+		}
+	}
+	return 0;
+}
+
+static int wish_check(const struct ui_wish *wish, struct err *err)
+{
+	if (!wish->trace_count && wish->hz)
+		return 0;
+	err_set(err, -EOPNOTSUPP, "a session of the page takes samples only");
+	err_fix(err, "limpet record %d --trace-..., and open the file with limpet ui", wish->pid);
+	return err_exit(err, EXIT_USAGE);
+}
+
+int answer_open(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		struct err *err)
+{
+	struct ui_session *session;
+	int r = sessions_check_room(&ui->sessions, err);
+
+	if (!r)
+		r = wish_check(&command->wish, err);
+	if (!r)
+		r = pid_check(ui, command->wish.pid, err);
+	if (!r)
+		r = ui_session_attach(&session, &command->wish, err);
+	if (!r)
+		r = sessions_add(&ui->sessions, session, err);
+	return r ? r : reply_session(reply, session);
+}
+
+/* The session of a command that is for live ones. */
+static struct ui_session *live_find(struct ui *ui, const struct ui_command *command,
+				    struct err *err)
+{
+	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+
+	if (session && !ui_session_is_live(session)) {
+		err_set(err, -EBADF, "session %u is a recording", session->id);
+		return NULL;
+	}
+	return session;
+}
+
+static int session_end(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		       enum ui_state state, struct err *err)
+{
+	struct ui_session *session = live_find(ui, command, err);
+
+	if (!session)
+		return err->code;
+	if (session->state == UI_DETACHED ||
+	    (session->state != UI_RECORDING && state == UI_STOPPED))
+		return err_set(err, -EALREADY, "session %u does not sample", session->id);
+	pthread_mutex_lock(&ui->sessions.lock);
+	ui_session_stop(session, state);
+	pthread_mutex_unlock(&ui->sessions.lock);
+	return reply_session(reply, session);
+}
+
+int answer_stop(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		struct err *err)
+{
+	return session_end(ui, command, reply, UI_STOPPED, err);
+}
+
+int answer_detach(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		  struct err *err)
+{
+	return session_end(ui, command, reply, UI_DETACHED, err);
+}
+
+int answer_start(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		 struct err *err)
+{
+	struct ui_session *session = live_find(ui, command, err);
+	int r;
+
+	if (!session)
+		return err->code;
+	if (session->state != UI_STOPPED)
+		return err_set(err, -EALREADY, "session %u is not stopped", session->id);
+	pthread_mutex_lock(&ui->sessions.lock);
+	r = ui->sessions.is_ending ? err_set(err, -ECANCELED, "limpet is ending")
+				   : ui_session_start(session, err);
+	pthread_mutex_unlock(&ui->sessions.lock);
+	return r ? r : reply_session(reply, session);
+}
+
+int answer_close(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		 struct err *err)
+{
+	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+	struct json json = { .out = reply->out };
+
+	if (!session)
+		return err->code;
+	sessions_remove(&ui->sessions, session);
+	json_object(&json, NULL);
+	json_number(&json, "closed", command->range.session);
+	json_object_end(&json);
+	return 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * A table as an answer: an object of facts and named columns, written as JSON or as the binary
+ * container that the page reads without decoding (docs/ui-api.md).  Text in it is foreign and
+ * cleaned when it comes in.
+ */
+#pragma once
+
+#include "host/core/json.h"
+#include "host/core/pool.h"
+
+#define COLUMNS_MAX 16u
+
+enum column_type { COLUMN_U8 = 1, COLUMN_U32, COLUMN_F64, COLUMN_TEXTS };
+
+struct column {
+	const char *name; /* at most 15 letters */
+	enum column_type type;
+	size_t count, room; /* values; of texts their ends */
+	void *values;
+	char *bytes; /* of texts */
+	size_t byte_count, byte_room;
+};
+
+/* A failed one takes no more, and columns_write() says so: nobody else needs to ask. */
+struct columns {
+	struct column items[COLUMNS_MAX];
+	unsigned count;
+	bool has_failed;
+	struct json facts; /* the object is open */
+	char *fact_text;
+	size_t fact_size;
+};
+
+/* 0 or -ENOMEM. */
+int columns_init(struct columns *ret) MUST_CHECK;
+void columns_done(struct columns *columns);
+
+static inline void columns_done_at_scope_end(struct columns *columns)
+{
+	columns_done(columns);
+}
+
+/* The number of the new column. */
+unsigned columns_add(struct columns *columns, const char *name, enum column_type type);
+
+void column_u8(struct columns *columns, unsigned column, uint8_t value);
+void column_u32(struct columns *columns, unsigned column, uint32_t value);
+void column_f64(struct columns *columns, unsigned column, double value);
+void column_text(struct columns *columns, unsigned column, const char *text);
+/* So many zeros, to be filled in; NULL: no memory. */
+void *column_fill(struct columns *columns, unsigned column, size_t count);
+/* All texts of a pool. */
+void column_pool(struct columns *columns, unsigned column, const struct pool *pool);
+
+/* Closes the facts.  0 or -ENOMEM; whether `out` took everything is asked later. */
+int columns_write(struct columns *columns, bool is_json, FILE *out) MUST_CHECK;

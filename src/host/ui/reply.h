@@ -1,0 +1,31 @@
+/*
+ * An answer while it is written: a memory file that goes to the HTTP process as it is.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/ui/columns.h"
+#include "host/ui/command.h"
+
+struct reply {
+	FILE *out;
+	struct ui_answer head;
+};
+
+int reply_open(struct reply *ret, uint64_t tag, struct err *err) MUST_CHECK;
+void reply_close(struct reply *reply);
+
+static inline void reply_close_at_scope_end(struct reply *reply)
+{
+	reply_close(reply);
+}
+
+/* Throws away what was written, and writes the error in its place. */
+void reply_fail(struct reply *reply, const struct err *err);
+
+/* The columns as they were asked for.  0, or -ENOMEM and why. */
+int reply_columns(struct reply *reply, struct columns *columns, bool is_json,
+		  struct err *err) MUST_CHECK;
+
+/* Sends it; 0 or -errno. */
+int reply_send(struct reply *reply, int socket) MUST_CHECK;

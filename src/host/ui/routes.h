@@ -1,0 +1,11 @@
+/*
+ * What can be asked: the table of routes, and a request as the command that it stands for.  Runs in
+ * the HTTP process.
+ */
+#pragma once
+
+#include "host/ui/parameters.h"
+
+/* 0: `ret` is to be sent; else the status of a refusal with the reason. */
+int routes_find(const struct http_request *request, const char *body, struct ui_command *ret,
+		char ret_why[128]) MUST_CHECK;

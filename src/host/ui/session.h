@@ -1,0 +1,82 @@
+/*
+ * One process that is looked at, or one recording that was opened.  Belongs to the thread that
+ * carries out commands; what the clock thread looks at is under the lock of the sessions.
+ */
+#pragma once
+
+#include "host/core/json.h"
+#include "host/top/live.h"
+#include "host/top/source.h"
+#include "host/top/thread_watch.h"
+#include "host/ui/command.h"
+#include "host/ui/curves.h"
+#include "host/ui/slice.h"
+#include "host/ui/store.h"
+
+enum ui_state {
+	UI_RECORDING,
+	UI_STOPPED,
+	UI_DETACHED,
+	UI_ENDED,  /* the process did, by itself */
+	UI_FAILED, /* sampling did */
+	UI_FILE,
+};
+
+struct ui_session {
+	uint32_t id;
+	enum ui_state state;
+	char name[64];
+	char file[256]; /* of a recording, its name without folders */
+	struct ui_wish wish;
+	uint64_t origin_ns; /* CLOCK_MONOTONIC of its time 0 */
+	int64_t start_unix_ms;
+	/* Live: */
+	struct live *live;
+	struct source *source;
+	struct source_facts facts; /* as of the last look */
+	uint64_t lost;             /* by sources before this one */
+	uint64_t own_cpu_ns;       /* limpet's when it began */
+	struct thread_watch watch;
+	struct curves curves;
+	/* Opened: */
+	struct store store;
+};
+
+/* Begins to sample. */
+int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish,
+		      struct err *err) MUST_CHECK;
+/* Reads a recording. */
+int ui_session_load(struct ui_session **ret, const char *path, struct err *err) MUST_CHECK;
+/* Lets go of the process where that was not done. */
+void ui_session_free(struct ui_session *session);
+
+static inline bool ui_session_is_live(const struct ui_session *session)
+{
+	return session->live;
+}
+
+/* No more samples; the state is one of those without. */
+void ui_session_stop(struct ui_session *session, enum ui_state state);
+/* Again, after a stop. */
+int ui_session_start(struct ui_session *session, struct err *err) MUST_CHECK;
+
+/* Looks whether it still goes on. */
+void ui_session_look(struct ui_session *session);
+/* Threads and curves; called now and then. */
+void ui_session_tick(struct ui_session *session);
+
+typedef int slice_reader(const struct slice *slice, void *context);
+
+/* Gives the reader the samples of a range, of these kinds.  Nothing of it may be kept.  What the
+ * reader answered, or -ENOMEM. */
+int ui_session_read(struct ui_session *session, const struct ui_range *range, unsigned kinds,
+		    slice_reader *read, void *context) MUST_CHECK;
+
+/* Its newest data, in time of the session. */
+uint64_t ui_session_end_ns(struct ui_session *session);
+
+/* The object of docs/ui-api.md. */
+void ui_session_write(struct ui_session *session, struct json *json, const char *key);
+
+/* KIND_BIT()s; 0: it is no kind of samples. */
+unsigned ui_sample_kinds(enum ui_kind kind);

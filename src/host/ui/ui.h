@@ -1,0 +1,44 @@
+/*
+ * `limpet ui`: a page on which processes and recordings are looked at.  Two processes: this one
+ * with the rights of whoever started it, and a child without any that speaks HTTP.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/core/json.h"
+
+#include <sys/types.h>
+
+struct ui_options {
+	const char *version;  /* of limpet */
+	uint16_t port;        /* 0: any free one */
+	const char *socket;   /* a socket file instead; NULL */
+	pid_t pid;            /* sampled from the beginning; 0 */
+	const char *files[2]; /* recordings that are opened; NULL */
+	/* Who started it, also through sudo. */
+	uid_t user;
+	gid_t group;
+	/* Writes members of an object: "machine", "features", "sampling" (cli/doctor_members.h). */
+	void (*examine)(struct json *json, pid_t pid);
+};
+
+struct ui_server;
+
+/* Where it can be reached. */
+struct ui_address {
+	char url[160]; /* with the token */
+	uint16_t port; /* 0: a socket file */
+	const char *socket;
+	const char *ssh; /* the command that makes it reachable from another machine */
+};
+
+/* Listens, opens what was asked for, and answers from now on. */
+int ui_start(struct ui_server **ret, const struct ui_options *options, struct err *err) MUST_CHECK;
+void ui_address(const struct ui_server *server, struct ui_address *ret);
+
+/* Until the descriptor can be read (signals), or the HTTP process has ended, which is an error. */
+int ui_serve(struct ui_server *server, int until, struct err *err) MUST_CHECK;
+
+/* Lets go of every process, and ends the HTTP process.  Does not wait for an answer that is being
+ * made. */
+void ui_stop(struct ui_server *server);

@@ -1,0 +1,150 @@
+/*
+ * Rules of a piece of code that no entry is for: functions are tried where symbols, calls, and what
+ * lies behind other functions say that one may begin.  Host only.
+ */
+#include "host/unwind/arch/code.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/unwind/arch/x86_64/begins.h"
+#include "host/unwind/arch/x86_64/trial.h"
+
+#define FUNCTION_ALIGN 16u
+
+/* mov $15, %rax; syscall: where a signal handler returns to. */
+static const unsigned char trampoline[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+
+static void trial_close_at_scope_end(struct trial *trial)
+{
+	trial_close(trial);
+}
+
+static int try_named(struct trial *trial)
+{
+	int r = 0;
+
+	for (uint32_t at = 0; !r && at < trial->size; at++)
+		if (named_has(trial->begins, trial->piece->address + at))
+			r = trial_run(trial, at, /* is_named */ true);
+	return r;
+}
+
+/* Each function that is believed may call others, before it and behind it. */
+static int try_called(struct trial *trial)
+{
+	bool is_any = true;
+	int r = 0;
+
+	while (is_any && !r) {
+		is_any = false;
+		for (uint32_t at = 0; !r && at < trial->size; at++) {
+			if ((trial->marks[at] & (MARK_CALLED | MARK_TRIED)) != MARK_CALLED ||
+			    trial->numbers[at])
+				continue;
+			is_any = true;
+			r = trial_run(trial, at, /* is_named */ true);
+		}
+	}
+	return r;
+}
+
+/* Behind what does not go on another function may begin, at an address as compilers and assemblers
+ * choose it. */
+static int try_others(struct trial *trial)
+{
+	bool may_begin = true;
+	int r = 0;
+
+	for (uint32_t at = 0; !r && at < trial->size;) {
+		unsigned padding = may_begin ? trial_padding(trial, at) : 0;
+		struct instruction it;
+
+		if (padding) {
+			at += padding;
+			continue;
+		}
+		if (may_begin && (trial->piece->address + at) % FUNCTION_ALIGN == 0)
+			r = trial_run(trial, at, /* is_named */ false);
+		if (trial_read(trial, at, &it)) {
+			may_begin = trial_is_over(trial, at, &it);
+			at += it.size;
+		} else {
+			may_begin = true;
+			at = (uint32_t)ALIGN_UP(at + 1, FUNCTION_ALIGN);
+		}
+	}
+	return r;
+}
+
+static bool is_trampoline(const struct trial *trial, uint32_t at)
+{
+	return trial->size - at >= sizeof(trampoline) &&
+	       !memcmp(trial->piece->bytes + at, trampoline, sizeof(trampoline));
+}
+
+/* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
+ * before.  In the call that it makes the pc stands behind its last byte. */
+static int tell_trampoline(const struct trial *trial, uint32_t at,
+			   const struct rules_listener *listener)
+{
+	static const struct rules signal = { .kind = RULES_SIGNAL }, none = { .kind = RULES_NONE };
+	uint64_t address = trial->piece->address + at;
+	int r = listener->rules(listener->context, address - (at > 0), &signal);
+
+	return r ? r : listener->rules(listener->context, address + sizeof(trampoline) + 1, &none);
+}
+
+static int tell_rules(const struct trial *trial, const struct rules_listener *listener)
+{
+	int r = 0;
+
+	for (uint32_t at = 0; !r && at < trial->size;) {
+		struct code_expressions room;
+		struct rules rules = trial_rules(trial, at, &room);
+		struct instruction it;
+
+		if (is_trampoline(trial, at)) {
+			r = tell_trampoline(trial, at, listener);
+			at += sizeof(trampoline) + 1;
+			continue;
+		}
+		r = listener->rules(listener->context, trial->piece->address + at, &rules);
+		at += rules.kind != RULES_NONE ? trial_read(trial, at, &it) : 1;
+	}
+	return r;
+}
+
+static bool is_all_padding(const struct trial *trial)
+{
+	uint32_t at = 0;
+	unsigned size;
+
+	while ((size = trial_padding(trial, at)))
+		at += size;
+	return at >= trial->size;
+}
+
+static int read_code(const struct object_part *piece, const struct code_begins *begins,
+		     const struct rules_listener *listener)
+{
+	const struct trial bare = { .piece = piece, .size = (uint32_t)piece->size };
+	CLEANUP(trial_close) struct trial trial = { 0 };
+	int r;
+
+	if (piece->size > CODE_PIECE_MAX || is_all_padding(&bare))
+		return 0;
+	r = trial_open(&trial, piece, begins);
+	if (!r)
+		r = try_named(&trial);
+	if (!r)
+		r = try_called(&trial);
+	if (!r)
+		r = try_others(&trial);
+	if (!r)
+		r = try_called(&trial);
+	return r ? r : tell_rules(&trial, listener);
+}
+
+const struct code_reader code_of_x86_64 = { 1, named_find, read_code, NULL, NULL };

@@ -1,0 +1,341 @@
+/*
+ * Follows a frame from one instruction of x86-64 to the next.  Host only.
+ */
+#include "host/unwind/arch/x86_64/code_state.h"
+
+#include <string.h>
+
+#define SLOT        8
+#define FARTHEST    (1 << 24) /* no frame is larger */
+#define DWARF_FP    6u
+#define OP_DEREF    0x06u
+#define OP_PLUS     0x23u
+#define OP_REGISTER 0x70u
+
+static const struct place nowhere = { PLACE_UNKNOWN, 0 };
+
+/* A call leaves their values to whom it calls: rax, rcx, rdx, rsi, rdi, r8 to r11. */
+static const unsigned char scratch[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
+
+struct code_state code_state_begin(void)
+{
+	struct code_state state = { .has_callers_fp = true };
+
+	state.registers[REGISTER_RSP] = (struct place){ PLACE_CFA, -SLOT };
+	return state;
+}
+
+static struct code_state state_lost(void)
+{
+	return (struct code_state){ .is_lost = true };
+}
+
+static bool place_equals(struct place a, struct place b)
+{
+	return a.base == b.base && (a.base == PLACE_UNKNOWN || a.offset == b.offset);
+}
+
+bool code_state_equals(const struct code_state *a, const struct code_state *b)
+{
+	for (unsigned i = 0; i < REGISTERS; i++)
+		if (!place_equals(a->registers[i], b->registers[i]))
+			return false;
+	return a->is_lost == b->is_lost && a->has_callers_fp == b->has_callers_fp &&
+	       place_equals(a->saved_fp, b->saved_fp) && place_equals(a->kept, b->kept) &&
+	       (a->kept.base == PLACE_UNKNOWN || a->kept_value == b->kept_value);
+}
+
+static struct place place_plus(struct place place, int64_t by)
+{
+	int64_t offset = place.offset + by;
+
+	if (place.base == PLACE_UNKNOWN || offset > FARTHEST || offset < -FARTHEST)
+		return nowhere;
+	place.offset = (int32_t)offset;
+	return place;
+}
+
+/* Nobody pops his own return address and goes on as if he had it. */
+static bool is_above_frame(struct place sp)
+{
+	return sp.base == PLACE_CFA && sp.offset > -SLOT;
+}
+
+static void set_register(struct code_state *state, unsigned to, struct place value)
+{
+	if (to >= REGISTERS)
+		return;
+	state->registers[to] = value;
+	if (to == REGISTER_RBP)
+		state->has_callers_fp = false;
+	if (to == REGISTER_RSP && is_above_frame(value))
+		*state = state_lost();
+}
+
+static struct place place_of(const struct code_state *state, unsigned number, int64_t offset)
+{
+	return number < REGISTERS ? place_plus(state->registers[number], offset) : nowhere;
+}
+
+static bool is_at(struct place known, struct place place)
+{
+	return known.base != PLACE_UNKNOWN && place_equals(known, place);
+}
+
+static void store(struct code_state *state, struct place at, unsigned from)
+{
+	struct place value = place_of(state, from, 0);
+
+	if (at.base == PLACE_UNKNOWN)
+		return;
+	if (is_at(state->saved_fp, at)) /* used for something else while rbp is needed */
+		*state = state_lost();
+	else if (from == REGISTER_RBP && state->has_callers_fp &&
+		 state->saved_fp.base == PLACE_UNKNOWN)
+		state->saved_fp = at;
+	else if (is_at(state->kept, at))
+		state->kept = nowhere;
+	if (value.base == PLACE_CFA && state->kept.base == PLACE_UNKNOWN) {
+		state->kept = at;
+		state->kept_value = value.offset;
+	}
+}
+
+static void load(struct code_state *state, unsigned to, struct place at)
+{
+	bool is_fp = to == REGISTER_RBP && is_at(state->saved_fp, at);
+	struct place value = nowhere;
+
+	if (is_at(state->kept, at))
+		value = (struct place){ PLACE_CFA, state->kept_value };
+	set_register(state, to, is_fp ? nowhere : value);
+	if (is_fp) {
+		state->has_callers_fp = true;
+		state->saved_fp = nowhere;
+	}
+}
+
+static void step_push(struct code_state *state, unsigned from)
+{
+	struct place at = place_of(state, REGISTER_RSP, -SLOT);
+
+	store(state, at, from);
+	if (!state->is_lost)
+		set_register(state, REGISTER_RSP, at);
+}
+
+static void step_pop(struct code_state *state, unsigned to)
+{
+	struct place at = place_of(state, REGISTER_RSP, 0);
+
+	set_register(state, REGISTER_RSP, place_plus(at, SLOT));
+	if (!state->is_lost)
+		load(state, to, at);
+}
+
+static void step_leave(struct code_state *state)
+{
+	set_register(state, REGISTER_RSP, place_of(state, REGISTER_RBP, 0));
+	if (!state->is_lost)
+		step_pop(state, REGISTER_RBP);
+}
+
+/* What lies in a frame that was rounded down before is not known beside this one. */
+static void forget_aligned(struct code_state *state)
+{
+	for (unsigned i = 0; i < REGISTERS; i++)
+		if (state->registers[i].base == PLACE_ALIGNED)
+			state->registers[i] = nowhere;
+	if (state->kept.base == PLACE_ALIGNED)
+		state->kept = nowhere;
+	if (state->saved_fp.base == PLACE_ALIGNED)
+		*state = state_lost();
+}
+
+static void step_align(struct code_state *state, unsigned to)
+{
+	if (to != REGISTER_RSP) {
+		set_register(state, to, nowhere);
+		return;
+	}
+	forget_aligned(state);
+	state->registers[REGISTER_RSP] = (struct place){ PLACE_ALIGNED, 0 };
+}
+
+static void step_call(struct code_state *state, const struct instruction *it)
+{
+	if (it->target == it->size) { /* a way to learn where the code is */
+		step_push(state, REGISTER_NONE);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(scratch); i++)
+		state->registers[scratch[i]] = nowhere;
+}
+
+void code_state_step(struct code_state *state, const struct instruction *it)
+{
+	if (state->is_lost)
+		return;
+	switch (it->kind) {
+	case INSTRUCTION_PUSH:
+		step_push(state, it->from);
+		break;
+	case INSTRUCTION_POP:
+		step_pop(state, it->to);
+		break;
+	case INSTRUCTION_MOVE:
+		set_register(state, it->to, place_of(state, it->from, 0));
+		break;
+	case INSTRUCTION_LOAD:
+		load(state, it->to, place_of(state, it->from, it->value));
+		break;
+	case INSTRUCTION_STORE:
+		store(state, place_of(state, it->to, it->value), it->from);
+		break;
+	case INSTRUCTION_ADD:
+	case INSTRUCTION_ADDRESS:
+		set_register(state, it->to, place_of(state, it->from, it->value));
+		break;
+	case INSTRUCTION_ALIGN:
+		step_align(state, it->to);
+		break;
+	case INSTRUCTION_SET:
+		set_register(state, it->to, nowhere);
+		break;
+	case INSTRUCTION_LEAVE:
+		step_leave(state);
+		break;
+	case INSTRUCTION_CALL:
+		step_call(state, it);
+		break;
+	default:
+		break;
+	}
+}
+
+bool code_state_is_balanced(const struct code_state *state)
+{
+	const struct place sp = state->registers[REGISTER_RSP];
+
+	return !state->is_lost && state->has_callers_fp && sp.base == PLACE_CFA &&
+	       sp.offset == -SLOT;
+}
+
+struct code_state code_state_meet(const struct code_state *a, const struct code_state *b)
+{
+	struct code_state both = *a;
+
+	if (a->is_lost || b->is_lost || !place_equals(a->saved_fp, b->saved_fp))
+		return state_lost();
+	for (unsigned i = 0; i < REGISTERS; i++)
+		if (!place_equals(a->registers[i], b->registers[i]))
+			both.registers[i] = nowhere;
+	if (!place_equals(a->kept, b->kept) || a->kept_value != b->kept_value)
+		both.kept = nowhere;
+	both.has_callers_fp = a->has_callers_fp && b->has_callers_fp;
+	return both;
+}
+
+static unsigned dwarf_number(unsigned number)
+{
+	static const unsigned char numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+
+	return number < ARRAY_SIZE(numbers) ? numbers[number] : number;
+}
+
+static unsigned char *write_unsigned(unsigned char *at, uint32_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (unsigned char)(value | 0x80);
+	*at++ = (unsigned char)value;
+	return at;
+}
+
+static unsigned char *write_signed(unsigned char *at, int32_t value)
+{
+	while (value > 63 || value < -64) {
+		*at++ = (unsigned char)(value | 0x80);
+		value >>= 7;
+	}
+	*at++ = (unsigned char)(value & 0x7f);
+	return at;
+}
+
+/* register + offset, as an expression. */
+static unsigned char *write_place(unsigned char *at, unsigned number, int32_t offset)
+{
+	*at++ = (unsigned char)(OP_REGISTER + number);
+	return write_signed(at, offset);
+}
+
+static struct rule rule_of(const unsigned char *begin, const unsigned char *end)
+{
+	return (struct rule){ .kind = RULE_EXPRESSION, .expression = { .at = begin, .end = end } };
+}
+
+/* By the word that is kept, from rbp or rsp; RULE_OTHER: neither leads there. */
+static struct rule rule_by_kept(const struct code_state *state, unsigned char *room)
+{
+	static const unsigned char from[] = { REGISTER_RBP, REGISTER_RSP };
+
+	for (size_t i = 0; i < ARRAY_SIZE(from); i++) {
+		struct place base = state->registers[from[i]];
+		unsigned char *at;
+
+		if (base.base == PLACE_UNKNOWN || base.base != state->kept.base ||
+		    state->kept_value > 0)
+			continue;
+		at = write_place(room, dwarf_number(from[i]), state->kept.offset - base.offset);
+		*at++ = OP_DEREF;
+		*at++ = OP_PLUS;
+		at = write_unsigned(at, (uint32_t)-state->kept_value);
+		return rule_of(room, at);
+	}
+	return (struct rule){ .kind = RULE_OTHER };
+}
+
+/* A frame pointer is surest; then rsp, a word of the frame, and last a register, which only the
+ * innermost frame knows. */
+static struct rule cfa_of(const struct code_state *state, unsigned char *room)
+{
+	static const unsigned char first[] = { REGISTER_RBP, REGISTER_RSP };
+	struct rule kept;
+
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+		if (state->registers[first[i]].base == PLACE_CFA)
+			return (struct rule){ RULE_AT, dwarf_number(first[i]),
+					      -(int64_t)state->registers[first[i]].offset };
+	kept = rule_by_kept(state, room);
+	for (unsigned i = 0; kept.kind == RULE_OTHER && i < REGISTERS; i++)
+		if (state->registers[i].base == PLACE_CFA)
+			return (struct rule){ RULE_AT, dwarf_number(i),
+					      -(int64_t)state->registers[i].offset };
+	return kept;
+}
+
+static struct rule fp_of(const struct code_state *state, unsigned char *room)
+{
+	struct place fp = state->registers[REGISTER_RBP];
+
+	if (state->saved_fp.base == PLACE_UNKNOWN)
+		return (struct rule){ .kind = state->has_callers_fp ? RULE_SAME : RULE_OTHER };
+	if (state->saved_fp.base == PLACE_CFA)
+		return (struct rule){ .kind = RULE_AT, .offset = state->saved_fp.offset };
+	if (fp.base != PLACE_ALIGNED)
+		return (struct rule){ .kind = state->has_callers_fp ? RULE_SAME : RULE_OTHER };
+	return rule_of(room, write_place(room, DWARF_FP, state->saved_fp.offset - fp.offset));
+}
+
+struct rules code_state_rules(const struct code_state *state, struct code_expressions *room)
+{
+	struct rules rules = { .kind = RULES_FRAME };
+
+	if (state->is_lost)
+		return (struct rules){ .kind = RULES_NONE };
+	rules.cfa = cfa_of(state, room->cfa);
+	rules.fp = fp_of(state, room->fp);
+	rules.ra = (struct rule){ .kind = RULE_AT, .offset = -SLOT };
+	if (rules.cfa.kind == RULE_OTHER || rules.fp.kind == RULE_OTHER)
+		return (struct rules){ .kind = RULES_NONE };
+	return rules;
+}

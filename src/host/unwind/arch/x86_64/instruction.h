@@ -1,0 +1,50 @@
+/*
+ * What one instruction of x86-64 does with the stack and with the registers that lead to it.  Bytes
+ * are foreign: never more than `room` of them are read.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* By their numbers in instructions. */
+enum register_number {
+	REGISTER_RSP = 4,
+	REGISTER_RBP = 5,
+	REGISTER_NONE = 16, /* no register of ours, or more than one */
+};
+
+enum instruction_kind {
+	INSTRUCTION_OTHER,   /* nothing that matters here */
+	INSTRUCTION_PUSH,    /* `from`; it may be REGISTER_NONE */
+	INSTRUCTION_POP,     /* `to`; it may be REGISTER_NONE */
+	INSTRUCTION_MOVE,    /* to = from */
+	INSTRUCTION_LOAD,    /* to = *(from + value), from is rsp or rbp */
+	INSTRUCTION_STORE,   /* *(to + value) = from, to is rsp or rbp */
+	INSTRUCTION_ADD,     /* to += value */
+	INSTRUCTION_ADDRESS, /* to = from + value, from is rsp or rbp */
+	INSTRUCTION_ALIGN,   /* to &= value */
+	INSTRUCTION_SET,     /* `to` has another value now */
+	INSTRUCTION_LEAVE,   /* rsp = rbp, pop rbp */
+	INSTRUCTION_CALL,    /* target */
+	INSTRUCTION_JUMP,    /* target */
+	INSTRUCTION_BRANCH,  /* target, or the next one */
+	INSTRUCTION_RETURN,
+	INSTRUCTION_TRAP, /* does not go on */
+};
+
+#define TARGET_UNKNOWN INT64_MIN
+
+struct instruction {
+	enum instruction_kind kind;
+	unsigned size;
+	unsigned to, from;
+	int64_t value;
+	int64_t target;  /* from the instruction's own begin; TARGET_UNKNOWN */
+	bool is_by_slot; /* a jump to what a word beside the code says: of a stub, or a tail call */
+};
+
+/* 0, or -EBADMSG for what is no instruction, or reaches beyond the room. */
+int instruction_read(struct instruction *ret, const unsigned char *bytes, size_t room) MUST_CHECK;

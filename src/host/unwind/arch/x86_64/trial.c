@@ -1,0 +1,353 @@
+/*
+ * Tries functions.  Host only.  All that is wrong shows at a return: who does not find the frame
+ * there as it was at the begin did not begin at a function, or went through a call that does not
+ * return; then nothing of the function is believed.
+ */
+#include "host/unwind/arch/x86_64/trial.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/room.h"
+#include "host/unwind/arch/x86_64/begins.h"
+
+#define STEPS_PER_BYTE 16u
+#define ROUNDS_MAX     64u /* in which ways out are looked for */
+#define BREAKPOINT     0xccu
+#define FUNCTION_ALIGN 16u
+#define STACK_ALIGN    16
+
+int trial_open(struct trial *ret, const struct object_part *piece, const struct code_begins *begins)
+{
+	*ret = (struct trial){ .piece = piece, .begins = begins };
+	ret->size = (uint32_t)MIN(piece->size, CODE_PIECE_MAX);
+	ret->steps_left = (uint64_t)ret->size * STEPS_PER_BYTE;
+	ret->numbers = calloc(ret->size + 1, sizeof(*ret->numbers));
+	ret->marks = calloc(ret->size + 1, sizeof(*ret->marks));
+	ret->waiting = calloc(ret->size + 1, sizeof(*ret->waiting));
+	ret->seen = calloc(ret->size + 1, sizeof(*ret->seen));
+	if (ret->numbers && ret->marks && ret->waiting && ret->seen)
+		return 0;
+	trial_close(ret);
+	return -ENOMEM;
+}
+
+void trial_close(struct trial *trial)
+{
+	free(trial->numbers);
+	free(trial->marks);
+	free(trial->waiting);
+	free(trial->seen);
+	free(trial->states);
+	*trial = (struct trial){ 0 };
+}
+
+unsigned trial_read(const struct trial *trial, uint32_t at, struct instruction *ret)
+{
+	if (at >= trial->size || instruction_read(ret, trial->piece->bytes + at, trial->size - at))
+		return 0;
+	return ret->size;
+}
+
+/* nop, of one byte or with prefixes and operands. */
+static bool is_nop(const unsigned char *bytes, unsigned size)
+{
+	unsigned at = 0;
+
+	while (at < size && (bytes[at] == 0x66 || bytes[at] == 0x2e || bytes[at] == 0x48))
+		at++;
+	return at < size &&
+	       (bytes[at] == 0x90 || (at + 1 < size && bytes[at] == 0x0f && bytes[at + 1] == 0x1f));
+}
+
+unsigned trial_padding(const struct trial *trial, uint32_t at)
+{
+	const unsigned char *bytes = trial->piece->bytes + at;
+	struct instruction it;
+	unsigned size;
+
+	if (at >= trial->size)
+		return 0;
+	if (*bytes == BREAKPOINT)
+		return 1;
+	if (at + 1 < trial->size && !bytes[0] && !bytes[1])
+		return 1;
+	size = trial_read(trial, at, &it);
+	return size && is_nop(bytes, size) ? size : 0;
+}
+
+bool trial_is_over(const struct trial *trial, uint32_t at, const struct instruction *it)
+{
+	return it->kind == INSTRUCTION_JUMP || it->kind == INSTRUCTION_RETURN ||
+	       it->kind == INSTRUCTION_TRAP || trial->piece->bytes[at] == BREAKPOINT;
+}
+
+static uint32_t state_add(struct trial *trial, const struct code_state *state)
+{
+	if (make_room(&trial->states, trial->state_count, &trial->state_room,
+		      sizeof(*trial->states)) < 0) {
+		trial->error = -ENOMEM;
+		trial->is_failed = true;
+		return 0;
+	}
+	trial->states[trial->state_count++] = *state;
+	return (uint32_t)trial->state_count;
+}
+
+static const struct code_state *state_at(const struct trial *trial, uint32_t at)
+{
+	return &trial->states[trial->numbers[at] - 1];
+}
+
+static bool has_rules(const struct code_state *state)
+{
+	struct code_expressions room;
+
+	return code_state_rules(state, &room).kind != RULES_NONE;
+}
+
+static void wait_at(struct trial *trial, uint32_t at, uint32_t number)
+{
+	if (!number)
+		return;
+	trial->numbers[at] = number;
+	if (!(trial->marks[at] & MARK_SEEN))
+		trial->seen[trial->seen_count++] = at;
+	if (!(trial->marks[at] & MARK_WAITING))
+		trial->waiting[trial->waiting_count++] = at;
+	trial->marks[at] |= MARK_SEEN | MARK_WAITING;
+}
+
+/* A way leads there with the state `number`. */
+static void arrive(struct trial *trial, uint32_t at, uint32_t number)
+{
+	struct code_state both;
+
+	if (!number || !trial->numbers[at]) {
+		wait_at(trial, at, number);
+		return;
+	}
+	if (trial->numbers[at] == number)
+		return;
+	both = code_state_meet(state_at(trial, at), &trial->states[number - 1]);
+	if (code_state_equals(&both, state_at(trial, at)))
+		return;
+	if (trial->marks[at] & MARK_BELIEVED || !has_rules(&both))
+		trial->is_failed = true;
+	else
+		wait_at(trial, at, state_add(trial, &both));
+}
+
+static bool is_begin(const struct trial *trial, uint64_t at)
+{
+	return named_has(trial->begins, trial->piece->address + at) ||
+	       (at < trial->size && trial->marks[at] & MARK_CALLED);
+}
+
+/* The place in the piece where a jump leads; the piece's size: elsewhere. */
+static uint32_t target_of(const struct trial *trial, uint32_t at, const struct instruction *it)
+{
+	int64_t target = it->target == TARGET_UNKNOWN ? -1 : (int64_t)at + it->target;
+
+	return target < 0 || target >= (int64_t)trial->size ? trial->size : (uint32_t)target;
+}
+
+/* A function that goes to another one instead of returning. */
+static bool is_tail_call(const struct trial *trial, uint32_t at, const struct instruction *it)
+{
+	uint32_t target = target_of(trial, at, it);
+
+	if (it->target == TARGET_UNKNOWN)
+		return it->is_by_slot || trial->is_named;
+	return target == trial->size || is_begin(trial, target);
+}
+
+static void leave(struct trial *trial, uint32_t at, const struct code_state *state)
+{
+	if (code_state_is_balanced(state))
+		trial->marks[at] |= MARK_LEAVES;
+}
+
+static void go_to_target(struct trial *trial, uint32_t at, const struct instruction *it,
+			 uint32_t number)
+{
+	uint32_t target = target_of(trial, at, it);
+
+	if (is_tail_call(trial, at, it))
+		leave(trial, at, &trial->states[number - 1]);
+	else if (target < trial->size)
+		arrive(trial, target, number);
+}
+
+/* Behind a call that does not return comes what fills the space before the next function. */
+static bool is_end_of_function(const struct trial *trial, uint32_t next)
+{
+	unsigned size = trial_padding(trial, next);
+
+	if (!size)
+		return false;
+	for (; size; size = trial_padding(trial, next))
+		next += size;
+	return (trial->piece->address + next) % FUNCTION_ALIGN == 0;
+}
+
+static void go_to_next(struct trial *trial, uint32_t at, const struct instruction *it,
+		       uint32_t number)
+{
+	uint32_t next = at + it->size;
+
+	if (next >= trial->size ||
+	    (it->kind == INSTRUCTION_CALL && is_end_of_function(trial, next)))
+		return;
+	if (named_has(trial->begins, trial->piece->address + next))
+		leave(trial, at, &trial->states[number - 1]);
+	else
+		arrive(trial, next, number);
+}
+
+/* The state behind the instruction; 0: nothing is known there. */
+static uint32_t step_over(struct trial *trial, uint32_t at, const struct instruction *it)
+{
+	struct code_state state = *state_at(trial, at);
+
+	code_state_step(&state, it);
+	if (code_state_equals(&state, state_at(trial, at)))
+		return trial->numbers[at];
+	if (has_rules(&state))
+		return state_add(trial, &state);
+	trial->is_failed |= !trial->is_named;
+	return 0;
+}
+
+/* Compilers call with rsp aligned, so never from a frame in which nothing was pushed: this is the
+ * middle of a function. */
+static bool may_call(const struct trial *trial, uint32_t at)
+{
+	const struct place sp = state_at(trial, at)->registers[REGISTER_RSP];
+
+	return trial->is_named || sp.base != PLACE_CFA || sp.offset % STACK_ALIGN == 0;
+}
+
+static void go_on(struct trial *trial, uint32_t at)
+{
+	struct instruction it;
+	uint32_t number;
+
+	trial->marks[at] &= (unsigned char)~MARK_WAITING;
+	if (!trial->steps_left || !trial_read(trial, at, &it)) {
+		trial->is_failed = true;
+		return;
+	}
+	trial->steps_left--;
+	trial->is_failed |= it.kind == INSTRUCTION_CALL && !may_call(trial, at);
+	if (it.kind == INSTRUCTION_RETURN) {
+		leave(trial, at, state_at(trial, at));
+		trial->is_failed |= !(trial->marks[at] & MARK_LEAVES);
+		trial->has_returned = true;
+		return;
+	}
+	number = step_over(trial, at, &it);
+	if (number && (it.kind == INSTRUCTION_JUMP || it.kind == INSTRUCTION_BRANCH))
+		go_to_target(trial, at, &it, number);
+	if (number && !trial_is_over(trial, at, &it))
+		go_to_next(trial, at, &it, number);
+}
+
+/* Whether a way that goes on there leaves; who goes to another function has left, or not. */
+static bool leaves_at(const struct trial *trial, uint32_t at)
+{
+	return at < trial->size && trial->numbers[at] && trial->marks[at] & MARK_LEAVES &&
+	       !is_begin(trial, at);
+}
+
+static bool leads_out(const struct trial *trial, uint32_t at)
+{
+	struct instruction it;
+
+	if (trial->marks[at] & MARK_LEAVES)
+		return true;
+	if (!trial_read(trial, at, &it))
+		return false;
+	if ((it.kind == INSTRUCTION_JUMP || it.kind == INSTRUCTION_BRANCH) &&
+	    leaves_at(trial, target_of(trial, at, &it)))
+		return true;
+	return !trial_is_over(trial, at, &it) && leaves_at(trial, at + it.size);
+}
+
+/* What leads to no return is not believed: it may be the code behind a call that does not. */
+static void find_ways_out(struct trial *trial)
+{
+	bool is_changed = true;
+
+	for (unsigned round = 0; is_changed && round < ROUNDS_MAX; round++) {
+		is_changed = false;
+		for (uint32_t i = trial->seen_count; i-- > 0;) {
+			uint32_t at = trial->seen[i];
+
+			if (trial->marks[at] & MARK_LEAVES || !leads_out(trial, at))
+				continue;
+			trial->marks[at] |= MARK_LEAVES;
+			is_changed = true;
+		}
+	}
+}
+
+static void believe(struct trial *trial)
+{
+	for (uint32_t i = 0; i < trial->seen_count; i++) {
+		uint32_t at = trial->seen[i], target;
+		struct instruction it;
+
+		if (!(trial->marks[at] & MARK_LEAVES)) {
+			trial->marks[at] &= MARK_CALLED | MARK_TRIED;
+			trial->numbers[at] = 0;
+			continue;
+		}
+		trial->marks[at] |= MARK_BELIEVED;
+		trial->marks[at] &= (unsigned char)~MARK_SEEN;
+		target = trial_read(trial, at, &it) && it.kind == INSTRUCTION_CALL
+				 ? target_of(trial, at, &it)
+				 : trial->size;
+		if (target < trial->size && it.target != it.size)
+			trial->marks[target] |= MARK_CALLED;
+	}
+}
+
+static void forget(struct trial *trial)
+{
+	for (uint32_t i = 0; i < trial->seen_count; i++) {
+		trial->marks[trial->seen[i]] &= MARK_CALLED | MARK_TRIED;
+		trial->numbers[trial->seen[i]] = 0;
+	}
+}
+
+int trial_run(struct trial *trial, uint32_t at, bool is_named)
+{
+	const struct code_state begin = code_state_begin();
+
+	if (trial->numbers[at] || trial->marks[at] & MARK_TRIED)
+		return 0;
+	trial->marks[at] |= MARK_TRIED;
+	trial->is_named = is_named;
+	trial->is_failed = trial->has_returned = false;
+	trial->waiting_count = trial->seen_count = 0;
+	arrive(trial, at, state_add(trial, &begin));
+	while (trial->waiting_count && !trial->is_failed)
+		go_on(trial, trial->waiting[--trial->waiting_count]);
+	if (!trial->is_failed)
+		find_ways_out(trial);
+	if (trial->is_failed || !(trial->marks[at] & MARK_LEAVES) ||
+	    (!is_named && !trial->has_returned))
+		forget(trial);
+	else
+		believe(trial);
+	return trial->error;
+}
+
+struct rules trial_rules(const struct trial *trial, uint32_t at, struct code_expressions *room)
+{
+	if (!(trial->marks[at] & MARK_BELIEVED))
+		return (struct rules){ .kind = RULES_NONE };
+	return code_state_rules(state_at(trial, at), room);
+}

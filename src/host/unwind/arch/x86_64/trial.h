@@ -1,0 +1,50 @@
+/*
+ * Follows a frame through a function along all ways that it can take, and believes what it found
+ * only if every return finds the frame as it was at the begin.
+ */
+#pragma once
+
+#include "host/unwind/arch/code.h"
+#include "host/unwind/arch/x86_64/code_state.h"
+
+struct trial {
+	const struct object_part *piece;
+	const struct code_begins *begins;
+	uint32_t size;
+	uint32_t *numbers;    /* for each byte: which state is there, counted from 1; 0: none */
+	unsigned char *marks; /* for each byte: enum trial_mark */
+	struct code_state *states;
+	size_t state_count, state_room;
+	uint32_t *waiting, *seen; /* of the function that is tried */
+	uint32_t waiting_count, seen_count;
+	uint64_t steps_left;
+	bool is_named; /* it is known that a function begins where this one does */
+	bool has_returned;
+	bool is_failed; /* it cannot be one, or it is not understood */
+	int error;      /* -ENOMEM */
+};
+
+enum trial_mark {
+	MARK_WAITING = 1,
+	MARK_SEEN = 2,     /* by the function that is tried */
+	MARK_BELIEVED = 4, /* of one that was tried before */
+	MARK_LEAVES = 8,   /* from here a way leads to a return */
+	MARK_CALLED = 16,  /* a function that is believed calls this */
+	MARK_TRIED = 32,   /* a function was tried from here */
+};
+
+/* -ENOMEM. */
+int trial_open(struct trial *ret, const struct object_part *piece,
+	       const struct code_begins *begins) MUST_CHECK;
+void trial_close(struct trial *trial);
+
+/* Tries a function that begins there.  -ENOMEM. */
+int trial_run(struct trial *trial, uint32_t at, bool is_named) MUST_CHECK;
+/* RULES_NONE: nothing is known. */
+struct rules trial_rules(const struct trial *trial, uint32_t at, struct code_expressions *room);
+/* 0 where the bytes are none. */
+unsigned trial_read(const struct trial *trial, uint32_t at, struct instruction *ret);
+/* What stands between functions; its size, or 0. */
+unsigned trial_padding(const struct trial *trial, uint32_t at);
+/* Another instruction must come from elsewhere. */
+bool trial_is_over(const struct trial *trial, uint32_t at, const struct instruction *it);

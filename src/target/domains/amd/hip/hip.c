@@ -1,0 +1,86 @@
+/*
+ * HIP: all of its table, by the names of its slots; where a runtime is older than such tables, what
+ * modules import of it.
+ */
+#include "target/domains/amd/hip/activity.h"
+#include "target/domains/amd/slots.h"
+#include "target/domains/amd/tables.h"
+
+static void write_call(struct writer *writer, const struct hook *hook,
+		       const struct hook_frame *frame, uint64_t end)
+{
+	if (runtimes_want(DOMAIN_HIP_RUNTIME))
+		(void)hook_write_call(writer, hook, frame, end);
+	activity_leave(frame);
+}
+
+#define STATUS(name) SLOT_STATUS(name, DOMAIN_HIP_RUNTIME, HOOK_ENTERED, write_call),
+#define PLAIN(name)  SLOT_PLAIN(name, DOMAIN_HIP_RUNTIME, HOOK_ANY, NULL),
+static const struct traced runtime[] = {
+#include "target/domains/amd/names/hip_runtime.def"
+};
+#undef STATUS
+#undef PLAIN
+
+#define STATUS(name) SLOT_STATUS(name, DOMAIN_HIP_COMPILER, HOOK_ANY, NULL),
+#define PLAIN(name)  SLOT_PLAIN(name, DOMAIN_HIP_COMPILER, HOOK_ANY, NULL),
+static const struct traced compiler[] = {
+#include "target/domains/amd/names/hip_compiler.def"
+};
+#undef STATUS
+#undef PLAIN
+
+const struct slot_list hip_lists[2] = {
+	{ "hip", 0, false, false, DOMAIN_HIP_RUNTIME, runtime, ARRAY_SIZE(runtime) },
+	{ "hip_compiler", 0, false, false, DOMAIN_HIP_COMPILER, compiler, ARRAY_SIZE(compiler) },
+};
+
+unsigned hip_slot_of(const struct traced *traced)
+{
+	return traced >= runtime && traced < runtime + ARRAY_SIZE(runtime)
+		       ? (unsigned)(traced - runtime)
+		       : ARRAY_SIZE(runtime);
+}
+
+/* Named as they are imported. */
+#define IMPORTED(domain, count)                                  \
+	{                                                        \
+		NULL, NULL, domain, HOOK_ANY, NULL, NULL, count, \
+		{                                                \
+			{                                        \
+				VALUE_RESULT, CAPTURE_RESULT_INT \
+			}                                        \
+		}                                                \
+	}
+static const struct traced runtime_status = IMPORTED(DOMAIN_HIP_RUNTIME, 1);
+static const struct traced runtime_plain = IMPORTED(DOMAIN_HIP_RUNTIME, 0);
+static const struct traced compiler_status = IMPORTED(DOMAIN_HIP_COMPILER, 1);
+static const struct traced compiler_plain = IMPORTED(DOMAIN_HIP_COMPILER, 0);
+
+/* The first that matches counts. */
+static const struct import_pattern imports[] = {
+	{ &runtime_plain, "libamdhip64*:hipGetErrorName" },
+	{ &runtime_plain, "libamdhip64*:hipGetErrorString" },
+	{ &runtime_plain, "libamdhip64*:hipApiName" },
+	{ &runtime_plain, "libamdhip64*:hipKernelNameRef*" },
+	{ &runtime_plain, "libamdhip64*:hipCreateChannelDesc" },
+	{ &runtime_status, "libamdhip64*:hip*" },
+	{ &compiler_plain, "libamdhip64*:__hipRegister*" },
+	{ &compiler_plain, "libamdhip64*:__hipUnregister*" },
+	{ &compiler_status, "libamdhip64*:__hip*" },
+};
+
+static bool start_runtime(const struct trace_request *request)
+{
+	(void)request;
+	return imports_add(imports, ARRAY_SIZE(imports), DOMAIN_HIP_RUNTIME);
+}
+
+static bool start_compiler(const struct trace_request *request)
+{
+	(void)request;
+	return imports_add(imports, ARRAY_SIZE(imports), DOMAIN_HIP_COMPILER);
+}
+
+const struct domain domain_hip_runtime = { "hip", NULL, 0, start_runtime };
+const struct domain domain_hip_compiler = { "hip-compiler", NULL, 0, start_compiler };

@@ -1,0 +1,299 @@
+/*
+ * Runs inside calls of HIP's and on its threads, any of which may end, be cancelled, fork, or leave
+ * by longjmp while it holds the lock.  So nobody waits for long (half a millisecond, seldom): who
+ * does not get it does without, and then causes are not known for a while.  A lock whose holder is
+ * gone is taken from him, and what he was at is thrown away.
+ */
+#include "target/domains/amd/hip/launch_pool.h"
+
+#include "shared/arch/syscall.h"
+#include "target/hooks/clock.h"
+#include "target/hooks/stack.h"
+#include "target/hooks/thread.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define SPINS_MAX   256u
+#define NAPS_MAX    4u
+#define NAP_NS      50000
+#define OPEN_TRIES  200u
+#define OPEN_NS     5000000
+#define POOLS_MAX   8u /* left to threads that never come out of them */
+#define THREAD_BITS 32
+
+static struct launch_pool *current;
+static unsigned abandoned;
+
+static struct launch_pool *map_pool(void)
+{
+	long r = raw6(SYS_mmap, 0, sizeof(struct launch_pool), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return r < 0 && r > -4096 ? NULL : (struct launch_pool *)r;
+}
+
+/* 0 is the age of places that were never used. */
+void pool_forget_names(struct launch_pool *pool)
+{
+	if (!++pool->name_age)
+		pool->name_age = 1;
+}
+
+/* All but the lock: pages that were never used stay away. */
+static void make_empty(struct launch_pool *pool)
+{
+	pool->source_count = 0;
+	pool->has_graphs = false;
+	pool->free = NOBODY;
+	pool->used = 1;
+	pool_forget_names(pool);
+}
+
+/* Who wants it: his seal, and his name for this one time. */
+struct comer {
+	pool_seal *seal;
+	uint64_t name;
+};
+
+static uint64_t sealed(uint64_t place, uint64_t name)
+{
+	return place ^ name;
+}
+
+static bool take_over(struct launch_pool *pool, uint64_t from, const struct comer *me)
+{
+	*me->seal = sealed((uint64_t)me->seal, me->name);
+	if (!__atomic_compare_exchange_n(&pool->holder, &from, me->name, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	/* A signal handler that comes in between finds that the seal is not that of the holder. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	pool->seal = (uint64_t)me->seal;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	pool->seal_of = me->name;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return true;
+}
+
+/* The calling thread has it itself: it was interrupted, and we are in a signal handler on whatever
+ * stack; or it has left by longjmp.  The second is sure only where the seal is gone: we stand at
+ * the same place, or it was overwritten, or its stack is not there any more. */
+static bool is_left_by(const struct launch_pool *pool, uint64_t holder, const struct comer *me)
+{
+	pool_seal *theirs = (pool_seal *)pool->seal;
+
+	if (pool->seal_of != holder)
+		return false;
+	return theirs == me->seal || !stack_has_word(theirs) ||
+	       *theirs != sealed(pool->seal, holder);
+}
+
+static bool is_gone(uint64_t holder)
+{
+	return raw3(SYS_tgkill, raw0(SYS_getpid), (int32_t)holder, 0) == -ESRCH;
+}
+
+static bool take_from(struct launch_pool *pool, uint64_t holder, const struct comer *me)
+{
+	if (!take_over(pool, holder, me))
+		return false;
+	make_empty(pool);
+	launches_miss();
+	return true;
+}
+
+/* Who has it may have lost his processor. */
+static void wait_a_little(unsigned turn)
+{
+	struct timespec nap = { 0, NAP_NS };
+
+	if (turn < SPINS_MAX)
+		spin_pause();
+	else
+		raw2(SYS_nanosleep, &nap, 0);
+}
+
+/* Nobody is waited for twice. */
+static bool lock(struct launch_pool *pool, const struct comer *me)
+{
+	uint64_t there = 0;
+
+	for (unsigned i = 0; i < SPINS_MAX + NAPS_MAX; i++) {
+		there = __atomic_load_n(&pool->holder, __ATOMIC_RELAXED);
+		if (!there && take_over(pool, 0, me))
+			return true;
+		if (there && (int32_t)there == (int32_t)me->name)
+			return is_left_by(pool, there, me) && take_from(pool, there, me);
+		if (there && there == __atomic_load_n(&pool->awaited, __ATOMIC_RELAXED))
+			break;
+		wait_a_little(i);
+	}
+	__atomic_store_n(&pool->awaited, there, __ATOMIC_RELAXED);
+	return there && is_gone(there) && take_from(pool, there, me);
+}
+
+struct launch_pool *pool_lock(pool_seal *seal)
+{
+	struct launch_pool *pool = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+	struct comer me = { seal, clock_ticks() << THREAD_BITS | (uint32_t)thread_number() };
+
+	return pool && lock(pool, &me) ? pool : NULL;
+}
+
+/* Not where it was taken from us. */
+void pool_unlock(struct launch_pool *pool, pool_seal *seal)
+{
+	uint64_t holder = __atomic_load_n(&pool->holder, __ATOMIC_RELAXED);
+
+	if ((int32_t)holder == thread_number())
+		__atomic_compare_exchange_n(&pool->holder, &holder, 0, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED);
+	*seal = 0;
+}
+
+static struct launch_pool *lock_patiently(pool_seal *seal)
+{
+	struct timespec pause = { 0, OPEN_NS };
+	struct launch_pool *pool = pool_lock(seal);
+
+	for (unsigned i = 0; current && !pool && i < OPEN_TRIES; i++) {
+		raw2(SYS_nanosleep, &pause, 0);
+		pool = pool_lock(seal);
+	}
+	return pool;
+}
+
+/* A thread that does not come out of the last one keeps it. */
+static int replace(void)
+{
+	struct launch_pool *pool;
+
+	if (current && abandoned == POOLS_MAX)
+		return -EBUSY;
+	pool = map_pool();
+	if (!pool)
+		return -ENOMEM;
+	make_empty(pool);
+	abandoned += current != NULL;
+	/* Release: who finds it finds it empty. */
+	__atomic_store_n(&current, pool, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int pool_open(void)
+{
+	pool_seal seal;
+	struct launch_pool *pool = lock_patiently(&seal);
+
+	if (!pool)
+		return replace();
+	make_empty(pool);
+	pool_unlock(pool, &seal);
+	return 0;
+}
+
+/* Its memory stays, as a thread may be on its way in; the kernel takes the pages back. */
+void pool_close(void)
+{
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
+
+	if (!pool)
+		return;
+	make_empty(pool);
+	raw3(SYS_madvise, ALIGN_UP((uint64_t)pool->sources, 65536),
+	     ALIGN_DOWN((uint64_t)(pool + 1), 65536) - ALIGN_UP((uint64_t)pool->sources, 65536),
+	     MADV_DONTNEED);
+	pool_unlock(pool, &seal);
+}
+
+static bool is_idle(const struct source *source)
+{
+	return !source->oldest[LAUNCH_KERNEL] && !source->oldest[LAUNCH_COPY];
+}
+
+/* A new one, or the one that nobody has asked from for the longest time. */
+static struct source *take_source(struct launch_pool *pool)
+{
+	struct source *best = NULL;
+
+	if (pool->source_count < STREAMS_MAX)
+		return &pool->sources[pool->source_count++];
+	for (uint32_t i = 0; i < STREAMS_MAX; i++) {
+		struct source *source = &pool->sources[i];
+
+		if (is_idle(source) && (!best || source->last < best->last))
+			best = source;
+	}
+	return best;
+}
+
+struct source *pool_source(struct launch_pool *pool, uint64_t key, bool makes)
+{
+	struct source *source = NULL;
+
+	for (uint32_t i = 0; i < pool->source_count; i++)
+		if (pool->sources[i].key == key)
+			return &pool->sources[i];
+	if (makes)
+		source = take_source(pool);
+	if (source)
+		*source = (struct source){ .key = key };
+	return source;
+}
+
+static uint32_t take_place(struct launch_pool *pool)
+{
+	uint32_t place = pool->free;
+
+	if (place != NOBODY)
+		pool->free = pool->items[place].newer;
+	else if (pool->used < POOL_MAX)
+		place = pool->used++;
+	return place;
+}
+
+bool pool_append(struct launch_pool *pool, struct source *source, enum launch_kind kind,
+		 const struct launch *launch)
+{
+	uint32_t place = take_place(pool), before;
+
+	if (is_idle(source))
+		source->is_doubtful = false;
+	/* Never reported, it seems: the oldest makes room. */
+	if (place == NOBODY && source->oldest[kind]) {
+		launches_miss();
+		pool_drop(pool, source, kind, source->oldest[kind]);
+		place = take_place(pool);
+	}
+	if (place == NOBODY)
+		return false;
+	before = source->newest[kind];
+	source->last = ++pool->last_number;
+	pool->items[place] = (struct question){ *launch, source->last, before, NOBODY };
+	if (before)
+		pool->items[before].newer = place;
+	else
+		source->oldest[kind] = place;
+	source->newest[kind] = place;
+	return true;
+}
+
+void pool_drop(struct launch_pool *pool, struct source *source, enum launch_kind kind,
+	       uint32_t place)
+{
+	struct question *gone = &pool->items[place];
+
+	if (gone->older)
+		pool->items[gone->older].newer = gone->newer;
+	else
+		source->oldest[kind] = gone->newer;
+	if (gone->newer)
+		pool->items[gone->newer].older = gone->older;
+	else
+		source->newest[kind] = gone->older;
+	gone->newer = pool->free;
+	pool->free = place;
+}

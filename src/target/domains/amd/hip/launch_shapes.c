@@ -1,0 +1,200 @@
+/*
+ * Where the calls of HIP that make commands have the stream, the sizes and the addresses among
+ * their arguments.  Places count words: a dim3 takes two.
+ */
+#include "target/domains/amd/hip/launches.h"
+
+#include "target/domains/amd/hip/launch_shapes.h"
+#include "target/domains/amd/slots.h"
+#include "target/hooks/clock.h"
+#include "target/hooks/thread.h"
+#include "target/runtime/text.h"
+
+enum form {
+	FORM_NONE,    /* no sizes */
+	FORM_GRAPH,   /* many commands, and one question for all or one for each */
+	FORM_DIM3,    /* function, dim3 groups, dim3 group, arguments, local bytes, stream */
+	FORM_NUMBERS, /* function, three numbers of groups, three of a group, local bytes, stream */
+	FORM_ITEMS,   /* the same, but work items */
+	FORM_CONFIG,  /* a structure with groups, group, local bytes and stream */
+};
+
+#define NO (-1)
+
+static const struct shape {
+	const char *name;
+	int8_t form, stream, to, from;
+	int8_t size;      /* of a copy; a kernel's function is always first */
+	int8_t direction; /* as HIP says it, where it says it */
+} shapes[] = {
+	{ "hipLaunchKernel", FORM_DIM3, 7, NO, NO, NO, NO },
+	{ "hipLaunchKernel_spt", FORM_DIM3, 7, NO, NO, NO, NO },
+	{ "hipExtLaunchKernel", FORM_DIM3, 7, NO, NO, NO, NO },
+	{ "hipLaunchCooperativeKernel", FORM_DIM3, 7, NO, NO, NO, NO },
+	{ "hipLaunchCooperativeKernel_spt", FORM_DIM3, 7, NO, NO, NO, NO },
+	{ "hipModuleLaunchKernel", FORM_NUMBERS, 8, NO, NO, NO, NO },
+	{ "hipModuleLaunchCooperativeKernel", FORM_NUMBERS, 8, NO, NO, NO, NO },
+	{ "hipExtModuleLaunchKernel", FORM_ITEMS, 8, NO, NO, NO, NO },
+	{ "hipHccModuleLaunchKernel", FORM_ITEMS, 8, NO, NO, NO, NO },
+	{ "hipLaunchKernelExC", FORM_CONFIG, NO, NO, NO, NO, NO },
+	{ "hipDrvLaunchKernelEx", FORM_CONFIG, NO, NO, NO, NO, NO },
+	{ "hipGraphLaunch", FORM_GRAPH, 1, NO, NO, NO, NO },
+	{ "hipGraphLaunch_spt", FORM_GRAPH, 1, NO, NO, NO, NO },
+	{ "hipMemcpy", FORM_NONE, NO, 0, 1, 2, 3 },
+	{ "hipMemcpy_spt", FORM_NONE, NO, 0, 1, 2, 3 },
+	{ "hipMemcpyAsync", FORM_NONE, 4, 0, 1, 2, 3 },
+	{ "hipMemcpyAsync_spt", FORM_NONE, 4, 0, 1, 2, 3 },
+	{ "hipMemcpyWithStream", FORM_NONE, 4, 0, 1, 2, 3 },
+	{ "hipMemcpyHtoD", FORM_NONE, NO, 0, 1, 2, NO },
+	{ "hipMemcpyDtoH", FORM_NONE, NO, 0, 1, 2, NO },
+	{ "hipMemcpyDtoD", FORM_NONE, NO, 0, 1, 2, NO },
+	{ "hipMemcpyHtoDAsync", FORM_NONE, 3, 0, 1, 2, NO },
+	{ "hipMemcpyDtoHAsync", FORM_NONE, 3, 0, 1, 2, NO },
+	{ "hipMemcpyDtoDAsync", FORM_NONE, 3, 0, 1, 2, NO },
+	{ "hipMemcpyPeer", FORM_NONE, NO, 0, 2, 4, NO },
+	{ "hipMemcpyPeerAsync", FORM_NONE, 5, 0, 2, 4, NO },
+	{ "hipMemcpy2D", FORM_NONE, NO, 0, 2, NO, NO },
+	{ "hipMemcpy2DAsync", FORM_NONE, 7, 0, 2, NO, NO },
+	{ "hipMemset", FORM_NONE, NO, 0, NO, NO, NO },
+	{ "hipMemsetAsync", FORM_NONE, 3, 0, NO, NO, NO },
+	{ "hipMemsetD8Async", FORM_NONE, 3, 0, NO, NO, NO },
+	{ "hipMemsetD16Async", FORM_NONE, 3, 0, NO, NO, NO },
+	{ "hipMemsetD32Async", FORM_NONE, 3, 0, NO, NO, NO },
+	{ "hipMemset2DAsync", FORM_NONE, 5, 0, NO, NO, NO },
+};
+
+/* hipLaunchConfig_t and HIP_LAUNCH_CONFIG, as far as they are the same. */
+struct launch_config {
+	uint32_t groups[3], group[3];
+	uint32_t local_bytes, rest;
+	uint64_t stream;
+};
+
+#define SLOTS_MAX 1024u
+static uint8_t shape_of_slot[SLOTS_MAX]; /* and one; 0: none */
+static unsigned destroy_slot, unload_slot;
+
+void launch_shapes_prepare(void)
+{
+	const struct slot_list *list = &hip_lists[0];
+
+	for (unsigned slot = 0; slot < MIN(list->count, SLOTS_MAX); slot++) {
+		for (unsigned i = 0; i < ARRAY_SIZE(shapes); i++)
+			if (text_equal(shapes[i].name, list->traced[slot].name))
+				shape_of_slot[slot] = (uint8_t)(i + 1);
+		if (text_equal(list->traced[slot].name, "hipStreamDestroy"))
+			destroy_slot = slot;
+		if (text_equal(list->traced[slot].name, "hipModuleUnload"))
+			unload_slot = slot;
+	}
+}
+
+enum launch_end launch_ends(const struct hook_frame *frame)
+{
+	unsigned slot = hip_slot_of(frame->hook->traced);
+
+	if (destroy_slot && slot == destroy_slot)
+		return ENDS_STREAM;
+	return unload_slot && slot == unload_slot ? ENDS_FUNCTIONS : ENDS_NOTHING;
+}
+
+static void read_items(struct launch *ret, const uint32_t groups[3], const uint32_t group[3])
+{
+	for (unsigned i = 0; i < 3; i++) {
+		ret->grid[i] = groups[i] * group[i];
+		ret->group[i] = group[i];
+	}
+}
+
+static void read_dim3(const struct hook_frame *frame, struct launch *ret)
+{
+	uint64_t words[4];
+	uint32_t groups[3], group[3];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
+		words[i] = hook_argument(frame, 1 + i);
+	for (unsigned i = 0; i < 3; i++) {
+		groups[i] = (uint32_t)(words[i / 2] >> 32 * (i % 2));
+		group[i] = (uint32_t)(words[2 + i / 2] >> 32 * (i % 2));
+	}
+	read_items(ret, groups, group);
+	ret->local_bytes = hook_argument(frame, 6);
+}
+
+static void read_numbers(const struct hook_frame *frame, bool are_items, struct launch *ret)
+{
+	uint32_t groups[3], group[3];
+	static const uint32_t one[3] = { 1, 1, 1 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		groups[i] = (uint32_t)hook_argument(frame, 1 + i);
+		group[i] = (uint32_t)hook_argument(frame, 4 + i);
+	}
+	read_items(ret, groups, are_items ? one : group);
+	for (unsigned i = 0; i < 3; i++)
+		ret->group[i] = group[i];
+	ret->local_bytes = (uint32_t)hook_argument(frame, 7);
+}
+
+static void read_config(const struct hook_frame *frame, struct launch *ret)
+{
+	const struct launch_config *config = (const struct launch_config *)hook_argument(frame, 0);
+
+	if (!config)
+		return;
+	read_items(ret, config->groups, config->group);
+	ret->local_bytes = config->local_bytes;
+	ret->stream = config->stream;
+}
+
+static uint64_t argument_at(const struct hook_frame *frame, int8_t place)
+{
+	return place == NO ? 0 : hook_argument(frame, (unsigned)place);
+}
+
+static int8_t function_place(const struct shape *shape)
+{
+	return shape->form == FORM_CONFIG ? 1 : 0;
+}
+
+/* HIP's number for it; all else may be anything. */
+static uint8_t direction_of(uint64_t kind)
+{
+	static const uint8_t directions[] = {
+		[1] = COPY_HOST_TO_DEVICE, [2] = COPY_DEVICE_TO_HOST
+	};
+
+	return (uint32_t)kind < ARRAY_SIZE(directions) ? directions[(uint32_t)kind] : COPY_UNKNOWN;
+}
+
+static void read_shape(const struct hook_frame *frame, const struct shape *shape,
+		       struct launch *ret)
+{
+	ret->stream = argument_at(frame, shape->stream);
+	ret->to = argument_at(frame, shape->to);
+	ret->from = argument_at(frame, shape->from);
+	ret->what =
+		argument_at(frame, shape->form >= FORM_DIM3 ? function_place(shape) : shape->size);
+	ret->direction = direction_of(argument_at(frame, shape->direction));
+	ret->is_of_graph = shape->form == FORM_GRAPH;
+	if (shape->form == FORM_DIM3)
+		read_dim3(frame, ret);
+	else if (shape->form == FORM_NUMBERS || shape->form == FORM_ITEMS)
+		read_numbers(frame, shape->form == FORM_ITEMS, ret);
+	else if (shape->form == FORM_CONFIG)
+		read_config(frame, ret);
+}
+
+void launch_read(const struct hook_frame *frame, struct launch *ret)
+{
+	unsigned slot, shape;
+
+	*ret = (struct launch){ .thread = thread_number(), .asked = clock_ticks() };
+	if (!frame)
+		return;
+	ret->cause = frame->begin;
+	slot = hip_slot_of(frame->hook->traced);
+	shape = slot < SLOTS_MAX ? shape_of_slot[slot] : 0;
+	if (shape)
+		read_shape(frame, &shapes[shape - 1], ret);
+}

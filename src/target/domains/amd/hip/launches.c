@@ -1,0 +1,343 @@
+/*
+ * Runs inside calls of HIP's and on its threads.  Who does not get the lock does without: see
+ * launch_pool.c.
+ */
+#include "target/domains/amd/hip/launches.h"
+
+#include "target/domains/amd/hip/launch_pool.h"
+
+#define PROBES_MAX 16u
+#define SKIPS_MAX  8u
+#define AGE_BITS   48 /* addresses have no more */
+
+#define THREAD_KEY (1ull << 63) /* no stream has such an address */
+
+static uint32_t misses, settled; /* of launches_miss(), and those of them that are over */
+
+int launches_open(void)
+{
+	misses = settled = 0;
+	return pool_open();
+}
+
+uint32_t launches_misses(void)
+{
+	return __atomic_load_n(&misses, __ATOMIC_ACQUIRE);
+}
+
+void launches_miss(void)
+{
+	__atomic_fetch_add(&misses, 1, __ATOMIC_RELEASE);
+}
+
+static bool is_settled(void)
+{
+	return launches_misses() == __atomic_load_n(&settled, __ATOMIC_ACQUIRE);
+}
+
+void launches_close(void)
+{
+	pool_close();
+}
+
+static uint64_t key_of(const struct launch *launch)
+{
+	/* The default stream is another on each device, and a thread has one device at a time. */
+	return launch->stream > 2
+		       ? launch->stream
+		       : THREAD_KEY | (uint64_t)(uint32_t)launch->thread << 2 | launch->stream;
+}
+
+/* Never 0. */
+static uint64_t queue_key(const struct launch_report *report)
+{
+	return report->queue << 1 | 1;
+}
+
+bool launches_add(enum launch_kind kind, const struct launch *launch)
+{
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
+	struct source *source;
+	bool is_noted;
+
+	if (!pool) {
+		launches_miss();
+		return false;
+	}
+	source = pool_source(pool, key_of(launch), true);
+	is_noted = source && pool_append(pool, source, kind, launch);
+	if (!is_noted)
+		launches_miss();
+	pool_unlock(pool, &seal);
+	return is_noted;
+}
+
+/* Which name a function has, as far as it was learned. */
+static uint64_t *name_of(struct launch_pool *pool, uint64_t function)
+{
+	uint64_t at = function * 0x9e3779b97f4a7c15u >> 32;
+	uint64_t aged = (function & ((1ull << AGE_BITS) - 1)) | (uint64_t)pool->name_age
+									<< AGE_BITS;
+
+	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		struct kernel *kernel = &pool->kernels[(at + i) % KERNELS_MAX];
+
+		if (kernel->function >> AGE_BITS != pool->name_age)
+			*kernel = (struct kernel){ aged, 0 };
+		if (kernel->function == aged)
+			return &kernel->name;
+	}
+	return NULL;
+}
+
+static bool fits(struct launch_pool *pool, const struct launch_report *report,
+		 const struct launch *launch)
+{
+	const uint64_t *name;
+
+	if (launch->asked > report->latest)
+		return false;
+	if (!launch->what)
+		return true;
+	if (report->kind == LAUNCH_COPY)
+		return launch->what == report->what && (!launch->direction || !report->direction ||
+							launch->direction == report->direction);
+	name = name_of(pool, launch->what);
+	return !name || !*name || *name == report->what;
+}
+
+static bool is_of_stream(const struct source *source)
+{
+	return !(source->key & THREAD_KEY);
+}
+
+/* Who has the queue: a stream has it alone. */
+static const struct source *find_owner(const struct launch_pool *pool, uint64_t queue)
+{
+	const struct source *owner = NULL;
+
+	for (uint32_t i = 0; i < pool->source_count; i++)
+		if (pool->sources[i].queue == queue && (!owner || is_of_stream(&pool->sources[i])))
+			owner = &pool->sources[i];
+	return owner;
+}
+
+static bool may_have(const struct source *source, const struct source *owner, uint64_t queue)
+{
+	if (source->queue)
+		return source->queue == queue;
+	return !owner || (!is_of_stream(owner) && !is_of_stream(source));
+}
+
+/* The oldest question of a source that fits.  Of a source whose queue is known, those before it
+ * were never done; of another, it must be the oldest of all, and asked before the command was done.
+ */
+static uint32_t find_fitting(struct launch_pool *pool, const struct source *source,
+			     const struct launch_report *report)
+{
+	uint32_t place = source->oldest[report->kind];
+	uint32_t other =
+		source->oldest[report->kind == LAUNCH_KERNEL ? LAUNCH_COPY : LAUNCH_KERNEL];
+
+	if (!source->queue && other && pool->items[other].number < pool->items[place].number)
+		return NOBODY;
+	for (unsigned i = 0; place && i < SKIPS_MAX; i++) {
+		if (fits(pool, report, &pool->items[place].launch))
+			return place;
+		place = source->queue ? pool->items[place].newer : NOBODY;
+	}
+	return NOBODY;
+}
+
+struct choice {
+	struct source *source;
+	uint32_t place;
+	unsigned count; /* of sources that would fit */
+};
+
+static struct choice choose(struct launch_pool *pool, const struct launch_report *report)
+{
+	uint64_t queue = queue_key(report);
+	const struct source *owner = find_owner(pool, queue);
+	struct choice best = { NULL, NOBODY, 0 };
+
+	for (uint32_t i = 0; i < pool->source_count; i++) {
+		struct source *source = &pool->sources[i];
+		uint32_t place =
+			may_have(source, owner, queue) ? find_fitting(pool, source, report) : 0;
+
+		best.count += place != NOBODY;
+		if (place &&
+		    (!best.source || pool->items[place].number < pool->items[best.place].number)) {
+			best.source = source;
+			best.place = place;
+		}
+	}
+	return best;
+}
+
+/* Several streams fit, and of none is it known: which of their questions is answered cannot be said
+ * before they have none left. */
+static void doubt(struct launch_pool *pool, const struct launch_report *report)
+{
+	uint64_t queue = queue_key(report);
+	const struct source *owner = find_owner(pool, queue);
+
+	for (uint32_t i = 0; i < pool->source_count; i++) {
+		struct source *source = &pool->sources[i];
+
+		if (!source->queue && may_have(source, owner, queue) &&
+		    find_fitting(pool, source, report))
+			source->is_doubtful = true;
+	}
+}
+
+/* Each report has its question.  Where no source of its queue has one, a source was taken for one
+ * of another queue. */
+static void distrust(struct launch_pool *pool, const struct launch_report *report)
+{
+	struct source *oldest = NULL;
+
+	for (uint32_t i = 0; i < pool->source_count; i++) {
+		struct source *source = &pool->sources[i];
+		uint32_t place = source->oldest[report->kind];
+
+		if (!place || !fits(pool, report, &pool->items[place].launch))
+			continue;
+		source->queue = 0;
+		source->is_doubtful = true;
+		if (!oldest ||
+		    pool->items[place].number < pool->items[oldest->oldest[report->kind]].number)
+			oldest = source;
+	}
+	if (oldest)
+		pool_drop(pool, oldest, report->kind, oldest->oldest[report->kind]);
+}
+
+static void learn(struct launch_pool *pool, const struct choice *choice,
+		  const struct launch_report *report)
+{
+	uint64_t what = pool->items[choice->place].launch.what;
+	uint64_t *name = report->kind == LAUNCH_KERNEL && what ? name_of(pool, what) : NULL;
+
+	choice->source->queue = queue_key(report);
+	if (name)
+		*name = report->what;
+}
+
+static bool is_sure(const struct choice *choice)
+{
+	return choice->source->queue || (choice->count == 1 && !choice->source->is_doubtful);
+}
+
+static void take(struct launch_pool *pool, const struct choice *choice, enum launch_kind kind)
+{
+	while (choice->source->oldest[kind] != choice->place)
+		pool_drop(pool, choice->source, kind, choice->source->oldest[kind]);
+	pool_drop(pool, choice->source, kind, choice->place);
+}
+
+bool launches_take(const struct launch_report *report, struct launch *ret)
+{
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
+	struct choice choice;
+	bool is_found = false;
+
+	if (!pool) {
+		launches_miss();
+		return false;
+	}
+	choice = choose(pool, report);
+	if (choice.source) {
+		is_found = is_sure(&choice) && is_settled();
+		if (is_found)
+			learn(pool, &choice, report);
+		else
+			doubt(pool, report);
+		*ret = pool->items[choice.place].launch;
+		take(pool, &choice, report->kind);
+	} else if (!pool->has_graphs) {
+		distrust(pool, report);
+	}
+	pool_unlock(pool, &seal);
+	return is_found;
+}
+
+static void drop_older(struct launch_pool *pool, struct source *source, enum launch_kind kind,
+		       uint64_t since)
+{
+	while (source->oldest[kind] && pool->items[source->oldest[kind]].launch.asked < since)
+		pool_drop(pool, source, kind, source->oldest[kind]);
+}
+
+void launches_settle(uint64_t since, uint32_t known)
+{
+	pool_seal seal;
+	struct launch_pool *pool = is_settled() ? NULL : pool_lock(&seal);
+
+	if (!pool)
+		return;
+	for (uint32_t i = 0; i < pool->source_count; i++)
+		for (unsigned kind = 0; kind < LAUNCH_KINDS; kind++)
+			drop_older(pool, &pool->sources[i], kind, since);
+	__atomic_store_n(&settled, known, __ATOMIC_RELEASE);
+	pool_unlock(pool, &seal);
+}
+
+void launches_cancel(uint64_t cause)
+{
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
+
+	if (!pool) {
+		launches_miss();
+		return;
+	}
+	for (uint32_t i = 0; i < pool->source_count; i++)
+		for (unsigned kind = 0; kind < LAUNCH_KINDS; kind++) {
+			struct source *source = &pool->sources[i];
+
+			while (source->newest[kind] &&
+			       pool->items[source->newest[kind]].launch.cause == cause)
+				pool_drop(pool, source, kind, source->newest[kind]);
+		}
+	pool_unlock(pool, &seal);
+}
+
+void launches_expect_graphs(void)
+{
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
+
+	if (!pool)
+		return;
+	pool->has_graphs = true;
+	pool_unlock(pool, &seal);
+}
+
+void launches_forget_stream(uint64_t stream)
+{
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
+	struct source *source;
+
+	if (!pool)
+		return;
+	source = pool_source(pool, stream, false);
+	if (source)
+		source->queue = 0;
+	pool_unlock(pool, &seal);
+}
+
+void launches_forget_functions(void)
+{
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
+
+	if (!pool)
+		return;
+	pool_forget_names(pool);
+	pool_unlock(pool, &seal);
+}

@@ -1,0 +1,125 @@
+/*
+ * What is done is asked for its times, and written.  Runs on threads of the program's, around its
+ * calls of HSA, and on the runtime's where a signal of ours calls.
+ */
+#include "target/domains/amd/hsa/agents.h"
+#include "target/domains/amd/hsa/work_private.h"
+#include "target/domains/work.h"
+
+static bool have_copy_times;
+
+static void write_kernel(struct writer *writer, const struct hsa_command *command, uint64_t begin,
+			 uint64_t end)
+{
+	const uint64_t values[] = {
+		command->name,     command->device,        command->queue,       0,
+		command->thread,   command->cause,         work_dispatch(),      command->grid[0],
+		command->grid[1],  command->grid[2],       command->group[0],    command->group[1],
+		command->group[2], command->private_bytes, command->group_bytes,
+	};
+
+	(void)work_write(writer, DOMAIN_KERNEL, begin, end, values);
+}
+
+static void write_copy(struct writer *writer, const struct hsa_command *command, uint64_t begin,
+		       uint64_t end)
+{
+	const uint64_t values[] = {
+		command->size,
+		command->device,
+		command->from_device,
+		command->to,
+		command->from,
+		command->direction,
+		0,
+		0,
+		command->thread,
+		command->cause,
+	};
+
+	agents_name(writer, command->from_device);
+	(void)work_write(writer, DOMAIN_COPY, begin, end, values);
+}
+
+void hsa_write_done(const struct hsa_command *command, const struct hsa_time *time)
+{
+	uint64_t begin = command->asked, end = clock_ticks();
+	writer_seal seal;
+	struct writer *writer = end ? writer_begin(&seal) : NULL;
+
+	if (!end)
+		writer_lose();
+	if (!writer)
+		return;
+	if (time->begin_ns && time->end_ns >= time->begin_ns) {
+		struct clock_rate now = clock_recent(&writer->clock);
+
+		begin = clock_ticks_at(&now, time->begin_ns);
+		end = clock_ticks_at(&now, time->end_ns);
+	}
+	agents_name(writer, command->device);
+	(command->domain == DOMAIN_KERNEL ? write_kernel : write_copy)(writer, command, begin, end);
+	writer_end(writer, &seal);
+}
+
+/* Times of copies are kept only when somebody has switched that on; whether the program has shows
+ * at the first copy that we see done. */
+static void ask_copy_time(uint64_t signal, struct hsa_time *ret)
+{
+	if (!hsa_calls.copy_time(signal, ret))
+		return;
+	*ret = (struct hsa_time){ 0, 0 };
+	if (!__atomic_exchange_n(&have_copy_times, true, __ATOMIC_RELAXED))
+		(void)hsa_calls.profile_copies(true);
+}
+
+static void ask_time(const struct hsa_command *command, int64_t value, struct hsa_time *ret)
+{
+	*ret = (struct hsa_time){ 0, 0 };
+	/* The signal has been used again since: its times are those of another. */
+	if (value != command->done_at)
+		return;
+	if (command->domain == DOMAIN_COPY)
+		ask_copy_time(command->signal, ret);
+	else if (!command->agent || hsa_calls.dispatch_time(command->agent, command->signal, ret))
+		*ret = (struct hsa_time){ 0, 0 };
+}
+
+void hsa_look_at_signal(uint64_t signal, int64_t value)
+{
+	struct hsa_command command;
+	struct hsa_time time;
+	uint64_t token;
+
+	while (signal && (token = pending_take(signal, value, &command))) {
+		ask_time(&command, value, &time);
+		pending_give_back(token);
+		if (command.has_our_signal)
+			hsa_discount_ours();
+		hsa_write_done(&command, &time);
+	}
+}
+
+void hsa_look_at_awaited(uint64_t signal)
+{
+	struct hsa_command any;
+	uint64_t token = signal ? pending_take(signal, INT64_MIN, &any) : 0;
+	int64_t value;
+
+	if (!token)
+		return;
+	value = hsa_calls.signal_load(signal);
+	(void)pending_put_back(token);
+	hsa_look_at_signal(signal, value);
+}
+
+void hsa_copy_times_begin(void)
+{
+	have_copy_times = false;
+}
+
+void hsa_copy_times_end(void)
+{
+	if (have_copy_times)
+		(void)hsa_calls.profile_copies(false);
+}

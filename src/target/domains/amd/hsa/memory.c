@@ -1,0 +1,88 @@
+/*
+ * Runs on threads of the program's, when the call has returned.
+ */
+#include "target/domains/amd/hsa/memory.h"
+
+#include "target/domains/amd/hsa/agents.h"
+#include "target/domains/amd/tables.h"
+#include "target/domains/work.h"
+#include "target/hooks/thread.h"
+
+struct piece {
+	uint64_t size, address, device;
+	enum memory_operation operation;
+};
+
+/* The call itself, where it is wanted, and the memory, where the call says that all went well. */
+static void write_piece(struct writer *writer, const struct hook *hook,
+			const struct hook_frame *frame, uint64_t end, const struct piece *piece)
+{
+	const struct hook_frame *outer = hook_current();
+	uint64_t cause = outer ? outer->begin : frame->begin;
+	const uint64_t values[] = { piece->size,
+				    piece->address,
+				    piece->device,
+				    piece->operation,
+				    0,
+				    0,
+				    (uint64_t)thread_number(),
+				    cause };
+
+	if (runtimes_want(hook->traced->domain))
+		(void)hook_write_call(writer, hook, frame, end);
+	if (!runtimes_want(DOMAIN_MEMORY) || (int32_t)frame->results[0])
+		return;
+	agents_name(writer, piece->device);
+	(void)work_write(writer, DOMAIN_MEMORY, frame->begin, end, values);
+}
+
+static uint64_t pointed(const struct hook_frame *frame, unsigned index)
+{
+	const uint64_t *place = (const uint64_t *)hook_argument(frame, index);
+
+	return place && !(int32_t)frame->results[0] ? *place : 0;
+}
+
+/* (region, size, void **address) */
+void write_region_allocate(struct writer *writer, const struct hook *hook,
+			   const struct hook_frame *frame, uint64_t end)
+{
+	write_piece(writer, hook, frame, end,
+		    &(struct piece){ frame->arguments[1], pointed(frame, 2),
+				     agents_of_pool(frame->arguments[0]), MEMORY_ALLOCATE });
+}
+
+/* (pool, size, flags, void **address) */
+void write_pool_allocate(struct writer *writer, const struct hook *hook,
+			 const struct hook_frame *frame, uint64_t end)
+{
+	write_piece(writer, hook, frame, end,
+		    &(struct piece){ frame->arguments[1], pointed(frame, 3),
+				     agents_of_pool(frame->arguments[0]), MEMORY_ALLOCATE });
+}
+
+/* (address); how large it was, and where, is told by the record that took it. */
+void write_free(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
+		uint64_t end)
+{
+	write_piece(writer, hook, frame, end,
+		    &(struct piece){ 0, frame->arguments[0], DEVICE_UNKNOWN, MEMORY_FREE });
+}
+
+/* (pool, size, type, flags, handle *) */
+void write_handle_create(struct writer *writer, const struct hook *hook,
+			 const struct hook_frame *frame, uint64_t end)
+{
+	write_piece(writer, hook, frame, end,
+		    &(struct piece){ frame->arguments[1], pointed(frame, 4),
+				     agents_of_pool(frame->arguments[0]),
+				     MEMORY_VIRTUAL_ALLOCATE });
+}
+
+/* (handle) */
+void write_handle_release(struct writer *writer, const struct hook *hook,
+			  const struct hook_frame *frame, uint64_t end)
+{
+	write_piece(writer, hook, frame, end,
+		    &(struct piece){ 0, frame->arguments[0], DEVICE_UNKNOWN, MEMORY_VIRTUAL_FREE });
+}

@@ -1,0 +1,203 @@
+/*
+ * Kernels, from the packets of queues.  Runs on threads of the program's, before they ring for
+ * their packets, and on the runtime's where a signal of ours calls.
+ */
+#include "target/domains/amd/hsa/kernels.h"
+#include "target/domains/amd/hsa/queues.h"
+#include "target/domains/amd/hsa/signals.h"
+#include "target/domains/amd/hsa/work_private.h"
+#include "target/domains/work.h"
+#include "target/hooks/thread.h"
+
+#define DIMENSIONS_MAX 3u
+
+/* A signal of ours: its packet is done. */
+static bool on_done(int64_t value, void *data)
+{
+	uint64_t signal = (uint64_t)data;
+
+	hsa_look_at_signal(signal, value);
+	hsa_signal_give_back(signal);
+	return false; /* once is enough */
+}
+
+static bool describe(const struct known_queue *queue, const struct hsa_packet *packet,
+		     uint64_t cause, struct hsa_command *ret)
+{
+	uint64_t now = clock_ticks();
+	writer_seal seal;
+	struct writer *writer = now ? writer_begin(&seal) : NULL;
+
+	if (!now)
+		writer_lose();
+	if (!writer)
+		return false;
+	*ret = (struct hsa_command){ .domain = DOMAIN_KERNEL,
+				     .asked = now,
+				     .cause = cause,
+				     .thread = (uint64_t)thread_number(),
+				     .agent = queue->agent,
+				     .device = queue->device,
+				     .queue = queue->number,
+				     .name = hsa_kernel_name(writer, packet->kernel),
+				     .private_bytes = packet->private_bytes,
+				     .group_bytes = packet->group_bytes };
+	for (unsigned i = 0; i < 3; i++) {
+		ret->grid[i] = packet->grid[i];
+		ret->group[i] = packet->group[i];
+	}
+	writer_end(writer, &seal);
+	return true;
+}
+
+/* Still the one that was looked at, and not done? */
+static bool is_still_there(const struct hsa_packet *packet, uint64_t signal)
+{
+	uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
+
+	return (header & PACKET_TYPE) == PACKET_KERNEL && packet->completion == signal;
+}
+
+/* A signal that nobody waits for any more; it is used again once it has called. */
+static void leave_signal(const struct hsa_command *command)
+{
+	if (!pending_cancel(command->signal, command->cause))
+		return;
+	hsa_discount_ours();
+	hsa_write_done(command, &(struct hsa_time){ 0, 0 });
+}
+
+/* Where another thread has meanwhile rung for it, and the packet is another by now, that one may
+ * have a signal: it is never put over one. */
+static bool put_signal(struct hsa_packet *packet, uint64_t signal)
+{
+	uint64_t none = 0;
+
+	return __atomic_compare_exchange_n(&packet->completion, &none, signal, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+static bool give_signal(struct hsa_packet *packet, struct hsa_command *command)
+{
+	command->signal = hsa_signal_take(on_done);
+	command->done_at = 0;
+	command->has_our_signal = true;
+	if (!command->signal)
+		return false;
+	hsa_count_ours();
+	if (!pending_add(command)) {
+		hsa_discount_ours();
+		/* It calls at once, and is given back. */
+		hsa_calls.signal_store(command->signal, 0);
+		return false;
+	}
+	if (put_signal(packet, command->signal)) {
+		if (!is_still_there(packet, command->signal))
+			leave_signal(command);
+	} else {
+		leave_signal(command);
+		/* It is in no packet. */
+		hsa_calls.signal_store(command->signal, 0);
+	}
+	return true;
+}
+
+bool hsa_follow_signal(struct hsa_command *command, uint64_t signal, uint64_t token)
+{
+	int64_t value = hsa_calls.signal_load(signal);
+
+	hsa_look_at_signal(signal, value);
+	command->signal = signal;
+	command->done_at = value - 1 - (int64_t)pending_count_of(signal);
+	return pending_fill(token, command);
+}
+
+/* The device has done it before it was rung for, since a later one was: what it did still stands in
+ * the packet. */
+static void look_back(const struct known_queue *queue, const struct hsa_packet *packet,
+		      uint64_t cause)
+{
+	struct hsa_command command;
+	struct hsa_time time = { 0, 0 };
+
+	if (!packet->setup || packet->setup > DIMENSIONS_MAX || !packet->kernel ||
+	    !describe(queue, packet, cause, &command))
+		return;
+	if (packet->completion && command.agent &&
+	    hsa_calls.dispatch_time(command.agent, packet->completion, &time))
+		time = (struct hsa_time){ 0, 0 };
+	hsa_write_done(&command, &time);
+}
+
+/* The packet of another thread, which may have rung for it meanwhile, and waited for its end, and
+ * set its signal for the next one: then nobody will look at the signal for this one any more. */
+static void recheck(const struct hsa_packet *packet, const struct hsa_command *command)
+{
+	if (!is_still_there(packet, command->signal) &&
+	    pending_cancel(command->signal, command->cause))
+		hsa_write_done(command, &(struct hsa_time){ 0, 0 });
+}
+
+/* What is done by now may have had its signal destroyed, too, before we held a place for it. */
+static bool follow_packet(const struct hsa_packet *packet, struct hsa_command *command,
+			  uint64_t signal, bool is_last)
+{
+	uint64_t token = pending_hold(signal);
+
+	if (!token)
+		return false;
+	if (!is_still_there(packet, signal)) {
+		pending_give_back(token);
+		hsa_write_done(command, &(struct hsa_time){ 0, 0 });
+		return true;
+	}
+	if (!hsa_follow_signal(command, signal, token))
+		return false;
+	if (!is_last)
+		recheck(packet, command);
+	return true;
+}
+
+static void look_at_kernel(const struct known_queue *queue, struct hsa_packet *packet,
+			   uint64_t cause, bool is_last)
+{
+	uint64_t signal = packet->completion;
+	struct hsa_command command;
+
+	if (!describe(queue, packet, cause, &command))
+		return;
+	if (!(signal ? follow_packet(packet, &command, signal, is_last)
+		     : give_signal(packet, &command)))
+		hsa_note_lost();
+}
+
+/* Packets up to the one that is rung for: this makes all of them the device's. */
+static void look_at_packets(struct known_queue *queue, uint64_t last, uint64_t cause)
+{
+	for (uint64_t i = last - MIN(last, queue->size - 1); hsa_queue_next(queue, &i, last); i++) {
+		struct hsa_packet *packet =
+			(struct hsa_packet *)queue->base + (i & (queue->size - 1));
+		uint16_t type = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & PACKET_TYPE;
+
+		if (type == PACKET_KERNEL)
+			look_at_kernel(queue, packet, cause, i == last);
+		else if (type == PACKET_INVALID)
+			look_back(queue, packet, cause);
+	}
+}
+
+/* (signal, value): a doorbell, or a signal that is set for its next use. */
+void hsa_before_doorbell(struct hook_around *around, uint64_t *window)
+{
+	uint64_t signal = around->frame.arguments[0];
+	struct known_queue *queue;
+
+	(void)window;
+	if (!hsa_is_any_seen())
+		return;
+	queue = hsa_queue_of(signal);
+	if (!queue)
+		hsa_before_signal(around, window);
+	else if (hsa_is_seen(DOMAIN_KERNEL))
+		look_at_packets(queue, around->frame.arguments[1], around->frame.begin);
+}

@@ -1,0 +1,224 @@
+/*
+ * Runs on threads of the program's, before and after their calls: no lock, no waiting.  A place
+ * goes from free to taken (somebody fills it in), to waiting, to taken (somebody has it), to free.
+ * Whoever takes one has a ticket of his own: what he does to it after somebody has taken it away
+ * from him, or after the session, comes to nothing.  Keys are apart, since programs ask about
+ * signals all the time, and stay when their place is free.
+ */
+#include "target/domains/amd/hsa/pending.h"
+
+#include "shared/arch/syscall.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define PLACES_MAX 16384u
+#define WINDOW     32u
+
+/* The state of a place, or a ticket. */
+enum { FREE, WAITING, FIRST_TICKET };
+
+struct memory {
+	uint64_t keys[PLACES_MAX];
+	uint32_t states[PLACES_MAX];
+	struct hsa_command items[PLACES_MAX];
+};
+static struct memory *memory;
+static uint32_t last_ticket;
+
+int pending_open(void)
+{
+	long r = memory ? 0
+			: raw6(SYS_mmap, 0, sizeof(struct memory), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (r < 0 && r > -4096)
+		return -ENOMEM;
+	if (!memory)
+		__atomic_store_n(&memory, (struct memory *)r, __ATOMIC_RELEASE);
+	pending_close();
+	return 0;
+}
+
+/* The mapping stays: a thread may be on its way in. */
+void pending_close(void)
+{
+	if (memory)
+		raw3(SYS_madvise, memory, sizeof(*memory), MADV_DONTNEED);
+}
+
+static uint32_t first_place(uint64_t signal)
+{
+	return (uint32_t)(signal * 0x9e3779b97f4a7c15u >> 40) % (PLACES_MAX - WINDOW);
+}
+
+static uint32_t new_ticket(void)
+{
+	uint32_t ticket = __atomic_add_fetch(&last_ticket, 1, __ATOMIC_RELAXED);
+
+	return ticket < FIRST_TICKET ? ticket + FIRST_TICKET : ticket;
+}
+
+/* As callers know it: the number of the place, and the ticket for it. */
+static uint64_t token_of(uint32_t place, uint32_t ticket)
+{
+	return (uint64_t)ticket << 32 | (place + 1);
+}
+
+static uint32_t place_in(uint64_t token)
+{
+	return (uint32_t)token - 1;
+}
+
+static bool change(uint32_t place, uint32_t from, uint32_t to)
+{
+	/* Sequential: who destroys a signal sees the place, or who holds it sees that. */
+	return __atomic_compare_exchange_n(&memory->states[place], &from, to, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+uint64_t pending_hold(uint64_t signal)
+{
+	uint32_t first = first_place(signal), ticket = new_ticket();
+
+	for (uint32_t i = first; memory && i < first + WINDOW; i++) {
+		if (__atomic_load_n(&memory->states[i], __ATOMIC_RELAXED) != FREE ||
+		    !change(i, FREE, ticket))
+			continue;
+		__atomic_store_n(&memory->keys[i], signal, __ATOMIC_SEQ_CST);
+		return token_of(i, ticket);
+	}
+	return 0;
+}
+
+bool pending_fill(uint64_t token, const struct hsa_command *command)
+{
+	uint32_t place = place_in(token);
+
+	if (__atomic_load_n(&memory->states[place], __ATOMIC_ACQUIRE) != token >> 32)
+		return false;
+	memory->items[place] = *command;
+	return pending_put_back(token);
+}
+
+bool pending_put_back(uint64_t token)
+{
+	return change(place_in(token), (uint32_t)(token >> 32), WAITING);
+}
+
+void pending_give_back(uint64_t token)
+{
+	if (token)
+		(void)change(place_in(token), (uint32_t)(token >> 32), FREE);
+}
+
+bool pending_add(const struct hsa_command *command)
+{
+	uint64_t token = pending_hold(command->signal);
+
+	return token && pending_fill(token, command);
+}
+
+/* The next place from there on that waits for the signal; the end of the window. */
+static uint32_t next_place(uint64_t signal, uint32_t from, uint32_t end)
+{
+	while (from < end && (__atomic_load_n(&memory->keys[from], __ATOMIC_RELAXED) != signal ||
+			      __atomic_load_n(&memory->states[from], __ATOMIC_ACQUIRE) != WAITING))
+		from++;
+	return from;
+}
+
+/* Calls `fits` for those that wait for the signal, until one fits; that one is given. */
+typedef bool fits(const struct hsa_command *command, int64_t value, uint64_t cause);
+
+static uint64_t take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
+		     struct hsa_command *ret)
+{
+	uint32_t first = first_place(signal), end = first + WINDOW, ticket = 0;
+
+	for (uint32_t i = memory ? next_place(signal, first, end) : end; i < end;
+	     i = next_place(signal, i + 1, end)) {
+		if (!ticket)
+			ticket = new_ticket();
+		if (!change(i, WAITING, ticket))
+			continue;
+		if (memory->items[i].signal == signal &&
+		    is_meant(&memory->items[i], value, cause)) {
+			*ret = memory->items[i];
+			return token_of(i, ticket);
+		}
+		(void)change(i, ticket, WAITING);
+	}
+	return 0;
+}
+
+static bool is_done(const struct hsa_command *command, int64_t value, uint64_t cause)
+{
+	(void)cause;
+	return value <= command->done_at;
+}
+
+static bool is_of_call(const struct hsa_command *command, int64_t value, uint64_t cause)
+{
+	(void)value;
+	return command->cause == cause;
+}
+
+uint64_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret)
+{
+	return take(signal, is_done, value, 0, ret);
+}
+
+bool pending_cancel(uint64_t signal, uint64_t cause)
+{
+	struct hsa_command unused;
+
+	uint64_t token = take(signal, is_of_call, 0, cause, &unused);
+
+	pending_give_back(token);
+	return token != 0;
+}
+
+bool pending_has(uint64_t signal)
+{
+	uint32_t first = first_place(signal);
+
+	for (uint32_t i = first; memory && i < first + WINDOW; i++)
+		if (__atomic_load_n(&memory->keys[i], __ATOMIC_SEQ_CST) == signal &&
+		    __atomic_load_n(&memory->states[i], __ATOMIC_SEQ_CST) != FREE)
+			return true;
+	return false;
+}
+
+void pending_drop(uint64_t signal)
+{
+	uint32_t first = first_place(signal);
+
+	for (uint32_t i = first; memory && i < first + WINDOW; i++) {
+		uint32_t state = __atomic_load_n(&memory->states[i], __ATOMIC_ACQUIRE);
+
+		/* By now the place may be another's. */
+		if (__atomic_load_n(&memory->keys[i], __ATOMIC_RELAXED) == signal)
+			(void)change(i, state, FREE);
+	}
+}
+
+unsigned pending_count_of(uint64_t signal)
+{
+	uint32_t first = first_place(signal), end = first + WINDOW;
+	unsigned count = 0;
+
+	for (uint32_t i = memory ? next_place(signal, first, end) : end; i < end;
+	     i = next_place(signal, i + 1, end))
+		count++;
+	return count;
+}
+
+uint32_t pending_count(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; memory && i < PLACES_MAX; i++)
+		count += __atomic_load_n(&memory->states[i], __ATOMIC_RELAXED) != FREE;
+	return count;
+}

@@ -1,0 +1,187 @@
+/*
+ * Runs on threads of the program's, while they use the queue: so it is there.  No lock: a place is
+ * claimed by its doorbell, and used once it is filled in.
+ */
+#include "target/domains/amd/hsa/queues.h"
+
+#include "shared/arch/syscall.h"
+#include "target/domains/amd/hsa/agents.h"
+#include "target/domains/work.h"
+
+#include <sys/mman.h>
+
+#define QUEUES_MAX 512u
+#define WINDOW     16u
+#define INFO_AGENT 0u
+
+static struct known_queue queues[QUEUES_MAX];
+
+static uint32_t first_place(uint64_t doorbell)
+{
+	return (uint32_t)(doorbell * 0x9e3779b97f4a7c15u >> 40) % (QUEUES_MAX - WINDOW);
+}
+
+static struct known_queue *find(uint64_t doorbell)
+{
+	struct known_queue *first = &queues[first_place(doorbell)];
+
+	for (struct known_queue *at = first; at < first + WINDOW; at++)
+		if (__atomic_load_n(&at->doorbell, __ATOMIC_ACQUIRE) == doorbell)
+			return at;
+	return NULL;
+}
+
+static struct known_queue *claim(uint64_t doorbell)
+{
+	struct known_queue *first = &queues[first_place(doorbell)];
+
+	for (struct known_queue *at = first; at < first + WINDOW; at++) {
+		uint64_t nobody = 0;
+
+		if (__atomic_compare_exchange_n(&at->doorbell, &nobody, doorbell, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return at;
+	}
+	return NULL;
+}
+
+/* Whose queue it is, where that was not seen: the runtime knows, or there is one device only. */
+static uint64_t ask_agent(const struct hsa_queue *queue)
+{
+	uint64_t agent = 0;
+
+	if (hsa_calls.queue_info && !hsa_calls.queue_info(queue, INFO_AGENT, &agent) && agent)
+		return agent;
+	return agents_only_device();
+}
+
+/* Memory of a place stays with it: a thread may still be looking. */
+static bool make_room(struct known_queue *place)
+{
+	long r;
+
+	if (place->looked && place->room >= place->size) {
+		raw3(SYS_madvise, place->looked, place->room * sizeof(uint64_t), MADV_DONTNEED);
+		return true;
+	}
+	r = raw6(SYS_mmap, 0, place->size * sizeof(uint64_t), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return false;
+	place->room = place->size;
+	__atomic_store_n(&place->looked, (uint64_t *)r, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void fill(struct known_queue *place, const struct hsa_queue *queue, uint64_t next,
+		 uint64_t agent)
+{
+	place->queue = queue;
+	place->base = queue->base;
+	place->size = queue->size;
+	place->low = next;
+	place->agent = agent ? agent : ask_agent(queue);
+	place->device = agents_of_agent(place->agent);
+	place->number = queue->id + 1 < WORK_NUMBERS ? queue->id + 1 : 0;
+	/* Stays on: whether the program wanted it before us cannot be asked, and it costs next to
+	 * nothing. */
+	(void)hsa_calls.profile_queue(queue, 1);
+	/* Release: pairs with hsa_queue_of(). */
+	if (make_room(place))
+		__atomic_store_n(&place->is_known, 1, __ATOMIC_RELEASE);
+}
+
+void hsa_queue_learn(const struct hsa_queue *queue, uint64_t next, uint64_t agent)
+{
+	struct known_queue *place;
+
+	if (!queue || !queue->doorbell || !queue->base || !queue->size ||
+	    queue->size & (queue->size - 1) || find(queue->doorbell))
+		return;
+	place = claim(queue->doorbell);
+	if (place)
+		fill(place, queue, next, agent);
+}
+
+static void clear(struct known_queue *place)
+{
+	__atomic_store_n(&place->is_known, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&place->doorbell, 0, __ATOMIC_RELEASE);
+}
+
+void hsa_queue_forget(const struct hsa_queue *queue)
+{
+	struct known_queue *place = queue ? find(queue->doorbell) : NULL;
+
+	if (place)
+		clear(place);
+}
+
+void hsa_queues_clear(void)
+{
+	for (unsigned i = 0; i < QUEUES_MAX; i++)
+		clear(&queues[i]);
+}
+
+struct known_queue *hsa_queue_of(uint64_t doorbell)
+{
+	struct known_queue *place = find(doorbell);
+
+	return place && __atomic_load_n(&place->is_known, __ATOMIC_ACQUIRE) ? place : NULL;
+}
+
+static struct hsa_packet *packet_at(const struct known_queue *queue, uint64_t index)
+{
+	return (struct hsa_packet *)queue->base + (index & (queue->size - 1));
+}
+
+static uint64_t *looked_at(const struct known_queue *queue, uint64_t index)
+{
+	return &queue->looked[index & (queue->size - 1)];
+}
+
+static bool is_filled_in(const struct known_queue *queue, uint64_t index)
+{
+	uint16_t header = __atomic_load_n(&packet_at(queue, index)->header, __ATOMIC_ACQUIRE);
+
+	return (header & PACKET_TYPE) != PACKET_INVALID;
+}
+
+static bool take(const struct known_queue *queue, uint64_t index, bool is_last)
+{
+	uint64_t *place = looked_at(queue, index);
+	uint64_t there = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	/* It may be the place of a later one by now. */
+	return (int64_t)(index + 1 - there) > 0 && (is_last || is_filled_in(queue, index)) &&
+	       __atomic_compare_exchange_n(place, &there, index + 1, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+static void raise_low(struct known_queue *queue, uint64_t last)
+{
+	uint64_t there = __atomic_load_n(&queue->low, __ATOMIC_RELAXED), low = there;
+
+	if ((int64_t)(last - low) >= (int64_t)queue->size)
+		low = last + 1 - queue->size;
+	while ((int64_t)(last - low) >= 0 &&
+	       __atomic_load_n(looked_at(queue, low), __ATOMIC_RELAXED) == low + 1)
+		low++;
+	while ((int64_t)(low - there) > 0 &&
+	       !__atomic_compare_exchange_n(&queue->low, &there, low, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+bool hsa_queue_next(struct known_queue *queue, uint64_t *index, uint64_t last)
+{
+	uint64_t low = __atomic_load_n(&queue->low, __ATOMIC_RELAXED);
+
+	if ((int64_t)(low - *index) > 0)
+		*index = (int64_t)(low - last) > 0 ? last : low;
+	for (; (int64_t)(last - *index) >= 0; ++*index)
+		if (take(queue, *index, *index == last))
+			return true;
+	raise_low(queue, last);
+	return false;
+}

@@ -1,0 +1,33 @@
+/*
+ * Kernels and copies of programs that use HSA without HIP.
+ *
+ * Nothing of the program's is replaced.  Packets are read when their doorbell is about to be rung.
+ * A kernel whose packet has a completion signal, and a copy, are done when the program finds its
+ * signal counted down (it waits, loads, stores to it or destroys it): then their times are asked.
+ * A kernel whose packet has none gets a signal of ours.
+ */
+#pragma once
+
+#include "target/domains/amd/hsa/calls.h"
+#include "target/hooks/hook.h"
+
+/* Once a session; bits of the domains that are seen from now on.  On threads of ours. */
+uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *amd_ext, bool kernels,
+			bool copies);
+
+/* HIP is there after all, and tells all that is done. */
+void hsa_work_leave_to_hip(void);
+
+/* No more is looked at; waits for the signals of ours, for a while, and gives them back. */
+struct hsa_left {
+	uint32_t cut;    /* signals of ours that have not called */
+	uint32_t unseen; /* kernels and copies whose signal the program has not looked at */
+	uint32_t lost;   /* there was no room to note them */
+} hsa_work_end(void);
+void hsa_work_forget(void);
+
+/* The hooks. */
+traced_before hsa_before_doorbell, hsa_before_signal, hsa_before_signal_destroy,
+	hsa_before_queue_destroy, hsa_before_executable_destroy, hsa_before_copy, hsa_before_rect;
+traced_after hsa_after_queue_create, hsa_after_index, hsa_after_load, hsa_after_freeze,
+	hsa_after_shut_down, hsa_after_copy, hsa_after_wait_any, hsa_after_wait_all;

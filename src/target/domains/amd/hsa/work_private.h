@@ -1,0 +1,34 @@
+/*
+ * What the files about kernels and copies of HSA share, see work.h.
+ *
+ * work.c        sessions, and what is known of the runtime
+ * packets.c     kernels, from the packets of queues
+ * copies.c      copies
+ * ends.c        calls that tell the program of its signals, by which all of them end
+ * done.c        what is done is asked for its times, and written
+ */
+#pragma once
+
+#include "target/domains/amd/hsa/pending.h"
+#include "target/domains/amd/hsa/work.h"
+
+/* work.c */
+bool hsa_is_seen(enum trace_domain domain);
+bool hsa_is_any_seen(void);
+void hsa_note_lost(void);
+/* Signals of ours that are awaited. */
+void hsa_count_ours(void);
+void hsa_discount_ours(void);
+
+/* done.c: the program has found this value in a signal of its own. */
+void hsa_look_at_signal(uint64_t signal, int64_t value);
+/* Another thread may be about to destroy a signal that commands wait for: it does not while one of
+ * them is taken. */
+void hsa_look_at_awaited(uint64_t signal);
+void hsa_write_done(const struct hsa_command *command, const struct hsa_time *time);
+/* From now on times of copies are not known to be kept; and they are not to be kept for us. */
+void hsa_copy_times_begin(void);
+void hsa_copy_times_end(void);
+
+/* packets.c: notes a command in a place that is held for it; the signal is there as long. */
+bool hsa_follow_signal(struct hsa_command *command, uint64_t signal, uint64_t token);

@@ -1,0 +1,150 @@
+/*
+ * Ranges and marks of roctx and NVTX, as libraries that the program has loaded; of a roctx that has
+ * tables, its tables.  What is written is the call; limpet's model makes ranges of them.
+ *
+ * NVTX 3 as a header has no functions to import: its calls go through pointers inside the program,
+ * which are set at the first call and lead nowhere when no tool was there.  Those are not seen.
+ */
+#include "target/domains/amd/slots.h"
+#include "target/hooks/writer.h"
+
+/* nvtxEventAttributes_t, as far as it is needed. */
+struct nvtx_event {
+	uint16_t version, size;
+	uint32_t category;
+	int32_t color_type;
+	uint32_t color;
+	int32_t payload_type, reserved;
+	uint64_t payload;
+	int32_t message_type; /* enum message_type */
+	const void *message;
+};
+
+enum message_type { MESSAGE_NARROW = 1, MESSAGE_WIDE = 2 };
+
+static void write_text(struct writer *writer, const char *text)
+{
+	size_t length = 0;
+
+	if (!text)
+		return;
+	while (length < RECORD_TEXT_MAX && text[length])
+		length++;
+	writer_text(writer, text, length);
+}
+
+/* One letter as UTF-8: how many bytes. */
+static size_t put_letter(char *at, uint32_t letter)
+{
+	size_t more = letter < 0x80 ? 0 : letter < 0x800 ? 1 : letter < 0x10000 ? 2 : 3;
+	static const unsigned char heads[] = { 0, 0xc0, 0xe0, 0xf0 };
+
+	at[0] = (char)(heads[more] | letter >> 6 * more);
+	for (size_t i = 1; i <= more; i++)
+		at[i] = (char)(0x80 | (letter >> 6 * (more - i) & 0x3f));
+	return more + 1;
+}
+
+static void write_wide(struct writer *writer, const uint32_t *text)
+{
+	char narrow[RECORD_TEXT_MAX];
+	size_t length = 0;
+
+	if (!text)
+		return;
+	for (; *text && *text <= 0x10ffff && length + 4 <= sizeof(narrow); text++)
+		length += put_letter(narrow + length, *text);
+	writer_text(writer, narrow, length);
+}
+
+static void write_message(struct writer *writer, const struct hook *hook,
+			  const struct hook_frame *frame, uint64_t end)
+{
+	if (hook_write_call(writer, hook, frame, end))
+		write_text(writer, (const char *)frame->arguments[0]);
+}
+
+static void write_wide_message(struct writer *writer, const struct hook *hook,
+			       const struct hook_frame *frame, uint64_t end)
+{
+	if (hook_write_call(writer, hook, frame, end))
+		write_wide(writer, (const uint32_t *)frame->arguments[0]);
+}
+
+/* Strings that were registered before have only a handle: such ranges have no name. */
+static void write_event(struct writer *writer, const struct nvtx_event *event)
+{
+	if (!event || event->size < sizeof(*event))
+		return;
+	if (event->message_type == MESSAGE_NARROW)
+		write_text(writer, event->message);
+	else if (event->message_type == MESSAGE_WIDE)
+		write_wide(writer, event->message);
+}
+
+static void write_event0(struct writer *writer, const struct hook *hook,
+			 const struct hook_frame *frame, uint64_t end)
+{
+	if (hook_write_call(writer, hook, frame, end))
+		write_event(writer, (const struct nvtx_event *)frame->arguments[0]);
+}
+
+static void write_event1(struct writer *writer, const struct hook *hook,
+			 const struct hook_frame *frame, uint64_t end)
+{
+	if (hook_write_call(writer, hook, frame, end))
+		write_event(writer, (const struct nvtx_event *)frame->arguments[1]);
+}
+
+#define MARKER(symbol, write, ...)                                                    \
+	{                                                                             \
+		symbol, NULL, DOMAIN_MARKER, HOOK_REGISTERS, write, NULL, __VA_ARGS__ \
+	}
+#define MARKS(symbol, write)  MARKER(symbol, write, 0)
+#define PUSHES(symbol, write) MARKER(symbol, write, 1, { { VALUE_RESULT, CAPTURE_RESULT_INT } })
+#define STARTS(symbol, write) MARKER(symbol, write, 1, { { VALUE_ID, CAPTURE_RESULT } })
+#define STOPS(symbol)         MARKER(symbol, NULL, 1, { { VALUE_ID, CAPTURE_ARG0 } })
+/* In a domain of NVTX: what is pushed there nests only with what else is. */
+#define DOMAIN_PUSHES(symbol, write) \
+	MARKER(symbol, write, 2,     \
+	       { { VALUE_RESULT, CAPTURE_RESULT_INT }, { VALUE_OBJECT, CAPTURE_ARG0 } })
+
+static const struct traced calls[] = {
+	MARKS("roctxMarkA", write_message),
+	PUSHES("roctxRangePushA", write_message),
+	PUSHES("roctxRangePop", NULL),
+	STARTS("roctxRangeStartA", write_message),
+	STOPS("roctxRangeStop"),
+	MARKS("roctxGetThreadId", NULL),
+	MARKS("roctxProfilerPause", NULL),
+	MARKS("roctxProfilerResume", NULL),
+	MARKS("roctxNameOsThread", write_message),
+	MARKS("roctxNameHsaAgent", write_message),
+	MARKS("roctxNameHipDevice", write_message),
+	MARKS("roctxNameHipStream", write_message),
+	MARKS("nvtxMarkA", write_message),
+	MARKS("nvtxMarkW", write_wide_message),
+	MARKS("nvtxMarkEx", write_event0),
+	PUSHES("nvtxRangePushA", write_message),
+	PUSHES("nvtxRangePushW", write_wide_message),
+	PUSHES("nvtxRangePushEx", write_event0),
+	PUSHES("nvtxRangePop", NULL),
+	STARTS("nvtxRangeStartA", write_message),
+	STARTS("nvtxRangeStartW", write_wide_message),
+	STARTS("nvtxRangeStartEx", write_event0),
+	STOPS("nvtxRangeEnd"),
+	MARKER("nvtxDomainMarkEx", write_event1, 1, { { VALUE_OBJECT, CAPTURE_ARG0 } }),
+	DOMAIN_PUSHES("nvtxDomainRangePushEx", write_event1),
+	DOMAIN_PUSHES("nvtxDomainRangePop", NULL),
+	STARTS("nvtxDomainRangeStartEx", write_event1),
+	MARKER("nvtxDomainRangeEnd", NULL, 1, { { VALUE_ID, CAPTURE_ARG1 } }),
+};
+
+/* The first of them, in the order of roctx's tables. */
+const struct slot_list marker_lists[3] = {
+	{ "roctx", 0, false, false, DOMAIN_MARKER, calls, 6 },
+	{ "roctx", 1, false, false, DOMAIN_MARKER, calls + 6, 2 },
+	{ "roctx", 2, false, false, DOMAIN_MARKER, calls + 8, 4 },
+};
+
+const struct domain domain_marker = { "marker", calls, ARRAY_SIZE(calls), NULL };

@@ -1,0 +1,18 @@
+/*
+ * RCCL: its table, by the names of its slots.
+ */
+#include "target/domains/amd/slots.h"
+
+/* Some builds have put entries in between, so a longer table is not what we know. */
+#define STATUS(name) SLOT_STATUS(name, DOMAIN_RCCL, HOOK_ANY, NULL),
+#define PLAIN(name)  SLOT_PLAIN(name, DOMAIN_RCCL, HOOK_ANY, NULL),
+#define WIDE(name)   SLOT_STATUS(name, DOMAIN_RCCL, HOOK_WIDE, NULL),
+static const struct traced slots[] = {
+#include "target/domains/amd/names/rccl.def"
+};
+
+const struct slot_list rccl_lists[1] = {
+	{ "rccl", 0, false, true, DOMAIN_RCCL, slots, ARRAY_SIZE(slots) },
+};
+
+const struct domain domain_rccl = { "rccl", NULL, 0, NULL };

@@ -1,0 +1,46 @@
+/*
+ * Runs in a call that a runtime makes once for each kind of table, on a thread of the program's:
+ * the only place where such a thread waits for one of ours, with a limit.
+ */
+#include "target/domains/amd/registrations.h"
+
+#include "target/hooks/writer.h"
+
+static registrations_take *take_table;
+static void (*consult_watch)(void);
+
+void registrations_use(registrations_take *take, void (*consult)(void))
+{
+	take_table = take;
+	consult_watch = consult;
+}
+
+/* rocprofiler_register_library_api_table(name, import, version, tables, count, id) */
+static void on_registered(struct hook_around *around, uint64_t end)
+{
+	const struct hook_frame *frame = &around->frame;
+	const char *name = (const char *)hook_argument(frame, 0);
+	void **tables = (void **)hook_argument(frame, 3);
+	uint64_t count = hook_argument(frame, 4);
+
+	(void)end;
+	/* Threads of ours have no writer. */
+	if (!writers_are_on() || !writer_mine() || !take_table || !name || !tables)
+		return;
+	if (!take_table(name, (uint32_t)hook_argument(frame, 2), 0, tables, count))
+		consult_watch();
+}
+
+static void write_nothing(struct writer *writer, const struct hook *hook,
+			  const struct hook_frame *frame, uint64_t end)
+{
+	(void)writer, (void)hook, (void)frame, (void)end;
+}
+
+const struct traced registration = {
+	.symbol = "rocprofiler_register_library_api_table",
+	.domain = DOMAIN_FUNCTION,
+	.way = HOOK_AROUND,
+	.write = write_nothing,
+	.after = on_registered,
+};

@@ -1,0 +1,369 @@
+/*
+ * Walks the tables that the agent knows.  A table says how many slots it has; names are known by
+ * their order, slots beyond those that we know are called by their number.  What another tool has
+ * put into a slot is called as the original.
+ */
+#include "target/domains/amd/tables.h"
+
+#include "shared/wire/page.h"
+#include "target/domains/amd/hip/activity.h"
+#include "target/domains/amd/hsa/agents.h"
+#include "target/domains/amd/hsa/scratch.h"
+#include "target/domains/amd/hsa/work.h"
+#include "target/domains/amd/slots.h"
+#include "target/domains/work.h"
+#include "target/hooks/got.h"
+#include "target/hooks/table.h"
+#include "target/hooks/wants.h"
+#include "target/runtime/text.h"
+
+#include <errno.h>
+
+#define SLOTS_MAX       2048u
+#define UNNAMED_MAX     512u
+#define UNNAMED_LETTERS 32u
+#define HSA_PARTS       6u
+#define HSA_HEAD_WORDS  2u
+#define HSA_TOOLS_PART  4u
+
+/* A slot that is newer than we are. */
+struct unnamed {
+	const struct slot_list *list;
+	unsigned slot;
+	struct traced traced;
+	char name[UNNAMED_LETTERS];
+};
+
+/* One table in memory. */
+struct live_table {
+	uint64_t *slots;
+	unsigned count;
+};
+
+static struct unnamed unnamed[UNNAMED_MAX];
+static unsigned unnamed_count;
+static bool is_wanted[DOMAINS];
+static runtimes_tables *known_tables;
+
+bool runtimes_want(enum trace_domain domain)
+{
+	return __atomic_load_n(&is_wanted[domain], __ATOMIC_RELAXED);
+}
+
+bool imports_add(const struct import_pattern *patterns, size_t count, enum trace_domain domain)
+{
+	bool fits = true;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct traced *traced = patterns[i].traced;
+
+		fits &= wants_add_pattern(
+			traced->domain == domain || is_wanted[traced->domain] ? traced : NULL,
+			patterns[i].text, text_length(patterns[i].text));
+	}
+	return fits;
+}
+
+void runtimes_use(runtimes_tables *tables)
+{
+	known_tables = tables;
+}
+
+static bool start(const struct trace_request *request)
+{
+	bool fits = true;
+
+	for (unsigned i = 0; i < DOMAINS; i++)
+		is_wanted[i] = request->is_wanted[i];
+	for (unsigned i = DOMAIN_KERNEL; i < DOMAINS; i++)
+		if (is_wanted[i])
+			fits &= work_start(i);
+	return fits;
+}
+
+/* The one that stands for a slot without a name; NULL when there are too many. */
+static const struct traced *find_unnamed(const struct slot_list *list, unsigned slot)
+{
+	struct unnamed *entry = unnamed;
+	size_t length;
+
+	while (entry < unnamed + unnamed_count && (entry->list != list || entry->slot != slot))
+		entry++;
+	if (entry < unnamed + unnamed_count)
+		return &entry->traced;
+	if (unnamed_count == UNNAMED_MAX)
+		return NULL;
+	unnamed_count++;
+	entry->list = list;
+	entry->slot = slot;
+	length = text_add(entry->name, sizeof(entry->name), 0, list->table);
+	length = text_add(entry->name, sizeof(entry->name), length, " slot ");
+	text_add_number(entry->name, sizeof(entry->name), length, slot);
+	entry->traced = (struct traced)SLOT_PLAIN(unnamed, list->domain, HOOK_ANY, NULL);
+	entry->traced.name = entry->name;
+	return &entry->traced;
+}
+
+static const struct traced *traced_of(const struct slot_list *list, const struct live_table *table,
+				      unsigned slot)
+{
+	bool is_known = slot < list->count && !(list->may_differ && table->count > list->count);
+
+	return is_known ? &list->traced[slot] : find_unnamed(list, slot);
+}
+
+static bool is_known(const char *name)
+{
+	const struct agent_table *tables;
+	uint32_t count = known_tables(&tables);
+
+	while (count && !text_equal(tables[count - 1].name, name))
+		count--;
+	return count > 0;
+}
+
+/* Those that write something though their own domain is not wanted. */
+static bool has_work(const struct traced *traced)
+{
+	bool wants_commands = is_wanted[DOMAIN_KERNEL] || is_wanted[DOMAIN_COPY];
+
+	if (traced->domain == DOMAIN_HIP_RUNTIME)
+		return traced->write && wants_commands;
+	if (traced->before || traced->after)
+		return wants_commands && !is_known("hip");
+	return traced->write && is_wanted[DOMAIN_MEMORY] && traced->domain != DOMAIN_MARKER;
+}
+
+/* A word that somebody has put over ours stays; one that was reset is ours again.  What leads to no
+ * code of a module's is no function of a table. */
+static bool is_left_alone(const uint64_t *entry, uint64_t value)
+{
+	return !value || hook_is_stub(value) || !got_has_code(value) ||
+	       (word_is_known(entry) && word_old(entry) != value);
+}
+
+static void hook_slot(const struct slot_list *list, const struct live_table *table, unsigned slot,
+		      struct got_report *report)
+{
+	uint64_t *entry = &table->slots[slot];
+	uint64_t value = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	const struct traced *traced = traced_of(list, table, slot);
+
+	if (is_left_alone(entry, value))
+		return;
+	if (traced && !is_wanted[list->domain] && !has_work(traced))
+		return;
+	table_report(traced ? table_hook(entry, traced,
+					 traced->name ? traced->name : traced->symbol,
+					 got_library(value))
+			    : -ENOSPC,
+		     report);
+}
+
+static void look_at(const struct slot_list *list, const struct live_table *table,
+		    struct got_report *report)
+{
+	for (unsigned i = 0; i < table->count; i++)
+		hook_slot(list, table, i, report);
+	if (!is_wanted[list->domain])
+		return;
+	report->domains |= 1u << list->domain;
+	got_cover((uint64_t)table->slots, list->domain);
+}
+
+/* Tables are variables of their library: asked under the loader's lock, what is there stays.  Where
+ * a library was unmapped, something else may be by now. */
+static bool is_there(uint64_t address, uint64_t size)
+{
+	return address % sizeof(uint64_t) == 0 && got_has_data(address) &&
+	       got_has_data(address + size - 1);
+}
+
+static bool is_whole(const struct live_table *table)
+{
+	return table->count && table->count <= SLOTS_MAX &&
+	       is_there((uint64_t)table->slots, table->count * sizeof(uint64_t));
+}
+
+/* {size in bytes, slots} */
+static bool read_sized(uint64_t address, struct live_table *ret)
+{
+	uint64_t words;
+
+	if (!is_there(address, sizeof(uint64_t)))
+		return false;
+	words = *(const uint64_t *)address / sizeof(uint64_t);
+	*ret = (struct live_table){ (uint64_t *)address + 1,
+				    words < 2 ? 0 : (unsigned)MIN(words - 1, SLOTS_MAX + 1ull) };
+	return is_whole(ret);
+}
+
+/* {u32 major, u32 size in bytes, u32 step, u32 reserved, slots} */
+static bool read_versioned(uint64_t address, struct live_table *ret)
+{
+	uint64_t words;
+
+	if (!is_there(address, sizeof(uint64_t)))
+		return false;
+	words = (*(const uint64_t *)address >> 32) / sizeof(uint64_t);
+	*ret = (struct live_table){ (uint64_t *)address + HSA_HEAD_WORDS,
+				    words <= HSA_HEAD_WORDS ? 0
+							    : (unsigned)MIN(words - HSA_HEAD_WORDS,
+									    SLOTS_MAX + 1ull) };
+	return is_whole(ret);
+}
+
+static bool find_hsa_part(const struct agent_table *known, unsigned part, struct live_table *ret)
+{
+	struct live_table root;
+
+	return read_versioned(known->parts[0], &root) && part < root.count && root.slots[part] &&
+	       read_versioned(root.slots[part], ret);
+}
+
+static bool find_part(const struct slot_list *list, const struct agent_table *known,
+		      struct live_table *ret)
+{
+	if (!text_equal(list->table, known->name))
+		return false;
+	if (list->is_of_hsa)
+		return find_hsa_part(known, list->part, ret);
+	return list->part < known->part_count && read_sized(known->parts[list->part], ret);
+}
+
+static const struct {
+	const struct slot_list *lists;
+	unsigned count;
+} families[] = {
+	{ hip_lists, ARRAY_SIZE(hip_lists) },
+	{ hsa_lists, ARRAY_SIZE(hsa_lists) },
+	{ rccl_lists, ARRAY_SIZE(rccl_lists) },
+	{ marker_lists, ARRAY_SIZE(marker_lists) },
+};
+
+static void look_at_all(const struct agent_table *known, struct got_report *report)
+{
+	struct live_table table;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(families); i++)
+		for (unsigned j = 0; j < families[i].count; j++)
+			if (find_part(&families[i].lists[j], known, &table))
+				look_at(&families[i].lists[j], &table, report);
+	if (is_wanted[DOMAIN_SCRATCH] && text_equal(known->name, "hsa") &&
+	    find_hsa_part(known, HSA_TOOLS_PART, &table) && scratch_hook(table.slots, table.count))
+		report->domains |= 1u << DOMAIN_SCRATCH;
+}
+
+static void look_in_loader(void *context)
+{
+	const struct agent_table *tables;
+	uint32_t count = known_tables(&tables);
+
+	table_begin();
+	for (uint32_t i = 0; i < count; i++)
+		look_at_all(&tables[i], context);
+	table_end();
+}
+
+/* HIP tells more, and its programs use HSA too. */
+static uint32_t begin_hsa_work(const struct live_table *core, const struct live_table *amd_ext)
+{
+	struct hsa_slots slots[] = { { core->slots, core->count },
+				     { amd_ext->slots, amd_ext->count } };
+	uint32_t seen;
+
+	if (is_known("hip")) {
+		hsa_work_leave_to_hip();
+		return 0;
+	}
+	if (!is_wanted[DOMAIN_KERNEL] && !is_wanted[DOMAIN_COPY])
+		return 0;
+	seen = hsa_work_begin(&slots[0], &slots[1], is_wanted[DOMAIN_KERNEL],
+			      is_wanted[DOMAIN_COPY]);
+	if (!seen)
+		writer_note(NOTE_NO_HSA_TIMES);
+	return seen;
+}
+
+/* Calls nothing that may load modules: HIP only notes whom to tell. */
+static void begin_hip(const struct agent_table *known, struct got_report *report)
+{
+	struct live_table table;
+
+	if (text_equal(known->name, "hip") && read_sized(known->parts[0], &table))
+		report->domains |= activity_begin(table.slots, is_wanted[DOMAIN_KERNEL],
+						  is_wanted[DOMAIN_COPY]);
+}
+
+/* What calls functions of the runtime's, which may load modules. */
+static void ask_hsa(const struct agent_table *known, struct got_report *report)
+{
+	struct live_table parts[2];
+
+	if (!text_equal(known->name, "hsa") || !find_hsa_part(known, 0, &parts[0]) ||
+	    !find_hsa_part(known, 1, &parts[1]))
+		return;
+	agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
+	report->domains |= (uint32_t)is_wanted[DOMAIN_MEMORY] << DOMAIN_MEMORY;
+	report->domains |= begin_hsa_work(&parts[0], &parts[1]);
+}
+
+static bool wants_work(void)
+{
+	return is_wanted[DOMAIN_KERNEL] || is_wanted[DOMAIN_COPY] || is_wanted[DOMAIN_MEMORY] ||
+	       is_wanted[DOMAIN_SCRATCH];
+}
+
+/* The library of each table stays meanwhile. */
+static void each_table(void (*visit)(const struct agent_table *, struct got_report *),
+		       struct got_report *report)
+{
+	const struct agent_table *tables;
+	uint32_t count = known_tables && wants_work() ? known_tables(&tables) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		void *library = got_hold(tables[i].parts[0]);
+
+		if (library)
+			visit(&tables[i], report);
+		got_release(library);
+	}
+}
+
+static void look(bool have_modules_changed, struct got_report *report)
+{
+	if (!known_tables)
+		return;
+	/* The agent is told of tables any time. */
+	if (!have_modules_changed)
+		got_look_around();
+	got_in_loader(look_in_loader, report);
+	each_table(begin_hip, report);
+}
+
+static void ask(struct got_report *report)
+{
+	each_table(ask_hsa, report);
+}
+
+/* No device is asked any more; what was asked is waited for while the calls are still seen. */
+static void stop(struct rings *rings)
+{
+	struct hsa_left left = hsa_work_end();
+
+	rings->work_cut += activity_end() + left.cut;
+	rings->work_unseen += left.unseen;
+	rings->work_lost += left.lost;
+	known_tables = NULL;
+}
+
+static void forget(void)
+{
+	activity_forget();
+	hsa_work_forget();
+	known_tables = NULL;
+}
+
+const struct gpu_runtime gpu_amd = {
+	.start = start, .look = look, .ask = ask, .stop = stop, .forget = forget
+};

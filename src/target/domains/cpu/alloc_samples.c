@@ -1,0 +1,449 @@
+/*
+ * Samples of allocations, by bytes.  Each thread counts down before it allocates; the allocation
+ * that crosses zero is written with its call stack, its address is remembered, and of the calls
+ * that give memory back only those of remembered addresses are written, without a stack.  All other
+ * calls go on to where they were bound: they cost a subtraction, or a look at a small table, and no
+ * clock.
+ *
+ * The distance from one sample to the next is random, exponential with the mean that was asked for.
+ * So each byte has the same chance whatever the program does in turn, and how many bytes a sample
+ * of a given size stands for is known exactly on average: size / (1 - exp(-size / mean)).  Equal
+ * distances would fall in step with loops and see the same one of their allocations every time.
+ * Such distances have no memory: an allocation that was chosen and fails takes no chance from
+ * others.
+ */
+#include "target/domains/cpu/alloc_samples.h"
+
+#include "shared/arch/syscall.h"
+#include "target/domains/domain.h"
+#include "target/hooks/wants.h"
+#include "target/hooks/writer.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BUCKET_SLOTS   8u /* a cache line */
+#define BUCKETS        8192u
+#define ADDRESS_BYTES  (BUCKETS * BUCKET_SLOTS * sizeof(uint64_t))
+#define FILTER_LINES   128u
+#define FILTER_LINE    64u
+#define FILTER_BYTES   (FILTER_LINES * FILTER_LINE)
+#define FILTER_FULL    255u
+#define OPERATORS_MAX  16u
+#define SIZE_MOST      ((uint64_t)INT64_MAX / 2)
+#define LN2_FIXED      45426u /* in parts of 1/65536 */
+#define SPREAD(number) ((number)*0x9e3779b97f4a7c15u)
+
+/* What is found in a frame's choice.  Beside CHOSEN_LATER stands what was left then. */
+enum choice {
+	CHOSEN_NOT,
+	CHOSEN,
+	CHOSEN_OLD,   /* only since what it gives back may be a sample */
+	CHOSEN_LATER, /* when it is known whether another allocation lies within */
+};
+#define CHOICE_BITS 2
+
+static uint64_t sample_bytes;
+static uint64_t *addresses; /* of samples that are out, in buckets */
+/* How many of them there may be, by address: nearly all that is given back is in none of these, and
+ * this table stays in the processor's cache where the other would not. */
+static uint8_t *filter;
+
+static uint64_t *bucket_of(uint64_t address)
+{
+	return addresses + (SPREAD(address) >> 51) % BUCKETS * BUCKET_SLOTS;
+}
+
+/* A kilobyte of the heap shares a line: what is given back lies close together. */
+static uint8_t *filter_of(uint64_t address)
+{
+	return filter + (SPREAD(address >> 10) >> 40) % FILTER_LINES * FILTER_LINE +
+	       (address >> 4) % FILTER_LINE;
+}
+
+/* One that is full stays so: it may stand for more than it can tell. */
+static void filter_add(uint64_t address, int change)
+{
+	uint8_t *count = filter_of(address), now = __atomic_load_n(count, __ATOMIC_RELAXED);
+
+	while (now != FILTER_FULL && (now || change > 0) &&
+	       !__atomic_compare_exchange_n(count, &now, (uint8_t)(now + change), true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* Relaxed: the address itself is all that is handed on, and the program's own passing of it from
+ * the thread that takes to the one that gives back orders the two. */
+static bool may_be_out(uint64_t address)
+{
+	return address && __atomic_load_n(filter_of(address), __ATOMIC_RELAXED);
+}
+
+static bool swap(uint64_t address, uint64_t from, uint64_t to)
+{
+	uint64_t *bucket = bucket_of(address);
+
+	for (unsigned i = 0; i < BUCKET_SLOTS; i++) {
+		uint64_t expected = from;
+
+		if (__atomic_load_n(&bucket[i], __ATOMIC_RELAXED) == from &&
+		    __atomic_compare_exchange_n(&bucket[i], &expected, to, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
+/* Where no place is free nobody will hear that it was given back. */
+static void remember(uint64_t address)
+{
+	if (swap(address, 0, address))
+		filter_add(address, 1);
+}
+
+/* True: it was one of ours. */
+static bool forget(uint64_t address)
+{
+	if (!may_be_out(address) || !swap(address, address, 0))
+		return false;
+	filter_add(address, -1);
+	return true;
+}
+
+/* In parts of 1/65536, by squaring: there are no floating point registers here to use. */
+static uint64_t log2_fixed(uint64_t value)
+{
+	unsigned zeros = (unsigned)__builtin_clzll(value);
+	uint64_t mantissa = value << zeros, result = 63 - zeros;
+
+	for (unsigned i = 0; i < 16; i++) {
+		unsigned __int128 square = (unsigned __int128)mantissa * mantissa;
+		bool is_two = square >> 127;
+
+		mantissa = (uint64_t)(square >> (is_two ? 64 : 63));
+		result = result << 1 | is_two;
+	}
+	return result;
+}
+
+/* -ln(random in (0, 1]) times the mean, rounded up. */
+static int64_t next_distance(struct writer *writer)
+{
+	unsigned __int128 distance;
+
+	writer->random ^= writer->random << 13;
+	writer->random ^= writer->random >> 7;
+	writer->random ^= writer->random << 17;
+	distance = (unsigned __int128)sample_bytes * ((64u << 16) - log2_fixed(writer->random)) *
+		   LN2_FIXED;
+	return (int64_t)MIN((uint64_t)(distance >> 32), SIZE_MOST) + 1;
+}
+
+/* Has it crossed zero?  The first one of a thread has nothing to count down from yet. */
+static bool has_crossed(struct writer *writer)
+{
+	if (!writer->random) {
+		writer->random = SPREAD(clock_ticks() ^ (uint64_t)writer) | 1;
+		writer->sample_left += next_distance(writer);
+		if (writer->sample_left > 0)
+			return false;
+	}
+	writer->sample_left = next_distance(writer);
+	return true;
+}
+
+/* Is this the allocation that is taken for all since the last one?  A signal handler that allocates
+ * in between makes one of the two sizes count for nothing, no more. */
+static bool count_down(struct writer *writer, uint64_t size)
+{
+	writer->sample_left -= (int64_t)MIN(size, SIZE_MOST);
+	return writer->sample_left <= 0 && has_crossed(writer);
+}
+
+/*
+ * operator new calls malloc, and both come by here.  libstdc++ has no frame pointers, so a stack
+ * from within lacks who called it: the outer one is counted, and the inner one is known by the code
+ * that it returns to.  Only of the C++ library's own operators is it known that they call one.
+ */
+static struct code {
+	uint64_t begin, size;
+} operators[OPERATORS_MAX];
+static uint32_t operator_count;
+static struct code all_operators; /* from the first to the last */
+
+static bool is_within(const struct code *code, uint64_t address)
+{
+	return address - code->begin < code->size;
+}
+
+static bool is_in_operator(uint64_t address)
+{
+	uint32_t count = __atomic_load_n(&operator_count, __ATOMIC_RELAXED);
+
+	if (!is_within(&all_operators, address))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (is_within(&operators[i], address))
+			return true;
+	return false;
+}
+
+/* Both calls have the same caller and the same stack, when the one jumps to the other. */
+static uint64_t mark_of(const struct hook_frame *frame, uint64_t size)
+{
+	return ((uint64_t)frame ^ frame->address << 1 ^ size << 2) | 1;
+}
+
+static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame *frame,
+				 uint64_t size)
+{
+	const struct hook_frame *outer = hook_outer(frame);
+
+	if (outer && outer->hook->traced->domain == DOMAIN_ALLOC)
+		return true;
+	if (!writer->handing_on || writer->handing_on != mark_of(frame, size))
+		return false;
+	writer->handing_on = 0;
+	return true;
+}
+
+static uint64_t later(const struct writer *writer)
+{
+	return (uint64_t)writer->sample_left << CHOICE_BITS | CHOSEN_LATER;
+}
+
+static uint64_t choose(const struct hook_frame *frame, uint64_t size, bool may_hand_on)
+{
+	struct writer *writer;
+
+	/* Acquire: pairs with hook_announce(). */
+	if (!__atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE) ||
+	    is_in_operator(frame->address))
+		return CHOSEN_NOT;
+	writer = writer_known();
+	/* Who has none yet gets one when the call is over, as of one that has nothing left; or is
+	 * told that it was lost. */
+	if (!writer)
+		return writers_are_on() ? CHOSEN_LATER : CHOSEN_NOT;
+	if (is_counted_elsewhere(writer, frame, size))
+		return CHOSEN_NOT;
+	if (!frame->hook->mark)
+		return later(writer);
+	if (may_hand_on)
+		writer->handing_on = mark_of(frame, size);
+	return count_down(writer, size) ? CHOSEN : CHOSEN_NOT;
+}
+
+static uint64_t choose_given(const struct hook_frame *frame)
+{
+	bool is_on = __atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE);
+
+	return is_on && may_be_out(frame->arguments[0]) ? CHOSEN : CHOSEN_NOT;
+}
+
+/* Is it one still, now that it has returned? */
+static bool is_chosen(struct writer *writer, const struct hook_frame *frame, uint64_t size)
+{
+	unsigned choice = frame->choice & ((1u << CHOICE_BITS) - 1);
+
+	return choice == CHOSEN || (choice == CHOSEN_LATER && frame->choice == later(writer) &&
+				    count_down(writer, size));
+}
+
+static void write_sample(struct writer *writer, const struct hook *hook,
+			 const struct hook_frame *frame, uint64_t end, uint64_t address)
+{
+	remember(address);
+	if (hook_write_call(writer, hook, frame, end))
+		alloc_write_stack(writer, frame);
+}
+
+static void write_taken(struct writer *writer, const struct hook *hook,
+			const struct hook_frame *frame, uint64_t end, uint64_t size,
+			uint64_t address)
+{
+	if (address && is_chosen(writer, frame, size))
+		write_sample(writer, hook, frame, end, address);
+}
+
+/* A stack says that the new address is a sample; without one, only the old address was. */
+static void write_both(struct writer *writer, const struct hook *hook,
+		       const struct hook_frame *frame, uint64_t end, uint64_t size)
+{
+	uint64_t address = frame->results[0];
+	bool was_sample = (address || !size) && forget(frame->arguments[0]);
+
+	if (address && is_chosen(writer, frame, size))
+		write_sample(writer, hook, frame, end, address);
+	else if (was_sample)
+		(void)hook_write_call(writer, hook, frame, end);
+}
+
+static uint64_t choose_both(const struct hook_frame *frame, uint64_t size, bool may_hand_on)
+{
+	uint64_t choice = choose(frame, size, may_hand_on);
+
+	if (choice != CHOSEN_NOT || !choose_given(frame))
+		return choice;
+	return CHOSEN_OLD;
+}
+
+/* The address was free for others before we could look: where another thread has got it already and
+ * it was sampled there, the two are taken for one. */
+static void write_given(struct writer *writer, const struct hook *hook,
+			const struct hook_frame *frame, uint64_t end)
+{
+	if (forget(frame->arguments[0]))
+		(void)hook_write_call(writer, hook, frame, end);
+}
+
+/* How functions are asked for memory: how much, and where the answer is. */
+static uint64_t first(const struct hook_frame *frame)
+{
+	return frame->arguments[0];
+}
+
+static uint64_t second(const struct hook_frame *frame)
+{
+	return frame->arguments[1];
+}
+
+static uint64_t third(const struct hook_frame *frame)
+{
+	return frame->arguments[2];
+}
+
+static uint64_t first_by_second(const struct hook_frame *frame)
+{
+	return frame->arguments[0] * frame->arguments[1];
+}
+
+static uint64_t second_by_third(const struct hook_frame *frame)
+{
+	return frame->arguments[1] * frame->arguments[2];
+}
+
+static uint64_t result_of(const struct hook_frame *frame)
+{
+	return frame->results[0];
+}
+
+static uint64_t result_of_memalign(const struct hook_frame *frame)
+{
+	return (int32_t)frame->results[0] ? 0 : *(const uint64_t *)frame->arguments[0];
+}
+
+static uint64_t result_of_mapping(const struct hook_frame *frame)
+{
+	return frame->results[0] == UINT64_MAX ? 0 : frame->results[0];
+}
+
+#define TAKEN_SHAPE(shape, size_of, may_hand_on, answer)                              \
+	static uint64_t choose_##shape(const struct hook_frame *frame)                \
+	{                                                                             \
+		return choose(frame, size_of(frame), may_hand_on);                    \
+	}                                                                             \
+	static void write_##shape(struct writer *writer, const struct hook *hook,     \
+				  const struct hook_frame *frame, uint64_t end)       \
+	{                                                                             \
+		write_taken(writer, hook, frame, end, size_of(frame), answer(frame)); \
+	}
+#define MOVED_SHAPE(shape, size_of, may_hand_on)                                  \
+	static uint64_t choose_##shape(const struct hook_frame *frame)            \
+	{                                                                         \
+		return choose_both(frame, size_of(frame), may_hand_on);           \
+	}                                                                         \
+	static void write_##shape(struct writer *writer, const struct hook *hook, \
+				  const struct hook_frame *frame, uint64_t end)   \
+	{                                                                         \
+		write_both(writer, hook, frame, end, size_of(frame));             \
+	}
+
+TAKEN_SHAPE(size0, first, false, result_of)
+TAKEN_SHAPE(array, first, true, result_of)
+TAKEN_SHAPE(size1, second, false, result_of)
+TAKEN_SHAPE(product, first_by_second, false, result_of)
+TAKEN_SHAPE(memalign, third, false, result_of_memalign)
+TAKEN_SHAPE(mapping, second, false, result_of_mapping)
+MOVED_SHAPE(moved, second, false)
+MOVED_SHAPE(moved_array, second_by_third, true)
+
+/* libc's own call none of the others, but for one that jumps to another. */
+static void prepare_libc(struct hook *hook, const struct function_name *name)
+{
+	hook->mark = pattern_matches("libc.so*", 8, name->library) ||
+		     pattern_matches("libc-*", 6, name->library);
+}
+
+static struct code find_code(uint64_t function)
+{
+	int (*find)(const void *, Dl_info *, void **, int) = domain_find_symbol("dladdr1");
+	void *entry = NULL;
+	Dl_info module;
+
+	if (!find || !find((const void *)function, &module, &entry, RTLD_DL_SYMENT) || !entry)
+		return (struct code){ 0, 0 };
+	return (struct code){ function, ((const Elf64_Sym *)entry)->st_size };
+}
+
+static void stretch(struct code *all, const struct code *by)
+{
+	uint64_t begin = all->size ? MIN(all->begin, by->begin) : by->begin;
+	uint64_t end = all->size ? MAX(all->begin + all->size, by->begin + by->size)
+				 : by->begin + by->size;
+
+	*all = (struct code){ begin, end - begin };
+}
+
+/* A program's own may be called without our seeing it. */
+static void prepare_operator(struct hook *hook, const struct function_name *name)
+{
+	struct code code = { 0, 0 };
+
+	if (pattern_matches("lib*c++.so*", 11, name->library) && operator_count < OPERATORS_MAX)
+		code = find_code(hook->original);
+	hook->mark = code.size != 0;
+	if (!code.size)
+		return;
+	operators[operator_count] = code;
+	stretch(&all_operators, &code);
+	/* Release: who counts it sees it. */
+	__atomic_store_n(&operator_count, operator_count + 1, __ATOMIC_RELEASE);
+}
+
+bool alloc_samples_start(uint64_t bytes)
+{
+	long r;
+
+	sample_bytes = bytes;
+	operator_count = 0;
+	all_operators = (struct code){ 0, 0 };
+	if (addresses) {
+		memset(addresses, 0,
+		       ADDRESS_BYTES + FILTER_BYTES); /* those of an earlier session */
+		return true;
+	}
+	r = raw6(SYS_mmap, 0, ADDRESS_BYTES + FILTER_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return false;
+	/* Stays: a call may be on its way through us long after detach. */
+	filter = (uint8_t *)r + ADDRESS_BYTES;
+	addresses = (uint64_t *)r;
+	return true;
+}
+
+#define SAMPLED(symbol, name, shape, ...)                                                            \
+	{                                                                                            \
+		symbol,      name, DOMAIN_ALLOC, HOOK_CHOSEN, write_##shape, (void *)choose_##shape, \
+		__VA_ARGS__,                                                                         \
+	},
+#define TAKES(symbol, name, shape, origin, ...) \
+	SAMPLED(symbol, name, shape, __VA_ARGS__, .prepare = prepare_##origin)
+/* operator delete of the C++ library only calls free. */
+#define GIVES(symbol, name, ...) SAMPLED(symbol, name, given, __VA_ARGS__, .but_in = "lib*c++.so*")
+const struct traced alloc_samples[] = {
+#include "target/domains/cpu/alloc_calls.def"
+};

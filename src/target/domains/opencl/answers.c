@@ -1,0 +1,77 @@
+/*
+ * What the program is told about its events, queues and contexts: what it would be told without us.
+ * Runs inside its own questions, after the driver has answered.
+ */
+#include "target/domains/opencl/opencl.h"
+
+#define NOT_AVAILABLE (-7) /* CL_PROFILING_INFO_NOT_AVAILABLE */
+
+/* Questions are (object, name, size, value, size that was stored). */
+enum { OBJECT, NAME, SIZE, VALUE, STORED };
+enum { KEPT_IS_OURS };
+
+/* Where the answer to this question was stored; NULL: it was another, or was not answered. */
+static void *answer_to(const struct hook_around *around, uint32_t name)
+{
+	bool is_answered = !(int32_t)around->frame.results[0] && writers_are_on() &&
+			   vendor_of(around->frame.hook);
+
+	return is_answered && (uint32_t)hook_argument(&around->frame, NAME) == name
+		       ? (void *)hook_argument(&around->frame, VALUE)
+		       : NULL;
+}
+
+void event_after_info(struct hook_around *around, uint64_t end)
+{
+	uint32_t *references = answer_to(around, EVENT_REFERENCES), count;
+	opencl_object *queue = answer_to(around, EVENT_QUEUE), owner;
+
+	(void)end;
+	if (references && event_references(vendor_of(around->frame.hook),
+					   hook_argument(&around->frame, OBJECT), &count))
+		*references = count;
+	owner = queue && shadows_are_wanted() ? shadow_owner(*queue) : 0;
+	if (owner)
+		*queue = owner;
+}
+
+void queue_after_info(struct hook_around *around, uint64_t end)
+{
+	uint32_t *references = answer_to(around, QUEUE_REFERENCES);
+
+	(void)end;
+	if (references && shadows_are_wanted())
+		*references = shadow_references(hook_argument(&around->frame, OBJECT), *references);
+}
+
+void context_after_info(struct hook_around *around, uint64_t end)
+{
+	uint32_t *references = answer_to(around, CONTEXT_REFERENCES);
+
+	(void)end;
+	if (references && shadows_are_wanted())
+		*references -= shadow_context_references(hook_argument(&around->frame, OBJECT));
+}
+
+/* The program's queue keeps no times: it is not to find any, and nothing is to be stored. */
+void profiling_before_info(struct hook_around *around, uint64_t *window)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	opencl_object queue = 0;
+
+	if (!vendor || !shadows_are_wanted() || !writers_are_on() ||
+	    !vendor_ask(vendor, ENTRY_clGetEventInfo, hook_argument(&around->frame, OBJECT),
+			EVENT_QUEUE, &queue, sizeof(queue)) ||
+	    !queue || !shadow_owner(queue))
+		return;
+	around->kept[KEPT_IS_OURS] = 1;
+	for (unsigned i = SIZE; i <= STORED; i++)
+		hook_set_argument(around, window, i, 0);
+}
+
+void profiling_after_info(struct hook_around *around, uint64_t end)
+{
+	(void)end;
+	if (around->kept[KEPT_IS_OURS])
+		around->frame.results[0] = (uint32_t)NOT_AVAILABLE;
+}

@@ -1,0 +1,345 @@
+/*
+ * Commands that a device has not done yet.  Each has an event of which one reference is ours; the
+ * driver calls us when it is done, on whatever thread, perhaps long after we have left: the memory
+ * stays, and what comes late only gives its event back.  No locks.
+ */
+#include "shared/arch/syscall.h"
+#include "target/domains/opencl/opencl.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define COMMANDS_MAX 65536u
+#define PAUSE_NS     1000000
+#define COMPLETE     0
+#define ASK_TRIES    100u
+#define NAP_NS       1000
+
+/* Who has our reference of a command's event. */
+enum holding {
+	NOT_HELD,
+	HELD,
+	LETTING_GO, /* by events_let_go() */
+	LET_GO,     /* given back; the driver has still to call */
+	DONE,       /* the driver has called */
+};
+
+typedef void event_callback(opencl_object event, int32_t status, void *context);
+typedef int32_t set_callback(opencl_object event, int32_t status, event_callback *callback,
+			     void *context);
+typedef int32_t release_event(opencl_object event);
+
+static struct opencl_command *commands;
+static uint32_t fresh;     /* how many have ever been used */
+static uint64_t free_list; /* the number of the first and one; above, a count against mix-ups */
+static uint64_t pending;   /* how many of the session above it are under way */
+static uint32_t lost;
+
+int events_start(void)
+{
+	long r;
+
+	__atomic_store_n(&pending, (uint64_t)writers_session() << 32, __ATOMIC_RELAXED);
+	__atomic_store_n(&lost, 0, __ATOMIC_RELAXED);
+	if (commands)
+		return 0;
+	r = raw6(SYS_mmap, 0, COMMANDS_MAX * sizeof(*commands), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return -ENOMEM;
+	commands = (struct opencl_command *)r;
+	return 0;
+}
+
+/* In a forked child: its driver will never call. */
+void events_forget(void)
+{
+	fresh = 0;
+	free_list = 0;
+}
+
+/* Nothing when that session is over: what it left behind is not waited for any more. */
+static void count(uint32_t session, int32_t change)
+{
+	uint64_t now = __atomic_load_n(&pending, __ATOMIC_RELAXED);
+
+	/* Release: pairs with events_drain(). */
+	while (now >> 32 == session &&
+	       !__atomic_compare_exchange_n(&pending, &now, now + (uint64_t)(int64_t)change, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+static struct opencl_command *take_used(void)
+{
+	uint64_t head = __atomic_load_n(&free_list, __ATOMIC_ACQUIRE);
+
+	while ((uint32_t)head) {
+		struct opencl_command *first = &commands[(uint32_t)head - 1];
+		uint64_t next =
+			((head >> 32) + 1) << 32 | __atomic_load_n(&first->next, __ATOMIC_RELAXED);
+
+		if (__atomic_compare_exchange_n(&free_list, &head, next, true, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			return first;
+	}
+	return NULL;
+}
+
+static struct opencl_command *take(void)
+{
+	struct opencl_command *used = take_used();
+	uint32_t index;
+
+	if (used)
+		return used;
+	index = __atomic_load_n(&fresh, __ATOMIC_RELAXED);
+	while (index < COMMANDS_MAX &&
+	       !__atomic_compare_exchange_n(&fresh, &index, index + 1, true, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+	return index < COMMANDS_MAX ? &commands[index] : NULL;
+}
+
+static void give(struct opencl_command *command)
+{
+	uint32_t number = (uint32_t)(command - commands) + 1;
+	uint64_t head = __atomic_load_n(&free_list, __ATOMIC_RELAXED), next;
+
+	if (command->shadow)
+		shadow_drop(command->shadow);
+	command->shadow = NULL;
+	__atomic_store_n(&command->holding, NOT_HELD, __ATOMIC_RELEASE);
+	do {
+		__atomic_store_n(&command->next, (uint32_t)head, __ATOMIC_RELAXED);
+		next = ((head >> 32) + 1) << 32 | number;
+	} while (!__atomic_compare_exchange_n(&free_list, &head, next, true, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
+}
+
+static void fill_kernel(const struct opencl_command *command, uint64_t *values)
+{
+	const struct opencl_work *work = &command->work;
+	const struct opencl_queue *queue = command->queue;
+	const uint64_t filled[] = {
+		work->kernel.name,         queue ? queue->device : 0,
+		queue ? queue->number : 0, 0,
+		command->thread,           command->begin,
+		work->kernel.dispatch,     work->kernel.grid[0],
+		work->kernel.grid[1],      work->kernel.grid[2],
+		work->kernel.group[0],     work->kernel.group[1],
+		work->kernel.group[2],     work->kernel.private_bytes,
+		work->kernel.local_bytes,
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(filled); i++)
+		values[i] = filled[i];
+}
+
+static void fill_copy(const struct opencl_command *command, uint64_t *values)
+{
+	const struct opencl_work *work = &command->work;
+	uint64_t device = command->queue ? command->queue->device : 0;
+	uint32_t direction = work->copy.direction;
+	const uint64_t filled[] = {
+		work->copy.size,
+		direction == COPY_DEVICE_TO_HOST ? 0 : device,
+		direction == COPY_HOST_TO_DEVICE ? 0 : device,
+		work->copy.to,
+		work->copy.from,
+		direction,
+		command->queue ? command->queue->number : 0,
+		0,
+		command->thread,
+		command->begin,
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(filled); i++)
+		values[i] = filled[i];
+}
+
+static void write_down(const struct opencl_command *command, const struct opencl_times *times)
+{
+	enum trace_domain domain = command->work.domain;
+	uint64_t values[RECORD_VALUES_MAX];
+	struct writer *writer;
+	writer_seal seal;
+
+	if (domain == DOMAIN_KERNEL)
+		fill_kernel(command, values);
+	else
+		fill_copy(command, values);
+	writer = writer_begin(&seal);
+	if (!writer)
+		return;
+	(void)work_write(writer, domain, times->begin, times->end, values);
+	writer_end(writer, &seal);
+}
+
+static void release(const struct opencl_command *command)
+{
+	release_event *give_back =
+		(release_event *)command->vendor->functions[ENTRY_clReleaseEvent];
+
+	give_back(command->event);
+}
+
+/* Whoever comes second, the driver's call or events_let_go(), frees the place. */
+static void end(struct opencl_command *command)
+{
+	uint32_t before = __atomic_exchange_n(&command->holding, DONE, __ATOMIC_ACQ_REL);
+
+	if (before == HELD)
+		release(command);
+	if (before != LETTING_GO)
+		give(command);
+}
+
+/* Its times are found out in any case: by them others of its queue are estimated. */
+static void tell(const struct opencl_command *command)
+{
+	uint64_t now = clock_ticks();
+	struct opencl_times times = { 0, 0 };
+
+	if (now)
+		times = times_of(command, now);
+	if (!opencl_writes(command->work.domain))
+		return;
+	if (now)
+		write_down(command, &times);
+	else
+		writer_lose();
+}
+
+/* A command that failed has done nothing. */
+static void on_done(opencl_object event, int32_t status, void *context)
+{
+	struct opencl_command *command = context;
+	uint32_t session = command->session;
+
+	(void)event;
+	if (status >= 0 && session == writers_session() && writers_are_on())
+		tell(command);
+	end(command);
+	count(session, -1);
+}
+
+void event_follow(const struct opencl_command *given)
+{
+	set_callback *set = (set_callback *)given->vendor->functions[ENTRY_clSetEventCallback];
+	struct opencl_command *command = take();
+
+	if (!command) {
+		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+		release(given);
+		return;
+	}
+	*command = *given;
+	if (command->shadow)
+		shadow_keep(command->shadow);
+	__atomic_store_n(&command->holding, HELD, __ATOMIC_RELEASE);
+	count(given->session, 1);
+	if (!set(command->event, COMPLETE, on_done, command))
+		return;
+	end(command);
+	__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+	count(given->session, -1);
+}
+
+static void let_go(struct opencl_command *command)
+{
+	uint32_t held = HELD, letting = LETTING_GO;
+
+	if (!__atomic_compare_exchange_n(&command->holding, &held, LETTING_GO, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	release(command);
+	if (!__atomic_compare_exchange_n(&command->holding, &letting, LET_GO, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		give(command);
+}
+
+/* The driver keeps events of commands that are not done, whoever has let go of them. */
+static void let_go_of_all(void)
+{
+	uint32_t session = writers_session();
+	uint32_t used = __atomic_load_n(&fresh, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct opencl_command *command = &commands[i];
+		void *driver;
+
+		if (command->session != session ||
+		    __atomic_load_n(&command->holding, __ATOMIC_ACQUIRE) != HELD)
+			continue;
+		driver = vendor_keep(command->vendor);
+		if (!driver)
+			continue; /* it went with all that it had */
+		let_go(command);
+		vendor_let_go(driver);
+	}
+}
+
+static uint32_t under_way(void)
+{
+	/* Acquire: what was counted down is written. */
+	return (uint32_t)__atomic_load_n(&pending, __ATOMIC_ACQUIRE);
+}
+
+uint32_t events_drain(uint32_t deadline_ms)
+{
+	struct timespec pause = { 0, PAUSE_NS };
+	uint32_t left;
+
+	for (uint32_t i = 0; i < deadline_ms && under_way(); i++)
+		raw2(SYS_nanosleep, &pause, 0);
+	left = under_way();
+	if (left)
+		let_go_of_all();
+	return left;
+}
+
+uint32_t events_lost(void)
+{
+	return __atomic_load_n(&lost, __ATOMIC_RELAXED);
+}
+
+/* Is one of its references ours?  False: just now it changes hands. */
+static bool find_reference(opencl_object event, uint32_t *ret_count)
+{
+	uint32_t used = __atomic_load_n(&fresh, __ATOMIC_ACQUIRE);
+
+	*ret_count = 0;
+	for (uint32_t i = 0; i < used; i++) {
+		uint32_t holding = __atomic_load_n(&commands[i].holding, __ATOMIC_ACQUIRE);
+
+		if (holding == NOT_HELD || holding == LET_GO || commands[i].event != event)
+			continue;
+		if (holding != HELD)
+			return false;
+		*ret_count = 1;
+	}
+	return true;
+}
+
+/* How many references the program and the driver have. */
+bool event_references(const struct opencl_vendor *vendor, opencl_object event, uint32_t *ret)
+{
+	const struct timespec nap = { 0, NAP_NS };
+	uint32_t before, after;
+
+	for (unsigned i = 0; i < ASK_TRIES; i++) {
+		bool is_sure = find_reference(event, &before);
+
+		if (!vendor_ask(vendor, ENTRY_clGetEventInfo, event, EVENT_REFERENCES, ret,
+				sizeof(*ret)))
+			return false;
+		is_sure &= find_reference(event, &after);
+		*ret -= before;
+		if (is_sure && before == after)
+			return true;
+		raw2(SYS_nanosleep, &nap, 0);
+	}
+	return true;
+}

@@ -1,0 +1,291 @@
+/*
+ * Memory of OpenCL: buffers, images, pipes, shared memory.  The driver says when it really goes
+ * (a destructor callback), also for objects that were made before us, since we ask for it when they
+ * are first released.  Addresses that we know about are kept in tables without locks: a place is
+ * taken by whoever stores its key.
+ */
+#include "shared/arch/syscall.h"
+#include "target/domains/opencl/opencl.h"
+#include "target/hooks/thread.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define OBJECTS_MAX  16384u
+#define MAPPINGS_MAX 4096u
+#define PROBES_MAX   64u
+#define GONE         1u /* a key that was taken away */
+
+typedef void destructor(opencl_object object, void *context);
+typedef int32_t set_destructor(opencl_object object, destructor *destroy, void *context);
+
+struct known {
+	uint64_t key, size, cause;
+	uint32_t thread, device;
+	bool is_written;
+};
+
+struct known_table {
+	struct known *items;
+	uint32_t count;
+};
+
+/* Never unmapped: the driver calls whenever an object goes. */
+static struct known_table objects = { NULL, OBJECTS_MAX }, mappings = { NULL, MAPPINGS_MAX };
+
+static int make(struct known_table *table)
+{
+	long r;
+
+	if (table->items)
+		return 0;
+	r = raw6(SYS_mmap, 0, table->count * sizeof(struct known), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return -ENOMEM;
+	table->items = (struct known *)r;
+	return 0;
+}
+
+int memory_start(void)
+{
+	int r = make(&objects);
+
+	return r ? r : make(&mappings);
+}
+
+static struct known *place_at(const struct known_table *table, uint64_t key, unsigned probe)
+{
+	uint32_t first = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 36);
+
+	return &table->items[(first + probe) % table->count];
+}
+
+static struct known *find(const struct known_table *table, uint64_t key)
+{
+	for (unsigned i = 0; i < PROBES_MAX; i++) {
+		struct known *place = place_at(table, key, i);
+		uint64_t found = __atomic_load_n(&place->key, __ATOMIC_ACQUIRE);
+
+		if (found == key)
+			return place;
+		if (!found)
+			return NULL;
+	}
+	return NULL;
+}
+
+static struct known *add(const struct known_table *table, uint64_t key, uint64_t size)
+{
+	struct known *known = find(table, key);
+
+	for (unsigned i = 0; !known && i < PROBES_MAX; i++) {
+		struct known *place = place_at(table, key, i);
+		uint64_t found = __atomic_load_n(&place->key, __ATOMIC_RELAXED);
+
+		if (found <= GONE &&
+		    __atomic_compare_exchange_n(&place->key, &found, key, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			known = place;
+	}
+	if (known) {
+		known->size = size;
+		known->cause = known->thread = known->device = 0;
+	}
+	return known;
+}
+
+static void forget(struct known *known)
+{
+	__atomic_store_n(&known->key, GONE, __ATOMIC_RELEASE);
+}
+
+/* What happened to memory. */
+struct change {
+	uint64_t size, address, operation, cause;
+	uint32_t device, thread;
+	uint64_t begin, end;
+};
+
+static void write_down(const struct change *change)
+{
+	const uint64_t values[] = {
+		change->size,   change->address, change->device, change->operation, 0, 0,
+		change->thread, change->cause
+	};
+	struct writer *writer;
+	writer_seal seal;
+
+	if (!opencl_writes(DOMAIN_MEMORY))
+		return;
+	if (!change->end) {
+		writer_lose();
+		return;
+	}
+	writer = writer_begin(&seal);
+	if (!writer)
+		return;
+	(void)work_write(writer, DOMAIN_MEMORY, change->begin, change->end, values);
+	writer_end(writer, &seal);
+}
+
+/* The end of an object: on any thread, any time. */
+static void on_destroyed(opencl_object object, void *context)
+{
+	struct known *known = find(&objects, object);
+	uint64_t now = clock_ticks();
+	struct change change;
+
+	(void)context;
+	if (!known)
+		return;
+	change = (struct change){ known->size,   object,        MEMORY_FREE, known->cause,
+				  known->device, known->thread, now,         now };
+	forget(known);
+	if (writers_are_on())
+		write_down(&change);
+}
+
+/* Parts and views of other objects have no memory of their own. */
+static bool has_memory(const struct opencl_vendor *vendor, opencl_object object, size_t *ret_size)
+{
+	opencl_object parent = 0;
+
+	vendor_ask(vendor, ENTRY_clGetMemObjectInfo, object, MEMORY_PARENT, &parent,
+		   sizeof(parent));
+	return !parent && vendor_ask(vendor, ENTRY_clGetMemObjectInfo, object, MEMORY_SIZE,
+				     ret_size, sizeof(*ret_size));
+}
+
+static uint32_t device_of(const struct opencl_vendor *vendor, opencl_object object)
+{
+	opencl_object context = 0;
+
+	if (!vendor_ask(vendor, ENTRY_clGetMemObjectInfo, object, MEMORY_CONTEXT, &context,
+			sizeof(context)))
+		return 0;
+	return device_of_context(vendor, context);
+}
+
+/* NULL when its end will not be told. */
+static struct known *follow(const struct opencl_vendor *vendor, opencl_object object, size_t size,
+			    uint32_t device)
+{
+	set_destructor *set =
+		(set_destructor *)vendor->functions[ENTRY_clSetMemObjectDestructorCallback];
+	struct known *known = set ? add(&objects, object, size) : NULL;
+
+	if (!known)
+		return NULL;
+	known->device = device;
+	if (!set(object, on_destroyed, NULL))
+		return known;
+	forget(known);
+	return NULL;
+}
+
+void memory_after_create(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	opencl_object object = around->frame.results[0];
+	uint32_t device;
+	size_t size;
+
+	if (!vendor || !object || !writers_are_on() || !has_memory(vendor, object, &size))
+		return;
+	device = device_of(vendor, object);
+	write_down(&(struct change){ size, object, MEMORY_ALLOCATE, around->frame.begin, device,
+				     (uint32_t)thread_number(), around->frame.begin, end });
+	follow(vendor, object, size, device);
+}
+
+/* Whoever releases it last is the cause of its end. */
+void memory_before_release(struct hook_around *around, uint64_t *window)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	opencl_object object = hook_argument(&around->frame, 0);
+	struct known *known;
+	size_t size;
+
+	(void)window;
+	if (!vendor || !object || !writers_are_on())
+		return;
+	known = find(&objects, object);
+	if (!known && has_memory(vendor, object, &size))
+		known = follow(vendor, object, size, device_of(vendor, object));
+	if (known) {
+		known->thread = (uint32_t)thread_number();
+		known->cause = around->frame.begin;
+	}
+}
+
+static unsigned size_argument(unsigned entry)
+{
+	return entry == ENTRY_clDeviceMemAllocINTEL || entry == ENTRY_clSharedMemAllocINTEL ? 3 : 2;
+}
+
+void memory_after_svm_alloc(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	uint64_t address = around->frame.results[0];
+	uint64_t size =
+		hook_argument(&around->frame, size_argument(vendor_entry(around->frame.hook)));
+	struct known *known;
+	uint32_t device;
+
+	if (!vendor || !address || !writers_are_on())
+		return;
+	device = device_of_context(vendor, hook_argument(&around->frame, 0));
+	known = add(&objects, address, size);
+	if (known)
+		known->device = device;
+	write_down(&(struct change){ size, address, MEMORY_ALLOCATE, around->frame.begin, device,
+				     (uint32_t)thread_number(), around->frame.begin, end });
+}
+
+/* The size of what was taken before us is not known. */
+void memory_free_shared(const struct hook_around *around, uint64_t address, uint64_t end)
+{
+	struct known *known = address ? find(&objects, address) : NULL;
+	struct change change = { .address = address,
+				 .operation = MEMORY_FREE,
+				 .cause = around->frame.begin,
+				 .thread = (uint32_t)thread_number(),
+				 .begin = around->frame.begin,
+				 .end = end };
+
+	if (!address || !writers_are_on())
+		return;
+	if (known) {
+		change.size = known->size;
+		change.device = known->device;
+		forget(known);
+	}
+	write_down(&change);
+}
+
+/* The address may be somebody else's already: then that one's end will have no size. */
+void memory_after_svm_free(struct hook_around *around, uint64_t end)
+{
+	memory_free_shared(around, hook_argument(&around->frame, 1), end);
+}
+
+void memory_note_mapping(uint64_t address, uint64_t size, bool is_written)
+{
+	struct known *known = address ? add(&mappings, address, size) : NULL;
+
+	if (known)
+		known->is_written = is_written;
+}
+
+uint64_t memory_mapped(uint64_t address, bool *is_written)
+{
+	struct known *known = find(&mappings, address);
+	uint64_t size = known ? known->size : 0;
+
+	if (!known)
+		return 0;
+	*is_written = known->is_written;
+	forget(known);
+	return size;
+}

@@ -1,0 +1,118 @@
+/*
+ * OpenCL through the tables of its drivers: the calls, and what devices do because of them.
+ */
+#include "target/domains/opencl/opencl.h"
+#include "target/domains/domain.h"
+
+#include "shared/arch/syscall.h"
+#include "target/hooks/got.h"
+
+#include <time.h>
+
+#define DRAIN_MS  2000u
+#define QUEUES_MS 200u /* more, until queues of ours are put down */
+#define PAUSE_NS  1000000
+
+static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
+
+static uint32_t written; /* bits of enum trace_domain */
+static bool has_driver;  /* in this session */
+
+bool opencl_writes(enum trace_domain domain)
+{
+	return __atomic_load_n(&written, __ATOMIC_RELAXED) >> domain & 1;
+}
+
+/* Who asks for the calls alone gets all that they cause. */
+static uint32_t read_request(const struct trace_request *request)
+{
+	uint32_t calls = (uint32_t)request->is_wanted[DOMAIN_OPENCL] << DOMAIN_OPENCL;
+	uint32_t asked = 0, all = 0;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(work); i++) {
+		asked |= (uint32_t)request->is_wanted[work[i]] << work[i];
+		all |= 1u << work[i];
+	}
+	return calls | (calls && !asked ? all : asked);
+}
+
+/* Before the first hook is in, devices' work must have its place. */
+static bool start(const struct trace_request *request)
+{
+	bool fits = true;
+
+	__atomic_store_n(&written, read_request(request), __ATOMIC_RELAXED);
+	has_driver = false;
+	if (!written) {
+		shadows_start(false);
+		return true;
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
+		if (opencl_writes(work[i]))
+			fits &= work_start(work[i]);
+	queues_start();
+	kernels_start();
+	shadows_start(request->opencl_device_time);
+	return fits && !events_start() && !memory_start();
+}
+
+/* A library of that name which is a driver itself has nothing that could be hooked: programs call
+ * its functions, not those of a table. */
+static void tell_driver(void)
+{
+	struct rings *rings = writers_rings();
+
+	if (!has_driver && got_has_module("libOpenCL.so*"))
+		writer_note(NOTE_NO_DRIVER);
+	else if (rings)
+		__atomic_fetch_and(&rings->notes, ~(1u << NOTE_NO_DRIVER), __ATOMIC_RELAXED);
+}
+
+static void look(bool have_modules_changed, struct got_report *report)
+{
+	if (written && vendors_look(have_modules_changed, report)) {
+		report->domains |= written;
+		has_driver = true;
+	}
+	if (written && have_modules_changed)
+		tell_driver();
+	shadows_look();
+}
+
+/* While calls still come through us: what they enqueue from now on goes to their own queues. */
+static void stop(struct rings *rings)
+{
+	(void)rings;
+	shadows_stop();
+}
+
+static void await_shadows(void)
+{
+	struct timespec pause = { 0, PAUSE_NS };
+
+	for (uint32_t i = 0; i < QUEUES_MS && shadows_left(); i++)
+		raw2(SYS_nanosleep, &pause, 0);
+}
+
+/* When nobody can enqueue through us any more. */
+static void drain(struct rings *rings)
+{
+	if (!written)
+		return;
+	rings->work_cut += events_drain(DRAIN_MS);
+	rings->work_lost += events_lost();
+	await_shadows();
+	rings->queues_left += shadows_left();
+	shadows_tell(rings);
+}
+
+static void forget(void)
+{
+	events_forget();
+	shadows_forget();
+}
+
+const struct domain domain_opencl = { "opencl", NULL, 0, NULL };
+const struct gpu_runtime gpu_opencl = {
+	.start = start, .look = look, .stop = stop, .drain = drain, .forget = forget
+};

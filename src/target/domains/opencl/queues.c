@@ -1,0 +1,370 @@
+/*
+ * Queues and devices get small numbers when they are first met, and names that are said to the host
+ * once a session.  Runs inside calls of the program's: no locks.  A place is taken by whoever
+ * stores the handle first, and can be used when it is ready.
+ */
+#include "shared/arch/syscall.h"
+#include "target/domains/opencl/opencl.h"
+#include "target/runtime/text.h"
+
+#include <time.h>
+
+#define QUEUES_MAX   1024u
+#define DEVICES_MAX  64u
+#define PROBES_MAX   64u
+#define ORDERLESS    1u /* properties of a queue */
+#define PROFILES     2u
+#define TYPE_CPU     2u
+#define TYPE_GPU     4u
+#define AWAIT_TRIES  1000u
+#define NAP_NS       1000
+#define TEXT_ROOM    256u
+#define DEVICES_ROOM 16u /* of a context */
+
+typedef int32_t release_event(opencl_object event);
+
+struct device {
+	opencl_object handle;
+	uint32_t session; /* in which the host was told */
+	int64_t clock;
+};
+
+static struct opencl_queue queues[QUEUES_MAX];
+static struct device devices[DEVICES_MAX];
+static uint32_t queue_numbers;
+
+/* Numbers go on: a late record of an earlier session must not name a queue of this one. */
+void queues_start(void)
+{
+	for (unsigned i = 0; i < QUEUES_MAX; i++)
+		queues[i] = (struct opencl_queue){ 0 };
+	for (unsigned i = 0; i < DEVICES_MAX; i++)
+		devices[i] = (struct device){ 0 };
+}
+
+static bool say(enum name_space space, uint32_t number, const char *text)
+{
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
+	bool is_said = writer && writer_name(writer, space, number, text, text_length(text));
+
+	if (writer)
+		writer_end(writer, &seal);
+	return is_said;
+}
+
+static size_t add_property(const struct opencl_vendor *vendor, opencl_object device, char *text,
+			   size_t at, const char *key, uint32_t name)
+{
+	char value[TEXT_ROOM] = "";
+
+	if (!vendor_ask(vendor, ENTRY_clGetDeviceInfo, device, name, value, sizeof(value)))
+		return at;
+	value[sizeof(value) - 1] = 0;
+	at = text_add(text, 4 * TEXT_ROOM, at, key);
+	at = text_add(text, 4 * TEXT_ROOM, at, value);
+	return text_add(text, 4 * TEXT_ROOM, at, "\n");
+}
+
+static bool say_device(const struct opencl_vendor *vendor, opencl_object device, uint32_t number)
+{
+	char text[4 * TEXT_ROOM], platform_name[TEXT_ROOM] = "";
+	opencl_object platform = 0;
+	uint64_t type = 0;
+	size_t at;
+
+	vendor_ask(vendor, ENTRY_clGetDeviceInfo, device, DEVICE_TYPE, &type, sizeof(type));
+	at = text_add(text, sizeof(text), 0,
+		      type & TYPE_GPU   ? "type=gpu\n"
+		      : type & TYPE_CPU ? "type=cpu\n"
+					: "type=accelerator\n");
+	at = add_property(vendor, device, text, at, "name=", DEVICE_NAME);
+	at = add_property(vendor, device, text, at, "vendor=", DEVICE_VENDOR);
+	if (vendor_ask(vendor, ENTRY_clGetDeviceInfo, device, DEVICE_PLATFORM, &platform,
+		       sizeof(platform)) &&
+	    vendor_ask(vendor, ENTRY_clGetPlatformInfo, platform, PLATFORM_NAME, platform_name,
+		       sizeof(platform_name))) {
+		at = text_add(text, sizeof(text), at, "product=");
+		at = text_add(text, sizeof(text), at, platform_name);
+		text_add(text, sizeof(text), at, "\n");
+	}
+	return say(NAME_DEVICE, number, text);
+}
+
+static void say_host(void)
+{
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
+
+	if (!writer)
+		return;
+	work_name(writer, NAME_DEVICE, 0, "type=cpu\nname=host\n");
+	writer_end(writer, &seal);
+}
+
+static bool claim(opencl_object *place, opencl_object handle)
+{
+	opencl_object empty = 0;
+
+	return __atomic_load_n(place, __ATOMIC_ACQUIRE) == handle ||
+	       __atomic_compare_exchange_n(place, &empty, handle, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE) ||
+	       empty == handle;
+}
+
+/* Before the number is used; twice does no harm. */
+static void introduce(const struct opencl_vendor *vendor, struct device *device, uint32_t number)
+{
+	if (__atomic_load_n(&device->session, __ATOMIC_RELAXED) == writers_session())
+		return;
+	say_host();
+	if (say_device(vendor, device->handle, number))
+		__atomic_store_n(&device->session, writers_session(), __ATOMIC_RELAXED);
+}
+
+uint32_t device_number(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	for (uint32_t i = 0; handle && i < DEVICES_MAX; i++) {
+		uint32_t number = WORK_NUMBERS + i;
+
+		if (!claim(&devices[i].handle, handle))
+			continue;
+		introduce(vendor, &devices[i], number);
+		return number;
+	}
+	return 0;
+}
+
+uint32_t device_of_context(const struct opencl_vendor *vendor, opencl_object context)
+{
+	opencl_object found[DEVICES_ROOM] = { 0 };
+
+	if (!vendor_ask(vendor, ENTRY_clGetContextInfo, context, CONTEXT_DEVICES, found,
+			sizeof(found)))
+		return 0;
+	return device_number(vendor, found[0]);
+}
+
+int64_t *device_clock(uint32_t number)
+{
+	return &devices[number < WORK_NUMBERS ? 0 : (number - WORK_NUMBERS) % DEVICES_MAX].clock;
+}
+
+/* `known`: the queue as the program knows it. */
+static void say_queue(const struct opencl_queue *queue, const struct opencl_queue *known,
+		      const char *more, const char *why)
+{
+	char text[TEXT_ROOM];
+	size_t at = text_add(text, sizeof(text), 0, "OpenCL queue ");
+
+	at = text_add_number(text, sizeof(text), at, known->number - WORK_NUMBERS);
+	at = text_add(text, sizeof(text), at, queue->is_ordered ? "" : ", out of order");
+	at = text_add(text, sizeof(text), at, more);
+	text_add(text, sizeof(text), at, why);
+	say(NAME_QUEUE, queue->number, text);
+}
+
+static uint32_t next_number(void)
+{
+	return WORK_NUMBERS + 1 + __atomic_fetch_add(&queue_numbers, 1, __ATOMIC_RELAXED);
+}
+
+void queue_view(const struct opencl_queue *queue, struct opencl_queue *ret)
+{
+	ret->number = next_number();
+	ret->device = queue->device;
+	ret->device_handle = queue->device_handle;
+	ret->has_profiling = true;
+	say_queue(ret, queue, ", device times", "");
+}
+
+void queue_say_refusal(const struct opencl_queue *queue, const char *why)
+{
+	say_queue(queue, queue, ", times estimated: ", why);
+}
+
+/* What the driver says of it, before anybody can see it. */
+static bool describe(const struct opencl_vendor *vendor, opencl_object handle,
+		     struct opencl_queue *ret)
+{
+	uint64_t properties = 0;
+
+	*ret = (struct opencl_queue){ .handle = handle, .vendor = vendor };
+	if (!vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_DEVICE,
+			&ret->device_handle, sizeof(ret->device_handle)) ||
+	    !vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_PROPERTIES, &properties,
+			sizeof(properties)))
+		return false;
+	ret->is_ordered = !(properties & ORDERLESS);
+	ret->has_profiling = properties & PROFILES;
+	ret->device = device_number(vendor, ret->device_handle);
+	ret->number = next_number();
+	say_queue(ret, ret, ret->has_profiling ? ", profiling" : "", "");
+	return true;
+}
+
+static void fill(struct opencl_queue *place, const struct opencl_queue *queue)
+{
+	place->number = queue->number;
+	place->device = queue->device;
+	place->device_handle = queue->device_handle;
+	place->is_ordered = queue->is_ordered;
+	place->has_profiling = queue->has_profiling;
+	place->last_end = 0;
+	place->vendor = queue->vendor;
+	place->shadow = NULL;
+	place->refusal = 0;
+	place->is_new = false;
+	/* Release: pairs with await_ready(). */
+	__atomic_store_n(&place->is_ready, 1, __ATOMIC_RELEASE);
+}
+
+/* Another thread is filling it in, which takes no time unless it was put to sleep. */
+static struct opencl_queue *await_ready(struct opencl_queue *place)
+{
+	const struct timespec nap = { 0, NAP_NS };
+
+	for (unsigned i = 0; i < AWAIT_TRIES; i++) {
+		if (__atomic_load_n(&place->is_ready, __ATOMIC_ACQUIRE))
+			return place;
+		raw2(SYS_nanosleep, &nap, 0);
+	}
+	return NULL;
+}
+
+static void release_kept(const struct opencl_vendor *vendor, opencl_object *kept)
+{
+	opencl_object event = __atomic_exchange_n(kept, 0, __ATOMIC_ACQ_REL);
+
+	if (event)
+		((release_event *)vendor->functions[ENTRY_clReleaseEvent])(event);
+}
+
+static void let_go(struct opencl_queue *queue)
+{
+	release_kept(queue->vendor, &queue->first);
+	release_kept(queue->vendor, &queue->barrier);
+}
+
+void queues_stop(void)
+{
+	for (unsigned i = 0; i < QUEUES_MAX; i++) {
+		void *driver;
+
+		if (!__atomic_load_n(&queues[i].first, __ATOMIC_SEQ_CST) &&
+		    !__atomic_load_n(&queues[i].barrier, __ATOMIC_SEQ_CST))
+			continue;
+		driver = vendor_keep(queues[i].vendor);
+		if (!driver)
+			continue;
+		let_go(&queues[i]);
+		vendor_let_go(driver);
+	}
+}
+
+static struct opencl_queue *place_at(opencl_object handle, unsigned probe)
+{
+	return &queues[((uint32_t)(handle * 0x9e3779b97f4a7c15u >> 40) + probe) % QUEUES_MAX];
+}
+
+/* Its place, or an empty one, which is not taken; NULL: there is no room for it. */
+static struct opencl_queue *find_place(opencl_object handle)
+{
+	for (unsigned i = 0; i < PROBES_MAX; i++) {
+		struct opencl_queue *place = place_at(handle, i);
+		opencl_object found = __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE);
+
+		if (found == handle || !found)
+			return place;
+	}
+	return NULL;
+}
+
+static struct opencl_queue *find_known(opencl_object handle)
+{
+	struct opencl_queue *place = find_place(handle);
+
+	return place && __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE) == handle ? place : NULL;
+}
+
+static struct opencl_queue *add(const struct opencl_queue *queue)
+{
+	for (unsigned i = 0; i < PROBES_MAX; i++) {
+		struct opencl_queue *place = place_at(queue->handle, i);
+		opencl_object empty = 0;
+
+		if (__atomic_compare_exchange_n(&place->handle, &empty, queue->handle, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			fill(place, queue);
+			return place;
+		}
+		if (empty == queue->handle)
+			return await_ready(place);
+	}
+	return NULL;
+}
+
+struct opencl_queue *queue_find(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	struct opencl_queue *known = handle ? find_known(handle) : NULL, made;
+
+	if (known)
+		return await_ready(known);
+	if (handle && !find_place(handle)) {
+		writer_note(NOTE_MANY_QUEUES);
+		return NULL;
+	}
+	return handle && describe(vendor, handle, &made) ? add(&made) : NULL;
+}
+
+/* A handle that was given out just now is a new queue, whatever had it before. */
+static void meet_again(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	struct opencl_queue *known = find_known(handle), made;
+
+	if (known && describe(vendor, handle, &made)) {
+		let_go(known);
+		fill(known, &made);
+	}
+}
+
+/* Nothing is in it that we have not seen. */
+static void note_birth(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	struct opencl_queue *queue = shadows_are_wanted() ? queue_find(vendor, handle) : NULL;
+
+	if (queue)
+		queue->is_new = true;
+}
+
+void queue_after_create(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	opencl_object handle = around->frame.results[0];
+
+	(void)end;
+	if (!vendor || !handle || !writers_are_on())
+		return;
+	vendor_meet(vendor, handle);
+	meet_again(vendor, handle);
+	note_birth(vendor, handle);
+}
+
+void queue_before_change(struct hook_around *around, uint64_t *window)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+
+	(void)window;
+	if (vendor && around->frame.arguments[0])
+		shadow_give_up(vendor, around->frame.arguments[0], REFUSED_CHANGED);
+}
+
+/* Its properties are others now. */
+void queue_after_change(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+
+	(void)end;
+	if (vendor && around->frame.arguments[0] && writers_are_on() && !shadows_are_wanted())
+		meet_again(vendor, around->frame.arguments[0]);
+}

@@ -1,0 +1,360 @@
+/*
+ * Queues of ours beside queues of the program's that keep no times (--opencl-device-time).  What
+ * the program enqueues goes to ours, which is the same but for its times; what it asks about its
+ * own is answered as if there were no other.  Commands keep their order over the change from one to
+ * the other and back:
+ *
+ * - In a queue that keeps its order, all that comes later waits for a marker in the queue that was
+ *   left.  It would have waited without us.
+ * - In another, the queue that is gone to has a marker of the one that was left, so that whoever
+ *   waits for all waits for all; and its last barrier, when that is still to come.
+ * - A call that chose its queue before the change, and comes out after it, does the same once more
+ *   before it returns.  So nobody waits for anybody here, and there are no locks.
+ *
+ * Runs inside calls of the program's, in the driver's callbacks, and on threads of ours.
+ */
+#include "target/domains/opencl/shadow.h"
+
+#include "shared/arch/syscall.h"
+#include "target/hooks/got.h"
+#include "target/runtime/kernel_clock.h"
+
+#include <time.h>
+
+#define GRACE_NS   250000000ull /* a call that is under way when hooks come is long over */
+#define CHOSE_OURS 1u           /* in a token, beside the address */
+
+static const char *const refusals[REFUSALS] = {
+#define REFUSAL(name, text) [REFUSED_##name] = text,
+#include "shared/wire/queue_refusals.def"
+#undef REFUSAL
+};
+
+static uint32_t is_wanted, is_ending;
+static uint32_t timed, refused, refusal_bits;
+
+bool shadows_are_wanted(void)
+{
+	return __atomic_load_n(&is_wanted, __ATOMIC_RELAXED);
+}
+
+bool shadows_are_ending(void)
+{
+	return __atomic_load_n(&is_ending, __ATOMIC_SEQ_CST);
+}
+
+void shadows_start(bool wanted)
+{
+	__atomic_store_n(&is_ending, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&is_wanted, wanted, __ATOMIC_RELEASE);
+	timed = refused = refusal_bits = 0;
+}
+
+void shadows_tell(struct rings *rings)
+{
+	rings->queues_timed += __atomic_load_n(&timed, __ATOMIC_RELAXED);
+	rings->queues_estimated += __atomic_load_n(&refused, __ATOMIC_RELAXED);
+	rings->queue_refusals |= __atomic_load_n(&refusal_bits, __ATOMIC_RELAXED);
+}
+
+static void refuse(struct opencl_queue *queue, enum opencl_refusal why)
+{
+	uint32_t none = 0;
+
+	if (!__atomic_compare_exchange_n(&queue->refusal, &none, why, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_RELAXED))
+		return;
+	__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&refusal_bits, 1u << why, __ATOMIC_RELAXED);
+	queue_say_refusal(queue, refusals[why]);
+}
+
+/* Our queue, in a place of its own; the caller has kept it. */
+static struct opencl_shadow *make(const struct opencl_vendor *vendor, struct opencl_queue *queue)
+{
+	opencl_object context = 0, ours = 0;
+	struct opencl_shadow *shadow = shadow_take_place();
+	uint32_t before;
+
+	if (!shadow) {
+		refuse(queue, REFUSED_MANY);
+		return NULL;
+	}
+	vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, queue->handle, QUEUE_CONTEXT, &context,
+		   sizeof(context));
+	before = context_references(vendor, context);
+	ours = twin_make(vendor, queue->handle, context, queue->device_handle);
+	if (!ours || vendor_call(vendor, ENTRY_clRetainCommandQueue, queue->handle)) {
+		if (ours)
+			vendor_call(vendor, ENTRY_clReleaseCommandQueue, ours);
+		shadow_give_place_back(shadow);
+		refuse(queue, REFUSED_MAKING);
+		return NULL;
+	}
+	shadow->context_references = context_references(vendor, context) > before;
+	shadow_fill(shadow, vendor, queue, context, ours);
+	return shadow;
+}
+
+/* Somebody may have refused it while it was made. */
+static bool is_refused(const struct opencl_shadow *shadow)
+{
+	return __atomic_load_n(&shadow->queue->refusal, __ATOMIC_SEQ_CST) ||
+	       __atomic_load_n(&shadow->vendor->refusal, __ATOMIC_SEQ_CST);
+}
+
+/* Either we see that all is ending, or that it is refused, or who does so sees the shadow. */
+static void move(struct opencl_shadow *shadow)
+{
+	struct opencl_queue *queue = shadow->queue;
+
+	__atomic_store_n(&queue->shadow, shadow, __ATOMIC_SEQ_CST);
+	if (shadows_are_ending() || is_refused(shadow) ||
+	    !shadow_order(shadow, shadow->programs, shadow->ours)) {
+		if (!shadows_are_ending())
+			refuse(queue,
+			       shadow->vendor->refusal ? shadow->vendor->refusal : REFUSED_MAKING);
+		if (shadow_step(shadow, TO_OURS, AT_PROGRAMS))
+			shadow_close(shadow);
+		return;
+	}
+	queue_view(queue, &shadow->view);
+	/* Somebody may have given it up meanwhile. */
+	if (shadow_step(shadow, TO_OURS, AT_OURS))
+		__atomic_fetch_add(&timed, 1, __ATOMIC_RELAXED);
+}
+
+/* Either we see that all is ending, or queues_stop() sees the event. */
+static void keep_first(struct opencl_queue *queue, opencl_object first)
+{
+	__atomic_store_n(&queue->first, first, __ATOMIC_SEQ_CST);
+	if (shadows_are_ending() && __atomic_exchange_n(&queue->first, 0, __ATOMIC_ACQ_REL))
+		vendor_call(queue->vendor, ENTRY_clReleaseEvent, first);
+}
+
+/* In a queue without order there may be barriers that we have not seen: they must be over. */
+static bool is_past_unseen(const struct opencl_vendor *vendor, struct opencl_queue *queue)
+{
+	marker_function *mark =
+		(marker_function *)vendor->functions[ENTRY_clEnqueueMarkerWithWaitList];
+	opencl_object first;
+
+	if (queue->is_ordered || queue->is_new)
+		return true;
+	/* Nobody else may give it back while it is asked. */
+	first = __atomic_exchange_n(&queue->first, 0, __ATOMIC_ACQ_REL);
+	if (!first && (mark(queue->handle, 0, NULL, &first) || !first))
+		return false;
+	queue->is_new = event_is_done(vendor, first);
+	if (queue->is_new)
+		vendor_call(vendor, ENTRY_clReleaseEvent, first);
+	else
+		keep_first(queue, first);
+	return queue->is_new;
+}
+
+static enum opencl_refusal refusal_of(const struct opencl_vendor *vendor)
+{
+	if (!twin_is_possible(vendor))
+		return REFUSED_OLD;
+	return __atomic_load_n(&vendor->refusal, __ATOMIC_RELAXED);
+}
+
+static bool may_move(const struct opencl_vendor *vendor, struct opencl_queue *queue)
+{
+	enum opencl_refusal why;
+
+	if (__atomic_load_n(&is_ending, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&queue->refusal, __ATOMIC_RELAXED) ||
+	    !__atomic_load_n(&vendor->is_settled, __ATOMIC_ACQUIRE))
+		return false;
+	why = refusal_of(vendor);
+	if (why)
+		refuse(queue, why);
+	return !why && is_past_unseen(vendor, queue);
+}
+
+/* One thread makes it; the others go on with the program's queue meanwhile. */
+static struct opencl_shadow *try_to_make(const struct opencl_vendor *vendor,
+					 struct opencl_queue *queue)
+{
+	uint32_t nobody = 0;
+	struct opencl_shadow *shadow = NULL;
+
+	if (!__atomic_compare_exchange_n(&queue->maker, &nobody, 1, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return NULL;
+	if (!__atomic_load_n(&queue->shadow, __ATOMIC_ACQUIRE) && may_move(vendor, queue))
+		shadow = make(vendor, queue);
+	if (shadow)
+		move(shadow);
+	__atomic_store_n(&queue->maker, 0, __ATOMIC_RELEASE);
+	return shadow;
+}
+
+uint64_t shadow_enter(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	struct opencl_queue *queue;
+	struct opencl_shadow *shadow;
+	enum side side;
+
+	if (!shadows_are_wanted() || !vendor || !writers_are_on())
+		return 0;
+	queue = queue_find(vendor, handle);
+	if (!queue || queue->has_profiling)
+		return 0;
+	shadow = shadow_find(queue);
+	if (!shadow)
+		shadow = try_to_make(vendor, queue);
+	if (!shadow)
+		return 0;
+	side = shadow_side(shadow);
+	return (uint64_t)shadow | (side == AT_OURS || side == TO_PROGRAMS ? CHOSE_OURS : 0);
+}
+
+static struct opencl_shadow *shadow_in(uint64_t token)
+{
+	return (struct opencl_shadow *)(token & ~(uint64_t)CHOSE_OURS);
+}
+
+struct opencl_shadow *shadow_chosen(uint64_t token)
+{
+	return token & CHOSE_OURS ? shadow_in(token) : NULL;
+}
+
+struct opencl_queue *shadow_view(struct opencl_shadow *shadow)
+{
+	return &shadow->view;
+}
+
+/* A call that knew of none may come out when there is one. */
+static void order_late(const struct opencl_vendor *vendor, opencl_object handle)
+{
+	struct opencl_queue *queue = queue_find(vendor, handle);
+	struct opencl_shadow *shadow = queue ? shadow_find(queue) : NULL;
+
+	if (!shadow)
+		return;
+	if (shadow_side(shadow) <= AT_OURS)
+		shadow_order_or_say(shadow, shadow->programs, shadow->ours);
+	shadow_drop(shadow);
+}
+
+void shadow_leave(const struct opencl_vendor *vendor, opencl_object handle, uint64_t token)
+{
+	struct opencl_shadow *shadow = shadow_in(token);
+	bool chose_ours = token & CHOSE_OURS;
+	enum side side;
+
+	if (!token) {
+		if (shadows_are_wanted() && vendor && writers_are_on())
+			order_late(vendor, handle);
+		return;
+	}
+	side = shadow_side(shadow);
+	if (chose_ours && side >= TO_PROGRAMS)
+		shadow_order_or_say(shadow, shadow->ours, shadow->programs);
+	else if (!chose_ours && side <= AT_OURS)
+		shadow_order_or_say(shadow, shadow->programs, shadow->ours);
+	shadow_drop(shadow);
+}
+
+opencl_object shadow_handle(uint64_t token, opencl_object handle)
+{
+	return token & CHOSE_OURS ? shadow_in(token)->ours : handle;
+}
+
+opencl_object shadow_programs(uint64_t token, opencl_object handle)
+{
+	return token ? shadow_in(token)->programs : handle;
+}
+
+void shadow_give_up(const struct opencl_vendor *vendor, opencl_object handle,
+		    enum opencl_refusal why)
+{
+	struct opencl_queue *queue;
+	struct opencl_shadow *shadow;
+
+	if (!shadows_are_wanted() || !writers_are_on())
+		return;
+	queue = queue_find(vendor, handle);
+	if (!queue || queue->has_profiling)
+		return;
+	refuse(queue, why);
+	shadow = shadow_find(queue);
+	if (!shadow)
+		return;
+	shadow_go_back(shadow);
+	shadow_drop(shadow);
+}
+
+/* Functions that go past us are about to be had: all of this driver go back. */
+void shadows_give_up(struct opencl_vendor *vendor)
+{
+	uint32_t none = 0;
+
+	if (!shadows_are_wanted() ||
+	    !__atomic_compare_exchange_n(&vendor->refusal, &none, REFUSED_BYPASS, false,
+					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		return;
+	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
+		struct opencl_shadow *shadow = shadow_at(i);
+
+		if (!shadow_try_keep(shadow))
+			continue;
+		if (shadow->vendor == vendor && shadow->session == writers_session()) {
+			refuse(shadow->queue, REFUSED_BYPASS);
+			shadow_go_back(shadow);
+		}
+		shadow_drop(shadow);
+	}
+}
+
+/* False: the driver has gone. */
+static bool look_for_bypass(struct opencl_vendor *vendor)
+{
+	void *driver = vendor_keep(vendor);
+
+	if (!driver)
+		return false;
+	if (!got_has_module("libOpenCL.so*"))
+		vendor->refusal = REFUSED_DIRECT;
+	else if (bypass_is_possible(vendor))
+		vendor->refusal = REFUSED_BYPASS;
+	vendor_let_go(driver);
+	return true;
+}
+
+/* Calls that began before the hooks came put their commands where we do not see it; when they are
+ * over, queues can be changed. */
+void shadows_settle(struct opencl_vendor *vendor)
+{
+	if (vendor->is_settled || !vendor->hooked)
+		return;
+	if (!vendor->hooked_ns && look_for_bypass(vendor))
+		vendor->hooked_ns = monotonic_ns();
+	if (vendor->hooked_ns && monotonic_ns() - vendor->hooked_ns >= GRACE_NS)
+		__atomic_store_n(&vendor->is_settled, 1, __ATOMIC_RELEASE);
+}
+
+void shadows_stop(void)
+{
+	if (!shadows_are_wanted())
+		return;
+	__atomic_store_n(&is_ending, 1, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
+		struct opencl_shadow *shadow = shadow_at(i);
+		void *driver = NULL;
+
+		if (!shadow_try_keep(shadow))
+			continue;
+		if (!__atomic_load_n(&shadow->is_closed, __ATOMIC_ACQUIRE))
+			driver = vendor_keep(shadow->vendor);
+		if (driver) {
+			shadow_go_back(shadow);
+			vendor_let_go(driver);
+		}
+		shadow_drop(shadow);
+	}
+	queues_stop();
+}

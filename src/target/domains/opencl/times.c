@@ -1,0 +1,89 @@
+/*
+ * When a device was at work.  Queues that keep times are asked; their clock is set against ours by
+ * what every command tells: it was queued while the program was in its call, and done before we
+ * heard of it.  Of other queues only the end is known: in an ordered one the beginning is when the
+ * command before was done, or when this one was enqueued, whichever is later.
+ */
+#include "target/domains/opencl/opencl.h"
+#include "target/hooks/clock.h"
+
+struct device_times {
+	uint64_t queued, begin, end; /* nanoseconds of the device's clock */
+};
+
+static bool ask_times(const struct opencl_command *command, struct device_times *ret)
+{
+	const struct opencl_vendor *vendor = command->vendor;
+	enum opencl_entry entry = ENTRY_clGetEventProfilingInfo;
+
+	return vendor_ask(vendor, entry, command->event, PROFILING_QUEUED, &ret->queued,
+			  sizeof(ret->queued)) &&
+	       vendor_ask(vendor, entry, command->event, PROFILING_START, &ret->begin,
+			  sizeof(ret->begin)) &&
+	       vendor_ask(vendor, entry, command->event, PROFILING_END, &ret->end,
+			  sizeof(ret->end)) &&
+	       ret->queued && ret->begin && ret->end >= ret->begin;
+}
+
+/* Moves the device's clock no further than it must, and remembers it for the next command. */
+static int64_t set_clock(const struct opencl_command *command, const struct device_times *times,
+			 const struct clock_rate *rate, uint64_t now)
+{
+	int64_t *clock = device_clock(command->queue->device);
+	int64_t offset = __atomic_load_n(clock, __ATOMIC_RELAXED);
+	int64_t lowest = (int64_t)(clock_ns_at(rate, command->begin) - times->queued);
+	int64_t queued = (int64_t)(clock_ns_at(rate, command->end) - times->queued);
+	int64_t done = (int64_t)(clock_ns_at(rate, now) - times->end);
+
+	offset = MAX(offset, lowest);
+	offset = MIN(offset, queued);
+	offset = MIN(offset, done);
+	__atomic_store_n(clock, offset, __ATOMIC_RELAXED);
+	return offset;
+}
+
+static struct opencl_times told(const struct opencl_command *command,
+				const struct device_times *times, uint64_t now)
+{
+	struct clock_rate rate = clock_now();
+	int64_t offset = set_clock(command, times, &rate, now);
+	uint64_t begin = clock_ticks_at(&rate, times->begin + (uint64_t)offset);
+	uint64_t end = clock_ticks_at(&rate, times->end + (uint64_t)offset);
+
+	/* Whatever the clocks say, it was after the call began and before we heard of it. */
+	begin = MIN(begin, now);
+	begin = MAX(begin, command->begin);
+	end = MIN(end, now);
+	return (struct opencl_times){ begin, MAX(begin, end) };
+}
+
+/* The last end of the queue; it only grows, whoever comes first. */
+static uint64_t push_end(struct opencl_queue *queue, uint64_t end)
+{
+	uint64_t last = __atomic_load_n(&queue->last_end, __ATOMIC_RELAXED);
+
+	while (last < end && !__atomic_compare_exchange_n(&queue->last_end, &last, end, true,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return last;
+}
+
+static struct opencl_times estimated(const struct opencl_command *command, uint64_t now)
+{
+	uint64_t end = command->is_blocking ? MIN(now, command->end) : now;
+	uint64_t begin = command->begin, last = 0;
+
+	if (command->queue && command->queue->is_ordered)
+		last = push_end(command->queue, end);
+	begin = MAX(begin, last);
+	return (struct opencl_times){ MIN(begin, end), end };
+}
+
+struct opencl_times times_of(const struct opencl_command *command, uint64_t now)
+{
+	struct device_times times;
+
+	if (command->queue && command->queue->has_profiling && ask_times(command, &times))
+		return told(command, &times, now);
+	return estimated(command, now);
+}

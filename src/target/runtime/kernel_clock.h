@@ -1,0 +1,24 @@
+/*
+ * The kernel's clocks in the target, asked by a system call: libc may not be there yet, or not any
+ * more.
+ */
+#pragma once
+
+#include "shared/arch/syscall.h"
+
+#include <stdint.h>
+#include <time.h>
+
+/* Nanoseconds of a CLOCK_*; 0 where the call is forbidden. */
+static inline uint64_t kernel_clock_ns(clockid_t clock)
+{
+	struct timespec now = { 0, 0 };
+
+	raw2(SYS_clock_gettime, clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t monotonic_ns(void)
+{
+	return kernel_clock_ns(CLOCK_MONOTONIC);
+}

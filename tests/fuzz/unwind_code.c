@@ -1,0 +1,70 @@
+/*
+ * Fuzzes the readers of instructions: whatever the bytes are, the rows ascend and are sound, and
+ * reading ends.  The first byte says where functions have names.
+ */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "host/unwind/arch/code.h"
+#include "shared/base/macros.h"
+
+#define CODE  0x10000u
+#define NAMES 64u
+
+struct hearing {
+	struct rows rows;
+	uint64_t last;
+};
+
+static int hear(void *context, uint64_t address, const struct rules *rules)
+{
+	struct hearing *hearing = context;
+	const struct unwind_row row = { .kind = rules->kind == RULES_NONE ? UNWIND_NONE
+									  : UNWIND_SIGNAL,
+					.fp = UNWIND_FP_SAME };
+	uint32_t pc = (uint32_t)(address - CODE + 1);
+
+	must(address + 1 >= CODE && address + 1 >= hearing->last);
+	hearing->last = address;
+	return rules->kind == RULES_FRAME ? rows_add_rules(&hearing->rows, pc, rules)
+					  : rows_add(&hearing->rows, pc, row);
+}
+
+static void check_rows(const struct rows *rows, size_t size)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct unwind_row *row = &rows->items[i];
+
+		must(row->pc <= size + 2);
+		must(!i || rows->items[i - 1].pc < row->pc);
+		must((row->kind & UNWIND_KIND_MASK) < UNWIND_KINDS);
+		if ((row->kind & UNWIND_KIND_MASK) == UNWIND_SPECIAL)
+			must(row->cfa < rows->special_count);
+	}
+}
+
+static void read_as(unsigned elf_machine, const uint8_t *bytes, size_t size, unsigned char name)
+{
+	const struct unwind_machine *machine = unwind_machine_of(elf_machine);
+	const struct object_part piece = { bytes, size / machine->code->step * machine->code->step,
+					   CODE, true };
+	unsigned char named[NAMES], called[NAMES] = { 0 };
+	const struct code_begins begins = { CODE, (uint64_t)NAMES * 8, named, called };
+	struct hearing hearing = { .rows.machine = machine };
+	const struct rules_listener listener = { hear, &hearing };
+
+	memset(named, name, sizeof(named));
+	must(!machine->code->read(&piece, &begins, &listener));
+	check_rows(&hearing.rows, size);
+	rows_done(&hearing.rows);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	if (size < 2)
+		return 0;
+	read_as(EM_X86_64, bytes + 1, size - 1, bytes[0]);
+	read_as(EM_AARCH64, bytes + 1, size - 1, bytes[0]);
+	return 0;
+}

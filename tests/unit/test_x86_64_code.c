@@ -1,0 +1,277 @@
+/*
+ * Rules by instructions of x86-64, on pieces of code that are made here: the same on each machine.
+ */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/unwind/arch/code.h"
+
+#define CODE 0x1000u
+#define SAME UNWIND_FP_SAME
+
+static struct rows rows;
+static unsigned char names[64];
+
+static int hear(void *context, uint64_t address, const struct rules *rules)
+{
+	const struct unwind_row none = { .kind = UNWIND_NONE, .fp = SAME };
+	const struct unwind_row signal = { .kind = UNWIND_SIGNAL, .fp = SAME };
+	uint32_t pc = (uint32_t)(address - CODE);
+
+	(void)context;
+	if (rules->kind == RULES_FRAME)
+		return rows_add_rules(&rows, pc, rules);
+	return rows_add(&rows, pc, rules->kind == RULES_SIGNAL ? signal : none);
+}
+
+static void read_bytes(const unsigned char *bytes, size_t size)
+{
+	const struct object_part piece = { bytes, size, CODE, true };
+	const struct code_begins begins = { CODE, sizeof(names) * 8, names, NULL };
+	const struct rules_listener listener = { hear, NULL };
+
+	rows_done(&rows);
+	rows.machine = unwind_machine_of(EM_X86_64);
+	assert_int_equal(code_of_x86_64.read(&piece, &begins, &listener), 0);
+}
+
+#define READ(bytes) read_bytes(bytes, sizeof(bytes))
+
+static const struct unwind_row *row_at(uint32_t pc)
+{
+	size_t at = 0;
+
+	assert_true(rows.count > 0 && rows.items[0].pc <= pc);
+	while (at + 1 < rows.count && rows.items[at + 1].pc <= pc)
+		at++;
+	return &rows.items[at];
+}
+
+static void assert_row(uint32_t pc, unsigned kind, unsigned cfa, int fp)
+{
+	const struct unwind_row *row = row_at(pc);
+
+	assert_int_equal(row->kind, kind);
+	assert_int_equal(row->cfa, cfa);
+	assert_int_equal(row->fp, fp);
+}
+
+static void assert_nothing_known(void)
+{
+	for (size_t i = 0; i < rows.count; i++)
+		assert_int_equal(rows.items[i].kind, UNWIND_NONE);
+}
+
+/* A loop of vectors, as codecs have it: a register more than calls may change, and room. */
+static void follows_pushes_and_pops(void **state)
+{
+	static const unsigned char code[] = {
+		0x53,                         /*  0 push %rbx */
+		0x55,                         /*  1 push %rbp */
+		0x48, 0x83, 0xec, 0x20,       /*  2 sub $32, %rsp */
+		0x89, 0xd5,                   /*  6 mov %edx, %ebp */
+		0xc5, 0xfd, 0xfe, 0x04, 0x0e, /*  8 vpaddd (%rsi,%rcx), %ymm0, %ymm0 */
+		0xff, 0xcd,                   /* 13 dec %ebp */
+		0x75, 0xf7,                   /* 15 jne 8 */
+		0x48, 0x83, 0xc4, 0x20,       /* 17 add $32, %rsp */
+		0x5d,                         /* 21 pop %rbp */
+		0x5b,                         /* 22 pop %rbx */
+		0xc5, 0xf8, 0x77,             /* 23 vzeroupper */
+		0xc3,                         /* 26 ret */
+	};
+
+	(void)state;
+	READ(code);
+	assert_row(0, UNWIND_SP, 1, SAME);
+	assert_row(1, UNWIND_SP, 2, SAME);
+	assert_row(2, UNWIND_SP, 3, -3);
+	assert_row(6, UNWIND_SP, 7, -3);
+	assert_row(16, UNWIND_SP, 7, -3);
+	assert_row(21, UNWIND_SP, 3, -3);
+	assert_row(22, UNWIND_SP, 2, SAME);
+	assert_row(26, UNWIND_SP, 1, SAME);
+}
+
+static void counts_from_the_frame_pointer(void **state)
+{
+	static const unsigned char code[] = {
+		0x55,                         /*  0 push %rbp */
+		0x48, 0x89, 0xe5,             /*  1 mov %rsp, %rbp */
+		0x48, 0x29, 0xc4,             /*  4 sub %rax, %rsp */
+		0xe8, 0x00, 0x10, 0x00, 0x00, /*  7 call elsewhere */
+		0xc9,                         /* 12 leave */
+		0xc3,                         /* 13 ret */
+	};
+
+	(void)state;
+	READ(code);
+	assert_row(1, UNWIND_SP, 2, -2);
+	assert_row(4, UNWIND_FP, 2, -2);
+	assert_row(11, UNWIND_FP, 2, -2);
+	assert_row(13, UNWIND_SP, 1, SAME);
+}
+
+/* As x264 has it: rsp is rounded down, and what it was lies in the frame. */
+static void finds_a_stack_pointer_that_is_kept(void **state)
+{
+	static const unsigned char code[] = {
+		0x48, 0x89, 0xe0,             /*  0 mov %rsp, %rax */
+		0x48, 0x83, 0xe4, 0xc0,       /*  3 and $-64, %rsp */
+		0x48, 0x83, 0xec, 0x40,       /*  7 sub $64, %rsp */
+		0x48, 0x89, 0x44, 0x24, 0x20, /* 11 mov %rax, 32(%rsp) */
+		0x31, 0xc0,                   /* 16 xor %eax, %eax */
+		0x48, 0x8b, 0x64, 0x24, 0x20, /* 18 mov 32(%rsp), %rsp */
+		0xc3,                         /* 23 ret */
+	};
+	const struct unwind_special *special;
+
+	(void)state;
+	READ(code);
+	assert_row(3, UNWIND_SP, 1, SAME);
+	assert_int_equal(row_at(7)->kind, UNWIND_SPECIAL);
+	special = &rows.specials[row_at(7)->cfa];
+	assert_int_equal(special->base, UNWIND_BASE_REGISTER + 0);
+	assert_int_equal(special->offset, 8);
+	assert_int_equal(row_at(18)->kind, UNWIND_SPECIAL);
+	special = &rows.specials[row_at(18)->cfa];
+	assert_int_equal(special->base, UNWIND_BASE_SP);
+	assert_true(special->is_dereferenced);
+	assert_int_equal(special->offset, 32);
+	assert_int_equal(special->addition, 8);
+	assert_row(23, UNWIND_SP, 1, SAME);
+}
+
+/* Code that pops what it has not pushed is the middle of a function. */
+static void does_not_believe_an_epilogue_alone(void **state)
+{
+	static const unsigned char code[] = { 0x31, 0xc0, 0x5b, 0x5d, 0xc3 };
+
+	(void)state;
+	READ(code);
+	assert_nothing_known();
+}
+
+static void does_not_believe_a_return_with_a_frame(void **state)
+{
+	static const unsigned char code[] = { 0x53, 0x31, 0xc0, 0xc3 };
+
+	(void)state;
+	READ(code);
+	assert_nothing_known();
+}
+
+/* Compilers call with an aligned stack, so this is a block of a function that has pushed before. */
+static void does_not_believe_a_call_without_a_frame(void **state)
+{
+	static const unsigned char code[] = { 0xe8, 0, 0x10, 0, 0, 0xc3 };
+
+	(void)state;
+	READ(code);
+	assert_nothing_known();
+}
+
+static void believes_a_name(void **state)
+{
+	static const unsigned char code[] = { 0xc3, 0xe8, 0, 0x10, 0, 0, 0xff, 0xe0 };
+
+	(void)state;
+	names[0] = 2;
+	READ(code);
+	assert_row(1, UNWIND_SP, 1, SAME);
+	assert_row(7, UNWIND_SP, 1, SAME);
+}
+
+static void says_nothing_where_two_frames_meet(void **state)
+{
+	static const unsigned char code[] = {
+		0x85, 0xff,             /* 0 test %edi, %edi */
+		0x74, 0x04,             /* 2 je 8 */
+		0x48, 0x83, 0xec, 0x08, /* 4 sub $8, %rsp */
+		0x31, 0xc0,             /* 8 xor %eax, %eax */
+		0xc3,
+	};
+
+	(void)state;
+	READ(code);
+	assert_nothing_known();
+}
+
+/* Behind a call that does not return another function begins. */
+static void sees_that_a_call_does_not_return(void **state)
+{
+	static const unsigned char code[] = {
+		0x48, 0x83, 0xec, 0x08,       /*  0 sub $8, %rsp */
+		0x85, 0xff,                   /*  4 test %edi, %edi */
+		0x74, 0x08,                   /*  6 je 16 */
+		0xe8, 0x00, 0x10, 0x00, 0x00, /*  8 call elsewhere */
+		0x0f, 0x1f, 0x00,             /* 13 nop */
+		0x48, 0x83, 0xc4, 0x08,       /* 16 add $8, %rsp */
+		0xc3,                         /* 20 ret */
+	};
+
+	(void)state;
+	READ(code);
+	assert_row(4, UNWIND_SP, 2, SAME);
+	assert_int_equal(row_at(12)->kind, UNWIND_NONE);
+	assert_row(16, UNWIND_SP, 2, SAME);
+	assert_row(20, UNWIND_SP, 1, SAME);
+}
+
+static void knows_the_trampoline_of_signals(void **state)
+{
+	static const unsigned char code[] = {
+		0xc3, 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05, 0x90, 0x90, 0x90,
+	};
+
+	(void)state;
+	READ(code);
+	assert_row(0, UNWIND_SIGNAL, 0, SAME);  /* callers are looked up one byte before */
+	assert_row(10, UNWIND_SIGNAL, 0, SAME); /* in the call */
+	assert_int_equal(row_at(11)->kind, UNWIND_NONE);
+}
+
+static void ends_with_bytes_that_are_cut(void **state)
+{
+	static const unsigned char code[] = { 0x53, 0x48, 0x83 };
+
+	(void)state;
+	READ(code);
+	assert_nothing_known();
+}
+
+static int forget_names(void **state)
+{
+	(void)state;
+	memset(names, 0, sizeof(names));
+	return 0;
+}
+
+static int clear(void **state)
+{
+	(void)state;
+	rows_done(&rows);
+	return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup(name, forget_names)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(follows_pushes_and_pops),
+		CASE(counts_from_the_frame_pointer),
+		CASE(finds_a_stack_pointer_that_is_kept),
+		CASE(does_not_believe_an_epilogue_alone),
+		CASE(does_not_believe_a_return_with_a_frame),
+		CASE(does_not_believe_a_call_without_a_frame),
+		CASE(believes_a_name),
+		CASE(says_nothing_where_two_frames_meet),
+		CASE(sees_that_a_call_does_not_return),
+		CASE(knows_the_trampoline_of_signals),
+		CASE(ends_with_bytes_that_are_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, clear);
+}

@@ -8,11 +8,11 @@
 
 #include "host/cli/command.h"
 #include "host/cli/doctor/members.h"
-#include "host/cli/ending.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
 #include "host/cli/version.h"
 #include "host/core/cleanup.h"
+#include "host/core/ending.h"
 #include "host/core/print.h"
 #include "host/core/text.h"
 #include "host/ui/browser.h"

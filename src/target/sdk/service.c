@@ -27,14 +27,22 @@ uint64_t service_next_id(void)
 }
 
 /* Kept for all threads: written whole under an even number, read between two looks at it. */
+struct rate {
+	struct clock_rate clock;
+	uint64_t ns_per_tick; /* shifted: a division less for each moment */
+};
+
 static struct {
 	uint32_t version;
-	struct clock_rate rate;
+	struct rate rate;
 } recent;
 
-#define RECENT_TICKS (1ull << 23)
+#define RECENT_TICKS (1ll << 23)
+#define NEAR_TICKS   (1ll << 30) /* as far as the shifted product goes */
+#define CLOCK_SHIFT  20          /* of clock_rate's rate */
+#define TICK_SHIFT   32
 
-static bool rate_read(struct clock_rate *ret)
+static bool rate_read(struct rate *ret)
 {
 	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_ACQUIRE);
 
@@ -44,14 +52,16 @@ static bool rate_read(struct clock_rate *ret)
 	       __atomic_load_n(&recent.version, __ATOMIC_RELAXED) == version;
 }
 
-static void rate_write(const struct clock_rate *rate)
+static void rate_renew(struct rate *ret)
 {
 	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_RELAXED) & ~1u;
 
+	ret->clock = clock_now();
+	ret->ns_per_tick = (1ull << (CLOCK_SHIFT + TICK_SHIFT)) / (uint64_t)MAX(ret->clock.rate, 1);
 	if (!__atomic_compare_exchange_n(&recent.version, &version, version + 1, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	recent.rate = *rate;
+	recent.rate = *ret;
 	__atomic_store_n(&recent.version, version + 2, __ATOMIC_RELEASE);
 }
 
@@ -62,15 +72,17 @@ uint64_t service_ticks(void)
 
 uint64_t service_ns_at(uint64_t ticks)
 {
-	struct clock_rate rate;
+	struct rate rate;
+	int64_t since;
 
 	if (!clock_may_be_read())
 		return ticks;
-	if (!rate_read(&rate) || ticks - rate.ticks > RECENT_TICKS) {
-		rate = clock_now();
-		rate_write(&rate);
-	}
-	return clock_ns_at(&rate, ticks);
+	if (!rate_read(&rate) || (int64_t)(ticks - rate.clock.ticks) > RECENT_TICKS)
+		rate_renew(&rate);
+	since = (int64_t)(ticks - rate.clock.ticks);
+	if (since > NEAR_TICKS || since < -NEAR_TICKS || !rate.clock.rate)
+		return clock_ns_at(&rate.clock, ticks);
+	return rate.clock.ns + (uint64_t)(since * (int64_t)rate.ns_per_tick >> TICK_SHIFT);
 }
 
 uint64_t service_now(void)
@@ -227,11 +239,25 @@ static void call_back(struct sdk_frame *frame, struct seen_by *seen, enum callba
 	sdk_thread_leave_tool(frame->thread, before);
 }
 
-static void call_all_back(struct sdk_frame *frame, enum callback_phase phase)
+/* True when somebody was. */
+static bool call_all_back(struct sdk_frame *frame, enum callback_phase phase)
 {
+	bool is_called = false;
+
 	for (uint32_t i = 0; i < frame->seen_count; i++)
-		if (frame->seen[i].has_callback)
+		if (frame->seen[i].has_callback) {
 			call_back(frame, &frame->seen[i], phase);
+			is_called = true;
+		}
+	return is_called;
+}
+
+/* Records of calls alone do not carry them. */
+static bool needs_arguments(const struct sdk_frame *frame)
+{
+	const struct sdk_slot *slot = frame->slot;
+
+	return slot->is_watching || slot->callbacks | slot->extended;
 }
 
 static void begin_call(struct sdk_frame *frame)
@@ -240,8 +266,11 @@ static void begin_call(struct sdk_frame *frame)
 	frame->ancestor = sdk_thread_begin(frame->thread, (uint64_t)frame, frame->internal);
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		frame->seen[i].external = external_of(frame, frame->seen[i].context);
-	fill_arguments(frame);
-	call_all_back(frame, PHASE_ENTER);
+	frame->has_arguments = needs_arguments(frame);
+	if (frame->has_arguments)
+		fill_arguments(frame);
+	if (!call_all_back(frame, PHASE_ENTER))
+		return;
 	/* What was pushed meanwhile counts. */
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		if (!is_requested(frame, &sdk_contexts[frame->seen[i].context]))
@@ -286,7 +315,7 @@ static void record_call(const struct sdk_frame *frame, const struct seen_by *see
 	if (frame->slot->buffers & bit)
 		buffer_write(seen->context, table->buffer_kind, &whole.record,
 			     sizeof(whole.record));
-	if (!(frame->slot->extended & bit))
+	if (!(frame->slot->extended & bit) || !frame->has_arguments)
 		return;
 	whole.record.kind = table->extended_kind;
 	whole.record.size = sizeof(whole.record) + table->argument_bytes + table->result_bytes;
@@ -309,8 +338,9 @@ void service_exit(struct sdk_frame *frame)
 {
 	uint64_t end = service_ticks();
 
-	fill_result(frame);
-	call_all_back(frame, PHASE_EXIT);
+	if (frame->has_arguments)
+		fill_result(frame);
+	(void)call_all_back(frame, PHASE_EXIT);
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		if ((frame->slot->buffers | frame->slot->extended) >> frame->seen[i].context & 1)
 			record_call(frame, &frame->seen[i], end);

@@ -52,7 +52,8 @@ struct sdk_frame {
 	struct sdk_thread *thread;
 	uint64_t internal, ancestor, begin;
 	uint32_t seen_count;
-	uint32_t asked; /* how often HIP has asked in it whether to report */
+	bool has_arguments; /* the payload was filled */
+	uint32_t asked;     /* how often HIP has asked in it whether to report */
 	struct seen_by seen[SEEN_MAX];
 	struct api_payload payload;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 How true stacks are: programs whose callers are known (-O2, no frame pointers), sampled by limpet's two
-rungs with stacks and by `perf record --call-graph dwarf` and `fp`, one after the other.
+samplers with stacks and by `perf record --call-graph dwarf` and `fp`, one after the other.
 
 exact     the whole stack is the truth; of the chains, of the samples in their last function
 complete  the stack reaches the outermost function
@@ -107,11 +107,11 @@ class Case:
         return result
 
 
-def drive(rung, pid, count, words):
+def drive(sampler, pid, count, words):
     """The driver's lines; the same stack is kept once."""
     with tempfile.TemporaryDirectory() as cache:
         driver = subprocess.Popen(
-            [DRIVER, rung, str(pid), str(RATE), str(PATIENCE_S), f"max={count}", *words],
+            [DRIVER, sampler, str(pid), str(RATE), str(PATIENCE_S), f"max={count}", *words],
             stdout=subprocess.PIPE, text=True, env={**os.environ, "XDG_CACHE_HOME": cache})  # fmt: skip
         raw, recording = collections.Counter(), Recording("")
         for line in driver.stdout:
@@ -124,9 +124,9 @@ def drive(rung, pid, count, words):
     return raw, recording
 
 
-def limpet_stacks(rung, case, count):
+def limpet_stacks(sampler, case, count):
     with running(*case.known.command) as process:
-        raw, recording = drive(rung, process.pid, count, case.known.words)
+        raw, recording = drive(sampler, process.pid, count, case.known.words)
     stacks = Stacks()
     for text, times in raw.items():
         one = json.loads("{" + text.rstrip()[:-1])
@@ -164,10 +164,10 @@ def leaves(case, stacks):
     return sum(count for (names, _, _), count in stacks.items() if names[-1:] == (LEAF,))
 
 
-def measure_limpet(rung, case, count):
+def measure_limpet(sampler, case, count):
     stacks, lost = Stacks(), 0
     for _ in range(6):
-        more, (more_lost, refused) = limpet_stacks(rung, case, count)
+        more, (more_lost, refused) = limpet_stacks(sampler, case, count)
         stacks, lost = stacks + more, lost + more_lost
         if refused or leaves(case, stacks) >= count:
             break
@@ -177,8 +177,8 @@ def measure_limpet(rung, case, count):
 def measure(case, options):
     report.progress(f"{case.name} ...")
     count = options.samples if chain_depth(case.name) else options.samples * 3 // 5
-    for rung in ("bpf", "copy"):
-        case.seen[f"limpet {rung}"], case.notes[f"limpet {rung}"] = measure_limpet(rung, case, count)
+    for sampler in ("bpf", "copy"):
+        case.seen[f"limpet {sampler}"], case.notes[f"limpet {sampler}"] = measure_limpet(sampler, case, count)
     for mode in ("dwarf", "fp") if perf_tool.PERF else ():
         case.seen[f"perf {mode}"], case.notes[f"perf {mode}"] = perf_stacks(mode, case, options.perf_seconds)
 

@@ -100,9 +100,9 @@ def cpu_s(pid):
 class Limpet:
     """`limpet record`, running."""
 
-    def __init__(self, folder, pid, rate, rung="bpf", cache=None):
+    def __init__(self, folder, pid, rate, sampler="bpf", cache=None):
         self.path = os.path.join(folder, "samples.limpet")
-        argv = [LIMPET, "record", "-p", str(pid), "-F", str(rate), "--sampler", rung, "-o", self.path, "--json"]
+        argv = [LIMPET, "record", "-p", str(pid), "-F", str(rate), "--sampler", sampler, "-o", self.path, "--json"]
         environment = {**os.environ, "XDG_CACHE_HOME": cache} if cache else None
         self.said = None
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -144,8 +144,8 @@ class Perf(perf_tool.Perf):
         perf_tool.script(self.path, PICTURE_LIMIT_S)
 
 
-def limpet(rung):
-    return lambda folder, pid, rate: Limpet(folder, pid, rate, rung)
+def limpet(sampler):
+    return lambda folder, pid, rate: Limpet(folder, pid, rate, sampler)
 
 
 def perf(mode):

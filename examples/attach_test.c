@@ -98,7 +98,7 @@ static void print_totals(struct limpet_sampler *sampler)
 	printf("%llu samples, %llu lost, %.1f %% of the stacks complete, by %s\n",
 	       (unsigned long long)status.samples, (unsigned long long)status.lost,
 	       status.samples ? 100 * (double)status.complete / (double)status.samples : 0,
-	       status.rung);
+	       status.sampler);
 }
 
 static int look(struct limpet *target, unsigned seconds, struct limpet_error *error)

@@ -77,7 +77,7 @@ static void print_profile(struct profile *profile, struct limpet_sampler *sample
 	limpet_sampler_status(sampler, &status, NULL);
 	qsort(profile->functions, profile->count, sizeof(profile->functions[0]), compare_samples);
 	printf("%lu samples by %s, %llu lost, %llu not looked at in time\n", profile->samples,
-	       status.rung, (unsigned long long)status.lost,
+	       status.sampler, (unsigned long long)status.lost,
 	       (unsigned long long)status.overwritten);
 	for (size_t i = 0; i < profile->count && i < SHOWN_MAX; i++)
 		printf("%5.1f %%  %s\n",

@@ -27,7 +27,7 @@ ALLOWED = {
     "src/host/core/output_place.c": {"O_CREAT", "O_WRONLY", "mkdirat"},
     # Below folders that are ours and that nobody else can write in; O_EXCL.
     "src/host/unwind/cache.c": {"O_CREAT", "O_WRONLY", "mkdirat", "renameat"},
-    # HotSpot's door: made O_EXCL below the target's root, which foreign_file.c does not leave.
+    # HotSpot's trigger file: made O_EXCL below the target's root, which foreign_file.c does not leave.
     "src/host/process/jvm.c": {"O_CREAT", "O_WRONLY"},
     "src/host/process/foreign_file.c": {"O_CREAT"},
     # The memory of a process, in /proc.
@@ -51,7 +51,7 @@ ALLOWED = {
     # The draft of an output_file, by a path that nobody else can turn.
     "src/host/export/amd/rocpd_file.c": {"sqlite3_open_v2"},
     # A folder of our own for recordings, which are output_begin()'s.
-    "compat/rocprofv3/job.c": {"mkdtemp"},
+    "compat/rocprofv3/profiling.c": {"mkdtemp"},
 }
 
 

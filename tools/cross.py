@@ -16,9 +16,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CPU = {"amd64": "x86_64", "arm64": "aarch64"}
 LIMPET = "src/host/limpet"
 # What is linked with, and the C library itself: raise the number in the cached name when it changes.
-PACKAGES = ("libc6 libc6-dev linux-libc-dev libzstd-dev libsqlite3-dev libbpf-dev libelf-dev libdw-dev liblzma-dev "
+PACKAGES = ("libc6 libc6-dev linux-libc-dev libzstd-dev libsqlite3-dev libyaml-dev libbpf-dev libelf-dev libdw-dev liblzma-dev "
             "zlib1g-dev libncurses-dev").split()
-SYSROOT = "sysroot1-{}"
+SYSROOT = "sysroot2-{}"
 
 sys.dont_write_bytecode = True
 sys.path.append(str(ROOT / "tests/kernels"))

@@ -24,7 +24,7 @@ static struct {
 	struct visit visit;
 	struct outcome last;
 	pid_t owner; /* a child that the caller forks is not the one that attached */
-} door = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} listener = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* AMD's call knows no descendants; who wants them has to say so. */
 static bool wants_children(void)
@@ -38,50 +38,52 @@ static bool wants_children(void)
 	return false;
 }
 
-/* Takes the door for a change; what happened before is then ours alone. */
+/* Locks the library for a change; what happened before is then ours alone. */
 static rocattach_status_t begin_attach(struct visit *ret_over, struct outcome *outcome)
 {
-	bool is_stale = door.state == ATTACHED && visit_is_over(&door.visit);
+	bool is_stale = listener.state == ATTACHED && visit_is_over(&listener.visit);
 
 	outcome_set(outcome, ROCATTACH_STATUS_SUCCESS, "%s", "");
-	if (door.state == CHANGING)
+	if (listener.state == CHANGING)
 		return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
 				   "another thread is attaching or detaching");
-	if (door.state == ATTACHED && !is_stale)
+	if (listener.state == ATTACHED && !is_stale)
 		return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
-				   "attached to %d already; detach() comes first", door.visit.pid);
+				   "attached to %d already; detach() comes first",
+				   listener.visit.pid);
 	if (is_stale)
-		*ret_over = door.visit;
-	door.state = CHANGING;
+		*ret_over = listener.visit;
+	listener.state = CHANGING;
 	return ROCATTACH_STATUS_SUCCESS;
 }
 
 static rocattach_status_t begin_detach(struct visit *ret, struct outcome *outcome)
 {
-	if (door.state != ATTACHED)
+	if (listener.state != ATTACHED)
 		return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT, "%s",
-				   door.state == FREE ? "not attached to a process"
-						      : "another thread is attaching or detaching");
-	*ret = door.visit;
-	door.state = CHANGING;
+				   listener.state == FREE
+					   ? "not attached to a process"
+					   : "another thread is attaching or detaching");
+	*ret = listener.visit;
+	listener.state = CHANGING;
 	return ROCATTACH_STATUS_SUCCESS;
 }
 
 static void settle(const struct visit *visit, const struct outcome *outcome)
 {
-	pthread_mutex_lock(&door.lock);
-	door.state = visit ? ATTACHED : FREE;
+	pthread_mutex_lock(&listener.lock);
+	listener.state = visit ? ATTACHED : FREE;
 	if (visit)
-		door.visit = *visit;
-	door.owner = getpid();
-	door.last = *outcome;
-	pthread_mutex_unlock(&door.lock);
+		listener.visit = *visit;
+	listener.owner = getpid();
+	listener.last = *outcome;
+	pthread_mutex_unlock(&listener.lock);
 }
 
 static int refuse(const struct outcome *outcome)
 {
-	door.last = *outcome;
-	pthread_mutex_unlock(&door.lock);
+	listener.last = *outcome;
+	pthread_mutex_unlock(&listener.lock);
 	return (int)outcome_tell(outcome);
 }
 
@@ -90,10 +92,10 @@ EXPORT int attach(uint32_t pid)
 	struct visit visit, over = { .pidfd = -1 };
 	struct outcome outcome;
 
-	pthread_mutex_lock(&door.lock);
+	pthread_mutex_lock(&listener.lock);
 	if (begin_attach(&over, &outcome))
 		return refuse(&outcome);
-	pthread_mutex_unlock(&door.lock);
+	pthread_mutex_unlock(&listener.lock);
 	if (visit_is_open(&over))
 		visit_end(&over, &outcome);
 	visit_begin(&visit, pid <= INT_MAX ? (int)pid : -1, wants_children(), &outcome);
@@ -106,10 +108,10 @@ EXPORT int detach(void)
 	struct visit visit;
 	struct outcome outcome;
 
-	pthread_mutex_lock(&door.lock);
+	pthread_mutex_lock(&listener.lock);
 	if (begin_detach(&visit, &outcome))
 		return refuse(&outcome);
-	pthread_mutex_unlock(&door.lock);
+	pthread_mutex_unlock(&listener.lock);
 	visit_end(&visit, &outcome);
 	settle(NULL, &outcome);
 	return (int)outcome_tell(&outcome);
@@ -119,19 +121,19 @@ EXPORT int limpet_attach_status(char *message, size_t room)
 {
 	rocattach_status_t status;
 
-	pthread_mutex_lock(&door.lock);
-	status = door.last.status;
+	pthread_mutex_lock(&listener.lock);
+	status = listener.last.status;
 	if (message && room)
-		snprintf(message, room, "%s", door.last.message);
-	pthread_mutex_unlock(&door.lock);
+		snprintf(message, room, "%s", listener.last.message);
+	pthread_mutex_unlock(&listener.lock);
 	return (int)status;
 }
 
 /* dlclose or exit while attached: nobody could detach any more. */
-__attribute__((destructor)) static void close_door(void)
+__attribute__((destructor)) static void close_listener(void)
 {
 	struct outcome ignored;
 
-	if (door.state == ATTACHED && door.owner == getpid())
-		visit_end(&door.visit, &ignored);
+	if (listener.state == ATTACHED && listener.owner == getpid())
+		visit_end(&listener.visit, &ignored);
 }

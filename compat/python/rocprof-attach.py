@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib" / "limpet"))
 
-import attach_door  # noqa: E402
+import attach_front_end  # noqa: E402
 
 ATTACH_LIBRARY = "librocprofiler-sdk-rocattach.so.1"
 
@@ -34,7 +34,7 @@ def parse_arguments(arguments=None):
     add("-p", "--pid", "--attach", "--attach-pid", metavar="PID", default=environment("ROCPROF_ATTACH_PID"),
         help="the process [ROCPROF_ATTACH_PID]")
     add("-t", "--attach-tool-library", "--tool-library", "--tool", metavar="LIST",
-        default=environment(attach_door.TOOL_VARIABLE),
+        default=environment(attach_front_end.TOOL_VARIABLE),
         help="tool libraries, separated by colons [ROCPROF_ATTACH_TOOL_LIBRARY]")
     add("-d", "--attach-duration-msec", "--attach-duration", "--duration-msec", "--duration", metavar="MS",
         default=environment("ROCPROF_ATTACH_DURATION"),
@@ -52,10 +52,10 @@ def parse_arguments(arguments=None):
 def attach(pid, attach_tool_library, attach_duration_msec, attach_library=ATTACH_LIBRARY, attach_children=True,
            fallback_tool_library=None):
     """The same from Python.  Raises RuntimeError when it fails."""
-    attach_door.run(
-        attach_door.to_pid(pid),
+    attach_front_end.run(
+        attach_front_end.to_pid(pid),
         attach_tool_library or fallback_tool_library,
-        attach_door.to_milliseconds(attach_duration_msec),
+        attach_front_end.to_milliseconds(attach_duration_msec),
         attach_library,
         attach_children,
     )
@@ -65,7 +65,7 @@ def main(arguments=None):
     options = parse_arguments(arguments)
     try:
         attach(options.pid, options.attach_tool_library, options.attach_duration_msec, options.attach_library,
-               attach_door.is_true(options.attach_children), options.fallback_tool_library)
+               attach_front_end.is_true(options.attach_children), options.fallback_tool_library)
     except RuntimeError as error:
         sys.stdout.flush()
         print(f"rocprof-attach: ERROR: {error}", file=sys.stderr)

@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib" / "limpet"))
 
-import attach_door  # noqa: E402
+import attach_front_end  # noqa: E402
 
 ATTACH_LIBRARY = "librocprofv3-attach.so"
 
@@ -25,10 +25,10 @@ def split_libraries(text):
     The attach library, or None, and the tools of a list.  In AMD's first script the list was the attach
     library, so a library that exports attach is taken as one.
     """
-    paths = [attach_door.find_library(path) for path in attach_door.split_list(text or "")]
-    doors = [path for path in paths if attach_door.exports(path, "attach")]
-    tools = [path for path in paths if path not in doors]
-    return doors[0] if doors else None, ":".join(tools)
+    paths = [attach_front_end.find_library(path) for path in attach_front_end.split_list(text or "")]
+    libraries = [path for path in paths if attach_front_end.exports(path, "attach")]
+    tools = [path for path in paths if path not in libraries]
+    return libraries[0] if libraries else None, ":".join(tools)
 
 
 def main(pid=None, attach_library=None, duration=None):
@@ -38,13 +38,13 @@ def main(pid=None, attach_library=None, duration=None):
     signal.  Raises RuntimeError when it fails.
     """
     environment = os.environ.get
-    pid = attach_door.to_pid(environment("ROCPROF_ATTACH_PID") if pid is None else pid)
-    duration = attach_door.to_milliseconds(environment("ROCPROF_ATTACH_DURATION") if duration is None else duration)
-    listed = environment(attach_door.TOOL_VARIABLE) if attach_library is None else attach_library
-    door, tools = split_libraries(listed)
-    door = environment("ROCPROF_ATTACH_LIBRARY") or door or ATTACH_LIBRARY
-    with_children = attach_door.is_true(environment("ROCPROF_ATTACH_CHILDREN") or "0")
-    attach_door.run(pid, tools, duration, door, with_children)
+    pid = attach_front_end.to_pid(environment("ROCPROF_ATTACH_PID") if pid is None else pid)
+    duration = attach_front_end.to_milliseconds(environment("ROCPROF_ATTACH_DURATION") if duration is None else duration)
+    listed = environment(attach_front_end.TOOL_VARIABLE) if attach_library is None else attach_library
+    library, tools = split_libraries(listed)
+    library = environment("ROCPROF_ATTACH_LIBRARY") or library or ATTACH_LIBRARY
+    with_children = attach_front_end.is_true(environment("ROCPROF_ATTACH_CHILDREN") or "0")
+    attach_front_end.run(pid, tools, duration, library, with_children)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
  */
 #include "compat/register/guard.h"
 
-#include "compat/register/door.h"
+#include "compat/register/listener.h"
 #include "shared/arch/syscall.h"
 #include "target/runtime/identity.h"
 #include "target/tool/notices.h"
@@ -29,7 +29,7 @@ static bool is_set(const uint32_t *flag)
 	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }
 
-static void set(uint32_t *flag, bool value)
+static void guard_set(uint32_t *flag, bool value)
 {
 	__atomic_store_n(flag, value, __ATOMIC_RELEASE);
 }
@@ -51,8 +51,8 @@ bool limpet_agent_may_call(void)
 
 void limpet_agent_leave(void)
 {
-	set(&is_alarmed, true);
-	door_wake();
+	guard_set(&is_alarmed, true);
+	listener_wake();
 }
 
 bool limpet_agent_has_left(void)
@@ -72,7 +72,7 @@ static bool is_one_thread(void)
 void guard_go_on(void)
 {
 	if (!notices_start())
-		set(&may_call, is_one_thread() || identity_is_unfiltered());
+		guard_set(&may_call, is_one_thread() || identity_is_unfiltered());
 }
 
 void guard_begin(const struct boot_libc *libc)
@@ -89,7 +89,7 @@ bool guard_is_alarmed(void)
 
 void guard_rest(void)
 {
-	set(&may_call, false);
+	guard_set(&may_call, false);
 	if (notices_are_in())
 		notices_stop();
 }
@@ -99,5 +99,5 @@ void guard_end(void)
 {
 	if (notices_are_in())
 		notices_stop();
-	set(&has_ended, true);
+	guard_set(&has_ended, true);
 }

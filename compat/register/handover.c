@@ -29,7 +29,7 @@ unsigned handover(enum handover which, handover_function *take, void *data)
 	return refusals;
 }
 
-static int offer(const struct registration *registration, void *data)
+static int handover_offer(const struct registration *registration, void *data)
 {
 	const struct sdk *sdk = data;
 	/* A copy: the profiler is handed a writable array. */
@@ -40,5 +40,5 @@ static int offer(const struct registration *registration, void *data)
 
 unsigned handover_to(enum handover which, const struct sdk *sdk)
 {
-	return handover(which, offer, (void *)(uintptr_t)sdk);
+	return handover(which, handover_offer, (void *)(uintptr_t)sdk);
 }

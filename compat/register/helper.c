@@ -1,17 +1,17 @@
 /*
- * A thread that waits for visitors: all signals blocked, no lock held, no system call that would
+ * A thread that waits for peers: all signals blocked, no lock held, no system call that would
  * mind being interrupted and repeated by somebody's ptrace.  A child of fork has no such thread and
  * starts none: only what it must not keep is taken away there.  Where the program gives up rights
  * that the thread has, it ends: nobody shall be let in with them.
  */
 #include "compat/register/helper.h"
 
-#include "compat/register/door.h"
 #include "compat/register/guard.h"
 #include "compat/register/libc_functions.h"
+#include "compat/register/listener.h"
 #include "compat/register/registry.h"
 #include "compat/register/switches.h"
-#include "shared/wire/door.h"
+#include "shared/wire/listener.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/identity.h"
 
@@ -23,20 +23,20 @@
 
 static struct boot_libc libc;
 
-static void *wait_for_visitors(void *unused)
+static void *wait_for_peers(void *unused)
 {
 	struct identity_watch identity;
 
 	(void)unused;
 	broadcast_avoid(&libc);
-	prctl(PR_SET_NAME, DOOR_THREAD_NAME); /* by which it is known not to be the program's */
+	prctl(PR_SET_NAME, LISTENER_THREAD_NAME); /* by which it is known not to be the program's */
 	identity_begin(&identity, 0);
 	guard_begin(&libc);
 	do {
-		/* Each time: a visitor may have brought code that changed it. */
-		prctl(PR_SET_NAME, DOOR_THREAD_NAME);
-	} while (door_serve_next(&identity));
-	door_forget();
+		/* Each time: a peer may have brought code that changed it. */
+		prctl(PR_SET_NAME, LISTENER_THREAD_NAME);
+	} while (listener_serve_next(&identity));
+	listener_forget();
 	guard_end();
 	return NULL;
 }
@@ -44,7 +44,7 @@ static void *wait_for_visitors(void *unused)
 /* Async-signal-safe, as the child of a threaded program must be. */
 static void after_fork(void)
 {
-	door_forget();
+	listener_forget();
 	registry_forget_passing();
 }
 
@@ -60,7 +60,7 @@ static void start_blocked(void)
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all); /* libc keeps its own two open: setuid needs every thread's answer */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_create(&thread, &attributes, wait_for_visitors, NULL);
+	pthread_create(&thread, &attributes, wait_for_peers, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 }
@@ -68,7 +68,7 @@ static void start_blocked(void)
 void helper_start(void)
 {
 	pthread_atfork(NULL, NULL, after_fork);
-	door_prepare();
+	listener_prepare();
 	start_blocked();
 }
 

@@ -1,6 +1,6 @@
 /*
  * The thread "rocp-bg-attach": AMD's attachers make it call rocprofiler_register_attach() by
- * ptrace; limpet knocks at its door.
+ * ptrace; limpet connects to its listener.
  */
 #pragma once
 

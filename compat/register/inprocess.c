@@ -33,8 +33,8 @@ static struct request last;     /* of the last attach that went well; see take_t
 static char reason[REASON_MAX]; /* its last byte is always 0 */
 static uint32_t turn;           /* the process whose attach or detach is under way, or 0 */
 
-static rocprofiler_register_error_code_t fail(rocprofiler_register_error_code_t code,
-					      const char *why)
+static rocprofiler_register_error_code_t inprocess_fail(rocprofiler_register_error_code_t code,
+							const char *why)
 {
 	snprintf(reason, sizeof(reason), "%s", why);
 	return code;
@@ -97,8 +97,8 @@ static rocprofiler_register_error_code_t call_attach(const struct sdk *sdk,
 	int r;
 
 	if (!attach || !libc_functions_find(&libc))
-		return fail(ROCP_REG_NO_TOOLS,
-			    "a function of libc's or of the profiler's is missing");
+		return inprocess_fail(ROCP_REG_NO_TOOLS,
+				      "a function of libc's or of the profiler's is missing");
 	r = attach(&libc, request->environment, request->tools, reason, sizeof(reason) - 1);
 	if (r && r != -ENOEXEC)
 		return code_of(r);
@@ -115,8 +115,9 @@ static rocprofiler_register_error_code_t attach_request(const struct request *re
 	struct sdk sdk;
 
 	if (!sdk_open_ours(&sdk, /* may_load */ true))
-		return fail(ROCP_REG_NO_TOOLS,
-			    "librocprofiler-sdk.so.1 is neither loaded nor beside this library");
+		return inprocess_fail(
+			ROCP_REG_NO_TOOLS,
+			"librocprofiler-sdk.so.1 is neither loaded nor beside this library");
 	code = call_attach(&sdk, request);
 	sdk_close(&sdk);
 	return code;
@@ -139,7 +140,7 @@ static rocprofiler_register_error_code_t attach_new(const char *environment, con
 	return code;
 }
 
-static rocprofiler_register_error_code_t detach(void)
+static rocprofiler_register_error_code_t inprocess_detach_now(void)
 {
 	detach_function *function;
 	struct boot_libc libc;
@@ -147,7 +148,7 @@ static rocprofiler_register_error_code_t detach(void)
 	int r;
 
 	if (!sdk_open_ours(&sdk, /* may_load */ false))
-		return fail(ROCP_REG_NO_TOOLS, "no profiler is in this process");
+		return inprocess_fail(ROCP_REG_NO_TOOLS, "no profiler is in this process");
 	function = (detach_function *)sdk_function(&sdk, "limpet_inprocess_detach");
 	r = function && libc_functions_find(&libc) ? function(&libc, reason, sizeof(reason) - 1)
 						   : -ENOSYS;
@@ -160,11 +161,12 @@ rocprofiler_register_error_code_t inprocess_attach(const char *environment, cons
 	rocprofiler_register_error_code_t code;
 
 	if (!tools)
-		return fail(ROCP_REG_INVALID_ARGUMENT, "no tool was named");
+		return inprocess_fail(ROCP_REG_INVALID_ARGUMENT, "no tool was named");
 	if (!switch_attach())
-		return fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
+		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
 	if (!take_turn())
-		return fail(ROCP_REG_ROCPROFILER_ERROR, "another attach or detach is under way");
+		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
+				      "another attach or detach is under way");
 	code = attach_new(environment, tools);
 	give_turn();
 	return code;
@@ -175,11 +177,12 @@ rocprofiler_register_error_code_t inprocess_attach_again(void)
 	rocprofiler_register_error_code_t code;
 
 	if (!switch_attach())
-		return fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
+		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
 	if (!take_turn())
-		return fail(ROCP_REG_ROCPROFILER_ERROR, "another attach or detach is under way");
+		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
+				      "another attach or detach is under way");
 	code = last.tools ? attach_request(&last)
-			  : fail(ROCP_REG_NO_TOOLS, "nothing was attached before");
+			  : inprocess_fail(ROCP_REG_NO_TOOLS, "nothing was attached before");
 	give_turn();
 	return code;
 }
@@ -189,10 +192,11 @@ rocprofiler_register_error_code_t inprocess_detach(void)
 	rocprofiler_register_error_code_t code;
 
 	if (!switch_attach())
-		return fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
+		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
 	if (!take_turn())
-		return fail(ROCP_REG_ROCPROFILER_ERROR, "another attach or detach is under way");
-	code = detach();
+		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
+				      "another attach or detach is under way");
+	code = inprocess_detach_now();
 	give_turn();
 	return code;
 }

@@ -38,7 +38,7 @@ _Static_assert(offsetof(struct boot_libc, thread_flags) == ARRAY_SIZE(wanted) * 
 	       "every address of the table is looked up");
 
 /* Before glibc 2.34 some are in libraries of their own, and musl calls its libc otherwise. */
-static void *find(void *libc, const char *name)
+static void *libc_function_find(void *libc, const char *name)
 {
 	void *function = libc ? dlsym(libc, name) : NULL;
 
@@ -48,8 +48,8 @@ static void *find(void *libc, const char *name)
 /* glibc before 2.34 tells this to debuggers only. */
 static int64_t find_word(void *libc, const char *name)
 {
-	const struct thread_word *word = find(libc, name);
-	const uint32_t *block_size = find(libc, "_thread_db_sizeof_pthread");
+	const struct thread_word *word = libc_function_find(libc, name);
+	const uint32_t *block_size = libc_function_find(libc, "_thread_db_sizeof_pthread");
 
 	return word && block_size ? thread_word_distance(word, *block_size) : 0;
 }
@@ -60,7 +60,7 @@ bool libc_functions_find(struct boot_libc *ret)
 	bool is_whole = true;
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		uint64_t address = (uint64_t)find(libc, wanted[i].name);
+		uint64_t address = (uint64_t)libc_function_find(libc, wanted[i].name);
 
 		*(uint64_t *)((char *)ret + wanted[i].offset) = address;
 		is_whole &= address != 0;

@@ -15,7 +15,7 @@
 /* Written by the helper thread, read in children of fork. */
 static struct descriptor kept = { -1, 0, 0 }, offered = { -1, 0, 0 };
 
-bool offer_make(const struct door_hello *hello, struct door_offer *ret)
+bool offer_make(const struct listener_hello *hello, struct listener_offer *ret)
 {
 	int ends[2] = { -1, -1 };
 
@@ -34,19 +34,19 @@ bool offer_make(const struct door_hello *hello, struct door_offer *ret)
 }
 
 /* The whole length, though only so much is read. */
-static bool hears(const struct door_hello *hello)
+static bool hears(const struct listener_hello *hello)
 {
-	struct door_hello heard;
+	struct listener_hello heard;
 
 	return descriptor_is_ours(&kept) &&
 	       recv(kept.fd, &heard, sizeof(heard), MSG_DONTWAIT | MSG_TRUNC) == sizeof(heard) &&
 	       !memcmp(&heard, hello, sizeof(heard));
 }
 
-int offer_await(int bell, const struct door_hello *hello)
+int offer_await(int bell, const struct listener_hello *hello)
 {
 	struct pollfd wait[] = { { kept.fd, POLLIN, 0 }, { bell, POLLRDHUP, 0 } };
-	struct timespec limit = { DOOR_WAIT_MS / 1000, 0 };
+	struct timespec limit = { LISTENER_WAIT_MS / 1000, 0 };
 	int r;
 
 	do {

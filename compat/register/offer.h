@@ -4,16 +4,16 @@
  */
 #pragma once
 
-#include "shared/wire/door.h"
+#include "shared/wire/listener.h"
 
 #include <stdbool.h>
 
 /* Makes the pair, and says hello on it. */
-bool offer_make(const struct door_hello *hello, struct door_offer *ret);
+bool offer_make(const struct listener_hello *hello, struct listener_offer *ret);
 
 /* Waits until a host has taken its end and said hello there; the kept end, or -1 when it did not
  * in time or has hung up `bell`. */
-int offer_await(int bell, const struct door_hello *hello);
+int offer_await(int bell, const struct listener_hello *hello);
 
 /* Closes what is left of the pair. */
 void offer_end(void);

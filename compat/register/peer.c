@@ -59,7 +59,7 @@ static bool shares_numbers(pid_t pid)
 	return ours && ours == count_numbers(path);
 }
 
-static enum door_refusal judge_namespaces(const struct ucred *peer)
+static enum listener_refusal judge_namespaces(const struct ucred *peer)
 {
 	static const char *const names[] = { "user", "pid", "mnt" };
 
@@ -67,11 +67,11 @@ static enum door_refusal judge_namespaces(const struct ucred *peer)
 		enum sameness sameness = compare_namespace(peer->pid, names[i]);
 
 		if (sameness == DIFFERENT)
-			return DOOR_OTHER_NAMESPACE;
+			return LISTENER_OTHER_NAMESPACE;
 		if (sameness == UNREADABLE && (peer->uid || !shares_numbers(peer->pid)))
-			return DOOR_UNKNOWN_PEER;
+			return LISTENER_UNKNOWN_PEER;
 	}
-	return DOOR_OFFERED;
+	return LISTENER_OFFERED;
 }
 
 /* What was read under its number was its own.  Before Linux 6.5 the kernel cannot be asked. */
@@ -88,19 +88,20 @@ static bool still_lives(int socket)
 	return lives;
 }
 
-enum door_refusal peer_judge(int socket)
+enum listener_refusal peer_judge(int socket)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
-	enum door_refusal refusal;
+	enum listener_refusal refusal;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size))
-		return DOOR_UNKNOWN_PEER;
+		return LISTENER_UNKNOWN_PEER;
 	if (peer.uid && peer.uid != geteuid())
-		return DOOR_OTHER_USER;
+		return LISTENER_OTHER_USER;
 	/* The kernel knows no number for it in our namespace. */
 	if (peer.pid <= 0)
-		return DOOR_OTHER_NAMESPACE;
+		return LISTENER_OTHER_NAMESPACE;
 	refusal = judge_namespaces(&peer);
-	return refusal == DOOR_OFFERED && !still_lives(socket) ? DOOR_UNKNOWN_PEER : refusal;
+	return refusal == LISTENER_OFFERED && !still_lives(socket) ? LISTENER_UNKNOWN_PEER
+								   : refusal;
 }

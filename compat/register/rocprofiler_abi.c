@@ -83,9 +83,9 @@ static rocprofiler_register_error_code_t pass_new(const struct registration *one
 }
 
 /* A registration from inside another call is recorded; the outer call hands it over. */
-static rocprofiler_register_error_code_t record(int runtime, uint32_t version, void **tables,
-						uint64_t count,
-						rocprofiler_register_library_indentifier_t *ret)
+static rocprofiler_register_error_code_t
+rocprofiler_abi_record(int runtime, uint32_t version, void **tables, uint64_t count,
+		       rocprofiler_register_library_indentifier_t *ret)
 {
 	struct inside inside = inside_enter();
 	rocprofiler_register_error_code_t code = ROCP_REG_DEADLOCK;
@@ -120,7 +120,8 @@ rocprofiler_register_error_code_t rocprofiler_register_library_api_table(
 		return ROCP_REG_UNSUPPORTED_API;
 	if (switch_secure() && !comes_from_its_library(runtime, import_func))
 		return ROCP_REG_INVALID_API_ADDRESS;
-	return record(runtime, lib_version, api_tables, api_table_length, register_id);
+	return rocprofiler_abi_record(runtime, lib_version, api_tables, api_table_length,
+				      register_id);
 }
 
 rocprofiler_register_error_code_t
@@ -158,7 +159,7 @@ static rocprofiler_register_error_code_t pass_many(enum handover which)
 	return refusals ? ROCP_REG_ROCPROFILER_ERROR : ROCP_REG_SUCCESS;
 }
 
-static rocprofiler_register_error_code_t invoke(enum handover which)
+static rocprofiler_register_error_code_t rocprofiler_abi_invoke(enum handover which)
 {
 	struct inside inside = inside_enter();
 	rocprofiler_register_error_code_t code =
@@ -170,12 +171,12 @@ static rocprofiler_register_error_code_t invoke(enum handover which)
 
 rocprofiler_register_error_code_t rocprofiler_register_invoke_all_registrations(void)
 {
-	return invoke(HANDOVER_ALL);
+	return rocprofiler_abi_invoke(HANDOVER_ALL);
 }
 
 rocprofiler_register_error_code_t rocprofiler_register_invoke_nonpropagated_registrations(void)
 {
-	return invoke(HANDOVER_REMAINING);
+	return rocprofiler_abi_invoke(HANDOVER_REMAINING);
 }
 
 rocprofiler_register_error_code_t rocprofiler_register_invoke_prestore_loads(void)
@@ -240,7 +241,7 @@ struct listener {
 	void *data;
 };
 
-static int tell(const struct registration *registration, void *data)
+static int rocprofiler_abi_tell(const struct registration *registration, void *data)
 {
 	const struct listener *listener = data;
 	struct registration own = *registration;
@@ -253,7 +254,7 @@ int limpet_register_each(limpet_register_take *take, void *data)
 {
 	struct inside inside = inside_enter();
 	struct listener listener = { take, data };
-	unsigned refusals = handover(HANDOVER_ALL, tell, &listener);
+	unsigned refusals = handover(HANDOVER_ALL, rocprofiler_abi_tell, &listener);
 
 	inside_leave(&inside);
 	return (int)refusals;

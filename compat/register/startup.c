@@ -15,7 +15,7 @@ typedef int start_configure_function(const struct boot_libc *libc, void *configu
 				     size_t room);
 
 /* A tool that fails is written down in the agent's page; here it changes nothing. */
-static void start(const struct sdk *sdk, const struct boot_libc *libc)
+static void startup_start(const struct sdk *sdk, const struct boot_libc *libc)
 {
 	start_function *start_tools = (start_function *)sdk_function(sdk, "limpet_inprocess_start");
 	start_configure_function *start_one =
@@ -37,5 +37,5 @@ void startup_run(const struct sdk *sdk)
 
 	/* Taken before: a tool that uses a runtime comes through here again. */
 	if (!__atomic_exchange_n(&was_run, 1, __ATOMIC_RELAXED) && libc_functions_find(&libc))
-		start(sdk, &libc);
+		startup_start(sdk, &libc);
 }

@@ -29,7 +29,7 @@ static int refuse_unknown(const char *word, struct err *err)
 
 static int refuse_operand(const char *word, struct err *err)
 {
-	err_set(err, -EINVAL, "there is no use for '%s' here", word);
+	err_set(err, -EINVAL, "unexpected argument '%s'", word);
 	err_why(err, "no option takes it");
 	err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
 	return err_exit(err, EXIT_USAGE);

@@ -1,197 +1,186 @@
 /*
- * The part of YAML that AMD's examples use:
+ * Input files in YAML, read by libyaml:
  *
  *   jobs:
  *     - hip_trace: true              # a job
  *       output_format: [csv, "json"]
  *       summary_groups:
  *         - "KERNEL.*"
+ *
+ * Anchors, aliases, tags and deeper nesting mean nothing here and are refused by their line.
  */
 #include "input.h"
 
-#include <string.h>
+#include <errno.h>
+#include <stdio.h>
+#include <yaml.h>
 
-struct yaml_line {
-	size_t indent;
-	bool has_dash;
-	struct text rest; /* behind the dash */
+/* What may come next. */
+enum yaml_state {
+	YAML_DOCUMENT, /* the mapping that holds "jobs" */
+	YAML_JOBS_KEY,
+	YAML_JOBS, /* the list of them */
+	YAML_JOB,  /* a mapping of settings */
+	YAML_NAME, /* of a setting */
+	YAML_VALUE,
+	YAML_ITEM, /* of a list of values */
+	YAML_END,
 };
 
 struct yaml_reader {
 	struct input *input;
-	bool has_jobs;
-	size_t job_indent;
+	enum yaml_state state;
 };
 
-static int refuse(const struct yaml_reader *self, struct text line, struct err *err)
-{
-	char what[128], shown[64];
+typedef int yaml_step(struct yaml_reader *self, const yaml_event_t *event, struct err *err);
 
-	text_copy_printable(line, shown, sizeof(shown));
-	snprintf(what, sizeof(what), "limpet does not understand this line of YAML: %s", shown);
+static int yaml_refuse(const struct yaml_reader *self, const yaml_mark_t *mark, struct err *err)
+{
+	char what[96];
+
+	snprintf(what, sizeof(what), "limpet does not understand line %zu of its YAML",
+		 mark->line + 1);
 	return input_refuse(self->input, what, err);
 }
 
-static void trim(struct text *text)
+static struct text scalar_text(const yaml_event_t *event)
 {
-	while (text->at < text->end && memchr(" \t\r", *text->at, 3))
-		text->at++;
-	while (text->at < text->end && memchr(" \t\r", text->end[-1], 3))
-		text->end--;
+	const char *value = (const char *)event->data.scalar.value;
+
+	return (struct text){ value, value + event->data.scalar.length };
 }
 
-/* Up to a '#' that begins a comment. */
-static void cut_comment(struct text *line)
+static bool is_plain_null(const yaml_event_t *event)
 {
-	char quote = 0;
+	struct text text = scalar_text(event);
 
-	for (const char *at = line->at; at < line->end; at++) {
-		if (quote)
-			quote = *at == quote ? 0 : quote;
-		else if (*at == '"' || *at == '\'')
-			quote = *at;
-		else if (*at == '#' && (at == line->at || at[-1] == ' ' || at[-1] == '\t'))
-			line->end = at;
+	return event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+	       (text.at == text.end || text_equals(text, "null") || text_equals(text, "~"));
+}
+
+static int yaml_enter(struct yaml_reader *self, enum yaml_state state)
+{
+	self->state = state;
+	return 0;
+}
+
+static int yaml_add(struct yaml_reader *self, const yaml_event_t *event, struct err *err)
+{
+	return is_plain_null(event) ? 0 : input_add_value(self->input, scalar_text(event), err);
+}
+
+static int yaml_scalar(struct yaml_reader *self, const yaml_event_t *event, struct err *err)
+{
+	int r;
+
+	switch (self->state) {
+	case YAML_JOBS_KEY:
+		if (!text_equals(scalar_text(event), "jobs"))
+			break;
+		return yaml_enter(self, YAML_JOBS);
+	case YAML_JOBS:
+		if (!is_plain_null(event))
+			break;
+		return yaml_enter(self, YAML_END); /* there is none, which is said elsewhere */
+	case YAML_NAME:
+		self->state = YAML_VALUE;
+		return input_begin_entry(self->input, scalar_text(event), err);
+	case YAML_VALUE:
+		self->state = YAML_NAME;
+		r = yaml_add(self, event, err);
+		return r ? r : input_end_entry(self->input, err);
+	case YAML_ITEM:
+		return yaml_add(self, event, err);
+	default:
+		break;
+	}
+	return yaml_refuse(self, &event->start_mark, err);
+}
+
+static int yaml_begin(struct yaml_reader *self, const yaml_event_t *event, struct err *err)
+{
+	bool is_list = event->type == YAML_SEQUENCE_START_EVENT;
+
+	if (self->state == YAML_DOCUMENT && !is_list)
+		return yaml_enter(self, YAML_JOBS_KEY);
+	if (self->state == YAML_JOBS && is_list)
+		return yaml_enter(self, YAML_JOB);
+	if (self->state == YAML_VALUE && is_list)
+		return yaml_enter(self, YAML_ITEM);
+	if (self->state != YAML_JOB || is_list)
+		return yaml_refuse(self, &event->start_mark, err);
+	self->state = YAML_NAME;
+	return input_begin_job(self->input, err);
+}
+
+static int yaml_end(struct yaml_reader *self, const yaml_event_t *event, struct err *err)
+{
+	bool is_list = event->type == YAML_SEQUENCE_END_EVENT;
+
+	if (self->state == YAML_ITEM && is_list) {
+		self->state = YAML_NAME;
+		return input_end_entry(self->input, err);
+	}
+	if (self->state == YAML_NAME && !is_list)
+		return yaml_enter(self, YAML_JOB);
+	if (self->state == YAML_JOB && is_list)
+		return yaml_enter(self, YAML_END);
+	return self->state == YAML_END && !is_list ? 0 : yaml_refuse(self, &event->start_mark, err);
+}
+
+static bool has_extras(const yaml_event_t *event)
+{
+	switch (event->type) {
+	case YAML_ALIAS_EVENT:
+		return true;
+	case YAML_SCALAR_EVENT:
+		return event->data.scalar.anchor || event->data.scalar.tag;
+	case YAML_SEQUENCE_START_EVENT:
+		return event->data.sequence_start.anchor || event->data.sequence_start.tag;
+	case YAML_MAPPING_START_EVENT:
+		return event->data.mapping_start.anchor || event->data.mapping_start.tag;
+	default:
+		return false;
 	}
 }
 
-static struct yaml_line parse_line(struct text line)
+static int yaml_take(struct yaml_reader *self, const yaml_event_t *event, struct err *err)
 {
-	struct yaml_line parsed = { 0 };
-	const char *begin = line.at;
+	static yaml_step *const steps[] = {
+		[YAML_SCALAR_EVENT] = yaml_scalar,       [YAML_SEQUENCE_START_EVENT] = yaml_begin,
+		[YAML_MAPPING_START_EVENT] = yaml_begin, [YAML_SEQUENCE_END_EVENT] = yaml_end,
+		[YAML_MAPPING_END_EVENT] = yaml_end,
+	};
 
-	cut_comment(&line);
-	trim(&line);
-	parsed.indent = (size_t)(line.at - begin);
-	parsed.rest = line;
-	if (text_take_char(&parsed.rest, '-') &&
-	    (parsed.rest.at == parsed.rest.end || *parsed.rest.at == ' '))
-		parsed.has_dash = true;
-	else
-		parsed.rest = line;
-	trim(&parsed.rest);
-	return parsed;
-}
-
-/* Moves behind "name:"; false when there is none. */
-static bool take_name(struct text *rest, struct text *ret)
-{
-	for (const char *at = rest->at; at < rest->end; at++) {
-		bool is_word = (*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9') ||
-			       *at == '_' || *at == '-';
-
-		if (*at == ':' && at > rest->at && (at + 1 == rest->end || at[1] == ' ')) {
-			*ret = (struct text){ rest->at, at };
-			rest->at = at + 1;
-			trim(rest);
-			return true;
-		}
-		if (!is_word)
-			return false;
-	}
-	return false;
-}
-
-static int add_scalar(struct yaml_reader *self, struct text value, struct err *err)
-{
-	trim(&value);
-	if (value.end - value.at >= 2 && (*value.at == '"' || *value.at == '\'') &&
-	    value.end[-1] == *value.at) {
-		value.at++;
-		value.end--;
-		if (memchr(value.at, '\\', (size_t)(value.end - value.at)) && value.at[-1] == '"')
-			return refuse(self, value, err);
-	} else if (value.at < value.end && memchr("\"'[]{}&*|>!%@`", *value.at, 14)) {
-		return refuse(self, value, err);
-	} else if (text_equals(value, "null") || text_equals(value, "~")) {
-		return 0;
-	}
-	return input_add_value(self->input, value, err);
-}
-
-/* "a, b]" */
-static int add_list(struct yaml_reader *self, struct text rest, struct err *err)
-{
-	char quote = 0;
-	int r = 0;
-
-	if (rest.at == rest.end || rest.end[-1] != ']')
-		return refuse(self, rest, err);
-	rest.end--;
-	for (const char *at = rest.at; !r && at < rest.end; at++) {
-		if (quote) {
-			quote = *at == quote ? 0 : quote;
-		} else if (*at == '"' || *at == '\'') {
-			quote = *at;
-		} else if (*at == ',') {
-			r = add_scalar(self, (struct text){ rest.at, at }, err);
-			rest.at = at + 1;
-		}
-	}
-	trim(&rest);
-	return r || rest.at == rest.end ? r : add_scalar(self, rest, err);
-}
-
-/* The name that was open gets no more values. */
-static int close_entry(struct yaml_reader *self, struct err *err)
-{
-	return self->input->entry.name ? input_end_entry(self->input, err) : 0;
-}
-
-static int take_entry(struct yaml_reader *self, struct text rest, struct err *err)
-{
-	struct text name, line = rest;
-	int r = close_entry(self, err);
-
-	if (!r && !take_name(&rest, &name))
-		r = refuse(self, line, err);
-	if (!r)
-		r = input_begin_entry(self->input, name, err);
-	if (r || rest.at == rest.end)
-		return r;
-	if (text_take_char(&rest, '['))
-		return add_list(self, rest, err);
-	return add_scalar(self, rest, err);
-}
-
-static int take_line(struct yaml_reader *self, const struct yaml_line *line, struct err *err)
-{
-	bool begins_job =
-		line->has_dash && (!self->input->jobs || line->indent <= self->job_indent);
-	struct text name, rest = line->rest;
-	int r = 0;
-
-	if (!self->has_jobs) {
-		self->has_jobs = !line->indent && !line->has_dash && take_name(&rest, &name) &&
-				 text_equals(name, "jobs") && rest.at == rest.end;
-		return self->has_jobs ? 0 : refuse(self, line->rest, err);
-	}
-	if (line->has_dash && !begins_job)
-		return self->input->entry.name ? add_scalar(self, line->rest, err)
-					       : refuse(self, line->rest, err);
-	if (begins_job) {
-		r = close_entry(self, err);
-		self->job_indent = line->indent;
-		if (!r)
-			r = input_begin_job(self->input, err);
-	} else if (!self->input->jobs || line->indent <= self->job_indent) {
-		return refuse(self, line->rest, err);
-	}
-	return r ? r : take_entry(self, line->rest, err);
+	if (has_extras(event))
+		return yaml_refuse(self, &event->start_mark, err);
+	return event->type < ARRAY_SIZE(steps) && steps[event->type]
+		       ? steps[event->type](self, event, err)
+		       : 0;
 }
 
 int input_read_yaml(struct input *input, struct text text, struct err *err)
 {
 	struct yaml_reader self = { .input = input };
-	struct text whole;
+	bool is_over = false;
+	yaml_parser_t parser;
 	int r = 0;
 
-	while (!r && text_take_line(&text, &whole)) {
-		struct yaml_line line = parse_line(whole);
+	if (!yaml_parser_initialize(&parser))
+		return err_set(err, -ENOMEM, "read '%s': no memory", input->path);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text.at,
+				     (size_t)(text.end - text.at));
+	while (!r && !is_over) {
+		yaml_event_t event;
 
-		if (line.rest.at == line.rest.end || text_equals(line.rest, "---"))
-			continue;
-		r = take_line(&self, &line, err);
+		if (!yaml_parser_parse(&parser, &event)) {
+			r = yaml_refuse(&self, &parser.problem_mark, err);
+			break;
+		}
+		is_over = event.type == YAML_STREAM_END_EVENT;
+		r = yaml_take(&self, &event, err);
+		yaml_event_delete(&event);
 	}
-	return r ? r : close_entry(&self, err);
+	yaml_parser_delete(&parser);
+	return r;
 }

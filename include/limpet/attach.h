@@ -5,7 +5,7 @@
  *
  * The environment of the caller, read at each attach, says what to load:
  * ROCPROF_ATTACH_TOOL_LIBRARY is a list of tool libraries separated by colons, commas or spaces.
- * See docs/doors.md for the other variables.
+ * See docs/front-ends.md for the other variables.
  */
 #ifndef LIMPET_ATTACH_H
 #define LIMPET_ATTACH_H

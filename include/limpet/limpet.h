@@ -214,8 +214,11 @@ struct limpet_sampler_options {
 	size_t buffer_samples; /* that are kept for limpet_sampler_read() and the callback, at
 				* most 1048576; 0: 4096.  A sample takes some 200 bytes and 16 for
 				* each frame, at most 19 KiB. */
-	const char *rung;      /* only this way to sample: "bpf", "copy", "read" or "state"; NULL:
-				* the best that is allowed here */
+	union {
+		const char *sampler; /* only this one: "bpf", "copy", "read" or "state"; NULL: the
+				      * best that is allowed here */
+		const char *rung;    /* its name in 0.1.0 */
+	};
 	/* Called for each sample, in order, on a thread of the library's that only does that.  One
 	 * that is slow misses samples, which are counted: sampling itself does not wait.  It must
 	 * not start, stop, close or set the rate of its own sampler.  NULL: none. */
@@ -239,10 +242,13 @@ struct limpet_sampler_status {
 	uint64_t lost;     /* had no room on their way to us */
 	uint64_t overwritten; /* pushed out of the buffer before the callback has seen them; without
 				 one: pushed out */
-	char rung[16];        /* which way to sample was had; "" before the first start */
-	char summary[96];     /* what it does */
-	char reasons[2048];   /* lines: why no better one, what this one cannot see and how to get
-				 it, as far as it is known by now; "": nothing to say */
+	union {
+		char sampler[16]; /* which one is in use; "" before the first start */
+		char rung[16];    /* its name in 0.1.0 */
+	};
+	char summary[96];   /* what it does */
+	char reasons[2048]; /* lines: why no better one, what this one cannot see and how to get
+			       it, as far as it is known by now; "": nothing to say */
 	unsigned one_in; /* where samples cost too much, one in so many is taken and weighs as much
 			    as all of them; the most that it was; 1: all were taken */
 };
@@ -289,7 +295,7 @@ struct limpet_sampler *limpet_sampler_open(struct limpet *target,
 					   struct limpet_error *error);
 
 /* Returns when the first sample can come.  -EALREADY: it samples; -ESRCH: the process that was
- * opened has ended; or the error of the lowest rung that was tried.  May follow a stop. */
+ * opened has ended; or the error of the last sampler that was tried.  May follow a stop. */
 int limpet_sampler_start(struct limpet_sampler *sampler, struct limpet_error *error);
 
 /* Returns when the last sample was taken and the callback has seen all that is in the buffer.
@@ -316,6 +322,72 @@ void limpet_sampler_close(struct limpet_sampler *sampler);
  * file is asked for, its names are read, which takes time.  Texts live as long as the sampler;
  * those of limpet_threads() until the visitor returns. */
 int limpet_stack_frame(const struct limpet_stack *stack, size_t index, struct limpet_frame *frame,
+		       struct limpet_error *error);
+
+/*
+ * Recording: what `limpet record` does, from a program.  Samples and traced calls of a process, of
+ * several, or of their families go into a file for the limpet command, and samples to a callback
+ * too.  What is traced is attached to as by limpet_attach(), by threads of the library's with every
+ * signal blocked; the process must not be attached by this program at the same time.
+ */
+struct limpet_recording;
+
+struct limpet_record_status {
+	size_t struct_size;
+	int is_running; /* 0: the process has ended, the time is over, the file is full, or it
+			 * failed: limpet_record_stop() finishes the file */
+	uint64_t samples, samples_lost;
+	uint64_t records, dropped; /* traced calls and what belongs to them */
+	uint64_t processes;        /* that are or were traced */
+	uint64_t bytes;            /* of the file */
+	char sampler[16];          /* "" where no samples are taken */
+};
+#define LIMPET_RECORD_STATUS_INIT                                   \
+	{                                                           \
+		.struct_size = sizeof(struct limpet_record_status), \
+	}
+
+struct limpet_record_options {
+	size_t struct_size;
+	const char *
+		path; /* of the recording.  An earlier one is replaced; any other file is refused */
+	const int *further_pids; /* processes beside the target, into the same file */
+	size_t further_count;
+	/* LIMPET_CHILDREN, LIMPET_OFF_CPU, LIMPET_NO_KERNEL, LIMPET_FORCE, LIMPET_CONTINUE; and
+	 * LIMPET_UNLOAD: nothing of limpet's stays in what was traced */
+	unsigned flags;
+	unsigned rate_hz;          /* samples a second; 0: 99, or none where something is traced */
+	const char *const *traces; /* "alloc", "io", "lock", ...: as limpet record --NAME-trace */
+	size_t trace_count;
+	const char *const *functions; /* "LIB:SYMBOL", as limpet record --function */
+	size_t function_count;
+	uint64_t duration_ns; /* stops by itself after that; 0: does not */
+	uint64_t max_bytes;   /* of the file, likewise */
+	/* Records for period_ns after delay_ns, so often (0: for ever).  period_ns 0: always. */
+	uint64_t delay_ns, period_ns, repeat;
+	/* Each sample, in order, on a thread of the library's that only does that; as in struct
+	 * limpet_sampler_options.  NULL: none.  Nothing of the recording may be called by it. */
+	limpet_sample_visitor *on_sample;
+	void *context; /* for on_sample */
+};
+#define LIMPET_RECORD_OPTIONS_INIT                                   \
+	{                                                            \
+		.struct_size = sizeof(struct limpet_record_options), \
+	}
+
+/* Returns when the first sample or call can be recorded, or the first delay begins; NULL: it
+ * failed, and there is no file.  The options' texts are copied. */
+struct limpet_recording *limpet_record_start(struct limpet *target,
+					     const struct limpet_record_options *options,
+					     struct limpet_error *error);
+
+/* How far it is, some tenths of a second ago. */
+int limpet_record_status(struct limpet_recording *recording, struct limpet_record_status *status,
+			 struct limpet_error *error);
+
+/* Detaches, finishes the file, and frees the recording, also when it fails.  status may be NULL.
+ * The end of the process is no failure; -ENODATA: nothing was recorded. */
+int limpet_record_stop(struct limpet_recording *recording, struct limpet_record_status *status,
 		       struct limpet_error *error);
 
 /* Visits all threads of the process as they are now, in the calling thread.  Where stacks are asked

@@ -1,5 +1,5 @@
 /*
- * The door between GPU runtimes and profilers: a runtime hands its tables of functions to this
+ * Between GPU runtimes and profilers: a runtime hands its tables of functions to this
  * library, which passes them on to a profiler, at once or when one comes later.  The binary
  * interface, with its spelling, is that of AMD's librocprofiler-register.so.0; the words are ours.
  * docs/register.md says where limpet's library behaves better than it has to.

@@ -5,7 +5,7 @@
  * The environment of the caller, read at each attach, says what to load:
  * ROCPROF_ATTACH_TOOL_LIBRARY is a list of tool libraries separated by colons, commas or spaces.
  * Variables whose names begin with ROCP are shown to the tools.  Errors are also told in words on
- * stderr, see ROCATTACH_LOG_LEVEL in docs/doors.md.
+ * stderr, see ROCATTACH_LOG_LEVEL in docs/front-ends.md.
  *
  * All functions may be called from any thread, for different processes at the same time.  No call
  * waits for ever.  If the caller dies, its tools are detached.

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "kernel/news.h"
+#include "kernel/events.h"
 #include "kernel/walk.h"
 
 ALWAYS_INLINE void add_rest(struct walk *walk)

@@ -196,7 +196,7 @@ ALWAYS_INLINE void python_send(struct python_walk *python, const struct walk *wa
 	count = python->count;
 	BOUND(count, KERNEL_PYTHON_FRAMES);
 	python->sample = walk->sample;
-	python->sample.kind = NEWS_PYTHON;
+	python->sample.kind = KERNEL_EVENT_PYTHON;
 	python->sample.flags = 0;
 	python->sample.kernel_count = 0;
 	python->sample.user_count = count * 2;

@@ -24,12 +24,12 @@ struct {
 	__uint(max_entries, 16384);
 	__type(key, __u32);
 	__type(value, __u64);
-} heirs SEC(".maps");
+} inherited_events SEC(".maps");
 
 /* A tick of a clock that is not the thread's. */
 ALWAYS_INLINE int is_second(struct bpf_perf_event_data *context, __u32 tid)
 {
-	__u64 *clock = bpf_map_lookup_elem(&heirs, &tid), cookie, ticking;
+	__u64 *clock = bpf_map_lookup_elem(&inherited_events, &tid), cookie, ticking;
 
 	if (!clock)
 		return 0;
@@ -47,12 +47,12 @@ ALWAYS_INLINE int is_second(struct bpf_perf_event_data *context, __u32 tid)
  * clock already, which has not ticked yet. */
 ALWAYS_INLINE void pass_on_clocks(struct ids born, struct ids of)
 {
-	__u64 none = 0, *clock = bpf_map_lookup_elem(&heirs, &born.tid);
+	__u64 none = 0, *clock = bpf_map_lookup_elem(&inherited_events, &born.tid);
 
-	if (bpf_map_lookup_elem(&heirs, &of.tid))
-		bpf_map_update_elem(&heirs, &born.tid, &none, BPF_ANY);
+	if (bpf_map_lookup_elem(&inherited_events, &of.tid))
+		bpf_map_update_elem(&inherited_events, &born.tid, &none, BPF_ANY);
 	else if (clock && *clock)
-		bpf_map_delete_elem(&heirs, &born.tid);
+		bpf_map_delete_elem(&inherited_events, &born.tid);
 }
 
 ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context)
@@ -130,7 +130,7 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	process.asking = ASKING;
 	bpf_map_update_elem(&processes, &born.pid, &process, BPF_ANY);
 	interpreters_pass_on(born.pid, of.pid);
-	news_send(NEWS_FORKED, born, of.pid, 0);
+	event_send(KERNEL_EVENT_FORKED, born, of.pid, 0);
 	return 0;
 }
 
@@ -144,11 +144,11 @@ int BPF_PROG(process_executed, struct task_struct *task)
 	if (!process)
 		return 0;
 	/* A thread takes its clocks along, and has the number of the first one from now on. */
-	bpf_map_update_elem(&heirs, &ids.tid, &none, BPF_ANY);
+	bpf_map_update_elem(&inherited_events, &ids.tid, &none, BPF_ANY);
 	*(volatile __u64 *)process = KERNEL_NO_RANGES;
 	process->asking = ASKED;
 	interpreters_forget(ids.pid);
-	news_send(NEWS_EXECUTED, ids, 0, 0);
+	event_send(KERNEL_EVENT_EXECUTED, ids, 0, 0);
 	return 0;
 }
 
@@ -159,11 +159,11 @@ int BPF_PROG(process_ended, struct task_struct *task)
 
 	if (!bpf_map_lookup_elem(&processes, &ids.pid))
 		return 0;
-	bpf_map_delete_elem(&heirs, &ids.tid);
+	bpf_map_delete_elem(&inherited_events, &ids.tid);
 	if (task->signal->live.counter > 0)
 		return 0;
 	bpf_map_delete_elem(&processes, &ids.pid);
 	interpreters_forget(ids.pid);
-	news_send(NEWS_ENDED, ids, 0, 0);
+	event_send(KERNEL_EVENT_ENDED, ids, 0, 0);
 	return 0;
 }

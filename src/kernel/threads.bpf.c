@@ -5,9 +5,9 @@
  */
 #define ITERATOR
 #define PYTHON_SCRATCH python_threads_scratch
-#include "kernel/absence.h"
+#include "kernel/events.h"
 #include "kernel/interpreter.h"
-#include "kernel/news.h"
+#include "kernel/off_cpu.h"
 #include "kernel/walk.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -43,14 +43,14 @@ ALWAYS_INLINE void take_kernel_frames(struct walk *walk, struct task_struct *tas
 /* From now on it is known to be away, unless the switch of threads has noticed that before us. */
 ALWAYS_INLINE void seed(const struct walk *walk)
 {
-	struct kernel_absence absence = {
+	struct kernel_off_cpu off_cpu = {
 		.since_ns = walk->sample.time_ns,
 		.is_blocked = walk->sample.state != 'R',
 		.has_stack = 1,
 	};
 	__u32 tid = walk->sample.tid;
 
-	bpf_map_update_elem(&absences, &tid, &absence, BPF_NOEXIST);
+	bpf_map_update_elem(&off_cpu_threads, &tid, &off_cpu, BPF_NOEXIST);
 }
 
 ALWAYS_INLINE void walk_other(struct walk *walk, struct task_struct *task,
@@ -80,7 +80,7 @@ ALWAYS_INLINE struct python_walk *see_thread(struct walk *walk, struct task_stru
 		ran = task->on_cpu || switches_of(task) != switches;
 	}
 	if (ran) {
-		walk->sample.kind = NEWS_RUNNING;
+		walk->sample.kind = KERNEL_EVENT_RUNNING;
 		walk->sample.state = 'R';
 		walk->sample.kernel_count = 0;
 		walk->sample.user_count = 0;
@@ -95,7 +95,8 @@ ALWAYS_INLINE int is_put_off(const struct walk *walk, const struct kernel_questi
 {
 	struct kernel_counts *all = counts_of_all();
 
-	if (!walk->unknown || question->is_last || walk->sample.kind == NEWS_RUNNING || !all)
+	if (!walk->unknown || question->is_last || walk->sample.kind == KERNEL_EVENT_RUNNING ||
+	    !all)
 		return 0;
 	__sync_fetch_and_add(&all->unknown, 1);
 	return 1;
@@ -118,18 +119,19 @@ int thread_seen(struct bpf_iter__task *context)
 	process = bpf_map_lookup_elem(&processes, &ids.pid);
 	if (!process || ids.pid != question->pid)
 		return 0;
-	walk->sample = (struct sample){ .time_ns = bpf_ktime_get_ns(),
-					.pid = ids.pid,
-					.tid = ids.tid,
-					.kind = question->is_seed ? NEWS_LEFT : NEWS_SEEN,
-					.state = state_letter(task->__state) };
+	walk->sample =
+		(struct sample){ .time_ns = bpf_ktime_get_ns(),
+				 .pid = ids.pid,
+				 .tid = ids.tid,
+				 .kind = question->is_seed ? KERNEL_EVENT_LEFT : KERNEL_EVENT_SEEN,
+				 .state = state_letter(task->__state) };
 	walk->unknown = 0;
 	python = see_thread(walk, task, process, question);
 	if (is_put_off(walk, question))
 		return 0;
 	python_send(python, walk);
 	send(&walk->sample, record_size(walk));
-	if (question->is_seed && walk->sample.kind == NEWS_LEFT)
+	if (question->is_seed && walk->sample.kind == KERNEL_EVENT_LEFT)
 		seed(walk);
 	return 0;
 }

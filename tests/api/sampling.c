@@ -80,10 +80,10 @@ static void show_status(struct limpet_sampler *sampler)
 {
 	struct limpet_sampler_status status = status_of(sampler);
 
-	printf("status running=%d rate=%u samples=%lu complete=%lu lost=%lu overwritten=%lu rung=%s\n",
+	printf("status running=%d rate=%u samples=%lu complete=%lu lost=%lu overwritten=%lu sampler=%s\n",
 	       status.is_running, status.rate_hz, (unsigned long)status.samples,
 	       (unsigned long)status.complete, (unsigned long)status.lost,
-	       (unsigned long)status.overwritten, status.rung);
+	       (unsigned long)status.overwritten, status.sampler);
 }
 
 /* Everything, once. */
@@ -95,9 +95,9 @@ static void case_samples(void)
 
 	options.rate_hz = 499;
 	sampler = open_with(&options);
-	EXPECT(!status_of(sampler).is_running && !status_of(sampler).rung[0]);
+	EXPECT(!status_of(sampler).is_running && !status_of(sampler).sampler[0]);
 	EXPECT(!limpet_sampler_start(sampler, &error));
-	EXPECT(status_of(sampler).is_running && status_of(sampler).rung[0]);
+	EXPECT(status_of(sampler).is_running && status_of(sampler).sampler[0]);
 	await_samples(sampler, 50);
 	EXPECT(status_of(sampler).one_in >= 1);
 	EXPECT(!limpet_sampler_stop(sampler, &error));
@@ -195,7 +195,7 @@ static void case_file(void)
 	EXPECT(!limpet_sampler_start(sampler, &error));
 	await_samples(sampler, 50);
 	EXPECT(!limpet_sampler_stop(sampler, &error));
-	EXPECT(status_of(sampler).samples >= 50 && status_of(sampler).rung[0]);
+	EXPECT(status_of(sampler).samples >= 50 && status_of(sampler).sampler[0]);
 	EXPECT(limpet_sampler_start(sampler, &error) == -EALREADY);
 	EXPECT(limpet_sampler_stop(sampler, &error) == -EALREADY);
 	EXPECT(!limpet_sampler_set_rate(sampler, 10, &error));
@@ -231,7 +231,7 @@ static void misuse_of_options(void)
 	options.buffer_samples = (size_t)-1;
 	EXPECT(!limpet_sampler_open(target, &options, &error) && error.code == -EINVAL);
 	options.buffer_samples = 0;
-	options.rung = "unheard";
+	options.sampler = "unheard";
 	sampler = open_with(&options);
 	EXPECT(limpet_sampler_start(sampler, &error) == -ENOENT && strstr(error.fix, "copy"));
 	EXPECT(limpet_sampler_stop(sampler, &error) == -EALREADY);
@@ -267,6 +267,83 @@ static void case_misuse(void)
 	misuse_of_nobody();
 	misuse_of_options();
 	misuse_of_order();
+}
+
+static void count_sample(const struct limpet_sample *sample, void *context)
+{
+	(void)sample;
+	__atomic_add_fetch((unsigned long *)context, 1, __ATOMIC_RELAXED);
+}
+
+static struct limpet_record_status recorded(struct limpet_recording *recording)
+{
+	struct limpet_record_status status = LIMPET_RECORD_STATUS_INIT;
+
+	EXPECT(!limpet_record_status(recording, &status, &error));
+	return status;
+}
+
+/* Calls and samples into one file, samples to a callback as well. */
+static void case_record(void)
+{
+	static const char *const functions[] = { "libc.so*:nanosleep" };
+	struct limpet_record_options options = LIMPET_RECORD_OPTIONS_INIT;
+	struct limpet_record_status status = LIMPET_RECORD_STATUS_INIT;
+	struct limpet_recording *recording;
+	unsigned long heard = 0;
+
+	options.path = path;
+	options.functions = functions;
+	options.function_count = 1;
+	options.rate_hz = 999;
+	options.on_sample = count_sample;
+	options.context = &heard;
+	recording = limpet_record_start(target, &options, &error);
+	EXPECT(recording);
+	while (recorded(recording).records < 20 || recorded(recording).samples < 20)
+		usleep(5000);
+	EXPECT(recorded(recording).is_running && recorded(recording).processes == 1);
+	EXPECT(!limpet_record_stop(recording, &status, &error));
+	EXPECT(!status.is_running && status.samples >= 20 && status.bytes && status.sampler[0]);
+	EXPECT(heard && heard <= status.samples);
+	printf("recorded %lu\n", (unsigned long)status.records);
+}
+
+static void case_record_misuse(void)
+{
+	static const char *const traces[] = { "nothing" };
+	struct limpet_record_options options = LIMPET_RECORD_OPTIONS_INIT;
+
+	EXPECT(!limpet_record_start(target, &options, &error) && error.code == -EINVAL);
+	options.path = path;
+	EXPECT(!limpet_record_start(NULL, &options, &error) && error.code == -EINVAL);
+	options.traces = traces;
+	options.trace_count = 1;
+	EXPECT(!limpet_record_start(target, &options, &error) && error.code == -EINVAL);
+	EXPECT(strstr(error.fix, "alloc"));
+	options.trace_count = 0;
+	options.rate_hz = 5001;
+	EXPECT(!limpet_record_start(target, &options, &error) && error.code == -EINVAL);
+	EXPECT(limpet_record_status(NULL, NULL, &error) == -EINVAL);
+	EXPECT(limpet_record_stop(NULL, NULL, &error) == -EINVAL);
+	EXPECT(access(path, F_OK));
+}
+
+/* Until it stops by itself, and the file is finished all the same. */
+static void case_record_duration(void)
+{
+	struct limpet_record_options options = LIMPET_RECORD_OPTIONS_INIT;
+	struct limpet_recording *recording;
+
+	options.path = path;
+	options.flags = LIMPET_OFF_CPU;
+	options.period_ns = options.delay_ns = 100000000;
+	options.repeat = 2;
+	recording = limpet_record_start(target, &options, &error);
+	EXPECT(recording);
+	while (recorded(recording).is_running)
+		usleep(5000);
+	EXPECT(!limpet_record_stop(recording, NULL, &error));
 }
 
 static void case_rate(void)
@@ -442,11 +519,23 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{ "samples", case_samples }, { "callback", case_callback }, { "slow", case_slow },
-	{ "off-cpu", case_off_cpu }, { "file", case_file },         { "misuse", case_misuse },
-	{ "rate", case_rate },       { "dead", case_dead },         { "ends", case_ends },
-	{ "two", case_two },         { "detach", case_detach },     { "threads", case_threads },
-	{ "older", case_older },     { "crowd", case_crowd },
+	{ "samples", case_samples },
+	{ "callback", case_callback },
+	{ "slow", case_slow },
+	{ "off-cpu", case_off_cpu },
+	{ "file", case_file },
+	{ "misuse", case_misuse },
+	{ "rate", case_rate },
+	{ "dead", case_dead },
+	{ "ends", case_ends },
+	{ "two", case_two },
+	{ "detach", case_detach },
+	{ "threads", case_threads },
+	{ "older", case_older },
+	{ "crowd", case_crowd },
+	{ "record", case_record },
+	{ "record-misuse", case_record_misuse },
+	{ "record-duration", case_record_duration },
 };
 
 int main(int argc, char **argv)

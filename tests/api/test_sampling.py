@@ -3,7 +3,7 @@
 Sampling from C: programs that are compiled against the installed header and library, as users do it, and
 run beside live targets.  Each case once as it is and once with the address sanitizer.
 
-Environment: as tests/doors/staged.py, and PROGRAMS with spinner.
+Environment: as tests/front_ends/staged.py, and PROGRAMS with spinner.
 """
 
 import os
@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests/doors"))
+sys.path.insert(0, str(ROOT / "tests/front_ends"))
 
 import staged  # noqa: E402
 import harness  # noqa: E402
@@ -120,7 +120,7 @@ class Cases:
         self.assertEqual(status["running"], "0")
         self.assertGreaterEqual(int(status["samples"]), 50)
         self.assertGreater(int(status["complete"]), 0)
-        self.assertIn(status["rung"], ("bpf", "copy"))
+        self.assertIn(status["sampler"], ("bpf", "copy"))
 
     def test_a_callback_sees_all(self):
         self.assertTrue(self.case("callback")[-1].startswith("heard "))
@@ -140,6 +140,26 @@ class Cases:
             result = harness.limpet("report", path, "--json")
         self.assertEqual(result.code, 0, str(result))
         self.assertTrue(any(event.get("name") == "spin_leaf" for event in result.events), str(result))
+
+    def test_a_recording_of_calls_and_samples(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "it.limpet")
+            said = self.case("record", path)[-1]
+            result = harness.limpet("report", path, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(f"recorded {result.event('summary')['records']}", said)
+        self.assertTrue(any(event.get("name") == "nanosleep" for event in result.events), str(result))
+        self.assertTrue(any(event.get("name") == "spin_leaf" for event in result.events), str(result))
+
+    def test_a_recording_that_ends_by_itself(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "it.limpet")
+            self.case("record-duration", path)
+            self.assertTrue(harness.limpet("report", path, "--json").event("summary")["complete"])
+
+    def test_misuse_of_recordings_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.case("record-misuse", os.path.join(folder, "it.limpet"))
 
     def test_misuse_is_an_error(self):
         self.case("misuse")

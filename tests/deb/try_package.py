@@ -89,7 +89,7 @@ class Package(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("spin_hot", result.stdout)
 
-    def test_the_doors(self):
+    def test_the_front_ends(self):
         self.assertEqual(run(self.path("usr/bin/rocprofv3"), "--version").returncode, 0)
 
     def test_the_manual_can_be_read(self):

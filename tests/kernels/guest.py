@@ -129,14 +129,14 @@ def try_rights():
         report.check(name, rights_problem(scope, who, owner, expected))
 
 
-def family_problem(who, rung):
-    """A server of that user, followed by that user: all workers are attached, on the rung that this kernel has."""
+def family_problem(who, source):
+    """A server of that user, followed by that user: all workers are attached, by the source that this kernel has."""
     drop = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"] if who == "user" else []
     with families.Server(before=drop) as server:
         follower = families.Follower(server.pid, before=drop)
         try:
-            if not follower.wait_settled() or follower.following() != rung:
-                return f"not followed by {rung}: {follower}"
+            if not follower.wait_settled() or follower.following() != source:
+                return f"not followed by {source}: {follower}"
             try:
                 workers = [server.hold(way, 1) for way in ("fork", "spawn", "daemon", "late_exec")]
             except (OSError, ValueError) as reason:
@@ -156,8 +156,8 @@ def family_problem(who, rung):
 def try_families():
     """The kernel's events are for everybody since 6.6."""
     version = tuple(map(int, os.uname().release.split("-")[0].split(".")[:2]))
-    for who, rung in (("root", "events"), ("user", "events" if version >= (6, 6) else "numbers")):
-        report.check(f"family of {who}: by {rung}", family_problem(who, rung))
+    for who, source in (("root", "events"), ("user", "events" if version >= (6, 6) else "numbers")):
+        report.check(f"family of {who}: by {source}", family_problem(who, source))
 
 
 def try_hooks():
@@ -198,7 +198,7 @@ def stack_problem(recording, depth, least):
 
 
 def old_kernel_problem(recording):
-    """Refused with the reason, and the next rung does it."""
+    """Refused with the reason, and the next sampler does it."""
     if not recording.error or "5.17" not in recording.error["why"]:
         return f"not refused with the kernel's version: {recording.error}"
     with exactness.running(f"{HERE}/sampling/chain_50", "1") as process:
@@ -228,10 +228,10 @@ def try_signed():
     if not signs_addresses():
         report.skip("signed return addresses", "this processor has none")
         return
-    for rung in ("bpf", "copy"):
+    for sampler in ("bpf", "copy"):
         with exactness.running(f"{HERE}/sampling/chain_50_signed", "1") as process:
-            recording = exactness.sample(rung, process.pid, "max=100", rate=99, seconds=60)
-            report.check(f"signed return addresses, by {rung}", stack_problem(recording, 50, 10))
+            recording = exactness.sample(sampler, process.pid, "max=100", rate=99, seconds=60)
+            report.check(f"signed return addresses, by {sampler}", stack_problem(recording, 50, 10))
 
 
 def try_sampling():

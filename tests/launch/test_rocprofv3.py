@@ -180,7 +180,7 @@ class Ends(Launch):
         for words, expected in ((("--", "no_such_program_anywhere"), "there is no such program"),
                                 (("--", harness.program("launched_static"), "count", 1), "statically linked"),
                                 (("-p", 1, "--", LAUNCHED), "both named"),
-                                (("-p", 1, LAUNCHED), "there is no use for")):
+                                (("-p", 1, LAUNCHED), "unexpected argument")):
             running = self.launch("--hip-trace", *words, code=1)
             self.assertIn(expected, running.err)
         self.assertEqual(self.made(), [])

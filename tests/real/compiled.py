@@ -5,7 +5,7 @@
 
 Of node's stacks at least 99.5 % must reach the root, with and without its perf map; with the map its
 functions have their names. Java is asked for its names by its own attach protocol; of its stacks, without frame
-pointers, at least 99 % must reach the root on both rungs, and none may be wrong (java_stacks.py). Code of Erlang and of
+pointers, at least 99 % must reach the root on both samplers, and none may be wrong (java_stacks.py). Code of Erlang and of
 LuaJIT keeps no frames: such stacks must not be called complete.
 LIMPET names the limpet to test. Ends with "N passed, N failed".
 """
@@ -128,7 +128,7 @@ def try_node(report):
 
 
 def try_chains(report, classes, *options):
-    """Both rungs on one process: the first record also waits until the compilers have done most of their work."""
+    """Both samplers on one process: the first record also waits until the compilers have done most of their work."""
     with Trial("java", "-Xmx128m", *options, *java_stacks.CHOICES, "-cp", classes, "Chains") as it:
         for sampler in ("bpf", "copy"):
             name = " ".join(["java", *options, "by", sampler])

@@ -84,7 +84,7 @@ def frames_of(thread, maps):
 
 
 def limpet_frames(pid):
-    argv = [os.environ["LIMPET"], "dump", str(pid), "--json", "--user", "--no-lines", "--way", "bpf"]
+    argv = [os.environ["LIMPET"], "dump", str(pid), "--json", "--user", "--no-lines", "--sampler", "bpf"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     threads = [json.loads(line) for line in done.stdout.splitlines()]
     return {thread["tid"]: thread for thread in threads if thread.get("event") == "thread"}

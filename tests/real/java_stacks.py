@@ -1,4 +1,4 @@
-"""Stacks of Java without frame pointers: a program whose chains of calls are known, sampled on both rungs that
+"""Stacks of Java without frame pointers: a program whose chains of calls are known, sampled on both samplers that
 have stacks. Of its stacks nearly all must reach the root, and none that does may be wrong."""
 
 import collections

@@ -4,7 +4,7 @@
   tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java ruby php
                                                                  perl go go-stripped go-cgo; all by default
 
-Each is recorded by both rungs with stacks, on and off the processor. Then gdb stops it N times, and both look at
+Each is recorded by both samplers with stacks, on and off the processor. Then gdb stops it N times, and both look at
 the same threads. LIMPET names the limpet to test. Ends with "N passed, N failed".
 """
 

@@ -182,9 +182,9 @@ class ByAnAttacher(unittest.TestCase):
                           ("0", "SUCCESS"))
         self.assertEqual(ground.log.read_text().splitlines(),
                          FIRST + [A["detach"], A["attach"], A["detach"]])
-        # The thread is back at its door.
+        # The thread is back at its listener.
         result = harness.limpet("attach", app.pid, "--json", "--duration", "0")
-        self.assertEqual(result.event("attached").get("way"), "door", str(result))
+        self.assertEqual(result.event("attached").get("method"), "listener", str(result))
         self.assertEqual(harness.Stats(stats).word("corruptions"), 0)
         self.assertIsNone(app.poll())
 

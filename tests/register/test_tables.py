@@ -68,7 +68,7 @@ class Tables(unittest.TestCase):
             result = harness.limpet("attach", app.pid, "--json", "--duration", "0", "--tool",
                                     tool("a"))
             self.assertEqual(result.code, 0, str(result))
-            self.assertEqual(result.event("attached")["way"], way)
+            self.assertEqual(result.event("attached")["method"], way)
             status = harness.limpet("status", app.pid, "--json").event("status")
             found = {table["name"]: table["addresses"] for table in status["tables"]
                      if table["name"] not in ignored}
@@ -76,10 +76,10 @@ class Tables(unittest.TestCase):
             self.assertEqual(len(found["roctx"]), 3)
             self.assertIsNone(app.problem())
 
-    def test_limpets_register_library_by_its_door(self):
-        self.check(App(self, ROCP_TOOL_ATTACH="1"), "door")
+    def test_limpets_register_library_by_its_listener(self):
+        self.check(App(self, ROCP_TOOL_ATTACH="1"), "listener")
 
-    def test_limpets_register_library_with_its_door_shut(self):
+    def test_limpets_register_library_with_its_listener_shut(self):
         self.check(App(self), "thread")
 
     def test_amds_register_library_that_was_not_asked_for_attach(self):
@@ -97,10 +97,10 @@ class Tables(unittest.TestCase):
         self.assertEqual(maps.strip(), "2")
         self.check(app, "thread")
 
-    def test_one_of_each_with_the_door_open(self):
+    def test_one_of_each_with_the_listener_open(self):
         app = App(self, library_path=AMDS, STANDIN_REGISTER_roctx="{ground}/" + REGISTER_NAME,
                   ROCP_TOOL_ATTACH="1")
-        self.check(app, "door", ("rocattach",))
+        self.check(app, "listener", ("rocattach",))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import unittest
 from collections import Counter
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(TESTS / name) for name in ("amd", "doors", "recording", "attach")]
+sys.path[:0] = [str(TESTS / name) for name in ("amd", "front_ends", "recording", "attach")]
 
 import staged  # noqa: E402
 import test_amd_files as files  # noqa: E402

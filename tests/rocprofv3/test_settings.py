@@ -40,7 +40,7 @@ WRONG = {
     "read 'nowhere.json'": ["-i", "nowhere.json"],
     "its name must end in": ["-i", "/dev/null"],
     "it is not JSON": ["-i", "broken.json"],
-    "does not understand this line of YAML": ["-i", "broken.yaml"],
+    "does not understand line 2 of its YAML": ["-i", "broken.yaml"],
     "there is no job in it": ["-i", "empty.yaml"],
 }
 FILES = {

@@ -60,9 +60,9 @@ def as_user(user, capabilities=()):
     return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *more]
 
 
-def exit_if_refused(rung):
-    """Ends the test as skipped (77), with the reason, where this machine does not allow the rung."""
-    refused = sample(rung, os.getpid(), seconds=0).error
+def exit_if_refused(sampler):
+    """Ends the test as skipped (77), with the reason, where this machine does not allow the sampler."""
+    refused = sample(sampler, os.getpid(), seconds=0).error
     if refused:
         print(f"skipped: {refused['what']}: {refused['why']}")
         sys.exit(77)
@@ -131,13 +131,13 @@ class Recording:
         return names[::-1]
 
 
-def sample(rung, pid, *words, rate=999, seconds=30, user=None, capabilities=(), before=()):
+def sample(sampler, pid, *words, rate=999, seconds=30, user=None, capabilities=(), before=()):
     """Samples until `max=` samples are there, at most so long; by a command that runs the driver where one is given."""
     with tempfile.TemporaryDirectory() as cache:
         if user is not None:
             os.chown(cache, user, user)
         done = subprocess.run(
-            [*before, *as_user(user, capabilities), DRIVER, rung, str(pid), str(rate), str(seconds), *words],
+            [*before, *as_user(user, capabilities), DRIVER, sampler, str(pid), str(rate), str(seconds), *words],
             capture_output=True, text=True, timeout=seconds + LIMIT, check=False,
             env={**os.environ, "XDG_CACHE_HOME": cache},
         )

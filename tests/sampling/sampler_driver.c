@@ -1,9 +1,9 @@
 /*
- * Samples a process by one rung of the ladder, and prints what it hears as lines of JSON.  For
+ * Samples a process by one sampler, and prints what it hears as lines of JSON.  For
  * tests: frames are addresses with the module and the address in its file, names are theirs to
  * find.
  *
- *   usage: sampler_driver RUNG|best PID HZ SECONDS [off] [on] [cycles] [kernel] [children]
+ *   usage: sampler_driver SAMPLER|best PID HZ SECONDS [off] [on] [cycles] [kernel] [children]
  *                         [max=SAMPLES]
  *          sampler_driver snapshot PID 0 0 [kernel]     one sample of each thread
  */
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 	int r;
 
 	if (argc < 5) {
-		fprintf(stderr, "usage: sampler_driver RUNG|best PID HZ SECONDS [off] [on] "
+		fprintf(stderr, "usage: sampler_driver SAMPLER|best PID HZ SECONDS [off] [on] "
 				"[kernel] [children] [max=SAMPLES]\n");
 		return 2;
 	}

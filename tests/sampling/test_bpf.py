@@ -1,4 +1,4 @@
-"""The rung of kernel programs: many threads, snapshots, and that nothing of it stays."""
+"""The sampler of kernel programs: many threads, snapshots, and that nothing of it stays."""
 
 import ctypes
 import errno

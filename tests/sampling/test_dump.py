@@ -23,7 +23,7 @@ class Dump(harness.TargetTest):
         return process
 
     def dump(self, pid, way, *options):
-        result = harness.limpet("dump", pid, "--way", way, *options)
+        result = harness.limpet("dump", pid, "--sampler", way, *options)
         if result.code == 3:
             self.skipTest(result.err)
         self.assertEqual(result.code, 0, str(result))

@@ -9,7 +9,7 @@ import unittest
 from exactness import PROGRAMS
 from recorded import Refused, limpet, record
 
-RUNG = os.environ.get("RUNG", "copy")
+SAMPLER = os.environ.get("SAMPLER", "copy")
 
 
 class Ends(unittest.TestCase):
@@ -20,7 +20,7 @@ class Ends(unittest.TestCase):
 
     def test_a_chain_that_ends_in_zero_is_not_complete(self):
         try:
-            totals, stacks = record([pathlib.Path(PROGRAMS) / "made_zero"], self.folder, RUNG, least=40)
+            totals, stacks = record([pathlib.Path(PROGRAMS) / "made_zero"], self.folder, SAMPLER, least=40)
         except Refused as error:
             self.skipTest(str(error))
         astray = sum(count for names, count in stacks if "zero_leaf" in names)
@@ -40,7 +40,7 @@ class Ends(unittest.TestCase):
         if not program.exists():
             self.skipTest("musl-gcc is not installed")
         try:
-            totals, _ = record([program], self.folder, RUNG, least=40)
+            totals, _ = record([program], self.folder, SAMPLER, least=40)
         except Refused as error:
             self.skipTest(str(error))
         self.assertGreaterEqual(totals["complete_percent"], 97, totals["stacks"])

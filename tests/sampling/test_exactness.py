@@ -11,7 +11,7 @@ import unittest
 from exactness import DRIVER, LIMIT, PROGRAMS, Recording, cpu_ticks, exit_if_refused, running, sample
 from truths import KNOWN, LEAF, chain, chain_is_exact, expression
 
-RUNG = os.environ.get("RUNG", "copy")
+SAMPLER = os.environ.get("SAMPLER", "copy")
 COUNT = int(os.environ.get("SAMPLES", "300"))
 
 
@@ -43,7 +43,7 @@ class Exactness(unittest.TestCase):
 
     def sample_program(self, known, count=COUNT, **bars):
         with running(*known.command) as process:
-            recording = sample(RUNG, process.pid, f"max={count}", *known.words)
+            recording = sample(SAMPLER, process.pid, f"max={count}", *known.words)
         self.assertIsNone(recording.error, recording.error)
         return recording, self.judge(recording, known, count=count, **bars)
 
@@ -102,7 +102,7 @@ class Exactness(unittest.TestCase):
         # Code of musl itself has no rules at all: what called main is not known.
         truth = r"(\S+ )?main (interrupted (spin )?)?__restore_rt on_signal (spin )?"
         with running(program) as process:
-            recording = sample(RUNG, process.pid, f"max={COUNT}")
+            recording = sample(SAMPLER, process.pid, f"max={COUNT}")
         handled = [s for s in recording.samples if "on_signal" in recording.stack(s)]
         self.assertGreater(len(handled), COUNT / 10)
         self.assertGreater(sum("interrupted" in recording.stack(s) for s in handled), len(handled) / 2)
@@ -111,7 +111,7 @@ class Exactness(unittest.TestCase):
 
     def test_signal_handler_on_its_own_stack(self):
         # A copy holds one stack: what the signal interrupted is read from the process, a guess.
-        certain_share = 0 if RUNG == "copy" else 0.99
+        certain_share = 0 if SAMPLER == "copy" else 0.99
         recording, _ = self.sample_program(KNOWN["altstack"], least_complete=0.99, least_certain=certain_share)
         self.assertTrue(any("on_signal" in recording.stack(one) for one in recording.samples))
 
@@ -157,7 +157,7 @@ class Exactness(unittest.TestCase):
         command = ["setarch", "-R", "sh", "-c", f"while :; do {turns}; done"]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
-            recording = sample(RUNG, process.pid, f"max={COUNT}", "children")
+            recording = sample(SAMPLER, process.pid, f"max={COUNT}", "children")
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -179,7 +179,7 @@ class Exactness(unittest.TestCase):
     def test_what_had_no_room_is_counted(self):
         """A collector that comes too late: the rings are full, and it says so."""
         with running(*chain(1000, threads=1).command) as process:
-            driver = subprocess.Popen([DRIVER, RUNG, str(process.pid), "4999", str(LIMIT), "max=1"],
+            driver = subprocess.Popen([DRIVER, SAMPLER, str(process.pid), "4999", str(LIMIT), "max=1"],
                                       stdout=subprocess.PIPE, text=True)  # fmt: skip
             driver.stdout.readline()
             driver.send_signal(signal.SIGSTOP)
@@ -193,5 +193,5 @@ class Exactness(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    exit_if_refused(RUNG)
+    exit_if_refused(SAMPLER)
     unittest.main()

@@ -15,7 +15,7 @@ from exactness import PROGRAMS
 from recorded import Refused, record
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUNG = os.environ.get("RUNG", "bpf")
+SAMPLER = os.environ.get("SAMPLER", "bpf")
 # Where stacks of Go may begin.  morestack: the scheduler took the thread from a goroutine there.
 BASES = {"runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.rt0_go", "runtime.morestack"}
 LEAST = {"bpf": 98.5, "copy": 60}  # copies hold one stack: the goroutine's is read later, if it is still so
@@ -24,7 +24,7 @@ LEAST = {"bpf": 98.5, "copy": 60}  # copies hold one stack: the goroutine's is r
 def build(source, *flags, cgo=False):
     """The path of the program; the reason why not, where this Go cannot."""
     cache = pathlib.Path(PROGRAMS) / "go_cache"
-    path = pathlib.Path(PROGRAMS) / ("_".join([source, *re.findall(r"\w+", " ".join(flags)), RUNG]))
+    path = pathlib.Path(PROGRAMS) / ("_".join([source, *re.findall(r"\w+", " ".join(flags)), SAMPLER]))
     environment = {**os.environ, "GOCACHE": str(cache), "GO111MODULE": "off", "GOFLAGS": "",
                    "CGO_ENABLED": "1" if cgo else "0"}
     done = subprocess.run(["go", "build", *flags, "-o", str(path), str(HERE / f"{source}.go")], env=environment,
@@ -40,7 +40,7 @@ class Go(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         program = build(*build_words, **build_options)
         try:
-            totals, stacks = record([program], folder.name, RUNG)
+            totals, stacks = record([program], folder.name, SAMPLER)
         except Refused as error:
             self.skipTest(str(error))
         print(f"{self.id()}: {totals['samples']} samples, {totals['complete_percent']} % complete", file=sys.stderr)
@@ -48,7 +48,7 @@ class Go(unittest.TestCase):
         for names in stacks:
             if names[0][0] == "[incomplete stack]":
                 print("  ", names[0][:8], file=sys.stderr)
-        self.assertGreaterEqual(totals["complete_percent"], LEAST[RUNG], totals["stacks"])
+        self.assertGreaterEqual(totals["complete_percent"], LEAST[SAMPLER], totals["stacks"])
         for names in complete:
             self.assertIn(names[0], BASES, names)
         return complete
@@ -82,11 +82,11 @@ class Go(unittest.TestCase):
             self.assertRegex(names, r"^runtime\.goexit runtime\.main main\.main main\.turn (main\.turn\.func\d )?"
                              r"main\._Cfunc_spin runtime\.cgocall runtime\.asmcgocall .*spin")
 
-    @unittest.skipIf(RUNG == "copy", "the goroutine that waits for C is read later, a guess")
+    @unittest.skipIf(SAMPLER == "copy", "the goroutine that waits for C is read later, a guess")
     def test_c_in_between(self):
         self.check_cgo(self.sample("go_cgo", cgo=True), has_names=True)
 
-    @unittest.skipIf(RUNG == "copy", "the goroutine that waits for C is read later, a guess")
+    @unittest.skipIf(SAMPLER == "copy", "the goroutine that waits for C is read later, a guess")
     def test_c_in_between_stripped(self):
         self.check_cgo(self.sample("go_cgo", "-ldflags=-s -w", cgo=True), has_names=False)
 

@@ -15,7 +15,7 @@ import unittest
 
 from exactness import LIMIT, cpu_ticks, exit_if_refused, sample
 
-RUNG = os.environ.get("RUNG", "bpf")
+SAMPLER = os.environ.get("SAMPLER", "bpf")
 COUNT = int(os.environ.get("SAMPLES", "120"))
 LIMPET = os.environ["LIMPET"]
 SOURCES = pathlib.Path(__file__).resolve().parent / "jit"
@@ -53,7 +53,7 @@ class Jit(unittest.TestCase):
     def look(self, *command):
         """Samples of it; each complete stack begins where a program or a thread does."""
         with running(*command, folder=self.folder) as process:
-            recording = sample(RUNG, process.pid, f"max={COUNT}")
+            recording = sample(SAMPLER, process.pid, f"max={COUNT}")
             self.assertIsNone(process.poll())
         self.assertIsNone(recording.error, recording.error)
         self.assertGreaterEqual(len(recording.samples), COUNT, recording.counts)
@@ -62,7 +62,7 @@ class Jit(unittest.TestCase):
             roots = {self.path(recording, frame) for frame in one["frames"][-3:]}
             self.assertTrue(any("libc.so" in path for path in roots), recording.stack(one))
         ends = {key: count for key, count in recording.counts["ends"].items() if count}
-        print(f"{self.id()} by {RUNG}: {ends}", file=sys.stderr)
+        print(f"{self.id()} by {SAMPLER}: {ends}", file=sys.stderr)
         return recording
 
     def path(self, recording, frame):
@@ -114,7 +114,7 @@ class Jit(unittest.TestCase):
         file = os.path.join(self.folder, "it.limpet")
         with running("env", "JAVA_TOOL_OPTIONS=-XX:+PreserveFramePointer", "java", "-Xmx64m", "Hot",
                      folder=self.folder) as process:
-            done = subprocess.run([LIMPET, "record", "-p", str(process.pid), "--duration", "2s", "--sampler", RUNG,
+            done = subprocess.run([LIMPET, "record", "-p", str(process.pid), "--duration", "2s", "--sampler", SAMPLER,
                                    "-o", file], capture_output=True, text=True, check=False)
         self.assertIn(done.returncode, (0, 5), done.stderr)
         self.assertNotIn("PreserveFramePointer): ", done.stdout + done.stderr)
@@ -156,7 +156,7 @@ class Jit(unittest.TestCase):
         subprocess.run(["erlc", "-o", self.folder, SOURCES / "hot.erl"], check=True, timeout=LIMIT)
         file = os.path.join(self.folder, "it.limpet")
         with running("erl", "-noshell", "-noinput", "-s", "hot", "main", folder=self.folder) as process:
-            subprocess.run([LIMPET, "record", "-p", str(process.pid), "--duration", "3s", "--sampler", RUNG, "-F", "499",
+            subprocess.run([LIMPET, "record", "-p", str(process.pid), "--duration", "3s", "--sampler", SAMPLER, "-F", "499",
                             "-o", file], capture_output=True, check=True)
         report = subprocess.run([LIMPET, "report", file, "-n", "0"], capture_output=True, text=True, check=True).stdout
         if "JIT" not in report:
@@ -183,5 +183,5 @@ class Jit(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    exit_if_refused(RUNG)
+    exit_if_refused(SAMPLER)
     unittest.main()

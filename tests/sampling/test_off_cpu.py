@@ -9,7 +9,7 @@ import unittest
 
 from exactness import IS_LONG, LIMIT, PROGRAMS, exit_if_refused, running, sample, times_of_threads
 
-RUNG = os.environ.get("RUNG", "copy")
+SAMPLER = os.environ.get("SAMPLER", "copy")
 RUNNING, BLOCKED, RUNNABLE = 0, 1, 2
 SLEEP_NS = 2_000_000
 NAPS_NS = {"nap_1_ms": 1_000_000, "nap_5_ms": 5_000_000, "nap_20_ms": 20_000_000}
@@ -28,7 +28,7 @@ def wait_until_it_sleeps(pid):
 class OffCpu(unittest.TestCase):
     def test_known_sleeps(self):
         with running(os.path.join(PROGRAMS, "chain_50"), "3", "sleepy") as process:
-            recording = sample(RUNG, process.pid, "on", "off", "max=600")
+            recording = sample(SAMPLER, process.pid, "on", "off", "max=600")
         blocked = [s for s in recording.samples if s["kind"] == BLOCKED]
         # The others ran, or wanted to: how many depends on who else wants the processors.
         self.assertGreater(len(blocked), 100)
@@ -47,7 +47,7 @@ class OffCpu(unittest.TestCase):
         """Each length in its own function, to a tenth of a millisecond where nobody else wants the processor."""
         process = subprocess.Popen([WAITS, "naps"])
         try:
-            recording = sample(RUNG, process.pid, "off", "max=90")
+            recording = sample(SAMPLER, process.pid, "off", "max=90")
         finally:
             process.kill()
             process.wait()
@@ -59,10 +59,10 @@ class OffCpu(unittest.TestCase):
         for name, length in NAPS_NS.items():
             self.assertGreater(len(lengths[name]), 5)
             # Beside other programs a timer may run before the thread has left its processor, and may come late; the
-            # copy rung counts the wait for a processor too.
+            # copy sampler counts the wait for a processor too.
             quarters = statistics.quantiles(lengths[name], n=4)
             self.assertGreater(min(lengths[name]) if IS_LONG else quarters[1], length - 100_000)
-            typical = quarters[0 if RUNG == "copy" else 1]
+            typical = quarters[0 if SAMPLER == "copy" else 1]
             late = typical - length
             self.assertLess(late, 100_000 if IS_LONG else 50_000_000, f"{name}: {lengths[name]}")
 
@@ -72,7 +72,7 @@ class OffCpu(unittest.TestCase):
             end = time.monotonic() + LIMIT
             while len(os.listdir(f"/proc/{process.pid}/task")) < 4 and time.monotonic() < end:
                 time.sleep(0.01)
-            recording = sample(RUNG, process.pid, "off", "max=200")
+            recording = sample(SAMPLER, process.pid, "off", "max=200")
         finally:
             process.kill()
             process.wait()
@@ -90,7 +90,7 @@ class OffCpu(unittest.TestCase):
 
     def test_no_time_of_a_thread_is_missing(self):
         with running(os.path.join(PROGRAMS, "chain_50"), "4", "sleepy") as process:
-            recording = sample(RUNG, process.pid, "on", "off", seconds=2)
+            recording = sample(SAMPLER, process.pid, "on", "off", seconds=2)
         totals = times_of_threads(recording)
         self.assertEqual(len(totals), 4)
         for total, wall in totals.values():
@@ -100,7 +100,7 @@ class OffCpu(unittest.TestCase):
         process = subprocess.Popen(["sleep", "1000"])
         try:
             wait_until_it_sleeps(process.pid)
-            recording = sample(RUNG, process.pid, "off", seconds=1)
+            recording = sample(SAMPLER, process.pid, "off", seconds=1)
         finally:
             process.kill()
             process.wait()
@@ -110,5 +110,5 @@ class OffCpu(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    exit_if_refused(RUNG)
+    exit_if_refused(SAMPLER)
     unittest.main()

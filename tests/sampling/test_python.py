@@ -167,7 +167,7 @@ class Waiting(Case):
 
     @unittest.skipIf(version_of(PYTHON) < (3, 11), "threads have no number of the kernel's")
     def test_dump_by_reading(self):
-        self.check_dump("--way", "read")
+        self.check_dump("--sampler", "read")
 
 
 class OneLanguage(Case):
@@ -274,7 +274,7 @@ class Threads(Case):
         for way in ("bpf", "read"):
             holders = 0
             for _ in range(10):
-                rows = {row["name"]: row for row in self.rows("dump", process.pid, "--way", way) if row["event"] == "thread"}
+                rows = {row["name"]: row for row in self.rows("dump", process.pid, "--sampler", way) if row["event"] == "thread"}
                 self.assertLessEqual(self.NAMES, set(rows))
                 holders += any(rows[name]["has_gil"] for name in self.NAMES)
             if version_of(PYTHON) == (3, 11):

@@ -1,4 +1,4 @@
-"""Python functions without any right: a user looks at a Python of their own, by the rungs that need none."""
+"""Python functions without any right: a user looks at a Python of their own, by the samplers that need none."""
 
 import collections
 import os

@@ -2,7 +2,7 @@
 Threads and processes that are born while the clocks are made have inherited some of them and are given others, and
 so does whoever is born of them later: each moment must be counted once.
 
-Environment: RUNG beside that of the other tests here.
+Environment: SAMPLER beside that of the other tests here.
 """
 
 import collections
@@ -16,7 +16,7 @@ import unittest
 
 from exactness import DRIVER, IS_LONG, LIMIT, PROGRAMS, exit_if_refused
 
-RUNG = os.environ.get("RUNG", "bpf")
+SAMPLER = os.environ.get("SAMPLER", "bpf")
 RATE = 199  # with more, samples are thinned out
 WORK_MS = 100
 
@@ -47,7 +47,7 @@ class Driver:
 
     def __init__(self, pid):
         self.out = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([DRIVER, RUNG, str(pid), str(RATE), str(LIMIT), "children"], stdout=self.out)
+        self.process = subprocess.Popen([DRIVER, SAMPLER, str(pid), str(RATE), str(LIMIT), "children"], stdout=self.out)
 
     def __enter__(self):
         return self
@@ -115,5 +115,5 @@ class Births(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    exit_if_refused(RUNG)
+    exit_if_refused(SAMPLER)
     unittest.main()

@@ -1,4 +1,4 @@
-"""The lower rungs tell the processor time that a program really used, as the program itself was told by the kernel,
+"""The lower samplers tell the processor time that a program really used, as the program itself was told by the kernel,
 beside others that want the same processors."""
 
 import json

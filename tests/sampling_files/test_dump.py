@@ -49,7 +49,7 @@ class Dump(unittest.TestCase):
         return [frame["function"] for frame in thread["frames"] if frame["module"] == "spinner"]
 
     def ways(self):
-        result = limpet("dump", os.getpid(), "--json", "--way", "bpf")
+        result = limpet("dump", os.getpid(), "--json", "--sampler", "bpf")
         return ["read"] if result.code == 3 or result.code == 1 else ["bpf", "read"]
 
     def test_where_threads_are(self):
@@ -57,8 +57,8 @@ class Dump(unittest.TestCase):
         self.await_threads(target.pid, "spinning", "dozing")
         for way in self.ways():
             with self.subTest(way=way):
-                threads, process = self.dump(target.pid, "--way", way)
-                self.assertEqual((process["threads"], process["way"]), (3, way))
+                threads, process = self.dump(target.pid, "--sampler", way)
+                self.assertEqual((process["threads"], process["sampler"], process["way"]), (3, way, way))
                 self.assertEqual(self.functions(threads["spinner"])[0], "main")
                 self.assertEqual(threads["spinner"]["call"], PAUSE)
                 self.assertTrue(threads["spinner"]["complete"])
@@ -110,8 +110,10 @@ class Dump(unittest.TestCase):
     def test_what_cannot_be(self):
         self.assertEqual(limpet("dump").code, 2)
         self.assertEqual(limpet("dump", 2 ** 22 - 1).code, 4)
-        result = limpet("dump", os.getpid(), "--way", "sideways")
-        self.assertEqual(result.code, 2, str(result))
+        for option in ("--sampler", "--way"):  # the second is its name in 0.1.0
+            result = limpet("dump", os.getpid(), option, "sideways")
+            self.assertEqual(result.code, 2, str(result))
+            self.assertIn("there is no sampler 'sideways'", result.err)
 
 
 if __name__ == "__main__":

@@ -382,7 +382,7 @@ class Words(Recording):
 class Rungs(Recording):
     def test_a_lower_one_samples_and_says_why(self):
         """Somebody without rights, whose own process it is."""
-        folder = tempfile.mkdtemp(prefix="record-rungs-", dir="/tmp")
+        folder = tempfile.mkdtemp(prefix="record-samplers-", dir="/tmp")
         self.addCleanup(shutil.rmtree, folder)
         os.chmod(folder, 0o755)
         for path in (harness.LIMPET, os.path.join(PROGRAMS, "spinner")):

@@ -321,6 +321,19 @@ class Top(unittest.TestCase):
         self.assertRegex(result.stdout, rf"wrote {re.escape(path)}: \d+ samples")
         self.assertEqual(harness.limpet("report", path).code, 0)
 
+    def test_a_family(self):
+        # The shell goes on when both run, and dies with its last word.
+        shell = subprocess.Popen(["sh", "-c", '"$0" & "$0" & wait', os.path.join(PROGRAMS, "spinner")],
+                                 start_new_session=True)
+        self.addCleanup(shell.wait)
+        self.addCleanup(os.killpg, shell.pid, signal.SIGKILL)
+        spinning = r"(?s)( running +\d+\.\d +[1-9]\d*  spinning\n.*){2}"
+        result = self.batch_until(spinning, shell.pid, "--batch", "--children")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"process \d+ \(sh\) and 2 descendants: sampler ")
+        self.assertRegex(result.stdout, spinning)
+        self.assertRegex(result.stdout, r"(?m)^ +\d+\.\d\d +\d+\.\d\d +\d+  spin_leaf \(spinner\)$")
+
     def test_no_terminal_is_a_batch_and_said(self):
         result = self.batch_until(r"more \(-n\)", self.target().pid, "-n", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -336,12 +349,12 @@ class Top(unittest.TestCase):
 
     def test_each_rung_says_so(self):
         target = self.target()
-        for rung in ("bpf", "copy", "read", "state"):
-            with self.subTest(rung=rung):
-                result = self.batch(target.pid, "--batch", "-d", "500ms", "--sampler", rung)
-                if result.returncode == 3 and rung in ("bpf", "copy"):
+        for sampler in ("bpf", "copy", "read", "state"):
+            with self.subTest(sampler=sampler):
+                result = self.batch(target.pid, "--batch", "-d", "500ms", "--sampler", sampler)
+                if result.returncode == 3 and sampler in ("bpf", "copy"):
                     continue
-                self.assertIn(f"sampler {rung} (", result.stdout, result.stderr)
+                self.assertIn(f"sampler {sampler} (", result.stdout, result.stderr)
 
     def test_wrong_words(self):
         for words, code in ((("top",), 2), (("top", "-1"), 2), (("top", "4194305"), 4),

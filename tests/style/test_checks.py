@@ -119,5 +119,20 @@ class Words(unittest.TestCase):
             self.assertIn("src/host/cli/a.c:2: ", words)
 
 
+class Documents(unittest.TestCase):
+    base = {"src__host__cli__main.c": "", "docs__guide.md": "see [the README](../README.md) and `src/host/cli/main.c`\n"}
+
+    def test_accepts_what_is_there(self):
+        self.assertEqual(check("check-documents.py", **self.base, **{
+            "README.md": "[guide](docs/guide.md#first), [a site](https://example.org/x), `src/host/cli/cmd_NAME.c`\n"}), (0, ""))
+
+    def test_refuses_what_is_not(self):
+        for text, name in (("[guide](docs/guides.md)", "docs/guides.md"), ("`src/host/cli/gone.c`", "src/host/cli/gone.c"),
+                           ("long" * 3000, "README.md")):
+            status, words = check("check-documents.py", **self.base, **{"README.md": text + "\n"})
+            self.assertEqual(status, 1, text[:40])
+            self.assertIn(name, words)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -17,7 +17,7 @@ LIVES_MS = (3, 5, 7, 10, 15, 20, 30, 50)
 WAYS = ("fork", "spawn", "daemon")
 
 
-def rungs():
+def sources():
     loadavg = tempfile.NamedTemporaryFile(delete=False)
     loadavg.write(b"0.00 0.00 0.00 1/100 1000\n")
     loadavg.close()
@@ -36,7 +36,7 @@ def main():
     workers = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     print("| following | born by | " + " | ".join(f"{life} ms" for life in LIVES_MS) + " |")
     print("|---|---|" + "---|" * len(LIVES_MS))
-    for name, before in rungs():
+    for name, before in sources():
         for way in WAYS:
             with Server() as server:
                 follower = Follower(server.pid, before=before)

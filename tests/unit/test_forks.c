@@ -1,5 +1,5 @@
 /*
- * News of processes, on each rung that this machine allows, with children of this very test.
+ * Forks of processes, by each source that this machine allows, with children of this very test.
  */
 #include "unit.h"
 

@@ -125,10 +125,10 @@ static void shows_everything_on_80_by_24(void **state)
 		lines[0],
 		"limpet top  spinner (100)                sampler bpf, 99 Hz · on-cpu · last 10 s");
 	assert_true(holds("200 samples, 99.50 % complete, 0 lost · CPU 99 %, 3 threads"));
-	picture.source.thinned = 5;
+	picture.source.throttled = 5;
 	draw(80, 24, false);
 	assert_true(holds("200 samples, 1 in 5 taken, 99.50 % complete, 0 lost · CPU 99 %"));
-	picture.source.thinned = 1;
+	picture.source.throttled = 1;
 	draw(80, 24, false);
 	assert_true(holds("     101  running      99       100  spinning"));
 	assert_true(holds("     100  sleeping      0         0  spinner"));

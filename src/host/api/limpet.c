@@ -200,8 +200,8 @@ static void fill_status(const struct target *target, const struct resident *resi
 }
 
 /* Looks for the agent: 0, -ENOENT when there is none; the error is set for anything else. */
-static int look(const struct limpet *self, struct target *target, struct resident *ret,
-		struct err *err)
+static int handle_look(const struct limpet *self, struct target *target, struct resident *ret,
+		       struct err *err)
 {
 	int r = target_look(target, self->pid, err);
 
@@ -221,7 +221,7 @@ EXPORT int limpet_status(struct limpet *self, struct limpet_status *status,
 	struct target target = { .pidfd = -1, .thread_fd = -1, .memory = -1 };
 	struct err err = { 0 };
 
-	if (!look(self, &target, &resident, &err))
+	if (!handle_look(self, &target, &resident, &err))
 		fill_status(&target, &resident, &ours);
 	target_close(&target);
 	if (!err.code)
@@ -238,7 +238,7 @@ EXPORT int limpet_tool_status(struct limpet *self, unsigned index,
 	const struct agent_tool *tool = &resident.page.tools[index % AGENT_TOOLS_MAX];
 	struct err err = { 0 };
 
-	look(self, &target, &resident, &err);
+	handle_look(self, &target, &resident, &err);
 	target_close(&target);
 	if (!err.code && index >= resident.page.tool_count)
 		err_set(&err, -ENOENT, "there is no tool %u in %d", index, self->pid);

@@ -13,7 +13,7 @@ int sample_ring_init(struct sample_ring *ring, size_t room)
 	if (!ring->items)
 		return -ENOMEM;
 	pthread_mutex_init(&ring->lock, NULL);
-	pthread_cond_init(&ring->news, NULL);
+	pthread_cond_init(&ring->filled, NULL);
 	return 0;
 }
 
@@ -24,7 +24,7 @@ void sample_ring_done(struct sample_ring *ring)
 	for (size_t i = 0; i < ring->room; i++)
 		free(ring->items[i]);
 	free(ring->items);
-	pthread_cond_destroy(&ring->news);
+	pthread_cond_destroy(&ring->filled);
 	pthread_mutex_destroy(&ring->lock);
 }
 
@@ -43,7 +43,7 @@ struct kept_sample *kept_sample_new(size_t frame_count)
 	return kept;
 }
 
-static void drop(struct kept_sample *kept)
+static void sample_ring_drop(struct kept_sample *kept)
 {
 	if (kept && !--kept->users)
 		free(kept);
@@ -59,10 +59,10 @@ void sample_ring_push(struct sample_ring *ring, struct kept_sample *kept)
 		ring->told = (*place)->seen.number + 1;
 		ring->overwritten++;
 	}
-	drop(*place);
+	sample_ring_drop(*place);
 	kept->seen.number = ring->next++;
 	*place = kept;
-	pthread_cond_signal(&ring->news);
+	pthread_cond_signal(&ring->filled);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -70,7 +70,7 @@ void sample_ring_set_closed(struct sample_ring *ring, bool is_closed)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->is_closed = is_closed;
-	pthread_cond_signal(&ring->news);
+	pthread_cond_signal(&ring->filled);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -80,7 +80,7 @@ struct kept_sample *sample_ring_next(struct sample_ring *ring)
 
 	pthread_mutex_lock(&ring->lock);
 	while (ring->told == ring->next && !ring->is_closed)
-		pthread_cond_wait(&ring->news, &ring->lock);
+		pthread_cond_wait(&ring->filled, &ring->lock);
 	if (ring->told != ring->next) {
 		kept = ring->items[ring->told++ % ring->room];
 		kept->users++;
@@ -107,7 +107,7 @@ size_t sample_ring_last(struct sample_ring *ring, size_t count, struct kept_samp
 void sample_ring_release(struct sample_ring *ring, struct kept_sample *kept)
 {
 	pthread_mutex_lock(&ring->lock);
-	drop(kept);
+	sample_ring_drop(kept);
 	pthread_mutex_unlock(&ring->lock);
 }
 

@@ -16,7 +16,7 @@ struct kept_sample {
 
 struct sample_ring {
 	pthread_mutex_t lock; /* of all that follows */
-	pthread_cond_t news;
+	pthread_cond_t filled;
 	struct kept_sample **items;
 	size_t room;
 	uint64_t next;        /* number of the next sample */

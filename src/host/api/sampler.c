@@ -35,7 +35,7 @@ static struct sampling_options sampling_options_of(struct limpet_sampler *self,
 			     .off_cpu = options->flags & LIMPET_OFF_CPU,
 			     .kernel_frames = !(options->flags & LIMPET_NO_KERNEL),
 			     .children = options->flags & LIMPET_CHILDREN },
-		.name = self->rung,
+		.name = self->sampler_name,
 		.observe = sampler_keep,
 		.context = self,
 	};
@@ -47,8 +47,8 @@ static bool copy_text(char **ret, const char *text)
 	return !text || *ret;
 }
 
-static int prepare(struct limpet_sampler *self, const struct limpet_sampler_options *options,
-		   struct err *err)
+static int sampler_prepare(struct limpet_sampler *self,
+			   const struct limpet_sampler_options *options, struct err *err)
 {
 	int r = sampler_check_rate(options->rate_hz, err);
 
@@ -59,7 +59,8 @@ static int prepare(struct limpet_sampler *self, const struct limpet_sampler_opti
 		return r;
 	self->names.codes = code_list_new();
 	if (!self->names.codes || sample_ring_init(&self->ring, options->buffer_samples) ||
-	    !copy_text(&self->rung, options->rung) || !copy_text(&self->path, options->path))
+	    !copy_text(&self->sampler_name, options->sampler) ||
+	    !copy_text(&self->path, options->path))
 		return err_set(err, -ENOMEM, "memory for a sampler");
 	self->on_sample = options->on_sample;
 	self->context = options->context;
@@ -77,7 +78,7 @@ static void free_sampler(struct limpet_sampler *self)
 	pthread_mutex_destroy(&self->names.lock);
 	pthread_mutex_destroy(&self->turn);
 	pthread_mutex_destroy(&self->lock);
-	free(self->rung);
+	free(self->sampler_name);
 	free(self->path);
 	free(self);
 }
@@ -102,7 +103,7 @@ EXPORT struct limpet_sampler *limpet_sampler_open(struct limpet *target,
 	pthread_mutex_init(&self->names.lock, NULL);
 	pthread_mutex_init(&self->turn, NULL);
 	pthread_mutex_init(&self->lock, NULL);
-	if (prepare(self, &options, &err)) {
+	if (sampler_prepare(self, &options, &err)) {
 		free_sampler(self);
 		self = NULL;
 	}
@@ -196,9 +197,9 @@ static void fill_status(struct limpet_sampler *self, struct limpet_sampler_statu
 	ret->samples = totals.counts.samples;
 	ret->complete = totals.counts.ends[STACK_COMPLETE];
 	ret->lost = totals.counts.lost;
-	ret->one_in = MAX(totals.counts.thinned, 1u);
+	ret->one_in = MAX(totals.counts.throttled, 1u);
 	ret->overwritten = sample_ring_overwritten(&self->ring);
-	snprintf(ret->rung, sizeof(ret->rung), "%s", totals.sampler);
+	snprintf(ret->sampler, sizeof(ret->sampler), "%s", totals.sampler);
 	snprintf(ret->summary, sizeof(ret->summary), "%s", totals.summary);
 }
 

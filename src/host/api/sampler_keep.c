@@ -10,7 +10,8 @@
 
 #define FOLLOW_NS 1000000000u /* what runtimes tell of their code is read so often */
 
-static void fill(struct kept_sample *kept, const struct sample *sample, const char *thread_name)
+static void sampler_keep_fill(struct kept_sample *kept, const struct sample *sample,
+			      const char *thread_name)
 {
 	struct limpet_sample *seen = &kept->seen;
 
@@ -45,21 +46,23 @@ static int find_frames(struct limpet_sampler *self, const struct sample *sample,
 	return r;
 }
 
-void sampler_keep(void *context, const struct sample *sample, struct space *space)
+int sampler_keep(void *context, const struct sample *sample, struct space *space)
 {
 	struct limpet_sampler *self = context;
 	size_t count = (size_t)sample->kernel_count + sample->user_count;
 	struct kept_sample *kept;
 
 	if (sample->kind >= SAMPLE_KINDS || sample->end >= STACK_ENDS)
-		return;
+		return 0;
 	kept = kept_sample_new(count);
 	if (!kept || find_frames(self, sample, space, kept->frames)) {
 		free(kept);
-		return;
+		return 0; /* one sample less */
 	}
 	kept->stack.names = &self->names;
-	fill(kept, sample,
-	     thread_name_of(&self->thread_names, (pid_t)sample->pid, (pid_t)sample->tid));
+	sampler_keep_fill(
+		kept, sample,
+		thread_name_of(&self->thread_names, (pid_t)sample->pid, (pid_t)sample->tid));
 	sample_ring_push(&self->ring, kept);
+	return 0;
 }

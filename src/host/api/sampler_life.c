@@ -46,7 +46,7 @@ static void *call_back(void *argument)
 	return NULL;
 }
 
-static int start_teller(struct limpet_sampler *self, struct err *err)
+int sampler_start_teller(struct limpet_sampler *self, struct err *err)
 {
 	int r;
 
@@ -58,7 +58,7 @@ static int start_teller(struct limpet_sampler *self, struct err *err)
 	return r ? err_set(err, r, "start the thread that calls back: %s", strerror(-r)) : 0;
 }
 
-static void end_teller(struct limpet_sampler *self)
+void sampler_end_teller(struct limpet_sampler *self)
 {
 	sample_ring_set_closed(&self->ring, true);
 	if (self->has_teller)
@@ -136,11 +136,11 @@ int sampler_start(struct limpet_sampler *self, struct err *err)
 			       self->pid);
 	r = check_process(self, err);
 	if (!r)
-		r = start_teller(self, err);
+		r = sampler_start_teller(self, err);
 	if (!r)
 		r = begin_sampling(self, err);
 	if (r)
-		end_teller(self);
+		sampler_end_teller(self);
 	self->is_started = !r;
 	return r;
 }
@@ -154,7 +154,7 @@ int sampler_stop(struct limpet_sampler *self, struct err *err)
 		return err_set(err, -EALREADY, "process %d is not sampled", self->pid);
 	self->is_started = false;
 	sampling_pause(self->sampling);
-	end_teller(self);
+	sampler_end_teller(self);
 	r = sampling_check(self->sampling, err);
 	if (!self->recorder)
 		return r;

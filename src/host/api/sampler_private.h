@@ -16,7 +16,7 @@ struct limpet_sampler {
 	pid_t pid;
 	uint64_t start_tick;
 	struct sampling_options options;
-	char *rung, *path;
+	char *sampler_name, *path;
 	limpet_sample_visitor *on_sample;
 	void *context;
 	struct sample_ring ring;
@@ -42,7 +42,11 @@ struct limpet_sampler {
 };
 
 /* The listener of the sampling. */
-void sampler_keep(void *context, const struct sample *sample, struct space *space);
+int sampler_keep(void *context, const struct sample *sample, struct space *space);
+
+/* The thread that calls back, if there is a callback; it tells all that is kept before it ends. */
+int sampler_start_teller(struct limpet_sampler *self, struct err *err) MUST_CHECK;
+void sampler_end_teller(struct limpet_sampler *self);
 
 int sampler_check_rate(unsigned hz, struct err *err) MUST_CHECK;
 /* Whoever calls these has the turn. */

@@ -14,8 +14,9 @@ struct look {
 	void *context;
 };
 
-static struct limpet_thread describe(const struct thread *facts, const struct waiting *waiting,
-				     const struct limpet_stack *stack)
+static struct limpet_thread threads_describe(const struct thread *facts,
+					     const struct waiting *waiting,
+					     const struct limpet_stack *stack)
 {
 	return (struct limpet_thread){
 		.struct_size = sizeof(struct limpet_thread),
@@ -43,7 +44,7 @@ static int visit_states(pid_t pid, const struct look *look, struct err *err)
 		struct waiting waiting;
 
 		waiting_look(pid, threads.items[i].tid, &threads, &waiting);
-		thread = describe(&threads.items[i], &waiting, &nothing);
+		thread = threads_describe(&threads.items[i], &waiting, &nothing);
 		look->visit(&thread, look->context);
 	}
 	return r;
@@ -53,7 +54,7 @@ static void visit_dumped(const struct dumped_thread *dumped, struct stack_names 
 			 const struct look *look)
 {
 	const struct limpet_stack stack = { names, dumped->recorded, dumped->frame_count };
-	struct limpet_thread thread = describe(&dumped->facts, &dumped->waiting, &stack);
+	struct limpet_thread thread = threads_describe(&dumped->facts, &dumped->waiting, &stack);
 
 	thread.name = dumped->name;
 	thread.has_stack = dumped->has_stack;

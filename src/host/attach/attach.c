@@ -1,16 +1,16 @@
 /*
  * The order of things when attaching: look, lock, plan, stop one thread once (injector), meet the
- * thread that then runs in the target, hand it the agent.  A process with a door is entered through
- * it instead.  Host only; ptrace is the injector's alone.
+ * thread that then runs in the target, hand it the agent.  A process with a listener is entered
+ * through it instead.  Host only; ptrace is the injector's alone.
  */
 #include "host/attach/attach.h"
 
 #include "host/attach/blobs.h"
-#include "host/attach/door.h"
 #include "host/attach/exclusion.h"
 #include "host/attach/inject.h"
 #include "host/attach/libc_wait.h"
 #include "host/attach/library.h"
+#include "host/attach/listener.h"
 #include "host/attach/socket_take.h"
 #include "host/attach/start_wait.h"
 #include "host/core/cleanup.h"
@@ -258,7 +258,7 @@ static int check_credentials(const struct attachment *self, struct err *err)
 	return err_fix(err, "try again");
 }
 
-static int meet(struct attachment *self, struct library *library, struct err *err)
+static int attach_meet(struct attachment *self, struct library *library, struct err *err)
 {
 	struct boot_context boot = { 0 };
 	int r = await_socket(self, &boot, err);
@@ -315,7 +315,7 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 	if (!r)
 		r = inject(self, options, lock, err);
 	if (!r)
-		r = meet(self, &library, err);
+		r = attach_meet(self, &library, err);
 	library_close(&library);
 	return r ? r : find_page(self, err);
 }
@@ -332,7 +332,7 @@ static void find_page_if_allowed(struct attachment *self)
 	}
 }
 
-static int meet_at_door(struct attachment *self, struct err *err)
+static int meet_listener(struct attachment *self, struct err *err)
 {
 	int r = say_hello(self, err);
 
@@ -351,23 +351,23 @@ static int meet_at_door(struct attachment *self, struct err *err)
 static int enter_locked(struct attachment *self, const struct attach_options *options,
 			struct err *err)
 {
-	/* Who may not read its memory cannot lock it either; the door will not open to them, and
+	/* Who may not read its memory cannot lock it either; the listener will not let them in, and
 	 * the other way in says why. */
 	bool locks = self->target.memory >= 0;
 	CLEANUP(close) int lock = locks ? exclusion_take(&self->target, err) : -1;
-	int r = locks && lock < 0 ? lock : door_open(self, options);
+	int r = locks && lock < 0 ? lock : listener_connect(self, options);
 
-	return r ? r : meet_at_door(self, err);
+	return r ? r : meet_listener(self, err);
 }
 
-/* -ENOENT: there is no door. */
-static int attach_by_door(struct attachment *self, pid_t pid, const struct attach_options *options,
-			  struct err *err)
+/* -ENOENT: there is no listener. */
+static int attach_by_listener(struct attachment *self, pid_t pid,
+			      const struct attach_options *options, struct err *err)
 {
 	char name[96];
 	int r;
 
-	if (!door_exists(pid) || target_meet(&self->target, pid, err))
+	if (!listener_exists(pid) || target_meet(&self->target, pid, err))
 		return -ENOENT;
 	r = enter_locked(self, options, err);
 	if (r && r != -ENOENT) {
@@ -437,7 +437,7 @@ static int attach_once(struct attachment *ret, pid_t pid, const struct attach_op
 	memset(ret, 0, sizeof(*ret));
 	ret->link.socket = ret->link.lock = ret->target.pidfd = ret->target.thread_fd =
 		ret->target.memory = -1;
-	r = attach_by_door(ret, pid, options, err);
+	r = attach_by_listener(ret, pid, options, err);
 	return r == -ENOENT ? attach_by_stop(ret, pid, options, pidfd, err) : r;
 }
 
@@ -496,18 +496,18 @@ static int await_end(const struct attachment *self, bool is_unloading, struct er
 
 int attach_leave(struct attachment *self, bool unload, struct control_reply *ret, struct err *err)
 {
-	bool has_door = self->report.way == BOOT_WAY_DOOR;
+	bool has_listener = self->report.way == BOOT_WAY_LISTENER;
 	struct control_detach order;
 	int r;
 
 	control_header_init(&order.header, CONTROL_DETACH, sizeof(order));
 	order.header.flags = unload ? CONTROL_UNLOAD : 0;
 	r = link_ask(&self->link, &self->target, &order.header, -1, ret, err);
-	/* The thread at a door stays; it closes the connection when the agent is at rest. */
-	if (!r && has_door)
+	/* The thread of a listener stays; it closes the connection when the agent is at rest. */
+	if (!r && has_listener)
 		r = link_await_end(&self->link, &self->target, err);
 	link_close(&self->link);
-	return r || has_door ? r : await_end(self, unload && !ret->text[0], err);
+	return r || has_listener ? r : await_end(self, unload && !ret->text[0], err);
 }
 
 void attach_close(struct attachment *attachment)

@@ -1,12 +1,12 @@
 /*
- * Getting in and out: through the door of a process that has one, else by one stop of one thread;
- * then a socket to the agent.
+ * Getting in and out: through the listener of a process that has one, else by one stop of one
+ * thread; then a socket to the agent.
  */
 #pragma once
 
 #include "host/attach/link.h"
 #include "host/attach/resident.h"
-#include "shared/wire/door.h"
+#include "shared/wire/listener.h"
 
 struct attach_options {
 	bool force;            /* go on where filters cannot be read */
@@ -32,8 +32,8 @@ struct attach_report {
 	pid_t tid;         /* the thread that was stopped; 0: none was */
 	pid_t control_tid; /* our thread in the target, as the host counts */
 	enum boot_way way;
-	enum door_refusal refusal; /* why the process's listener did not let us in */
-	bool was_resident;         /* nothing was loaded: the agent was there */
+	enum listener_refusal refusal; /* why the process's listener did not let us in */
+	bool was_resident;             /* nothing was loaded: the agent was there */
 	bool has_realtime_priority;
 	bool denies_variables; /* filters do not let the environment be changed */
 	bool denies_notice;    /* nor let limpet be told of changes of rights */
@@ -55,7 +55,7 @@ struct attachment {
 int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
 		struct err *err) MUST_CHECK;
 
-/* Tells the agent to detach; with unload, to take everything along.  Waits until our thread has
+/* Tells the agent to detach; with unload, to unmap everything.  Waits until our thread has
  * ended. */
 int attach_leave(struct attachment *attachment, bool unload, struct control_reply *ret,
 		 struct err *err) MUST_CHECK;

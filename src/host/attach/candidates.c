@@ -63,7 +63,7 @@ static void read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
 }
 
 /* Keeps the list sorted and short. */
-static void insert(struct candidates *list, const struct candidate *one)
+static void candidates_insert(struct candidates *list, const struct candidate *one)
 {
 	size_t at = list->count;
 
@@ -92,8 +92,8 @@ static bool is_unlike(const struct process_status *first, const struct process_s
 		first->seccomp_filters != other->seccomp_filters);
 }
 
-static void consider(const struct target *target, pid_t tid, bool must_wait,
-		     const struct process_status *first, struct candidates *list)
+static void candidates_consider(const struct target *target, pid_t tid, bool must_wait,
+				const struct process_status *first, struct candidates *list)
 {
 	struct candidate one = { .tid = tid };
 	struct process_status status;
@@ -107,7 +107,7 @@ static void consider(const struct target *target, pid_t tid, bool must_wait,
 	one.rank = rank_of(&status, &one.call, must_wait);
 	one.rank += is_unlike(first, &status) ? RANK_UNLIKE : 0;
 	if (one.rank < RANK_NEVER)
-		insert(list, &one);
+		candidates_insert(list, &one);
 }
 
 int candidates_find(const struct target *target, bool must_wait, struct candidates *ret,
@@ -124,6 +124,6 @@ int candidates_find(const struct target *target, bool must_wait, struct candidat
 	r = status_read(target->process.pid, target->process.pid, &first, err);
 	step = 1 + count / THREADS_LOOKED_AT;
 	for (size_t i = 0; !r && i < count; i += step)
-		consider(target, tids[i], must_wait, &first, ret);
+		candidates_consider(target, tids[i], must_wait, &first, ret);
 	return r;
 }

@@ -19,7 +19,7 @@
 #define LIMIT_NS 10000000000ull
 #define LOOK_NS  100000000ull /* when it lasts, at who holds it */
 
-static int refuse(const struct target *target, pid_t holder, struct err *err)
+static int exclusion_refuse(const struct target *target, pid_t holder, struct err *err)
 {
 	pid_t pid = target->process.pid;
 
@@ -53,7 +53,7 @@ static int await_lock(const struct target *target, int fd, struct err *err)
 
 			look_ns = now_ns() + LOOK_NS;
 			if (is_over || holder == target->process.pid)
-				return refuse(target, holder, err);
+				return exclusion_refuse(target, holder, err);
 		}
 		nanosleep(&delay, NULL);
 	}

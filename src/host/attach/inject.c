@@ -199,7 +199,7 @@ static int build_image(struct attachment *self, const struct modules *modules,
 	return image_build(&self->target, modules, facts, job, err);
 }
 
-static int plan(struct attachment *self, struct job *job, struct err *err)
+static int inject_plan(struct attachment *self, struct job *job, struct err *err)
 {
 	struct modules modules;
 	struct facts facts;
@@ -228,7 +228,7 @@ static int explain_code(const struct job *job)
 	return job->error == EAGAIN ? -ENOBUFS : -job->error;
 }
 
-static int explain(const struct attachment *self, const struct job *job, struct err *err)
+static int inject_explain(const struct attachment *self, const struct job *job, struct err *err)
 {
 	const char *name = needs_name((long)job->nr);
 	pid_t pid = self->target.process.pid;
@@ -311,7 +311,7 @@ static int carry_out(struct attachment *self, struct job *job, const int fds[2],
 		if (!answers[job->status].tries_next || is_outdated(job) ||
 		    !target_lives(&self->target) || now_ns() > deadline_ns ||
 		    interrupt_is_waiting())
-			return explain(self, job, err);
+			return inject_explain(self, job, err);
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);
 	}
@@ -347,7 +347,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 
 	if (!job)
 		return err_set(err, -ENOMEM, "memory for the injector");
-	r = plan(self, job, err);
+	r = inject_plan(self, job, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |

@@ -26,7 +26,7 @@
 #define SEIZE_STEP_NS 50000
 #define NOT_EXECUTED  127
 
-static void nap(long ns)
+static void launch_nap(long ns)
 {
 	nanosleep(&(struct timespec){ 0, ns }, NULL);
 }
@@ -41,7 +41,7 @@ _Noreturn static void become(struct job *job, char *const argv[], const sigset_t
 	while (!__atomic_load_n(&job->is_seized, __ATOMIC_ACQUIRE)) {
 		if (getppid() != job->parent)
 			_exit(NOT_EXECUTED);
-		nap(SEIZE_STEP_NS);
+		launch_nap(SEIZE_STEP_NS);
 	}
 	sigaction(SIGCHLD, on_child, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -83,7 +83,7 @@ static const struct {
 	[JOB_BROKEN] = { EXIT_FAILED, "it could not be prepared", "" },
 };
 
-static int explain(const char *name, const struct job *job, struct err *err)
+static int launch_explain(const char *name, const struct job *job, struct err *err)
 {
 	bool is_known = job->status < ARRAY_SIZE(answers) && answers[job->status].why;
 	unsigned answer = is_known ? job->status : JOB_BROKEN;
@@ -113,7 +113,7 @@ static int lay_doorstep(struct launch *self, const char *name, struct job *job, 
 	if (r)
 		return err_while(err, "start '%s'", name);
 	if (job->status != JOB_DONE)
-		return explain(name, job, err);
+		return launch_explain(name, job, err);
 	self->doorstep = job->ret_region + DOORSTEP_DATA;
 	return 0;
 }
@@ -141,8 +141,8 @@ static int open_descriptors(struct launch *self, struct err *err)
 	return 0;
 }
 
-static int start(struct launch *self, char *const argv[], const sigset_t *mask, struct job *job,
-		 struct err *err)
+static int launch_spawn(struct launch *self, char *const argv[], const sigset_t *mask,
+			struct job *job, struct err *err)
 {
 	struct sigaction plain = { .sa_handler = SIG_DFL }, on_child;
 
@@ -170,7 +170,7 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, b
 	job->takes_static = takes_static;
 	r = proc_check(err);
 	if (!r)
-		r = start(ret, argv, mask, job, err);
+		r = launch_spawn(ret, argv, mask, job, err);
 	if (!r)
 		r = lay_doorstep(ret, argv[0], job, job_fd, err);
 	if (!r)
@@ -214,7 +214,8 @@ int launch_look(struct launch *self, struct err *err)
 	return is_ending(self->pid) ? 0 : pass_by(self);
 }
 
-static int tell(struct launch *self, size_t offset, const void *word, size_t size, struct err *err)
+static int launch_tell(struct launch *self, size_t offset, const void *word, size_t size,
+		       struct err *err)
 {
 	off_t place = (off_t)(self->doorstep + offset);
 
@@ -269,10 +270,11 @@ int launch_prepare_allocator(struct launch *self, struct err *err)
 	if (is_musl)
 		return refuse_musl(err);
 	if (function)
-		r = tell(self, offsetof(struct doorstep, argument), &argument, sizeof(argument),
-			 err);
+		r = launch_tell(self, offsetof(struct doorstep, argument), &argument,
+				sizeof(argument), err);
 	if (function && !r)
-		r = tell(self, offsetof(struct doorstep, errand), &function, sizeof(function), err);
+		r = launch_tell(self, offsetof(struct doorstep, errand), &function,
+				sizeof(function), err);
 	return r;
 }
 
@@ -282,7 +284,7 @@ int launch_let_go(struct launch *self, struct err *err)
 	int r = 0;
 
 	if (!self->is_let_go)
-		r = tell(self, offsetof(struct doorstep, go), &yes, sizeof(yes), err);
+		r = launch_tell(self, offsetof(struct doorstep, go), &yes, sizeof(yes), err);
 	self->is_let_go |= !r;
 	return r;
 }

@@ -78,7 +78,7 @@ static int await_doorstep(struct launched *self, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-static int prepare(struct launched *self, bool loads_library, struct err *err)
+static int launched_prepare(struct launched *self, bool loads_library, struct err *err)
 {
 	int r = await_doorstep(self, err);
 
@@ -99,7 +99,7 @@ int launched_start(struct launched *ret, char *const argv[], bool loads_library,
 	ending_outlive_pipes(); /* often the program's output goes into the same one */
 	r = launch_start(&ret->launch, argv, &before, !loads_library, err);
 	if (!r) {
-		r = prepare(ret, loads_library, err);
+		r = launched_prepare(ret, loads_library, err);
 		if (!r && ret->launch.has_passed_by)
 			print(stderr, "warning: a library of the program's has executed another "
 				      "program before it began: its first calls are missing\n");

@@ -23,7 +23,7 @@ static bool is_ready(const struct target *target, const struct facts *facts)
 	       (word < facts->libc_start || word >= facts->libc_end);
 }
 
-static int look(struct target *target, bool *ret_is_ready, struct err *err)
+static int libc_wait_look(struct target *target, bool *ret_is_ready, struct err *err)
 {
 	struct modules modules;
 	struct facts facts;
@@ -37,7 +37,7 @@ static int look(struct target *target, bool *ret_is_ready, struct err *err)
 	return r;
 }
 
-static int refuse(struct err *err)
+static int libc_wait_refuse(struct err *err)
 {
 	err_set(err, -EAGAIN, "it is still being started");
 	err_why(err, "its C library is not initialised yet");
@@ -49,13 +49,13 @@ int libc_wait(struct target *target, uint64_t limit_ns, struct err *err)
 {
 	uint64_t deadline_ns = now_ns() + limit_ns;
 	bool is_ready = false;
-	int r = look(target, &is_ready, err);
+	int r = libc_wait_look(target, &is_ready, err);
 
 	while (!r && !is_ready) {
 		if (!target_lives(target) || now_ns() > deadline_ns || interrupt_is_waiting())
-			return refuse(err);
+			return libc_wait_refuse(err);
 		nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
-		r = look(target, &is_ready, err);
+		r = libc_wait_look(target, &is_ready, err);
 	}
 	return r;
 }

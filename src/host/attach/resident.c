@@ -156,7 +156,7 @@ static bool has_our_thread(const struct target *target, pid_t inner)
 		if (!status_read(target->process.pid, tids[i], &status, &ignored) &&
 		    status.inner_pid == inner)
 			return !strcmp(status.name, CONTROL_THREAD_NAME) ||
-			       !strcmp(status.name, DOOR_THREAD_NAME);
+			       !strcmp(status.name, LISTENER_THREAD_NAME);
 	return false;
 }
 
@@ -205,7 +205,7 @@ int resident_await_rest(const struct target *target, struct resident *resident,
 	do {
 		if (resident_refresh(target, resident))
 			return -ENOENT;
-		/* Asked before there is a region: who came through a door has none. */
+		/* Asked before there is a region: who came through a listener has none. */
 		if (resident_is_held(target, resident) && resident_holder_lives(resident))
 			return -EBUSY;
 		if (read_context(target, resident, ret))

@@ -29,7 +29,7 @@ static void close_all_but(int one, int other)
 	syscall(SYS_close_range, high + 1, ~0u, 0);
 }
 
-static int take(int pidfd, int number, int *ret)
+static int socket_take_one(int pidfd, int number, int *ret)
 {
 	socklen_t size = sizeof(int);
 	int domain;
@@ -53,7 +53,7 @@ ON_LENT_STACK static int serve(void *argument)
 	int fd, code;
 
 	close_all_but(order->pidfd, order->way);
-	code = take(order->pidfd, order->number, &fd);
+	code = socket_take_one(order->pidfd, order->number, &fd);
 	handover_send(order->way, code, fd);
 	return 0;
 }
@@ -80,7 +80,7 @@ static int take_by_child(int pidfd, int number)
 /* Where only ancestors may trace (Yama), a child of ours is none of the target's. */
 static int take_as_ancestor(int pidfd, int number)
 {
-	int fd, r = take(pidfd, number, &fd);
+	int fd, r = socket_take_one(pidfd, number, &fd);
 
 	if (r && fd >= 0)
 		close(fd);

@@ -86,7 +86,8 @@ static void print_bash(void)
 		print(stdout, "\t*:%s) words=\"--help", (*command)->name);
 		for (const struct option_desc *option = (*command)->options; option->long_name;
 		     option++)
-			print_bash_option(option);
+			if (option->help)
+				print_bash_option(option);
 		print(stdout, "%s\" ;;\n",
 		      takes_pid(*command) ? " $(_limpet_pids \"${COMP_WORDS[0]}\")" : "");
 	}
@@ -115,6 +116,8 @@ static void print_zsh_values(const struct option_desc *option)
 static void print_zsh_options(const struct command *command)
 {
 	for (const struct option_desc *option = command->options; option->long_name; option++) {
+		if (!option->help)
+			continue;
 		if (option->short_name)
 			print(stdout, " \\\n\t\t'(-%c --%s)'{-%c,--%s}'[", option->short_name,
 			      option->long_name, option->short_name, option->long_name);
@@ -190,6 +193,8 @@ static void print_fish(void)
 		puts("'");
 		for (const struct option_desc *option = (*command)->options; option->long_name;
 		     option++) {
+			if (!option->help)
+				continue;
 			print(stdout,
 			      "complete -c limpet -n '__fish_seen_subcommand_from %s' -l %s%s",
 			      name, option->long_name, option->arg ? " -r" : "");

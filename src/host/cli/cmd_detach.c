@@ -1,5 +1,5 @@
 /*
- * limpet detach: take down an agent that is in a process, held or left behind.
+ * limpet detach: detach the agent in a process, held or left behind.
  */
 #include "host/cli/attach/departure.h"
 #include "host/cli/command.h"
@@ -99,7 +99,7 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 }
 
 /* Gets in once more, to have everything unmapped. */
-static int unload(pid_t pid, struct session_left *left, struct err *err)
+static int detach_unload(pid_t pid, struct session_left *left, struct err *err)
 {
 	struct session_options options = { 0 };
 	static struct session session;
@@ -112,8 +112,8 @@ static int unload(pid_t pid, struct session_left *left, struct err *err)
 	return r;
 }
 
-static int detach(pid_t pid, bool unloads, bool *ret_was_held, struct session_left *left,
-		  struct err *err)
+static int detach_one(pid_t pid, bool unloads, bool *ret_was_held, struct session_left *left,
+		      struct err *err)
 {
 	struct resident resident;
 	struct target target;
@@ -129,7 +129,7 @@ static int detach(pid_t pid, bool unloads, bool *ret_was_held, struct session_le
 		r = ask_holder(&target, &resident, err);
 	}
 	target_close(&target);
-	return r || !unloads ? r : unload(pid, left, err);
+	return r || !unloads ? r : detach_unload(pid, left, err);
 }
 
 static void print_detached(pid_t pid, const struct detach_values *values, bool was_held,
@@ -146,7 +146,7 @@ static void print_detached(pid_t pid, const struct detach_values *values, bool w
 	};
 
 	snprintf(words, sizeof(words), "%d: %s%s", pid,
-		 was_held ? "its limpet has left" : "the agent is at rest",
+		 was_held ? "detached" : "the agent is at rest",
 		 unloaded ? ", and nothing of it is mapped any more" : "");
 	departure_print(&departure, values->is_json);
 }
@@ -161,14 +161,14 @@ static enum exit_code detach_run(char **argv)
 	pid_t pid = 0;
 
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
-	    !detach(pid, values.unload, &was_held, &left, &err))
+	    !detach_one(pid, values.unload, &was_held, &left, &err))
 		print_detached(pid, &values, was_held, &left);
 	return report_end("detach", values.is_json, &err);
 }
 
 const struct command command_detach = {
 	.name = "detach",
-	.summary = "take down an agent that is in a process",
+	.summary = "detach limpet from a process",
 	.usage = "PID [--unload] [--json]",
 	.options = detach_options,
 	.run = detach_run,

@@ -98,7 +98,7 @@ static char *default_output(const char *recording, const struct exporter *export
 }
 
 /* On stderr: the file itself cannot say it in every format. */
-static void warn(const struct model *model)
+static void export_warn(const struct model *model)
 {
 	char text[256];
 	uint64_t dropped = drops_sum(model->drops);
@@ -128,8 +128,8 @@ static int check_content(const struct model *model, const struct exporter *expor
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
-static void tell(const struct export_values *values, const struct model *model,
-		 const struct exporter *exporter, const char *output)
+static void export_tell(const struct export_values *values, const struct model *model,
+			const struct exporter *exporter, const char *output)
 {
 	struct json json = { .out = stdout };
 
@@ -154,7 +154,7 @@ static void tell(const struct export_values *values, const struct model *model,
 	json_object_end(&json);
 }
 
-static int export(const char *recording, const struct export_values *values, struct err *err)
+static int export_write(const char *recording, const struct export_values *values, struct err *err)
 {
 	CLEANUP(model_free) struct model *model = NULL;
 	CLEANUP(free) char *beside = NULL;
@@ -191,18 +191,19 @@ static int export(const char *recording, const struct export_values *values, str
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
 	if (model_name_late(model))
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
-	warn(model);
+	export_warn(model);
 	r = only_apply(model, recording, &values->shown, err);
 	if (r)
 		return r;
 	r = export_file(model, exporter, output, err);
 	progress_end(&progress);
 	if (!r)
-		tell(values, model, exporter, output);
+		export_tell(values, model, exporter, output);
 	return r;
 }
 
-static int check(int operands, char **argv, const struct export_values *values, struct err *err)
+static int export_check(int operands, char **argv, const struct export_values *values,
+			struct err *err)
 {
 	if (operands < 0)
 		return operands;
@@ -225,8 +226,8 @@ static enum exit_code export_run(char **argv)
 	struct err err = { 0 };
 	int operands = options_parse(export_options, argv, &values, &err);
 
-	if (check(operands, argv, &values, &err) == 0)
-		export(argv[0], &values, &err);
+	if (export_check(operands, argv, &values, &err) == 0)
+		export_write(argv[0], &values, &err);
 	return report_end("export", values.is_json, &err);
 }
 

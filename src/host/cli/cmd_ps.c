@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/cli/command.h"
 #include "host/cli/report.h"
 #include "host/cli/show.h"
@@ -129,7 +129,7 @@ static void print_row(const struct ps *ps, const struct process *process)
 	runtimes_describe(process->runtimes, texts[PS_GPU], CELL_BYTES);
 	if (!texts[PS_GPU][0])
 		cells[PS_GPU] = "-";
-	if (door_judge(process, &err) < 0)
+	if (listener_judge(process, &err) < 0)
 		snprintf(texts[PS_ATTACH], CELL_BYTES, "no: %s", process_refusal(process, &err));
 	else
 		cells[PS_ATTACH] = "yes";
@@ -138,7 +138,7 @@ static void print_row(const struct ps *ps, const struct process *process)
 	print_line(ps, cells, show_command(process, command, sizeof(command)));
 }
 
-static void visit(const struct process *process, void *context)
+static void ps_visit(const struct process *process, void *context)
 {
 	struct ps *ps = context;
 
@@ -209,7 +209,7 @@ static enum exit_code ps_run(char **argv)
 	fit_columns(&ps);
 	if (!values.is_json)
 		print_titles(&ps);
-	if (process_each(&viewer, visit, &ps, &err) == 0 && ps.count == 0)
+	if (process_each(&viewer, ps_visit, &ps, &err) == 0 && ps.count == 0)
 		nothing_found(&ps, &err);
 	return ps_end(&ps, &err);
 }

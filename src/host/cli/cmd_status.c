@@ -173,7 +173,7 @@ static void print_status_json(const struct target *target, const struct resident
 	json_object_end(&json);
 }
 
-static int show(pid_t pid, bool is_json, struct err *err)
+static int status_show(pid_t pid, bool is_json, struct err *err)
 {
 	struct resident resident;
 	struct target target;
@@ -200,13 +200,13 @@ static enum exit_code status_run(char **argv)
 	pid_t pid = 0;
 
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err))
-		show(pid, values.is_json, &err);
+		status_show(pid, values.is_json, &err);
 	return report_end("status", values.is_json, &err);
 }
 
 const struct command command_status = {
 	.name = "status",
-	.summary = "say what limpet is doing in a process",
+	.summary = "show what limpet is doing in a process",
 	.usage = "PID [--json]",
 	.options = status_options,
 	.run = status_run,

@@ -54,7 +54,7 @@ static void note_alike(struct namesakes *found, const struct process *process)
 	print_into(found->alike_name, sizeof(found->alike_name), "%s", process->status.name);
 }
 
-static void visit(const struct process *process, void *context)
+static void operand_visit(const struct process *process, void *context)
 {
 	struct namesakes *found = context;
 	size_t used = strlen(found->list);
@@ -121,7 +121,7 @@ static int find_by_name(const char *name, pid_t *ret, struct err *err)
 	int r;
 
 	viewer_init(&viewer);
-	r = process_each(&viewer, visit, &found, err);
+	r = process_each(&viewer, operand_visit, &found, err);
 	return r < 0 ? r : judge_namesakes(&found, ret, err);
 }
 

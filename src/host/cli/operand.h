@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 /* The line of a table of options, for a const char * at this offset. */
-#define OPERAND_OPTION(offset)                                                                \
-	{                                                                                     \
-		'p', "pid", "PID", "the process: its number or its name", OPTION_ONCE, offset \
+#define OPERAND_OPTION(offset)                                                               \
+	{                                                                                    \
+		'p', "pid", "PID", "the process, by its number or name", OPTION_ONCE, offset \
 	}
 
 /* The same for a struct option_list: several processes. */

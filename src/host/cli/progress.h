@@ -3,17 +3,12 @@
  */
 #pragma once
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "host/core/worker.h"
 
 struct progress {
 	const char *doing, *object; /* "reading", "app.limpet" */
 	uint64_t begin_ns;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool is_shown, is_over; /* shown: there is a thread that does it */
+	struct worker worker; /* not running: nothing is told */
 };
 
 /* Both texts must outlive it.  Where stderr is no terminal nothing is ever told. */

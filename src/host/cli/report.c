@@ -64,6 +64,6 @@ enum exit_code report_end(const char *verb, bool is_json, const struct err *err)
 
 int report_surplus(const char *operand, struct err *err)
 {
-	err_set(err, -EINVAL, "there is no use for '%s' here", operand);
+	err_set(err, -EINVAL, "unexpected argument '%s'", operand);
 	return err_exit(err, EXIT_USAGE);
 }

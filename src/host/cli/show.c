@@ -3,7 +3,7 @@
  */
 #include "host/cli/show.h"
 
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/core/cleanup.h"
 #include "host/core/print.h"
 #include "host/process/threads.h"
@@ -75,7 +75,7 @@ static void show_runtimes_json(struct json *json, unsigned runtimes)
 static void show_verdict_json(struct json *json, const struct process *process)
 {
 	struct err err = { 0 };
-	int r = door_judge(process, &err);
+	int r = listener_judge(process, &err);
 
 	json_bool(json, "attachable", r == 0);
 	json_number(json, "exit", r ? err.exit : EXIT_DONE);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/cli/report.h"
 #include "host/cli/show.h"
 #include "host/core/cleanup.h"
@@ -40,7 +40,7 @@ struct busiest {
 	size_t count;
 };
 
-static void insert(struct busiest *busiest, const struct row *row)
+static void start_page_insert(struct busiest *busiest, const struct row *row)
 {
 	size_t at = busiest->count;
 
@@ -55,16 +55,16 @@ static void insert(struct busiest *busiest, const struct row *row)
 	busiest->rows[at] = *row;
 }
 
-static void visit(const struct process *process, void *context)
+static void start_page_visit(const struct process *process, void *context)
 {
 	struct row row = { .pid = process->pid, .threads = process->status.threads };
 	struct err err;
 
-	if (process->status.euid != process->rights.uid || door_judge(process, &err) < 0)
+	if (process->status.euid != process->rights.uid || listener_judge(process, &err) < 0)
 		return;
 	row.permille = process_cpu_permille(process);
 	show_command(process, row.command, sizeof(row.command));
-	insert(context, &row);
+	start_page_insert(context, &row);
 }
 
 enum exit_code start_page_print(void)
@@ -75,7 +75,7 @@ enum exit_code start_page_print(void)
 
 	print_lines(stdout, examples);
 	viewer_init(&viewer);
-	if (process_each(&viewer, visit, &busiest, &err) < 0)
+	if (process_each(&viewer, start_page_visit, &busiest, &err) < 0)
 		return report_end("", false, &err);
 	if (busiest.count)
 		print(stdout, "\nyour busiest processes that can be attached:\n%9s %6s %8s  %s\n",

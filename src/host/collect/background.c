@@ -3,11 +3,9 @@
  * is half full, at most so long that an empty ring cannot fill meanwhile.
  */
 #include <string.h>
-#include <time.h>
 
 #include "host/collect/collector.h"
 #include "host/core/clock.h"
-#include "host/core/quiet_thread.h"
 
 #define PAUSE_MIN_NS      1000000u
 #define PAUSE_MAX_NS      10000000u
@@ -32,20 +30,10 @@ static uint64_t next_pause(const struct collector *self, uint64_t pause_ns, long
 /* False when it is time to stop. */
 static bool pause_for(struct collector *self, uint64_t pause_ns)
 {
-	uint64_t until_ns = now_ns() + pause_ns;
-	struct timespec until = { (time_t)(until_ns / 1000000000u),
-				  (long)(until_ns % 1000000000u) };
-	bool goes_on;
-
-	pthread_mutex_lock(&self->lock);
-	if (pause_ns && !self->is_asked_to_stop)
-		pthread_cond_timedwait(&self->wake, &self->lock, &until);
-	goes_on = !self->is_asked_to_stop;
-	pthread_mutex_unlock(&self->lock);
-	return goes_on;
+	return worker_sleep_until(&self->worker, pause_ns ? now_ns() + pause_ns : 0);
 }
 
-static long pass(struct collector *self, uint64_t *clock_ns, struct err *err)
+static long background_pass(struct collector *self, uint64_t *clock_ns, struct err *err)
 {
 	long records = collector_drain(self, err);
 
@@ -55,19 +43,19 @@ static long pass(struct collector *self, uint64_t *clock_ns, struct err *err)
 	return recording_clock(self->recording, err) ? err->code : records;
 }
 
-static void *run(void *argument)
+static void *background_run(void *argument)
 {
 	struct collector *self = argument;
 	struct err err = { 0 };
 	uint64_t pause_ns = PAUSE_MIN_NS, clock_ns = now_ns();
 
 	do {
-		long records = pass(self, &clock_ns, &err);
+		long records = background_pass(self, &clock_ns, &err);
 
 		if (records < 0) {
-			pthread_mutex_lock(&self->lock);
+			worker_lock(&self->worker);
 			self->failure = err;
-			pthread_mutex_unlock(&self->lock);
+			worker_unlock(&self->worker);
 			return NULL;
 		}
 		pause_ns = next_pause(self, pause_ns, records);
@@ -77,42 +65,24 @@ static void *run(void *argument)
 
 int collector_start(struct collector *self, struct err *err)
 {
-	pthread_condattr_t attributes;
-	int r;
+	int r = worker_start(&self->worker, background_run, self);
 
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&self->wake, &attributes);
-	pthread_condattr_destroy(&attributes);
-	self->is_asked_to_stop = false;
-	r = quiet_thread(&self->thread, run, self);
-	if (r)
-		return err_set(err, r, "start the collector's thread: %s", strerror(-r));
-	self->is_running = true;
-	return 0;
+	return r ? err_set(err, r, "start the collector's thread: %s", strerror(-r)) : 0;
 }
 
 void collector_stop(struct collector *self)
 {
-	if (!self->is_running)
-		return;
-	pthread_mutex_lock(&self->lock);
-	self->is_asked_to_stop = true;
-	pthread_cond_signal(&self->wake);
-	pthread_mutex_unlock(&self->lock);
-	pthread_join(self->thread, NULL);
-	pthread_cond_destroy(&self->wake);
-	self->is_running = false;
+	worker_stop(&self->worker);
 }
 
 int collector_check(struct collector *self, struct err *err)
 {
 	int r;
 
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	r = self->failure.code;
 	if (r)
 		*err = self->failure;
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 	return r;
 }

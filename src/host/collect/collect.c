@@ -5,7 +5,6 @@
 #include "host/collect/collect.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +25,7 @@ int collector_new(struct recording *recording, const struct collect_source *sour
 
 	if (!self)
 		return err_set(err, -ENOMEM, "collect: no memory");
-	pthread_mutex_init(&self->lock, NULL);
+	worker_init(&self->worker);
 	self->recording = recording;
 	self->source = *source;
 	if (source->size >= sizeof(self->layout))
@@ -48,7 +47,7 @@ void collector_free(struct collector *collector)
 	for (uint32_t i = 0; collector->slots && i < collector->layout.slot_count; i++)
 		bytes_done(&collector->slots[i].packed);
 	free(collector->slots);
-	pthread_mutex_destroy(&collector->lock);
+	worker_done(&collector->worker);
 	free(collector);
 }
 
@@ -94,8 +93,8 @@ static int is_sound(struct collector *self, struct slot *slot, const struct reco
 	return !slot->is_torn;
 }
 
-static int take(struct collector *self, struct slot *slot, const struct record *record,
-		struct err *err)
+static int collect_take(struct collector *self, struct slot *slot, const struct record *record,
+			struct err *err)
 {
 	int r = is_sound(self, slot, record, err);
 
@@ -146,7 +145,7 @@ static long drain_ring(struct collector *self, uint32_t index, struct slot *slot
 			self->totals.invalid++;
 			slot->is_torn = true;
 		} else if (size > 0) {
-			int r = take(self, slot, (const struct record *)record, err);
+			int r = collect_take(self, slot, (const struct record *)record, err);
 
 			if (r)
 				return r;
@@ -232,16 +231,16 @@ static int drain_slot(struct collector *self, uint32_t index, struct err *err)
 }
 
 /* Those of threads that found no ring. */
-static int count_homeless(struct collector *self, struct err *err)
+static int count_drops_without_ring(struct collector *self, struct err *err)
 {
 	uint64_t count = rings_drops_without_ring(self->source.rings);
-	uint64_t more = count - self->homeless;
+	uint64_t more = count - self->drops_without_ring;
 	struct recorded_drops drops = { self->source.process, THREAD_NONE, { 0 } };
 
-	if (!more || self->now_ns - self->homeless_ns < ASK_NS)
+	if (!more || self->now_ns - self->drops_without_ring_ns < ASK_NS)
 		return 0;
-	self->homeless = count;
-	self->homeless_ns = self->now_ns;
+	self->drops_without_ring = count;
+	self->drops_without_ring_ns = self->now_ns;
 	self->totals.drops[DROP_NO_RING] += more;
 	drops.counts[DROP_NO_RING] = count;
 	return recording_drops(self->recording, &drops, err);
@@ -249,9 +248,9 @@ static int count_homeless(struct collector *self, struct err *err)
 
 static void show_totals(struct collector *self)
 {
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	self->shown = self->totals;
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 }
 
 long collector_drain(struct collector *self, struct err *err)
@@ -266,7 +265,7 @@ long collector_drain(struct collector *self, struct err *err)
 	for (uint32_t i = 0; !r && i < self->layout.slot_count; i++)
 		r = drain_slot(self, i, err);
 	if (!r)
-		r = count_homeless(self, err);
+		r = count_drops_without_ring(self, err);
 	show_totals(self);
 	return r ? r : (long)(self->totals.records - before);
 }
@@ -289,9 +288,9 @@ int collector_finish(struct collector *self, struct err *err)
 	/* A target that does not stop writing must not keep us here. */
 	for (unsigned pass = 0; r > 0 && pass < FINISH_PASSES; pass++)
 		r = collector_drain(self, err);
-	self->homeless_ns = 0;
+	self->drops_without_ring_ns = 0;
 	if (r >= 0)
-		r = count_homeless(self, err);
+		r = count_drops_without_ring(self, err);
 	for (uint32_t i = 0; r >= 0 && i < self->layout.slot_count; i++)
 		if (self->slots[i].is_known)
 			r = finish_slot(self, &self->slots[i], err);
@@ -301,7 +300,7 @@ int collector_finish(struct collector *self, struct err *err)
 
 void collector_totals(struct collector *self, struct collect_totals *ret)
 {
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	*ret = self->shown;
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 }

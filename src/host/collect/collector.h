@@ -5,9 +5,8 @@
 
 #include "host/collect/slot.h"
 
-#include <pthread.h>
-
 #include "host/core/cleanup.h"
+#include "host/core/worker.h"
 
 struct collector {
 	struct recording *recording;
@@ -15,18 +14,15 @@ struct collector {
 	struct rings layout; /* a copy of the head, checked */
 	struct slot *slots;
 	struct collect_totals totals;
-	uint64_t homeless, homeless_ns; /* drops without a ring: counted, and when */
+	uint64_t drops_without_ring,
+		drops_without_ring_ns; /* drops without a ring: counted, and when */
 
 	/* Of the present pass. */
 	uint64_t now_ns;
 	uint32_t used;    /* rings that belong to a thread */
 	uint64_t fullest; /* bytes found in one ring */
 
-	/* The background thread. */
-	pthread_mutex_t lock; /* of what follows */
-	pthread_cond_t wake;
-	pthread_t thread;
-	bool is_running, is_asked_to_stop;
+	struct worker worker; /* the background thread; its lock is of what follows */
 	struct collect_totals shown;
 	struct err failure;
 };

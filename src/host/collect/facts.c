@@ -119,7 +119,7 @@ void target_threads_done(struct target_threads *threads)
 	free(threads->pairs);
 }
 
-static pid_t find(const struct target_threads *threads, int32_t tid)
+static pid_t facts_find(const struct target_threads *threads, int32_t tid)
 {
 	for (size_t i = 0; i < threads->count; i++)
 		if (threads->pairs[i].inner == tid)
@@ -128,7 +128,7 @@ static pid_t find(const struct target_threads *threads, int32_t tid)
 }
 
 /* Reads the numbers of all threads. */
-static void refresh(struct target_threads *threads)
+static void facts_refresh(struct target_threads *threads)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct process_status status;
@@ -159,11 +159,11 @@ static bool is_there(pid_t pid, pid_t tid)
 /* Our number of a thread that lives, 0: it does not. */
 static pid_t living(struct target_threads *threads, int32_t tid)
 {
-	pid_t outer = find(threads, tid);
+	pid_t outer = facts_find(threads, tid);
 
 	if (!outer) {
-		refresh(threads);
-		outer = find(threads, tid);
+		facts_refresh(threads);
+		outer = facts_find(threads, tid);
 	}
 	return outer && is_there(threads->pid, outer) ? outer : 0;
 }

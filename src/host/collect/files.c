@@ -35,7 +35,7 @@ static inline void files_done_at_scope_end(struct files *files)
 
 DEFINE_CLEANUP(DIR *, closedir)
 
-static int add(struct files *files, int32_t descriptor, const char *name)
+static int files_add(struct files *files, int32_t descriptor, const char *name)
 {
 	char *copy = strdup(name);
 
@@ -60,7 +60,8 @@ static const char *better_name(const char *link, const struct sockets *sockets)
 	return name ? name : link;
 }
 
-static int take(struct files *files, pid_t pid, const char *entry, const struct sockets *sockets)
+static int files_take(struct files *files, pid_t pid, const char *entry,
+		      const struct sockets *sockets)
 {
 	char path[32], link[512];
 	uint64_t descriptor;
@@ -70,7 +71,7 @@ static int take(struct files *files, pid_t pid, const char *entry, const struct 
 	snprintf(path, sizeof(path), "fd/%u", (unsigned)descriptor);
 	if (proc_read_link(pid, path, link, sizeof(link)) <= 0)
 		return 0;
-	return add(files, (int32_t)descriptor, better_name(link, sockets));
+	return files_add(files, (int32_t)descriptor, better_name(link, sockets));
 }
 
 int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct err *err)
@@ -87,7 +88,7 @@ int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct 
 		return proc_error(pid, "fd", -errno, err);
 	sockets_read(pid, &sockets);
 	while ((entry = readdir(directory)) && files.count < FILES_MAX)
-		if (take(&files, pid, entry->d_name, &sockets))
+		if (files_take(&files, pid, entry->d_name, &sockets))
 			return err_set(err, -ENOMEM, "files of %d: no memory", (int)pid);
 	return recording_files(recording, number, files.items, files.count, err);
 }

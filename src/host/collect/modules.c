@@ -103,7 +103,7 @@ static bool belongs_to(const struct recorded_module *module, const struct mappin
 }
 
 /* Mappings of one file with growing offsets are one module; those without code are none. */
-static uint32_t gather(const struct maps *maps, struct recorded_module *into)
+static uint32_t modules_gather(const struct maps *maps, struct recorded_module *into)
 {
 	struct recorded_module *module = NULL;
 	uint32_t count = 0;
@@ -137,7 +137,7 @@ static int write_modules(struct recording *recording, uint32_t number, const str
 
 	if (!modules)
 		return err_set(err, -ENOMEM, "modules: no memory");
-	count = gather(maps, modules);
+	count = modules_gather(maps, modules);
 	for (uint32_t i = 0; i < count; i++)
 		if (!modules[i].offset)
 			read_head(memory,

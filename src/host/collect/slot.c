@@ -67,7 +67,7 @@ void slot_count_drops(struct slot *slot, const struct ring *ring, uint64_t now_n
 		slot->seen[reason] = count;
 		slot->drops.counts[reason] += more;
 		totals[reason] += more;
-		slot->has_news = true;
+		slot->has_unwritten_drops = true;
 		if (!slot->since_ns)
 			slot->since_ns = now_ns;
 	}
@@ -92,9 +92,9 @@ int slot_flush(struct slot *slot, struct recording *recording, struct err *err)
 		slot->head.sequence++;
 	}
 	batch_begin(slot);
-	if (!r && slot->has_news)
+	if (!r && slot->has_unwritten_drops)
 		r = recording_drops(recording, &slot->drops, err);
-	slot->has_news = false;
+	slot->has_unwritten_drops = false;
 	return r;
 }
 

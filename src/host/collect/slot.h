@@ -10,7 +10,7 @@ struct slot {
 	bool is_touched; /* its pages are there */
 	bool is_known;   /* its thread is in the recording */
 	bool is_torn;    /* a record is missing: stacks and texts that follow belong to nothing */
-	bool has_news;   /* drops that are not in the recording yet */
+	bool has_unwritten_drops; /* drops that are not in the recording yet */
 	struct recorded_thread thread;
 	char name[16];
 	struct packer packer;

@@ -13,7 +13,7 @@
 #include "host/core/text.h"
 #include "host/process/procfs.h"
 
-static struct socket_name *add(struct sockets *sockets, uint64_t inode)
+static struct socket_name *sockets_add(struct sockets *sockets, uint64_t inode)
 {
 	if (make_room(&sockets->items, sockets->count, &sockets->room, sizeof(*sockets->items)))
 		return NULL;
@@ -36,7 +36,7 @@ static bool take_word(struct text *text, unsigned char ret[4])
 }
 
 /* "0100007F:0050", or four words before the colon; the port, or -1. */
-static int describe(struct text field, char *ret, size_t room)
+static int sockets_describe(struct text field, char *ret, size_t room)
 {
 	unsigned char bytes[16];
 	size_t size = 0, length = 0;
@@ -72,10 +72,10 @@ static void take_inet(struct sockets *sockets, struct text line)
 		if (!text_take_word(&line, &fields[i]))
 			return;
 	if (!text_take_number(&fields[9], 10, &inode) ||
-	    describe(fields[1], local, sizeof(local)) < 0)
+	    sockets_describe(fields[1], local, sizeof(local)) < 0)
 		return;
-	port = describe(fields[2], remote, sizeof(remote));
-	name = port < 0 ? NULL : add(sockets, inode);
+	port = sockets_describe(fields[2], remote, sizeof(remote));
+	name = port < 0 ? NULL : sockets_add(sockets, inode);
 	if (name)
 		snprintf(name->text, sizeof(name->text), "%s%s", port ? "" : "listens on ",
 			 port ? remote : local);
@@ -91,7 +91,7 @@ static void take_unix(struct sockets *sockets, struct text line)
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (!text_take_word(&line, &fields[i]))
 			return;
-	name = text_take_number(&fields[6], 10, &inode) ? add(sockets, inode) : NULL;
+	name = text_take_number(&fields[6], 10, &inode) ? sockets_add(sockets, inode) : NULL;
 	if (name)
 		snprintf(name->text, sizeof(name->text), "unix:%.*s",
 			 (int)(fields[7].end - fields[7].at), fields[7].at);

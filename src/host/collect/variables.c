@@ -19,7 +19,7 @@ static const char *value_of(const char *entry, const char *name)
 }
 
 /* Entries end with zeros; the last one may lack its own, but the text has one. */
-static const char *find(const char *environment, size_t size, const char *name)
+static const char *variables_find(const char *environment, size_t size, const char *name)
 {
 	const char *end = environment + size;
 
@@ -56,7 +56,7 @@ int facts_variables(struct recording *recording, pid_t pid, uint32_t number,
 	if (proc_read(pid, "environ", &environment, &size, &unreadable))
 		size = 0;
 	for (; *names; names++) {
-		const char *value = size ? find(environment, size, *names) : NULL;
+		const char *value = size ? variables_find(environment, size, *names) : NULL;
 
 		if (value)
 			found[count++] = (struct recorded_variable){ *names, value };

@@ -12,7 +12,7 @@
 #define LONGEST 1024
 
 /* What is too long is cut behind a word. */
-static void put(char *ret, size_t room, const char *format, va_list args)
+static void err_put(char *ret, size_t room, const char *format, va_list args)
 {
 	char text[LONGEST];
 
@@ -29,7 +29,7 @@ int err_set(struct err *err, int code, const char *format, ...)
 	err->code = code;
 	err->exit = EXIT_FAILED;
 	va_start(args, format);
-	put(err->what, sizeof(err->what), format, args);
+	err_put(err->what, sizeof(err->what), format, args);
 	va_end(args);
 	return code;
 }
@@ -40,7 +40,7 @@ int err_while(struct err *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	put(prefix, sizeof(prefix), format, args);
+	err_put(prefix, sizeof(prefix), format, args);
 	va_end(args);
 	print_into(whole, sizeof(whole), "%s: %s", prefix, err->what);
 	text_shorten(whole, sizeof(err->what) - 1);
@@ -53,7 +53,7 @@ int err_why(struct err *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	put(err->why, sizeof(err->why), format, args);
+	err_put(err->why, sizeof(err->why), format, args);
 	va_end(args);
 	return err->code;
 }
@@ -63,7 +63,7 @@ int err_fix(struct err *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	put(err->fix, sizeof(err->fix), format, args);
+	err_put(err->fix, sizeof(err->fix), format, args);
 	va_end(args);
 	return err->code;
 }

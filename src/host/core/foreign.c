@@ -102,7 +102,7 @@ static const char *escape_of(const struct rule *rule, char letter)
 }
 
 /* What stands for the letter; NULL: itself. */
-static const char *substitute(const struct rule *rule, const struct letter *letter)
+static const char *foreign_substitute(const struct rule *rule, const struct letter *letter)
 {
 	if (letter->kind == LETTER_INVALID)
 		return rule->invalid;
@@ -127,7 +127,7 @@ void foreign_write(FILE *out, enum foreign_format format, const char *text)
 	if (is_dangerous(rule, text))
 		fputc('\'', out);
 	for (struct letter letter; (letter = letter_at(text)).length; text += letter.length) {
-		const char *instead = substitute(rule, &letter);
+		const char *instead = foreign_substitute(rule, &letter);
 
 		if (instead)
 			fputs(instead, out);
@@ -141,7 +141,7 @@ char *foreign_copy(char *buffer, size_t capacity, const char *text)
 	size_t used = 0;
 
 	for (struct letter letter; (letter = letter_at(text)).length; text += letter.length) {
-		const char *instead = substitute(&rules[FOREIGN_TEXT], &letter);
+		const char *instead = foreign_substitute(&rules[FOREIGN_TEXT], &letter);
 		size_t size = instead ? strlen(instead) : letter.length;
 
 		if (used + size >= capacity)

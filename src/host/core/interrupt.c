@@ -66,7 +66,7 @@ static void count_next(void)
 }
 
 /* No function of stdio: another thread may have its lock. */
-static void end(void)
+static void interrupt_end(void)
 {
 	static const char words[] = "error: ended at the second signal, before all was done\n"
 				    "  why: what was under way took more than a second longer\n";
@@ -80,16 +80,16 @@ static void end(void)
 	_exit(EXIT_FAILURE);
 }
 
-static void *watch(void *unused)
+static void *interrupt_loop(void *unused)
 {
 	(void)unused;
 	count_next();
 	count_next();
-	end();
+	interrupt_end();
 	return NULL;
 }
 
-static int start(struct err *err)
+static int interrupt_start(struct err *err)
 {
 	pthread_t thread;
 	int r;
@@ -97,7 +97,7 @@ static int start(struct err *err)
 	events = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
 	if (events < 0)
 		return err_set(err, -errno, "watch for signals: %s", strerror(errno));
-	r = quiet_thread(&thread, watch, NULL);
+	r = quiet_thread(&thread, interrupt_loop, NULL);
 	if (r)
 		return err_set(err, r, "watch for signals: %s", strerror(-r));
 	pthread_detach(thread);
@@ -110,9 +110,9 @@ int interrupt_watch(void (*before_end)(void), struct err *err)
 	int fd;
 
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	/* Release: pairs with the acquire in end(). */
+	/* Release: pairs with the acquire in interrupt_end(). */
 	__atomic_store_n(&prepare_end, before_end, __ATOMIC_RELEASE);
-	if (events < 0 && start(err))
+	if (events < 0 && interrupt_start(err))
 		return err->code;
 	fd = fcntl(events, F_DUPFD_CLOEXEC, 0);
 	return fd < 0 ? err_set(err, -errno, "watch for signals: %s", strerror(errno)) : fd;

@@ -66,7 +66,7 @@ static void write_key(struct json *json, const char *key)
 	}
 }
 
-static void begin(struct json *json, const char *key, char bracket)
+static void json_begin(struct json *json, const char *key, char bracket)
 {
 	write_key(json, key);
 	fputc(bracket, json->out);
@@ -74,7 +74,7 @@ static void begin(struct json *json, const char *key, char bracket)
 	json->depth++;
 }
 
-static void end(struct json *json, char bracket)
+static void json_end(struct json *json, char bracket)
 {
 	fputc(bracket, json->out);
 	json->needs_comma = true;
@@ -87,22 +87,22 @@ static void end(struct json *json, char bracket)
 
 void json_object(struct json *json, const char *key)
 {
-	begin(json, key, '{');
+	json_begin(json, key, '{');
 }
 
 void json_list(struct json *json, const char *key)
 {
-	begin(json, key, '[');
+	json_begin(json, key, '[');
 }
 
 void json_object_end(struct json *json)
 {
-	end(json, '}');
+	json_end(json, '}');
 }
 
 void json_list_end(struct json *json)
 {
-	end(json, ']');
+	json_end(json, ']');
 }
 
 void json_text(struct json *json, const char *key, const char *value)

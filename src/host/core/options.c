@@ -213,6 +213,8 @@ void options_print_help(const struct option_desc *table, FILE *out)
 	for (; table->long_name; table++) {
 		char left[64], dash[] = { '-', table->short_name, ',', ' ', '\0' };
 
+		if (!table->help)
+			continue;
 		snprintf(left, sizeof(left), "%s--%s%s%s", table->short_name ? dash : "    ",
 			 table->long_name, table->arg ? " " : "", table->arg ? table->arg : "");
 		print(out, "  %-26s %s\n", left, table->help);

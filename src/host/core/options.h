@@ -30,8 +30,8 @@ struct option_list {
 struct option_desc {
 	char short_name; /* 0: none */
 	const char *long_name;
-	const char *arg; /* what --help calls the argument; NULL for a flag */
-	const char *help;
+	const char *arg;  /* what --help calls the argument; NULL for a flag */
+	const char *help; /* NULL: an old name, which works and is not shown */
 	enum option_kind kind;
 	size_t offset; /* of the value in the struct given to options_parse() */
 	uint32_t bits; /* of OPTION_BITS */

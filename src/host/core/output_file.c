@@ -13,7 +13,7 @@
 
 #include "host/core/cleanup.h"
 
-static int start(struct output_file *ret, const char *path, struct err *err)
+static int output_file_start(struct output_file *ret, const char *path, struct err *err)
 {
 	*ret = (struct output_file){ .path = strdup(path),
 				     .place = OUTPUT_PLACE_NONE,
@@ -49,7 +49,7 @@ static int open_draft(struct output_file *file)
 
 int output_open(struct output_file *ret, const char *path, struct err *err)
 {
-	int r = start(ret, path, err);
+	int r = output_file_start(ret, path, err);
 
 	if (!r && (r = open_draft(ret)))
 		output_explain(r, path, err);
@@ -83,7 +83,7 @@ static int make_reachable(struct output_file *file)
 
 int output_open_named(struct output_file *ret, const char *path, struct err *err)
 {
-	int r = start(ret, path, err);
+	int r = output_file_start(ret, path, err);
 
 	if (!r && (r = make_reachable(ret)))
 		output_explain(r, path, err);

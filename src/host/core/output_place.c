@@ -137,8 +137,8 @@ static char *link_target(const struct output_place *place, const char *path)
 }
 
 /* 1: `*at` is a link and leads to `*ret_next`; 0: found; -errno: it is said why. */
-static int look(struct output_place *place, const char *at, char **ret_next, const char *path,
-		struct err *err)
+static int output_place_look(struct output_place *place, const char *at, char **ret_next,
+			     const char *path, struct err *err)
 {
 	struct stat folder, present;
 	int r = open_folder(place, at);
@@ -187,7 +187,7 @@ int output_place_find(struct output_place *ret, const char *path, struct err *er
 		char *next = NULL;
 
 		output_place_done(&place);
-		r = links < LINKS_MAX ? look(&place, at, &next, path, err)
+		r = links < LINKS_MAX ? output_place_look(&place, at, &next, path, err)
 				      : output_explain(-ELOOP, path, err);
 		free(at);
 		at = next;

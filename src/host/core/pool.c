@@ -29,7 +29,7 @@ static uint32_t *slot_of(const struct pool *pool, const char *text)
 	return &pool->slots[at];
 }
 
-static bool widen(struct pool *pool)
+static bool pool_widen(struct pool *pool)
 {
 	struct pool wider = *pool;
 
@@ -50,7 +50,7 @@ uint32_t pool_add(struct pool *pool, const char *text)
 {
 	uint32_t *slot;
 
-	if (!widen(pool) || pool->count >= POOL_NONE - 1 ||
+	if (!pool_widen(pool) || pool->count >= POOL_NONE - 1 ||
 	    make_room(&pool->texts, pool->count, &pool->room, sizeof(*pool->texts)))
 		return POOL_NONE;
 	slot = slot_of(pool, text);

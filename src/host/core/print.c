@@ -26,7 +26,7 @@ struct conversion {
 	int width, precision; /* -1: none */
 };
 
-static void put(struct sink *self, const char *text, size_t size)
+static void print_put(struct sink *self, const char *text, size_t size)
 {
 	if (self->out) {
 		fwrite(text, 1, size, self->out);
@@ -39,10 +39,10 @@ static void put(struct sink *self, const char *text, size_t size)
 	self->used += size;
 }
 
-static void pad(struct sink *self, int columns)
+static void print_pad(struct sink *self, int columns)
 {
 	for (; columns > 0; columns--)
-		put(self, " ", 1);
+		print_put(self, " ", 1);
 }
 
 /* As many of these as there are, copied; what follows them. */
@@ -92,9 +92,9 @@ static int put_letters(struct sink *self, const char *text, size_t size, bool is
 		    size < UTF8_MAX)
 			break;
 		if (self && letter.kind == LETTER_PLAIN)
-			put(self, text, letter.length);
+			print_put(self, text, letter.length);
 		else if (self)
-			put(self, FOREIGN_SHOWN, strlen(FOREIGN_SHOWN));
+			print_put(self, FOREIGN_SHOWN, strlen(FOREIGN_SHOWN));
 		count++;
 	}
 	return count;
@@ -109,14 +109,14 @@ static void put_text(struct sink *self, const struct conversion *conversion, con
 	int room = abs(conversion->width) - put_letters(NULL, text, size, is_cut);
 
 	if (!is_left)
-		pad(self, room);
+		print_pad(self, room);
 	put_letters(self, text, size, is_cut);
 	if (is_left)
-		pad(self, room);
+		print_pad(self, room);
 }
 
 /* The conversion again, for the widest type of its kind. */
-static void spell(const struct conversion *self, const char *length, char *ret, size_t room)
+static void print_spell(const struct conversion *self, const char *length, char *ret, size_t room)
 {
 	char precision[16] = "";
 
@@ -156,7 +156,8 @@ static void put_number(struct sink *self, const struct conversion *conversion, v
 	char format[64], text[NUMBER_MAX];
 	bool is_real = strchr("feg", conversion->kind), is_signed = strchr("di", conversion->kind);
 
-	spell(conversion, is_real || conversion->kind == 'p' ? "" : "j", format, sizeof(format));
+	print_spell(conversion, is_real || conversion->kind == 'p' ? "" : "j", format,
+		    sizeof(format));
 	if (is_real)
 		snprintf(text, sizeof(text), format, va_arg(*arguments, double));
 	else if (conversion->kind == 'p')
@@ -165,7 +166,7 @@ static void put_number(struct sink *self, const struct conversion *conversion, v
 		snprintf(text, sizeof(text), format, take_signed(conversion->length, arguments));
 	else
 		snprintf(text, sizeof(text), format, take_unsigned(conversion->length, arguments));
-	put(self, text, strlen(text));
+	print_put(self, text, strlen(text));
 }
 
 #pragma GCC diagnostic pop
@@ -176,7 +177,7 @@ static void put_conversion(struct sink *self, const struct conversion *conversio
 	const char *text;
 
 	if (conversion->kind == '%') {
-		put(self, "%", 1);
+		print_put(self, "%", 1);
 	} else if (conversion->kind == 's') {
 		text = va_arg(*arguments, const char *);
 		put_text(self, conversion, text ? text : "");
@@ -194,7 +195,7 @@ static void put_all(struct sink *self, const char *format, va_list *arguments)
 	while (*format) {
 		size_t plain = strcspn(format, "%");
 
-		put(self, format, plain);
+		print_put(self, format, plain);
 		format += plain;
 		if (!*format)
 			break;
@@ -221,7 +222,7 @@ void print_lines(FILE *out, const char *text)
 		size_t size = strcspn(text, "\n"), end = text[size] == '\n';
 
 		put_letters(&sink, text, size, false);
-		put(&sink, "\n", end);
+		print_put(&sink, "\n", end);
 		text += size + end;
 	}
 }

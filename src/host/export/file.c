@@ -78,7 +78,7 @@ static int write_named(struct model *model, const struct exporter *exporter, con
 	return r ? r : output_commit(&file, err);
 }
 
-static int refuse(const struct exporter *exporter, const char *path, struct err *err)
+static int file_refuse(const struct exporter *exporter, const char *path, struct err *err)
 {
 	err_set(err, -EINVAL, "%s is a file with places in it: it cannot be written to '%s'",
 		exporter->name, path);
@@ -96,7 +96,7 @@ int export_file(struct model *model, const struct exporter *exporter, const char
 		return exporter->write_set(model, path, err);
 	if (!exporter->write) {
 		r = is_stream ? -ESPIPE : write_named(model, exporter, path, err);
-		return r == -ESPIPE ? refuse(exporter, path, err) : r;
+		return r == -ESPIPE ? file_refuse(exporter, path, err) : r;
 	}
 	if (!is_stream)
 		return write_file(model, exporter, path, err);

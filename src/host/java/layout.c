@@ -259,7 +259,7 @@ static int check_version(const struct reading *it, const struct java_layout *lay
 	return 0;
 }
 
-static int check(const struct java_layout *layout, struct err *err)
+static int layout_check(const struct java_layout *layout, struct err *err)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(wanted); i++)
 		if (!has(layout, wanted[i].which))
@@ -291,6 +291,6 @@ int java_layout_read(struct java_layout *ret, const struct memory_reader *memory
 	if (r)
 		return err_set(err, r == -EBADMSG ? -EOPNOTSUPP : r,
 			       "the tables of libjvm.so cannot be read: %s", strerror(-r));
-	r = check(ret, err);
+	r = layout_check(ret, err);
 	return r ? r : check_version(&it, ret, err);
 }

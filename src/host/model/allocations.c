@@ -184,7 +184,8 @@ static bool is_inside_another(struct allocations *self, const struct call *call)
 	return false;
 }
 
-static int get(struct allocations *self, const struct call *call, uint64_t address, uint64_t size)
+static int allocations_get(struct allocations *self, const struct call *call, uint64_t address,
+			   uint64_t size)
 {
 	struct coming_block block = { call->end_ns, address, size, 0, call->process->number };
 	int r = find_site(self, call, &block.site);
@@ -222,7 +223,7 @@ int allocations_take(struct allocations *self, const struct call *call)
 	/* A sample has a stack; without one, only the old block was. */
 	if (self->sample && !call->frame_count)
 		is_gotten = false;
-	return !r && is_gotten && address ? get(self, call, address, size) : r;
+	return !r && is_gotten && address ? allocations_get(self, call, address, size) : r;
 }
 
 static int by_bytes(const void *left, const void *right)

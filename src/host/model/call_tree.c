@@ -30,8 +30,8 @@ static int add_node(struct call_tree *tree, const struct tree_node *node)
 }
 
 /* Goes to the child of this kind and value, made when it is not there. */
-static int descend(struct builder *self, uint32_t *node, enum tree_kind kind, uint32_t value,
-		   uint32_t place)
+static int call_tree_descend(struct builder *self, uint32_t *node, enum tree_kind kind,
+			     uint32_t value, uint32_t place)
 {
 	struct tree_node child = { .kind = kind,
 				   .value = value,
@@ -57,8 +57,8 @@ static int descend(struct builder *self, uint32_t *node, enum tree_kind kind, ui
 
 static int descend_place(struct builder *self, uint32_t *node, uint32_t place)
 {
-	return descend(self, node, TREE_FUNCTION, self->profile->samples->places[place].function,
-		       place);
+	return call_tree_descend(self, node, TREE_FUNCTION,
+				 self->profile->samples->places[place].function, place);
 }
 
 static int descend_frame(struct builder *self, uint32_t *node, uint32_t number)
@@ -82,14 +82,14 @@ static int add_entry(struct builder *self, const struct profile_entry *entry, ui
 	int r = 0;
 
 	if (self->options->is_by_thread)
-		r = descend(self, &node, TREE_THREAD, entry->thread, 0);
+		r = call_tree_descend(self, &node, TREE_THREAD, entry->thread, 0);
 	if (!r && is_incomplete && !self->options->is_inverted)
-		r = descend(self, &node, TREE_INCOMPLETE, 0, 0);
+		r = call_tree_descend(self, &node, TREE_INCOMPLETE, 0, 0);
 	for (size_t i = 0; !r && i < count; i++)
 		r = descend_frame(self, &node,
 				  frames[self->options->is_inverted ? i : count - 1 - i]);
 	if (!r && is_incomplete && self->options->is_inverted)
-		r = descend(self, &node, TREE_INCOMPLETE, 0, 0);
+		r = call_tree_descend(self, &node, TREE_INCOMPLETE, 0, 0);
 	self->tree->nodes[node].self_ns += entry->weight_ns;
 	self->tree->nodes[node].self_count += entry->count;
 	*ret = node;

@@ -142,7 +142,7 @@ static int32_t subject(struct descriptors *self, const struct call *call)
 	return call_value(call, VALUE_RESULT, &result) ? (int32_t)result : -1;
 }
 
-static void count(struct descriptor_row *row, const struct call *call)
+static void descriptors_count(struct descriptor_row *row, const struct call *call)
 {
 	statistics_add(&row->statistics, call->end_ns - call->begin_ns);
 	if (is_writing(call->function))
@@ -183,7 +183,7 @@ int descriptors_take(struct descriptors *self, const struct call *call)
 	current = table_find(&self->current, key_of(call->process, descriptor), 0);
 	if (!current)
 		return 0;
-	count(&self->rows[current->value], call);
+	descriptors_count(&self->rows[current->value], call);
 	if (is_closing(call->function))
 		table_remove(&self->current, current);
 	return 0;

@@ -111,7 +111,7 @@ static double share(const struct diff_tree *diff, size_t node, enum side side)
 }
 
 /* A side without samples has no share in the widths. */
-static void weigh(struct diff_tree *diff)
+static void diff_tree_weigh(struct diff_tree *diff)
 {
 	double sides = share(diff, 0, SIDE_A) + share(diff, 0, SIDE_B);
 
@@ -133,7 +133,7 @@ int diff_tree_build(struct diff_tree *ret, const struct comparison *comparison,
 	table_done(&self.children);
 	if (r)
 		return r;
-	weigh(ret);
+	diff_tree_weigh(ret);
 	return call_tree_link(&ret->tree);
 }
 

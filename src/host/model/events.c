@@ -23,7 +23,7 @@ static bool has_markers(const struct model *model)
 	return false;
 }
 
-static int pair(const struct call *call, void *context)
+static int events_pair(const struct call *call, void *context)
 {
 	return ranges_take(context, call);
 }
@@ -84,7 +84,7 @@ static int show_closing(struct events *self, const struct call *call, enum marke
 	}
 }
 
-static int translate(const struct call *call, void *context)
+static int events_translate(const struct call *call, void *context)
 {
 	struct events *self = context;
 	enum marker_role role = marker_role_of(call->function);
@@ -100,12 +100,12 @@ static int translate(const struct call *call, void *context)
 
 static int show_all(struct events *self)
 {
-	int r = merge_each_call(self->model, pair, &self->ranges);
+	int r = merge_each_call(self->model, events_pair, &self->ranges);
 
 	ranges_finish(&self->ranges, self->model);
 	for (size_t i = 0; !r && i < self->ranges.headless_count; i++)
 		r = show_headless(self, &self->ranges.headless[i]);
-	return r ? r : merge_each_call(self->model, translate, self);
+	return r ? r : merge_each_call(self->model, events_translate, self);
 }
 
 int model_each_call(struct model *model, call_visitor *visit, void *context)

@@ -19,8 +19,8 @@ static int add_place(struct model_thread *thread, const struct records_place *pl
 }
 
 /* Looks at every record: from when on, how many calls, and what has which name. */
-static int survey(struct cursor cursor, struct names *names, struct records_place *place,
-		  uint32_t *ret_calls, uint32_t *ret_records)
+static int index_survey(struct cursor cursor, struct names *names, struct records_place *place,
+			uint32_t *ret_calls, uint32_t *ret_records)
 {
 	struct packer packer = { 0 };
 	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
@@ -51,8 +51,8 @@ int index_records(struct model *model, struct model_thread *thread, uint64_t at,
 				       .least_begin = UINT64_MAX,
 				       .sequence = head->sequence };
 	uint32_t calls, count;
-	int r = survey(records, &model->processes[thread->process->number]->names, &place, &calls,
-		       &count);
+	int r = index_survey(records, &model->processes[thread->process->number]->names, &place,
+			     &calls, &count);
 
 	if (r)
 		return r;

@@ -66,8 +66,8 @@ static int merge_init(struct merge *merge, struct model *model)
 	return 0;
 }
 
-static int show(const struct stream *stream, const struct waiting_call *waiting,
-		call_visitor *visit, void *context)
+static int merge_show(const struct stream *stream, const struct waiting_call *waiting,
+		      call_visitor *visit, void *context)
 {
 	const struct model_process *process = stream->thread->process;
 	const unsigned char *side = stream->side.data;
@@ -110,7 +110,7 @@ int merge_each_call(struct model *model, call_visitor *visit, void *context)
 		int found = stream_next(stream, &waiting);
 
 		if (found > 0)
-			r = show(stream, waiting, visit, context);
+			r = merge_show(stream, waiting, visit, context);
 		else if (found == 0)
 			r = stream_read(stream);
 		else

@@ -87,7 +87,7 @@ void model_free(struct model *model)
 }
 
 /* Room for one more pointer; the list grows by doubling. */
-static int grow(void *list, uint32_t count)
+static int model_grow(void *list, uint32_t count)
 {
 	void **old = *(void ***)list, **longer;
 
@@ -124,7 +124,7 @@ static int take_process(struct model *model, const struct chunk *chunk)
 	if (process_take(chunk->payload, &facts) || facts.number != model->process_count)
 		return -EPROTO;
 	process = calloc(1, sizeof(*process));
-	if (!process || grow(&model->processes, model->process_count)) {
+	if (!process || model_grow(&model->processes, model->process_count)) {
 		free(process);
 		return -ENOMEM;
 	}
@@ -148,7 +148,7 @@ static int add_thread(struct model *model, const struct recorded_thread *facts)
 {
 	struct model_thread *thread = calloc(1, sizeof(*thread));
 
-	if (!thread || grow(&model->threads, model->thread_count)) {
+	if (!thread || model_grow(&model->threads, model->thread_count)) {
 		free(thread);
 		return -ENOMEM;
 	}
@@ -412,7 +412,7 @@ static int add_up(struct model *model)
 	return samples_finish(model);
 }
 
-static int fill(struct model *model)
+static int model_fill(struct model *model)
 {
 	model->samples = samples_new();
 	if (!model->samples)
@@ -450,7 +450,7 @@ static int open_fd(int fd, const char *name, uint64_t records_max, struct model 
 	if (r)
 		return r;
 	set_limits(self, records_max);
-	if (fill(self))
+	if (model_fill(self))
 		return err_set(err, -ENOMEM, "read '%s': no memory", name);
 	*ret = TAKE(self);
 	return 0;

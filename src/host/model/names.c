@@ -25,7 +25,7 @@ static struct name_entry *place_of(const struct names *names, uint32_t space, ui
 	}
 }
 
-static int grow(struct names *names)
+static int names_grow(struct names *names)
 {
 	struct names larger = { .count = names->count, .room = MAX(2 * names->room, LEAST_ROOM) };
 
@@ -43,7 +43,7 @@ static int grow(struct names *names)
 	return 0;
 }
 
-static int append(struct name_entry *named, const char *text, size_t length)
+static int names_append(struct name_entry *named, const char *text, size_t length)
 {
 	size_t before = named->text ? strlen(named->text) : 0;
 	char *longer = realloc(named->text, before + length + 1);
@@ -61,7 +61,7 @@ int names_add(struct names *names, const struct record_name *record)
 	const char *text = (const char *)(record + 1);
 	size_t length = strnlen(text, record->bytes);
 	struct name_entry *named;
-	int r = grow(names);
+	int r = names_grow(names);
 
 	if (r)
 		return r;
@@ -75,7 +75,7 @@ int names_add(struct names *names, const struct record_name *record)
 	named->id = record->id;
 	named->space = record->space;
 	named->parts = record->head.count + 1u;
-	return append(named, text, length);
+	return names_append(named, text, length);
 }
 
 int names_finish(struct names *names)

@@ -24,7 +24,7 @@ static bool is_wanted(const struct profile_filter *filter, const struct sample_e
 	       (!filter->is_one_thread || event->thread->number == filter->thread);
 }
 
-static int gather(const struct sample_event *event, void *context)
+static int profile_gather(const struct sample_event *event, void *context)
 {
 	struct gathering *self = context;
 	struct profile *profile = self->profile;
@@ -76,7 +76,7 @@ int sample_profile_gather(struct profile *ret, struct model *model,
 	int r;
 
 	*ret = (struct profile){ .samples = model->samples };
-	r = model_each_sample(model, gather, &self);
+	r = model_each_sample(model, profile_gather, &self);
 	table_done(&self.table);
 	if (ret->count)
 		qsort(ret->entries, ret->count, sizeof(*ret->entries), by_weight);

@@ -207,7 +207,8 @@ static uint64_t boot_time(const struct model *model, uint64_t time_ns)
 	return time_ns + (model->first.boot_ns - model->first.monotonic_ns);
 }
 
-static void count(struct samples *self, const struct recorded_sample *sample, uint64_t end_ns)
+static void samples_count(struct samples *self, const struct recorded_sample *sample,
+			  uint64_t end_ns)
 {
 	uint64_t begin_ns = end_ns - MIN(end_ns, sample->weight_ns);
 
@@ -241,7 +242,7 @@ static int take_samples(struct model *model, struct cursor cursor, uint64_t at)
 	(void)!numbered_take(&again, &head);
 	for (uint32_t i = 0; i < head.count; i++) {
 		(void)!sample_take(&again, &packer, &sample);
-		count(self, &sample, boot_time(model, sample.time_ns));
+		samples_count(self, &sample, boot_time(model, sample.time_ns));
 		model->threads[sample.thread]->samples++;
 	}
 	return 0;

@@ -25,7 +25,7 @@ static void show_stack(struct samples *samples, uint32_t number, unsigned langua
 	samples->shown[number] = is_of(samples, stack, language) ? number : caller;
 }
 
-static int count(const struct sample_event *event, void *context)
+static int shown_count(const struct sample_event *event, void *context)
 {
 	(void)event;
 	++*(int64_t *)context;
@@ -46,7 +46,7 @@ int64_t model_show_only(struct model *model, unsigned language)
 		for (size_t i = 0; i < samples->stack_count; i++)
 			show_stack(samples, (uint32_t)i, language);
 	}
-	r = model_each_sample(model, count, &visited);
+	r = model_each_sample(model, shown_count, &visited);
 	return r < 0 ? r : visited;
 }
 

@@ -85,7 +85,7 @@ static struct waiting_call *last_call(const struct stream *stream)
 }
 
 /* 1 when what follows may belong to it, 0 when it was left out, -ENOMEM. */
-static int add(struct stream *stream, const struct record *record)
+static int stream_add(struct stream *stream, const struct record *record)
 {
 	struct waiting_call *last = last_call(stream);
 
@@ -115,7 +115,7 @@ static int read_place(struct stream *stream)
 	if (place > stream->thread->places && place[-1].sequence + 1 != place->sequence)
 		stream->has_last = false;
 	while (r >= 0 && unpack(&packer, &chunk.payload, record) > 0) {
-		r = add(stream, (const struct record *)record);
+		r = stream_add(stream, (const struct record *)record);
 		stream->has_last = r > 0;
 	}
 	return r < 0 ? r : 0;

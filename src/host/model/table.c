@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t mix(uint64_t value)
+static uint64_t table_mix(uint64_t value)
 {
 	value = (value ^ value >> 32) * 0x9e3779b97f4a7c15u;
 	return value ^ value >> 29;
@@ -14,11 +14,11 @@ static uint64_t mix(uint64_t value)
 
 static size_t home(const struct table *table, uint64_t a, uint64_t b)
 {
-	return mix(a + mix(b)) & (table->room - 1);
+	return table_mix(a + table_mix(b)) & (table->room - 1);
 }
 
 /* Where the key is, or where it would go.  There is always a free place. */
-static struct table_entry *place(const struct table *table, uint64_t a, uint64_t b)
+static struct table_entry *table_slot(const struct table *table, uint64_t a, uint64_t b)
 {
 	size_t at = home(table, a, b);
 
@@ -28,7 +28,7 @@ static struct table_entry *place(const struct table *table, uint64_t a, uint64_t
 	return &table->entries[at];
 }
 
-static bool grow(struct table *table)
+static bool table_grow(struct table *table)
 {
 	struct table bigger = { .room = table->room ? table->room * 2 : 64 };
 
@@ -37,7 +37,7 @@ static bool grow(struct table *table)
 		return false;
 	for (size_t i = 0; i < table->room; i++)
 		if (table->entries[i].is_used)
-			*place(&bigger, table->entries[i].a, table->entries[i].b) =
+			*table_slot(&bigger, table->entries[i].a, table->entries[i].b) =
 				table->entries[i];
 	bigger.count = table->count;
 	free(table->entries);
@@ -47,7 +47,7 @@ static bool grow(struct table *table)
 
 struct table_entry *table_find(const struct table *table, uint64_t a, uint64_t b)
 {
-	struct table_entry *entry = table->room ? place(table, a, b) : NULL;
+	struct table_entry *entry = table->room ? table_slot(table, a, b) : NULL;
 
 	return entry && entry->is_used ? entry : NULL;
 }
@@ -56,9 +56,9 @@ struct table_entry *table_make(struct table *table, uint64_t a, uint64_t b, bool
 {
 	struct table_entry *entry;
 
-	if (table->count >= table->room / 2 && !grow(table))
+	if (table->count >= table->room / 2 && !table_grow(table))
 		return NULL;
-	entry = place(table, a, b);
+	entry = table_slot(table, a, b);
 	*ret_is_new = !entry->is_used;
 	if (!entry->is_used) {
 		*entry = (struct table_entry){ .a = a, .b = b, .is_used = true };

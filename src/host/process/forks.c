@@ -46,7 +46,7 @@ struct look {
 	void *context;
 };
 
-static void tell(const struct look *look, const struct lineage *lineage)
+static void forks_tell(const struct look *look, const struct lineage *lineage)
 {
 	look->visit(&(struct fork_event){ .lineage = *lineage }, look->context);
 }
@@ -60,7 +60,7 @@ static uint64_t look_again_ns(uint64_t begin_ns, uint64_t period_ns)
 }
 
 /* The net under the counter and under the glances; the kernel's events need none. */
-static void walk(struct forks *self, const struct look *look)
+static void forks_walk(struct forks *self, const struct look *look)
 {
 	CLEANUP(free) struct lineage *list = NULL;
 	uint64_t begin_ns = now_ns();
@@ -70,7 +70,7 @@ static void walk(struct forks *self, const struct look *look)
 	if (lineage_read_all(&list, &count, &ignored))
 		count = 0;
 	for (size_t i = 0; i < count; i++)
-		tell(look, &list[i]);
+		forks_tell(look, &list[i]);
 	self->next_walk_ns =
 		self->source == FORKS_EVENTS ? UINT64_MAX : look_again_ns(begin_ns, WALK_NS);
 }
@@ -83,7 +83,7 @@ static bool was_seen(const struct forks *self, pid_t pid, size_t *at)
 }
 
 /* Looks only at processes with numbers that nobody had the last time. */
-static void glance(struct forks *self, const struct look *look)
+static void forks_glance(struct forks *self, const struct look *look)
 {
 	uint64_t begin_ns = now_ns();
 	struct err ignored;
@@ -95,7 +95,7 @@ static void glance(struct forks *self, const struct look *look)
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (!was_seen(self, pids[i], &at) && !lineage_read(pids[i], &lineage))
-			tell(look, &lineage);
+			forks_tell(look, &lineage);
 	free(self->seen);
 	self->seen = pids;
 	self->seen_count = count;
@@ -121,7 +121,7 @@ static bool tell_of_number(pid_t pid, void *context)
 
 	if (lineage_read(pid, &lineage))
 		return false;
-	tell(context, &lineage);
+	forks_tell(context, &lineage);
 	return true;
 }
 
@@ -135,9 +135,9 @@ void forks_poll(struct forks *self, forks_visitor *visit, void *context)
 	    process_numbers_look(&self->numbers, tell_of_number, &look))
 		self->next_walk_ns = 0; /* too many at once */
 	if (self->source == FORKS_WALK && now_ns() >= self->next_glance_ns)
-		glance(self, &look);
+		forks_glance(self, &look);
 	if (now_ns() >= self->next_walk_ns)
-		walk(self, &look);
+		forks_walk(self, &look);
 }
 
 int forks_wait_ms(const struct forks *self)

@@ -41,7 +41,7 @@
 static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0";
 
 /* What the child needs, made before it is born. */
-struct door {
+struct listener {
 	pid_t pid, parent, inner_pid;
 	int pidfd, root, temporary, socket; /* negative: none */
 	uid_t user;
@@ -112,70 +112,72 @@ static void write_number(char *into, unsigned number)
 }
 
 /* By the descriptor of the very socket that was looked at. */
-static bool connect_now(const struct door *door)
+static bool connect_now(const struct listener *listener)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/proc/self/fd/" };
-	int place = openat(door->temporary, door->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int place =
+		openat(listener->temporary, listener->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat file;
 	bool is_connected = false;
 
 	if (place < 0)
 		return false;
 	if (fstat(place, &file) == 0 && S_ISSOCK(file.st_mode) &&
-	    (file.st_uid == door->user || !file.st_uid)) {
+	    (file.st_uid == listener->user || !file.st_uid)) {
 		write_number(address.sun_path + strlen(address.sun_path), (unsigned)place);
-		is_connected =
-			!connect(door->socket, (const struct sockaddr *)&address, sizeof(address));
+		is_connected = !connect(listener->socket, (const struct sockaddr *)&address,
+					sizeof(address));
 	}
 	close(place);
 	return is_connected;
 }
 
 /* Nobody waits for the child of a limpet that has been ended. */
-static bool connect_in_time(const struct door *door)
+static bool connect_in_time(const struct listener *listener)
 {
 	const struct timespec step = { 0, STEP_NS };
 
-	while (now_ns() < door->end_ns && getppid() == door->parent) {
-		if (connect_now(door))
+	while (now_ns() < listener->end_ns && getppid() == listener->parent) {
+		if (connect_now(listener))
 			return true;
 		nanosleep(&step, NULL);
 	}
 	return false;
 }
 
-/* One that is there already is another visitor's: he takes it away.  The machine believes only its
+/* One that is there already is another tool's, which takes it away.  The machine believes only its
  * own user's, and would print all its stacks at the signal without one. */
-static bool is_believed(const struct door *door)
+static bool is_believed(const struct listener *listener)
 {
 	struct stat file;
 
-	return fstatat(door->temporary, door->trigger_name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(file.st_mode) && (file.st_uid == door->user || !file.st_uid);
+	return fstatat(listener->temporary, listener->trigger_name, &file, AT_SYMLINK_NOFOLLOW) ==
+		       0 &&
+	       S_ISREG(file.st_mode) && (file.st_uid == listener->user || !file.st_uid);
 }
 
-static enum failure wake_listener(const struct door *door)
+static enum failure wake_listener(const struct listener *listener)
 {
-	int trigger = openat(door->temporary, door->trigger_name,
+	int trigger = openat(listener->temporary, listener->trigger_name,
 			     O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	enum failure failure = FAILURE_NONE;
 
-	if (trigger < 0 && (errno != EEXIST || !is_believed(door)))
+	if (trigger < 0 && (errno != EEXIST || !is_believed(listener)))
 		return FAILURE_TRIGGER;
-	if (syscall(SYS_pidfd_send_signal, door->pidfd, SIGQUIT, NULL, 0))
+	if (syscall(SYS_pidfd_send_signal, listener->pidfd, SIGQUIT, NULL, 0))
 		failure = FAILURE_SIGNAL;
-	else if (!connect_in_time(door))
+	else if (!connect_in_time(listener))
 		failure = FAILURE_LISTENER;
 	if (trigger >= 0)
-		unlinkat(door->temporary, door->trigger_name, 0);
+		unlinkat(listener->temporary, listener->trigger_name, 0);
 	return failure;
 }
 
-static enum failure enter(const struct door *door)
+static enum failure jvm_enter(const struct listener *listener)
 {
-	if (!jvm_take_credentials(door->user, door->group))
+	if (!jvm_take_credentials(listener->user, listener->group))
 		return FAILURE_CREDENTIALS;
-	return connect_now(door) ? FAILURE_NONE : wake_listener(door);
+	return connect_now(listener) ? FAILURE_NONE : wake_listener(listener);
 }
 
 static int wait_until(pid_t child, uint64_t end_ns, int *status)
@@ -195,9 +197,9 @@ static int wait_until(pid_t child, uint64_t end_ns, int *status)
 
 /* It has the credentials of the machine's user, who may stop it; and that /tmp may be a file system
  * of his, which never answers. */
-static enum failure hear_from(pid_t child, const struct door *door)
+static enum failure hear_from(pid_t child, const struct listener *listener)
 {
-	int status = 0, r = wait_until(child, door->end_ns + GRACE_NS, &status);
+	int status = 0, r = wait_until(child, listener->end_ns + GRACE_NS, &status);
 
 	if (r == -ETIMEDOUT) {
 		kill(child, SIGKILL);
@@ -207,7 +209,7 @@ static enum failure hear_from(pid_t child, const struct door *door)
 	return !r && WIFEXITED(status) ? (enum failure)WEXITSTATUS(status) : FAILURE_CHILD;
 }
 
-static enum failure enter_as_child(const struct door *door)
+static enum failure enter_as_child(const struct listener *listener)
 {
 	sigset_t all, before;
 	pid_t child;
@@ -217,9 +219,9 @@ static enum failure enter_as_child(const struct door *door)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	child = fork();
 	if (!child)
-		_exit((int)enter(door));
+		_exit((int)jvm_enter(listener));
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return child < 0 ? FAILURE_CHILD : hear_from(child, door);
+	return child < 0 ? FAILURE_CHILD : hear_from(child, listener);
 }
 
 static const struct {
@@ -238,7 +240,7 @@ static const struct {
 			    "" },
 };
 
-static int complain(pid_t pid, enum failure failure, struct err *err)
+static int jvm_complain(pid_t pid, enum failure failure, struct err *err)
 {
 	size_t at = failure < ARRAY_SIZE(failures) ? failure : FAILURE_CHILD;
 
@@ -252,21 +254,21 @@ static int complain(pid_t pid, enum failure failure, struct err *err)
 }
 
 /* Up to the end, or the room; -ETIMEDOUT. */
-static ssize_t read_reply(const struct door *door, char *reply, size_t room)
+static ssize_t read_reply(const struct listener *listener, char *reply, size_t room)
 {
 	size_t size = 0;
 
 	while (size < room - 1) {
-		struct pollfd wait = { door->socket, POLLIN, 0 };
+		struct pollfd wait = { listener->socket, POLLIN, 0 };
 		uint64_t now = now_ns();
 		ssize_t got;
 
-		if (now >= door->end_ns)
+		if (now >= listener->end_ns)
 			return -ETIMEDOUT;
 		/* A signal ends the waiting, too. */
-		if (poll(&wait, 1, (int)((door->end_ns - now) / 1000000) + 1) <= 0)
+		if (poll(&wait, 1, (int)((listener->end_ns - now) / 1000000) + 1) <= 0)
 			continue;
-		got = recv(door->socket, reply + size, room - 1 - size, MSG_DONTWAIT);
+		got = recv(listener->socket, reply + size, room - 1 - size, MSG_DONTWAIT);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got <= 0)
@@ -292,66 +294,69 @@ static int judge_reply(pid_t pid, char *reply, ssize_t size, struct err *err)
 }
 
 /* What it is asked for is a file: first comes who takes that away. */
-static int begin_trace(const struct door *door, struct jvm_trace *trace, struct err *err)
+static int begin_trace(const struct listener *listener, struct jvm_trace *trace, struct err *err)
 {
-	struct jvm_place place = { door->temporary, door->user, door->group, "" };
+	struct jvm_place place = { listener->temporary, listener->user, listener->group, "" };
 	int r;
 
-	snprintf(place.name, sizeof(place.name), "perf-%d.map", (int)door->inner_pid);
+	snprintf(place.name, sizeof(place.name), "perf-%d.map", (int)listener->inner_pid);
 	r = jvm_trace_begin(trace, &place);
 	if (!r)
 		return 0;
-	err_set(err, r, "ask the JVM of %d for names", (int)door->pid);
+	err_set(err, r, "ask the JVM of %d for names", (int)listener->pid);
 	return err_why(err, "no process can be made that takes its file away again: %s",
 		       strerror(-r));
 }
 
-static int ask(const struct door *door, struct jvm_trace *trace, struct err *err)
+static int jvm_ask(const struct listener *listener, struct jvm_trace *trace, struct err *err)
 {
 	char reply[REPLY_ROOM] = "";
-	enum failure failure = enter_as_child(door);
+	enum failure failure = enter_as_child(listener);
 
 	if (failure)
-		return complain(door->pid, failure, err);
-	if (begin_trace(door, trace, err))
+		return jvm_complain(listener->pid, failure, err);
+	if (begin_trace(listener, trace, err))
 		return err->code;
-	if (send(door->socket, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request))
-		return complain(door->pid, FAILURE_SOCKET, err);
-	return judge_reply(door->pid, reply, read_reply(door, reply, sizeof(reply)), err);
+	if (send(listener->socket, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request))
+		return jvm_complain(listener->pid, FAILURE_SOCKET, err);
+	return judge_reply(listener->pid, reply, read_reply(listener, reply, sizeof(reply)), err);
 }
 
-static void close_door(const struct door *door)
+static void close_listener(const struct listener *listener)
 {
-	const int all[] = { door->pidfd, door->root, door->temporary, door->socket };
+	const int all[] = { listener->pidfd, listener->root, listener->temporary,
+			    listener->socket };
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (all[i] >= 0)
 			close(all[i]);
 }
 
-static int open_door(struct door *door, struct err *err)
+static int open_listener(struct listener *listener, struct err *err)
 {
 	const struct timeval patience = { LIMIT_NS / 1000000000u, 0 };
 	int r;
 
-	door->root = foreign_root_open(door->pid);
-	door->temporary =
-		door->root < 0 ? -1 : foreign_file_at(door->root, "tmp", O_PATH | O_DIRECTORY);
-	door->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (door->pidfd >= 0 && door->temporary >= 0 && door->socket >= 0) {
-		setsockopt(door->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	listener->root = foreign_root_open(listener->pid);
+	listener->temporary =
+		listener->root < 0 ? -1
+				   : foreign_file_at(listener->root, "tmp", O_PATH | O_DIRECTORY);
+	listener->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (listener->pidfd >= 0 && listener->temporary >= 0 && listener->socket >= 0) {
+		setsockopt(listener->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 		return 0;
 	}
-	r = door->pidfd < 0       ? door->pidfd
-	    : door->root < 0      ? door->root
-	    : door->temporary < 0 ? door->temporary
-				  : -errno;
-	err_set(err, r, "ask the JVM of %d for names: its /tmp: %s", (int)door->pid, strerror(-r));
+	r = listener->pidfd < 0       ? listener->pidfd
+	    : listener->root < 0      ? listener->root
+	    : listener->temporary < 0 ? listener->temporary
+				      : -errno;
+	err_set(err, r, "ask the JVM of %d for names: its /tmp: %s", (int)listener->pid,
+		strerror(-r));
 	return r == -EACCES || r == -EPERM ? err_exit(err, EXIT_NOT_PERMITTED) : r;
 }
 
 /* A machine that does not catch the signal would be ended by it. */
-static int check(pid_t pid, const struct process_status *status, struct err *err)
+static int jvm_check(pid_t pid, const struct process_status *status, struct err *err)
 {
 	int r = check_kind(pid, err);
 
@@ -372,23 +377,23 @@ static int check_age(pid_t pid, uint64_t start_tick, struct err *err)
 	return err_why(err, "it has ended, and another process has its number");
 }
 
-static int look_at(struct door *door, uint64_t start_tick, struct err *err)
+static int look_at(struct listener *listener, uint64_t start_tick, struct err *err)
 {
 	struct process_status status;
-	int r = check_age(door->pid, start_tick, err);
+	int r = check_age(listener->pid, start_tick, err);
 
 	if (!r)
-		r = status_read(door->pid, door->pid, &status, err);
+		r = status_read(listener->pid, listener->pid, &status, err);
 	if (!r)
-		r = check(door->pid, &status, err);
+		r = jvm_check(listener->pid, &status, err);
 	if (r)
 		return r;
-	door->inner_pid = status.inner_pid;
-	door->user = status.euid;
-	door->group = status.egid;
-	snprintf(door->socket_name, sizeof(door->socket_name), ".java_pid%d",
+	listener->inner_pid = status.inner_pid;
+	listener->user = status.euid;
+	listener->group = status.egid;
+	snprintf(listener->socket_name, sizeof(listener->socket_name), ".java_pid%d",
 		 (int)status.inner_pid);
-	snprintf(door->trigger_name, sizeof(door->trigger_name), ".attach_pid%d",
+	snprintf(listener->trigger_name, sizeof(listener->trigger_name), ".attach_pid%d",
 		 (int)status.inner_pid);
 	return 0;
 }
@@ -396,22 +401,22 @@ static int look_at(struct door *door, uint64_t start_tick, struct err *err)
 /* The descriptor comes first: the signal goes to the process that was looked at, or to none. */
 int jvm_write_names(pid_t pid, uint64_t start_tick, struct jvm_trace *trace, struct err *err)
 {
-	struct door door = { .pid = pid,
-			     .parent = getpid(),
-			     .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
-			     .root = -1,
-			     .temporary = -1,
-			     .socket = -1,
-			     .end_ns = now_ns() + LIMIT_NS };
+	struct listener listener = { .pid = pid,
+				     .parent = getpid(),
+				     .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+				     .root = -1,
+				     .temporary = -1,
+				     .socket = -1,
+				     .end_ns = now_ns() + LIMIT_NS };
 	int r;
 
-	if (door.pidfd < 0)
-		door.pidfd = -errno;
-	r = look_at(&door, start_tick, err);
+	if (listener.pidfd < 0)
+		listener.pidfd = -errno;
+	r = look_at(&listener, start_tick, err);
 	if (!r)
-		r = open_door(&door, err);
+		r = open_listener(&listener, err);
 	if (!r)
-		r = ask(&door, trace, err);
-	close_door(&door);
+		r = jvm_ask(&listener, trace, err);
+	close_listener(&listener);
 	return r;
 }

@@ -82,7 +82,8 @@ static bool is_same_file(const struct mapping *a, const struct mapping *b)
 	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
 }
 
-static bool recall(const struct libc_cache *cache, const struct mapping *library, struct libc *ret)
+static bool libc_version_recall(const struct libc_cache *cache, const struct mapping *library,
+				struct libc *ret)
 {
 	for (size_t i = 0; i < cache->count; i++) {
 		if (cache->items[i].inode != library->inode ||
@@ -97,8 +98,8 @@ static bool recall(const struct libc_cache *cache, const struct mapping *library
 	return false;
 }
 
-static void remember(struct libc_cache *cache, const struct mapping *library,
-		     const struct libc *libc)
+static void libc_version_remember(struct libc_cache *cache, const struct mapping *library,
+				  const struct libc *libc)
 {
 	size_t i = cache->count;
 
@@ -118,12 +119,12 @@ void libc_version_find(const struct maps *maps, const struct mapping *library, i
 {
 	const struct mapping *end = maps->items + maps->count;
 
-	if (memory < 0 || recall(cache, library, ret))
+	if (memory < 0 || libc_version_recall(cache, library, ret))
 		return;
 	for (const struct mapping *mapping = end; mapping-- > library;)
 		if (is_same_file(mapping, library) && mapping->readable && !mapping->writable &&
 		    search_mapping(mapping, memory, ret)) {
-			remember(cache, library, ret);
+			libc_version_remember(cache, library, ret);
 			return;
 		}
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-static enum sameness compare(pid_t pid, const char *name)
+static enum sameness namespaces_compare(pid_t pid, const char *name)
 {
 	char theirs[48], ours[32];
 	struct stat a, b;
@@ -21,9 +21,9 @@ static enum sameness compare(pid_t pid, const char *name)
 void namespaces_read(pid_t pid, struct namespaces *ret)
 {
 	*ret = (struct namespaces){
-		.mnt = compare(pid, "mnt"),
-		.pid = compare(pid, "pid"),
-		.user = compare(pid, "user"),
-		.net = compare(pid, "net"),
+		.mnt = namespaces_compare(pid, "mnt"),
+		.pid = namespaces_compare(pid, "pid"),
+		.user = namespaces_compare(pid, "user"),
+		.net = namespaces_compare(pid, "net"),
 	};
 }

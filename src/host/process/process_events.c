@@ -56,7 +56,7 @@ static bool is_first_namespace(void)
 }
 
 /* Passes acknowledgements, execs, and forks whose child is a process, not a thread. */
-static int filter(int fd)
+static int process_events_filter(int fd)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(event.what)),
@@ -89,7 +89,7 @@ static int send_order(int fd, enum proc_cn_mcast_op what, uint32_t mark)
 }
 
 /* 0, -EAGAIN, -ENOBUFS; what does not come from the kernel is not taken. */
-static int receive(int fd, struct packet *ret)
+static int process_events_receive(int fd, struct packet *ret)
 {
 	for (;;) {
 		struct sockaddr_nl from = { 0 };
@@ -113,7 +113,7 @@ static int await_acknowledgement(int fd, uint32_t mark)
 	struct packet packet;
 
 	while (now_ns() < deadline_ns) {
-		int r = poll(&wait, 1, 10) > 0 ? receive(fd, &packet) : -EAGAIN;
+		int r = poll(&wait, 1, 10) > 0 ? process_events_receive(fd, &packet) : -EAGAIN;
 
 		if (!r && packet.event.what == PROC_EVENT_NONE && packet.connector.ack == mark + 1)
 			return -(int)packet.event.event_data.ack.err;
@@ -127,7 +127,7 @@ static int listen_to(int fd)
 {
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
 	uint32_t mark = (uint32_t)now_ns();
-	int bytes = BUFFER_BYTES, r = filter(fd);
+	int bytes = BUFFER_BYTES, r = process_events_filter(fd);
 
 	if (!r && bind(fd, (struct sockaddr *)&address, sizeof(address)))
 		r = -errno;
@@ -158,10 +158,10 @@ int process_events_open(void)
 int process_events_read(int fd, struct process_event *ret)
 {
 	struct packet packet;
-	int r = receive(fd, &packet);
+	int r = process_events_receive(fd, &packet);
 
 	while (!r && packet.event.what == PROC_EVENT_NONE)
-		r = receive(fd, &packet); /* an answer to somebody else's order */
+		r = process_events_receive(fd, &packet); /* an answer to somebody else's order */
 	if (r)
 		return r;
 	if (packet.event.what == PROC_EVENT_FORK)

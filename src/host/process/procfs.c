@@ -57,7 +57,7 @@ static bool is_hidden(pid_t pid)
 	return pid && access(path, F_OK) && (kill(pid, 0) == 0 || errno == EPERM);
 }
 
-static int explain_absence(pid_t pid, struct err *err)
+static int explain_missing_process(pid_t pid, struct err *err)
 {
 	if (proc_check(err))
 		return err->code;
@@ -74,7 +74,7 @@ static int explain_absence(pid_t pid, struct err *err)
 int proc_error(pid_t pid, const char *name, int code, struct err *err)
 {
 	if (code == -ENOENT || code == -ESRCH)
-		return explain_absence(pid, err);
+		return explain_missing_process(pid, err);
 	err_set(err, code, "read /proc/%d/%s: %s", (int)pid, name, strerror(-code));
 	if (code == -EACCES || code == -EPERM)
 		err_exit(err, EXIT_NOT_PERMITTED);

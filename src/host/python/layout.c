@@ -116,7 +116,7 @@ static bool makes_sense(const uint64_t *words)
 	return true;
 }
 
-static void describe(const uint64_t *words, struct python_layout *ret)
+static void layout_describe(const uint64_t *words, struct python_layout *ret)
 {
 	*ret = (struct python_layout){
 		.interpreters = (unsigned)words[DESCRIBED_INTERPRETERS],
@@ -161,7 +161,7 @@ static int read_description(const unsigned char *runtime, size_t size, struct py
 		return err_set(err, -EOPNOTSUPP, "it is a build without the GIL");
 	if (words[DESCRIBED_VERSION] >> 16 != (3u << 8 | DESCRIBED_MINOR) || !makes_sense(words))
 		return err_set(err, -EOPNOTSUPP, "its description of itself makes no sense");
-	describe(words, ret);
+	layout_describe(words, ret);
 	return 0;
 }
 

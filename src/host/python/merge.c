@@ -69,7 +69,7 @@ static size_t count_groups(const struct merging *self)
 	return count;
 }
 
-static void put(struct merging *self, uint64_t address)
+static void merge_put(struct merging *self, uint64_t address)
 {
 	if (address)
 		self->ret[self->count++] = address;
@@ -82,7 +82,7 @@ static void put_group(struct merging *self)
 	for (; !is_last && self->taken < self->frame_count; self->taken++) {
 		if (is_shim(self, self->taken))
 			continue;
-		put(self, python_place_of(self->python, &self->frames[self->taken]));
+		merge_put(self, python_place_of(self->python, &self->frames[self->taken]));
 		is_last = is_entry(self, self->taken);
 	}
 }
@@ -106,7 +106,7 @@ size_t python_merge(struct python *python, const struct sample *sample,
 	for (size_t i = 0; i < self.native_count; i++) {
 		if (!is_loop(&self, i) || bare || self.taken >= count) {
 			bare -= bare && is_loop(&self, i);
-			put(&self, self.native[i]);
+			merge_put(&self, self.native[i]);
 			continue;
 		}
 		for (; more; more--)

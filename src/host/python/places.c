@@ -28,7 +28,7 @@ static size_t place_count, place_room;
 static size_t text_bytes;
 static void *tree;
 
-static int compare(const void *a, const void *b)
+static int places_compare(const void *a, const void *b)
 {
 	const struct place *left = a, *right = b;
 
@@ -41,7 +41,7 @@ static int compare(const void *a, const void *b)
 	return left->line < right->line ? -1 : left->line > right->line;
 }
 
-static uint64_t add(const struct place *wanted)
+static uint64_t places_add(const struct place *wanted)
 {
 	struct place *place;
 
@@ -52,7 +52,7 @@ static uint64_t add(const struct place *wanted)
 		return 0;
 	*place = *wanted;
 	place->number = PYTHON_PLACES | place_count;
-	if (!tsearch(place, &tree, compare)) {
+	if (!tsearch(place, &tree, places_compare)) {
 		free(place);
 		return 0;
 	}
@@ -65,10 +65,10 @@ static bool is_known(const char *language, const char *function, const char *fil
 	struct place wanted = { pool_find(&texts, language), pool_find(&texts, function),
 				pool_find(&texts, file), line, 0 };
 
-	return tfind(&wanted, &tree, compare);
+	return tfind(&wanted, &tree, places_compare);
 }
 
-static uint32_t keep(const char *text)
+static uint32_t places_keep(const char *text)
 {
 	size_t before = texts.count;
 	uint32_t number = pool_add(&texts, text);
@@ -82,15 +82,16 @@ static uint64_t find_or_add(const char *language, const char *function, const ch
 {
 	bool is_full = place_count >= PLACES_MAX || text_bytes >= TEXTS_MAX;
 	bool is_kept = !is_full || is_known(language, function, file, line);
-	struct place wanted = { keep(language), keep(is_kept ? function : PYTHON_TOO_MANY),
-				keep(is_kept ? file : ""), is_kept ? line : 0, 0 };
+	struct place wanted = { places_keep(language),
+				places_keep(is_kept ? function : PYTHON_TOO_MANY),
+				places_keep(is_kept ? file : ""), is_kept ? line : 0, 0 };
 	struct place **known;
 
 	if (wanted.language == POOL_NONE || wanted.function == POOL_NONE ||
 	    wanted.file == POOL_NONE)
 		return 0;
-	known = tfind(&wanted, &tree, compare);
-	return known ? (*known)->number : add(&wanted);
+	known = tfind(&wanted, &tree, places_compare);
+	return known ? (*known)->number : places_add(&wanted);
 }
 
 uint64_t language_place_make(const char *language, const char *function, const char *file,

@@ -143,7 +143,7 @@ bool python_is_in(const struct space *space)
 	return false;
 }
 
-static int compare(const void *a, const void *b)
+static int python_compare(const void *a, const void *b)
 {
 	const struct known_code *left = a, *right = b;
 
@@ -187,7 +187,7 @@ static struct known_code *add_code(struct python *self, uint64_t address)
 	if (!known)
 		return NULL;
 	known->code.address = address;
-	if (!tsearch(known, &self->codes, compare)) {
+	if (!tsearch(known, &self->codes, python_compare)) {
 		known_free(known);
 		return NULL;
 	}
@@ -221,7 +221,7 @@ static void look_at_code(struct python *self, struct known_code *known)
 static struct known_code *find_code(struct python *self, uint64_t address)
 {
 	struct known_code key = { .code.address = address };
-	struct known_code **found = tfind(&key, &self->codes, compare);
+	struct known_code **found = tfind(&key, &self->codes, python_compare);
 	struct known_code *known = found ? *found : add_code(self, address);
 
 	if (!known)

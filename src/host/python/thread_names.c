@@ -69,7 +69,8 @@ static struct attributes attributes_of(const struct python *python, uint64_t obj
 }
 
 /* The address of an attribute's value; 0: there is none. */
-static uint64_t attribute(const struct python *python, uint64_t object, const char *name)
+static uint64_t thread_names_attribute(const struct python *python, uint64_t object,
+				       const char *name)
 {
 	struct attributes attributes = attributes_of(python, object);
 	uint64_t head = attributes.keys ? python_word(python, attributes.keys + WORD) : 0,
@@ -112,7 +113,7 @@ bool python_thread_name(struct python *python, pid_t tid, char *ret, size_t room
 	if (!frame || !python->layout.type_keys || !is_bootstrap(python, code))
 		return false;
 	object = python_word(python, frame + python->layout.walk.frame_size);
-	value = object ? attribute(python, object, NAME) : 0;
+	value = object ? thread_names_attribute(python, object, NAME) : 0;
 	if (!value || python_text_read(&memory, &python->layout, value, &text))
 		return false;
 	snprintf(ret, room, "%s", text);

@@ -19,6 +19,7 @@ struct background_job {
 	struct record_job job;
 	pthread_t thread;
 	int stop; /* readable: it shall end */
+	bool is_halted;
 	struct err err;
 
 	pthread_mutex_t lock; /* of what follows */
@@ -167,14 +168,22 @@ void background_job_look(struct background_job *self, struct background_state *r
 	pthread_mutex_unlock(&self->lock);
 }
 
+void background_job_halt(struct background_job *self)
+{
+	if (self->is_halted)
+		return;
+	self->is_halted = true;
+	eventfd_write(self->stop, 1);
+	pthread_join(self->thread, NULL);
+}
+
 int background_job_stop(struct background_job *self, bool gives_up, struct recorder_outcome *ret,
 			struct err *err)
 {
 	struct err second = { 0 };
 	int r, ended;
 
-	eventfd_write(self->stop, 1);
-	pthread_join(self->thread, NULL);
+	background_job_halt(self);
 	r = self->err.code;
 	if (r)
 		*err = self->err;

@@ -174,39 +174,40 @@ static int by_snapshot(struct dump *self, pid_t pid, const struct dump_options *
 	return r ? err_set(err, r, "dump: no memory") : 0;
 }
 
-static const struct dump_way {
+static const struct dump_sampler {
 	const char *name;
 	int (*take)(struct dump *self, pid_t pid, const struct dump_options *options,
 		    struct err *err);
-} ways[] = { { "bpf", by_snapshot }, { "read", dump_by_reading } };
+} dump_samplers[] = { { "bpf", by_snapshot }, { "read", dump_by_reading } };
 
-static void note_refusal(struct dump *self, const char *way, const struct err *err)
+static void note_refusal(struct dump *self, const char *sampler, const struct err *err)
 {
 	size_t length = strlen(self->reasons);
 
-	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s: %s%s%s%s%s\n", way,
-		 err->what, err->why[0] ? ": " : "", err->why, err->fix[0] ? "; " : "", err->fix);
+	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s: %s%s%s%s%s\n",
+		 sampler, err->what, err->why[0] ? ": " : "", err->why, err->fix[0] ? "; " : "",
+		 err->fix);
 }
 
-/* The last way's refusal names the least right that is missing. */
+/* The last sampler's refusal names the least right that is missing. */
 static int take_stacks(struct dump *self, pid_t pid, const struct dump_options *options,
 		       struct err *err)
 {
 	int r = -ENOENT;
 
-	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
-		if (options->way && strcmp(options->way, ways[i].name))
+	for (size_t i = 0; i < ARRAY_SIZE(dump_samplers); i++) {
+		if (options->sampler && strcmp(options->sampler, dump_samplers[i].name))
 			continue;
 		memset(err, 0, sizeof(*err));
-		r = ways[i].take(self, pid, options, err);
-		self->way = ways[i].name;
+		r = dump_samplers[i].take(self, pid, options, err);
+		self->sampler = dump_samplers[i].name;
 		if (!r || r == -ESRCH)
 			return r;
-		note_refusal(self, ways[i].name, err);
+		note_refusal(self, dump_samplers[i].name, err);
 	}
 	if (r != -ENOENT)
 		return r;
-	err_set(err, -EINVAL, "there is no way '%s'", options->way);
+	err_set(err, -EINVAL, "there is no sampler '%s' for a dump", options->sampler);
 	err_fix(err, "bpf or read");
 	return err_exit(err, EXIT_USAGE);
 }
@@ -317,7 +318,7 @@ int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, 
 	}
 	/* States are something, too. */
 	if (r == -EACCES || r == -EPERM)
-		self->way = "state";
+		self->sampler = "state";
 	else if (r)
 		return r;
 	*ret = TAKE(self);

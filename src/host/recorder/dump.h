@@ -36,8 +36,8 @@ struct dumped_thread {
 };
 
 struct dump {
-	const char *way;    /* "bpf", "read"; "state": there are no stacks */
-	char reasons[1024]; /* lines: why no better way, and what this one could not see */
+	const char *sampler; /* "bpf", "read"; "state": there are no stacks */
+	char reasons[1024];  /* lines: why no better way, and what this one could not see */
 	struct dumped_thread *threads;
 	size_t count;
 	struct threads listed;
@@ -47,7 +47,7 @@ struct dump {
 
 struct dump_options {
 	bool wants_lines, kernel_frames;
-	const char *way; /* only this one; NULL: the best */
+	const char *sampler; /* only this one; NULL: the best */
 };
 
 /* Where no way is allowed (-EACCES, -EPERM) *ret has the threads with their states, without stacks.

@@ -83,7 +83,9 @@ struct background_state {
 int background_job_start(struct background_job **ret, const struct background_options *options,
 			 struct err *err) MUST_CHECK;
 void background_job_look(struct background_job *job, struct background_state *ret);
-/* Ends it where it has not ended, finishes the file (not with gives_up), and frees it.  `ret` is
+/* Ends it where it has not ended: detaches, and background_job_look() tells how far it came. */
+void background_job_halt(struct background_job *job);
+/* Does that, finishes the file (not with gives_up), and frees it.  `ret` is
  * set also when it fails. */
 int background_job_stop(struct background_job *job, bool gives_up, struct recorder_outcome *ret,
 			struct err *err) MUST_CHECK;

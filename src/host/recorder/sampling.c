@@ -1,6 +1,7 @@
 /*
- * The ladder, and the thread that samples.  Everything about the sampler happens on that thread: it
- * may raise its own priority, and some things of the kernel belong to the thread that made them.
+ * Choosing a sampler, and the thread that samples.  Everything about the sampler happens on that
+ * thread: it may raise its own priority, and some things of the kernel belong to the thread that
+ * made them.
  */
 #include "host/recorder/sampling.h"
 
@@ -39,7 +40,7 @@ struct sampling {
 	struct err trouble; /* with a sample; the thread's */
 
 	pthread_mutex_t lock; /* of what follows */
-	pthread_cond_t news;
+	pthread_cond_t changed;
 	pthread_t thread;
 	enum phase phase;
 	bool is_running, is_asked_to_stop, has_ended;
@@ -75,7 +76,7 @@ int sampling_new(struct sampling **ret, struct recording *recording, struct prog
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&self->news, &attributes);
+	pthread_cond_init(&self->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	*ret = self;
 	return 0;
@@ -111,8 +112,9 @@ static void take_sample(void *context, const struct sample *sample, struct space
 	struct sampling *self = context;
 
 	python_watch_sample(self->watch, sample, space);
-	if (self->options.observe)
-		self->options.observe(self->options.context, sample, space);
+	if (self->options.observe && !self->trouble.code &&
+	    self->options.observe(self->options.context, sample, space))
+		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 	if (self->writer && !self->trouble.code)
 		(void)!sample_writer_take(self->writer, sample, space, &self->trouble);
 }
@@ -123,6 +125,9 @@ static void take_process(void *context, pid_t pid, pid_t parent)
 
 	(void)parent;
 	python_watch_forget(self->watch, pid);
+	if (self->options.observe_process && !self->trouble.code &&
+	    self->options.observe_process(self->options.context, pid))
+		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 	if (self->writer && !self->trouble.code)
 		(void)!sample_writer_process(self->writer, pid, &self->trouble);
 }
@@ -132,7 +137,7 @@ static void add_counts(struct sampler_counts *to, const struct sampler_counts *m
 	to->samples += more->samples;
 	to->lost += more->lost;
 	to->left_out += more->left_out;
-	to->thinned = MAX(to->thinned, more->thinned);
+	to->throttled = MAX(to->throttled, more->throttled);
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		to->ends[i] += more->ends[i];
 }
@@ -242,7 +247,7 @@ static void enter(struct sampling *self, enum phase phase, const struct err *fai
 	self->has_ended |= failure->code == -ESRCH;
 	if (failure->code && failure->code != -ESRCH && !self->failure.code)
 		self->failure = *failure;
-	pthread_cond_broadcast(&self->news);
+	pthread_cond_broadcast(&self->changed);
 	pthread_mutex_unlock(&self->lock);
 }
 
@@ -256,7 +261,7 @@ static bool pause_a_little(struct sampling *self)
 
 	pthread_mutex_lock(&self->lock);
 	if (!self->is_asked_to_stop && !self->sampler->is_prompt)
-		pthread_cond_timedwait(&self->news, &self->lock, &until);
+		pthread_cond_timedwait(&self->changed, &self->lock, &until);
 	goes_on = !self->is_asked_to_stop;
 	pthread_mutex_unlock(&self->lock);
 	return goes_on;
@@ -360,7 +365,7 @@ int sampling_start(struct sampling *self, struct err *err)
 	self->is_running = true;
 	pthread_mutex_lock(&self->lock);
 	while (self->phase == PHASE_OPENING)
-		pthread_cond_wait(&self->news, &self->lock);
+		pthread_cond_wait(&self->changed, &self->lock);
 	pthread_mutex_unlock(&self->lock);
 	r = sampling_check(self, err);
 	if (r)
@@ -390,6 +395,11 @@ bool sampling_goes_on(struct sampling *self)
 	return goes_on;
 }
 
+bool sampling_python_thread(struct sampling *self, pid_t pid, pid_t tid, struct watched_thread *ret)
+{
+	return python_watch_find(self->watch, pid, tid, ret);
+}
+
 bool sampling_has_ended(struct sampling *self)
 {
 	bool has_ended;
@@ -416,7 +426,7 @@ void sampling_pause(struct sampling *self)
 {
 	pthread_mutex_lock(&self->lock);
 	self->is_asked_to_stop = true;
-	pthread_cond_broadcast(&self->news);
+	pthread_cond_broadcast(&self->changed);
 	pthread_mutex_unlock(&self->lock);
 	join(self);
 }
@@ -461,7 +471,7 @@ void sampling_free(struct sampling *self)
 	sample_writer_free(self->writer);
 	python_watch_free(self->watch);
 	jvm_trace_end(&self->trace);
-	pthread_cond_destroy(&self->news);
+	pthread_cond_destroy(&self->changed);
 	pthread_mutex_destroy(&self->lock);
 	free(self);
 }

@@ -1,5 +1,5 @@
 /*
- * Samples a process into a recording, on a thread of its own: finds the best rung of the ladder
+ * Samples a process into a recording, on a thread of its own: finds the best sampler
  * that can be had here, and writes what it sees.
  *
  *   sampling_new, sampling_start, (sampling_check), sampling_pause, sampling_start, ...,
@@ -17,15 +17,17 @@
 
 struct sampling_options {
 	struct sampler_options sampler;
-	const char *name;                /* only this rung; NULL: the best that can be had */
-	const struct sampler_kind *kind; /* instead: this one, that is on no ladder; NULL */
+	const char *name;                /* only this sampler; NULL: the best that can be had */
+	const struct sampler_kind *kind; /* instead: this one, that is in no table; NULL */
 	bool java_names;                 /* a Java virtual machine is asked for the names of its
 					    code, when sampling begins and at its end (jvm.h) */
 	bool is_new;                     /* the program is just starting: it is asked at the end
 					    only */
-	/* Sees each sample too, on the sampler's thread; NULL: nobody does. */
-	void (*observe)(void *context, const struct sample *sample, struct space *space);
-	void *context; /* of observe */
+	/* Sees each sample too, on the sampler's thread; NULL: nobody does.  -ENOMEM ends it. */
+	int (*observe)(void *context, const struct sample *sample, struct space *space);
+	/* The same of processes: one came, or executed anew. */
+	int (*observe_process)(void *context, pid_t pid);
+	void *context; /* of both */
 };
 
 struct sampling_totals {
@@ -44,7 +46,8 @@ struct sampling;
 int sampling_new(struct sampling **ret, struct recording *recording, struct programs *programs,
 		 const struct sampling_options *options, struct err *err) MUST_CHECK;
 
-/* Returns when the first sample can come.  Fails when no rung can be had, and says of each why. */
+/* Returns when the first sample can come.  Fails when no sampler can be had, and says of each why.
+ */
 int sampling_start(struct sampling *sampling, struct err *err) MUST_CHECK;
 
 /* Between two starts: the pid and the further ones of these. */
@@ -54,6 +57,10 @@ void sampling_set_rate(struct sampling *sampling, unsigned hz);
 
 /* False from the end of the process on, or of the thread. */
 bool sampling_goes_on(struct sampling *sampling);
+
+/* What its Python tells of a thread; false: nothing. */
+bool sampling_python_thread(struct sampling *sampling, pid_t pid, pid_t tid,
+			    struct watched_thread *ret);
 
 /* Has the process ended, or with children the last one of them? */
 bool sampling_has_ended(struct sampling *sampling);
@@ -68,7 +75,7 @@ void sampling_pause(struct sampling *sampling);
 int sampling_finish(struct sampling *sampling, struct err *err) MUST_CHECK;
 
 void sampling_totals(struct sampling *sampling, struct sampling_totals *ret);
-/* Lines: why no better rung could be had, and what this one cannot see, as far as it is known by
+/* Lines: why no better sampler could be had, and what this one cannot see, as far as it is known by
  * now; "" where there is nothing to say. */
 void sampling_reasons(struct sampling *sampling, char *ret, size_t room);
 

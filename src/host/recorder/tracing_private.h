@@ -5,7 +5,7 @@
 
 #include "host/collect/facts.h"
 #include "host/recorder/tracing.h"
-#include "host/session/registers.h"
+#include "host/session/register_libraries.h"
 
 struct tracing {
 	pid_t pid;

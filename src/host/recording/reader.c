@@ -122,8 +122,8 @@ static bool read_head(struct recording_reader *reader, uint64_t at, struct chunk
 	       read_at(reader, at, ret, sizeof(*ret)) && head_is_sound(reader, at, ret);
 }
 
-static bool decompress(struct recording_reader *reader, const struct chunk_head *head,
-		       struct cursor *ret)
+static bool reader_decompress(struct recording_reader *reader, const struct chunk_head *head,
+			      struct cursor *ret)
 {
 	unsigned char *into;
 	size_t size;
@@ -149,7 +149,7 @@ static bool read_payload(struct recording_reader *reader, uint64_t at,
 	    checksum_of(into, head->length) != head->checksum)
 		return false;
 	if (head->raw_length)
-		return decompress(reader, head, ret);
+		return reader_decompress(reader, head, ret);
 	*ret = (struct cursor){ into, into + head->length, false };
 	return true;
 }

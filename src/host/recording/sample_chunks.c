@@ -38,7 +38,7 @@ static uint32_t small(struct cursor *cursor, uint64_t value)
 	return (uint32_t)value;
 }
 
-static int answer(const struct cursor *cursor)
+static int sample_chunks_answer(const struct cursor *cursor)
 {
 	return cursor->has_failed ? -EPROTO : 0;
 }
@@ -74,7 +74,7 @@ int sampling_take(struct cursor cursor, struct recorded_sampling *ret)
 		if (i < STACK_ENDS)
 			ret->ends[i] = count;
 	}
-	return answer(&cursor);
+	return sample_chunks_answer(&cursor);
 }
 
 void gil_put(struct bytes *bytes, const struct recorded_gil *gil)
@@ -97,14 +97,14 @@ int gil_take(struct cursor *cursor, struct recorded_gil *ret)
 	ret->looks = cursor_u64(cursor);
 	ret->held = cursor_u64(cursor);
 	ret->waited = cursor_u64(cursor);
-	return answer(cursor);
+	return sample_chunks_answer(cursor);
 }
 
 int numbered_take(struct cursor *cursor, struct numbered_head *ret)
 {
 	ret->first = cursor_u32(cursor);
 	ret->count = cursor_u32(cursor);
-	return answer(cursor);
+	return sample_chunks_answer(cursor);
 }
 
 void numbered_set(struct bytes *bytes, const struct numbered_head *head)
@@ -130,7 +130,7 @@ int code_take(struct cursor *cursor, struct recorded_code *ret)
 	if (build_id_take(cursor, ret->build_id, &ret->build_id_size))
 		return -EPROTO;
 	ret->path = cursor_text(cursor);
-	return answer(cursor);
+	return sample_chunks_answer(cursor);
 }
 
 void frame_put(struct bytes *bytes, struct sample_packer *packer,
@@ -147,7 +147,7 @@ int frame_take(struct cursor *cursor, struct sample_packer *packer, struct recor
 	ret->code = small(cursor, code >> 1);
 	ret->is_return = code & 1;
 	ret->address = take_difference(cursor, &packer->address);
-	return answer(cursor);
+	return sample_chunks_answer(cursor);
 }
 
 void stack_put(struct bytes *bytes, struct sample_packer *packer, uint32_t number,
@@ -164,7 +164,7 @@ int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t num
 
 	ret->caller = back ? number - (uint32_t)back : STACK_NONE;
 	ret->frame = small(cursor, take_difference(cursor, &packer->frame));
-	return back > number ? -EPROTO : answer(cursor);
+	return back > number ? -EPROTO : sample_chunks_answer(cursor);
 }
 
 void sample_put(struct bytes *bytes, struct sample_packer *packer,
@@ -198,7 +198,7 @@ int sample_take(struct cursor *cursor, struct sample_packer *packer, struct reco
 	stack = take_difference(cursor, &packer->stack);
 	ret->stack = stack ? small(cursor, stack - 1) : STACK_NONE;
 	ret->state = ret->kind == SAMPLE_RUNNING ? 'R' : cursor_u8(cursor);
-	return answer(cursor);
+	return sample_chunks_answer(cursor);
 }
 
 void names_put(struct bytes *bytes, uint32_t frame, const struct recorded_name *names,
@@ -228,5 +228,5 @@ int names_take(struct cursor *cursor, uint32_t *ret_frame,
 		ret[i].line = small(cursor, cursor_varint(cursor));
 	}
 	*ret_count = (uint32_t)count;
-	return answer(cursor);
+	return sample_chunks_answer(cursor);
 }

@@ -12,7 +12,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/output_file.h"
-#include "host/recording/outlet.h"
+#include "host/recording/async_writer.h"
 #include "host/recording/sample_chunks.h"
 
 /* The fastest: a recording costs time that the target needs. */
@@ -20,7 +20,7 @@
 #define WORTH_COMPRESSING 128u
 
 struct recording {
-	struct outlet *outlet;
+	struct async_writer *async_writer;
 	pthread_mutex_t lock;
 	ZSTD_CCtx *compressor;
 	struct bytes compressed;
@@ -35,8 +35,8 @@ static void recording_free(struct recording *recording)
 {
 	struct recorded_contents ignored;
 
-	if (recording->outlet)
-		outlet_close(recording->outlet, &ignored);
+	if (recording->async_writer)
+		async_writer_close(recording->async_writer, &ignored);
 	ZSTD_freeCCtx(recording->compressor);
 	bytes_done(&recording->compressed);
 	pthread_mutex_destroy(&recording->lock);
@@ -45,8 +45,8 @@ static void recording_free(struct recording *recording)
 
 DEFINE_CLEANUP(struct recording *, recording_free)
 
-static int explain(const struct recording *recording, const struct recorded_contents *written,
-		   struct err *err)
+static int writer_explain(const struct recording *recording,
+			  const struct recorded_contents *written, struct err *err)
 {
 	err_set(err, recording->failure, "write '%s': %s", recording->path,
 		strerror(-recording->failure));
@@ -63,15 +63,15 @@ static int explain(const struct recording *recording, const struct recorded_cont
 	return err->code;
 }
 
-static void seal(struct chunk_head *head, const void *stored)
+static void writer_seal_chunk(struct chunk_head *head, const void *stored)
 {
 	head->checksum = checksum_of(stored, head->length);
 	head->head_checksum = checksum_of(head, offsetof(struct chunk_head, head_checksum));
 }
 
 /* The compressed payload, or NULL when it is better stored as it is. */
-static const void *compress(struct recording *recording, const struct bytes *payload,
-			    struct chunk_head *head)
+static const void *writer_compress(struct recording *recording, const struct bytes *payload,
+				   struct chunk_head *head)
 {
 	size_t bound = ZSTD_compressBound(payload->size), size;
 	unsigned char *into;
@@ -105,12 +105,12 @@ static int put_counted(struct recording *recording, enum chunk_kind kind,
 		return recording->failure;
 	if (payload->has_failed || payload->size > CHUNK_BYTES_MAX)
 		return recording->failure = payload->has_failed ? -ENOMEM : -E2BIG;
-	stored = compress(recording, payload, &head);
+	stored = writer_compress(recording, payload, &head);
 	stored = stored ? stored : payload->data;
-	seal(&head, stored);
+	writer_seal_chunk(&head, stored);
 	parts[0] = (struct part){ &head, sizeof(head) };
 	parts[1] = (struct part){ stored, head.length };
-	r = outlet_put(recording->outlet, parts, adds);
+	r = async_writer_put(recording->async_writer, parts, adds);
 	if (r)
 		return recording->failure = r;
 	recording->size += sizeof(head) + head.length;
@@ -124,23 +124,23 @@ static int put_locked(struct recording *recording, enum chunk_kind kind,
 }
 
 /* Gives the lock back, with the reason when something went wrong. */
-static int settle(struct recording *recording, int r, struct err *err)
+static int writer_settle(struct recording *recording, int r, struct err *err)
 {
 	struct recorded_contents written;
 
 	if (r) {
-		written = outlet_written(recording->outlet);
-		explain(recording, &written, err);
+		written = async_writer_written(recording->async_writer);
+		writer_explain(recording, &written, err);
 	}
 	pthread_mutex_unlock(&recording->lock);
 	return r;
 }
 
-static int put(struct recording *recording, enum chunk_kind kind, const struct bytes *payload,
-	       struct err *err)
+static int writer_put(struct recording *recording, enum chunk_kind kind,
+		      const struct bytes *payload, struct err *err)
 {
 	pthread_mutex_lock(&recording->lock);
-	return settle(recording, put_locked(recording, kind, payload), err);
+	return writer_settle(recording, put_locked(recording, kind, payload), err);
 }
 
 /* For a file that cannot grow any more: an end that says so. */
@@ -155,13 +155,13 @@ static void put_last_words(struct bytes *ret)
 	end_put(&payload, &end);
 	head.length = (uint32_t)payload.size;
 	if (!payload.has_failed)
-		seal(&head, payload.data);
+		writer_seal_chunk(&head, payload.data);
 	bytes_put(ret, &head, sizeof(head));
 	bytes_put(ret, payload.data, payload.size);
 	ret->has_failed |= payload.has_failed;
 }
 
-static int open_outlet(struct recording *self, struct output_begun *file, struct err *err)
+static int open_async_writer(struct recording *self, struct output_begun *file, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes first = { 0 }, last_words = { 0 };
 	const struct recording_head head = { RECORDING_MAGIC, RECORDING_VERSION, 0 };
@@ -169,7 +169,7 @@ static int open_outlet(struct recording *self, struct output_begun *file, struct
 	bytes_put(&first, &head, sizeof(head));
 	put_last_words(&last_words);
 	self->size = first.size;
-	return outlet_open(file, self->path, &first, &last_words, &self->outlet, err);
+	return async_writer_open(file, self->path, &first, &last_words, &self->async_writer, err);
 }
 
 static struct recording *recording_new(const char *path)
@@ -185,8 +185,8 @@ static struct recording *recording_new(const char *path)
 }
 
 /* The file is taken also when this fails. */
-static int create(struct output_begun *file, const char *path, struct recording **ret,
-		  struct err *err)
+static int writer_create(struct output_begun *file, const char *path, struct recording **ret,
+			 struct err *err)
 {
 	CLEANUP(recording_free) struct recording *self = recording_new(path);
 
@@ -195,7 +195,7 @@ static int create(struct output_begun *file, const char *path, struct recording 
 		return err_set(err, -ENOMEM, "record to '%s': no memory", path);
 	}
 	self->begins_beside = file->draft[0];
-	if (open_outlet(self, file, err))
+	if (open_async_writer(self, file, err))
 		return err->code;
 	*ret = TAKE(self);
 	return 0;
@@ -206,7 +206,7 @@ int recording_create_in(int given, const char *path, struct recording **ret, str
 	struct output_begun file = OUTPUT_BEGUN_NONE;
 
 	file.fd = given;
-	return create(&file, path, ret, err);
+	return writer_create(&file, path, ret, err);
 }
 
 int recording_create(const char *path, struct recording **ret, struct err *err)
@@ -214,7 +214,7 @@ int recording_create(const char *path, struct recording **ret, struct err *err)
 	struct output_begun file;
 	int r = output_begin(&file, path, RECORDING_MAGIC, strlen(RECORDING_MAGIC), err);
 
-	return r ? r : create(&file, path, ret, err);
+	return r ? r : writer_create(&file, path, ret, err);
 }
 
 int recording_session(struct recording *recording, const struct recorded_session *session,
@@ -223,7 +223,7 @@ int recording_session(struct recording *recording, const struct recorded_session
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
 
 	session_put(&bytes, session);
-	return put(recording, CHUNK_SESSION, &bytes, err);
+	return writer_put(recording, CHUNK_SESSION, &bytes, err);
 }
 
 /* Numbers are given under the lock: their order is that of the file. */
@@ -238,7 +238,7 @@ int recording_process(struct recording *recording, struct recorded_process *proc
 	process_put(&bytes, process);
 	r = put_locked(recording, CHUNK_PROCESS, &bytes);
 	recording->process_count += !r;
-	return settle(recording, r, err);
+	return writer_settle(recording, r, err);
 }
 
 int recording_thread(struct recording *recording, struct recorded_thread *thread, struct err *err)
@@ -251,7 +251,7 @@ int recording_thread(struct recording *recording, struct recorded_thread *thread
 	thread_put(&bytes, thread);
 	r = put_locked(recording, CHUNK_THREAD, &bytes);
 	recording->thread_count += !r;
-	return settle(recording, r, err);
+	return writer_settle(recording, r, err);
 }
 
 int recording_rename(struct recording *recording, const struct recorded_thread *thread,
@@ -260,7 +260,7 @@ int recording_rename(struct recording *recording, const struct recorded_thread *
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
 
 	thread_put(&bytes, thread);
-	return put(recording, CHUNK_THREAD, &bytes, err);
+	return writer_put(recording, CHUNK_THREAD, &bytes, err);
 }
 
 int recording_functions(struct recording *recording, const struct list_head *which,
@@ -271,7 +271,7 @@ int recording_functions(struct recording *recording, const struct list_head *whi
 	list_put(&bytes, which);
 	for (uint32_t i = 0; i < which->count; i++)
 		function_put(&bytes, &functions[i]);
-	return put(recording, CHUNK_FUNCTIONS, &bytes, err);
+	return writer_put(recording, CHUNK_FUNCTIONS, &bytes, err);
 }
 
 int recording_modules(struct recording *recording, uint32_t process,
@@ -282,7 +282,7 @@ int recording_modules(struct recording *recording, uint32_t process,
 	list_put(&bytes, &(struct list_head){ process, 0, count });
 	for (uint32_t i = 0; i < count; i++)
 		module_put(&bytes, &modules[i]);
-	return put(recording, CHUNK_MODULES, &bytes, err);
+	return writer_put(recording, CHUNK_MODULES, &bytes, err);
 }
 
 int recording_files(struct recording *recording, uint32_t process,
@@ -293,7 +293,7 @@ int recording_files(struct recording *recording, uint32_t process,
 	list_put(&bytes, &(struct list_head){ process, 0, count });
 	for (uint32_t i = 0; i < count; i++)
 		file_put(&bytes, &files[i]);
-	return put(recording, CHUNK_FILES, &bytes, err);
+	return writer_put(recording, CHUNK_FILES, &bytes, err);
 }
 
 int recording_variables(struct recording *recording, uint32_t process,
@@ -304,7 +304,7 @@ int recording_variables(struct recording *recording, uint32_t process,
 	list_put(&bytes, &(struct list_head){ process, 0, count });
 	for (uint32_t i = 0; i < count; i++)
 		variable_put(&bytes, &variables[i]);
-	return put(recording, CHUNK_VARIABLES, &bytes, err);
+	return writer_put(recording, CHUNK_VARIABLES, &bytes, err);
 }
 
 int recording_clock(struct recording *recording, struct err *err)
@@ -314,7 +314,7 @@ int recording_clock(struct recording *recording, struct err *err)
 
 	clock_now(&now);
 	clock_put(&bytes, &now);
-	return put(recording, CHUNK_CLOCK, &bytes, err);
+	return writer_put(recording, CHUNK_CLOCK, &bytes, err);
 }
 
 int recording_records(struct recording *recording, const struct records_head *head,
@@ -324,7 +324,7 @@ int recording_records(struct recording *recording, const struct records_head *he
 
 	memcpy(payload->data, head, sizeof(*head));
 	pthread_mutex_lock(&recording->lock);
-	return settle(recording, put_counted(recording, CHUNK_RECORDS, payload, &adds), err);
+	return writer_settle(recording, put_counted(recording, CHUNK_RECORDS, payload, &adds), err);
 }
 
 int recording_drops(struct recording *recording, const struct recorded_drops *drops,
@@ -333,7 +333,7 @@ int recording_drops(struct recording *recording, const struct recorded_drops *dr
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
 
 	drops_put(&bytes, drops);
-	return put(recording, CHUNK_DROPS, &bytes, err);
+	return writer_put(recording, CHUNK_DROPS, &bytes, err);
 }
 
 int recording_samples(struct recording *recording, enum chunk_kind kind,
@@ -346,7 +346,7 @@ int recording_samples(struct recording *recording, enum chunk_kind kind,
 	if (kind == CHUNK_SAMPLES && !payload->has_failed && !numbered_take(&cursor, &head))
 		adds.samples = head.count;
 	pthread_mutex_lock(&recording->lock);
-	return settle(recording, put_counted(recording, kind, payload, &adds), err);
+	return writer_settle(recording, put_counted(recording, kind, payload, &adds), err);
 }
 
 bool recording_begins_beside(const struct recording *recording)
@@ -359,7 +359,8 @@ uint64_t recording_size(struct recording *recording)
 	uint64_t size;
 
 	pthread_mutex_lock(&recording->lock);
-	size = recording->failure ? outlet_written(recording->outlet).bytes : recording->size;
+	size = recording->failure ? async_writer_written(recording->async_writer).bytes
+				  : recording->size;
 	pthread_mutex_unlock(&recording->lock);
 	return size;
 }
@@ -370,19 +371,19 @@ static int put_end(struct recording *self, const struct recorded_end *end, struc
 	int r = recording_clock(self, err);
 
 	end_put(&bytes, end);
-	return r ? r : put(self, CHUNK_END, &bytes, err);
+	return r ? r : writer_put(self, CHUNK_END, &bytes, err);
 }
 
 int recording_end(struct recording *self, const struct recorded_end *end,
 		  struct recorded_contents *ret, struct err *err)
 {
 	int r = end ? put_end(self, end, err) : 0;
-	int closed = outlet_close(TAKE(self->outlet), ret);
+	int closed = async_writer_close(TAKE(self->async_writer), ret);
 
 	if (r || !closed)
 		return r;
 	self->failure = closed;
-	return explain(self, ret, err);
+	return writer_explain(self, ret, err);
 }
 
 int recording_close(struct recording *recording, const struct recorded_end *end, struct err *err)

@@ -55,7 +55,8 @@ int event_probe(enum sampler_event event, struct err *err)
 	struct perf_event_attr attr = { .size = sizeof(attr), .disabled = 1, .exclude_kernel = 1 };
 	long fd;
 
-	if (events[event].is_time) /* where there are no events at all, rungs without them remain */
+	if (events[event]
+		    .is_time) /* where there are no events at all, samplers without them remain */
 		return 0;
 	event_count(event, SECOND_NS, &attr);
 	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);

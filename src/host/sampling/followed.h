@@ -18,12 +18,12 @@ struct followed {
 	bool is_unread;       /* the space is a copy of its parent's still, or empty */
 	uint64_t looked_ns;   /* when its mappings were read last */
 	uint64_t patience_ns; /* for so long they are not read again for what is unknown */
-	uint64_t renewed_ns;  /* when it was given new events after an exec; second rung */
+	uint64_t renewed_ns;  /* when it was given new events after an exec; sampler "copy" */
 	struct java_code java;
 	bool is_owed_java;       /* it was asked for too early */
 	uint64_t java_looked_ns; /* when its code was looked at last */
-	/* Of the first rung. */
-	bool is_deaf;           /* its programs are not to ask, until patience_ns is over */
+	/* Of the sampler "bpf". */
+	bool is_muted;          /* its programs are not to ask, until patience_ns is over */
 	bool was_seen;          /* has had samples since looked_ns */
 	bool was_python_sought; /* in the mappings as they are; so were other interpreters */
 	struct python *python;  /* NULL: there is none that is known */

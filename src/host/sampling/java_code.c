@@ -13,7 +13,7 @@
 #define PATIENCE_NS 1000000000ull /* a Java that is just starting makes no sense yet */
 
 /* Nothing is lost of one that keeps frame pointers: they lead through its code as well. */
-static void explain(struct java_code *code, pid_t pid, const char *why)
+static void java_code_explain(struct java_code *code, pid_t pid, const char *why)
 {
 	if (!java_keeps_frame_pointers(pid))
 		snprintf(code->why, sizeof(code->why), NO_RULES, why);
@@ -26,10 +26,10 @@ static void give_up(struct java_code *code, pid_t pid, const char *why)
 	if (!code->failing_since_ns)
 		code->failing_since_ns = now;
 	if (now - code->failing_since_ns >= PATIENCE_NS)
-		explain(code, pid, why);
+		java_code_explain(code, pid, why);
 }
 
-static void seek(struct java_code *code, const struct space *space)
+static void java_code_seek(struct java_code *code, const struct space *space)
 {
 	struct err err = { 0 };
 	int r = java_open(&code->java, space, space->pid, &err);
@@ -38,7 +38,7 @@ static void seek(struct java_code *code, const struct space *space)
 	if (r == -EFAULT)
 		give_up(code, space->pid, err.what);
 	else if (r && r != -ENOENT)
-		explain(code, space->pid, err.what);
+		java_code_explain(code, space->pid, err.what);
 }
 
 /* Rules that may be of code that is gone are worse than none. */
@@ -56,7 +56,7 @@ bool java_code_look(struct java_code *code, struct space *space)
 	int r;
 
 	if (!code->java && !code->was_sought)
-		seek(code, space);
+		java_code_seek(code, space);
 	if (!code->java) {
 		engine_code_look(&code->others, space);
 		return true;

@@ -16,7 +16,7 @@ struct python_stacks {
 	struct sample *merged;
 };
 
-/* A record of NEWS_PYTHON, whose size was checked.  0 or -ENOMEM. */
+/* A record of KERNEL_EVENT_PYTHON, whose size was checked.  0 or -ENOMEM. */
 int python_stacks_hold(struct python_stacks *stacks, const struct sample *record) MUST_CHECK;
 
 /* The frames that came for this record; NULL: none. */

@@ -1,5 +1,5 @@
 /*
- * A rung of the ladder: one way to see what threads do, without stopping them.  A sampler is a file
+ * One way to see what threads do, without stopping them.  A sampler is a file
  * that ends in one of these, and a line in the table of samplers.c, best first.
  */
 #pragma once
@@ -31,7 +31,7 @@ struct sampler_counts {
 	uint64_t samples;
 	uint64_t lost;             /* no room for them on their way to us */
 	uint64_t left_out;         /* mappings and modules of code without room: stacks end there */
-	uint32_t thinned;          /* one in so many was taken at the worst; 0 and 1: all were */
+	uint32_t throttled;        /* one in so many was taken at the worst; 0 and 1: all were */
 	uint64_t ends[STACK_ENDS]; /* how their stacks ended */
 };
 
@@ -51,8 +51,8 @@ struct sampler;
 struct sampler_kind {
 	const char *name;    /* "bpf" */
 	const char *summary; /* one line for the user */
-	/* Probes and starts.  -EPERM, -EACCES, -ENOSYS, -EOPNOTSUPP: this rung cannot be had here;
-	 * err says which right or feature is missing and the command that gives it. */
+	/* Probes and starts.  -EPERM, -EACCES, -ENOSYS, -EOPNOTSUPP: this sampler cannot be had
+	 * here; err says which right or feature is missing and the command that gives it. */
 	int (*open)(struct sampler **ret, const struct sampler_options *options, struct err *err);
 	/* Takes what has come; called each 20 to 50 ms.  -ESRCH when the process has ended and all
 	 * is taken. */
@@ -82,7 +82,7 @@ extern const struct sampler_kind *const samplers[];
 
 #define SAMPLER_KINDS_MAX 8
 
-/* Why the rungs above the chosen one could not be had. */
+/* Why the samplers before the chosen one could not be had. */
 struct sampler_refusals {
 	struct {
 		const struct sampler_kind *kind;
@@ -91,8 +91,8 @@ struct sampler_refusals {
 	unsigned count;
 };
 
-/* Opens the best rung that can be had, or the one of that name (NULL: the best).  -ENOENT: there is
- * none of that name. */
+/* Opens the best sampler that can be had, or the one of that name (NULL: the best).  -ENOENT: there
+ * is none of that name. */
 int sampler_choose(struct sampler **ret, const struct sampler_options *options, const char *name,
 		   struct sampler_refusals *ret_refusals, struct err *err) MUST_CHECK;
 void sampler_close(struct sampler *sampler);
@@ -101,7 +101,8 @@ void sampler_close(struct sampler *sampler);
  * later. */
 void sampler_limit(struct sampler *sampler, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Lines "rung: reason": why no better one, and what this one cannot see (NULL: there is none). */
+/* Lines "sampler: reason": why no better one, and what this one cannot see (NULL: there is none).
+ */
 void sampler_explain(const struct sampler_refusals *refusals, const struct sampler *sampler,
 		     char *ret, size_t room);
 

@@ -1,5 +1,5 @@
 /*
- * The ladder of samplers: the best one that the rights here allow.
+ * The samplers, and falling back from one to the next: the best one that the rights here allow.
  */
 #include "host/core/text.h"
 #include "host/sampling/sampler.h"
@@ -47,7 +47,7 @@ const char *stack_end_fix(enum stack_end end)
 	return end < STACK_ENDS ? ends[end].fix : "";
 }
 
-/* These say that another rung may do; anything else is the target's fate or a fault. */
+/* These say that another sampler may do; anything else is the target's fate or a fault. */
 static bool is_refusal(int code)
 {
 	static const int codes[] = { -EPERM,  -EACCES, -ENOSYS, -EOPNOTSUPP,

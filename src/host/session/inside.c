@@ -230,7 +230,7 @@ static bool is_ours(pid_t pid, pid_t tid)
 	snprintf(name, sizeof(name), "task/%d/comm", tid);
 	return proc_read_small(pid, name, text, sizeof(text), &ignored) > 0 &&
 	       (!strncmp(text, CONTROL_THREAD_NAME, strlen(CONTROL_THREAD_NAME)) ||
-		!strncmp(text, DOOR_THREAD_NAME, strlen(DOOR_THREAD_NAME)));
+		!strncmp(text, LISTENER_THREAD_NAME, strlen(LISTENER_THREAD_NAME)));
 }
 
 size_t inside_count(const struct target *target, const struct agent_page *page)

@@ -22,7 +22,7 @@ static const char *find_hindrance(const struct session *session)
 				     : NULL;
 }
 
-static int ask(struct session *session, struct err *err)
+static int notice_ask(struct session *session, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
 	struct control_notice order = { .timeout_ms = MIN(session->timeout_ms, TIMEOUT_MS) };
@@ -39,7 +39,7 @@ void notice_open(struct session *session)
 	struct err why = { 0 };
 	bool are_alike = false;
 
-	if (!hindrance && (ask(session, &why) || alike_tell(session, &are_alike, &why)))
+	if (!hindrance && (notice_ask(session, &why) || alike_tell(session, &are_alike, &why)))
 		hindrance = why.what;
 	else if (!hindrance && !are_alike)
 		hindrance = "threads of the program have seccomp filters of their own";

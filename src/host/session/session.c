@@ -5,7 +5,7 @@
 
 #include "host/session/alike.h"
 #include "host/session/notice.h"
-#include "host/session/registers.h"
+#include "host/session/register_libraries.h"
 #include "host/session/tools.h"
 #include "host/session/trace.h"
 #include "host/session/unload.h"
@@ -28,8 +28,8 @@ static int check_options(const struct session_options *options, struct err *err)
 }
 
 /* Does the tool's failure end it all? */
-static int judge(struct session *self, const struct session_options *options,
-		 struct session_tool *tool, const struct err *why, struct err *err)
+static int session_judge(struct session *self, const struct session_options *options,
+			 struct session_tool *tool, const struct err *why, struct err *err)
 {
 	tool->is_ok = !why->code;
 	if (!why->code)
@@ -55,7 +55,7 @@ static int load_list(struct session *self, const struct session_options *options
 		tool->is_plain = is_plain;
 		if (tool_load(self, paths[i], tool, &why))
 			err_while(&why, "tool '%s'", paths[i]);
-		r = judge(self, options, tool, &why, err);
+		r = session_judge(self, options, tool, &why, err);
 	}
 	return r;
 }
@@ -87,7 +87,7 @@ static int take_step(struct session *self, const struct session_options *options
 			continue;
 		if (tool_step(self, tool, step, &why))
 			err_while(&why, "tool '%s'", tool->path);
-		r = judge(self, options, tool, &why, err);
+		r = session_judge(self, options, tool, &why, err);
 	}
 	return r;
 }

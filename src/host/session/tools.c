@@ -46,7 +46,7 @@ static int check_elf(int fd, struct err *err)
 	return 0;
 }
 
-static struct tool_identity identify(const struct stat *file)
+static struct tool_identity tools_identify(const struct stat *file)
 {
 	return (struct tool_identity){
 		file->st_dev,
@@ -70,8 +70,8 @@ static bool is_visible(const struct attachment *attachment, const char *path,
 	       found.st_ino == file->st_ino;
 }
 
-static int pack(const struct target *target, int fd, const char *path, const struct stat *file,
-		struct library *ret, struct err *err)
+static int tools_pack(const struct target *target, int fd, const char *path,
+		      const struct stat *file, struct library *ret, struct err *err)
 {
 	size_t size = (size_t)file->st_size;
 	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -90,7 +90,7 @@ static int send_as(struct session *session, const char *path, int fd, const stru
 {
 	struct attachment *attachment = &session->attachment;
 	struct library copy = LIBRARY_NONE;
-	struct control_load load = { .identity = identify(file),
+	struct control_load load = { .identity = tools_identify(file),
 				     .timeout_ms = session->timeout_ms };
 	struct control_reply reply;
 	int r;
@@ -99,7 +99,7 @@ static int send_as(struct session *session, const char *path, int fd, const stru
 	snprintf(load.path, sizeof(load.path), "%s", path);
 	load.header.flags = ret->is_plain ? CONTROL_PLAIN : 0;
 	if (ret->by_content) {
-		r = pack(&attachment->target, fd, path, file, &copy, err);
+		r = tools_pack(&attachment->target, fd, path, file, &copy, err);
 		if (r)
 			return r;
 		load.header.flags |= library_flags(&copy);

@@ -27,8 +27,8 @@
 
 #define REQUEST_SPARE 32 /* for what is found out later */
 
-static void add(char *text, const char *format, ...) PRINTF_LIKE(2, 3);
-static void add(char *text, const char *format, ...)
+static void trace_add(char *text, const char *format, ...) PRINTF_LIKE(2, 3);
+static void trace_add(char *text, const char *format, ...)
 {
 	size_t length = strlen(text);
 	va_list args;
@@ -52,20 +52,20 @@ static int write_request(const struct trace_options *options, char *text, struct
 
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (wanted & 1u << i)
-			add(text, "%s;", domain_name(i));
+			trace_add(text, "%s;", domain_name(i));
 	if (options->all_locks)
-		add(text, "lock-all;");
+		trace_add(text, "lock-all;");
 	if (options->opencl_device_time)
-		add(text, "opencl-device-time;");
+		trace_add(text, "opencl-device-time;");
 	if (options->alloc_stacks)
-		add(text, "alloc-stack;");
+		trace_add(text, "alloc-stack;");
 	if (options->alloc_sample)
-		add(text, "alloc-sample=%lu;", options->alloc_sample);
+		trace_add(text, "alloc-sample=%lu;", options->alloc_sample);
 	for (size_t i = 0; i < options->function_count; i++) {
 		if (strchr(options->functions[i], ';'))
 			return err_set(err, -EINVAL, "'%s' is not LIBRARY:SYMBOL",
 				       options->functions[i]);
-		add(text, "function=%s;", options->functions[i]);
+		trace_add(text, "function=%s;", options->functions[i]);
 	}
 	return strlen(text) + REQUEST_SPARE < RINGS_REQUEST_MAX
 		       ? 0
@@ -280,14 +280,14 @@ int trace_send(struct session *session, const struct trace *trace, struct err *e
 	struct control_reply reply = { 0 };
 
 	if (is_unknown_to_libc(attachment->target.process.pid))
-		add(trace->rings->request, "ask-number;");
+		trace_add(trace->rings->request, "ask-number;");
 	control_header_init(&order.header, CONTROL_RINGS, sizeof(order));
 	return link_ask(&attachment->link, &attachment->target, &order.header, trace->fd, &reply,
 			err);
 }
 
 /* Two builds of limpet have different tracers: known by their bytes. */
-static struct tool_identity identify(size_t size)
+static struct tool_identity trace_identify(size_t size)
 {
 	return (struct tool_identity){ .inode = hash_bytes(blob_tracer, size), .size = size };
 }
@@ -321,7 +321,7 @@ int trace_load(struct session *session, struct session_tool *tool, struct err *e
 {
 	struct attachment *attachment = &session->attachment;
 	size_t size = (size_t)(blob_tracer_end - blob_tracer);
-	struct control_load load = { .identity = identify(size),
+	struct control_load load = { .identity = trace_identify(size),
 				     .timeout_ms = session->timeout_ms };
 	struct library library = LIBRARY_NONE;
 	struct control_reply reply = { 0 };

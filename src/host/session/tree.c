@@ -70,7 +70,7 @@ static void init_lock(struct tree *self)
 	pthread_mutex_init(&self->lock, NULL);
 }
 
-static int watch(const struct tree *self, int fd)
+static int tree_watch(const struct tree *self, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN }; /* data 0: none of the members */
 
@@ -85,13 +85,13 @@ static int open_descriptors(struct tree *self, struct err *err)
 	self->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	self->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	forks_open(&self->forks);
-	r = self->end < 0 ? -errno : watch(self, self->stop);
+	r = self->end < 0 ? -errno : tree_watch(self, self->stop);
 	if (!r && self->forks.events >= 0)
-		r = watch(self, self->forks.events);
+		r = tree_watch(self, self->forks.events);
 	return r ? err_set(err, r, "descriptors for following: %s", strerror(-r)) : 0;
 }
 
-static struct tree *create(pid_t root, const struct tree_options *options, struct err *err)
+static struct tree *tree_create(pid_t root, const struct tree_options *options, struct err *err)
 {
 	struct tree *self = calloc(1, sizeof(*self));
 
@@ -123,7 +123,7 @@ static int start_threads(struct tree *self, struct err *err)
 }
 
 /* Twice: what was born during the first look around has been noted by the time of the second. */
-static int gather(struct tree *self, struct err *err)
+static int tree_gather(struct tree *self, struct err *err)
 {
 	struct process_status status;
 	struct lineage lineage;
@@ -191,12 +191,12 @@ static int fail_empty(const struct tree *self, struct err *err)
 
 int tree_open(struct tree **ret, pid_t root, const struct tree_options *options, struct err *err)
 {
-	struct tree *self = create(root, options, err);
+	struct tree *self = tree_create(root, options, err);
 	int r;
 
 	if (!self)
 		return err->code;
-	r = gather(self, err);
+	r = tree_gather(self, err);
 	if (!r)
 		r = start_threads(self, err);
 	if (!r) {

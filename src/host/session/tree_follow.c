@@ -26,7 +26,7 @@ enum fate {
 	FATE_UNCLEAR, /* it is ending, or in the middle of exec */
 };
 
-static enum fate compare(const struct member *member, const struct identity *before)
+static enum fate tree_follow_compare(const struct member *member, const struct identity *before)
 {
 	struct identity now;
 	struct err ignored;
@@ -52,10 +52,10 @@ static enum fate find_fate(const struct member *member)
 	enum fate fate;
 
 	if (member->state == MEMBER_SKIPPED)
-		return compare(member, &member->identity);
+		return tree_follow_compare(member, &member->identity);
 	if (has_agent_thread(member->session))
 		return FATE_SAME;
-	fate = compare(member, &member->session->attachment.target.process.identity);
+	fate = tree_follow_compare(member, &member->session->attachment.target.process.identity);
 	if (fate != FATE_SAME || !member->session->attachment.report.control_tid)
 		return fate;
 	return link_has_farewell(&member->session->attachment.link) ? FATE_CHANGED : FATE_AGENTLESS;
@@ -75,7 +75,7 @@ static void come_back(struct tree *tree, struct member *member)
 	member->due_ns = now_ns() + pause_ns;
 }
 
-static void check(struct tree *tree, struct member *member)
+static void tree_follow_check(struct tree *tree, struct member *member)
 {
 	enum fate fate = find_fate(member);
 
@@ -99,7 +99,7 @@ static void on_exec(struct tree *tree, struct member *member)
 	if (member->state == MEMBER_BUSY)
 		member->has_executed = true;
 	else if (member->state == MEMBER_ATTACHED)
-		check(tree, member);
+		tree_follow_check(tree, member);
 	else
 		member_begin_anew(tree, member);
 }
@@ -130,7 +130,7 @@ static void on_sign(struct tree *tree, pid_t pid)
 		if (member->state != MEMBER_BUSY)
 			member_end(tree, member);
 	} else if (member && member->state == MEMBER_ATTACHED) {
-		check(tree, member);
+		tree_follow_check(tree, member);
 	}
 	pthread_mutex_unlock(&tree->lock);
 }
@@ -148,7 +148,7 @@ static void check_all(struct tree *tree, uint64_t *next_ns)
 
 		if (member->state == MEMBER_ATTACHED ||
 		    (member->state == MEMBER_SKIPPED && tree->forks.source != FORKS_EVENTS))
-			check(tree, member);
+			tree_follow_check(tree, member);
 	}
 	pthread_mutex_unlock(&tree->lock);
 	end_ns = now_ns();
@@ -187,7 +187,7 @@ static void watch_runtimes(struct tree *tree)
 		if (member->has_ended || !member_lives(member))
 			member_end(tree, member);
 		else if (member->has_executed)
-			check(tree, member);
+			tree_follow_check(tree, member);
 	}
 	pthread_mutex_unlock(&tree->lock);
 }

@@ -137,7 +137,7 @@ static bool is_old(uint64_t start_tick)
 }
 
 /* Takes the descriptor over on success. */
-static int insert(struct tree *tree, pid_t pid, uint64_t start_tick, int pidfd)
+static int tree_members_insert(struct tree *tree, pid_t pid, uint64_t start_tick, int pidfd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = (uint64_t)pid };
 	struct member *member = calloc(1, sizeof(*member));
@@ -167,7 +167,7 @@ void member_add(struct tree *tree, const struct lineage *lineage)
 	if (member_find(tree, lineage->pid) || lineage->pid == getpid())
 		return;
 	pidfd = open_process(lineage, &start_tick);
-	r = pidfd < 0 ? pidfd : insert(tree, lineage->pid, start_tick, pidfd);
+	r = pidfd < 0 ? pidfd : tree_members_insert(tree, lineage->pid, start_tick, pidfd);
 	if (r == -ESRCH) {
 		tell_missed(tree, lineage->pid);
 		note_departure(tree, lineage->pid);
@@ -220,7 +220,7 @@ void member_drop_session(struct member *member)
 	member->session = NULL;
 }
 
-static void unlist(struct tree *tree, const struct member *member)
+static void tree_members_unlist(struct tree *tree, const struct member *member)
 {
 	for (size_t i = 0; i < tree->count; i++)
 		if (tree->members[i] == member) {
@@ -231,7 +231,7 @@ static void unlist(struct tree *tree, const struct member *member)
 
 void member_remove(struct tree *tree, struct member *member)
 {
-	unlist(tree, member);
+	tree_members_unlist(tree, member);
 	note_departure(tree, member->pid);
 	member_drop_session(member);
 	close(member->pidfd);

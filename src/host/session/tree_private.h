@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/session/registers.h"
+#include "host/session/register_libraries.h"
 #include "host/session/tree.h"
 
 #include <pthread.h>

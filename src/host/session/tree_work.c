@@ -75,7 +75,7 @@ static int open_session(const struct tree *tree, struct member *member, struct e
 }
 
 /* Without the lock: this takes milliseconds, or seconds. */
-static int attach(const struct tree *tree, struct member *member, struct err *err)
+static int tree_work_attach(const struct tree *tree, struct member *member, struct err *err)
 {
 	int r;
 
@@ -185,7 +185,7 @@ static void attach_one(struct tree *tree, struct member *member)
 	int r;
 
 	pthread_mutex_unlock(&tree->lock);
-	r = attach(tree, member, &err);
+	r = tree_work_attach(tree, member, &err);
 	pthread_mutex_lock(&tree->lock);
 	if (!r)
 		note_attached(tree, member);
@@ -222,7 +222,7 @@ static void leave_one(struct tree *tree, struct member *member)
 }
 
 /* Who has waited longest; NULL when nobody waits. */
-static struct member *pick(const struct tree *tree)
+static struct member *tree_work_pick(const struct tree *tree)
 {
 	enum member_state wanted = tree->is_leaving ? MEMBER_ATTACHED : MEMBER_WAITING;
 	struct member *best = NULL;
@@ -249,7 +249,7 @@ void *tree_work(void *argument)
 	struct member *member;
 
 	pthread_mutex_lock(&tree->lock);
-	while ((member = pick(tree)) || !tree->is_leaving) {
+	while ((member = tree_work_pick(tree)) || !tree->is_leaving) {
 		if (!member) {
 			pthread_cond_wait(&tree->changed, &tree->lock);
 		} else if (!tree->is_leaving && member->due_ns > now_ns()) {

@@ -48,7 +48,7 @@ static int add_bytes(struct variables *self, const void *bytes, size_t size, uin
 }
 
 /* "NAME=VALUE" becomes a pair. */
-static int add(struct variables *self, const char *variable, struct err *err)
+static int variables_add(struct variables *self, const char *variable, struct err *err)
 {
 	char *at = (char *)(&self->message.list + 1) + self->used;
 	const char *equals = strchr(variable, '=');
@@ -103,24 +103,24 @@ static int add_callers(struct variables *self, const struct session_options *opt
 
 	for (char **at = environ; !r && at && *at; at++)
 		if (is_sent(options, *at))
-			r = add(self, *at, err);
+			r = variables_add(self, *at, err);
 	return r;
 }
 
-static int collect(struct variables *self, const struct session_options *options,
-		   const char *const *extra, struct err *err)
+static int variables_collect(struct variables *self, const struct session_options *options,
+			     const char *const *extra, struct err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; !r && i < options->variable_count; i++)
-		r = add(self, options->variables[i], err);
+		r = variables_add(self, options->variables[i], err);
 	if (!r && options->tool_count)
 		r = add_callers(self, options, err);
 	if (!r && options->tool_count)
 		r = add_bytes(self, ATTACHED_MARKERS, sizeof(ATTACHED_MARKERS) - 1,
 			      ATTACHED_MARKER_COUNT, err);
 	for (; !r && extra && *extra; extra++)
-		r = add(self, *extra, err);
+		r = variables_add(self, *extra, err);
 	return r;
 }
 
@@ -134,7 +134,7 @@ int variables_publish(struct session *session, const struct session_options *opt
 
 	if (is_denied && !variables_are_given(options))
 		return 0; /* the marks alone are not worth a refusal */
-	r = collect(&self, options, extra, err);
+	r = variables_collect(&self, options, extra, err);
 	if (r || !self.count)
 		return r;
 	control_header_init(&self.message.list.header, CONTROL_ENVIRON,

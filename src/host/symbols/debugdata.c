@@ -12,7 +12,7 @@
 #define FIRST_ROOM   (1u << 20)
 
 /* Doubles the room; false at the bound. */
-static bool widen(lzma_stream *stream, char **memory, size_t *room)
+static bool debugdata_widen(lzma_stream *stream, char **memory, size_t *room)
 {
 	size_t used = (size_t)stream->total_out, wider = *room ? *room * 2 : FIRST_ROOM;
 	char *longer = wider <= UNPACKED_MAX ? realloc(*memory, wider) : NULL;
@@ -26,7 +26,7 @@ static bool widen(lzma_stream *stream, char **memory, size_t *room)
 	return true;
 }
 
-static char *unpack(const unsigned char *bytes, size_t size, size_t *ret_size)
+static char *debugdata_unpack(const unsigned char *bytes, size_t size, size_t *ret_size)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	char *memory = NULL;
@@ -35,7 +35,7 @@ static char *unpack(const unsigned char *bytes, size_t size, size_t *ret_size)
 
 	stream.next_in = bytes;
 	stream.avail_in = size;
-	while (r == LZMA_OK && (stream.avail_out || widen(&stream, &memory, &room)))
+	while (r == LZMA_OK && (stream.avail_out || debugdata_widen(&stream, &memory, &room)))
 		r = lzma_code(&stream, LZMA_FINISH);
 	*ret_size = (size_t)stream.total_out;
 	lzma_end(&stream);
@@ -53,7 +53,7 @@ int debugdata_open(struct elf_source *ret, Elf *elf)
 
 	if (!elf_section(elf, ".gnu_debugdata", &bytes, &size))
 		return -ENODATA;
-	unpacked = unpack(bytes, size, &unpacked_size);
+	unpacked = debugdata_unpack(bytes, size, &unpacked_size);
 	if (!unpacked)
 		return -ENODATA;
 	return elf_source_in(ret, unpacked, unpacked_size) ? -ENODATA : 0;

@@ -55,7 +55,7 @@ int debuginfod_check(struct err *err)
 }
 
 /* Its output comes through the pipe. */
-static int start(pid_t *ret, const char *build_id, int output)
+static int debuginfod_start(pid_t *ret, const char *build_id, int output)
 {
 	char *const argv[] = { (char[]){ PROGRAM }, (char[]){ "debuginfo" },
 			       (char *)(uintptr_t)build_id, NULL };
@@ -140,7 +140,7 @@ static uint64_t limit_ns(const struct debuginfod *self)
 	return MIN(seconds * 1000000000u, ALL_NS - self->spent_ns);
 }
 
-static bool ask(struct debuginfod *self, const char *build_id, char *ret, size_t room)
+static bool debuginfod_ask(struct debuginfod *self, const char *build_id, char *ret, size_t room)
 {
 	uint64_t begin_ns = now_ns(), end_ns = begin_ns + limit_ns(self);
 	int ends[2];
@@ -149,7 +149,7 @@ static bool ask(struct debuginfod *self, const char *build_id, char *ret, size_t
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return false;
-	if (start(&child, build_id, ends[1])) {
+	if (debuginfod_start(&child, build_id, ends[1])) {
 		close(ends[0]);
 		close(ends[1]);
 		return false;
@@ -178,7 +178,7 @@ bool debuginfod_find(struct debuginfod *self, const unsigned char *build_id, siz
 	}
 	for (size_t i = 0; i < size; i++)
 		snprintf(text + 2 * i, 3, "%02x", build_id[i]);
-	if (!ask(self, text, ret, room))
+	if (!debuginfod_ask(self, text, ret, room))
 		return false;
 	self->found++;
 	return true;

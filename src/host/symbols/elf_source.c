@@ -21,7 +21,7 @@ static bool is_ours(Elf *elf)
 	       gelf_getehdr(elf, &head) && head.e_machine == ARCH_ELF_MACHINE;
 }
 
-static int check(struct elf_source *source)
+static int elf_source_check(struct elf_source *source)
 {
 	if (is_ours(source->elf))
 		return 0;
@@ -44,7 +44,7 @@ static int open_in(struct elf_source *ret, int fd, const char *name)
 	*ret = (struct elf_source){ .fd = fd,
 				    .elf = elf_begin(fd, ELF_C_READ, NULL),
 				    .has_lines = verdict.has_lines };
-	r = check(ret);
+	r = elf_source_check(ret);
 	if (!r)
 		r = elf_limits_check_read(ret->elf, foreign_file_limit(fd, UINT64_MAX));
 	if (r)
@@ -75,7 +75,7 @@ int elf_source_in(struct elf_source *ret, char *memory, size_t size)
 	}
 	elf_prepare();
 	*ret = (struct elf_source){ .fd = -1, .memory = memory, .elf = elf_memory(memory, size) };
-	return check(ret);
+	return elf_source_check(ret);
 }
 
 void elf_source_close(struct elf_source *source)

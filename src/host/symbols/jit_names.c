@@ -63,7 +63,8 @@ static int by_start(const void *left, const void *right)
 }
 
 /* From the end: the old ones are merged with a copy of the new ones. */
-static void merge(struct jit_name *items, size_t old, const struct jit_name *new, size_t count)
+static void jit_names_merge(struct jit_name *items, size_t old, const struct jit_name *new,
+			    size_t count)
 {
 	for (size_t at = old + count; count; at--) {
 		bool is_old = old && by_start(&items[old - 1], &new[count - 1]) > 0;
@@ -85,7 +86,7 @@ int jit_names_sort(struct jit_names *names)
 		return -ENOMEM;
 	memcpy(new, names->items + names->sorted, count * sizeof(*new));
 	qsort(new, count, sizeof(*new), by_start);
-	merge(names->items, names->sorted, new, count);
+	jit_names_merge(names->items, names->sorted, new, count);
 	free(new);
 	names->sorted = names->count;
 	for (size_t i = 0; i < names->sorted; i++)

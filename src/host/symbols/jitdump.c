@@ -122,8 +122,8 @@ static void (*const takers[])(struct jitdump *dump, struct jit_names *names,
 };
 
 /* `size` bytes at this place of the file; NULL when they are not there. */
-static const unsigned char *show(struct jitdump *dump, struct window *window, uint64_t at,
-				 size_t size)
+static const unsigned char *jitdump_show(struct jitdump *dump, struct window *window, uint64_t at,
+					 size_t size)
 {
 	ssize_t got;
 
@@ -141,7 +141,7 @@ static const unsigned char *show(struct jitdump *dump, struct window *window, ui
 
 static int read_file_head(struct jitdump *dump, struct window *window)
 {
-	const unsigned char *bytes = show(dump, window, 0, sizeof(struct file_head));
+	const unsigned char *bytes = jitdump_show(dump, window, 0, sizeof(struct file_head));
 	struct file_head head;
 
 	if (!bytes)
@@ -159,7 +159,8 @@ static int read_file_head(struct jitdump *dump, struct window *window)
 static int read_record(struct jitdump *dump, struct window *window, uint64_t file_size,
 		       struct jit_names *names)
 {
-	const unsigned char *bytes = show(dump, window, dump->read, sizeof(struct record_head));
+	const unsigned char *bytes =
+		jitdump_show(dump, window, dump->read, sizeof(struct record_head));
 	struct record_head head;
 	size_t size;
 
@@ -171,7 +172,7 @@ static int read_record(struct jitdump *dump, struct window *window, uint64_t fil
 	if (head.size > file_size - dump->read)
 		return -EAGAIN;
 	size = MIN(head.size, sizeof(struct code_load) + NAME_ROOM);
-	bytes = show(dump, window, dump->read, size);
+	bytes = jitdump_show(dump, window, dump->read, size);
 	if (!bytes)
 		return -EAGAIN;
 	if (head.kind < ARRAY_SIZE(takers) && takers[head.kind])
@@ -238,7 +239,7 @@ static int open_mapped(struct jitdump *dump, pid_t pid, const struct mapping *ma
 	return 0;
 }
 
-static int find(struct jitdump *dump, pid_t pid)
+static int jitdump_find(struct jitdump *dump, pid_t pid)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
 	struct process_status status;
@@ -257,7 +258,7 @@ static int find(struct jitdump *dump, pid_t pid)
 
 int jitdump_follow(struct jitdump *dump, pid_t pid, struct jit_names *names)
 {
-	int r = dump->fd ? 0 : find(dump, pid);
+	int r = dump->fd ? 0 : jitdump_find(dump, pid);
 
 	return r ? r : jitdump_read(dump, names);
 }

@@ -76,7 +76,7 @@ static bool is_older(int fd, pid_t pid)
 	       wall.tv_sec - boot.tv_sec + (int64_t)process.start_tick / ticks;
 }
 
-static int find(struct perf_map *map, pid_t pid)
+static int perf_map_find(struct perf_map *map, pid_t pid)
 {
 	struct process_status status;
 	struct err ignored = { 0 };
@@ -167,7 +167,7 @@ int perf_map_read(struct perf_map *map, struct jit_names *names)
 
 int perf_map_follow(struct perf_map *map, pid_t pid, struct jit_names *names)
 {
-	int r = map->fd ? 0 : find(map, pid);
+	int r = map->fd ? 0 : perf_map_find(map, pid);
 
 	return r ? r : perf_map_read(map, names);
 }

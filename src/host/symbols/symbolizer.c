@@ -67,7 +67,7 @@ static const char *const fixed_names[CODE_KINDS] = {
 };
 
 /* What is not there, or is somebody else's, tells nothing. */
-static void follow(struct code_module *module)
+static void module_follow_perf_map(struct code_module *module)
 {
 	(void)!perf_map_follow(&module->perf_map, module->pid, &module->jit);
 	(void)!jitdump_follow(&module->jitdump, module->pid, &module->jit);
@@ -84,7 +84,7 @@ static bool open_module(struct symbolizer *self, struct code_module *module,
 		module->file = symbol_file_vdso();
 	} else if (module->kind == CODE_JIT) {
 		module->name = pool_keep(&self->texts, place->path);
-		follow(module);
+		module_follow_perf_map(module);
 	}
 	return module->name &&
 	       (module->file || (module->kind != CODE_FILE && module->kind != CODE_VDSO));
@@ -107,7 +107,7 @@ void symbolizer_follow(struct symbolizer *self)
 {
 	for (size_t i = 0; i < self->count; i++)
 		if (self->modules[i].kind == CODE_JIT)
-			follow(&self->modules[i]);
+			module_follow_perf_map(&self->modules[i]);
 }
 
 void symbolizer_read(struct symbolizer *self)

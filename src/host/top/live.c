@@ -70,29 +70,38 @@ static struct model_process *new_process(pid_t pid)
 static int add_process(struct live *self, struct model_process *process)
 {
 	struct model *model = self->tables.model;
+	bool is_new;
+	struct table_entry *entry =
+		table_make(&self->processes, (uint64_t)process->pid, 0, &is_new);
 	struct model_process **longer = reallocarray(model->processes, model->process_count + 1u,
 						     sizeof(struct model_process *));
 
-	if (!longer)
+	if (longer)
+		model->processes = longer;
+	if (!longer || !entry)
 		return -ENOMEM;
-	model->processes = longer;
-	process->number = self->process = model->process_count;
+	entry->value = process->number = model->process_count;
 	model->processes[model->process_count++] = process;
 	return 0;
 }
 
-int live_process(struct live *self)
+static int begin_process(struct live *self, pid_t pid)
 {
-	struct model_process *process = new_process(self->pid);
-	int r = process ? 0 : -ENOMEM;
+	struct model_process *process = new_process(pid);
+	int r = process ? add_process(self, process) : -ENOMEM;
 
-	if (r)
-		return r;
-	pthread_mutex_lock(&self->lock);
-	r = add_process(self, process);
-	pthread_mutex_unlock(&self->lock);
-	if (r)
+	if (process && r)
 		free_process(process);
+	return r;
+}
+
+int live_process(struct live *self, pid_t pid)
+{
+	int r;
+
+	pthread_mutex_lock(&self->lock);
+	r = begin_process(self, pid);
+	pthread_mutex_unlock(&self->lock);
 	return r;
 }
 
@@ -106,7 +115,7 @@ int live_new(struct live **ret, pid_t pid, const struct live_limits *limits, str
 	self->pid = pid;
 	self->limits = limits ? *limits : live_limits_usual;
 	self->codes = code_list_new();
-	if (!self->codes || live_tables_init(&self->tables) || live_process(self) ||
+	if (!self->codes || live_tables_init(&self->tables) || live_process(self, pid) ||
 	    make_room(&self->kept, 0, &self->kept_room, sizeof(*self->kept))) {
 		live_free(self);
 		return err_set(err, -ENOMEM, "samples: no memory");
@@ -120,6 +129,7 @@ void live_free(struct live *live)
 	if (!live)
 		return;
 	live_tables_done(&live->tables);
+	table_done(&live->processes);
 	code_list_free(live->codes);
 	free(live->kept);
 	pthread_mutex_destroy(&live->lock);
@@ -138,8 +148,8 @@ static bool is_shown(const struct live *self, const struct recorded_frame *frame
 	       language_of_path(code_list_code(self->codes, frame->code)->path) == self->language;
 }
 
-static int take_stack(struct live *self, const struct sample *sample, const struct space *space,
-		      uint32_t *ret)
+static int take_stack(struct live *self, uint32_t process, const struct sample *sample,
+		      const struct space *space, uint32_t *ret)
 {
 	size_t count = (size_t)sample->kernel_count + sample->user_count;
 	uint32_t frame;
@@ -149,7 +159,7 @@ static int take_stack(struct live *self, const struct sample *sample, const stru
 	if (count > STACK_DEPTH_MAX)
 		return 0;
 	code_list_at(self->codes, sample->time_ns);
-	r = code_list_frames(self->codes, space, self->process, sample, self->frames);
+	r = code_list_frames(self->codes, space, process, sample, self->frames);
 	if (!r)
 		r = live_codes(self);
 	while (!r && count-- > 0) {
@@ -162,28 +172,41 @@ static int take_stack(struct live *self, const struct sample *sample, const stru
 	return r;
 }
 
-static int find_thread(struct live *self, pid_t tid, uint32_t *ret)
+/* One whose birth nobody has told is begun with its first sample. */
+static int find_process(struct live *self, pid_t pid, uint32_t *ret)
+{
+	const struct table_entry *entry = table_find(&self->processes, (uint64_t)pid, 0);
+
+	if (!entry && begin_process(self, pid))
+		return -ENOMEM;
+	entry = entry ? entry : table_find(&self->processes, (uint64_t)pid, 0);
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+static int find_thread(struct live *self, uint32_t process, pid_t pid, pid_t tid, uint32_t *ret)
 {
 	const struct table_entry *entry =
-		table_find(&self->tables.thread_numbers, self->process, (uint64_t)tid);
+		table_find(&self->tables.thread_numbers, process, (uint64_t)tid);
 	char name[32] = "";
 
 	if (entry) {
 		*ret = (uint32_t)entry->value;
 		return 0;
 	}
-	thread_read_name(self->pid, tid, name, sizeof(name));
-	return live_thread(self, self->process, tid, name, ret);
+	thread_read_name(pid, tid, name, sizeof(name));
+	return live_thread(self, process, tid, name, ret);
 }
 
 static int take(struct live *self, const struct sample *sample, const struct space *space)
 {
-	uint32_t thread, stack;
+	uint32_t process, thread, stack;
 
 	if (live_forget(self) ||
 	    make_room(&self->kept, self->kept_count, &self->kept_room, sizeof(*self->kept)) ||
-	    find_thread(self, (pid_t)sample->tid, &thread) ||
-	    take_stack(self, sample, space, &stack))
+	    find_process(self, (pid_t)sample->pid, &process) ||
+	    find_thread(self, process, (pid_t)sample->pid, (pid_t)sample->tid, &thread) ||
+	    take_stack(self, process, sample, space, &stack))
 		return -ENOMEM;
 	if (self->language > LANGUAGE_NATIVE && stack == STACK_NONE)
 		return 0;
@@ -207,12 +230,27 @@ int live_take(struct live *self, const struct sample *sample, const struct space
 
 bool live_thread_number(const struct live *live, pid_t tid, uint32_t *ret)
 {
+	const struct table_entry *owner = table_find(&live->tables.thread_owners, (uint64_t)tid, 0);
 	const struct table_entry *entry =
-		table_find(&live->tables.thread_numbers, live->process, (uint64_t)tid);
+		owner ? table_find(&live->tables.thread_numbers, owner->value, (uint64_t)tid)
+		      : NULL;
 
 	if (entry)
 		*ret = (uint32_t)entry->value;
 	return entry;
+}
+
+bool live_thread_process(struct live *self, pid_t tid, pid_t *ret)
+{
+	uint32_t number;
+	bool is_there;
+
+	pthread_mutex_lock(&self->lock);
+	is_there = live_thread_number(self, tid, &number);
+	if (is_there)
+		*ret = self->tables.model->threads[number]->process->pid;
+	pthread_mutex_unlock(&self->lock);
+	return is_there;
 }
 
 void live_rename(struct live *self, pid_t tid, const char *name)

@@ -33,8 +33,8 @@ void live_show(struct live *live, unsigned language, bool full_paths);
 
 /* 0 or -ENOMEM.  The space is the process's as it was then. */
 int live_take(struct live *live, const struct sample *sample, const struct space *space) MUST_CHECK;
-/* The process executed anew. */
-int live_process(struct live *live) MUST_CHECK;
+/* A process came, or executed anew. */
+int live_process(struct live *live, pid_t pid) MUST_CHECK;
 
 /* What a thread is called now; nothing for one that had no sample. */
 void live_rename(struct live *live, pid_t tid, const char *name);
@@ -56,6 +56,9 @@ typedef int live_reader(struct model *model, void *context);
  * answered, or -ENOMEM. */
 int live_read(struct live *live, uint64_t from_ns, uint64_t until_ns, live_reader *read,
 	      void *context) MUST_CHECK;
+
+/* The process that a thread belongs to; false: it had no sample. */
+bool live_thread_process(struct live *live, pid_t tid, pid_t *ret);
 
 /* The number of a thread in the model, for a reader; false: it had no sample. */
 bool live_thread_number(const struct live *live, pid_t tid, uint32_t *ret);

@@ -15,6 +15,7 @@ struct live_tables {
 	struct model *model; /* its processes stay */
 	size_t thread_room;
 	struct table thread_numbers; /* (process, tid) */
+	struct table thread_owners;  /* (tid, 0): the process that had it last */
 	struct table frame_numbers;  /* (code, version and is_return, address) */
 	struct table stack_numbers;  /* (caller, frame) */
 	size_t named_count;          /* frames that were asked for their names */
@@ -29,7 +30,7 @@ struct live {
 	struct live_tables tables;
 	struct recorded_sample *kept; /* in the order of their coming */
 	size_t kept_count, kept_room;
-	uint32_t process; /* the number of the program that it runs now */
+	struct table processes; /* (pid, 0): the number of the program that it runs now */
 	unsigned language;
 	bool full_paths;
 	struct recorded_frame frames[STACK_DEPTH_MAX];

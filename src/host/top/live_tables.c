@@ -24,6 +24,7 @@ void live_tables_done(struct live_tables *tables)
 {
 	model_free(tables->model);
 	table_done(&tables->thread_numbers);
+	table_done(&tables->thread_owners);
 	table_done(&tables->frame_numbers);
 	table_done(&tables->stack_numbers);
 	*tables = (struct live_tables){ 0 };
@@ -127,9 +128,12 @@ static int add_thread(struct live_tables *tables, uint32_t process, pid_t tid, c
 int live_thread(struct live *live, uint32_t process, pid_t tid, const char *name, uint32_t *ret)
 {
 	struct live_tables *tables = &live->tables;
-	struct table_entry *entry;
 	bool is_new;
+	struct table_entry *entry = table_make(&tables->thread_owners, (uint64_t)tid, 0, &is_new);
 
+	if (!entry)
+		return -ENOMEM;
+	entry->value = process;
 	entry = table_make(&tables->thread_numbers, process, (uint64_t)tid, &is_new);
 	if (!entry)
 		return -ENOMEM;

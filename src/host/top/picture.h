@@ -56,6 +56,7 @@ struct picture_opened {
 struct picture {
 	pid_t pid;
 	char process[32]; /* its name */
+	size_t others;    /* descendants that are shown with it */
 	double percent;   /* of processors, since the last look */
 	unsigned hz;
 	bool has_off_cpu;   /* waits are sampled too */

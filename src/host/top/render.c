@@ -30,7 +30,7 @@ static unsigned draw_first_line(struct screen *screen, const struct picture *pic
 {
 	bool is_narrow = screen->width < NARROW_COLUMNS;
 	const char *kinds = profile_kinds_name(picture->kinds);
-	char right[128], window[32];
+	char right[128], window[32], others[32] = "";
 	struct field left = line_of(screen, 0);
 	unsigned taken;
 
@@ -42,8 +42,10 @@ static unsigned draw_first_line(struct screen *screen, const struct picture *pic
 			 picture->source.sampler, picture->hz, kinds ? kinds : "", window);
 	taken = screen_put_right(screen, left, STYLE_PLAIN, right);
 	left.width -= MIN(left.width, taken);
-	screen_format(screen, left, STYLE_STRONG, "%s%s (%d)", is_narrow ? "" : "limpet top  ",
-		      picture->process, (int)picture->pid);
+	if (picture->others)
+		snprintf(others, sizeof(others), " and %zu more", picture->others);
+	screen_format(screen, left, STYLE_STRONG, "%s%s (%d)%s", is_narrow ? "" : "limpet top  ",
+		      picture->process, (int)picture->pid, others);
 	return 1;
 }
 
@@ -59,11 +61,11 @@ static const char *state_text(const struct picture *picture, const struct view *
 /* Nothing of nothing is neither complete nor incomplete. */
 static void describe_samples(const struct picture *picture, char *ret, size_t room)
 {
-	uint32_t thinned = picture->source.thinned;
+	uint32_t throttled = picture->source.throttled;
 	char taken[24] = "";
 
-	if (thinned > 1)
-		snprintf(taken, sizeof(taken), ", 1 in %u taken", thinned);
+	if (throttled > 1)
+		snprintf(taken, sizeof(taken), ", 1 in %u taken", throttled);
 	if (!picture->seen)
 		snprintf(ret, room, "no sample yet, %" PRIu64 " lost", picture->source.lost);
 	else

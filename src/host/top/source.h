@@ -1,5 +1,5 @@
 /*
- * Samples a process into a live model, on a thread of its own.
+ * Samples a process, or its family, into a live model, on a thread of its own.
  */
 #pragma once
 
@@ -11,12 +11,12 @@ struct source;
 #define SOURCE_REASONS_MAX 4096u
 
 struct source_facts {
-	const char *sampler, *summary;    /* which rung, and what it does */
+	const char *sampler, *summary;    /* which one, and what it does */
 	char reasons[SOURCE_REASONS_MAX]; /* lines: why no better one, what this one cannot see */
 	uint64_t lost;
-	uint32_t thinned; /* one sample in so many was taken at the worst; 0 and 1: all were */
-	bool has_ended;   /* the process */
-	struct err error; /* what ended the samples before that; code 0: nothing */
+	uint32_t throttled; /* one sample in so many was taken at the worst; 0 and 1: all were */
+	bool has_ended;     /* the process */
+	struct err error;   /* what ended the samples before that; code 0: nothing */
 };
 
 /* Returns when the first sample can come; the live model must outlive the source. */
@@ -24,7 +24,7 @@ int source_start(struct source **ret, struct live *live, const struct sampling_o
 		 struct err *err) MUST_CHECK;
 void source_look(struct source *source, struct source_facts *ret);
 /* What its Python tells of a thread; false: nothing. */
-bool source_python_thread(struct source *source, pid_t tid, struct watched_thread *ret);
+bool source_python_thread(struct source *source, pid_t pid, pid_t tid, struct watched_thread *ret);
 /* Takes what is on its way, and no more.  May be called again. */
 void source_stop(struct source *source);
 void source_free(struct source *source);

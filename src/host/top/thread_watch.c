@@ -39,14 +39,15 @@ static double percent_since(const struct thread_watch *watch, const struct threa
 }
 
 /* More exact than the sum of all threads, each of which is rounded down. */
-static void look_at_all(const struct thread_watch *before, struct thread_watch *now, pid_t pid)
+static void look_at_all(const struct thread_watch *before, struct thread_watch *now,
+			const pid_t *pids, size_t count)
 {
 	struct process_stat stat;
 	struct err ignored;
 
-	if (stat_read(pid, /* tid */ 0, &stat, &ignored))
-		return;
-	now->cpu_ns = stat.cpu_ns;
+	for (size_t i = 0; i < count; i++)
+		if (!stat_read(pids[i], /* tid */ 0, &stat, &ignored))
+			now->cpu_ns += stat.cpu_ns;
 	if (before->looked_ns && now->cpu_ns >= before->cpu_ns)
 		now->percent = 100 * (double)(now->cpu_ns - before->cpu_ns) /
 			       (double)(now->looked_ns - before->looked_ns);
@@ -62,18 +63,46 @@ void thread_watch_end(struct thread_watch *watch)
 	}
 }
 
-void thread_watch_look(struct thread_watch *watch, struct live *live, pid_t pid)
+static int by_number(const void *left, const void *right)
+{
+	const struct thread *a = left, *b = right;
+
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+/* Of one that has just ended there are none. */
+static void add_threads(struct threads *all, pid_t pid)
+{
+	struct threads more;
+	struct thread *longer;
+	struct err ignored;
+
+	if (threads_read(pid, &more, &ignored))
+		return;
+	longer = reallocarray(all->items, all->count + more.count + 1, sizeof(*longer));
+	if (longer) {
+		memcpy(longer + all->count, more.items, more.count * sizeof(*longer));
+		all->items = longer;
+		all->count += more.count;
+	}
+	threads_done(&more);
+}
+
+void thread_watch_look(struct thread_watch *watch, struct live *live, const pid_t *pids,
+		       size_t count)
 {
 	struct thread_watch now = { .looked_ns = now_ns() };
-	struct err ignored;
 
 	if (watch->has_ended)
 		return;
-	if (threads_read(pid, &now.threads, &ignored) || !now.threads.count) {
+	for (size_t i = 0; i < count; i++)
+		add_threads(&now.threads, pids[i]);
+	if (!now.threads.count) {
 		threads_done(&now.threads);
 		thread_watch_end(watch);
 		return;
 	}
+	qsort(now.threads.items, now.threads.count, sizeof(*now.threads.items), by_number);
 	now.percents = calloc(now.threads.count, sizeof(*now.percents));
 	if (!now.percents) {
 		threads_done(&now.threads);
@@ -85,7 +114,7 @@ void thread_watch_look(struct thread_watch *watch, struct live *live, pid_t pid)
 		now.percents[i] = percent_since(watch, thread, now.looked_ns);
 		live_rename(live, thread->tid, thread->name);
 	}
-	look_at_all(watch, &now, pid);
+	look_at_all(watch, &now, pids, count);
 	thread_watch_done(watch);
 	*watch = now;
 }

@@ -1,5 +1,6 @@
 /*
- * What the threads of the process do now, and how much of a processor each had since the last look.
+ * What the threads of the processes do now, and how much of a processor each had since the last
+ * look.
  */
 #pragma once
 
@@ -20,9 +21,11 @@ struct thread_watch {
 	bool has_ended;
 };
 
-/* Looks, and tells the live model the names.  Where the process has ended, what was seen stays. */
-void thread_watch_look(struct thread_watch *watch, struct live *live, pid_t pid);
-/* The process has ended: nothing is looked at any more. */
+/* Looks, and tells the live model the names.  Where the processes have ended, what was seen stays.
+ */
+void thread_watch_look(struct thread_watch *watch, struct live *live, const pid_t *pids,
+		       size_t count);
+/* They have ended: nothing is looked at any more. */
 void thread_watch_end(struct thread_watch *watch);
 /* Puts the threads of the last look into a picture, those without a sample too.  0 or -ENOMEM. */
 int thread_watch_show(const struct thread_watch *watch, struct picture *picture) MUST_CHECK;

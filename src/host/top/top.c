@@ -6,6 +6,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/plural.h"
 #include "host/model/statistics.h"
+#include "host/process/descendants.h"
 #include "host/process/stat.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"
@@ -26,7 +27,36 @@ struct top {
 	struct live *live;
 	struct source *source;
 	struct thread_watch watch;
+	size_t process_count; /* at the last look */
 };
+
+/* The process, and where they are wanted its descendants; the caller frees them. */
+static size_t find_processes(const struct top *self, pid_t **ret)
+{
+	struct err ignored = { 0 };
+	pid_t *family = NULL;
+	size_t count = 0;
+
+	if (self->options.sampling.sampler.children &&
+	    descendants_list(self->pid, &family, &count, &ignored))
+		count = 0;
+	*ret = reallocarray(family, count + 1, sizeof(**ret));
+	if (!*ret) {
+		free(family);
+		return 0;
+	}
+	(*ret)[count] = self->pid;
+	return count + 1;
+}
+
+static void look_at_threads(struct top *self)
+{
+	CLEANUP(free) pid_t *pids = NULL;
+
+	self->process_count = find_processes(self, &pids);
+	if (self->process_count)
+		thread_watch_look(&self->watch, self->live, pids, self->process_count);
+}
 
 static int open_parts(struct top *self, struct err *err)
 {
@@ -42,7 +72,7 @@ static int open_parts(struct top *self, struct err *err)
 	if (!r)
 		r = source_start(&self->source, self->live, &self->options.sampling, err);
 	if (!r)
-		thread_watch_look(&self->watch, self->live, self->pid);
+		look_at_threads(self);
 	return r;
 }
 
@@ -97,6 +127,7 @@ void top_stop(struct top *top)
 static void describe(struct top *self, struct picture *picture)
 {
 	picture->pid = self->pid;
+	picture->others = self->process_count ? self->process_count - 1 : 0;
 	thread_read_name(self->pid, self->pid, self->name, sizeof(self->name));
 	memcpy(picture->process, self->name, sizeof(picture->process));
 	picture->hz = self->options.sampling.sampler.hz;
@@ -109,8 +140,10 @@ static void name_thread(struct top *self, struct picture_thread *thread)
 {
 	struct watched_thread watched;
 	size_t length;
+	pid_t pid;
 
-	if (!source_python_thread(self->source, thread->tid, &watched))
+	if (!live_thread_process(self->live, thread->tid, &pid) ||
+	    !source_python_thread(self->source, pid, thread->tid, &watched))
 		return;
 	if (watched.name[0]) {
 		snprintf(thread->name, sizeof(thread->name), "%s", watched.name);
@@ -129,7 +162,7 @@ int top_take(struct top *self, const struct picture_wish *wish, struct picture *
 {
 	if (top_has_ended(self))
 		thread_watch_end(&self->watch);
-	thread_watch_look(&self->watch, self->live, self->pid);
+	look_at_threads(self);
 	if (picture_take(ret, self->live, wish))
 		return err_set(err, -ENOMEM, "picture: no memory");
 	describe(self, *ret);

@@ -232,7 +232,7 @@ void ui_session_tick(struct ui_session *self)
 		return;
 	thread_read_name(self->wish.pid, self->wish.pid, self->name, sizeof(self->name));
 	foreign_clean(self->name, "");
-	thread_watch_look(&self->watch, self->live, self->wish.pid);
+	thread_watch_look(&self->watch, self->live, &self->wish.pid, 1);
 	curves_look(&self->curves, self->wish.pid);
 }
 

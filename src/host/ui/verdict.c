@@ -3,12 +3,12 @@
  */
 #include "host/ui/verdict.h"
 
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 
 void verdict_write(struct json *json, const struct process *process)
 {
 	struct err err = { 0 };
-	int r = door_judge(process, &err);
+	int r = listener_judge(process, &err);
 
 	json_bool(json, "attachable", r == 0);
 	json_text(json, "error", err.what);

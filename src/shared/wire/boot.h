@@ -35,14 +35,14 @@
 #define CODE_CLONE 0x0u  /* a system call; where it answers 0, a new thread starts */
 #define CODE_CALL  0x40u /* a function: makes the control thread from the calling thread */
 
-#define BOOT_MAGIC          0x6c696d7065743032ull /* "limpet02" */
-#define BOOT_WAIT_MS        20000 /* how long the target waits for a host that it can see */
-#define BOOT_GLANCE_MS      100   /* ...and how often it looks whether that still lives */
-#define BOOT_TEXT_MAX       200
-#define CONTROL_THREAD_NAME "limpet"         /* what ps and top show for our thread in the target */
-#define WATCH_THREAD_NAME   "limpet-watch"   /* the same, for the one that looks for new modules */
-#define DOOR_THREAD_NAME    "rocp-bg-attach" /* the same, where it is the register library's */
-#define BOOT_AGENT_ENTRY    "limpet_agent_run"
+#define BOOT_MAGIC           0x6c696d7065743032ull /* "limpet02" */
+#define BOOT_WAIT_MS         20000 /* how long the target waits for a host that it can see */
+#define BOOT_GLANCE_MS       100   /* ...and how often it looks whether that still lives */
+#define BOOT_TEXT_MAX        200
+#define CONTROL_THREAD_NAME  "limpet"       /* what ps and top show for our thread in the target */
+#define WATCH_THREAD_NAME    "limpet-watch" /* the same, for the one that looks for new modules */
+#define LISTENER_THREAD_NAME "rocp-bg-attach" /* the same, where it is the register library's */
+#define BOOT_AGENT_ENTRY     "limpet_agent_run"
 
 enum boot_step {
 	BOOT_WRITTEN,      /* by the host; nothing has run */
@@ -53,11 +53,11 @@ enum boot_step {
 	BOOT_FAILED,       /* see failed_call and error */
 };
 
-/* How a thread of ours is made in the target; the ladder of docs/attach.md. */
+/* How a thread of ours is made in the target; see ARCHITECTURE.md. */
 enum boot_way {
-	BOOT_WAY_THREAD, /* a raw thread with a made-up thread block calls pthread_create */
-	BOOT_WAY_CALL,   /* musl: the stopped thread itself calls pthread_create */
-	BOOT_WAY_DOOR,   /* none is made: a thread of our register library lets us in */
+	BOOT_WAY_THREAD,   /* a raw thread with a made-up thread block calls pthread_create */
+	BOOT_WAY_CALL,     /* musl: the stopped thread itself calls pthread_create */
+	BOOT_WAY_LISTENER, /* none is made: a thread of our register library lets us in */
 };
 
 /* What the agent says when its control loop is over. */

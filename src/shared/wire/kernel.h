@@ -139,7 +139,7 @@ struct kernel_interpreter {
 };
 
 /* What happened to a thread that is off the processor. */
-struct kernel_absence {
+struct kernel_off_cpu {
 	__u64 since_ns; /* 0: it is on one */
 	__u64 woken_ns; /* 0: nobody has woken it yet */
 	/* Of the times before, for which no stack was taken. */
@@ -151,7 +151,7 @@ struct kernel_absence {
 
 struct kernel_counts {
 	__u64 lost;      /* records without room */
-	__u64 untracked; /* absences without room */
+	__u64 untracked; /* threads off the processor that found no room */
 	__u64 unknown;   /* threads that the walk over all left out: code in no range */
 	__u64 level;     /* depth of the namespace of pids in which the host lives */
 	__u64 pid_space; /* its inode number */
@@ -173,20 +173,21 @@ struct kernel_settings {
 };
 
 /* Records that are no samples: a struct sample with one of these as its kind. */
-enum kernel_news {
-	NEWS_UNKNOWN = 128, /* an address in no range of the process: frames[0] */
-	NEWS_FORKED,        /* `pid` was born of frames[0] */
-	NEWS_EXECUTED,      /* `pid` runs another program now */
-	NEWS_ENDED,         /* the last thread of `pid` ended */
-	NEWS_LEFT,          /* a thread left the processor; user frames are where it was */
-	NEWS_CAME,          /* it came back: struct kernel_return instead of frames */
-	NEWS_SEEN,          /* a thread that the walk over all threads met off the processor */
-	NEWS_RUNNING,       /* the same, on one: no frames */
-	NEWS_PYTHON,        /* struct kernel_python_frame, innermost first, instead of frames: they
-			       belong to the record of this thread and time that comes next */
+enum kernel_event {
+	KERNEL_EVENT_UNKNOWN = 128, /* an address in no range of the process: frames[0] */
+	KERNEL_EVENT_FORKED,        /* `pid` was born of frames[0] */
+	KERNEL_EVENT_EXECUTED,      /* `pid` runs another program now */
+	KERNEL_EVENT_ENDED,         /* the last thread of `pid` ended */
+	KERNEL_EVENT_LEFT,          /* a thread left the processor; user frames are where it was */
+	KERNEL_EVENT_CAME,          /* it came back: struct kernel_return instead of frames */
+	KERNEL_EVENT_SEEN,    /* a thread that the walk over all threads met off the processor */
+	KERNEL_EVENT_RUNNING, /* the same, on one: no frames */
+	KERNEL_EVENT_PYTHON, /* struct kernel_python_frame, innermost first, instead of frames: they
+			belong to the record of this thread and time that comes next */
 };
 
-/* How an absence was spent.  weight_ns of the record: the time when it was woken, or 0. */
+/* How the time off the processor was spent.  weight_ns of the record: the time when it was woken,
+ * or 0. */
 struct kernel_return {
 	__u64 blocked_ns, runnable_ns;
 };
@@ -200,7 +201,7 @@ struct kernel_return {
 /* What the walk over all threads is for. */
 struct kernel_question {
 	__u32 pid;       /* whose threads */
-	__u32 is_seed;   /* their absences begin now */
+	__u32 is_seed;   /* their time off the processor begins now */
 	__u32 is_kernel; /* with kernel frames */
 	__u32 is_last;   /* also those in code that is in no range; else they are only counted */
 };

@@ -47,7 +47,7 @@ int rings_check(const struct rings *rings, size_t size)
 		       : -EPROTO;
 }
 
-static bool take(struct ring *ring)
+static bool ring_take(struct ring *ring)
 {
 	uint32_t free = RING_FREE;
 
@@ -65,7 +65,7 @@ bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_
 		uint32_t index = (first + i) % rings->slot_count;
 		struct ring *ring = rings_slot(rings, index);
 
-		if (!take(ring))
+		if (!ring_take(ring))
 			continue;
 		ring->tid = tid;
 		ring->generation++;

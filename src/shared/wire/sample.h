@@ -36,7 +36,7 @@ enum stack_end {
 };
 
 enum sample_flags {
-	SAMPLE_GUESSED = 1 << 0, /* at least one frame is guessed (lower rungs) */
+	SAMPLE_GUESSED = 1 << 0, /* at least one frame is guessed (samplers other than bpf) */
 };
 
 struct sample {

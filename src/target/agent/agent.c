@@ -198,7 +198,7 @@ static void keep_agent_where_it_must(struct residence *self)
 		reason = "the agent itself: the program's allocator keeps per-thread data in it";
 	if (self->boot->way == BOOT_WAY_CALL)
 		reason = "the agent itself: musl never unmaps a library";
-	if (self->boot->way == BOOT_WAY_DOOR)
+	if (self->boot->way == BOOT_WAY_LISTENER)
 		reason = "the agent itself: the program's own register library has loaded it";
 	if (self->reply.value || runner_collect(&self->boot->libc))
 		reason = "the agent itself: a tool that could not go may call it";
@@ -449,7 +449,7 @@ static agent_function *find_first_copy(const struct boot_context *boot)
 	return entry;
 }
 
-/* Two hosts that came by different doors: the first has it. */
+/* Two hosts that came by different methods: the first has it. */
 static bool is_held(void)
 {
 	return page_is_own() && agent_page.control_tid &&

@@ -26,7 +26,7 @@ void departure_prepare(const struct boot_context *boot, int socket)
 	__atomic_store_n(&may_call, 0, __ATOMIC_RELAXED);
 	connection = descriptor_see(socket);
 	thread = (int32_t)raw0(SYS_gettid);
-	number_of_thread = boot->libc.thread_number && boot->way != BOOT_WAY_DOOR
+	number_of_thread = boot->libc.thread_number && boot->way != BOOT_WAY_LISTENER
 				   ? (const int32_t *)(thread_pointer() + boot->libc.thread_number)
 				   : NULL;
 }

@@ -242,7 +242,7 @@ static void leave_earlier(uint32_t now, writer_seal *seal)
 		writer_end(earlier, seal);
 }
 
-static void count_homeless(struct rings *from)
+static void count_drops_without_ring(struct rings *from)
 {
 	__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
 }
@@ -291,7 +291,7 @@ static bool is_in_claim(const writer_seal *seal)
 		return false;
 	if (self.session || !self.writer || is_sealed((const writer_seal *)self.writer, seal)) {
 		if (generation->rings)
-			count_homeless(generation->rings);
+			count_drops_without_ring(generation->rings);
 		return true;
 	}
 	self.writer = NULL;
@@ -307,7 +307,7 @@ static struct writer *claim(struct rings *from, uint32_t now, writer_seal *seal)
 	struct writer *writer = NULL;
 
 	if (self.session == now && --self.retry) {
-		count_homeless(from);
+		count_drops_without_ring(from);
 		return NULL;
 	}
 	begin_claim(now, seal);
@@ -315,7 +315,7 @@ static struct writer *claim(struct rings *from, uint32_t now, writer_seal *seal)
 		writer = writer_at(now, (uint32_t)(made.ring - rings_slot(from, 0)));
 		*writer = (struct writer){ .ring = made };
 	} else {
-		count_homeless(from);
+		count_drops_without_ring(from);
 	}
 	end_claim(now, writer);
 	return writer;
@@ -415,7 +415,7 @@ static void lose_without_ring(uint32_t now)
 	struct rings *entered = enter_rings(now);
 
 	if (entered)
-		count_homeless(entered);
+		count_drops_without_ring(entered);
 	leave_rings(now);
 }
 

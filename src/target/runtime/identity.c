@@ -203,7 +203,7 @@ static bool is_ours(int32_t number)
 	if (!open_file(path, &file))
 		raw3(SYS_read, file.fd, name, sizeof(name) - 1);
 	descriptor_close(&file);
-	return begins(name, CONTROL_THREAD_NAME) || begins(name, DOOR_THREAD_NAME);
+	return begins(name, CONTROL_THREAD_NAME) || begins(name, LISTENER_THREAD_NAME);
 }
 
 static int32_t number_of(const char *digits)

@@ -1,7 +1,7 @@
 /*
- * limpet attach: load tools into a running process, stay, and leave.
+ * limpet attach: load tools into a running process, and detach when done.
  */
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/cli/attach/departure.h"
 #include "host/cli/attach/tree_visit.h"
 #include "host/cli/command.h"
@@ -30,22 +30,23 @@ struct attach_values {
 
 static const struct option_desc attach_options[] = {
 	OPERAND_OPTION(FIELD(pid)),
-	{ 't', "tool", "A.so[:B.so]", "tool libraries (rocprofiler_configure)", OPTION_LIST,
+	{ 't', "tool", "A.so[:B.so]", "load tool libraries (rocprofiler_configure)", OPTION_LIST,
 	  FIELD(tools) },
-	{ 'l', "load", "LIB.so", "any library: its constructor is all that runs", OPTION_LIST,
+	{ 'l', "load", "LIB.so", "load any library; only its constructor runs", OPTION_LIST,
 	  FIELD(libraries) },
-	{ 'e', "env", "NAME=VALUE", "a variable for the tools", OPTION_LIST, FIELD(variables) },
-	{ 'd', "duration", "TIME", "leave after TIME (10 or 10s, 500ms, 1m)", OPTION_DURATION,
+	{ 'e', "env", "NAME=VALUE", "set a variable for the tools", OPTION_LIST, FIELD(variables) },
+	{ 'd', "duration", "TIME", "detach after TIME (10 or 10s, 500ms, 1m)", OPTION_DURATION,
 	  FIELD(duration_ns) },
-	{ 0, "tool-timeout", "TIME", "how long a call of a tool may take (10s)", OPTION_DURATION,
+	{ 0, "tool-timeout", "TIME", "limit each call of a tool to TIME (10s)", OPTION_DURATION,
 	  FIELD(timeout_ns) },
-	{ 'u', "unload", NULL, "take everything along when leaving", OPTION_FLAG, FIELD(unload) },
-	{ 's', "strict", NULL, "one tool that fails undoes all", OPTION_FLAG, FIELD(is_strict) },
+	{ 'u', "unload", NULL, "unmap everything on detach", OPTION_FLAG, FIELD(unload) },
+	{ 's', "strict", NULL, "undo the attach when one tool fails", OPTION_FLAG,
+	  FIELD(is_strict) },
 	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG,
 	  FIELD(force) },
 	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
 	  FIELD(resumes) },
-	{ 'C', "children", NULL, "its descendants too, and those that are born meanwhile",
+	{ 'C', "children", NULL, "attach to its descendants too, also to those started later",
 	  OPTION_FLAG, FIELD(has_children) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
@@ -84,10 +85,17 @@ static int split_tools(const struct option_list *given, struct tool_list *ret, s
 	return 0;
 }
 
+static const char *const method_names[] = {
+	[BOOT_WAY_THREAD] = "thread",
+	[BOOT_WAY_CALL] = "call",
+	[BOOT_WAY_LISTENER] = "listener",
+};
+
+/* What 0.1.0 wrote, under "way". */
 static const char *const way_names[] = {
 	[BOOT_WAY_THREAD] = "thread",
 	[BOOT_WAY_CALL] = "call",
-	[BOOT_WAY_DOOR] = "door",
+	[BOOT_WAY_LISTENER] = "door",
 };
 
 static void print_attached_json(const struct session *session)
@@ -100,9 +108,10 @@ static void print_attached_json(const struct session *session)
 	json_signed(&json, "pid", session->attachment.target.process.pid);
 	json_signed(&json, "tid", report->tid);
 	json_text(&json, "comm", session->attachment.target.process.status.name);
+	json_text(&json, "method", method_names[report->way]);
 	json_text(&json, "way", way_names[report->way]);
 	if (report->refusal)
-		json_text(&json, "listener_refused", door_refusal_text(report->refusal));
+		json_text(&json, "listener_refused", listener_refusal_text(report->refusal));
 	json_bool(&json, "reattach", report->was_resident);
 	json_bool(&json, "realtime", report->has_realtime_priority);
 	json_number(&json, "pause_ns", report->pause_ns);
@@ -147,7 +156,7 @@ static void print_attached(const struct session *session)
 	      "attached to %s in %.1f ms%s: ", target_name(&attachment->target, name, sizeof(name)),
 	      (double)report->attach_ns / 1e6,
 	      report->was_resident ? " (the agent was there)" : "");
-	if (report->way == BOOT_WAY_DOOR)
+	if (report->way == BOOT_WAY_LISTENER)
 		puts("its register library let us in, no thread was paused");
 	else
 		print(stdout, "thread %d was paused for %.3f ms\n", report->tid,
@@ -156,7 +165,7 @@ static void print_attached(const struct session *session)
 		puts("  musl: a waiting thread of the program started ours (no thread of glibc's to build on)");
 	if (report->refusal)
 		print(stdout, "  one stop was needed: its listener refused limpet, as %s\n",
-		      door_refusal_text(report->refusal));
+		      listener_refusal_text(report->refusal));
 	for (size_t i = 0; i < session->tool_count; i++)
 		print_tool(&session->tools[i]);
 	if (session->unnoticed[0])
@@ -198,8 +207,8 @@ static void print_detached(const struct session *session, enum ending ending, bo
 }
 
 /* The target may end in the middle of leaving: that is an ending too. */
-static int leave(struct session *session, const struct attach_values *values, enum ending ending,
-		 struct err *err)
+static int attach_end_session(struct session *session, const struct attach_values *values,
+			      enum ending ending, struct err *err)
 {
 	struct session_left left = { 0 };
 	int r = 0;
@@ -239,7 +248,7 @@ static enum ending await_ending(const struct session *session, int signals, uint
 						     : duration_ns - MIN(duration_ns, gone_ns));
 }
 
-static int visit(pid_t pid, const struct attach_values *values, struct err *err)
+static int attach_and_stay(pid_t pid, const struct attach_values *values, struct err *err)
 {
 	struct tool_list tools = { 0 }, libraries = { 0 };
 	struct session_options options = {
@@ -275,7 +284,7 @@ static int visit(pid_t pid, const struct attach_values *values, struct err *err)
 	if (!values->is_json && values->duration_ns == UINT64_MAX && isatty(STDIN_FILENO))
 		fputs("press Enter or Ctrl-C to detach\n", stderr);
 	ending = await_ending(&session, signals, values->duration_ns);
-	r = leave(&session, values, ending, err);
+	r = attach_end_session(&session, values, ending, err);
 	if (!r && session.failed_tools)
 		r = err_set(err, -ENOEXEC, "%zu of %zu tools failed", session.failed_tools,
 			    session.tool_count);
@@ -292,14 +301,14 @@ static enum exit_code attach_run(char **argv)
 
 	/* A failure that forgot its words is still none of our successes. */
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
-	    visit(pid, &values, &err) && !err.code)
+	    attach_and_stay(pid, &values, &err) && !err.code)
 		err_set(&err, -EIO, "it failed without saying why");
 	return report_end("attach", values.is_json, &err);
 }
 
 const struct command command_attach = {
 	.name = "attach",
-	.summary = "load tools into a running process, stay, and leave",
+	.summary = "load tools into a running process, and detach when done",
 	.usage =
 		"PID [--tool A.so[:B.so]] [--load LIB.so] [--env NAME=VALUE] [--duration TIME] [--children] [--unload] [--json]",
 	.options = attach_options,

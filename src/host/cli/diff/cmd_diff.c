@@ -56,7 +56,7 @@ static void diff_done_at_scope_end(struct diff *diff)
 		model_free(diff->sides[i].model);
 }
 
-static int refuse(struct err *err, const char *option, const char *value, const char *fix)
+static int diff_refuse(struct err *err, const char *option, const char *value, const char *fix)
 {
 	err_set(err, -EINVAL, "%s cannot be '%s'", option, value);
 	err_fix(err, "%s", fix);
@@ -81,9 +81,9 @@ static picture_writer *writer_for(const char *path)
 static int check_values(struct diff *self, const struct diff_values *values, struct err *err)
 {
 	if (strcmp(values->by, "self") && strcmp(values->by, "total"))
-		return refuse(err, "--by", values->by, "--by self or --by total");
+		return diff_refuse(err, "--by", values->by, "--by self or --by total");
 	if (values->output && !(self->write = writer_for(values->output)))
-		return refuse(err, "-o", values->output, "-o OUT.html or -o OUT.svg");
+		return diff_refuse(err, "-o", values->output, "-o OUT.html or -o OUT.svg");
 	return view_find(values->view, &self->kinds, err);
 }
 
@@ -128,7 +128,7 @@ static int open_side(struct compared_side *side, enum side number, uint64_t reco
 	return 0;
 }
 
-static int compare(struct diff *self, struct err *err)
+static int diff_compare(struct diff *self, struct err *err)
 {
 	unsigned kinds = self->kinds ? self->kinds
 				     : comparison_kinds(self->sides[SIDE_A].model,
@@ -146,7 +146,7 @@ static int compare(struct diff *self, struct err *err)
 	return 0;
 }
 
-static void warn(const struct comparison *comparison)
+static void diff_warn(const struct comparison *comparison)
 {
 	char warnings[COMPARISON_WARNINGS_MAX][COMPARISON_WARNING_SIZE];
 	size_t count = comparison_warnings(comparison, warnings);
@@ -155,7 +155,7 @@ static void warn(const struct comparison *comparison)
 		print(stderr, "warning: %s\n", warnings[i]);
 }
 
-static int draw(const struct diff *self, const struct diff_values *values, struct err *err)
+static int diff_draw(const struct diff *self, const struct diff_values *values, struct err *err)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
 	struct json json = { .out = stdout };
@@ -181,7 +181,8 @@ static int draw(const struct diff *self, const struct diff_values *values, struc
 	return 0;
 }
 
-static int diff(struct diff *self, char **paths, const struct diff_values *values, struct err *err)
+static int diff_make(struct diff *self, char **paths, const struct diff_values *values,
+		     struct err *err)
 {
 	const struct diff_style style = { .limit = values->limit,
 					  .is_by_total = !strcmp(values->by, "total"),
@@ -193,17 +194,17 @@ static int diff(struct diff *self, char **paths, const struct diff_values *value
 		r = open_side(&self->sides[i], i, values->records_max, err);
 	}
 	if (!r)
-		r = compare(self, err);
+		r = diff_compare(self, err);
 	if (r)
 		return r;
-	warn(&self->comparison);
+	diff_warn(&self->comparison);
 	if (values->is_json ? diff_print_json(&self->comparison, &style)
 			    : diff_print(&self->comparison, &style))
 		return err_set(err, -ENOMEM, "compare: no memory");
-	return self->write ? draw(self, values, err) : 0;
+	return self->write ? diff_draw(self, values, err) : 0;
 }
 
-static enum exit_code finish(const struct diff *self, bool is_json, const struct err *err)
+static enum exit_code diff_finish(const struct diff *self, bool is_json, const struct err *err)
 {
 	struct json json = { .out = stdout };
 
@@ -224,8 +225,8 @@ static enum exit_code diff_run(char **argv)
 	int operands = options_parse(diff_options, argv, &values, &err);
 
 	if (check_operands(operands, argv, &err) == 0)
-		diff(&self, argv, &values, &err);
-	return finish(&self, values.is_json, &err);
+		diff_make(&self, argv, &values, &err);
+	return diff_finish(&self, values.is_json, &err);
 }
 
 const struct command command_diff = {

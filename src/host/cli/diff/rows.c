@@ -35,7 +35,8 @@ struct sorting {
 	bool is_by_total;
 };
 
-static void take(struct sorting *self, size_t number, const struct compared_part parts[SIDES])
+static void diff_rows_take(struct sorting *self, size_t number,
+			   const struct compared_part parts[SIDES])
 {
 	if (parts[SIDE_A].total_count || parts[SIDE_B].total_count)
 		self->rows[self->count++] = (struct diff_row){
@@ -58,7 +59,7 @@ struct diff_row *diff_sort_functions(const struct comparison *comparison, bool i
 
 	self.rows = calloc(comparison->function_count + 1, sizeof(*self.rows));
 	for (size_t i = 0; self.rows && i < comparison->function_count; i++)
-		take(&self, i, comparison->functions[i].parts);
+		diff_rows_take(&self, i, comparison->functions[i].parts);
 	return sorted(&self, ret_count);
 }
 
@@ -68,6 +69,6 @@ struct diff_row *diff_sort_threads(const struct comparison *comparison, size_t *
 
 	self.rows = calloc(comparison->thread_count + 1, sizeof(*self.rows));
 	for (size_t i = 0; self.rows && i < comparison->thread_count; i++)
-		take(&self, i, comparison->threads[i].parts);
+		diff_rows_take(&self, i, comparison->threads[i].parts);
 	return sorted(&self, ret_count);
 }

@@ -3,7 +3,7 @@
  */
 #include <sys/utsname.h>
 
-#include "host/attach/door.h"
+#include "host/attach/listener.h"
 #include "host/cli/command.h"
 #include "host/cli/doctor/features.h"
 #include "host/cli/doctor/members.h"
@@ -85,7 +85,7 @@ static void print_machine_json(const struct viewer *viewer)
 static void print_feature(const struct feature *feature, const struct finding *finding)
 {
 	print(stdout, "  %-6s  %-12s %s  [%s]\n", grade_names[finding->grade], feature->name,
-	      finding->rung, feature->verbs);
+	      finding->level, feature->verbs);
 	if (finding->missing[0])
 		print(stdout, "%10smissing: %s\n%10sfix:     %s\n", "", finding->missing, "",
 		      finding->fix);
@@ -96,7 +96,8 @@ static void write_feature(struct json *json, const struct feature *feature,
 {
 	json_text(json, "name", feature->name);
 	json_text(json, "works", grade_names[finding->grade]);
-	json_text(json, "rung", finding->rung);
+	json_text(json, "level", finding->level);
+	json_text(json, "rung", finding->level); /* its name in 0.1.0 */
 	json_text(json, "missing", finding->missing);
 	json_text(json, "fix", finding->fix);
 }
@@ -167,7 +168,7 @@ static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struc
 	if (r < 0)
 		return r;
 	doctor_sampling_process(pid, is_json);
-	r = door_judge(&process, err);
+	r = listener_judge(&process, err);
 	if (!is_json && r == 0)
 		print(stdout, "\nok: limpet attach %d should work\n", (int)pid);
 	else if (!is_json)
@@ -203,7 +204,7 @@ static enum exit_code doctor_run(char **argv)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "say what is allowed here, what is missing, and how to get it",
+	.summary = "check what is allowed here, what is missing, and how to get it",
 	.usage = "[PID] [--setup] [--json]",
 	.options = doctor_options,
 	.run = doctor_run,

@@ -14,9 +14,9 @@
 
 #define FIX_PTRACE "sudo limpet ..., or for a group: " RIGHTS_SETUP
 
-static struct finding full(const char *rung)
+static struct finding full(const char *level)
 {
-	return (struct finding){ FEATURE_FULL, rung, "", "" };
+	return (struct finding){ FEATURE_FULL, level, "", "" };
 }
 
 static struct finding examine_looking(const struct rights *rights)

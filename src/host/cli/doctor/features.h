@@ -1,5 +1,5 @@
 /*
- * What limpet can do here: each feature with the rung it gets, the right it misses and the command
+ * What limpet can do here: each feature with the level it gets, the right it misses and the command
  * for that.
  */
 #pragma once
@@ -10,8 +10,8 @@ enum feature_grade { FEATURE_NONE, FEATURE_PART, FEATURE_FULL };
 
 struct finding {
 	enum feature_grade grade;
-	const char *rung;    /* what one gets: "any process" */
-	const char *missing; /* the right that gives more; "" on the highest rung */
+	const char *level;   /* what one gets: "any process" */
+	const char *missing; /* the right that gives more; "" at the highest level */
 	const char *fix;     /* the command that gives it */
 };
 

@@ -1,6 +1,6 @@
 /*
- * What sampling a process gets here, tried out: the rung, and in the words of `limpet record` why
- * no better one.
+ * What sampling a process gets here, tried out: the sampler, and in the words of `limpet record`
+ * why no better one.
  */
 #pragma once
 

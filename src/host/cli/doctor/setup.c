@@ -74,7 +74,7 @@ static void find_user(uid_t uid, char *ret, size_t room)
 		snprintf(ret, room, "USER");
 }
 
-static void prepare(struct setup *ret)
+static void doctor_setup_prepare(struct setup *ret)
 {
 	char program[PATH_MAX], user[64];
 
@@ -136,7 +136,7 @@ void doctor_setup(bool is_json)
 {
 	struct setup setup;
 
-	prepare(&setup);
+	doctor_setup_prepare(&setup);
 	if (is_json)
 		print_json(&setup);
 	else

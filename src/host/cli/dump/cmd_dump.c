@@ -19,23 +19,24 @@
 struct dump_values {
 	bool is_json, no_lines, user_only, java_names, debuginfod;
 	struct dump_style style;
-	const char *pid, *way;
+	const char *pid, *sampler;
 };
 
 #define FIELD(name) offsetof(struct dump_values, name)
 
 static const struct option_desc dump_options[] = {
 	OPERAND_OPTION(FIELD(pid)),
-	{ 0, "no-lines", NULL, "names only: no files, lines and inlined functions", OPTION_FLAG,
+	{ 0, "no-lines", NULL, "show names only: no files, lines or inlined functions", OPTION_FLAG,
 	  FIELD(no_lines) },
-	{ 0, "user", NULL, "no frames of the kernel", OPTION_FLAG, FIELD(user_only) },
+	{ 0, "user", NULL, "leave out frames of the kernel", OPTION_FLAG, FIELD(user_only) },
 	{ 0, "java-names", NULL, "ask a Java virtual machine for the names of its code (JDK 17)",
 	  OPTION_FLAG, FIELD(java_names) },
 	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
 	  FIELD(debuginfod) },
-	{ 0, "way", "NAME", "only this way: bpf or read", OPTION_TEXT, FIELD(way) },
-	{ 'a', "all", NULL, "each thread and each frame, also where they are equal", OPTION_FLAG,
-	  FIELD(style.all) },
+	{ 0, "sampler", "NAME", "use only this sampler: bpf or read", OPTION_TEXT, FIELD(sampler) },
+	{ 0, "way", "NAME", NULL, OPTION_TEXT, FIELD(sampler) },
+	{ 'a', "all", NULL, "show each thread and each frame, also where they are equal",
+	  OPTION_FLAG, FIELD(style.all) },
 	{ 0, "full-paths", NULL, "files and modules with their folders", OPTION_FLAG,
 	  FIELD(style.full_paths) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
@@ -122,14 +123,17 @@ static void write_dump(pid_t pid, const struct dump *dump)
 	json_text(&json, "event", "process");
 	json_signed(&json, "pid", pid);
 	json_number(&json, "threads", dump->count);
-	json_text(&json, "way", dump->way);
+	json_text(&json, "sampler", dump->sampler);
+	json_text(&json, "no_better_sampler", dump->reasons);
+	/* The names of 0.1.0. */
+	json_text(&json, "way", dump->sampler);
 	json_text(&json, "no_better_way", dump->reasons);
 	json_object_end(&json);
 }
 
 /* What others are asked for, before. */
-static int prepare(const struct dump_values *values, pid_t pid, struct jvm_trace *trace,
-		   struct debuginfod *debuginfod, struct err *err)
+static int dump_prepare(const struct dump_values *values, pid_t pid, struct jvm_trace *trace,
+			struct debuginfod *debuginfod, struct err *err)
 {
 	int r = values->java_names ? jvm_write_names(pid, /* start_tick */ 0, trace, err) : 0;
 
@@ -148,10 +152,10 @@ static enum exit_code dump_run(char **argv)
 	pid_t pid;
 
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
-	    !prepare(&values, pid, &trace, &debuginfod, &err)) {
+	    !dump_prepare(&values, pid, &trace, &debuginfod, &err)) {
 		options = (struct dump_options){ .wants_lines = !values.no_lines,
 						 .kernel_frames = !values.user_only,
-						 .way = values.way };
+						 .sampler = values.sampler };
 		(void)!dump_take(&dump, pid, &options, &err);
 		if (dump && values.is_json)
 			write_dump(pid, dump);
@@ -165,7 +169,7 @@ static enum exit_code dump_run(char **argv)
 
 const struct command command_dump = {
 	.name = "dump",
-	.summary = "the stacks of all threads of a process, now",
+	.summary = "show the stacks of all threads of a process, once",
 	.usage = "PID [--user] [--no-lines] [--all] [--full-paths] [--json]",
 	.options = dump_options,
 	.run = dump_run,

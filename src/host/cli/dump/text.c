@@ -229,7 +229,7 @@ static void print_deadlock(const struct dump *dump)
 void dump_print(pid_t pid, const struct dump *dump, const struct dump_style *style)
 {
 	print(stdout, "process %d: %zu thread%s, by %s\n", pid, dump->count, plural(dump->count),
-	      dump->way);
+	      dump->sampler);
 	for (const char *at = dump->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		print(stderr, "note: %.*s\n", (int)strcspn(at, "\n"), at);
 	print_deadlock(dump);

@@ -27,20 +27,21 @@
 
 static const struct option_desc record_options[] = {
 	OPERANDS_OPTION(FIELD(pids)),
-	{ 'o', "output", "FILE", "the recording (default: limpet-PID.limpet)", OPTION_TEXT,
-	  FIELD(output) },
+	{ 'o', "output", "FILE", "write the recording to FILE (default: limpet-PID.limpet)",
+	  OPTION_TEXT, FIELD(output) },
 	{ 'd', "duration", "TIME", "stop after TIME of recording (10 or 10s, 500ms, 1m)",
 	  OPTION_DURATION, FIELD(duration_ns) },
-	{ 'F', "frequency", "HZ", "samples a second, 1 to 5000 (default: 99; without traces)",
-	  OPTION_NUMBER, FIELD(samples.hz) },
+	{ 'F', "frequency", "HZ",
+	  "take HZ samples a second, 1 to 5000 (default: 99; without traces)", OPTION_NUMBER,
+	  FIELD(samples.hz) },
 	{ 'e', "event", "NAME",
-	  "what is counted: cpu-clock, or cycles where the processor counts them", OPTION_TEXT,
+	  "sample by this event: cpu-clock, or cycles where the processor counts them", OPTION_TEXT,
 	  FIELD(samples.event) },
-	{ 0, "off-cpu", NULL, "also samples of waiting threads: where, and how long", OPTION_FLAG,
+	{ 0, "off-cpu", NULL, "also sample waiting threads: where, and how long", OPTION_FLAG,
 	  FIELD(samples.off_cpu) },
-	{ 'C', "children", NULL, "its descendants too, also those born meanwhile", OPTION_FLAG,
-	  FIELD(samples.children) },
-	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
+	{ 'C', "children", NULL, "record its descendants too, also those started later",
+	  OPTION_FLAG, FIELD(samples.children) },
+	{ 0, "sampler", "NAME", "use only this sampler: bpf, copy, read or state", OPTION_TEXT,
 	  FIELD(samples.sampler) },
 	{ 0, "java-names", NULL, "ask a Java virtual machine for the names of its code (JDK 17)",
 	  OPTION_FLAG, FIELD(samples.java_names) },
@@ -69,11 +70,12 @@ static const struct option_desc record_options[] = {
 #include "host/session/gpu_traces.def"
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
-	{ 0, "ring-size", "SIZE", "memory for each thread's records (1M; for devices 4M)",
-	  OPTION_TEXT, FIELD(ring_size) },
+	{ 0, "ring-size", "SIZE",
+	  "use SIZE of memory for each thread's records (1M; for devices 4M)", OPTION_TEXT,
+	  FIELD(ring_size) },
 	{ 0, "collection-period", "DELAY:TIME:REPEAT",
 	  "record TIME after DELAY, REPEAT times (0: for ever)", OPTION_TEXT, FIELD(period) },
-	{ 'u', "unload", NULL, "take everything along when leaving", OPTION_FLAG, FIELD(unload) },
+	{ 'u', "unload", NULL, "unmap everything on detach", OPTION_FLAG, FIELD(unload) },
 	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG,
 	  FIELD(force) },
 	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
@@ -136,7 +138,7 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 	return r ? r : period_parse(values->period, &visit->period, err);
 }
 
-static int record(struct visit *visit, struct recorder_options *options, struct err *err)
+static int record_make(struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	const struct record_values *values = visit->values;
 	int r = choose_file(visit, options, err);
@@ -160,7 +162,7 @@ static int record_running(struct visit *visit, struct recorder_options *options,
 	int r = visit->signals = ending_prepare(err);
 
 	ending_outlive_pipes();
-	return r < 0 ? r : record(visit, options, err);
+	return r < 0 ? r : record_make(visit, options, err);
 }
 
 static bool is_stopped(pid_t pid)
@@ -198,7 +200,7 @@ static int record_launched(char **command, struct launched *launched, struct vis
 	options->session.attach.doorstep = launch->doorstep;
 	visit->pids[0] = launch->pid;
 	visit->pid_count = 1;
-	r = record(visit, options, err);
+	r = record_make(visit, options, err);
 	if (r && !launch->is_let_go && is_stopped(launch->pid))
 		explain_stop(command[0], err);
 	launched_finish(launched);
@@ -270,7 +272,7 @@ static enum exit_code record_run(char **argv)
 
 const struct command command_record = {
 	.name = "record",
-	.summary = "sample and trace a running process, or a program that it starts, into a file",
+	.summary = "record samples and traces of a running process, or of a program it starts",
 	.usage =
 		"{-p PID... | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,

@@ -30,7 +30,8 @@ static int judge_records(const struct visit *self, const struct recorder_outcome
 }
 
 /* One of both is enough; what is missing is said all the same. */
-static int judge(const struct visit *self, const struct outcome *outcome, struct err *err)
+static int record_finish_judge(const struct visit *self, const struct outcome *outcome,
+			       struct err *err)
 {
 	struct err no_samples = { 0 }, no_records = { 0 };
 	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling,
@@ -96,5 +97,5 @@ int record_finish(struct visit *self, int r, struct err *err)
 		fflush(stdout); /* a program that was started may go on for long */
 		warn_words(&outcome.recorded.totals.words);
 	}
-	return r ? r : end ? end : judge(self, &outcome, err);
+	return r ? r : end ? end : record_finish_judge(self, &outcome, err);
 }

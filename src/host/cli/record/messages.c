@@ -310,11 +310,11 @@ void warn_words(const struct trace_words *words)
 {
 	if (words->foreign)
 		print(stderr,
-		      "warning: %u words of imports were changed by somebody else meanwhile: left so\n",
+		      "warning: %u import entries were modified by another tool and left unchanged\n",
 		      words->foreign);
 	if (words->unwritable + words->refused)
 		print(stderr,
-		      "warning: calls through %u words of imports were not seen: %u cannot be written, %u are too many\n",
+		      "warning: calls through %u import entries were not seen: %u cannot be written, %u are too many\n",
 		      words->unwritable + words->refused, words->unwritable, words->refused);
 }
 

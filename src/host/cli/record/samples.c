@@ -67,7 +67,7 @@ void samples_tell_asked(const struct debuginfod *debuginfod)
 		      debuginfod->found, debuginfod->asked, debuginfod->late);
 }
 
-/* Lines of "rung: reason". */
+/* Lines of "sampler: reason". */
 void samples_explain(struct sampling *sampling, char told[SAMPLING_REASONS_MAX])
 {
 	char reasons[SAMPLING_REASONS_MAX], *rest = reasons, *line;
@@ -108,7 +108,7 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 	json_number(json, "samples", written->samples);
 	json_number(json, "samples_lost", totals->counts.lost);
 	json_number(json, "code_left_out", totals->counts.left_out);
-	json_number(json, "one_sample_in", MAX(totals->counts.thinned, 1u));
+	json_number(json, "one_sample_in", MAX(totals->counts.throttled, 1u));
 	json_number(json, "sampled_threads", totals->threads);
 	json_fixed(json, "complete_percent", complete_share(&totals->counts), 2);
 	stack_ends_write(json, totals->counts.ends);
@@ -156,11 +156,11 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		      " pieces of code had no room in the tables of the kernel programs: stacks "
 		      "through them are incomplete; --sampler copy has no such limit\n",
 		      totals->counts.left_out);
-	if (totals->counts.thinned > 1)
+	if (totals->counts.throttled > 1)
 		print(stderr,
 		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
 		      "limpet no more than a tenth of a processor; -F with less costs less\n",
-		      totals->counts.thinned);
+		      totals->counts.throttled);
 	warn_incomplete(&totals->counts);
 	if (totals->java_trouble[0])
 		print(stderr, "warning: names of Java are not the latest: %s\n",

@@ -23,13 +23,13 @@ struct report_values {
 #define FIELD(member) offsetof(struct report_values, member)
 
 static const struct option_desc report_options[] = {
-	{ 'u', "unit", "UNIT", "sec, msec, usec or nsec (default: usec)", OPTION_TEXT,
+	{ 'u', "unit", "UNIT", "show times in sec, msec, usec or nsec (default: usec)", OPTION_TEXT,
 	  FIELD(unit) },
-	{ 'n', "limit", "N", "rows of each table (default: 20; 0: all)", OPTION_NUMBER,
+	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", OPTION_NUMBER,
 	  FIELD(limit) },
-	{ 't', "tree", NULL, "also who called whom, from samples", OPTION_FLAG, FIELD(tree) },
-	{ 0, "view", "VIEW", "only these samples: on-cpu, off-cpu, runnable or wall", OPTION_TEXT,
-	  FIELD(view) },
+	{ 't', "tree", NULL, "also show who called whom, from samples", OPTION_FLAG, FIELD(tree) },
+	{ 0, "view", "VIEW", "use only these samples: on-cpu, off-cpu, runnable or wall",
+	  OPTION_TEXT, FIELD(view) },
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
@@ -61,7 +61,7 @@ static int find_unit(const char *name, struct report_style *ret, struct err *err
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int take(const struct call *call, void *context)
+static int report_take(const struct call *call, void *context)
 {
 	struct recording_report *report = context;
 
@@ -78,7 +78,7 @@ static int add_up(struct recording_report *report)
 	if (summary_init(&report->summary, report->model) ||
 	    allocations_init(&report->allocations, report->model) ||
 	    descriptors_init(&report->descriptors, report->model) ||
-	    model_each_call(report->model, take, report) ||
+	    model_each_call(report->model, report_take, report) ||
 	    allocations_finish(&report->allocations))
 		return -ENOMEM;
 	summary_sort(&report->summary);
@@ -105,8 +105,8 @@ static inline void report_done_at_scope_end(struct recording_report *report)
 	report_done(report);
 }
 
-static int show(const char *path, const struct report_values *values,
-		struct recording_report *report, struct err *err)
+static int report_show(const char *path, const struct report_values *values,
+		       struct recording_report *report, struct err *err)
 {
 	CLEANUP(progress_end) struct progress progress = { 0 };
 	struct report_style style = { .limit = values->limit };
@@ -166,14 +166,14 @@ static enum exit_code report_run(char **argv)
 		err_fix(&err, "limpet report FILE.limpet");
 		err_exit(&err, EXIT_USAGE);
 	} else if (operands == 1) {
-		show(argv[0], &values, &report, &err);
+		report_show(argv[0], &values, &report, &err);
 	}
 	return report_finish(&report, values.is_json, &err);
 }
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "add up what a recording holds",
+	.summary = "summarize a recording",
 	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--only LANGUAGE] [--full-paths] "
 		 "[--max-records N] [--json]",
 	.options = report_options,

@@ -24,7 +24,7 @@ struct states {
 	uint64_t time_ns;
 };
 
-static int add(const struct sample_event *event, void *context)
+static int report_states_add(const struct sample_event *event, void *context)
 {
 	struct states *self = context;
 	unsigned state = event->kind == SAMPLE_BLOCKED ? (unsigned char)event->state % STATES : 0;
@@ -77,7 +77,7 @@ static void each_row(const struct states *states, struct json *json)
 int report_states_print(struct model *model)
 {
 	struct states states = { 0 };
-	int r = model_each_sample(model, add, &states);
+	int r = model_each_sample(model, report_states_add, &states);
 
 	if (r || !report_has_waits(model->samples))
 		return r;
@@ -90,7 +90,7 @@ int report_states_print(struct model *model)
 int report_states_print_json(struct model *model, struct json *json)
 {
 	struct states states = { 0 };
-	int r = model_each_sample(model, add, &states);
+	int r = model_each_sample(model, report_states_add, &states);
 
 	if (!r)
 		each_row(&states, json);

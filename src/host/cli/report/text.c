@@ -195,7 +195,7 @@ static void print_allocations(const struct recording_report *report,
 
 	if (!count)
 		return;
-	print(stdout, "\nmemory: gotten, and not given back until the end\n");
+	print(stdout, "\nmemory: allocated, and not freed by the end\n");
 	if (allocations->sample)
 		print(stdout,
 		      "ESTIMATED from %" PRIu64 " sample%s, one in %" PRIu64
@@ -218,7 +218,8 @@ static void print_allocations(const struct recording_report *report,
 	print_rest(count, style);
 	if (allocations->strangers)
 		print(stdout,
-		      "%10" PRIu64 " block%s %s given back that came from before the recording\n",
+		      "%10" PRIu64
+		      " block%s %s freed that had been allocated before the recording\n",
 		      allocations->strangers, plural(allocations->strangers),
 		      was_were(allocations->strangers));
 }

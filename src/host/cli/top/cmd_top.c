@@ -32,29 +32,31 @@ struct top_values {
 
 static const struct option_desc top_option_table[] = {
 	OPERAND_OPTION(FIELD(pid)),
-	{ 'F', "frequency", "HZ", "samples a second, 1 to 5000 (default: 99)", OPTION_NUMBER,
-	  FIELD(samples.hz) },
-	{ 0, "off-cpu", NULL, "also samples of waiting threads; v shows them", OPTION_FLAG,
+	{ 'F', "frequency", "HZ", "take HZ samples a second, 1 to 5000 (default: 99)",
+	  OPTION_NUMBER, FIELD(samples.hz) },
+	{ 0, "off-cpu", NULL, "also sample waiting threads; v shows them", OPTION_FLAG,
 	  FIELD(samples.off_cpu) },
-	{ 0, "sampler", "NAME", "only this way to sample: bpf, copy, read or state", OPTION_TEXT,
+	{ 'C', "children", NULL, "show its descendants too, also those started later", OPTION_FLAG,
+	  FIELD(samples.children) },
+	{ 0, "sampler", "NAME", "use only this sampler: bpf, copy, read or state", OPTION_TEXT,
 	  FIELD(samples.sampler) },
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
-	{ 'd', "duration", "TIME", "leave after TIME (--batch: 2s when not given)", OPTION_DURATION,
+	{ 'd', "duration", "TIME", "stop after TIME (--batch: 2s when not given)", OPTION_DURATION,
 	  FIELD(duration_ns) },
-	{ 'o', "output", "FILE", "where f freezes to (default: limpet-PID.limpet)", OPTION_TEXT,
-	  FIELD(output) },
-	{ 'b', "batch", NULL, "the tables once, as text; with -o also the recording", OPTION_FLAG,
-	  FIELD(is_batch) },
-	{ 'n', "limit", "N", "rows of each table of --batch (default: 20; 0: all)", OPTION_NUMBER,
-	  FIELD(rows) },
-	{ 0, "no-color", NULL, "no colours; NO_COLOR in the environment does the same", OPTION_FLAG,
-	  FIELD(no_color) },
-	{ 0, "ascii", NULL, "no characters but those of ASCII", OPTION_FLAG, FIELD(ascii) },
+	{ 'o', "output", "FILE", "write to FILE when f is pressed (default: limpet-PID.limpet)",
+	  OPTION_TEXT, FIELD(output) },
+	{ 'b', "batch", NULL, "print the tables once, as text; with -o also the recording",
+	  OPTION_FLAG, FIELD(is_batch) },
+	{ 'n', "limit", "N", "show N rows of each table of --batch (default: 20; 0: all)",
+	  OPTION_NUMBER, FIELD(rows) },
+	{ 0, "no-color", NULL, "use no colours; NO_COLOR in the environment does the same",
+	  OPTION_FLAG, FIELD(no_color) },
+	{ 0, "ascii", NULL, "use only ASCII characters", OPTION_FLAG, FIELD(ascii) },
 	{ 0 },
 };
 
-static int judge(const struct picture *picture, struct err *err)
+static int top_judge(const struct picture *picture, struct err *err)
 {
 	struct sampling_options options = { .sampler = { .pid = picture->pid,
 							 .off_cpu = picture->has_off_cpu } };
@@ -86,7 +88,7 @@ static int print_once(struct top *top, const struct top_values *values, struct e
 	if (r)
 		return r;
 	top_text_print(picture, values->rows ? values->rows : SIZE_MAX, stdout);
-	r = judge(picture, err);
+	r = top_judge(picture, err);
 	if (!r && picture->source.error.code) {
 		*err = picture->source.error;
 		r = err->code;
@@ -164,16 +166,17 @@ static enum exit_code top_run(char **argv)
 
 const struct command command_top = {
 	.name = "top",
-	.summary = "what a process does, live: threads, hot functions, flame view",
-	.usage = "PID [-F HZ] [--off-cpu] [--only LANGUAGE] [--batch]",
+	.summary = "show what a process does, live: threads, hot functions, flame view",
+	.usage = "PID [-F HZ] [--off-cpu] [--children] [--only LANGUAGE] [--batch]",
 	.options = top_option_table,
 	.run = top_run,
 	.notes =
-		"Nothing is injected and no thread is stopped.  In the terminal ? tells the keys.\n"
+		"Nothing is injected and no thread is stopped.  In the terminal ? shows the keys.\n"
 		"Of half a million samples the oldest leave; tables show the last 10 s (w: others).\n"
 		"\n"
 		"examples:\n"
 		"  limpet top 4711                        q leaves, f writes a recording\n"
 		"  limpet top 4711 --off-cpu              v also shows what threads wait for\n"
+		"  limpet top 4711 --children             the whole family of a server\n"
 		"  limpet top 4711 --batch -d 10s -n 5    once, as text\n",
 };

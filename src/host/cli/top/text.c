@@ -36,17 +36,19 @@ static void print_head(const struct picture *picture, FILE *out)
 
 	print(out, "process %d (", (int)picture->pid);
 	print_name(picture->process, out);
-	print(out, ")%s: sampler %s (%s), %u Hz, %s\n",
+	if (picture->others)
+		print(out, ") and %zu descendant%s", picture->others, plural(picture->others));
+	print(out, "%s%s: sampler %s (%s), %u Hz, %s\n", picture->others ? "" : ")",
 	      picture->source.has_ended ? ", which has ended" : "", picture->source.sampler,
 	      picture->source.summary, picture->hz, kinds ? kinds : "all");
 	print(out, "%" PRIu64 " sample%s, %.2f %% complete, %" PRIu64 " lost\n", picture->seen,
 	      plural(picture->seen), percent(picture->complete, picture->seen),
 	      picture->source.lost);
-	if (picture->source.thinned > 1)
+	if (picture->source.throttled > 1)
 		print(out,
 		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
 		      "limpet no more than a tenth of a processor\n",
-		      picture->source.thinned);
+		      picture->source.throttled);
 	for (; *reasons; reasons += strcspn(reasons, "\n"), reasons += *reasons == '\n')
 		print(out, "note: %.*s\n", (int)strcspn(reasons, "\n"), reasons);
 }

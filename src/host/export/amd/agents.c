@@ -12,7 +12,7 @@
 #include "host/core/room.h"
 #include "host/core/text.h"
 
-static struct agent *add(struct agents *agents, uint64_t number)
+static struct agent *agents_add(struct agents *agents, uint64_t number)
 {
 	if (make_room(&agents->items, agents->count, &agents->room, sizeof(*agents->items)))
 		return NULL;
@@ -38,7 +38,7 @@ static void take_line(struct agent *agent, struct text line)
 			text_copy_printable(line, texts[i].into, AGENT_TEXT_MAX);
 }
 
-static void describe(struct agent *agent, const char *lines)
+static void agents_describe(struct agent *agent, const char *lines)
 {
 	struct text rest = text_of(lines), line;
 
@@ -54,7 +54,7 @@ static int by_number(const void *left, const void *right)
 }
 
 /* Gives it its place among those of its type; 0 or -ENOMEM. */
-static int enter(struct agents *agents, struct agent *agent)
+static int agents_enter(struct agents *agents, struct agent *agent)
 {
 	bool is_new;
 	struct table_entry *entry = table_make(&agents->by_number, agent->number, 0, &is_new);
@@ -74,10 +74,10 @@ static int add_named(struct agents *agents, const struct names *names)
 
 		if (!named->text || named->space != NAME_DEVICE)
 			continue;
-		agent = add(agents, named->id);
+		agent = agents_add(agents, named->id);
 		if (!agent)
 			return -ENOMEM;
-		describe(agent, named->text);
+		agents_describe(agent, named->text);
 	}
 	return 0;
 }
@@ -91,7 +91,7 @@ int agents_init(struct agents *ret, const struct model_process *process)
 	if (!r && ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), by_number);
 	for (size_t i = 0; !r && i < ret->count; i++)
-		r = enter(ret, &ret->items[i]);
+		r = agents_enter(ret, &ret->items[i]);
 	return r;
 }
 
@@ -110,11 +110,11 @@ const struct agent *agents_find(struct agents *agents, uint64_t number, bool *re
 	*ret_is_new = !entry;
 	if (entry)
 		return &agents->items[entry->value - 1];
-	agent = add(agents, number);
+	agent = agents_add(agents, number);
 	if (!agent)
 		return NULL;
 	agent->is_cpu = number == 0;
-	return enter(agents, agent) ? NULL : agent;
+	return agents_enter(agents, agent) ? NULL : agent;
 }
 
 const char *agent_type(const struct agent *agent)

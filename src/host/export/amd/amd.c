@@ -172,8 +172,8 @@ static const char *find_region(const struct amd_view *view, const struct call *c
 				  model_time_ns(view->model, cause));
 }
 
-static struct amd_event describe(const struct amd_view *view, const struct call *call,
-				 char room[KERNEL_NAME_MAX])
+static struct amd_event amd_describe(const struct amd_view *view, const struct call *call,
+				     char room[KERNEL_NAME_MAX])
 {
 	const struct domain_place *place = &places[call->function->domain];
 	struct amd_event event = {
@@ -208,7 +208,7 @@ struct passing {
 	void *context;
 };
 
-static int pass(const struct call *call, void *context)
+static int amd_pass(const struct call *call, void *context)
 {
 	struct passing *passing = context;
 	struct amd_view *view = passing->view;
@@ -223,7 +223,7 @@ static int pass(const struct call *call, void *context)
 		return -ENOMEM;
 	if (!regions_want(&view->regions, view->model, call))
 		return 0;
-	event = describe(view, call, room);
+	event = amd_describe(view, call, room);
 	if (event.domain == AMD_KERNEL)
 		takes = kernel_filter_takes(&view->filter, call->process->number,
 					    event_value(&event, VALUE_NAME), event.name);
@@ -241,7 +241,7 @@ int amd_each_event(struct amd_view *view, amd_visitor *visit, void *context)
 	if (!r)
 		r = regions_init(&view->regions, view->model, &view->region_options);
 	if (!r)
-		r = model_each_call(view->model, pass, &passing);
+		r = model_each_call(view->model, amd_pass, &passing);
 	regions_done(&view->regions);
 	range_history_done(&view->history);
 	return r;

@@ -39,7 +39,7 @@ int csv_open(struct csv_set *set, struct output_file *file, const char *suffix, 
 	return r;
 }
 
-static int take(const struct amd_event *event, void *context)
+static int amd_csv_take(const struct amd_event *event, void *context)
 {
 	struct csv_set *set = context;
 	struct output_file *trace = &set->traces[event->domain];
@@ -69,7 +69,7 @@ static int find_agents(struct csv_set *set)
 	return set->agents ? 0 : err_set(set->err, -ENOMEM, "write '%s': no memory", set->prefix);
 }
 
-static int commit(struct csv_set *set, struct output_file *file)
+static int amd_csv_commit(struct csv_set *set, struct output_file *file)
 {
 	int r = file->out ? output_commit(file, set->err) : 0;
 
@@ -79,7 +79,7 @@ static int commit(struct csv_set *set, struct output_file *file)
 }
 
 /* A full disk is noticed before the first file gets its name. */
-static int flush(struct csv_set *set, struct output_file *file)
+static int amd_csv_flush(struct csv_set *set, struct output_file *file)
 {
 	errno = 0;
 	if (!file->out || (!fflush(file->out) && !ferror(file->out)))
@@ -101,9 +101,9 @@ static int each_file(struct csv_set *set, int (*act)(struct csv_set *, struct ou
 
 static int commit_all(struct csv_set *set)
 {
-	int r = each_file(set, flush);
+	int r = each_file(set, amd_csv_flush);
 
-	return r ? r : each_file(set, commit);
+	return r ? r : each_file(set, amd_csv_commit);
 }
 
 static void set_done(struct csv_set *set)
@@ -127,7 +127,7 @@ int amd_csv_write(struct amd_view *view, const char *prefix, const struct amd_cs
 
 	if (!r) {
 		errno = 0;
-		r = amd_each_event(view, take, &set);
+		r = amd_each_event(view, amd_csv_take, &set);
 		if (r && !err->code)
 			output_explain(r, prefix, err);
 	}

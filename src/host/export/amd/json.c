@@ -81,7 +81,7 @@ static int find_agent(const struct amd_event *event, void *context)
 	return 0;
 }
 
-static int look(struct results *self)
+static int amd_json_look(struct results *self)
 {
 	int r = results_number(self);
 
@@ -121,7 +121,7 @@ int amd_json_write(struct amd_view *views, size_t count, FILE *out)
 					   .process = views[i].process,
 					   .json = &json };
 
-		r = look(&results);
+		r = amd_json_look(&results);
 		if (!r)
 			r = write_process(&results);
 		free(results.operations);

@@ -16,7 +16,7 @@ static bool is_given(const char *option)
 	return option && option[0];
 }
 
-static int compile(regex_t *ret, const char *expression, struct err *err)
+static int kernel_filter_compile(regex_t *ret, const char *expression, struct err *err)
 {
 	char why[160];
 	int code = regcomp(ret, expression, REG_EXTENDED | REG_NOSUB);
@@ -89,11 +89,11 @@ int kernel_filter_init(struct kernel_filter *ret, const struct kernel_filter_opt
 
 	*ret = (struct kernel_filter){ 0 };
 	if (is_given(options->include)) {
-		r = compile(&ret->include, options->include, err);
+		r = kernel_filter_compile(&ret->include, options->include, err);
 		ret->has_include = !r;
 	}
 	if (!r && is_given(options->exclude)) {
-		r = compile(&ret->exclude, options->exclude, err);
+		r = kernel_filter_compile(&ret->exclude, options->exclude, err);
 		ret->has_exclude = !r;
 	}
 	if (!r && is_given(options->iterations))

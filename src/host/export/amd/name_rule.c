@@ -354,7 +354,7 @@ typedef const char *key_taker(const char *at, const struct name_facts *facts, st
 static key_taker *const takers[] = { take_long_key, take_argument, take_variable, take_letter };
 
 /* What stands at this place, a key or a character; where to go on. */
-static const char *take(const char *at, const struct name_facts *facts, struct bytes *out)
+static const char *name_rule_take(const char *at, const struct name_facts *facts, struct bytes *out)
 {
 	const char *end = NULL;
 
@@ -371,7 +371,7 @@ int name_rule_expand(const char *pattern, const struct name_facts *facts, char *
 	struct bytes out = { 0 };
 
 	while (*pattern)
-		pattern = take(pattern, facts, &out);
+		pattern = name_rule_take(pattern, facts, &out);
 	bytes_put(&out, "", 1);
 	if (out.has_failed) {
 		bytes_done(&out);

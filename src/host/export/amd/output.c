@@ -54,7 +54,7 @@ static const char *find_variable(void *context, const char *name)
 	return value;
 }
 
-static int expand(struct part *part, const char *pattern, char **ret)
+static int amd_output_expand(struct part *part, const char *pattern, char **ret)
 {
 	const struct model *model = part->view.model;
 	const struct model_process *process = part->process;
@@ -87,10 +87,10 @@ static int make_prefix(struct part *part, char **ret)
 {
 	CLEANUP(free) char *directory = NULL;
 	CLEANUP(free) char *file = NULL;
-	int r = expand(part, or_else(part->options->directory, "."), &directory);
+	int r = amd_output_expand(part, or_else(part->options->directory, "."), &directory);
 
 	if (!r)
-		r = expand(part, or_else(part->options->file, USUAL_FILE), &file);
+		r = amd_output_expand(part, or_else(part->options->file, USUAL_FILE), &file);
 	if (r)
 		return r;
 	/* A file with a folder of its own needs none. */

@@ -305,7 +305,7 @@ static event_putter *const putters[AMD_DOMAINS] = {
 	[AMD_SCRATCH] = put_memory,
 };
 
-static int take(const struct amd_event *event, void *context)
+static int rocpd_take(const struct amd_event *event, void *context)
 {
 	struct rocpd *self = context;
 	event_putter *put = putters[event->domain] ? putters[event->domain] : put_region;
@@ -401,7 +401,7 @@ static int put_everything(struct rocpd *self)
 	if (!r)
 		r = put_threads(self);
 	if (!r)
-		r = amd_each_event(self->view, take, self);
+		r = amd_each_event(self->view, rocpd_take, self);
 	if (r == -ENOMEM && !self->err->code)
 		r = rocpd_no_memory(self);
 	return r ? r : rocpd_finish(&self->file, self->err);

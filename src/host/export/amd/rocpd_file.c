@@ -61,7 +61,7 @@ static const struct insert_words {
 };
 
 /* A full disk is said as such, whatever SQLite calls it. */
-static int explain(const struct rocpd_file *file, struct err *err)
+static int rocpd_file_explain(const struct rocpd_file *file, struct err *err)
 {
 	int code = sqlite3_errcode(file->database), system = sqlite3_system_errno(file->database);
 
@@ -74,11 +74,11 @@ static int explain(const struct rocpd_file *file, struct err *err)
 	return err_set(err, -EIO, "write '%s': %s", file->path, sqlite3_errmsg(file->database));
 }
 
-static int run(struct rocpd_file *file, const char *statement, struct err *err)
+static int rocpd_file_run(struct rocpd_file *file, const char *statement, struct err *err)
 {
 	return sqlite3_exec(file->database, statement, NULL, NULL, NULL) == SQLITE_OK
 		       ? 0
-		       : explain(file, err);
+		       : rocpd_file_explain(file, err);
 }
 
 /* "@name" becomes a reference to that table. */
@@ -106,7 +106,7 @@ static int run_bytes(struct rocpd_file *file, struct bytes *statement, struct er
 	bytes_put(statement, "", 1);
 	if (statement->has_failed)
 		return output_explain(-ENOMEM, file->path, err);
-	return run(file, (const char *)statement->data, err);
+	return rocpd_file_run(file, (const char *)statement->data, err);
 }
 
 static int make_plain_view(struct rocpd_file *file, const char *name, struct err *err)
@@ -116,7 +116,7 @@ static int make_plain_view(struct rocpd_file *file, const char *name, struct err
 	snprintf(statement, sizeof(statement),
 		 "CREATE VIEW \"rocpd_%s\" AS SELECT * FROM \"rocpd_%s%s\"", name, name,
 		 file->suffix);
-	return run(file, statement, err);
+	return rocpd_file_run(file, statement, err);
 }
 
 static int make_table(struct rocpd_file *file, const struct rocpd_table *table, struct err *err)
@@ -142,7 +142,7 @@ static int make_metadata(struct rocpd_file *file, struct err *err)
 		 "CREATE TABLE \"rocpd_metadata%s\" (id INTEGER NOT NULL PRIMARY KEY "
 		 "AUTOINCREMENT, tag TEXT NOT NULL, value TEXT NOT NULL)",
 		 file->suffix);
-	return run(file, statement, err);
+	return rocpd_file_run(file, statement, err);
 }
 
 static int make_tables(struct rocpd_file *file, struct err *err)
@@ -163,7 +163,7 @@ static unsigned count_columns(const char *columns)
 	return count;
 }
 
-static int prepare(struct rocpd_file *file, enum rocpd_insert which, struct err *err)
+static int rocpd_file_prepare(struct rocpd_file *file, enum rocpd_insert which, struct err *err)
 {
 	char statement[768], places[2 * COLUMNS_MAX + 1] = "";
 	unsigned count = count_columns(inserts[which].columns);
@@ -177,7 +177,7 @@ static int prepare(struct rocpd_file *file, enum rocpd_insert which, struct err 
 	return sqlite3_prepare_v3(file->database, statement, -1, SQLITE_PREPARE_PERSISTENT,
 				  &file->inserts[which], NULL) == SQLITE_OK
 		       ? 0
-		       : explain(file, err);
+		       : rocpd_file_explain(file, err);
 }
 
 static int put_metadata(struct rocpd_file *file, struct err *err)
@@ -234,8 +234,9 @@ int rocpd_open(struct rocpd_file *ret, const char *path, const char *shown, cons
 	choose_names(ret, guid);
 	if (sqlite3_open_v2(path, &ret->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 			    STEADY_FILES) != SQLITE_OK)
-		return explain(ret, err);
-	r = run(ret,
+		return rocpd_file_explain(ret, err);
+	r = rocpd_file_run(
+		ret,
 		"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
 		"PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536; "
 		"PRAGMA foreign_keys = OFF; PRAGMA application_id = " ROCPD_APPLICATION_ID
@@ -244,7 +245,7 @@ int rocpd_open(struct rocpd_file *ret, const char *path, const char *shown, cons
 	if (!r)
 		r = make_tables(ret, err);
 	for (unsigned i = 0; !r && i < INSERTS; i++)
-		r = prepare(ret, i, err);
+		r = rocpd_file_prepare(ret, i, err);
 	return r ? r : put_metadata(ret, err);
 }
 
@@ -256,7 +257,7 @@ static int bind_mended(sqlite3_stmt *statement, int place, const char *text)
 	return mended ? sqlite3_bind_text(statement, place, mended, -1, free) : SQLITE_NOMEM;
 }
 
-static int bind(sqlite3_stmt *statement, int place, const struct rocpd_cell *cell)
+static int rocpd_file_bind(sqlite3_stmt *statement, int place, const struct rocpd_cell *cell)
 {
 	if (cell->kind == CELL_NUMBER)
 		return sqlite3_bind_int64(statement, place, cell->number);
@@ -274,12 +275,12 @@ int rocpd_insert(struct rocpd_file *file, enum rocpd_insert which, const struct 
 	int count = sqlite3_bind_parameter_count(statement), code = SQLITE_OK;
 
 	for (int i = 0; code == SQLITE_OK && i < count; i++)
-		code = bind(statement, i + 1, &cells[i]);
+		code = rocpd_file_bind(statement, i + 1, &cells[i]);
 	if (code == SQLITE_OK)
 		code = sqlite3_step(statement);
 	sqlite3_reset(statement);
 	file->rows++;
-	return code == SQLITE_DONE ? 0 : explain(file, err);
+	return code == SQLITE_DONE ? 0 : rocpd_file_explain(file, err);
 }
 
 static int make_views(struct rocpd_file *file, struct err *err)
@@ -293,7 +294,7 @@ static int make_views(struct rocpd_file *file, struct err *err)
 
 		snprintf(statement, sizeof(statement), "CREATE VIEW \"%s\" AS %s", view->name,
 			 view->query);
-		r = run(file, statement, err);
+		r = rocpd_file_run(file, statement, err);
 	}
 	return r;
 }
@@ -310,7 +311,7 @@ static int make_indexes(struct rocpd_file *file, struct err *err)
 		snprintf(statement, sizeof(statement),
 			 "CREATE INDEX \"rocpd_%s%s_event_id_idx\" ON \"rocpd_%s%s\" (event_id)",
 			 tables[i], file->suffix, tables[i], file->suffix);
-		r = run(file, statement, err);
+		r = rocpd_file_run(file, statement, err);
 	}
 	return r;
 }
@@ -321,7 +322,7 @@ int rocpd_finish(struct rocpd_file *file, struct err *err)
 
 	if (!r)
 		r = make_views(file, err);
-	return r ? r : run(file, "COMMIT", err);
+	return r ? r : rocpd_file_run(file, "COMMIT", err);
 }
 
 void rocpd_close(struct rocpd_file *file)

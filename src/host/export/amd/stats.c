@@ -39,7 +39,7 @@ static struct amd_stats_row *find_row(struct amd_stats *stats, const struct amd_
 	return entry->value ? &stats->rows[entry->value - 1] : NULL;
 }
 
-static int take(const struct amd_event *event, void *context)
+static int amd_stats_take(const struct amd_event *event, void *context)
 {
 	uint64_t duration_ns = event->call->end_ns - event->call->begin_ns;
 	struct amd_stats *stats = context;
@@ -70,7 +70,7 @@ int amd_stats_init(struct amd_stats *ret, struct amd_view *view)
 	int r;
 
 	*ret = (struct amd_stats){ 0 };
-	r = amd_each_event(view, take, ret);
+	r = amd_each_event(view, amd_stats_take, ret);
 	if (!r && ret->count)
 		qsort(ret->rows, ret->count, sizeof(*ret->rows), by_time);
 	for (unsigned domain = 0; domain <= AMD_DOMAINS; domain++) {

@@ -27,8 +27,8 @@ static struct share_change change_of(const struct svg_picture *self, const struc
 	return comparison_change(svg->comparison, parts[SIDE_A].total_ns, parts[SIDE_B].total_ns);
 }
 
-static void name(const struct svg_picture *self, const struct tree_node *node, char *ret,
-		 size_t room)
+static void diff_svg_name(const struct svg_picture *self, const struct tree_node *node, char *ret,
+			  size_t room)
 {
 	const struct diff_svg *svg = self->context;
 
@@ -36,7 +36,8 @@ static void name(const struct svg_picture *self, const struct tree_node *node, c
 }
 
 /* As in the page: the stronger, the larger the factor. */
-static struct svg_colour colour(const struct svg_picture *self, const struct tree_node *node)
+static struct svg_colour diff_svg_colour(const struct svg_picture *self,
+					 const struct tree_node *node)
 {
 	struct share_change change = change_of(self, node);
 	double sum = change.shares[SIDE_A] + change.shares[SIDE_B];
@@ -49,7 +50,7 @@ static struct svg_colour colour(const struct svg_picture *self, const struct tre
 				    .light = (unsigned)(90 - 32 * strength) };
 }
 
-static void tell(const struct svg_picture *self, const struct tree_node *node)
+static void diff_svg_tell(const struct svg_picture *self, const struct tree_node *node)
 {
 	struct share_change change = change_of(self, node);
 
@@ -89,9 +90,9 @@ int diff_svg_write(const struct comparison *comparison, FILE *out)
 	const struct svg_picture picture = { .out = out,
 					     .tree = &self.diff.tree,
 					     .context = &self,
-					     .name = name,
-					     .colour = colour,
-					     .tell = tell,
+					     .name = diff_svg_name,
+					     .colour = diff_svg_colour,
+					     .tell = diff_svg_tell,
 					     .head = head,
 					     .head_lines = 3 };
 	int r = diff_tree_build(&self.diff, comparison, profiles);

@@ -34,7 +34,7 @@ struct firefox {
 	size_t count, room;
 };
 
-static int keep(const struct sample_event *event, void *context)
+static int firefox_keep(const struct sample_event *event, void *context)
 {
 	struct firefox *self = context;
 
@@ -362,7 +362,7 @@ static int firefox_write(struct model *model, FILE *out)
 	int r = firefox_tables_init(&self.tables, model->samples);
 
 	if (!r)
-		r = model_each_sample(model, keep, &self);
+		r = model_each_sample(model, firefox_keep, &self);
 	if (!r && self.count)
 		qsort(self.kept, self.count, sizeof(*self.kept), by_thread);
 	if (!r)

@@ -26,7 +26,7 @@ struct speedscope {
 	size_t count, room;
 };
 
-static int keep(const struct sample_event *event, void *context)
+static int speedscope_keep(const struct sample_event *event, void *context)
 {
 	struct speedscope *self = context;
 
@@ -131,7 +131,7 @@ static int speedscope_write(struct model *model, FILE *out)
 	struct speedscope self = { .json = { .out = out },
 				   .model = model,
 				   .kinds = profile_kinds(model->samples) };
-	int r = model_each_sample(model, keep, &self);
+	int r = model_each_sample(model, speedscope_keep, &self);
 
 	if (!r && self.count)
 		qsort(self.kept, self.count, sizeof(*self.kept), by_thread);

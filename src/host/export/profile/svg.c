@@ -14,8 +14,8 @@
 #include "host/model/table.h"
 #include "shared/base/hash.h"
 
-static void name(const struct svg_picture *self, const struct tree_node *node, char *ret,
-		 size_t room)
+static void svg_name(const struct svg_picture *self, const struct tree_node *node, char *ret,
+		     size_t room)
 {
 	call_tree_name(self->tree, node, ret, room);
 }
@@ -38,7 +38,7 @@ static struct svg_colour colour(const struct svg_picture *self, const struct tre
 	};
 }
 
-static void tell(const struct svg_picture *self, const struct tree_node *node)
+static void svg_tell(const struct svg_picture *self, const struct tree_node *node)
 {
 	uint64_t all = self->tree->nodes[0].total_ns;
 
@@ -73,9 +73,9 @@ static int svg_write(struct model *model, FILE *out)
 	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
 	const struct svg_picture picture = { .out = out,
 					     .tree = &tree,
-					     .name = name,
+					     .name = svg_name,
 					     .colour = colour,
-					     .tell = tell,
+					     .tell = svg_tell,
 					     .head = head,
 					     .head_lines = 2 };
 

@@ -29,7 +29,7 @@ void svg_text(FILE *out, const char *text)
 }
 
 /* Cut to so many letters, between letters. */
-static void cut(char *name, size_t letters)
+static void svg_boxes_cut(char *name, size_t letters)
 {
 	size_t at = 0;
 
@@ -38,7 +38,8 @@ static void cut(char *name, size_t letters)
 	name[at] = '\0';
 }
 
-static void draw(struct drawing *self, const struct tree_node *node, double x, double width)
+static void svg_boxes_draw(struct drawing *self, const struct tree_node *node, double x,
+			   double width)
 {
 	const struct svg_picture *picture = self->picture;
 	double y = self->top + ROW * node->depth; /* below its caller, as in the page */
@@ -55,7 +56,7 @@ static void draw(struct drawing *self, const struct tree_node *node, double x, d
 		x, y, MAX(width - 0.5, LEAST), ROW - 1, colour.hue, colour.saturation,
 		colour.light);
 	if (width > 4 * LETTER) {
-		cut(name, (size_t)((width - 6) / LETTER));
+		svg_boxes_cut(name, (size_t)((width - 6) / LETTER));
 		fprintf(picture->out, "<text x=\"%.1f\" y=\"%.1f\">", x + 3, y + 12);
 		svg_text(picture->out, name);
 		fprintf(picture->out, "</text>");
@@ -97,7 +98,8 @@ static int each_box(struct drawing *self,
 	return 0;
 }
 
-static void measure(struct drawing *self, const struct tree_node *node, double x, double width)
+static void svg_boxes_measure(struct drawing *self, const struct tree_node *node, double x,
+			      double width)
 {
 	(void)x;
 	(void)width;
@@ -119,7 +121,7 @@ int svg_picture_write(const struct svg_picture *picture)
 {
 	struct drawing self = { .picture = picture };
 
-	if (each_box(&self, measure))
+	if (each_box(&self, svg_boxes_measure))
 		return -ENOMEM;
 	self.top = 16 * picture->head_lines + 14;
 	self.height = self.top + ROW * (self.depth + 1);
@@ -129,7 +131,7 @@ int svg_picture_write(const struct svg_picture *picture)
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
 		WIDTH, self.height, WIDTH, self.height);
 	picture->head(picture);
-	if (each_box(&self, draw))
+	if (each_box(&self, svg_boxes_draw))
 		return -ENOMEM;
 	fputs("</svg>\n", picture->out);
 	return 0;

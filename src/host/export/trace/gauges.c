@@ -16,8 +16,8 @@ static uint64_t value_or_0(const struct call *call, enum value_kind kind)
 	return value;
 }
 
-static int find(struct gauges *gauges, enum gauge_kind kind, const struct call *call,
-		uint64_t device, uint32_t *ret, uint32_t *ret_new)
+static int gauges_find(struct gauges *gauges, enum gauge_kind kind, const struct call *call,
+		       uint64_t device, uint32_t *ret, uint32_t *ret_new)
 {
 	bool is_new;
 	struct table_entry *entry = table_make(
@@ -37,7 +37,7 @@ static int find(struct gauges *gauges, enum gauge_kind kind, const struct call *
 	return 0;
 }
 
-static void swap(struct gauge_change *a, struct gauge_change *b)
+static void gauges_swap(struct gauge_change *a, struct gauge_change *b)
 {
 	struct gauge_change kept = *a;
 
@@ -55,12 +55,12 @@ static void remove_top(struct gauge *gauge)
 		child += child + 1 < gauge->count && heap[child + 1].time_ns < heap[child].time_ns;
 		if (heap[at].time_ns <= heap[child].time_ns)
 			break;
-		swap(&heap[at], &heap[child]);
+		gauges_swap(&heap[at], &heap[child]);
 		at = child;
 	}
 }
 
-static int expect(struct gauge *gauge, uint64_t time_ns, int64_t by)
+static int gauges_expect(struct gauge *gauge, uint64_t time_ns, int64_t by)
 {
 	size_t at = gauge->count;
 
@@ -69,12 +69,12 @@ static int expect(struct gauge *gauge, uint64_t time_ns, int64_t by)
 	gauge->coming[gauge->count++] = (struct gauge_change){ time_ns, by };
 	for (; at && gauge->coming[at].time_ns < gauge->coming[(at - 1) / 2].time_ns;
 	     at = (at - 1) / 2)
-		swap(&gauge->coming[at], &gauge->coming[(at - 1) / 2]);
+		gauges_swap(&gauge->coming[at], &gauge->coming[(at - 1) / 2]);
 	return 0;
 }
 
 /* Tells what has happened until then. */
-static int settle(struct gauges *gauges, uint32_t number, uint64_t time_ns)
+static int gauges_settle(struct gauges *gauges, uint32_t number, uint64_t time_ns)
 {
 	struct gauge *gauge = &gauges->items[number];
 	int r = 0;
@@ -93,13 +93,14 @@ static int take_copy(struct gauges *gauges, const struct call *call, uint32_t *r
 {
 	int64_t size = (int64_t)value_or_0(call, VALUE_SIZE);
 	uint32_t number;
-	int r = find(gauges, GAUGE_COPY, call, value_or_0(call, VALUE_DEVICE), &number, ret_new);
+	int r = gauges_find(gauges, GAUGE_COPY, call, value_or_0(call, VALUE_DEVICE), &number,
+			    ret_new);
 
 	if (!r)
-		r = settle(gauges, number, call->begin_ns);
+		r = gauges_settle(gauges, number, call->begin_ns);
 	if (!r)
-		r = expect(&gauges->items[number], call->begin_ns, size);
-	return r ? r : expect(&gauges->items[number], call->end_ns, -size);
+		r = gauges_expect(&gauges->items[number], call->begin_ns, size);
+	return r ? r : gauges_expect(&gauges->items[number], call->end_ns, -size);
 }
 
 static int take_allocation(struct gauges *gauges, const struct call *call, enum gauge_kind kind,
@@ -109,10 +110,10 @@ static int take_allocation(struct gauges *gauges, const struct call *call, enum 
 	uint32_t number;
 	bool is_new;
 	struct table_entry *block;
-	int r = find(gauges, kind, call, value_or_0(call, VALUE_DEVICE), &number, ret_new);
+	int r = gauges_find(gauges, kind, call, value_or_0(call, VALUE_DEVICE), &number, ret_new);
 
 	if (!r)
-		r = settle(gauges, number, call->begin_ns);
+		r = gauges_settle(gauges, number, call->begin_ns);
 	block = r ? NULL
 		  : table_make(&gauges->blocks, value_or_0(call, VALUE_ADDRESS),
 			       (uint64_t)call->process->number << 8 | kind, &is_new);
@@ -120,7 +121,7 @@ static int take_allocation(struct gauges *gauges, const struct call *call, enum 
 		return r ? r : -ENOMEM;
 	block->value = size;
 	block->more = number + 1;
-	return expect(&gauges->items[number], call->end_ns, (int64_t)size);
+	return gauges_expect(&gauges->items[number], call->end_ns, (int64_t)size);
 }
 
 /* What came before the recording was never counted. */
@@ -137,8 +138,8 @@ static int take_release(struct gauges *gauges, const struct call *call, enum gau
 	number = (uint32_t)block->more - 1;
 	size = (int64_t)block->value;
 	table_remove(&gauges->blocks, block);
-	r = settle(gauges, number, call->begin_ns);
-	return r ? r : expect(&gauges->items[number], call->begin_ns, -size);
+	r = gauges_settle(gauges, number, call->begin_ns);
+	return r ? r : gauges_expect(&gauges->items[number], call->begin_ns, -size);
 }
 
 int gauges_take(struct gauges *gauges, const struct call *call, uint32_t *ret_new)
@@ -162,7 +163,7 @@ int gauges_finish(struct gauges *gauges)
 	int r = 0;
 
 	for (uint32_t i = 0; !r && i < gauges->count; i++)
-		r = settle(gauges, i, UINT64_MAX);
+		r = gauges_settle(gauges, i, UINT64_MAX);
 	return r;
 }
 

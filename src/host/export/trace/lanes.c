@@ -62,7 +62,7 @@ static int end_until(struct lanes *lanes, uint32_t owner, uint32_t index, uint64
 	return r;
 }
 
-static int push(struct lane *lane, uint64_t end_ns)
+static int lanes_push(struct lane *lane, uint64_t end_ns)
 {
 	if (make_room(&lane->ends_ns, lane->count, &lane->room, sizeof(*lane->ends_ns)))
 		return -ENOMEM;
@@ -103,7 +103,7 @@ int lanes_place(struct lanes *lanes, uint32_t number, const struct call *call, u
 	*ret_is_new = index == owner->count;
 	if (*ret_is_new && add_lane(owner))
 		return -ENOMEM;
-	return push(&owner->lanes[index], call->end_ns);
+	return lanes_push(&owner->lanes[index], call->end_ns);
 }
 
 int lanes_pass(struct lanes *lanes, const struct call *call)

@@ -145,7 +145,8 @@ static int write_system(struct pftrace *self, const struct model *model)
 	return packet_end(self);
 }
 
-static void intern(struct pftrace *self, enum interned_field list, uint64_t id, const char *name)
+static void pftrace_intern(struct pftrace *self, enum interned_field list, uint64_t id,
+			   const char *name)
 {
 	proto_number(&self->detail, ENTRY_ID, id);
 	proto_text(&self->detail, ENTRY_NAME, name);
@@ -159,17 +160,17 @@ static int write_names(struct pftrace *self, const struct model *model)
 					      "library", "unfinished", "stands_for_bytes" };
 
 	for (unsigned domain = 0; domain < DOMAINS; domain++)
-		intern(self, INTERNED_CATEGORIES, domain + 1, domain_name(domain));
+		pftrace_intern(self, INTERNED_CATEGORIES, domain + 1, domain_name(domain));
 	for (unsigned kind = 1; kind < VALUE_KINDS; kind++)
-		intern(self, INTERNED_ANNOTATIONS, kind, value_name(kind));
+		pftrace_intern(self, INTERNED_ANNOTATIONS, kind, value_name(kind));
 	for (unsigned name = NAME_TEXT; name < NAMES; name++)
-		intern(self, INTERNED_ANNOTATIONS, name, others[name - NAME_TEXT]);
+		pftrace_intern(self, INTERNED_ANNOTATIONS, name, others[name - NAME_TEXT]);
 	for (uint32_t i = 0; i < model->process_count; i++) {
 		const struct model_process *process = model->processes[i];
 
 		for (uint32_t function = 0; function < process->function_count; function++)
-			intern(self, INTERNED_NAMES, process->first_function + function + 1,
-			       process->functions[function].name);
+			pftrace_intern(self, INTERNED_NAMES, process->first_function + function + 1,
+				       process->functions[function].name);
 	}
 	proto_number(&self->packet, PACKET_FLAGS, FLAG_CLEARED);
 	proto_message(&self->packet, PACKET_INTERNED, &self->inner);
@@ -309,7 +310,7 @@ static void annotate_value(struct pftrace *self, unsigned kind, uint64_t value)
 	proto_message(&self->inner, EVENT_ANNOTATION, &self->detail);
 }
 
-static void annotate(struct pftrace *self, const struct call *call)
+static void pftrace_annotate(struct pftrace *self, const struct call *call)
 {
 	unsigned count = MIN(call->value_count, call->function->value_count);
 	char stack[RECORD_FRAMES_MAX * 64];
@@ -359,7 +360,7 @@ static int write_event(struct pftrace *self, const struct amd_event *event, enum
 	begin_event(self, event->call->begin_ns, type, track);
 	name_slice(self, event);
 	put_flow(self, event);
-	annotate(self, event->call);
+	pftrace_annotate(self, event->call);
 	return end_event(self);
 }
 
@@ -398,7 +399,7 @@ static int write_work(struct pftrace *self, const struct amd_event *event)
 	return r;
 }
 
-static int take(const struct amd_event *event, void *context)
+static int pftrace_take(const struct amd_event *event, void *context)
 {
 	struct pftrace *self = context;
 
@@ -424,7 +425,7 @@ static int write_trace(struct pftrace *self, struct model *model)
 		if (is_shown(self, model->threads[i]->process))
 			r = write_thread(self, model->threads[i]);
 	if (!r)
-		r = amd_each_event(self->style->view, take, self);
+		r = amd_each_event(self->style->view, pftrace_take, self);
 	if (!r)
 		r = lanes_finish(&self->lanes);
 	if (!r)

@@ -123,7 +123,7 @@ static int name_track(struct work_tracks *tracks, const struct call *call, struc
 	return 0;
 }
 
-static int add(struct work_tracks *tracks, const struct call *call, bool is_stream)
+static int work_tracks_add(struct work_tracks *tracks, const struct call *call, bool is_stream)
 {
 	struct work_track *track;
 
@@ -154,7 +154,7 @@ int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32
 	int r = entry ? 0 : -ENOMEM;
 
 	if (!r && *ret_is_new) {
-		r = add(tracks, call, is_stream);
+		r = work_tracks_add(tracks, call, is_stream);
 		entry->value = tracks->count;
 	}
 	if (!r)

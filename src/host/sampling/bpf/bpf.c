@@ -1,5 +1,5 @@
 /*
- * The first rung: kernel programs walk the stacks, at each tick of a thread's clock and when it
+ * The sampler "bpf": kernel programs walk the stacks, at each tick of a thread's clock and when it
  * leaves the processor.  Nothing of the target is stopped, written or even opened for writing;
  * closing our descriptors is all that ends it.  Host only.
  */
@@ -28,8 +28,8 @@ static struct bpf_sampler *self_of(struct sampler *sampler)
 	return (struct bpf_sampler *)sampler;
 }
 
-static int start(struct bpf_sampler *self, enum kernel_file file, const char *program,
-		 struct err *err)
+static int bpf_start(struct bpf_sampler *self, enum kernel_file file, const char *program,
+		     struct err *err)
 {
 	int r = kernel_session_start(&self->session, file, program, &self->links[self->link_count],
 				     err);
@@ -43,7 +43,7 @@ static bool find_scheduler(struct bpf_sampler *self)
 {
 	if (!self->options.off_cpu || !self->options.kernel_frames)
 		return false;
-	if (scheduler_find(&self->absences.scheduler, "/proc/kallsyms"))
+	if (scheduler_find(&self->off_cpu_threads.scheduler, "/proc/kallsyms"))
 		return true;
 	sampler_limit(
 		&self->sampler,
@@ -52,7 +52,7 @@ static bool find_scheduler(struct bpf_sampler *self)
 	return false;
 }
 
-static int load(struct bpf_sampler *self, const struct space *space, struct err *err)
+static int bpf_load(struct bpf_sampler *self, const struct space *space, struct err *err)
 {
 	const struct kernel_settings settings = {
 		.period_ns = SECOND_NS / self->options.hz,
@@ -100,7 +100,7 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 		.with_children = self->options.children,
 		.is_heir = is_heir,
 		.program = kernel_session_program(&self->session, KERNEL_SAMPLE, "sample_running"),
-		.heirs = kernel_session_map(&self->session, "heirs"),
+		.inherited_events = kernel_session_map(&self->session, "inherited_events"),
 		.looks = &self->clock_looks,
 	};
 	int r;
@@ -140,7 +140,7 @@ static int seed_process(struct bpf_sampler *self, struct followed *process, stru
 }
 
 /* Threads that are away already: their times begin now.  A relative may end meanwhile. */
-static int seed_absences(struct bpf_sampler *self, struct err *err)
+static int seed_off_cpu(struct bpf_sampler *self, struct err *err)
 {
 	int r = kernel_session_load(&self->session, KERNEL_THREADS, err);
 
@@ -155,7 +155,7 @@ static int seed_absences(struct bpf_sampler *self, struct err *err)
 	return r;
 }
 
-static int join(struct sampler *sampler, pid_t pid, struct err *err)
+static int bpf_join(struct sampler *sampler, pid_t pid, struct err *err)
 {
 	struct bpf_sampler *self = self_of(sampler);
 	bool is_followed = followed_find(&self->processes, pid);
@@ -186,27 +186,27 @@ void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
 			      (int)pid, err.what);
 	/* Who was born of it meanwhile has inherited none. */
 	if (self->options.children)
-		(void)!family_join(&self->sampler, pid, join, &err);
+		(void)!family_join(&self->sampler, pid, bpf_join, &err);
 }
 
 static int start_all(struct bpf_sampler *self, struct err *err)
 {
-	int r = start(self, KERNEL_SAMPLE, "process_forked", err);
+	int r = bpf_start(self, KERNEL_SAMPLE, "process_forked", err);
 
 	if (!r)
-		r = start(self, KERNEL_SAMPLE, "process_executed", err);
+		r = bpf_start(self, KERNEL_SAMPLE, "process_executed", err);
 	if (!r)
-		r = start(self, KERNEL_SAMPLE, "process_ended", err);
+		r = bpf_start(self, KERNEL_SAMPLE, "process_ended", err);
 	if (!r && self->options.on_cpu)
 		r = start_clocks(self, self->options.pid, /* is_heir */ false, err);
 	if (!r)
-		r = family_join_all(&self->sampler, &self->options, join, err);
+		r = family_join_all(&self->sampler, &self->options, bpf_join, err);
 	if (r || !self->options.off_cpu)
 		return r;
-	r = start(self, KERNEL_SWITCH, "threads_switched", err);
+	r = bpf_start(self, KERNEL_SWITCH, "threads_switched", err);
 	if (!r)
-		r = start(self, KERNEL_SWITCH, "thread_woken", err);
-	return r ? r : seed_absences(self, err);
+		r = bpf_start(self, KERNEL_SWITCH, "thread_woken", err);
+	return r ? r : seed_off_cpu(self, err);
 }
 
 static int load_and_follow(struct bpf_sampler *self, struct err *err)
@@ -217,7 +217,7 @@ static int load_and_follow(struct bpf_sampler *self, struct err *err)
 	if (r)
 		return r;
 	java_code_look(&self->first_java, space);
-	r = load(self, space, err);
+	r = bpf_load(self, space, err);
 	if (!r)
 		return bpf_follow(self, space, err);
 	space_close(space);
@@ -264,7 +264,7 @@ static void bpf_close(struct sampler *sampler)
 	kernel_tables_done(&self->tables);
 	kernel_session_done(&self->session);
 	followed_done(&self->processes);
-	absences_done(&self->absences);
+	off_cpu_threads_done(&self->off_cpu_threads);
 	free(self->clocks);
 	python_stacks_done(&self->python_stacks);
 	java_code_done(&self->first_java);
@@ -302,14 +302,14 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 	int r;
 
 	self->listener = listener;
-	if (thinning_judge(&self->thinning))
-		kernel_tables_thin(&self->tables, self->thinning.every);
+	if (throttle_adjust(&self->throttle))
+		kernel_tables_thin(&self->tables, self->throttle.every);
 	self->turn_ends_ns = now_ns() + TURN_NS;
 	r = ring_buffer__consume(self->ring);
 	has_records = r == -EAGAIN; /* the turn was over */
 	if (self->stopped_ns && !self->is_flushed) {
 		self->is_flushed = true;
-		bpf_flush_absences(self);
+		bpf_flush_off_cpu(self);
 	} else if (!self->stopped_ns) {
 		bpf_look_around(self, now_ns(), has_records);
 	}
@@ -329,7 +329,7 @@ static struct sampler_counts bpf_counts(const struct sampler *sampler)
 	if (!bpf_map_lookup_elem(kernel_session_map(&self->session, "counts"), &zero, &kernel))
 		counts.lost = kernel.lost + kernel.untracked;
 	counts.left_out = self->tables.left_out;
-	counts.thinned = self->thinning.most;
+	counts.throttled = self->throttle.most;
 	return counts;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The insides of the first rung: bpf.c starts and ends it, records.c understands what its
+ * The insides of the sampler "bpf": bpf.c starts and ends it, records.c understands what its
  * kernel programs send.
  */
 #pragma once
@@ -12,7 +12,7 @@
 #include "host/sampling/priority.h"
 #include "host/sampling/python_stacks.h"
 #include "host/sampling/sampler.h"
-#include "host/sampling/thinning.h"
+#include "host/sampling/throttle.h"
 
 #define BPF_LINKS_MAX 8
 
@@ -21,7 +21,7 @@ struct bpf_sampler {
 	struct sampler_options options;
 	struct sampler_counts counts; /* but for those lost, which the kernel counts */
 	struct priority priority;
-	struct thinning thinning;
+	struct throttle throttle;
 	struct kernel_session session;
 	struct kernel_tables tables;
 	struct thread_clocks *clocks; /* one for each process that was there */
@@ -31,7 +31,7 @@ struct bpf_sampler {
 	size_t link_count;
 	struct ring_buffer *ring;
 	struct followed_set processes;
-	struct absences absences;
+	struct off_cpu_threads off_cpu_threads;
 	struct python_stacks python_stacks;
 	struct java_code first_java; /* of the first process, until it is followed */
 	uint64_t stopped_ns;         /* 0 while it runs */
@@ -51,7 +51,7 @@ int bpf_record(void *context, void *data, size_t size);
 void bpf_look_around(struct bpf_sampler *self, uint64_t now_ns, bool has_records);
 
 /* The samples of threads that are still away when all ends. */
-void bpf_flush_absences(struct bpf_sampler *self);
+void bpf_flush_off_cpu(struct bpf_sampler *self);
 
 /* The kernel takes its clocks away from a program that has got more rights. */
 void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid);

@@ -40,7 +40,7 @@ static void make_descriptors(int fd, pid_t pid)
 		close(last);
 }
 
-static void *prepare(void *argument)
+static void *clock_room_prepare(void *argument)
 {
 	struct clock_room *room = argument;
 
@@ -53,7 +53,7 @@ static void *prepare(void *argument)
 void clock_room_begin(struct clock_room *room, pid_t pid)
 {
 	*room = (struct clock_room){ .pid = pid, .event = -1 };
-	room->is_running = !quiet_thread(&room->thread, prepare, room);
+	room->is_running = !quiet_thread(&room->thread, clock_room_prepare, room);
 }
 
 void clock_room_await(struct clock_room *room)

@@ -56,8 +56,8 @@ static bool find_room(struct kernel_tables *tables, const struct unwind_table *t
 }
 
 /* What has no room is left out and counted; what was known before is true no more. */
-static struct kernel_module place(struct kernel_tables *tables, const struct space *space,
-				  size_t number)
+static struct kernel_module kernel_made_place(struct kernel_tables *tables,
+					      const struct space *space, size_t number)
 {
 	struct kernel_made *made = made_of(tables, space->pid, number);
 	const struct unwind_table *table = space->made[number].table;
@@ -91,7 +91,7 @@ static struct kernel_range made_piece(struct kernel_tables *tables, const struct
 				      size_t number, const struct kernel_range *whole)
 {
 	const struct made_code *code = &space->made[number];
-	struct kernel_module at = place(tables, space, number);
+	struct kernel_module at = kernel_made_place(tables, space, number);
 
 	return (struct kernel_range){ .start = MAX(whole->start, code->start),
 				      .end = MIN(whole->end, code->end),

@@ -16,8 +16,8 @@
 	.endm
 
 	object kernel_object_sample, SAMPLE_PATH
-	object kernel_object_switch, SWITCH_PATH
+	object kernel_object_sched_switch, SCHED_SWITCH_PATH
 	object kernel_object_threads, THREADS_PATH
-	object kernel_object_place, PLACE_PATH
+	object kernel_object_pid_namespace, PID_NAMESPACE_PATH
 
 	.section .note.GNU-stack, "", %progbits

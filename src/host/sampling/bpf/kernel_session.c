@@ -19,18 +19,20 @@
 #define FIRST_PID_SPACE 0xeffffffcu
 
 extern const unsigned char kernel_object_sample[], kernel_object_sample_end[];
-extern const unsigned char kernel_object_switch[], kernel_object_switch_end[];
+extern const unsigned char kernel_object_sched_switch[], kernel_object_sched_switch_end[];
 extern const unsigned char kernel_object_threads[], kernel_object_threads_end[];
-extern const unsigned char kernel_object_place[], kernel_object_place_end[];
+extern const unsigned char kernel_object_pid_namespace[], kernel_object_pid_namespace_end[];
 
 static const struct {
 	const char *name;
 	const unsigned char *bytes, *end;
 } files[KERNEL_FILES] = {
 	[KERNEL_SAMPLE] = { "limpet_sample", kernel_object_sample, kernel_object_sample_end },
-	[KERNEL_SWITCH] = { "limpet_switch", kernel_object_switch, kernel_object_switch_end },
+	[KERNEL_SWITCH] = { "limpet_switch", kernel_object_sched_switch,
+			    kernel_object_sched_switch_end },
 	[KERNEL_THREADS] = { "limpet_threads", kernel_object_threads, kernel_object_threads_end },
-	[KERNEL_PLACE] = { "limpet_place", kernel_object_place, kernel_object_place_end },
+	[KERNEL_PLACE] = { "limpet_place", kernel_object_pid_namespace,
+			   kernel_object_pid_namespace_end },
 };
 
 /* Where libbpf would print if nobody listened; see ../meson.build. */
@@ -55,13 +57,13 @@ static int keep_complaint(enum libbpf_print_level level, const char *format, va_
 	return 0;
 }
 
-static void listen(void)
+static void kernel_session_listen(void)
 {
 	complaint[0] = 0;
 	libbpf_set_print(keep_complaint);
 }
 
-static int complain(struct err *err, int code, const char *doing)
+static int kernel_session_complain(struct err *err, int code, const char *doing)
 {
 	err_set(err, code, "%s: %s", doing, strerror(-code));
 	if (complaint[0])
@@ -119,7 +121,7 @@ int kernel_session_probe(struct err *err)
 	if (!rights_have(&rights, CAPABILITY_SYS_ADMIN) &&
 	    !(rights_have(&rights, CAPABILITY_BPF) && rights_have(&rights, CAPABILITY_PERFMON)))
 		return refuse_rights(err);
-	listen();
+	kernel_session_listen();
 	r = libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL);
 	if (!r && is_call_refused())
 		r = -EPERM;
@@ -162,7 +164,7 @@ static int find_place(struct kernel_session *session, struct err *err)
 		r = bpf_map_lookup_elem(kernel_session_map(session, "counts"), &zero, &counts);
 	kernel_session_unload(session, KERNEL_PLACE);
 	if (r)
-		return complain(err, r, "finding our own namespace of pids");
+		return kernel_session_complain(err, r, "finding our own namespace of pids");
 	session->settings.level = (uint32_t)counts.level;
 	session->settings.pid_space = (uint32_t)counts.pid_space;
 	return 0;
@@ -196,7 +198,7 @@ static uint32_t size_of_map(const struct kernel_sizes *sizes, const char *name)
 	} sized[] = {
 		{ "rows", sizes->rows },       { "pages", sizes->pages },
 		{ "ranges", sizes->ranges },   { "specials", sizes->specials },
-		{ "ring", sizes->ring_bytes }, { "absences", sizes->absences },
+		{ "ring", sizes->ring_bytes }, { "off_cpu_threads", sizes->off_cpu_threads },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sized); i++)
@@ -217,7 +219,7 @@ static int prepare_map(const struct kernel_session *session, struct bpf_map *map
 	return entries ? bpf_map__set_max_entries(map, entries) : 0;
 }
 
-static int prepare(const struct kernel_session *session, struct bpf_object *object)
+static int kernel_session_prepare(const struct kernel_session *session, struct bpf_object *object)
 {
 	struct bpf_map *map;
 	int r;
@@ -240,19 +242,19 @@ int kernel_session_load(struct kernel_session *session, enum kernel_file file, s
 	struct bpf_object *object;
 	int r;
 
-	listen();
+	kernel_session_listen();
 	object = bpf_object__open_mem(files[file].bytes,
 				      (size_t)(files[file].end - files[file].bytes), &options);
 	if (!object)
-		return complain(err, -errno, "opening kernel programs");
-	r = prepare(session, object);
+		return kernel_session_complain(err, -errno, "opening kernel programs");
+	r = kernel_session_prepare(session, object);
 	if (!r)
 		r = bpf_object__load(object);
 	if (r) {
 		bpf_object__close(object);
-		/* Whatever the kernel dislikes about them: another rung may do. */
-		return complain(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
-				"loading kernel programs");
+		/* Whatever the kernel dislikes about them: another sampler may do. */
+		return kernel_session_complain(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
+					       "loading kernel programs");
 	}
 	session->files[file] = object;
 	return 0;
@@ -287,10 +289,11 @@ int kernel_session_start(const struct kernel_session *session, enum kernel_file 
 	struct bpf_program *program = bpf_object__find_program_by_name(session->files[file], name);
 	struct bpf_link *link;
 
-	listen();
+	kernel_session_listen();
 	link = program ? bpf_program__attach(program) : NULL;
 	if (!link)
-		return complain(err, program ? -errno : -ENOENT, "starting kernel programs");
+		return kernel_session_complain(err, program ? -errno : -ENOENT,
+					       "starting kernel programs");
 	*ret = link;
 	return 0;
 }

@@ -19,7 +19,7 @@ enum kernel_file {
 
 /* How many entries the shared maps have. */
 struct kernel_sizes {
-	uint32_t rows, pages, specials, ranges, absences;
+	uint32_t rows, pages, specials, ranges, off_cpu_threads;
 	uint32_t ring_bytes; /* a power of two */
 };
 

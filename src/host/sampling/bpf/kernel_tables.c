@@ -20,7 +20,7 @@
 #define RANGES              (1u << 16)
 #define MADE_GROWS          4u /* written in two places, which grow */
 #define RING_BYTES          (16u << 20)
-#define ABSENCES            (1u << 16)
+#define OFF_CPU_THREADS     (1u << 16)
 
 _Static_assert(RANGES <= UINT16_MAX + 1 && KERNEL_RANGES_MAX <= UINT16_MAX, "a part is one word");
 
@@ -52,7 +52,7 @@ void kernel_tables_measure(const struct space *space, bool has_children, struct 
 		.pages = grown(pages, later),
 		.specials = grown(specials, later / ROWS_PER_SPECIAL),
 		.ranges = RANGES,
-		.absences = ABSENCES,
+		.off_cpu_threads = OFF_CPU_THREADS,
 		.ring_bytes = RING_BYTES,
 	};
 }

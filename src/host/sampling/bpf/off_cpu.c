@@ -9,40 +9,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct absence {
+struct off_cpu {
 	uint32_t tid;
 	bool is_away;
 	struct sample *left;
 	size_t capacity;
 };
 
-static int compare(const void *a, const void *b)
+static int off_cpu_compare(const void *a, const void *b)
 {
-	const struct absence *left = a, *right = b;
+	const struct off_cpu *left = a, *right = b;
 
 	return left->tid < right->tid ? -1 : left->tid > right->tid;
 }
 
-static struct absence *find(struct absences *absences, uint32_t tid)
+static struct off_cpu *off_cpu_find(struct off_cpu_threads *off_cpu_threads, uint32_t tid)
 {
-	struct absence key = { .tid = tid }, **found = tfind(&key, &absences->tree, compare);
+	struct off_cpu key = { .tid = tid },
+		       **found = tfind(&key, &off_cpu_threads->tree, off_cpu_compare);
 
 	return found ? *found : NULL;
 }
 
-static struct absence *find_or_make(struct absences *absences, uint32_t tid)
+static struct off_cpu *find_or_make(struct off_cpu_threads *off_cpu_threads, uint32_t tid)
 {
-	struct absence *absence = find(absences, tid);
+	struct off_cpu *off_cpu = off_cpu_find(off_cpu_threads, tid);
 
-	if (absence)
-		return absence;
-	absence = calloc(1, sizeof(*absence));
-	if (!absence)
+	if (off_cpu)
+		return off_cpu;
+	off_cpu = calloc(1, sizeof(*off_cpu));
+	if (!off_cpu)
 		return NULL;
-	absence->tid = tid;
-	if (tsearch(absence, &absences->tree, compare))
-		return absence;
-	free(absence);
+	off_cpu->tid = tid;
+	if (tsearch(off_cpu, &off_cpu_threads->tree, off_cpu_compare))
+		return off_cpu;
+	free(off_cpu);
 	return NULL;
 }
 
@@ -51,29 +52,29 @@ static size_t size_of(const struct sample *sample)
 	return sizeof(*sample) + ((size_t)sample->kernel_count + sample->user_count) * 8;
 }
 
-int absences_begin(struct absences *absences, const struct sample *left)
+int off_cpu_threads_begin(struct off_cpu_threads *off_cpu_threads, const struct sample *left)
 {
-	struct absence *absence = find_or_make(absences, left->tid);
+	struct off_cpu *off_cpu = find_or_make(off_cpu_threads, left->tid);
 	size_t size = size_of(left);
 
-	if (!absence)
+	if (!off_cpu)
 		return -ENOMEM;
-	if (size > absence->capacity) {
-		struct sample *larger = realloc(absence->left, size);
+	if (size > off_cpu->capacity) {
+		struct sample *larger = realloc(off_cpu->left, size);
 
 		if (!larger)
 			return -ENOMEM;
-		absence->left = larger;
-		absence->capacity = size;
+		off_cpu->left = larger;
+		off_cpu->capacity = size;
 	}
-	memcpy(absence->left, left, size);
-	scheduler_cut(&absences->scheduler, absence->left);
-	absence->is_away = true;
+	memcpy(off_cpu->left, left, size);
+	scheduler_cut(&off_cpu_threads->scheduler, off_cpu->left);
+	off_cpu->is_away = true;
 	return 0;
 }
 
 static void visit_times(struct sample *sample, const struct kernel_return *times, uint64_t now_ns,
-			absence_visitor *visit, void *context)
+			off_cpu_visitor *visit, void *context)
 {
 	if (times->blocked_ns) {
 		sample->kind = SAMPLE_BLOCKED;
@@ -92,16 +93,16 @@ static void visit_times(struct sample *sample, const struct kernel_return *times
 }
 
 /* One whose stack was lost on its way still has its times. */
-void absences_end(struct absences *absences, const struct sample *came, absence_visitor *visit,
-		  void *context)
+void off_cpu_threads_end(struct off_cpu_threads *off_cpu_threads, const struct sample *came,
+			 off_cpu_visitor *visit, void *context)
 {
-	struct absence *absence = find(absences, came->tid);
+	struct off_cpu *off_cpu = off_cpu_find(off_cpu_threads, came->tid);
 	struct sample bare = *came, *sample = &bare;
 	struct kernel_return times = { came->frames[0], came->frames[1] };
 
-	if (absence && absence->is_away) {
-		sample = absence->left;
-		absence->is_away = false;
+	if (off_cpu && off_cpu->is_away) {
+		sample = off_cpu->left;
+		off_cpu->is_away = false;
 	} else {
 		bare.user_count = 0;
 		bare.end = STACK_NO_USER;
@@ -114,19 +115,19 @@ void absences_end(struct absences *absences, const struct sample *came, absence_
 struct flush {
 	int map;
 	uint64_t now_ns;
-	absence_visitor *visit;
+	off_cpu_visitor *visit;
 	void *context;
 };
 
 /* Nobody saw it come back: it may have been woken, and have waited for a processor since. */
-static struct kernel_return times_until(const struct flush *flush, const struct absence *absence)
+static struct kernel_return times_until(const struct flush *flush, const struct off_cpu *off_cpu)
 {
-	struct kernel_absence known = { .since_ns = absence->left->time_ns,
-					.is_blocked = absence->left->state != 'R' };
+	struct kernel_off_cpu known = { .since_ns = off_cpu->left->time_ns,
+					.is_blocked = off_cpu->left->state != 'R' };
 	struct kernel_return times;
 	uint64_t end_ns;
 
-	bpf_map_lookup_elem(flush->map, &absence->tid, &known);
+	bpf_map_lookup_elem(flush->map, &off_cpu->tid, &known);
 	if (!known.since_ns)
 		return (struct kernel_return){ 0, 0 };
 	end_ns = known.woken_ns ? known.woken_ns : flush->now_ns;
@@ -139,35 +140,35 @@ static struct kernel_return times_until(const struct flush *flush, const struct 
 
 static void flush_one(const void *node, VISIT order, void *closure)
 {
-	struct absence *absence = *(struct absence *const *)node;
+	struct off_cpu *off_cpu = *(struct off_cpu *const *)node;
 	const struct flush *flush = closure;
 	struct kernel_return times;
 
-	if ((order != postorder && order != leaf) || !absence->is_away)
+	if ((order != postorder && order != leaf) || !off_cpu->is_away)
 		return;
-	absence->is_away = false;
-	times = times_until(flush, absence);
-	visit_times(absence->left, &times, flush->now_ns, flush->visit, flush->context);
+	off_cpu->is_away = false;
+	times = times_until(flush, off_cpu);
+	visit_times(off_cpu->left, &times, flush->now_ns, flush->visit, flush->context);
 }
 
-void absences_flush(struct absences *absences, int map, uint64_t now_ns, absence_visitor *visit,
-		    void *context)
+void off_cpu_threads_flush(struct off_cpu_threads *off_cpu_threads, int map, uint64_t now_ns,
+			   off_cpu_visitor *visit, void *context)
 {
 	struct flush flush = { map, now_ns, visit, context };
 
-	twalk_r(absences->tree, flush_one, &flush);
+	twalk_r(off_cpu_threads->tree, flush_one, &flush);
 }
 
-static void absence_free(void *item)
+static void off_cpu_free(void *item)
 {
-	struct absence *absence = item;
+	struct off_cpu *off_cpu = item;
 
-	free(absence->left);
-	free(absence);
+	free(off_cpu->left);
+	free(off_cpu);
 }
 
-void absences_done(struct absences *absences)
+void off_cpu_threads_done(struct off_cpu_threads *off_cpu_threads)
 {
-	tdestroy(absences->tree, absence_free);
-	absences->tree = NULL;
+	tdestroy(off_cpu_threads->tree, off_cpu_free);
+	off_cpu_threads->tree = NULL;
 }

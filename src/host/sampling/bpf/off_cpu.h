@@ -11,22 +11,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct absences {
-	void *tree; /* of struct absence, by tid */
+struct off_cpu_threads {
+	void *tree; /* of struct off_cpu, by tid */
 	struct scheduler scheduler;
 };
 
-typedef void absence_visitor(const struct sample *sample, void *context);
+typedef void off_cpu_visitor(const struct sample *sample, void *context);
 
-/* NEWS_LEFT: it is away from now on.  -ENOMEM. */
-int absences_begin(struct absences *absences, const struct sample *left) MUST_CHECK;
+/* KERNEL_EVENT_LEFT: it is away from now on.  -ENOMEM. */
+int off_cpu_threads_begin(struct off_cpu_threads *off_cpu_threads,
+			  const struct sample *left) MUST_CHECK;
 
-/* NEWS_CAME: a sample of the time it was blocked, one of the time it waited for a processor. */
-void absences_end(struct absences *absences, const struct sample *came, absence_visitor *visit,
-		  void *context);
+/* KERNEL_EVENT_CAME: a sample of the time it was blocked, one of the time it waited for a
+ * processor. */
+void off_cpu_threads_end(struct off_cpu_threads *off_cpu_threads, const struct sample *came,
+			 off_cpu_visitor *visit, void *context);
 
 /* Samples of those that are away still, until now.  map: what the kernel programs know of them. */
-void absences_flush(struct absences *absences, int map, uint64_t now_ns, absence_visitor *visit,
-		    void *context);
+void off_cpu_threads_flush(struct off_cpu_threads *off_cpu_threads, int map, uint64_t now_ns,
+			   off_cpu_visitor *visit, void *context);
 
-void absences_done(struct absences *absences);
+void off_cpu_threads_done(struct off_cpu_threads *off_cpu_threads);

@@ -28,12 +28,12 @@ static struct followed *follow_unknown(struct bpf_sampler *self, pid_t pid)
 
 /* An address that nobody knows stays unknown: while asking brings nothing, it is done more and more
  * seldom. */
-static void publish(struct bpf_sampler *self, struct followed *process, bool is_deaf)
+static void bpf_records_publish(struct bpf_sampler *self, struct followed *process, bool is_muted)
 {
 	struct err err = { 0 };
 
-	process->is_deaf = is_deaf;
-	if (kernel_tables_publish(&self->tables, process->space, is_deaf ? ASKED_IN_VAIN : ASKING,
+	process->is_muted = is_muted;
+	if (kernel_tables_publish(&self->tables, process->space, is_muted ? ASKED_IN_VAIN : ASKING,
 				  &err))
 		self->tables.left_out++;
 }
@@ -96,7 +96,7 @@ static void read_anew(struct bpf_sampler *self, struct followed *process)
 	if (process->is_unread)
 		return;
 	look_for_java(self, process);
-	publish(self, process, false);
+	bpf_records_publish(self, process, false);
 	look_for_python(self, process);
 }
 
@@ -130,12 +130,12 @@ static bool refresh_java(struct bpf_sampler *self, struct followed *process)
 	look_for_java(self, process);
 	if (process->space->generation == generation)
 		return false;
-	publish(self, process, false);
+	bpf_records_publish(self, process, false);
 	return true;
 }
 
 /* Reads the mappings again. */
-static void refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
+static void bpf_records_refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
 {
 	unsigned generation = process->space->generation;
 	struct err err = { 0 };
@@ -151,22 +151,22 @@ static void refresh(struct bpf_sampler *self, struct followed *process, bool has
 	look_for_java(self, process);
 	if (process->space->generation != generation) {
 		process->patience_ns = 0;
-		publish(self, process, false);
+		bpf_records_publish(self, process, false);
 		process->was_python_sought = false;
 	} else if (has_asked && !process->is_owed_java) {
 		followed_lose_patience(process);
-		publish(self, process, true);
+		bpf_records_publish(self, process, true);
 	}
 	look_for_python(self, process);
 }
 
 /* Programs that asked too early are answered, whether something is new or not. */
-static void pay_java(struct bpf_sampler *self, struct followed *process)
+static void limit_java_cost(struct bpf_sampler *self, struct followed *process)
 {
 	bool was_owed = process->is_owed_java;
 
 	if (!refresh_java(self, process) && was_owed && !process->is_owed_java)
-		publish(self, process, false);
+		bpf_records_publish(self, process, false);
 }
 
 /* Reads again what may have changed unseen; lets programs ask again that asked in vain. */
@@ -175,12 +175,12 @@ static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t
 	uint64_t since_ns = now - MIN(now, process->looked_ns);
 
 	if (process->was_seen && since_ns >= LOOK_NS)
-		refresh(self, process, false);
+		bpf_records_refresh(self, process, false);
 	else if (process->is_owed_java ||
 		 (process->was_seen && now - MIN(now, process->java_looked_ns) >= FOLLOWED_JAVA_NS))
-		pay_java(self, process);
-	if (process->is_deaf && since_ns >= process->patience_ns)
-		publish(self, process, false);
+		limit_java_cost(self, process);
+	if (process->is_muted && since_ns >= process->patience_ns)
+		bpf_records_publish(self, process, false);
 }
 
 void bpf_look_around(struct bpf_sampler *self, uint64_t now, bool has_records)
@@ -200,7 +200,7 @@ void bpf_look_around(struct bpf_sampler *self, uint64_t now, bool has_records)
 		self->next_look_ns = now + LOOK_NS;
 }
 
-static void deliver(const struct sample *sample, void *context)
+static void bpf_records_deliver(const struct sample *sample, void *context)
 {
 	struct bpf_sampler *self = context;
 	struct followed *process = follow_unknown(self, (pid_t)sample->pid);
@@ -214,10 +214,11 @@ static void deliver(const struct sample *sample, void *context)
 		self->listener->sample(self->listener->context, sample, process->space);
 }
 
-void bpf_flush_absences(struct bpf_sampler *self)
+void bpf_flush_off_cpu(struct bpf_sampler *self)
 {
-	absences_flush(&self->absences, kernel_session_map(&self->session, "absences"),
-		       self->stopped_ns, deliver, self);
+	off_cpu_threads_flush(&self->off_cpu_threads,
+			      kernel_session_map(&self->session, "off_cpu_threads"),
+			      self->stopped_ns, bpf_records_deliver, self);
 }
 
 static void on_unknown(struct bpf_sampler *self, const struct sample *record)
@@ -225,10 +226,10 @@ static void on_unknown(struct bpf_sampler *self, const struct sample *record)
 	struct followed *process = follow_unknown(self, (pid_t)record->pid);
 
 	if (process)
-		refresh(self, process, true);
+		bpf_records_refresh(self, process, true);
 }
 
-static void tell(struct bpf_sampler *self, pid_t pid, pid_t parent)
+static void bpf_records_tell(struct bpf_sampler *self, pid_t pid, pid_t parent)
 {
 	if (self->listener->process)
 		self->listener->process(self->listener->context, pid, parent);
@@ -242,7 +243,7 @@ static void on_forked(struct bpf_sampler *self, const struct sample *record)
 	if (!process)
 		return;
 	process->looked_ns = record->time_ns;
-	tell(self, process->pid, parent);
+	bpf_records_tell(self, process->pid, parent);
 }
 
 static void on_executed(struct bpf_sampler *self, const struct sample *record)
@@ -255,7 +256,7 @@ static void on_executed(struct bpf_sampler *self, const struct sample *record)
 	read_anew(self, process);
 	if (program_is_privileged(process->pid))
 		bpf_renew_clocks(self, process->pid);
-	tell(self, process->pid, 0);
+	bpf_records_tell(self, process->pid, 0);
 }
 
 static void on_ended(struct bpf_sampler *self, const struct sample *record)
@@ -266,14 +267,14 @@ static void on_ended(struct bpf_sampler *self, const struct sample *record)
 
 static void on_left(struct bpf_sampler *self, const struct sample *record)
 {
-	if (absences_begin(&self->absences, record))
+	if (off_cpu_threads_begin(&self->off_cpu_threads, record))
 		self->failure = -ENOMEM;
 }
 
 static void on_came(struct bpf_sampler *self, const struct sample *record)
 {
 	if (record->user_count >= 2)
-		absences_end(&self->absences, record, deliver, self);
+		off_cpu_threads_end(&self->off_cpu_threads, record, bpf_records_deliver, self);
 }
 
 static void on_python(struct bpf_sampler *self, const struct sample *record)
@@ -284,14 +285,15 @@ static void on_python(struct bpf_sampler *self, const struct sample *record)
 
 static void on_sample(struct bpf_sampler *self, const struct sample *record)
 {
-	self->thinning.taken++;
-	deliver(record, self);
+	self->throttle.taken++;
+	bpf_records_deliver(record, self);
 }
 
 static void (*const handlers[])(struct bpf_sampler *self, const struct sample *record) = {
-	[SAMPLE_RUNNING] = on_sample,  [NEWS_UNKNOWN] = on_unknown, [NEWS_FORKED] = on_forked,
-	[NEWS_EXECUTED] = on_executed, [NEWS_ENDED] = on_ended,     [NEWS_LEFT] = on_left,
-	[NEWS_CAME] = on_came,         [NEWS_PYTHON] = on_python,
+	[SAMPLE_RUNNING] = on_sample,      [KERNEL_EVENT_UNKNOWN] = on_unknown,
+	[KERNEL_EVENT_FORKED] = on_forked, [KERNEL_EVENT_EXECUTED] = on_executed,
+	[KERNEL_EVENT_ENDED] = on_ended,   [KERNEL_EVENT_LEFT] = on_left,
+	[KERNEL_EVENT_CAME] = on_came,     [KERNEL_EVENT_PYTHON] = on_python,
 };
 
 /* For what the kernel program could not do.  Where it met unknown code the space has been read anew
@@ -340,7 +342,7 @@ int bpf_record(void *context, void *data, size_t size)
 		return 0;
 	if (record->flags & (KERNEL_RAW | KERNEL_REST))
 		record = walk_here(self, record);
-	if (record->kind == SAMPLE_RUNNING || record->kind == NEWS_LEFT)
+	if (record->kind == SAMPLE_RUNNING || record->kind == KERNEL_EVENT_LEFT)
 		record = merge_python(self, record);
 	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])
 		handlers[record->kind](self, record);

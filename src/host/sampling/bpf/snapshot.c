@@ -1,5 +1,5 @@
 /*
- * Sees every thread of a process once.  Host only; needs what the first rung of sampling needs, and
+ * Sees every thread of a process once.  Host only; needs what the sampler "bpf" needs, and
  * Linux 5.18 for reading the stacks of others.
  */
 #include "host/sampling/bpf/snapshot.h"
@@ -59,7 +59,7 @@ static bool is_caught(const struct sample *sample)
 	return sample->end != STACK_NO_USER || sample->kind != SAMPLE_RUNNING;
 }
 
-static int keep(struct snapshot *snapshot, struct sample *sample)
+static int snapshot_keep(struct snapshot *snapshot, struct sample *sample)
 {
 	size_t place = count_below(snapshot->samples, snapshot->count, sample->tid, tid_at);
 	int r;
@@ -87,7 +87,7 @@ static int keep(struct snapshot *snapshot, struct sample *sample)
 /* News of the walk become samples. */
 static void set_kind(struct sample *sample)
 {
-	if (sample->kind == NEWS_SEEN)
+	if (sample->kind == KERNEL_EVENT_SEEN)
 		sample->kind = sample->state == 'R' ? SAMPLE_RUNNABLE : SAMPLE_BLOCKED;
 	else
 		sample->kind = SAMPLE_RUNNING;
@@ -128,9 +128,9 @@ static int on_record(void *context, void *data, size_t size)
 	if (size < sizeof(*record) || size < size_of(record) || record->end >= STACK_ENDS ||
 	    (record->flags & KERNEL_RAW && !taking->java.java))
 		return 0;
-	if (record->kind == NEWS_PYTHON)
+	if (record->kind == KERNEL_EVENT_PYTHON)
 		return taking->failure = python_stacks_hold(&taking->python_stacks, record);
-	if (record->kind != NEWS_SEEN && record->kind != NEWS_RUNNING &&
+	if (record->kind != KERNEL_EVENT_SEEN && record->kind != KERNEL_EVENT_RUNNING &&
 	    record->kind != SAMPLE_RUNNING)
 		return 0;
 	if (record->flags & (KERNEL_RAW | KERNEL_REST))
@@ -145,7 +145,7 @@ static int on_record(void *context, void *data, size_t size)
 		return taking->failure = -ENOMEM;
 	memcpy(copy, record, size_of(record));
 	set_kind(copy);
-	taking->failure = keep(taking->snapshot, copy);
+	taking->failure = snapshot_keep(taking->snapshot, copy);
 	return taking->failure;
 }
 
@@ -186,7 +186,7 @@ static void look_for_java(struct taking *taking)
 		add_limit(snapshot, taking->java.why);
 }
 
-static int load(struct taking *taking, struct err *err)
+static int snapshot_load(struct taking *taking, struct err *err)
 {
 	const struct kernel_settings settings = { .period_ns = TICK_NS,
 						  .with_kernel_frames =
@@ -269,9 +269,9 @@ static int catch_running(struct taking *taking, struct err *err)
 	return r;
 }
 
-static int take(struct taking *taking, struct err *err)
+static int snapshot_collect(struct taking *taking, struct err *err)
 {
-	int r = load(taking, err);
+	int r = snapshot_load(taking, err);
 
 	if (!r && taking->hook)
 		r = taking->hook->before(taking->hook->context, err);
@@ -297,7 +297,7 @@ static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kern
 	int r;
 
 	priority_raise(&taking.priority);
-	r = take(&taking, err);
+	r = snapshot_collect(&taking, err);
 	ring_buffer__free(taking.ring);
 	python_stacks_done(&taking.python_stacks);
 	python_close(taking.python);

@@ -5,7 +5,7 @@
  */
 #include "host/sampling/bpf/stack_rest.h"
 
-#include "host/sampling/later_memory.h"
+#include "host/sampling/live_memory.h"
 #include "host/unwind/walk.h"
 
 #include <string.h>
@@ -21,8 +21,8 @@ static void go_on(const struct kernel_rest *rest, const struct space *space, str
 		.lr = rest->lr,
 		.is_sp_lost = rest->is_sp_lost,
 	};
-	struct later_memory memory = { .pid = (pid_t)ret->pid };
-	const struct memory_reader reader = { later_memory_read, &memory };
+	struct live_memory memory = { .pid = (pid_t)ret->pid };
+	const struct memory_reader reader = { live_memory_read, &memory };
 	struct walk_result result =
 		stack_walk_on(space, &registers, rest->is_exact, &reader,
 			      ret->frames + ret->kernel_count, ret->user_count, SAMPLE_FRAMES_MAX);

@@ -45,7 +45,7 @@ static int clock_open(const struct thread_clocks_options *options, pid_t tid, in
 	return fd < 0 ? -errno : fd;
 }
 
-static int keep(struct thread_clocks *clocks, int fd)
+static int thread_clocks_keep(struct thread_clocks *clocks, int fd)
 {
 	int r = make_room(&clocks->descriptors, clocks->count, &clocks->room, sizeof(int));
 
@@ -78,7 +78,7 @@ static int marked_clock_start(struct thread_clocks *clocks, int fd, uint64_t coo
 		close(link);
 		return -errno;
 	}
-	return keep(clocks, link);
+	return thread_clocks_keep(clocks, link);
 }
 
 /* The program knows of it before there is a second clock that others could inherit. */
@@ -87,7 +87,7 @@ static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
 	uint32_t key = (uint32_t)tid;
 	uint64_t none = 0;
 
-	bpf_map_update_elem(clocks->options.heirs, &key, &none, BPF_NOEXIST);
+	bpf_map_update_elem(clocks->options.inherited_events, &key, &none, BPF_NOEXIST);
 	return marked_clock_start(clocks, fd, key);
 }
 
@@ -106,7 +106,7 @@ static int add_clock(struct thread_clocks *clocks, pid_t tid, int cpu, bool is_s
 		close(fd);
 		return r;
 	}
-	return keep(clocks, fd);
+	return thread_clocks_keep(clocks, fd);
 }
 
 static uint64_t tid_at(const void *tids, size_t place)
@@ -122,9 +122,9 @@ static bool has_clock(const struct thread_clocks *clocks, pid_t tid)
 }
 
 /* Threads of the first look were there before the first clock: they have inherited none, except
- * from another process.  Those that are new at a later look may have.  A thread is never the heir
- * of a clock that was opened by the same look as its own.  1: there were new ones. */
-static int look(struct thread_clocks *clocks, bool is_first, struct err *err)
+ * from another process.  Those that are new at a later look may have.  A thread never inherits
+ * from a clock that was opened by the same look as its own.  1: there were new ones. */
+static int thread_clocks_look(struct thread_clocks *clocks, bool is_first, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	size_t count;
@@ -155,10 +155,10 @@ static int look(struct thread_clocks *clocks, bool is_first, struct err *err)
 /* What has ended after the first look may live on in children that have its clocks. */
 static int open_each_thread(struct thread_clocks *clocks, struct err *err)
 {
-	int r = look(clocks, true, err);
+	int r = thread_clocks_look(clocks, true, err);
 
 	for (int i = 0; i < LOOKS_MAX && r > 0 && clocks->options.is_inherited; i++)
-		r = look(clocks, false, err);
+		r = thread_clocks_look(clocks, false, err);
 	return r == -ESRCH && clocks->count ? 0 : MIN(r, 0);
 }
 

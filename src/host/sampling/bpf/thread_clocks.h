@@ -15,12 +15,13 @@ struct thread_clocks_options {
 	pid_t pid;
 	enum sampler_event event;
 	uint64_t period_ns;
-	bool is_inherited;  /* by threads born later */
-	bool with_children; /* and by processes */
-	bool is_heir;       /* the process may have inherited clocks itself */
-	int program;        /* sample_running */
-	int heirs;          /* its map */
-	uint32_t *looks; /* of all clocks of the program: counted for threads that may be heirs */
+	bool is_inherited;    /* by threads born later */
+	bool with_children;   /* and by processes */
+	bool is_heir;         /* the process may have inherited clocks itself */
+	int program;          /* sample_running */
+	int inherited_events; /* its map */
+	uint32_t *looks;      /* of all clocks of the program: counted for threads that may have
+				 inherited */
 };
 
 struct thread_clocks {

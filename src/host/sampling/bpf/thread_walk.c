@@ -11,7 +11,7 @@
 
 #define WALKS_MAX 4 /* over a process that goes on loading code */
 
-static struct bpf_link *attach(struct bpf_program *program, pid_t pid)
+static struct bpf_link *thread_walk_attach(struct bpf_program *program, pid_t pid)
 {
 	union bpf_iter_link_info which = { .task.pid = (uint32_t)pid };
 	const struct bpf_iter_attach_opts options = { .sz = sizeof(options),
@@ -49,7 +49,7 @@ static int walk_once(const struct kernel_session *session, const struct kernel_q
 
 	if (r)
 		return err_set(err, r, "asking for threads: %s", strerror(-r));
-	link = program ? attach(program, (pid_t)question->pid) : NULL;
+	link = program ? thread_walk_attach(program, (pid_t)question->pid) : NULL;
 	if (!link)
 		return err_set(err, -errno, "starting a walk over threads: %s", strerror(errno));
 	r = read_to_end(bpf_link__fd(link));

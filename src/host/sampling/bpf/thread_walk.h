@@ -1,6 +1,7 @@
 /*
  * A walk over all threads of a process by a kernel program: each is seen where it is, none is
- * stopped.  What it finds comes through the ring, NEWS_SEEN or NEWS_LEFT, and NEWS_RUNNING.
+ * stopped.  What it finds comes through the ring, KERNEL_EVENT_SEEN or KERNEL_EVENT_LEFT, and
+ * KERNEL_EVENT_RUNNING.
  */
 #pragma once
 

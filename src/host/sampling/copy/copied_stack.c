@@ -21,5 +21,5 @@ int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
 	if (skip && -skip <= BELOW)
 		return -EFAULT;
 	stack->ran_off |= skip < REACH;
-	return later_memory_read(&stack->beyond, address, into, size);
+	return live_memory_read(&stack->beyond, address, into, size);
 }

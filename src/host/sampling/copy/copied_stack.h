@@ -4,12 +4,12 @@
 #pragma once
 
 #include "host/sampling/copy/perf_sample.h"
-#include "host/sampling/later_memory.h"
+#include "host/sampling/live_memory.h"
 
 struct copied_stack {
 	const struct perf_sample *sample;
 	bool ran_off; /* the copy was too short */
-	struct later_memory beyond;
+	struct live_memory beyond;
 };
 
 /* For a memory_reader; the context is a struct copied_stack. */

@@ -1,7 +1,7 @@
 /*
- * The second rung: perf copies registers and a piece of the stack into a ring, and we unwind that
- * by the same tables as the kernel's program would.  Needs no right for processes of the same user.
- * The target is never stopped.
+ * The sampler "copy": perf copies registers and a piece of the stack into a ring, and we unwind
+ * that by the same tables as the kernel's program would.  Needs no right for processes of the same
+ * user. The target is never stopped.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -119,7 +119,7 @@ static void copy_close(struct sampler *sampler)
 	free(self);
 }
 
-static int follow(struct copy_sampler *self, pid_t pid, struct followed **ret, struct err *err)
+static int copy_follow(struct copy_sampler *self, pid_t pid, struct followed **ret, struct err *err)
 {
 	struct space *space;
 	int r = space_open(&space, pid, err);
@@ -133,7 +133,7 @@ static int follow(struct copy_sampler *self, pid_t pid, struct followed **ret, s
 	return 0;
 }
 
-static int join(struct sampler *sampler, pid_t pid, struct err *err)
+static int copy_join(struct sampler *sampler, pid_t pid, struct err *err)
 {
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
 	struct followed *process;
@@ -141,7 +141,7 @@ static int join(struct sampler *sampler, pid_t pid, struct err *err)
 
 	if (followed_find(&self->processes, pid))
 		return 0;
-	r = follow(self, pid, &process, err);
+	r = copy_follow(self, pid, &process, err);
 	if (r)
 		return r;
 	r = coverage_open(&self->coverage, &self->events, pid, /* is_heir */ true, err);
@@ -157,12 +157,12 @@ static void tell_of_java(struct copy_sampler *self)
 		sampler_limit(&self->base, "%s", self->root->java.why);
 }
 
-static int start(struct copy_sampler *self, struct err *err)
+static int copy_start(struct copy_sampler *self, struct err *err)
 {
 	int r = open_rings(self, err);
 
 	if (!r)
-		r = follow(self, self->options.pid, &self->root, err);
+		r = copy_follow(self, self->options.pid, &self->root, err);
 	/* We hear of each sample at once then.  The events are not there yet. */
 	if (!r && copy_python_of(self, self->root)->python)
 		self->events.attrs.items[COPY_CLOCK].wakeup_events = 1;
@@ -170,7 +170,7 @@ static int start(struct copy_sampler *self, struct err *err)
 		r = coverage_open(&self->coverage, &self->events, self->options.pid,
 				  /* is_heir */ false, err);
 	if (!r)
-		r = family_join_all(&self->base, &self->options, join, err);
+		r = family_join_all(&self->base, &self->options, copy_join, err);
 	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
 		r = err_set(err, -ENOMEM, "no memory for threads");
 	if (!r)
@@ -195,7 +195,7 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 		calloc(1, sizeof(*self->sample) +
 				  (2 * SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) * sizeof(uint64_t));
 	self->python = calloc(1, sizeof(*self->python));
-	r = self->sample && self->python ? start(self, err)
+	r = self->sample && self->python ? copy_start(self, err)
 					 : err_set(err, -ENOMEM, "no memory for a sampler");
 	if (r < 0)
 		copy_close(&self->base);
@@ -205,7 +205,7 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 }
 
 /* A larger copy: events of that size beside the old ones, then the switch. */
-static int enlarge(struct copy_sampler *self, struct err *err)
+static int copy_enlarge(struct copy_sampler *self, struct err *err)
 {
 	struct perf_attrs attrs = self->events.attrs;
 	uint32_t size = MIN(attrs.items[COPY_CLOCK].sample_stack_user * 2, STACK_MOST);
@@ -314,7 +314,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	bool is_last = has_ended(self); /* asked first: nothing comes behind what is taken now */
 	int r;
 
-	thinning_judge(&self->thinning);
+	throttle_adjust(&self->throttle);
 	look_at_java(self);
 	r = drain_once(&round, err);
 	if (!r && !is_last && self->base.is_prompt)
@@ -325,7 +325,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 		end_round(&round, is_last);
 	if (is_last)
 		return -ESRCH;
-	return is_too_small(self) ? enlarge(self, err) : 0;
+	return is_too_small(self) ? copy_enlarge(self, err) : 0;
 }
 
 static void copy_stop(struct sampler *sampler)
@@ -346,7 +346,7 @@ static struct sampler_counts copy_counts(const struct sampler *sampler)
 	struct sampler_counts counts = self->counts;
 
 	counts.lost = MAX(counts.lost, self->lost_in_rings);
-	counts.thinned = self->thinning.most;
+	counts.throttled = self->throttle.most;
 	return counts;
 }
 

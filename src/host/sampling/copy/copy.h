@@ -1,5 +1,5 @@
 /*
- * What the files of the second rung share: copy.c opens and drains, records.c understands what
+ * What the files of the sampler "copy" share: copy.c opens and drains, records.c understands what
  * perf tells, samples.c walks stacks, sched_switch.c follows threads off the processor.
  */
 #pragma once
@@ -11,7 +11,7 @@
 #include "host/sampling/priority.h"
 #include "host/sampling/proc/blocked_python.h"
 #include "host/sampling/sampler.h"
-#include "host/sampling/thinning.h"
+#include "host/sampling/throttle.h"
 
 #define COPY_KERNEL_FRAMES 128u
 
@@ -25,7 +25,7 @@ struct copy_sampler {
 	struct sampler base; /* first */
 	struct sampler_options options;
 	struct priority priority;
-	struct thinning thinning;
+	struct throttle throttle;
 	struct perf_events events;
 	struct coverage coverage;
 	struct followed_set processes;

@@ -93,7 +93,7 @@ static bool is_at(const struct coverage *coverage, size_t place, pid_t tid)
 	return place < coverage->count && coverage->items[place].tid == tid;
 }
 
-static int insert(struct coverage *coverage, size_t place, struct owned owned)
+static int coverage_insert(struct coverage *coverage, size_t place, struct owned owned)
 {
 	int r = make_room(&coverage->items, coverage->count, &coverage->room, sizeof(owned));
 
@@ -120,7 +120,7 @@ bool coverage_counts(struct coverage *coverage, const struct perf_events *events
 		return event && coverage->items[place].owner == event->tid;
 	/* Where there is no memory for it, twice is better than never. */
 	if (event)
-		(void)!insert(coverage, place, (struct owned){ tid, event->tid });
+		(void)!coverage_insert(coverage, place, (struct owned){ tid, event->tid });
 	return true;
 }
 

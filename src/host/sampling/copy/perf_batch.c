@@ -33,8 +33,9 @@ static void read_common(struct perf_record *record)
 }
 
 /* A record that goes over the end of its ring continues at the begin. */
-static int straighten(struct perf_batch *batch, const struct perf_ring *ring, const char *data,
-		      uint64_t at, const struct perf_event_header **header)
+static int perf_batch_straighten(struct perf_batch *batch, const struct perf_ring *ring,
+				 const char *data, uint64_t at,
+				 const struct perf_event_header **header)
 {
 	uint64_t place = at & (ring->size - 1), size = (*header)->size;
 	char *copy;
@@ -68,7 +69,7 @@ static int take_ring(struct perf_batch *batch, const struct perf_ring *ring, uin
 		if (size < sizeof(*header) + LEADER || size > head - at)
 			return 0;
 		if (!r)
-			r = straighten(batch, ring, data, at, &header);
+			r = perf_batch_straighten(batch, ring, data, at, &header);
 		if (r < 0)
 			return r;
 		batch->items[batch->count].header = header;

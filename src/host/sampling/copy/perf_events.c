@@ -60,7 +60,7 @@ static int refuse_right(struct err *err)
 	return err_fix(err, "%s", rights_fix());
 }
 
-static int refuse(int code, struct err *err)
+static int perf_events_refuse(int code, struct err *err)
 {
 	err_set(err, code, "perf_event_open: %s", strerror(-code));
 	if (code == -EACCES || code == -EPERM) {
@@ -142,7 +142,7 @@ static int open_ring(struct perf_ring *ring, const struct perf_event_attr *attr,
 		return 0;
 	if (ring->fd < 0)
 		return ring->fd == -ESRCH ? proc_error(pid, "task", -ESRCH, err)
-					  : refuse(ring->fd, err);
+					  : perf_events_refuse(ring->fd, err);
 	r = map_ring(ring, most);
 	if (r == -EPERM) {
 		err_set(err, r, "no room for the rings of perf events");
@@ -211,7 +211,7 @@ int perf_events_add(struct perf_events *events, pid_t tid, struct err *err)
 		if (r == -ESRCH)
 			return 0;
 		if (r < 0)
-			return refuse(r, err);
+			return perf_events_refuse(r, err);
 	}
 	return 0;
 }

@@ -33,7 +33,7 @@ static int hear_running(struct copy_round *round, const struct perf_record *reco
 
 	if (!process || !coverage_counts(&self->coverage, &self->events, record->tid, record->id))
 		return 0;
-	ticks = thinning_takes(&self->thinning);
+	ticks = throttle_take(&self->throttle);
 	if (!ticks)
 		return 0;
 	if (perf_sample_read(&from, record, attr->sample_type & PERF_SAMPLE_CALLCHAIN) < 0)

@@ -1,5 +1,5 @@
 /*
- * Walks copied stacks for the second rung.  Host only.
+ * Walks copied stacks for the sampler "copy".  Host only.
  */
 #include <string.h>
 
@@ -29,8 +29,9 @@ static enum stack_end end_of(const struct walk_result *result, const struct copi
 }
 
 /* A stack that leaves what is known may be in code that was mapped since. */
-static struct walk_result walk(struct copy_sampler *self, const struct perf_sample *from,
-			       struct followed *process, bool *ret_guessed)
+static struct walk_result copy_samples_walk(struct copy_sampler *self,
+					    const struct perf_sample *from,
+					    struct followed *process, bool *ret_guessed)
 {
 	struct copied_stack stack = { .sample = from, .beyond.pid = process->pid };
 	struct walk_result result = walk_once(self, from, process->space, &stack);
@@ -53,7 +54,7 @@ void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct
 	if (from->kernel_count)
 		memcpy(self->sample->frames, from->kernel, from->kernel_count * sizeof(uint64_t));
 	if (from->has_user)
-		result = walk(self, from, process, &is_guessed);
+		result = copy_samples_walk(self, from, process, &is_guessed);
 	self->sample->kernel_count = (uint16_t)from->kernel_count;
 	self->sample->user_count = (uint16_t)result.count;
 	self->sample->end = (uint8_t)result.end;

@@ -1,5 +1,5 @@
 /*
- * Time off the processor, for the second rung: the kernel tells when a thread leaves and comes
+ * Time off the processor, for the sampler "copy": the kernel tells when a thread leaves and comes
  * back, and, where that is allowed, the stack with which it leaves.  Else the stacks of threads
  * that sleep are read from outside; a sleep that is shorter than the time between two looks gets
  * the stack of an earlier one, as a guess.  Host only.
@@ -51,7 +51,7 @@ int copy_begin_switches(struct copy_sampler *self)
 	return r;
 }
 
-static void fill(struct sample *sample, const struct off_thread *thread, uint64_t now)
+static void sched_switch_fill(struct sample *sample, const struct off_thread *thread, uint64_t now)
 {
 	*sample = (struct sample){
 		.time_ns = now,
@@ -79,7 +79,7 @@ static void come_back(struct copy_round *round, struct off_thread *thread, uint6
 	struct followed *process = copy_process_of(round, thread->pid);
 
 	if (thread->is_out && process) {
-		fill(self->sample, thread, now);
+		sched_switch_fill(self->sample, thread, now);
 		copy_emit(round, process);
 	}
 	thread->is_out = thread->has_stack = false;

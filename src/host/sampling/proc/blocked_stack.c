@@ -79,9 +79,9 @@ static bool is_code(const struct space *space, const struct copy *copy, uint64_t
 }
 
 /* The first place that looks like a saved frame and leads to the outermost one. */
-static bool guess(const struct space *space, const struct copy *copy,
-		  struct walk_registers *registers, __u64 *frames, unsigned capacity,
-		  struct walk_result *result)
+static bool blocked_stack_guess(const struct space *space, const struct copy *copy,
+				struct walk_registers *registers, __u64 *frames, unsigned capacity,
+				struct walk_result *result)
 {
 	const struct memory_reader reader = { read_copy, (void *)(uintptr_t)copy };
 
@@ -114,7 +114,8 @@ static void walk_blocked(struct blocked_stack *ret, const struct space *space, s
 	struct walk_result result = stack_walk(space, &registers, &reader, frames, capacity);
 
 	if (result.needs_fp) {
-		ret->is_guessed = guess(space, copy, &registers, frames, capacity, &result);
+		ret->is_guessed =
+			blocked_stack_guess(space, copy, &registers, frames, capacity, &result);
 		if (!ret->is_guessed) {
 			registers.is_fp_unknown = true;
 			result = stack_walk(space, &registers, &reader, frames, capacity);

@@ -41,7 +41,8 @@ static bool is_wanted(const struct polling *self, enum sample_kind kind)
 }
 
 /* All that is owed of this kind becomes one sample. */
-static void emit(struct polling_round *round, struct thread_time *time, enum sample_kind kind)
+static void polling_emit(struct polling_round *round, struct thread_time *time,
+			 enum sample_kind kind)
 {
 	struct polling *self = round->self;
 	struct followed *process = followed_find(&self->processes, time->pid);
@@ -73,11 +74,11 @@ static void emit_due(struct polling_round *round, struct thread_time *time)
 	uint64_t period_ns = 1000000000u / round->self->options.hz;
 
 	if (time->owed_ns[SAMPLE_RUNNING] >= period_ns * (time->state == 'R' ? 1 : PATIENCE))
-		emit(round, time, SAMPLE_RUNNING);
+		polling_emit(round, time, SAMPLE_RUNNING);
 	if (time->owed_ns[SAMPLE_RUNNABLE] >= period_ns)
-		emit(round, time, SAMPLE_RUNNABLE);
+		polling_emit(round, time, SAMPLE_RUNNABLE);
 	if (time->owed_ns[SAMPLE_BLOCKED])
-		emit(round, time, SAMPLE_BLOCKED);
+		polling_emit(round, time, SAMPLE_BLOCKED);
 }
 
 static void emit_all(void *context, struct thread_time *time)
@@ -88,7 +89,7 @@ static void emit_all(void *context, struct thread_time *time)
 	thread_time_end(time);
 	for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
 		if (time->owed_ns[kind])
-			emit(&round, time, kind);
+			polling_emit(&round, time, kind);
 }
 
 /* Where the kernel keeps no such statistics, its clock ticks tell roughly. */
@@ -273,7 +274,7 @@ static int look_at_all(struct polling_round *round, uint64_t now, struct err *er
 }
 
 /* Nothing of what was spent stays untold. */
-static void flush(struct polling_round *round)
+static void polling_flush(struct polling_round *round)
 {
 	struct polling *self = round->self;
 
@@ -290,7 +291,7 @@ int polling_drain(struct sampler *sampler, const struct sampler_listener *listen
 	int r = 0;
 
 	if (is_over(self)) {
-		flush(&round);
+		polling_flush(&round);
 		return -ESRCH;
 	}
 	if (self->is_flushed ||
@@ -298,7 +299,7 @@ int polling_drain(struct sampler *sampler, const struct sampler_listener *listen
 		return 0;
 	r = look_at_all(&round, now, err);
 	if (self->is_stopped)
-		flush(&round);
+		polling_flush(&round);
 	return r;
 }
 

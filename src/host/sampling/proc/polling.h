@@ -1,5 +1,5 @@
 /*
- * What the two lowest rungs share: looking at every thread's state from time to time.
+ * What the samplers "read" and "state" share: looking at every thread's state from time to time.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * The third rung: no perf events.  The stacks of waiting threads are read from outside; a thread
- * that runs gives its state only, and its Python functions.
+ * The sampler "read": no perf events.  The stacks of waiting threads are read from outside; a
+ * thread that runs gives its state only, and its Python functions.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "host/sampling/proc/blocked_stack.h"
 #include "host/sampling/proc/polling.h"
 
-static int refuse(int code, struct err *err)
+static int read_refuse(int code, struct err *err)
 {
 	err_set(err, code, "read the stacks of waiting threads: %s", strerror(-code));
 	err_exit(err, EXIT_NOT_PERMITTED);
@@ -69,20 +69,20 @@ static void read_stack(struct polling *self, struct followed *process, pid_t tid
 }
 
 /* The same file and the same check as for each stack later. */
-static int probe(pid_t pid, struct err *err)
+static int read_probe(pid_t pid, struct err *err)
 {
 	char name[64], text[256];
 	ssize_t r;
 
 	snprintf(name, sizeof(name), "task/%d/syscall", (int)pid);
 	r = proc_read_small(pid, name, text, sizeof(text), err);
-	return r == -EACCES || r == -EPERM ? refuse((int)r, err) : (int)MIN(r, 0);
+	return r == -EACCES || r == -EPERM ? read_refuse((int)r, err) : (int)MIN(r, 0);
 }
 
 static int read_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
 {
 	struct polling *self;
-	int r = probe(options->pid, err);
+	int r = read_probe(options->pid, err);
 
 	if (r < 0)
 		return r;

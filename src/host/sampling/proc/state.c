@@ -1,5 +1,5 @@
 /*
- * The lowest rung: what every user may see of any process, the states of its threads.
+ * The sampler "state": what every user may see of any process, the states of its threads.
  */
 #include <stdio.h>
 

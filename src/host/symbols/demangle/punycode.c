@@ -19,7 +19,7 @@ struct decoding {
 	bool has_inserted;
 };
 
-static uint32_t adapt(uint32_t delta, uint32_t count, bool is_first)
+static uint32_t punycode_adapt(uint32_t delta, uint32_t count, bool is_first)
 {
 	uint32_t k = 0;
 
@@ -58,7 +58,7 @@ static bool take_delta(const struct decoding *self, const char **at, const char 
 	}
 }
 
-static bool insert(struct decoding *self, uint32_t delta)
+static bool punycode_insert(struct decoding *self, uint32_t delta)
 {
 	uint32_t count = self->count + 1, place;
 
@@ -70,7 +70,7 @@ static bool insert(struct decoding *self, uint32_t delta)
 	memmove(self->letters + place + 1, self->letters + place,
 		(self->count - place) * sizeof(self->letters[0]));
 	self->letters[place] = self->letter;
-	self->bias = adapt(delta, count, !self->has_inserted);
+	self->bias = punycode_adapt(delta, count, !self->has_inserted);
 	self->has_inserted = true;
 	self->at = place + 1;
 	self->count = count;
@@ -116,7 +116,7 @@ bool punycode_decode(const char *bytes, size_t size, char delimiter, char *ret, 
 	if (ascii > LETTERS_MAX || at == end)
 		return false;
 	while (at < end)
-		if (!take_delta(&self, &at, end, &delta) || !insert(&self, delta))
+		if (!take_delta(&self, &at, end, &delta) || !punycode_insert(&self, delta))
 			return false;
 	return write_letters(&self, ret, room);
 }

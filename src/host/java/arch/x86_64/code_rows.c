@@ -57,7 +57,7 @@ static unsigned number_of(struct scan *scan, const struct frame_state *frame)
 	return scan->state_count;
 }
 
-static struct frame_state meet(const struct frame_state *a, const struct frame_state *b)
+static struct frame_state code_rows_meet(const struct frame_state *a, const struct frame_state *b)
 {
 	return frame_agrees(a, b) ? frame_common(a, b) : frame_lost();
 }
@@ -74,13 +74,13 @@ static void send_ahead(struct scan *scan, size_t at, const struct instruction *i
 	if (known == START)
 		return;
 	if (known)
-		frame = meet(&scan->states[known - 1], &frame);
+		frame = code_rows_meet(&scan->states[known - 1], &frame);
 	scan->waiting[target] = (unsigned char)number_of(scan, &frame);
 }
 
 /* Who arrives here by a jump, and who from above, must agree, unless nothing is known of one.  In a
  * method they always do: above is data then, of places that are patched when a class is loaded. */
-static void arrive(struct scan *scan, size_t at)
+static void code_rows_arrive(struct scan *scan, size_t at)
 {
 	unsigned known = scan->waiting[at];
 
@@ -93,7 +93,7 @@ static void arrive(struct scan *scan, size_t at)
 		  !frame_agrees(&scan->frame, &scan->states[known - 1])))
 		scan->frame = scan->states[known - 1];
 	else
-		scan->frame = meet(&scan->frame, &scan->states[known - 1]);
+		scan->frame = code_rows_meet(&scan->frame, &scan->states[known - 1]);
 }
 
 static bool stays_inside(const struct scan *scan, size_t at, const struct instruction *it)
@@ -152,7 +152,7 @@ static int scan_part(struct scan *scan, size_t at, size_t end, size_t *ret)
 	int r = 0;
 
 	while (!r && size && at < end) {
-		arrive(scan, at);
+		code_rows_arrive(scan, at);
 		r = add_row(scan, at, &scan->frame);
 		size = step_over(scan, at);
 		at += size;

@@ -1,0 +1,287 @@
+/*
+ * Asks the listener of a process: connects to the abstract socket that its register library
+ * listens on, makes sure by the kernel's word that it is this process which listens, and takes the
+ * socket that it offers out of the process itself.  Host only; what the other side says is foreign
+ * and checked.
+ */
+#include "host/attach/listener.h"
+
+#include "host/attach/seccomp_trial.h"
+#include "host/attach/socket_take.h"
+#include "host/core/cleanup.h"
+#include "host/process/attachable.h"
+#include "shared/wire/listener.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+#define WELCOME_LIMIT_NS 5000000000ull
+#define KNOCKS           2 /* a program may have closed the socket, which is then made anew */
+#define KNOCK_AGAIN_NS   30000000
+
+/* The process that began to listen may have ended, left the socket to another one, and its number
+ * to the target.  Before Linux 6.5 the kernel cannot be asked. */
+static bool listener_lives(int fd)
+{
+	struct pollfd wait = { -1, POLLIN, 0 };
+	socklen_t size = sizeof(wait.fd);
+	bool lives;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &wait.fd, &size))
+		return errno == ENOPROTOOPT;
+	lives = poll(&wait, 1, 0) == 0;
+	close(wait.fd);
+	return lives;
+}
+
+static bool is_made_by(int fd, pid_t pid, struct ucred *ret)
+{
+	socklen_t size = sizeof(*ret);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &size) && ret->pid == pid;
+}
+
+/* Who listens, as the kernel noted it. */
+static bool is_of(int fd, const struct process_status *status, pid_t pid)
+{
+	struct ucred who;
+
+	return is_made_by(fd, pid, &who) &&
+	       (who.uid == status->euid || who.uid == status->uid || who.uid == 0) &&
+	       listener_lives(fd);
+}
+
+/* A descriptor, or -ENOENT: nobody there, or somebody else under this name. */
+static int connect_to(const struct process_status *status, pid_t pid, unsigned number)
+{
+	CLEANUP(close)
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, LISTENER_NAME,
+			      status->inner_pid, number);
+	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+
+	if (fd < 0)
+		return -ENOENT;
+	if (connect(fd, (struct sockaddr *)&address, size))
+		return errno == EAGAIN ? -EBUSY : -ENOENT;
+	if (!is_of(fd, status, pid))
+		return -ENOENT;
+	return TAKE_FD(fd);
+}
+
+static int find_listener(const struct process_status *status, pid_t pid)
+{
+	int fd = -ENOENT;
+
+	for (unsigned i = 0; fd == -ENOENT && i < LISTENER_NAMES; i++)
+		fd = connect_to(status, pid, i);
+	return fd;
+}
+
+/* Waits for one message of exactly this size; the target may end meanwhile. */
+static bool listener_receive(int fd, const struct target *target, void *ret, size_t size)
+{
+	struct link link = { .socket = fd, .lock = -1 };
+	ssize_t got = link_receive(&link, target, ret, size, WELCOME_LIMIT_NS);
+
+	/* That it left without having read everything is told before what it said. */
+	if (got == -ECONNRESET)
+		got = link_receive(&link, target, ret, size, WELCOME_LIMIT_NS);
+	return got == (ssize_t)size;
+}
+
+static bool listener_say(int fd, const struct target *target, const struct listener_hello *hello)
+{
+	struct link link = { .socket = fd, .lock = -1 };
+	struct err ignored;
+
+	return !link_send(&link, target, hello, sizeof(*hello), /* fd */ -1, &ignored);
+}
+
+/* What the target answers to the bell: an offer, or a refusal to be noted, for which it does not
+ * even listen. */
+static bool ask_offer(struct attachment *self, int bell, const struct listener_hello *hello,
+		      struct listener_offer *ret)
+{
+	(void)listener_say(bell, &self->target, hello);
+	if (!listener_receive(bell, &self->target, ret, sizeof(*ret)) ||
+	    ret->magic != LISTENER_MAGIC || ret->version != LISTENER_VERSION ||
+	    ret->refusal >= LISTENER_REFUSALS)
+		return false;
+	self->report.refusal = ret->refusal;
+	return ret->refusal == LISTENER_OFFERED;
+}
+
+static int socket_option(int fd, int option)
+{
+	socklen_t size = sizeof(int);
+	int value;
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &size) ? -1 : value;
+}
+
+/* Is it the end of a new pair?  The target's other sockets must not hear a word from us, whatever
+ * number the other side has named: our own hello lies ready in the right one. */
+static bool is_offered(int fd, const struct listener_offer *offer,
+		       const struct listener_hello *hello, pid_t pid)
+{
+	struct listener_hello heard;
+	struct stat file;
+	struct ucred maker;
+
+	return !fstat(fd, &file) && file.st_ino == offer->inode &&
+	       socket_option(fd, SO_TYPE) == SOCK_SEQPACKET && is_made_by(fd, pid, &maker) &&
+	       recv(fd, &heard, sizeof(heard), MSG_PEEK | MSG_DONTWAIT | MSG_TRUNC) ==
+		       sizeof(heard) &&
+	       !memcmp(&heard, hello, sizeof(heard));
+}
+
+/* Takes what is offered.  The kernel gives it to those who may trace the target. */
+static int take_offer(const struct target *target, const struct listener_offer *offer,
+		      const struct listener_hello *hello)
+{
+	CLEANUP(close)
+	int fd = socket_take(target, target->pidfd, offer->fd);
+	struct listener_hello heard;
+
+	if (fd < 0 || !is_offered(fd, offer, hello, target->process.pid) ||
+	    recv(fd, &heard, sizeof(heard), MSG_DONTWAIT) != sizeof(heard))
+		return -ENOENT;
+	return TAKE_FD(fd);
+}
+
+static bool is_sound(const struct listener_welcome *welcome)
+{
+	return welcome->magic == LISTENER_MAGIC && welcome->version == LISTENER_VERSION &&
+	       welcome->code <= 0 && welcome->agent_version == AGENT_VERSION;
+}
+
+/* Do paths mean the same there as here? */
+static bool shares_root(const struct listener_welcome *welcome)
+{
+	struct stat root, mounts;
+
+	return welcome->mounts_inode && !stat("/", &root) && !stat("/proc/self/ns/mnt", &mounts) &&
+	       welcome->root_device == root.st_dev && welcome->root_inode == root.st_ino &&
+	       welcome->mounts_inode == mounts.st_ino;
+}
+
+static void fill_report(struct attachment *self, const struct listener_welcome *welcome)
+{
+	self->context = welcome->context;
+	self->report.way = BOOT_WAY_LISTENER;
+	self->report.control_tid = welcome->tid;
+	self->report.was_resident = welcome->was_loaded;
+	self->report.shares_root = shares_root(welcome);
+	self->report.denies_variables = self->target.process.status.seccomp;
+	self->report.denies_notice = self->target.process.status.seccomp;
+}
+
+/* On the socket that was offered.  -ENOENT where it was of no use. */
+static int listener_greet(struct attachment *self, const struct listener_hello *hello)
+{
+	struct listener_welcome welcome = { 0 };
+
+	if (!listener_say(self->link.socket, &self->target, hello) ||
+	    !listener_receive(self->link.socket, &self->target, &welcome, sizeof(welcome)) ||
+	    !is_sound(&welcome) || welcome.code)
+		return -ENOENT;
+	fill_report(self, &welcome);
+	return 0;
+}
+
+/* A filter of its own might kill it for what loading a tool needs; where filters are read, that is
+ * known before, and that is the other way's business. */
+static bool may_be_filtered(const struct target *target, const struct attach_options *options)
+{
+	return target->process.status.seccomp && !options->force && !seccomp_trial_passes(target);
+}
+
+static int listener_knock(struct attachment *self)
+{
+	struct listener_hello hello = { .magic = LISTENER_MAGIC, .version = LISTENER_VERSION };
+	struct listener_offer offer;
+	CLEANUP(close)
+	int bell = find_listener(&self->target.process.status, self->target.process.pid);
+	int r;
+
+	if (bell < 0 || getrandom(hello.nonce, sizeof(hello.nonce), 0) != sizeof(hello.nonce) ||
+	    !ask_offer(self, bell, &hello, &offer))
+		return -ENOENT;
+	self->link.socket = take_offer(&self->target, &offer, &hello);
+	r = self->link.socket < 0 ? -ENOENT : listener_greet(self, &hello);
+	if (r)
+		link_close(&self->link);
+	return r;
+}
+
+bool listener_exists(pid_t pid)
+{
+	struct process_status status;
+	struct err ignored;
+	int fd = status_read(pid, pid, &status, &ignored) ? -ENOENT : find_listener(&status, pid);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || fd == -EBUSY;
+}
+
+/* It needs no piece of the program's libc, and no right less than ptrace does. */
+static bool is_open_to_us(const struct process *process)
+{
+	return process->access == 0 && !process->stat.is_kernel_thread &&
+	       !process->status.seccomp && listener_exists(process->pid);
+}
+
+int listener_judge(const struct process *process, struct err *err)
+{
+	int r = process_judge(process, err);
+
+	if (r && err->exit == EXIT_NOT_ATTACHABLE && is_open_to_us(process)) {
+		memset(err, 0, sizeof(*err));
+		return 0;
+	}
+	return r;
+}
+
+int listener_connect(struct attachment *self, const struct attach_options *options)
+{
+	struct timespec delay = { 0, KNOCK_AGAIN_NS };
+	int r = -ENOENT;
+
+	if (may_be_filtered(&self->target, options))
+		return r;
+	for (unsigned i = 0; r && !self->report.refusal && i < KNOCKS; i++) {
+		if (i)
+			nanosleep(&delay, NULL);
+		r = listener_knock(self);
+	}
+	return r;
+}
+
+static const char *const refusals[LISTENER_REFUSALS] = {
+	[LISTENER_OFFERED] = "",
+	[LISTENER_OTHER_USER] = "limpet runs neither as root nor as the user of the process",
+	[LISTENER_OTHER_NAMESPACE] = "limpet runs in another user, pid or mount namespace",
+	[LISTENER_UNKNOWN_PEER] = "the process may not read in /proc who limpet is",
+	[LISTENER_OTHER_RIGHTS] = "the process has given up rights that its listening thread has",
+	[LISTENER_NO_RESOURCES] = "the process has no descriptor left",
+};
+
+const char *listener_refusal_text(enum listener_refusal refusal)
+{
+	return refusals[refusal];
+}

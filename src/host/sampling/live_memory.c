@@ -1,0 +1,35 @@
+/*
+ * Reads memory of a process, a piece at a time.  Host only; waits for what is swapped out, and
+ * brings it back by that.
+ */
+#include "host/sampling/live_memory.h"
+
+#include "shared/base/macros.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+static void live_memory_fetch(struct live_memory *memory, uint64_t piece)
+{
+	struct iovec local = { memory->piece, LATER_MEMORY_PIECE };
+	struct iovec remote = { (void *)(uintptr_t)piece, LATER_MEMORY_PIECE };
+	ssize_t n = process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
+
+	memory->piece_at = piece;
+	memory->piece_size = n > 0 ? (uint64_t)n : 0;
+}
+
+int live_memory_read(void *context, uint64_t address, void *into, size_t size)
+{
+	struct live_memory *memory = context;
+	uint64_t piece = ALIGN_DOWN(address, LATER_MEMORY_PIECE);
+
+	if (piece != memory->piece_at)
+		live_memory_fetch(memory, piece);
+	if (address - piece + size > memory->piece_size)
+		return -EFAULT;
+	memcpy(into, memory->piece + (address - piece), size);
+	memory->was_read = true;
+	return 0;
+}

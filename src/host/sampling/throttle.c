@@ -1,0 +1,64 @@
+/*
+ * Keeps the collector's processor time below its share.  Host only.
+ */
+#include "host/sampling/throttle.h"
+
+#include "host/core/clock.h"
+#include "shared/base/macros.h"
+
+#define JUDGED_EACH_NS 500000000u
+#define SHARE          10u /* a tenth of one processor */
+#define EVERY_MOST     1000u
+#define SAMPLE_MOST_NS                                                            \
+	500000u /* what one costs at most; the rest of the time is for other work \
+		 */
+
+/* All samples would have cost `every` times as much.  Less than half of the share is used: more can
+ * be taken again. */
+static uint32_t throttle_choose(uint32_t every, uint64_t used_ns, uint64_t allowed_ns)
+{
+	if (used_ns > allowed_ns)
+		return (uint32_t)MIN(every * used_ns / allowed_ns + 1, EVERY_MOST);
+	return used_ns < allowed_ns / 2 ? MAX(every / 2, 1u) : every;
+}
+
+bool throttle_adjust(struct throttle *throttle)
+{
+	uint64_t now = now_ns(), elapsed = now - throttle->begun_ns, used = thread_cpu_ns();
+	uint32_t every = MAX(throttle->every, 1u), chosen = every;
+
+	if (throttle->begun_ns && elapsed < JUDGED_EACH_NS)
+		return false;
+	if (throttle->begun_ns)
+		chosen = throttle_choose(
+			every, MIN(used - throttle->used_ns, throttle->taken * SAMPLE_MOST_NS),
+			elapsed / SHARE);
+	throttle->taken = 0;
+	throttle->begun_ns = now;
+	throttle->used_ns = used;
+	throttle->every = chosen;
+	throttle->most = MAX(throttle->most, chosen);
+	return chosen != every;
+}
+
+/* The numbers need not be good, only have no rhythm (xorshift). */
+static uint64_t throttle_draw(struct throttle *throttle)
+{
+	uint64_t drawn = throttle->drawn ? throttle->drawn : now_ns() | 1;
+
+	drawn ^= drawn << 13;
+	drawn ^= drawn >> 7;
+	drawn ^= drawn << 17;
+	return throttle->drawn = drawn;
+}
+
+/* By chance: threads that tick in turn would have one of them taken always, the others never. */
+uint32_t throttle_take(struct throttle *throttle)
+{
+	uint32_t ticks = throttle->every <= 1                                ? 1
+			 : (throttle_draw(throttle) >> 32) % throttle->every ? 0
+									     : throttle->every;
+
+	throttle->taken += ticks > 0;
+	return ticks;
+}

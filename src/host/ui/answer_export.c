@@ -83,8 +83,8 @@ static int exporter_check(const struct exporter *exporter, const struct ui_comma
 static int content_check(const struct model *model, const struct exporter *exporter,
 			 struct err *err)
 {
-	unsigned content = (model->samples->count ? HOLDS_SAMPLES : 0u) |
-			   (model->calls ? HOLDS_CALLS : 0u);
+	unsigned content =
+		(model->samples->count ? HOLDS_SAMPLES : 0u) | (model->calls ? HOLDS_CALLS : 0u);
 
 	if (exporter->holds & content)
 		return 0;

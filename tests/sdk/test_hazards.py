@@ -60,7 +60,7 @@ class Hazards(unittest.TestCase):
 
     def test_calls_that_are_left_by_longjmp(self):
         attached = self.begin()
-        self.assertEqual(self.work.ask("leaps", 150), [])
+        self.assertEqual(self.work.ask("leaps", 60), [])
         self.is_alive()
         self.end(attached)
         self.assertEqual(self.work.ask("leaps", 20), [])

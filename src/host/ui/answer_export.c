@@ -74,7 +74,7 @@ static int exporter_check(const struct exporter *exporter, const struct ui_comma
 		err_set(err, -EINVAL, "there is no format '%s'", command->format);
 		return err->code;
 	}
-	if (exporter->write)
+	if (exporter->format->write)
 		return 0;
 	err_set(err, -EOPNOTSUPP, "%s consists of files: a browser cannot save it", exporter->name);
 	return err_fix(err, "limpet export FILE -f %s", exporter->name);
@@ -83,11 +83,13 @@ static int exporter_check(const struct exporter *exporter, const struct ui_comma
 static int content_check(const struct model *model, const struct exporter *exporter,
 			 struct err *err)
 {
-	if (exporter->is_of_both ? model->samples->count || model->calls
-				 : (exporter->is_of_samples ? model->samples->count : model->calls))
+	unsigned content =
+		(model->samples->count ? HOLDS_SAMPLES : 0u) | (model->calls ? HOLDS_CALLS : 0u);
+
+	if (exporter->holds & content)
 		return 0;
 	return err_set(err, -ENODATA, "%s is a format of %s, and this range has none",
-		       exporter->name, exporter->is_of_samples ? "samples" : "calls");
+		       exporter->name, exporter->holds & HOLDS_SAMPLES ? "samples" : "calls");
 }
 
 int answer_export(struct ui *ui, const struct ui_command *command, struct reply *reply,
@@ -107,7 +109,7 @@ int answer_export(struct ui *ui, const struct ui_command *command, struct reply 
 		r = content_check(model, exporter, err);
 	if (r)
 		return r;
-	r = exporter->write(model, reply->out);
+	r = exporter->format->write(model, reply->out);
 	if (r || fflush(reply->out) || ferror(reply->out))
 		return err_set(err, r ? r : -ENOMEM, "write %s: %s", exporter->name,
 			       strerror(r ? -r : ENOMEM));

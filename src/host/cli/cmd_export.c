@@ -308,6 +308,8 @@ static void print_formats(FILE *out)
 			if (exporter->holds == groups[i].holds)
 				print_format(exporter, out);
 	}
+	print(out, "format of everything:\n  %-12s  the page of limpet ui as one file (-o)\n",
+	      PAGE_FORMAT);
 }
 
 const struct command command_export = {

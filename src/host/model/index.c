@@ -59,7 +59,8 @@ int index_records(struct model *model, struct model_thread *thread, uint64_t at,
 				       .least_begin = UINT64_MAX,
 				       .sequence = head->sequence };
 	struct survey found;
- survey(=	int r = index_survey(= survey(records, &model->processes[thread->process->number]->names, &place, &found);
+	int r = index_survey(records, &model->processes[thread->process->number]->names, &place,
+			     &found);
 
 	if (r)
 		return r;

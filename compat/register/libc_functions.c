@@ -54,6 +54,13 @@ static int64_t find_word(void *libc, const char *name)
 	return word && block_size ? thread_word_distance(word, *block_size) : 0;
 }
 
+static int64_t block_distance(void *libc)
+{
+	const uint32_t *block_size = find(libc, "_thread_db_sizeof_pthread");
+
+	return ARCH_TLS_ABOVE && block_size ? -(int64_t)*block_size : 0;
+}
+
 bool libc_functions_find(struct boot_libc *ret)
 {
 	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
@@ -67,6 +74,7 @@ bool libc_functions_find(struct boot_libc *ret)
 	}
 	ret->thread_flags = find_word(libc, "_thread_db_pthread_cancelhandling");
 	ret->thread_number = find_word(libc, "_thread_db_pthread_tid");
+	ret->thread_block = block_distance(libc);
 	if (libc)
 		dlclose(libc);
 	dlerror();

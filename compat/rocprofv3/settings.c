@@ -1,10 +1,9 @@
 /*
  * The table.  AMD's names and meanings; sets mean what limpet traces of them
- * (host/cli/record/trace_sets.h).
+ * (shared/wire/domains.def), and OpenCL.
  */
 #include "settings.h"
 
-#include "host/cli/record/trace_sets.h"
 #include "setters.h"
 
 #include <errno.h>
@@ -13,10 +12,23 @@
 
 #define FIELD(name) offsetof(struct profile, name)
 
-#define TRACES(letter, name, domains, help)                                             \
-	{                                                                               \
-		letter, name, NULL, TAKES_SWITCH, set_domains, NULL, help, 0, (domains) \
-	}
+#define TRACES(letter, name, domains, help) \
+	{ letter, name, NULL, TAKES_SWITCH, set_domains, NULL, help, 0, (domains) },
+/* What AMD has an option for; limpet's own domains and OpenCL are not asked for here. */
+#define TRACES_HSA     TRACES
+#define TRACES_HIP     TRACES
+#define TRACES_MARKER  TRACES
+#define TRACES_KERNEL  TRACES
+#define TRACES_COPY    TRACES
+#define TRACES_SCRATCH TRACES
+#define TRACES_RCCL    TRACES
+#define TRACES_MEMORY  TRACES
+#define TRACES_OPENCL(...)
+#define TRACES_OWN(...)
+#define SET_SYS(...)
+#define SET_RUNTIME(...)
+#define SET_HIP TRACES
+#define SET_HSA TRACES
 #define SET(letter, name, domains, help)                                                   \
 	{                                                                                  \
 		letter, name, NULL, TAKES_SWITCH, set_domains, NULL, help, FIELD(is_wide), \
@@ -58,9 +70,14 @@ const struct setting settings[] = {
 	SWITCH(0, "attach-children", has_children,
 	       "descendants too, also those born later (default true)"),
 	ALWAYS("attach-sync-output", "files are complete when rocprofv3 ends: always so"),
-	SET('s', "sys-trace", SET_SYSTEM, "all of the traces below, and OpenCL"),
-	SET('r', "runtime-trace", SET_RUNTIME, "the same without HSA and HIP's compiler"),
-#include "host/session/gpu_traces.def"
+	SET('s', "sys-trace", DOMAINS_SYS, "all of the traces below, and OpenCL"),
+	SET('r', "runtime-trace", DOMAINS_RUNTIME, "the same without HSA and HIP's compiler"),
+/* clang-format off */
+#define DOMAIN(number, name, key, title, form, list, kind, kind_name, sets, option, help) TRACES_##list(0, option, 1u << (number), help)
+#define DOMAIN_NO_OPTION(...)
+#define DOMAIN_SET(name, letter, option, help) SET_##name(letter, option, DOMAINS_##name, help)
+#include "shared/wire/domains.def"
+	/* clang-format on */
 	TEXT(0, "kernel-include-regex", "REGEX", output.filter.include,
 	     "only kernels whose name has it"),
 	TEXT(0, "kernel-exclude-regex", "REGEX", output.filter.exclude,

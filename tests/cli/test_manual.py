@@ -74,6 +74,32 @@ class Manual(unittest.TestCase):
             self.assertEqual(told - known, set(), verb)
 
 
+def formats():
+    """{name: extensions} of limpet export, as --help tells them: they are printed from the table."""
+    text = limpet("export", "--help").out.split("\nformats of samples:\n", 1)[1].split("\n\n", 1)[0]
+    lines = re.findall(r"(?m)^  (\S+) +.*?(?:\(((?:[._][\w.-]+(?:, )?)+)\))?$", text)
+    return {name: extensions.split(", ") if extensions else [] for name, extensions in lines}
+
+
+class Formats(unittest.TestCase):
+    def test_the_manual_and_the_completions_have_each(self):
+        manual = page("export")
+        scripts = [limpet("completions", shell).out for shell in SHELLS]
+        self.assertGreaterEqual(len(formats()), 14)
+        for name, extensions in formats().items():
+            with self.subTest(name):
+                self.assertRegex(manual, rf"(?m)^\.B {re.escape(name)}$")
+                for extension in extensions:
+                    self.assertIn(f" {extension} ", manual)
+                for script in scripts:
+                    self.assertRegex(script, rf"['( ]{re.escape(name)}[') ]")
+
+    def test_the_error_offers_each(self):
+        told = limpet("export", "none.limpet", "-o", "a.b").err
+        for name in formats():
+            self.assertIn(name, told)
+
+
 class Completions(unittest.TestCase):
     def test_each_verb_and_option_is_completed(self):
         for shell in SHELLS:

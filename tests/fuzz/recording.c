@@ -56,7 +56,8 @@ static int visit(const struct call *call, void *context)
 
 	walk->calls++;
 	must(call->function_number < walk->model->function_count);
-	must(strlen(call->function->name) < TRACE_NAME_MAX && call->function->domain < DOMAINS);
+	must(strlen(call->function->name) < TRACE_NAME_MAX &&
+	     strlen(domain_name(call->function->domain)) > 1);
 	must(call->value_count <= RECORD_VALUES_MAX && call->frame_count <= RECORD_FRAMES_MAX);
 	must(strlen(call->text) <= RECORD_MAX_BYTES && call->end_ns >= call->begin_ns);
 	for (unsigned i = 0; i < call->frame_count; i++)
@@ -143,8 +144,8 @@ static void export_streams(struct model *model)
 	CLEANUP(fclose) FILE *nothing = fopen("/dev/null", "w");
 
 	must(nothing != NULL);
-	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
-		must(!(*exporter)->write || !(*exporter)->write(model, nothing));
+	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
+		must(!exporter->format->write || !exporter->format->write(model, nothing));
 }
 
 /* Beside itself nothing has changed. */

@@ -99,6 +99,18 @@ class SelfLoad:
             self.problem = self.problem or "wrong results"
 
 
+class NoLoad:
+    """A program that works by itself and says nothing of it."""
+
+    requests, problem = 0, None
+
+    def start(self):
+        return self
+
+    def finish(self):
+        pass
+
+
 def number(pattern, text):
     """The sum of all numbers that the pattern's group finds."""
     return sum(int(found) for found in re.findall(pattern, text))

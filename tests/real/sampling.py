@@ -2,7 +2,8 @@
 """Live programs from Debian's packages, sampled under load: whole stacks, no failed request, gdb's stacks beside.
 
   tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java ruby php
-                                                                 perl go go-stripped go-cgo; all by default
+                                                                 perl go go-stripped go-cgo ffmpeg luajit lua
+                                                                 sqlite3 xz openssl awk; all by default
 
 Each is recorded by both samplers with stacks, on and off the processor. Then gdb stops it N times, and both look at
 the same threads. LIMPET names the limpet to test. Ends with "N passed, N failed".

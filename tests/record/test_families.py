@@ -202,6 +202,25 @@ class Families(TargetTest):
         self.assertEqual(result.event("recorded")["processes"], 2)
         self.assertEqual(self.calls(), {self.pid("two", 1): 101})
 
+    def sampled(self, pids, sampler, duration):
+        words = [word for pid in pids for word in ("-p", pid)]
+        result = limpet("record", *words, "--sampler", sampler, "--off-cpu", "-d", duration, "-o", self.path)
+        if result.code == 3:
+            self.skipTest(f"{sampler} is not allowed here")
+        self.assertEqual(result.code, 0, str(result))
+        return {event["pid"] for event in self.events("sampled_thread")}
+
+    def test_each_sampler_takes_several(self):
+        spinners = [subprocess.Popen([harness.program("spinner")]) for _ in range(2)]
+        for spinner in spinners:
+            self.addCleanup(spinner.wait)
+            self.addCleanup(spinner.kill)
+        pids = {spinner.pid for spinner in spinners}
+        for sampler in ("bpf", "copy", "read", "state"):
+            with self.subTest(sampler):
+                # Longer where others keep the machine busy.
+                self.assertTrue(any(self.sampled(pids, sampler, time) == pids for time in ("500ms", "4s", "16s")))
+
     def test_several_processes_or_none(self):
         server = self.server()
         gone = subprocess.Popen(["true"])

@@ -206,7 +206,7 @@ class Report(Folder):
         make(self.path, threads=1, rounds=1)
         for arguments, code, words in (
                 ((), 2, "the recording is missing"),
-                ((self.path, "more"), 2, "no use for 'more'"),
+                ((self.path, "more"), 2, "unexpected argument 'more'"),
                 ((self.path, "-u", "msek"), 2, "-u msec"),
                 ((self.file("none"),), 1, "No such file"),
                 (("/bin/sh",), 1, "is not a recording")):

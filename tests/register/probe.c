@@ -429,7 +429,12 @@ static void forks(void)
 	pid_t child;
 
 	CHECK(!pthread_create(&thread, NULL, add_one, (void *)(uintptr_t) "hsa"));
-	usleep(100000); /* "hsa" is being handed over now */
+	for (unsigned i = 0; i < 60000 && !told[0]; i++) {
+		usleep(1000);
+		rocprofiler_register_iterate_registration_info(tell, told);
+	}
+	told[0] = 0;
+	usleep(50000); /* "hsa" is being handed over now */
 	child = fork();
 	if (!child) {
 		alarm(60);

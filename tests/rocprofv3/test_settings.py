@@ -20,7 +20,7 @@ REFUSED = """--pmc A B|--pmc-groups x|-E file.yaml|--extra-counters file.yaml|--
 WRONG = {
     "there is no option --hip-trase": ["--hip-trase"],
     "there is no option -x": ["-x"],
-    "no use for '17'": ["--hip-trace", "17"],
+    "unexpected argument '17'": ["--hip-trace", "17"],
     "are both named": ["--hip-trace", "--", "ls", "-l"],
     "nothing to trace is asked for": [],
     "not the number of a process": ["--hip-trace", "-p", "x"],

@@ -171,9 +171,11 @@ class Jit(unittest.TestCase):
         self.look("luajit", SOURCES / "hot.lua")
 
     def test_php_and_pcre2(self):
+        """On x86-64 what pcre2 makes keeps no frame pointer: some stacks end there, and say so."""
         find("php")
         recording = self.look("php", SOURCES / "hot.php")
-        self.assertGreaterEqual(self.share(recording), 0.95, recording.counts)
+        least = 0.95 if os.uname().machine == "aarch64" else 0.7
+        self.assertGreaterEqual(self.share(recording), least, recording.counts)
 
     def test_pypy(self):
         find("pypy3")

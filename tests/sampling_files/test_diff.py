@@ -188,7 +188,7 @@ class Diff(unittest.TestCase):
 
     def test_wrong_usage(self):
         for words, said in (((), "recordings are missing"), ((self.a,), "second recording"),
-                            ((self.a, self.b, "c"), "no use for 'c'"), ((self.a, self.b, "--by", "size"), "--by"),
+                            ((self.a, self.b, "c"), "unexpected argument 'c'"), ((self.a, self.b, "--by", "size"), "--by"),
                             ((self.a, self.b, "--view", "sideways"), "--view"),
                             ((self.a, self.b, "-o", "x.csv"), "-o OUT.html or -o OUT.svg")):
             self.assertIn(said, self.diff(*words, code=2).err)

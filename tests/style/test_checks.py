@@ -8,7 +8,14 @@ import tempfile
 import unittest
 
 TOOLS = pathlib.Path(__file__).resolve().parent.parent.parent / "tools"
-LAYERS = "shared/base\ninjector\ntarget/agent\nhost/core\nhost/cli\n"
+LAYERS = """shared/base:
+injector: shared/base
+target/agent: shared/base
+host/core: shared/base
+host/cli: shared host/core
+compat/front: host/core
+include:
+"""
 
 
 def check(tool, **files):
@@ -39,7 +46,23 @@ class Layers(unittest.TestCase):
         status, text = check_layers(**self.base, **{
             "src__shared__base__c.c": '#include "host/core/err.h"\n'})
         self.assertEqual(status, 1)
-        self.assertIn("shared/base includes the higher host/core", text)
+        self.assertIn("shared/base may not include host/core", text)
+
+    def test_refuses_what_is_not_listed(self):
+        status, text = check_layers(**self.base, **{
+            "src__host__cli__a.h": "", "compat__front__a.c": '#include "host/cli/a.h"\n'})
+        self.assertEqual(status, 1)
+        self.assertIn("compat/front may not include host/cli", text)
+
+    def test_looks_into_tables(self):
+        status, text = check_layers(**self.base, **{"src__shared__base__t.def": '#include "host/core/err.h"\n'})
+        self.assertEqual(status, 1)
+        self.assertIn("shared/base/t.def: ", text)
+
+    def test_refuses_a_circle(self):
+        status, text = check("check-layers.py", **{"tools__layers.txt": "host/a: host/b\nhost/b: host/c\nhost/c: host/a\n"})
+        self.assertEqual(status, 1)
+        self.assertIn("a circle: host/a -> host/b -> host/c -> host/a", text)
 
     def test_refuses_the_other_process(self):
         for place in ("target__agent", "injector"):
@@ -58,6 +81,34 @@ class Layers(unittest.TestCase):
             "include__limpet__limpet.h": '#include "host/core/err.h"\n'})
         self.assertEqual(status, 1)
         self.assertIn("public, but includes", text)
+
+
+class Calls(unittest.TestCase):
+    """The order of files, on objects that the compiler has made."""
+
+    def check(self, order):
+        with tempfile.TemporaryDirectory() as scratch:
+            root = pathlib.Path(scratch)
+            folder, objects = root / "src/target/domains/some", root / "src/target/liblimpet-tracer.so.p"
+            folder.mkdir(parents=True)
+            objects.mkdir(parents=True)
+            (folder / "calls.txt").write_text(order)
+            for name, text in (("low", "int low(void) { return 1; }"), ("high", "int low(void);int high(void) { return low(); }")):
+                (folder / f"{name}.c").write_text(text + "\n")
+                subprocess.run(["cc", "-c", folder / f"{name}.c", "-o", objects / f"domains_some_{name}.c.o"], check=True)
+            done = subprocess.run([sys.executable, TOOLS / "check-calls.py", root, root], capture_output=True, text=True)
+            return done.returncode, done.stdout
+
+    def test_accepts_calls_upwards_in_the_list(self):
+        self.assertEqual(self.check("low.c\nhigh.c\n"), (0, ""))
+
+    def test_refuses_the_other_direction(self):
+        status, text = self.check("high.c\nlow.c\n")
+        self.assertEqual(status, 1)
+        self.assertIn("some/high.c: uses low of low.c", text)
+
+    def test_refuses_a_file_that_is_not_listed(self):
+        self.assertEqual(self.check("low.c\n"), (1, "some/high.c: is not in some/calls.txt\n"))
 
 
 class Needs(unittest.TestCase):

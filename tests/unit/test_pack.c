@@ -167,13 +167,46 @@ static void what_is_cut_or_wrong_is_refused(void **state)
 		assert_int_equal(unpack(&packer, &cursor, record), -EPROTO);
 	}
 	for (unsigned kind = 0; kind < 256; kind++) {
-		if (kind == RECORD_TEXT || kind == RECORD_NAME)
+		if (kind == RECORD_TEXT || kind == RECORD_NAME || kind >= RECORD_KINDS)
 			continue; /* they count nothing */
 		packed[0] = (unsigned char)kind;
 		packed[1] = 200;
 		cursor = start();
 		assert_int_equal(unpack(&packer, &cursor, record), -EPROTO);
 	}
+}
+
+/* What a newer limpet has put between two calls is passed over, and the second is whole. */
+static void newer_kinds_are_passed_over(void **state)
+{
+	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
+	struct call_with_values call = make_call(3, 5, 1000000, 1000040);
+	static const unsigned char newer[] = { 77, 9, 5, 'n', 'e', 'w', 'e', 'r' };
+	static const unsigned char name[] = { RECORD_NAME, 0, NAME_SPACES, 1, 2, 'a', 'b' };
+	struct cursor cursor;
+	size_t first;
+
+	(void)state;
+	add(&call);
+	first = packed_size;
+	memcpy(packed + packed_size, newer, sizeof(newer));
+	packed_size += sizeof(newer);
+	memcpy(packed + packed_size, name, sizeof(name));
+	packed_size += sizeof(name);
+	add(&call);
+	cursor = start();
+	assert_int_equal(unpack(&packer, &cursor, record), call.call.head.size);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(unpack(&packer, &cursor, record), RECORD_ALIGNMENT);
+		assert_true(((struct record *)record)->kind >= RECORD_KINDS);
+	}
+	assert_int_equal(unpack(&packer, &cursor, record), call.call.head.size);
+	assert_int_equal(unpack(&packer, &cursor, record), 0);
+	/* One that says more than there is. */
+	packed_size = first + 4;
+	cursor = start();
+	assert_int_equal(unpack(&packer, &cursor, record), call.call.head.size);
+	assert_int_equal(unpack(&packer, &cursor, record), -EPROTO);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, setup)
@@ -187,6 +220,7 @@ int main(void)
 		TEST(names_come_out_as_they_went_in),
 		TEST(a_call_like_the_last_one_is_small),
 		TEST(what_is_cut_or_wrong_is_refused),
+		TEST(newer_kinds_are_passed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

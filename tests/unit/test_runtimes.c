@@ -4,10 +4,12 @@
 #include "unit.h"
 
 #include "shared/wire/page.h"
+#include "target/domains/amd/amd.h"
 #include "target/domains/amd/tables.h"
 #include "target/hooks/got.h"
 #include "target/hooks/table.h"
 #include "target/hooks/writer.h"
+#include "target/tool/runtimes.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -98,7 +100,7 @@ static int teardown(void **state)
 	struct words_left left = { 0 };
 
 	(void)state;
-	gpu_amd.stop(rings);
+	runtime_amd.stop(rings);
 	table_restore(&left);
 	hooks_off();
 	got_close();
@@ -115,10 +117,10 @@ static struct got_report look(enum trace_domain domain)
 	struct got_report report = { 0 };
 
 	request.is_wanted[domain] = true;
-	runtimes_use(known);
-	assert_true(gpu_amd.start(&request));
+	tables_use(known);
+	assert_true(runtime_amd.start(&request));
 	got_look_around();
-	gpu_amd.look(true, &report);
+	runtime_amd.look(true, &report);
 	return report;
 }
 
@@ -269,10 +271,10 @@ static void a_table_that_grows_and_shrinks(void **state)
 	make_known("hip", &table);
 	assert_int_equal(look(DOMAIN_HIP_RUNTIME).hooked, 400);
 	table.size = 8 + 8 * 450;
-	gpu_amd.look(false, &report);
+	runtime_amd.look(false, &report);
 	assert_int_equal(report.hooked, 50);
 	table.size = 8 + 8 * 10;
-	gpu_amd.look(false, &report);
+	runtime_amd.look(false, &report);
 	table_restore(&left);
 	assert_int_equal(left.restored, 450);
 	assert_int_equal(count_hooked(table.slots), 0);
@@ -289,7 +291,7 @@ static void a_slot_that_was_reset_is_hooked_again(void **state)
 	assert_int_equal(look(DOMAIN_RCCL).hooked, 38);
 	table.slots[3] = (void *)answer;       /* as the runtime itself does */
 	table.slots[4] = (void *)other_answer; /* another tool */
-	gpu_amd.look(false, &report);
+	runtime_amd.look(false, &report);
 	assert_int_equal(report.hooked, 1);
 	assert_true(hook_is_stub((uint64_t)table.slots[3]));
 	assert_ptr_equal(table.slots[4], other_answer);
@@ -323,7 +325,7 @@ static void a_library_that_comes_between_two_scans_is_still_to_be_scanned(void *
 	library = dlopen("libresolv.so.2", RTLD_NOW);
 	assert_non_null(library);
 	for (unsigned i = 0; i < 2; i++) {
-		gpu_amd.look(false, &report);
+		runtime_amd.look(false, &report);
 		assert_true(got_has_module("libresolv.so*"));
 		assert_true(got_has_changed());
 	}
@@ -335,9 +337,39 @@ static void a_library_that_comes_between_two_scans_is_still_to_be_scanned(void *
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* A number of a device or queue tells whose it is. */
+static void numbers_of_runtimes_do_not_meet(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		for (unsigned j = i + 1; j < RUNTIMES; j++) {
+			const struct number_range *a = &runtimes[i]->numbers,
+						  *b = &runtimes[j]->numbers;
+
+			assert_true(!a->count || !b->count || a->first + a->count <= b->first ||
+				    b->first + b->count <= a->first);
+		}
+}
+
+/* Each fits its place in the session's memory, and all fit together. */
+static void notes_of_runtimes_fit(void **state)
+{
+	size_t count = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		count += runtimes[i]->note_count;
+		for (size_t j = 0; j < runtimes[i]->note_count; j++)
+			assert_true(strlen(runtimes[i]->notes[j].text) < TRACE_NOTE_TEXT_MAX);
+	}
+	assert_true(count <= TRACE_NOTES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_of_runtimes_do_not_meet),
+		cmocka_unit_test(notes_of_runtimes_fit),
 		TEST(as_many_slots_as_the_table_says),
 		TEST(newer_slots_have_numbers),
 		TEST(a_longer_rccl_has_numbers_only),

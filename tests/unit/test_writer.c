@@ -130,11 +130,13 @@ static void what_cannot_be_timed_is_counted(void **state)
 	writer_end(writer, &seal);
 	writer_lose();
 	assert_int_equal(ring_drops(rings_slot(rings, 0), DROP_NO_COUNTER), 1);
-	writer_note(NOTE_NO_COUNTER);
-	assert_int_equal(rings->notes, 1u << NOTE_NO_COUNTER);
+	writer_note(3);
+	assert_int_equal(rings->notes[3].is_said, 1);
+	assert_int_equal(rings->notes[2].is_said, 0);
 	assert_true(writers_close());
 	writer_lose();
-	writer_note(NOTE_NO_COUNTER);
+	writer_note(2);
+	assert_int_equal(rings->notes[2].is_said, 0);
 	assert_int_equal(rings_drops_without_ring(rings), 2);
 	free(rings);
 }

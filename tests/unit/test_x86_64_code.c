@@ -162,14 +162,19 @@ static void does_not_believe_a_return_with_a_frame(void **state)
 	assert_nothing_known();
 }
 
-/* Compilers call with an aligned stack, so this is a block of a function that has pushed before. */
+/* Compilers call with an aligned stack, so this is a block of a function that has pushed before,
+ * and the call does not return: another function follows. */
 static void does_not_believe_a_call_without_a_frame(void **state)
 {
-	static const unsigned char code[] = { 0xe8, 0, 0x10, 0, 0, 0xc3 };
+	static const unsigned char code[] = { 0xbf, 1,    0,    0,    0, /*  0 mov $1, %edi */
+					      0x31, 0xc0, 0x31, 0xd2, 0x31, 0xf6, /*  5 xor ... */
+					      0xe8, 0,    0x10, 0,    0, /* 11 call elsewhere */
+					      0x31, 0xc0, 0xc3 };        /* 16 */
 
 	(void)state;
 	READ(code);
-	assert_nothing_known();
+	assert_int_equal(row_at(0)->kind, UNWIND_NONE);
+	assert_int_equal(row_at(15)->kind, UNWIND_NONE);
 }
 
 static void believes_a_name(void **state)
@@ -181,6 +186,21 @@ static void believes_a_name(void **state)
 	READ(code);
 	assert_row(1, UNWIND_SP, 1, SAME);
 	assert_row(7, UNWIND_SP, 1, SAME);
+}
+
+/* A part of a larger function that is called: its caller has saved rbp. */
+static void leads_nowhere_by_a_frame_pointer_that_is_lost(void **state)
+{
+	static const unsigned char code[] = { 0x31, 0xed, 0x01, 0xfd, 0xc3 };
+
+	(void)state;
+	READ(code);
+	assert_nothing_known();
+	names[0] = 1;
+	READ(code);
+	assert_row(0, UNWIND_SP, 1, SAME);
+	assert_row(2, UNWIND_SP, 1, -1); /* what lies there is no frame */
+	assert_row(4, UNWIND_SP, 1, -1);
 }
 
 static void says_nothing_where_two_frames_meet(void **state)
@@ -267,6 +287,7 @@ int main(void)
 		CASE(does_not_believe_a_return_with_a_frame),
 		CASE(does_not_believe_a_call_without_a_frame),
 		CASE(believes_a_name),
+		CASE(leads_nowhere_by_a_frame_pointer_that_is_lost),
 		CASE(says_nothing_where_two_frames_meet),
 		CASE(sees_that_a_call_does_not_return),
 		CASE(knows_the_trampoline_of_signals),

@@ -178,6 +178,7 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 		return missing(err, "a sensible description of its threads");
 	ret->libc.thread_flags =
 		find_thread_word(at, "_thread_db_pthread_cancelhandling", ret->block_size);
+	ret->libc.thread_block = ARCH_TLS_ABOVE ? -(int64_t)ret->block_size : 0;
 	ret->libc.thread_number = find_thread_word(at, "_thread_db_pthread_tid", ret->block_size);
 	if (elf_image_symbol_range(&at->libc->image, "calloc", &ret->calloc))
 		return missing(err, "calloc");

@@ -27,8 +27,8 @@ static bool is_format(const struct option_desc *option)
 
 static void print_formats(void)
 {
-	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
-		print(stdout, "%s%s", exporter == exporters ? "" : " ", (*exporter)->name);
+	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
+		print(stdout, "%s%s", exporter == exporters ? "" : " ", exporter->name);
 }
 
 static bool takes_pid(const struct command *command)

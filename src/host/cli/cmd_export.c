@@ -30,9 +30,6 @@ struct export_values {
 #define FIELD(member) offsetof(struct export_values, member)
 /* Of limpet ui; no exporter, as it is in the executable only. */
 #define PAGE_FORMAT "html-page"
-#define FORMATS                                                                                          \
-	"flamegraph, svg, folded, pprof, speedscope, firefox, perf-script; pftrace, chrome, csv, json, " \
-	"rocpd, rocprof-csv or rocprof-json"
 
 static const struct option_desc export_options[] = {
 	{ 'f', "format", "FORMAT",
@@ -53,21 +50,33 @@ static const struct option_desc export_options[] = {
 	{ 0 },
 };
 
+/* All of those that hold one of these. */
+static void offer_formats(unsigned holds, struct err *err)
+{
+	char names[EXPORTER_NAMES_MAX];
+
+	exporter_names(holds, names);
+	err_fix(err, "-f %s", names);
+}
+
 static void unknown_format(const char *name, struct err *err)
 {
 	struct nearest nearest = { .wanted = name };
 
-	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
-		nearest_offer(&nearest, (*exporter)->name);
+	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
+		nearest_offer(&nearest, exporter->name);
 	err_set(err, -EINVAL, "there is no format '%s'", name);
-	err_fix(err, "-f %s", nearest.best ? nearest.best : FORMATS);
+	if (nearest.best)
+		err_fix(err, "-f %s", nearest.best);
+	else
+		offer_formats(HOLDS_CALLS | HOLDS_SAMPLES, err);
 	err_exit(err, EXIT_USAGE);
 }
 
 static void unclear_format(const char *output, struct err *err)
 {
 	err_set(err, -EINVAL, "the name '%s' does not tell the format", output);
-	err_fix(err, "-f " FORMATS);
+	offer_formats(HOLDS_CALLS | HOLDS_SAMPLES, err);
 	err_exit(err, EXIT_USAGE);
 }
 
@@ -118,20 +127,23 @@ static void export_warn(const struct model *model)
 		      plural(dropped), was_were(dropped));
 }
 
+static unsigned content_of(const struct model *model)
+{
+	return (model->calls ? HOLDS_CALLS : 0u) | (model->samples->count ? HOLDS_SAMPLES : 0u);
+}
+
 /* A format of calls for a recording of samples would be an empty file, and the other way round. */
 static int check_content(const struct model *model, const struct exporter *exporter,
 			 struct err *err)
 {
-	if (exporter->is_of_both ||
-	    (exporter->is_of_samples ? model->samples->count : model->calls))
+	unsigned content = content_of(model);
+
+	if (exporter->holds & content)
 		return 0;
 	err_set(err, -ENODATA, "%s is a format of %s, and this recording has only %s",
-		exporter->name, exporter->is_of_samples ? "samples" : "calls",
-		exporter->is_of_samples ? "calls" : "samples");
-	err_fix(err,
-		exporter->is_of_samples
-			? "-f pftrace, chrome, csv or json"
-			: "-f flamegraph, svg, folded, pprof, speedscope, firefox, perf-script or pftrace");
+		exporter->name, content & HOLDS_CALLS ? "samples" : "calls",
+		content & HOLDS_CALLS ? "calls" : "samples");
+	offer_formats(content, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
@@ -144,9 +156,9 @@ static void export_tell(const struct export_values *values, const struct model *
 		if (!strcmp(output, "-"))
 			return;
 		print(stdout, "%s:", output);
-		if (!exporter->is_of_samples)
+		if (exporter->holds & HOLDS_CALLS)
 			print(stdout, " %" PRIu64 " call%s", model->calls, plural(model->calls));
-		if (exporter->is_of_samples || (exporter->is_of_both && model->samples->count))
+		if (exporter->holds & HOLDS_SAMPLES && model->samples->count)
 			print(stdout, " %" PRIu64 " sample%s", model->samples->count,
 			      plural(model->samples->count));
 		print(stdout, " (%s)\n", exporter->name);
@@ -272,6 +284,34 @@ static enum exit_code export_run(char **argv)
 	return report_end("export", values.is_json, &err);
 }
 
+static void print_format(const struct exporter *exporter, FILE *out)
+{
+	print(out, "  %-12s  %s", exporter->name, exporter->help);
+	for (const char *const *end = exporter->extensions; *end && **end; end++)
+		print(out, "%s%s", end == exporter->extensions ? " (" : ", ", *end);
+	fputs(exporter->extensions[0][0] ? ")\n" : "\n", out);
+}
+
+/* By what they can hold. */
+static void print_formats(FILE *out)
+{
+	static const struct {
+		const char *title;
+		unsigned holds;
+	} groups[] = { { "formats of samples", HOLDS_SAMPLES },
+		       { "formats of calls and samples", HOLDS_CALLS | HOLDS_SAMPLES },
+		       { "formats of calls", HOLDS_CALLS } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		print(out, "%s:\n", groups[i].title);
+		for (const struct exporter *exporter = exporters; exporter->name; exporter++)
+			if (exporter->holds == groups[i].holds)
+				print_format(exporter, out);
+	}
+	print(out, "format of everything:\n  %-12s  the page of limpet ui as one file (-o)\n",
+	      PAGE_FORMAT);
+}
+
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a recording as a file for other programs",
@@ -280,27 +320,11 @@ const struct command command_export = {
 		"[--full-paths] [--max-records N] [--json]",
 	.options = export_options,
 	.run = export_run,
-	.notes = "formats of samples:\n"
-		 "  flamegraph   a page to look into: search, zoom, invert, threads (.html)\n"
-		 "  svg          the same as a picture (.svg)\n"
-		 "  folded       one line for each stack (.folded)\n"
-		 "  pprof        go tool pprof (.pb.gz)\n"
-		 "  speedscope   speedscope.app (.speedscope.json)\n"
-		 "  firefox      profiler.firefox.com (.firefox.json)\n"
-		 "  perf-script  as perf script prints them (.perf-script)\n"
-		 "formats of both:\n"
-		 "  html-page    the page of limpet ui with everything inside (share.html)\n"
-		 "formats of calls (pftrace: of samples too):\n"
-		 "  pftrace   ui.perfetto.dev (.pftrace, .perfetto-trace)\n"
-		 "  chrome    chrome://tracing, Perfetto, Firefox profiler (.chrome.json, .trace)\n"
-		 "  csv       one line for each call (.csv)\n"
-		 "  json      everything, as one object (.json)\n"
-		 "  rocpd     AMD's database (.db, .rocpd)\n"
-		 "  rocprof-csv   AMD's set of files: OUT_kernel_trace.csv and so on\n"
-		 "  rocprof-json  AMD's results (_results.json)\n"
-		 "\nexamples:\n"
+	.print_details = print_formats,
+	.notes = "examples:\n"
 		 "  limpet export app.limpet              the flame graph, app.html\n"
 		 "  limpet export app.limpet -o app.pftrace\n"
+		 "  limpet export app.limpet -f html-page -o share.html   the page of limpet ui\n"
 		 "  limpet export app.limpet -f csv -o - | head\n"
 		 "  limpet export app.limpet -f rocprof-csv -o out/app\n",
 };

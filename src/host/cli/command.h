@@ -18,7 +18,8 @@ struct command {
 	 * data on stdout.
 	 */
 	enum exit_code (*run)(char **argv);
-	const char *notes; /* after the options in --help: examples; may be NULL */
+	void (*print_details)(FILE *out); /* after the options, from a table; may be NULL */
+	const char *notes;                /* after those in --help: examples; may be NULL */
 };
 
 /* Every verb, in the order of `limpet help`; ends with NULL. */

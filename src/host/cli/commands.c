@@ -36,6 +36,10 @@ void command_print_help(const struct command *command, FILE *out)
 	if (command->options->long_name)
 		fputs("\noptions:\n", out);
 	options_print_help(command->options, out);
+	if (command->print_details) {
+		fputc('\n', out);
+		command->print_details(out);
+	}
 	if (!command->notes)
 		return;
 	fputc('\n', out);

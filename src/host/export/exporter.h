@@ -1,6 +1,6 @@
 /*
- * Files that other programs read.  A format is a file NAME.c that ends in one of these, and a line
- * in the table of exporters.c.
+ * Files that other programs read.  A format is a file NAME.c that ends in a struct exporter_format,
+ * and a line in exporters.def.
  */
 #pragma once
 
@@ -9,14 +9,9 @@
 
 #include <stdio.h>
 
-struct exporter {
-	const char *name;
-	const char *summary;
-	const char *const
-		*extensions;    /* with their dots, the preferred one first; ends with NULL */
+/* How a format is written: one of the three. */
+struct exporter_format {
 	const char *looks_like; /* how a file of it begins, as output_check_stranger wants it */
-	bool is_of_samples;     /* else of calls */
-	bool is_of_both;        /* of calls, of samples, or of both */
 	/* Writes the whole model.  0 or -errno; whether `out` took everything is asked later. */
 	int (*write)(struct model *model, FILE *out);
 	/* In its place, for what opens a file by its name: one that is there and empty. */
@@ -25,8 +20,23 @@ struct exporter {
 	int (*write_set)(struct model *model, const char *prefix, struct err *err);
 };
 
-/* Every format; ends with NULL. */
-extern const struct exporter *const exporters[];
+/* Bits of what a format can hold. */
+enum exporter_content { HOLDS_CALLS = 1, HOLDS_SAMPLES = 2 };
+
+struct exporter {
+	const char *name;
+	const char *help;              /* one line */
+	const char *const *extensions; /* with their dots, the preferred first; ends with NULL */
+	unsigned holds;                /* bits of enum exporter_content */
+	const struct exporter_format *format;
+};
+
+/* Every format; the last one has no name. */
+extern const struct exporter exporters[];
+
+/* "flamegraph, svg or folded": those that hold one of these. */
+#define EXPORTER_NAMES_MAX 256u
+void exporter_names(unsigned holds, char ret[EXPORTER_NAMES_MAX]);
 
 const struct exporter *exporter_find(const char *name);
 

@@ -5,25 +5,51 @@
 
 #include <string.h>
 
-extern const struct exporter exporter_pftrace, exporter_chrome, exporter_csv, exporter_json,
-	exporter_rocpd, exporter_rocprof_csv, exporter_rocprof_json, exporter_flamegraph,
-	exporter_svg, exporter_folded, exporter_pprof, exporter_speedscope, exporter_perf_script,
-	exporter_firefox;
+/* clang-format off */
+#define EXPORTER(symbol, name, holds, help, ...)          \
+	extern const struct exporter_format format_##symbol; \
+	static const char *const extensions_##symbol[] = { __VA_ARGS__, NULL };
+#include "host/export/exporters.def"
 
-const struct exporter *const exporters[] = {
-	&exporter_pftrace,      &exporter_chrome,      &exporter_csv,
-	&exporter_json,         &exporter_rocpd,       &exporter_rocprof_csv,
-	&exporter_rocprof_json, &exporter_flamegraph,  &exporter_svg,
-	&exporter_folded,       &exporter_pprof,       &exporter_speedscope,
-	&exporter_firefox,      &exporter_perf_script, NULL,
+#define CALLS   HOLDS_CALLS
+#define SAMPLES HOLDS_SAMPLES
+
+const struct exporter exporters[] = {
+#define EXPORTER(symbol, name, holds, help, ...) { name, help, extensions_##symbol, holds, &format_##symbol },
+#include "host/export/exporters.def"
+	{ 0 },
 };
+/* clang-format on */
 
 const struct exporter *exporter_find(const char *name)
 {
-	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
-		if (strcmp((*exporter)->name, name) == 0)
-			return *exporter;
+	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
+		if (strcmp(exporter->name, name) == 0)
+			return exporter;
 	return NULL;
+}
+
+static const struct exporter *next_that_holds(const struct exporter *exporter, unsigned holds)
+{
+	while (exporter->name && !(exporter->holds & holds))
+		exporter++;
+	return exporter;
+}
+
+void exporter_names(unsigned holds, char ret[EXPORTER_NAMES_MAX])
+{
+	const struct exporter *exporter = next_that_holds(exporters, holds);
+	size_t length = 0;
+
+	ret[0] = '\0';
+	while (exporter->name && length < EXPORTER_NAMES_MAX) {
+		const struct exporter *next = next_that_holds(exporter + 1, holds);
+		const char *before = !length ? "" : next->name ? ", " : " or ";
+
+		length += (size_t)snprintf(ret + length, EXPORTER_NAMES_MAX - length, "%s%s",
+					   before, exporter->name);
+		exporter = next;
+	}
 }
 
 static bool ends_with(const char *path, const char *extension)
@@ -39,10 +65,10 @@ const struct exporter *exporter_for_path(const char *path)
 	const struct exporter *best = NULL;
 	size_t best_length = 0;
 
-	for (const struct exporter *const *exporter = exporters; *exporter; exporter++)
-		for (const char *const *end = (*exporter)->extensions; *end; end++)
+	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
+		for (const char *const *end = exporter->extensions; *end; end++)
 			if (ends_with(path, *end) && strlen(*end) > best_length) {
-				best = *exporter;
+				best = exporter;
 				best_length = strlen(*end);
 			}
 	return best;

@@ -7,7 +7,6 @@
 
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
-#include "host/recording/format.h"
 
 int export_state(FILE *out)
 {
@@ -24,7 +23,7 @@ static int write_to(struct model *model, const struct exporter *exporter, FILE *
 	/* Nobody else writes to it: a lock for each number would take half of the time. */
 	__fsetlocking(out, FSETLOCKING_BYCALLER);
 	errno = 0;
-	r = exporter->write ? exporter->write(model, out) : -EINVAL;
+	r = exporter->format->write ? exporter->format->write(model, out) : -EINVAL;
 	if (!r)
 		fflush(out);
 	return r ? r : export_state(out);
@@ -48,7 +47,7 @@ static int check_place(const struct output_file *file, const struct exporter *ex
 {
 	if (is_recording(file))
 		return refuse_recording(path, err);
-	return output_check_stranger(&file->place, path, exporter->looks_like, err);
+	return output_check_stranger(&file->place, path, exporter->format->looks_like, err);
 }
 
 static int write_file(struct model *model, const struct exporter *exporter, const char *path,
@@ -74,7 +73,7 @@ static int write_named(struct model *model, const struct exporter *exporter, con
 	if (!r)
 		r = check_place(&file, exporter, path, err);
 	if (!r)
-		r = exporter->write_named(model, &file, err);
+		r = exporter->format->write_named(model, &file, err);
 	return r ? r : output_commit(&file, err);
 }
 
@@ -92,9 +91,9 @@ int export_file(struct model *model, const struct exporter *exporter, const char
 	bool is_stream = strcmp(path, "-") == 0;
 	int r;
 
-	if (!is_stream && exporter->write_set)
-		return exporter->write_set(model, path, err);
-	if (!exporter->write) {
+	if (!is_stream && exporter->format->write_set)
+		return exporter->format->write_set(model, path, err);
+	if (!exporter->format->write) {
 		r = is_stream ? -ESPIPE : write_named(model, exporter, path, err);
 		return r == -ESPIPE ? file_refuse(exporter, path, err) : r;
 	}

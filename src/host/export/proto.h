@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/recording/bytes.h"
+#include "host/core/bytes.h"
 
 void proto_number(struct bytes *message, unsigned field, uint64_t value);
 /* In eight bytes, for what is random. */

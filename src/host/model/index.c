@@ -18,28 +18,36 @@ static int add_place(struct model_thread *thread, const struct records_place *pl
 	return 0;
 }
 
+/* What a chunk holds. */
+struct survey {
+	uint32_t calls, records;
+	uint32_t others; /* of kinds that are newer than we are */
+};
+
 /* Looks at every record: from when on, how many calls, and what has which name. */
 static int index_survey(struct cursor cursor, struct names *names, struct records_place *place,
-			uint32_t *ret_calls, uint32_t *ret_records)
+			struct survey *ret)
 {
 	struct packer packer = { 0 };
 	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
 	long size;
 
-	*ret_calls = *ret_records = 0;
+	*ret = (struct survey){ 0 };
 	while ((size = unpack(&packer, &cursor, record)) > 0) {
 		const struct record_call *call = (const void *)record;
 
 		if (call->head.kind == RECORD_CALL) {
 			place->least_begin = MIN(place->least_begin, call->begin);
-			++*ret_calls;
+			ret->calls++;
 		} else if (call->head.kind == RECORD_NAME) {
 			if (names_add(names, (const void *)record))
 				return -ENOMEM;
-		} else if (!*ret_records) {
+		} else if (call->head.kind >= RECORD_KINDS) {
+			ret->others++;
+		} else if (!ret->records) {
 			place->begins_with_a_rest = true;
 		}
-		++*ret_records;
+		ret->records++;
 	}
 	return size < 0 ? -EPROTO : 0;
 }
@@ -50,17 +58,18 @@ int index_records(struct model *model, struct model_thread *thread, uint64_t at,
 	struct records_place place = { .at = at,
 				       .least_begin = UINT64_MAX,
 				       .sequence = head->sequence };
-	uint32_t calls, count;
+	struct survey found;
 	int r = index_survey(records, &model->processes[thread->process->number]->names, &place,
-			     &calls, &count);
+			     &found);
 
 	if (r)
 		return r;
-	if (count != head->count)
+	if (found.records != head->count)
 		return -EPROTO;
-	thread->calls += calls;
-	model->calls += calls;
-	model->records += count;
+	thread->calls += found.calls;
+	model->calls += found.calls;
+	model->records += found.records;
+	model->other_records += found.others;
 	return add_place(thread, &place);
 }
 

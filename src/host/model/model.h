@@ -63,6 +63,7 @@ struct model {
 	uint64_t alloc_sample;   /* bytes between samples of allocations; 0: there is every call */
 	struct recorded_end end; /* reason RECORDING_CUT: there was none */
 	uint64_t calls, records;
+	uint64_t other_records;       /* of kinds that are newer than this limpet */
 	uint64_t drops[DROP_REASONS]; /* all of them */
 	uint64_t damaged;             /* chunks that could not be read or made no sense */
 	uint64_t records_max;         /* also of items of each kind: frames, stacks, names */
@@ -93,7 +94,7 @@ static inline void model_free_at_scope_end(struct model **model)
 
 enum call_kind {
 	CALL_PLAIN,
-	CALL_RANGE, /* from one call to another, that of roctx or NVTX */
+	CALL_RANGE, /* from one call to another, those of a library of markers */
 	CALL_MARK,  /* a moment */
 };
 
@@ -101,8 +102,8 @@ enum call_kind {
  * is known. */
 enum range_cut { RANGE_WHOLE, RANGE_HEADLESS, RANGE_ENDLESS };
 
-/* One call, or what calls of roctx and NVTX stand for.  Everything in it is gone when its visitor
- * returns. */
+/* One call, or what calls of a library of markers stand for.  Everything in it is gone when its
+ * visitor returns. */
 struct call {
 	const struct model_process *process;
 	const struct model_thread *thread;
@@ -142,7 +143,7 @@ bool call_estimate(const struct call *call, double *ret_blocks, double *ret_byte
 double sample_blocks(uint64_t size, uint64_t alloc_sample);
 
 /* What it is called where it is shown: a marker says so itself, a kernel has its own name, other
- * work of devices is called as AMD calls it. */
+ * work of devices by its direction or operation. */
 const char *call_name(const struct call *call);
 
 /* "call", "range", "mark". */
@@ -157,8 +158,11 @@ bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret);
 /* Is it something that a device did? */
 static inline bool call_is_work(const struct call *call)
 {
-	return call->function->domain >= DOMAIN_KERNEL;
+	return domain_is_activity(call->function->domain);
 }
+
+/* Has it functions of this domain, called or not? */
+bool model_has_domain(const struct model *model, unsigned domain);
 
 /* A number that a call and the work that it caused share, and no other call has; 0: not known. */
 uint64_t call_correlation(const struct model *model, const struct call *call);

@@ -1,10 +1,10 @@
 /*
- * Pairs opening and closing calls.  push and pop nest within a thread (and, with NVTX, within a
- * domain); start and stop have an id that any thread of the process may stop.
+ * Pairs opening and closing calls.  push and pop nest within a thread (and, where a library has
+ * them, within an object); start and stop have an id that any thread of the process may stop.
  *
  * push and pop answer with the level of their range, the outermost being 0.  Where calls were not
  * seen (dropped, or made while nothing was traced), levels tell which belong together; where there
- * are none (NVTX without a tool), the last one that was opened is closed.
+ * are none (a library without a tool), the last one that was opened is closed.
  */
 #include "host/model/ranges.h"
 #include "host/core/room.h"
@@ -44,7 +44,7 @@ static struct table_entry *find_chain(struct ranges *self, const struct call *ca
 	uint64_t owner = is_stacked ? call->thread->number : call->process->number, key = 0;
 
 	call_value(call, is_stacked ? VALUE_OBJECT : VALUE_ID, &key);
-	/* The first letter tells roctx from nvtx. */
+	/* The first letter tells libraries of markers apart. */
 	return table_make(&self->open,
 			  owner << 16 | (uint64_t)is_stacked << 8 |
 				  (unsigned char)call->function->name[0],

@@ -243,6 +243,10 @@ static int take_samples(struct model *model, struct cursor cursor, uint64_t at)
 	(void)!numbered_take(&again, &head);
 	for (uint32_t i = 0; i < head.count; i++) {
 		(void)!sample_take(&again, &packer, &sample);
+		if (sample.kind >= SAMPLE_KINDS) {
+			model->other_records++;
+			continue;
+		}
 		samples_count(self, &sample, boot_time(model, sample.time_ns));
 		model->threads[sample.thread]->samples++;
 	}
@@ -435,7 +439,8 @@ static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, 
 	for (uint32_t i = 0; !r && i < head.count; i++) {
 		if (sample_take(&chunk.payload, &packer, &sample) || !is_sound(model, &sample))
 			return 0;
-		r = visit_sample(model, &sample, visit, context);
+		if (sample.kind < SAMPLE_KINDS)
+			r = visit_sample(model, &sample, visit, context);
 	}
 	return r;
 }

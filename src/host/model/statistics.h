@@ -26,7 +26,7 @@ static inline void statistics_add(struct statistics *statistics, uint64_t durati
 /* Of all calls, not of a sample of them. */
 double statistics_deviation_ns(const struct statistics *statistics);
 
-/* Of calls as a sample of more, as AMD's tools have it; 0 for a single one. */
+/* Of calls as a sample of more; 0 for a single one. */
 double statistics_sample_deviation_ns(const struct statistics *statistics);
 
 /* Hundredths of a percent of a whole, rounded down: 100.00 % is all of it.  Every share that limpet

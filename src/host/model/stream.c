@@ -91,8 +91,10 @@ static int stream_add(struct stream *stream, const struct record *record)
 
 	if (record->kind == RECORD_CALL)
 		return add_call(stream, (const struct record_call *)record);
-	if (record->kind == RECORD_NAME)
-		return last ? 1 : 0; /* names were read before; a text may still follow */
+	/* Names were read before; a text may still follow.  So it may behind what we do not know.
+	 */
+	if (record->kind == RECORD_NAME || record->kind >= RECORD_KINDS)
+		return last ? 1 : 0;
 	if (!last)
 		return 0;
 	if (record->kind == RECORD_STACK)

@@ -149,7 +149,7 @@ uint64_t summary_total_ns(const struct summary *summary)
 {
 	uint64_t total_ns = 0;
 
-	for (unsigned domain = 0; domain < DOMAINS; domain++)
+	for (unsigned domain = 0; domain < DOMAIN_NUMBERS; domain++)
 		total_ns += summary->domains[domain].total_ns;
 	return total_ns;
 }

@@ -25,7 +25,7 @@ struct summary {
 	uint32_t *row_of; /* by number of the function */
 	struct thread_row *threads;
 	uint32_t thread_count;
-	struct statistics domains[DOMAINS];
+	struct statistics domains[DOMAIN_NUMBERS];
 	uint64_t first_ns, last_ns; /* the beginning of the first call, the end of the last */
 };
 

@@ -12,26 +12,6 @@
 #include "host/model/samples.h"
 #include "host/recording/drops.h"
 
-static const char *const domain_names[DOMAINS] = {
-	[DOMAIN_ALLOC] = "alloc",
-	[DOMAIN_IO] = "io",
-	[DOMAIN_LOCK] = "lock",
-	[DOMAIN_FUNCTION] = "function",
-	[DOMAIN_MARKER] = "marker",
-	[DOMAIN_OPENCL] = "opencl",
-	[DOMAIN_HIP_RUNTIME] = "hip",
-	[DOMAIN_HIP_COMPILER] = "hip-compiler",
-	[DOMAIN_HSA_CORE] = "hsa-core",
-	[DOMAIN_HSA_AMD] = "hsa-amd",
-	[DOMAIN_HSA_IMAGE] = "hsa-image",
-	[DOMAIN_HSA_FINALIZER] = "hsa-finalizer",
-	[DOMAIN_RCCL] = "rccl",
-	[DOMAIN_KERNEL] = "kernel",
-	[DOMAIN_COPY] = "memory-copy",
-	[DOMAIN_MEMORY] = "memory-allocation",
-	[DOMAIN_SCRATCH] = "scratch-memory",
-};
-
 static const char *const drop_names[DROP_REASONS] = {
 	[DROP_FULL] = "full",
 	[DROP_NESTED] = "nested",
@@ -75,11 +55,6 @@ static const char *const value_names[VALUE_KINDS] = {
 	[VALUE_OPERATION] = "operation",
 	[VALUE_FLAGS] = "flags",
 };
-
-const char *domain_name(unsigned domain)
-{
-	return domain < DOMAINS && domain_names[domain] ? domain_names[domain] : "other";
-}
 
 const char *drop_reason_name(unsigned reason)
 {
@@ -165,7 +140,7 @@ static const char *kernel_name(const struct call *call)
 	return name[0] ? name : call->function->name;
 }
 
-/* As AMD's tools call it, kernels by their names. */
+/* Kernels by their names. */
 static const char *work_name(const struct call *call)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(work_words); i++)
@@ -197,6 +172,15 @@ const char *call_cut_text(const struct call *call)
 	static const char *const texts[] = { "", "began before", "did not end" };
 
 	return texts[call->cut];
+}
+
+bool model_has_domain(const struct model *model, unsigned domain)
+{
+	for (uint32_t i = 0; i < model->process_count; i++)
+		for (uint32_t j = 0; j < model->processes[i]->function_count; j++)
+			if (model->processes[i]->functions[j].domain == domain)
+				return true;
+	return false;
 }
 
 /* Positive in 64 bits with a sign.  Two threads that begin in one tick differ in their numbers. */

@@ -22,8 +22,8 @@ struct work {
 	struct work_row *rows;
 	uint32_t count;
 	size_t room;
-	struct table by_name;               /* (process and device, domain and name): row and one */
-	struct statistics domains[DOMAINS]; /* only those of devices */
+	struct table by_name; /* (process and device, domain and name): row and one */
+	struct statistics domains[DOMAIN_NUMBERS]; /* only those of devices */
 };
 
 /* Calls of the program are passed over.  0 or -ENOMEM. */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/core/thread_state.h"
 
 #include <sys/types.h>
 
@@ -32,6 +33,3 @@ static inline void threads_done_at_scope_end(struct threads *threads)
 {
 	threads_done(threads);
 }
-
-/* "sleeping" for S, and so on. */
-const char *thread_state_name(char state);

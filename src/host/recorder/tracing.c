@@ -111,7 +111,7 @@ int tracing_check(struct tracing *self, struct err *err)
 
 	if (r)
 		return r;
-	if (self->is_attached && trace_absent(&self->trace) & TRACE_TABLE_DOMAINS)
+	if (self->is_attached && trace_absent(&self->trace) & DOMAINS_TABLES)
 		registers_ask_again(&self->session, &self->options, &self->watch);
 	return self->collector ? collector_check(self->collector, err) : 0;
 }
@@ -242,8 +242,5 @@ void tracing_totals_add(struct tracing_totals *to, const struct tracing_totals *
 	to->left.lost += more->left.lost;
 	to->left.unseen += more->left.unseen;
 	to->left.turned += more->left.turned;
-	to->queues.timed += more->queues.timed;
-	to->queues.estimated += more->queues.estimated;
-	to->queues.refusals |= more->queues.refusals;
-	to->queues.left += more->queues.left;
+	trace_queues_add(&to->queues, &more->queues);
 }

@@ -75,7 +75,7 @@ void tracing_count_changes(const struct tracing *tracing, struct tracing_changes
 uint32_t tracing_absent(const struct tracing *tracing);
 /* Why nothing or not all of one is traced, where it is known; NULL. */
 const char *tracing_note(const struct tracing *tracing, unsigned domain);
-/* What has to be said at the end, by enum trace_note; NULL. */
+/* What has to be said at the end, by the number of the note, below TRACE_NOTES; NULL. */
 const char *tracing_end_note(const struct tracing *tracing, unsigned note);
 
 /* Work of devices that is not in the recording, so far, and records that had to be mended. */
@@ -92,7 +92,7 @@ struct tracing_totals {
 	struct collect_totals collected;
 	struct work_left left;
 	struct trace_words words;   /* what became of the target's words of imports */
-	struct trace_queues queues; /* which queues of OpenCL were given device times */
+	struct trace_queues queues; /* which queues were given device times */
 };
 
 void tracing_totals(const struct tracing *tracing, struct tracing_totals *ret);

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
+#include "host/core/bytes.h"
 #include "host/core/output_file.h"
-#include "host/recording/bytes.h"
 #include "host/recording/facts.h"
 
 struct async_writer;

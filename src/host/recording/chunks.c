@@ -208,7 +208,7 @@ int function_take(struct cursor *cursor, struct trace_function *ret)
 		memcpy(ret->values, values, ret->value_count);
 	copy_text(ret->name, sizeof(ret->name), cursor_text(cursor));
 	copy_text(ret->library, sizeof(ret->library), cursor_text(cursor));
-	return cursor->has_failed || ret->domain >= DOMAINS ? -EPROTO : 0;
+	return cursor->has_failed ? -EPROTO : 0;
 }
 
 void function_tame(struct trace_function *function)
@@ -216,8 +216,6 @@ void function_tame(struct trace_function *function)
 	function->name[sizeof(function->name) - 1] = '\0';
 	function->library[sizeof(function->library) - 1] = '\0';
 	function->value_count = MIN(function->value_count, RECORD_VALUES_MAX);
-	if (function->domain >= DOMAINS)
-		function->domain = DOMAIN_FUNCTION;
 }
 
 void module_put(struct bytes *bytes, const struct recorded_module *module)

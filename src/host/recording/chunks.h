@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/recording/bytes.h"
+#include "host/core/bytes.h"
 #include "host/recording/facts.h"
 
 void session_put(struct bytes *bytes, const struct recorded_session *session);

@@ -114,13 +114,25 @@ static size_t unpack_name(struct cursor *cursor, struct record_name *name)
 	const void *from =
 		bytes <= RECORD_MAX_BYTES - sizeof(*name) ? cursor_take(cursor, bytes) : NULL;
 
-	if (!from || space >= NAME_SPACES)
+	if (!from)
 		return 0;
+	if (space >= NAME_SPACES) {
+		name->head.kind = RECORD_KINDS; /* of what is newer than we are */
+		return RECORD_ALIGNMENT;
+	}
 	name->space = (uint16_t)space;
 	name->id = id;
 	name->bytes = (uint16_t)bytes;
 	memcpy(name + 1, from, bytes);
 	return ALIGN_UP(sizeof(*name) + bytes, RECORD_ALIGNMENT);
+}
+
+/* Of a kind that is newer than we are only its length is known: it is passed over. */
+static size_t unpack_other(struct cursor *cursor)
+{
+	uint64_t bytes = cursor_varint(cursor);
+
+	return bytes <= RECORD_MAX_BYTES && cursor_take(cursor, bytes) ? RECORD_ALIGNMENT : 0;
 }
 
 long unpack(struct packer *packer, struct cursor *cursor, void *into)
@@ -140,8 +152,11 @@ long unpack(struct packer *packer, struct cursor *cursor, void *into)
 		size = unpack_text(cursor, into);
 	else if (record->kind == RECORD_NAME)
 		size = unpack_name(cursor, into);
+	else if (record->kind >= RECORD_KINDS)
+		size = unpack_other(cursor);
 	record->size = (uint16_t)size;
-	if (!size || cursor->has_failed || record_check(record, size)) {
+	if (!size || cursor->has_failed ||
+	    (record->kind < RECORD_KINDS && record_check(record, size))) {
 		cursor->has_failed = true;
 		return -EPROTO;
 	}

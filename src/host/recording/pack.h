@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/recording/bytes.h"
+#include "host/core/bytes.h"
 #include "shared/wire/record.h"
 
 #define PACKED_MAX        (4 + 3 * VARINT_MAX + RECORD_FRAMES_MAX * VARINT_MAX + RECORD_MAX_BYTES)

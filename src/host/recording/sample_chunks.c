@@ -189,8 +189,11 @@ int sample_take(struct cursor *cursor, struct sample_packer *packer, struct reco
 	ret->kind = what & 3;
 	ret->end = what >> END_SHIFT & 15;
 	ret->flags = (uint8_t)(what >> FLAGS_SHIFT);
-	if (ret->kind >= SAMPLE_KINDS || ret->end >= STACK_ENDS || what >> FLAGS_SHIFT > UINT8_MAX)
+	if (what >> FLAGS_SHIFT > UINT8_MAX)
 		return -EPROTO;
+	/* An end that is newer than we are is not a known one. */
+	if (ret->end >= STACK_ENDS)
+		ret->end = STACK_NO_RULE;
 	ret->thread = small(cursor, cursor_varint(cursor));
 	ret->time_ns = take_difference(cursor, &packer->time_ns);
 	ret->weight_ns = take_difference(cursor, &packer->weight_ns[ret->kind]);

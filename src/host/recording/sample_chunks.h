@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/recording/bytes.h"
+#include "host/core/bytes.h"
 #include "host/recording/format.h"
 #include "shared/wire/sample.h"
 
@@ -114,7 +114,7 @@ int code_take(struct cursor *cursor, struct recorded_code *ret) MUST_CHECK;
 
 /* What the items of a chunk are told as differences to; zero at its beginning. */
 struct sample_packer {
-	uint64_t address, time_ns, weight_ns[SAMPLE_KINDS];
+	uint64_t address, time_ns, weight_ns[SAMPLE_KINDS + 1]; /* one for a kind to come */
 	uint64_t frame, stack;
 };
 
@@ -131,6 +131,7 @@ int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t num
 
 void sample_put(struct bytes *bytes, struct sample_packer *packer,
 		const struct recorded_sample *sample);
+/* One of a kind that is newer than we are has kind SAMPLE_KINDS. */
 int sample_take(struct cursor *cursor, struct sample_packer *packer,
 		struct recorded_sample *ret) MUST_CHECK;
 

@@ -94,7 +94,7 @@ static int take_step(struct session *self, const struct session_options *options
 
 static bool wants_tables(const struct session_options *options)
 {
-	return options->trace && options->trace->domains_wanted & TRACE_TABLE_DOMAINS;
+	return options->trace && options->trace->domains_wanted & DOMAINS_TABLES;
 }
 
 static int settle_in(struct session *self, const struct session_options *options, struct err *err)

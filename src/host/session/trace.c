@@ -6,9 +6,9 @@
 #include "host/attach/blobs.h"
 #include "host/attach/library.h"
 #include "host/core/cleanup.h"
-#include "host/model/domains.h"
 #include "host/process/procfs.h"
 #include "host/process/status.h"
+#include "host/session/trace_notes.h"
 #include "shared/base/hash.h"
 
 #include <errno.h>
@@ -51,8 +51,8 @@ static int write_request(const struct trace_options *options, char *text, struct
 	uint32_t wanted = trace_domains(options);
 
 	for (unsigned i = 0; i < DOMAINS; i++)
-		if (wanted & 1u << i)
-			trace_add(text, "%s;", domain_name(i));
+		if (domain_key(i) && wanted & 1u << i)
+			trace_add(text, "%s;", domain_key(i));
 	if (options->all_locks)
 		trace_add(text, "lock-all;");
 	if (options->opencl_device_time)
@@ -156,7 +156,11 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 	}
 	*ret->rings = ret->layout = layout;
 	ret->domains_wanted = trace_domains(options);
-	return 0;
+	ret->notes = calloc(1, sizeof(*ret->notes));
+	if (ret->notes)
+		return 0;
+	trace_close(ret);
+	return err_set(err, -ENOMEM, "no memory");
 }
 
 void trace_close(struct trace *trace)
@@ -165,6 +169,8 @@ void trace_close(struct trace *trace)
 		munmap(trace->rings, trace->layout.size);
 	if (trace->fd >= 0)
 		close(trace->fd);
+	free(trace->notes);
+	trace->notes = NULL;
 	trace->rings = NULL;
 	trace->fd = -1;
 }
@@ -173,56 +179,6 @@ uint32_t trace_absent(const struct trace *trace)
 {
 	return trace->domains_wanted &
 	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
-}
-
-static bool is_noted(const struct trace *trace, unsigned note)
-{
-	return __atomic_load_n(&trace->rings->notes, __ATOMIC_RELAXED) & 1u << note;
-}
-
-const char *trace_note(const struct trace *trace, unsigned domain)
-{
-	static const char *const texts[TRACE_NOTES] = {
-		[NOTE_OTHER_TRACER] =
-			"roctracer is in the process, and HIP reports its devices to one tracer only",
-		[NOTE_NO_REPORTS] = "this HIP runtime has no hipRegisterTracerCallback",
-		[NOTE_NO_HSA_TIMES] =
-			"this HSA runtime has not all of the functions that tell what its devices do",
-		[NOTE_NO_DRIVER] =
-			"libOpenCL.so is there, but no driver that it has loaded; either the program "
-			"has not asked for one yet, or that library is the driver itself, whose calls "
-			"go through no table that could be hooked",
-	};
-	uint32_t commands = 1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY;
-	uint32_t asked = 1u << domain & trace->domains_wanted;
-
-	for (unsigned i = 0; i < TRACE_NOTES; i++) {
-		uint32_t about = i == NOTE_NO_DRIVER
-					 ? (commands | 1u << DOMAIN_OPENCL) & trace_absent(trace)
-					 : commands;
-
-		if (texts[i] && is_noted(trace, i) && asked & about)
-			return texts[i];
-	}
-	return NULL;
-}
-
-const char *trace_end_note(const struct trace *trace, unsigned note)
-{
-	static const char *const texts[TRACE_NOTES] = {
-		[NOTE_NO_COUNTER] =
-			"the program has forbidden a thread of its own to read the machine's counter "
-			"(strict seccomp or PR_SET_TSC): nothing was recorded from then on",
-		[NOTE_MANY_QUEUES] =
-			"the program has used more OpenCL queues than limpet tells apart (1024 in a "
-			"recording): what the others did is recorded without queue and device",
-		[NOTE_NO_ORDER] =
-			"a driver of OpenCL has refused a marker of limpet's when device times of a "
-			"queue ended: commands may have run out of their order then; without "
-			"--opencl-device-time that cannot be",
-	};
-
-	return is_noted(trace, note) ? texts[note] : NULL;
 }
 
 /* A child that was made without libc has its parent's number in libc's thread block.  libc says to
@@ -249,28 +205,6 @@ void trace_words(const struct trace *trace, struct trace_words *ret)
 				     .foreign = told(&rings->words_foreign),
 				     .unwritable = told(&rings->words_unwritable),
 				     .refused = told(&rings->words_refused) };
-}
-
-void trace_queues(const struct trace *trace, struct trace_queues *ret)
-{
-	const struct rings *rings = trace->rings;
-
-	*ret = (struct trace_queues){ .timed = told(&rings->queues_timed),
-				      .estimated = told(&rings->queues_estimated),
-				      .refusals = told(&rings->queue_refusals),
-				      .left = told(&rings->queues_left) };
-}
-
-const char *trace_refusal(unsigned bit)
-{
-	static const char *const texts[] = {
-		NULL,
-#define REFUSAL(name, text) text,
-#include "shared/wire/queue_refusals.def"
-#undef REFUSAL
-	};
-
-	return bit < ARRAY_SIZE(texts) ? texts[bit] : NULL;
 }
 
 int trace_send(struct session *session, const struct trace *trace, struct err *err)

@@ -40,23 +40,17 @@ struct trace {
 	struct rings layout; /* as we made it: use these numbers, not those of the rings */
 	int fd;
 	uint32_t domains_wanted; /* bits */
+	struct trace_notes *notes;
 };
 
 /* Makes the memory, sealed against resizing.  -EINVAL for options that cannot be. */
 int trace_open(struct trace *ret, const struct trace_options *options, struct err *err) MUST_CHECK;
 void trace_close(struct trace *trace);
 
-/* Those of GPU runtimes with tables, which must be found. */
-#define TRACE_TABLE_DOMAINS                                                           \
-	(1u << DOMAIN_MARKER | 1u << DOMAIN_HIP_RUNTIME | 1u << DOMAIN_HIP_COMPILER | \
-	 1u << DOMAIN_HSA_CORE | 1u << DOMAIN_HSA_AMD | 1u << DOMAIN_HSA_IMAGE |      \
-	 1u << DOMAIN_HSA_FINALIZER | 1u << DOMAIN_RCCL | 1u << DOMAIN_KERNEL |       \
-	 1u << DOMAIN_COPY | 1u << DOMAIN_MEMORY | 1u << DOMAIN_SCRATCH)
-
 /* Why a domain that was asked for shows nothing, or not all, where the tracer knows; NULL. */
 const char *trace_note(const struct trace *trace, unsigned domain);
 
-/* What has to be said at the end, by enum trace_note; NULL. */
+/* What has to be said at the end, by the number of the note, below TRACE_NOTES; NULL. */
 const char *trace_end_note(const struct trace *trace, unsigned note);
 
 /* Bits of the domains that were asked for and of which nothing is present in the target. */
@@ -72,16 +66,19 @@ struct trace_words {
 
 void trace_words(const struct trace *trace, struct trace_words *ret);
 
-/* Queues of OpenCL whose device times were asked for, over all visits. */
+#define TRACE_REASONS_MAX 8u
+
+/* Queues whose device times were asked for, over all visits. */
 struct trace_queues {
 	uint32_t timed, estimated;
-	uint32_t refusals; /* bits: why the second, see trace_refusal() */
-	uint32_t left;     /* queues of ours that stay until a device is done */
+	uint32_t left; /* queues of ours that stay until a device is done */
+	uint32_t reason_count;
+	char reasons[TRACE_REASONS_MAX][TRACE_NOTE_TEXT_MAX]; /* why some are estimated */
 };
 
 void trace_queues(const struct trace *trace, struct trace_queues *ret);
-/* The reason of a bit; NULL: there is none. */
-const char *trace_refusal(unsigned bit);
+/* Those of another process, too; the same reason is said once. */
+void trace_queues_add(struct trace_queues *to, const struct trace_queues *more);
 
 /* For the session: hands the memory over; loads the tracer; what to say when it does not take part.
  */

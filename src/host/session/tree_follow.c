@@ -163,7 +163,7 @@ static struct member *find_watched(const struct tree *tree)
 		const struct trace *trace = member->options.trace;
 
 		if (member->state == MEMBER_ATTACHED && trace &&
-		    member->watch.next_ns <= now_ns() && trace_absent(trace) & TRACE_TABLE_DOMAINS)
+		    member->watch.next_ns <= now_ns() && trace_absent(trace) & DOMAINS_TABLES)
 			return member;
 	}
 	return NULL;

@@ -60,7 +60,7 @@ void source_look(struct source *self, struct source_facts *ret)
 	*ret = (struct source_facts){ .sampler = totals.sampler,
 				      .summary = totals.summary,
 				      .lost = totals.counts.lost,
-				      .thinned = totals.counts.thinned,
+				      .throttled = totals.counts.throttled,
 				      .has_ended = sampling_has_ended(self->sampling) };
 	sampling_reasons(self->sampling, ret->reasons, sizeof(ret->reasons));
 	if (!sampling_check(self->sampling, &ret->error))

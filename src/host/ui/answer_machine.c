@@ -206,11 +206,11 @@ int answer_formats(struct ui *ui, const struct ui_command *command, struct reply
 	(void)err;
 	json_object(&json, NULL);
 	json_list(&json, "formats");
-	for (const struct exporter *const *exporter = exporters; *exporter; exporter++) {
+	for (const struct exporter *exporter = exporters; exporter->name; exporter++) {
 		json_object(&json, NULL);
-		json_text(&json, "name", (*exporter)->name);
-		json_text(&json, "extension", (*exporter)->extensions[0]);
-		json_text(&json, "summary", (*exporter)->summary);
+		json_text(&json, "name", exporter->name);
+		json_text(&json, "extension", exporter->extensions[0]);
+		json_text(&json, "summary", exporter->help);
 		json_object_end(&json);
 	}
 	json_list_end(&json);

@@ -40,6 +40,8 @@ static const struct {
 /* What it compiles lies in memory that its processes share; what pcre2 makes for it does not. */
 static const struct engine php = { "php", "[JIT of php]", "start it with opcache.jit_debug=16" };
 static const struct engine unknown = { "", "[JIT]", NULL };
+/* What limpet brought into the process, which no file of it shows. */
+static const struct engine own = { "limpet", "[limpet]", NULL };
 
 static const char *base_of(const struct module *module)
 {
@@ -65,10 +67,15 @@ static const struct engine *engine_by_mapping(const char *path)
 	return NULL;
 }
 
+static bool is_own(const char *path)
+{
+	return !strncmp(path, "/memfd:limpet-", 14) || !strncmp(path, "/memfd:liblimpet-", 17);
+}
+
 const struct engine *engine_of(const struct space *space, const struct space_range *range)
 {
 	const char *path = range->module->path;
-	const struct engine *named = engine_by_mapping(path);
+	const struct engine *named = is_own(path) ? &own : engine_by_mapping(path);
 
 	if (named)
 		return named;
@@ -87,5 +94,7 @@ const struct engine *engine_by_path(const char *path)
 			return &engines[i].engine;
 	if (!strcmp(php.path, path))
 		return &php;
+	if (!strcmp(own.path, path))
+		return &own;
 	return strcmp(unknown.path, path) ? NULL : &unknown;
 }

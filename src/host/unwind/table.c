@@ -235,6 +235,18 @@ static int read_frames(struct compilation *work)
 	return r ? r : ends_add(&work->frames, &work->source->object);
 }
 
+/* Whether entries are of more than half of the code. */
+static bool has_most_rules(const struct frames *frames, uint64_t code_size)
+{
+	uint64_t covered = 0;
+
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->entries[i].kind == ENTRY_PROGRAM)
+			covered +=
+				MIN(frames->entries[i].end - frames->entries[i].start, code_size);
+	return covered > code_size / 2;
+}
+
 static int add_gaps(struct compilation *work)
 {
 	const struct unwind_source *source = work->source;
@@ -243,7 +255,10 @@ static int add_gaps(struct compilation *work)
 
 	if (!r)
 		r = gaps_add(&work->frames, &source->object, reader->step);
-	return r < 0 ? r : reader->find_begins(&source->object, &work->begins);
+	if (!r)
+		r = reader->find_begins(&source->object, &work->begins);
+	work->begins.is_assembly = has_most_rules(&work->frames, work->end - work->first);
+	return r;
 }
 
 int unwind_table_make(struct unwind_table **ret, const struct unwind_source *source,

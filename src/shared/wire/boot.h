@@ -78,6 +78,7 @@ struct boot_libc {
 	uint64_t __cxa_atexit, __cxa_finalize;
 	/* Distances from the thread pointer, 0: unknown.  Of thread_words.h, and of its number. */
 	int64_t thread_flags, thread_number;
+	int64_t thread_block; /* to where glibc's block of the thread begins, which pthread_t is */
 };
 
 struct boot_context {

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "shared/base/macros.h"
+#include "shared/wire/domains.h"
 
 #define RECORD_ALIGNMENT    8u
 #define RECORD_MAX_BYTES    1024u
@@ -20,6 +20,8 @@
 #define TRACE_LIBRARY_MAX   112u
 #define TRACE_FUNCTIONS_MAX 16384u
 
+/* In a recording, kinds after these are written with their length, so that who does not know them
+ * can pass over them (docs/recording-format.md). */
 enum record_kind {
 	RECORD_PAD,   /* nothing, to the end of the ring */
 	RECORD_CALL,  /* struct record_call, then values */
@@ -70,27 +72,6 @@ struct record_name {
 	uint16_t space; /* enum name_space */
 	uint64_t id;
 	/* text follows, filled up to the alignment */
-};
-
-enum trace_domain {
-	DOMAIN_ALLOC,
-	DOMAIN_IO,
-	DOMAIN_LOCK,
-	DOMAIN_FUNCTION,
-	DOMAIN_MARKER,
-	DOMAIN_OPENCL,
-	DOMAIN_HIP_RUNTIME,
-	DOMAIN_HIP_COMPILER,
-	DOMAIN_HSA_CORE,
-	DOMAIN_HSA_AMD,
-	DOMAIN_HSA_IMAGE,
-	DOMAIN_HSA_FINALIZER,
-	DOMAIN_RCCL,
-	DOMAIN_KERNEL,  /* from here on: what devices do */
-	DOMAIN_COPY,    /* of memory, by or for a device */
-	DOMAIN_MEMORY,  /* of a device, taken and given back */
-	DOMAIN_SCRATCH, /* memory that kernels spill to */
-	DOMAINS,
 };
 
 /* What a value of a call is. */

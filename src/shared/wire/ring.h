@@ -4,7 +4,7 @@
  * in it; the target never waits: a full ring drops the record and counts it.
  *
  *   0      struct rings
- *   4096   struct ring, slot_count times
+ *   16384  struct ring, slot_count times
  *   data   ring_size bytes, slot_count times
  *   names  struct trace_function, function_max times
  */
@@ -14,9 +14,9 @@
 
 #include <stdbool.h>
 
-#define RINGS_MAGIC       "limpet-rings-03"
-#define RINGS_VERSION     3u
-#define RINGS_SLOTS_AT    4096u
+#define RINGS_MAGIC       "limpet-rings-04"
+#define RINGS_VERSION     4u
+#define RINGS_SLOTS_AT    16384u
 #define RINGS_SLOTS_MAX   4096u
 #define RINGS_REQUEST_MAX 3072u
 
@@ -28,16 +28,23 @@ enum drop_reason {
 	DROP_REASONS,
 };
 
-/* Why something is not traced. */
-enum trace_note {
-	NOTE_OTHER_TRACER, /* another tracer has HIP's one place for reports of devices */
-	NOTE_NO_REPORTS,   /* this HIP runtime has no such place */
-	NOTE_NO_HSA_TIMES, /* this HSA runtime lacks what tells when devices begin and end */
-	NOTE_NO_COUNTER,   /* the program forbids its threads to read the machine's counter */
-	NOTE_MANY_QUEUES,  /* of OpenCL: more than are told apart */
-	NOTE_NO_DRIVER,    /* libOpenCL.so is there, and no driver that it has loaded */
-	NOTE_NO_ORDER,     /* a driver of OpenCL has refused to keep it over a change of queues */
-	TRACE_NOTES,
+#define TRACE_NOTES         32u
+#define TRACE_NOTE_TEXT_MAX 252u
+
+/* What a note of the tracer is about, and so when it is shown. */
+enum note_about {
+	NOTE_END,     /* the recording as a whole: at its end */
+	NOTE_DOMAINS, /* these domains are not traced, or not all of them */
+	NOTE_ABSENT,  /* the same, only while nothing of them was found */
+	NOTE_QUEUES,  /* why device times of some queues are estimated */
+};
+
+/* The target's: all that its tracer may have to say, and whether it has. */
+struct trace_note {
+	uint32_t is_said;
+	uint32_t about;   /* enum note_about */
+	uint32_t domains; /* bits of enum trace_domain */
+	char text[TRACE_NOTE_TEXT_MAX];
 };
 
 enum ring_state {
@@ -83,18 +90,17 @@ struct rings {
 	uint32_t work_cut;     /* devices were still at it at the end */
 	uint32_t work_lost;    /* too much at once to be remembered */
 	uint32_t work_unseen;  /* whose end the program did not look at while we were there */
-	uint32_t notes;        /* bits of enum trace_note */
-	/* Of OpenCL, where device times were asked for: queues that were given them, those that
-	 * were not, why (bits by the order of queue_refusals.def, from 1 on), and queues of ours
-	 * that stay until a device is done. */
-	uint32_t queues_timed, queues_estimated, queue_refusals, queues_left;
+	/* Where device times were asked for: queues that were given them, those that were not, and
+	 * queues of ours that stay until a device is done. */
+	uint32_t queues_timed, queues_estimated, queues_left;
+	struct trace_note notes[TRACE_NOTES];
 
 	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
 	uint32_t tracer_threads;         /* the target's: those that must not keep it alive */
 };
 
 _Static_assert(sizeof(struct ring) == 192, "three cache lines");
-_Static_assert(sizeof(struct rings) <= RINGS_SLOTS_AT, "head fits its page");
+_Static_assert(sizeof(struct rings) <= RINGS_SLOTS_AT, "the head fits");
 
 /* How much memory that many rings take; lays the head out in *ret when given. */
 size_t rings_layout(uint32_t slot_count, uint64_t ring_size, uint32_t function_max,

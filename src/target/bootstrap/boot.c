@@ -260,6 +260,8 @@ static long make_worker(struct boot_context *boot)
 	((setdetach_function *)libc->pthread_attr_setdetachstate)(&attributes,
 								  PTHREAD_CREATE_DETACHED);
 	r = ((create_function *)libc->pthread_create)(&thread, &attributes, worker, boot);
+	if (!r)
+		broadcast_spare(libc, thread);
 	return r ? fail(boot, "pthread_create", -r) : 0;
 }
 

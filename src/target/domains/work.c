@@ -90,11 +90,6 @@ static struct {
 } kernels[KERNELS];
 static uint32_t told[NAME_SPACES][WORK_NUMBERS];
 
-const struct domain domain_kernel = { "kernel", NULL, 0, NULL };
-const struct domain domain_copy = { "memory-copy", NULL, 0, NULL };
-const struct domain domain_memory = { "memory-allocation", NULL, 0, NULL };
-const struct domain domain_scratch = { "scratch-memory", NULL, 0, NULL };
-
 bool work_start(enum trace_domain domain)
 {
 	if (announced[domain].session == writers_session())

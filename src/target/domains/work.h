@@ -4,13 +4,14 @@
  */
 #pragma once
 
-#include "target/domains/domain.h"
+#include "shared/wire/record.h"
+#include "target/hooks/hook.h"
 #include "target/hooks/writer.h"
 
 #define DEVICE_UNKNOWN UINT64_MAX
 
-/* Devices, queues and streams are numbers that their runtime gives: AMD's below this one, OpenCL's
- * from it on.  Device 0 is the host. */
+/* Devices, queues and streams are numbers that their runtime gives, of a range of its own; names of
+ * those below this one are remembered here.  Device 0 is the host. */
 #define WORK_NUMBERS 256u
 
 /* Announces the function of a domain, once a session; false when the list is full. */

@@ -3,7 +3,7 @@
  * handlers.  Also looked at from the thread that ends a session: that one must know when nobody is
  * in the rings any more, since their memory goes.
  */
-#include "target/hooks/writer.h"
+#include "target/hooks/writer_private.h"
 
 #include "shared/arch/syscall.h"
 #include "target/hooks/stack.h"
@@ -33,11 +33,6 @@ struct thread_state {
 };
 static __thread struct thread_state self __attribute__((tls_model("initial-exec")));
 
-/* In a page that a forked child finds empty: there, nothing is on. */
-struct switches {
-	uint32_t session; /* that is on; 0: none */
-};
-
 /*
  * Never unmapped: a thread may stop between looking at the switch and looking at its writer, and go
  * on when that session is over.  What it then says to its writer must not reach a thread of a later
@@ -53,7 +48,7 @@ struct generation {
 	uint32_t claiming;   /* threads that look for a ring */
 };
 
-static struct switches *switches;
+struct writer_switches *writer_switches;
 static struct writers *writers;
 static struct generation generations[GENERATIONS];
 static struct rings *rings; /* NULL: no session */
@@ -71,15 +66,15 @@ static void *map(size_t size)
 
 static int make_switches(void)
 {
-	struct switches *made = switches ? switches : map(PAGE_BYTES);
+	struct writer_switches *made = writer_switches ? writer_switches : map(PAGE_BYTES);
 
 	if (!made)
 		return -ENOMEM;
-	if (!switches && raw3(SYS_madvise, made, PAGE_BYTES, MADV_WIPEONFORK)) {
+	if (!writer_switches && raw3(SYS_madvise, made, PAGE_BYTES, MADV_WIPEONFORK)) {
 		raw2(SYS_munmap, made, PAGE_BYTES);
 		return -ENOTSUP;
 	}
-	switches = made;
+	writer_switches = made;
 	return 0;
 }
 
@@ -124,7 +119,7 @@ int writers_open(struct rings *given, writer_is_own *given_is_own)
 	*generation_of(session) = (struct generation){ .rings = given };
 	memset(writer_at(session, 0), 0, given->slot_count * sizeof(struct writer));
 	/* Release: who sees it on sees all of the above. */
-	__atomic_store_n(&switches->session, session, __ATOMIC_RELEASE);
+	__atomic_store_n(&writer_switches->session, session, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -132,12 +127,6 @@ void writers_forget(void)
 {
 	memset(generations, 0, sizeof(generations));
 	rings = NULL;
-}
-
-/* The session that is on. */
-static uint32_t current(void)
-{
-	return __atomic_load_n(&switches->session, __ATOMIC_ACQUIRE);
 }
 
 static bool is_used(uint32_t number)
@@ -166,7 +155,7 @@ bool writers_close(void)
 
 	if (!rings)
 		return true;
-	__atomic_store_n(&switches->session, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&writer_switches->session, 0, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; !is_quiet && i < CLOSE_TRIES; i++) {
 		raw2(SYS_nanosleep, &pause, 0);
 		is_quiet = !is_used(session);
@@ -327,7 +316,7 @@ static struct rings *enter_rings(uint32_t now)
 	struct generation *generation = generation_of(now);
 
 	__atomic_fetch_add(&generation->claiming, 1, __ATOMIC_SEQ_CST);
-	return current() == now ? generation->rings : NULL;
+	return writers_current() == now ? generation->rings : NULL;
 }
 
 static void leave_rings(uint32_t now)
@@ -364,7 +353,7 @@ static bool occupy(struct writer *writer, uint32_t now, writer_seal *seal)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&writer->busy, here, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (current() == now)
+	if (writers_current() == now)
 		return true;
 	*seal = 0;
 	__atomic_compare_exchange_n(&writer->busy, &here, 0, false, __ATOMIC_RELEASE,
@@ -375,7 +364,7 @@ static bool occupy(struct writer *writer, uint32_t now, writer_seal *seal)
 /* Who is busy keeps the ring where it is.  When he never comes back, the thread gets another. */
 static void stray(struct writer *writer, uint32_t now)
 {
-	if (current() == now)
+	if (writers_current() == now)
 		writer->ring.ring->drops[DROP_NESTED]++;
 	if (++writer->strays < STRAYS_MAX)
 		return;
@@ -385,7 +374,7 @@ static void stray(struct writer *writer, uint32_t now)
 
 struct writer *writer_begin(writer_seal *seal)
 {
-	uint32_t now = switches ? current() : 0;
+	uint32_t now = writer_switches ? writers_current() : 0;
 	struct writer *writer;
 
 	if (!now)
@@ -399,13 +388,13 @@ struct writer *writer_begin(writer_seal *seal)
 	return NULL;
 }
 
-void writer_note(enum trace_note note)
+void writer_note(unsigned note)
 {
-	uint32_t now = switches ? current() : 0;
+	uint32_t now = writer_switches ? writers_current() : 0;
 	struct rings *entered = now ? enter_rings(now) : NULL;
 
 	if (entered)
-		__atomic_fetch_or(&entered->notes, 1u << note, __ATOMIC_RELAXED);
+		__atomic_store_n(&entered->notes[note].is_said, 1, __ATOMIC_RELAXED);
 	if (now)
 		leave_rings(now);
 }
@@ -421,7 +410,7 @@ static void lose_without_ring(uint32_t now)
 
 void writer_lose(void)
 {
-	uint32_t now = switches ? current() : 0;
+	uint32_t now = writer_switches ? writers_current() : 0;
 	struct writer *writer = self.session == now ? self.writer : NULL;
 	writer_seal seal;
 
@@ -437,19 +426,19 @@ void writer_lose(void)
 
 bool writers_are_on(void)
 {
-	return switches && current();
+	return writer_switches && writers_current();
 }
 
 struct writer *writer_known(void)
 {
-	uint32_t now = switches ? current() : 0;
+	uint32_t now = writer_switches ? writers_current() : 0;
 
 	return now && self.session == now ? self.writer : NULL;
 }
 
 struct writer *writer_mine(void)
 {
-	uint32_t now = switches ? current() : 0;
+	uint32_t now = writer_switches ? writers_current() : 0;
 	writer_seal seal;
 
 	if (!now)
@@ -463,101 +452,4 @@ void writer_end(struct writer *writer, writer_seal *seal)
 	writer->strays = 0;
 	/* Release: whoever sees that nobody is here may take the memory away. */
 	__atomic_store_n(&writer->busy, 0, __ATOMIC_RELEASE);
-}
-
-/* A child forked by a signal handler in the midst of this is not to touch the ring. */
-static void commit(struct writer *writer, size_t size)
-{
-	if (current())
-		ring_commit(&writer->ring, size);
-}
-
-/* Processors' counters may differ, and a machine that was stopped and moved may set them back: the
- * thread that ends a call may read less than it read when it began it. */
-static void turn_time(struct writer *writer, struct record_call *record)
-{
-	if (record->end >= record->begin)
-		return;
-	record->end = record->begin;
-	writer->ring.ring->turned++;
-}
-
-bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
-{
-	size_t size = record_call_size(call->head.count);
-	struct record_call *record = ring_reserve(&writer->ring, size);
-	uint64_t *into;
-
-	if (!record)
-		return false;
-	into = (uint64_t *)(record + 1);
-	*record = *call;
-	turn_time(writer, record);
-	record->head.size = (uint16_t)size;
-	record->head.kind = RECORD_CALL;
-	for (unsigned i = 0; i < call->head.count; i++)
-		into[i] = values[i];
-	commit(writer, size);
-	return true;
-}
-
-void writer_text(struct writer *writer, const char *text, size_t length)
-{
-	size_t size;
-	struct record_text *record;
-
-	length = MIN(length, (size_t)RECORD_TEXT_MAX);
-	size = ALIGN_UP(sizeof(*record) + length, RECORD_ALIGNMENT);
-	record = ring_reserve(&writer->ring, size);
-	if (!record)
-		return;
-	*record = (struct record_text){ { (uint16_t)size, RECORD_TEXT, 0 }, (uint32_t)length };
-	memcpy(record + 1, text, length);
-	commit(writer, size);
-}
-
-void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
-{
-	size_t size = sizeof(struct record_stack) + count * sizeof(*frames);
-	struct record_stack *record = ring_reserve(&writer->ring, size);
-
-	if (!record)
-		return;
-	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count }, 0 };
-	memcpy(record + 1, frames, count * sizeof(*frames));
-	commit(writer, size);
-}
-
-static bool write_part(struct writer *writer, const struct record_name *given, const char *text)
-{
-	size_t size = ALIGN_UP(sizeof(*given) + given->bytes, RECORD_ALIGNMENT);
-	struct record_name *record = ring_reserve(&writer->ring, size);
-
-	if (!record)
-		return false;
-	*record = *given;
-	record->head.size = (uint16_t)size;
-	memcpy(record + 1, text, given->bytes);
-	commit(writer, size);
-	return true;
-}
-
-bool writer_name(struct writer *writer, enum name_space space, uint64_t id, const char *text,
-		 size_t length)
-{
-	const size_t part_max = RECORD_MAX_BYTES - sizeof(struct record_name);
-	size_t at = 0;
-	bool is_written = true;
-
-	length = MIN(length, (size_t)NAME_BYTES_MAX);
-	for (unsigned part = 0; is_written && (at < length || !part); part++) {
-		size_t bytes = MIN(length - at, part_max);
-		struct record_name record = {
-			{ 0, RECORD_NAME, (uint8_t)part }, (uint16_t)bytes, (uint16_t)space, id
-		};
-
-		is_written = write_part(writer, &record, text + at);
-		at += bytes;
-	}
-	return is_written;
 }

@@ -21,7 +21,7 @@ struct writer {
 	/* Of calls that are entered: */
 	const struct hook_frame *call; /* that its thread is in, see hook_current() */
 	uint64_t call_mark;            /* of what must still stand in its frame */
-	uint64_t asked_in, asked;      /* how often HIP asked in the call that began then */
+	uint64_t asked_in, asked;      /* how often a runtime asked in the call that began then */
 	struct clock_rate clock;       /* of its last reports of devices, see clock_recent() */
 } __attribute__((aligned(64)));
 
@@ -63,7 +63,7 @@ void writer_end(struct writer *writer, writer_seal *seal);
 void writer_lose(void);
 
 /* Tells the host about the session, from any thread. */
-void writer_note(enum trace_note note);
+void writer_note(unsigned note);
 
 /* Is there a session?  Not in a forked child of the one that has it. */
 bool writers_are_on(void);

@@ -167,6 +167,8 @@ static int start(const struct boot_libc *libc, struct order *order)
 		&attributes, (char *)order - order->stack_size, order->stack_size);
 	mask = block_signals();
 	r = -((create_function *)libc->pthread_create)(&order->thread, &attributes, run, order);
+	if (!r)
+		broadcast_spare(libc, order->thread);
 	restore_signals(mask);
 	return r;
 }

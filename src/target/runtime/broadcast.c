@@ -14,12 +14,14 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 
-/* A young thread has no flag but perhaps that of a broadcast, which it will answer. */
-static bool hide(int64_t distance)
+/* A young thread has no flag but perhaps that of a broadcast, which it will answer, and ours, if
+ * who made it was faster. */
+static bool hide(char *pointer, int64_t distance)
 {
-	uint32_t *flags = (uint32_t *)(thread_pointer() + distance);
+	const uint32_t expected = THREAD_FLAG_SETXID | THREAD_FLAG_ENDING;
+	uint32_t *flags = (uint32_t *)(pointer + distance);
 
-	if (!distance || __atomic_load_n(flags, __ATOMIC_RELAXED) & ~THREAD_FLAG_SETXID)
+	if (!distance || __atomic_load_n(flags, __ATOMIC_RELAXED) & ~expected)
 		return false;
 	/* Pairs with the exchange by which libc marks the threads that it will tell. */
 	__atomic_fetch_or(flags, THREAD_FLAG_ENDING, __ATOMIC_SEQ_CST);
@@ -36,6 +38,11 @@ static void keep_capabilities(void)
 
 void broadcast_avoid(const struct boot_libc *libc)
 {
-	if (!hide(libc->thread_flags))
+	if (!hide(thread_pointer(), libc->thread_flags))
 		keep_capabilities();
+}
+
+void broadcast_spare(const struct boot_libc *libc, pthread_t thread)
+{
+	hide((char *)thread - libc->thread_block, libc->thread_flags);
 }

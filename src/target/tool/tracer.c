@@ -16,6 +16,7 @@
 #include "target/tool/aside.h"
 #include "target/tool/backend.h"
 #include "target/tool/confine.h"
+#include "target/tool/runtimes.h"
 #include "target/tool/watch.h"
 
 #include <errno.h>
@@ -42,6 +43,12 @@ static const struct traced inquiry = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTI
 				       .value_count = 0 };
 static bool has_opened; /* a module may have come since the last inquiry */
 
+static const struct note no_counter = {
+	NOTE_END, 0,
+	"the program has forbidden a thread of its own to read the machine's counter (strict seccomp "
+	"or PR_SET_TSC): nothing was recorded from then on"
+};
+
 /* The thread may be about to lose the counter that every record is made with. */
 static bool takes_counter_away(uint64_t option, uint64_t value)
 {
@@ -54,7 +61,7 @@ static void on_prctl(uint64_t option, uint64_t value)
 	if (!takes_counter_away(option, value))
 		return;
 	__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
-	writer_note(NOTE_NO_COUNTER);
+	note_say(&no_counter);
 }
 
 static void on_change(const struct traced *traced, const uint64_t *arguments)
@@ -82,26 +89,26 @@ static void on_notice(const struct traced *traced, const uint64_t *arguments)
 	}
 }
 
-static bool want_domain(unsigned id)
+static bool want_hooks(const struct domain_hooks *hooks)
 {
-	const struct domain *domain = domains[id];
 	const struct traced *traced =
-		domain->sampled && request.alloc_sample ? domain->sampled : domain->traced;
+		hooks->sampled && request.alloc_sample ? hooks->sampled : hooks->traced;
 	bool fits = true;
 
-	for (size_t i = 0; i < domain->traced_count; i++)
+	for (size_t i = 0; i < hooks->traced_count; i++)
 		if (traced[i].symbol)
 			fits &= wants_add(&traced[i]);
-	return (!domain->start || domain->start(&request)) && fits;
+	return (!hooks->start || hooks->start(&request)) && fits;
 }
 
-static bool wants_tables(void)
+static bool want_runtime(const struct runtime *runtime)
 {
-	bool wants = request.is_wanted[DOMAIN_MARKER];
+	bool fits = true;
 
-	for (unsigned i = DOMAIN_HIP_RUNTIME; i < DOMAINS; i++)
-		wants |= request.is_wanted[i];
-	return wants;
+	for (size_t i = 0; i < runtime->hook_count; i++)
+		if (request.is_wanted[runtime->hooks[i]->domain])
+			fits &= want_hooks(runtime->hooks[i]);
+	return fits;
 }
 
 static int want(void)
@@ -109,17 +116,17 @@ static int want(void)
 	bool fits = true;
 
 	wants_clear();
-	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
-		fits &= gpu_runtimes[i]->start(&request);
-	for (unsigned i = 0; i < DOMAINS; i++)
-		if (request.is_wanted[i])
-			fits &= want_domain(i);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->start)
+			fits &= runtimes[i]->start(&request);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		fits &= want_runtime(runtimes[i]);
 	for (unsigned i = 0; i < ARRAY_SIZE(notices); i++)
 		fits &= wants_add(&notices[i]);
 	for (size_t i = 0; i < confine_notice_count; i++)
 		fits &= wants_add(&confine_notices[i]);
-	if (wants_tables())
-		fits &= wants_add(&registration) && wants_add(&inquiry);
+	if (request_wants(&request, DOMAINS_TABLES))
+		fits &= wants_add(&inquiry);
 	return fits ? 0 : -ENOSPC;
 }
 
@@ -139,12 +146,13 @@ static void look_around(bool have_modules_changed)
 	struct got_report report = { 0 };
 
 	aside_look();
-	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
-		gpu_runtimes[i]->look(have_modules_changed, &report);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->look)
+			runtimes[i]->look(have_modules_changed, &report);
 	watch_answer();
-	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
-		if (gpu_runtimes[i]->ask)
-			gpu_runtimes[i]->ask(&report);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->ask)
+			runtimes[i]->ask(&report);
 	add_report(&report);
 }
 
@@ -161,16 +169,16 @@ static void restore_words(struct words_left *left)
 
 static void stop_runtimes(struct rings *rings)
 {
-	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
-		if (gpu_runtimes[i]->stop)
-			gpu_runtimes[i]->stop(rings);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->stop)
+			runtimes[i]->stop(rings);
 }
 
 static void drain_runtimes(struct rings *rings)
 {
-	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
-		if (gpu_runtimes[i]->drain)
-			gpu_runtimes[i]->drain(rings);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->drain)
+			runtimes[i]->drain(rings);
 }
 
 static void tell_end(struct rings *rings, const struct words_left *left, bool is_quiet)
@@ -216,15 +224,23 @@ static void forget_parent(void)
 		return;
 	watch_forget();
 	writers_forget();
-	for (unsigned i = 0; i < GPU_RUNTIMES; i++)
-		if (gpu_runtimes[i]->forget)
-			gpu_runtimes[i]->forget();
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->forget)
+			runtimes[i]->forget();
 	restore_words(&left);
 	hooks_off();
 	got_close();
 	words_close();
 	aside_end();
 	installed_by = 0;
+}
+
+static void prepare_notes(struct rings *rings)
+{
+	notes_begin(rings);
+	notes_add(&no_counter, 1);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		notes_add(runtimes[i]->notes, runtimes[i]->note_count);
 }
 
 static int start(struct rings *rings)
@@ -240,15 +256,16 @@ static int start(struct rings *rings)
 		return r;
 	rings->is_held = 1;
 	installed_by = (int32_t)raw0(SYS_getpid);
-	request_read(rings->request, &request);
-	runtimes_use(limpet_agent_tables);
+	request_read(rings->request, backend_symbol, &request);
+	prepare_notes(rings);
+	tables_use(limpet_agent_tables);
 	registrations_use(limpet_agent_take_table, watch_consult);
 	r = want();
 	if (r)
 		return r;
 	clock_start();
 	if (!clock_may_be_read())
-		writer_note(NOTE_NO_COUNTER);
+		note_say(&no_counter);
 	thread_learn(backend_symbol("__errno_location"), request.asks_number);
 	confine_begin();
 	aside_begin();
@@ -270,7 +287,6 @@ static int tool_attach(limpet_detach_function *detach, struct limpet_context *co
 	(void)data;
 	if (!rings || !backend_use_agent())
 		return -ENOENT;
-	domain_find_symbol = backend_symbol;
 	writer_ignore_me();
 	writers_settle();
 	forget_parent();

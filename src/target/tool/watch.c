@@ -153,10 +153,14 @@ static void *watch(void *unused)
 static int make_thread(void)
 {
 	pthread_attr_t attributes;
+	int r;
 
 	functions.attr_init(&attributes);
 	functions.attr_setstack(&attributes, stack, STACK_BYTES);
-	return -functions.create(&thread, &attributes, watch, NULL);
+	r = functions.create(&thread, &attributes, watch, NULL);
+	if (!r)
+		broadcast_spare(functions.all, thread);
+	return -r;
 }
 
 static void free_stack(void)

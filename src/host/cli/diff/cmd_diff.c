@@ -163,7 +163,8 @@ static int diff_draw(const struct diff *self, const struct diff_values *values, 
 
 	if (!r)
 		r = output_check_stranger(&file.place, values->output,
-					  exporter_for_path(values->output)->looks_like, err);
+					  exporter_for_path(values->output)->format->looks_like,
+					  err);
 	if (r)
 		return r;
 	r = self->write(&self->comparison, file.out);

@@ -7,7 +7,6 @@
 #include "host/cli/record/messages.h"
 #include "host/cli/record/period.h"
 #include "host/cli/record/size.h"
-#include "host/cli/record/trace_sets.h"
 #include "host/cli/report.h"
 #include "host/cli/version.h"
 #include "host/core/ending.h"
@@ -20,10 +19,8 @@
 
 #define FIELD(name) offsetof(struct record_values, name)
 
-#define TRACES(letter, name, domains, help)                                           \
-	{                                                                             \
-		letter, name, NULL, help, OPTION_BITS, FIELD(domains_traced), domains \
-	}
+#define TRACES(letter, name, domains, help) \
+	{ letter, name, NULL, help, OPTION_BITS, FIELD(domains_traced), domains },
 
 static const struct option_desc record_options[] = {
 	OPERANDS_OPTION(FIELD(pids)),
@@ -47,27 +44,24 @@ static const struct option_desc record_options[] = {
 	  OPTION_FLAG, FIELD(samples.java_names) },
 	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
 	  FIELD(samples.debuginfod) },
-	TRACES(0, "alloc-trace", DOMAIN_BIT(ALLOC), "malloc and its family, new and delete, mmap"),
-	{ 0, "alloc-stacks", NULL, "with the call stack of every allocation", OPTION_FLAG,
-	  FIELD(alloc_stacks) },
+/* clang-format off */
+#define DOMAIN(number, name, key, title, form, list, kind, kind_name, sets, option, help) TRACES(0, option, 1u << (number), help)
+#define DOMAIN_NO_OPTION(...)
+#define DOMAIN_SET(name, letter, option, help) TRACES(letter, option, DOMAINS_##name, help)
+#include "shared/wire/domains.def"
+	/* clang-format on */
+	{ 0, "alloc-stacks", NULL, "--alloc-trace with the call stack of every allocation",
+	  OPTION_FLAG, FIELD(alloc_stacks) },
 	{ 0, "alloc-sample", "SIZE",
-	  "samples, one in SIZE bytes on average, with call stacks (512K)", OPTION_TEXT,
-	  FIELD(alloc_sample) },
-	TRACES(0, "io-trace", DOMAIN_BIT(IO),
-	       "read, write, send, open, fsync, stdio and their like"),
-	TRACES(0, "lock-trace", DOMAIN_BIT(LOCK),
-	       "waits for mutexes, rwlocks, conditions, semaphores"),
-	{ 0, "lock-all", NULL, "also locks that nobody held", OPTION_FLAG, FIELD(all_locks) },
+	  "samples of --alloc-trace, one in SIZE bytes on average, with call stacks (512K)",
+	  OPTION_TEXT, FIELD(alloc_sample) },
+	{ 0, "lock-all", NULL, "--lock-trace, also of locks that nobody held", OPTION_FLAG,
+	  FIELD(all_locks) },
 	{ 0, "function", "LIB:SYMBOL", "any imported function, with * and ?; repeatable",
 	  OPTION_LIST, FIELD(functions) },
-	TRACES('s', "sys-trace", SET_SYSTEM, "all of GPU runtimes: what follows"),
-	TRACES('r', "runtime-trace", SET_RUNTIME, "the same without HSA and HIP's compiler"),
-	TRACES(0, "opencl-trace", DOMAIN_BIT(OPENCL),
-	       "calls of OpenCL; alone also what its devices do"),
 	{ 0, "opencl-device-time", NULL,
-	  "with the devices' own times, by queues beside the program's", OPTION_FLAG,
+	  "--opencl-trace with the devices' own times, by queues beside the program's", OPTION_FLAG,
 	  FIELD(opencl_device_time) },
-#include "host/session/gpu_traces.def"
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
 	{ 0, "ring-size", "SIZE",

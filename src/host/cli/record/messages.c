@@ -293,16 +293,13 @@ void warn_work_left(const struct work_left *left)
 
 void warn_queues(const struct trace_queues *queues)
 {
-	for (unsigned i = 0; trace_refusal(i) || !i; i++)
-		if (queues->refusals & 1u << i && trace_refusal(i))
-			print(stderr,
-			      "warning: times of OpenCL queues (%" PRIu32
-			      " in all) are estimated: %s\n",
-			      queues->estimated, trace_refusal(i));
+	for (unsigned i = 0; i < queues->reason_count; i++)
+		print(stderr, "warning: times of queues (%" PRIu32 " in all) are estimated: %s\n",
+		      queues->estimated, queues->reasons[i]);
 	if (queues->left)
 		print(stderr,
 		      "warning: %" PRIu32
-		      " OpenCL queues of limpet's stay until the devices are done with them\n",
+		      " queues of limpet's stay until the devices are done with them\n",
 		      queues->left);
 }
 

@@ -61,8 +61,8 @@ static void print_function(struct json *json, const struct recording_report *rep
 	json_object_end(json);
 }
 
+/* Those that are not called by their keys. */
 static const char *const work_events[DOMAINS] = {
-	[DOMAIN_KERNEL] = "kernel",
 	[DOMAIN_COPY] = "copy",
 	[DOMAIN_MEMORY] = "device_memory",
 	[DOMAIN_SCRATCH] = "scratch_memory",
@@ -72,7 +72,8 @@ static void print_work(struct json *json, const struct recording_report *report,
 		       const struct work_row *row)
 {
 	json_object(json, NULL);
-	json_text(json, "event", work_events[row->domain]);
+	json_text(json, "event",
+		  work_events[row->domain] ? work_events[row->domain] : domain_name(row->domain));
 	json_signed(json, "pid", row->process->pid);
 	json_number(json, "device", row->device);
 	json_text(json, "name", row->name);
@@ -217,6 +218,7 @@ void report_totals_json(struct json *json, const struct recording_report *report
 	model_describe_end(model, text, sizeof(text));
 	json_number(json, "calls", model->calls);
 	json_number(json, "records", model->records);
+	json_number(json, "other_records", model->other_records);
 	json_number(json, "ranges", report->markers.ranges);
 	json_number(json, "marks", report->markers.marks);
 	json_number(json, "unfinished", report->markers.unfinished);

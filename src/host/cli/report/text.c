@@ -63,6 +63,11 @@ static void print_losses(const struct model *model)
 	model_describe_end(model, text, sizeof(text));
 	if (text[0])
 		print(stdout, "INCOMPLETE: %s\n", text);
+	if (model->other_records)
+		print(stdout,
+		      "NOT SHOWN: %" PRIu64
+		      " record%s of kinds that this limpet does not know; a newer one made the file\n",
+		      model->other_records, plural(model->other_records));
 	if (!all && !model->end.invalid)
 		return;
 	print(stdout, "LOST: %" PRIu64 " record%s %s dropped", all, plural(all), was_were(all));
@@ -133,7 +138,7 @@ static void print_functions(const struct recording_report *report, const struct 
 		while (end < count && rows[end].function->domain == domain)
 			end++;
 		shown = rows_shown(end - first, style);
-		snprintf(title, sizeof(title), "calls: %s%s", domain_name(domain),
+		snprintf(title, sizeof(title), "%s%s", domain_title(domain),
 			 domain == DOMAIN_ALLOC && report->model->alloc_sample
 				 ? " (samples, and what became of them)"
 				 : "");
@@ -291,13 +296,6 @@ static void print_threads(const struct recording_report *report, const struct re
 	print_rest(summary->thread_count, style);
 }
 
-static const char *const work_titles[DOMAINS] = {
-	[DOMAIN_KERNEL] = "kernels: time on devices",
-	[DOMAIN_COPY] = "copies of memory",
-	[DOMAIN_MEMORY] = "memory of devices",
-	[DOMAIN_SCRATCH] = "scratch memory of devices",
-};
-
 static void print_work_row(const struct recording_report *report, const struct work_row *row,
 			   const struct report_style *style)
 {
@@ -322,7 +320,7 @@ static void print_work(const struct recording_report *report, const struct repor
 
 		while (end < work->count && work->rows[end].domain == domain)
 			end++;
-		print_statistics_head(work_titles[domain], style);
+		print_statistics_head(domain_title(domain), style);
 		print(stdout, " %6s", "%");
 		if (domain != DOMAIN_KERNEL)
 			print(stdout, " %14s", "BYTES");

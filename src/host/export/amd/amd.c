@@ -24,30 +24,19 @@ const struct amd_domain_words amd_domains[AMD_DOMAINS] = {
 };
 
 /* Those that limpet never has are named, too: lists are indexed by kind. */
-static const char *const kind_names[AMD_KINDS] = {
+static const char *const kind_names[AMD_KINDS_MAX] = {
 	[0] = "NONE",
-	[KIND_HSA_CORE] = "HSA_CORE_API",
-	[KIND_HSA_AMD] = "HSA_AMD_EXT_API",
-	[KIND_HSA_IMAGE] = "HSA_IMAGE_EXT_API",
-	[KIND_HSA_FINALIZER] = "HSA_FINALIZE_EXT_API",
 	[5] = "HIP_RUNTIME_API",
 	[6] = "HIP_COMPILER_API",
 	[7] = "MARKER_CORE_API",
 	[KIND_MARKER_CONTROL] = "MARKER_CONTROL_API",
 	[KIND_MARKER_NAME] = "MARKER_NAME_API",
-	[KIND_COPY] = "MEMORY_COPY",
-	[KIND_KERNEL] = "KERNEL_DISPATCH",
-	[KIND_SCRATCH] = "SCRATCH_MEMORY",
 	[13] = "CORRELATION_ID_RETIREMENT",
-	[KIND_RCCL] = "RCCL_API",
 	[15] = "OMPT",
-	[KIND_MEMORY] = "MEMORY_ALLOCATION",
 	[17] = "RUNTIME_INITIALIZATION",
 	[18] = "ROCDECODE_API",
 	[19] = "ROCJPEG_API",
 	[20] = "HIP_STREAM",
-	[KIND_HIP_RUNTIME] = "HIP_RUNTIME_API_EXT",
-	[KIND_HIP_COMPILER] = "HIP_COMPILER_API_EXT",
 	[23] = "ROCDECODE_API_EXT",
 	[24] = "KFD_EVENT_PAGE_MIGRATE",
 	[25] = "KFD_EVENT_PAGE_FAULT",
@@ -57,49 +46,50 @@ static const char *const kind_names[AMD_KINDS] = {
 	[29] = "KFD_PAGE_MIGRATE",
 	[30] = "KFD_PAGE_FAULT",
 	[31] = "KFD_QUEUE",
-	[KIND_MARKER_RANGE] = "MARKER_CORE_RANGE_API",
-	[KIND_OPENCL] = "OPENCL_API",
-	[KIND_ALLOC] = "LIMPET_ALLOC",
-	[KIND_IO] = "LIMPET_IO",
-	[KIND_LOCK] = "LIMPET_LOCK",
-	[KIND_FUNCTION] = "LIMPET_FUNCTION",
+	[KIND_OTHER] = "LIMPET_OTHER",
+/* clang-format off */
+#define DOMAIN(number, name, key, title, form, list, kind, kind_name, ...) [kind] = kind_name,
+#include "shared/wire/domains.def"
+	/* clang-format on */
 };
 
-static const struct domain_place {
-	enum amd_domain domain;
+static const struct domain_entry {
+	enum amd_domain list;
 	enum amd_kind kind;
-} places[DOMAINS] = {
-	[DOMAIN_ALLOC] = { AMD_OWN, KIND_ALLOC },
-	[DOMAIN_IO] = { AMD_OWN, KIND_IO },
-	[DOMAIN_LOCK] = { AMD_OWN, KIND_LOCK },
-	[DOMAIN_FUNCTION] = { AMD_OWN, KIND_FUNCTION },
-	[DOMAIN_MARKER] = { AMD_MARKER, KIND_MARKER_RANGE },
-	[DOMAIN_OPENCL] = { AMD_OPENCL, KIND_OPENCL },
-	[DOMAIN_HIP_RUNTIME] = { AMD_HIP, KIND_HIP_RUNTIME },
-	[DOMAIN_HIP_COMPILER] = { AMD_HIP, KIND_HIP_COMPILER },
-	[DOMAIN_HSA_CORE] = { AMD_HSA, KIND_HSA_CORE },
-	[DOMAIN_HSA_AMD] = { AMD_HSA, KIND_HSA_AMD },
-	[DOMAIN_HSA_IMAGE] = { AMD_HSA, KIND_HSA_IMAGE },
-	[DOMAIN_HSA_FINALIZER] = { AMD_HSA, KIND_HSA_FINALIZER },
-	[DOMAIN_RCCL] = { AMD_RCCL, KIND_RCCL },
-	[DOMAIN_KERNEL] = { AMD_KERNEL, KIND_KERNEL },
-	[DOMAIN_COPY] = { AMD_COPY, KIND_COPY },
-	[DOMAIN_MEMORY] = { AMD_MEMORY, KIND_MEMORY },
-	[DOMAIN_SCRATCH] = { AMD_SCRATCH, KIND_SCRATCH },
+} entries[DOMAINS] = {
+/* clang-format off */
+#define DOMAIN(number, name, key, title, form, list, kind, ...) [number] = { AMD_##list, (enum amd_kind)(kind) },
+#include "shared/wire/domains.def"
+	/* clang-format on */
 };
+
+/* What AMD's tools and this limpet do not know is among limpet's own. */
+static struct domain_entry entry_of(unsigned domain)
+{
+	return domain_key(domain) ? entries[domain] : (struct domain_entry){ AMD_OWN, KIND_OTHER };
+}
+
+unsigned amd_kind_count(void)
+{
+	unsigned count = AMD_KINDS_MAX;
+
+	while (!kind_names[count - 1])
+		count--;
+	return count;
+}
 
 const char *amd_kind_name(enum amd_kind kind)
 {
-	return kind < AMD_KINDS && kind_names[kind] ? kind_names[kind] : "NONE";
+	return kind < AMD_KINDS_MAX && kind_names[kind] ? kind_names[kind] : "NONE";
 }
 
 enum amd_kind amd_kind_of(const struct trace_function *function)
 {
-	enum amd_kind kind = places[function->domain].kind;
+	enum amd_kind kind = entry_of(function->domain).kind;
 
-	if (kind == KIND_MARKER_RANGE && strstr(function->name, "Profiler"))
+	if (kind == KIND_MARKER && strstr(function->name, "Profiler"))
 		return KIND_MARKER_CONTROL;
-	if (kind == KIND_MARKER_RANGE && strstr(function->name, "Name"))
+	if (kind == KIND_MARKER && strstr(function->name, "Name"))
 		return KIND_MARKER_NAME;
 	return kind;
 }
@@ -175,11 +165,11 @@ static const char *find_region(const struct amd_view *view, const struct call *c
 static struct amd_event amd_describe(const struct amd_view *view, const struct call *call,
 				     char room[KERNEL_NAME_MAX])
 {
-	const struct domain_place *place = &places[call->function->domain];
+	struct domain_entry entry = entry_of(call->function->domain);
 	struct amd_event event = {
 		.call = call,
-		.domain = place->domain,
-		.kind = call->kind == CALL_PLAIN ? amd_kind_of(call->function) : place->kind,
+		.domain = entry.list,
+		.kind = call->kind == CALL_PLAIN ? amd_kind_of(call->function) : entry.kind,
 		.name = call_name(call),
 		.correlation = call_correlation(view->model, call),
 		.tid = call->thread->tid,
@@ -187,10 +177,10 @@ static struct amd_event amd_describe(const struct amd_view *view, const struct c
 	};
 	uint64_t value;
 
-	event.operation = place->domain == AMD_MARKER ? marker_operation(call) : event.name;
+	event.operation = entry.list == AMD_MARKER ? marker_operation(call) : event.name;
 	if (call_is_work(call) && call_value(call, VALUE_THREAD, &value) && value)
 		event.tid = (int32_t)value;
-	if (place->domain != AMD_KERNEL)
+	if (entry.list != AMD_KERNEL)
 		return event;
 	event.operation = "KERNEL_DISPATCH_COMPLETE";
 	event.region = find_region(view, call);

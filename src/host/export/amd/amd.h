@@ -34,29 +34,21 @@ struct amd_domain_words {
 
 extern const struct amd_domain_words amd_domains[AMD_DOMAINS];
 
-/* Kinds of records by AMD's numbers; those behind the last are ours. */
+/* Kinds of records by AMD's numbers; those behind the last of them are ours. */
+#define AMD_KINDS_MAX 64u
+
+/* clang-format off */
 enum amd_kind {
-	KIND_HSA_CORE = 1,
-	KIND_HSA_AMD = 2,
-	KIND_HSA_IMAGE = 3,
-	KIND_HSA_FINALIZER = 4,
 	KIND_MARKER_CONTROL = 8,
 	KIND_MARKER_NAME = 9,
-	KIND_COPY = 10,
-	KIND_KERNEL = 11,
-	KIND_SCRATCH = 12,
-	KIND_RCCL = 14,
-	KIND_MEMORY = 16,
-	KIND_HIP_RUNTIME = 21,
-	KIND_HIP_COMPILER = 22,
-	KIND_MARKER_RANGE = 32,
-	KIND_OPENCL,
-	KIND_ALLOC,
-	KIND_IO,
-	KIND_LOCK,
-	KIND_FUNCTION,
-	AMD_KINDS,
+	KIND_OTHER = 38, /* of a domain that this limpet does not know */
+#define DOMAIN(number, name, key, title, form, list, kind, ...) KIND_##name = (kind),
+#include "shared/wire/domains.def"
 };
+/* clang-format on */
+
+/* One more than the highest that has a name. */
+unsigned amd_kind_count(void);
 
 /* "HIP_RUNTIME_API_EXT"; never NULL. */
 const char *amd_kind_name(enum amd_kind kind);

@@ -174,11 +174,6 @@ static int write_all(struct model *model, const char *prefix, struct err *err)
 	return r;
 }
 
-static const char *const extensions[] = { "", NULL };
-
-const struct exporter exporter_rocprof_csv = {
-	.name = "rocprof-csv",
-	.summary = "AMD's set of CSV files, OUT_kernel_trace.csv and so on",
-	.extensions = extensions,
+const struct exporter_format format_rocprof_csv = {
 	.write_set = write_all,
 };

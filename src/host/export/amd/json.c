@@ -159,12 +159,7 @@ static int write_all(struct model *model, FILE *out)
 	return r;
 }
 
-static const char *const extensions[] = { "_results.json", NULL };
-
-const struct exporter exporter_rocprof_json = {
-	.name = "rocprof-json",
-	.summary = "AMD's results.json",
-	.extensions = extensions,
+const struct exporter_format format_rocprof_json = {
 	.looks_like = "{\"rocprofiler-sdk-tool\":[[]{\"metadata\":{\"node\":*",
 	.write = write_all,
 };

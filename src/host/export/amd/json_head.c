@@ -126,7 +126,7 @@ int results_strings(struct results *self)
 	json_object(json, "strings");
 	json_empty_list(json, "callback_records");
 	json_list(json, "buffer_records");
-	for (unsigned kind = 0; kind < AMD_KINDS; kind++)
+	for (unsigned kind = 0; kind < amd_kind_count(); kind++)
 		results_operations(self, kind);
 	json_list_end(json);
 	json_list(json, "marker_api");

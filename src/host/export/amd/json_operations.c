@@ -27,10 +27,10 @@ static const char *const kernel_operations[] = { "KERNEL_DISPATCH_NONE", "KERNEL
 static const char *const marker_operations[] = { "roctxMarkA", "roctxThreadRangeA",
 						 "roctxProcessRangeA", NULL };
 
-static const char *const *const fixed_operations[AMD_KINDS] = {
-	[KIND_COPY] = copy_operations,           [KIND_MEMORY] = memory_operations,
-	[KIND_SCRATCH] = scratch_operations,     [KIND_KERNEL] = kernel_operations,
-	[KIND_MARKER_RANGE] = marker_operations,
+static const char *const *const fixed_operations[AMD_KINDS_MAX] = {
+	[KIND_COPY] = copy_operations,       [KIND_MEMORY] = memory_operations,
+	[KIND_SCRATCH] = scratch_operations, [KIND_KERNEL] = kernel_operations,
+	[KIND_MARKER] = marker_operations,
 };
 
 static uint32_t count_fixed(enum amd_kind kind)
@@ -54,12 +54,12 @@ uint32_t results_operation(const struct results *self, const struct amd_event *e
 
 int results_number(struct results *self)
 {
-	uint32_t counts[AMD_KINDS];
+	uint32_t counts[AMD_KINDS_MAX];
 
 	self->operations = calloc(MAX(self->process->function_count, 1u), sizeof(uint32_t));
 	if (!self->operations)
 		return -ENOMEM;
-	for (unsigned kind = 0; kind < AMD_KINDS; kind++)
+	for (unsigned kind = 0; kind < AMD_KINDS_MAX; kind++)
 		counts[kind] = count_fixed(kind);
 	for (uint32_t i = 0; i < self->process->function_count; i++)
 		self->operations[i] = counts[amd_kind_of(&self->process->functions[i])]++;

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "host/core/bytes.h"
 #include "host/core/text.h"
-#include "host/recording/bytes.h"
 
 #define VARIABLE_MAX 128u
 

@@ -466,12 +466,7 @@ static int write_all(struct model *model, const struct output_file *file, struct
 	return r ? r : rocpd_write(&view, file->reachable, file->path, err);
 }
 
-static const char *const extensions[] = { ".db", ".rocpd", NULL };
-
-const struct exporter exporter_rocpd = {
-	.name = "rocpd",
-	.summary = "AMD's database, for sqlite3 and rocpd",
-	.extensions = extensions,
+const struct exporter_format format_rocpd = {
 	.looks_like = "SQLite format 3*" ROCPD_APPLICATION "*",
 	.write_named = write_all,
 };

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/core/bytes.h"
 #include "host/core/cleanup.h"
 #include "host/core/output_file.h"
 #include "host/core/utf8.h"
 #include "host/export/amd/rocpd_schema.h"
-#include "host/recording/bytes.h"
 
 #define COLUMNS_MAX  32
 #define STEADY_FILES "limpet"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "host/core/room.h"
+#include "host/core/thread_state.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/firefox_tables.h"
 #include "host/model/profile.h"
-#include "host/process/threads.h"
 
 #define FORMAT_VERSION 66u
 /* Of the older format that this one was once made from. */
@@ -374,13 +374,7 @@ static int firefox_write(struct model *model, FILE *out)
 	return r ? r : export_state(out);
 }
 
-static const char *const extensions[] = { ".firefox.json", ".firefox", NULL };
-
-const struct exporter exporter_firefox = {
-	.name = "firefox",
-	.summary = "samples for profiler.firefox.com",
-	.extensions = extensions,
+const struct exporter_format format_firefox = {
 	.looks_like = "{\"meta\":{*\"importedFrom\":\"limpet\"*",
 	.write = firefox_write,
-	.is_of_samples = true,
 };

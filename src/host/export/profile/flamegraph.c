@@ -118,13 +118,7 @@ static int flamegraph_write(struct model *model, FILE *out)
 	return r;
 }
 
-static const char *const extensions[] = { ".html", ".htm", NULL };
-
-const struct exporter exporter_flamegraph = {
-	.name = "flamegraph",
-	.summary = "a page with a flame graph",
-	.extensions = extensions,
+const struct exporter_format format_flamegraph = {
 	.looks_like = "<!DOCTYPE html>*<meta name=\"generator\" content=\"limpet\">*",
 	.write = flamegraph_write,
-	.is_of_samples = true,
 };

@@ -120,13 +120,7 @@ static int folded_write(struct model *model, FILE *out)
 	return export_state(out);
 }
 
-static const char *const extensions[] = { ".folded", ".collapsed", NULL };
-
-const struct exporter exporter_folded = {
-	.name = "folded",
-	.summary = "one line for each stack",
-	.extensions = extensions,
+const struct exporter_format format_folded = {
 	.looks_like = "[!\001-\040<{#/\"]*;[!\001-\040]*",
 	.write = folded_write,
-	.is_of_samples = true,
 };

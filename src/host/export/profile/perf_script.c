@@ -67,13 +67,7 @@ static int perf_script_write(struct model *model, FILE *out)
 	return model_each_sample(model, write_sample, &self);
 }
 
-static const char *const extensions[] = { ".perf-script", ".perf.txt", NULL };
-
-const struct exporter exporter_perf_script = {
-	.name = "perf-script",
-	.summary = "samples as perf script prints them",
-	.extensions = extensions,
+const struct exporter_format format_perf_script = {
 	.looks_like = "* [0-9]*/[0-9]* [[][0-9]*[]] [0-9]*.[0-9]*: [0-9]* *:*",
 	.write = perf_script_write,
-	.is_of_samples = true,
 };

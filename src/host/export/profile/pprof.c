@@ -295,13 +295,7 @@ static int pprof_write(struct model *model, FILE *out)
 	return r;
 }
 
-static const char *const extensions[] = { ".pb.gz", ".pprof", NULL };
-
-const struct exporter exporter_pprof = {
-	.name = "pprof",
-	.summary = "samples for go tool pprof",
-	.extensions = extensions,
+const struct exporter_format format_pprof = {
 	.looks_like = "\037\213\010*" GZIP_COMMENT "*",
 	.write = pprof_write,
-	.is_of_samples = true,
 };

@@ -148,13 +148,7 @@ static int speedscope_write(struct model *model, FILE *out)
 	return r ? r : export_state(out);
 }
 
-static const char *const extensions[] = { ".speedscope.json", ".speedscope", NULL };
-
-const struct exporter exporter_speedscope = {
-	.name = "speedscope",
-	.summary = "samples for speedscope.app",
-	.extensions = extensions,
+const struct exporter_format format_speedscope = {
 	.looks_like = "{\"$schema\":\"https://www.speedscope.app/*\"exporter\":\"limpet\"*",
 	.write = speedscope_write,
-	.is_of_samples = true,
 };

@@ -88,14 +88,8 @@ static int svg_write(struct model *model, FILE *out)
 	return export_state(out);
 }
 
-static const char *const extensions[] = { ".svg", NULL };
-
-const struct exporter exporter_svg = {
-	.name = "svg",
-	.summary = "a flame graph as a picture",
-	.extensions = extensions,
+const struct exporter_format format_svg = {
 	.looks_like =
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"*monospace*",
 	.write = svg_write,
-	.is_of_samples = true,
 };

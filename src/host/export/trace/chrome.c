@@ -210,12 +210,7 @@ static int chrome_write(struct model *model, FILE *out)
 	return r;
 }
 
-static const char *const extensions[] = { ".chrome.json", ".trace.json", ".trace", NULL };
-
-const struct exporter exporter_chrome = {
-	.name = "chrome",
-	.summary = "JSON for chrome://tracing, Perfetto, Firefox profiler",
-	.extensions = extensions,
+const struct exporter_format format_chrome = {
 	.looks_like = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[[]{\"ph\":\"M\"*",
 	.write = chrome_write,
 };

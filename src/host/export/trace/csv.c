@@ -112,12 +112,7 @@ static int csv_write(struct model *model, FILE *out)
 	return model_each_call(model, write_call, &csv);
 }
 
-static const char *const extensions[] = { ".csv", NULL };
-
-const struct exporter exporter_csv = {
-	.name = "csv",
-	.summary = "one line for each call",
-	.extensions = extensions,
+const struct exporter_format format_csv = {
 	.looks_like = "begin_ns,duration_ns,pid,process,*",
 	.write = csv_write,
 };

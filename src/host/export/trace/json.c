@@ -122,7 +122,7 @@ static int write_call(const struct call *call, void *context)
 		json_text(json, "kind", call_kind_name(call->kind));
 	if (call_is_work(call))
 		json_text(json, "title", call_name(call));
-	if (call->function->domain >= DOMAIN_OPENCL)
+	if (domain_is_in(DOMAINS_GPU, call->function->domain))
 		json_number(json, "correlation", call_correlation(calls->model, call));
 	json_number(json, "thread", call->thread->number);
 	json_number(json, "function", call->function_number);
@@ -173,12 +173,7 @@ static int json_write(struct model *model, FILE *out)
 	return r;
 }
 
-static const char *const extensions[] = { ".json", NULL };
-
-const struct exporter exporter_json = {
-	.name = "json",
-	.summary = "everything, as one object",
-	.extensions = extensions,
+const struct exporter_format format_json = {
 	.looks_like = "{\"format\":\"limpet\"*",
 	.write = json_write,
 };

@@ -159,8 +159,9 @@ static int write_names(struct pftrace *self, const struct model *model)
 	static const char *const others[] = { "text",    "stack",      "function",
 					      "library", "unfinished", "stands_for_bytes" };
 
-	for (unsigned domain = 0; domain < DOMAINS; domain++)
-		pftrace_intern(self, INTERNED_CATEGORIES, domain + 1, domain_name(domain));
+	for (unsigned domain = 0; domain < DOMAIN_NUMBERS; domain++)
+		if (domain_key(domain) || model_has_domain(model, domain))
+			pftrace_intern(self, INTERNED_CATEGORIES, domain + 1, domain_name(domain));
 	for (unsigned kind = 1; kind < VALUE_KINDS; kind++)
 		pftrace_intern(self, INTERNED_ANNOTATIONS, kind, value_name(kind));
 	for (unsigned name = NAME_TEXT; name < NAMES; name++)
@@ -350,7 +351,7 @@ static void put_flow(struct pftrace *self, const struct amd_event *event)
 {
 	unsigned domain = event->call->function->domain;
 
-	if (domain >= DOMAIN_OPENCL && event->correlation)
+	if (domain_is_in(DOMAINS_GPU, domain) && event->correlation)
 		proto_fixed(&self->inner, EVENT_FLOW, event->correlation);
 }
 
@@ -456,13 +457,7 @@ int pftrace_write_styled(struct model *model, const struct pftrace_style *style,
 
 bool pftrace_has_streams(const struct amd_view *view)
 {
-	const struct model *model = view->model;
-
-	for (uint32_t i = 0; i < model->process_count; i++)
-		for (uint32_t j = 0; j < model->processes[i]->function_count; j++)
-			if (model->processes[i]->functions[j].domain == DOMAIN_HIP_RUNTIME)
-				return true;
-	return false;
+	return model_has_domain(view->model, DOMAIN_HIP_RUNTIME);
 }
 
 static int pftrace_write(struct model *model, FILE *out)
@@ -477,13 +472,7 @@ static int pftrace_write(struct model *model, FILE *out)
 	return r ? r : pftrace_samples_write(model, out);
 }
 
-static const char *const extensions[] = { ".pftrace", ".perfetto-trace", NULL };
-
-const struct exporter exporter_pftrace = {
-	.name = "pftrace",
-	.summary = "for ui.perfetto.dev",
-	.extensions = extensions,
+const struct exporter_format format_pftrace = {
 	.looks_like = "\n*\005alloc\n*",
 	.write = pftrace_write,
-	.is_of_both = true,
 };

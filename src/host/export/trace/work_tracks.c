@@ -101,7 +101,8 @@ static int name_track(struct work_tracks *tracks, const struct call *call, struc
 {
 	unsigned domain = call->function->domain;
 	uint64_t second = value_or_0(call, track_words[domain].second);
-	const char *type, *head = track_words[domain].head;
+	const char *type, *words = track_words[domain].head;
+	const char *head = words ? words : domain_name(domain);
 	char agent[64];
 	int r = work_tracks_agent(tracks, call->process, value_or_0(call, VALUE_DEVICE), agent,
 				  sizeof(agent), &type);

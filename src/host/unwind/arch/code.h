@@ -13,6 +13,8 @@ struct code_begins {
 	uint64_t first, count;
 	unsigned char *named;  /* by a symbol, or as the begin of a section */
 	unsigned char *called; /* by what looks like a call, and may be data; NULL on x86-64 */
+	bool is_whole;         /* x86-64: each function has a name */
+	bool is_assembly;      /* most code has rules: what has none comes from no compiler */
 };
 
 struct code_reader {

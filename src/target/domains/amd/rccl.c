@@ -1,6 +1,7 @@
 /*
  * RCCL: its table, by the names of its slots.
  */
+#include "target/domains/amd/amd.h"
 #include "target/domains/amd/slots.h"
 
 /* Some builds have put entries in between, so a longer table is not what we know. */
@@ -15,4 +16,4 @@ const struct slot_list rccl_lists[1] = {
 	{ "rccl", 0, false, true, DOMAIN_RCCL, slots, ARRAY_SIZE(slots) },
 };
 
-const struct domain domain_rccl = { "rccl", NULL, 0, NULL };
+const struct domain_hooks hooks_rccl = { DOMAIN_RCCL, NULL, 0, NULL };

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/domains/domain.h"
+#include "target/domains/runtime.h"
 
 struct slot_list {
 	const char *table; /* the name under which it is registered */
@@ -42,7 +42,4 @@ struct slot_list {
 			{ { VALUE_RESULT, CAPTURE_RESULT_INT } }, before, after \
 	}
 
-extern const struct slot_list hip_lists[2], hsa_lists[4], rccl_lists[1], marker_lists[3];
-
-/* Which slot of HIP's own table that is; one beyond all that have names where it is none. */
-unsigned hip_slot_of(const struct traced *traced);
+extern const struct slot_list hip_lists[2], hsa_lists[4], rccl_lists[1], roctx_lists[3];

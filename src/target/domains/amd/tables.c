@@ -6,15 +6,10 @@
 #include "target/domains/amd/tables.h"
 
 #include "shared/wire/page.h"
-#include "target/domains/amd/hip/activity.h"
-#include "target/domains/amd/hsa/agents.h"
 #include "target/domains/amd/hsa/scratch.h"
-#include "target/domains/amd/hsa/work.h"
 #include "target/domains/amd/slots.h"
-#include "target/domains/work.h"
-#include "target/hooks/got.h"
+#include "target/domains/amd/wants.h"
 #include "target/hooks/table.h"
-#include "target/hooks/wants.h"
 #include "target/runtime/text.h"
 
 #include <errno.h>
@@ -22,7 +17,6 @@
 #define SLOTS_MAX       2048u
 #define UNNAMED_MAX     512u
 #define UNNAMED_LETTERS 32u
-#define HSA_PARTS       6u
 #define HSA_HEAD_WORDS  2u
 #define HSA_TOOLS_PART  4u
 
@@ -34,51 +28,13 @@ struct unnamed {
 	char name[UNNAMED_LETTERS];
 };
 
-/* One table in memory. */
-struct live_table {
-	uint64_t *slots;
-	unsigned count;
-};
-
 static struct unnamed unnamed[UNNAMED_MAX];
 static unsigned unnamed_count;
-static bool is_wanted[DOMAINS];
-static runtimes_tables *known_tables;
+static tables_source *known_tables;
 
-bool runtimes_want(enum trace_domain domain)
-{
-	return __atomic_load_n(&is_wanted[domain], __ATOMIC_RELAXED);
-}
-
-bool imports_add(const struct import_pattern *patterns, size_t count, enum trace_domain domain)
-{
-	bool fits = true;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct traced *traced = patterns[i].traced;
-
-		fits &= wants_add_pattern(
-			traced->domain == domain || is_wanted[traced->domain] ? traced : NULL,
-			patterns[i].text, text_length(patterns[i].text));
-	}
-	return fits;
-}
-
-void runtimes_use(runtimes_tables *tables)
+void tables_use(tables_source *tables)
 {
 	known_tables = tables;
-}
-
-static bool start(const struct trace_request *request)
-{
-	bool fits = true;
-
-	for (unsigned i = 0; i < DOMAINS; i++)
-		is_wanted[i] = request->is_wanted[i];
-	for (unsigned i = DOMAIN_KERNEL; i < DOMAINS; i++)
-		if (is_wanted[i])
-			fits &= work_start(i);
-	return fits;
 }
 
 /* The one that stands for a slot without a name; NULL when there are too many. */
@@ -112,7 +68,7 @@ static const struct traced *traced_of(const struct slot_list *list, const struct
 	return is_known ? &list->traced[slot] : find_unnamed(list, slot);
 }
 
-static bool is_known(const char *name)
+bool tables_have(const char *name)
 {
 	const struct agent_table *tables;
 	uint32_t count = known_tables(&tables);
@@ -125,13 +81,13 @@ static bool is_known(const char *name)
 /* Those that write something though their own domain is not wanted. */
 static bool has_work(const struct traced *traced)
 {
-	bool wants_commands = is_wanted[DOMAIN_KERNEL] || is_wanted[DOMAIN_COPY];
+	bool wants_commands = amd_wants(DOMAIN_KERNEL) || amd_wants(DOMAIN_COPY);
 
 	if (traced->domain == DOMAIN_HIP_RUNTIME)
 		return traced->write && wants_commands;
 	if (traced->before || traced->after)
-		return wants_commands && !is_known("hip");
-	return traced->write && is_wanted[DOMAIN_MEMORY] && traced->domain != DOMAIN_MARKER;
+		return wants_commands && !tables_have("hip");
+	return traced->write && amd_wants(DOMAIN_MEMORY) && traced->domain != DOMAIN_MARKER;
 }
 
 /* A word that somebody has put over ours stays; one that was reset is ours again.  What leads to no
@@ -151,7 +107,7 @@ static void hook_slot(const struct slot_list *list, const struct live_table *tab
 
 	if (is_left_alone(entry, value))
 		return;
-	if (traced && !is_wanted[list->domain] && !has_work(traced))
+	if (traced && !amd_wants(list->domain) && !has_work(traced))
 		return;
 	table_report(traced ? table_hook(entry, traced,
 					 traced->name ? traced->name : traced->symbol,
@@ -165,7 +121,7 @@ static void look_at(const struct slot_list *list, const struct live_table *table
 {
 	for (unsigned i = 0; i < table->count; i++)
 		hook_slot(list, table, i, report);
-	if (!is_wanted[list->domain])
+	if (!amd_wants(list->domain))
 		return;
 	report->domains |= 1u << list->domain;
 	got_cover((uint64_t)table->slots, list->domain);
@@ -213,7 +169,7 @@ static bool read_versioned(uint64_t address, struct live_table *ret)
 	return is_whole(ret);
 }
 
-static bool find_hsa_part(const struct agent_table *known, unsigned part, struct live_table *ret)
+bool tables_hsa_part(const struct agent_table *known, unsigned part, struct live_table *ret)
 {
 	struct live_table root;
 
@@ -227,7 +183,7 @@ static bool find_part(const struct slot_list *list, const struct agent_table *kn
 	if (!text_equal(list->table, known->name))
 		return false;
 	if (list->is_of_hsa)
-		return find_hsa_part(known, list->part, ret);
+		return tables_hsa_part(known, list->part, ret);
 	return list->part < known->part_count && read_sized(known->parts[list->part], ret);
 }
 
@@ -238,7 +194,7 @@ static const struct {
 	{ hip_lists, ARRAY_SIZE(hip_lists) },
 	{ hsa_lists, ARRAY_SIZE(hsa_lists) },
 	{ rccl_lists, ARRAY_SIZE(rccl_lists) },
-	{ marker_lists, ARRAY_SIZE(marker_lists) },
+	{ roctx_lists, ARRAY_SIZE(roctx_lists) },
 };
 
 static void look_at_all(const struct agent_table *known, struct got_report *report)
@@ -249,8 +205,9 @@ static void look_at_all(const struct agent_table *known, struct got_report *repo
 		for (unsigned j = 0; j < families[i].count; j++)
 			if (find_part(&families[i].lists[j], known, &table))
 				look_at(&families[i].lists[j], &table, report);
-	if (is_wanted[DOMAIN_SCRATCH] && text_equal(known->name, "hsa") &&
-	    find_hsa_part(known, HSA_TOOLS_PART, &table) && scratch_hook(table.slots, table.count))
+	if (amd_wants(DOMAIN_SCRATCH) && text_equal(known->name, "hsa") &&
+	    tables_hsa_part(known, HSA_TOOLS_PART, &table) &&
+	    scratch_hook(table.slots, table.count))
 		report->domains |= 1u << DOMAIN_SCRATCH;
 }
 
@@ -265,61 +222,26 @@ static void look_in_loader(void *context)
 	table_end();
 }
 
-/* HIP tells more, and its programs use HSA too. */
-static uint32_t begin_hsa_work(const struct live_table *core, const struct live_table *amd_ext)
+void tables_look(bool have_modules_changed, struct got_report *report)
 {
-	struct hsa_slots slots[] = { { core->slots, core->count },
-				     { amd_ext->slots, amd_ext->count } };
-	uint32_t seen;
-
-	if (is_known("hip")) {
-		hsa_work_leave_to_hip();
-		return 0;
-	}
-	if (!is_wanted[DOMAIN_KERNEL] && !is_wanted[DOMAIN_COPY])
-		return 0;
-	seen = hsa_work_begin(&slots[0], &slots[1], is_wanted[DOMAIN_KERNEL],
-			      is_wanted[DOMAIN_COPY]);
-	if (!seen)
-		writer_note(NOTE_NO_HSA_TIMES);
-	return seen;
-}
-
-/* Calls nothing that may load modules: HIP only notes whom to tell. */
-static void begin_hip(const struct agent_table *known, struct got_report *report)
-{
-	struct live_table table;
-
-	if (text_equal(known->name, "hip") && read_sized(known->parts[0], &table))
-		report->domains |= activity_begin(table.slots, is_wanted[DOMAIN_KERNEL],
-						  is_wanted[DOMAIN_COPY]);
-}
-
-/* What calls functions of the runtime's, which may load modules. */
-static void ask_hsa(const struct agent_table *known, struct got_report *report)
-{
-	struct live_table parts[2];
-
-	if (!text_equal(known->name, "hsa") || !find_hsa_part(known, 0, &parts[0]) ||
-	    !find_hsa_part(known, 1, &parts[1]))
+	if (!known_tables)
 		return;
-	agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
-	report->domains |= (uint32_t)is_wanted[DOMAIN_MEMORY] << DOMAIN_MEMORY;
-	report->domains |= begin_hsa_work(&parts[0], &parts[1]);
+	/* The agent is told of tables any time. */
+	if (!have_modules_changed)
+		got_look_around();
+	got_in_loader(look_in_loader, report);
 }
 
-static bool wants_work(void)
+bool tables_hip(const struct agent_table *known, struct live_table *ret)
 {
-	return is_wanted[DOMAIN_KERNEL] || is_wanted[DOMAIN_COPY] || is_wanted[DOMAIN_MEMORY] ||
-	       is_wanted[DOMAIN_SCRATCH];
+	return text_equal(known->name, "hip") && read_sized(known->parts[0], ret);
 }
 
 /* The library of each table stays meanwhile. */
-static void each_table(void (*visit)(const struct agent_table *, struct got_report *),
-		       struct got_report *report)
+void tables_each(tables_visitor *visit, struct got_report *report)
 {
 	const struct agent_table *tables;
-	uint32_t count = known_tables && wants_work() ? known_tables(&tables) : 0;
+	uint32_t count = known_tables ? known_tables(&tables) : 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		void *library = got_hold(tables[i].parts[0]);
@@ -329,41 +251,3 @@ static void each_table(void (*visit)(const struct agent_table *, struct got_repo
 		got_release(library);
 	}
 }
-
-static void look(bool have_modules_changed, struct got_report *report)
-{
-	if (!known_tables)
-		return;
-	/* The agent is told of tables any time. */
-	if (!have_modules_changed)
-		got_look_around();
-	got_in_loader(look_in_loader, report);
-	each_table(begin_hip, report);
-}
-
-static void ask(struct got_report *report)
-{
-	each_table(ask_hsa, report);
-}
-
-/* No device is asked any more; what was asked is waited for while the calls are still seen. */
-static void stop(struct rings *rings)
-{
-	struct hsa_left left = hsa_work_end();
-
-	rings->work_cut += activity_end() + left.cut;
-	rings->work_unseen += left.unseen;
-	rings->work_lost += left.lost;
-	known_tables = NULL;
-}
-
-static void forget(void)
-{
-	activity_forget();
-	hsa_work_forget();
-	known_tables = NULL;
-}
-
-const struct gpu_runtime gpu_amd = {
-	.start = start, .look = look, .ask = ask, .stop = stop, .forget = forget
-};

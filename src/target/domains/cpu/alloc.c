@@ -2,18 +2,10 @@
  * Memory that is taken and given back.  Every call, or a sample by bytes (alloc_samples.c).
  */
 #include "target/domains/cpu/alloc_samples.h"
-#include "target/domains/domain.h"
-#include "target/hooks/stack.h"
+#include "target/domains/cpu/cpu.h"
 #include "target/hooks/writer.h"
 
 static bool has_stacks;
-
-void alloc_write_stack(struct writer *writer, const struct hook_frame *frame)
-{
-	uint64_t frames[RECORD_FRAMES_MAX];
-
-	writer_stack(writer, frames, stack_collect(&frame->link, frames, RECORD_FRAMES_MAX));
-}
 
 static void write_taken(struct writer *writer, const struct hook *hook,
 			const struct hook_frame *frame, uint64_t end)
@@ -25,7 +17,7 @@ static void write_taken(struct writer *writer, const struct hook *hook,
 static bool start(const struct trace_request *request)
 {
 	has_stacks = request->alloc_stacks;
-	return !request->alloc_sample || alloc_samples_start(request->alloc_sample);
+	return !request->alloc_sample || alloc_samples_start(request);
 }
 
 #define TAKES(symbol, name, shape, origin, ...)                                             \
@@ -40,4 +32,5 @@ static const struct traced calls[] = {
 #include "target/domains/cpu/alloc_calls.def"
 };
 
-const struct domain domain_alloc = { "alloc", calls, ARRAY_SIZE(calls), start, alloc_samples };
+const struct domain_hooks hooks_alloc = { DOMAIN_ALLOC, calls, ARRAY_SIZE(calls), start,
+					  alloc_samples };

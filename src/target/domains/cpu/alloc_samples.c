@@ -15,7 +15,7 @@
 #include "target/domains/cpu/alloc_samples.h"
 
 #include "shared/arch/syscall.h"
-#include "target/domains/domain.h"
+#include "target/hooks/stack.h"
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
 
@@ -252,6 +252,13 @@ static bool is_chosen(struct writer *writer, const struct hook_frame *frame, uin
 				    count_down(writer, size));
 }
 
+void alloc_write_stack(struct writer *writer, const struct hook_frame *frame)
+{
+	uint64_t frames[RECORD_FRAMES_MAX];
+
+	writer_stack(writer, frames, stack_collect(&frame->link, frames, RECORD_FRAMES_MAX));
+}
+
 static void write_sample(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end, uint64_t address)
 {
@@ -377,13 +384,16 @@ static void prepare_libc(struct hook *hook, const struct function_name *name)
 		     pattern_matches("libc-*", 6, name->library);
 }
 
+/* libc's dladdr1. */
+static int (*find_entry)(const void *, Dl_info *, void **, int);
+
 static struct code find_code(uint64_t function)
 {
-	int (*find)(const void *, Dl_info *, void **, int) = domain_find_symbol("dladdr1");
 	void *entry = NULL;
 	Dl_info module;
 
-	if (!find || !find((const void *)function, &module, &entry, RTLD_DL_SYMENT) || !entry)
+	if (!find_entry || !find_entry((const void *)function, &module, &entry, RTLD_DL_SYMENT) ||
+	    !entry)
 		return (struct code){ 0, 0 };
 	return (struct code){ function, ((const Elf64_Sym *)entry)->st_size };
 }
@@ -413,11 +423,12 @@ static void prepare_operator(struct hook *hook, const struct function_name *name
 	__atomic_store_n(&operator_count, operator_count + 1, __ATOMIC_RELEASE);
 }
 
-bool alloc_samples_start(uint64_t bytes)
+bool alloc_samples_start(const struct trace_request *request)
 {
 	long r;
 
-	sample_bytes = bytes;
+	sample_bytes = request->alloc_sample;
+	find_entry = request->find_symbol("dladdr1");
 	operator_count = 0;
 	all_operators = (struct code){ 0, 0 };
 	if (addresses) {

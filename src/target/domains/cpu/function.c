@@ -2,7 +2,7 @@
  * Any imported function, by patterns of its library and its name.  Nothing is known of its
  * arguments.
  */
-#include "target/domains/domain.h"
+#include "target/domains/cpu/cpu.h"
 #include "target/hooks/wants.h"
 #include "target/runtime/text.h"
 
@@ -30,4 +30,5 @@ static bool start(const struct trace_request *request)
 	return fits;
 }
 
-const struct domain domain_function = { "function", any_function, ARRAY_SIZE(any_function), start };
+const struct domain_hooks hooks_function = { DOMAIN_FUNCTION, any_function,
+					     ARRAY_SIZE(any_function), start };

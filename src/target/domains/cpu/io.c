@@ -1,8 +1,8 @@
 /*
  * Files and sockets, with what they moved and, where a name comes with the call, the name.
  */
+#include "target/domains/cpu/cpu.h"
 #include "target/domains/cpu/peer.h"
-#include "target/domains/domain.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 
@@ -97,8 +97,7 @@ static void write_puts(struct writer *writer, const struct hook *hook,
 
 static bool start(const struct trace_request *request)
 {
-	(void)request;
-	standard_output = domain_find_symbol("stdout");
+	standard_output = request->find_symbol("stdout");
 	return true;
 }
 
@@ -209,4 +208,4 @@ static const struct traced calls[] = {
 	   { { VALUE_DESCRIPTOR, CAPTURE_FILE0 }, { VALUE_RESULT, CAPTURE_RETURN_INT } }),
 };
 
-const struct domain domain_io = { "io", calls, ARRAY_SIZE(calls), start };
+const struct domain_hooks hooks_io = { DOMAIN_IO, calls, ARRAY_SIZE(calls), start };

@@ -2,7 +2,7 @@
  * Waiting for locks.  A lock that nobody holds is taken by trying for it, and nothing is written
  * unless all locks are asked for; only one that is held is waited for, and that is written.
  */
-#include "target/domains/domain.h"
+#include "target/domains/cpu/cpu.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/thread.h"
 
@@ -125,10 +125,10 @@ static int take_semaphore(void *semaphore, long b, long c, long d, long e, struc
 	return result;
 }
 
-static const void *home_of(const void *function)
+static const void *home_of(symbol_finder *find, const void *function)
 {
 	int (*find_module)(const void *, Dl_info *) =
-		(int (*)(const void *, Dl_info *))domain_find_symbol("dladdr");
+		(int (*)(const void *, Dl_info *))find("dladdr");
 	Dl_info module;
 
 	return find_module && find_module(function, &module) ? module.dli_fbase : NULL;
@@ -136,20 +136,22 @@ static const void *home_of(const void *function)
 
 /* A library may have put itself before one of the two, and not see a lock that is taken by the
  * other: then it is not tried for. */
-static try_function *find_try(const char *name, const char *waiting)
+static try_function *find_try(symbol_finder *find, const char *name, const char *waiting)
 {
-	void *found = domain_find_symbol(name);
-	const void *home = home_of(found);
+	void *found = find(name);
+	const void *home = home_of(find, found);
 
-	return home && home == home_of(domain_find_symbol(waiting)) ? (try_function *)found : NULL;
+	return home && home == home_of(find, find(waiting)) ? (try_function *)found : NULL;
 }
 
 static bool start(const struct trace_request *request)
 {
+	symbol_finder *find = request->find_symbol;
+
 	all_locks = request->all_locks;
-	tries.mutex = find_try("pthread_mutex_trylock", "pthread_mutex_lock");
-	tries.read = find_try("pthread_rwlock_tryrdlock", "pthread_rwlock_rdlock");
-	tries.write = find_try("pthread_rwlock_trywrlock", "pthread_rwlock_wrlock");
+	tries.mutex = find_try(find, "pthread_mutex_trylock", "pthread_mutex_lock");
+	tries.read = find_try(find, "pthread_rwlock_tryrdlock", "pthread_rwlock_rdlock");
+	tries.write = find_try(find, "pthread_rwlock_trywrlock", "pthread_rwlock_wrlock");
 	return true;
 }
 
@@ -195,4 +197,4 @@ static const struct traced calls[] = {
 	CONDITION("pthread_cond_clockwait"),
 };
 
-const struct domain domain_lock = { "lock", calls, ARRAY_SIZE(calls), start };
+const struct domain_hooks hooks_lock = { DOMAIN_LOCK, calls, ARRAY_SIZE(calls), start };

@@ -37,7 +37,7 @@ static bool is_letter(char c)
 static bool is_of_table(const char *name)
 {
 	for (unsigned i = 0; i < OPENCL_SLOTS; i++)
-		if (text_equal(opencl_traced[i].name, name))
+		if (text_equal(opencl_names[i], name))
 			return true;
 	return false;
 }

@@ -34,27 +34,4 @@ const struct traced opencl_traced[OPENCL_ENTRIES + 1] = {
 #include "target/domains/opencl/entries.def"
 	[OPENCL_ENTRIES] = { NULL, NULL, DOMAIN_OPENCL, HOOK_ANY, NULL, NULL, RESULT, NULL, NULL },
 };
-
-#undef CALL
-#undef MAKES
-#undef COMMAND
-#undef MAPS
-#undef AROUND
-#undef AROUND_MAKES
-#undef AROUND_PLAIN
-#undef TIMED
-#undef TIMED_MAKES
-#define CALL(name)
-#define MAKES(name)
-#define COMMAND(name)
-#define MAPS(name)
-#define AROUND(name, before, after)
-#define AROUND_MAKES(name, before, after)
-#define AROUND_PLAIN(name, before, after)
-#define TIMED(name, before, after)       [ENTRY_##name] = true,
-#define TIMED_MAKES(name, before, after) [ENTRY_##name] = true,
-
-const bool opencl_is_timed[OPENCL_ENTRIES + 1] = {
-#include "target/domains/opencl/entries.def"
-};
 /* clang-format on */

@@ -2,7 +2,6 @@
  * OpenCL through the tables of its drivers: the calls, and what devices do because of them.
  */
 #include "target/domains/opencl/opencl.h"
-#include "target/domains/domain.h"
 
 #include "shared/arch/syscall.h"
 #include "target/hooks/got.h"
@@ -15,13 +14,7 @@
 
 static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
 
-static uint32_t written; /* bits of enum trace_domain */
-static bool has_driver;  /* in this session */
-
-bool opencl_writes(enum trace_domain domain)
-{
-	return __atomic_load_n(&written, __ATOMIC_RELAXED) >> domain & 1;
-}
+static bool has_driver; /* in this session */
 
 /* Who asks for the calls alone gets all that they cause. */
 static uint32_t read_request(const struct trace_request *request)
@@ -41,18 +34,19 @@ static bool start(const struct trace_request *request)
 {
 	bool fits = true;
 
-	__atomic_store_n(&written, read_request(request), __ATOMIC_RELAXED);
+	opencl_set_written(read_request(request));
 	has_driver = false;
-	if (!written) {
+	if (!opencl_written()) {
 		shadows_start(false);
 		return true;
 	}
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
 		if (opencl_writes(work[i]))
 			fits &= work_start(work[i]);
+	vendors_start(opencl_traced);
 	queues_start();
 	kernels_start();
-	shadows_start(request->opencl_device_time);
+	shadows_start(request_has(request, "opencl-device-time"));
 	return fits && !events_start() && !memory_start();
 }
 
@@ -60,21 +54,21 @@ static bool start(const struct trace_request *request)
  * its functions, not those of a table. */
 static void tell_driver(void)
 {
-	struct rings *rings = writers_rings();
-
 	if (!has_driver && got_has_module("libOpenCL.so*"))
-		writer_note(NOTE_NO_DRIVER);
-	else if (rings)
-		__atomic_fetch_and(&rings->notes, ~(1u << NOTE_NO_DRIVER), __ATOMIC_RELAXED);
+		note_say(&opencl_notes[SAY_NO_DRIVER]);
+	else
+		note_take_back(&opencl_notes[SAY_NO_DRIVER]);
 }
 
 static void look(bool have_modules_changed, struct got_report *report)
 {
-	if (written && vendors_look(have_modules_changed, report)) {
-		report->domains |= written;
+	if (opencl_written())
+		shadows_settle();
+	if (opencl_written() && drivers_look(have_modules_changed, report)) {
+		report->domains |= opencl_written();
 		has_driver = true;
 	}
-	if (written && have_modules_changed)
+	if (opencl_written() && have_modules_changed)
 		tell_driver();
 	shadows_look();
 }
@@ -97,7 +91,7 @@ static void await_shadows(void)
 /* When nobody can enqueue through us any more. */
 static void drain(struct rings *rings)
 {
-	if (!written)
+	if (!opencl_written())
 		return;
 	rings->work_cut += events_drain(DRAIN_MS);
 	rings->work_lost += events_lost();
@@ -112,7 +106,14 @@ static void forget(void)
 	shadows_forget();
 }
 
-const struct domain domain_opencl = { "opencl", NULL, 0, NULL };
-const struct gpu_runtime gpu_opencl = {
-	.start = start, .look = look, .stop = stop, .drain = drain, .forget = forget
+const struct runtime runtime_opencl = {
+	.name = "opencl",
+	.notes = opencl_notes,
+	.note_count = OPENCL_NOTES,
+	.numbers = { OPENCL_NUMBERS_FROM, OPENCL_NUMBERS },
+	.start = start,
+	.look = look,
+	.stop = stop,
+	.drain = drain,
+	.forget = forget,
 };

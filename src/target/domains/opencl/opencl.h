@@ -2,12 +2,19 @@
  * What the files of the OpenCL domain share.  OpenCL itself is described here as far as we call it:
  * nothing of its headers is needed to build.
  *
- * opencl.c           the domain: begins, looks, drains
+ * opencl.c           the runtime: begins, looks, drains
+ * drivers.c          finds drivers and hooks their tables
  * entries.c          what is written about each function
- * vendors.c          drivers, their tables, and the functions behind the hooks
+ * addresses.c        functions that the program asks for by name
+ * vendors.c          the tables of drivers, and the functions behind the hooks
+ * names.c            the names of functions
+ * state.c            what is to be written
+ * notes.c            what there may be to say
  * queues.c           numbers and names of queues and devices
+ * queue_changes.c    queues whose properties change
  * kernels.c          numbers and names of kernels
- * commands.c         enqueue calls, and what they ask a device to do
+ * commands.c         enqueue calls
+ * command_kinds.c    what they ask a device to do (command.h)
  * events.c           commands under way, until the device is done
  * times.c            when the device began and ended
  * memory.c           buffers, images, shared memory
@@ -17,7 +24,14 @@
  */
 #pragma once
 
+#include "target/domains/runtime.h"
 #include "target/domains/work.h"
+
+/* Numbers of its devices and queues. */
+#define OPENCL_NUMBERS_FROM WORK_NUMBERS
+#define OPENCL_NUMBERS      65280u
+
+extern const struct runtime runtime_opencl;
 
 /* Objects are addresses; results are 0 or negative. */
 typedef uint64_t opencl_object;
@@ -81,6 +95,9 @@ enum opencl_info {
 
 /* entries.c; the last one is for slots that are newer than we are. */
 extern const struct traced opencl_traced[OPENCL_ENTRIES + 1];
+
+/* names.c */
+extern const char *const opencl_names[OPENCL_ENTRIES];
 /* Those that are hooked for device times only, where their calls are not wanted. */
 extern const bool opencl_is_timed[OPENCL_ENTRIES + 1];
 
@@ -98,6 +115,16 @@ struct opencl_vendor {
 	uint32_t refusal; /* enum opencl_refusal */
 };
 
+/* Before the first hook: what stands for entry 0. */
+void vendors_start(const struct traced *traced);
+/* NULL behind the last. */
+struct opencl_vendor *vendor_at(uint32_t index);
+/* The table of an object; the vendor that has it, NULL: none; a new one, NULL: there are too many.
+ */
+uint64_t *vendor_table_of(opencl_object object);
+struct opencl_vendor *vendor_with_table(const uint64_t *table);
+struct opencl_vendor *vendor_add(uint64_t *table);
+
 /* Whose function a hook leads to. */
 const struct opencl_vendor *vendor_of(const struct hook *hook);
 unsigned vendor_entry(const struct hook *hook);
@@ -110,12 +137,25 @@ bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, ope
 void *vendor_keep(const struct opencl_vendor *vendor);
 void vendor_let_go(void *kept);
 
-/* Finds tables and hooks them: drivers when modules have come, and tables that objects had.
- * True when one is hooked. */
-bool vendors_look(bool have_modules_changed, struct got_report *report);
-/* Looks at the table of an object that the vendor has made. */
+/* Calls a function of an object alone. */
+int32_t vendor_call(const struct opencl_vendor *vendor, enum opencl_entry entry,
+		    opencl_object object);
+
+/* Notes the table of an object that the vendor has made; those that were noted, in their order. */
+struct object_table {
+	uint64_t *table; /* NULL: it is just being noted */
+	uint32_t slot_count;
+};
 void vendor_meet(const struct opencl_vendor *vendor, opencl_object object);
-traced_after vendor_after_address, vendor_after_context;
+bool vendor_object_table(uint32_t index, struct object_table *ret);
+traced_after vendor_after_context;
+
+/* addresses.c */
+traced_after vendor_after_address;
+
+/* drivers.c: finds tables and hooks them, drivers when modules have come, and tables that objects
+ * had.  True when one is hooked. */
+bool drivers_look(bool have_modules_changed, struct got_report *report);
 
 /* queues.c */
 struct opencl_queue {
@@ -144,8 +184,9 @@ uint32_t device_number(const struct opencl_vendor *vendor, opencl_object device)
 uint32_t device_of_context(const struct opencl_vendor *vendor, opencl_object context);
 /* Where the clock of this device is set to: nanoseconds to be added for CLOCK_BOOTTIME. */
 int64_t *device_clock(uint32_t number);
-traced_before queue_before_change;
-traced_after queue_after_create, queue_after_change;
+/* A handle that was given out just now is a new queue, whatever had it before. */
+void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle);
+traced_after queue_after_create;
 /* The names of a queue whose times are its device's, with a number of its own, and of one that has
  * none for a reason. */
 void queue_view(const struct opencl_queue *queue, struct opencl_queue *ret);
@@ -157,12 +198,26 @@ void queues_stop(void);
 enum opencl_refusal {
 	NOT_REFUSED,
 #define REFUSAL(name, text) REFUSED_##name,
-#include "shared/wire/queue_refusals.def"
+#include "target/domains/opencl/refusals.def"
 #undef REFUSAL
 	REFUSALS,
 };
 
+/* notes.c: a refusal is said by its number. */
+enum opencl_note {
+	SAY_NO_DRIVER = REFUSALS,
+	SAY_MANY_QUEUES,
+	SAY_NO_ORDER,
+	OPENCL_NOTES,
+};
+extern const struct note opencl_notes[OPENCL_NOTES];
+
+/* state.c; ending: nothing is to be kept any more. */
 bool shadows_are_wanted(void);
+bool shadows_are_ending(void);
+void shadows_set_wanted(bool wanted);
+void shadows_set_ending(void);
+
 void shadows_start(bool wanted);
 /* Has everything go to the program's queues again; before the tables are put back. */
 void shadows_stop(void);
@@ -172,7 +227,8 @@ void shadows_tell(struct rings *rings);
 void shadows_forget(void);
 /* On our thread, now and then. */
 void shadows_look(void);
-void shadows_settle(struct opencl_vendor *vendor);
+/* Drivers whose calls are all seen by now: their queues may be changed. */
+void shadows_settle(void);
 
 /* Around each call that takes a queue first.  What it enters with tells which queue it takes. */
 uint64_t shadow_enter(const struct opencl_vendor *vendor, opencl_object handle);
@@ -273,5 +329,11 @@ void memory_free_shared(const struct hook_around *around, uint64_t address, uint
 traced_before memory_before_release;
 traced_after memory_after_create, memory_after_svm_alloc, memory_after_svm_free;
 
-/* opencl.c: is this domain to be written of OpenCL?  On any thread. */
+/* queue_changes.c */
+traced_before queue_before_change;
+traced_after queue_after_change;
+
+/* state.c: is this domain to be written of OpenCL?  On any thread.  All of them, as bits. */
 bool opencl_writes(enum trace_domain domain);
+uint32_t opencl_written(void);
+void opencl_set_written(uint32_t domains);

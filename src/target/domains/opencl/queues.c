@@ -125,7 +125,7 @@ static void introduce(const struct opencl_vendor *vendor, struct device *device,
 uint32_t device_number(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	for (uint32_t i = 0; handle && i < DEVICES_MAX; i++) {
-		uint32_t number = WORK_NUMBERS + i;
+		uint32_t number = OPENCL_NUMBERS_FROM + i;
 
 		if (!claim(&devices[i].handle, handle))
 			continue;
@@ -147,7 +147,9 @@ uint32_t device_of_context(const struct opencl_vendor *vendor, opencl_object con
 
 int64_t *device_clock(uint32_t number)
 {
-	return &devices[number < WORK_NUMBERS ? 0 : (number - WORK_NUMBERS) % DEVICES_MAX].clock;
+	return &devices[number < OPENCL_NUMBERS_FROM ? 0
+						     : (number - OPENCL_NUMBERS_FROM) % DEVICES_MAX]
+			.clock;
 }
 
 /* `known`: the queue as the program knows it. */
@@ -157,7 +159,7 @@ static void say_queue(const struct opencl_queue *queue, const struct opencl_queu
 	char text[TEXT_ROOM];
 	size_t at = text_add(text, sizeof(text), 0, "OpenCL queue ");
 
-	at = text_add_number(text, sizeof(text), at, known->number - WORK_NUMBERS);
+	at = text_add_number(text, sizeof(text), at, known->number - OPENCL_NUMBERS_FROM);
 	at = text_add(text, sizeof(text), at, queue->is_ordered ? "" : ", out of order");
 	at = text_add(text, sizeof(text), at, more);
 	text_add(text, sizeof(text), at, why);
@@ -166,7 +168,8 @@ static void say_queue(const struct opencl_queue *queue, const struct opencl_queu
 
 static uint32_t next_number(void)
 {
-	return WORK_NUMBERS + 1 + __atomic_fetch_add(&queue_numbers, 1, __ATOMIC_RELAXED);
+	return OPENCL_NUMBERS_FROM + 1 +
+	       __atomic_fetch_add(&queue_numbers, 1, __ATOMIC_RELAXED) % (OPENCL_NUMBERS - 1);
 }
 
 void queue_view(const struct opencl_queue *queue, struct opencl_queue *ret)
@@ -311,14 +314,14 @@ struct opencl_queue *queue_find(const struct opencl_vendor *vendor, opencl_objec
 	if (known)
 		return await_ready(known);
 	if (handle && !find_place(handle)) {
-		writer_note(NOTE_MANY_QUEUES);
+		note_say(&opencl_notes[SAY_MANY_QUEUES]);
 		return NULL;
 	}
 	return handle && describe(vendor, handle, &made) ? add(&made) : NULL;
 }
 
 /* A handle that was given out just now is a new queue, whatever had it before. */
-static void meet_again(const struct opencl_vendor *vendor, opencl_object handle)
+void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	struct opencl_queue *known = find_known(handle), made;
 
@@ -346,25 +349,6 @@ void queue_after_create(struct hook_around *around, uint64_t end)
 	if (!vendor || !handle || !writers_are_on())
 		return;
 	vendor_meet(vendor, handle);
-	meet_again(vendor, handle);
+	queue_meet_again(vendor, handle);
 	note_birth(vendor, handle);
-}
-
-void queue_before_change(struct hook_around *around, uint64_t *window)
-{
-	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
-
-	(void)window;
-	if (vendor && around->frame.arguments[0])
-		shadow_give_up(vendor, around->frame.arguments[0], REFUSED_CHANGED);
-}
-
-/* Its properties are others now. */
-void queue_after_change(struct hook_around *around, uint64_t end)
-{
-	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
-
-	(void)end;
-	if (vendor && around->frame.arguments[0] && writers_are_on() && !shadows_are_wanted())
-		meet_again(vendor, around->frame.arguments[0]);
 }

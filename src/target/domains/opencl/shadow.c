@@ -24,37 +24,18 @@
 #define GRACE_NS   250000000ull /* a call that is under way when hooks come is long over */
 #define CHOSE_OURS 1u           /* in a token, beside the address */
 
-static const char *const refusals[REFUSALS] = {
-#define REFUSAL(name, text) [REFUSED_##name] = text,
-#include "shared/wire/queue_refusals.def"
-#undef REFUSAL
-};
-
-static uint32_t is_wanted, is_ending;
-static uint32_t timed, refused, refusal_bits;
-
-bool shadows_are_wanted(void)
-{
-	return __atomic_load_n(&is_wanted, __ATOMIC_RELAXED);
-}
-
-bool shadows_are_ending(void)
-{
-	return __atomic_load_n(&is_ending, __ATOMIC_SEQ_CST);
-}
+static uint32_t timed, refused;
 
 void shadows_start(bool wanted)
 {
-	__atomic_store_n(&is_ending, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&is_wanted, wanted, __ATOMIC_RELEASE);
-	timed = refused = refusal_bits = 0;
+	shadows_set_wanted(wanted);
+	timed = refused = 0;
 }
 
 void shadows_tell(struct rings *rings)
 {
 	rings->queues_timed += __atomic_load_n(&timed, __ATOMIC_RELAXED);
 	rings->queues_estimated += __atomic_load_n(&refused, __ATOMIC_RELAXED);
-	rings->queue_refusals |= __atomic_load_n(&refusal_bits, __ATOMIC_RELAXED);
 }
 
 static void refuse(struct opencl_queue *queue, enum opencl_refusal why)
@@ -65,8 +46,8 @@ static void refuse(struct opencl_queue *queue, enum opencl_refusal why)
 					 __ATOMIC_RELAXED))
 		return;
 	__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_or(&refusal_bits, 1u << why, __ATOMIC_RELAXED);
-	queue_say_refusal(queue, refusals[why]);
+	note_say(&opencl_notes[why]);
+	queue_say_refusal(queue, opencl_notes[why].text);
 }
 
 /* Our queue, in a place of its own; the caller has kept it. */
@@ -164,8 +145,7 @@ static bool may_move(const struct opencl_vendor *vendor, struct opencl_queue *qu
 {
 	enum opencl_refusal why;
 
-	if (__atomic_load_n(&is_ending, __ATOMIC_RELAXED) ||
-	    __atomic_load_n(&queue->refusal, __ATOMIC_RELAXED) ||
+	if (shadows_are_ending() || __atomic_load_n(&queue->refusal, __ATOMIC_RELAXED) ||
 	    !__atomic_load_n(&vendor->is_settled, __ATOMIC_ACQUIRE))
 		return false;
 	why = refusal_of(vendor);
@@ -327,7 +307,7 @@ static bool look_for_bypass(struct opencl_vendor *vendor)
 
 /* Calls that began before the hooks came put their commands where we do not see it; when they are
  * over, queues can be changed. */
-void shadows_settle(struct opencl_vendor *vendor)
+static void settle(struct opencl_vendor *vendor)
 {
 	if (vendor->is_settled || !vendor->hooked)
 		return;
@@ -337,11 +317,20 @@ void shadows_settle(struct opencl_vendor *vendor)
 		__atomic_store_n(&vendor->is_settled, 1, __ATOMIC_RELEASE);
 }
 
+void shadows_settle(void)
+{
+	struct opencl_vendor *vendor;
+
+	for (uint32_t i = 0; shadows_are_wanted() && (vendor = vendor_at(i)); i++)
+		if (vendor->session == writers_session())
+			settle(vendor);
+}
+
 void shadows_stop(void)
 {
 	if (!shadows_are_wanted())
 		return;
-	__atomic_store_n(&is_ending, 1, __ATOMIC_SEQ_CST);
+	shadows_set_ending();
 	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
 		struct opencl_shadow *shadow = shadow_at(i);
 		void *driver = NULL;

@@ -4,6 +4,7 @@
  * shadow.c         which queue a call takes; sessions
  * shadow_order.c   commands keep their order over a change of queues
  * shadow_places.c  the shadows that there are, and who uses them
+ * shadow_unused.c  those that the program has no use for any more
  * shadow_twin.c    makes a queue like the program's
  */
 #pragma once
@@ -35,13 +36,6 @@ struct opencl_shadow {
 
 typedef int32_t marker_function(opencl_object queue, uint32_t count, const opencl_object *waits,
 				opencl_object *ret);
-
-/* Calls a function of an object alone. */
-int32_t vendor_call(const struct opencl_vendor *vendor, enum opencl_entry entry,
-		    opencl_object object);
-
-/* shadow.c: nothing is to be kept any more. */
-bool shadows_are_ending(void);
 
 /* shadow_places.c: kept ones stay until they are dropped, and the last who drops one puts
  * both queues down. */

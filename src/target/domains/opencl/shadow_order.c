@@ -83,7 +83,7 @@ bool shadow_order(struct opencl_shadow *shadow, opencl_object from, opencl_objec
 void shadow_order_or_say(struct opencl_shadow *shadow, opencl_object from, opencl_object to)
 {
 	if (!shadow_order(shadow, from, to))
-		writer_note(NOTE_NO_ORDER);
+		note_say(&opencl_notes[SAY_NO_ORDER]);
 }
 
 enum side shadow_side(const struct opencl_shadow *shadow)

@@ -6,17 +6,10 @@
 #define PROFILES       2u
 #define PROPERTIES_MAX 16u
 
-typedef int32_t object_function(opencl_object object);
 typedef opencl_object create_queue(opencl_object context, opencl_object device, uint64_t properties,
 				   int32_t *ret_error);
 typedef opencl_object create_queue_with(opencl_object context, opencl_object device,
 					const uint64_t *properties, int32_t *ret_error);
-
-int32_t vendor_call(const struct opencl_vendor *vendor, enum opencl_entry entry,
-		    opencl_object object)
-{
-	return ((object_function *)vendor->functions[entry])(object);
-}
 
 bool twin_is_possible(const struct opencl_vendor *vendor)
 {

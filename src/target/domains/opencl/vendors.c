@@ -1,63 +1,50 @@
 /*
- * Installable drivers.  Each object of a driver begins with the address of a table of functions,
- * and the library that programs link with (or find by name) jumps through it: so the table is what
- * is hooked.  Drivers are found by what every one of them must export, and asked for their
- * platforms on a thread of ours; nothing is initialised that the program has not loaded itself.
+ * The tables of functions that are known, one for each driver: whose function a hook leads to, and
+ * what is asked of it.  Vendors are added on a thread of ours, and looked through on any.
  */
 #include "target/domains/opencl/opencl.h"
 #include "target/hooks/got.h"
-#include "target/hooks/module.h"
-#include "target/hooks/table.h"
-#include "target/hooks/wants.h"
-#include "target/runtime/text.h"
 
-#include <errno.h>
+#define VENDORS_MAX 64u                 /* a driver that is loaded again is another */
+#define ICD2_TAG    0x4f50454e434c3331u /* the table proper is the loader's, and comes second */
 
-#define VENDORS_MAX           64u /* a driver that is loaded again is another */
-#define CANDIDATES_MAX        16u
-#define PLATFORMS_MAX         16u
-#define NEWER_MAX             16u /* slots that we have no name for */
-#define PATH_MAX_BYTES        1024u
-#define ICD2_TAG              0x4f50454e434c3331u /* the table proper is the loader's, and comes second */
-#define VERSION(major, minor) ((major)*10u + (minor))
-
-typedef int32_t get_platforms(uint32_t room, opencl_object *ret, uint32_t *ret_count);
-typedef void *get_address(const char *name);
-typedef void *get_address_for(opencl_object platform, const char *name);
 typedef int32_t get_info(opencl_object object, uint32_t name, size_t size, void *value,
 			 size_t *ret_size);
+typedef int32_t object_function(opencl_object object);
 
 static struct opencl_vendor vendors[VENDORS_MAX];
 static uint32_t vendor_count;
+static const struct traced *first_traced; /* of entry 0 */
 
 /* Tables that objects had, and how many slots the vendor has that made them. */
-static struct {
-	uint64_t *table;
-	uint32_t slot_count;
-} news[VENDORS_MAX];
-static uint32_t news_count, news_done;
+static struct object_table objects[VENDORS_MAX];
+static uint32_t object_count;
 
-/* Modules that export what drivers export. */
-struct candidates {
-	char paths[CANDIDATES_MAX][PATH_MAX_BYTES];
-	unsigned count;
-};
+void vendors_start(const struct traced *traced)
+{
+	first_traced = traced;
+}
 
 unsigned vendor_entry(const struct hook *hook)
 {
-	return (unsigned)(hook->traced - opencl_traced);
+	return (unsigned)(hook->traced - first_traced);
 }
 
 const struct opencl_vendor *vendor_of(const struct hook *hook)
 {
 	unsigned entry = vendor_entry(hook);
-	/* Acquire: pairs with add_vendor(). */
+	/* Acquire: pairs with vendor_add(). */
 	uint32_t count = __atomic_load_n(&vendor_count, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; entry < OPENCL_ENTRIES && i < count; i++)
 		if (vendors[i].functions[entry] == hook->original)
 			return &vendors[i];
 	return NULL;
+}
+
+struct opencl_vendor *vendor_at(uint32_t index)
+{
+	return index < __atomic_load_n(&vendor_count, __ATOMIC_ACQUIRE) ? &vendors[index] : NULL;
 }
 
 bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, opencl_object object,
@@ -68,6 +55,11 @@ bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, ope
 	return ask && !ask(object, name, size, value, NULL);
 }
 
+int32_t vendor_call(const struct opencl_vendor *vendor, enum opencl_entry entry,
+		    opencl_object object)
+{
+	return ((object_function *)vendor->functions[entry])(object);
+}
 void *vendor_keep(const struct opencl_vendor *vendor)
 {
 	const struct got_libc *libc = got_functions();
@@ -84,91 +76,14 @@ void vendor_let_go(void *kept)
 	got_functions()->close(kept);
 }
 
-static bool is_loader(const char *path)
-{
-	const char *name = path;
-
-	for (const char *at = path; *at; at++)
-		if (*at == '/')
-			name = at + 1;
-	return pattern_matches("libOpenCL.so*", 13, name);
-}
-
-static void note_candidate(const char *path, const struct loaded_module *module, void *context)
-{
-	struct candidates *candidates = context;
-
-	if (!*path || is_loader(path) || candidates->count == CANDIDATES_MAX ||
-	    text_length(path) >= PATH_MAX_BYTES ||
-	    !module_exports(module, "clGetExtensionFunctionAddress"))
-		return;
-	text_add(candidates->paths[candidates->count++], PATH_MAX_BYTES, 0, path);
-}
-
-/* How many slots a driver of that version has at least. */
-static uint32_t slots_of(unsigned version)
-{
-	static const struct {
-		unsigned version;
-		enum opencl_entry last;
-	} steps[] = {
-		{ VERSION(3, 0), OPENCL_LAST_SLOT },
-		{ VERSION(2, 2), ENTRY_clSetProgramSpecializationConstant },
-		{ VERSION(2, 1), ENTRY_clSetDefaultDeviceCommandQueue },
-		{ VERSION(2, 0), ENTRY_clSetKernelExecInfo },
-		{ VERSION(1, 2), ENTRY_clGetExtensionFunctionAddressForPlatform },
-		{ VERSION(1, 1), ENTRY_clEnqueueCopyBufferRect },
-	};
-
-	for (unsigned i = 0; i < ARRAY_SIZE(steps); i++)
-		if (version >= steps[i].version)
-			return (uint32_t)steps[i].last + 1;
-	return ENTRY_clGetExtensionFunctionAddress + 1;
-}
-
-/* "OpenCL 3.0 ..."; 10 when it cannot be read. */
-static unsigned version_of(const uint64_t *table, opencl_object platform)
-{
-	get_info *ask = (get_info *)table[ENTRY_clGetPlatformInfo];
-	char text[256] = "";
-	const char *at = text + sizeof("OpenCL ") - 1;
-
-	if (!ask || ask(platform, PLATFORM_VERSION, sizeof(text), text, NULL) || at[0] < '1' ||
-	    at[0] > '9' || at[1] != '.' || at[2] < '0' || at[2] > '9')
-		return VERSION(1, 0);
-	return VERSION((unsigned)(at[0] - '0'), (unsigned)(at[2] - '0'));
-}
-
-static bool are_of_one_module(uint64_t a, uint64_t b)
-{
-	Dl_info first, second;
-	int (*find)(const void *, Dl_info *) = got_functions()->find_module;
-
-	return find && find((const void *)a, &first) && find((const void *)b, &second) &&
-	       first.dli_fbase == second.dli_fbase;
-}
-
-/* A driver newer than we are may have more slots: as long as functions of its own follow. */
-static uint32_t count_slots(const uint64_t *table, unsigned version)
-{
-	uint32_t count = slots_of(version);
-
-	if (version <= VERSION(3, 0))
-		return count;
-	while (count < OPENCL_SLOTS + NEWER_MAX && table[count] &&
-	       are_of_one_module(table[count], table[ENTRY_clGetPlatformInfo]))
-		count++;
-	return count;
-}
-
-static uint64_t *table_of(opencl_object object)
+uint64_t *vendor_table_of(opencl_object object)
 {
 	uint64_t **words = (uint64_t **)object;
 
 	return words[0][ENTRY_clGetPlatformIDs] == ICD2_TAG ? words[1] : words[0];
 }
 
-static struct opencl_vendor *find_vendor(const uint64_t *table)
+struct opencl_vendor *vendor_with_table(const uint64_t *table)
 {
 	uint32_t count = __atomic_load_n(&vendor_count, __ATOMIC_ACQUIRE);
 
@@ -178,7 +93,7 @@ static struct opencl_vendor *find_vendor(const uint64_t *table)
 	return NULL;
 }
 
-static struct opencl_vendor *add_vendor(uint64_t *table)
+struct opencl_vendor *vendor_add(uint64_t *table)
 {
 	struct opencl_vendor *vendor = &vendors[vendor_count];
 
@@ -190,248 +105,32 @@ static struct opencl_vendor *add_vendor(uint64_t *table)
 	return vendor;
 }
 
-/* What only tells about calls is not hooked where they are not wanted. */
-static bool is_worth_hooking(const struct traced *traced)
+bool vendor_object_table(uint32_t index, struct object_table *ret)
 {
-	if (opencl_is_timed[traced - opencl_traced])
-		return shadows_are_wanted() || opencl_writes(DOMAIN_OPENCL);
-	return traced->before || traced->after || opencl_writes(DOMAIN_OPENCL);
-}
+	uint32_t count = __atomic_load_n(&object_count, __ATOMIC_ACQUIRE);
 
-struct hooking {
-	struct opencl_vendor *vendor;
-	bool is_of_object; /* a table that an object had */
-	struct got_report *report;
-};
-
-static void hook_entry(const struct hooking *hooking, uint32_t slot, const struct traced *traced,
-		       const char *name)
-{
-	uint64_t *entry = &hooking->vendor->table[slot];
-	int r = table_hook(entry, traced, name, got_library(*entry));
-
-	table_report(r, hooking->report);
-	hooking->vendor->hooked += !r;
-}
-
-static void hook_newer(const struct hooking *hooking, uint32_t slot)
-{
-	const struct traced *traced = &opencl_traced[OPENCL_ENTRIES];
-	char name[32];
-
-	if (!is_worth_hooking(traced) || hook_is_stub(hooking->vendor->table[slot]))
-		return;
-	text_add_number(name, sizeof(name), text_add(name, sizeof(name), 0, "OpenCL slot "), slot);
-	hook_entry(hooking, slot, traced, name);
-}
-
-static void hook_slot(const struct hooking *hooking, uint32_t slot)
-{
-	struct opencl_vendor *vendor = hooking->vendor;
-	const struct traced *traced = &opencl_traced[slot];
-	uint64_t function = vendor->table[slot];
-
-	if (!function || hook_is_stub(function))
-		return;
-	/* Before the hook: calls look for it. */
-	__atomic_store_n(&vendor->functions[slot], function, __ATOMIC_RELEASE);
-	if (!is_worth_hooking(traced))
-		return;
-	hook_entry(hooking, slot, traced, traced->name);
-	if (hook_is_stub(vendor->table[slot]))
-		vendor->stubs[slot] = vendor->table[slot];
-}
-
-static void hook_slots(void *context)
-{
-	const struct hooking *hooking = context;
-	struct opencl_vendor *vendor = hooking->vendor;
-
-	if (hooking->is_of_object && !got_has_data((uint64_t)vendor->table))
-		return; /* it may go with its object */
-	table_begin();
-	for (uint32_t slot = 0; slot < vendor->slot_count; slot++)
-		if (slot < OPENCL_SLOTS)
-			hook_slot(hooking, slot);
-		else
-			hook_newer(hooking, slot);
-	table_end();
-}
-
-static void hook_vendor(struct opencl_vendor *vendor, bool is_of_object, struct got_report *report)
-{
-	struct hooking hooking = { vendor, is_of_object, report };
-
-	vendor->hooked = 0;
-	vendor->hooked_ns = vendor->is_settled = vendor->refusal = 0;
-	got_in_loader(hook_slots, &hooking);
-	vendor->session = writers_session();
-}
-
-static void hook_extension(struct opencl_vendor *vendor, unsigned entry, uint64_t function)
-{
-	const struct traced *traced = &opencl_traced[entry];
-	struct function_name name = { traced->name, got_library(function) };
-	struct hook *hook;
-
-	if (!function || hook_is_stub(function) || !is_worth_hooking(traced))
-		return;
-	hook = hook_get(function, traced, &name);
-	if (!hook || !hook_announce(hook, &name))
-		return;
-	vendor->functions[entry] = function;
-	/* Release: whoever asks for the function gets a hook that is ready. */
-	__atomic_store_n(&vendor->stubs[entry], hook_stub(hook), __ATOMIC_RELEASE);
-}
-
-/* Functions that are only had by name; whoever asks from now on gets them through us. */
-static void hook_extensions(struct opencl_vendor *vendor, opencl_object platform)
-{
-	get_address *by_name =
-		(get_address *)vendor->functions[ENTRY_clGetExtensionFunctionAddress];
-	get_address_for *for_platform =
-		(get_address_for *)
-			vendor->functions[ENTRY_clGetExtensionFunctionAddressForPlatform];
-
-	for (unsigned entry = OPENCL_SLOTS; entry < OPENCL_ENTRIES; entry++) {
-		const char *name = opencl_traced[entry].name;
-		void *found = for_platform ? for_platform(platform, name)
-			      : by_name    ? by_name(name)
-					   : NULL;
-
-		hook_extension(vendor, entry, (uint64_t)found);
-	}
-}
-
-/* A driver that was unloaded and came back to its place has a fresh table. */
-static bool is_hooked_still(const struct opencl_vendor *vendor)
-{
-	if (vendor->session != writers_session())
+	if (index >= MIN(count, VENDORS_MAX))
 		return false;
-	for (uint32_t slot = 0; slot < MIN(vendor->slot_count, (uint32_t)OPENCL_SLOTS); slot++)
-		if (vendor->stubs[slot] && vendor->table[slot] == vendor->functions[slot])
-			return false;
+	ret->table = __atomic_load_n(&objects[index].table, __ATOMIC_ACQUIRE);
+	ret->slot_count = objects[index].slot_count;
 	return true;
-}
-
-static bool take_platform(opencl_object platform, struct got_report *report)
-{
-	uint64_t *table = table_of(platform);
-	struct opencl_vendor *vendor = table ? find_vendor(table) : NULL;
-
-	if (table && !vendor)
-		vendor = add_vendor(table);
-	if (!vendor) {
-		if (table)
-			table_report(-ENOSPC, report);
-		return false;
-	}
-	if (!is_hooked_still(vendor)) {
-		vendor->platform = platform;
-		vendor->slot_count = count_slots(table, version_of(table, platform));
-		hook_vendor(vendor, false, report);
-		hook_extensions(vendor, platform);
-	}
-	return vendor->hooked > 0;
-}
-
-static bool take_platforms(get_platforms *get, struct got_report *report)
-{
-	opencl_object platforms[PLATFORMS_MAX];
-	uint32_t count = 0;
-	bool is_hooked = false;
-
-	if (!get || get(PLATFORMS_MAX, platforms, &count))
-		return false;
-	for (uint32_t i = 0; i < MIN(count, PLATFORMS_MAX); i++)
-		is_hooked |= take_platform(platforms[i], report);
-	return is_hooked;
-}
-
-/* Opening it waits for a loader that is at work on it, and keeps it from going away. */
-static bool take_candidate(const char *path, struct got_report *report)
-{
-	const struct got_libc *libc = got_functions();
-	void *handle = libc->open(path, RTLD_LAZY | RTLD_NOLOAD);
-	get_address *ask = handle ? libc->symbol(handle, "clGetExtensionFunctionAddress") : NULL;
-	bool is_hooked = false;
-
-	if (ask)
-		is_hooked = take_platforms((get_platforms *)ask("clIcdGetPlatformIDsKHR"), report);
-	if (handle)
-		libc->close(handle);
-	return is_hooked;
-}
-
-static void take_news(struct got_report *report)
-{
-	uint32_t count = __atomic_load_n(&news_count, __ATOMIC_ACQUIRE);
-
-	for (; news_done < MIN(count, VENDORS_MAX); news_done++) {
-		uint64_t *table = __atomic_load_n(&news[news_done].table, __ATOMIC_ACQUIRE);
-		struct opencl_vendor *vendor =
-			table && !find_vendor(table) ? add_vendor(table) : NULL;
-
-		if (!table)
-			break;
-		if (!vendor)
-			continue;
-		vendor->slot_count = MIN(news[news_done].slot_count, (uint32_t)OPENCL_SLOTS);
-		hook_vendor(vendor, true, report);
-	}
-}
-
-/* Tables that objects had in an earlier session. */
-static void take_old_news(struct got_report *report)
-{
-	for (uint32_t i = 0; i < MIN(news_done, VENDORS_MAX); i++) {
-		struct opencl_vendor *vendor = find_vendor(news[i].table);
-
-		if (vendor && vendor->session != writers_session())
-			hook_vendor(vendor, true, report);
-	}
-}
-
-static void settle(void)
-{
-	for (uint32_t i = 0; shadows_are_wanted() && i < vendor_count; i++)
-		if (vendors[i].session == writers_session())
-			shadows_settle(&vendors[i]);
-}
-
-bool vendors_look(bool have_modules_changed, struct got_report *report)
-{
-	static struct candidates candidates;
-	bool is_hooked = false;
-
-	settle();
-	if (have_modules_changed) {
-		candidates.count = 0;
-		got_each_module(note_candidate, &candidates);
-		for (unsigned i = 0; i < candidates.count; i++)
-			is_hooked |= take_candidate(candidates.paths[i], report);
-		if (is_hooked)
-			take_old_news(report);
-	}
-	take_news(report);
-	return is_hooked;
 }
 
 void vendor_meet(const struct opencl_vendor *vendor, opencl_object object)
 {
-	uint64_t *table = object ? table_of(object) : NULL;
+	uint64_t *table = object ? vendor_table_of(object) : NULL;
 	uint32_t place;
 
-	if (!table || find_vendor(table))
+	if (!table || vendor_with_table(table))
 		return;
-	for (uint32_t i = 0; i < MIN(news_count, VENDORS_MAX); i++)
-		if (__atomic_load_n(&news[i].table, __ATOMIC_RELAXED) == table)
+	for (uint32_t i = 0; i < MIN(object_count, VENDORS_MAX); i++)
+		if (__atomic_load_n(&objects[i].table, __ATOMIC_RELAXED) == table)
 			return;
-	place = __atomic_fetch_add(&news_count, 1, __ATOMIC_ACQ_REL);
+	place = __atomic_fetch_add(&object_count, 1, __ATOMIC_ACQ_REL);
 	if (place >= VENDORS_MAX)
 		return;
-	news[place].slot_count = vendor->slot_count;
-	__atomic_store_n(&news[place].table, table, __ATOMIC_RELEASE);
+	objects[place].slot_count = vendor->slot_count;
+	__atomic_store_n(&objects[place].table, table, __ATOMIC_RELEASE);
 }
 
 void vendor_after_context(struct hook_around *around, uint64_t end)
@@ -441,34 +140,4 @@ void vendor_after_context(struct hook_around *around, uint64_t end)
 	(void)end;
 	if (vendor && writers_are_on())
 		vendor_meet(vendor, around->frame.results[0]);
-}
-
-static const char *name_asked(const struct hook_around *around)
-{
-	bool is_for_platform =
-		vendor_entry(around->frame.hook) == ENTRY_clGetExtensionFunctionAddressForPlatform;
-
-	return (const char *)hook_argument(&around->frame, is_for_platform);
-}
-
-/* The program gets the function through us; it stays so when we have gone, and leads straight on.
- */
-void vendor_after_address(struct hook_around *around, uint64_t end)
-{
-	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
-	uint64_t function = around->frame.results[0];
-
-	(void)end;
-	if (!vendor || !function || !writers_are_on())
-		return;
-	for (unsigned entry = 0; entry < OPENCL_ENTRIES; entry++) {
-		uint64_t stub = __atomic_load_n(&vendor->stubs[entry], __ATOMIC_ACQUIRE);
-
-		if (stub && vendor->functions[entry] == function) {
-			around->frame.results[0] = stub;
-			return;
-		}
-	}
-	if (pattern_matches("clEnqueue*", 10, name_asked(around)))
-		shadows_give_up(find_vendor(vendor->table));
 }

@@ -18,6 +18,17 @@ bool named_has(const struct code_begins *begins, uint64_t address)
 	       begins->named[number / 8] >> number % 8 & 1;
 }
 
+/* Assemblers give other files' names no type; names without one that nobody else sees may be those
+ * of loops. */
+static bool is_function(const Elf64_Sym *symbol)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx < SHN_LORESERVE &&
+	       (type == STT_FUNC || type == STT_GNU_IFUNC ||
+		(type == STT_NOTYPE && ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL));
+}
+
 static void add_symbols(struct code_begins *begins, const struct object *object, const char *name)
 {
 	struct object_part part;
@@ -30,14 +41,15 @@ static void add_symbols(struct code_begins *begins, const struct object *object,
 
 		memcpy(&symbol, part.bytes + at, sizeof(symbol));
 		number = symbol.st_value - begins->first;
-		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
-		    symbol.st_value >= begins->first && number < begins->count)
+		if (is_function(&symbol) && symbol.st_value >= begins->first &&
+		    number < begins->count)
 			begins->named[number / 8] |= (unsigned char)(1 << number % 8);
 	}
 }
 
 int named_find(const struct object *object, struct code_begins *ret)
 {
+	struct object_part part;
 	uint64_t end;
 
 	*ret = (struct code_begins){ 0 };
@@ -47,6 +59,7 @@ int named_find(const struct object *object, struct code_begins *ret)
 	ret->named = calloc(1, ret->count / 8 + 1);
 	if (!ret->named)
 		return -ENOMEM;
+	ret->is_whole = !object_section(object, ".symtab", &part);
 	add_symbols(ret, object, ".symtab");
 	add_symbols(ret, object, ".dynsym");
 	return 0;

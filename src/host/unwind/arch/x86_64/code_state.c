@@ -213,11 +213,16 @@ void code_state_step(struct code_state *state, const struct instruction *it)
 	}
 }
 
+bool code_state_lacks_fp(const struct code_state *state)
+{
+	return !state->has_callers_fp && state->saved_fp.base == PLACE_UNKNOWN;
+}
+
 bool code_state_is_balanced(const struct code_state *state)
 {
 	const struct place sp = state->registers[REGISTER_RSP];
 
-	return !state->is_lost && state->has_callers_fp && sp.base == PLACE_CFA &&
+	return !state->is_lost && state->saved_fp.base == PLACE_UNKNOWN && sp.base == PLACE_CFA &&
 	       sp.offset == -SLOT;
 }
 
@@ -317,8 +322,10 @@ static struct rule fp_of(const struct code_state *state, unsigned char *room)
 {
 	struct place fp = state->registers[REGISTER_RBP];
 
+	if (code_state_lacks_fp(state)) /* the return address points to no frame */
+		return (struct rule){ .kind = RULE_AT, .offset = -SLOT };
 	if (state->saved_fp.base == PLACE_UNKNOWN)
-		return (struct rule){ .kind = state->has_callers_fp ? RULE_SAME : RULE_OTHER };
+		return (struct rule){ .kind = RULE_SAME };
 	if (state->saved_fp.base == PLACE_CFA)
 		return (struct rule){ .kind = RULE_AT, .offset = state->saved_fp.offset };
 	if (fp.base != PLACE_ALIGNED)

@@ -37,6 +37,8 @@ bool code_state_equals(const struct code_state *a, const struct code_state *b);
 void code_state_step(struct code_state *state, const struct instruction *it);
 /* As at the begin: a function may return there. */
 bool code_state_is_balanced(const struct code_state *state);
+/* The caller's rbp is nowhere any more: who calls such a function has saved it himself. */
+bool code_state_lacks_fp(const struct code_state *state);
 /* What both know. */
 struct code_state code_state_meet(const struct code_state *a, const struct code_state *b);
 

@@ -26,6 +26,7 @@ enum map {
 	MAP_0F,
 	MAP_0F38,
 	MAP_0F3A,
+	MAP_XOP,
 	MAP_NONE,
 };
 
@@ -222,14 +223,15 @@ static void take_high_bits(struct decoding *it, unsigned byte)
 
 static enum map map_of(unsigned number)
 {
-	/* 5 and 6 are shaped like the third. */
-	static const unsigned char maps[8] = { MAP_NONE, MAP_0F,   MAP_0F38, MAP_0F3A,
-					       MAP_NONE, MAP_0F38, MAP_0F38, MAP_NONE };
+	/* 5 and 6 are shaped like the third; those from 8 on are AMD's own, behind 8F. */
+	static const unsigned char maps[] = { MAP_NONE, MAP_0F,   MAP_0F38, MAP_0F3A,
+					      MAP_NONE, MAP_0F38, MAP_0F38, MAP_NONE,
+					      MAP_0F3A, MAP_0F38, MAP_XOP };
 
 	return number < ARRAY_SIZE(maps) ? (enum map)maps[number] : MAP_NONE;
 }
 
-/* The opcode behind C5, C4 or 62. */
+/* The opcode behind C5, C4, 62 or 8F. */
 static void take_vex(struct decoding *it, unsigned first)
 {
 	unsigned byte = take(it);
@@ -251,6 +253,12 @@ static void take_vex(struct decoding *it, unsigned first)
 	it->opcode = take(it);
 }
 
+/* Else 8F is a pop. */
+static bool is_xop(const struct decoding *it)
+{
+	return it->at < it->room && (it->bytes[it->at] & 31) >= 8;
+}
+
 static void take_opcode(struct decoding *it)
 {
 	unsigned byte = take(it);
@@ -261,7 +269,7 @@ static void take_opcode(struct decoding *it)
 		it->is_scalar |= (byte & 0xfe) == 0xf2;
 		it->is_repeated |= byte == 0xf3;
 	}
-	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62) {
+	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62 || (byte == 0x8f && is_xop(it))) {
 		take_vex(it, byte);
 		return;
 	}
@@ -311,9 +319,10 @@ static unsigned spared(const struct decoding *it, unsigned shape)
 
 static unsigned shape_of(const struct decoding *it)
 {
-	static const unsigned char of_maps[] = {
-		[MAP_0F38] = MODRM, [MAP_0F3A] = MODRM | IMM8, [MAP_NONE] = BAD
-	};
+	static const unsigned char of_maps[] = { [MAP_0F38] = MODRM,
+						 [MAP_0F3A] = MODRM | IMM8,
+						 [MAP_XOP] = MODRM | IMMZ,
+						 [MAP_NONE] = BAD };
 	unsigned shape;
 
 	if (it->map == MAP_ONE)

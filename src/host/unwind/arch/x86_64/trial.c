@@ -16,7 +16,7 @@
 #define ROUNDS_MAX     64u /* in which ways out are looked for */
 #define BREAKPOINT     0xccu
 #define FUNCTION_ALIGN 16u
-#define STACK_ALIGN    16
+#define NOTHING_PUSHED (-8)
 
 int trial_open(struct trial *ret, const struct object_part *piece, const struct code_begins *begins)
 {
@@ -119,6 +119,14 @@ static void wait_at(struct trial *trial, uint32_t at, uint32_t number)
 	trial->marks[at] |= MARK_SEEN | MARK_WAITING;
 }
 
+/* Whether a function may go on where another one is that is believed: at its begin; in its middle
+ * only where no compiler has torn functions apart. */
+static bool may_share(const struct trial *trial, uint32_t at)
+{
+	return trial->marks[at] & MARK_BELIEVED &&
+	       (trial->begins->is_assembly || trial->marks[at] & MARK_TRIED);
+}
+
 /* A way leads there with the state `number`. */
 static void arrive(struct trial *trial, uint32_t at, uint32_t number)
 {
@@ -128,11 +136,11 @@ static void arrive(struct trial *trial, uint32_t at, uint32_t number)
 		wait_at(trial, at, number);
 		return;
 	}
-	if (trial->numbers[at] == number)
-		return;
 	both = code_state_meet(state_at(trial, at), &trial->states[number - 1]);
-	if (code_state_equals(&both, state_at(trial, at)))
+	if (code_state_equals(&both, state_at(trial, at))) {
+		trial->has_returned |= may_share(trial, at);
 		return;
+	}
 	if (trial->marks[at] & MARK_BELIEVED || !has_rules(&both))
 		trial->is_failed = true;
 	else
@@ -214,19 +222,22 @@ static uint32_t step_over(struct trial *trial, uint32_t at, const struct instruc
 	code_state_step(&state, it);
 	if (code_state_equals(&state, state_at(trial, at)))
 		return trial->numbers[at];
-	if (has_rules(&state))
+	if (has_rules(&state) && (trial->is_named || !code_state_lacks_fp(&state)))
 		return state_add(trial, &state);
 	trial->is_failed |= !trial->is_named;
 	return 0;
 }
 
-/* Compilers call with rsp aligned, so never from a frame in which nothing was pushed: this is the
- * middle of a function. */
-static bool may_call(const struct trial *trial, uint32_t at)
+/* Compilers call with rsp aligned, so never from a frame in which nothing was pushed: with what may
+ * be a function behind it this is the middle of another, and the call does not return. */
+static bool may_call(const struct trial *trial, uint32_t at, const struct instruction *it)
 {
 	const struct place sp = state_at(trial, at)->registers[REGISTER_RSP];
+	uint64_t next = trial->piece->address + at + it->size;
 
-	return trial->is_named || sp.base != PLACE_CFA || sp.offset % STACK_ALIGN == 0;
+	return trial->is_named || trial->begins->is_assembly || sp.base != PLACE_CFA ||
+	       sp.offset != NOTHING_PUSHED ||
+	       (next % FUNCTION_ALIGN && !is_end_of_function(trial, at + it->size));
 }
 
 static void go_on(struct trial *trial, uint32_t at)
@@ -240,7 +251,7 @@ static void go_on(struct trial *trial, uint32_t at)
 		return;
 	}
 	trial->steps_left--;
-	trial->is_failed |= it.kind == INSTRUCTION_CALL && !may_call(trial, at);
+	trial->is_failed |= it.kind == INSTRUCTION_CALL && !may_call(trial, at, &it);
 	if (it.kind == INSTRUCTION_RETURN) {
 		leave(trial, at, state_at(trial, at));
 		trial->is_failed |= !(trial->marks[at] & MARK_LEAVES);
@@ -275,7 +286,6 @@ static bool leads_out(const struct trial *trial, uint32_t at)
 	return !trial_is_over(trial, at, &it) && leaves_at(trial, at + it.size);
 }
 
-/* What leads to no return is not believed: it may be the code behind a call that does not. */
 static void find_ways_out(struct trial *trial)
 {
 	bool is_changed = true;
@@ -293,13 +303,20 @@ static void find_ways_out(struct trial *trial)
 	}
 }
 
+/* What leads to no return may be what lies behind a call that does not; unless all that follows a
+ * function has a name. */
+static bool is_believable(const struct trial *trial, uint32_t at)
+{
+	return trial->marks[at] & MARK_LEAVES || (trial->is_named && trial->begins->is_whole);
+}
+
 static void believe(struct trial *trial)
 {
 	for (uint32_t i = 0; i < trial->seen_count; i++) {
 		uint32_t at = trial->seen[i], target;
 		struct instruction it;
 
-		if (!(trial->marks[at] & MARK_LEAVES)) {
+		if (!is_believable(trial, at)) {
 			trial->marks[at] &= MARK_CALLED | MARK_TRIED;
 			trial->numbers[at] = 0;
 			continue;
@@ -337,8 +354,7 @@ int trial_run(struct trial *trial, uint32_t at, bool is_named)
 		go_on(trial, trial->waiting[--trial->waiting_count]);
 	if (!trial->is_failed)
 		find_ways_out(trial);
-	if (trial->is_failed || !(trial->marks[at] & MARK_LEAVES) ||
-	    (!is_named && !trial->has_returned))
+	if (trial->is_failed || !is_believable(trial, at) || (!is_named && !trial->has_returned))
 		forget(trial);
 	else
 		believe(trial);

@@ -8,7 +8,7 @@
 #include "target/domains/amd/hip/launch_shapes.h"
 #include "target/domains/amd/hip/launches.h"
 #include "target/domains/amd/hsa/agents.h"
-#include "target/domains/amd/tables.h"
+#include "target/domains/amd/notes.h"
 #include "target/domains/work.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/got.h"
@@ -305,7 +305,8 @@ static uint32_t seen(void)
 	       (uint32_t)is_asking[LAUNCH_COPY] << DOMAIN_COPY;
 }
 
-uint32_t activity_begin(const uint64_t *slots, bool kernels, bool copies)
+uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bool kernels,
+			bool copies)
 {
 	register_function *place;
 
@@ -314,10 +315,10 @@ uint32_t activity_begin(const uint64_t *slots, bool kernels, bool copies)
 	place = (register_function *)got_symbol_beside((uint64_t)slots, REGISTER_NAME);
 	/* The place has room for one, and does not tell who is there. */
 	if (!place || got_has_module(OTHER_TRACER)) {
-		writer_note(place ? NOTE_OTHER_TRACER : NOTE_NO_REPORTS);
+		note_say(&amd_notes[place ? SAY_OTHER_TRACER : SAY_NO_REPORTS]);
 		return 0;
 	}
-	launch_shapes_prepare();
+	launch_shapes_prepare(names);
 	if (launches_open())
 		return 0;
 	outstanding = 0;

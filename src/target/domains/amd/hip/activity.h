@@ -9,10 +9,14 @@
 #pragma once
 
 #include "target/hooks/hook.h"
+#include "target/hooks/notes.h"
 
-/* Puts our function there, once a session.  slots: of HIP's table.  Bits of the domains that are
- * seen from now on. */
-uint32_t activity_begin(const uint64_t *slots, bool kernels, bool copies);
+struct slot_list;
+
+/* Puts our function there, once a session.  slots: of HIP's table, and their names.  Bits of the
+ * domains that are seen from now on. */
+uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bool kernels,
+			bool copies);
 
 /* Waits for reports, for a while, and takes our function away.  How many did not come. */
 uint32_t activity_end(void);

@@ -2,14 +2,15 @@
  * HIP: all of its table, by the names of its slots; where a runtime is older than such tables, what
  * modules import of it.
  */
+#include "target/domains/amd/amd.h"
 #include "target/domains/amd/hip/activity.h"
 #include "target/domains/amd/slots.h"
-#include "target/domains/amd/tables.h"
+#include "target/domains/amd/wants.h"
 
 static void write_call(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end)
 {
-	if (runtimes_want(DOMAIN_HIP_RUNTIME))
+	if (amd_wants(DOMAIN_HIP_RUNTIME))
 		(void)hook_write_call(writer, hook, frame, end);
 	activity_leave(frame);
 }
@@ -34,13 +35,6 @@ const struct slot_list hip_lists[2] = {
 	{ "hip", 0, false, false, DOMAIN_HIP_RUNTIME, runtime, ARRAY_SIZE(runtime) },
 	{ "hip_compiler", 0, false, false, DOMAIN_HIP_COMPILER, compiler, ARRAY_SIZE(compiler) },
 };
-
-unsigned hip_slot_of(const struct traced *traced)
-{
-	return traced >= runtime && traced < runtime + ARRAY_SIZE(runtime)
-		       ? (unsigned)(traced - runtime)
-		       : ARRAY_SIZE(runtime);
-}
 
 /* Named as they are imported. */
 #define IMPORTED(domain, count)                                  \
@@ -82,5 +76,5 @@ static bool start_compiler(const struct trace_request *request)
 	return imports_add(imports, ARRAY_SIZE(imports), DOMAIN_HIP_COMPILER);
 }
 
-const struct domain domain_hip_runtime = { "hip", NULL, 0, start_runtime };
-const struct domain domain_hip_compiler = { "hip-compiler", NULL, 0, start_compiler };
+const struct domain_hooks hooks_hip_runtime = { DOMAIN_HIP_RUNTIME, NULL, 0, start_runtime };
+const struct domain_hooks hooks_hip_compiler = { DOMAIN_HIP_COMPILER, NULL, 0, start_compiler };

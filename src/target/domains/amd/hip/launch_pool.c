@@ -25,6 +25,17 @@
 
 static struct launch_pool *current;
 static unsigned abandoned;
+static uint32_t misses;
+
+uint32_t launches_misses(void)
+{
+	return __atomic_load_n(&misses, __ATOMIC_ACQUIRE);
+}
+
+void launches_miss(void)
+{
+	__atomic_fetch_add(&misses, 1, __ATOMIC_RELEASE);
+}
 
 static struct launch_pool *map_pool(void)
 {
@@ -185,8 +196,10 @@ static int replace(void)
 int pool_open(void)
 {
 	pool_seal seal;
-	struct launch_pool *pool = lock_patiently(&seal);
+	struct launch_pool *pool;
 
+	misses = 0;
+	pool = lock_patiently(&seal);
 	if (!pool)
 		return replace();
 	make_empty(pool);

@@ -73,11 +73,19 @@ struct launch_config {
 #define SLOTS_MAX 1024u
 static uint8_t shape_of_slot[SLOTS_MAX]; /* and one; 0: none */
 static unsigned destroy_slot, unload_slot;
+static const struct slot_list *names;
 
-void launch_shapes_prepare(void)
+/* One beyond all that have names where it is none. */
+static unsigned slot_of(const struct traced *traced)
 {
-	const struct slot_list *list = &hip_lists[0];
+	return traced >= names->traced && traced < names->traced + names->count
+		       ? (unsigned)(traced - names->traced)
+		       : names->count;
+}
 
+void launch_shapes_prepare(const struct slot_list *list)
+{
+	names = list;
 	for (unsigned slot = 0; slot < MIN(list->count, SLOTS_MAX); slot++) {
 		for (unsigned i = 0; i < ARRAY_SIZE(shapes); i++)
 			if (text_equal(shapes[i].name, list->traced[slot].name))
@@ -91,7 +99,7 @@ void launch_shapes_prepare(void)
 
 enum launch_end launch_ends(const struct hook_frame *frame)
 {
-	unsigned slot = hip_slot_of(frame->hook->traced);
+	unsigned slot = slot_of(frame->hook->traced);
 
 	if (destroy_slot && slot == destroy_slot)
 		return ENDS_STREAM;
@@ -193,7 +201,7 @@ void launch_read(const struct hook_frame *frame, struct launch *ret)
 	if (!frame)
 		return;
 	ret->cause = frame->begin;
-	slot = hip_slot_of(frame->hook->traced);
+	slot = slot_of(frame->hook->traced);
 	shape = slot < SLOTS_MAX ? shape_of_slot[slot] : 0;
 	if (shape)
 		read_shape(frame, &shapes[shape - 1], ret);

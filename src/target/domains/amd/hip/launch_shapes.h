@@ -5,8 +5,10 @@
 
 #include "target/hooks/hook.h"
 
-/* Once, before anything else. */
-void launch_shapes_prepare(void);
+struct slot_list;
+
+/* Before anything else, with the names of HIP's own table. */
+void launch_shapes_prepare(const struct slot_list *list);
 
 /* What a call that went well has ended, beside what it was for. */
 enum launch_end {

@@ -12,22 +12,12 @@
 
 #define THREAD_KEY (1ull << 63) /* no stream has such an address */
 
-static uint32_t misses, settled; /* of launches_miss(), and those of them that are over */
+static uint32_t settled; /* of launches_misses(), those that are over */
 
 int launches_open(void)
 {
-	misses = settled = 0;
+	settled = 0;
 	return pool_open();
-}
-
-uint32_t launches_misses(void)
-{
-	return __atomic_load_n(&misses, __ATOMIC_ACQUIRE);
-}
-
-void launches_miss(void)
-{
-	__atomic_fetch_add(&misses, 1, __ATOMIC_RELEASE);
 }
 
 static bool is_settled(void)

@@ -61,9 +61,11 @@ struct hsa_calls {
 };
 
 /* One of the two tables that have them. */
+struct slot_list;
 struct hsa_slots {
 	const uint64_t *slots;
 	unsigned count;
+	const struct slot_list *list; /* their names */
 };
 
 /* Finds them; false when one that is needed is not there.  On threads of ours. */

@@ -2,15 +2,16 @@
  * HSA: the tables that its root points to, by the names of their slots; where a runtime is older
  * than such tables, what modules import of it.
  */
+#include "target/domains/amd/amd.h"
 #include "target/domains/amd/hsa/memory.h"
 #include "target/domains/amd/hsa/work.h"
 #include "target/domains/amd/slots.h"
-#include "target/domains/amd/tables.h"
+#include "target/domains/amd/wants.h"
 
 static void write_wanted(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end)
 {
-	if (runtimes_want(hook->traced->domain))
+	if (amd_wants(hook->traced->domain))
 		(void)hook_write_call(writer, hook, frame, end);
 }
 
@@ -102,7 +103,7 @@ static bool start_finalizer(const struct trace_request *request)
 	return imports_add(imports, ARRAY_SIZE(imports), DOMAIN_HSA_FINALIZER);
 }
 
-const struct domain domain_hsa_core = { "hsa-core", NULL, 0, start };
-const struct domain domain_hsa_amd = { "hsa-amd", NULL, 0, start_amd };
-const struct domain domain_hsa_image = { "hsa-image", NULL, 0, start_image };
-const struct domain domain_hsa_finalizer = { "hsa-finalizer", NULL, 0, start_finalizer };
+const struct domain_hooks hooks_hsa_core = { DOMAIN_HSA_CORE, NULL, 0, start };
+const struct domain_hooks hooks_hsa_amd = { DOMAIN_HSA_AMD, NULL, 0, start_amd };
+const struct domain_hooks hooks_hsa_image = { DOMAIN_HSA_IMAGE, NULL, 0, start_image };
+const struct domain_hooks hooks_hsa_finalizer = { DOMAIN_HSA_FINALIZER, NULL, 0, start_finalizer };

@@ -4,7 +4,7 @@
 #include "target/domains/amd/hsa/memory.h"
 
 #include "target/domains/amd/hsa/agents.h"
-#include "target/domains/amd/tables.h"
+#include "target/domains/amd/wants.h"
 #include "target/domains/work.h"
 #include "target/hooks/thread.h"
 
@@ -28,9 +28,9 @@ static void write_piece(struct writer *writer, const struct hook *hook,
 				    (uint64_t)thread_number(),
 				    cause };
 
-	if (runtimes_want(hook->traced->domain))
+	if (amd_wants(hook->traced->domain))
 		(void)hook_write_call(writer, hook, frame, end);
-	if (!runtimes_want(DOMAIN_MEMORY) || (int32_t)frame->results[0])
+	if (!amd_wants(DOMAIN_MEMORY) || (int32_t)frame->results[0])
 		return;
 	agents_name(writer, piece->device);
 	(void)work_write(writer, DOMAIN_MEMORY, frame->begin, end, values);

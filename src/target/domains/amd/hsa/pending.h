@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/domains/domain.h"
+#include "shared/wire/record.h"
 
 struct hsa_command {
 	enum trace_domain domain; /* DOMAIN_KERNEL, DOMAIN_COPY */

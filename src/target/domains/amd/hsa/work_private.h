@@ -2,6 +2,7 @@
  * What the files about kernels and copies of HSA share, see work.h.
  *
  * work.c        sessions, and what is known of the runtime
+ * state.c       what is seen at present, and what is counted
  * packets.c     kernels, from the packets of queues
  * copies.c      copies
  * ends.c        calls that tell the program of its signals, by which all of them end
@@ -12,13 +13,20 @@
 #include "target/domains/amd/hsa/pending.h"
 #include "target/domains/amd/hsa/work.h"
 
-/* work.c */
+/* state.c */
 bool hsa_is_seen(enum trace_domain domain);
 bool hsa_is_any_seen(void);
 void hsa_note_lost(void);
 /* Signals of ours that are awaited. */
 void hsa_count_ours(void);
 void hsa_discount_ours(void);
+uint32_t hsa_ours(void);
+void hsa_forget_ours(void);
+uint32_t hsa_lost(void);
+/* For a session that begins; which are seen from now on, and which are, as bits. */
+void hsa_counts_clear(void);
+void hsa_see(bool kernels, bool copies);
+uint32_t hsa_seen(void);
 
 /* done.c: the program has found this value in a signal of its own. */
 void hsa_look_at_signal(uint64_t signal, int64_t value);

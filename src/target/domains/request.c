@@ -1,32 +1,9 @@
 /*
- * The list of domains, and what the host asks of them.
+ * Reads what the host asks for.
  */
-#include "target/domains/domain.h"
+#include "target/domains/request.h"
+
 #include "target/runtime/text.h"
-
-const struct domain *const domains[DOMAINS] = {
-	[DOMAIN_ALLOC] = &domain_alloc,
-	[DOMAIN_IO] = &domain_io,
-	[DOMAIN_LOCK] = &domain_lock,
-	[DOMAIN_FUNCTION] = &domain_function,
-	[DOMAIN_MARKER] = &domain_marker,
-	[DOMAIN_OPENCL] = &domain_opencl,
-	[DOMAIN_HIP_RUNTIME] = &domain_hip_runtime,
-	[DOMAIN_HIP_COMPILER] = &domain_hip_compiler,
-	[DOMAIN_HSA_CORE] = &domain_hsa_core,
-	[DOMAIN_HSA_AMD] = &domain_hsa_amd,
-	[DOMAIN_HSA_IMAGE] = &domain_hsa_image,
-	[DOMAIN_HSA_FINALIZER] = &domain_hsa_finalizer,
-	[DOMAIN_RCCL] = &domain_rccl,
-	[DOMAIN_KERNEL] = &domain_kernel,
-	[DOMAIN_COPY] = &domain_copy,
-	[DOMAIN_MEMORY] = &domain_memory,
-	[DOMAIN_SCRATCH] = &domain_scratch,
-};
-
-const struct gpu_runtime *const gpu_runtimes[GPU_RUNTIMES] = { &gpu_amd, &gpu_opencl };
-
-domain_symbol *domain_find_symbol;
 
 static bool part_is(const char *part, size_t length, const char *name)
 {
@@ -69,9 +46,9 @@ static void read_part(struct trace_request *request, const char *part, size_t le
 	const char *rest;
 
 	for (unsigned i = 0; i < DOMAINS; i++)
-		request->is_wanted[i] |= part_is(part, length, domains[i]->name);
+		if (domain_key(i))
+			request->is_wanted[i] |= part_is(part, length, domain_key(i));
 	request->asks_number |= part_is(part, length, "ask-number");
-	request->opencl_device_time |= part_is(part, length, "opencl-device-time");
 	if (part_is(part, length, "lock-all"))
 		request->is_wanted[DOMAIN_LOCK] = request->all_locks = true;
 	if (part_is(part, length, "alloc-stack"))
@@ -84,12 +61,32 @@ static void read_part(struct trace_request *request, const char *part, size_t le
 		request->is_wanted[DOMAIN_FUNCTION] = true;
 }
 
-void request_read(const char *text, struct trace_request *ret)
+bool request_wants(const struct trace_request *request, uint32_t domains)
+{
+	bool wants = false;
+
+	for (unsigned i = 0; i < DOMAINS; i++)
+		wants |= request->is_wanted[i] && domain_is_in(domains, i);
+	return wants;
+}
+
+bool request_has(const struct trace_request *request, const char *word)
+{
+	const char *part = request->text;
+	size_t length = 0;
+
+	while (request_next(&part, &length))
+		if (part_is(part, length, word))
+			return true;
+	return false;
+}
+
+void request_read(const char *text, symbol_finder *find_symbol, struct trace_request *ret)
 {
 	const char *part = text;
 	size_t length = 0;
 
-	*ret = (struct trace_request){ .text = text };
+	*ret = (struct trace_request){ .text = text, .find_symbol = find_symbol };
 	while (request_next(&part, &length))
 		read_part(ret, part, length);
 }

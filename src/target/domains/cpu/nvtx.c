@@ -1,12 +1,11 @@
 /*
- * Ranges and marks of roctx and NVTX, as libraries that the program has loaded; of a roctx that has
- * tables, its tables.  What is written is the call; limpet's model makes ranges of them.
+ * Ranges and marks of NVTX, as a library that the program has loaded.
  *
  * NVTX 3 as a header has no functions to import: its calls go through pointers inside the program,
  * which are set at the first call and lead nowhere when no tool was there.  Those are not seen.
  */
-#include "target/domains/amd/slots.h"
-#include "target/hooks/writer.h"
+#include "target/domains/cpu/cpu.h"
+#include "target/domains/marker.h"
 
 /* nvtxEventAttributes_t, as far as it is needed. */
 struct nvtx_event {
@@ -21,17 +20,6 @@ struct nvtx_event {
 };
 
 enum message_type { MESSAGE_NARROW = 1, MESSAGE_WIDE = 2 };
-
-static void write_text(struct writer *writer, const char *text)
-{
-	size_t length = 0;
-
-	if (!text)
-		return;
-	while (length < RECORD_TEXT_MAX && text[length])
-		length++;
-	writer_text(writer, text, length);
-}
 
 /* One letter as UTF-8: how many bytes. */
 static size_t put_letter(char *at, uint32_t letter)
@@ -57,13 +45,6 @@ static void write_wide(struct writer *writer, const uint32_t *text)
 	writer_text(writer, narrow, length);
 }
 
-static void write_message(struct writer *writer, const struct hook *hook,
-			  const struct hook_frame *frame, uint64_t end)
-{
-	if (hook_write_call(writer, hook, frame, end))
-		write_text(writer, (const char *)frame->arguments[0]);
-}
-
 static void write_wide_message(struct writer *writer, const struct hook *hook,
 			       const struct hook_frame *frame, uint64_t end)
 {
@@ -77,7 +58,7 @@ static void write_event(struct writer *writer, const struct nvtx_event *event)
 	if (!event || event->size < sizeof(*event))
 		return;
 	if (event->message_type == MESSAGE_NARROW)
-		write_text(writer, event->message);
+		marker_write_text(writer, event->message);
 	else if (event->message_type == MESSAGE_WIDE)
 		write_wide(writer, event->message);
 }
@@ -96,40 +77,20 @@ static void write_event1(struct writer *writer, const struct hook *hook,
 		write_event(writer, (const struct nvtx_event *)frame->arguments[1]);
 }
 
-#define MARKER(symbol, write, ...)                                                    \
-	{                                                                             \
-		symbol, NULL, DOMAIN_MARKER, HOOK_REGISTERS, write, NULL, __VA_ARGS__ \
-	}
-#define MARKS(symbol, write)  MARKER(symbol, write, 0)
-#define PUSHES(symbol, write) MARKER(symbol, write, 1, { { VALUE_RESULT, CAPTURE_RESULT_INT } })
-#define STARTS(symbol, write) MARKER(symbol, write, 1, { { VALUE_ID, CAPTURE_RESULT } })
-#define STOPS(symbol)         MARKER(symbol, NULL, 1, { { VALUE_ID, CAPTURE_ARG0 } })
 /* In a domain of NVTX: what is pushed there nests only with what else is. */
 #define DOMAIN_PUSHES(symbol, write) \
 	MARKER(symbol, write, 2,     \
 	       { { VALUE_RESULT, CAPTURE_RESULT_INT }, { VALUE_OBJECT, CAPTURE_ARG0 } })
 
 static const struct traced calls[] = {
-	MARKS("roctxMarkA", write_message),
-	PUSHES("roctxRangePushA", write_message),
-	PUSHES("roctxRangePop", NULL),
-	STARTS("roctxRangeStartA", write_message),
-	STOPS("roctxRangeStop"),
-	MARKS("roctxGetThreadId", NULL),
-	MARKS("roctxProfilerPause", NULL),
-	MARKS("roctxProfilerResume", NULL),
-	MARKS("roctxNameOsThread", write_message),
-	MARKS("roctxNameHsaAgent", write_message),
-	MARKS("roctxNameHipDevice", write_message),
-	MARKS("roctxNameHipStream", write_message),
-	MARKS("nvtxMarkA", write_message),
+	MARKS("nvtxMarkA", marker_write_message),
 	MARKS("nvtxMarkW", write_wide_message),
 	MARKS("nvtxMarkEx", write_event0),
-	PUSHES("nvtxRangePushA", write_message),
+	PUSHES("nvtxRangePushA", marker_write_message),
 	PUSHES("nvtxRangePushW", write_wide_message),
 	PUSHES("nvtxRangePushEx", write_event0),
 	PUSHES("nvtxRangePop", NULL),
-	STARTS("nvtxRangeStartA", write_message),
+	STARTS("nvtxRangeStartA", marker_write_message),
 	STARTS("nvtxRangeStartW", write_wide_message),
 	STARTS("nvtxRangeStartEx", write_event0),
 	STOPS("nvtxRangeEnd"),
@@ -140,11 +101,4 @@ static const struct traced calls[] = {
 	MARKER("nvtxDomainRangeEnd", NULL, 1, { { VALUE_ID, CAPTURE_ARG1 } }),
 };
 
-/* The first of them, in the order of roctx's tables. */
-const struct slot_list marker_lists[3] = {
-	{ "roctx", 0, false, false, DOMAIN_MARKER, calls, 6 },
-	{ "roctx", 1, false, false, DOMAIN_MARKER, calls + 6, 2 },
-	{ "roctx", 2, false, false, DOMAIN_MARKER, calls + 8, 4 },
-};
-
-const struct domain domain_marker = { "marker", calls, ARRAY_SIZE(calls), NULL };
+const struct domain_hooks hooks_nvtx = { DOMAIN_MARKER, calls, ARRAY_SIZE(calls), NULL };

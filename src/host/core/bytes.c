@@ -1,7 +1,7 @@
 /*
  * The bytes of chunks.  Host only; what is taken is foreign and never believed.
  */
-#include "host/recording/bytes.h"
+#include "host/core/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

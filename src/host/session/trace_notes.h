@@ -1,0 +1,10 @@
+/*
+ * Copies of what the tracer says, for trace_notes.c.
+ */
+#pragma once
+
+#include "shared/wire/ring.h"
+
+struct trace_notes {
+	char texts[TRACE_NOTES][TRACE_NOTE_TEXT_MAX];
+};

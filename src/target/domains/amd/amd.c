@@ -1,0 +1,124 @@
+/*
+ * When AMD's runtimes are hooked, asked, and left alone again.
+ */
+#include "target/domains/amd/amd.h"
+
+#include "shared/wire/page.h"
+#include "target/domains/amd/hip/activity.h"
+#include "target/domains/amd/hsa/agents.h"
+#include "target/domains/amd/hsa/work.h"
+#include "target/domains/amd/notes.h"
+#include "target/domains/amd/registrations.h"
+#include "target/domains/amd/slots.h"
+#include "target/domains/amd/tables.h"
+#include "target/domains/amd/wants.h"
+#include "target/domains/work.h"
+#include "target/hooks/wants.h"
+#include "target/runtime/text.h"
+
+static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY,
+					  DOMAIN_SCRATCH };
+
+static bool start(const struct trace_request *request)
+{
+	bool fits = !request_wants(request, DOMAINS_TABLES) || wants_add(&registration);
+
+	amd_wants_start(request);
+	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
+		if (amd_wants(work[i]))
+			fits &= work_start(work[i]);
+	return fits;
+}
+
+/* HIP tells more, and its programs use HSA too. */
+static uint32_t begin_hsa_work(const struct live_table *core, const struct live_table *amd_ext)
+{
+	struct hsa_slots slots[] = { { core->slots, core->count, &hsa_lists[0] },
+				     { amd_ext->slots, amd_ext->count, &hsa_lists[1] } };
+	uint32_t seen;
+
+	if (tables_have("hip")) {
+		hsa_work_leave_to_hip();
+		return 0;
+	}
+	if (!amd_wants(DOMAIN_KERNEL) && !amd_wants(DOMAIN_COPY))
+		return 0;
+	seen = hsa_work_begin(&slots[0], &slots[1], amd_wants(DOMAIN_KERNEL),
+			      amd_wants(DOMAIN_COPY));
+	if (!seen)
+		note_say(&amd_notes[SAY_NO_HSA_TIMES]);
+	return seen;
+}
+
+/* Calls nothing that may load modules: HIP only notes whom to tell. */
+static void begin_hip(const struct agent_table *known, struct got_report *report)
+{
+	struct live_table table;
+
+	if (tables_hip(known, &table))
+		report->domains |= activity_begin(table.slots, &hip_lists[0],
+						  amd_wants(DOMAIN_KERNEL), amd_wants(DOMAIN_COPY));
+}
+
+/* What calls functions of the runtime's, which may load modules. */
+static void ask_hsa(const struct agent_table *known, struct got_report *report)
+{
+	struct live_table parts[2];
+
+	if (!text_equal(known->name, "hsa") || !tables_hsa_part(known, 0, &parts[0]) ||
+	    !tables_hsa_part(known, 1, &parts[1]))
+		return;
+	agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
+	report->domains |= (uint32_t)amd_wants(DOMAIN_MEMORY) << DOMAIN_MEMORY;
+	report->domains |= begin_hsa_work(&parts[0], &parts[1]);
+}
+
+static void look(bool have_modules_changed, struct got_report *report)
+{
+	tables_look(have_modules_changed, report);
+	if (amd_wants_work())
+		tables_each(begin_hip, report);
+}
+
+static void ask(struct got_report *report)
+{
+	if (amd_wants_work())
+		tables_each(ask_hsa, report);
+}
+
+/* No device is asked any more; what was asked is waited for while the calls are still seen. */
+static void stop(struct rings *rings)
+{
+	struct hsa_left left = hsa_work_end();
+
+	rings->work_cut += activity_end() + left.cut;
+	rings->work_unseen += left.unseen;
+	rings->work_lost += left.lost;
+	tables_use(NULL);
+}
+
+static void forget(void)
+{
+	activity_forget();
+	hsa_work_forget();
+	tables_use(NULL);
+}
+
+static const struct domain_hooks *const hooks[] = {
+	&hooks_roctx,   &hooks_hip_runtime, &hooks_hip_compiler,  &hooks_hsa_core,
+	&hooks_hsa_amd, &hooks_hsa_image,   &hooks_hsa_finalizer, &hooks_rccl,
+};
+
+const struct runtime runtime_amd = {
+	.name = "amd",
+	.hooks = hooks,
+	.hook_count = ARRAY_SIZE(hooks),
+	.notes = amd_notes,
+	.note_count = AMD_NOTES,
+	.numbers = { 0, WORK_NUMBERS },
+	.start = start,
+	.look = look,
+	.ask = ask,
+	.stop = stop,
+	.forget = forget,
+};

@@ -1,0 +1,103 @@
+/*
+ * Records into the ring of who has begun to write.  Runs inside every traced call.
+ */
+#include "target/hooks/writer_private.h"
+
+#include <string.h>
+
+/* A child forked by a signal handler in the midst of this is not to touch the ring. */
+static void commit(struct writer *writer, size_t size)
+{
+	if (writers_current())
+		ring_commit(&writer->ring, size);
+}
+
+/* Processors' counters may differ, and a machine that was stopped and moved may set them back: the
+ * thread that ends a call may read less than it read when it began it. */
+static void turn_time(struct writer *writer, struct record_call *record)
+{
+	if (record->end >= record->begin)
+		return;
+	record->end = record->begin;
+	writer->ring.ring->turned++;
+}
+
+bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
+{
+	size_t size = record_call_size(call->head.count);
+	struct record_call *record = ring_reserve(&writer->ring, size);
+	uint64_t *into;
+
+	if (!record)
+		return false;
+	into = (uint64_t *)(record + 1);
+	*record = *call;
+	turn_time(writer, record);
+	record->head.size = (uint16_t)size;
+	record->head.kind = RECORD_CALL;
+	for (unsigned i = 0; i < call->head.count; i++)
+		into[i] = values[i];
+	commit(writer, size);
+	return true;
+}
+
+void writer_text(struct writer *writer, const char *text, size_t length)
+{
+	size_t size;
+	struct record_text *record;
+
+	length = MIN(length, (size_t)RECORD_TEXT_MAX);
+	size = ALIGN_UP(sizeof(*record) + length, RECORD_ALIGNMENT);
+	record = ring_reserve(&writer->ring, size);
+	if (!record)
+		return;
+	*record = (struct record_text){ { (uint16_t)size, RECORD_TEXT, 0 }, (uint32_t)length };
+	memcpy(record + 1, text, length);
+	commit(writer, size);
+}
+
+void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
+{
+	size_t size = sizeof(struct record_stack) + count * sizeof(*frames);
+	struct record_stack *record = ring_reserve(&writer->ring, size);
+
+	if (!record)
+		return;
+	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count }, 0 };
+	memcpy(record + 1, frames, count * sizeof(*frames));
+	commit(writer, size);
+}
+
+static bool write_part(struct writer *writer, const struct record_name *given, const char *text)
+{
+	size_t size = ALIGN_UP(sizeof(*given) + given->bytes, RECORD_ALIGNMENT);
+	struct record_name *record = ring_reserve(&writer->ring, size);
+
+	if (!record)
+		return false;
+	*record = *given;
+	record->head.size = (uint16_t)size;
+	memcpy(record + 1, text, given->bytes);
+	commit(writer, size);
+	return true;
+}
+
+bool writer_name(struct writer *writer, enum name_space space, uint64_t id, const char *text,
+		 size_t length)
+{
+	const size_t part_max = RECORD_MAX_BYTES - sizeof(struct record_name);
+	size_t at = 0;
+	bool is_written = true;
+
+	length = MIN(length, (size_t)NAME_BYTES_MAX);
+	for (unsigned part = 0; is_written && (at < length || !part); part++) {
+		size_t bytes = MIN(length - at, part_max);
+		struct record_name record = {
+			{ 0, RECORD_NAME, (uint8_t)part }, (uint16_t)bytes, (uint16_t)space, id
+		};
+
+		is_written = write_part(writer, &record, text + at);
+		at += bytes;
+	}
+	return is_written;
+}

@@ -1,0 +1,10 @@
+/*
+ * The list of runtimes.
+ */
+#include "target/tool/runtimes.h"
+
+#include "target/domains/amd/amd.h"
+#include "target/domains/cpu/cpu.h"
+#include "target/domains/opencl/opencl.h"
+
+const struct runtime *const runtimes[RUNTIMES] = { &runtime_cpu, &runtime_amd, &runtime_opencl };

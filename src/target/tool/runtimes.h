@@ -1,0 +1,9 @@
+/*
+ * Every runtime whose calls and devices can be traced.
+ */
+#pragma once
+
+#include "target/domains/runtime.h"
+
+#define RUNTIMES 3
+extern const struct runtime *const runtimes[RUNTIMES];

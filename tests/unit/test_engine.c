@@ -1,0 +1,55 @@
+/*
+ * Whose code lies in a mapping without a file.
+ */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "host/unwind/engine.h"
+
+static struct module modules[2];
+static struct space_range ranges[] = {
+	{ .start = 0x1000, .end = 0x2000, .module = &modules[0] },
+	{ .start = 0x3000, .end = 0x4000, .module = &modules[1] },
+};
+static const struct space space = { .ranges = ranges, .count = ARRAY_SIZE(ranges) };
+
+static const char *name_of(const char *path, const char *beside)
+{
+	static char own[64], other[64];
+
+	snprintf(own, sizeof(own), "%s", path);
+	snprintf(other, sizeof(other), "%s", beside);
+	modules[0] = (struct module){ .kind = MODULE_ANONYMOUS, .path = own };
+	modules[1] = (struct module){ .kind = MODULE_FILE, .path = other, .is_object = true };
+	return engine_of(&space, &ranges[0])->path;
+}
+
+static void knows_a_runtime_by_its_file(void **state)
+{
+	(void)state;
+	assert_string_equal(name_of("", "/usr/bin/luajit-2.1"), "[JIT of luajit]");
+	assert_string_equal(name_of("[anon:v8]", "/usr/bin/luajit-2.1"), "[JIT of V8]");
+	assert_string_equal(name_of("", "/usr/bin/true"), "[JIT]");
+}
+
+static void knows_what_limpet_brought(void **state)
+{
+	(void)state;
+	assert_string_equal(name_of("/memfd:limpet-agent (deleted)", "/usr/bin/luajit"),
+			    "[limpet]");
+	assert_string_equal(name_of("/memfd:liblimpet-tracer.so (deleted)", "/usr/bin/true"),
+			    "[limpet]");
+	assert_string_equal(name_of("/memfd:limpets (deleted)", "/usr/bin/true"), "[JIT]");
+	assert_string_equal(engine_by_path("[limpet]")->path, "[limpet]");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_a_runtime_by_its_file),
+		cmocka_unit_test(knows_what_limpet_brought),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -177,3 +177,46 @@ export function span(correlation) {
 		work: [{ name: "gemm_f16_kernel", lane: 1, begin_ns: 1, end_ns: 2, values: { grid: "128,1,1", block: "256,1,1" } }],
 	};
 }
+
+/** A tree of so many frames: each has up to four children, deep and wide. */
+export function flameLarge(size) {
+	const names = ["", "large.so", ...Array.from({ length: 3000 }, (_, i) => `function_${i}`)];
+	const parent = new Uint32Array(size), self = new Float64Array(size);
+	const order = [];
+	const visit = node => {
+		for (let child = node * 3 + 1; child <= node * 3 + 3 && child < size; child++) {
+			order.push([child, node]);
+			visit(child);
+		}
+	};
+	visit(0);
+	const place = new Map([[0, 0]]);
+	order.forEach(([child, above], i) => {
+		place.set(child, i + 1);
+		parent[i + 1] = place.get(above);
+		self[i + 1] = 1e6 * (1 + child % 13);
+	});
+	const all = Array.from({ length: size }, (_, i) => i), total = self.reduce((sum, one) => sum + one, 0);
+	return tableWrite({ unit: "ns", total, samples: size, trimmed: 0, trimmed_nodes: 0, empty: "" }, {
+		up: ["u32", all.map(i => i - parent[i])], name: ["u32", all.map(i => 2 + i * 7 % 3000)], module: ["u32", all.map(() => 1)], type: ["u8", all.map(i => i ? 3 : 0)],
+		self: ["f64", self], count: ["f64", all.map(() => 1)], line: ["u32", all.map(() => 0)], file: ["u32", all.map(() => 0)], names: ["strings", names],
+	});
+}
+
+/** What a server makes of a million spans in 40 lanes: one for each pixel of each lane. */
+export function spansLarge(from, to, width) {
+	const count = 40, step = (to - from) / width, rows = { lane: [], level: [], begin: [], end: [], name: [], correlation: [], count: [] };
+	for (let lane = 0; lane < count; lane++) {
+		for (let i = 0; i < width; i++) {
+			rows.lane.push(lane);
+			rows.begin.push(from + i * step);
+			rows.end.push(from + (i + 0.7) * step);
+			rows.name.push(i * 31 % 50);
+		}
+	}
+	const zero = rows.lane.map(() => 0), lanes = Array.from({ length: count }, (_, number) => ({ number, title: `queue ${number}`, type: "queue", thread: -1, depth: 1, spans: 25_000 }));
+	return tableWrite({ lanes, domains: [], empty: "" }, {
+		lane: ["u32", rows.lane], level: ["u8", zero], begin: ["f64", rows.begin], end: ["f64", rows.end], name: ["u32", rows.name], correlation: ["f64", zero],
+		count: ["u32", rows.lane.map(() => 25)], names: ["strings", Array.from({ length: 50 }, (_, i) => `kernel_${i}`)],
+	});
+}

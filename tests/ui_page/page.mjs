@@ -240,7 +240,7 @@ async function staleTry(browser) {
 }
 
 async function budgetTry(browser, url) {
-	await step("100,000 frames and a million spans' worth of pixels are drawn in time", async () => {
+	await step("100,000 frames, and a million spans as 40 dense lanes, are drawn", async () => {
 		const page = await pageOpen(browser, url.replace("#token", "#session=2&token"));
 		await until("a picture", () => isDrawn(page, chosenFlame));
 		const flame = await drawTimes(page, chosenFlame);
@@ -251,11 +251,12 @@ async function budgetTry(browser, url) {
 	});
 }
 
-/** The 95th percentile of 40 drawings, made by moving over the picture. */
+/** The 95th percentile of 40 drawings, made by moving within the picture. */
 async function drawTimes(page, selector) {
-	const box = await page.locator(selector).boundingBox(), times = [];
+	const times = [];
+	await page.locator(selector).focus();
 	for (let i = 0; i < 40; i++) {
-		await page.mouse.move(box.x + 20 + i * 20, box.y + 40 + i % 7 * 19);
+		await page.keyboard.press(["ArrowDown", "ArrowRight"][i % 2]);
 		await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
 		times.push(Number(await page.locator(selector).getAttribute("data-draw-ms")));
 	}
@@ -265,11 +266,13 @@ async function drawTimes(page, selector) {
 const browser = await browserOpen();
 const { server, url } = await start();
 try {
-	await liveTry(await processesTry(browser, url));
-	await selectionTry(browser, url);
-	await keyboardTry(browser, url);
-	await looksTry(browser, url);
-	await staleTry(browser);
+	if (!process.argv.includes("--budget")) {
+		await liveTry(await processesTry(browser, url));
+		await selectionTry(browser, url);
+		await keyboardTry(browser, url);
+		await looksTry(browser, url);
+		await staleTry(browser);
+	}
 	await budgetTry(browser, url);
 } finally {
 	await browser.close();

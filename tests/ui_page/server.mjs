@@ -43,19 +43,22 @@ const share = query => {
 	return Math.min(1, Math.max(0.01, (to - from) / 42e9));
 };
 
+// The second recording is the large one.
+const isLarge = query => query.get("session") === "2";
+
 const GET = {
 	"/api/about": () => ({ json: { version: "0.1.0", user: "ada", host: "box", kernel: "6.1", uid: 1000, pid: 1, root: false, ssh: "ssh -L 8080:127.0.0.1:8080 box", limits: { sessions: 8 }, open: [], share: false } }),
 	"/api/processes": () => ({ json: { time_ns: (Date.now() - begin) * 1e6, processes: answers.processes((Date.now() - begin) * 1e6) } }),
 	"/api/sessions": () => ({ json: { sessions: [...sessions.keys()].map(sessionOf) } }),
 	"/api/live": live,
-	"/api/flame": query => ({ bytes: answers.flame(share(query), query.get("kind")) }),
+	"/api/flame": query => ({ bytes: isLarge(query) ? answers.flameLarge(100_000) : answers.flame(share(query), query.get("kind")) }),
 	"/api/compare": query => ({ bytes: answers.flame(1, query.get("kind"), true) }),
 	"/api/threads": () => ({ bytes: answers.threads() }),
 	"/api/functions": () => ({ bytes: answers.functions() }),
 	"/api/sandwich": () => ({ bytes: answers.sandwich() }),
 	"/api/heatmap": query => ({ bytes: answers.heatmap(...range(query), Number(query.get("cell_ms"))) }),
 	"/api/timeline": query => ({ bytes: answers.timeline(...range(query), Number(query.get("width"))) }),
-	"/api/spans": query => ({ bytes: answers.spans(...range(query)) }),
+	"/api/spans": query => ({ bytes: isLarge(query) ? answers.spansLarge(...range(query), Number(query.get("width"))) : answers.spans(...range(query)) }),
 	"/api/flows": query => ({ bytes: answers.flows(...range(query)) }),
 	"/api/curves": () => ({ bytes: answers.curves(42e9) }),
 	"/api/stack": query => ({ json: answers.stack(Number(query.get("time"))) }),

@@ -27,6 +27,9 @@ export class Graph {
 	private isUpwards = false;
 	private pointed = -1;
 	private isFirst = true;
+	/** Where the picture stands, read once for a drawing: asking the document for each frame would cost more than drawing. */
+	private scrolled = 0;
+	private full = 0;
 	zoomed = 0;
 	chosen = -1;
 
@@ -95,8 +98,7 @@ export class Graph {
 
 	/** The top of a row on the canvas. */
 	private rowTop(depth: number): number {
-		const from = this.element.scrollTop;
-		return this.isUpwards ? this.spacer.offsetHeight - (depth + 1) * ROW - from : depth * ROW - from;
+		return this.isUpwards ? this.full - (depth + 1) * ROW - this.scrolled : depth * ROW - this.scrolled;
 	}
 
 	private nodeAt(x: number, y: number): number {
@@ -140,6 +142,8 @@ export class Graph {
 
 	private draw(): void {
 		const { pen, width, height } = this.surface, layout = this.layout, colours = palette();
+		this.scrolled = this.element.scrollTop;
+		this.full = this.spacer.offsetHeight;
 		pen.fillStyle = colours.panel;
 		pen.fillRect(0, 0, width, height);
 		if (!layout || !layout.width[this.zoomed])

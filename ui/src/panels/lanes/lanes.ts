@@ -15,7 +15,7 @@ import type { SpanAnswer, StackAnswer } from "../../core/types";
 import type { Range } from "../../core/view";
 import type { Details } from "../details/details";
 import { Flow, flowsRead, Lane, Spans, spansRead, States, statesRead } from "./data";
-import { spansPaint, statesPaint } from "./paint";
+import { spansPaint, statesPaint, Strips } from "./paint";
 
 const GUTTER = 168, RULER = 18, STATE = 18, LEVEL = 15, GAP = 4;
 const LEAST = 3;
@@ -50,7 +50,7 @@ export class Lanes {
 	private spans: Spans | null = null;
 	private flows: Flow[] = [];
 	private picture: HTMLCanvasElement | null = null;
-	private strips = new Map<number, HTMLCanvasElement>();
+	private strips: Strips | null = null;
 	private rows: Row[] = [];
 	private names = new Map<number, string>();
 	private dragged: Range | null = null;
@@ -150,7 +150,7 @@ export class Lanes {
 
 	private repaint(): void {
 		this.picture = this.states && statesPaint(this.states);
-		this.strips.clear();
+		this.strips = this.spans && spansPaint(this.spans, this.surface.width - GUTTER, LEAST);
 		this.rowsMake();
 		this.fit();
 	}
@@ -230,10 +230,8 @@ export class Lanes {
 
 	private spansDraw(row: Row, lane: Lane, scale: Scale): void {
 		const spans = this.spans!, { pen } = this.surface, colours = palette();
-		let strip = this.strips.get(lane.number);
-		if (!strip)
-			this.strips.set(lane.number, strip = spansPaint(spans, lane, this.surface.width - GUTTER, LEAST));
-		this.stripDraw(strip, 0, lane.depth, spans.range, row, scale);
+		if (this.strips)
+			this.stripDraw(this.strips.canvas, this.strips.rows.get(lane.number) ?? 0, lane.depth, spans.range, row, scale);
 		pen.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
 		pen.textBaseline = "middle";
 		const matcher = matcherOf(this.app.view.query);

@@ -36,15 +36,33 @@ function pixelMix(data: Uint8ClampedArray, at: number, base: Rgb, parts: [ArrayL
 	data[at * 4 + 3] = 255;
 }
 
-/** One row for each level of a lane: spans narrower than `least` pixels. */
-export function spansPaint(spans: Spans, lane: Lane, width: number, least: number): HTMLCanvasElement {
-	const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+/** Spans that are narrower than `least` pixels, of all lanes in one image: one row for each level of each lane. */
+export interface Strips {
+	canvas: HTMLCanvasElement;
+	/** The first row of a lane, by its number. */
+	rows: Map<number, number>;
+}
+
+export function spansPaint(spans: Spans, width: number, least: number): Strips {
+	const canvas = document.createElement("canvas"), pen = canvas.getContext("2d"), rows = new Map<number, number>();
+	let height = 0;
+	for (const lane of spans.lanes) {
+		rows.set(lane.number, height);
+		height += lane.depth;
+	}
 	canvas.width = Math.max(1, Math.round(width));
-	canvas.height = lane.depth;
-	if (!pen)
-		return canvas;
-	const image = pen.createImageData(canvas.width, canvas.height), scale = canvas.width / (spans.range.to - spans.range.from);
-	const known = new Map<number, Rgb>();
+	canvas.height = Math.max(1, height);
+	if (pen) {
+		const image = pen.createImageData(canvas.width, canvas.height);
+		for (const lane of spans.lanes)
+			lanePaint(image, rows.get(lane.number) ?? 0, spans, lane, least);
+		pen.putImageData(image, 0, 0);
+	}
+	return { canvas, rows };
+}
+
+function lanePaint(image: ImageData, row: number, spans: Spans, lane: Lane, least: number): void {
+	const scale = image.width / (spans.range.to - spans.range.from), known = new Map<number, Rgb>();
 	for (const i of lane.spans) {
 		const left = (spans.begin[i] - spans.range.from) * scale, right = (spans.end[i] - spans.range.from) * scale;
 		if (right - left >= least || spans.level[i] >= lane.depth)
@@ -52,10 +70,8 @@ export function spansPaint(spans: Spans, lane: Lane, width: number, least: numbe
 		let colour = known.get(spans.name[i]);
 		if (!colour)
 			known.set(spans.name[i], colour = rgbOf(frameColour(spans.names[spans.name[i]] ?? "", lane.type, palette().isDark)));
-		rowFill(image, spans.level[i], left, right, colour);
+		rowFill(image, row + spans.level[i], left, right, colour);
 	}
-	pen.putImageData(image, 0, 0);
-	return canvas;
 }
 
 function rowFill(image: ImageData, row: number, left: number, right: number, colour: Rgb): void {

@@ -6,11 +6,13 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with the b
 """
 
 import os
+import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
-from server import PATIENCE_S, Server, program
+from server import PATIENCE_S, Server, program, wait_until
 
 
 class Sessions(unittest.TestCase):
@@ -130,6 +132,29 @@ class Sessions(unittest.TestCase):
             self.assertEqual(answer["process"]["pid"], pid)
             self.assertIn(answer["sampling"]["works"], ("yes", "partly", "no"))
             self.assertTrue(answer["features"])
+
+    def test_a_browser_is_opened_by_the_user_and_sees_no_secret_in_its_command_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            opener = os.path.join(folder, "xdg-open")
+            with open(opener, "w", encoding="utf-8") as file:
+                file.write(f'#!/bin/sh\n{{ id -u; stat -c %a "$1"; echo "$@"; cat "$1"; }} >{folder}/seen.draft\n'
+                           f"mv {folder}/seen.draft {folder}/seen\n")
+            os.chmod(opener, 0o755)
+            user = {"SUDO_UID": "65534", "SUDO_GID": "65534"} if os.geteuid() == 0 else {}
+            variables = {**os.environ, **user, "DISPLAY": ":7", "PATH": f"{folder}:{os.environ['PATH']}"}
+            process = subprocess.Popen([os.environ["LIMPET"], "ui"], stdout=subprocess.PIPE, text=True, env=variables)
+            with process:
+                url = process.stdout.readline().strip()
+                self.assertTrue(wait_until(lambda: os.path.exists(f"{folder}/seen"), PATIENCE_S))
+                with open(f"{folder}/seen", encoding="utf-8") as file:
+                    who, mode, page, *content = file.read().splitlines()
+                self.assertEqual((int(who), mode), (65534 if user else os.geteuid(), "600"))
+                self.assertIn(url, "".join(content))
+                self.assertNotIn(url.partition("#token=")[2], page)
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.wait(PATIENCE_S), 0)
+            self.assertFalse(os.path.exists(page))
 
 
 if __name__ == "__main__":

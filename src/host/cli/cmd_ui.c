@@ -32,7 +32,8 @@ static const struct option_desc ui_options[] = {
 	  FIELD(port) },
 	{ 0, "socket", "PATH", "listen on a socket file instead, for your user alone", OPTION_ONCE,
 	  FIELD(socket) },
-	{ 0, "no-open", NULL, "open no browser", OPTION_FLAG, FIELD(no_open) },
+	{ 0, "no-open", NULL, "print the address only; open no browser", OPTION_FLAG,
+	  FIELD(no_open) },
 	{ 'j', "json", NULL, "print where it listens as one JSON object", OPTION_FLAG,
 	  FIELD(is_json) },
 	{ 0 },
@@ -89,10 +90,13 @@ static void address_print(const struct ui_address *address)
 	fflush(stdout);
 }
 
-static int ui_wait(struct ui_server *server, const struct ui_values *values, struct err *err)
+static int ui_wait(struct ui_server *server, const struct ui_values *values,
+		   const struct ui_options *options, struct err *err)
 {
+	struct browser browser = { 0 };
 	struct ui_address address;
 	CLEANUP(close) int signals = ending_prepare(err);
+	int r;
 
 	if (signals < 0)
 		return signals;
@@ -101,7 +105,11 @@ static int ui_wait(struct ui_server *server, const struct ui_values *values, str
 		address_print_json(&address);
 	else
 		address_print(&address);
-	return ui_serve(server, signals, err);
+	if (!values->no_open && address.port)
+		browser_open(&browser, address.url, options->user, options->group);
+	r = ui_serve(server, signals, err);
+	browser_close(&browser);
+	return r;
 }
 
 static int run(const struct ui_values *values, struct ui_options *options, struct err *err)
@@ -110,7 +118,7 @@ static int run(const struct ui_values *values, struct ui_options *options, struc
 	int r = ui_start(&server, options, err);
 
 	if (!r)
-		r = ui_wait(server, values, err);
+		r = ui_wait(server, values, options, err);
 	ui_stop(server);
 	return r;
 }

@@ -9,3 +9,16 @@
 
 /* Who started limpet: the user behind sudo where there is one. */
 void invoker_find(uid_t *ret_user, gid_t *ret_group);
+
+/* A page that leads to the address, for the user alone: the address has the token in it, and
+ * everybody can read a command line.  "": there is none. */
+struct browser {
+	char page[64];
+};
+
+/* Nothing where there is no screen, for root, and where xdg-open is missing: the address was
+ * printed. */
+void browser_open(struct browser *ret, const char *url, uid_t user, gid_t group);
+
+/* The page goes. */
+void browser_close(struct browser *browser);

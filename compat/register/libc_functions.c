@@ -56,7 +56,7 @@ static int64_t find_word(void *libc, const char *name)
 
 static int64_t block_distance(void *libc)
 {
-	const uint32_t *block_size = find(libc, "_thread_db_sizeof_pthread");
+	const uint32_t *block_size = libc_function_find(libc, "_thread_db_sizeof_pthread");
 
 	return ARCH_TLS_ABOVE && block_size ? -(int64_t)*block_size : 0;
 }

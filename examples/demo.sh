@@ -211,3 +211,4 @@ if [ "$failures" -gt 0 ]; then
 fi
 step "Everything was seen. Its flame graph: $picture/target_app.html"
 step "Now a program of yours: limpet ps; limpet record -p PID; limpet attach PID --tool ./libyours.so"
+step "Or look at it on a page, live: limpet ui"

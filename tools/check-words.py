@@ -42,6 +42,8 @@ ALLOWED = {
     "src/host/export/trace/pftrace_samples.c": {"fwrite"},
     # Bytes for machines, cleaned by foreign_copy() before, and JSON of json.c.
     "src/host/ui/columns.c": {"fwrite"},
+    # The page itself, and answers as base64.
+    "src/host/ui/share.c": {"fwrite"},
     # The page itself, and JSON of json.c in which no '<' is left.
     "src/host/export/profile/flame_page.c": {"fwrite"},
     # limpet's own help, letter by letter.

@@ -9,6 +9,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct {
 	uint64_t handle;
 } handle_t;
@@ -137,3 +141,7 @@ void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Says in the log what should have been 0 and was not. */
 void log_wrong(int status, const char *what);
 #define MUST(call) log_wrong(call, #call)
+
+#ifdef __cplusplus
+}
+#endif

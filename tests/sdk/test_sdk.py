@@ -103,7 +103,8 @@ class SdkTest(unittest.TestCase):
             self.assertEqual(fields["retirements"], calls)
             self.assertEqual(fields["extended"], hip)
             self.assertEqual((fields["dropped"], fields["own"]), (1, 1))
-            self.assertEqual(own_threads(work.pid), [])
+            # The control thread is gone a moment after limpet has ended.
+            self.assertTrue(harness.wait_until(lambda: not own_threads(work.pid)), own_threads(work.pid))
             self.log.clear()
 
     def test_several_tools_at_once(self):
@@ -148,6 +149,51 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(self.log.lines("unserved"), [["unserved", "37", "39", "37", "37"]])
         self.assertEqual(self.log.lines("sizes"), [["sizes", "18", "19"]])
         self.assertEqual([words[4] for words in self.log.lines("agent")], ["1", "2", "2"])
+
+    def test_what_devices_do(self):
+        work = self.work()
+        work.tables()
+        attached = self.attach(work, "work")
+        done = did(work.ask("go", ROUNDS))
+        self.leave(attached)
+        self.assertEqual(self.log.lines("object"), [["object", "1", "memory://7100"]])
+        self.assertEqual(self.log.lines("symbol")[0], ["symbol", "1", "hsa_kernel_0.kd"])
+        fields = self.log.fields("detach")
+        self.assertEqual(fields["wrong"], 0)
+        self.assertEqual(fields["kernels"], done["kernels"])
+        self.assertEqual(fields["named"], done["kernels"])
+        self.assertEqual((fields["todevice"], fields["tohost"]),
+                         (done["copies_to_device"], done["copies_to_host"]))
+        self.assertEqual(fields["bytes"], done["bytes_to_device"] + done["bytes_to_host"])
+        self.assertEqual((fields["allocated"], fields["freed"]), (done["hipMalloc"], done["hipFree"]))
+        self.assertEqual(fields["memory"], done["bytes_allocated"])
+        self.assertEqual(fields["scratch"], done["scratch"])
+
+    def test_bad_tools_harm_nobody(self):
+        for hazard in ("throw", "again", "lock", "block", "destroy"):
+            with self.subTest(hazard):
+                self.log.clear()
+                work = self.work()
+                work.tables()
+                attached = self.attach(work, "hazards", arguments=("--env", f"SDK_HAZARD={hazard}"))
+                if hazard == "block":
+                    work.tell("go", 1)
+                else:
+                    work.ask("go", ROUNDS)
+                self.leave(attached)
+                self.assertGreater(int(self.log.lines("detach")[-1][2]), 0)
+                if hazard == "block":
+                    work.lines()
+                work.ask("go", 2)
+
+    def test_a_tool_that_throws_at_its_beginning_is_refused(self):
+        work = self.work()
+        work.tables()
+        result = harness.limpet("attach", work.pid, "--json", "--duration", "0", "--tool", tool("hazards"),
+                                "--env", "SDK_HAZARD=initialize")
+        self.assertNotEqual(result.code, 0)
+        self.assertIn("initialize threw an exception", result.out + result.err)
+        work.ask("go", 2)
 
     def test_tables_are_shown_and_kept(self):
         work = self.work()

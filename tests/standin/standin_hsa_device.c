@@ -391,10 +391,40 @@ static int each_executable(int (*visit)(uint64_t, void *), void *data)
 	return 0;
 }
 
+/* Each executable is one code object, in memory. */
+static int each_object(uint64_t executable, int (*visit)(uint64_t, uint64_t, void *), void *data)
+{
+	return is_frozen[executable - EXECUTABLE] ? visit(executable, executable + 100, data) : 0;
+}
+
+static int object_info(uint64_t object, uint32_t what, void *ret)
+{
+	static const uint64_t numbers[] = {
+		[3] = FIRST_GPU, [4] = 2,      [5] = 0x1000, [6] = 0x200,
+		[8] = 0x30,      [9] = 0x4000, [10] = 0x500,
+	};
+	char uri[32];
+	int length = snprintf(uri, sizeof(uri), "memory://%lu", object);
+
+	if (what == 11)
+		*(uint32_t *)ret = (uint32_t)length;
+	else if (what == 12)
+		memcpy(ret, uri, (size_t)length);
+	else if (what == 4)
+		*(uint32_t *)ret = (uint32_t)numbers[what];
+	else if (what < sizeof(numbers) / sizeof(numbers[0]))
+		*(uint64_t *)ret = numbers[what];
+	else
+		return HSA_INVALID;
+	return 0;
+}
+
 static int extension(uint16_t which, uint16_t version, size_t size, void **ret)
 {
 	if (which != LOADER || version != 1 || size < 7 * sizeof(*ret))
 		return HSA_INVALID;
+	ret[3] = (void *)each_object;
+	ret[4] = (void *)object_info;
 	ret[6] = (void *)each_executable;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "host/cli/command.h"
 #include "host/cli/progress.h"
 #include "host/cli/report.h"
+#include "host/cli/version.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/nearest.h"
@@ -16,15 +17,19 @@
 #include "host/core/print.h"
 #include "host/export/exporter.h"
 #include "host/recording/drops.h"
+#include "host/ui/share.h"
 
 struct export_values {
 	bool is_json;
 	const char *format, *output, *view;
 	struct shown_values shown;
+	struct range_values range;
 	uint64_t records_max;
 };
 
 #define FIELD(member) offsetof(struct export_values, member)
+/* Of limpet ui; no exporter, as it is in the executable only. */
+#define PAGE_FORMAT "html-page"
 
 static const struct option_desc export_options[] = {
 	{ 'f', "format", "FORMAT",
@@ -35,6 +40,8 @@ static const struct option_desc export_options[] = {
 	  OPTION_TEXT, FIELD(output) },
 	{ 0, "view", "VIEW", "which samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
 	  OPTION_TEXT, FIELD(view) },
+	FROM_OPTION(FIELD(range)),
+	TO_OPTION(FIELD(range)),
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
@@ -166,6 +173,34 @@ static void export_tell(const struct export_values *values, const struct model *
 	json_object_end(&json);
 }
 
+static int page_output_missing(struct err *err)
+{
+	err_set(err, -EINVAL, PAGE_FORMAT " needs the name of a file");
+	err_fix(err, "-f " PAGE_FORMAT " -o share.html");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* The page with a part of the recording inside. */
+static int export_page(const char *recording, const struct export_values *values, struct err *err)
+{
+	CLEANUP(output_discard) struct output_file file = { 0 };
+	int r;
+
+	if (!values->output || !strcmp(values->output, "-"))
+		return page_output_missing(err);
+	r = output_open(&file, values->output, err);
+	if (!r)
+		r = output_check_stranger(&file.place, file.path, "<!doctype html>*", err);
+	if (!r)
+		r = share_recording(recording, values->range.from_ns, values->range.to_ns,
+				    LIMPET_VERSION, file.out, err);
+	if (!r)
+		r = output_commit(&file, err);
+	if (!r && !values->is_json)
+		print(stdout, "%s (" PAGE_FORMAT ")\n", values->output);
+	return r;
+}
+
 static int export_write(const char *recording, const struct export_values *values, struct err *err)
 {
 	CLEANUP(model_free) struct model *model = NULL;
@@ -186,6 +221,8 @@ static int export_write(const char *recording, const struct export_values *value
 		r = model_open_up_to(recording, values->records_max, &model, err);
 	if (!r)
 		r = model_check_filled(model, recording, err);
+	if (!r)
+		r = range_apply(model, recording, &values->range, err);
 	if (!r && !exporter)
 		exporter = usual_format(model);
 	if (!r)
@@ -234,12 +271,16 @@ static int export_check(int operands, char **argv, const struct export_values *v
 
 static enum exit_code export_run(char **argv)
 {
-	struct export_values values = { 0 };
+	struct export_values values = { .range = RANGE_VALUES_ALL };
 	struct err err = { 0 };
 	int operands = options_parse(export_options, argv, &values, &err);
 
-	if (export_check(operands, argv, &values, &err) == 0)
-		export_write(argv[0], &values, &err);
+	if (export_check(operands, argv, &values, &err) == 0) {
+		if (values.format && !strcmp(values.format, PAGE_FORMAT))
+			export_page(argv[0], &values, &err);
+		else
+			export_write(argv[0], &values, &err);
+	}
 	return report_end("export", values.is_json, &err);
 }
 
@@ -267,19 +308,23 @@ static void print_formats(FILE *out)
 			if (exporter->holds == groups[i].holds)
 				print_format(exporter, out);
 	}
+	print(out, "format of everything:\n  %-12s  the page of limpet ui as one file (-o)\n",
+	      PAGE_FORMAT);
 }
 
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a recording as a file for other programs",
-	.usage = "FILE [-f FORMAT] [-o OUT] [--view VIEW] [--only LANGUAGE] [--full-paths] "
-		 "[--max-records N] [--json]",
+	.usage =
+		"FILE [-f FORMAT] [-o OUT] [--view VIEW] [--from TIME] [--to TIME] [--only LANGUAGE] "
+		"[--full-paths] [--max-records N] [--json]",
 	.options = export_options,
 	.run = export_run,
 	.print_details = print_formats,
 	.notes = "examples:\n"
 		 "  limpet export app.limpet              the flame graph, app.html\n"
 		 "  limpet export app.limpet -o app.pftrace\n"
+		 "  limpet export app.limpet -f html-page -o share.html   the page of limpet ui\n"
 		 "  limpet export app.limpet -f csv -o - | head\n"
 		 "  limpet export app.limpet -f rocprof-csv -o out/app\n",
 };

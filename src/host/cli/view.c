@@ -4,10 +4,28 @@
 #include "host/cli/view.h"
 
 #include "host/core/print.h"
+#include "host/model/narrow.h"
 #include "host/model/shown.h"
 
 #include <errno.h>
 #include <inttypes.h>
+
+int range_apply(struct model *model, const char *path, const struct range_values *range,
+		struct err *err)
+{
+	if (!range->from_ns && range->to_ns == UINT64_MAX)
+		return 0;
+	if (range->from_ns >= range->to_ns) {
+		err_set(err, -EINVAL, "--from must be before --to");
+		return err_exit(err, EXIT_USAGE);
+	}
+	if (model_narrow(model, range->from_ns, range->to_ns))
+		return err_set(err, -ENOMEM, "'%s': no memory", path);
+	if (model->samples->count || model->calls)
+		return 0;
+	err_set(err, -ENODATA, "'%s' has nothing between --from and --to", path);
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
 
 int view_find(const char *name, unsigned *ret_kinds, struct err *err)
 {

@@ -1,5 +1,6 @@
 /*
- * --view: which samples; --only: which of their frames; --full-paths: how files are called.
+ * --from, --to: which part; --view: which samples; --only: which of their frames; --full-paths: how
+ * files are called.
  */
 #pragma once
 
@@ -22,6 +23,28 @@ struct shown_values {
 		0, "full-paths", NULL, "files and modules with their folders", OPTION_FLAG, \
 			(field) + offsetof(struct shown_values, full_paths)                 \
 	}
+
+/* A part of a recording, in time since its beginning. */
+struct range_values {
+	uint64_t from_ns, to_ns; /* UINT64_MAX: to its end */
+};
+
+#define RANGE_VALUES_ALL ((struct range_values){ 0, UINT64_MAX })
+
+#define FROM_OPTION(field)                                                                \
+	{                                                                                 \
+		0, "from", "TIME", "only what lies behind TIME after the beginning",      \
+			OPTION_DURATION, (field) + offsetof(struct range_values, from_ns) \
+	}
+#define TO_OPTION(field)                                                                \
+	{                                                                               \
+		0, "to", "TIME", "only what lies before TIME after the beginning",      \
+			OPTION_DURATION, (field) + offsetof(struct range_values, to_ns) \
+	}
+
+/* From now on the model has only that part. */
+int range_apply(struct model *model, const char *path, const struct range_values *range,
+		struct err *err) MUST_CHECK;
 
 /* 0 for none; exit code EXIT_USAGE when there is no such view. */
 int view_find(const char *name, unsigned *ret_kinds, struct err *err) MUST_CHECK;

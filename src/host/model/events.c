@@ -3,6 +3,7 @@
  * calls that made them.
  */
 
+#include "host/model/narrow.h"
 #include "host/model/ranges.h"
 #include "host/model/stream.h"
 
@@ -108,7 +109,7 @@ static int show_all(struct events *self)
 	return r ? r : merge_each_call(self->model, events_translate, self);
 }
 
-int model_each_call(struct model *model, call_visitor *visit, void *context)
+static int each_call(struct model *model, call_visitor *visit, void *context)
 {
 	struct events events = { .model = model, .visit = visit, .context = context };
 	int r;
@@ -118,4 +119,25 @@ int model_each_call(struct model *model, call_visitor *visit, void *context)
 	r = show_all(&events);
 	ranges_done(&events.ranges);
 	return r;
+}
+
+struct narrowing {
+	const struct model *model;
+	call_visitor *visit;
+	void *context;
+};
+
+static int visit_within(const struct call *call, void *context)
+{
+	const struct narrowing *self = context;
+
+	return narrow_has_call(self->model, call) ? self->visit(call, self->context) : 0;
+}
+
+int model_each_call(struct model *model, call_visitor *visit, void *context)
+{
+	struct narrowing narrowing = { model, visit, context };
+
+	return model->to_ns ? each_call(model, visit_within, &narrowing)
+			    : each_call(model, visit, context);
 }

@@ -69,6 +69,8 @@ struct model {
 	uint64_t records_max;         /* also of items of each kind: frames, stacks, names */
 	uint64_t left_out;            /* chunks that have more */
 	uint64_t cut_bytes;
+	/* Only what lies in this part is visited (narrow.h), CLOCK_BOOTTIME; to_ns 0: all is. */
+	uint64_t from_ns, to_ns;
 	struct samples *samples; /* see samples.h; never NULL */
 	struct recording_reader *reader;
 };

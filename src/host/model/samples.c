@@ -15,6 +15,7 @@
 #include "host/core/room.h"
 #include "host/core/text.h"
 #include "host/model/languages.h"
+#include "host/model/narrow.h"
 #include "host/model/statistics.h"
 #include "host/model/table.h"
 
@@ -417,6 +418,8 @@ static int visit_sample(struct model *model, const struct recorded_sample *sampl
 	if (samples->shown && event.stack != STACK_NONE)
 		event.stack = samples->shown[event.stack];
 	if (samples->shown && event.stack == STACK_NONE && !samples->is_bare_shown)
+		return 0;
+	if (model->to_ns && !narrow_sample(model, &event))
 		return 0;
 	return visit(&event, context);
 }

@@ -5,17 +5,10 @@
 #include "host/core/clock.h"
 #include "host/model/call_tree.h"
 #include "host/ui/handlers.h"
+#include "host/ui/name_tree.h"
+#include "host/ui/spans.h"
 
 #include <errno.h>
-
-enum flame_type {
-	FLAME_ROOT,
-	FLAME_THREAD,
-	FLAME_INCOMPLETE,
-	FLAME_FUNCTION,
-	FLAME_TRIMMED,
-	FLAME_UNNAMED,
-};
 
 static const enum flame_type types[] = {
 	[TREE_ALL] = FLAME_ROOT,
@@ -36,7 +29,8 @@ struct flame {
 	uint32_t written;
 	uint64_t least_ns; /* what is narrower than half a pixel */
 	uint64_t trimmed_ns, trimmed_nodes;
-	uint32_t *places; /* where each node was written */
+	uint32_t *places;          /* where each node was written */
+	struct stack_tree *stacks; /* of an opened recording; NULL */
 };
 
 static void flame_columns(struct flame *self)
@@ -174,15 +168,13 @@ static void facts_write(struct flame *self, const struct slice *slice,
 	json_number(json, "elapsed_us", (now_ns() - began_ns) / 1000);
 }
 
-static int tree_write(struct flame *self, const struct profile *profile)
+static int tree_write(struct flame *self)
 {
-	uint32_t width = self->command->width;
 	unsigned names;
 
 	self->places = calloc(self->tree->count + 1, sizeof(*self->places));
 	if (!self->places)
 		return -ENOMEM;
-	self->least_ns = width ? profile->weight_ns / (2u * width) : 0;
 	flame_columns(self);
 	nodes_write(self);
 	names = columns_add(self->columns, "names", COLUMN_TEXTS);
@@ -190,27 +182,57 @@ static int tree_write(struct flame *self, const struct profile *profile)
 	return 0;
 }
 
+/* A live session loses stacks and gains others: its tree is built each time. */
+static int tree_make(struct flame *self, const struct slice *slice, const struct profile *profile,
+		     struct call_tree *ret)
+{
+	const struct call_tree_options options = {
+		.is_inverted = self->command->is_inverted,
+		.is_by_thread = self->command->is_by_thread,
+	};
+
+	if (!self->stacks || options.is_by_thread)
+		return call_tree_build(ret, slice->model, profile, &options);
+	return stack_tree_weigh(self->stacks, profile, self->least_ns, ret);
+}
+
 static int flame_read(const struct slice *slice, void *context)
 {
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
 	struct flame *self = context;
-	const struct call_tree_options options = {
-		.is_inverted = self->command->is_inverted,
-		.is_by_thread = self->command->is_by_thread,
-	};
 	uint64_t began_ns = now_ns();
-	int r = slice_gather(slice, options.is_by_thread, &profile);
+	int r = slice_gather(slice, self->command->is_by_thread, &profile);
 
+	if (self->command->width)
+		self->least_ns = profile.weight_ns / (2u * self->command->width);
 	if (!r)
-		r = call_tree_build(&tree, slice->model, &profile, &options);
+		r = tree_make(self, slice, &profile, &tree);
 	self->tree = &tree;
 	self->samples = slice->model->samples;
 	if (!r)
-		r = tree_write(self, &profile);
+		r = tree_write(self);
 	if (!r)
 		facts_write(self, slice, &profile, began_ns);
 	return r;
+}
+
+static int stacks_read(const struct slice *slice, void *context)
+{
+	const struct flame *self = context;
+
+	return stack_tree_build(self->stacks, slice, self->command->is_inverted);
+}
+
+/* The tree of a whole recording, before the first range of it is asked for. */
+static int stacks_prepare(struct flame *self, struct ui_session *session)
+{
+	static const struct ui_range all;
+
+	if (ui_session_is_live(session))
+		return 0;
+	self->stacks = &session->stacks[self->command->is_inverted];
+	return ui_session_read(session, &all, KINDS_ALL, stacks_read, self);
 }
 
 int answer_flame(struct ui *ui, const struct ui_command *command, struct reply *reply,
@@ -223,7 +245,11 @@ int answer_flame(struct ui *ui, const struct ui_command *command, struct reply *
 
 	if (!session)
 		return err->code;
+	if (!ui_sample_kinds(command->kind))
+		return spans_flame_write(session, command, reply, err);
 	r = columns_init(&columns);
+	if (!r)
+		r = stacks_prepare(&self, session);
 	if (!r)
 		r = ui_session_read(session, &command->range, ui_sample_kinds(command->kind),
 				    flame_read, &self);

@@ -158,7 +158,8 @@ static void opened_write(struct json *json, const struct ui *ui)
 {
 	json_list(json, "open");
 	for (unsigned i = 0; i < ui->sessions.count; i++)
-		if (ui->sessions.items[i]->id <= ui->opened)
+		if (ui->shared ? ui->sessions.items[i]->id == ui->shared
+			       : ui->sessions.items[i]->id <= ui->opened)
 			json_number(json, NULL, ui->sessions.items[i]->id);
 	json_list_end(json);
 }
@@ -190,7 +191,7 @@ int answer_about(struct ui *ui, const struct ui_command *command, struct reply *
 	json_number(&json, "sessions", SESSIONS_MAX);
 	json_object_end(&json);
 	opened_write(&json, ui);
-	json_bool(&json, "share", false);
+	json_bool(&json, "share", ui->shared);
 	json_object_end(&json);
 	return 0;
 }

@@ -17,7 +17,8 @@ int answer_sessions(struct ui *ui, const struct ui_command *command, struct repl
 	json_object(&json, NULL);
 	json_list(&json, "sessions");
 	for (unsigned i = 0; i < ui->sessions.count; i++)
-		ui_session_write(ui->sessions.items[i], &json, NULL);
+		if (!ui->shared || ui->sessions.items[i]->id == ui->shared)
+			ui_session_write(ui->sessions.items[i], &json, NULL);
 	json_list_end(&json);
 	json_object_end(&json);
 	return 0;
@@ -50,7 +51,7 @@ static int pid_check(struct ui *ui, int32_t pid, struct err *err)
 
 static int wish_check(const struct ui_wish *wish, struct err *err)
 {
-	if (!wish->trace_count && wish->hz)
+	if (!wish->trace_count)
 		return 0;
 	err_set(err, -EOPNOTSUPP, "a session of the page takes samples only");
 	err_fix(err, "limpet record %d --trace-..., and open the file with limpet ui", wish->pid);
@@ -115,6 +116,18 @@ int answer_detach(struct ui *ui, const struct ui_command *command, struct reply 
 	return session_end(ui, command, reply, UI_DETACHED, err);
 }
 
+/* What is asked for now; where nothing is, as before. */
+static void wish_adopt(struct ui_session *session, const struct ui_wish *wish)
+{
+	if (wish->hz) {
+		session->wish.hz = wish->hz;
+		session->wish.off_cpu = wish->off_cpu;
+	} else if (!session->wish.hz) {
+		session->wish.hz = SAMPLING_HZ;
+		session->wish.off_cpu = 1;
+	}
+}
+
 int answer_start(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		 struct err *err)
 {
@@ -125,6 +138,12 @@ int answer_start(struct ui *ui, const struct ui_command *command, struct reply *
 		return err->code;
 	if (session->state != UI_STOPPED)
 		return err_set(err, -EALREADY, "session %u is not stopped", session->id);
+	r = wish_check(&command->wish, err);
+	if (!r)
+		r = pid_check(ui, session->wish.pid, err);
+	if (r)
+		return r;
+	wish_adopt(session, &command->wish);
 	pthread_mutex_lock(&ui->sessions.lock);
 	r = ui->sessions.is_ending ? err_set(err, -ECANCELED, "limpet is ending")
 				   : ui_session_start(session, err);

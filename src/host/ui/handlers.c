@@ -13,5 +13,8 @@ ui_handler *const ui_handlers[UI_VERBS] = {
 	[UI_FUNCTIONS] = answer_functions, [UI_SANDWICH] = answer_sandwich,
 	[UI_HEATMAP] = answer_heatmap,     [UI_TIMELINE] = answer_timeline,
 	[UI_STACK] = answer_stack,         [UI_CURVES] = answer_curves,
-	[UI_FORMATS] = answer_formats,
+	[UI_FORMATS] = answer_formats,     [UI_SHARE] = answer_share,
+	[UI_EXPORT] = answer_export,       [UI_COMPARE] = answer_compare,
+	[UI_SPANS] = answer_spans,         [UI_FLOWS] = answer_flows,
+	[UI_SPAN] = answer_span,
 };

@@ -11,6 +11,7 @@ struct ui {
 	struct sessions sessions;
 	const struct ui_options *options;
 	uint32_t opened; /* sessions up to this one were asked for on the command line */
+	uint32_t shared; /* the session that a shared page is made of, while it is; 0 */
 	char ssh[160];   /* the command that forwards its port */
 };
 
@@ -24,4 +25,5 @@ ui_handler answer_about, answer_processes, answer_doctor, answer_formats;
 ui_handler answer_sessions, answer_open, answer_stop, answer_start, answer_detach, answer_close;
 ui_handler answer_live, answer_threads, answer_curves;
 ui_handler answer_flame, answer_functions, answer_sandwich;
+ui_handler answer_share, answer_export, answer_compare, answer_spans, answer_flows, answer_span;
 ui_handler answer_heatmap, answer_timeline, answer_stack;

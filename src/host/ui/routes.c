@@ -90,8 +90,11 @@ static int body_parse(const struct http_request *request, const char *body, stru
 {
 	if (request->method == HTTP_GET)
 		return 0;
-	return ret->verb == UI_OPEN ? wish_parse(body, request->body_size, &ret->wish)
-				    : wish_parse_empty(body, request->body_size);
+	if (ret->verb == UI_OPEN)
+		return wish_parse(body, request->body_size, &ret->wish);
+	if (ret->verb == UI_START)
+		return wish_parse_start(body, request->body_size, &ret->wish);
+	return wish_parse_empty(body, request->body_size);
 }
 
 int routes_find(const struct http_request *request, const char *body, struct ui_command *ret,

@@ -127,7 +127,7 @@ int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, struc
 	self->origin_ns = now_ns();
 	self->start_unix_ms = unix_ms_of(self->origin_ns);
 	self->own_cpu_ns = own_cpu_ns();
-	if (!r)
+	if (!r && wish->hz)
 		r = ui_session_start(self, err);
 	if (r) {
 		ui_session_free(self);
@@ -176,6 +176,7 @@ int ui_session_load(struct ui_session **ret, const char *path, struct err *err)
 		return err_set(err, -ENOMEM, "open '%s': no memory", path);
 	}
 	self->state = UI_FILE;
+	self->path = path;
 	if (store_open(&self->store, model)) {
 		free(self);
 		return err_set(err, -ENOMEM, "open '%s': no memory", path);
@@ -193,6 +194,9 @@ void ui_session_free(struct ui_session *session)
 	live_free(session->live);
 	thread_watch_done(&session->watch);
 	curves_done(&session->curves);
+	stack_tree_done(&session->stacks[0]);
+	stack_tree_done(&session->stacks[1]);
+	spans_done(&session->spans);
 	store_close(&session->store);
 	free(session);
 }

@@ -11,6 +11,8 @@
 #include "host/ui/command.h"
 #include "host/ui/curves.h"
 #include "host/ui/slice.h"
+#include "host/ui/spans.h"
+#include "host/ui/stack_tree.h"
 #include "host/ui/store.h"
 
 enum ui_state {
@@ -26,7 +28,8 @@ struct ui_session {
 	uint32_t id;
 	enum ui_state state;
 	char name[64];
-	char file[256]; /* of a recording, its name without folders */
+	char file[256];   /* of a recording, its name without folders */
+	const char *path; /* of a recording; the caller's */
 	struct ui_wish wish;
 	uint64_t origin_ns; /* CLOCK_MONOTONIC of its time 0 */
 	int64_t start_unix_ms;
@@ -40,6 +43,8 @@ struct ui_session {
 	struct curves curves;
 	/* Opened: */
 	struct store store;
+	struct spans spans;
+	struct stack_tree stacks[2]; /* from the root, from the innermost function */
 };
 
 /* Begins to sample. */

@@ -5,6 +5,8 @@
 #include "host/model/statistics.h"
 #include "host/ui/session.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static const char *const state_names[] = {
@@ -18,7 +20,7 @@ struct sample_facts {
 	uint64_t samples, lost, forgotten, oldest_ns, unnamed, guessed;
 	uint64_t ends[STACK_ENDS];
 	uint64_t calls, dropped;
-	bool has_off_cpu;
+	bool has_off_cpu, has_alloc, has_gpu;
 };
 
 static int oldest_read(const struct slice *slice, void *context)
@@ -48,6 +50,17 @@ static void live_facts(struct ui_session *session, struct sample_facts *ret)
 	(void)!ui_session_read(session, &all, KINDS_ALL, oldest_read, ret);
 }
 
+static void domains_look(const struct model *model, struct sample_facts *ret)
+{
+	for (uint32_t i = 0; i < model->process_count; i++)
+		for (uint32_t j = 0; j < model->processes[i]->function_count; j++) {
+			unsigned domain = model->processes[i]->functions[j].domain;
+
+			ret->has_alloc |= domain == DOMAIN_ALLOC;
+			ret->has_gpu |= domain >= DOMAIN_KERNEL;
+		}
+}
+
 static void file_facts(const struct ui_session *session, struct sample_facts *ret)
 {
 	const struct model *model = session->store.model;
@@ -61,6 +74,7 @@ static void file_facts(const struct ui_session *session, struct sample_facts *re
 	ret->guessed = samples->guessed;
 	ret->has_off_cpu = samples->kinds[SAMPLE_BLOCKED] || samples->kinds[SAMPLE_RUNNABLE];
 	ret->calls = model->calls;
+	domains_look(model, ret);
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		ret->ends[i] = samples->ends[i];
 	for (unsigned i = 0; i < DROP_REASONS; i++)
@@ -90,6 +104,10 @@ static void kinds_write(struct json *json, const struct sample_facts *facts)
 		json_text(json, NULL, "runnable");
 		json_text(json, NULL, "wall");
 	}
+	if (facts->has_alloc)
+		json_text(json, NULL, "alloc");
+	if (facts->has_gpu)
+		json_text(json, NULL, "gpu");
 	json_list_end(json);
 }
 
@@ -119,6 +137,20 @@ static void samples_write(struct json *json, const struct sample_facts *facts)
 	json_number(json, "dropped", facts->dropped);
 	ends_write(json, facts);
 	kinds_write(json, facts);
+}
+
+/* "alloc;io" of the recording. */
+static void traces_write(struct json *json, const struct ui_session *session)
+{
+	const char *at = session->store.model ? session->store.model->options : "";
+	char word[64];
+
+	json_list(json, "traces");
+	for (; *at; at += strcspn(at, ";"), at += *at == ';') {
+		snprintf(word, sizeof(word), "%.*s", (int)MIN(strcspn(at, ";"), 63u), at);
+		json_text(json, NULL, word);
+	}
+	json_list_end(json);
 }
 
 static void damage_write(struct json *json, const struct ui_session *session)
@@ -153,8 +185,7 @@ void ui_session_write(struct ui_session *session, struct json *json, const char 
 	json_number(json, "hz", session->wish.hz);
 	json_bool(json, "off_cpu", session->wish.off_cpu);
 	samples_write(json, &facts);
-	json_list(json, "traces");
-	json_list_end(json);
+	traces_write(json, session);
 	if (is_live)
 		json_rounded(json, "overhead_percent", overhead_percent(session), 2);
 	json_text(json, "error", session->facts.error.code ? session->facts.error.what : "");

@@ -186,6 +186,12 @@ static const struct member wish_members[] = {
 	{ "traces", traces_read }, { "children", children_read }, { 0 },
 };
 
+static const struct member start_members[] = {
+	{ "sample", sample_read },
+	{ "traces", traces_read },
+	{ 0 },
+};
+
 static const struct member no_members[] = { { 0 } };
 
 static int text_read_object(struct wish_reader *self, const struct member *members)
@@ -202,6 +208,14 @@ int wish_parse(const char *text, size_t size, struct ui_wish *ret)
 
 	*ret = (struct ui_wish){ .hz = WISH_HZ_USUAL, .off_cpu = 1 };
 	return text_read_object(&self, wish_members) || !ret->pid ? -EINVAL : 0;
+}
+
+int wish_parse_start(const char *text, size_t size, struct ui_wish *ret)
+{
+	struct wish_reader self = { .at = text, .end = text + size, .wish = ret };
+
+	*ret = (struct ui_wish){ .off_cpu = 1 };
+	return text_read_object(&self, start_members);
 }
 
 int wish_parse_empty(const char *text, size_t size)

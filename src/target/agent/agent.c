@@ -368,6 +368,7 @@ static void begin(struct residence *self)
 		adopt();
 	rings_begin(&boot->libc);
 	departure_prepare(boot, self->socket.fd);
+	sdk_learn(&boot->libc);
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;

@@ -200,6 +200,7 @@ static bool is_held(void)
 static void begin(const struct boot_libc *libc)
 {
 	agent_stay(libc);
+	sdk_learn(libc);
 	if (!page_is_own()) {
 		lifecycle_adopt();
 		agent_page.pid = (int32_t)raw0(SYS_getpid);

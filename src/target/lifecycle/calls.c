@@ -6,7 +6,9 @@
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
+#include "target/runtime/page.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/guard.h"
 #include "target/sdk/sdk.h"
 
 #include <errno.h>
@@ -147,12 +149,20 @@ static int (*const calls[])(struct tool *) = {
 	[CALL_DETACH] = detach,       [CALL_FINALIZE] = finalize,
 };
 
+static void call_guarded(void *argument)
+{
+	struct tool_order *order = argument;
+
+	order->result = calls[order->call](order->tool);
+}
+
 static void work(void *argument)
 {
 	struct tool_order *order = argument;
 
 	contexts_enter((int)order->tool->index);
-	order->result = calls[order->call](order->tool);
+	if (guard_call(call_guarded, order))
+		order->result = CALL_THREW;
 	contexts_enter(-1);
 }
 
@@ -184,6 +194,8 @@ int call_tool(const struct boot_libc *libc, struct tool *tool, enum tool_call ca
 		__builtin_memcpy(&tool->client, &client, sizeof(client));
 	}
 	tool->page->is_inside = 1;
+	guard_learn(libc, tool->page->handle == (uint64_t)&agent_page ? NULL
+								      : (void *)tool->page->handle);
 	contexts_open_for(may_make_contexts ? (int)tool->index : -1);
 	r = runner_call(libc, work, late, &order, sizeof(order), timeout_ms);
 	contexts_open_for(-1);
@@ -193,7 +205,12 @@ int call_tool(const struct boot_libc *libc, struct tool *tool, enum tool_call ca
 	return r;
 }
 
-void call_finalize_here(struct tool *tool)
+static void finalize_guarded(void *tool)
 {
 	finalize(tool);
+}
+
+void call_finalize_here(struct tool *tool)
+{
+	(void)guard_call(finalize_guarded, tool);
 }

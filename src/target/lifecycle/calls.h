@@ -13,6 +13,8 @@ enum tool_call {
 	CALL_FINALIZE,
 };
 
+#define CALL_THREW INT32_MIN /* instead of what it returned */
+
 /* Makes the call; *ret is what it returned.  -ETIMEDOUT when it did not return in time: the tool is
  * then inside until it does. */
 int call_tool(const struct boot_libc *libc, struct tool *tool, enum tool_call call,

@@ -88,6 +88,8 @@ static void explain(struct tool *tool, enum tool_call call, int r, int result, u
 		text_add(text, room, at, " ms");
 	} else if (r) {
 		text_add(text, room, at, ": no thread could be made for it");
+	} else if (result == CALL_THREW) {
+		text_add(text, room, at, " threw an exception");
 	} else {
 		at = text_add(text, room, at, result < 0 ? " returned -" : " returned ");
 		text_add_number(text, room, at,
@@ -123,9 +125,9 @@ static int configure(const struct boot_context *boot, struct tool *tool, uint32_
 	if (!sdk_prepare(&boot->libc))
 		return -ENOMEM;
 	r = call_tool(&boot->libc, tool, CALL_CONFIGURE, timeout_ms, &takes_part);
-	if (r) {
-		explain(tool, CALL_CONFIGURE, r, 0, timeout_ms);
-		return r;
+	if (r || takes_part == CALL_THREW) {
+		explain(tool, CALL_CONFIGURE, r, takes_part, timeout_ms);
+		return r ? r : -ECANCELED;
 	}
 	tool->is_configured = true;
 	tool->is_refused = !takes_part;

@@ -63,7 +63,7 @@ int rocprofiler_is_initialized(int *ret)
 {
 	if (!ret)
 		return SDK_INVALID_ARGUMENT;
-	*ret = 0;
+	*ret = __atomic_load_n(&tools_are_opening, __ATOMIC_RELAXED) ? -1 : 0;
 	for (unsigned i = 0; i < tools_count(); i++) {
 		if (tools[i].is_initialized && *ret == 0)
 			*ret = 1;

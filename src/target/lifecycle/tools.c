@@ -24,6 +24,7 @@ typedef int dlclose_function(void *);
 
 struct tool tools[AGENT_TOOLS_MAX];
 int32_t tools_finality;
+uint32_t tools_are_opening;
 
 static const char no_tool[] = "it does not export rocprofiler_configure";
 
@@ -185,8 +186,10 @@ static void *open_within(const struct boot_context *boot, const struct control_l
 	self.is_directory = load->header.flags & CONTROL_DIRECTORY;
 	if (!(load->header.flags & CONTROL_BY_CONTENT))
 		text_add(self.path, sizeof(self.path), 0, load->path);
+	__atomic_store_n(&tools_are_opening, 1, __ATOMIC_RELAXED);
 	r = runner_call(&boot->libc, open_library, close_late, &self, sizeof(self),
 			load->timeout_ms);
+	__atomic_store_n(&tools_are_opening, 0, __ATOMIC_RELAXED);
 	if (r)
 		text_add(text, room, 0,
 			 r == -ETIMEDOUT ? "its constructor did not return in time"

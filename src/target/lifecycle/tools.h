@@ -25,6 +25,8 @@ extern struct tool tools[AGENT_TOOLS_MAX];
 
 /* As AMD's library tells tools: -1 while they are finalized, 1 when they were; else 0. */
 extern int32_t tools_finality;
+/* A library is being loaded, and its constructors run. */
+extern uint32_t tools_are_opening;
 
 unsigned tools_count(void);
 

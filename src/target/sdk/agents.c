@@ -23,6 +23,9 @@
 
 #define CORE_ITERATE 5u
 #define CORE_INFO    6u
+#define CORE_REGIONS 27u
+#define AMD_POOLS    12u
+#define POOLS_MAX    512u
 #define INFO_NAME    0u
 #define INFO_VENDOR  1u
 #define INFO_DEVICE  17u
@@ -62,6 +65,7 @@ _Static_assert(sizeof(struct agent) == 312, "as in the headers");
 typedef int agents_function(int version, const void **agents, size_t count, void *data);
 typedef int each_agent(uint64_t agent, void *data);
 typedef int iterate_agents(each_agent *visit, void *data);
+typedef int iterate_pools(uint64_t agent, each_agent *visit, void *data);
 typedef int agent_info(uint64_t agent, uint32_t what, void *ret);
 
 static struct agent agents[AGENTS_MAX];
@@ -70,6 +74,11 @@ static struct {
 	uint64_t hsa;
 } words[AGENTS_MAX];
 static unsigned agent_count;
+static struct {
+	uint64_t pool;
+	struct sdk_handle agent;
+} pools[POOLS_MAX];
+static unsigned pool_count;
 static uint32_t is_asking;
 
 #define PROPERTY(text, member)                                                            \
@@ -253,8 +262,19 @@ static struct agent *agent_of_node(uint32_t node)
 	return NULL;
 }
 
+static int note_pool(uint64_t pool, void *data)
+{
+	if (pool_count == POOLS_MAX)
+		return 0;
+	pools[pool_count].pool = pool;
+	pools[pool_count].agent = *(const struct sdk_handle *)data;
+	pool_count++;
+	return 0;
+}
+
 struct hsa_question {
 	agent_info *info;
+	iterate_pools *pools, *regions;
 	bool is_all; /* the driver's files are not there */
 };
 
@@ -277,7 +297,21 @@ static int note_agent(uint64_t hsa, void *data)
 	(void)question->info(hsa, INFO_NAME, words[i].name);
 	(void)question->info(hsa, INFO_VENDOR, words[i].vendor);
 	(void)question->info(hsa, INFO_PRODUCT, words[i].product);
+	if (question->pools)
+		(void)question->pools(hsa, note_pool, &agent->id);
+	if (question->regions)
+		(void)question->regions(hsa, note_pool, &agent->id);
 	return 0;
+}
+
+static iterate_pools *pools_of(const struct agent_table *known)
+{
+	uint64_t *slots;
+	unsigned count = intercept_read(known, &api_tables[1], &slots);
+
+	return count > AMD_POOLS
+		       ? (iterate_pools *)intercept_original(&api_tables[1], AMD_POOLS, slots)
+		       : NULL;
 }
 
 static void ask_hsa(void)
@@ -287,10 +321,12 @@ static void ask_hsa(void)
 
 	for (uint32_t i = 0; i < agent_page.table_count; i++) {
 		unsigned count = intercept_read(&agent_page.tables[i], core, &slots);
-		struct hsa_question question = { NULL, !agent_count };
+		struct hsa_question question = { .is_all = !agent_count };
 
-		if (count <= CORE_INFO)
+		if (count <= CORE_REGIONS)
 			continue;
+		question.pools = pools_of(&agent_page.tables[i]);
+		question.regions = (iterate_pools *)intercept_original(core, CORE_REGIONS, slots);
 		question.info = (agent_info *)intercept_original(core, CORE_INFO, slots);
 		((iterate_agents *)intercept_original(core, CORE_ITERATE, slots))(note_agent,
 										  &question);
@@ -324,6 +360,24 @@ struct sdk_handle agent_of_hsa(uint64_t hsa)
 		if (words[i].hsa == hsa)
 			return agents[i].id;
 	return (struct sdk_handle){ 0 };
+}
+
+struct sdk_handle agent_of_pool(uint64_t pool)
+{
+	ask_once();
+	for (unsigned i = 0; i < pool_count; i++)
+		if (pools[i].pool == pool)
+			return pools[i].agent;
+	return (struct sdk_handle){ 0 };
+}
+
+struct sdk_handle agent_of_number(uint32_t node)
+{
+	const struct agent *agent;
+
+	ask_once();
+	agent = agent_of_node(node);
+	return agent ? agent->id : (struct sdk_handle){ 0 };
 }
 
 SDK_EXPORT int rocprofiler_query_available_agents(int version, agents_function *callback,

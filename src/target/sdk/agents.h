@@ -7,3 +7,7 @@
 
 /* The SDK's handle of the agent that HSA knows by that one, 0: none. */
 struct sdk_handle agent_of_hsa(uint64_t hsa);
+/* The agent that a memory pool or region of HSA's belongs to, 0: not known. */
+struct sdk_handle agent_of_pool(uint64_t pool);
+/* The agent of a node, as HIP's reports number devices. */
+struct sdk_handle agent_of_number(uint32_t node);

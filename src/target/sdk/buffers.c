@@ -11,6 +11,7 @@
 #include "target/runtime/page.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/delivery.h"
+#include "target/sdk/guard.h"
 #include "target/sdk/status.h"
 #include "target/sdk/threads.h"
 
@@ -154,11 +155,24 @@ static struct slot_head *reserve_patiently(struct sdk_buffer *buffer, uint64_t s
 	return place;
 }
 
+/* Records are made of words; libc's memcpy is not at hand here. */
+static void copy_words(uint64_t *to, const uint64_t *from, size_t size)
+{
+	for (size_t i = 0; i < size / sizeof(*to); i++)
+		to[i] = from[i];
+}
+
+static void clear_words(uint64_t *at, size_t size)
+{
+	for (size_t i = 0; i < size / sizeof(*at); i++)
+		at[i] = 0;
+}
+
 static void put(struct slot_head *place, int kind, const void *record, size_t size)
 {
 	place->size = (uint32_t)size;
 	place->header = (struct record_header){ CATEGORY_TRACING, (uint32_t)kind, place + 1 };
-	memcpy(place + 1, record, size);
+	copy_words((uint64_t *)(place + 1), record, size);
 	/* Release: who sees it whole sees its bytes. */
 	__atomic_store_n(&place->is_whole, 1, __ATOMIC_RELEASE);
 }
@@ -243,8 +257,23 @@ static void clean(struct sdk_buffer *buffer, struct half *half, uint64_t used, b
 	if (is_abandoned)
 		half->memory = fresh;
 	else
-		memset(half->memory, 0, used);
+		clear_words((uint64_t *)half->memory, used);
 	__atomic_store_n(&half->cursor, 0, __ATOMIC_RELEASE);
+}
+
+struct buffer_call {
+	struct sdk_buffer *buffer;
+	size_t count;
+};
+
+static void run_callback(void *argument)
+{
+	const struct buffer_call *call = argument;
+	struct sdk_buffer *buffer = call->buffer;
+
+	buffer->callback((struct sdk_handle){ buffer->context + 1u },
+			 (struct sdk_handle){ buffer->handle }, buffer->headers, call->count,
+			 buffer->data, __atomic_load_n(&buffer->drops, __ATOMIC_RELAXED));
 }
 
 static void hand_over(struct sdk_buffer *buffer, struct half *half, uint64_t cursor)
@@ -255,9 +284,7 @@ static void hand_over(struct sdk_buffer *buffer, struct half *half, uint64_t cur
 	if (found < count)
 		drop(buffer, count - found);
 	if (found)
-		buffer->callback((struct sdk_handle){ buffer->context + 1u },
-				 (struct sdk_handle){ buffer->handle }, buffer->headers, found,
-				 buffer->data, __atomic_load_n(&buffer->drops, __ATOMIC_RELAXED));
+		(void)guard_call(run_callback, &(struct buffer_call){ buffer, found });
 	clean(buffer, half, used + count * sizeof(struct slot_head), found < count);
 }
 

@@ -94,6 +94,8 @@ static int create(struct delivery_thread *self)
 		&attributes, (char *)self->stack + GUARD_SIZE, STACK_SIZE);
 	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, &old, sizeof(mask));
 	r = ((create_function *)libc.pthread_create)(&self->thread, &attributes, deliver, self);
+	if (!r)
+		broadcast_spare(&libc, self->thread);
 	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &old, 0, sizeof(old));
 	return r;
 }

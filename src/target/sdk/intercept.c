@@ -6,10 +6,13 @@
 
 #include "shared/arch/syscall.h"
 #include "target/hooks/protection.h"
+#include "target/hooks/words.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/scratch.h"
 #include "target/sdk/service.h"
+#include "target/sdk/watch.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -17,6 +20,7 @@
 
 #define SLOTS_MAX      2048u
 #define HSA_HEAD_WORDS 2u
+#define HSA_TOOLS_PART 4u
 #define LOCK_TRIES     2000u
 #define LOCK_PAUSE_NS  1000000
 
@@ -72,11 +76,23 @@ static bool wants_buffer(const struct sdk_context *context, int kind, unsigned o
 	return kind && service->buffer.handle && set_has(service->operations, operation);
 }
 
+static bool wants_watch(const struct sdk_context *context, const struct sdk_slot *slot)
+{
+	const struct slot_watch *watch = slot->watch ? watch_at(slot->watch) : NULL;
+
+	for (unsigned i = 0; watch && i < 2; i++)
+		if (context->callbacks[watch->callback_kinds[i]].callback ||
+		    context->buffers[watch->buffer_kinds[i]].buffer.handle)
+			return true;
+	return false;
+}
+
 static bool wants_slot(const struct sdk_context *context, const struct sdk_slot *slot)
 {
 	const struct api_table *table = slot->table;
 
-	return wants_callback(context, table->callback_kind, slot->operation) ||
+	return wants_watch(context, slot) ||
+	       wants_callback(context, table->callback_kind, slot->operation) ||
 	       wants_buffer(context, table->buffer_kind, slot->operation) ||
 	       wants_buffer(context, table->extended_kind, slot->operation);
 }
@@ -85,11 +101,13 @@ static void update_slot(struct sdk_slot *slot, uint64_t active)
 {
 	const struct api_table *table = slot->table;
 	uint64_t callbacks = 0, records = 0, extended = 0;
+	bool is_watching = false;
 
 	for (; active; active &= active - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(active);
 		uint64_t bit = 1ull << i;
 
+		is_watching |= wants_watch(&sdk_contexts[i], slot);
 		callbacks |=
 			wants_callback(&sdk_contexts[i], table->callback_kind, slot->operation) *
 			bit;
@@ -98,11 +116,13 @@ static void update_slot(struct sdk_slot *slot, uint64_t active)
 		extended |=
 			wants_buffer(&sdk_contexts[i], table->extended_kind, slot->operation) * bit;
 	}
+	__atomic_store_n(&slot->is_watching, is_watching, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->callbacks, callbacks, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->buffers, records, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->extended, extended, __ATOMIC_RELAXED);
 	/* Release: a call that sees it on sees for whom. */
-	__atomic_store_n(&slot->is_on, (callbacks | records | extended) != 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->is_on, is_watching || (callbacks | records | extended) != 0,
+			 __ATOMIC_RELEASE);
 }
 
 static void update_all(void)
@@ -275,6 +295,7 @@ static void change_table(const struct api_table *table, uint64_t *slots, unsigne
 			signature_lay_out(&table->signatures[i], layout);
 			slot->stack_bytes = layout->stack_words * 8u;
 			slot->operation = (uint16_t)i;
+			slot->watch = watch_find(table->signatures[i].name);
 			slot->table = table;
 		}
 		if (is_wanted(slot))
@@ -282,9 +303,33 @@ static void change_table(const struct api_table *table, uint64_t *slots, unsigne
 	}
 }
 
+static bool wants_scratch(void)
+{
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
+		    wanted_tools >> sdk_contexts[i].tool & 1 &&
+		    sdk_contexts[i].buffers[BUFFER_SCRATCH].buffer.handle)
+			return true;
+	return false;
+}
+
+/* HSA's table for tools is no table of its API, but found like one. */
+static void change_scratch(const struct agent_table *known)
+{
+	static const struct api_table tools = { .registered = "hsa",
+						.part = HSA_TOOLS_PART,
+						.is_of_hsa = true };
+	uint64_t *slots;
+	unsigned count = intercept_read(known, &tools, &slots);
+
+	if (count && word_is_writable(slots))
+		scratch_change(slots, count, wants_scratch());
+}
+
 /* The first of several registrations under one name has the stubs. */
 static void change_known(const struct agent_table *known)
 {
+	change_scratch(known);
 	for (unsigned i = 0; i < API_TABLES; i++) {
 		uint64_t *slots;
 		unsigned count =
@@ -309,7 +354,7 @@ static int change_all(struct dl_phdr_info *info, size_t size, void *data)
 
 	(void)info, (void)size, (void)data;
 	take_out_unwanted();
-	for (uint32_t i = 0; wanted_tools && i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		change_known(&agent_page.tables[i]);
 	return 1;
 }

@@ -5,13 +5,17 @@
 
 #include "target/hooks/clock.h"
 #include "target/runtime/page.h"
+#include "target/runtime/text.h"
 #include "target/sdk/buffers.h"
+#include "target/sdk/code.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/external.h"
 #include "target/sdk/intercept.h"
 #include "target/sdk/notify.h"
+#include "target/sdk/service.h"
 #include "target/sdk/threads.h"
+#include "target/sdk/work.h"
 
 #define REST_NS  2000000000ull
 #define DRAIN_NS 5000000000ull
@@ -31,12 +35,39 @@ const struct boot_libc *sdk_libc(void)
 	return known_libc.pthread_create ? &known_libc : NULL;
 }
 
+static bool needs_code(const struct sdk_context *context)
+{
+	return context->callbacks[CALLBACK_CODE_OBJECT].callback;
+}
+
+/* What was loaded before a context has started is told when it does. */
+static void tell_code(uint64_t active)
+{
+	uint64_t wanted = 0;
+
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (active >> i & 1 && needs_code(&sdk_contexts[i]))
+			wanted |= 1ull << i;
+	if (!wanted)
+		return;
+	code_look();
+	code_tell(wanted);
+}
+
 static void on_change(int forgotten)
 {
-	for (unsigned i = 0; forgotten >= 0 && i < CONTEXTS_MAX; i++)
-		if (sdk_contexts[i].tool == forgotten)
+	uint64_t active = 0;
+
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
+		if (forgotten >= 0 && sdk_contexts[i].tool == forgotten) {
 			external_forget(i);
+			code_forget(i);
+		}
+		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
+			active |= 1ull << i;
+	}
 	intercept_update();
+	tell_code(active);
 }
 
 bool sdk_prepare(const struct boot_libc *libc)
@@ -61,6 +92,7 @@ void sdk_tool_ready(int tool)
 	delivery_restart(tool);
 	notify_tables();
 	intercept_install(tools);
+	work_install(&known_libc, tools);
 }
 
 unsigned sdk_tool_rest(int tool)
@@ -83,6 +115,7 @@ void sdk_tool_leave(int tool)
 		return;
 	(void)delivery_stop(tool);
 	intercept_install(tools);
+	work_install(&known_libc, tools);
 }
 
 void sdk_tool_forget(int tool)
@@ -95,12 +128,55 @@ void sdk_tool_forget(int tool)
 	delivery_forget(tool);
 }
 
+/* As runtimes are numbered there; 0: none of them. */
+static int runtime_of(const char *name)
+{
+	static const char *const names[] = { "", "hsa", "hip", "roctx", "rccl" };
+
+	for (unsigned i = 1; i < ARRAY_SIZE(names); i++)
+		if (text_equal(names[i], name))
+			return (int)i;
+	return 0;
+}
+
+static void tell_runtime(unsigned context, const struct agent_table *table, int runtime)
+{
+	struct runtime_data data = { sizeof(data), table->version, table->instance };
+	struct service_event event = { CALLBACK_RUNTIME,  runtime, PHASE_NONE, 0, &data,
+				       service_next_id(), 0 };
+	struct runtime_record record = { .size = sizeof(record),
+					 .kind = BUFFER_RUNTIME,
+					 .operation = runtime,
+					 .correlation = { event.internal, 0, 0 },
+					 .thread = (uint64_t)sdk_thread_number(),
+					 .time_ns = service_now(),
+					 .version = table->version,
+					 .instance = table->instance };
+	uint64_t user_data = 0;
+
+	if (sdk_contexts[context].callbacks[CALLBACK_RUNTIME].callback)
+		service_tell(context, &event, &user_data);
+	if (sdk_contexts[context].buffers[BUFFER_RUNTIME].buffer.handle)
+		buffer_write(context, BUFFER_RUNTIME, &record, sizeof(record));
+}
+
+static void tell_runtimes(const struct agent_table *table)
+{
+	int runtime = runtime_of(table->name);
+
+	for (unsigned i = 0; runtime && i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
+			tell_runtime(i, table, runtime);
+}
+
 void sdk_table_came(unsigned index)
 {
 	if (!__atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST))
 		return;
 	notify_tables();
 	intercept_add(&agent_page.tables[index]);
+	work_install(&known_libc, ready_tools);
+	tell_runtimes(&agent_page.tables[index]);
 }
 
 const char *sdk_tool_hindrance(int tool)
@@ -116,6 +192,8 @@ const char *sdk_hindrance(void)
 {
 	if (intercept_left())
 		return "the agent itself: another tool's functions in API tables lead to it";
+	if (work_is_inside())
+		return "the agent itself: a thread of HIP's is in it";
 	if (delivery_threads())
 		return "the agent itself: a thread that delivers records has not ended";
 	for (unsigned i = 0; is_prepared && i < AGENT_TOOLS_MAX; i++)
@@ -135,4 +213,5 @@ void sdk_adopt(void)
 	delivery_adopt();
 	buffers_adopt();
 	sdk_threads_adopt();
+	work_adopt();
 }

@@ -10,6 +10,9 @@
 #include "target/sdk/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/external.h"
+#include "target/sdk/guard.h"
+#include "target/sdk/watch.h"
+#include "target/sdk/work.h"
 
 #include <string.h>
 #include <time.h>
@@ -24,14 +27,22 @@ uint64_t service_next_id(void)
 }
 
 /* Kept for all threads: written whole under an even number, read between two looks at it. */
+struct rate {
+	struct clock_rate clock;
+	uint64_t ns_per_tick; /* shifted: a division less for each moment */
+};
+
 static struct {
 	uint32_t version;
-	struct clock_rate rate;
+	struct rate rate;
 } recent;
 
-#define RECENT_TICKS (1ull << 23)
+#define RECENT_TICKS (1ll << 23)
+#define NEAR_TICKS   (1ll << 30) /* as far as the shifted product goes */
+#define CLOCK_SHIFT  20          /* of clock_rate's rate */
+#define TICK_SHIFT   32
 
-static bool rate_read(struct clock_rate *ret)
+static bool rate_read(struct rate *ret)
 {
 	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_ACQUIRE);
 
@@ -41,14 +52,16 @@ static bool rate_read(struct clock_rate *ret)
 	       __atomic_load_n(&recent.version, __ATOMIC_RELAXED) == version;
 }
 
-static void rate_write(const struct clock_rate *rate)
+static void rate_renew(struct rate *ret)
 {
 	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_RELAXED) & ~1u;
 
+	ret->clock = clock_now();
+	ret->ns_per_tick = (1ull << (CLOCK_SHIFT + TICK_SHIFT)) / (uint64_t)MAX(ret->clock.rate, 1);
 	if (!__atomic_compare_exchange_n(&recent.version, &version, version + 1, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	recent.rate = *rate;
+	recent.rate = *ret;
 	__atomic_store_n(&recent.version, version + 2, __ATOMIC_RELEASE);
 }
 
@@ -59,15 +72,17 @@ uint64_t service_ticks(void)
 
 uint64_t service_ns_at(uint64_t ticks)
 {
-	struct clock_rate rate;
+	struct rate rate;
+	int64_t since;
 
 	if (!clock_may_be_read())
 		return ticks;
-	if (!rate_read(&rate) || ticks - rate.ticks > RECENT_TICKS) {
-		rate = clock_now();
-		rate_write(&rate);
-	}
-	return clock_ns_at(&rate, ticks);
+	if (!rate_read(&rate) || (int64_t)(ticks - rate.clock.ticks) > RECENT_TICKS)
+		rate_renew(&rate);
+	since = (int64_t)(ticks - rate.clock.ticks);
+	if (since > NEAR_TICKS || since < -NEAR_TICKS || !rate.clock.rate)
+		return clock_ns_at(&rate.clock, ticks);
+	return rate.clock.ns + (uint64_t)(since * (int64_t)rate.ns_per_tick >> TICK_SHIFT);
 }
 
 uint64_t service_now(void)
@@ -109,6 +124,7 @@ static void collect_contexts(struct sdk_frame *frame)
 		       __atomic_load_n(&slot->extended, __ATOMIC_RELAXED);
 
 	frame->seen_count = 0;
+	frame->asked = 0;
 	for (; all && frame->seen_count < SEEN_MAX; all &= all - 1) {
 		unsigned index = (unsigned)__builtin_ctzll(all);
 
@@ -186,33 +202,62 @@ static bool is_same_context(const struct seen_by *seen)
 	       sdk_contexts[seen->context].life == seen->life;
 }
 
+struct callback_call {
+	const struct callback_service *service;
+	struct callback_record record;
+	uint64_t *user_data;
+};
+
+static void run_callback(void *argument)
+{
+	const struct callback_call *call = argument;
+
+	call->service->callback(call->record, call->user_data, call->service->data);
+}
+
 static void call_back(struct sdk_frame *frame, struct seen_by *seen, enum callback_phase phase)
 {
 	const struct sdk_context *context = &sdk_contexts[seen->context];
 	const struct sdk_slot *slot = frame->slot;
-	const struct callback_service *service = &context->callbacks[slot->table->callback_kind];
+	struct callback_call call = {
+		&context->callbacks[slot->table->callback_kind],
+		{
+			{ seen->context + 1u },
+			(uint64_t)frame->thread->number,
+			{ frame->internal, seen->external, frame->ancestor },
+			slot->table->callback_kind,
+			slot->operation,
+			phase,
+			&frame->payload,
+		},
+		&seen->user_data,
+	};
 	uint64_t before = sdk_thread_enter_tool(frame->thread, (unsigned)context->tool);
 
-	if (is_same_context(seen) && service->callback)
-		service->callback(
-			(struct callback_record){
-				{ seen->context + 1u },
-				(uint64_t)frame->thread->number,
-				{ frame->internal, seen->external, frame->ancestor },
-				slot->table->callback_kind,
-				slot->operation,
-				phase,
-				&frame->payload,
-			},
-			&seen->user_data, service->data);
+	if (is_same_context(seen) && call.service->callback)
+		(void)guard_call(run_callback, &call);
 	sdk_thread_leave_tool(frame->thread, before);
 }
 
-static void call_all_back(struct sdk_frame *frame, enum callback_phase phase)
+/* True when somebody was. */
+static bool call_all_back(struct sdk_frame *frame, enum callback_phase phase)
 {
+	bool is_called = false;
+
 	for (uint32_t i = 0; i < frame->seen_count; i++)
-		if (frame->seen[i].has_callback)
+		if (frame->seen[i].has_callback) {
 			call_back(frame, &frame->seen[i], phase);
+			is_called = true;
+		}
+	return is_called;
+}
+
+/* Records of calls alone do not carry them. */
+static bool needs_arguments(const struct sdk_frame *frame)
+{
+	const struct sdk_slot *slot = frame->slot;
+
+	return slot->is_watching || slot->callbacks | slot->extended;
 }
 
 static void begin_call(struct sdk_frame *frame)
@@ -221,8 +266,11 @@ static void begin_call(struct sdk_frame *frame)
 	frame->ancestor = sdk_thread_begin(frame->thread, (uint64_t)frame, frame->internal);
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		frame->seen[i].external = external_of(frame, frame->seen[i].context);
-	fill_arguments(frame);
-	call_all_back(frame, PHASE_ENTER);
+	frame->has_arguments = needs_arguments(frame);
+	if (frame->has_arguments)
+		fill_arguments(frame);
+	if (!call_all_back(frame, PHASE_ENTER))
+		return;
 	/* What was pushed meanwhile counts. */
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		if (!is_requested(frame, &sdk_contexts[frame->seen[i].context]))
@@ -236,9 +284,11 @@ bool service_enter(struct sdk_frame *frame)
 	if (!frame->thread)
 		return false;
 	collect_contexts(frame);
-	if (!frame->seen_count)
+	if (!frame->seen_count && !frame->slot->is_watching)
 		return false;
 	begin_call(frame);
+	if (frame->slot->is_watching && watch_at(frame->slot->watch)->before)
+		watch_at(frame->slot->watch)->before(frame);
 	frame->begin = service_ticks();
 	return true;
 }
@@ -265,7 +315,7 @@ static void record_call(const struct sdk_frame *frame, const struct seen_by *see
 	if (frame->slot->buffers & bit)
 		buffer_write(seen->context, table->buffer_kind, &whole.record,
 			     sizeof(whole.record));
-	if (!(frame->slot->extended & bit))
+	if (!(frame->slot->extended & bit) || !frame->has_arguments)
 		return;
 	whole.record.kind = table->extended_kind;
 	whole.record.size = sizeof(whole.record) + table->argument_bytes + table->result_bytes;
@@ -273,10 +323,10 @@ static void record_call(const struct sdk_frame *frame, const struct seen_by *see
 	buffer_write(seen->context, table->extended_kind, &whole, whole.record.size);
 }
 
-static void retire_call(const struct sdk_frame *frame, uint64_t end)
+void service_retire(uint64_t internal)
 {
-	struct retirement_record record = { sizeof(record), BUFFER_RETIREMENT, service_ns_at(end),
-					    frame->internal };
+	struct retirement_record record = { sizeof(record), BUFFER_RETIREMENT, service_now(),
+					    internal };
 	uint64_t all = __atomic_load_n(&service_retirements, __ATOMIC_RELAXED);
 
 	for (; all; all &= all - 1)
@@ -288,38 +338,58 @@ void service_exit(struct sdk_frame *frame)
 {
 	uint64_t end = service_ticks();
 
-	fill_result(frame);
-	call_all_back(frame, PHASE_EXIT);
+	if (frame->has_arguments)
+		fill_result(frame);
+	(void)call_all_back(frame, PHASE_EXIT);
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		if ((frame->slot->buffers | frame->slot->extended) >> frame->seen[i].context & 1)
 			record_call(frame, &frame->seen[i], end);
-	if (service_retirements)
-		retire_call(frame, end);
+	if (frame->slot->is_watching && watch_at(frame->slot->watch)->after)
+		watch_at(frame->slot->watch)->after(frame, end);
+	/* What a device does for it goes on under its number. */
+	if (!(frame->asked && work_end_call(frame->internal, (int32_t)frame->results[0] != 0)) &&
+	    service_retirements)
+		service_retire(frame->internal);
 	sdk_thread_end(frame->thread, (uint64_t)frame);
+}
+
+void service_request(unsigned index, int kind, int operation, uint64_t internal, uint64_t *value)
+{
+	const struct sdk_context *context = &sdk_contexts[index];
+	struct sdk_thread *thread = sdk_thread_mine();
+	uint64_t before, given = 0;
+
+	if (!thread || thread->tools_inside & 1ull << context->tool)
+		return;
+	before = sdk_thread_enter_tool(thread, (unsigned)context->tool);
+	if (context_state(context) == CONTEXT_ACTIVE && context->request &&
+	    !context->request((uint64_t)thread->number, (struct sdk_handle){ index + 1 }, kind,
+			      operation, internal, &given, context->request_data))
+		*value = given;
+	sdk_thread_leave_tool(thread, before);
 }
 
 void service_tell(unsigned index, const struct service_event *event, uint64_t *user_data)
 {
 	const struct sdk_context *context = &sdk_contexts[index];
-	const struct callback_service *service = &context->callbacks[event->kind];
 	struct sdk_thread *thread = sdk_thread_mine();
+	struct callback_call call = { .service = &context->callbacks[event->kind],
+				      .user_data = user_data };
 	uint64_t before;
 
 	if (!thread || thread->tools_inside & 1ull << context->tool)
 		return;
+	call.record = (struct callback_record){
+		{ index + 1u },
+		(uint64_t)thread->number,
+		{ event->internal, external_current(index, thread->number), event->ancestor },
+		event->kind,
+		event->operation,
+		event->phase,
+		event->payload,
+	};
 	before = sdk_thread_enter_tool(thread, (unsigned)context->tool);
-	if (context_state(context) == CONTEXT_ACTIVE && service->callback)
-		service->callback(
-			(struct callback_record){
-				{ index + 1u },
-				(uint64_t)thread->number,
-				{ event->internal, external_current(index, thread->number),
-				  event->ancestor },
-				event->kind,
-				event->operation,
-				event->phase,
-				event->payload,
-			},
-			user_data, service->data);
+	if (context_state(context) == CONTEXT_ACTIVE && call.service->callback)
+		(void)guard_call(run_callback, &call);
 	sdk_thread_leave_tool(thread, before);
 }

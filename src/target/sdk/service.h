@@ -18,8 +18,10 @@ struct sdk_slot {
 	uint64_t callbacks, buffers, extended; /* bits: of active contexts that want it so */
 	const struct api_table *table;
 	uint16_t operation;
-	bool is_ours;    /* its entry holds our stub */
-	uint64_t *entry; /* of the table; NULL: it was never changed */
+	bool is_ours;        /* its entry holds our stub */
+	uint8_t watch;       /* of watch.h: which of the list, and one; 0: none */
+	uint8_t is_watching; /* some active context needs it */
+	uint64_t *entry;     /* of the table; NULL: it was never changed */
 };
 _Static_assert(sizeof(struct sdk_slot) == SLOT_SIZE, "as assembly knows it");
 _Static_assert(API_SLOTS == SERVICE_SLOTS, "each has a stub");
@@ -50,6 +52,8 @@ struct sdk_frame {
 	struct sdk_thread *thread;
 	uint64_t internal, ancestor, begin;
 	uint32_t seen_count;
+	bool has_arguments; /* the payload was filled */
+	uint32_t asked;     /* how often HIP has asked in it whether to report */
 	struct seen_by seen[SEEN_MAX];
 	struct api_payload payload;
 };
@@ -77,6 +81,12 @@ struct service_event {
 	uint64_t internal, ancestor;
 };
 void service_tell(unsigned context, const struct service_event *event, uint64_t *user_data);
+
+/* Tells contexts that the id is used no more. */
+void service_retire(uint64_t internal);
+
+/* Asks a context for an external id; leaves *value where it does not answer. */
+void service_request(unsigned context, int kind, int operation, uint64_t internal, uint64_t *value);
 
 /* CLOCK_BOOTTIME, from the machine's counter where that may be read. */
 uint64_t service_now(void);

@@ -153,6 +153,15 @@ uint64_t sdk_thread_current(const struct sdk_thread *thread, uint64_t frame)
 	return depth ? thread->calls[depth - 1].correlation : 0;
 }
 
+struct sdk_frame *sdk_thread_frame(const struct sdk_thread *thread, uint64_t frame)
+{
+	uint32_t depth = MIN(thread->depth, THREAD_CALLS_MAX);
+
+	while (depth && thread->calls[depth - 1].frame <= frame)
+		depth--;
+	return depth ? (struct sdk_frame *)thread->calls[depth - 1].frame : NULL;
+}
+
 /* Sequentially consistent: a tool that is being detached either sees the thread here, or the thread
  * sees that its contexts have stopped. */
 uint64_t sdk_thread_enter_tool(struct sdk_thread *thread, unsigned tool)

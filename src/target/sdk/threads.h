@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+struct sdk_frame;
+
 #define THREAD_CALLS_MAX 16u
 
 struct sdk_thread {
@@ -36,6 +38,8 @@ struct sdk_thread *sdk_thread_mine(void);
  * call around it, 0: none. */
 uint64_t sdk_thread_begin(struct sdk_thread *thread, uint64_t frame, uint64_t correlation);
 void sdk_thread_end(struct sdk_thread *thread, uint64_t frame);
+/* The frame of the innermost call around an address of the calling thread's stack. */
+struct sdk_frame *sdk_thread_frame(const struct sdk_thread *thread, uint64_t frame);
 /* The number of the innermost call around an address of the calling thread's stack; 0: none. */
 uint64_t sdk_thread_current(const struct sdk_thread *thread, uint64_t frame);
 

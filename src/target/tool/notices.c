@@ -6,6 +6,7 @@
 
 #include "shared/arch/syscall.h"
 #include "target/agent/departure.h"
+#include "target/hooks/clock.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/wants.h"
 #include "target/tool/aside.h"
@@ -14,6 +15,8 @@
 #include "target/tool/watch.h"
 
 #include <errno.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 
 /* The loader is about to work: modules may come. */
 static const struct traced openings[] = {
@@ -31,12 +34,23 @@ static bool is_opening(const struct traced *traced)
 	return traced >= openings && traced < openings + ARRAY_SIZE(openings);
 }
 
+/* A thread may be about to lose the machine's counter, which calls that tools see are timed with.
+ */
+static void mind_counter(const struct traced *traced, const uint64_t *arguments)
+{
+	if (traced == &confine_notices[0] &&
+	    (((int)arguments[0] == PR_SET_SECCOMP && arguments[1] == SECCOMP_MODE_STRICT) ||
+	     ((int)arguments[0] == PR_SET_TSC && arguments[1] == PR_TSC_SIGSEGV)))
+		__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
+}
+
 /* Where threads have filters of their own, nobody is held up: any of them may repeat what only it
  * has done. */
 static void on_notice(const struct traced *traced, const uint64_t *arguments)
 {
 	bool may_bring_modules = is_opening(traced);
 
+	mind_counter(traced, arguments);
 	if (!limpet_agent_may_call() ||
 	    (!may_bring_modules && !confine_is_change(traced, arguments)))
 		return;

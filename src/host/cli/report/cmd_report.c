@@ -17,6 +17,7 @@ struct report_values {
 	bool is_json, tree;
 	const char *unit, *view;
 	struct shown_values shown;
+	struct range_values range;
 	uint64_t limit, records_max;
 };
 
@@ -30,6 +31,8 @@ static const struct option_desc report_options[] = {
 	{ 't', "tree", NULL, "also show who called whom, from samples", OPTION_FLAG, FIELD(tree) },
 	{ 0, "view", "VIEW", "use only these samples: on-cpu, off-cpu, runnable or wall",
 	  OPTION_TEXT, FIELD(view) },
+	FROM_OPTION(FIELD(range)),
+	TO_OPTION(FIELD(range)),
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
@@ -118,6 +121,8 @@ static int report_show(const char *path, const struct report_values *values,
 	    (r = only_find(&values->shown, &language, err)) ||
 	    (r = model_open_up_to(path, values->records_max, &report->model, err)))
 		return r;
+	if ((r = range_apply(report->model, path, &values->range, err)))
+		return r;
 	report->model->samples->view = kinds;
 	if ((r = view_check(report->model->samples, path, kinds, err)))
 		return r;
@@ -155,7 +160,7 @@ static enum exit_code report_finish(const struct recording_report *report, bool 
 static enum exit_code report_run(char **argv)
 {
 	CLEANUP(report_done) struct recording_report report = { 0 };
-	struct report_values values = { .unit = "usec", .limit = 20 };
+	struct report_values values = { .unit = "usec", .limit = 20, .range = RANGE_VALUES_ALL };
 	struct err err = { 0 };
 	int operands = options_parse(report_options, argv, &values, &err);
 
@@ -174,8 +179,8 @@ static enum exit_code report_run(char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "summarize a recording",
-	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--only LANGUAGE] [--full-paths] "
-		 "[--max-records N] [--json]",
+	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--from TIME] [--to TIME] "
+		 "[--only LANGUAGE] [--full-paths] [--max-records N] [--json]",
 	.options = report_options,
 	.run = report_run,
 	.notes =

@@ -102,6 +102,37 @@
 	.cfi_endproc
 	.size service_thunk, . - service_thunk
 
+	/* bool guard_call(work, argument): true when the work was left by an exception. */
+	function guard_call
+	.cfi_startproc
+	.cfi_personality 0x1b, guard_personality
+	hint	#34 /* bti c */
+	stp	x29, x30, [sp, #-16]!
+	.cfi_def_cfa_offset 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+	mov	x29, sp
+	mov	x9, x0
+	mov	x0, x1
+	blr	x9
+	mov	w0, wzr
+1:	ldp	x29, x30, [sp], #16
+	.cfi_remember_state
+	.cfi_restore x29
+	.cfi_restore x30
+	.cfi_def_cfa_offset 0
+	ret
+	.cfi_restore_state
+	.globl	guard_landing
+	.hidden	guard_landing
+guard_landing:
+	hint	#38 /* bti j */
+	bl	guard_caught
+	mov	w0, #1
+	b	1b
+	.cfi_endproc
+	.size guard_call, . - guard_call
+
 	function service_choose
 	.cfi_startproc
 	hint	#38 /* bti j */

@@ -98,6 +98,40 @@
 	.cfi_endproc
 	.size service_thunk, . - service_thunk
 
+	/* bool guard_call(work, argument): true when the work was left by an exception. */
+	function guard_call
+	.cfi_startproc
+	.cfi_personality 0x1b, guard_personality
+	endbr64
+	push	rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp, -16
+	mov	rbp, rsp
+	.cfi_def_cfa_register rbp
+	mov	rax, rdi
+	mov	rdi, rsi
+	call	rax
+	xor	eax, eax
+	pop	rbp
+	.cfi_remember_state
+	.cfi_def_cfa rsp, 8
+	.cfi_restore rbp
+	ret
+	.cfi_restore_state
+	.globl	guard_landing
+	.hidden	guard_landing
+guard_landing:
+	endbr64
+	mov	rdi, rax
+	call	guard_caught
+	mov	eax, 1
+	pop	rbp
+	.cfi_def_cfa rsp, 8
+	.cfi_restore rbp
+	ret
+	.cfi_endproc
+	.size guard_call, . - guard_call
+
 	function service_choose
 	.cfi_startproc
 	cmp	dword ptr [r11 + SLOT_IS_ON], 0

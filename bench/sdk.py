@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""
+What a tool of AMD's SDK costs a call of HIP: nanoseconds of processor time a call on the STAND-IN of AMD's HIP
+(tests/standin), without a tool and with one that does nothing, in turns. A call has two callbacks, or one record.
+
+Aims: 150 ns a callback, 60 ns a record.
+"""
+
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = HERE.parent / "build"
+LIMPET = os.environ.get("LIMPET", str(BUILD / "src/host/limpet"))
+MODES = {"callbacks": ("bench_callbacks.so", 2), "buffer": ("bench_buffer.so", 1)}
+
+
+class Target:
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [BUILD / "tests/sdk/bench_target"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = int(self.process.stdout.readline().split()[1])
+
+    def call(self, count):
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def with_tool(target, tool, count):
+    limpet = subprocess.Popen([LIMPET, "attach", str(target.pid), "--json", "--tool", BUILD / "tests/sdk" / tool],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    if '"ok":true' not in limpet.stdout.readline():
+        sys.exit(f"{tool}: not attached")
+    taken = target.call(count)
+    limpet.communicate("\n")
+    return taken
+
+
+def measure(name, arguments):
+    tool, parts = MODES[name]
+    target = Target()
+    quiet, during = [], []
+    for _ in range(arguments.turns):
+        quiet.append(target.call(arguments.calls))
+        during.append(with_tool(target, tool, arguments.calls))
+    target.close()
+    before, after = statistics.median(quiet), statistics.median(during)
+    print(f"| {name} | {before:.0f} | {after:.0f} | {(after - before) / parts:.0f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--calls", type=int, default=200_000)
+    arguments = parser.parse_args()
+    print(f"stand-in, {arguments.turns} turns of {arguments.calls} calls each; load {os.getloadavg()[0]:.0f}\n")
+    print("| by | a call ns | with a tool ns | a callback or record ns |\n|---|---|---|---|")
+    for name in MODES:
+        measure(name, arguments)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

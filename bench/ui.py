@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""
+What `limpet ui` takes to open a large recording and to add up ranges of it.
+
+  bench/ui.py [--samples N] [--nodes N] [--ranges N]
+
+Environment: LIMPET, BUILD (a build tree).
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+os.environ.setdefault("LIMPET", str(ROOT / "out/bin/limpet"))
+sys.path.insert(0, str(ROOT / "tests/ui"))
+
+from server import Server, read_answer  # noqa: E402
+
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+
+
+def memory_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) // 1024 for line in file if line.startswith("VmRSS"))
+
+
+def cpu_ms(pid):
+    """Processor time of all its threads: what counts where others keep the machine busy."""
+    total = 0
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        total += int(path.read_text(encoding="ascii").split()[0])
+    return total / 1e6
+
+
+class Asking:
+    """One connection, as a page has it."""
+
+    def __init__(self, server):
+        self.server = server
+        self.connection = server.connect()
+
+    def time_ms(self, path):
+        begin = time.monotonic()
+        self.connection.sendall(self.server.head(path).encode())
+        answer = read_answer(self.connection)
+        if answer.status != 200:
+            raise RuntimeError(f"{path}: {answer.raw[:300]!r}")
+        return (time.monotonic() - begin) * 1000, len(answer.body)
+
+
+def measure(asking, name, paths):
+    before = cpu_ms(asking.server.process.pid)
+    results = [asking.time_ms(path) for path in paths]
+    cpu = (cpu_ms(asking.server.process.pid) - before) / len(results)
+    times = sorted(time_ms for time_ms, _ in results)
+    print(f"{name:34} p50 {statistics.median(times):8.1f} ms  p95 {times[int(len(times) * 0.95)]:8.1f} ms  "
+          f"processor {cpu:8.1f} ms  "
+          f"{statistics.median(size for _, size in results) / 1024:9.1f} KiB")
+
+
+def ranges(end_ns, count, share):
+    chance = random.Random(7)
+    for _ in range(count):
+        length = int(end_ns * share)
+        begin = chance.randrange(max(end_ns - length, 1))
+        yield f"&from={begin}&to={begin + length}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument("--samples", type=int, default=10_000_000)
+    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--ranges", type=int, default=40)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
+        path = os.path.join(folder, "large.limpet")
+        subprocess.run([str(BUILD / "bench/make_samples_file"), path, str(options.samples), str(options.nodes)],
+                       check=True)
+        print(f"{options.samples} samples, {options.nodes} nodes, {os.path.getsize(path) >> 20} MiB")
+        begin = time.monotonic()
+        with Server(path) as server:
+            opened = time.monotonic() - begin
+            asking = Asking(server)
+            first = asking.time_ms("/api/flame?session=1")[0] / 1000
+            print(f"open {opened:.2f} s (processor {cpu_ms(server.process.pid) / 1000:.2f} s), first flame graph after {opened + first:.2f} s, "
+                  f"{memory_mib(server.process.pid)} MiB")
+            end_ns = server.ask("/api/sessions")["sessions"][0]["end_ns"]
+            for share in (1.0, 0.5, 0.1, 0.01):
+                measure(asking, f"flame of {share:.0%}",
+                        [f"/api/flame?session=1{part}" for part in ranges(end_ns, options.ranges, share)])
+            for route, more in (("functions", ""), ("heatmap", "&cell_ms=100"), ("timeline", "&width=1500"),
+                                ("threads", "")):
+                measure(asking, f"{route} of 50%",
+                        [f"/api/{route}?session=1{part}{more}" for part in ranges(end_ns, options.ranges, 0.5)])
+            half = f"&to={end_ns // 2}"
+            measure(asking, "compare of halves", [f"/api/compare?session=1{half}&session_b=1&from_b={end_ns // 2}"] * 10)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+/*
+ * Leaves out what lies before and behind a part of a recording.
+ */
+#include "host/model/narrow.h"
+
+#include "host/model/span.h"
+
+#include <string.h>
+
+bool narrow_sample(const struct model *model, struct sample_event *event)
+{
+	uint64_t begin_ns = event->time_ns - MIN(event->time_ns, event->weight_ns);
+	uint64_t from_ns = MAX(begin_ns, model->from_ns), to_ns = MIN(event->time_ns, model->to_ns);
+
+	if (!event->weight_ns)
+		return event->time_ns >= model->from_ns && event->time_ns < model->to_ns;
+	if (from_ns >= to_ns)
+		return false;
+	event->time_ns = to_ns;
+	event->weight_ns = to_ns - from_ns;
+	return true;
+}
+
+bool narrow_has_call(const struct model *model, const struct call *call)
+{
+	return call->begin_ns >= model->from_ns && call->begin_ns < model->to_ns;
+}
+
+static int count_sample(const struct sample_event *event, void *context)
+{
+	struct model *model = context;
+	struct samples *samples = model->samples;
+	uint64_t begin_ns = event->time_ns - MIN(event->time_ns, event->weight_ns);
+
+	samples->first_ns = samples->count ? MIN(samples->first_ns, begin_ns) : begin_ns;
+	samples->last_ns = MAX(samples->last_ns, event->time_ns);
+	samples->count++;
+	samples->kinds[event->kind]++;
+	samples->weights_ns[event->kind] += event->weight_ns;
+	samples->ends[event->end]++;
+	samples->guessed += event->is_guessed;
+	model->threads[event->thread->number]->samples++;
+	return 0;
+}
+
+static int count_call(const struct call *call, void *context)
+{
+	(void)call;
+	(*(uint64_t *)context)++;
+	return 0;
+}
+
+static void forget_counts(struct model *model)
+{
+	struct samples *samples = model->samples;
+
+	samples->count = samples->first_ns = samples->last_ns = samples->guessed = 0;
+	memset(samples->kinds, 0, sizeof(samples->kinds));
+	memset(samples->weights_ns, 0, sizeof(samples->weights_ns));
+	memset(samples->ends, 0, sizeof(samples->ends));
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		model->threads[i]->samples = 0;
+}
+
+int model_narrow(struct model *model, uint64_t from_ns, uint64_t to_ns)
+{
+	struct model_span span = model_span(model);
+	bool has_calls = model->calls;
+	int r;
+
+	model->from_ns = span.begin_ns + MIN(from_ns, UINT64_MAX - span.begin_ns);
+	model->to_ns = to_ns < UINT64_MAX - span.begin_ns ? span.begin_ns + to_ns : UINT64_MAX;
+	forget_counts(model);
+	r = model_each_sample(model, count_sample, model);
+	model->calls = 0;
+	return !r && has_calls ? model_each_call(model, count_call, &model->calls) : r;
+}

@@ -1,0 +1,15 @@
+/*
+ * A part of a session as one HTML file: the page with the answers inside.  It asks nobody anything.
+ */
+#pragma once
+
+#include "host/ui/handlers.h"
+
+#define SHARE_MAX (20u << 20)
+
+/* Writes the file. */
+int share_write(struct ui *ui, const struct ui_range *range, FILE *out, struct err *err) MUST_CHECK;
+
+/* The same of a recording, for `limpet export`; UINT64_MAX: to its end. */
+int share_recording(const char *path, uint64_t from_ns, uint64_t to_ns, const char *version,
+		    FILE *out, struct err *err) MUST_CHECK;

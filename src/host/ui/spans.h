@@ -1,0 +1,59 @@
+/*
+ * What a recording has besides samples: calls, ranges and work of devices, each with a beginning
+ * and an end, in lanes.  Loaded when it is asked for first.
+ */
+#pragma once
+
+#include "host/core/pool.h"
+#include "host/model/model.h"
+#include "host/model/table.h"
+#include "host/ui/command.h"
+
+struct columns;
+struct reply;
+struct ui_session;
+
+#define SPANS_MAX       (16u << 20)
+#define SPAN_LEVELS_MAX 64u
+#define LANE_TITLE_MAX  160u
+
+struct span {
+	uint64_t begin_ns, end_ns; /* in time of the session */
+	uint64_t correlation;      /* 0: none */
+	uint32_t lane, name;
+	uint8_t level, domain;
+	bool is_work;
+};
+
+enum lane_type { LANE_CALLS, LANE_MARKERS, LANE_QUEUE };
+
+struct span_lane {
+	char title[LANE_TITLE_MAX];
+	enum lane_type type;
+	int64_t thread; /* its number; -1: it is no thread's */
+	uint64_t spans;
+	unsigned depth;
+	uint64_t ends_ns[SPAN_LEVELS_MAX]; /* of what lies on each level, while it is filled */
+};
+
+struct spans {
+	bool is_loaded;
+	struct span *items; /* in the order of their beginnings */
+	size_t count, room;
+	struct span_lane *lanes;
+	size_t lane_count, lane_room;
+	struct pool names;
+	struct table causes; /* (correlation, 0): number of the call and one */
+	uint64_t left_out;   /* beyond SPANS_MAX */
+};
+
+/* 0 or -ENOMEM; `origin_ns` is CLOCK_BOOTTIME of the session's time 0. */
+int spans_load(struct spans *ret, struct model *model, uint64_t origin_ns) MUST_CHECK;
+void spans_done(struct spans *spans);
+
+/* The call that caused this work; NULL: it is not known. */
+const struct span *spans_cause(const struct spans *spans, const struct span *work);
+
+/* Flame graphs of device time and of memory. */
+int spans_flame_write(struct ui_session *session, const struct ui_command *command,
+		      struct reply *reply, struct err *err) MUST_CHECK;

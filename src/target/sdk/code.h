@@ -1,0 +1,18 @@
+/*
+ * Code objects that the HSA runtime has loaded, and the kernels in them.
+ */
+#pragma once
+
+#include "target/sdk/abi.h"
+
+/* Asks the runtime for what is loaded, once it is known; on a thread that may call it. */
+void code_look(void);
+
+/* Tells contexts (bits) that are active of all that they have not been told. */
+void code_tell(uint64_t active);
+
+/* The number of a kernel of that name; made, and told, where no code object has it. */
+uint64_t code_kernel(const char *name);
+
+/* A context's place was given to another. */
+void code_forget(unsigned context);

@@ -1,0 +1,91 @@
+/*
+ * The personality of guard_call(), which is in shared/arch/NAME/service.S.  The unwinder that asks
+ * is the one that must be told what to do: its functions are looked for in the library that it is
+ * in.
+ */
+#include "target/sdk/guard.h"
+
+#include <dlfcn.h>
+
+enum { SEARCH = 1, HANDLER = 4, FORCED = 8 };
+enum { CAUGHT_BY_OTHER = 1, FOUND = 6, INSTALL = 7, GO_ON = 8 };
+enum { FIRST_REGISTER = 0 };
+
+struct exception {
+	uint64_t class;
+	void (*cleanup)(int reason, struct exception *exception);
+	uint64_t private[2];
+};
+
+typedef void *dlsym_function(void *, const char *);
+typedef int dladdr_function(const void *, Dl_info *);
+typedef void set_register(void *context, int which, uint64_t value);
+typedef void set_address(void *context, uint64_t value);
+typedef void *begin_function(void *exception);
+typedef void end_function(void);
+
+static struct {
+	dladdr_function *where;
+	set_register *set_register;
+	set_address *set_address;
+	begin_function *begin;
+	end_function *end;
+} known;
+
+extern const unsigned char guard_landing[];
+int guard_personality(int version, int actions, uint64_t class, struct exception *exception,
+		      void *context);
+void guard_caught(struct exception *exception);
+
+static void *find(dlsym_function *symbol, void *handle, const char *name)
+{
+	void *found = handle ? symbol(handle, name) : NULL;
+
+	return found ? found : symbol(RTLD_DEFAULT, name);
+}
+
+void guard_learn(const struct boot_libc *libc, void *handle)
+{
+	dlsym_function *symbol = (dlsym_function *)libc->dlsym;
+
+	known.where = (dladdr_function *)symbol(RTLD_DEFAULT, "dladdr");
+	known.set_register = (set_register *)find(symbol, handle, "_Unwind_SetGR");
+	known.set_address = (set_address *)find(symbol, handle, "_Unwind_SetIP");
+	known.begin = (begin_function *)find(symbol, handle, "__cxa_begin_catch");
+	known.end = (end_function *)find(symbol, handle, "__cxa_end_catch");
+}
+
+static bool is_same_library(const void *a, const void *b)
+{
+	Dl_info first, second;
+
+	return known.where && known.where(a, &first) && known.where(b, &second) &&
+	       first.dli_fbase == second.dli_fbase;
+}
+
+int guard_personality(int version, int actions, uint64_t class, struct exception *exception,
+		      void *context)
+{
+	(void)version, (void)class;
+	/* Cancellation and pthread_exit() are no errors of the tool's. */
+	if (actions & FORCED || !known.set_address || !known.set_register ||
+	    !is_same_library(__builtin_return_address(0), (const void *)known.set_address))
+		return GO_ON;
+	if (actions & SEARCH)
+		return FOUND;
+	if (!(actions & HANDLER))
+		return GO_ON;
+	known.set_register(context, FIRST_REGISTER, (uint64_t)exception);
+	known.set_address(context, (uint64_t)guard_landing);
+	return INSTALL;
+}
+
+void guard_caught(struct exception *exception)
+{
+	if (known.begin && known.end) {
+		known.begin(exception);
+		known.end();
+	} else if (exception->cleanup) {
+		exception->cleanup(CAUGHT_BY_OTHER, exception);
+	}
+}

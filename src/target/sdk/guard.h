@@ -1,0 +1,16 @@
+/*
+ * Calls into tools that end at our frame, also when the tool throws: an exception that nobody
+ * catches would end the program.
+ */
+#pragma once
+
+#include "shared/wire/boot.h"
+
+#include <stdbool.h>
+
+/* Where the functions of C++'s runtime are that the tool uses; handle: of dlopen. */
+void guard_learn(const struct boot_libc *libc, void *handle);
+
+/* Calls work(argument); true when it was left by an exception, which is caught.  One that the
+ * tool's own unwinder cannot hand over goes on as if we were not there. */
+bool guard_call(void (*work)(void *argument), void *argument);

@@ -1,0 +1,23 @@
+/*
+ * Calls that tell us something ourselves, whether or not a tool wants to see them: an executable is
+ * loaded, memory is taken.
+ */
+#pragma once
+
+#include "target/sdk/service.h"
+
+struct slot_watch {
+	const char *name; /* of the function, or with '*' of all that begin so */
+	/* It is needed for contexts that have one of these; 0: none. */
+	uint8_t callback_kinds[2], buffer_kinds[2];
+	void (*before)(struct sdk_frame *frame);
+	void (*after)(struct sdk_frame *frame, uint64_t end);
+};
+
+/* Which of the list that function is, and one; 0: it is not watched. */
+uint8_t watch_find(const char *name);
+const struct slot_watch *watch_at(uint8_t watch);
+
+void code_before_destroy(struct sdk_frame *frame);
+void code_after_freeze(struct sdk_frame *frame, uint64_t end);
+void memory_after(struct sdk_frame *frame, uint64_t end);

@@ -1,0 +1,21 @@
+/*
+ * What devices do: kernels and copies, as HIP reports them to the one who asks it to.
+ */
+#pragma once
+
+#include "shared/wire/boot.h"
+
+#include <stdbool.h>
+
+/* Asks HIP for reports, or no more, as contexts of attached tools (bits) want.  On a thread of
+ * ours. */
+void work_install(const struct boot_libc *libc, uint32_t tools);
+
+/* A call in which HIP has asked is over; where it failed, what was asked comes to nothing.  True:
+ * the rest of what it began is still to be reported. */
+bool work_end_call(uint64_t internal, bool has_failed);
+
+/* Is a thread of HIP's in our code? */
+bool work_is_inside(void);
+
+void work_adopt(void);

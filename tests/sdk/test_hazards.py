@@ -1,0 +1,95 @@
+"""Tools of AMD's SDK in programs that leave their calls by jumps, fork, cancel, end; and limpet that comes, goes and dies meanwhile."""
+
+import os
+import signal
+import unittest
+
+from sdk import CASES, Attached, Log, Work, harness
+
+TOOLS = ("callbacks", "buffers", "work")
+
+
+class Hazards(unittest.TestCase):
+    def setUp(self):
+        self.log = Log()
+        self.addCleanup(self.log.close)
+        self.work = Work(**CASES["amds"], program="standin_hazards")
+        self.addCleanup(self.work.close)
+
+    def begin(self, *arguments, tools=TOOLS):
+        attached = Attached(self.work, self.log, *tools, arguments=arguments)
+        self.addCleanup(attached.process.kill)
+        return attached
+
+    def end(self, attached):
+        result = attached.leave()
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(self.log.lines("wrong"), [])
+
+    def is_alive(self):
+        self.assertEqual(self.work.ask("streams", 1), [])
+
+    def storm(self):
+        self.work.tell("storm", 64)
+        self.assertEqual(self.work.process.stdout.readline(), "storming\n")
+
+    def calm(self):
+        self.assertGreater(int(self.work.ask("stop")[-1][1]), 0)
+        self.is_alive()
+
+    def test_detached_while_64_threads_are_in_callbacks(self):
+        self.storm()
+        for arguments in ((), ("--unload",)):
+            attached = self.begin(*arguments)
+            harness.wait_until(lambda: False, 0.2)
+            self.end(attached)
+        for words in self.log.lines("detach"):
+            if "extended" in words:
+                self.assertEqual(words[words.index("wrong") + 1], "0", words)
+        self.calm()
+
+    def test_limpet_is_killed(self):
+        self.storm()
+        for _ in range(2):
+            attached = self.begin()
+            os.killpg(attached.process.pid, signal.SIGKILL)
+            attached.process.wait()
+            self.assertTrue(harness.wait_until(lambda: len(self.log.lines("detach")) == len(TOOLS)))
+            self.log.clear()
+        self.calm()
+
+    def test_calls_that_are_left_by_longjmp(self):
+        attached = self.begin()
+        self.assertEqual(self.work.ask("leaps", 60), [])
+        self.is_alive()
+        self.end(attached)
+        self.assertEqual(self.work.ask("leaps", 20), [])
+
+    def test_threads_that_are_cancelled_in_their_calls(self):
+        attached = self.begin()
+        self.assertEqual(self.work.ask("cancels", 60), [])
+        self.is_alive()
+        self.end(attached)
+        self.assertEqual(self.work.ask("cancels", 5), [])
+
+    def test_children_forked_among_launches(self):
+        attached = self.begin()
+        self.assertEqual(self.work.ask("forks", 15), [])
+        self.is_alive()
+        self.end(attached)
+
+    def test_a_thread_that_may_not_read_the_counter(self):
+        attached = self.begin()
+        self.assertEqual(self.work.ask("forbid", 50), [])
+        self.is_alive()
+        self.end(attached)
+
+    def test_calls_at_the_very_end(self):
+        attached = self.begin()
+        self.work.tell("quit")
+        self.assertEqual(self.work.process.wait(harness.PATIENCE_S), 0)
+        harness.limpet_finish(attached.process)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""
+The numbers of `limpet ui` are those of `limpet report --json`; both forms of a table say the same.
+
+Environment: LIMPET is the executable under test, PROGRAMS the folder with the built test programs.
+"""
+
+import base64
+import json
+import os
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from server import LIMPET, PATIENCE_S, Server, program
+
+VIEWS = {"cpu": "on-cpu", "off-cpu": "off-cpu", "runnable": "runnable"}
+
+
+def decode(data):
+    """The binary form of a table, as its JSON form would be."""
+    magic, version, count, facts_size, total = struct.unpack_from("<4sHHII", data)
+    assert (magic, version, total) == (b"LMPC", 1, len(data)), (magic, version, total, len(data))
+    facts = json.loads(data[16 + 32 * count:16 + 32 * count + facts_size])
+    facts["columns"] = {}
+    for i in range(count):
+        name, kind, items, offset, size = struct.unpack_from("<16sIIII", data, 16 + 32 * i)
+        assert offset % 8 == 0 and offset + size <= len(data)
+        letter = {1: "B", 2: "I", 3: "d", 4: "I"}[kind]
+        values = list(struct.unpack_from(f"<{items}{letter}", data, offset))
+        if kind == 4:
+            texts = data[offset + 4 * items:offset + size]
+            values = [texts[begin:end].decode() for begin, end in zip([0, *values], values)]
+        facts["columns"][name.rstrip(b"\0").decode()] = values
+    return facts
+
+
+class Truth(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="truth-")
+        cls.path = os.path.join(cls.folder.name, "it.limpet")
+        subprocess.run([program("make_samples"), cls.path, "50"], check=True, timeout=PATIENCE_S)
+        cls.server = Server(cls.path)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+        cls.folder.cleanup()
+
+    def report(self, *options):
+        done = subprocess.run([LIMPET, "report", self.path, "--json", *options], capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def functions(self, events, view):
+        return sorted((row["name"], row["module"], row["self_ns"], row["total_ns"], row["self_samples"],
+                       row["total_samples"], row["self_error"])
+                      for row in events if row["event"] == "sampled_function" and row["view"] == view)
+
+    def asked(self, kind, more=""):
+        columns = self.server.ask(f"/api/functions?session=1&kind={kind}&limit=0{more}")["columns"]
+        return sorted(zip(*(columns[name] for name in ("name", "module", "self", "total", "self_count", "total_count",
+                                                       "self_error"))))
+
+    def test_functions(self):
+        events = self.report()
+        for kind, view in VIEWS.items():
+            self.assertEqual(self.asked(kind), self.functions(events, view), kind)
+
+    def test_functions_of_a_range(self):
+        """The same part of the recording, by --from and --to."""
+        end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]
+        for begin, until in ((0, end // 2), (end // 3, end // 3 * 2), (end - 5_000_000, end + 1)):
+            events = self.report("--from", f"{begin / 1e9:.9f}", "--to", f"{until / 1e9:.9f}")
+            for kind, view in VIEWS.items():
+                self.assertEqual(self.asked(kind, f"&from={begin}&to={until}"), self.functions(events, view),
+                                 (kind, begin, until))
+
+    def test_threads(self):
+        columns = self.server.ask("/api/threads?session=1")["columns"]
+        asked = sorted(zip(*(columns[name] for name in ("tid", "name", "samples", "on_cpu_ns", "waited_ns",
+                                                        "runnable_ns", "incomplete"))))
+        told = sorted((row["tid"], row["name"], row["samples"], row["on_cpu_ns"], row["waited_ns"], row["runnable_ns"],
+                       row["incomplete"]) for row in self.report() if row["event"] == "sampled_thread")
+        self.assertEqual(asked, told)
+
+    def test_session(self):
+        session = self.server.ask("/api/sessions")["sessions"][0]
+        summary = self.report()[-1]
+        self.assertEqual((session["samples"], session["lost"], session["hz"], session["sampler"]),
+                         (summary["samples"], summary["samples_lost"], summary["hz"], summary["sampler"]))
+        self.assertEqual((session["state"], session["file"]), ("file", "it.limpet"))
+
+    def test_both_forms(self):
+        for path in ("/api/flame?session=1&kind=wall&by_thread=1", "/api/flame?session=1&invert=1",
+                     "/api/functions?session=1", "/api/threads?session=1", "/api/timeline?session=1&width=50",
+                     "/api/heatmap?session=1&cell_ms=1", "/api/sandwich?session=1&name=middle&module=make_samples"):
+            binary, text = decode(self.server.get(path).body), self.server.ask(path)
+            for answer in (binary, text):
+                answer.pop("elapsed_us", None)
+            self.assertEqual(binary, text, path)
+
+    def test_trees(self):
+        whole = self.server.ask("/api/functions?session=1&kind=wall")["total"]
+        for options in ("", "&invert=1", "&by_thread=1", "&width=0"):
+            flame = self.server.ask(f"/api/flame?session=1&kind=wall{options}")
+            self.assertEqual((sum(flame["columns"]["self"]), flame["total"]), (whole, whole), options)
+        narrow = self.server.ask("/api/flame?session=1&kind=wall&width=1")
+        self.assertEqual(sum(narrow["columns"]["self"]), whole)
+        self.assertGreater(narrow["trimmed"], 0)
+        self.assertIn(4, narrow["columns"]["type"])
+
+    def test_parts_add_up(self):
+        """Time is cut, not counted twice: the parts of a range have together what the whole has."""
+        end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]
+        whole = self.server.ask("/api/flame?session=1&kind=wall")["total"]
+        cuts = [0, end // 7, end // 3, end // 2 + 1, end + 1]
+        parts = [self.server.ask(f"/api/flame?session=1&kind=wall&from={begin}&to={until}")["total"]
+                 for begin, until in zip(cuts, cuts[1:])]
+        self.assertEqual(sum(parts), whole)
+        heat = self.server.ask("/api/heatmap?session=1&kind=wall&cell_ms=1")
+        self.assertEqual(sum(heat["columns"]["value"]), whole)
+        threads = self.server.ask("/api/threads?session=1")["columns"]["number"]
+        by_thread = [self.server.ask(f"/api/flame?session=1&kind=wall&threads={number}")["total"] for number in threads]
+        self.assertEqual(sum(by_thread), whole)
+
+    def test_compare(self):
+        """Both sides have what their ranges have alone; a range beside itself differs nowhere."""
+        end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]
+        half = end // 2
+        both = self.server.ask(f"/api/compare?session=1&from=0&to={half}&session_b=1&from_b={half}&to_b={end + 1}"
+                               "&kind=wall")
+        for name, part in (("", f"&from=0&to={half}"), ("_b", f"&from={half}&to={end + 1}")):
+            alone = self.server.ask(f"/api/flame?session=1&kind=wall{part}")
+            self.assertEqual(sum(both["columns"][f"self{name}"]), alone["total"])
+            self.assertEqual((both[f"total{name}"], both[f"samples{name}"]), (alone["total"], alone["samples"]))
+        same = self.server.ask("/api/compare?session=1&session_b=1")["columns"]
+        self.assertEqual(same["self"], same["self_b"])
+        self.assertEqual(self.server.get("/api/compare?session=1&session_b=9").status, 404)
+
+    def test_exports(self):
+        """What is exported is what `limpet export` writes of the same range."""
+        end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]
+        answer = self.server.get(f"/api/export?session=1&format=folded&from=0&to={end // 2}")
+        self.assertEqual(answer.status, 200, answer.raw[:300])
+        self.assertEqual(answer.headers["content-disposition"], 'attachment; filename="limpet-1.folded"')
+        done = subprocess.run([LIMPET, "export", self.path, "-f", "folded", "-o", "-", "--to", f"{end // 2 / 1e9:.9f}"],
+                              capture_output=True, timeout=PATIENCE_S, check=True)
+        self.assertEqual(answer.body, done.stdout)
+        names = [row["name"] for row in self.server.ask("/api/formats")["formats"]]
+        self.assertIn("pftrace", names)
+        for name, status in (("nonsense", 400), ("rocpd", 409), ("chrome", 409), ("speedscope", 200)):
+            self.assertEqual(self.server.get(f"/api/export?session=1&format={name}").status, status, name)
+
+    def test_shared_page(self):
+        size = self.server.get("/api/share?session=1&size=1").json()
+        answer = self.server.get("/api/share?session=1")
+        self.assertEqual((answer.status, len(answer.body)), (200, size["bytes"]), answer.raw[:300])
+        page = answer.body.decode()
+        data = page.partition('id="limpet-share">')[2].partition("</script>")[0]
+        answers = json.loads(data)["answers"]
+        flame = decode(base64.b64decode(answers["/api/flame?kind=cpu&invert=0"]))
+        self.assertEqual(flame["total"], self.server.ask("/api/flame?session=1")["total"])
+        self.assertTrue(json.loads(base64.b64decode(answers["/api/about"]))["share"])
+        for wrong in ("http-equiv=\"refresh", "src=", 'href="app'):
+            self.assertNotIn(wrong, page.partition("<script>")[0].replace("-src", ""))
+        path = os.path.join(self.folder.name, "share.html")
+        subprocess.run([LIMPET, "export", self.path, "-f", "html-page", "-o", path], timeout=PATIENCE_S, check=True,
+                       stdout=subprocess.DEVNULL)
+        with open(path, encoding="utf-8") as file:
+            self.assertIn("limpet-share", file.read())
+
+    def test_a_stack(self):
+        end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]
+        thread = self.server.ask("/api/threads?session=1")["columns"]["number"][0]
+        stack = self.server.ask(f"/api/stack?session=1&thread={thread}&time={end // 2}")
+        self.assertTrue(stack["found"])
+        self.assertIn("outer", [frame["name"] for frame in stack["frames"]])
+
+    def test_sandwich(self):
+        answer = self.server.ask("/api/sandwich?session=1&kind=cpu&name=middle&module=make_samples")
+        rows = list(zip(answer["columns"]["role"], answer["columns"]["name"]))
+        self.assertIn((0, "outer"), rows)
+        self.assertIn((1, "inner"), rows)
+
+
+class Calls(unittest.TestCase):
+    """Traced calls and work of devices."""
+
+    def test_spans(self):
+        with tempfile.TemporaryDirectory(prefix="spans-") as folder:
+            path = os.path.join(folder, "gpu.limpet")
+            subprocess.run([program("make_gpu_recording"), path, "20"], check=True, timeout=PATIENCE_S,
+                           stdout=subprocess.DEVNULL)
+            with Server(path) as server:
+                self.check(server)
+
+    def check(self, server):
+        answer = server.ask("/api/spans?session=1&width=16384")
+        spans = answer["columns"]
+        self.assertEqual(sum(spans["count"]), sum(lane["spans"] for lane in answer["lanes"]))
+        self.assertEqual({lane["type"] for lane in answer["lanes"]} & {"calls", "queue"}, {"calls", "queue"})
+        # Nothing on one level of a lane lies over another.
+        last = {}
+        for row in sorted(zip(spans["lane"], spans["level"], spans["begin"], spans["end"])):
+            self.assertGreaterEqual(row[2], last.get(row[:2], 0), row)
+            last[row[:2]] = row[3]
+        flows = server.ask("/api/flows?session=1")["columns"]
+        self.assertTrue(flows["correlation"])
+        for begin, end in zip(flows["from_time"], flows["to_time"]):
+            self.assertLessEqual(begin, end)
+        span = server.ask(f"/api/span?session=1&correlation={flows['correlation'][0]}")
+        self.assertTrue(span["found"] and span["work"] and span["call"]["name"])
+        gpu = server.ask("/api/flame?session=1&kind=gpu")
+        self.assertGreater(gpu["total"], 0)
+        self.assertEqual(sum(gpu["columns"]["self"]), gpu["total"])
+        self.assertIn("gpu", server.ask("/api/sessions")["sessions"][0]["kinds"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -21,8 +21,10 @@ export class Times {
 	private readonly length = h("span", { class: "dim" });
 
 	constructor(private readonly app: App) {
-		for (const input of [this.from, this.to])
+		for (const input of [this.from, this.to]) {
 			input.addEventListener("change", () => this.typed());
+			input.addEventListener("keydown", event => event.key === "Enter" && this.typed());
+		}
 		this.clear.addEventListener("click", () => app.show({ range: null, zoom: null }));
 		this.zoom.addEventListener("click", () => this.zoomIn());
 		this.window.addEventListener("change", () => app.show({ window: Number(this.window.value), range: null }));

@@ -75,7 +75,8 @@ export async function serverStart(command, options = {}) {
 }
 
 export async function serverEnd(server, signal = "SIGTERM") {
-	if (server.exitCode !== null)
+	// One that was killed has a signal and no exit code.
+	if (server.exitCode !== null || server.signalCode !== null)
 		return;
 	const ended = new Promise(done => server.once("exit", done));
 	server.kill(signal);

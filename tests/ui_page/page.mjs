@@ -115,6 +115,20 @@ async function selectionTry(browser, url) {
 		await page.keyboard.press("Escape");
 		await until("no range", () => !page.url().includes("range="));
 	});
+	await step("a range typed where there is none: the second field stays empty until it is typed", async () => {
+		await page.focus('[aria-label="range from"]');
+		await page.keyboard.type("3");
+		await page.keyboard.press("Tab");
+		await until("the range to the end", () => page.url().includes("range=3000000000-"));
+		must(await page.inputValue('[aria-label="range to"]') === "", "it was filled in on the way to it");
+		await page.keyboard.type("7");
+		await page.keyboard.press("Enter");
+		await until("the range", () => page.url().includes("range=3000000000-7000000000"));
+		await page.keyboard.press("Escape");
+		await until("as it is read", async () => await page.inputValue('[aria-label="range to"]') === "7.000");
+		await page.keyboard.press("Escape");
+		await until("no range", () => !page.url().includes("range="));
+	});
 	await step("focus, merge and collapse change the picture, and can be taken back", async () => {
 		const box = await page.locator(chosenFlame).boundingBox();
 		await page.mouse.click(box.x + 40, box.y + 45);

@@ -19,6 +19,7 @@ export class Times {
 		h("option", { value: "0" }, "since the beginning"), h("option", { value: "5" }, "last 5 s"),
 		h("option", { value: "30" }, "last 30 s"), h("option", { value: "300" }, "last 5 min"));
 	private readonly length = h("span", { class: "dim" });
+	private isTyping = false;
 
 	constructor(private readonly app: App) {
 		for (const input of [this.from, this.to]) {
@@ -31,9 +32,20 @@ export class Times {
 		this.pin.addEventListener("click", () => this.pinToggle());
 		this.element = h("div", { class: "times", role: "group", "aria-label": "range of time" }, this.from, h("span", { class: "dim" }, "to"), this.to,
 			this.clear, this.zoom, this.pin, this.window, this.length);
+		this.typingFollow();
 		app.on("view", () => this.update());
 		app.on("session", () => this.update());
 		app.on("live", () => this.update());
+	}
+
+	// While the focus goes from one field to the other, the document has none: the active element would not tell.
+	private typingFollow(): void {
+		const isField = (target: EventTarget | null): boolean => target === this.from || target === this.to;
+		this.element.addEventListener("focusin", event => { this.isTyping = isField(event.target); });
+		this.element.addEventListener("focusout", event => {
+			this.isTyping = isField(event.relatedTarget);
+			this.update();
+		});
 	}
 
 	private typed(): void {
@@ -62,7 +74,7 @@ export class Times {
 	private update(): void {
 		const { range, pin } = this.app.view, all = this.app.extent;
 		// What somebody is typing stays.
-		if (!this.element.contains(document.activeElement) || !(document.activeElement instanceof HTMLInputElement)) {
+		if (!this.isTyping) {
 			this.from.value = range ? written(range.from) : "";
 			this.to.value = range ? written(range.to) : "";
 		}

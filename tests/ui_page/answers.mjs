@@ -83,7 +83,7 @@ export function session(id, state, end, more = {}) {
 		id, kind: state === "file" ? "file" : "live", state, name: "redis-server", pid: 4711, file: state === "file" ? "redis.limpet" : "", start_unix_ms: 1, begin_ns: 0, end_ns: end,
 		oldest_ns: 0, hz: 99, off_cpu: true, sampler: "bpf", sampler_why: "eBPF: allowed", samples: Math.round(end / 1e7), lost: 0, forgotten: 0, incomplete: 120,
 		stack_ends: { complete: 4000, "no-table": 120 }, unnamed: 3, guessed: 0, traces: [], calls: 0, dropped: 0, kinds: ["cpu", "off-cpu", "wall", "gpu"], overhead_percent: 0.8,
-		error: "", recording: "", is_damaged: "", ...more,
+		error: "", is_damaged: "", ...more,
 	};
 }
 

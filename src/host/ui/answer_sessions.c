@@ -54,7 +54,9 @@ static int wish_check(const struct ui_wish *wish, struct err *err)
 	if (!wish->trace_count)
 		return 0;
 	err_set(err, -EOPNOTSUPP, "a session of the page takes samples only");
-	err_fix(err, "limpet record %d --trace-..., and open the file with limpet ui", wish->pid);
+	err_fix(err,
+		"limpet record -p %d --alloc-trace --io-trace --lock-trace (--sys-trace: GPU), then limpet ui FILE",
+		wish->pid);
 	return err_exit(err, EXIT_USAGE);
 }
 

@@ -61,7 +61,6 @@ export interface Session {
 	kinds: string[];
 	overhead_percent: number;
 	error: string;
-	recording: string;
 	is_damaged: string | boolean;
 }
 

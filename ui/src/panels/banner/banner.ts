@@ -113,8 +113,6 @@ export class Banner {
 		const one = STATES[session.state];
 		if (isShared())
 			return { text: "SHARED", tone: "quiet", title: "a page with the answers inside" };
-		if (session.state === "recording" && session.recording)
-			return { text: `RECORDING ${clean(session.recording)}`, tone: "live", title: "the file grows while you look" };
 		const age = session.forgotten ? `, the last ${duration(session.end_ns - session.oldest_ns)} are kept` : "";
 		return { ...one, title: one.title + age };
 	}

@@ -8,6 +8,7 @@
 #include "host/cli/report.h"
 #include "host/core/print.h"
 #include "host/export/exporter.h"
+#include "host/ui/share.h"
 
 /* The lines of `limpet ps --json`, for sed: no text in them can look like this. */
 static const char attachable_pid[] =
@@ -28,7 +29,8 @@ static bool is_format(const struct option_desc *option)
 static void print_formats(void)
 {
 	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
-		print(stdout, "%s%s", exporter == exporters ? "" : " ", exporter->name);
+		print(stdout, "%s ", exporter->name);
+	print(stdout, "%s", PAGE_FORMAT);
 }
 
 static bool takes_pid(const struct command *command)

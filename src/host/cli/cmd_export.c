@@ -28,8 +28,6 @@ struct export_values {
 };
 
 #define FIELD(member) offsetof(struct export_values, member)
-/* Of limpet ui; no exporter, as it is in the executable only. */
-#define PAGE_FORMAT "html-page"
 
 static const struct option_desc export_options[] = {
 	{ 'f', "format", "FORMAT",
@@ -56,7 +54,7 @@ static void offer_formats(unsigned holds, struct err *err)
 	char names[EXPORTER_NAMES_MAX];
 
 	exporter_names(holds, names);
-	err_fix(err, "-f %s", names);
+	err_fix(err, "-f %s; or " PAGE_FORMAT ", the page of limpet ui", names);
 }
 
 static void unknown_format(const char *name, struct err *err)
@@ -65,6 +63,7 @@ static void unknown_format(const char *name, struct err *err)
 
 	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
 		nearest_offer(&nearest, exporter->name);
+	nearest_offer(&nearest, PAGE_FORMAT);
 	err_set(err, -EINVAL, "there is no format '%s'", name);
 	if (nearest.best)
 		err_fix(err, "-f %s", nearest.best);

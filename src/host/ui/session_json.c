@@ -57,7 +57,7 @@ static void domains_look(const struct model *model, struct sample_facts *ret)
 			unsigned domain = model->processes[i]->functions[j].domain;
 
 			ret->has_alloc |= domain == DOMAIN_ALLOC;
-			ret->has_gpu |= domain >= DOMAIN_KERNEL;
+			ret->has_gpu |= domain_is_activity(domain);
 		}
 }
 

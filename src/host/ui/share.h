@@ -5,6 +5,9 @@
 
 #include "host/ui/handlers.h"
 
+/* What limpet export calls it.  No line of exporters.def: it is in the executable only. */
+#define PAGE_FORMAT "html-page"
+
 #define SHARE_MAX (20u << 20)
 
 /* Writes the file. */

@@ -34,6 +34,7 @@ KNOWN = {
     "session/tools.c": "a path that a person gave",
     "symbols/debuginfod.c": "/dev/null",
     "symbols/text_symbols.c": "/proc/kallsyms",
+    "ui/browser.c": "a new page with a name by chance, with the user's rights alone; /dev/null",
     "unwind/cache.c": "the cache of our user; never followed",
     "unwind/cache_trim.c": "the same folder",
 }

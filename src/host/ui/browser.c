@@ -4,6 +4,7 @@
 #include "host/ui/browser.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/descriptors.h"
 #include "host/core/text.h"
 
 #include <fcntl.h>
@@ -55,12 +56,13 @@ static int page_name(char *ret, size_t room, uid_t user)
 
 static bool page_write(const char *path, const char *url)
 {
+	char page[320];
+	int size = snprintf(page, sizeof(page),
+			    "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n",
+			    url);
 	CLEANUP(close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	return fd >= 0 && dprintf(fd,
-				  "<!doctype html><meta http-equiv=\"refresh\" "
-				  "content=\"0;url=%s\">\n",
-				  url) > 0;
+	return fd >= 0 && size < (int)sizeof(page) && !descriptor_write(fd, page, (size_t)size);
 }
 
 /* In a child, which has no rights of ours any more. */

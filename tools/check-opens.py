@@ -34,6 +34,7 @@ KNOWN = {
     "session/tools.c": "a path that a person gave",
     "symbols/debuginfod.c": "/dev/null",
     "symbols/text_symbols.c": "/proc/kallsyms",
+    "ui/browser.c": "/dev/null; a new file of the user who started limpet, with that user's rights",
     "unwind/cache.c": "the cache of our user; never followed",
     "unwind/cache_trim.c": "the same folder",
 }

@@ -4,6 +4,7 @@
 #include "host/ui/browser.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/print.h"
 #include "host/core/text.h"
 
 #include <fcntl.h>
@@ -12,9 +13,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define PAGE_MAX 512u
 
 static bool number_get(const char *variable, uint64_t *ret)
 {
@@ -56,11 +60,13 @@ static int page_name(char *ret, size_t room, uid_t user)
 static bool page_write(const char *path, const char *url)
 {
 	CLEANUP(close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char text[PAGE_MAX];
+	size_t size;
 
-	return fd >= 0 && dprintf(fd,
-				  "<!doctype html><meta http-equiv=\"refresh\" "
-				  "content=\"0;url=%s\">\n",
-				  url) > 0;
+	print_into(text, sizeof(text),
+		   "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n", url);
+	size = strlen(text);
+	return fd >= 0 && write(fd, text, size) == (ssize_t)size;
 }
 
 /* In a child, which has no rights of ours any more. */

@@ -193,7 +193,7 @@ void comparison_done(struct comparison *comparison)
 
 /* With one sample more on either side (Agresti and Caffo): a share of 0 or of all of few samples
  * would else seem to be exact. */
-static double variance(double share, double samples)
+static double share_variance(double share, double samples)
 {
 	double moved = (fmin(share, 1) * samples + 1) / (samples + 2);
 
@@ -213,7 +213,7 @@ struct share_change comparison_change(const struct comparison *comparison, uint6
 		double share = all > 0 ? (double)parts[i] / all : 0;
 
 		change.shares[i] = 100 * share;
-		sum += variance(share, side->even_samples);
+		sum += share_variance(share, side->even_samples);
 	}
 	change.points = change.shares[SIDE_B] - change.shares[SIDE_A];
 	change.error = 100 * 1.96 * sqrt(sum);

@@ -103,7 +103,7 @@ static int lay_side(struct laying *self, const struct profile *profile, enum sid
 	return lay_tree(self, &tree, profile, side);
 }
 
-static double share(const struct diff_tree *diff, size_t node, enum side side)
+static double node_share(const struct diff_tree *diff, size_t node, enum side side)
 {
 	uint64_t all = diff->parts[0][side].total_ns;
 
@@ -113,12 +113,13 @@ static double share(const struct diff_tree *diff, size_t node, enum side side)
 /* A side without samples has no share in the widths. */
 static void diff_tree_weigh(struct diff_tree *diff)
 {
-	double sides = share(diff, 0, SIDE_A) + share(diff, 0, SIDE_B);
+	double sides = node_share(diff, 0, SIDE_A) + node_share(diff, 0, SIDE_B);
 
 	for (size_t i = 0; sides > 0 && i < diff->tree.count; i++)
-		diff->tree.nodes[i].total_ns = (uint64_t)MIN(
-			(share(diff, i, SIDE_A) + share(diff, i, SIDE_B)) / sides * DIFF_WHOLE,
-			(double)DIFF_WHOLE);
+		diff->tree.nodes[i].total_ns =
+			(uint64_t)MIN((node_share(diff, i, SIDE_A) + node_share(diff, i, SIDE_B)) /
+					      sides * DIFF_WHOLE,
+				      (double)DIFF_WHOLE);
 }
 
 int diff_tree_build(struct diff_tree *ret, const struct comparison *comparison,

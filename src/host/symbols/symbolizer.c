@@ -120,7 +120,7 @@ void symbolizer_read(struct symbolizer *self)
 	}
 }
 
-static const char *readable(struct symbolizer *self, const char *name)
+static const char *name_readable(struct symbolizer *self, const char *name)
 {
 	char text[READABLE_MAX], cut[READABLE_MAX];
 
@@ -168,8 +168,8 @@ static bool look_up(struct symbolizer *self, struct code_module *module,
 }
 
 /* Where code that was made has no names, its addresses tell nobody anything. */
-static const char *nameless(struct symbolizer *self, const struct code_module *module,
-			    uint64_t address)
+static const char *address_nameless(struct symbolizer *self, const struct code_module *module,
+				    uint64_t address)
 {
 	char text[NAME_MAX + 32];
 
@@ -191,7 +191,7 @@ static void add_lines(struct symbolizer *self, struct code_module *module, uint6
 	for (size_t i = 0; i < count; i++) {
 		const char *file = pool_keep(&self->texts, places[i].file ? places[i].file : "");
 		const char *function =
-			places[i].function ? readable(self, places[i].function) : outermost;
+			places[i].function ? name_readable(self, places[i].function) : outermost;
 
 		if (i == count - 1 && ret->is_named)
 			function = outermost;
@@ -227,8 +227,8 @@ int symbolizer_find_version(struct symbolizer *self, unsigned number,
 
 	ret->is_named = look_up(self, module, place, &name, &start) && name[0];
 	ret->count = 1;
-	ret->items[0] = (struct code_name){ ret->is_named ? readable(self, name)
-							  : nameless(self, module, start),
+	ret->items[0] = (struct code_name){ ret->is_named ? name_readable(self, name)
+							  : address_nameless(self, module, start),
 					    "", 0 };
 	if (wants_lines && module->file)
 		add_lines(self, module, address, ret);

@@ -198,7 +198,7 @@ static int find_thread(struct live *self, uint32_t process, pid_t pid, pid_t tid
 	return live_thread(self, process, tid, name, ret);
 }
 
-static int take(struct live *self, const struct sample *sample, const struct space *space)
+static int sample_take(struct live *self, const struct sample *sample, const struct space *space)
 {
 	uint32_t process, thread, stack;
 
@@ -223,7 +223,7 @@ int live_take(struct live *self, const struct sample *sample, const struct space
 	if (sample->kind >= SAMPLE_KINDS || sample->end >= STACK_ENDS)
 		return 0;
 	pthread_mutex_lock(&self->lock);
-	r = take(self, sample, space);
+	r = sample_take(self, sample, space);
 	pthread_mutex_unlock(&self->lock);
 	return r;
 }
@@ -400,7 +400,7 @@ static int name_in_turns(struct live *self)
 }
 
 /* They lie in the order of their times, but for what came by different ways in one moment. */
-static void choose(struct live *self, uint64_t from_ns, uint64_t until_ns)
+static void samples_choose(struct live *self, uint64_t from_ns, uint64_t until_ns)
 {
 	size_t first, end = self->kept_count;
 
@@ -422,7 +422,7 @@ int live_read(struct live *self, uint64_t from_ns, uint64_t until_ns, live_reade
 	pthread_mutex_lock(&self->lock);
 	if (name_made_code(self) || name_some(self, SIZE_MAX) < 0)
 		r = -ENOMEM;
-	choose(self, from_ns, until_ns);
+	samples_choose(self, from_ns, until_ns);
 	if (!r)
 		r = read(self->tables.model, context);
 	pthread_mutex_unlock(&self->lock);

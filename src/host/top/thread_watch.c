@@ -19,7 +19,7 @@ static uint64_t tid_at(const void *items, size_t place)
 	return (uint64_t)((const struct thread *)items)[place].tid;
 }
 
-static const struct thread *find(const struct threads *threads, pid_t tid)
+static const struct thread *thread_find(const struct threads *threads, pid_t tid)
 {
 	size_t place = count_below(threads->items, threads->count, (uint64_t)tid, tid_at);
 	bool is_there = place < threads->count && threads->items[place].tid == tid;
@@ -31,7 +31,7 @@ static const struct thread *find(const struct threads *threads, pid_t tid)
 static double percent_since(const struct thread_watch *watch, const struct thread *now,
 			    uint64_t at_ns)
 {
-	const struct thread *then = find(&watch->threads, now->tid);
+	const struct thread *then = thread_find(&watch->threads, now->tid);
 
 	if (!then || at_ns <= watch->looked_ns || now->cpu_ns < then->cpu_ns)
 		return -1;

@@ -123,8 +123,8 @@ static uint64_t hash_of(const char *text, size_t *length)
 	return hash ? hash : 1;
 }
 
-static void tell(struct writer *writer, enum name_space space, uint64_t id, uint32_t *place,
-		 const char *text, size_t length)
+static void name_tell(struct writer *writer, enum name_space space, uint64_t id, uint32_t *place,
+		      const char *text, size_t length)
 {
 	uint32_t session = writers_session();
 
@@ -135,7 +135,7 @@ static void tell(struct writer *writer, enum name_space space, uint64_t id, uint
 }
 
 /* Many look here at once: it is written to only while it is empty. */
-static bool claim(uint64_t *place, uint64_t hash)
+static bool slot_claim(uint64_t *place, uint64_t hash)
 {
 	uint64_t there = __atomic_load_n(place, __ATOMIC_RELAXED);
 
@@ -153,9 +153,9 @@ uint64_t work_kernel(struct writer *writer, const char *name)
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
 		uint32_t at = (uint32_t)(hash + i) % KERNELS;
 
-		if (!claim(&kernels[at].hash, hash))
+		if (!slot_claim(&kernels[at].hash, hash))
 			continue;
-		tell(writer, NAME_KERNEL, at + 1, &kernels[at].told, name, length);
+		name_tell(writer, NAME_KERNEL, at + 1, &kernels[at].told, name, length);
 		return at + 1;
 	}
 	return writer_name(writer, NAME_KERNEL, hash | UNNUMBERED, name, length) ? hash | UNNUMBERED
@@ -176,5 +176,5 @@ uint64_t work_dispatch(void)
 void work_name(struct writer *writer, enum name_space space, uint64_t id, const char *text)
 {
 	if (id < WORK_NUMBERS)
-		tell(writer, space, id, &told[space][id], text, text_length(text));
+		name_tell(writer, space, id, &told[space][id], text, text_length(text));
 }

@@ -20,7 +20,7 @@ static unsigned name_count;
 static struct pattern patterns[WANTS_PATTERNS_MAX];
 static unsigned pattern_count;
 
-static uint32_t hash(const char *text)
+static uint32_t name_hash(const char *text)
 {
 	uint32_t value = 5381;
 
@@ -31,7 +31,7 @@ static uint32_t hash(const char *text)
 
 static const struct traced **place_of(const char *symbol)
 {
-	for (uint32_t at = hash(symbol);; at++) {
+	for (uint32_t at = name_hash(symbol);; at++) {
 		const struct traced **place = &names[at % NAMES_SIZE];
 
 		if (!*place || text_equal((*place)->symbol, symbol))

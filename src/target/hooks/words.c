@@ -55,7 +55,7 @@ bool word_is_writable(uint64_t *at)
 		    FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
 }
 
-static bool store(uint64_t *at, uint64_t old, uint64_t now)
+static bool word_store(uint64_t *at, uint64_t old, uint64_t now)
 {
 	/* Eight bytes at once; release: who jumps there finds the hook whole. */
 	return __atomic_compare_exchange_n(at, &old, now, false, __ATOMIC_RELEASE,
@@ -86,7 +86,7 @@ int word_change(const struct word *word)
 	}
 	/* Noted before it is done. */
 	words[*place - 1] = *word;
-	if (store(word->at, word->old, word->now))
+	if (word_store(word->at, word->old, word->now))
 		return 0;
 	words[*place - 1].at = NULL;
 	return -EAGAIN;
@@ -104,7 +104,7 @@ static bool is_between(const struct word *word, uint64_t start, uint64_t end)
 
 static bool put_back(const struct word *word)
 {
-	return (is_held(word) && store(word->at, word->now, word->old)) ||
+	return (is_held(word) && word_store(word->at, word->now, word->old)) ||
 	       __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old;
 }
 
@@ -136,7 +136,7 @@ void words_restore(uint64_t owner, uint64_t start, uint64_t end, struct words_le
 	}
 }
 
-static const struct word *find(const uint64_t *at)
+static const struct word *word_find(const uint64_t *at)
 {
 	uint32_t place = *place_of(at);
 
@@ -145,12 +145,12 @@ static const struct word *find(const uint64_t *at)
 
 bool word_is_known(const uint64_t *at)
 {
-	return find(at) != NULL;
+	return word_find(at) != NULL;
 }
 
 uint64_t word_old(const uint64_t *at)
 {
-	const struct word *word = find(at);
+	const struct word *word = word_find(at);
 
 	return word ? word->old : 0;
 }

@@ -97,8 +97,8 @@ static bool is_protected(const struct link_map *library, const void *address)
 	return false;
 }
 
-static void store(const struct link_map *library, finalize_function **slot,
-		  finalize_function *value)
+static void slot_store(const struct link_map *library, finalize_function **slot,
+		       finalize_function *value)
 {
 	bool must_open = is_protected(library, slot);
 	uint64_t page = (uint64_t)slot & ~4095ull;
@@ -113,7 +113,7 @@ static void store(const struct link_map *library, finalize_function **slot,
 static void store_all(const struct link_map *library, finalize_function *value)
 {
 	for (unsigned i = 0; i < now.slot_count; i++)
-		store(library, now.slots[i], value);
+		slot_store(library, now.slots[i], value);
 }
 
 int farewell_close(const struct boot_libc *libc, void *handle)

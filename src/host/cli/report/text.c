@@ -186,7 +186,7 @@ static double count_bytes(const struct allocations *allocations)
 }
 
 /* Sums of estimates come back to nothing, but not to the last digit. */
-static double positive(double value)
+static double sum_positive(double value)
 {
 	return value > 0 ? value : 0;
 }
@@ -214,7 +214,7 @@ static void print_allocations(const struct recording_report *report,
 
 		print(stdout, "%10.0f %16.0f %6.2f %12.0f %16.0f", site->calls, site->bytes,
 		      all_bytes > 0 ? share_shown(100 * site->bytes / all_bytes) : 0,
-		      positive(site->live_blocks), positive(site->live_bytes));
+		      sum_positive(site->live_blocks), sum_positive(site->live_bytes));
 		if (allocations->sample)
 			print(stdout, " %8" PRIu64, site->records);
 		print(stdout, "  ");

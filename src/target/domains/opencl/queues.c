@@ -42,7 +42,7 @@ void queues_start(void)
 		devices[i] = (struct device){ 0 };
 }
 
-static bool say(enum name_space space, uint32_t number, const char *text)
+static bool name_say(enum name_space space, uint32_t number, const char *text)
 {
 	writer_seal seal;
 	struct writer *writer = writer_begin(&seal);
@@ -88,7 +88,7 @@ static bool say_device(const struct opencl_vendor *vendor, opencl_object device,
 		at = text_add(text, sizeof(text), at, platform_name);
 		text_add(text, sizeof(text), at, "\n");
 	}
-	return say(NAME_DEVICE, number, text);
+	return name_say(NAME_DEVICE, number, text);
 }
 
 static void say_host(void)
@@ -102,7 +102,7 @@ static void say_host(void)
 	writer_end(writer, &seal);
 }
 
-static bool claim(opencl_object *place, opencl_object handle)
+static bool slot_claim(opencl_object *place, opencl_object handle)
 {
 	opencl_object empty = 0;
 
@@ -113,7 +113,8 @@ static bool claim(opencl_object *place, opencl_object handle)
 }
 
 /* Before the number is used; twice does no harm. */
-static void introduce(const struct opencl_vendor *vendor, struct device *device, uint32_t number)
+static void device_introduce(const struct opencl_vendor *vendor, struct device *device,
+			     uint32_t number)
 {
 	if (__atomic_load_n(&device->session, __ATOMIC_RELAXED) == writers_session())
 		return;
@@ -127,9 +128,9 @@ uint32_t device_number(const struct opencl_vendor *vendor, opencl_object handle)
 	for (uint32_t i = 0; handle && i < DEVICES_MAX; i++) {
 		uint32_t number = OPENCL_NUMBERS_FROM + i;
 
-		if (!claim(&devices[i].handle, handle))
+		if (!slot_claim(&devices[i].handle, handle))
 			continue;
-		introduce(vendor, &devices[i], number);
+		device_introduce(vendor, &devices[i], number);
 		return number;
 	}
 	return 0;
@@ -163,7 +164,7 @@ static void say_queue(const struct opencl_queue *queue, const struct opencl_queu
 	at = text_add(text, sizeof(text), at, queue->is_ordered ? "" : ", out of order");
 	at = text_add(text, sizeof(text), at, more);
 	text_add(text, sizeof(text), at, why);
-	say(NAME_QUEUE, queue->number, text);
+	name_say(NAME_QUEUE, queue->number, text);
 }
 
 static uint32_t next_number(void)
@@ -187,8 +188,8 @@ void queue_say_refusal(const struct opencl_queue *queue, const char *why)
 }
 
 /* What the driver says of it, before anybody can see it. */
-static bool describe(const struct opencl_vendor *vendor, opencl_object handle,
-		     struct opencl_queue *ret)
+static bool queue_describe(const struct opencl_vendor *vendor, opencl_object handle,
+			   struct opencl_queue *ret)
 {
 	uint64_t properties = 0;
 
@@ -206,7 +207,7 @@ static bool describe(const struct opencl_vendor *vendor, opencl_object handle,
 	return true;
 }
 
-static void fill(struct opencl_queue *place, const struct opencl_queue *queue)
+static void queue_fill(struct opencl_queue *place, const struct opencl_queue *queue)
 {
 	place->number = queue->number;
 	place->device = queue->device;
@@ -290,7 +291,7 @@ static struct opencl_queue *find_known(opencl_object handle)
 	return place && __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE) == handle ? place : NULL;
 }
 
-static struct opencl_queue *add(const struct opencl_queue *queue)
+static struct opencl_queue *queue_add(const struct opencl_queue *queue)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
 		struct opencl_queue *place = place_at(queue->handle, i);
@@ -298,7 +299,7 @@ static struct opencl_queue *add(const struct opencl_queue *queue)
 
 		if (__atomic_compare_exchange_n(&place->handle, &empty, queue->handle, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			fill(place, queue);
+			queue_fill(place, queue);
 			return place;
 		}
 		if (empty == queue->handle)
@@ -317,7 +318,7 @@ struct opencl_queue *queue_find(const struct opencl_vendor *vendor, opencl_objec
 		note_say(&opencl_notes[SAY_MANY_QUEUES]);
 		return NULL;
 	}
-	return handle && describe(vendor, handle, &made) ? add(&made) : NULL;
+	return handle && queue_describe(vendor, handle, &made) ? queue_add(&made) : NULL;
 }
 
 /* A handle that was given out just now is a new queue, whatever had it before. */
@@ -325,9 +326,9 @@ void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	struct opencl_queue *known = find_known(handle), made;
 
-	if (known && describe(vendor, handle, &made)) {
+	if (known && queue_describe(vendor, handle, &made)) {
 		let_go(known);
-		fill(known, &made);
+		queue_fill(known, &made);
 	}
 }
 

@@ -68,14 +68,14 @@ struct comer {
 	uint64_t name;
 };
 
-static uint64_t sealed(uint64_t place, uint64_t name)
+static uint64_t slot_sealed(uint64_t place, uint64_t name)
 {
 	return place ^ name;
 }
 
 static bool take_over(struct launch_pool *pool, uint64_t from, const struct comer *me)
 {
-	*me->seal = sealed((uint64_t)me->seal, me->name);
+	*me->seal = slot_sealed((uint64_t)me->seal, me->name);
 	if (!__atomic_compare_exchange_n(&pool->holder, &from, me->name, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
@@ -98,7 +98,7 @@ static bool is_left_by(const struct launch_pool *pool, uint64_t holder, const st
 	if (pool->seal_of != holder)
 		return false;
 	return theirs == me->seal || !stack_has_word(theirs) ||
-	       *theirs != sealed(pool->seal, holder);
+	       *theirs != slot_sealed(pool->seal, holder);
 }
 
 static bool is_gone(uint64_t holder)
@@ -127,7 +127,7 @@ static void wait_a_little(unsigned turn)
 }
 
 /* Nobody is waited for twice. */
-static bool lock(struct launch_pool *pool, const struct comer *me)
+static bool pool_enter(struct launch_pool *pool, const struct comer *me)
 {
 	uint64_t there = 0;
 
@@ -150,7 +150,7 @@ struct launch_pool *pool_lock(pool_seal *seal)
 	struct launch_pool *pool = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 	struct comer me = { seal, clock_ticks() << THREAD_BITS | (uint32_t)thread_number() };
 
-	return pool && lock(pool, &me) ? pool : NULL;
+	return pool && pool_enter(pool, &me) ? pool : NULL;
 }
 
 /* Not where it was taken from us. */
@@ -177,7 +177,7 @@ static struct launch_pool *lock_patiently(pool_seal *seal)
 }
 
 /* A thread that does not come out of the last one keeps it. */
-static int replace(void)
+static int pool_replace(void)
 {
 	struct launch_pool *pool;
 
@@ -201,7 +201,7 @@ int pool_open(void)
 	misses = 0;
 	pool = lock_patiently(&seal);
 	if (!pool)
-		return replace();
+		return pool_replace();
 	make_empty(pool);
 	pool_unlock(pool, &seal);
 	return 0;

@@ -81,8 +81,8 @@ static uint64_t *name_of(struct launch_pool *pool, uint64_t function)
 	return NULL;
 }
 
-static bool fits(struct launch_pool *pool, const struct launch_report *report,
-		 const struct launch *launch)
+static bool launch_fits(struct launch_pool *pool, const struct launch_report *report,
+			const struct launch *launch)
 {
 	const uint64_t *name;
 
@@ -133,7 +133,7 @@ static uint32_t find_fitting(struct launch_pool *pool, const struct source *sour
 	if (!source->queue && other && pool->items[other].number < pool->items[place].number)
 		return NOBODY;
 	for (unsigned i = 0; place && i < SKIPS_MAX; i++) {
-		if (fits(pool, report, &pool->items[place].launch))
+		if (launch_fits(pool, report, &pool->items[place].launch))
 			return place;
 		place = source->queue ? pool->items[place].newer : NOBODY;
 	}
@@ -146,7 +146,7 @@ struct choice {
 	unsigned count; /* of sources that would fit */
 };
 
-static struct choice choose(struct launch_pool *pool, const struct launch_report *report)
+static struct choice launch_choose(struct launch_pool *pool, const struct launch_report *report)
 {
 	uint64_t queue = queue_key(report);
 	const struct source *owner = find_owner(pool, queue);
@@ -169,7 +169,7 @@ static struct choice choose(struct launch_pool *pool, const struct launch_report
 
 /* Several streams fit, and of none is it known: which of their questions is answered cannot be said
  * before they have none left. */
-static void doubt(struct launch_pool *pool, const struct launch_report *report)
+static void sources_doubt(struct launch_pool *pool, const struct launch_report *report)
 {
 	uint64_t queue = queue_key(report);
 	const struct source *owner = find_owner(pool, queue);
@@ -185,7 +185,7 @@ static void doubt(struct launch_pool *pool, const struct launch_report *report)
 
 /* Each report has its question.  Where no source of its queue has one, a source was taken for one
  * of another queue. */
-static void distrust(struct launch_pool *pool, const struct launch_report *report)
+static void sources_distrust(struct launch_pool *pool, const struct launch_report *report)
 {
 	struct source *oldest = NULL;
 
@@ -193,7 +193,7 @@ static void distrust(struct launch_pool *pool, const struct launch_report *repor
 		struct source *source = &pool->sources[i];
 		uint32_t place = source->oldest[report->kind];
 
-		if (!place || !fits(pool, report, &pool->items[place].launch))
+		if (!place || !launch_fits(pool, report, &pool->items[place].launch))
 			continue;
 		source->queue = 0;
 		source->is_doubtful = true;
@@ -205,8 +205,8 @@ static void distrust(struct launch_pool *pool, const struct launch_report *repor
 		pool_drop(pool, oldest, report->kind, oldest->oldest[report->kind]);
 }
 
-static void learn(struct launch_pool *pool, const struct choice *choice,
-		  const struct launch_report *report)
+static void source_learn(struct launch_pool *pool, const struct choice *choice,
+			 const struct launch_report *report)
 {
 	uint64_t what = pool->items[choice->place].launch.what;
 	uint64_t *name = report->kind == LAUNCH_KERNEL && what ? name_of(pool, what) : NULL;
@@ -221,7 +221,8 @@ static bool is_sure(const struct choice *choice)
 	return choice->source->queue || (choice->count == 1 && !choice->source->is_doubtful);
 }
 
-static void take(struct launch_pool *pool, const struct choice *choice, enum launch_kind kind)
+static void launch_take(struct launch_pool *pool, const struct choice *choice,
+			enum launch_kind kind)
 {
 	while (choice->source->oldest[kind] != choice->place)
 		pool_drop(pool, choice->source, kind, choice->source->oldest[kind]);
@@ -239,17 +240,17 @@ bool launches_take(const struct launch_report *report, struct launch *ret)
 		launches_miss();
 		return false;
 	}
-	choice = choose(pool, report);
+	choice = launch_choose(pool, report);
 	if (choice.source) {
 		is_found = is_sure(&choice) && is_settled();
 		if (is_found)
-			learn(pool, &choice, report);
+			source_learn(pool, &choice, report);
 		else
-			doubt(pool, report);
+			sources_doubt(pool, report);
 		*ret = pool->items[choice.place].launch;
-		take(pool, &choice, report->kind);
+		launch_take(pool, &choice, report->kind);
 	} else if (!pool->has_graphs) {
-		distrust(pool, report);
+		sources_distrust(pool, report);
 	}
 	pool_unlock(pool, &seal);
 	return is_found;

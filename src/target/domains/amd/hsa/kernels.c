@@ -86,7 +86,7 @@ static uint64_t read_name(uint64_t symbol)
 	return (uint64_t)(name - memory->names) + 1;
 }
 
-static void note(uint64_t kernel, uint64_t executable, uint64_t name)
+static void kernel_note(uint64_t kernel, uint64_t executable, uint64_t name)
 {
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
 		uint32_t at = place_of(kernel, i);
@@ -116,7 +116,7 @@ static int note_symbol(uint64_t executable, uint64_t agent, uint64_t symbol, voi
 		return 0;
 	name = read_name(symbol);
 	if (name)
-		note(kernel, executable, name);
+		kernel_note(kernel, executable, name);
 	return 0;
 }
 

@@ -70,7 +70,7 @@ static uint32_t place_in(uint64_t token)
 	return (uint32_t)token - 1;
 }
 
-static bool change(uint32_t place, uint32_t from, uint32_t to)
+static bool slot_change(uint32_t place, uint32_t from, uint32_t to)
 {
 	/* Sequential: who destroys a signal sees the place, or who holds it sees that. */
 	return __atomic_compare_exchange_n(&memory->states[place], &from, to, false,
@@ -83,7 +83,7 @@ uint64_t pending_hold(uint64_t signal)
 
 	for (uint32_t i = first; memory && i < first + WINDOW; i++) {
 		if (__atomic_load_n(&memory->states[i], __ATOMIC_RELAXED) != FREE ||
-		    !change(i, FREE, ticket))
+		    !slot_change(i, FREE, ticket))
 			continue;
 		__atomic_store_n(&memory->keys[i], signal, __ATOMIC_SEQ_CST);
 		return token_of(i, ticket);
@@ -103,13 +103,13 @@ bool pending_fill(uint64_t token, const struct hsa_command *command)
 
 bool pending_put_back(uint64_t token)
 {
-	return change(place_in(token), (uint32_t)(token >> 32), WAITING);
+	return slot_change(place_in(token), (uint32_t)(token >> 32), WAITING);
 }
 
 void pending_give_back(uint64_t token)
 {
 	if (token)
-		(void)change(place_in(token), (uint32_t)(token >> 32), FREE);
+		(void)slot_change(place_in(token), (uint32_t)(token >> 32), FREE);
 }
 
 bool pending_add(const struct hsa_command *command)
@@ -131,8 +131,8 @@ static uint32_t next_place(uint64_t signal, uint32_t from, uint32_t end)
 /* Calls `fits` for those that wait for the signal, until one fits; that one is given. */
 typedef bool fits(const struct hsa_command *command, int64_t value, uint64_t cause);
 
-static uint64_t take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
-		     struct hsa_command *ret)
+static uint64_t command_take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
+			     struct hsa_command *ret)
 {
 	uint32_t first = first_place(signal), end = first + WINDOW, ticket = 0;
 
@@ -140,14 +140,14 @@ static uint64_t take(uint64_t signal, fits *is_meant, int64_t value, uint64_t ca
 	     i = next_place(signal, i + 1, end)) {
 		if (!ticket)
 			ticket = new_ticket();
-		if (!change(i, WAITING, ticket))
+		if (!slot_change(i, WAITING, ticket))
 			continue;
 		if (memory->items[i].signal == signal &&
 		    is_meant(&memory->items[i], value, cause)) {
 			*ret = memory->items[i];
 			return token_of(i, ticket);
 		}
-		(void)change(i, ticket, WAITING);
+		(void)slot_change(i, ticket, WAITING);
 	}
 	return 0;
 }
@@ -166,14 +166,14 @@ static bool is_of_call(const struct hsa_command *command, int64_t value, uint64_
 
 uint64_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret)
 {
-	return take(signal, is_done, value, 0, ret);
+	return command_take(signal, is_done, value, 0, ret);
 }
 
 bool pending_cancel(uint64_t signal, uint64_t cause)
 {
 	struct hsa_command unused;
 
-	uint64_t token = take(signal, is_of_call, 0, cause, &unused);
+	uint64_t token = command_take(signal, is_of_call, 0, cause, &unused);
 
 	pending_give_back(token);
 	return token != 0;
@@ -199,7 +199,7 @@ void pending_drop(uint64_t signal)
 
 		/* By now the place may be another's. */
 		if (__atomic_load_n(&memory->keys[i], __ATOMIC_RELAXED) == signal)
-			(void)change(i, state, FREE);
+			(void)slot_change(i, state, FREE);
 	}
 }
 

@@ -21,7 +21,7 @@ static uint32_t first_place(uint64_t doorbell)
 	return (uint32_t)(doorbell * 0x9e3779b97f4a7c15u >> 40) % (QUEUES_MAX - WINDOW);
 }
 
-static struct known_queue *find(uint64_t doorbell)
+static struct known_queue *queue_find(uint64_t doorbell)
 {
 	struct known_queue *first = &queues[first_place(doorbell)];
 
@@ -31,7 +31,7 @@ static struct known_queue *find(uint64_t doorbell)
 	return NULL;
 }
 
-static struct known_queue *claim(uint64_t doorbell)
+static struct known_queue *queue_claim(uint64_t doorbell)
 {
 	struct known_queue *first = &queues[first_place(doorbell)];
 
@@ -73,8 +73,8 @@ static bool make_room(struct known_queue *place)
 	return true;
 }
 
-static void fill(struct known_queue *place, const struct hsa_queue *queue, uint64_t next,
-		 uint64_t agent)
+static void queue_fill(struct known_queue *place, const struct hsa_queue *queue, uint64_t next,
+		       uint64_t agent)
 {
 	place->queue = queue;
 	place->base = queue->base;
@@ -96,14 +96,14 @@ void hsa_queue_learn(const struct hsa_queue *queue, uint64_t next, uint64_t agen
 	struct known_queue *place;
 
 	if (!queue || !queue->doorbell || !queue->base || !queue->size ||
-	    queue->size & (queue->size - 1) || find(queue->doorbell))
+	    queue->size & (queue->size - 1) || queue_find(queue->doorbell))
 		return;
-	place = claim(queue->doorbell);
+	place = queue_claim(queue->doorbell);
 	if (place)
-		fill(place, queue, next, agent);
+		queue_fill(place, queue, next, agent);
 }
 
-static void clear(struct known_queue *place)
+static void queue_clear(struct known_queue *place)
 {
 	__atomic_store_n(&place->is_known, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&place->doorbell, 0, __ATOMIC_RELEASE);
@@ -111,21 +111,21 @@ static void clear(struct known_queue *place)
 
 void hsa_queue_forget(const struct hsa_queue *queue)
 {
-	struct known_queue *place = queue ? find(queue->doorbell) : NULL;
+	struct known_queue *place = queue ? queue_find(queue->doorbell) : NULL;
 
 	if (place)
-		clear(place);
+		queue_clear(place);
 }
 
 void hsa_queues_clear(void)
 {
 	for (unsigned i = 0; i < QUEUES_MAX; i++)
-		clear(&queues[i]);
+		queue_clear(&queues[i]);
 }
 
 struct known_queue *hsa_queue_of(uint64_t doorbell)
 {
-	struct known_queue *place = find(doorbell);
+	struct known_queue *place = queue_find(doorbell);
 
 	return place && __atomic_load_n(&place->is_known, __ATOMIC_ACQUIRE) ? place : NULL;
 }
@@ -147,7 +147,7 @@ static bool is_filled_in(const struct known_queue *queue, uint64_t index)
 	return (header & PACKET_TYPE) != PACKET_INVALID;
 }
 
-static bool take(const struct known_queue *queue, uint64_t index, bool is_last)
+static bool queue_take_packet(const struct known_queue *queue, uint64_t index, bool is_last)
 {
 	uint64_t *place = looked_at(queue, index);
 	uint64_t there = __atomic_load_n(place, __ATOMIC_RELAXED);
@@ -180,7 +180,7 @@ bool hsa_queue_next(struct known_queue *queue, uint64_t *index, uint64_t last)
 	if ((int64_t)(low - *index) > 0)
 		*index = (int64_t)(low - last) > 0 ? last : low;
 	for (; (int64_t)(last - *index) >= 0; ++*index)
-		if (take(queue, *index, *index == last))
+		if (queue_take_packet(queue, *index, *index == last))
 			return true;
 	raise_low(queue, last);
 	return false;

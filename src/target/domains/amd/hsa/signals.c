@@ -53,7 +53,7 @@ static void count_down(uint32_t *count)
 		;
 }
 
-static uint64_t make(void)
+static uint64_t signal_make(void)
 {
 	uint64_t signal = 0;
 
@@ -65,7 +65,7 @@ static uint64_t make(void)
 	return 0;
 }
 
-static void destroy(uint64_t signal)
+static void signal_destroy(uint64_t signal)
 {
 	(void)hsa_calls.signal_destroy(signal);
 	count_down(&made);
@@ -81,12 +81,12 @@ uint64_t hsa_signal_take(hsa_on_signal *call)
 	if (signal)
 		hsa_calls.signal_store(signal, 1);
 	else
-		signal = make();
+		signal = signal_make();
 	if (signal && !hsa_calls.on_signal(signal, LESS_THAN, 1, call, (void *)signal))
 		return signal;
 	count_down(&out);
 	if (signal)
-		destroy(signal);
+		signal_destroy(signal);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ void hsa_signals_free(void)
 		uint64_t signal = __atomic_exchange_n(&spare[i], 0, __ATOMIC_ACQUIRE);
 
 		if (signal)
-			destroy(signal);
+			signal_destroy(signal);
 	}
 }
 

@@ -80,7 +80,7 @@ static int find_code(const struct libraries *at, const char *bytes, size_t size,
 }
 
 /* A system call instruction followed by a return, where no thread ever waits: in getppid.  On
- * aarch64 the kernel takes a call from the place where the thread was interrupted for that call. */
+ * aarch64 the kernel takes a call from the field where the thread was interrupted for that call. */
 static int find_syscall_return(const struct libraries *at, uint64_t *ret)
 {
 	unsigned char code[SHORT_FUNCTION];
@@ -187,7 +187,7 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 		ret->single_word = 0;
 	ret->has_flag_in_block = at->target->process.libc.minor < FLAG_GLOBAL_SINCE;
 	ret->has_tls_offsets = !read_description(at, "_thread_db_link_map_l_tls_offset", 2,
-						 &ret->tls_offset_place);
+						 &ret->tls_offset_field);
 	if (elf_image_tls_offset(&at->libc->image, &ret->libc_tls_offset))
 		return fact_missing(err,
 				    "a relocation that shows where its thread-local storage is");

@@ -17,7 +17,7 @@ static size_t table_home(const struct table *table, uint64_t a, uint64_t b)
 	return table_mix(a + table_mix(b)) & (table->room - 1);
 }
 
-/* Where the key is, or where it would go.  There is always a free place. */
+/* Where the key is, or where it would go.  There is always a free slot. */
 static struct table_entry *table_slot(const struct table *table, uint64_t a, uint64_t b)
 {
 	size_t at = table_home(table, a, b);

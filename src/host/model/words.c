@@ -209,9 +209,9 @@ const char *process_variable(const struct model_process *process, const char *na
 	return NULL;
 }
 
-static uint64_t base_at(const void *modules, size_t place)
+static uint64_t base_at(const void *modules, size_t index)
 {
-	return ((const struct recorded_module *)modules)[place].base;
+	return ((const struct recorded_module *)modules)[index].base;
 }
 
 static const struct recorded_module *module_of(const struct model_process *process,

@@ -106,7 +106,8 @@ static bool has_library(const struct maps *maps, const char *prefix)
 	return false;
 }
 
-static void set_place(struct libc *libc, enum libc_flavour flavour, const struct mapping *mapping)
+static void set_location(struct libc *libc, enum libc_flavour flavour,
+			 const struct mapping *mapping)
 {
 	libc->flavour = flavour;
 	libc->base = mapping->start;
@@ -130,9 +131,9 @@ void libc_find(const struct maps *maps, const struct auxv *auxv, int memory,
 	object_name(linker, memory, name);
 	library = is_musl_name(name) ? linker : find_glibc(maps, memory);
 	if (library == linker)
-		set_place(ret, LIBC_MUSL, linker);
+		set_location(ret, LIBC_MUSL, linker);
 	else if (library)
-		set_place(ret, LIBC_GLIBC, library);
+		set_location(ret, LIBC_GLIBC, library);
 	else
 		ret->flavour = is_linker_name(name) ? LIBC_NOT_YET : LIBC_OTHER;
 	if (library)

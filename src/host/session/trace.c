@@ -275,7 +275,7 @@ int trace_load(struct session *session, struct session_tool *tool, struct err *e
 	tool->by_content = true;
 	r = link_ask(&attachment->link, &attachment->target, &load.header, library.fd, &reply, err);
 	library_close(&library);
-	tool->place = reply.value;
+	tool->index = reply.value;
 	return r;
 }
 

@@ -41,7 +41,7 @@ static bool same_name(const char *a, const char *b)
 	return *a == '=' && *b == '=';
 }
 
-/* The place among our entries that a foreign entry gives way to, or own_count. */
+/* The index among our entries that a foreign entry gives way to, or own_count. */
 static size_t find_override(const char *entry)
 {
 	size_t i = 0;

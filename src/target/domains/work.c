@@ -83,7 +83,7 @@ static struct {
 } announced[DOMAINS];
 static uint64_t dispatches;
 
-/* Names by their content; a place is never given to another. */
+/* Names by their content; a slot is never given to another. */
 static struct {
 	uint64_t hash;
 	uint32_t told; /* the last session that was told */
@@ -123,24 +123,24 @@ static uint64_t hash_of(const char *text, size_t *length)
 	return hash ? hash : 1;
 }
 
-static void name_tell(struct writer *writer, enum name_space space, uint64_t id, uint32_t *place,
+static void name_tell(struct writer *writer, enum name_space space, uint64_t id, uint32_t *slot,
 		      const char *text, size_t length)
 {
 	uint32_t session = writers_session();
 
-	if (__atomic_exchange_n(place, session, __ATOMIC_RELAXED) == session)
+	if (__atomic_exchange_n(slot, session, __ATOMIC_RELAXED) == session)
 		return;
 	if (!writer_name(writer, space, id, text, length))
-		__atomic_store_n(place, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
 }
 
 /* Many look here at once: it is written to only while it is empty. */
-static bool slot_claim(uint64_t *place, uint64_t hash)
+static bool slot_claim(uint64_t *slot, uint64_t hash)
 {
-	uint64_t there = __atomic_load_n(place, __ATOMIC_RELAXED);
+	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
 	return there == hash ||
-	       (!there && (__atomic_compare_exchange_n(place, &there, hash, false, __ATOMIC_RELAXED,
+	       (!there && (__atomic_compare_exchange_n(slot, &there, hash, false, __ATOMIC_RELAXED,
 						       __ATOMIC_RELAXED) ||
 			   there == hash));
 }

@@ -39,16 +39,16 @@ static bool is_for(const struct hook *hook, uint64_t original, const struct trac
 	return hook->original == original && hook->traced == traced && hook->label == label;
 }
 
-static uint16_t *find_place(uint64_t original, const struct traced *traced, uint64_t label)
+static uint16_t *find_slot(uint64_t original, const struct traced *traced, uint64_t label)
 {
 	uint32_t at =
 		(uint32_t)((original ^ label ^ (uint64_t)traced >> 4) * 0x9e3779b97f4a7c15u >> 40);
 
 	for (;; at++) {
-		uint16_t *place = &hook_index[at % INDEX_SIZE];
+		uint16_t *slot = &hook_index[at % INDEX_SIZE];
 
-		if (!*place || is_for(&hook_table[*place - 1], original, traced, label))
-			return place;
+		if (!*slot || is_for(&hook_table[*slot - 1], original, traced, label))
+			return slot;
 	}
 }
 
@@ -72,11 +72,11 @@ struct hook *hook_get(uint64_t original, const struct traced *traced,
 		      const struct function_name *name)
 {
 	uint64_t label = label_of(name);
-	uint16_t *place = find_place(original, traced, label);
+	uint16_t *slot = find_slot(original, traced, label);
 	struct hook *hook;
 
-	if (*place)
-		return &hook_table[*place - 1];
+	if (*slot)
+		return &hook_table[*slot - 1];
 	if (hook_count == HOOKS_MAX)
 		return NULL;
 	hook = &hook_table[hook_count++];
@@ -85,7 +85,7 @@ struct hook *hook_get(uint64_t original, const struct traced *traced,
 	hook->label = label;
 	hook->wrapper = traced->wrapper;
 	hook->entry = entry_of(traced->way);
-	*place = (uint16_t)hook_count;
+	*slot = (uint16_t)hook_count;
 	return hook;
 }
 
@@ -272,9 +272,9 @@ static void call_report(struct hook *hook, const struct hook_frame *frame, uint6
 }
 
 /* Lies further up the stack: has not returned yet.  What is not further up was left by a jump. */
-static bool is_around(const struct hook_frame *frame, const void *place)
+static bool is_around(const struct hook_frame *frame, const void *near)
 {
-	return (uint64_t)frame > (uint64_t)place && (uint64_t)frame - (uint64_t)place < STACK_MAX;
+	return (uint64_t)frame > (uint64_t)near && (uint64_t)frame - (uint64_t)near < STACK_MAX;
 }
 
 static uint64_t mark_of(const struct hook_frame *frame)
@@ -284,11 +284,11 @@ static uint64_t mark_of(const struct hook_frame *frame)
 
 /* A call that was left by a jump may lie further up too, when the thread has come back down: then
  * something else is there.  Its stack may even be gone, when it was another one. */
-static const struct hook_frame *call_around(const struct writer *writer, const void *place)
+static const struct hook_frame *call_around(const struct writer *writer, const void *near)
 {
 	const struct hook_frame *frame = writer->call;
 
-	if (!is_around(frame, place) || !stack_is_there(frame, sizeof(*frame), place))
+	if (!is_around(frame, near) || !stack_is_there(frame, sizeof(*frame), near))
 		return NULL;
 	return mark_of(frame) == writer->call_mark ? frame : NULL;
 }

@@ -208,7 +208,7 @@ static bool is_ours(void)
 /*
  * Who is busy was interrupted by a signal, and we are in its handler, on whatever stack; or the
  * handler has left by longjmp, and he is no more.  The second is sure only where his seal is gone:
- * we stand at the same place, or in the same page, which is therefore there, and it was
+ * we stand at the same address, or in the same page, which is therefore there, and it was
  * overwritten.
  */
 static bool is_left(uint64_t busy, const writer_seal *seal)

@@ -28,7 +28,7 @@ struct tables {
 	size_t counts[2];
 };
 
-/* The one that is being closed, and where it keeps the address of libc's function: one place for
+/* The one that is being closed, and where it keeps the address of libc's function: one slot for
  * asking whether there is one, one for calling it. */
 static struct {
 	const struct boot_libc *libc;
@@ -46,16 +46,17 @@ static void finalize_in_place(void *dso_handle)
 static void read_tables(const Elf64_Dyn *dynamic, struct tables *ret)
 {
 	for (; dynamic->d_tag != DT_NULL; dynamic++) {
-		const void *place = (const void *)dynamic->d_un.d_ptr; /* glibc has relocated it */
+		const void *address =
+			(const void *)dynamic->d_un.d_ptr; /* glibc has relocated it */
 
 		if (dynamic->d_tag == DT_SYMTAB)
-			ret->symbols = place;
+			ret->symbols = address;
 		else if (dynamic->d_tag == DT_STRTAB)
-			ret->strings = place;
+			ret->strings = address;
 		else if (dynamic->d_tag == DT_RELA)
-			ret->lists[0] = place;
+			ret->lists[0] = address;
 		else if (dynamic->d_tag == DT_JMPREL)
-			ret->lists[1] = place;
+			ret->lists[1] = address;
 		else if (dynamic->d_tag == DT_RELASZ)
 			ret->counts[0] = dynamic->d_un.d_val / sizeof(Elf64_Rela);
 		else if (dynamic->d_tag == DT_PLTRELSZ)

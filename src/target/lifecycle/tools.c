@@ -114,8 +114,8 @@ static void find_symbols(const struct boot_libc *libc, struct tool *tool)
 	tool->configure_experimental = find_symbol(handle, "rocprofiler_configure_experimental");
 }
 
-/* A free place; a tool that was closed leaves one. */
-static struct tool *make_place(void)
+/* A free slot; a tool that was closed leaves one. */
+static struct tool *make_slot(void)
 {
 	unsigned i = 0;
 
@@ -207,7 +207,7 @@ static struct tool *find_twin(const struct tool *tool)
 	return NULL;
 }
 
-/* The loader goes by names: it gave us a library that has its place already.  Either the file has
+/* The loader goes by names: it gave us a library that has its slot already.  Either the file has
  * only been touched, or another one has taken its name. */
 static int join_twin(const struct boot_context *boot, struct tool *tool, struct tool *twin,
 		     const struct control_load *load, char *text, size_t room)
@@ -240,7 +240,7 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 
 	if (!(load->header.flags & CONTROL_BY_CONTENT) && !may_open(load->path))
 		return load_fail(text, room, -EACCES, "the program's user may not open it");
-	tool = make_place();
+	tool = make_slot();
 	if (!tool)
 		return load_fail(text, room, -ENOSPC, "too many tools in one process");
 	tool->page->handle = (uint64_t)open_within(boot, load, fd, text, room);
@@ -275,9 +275,9 @@ int tools_load(const struct boot_context *boot, const struct control_load *load,
 	       size_t room)
 {
 	struct tool *known = tool_find_identity(&load->identity);
-	int place = known ? (int)known->index : open_new(boot, load, fd, text, room);
+	int slot = known ? (int)known->index : open_new(boot, load, fd, text, room);
 
-	return place < 0 ? place : tool_claim(&tools[place], load, text, room);
+	return slot < 0 ? slot : tool_claim(&tools[slot], load, text, room);
 }
 
 int tools_add_function(void *configure)
@@ -287,7 +287,7 @@ int tools_add_function(void *configure)
 	for (unsigned i = 0; i < tools_count(); i++)
 		if (tools[i].configure == configure)
 			return (int)i;
-	tool = make_place();
+	tool = make_slot();
 	if (!tool)
 		return -ENOSPC;
 	tool->configure = configure;

@@ -44,7 +44,7 @@ static void *open_library(const struct boot_libc *libc, const char *path)
 	return ((dlopen_function *)libc->dlopen)(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static struct descriptor open_place(const char *path)
+static struct descriptor open_directory(const char *path)
 {
 	return descriptor_own((int)raw4(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0));
 }
@@ -64,8 +64,8 @@ static void *open_in_root(const struct boot_libc *libc, const char *path, int di
 
 	if (raw1(SYS_unshare, CLONE_FS) < 0)
 		return NULL;
-	root = open_place("/");
-	here = open_place(".");
+	root = open_directory("/");
+	here = open_directory(".");
 	if (root.fd >= 0 && here.fd >= 0 && directory_enter(directory)) {
 		handle = open_library(libc, path);
 		directory_enter(root.fd);

@@ -177,17 +177,18 @@ static void put_location(struct pprof *self, const struct sample_frame *frame, u
 	proto_number(&self->message, LOCATION_ID, id);
 	proto_number(&self->message, LOCATION_MAPPING, (uint64_t)frame->code + 1);
 	proto_number(&self->message, LOCATION_ADDRESS, frame->address);
-	for (uint32_t i = 0; i < frame->place_count; i++) {
-		const struct sample_place *place = &samples->places[frame->first_place + i];
+	for (uint32_t i = 0; i < frame->location_count; i++) {
+		const struct sample_location *location =
+			&samples->locations[frame->first_location + i];
 
-		proto_number(&self->inner, LINE_FUNCTION, (uint64_t)place->function + 1);
-		proto_number(&self->inner, LINE_LINE, place->line);
+		proto_number(&self->inner, LINE_FUNCTION, (uint64_t)location->function + 1);
+		proto_number(&self->inner, LINE_LINE, location->line);
 		proto_message(&self->message, LOCATION_LINE, &self->inner);
 	}
 	proto_message(&self->profile, PROFILE_LOCATION, &self->message);
 }
 
-/* A function is in the file of the first place that tells one. */
+/* A function is in the file of the first location that tells one. */
 static int put_functions(struct pprof *self)
 {
 	const struct samples *samples = self->model->samples;
@@ -195,9 +196,9 @@ static int put_functions(struct pprof *self)
 
 	if (!files)
 		return -ENOMEM;
-	for (size_t i = 0; i < samples->place_count; i++)
-		if (!files[samples->places[i].function] && samples->places[i].file[0])
-			files[samples->places[i].function] = samples->places[i].file;
+	for (size_t i = 0; i < samples->location_count; i++)
+		if (!files[samples->locations[i].function] && samples->locations[i].file[0])
+			files[samples->locations[i].function] = samples->locations[i].file;
 	for (size_t i = 0; i < samples->function_count; i++) {
 		uint64_t name = string_index(self, samples->functions[i].name);
 

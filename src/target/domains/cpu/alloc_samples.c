@@ -96,7 +96,7 @@ static bool slot_swap(uint64_t address, uint64_t from, uint64_t to)
 	return false;
 }
 
-/* Where no place is free nobody will hear that it was given back. */
+/* Where no slot is free nobody will hear that it was given back. */
 static void address_remember(uint64_t address)
 {
 	if (slot_swap(address, 0, address))

@@ -185,7 +185,7 @@ static void command_release(const struct opencl_command *command)
 	give_back(command->event);
 }
 
-/* Whoever comes second, the driver's call or events_let_go(), frees the place. */
+/* Whoever comes second, the driver's call or events_let_go(), frees the slot. */
 static void command_end(struct opencl_command *command)
 {
 	uint32_t before = __atomic_exchange_n(&command->holding, DONE, __ATOMIC_ACQ_REL);

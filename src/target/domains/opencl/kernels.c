@@ -95,11 +95,11 @@ uint64_t kernel_number(const struct opencl_vendor *vendor, opencl_object kernel)
 /* A handle that was given out just now is a new kernel. */
 static void kernel_forget(opencl_object kernel)
 {
-	uint64_t *place = cache_of(kernel);
-	uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
+	uint64_t *entry = cache_of(kernel);
+	uint64_t known = __atomic_load_n(entry, __ATOMIC_RELAXED);
 
 	if (known >> NUMBER_BITS == kernel)
-		__atomic_store_n(place, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
 }
 
 void kernel_after_create(struct hook_around *around, uint64_t end)

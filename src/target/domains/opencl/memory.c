@@ -1,7 +1,7 @@
 /*
  * Memory of OpenCL: buffers, images, pipes, shared memory.  The driver says when it really goes
  * (a destructor callback), also for objects that were made before us, since we ask for it when they
- * are first released.  Addresses that we know about are kept in tables without locks: a place is
+ * are first released.  Addresses that we know about are kept in tables without locks: a slot is
  * taken by whoever stores its key.
  */
 #include "shared/arch/syscall.h"
@@ -54,7 +54,7 @@ int memory_start(void)
 	return r ? r : known_make(&mappings);
 }
 
-static struct known *place_at(const struct known_table *table, uint64_t key, unsigned probe)
+static struct known *slot_at(const struct known_table *table, uint64_t key, unsigned probe)
 {
 	uint32_t first = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 36);
 
@@ -64,11 +64,11 @@ static struct known *place_at(const struct known_table *table, uint64_t key, uns
 static struct known *known_find(const struct known_table *table, uint64_t key)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
-		struct known *place = place_at(table, key, i);
-		uint64_t found = __atomic_load_n(&place->key, __ATOMIC_ACQUIRE);
+		struct known *slot = slot_at(table, key, i);
+		uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
 
 		if (found == key)
-			return place;
+			return slot;
 		if (!found)
 			return NULL;
 	}
@@ -80,13 +80,13 @@ static struct known *known_add(const struct known_table *table, uint64_t key, ui
 	struct known *known = known_find(table, key);
 
 	for (unsigned i = 0; !known && i < PROBES_MAX; i++) {
-		struct known *place = place_at(table, key, i);
-		uint64_t found = __atomic_load_n(&place->key, __ATOMIC_RELAXED);
+		struct known *slot = slot_at(table, key, i);
+		uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
 
 		if (found <= GONE &&
-		    __atomic_compare_exchange_n(&place->key, &found, key, false, __ATOMIC_ACQ_REL,
+		    __atomic_compare_exchange_n(&slot->key, &found, key, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED))
-			known = place;
+			known = slot;
 	}
 	if (known) {
 		known->size = size;

@@ -29,7 +29,7 @@ static uint32_t read_request(const struct trace_request *request)
 	return calls | (calls && !asked ? all : asked);
 }
 
-/* Before the first hook is in, devices' work must have its place. */
+/* Before the first hook is in, there must be room for devices' work. */
 static bool opencl_start(const struct trace_request *request)
 {
 	bool fits = true;

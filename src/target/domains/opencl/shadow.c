@@ -50,12 +50,12 @@ static void queue_refuse(struct opencl_queue *queue, enum opencl_refusal why)
 	queue_say_refusal(queue, opencl_notes[why].text);
 }
 
-/* Our queue, in a place of its own; the caller has kept it. */
+/* Our queue, in a slot of its own; the caller has kept it. */
 static struct opencl_shadow *shadow_make(const struct opencl_vendor *vendor,
 					 struct opencl_queue *queue)
 {
 	opencl_object context = 0, ours = 0;
-	struct opencl_shadow *shadow = shadow_take_place();
+	struct opencl_shadow *shadow = shadow_take_slot();
 	uint32_t before;
 
 	if (!shadow) {
@@ -69,7 +69,7 @@ static struct opencl_shadow *shadow_make(const struct opencl_vendor *vendor,
 	if (!ours || vendor_call(vendor, ENTRY_clRetainCommandQueue, queue->handle)) {
 		if (ours)
 			vendor_call(vendor, ENTRY_clReleaseCommandQueue, ours);
-		shadow_give_place_back(shadow);
+		shadow_give_slot_back(shadow);
 		queue_refuse(queue, REFUSED_MAKING);
 		return NULL;
 	}

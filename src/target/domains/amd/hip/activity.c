@@ -59,9 +59,9 @@ struct numbers {
 };
 static struct numbers queues, streams;
 
-static bool number_claim(uint64_t *place, uint64_t there, uint64_t item)
+static bool number_claim(uint64_t *slot, uint64_t there, uint64_t item)
 {
-	return __atomic_compare_exchange_n(place, &there, item, false, __ATOMIC_RELAXED,
+	return __atomic_compare_exchange_n(slot, &there, item, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED) ||
 	       there == item;
 }
@@ -308,14 +308,14 @@ static uint32_t activity_seen(void)
 uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bool kernels,
 			bool copies)
 {
-	register_function *place;
+	register_function *enlist;
 
 	if (registered || (!kernels && !copies))
 		return registered ? activity_seen() : 0;
-	place = (register_function *)got_symbol_beside((uint64_t)slots, REGISTER_NAME);
-	/* The place has room for one, and does not tell who is there. */
-	if (!place || got_has_module(OTHER_TRACER)) {
-		note_say(&amd_notes[place ? SAY_OTHER_TRACER : SAY_NO_REPORTS]);
+	enlist = (register_function *)got_symbol_beside((uint64_t)slots, REGISTER_NAME);
+	/* The runtime has room for one, and does not tell who is there. */
+	if (!enlist || got_has_module(OTHER_TRACER)) {
+		note_say(&amd_notes[enlist ? SAY_OTHER_TRACER : SAY_NO_REPORTS]);
 		return 0;
 	}
 	launch_shapes_prepare(names);
@@ -325,13 +325,13 @@ uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bo
 	queues = streams = (struct numbers){ 0 };
 	is_asking[LAUNCH_KERNEL] = kernels;
 	is_asking[LAUNCH_COPY] = copies;
-	place(on_activity);
-	registered = place;
+	enlist(on_activity);
+	registered = enlist;
 	registered_beside = (uint64_t)slots;
 	return activity_seen();
 }
 
-/* The library may be gone meanwhile, and its place with it. */
+/* The library may be gone meanwhile, and its function with it. */
 static void take_away(void)
 {
 	void *library = got_hold(registered_beside);

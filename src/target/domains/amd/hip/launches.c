@@ -126,23 +126,23 @@ static bool may_have(const struct source *source, const struct source *owner, ui
 static uint32_t find_fitting(struct launch_pool *pool, const struct source *source,
 			     const struct launch_report *report)
 {
-	uint32_t place = source->oldest[report->kind];
+	uint32_t slot = source->oldest[report->kind];
 	uint32_t other =
 		source->oldest[report->kind == LAUNCH_KERNEL ? LAUNCH_COPY : LAUNCH_KERNEL];
 
-	if (!source->queue && other && pool->items[other].number < pool->items[place].number)
+	if (!source->queue && other && pool->items[other].number < pool->items[slot].number)
 		return NOBODY;
-	for (unsigned i = 0; place && i < SKIPS_MAX; i++) {
-		if (launch_fits(pool, report, &pool->items[place].launch))
-			return place;
-		place = source->queue ? pool->items[place].newer : NOBODY;
+	for (unsigned i = 0; slot && i < SKIPS_MAX; i++) {
+		if (launch_fits(pool, report, &pool->items[slot].launch))
+			return slot;
+		slot = source->queue ? pool->items[slot].newer : NOBODY;
 	}
 	return NOBODY;
 }
 
 struct choice {
 	struct source *source;
-	uint32_t place;
+	uint32_t slot;
 	unsigned count; /* of sources that would fit */
 };
 
@@ -154,14 +154,14 @@ static struct choice launch_choose(struct launch_pool *pool, const struct launch
 
 	for (uint32_t i = 0; i < pool->source_count; i++) {
 		struct source *source = &pool->sources[i];
-		uint32_t place =
+		uint32_t slot =
 			may_have(source, owner, queue) ? find_fitting(pool, source, report) : 0;
 
-		best.count += place != NOBODY;
-		if (place &&
-		    (!best.source || pool->items[place].number < pool->items[best.place].number)) {
+		best.count += slot != NOBODY;
+		if (slot &&
+		    (!best.source || pool->items[slot].number < pool->items[best.slot].number)) {
 			best.source = source;
-			best.place = place;
+			best.slot = slot;
 		}
 	}
 	return best;
@@ -191,14 +191,14 @@ static void sources_distrust(struct launch_pool *pool, const struct launch_repor
 
 	for (uint32_t i = 0; i < pool->source_count; i++) {
 		struct source *source = &pool->sources[i];
-		uint32_t place = source->oldest[report->kind];
+		uint32_t slot = source->oldest[report->kind];
 
-		if (!place || !launch_fits(pool, report, &pool->items[place].launch))
+		if (!slot || !launch_fits(pool, report, &pool->items[slot].launch))
 			continue;
 		source->queue = 0;
 		source->is_doubtful = true;
 		if (!oldest ||
-		    pool->items[place].number < pool->items[oldest->oldest[report->kind]].number)
+		    pool->items[slot].number < pool->items[oldest->oldest[report->kind]].number)
 			oldest = source;
 	}
 	if (oldest)
@@ -208,7 +208,7 @@ static void sources_distrust(struct launch_pool *pool, const struct launch_repor
 static void source_learn(struct launch_pool *pool, const struct choice *choice,
 			 const struct launch_report *report)
 {
-	uint64_t what = pool->items[choice->place].launch.what;
+	uint64_t what = pool->items[choice->slot].launch.what;
 	uint64_t *name = report->kind == LAUNCH_KERNEL && what ? name_of(pool, what) : NULL;
 
 	choice->source->queue = queue_key(report);
@@ -224,9 +224,9 @@ static bool is_sure(const struct choice *choice)
 static void launch_take(struct launch_pool *pool, const struct choice *choice,
 			enum launch_kind kind)
 {
-	while (choice->source->oldest[kind] != choice->place)
+	while (choice->source->oldest[kind] != choice->slot)
 		pool_drop(pool, choice->source, kind, choice->source->oldest[kind]);
-	pool_drop(pool, choice->source, kind, choice->place);
+	pool_drop(pool, choice->source, kind, choice->slot);
 }
 
 bool launches_take(const struct launch_report *report, struct launch *ret)
@@ -247,7 +247,7 @@ bool launches_take(const struct launch_report *report, struct launch *ret)
 			source_learn(pool, &choice, report);
 		else
 			sources_doubt(pool, report);
-		*ret = pool->items[choice.place].launch;
+		*ret = pool->items[choice.slot].launch;
 		launch_take(pool, &choice, report->kind);
 	} else if (!pool->has_graphs) {
 		sources_distrust(pool, report);

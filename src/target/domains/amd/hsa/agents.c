@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Places in the tables. */
+/* Indexes in the tables. */
 #define CORE_ITERATE_AGENTS 5u
 #define CORE_AGENT_INFO     6u
 #define CORE_REGIONS        27u

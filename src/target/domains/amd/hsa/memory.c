@@ -38,9 +38,9 @@ static void write_piece(struct writer *writer, const struct hook *hook,
 
 static uint64_t argument_pointed(const struct hook_frame *frame, unsigned index)
 {
-	const uint64_t *place = (const uint64_t *)hook_argument(frame, index);
+	const uint64_t *pointer = (const uint64_t *)hook_argument(frame, index);
 
-	return place && !(int32_t)frame->results[0] ? *place : 0;
+	return pointer && !(int32_t)frame->results[0] ? *pointer : 0;
 }
 
 /* (region, size, void **address) */

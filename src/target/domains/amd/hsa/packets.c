@@ -138,7 +138,7 @@ static void packet_recheck(const struct hsa_packet *packet, const struct hsa_com
 		hsa_write_done(command, &(struct hsa_time){ 0, 0 });
 }
 
-/* What is done by now may have had its signal destroyed, too, before we held a place for it. */
+/* What is done by now may have had its signal destroyed, too, before we held a slot for it. */
 static bool follow_packet(const struct hsa_packet *packet, struct hsa_command *command,
 			  uint64_t signal, bool is_last)
 {

@@ -1,6 +1,6 @@
 /*
  * Runs on threads of the program's, outside of the runtime, and on the runtime's own when a signal
- * calls.  No lock: a place holds a signal that nobody uses, or nothing.
+ * calls.  No lock: a slot holds a signal that nobody uses, or nothing.
  */
 #include "target/domains/amd/hsa/signals.h"
 
@@ -18,9 +18,9 @@ static uint64_t take_spare(void)
 	bool is_full = __atomic_load_n(&made, __ATOMIC_RELAXED) >= SIGNALS_MAX;
 
 	for (uint32_t i = 0; i < (is_full ? SIGNALS_MAX : PROBES_MAX); i++) {
-		uint64_t *place = &spare[(hint - i) % SIGNALS_MAX];
-		uint64_t found = __atomic_load_n(place, __ATOMIC_RELAXED)
-					 ? __atomic_exchange_n(place, 0, __ATOMIC_ACQUIRE)
+		uint64_t *slot = &spare[(hint - i) % SIGNALS_MAX];
+		uint64_t found = __atomic_load_n(slot, __ATOMIC_RELAXED)
+					 ? __atomic_exchange_n(slot, 0, __ATOMIC_ACQUIRE)
 					 : 0;
 
 		if (found) {

@@ -41,7 +41,7 @@ enum unwind_flag {
 				 */
 	UNWIND_THROWS = 0x20,   /* a function that goes on in the handler of an
 				   exception.  Before it does, it lays the registers of the
-				   handler's frame into its own: ra is then the place in the
+				   handler's frame into its own: ra is then the address in the
 				   handler's function where its call would have returned to */
 	UNWIND_FP_HELD = 0x10,  /* aarch64: fp points to where the caller's is saved, so that the
 				   CFA is known by it, too: for callers whose sp is not known */

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/recording/sample_chunks.h"
+#include "host/model/samples.h"
 
 #define SUMS_BLOCK  (1u << 19) /* samples in the smallest block */
 #define SUMS_FACTOR 4u         /* blocks in the next larger one */

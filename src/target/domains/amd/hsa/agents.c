@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Places in the tables. */
+/* Indexes in the tables. */
 #define CORE_ITERATE_AGENTS 5u
 #define CORE_AGENT_INFO     6u
 #define CORE_REGIONS        27u
@@ -72,7 +72,8 @@ static void add_line(char *text, const char *key, const char *value)
 	text_add(text, TEXT_MAX, text_length(text), "\n");
 }
 
-static void describe(const struct functions *functions, uint64_t agent, uint32_t kind, char *text)
+static void agent_describe(const struct functions *functions, uint64_t agent, uint32_t kind,
+			   char *text)
 {
 	static const struct {
 		const char *key;
@@ -101,7 +102,7 @@ static int note_agent(uint64_t agent, void *data)
 	    functions->info(agent, INFO_NODE, &node) || node >= DEVICES_MAX)
 		return 0;
 	visit.device = node;
-	describe(functions, agent, kind, texts[node]);
+	agent_describe(functions, agent, kind, texts[node]);
 	__atomic_store_n(&agent_of_node[node], agent, __ATOMIC_RELAXED);
 	(void)functions->pools(agent, note_pool, &visit);
 	(void)functions->regions(agent, note_pool, &visit);

@@ -103,7 +103,7 @@ static unsigned draw_reason(struct screen *screen, const struct picture *picture
 
 	if (screen->height < REASON_LINES || !reasons[0])
 		return 0;
-	snprintf(text, sizeof(text), "note (? tells all): %.*s", (int)strcspn(reasons, "\n"),
+	snprintf(text, sizeof(text), "note (? shows all): %.*s", (int)strcspn(reasons, "\n"),
 		 reasons);
 	text_shorten(text, MAX(screen->width, NARROW_COLUMNS));
 	screen_put(screen, line_of(screen, y), STYLE_QUIET, text);

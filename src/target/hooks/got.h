@@ -5,7 +5,7 @@
 #pragma once
 
 #include "target/hooks/hook.h"
-#include "target/hooks/words.h"
+#include "target/hooks/patches.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -83,5 +83,5 @@ typedef void got_visit(const char *path, const struct loaded_module *module, voi
 void got_each_module(got_visit *visit, void *context);
 
 /* Puts everything back. */
-void got_restore(struct words_left *left);
+void got_restore(struct patches_left *left);
 void got_close(void);

@@ -90,7 +90,7 @@ bool got_is_excluded(const struct loaded_module *module);
 
 /* got_ranges.c */
 void got_ranges_reset(void);
-/* Looks around; modules that come or go from now on are news for the next scan. */
+/* Looks around; modules that come or go from now on are found by the next scan. */
 void got_begin_scan(void);
 /* What has this code; NULL: no module. */
 const struct code_range *got_range(uint64_t address);

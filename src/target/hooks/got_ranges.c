@@ -180,9 +180,9 @@ void got_cover(uint64_t data, enum trace_domain domain)
 
 void got_forget_if_reloaded(const struct loaded_module *module, unsigned long long subs)
 {
-	if (subs + 1 != subs_first && words_has(module->key) &&
-	    !words_held(module->key, module->data, module->data_end))
-		words_forget(module->key);
+	if (subs + 1 != subs_first && patches_has(module->key) &&
+	    !patches_held(module->key, module->data, module->data_end))
+		patches_forget(module->key);
 }
 
 bool got_has_changed(void)

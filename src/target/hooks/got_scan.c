@@ -141,7 +141,7 @@ static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const str
 		scan->report->unwritable += !scan->is_skipped;
 		return;
 	}
-	r = word_change(&(struct word){ at, value, hook_stub(hook), scan->module.key });
+	r = patch_apply(&(struct patch){ at, value, hook_stub(hook), scan->module.key });
 	scan->report->refused += r == -ENOSPC;
 	scan->report->is_unsettled |= r == -EAGAIN;
 	scan->report->hooked += !r;

@@ -24,4 +24,4 @@ void table_end(void);
 void table_report(int r, struct got_report *report);
 
 /* Puts all entries of all tables back; those that somebody else has changed stay as they are. */
-void table_restore(struct words_left *left);
+void table_restore(struct patches_left *left);

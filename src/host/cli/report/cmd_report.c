@@ -37,7 +37,7 @@ static const struct option_desc report_options[] = {
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
 	  OPTION_NUMBER, FIELD(records_max) },
-	{ 'j', "json", NULL, "one JSON object per line, times in nanoseconds", OPTION_FLAG,
+	{ 'j', "json", NULL, "print one JSON object per line, times in nanoseconds", OPTION_FLAG,
 	  FIELD(is_json) },
 	{ 0 },
 };

@@ -6,4 +6,4 @@
 #include "shared/wire/boot.h"
 
 /* dlclose; what it returned. */
-int farewell_close(const struct boot_libc *libc, void *handle);
+int tool_library_close(const struct boot_libc *libc, void *handle);

@@ -3,7 +3,7 @@
  * library stays (the program has it too), ours was not called, and the reference is put back.
  * glibc only; musl never unmaps a library.  Runs on a thread of the runner, one at a time.
  */
-#include "target/lifecycle/farewell.h"
+#include "target/lifecycle/library_close.h"
 
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/fork_gate.h"
@@ -117,7 +117,7 @@ static void store_all(const struct link_map *library, finalize_function *value)
 		slot_store(library, now.slots[i], value);
 }
 
-int farewell_close(const struct boot_libc *libc, void *handle)
+int tool_library_close(const struct boot_libc *libc, void *handle)
 {
 	const struct link_map *library = handle; /* so it is, in glibc */
 	finalize_function *finalize = (finalize_function *)libc->__cxa_finalize;

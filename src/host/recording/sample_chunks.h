@@ -129,6 +129,9 @@ void stack_put(struct bytes *bytes, struct sample_packer *packer, uint32_t numbe
 int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t number,
 	       struct recorded_stack *ret) MUST_CHECK;
 
+/* One has no fewer. */
+#define SAMPLE_BYTES_LEAST 6u
+
 void sample_put(struct bytes *bytes, struct sample_packer *packer,
 		const struct recorded_sample *sample);
 /* One of a kind that is newer than we are has kind SAMPLE_KINDS. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/symbols/elf_source.h"
-#include "host/symbols/elf_symbols.h"
-#include "host/symbols/plt.h"
+#include "host/symbols/elf/elf_source.h"
+#include "host/symbols/elf/elf_symbols.h"
+#include "host/symbols/elf/plt.h"
 
 static const char *const plt_sections[] = { ".plt", ".plt.sec", ".plt.got" };
 

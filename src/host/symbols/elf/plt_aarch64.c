@@ -1,7 +1,7 @@
 /*
  * aarch64: [bti c] adrp x16, page; ldr x17, [x16, offset].
  */
-#include "host/symbols/plt.h"
+#include "host/symbols/elf/plt.h"
 
 #if defined(__aarch64__)
 #include <elf.h>

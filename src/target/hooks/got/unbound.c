@@ -3,7 +3,7 @@
  * to data.  No function of the loader's may be called while modules are walked, so they are noted
  * there and looked up afterwards.
  */
-#include "target/hooks/got_private.h"
+#include "target/hooks/got/private.h"
 
 #include "target/runtime/text.h"
 

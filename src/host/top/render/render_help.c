@@ -1,7 +1,7 @@
 /*
  * Draws the help: the keys, and what there is to know about the sampler.
  */
-#include "host/top/render.h"
+#include "host/top/render/render.h"
 
 #include <stdio.h>
 #include <string.h>

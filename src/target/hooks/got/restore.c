@@ -1,7 +1,7 @@
 /*
  * Puts words back.  Runs on threads of ours, while no module can be unmapped.
  */
-#include "target/hooks/got_private.h"
+#include "target/hooks/got/private.h"
 
 #include <sys/mman.h>
 

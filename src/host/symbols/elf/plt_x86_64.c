@@ -1,7 +1,7 @@
 /*
  * x86-64: [endbr64] [bnd] jmp *displacement(%rip), in any of the forms that linkers write.
  */
-#include "host/symbols/plt.h"
+#include "host/symbols/elf/plt.h"
 
 #if defined(__x86_64__)
 #include <elf.h>

@@ -1,7 +1,7 @@
 /*
  * Draws threads and functions.
  */
-#include "host/top/render.h"
+#include "host/top/render/render.h"
 
 #include "host/core/cleanup.h"
 #include "host/model/profile.h"

@@ -1,17 +1,17 @@
 /*
  * What the files of the backend for imports share, see got.h.  All of it runs on threads of ours,
- * one at a time, and most of it inside a callback of dl_iterate_phdr: see got_scan.c.
+ * one at a time, and most of it inside a callback of dl_iterate_phdr: see scan.c.
  *
- * got.c          what libc gives us, and what the loader keeps
- * got_ranges.c   which code and data belongs to which module
- * got_scan.c     finds words, and hooks them
- * got_unbound.c  words that the loader has not bound yet
- * got_pages.c    words in memory that is read-only
- * got_restore.c  puts words back
+ * got.c      what libc gives us, and what the loader keeps
+ * ranges.c   which code and data belongs to which module
+ * scan.c     finds words, and hooks them
+ * unbound.c  words that the loader has not bound yet
+ * pages.c    words in memory that is read-only
+ * restore.c  puts words back
  */
 #pragma once
 
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/module.h"
 
 #define RANGES_MAX  16384u
@@ -88,7 +88,7 @@ struct got_tables *got_tables(void);
 /* Ours, the loader itself, and what the kernel maps. */
 bool got_is_excluded(const struct loaded_module *module);
 
-/* got_ranges.c */
+/* ranges.c */
 void got_ranges_reset(void);
 /* Looks around; modules that come or go from now on are found by the next scan. */
 void got_begin_scan(void);
@@ -103,17 +103,17 @@ const struct loaded_module *got_program(void);
  */
 void got_forget_if_reloaded(const struct loaded_module *module, unsigned long long subs);
 
-/* got_scan.c: what is known of modules; NULL. */
+/* scan.c: what is known of modules; NULL. */
 struct known_module *got_known(uint64_t key);
 void got_forget_known(void);
 
-/* got_unbound.c */
+/* unbound.c */
 void got_note_unbound(struct scan *scan, const struct import *import, uint64_t value,
 		      uint64_t original);
 /* Where it leads, once no callback of the loader's is running; 0: not to be hooked now. */
 uint64_t got_find_original(const struct unbound *entry);
 
-/* got_pages.c */
+/* pages.c */
 bool got_protect(uint64_t start, uint64_t end, int protection);
 /* The program may have made some of its pages writable, and counts on it. */
 bool got_is_uniform(const struct loaded_module *module);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/top/screen.h"
+#include "host/top/render/screen.h"
 
 struct terminal;
 

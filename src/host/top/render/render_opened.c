@@ -1,7 +1,7 @@
 /*
  * Draws the page of one function: who called it, what it called, at which lines.
  */
-#include "host/top/render.h"
+#include "host/top/render/render.h"
 
 #include "host/core/path.h"
 #include "host/model/statistics.h"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/top/screen.h"
+#include "host/top/render/screen.h"
 #include "host/top/view.h"
 
 /* All of it.  Rows that were scrolled too far are put right in the view. */

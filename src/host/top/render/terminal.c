@@ -5,7 +5,7 @@
  * machine's libc.  Terminals are looked up in the machine's terminfo folders.
  */
 #define NCURSES_WIDECHAR 1
-#include "host/top/terminal.h"
+#include "host/top/render/terminal.h"
 
 #include "host/top/view.h"
 

@@ -2,7 +2,7 @@
  * In place of libelf's own member of that name: its variable is thread-local in a form that
  * Debian's static library cannot bring into a shared library.  Nobody here asks libelf for reasons.
  */
-#include "host/symbols/elf_source.h"
+#include "host/symbols/elf/elf_source.h"
 
 /* Whoever opens a file calls this, so that the linker finds the functions below before libelf's. */
 void elf_prepare(void)

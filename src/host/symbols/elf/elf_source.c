@@ -1,10 +1,10 @@
 /*
  * Opens ELF files by libelf.  Host only.
  */
-#include "host/symbols/elf_source.h"
+#include "host/symbols/elf/elf_source.h"
 
 #include "host/process/foreign_file.h"
-#include "host/symbols/elf_limits.h"
+#include "host/symbols/elf/elf_limits.h"
 #include "shared/arch/elf.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * Draws who called whom: each box is as wide as its share of the time, and stands below its caller.
  * Where a function does nothing but call one other, both share a box as long as their names fit.
  */
-#include "host/top/render.h"
+#include "host/top/render/render.h"
 
 #include "host/model/statistics.h"
 

@@ -1,7 +1,7 @@
 /*
  * Words in memory that is read-only.  Runs on threads of ours, while no module can be unmapped.
  */
-#include "target/hooks/got_private.h"
+#include "target/hooks/got/private.h"
 
 #include "shared/arch/syscall.h"
 

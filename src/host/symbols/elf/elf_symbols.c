@@ -1,7 +1,7 @@
 /*
  * Symbols of code.  All bytes are foreign; libelf keeps within them.
  */
-#include "host/symbols/elf_symbols.h"
+#include "host/symbols/elf/elf_symbols.h"
 
 #include <gelf.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Adds up what the section headers of an ELF file promise.  Host only.  Reads headers and names of
  * sections, nothing else.
  */
-#include "host/symbols/elf_limits.h"
+#include "host/symbols/elf/elf_limits.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/notes.h"

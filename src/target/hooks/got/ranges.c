@@ -1,7 +1,7 @@
 /*
  * Which code and data belongs to which module.  Runs on threads of ours, one at a time.
  */
-#include "target/hooks/got_private.h"
+#include "target/hooks/got/private.h"
 
 #include "target/hooks/wants.h"
 #include "target/runtime/text.h"

@@ -9,7 +9,7 @@
  * of code, or lie in memory that is going to be read-only and is not yet; both are left for the
  * next scan.
  */
-#include "target/hooks/got_private.h"
+#include "target/hooks/got/private.h"
 
 #include "target/hooks/wants.h"
 #include "target/runtime/text.h"

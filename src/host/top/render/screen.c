@@ -1,7 +1,7 @@
 /*
  * Draws texts into cells.
  */
-#include "host/top/screen.h"
+#include "host/top/render/screen.h"
 
 #include "host/core/foreign.h"
 

@@ -1,7 +1,7 @@
 /*
  * The screen as a whole: head, panes, keys.
  */
-#include "host/top/render.h"
+#include "host/top/render/render.h"
 
 #include "host/core/plural.h"
 #include "host/core/text.h"

@@ -1,7 +1,7 @@
 /*
  * What libc gives us, and what the loader keeps.  Runs on threads of ours, one at a time.
  */
-#include "target/hooks/got_private.h"
+#include "target/hooks/got/private.h"
 
 #include "shared/arch/syscall.h"
 #include "target/hooks/wants.h"

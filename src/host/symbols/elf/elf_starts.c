@@ -8,8 +8,8 @@
 #include <gelf.h>
 #include <string.h>
 
-#include "host/symbols/elf_source.h"
-#include "host/symbols/elf_symbols.h"
+#include "host/symbols/elf/elf_source.h"
+#include "host/symbols/elf/elf_symbols.h"
 
 /* The only form that linkers write: 4 bytes each; the table relative to the section. */
 enum encoding {

@@ -62,6 +62,7 @@ enum name_space {
 	NAME_DEVICE, /* lines "key=value": type (cpu, gpu), name, vendor, product */
 	NAME_QUEUE,
 	NAME_STREAM,
+	NAME_FILE, /* of system calls: a path, or what a descriptor leads to */
 	NAME_SPACES,
 };
 
@@ -105,6 +106,7 @@ enum value_kind {
 	VALUE_DIRECTION,     /* enum copy_direction */
 	VALUE_OPERATION,     /* enum memory_operation */
 	VALUE_FLAGS,
+	VALUE_FILE, /* number of a file's name (NAME_FILE); 0: not known */
 	VALUE_KINDS,
 };
 

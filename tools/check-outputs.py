@@ -24,7 +24,7 @@ MACHINES = ("src/host", "src/injector", "compat")
 # Where what may stand, and why it cannot hit a stranger's file.
 ALLOWED = {
     "src/host/core/output_file.c": {"O_CREAT", "O_WRONLY", "fdopen", "mkdir", "renameat"},
-    "src/host/core/output_place.c": {"O_CREAT", "O_WRONLY", "mkdirat"},
+    "src/host/core/output_location.c": {"O_CREAT", "O_WRONLY", "mkdirat"},
     # Below folders that are ours and that nobody else can write in; O_EXCL.
     "src/host/unwind/cache.c": {"O_CREAT", "O_WRONLY", "mkdirat", "renameat"},
     # HotSpot's trigger file: made O_EXCL below the target's root, which foreign_file.c does not leave.

@@ -351,7 +351,7 @@ static void numbers_of_runtimes_do_not_meet(void **state)
 		}
 }
 
-/* Each fits its place in the session's memory, and all fit together. */
+/* Each fits its part in the session's memory, and all fit together. */
 static void notes_of_runtimes_fit(void **state)
 {
 	size_t count = 1;

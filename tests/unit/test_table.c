@@ -160,7 +160,7 @@ static void a_kept_pointer_works_after_the_end(void **state)
 	assert_null(read_call(buffer));
 }
 
-/* As when a library has gone, and another has come to its place. */
+/* As when a library has gone, and another has come to its address. */
 static void another_name_is_another_function(void **state)
 {
 	uint64_t buffer[RECORD_MAX_BYTES / 8];

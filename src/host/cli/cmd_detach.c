@@ -47,7 +47,7 @@ static bool is_limpet(pid_t pid)
 }
 
 /* It has a descriptor of the process that it holds. */
-static bool holds(pid_t holder, pid_t pid)
+static bool holder_has_process(pid_t holder, pid_t pid)
 {
 	CLEANUP(free) pid_t *fds = NULL;
 	struct err ignored;
@@ -84,7 +84,7 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 	CLEANUP(close) int fd = (int)syscall(SYS_pidfd_open, holder, 0);
 
 	if (fd < 0 || !resident_holder_lives(resident) || !is_limpet(holder) ||
-	    !holds(holder, target->process.pid))
+	    !holder_has_process(holder, target->process.pid))
 		return refuse_to_ask(resident, err);
 	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0))
 		return err_set(err, -errno, "ask limpet %d, which holds it, to leave: %s", holder,

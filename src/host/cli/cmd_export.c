@@ -189,7 +189,7 @@ static int export_page(const char *recording, const struct export_values *values
 		return page_output_missing(err);
 	r = output_open(&file, values->output, err);
 	if (!r)
-		r = output_check_stranger(&file.place, file.path, "<!doctype html>*", err);
+		r = output_check_stranger(&file.location, file.path, "<!doctype html>*", err);
 	if (!r)
 		r = share_recording(recording, values->range.from_ns, values->range.to_ns,
 				    LIMPET_VERSION, file.out, err);

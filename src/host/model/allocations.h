@@ -1,5 +1,5 @@
 /*
- * Memory: what was asked for where, and what of it is still out at the end.  A place is a call
+ * Memory: what was asked for where, and what of it is still out at the end.  A site is a call
  * stack where records have one, else a function.  Where allocations were sampled, the numbers are
  * estimates (sampling.c).
  *
@@ -31,7 +31,7 @@ struct allocations {
 	struct allocation_site *sites;
 	uint32_t site_count;
 	size_t site_room;
-	struct table by_place;
+	struct table by_site;
 	struct table blocks;         /* (address, process): site, size */
 	struct coming_block *coming; /* a heap, the next one on top */
 	size_t coming_count, coming_room;

@@ -20,7 +20,7 @@ struct tree_node {
 	uint32_t parent;      /* TREE_NONE of the root */
 	uint32_t first, next; /* child; sibling: the heaviest first; TREE_NONE */
 	uint32_t depth;
-	uint32_t place; /* of a function: one of its places in the source */
+	uint32_t location; /* of a function: one of its locations in the source */
 	uint64_t self_ns, total_ns, self_count, total_count;
 };
 

@@ -121,7 +121,7 @@ int descriptors_init(struct descriptors *ret, const struct model *model)
 }
 
 /* The descriptor that a call is about, -1: none.  A stream is remembered with its own. */
-static int32_t subject(struct descriptors *self, const struct call *call)
+static int32_t call_descriptor(struct descriptors *self, const struct call *call)
 {
 	uint64_t descriptor = 0, object = 0, result = 0;
 	bool has_object = call_value(call, VALUE_OBJECT, &object), is_new;
@@ -175,7 +175,7 @@ int descriptors_take(struct descriptors *self, const struct call *call)
 
 	if (call->function->domain != DOMAIN_IO)
 		return 0;
-	descriptor = subject(self, call);
+	descriptor = call_descriptor(self, call);
 	if (descriptor < 0)
 		return 0;
 	if (learn_name(self, call, descriptor))

@@ -29,7 +29,7 @@ static bool is_before(const struct stream *a, const struct stream *b)
 	return left < right || (left == right && a->thread->number < b->thread->number);
 }
 
-/* The stream at this place may be later than those below it. */
+/* The stream at this index may be later than those below it. */
 static void sift_down(struct merge *merge, size_t at)
 {
 	for (;;) {
@@ -58,7 +58,7 @@ static int merge_init(struct merge *merge, struct model *model)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		merge->streams[i] = (struct stream){ .model = model, .thread = model->threads[i] };
-		if (model->threads[i]->place_count)
+		if (model->threads[i]->location_count)
 			merge->heap[merge->count++] = &merge->streams[i];
 	}
 	for (size_t i = merge->count / 2; i-- > 0;)

@@ -60,7 +60,7 @@ static void free_process(struct model_process *process)
 
 static void free_thread(struct model_thread *thread)
 {
-	free(thread->places);
+	free(thread->locations);
 	free(thread->name);
 	free(thread);
 }

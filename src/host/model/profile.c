@@ -15,7 +15,7 @@
 struct gathering {
 	struct profile *profile;
 	const struct profile_filter *filter;
-	struct table table; /* places of entries */
+	struct table table; /* indexes of entries */
 };
 
 static bool is_wanted(const struct profile_filter *filter, const struct sample_event *event)
@@ -29,18 +29,18 @@ static int profile_gather(const struct sample_event *event, void *context)
 	struct gathering *self = context;
 	struct profile *profile = self->profile;
 	uint32_t thread = self->filter->is_by_thread ? event->thread->number : THREAD_NONE;
-	struct table_entry *place;
+	struct table_entry *entry;
 	bool is_new;
 
 	if (!is_wanted(self->filter, event))
 		return 0;
-	place = table_make(&self->table, (uint64_t)thread << 32 | event->stack,
+	entry = table_make(&self->table, (uint64_t)thread << 32 | event->stack,
 			   (uint64_t)event->kind << 8 | event->end, &is_new);
-	if (!place ||
+	if (!entry ||
 	    make_room(&profile->entries, profile->count, &profile->room, sizeof(*profile->entries)))
 		return -ENOMEM;
 	if (is_new) {
-		place->value = profile->count;
+		entry->value = profile->count;
 		profile->entries[profile->count++] = (struct profile_entry){
 			.thread = thread,
 			.stack = event->stack,
@@ -48,9 +48,9 @@ static int profile_gather(const struct sample_event *event, void *context)
 			.end = event->end,
 		};
 	}
-	profile->entries[place->value].count++;
-	profile->entries[place->value].weight_ns += event->weight_ns;
-	profile->entries[place->value].squares +=
+	profile->entries[entry->value].count++;
+	profile->entries[entry->value].weight_ns += event->weight_ns;
+	profile->entries[entry->value].squares +=
 		(double)event->weight_ns * (double)event->weight_ns;
 	profile->sample_count++;
 	profile->weight_ns += event->weight_ns;
@@ -132,8 +132,8 @@ static void add_entry(const struct profile *profile, const struct profile_entry 
 	for (uint32_t at = entry->stack; at != STACK_NONE; at = samples->stacks[at].caller) {
 		const struct sample_frame *frame = &samples->frames[samples->stacks[at].frame];
 
-		for (uint32_t i = 0; i < frame->place_count; i++) {
-			uint32_t number = samples->places[frame->first_place + i].function;
+		for (uint32_t i = 0; i < frame->location_count; i++) {
+			uint32_t number = samples->locations[frame->first_location + i].function;
 			struct hot_function *row = &rows[number];
 
 			row->self_ns += is_innermost ? entry->weight_ns : 0;

@@ -47,7 +47,7 @@ void samples_free(struct samples *samples)
 	free(samples->frames);
 	free(samples->stacks);
 	free(samples->functions);
-	free(samples->places);
+	free(samples->locations);
 	free(samples->chunks);
 	free(samples->shown);
 	pool_done(&samples->texts);
@@ -276,22 +276,23 @@ static int find_function(struct samples *self, const char *name, uint32_t code, 
 	return 0;
 }
 
-static int add_place(struct samples *self, uint32_t code, const struct recorded_name *name,
-		     bool is_named)
+static int add_location(struct samples *self, uint32_t code, const struct recorded_name *name,
+			bool is_named)
 {
-	struct sample_place place = { .line = name->line,
-				      .file = pool_keep(&self->texts, name->file) };
-	int r = find_function(self, name->function, code, is_named, &place.function);
+	struct sample_location location = { .line = name->line,
+					    .file = pool_keep(&self->texts, name->file) };
+	int r = find_function(self, name->function, code, is_named, &location.function);
 
-	if (r || !place.file ||
-	    make_room(&self->places, self->place_count, &self->place_room, sizeof(*self->places)))
+	if (r || !location.file ||
+	    make_room(&self->locations, self->location_count, &self->location_room,
+		      sizeof(*self->locations)))
 		return -ENOMEM;
-	self->places[self->place_count++] = place;
+	self->locations[self->location_count++] = location;
 	return 0;
 }
 
 /* "libfoo.so+0x1234": what limpet itself writes where it knows no name. */
-static bool is_a_place(const struct sample_code *code, const char *name)
+static bool is_a_location(const struct sample_code *code, const char *name)
 {
 	size_t length = strlen(code->name);
 
@@ -303,12 +304,13 @@ int samples_set_names(struct samples *self, struct sample_frame *frame,
 {
 	const struct sample_code *code = &self->codes[frame->code];
 
-	frame->first_place = (uint32_t)self->place_count;
-	frame->place_count = 0;
+	frame->first_location = (uint32_t)self->location_count;
+	frame->location_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		if (add_place(self, frame->code, &names[i], !is_a_place(code, names[i].function)))
+		if (add_location(self, frame->code, &names[i],
+				 !is_a_location(code, names[i].function)))
 			return -ENOMEM;
-		frame->place_count++;
+		frame->location_count++;
 	}
 	return 0;
 }
@@ -336,7 +338,7 @@ static int take_names(struct model *model, struct cursor cursor, uint64_t at)
 		if (names_take(&cursor, &frame, names, &name_count) || frame >= self->frame_count ||
 		    !are_short(names, name_count))
 			return -EPROTO;
-		if (self->place_count + name_count > MIN(model->records_max, UINT32_MAX - 1))
+		if (self->location_count + name_count > MIN(model->records_max, UINT32_MAX - 1))
 			return -EFBIG;
 		if (samples_set_names(self, &self->frames[frame], names, name_count))
 			return -ENOMEM;
@@ -364,8 +366,8 @@ int samples_take_chunk(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
-/* A frame that nobody has named is called by its place. */
-static int name_by_place(struct samples *self, struct sample_frame *frame)
+/* A frame that nobody has named is called by its location. */
+static int name_by_location(struct samples *self, struct sample_frame *frame)
 {
 	const struct sample_code *code = &self->codes[frame->code];
 	struct recorded_name name = { .file = "" };
@@ -373,10 +375,10 @@ static int name_by_place(struct samples *self, struct sample_frame *frame)
 
 	snprintf(text, sizeof(text), "%s+0x%" PRIx64, code->name, frame->address);
 	name.function = text;
-	frame->first_place = (uint32_t)self->place_count;
-	if (add_place(self, frame->code, &name, /* is_named */ false))
+	frame->first_location = (uint32_t)self->location_count;
+	if (add_location(self, frame->code, &name, /* is_named */ false))
 		return -ENOMEM;
-	frame->place_count = 1;
+	frame->location_count = 1;
 	frame->is_unnamed = true;
 	self->unnamed++;
 	return 0;
@@ -388,8 +390,8 @@ int samples_finish(struct model *model)
 	int r = 0;
 
 	for (size_t i = 0; !r && i < self->frame_count; i++)
-		if (!self->frames[i].place_count)
-			r = name_by_place(self, &self->frames[i]);
+		if (!self->frames[i].location_count)
+			r = name_by_location(self, &self->frames[i]);
 	return r;
 }
 

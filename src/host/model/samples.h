@@ -23,11 +23,11 @@ struct sample_code {
 struct sample_function {
 	const char *name;
 	uint32_t code;
-	bool is_named; /* else the name is a place: "libfoo.so+0x1234" */
+	bool is_named; /* else the name is a location: "libfoo.so+0x1234" */
 };
 
 /* What a frame stands for: one function, and those that were inlined into it. */
-struct sample_place {
+struct sample_location {
 	uint32_t function;
 	uint32_t line;    /* 0: not known */
 	const char *file; /* "": not known */
@@ -40,7 +40,7 @@ struct sample_frame {
 	bool has_lines;  /* they were asked for (host/top) */
 	uint64_t address;
 	uint32_t version; /* of code that a runtime made, where the recording is in memory */
-	uint32_t first_place, place_count; /* the innermost first; at least one */
+	uint32_t first_location, location_count; /* the innermost first; at least one */
 };
 
 struct sample_stack {
@@ -65,7 +65,7 @@ struct samples {
 	struct sample_frame *frames;
 	struct sample_stack *stacks;
 	struct sample_function *functions;
-	struct sample_place *places;
+	struct sample_location *locations;
 	uint64_t *chunks; /* where samples lie */
 	/* What is left of each stack (shown.h); NULL: all of it. */
 	uint32_t *shown;
@@ -74,7 +74,8 @@ struct samples {
 	const struct recorded_sample *kept;
 	size_t kept_count;
 	size_t code_count, code_room, frame_count, frame_room, stack_count, stack_room;
-	size_t function_count, function_room, place_count, place_room, chunk_count, chunk_room;
+	size_t function_count, function_room, location_count, location_room, chunk_count,
+		chunk_room;
 	struct pool texts;
 	struct table *function_table;
 };

@@ -184,7 +184,7 @@ bool model_has_domain(const struct model *model, unsigned domain)
 }
 
 /* Positive in 64 bits with a sign.  Two threads that begin in one tick differ in their numbers. */
-static uint64_t correlation(const struct model *model, uint64_t begin, uint64_t tid)
+static uint64_t correlation_of(const struct model *model, uint64_t begin, uint64_t tid)
 {
 	return ((begin - model->first.ticks) << 12 | (tid & 0xfff)) & INT64_MAX;
 }
@@ -194,11 +194,11 @@ uint64_t call_correlation(const struct model *model, const struct call *call)
 	uint64_t begin, tid;
 
 	if (!call_is_work(call))
-		return correlation(model, call->begin, (uint64_t)call->thread->tid);
+		return correlation_of(model, call->begin, (uint64_t)call->thread->tid);
 	if (!call_value(call, VALUE_CAUSE, &begin) || !begin ||
 	    !call_value(call, VALUE_THREAD, &tid))
 		return 0;
-	return correlation(model, begin, tid);
+	return correlation_of(model, begin, tid);
 }
 
 const char *process_variable(const struct model_process *process, const char *name)
@@ -209,9 +209,9 @@ const char *process_variable(const struct model_process *process, const char *na
 	return NULL;
 }
 
-static uint64_t base_at(const void *modules, size_t place)
+static uint64_t base_at(const void *modules, size_t index)
 {
-	return ((const struct recorded_module *)modules)[place].base;
+	return ((const struct recorded_module *)modules)[index].base;
 }
 
 static const struct recorded_module *module_of(const struct model_process *process,

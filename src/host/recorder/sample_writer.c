@@ -27,7 +27,7 @@ struct sample_writer {
 	struct programs *programs;
 	struct python_watch *watch;
 	struct table processes;      /* (pid, 0): number */
-	struct table thread_numbers; /* (process, tid): place in threads */
+	struct table thread_numbers; /* (process, tid): index in threads */
 	struct sampled_thread *threads;
 	size_t thread_count, thread_room;
 	struct stack_list stacks;
@@ -199,15 +199,15 @@ int sample_writer_take(struct sample_writer *self, const struct sample *sample,
 {
 	struct sampled_thread *thread;
 	uint32_t stack;
-	size_t place = 0;
+	size_t index = 0;
 	int r;
 
 	if (sample->kind >= SAMPLE_KINDS || sample->end >= STACK_ENDS)
 		return 0;
-	r = find_thread(self, sample, &place, err);
+	r = find_thread(self, sample, &index, err);
 	if (r)
 		return r;
-	thread = &self->threads[place];
+	thread = &self->threads[index];
 	thread->is_seen = true;
 	if (!thread->was_asked_of && python_watch_knows(self->watch, thread->pid)) {
 		thread->was_asked_of = true;

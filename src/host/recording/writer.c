@@ -57,7 +57,7 @@ static int writer_explain(const struct recording *recording,
 			"the recording ends here; what it holds so far (%llu bytes) is readable",
 			(unsigned long long)written->bytes);
 	if (recording->failure == -ENOSPC || recording->failure == -EDQUOT)
-		err_fix(err, "record to another place with -o FILE, or free some space");
+		err_fix(err, "record to another disk with -o FILE, or free some space");
 	if (recording->failure == -EFBIG)
 		err_fix(err, "allow larger files: ulimit -f unlimited");
 	return err->code;

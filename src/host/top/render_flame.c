@@ -153,7 +153,7 @@ static void next_row(const struct flame *self, struct row *row, struct row *next
 }
 
 /* The root itself is not shown: it is what all boxes of the first row have in common. */
-static void begin(const struct flame *self, struct row *row, struct row *next)
+static void row_begin(const struct flame *self, struct row *row, struct row *next)
 {
 	row->boxes[0] = (struct box){ .width = self->screen->width, .is_hot = true };
 	row->count = 1;
@@ -166,7 +166,7 @@ static size_t count_rows(const struct flame *self, struct row *row, struct row *
 
 	if (!self->picture->node_count || !self->picture->nodes[0].total_ns)
 		return 0;
-	for (begin(self, row, next); row->count; next_row(self, row, next)) {
+	for (row_begin(self, row, next); row->count; next_row(self, row, next)) {
 		lay_row(self, row, UINT32_MAX);
 		count++;
 	}
@@ -178,7 +178,7 @@ static void draw_rows(const struct flame *self, struct row *row, struct row *nex
 {
 	size_t i = 0;
 
-	for (begin(self, row, next); row->count && i < title->first + title->shown;
+	for (row_begin(self, row, next); row->count && i < title->first + title->shown;
 	     next_row(self, row, next)) {
 		lay_row(self, row,
 			i >= title->first ? y + (unsigned)(i - title->first) : UINT32_MAX);

@@ -19,7 +19,7 @@ static void put_line(struct page *page, unsigned x, enum style style, const char
 }
 
 /* As many columns as fit, cut between words where there are any. */
-static size_t fitting(const char *text, size_t columns)
+static size_t text_fitting(const char *text, size_t columns)
 {
 	size_t length = strcspn(text, "\n"), cut = columns;
 
@@ -37,7 +37,7 @@ static void put_paragraph(struct page *page, unsigned x, const char *text)
 
 	columns = MIN(columns, sizeof(line) - 1);
 	while (*text && page->y < page->end) {
-		size_t length = fitting(text, columns);
+		size_t length = text_fitting(text, columns);
 
 		memcpy(line, text, length);
 		line[length] = '\0';

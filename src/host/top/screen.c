@@ -76,7 +76,7 @@ static void set_cell(struct screen *screen, const struct field *field, unsigned 
 }
 
 /* What of it is on the screen. */
-static struct field clip(const struct screen *screen, struct field field)
+static struct field field_clip(const struct screen *screen, struct field field)
 {
 	if (field.y >= screen->height || field.x >= screen->width)
 		field.width = 0;
@@ -99,7 +99,7 @@ unsigned screen_put(struct screen *screen, struct field field, enum style style,
 	unsigned at = 0, width, room;
 	uint32_t rune;
 
-	field = clip(screen, field);
+	field = field_clip(screen, field);
 	room = field.width - (field.width && screen_text_width(screen, text) > field.width);
 	while ((rune = take_rune(screen, &text, &width)) && at + width <= room) {
 		set_cell(screen, &field, at, rune, style);
@@ -139,12 +139,12 @@ unsigned screen_put_right(struct screen *screen, struct field field, enum style 
 
 void screen_fill(struct screen *screen, struct field field, enum style style)
 {
-	field = clip(screen, field);
+	field = field_clip(screen, field);
 	for (unsigned i = 0; i < field.width; i++)
 		set_cell(screen, &field, i, ' ', style);
 }
 
-static size_t encode(uint32_t rune, char ret[4])
+static size_t rune_encode(uint32_t rune, char ret[4])
 {
 	static const unsigned char heads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
 	size_t length = rune < 0x80 ? 1 : rune < 0x800 ? 2 : rune < 0x10000 ? 3 : 4;
@@ -165,6 +165,6 @@ void screen_line(const struct screen *screen, unsigned y, char *ret, size_t room
 		width--;
 	for (unsigned i = 0; i < width && at + 4 < room; i++)
 		if (cells[i].rune)
-			at += encode(cells[i].rune, ret + at);
+			at += rune_encode(cells[i].rune, ret + at);
 	ret[at] = '\0';
 }

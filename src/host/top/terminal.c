@@ -96,7 +96,7 @@ static void begin_colors(struct terminal *self, bool no_color)
 		init_pair((short)(style + 1), looks[style].foreground, looks[style].background);
 }
 
-static int refuse(const char *name, struct err *err)
+static int terminal_refuse(const char *name, struct err *err)
 {
 	if (name)
 		err_set(err, -ENOTTY, "the terminal '%.64s' cannot be drawn on", name);
@@ -125,7 +125,7 @@ int terminal_open(struct terminal **ret, const struct terminal_options *options,
 	self->screen = name && name[0] ? newterm(name, stdout, stdin) : NULL;
 	if (!self->screen || !can_move()) {
 		terminal_close(self);
-		return refuse(name && name[0] ? name : NULL, err);
+		return terminal_refuse(name && name[0] ? name : NULL, err);
 	}
 	set_escdelay(ESCAPE_WAIT_MS);
 	cbreak();

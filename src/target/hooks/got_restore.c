@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 /* Read-only data is opened only where a word of ours is in it: the loader may be at work on a
- * module that has come to the place of another. */
+ * module that has come to the address of another. */
 static void restore_range(uint64_t key, uint64_t start, uint64_t end, struct words_left *left)
 {
 	bool is_open = words_held(key, start, end) && !word_is_writable((uint64_t *)start) &&

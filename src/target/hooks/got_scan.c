@@ -46,7 +46,7 @@ void got_forget_known(void)
 }
 
 /* NULL when there is no room for it, or nothing more to be done in it. */
-static struct known_module *know(uint64_t key)
+static struct known_module *known_module_add(uint64_t key)
 {
 	struct known_module *known = got_known(key);
 
@@ -158,7 +158,7 @@ static bool is_unsettled(const struct scan *scan, const struct import *import, u
 	return ELF64_ST_BIND(import->symbol->st_info) != STB_WEAK;
 }
 
-static void consider(struct scan *scan, const struct import *import)
+static void scan_consider_import(struct scan *scan, const struct import *import)
 {
 	uint64_t value = __atomic_load_n(import->at, __ATOMIC_RELAXED);
 	const struct code_range *range = got_range(value);
@@ -218,7 +218,7 @@ static void scan_imports(struct scan *scan)
 			    read_import(&scan->module, &scan->module.relocations[list].items[i],
 					&import) &&
 			    wants_symbol(import.name))
-				consider(scan, &import);
+				scan_consider_import(scan, &import);
 }
 
 static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
@@ -229,7 +229,7 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 	if (!module_read(info, got_functions()->page_size, &scan->module) ||
 	    got_is_excluded(&scan->module))
 		return 0;
-	scan->known = know(scan->module.key);
+	scan->known = known_module_add(scan->module.key);
 	if (!scan->known)
 		return 0;
 	got_forget_if_reloaded(&scan->module, info->dlpi_subs);
@@ -239,7 +239,7 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 	scan_imports(scan);
 	got_close_module(scan);
 	scan->known->clean_scans = scan->is_clean ? scan->known->clean_scans + 1 : 0;
-	scan->report->is_unsettled |= know(scan->module.key) != NULL;
+	scan->report->is_unsettled |= known_module_add(scan->module.key) != NULL;
 	return 0;
 }
 
@@ -250,7 +250,7 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 	(void)size;
 	if (!module_read(info, got_functions()->page_size, &scan->module))
 		return 0;
-	scan->known = know(scan->module.key);
+	scan->known = known_module_add(scan->module.key);
 	if (!scan->known)
 		return 0;
 	got_forget_if_reloaded(&scan->module, info->dlpi_subs);

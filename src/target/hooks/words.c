@@ -12,12 +12,12 @@
 #ifndef WORDS_MAX
 #define WORDS_MAX 131072u
 #endif
-#define PLACES_MAX (2 * WORDS_MAX)
+#define SLOTS_MAX  (2 * WORDS_MAX)
 #define PAGE_BYTES 4096u
 
 struct tables {
 	struct word words[WORDS_MAX];
-	uint32_t places[PLACES_MAX]; /* by address; number of the word and one */
+	uint32_t slots[SLOTS_MAX]; /* by address; number of the word and one */
 };
 
 static struct tables *tables;
@@ -55,40 +55,40 @@ bool word_is_writable(uint64_t *at)
 		    FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
 }
 
-static bool store(uint64_t *at, uint64_t old, uint64_t now)
+static bool word_store(uint64_t *at, uint64_t old, uint64_t now)
 {
 	/* Eight bytes at once; release: who jumps there finds the hook whole. */
 	return __atomic_compare_exchange_n(at, &old, now, false, __ATOMIC_RELEASE,
 					   __ATOMIC_RELAXED);
 }
 
-/* Where the number of the word is, or is to be.  Words that were forgotten keep their places. */
-static uint32_t *place_of(const uint64_t *at)
+/* Where the number of the word is, or is to be.  Words that were forgotten keep their slots. */
+static uint32_t *slot_of(const uint64_t *at)
 {
 	uint32_t first = (uint32_t)((uint64_t)at / sizeof(*at) * 0x9e3779b97f4a7c15u >> 40);
 
 	for (;; first++) {
-		uint32_t *place = &tables->places[first % PLACES_MAX];
+		uint32_t *slot = &tables->slots[first % SLOTS_MAX];
 
-		if (!*place || words[*place - 1].at == at)
-			return place;
+		if (!*slot || words[*slot - 1].at == at)
+			return slot;
 	}
 }
 
 int word_change(const struct word *word)
 {
-	uint32_t *place = place_of(word->at);
+	uint32_t *slot = slot_of(word->at);
 
-	if (!*place) {
+	if (!*slot) {
 		if (count == WORDS_MAX)
 			return -ENOSPC;
-		*place = ++count;
+		*slot = ++count;
 	}
 	/* Noted before it is done. */
-	words[*place - 1] = *word;
-	if (store(word->at, word->old, word->now))
+	words[*slot - 1] = *word;
+	if (word_store(word->at, word->old, word->now))
 		return 0;
-	words[*place - 1].at = NULL;
+	words[*slot - 1].at = NULL;
 	return -EAGAIN;
 }
 
@@ -104,7 +104,7 @@ static bool is_between(const struct word *word, uint64_t start, uint64_t end)
 
 static bool put_back(const struct word *word)
 {
-	return (is_held(word) && store(word->at, word->now, word->old)) ||
+	return (is_held(word) && word_store(word->at, word->now, word->old)) ||
 	       __atomic_load_n(word->at, __ATOMIC_RELAXED) == word->old;
 }
 
@@ -136,21 +136,21 @@ void words_restore(uint64_t owner, uint64_t start, uint64_t end, struct words_le
 	}
 }
 
-static const struct word *find(const uint64_t *at)
+static const struct word *word_find(const uint64_t *at)
 {
-	uint32_t place = *place_of(at);
+	uint32_t slot = *slot_of(at);
 
-	return place ? &words[place - 1] : NULL;
+	return slot ? &words[slot - 1] : NULL;
 }
 
 bool word_is_known(const uint64_t *at)
 {
-	return find(at) != NULL;
+	return word_find(at) != NULL;
 }
 
 uint64_t word_old(const uint64_t *at)
 {
-	const struct word *word = find(at);
+	const struct word *word = word_find(at);
 
 	return word ? word->old : 0;
 }

@@ -28,7 +28,7 @@ struct tables {
 	size_t counts[2];
 };
 
-/* The one that is being closed, and where it keeps the address of libc's function: one place for
+/* The one that is being closed, and where it keeps the address of libc's function: one slot for
  * asking whether there is one, one for calling it. */
 static struct {
 	const struct boot_libc *libc;
@@ -46,16 +46,17 @@ static void finalize_in_place(void *dso_handle)
 static void read_tables(const Elf64_Dyn *dynamic, struct tables *ret)
 {
 	for (; dynamic->d_tag != DT_NULL; dynamic++) {
-		const void *place = (const void *)dynamic->d_un.d_ptr; /* glibc has relocated it */
+		const void *address =
+			(const void *)dynamic->d_un.d_ptr; /* glibc has relocated it */
 
 		if (dynamic->d_tag == DT_SYMTAB)
-			ret->symbols = place;
+			ret->symbols = address;
 		else if (dynamic->d_tag == DT_STRTAB)
-			ret->strings = place;
+			ret->strings = address;
 		else if (dynamic->d_tag == DT_RELA)
-			ret->lists[0] = place;
+			ret->lists[0] = address;
 		else if (dynamic->d_tag == DT_JMPREL)
-			ret->lists[1] = place;
+			ret->lists[1] = address;
 		else if (dynamic->d_tag == DT_RELASZ)
 			ret->counts[0] = dynamic->d_un.d_val / sizeof(Elf64_Rela);
 		else if (dynamic->d_tag == DT_PLTRELSZ)
@@ -97,8 +98,8 @@ static bool is_protected(const struct link_map *library, const void *address)
 	return false;
 }
 
-static void store(const struct link_map *library, finalize_function **slot,
-		  finalize_function *value)
+static void slot_store(const struct link_map *library, finalize_function **slot,
+		       finalize_function *value)
 {
 	bool must_open = is_protected(library, slot);
 	uint64_t page = (uint64_t)slot & ~4095ull;
@@ -113,7 +114,7 @@ static void store(const struct link_map *library, finalize_function **slot,
 static void store_all(const struct link_map *library, finalize_function *value)
 {
 	for (unsigned i = 0; i < now.slot_count; i++)
-		store(library, now.slots[i], value);
+		slot_store(library, now.slots[i], value);
 }
 
 int farewell_close(const struct boot_libc *libc, void *handle)

@@ -63,7 +63,7 @@ static void on_notice(const struct traced *traced, const uint64_t *arguments)
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_RELEASE);
 }
 
-static int want(void)
+static int notices_want(void)
 {
 	bool fits = true;
 
@@ -115,14 +115,14 @@ void notices_stop(void)
 	installed_by = 0;
 }
 
-static int start(void)
+static int hooks_start(void)
 {
 	int r = words_open();
 
 	if (!r)
 		r = backend_open();
 	if (!r)
-		r = want();
+		r = notices_want();
 	if (r)
 		return r;
 	got_take_calls_only();
@@ -143,7 +143,7 @@ int notices_start(void)
 	if (installed_by)
 		notices_stop();
 	if (!r)
-		r = start();
+		r = hooks_start();
 	if (r)
 		notices_stop();
 	return r;

@@ -111,7 +111,7 @@ static bool want_runtime(const struct runtime *runtime)
 	return fits;
 }
 
-static int want(void)
+static int tracer_want(void)
 {
 	bool fits = true;
 
@@ -191,7 +191,7 @@ static void tell_end(struct rings *rings, const struct words_left *left, bool is
 	__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
 }
 
-static void stop(void)
+static void tracer_stop(void)
 {
 	struct rings *rings = writers_rings(); /* NULL: it did not even begin */
 	struct words_left left = { 0 };
@@ -243,7 +243,7 @@ static void prepare_notes(struct rings *rings)
 		notes_add(runtimes[i]->notes, runtimes[i]->note_count);
 }
 
-static int start(struct rings *rings)
+static int tracer_start(struct rings *rings)
 {
 	int r = words_open();
 
@@ -260,7 +260,7 @@ static int start(struct rings *rings)
 	prepare_notes(rings);
 	tables_use(limpet_agent_tables);
 	registrations_use(limpet_agent_take_table, watch_consult);
-	r = want();
+	r = tracer_want();
 	if (r)
 		return r;
 	clock_start();
@@ -290,9 +290,9 @@ static int tool_attach(limpet_detach_function *detach, struct limpet_context *co
 	writer_ignore_me();
 	writers_settle();
 	forget_parent();
-	r = start(rings);
+	r = tracer_start(rings);
 	if (r)
-		stop();
+		tracer_stop();
 	return r;
 }
 
@@ -300,11 +300,11 @@ static void tool_detach(void *data)
 {
 	(void)data;
 	writer_ignore_me();
-	stop();
+	tracer_stop();
 }
 
 /* Everything is to go that can: the library itself cannot. */
-static void finalize(void *data)
+static void tracer_finalize(void *data)
 {
 	(void)data;
 	writers_settle();
@@ -313,7 +313,7 @@ static void finalize(void *data)
 struct limpet_tool *rocprofiler_configure(uint32_t version, const char *runtime_version,
 					  uint32_t priority, struct limpet_client *client)
 {
-	static struct limpet_tool tool = { .size = sizeof(tool), .finalize = finalize };
+	static struct limpet_tool tool = { .size = sizeof(tool), .finalize = tracer_finalize };
 
 	(void)version;
 	(void)runtime_version;

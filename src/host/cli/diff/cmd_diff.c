@@ -162,7 +162,7 @@ static int diff_draw(const struct diff *self, const struct diff_values *values, 
 	int r = output_open(&file, values->output, err);
 
 	if (!r)
-		r = output_check_stranger(&file.place, values->output,
+		r = output_check_stranger(&file.location, values->output,
 					  exporter_for_path(values->output)->format->looks_like,
 					  err);
 	if (r)

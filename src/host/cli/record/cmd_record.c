@@ -205,7 +205,7 @@ static int record_launched(char **command, struct launched *launched, struct vis
 	return r;
 }
 
-static int run(struct visit *visit, char **command, struct err *err)
+static int visit_run(struct visit *visit, char **command, struct err *err)
 {
 	const struct record_values *values = visit->values;
 	struct debuginfod debuginfod = { 0 };
@@ -259,7 +259,7 @@ static enum exit_code record_run(char **argv)
 	else if (!r && !command)
 		r = operand_processes(&values.pids, argv, operands, visit.pids, &visit.pid_count,
 				      &err);
-	if (!r && run(&visit, command, &err) && !err.code)
+	if (!r && visit_run(&visit, command, &err) && !err.code)
 		err_set(&err, -EIO, "it failed without saying why");
 	return report_end("record", values.is_json, &err);
 }

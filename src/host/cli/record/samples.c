@@ -129,7 +129,7 @@ static void warn_incomplete(const struct sampler_counts *counts)
 }
 
 /* What has ended cannot be looked at any more. */
-static int hint(const struct sampling_options *options, bool has_ended, struct err *err)
+static int samples_hint(const struct sampling_options *options, bool has_ended, struct err *err)
 {
 	const char *more =
 		options->sampler.off_cpu ? "" : ", or with --off-cpu to see what it waits for";
@@ -180,6 +180,6 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 			"no thread of the process ran for as long as lies between two samples%s "
 			"while limpet was there",
 			options->sampler.off_cpu ? ", or came back from a wait," : "");
-	hint(options, has_ended, err);
+	samples_hint(options, has_ended, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }

@@ -152,7 +152,7 @@ static void print_functions(const struct recording_report *report, const struct 
 	}
 }
 
-static void print_place(const struct allocation_site *site)
+static void print_site(const struct allocation_site *site)
 {
 	char text[NAME_MAX_SHOWN], clean_text[NAME_MAX_SHOWN];
 
@@ -186,7 +186,7 @@ static double count_bytes(const struct allocations *allocations)
 }
 
 /* Sums of estimates come back to nothing, but not to the last digit. */
-static double positive(double value)
+static double sum_positive(double value)
 {
 	return value > 0 ? value : 0;
 }
@@ -214,11 +214,11 @@ static void print_allocations(const struct recording_report *report,
 
 		print(stdout, "%10.0f %16.0f %6.2f %12.0f %16.0f", site->calls, site->bytes,
 		      all_bytes > 0 ? share_shown(100 * site->bytes / all_bytes) : 0,
-		      positive(site->live_blocks), positive(site->live_bytes));
+		      sum_positive(site->live_blocks), sum_positive(site->live_bytes));
 		if (allocations->sample)
 			print(stdout, " %8" PRIu64, site->records);
 		print(stdout, "  ");
-		print_place(site);
+		print_site(site);
 	}
 	print_rest(count, style);
 	if (allocations->strangers)
@@ -253,7 +253,7 @@ static void print_files(const struct recording_report *report, const struct repo
 static void print_locks(const struct recording_report *report, const struct report_style *style)
 {
 	const struct locks *locks = &report->locks;
-	char where[NAME_MAX_SHOWN], place[NAME_MAX_SHOWN], name[NAME_MAX_SHOWN];
+	char where[NAME_MAX_SHOWN], shown[NAME_MAX_SHOWN], name[NAME_MAX_SHOWN];
 
 	if (!locks->count)
 		return;
@@ -269,7 +269,7 @@ static void print_locks(const struct recording_report *report, const struct repo
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns,
 			    report->summary.domains[DOMAIN_LOCK].total_ns);
-		print(stdout, " %8s  %s (%s)\n", owner, printable(where, place),
+		print(stdout, " %8s  %s (%s)\n", owner, printable(where, shown),
 		      printable(row->function->name, name));
 	}
 	print_rest(locks->count, style);

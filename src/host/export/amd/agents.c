@@ -32,7 +32,7 @@ const char *agent_property_name(enum agent_property property)
 	return property_names[property];
 }
 
-static void take_property(struct agent *agent, struct text line)
+static void agent_take_property(struct agent *agent, struct text line)
 {
 	struct text name;
 
@@ -64,11 +64,11 @@ static void take_line(struct agent *agent, struct text line)
 			text_copy_printable(line, texts[i].into, AGENT_TEXT_MAX);
 			return;
 		}
-	take_property(agent, line);
+	agent_take_property(agent, line);
 }
 
 /* What follows from the driver's numbers; AMD's library has the same limits for all devices. */
-static void derive(struct agent *agent)
+static void agent_derive(struct agent *agent)
 {
 	uint64_t *of = agent->properties, engines;
 
@@ -94,7 +94,7 @@ static void agents_describe(struct agent *agent, const char *lines)
 
 	while (text_take_line(&rest, &line))
 		take_line(agent, line);
-	derive(agent);
+	agent_derive(agent);
 }
 
 static int by_number(const void *left, const void *right)

@@ -10,7 +10,7 @@
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
 
-#define PLACE "@DATA@"
+#define MARK "@DATA@"
 
 extern const char blob_flamegraph[], blob_flamegraph_end[];
 
@@ -61,20 +61,20 @@ static void write_escaped(FILE *out, const char *text, size_t size)
 int flame_page_write(FILE *out, void (*data)(struct json *json, const void *context),
 		     const void *context)
 {
-	const char *place = memmem(blob_flamegraph, (size_t)(blob_flamegraph_end - blob_flamegraph),
-				   PLACE, strlen(PLACE));
+	const char *mark = memmem(blob_flamegraph, (size_t)(blob_flamegraph_end - blob_flamegraph),
+				  MARK, strlen(MARK));
 	CLEANUP(free) char *text = NULL;
 	size_t size = 0;
 	struct json json = { .out = open_memstream(&text, &size) };
 
-	if (!json.out || !place)
+	if (!json.out || !mark)
 		return -ENOMEM;
 	data(&json, context);
 	if (fclose(json.out))
 		return -ENOMEM;
-	fwrite(blob_flamegraph, 1, (size_t)(place - blob_flamegraph), out);
+	fwrite(blob_flamegraph, 1, (size_t)(mark - blob_flamegraph), out);
 	write_escaped(out, text, size);
-	place += strlen(PLACE);
-	fwrite(place, 1, (size_t)(blob_flamegraph_end - place), out);
+	mark += strlen(MARK);
+	fwrite(mark, 1, (size_t)(blob_flamegraph_end - mark), out);
 	return export_state(out);
 }

@@ -17,8 +17,8 @@ static void write_frame(FILE *out, const struct samples *samples, uint32_t numbe
 {
 	const struct sample_frame *frame = &samples->frames[number];
 
-	for (uint32_t i = frame->place_count; i-- > 0;) {
-		uint32_t function = samples->places[frame->first_place + i].function;
+	for (uint32_t i = frame->location_count; i-- > 0;) {
+		uint32_t function = samples->locations[frame->first_location + i].function;
 
 		fputc(';', out);
 		foreign_write(out, FOREIGN_FOLDED, samples->functions[function].name);
@@ -42,7 +42,7 @@ static void write_stack(FILE *out, const struct model *model, const struct profi
 		write_frame(out, model->samples, frames[count]);
 }
 
-/* Stacks that read alike are one: of threads of one name, or at other places of a function. */
+/* Stacks that read alike are one: of threads of one name, or at other locations of a function. */
 struct lines {
 	struct pool stacks;
 	uint64_t *sums; /* of each */

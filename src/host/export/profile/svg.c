@@ -21,7 +21,7 @@ static void svg_name(const struct svg_picture *self, const struct tree_node *nod
 }
 
 /* Modules have hues of their own; functions of one differ a little. */
-static struct svg_colour colour(const struct svg_picture *self, const struct tree_node *node)
+static struct svg_colour node_colour(const struct svg_picture *self, const struct tree_node *node)
 {
 	const struct sample_function *function = call_tree_function(self->tree, node);
 	const struct samples *samples = self->tree->model->samples;
@@ -47,7 +47,7 @@ static void svg_tell(const struct svg_picture *self, const struct tree_node *nod
 	      (double)share_of(node->total_ns, all) / 100);
 }
 
-static void head(const struct svg_picture *self)
+static void svg_head(const struct svg_picture *self)
 {
 	const struct model *model = self->tree->model;
 	const struct samples *samples = model->samples;
@@ -74,9 +74,9 @@ static int svg_write(struct model *model, FILE *out)
 	const struct svg_picture picture = { .out = out,
 					     .tree = &tree,
 					     .name = svg_name,
-					     .colour = colour,
+					     .colour = node_colour,
 					     .tell = svg_tell,
-					     .head = head,
+					     .head = svg_head,
 					     .head_lines = 2 };
 
 	if (sample_profile_gather(

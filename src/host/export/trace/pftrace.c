@@ -378,7 +378,7 @@ static int write_slice(struct pftrace *self, const struct amd_event *event, uint
 	const struct call *call = event->call;
 	bool is_new;
 	uint32_t lane;
-	int r = lanes_place(&self->lanes, owner, call, &lane, &is_new);
+	int r = lanes_assign(&self->lanes, owner, call, &lane, &is_new);
 
 	if (!r && is_new && (lane || call->is_process_wide || call_is_work(call)))
 		r = write_lane(self, call, owner, lane);

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Places in the tables. */
+/* Indexes in the tables. */
 #define CORE_ITERATE_AGENTS 5u
 #define CORE_AGENT_INFO     6u
 #define CORE_REGIONS        27u
@@ -74,7 +74,8 @@ static void add_line(char *text, const char *key, const char *value)
 	text_add(text, TEXT_MAX, text_length(text), "\n");
 }
 
-static void describe(const struct functions *functions, uint64_t agent, uint32_t kind, char *text)
+static void agent_describe(const struct functions *functions, uint64_t agent, uint32_t kind,
+			   char *text)
 {
 	static const struct {
 		const char *key;
@@ -94,7 +95,7 @@ static void describe(const struct functions *functions, uint64_t agent, uint32_t
 }
 
 /* Lines "name value" of the driver's become "name=value". */
-static void add_properties(char *text, const char *properties)
+static void text_add_properties(char *text, const char *properties)
 {
 	size_t at = text_length(text);
 
@@ -103,7 +104,7 @@ static void add_properties(char *text, const char *properties)
 	text[at] = '\0';
 }
 
-static void add_file(char *text, unsigned node, const char *name, const char *key)
+static void text_add_file(char *text, unsigned node, const char *name, const char *key)
 {
 	char file[FILE_MAX];
 
@@ -113,15 +114,15 @@ static void add_file(char *text, unsigned node, const char *name, const char *ke
 	if (key[0])
 		text_add(text, TEXT_MAX, text_length(text), file);
 	else
-		add_properties(text, file);
+		text_add_properties(text, file);
 }
 
 /* What the driver says of the node: all that HSA does not tell. */
-static void describe_node(unsigned node, char *text)
+static void agent_describe_node(unsigned node, char *text)
 {
-	add_file(text, node, "properties", "");
-	add_file(text, node, "gpu_id", "gpu_id=");
-	add_file(text, node, "name", "model=");
+	text_add_file(text, node, "properties", "");
+	text_add_file(text, node, "gpu_id", "gpu_id=");
+	text_add_file(text, node, "name", "model=");
 }
 
 static int note_agent(uint64_t agent, void *data)
@@ -134,8 +135,8 @@ static int note_agent(uint64_t agent, void *data)
 	    functions->info(agent, INFO_NODE, &node) || node >= DEVICES_MAX)
 		return 0;
 	visit.device = node;
-	describe(functions, agent, kind, texts[node]);
-	describe_node(node, texts[node]);
+	agent_describe(functions, agent, kind, texts[node]);
+	agent_describe_node(node, texts[node]);
 	__atomic_store_n(&agent_of_node[node], agent, __ATOMIC_RELAXED);
 	(void)functions->pools(agent, note_pool, &visit);
 	(void)functions->regions(agent, note_pool, &visit);

@@ -1,7 +1,7 @@
 /*
- * Finds the place of an output and makes new files there.  Host only.
+ * Finds the location of an output and makes new files there.  Host only.
  */
-#include "host/core/output_place.h"
+#include "host/core/output_location.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,17 +26,17 @@ int output_explain(int code, const char *path, struct err *err)
 {
 	err_set(err, code, "write '%s': %s", path, strerror(-code));
 	if (code == -ENOSPC || code == -EDQUOT)
-		err_fix(err, "choose another place with -o FILE, or free some space");
+		err_fix(err, "write to another disk with -o FILE, or free some space");
 	return code;
 }
 
-void output_place_done(struct output_place *place)
+void output_location_done(struct output_location *location)
 {
-	if (place->folder >= 0)
-		close(place->folder);
-	if (place->stream >= 0)
-		close(place->stream);
-	*place = OUTPUT_PLACE_NONE;
+	if (location->folder >= 0)
+		close(location->folder);
+	if (location->stream >= 0)
+		close(location->stream);
+	*location = OUTPUT_LOCATION_NONE;
 }
 
 /* The number in "/dev/fd/NUMBER", or -1. */
@@ -89,22 +89,22 @@ static int refuse_stream(const char *path, struct err *err)
 }
 
 /* A pipe or a device, as it is. */
-static int open_stream(struct output_place *place, const struct stat *seen, const char *path,
+static int open_stream(struct output_location *location, const struct stat *seen, const char *path,
 		       struct err *err)
 {
-	CLEANUP(close) int fd = openat(place->folder, place->name, O_WRONLY | NEVER_FOLLOW);
+	CLEANUP(close) int fd = openat(location->folder, location->name, O_WRONLY | NEVER_FOLLOW);
 	struct stat present;
 
 	if (fd < 0 || fstat(fd, &present) < 0)
 		return output_explain(-errno, path, err);
 	if (present.st_dev != seen->st_dev || present.st_ino != seen->st_ino)
 		return output_explain(-EAGAIN, path, err); /* another one than a moment ago */
-	close(TAKE_FD(place->folder));
-	place->stream = TAKE_FD(fd);
+	close(TAKE_FD(location->folder));
+	location->stream = TAKE_FD(fd);
 	return 0;
 }
 
-static int open_folder(struct output_place *place, const char *path)
+static int open_folder(struct output_location *location, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	CLEANUP(free) char *folder = slash ? strndup(path, (size_t)(name - path)) : strdup(".");
@@ -115,17 +115,17 @@ static int open_folder(struct output_place *place, const char *path)
 		return *path ? -EISDIR : -ENOENT;
 	if (strlen(name) > NAME_MAX)
 		return -ENAMETOOLONG;
-	memcpy(place->name, name, strlen(name) + 1);
-	place->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return place->folder < 0 ? -errno : 0;
+	memcpy(location->name, name, strlen(name) + 1);
+	location->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return location->folder < 0 ? -errno : 0;
 }
 
 /* The path of what the link at a path leads to, the caller's to free; NULL: errno. */
-static char *link_target(const struct output_place *place, const char *path)
+static char *link_target(const struct output_location *location, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char target[PATH_MAX], *joined;
-	ssize_t size = readlinkat(place->folder, place->name, target, sizeof(target) - 1);
+	ssize_t size = readlinkat(location->folder, location->name, target, sizeof(target) - 1);
 	int folder = slash ? (int)(slash + 1 - path) : 0;
 
 	if (size < 0)
@@ -137,47 +137,47 @@ static char *link_target(const struct output_place *place, const char *path)
 }
 
 /* 1: `*at` is a link and leads to `*ret_next`; 0: found; -errno: it is said why. */
-static int output_place_look(struct output_place *place, const char *at, char **ret_next,
-			     const char *path, struct err *err)
+static int output_location_look(struct output_location *location, const char *at, char **ret_next,
+				const char *path, struct err *err)
 {
 	struct stat folder, present;
-	int r = open_folder(place, at);
+	int r = open_folder(location, at);
 
-	if (r || fstat(place->folder, &folder) < 0)
+	if (r || fstat(location->folder, &folder) < 0)
 		return output_explain(r ? r : -errno, path, err);
-	place->mode = OWNER_ALONE;
-	if (fstatat(place->folder, place->name, &present, AT_SYMLINK_NOFOLLOW) < 0)
+	location->mode = OWNER_ALONE;
+	if (fstatat(location->folder, location->name, &present, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : output_explain(-errno, path, err);
 	if (S_ISDIR(present.st_mode))
 		return output_explain(-EISDIR, path, err);
 	if (S_ISLNK(present.st_mode)) {
 		if (!is_trusted(&folder))
 			return refuse_link(path, err);
-		*ret_next = link_target(place, at);
+		*ret_next = link_target(location, at);
 		return *ret_next ? 1 : output_explain(errno ? -errno : -ENOMEM, path, err);
 	}
 	if (!S_ISREG(present.st_mode)) {
 		if (!is_trusted(&folder) && present.st_uid != geteuid() && present.st_uid != 0)
 			return refuse_stream(path, err);
-		return open_stream(place, &present, path, err);
+		return open_stream(location, &present, path, err);
 	}
-	place->is_taken = true;
-	place->is_empty = present.st_size == 0;
+	location->is_taken = true;
+	location->is_empty = present.st_size == 0;
 	if (is_trusted(&folder) && present.st_uid == geteuid())
-		place->mode = present.st_mode & 0666;
+		location->mode = present.st_mode & 0666;
 	return 0;
 }
 
 /* A redirected descriptor goes on where it stands. */
-static int take_descriptor(struct output_place *ret, int fd, const char *path, struct err *err)
+static int take_descriptor(struct output_location *ret, int fd, const char *path, struct err *err)
 {
 	ret->stream = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	return ret->stream < 0 ? output_explain(-errno, path, err) : 0;
 }
 
-int output_place_find(struct output_place *ret, const char *path, struct err *err)
+int output_location_find(struct output_location *ret, const char *path, struct err *err)
 {
-	CLEANUP(output_place_done) struct output_place place = OUTPUT_PLACE_NONE;
+	CLEANUP(output_location_done) struct output_location location = OUTPUT_LOCATION_NONE;
 	CLEANUP(free) char *at = strdup(path);
 	int fd = descriptor_named(path), r = at ? 1 : output_explain(-ENOMEM, path, err);
 
@@ -186,36 +186,36 @@ int output_place_find(struct output_place *ret, const char *path, struct err *er
 	for (int links = 0; r == 1; links++) {
 		char *next = NULL;
 
-		output_place_done(&place);
-		r = links < LINKS_MAX ? output_place_look(&place, at, &next, path, err)
+		output_location_done(&location);
+		r = links < LINKS_MAX ? output_location_look(&location, at, &next, path, err)
 				      : output_explain(-ELOOP, path, err);
 		free(at);
 		at = next;
 	}
 	if (r)
 		return r;
-	*ret = place;
-	place = OUTPUT_PLACE_NONE;
+	*ret = location;
+	location = OUTPUT_LOCATION_NONE;
 	return 0;
 }
 
-int output_place_create(const struct output_place *place, const char *name)
+int output_location_create(const struct output_location *location, const char *name)
 {
-	int fd = openat(place->folder, name, O_WRONLY | O_CREAT | O_EXCL | NEVER_FOLLOW,
+	int fd = openat(location->folder, name, O_WRONLY | O_CREAT | O_EXCL | NEVER_FOLLOW,
 			OWNER_ALONE);
 
 	if (fd < 0)
 		return -errno;
-	if (place->mode != OWNER_ALONE)
-		fchmod(fd, place->mode);
+	if (location->mode != OWNER_ALONE)
+		fchmod(fd, location->mode);
 	return fd;
 }
 
 /* As a text of its first bytes; false: it cannot be read. */
-static bool read_begin(const struct output_place *place, char *ret, size_t room)
+static bool read_begin(const struct output_location *location, char *ret, size_t room)
 {
 	CLEANUP(close)
-	int fd = openat(place->folder, place->name, O_RDONLY | O_NONBLOCK | NEVER_FOLLOW);
+	int fd = openat(location->folder, location->name, O_RDONLY | O_NONBLOCK | NEVER_FOLLOW);
 	ssize_t size = fd < 0 ? -1 : pread(fd, ret, room - 1, 0);
 
 	for (ssize_t i = 0; i < size; i++)
@@ -224,13 +224,13 @@ static bool read_begin(const struct output_place *place, char *ret, size_t room)
 	return size >= 0;
 }
 
-int output_check_stranger(const struct output_place *place, const char *path, const char *pattern,
-			  struct err *err)
+int output_check_stranger(const struct output_location *location, const char *path,
+			  const char *pattern, struct err *err)
 {
 	char begin[BEGIN_BYTES];
 
-	if (!place->is_taken || place->is_empty ||
-	    (read_begin(place, begin, sizeof(begin)) && !fnmatch(pattern, begin, 0)))
+	if (!location->is_taken || location->is_empty ||
+	    (read_begin(location, begin, sizeof(begin)) && !fnmatch(pattern, begin, 0)))
 		return 0;
 	err_set(err, -EEXIST, "write '%s': there is a file that limpet has not made", path);
 	err_why(err,
@@ -238,36 +238,37 @@ int output_check_stranger(const struct output_place *place, const char *path, co
 	return err_fix(err, "choose another name with -o FILE, or remove it");
 }
 
-bool output_place_begins_with(const struct output_place *place, const void *mark, size_t size)
+bool output_location_begins_with(const struct output_location *location, const void *mark,
+				 size_t size)
 {
 	CLEANUP(close) int fd = -1;
 	char begin[16];
 
-	if (!place->is_taken || size > sizeof(begin))
+	if (!location->is_taken || size > sizeof(begin))
 		return false;
-	fd = openat(place->folder, place->name, O_RDONLY | O_NONBLOCK | NEVER_FOLLOW);
+	fd = openat(location->folder, location->name, O_RDONLY | O_NONBLOCK | NEVER_FOLLOW);
 	return fd >= 0 && pread(fd, begin, size, 0) == (ssize_t)size && !memcmp(begin, mark, size);
 }
 
 /* ".NAME.0123456789abcdef"; a long name is cut. */
-static int name_draft(const struct output_place *place, char ret[NAME_MAX + 1])
+static int name_draft(const struct output_location *location, char ret[NAME_MAX + 1])
 {
 	uint64_t number;
 
 	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
 		return -EIO;
-	snprintf(ret, NAME_MAX + 1, ".%.200s.%016" PRIx64, place->name, number);
+	snprintf(ret, NAME_MAX + 1, ".%.200s.%016" PRIx64, location->name, number);
 	return 0;
 }
 
-int output_place_draft(const struct output_place *place, char ret_name[NAME_MAX + 1])
+int output_location_draft(const struct output_location *location, char ret_name[NAME_MAX + 1])
 {
 	int r = -EEXIST;
 
 	for (unsigned i = 0; r == -EEXIST && i < DRAFT_TRIES; i++) {
-		r = name_draft(place, ret_name);
+		r = name_draft(location, ret_name);
 		if (!r)
-			r = output_place_create(place, ret_name);
+			r = output_location_create(location, ret_name);
 	}
 	return r;
 }
@@ -286,13 +287,14 @@ static int open_own_folder(int parent, const char *name)
 	return TAKE_FD(fd);
 }
 
-int output_place_draft_folder(const struct output_place *place, char ret_name[NAME_MAX + 1])
+int output_location_draft_folder(const struct output_location *location,
+				 char ret_name[NAME_MAX + 1])
 {
-	int r = name_draft(place, ret_name);
+	int r = name_draft(location, ret_name);
 
 	if (r)
 		return r;
-	return mkdirat(place->folder, ret_name, 0700) < 0
+	return mkdirat(location->folder, ret_name, 0700) < 0
 		       ? -errno
-		       : open_own_folder(place->folder, ret_name);
+		       : open_own_folder(location->folder, ret_name);
 }

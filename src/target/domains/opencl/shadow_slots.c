@@ -55,7 +55,7 @@ void shadow_keep(struct opencl_shadow *shadow)
 	__atomic_fetch_add(&shadow->users, 1, __ATOMIC_RELAXED);
 }
 
-struct opencl_shadow *shadow_take_place(void)
+struct opencl_shadow *shadow_take_slot(void)
 {
 	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
 		uint32_t nobody = 0;
@@ -67,7 +67,7 @@ struct opencl_shadow *shadow_take_place(void)
 	return NULL;
 }
 
-void shadow_give_place_back(struct opencl_shadow *shadow)
+void shadow_give_slot_back(struct opencl_shadow *shadow)
 {
 	__atomic_store_n(&shadow->users, 0, __ATOMIC_RELEASE);
 }

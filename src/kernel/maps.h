@@ -4,12 +4,8 @@
  */
 #pragma once
 
-#include "kernel/types.h"
+#include "kernel/settings.h"
 #include "shared/unwind/row.h"
-#include "shared/wire/kernel.h"
-
-/* Constants of the loaded program: what they switch off is not even loaded. */
-const volatile struct kernel_settings settings SEC(".rodata.settings");
 
 #define TABLE(name, value_type)                    \
 	struct {                                   \

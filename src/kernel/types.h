@@ -65,7 +65,14 @@ struct thread_struct {
 } RELOCATED;
 #endif
 
+/* Of both machines: each has one of what tells that a system call is a 32-bit one. */
+struct thread_info {
+	unsigned long flags;
+	__u32 status;
+} RELOCATED;
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;
 	int on_cpu;
 	int exit_state;
@@ -83,6 +90,19 @@ struct task_struct {
 	struct thread_struct thread;
 #endif
 } RELOCATED;
+
+/* The registers of a system call, as the kernel itself names them. */
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs___call {
+	unsigned long di, si, dx, orig_ax;
+} RELOCATED;
+#else
+struct pt_regs___call {
+	__u64 regs[31];
+	__u64 orig_x0;
+	int syscallno;
+} RELOCATED;
+#endif
 
 struct seq_file;
 

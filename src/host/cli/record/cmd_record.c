@@ -67,8 +67,8 @@ static const struct option_desc record_options[] = {
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
 	{ 0, "ring-size", "SIZE",
-	  "use SIZE of memory for each thread's records (1M; for devices 4M)", OPTION_TEXT,
-	  FIELD(ring_size) },
+	  "use SIZE of memory for each thread's records (1M; for devices 4M; for system calls of all 8M)",
+	  OPTION_TEXT, FIELD(ring_size) },
 	{ 0, "collection-period", "DELAY:TIME:REPEAT",
 	  "record TIME after DELAY, REPEAT times (0: for ever)", OPTION_TEXT, FIELD(period) },
 	{ 'u', "unload", NULL, "unmap everything on detach", OPTION_FLAG, FIELD(unload) },
@@ -161,6 +161,7 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 	int r = read_trace_options(values, &options->trace, err);
 
 	visit->traces = trace_domains(&options->trace);
+	visit->loads_agent = trace_domains(&options->trace) & ~DOMAINS_BPF;
 	visit->samples = !visit->traces || samples_are_asked_for(&values->samples);
 	options->sampling = visit->samples ? &visit->sampling : NULL;
 	if (!r)
@@ -225,7 +226,7 @@ static int record_launched(char **command, struct launched *launched, struct vis
 			   struct recorder_options *options, struct err *err)
 {
 	const struct launch *launch = &launched->launch;
-	int r = launched_start(launched, command, visit->traces, err);
+	int r = launched_start(launched, command, visit->loads_agent, err);
 
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -312,7 +313,7 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "record samples and traces of a running process, or of a program it starts",
 	.usage =
-		"{-p PID... | -a | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+		"{-p PID... | -a | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--syscall-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =
@@ -333,6 +334,7 @@ const struct command command_record = {
 		"  limpet record -p 4711 --children\n"
 		"  limpet record -p 4711 --children --alloc-trace --lock-trace\n"
 		"  limpet record -p 4711 -p 4712 --io-trace\n"
+		"  limpet record -p 4711 --syscall-trace -d 5\n"
 		"  limpet record -a --duration 10s\n"
 		"  limpet record -a -- make -j8\n"
 		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"

@@ -8,6 +8,7 @@
 #include "kernel/maps.h"
 #include "shared/arch/signal_frame.h"
 #include "shared/unwind/goroutine.h"
+#include "shared/unwind/luajit.h"
 #include "shared/unwind/unframed.h"
 
 #define PAGE_SIZE   4096
@@ -511,6 +512,42 @@ ALWAYS_INLINE int leave_by_fp(struct walk *walk, struct unwind_row *row)
 	return STEP_ON;
 }
 
+struct luajit_search {
+	struct climb *climb;
+	__u64 found;
+};
+
+static long luajit_look(__u32 index, struct luajit_search *search)
+{
+	__u64 at = search->climb->walk->sp + (__u64)index * 8, state, frame = 0;
+
+	if (read_word(search->climb, at + LUAJIT_FRAME_STATE, &state))
+		return STEP_END;
+	if (!luajit_may_be_state(state) ||
+	    read_memory(search->climb, &frame, sizeof(frame), state + LUAJIT_STATE_FRAME) ||
+	    (frame & LUAJIT_FRAME_MASK) != at)
+		return STEP_ON;
+	search->found = at;
+	return STEP_END;
+}
+
+/* Up to LuaJIT's frame.  The row becomes that of a frame at sp. */
+ALWAYS_INLINE int climb_to_luajit(struct climb *climb, struct unwind_row *row)
+{
+	struct luajit_search search = { .climb = climb };
+
+	row->kind = UNWIND_SP;
+	if (row->cfa & LUAJIT_ASSEMBLY && !climb->walk->is_exact)
+		search.found = climb->walk->sp;
+	else
+		bpf_loop(LUAJIT_REACH, luajit_look, &search, 0);
+	row->cfa &= LUAJIT_SIZE_MASK;
+	if (!search.found)
+		return end_walk(climb->walk, STACK_GENERATED);
+	climb->walk->sp = search.found;
+	return STEP_ON;
+}
+
 /* Makes the row one that needs no sp.  STEP_END: that cannot be said of it. */
 ALWAYS_INLINE int do_without_sp(struct walk *walk, struct unwind_row *row)
 {
@@ -679,6 +716,8 @@ static long climb_one(struct climb *climb)
 	if (kind == UNWIND_GO_CGO && leave_cgo(climb, &row))
 		return STEP_END;
 	if (kind == UNWIND_GO_FP && leave_by_fp(walk, &row))
+		return STEP_END;
+	if (kind == UNWIND_LUAJIT && climb_to_luajit(climb, &row))
 		return STEP_END;
 	if (kind == UNWIND_BAD || kind >= UNWIND_KINDS)
 		return end_walk(walk, row.cfa == UNWIND_BAD_JIT ? STACK_GENERATED : STACK_NO_RULE);

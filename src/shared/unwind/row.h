@@ -30,6 +30,8 @@ enum unwind_kind {
 	UNWIND_GO_PUSHED, /* aarch64: a signal handler of Go made this function look called, and has
 			     pushed lr before, which is at CFA - 16.  ra, in lr or at sp, is where
 			     the caller stands.  `fp` as in UNWIND_SP */
+	UNWIND_LUAJIT, /* LuaJIT's frame is looked for, from sp up (luajit.h).  `cfa`: its size, and
+			  whose it is; `fp` as in UNWIND_SP */
 	UNWIND_KINDS,
 };
 

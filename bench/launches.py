@@ -17,10 +17,10 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "build"
-for name, place in {"LIMPET": "src/host/limpet", "PROGRAMS": "tests/programs", "STANDIN": "tests/standin",
+for name, path in {"LIMPET": "src/host/limpet", "PROGRAMS": "tests/programs", "STANDIN": "tests/standin",
                     "REGISTER_TESTS": "tests/register", "SDK": "src/target/librocprofiler-sdk.so.1",
                     "REGISTER": "compat/register/librocprofiler-register.so.0"}.items():
-    os.environ.setdefault(name, str(BUILD / place))
+    os.environ.setdefault(name, str(BUILD / path))
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "tests/amd")]
 

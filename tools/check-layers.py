@@ -12,7 +12,7 @@ import sys
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 SOURCES = {".c", ".h", ".S", ".def"}
 ROOTS = ("src", "compat", "examples", "include")
-PLACES = ("host", "target", "injector")
+PROCESSES = ("host", "target", "injector")
 
 
 def read_layers(path):
@@ -45,8 +45,8 @@ def layer_of(name, layers):
     return max((layer for layer in layers if is_in(name, layer)), key=len, default=None)
 
 
-def place_of(name):
-    return next((place for place in PLACES if name.split("/")[0] == place), None)
+def process_of(name):
+    return next((process for process in PROCESSES if name.split("/")[0] == process), None)
 
 
 def resolve(root, path, include):
@@ -67,8 +67,8 @@ def check_include(root, path, include, layers):
             return None
         return f'{name}: includes "{include}", which is not in src/'
     other = name_of(root.resolve(), found)
-    if place_of(name) and place_of(other) and place_of(name) != place_of(other):
-        return f"{name}: {place_of(name)} includes {place_of(other)} ({other})"
+    if process_of(name) and process_of(other) and process_of(name) != process_of(other):
+        return f"{name}: {process_of(name)} includes {process_of(other)} ({other})"
     if layer_of(other, layers) is None:
         return f"{other}: its folder is not in tools/layers.txt"
     if layer_of(other, layers) == own or any(is_in(other, allowed) for allowed in layers[own]):

@@ -20,7 +20,7 @@ KNOWN = {
     "collect/facts.c": "/proc/self/cmdline",
     "collect/files.c": "/proc/PID/fd",
     "core/output_file.c": "files that limpet makes, with care",
-    "core/output_place.c": "folders of a path that a person gave, with care",
+    "core/output_location.c": "folders of a path that a person gave, with care",
     "core/text.c": "/proc and /etc/passwd; paths that a person gave",
     "model/model.c": "a path that a person gave",
     "process/foreign_file.c": "names of strangers, with care",

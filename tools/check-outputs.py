@@ -24,7 +24,7 @@ MACHINES = ("src/host", "src/injector", "compat")
 # Where what may stand, and why it cannot hit a stranger's file.
 ALLOWED = {
     "src/host/core/output_file.c": {"O_CREAT", "O_WRONLY", "fdopen", "mkdir", "renameat"},
-    "src/host/core/output_place.c": {"O_CREAT", "O_WRONLY", "mkdirat"},
+    "src/host/core/output_location.c": {"O_CREAT", "O_WRONLY", "mkdirat"},
     # Below folders that are ours and that nobody else can write in; O_EXCL.
     "src/host/unwind/cache.c": {"O_CREAT", "O_WRONLY", "mkdirat", "renameat"},
     # HotSpot's trigger file: made O_EXCL below the target's root, which foreign_file.c does not leave.
@@ -49,7 +49,7 @@ ALLOWED = {
     "src/host/ui/columns.c": {"open_memstream"},
     "src/host/ui/reply.c": {"fdopen"},
     # The kind of terminal and its letters: what environment_distrust() leaves.
-    "src/host/top/terminal.c": {"getenv"},
+    "src/host/top/render/terminal.c": {"getenv"},
     # The draft of an output_file, by a path that nobody else can turn.
     "src/host/export/amd/rocpd_file.c": {"sqlite3_open_v2"},
     # A folder of our own for recordings, which are output_begin()'s.

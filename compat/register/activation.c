@@ -59,8 +59,8 @@ static void call_once(struct callback *self, uint32_t mode)
 		self->function((rocprofiler_register_tool_activation_mode_t)mode, self->data);
 }
 
-/* A place that is surely ours, or -ENOSPC. */
-static int take_place(void)
+/* An index that is surely ours, or -ENOSPC. */
+static int take_index(void)
 {
 	uint32_t now = __atomic_load_n(&used, __ATOMIC_RELAXED);
 
@@ -77,21 +77,21 @@ int activation_add(const char *runtime, rocprofiler_register_tool_activation_cb_
 {
 	const char *name = runtime ? runtime : "";
 	uint32_t mode;
-	int place;
+	int index;
 
 	if (is_known(name, callback, data))
 		return 0;
-	place = take_place();
-	if (place < 0)
-		return place;
-	snprintf(callbacks[place].runtime, sizeof(callbacks[place].runtime), "%s", name);
-	callbacks[place].function = callback;
-	callbacks[place].data = data;
+	index = take_index();
+	if (index < 0)
+		return index;
+	snprintf(callbacks[index].runtime, sizeof(callbacks[index].runtime), "%s", name);
+	callbacks[index].function = callback;
+	callbacks[index].data = data;
 	/* Sequential: either the announcement below sees this entry, or we see its mode. */
-	__atomic_store_n(&callbacks[place].state, CALLBACK_WAITING, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&callbacks[index].state, CALLBACK_WAITING, __ATOMIC_SEQ_CST);
 	mode = __atomic_load_n(&mode_now, __ATOMIC_SEQ_CST);
 	if (mode != ROCP_REG_TOOL_ACTIVATION_NONE)
-		call_once(&callbacks[place], mode);
+		call_once(&callbacks[index], mode);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 
 #define NAMES_COUNT 10
 
-/* The place of a name in the list, which is part of the binary interface, or -ENOENT. */
+/* The index of a name in the list, which is part of the binary interface, or -ENOENT. */
 int names_find(const char *name);
 
 /* Our own copy of the name: the caller's may go away. */

@@ -1,5 +1,5 @@
 /*
- * The registrations: places are given out by counting up and never given back.  Runs inside the
+ * The registrations: slots are given out by counting up and never given back.  Runs inside the
  * target, on any thread.
  */
 #include "compat/register/registry.h"
@@ -10,14 +10,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define PLACES (NAMES_COUNT * REGISTRY_INSTANCES)
+#define SLOTS (NAMES_COUNT * REGISTRY_INSTANCES)
 
-static struct registration places[PLACES];
-static uint32_t used;                   /* places given out */
+static struct registration slots[SLOTS];
+static uint32_t used;                   /* slots given out */
 static uint32_t instances[NAMES_COUNT]; /* of each name */
 
 /* The next instance of a name, or -ENOSPC.  The count never passes the limit: so there is always
- * a place. */
+ * a slot. */
 static int take_instance(int runtime)
 {
 	uint32_t now = __atomic_load_n(&instances[runtime], __ATOMIC_RELAXED);
@@ -38,7 +38,7 @@ int registry_add(int runtime, uint32_t version, void **tables, uint64_t count,
 
 	if (instance < 0)
 		return instance;
-	self = &places[__atomic_fetch_add(&used, 1, __ATOMIC_RELAXED)];
+	self = &slots[__atomic_fetch_add(&used, 1, __ATOMIC_RELAXED)];
 	self->version = version;
 	self->name = names_text(runtime);
 	self->instance = (uint64_t)instance;
@@ -49,12 +49,12 @@ int registry_add(int runtime, uint32_t version, void **tables, uint64_t count,
 	return 0;
 }
 
-struct registration *registry_at(size_t place)
+struct registration *registry_at(size_t index)
 {
 	bool is_there =
-		place < registry_count() && registration_state(&places[place]) != REGISTRATION_NONE;
+		index < registry_count() && registration_state(&slots[index]) != REGISTRATION_NONE;
 
-	return is_there ? &places[place] : NULL;
+	return is_there ? &slots[index] : NULL;
 }
 
 size_t registry_count(void)
@@ -87,6 +87,6 @@ void registration_settle(struct registration *self, enum registration_state stat
 void registry_forget_passing(void)
 {
 	for (size_t i = 0; i < registry_count(); i++)
-		if (registration_state(&places[i]) == REGISTRATION_PASSING)
-			registration_settle(&places[i], REGISTRATION_RECORDED);
+		if (registration_state(&slots[i]) == REGISTRATION_PASSING)
+			registration_settle(&slots[i], REGISTRATION_RECORDED);
 }

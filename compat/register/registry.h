@@ -32,9 +32,9 @@ struct registration {
 int registry_add(int runtime, uint32_t version, void **tables, uint64_t count,
 		 struct registration **ret);
 
-/* The entry at this place, in order of registration: NULL past the end, or while it is written. */
-struct registration *registry_at(size_t place);
-/* How many places there are; some may still be in the making. */
+/* The entry at this index, in order of registration: NULL past the end, or while it is written. */
+struct registration *registry_at(size_t index);
+/* How many indexes there are; some may still be in the making. */
 size_t registry_count(void);
 
 enum registration_state registration_state(const struct registration *self);

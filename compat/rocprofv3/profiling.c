@@ -30,17 +30,18 @@ struct running {
 
 static int make_folder(struct running *self, struct err *err)
 {
-	const char *places[] = { secure_getenv("ROCPROF_TMPDIR"), secure_getenv("TMPDIR"), "/tmp" };
+	const char *folders[] = { secure_getenv("ROCPROF_TMPDIR"), secure_getenv("TMPDIR"),
+				  "/tmp" };
 	size_t i = 0;
 
-	while (!places[i] || !places[i][0])
+	while (!folders[i] || !folders[i][0])
 		i++;
 	errno = ENAMETOOLONG; /* unless mkdtemp() says otherwise */
 	if ((size_t)snprintf(self->folder, sizeof(self->folder), "%s/rocprofv3-XXXXXX",
-			     places[i]) >= sizeof(self->folder) ||
+			     folders[i]) >= sizeof(self->folder) ||
 	    !mkdtemp(self->folder)) {
-		err_set(err, -errno, "make a folder in '%s': %s", places[i], strerror(errno));
-		err_fix(err, "ROCPROF_TMPDIR=FOLDER names another place for recordings");
+		err_set(err, -errno, "make a folder in '%s': %s", folders[i], strerror(errno));
+		err_fix(err, "ROCPROF_TMPDIR=FOLDER names another one for recordings");
 		self->folder[0] = 0;
 		return err->code;
 	}

@@ -4,6 +4,7 @@
 #include "setters.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -15,7 +16,7 @@ static int refuse(const struct setting *setting, const char *value, const char *
 	return err_exit(err, EXIT_USAGE);
 }
 
-static void *place_of(struct profile *profile, const struct setting *setting)
+static void *field_of(struct profile *profile, const struct setting *setting)
 {
 	return (char *)profile + setting->offset;
 }
@@ -48,7 +49,7 @@ int set_switch(struct profile *profile, const struct setting *setting, const cha
 
 	if (truth < 0)
 		return truth;
-	*(bool *)place_of(profile, setting) = truth;
+	*(bool *)field_of(profile, setting) = truth;
 	return 0;
 }
 
@@ -68,7 +69,7 @@ int set_domains(struct profile *profile, const struct setting *setting, const ch
 	if (truth < 0)
 		return truth;
 	if (setting->offset) {
-		*(bool *)place_of(profile, setting) |= truth;
+		*(bool *)field_of(profile, setting) |= truth;
 		if (!truth) /* a set that is not wanted takes nothing from others */
 			return 0;
 	}
@@ -83,14 +84,14 @@ int set_text(struct profile *profile, const struct setting *setting, const char 
 {
 	if (count != 1)
 		return refuse(setting, count ? values[1] : "", "one value", err);
-	*(const char **)place_of(profile, setting) = values[0];
+	*(const char **)field_of(profile, setting) = values[0];
 	return 0;
 }
 
 int set_list(struct profile *profile, const struct setting *setting, const char *const *values,
 	     size_t count, struct err *err)
 {
-	struct profile_list *list = place_of(profile, setting);
+	struct profile_list *list = field_of(profile, setting);
 
 	for (size_t i = 0; i < count; i++) {
 		if (list->count == PROFILE_LIST_MAX)
@@ -100,7 +101,26 @@ int set_list(struct profile *profile, const struct setting *setting, const char 
 	return 0;
 }
 
-/* The place of a word in a list, or -1. */
+int set_ranges(struct profile *profile, const struct setting *setting, const char *const *values,
+	       size_t count, struct err *err)
+{
+	const char **ranges = field_of(profile, setting);
+	char text[1024];
+
+	for (size_t i = 0; i < count; i++) {
+		int length = snprintf(text, sizeof(text), "%s%s%s", *ranges ? *ranges : "",
+				      *ranges ? "," : "", values[i]);
+
+		if (length >= (int)sizeof(text))
+			return refuse(setting, values[i], "fewer ranges", err);
+		*ranges = profile_keep(profile, text, sizeof(text));
+		if (!*ranges)
+			return err_set(err, -ENOMEM, "memory for options");
+	}
+	return 0;
+}
+
+/* The index of a word in a list, or -1. */
 static int find_word(const char *const *words, size_t count, const char *word)
 {
 	for (size_t i = 0; i < count; i++)
@@ -115,17 +135,17 @@ int set_formats(struct profile *profile, const struct setting *setting, const ch
 	static const char *const names[] = { "rocpd", "csv", "json", "pftrace" };
 
 	for (size_t i = 0; i < count; i++) {
-		int place = find_word(names, ARRAY_SIZE(names), values[i]);
+		int index = find_word(names, ARRAY_SIZE(names), values[i]);
 
-		if (place < 0 && !strcasecmp(values[i], "otf2")) {
+		if (index < 0 && !strcasecmp(values[i], "otf2")) {
 			err_set(err, -ENOTSUP, "--%s otf2 cannot be served", setting->name);
 			err_why(err, "limpet does not write OTF2");
 			err_fix(err, "rocpd, csv, json or pftrace");
 			return err_exit(err, EXIT_USAGE);
 		}
-		if (place < 0)
+		if (index < 0)
 			return refuse(setting, values[i], "rocpd, csv, json or pftrace", err);
-		profile->output.formats |= 1u << place;
+		profile->output.formats |= 1u << index;
 	}
 	return 0;
 }
@@ -136,12 +156,12 @@ int set_index(struct profile *profile, const struct setting *setting, const char
 	static const char *const names[] = { [AGENT_RELATIVE] = "relative",
 					     [AGENT_ABSOLUTE] = "absolute",
 					     [AGENT_TYPE_RELATIVE] = "type-relative" };
-	int place = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
+	int index = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
 
-	if (place < 0)
+	if (index < 0)
 		return refuse(setting, count ? values[0] : "",
 			      "absolute, relative or type-relative", err);
-	profile->output.agent_index = (enum agent_index)place;
+	profile->output.agent_index = (enum agent_index)index;
 	return 0;
 }
 
@@ -149,11 +169,11 @@ int set_unit(struct profile *profile, const struct setting *setting, const char 
 	     size_t count, struct err *err)
 {
 	static const char *const names[] = { "sec", "msec", "usec", "nsec" };
-	int place = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
+	int index = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
 
-	if (place < 0)
+	if (index < 0)
 		return refuse(setting, count ? values[0] : "", "sec, msec, usec or nsec", err);
-	profile->output.summary.unit = names[place];
+	profile->output.summary.unit = names[index];
 	return 0;
 }
 
@@ -162,12 +182,12 @@ int set_level(struct profile *profile, const struct setting *setting, const char
 {
 	static const char *const names[] = { "fatal", "error", "warning", "info",
 					     "trace", "env",   "config" };
-	int place = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
+	int index = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
 
-	if (place < 0)
+	if (index < 0)
 		return refuse(setting, count ? values[0] : "",
 			      "fatal, error, warning, info, trace or env", err);
-	profile->log_level = names[place];
+	profile->log_level = names[index];
 	return 0;
 }
 

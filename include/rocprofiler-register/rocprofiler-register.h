@@ -48,7 +48,7 @@ typedef enum {
 	ROCP_REG_ERROR_CODE_END = 10,
 } rocprofiler_register_error_code_t;
 
-/* 8 * (place of the name in the list) + (number of the instance, from 0). */
+/* 8 * (index of the name in the list) + (number of the instance, from 0). */
 typedef struct {
 	uint64_t handle;
 } rocprofiler_register_library_indentifier_t; /* the spelling is part of the interface */

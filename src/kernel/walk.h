@@ -758,8 +758,8 @@ static long climb_one(struct climb *climb)
 		return STEP_END;
 	if (row.kind & UNWIND_THROWS)
 		doubt(walk, kind, was_exact);
-	if (!RETURN_ON_STACK && kind == UNWIND_GO_PUSHED) {
-		walk->lr = pushed; /* the caller was interrupted: it is where it stands */
+	if (kind == UNWIND_GO_PUSHED) {
+		walk->lr = pushed; /* the caller has not called: it is where it stands */
 		walk->is_exact = 1;
 	}
 	return STEP_ON;

@@ -179,8 +179,8 @@ class Elf:
         abbreviation = (b"\x01\x11\x01\x11\x01\x12\x07\0\0"  # a unit: low_pc, high_pc as 8 bytes
                         b"\x02\x0b\x01\0\0"  # a block, with children
                         b"\x03\x0b\x01\x11\x01\x12\x07\0\0\0")  # the same with addresses
-        place = struct.pack("<QQ", address, size)
-        unit = b"\x01" + place + (b"\x03" + place) * (depth // 10) + b"\x02" * depth + bytes(depth + depth // 10 + 1)
+        extent = struct.pack("<QQ", address, size)
+        unit = b"\x01" + extent + (b"\x03" + extent) * (depth // 10) + b"\x02" * depth + bytes(depth + depth // 10 + 1)
         self.replace(abbreviations, abbreviation)
         self.replace(info, struct.pack("<IHIB", len(unit) + 7, 4, 0, 8) + unit)
 

@@ -34,10 +34,10 @@ class Advice(unittest.TestCase):
         for command in (*commands, *setup["removal"]):
             self.assertIn(f"  {command}\n", text.out)
         # The copy is the group's alone before it can do anything.
-        place = [next(i for i, command in enumerate(commands) if word in command) for word in ("-m 0750", "setcap")]
-        self.assertLess(*place)
-        self.assertRegex(commands[place[0]], "-o root -g limpet -m 0750 .* /usr/local/bin/limpet-attach$")
-        self.assertRegex(commands[place[1]], "/usr/local/bin/limpet-attach$")
+        index = [next(i for i, command in enumerate(commands) if word in command) for word in ("-m 0750", "setcap")]
+        self.assertLess(*index)
+        self.assertRegex(commands[index[0]], "-o root -g limpet -m 0750 .* /usr/local/bin/limpet-attach$")
+        self.assertRegex(commands[index[1]], "/usr/local/bin/limpet-attach$")
         self.assertEqual(limpet("doctor", "--setup", "1").code, 2)
 
     def test_nobody_advises_more(self):

@@ -113,7 +113,7 @@ class Hsa(unittest.TestCase):
             titles = Counter(call["title"] for call in Seen(recorder.path).of("kernel"))
             self.assertEqual(titles.pop("hsa_kernel_4"), 1)
             # A packet that another thread rings for while it is looked at may be taken for the one that comes to
-            # its place.
+            # its slot.
             self.assertEqual(titles.keys(), {"hsa_kernel_0", "hsa_kernel_1"})
             for count in titles.values():
                 self.assertAlmostEqual(count, 8 * MANY, delta=20)

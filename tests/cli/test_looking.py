@@ -353,8 +353,8 @@ class Frame(unittest.TestCase):
     def test_start_page_has_examples_and_processes(self):
         result = limpet()
         self.assertEqual(result.code, 0, str(result))
-        places = [result.out.index(f"limpet {word}") for word in ("record -p 4242", "report", "export", "attach 4242")]
-        self.assertEqual(places, sorted(places))
+        indexes = [result.out.index(f"limpet {word}") for word in ("record -p 4242", "report", "export", "attach 4242")]
+        self.assertEqual(indexes, sorted(indexes))
         self.assertIn("flame", result.out)
         self.assertIn("processes", result.out)
 

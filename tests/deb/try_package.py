@@ -94,9 +94,9 @@ class Package(unittest.TestCase):
 
     def test_the_manual_can_be_read(self):
         for folder in ("man1", "man3"):
-            place = self.path(f"usr/share/man/{folder}")
-            for name in os.listdir(place):
-                result = run("man", "--warnings", "-l", os.path.join(place, name), env={**os.environ, "MANWIDTH": "100"})
+            path = self.path(f"usr/share/man/{folder}")
+            for name in os.listdir(path):
+                result = run("man", "--warnings", "-l", os.path.join(path, name), env={**os.environ, "MANWIDTH": "100"})
                 self.assertEqual((result.returncode, result.stderr), (0, ""), name)
 
     def test_completions_are_scripts(self):

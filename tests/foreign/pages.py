@@ -12,13 +12,13 @@ INKS = """(() => { const seen = new Set(), pixels = pen.getImageData(0, 0, canva
 	return seen.size; })()"""
 
 
-def box_place(page, name):
+def box_position(page, name):
     """The middle of the widest box of that name, in the window."""
     return page.value(f"""(() => {{
 	const box = shown.filter(box => nameOf(box.node.value) === {name!r}).sort((a, b) => b.width - a.width)[0];
 	canvas.scrollIntoView({{ block: "nearest" }});
-	const place = canvas.getBoundingClientRect();
-	return [place.left + box.x + Math.min(box.width / 2, 40), place.top + (box.row + 0.5) * ROW]; }})()""")
+	const position = canvas.getBoundingClientRect();
+	return [position.left + box.x + Math.min(box.width / 2, 40), position.top + (box.row + 0.5) * ROW]; }})()""")
 
 
 def choose(page, select, text):
@@ -46,7 +46,7 @@ def use_flame_graph(page, hot, outer):
     steps = Steps()
     steps.expect("something is drawn", page.value(INKS) > 3, page.value(INKS))
     steps.expect("functions", {hot, outer} <= set(page.value(NAMES)), page.value(NAMES))
-    page.move(*box_place(page, hot))
+    page.move(*box_position(page, hot))
     steps.expect("hover", page.value(TIP).startswith(hot) and "%" in page.value(TIP), page.value(TIP))
     page.key("/", "Slash")
     page.type(hot)
@@ -58,7 +58,7 @@ def use_flame_graph(page, hot, outer):
     page.key("Escape", "Escape")
     steps.expect("legend", "below a function" in page.value('document.getElementById("legend").textContent'))
     steps.expect("end of search", "found: " not in page.value(STATUS), page.value(STATUS))
-    page.click(*box_place(page, outer))
+    page.click(*box_position(page, outer))
     steps.expect("zoom", page.value(STATUS).startswith(outer), page.value(STATUS))
     page.value('document.getElementById("reset").click()')
     steps.expect("reset", page.value(STATUS).startswith("all"), page.value(STATUS))
@@ -90,7 +90,7 @@ def check_page(report, shown, path, pictures, name, hot, outer, **more):
     for width in more.get("widths", []):
         choose(page, "widths", f"widths: {width}")
         steps.expect(f"widths of {width}", page.value(INKS) > 3, page.value(INKS))
-    page.move(*box_place(page, outer))
+    page.move(*box_position(page, outer))
     steps.expect("nothing went wrong or out", not page.complaints(), page.complaints())
     page.screenshot(pictures / f"{name}.png")
     dark = browser.Page(shown, path, width=640, height=480, dark=True)

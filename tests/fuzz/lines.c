@@ -8,24 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/symbols/elf_source.h"
+#include "host/symbols/elf/elf_source.h"
 #include "host/symbols/lines.h"
 
-#define PLACES 16u
-#define STEP   4u
-#define ASKED  64u
+#define LOCATIONS 16u
+#define STEP      4u
+#define ASKED     64u
 
 static void ask(struct lines *lines, uint64_t from)
 {
-	struct source_place places[PLACES];
+	struct source_location locations[LOCATIONS];
 
 	for (uint64_t i = 0; i < ASKED; i++) {
-		size_t count = line_reader_libdw.find(lines, from + i * STEP, places, PLACES);
+		size_t count = line_reader_libdw.find(lines, from + i * STEP, locations, LOCATIONS);
 
-		must(count <= PLACES);
+		must(count <= LOCATIONS);
 		for (size_t k = 0; k < count; k++)
-			must((!places[k].file || strlen(places[k].file) < SIZE_MAX) &&
-			     (!places[k].function || strlen(places[k].function) < SIZE_MAX));
+			must((!locations[k].file || strlen(locations[k].file) < SIZE_MAX) &&
+			     (!locations[k].function || strlen(locations[k].function) < SIZE_MAX));
 	}
 }
 

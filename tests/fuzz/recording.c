@@ -69,7 +69,7 @@ static int visit(const struct call *call, void *context)
 	must(!markers_take(&walk->markers, call));
 	must(call_name(call)[0] || call->kind == CALL_PLAIN);
 	must(!call_estimate(call, &blocks, &bytes) || (blocks >= 1 && bytes >= 1));
-	must(!lanes_place(&walk->lanes, lanes_owner(&walk->lanes, call), call, &lane, &is_new));
+	must(!lanes_assign(&walk->lanes, lanes_owner(&walk->lanes, call), call, &lane, &is_new));
 	must(!work_take(&walk->work, call));
 	walk->open++;
 	return 0;
@@ -112,8 +112,9 @@ static int visit_sample(const struct sample_event *event, void *context)
 	for (size_t i = 0; i < count; i++) {
 		const struct sample_frame *frame = &model->samples->frames[frames[i]];
 
-		must(frame->code < model->samples->code_count && frame->place_count > 0);
-		must(frame->first_place + frame->place_count <= model->samples->place_count);
+		must(frame->code < model->samples->code_count && frame->location_count > 0);
+		must(frame->first_location + frame->location_count <=
+		     model->samples->location_count);
 	}
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
  * Functions of every shape, in a library of their own: what a thunk that knows no prototype must
- * hand on unchanged.  Each mixes its arguments so that one in a wrong place, or a changed one,
+ * hand on unchanged.  Each mixes its arguments so that one in a wrong position, or a changed one,
  * shows.
  */
 #pragma once

@@ -446,7 +446,7 @@ class Hooks(unittest.TestCase):
         said = subprocess.run([harness.LIMPET, "status", str(target.pid), "--json"], capture_output=True, text=True).stdout
         return json.loads(said.splitlines()[0])["inside"]
 
-    def places(self, target):
+    def positions(self, target):
         """Where each of its threads is, for the one who reads that a test failed."""
         def read(tid, name):
             with open(f"/proc/{target.pid}/task/{tid}/{name}") as file:
@@ -463,7 +463,7 @@ class Hooks(unittest.TestCase):
             self.assertTrue(wait_until(lambda: self.readers(target) == 3), "they wait again, inside")
             self.check_trace(probe.finish())
             # What points into the tracer may be left on the stack of one that has come out, until it is overwritten.
-            self.assertTrue(wait_until(lambda: self.inside(target) == 3), f"{self.inside(target)} {self.places(target)}")
+            self.assertTrue(wait_until(lambda: self.inside(target) == 3), f"{self.inside(target)} {self.positions(target)}")
             os.kill(target.pid, signal.SIGUSR1)
             self.assertTrue(wait_until(
                 lambda: target.stats.word("signals_received") == 6 * turn), "a read did not end")

@@ -104,16 +104,16 @@ def write_image(path, arch, files, command):
 
 def add_files(out, source, name):
     """A file or a directory as /files/NAME; NAME '' lays a directory's content into /files."""
-    place = f"files/{name}".rstrip("/")
-    for parent in reversed(pathlib.PurePath(place).parents):
+    path = f"files/{name}".rstrip("/")
+    for parent in reversed(pathlib.PurePath(path).parents):
         if str(parent) not in (".", "files"):
             out.directory(str(parent))
     if source.is_dir():
         if name:
-            out.directory(place)
-        out.tree(source, prefix=place)
+            out.directory(path)
+        out.tree(source, prefix=path)
     else:
-        out.add(source.resolve(), place)
+        out.add(source.resolve(), path)
 
 
 class Result:

@@ -137,12 +137,12 @@ class Regions(Launch):
 
     def test_counted(self):
         text = "resume\nresume\ngo 1\npause\ngo 2\npause\ngo 1\n"
-        for option, places in (("--selected-regions", (0,)), ("--selected-regions-ref-count", (0, 1))):
+        for option, indexes in (("--selected-regions", (0,)), ("--selected-regions-ref-count", (0, 1))):
             with self.subTest(option):
                 running = self.launch("--kernel-trace", option, "-f", "csv", "-o", "it", "--", PROGRAM, text=text)
                 sums = files.sums_of_csv(os.path.join(self.folder, "it"))
                 did = self.blocks(running)
-                self.assertEqual(sum(count for count, _ in sums.values()), sum(did[i]["kernels"] for i in places))
+                self.assertEqual(sum(count for count, _ in sums.values()), sum(did[i]["kernels"] for i in indexes))
 
     def test_attached(self):
         work = self.work()

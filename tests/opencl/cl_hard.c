@@ -502,10 +502,10 @@ static void CL_CALLBACK add_natively(void *arguments)
 static void run_natively(cl_command_queue queue, cl_mem buffer)
 {
 	void *arguments[1] = { NULL };
-	const void *place = arguments;
+	const void *pointer = arguments;
 
 	check(clEnqueueNativeKernel(queue, add_natively, arguments, sizeof(arguments), 1, &buffer,
-				    &place, 0, NULL, NULL),
+				    &pointer, 0, NULL, NULL),
 	      "native kernel");
 }
 
@@ -589,9 +589,9 @@ static CL_API_ENTRY cl_command_queue CL_API_CALL make_slowly(cl_context in, cl_d
 static void slow_down(void)
 {
 	cl_icd_dispatch *table = *(cl_icd_dispatch **)platform;
-	uintptr_t place = (uintptr_t)&table->clCreateCommandQueueWithProperties;
+	uintptr_t address = (uintptr_t)&table->clCreateCommandQueueWithProperties;
 
-	check(mprotect((void *)(place & ~(uintptr_t)(PAGE_BYTES - 1)), 2 * PAGE_BYTES,
+	check(mprotect((void *)(address & ~(uintptr_t)(PAGE_BYTES - 1)), 2 * PAGE_BYTES,
 		       PROT_READ | PROT_WRITE),
 	      "table");
 	make_at_once = table->clCreateCommandQueueWithProperties;

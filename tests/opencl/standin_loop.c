@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #define ROUNDS    100
-#define FLIGHTS   12 /* each to another place */
+#define FLIGHTS   12 /* each to another address */
 #define STAY_US   100
 #define STAYS_MAX 20000
-#define PLACE     0x4000 /* no more than the driver has */
+#define GAP       0x4000 /* no more than the driver has */
 #define AWAY_US   20000  /* somebody who looks often looks meanwhile */
 
 typedef int plain(void *object);
@@ -91,8 +91,7 @@ static int flee(const char *path)
 		if (dlclose(library))
 			return -1;
 		usleep(AWAY_US);
-		if (mmap(NULL, PLACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
-			    MAP_FAILED ||
+		if (mmap(NULL, GAP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ||
 		    open_driver(path))
 			return -1;
 	}

@@ -37,7 +37,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-static unsigned char *make_place(void)
+static unsigned char *make_room(void)
 {
 	unsigned char *at = bytes_reserve(&packed, PACKED_MAX);
 
@@ -57,7 +57,7 @@ static void put_call(unsigned function, uint64_t begin)
 		       begin,
 		       begin + 40 },
 		     { 64, 0x5000 } };
-	unsigned char *at = make_place();
+	unsigned char *at = make_room();
 
 	packed.size += (size_t)(pack(&packer, &record.call.head, at) - at);
 	head.count++;
@@ -68,7 +68,7 @@ static void put_newer(void)
 {
 	static const unsigned char record[] = { NEWER_KIND, 3, 6, 'f', 'u', 't', 'u', 'r', 'e' };
 
-	memcpy(make_place(), record, sizeof(record));
+	memcpy(make_room(), record, sizeof(record));
 	packed.size += sizeof(record);
 	head.count++;
 }
@@ -77,7 +77,7 @@ static void put_all(void)
 {
 	uint64_t tick = ticks_now();
 
-	make_place();
+	make_room();
 	packed.size = RECORDS_HEAD_BYTES;
 	for (unsigned i = 0; i < CALLS; i++) {
 		put_call(i % FUNCTIONS, tick + i * 100);

@@ -12,8 +12,8 @@
 int main(int argc, char **argv)
 {
 	struct symbolizer *symbolizer = symbolizer_new();
-	struct symbol_place place = { .path = argc > 1 ? argv[1] : "" };
-	int module = symbolizer ? symbolizer_module(symbolizer, CODE_FILE, &place) : -1;
+	struct symbol_origin origin = { .path = argc > 1 ? argv[1] : "" };
+	int module = symbolizer ? symbolizer_module(symbolizer, CODE_FILE, &origin) : -1;
 
 	symbol_file_read_lines_by(&line_reader_libdw);
 	for (int i = 2; module >= 0 && i < argc; i++) {

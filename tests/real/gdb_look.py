@@ -55,7 +55,7 @@ def mappings(pid):
     return found
 
 
-def place(maps, pc):
+def location(maps, pc):
     """(address as limpet tells it, name of the file, whether it is code)."""
     for begin, end, offset, path, is_code in maps:
         if not begin <= pc < end:
@@ -73,7 +73,7 @@ def frames_of(thread, maps):
     try:
         while frame and len(frames) < FRAMES_MOST:
             if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):  # neither is on the stack
-                frames.append([*place(maps, frame.pc()), frame.name() or ""])
+                frames.append([*location(maps, frame.pc()), frame.name() or ""])
             end = gdb.frame_stop_reason_string(frame.unwind_stop_reason())
             if frames and not frames[-1][2]:  # it is astray, and would go on for long
                 break

@@ -51,7 +51,7 @@ def once(frames):
     return [frame for i, frame in enumerate(frames) if i == 0 or frame[1] != LOOP or frames[i - 1][1] != LOOP]
 
 
-def same_place(by_gdb, by_limpet):
+def same_location(by_gdb, by_limpet):
     """What a signal interrupted is one behind in limpet's."""
     return by_limpet - by_gdb in (0, 1)
 
@@ -62,7 +62,7 @@ def compare(line):
         return "limpet has no stack", 0
     ours, theirs = addresses(line["limpet"]), gdb_addresses(line)
     for number, (mine, other) in enumerate(zip(ours, theirs)):
-        if not same_place(other[0], mine[0]):
+        if not same_location(other[0], mine[0]):
             is_lost = not all(frame[2] for frame in theirs[number:])
             return "gdb goes where no code is" if is_lost else "another frame", number
     if len(ours) > len(theirs):
@@ -93,9 +93,9 @@ class Aliases:
 
 
 def names_differ(line, paths, aliases):
-    """(limpet's, gdb's) of frames at the same place with names that are not the same function's."""
+    """(limpet's, gdb's) of frames at the same location with names that are not the same function's."""
     for mine, other in zip(addresses(line["limpet"]), gdb_addresses(line)):
-        if not same_place(other[0], mine[0]):
+        if not same_location(other[0], mine[0]):
             return
         ours, theirs = bare(mine[2]), bare(re.sub(r"\(.*", "", other[3]))
         if not theirs or "+0x" in ours or ours == theirs or ours.split("(")[0] == theirs:
@@ -114,7 +114,7 @@ class Verdict:
             self.kinds[kind] += 1
             self.frames += len(line["gdb"])
             if kind != "same":
-                self.examples.setdefault((kind, place_of(line, at)), []).append(describe(line, at))
+                self.examples.setdefault((kind, location_of(line, at)), []).append(describe(line, at))
             if line["limpet"]:
                 self.names.update(names_differ(line, paths, aliases))
 
@@ -130,7 +130,7 @@ class Verdict:
             yield f"  name of {count} frames in {where}: limpet {ours}, gdb {theirs}"
 
 
-def place_of(line, at):
+def location_of(line, at):
     """The frame from which on they differ, by file."""
     frames = gdb_addresses(line) or [["", "?", False, ""]]
     return frames[at - 1 if 0 < at <= len(frames) else 0][1] or "code without a file"

@@ -46,8 +46,8 @@ class Loop:
     def maps(self):
         with open(f"/proc/{self.pid}/maps") as file:
             for line in file:
-                place, rights, _, _, _, *path = line.split()
-                start, end = (int(text, 16) for text in place.split("-"))
+                extent, rights, _, _, _, *path = line.split()
+                start, end = (int(text, 16) for text in extent.split("-"))
                 yield start, end, rights, path[0] if path else ""
 
     def read(self, start, end):

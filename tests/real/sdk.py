@@ -13,10 +13,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "build"
-for name, place in {"LIMPET": "src/host/limpet", "PROGRAMS": "tests/programs", "STANDIN": "tests/standin",
+for name, path in {"LIMPET": "src/host/limpet", "PROGRAMS": "tests/programs", "STANDIN": "tests/standin",
                     "REGISTER_TESTS": "tests/register", "SDK": "src/target/librocprofiler-sdk.so.1", "SDK_TOOLS": "tests/sdk",
                     "REGISTER": "compat/register/librocprofiler-register.so.0"}.items():
-    os.environ.setdefault(name, str(BUILD / place))
+    os.environ.setdefault(name, str(BUILD / path))
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "sdk")]
 

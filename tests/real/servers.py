@@ -24,9 +24,9 @@ class Unavailable(Exception):
     """A program that is needed is not there or did not start."""
 
 
-def find(name, *places):
-    """The path of a program; places are patterns of directories that are not in PATH."""
-    elsewhere = sorted(path for place in places for path in glob.glob(f"{place}/{name}"))
+def find(name, *folders):
+    """The path of a program; folders are patterns of directories that are not in PATH."""
+    elsewhere = sorted(path for folder in folders for path in glob.glob(f"{folder}/{name}"))
     found = [path for path in (shutil.which(name), *elsewhere) if path]
     if not found:
         raise Unavailable(f"{name} is not installed")
@@ -116,12 +116,12 @@ class Redis(Server):
 class Postgres(Server):
     name = "postgres"
     end_signal = signal.SIGINT
-    places = ("/usr/lib/postgresql/*/bin",)
+    folders = ("/usr/lib/postgresql/*/bin",)
 
     def command(self, name, *arguments):
         """The server refuses to run as root: then the user postgres does."""
         drop = [] if os.geteuid() else "setpriv --reuid postgres --regid postgres --init-groups --".split()
-        return [*drop, find(name, *self.places), *map(str, arguments)]
+        return [*drop, find(name, *self.folders), *map(str, arguments)]
 
     def call(self, *argv):
         done = subprocess.run(argv, cwd=self.folder, capture_output=True, text=True)

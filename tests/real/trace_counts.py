@@ -30,22 +30,22 @@ TEXTED = ("open", "openat", "accept", "accept4", "connect", "fopen")
 Call = collections.namedtuple("Call", "begin_ns tid name descriptor result text")
 
 
-def find_places(pid, names):
+def find_offsets(pid, names):
     """Where the process has these functions: the allocator's library goes before libc."""
     paths = [path for path in footprint.modules(pid) if "libjemalloc" in path or path.endswith("/libc.so.6")]
     paths.sort(key=lambda path: "libjemalloc" not in path)
-    exported = {path: uprobes.symbol_places(path) for path in paths}
-    places = {}
+    exported = {path: uprobes.symbol_offsets(path) for path in paths}
+    offsets = {}
     for name in names:
         owner = next((path for path in paths if exported[path][name]), None)
         if owner:
-            places[name] = {(owner, offset) for offset in exported[owner][name]}
-    return places
+            offsets[name] = {(owner, offset) for offset in exported[owner][name]}
+    return offsets
 
 
-def without_own_calls(counted, places):
+def without_own_calls(counted, offsets):
     """glibc's posix_memalign calls its own malloc directly: the caller asked for one block, not for two."""
-    inner, outer = places.get("malloc"), places.get("posix_memalign")
+    inner, outer = offsets.get("malloc"), offsets.get("posix_memalign")
     if not inner or not outer or any("jemalloc" in path for path, _ in inner):
         return counted
     calls = counted["malloc"].calls - counted["posix_memalign"].calls

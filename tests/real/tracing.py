@@ -24,7 +24,7 @@ from driving import harness, result_problem
 from footprint import Footprint, cpu_s, threads
 from servers import Unavailable, wait_for
 from trace_bytes import Traffic, check_bytes
-from trace_counts import ALLOC, CONTENDED, IO, TRY, Comparison, find_places, read_calls, without_own_calls, without_text
+from trace_counts import ALLOC, CONTENDED, IO, TRY, Comparison, find_offsets, read_calls, without_own_calls, without_text
 from trace_servers import TRACED
 
 WINDOW_S = 3.0
@@ -209,12 +209,12 @@ class Trial:
         path = self.server.folder / f"{name.replace(' ', '-')}.limpet"
         with self.quiet():
             recording = self.record(path, *DOMAINS, *options)
-            places = find_places(self.pid, functions)
-            counters = uprobes.Counters(places, tids)
+            offsets = find_offsets(self.pid, functions)
+            counters = uprobes.Counters(offsets, tids)
             counters.start()
         time.sleep(WINDOW_S)
         with self.quiet():
-            counted = without_own_calls(counters.stop(), places)
+            counted = without_own_calls(counters.stop(), offsets)
             counters.close()
             recording.end()
         self.check(f"{name}: recorded, all put back", recording.problem())

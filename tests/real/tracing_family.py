@@ -14,7 +14,7 @@ from driving import harness, result_problem
 from footprint import threads
 from load import Load, count_pgbench
 from servers import Nginx, Postgres, Unavailable, children, wait_for
-from trace_counts import ALLOC, CONTENDED, Comparison, find_places, read_calls, without_own_calls
+from trace_counts import ALLOC, CONTENDED, Comparison, find_offsets, read_calls, without_own_calls
 from tracing import EDGE_MAX, WINDOW_S, Recording, settle
 
 TRACES = ("--children", "--alloc-trace", "--lock-trace")
@@ -89,14 +89,14 @@ class FamilyTrial:
         with self.quiet():
             self.recording = FamilyRecording(self.server.process.pid, path, *TRACES)
             self.recording.await_traced(self.workers)
-            places = find_places(self.workers[0], ALLOC + CONTENDED)
+            offsets = find_offsets(self.workers[0], ALLOC + CONTENDED)
             for pid in self.workers:
-                counters[pid] = uprobes.Counters(places, self.tids[pid])
+                counters[pid] = uprobes.Counters(offsets, self.tids[pid])
                 counters[pid].start()
         time.sleep(WINDOW_S)
         with self.quiet():
             for pid in self.workers:
-                counted[pid] = without_own_calls(counters[pid].stop(), places)
+                counted[pid] = without_own_calls(counters[pid].stop(), offsets)
                 counters[pid].close()
             self.recording.end_family(self.workers)
         return counted

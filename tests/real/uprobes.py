@@ -35,10 +35,10 @@ def now_ns():
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
-def symbol_places(path):
+def symbol_offsets(path):
     """The functions that a library exports: name to offset in the file, all versions of a name."""
     listing = subprocess.run(["readelf", "-lWs", "--dyn-syms", path], capture_output=True, text=True).stdout
-    segments, places = [], collections.defaultdict(set)
+    segments, offsets = [], collections.defaultdict(set)
     for line in listing.splitlines():
         words = line.split()
         if words[:1] == ["LOAD"]:
@@ -48,8 +48,8 @@ def symbol_places(path):
             address = int(words[1], 16)
             for begin, end, offset in segments:
                 if begin <= address < end:
-                    places[words[7].split("@")[0]].add(address - begin + offset)
-    return places
+                    offsets[words[7].split("@")[0]].add(address - begin + offset)
+    return offsets
 
 
 def event_type():
@@ -79,12 +79,12 @@ def require():
 
 
 class Counters:
-    """Counters for places, {name: {(path, offset)}}, in these threads. A context: closed at its end."""
+    """Counters for offsets, {name: {(path, offset)}}, in these threads. A context: closed at its end."""
 
-    def __init__(self, places, tids):
+    def __init__(self, offsets, tids):
         self.fds = collections.defaultdict(list)
         try:
-            for name, spots in places.items():
+            for name, spots in offsets.items():
                 self.fds[name] = [open_counter(*spot, tid) for spot in spots for tid in tids]
         except BaseException:
             self.close()

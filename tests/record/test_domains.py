@@ -206,7 +206,7 @@ class Samples(Domains):
             self.assertRegex(site["stack"][0], r"^traced\+0x")
 
     def sample_program(self, name):
-        """The places where a program took memory when it was told to."""
+        """The sites where a program took memory when it was told to."""
         path = harness.program(name)
         if not os.path.exists(path):
             self.skipTest("no C++ compiler")

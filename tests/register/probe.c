@@ -194,7 +194,7 @@ static void *add_five(void *argument)
 	return NULL;
 }
 
-/* 80 registrations by 16 threads fill all places, each once; with or without a profiler. */
+/* 80 registrations by 16 threads fill all slots, each once; with or without a profiler. */
 static void at_once(void)
 {
 	pthread_t threads[THREADS];

@@ -40,6 +40,16 @@ def cpu_ticks(pid):
     return int(fields[11]) + int(fields[12])
 
 
+def wait_until_it_sleeps(pid):
+    """`sleep`, that is."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            if "(sleep) S" in file.read():
+                return
+        time.sleep(0.01)
+
+
 def times_of_threads(recording):
     """Of each thread: the time of all its samples, and from the first to the last one."""
     totals, first, last = collections.Counter(), {}, {}

@@ -47,15 +47,15 @@ APART void made_outer(unsigned value)
 
 int main(void)
 {
-	char *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (place == MAP_FAILED)
+	if (page == MAP_FAILED)
 		return 2;
-	memcpy(place, code, sizeof(code));
-	if (mprotect(place, 4096, PROT_READ | PROT_EXEC))
+	memcpy(page, code, sizeof(code));
+	if (mprotect(page, 4096, PROT_READ | PROT_EXEC))
 		return 2;
-	__builtin___clear_cache(place, place + sizeof(code));
-	memcpy(&made, &place, sizeof(made));
+	__builtin___clear_cache(page, page + sizeof(code));
+	memcpy(&made, &page, sizeof(made));
 	for (;;)
 		made_outer(sink);
 }

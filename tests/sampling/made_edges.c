@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PLACE ((char *)0x200000000)
-#define PAGE  4096
+#define ADDRESS ((char *)0x200000000)
+#define PAGE    4096
 
 #if defined(__x86_64__)
 static const unsigned char calling[] = {
@@ -53,18 +53,18 @@ __attribute__((noinline, noipa)) void call_made(void (*made)(long count))
 
 int main(void)
 {
-	char *place = mmap(PLACE, 2 * PAGE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	char *address = mmap(ADDRESS, 2 * PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	void (*made)(long count);
 
-	if (place != PLACE)
+	if (address != ADDRESS)
 		return 2;
-	memcpy(place, calling, sizeof(calling));
-	memcpy(place + PAGE, called, sizeof(called));
-	if (mprotect(place, 2 * PAGE, PROT_READ | PROT_EXEC))
+	memcpy(address, calling, sizeof(calling));
+	memcpy(address + PAGE, called, sizeof(called));
+	if (mprotect(address, 2 * PAGE, PROT_READ | PROT_EXEC))
 		return 2;
-	__builtin___clear_cache(place, place + 2 * PAGE);
-	memcpy(&made, &place, sizeof(made));
+	__builtin___clear_cache(address, address + 2 * PAGE);
+	memcpy(&made, &address, sizeof(made));
 	for (;;)
 		call_made(made);
 }

@@ -45,17 +45,17 @@ APART void zero_leaf(void)
 
 int main(void)
 {
-	char *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void (*made)(void (*function)(void), void *next);
 
-	if (place == MAP_FAILED)
+	if (code == MAP_FAILED)
 		return 2;
-	memcpy(place, outer, sizeof(outer));
-	memcpy(place + INNER, inner, sizeof(inner));
-	if (mprotect(place, 4096, PROT_READ | PROT_EXEC))
+	memcpy(code, outer, sizeof(outer));
+	memcpy(code + INNER, inner, sizeof(inner));
+	if (mprotect(code, 4096, PROT_READ | PROT_EXEC))
 		return 2;
-	__builtin___clear_cache(place, place + 4096);
-	memcpy(&made, &place, sizeof(made));
+	__builtin___clear_cache(code, code + 4096);
+	memcpy(&made, &code, sizeof(made));
 	for (;;)
-		made(zero_leaf, place + INNER);
+		made(zero_leaf, code + INNER);
 }

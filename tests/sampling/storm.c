@@ -49,12 +49,12 @@ static void rest(long ns)
 
 static void *compute(void *unused)
 {
-	unsigned place = shared->count++;
+	unsigned index = shared->count++;
 
 	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < work_ns)
 		;
-	if (place < MEMBERS_MAX)
-		shared->told[place] = (struct told){ gettid(), clock_ns(CLOCK_THREAD_CPUTIME_ID) };
+	if (index < MEMBERS_MAX)
+		shared->told[index] = (struct told){ gettid(), clock_ns(CLOCK_THREAD_CPUTIME_ID) };
 	return unused;
 }
 

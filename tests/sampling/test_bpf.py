@@ -12,7 +12,8 @@ import subprocess
 import time
 import unittest
 
-from exactness import DRIVER, IS_LONG, LIMIT, PROGRAMS, exit_if_refused, running, sample, times_of_threads
+from exactness import (DRIVER, IS_LONG, LIMIT, PROGRAMS, exit_if_refused, running, sample, times_of_threads,
+                       wait_until_it_sleeps)
 
 RUNNING, BLOCKED, RUNNABLE = 0, 1, 2
 SLEEP_NS = 2_000_000
@@ -64,6 +65,19 @@ def state_and_tracer(pid):
 def wait_for_threads(pid, count):
     end = time.monotonic() + LIMIT
     while len(os.listdir(f"/proc/{pid}/task")) < count and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def run_time_ns(pid, tid):
+    with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[0])
+
+
+def wait_until_all_ran(pid, count):
+    """Past what a thread does first."""
+    wait_for_threads(pid, count)
+    end = time.monotonic() + LIMIT
+    while any(run_time_ns(pid, tid) < 1_000_000 for tid in os.listdir(f"/proc/{pid}/task")) and time.monotonic() < end:
         time.sleep(0.01)
 
 
@@ -166,8 +180,8 @@ class Bpf(unittest.TestCase):
 
     def test_a_snapshot_of_threads_that_sleep_and_run(self):
         with running(program(50), "4") as busy, running(program(50), "4", "sleepy") as sleepy:
-            wait_for_threads(busy.pid, 4)
-            wait_for_threads(sleepy.pid, 4)
+            wait_until_all_ran(busy.pid, 4)
+            wait_until_all_ran(sleepy.pid, 4)
             taken = [(sample("snapshot", process.pid), process) for process in (busy, sleepy)]
         for recording, process in taken:
             self.assertIsNone(recording.error, recording.error)
@@ -182,6 +196,7 @@ class Bpf(unittest.TestCase):
     def test_a_snapshot_stops_nobody(self):
         process = subprocess.Popen(["sleep", "1000"])
         try:
+            wait_until_it_sleeps(process.pid)
             recording = sample("snapshot", process.pid, "kernel")
             state = state_and_tracer(process.pid)
         finally:

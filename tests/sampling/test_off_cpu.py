@@ -7,22 +7,14 @@ import subprocess
 import time
 import unittest
 
-from exactness import IS_LONG, LIMIT, PROGRAMS, exit_if_refused, running, sample, times_of_threads
+from exactness import (IS_LONG, LIMIT, PROGRAMS, exit_if_refused, running, sample, times_of_threads,
+                       wait_until_it_sleeps)
 
 SAMPLER = os.environ.get("SAMPLER", "copy")
 RUNNING, BLOCKED, RUNNABLE = 0, 1, 2
 SLEEP_NS = 2_000_000
 NAPS_NS = {"nap_1_ms": 1_000_000, "nap_5_ms": 5_000_000, "nap_20_ms": 20_000_000}
 WAITS = os.path.join(PROGRAMS, "waits")
-
-
-def wait_until_it_sleeps(pid):
-    end = time.monotonic() + LIMIT
-    while time.monotonic() < end:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            if "(sleep) S" in file.read():
-                return
-        time.sleep(0.01)
 
 
 class OffCpu(unittest.TestCase):
@@ -33,15 +25,15 @@ class OffCpu(unittest.TestCase):
         # The others ran, or wanted to: how many depends on who else wants the processors.
         self.assertGreater(len(blocked), 100)
         whole = [s for s in blocked if s["weight"] >= SLEEP_NS - 100_000]
-        # The first of each thread began before us, the last one had not ended.
-        self.assertGreaterEqual(len(whole), len(blocked) - 6)
+        # The first of each thread began before us, the last one had not ended; and a thread may wait for memory.
+        self.assertGreaterEqual(len(whole), len(blocked) * 0.97 - 6)
         certain = [s for s in blocked if s["end"] == "complete" and not s["guessed"]]
         self.assertGreater(len(certain), len(blocked) * 0.9)
+        asleep = [s for s in certain if "leaf_sleep" in recording.stack(s)]
+        self.assertGreater(len(asleep), len(certain) * 0.97 - 1)
         for one in certain:
-            names = recording.stack(one)
-            functions = [name for name in names if name.startswith("f_")]
-            self.assertEqual(functions, [f"f_{i:04}" for i in range(50)])
-            self.assertIn("leaf_sleep", names)
+            functions = [name for name in recording.stack(one) if name.startswith("f_")]
+            self.assertEqual(functions, [f"f_{i:04}" for i in range(50 if one in asleep else len(functions))])
 
     def test_sleeps_have_their_lengths(self):
         """Each length in its own function, to a tenth of a millisecond where nobody else wants the processor."""

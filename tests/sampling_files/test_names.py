@@ -67,8 +67,8 @@ class Names(unittest.TestCase):
             truth = [(lines[i], re.sub(r" \(discriminator.*", "", lines[i + 1])) for i in range(0, len(lines), 2)]
             mine = self.name(self.whole, address)[0]
             self.assertEqual([name for name, _ in mine], [name for name, _ in truth], hex(address))
-            self.assertEqual([place.rsplit("/", 1)[-1] for _, place in mine],
-                             [place.rsplit("/", 1)[-1] for _, place in truth], hex(address))
+            self.assertEqual([line.rsplit("/", 1)[-1] for _, line in mine],
+                             [line.rsplit("/", 1)[-1] for _, line in truth], hex(address))
             told |= [name for name, _ in mine] == ["inlined_twice", "inlined_once", "quiet"]
         self.assertTrue(told)
 

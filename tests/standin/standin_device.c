@@ -83,7 +83,7 @@ static device_tracer *tracer_now(void)
 	return __atomic_load_n(&tracer, __ATOMIC_ACQUIRE);
 }
 
-/* Who wants a call must fill in functions whose place depends on the version: a tracer that comes
+/* Who wants a call must fill in functions whose index depends on the version: a tracer that comes
  * from outside cannot know them. */
 void device_call(uint32_t call)
 {

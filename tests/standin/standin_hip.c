@@ -14,7 +14,7 @@
 
 #define HIP_VERSION ROCPROFILER_REGISTER_COMPUTE_VERSION_3(7, 0, 0)
 
-/* Table version 12 of the runtime; places as in the real struct. */
+/* Table version 12 of the runtime; indexes as in the real struct. */
 enum { HIP_SLOTS = 477, NEWER_SLOTS = 480, COMPILER_SLOTS = 9 };
 enum hip_slot {
 	SLOT_hipDeviceSynchronize = 66,

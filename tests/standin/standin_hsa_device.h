@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* By the place in the real tables. */
+/* By the index in the real tables. */
 struct hsa_slot {
 	unsigned slot;
 	void *function;

@@ -65,11 +65,11 @@ class Layers(unittest.TestCase):
         self.assertIn("a circle: host/a -> host/b -> host/c -> host/a", text)
 
     def test_refuses_the_other_process(self):
-        for place in ("target__agent", "injector"):
+        for folder in ("target__agent", "injector"):
             status, text = check_layers(**self.base, **{
-                f"src__{place}__x.h": "", "src__host__core__c.c": f'#include "{place.replace("__", "/")}/x.h"\n'})
+                f"src__{folder}__x.h": "", "src__host__core__c.c": f'#include "{folder.replace("__", "/")}/x.h"\n'})
             self.assertEqual(status, 1)
-            self.assertIn(f"host includes {place.split('__')[0]}", text)
+            self.assertIn(f"host includes {folder.split('__')[0]}", text)
 
     def test_refuses_an_unlisted_folder(self):
         status, text = check_layers(**{"src__host__new__x.c": ""})
@@ -128,7 +128,7 @@ class Needs(unittest.TestCase):
 class Outputs(unittest.TestCase):
     def test_accepts_reading_and_the_one_place(self):
         self.assertEqual(check("check-outputs.py", **{
-            "src__host__core__output_place.c": "openat(a, b, O_WRONLY | O_CREAT, 0600);\n",
+            "src__host__core__output_location.c": "openat(a, b, O_WRONLY | O_CREAT, 0600);\n",
             "src__host__cli__a.c": '/* O_TRUNC */ fopen("O_CREAT", "re"); open(path, O_RDONLY);\n'}), (0, ""))
 
     def test_refuses_all_else(self):
@@ -168,6 +168,19 @@ class Words(unittest.TestCase):
             status, words = check("check-words.py", **{"src__host__cli__a.c": f"int a;\n\t{text}\n"})
             self.assertEqual(status, 1, text)
             self.assertIn("src/host/cli/a.c:2: ", words)
+
+
+class Statics(unittest.TestCase):
+    def test_accepts_nouns_with_verbs(self):
+        self.assertEqual(check("check-statics.py", **{
+            "src__host__cli__a.c": "static int row_take(void)\n{\n}\nint take(void)\n{\n}\nstatic inline int plural(void)\n{\n}\n"}),
+            (0, ""))
+
+    def test_refuses_a_bare_word(self):
+        for text in ("static int take(void)", "static const struct row *take(int a,\n\tint b)", "static CLEANUP(x) int take(void)"):
+            status, words = check("check-statics.py", **{"src__host__cli__a.c": f"int a;\n{text}\n{{\n}}\n"})
+            self.assertEqual(status, 1, text)
+            self.assertIn("src/host/cli/a.c:2: take() ", words)
 
 
 class Documents(unittest.TestCase):

@@ -190,10 +190,10 @@ export function flameLarge(size) {
 		}
 	};
 	visit(0);
-	const place = new Map([[0, 0]]);
+	const index = new Map([[0, 0]]);
 	order.forEach(([child, above], i) => {
-		place.set(child, i + 1);
-		parent[i + 1] = place.get(above);
+		index.set(child, i + 1);
+		parent[i + 1] = index.get(above);
 		self[i + 1] = 1e6 * (1 + child % 13);
 	});
 	const all = Array.from({ length: size }, (_, i) => i), total = self.reduce((sum, one) => sum + one, 0);

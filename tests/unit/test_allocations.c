@@ -135,7 +135,7 @@ static void what_failed_is_nothing(void **state)
 	assert_int_equal(allocations.site_count, 0);
 }
 
-static void stacks_are_places(void **state)
+static void stacks_are_sites(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -170,7 +170,7 @@ int main(void)
 		TEST(reallocating_to_nothing_frees),
 		TEST(a_call_inside_another_counts_once),
 		TEST(what_failed_is_nothing),
-		TEST(stacks_are_places),
+		TEST(stacks_are_sites),
 		TEST(all_that_is_given_back_is_forgotten),
 	};
 

@@ -12,7 +12,7 @@
 
 #include "shared/arch/blocked_call.h"
 
-static void reads_number_arguments_and_place(void **state)
+static void reads_number_arguments_and_address(void **state)
 {
 	struct blocked_call call;
 
@@ -115,7 +115,7 @@ static void agrees_with_the_kernel_about_a_child(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_number_arguments_and_place),
+		cmocka_unit_test(reads_number_arguments_and_address),
 		cmocka_unit_test(reads_call_number_zero),
 		cmocka_unit_test(knows_nothing_of_a_thread_that_is_in_no_call),
 		cmocka_unit_test(agrees_with_the_kernel_about_a_child),

@@ -37,7 +37,7 @@ static void begins_with_a_system_call(void **state)
 	assert_memory_equal(blob.bytes + CODE_CLONE, ARCH_SYSCALL_RETURN, size);
 }
 
-/* Where the jump or call at this place goes, or 0 when it is something else. */
+/* Where the jump or call at this address goes, or 0 when it is something else. */
 static uint64_t branch_target(uint32_t at)
 {
 	const unsigned char *code = (const unsigned char *)blob.bytes + at;
@@ -55,7 +55,7 @@ static uint64_t branch_target(uint32_t at)
 	return (word & 0x7c000000) == 0x14000000 ? at + (uint64_t)(int64_t)distance : 0;
 }
 
-static void has_the_call_entry_in_its_place(void **state)
+static void has_the_call_entry_at_its_offset(void **state)
 {
 	uint64_t function, target = 0;
 	uint32_t at = CODE_CALL;
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fits_its_part_of_the_region),
 		cmocka_unit_test(begins_with_a_system_call),
-		cmocka_unit_test(has_the_call_entry_in_its_place),
+		cmocka_unit_test(has_the_call_entry_at_its_offset),
 		cmocka_unit_test(needs_no_relocation_and_no_data),
 		cmocka_unit_test(leaves_no_symbol_to_others),
 	};

@@ -95,15 +95,15 @@ static void names_of_rust_that_explode(void **state)
 
 	(void)state;
 	at += sprintf(at, "_RINvC1a1fTllE");
-	for (int i = 0, place = 8; i < 26; i++) {
+	for (int i = 0, digit = 8; i < 26; i++) {
 		int here = (int)(at - name) - 2;
 
 		at += sprintf(
 			at, "TB%c_B%c_E",
-			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[place - 1],
-			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[place -
+			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[digit - 1],
+			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[digit -
 											 1]);
-		place = here < 62 ? here : place;
+		digit = here < 62 ? here : digit;
 	}
 	sprintf(at, "E");
 	assert_false(demangle(name, text, sizeof(text)));

@@ -122,20 +122,20 @@ static void does_not_find_what_is_not_there(void **state)
 	assert_int_equal(address, 7);
 }
 
-/* errno is a symbol of libc's whose value is a place in its thread-local storage. */
+/* errno is a symbol of libc's whose value is an offset in its thread-local storage. */
 static void finds_the_thread_local_storage_of_libc(void **state)
 {
 	struct elf_image image;
-	uint64_t errno_place;
+	uint64_t errno_value;
 	int64_t offset;
 
 	(void)state;
 	open_libc(&image);
 	assert_int_equal(elf_image_tls_offset(&image, &offset), 0);
-	assert_int_equal(elf_image_symbol(&image, "errno", &errno_place), 0);
+	assert_int_equal(elf_image_symbol(&image, "errno", &errno_value), 0);
 	assert_int_equal((char *)__errno_location() - (char *)__builtin_thread_pointer(),
-			 offset + (int64_t)(errno_place - image.bias));
-	assert_true(errno_place - image.bias < image.tls_memory_size);
+			 offset + (int64_t)(errno_value - image.bias));
+	assert_true(errno_value - image.bias < image.tls_memory_size);
 	assert_true(image.tls_file_size <= image.tls_memory_size);
 }
 
@@ -218,7 +218,7 @@ static void reads_an_object_made_here(void **state)
 }
 
 /* The search goes piece by piece: nothing may hide where two pieces meet. */
-static void finds_bytes_at_every_place(void **state)
+static void finds_bytes_at_every_offset(void **state)
 {
 	static const char pattern[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	struct elf_image image;
@@ -296,7 +296,7 @@ int main(void)
 		cmocka_unit_test(finds_the_instructions_that_attaching_needs),
 		cmocka_unit_test(reads_the_vdso),
 		cmocka_unit_test(reads_an_object_made_here),
-		cmocka_unit_test(finds_bytes_at_every_place),
+		cmocka_unit_test(finds_bytes_at_every_offset),
 		cmocka_unit_test(passes_over_bytes_that_are_no_instruction),
 		cmocka_unit_test(refuses_nonsense),
 	};

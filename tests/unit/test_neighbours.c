@@ -12,14 +12,14 @@ static struct sample_function functions[FUNCTIONS] = { { "main", 0, true },
 						       { "middle", 0, true },
 						       { "leaf", 0, true } };
 /* The last frame is leaf, inlined into middle. */
-static struct sample_place places[] = { { MAIN, 1, "a.c" },    { MIDDLE, 10, "a.c" },
-					{ MIDDLE, 11, "a.c" }, { LEAF, 20, "b.c" },
-					{ LEAF, 21, "b.c" },   { MIDDLE, 12, "a.c" } };
-static struct sample_frame frames[] = { { .first_place = 0, .place_count = 1 },
-					{ .first_place = 1, .place_count = 1 },
-					{ .first_place = 2, .place_count = 1 },
-					{ .first_place = 3, .place_count = 1 },
-					{ .first_place = 4, .place_count = 2 } };
+static struct sample_location locations[] = { { MAIN, 1, "a.c" },    { MIDDLE, 10, "a.c" },
+					      { MIDDLE, 11, "a.c" }, { LEAF, 20, "b.c" },
+					      { LEAF, 21, "b.c" },   { MIDDLE, 12, "a.c" } };
+static struct sample_frame frames[] = { { .first_location = 0, .location_count = 1 },
+					{ .first_location = 1, .location_count = 1 },
+					{ .first_location = 2, .location_count = 1 },
+					{ .first_location = 3, .location_count = 1 },
+					{ .first_location = 4, .location_count = 2 } };
 /* main; main, middle; main, middle, leaf; main, middle, middle; main, middle with leaf inlined */
 static struct sample_stack stacks[] = {
 	{ STACK_NONE, 0, 1 }, { 0, 1, 2 }, { 1, 3, 3 }, { 1, 2, 3 }, { 0, 4, 2 }
@@ -34,7 +34,7 @@ static struct samples samples = { .codes = codes,
 				  .code_count = 1,
 				  .functions = functions,
 				  .function_count = FUNCTIONS,
-				  .places = places,
+				  .locations = locations,
 				  .frames = frames,
 				  .stacks = stacks };
 static const struct profile profile = { .samples = &samples,

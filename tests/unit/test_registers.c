@@ -84,14 +84,14 @@ static void take(pid_t child, struct arch_state *ret)
 }
 
 /* Lets a stopped child run until it stands in its loop. */
-static void let_it_come_to(pid_t child, uint64_t place, struct arch_state *ret)
+static void let_it_come_to(pid_t child, uint64_t address, struct arch_state *ret)
 {
 	for (unsigned tries = 0; tries < PATIENCE_MS; tries++) {
 		assert_int_equal(ptrace(PTRACE_CONT, child, 0, 0), 0);
 		usleep(1000);
 		stop(child);
 		take(child, ret);
-		if (arch_instruction_pointer(&ret->regs) == place)
+		if (arch_instruction_pointer(&ret->regs) == address)
 			return;
 	}
 	fail_msg("the child did not come to its loop");
@@ -148,7 +148,7 @@ static int read_ourselves(void *context, uint64_t address, void *into, size_t si
 	return 0;
 }
 
-/* The child has the same libc and vdso at the same places. */
+/* The child has the same libc and vdso at the same addresses. */
 static uint64_t find_code(const char *bytes, size_t size)
 {
 	static const struct memory_reader reader = { read_ourselves, NULL };

@@ -82,14 +82,14 @@ static void finds_the_page_in_the_data_of_the_library(void **state)
 
 static void finds_none_elsewhere(void **state)
 {
-	static const off_t places[] = { 0x1000, 0x8000, AT + 8, 0x9000 };
+	static const off_t offsets[] = { 0x1000, 0x8000, AT + 8, 0x9000 };
 	struct agent_page page = sound_page();
 	struct resident resident;
 
 	(void)state;
 	assert_int_equal(resident_find(&target, &resident), -ENOENT);
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		put(&page, places[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		put(&page, offsets[i]);
 		assert_int_equal(resident_find(&target, &resident), -ENOENT);
 	}
 }

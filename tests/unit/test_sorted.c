@@ -9,9 +9,9 @@
 static const uint64_t numbers[] = { 2, 4, 4, 4, 9, UINT64_MAX };
 static const size_t count = sizeof(numbers) / sizeof(*numbers);
 
-static uint64_t number_at(const void *items, size_t place)
+static uint64_t number_at(const void *items, size_t index)
 {
-	return ((const uint64_t *)items)[place];
+	return ((const uint64_t *)items)[index];
 }
 
 static size_t below(uint64_t key)
@@ -33,7 +33,7 @@ static void the_first_of_equal_keys_is_found(void **state)
 	assert_int_equal(below(UINT64_MAX), 5);
 }
 
-static void the_place_behind_equal_keys_is_found(void **state)
+static void the_index_behind_equal_keys_is_found(void **state)
 {
 	(void)state;
 	assert_int_equal(up_to(2), 1);
@@ -42,7 +42,7 @@ static void the_place_behind_equal_keys_is_found(void **state)
 	assert_int_equal(up_to(UINT64_MAX), 6);
 }
 
-static void a_key_that_is_not_there_has_its_place(void **state)
+static void a_key_that_is_not_there_has_its_index(void **state)
 {
 	(void)state;
 	assert_int_equal(below(0), 0);
@@ -63,8 +63,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_of_equal_keys_is_found),
-		cmocka_unit_test(the_place_behind_equal_keys_is_found),
-		cmocka_unit_test(a_key_that_is_not_there_has_its_place),
+		cmocka_unit_test(the_index_behind_equal_keys_is_found),
+		cmocka_unit_test(a_key_that_is_not_there_has_its_index),
 		cmocka_unit_test(an_empty_list_has_none),
 	};
 

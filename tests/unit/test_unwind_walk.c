@@ -35,11 +35,12 @@ static const struct unwind_row rows[] = {
 	ROW(0xa00, UNWIND_FP | UNWIND_THROWS, 2, -2),
 	ROW(0xb00, UNWIND_SPECIAL | UNWIND_THROWS, 2, UNWIND_FP_SAME),
 	ROW(0xc00, UNWIND_SPECIAL, 3, UNWIND_FP_SAME),
-	ROW(0xd00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64, LUAJIT_FP),
-	ROW(0xe00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64 | LUAJIT_ASSEMBLY, LUAJIT_FP),
-	ROW(0xf00, UNWIND_NONE, 0, UNWIND_FP_SAME),
+	ROW(0xd00, UNWIND_GO_PUSHED, 5, UNWIND_FP_SAME),
+	ROW(0xe00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64, LUAJIT_FP),
+	ROW(0xf00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64 | LUAJIT_ASSEMBLY, LUAJIT_FP),
+	ROW(0x1000, UNWIND_NONE, 0, UNWIND_FP_SAME),
 };
-static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 static const struct unwind_special specials[] = {
 	/* A realigned stack. */
 	{ .base = UNWIND_BASE_FP,
@@ -149,11 +150,11 @@ static void finds_the_frame_of_luajit(void **state)
 	put(5, place(40));
 	put(50, place(3) | 1);
 	put(12, CODE + 0x605);
-	result = walk_from(CODE + 0xd10, 1);
+	result = walk_from(CODE + 0xe10, 1);
 	assert_int_equal(result.end, STACK_COMPLETE);
 	assert_int_equal(result.count, 2);
 	put(50, place(2));
-	result = walk_from(CODE + 0xd10, 1);
+	result = walk_from(CODE + 0xe10, 1);
 	assert_int_equal(result.end, STACK_GENERATED);
 	assert_int_equal(result.count, 1);
 }
@@ -164,12 +165,12 @@ static void knows_the_frame_of_the_assembly_of_luajit(void **state)
 	struct walk_result result;
 
 	(void)state;
-	put(0, CODE + 0xe10);
+	put(0, CODE + 0xf10);
 	put(10, CODE + 0x605);
 	result = walk_from(CODE + 0x100, 1);
 	assert_int_equal(result.end, STACK_COMPLETE);
 	assert_int_equal(result.count, 3);
-	result = walk_from(CODE + 0xe10, 1);
+	result = walk_from(CODE + 0xf10, 1);
 	assert_int_equal(result.end, STACK_GENERATED);
 }
 
@@ -271,6 +272,21 @@ static void looks_a_return_address_up_one_byte_before(void **state)
 	(void)state;
 	put(0, CODE + 0x700); /* the end of UNWIND_END */
 	assert_int_equal(walk_from(CODE + 0x100, 0).end, STACK_COMPLETE);
+}
+
+/* The first byte of a leaf, where nobody has called: what lies before it is another function. */
+static void looks_up_where_nobody_has_called(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(4, CODE + 0x100);
+	put(5, CODE + 0x605);
+	result = walk_from(CODE + 0xd00, 0);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	assert_int_equal(frames[1], CODE + 0x101);
+	assert_int_equal(frames[2], CODE + 0x605);
 }
 
 static void knows_both_halves_of_a_stub(void **state)
@@ -425,6 +441,7 @@ int main(void)
 		cmocka_unit_test_setup(a_handler_that_is_nowhere, clear),
 		cmocka_unit_test_setup(goes_to_the_handler_by_a_register, clear),
 		cmocka_unit_test_setup(looks_a_return_address_up_one_byte_before, clear),
+		cmocka_unit_test_setup(looks_up_where_nobody_has_called, clear),
 		cmocka_unit_test_setup(knows_both_halves_of_a_stub, clear),
 		cmocka_unit_test_setup(steps_over_a_signal, clear),
 		cmocka_unit_test_setup(finds_the_caller_of_a_realigned_stack, clear),

@@ -80,7 +80,7 @@ IN_REGISTER, ALONE = 0x80, 0x40
 FLAGS = IN_REGISTER | ALONE
 
 
-def place(text):
+def cfa_words(text):
     """Words from the CFA; None where it is not saved there."""
     match = re.match(r"c([+-]\d+)$", text)
     return int(match[1]) // 8 if match else None
@@ -92,9 +92,9 @@ def return_address(ra, fp):
     At a function's begin readelf shows "u": there is no rule, the address is in x30 still."""
     if ra == "u":
         return (-128 if fp is None else fp, IN_REGISTER)
-    if place(ra) is None or (fp is not None and place(ra) != fp + 1):
+    if cfa_words(ra) is None or (fp is not None and cfa_words(ra) != fp + 1):
         return None
-    return (place(ra), ALONE) if fp is None else (fp, 0)
+    return (cfa_words(ra), ALONE) if fp is None else (fp, 0)
 
 
 def expected(rules):
@@ -104,14 +104,14 @@ def expected(rules):
     base = re.match(r"([a-z0-9]+)([+-]\d+)$", cfa)
     if not base or base[1] not in FP_NAMES + SP_NAMES:
         return None
-    if fp not in ("u", "s") and place(fp) is None:
+    if fp not in ("u", "s") and cfa_words(fp) is None:
         return None
     offset, is_pushed = int(base[2]), base[1] in ("rsp", "rbp")
     if is_pushed and ra != "c-8":
         return None
     if offset % 8 or not 0 <= offset // 8 < 65536:
         return None
-    fp = place(fp)
+    fp = cfa_words(fp)
     if fp is not None and base[1] in SP_NAMES and offset + fp * 8 < 0:
         fp = None  # popped already: the register has it again
     found = (-128 if fp is None else fp, 0) if is_pushed else return_address(ra, fp)
@@ -148,8 +148,8 @@ def is_return(data, segments, address):
 
 def segments_of(data):
     at, (size, count) = struct.unpack_from("<Q", data, 0x20)[0], struct.unpack_from("<HH", data, 0x36)
-    for place in range(at, at + count * size, size):
-        kind, _, offset, start, _, length = struct.unpack_from("<IIQQQQ", data, place)
+    for address in range(at, at + count * size, size):
+        kind, _, offset, start, _, length = struct.unpack_from("<IIQQQQ", data, address)
         if kind == 1:
             yield offset, start, length
 

@@ -51,17 +51,17 @@ static void sample_ring_drop(struct kept_sample *kept)
 
 void sample_ring_push(struct sample_ring *ring, struct kept_sample *kept)
 {
-	struct kept_sample **place;
+	struct kept_sample **slot;
 
 	pthread_mutex_lock(&ring->lock);
-	place = &ring->items[ring->next % ring->room];
-	if (*place && ring->told <= (*place)->seen.number) {
-		ring->told = (*place)->seen.number + 1;
+	slot = &ring->items[ring->next % ring->room];
+	if (*slot && ring->told <= (*slot)->seen.number) {
+		ring->told = (*slot)->seen.number + 1;
 		ring->overwritten++;
 	}
-	sample_ring_drop(*place);
+	sample_ring_drop(*slot);
 	kept->seen.number = ring->next++;
-	*place = kept;
+	*slot = kept;
 	pthread_cond_signal(&ring->filled);
 	pthread_mutex_unlock(&ring->lock);
 }

@@ -28,7 +28,7 @@ static void read_name(struct thread_name *name, pid_t pid, pid_t tid)
 	snprintf(name->text, sizeof(name->text), "%s", text);
 }
 
-static struct thread_name *place_of(struct thread_names *self, pid_t pid, pid_t tid)
+static struct thread_name *name_of(struct thread_names *self, pid_t pid, pid_t tid)
 {
 	struct table_entry *entry;
 	bool is_new;
@@ -37,7 +37,7 @@ static struct thread_name *place_of(struct thread_names *self, pid_t pid, pid_t 
 		thread_names_done(self);
 	if (make_room(&self->names, self->count, &self->room, sizeof(*self->names)))
 		return NULL;
-	entry = table_make(&self->places, (uint64_t)pid, (uint64_t)tid, &is_new);
+	entry = table_make(&self->by_thread, (uint64_t)pid, (uint64_t)tid, &is_new);
 	if (!entry)
 		return NULL;
 	if (is_new) {
@@ -49,7 +49,7 @@ static struct thread_name *place_of(struct thread_names *self, pid_t pid, pid_t 
 
 const char *thread_name_of(struct thread_names *self, pid_t pid, pid_t tid)
 {
-	struct thread_name *name = place_of(self, pid, tid);
+	struct thread_name *name = name_of(self, pid, tid);
 	uint64_t now = now_ns();
 
 	if (!name)
@@ -63,7 +63,7 @@ const char *thread_name_of(struct thread_names *self, pid_t pid, pid_t tid)
 
 void thread_names_done(struct thread_names *self)
 {
-	table_done(&self->places);
+	table_done(&self->by_thread);
 	free(self->names);
 	*self = (struct thread_names){ 0 };
 }

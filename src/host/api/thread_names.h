@@ -15,7 +15,7 @@ struct thread_name {
 };
 
 struct thread_names {
-	struct table places; /* (pid, tid): place in names */
+	struct table by_thread; /* (pid, tid): index in names */
 	struct thread_name *names;
 	size_t count, room;
 };

@@ -50,7 +50,7 @@ static const struct wanted wanted[] = {
 	WANT(__cxa_finalize, false),
 };
 
-static int missing(struct err *err, const char *what)
+static int fact_missing(struct err *err, const char *what)
 {
 	err_set(err, -ENOENT, "its C library lacks %s", what);
 	err_why(err,
@@ -66,7 +66,7 @@ static int resolve_functions(const struct libraries *at, struct boot_libc *ret, 
 
 		if (elf_image_symbol(&at->libc->image, wanted[i].name, &address) &&
 		    (!other || elf_image_symbol(&other->image, wanted[i].name, &address)))
-			return missing(err, wanted[i].name);
+			return fact_missing(err, wanted[i].name);
 		memcpy((char *)ret + wanted[i].offset, &address, sizeof(address));
 	}
 	return 0;
@@ -80,7 +80,7 @@ static int find_code(const struct libraries *at, const char *bytes, size_t size,
 }
 
 /* A system call instruction followed by a return, where no thread ever waits: in getppid.  On
- * aarch64 the kernel takes a call from the place where the thread was interrupted for that call. */
+ * aarch64 the kernel takes a call from the field where the thread was interrupted for that call. */
 static int find_syscall_return(const struct libraries *at, uint64_t *ret)
 {
 	unsigned char code[SHORT_FUNCTION];
@@ -100,12 +100,12 @@ static int find_syscall_return(const struct libraries *at, uint64_t *ret)
 static int find_instructions(const struct libraries *at, struct facts *ret, struct err *err)
 {
 	if (find_syscall_return(at, &ret->syscall_return))
-		return missing(err, "a system call instruction followed by a return");
+		return fact_missing(err, "a system call instruction followed by a return");
 	if (elf_image_find(&at->libc->image, ARCH_THREAD_EXIT, sizeof(ARCH_THREAD_EXIT) - 1,
 			   &ret->thread_exit))
-		return missing(err, "code that ends a thread");
+		return fact_missing(err, "code that ends a thread");
 	if (find_code(at, ARCH_SIGRETURN, sizeof(ARCH_SIGRETURN) - 1, &ret->sigreturn))
-		return missing(err, "code that returns from a signal");
+		return fact_missing(err, "code that returns from a signal");
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int find_init_word(const struct libraries *at, struct facts *ret, struct 
 		return 0;
 	if (!elf_image_symbol(&at->libc->image, "__progname", &ret->init_word))
 		return 0;
-	return missing(err, "__progname");
+	return fact_missing(err, "__progname");
 }
 
 static int find_description(const struct libraries *at, const char *name, uint64_t *ret)
@@ -173,23 +173,24 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 
 	if (read_description(at, "_thread_db_pthread_tid", 2, &ret->tid_offset) ||
 	    read_description(at, "_thread_db_sizeof_pthread", 0, &ret->block_size))
-		return missing(err, "the description of its threads (_thread_db_pthread_tid)");
+		return fact_missing(err, "the description of its threads (_thread_db_pthread_tid)");
 	if (ret->tid_offset + 4 > ret->block_size || ret->block_size > 0x8000)
-		return missing(err, "a sensible description of its threads");
+		return fact_missing(err, "a sensible description of its threads");
 	ret->libc.thread_flags =
 		find_thread_word(at, "_thread_db_pthread_cancelhandling", ret->block_size);
 	ret->libc.thread_block = ARCH_TLS_ABOVE ? -(int64_t)ret->block_size : 0;
 	ret->libc.thread_number = find_thread_word(at, "_thread_db_pthread_tid", ret->block_size);
 	if (elf_image_symbol_range(&at->libc->image, "calloc", &ret->calloc))
-		return missing(err, "calloc");
+		return fact_missing(err, "calloc");
 	find_beginnings(at, ret);
 	if (elf_image_symbol(&at->libc->image, "__libc_single_threaded", &ret->single_word))
 		ret->single_word = 0;
 	ret->has_flag_in_block = at->target->process.libc.minor < FLAG_GLOBAL_SINCE;
 	ret->has_tls_offsets = !read_description(at, "_thread_db_link_map_l_tls_offset", 2,
-						 &ret->tls_offset_place);
+						 &ret->tls_offset_field);
 	if (elf_image_tls_offset(&at->libc->image, &ret->libc_tls_offset))
-		return missing(err, "a relocation that shows where its thread-local storage is");
+		return fact_missing(err,
+				    "a relocation that shows where its thread-local storage is");
 	if (at->linker && !elf_image_symbol(&at->linker->image, "__rseq_offset", &rseq) &&
 	    at->target->reader.read(at->target->reader.context, rseq, &ret->rseq_offset,
 				    sizeof(rseq)))

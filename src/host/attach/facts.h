@@ -13,7 +13,7 @@ struct facts {
 	/* Of glibc's thread block. */
 	uint32_t tid_offset, block_size;
 	uint32_t has_tls_offsets,
-		tls_offset_place; /* where a link map says where its static TLS is */
+		tls_offset_field; /* where a link map says where its static TLS is */
 	int64_t libc_tls_offset;
 	struct elf_range calloc; /* see docs/attach.md, "One thread becomes two" */
 	/* fork and _Fork, and what calls main; see "A process that was just born" there. */

@@ -217,9 +217,9 @@ int launch_look(struct launch *self, struct err *err)
 static int launch_tell(struct launch *self, size_t offset, const void *word, size_t size,
 		       struct err *err)
 {
-	off_t place = (off_t)(self->doorstep + offset);
+	off_t address = (off_t)(self->doorstep + offset);
 
-	if (pwrite(self->memory, word, size, place) == (ssize_t)size ||
+	if (pwrite(self->memory, word, size, address) == (ssize_t)size ||
 	    launch_has_ended(self, false))
 		return 0;
 	return err_set(err, -EIO, "cannot write to the program that was started: %s",

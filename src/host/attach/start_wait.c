@@ -20,7 +20,7 @@ void start_wait_begin(struct start_wait *ret, uint64_t limit_ns)
 
 /* -ESRCH of a process that lives: its first thread ended between two looks, and the program goes on
  * without it. */
-static bool passes(int code)
+static bool code_is_transient(int code)
 {
 	return code == -EAGAIN || code == -ESTALE || code == -ESRCH;
 }
@@ -46,7 +46,7 @@ static bool pause_beside(int pidfd, long pause_ns)
 bool start_wait_more(struct start_wait *wait, const struct process *looked_at, int pidfd,
 		     const struct err *err)
 {
-	bool may_pass = passes(err->code) || has_executed(looked_at);
+	bool may_pass = code_is_transient(err->code) || has_executed(looked_at);
 
 	if (pidfd < 0 || !may_pass || now_ns() > wait->deadline_ns || interrupt_is_waiting() ||
 	    pause_beside(pidfd, wait->pause_ns))

@@ -80,7 +80,7 @@ static bool tls_start(const struct target *target, const struct facts *facts,
 		return true;
 	}
 	if (!facts->has_tls_offsets ||
-	    target->reader.read(target->reader.context, module->link_map + facts->tls_offset_place,
+	    target->reader.read(target->reader.context, module->link_map + facts->tls_offset_field,
 				&offset, sizeof(offset)))
 		return false;
 	/* 0: not static; -1 and -2: glibc's marks for "none" and "must stay dynamic". */
@@ -109,8 +109,8 @@ static void measure_tls(const struct target *target, const struct facts *facts,
 
 /* x86-64: [static TLS][pointer: struct pthread]; aarch64: [struct pthread][pointer: two words,
  * static TLS]. */
-static int thread_block_place(const struct facts *facts, struct layout *layout, struct job *job,
-			      struct err *err)
+static int thread_block_lay_out(const struct facts *facts, struct layout *layout, struct job *job,
+				struct err *err)
 {
 	uint64_t at, end;
 
@@ -195,7 +195,7 @@ int image_build(const struct target *target, const struct modules *modules,
 	if (facts->way == BOOT_WAY_CALL)
 		return 0;
 	measure_tls(target, facts, modules, &layout);
-	r = thread_block_place(facts, &layout, job, err);
+	r = thread_block_lay_out(facts, &layout, job, err);
 	if (r)
 		return r;
 	put_tls(target, facts, modules, &layout, job);

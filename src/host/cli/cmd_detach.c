@@ -29,7 +29,7 @@ static const struct option_desc detach_options[] = {
 	OPERAND_OPTION(offsetof(struct detach_values, pid)),
 	{ 'u', "unload", NULL, "unmap the agent and its tools too", OPTION_FLAG,
 	  offsetof(struct detach_values, unload) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG,
 	  offsetof(struct detach_values, is_json) },
 	{ 0 },
 };
@@ -47,7 +47,7 @@ static bool is_limpet(pid_t pid)
 }
 
 /* It has a descriptor of the process that it holds. */
-static bool holds(pid_t holder, pid_t pid)
+static bool holder_has_process(pid_t holder, pid_t pid)
 {
 	CLEANUP(free) pid_t *fds = NULL;
 	struct err ignored;
@@ -72,7 +72,7 @@ static int refuse_to_ask(const struct resident *resident, struct err *err)
 	err_set(err, -EBUSY, "it is held by process %d (%s), which limpet cannot ask to leave",
 		resident->page.holder_pid, resident->page.holder_name);
 	err_why(err, "that is another program, or one in another pid namespace");
-	err_fix(err, "end its visit there");
+	err_fix(err, "detach it there");
 	return err_exit(err, EXIT_BUSY);
 }
 
@@ -84,7 +84,7 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 	CLEANUP(close) int fd = (int)syscall(SYS_pidfd_open, holder, 0);
 
 	if (fd < 0 || !resident_holder_lives(resident) || !is_limpet(holder) ||
-	    !holds(holder, target->process.pid))
+	    !holder_has_process(holder, target->process.pid))
 		return refuse_to_ask(resident, err);
 	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0))
 		return err_set(err, -errno, "ask limpet %d, which holds it, to leave: %s", holder,

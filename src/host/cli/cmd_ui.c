@@ -112,7 +112,8 @@ static int ui_wait(struct ui_server *server, const struct ui_values *values,
 	return r;
 }
 
-static int run(const struct ui_values *values, struct ui_options *options, struct err *err)
+static int ui_run_options(const struct ui_values *values, struct ui_options *options,
+			  struct err *err)
 {
 	struct ui_server *server = NULL;
 	int r = ui_start(&server, options, err);
@@ -135,7 +136,7 @@ static enum exit_code ui_run(char **argv)
 		invoker_find(&options.user, &options.group);
 		options.port = (uint16_t)values.port;
 		options.socket = values.socket;
-		(void)!run(&values, &options, &err);
+		(void)!ui_run_options(&values, &options, &err);
 	}
 	return report_end("ui", values.is_json && err.code, &err);
 }

@@ -157,7 +157,7 @@ static bool is_there(pid_t pid, pid_t tid)
 }
 
 /* Our number of a thread that lives, 0: it does not. */
-static pid_t living(struct target_threads *threads, int32_t tid)
+static pid_t thread_living(struct target_threads *threads, int32_t tid)
 {
 	pid_t outer = facts_find(threads, tid);
 
@@ -170,13 +170,13 @@ static pid_t living(struct target_threads *threads, int32_t tid)
 
 bool target_thread_is_alive(void *context, int32_t tid)
 {
-	return living(context, tid) != 0;
+	return thread_living(context, tid) != 0;
 }
 
 bool target_thread_name(void *context, int32_t tid, char name[16])
 {
 	struct target_threads *threads = context;
-	pid_t outer = living(threads, tid);
+	pid_t outer = thread_living(threads, tid);
 	char path[64], text[64];
 	struct err err;
 	struct text all, line;

@@ -16,11 +16,11 @@
 static int output_file_start(struct output_file *ret, const char *path, struct err *err)
 {
 	*ret = (struct output_file){ .path = strdup(path),
-				     .place = OUTPUT_PLACE_NONE,
+				     .location = OUTPUT_LOCATION_NONE,
 				     .own_fd = -1 };
 	if (!ret->path)
 		return output_explain(-ENOMEM, path, err);
-	return output_place_find(&ret->place, path, err);
+	return output_location_find(&ret->location, path, err);
 }
 
 /* The descriptor is the stream's from here on, or closed. */
@@ -38,8 +38,8 @@ static int open_out(struct output_file *file, int fd)
 
 static int open_draft(struct output_file *file)
 {
-	int fd = file->place.stream >= 0 ? TAKE_FD(file->place.stream)
-					 : output_place_draft(&file->place, file->draft);
+	int fd = file->location.stream >= 0 ? TAKE_FD(file->location.stream)
+					    : output_location_draft(&file->location, file->draft);
 
 	if (fd >= 0)
 		return open_out(file, fd);
@@ -60,19 +60,19 @@ int output_open(struct output_file *ret, const char *path, struct err *err)
 
 static int make_reachable(struct output_file *file)
 {
-	struct output_place inside = file->place;
+	struct output_location inside = file->location;
 	int fd;
 
-	if (file->place.stream >= 0)
+	if (file->location.stream >= 0)
 		return -ESPIPE;
-	fd = output_place_draft_folder(&file->place, file->own_folder);
+	fd = output_location_draft_folder(&file->location, file->own_folder);
 	if (fd < 0) {
 		file->own_folder[0] = '\0';
 		return fd;
 	}
 	inside.folder = file->own_fd = fd;
-	memcpy(file->draft, file->place.name, sizeof(file->draft));
-	fd = output_place_create(&inside, file->draft);
+	memcpy(file->draft, file->location.name, sizeof(file->draft));
+	fd = output_location_create(&inside, file->draft);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -94,7 +94,7 @@ int output_open_named(struct output_file *ret, const char *path, struct err *err
 
 static int draft_folder(const struct output_file *file)
 {
-	return file->own_fd >= 0 ? file->own_fd : file->place.folder;
+	return file->own_fd >= 0 ? file->own_fd : file->location.folder;
 }
 
 static int close_out(struct output_file *file)
@@ -116,7 +116,8 @@ int output_commit(struct output_file *file, struct err *err)
 	int r = close_out(file);
 
 	if (!r && file->draft[0] &&
-	    renameat(draft_folder(file), file->draft, file->place.folder, file->place.name) < 0)
+	    renameat(draft_folder(file), file->draft, file->location.folder, file->location.name) <
+		    0)
 		r = -errno;
 	if (r) {
 		output_explain(r, file->path, err);
@@ -136,21 +137,21 @@ void output_discard(struct output_file *file)
 	if (file->draft[0])
 		unlinkat(draft_folder(file), file->draft, 0);
 	if (file->own_folder[0])
-		unlinkat(file->place.folder, file->own_folder, AT_REMOVEDIR);
+		unlinkat(file->location.folder, file->own_folder, AT_REMOVEDIR);
 	if (file->own_fd >= 0)
 		close(file->own_fd);
-	output_place_done(&file->place);
+	output_location_done(&file->location);
 	free(file->path);
 	*file = (struct output_file){ 0 };
 }
 
 int output_take_name(struct output_begun *file)
 {
-	int folder = file->place.folder;
+	int folder = file->location.folder;
 
 	if (!file->draft[0])
 		return 0;
-	if (renameat(folder, file->draft, folder, file->place.name) < 0)
+	if (renameat(folder, file->draft, folder, file->location.name) < 0)
 		return -errno;
 	file->draft[0] = '\0';
 	return 0;
@@ -161,16 +162,16 @@ int output_end(struct output_begun *file)
 	int r = file->fd >= 0 && close(file->fd) < 0 ? -errno : 0;
 
 	if (file->draft[0])
-		unlinkat(file->place.folder, file->draft, 0);
-	output_place_done(&file->place);
+		unlinkat(file->location.folder, file->draft, 0);
+	output_location_done(&file->location);
 	*file = OUTPUT_BEGUN_NONE;
 	return r;
 }
 
 void output_abandon(struct output_begun *file)
 {
-	if (file->place.folder >= 0 && !file->place.is_taken)
-		unlinkat(file->place.folder, file->place.name, 0);
+	if (file->location.folder >= 0 && !file->location.is_taken)
+		unlinkat(file->location.folder, file->location.name, 0);
 	output_end(file);
 }
 
@@ -183,20 +184,20 @@ static int refuse_stranger(const char *path, struct err *err)
 
 static int begin_at(struct output_begun *file, const char *path, struct err *err)
 {
-	const struct output_place *place = &file->place;
+	const struct output_location *location = &file->location;
 	int r;
 
-	if (place->stream >= 0)
-		file->fd = TAKE_FD(file->place.stream);
-	else if (place->is_taken)
-		file->fd = output_place_draft(place, file->draft);
+	if (location->stream >= 0)
+		file->fd = TAKE_FD(file->location.stream);
+	else if (location->is_taken)
+		file->fd = output_location_draft(location, file->draft);
 	else
-		file->fd = output_place_create(place, place->name);
+		file->fd = output_location_create(location, location->name);
 	if (file->fd < 0) {
 		file->draft[0] = '\0';
 		return output_explain(file->fd, path, err);
 	}
-	r = place->is_empty ? output_take_name(file) : 0;
+	r = location->is_empty ? output_take_name(file) : 0;
 	return r ? output_explain(r, path, err) : 0;
 }
 
@@ -204,10 +205,10 @@ int output_begin(struct output_begun *ret, const char *path, const void *mark, s
 		 struct err *err)
 {
 	struct output_begun file = OUTPUT_BEGUN_NONE;
-	int r = output_place_find(&file.place, path, err);
+	int r = output_location_find(&file.location, path, err);
 
-	if (!r && file.place.is_taken && !file.place.is_empty &&
-	    !output_place_begins_with(&file.place, mark, size))
+	if (!r && file.location.is_taken && !file.location.is_empty &&
+	    !output_location_begins_with(&file.location, mark, size))
 		r = refuse_stranger(path, err);
 	if (!r)
 		r = begin_at(&file, path, err);

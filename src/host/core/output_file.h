@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "host/core/output_place.h"
+#include "host/core/output_location.h"
 
 #include <stdio.h>
 
@@ -16,7 +16,7 @@
 struct output_file {
 	char *path; /* as it was given */
 	FILE *out;  /* nobody else may write to it: it takes no locks */
-	struct output_place place;
+	struct output_location location;
 	char draft[NAME_MAX + 1]; /* its name until it is complete; "" for a stream, and after it */
 	/* A folder for ourselves alone that the draft is in, and its descriptor; "" for none. */
 	char own_folder[NAME_MAX + 1];
@@ -44,11 +44,11 @@ static inline void output_discard_at_scope_end(struct output_file *file)
 /* A file that can be read while it grows. */
 struct output_begun {
 	int fd; /* -1: none */
-	struct output_place place;
+	struct output_location location;
 	char draft[NAME_MAX + 1]; /* its name until there is something in it; "": it has its own */
 };
 
-#define OUTPUT_BEGUN_NONE ((struct output_begun){ .fd = -1, .place = OUTPUT_PLACE_NONE })
+#define OUTPUT_BEGUN_NONE ((struct output_begun){ .fd = -1, .location = OUTPUT_LOCATION_NONE })
 
 /* Takes the name at once, or, where a file lies there that holds something, with
  * output_take_name().  Such a file must begin with these bytes: it is no stranger to us. */

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The key of the item at a place of the list. */
-typedef uint64_t key_at(const void *items, size_t place);
+/* The key of the item at an index of the list. */
+typedef uint64_t key_at(const void *items, size_t index);
 
 /* How many items have a key below this one; the first that has not stands there. */
 static inline size_t count_below(const void *items, size_t count, uint64_t key, key_at *key_of)

@@ -38,16 +38,17 @@ static int refuse_recording(const char *path, struct err *err)
 
 static bool is_recording(const struct output_file *file)
 {
-	return output_place_begins_with(&file->place, RECORDING_MAGIC, strlen(RECORDING_MAGIC));
+	return output_location_begins_with(&file->location, RECORDING_MAGIC,
+					   strlen(RECORDING_MAGIC));
 }
 
 /* What lies there must be ours, and no recording. */
-static int check_place(const struct output_file *file, const struct exporter *exporter,
-		       const char *path, struct err *err)
+static int check_location(const struct output_file *file, const struct exporter *exporter,
+			  const char *path, struct err *err)
 {
 	if (is_recording(file))
 		return refuse_recording(path, err);
-	return output_check_stranger(&file->place, path, exporter->format->looks_like, err);
+	return output_check_stranger(&file->location, path, exporter->format->looks_like, err);
 }
 
 static int write_file(struct model *model, const struct exporter *exporter, const char *path,
@@ -57,7 +58,7 @@ static int write_file(struct model *model, const struct exporter *exporter, cons
 	int r = output_open(&file, path, err);
 
 	if (!r)
-		r = check_place(&file, exporter, path, err);
+		r = check_location(&file, exporter, path, err);
 	if (r)
 		return r;
 	r = write_to(model, exporter, file.out);
@@ -71,7 +72,7 @@ static int write_named(struct model *model, const struct exporter *exporter, con
 	int r = output_open_named(&file, path, err);
 
 	if (!r)
-		r = check_place(&file, exporter, path, err);
+		r = check_location(&file, exporter, path, err);
 	if (!r)
 		r = exporter->format->write_named(model, &file, err);
 	return r ? r : output_commit(&file, err);
@@ -79,7 +80,7 @@ static int write_named(struct model *model, const struct exporter *exporter, con
 
 static int file_refuse(const struct exporter *exporter, const char *path, struct err *err)
 {
-	err_set(err, -EINVAL, "%s is a file with places in it: it cannot be written to '%s'",
+	err_set(err, -EINVAL, "%s needs a file that it can seek in: it cannot be written to '%s'",
 		exporter->name, path);
 	err_fix(err, "-o FILE%s", exporter->extensions[0]);
 	return err_exit(err, EXIT_USAGE);

@@ -20,7 +20,7 @@ int allocations_init(struct allocations *ret, const struct model *model)
 	return ret->outer_end_ns ? 0 : -ENOMEM;
 }
 
-static bool is_same_place(const struct allocation_site *site, const struct call *call)
+static bool is_same_site(const struct allocation_site *site, const struct call *call)
 {
 	return site->process == call->process && site->frame_count == call->frame_count &&
 	       (call->frame_count ? memcmp(site->frames, call->frames,
@@ -48,7 +48,7 @@ static int add_site(struct allocations *self, const struct call *call)
 	return 0;
 }
 
-/* Places with the same hash are told apart by a second number. */
+/* Sites with the same hash are told apart by a second number. */
 static int find_site(struct allocations *self, const struct call *call, uint32_t *ret)
 {
 	uint64_t hash = call->frame_count
@@ -57,7 +57,7 @@ static int find_site(struct allocations *self, const struct call *call, uint32_t
 
 	for (uint64_t turn = 0;; turn++) {
 		bool is_new;
-		struct table_entry *entry = table_make(&self->by_place, hash, turn, &is_new);
+		struct table_entry *entry = table_make(&self->by_site, hash, turn, &is_new);
 
 		if (!entry)
 			return -ENOMEM;
@@ -66,7 +66,7 @@ static int find_site(struct allocations *self, const struct call *call, uint32_t
 		*ret = (uint32_t)entry->value;
 		if (is_new)
 			return add_site(self, call);
-		if (is_same_place(&self->sites[*ret], call))
+		if (is_same_site(&self->sites[*ret], call))
 			return 0;
 	}
 }
@@ -251,6 +251,6 @@ void allocations_done(struct allocations *self)
 	free(self->sites);
 	free(self->coming);
 	free(self->outer_end_ns);
-	table_done(&self->by_place);
+	table_done(&self->by_site);
 	table_done(&self->blocks);
 }

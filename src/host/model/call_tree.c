@@ -31,7 +31,7 @@ static int add_node(struct call_tree *tree, const struct tree_node *node)
 
 /* Goes to the child of this kind and value, made when it is not there. */
 static int call_tree_descend(struct builder *self, uint32_t *node, enum tree_kind kind,
-			     uint32_t value, uint32_t place)
+			     uint32_t value, uint32_t location)
 {
 	struct tree_node child = { .kind = kind,
 				   .value = value,
@@ -39,7 +39,7 @@ static int call_tree_descend(struct builder *self, uint32_t *node, enum tree_kin
 				   .first = TREE_NONE,
 				   .next = TREE_NONE,
 				   .depth = self->tree->nodes[*node].depth + 1,
-				   .place = place };
+				   .location = location };
 	bool is_new;
 	struct table_entry *entry =
 		table_make(&self->children, *node, (uint64_t)kind << 32 | value, &is_new);
@@ -55,10 +55,10 @@ static int call_tree_descend(struct builder *self, uint32_t *node, enum tree_kin
 	return 0;
 }
 
-static int descend_place(struct builder *self, uint32_t *node, uint32_t place)
+static int descend_location(struct builder *self, uint32_t *node, uint32_t location)
 {
 	return call_tree_descend(self, node, TREE_FUNCTION,
-				 self->profile->samples->places[place].function, place);
+				 self->profile->samples->locations[location].function, location);
 }
 
 static int descend_frame(struct builder *self, uint32_t *node, uint32_t number)
@@ -66,11 +66,11 @@ static int descend_frame(struct builder *self, uint32_t *node, uint32_t number)
 	const struct sample_frame *frame = &self->profile->samples->frames[number];
 	int r = 0;
 
-	for (uint32_t i = 0; !r && i < frame->place_count; i++)
-		r = descend_place(self, node,
-				  frame->first_place + (self->options->is_inverted
-								? i
-								: frame->place_count - 1 - i));
+	for (uint32_t i = 0; !r && i < frame->location_count; i++)
+		r = descend_location(
+			self, node,
+			frame->first_location +
+				(self->options->is_inverted ? i : frame->location_count - 1 - i));
 	return r;
 }
 
@@ -81,7 +81,11 @@ static int add_entry(struct builder *self, const struct profile_entry *entry, ui
 	bool is_incomplete = entry->end != STACK_COMPLETE;
 	int r = 0;
 
-	if (self->options->is_by_thread)
+	if (self->options->is_by_process)
+		r = call_tree_descend(self, &node, TREE_PROCESS,
+				      self->tree->model->threads[entry->thread]->process->number,
+				      0);
+	if (!r && self->options->is_by_thread)
 		r = call_tree_descend(self, &node, TREE_THREAD, entry->thread, 0);
 	if (!r && is_incomplete && !self->options->is_inverted)
 		r = call_tree_descend(self, &node, TREE_INCOMPLETE, 0, 0);
@@ -192,6 +196,9 @@ void call_tree_name(const struct call_tree *tree, const struct tree_node *node, 
 		break;
 	case TREE_INCOMPLETE:
 		snprintf(ret, room, "[incomplete stack]");
+		break;
+	case TREE_PROCESS:
+		process_title(tree->model->processes[node->value], ret, room);
 		break;
 	case TREE_FUNCTION:
 		snprintf(ret, room, "%s", call_tree_function(tree, node)->name);

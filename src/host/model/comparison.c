@@ -18,7 +18,7 @@
 struct matching {
 	struct comparison *comparison;
 	struct pool texts;
-	struct table functions, threads; /* numbers of texts: places */
+	struct table functions, threads; /* numbers of texts: indexes */
 };
 
 static bool is_executable(const struct model *model, const struct sample_code *code)
@@ -30,8 +30,8 @@ static bool is_executable(const struct model *model, const struct sample_code *c
 	return false;
 }
 
-/* The place of what has these two texts; a new one is `known`. */
-static int find_place(struct matching *self, struct table *table, const char *name,
+/* The index of what has these two texts; a new one is `known`. */
+static int find_index(struct matching *self, struct table *table, const char *name,
 		      const char *where, size_t known, uint32_t *ret)
 {
 	uint32_t a = pool_add(&self->texts, name), b = pool_add(&self->texts, where);
@@ -59,7 +59,7 @@ static int match_function(struct matching *self, const struct model *model, uint
 
 	if (make_room(&all->functions, all->function_count, &all->function_room,
 		      sizeof(*all->functions)) ||
-	    find_place(self, &self->functions, function->name, where, all->function_count, ret))
+	    find_index(self, &self->functions, function->name, where, all->function_count, ret))
 		return -ENOMEM;
 	if (*ret == all->function_count)
 		all->functions[all->function_count++] = (struct compared_function){
@@ -77,7 +77,7 @@ static int match_thread(struct matching *self, const struct model *model, uint32
 	const char *name = model->threads[number]->name;
 
 	if (make_room(&all->threads, all->thread_count, &all->thread_room, sizeof(*all->threads)) ||
-	    find_place(self, &self->threads, name, "", all->thread_count, ret))
+	    find_index(self, &self->threads, name, "", all->thread_count, ret))
 		return -ENOMEM;
 	if (*ret == all->thread_count)
 		all->threads[all->thread_count++] = (struct compared_thread){ .name = name };
@@ -193,7 +193,7 @@ void comparison_done(struct comparison *comparison)
 
 /* With one sample more on either side (Agresti and Caffo): a share of 0 or of all of few samples
  * would else seem to be exact. */
-static double variance(double share, double samples)
+static double share_variance(double share, double samples)
 {
 	double moved = (fmin(share, 1) * samples + 1) / (samples + 2);
 
@@ -213,7 +213,7 @@ struct share_change comparison_change(const struct comparison *comparison, uint6
 		double share = all > 0 ? (double)parts[i] / all : 0;
 
 		change.shares[i] = 100 * share;
-		sum += variance(share, side->even_samples);
+		sum += share_variance(share, side->even_samples);
 	}
 	change.points = change.shares[SIDE_B] - change.shares[SIDE_A];
 	change.error = 100 * 1.96 * sqrt(sum);

@@ -33,7 +33,7 @@ struct compared_side {
 	struct model *model;
 	struct profile profile; /* threads are told apart */
 	double even_samples;    /* as many of equal weight would tell as much */
-	uint32_t *functions;    /* the place in the comparison of each function of the model */
+	uint32_t *functions;    /* the index in the comparison of each function of the model */
 	uint32_t *threads;      /* and of each thread */
 };
 

@@ -18,8 +18,7 @@ static bool has_word(const struct trace_function *function, const char *const *w
 	return false;
 }
 
-/* Others take bytes out of a descriptor. */
-static bool is_writing(const struct trace_function *function)
+bool descriptors_is_writing(const struct trace_function *function)
 {
 	static const char *const words[] = { "write", "send", "put", "printf" };
 
@@ -121,7 +120,7 @@ int descriptors_init(struct descriptors *ret, const struct model *model)
 }
 
 /* The descriptor that a call is about, -1: none.  A stream is remembered with its own. */
-static int32_t subject(struct descriptors *self, const struct call *call)
+static int32_t call_descriptor(struct descriptors *self, const struct call *call)
 {
 	uint64_t descriptor = 0, object = 0, result = 0;
 	bool has_object = call_value(call, VALUE_OBJECT, &object), is_new;
@@ -145,7 +144,7 @@ static int32_t subject(struct descriptors *self, const struct call *call)
 static void descriptors_count(struct descriptor_row *row, const struct call *call)
 {
 	statistics_add(&row->statistics, call->end_ns - call->begin_ns);
-	if (is_writing(call->function))
+	if (descriptors_is_writing(call->function))
 		row->written_bytes += bytes_moved(call);
 	else
 		row->read_bytes += bytes_moved(call);
@@ -175,7 +174,7 @@ int descriptors_take(struct descriptors *self, const struct call *call)
 
 	if (call->function->domain != DOMAIN_IO)
 		return 0;
-	descriptor = subject(self, call);
+	descriptor = call_descriptor(self, call);
 	if (descriptor < 0)
 		return 0;
 	if (learn_name(self, call, descriptor))

@@ -55,21 +55,21 @@ static int find_node(struct laying *self, const struct tree_node *node, uint32_t
 	return is_new ? add_node(self->diff, &made) : 0;
 }
 
-/* places: of each node of the side's own tree, in which parents come first. */
+/* indexes: of each node of the side's own tree, in which parents come first. */
 static int lay_nodes(struct laying *self, const struct call_tree *tree, enum side side,
-		     uint32_t *places)
+		     uint32_t *indexes)
 {
 	const uint32_t *functions = self->comparison->sides[side].functions;
 
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct tree_node *node = &tree->nodes[i];
 		uint32_t value = node->kind == TREE_FUNCTION ? functions[node->value] : node->value;
-		uint32_t parent = node->parent == TREE_NONE ? TREE_NONE : places[node->parent];
+		uint32_t parent = node->parent == TREE_NONE ? TREE_NONE : indexes[node->parent];
 		struct compared_part *part;
 
-		if (find_node(self, node, value, parent, &places[i]))
+		if (find_node(self, node, value, parent, &indexes[i]))
 			return -ENOMEM;
-		part = &self->diff->parts[places[i]][side];
+		part = &self->diff->parts[indexes[i]][side];
 		part->self_ns += node->self_ns;
 		part->total_ns += node->total_ns;
 		part->self_count += node->self_count;
@@ -81,14 +81,14 @@ static int lay_nodes(struct laying *self, const struct call_tree *tree, enum sid
 static int lay_tree(struct laying *self, const struct call_tree *tree,
 		    const struct profile *profile, enum side side)
 {
-	uint32_t *places = calloc(tree->count + 1, sizeof(*places));
+	uint32_t *indexes = calloc(tree->count + 1, sizeof(*indexes));
 	uint32_t *of_entry = calloc(profile->count + 1, sizeof(*of_entry));
-	int r = places && of_entry ? lay_nodes(self, tree, side, places) : -ENOMEM;
+	int r = indexes && of_entry ? lay_nodes(self, tree, side, indexes) : -ENOMEM;
 
 	self->diff->of_entry[side] = of_entry;
 	for (size_t i = 0; !r && i < profile->count; i++)
-		of_entry[i] = places[tree->of_entry[i]];
-	free(places);
+		of_entry[i] = indexes[tree->of_entry[i]];
+	free(indexes);
 	return r;
 }
 
@@ -103,7 +103,7 @@ static int lay_side(struct laying *self, const struct profile *profile, enum sid
 	return lay_tree(self, &tree, profile, side);
 }
 
-static double share(const struct diff_tree *diff, size_t node, enum side side)
+static double node_share(const struct diff_tree *diff, size_t node, enum side side)
 {
 	uint64_t all = diff->parts[0][side].total_ns;
 
@@ -113,12 +113,13 @@ static double share(const struct diff_tree *diff, size_t node, enum side side)
 /* A side without samples has no share in the widths. */
 static void diff_tree_weigh(struct diff_tree *diff)
 {
-	double sides = share(diff, 0, SIDE_A) + share(diff, 0, SIDE_B);
+	double sides = node_share(diff, 0, SIDE_A) + node_share(diff, 0, SIDE_B);
 
 	for (size_t i = 0; sides > 0 && i < diff->tree.count; i++)
-		diff->tree.nodes[i].total_ns = (uint64_t)MIN(
-			(share(diff, i, SIDE_A) + share(diff, i, SIDE_B)) / sides * DIFF_WHOLE,
-			(double)DIFF_WHOLE);
+		diff->tree.nodes[i].total_ns =
+			(uint64_t)MIN((node_share(diff, i, SIDE_A) + node_share(diff, i, SIDE_B)) /
+					      sides * DIFF_WHOLE,
+				      (double)DIFF_WHOLE);
 }
 
 int diff_tree_build(struct diff_tree *ret, const struct comparison *comparison,

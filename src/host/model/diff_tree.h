@@ -10,7 +10,7 @@
 #define DIFF_WHOLE 1000000000000u
 
 struct diff_tree {
-	/* Values of functions are places in the comparison; `total_ns` is the mean of both shares,
+	/* Values of functions are indexes in the comparison; `total_ns` is the mean of both shares,
 	 * so that what is only in one of them can be seen too.  It has no model. */
 	struct call_tree tree;
 	struct compared_part (*parts)[SIDES]; /* of each node */

@@ -9,12 +9,12 @@
 #include "host/core/room.h"
 #include "host/recording/pack.h"
 
-static int add_place(struct model_thread *thread, const struct records_place *place)
+static int add_location(struct model_thread *thread, const struct records_location *location)
 {
-	if (make_room(&thread->places, thread->place_count, &thread->place_room,
-		      sizeof(*thread->places)))
+	if (make_room(&thread->locations, thread->location_count, &thread->location_room,
+		      sizeof(*thread->locations)))
 		return -ENOMEM;
-	thread->places[thread->place_count++] = *place;
+	thread->locations[thread->location_count++] = *location;
 	return 0;
 }
 
@@ -25,8 +25,8 @@ struct survey {
 };
 
 /* Looks at every record: from when on, how many calls, and what has which name. */
-static int index_survey(struct cursor cursor, struct names *names, struct records_place *place,
-			struct survey *ret)
+static int index_survey(struct cursor cursor, struct names *names,
+			struct records_location *location, struct survey *ret)
 {
 	struct packer packer = { 0 };
 	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
@@ -37,7 +37,7 @@ static int index_survey(struct cursor cursor, struct names *names, struct record
 		const struct record_call *call = (const void *)record;
 
 		if (call->head.kind == RECORD_CALL) {
-			place->least_begin = MIN(place->least_begin, call->begin);
+			location->least_begin = MIN(location->least_begin, call->begin);
 			ret->calls++;
 		} else if (call->head.kind == RECORD_NAME) {
 			if (names_add(names, (const void *)record))
@@ -45,7 +45,7 @@ static int index_survey(struct cursor cursor, struct names *names, struct record
 		} else if (call->head.kind >= RECORD_KINDS) {
 			ret->others++;
 		} else if (!ret->records) {
-			place->begins_with_a_rest = true;
+			location->begins_with_a_rest = true;
 		}
 		ret->records++;
 	}
@@ -55,11 +55,11 @@ static int index_survey(struct cursor cursor, struct names *names, struct record
 int index_records(struct model *model, struct model_thread *thread, uint64_t at,
 		  const struct records_head *head, struct cursor records)
 {
-	struct records_place place = { .at = at,
-				       .least_begin = UINT64_MAX,
-				       .sequence = head->sequence };
+	struct records_location location = { .at = at,
+					     .least_begin = UINT64_MAX,
+					     .sequence = head->sequence };
 	struct survey found;
-	int r = index_survey(records, &model->processes[thread->process->number]->names, &place,
+	int r = index_survey(records, &model->processes[thread->process->number]->names, &location,
 			     &found);
 
 	if (r)
@@ -70,15 +70,15 @@ int index_records(struct model *model, struct model_thread *thread, uint64_t at,
 	model->calls += found.calls;
 	model->records += found.records;
 	model->other_records += found.others;
-	return add_place(thread, &place);
+	return add_location(thread, &location);
 }
 
 void index_finish(struct model_thread *thread)
 {
 	uint64_t least = UINT64_MAX;
 
-	for (size_t i = thread->place_count; i-- > 0;) {
-		least = MIN(least, thread->places[i].least_begin);
-		thread->places[i].least_begin = least;
+	for (size_t i = thread->location_count; i-- > 0;) {
+		least = MIN(least, thread->locations[i].least_begin);
+		thread->locations[i].least_begin = least;
 	}
 }

@@ -9,7 +9,7 @@
 int index_records(struct model *model, struct model_thread *thread, uint64_t at,
 		  const struct records_head *head, struct cursor records) MUST_CHECK;
 
-/* After the last one: each place learns the least beginning of all that follow. */
+/* After the last one: each location learns the least beginning of all that follow. */
 void index_finish(struct model_thread *thread);
 
 /* After the last clock: how ticks become nanoseconds. */

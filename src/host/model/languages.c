@@ -18,7 +18,7 @@ static const char *const languages[] = {
 };
 
 /* "[name]" alone, or followed by a blank and the file; NULL: another one. */
-static const char *behind(const char *path, const char *name)
+static const char *file_behind(const char *path, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -31,7 +31,7 @@ static const char *behind(const char *path, const char *name)
 unsigned language_of_path(const char *path)
 {
 	for (unsigned i = LANGUAGE_FIRST; i < ARRAY_SIZE(languages); i++)
-		if (behind(path, languages[i]))
+		if (file_behind(path, languages[i]))
 			return i;
 	return LANGUAGE_NATIVE;
 }
@@ -39,7 +39,8 @@ unsigned language_of_path(const char *path)
 const char *language_path(const char *path)
 {
 	unsigned language = language_of_path(path);
-	const char *file = language == LANGUAGE_NATIVE ? path : behind(path, languages[language]);
+	const char *file =
+		language == LANGUAGE_NATIVE ? path : file_behind(path, languages[language]);
 
 	return file && *file ? file : path;
 }

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* LANGUAGE_ALL, LANGUAGE_NATIVE, then the places of a table. */
+/* LANGUAGE_ALL, LANGUAGE_NATIVE, then the indexes of a table. */
 enum language { LANGUAGE_ALL, LANGUAGE_NATIVE, LANGUAGE_FIRST };
 
 /* LANGUAGE_NATIVE where it is in none of the table. */

@@ -14,11 +14,11 @@ static int open_codes(const struct samples *samples, struct symbolizer *symboliz
 	for (size_t i = 0; r >= 0 && i < samples->code_count; i++) {
 		const struct sample_code *code = &samples->codes[i];
 		bool is_known = code->kind == CODE_FILE && code->build_id_size;
-		struct symbol_place place = { .path = is_known ? code->path : "",
-					      .build_id = code->build_id,
-					      .build_id_size = code->build_id_size };
+		struct symbol_origin origin = { .path = is_known ? code->path : "",
+						.build_id = code->build_id,
+						.build_id_size = code->build_id_size };
 
-		r = symbolizer_module(symbolizer, is_known ? CODE_FILE : CODE_UNKNOWN, &place);
+		r = symbolizer_module(symbolizer, is_known ? CODE_FILE : CODE_UNKNOWN, &origin);
 	}
 	return r < 0 ? r : 0;
 }

@@ -29,7 +29,7 @@ static bool is_before(const struct stream *a, const struct stream *b)
 	return left < right || (left == right && a->thread->number < b->thread->number);
 }
 
-/* The stream at this place may be later than those below it. */
+/* The stream at this index may be later than those below it. */
 static void sift_down(struct merge *merge, size_t at)
 {
 	for (;;) {
@@ -58,12 +58,22 @@ static int merge_init(struct merge *merge, struct model *model)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		merge->streams[i] = (struct stream){ .model = model, .thread = model->threads[i] };
-		if (model->threads[i]->place_count)
+		if (model->threads[i]->location_count)
 			merge->heap[merge->count++] = &merge->streams[i];
 	}
 	for (size_t i = merge->count / 2; i-- > 0;)
 		sift_down(merge, i);
 	return 0;
+}
+
+/* What a system call was about is its text. */
+static const char *file_text(const struct call *call)
+{
+	uint64_t file = 0;
+
+	return call_value(call, VALUE_FILE, &file)
+		       ? names_find(&call->process->names, NAME_FILE, file)
+		       : "";
 }
 
 static int merge_show(const struct stream *stream, const struct waiting_call *waiting,
@@ -83,9 +93,12 @@ static int merge_show(const struct stream *stream, const struct waiting_call *wa
 		.values = waiting->values,
 		.frame_count = waiting->frame_count,
 		.frames = waiting->frame_count ? (const void *)(side + waiting->frames) : NULL,
-		.text = waiting->has_text ? (const char *)side + waiting->text : "",
+		.text = waiting->has_text ? (const char *)side + waiting->text : NULL,
 		.alloc_sample = stream->model->alloc_sample,
 	};
+
+	if (!call.text)
+		call.text = file_text(&call);
 
 	/* A clock that goes backwards would make durations of centuries. */
 	call.end_ns = MAX(call.end_ns, call.begin_ns);

@@ -11,7 +11,7 @@
 #include "host/recording/reader.h"
 
 /* One chunk of a thread's records. */
-struct records_place {
+struct records_location {
 	uint64_t at;          /* in the file */
 	uint64_t least_begin; /* of the calls in this and all later chunks, in ticks */
 	uint32_t sequence;
@@ -27,8 +27,8 @@ struct model_thread {
 	uint64_t calls, samples;
 	uint64_t gil_looks, gil_held, gil_waited; /* at the lock of its Python: see recorded_gil */
 	uint64_t drops[DROP_REASONS];
-	struct records_place *places;
-	size_t place_count, place_room;
+	struct records_location *locations;
+	size_t location_count, location_room;
 };
 
 struct model_process {
@@ -49,7 +49,9 @@ struct model_process {
 	struct recorded_variable *variables; /* of its environment, some */
 	uint32_t variable_count;
 	uint64_t drops[DROP_REASONS]; /* of threads without a ring */
-	struct names names;           /* of kernels, devices, queues, streams */
+	/* System calls that are not among its calls; see recorded_syscalls. */
+	uint64_t syscalls_before, syscalls_under_way;
+	struct names names; /* of kernels, devices, queues, streams, files */
 };
 
 struct model {

@@ -1,5 +1,5 @@
 /*
- * A table with open places.  Host only; the names come from a file that nobody vouches for.
+ * A table with open slots.  Host only; the names come from a file that nobody vouches for.
  */
 #include "host/model/names.h"
 
@@ -13,7 +13,7 @@
 #define TITLE_MAX  16384u
 
 /* Where it is, or where it would be. */
-static struct name_entry *place_of(const struct names *names, uint32_t space, uint64_t id)
+static struct name_entry *slot_of(const struct names *names, uint32_t space, uint64_t id)
 {
 	uint64_t at = (id + space + 1) * 0x9e3779b97f4a7c15u >> 20;
 
@@ -36,7 +36,7 @@ static int names_grow(struct names *names)
 		return -ENOMEM;
 	for (size_t i = 0; i < names->room; i++)
 		if (names->items[i].text)
-			*place_of(&larger, names->items[i].space, names->items[i].id) =
+			*slot_of(&larger, names->items[i].space, names->items[i].id) =
 				names->items[i];
 	free(names->items);
 	*names = larger;
@@ -65,7 +65,7 @@ int names_add(struct names *names, const struct record_name *record)
 
 	if (r)
 		return r;
-	named = place_of(names, record->space, record->id);
+	named = slot_of(names, record->space, record->id);
 	if (record->head.count != (named->text ? named->parts : 0)) {
 		if (record->head.count)
 			return 0;
@@ -97,14 +97,14 @@ int names_finish(struct names *names)
 
 const char *names_title(const struct names *names, enum name_space space, uint64_t id)
 {
-	const struct name_entry *named = names->room ? place_of(names, space, id) : NULL;
+	const struct name_entry *named = names->room ? slot_of(names, space, id) : NULL;
 
 	return named && named->title ? named->title : names_find(names, space, id);
 }
 
 const char *names_find(const struct names *names, enum name_space space, uint64_t id)
 {
-	const struct name_entry *named = names->room ? place_of(names, space, id) : NULL;
+	const struct name_entry *named = names->room ? slot_of(names, space, id) : NULL;
 
 	return named && named->text ? named->text : "";
 }

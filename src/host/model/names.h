@@ -7,7 +7,7 @@
 
 struct name_entry {
 	uint64_t id;
-	char *text;  /* NULL: an empty place */
+	char *text;  /* NULL: an empty slot */
 	char *title; /* of a kernel: as people write it; NULL: the text */
 	uint32_t space;
 	uint32_t parts; /* that have come, without a gap */

@@ -64,31 +64,33 @@ static void add_neighbour(const struct finding *self, struct sums *sums, uint32_
 	sums->total_ns[number] += self->weight_ns;
 }
 
-static int find_line(struct finding *self, const struct sample_place *place, struct line_sum **ret)
+static int find_line(struct finding *self, const struct sample_location *location,
+		     struct line_sum **ret)
 {
 	struct table_entry *entry;
 	bool is_new;
 
 	if (make_room(&self->lines, self->line_count, &self->line_room, sizeof(*self->lines)))
 		return -ENOMEM;
-	entry = table_make(&self->line_numbers, hash_bytes(place->file, strlen(place->file)),
-			   place->line, &is_new);
+	entry = table_make(&self->line_numbers, hash_bytes(location->file, strlen(location->file)),
+			   location->line, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = self->line_count;
 		self->lines[self->line_count++] =
-			(struct line_sum){ .line = { .file = place->file, .line = place->line } };
+			(struct line_sum){ .line = { .file = location->file,
+						     .line = location->line } };
 	}
 	*ret = &self->lines[entry->value];
 	return 0;
 }
 
-static int add_line(struct finding *self, const struct sample_place *place, bool is_innermost)
+static int add_line(struct finding *self, const struct sample_location *location, bool is_innermost)
 {
 	struct line_sum *sum;
 
-	if (find_line(self, place, &sum))
+	if (find_line(self, location, &sum))
 		return -ENOMEM;
 	sum->line.self_ns += is_innermost ? self->weight_ns : 0;
 	if (sum->stamp != self->stamp)
@@ -98,17 +100,17 @@ static int add_line(struct finding *self, const struct sample_place *place, bool
 }
 
 /* inner: what it called here, NOBODY where it is the innermost. */
-static int add_place(struct finding *self, const struct sample_place *place, uint32_t inner,
-		     bool *is_met)
+static int add_location(struct finding *self, const struct sample_location *location,
+			uint32_t inner, bool *is_met)
 {
 	self->found->total_ns += *is_met ? 0 : self->weight_ns;
 	self->found->self_ns += inner == NOBODY ? self->weight_ns : 0;
 	*is_met = true;
 	add_neighbour(self, &self->callees, inner);
-	return add_line(self, place, inner == NOBODY);
+	return add_line(self, location, inner == NOBODY);
 }
 
-/* From the innermost place of a stack outwards. */
+/* From the innermost location of a stack outwards. */
 static int add_entry(struct finding *self, const struct profile_entry *entry)
 {
 	const struct samples *samples = self->samples;
@@ -120,14 +122,15 @@ static int add_entry(struct finding *self, const struct profile_entry *entry)
 	for (uint32_t at = entry->stack; at != STACK_NONE; at = samples->stacks[at].caller) {
 		const struct sample_frame *frame = &samples->frames[samples->stacks[at].frame];
 
-		for (uint32_t i = 0; !r && i < frame->place_count; i++) {
-			const struct sample_place *place = &samples->places[frame->first_place + i];
+		for (uint32_t i = 0; !r && i < frame->location_count; i++) {
+			const struct sample_location *location =
+				&samples->locations[frame->first_location + i];
 
 			if (inner == self->function)
-				add_neighbour(self, &self->callers, place->function);
-			if (place->function == self->function)
-				r = add_place(self, place, inner, &is_met);
-			inner = place->function;
+				add_neighbour(self, &self->callers, location->function);
+			if (location->function == self->function)
+				r = add_location(self, location, inner, &is_met);
+			inner = location->function;
 		}
 	}
 	return r;

@@ -15,7 +15,7 @@
 struct gathering {
 	struct profile *profile;
 	const struct profile_filter *filter;
-	struct table table; /* places of entries */
+	struct table table; /* indexes of entries */
 };
 
 static bool is_wanted(const struct profile_filter *filter, const struct sample_event *event)
@@ -29,18 +29,18 @@ static int profile_gather(const struct sample_event *event, void *context)
 	struct gathering *self = context;
 	struct profile *profile = self->profile;
 	uint32_t thread = self->filter->is_by_thread ? event->thread->number : THREAD_NONE;
-	struct table_entry *place;
+	struct table_entry *entry;
 	bool is_new;
 
 	if (!is_wanted(self->filter, event))
 		return 0;
-	place = table_make(&self->table, (uint64_t)thread << 32 | event->stack,
+	entry = table_make(&self->table, (uint64_t)thread << 32 | event->stack,
 			   (uint64_t)event->kind << 8 | event->end, &is_new);
-	if (!place ||
+	if (!entry ||
 	    make_room(&profile->entries, profile->count, &profile->room, sizeof(*profile->entries)))
 		return -ENOMEM;
 	if (is_new) {
-		place->value = profile->count;
+		entry->value = profile->count;
 		profile->entries[profile->count++] = (struct profile_entry){
 			.thread = thread,
 			.stack = event->stack,
@@ -48,9 +48,9 @@ static int profile_gather(const struct sample_event *event, void *context)
 			.end = event->end,
 		};
 	}
-	profile->entries[place->value].count++;
-	profile->entries[place->value].weight_ns += event->weight_ns;
-	profile->entries[place->value].squares +=
+	profile->entries[entry->value].count++;
+	profile->entries[entry->value].weight_ns += event->weight_ns;
+	profile->entries[entry->value].squares +=
 		(double)event->weight_ns * (double)event->weight_ns;
 	profile->sample_count++;
 	profile->weight_ns += event->weight_ns;
@@ -132,8 +132,8 @@ static void add_entry(const struct profile *profile, const struct profile_entry 
 	for (uint32_t at = entry->stack; at != STACK_NONE; at = samples->stacks[at].caller) {
 		const struct sample_frame *frame = &samples->frames[samples->stacks[at].frame];
 
-		for (uint32_t i = 0; i < frame->place_count; i++) {
-			uint32_t number = samples->places[frame->first_place + i].function;
+		for (uint32_t i = 0; i < frame->location_count; i++) {
+			uint32_t number = samples->locations[frame->first_location + i].function;
 			struct hot_function *row = &rows[number];
 
 			row->self_ns += is_innermost ? entry->weight_ns : 0;
@@ -223,6 +223,33 @@ int thread_profiles_find(struct thread_profile **ret, struct model *model)
 	return model_each_sample(model, add_to_thread, ret);
 }
 
+static void add_to_process(struct process_profile *process, const struct thread_profile *thread)
+{
+	uint64_t samples = 0;
+
+	for (unsigned i = 0; i < SAMPLE_KINDS; i++) {
+		samples += thread->counts[i];
+		process->weights_ns[i] += thread->weights_ns[i];
+	}
+	process->threads += samples > 0;
+	process->samples += samples;
+	process->incomplete += thread->incomplete;
+}
+
+int process_profiles_add_up(struct process_profile **ret, const struct model *model,
+			    const struct thread_profile *threads)
+{
+	*ret = calloc((size_t)model->process_count + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->process_count; i++)
+		(*ret)[i].process = model->processes[i];
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		if (threads[i].thread->process)
+			add_to_process(&(*ret)[threads[i].thread->process->number], &threads[i]);
+	return 0;
+}
+
 /* Of a ratio of sums: share * (1 - share) / count where all weights are the same. */
 uint64_t share_error(const struct hot_function *function, const struct profile *profile)
 {
@@ -232,6 +259,28 @@ uint64_t share_error(const struct hot_function *function, const struct profile *
 		function->self_squares * (1 - share) * (1 - share) + others * share * share;
 
 	return all > 0 ? (uint64_t)(10000 * 1.96 * sqrt(variance) / all + 0.5) : 0;
+}
+
+const char *process_title(const struct model_process *process, char *ret, size_t room)
+{
+	snprintf(ret, room, "%s (%d)", process->name, process->pid);
+	return ret;
+}
+
+bool samples_are_system_wide(const struct samples *samples)
+{
+	return samples->flags & SAMPLING_SYSTEM_WIDE;
+}
+
+const char *recording_title(const struct model *model, char *ret, size_t room)
+{
+	if (samples_are_system_wide(model->samples))
+		snprintf(ret, room, "every process on %s", model->host);
+	else if (model->process_count)
+		process_title(model->processes[0], ret, room);
+	else
+		snprintf(ret, room, "flame graph");
+	return ret;
 }
 
 const char *thread_title(const struct model *model, const struct model_thread *thread, char *ret,

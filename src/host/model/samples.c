@@ -47,8 +47,9 @@ void samples_free(struct samples *samples)
 	free(samples->frames);
 	free(samples->stacks);
 	free(samples->functions);
-	free(samples->places);
+	free(samples->locations);
 	free(samples->chunks);
+	free(samples->decoded);
 	free(samples->shown);
 	pool_done(&samples->texts);
 	if (samples->function_table)
@@ -222,35 +223,53 @@ static void samples_count(struct samples *self, const struct recorded_sample *sa
 	self->guessed += (sample->flags & SAMPLE_GUESSED) != 0;
 }
 
+/* All samples of a chunk, or none of them. */
+static int decode_samples(struct model *model, struct cursor cursor, size_t *ret)
+{
+	struct samples *self = model->samples;
+	struct sample_packer packer = { 0 };
+	struct numbered_head head;
+
+	if (numbered_take(&cursor, &head) ||
+	    head.count > (size_t)(cursor.end - cursor.at) / SAMPLE_BYTES_LEAST)
+		return -EPROTO;
+	while (self->decoded_room < head.count)
+		if (make_room(&self->decoded, self->decoded_room, &self->decoded_room,
+			      sizeof(*self->decoded)))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < head.count; i++)
+		if (sample_take(&cursor, &packer, &self->decoded[i]) ||
+		    !is_sound(model, &self->decoded[i]))
+			return -EPROTO;
+	*ret = head.count;
+	return 0;
+}
+
 /* Looked at once now, so that later readings need not. */
 static int take_samples(struct model *model, struct cursor cursor, uint64_t at)
 {
 	struct samples *self = model->samples;
-	struct sample_packer packer = { 0 };
-	struct cursor again = cursor;
-	struct recorded_sample sample;
-	struct numbered_head head;
+	size_t count, known = 0;
+	int r = decode_samples(model, cursor, &count);
 
-	if (numbered_take(&cursor, &head) || head.count > (size_t)(cursor.end - cursor.at))
-		return -EPROTO;
-	for (uint32_t i = 0; i < head.count; i++)
-		if (sample_take(&cursor, &packer, &sample) || !is_sound(model, &sample))
-			return -EPROTO;
+	if (r)
+		return r;
 	if (make_room(&self->chunks, self->chunk_count, &self->chunk_room, sizeof(*self->chunks)))
 		return -ENOMEM;
 	self->chunks[self->chunk_count++] = at;
-	packer = (struct sample_packer){ 0 };
-	(void)!numbered_take(&again, &head);
-	for (uint32_t i = 0; i < head.count; i++) {
-		(void)!sample_take(&again, &packer, &sample);
+	for (size_t i = 0; i < count; i++) {
+		struct recorded_sample sample = self->decoded[i];
+
 		if (sample.kind >= SAMPLE_KINDS) {
 			model->other_records++;
 			continue;
 		}
 		samples_count(self, &sample, boot_time(model, sample.time_ns));
 		model->threads[sample.thread]->samples++;
+		self->decoded[known++] = sample;
 	}
-	return 0;
+	return self->watcher ? self->watcher->sampled(self->watcher->context, self->decoded, known)
+			     : 0;
 }
 
 /* The function of this name and code, made when it is not there. */
@@ -276,22 +295,23 @@ static int find_function(struct samples *self, const char *name, uint32_t code, 
 	return 0;
 }
 
-static int add_place(struct samples *self, uint32_t code, const struct recorded_name *name,
-		     bool is_named)
+static int add_location(struct samples *self, uint32_t code, const struct recorded_name *name,
+			bool is_named)
 {
-	struct sample_place place = { .line = name->line,
-				      .file = pool_keep(&self->texts, name->file) };
-	int r = find_function(self, name->function, code, is_named, &place.function);
+	struct sample_location location = { .line = name->line,
+					    .file = pool_keep(&self->texts, name->file) };
+	int r = find_function(self, name->function, code, is_named, &location.function);
 
-	if (r || !place.file ||
-	    make_room(&self->places, self->place_count, &self->place_room, sizeof(*self->places)))
+	if (r || !location.file ||
+	    make_room(&self->locations, self->location_count, &self->location_room,
+		      sizeof(*self->locations)))
 		return -ENOMEM;
-	self->places[self->place_count++] = place;
+	self->locations[self->location_count++] = location;
 	return 0;
 }
 
 /* "libfoo.so+0x1234": what limpet itself writes where it knows no name. */
-static bool is_a_place(const struct sample_code *code, const char *name)
+static bool is_a_location(const struct sample_code *code, const char *name)
 {
 	size_t length = strlen(code->name);
 
@@ -303,12 +323,13 @@ int samples_set_names(struct samples *self, struct sample_frame *frame,
 {
 	const struct sample_code *code = &self->codes[frame->code];
 
-	frame->first_place = (uint32_t)self->place_count;
-	frame->place_count = 0;
+	frame->first_location = (uint32_t)self->location_count;
+	frame->location_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		if (add_place(self, frame->code, &names[i], !is_a_place(code, names[i].function)))
+		if (add_location(self, frame->code, &names[i],
+				 !is_a_location(code, names[i].function)))
 			return -ENOMEM;
-		frame->place_count++;
+		frame->location_count++;
 	}
 	return 0;
 }
@@ -336,7 +357,7 @@ static int take_names(struct model *model, struct cursor cursor, uint64_t at)
 		if (names_take(&cursor, &frame, names, &name_count) || frame >= self->frame_count ||
 		    !are_short(names, name_count))
 			return -EPROTO;
-		if (self->place_count + name_count > MIN(model->records_max, UINT32_MAX - 1))
+		if (self->location_count + name_count > MIN(model->records_max, UINT32_MAX - 1))
 			return -EFBIG;
 		if (samples_set_names(self, &self->frames[frame], names, name_count))
 			return -ENOMEM;
@@ -364,8 +385,8 @@ int samples_take_chunk(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
-/* A frame that nobody has named is called by its place. */
-static int name_by_place(struct samples *self, struct sample_frame *frame)
+/* A frame that nobody has named is called by its location. */
+static int name_by_location(struct samples *self, struct sample_frame *frame)
 {
 	const struct sample_code *code = &self->codes[frame->code];
 	struct recorded_name name = { .file = "" };
@@ -373,10 +394,10 @@ static int name_by_place(struct samples *self, struct sample_frame *frame)
 
 	snprintf(text, sizeof(text), "%s+0x%" PRIx64, code->name, frame->address);
 	name.function = text;
-	frame->first_place = (uint32_t)self->place_count;
-	if (add_place(self, frame->code, &name, /* is_named */ false))
+	frame->first_location = (uint32_t)self->location_count;
+	if (add_location(self, frame->code, &name, /* is_named */ false))
 		return -ENOMEM;
-	frame->place_count = 1;
+	frame->location_count = 1;
 	frame->is_unnamed = true;
 	self->unnamed++;
 	return 0;
@@ -387,9 +408,12 @@ int samples_finish(struct model *model)
 	struct samples *self = model->samples;
 	int r = 0;
 
+	free(self->decoded);
+	self->decoded = NULL;
+	self->decoded_room = 0;
 	for (size_t i = 0; !r && i < self->frame_count; i++)
-		if (!self->frames[i].place_count)
-			r = name_by_place(self, &self->frames[i]);
+		if (!self->frames[i].location_count)
+			r = name_by_location(self, &self->frames[i]);
 	return r;
 }
 
@@ -478,7 +502,7 @@ static const char *const end_keys[STACK_ENDS] = {
 	[STACK_NO_RULE] = "no-rule",   [STACK_UNREADABLE] = "unreadable",
 	[STACK_CIRCULAR] = "circular", [STACK_NO_USER] = "no-user",
 	[STACK_GENERATED] = "jit",     [STACK_ZERO] = "ended-in-zero",
-	[STACK_SWITCHED] = "switched",
+	[STACK_SWITCHED] = "switched", [STACK_UNREAD] = "unread",
 };
 
 const char *stack_end_key(unsigned end)

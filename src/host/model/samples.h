@@ -23,11 +23,11 @@ struct sample_code {
 struct sample_function {
 	const char *name;
 	uint32_t code;
-	bool is_named; /* else the name is a place: "libfoo.so+0x1234" */
+	bool is_named; /* else the name is a location: "libfoo.so+0x1234" */
 };
 
 /* What a frame stands for: one function, and those that were inlined into it. */
-struct sample_place {
+struct sample_location {
 	uint32_t function;
 	uint32_t line;    /* 0: not known */
 	const char *file; /* "": not known */
@@ -40,7 +40,7 @@ struct sample_frame {
 	bool has_lines;  /* they were asked for (host/top) */
 	uint64_t address;
 	uint32_t version; /* of code that a runtime made, where the recording is in memory */
-	uint32_t first_place, place_count; /* the innermost first; at least one */
+	uint32_t first_location, location_count; /* the innermost first; at least one */
 };
 
 struct sample_stack {
@@ -65,7 +65,7 @@ struct samples {
 	struct sample_frame *frames;
 	struct sample_stack *stacks;
 	struct sample_function *functions;
-	struct sample_place *places;
+	struct sample_location *locations;
 	uint64_t *chunks; /* where samples lie */
 	/* What is left of each stack (shown.h); NULL: all of it. */
 	uint32_t *shown;
@@ -73,8 +73,13 @@ struct samples {
 	/* Instead: samples in memory, of somebody who fills the rest in too (host/top). */
 	const struct recorded_sample *kept;
 	size_t kept_count;
+	/* While a file is read: the samples of one chunk, and who wants to see them. */
+	struct recorded_sample *decoded;
+	size_t decoded_room;
+	const struct sample_watcher *watcher;
 	size_t code_count, code_room, frame_count, frame_room, stack_count, stack_room;
-	size_t function_count, function_room, place_count, place_room, chunk_count, chunk_room;
+	size_t function_count, function_room, location_count, location_room, chunk_count,
+		chunk_room;
 	struct pool texts;
 	struct table *function_table;
 };
@@ -90,6 +95,16 @@ struct sample_event {
 	bool is_guessed;
 	char state;
 };
+
+/* Sees all samples while a recording is opened, in the order of the file: they need not be read a
+ * second time.  Numbers of threads and stacks are sound.  0 or -ENOMEM. */
+struct sample_watcher {
+	int (*sampled)(void *context, const struct recorded_sample *samples, size_t count);
+	void *context;
+};
+
+int model_open_watched(const char *path, const struct sample_watcher *watcher, struct model **ret,
+		       struct err *err) MUST_CHECK;
 
 typedef int sample_visitor(const struct sample_event *event, void *context);
 

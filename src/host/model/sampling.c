@@ -10,7 +10,7 @@
 
 /* 1 - exp(-x).  For small x by its series; p(2x) = p(x) (2 - p(x)) leads to large ones.  Nothing
  * is subtracted from nearly the same, and no math library is needed. */
-static double chance(double x)
+static double sampling_chance(double x)
 {
 	unsigned doublings = 0;
 	double p;
@@ -26,7 +26,7 @@ static double chance(double x)
 
 double sample_blocks(uint64_t size, uint64_t alloc_sample)
 {
-	return size && alloc_sample ? 1 / chance((double)size / (double)alloc_sample) : 1;
+	return size && alloc_sample ? 1 / sampling_chance((double)size / (double)alloc_sample) : 1;
 }
 
 bool call_estimate(const struct call *call, double *ret_blocks, double *ret_bytes)

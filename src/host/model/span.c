@@ -18,8 +18,8 @@ static void calls_add(const struct model *model, struct model_span *span)
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t i = 0; i < model->thread_count; i++)
-		if (model->threads[i]->calls && model->threads[i]->place_count)
-			least = MIN(least, model->threads[i]->places[0].least_begin);
+		if (model->threads[i]->calls && model->threads[i]->location_count)
+			least = MIN(least, model->threads[i]->locations[0].least_begin);
 	if (least != UINT64_MAX)
 		span_widen(span, model_time_ns(model, least), model->last.boot_ns);
 }

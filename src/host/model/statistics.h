@@ -33,7 +33,7 @@ double statistics_sample_deviation_ns(const struct statistics *statistics);
  * shows is rounded so. */
 uint64_t share_of(uint64_t part, uint64_t whole);
 
-/* The same in percent, to a tenth; and of a share that is known with all its places, or of the
+/* The same in percent, to a tenth; and of a share that is known with all its digits, or of the
  * difference of two: towards 0. */
 double share_tenths(uint64_t part, uint64_t whole);
 double share_shown(double percent);

@@ -11,16 +11,17 @@
 #include "host/core/room.h"
 #include "host/recording/pack.h"
 
-static bool has_more_places(const struct stream *stream)
+static bool has_more_locations(const struct stream *stream)
 {
-	return stream->next_place < stream->thread->place_count;
+	return stream->next_location < stream->thread->location_count;
 }
 
 /* From when on calls may come that are not read yet. */
 static uint64_t unread_from(const struct stream *stream)
 {
-	return has_more_places(stream) ? stream->thread->places[stream->next_place].least_begin
-				       : UINT64_MAX;
+	return has_more_locations(stream)
+		       ? stream->thread->locations[stream->next_location].least_begin
+		       : UINT64_MAX;
 }
 
 uint64_t stream_key(const struct stream *stream)
@@ -35,7 +36,7 @@ int stream_next(struct stream *stream, const struct waiting_call **ret)
 		*ret = &stream->calls[stream->next++];
 		return 1;
 	}
-	return has_more_places(stream) || stream->ready < stream->count ? 0 : -ENOENT;
+	return has_more_locations(stream) || stream->ready < stream->count ? 0 : -ENOENT;
 }
 
 static int add_call(struct stream *stream, const struct record_call *record)
@@ -102,19 +103,20 @@ static int stream_add(struct stream *stream, const struct record *record)
 	return add_text(stream, last, (const struct record_text *)record);
 }
 
-static int read_place(struct stream *stream)
+static int read_location(struct stream *stream)
 {
-	const struct records_place *place = &stream->thread->places[stream->next_place++];
+	const struct records_location *location =
+		&stream->thread->locations[stream->next_location++];
 	struct packer packer = { 0 };
 	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
 	struct records_head head;
 	struct chunk chunk;
 	int r = 0;
 
-	if (reader_at(stream->model->reader, place->at, &chunk) ||
+	if (reader_at(stream->model->reader, location->at, &chunk) ||
 	    records_take(&chunk.payload, &head))
 		return 0;
-	if (place > stream->thread->places && place[-1].sequence + 1 != place->sequence)
+	if (location > stream->thread->locations && location[-1].sequence + 1 != location->sequence)
 		stream->has_last = false;
 	while (r >= 0 && unpack(&packer, &chunk.payload, record) > 0) {
 		r = stream_add(stream, (const struct record *)record);
@@ -145,13 +147,13 @@ static void forget_gone(struct stream *stream)
 
 static bool next_has_a_rest(const struct stream *stream)
 {
-	return has_more_places(stream) &&
-	       stream->thread->places[stream->next_place].begins_with_a_rest;
+	return has_more_locations(stream) &&
+	       stream->thread->locations[stream->next_location].begins_with_a_rest;
 }
 
 static bool any_may_go(const struct stream *stream, uint64_t least)
 {
-	return stream->count && (!has_more_places(stream) ||
+	return stream->count && (!has_more_locations(stream) ||
 				 (least < unread_from(stream) && !next_has_a_rest(stream)));
 }
 
@@ -165,15 +167,15 @@ int stream_read(struct stream *stream)
 	for (;;) {
 		for (; stream->calls && looked < stream->count; looked++)
 			least = MIN(least, stream->calls[looked].begin);
-		if (any_may_go(stream, least) || !has_more_places(stream))
+		if (any_may_go(stream, least) || !has_more_locations(stream))
 			break;
-		if (read_place(stream) < 0)
+		if (read_location(stream) < 0)
 			return -ENOMEM;
 	}
 	if (stream->calls && stream->count)
 		qsort(stream->calls, stream->count, sizeof(*stream->calls), by_begin);
 	while (stream->calls && stream->ready < stream->count &&
-	       (!has_more_places(stream) ||
+	       (!has_more_locations(stream) ||
 		stream->calls[stream->ready].begin < unread_from(stream)))
 		stream->ready++;
 	return 0;

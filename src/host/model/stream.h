@@ -12,14 +12,14 @@ struct waiting_call {
 	uint32_t function;
 	uint32_t value_count, frame_count;
 	bool has_text;
-	size_t frames, text; /* places in the stream's side */
+	size_t frames, text; /* indexes in the stream's side */
 	uint64_t values[RECORD_VALUES_MAX];
 };
 
 struct stream {
 	struct model *model;
 	struct model_thread *thread;
-	size_t next_place;
+	size_t next_location;
 	struct waiting_call *calls;
 	size_t count, room;
 	size_t next, ready; /* those from next to ready may go */

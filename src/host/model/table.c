@@ -12,15 +12,15 @@ static uint64_t table_mix(uint64_t value)
 	return value ^ value >> 29;
 }
 
-static size_t home(const struct table *table, uint64_t a, uint64_t b)
+static size_t table_home(const struct table *table, uint64_t a, uint64_t b)
 {
 	return table_mix(a + table_mix(b)) & (table->room - 1);
 }
 
-/* Where the key is, or where it would go.  There is always a free place. */
+/* Where the key is, or where it would go.  There is always a free slot. */
 static struct table_entry *table_slot(const struct table *table, uint64_t a, uint64_t b)
 {
-	size_t at = home(table, a, b);
+	size_t at = table_home(table, a, b);
 
 	while (table->entries[at].is_used &&
 	       (table->entries[at].a != a || table->entries[at].b != b))
@@ -79,7 +79,7 @@ void table_remove(struct table *table, struct table_entry *entry)
 		if (!next->is_used)
 			break;
 		/* It may move up only when its home is not between the gap and itself. */
-		if (((at - home(table, next->a, next->b)) & mask) < ((at - gap) & mask))
+		if (((at - table_home(table, next->a, next->b)) & mask) < ((at - gap) & mask))
 			continue;
 		table->entries[gap] = *next;
 		gap = at;

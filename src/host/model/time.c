@@ -8,7 +8,7 @@
 #define SLOPE_1 (1ull << SHIFT)
 
 /* Nanoseconds per tick, shifted; as measured, else as the machine states, else one. */
-static uint64_t slope(const struct model *model)
+static uint64_t clock_slope(const struct model *model)
 {
 	uint64_t ticks = model->last.ticks - model->first.ticks;
 	uint64_t time_ns = model->last.boot_ns - model->first.boot_ns;
@@ -43,5 +43,5 @@ int64_t model_wall_offset_ns(const struct model *model)
 
 void model_find_slope(struct model *model)
 {
-	model->slope = MAX(slope(model), 1u);
+	model->slope = MAX(clock_slope(model), 1u);
 }

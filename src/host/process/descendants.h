@@ -1,5 +1,5 @@
 /*
- * The little of a process that tells its place in a family.
+ * The little of a process that tells its position in a family.
  */
 #pragma once
 

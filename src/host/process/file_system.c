@@ -46,7 +46,7 @@ static bool is_kernel_system(uint32_t type)
 	return false;
 }
 
-/* "36 35 98:0 /root /place options ... - fuse source rw,user_id=1000,..." */
+/* "36 35 98:0 /root /mountpoint options ... - fuse source rw,user_id=1000,..." */
 static bool is_on_device(struct text line, unsigned device_major, unsigned device_minor)
 {
 	struct text word;

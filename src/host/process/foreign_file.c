@@ -1,5 +1,5 @@
 /*
- * Opens files by names that somebody else chose: first as a mere place, then, when it is a regular
+ * Opens files by names that somebody else chose: first as a mere handle, then, when it is a regular
  * file of an ordinary file system, for reading.  Host only.
  */
 #include "host/process/foreign_file.h"
@@ -83,9 +83,9 @@ uint64_t foreign_file_limit(int fd, uint64_t max)
 }
 
 /* 0 when it may be opened for reading. */
-static int check_place(int place, pid_t pid, const char *path, struct stat *ret)
+static int check_handle(int handle, pid_t pid, const char *path, struct stat *ret)
 {
-	if (fstat(place, ret) < 0)
+	if (fstat(handle, ret) < 0)
 		return -errno;
 	if (!S_ISREG(ret->st_mode))
 		return -EINVAL;
@@ -95,20 +95,20 @@ static int check_place(int place, pid_t pid, const char *path, struct stat *ret)
 			 path, (uint64_t)ret->st_size >> 30, FOREIGN_FILE_MAX >> 30);
 		return -EFBIG;
 	}
-	return file_system_check(place, pid, path);
+	return file_system_check(handle, pid, path);
 }
 
-/* Takes the place.  What is opened is what was looked at: the link is one of ours. */
-static int open_place(int place_to_take, pid_t pid, const char *path)
+/* Takes the handle.  What is opened is what was looked at: the link is one of ours. */
+static int open_handle(int handle_to_take, pid_t pid, const char *path)
 {
-	CLEANUP(close) int place = place_to_take;
+	CLEANUP(close) int handle = handle_to_take;
 	struct stat seen, opened;
 	char again[32];
-	int fd, r = place < 0 ? place : check_place(place, pid, path, &seen);
+	int fd, r = handle < 0 ? handle : check_handle(handle, pid, path, &seen);
 
 	if (r)
 		return r;
-	snprintf(again, sizeof(again), OWN_DESCRIPTOR "%d", place);
+	snprintf(again, sizeof(again), OWN_DESCRIPTOR "%d", handle);
 	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -127,10 +127,10 @@ static bool is_unknown_call(int r, pid_t pid)
 /* Into another file system only where all of them answer. */
 static int look_for(int root, pid_t pid, const char *path, int flags)
 {
-	int place = open_below(root, path, O_PATH | flags, RESOLVE_NO_XDEV);
+	int handle = open_below(root, path, O_PATH | flags, RESOLVE_NO_XDEV);
 
-	if (place != -EXDEV)
-		return place;
+	if (handle != -EXDEV)
+		return handle;
 	if (!mounts_may_hang(pid))
 		return open_below(root, path, O_PATH | flags, 0);
 	note_add(
@@ -140,44 +140,44 @@ static int look_for(int root, pid_t pid, const char *path, int flags)
 	return -EOPNOTSUPP;
 }
 
-static int find_place(pid_t pid, const char *path, int flags)
+static int find_handle(pid_t pid, const char *path, int flags)
 {
 	CLEANUP(close) int root = foreign_root_open(pid);
-	int place = root < 0 ? root : look_for(root, pid, path, flags);
+	int handle = root < 0 ? root : look_for(root, pid, path, flags);
 
-	if (!is_unknown_call(place, pid))
-		return place;
-	place = openat(root, path, O_PATH | O_CLOEXEC | flags);
-	return place < 0 ? -errno : place;
+	if (!is_unknown_call(handle, pid))
+		return handle;
+	handle = openat(root, path, O_PATH | O_CLOEXEC | flags);
+	return handle < 0 ? -errno : handle;
 }
 
 int foreign_file_find(pid_t pid, const char *path)
 {
-	return find_place(pid, path, 0);
+	return find_handle(pid, path, 0);
 }
 
 int foreign_file_open(pid_t pid, const char *path)
 {
-	return open_place(find_place(pid, path, 0), pid, path);
+	return open_handle(find_handle(pid, path, 0), pid, path);
 }
 
 int foreign_file_open_own(pid_t pid, const char *path)
 {
-	int place = find_place(pid, path, O_NOFOLLOW);
-	int r = place < 0 ? place : foreign_file_check_owner(place, pid);
+	int handle = find_handle(pid, path, O_NOFOLLOW);
+	int r = handle < 0 ? handle : foreign_file_check_owner(handle, pid);
 
 	if (!r)
-		return open_place(place, pid, path);
-	if (place >= 0)
-		close(place);
+		return open_handle(handle, pid, path);
+	if (handle >= 0)
+		close(handle);
 	return r;
 }
 
 static int open_link(const char *path, pid_t pid)
 {
-	int place = open(path, O_PATH | O_CLOEXEC);
+	int handle = open(path, O_PATH | O_CLOEXEC);
 
-	return open_place(place < 0 ? -errno : place, pid, path);
+	return open_handle(handle < 0 ? -errno : handle, pid, path);
 }
 
 int foreign_file_open_mapped(pid_t pid, uint64_t start, uint64_t end)

@@ -115,20 +115,20 @@ static void write_number(char *into, unsigned number)
 static bool connect_now(const struct listener *listener)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/proc/self/fd/" };
-	int place =
+	int handle =
 		openat(listener->temporary, listener->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat file;
 	bool is_connected = false;
 
-	if (place < 0)
+	if (handle < 0)
 		return false;
-	if (fstat(place, &file) == 0 && S_ISSOCK(file.st_mode) &&
+	if (fstat(handle, &file) == 0 && S_ISSOCK(file.st_mode) &&
 	    (file.st_uid == listener->user || !file.st_uid)) {
-		write_number(address.sun_path + strlen(address.sun_path), (unsigned)place);
+		write_number(address.sun_path + strlen(address.sun_path), (unsigned)handle);
 		is_connected = !connect(listener->socket, (const struct sockaddr *)&address,
 					sizeof(address));
 	}
-	close(place);
+	close(handle);
 	return is_connected;
 }
 
@@ -296,11 +296,11 @@ static int judge_reply(pid_t pid, char *reply, ssize_t size, struct err *err)
 /* What it is asked for is a file: first comes who takes that away. */
 static int begin_trace(const struct listener *listener, struct jvm_trace *trace, struct err *err)
 {
-	struct jvm_place place = { listener->temporary, listener->user, listener->group, "" };
+	struct jvm_map_file map = { listener->temporary, listener->user, listener->group, "" };
 	int r;
 
-	snprintf(place.name, sizeof(place.name), "perf-%d.map", (int)listener->inner_pid);
-	r = jvm_trace_begin(trace, &place);
+	snprintf(map.name, sizeof(map.name), "perf-%d.map", (int)listener->inner_pid);
+	r = jvm_trace_begin(trace, &map);
 	if (!r)
 		return 0;
 	err_set(err, r, "ask the JVM of %d for names", (int)listener->pid);

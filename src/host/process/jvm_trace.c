@@ -27,11 +27,11 @@ bool jvm_take_credentials(uid_t user, gid_t group)
 	       !syscall(SYS_setresuid, user, user, user);
 }
 
-static bool is_there(const struct jvm_place *place)
+static bool is_there(const struct jvm_map_file *map)
 {
 	struct stat file;
 
-	return fstatat(place->temporary, place->name, &file, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Until nobody can write to the pipe any more: we have closed our end, or are gone. */
@@ -43,24 +43,24 @@ static void wait_for_end(int pipe)
 		errno = 0;
 }
 
-static bool is_file_of(const struct jvm_place *place)
+static bool is_file_of(const struct jvm_map_file *map)
 {
 	struct stat file;
 
-	return fstatat(place->temporary, place->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(file.st_mode) && file.st_uid == place->user;
+	return fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(file.st_mode) && file.st_uid == map->user;
 }
 
-static void take_away(const struct jvm_place *place, const int pipe[2])
+static void take_away(const struct jvm_map_file *map, const int pipe[2])
 {
 	close(pipe[1]);
 	wait_for_end(pipe[0]);
-	if (jvm_take_credentials(place->user, place->group) && is_file_of(place))
-		unlinkat(place->temporary, place->name, 0);
+	if (jvm_take_credentials(map->user, map->group) && is_file_of(map))
+		unlinkat(map->temporary, map->name, 0);
 }
 
 /* No signal of the terminal ends it before its work is done. */
-static pid_t fork_deaf(void)
+static pid_t fork_ignoring_signals(void)
 {
 	sigset_t all, before;
 	pid_t child;
@@ -73,18 +73,18 @@ static pid_t fork_deaf(void)
 	return child;
 }
 
-int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_place *place)
+int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_map_file *map)
 {
 	int ends[2], r;
 	pid_t child;
 
-	if (trace->is_watched || is_there(place))
+	if (trace->is_watched || is_there(map))
 		return 0;
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	child = fork_deaf();
+	child = fork_ignoring_signals();
 	if (!child) {
-		take_away(place, ends);
+		take_away(map, ends);
 		_exit(0);
 	}
 	r = child < 0 ? -errno : 0;

@@ -16,7 +16,7 @@ struct jvm_trace {
 	int pipe; /* which it hears closing */
 };
 
-struct jvm_place {
+struct jvm_map_file {
 	int temporary; /* its /tmp */
 	uid_t user;    /* of the machine */
 	gid_t group;
@@ -25,7 +25,7 @@ struct jvm_place {
 
 /* Before the machine is asked.  A file that is there already is not ours: it stays.  -errno: there
  * is nobody who would take it away, so that it must not be made. */
-int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_place *place) MUST_CHECK;
+int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_map_file *map) MUST_CHECK;
 /* The file has been read. */
 void jvm_trace_end(struct jvm_trace *trace);
 

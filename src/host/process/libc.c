@@ -24,7 +24,7 @@ static void library_name(const char *path, char *ret)
 	text_copy(text_take_field(&name, ' ', &first) ? first : name, ret, NAME_BYTES);
 }
 
-static bool begins(const char *name, const char *prefix)
+static bool name_begins(const char *name, const char *prefix)
 {
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
@@ -37,21 +37,21 @@ static void object_name(const struct mapping *mapping, int memory, char *ret)
 
 static bool is_glibc_name(const char *name)
 {
-	return strcmp(name, "libc.so.6") == 0 || begins(name, "libc-2.") ||
+	return strcmp(name, "libc.so.6") == 0 || name_begins(name, "libc-2.") ||
 	       strcmp(name, "libc.so.6.1") == 0;
 }
 
 /* musl's dynamic linker and library are one object. */
 static bool is_musl_name(const char *name)
 {
-	return strcmp(name, "libc.so") == 0 || begins(name, "libc.musl-") ||
-	       begins(name, "ld-musl-");
+	return strcmp(name, "libc.so") == 0 || name_begins(name, "libc.musl-") ||
+	       name_begins(name, "ld-musl-");
 }
 
 static bool is_linker_name(const char *name)
 {
-	return begins(name, "ld-") || begins(name, "ld.so") || begins(name, "ld64.so") ||
-	       is_musl_name(name);
+	return name_begins(name, "ld-") || name_begins(name, "ld.so") ||
+	       name_begins(name, "ld64.so") || is_musl_name(name);
 }
 
 /*
@@ -100,13 +100,14 @@ static bool has_library(const struct maps *maps, const char *prefix)
 
 	for (size_t i = 0; i < maps->count; i++) {
 		library_name(maps->items[i].path, name);
-		if (begins(name, prefix))
+		if (name_begins(name, prefix))
 			return true;
 	}
 	return false;
 }
 
-static void set_place(struct libc *libc, enum libc_flavour flavour, const struct mapping *mapping)
+static void set_location(struct libc *libc, enum libc_flavour flavour,
+			 const struct mapping *mapping)
 {
 	libc->flavour = flavour;
 	libc->base = mapping->start;
@@ -130,9 +131,9 @@ void libc_find(const struct maps *maps, const struct auxv *auxv, int memory,
 	object_name(linker, memory, name);
 	library = is_musl_name(name) ? linker : find_glibc(maps, memory);
 	if (library == linker)
-		set_place(ret, LIBC_MUSL, linker);
+		set_location(ret, LIBC_MUSL, linker);
 	else if (library)
-		set_place(ret, LIBC_GLIBC, library);
+		set_location(ret, LIBC_GLIBC, library);
 	else
 		ret->flavour = is_linker_name(name) ? LIBC_NOT_YET : LIBC_OTHER;
 	if (library)

@@ -111,9 +111,9 @@ void maps_done(struct maps *maps)
 	maps->count = 0;
 }
 
-static uint64_t start_at(const void *items, size_t place)
+static uint64_t start_at(const void *items, size_t index)
 {
-	return ((const struct mapping *)items)[place].start;
+	return ((const struct mapping *)items)[index].start;
 }
 
 const struct mapping *maps_at(const struct maps *maps, uint64_t address)

@@ -90,18 +90,18 @@ static void describe(struct recorded_code *code, const struct owner *owner)
 static int add_code(struct code_list *self, enum code_kind kind, const struct owner *owner)
 {
 	struct recorded_code code = { .kind = kind, .process = owner->process };
-	struct symbol_place place = { .pid = owner->pid };
+	struct symbol_origin origin = { .pid = owner->pid };
 
 	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)))
 		return -ENOMEM;
 	describe(&code, owner);
 	if (!code.path)
 		return -ENOMEM;
-	place.path = code.path;
-	place.image_path = owner->module ? owner->module->image_path : NULL;
-	place.build_id = code.build_id;
-	place.build_id_size = code.build_id_size;
-	if (symbolizer_module(self->symbolizer, kind, &place) < 0) {
+	origin.path = code.path;
+	origin.image_path = owner->module ? owner->module->image_path : NULL;
+	origin.build_id = code.build_id;
+	origin.build_id_size = code.build_id_size;
+	if (symbolizer_module(self->symbolizer, kind, &origin) < 0) {
 		free((char *)(uintptr_t)code.path);
 		return -ENOMEM;
 	}
@@ -111,7 +111,7 @@ static int add_code(struct code_list *self, enum code_kind kind, const struct ow
 
 static int add_python(struct code_list *self, const struct python_place *place)
 {
-	struct symbol_place nowhere = { 0 };
+	struct symbol_origin nowhere = { 0 };
 	char *path;
 
 	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)) ||
@@ -346,7 +346,7 @@ int code_list_name(struct code_list *list, const struct recorded_frame *frame, b
 		   bool *ret_is_named)
 {
 	struct code_names names;
-	struct code_place place = { frame->address - frame->is_return, frame->version };
+	struct code_location location = { frame->address - frame->is_return, frame->version };
 	int r;
 
 	if (code_list_is_python(list, frame) && name_python(frame, ret)) {
@@ -354,7 +354,7 @@ int code_list_name(struct code_list *list, const struct recorded_frame *frame, b
 		*ret_is_named = true;
 		return 0;
 	}
-	r = symbolizer_find_version(list->symbolizer, frame->code, &place, wants_lines, &names);
+	r = symbolizer_find_version(list->symbolizer, frame->code, &location, wants_lines, &names);
 	if (r)
 		return r;
 	for (size_t i = 0; i < names.count; i++)

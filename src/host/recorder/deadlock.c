@@ -17,11 +17,11 @@
 #define NOBODY   SIZE_MAX
 
 struct edge {
-	size_t holder; /* the place of the thread that has the lock; NOBODY */
+	size_t holder; /* the index of the thread that has the lock; NOBODY */
 	uint64_t lock, turns;
 };
 
-static size_t place_of(const struct threads *threads, pid_t tid)
+static size_t index_of(const struct threads *threads, pid_t tid)
 {
 	for (size_t i = 0; i < threads->count; i++)
 		if (threads->items[i].tid == tid)
@@ -40,10 +40,10 @@ static struct edge look_at(pid_t pid, const struct threads *threads, size_t i)
 	waiting_look(pid, threads->items[i].tid, threads, &waiting);
 	if (!waiting.holder || waiting.has_limit)
 		return edge;
-	return (struct edge){ place_of(threads, waiting.holder), waiting.lock, times.turns };
+	return (struct edge){ index_of(threads, waiting.holder), waiting.lock, times.turns };
 }
 
-/* The place of a thread in a circle; NOBODY: there is none.  Who leads into one is not in it. */
+/* The index of a thread in a circle; NOBODY: there is none.  Who leads into one is not in it. */
 static size_t find_circle(const struct edge *edges, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

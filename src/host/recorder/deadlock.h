@@ -6,7 +6,7 @@
 #include "host/process/threads.h"
 
 struct deadlocked {
-	size_t thread; /* its place in the list of threads */
+	size_t thread; /* its index in the list of threads */
 	uint64_t lock; /* that it waits for; the next one holds it, the last one's is held by the
 			  first */
 };

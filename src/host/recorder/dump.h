@@ -41,7 +41,7 @@ struct dump {
 	struct dumped_thread *threads;
 	size_t count;
 	struct threads listed;
-	struct deadlock deadlock; /* places are those of `threads` */
+	struct deadlock deadlock; /* indexes are those of `threads` */
 	struct code_list *codes;
 };
 

@@ -104,24 +104,24 @@ void python_watch_sample(struct python_watch *self, const struct sample *sample,
 		python->python = NULL;
 }
 
-static uint64_t tid_at(const void *items, size_t place)
+static uint64_t tid_at(const void *items, size_t index)
 {
-	return (uint64_t)((const struct watched_thread *)items)[place].tid;
+	return (uint64_t)((const struct watched_thread *)items)[index].tid;
 }
 
 /* Finds or adds; NULL: no room.  Under the lock. */
 static struct watched_thread *thread_of(struct python_watch *self, pid_t pid, pid_t tid)
 {
-	size_t place = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
-	struct watched_thread *thread = &self->threads[place];
+	size_t index = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
+	struct watched_thread *thread = &self->threads[index];
 
-	if (place < self->thread_count && thread->tid == tid)
+	if (index < self->thread_count && thread->tid == tid)
 		return thread->pid == pid ? thread : NULL;
 	if (self->thread_count == THREADS_MAX ||
 	    make_room(&self->threads, self->thread_count, &self->thread_room, sizeof(*thread)))
 		return NULL;
-	thread = &self->threads[place];
-	memmove(thread + 1, thread, (self->thread_count - place) * sizeof(*thread));
+	thread = &self->threads[index];
+	memmove(thread + 1, thread, (self->thread_count - index) * sizeof(*thread));
 	*thread = (struct watched_thread){ .pid = pid, .tid = tid };
 	self->thread_count++;
 	return thread;
@@ -195,15 +195,15 @@ bool python_watch_name(struct python_watch *self, pid_t pid, pid_t tid, char *re
 
 bool python_watch_find(struct python_watch *self, pid_t pid, pid_t tid, struct watched_thread *ret)
 {
-	size_t place;
+	size_t index;
 	bool is_known;
 
 	pthread_mutex_lock(&self->lock);
-	place = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
-	is_known = place < self->thread_count && self->threads[place].tid == tid &&
-		   self->threads[place].pid == pid;
+	index = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
+	is_known = index < self->thread_count && self->threads[index].tid == tid &&
+		   self->threads[index].pid == pid;
 	if (is_known)
-		*ret = self->threads[place];
+		*ret = self->threads[index];
 	pthread_mutex_unlock(&self->lock);
 	return is_known;
 }

@@ -35,7 +35,7 @@ void reader_believe(struct recording_reader *reader);
 /* 1: the next chunk; 0: there are no more whole ones. */
 int reader_next(struct recording_reader *reader, struct chunk *ret);
 
-/* The chunk at a place where one was before; -EPROTO when it is not there any more. */
+/* The chunk at an offset where one was before; -EPROTO when it is not there any more. */
 int reader_at(struct recording_reader *reader, uint64_t at, struct chunk *ret) MUST_CHECK;
 
 /* What could not be read. */

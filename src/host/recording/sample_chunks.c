@@ -32,7 +32,7 @@ static uint64_t take_difference(struct cursor *cursor, uint64_t *last)
 }
 
 /* A number that must fit into 32 bits. */
-static uint32_t small(struct cursor *cursor, uint64_t value)
+static uint32_t number_small(struct cursor *cursor, uint64_t value)
 {
 	cursor->has_failed |= value > UINT32_MAX;
 	return (uint32_t)value;
@@ -144,7 +144,7 @@ int frame_take(struct cursor *cursor, struct sample_packer *packer, struct recor
 {
 	uint64_t code = cursor_varint(cursor);
 
-	ret->code = small(cursor, code >> 1);
+	ret->code = number_small(cursor, code >> 1);
 	ret->is_return = code & 1;
 	ret->address = take_difference(cursor, &packer->address);
 	return sample_chunks_answer(cursor);
@@ -163,7 +163,7 @@ int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t num
 	uint64_t back = cursor_varint(cursor);
 
 	ret->caller = back ? number - (uint32_t)back : STACK_NONE;
-	ret->frame = small(cursor, take_difference(cursor, &packer->frame));
+	ret->frame = number_small(cursor, take_difference(cursor, &packer->frame));
 	return back > number ? -EPROTO : sample_chunks_answer(cursor);
 }
 
@@ -194,12 +194,12 @@ int sample_take(struct cursor *cursor, struct sample_packer *packer, struct reco
 	/* An end that is newer than we are is not a known one. */
 	if (ret->end >= STACK_ENDS)
 		ret->end = STACK_NO_RULE;
-	ret->thread = small(cursor, cursor_varint(cursor));
+	ret->thread = number_small(cursor, cursor_varint(cursor));
 	ret->time_ns = take_difference(cursor, &packer->time_ns);
 	ret->weight_ns = take_difference(cursor, &packer->weight_ns[ret->kind]);
-	ret->cpu = small(cursor, cursor_varint(cursor));
+	ret->cpu = number_small(cursor, cursor_varint(cursor));
 	stack = take_difference(cursor, &packer->stack);
-	ret->stack = stack ? small(cursor, stack - 1) : STACK_NONE;
+	ret->stack = stack ? number_small(cursor, stack - 1) : STACK_NONE;
 	ret->state = ret->kind == SAMPLE_RUNNING ? 'R' : cursor_u8(cursor);
 	return sample_chunks_answer(cursor);
 }
@@ -221,14 +221,14 @@ int names_take(struct cursor *cursor, uint32_t *ret_frame,
 {
 	uint64_t count;
 
-	*ret_frame = small(cursor, cursor_varint(cursor));
+	*ret_frame = number_small(cursor, cursor_varint(cursor));
 	count = cursor_varint(cursor);
 	if (!count || count > FRAME_NAMES_MAX)
 		return -EPROTO;
 	for (uint64_t i = 0; i < count && !cursor->has_failed; i++) {
 		ret[i].function = cursor_text(cursor);
 		ret[i].file = cursor_text(cursor);
-		ret[i].line = small(cursor, cursor_varint(cursor));
+		ret[i].line = number_small(cursor, cursor_varint(cursor));
 	}
 	*ret_count = (uint32_t)count;
 	return sample_chunks_answer(cursor);

@@ -19,21 +19,21 @@
 #define PATIENCE_NS     50000000ull /* first pause after they were read for nothing */
 #define PATIENCE_MAX_NS 3000000000ull
 
-static uint64_t pid_at(const void *items, size_t place)
+static uint64_t pid_at(const void *items, size_t index)
 {
-	return (uint64_t)((struct followed *const *)items)[place]->pid;
+	return (uint64_t)((struct followed *const *)items)[index]->pid;
 }
 
-static size_t place_of(const struct followed_set *set, pid_t pid)
+static size_t index_of(const struct followed_set *set, pid_t pid)
 {
 	return count_below(set->items, set->count, (uint64_t)pid, pid_at);
 }
 
 struct followed *followed_find(const struct followed_set *set, pid_t pid)
 {
-	size_t place = place_of(set, pid);
+	size_t index = index_of(set, pid);
 
-	return place < set->count && set->items[place]->pid == pid ? set->items[place] : NULL;
+	return index < set->count && set->items[index]->pid == pid ? set->items[index] : NULL;
 }
 
 /* Once it has ended, its number may become another's: that it did is noted. */
@@ -57,7 +57,7 @@ static void followed_free(struct followed *process)
 int followed_add(struct followed_set *set, struct space *space, struct followed **ret)
 {
 	struct followed *process = calloc(1, sizeof(*process));
-	size_t place = place_of(set, space->pid);
+	size_t index = index_of(set, space->pid);
 
 	if (!process || make_room(&set->items, set->count, &set->room, sizeof(void *))) {
 		free(process);
@@ -66,8 +66,8 @@ int followed_add(struct followed_set *set, struct space *space, struct followed 
 	}
 	*process = (struct followed){ .pid = space->pid, .space = space };
 	open_pidfd(process);
-	memmove(set->items + place + 1, set->items + place, (set->count - place) * sizeof(void *));
-	set->items[place] = process;
+	memmove(set->items + index + 1, set->items + index, (set->count - index) * sizeof(void *));
+	set->items[index] = process;
 	set->count++;
 	*ret = process;
 	return 0;
@@ -91,13 +91,13 @@ int followed_add_child(struct followed_set *set, pid_t pid, pid_t parent, struct
 
 void followed_remove(struct followed_set *set, pid_t pid)
 {
-	size_t place = place_of(set, pid);
+	size_t index = index_of(set, pid);
 
-	if (place == set->count || set->items[place]->pid != pid)
+	if (index == set->count || set->items[index]->pid != pid)
 		return;
-	followed_free(set->items[place]);
+	followed_free(set->items[index]);
 	set->count--;
-	memmove(set->items + place, set->items + place + 1, (set->count - place) * sizeof(void *));
+	memmove(set->items + index, set->items + index + 1, (set->count - index) * sizeof(void *));
 }
 
 void followed_done(struct followed_set *set)

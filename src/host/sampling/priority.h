@@ -1,5 +1,5 @@
 /*
- * The collector's place among the threads of the machine: before those that it watches, or it would
+ * The collector's rank among the threads of the machine: before those that it watches, or it would
  * come too late to make room for what they write.
  */
 #pragma once

@@ -14,7 +14,7 @@
 #define HELD_BYTES \
 	(sizeof(struct sample) + KERNEL_PYTHON_FRAMES * sizeof(struct kernel_python_frame))
 
-static int make_place(struct python_stacks *self, uint32_t cpu)
+static int make_room(struct python_stacks *self, uint32_t cpu)
 {
 	size_t count = (size_t)cpu + 1;
 	struct sample **longer;
@@ -38,7 +38,7 @@ int python_stacks_hold(struct python_stacks *self, const struct sample *record)
 
 	if (record->cpu >= PROCESSORS_MAX || size > HELD_BYTES || record->kernel_count)
 		return 0;
-	if (make_place(self, record->cpu))
+	if (make_room(self, record->cpu))
 		return -ENOMEM;
 	memcpy(self->held[record->cpu], record, size);
 	return 0;

@@ -59,7 +59,7 @@ static const struct mapping *find_at(const struct maps *maps, const struct sough
 }
 
 /* "... 0xSTACK 0xIP", as the kernel shows a thread that waits, in a call or out of one. */
-static bool parse_place(char *text, struct place *ret)
+static bool parse_position(char *text, struct position *ret)
 {
 	char *ip = strrchr(text, ' '), *stack;
 
@@ -74,7 +74,7 @@ static bool parse_place(char *text, struct place *ret)
 	return ret->stack != 0;
 }
 
-bool place_see(pid_t pid, pid_t tid, unsigned glances, struct place *ret)
+bool position_see(pid_t pid, pid_t tid, unsigned glances, struct position *ret)
 {
 	struct timespec delay = { 0, GLANCE_NS };
 	struct err ignored;
@@ -84,7 +84,7 @@ bool place_see(pid_t pid, pid_t tid, unsigned glances, struct place *ret)
 	for (unsigned i = 0; i < glances; i++) {
 		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
 			return true; /* it has ended */
-		if (parse_place(text, ret))
+		if (parse_position(text, ret))
 			return true;
 		nanosleep(&delay, NULL);
 	}
@@ -129,7 +129,7 @@ static uint64_t count_run_ns(pid_t pid, pid_t tid, uint64_t *first_ns)
 	return now_ns - *first_ns;
 }
 
-bool place_settle(pid_t pid, pid_t tid, struct place *ret)
+bool position_settle(pid_t pid, pid_t tid, struct position *ret)
 {
 	struct timespec delay = { 0, SETTLE_GLANCE_NS };
 	uint64_t first_ns = 0;
@@ -137,11 +137,11 @@ bool place_settle(pid_t pid, pid_t tid, struct place *ret)
 	char name[64], text[256];
 
 	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	*ret = (struct place){ 0, 0 };
+	*ret = (struct position){ 0, 0 };
 	for (unsigned i = 0; i < SETTLE_GLANCES; i++) {
 		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
 			return true; /* it has ended */
-		if (is_in_call(text) && parse_place(text, ret))
+		if (is_in_call(text) && parse_position(text, ret))
 			return true;
 		if (count_run_ns(pid, tid, &first_ns) >= SETTLE_RUN_NS)
 			return true;
@@ -168,12 +168,13 @@ static const struct mapping *find_on_stack(const struct target *target, const st
 	return found;
 }
 
-static const struct mapping *find_place(const struct target *target, const struct maps *maps,
-					const struct sought *sought, const struct place *place)
+static const struct mapping *find_position(const struct target *target, const struct maps *maps,
+					   const struct sought *sought,
+					   const struct position *position)
 {
-	const struct mapping *found = find_at(maps, sought, place->ip);
+	const struct mapping *found = find_at(maps, sought, position->ip);
 
-	return found ? found : find_on_stack(target, maps, sought, place->stack);
+	return found ? found : find_on_stack(target, maps, sought, position->stack);
 }
 
 static bool is_of_tool(const struct sought *self, const struct mapping *mapping)
@@ -181,11 +182,11 @@ static bool is_of_tool(const struct sought *self, const struct mapping *mapping)
 	return mapping_tool(self->page, mapping);
 }
 
-const struct agent_tool *place_tool(const struct target *target, const struct agent_page *page,
-				    const struct maps *maps, const struct place *place)
+const struct agent_tool *position_tool(const struct target *target, const struct agent_page *page,
+				       const struct maps *maps, const struct position *position)
 {
 	struct sought sought = { is_of_tool, .page = page };
-	const struct mapping *found = find_place(target, maps, &sought, place);
+	const struct mapping *found = find_position(target, maps, &sought, position);
 
 	return found ? mapping_tool(page, found) : NULL;
 }
@@ -197,14 +198,14 @@ static bool is_code_of_file(const struct sought *self, const struct mapping *map
 	       mapping->dev_minor == self->file->dev_minor;
 }
 
-bool place_is_in_agent(const struct target *target, const struct resident *resident,
-		       const struct maps *maps, const struct place *place)
+bool position_is_in_agent(const struct target *target, const struct resident *resident,
+			  const struct maps *maps, const struct position *position)
 {
 	struct sought sought = { is_code_of_file, .file = maps_at(maps, resident->address) };
 
 	/* A stack that has come since the mappings were read may hold anything. */
-	return sought.file && ((place->stack && !maps_at(maps, place->stack)) ||
-			       find_place(target, maps, &sought, place));
+	return sought.file && ((position->stack && !maps_at(maps, position->stack)) ||
+			       find_position(target, maps, &sought, position));
 }
 
 static bool is_tracer(const struct agent_tool *tool)
@@ -245,10 +246,11 @@ size_t inside_count(const struct target *target, const struct agent_page *page)
 	    maps_read(target->process.memory_tid, &maps, &ignored))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
-		struct place place = { 0, 0 };
+		struct position position = { 0, 0 };
 
-		inside += !is_ours(pid, tids[i]) && place_see(pid, tids[i], 1, &place) &&
-			  place.stack && is_tracer(place_tool(target, page, &maps, &place));
+		inside += !is_ours(pid, tids[i]) && position_see(pid, tids[i], 1, &position) &&
+			  position.stack &&
+			  is_tracer(position_tool(target, page, &maps, &position));
 	}
 	maps_done(&maps);
 	return inside;

@@ -7,27 +7,27 @@
 #include "host/attach/resident.h"
 
 /* Where a thread waits. */
-struct place {
+struct position {
 	uint64_t ip, stack;
 };
 
 /* Looks at a thread that many times, a millisecond apart; false when it never waits.  A thread that
  * has ended is nowhere: zeros. */
-bool place_see(pid_t pid, pid_t tid, unsigned glances, struct place *ret);
+bool position_see(pid_t pid, pid_t tid, unsigned glances, struct position *ret);
 
-/* The tool that a mapping belongs to; the one that a thread at that place is in.  NULL: none. */
+/* The tool that a mapping belongs to; the one that a thread at that position is in.  NULL: none. */
 const struct agent_tool *mapping_tool(const struct agent_page *page, const struct mapping *mapping);
-const struct agent_tool *place_tool(const struct target *target, const struct agent_page *page,
-				    const struct maps *maps, const struct place *place);
+const struct agent_tool *position_tool(const struct target *target, const struct agent_page *page,
+				       const struct maps *maps, const struct position *position);
 
-/* Is a thread at that place in the agent, or will it return into it? */
-bool place_is_in_agent(const struct target *target, const struct resident *resident,
-		       const struct maps *maps, const struct place *place);
+/* Is a thread at that position in the agent, or will it return into it? */
+bool position_is_in_agent(const struct target *target, const struct resident *resident,
+			  const struct maps *maps, const struct position *position);
 
 /* How many threads wait in calls that came through limpet's tracer and have not returned. */
 size_t inside_count(const struct target *target, const struct agent_page *page);
 
 /* Is a thread of the program's surely past the few instructions between reading a word of imports
- * and being where it leads?  It waits in a call, whose place is told, or has ended or run for a
- * while since (place 0), not counting the handlers of signals. */
-bool place_settle(pid_t pid, pid_t tid, struct place *ret);
+ * and being where it leads?  It waits in a call, whose position is told, or has ended or run for a
+ * while since (position 0), not counting the handlers of signals. */
+bool position_settle(pid_t pid, pid_t tid, struct position *ret);

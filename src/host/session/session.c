@@ -166,7 +166,8 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 }
 
 /* The tools rest; those that did not obey are named. */
-static int quiet(struct session *self, bool finalizes, struct session_left *left, struct err *err)
+static int tools_quiet(struct session *self, bool finalizes, struct session_left *left,
+		       struct err *err)
 {
 	struct attachment *attachment = &self->attachment;
 	struct control_quiet order = { .timeout_ms = self->timeout_ms };
@@ -215,7 +216,7 @@ static int tell_to_leave(struct session *self, bool unload, struct session_left 
 			 struct err *err)
 {
 	struct control_reply reply;
-	int r = quiet(self, unload, left, err);
+	int r = tools_quiet(self, unload, left, err);
 
 	if (r)
 		return r;

@@ -28,7 +28,7 @@ struct session_tool {
 	bool is_plain, by_content;
 	bool is_ok;      /* every step so far went well */
 	bool takes_part; /* it did not answer NULL */
-	uint32_t place;  /* in the agent's page */
+	uint32_t index;  /* in the agent's page */
 	char error[CONTROL_TEXT_MAX];
 };
 

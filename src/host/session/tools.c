@@ -106,7 +106,7 @@ static int send_as(struct session *session, const char *path, int fd, const stru
 	}
 	r = link_ask(&attachment->link, &attachment->target, &load.header, copy.fd, &reply, err);
 	library_close(&copy);
-	ret->place = reply.value;
+	ret->index = reply.value;
 	return r;
 }
 
@@ -141,7 +141,7 @@ int tool_step(struct session *session, struct session_tool *tool, enum tool_step
 	      struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
-	struct control_step order = { .tool = tool->place,
+	struct control_step order = { .tool = tool->index,
 				      .step = step,
 				      .timeout_ms = session->timeout_ms };
 	struct control_reply reply;

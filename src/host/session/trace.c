@@ -191,7 +191,7 @@ static bool is_unknown_to_libc(pid_t pid)
 	return !syscall(SYS_get_robust_list, pid, &list, &size) && !list;
 }
 
-static uint32_t told(const uint32_t *word)
+static uint32_t word_told(const uint32_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
@@ -200,11 +200,11 @@ void trace_words(const struct trace *trace, struct trace_words *ret)
 {
 	const struct rings *rings = trace->rings;
 
-	*ret = (struct trace_words){ .hooked = told(&rings->words_hooked),
-				     .restored = told(&rings->words_restored),
-				     .foreign = told(&rings->words_foreign),
-				     .unwritable = told(&rings->words_unwritable),
-				     .refused = told(&rings->words_refused) };
+	*ret = (struct trace_words){ .hooked = word_told(&rings->words_hooked),
+				     .restored = word_told(&rings->words_restored),
+				     .foreign = word_told(&rings->words_foreign),
+				     .unwritable = word_told(&rings->words_unwritable),
+				     .refused = word_told(&rings->words_refused) };
 }
 
 int trace_send(struct session *session, const struct trace *trace, struct err *err)
@@ -275,7 +275,7 @@ int trace_load(struct session *session, struct session_tool *tool, struct err *e
 	tool->by_content = true;
 	r = link_ask(&attachment->link, &attachment->target, &load.header, library.fd, &reply, err);
 	library_close(&library);
-	tool->place = reply.value;
+	tool->index = reply.value;
 	return r;
 }
 

@@ -1,7 +1,7 @@
 /*
  * A library may go only when no thread is in it or will return into it.  Nothing of the program's
  * calls a tool (hooks are taken out before), so only threads that began after the attach can be
- * inside: the tool made them. Their place and their stacks are read from outside.  Host only.
+ * inside: the tool made them. Their position and their stacks are read from outside.  Host only.
  */
 #include "host/session/unload.h"
 
@@ -24,17 +24,17 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 {
 	const struct target *target = &session->attachment.target;
 	const struct agent_page *page = &session->attachment.resident.page;
-	struct place place = { 0, 0 };
+	struct position position = { 0, 0 };
 	const struct agent_tool *tool;
 
-	if (!place_see(target->process.pid, tid, GLANCES, &place)) {
+	if (!position_see(target->process.pid, tid, GLANCES, &position)) {
 		session_left_add(
 			ret,
 			"thread %d (%s) began after the attach and never waits: it may run in a tool",
 			tid, thread_name);
 		return;
 	}
-	tool = place_tool(target, page, maps, &place);
+	tool = position_tool(target, page, maps, &position);
 	if (tool)
 		session_left_add(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
 }
@@ -47,9 +47,9 @@ static bool judge_passer(const struct session *session, const struct maps *maps,
 {
 	const struct attachment *attachment = &session->attachment;
 	const struct target *target = &attachment->target;
-	struct place place;
+	struct position position;
 
-	if (!place_settle(target->process.pid, tid, &place)) {
+	if (!position_settle(target->process.pid, tid, &position)) {
 		session_left_add(ret,
 				 AGENT_ITSELF
 				 "thread %d (%s) makes no system call, and may be in a "
@@ -57,7 +57,7 @@ static bool judge_passer(const struct session *session, const struct maps *maps,
 				 tid, thread_name);
 		return false;
 	}
-	if (place.stack && place_is_in_agent(target, &attachment->resident, maps, &place))
+	if (position.stack && position_is_in_agent(target, &attachment->resident, maps, &position))
 		session_left_add(ret, AGENT_ITSELF "thread %d (%s) is inside", tid, thread_name);
 	return true;
 }

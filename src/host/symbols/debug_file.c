@@ -104,16 +104,16 @@ static int try_link(struct elf_source *ret, const struct search *search)
 {
 	static const struct {
 		const char *before, *after;
-	} places[] = { { "", "/" }, { "", "/.debug/" }, { DEBUG_FOLDER, "/" } };
+	} folders[] = { { "", "/" }, { "", "/.debug/" }, { DEBUG_FOLDER, "/" } };
 	const char *slash = strrchr(search->path, '/');
 	int folder = slash ? (int)(slash - search->path) : 0, r = -ENOENT;
 	char path[PATH_MAX];
 
 	if (!search->link || !search->link[0] || strchr(search->link, '/'))
 		return -ENOENT;
-	for (size_t i = 0; r && i < ARRAY_SIZE(places); i++) {
-		int length = snprintf(path, sizeof(path), "%s%.*s%s%s", places[i].before, folder,
-				      search->path, places[i].after, search->link);
+	for (size_t i = 0; r && i < ARRAY_SIZE(folders); i++) {
+		int length = snprintf(path, sizeof(path), "%s%.*s%s%s", folders[i].before, folder,
+				      search->path, folders[i].after, search->link);
 
 		if (length > 0 && (size_t)length < sizeof(path))
 			r = try_file(ret, search, path, /* is_linked */ true);

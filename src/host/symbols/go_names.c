@@ -45,7 +45,7 @@ static uint64_t find_trees(const struct go_names *names, uint64_t table)
 }
 
 /* Relocated code has no address in the table: the one that the linker will put there. */
-static uint64_t relocated_text(Elf *elf, uint64_t place)
+static uint64_t relocated_text(Elf *elf, uint64_t offset)
 {
 	struct elf_part part;
 	Elf64_Rela relocation;
@@ -54,7 +54,7 @@ static uint64_t relocated_text(Elf *elf, uint64_t place)
 		return 0;
 	for (size_t at = 0; part.size - at >= sizeof(relocation); at += sizeof(relocation)) {
 		memcpy(&relocation, part.bytes + at, sizeof(relocation));
-		if (relocation.r_offset == place)
+		if (relocation.r_offset == offset)
 			return (uint64_t)relocation.r_addend;
 	}
 	return 0;
@@ -119,7 +119,7 @@ static struct go_part tree_of(const struct go_names *names, const struct go_func
 	return bytes_at(names->elf, names->trees + address);
 }
 
-size_t go_names_lines(const struct go_names *names, uint64_t address, struct source_place *ret,
+size_t go_names_lines(const struct go_names *names, uint64_t address, struct source_location *ret,
 		      size_t room)
 {
 	struct go_function function;
@@ -135,8 +135,8 @@ size_t go_names_lines(const struct go_names *names, uint64_t address, struct sou
 		bool is_inlined =
 			gopclntab_inlined(&names->table, &function, &tree, address, &inlined);
 
-		ret[count++] = (struct source_place){ is_inlined ? inlined.name : function.name,
-						      line.file, line.line };
+		ret[count++] = (struct source_location){ is_inlined ? inlined.name : function.name,
+							 line.file, line.line };
 		if (!is_inlined)
 			break;
 		address = inlined.caller;

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/symbols/elf_source.h"
+#include "host/symbols/elf/elf_source.h"
 #include "host/symbols/lines.h"
 #include "host/unwind/gopclntab.h"
 
@@ -21,5 +21,5 @@ bool go_names_open(struct go_names *ret, Elf *elf);
 bool go_names_find(const struct go_names *names, uint64_t address, const char **ret_name,
 		   uint64_t *ret_start);
 /* As find() of a reader of lines. */
-size_t go_names_lines(const struct go_names *names, uint64_t address, struct source_place *ret,
+size_t go_names_lines(const struct go_names *names, uint64_t address, struct source_location *ret,
 		      size_t room);

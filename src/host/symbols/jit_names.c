@@ -94,9 +94,9 @@ int jit_names_sort(struct jit_names *names)
 	return 0;
 }
 
-static uint64_t start_at(const void *items, size_t place)
+static uint64_t start_at(const void *items, size_t index)
 {
-	return ((const struct jit_name *)items)[place].start;
+	return ((const struct jit_name *)items)[index].start;
 }
 
 /* The names that hold an address, one after the other; NULL: no more.  *at begins with 0. */

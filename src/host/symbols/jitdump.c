@@ -88,7 +88,7 @@ static void take_load(struct jitdump *dump, struct jit_names *names, const unsig
 				     born_ns(dump, load.head.time_ns));
 }
 
-/* The same code at another place. */
+/* The same code at another address. */
 static void take_move(struct jitdump *dump, struct jit_names *names, const unsigned char *bytes,
 		      size_t size)
 {
@@ -121,7 +121,7 @@ static void (*const takers[])(struct jitdump *dump, struct jit_names *names,
 	[RECORD_CLOSE] = take_close, [RECORD_UNWINDING_INFO] = NULL,
 };
 
-/* `size` bytes at this place of the file; NULL when they are not there. */
+/* `size` bytes at this offset of the file; NULL when they are not there. */
 static const unsigned char *jitdump_show(struct jitdump *dump, struct window *window, uint64_t at,
 					 size_t size)
 {

@@ -9,8 +9,8 @@
 #include "host/core/notes.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
-#include "host/symbols/elf_limits.h"
-#include "host/symbols/elf_source.h"
+#include "host/symbols/elf/elf_limits.h"
+#include "host/symbols/elf/elf_source.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -148,9 +148,9 @@ static struct lines *open_lines(Elf *elf)
 	return NULL;
 }
 
-static uint64_t begin_at(const void *ranges, size_t place)
+static uint64_t begin_at(const void *ranges, size_t index)
 {
-	return ((const struct unit_range *)ranges)[place].begin;
+	return ((const struct unit_range *)ranges)[index].begin;
 }
 
 static bool find_unit(const struct lines *self, uint64_t address, Dwarf_Die *ret)
@@ -204,7 +204,7 @@ static bool is_program_short(const struct lines *self, Dwarf_Die *unit)
 }
 
 /* Where an inlined function was called from. */
-static void find_caller(Dwarf_Die *unit, Dwarf_Die *inlined, struct source_place *ret)
+static void find_caller(Dwarf_Die *unit, Dwarf_Die *inlined, struct source_location *ret)
 {
 	unsigned file = number_of(inlined, DW_AT_call_file);
 	Dwarf_Files *files;
@@ -216,18 +216,18 @@ static void find_caller(Dwarf_Die *unit, Dwarf_Die *inlined, struct source_place
 			    : NULL;
 }
 
-static struct source_place place_in(Dwarf_Die *unit, uint64_t address)
+static struct source_location location_in(Dwarf_Die *unit, uint64_t address)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
-	struct source_place place = { 0 };
+	struct source_location location = { 0 };
 	int number = 0;
 
 	if (!line)
-		return place;
-	place.file = dwarf_linesrc(line, NULL, NULL);
+		return location;
+	location.file = dwarf_linesrc(line, NULL, NULL);
 	if (!dwarf_lineno(line, &number) && number > 0)
-		place.line = (unsigned)number;
-	return place;
+		location.line = (unsigned)number;
+	return location;
 }
 
 /* The entry below this one that holds the address. */
@@ -262,10 +262,10 @@ static size_t find_scopes(Dwarf_Die *unit, uint64_t address, Dwarf_Die ret[SCOPE
 	return count;
 }
 
-static size_t find_lines(struct lines *lines, uint64_t address, struct source_place *ret,
+static size_t find_lines(struct lines *lines, uint64_t address, struct source_location *ret,
 			 size_t room)
 {
-	struct source_place place = { 0 };
+	struct source_location location = { 0 };
 	Dwarf_Die unit, scopes[SCOPES_MAX];
 	size_t count = 0, scope;
 	bool has_lines;
@@ -274,23 +274,23 @@ static size_t find_lines(struct lines *lines, uint64_t address, struct source_pl
 		return 0;
 	has_lines = is_program_short(lines, &unit);
 	if (has_lines)
-		place = place_in(&unit, address);
+		location = location_in(&unit, address);
 	for (scope = find_scopes(&unit, address, scopes); scope && count < room; scope--) {
 		Dwarf_Die *die = &scopes[scope - 1];
 		int tag = dwarf_tag(die);
 
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
 			continue;
-		place.function = function_name(die);
-		ret[count++] = place;
+		location.function = function_name(die);
+		ret[count++] = location;
 		if (tag == DW_TAG_subprogram)
 			return count;
-		place = (struct source_place){ 0 };
+		location = (struct source_location){ 0 };
 		if (has_lines)
-			find_caller(&unit, die, &place);
+			find_caller(&unit, die, &location);
 	}
-	if (!count && (place.file || place.line))
-		ret[count++] = place;
+	if (!count && (location.file || location.line))
+		ret[count++] = location;
 	return count;
 }
 

@@ -9,8 +9,8 @@
 #include <libelf.h>
 #include <stdbool.h>
 
-/* A place in the source.  Texts belong to what they were read from. */
-struct source_place {
+/* A location in the source.  Texts belong to what they were read from. */
+struct source_location {
 	const char *function; /* as it is linked, or as the source has it; NULL: not told */
 	const char *file;     /* NULL: not known */
 	unsigned line;
@@ -24,7 +24,7 @@ struct line_reader {
 	void (*close)(struct lines *lines);
 	/* The innermost first: functions that were inlined here, then the one that holds the code.
 	 * Returns how many, at most `room`; 0: nothing is known. */
-	size_t (*find)(struct lines *lines, uint64_t address, struct source_place *ret,
+	size_t (*find)(struct lines *lines, uint64_t address, struct source_location *ret,
 		       size_t room);
 };
 

@@ -5,8 +5,8 @@
 
 #include "host/symbols/debug_file.h"
 #include "host/symbols/debugdata.h"
-#include "host/symbols/elf_source.h"
-#include "host/symbols/elf_symbols.h"
+#include "host/symbols/elf/elf_source.h"
+#include "host/symbols/elf/elf_symbols.h"
 #include "host/symbols/go_names.h"
 
 #include <errno.h>
@@ -44,42 +44,42 @@ void symbol_file_ask(struct debuginfod *debuginfod)
 	debug_server = debuginfod;
 }
 
-static bool is_the_one(const struct elf_source *source, const struct symbol_place *place)
+static bool is_the_one(const struct elf_source *source, const struct symbol_origin *origin)
 {
-	return !place->build_id_size ||
-	       elf_has_build_id(source->elf, place->build_id, place->build_id_size);
+	return !origin->build_id_size ||
+	       elf_has_build_id(source->elf, origin->build_id, origin->build_id_size);
 }
 
-static int keep_if_it_is(struct elf_source *image, const struct symbol_place *place)
+static int keep_if_it_is(struct elf_source *image, const struct symbol_origin *origin)
 {
-	if (is_the_one(image, place))
+	if (is_the_one(image, origin))
 		return 0;
 	elf_source_close(image);
 	return -ESTALE;
 }
 
-static int open_image(struct symbol_file *self, const struct symbol_place *place)
+static int open_image(struct symbol_file *self, const struct symbol_origin *origin)
 {
 	struct elf_source *image = &self->sources[SOURCE_IMAGE];
-	int r = place->image_path ? elf_source_open_again(image, place->image_path, place->path)
-				  : -ENOENT;
+	int r = origin->image_path ? elf_source_open_again(image, origin->image_path, origin->path)
+				   : -ENOENT;
 
 	if (!r)
-		r = keep_if_it_is(image, place);
-	if (!r || place->path[0] != '/')
+		r = keep_if_it_is(image, origin);
+	if (!r || origin->path[0] != '/')
 		return r;
-	r = elf_source_open(image, place->pid, place->path);
-	return r ? r : keep_if_it_is(image, place);
+	r = elf_source_open(image, origin->pid, origin->path);
+	return r ? r : keep_if_it_is(image, origin);
 }
 
-struct symbol_file *symbol_file_new(const struct symbol_place *place)
+struct symbol_file *symbol_file_new(const struct symbol_origin *origin)
 {
 	struct symbol_file *self = calloc(1, sizeof(*self));
 
-	if (!self || open_image(self, place))
+	if (!self || open_image(self, origin))
 		return self;
 	if (debug_file_open(&self->sources[SOURCE_DEBUG_FILE], self->sources[SOURCE_IMAGE].elf,
-			    place->path, place->pid))
+			    origin->path, origin->pid))
 		self->sources[SOURCE_DEBUG_FILE].elf = NULL;
 	return self;
 }
@@ -185,7 +185,7 @@ static void find_lines(struct symbol_file *self)
 			self->lines = line_reader->open(self->sources[order[i]].elf);
 }
 
-size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_place *ret,
+size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_location *ret,
 			 size_t room)
 {
 	size_t count = 0;

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 /* Where a module's bytes and its debug information may lie. */
-struct symbol_place {
+struct symbol_origin {
 	const char *path;              /* as the process sees it */
 	const char *image_path;        /* how its bytes can be opened now; NULL: only by its path */
 	pid_t pid;                     /* in whose root the path lies; 0: ours */
@@ -21,7 +21,7 @@ struct symbol_place {
 struct symbol_file;
 
 /* NULL: no memory.  A file that cannot be opened is one without names. */
-struct symbol_file *symbol_file_new(const struct symbol_place *place);
+struct symbol_file *symbol_file_new(const struct symbol_origin *origin);
 /* The kernel's code in every process. */
 struct symbol_file *symbol_file_vdso(void);
 void symbol_file_free(struct symbol_file *file);
@@ -39,5 +39,5 @@ void symbol_file_read_lines_by(const struct line_reader *reader);
 void symbol_file_ask(struct debuginfod *debuginfod);
 
 /* As find() of the reader of lines. */
-size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_place *ret,
+size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_location *ret,
 			 size_t room);

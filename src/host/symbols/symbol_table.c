@@ -62,9 +62,9 @@ void symbol_table_finish(struct symbol_table *table)
 	table->is_finished = true;
 }
 
-static uint64_t address_at(const void *items, size_t place)
+static uint64_t address_at(const void *items, size_t index)
 {
-	return ((const struct symbol *)items)[place].address;
+	return ((const struct symbol *)items)[index].address;
 }
 
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address)

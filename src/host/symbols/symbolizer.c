@@ -74,16 +74,16 @@ static void module_follow_perf_map(struct code_module *module)
 }
 
 static bool open_module(struct symbolizer *self, struct code_module *module,
-			const struct symbol_place *place)
+			const struct symbol_origin *origin)
 {
 	module->name = fixed_names[module->kind];
 	if (module->kind == CODE_FILE) {
-		module->name = pool_keep(&self->texts, path_base_name(place->path));
-		module->file = symbol_file_new(place);
+		module->name = pool_keep(&self->texts, path_base_name(origin->path));
+		module->file = symbol_file_new(origin);
 	} else if (module->kind == CODE_VDSO) {
 		module->file = symbol_file_vdso();
 	} else if (module->kind == CODE_JIT) {
-		module->name = pool_keep(&self->texts, place->path);
+		module->name = pool_keep(&self->texts, origin->path);
 		module_follow_perf_map(module);
 	}
 	return module->name &&
@@ -91,13 +91,13 @@ static bool open_module(struct symbolizer *self, struct code_module *module,
 }
 
 int symbolizer_module(struct symbolizer *self, enum code_kind kind,
-		      const struct symbol_place *place)
+		      const struct symbol_origin *origin)
 {
-	struct code_module module = { .kind = kind, .pid = place->pid };
+	struct code_module module = { .kind = kind, .pid = origin->pid };
 
 	if (self->count >= INT_MAX ||
 	    make_room(&self->modules, self->count, &self->room, sizeof(*self->modules)) ||
-	    !open_module(self, &module, place))
+	    !open_module(self, &module, origin))
 		return -ENOMEM;
 	self->modules[self->count] = module;
 	return (int)self->count++;
@@ -120,7 +120,7 @@ void symbolizer_read(struct symbolizer *self)
 	}
 }
 
-static const char *readable(struct symbolizer *self, const char *name)
+static const char *name_readable(struct symbolizer *self, const char *name)
 {
 	char text[READABLE_MAX], cut[READABLE_MAX];
 
@@ -131,10 +131,11 @@ static const char *readable(struct symbolizer *self, const char *name)
 	return pool_keep(&self->texts, demangle(name, text, sizeof(text)) ? text : name);
 }
 
-static bool look_up_made(const struct code_module *module, const struct code_place *place,
+static bool look_up_made(const struct code_module *module, const struct code_location *location,
 			 const char **ret_name, uint64_t *ret_start)
 {
-	const struct jit_name *name = jit_names_find(&module->jit, place->address, place->version);
+	const struct jit_name *name =
+		jit_names_find(&module->jit, location->address, location->version);
 
 	if (!name)
 		return false;
@@ -145,15 +146,16 @@ static bool look_up_made(const struct code_module *module, const struct code_pla
 
 /* The mangled name at an address, "" where only the begin of the function is known. */
 static bool look_up(struct symbolizer *self, struct code_module *module,
-		    const struct code_place *place, const char **ret_name, uint64_t *ret_start)
+		    const struct code_location *location, const char **ret_name,
+		    uint64_t *ret_start)
 {
-	uint64_t address = place->address;
+	uint64_t address = location->address;
 	const struct symbol *symbol = NULL;
 
 	if (module->file)
 		return symbol_file_find(module->file, address, ret_name, ret_start);
 	if (module->kind == CODE_JIT)
-		return look_up_made(module, place, ret_name, ret_start);
+		return look_up_made(module, location, ret_name, ret_start);
 	if (module->kind == CODE_KERNEL && !self->is_kernel_read) {
 		self->is_kernel_read = true;
 		(void)!text_symbols_read(&self->kernel, "/proc/kallsyms", kallsyms_line);
@@ -168,8 +170,8 @@ static bool look_up(struct symbolizer *self, struct code_module *module,
 }
 
 /* Where code that was made has no names, its addresses tell nobody anything. */
-static const char *nameless(struct symbolizer *self, const struct code_module *module,
-			    uint64_t address)
+static const char *address_nameless(struct symbolizer *self, const struct code_module *module,
+				    uint64_t address)
 {
 	char text[NAME_MAX + 32];
 
@@ -184,21 +186,23 @@ static const char *nameless(struct symbolizer *self, const struct code_module *m
 static void add_lines(struct symbolizer *self, struct code_module *module, uint64_t address,
 		      struct code_names *ret)
 {
-	struct source_place places[CODE_NAMES_MAX];
-	size_t count = symbol_file_lines(module->file, address, places, CODE_NAMES_MAX);
+	struct source_location locations[CODE_NAMES_MAX];
+	size_t count = symbol_file_lines(module->file, address, locations, CODE_NAMES_MAX);
 	const char *outermost = ret->items[0].function;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *file = pool_keep(&self->texts, places[i].file ? places[i].file : "");
-		const char *function =
-			places[i].function ? readable(self, places[i].function) : outermost;
+		const char *file =
+			pool_keep(&self->texts, locations[i].file ? locations[i].file : "");
+		const char *function = locations[i].function
+					       ? name_readable(self, locations[i].function)
+					       : outermost;
 
 		if (i == count - 1 && ret->is_named)
 			function = outermost;
-		ret->items[i] = (struct code_name){ function, file, places[i].line };
+		ret->items[i] = (struct code_name){ function, file, locations[i].line };
 	}
 	ret->count = MAX(count, (size_t)1);
-	ret->is_named |= count > 0 && places[count - 1].function;
+	ret->is_named |= count > 0 && locations[count - 1].function;
 }
 
 static bool has_all_texts(const struct code_names *names)
@@ -218,17 +222,17 @@ uint32_t symbolizer_version(const struct symbolizer *self, unsigned number, uint
 }
 
 int symbolizer_find_version(struct symbolizer *self, unsigned number,
-			    const struct code_place *place, bool wants_lines,
+			    const struct code_location *location, bool wants_lines,
 			    struct code_names *ret)
 {
 	struct code_module *module = &self->modules[number];
-	uint64_t address = place->address, start = address;
+	uint64_t address = location->address, start = address;
 	const char *name = "";
 
-	ret->is_named = look_up(self, module, place, &name, &start) && name[0];
+	ret->is_named = look_up(self, module, location, &name, &start) && name[0];
 	ret->count = 1;
-	ret->items[0] = (struct code_name){ ret->is_named ? readable(self, name)
-							  : nameless(self, module, start),
+	ret->items[0] = (struct code_name){ ret->is_named ? name_readable(self, name)
+							  : address_nameless(self, module, start),
 					    "", 0 };
 	if (wants_lines && module->file)
 		add_lines(self, module, address, ret);
@@ -238,6 +242,6 @@ int symbolizer_find_version(struct symbolizer *self, unsigned number,
 int symbolizer_find(struct symbolizer *self, unsigned number, uint64_t address, bool wants_lines,
 		    struct code_names *ret)
 {
-	return symbolizer_find_version(self, number, &(struct code_place){ .address = address },
+	return symbolizer_find_version(self, number, &(struct code_location){ .address = address },
 				       wants_lines, ret);
 }

@@ -29,7 +29,8 @@ struct code_names {
 	struct code_name items[CODE_NAMES_MAX]; /* innermost first; the last one was not inlined */
 	size_t count;
 	bool is_named; /* else the function is "module+0x1234", where 1234 is its begin or, where
-			  not even that is known, the address; of CODE_JIT it is the place's path */
+			  not even that is known, the address; of CODE_JIT it is the origin's path
+			*/
 };
 
 struct symbolizer;
@@ -37,10 +38,10 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(void); /* NULL: no memory */
 void symbolizer_free(struct symbolizer *symbolizer);
 
-/* Its number, from 0 in the order of their coming; -ENOMEM.  `pid` of the place tells whose code
+/* Its number, from 0 in the order of their coming; -ENOMEM.  `pid` of the origin tells whose code
  * CODE_JIT is. */
 int symbolizer_module(struct symbolizer *symbolizer, enum code_kind kind,
-		      const struct symbol_place *place) MUST_CHECK;
+		      const struct symbol_origin *origin) MUST_CHECK;
 
 /* Looks for what runtimes write of their code, and reads it; now and then, as they may end. */
 void symbolizer_follow(struct symbolizer *symbolizer);
@@ -53,14 +54,14 @@ void symbolizer_read(struct symbolizer *symbolizer);
 uint32_t symbolizer_version(const struct symbolizer *symbolizer, unsigned module, uint64_t address,
 			    uint64_t time_ns);
 
-struct code_place {
+struct code_location {
 	uint64_t address;
 	uint32_t version; /* 0: the first that was told of */
 };
 
 /* At least one name, except without memory.  Texts live as long as the symbolizer. */
 int symbolizer_find_version(struct symbolizer *symbolizer, unsigned module,
-			    const struct code_place *place, bool wants_lines,
+			    const struct code_location *location, bool wants_lines,
 			    struct code_names *ret) MUST_CHECK;
 int symbolizer_find(struct symbolizer *symbolizer, unsigned module, uint64_t address,
 		    bool wants_lines, struct code_names *ret) MUST_CHECK;

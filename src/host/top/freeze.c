@@ -107,15 +107,17 @@ static void put_names(struct freezing *self, struct bytes *bytes, struct sample_
 		      size_t i)
 {
 	const struct sample_frame *frame = &self->samples->frames[i];
-	uint32_t count = MIN(frame->place_count, FRAME_NAMES_MAX);
+	uint32_t count = MIN(frame->location_count, FRAME_NAMES_MAX);
 	struct recorded_name names[FRAME_NAMES_MAX];
 
 	(void)packer;
 	for (uint32_t at = 0; at < count; at++) {
-		const struct sample_place *place = &self->samples->places[frame->first_place + at];
+		const struct sample_location *location =
+			&self->samples->locations[frame->first_location + at];
 
-		names[at] = (struct recorded_name){ self->samples->functions[place->function].name,
-						    place->file, place->line };
+		names[at] =
+			(struct recorded_name){ self->samples->functions[location->function].name,
+						location->file, location->line };
 	}
 	names_put(bytes, (uint32_t)i, names, count);
 }

@@ -11,7 +11,7 @@
 #define PAGE_ROWS 10u
 #define ESCAPE    0x1bu
 
-static unsigned quit(struct view *view, const struct picture *picture)
+static unsigned key_quit(struct view *view, const struct picture *picture)
 {
 	(void)view;
 	(void)picture;
@@ -70,7 +70,7 @@ static unsigned next_pane(struct view *view, const struct picture *picture)
 	return 0;
 }
 
-static unsigned zoom(struct view *view, const struct picture *picture)
+static unsigned key_zoom(struct view *view, const struct picture *picture)
 {
 	(void)picture;
 	view->is_zoomed = !view->is_zoomed;
@@ -219,7 +219,7 @@ static unsigned to_begin(struct view *view, const struct picture *picture)
 	return scroll_by(view, picture, INT32_MIN);
 }
 
-static unsigned back(struct view *view, const struct picture *picture)
+static unsigned key_back(struct view *view, const struct picture *picture)
 {
 	bool had_thread = view->only_tid;
 
@@ -240,7 +240,7 @@ static unsigned back(struct view *view, const struct picture *picture)
 }
 
 const struct key_binding key_bindings[] = {
-	{ { 'q', 'Q' }, "q", "quit", "leave", quit },
+	{ { 'q', 'Q' }, "q", "quit", "leave", key_quit },
 	{ { '?', 'h' }, "?", "help", "this page; again: back", show_help },
 	{ { '/' },
 	  "/",
@@ -270,7 +270,7 @@ const struct key_binding key_bindings[] = {
 	  "threads, functions, flame view: the next one is marked",
 	  next_pane,
 	  true },
-	{ { 'z' }, "z", "zoom", "the marked one alone; again: all", zoom, true },
+	{ { 'z' }, "z", "zoom", "the marked one alone; again: all", key_zoom, true },
 	{ { 'v' },
 	  "v",
 	  "view",
@@ -290,12 +290,12 @@ const struct key_binding key_bindings[] = {
 	  "Esc",
 	  "",
 	  "back; no filter, no chosen thread, no zoom; Backspace too",
-	  back },
+	  key_back },
 	{ { 0 }, NULL, NULL, NULL, NULL, false },
 };
 
 /* Only what can be seen; more than fits is not taken. */
-static void type(struct view *view, uint32_t key)
+static void key_type(struct view *view, uint32_t key)
 {
 	size_t length = strlen(view->filter);
 
@@ -315,7 +315,7 @@ static unsigned edit_filter(struct view *view, uint32_t key)
 	if (key == ESCAPE)
 		view->filter[0] = '\0';
 	if (view->is_typing)
-		type(view, key);
+		key_type(view, key);
 	return 0;
 }
 

@@ -198,7 +198,7 @@ static int find_thread(struct live *self, uint32_t process, pid_t pid, pid_t tid
 	return live_thread(self, process, tid, name, ret);
 }
 
-static int take(struct live *self, const struct sample *sample, const struct space *space)
+static int live_add(struct live *self, const struct sample *sample, const struct space *space)
 {
 	uint32_t process, thread, stack;
 
@@ -223,7 +223,7 @@ int live_take(struct live *self, const struct sample *sample, const struct space
 	if (sample->kind >= SAMPLE_KINDS || sample->end >= STACK_ENDS)
 		return 0;
 	pthread_mutex_lock(&self->lock);
-	r = take(self, sample, space);
+	r = live_add(self, sample, space);
 	pthread_mutex_unlock(&self->lock);
 	return r;
 }
@@ -293,7 +293,7 @@ static int name_frame(struct live *self, struct sample_frame *frame)
 			   /* wants_lines */ false, names, &count, &is_named))
 		return -ENOMEM;
 	frame->is_unnamed = !is_named;
-	if (frame->place_count && !is_named)
+	if (frame->location_count && !is_named)
 		return 0;
 	return samples_set_names(self->tables.model->samples, frame, names, count);
 }
@@ -310,12 +310,12 @@ static long name_some(struct live *self, size_t limit)
 	return r ? r : (long)(samples->frame_count - *at);
 }
 
-/* The place of the function itself, as the frame is named already; those that were inlined into it
- * stay part of it. */
-static struct sample_place *outermost_place(struct samples *samples,
-					    const struct sample_frame *frame)
+/* The location of the function itself, as the frame is named already; those that were inlined into
+ * it stay part of it. */
+static struct sample_location *outermost_location(struct samples *samples,
+						  const struct sample_frame *frame)
 {
-	return &samples->places[frame->first_place + frame->place_count - 1];
+	return &samples->locations[frame->first_location + frame->location_count - 1];
 }
 
 static bool is_of(const struct samples *samples, const struct sample_frame *frame,
@@ -323,9 +323,10 @@ static bool is_of(const struct samples *samples, const struct sample_frame *fram
 {
 	const struct sample_function *is;
 
-	if (frame->has_lines || !frame->place_count)
+	if (frame->has_lines || !frame->location_count)
 		return false;
-	is = &samples->functions[samples->places[frame->first_place + frame->place_count - 1]
+	is = &samples->functions[samples->locations[frame->first_location + frame->location_count -
+						    1]
 					 .function];
 	return !strcmp(is->name, function) && !strcmp(samples->codes[is->code].name, module);
 }
@@ -334,7 +335,7 @@ static int find_frame_lines(struct live *self, struct sample_frame *frame)
 {
 	struct samples *samples = self->tables.model->samples;
 	struct recorded_name names[FRAME_NAMES_MAX];
-	struct sample_place *place = outermost_place(samples, frame);
+	struct sample_location *location = outermost_location(samples, frame);
 	uint32_t count;
 	bool is_named;
 
@@ -346,9 +347,9 @@ static int find_frame_lines(struct live *self, struct sample_frame *frame)
 	frame->has_lines = true;
 	if (!count || !names[count - 1].line)
 		return 0;
-	place->line = names[count - 1].line;
-	place->file = pool_keep(&samples->texts, names[count - 1].file);
-	return place->file ? 0 : -ENOMEM;
+	location->line = names[count - 1].line;
+	location->file = pool_keep(&samples->texts, names[count - 1].file);
+	return location->file ? 0 : -ENOMEM;
 }
 
 /* In turns, as for names. */
@@ -400,7 +401,7 @@ static int name_in_turns(struct live *self)
 }
 
 /* They lie in the order of their times, but for what came by different ways in one moment. */
-static void choose(struct live *self, uint64_t from_ns, uint64_t until_ns)
+static void samples_choose(struct live *self, uint64_t from_ns, uint64_t until_ns)
 {
 	size_t first, end = self->kept_count;
 
@@ -422,7 +423,7 @@ int live_read(struct live *self, uint64_t from_ns, uint64_t until_ns, live_reade
 	pthread_mutex_lock(&self->lock);
 	if (name_made_code(self) || name_some(self, SIZE_MAX) < 0)
 		r = -ENOMEM;
-	choose(self, from_ns, until_ns);
+	samples_choose(self, from_ns, until_ns);
 	if (!r)
 		r = read(self->tables.model, context);
 	pthread_mutex_unlock(&self->lock);

@@ -17,7 +17,7 @@ struct move {
 };
 
 /* A caller has a smaller number than those that it calls. */
-static void mark(struct move *self)
+static void nodes_mark(struct move *self)
 {
 	const struct samples *old = self->old->model->samples;
 
@@ -61,7 +61,7 @@ static int move_all(struct move *self)
 	size_t count = self->old->model->samples->stack_count;
 	int r = live_codes(self->live);
 
-	mark(self);
+	nodes_mark(self);
 	for (uint32_t i = 0; !r && i < count; i++)
 		if (self->stacks[i] == NEEDED)
 			r = move_stack(self, i);

@@ -238,7 +238,7 @@ static bool choose_thread(const struct taking *self, struct profile_filter *filt
 	return !tid || live_thread_number(self->live, tid, &filter->thread);
 }
 
-static int take(struct model *model, void *context)
+static int model_take(struct model *model, void *context)
 {
 	struct taking *self = context;
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
@@ -276,7 +276,7 @@ int picture_take(struct picture **ret, struct live *live, const struct picture_w
 	self->only_tid = wish->only_tid;
 	if ((wish->function && wish->function[0] &&
 	     live_find_lines(live, wish->function, wish->module)) ||
-	    live_read(live, from_ns, wish->until_ns, take, &taking)) {
+	    live_read(live, from_ns, wish->until_ns, model_take, &taking)) {
 		picture_free(self);
 		return -ENOMEM;
 	}

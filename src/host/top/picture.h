@@ -14,7 +14,7 @@ struct live;
 
 struct picture_function {
 	const char *name, *module;
-	bool is_named; /* else the name is a place: "libfoo.so+0x1234" */
+	bool is_named; /* else the name is a location: "libfoo.so+0x1234" */
 	uint64_t self_ns, total_ns, self_count;
 };
 

@@ -7,7 +7,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/interrupt.h"
-#include "host/top/render.h"
+#include "host/top/render/render.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -73,7 +73,7 @@ static int take_picture(struct show *self, struct err *err)
 	return 0;
 }
 
-static int draw(struct show *self, struct err *err)
+static int show_draw(struct show *self, struct err *err)
 {
 	CLEANUP(screen_done) struct screen screen = { 0 };
 	unsigned width, height;
@@ -164,7 +164,7 @@ static int go_on(struct show *self, struct err *err)
 	struct pollfd wait[] = { { self->signals, POLLIN, 0 },
 				 { STDIN_FILENO, POLLIN, 0 },
 				 { self->interrupts, POLLIN, 0 } };
-	int r = self->is_dirty ? draw(self, err) : 0;
+	int r = self->is_dirty ? show_draw(self, err) : 0;
 
 	if (r)
 		return r;

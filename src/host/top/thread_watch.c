@@ -14,24 +14,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t tid_at(const void *items, size_t place)
+static uint64_t tid_at(const void *items, size_t index)
 {
-	return (uint64_t)((const struct thread *)items)[place].tid;
+	return (uint64_t)((const struct thread *)items)[index].tid;
 }
 
-static const struct thread *find(const struct threads *threads, pid_t tid)
+static const struct thread *thread_find(const struct threads *threads, pid_t tid)
 {
-	size_t place = count_below(threads->items, threads->count, (uint64_t)tid, tid_at);
-	bool is_there = place < threads->count && threads->items[place].tid == tid;
+	size_t index = count_below(threads->items, threads->count, (uint64_t)tid, tid_at);
+	bool is_there = index < threads->count && threads->items[index].tid == tid;
 
-	return is_there ? &threads->items[place] : NULL;
+	return is_there ? &threads->items[index] : NULL;
 }
 
 /* Processor time comes in hundredths of a second. */
 static double percent_since(const struct thread_watch *watch, const struct thread *now,
 			    uint64_t at_ns)
 {
-	const struct thread *then = find(&watch->threads, now->tid);
+	const struct thread *then = thread_find(&watch->threads, now->tid);
 
 	if (!then || at_ns <= watch->looked_ns || now->cpu_ns < then->cpu_ns)
 		return -1;

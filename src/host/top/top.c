@@ -124,7 +124,7 @@ void top_stop(struct top *top)
 	source_stop(top->source);
 }
 
-static void describe(struct top *self, struct picture *picture)
+static void top_describe(struct top *self, struct picture *picture)
 {
 	picture->pid = self->pid;
 	picture->others = self->process_count ? self->process_count - 1 : 0;
@@ -165,7 +165,7 @@ int top_take(struct top *self, const struct picture_wish *wish, struct picture *
 	look_at_threads(self);
 	if (picture_take(ret, self->live, wish))
 		return err_set(err, -ENOMEM, "picture: no memory");
-	describe(self, *ret);
+	top_describe(self, *ret);
 	if (thread_watch_show(&self->watch, *ret)) {
 		picture_free(*ret);
 		return err_set(err, -ENOMEM, "picture: no memory");

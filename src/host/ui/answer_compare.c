@@ -39,18 +39,18 @@ static uint32_t node_find(struct name_tree *tree, const struct call_tree *from,
 
 static int tree_lay(struct comparing *self, const struct call_tree *from)
 {
-	CLEANUP(free) uint32_t *places = calloc(from->count, sizeof(*places));
+	CLEANUP(free) uint32_t *nodes = calloc(from->count, sizeof(*nodes));
 
-	if (!places)
+	if (!nodes)
 		return -ENOMEM;
 	for (size_t i = 0; i < from->count; i++) {
 		const struct tree_node *node = &from->nodes[i];
 
-		places[i] = i ? node_find(self->tree, from, node, places[node->parent]) : 0;
-		if (places[i] == NAME_TREE_NONE)
+		nodes[i] = i ? node_find(self->tree, from, node, nodes[node->parent]) : 0;
+		if (nodes[i] == NAME_TREE_NONE)
 			return -ENOMEM;
-		self->tree->nodes[places[i]].self[self->side] += (double)node->self_ns;
-		self->tree->nodes[places[i]].count[self->side] += (double)node->self_count;
+		self->tree->nodes[nodes[i]].self[self->side] += (double)node->self_ns;
+		self->tree->nodes[nodes[i]].count[self->side] += (double)node->self_count;
 	}
 	return 0;
 }

@@ -15,6 +15,7 @@ static const enum flame_type types[] = {
 	[TREE_THREAD] = FLAME_THREAD,
 	[TREE_INCOMPLETE] = FLAME_INCOMPLETE,
 	[TREE_FUNCTION] = FLAME_FUNCTION,
+	[TREE_PROCESS] = FLAME_THREAD,
 };
 
 #define NODE_NAME_MAX 1024u
@@ -29,7 +30,7 @@ struct flame {
 	uint32_t written;
 	uint64_t least_ns; /* what is narrower than half a pixel */
 	uint64_t trimmed_ns, trimmed_nodes;
-	uint32_t *places;          /* where each node was written */
+	uint32_t *rows;            /* where each node was written */
 	struct stack_tree *stacks; /* of an opened recording; NULL */
 };
 
@@ -71,7 +72,7 @@ static void row_write(struct flame *self, const struct flame_row *row)
 
 static uint32_t parent_of(const struct flame *self, const struct tree_node *node)
 {
-	return node->parent == TREE_NONE ? 0 : self->places[node->parent];
+	return node->parent == TREE_NONE ? 0 : self->rows[node->parent];
 }
 
 static void node_write(struct flame *self, uint32_t number)
@@ -92,10 +93,10 @@ static void node_write(struct flame *self, uint32_t number)
 		row.name = function->name;
 		row.module = self->samples->codes[function->code].name;
 		row.type = function->is_named ? FLAME_FUNCTION : FLAME_UNNAMED;
-		row.file = self->samples->places[node->place].file;
-		row.line = self->samples->places[node->place].line;
+		row.file = self->samples->locations[node->location].file;
+		row.line = self->samples->locations[node->location].line;
 	}
-	self->places[number] = self->written;
+	self->rows[number] = self->written;
 	row_write(self, &row);
 }
 
@@ -172,8 +173,8 @@ static int tree_write(struct flame *self)
 {
 	unsigned names;
 
-	self->places = calloc(self->tree->count + 1, sizeof(*self->places));
-	if (!self->places)
+	self->rows = calloc(self->tree->count + 1, sizeof(*self->rows));
+	if (!self->rows)
 		return -ENOMEM;
 	flame_columns(self);
 	nodes_write(self);
@@ -254,7 +255,7 @@ int answer_flame(struct ui *ui, const struct ui_command *command, struct reply *
 		r = ui_session_read(session, &command->range, ui_sample_kinds(command->kind),
 				    flame_read, &self);
 	pool_done(&self.names);
-	free(self.places);
+	free(self.rows);
 	return r ? err_set(err, r, "flame graph: no memory")
 		 : reply_columns(reply, &columns, command->is_json, err);
 }

@@ -249,16 +249,16 @@ static const struct recorded_sample *sample_find(const struct slice *slice, uint
 	return best;
 }
 
-static void place_write(struct json *json, const struct samples *samples,
-			const struct sample_place *place, bool is_inlined)
+static void location_write(struct json *json, const struct samples *samples,
+			   const struct sample_location *location, bool is_inlined)
 {
-	const struct sample_function *function = &samples->functions[place->function];
+	const struct sample_function *function = &samples->functions[location->function];
 
 	json_object(json, NULL);
 	json_text(json, "name", function->name);
 	json_text(json, "module", samples->codes[function->code].name);
-	json_text(json, "file", place->file);
-	json_number(json, "line", place->line);
+	json_text(json, "file", location->file);
+	json_number(json, "line", location->line);
 	json_bool(json, "inlined", is_inlined);
 	json_object_end(json);
 }
@@ -272,9 +272,10 @@ static void frames_write(struct json *json, const struct samples *samples, uint3
 	while (count-- > 0) {
 		const struct sample_frame *frame = &samples->frames[frames[count]];
 
-		for (uint32_t i = frame->place_count; i-- > 0;)
-			place_write(json, samples, &samples->places[frame->first_place + i],
-				    i + 1 < frame->place_count);
+		for (uint32_t i = frame->location_count; i-- > 0;)
+			location_write(json, samples,
+				       &samples->locations[frame->first_location + i],
+				       i + 1 < frame->location_count);
 	}
 	json_list_end(json);
 }

@@ -133,8 +133,8 @@ struct writing {
 	unsigned up, name, module, type, line, file;
 	unsigned self[NAME_TREE_SIDES], count[NAME_TREE_SIDES], sides;
 	double least[NAME_TREE_SIDES];
-	uint32_t *places; /* where each node was written */
-	bool *has_rest;   /* what is narrow below it was written */
+	uint32_t *rows; /* where each node was written */
+	bool *has_rest; /* what is narrow below it was written */
 	uint32_t written;
 };
 
@@ -158,7 +158,7 @@ static void columns_begin(struct writing *self)
 static void node_write(struct writing *self, const struct name_node *node)
 {
 	struct columns *columns = self->columns;
-	uint32_t parent = node->parent == NAME_TREE_NONE ? 0 : self->places[node->parent];
+	uint32_t parent = node->parent == NAME_TREE_NONE ? 0 : self->rows[node->parent];
 
 	column_u32(columns, self->up, self->written - parent);
 	column_u32(columns, self->name, node->name);
@@ -227,7 +227,7 @@ static void nodes_write(struct writing *self)
 			at = next_of(tree, at);
 			continue;
 		}
-		self->places[at] = self->written;
+		self->rows[at] = self->written;
 		node_write(self, &tree->nodes[at]);
 		at = tree->nodes[at].first != NAME_TREE_NONE ? tree->nodes[at].first
 							     : next_of(tree, at);
@@ -239,10 +239,10 @@ int name_tree_write(struct name_tree *tree, struct columns *columns, unsigned si
 	struct writing self = { .tree = tree, .columns = columns, .sides = sides };
 
 	totals_add(tree);
-	self.places = calloc(tree->count, sizeof(*self.places));
+	self.rows = calloc(tree->count, sizeof(*self.rows));
 	self.has_rest = calloc(tree->count, sizeof(*self.has_rest));
-	if (!self.places || !self.has_rest || nodes_link(tree)) {
-		free(self.places);
+	if (!self.rows || !self.has_rest || nodes_link(tree)) {
+		free(self.rows);
 		free(self.has_rest);
 		return -ENOMEM;
 	}
@@ -251,7 +251,7 @@ int name_tree_write(struct name_tree *tree, struct columns *columns, unsigned si
 	columns_begin(&self);
 	nodes_write(&self);
 	column_pool(columns, columns_add(columns, "names", COLUMN_TEXTS), &tree->names);
-	free(self.places);
+	free(self.rows);
 	free(self.has_rest);
 	return 0;
 }

@@ -163,25 +163,19 @@ static void model_describe(struct ui_session *self, const struct model *model, c
 
 int ui_session_load(struct ui_session **ret, const char *path, struct err *err)
 {
-	struct model *model;
-	struct ui_session *self;
-	int r = model_open(path, &model, err);
+	struct ui_session *self = calloc(1, sizeof(*self));
+	int r;
 
-	if (r)
-		return r;
-	self = calloc(1, sizeof(*self));
-	if (!self || model_name_late(model)) {
-		model_free(model);
-		free(self);
+	if (!self)
 		return err_set(err, -ENOMEM, "open '%s': no memory", path);
-	}
 	self->state = UI_FILE;
 	self->path = path;
-	if (store_open(&self->store, model)) {
+	r = store_open(&self->store, path, err);
+	if (r) {
 		free(self);
-		return err_set(err, -ENOMEM, "open '%s': no memory", path);
+		return r;
 	}
-	model_describe(self, model, path);
+	model_describe(self, self->store.model, path);
 	*ret = self;
 	return 0;
 }
@@ -295,9 +289,12 @@ static int live_slice_read(struct model *model, void *context)
 	return reading_run(self);
 }
 
-static int store_slice_read(const struct store *store, struct reading *self)
+static int store_slice_read(struct store *store, struct reading *self)
 {
 	size_t first;
+
+	if (store_has_sums(store))
+		self->slice.store = store;
 
 	self->slice.model = store->model;
 	self->slice.count = store_find(store, self->slice.from_ns, self->slice.to_ns, &first);

@@ -25,20 +25,25 @@ enum go_switch {
 	SWITCH_GOBUF, /* from where it has written sp */
 	SWITCH_LOST,  /* the same, and nobody knows to where */
 	SWITCH_CGO,   /* where it calls */
+	SWITCH_BACK,  /* to the goroutine that has called C, as if called from where that left */
 };
 
 static const struct {
 	const char *name;
 	enum go_switch kind;
 } switches[] = {
-	{ "runtime.systemstack", SWITCH_GOBUF }, { "runtime.morestack", SWITCH_GOBUF },
-	{ "runtime.asmcgocall", SWITCH_CGO },    { "runtime.asmcgocall.abi0", SWITCH_CGO },
-	{ "runtime.cgocallback", SWITCH_NONE },  { "gogo", SWITCH_LOST },
+	{ "runtime.systemstack", SWITCH_GOBUF },
+	{ "runtime.morestack", SWITCH_GOBUF },
+	{ "runtime.asmcgocall", SWITCH_CGO },
+	{ "runtime.asmcgocall.abi0", SWITCH_CGO },
+	{ "runtime.cgocallback", SWITCH_BACK },
+	{ "runtime.cgocallback.abi0", SWITCH_BACK },
+	{ "gogo", SWITCH_LOST },
 	{ "runtime.gogo", SWITCH_LOST },
 };
 
-/* A signal handler made these look called; on machines with a link register it has pushed that
- * before. */
+/* A signal handler made these look called, from the very instruction that it has interrupted; on
+ * machines with a link register it has pushed that before. */
 static const char *const injected[] = { "runtime.asyncPreempt", "runtime.sigpanic",
 					"runtime.sigpanic0", "runtime.debugCallV2" };
 #define PUSHED 16u
@@ -51,7 +56,8 @@ struct function {
 	struct rows *rows;
 	uint64_t first;
 	struct go_prologue prologue;
-	unsigned pushed; /* by a signal handler that made it look called */
+	bool is_injected;
+	unsigned pushed; /* by the signal handler that injected it */
 };
 
 static const struct go_machine *machine_of(const struct object *object)
@@ -206,7 +212,9 @@ static int add_pushed(struct function *self, uint64_t address, int64_t size, boo
 		return add_large(self, address, size + WORD, has_fp);
 	return add_row(
 		self, address,
-		(struct unwind_row){ 0, (__u16)words, has_fp ? -2 : UNWIND_FP_SAME, UNWIND_SP });
+		(struct unwind_row){ .cfa = (__u16)words,
+				     .fp = has_fp ? -2 : UNWIND_FP_SAME,
+				     .kind = self->is_injected ? UNWIND_GO_PUSHED : UNWIND_SP });
 }
 
 /* Its return address is at sp, and the caller's fp one word below. */
@@ -326,6 +334,24 @@ static int add_cgo(struct function *self)
 	return r;
 }
 
+/* Onto the stack that Go left for C it lays a frame of its own size, whose return address is where
+ * that goroutine stands: on x86-64 the first byte of a function.  The frame pointer is not there.
+ * Where the address lies behind a call, as on aarch64, it is a frame like any other. */
+static int add_back(struct function *self)
+{
+	const struct unwind_row row = { .cfa = (__u16)(largest_frame(self) / WORD + 1),
+					.fp = UNWIND_FP_SAME,
+					.kind = UNWIND_GO_PUSHED };
+	uint64_t start = self->machine->find_switch(&self->bytes, 0);
+	uint64_t end = self->machine->find_switch(&self->bytes, start);
+
+	if (!self->rows->machine->is_ra_pushed)
+		return 0;
+	if (!start || largest_frame(self) / WORD >= UINT16_MAX)
+		return add_bad(self, self->facts.start);
+	return add_piece(self, start, end ? end : self->bytes.size, row);
+}
+
 static int add_end(struct function *self, const struct known_end *known)
 {
 	const struct unwind_row row = { .kind = UNWIND_END, .fp = UNWIND_FP_SAME };
@@ -390,7 +416,8 @@ static int compile(struct function *self)
 	if (is_trampoline(self))
 		return add_trampoline(self);
 	read_prologue(self);
-	if (is_injected(self->facts.name) && !self->rows->machine->is_ra_pushed)
+	self->is_injected = is_injected(self->facts.name);
+	if (self->is_injected && !self->rows->machine->is_ra_pushed)
 		self->pushed = PUSHED;
 	r = add_row(self, self->facts.start,
 		    (struct unwind_row){ .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME });
@@ -406,6 +433,8 @@ static int compile(struct function *self)
 		r = add_gobuf(self, 0);
 	if (!r && kind == SWITCH_CGO)
 		r = add_cgo(self);
+	if (!r && kind == SWITCH_BACK)
+		r = add_back(self);
 	return r;
 }
 

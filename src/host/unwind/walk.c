@@ -300,15 +300,15 @@ static int step_cgo(struct walk *walk, const struct unwind_row *row)
 	return step_row(walk, &frame, walk->at.sp + frame.cfa * (uint64_t)WORD);
 }
 
-/* The caller was interrupted: it is where it stands, and its lr was pushed. */
+/* The caller has not called: it is where it stands, and its lr was pushed. */
 static int step_pushed(struct walk *walk, const struct unwind_row *row)
 {
-	uint64_t cfa = walk->at.sp + row->cfa * (uint64_t)WORD, lr;
+	uint64_t cfa = walk->at.sp + row->cfa * (uint64_t)WORD, lr = 0;
 	int r;
 
 	if (++walk->signals > SIGNALS_MAX)
 		return STACK_CIRCULAR;
-	if (!read_word(walk, cfa - 2 * WORD, &lr))
+	if (!ARCH_RETURN_ON_STACK && !read_word(walk, cfa - 2 * WORD, &lr))
 		return STACK_UNREADABLE;
 	r = step_row(walk, row, cfa);
 	if (r != GOES_ON)

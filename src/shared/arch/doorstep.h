@@ -45,7 +45,7 @@ struct doorstep {
 	uint32_t go;             /* the host's word */
 	int64_t parent;          /* whose death is a word too */
 	uint64_t entry;          /* where the program begins */
-	uint64_t entry_word;     /* the place of AT_ENTRY on its stack */
+	uint64_t entry_word;     /* the address of AT_ENTRY on its stack */
 	uint64_t region;         /* of the code */
 	uint64_t syscall_return; /* code of the dynamic linker; 0: the memory stays */
 	uint64_t pause[2];       /* a timespec, spoilt by each wait */

@@ -33,9 +33,9 @@
 
 /* Where the caller's stack ends sooner, what lies behind may not be there: the window must be tried
  * when it is not all in the page of the frame's link. */
-#define WINDOW_PAGE       4096
-#define WINDOW_LAST_PLACE 3968 /* of the link in its page: 16 bytes and the window follow */
-#define WIDE_LAST_PLACE   3888
+#define WINDOW_PAGE        4096
+#define WINDOW_LAST_OFFSET 3968 /* of the link in its page: 16 bytes and the window follow */
+#define WIDE_LAST_OFFSET   3888
 
 /* Bytes of a stub; arguments that are in registers. */
 #if defined(__x86_64__)

@@ -281,13 +281,13 @@ int elf_image_tls_offset(const struct elf_image *image, int64_t *ret)
 	uint64_t word, count = image->relocations_size / sizeof(relocation);
 
 	for (uint64_t at = 0; at < count; at++) {
-		uint64_t place = at % RELOCATIONS_AT_ONCE;
+		uint64_t index = at % RELOCATIONS_AT_ONCE;
 		size_t size = MIN(count - at, (uint64_t)RELOCATIONS_AT_ONCE) * sizeof(relocation);
 
-		if (!place &&
+		if (!index &&
 		    read_at(image, image->relocations + at * sizeof(relocation), some, size))
 			return -ENOENT;
-		relocation = some[place];
+		relocation = some[index];
 		if (ELF64_R_TYPE(relocation.r_info) != ARCH_TPOFF_RELOC ||
 		    ELF64_R_SYM(relocation.r_info))
 			continue;

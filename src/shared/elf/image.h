@@ -50,6 +50,6 @@ int elf_image_symbol_range(const struct elf_image *image, const char *name,
  * -ENOENT. */
 int elf_image_tls_offset(const struct elf_image *image, int64_t *ret) MUST_CHECK;
 
-/* The first place in executable memory with these bytes; -ENOENT. */
+/* The first address in executable memory with these bytes; -ENOENT. */
 int elf_image_find(const struct elf_image *image, const void *bytes, size_t size,
 		   uint64_t *ret) MUST_CHECK;

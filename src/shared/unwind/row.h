@@ -27,9 +27,10 @@ enum unwind_kind {
 			     kept,   in words, and above eight bits the size of the frame that was left
 			   */
 	UNWIND_GO_FP,     /* as UNWIND_FP, and the caller's stack is another one than sp's */
-	UNWIND_GO_PUSHED, /* aarch64: a signal handler of Go made this function look called, and has
-			     pushed lr before, which is at CFA - 16.  ra, in lr or at sp, is where
-			     the caller stands.  `fp` as in UNWIND_SP */
+	UNWIND_GO_PUSHED, /* as UNWIND_SP, but nobody has called: Go made this function look called
+			     (by a signal handler, or on a stack that had been left), and ra is
+			     where the caller stands.  aarch64: it is in lr or at sp, and the
+			     handler has pushed the caller's lr before, which is at CFA - 16 */
 	UNWIND_LUAJIT, /* LuaJIT's frame is looked for, from sp up (luajit.h).  `cfa`: its size, and
 			  whose it is; `fp` as in UNWIND_SP */
 	UNWIND_KINDS,
@@ -42,7 +43,7 @@ enum unwind_flag {
 				 */
 	UNWIND_THROWS = 0x20,   /* a function that goes on in the handler of an
 				   exception.  Before it does, it lays the registers of the
-				   handler's frame into its own: ra is then the place in the
+				   handler's frame into its own: ra is then the address in the
 				   handler's function where its call would have returned to */
 	UNWIND_FP_HELD = 0x10,  /* aarch64: fp points to where the caller's is saved, so that the
 				   CFA is known by it, too: for callers whose sp is not known */

@@ -109,7 +109,7 @@ struct boot_context {
 	int32_t origin;     /* by the host: the thread that ours come from, as the target counts */
 };
 
-_Static_assert(sizeof(struct boot_context) <= DATA_THREAD - DATA_CONTEXT, "context fits its place");
+_Static_assert(sizeof(struct boot_context) <= DATA_THREAD - DATA_CONTEXT, "context fits its part");
 
 /* The host's first message to the control thread.  With it comes the agent library, unless an agent
  * is there: a file, or, where the target's root has no /proc to name a descriptor by, a directory.

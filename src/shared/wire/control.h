@@ -73,7 +73,7 @@ struct control_hello {
 	char holder_name[32];
 };
 
-/* The reply's value is the tool's place in the page. */
+/* The reply's value is the tool's index in the page. */
 struct control_load {
 	struct control_header header;
 	uint32_t timeout_ms;
@@ -99,7 +99,7 @@ enum tool_step {
 
 struct control_step {
 	struct control_header header;
-	uint32_t tool; /* its place in the page */
+	uint32_t tool; /* its index in the page */
 	uint32_t step; /* enum tool_step */
 	uint32_t timeout_ms;
 	uint32_t reserved;

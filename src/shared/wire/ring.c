@@ -58,7 +58,7 @@ static bool ring_take(struct ring *ring)
 
 bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_writer *ret)
 {
-	/* Threads begin to look in different places. */
+	/* Threads begin to look in different slots. */
 	uint32_t first = (uint32_t)tid * 2654435761u % rings->slot_count;
 
 	for (uint32_t i = 0; i < rings->slot_count; i++) {

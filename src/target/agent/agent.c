@@ -163,7 +163,7 @@ static int on_notice(struct residence *self)
 }
 
 /* Tools and hooks; how many did not obey, which the reply's text names. */
-static unsigned quiet(struct residence *self, bool finalizes, uint32_t timeout_ms)
+static unsigned residence_quiet(struct residence *self, bool finalizes, uint32_t timeout_ms)
 {
 	char *text = self->reply.text;
 	unsigned disobedient =
@@ -180,7 +180,8 @@ static int on_quiet(struct residence *self)
 {
 	const struct control_quiet *order = &self->message.quiet;
 
-	self->reply.value = quiet(self, order->header.flags & CONTROL_FINALIZE, order->timeout_ms);
+	self->reply.value =
+		residence_quiet(self, order->header.flags & CONTROL_FINALIZE, order->timeout_ms);
 	return 0;
 }
 
@@ -244,7 +245,7 @@ static int on_detach(struct residence *self)
 	self->unloads = self->message.header.flags & CONTROL_UNLOAD;
 	agent_page.end_reason = AGENT_END_ASKED;
 	page_set_state(AGENT_STATE_DETACHING);
-	if (quiet(self, false, LIFECYCLE_TIMEOUT_MS))
+	if (residence_quiet(self, false, LIFECYCLE_TIMEOUT_MS))
 		self->unloads = false; /* the text says why */
 	environment_restore();
 	if (self->unloads)
@@ -265,7 +266,7 @@ static void end_because(struct residence *self, enum agent_end reason)
 	self->is_over = true;
 }
 
-static void obey(struct residence *self, long size)
+static void residence_obey(struct residence *self, long size)
 {
 	unsigned kind = self->message.header.kind;
 
@@ -331,7 +332,7 @@ static void take_order(struct residence *self)
 		end_because(self, AGENT_END_HOST_DIED);
 		return;
 	}
-	obey(self, r);
+	residence_obey(self, r);
 	descriptor_close(&self->fd);
 }
 
@@ -351,7 +352,7 @@ static void serve_once(struct residence *self)
 }
 
 /* A forked child: what its parent had of ours came along. */
-static void adopt(void)
+static void child_adopt(void)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(held); i++)
 		descriptor_close(&held[i]);
@@ -359,13 +360,13 @@ static void adopt(void)
 	notice_adopt();
 }
 
-static void begin(struct residence *self)
+static void residence_begin(struct residence *self)
 {
 	struct boot_context *boot = self->boot;
 
 	agent_page.context = (uint64_t)boot;
 	if (!page_is_own())
-		adopt();
+		child_adopt();
 	rings_begin(&boot->libc);
 	departure_prepare(boot, self->socket.fd);
 	sdk_learn(&boot->libc);
@@ -378,11 +379,11 @@ static void begin(struct residence *self)
 	runner_mind(must_leave);
 }
 
-static void end(struct residence *self)
+static void residence_end(struct residence *self)
 {
 	runner_mind(NULL);
 	if (!self->unloads)
-		quiet(self, false, LIFECYCLE_TIMEOUT_MS);
+		residence_quiet(self, false, LIFECYCLE_TIMEOUT_MS);
 	environment_restore();
 	rings_drop();
 	descriptor_close(&self->host);
@@ -405,7 +406,7 @@ static void leave_last(const struct residence *self)
 		raw1(SYS_exit, status);
 }
 
-static int reside(struct boot_context *boot, int socket)
+static int agent_reside(struct boot_context *boot, int socket)
 {
 	/* On the stack of the control thread, which has a mebibyte. */
 	struct residence self = { .boot = boot,
@@ -413,10 +414,10 @@ static int reside(struct boot_context *boot, int socket)
 				  .host = descriptor_own(-1),
 				  .fd = descriptor_own(-1) };
 
-	begin(&self);
+	residence_begin(&self);
 	while (!self.is_over)
 		serve_once(&self);
-	end(&self);
+	residence_end(&self);
 	if (agent_page.end_reason == AGENT_END_ALONE)
 		leave_last(&self);
 	if (agent_page.end_reason == AGENT_END_IDENTITY)
@@ -464,5 +465,5 @@ EXPORT int limpet_agent_run(struct boot_context *boot, int socket)
 
 	if (first != limpet_agent_run)
 		return first(boot, socket);
-	return is_held() ? AGENT_RESTS : reside(boot, socket);
+	return is_held() ? AGENT_RESTS : agent_reside(boot, socket);
 }

@@ -41,7 +41,7 @@ static bool same_name(const char *a, const char *b)
 	return *a == '=' && *b == '=';
 }
 
-/* The place among our entries that a foreign entry gives way to, or own_count. */
+/* The index among our entries that a foreign entry gives way to, or own_count. */
 static size_t find_override(const char *entry)
 {
 	size_t i = 0;
@@ -153,7 +153,7 @@ static bool build_arrays(const struct control_environ *message, const struct env
 }
 
 /* It is out: it can be used again, and never freed. */
-static void remember(void)
+static void block_remember(void)
 {
 	if (!published.fresh_bytes)
 		return;
@@ -166,7 +166,7 @@ static void remember(void)
 }
 
 /* Nobody has seen it. */
-static void forget(void)
+static void block_forget(void)
 {
 	if (published.fresh_bytes)
 		environment_memory_free(published.ours, published.fresh_bytes);
@@ -326,17 +326,17 @@ static int publish_over(const struct control_environ *message, const struct envi
 	published.before = view->array;
 	if (!environment_is_unchanged(&published.access, view) ||
 	    !environment_exchange(&published.access, view->array, published.ours)) {
-		forget();
+		block_forget();
 		return -EAGAIN;
 	}
-	remember();
+	block_remember();
 	agent_page.environment_changed = 1;
 	published.ours = carry_late_write(&published.access, view, published.ours);
 	published.ours = environment_mend_ours(&published.access, view->count, published.ours);
 	return 0;
 }
 
-static int publish(const struct control_environ *message)
+static int block_publish(const struct control_environ *message)
 {
 	struct environment_view view;
 	int r = environment_look(&published.access, &view);
@@ -357,7 +357,7 @@ int environment_publish(const struct boot_context *boot, const struct control_en
 		return r;
 	r = -EAGAIN;
 	for (unsigned i = 0; r == -EAGAIN && i < TRIES; i++)
-		r = publish(message);
+		r = block_publish(message);
 	return r == -EAGAIN ? -EBUSY : r;
 }
 

@@ -33,7 +33,7 @@ static struct boot_context context_of(const struct boot_libc *libc)
 	return (struct boot_context){ .magic = BOOT_MAGIC, .libc = *libc };
 }
 
-static int fail(char *text, size_t room, int code, const char *reason)
+static int call_fail(char *text, size_t room, int code, const char *reason)
 {
 	text_add(text, room, 0, reason);
 	return code;
@@ -59,7 +59,7 @@ static bool next_name(const char **list, char *ret, size_t room)
 }
 
 /* The same identity that the host gives: a tool is one, whoever loads it. */
-static struct tool_identity identify(const char *path)
+static struct tool_identity tool_identify(const char *path)
 {
 	struct tool_identity identity = { 0 };
 	struct stat file;
@@ -78,7 +78,7 @@ static struct tool_identity identify(const char *path)
 	return identity;
 }
 
-static int load(const struct boot_context *boot, const char *name, char *text, size_t room)
+static int tool_load(const struct boot_context *boot, const char *name, char *text, size_t room)
 {
 	struct control_load order = { .timeout_ms = LIFECYCLE_TIMEOUT_MS };
 	char reason[CONTROL_TEXT_MAX] = "";
@@ -88,7 +88,7 @@ static int load(const struct boot_context *boot, const char *name, char *text, s
 		return r;
 	control_header_init(&order.header, CONTROL_LOAD, sizeof(order));
 	text_add(order.path, sizeof(order.path), 0, name);
-	order.identity = identify(order.path);
+	order.identity = tool_identify(order.path);
 	r = tools_load(boot, &order, -1, reason, sizeof(reason));
 	lifecycle_leave();
 	if (r < 0)
@@ -111,8 +111,8 @@ static void take_step(const struct boot_context *boot, int *list, size_t count, 
 	}
 }
 
-static int walk(const struct boot_context *boot, int *list, size_t count, enum tool_step last,
-		char *text, size_t room)
+static int tools_walk(const struct boot_context *boot, int *list, size_t count, enum tool_step last,
+		      char *text, size_t room)
 {
 	for (enum tool_step step = STEP_CONFIGURE; step <= last; step++)
 		take_step(boot, list, count, step, text, room);
@@ -127,9 +127,9 @@ static int walk_names(const struct boot_context *boot, const char *names, enum t
 	size_t count = 0;
 
 	while (count < AGENT_TOOLS_MAX && next_name(&names, name, sizeof(name)))
-		list[count++] = load(boot, name, text, room);
-	return count ? walk(boot, list, count, last, text, room)
-		     : fail(text, room, -EINVAL, "the list of tools is empty");
+		list[count++] = tool_load(boot, name, text, room);
+	return count ? tools_walk(boot, list, count, last, text, room)
+		     : call_fail(text, room, -EINVAL, "the list of tools is empty");
 }
 
 /* From memory that may not be there; how much could be read. */
@@ -152,7 +152,7 @@ static size_t pairs_length(const char *bytes, size_t size, uint32_t count)
 }
 
 /* AMD's buffer and the marks of an attach, as one message. */
-static int decode(const char *buffer, struct control_environ *ret)
+static int buffer_decode(const char *buffer, struct control_environ *ret)
 {
 	char *pairs = (char *)(ret + 1);
 	uint32_t count = 0;
@@ -177,18 +177,19 @@ static int decode(const char *buffer, struct control_environ *ret)
 	return 0;
 }
 
-static int publish(const struct boot_context *boot, const char *buffer, char *text, size_t room)
+static int variables_publish(const struct boot_context *boot, const char *buffer, char *text,
+			     size_t room)
 {
 	union {
 		struct control_environ list;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
-	int r = decode(buffer, &message.list);
+	int r = buffer_decode(buffer, &message.list);
 
 	if (r)
-		return fail(text, room, -EINVAL, "the environment buffer is not one");
+		return call_fail(text, room, -EINVAL, "the environment buffer is not one");
 	r = environment_publish(boot, &message.list);
-	return r ? fail(text, room, r, "the variables could not be published") : 0;
+	return r ? call_fail(text, room, r, "the variables could not be published") : 0;
 }
 
 /* A host outside has it, in this very process. */
@@ -197,7 +198,7 @@ static bool is_held(void)
 	return page_is_own() && agent_page.control_tid;
 }
 
-static void begin(const struct boot_libc *libc)
+static void boot_begin(const struct boot_libc *libc)
 {
 	agent_stay(libc);
 	sdk_learn(libc);
@@ -217,11 +218,11 @@ EXPORT int limpet_inprocess_attach(const struct boot_libc *libc, const char *env
 
 	text[0] = 0;
 	if (!names)
-		return fail(text, room, -EINVAL, "no tool was named");
+		return call_fail(text, room, -EINVAL, "no tool was named");
 	if (is_held())
-		return fail(text, room, -EBUSY, "limpet is attached from outside");
-	begin(libc);
-	r = publish(&boot, environment, text, room);
+		return call_fail(text, room, -EBUSY, "limpet is attached from outside");
+	boot_begin(libc);
+	r = variables_publish(&boot, environment, text, room);
 	if (r)
 		return r;
 	agent_page.attaches++;
@@ -239,7 +240,7 @@ EXPORT int limpet_inprocess_start(const struct boot_libc *libc, const char *name
 	struct boot_context boot = context_of(libc);
 
 	text[0] = 0;
-	begin(libc);
+	boot_begin(libc);
 	return walk_names(&boot, names, STEP_INITIALIZE, text, room);
 }
 
@@ -252,10 +253,10 @@ EXPORT int limpet_inprocess_start_function(const struct boot_libc *libc, void *c
 	text[0] = 0;
 	if (r)
 		return r;
-	begin(libc);
+	boot_begin(libc);
 	tool = tools_add_function(configure);
 	lifecycle_leave();
-	return tool < 0 ? tool : walk(&boot, &tool, 1, STEP_INITIALIZE, text, room);
+	return tool < 0 ? tool : tools_walk(&boot, &tool, 1, STEP_INITIALIZE, text, room);
 }
 
 /* Called by a program that is its own tool. */
@@ -285,7 +286,7 @@ EXPORT int limpet_inprocess_detach(const struct boot_libc *libc, char *text, siz
 
 	text[0] = 0;
 	if (is_held())
-		return fail(text, room, -EBUSY, "limpet is attached from outside");
+		return call_fail(text, room, -EBUSY, "limpet is attached from outside");
 	disobedient = lifecycle_quiet(&boot, false, LIFECYCLE_TIMEOUT_MS, text, room);
 	environment_restore();
 	page_set_state(AGENT_STATE_RESTING);

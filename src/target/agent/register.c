@@ -48,7 +48,7 @@ static bool is_worth_asking(const struct question *self)
 	return has_more;
 }
 
-static void ask(void *argument)
+static void library_ask(void *argument)
 {
 	struct question *self = argument;
 
@@ -58,7 +58,7 @@ static void ask(void *argument)
 		self->result = ((invoke_function *)self->function)();
 }
 
-static void nothing(void *argument)
+static void order_nothing(void *argument)
 {
 	(void)argument;
 }
@@ -67,7 +67,8 @@ int register_ask(const struct boot_libc *libc, const struct control_tables *orde
 {
 	struct question question = { (void *)order->function, (void *)order->list,
 				     order->header.flags & CONTROL_CALLBACK, 0 };
-	int r = runner_call(libc, ask, nothing, &question, sizeof(question), order->timeout_ms);
+	int r = runner_call(libc, library_ask, order_nothing, &question, sizeof(question),
+			    order->timeout_ms);
 
 	return r ? r : question.result ? -ENXIO : 0;
 }

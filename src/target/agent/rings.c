@@ -33,7 +33,7 @@ void rings_begin(const struct boot_libc *libc)
 	rings_drop();
 }
 
-static int check(int fd, uint64_t size)
+static int memory_check(int fd, uint64_t size)
 {
 	struct stat file;
 
@@ -44,7 +44,7 @@ static int check(int fd, uint64_t size)
 
 int rings_take(int fd, uint64_t size)
 {
-	int r = check(fd, size);
+	int r = memory_check(fd, size);
 	long address;
 
 	rings_drop();
@@ -74,7 +74,7 @@ static bool is_used(const struct mapping *mapping)
 }
 
 /* True when it is gone. */
-static bool unmap(struct mapping *mapping)
+static bool mapping_unmap(struct mapping *mapping)
 {
 	if (mapping->rings && is_used(mapping))
 		return false;
@@ -84,7 +84,7 @@ static bool unmap(struct mapping *mapping)
 	return true;
 }
 
-static void keep(const struct mapping *mapping)
+static void mapping_keep(const struct mapping *mapping)
 {
 	unsigned i = 0;
 
@@ -97,9 +97,9 @@ static void keep(const struct mapping *mapping)
 void rings_drop(void)
 {
 	for (unsigned i = 0; i < KEPT_MAX; i++)
-		unmap(&kept[i]);
-	if (!unmap(&mapped))
-		keep(&mapped);
+		mapping_unmap(&kept[i]);
+	if (!mapping_unmap(&mapped))
+		mapping_keep(&mapped);
 	mapped.rings = NULL;
 }
 

@@ -48,7 +48,7 @@ static void set_step(struct boot_context *boot, enum boot_step step)
 			 __ATOMIC_RELEASE); /* pairs with the host's read of the context */
 }
 
-static long fail(struct boot_context *boot, const char *call, long error)
+static long boot_fail(struct boot_context *boot, const char *call, long error)
 {
 	boot->error = (int32_t)error;
 	text_add(boot->failed_call, sizeof(boot->failed_call), 0, call);
@@ -70,7 +70,7 @@ static long make_sockets(struct boot_context *boot, struct descriptor own[2])
 	long r = raw4(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 
 	if (r < 0)
-		return fail(boot, "socketpair", r);
+		return boot_fail(boot, "socketpair", r);
 	own[0] = descriptor_own(pair[0]);
 	own[1] = descriptor_own(pair[1]);
 	boot->socket = own[0].fd;
@@ -113,7 +113,7 @@ static long meet_host(struct boot_context *boot, struct descriptor own[2], struc
 		r = channel_receive(own[1].fd, hello, sizeof(*hello), library);
 	descriptor_close(&own[0]);
 	if (r != sizeof(*hello) || hello->magic != BOOT_MAGIC)
-		return fail(boot, "hello", r < 0 ? r : r ? -EPROTO : -ETIMEDOUT);
+		return boot_fail(boot, "hello", r < 0 ? r : r ? -EPROTO : -ETIMEDOUT);
 	return 0;
 }
 
@@ -127,11 +127,11 @@ static long load_agent(struct boot_context *boot, const struct boot_hello *hello
 
 	if (!handle) {
 		load_error(&boot->libc, boot->text, sizeof(boot->text));
-		return fail(boot, "dlopen", -ENOEXEC);
+		return boot_fail(boot, "dlopen", -ENOEXEC);
 	}
 	boot->agent_handle = (uint64_t)handle;
 	boot->agent_entry = (uint64_t)find(handle, BOOT_AGENT_ENTRY);
-	return boot->agent_entry ? 0 : fail(boot, "dlsym", -ENOENT);
+	return boot->agent_entry ? 0 : boot_fail(boot, "dlsym", -ENOENT);
 }
 
 static bool thread_is_there(int32_t tid)
@@ -149,7 +149,7 @@ static void wait_until_gone(int32_t tid)
 
 /* The last thread: it knows no libc, so that nothing of libc's is left behind when its memory goes.
  */
-static void reap(struct boot_context *boot)
+static void boot_reap(struct boot_context *boot)
 {
 	wait_until_gone(boot->worker_tid);
 	boot_leave(boot->region, REGION_SIZE, boot->syscall_return, boot->thread_exit,
@@ -184,11 +184,11 @@ static void start_reaper(struct boot_context *boot)
 	/* It must never run a handler; this thread, which libc still counts, must again answer
 	 * libc's own signals: a setuid elsewhere waits for it. */
 	block_signals_except(0);
-	boot_spawn(flags, boot->region + REGION_DATA, boot, reap);
+	boot_spawn(flags, boot->region + REGION_DATA, boot, boot_reap);
 	block_signals_except(boot->open_signals);
 }
 
-static void unload(struct boot_context *boot)
+static void boot_unload(struct boot_context *boot)
 {
 	if (boot->agent_handle)
 		((dlclose_function *)boot->libc.dlclose)((void *)boot->agent_handle);
@@ -226,7 +226,7 @@ static int run_agent(struct boot_context *boot, struct descriptor own[2])
 	return verdict;
 }
 
-static void *worker(void *argument)
+static void *control_thread(void *argument)
 {
 	struct boot_context *boot = argument;
 	struct descriptor own[2] = { descriptor_own(-1), descriptor_own(-1) };
@@ -242,7 +242,7 @@ static void *worker(void *argument)
 	descriptor_close(&own[1]);
 	set_step(boot, boot->step == BOOT_FAILED ? BOOT_FAILED : BOOT_ENDED);
 	if (verdict == AGENT_UNLOADS)
-		unload(boot);
+		boot_unload(boot);
 	return NULL;
 }
 
@@ -259,10 +259,10 @@ static long make_worker(struct boot_context *boot)
 	((setstack_function *)libc->pthread_attr_setstack)(&attributes, stack, REGION_WORKER_SIZE);
 	((setdetach_function *)libc->pthread_attr_setdetachstate)(&attributes,
 								  PTHREAD_CREATE_DETACHED);
-	r = ((create_function *)libc->pthread_create)(&thread, &attributes, worker, boot);
+	r = ((create_function *)libc->pthread_create)(&thread, &attributes, control_thread, boot);
 	if (!r)
 		broadcast_spare(libc, thread);
-	return r ? fail(boot, "pthread_create", -r) : 0;
+	return r ? boot_fail(boot, "pthread_create", -r) : 0;
 }
 
 /* An allocator other than libc's may have remembered the starter as one of its threads. */

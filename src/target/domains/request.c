@@ -22,7 +22,7 @@ static bool part_begins(const char *part, size_t length, const char *name, const
 	return length > size && part_is(part, size, name);
 }
 
-static uint64_t number(const char *text, const char *end)
+static uint64_t number_parse(const char *text, const char *end)
 {
 	uint64_t value = 0;
 
@@ -55,7 +55,7 @@ static void read_part(struct trace_request *request, const char *part, size_t le
 		request->is_wanted[DOMAIN_ALLOC] = request->alloc_stacks = true;
 	if (part_begins(part, length, "alloc-sample=", &rest)) {
 		request->is_wanted[DOMAIN_ALLOC] = true;
-		request->alloc_sample = number(rest, part + length);
+		request->alloc_sample = number_parse(rest, part + length);
 	}
 	if (part_begins(part, length, "function=", &rest))
 		request->is_wanted[DOMAIN_FUNCTION] = true;

@@ -83,12 +83,12 @@ static struct {
 } announced[DOMAINS];
 static uint64_t dispatches;
 
-/* Names by their content; a place is never given to another. */
+/* Names by their content; a slot is never given to another. */
 static struct {
 	uint64_t hash;
 	uint32_t told; /* the last session that was told */
 } kernels[KERNELS];
-static uint32_t told[NAME_SPACES][WORK_NUMBERS];
+static uint32_t told[NAME_STREAM + 1][WORK_NUMBERS];
 
 bool work_start(enum trace_domain domain)
 {
@@ -123,24 +123,24 @@ static uint64_t hash_of(const char *text, size_t *length)
 	return hash ? hash : 1;
 }
 
-static void tell(struct writer *writer, enum name_space space, uint64_t id, uint32_t *place,
-		 const char *text, size_t length)
+static void name_tell(struct writer *writer, enum name_space space, uint64_t id, uint32_t *slot,
+		      const char *text, size_t length)
 {
 	uint32_t session = writers_session();
 
-	if (__atomic_exchange_n(place, session, __ATOMIC_RELAXED) == session)
+	if (__atomic_exchange_n(slot, session, __ATOMIC_RELAXED) == session)
 		return;
 	if (!writer_name(writer, space, id, text, length))
-		__atomic_store_n(place, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
 }
 
 /* Many look here at once: it is written to only while it is empty. */
-static bool claim(uint64_t *place, uint64_t hash)
+static bool slot_claim(uint64_t *slot, uint64_t hash)
 {
-	uint64_t there = __atomic_load_n(place, __ATOMIC_RELAXED);
+	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
 	return there == hash ||
-	       (!there && (__atomic_compare_exchange_n(place, &there, hash, false, __ATOMIC_RELAXED,
+	       (!there && (__atomic_compare_exchange_n(slot, &there, hash, false, __ATOMIC_RELAXED,
 						       __ATOMIC_RELAXED) ||
 			   there == hash));
 }
@@ -153,9 +153,9 @@ uint64_t work_kernel(struct writer *writer, const char *name)
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
 		uint32_t at = (uint32_t)(hash + i) % KERNELS;
 
-		if (!claim(&kernels[at].hash, hash))
+		if (!slot_claim(&kernels[at].hash, hash))
 			continue;
-		tell(writer, NAME_KERNEL, at + 1, &kernels[at].told, name, length);
+		name_tell(writer, NAME_KERNEL, at + 1, &kernels[at].told, name, length);
 		return at + 1;
 	}
 	return writer_name(writer, NAME_KERNEL, hash | UNNUMBERED, name, length) ? hash | UNNUMBERED
@@ -176,5 +176,5 @@ uint64_t work_dispatch(void)
 void work_name(struct writer *writer, enum name_space space, uint64_t id, const char *text)
 {
 	if (id < WORK_NUMBERS)
-		tell(writer, space, id, &told[space][id], text, text_length(text));
+		name_tell(writer, space, id, &told[space][id], text, text_length(text));
 }

@@ -61,7 +61,7 @@ void clock_start(void)
 }
 
 /* Ticks in a nanosecond, shifted. */
-static int64_t slope(const struct moment *now)
+static int64_t clock_slope(const struct moment *now)
 {
 	uint64_t ticks = now->ticks - origin.ticks, ns = now->ns - origin.ns;
 
@@ -74,7 +74,7 @@ struct clock_rate clock_now(void)
 {
 	struct moment now = read_both();
 
-	return (struct clock_rate){ now.ticks, now.ns, slope(&now) };
+	return (struct clock_rate){ now.ticks, now.ns, clock_slope(&now) };
 }
 
 struct clock_rate clock_recent(struct clock_rate *kept)

@@ -39,16 +39,16 @@ static bool is_for(const struct hook *hook, uint64_t original, const struct trac
 	return hook->original == original && hook->traced == traced && hook->label == label;
 }
 
-static uint16_t *find_place(uint64_t original, const struct traced *traced, uint64_t label)
+static uint16_t *find_slot(uint64_t original, const struct traced *traced, uint64_t label)
 {
 	uint32_t at =
 		(uint32_t)((original ^ label ^ (uint64_t)traced >> 4) * 0x9e3779b97f4a7c15u >> 40);
 
 	for (;; at++) {
-		uint16_t *place = &hook_index[at % INDEX_SIZE];
+		uint16_t *slot = &hook_index[at % INDEX_SIZE];
 
-		if (!*place || is_for(&hook_table[*place - 1], original, traced, label))
-			return place;
+		if (!*slot || is_for(&hook_table[*slot - 1], original, traced, label))
+			return slot;
 	}
 }
 
@@ -72,11 +72,11 @@ struct hook *hook_get(uint64_t original, const struct traced *traced,
 		      const struct function_name *name)
 {
 	uint64_t label = label_of(name);
-	uint16_t *place = find_place(original, traced, label);
+	uint16_t *slot = find_slot(original, traced, label);
 	struct hook *hook;
 
-	if (*place)
-		return &hook_table[*place - 1];
+	if (*slot)
+		return &hook_table[*slot - 1];
 	if (hook_count == HOOKS_MAX)
 		return NULL;
 	hook = &hook_table[hook_count++];
@@ -85,7 +85,7 @@ struct hook *hook_get(uint64_t original, const struct traced *traced,
 	hook->label = label;
 	hook->wrapper = traced->wrapper;
 	hook->entry = entry_of(traced->way);
-	*place = (uint16_t)hook_count;
+	*slot = (uint16_t)hook_count;
 	return hook;
 }
 
@@ -153,7 +153,7 @@ void hooks_off(void)
 		__atomic_store_n(&hook_table[i].is_on, 0, __ATOMIC_RELEASE);
 }
 
-static uint64_t failing(int64_t result)
+static uint64_t result_is_failure(int64_t result)
 {
 	return (uint64_t)(result == -1 ? -(int64_t)thread_errno() : result);
 }
@@ -172,7 +172,7 @@ static uint64_t length_of(uint64_t text, uint64_t most)
 	return length;
 }
 
-static uint64_t capture(const struct hook_frame *frame, enum capture source)
+static uint64_t frame_capture(const struct hook_frame *frame, enum capture source)
 {
 	const uint64_t *given = frame->arguments;
 	uint64_t result = frame->results[0];
@@ -209,15 +209,16 @@ static uint64_t capture(const struct hook_frame *frame, enum capture source)
 	case CAPTURE_LINE2:
 		return result ? length_of(given[0], (uint32_t)given[2]) : 0;
 	case CAPTURE_RETURN_TEXT0:
-		return (int32_t)result < 0 ? failing(-1) : length_of(given[0], UINT32_MAX);
+		return (int32_t)result < 0 ? result_is_failure(-1)
+					   : length_of(given[0], UINT32_MAX);
 	case CAPTURE_RESULT_INT:
 		return (uint64_t)(int64_t)(int32_t)result;
 	case CAPTURE_RESULT_FILE:
 		return file_number(result);
 	case CAPTURE_RETURN_INT:
-		return failing((int32_t)result);
+		return result_is_failure((int32_t)result);
 	case CAPTURE_RETURN_LONG:
-		return failing((int64_t)result);
+		return result_is_failure((int64_t)result);
 	case CAPTURE_POINTED0:
 		return (int32_t)result ? 0 : *(const uint64_t *)given[0];
 	default:
@@ -235,7 +236,7 @@ bool hook_write_call(struct writer *writer, const struct hook *hook, const struc
 	uint64_t values[RECORD_VALUES_MAX];
 
 	for (unsigned i = 0; i < traced->value_count; i++)
-		values[i] = capture(frame, traced->values[i].source);
+		values[i] = frame_capture(frame, traced->values[i].source);
 	return writer_call(writer, &call, values);
 }
 
@@ -248,7 +249,7 @@ const struct hook_frame *hook_outer(const struct hook_frame *frame)
 	return is_inside ? (const struct hook_frame *)(frame->link - FRAME_LINK) : NULL;
 }
 
-static void report(struct hook *hook, const struct hook_frame *frame, uint64_t end)
+static void call_report(struct hook *hook, const struct hook_frame *frame, uint64_t end)
 {
 	struct writer *writer;
 	writer_seal seal;
@@ -271,9 +272,9 @@ static void report(struct hook *hook, const struct hook_frame *frame, uint64_t e
 }
 
 /* Lies further up the stack: has not returned yet.  What is not further up was left by a jump. */
-static bool is_around(const struct hook_frame *frame, const void *place)
+static bool is_around(const struct hook_frame *frame, const void *near)
 {
-	return (uint64_t)frame > (uint64_t)place && (uint64_t)frame - (uint64_t)place < STACK_MAX;
+	return (uint64_t)frame > (uint64_t)near && (uint64_t)frame - (uint64_t)near < STACK_MAX;
 }
 
 static uint64_t mark_of(const struct hook_frame *frame)
@@ -283,11 +284,11 @@ static uint64_t mark_of(const struct hook_frame *frame)
 
 /* A call that was left by a jump may lie further up too, when the thread has come back down: then
  * something else is there.  Its stack may even be gone, when it was another one. */
-static const struct hook_frame *call_around(const struct writer *writer, const void *place)
+static const struct hook_frame *call_around(const struct writer *writer, const void *near)
 {
 	const struct hook_frame *frame = writer->call;
 
-	if (!is_around(frame, place) || !stack_is_there(frame, sizeof(*frame), place))
+	if (!is_around(frame, near) || !stack_is_there(frame, sizeof(*frame), near))
 		return NULL;
 	return mark_of(frame) == writer->call_mark ? frame : NULL;
 }
@@ -331,7 +332,7 @@ const struct hook_frame *hook_current(void)
 
 void hook_leave(struct hook_frame *frame)
 {
-	report(frame->hook, frame, clock_ticks());
+	call_report(frame->hook, frame, clock_ticks());
 	if (frame->hook->traced->way == HOOK_ENTERED)
 		end_current(frame);
 }
@@ -353,14 +354,14 @@ void hook_after(struct hook_around *around)
 	uint64_t end = clock_ticks();
 	struct hook *hook = around->frame.hook;
 
-	report(hook, &around->frame, end);
+	call_report(hook, &around->frame, end);
 	if (hook->traced->after)
 		hook->traced->after(around, end);
 }
 
 void hook_report(struct hook *hook, const struct hook_frame *frame)
 {
-	report(hook, frame, clock_ticks());
+	call_report(hook, frame, clock_ticks());
 }
 
 notice_function *hook_on_notice;

@@ -137,7 +137,8 @@ _Static_assert(offsetof(struct hook_frame, choice) == FRAME_CHOICE, "thunk.S wri
 _Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
 _Static_assert(offsetof(struct hook_around, frame) == AROUND_BYTES, "thunk.S makes it");
 
-/* An argument as the program gave it, by its place; structures count as the words that they take.
+/* An argument as the program gave it, by its position; structures count as the words that they
+ * take.
  */
 static inline uint64_t hook_argument(const struct hook_frame *frame, unsigned index)
 {

@@ -151,7 +151,7 @@ const char *module_version(const struct loaded_module *module, size_t symbol)
 	return NULL;
 }
 
-static bool defines(const struct loaded_module *module, size_t index, const char *name)
+static bool module_defines_at(const struct loaded_module *module, size_t index, const char *name)
 {
 	const Elf64_Sym *symbol = &module->symbols[index];
 
@@ -171,7 +171,7 @@ static bool is_in_hash(const struct loaded_module *module, const char *name)
 	for (; index && index >= table[HASH_FIRST]; index++) {
 		uint32_t chain = chains[index - table[HASH_FIRST]];
 
-		if ((chain | 1) == (hash | 1) && defines(module, index, name))
+		if ((chain | 1) == (hash | 1) && module_defines_at(module, index, name))
 			return true;
 		if (chain & 1)
 			break;
@@ -183,7 +183,7 @@ static bool is_in_hash(const struct loaded_module *module, const char *name)
 static bool is_in_sysv_hash(const struct loaded_module *module, const char *name)
 {
 	for (uint32_t i = 1; i < module->sysv_hash[1]; i++)
-		if (defines(module, i, name))
+		if (module_defines_at(module, i, name))
 			return true;
 	return false;
 }

@@ -24,11 +24,11 @@ bool stack_has_word(const volatile uint64_t *word)
 	return !((uint64_t)word % sizeof(*word)) && is_readable((uint64_t)word);
 }
 
-bool stack_is_there(const void *address, size_t size, const void *place)
+bool stack_is_there(const void *address, size_t size, const void *near)
 {
 	uint64_t start = (uint64_t)address, last = start + size - 1;
 
-	if (last - (uint64_t)place < NEAR_BYTES)
+	if (last - (uint64_t)near < NEAR_BYTES)
 		return true;
 	/* Eight bytes are tried. */
 	return is_readable(start) && is_readable(last & ~(uint64_t)7);

@@ -1,6 +1,6 @@
 /*
  * Learns where libc keeps things in its thread block by looking for them on threads whose number is
- * known.  Until two threads agree on a place, the kernel is asked.
+ * known.  Until two threads agree on an offset, the kernel is asked.
  */
 #include "target/hooks/thread.h"
 
@@ -9,12 +9,12 @@
 #include "shared/arch/ticks.h"
 #include "shared/base/macros.h"
 
-#define PLACES_MAX  8
+#define OFFSETS_MAX 8
 #define BLOCK_BYTES 2048
 
 /* Distances from the thread pointer. */
-static int32_t places[PLACES_MAX];
-static unsigned place_count;
+static int32_t offsets[OFFSETS_MAX];
+static unsigned offset_count;
 static bool is_confirmed, asks_always;
 static int64_t errno_distance;
 
@@ -32,10 +32,10 @@ void thread_learn(int *(*errno_location)(void), bool asks)
 		errno_distance = (char *)errno_location() - thread_pointer();
 	is_confirmed = false;
 	asks_always = asks;
-	place_count = 0;
-	for (int32_t at = first; at < first + BLOCK_BYTES && place_count < PLACES_MAX; at += 4)
+	offset_count = 0;
+	for (int32_t at = first; at < first + BLOCK_BYTES && offset_count < OFFSETS_MAX; at += 4)
 		if (is_here(at, number))
-			places[place_count++] = at;
+			offsets[offset_count++] = at;
 }
 
 void thread_confirm(void)
@@ -43,10 +43,10 @@ void thread_confirm(void)
 	int32_t number = (int32_t)raw0(SYS_gettid);
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < place_count; i++)
-		if (is_here(places[i], number))
-			places[kept++] = places[i];
-	place_count = kept;
+	for (unsigned i = 0; i < offset_count; i++)
+		if (is_here(offsets[i], number))
+			offsets[kept++] = offsets[i];
+	offset_count = kept;
 	/* Release: pairs with the acquire in thread_number(). */
 	__atomic_store_n(&is_confirmed, kept == 1 && !asks_always, __ATOMIC_RELEASE);
 }
@@ -54,7 +54,7 @@ void thread_confirm(void)
 int32_t thread_number(void)
 {
 	if (__atomic_load_n(&is_confirmed, __ATOMIC_ACQUIRE))
-		return *(const int32_t *)(thread_pointer() + places[0]);
+		return *(const int32_t *)(thread_pointer() + offsets[0]);
 	return (int32_t)raw0(SYS_gettid);
 }
 

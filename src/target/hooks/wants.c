@@ -20,7 +20,7 @@ static unsigned name_count;
 static struct pattern patterns[WANTS_PATTERNS_MAX];
 static unsigned pattern_count;
 
-static uint32_t hash(const char *text)
+static uint32_t name_hash(const char *text)
 {
 	uint32_t value = 5381;
 
@@ -29,13 +29,13 @@ static uint32_t hash(const char *text)
 	return value;
 }
 
-static const struct traced **place_of(const char *symbol)
+static const struct traced **slot_of(const char *symbol)
 {
-	for (uint32_t at = hash(symbol);; at++) {
-		const struct traced **place = &names[at % NAMES_SIZE];
+	for (uint32_t at = name_hash(symbol);; at++) {
+		const struct traced **slot = &names[at % NAMES_SIZE];
 
-		if (!*place || text_equal((*place)->symbol, symbol))
-			return place;
+		if (!*slot || text_equal((*slot)->symbol, symbol))
+			return slot;
 	}
 }
 
@@ -47,13 +47,13 @@ void wants_clear(void)
 
 bool wants_add(const struct traced *traced)
 {
-	const struct traced **place = place_of(traced->symbol);
+	const struct traced **slot = slot_of(traced->symbol);
 
-	if (*place)
+	if (*slot)
 		return true; /* an earlier domain has it */
 	if (name_count == NAMES_SIZE / 2)
 		return false;
-	*place = traced;
+	*slot = traced;
 	name_count++;
 	return true;
 }
@@ -109,7 +109,7 @@ static bool symbol_matches(const struct pattern *pattern, const char *symbol)
 
 bool wants_symbol(const char *symbol)
 {
-	if (name_count && *place_of(symbol))
+	if (name_count && *slot_of(symbol))
 		return true;
 	for (unsigned i = 0; i < pattern_count; i++)
 		if (symbol_matches(&patterns[i], symbol))
@@ -147,7 +147,7 @@ static bool must_be_libcs(const struct traced *traced)
 
 const struct traced *wants_find(const char *symbol, const char *library, bool is_libc)
 {
-	const struct traced *traced = name_count ? *place_of(symbol) : NULL;
+	const struct traced *traced = name_count ? *slot_of(symbol) : NULL;
 
 	if (traced && (is_libc || !must_be_libcs(traced)))
 		return traced;

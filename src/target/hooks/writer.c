@@ -56,7 +56,7 @@ static writer_is_own *is_own;
 static uint32_t session;
 static int32_t owner; /* a forked child finds its parent's here */
 
-static void *map(size_t size)
+static void *memory_map(size_t size)
 {
 	long r = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -66,7 +66,7 @@ static void *map(size_t size)
 
 static int make_switches(void)
 {
-	struct writer_switches *made = writer_switches ? writer_switches : map(PAGE_BYTES);
+	struct writer_switches *made = writer_switches ? writer_switches : memory_map(PAGE_BYTES);
 
 	if (!made)
 		return -ENOMEM;
@@ -105,7 +105,7 @@ int writers_open(struct rings *given, writer_is_own *given_is_own)
 	if (r)
 		return r;
 	if (!writers)
-		writers = map(sizeof(*writers));
+		writers = memory_map(sizeof(*writers));
 	if (!writers)
 		return -ENOMEM;
 	writers_settle();
@@ -208,7 +208,7 @@ static bool is_ours(void)
 /*
  * Who is busy was interrupted by a signal, and we are in its handler, on whatever stack; or the
  * handler has left by longjmp, and he is no more.  The second is sure only where his seal is gone:
- * we stand at the same place, or in the same page, which is therefore there, and it was
+ * we stand at the same address, or in the same page, which is therefore there, and it was
  * overwritten.
  */
 static bool is_left(uint64_t busy, const writer_seal *seal)
@@ -290,7 +290,7 @@ static bool is_in_claim(const writer_seal *seal)
 }
 
 /* The first record of a thread in this session, or one of a thread that found no ring. */
-static struct writer *claim(struct rings *from, uint32_t now, writer_seal *seal)
+static struct writer *writer_claim(struct rings *from, uint32_t now, writer_seal *seal)
 {
 	struct ring_writer made;
 	struct writer *writer = NULL;
@@ -339,13 +339,13 @@ static struct writer *find_writer(uint32_t now, writer_seal *seal)
 		leave_earlier(now, seal);
 	entered = enter_rings(now);
 	if (entered)
-		writer = claim(entered, now, seal);
+		writer = writer_claim(entered, now, seal);
 	leave_rings(now);
 	return writer;
 }
 
 /* Says that it is busy, unless that session is over. */
-static bool occupy(struct writer *writer, uint32_t now, writer_seal *seal)
+static bool writer_occupy(struct writer *writer, uint32_t now, writer_seal *seal)
 {
 	uint64_t here = (uint64_t)seal;
 
@@ -362,7 +362,7 @@ static bool occupy(struct writer *writer, uint32_t now, writer_seal *seal)
 }
 
 /* Who is busy keeps the ring where it is.  When he never comes back, the thread gets another. */
-static void stray(struct writer *writer, uint32_t now)
+static void writer_note_stray(struct writer *writer, uint32_t now)
 {
 	if (writers_current() == now)
 		writer->ring.ring->drops[DROP_NESTED]++;
@@ -383,8 +383,8 @@ struct writer *writer_begin(writer_seal *seal)
 	if (!writer)
 		return NULL;
 	if (!writer->busy || is_left(writer->busy, seal))
-		return occupy(writer, now, seal) ? writer : NULL;
-	stray(writer, now);
+		return writer_occupy(writer, now, seal) ? writer : NULL;
+	writer_note_stray(writer, now);
 	return NULL;
 }
 
@@ -418,7 +418,7 @@ void writer_lose(void)
 		return;
 	if (!writer || (writer->busy && !is_left(writer->busy, &seal))) {
 		lose_without_ring(now);
-	} else if (occupy(writer, now, &seal)) {
+	} else if (writer_occupy(writer, now, &seal)) {
 		writer->ring.ring->drops[DROP_NO_COUNTER]++;
 		writer_end(writer, &seal);
 	}

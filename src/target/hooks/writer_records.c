@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A child forked by a signal handler in the midst of this is not to touch the ring. */
-static void commit(struct writer *writer, size_t size)
+static void writer_commit(struct writer *writer, size_t size)
 {
 	if (writers_current())
 		ring_commit(&writer->ring, size);
@@ -37,7 +37,7 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 	record->head.kind = RECORD_CALL;
 	for (unsigned i = 0; i < call->head.count; i++)
 		into[i] = values[i];
-	commit(writer, size);
+	writer_commit(writer, size);
 	return true;
 }
 
@@ -53,7 +53,7 @@ void writer_text(struct writer *writer, const char *text, size_t length)
 		return;
 	*record = (struct record_text){ { (uint16_t)size, RECORD_TEXT, 0 }, (uint32_t)length };
 	memcpy(record + 1, text, length);
-	commit(writer, size);
+	writer_commit(writer, size);
 }
 
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
@@ -65,7 +65,7 @@ void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 		return;
 	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count }, 0 };
 	memcpy(record + 1, frames, count * sizeof(*frames));
-	commit(writer, size);
+	writer_commit(writer, size);
 }
 
 static bool write_part(struct writer *writer, const struct record_name *given, const char *text)
@@ -78,7 +78,7 @@ static bool write_part(struct writer *writer, const struct record_name *given, c
 	*record = *given;
 	record->head.size = (uint16_t)size;
 	memcpy(record + 1, text, given->bytes);
-	commit(writer, size);
+	writer_commit(writer, size);
 	return true;
 }
 

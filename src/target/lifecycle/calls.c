@@ -42,7 +42,7 @@ static uint32_t first_handle(void)
 }
 
 /* A tool that has ended itself is not called any more. */
-static void retire(struct tool *tool)
+static void tool_retire(struct tool *tool)
 {
 	__atomic_store_n(&tool->attach_calls.tool_attach, NULL, __ATOMIC_RELEASE);
 	__atomic_store_n(&tool->attach_calls.tool_detach, NULL, __ATOMIC_RELEASE);
@@ -55,7 +55,7 @@ static void finalize_client(struct limpet_client client)
 {
 	for (unsigned i = 0; i < tools_count(); i++)
 		if (tools[i].client.handle == client.handle && client.handle)
-			retire(&tools[i]);
+			tool_retire(&tools[i]);
 }
 
 static int take_experimental(struct tool *tool)
@@ -76,7 +76,7 @@ static int take_experimental(struct tool *tool)
 }
 
 /* 1: takes part; 0: it does not want to. */
-static int configure(struct tool *tool)
+static int tool_configure(struct tool *tool)
 {
 	const struct limpet_tool_attach *attach = NULL;
 	const struct limpet_tool *result;
@@ -96,7 +96,7 @@ static int configure(struct tool *tool)
 	return 1;
 }
 
-static int initialize(struct tool *tool)
+static int tool_initialize(struct tool *tool)
 {
 	int r = tool->calls.initialize
 			? tool->calls.initialize(finalize_client, tool->calls.tool_data)
@@ -107,7 +107,7 @@ static int initialize(struct tool *tool)
 	return r;
 }
 
-static int attach(struct tool *tool)
+static int tool_attach(struct tool *tool)
 {
 	struct limpet_context contexts[CONTEXTS_MAX];
 	size_t count = contexts_list((int)tool->index, contexts, CONTEXTS_MAX);
@@ -122,7 +122,7 @@ static int attach(struct tool *tool)
 	return 0;
 }
 
-static int detach(struct tool *tool)
+static int tool_detach(struct tool *tool)
 {
 	contexts_pause((int)tool->index);
 	(void)sdk_tool_rest((int)tool->index);
@@ -133,7 +133,7 @@ static int detach(struct tool *tool)
 }
 
 /* Once: whoever takes the pointer calls it. */
-static int finalize(struct tool *tool)
+static int tool_finalize(struct tool *tool)
 {
 	void (*call)(void *) = __atomic_exchange_n(&tool->calls.finalize, NULL, __ATOMIC_ACQ_REL);
 
@@ -145,8 +145,9 @@ static int finalize(struct tool *tool)
 }
 
 static int (*const calls[])(struct tool *) = {
-	[CALL_CONFIGURE] = configure, [CALL_INITIALIZE] = initialize, [CALL_ATTACH] = attach,
-	[CALL_DETACH] = detach,       [CALL_FINALIZE] = finalize,
+	[CALL_CONFIGURE] = tool_configure, [CALL_INITIALIZE] = tool_initialize,
+	[CALL_ATTACH] = tool_attach,       [CALL_DETACH] = tool_detach,
+	[CALL_FINALIZE] = tool_finalize,
 };
 
 static void call_guarded(void *argument)
@@ -156,7 +157,7 @@ static void call_guarded(void *argument)
 	order->result = calls[order->call](order->tool);
 }
 
-static void work(void *argument)
+static void order_work(void *argument)
 {
 	struct tool_order *order = argument;
 
@@ -167,15 +168,15 @@ static void work(void *argument)
 }
 
 /* The tool was given up, and now it has returned: what it began is ended. */
-static void late(void *argument)
+static void order_end_late(void *argument)
 {
 	struct tool_order *order = argument;
 	struct tool *tool = order->tool;
 
 	if (order->call == CALL_ATTACH && !order->result)
-		detach(tool);
+		tool_detach(tool);
 	if (order->call == CALL_INITIALIZE && !order->result)
-		finalize(tool);
+		tool_finalize(tool);
 	/* Release: whoever sees that it has left sees all that it did. */
 	__atomic_store_n(&tool->page->is_inside, 0, __ATOMIC_RELEASE);
 }
@@ -197,7 +198,7 @@ int call_tool(const struct boot_libc *libc, struct tool *tool, enum tool_call ca
 	guard_learn(libc, tool->page->handle == (uint64_t)&agent_page ? NULL
 								      : (void *)tool->page->handle);
 	contexts_open_for(may_make_contexts ? (int)tool->index : -1);
-	r = runner_call(libc, work, late, &order, sizeof(order), timeout_ms);
+	r = runner_call(libc, order_work, order_end_late, &order, sizeof(order), timeout_ms);
 	contexts_open_for(-1);
 	if (r != -ETIMEDOUT)
 		tool->page->is_inside = 0;
@@ -207,7 +208,7 @@ int call_tool(const struct boot_libc *libc, struct tool *tool, enum tool_call ca
 
 static void finalize_guarded(void *tool)
 {
-	finalize(tool);
+	tool_finalize(tool);
 }
 
 void call_finalize_here(struct tool *tool)

@@ -27,12 +27,12 @@ static uint32_t forking, finalizing, inside;
 static bool may_wait;
 
 /* Sequentially consistent throughout: each side says what it does before it looks at the other. */
-static uint32_t load(const uint32_t *word)
+static uint32_t word_load(const uint32_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-static void glance(void)
+static void gate_pause(void)
 {
 	struct timespec pause = { 0, GLANCE_NS };
 
@@ -43,8 +43,8 @@ static void before_fork(void)
 {
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&forking, 1, __ATOMIC_SEQ_CST);
-	for (unsigned i = 0; may_wait && load(&finalizing) && i < FORK_WAITS; i++)
-		glance();
+	for (unsigned i = 0; may_wait && word_load(&finalizing) && i < FORK_WAITS; i++)
+		gate_pause();
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -61,39 +61,39 @@ static void in_child(void)
 }
 
 /* Says that we begin, unless a fork is under way; gives up waiting for one that never ends. */
-static void begin(void)
+static void work_begin(void)
 {
 	for (unsigned i = 0; i < OURS_WAITS; i++) {
 		__atomic_store_n(&finalizing, 1, __ATOMIC_SEQ_CST);
-		if (!load(&forking))
+		if (!word_load(&forking))
 			return;
 		__atomic_store_n(&finalizing, 0, __ATOMIC_SEQ_CST);
-		glance();
+		gate_pause();
 	}
 	__atomic_store_n(&finalizing, 1, __ATOMIC_SEQ_CST);
 }
 
 void fork_gate_finalize(const struct boot_libc *libc, void *handle)
 {
-	begin();
+	work_begin();
 	((finalize_function *)libc->__cxa_finalize)(handle);
 	__atomic_store_n(&finalizing, 0, __ATOMIC_SEQ_CST);
 }
 
-static void *find(const struct boot_libc *libc, const char *name)
+static void *libc_find(const struct boot_libc *libc, const char *name)
 {
 	return ((dlsym_function *)libc->dlsym)(RTLD_DEFAULT, name);
 }
 
 bool fork_gate_is_needed(const struct boot_libc *libc)
 {
-	return find(libc, "gnu_get_libc_version") != NULL;
+	return libc_find(libc, "gnu_get_libc_version") != NULL;
 }
 
 /* "2.36" */
 static bool lets_handlers_wait(const struct boot_libc *libc)
 {
-	version_function *version = (version_function *)find(libc, "gnu_get_libc_version");
+	version_function *version = (version_function *)libc_find(libc, "gnu_get_libc_version");
 	const char *text = version ? version() : "";
 	unsigned minor = 0;
 
@@ -106,7 +106,7 @@ static bool lets_handlers_wait(const struct boot_libc *libc)
 
 void fork_gate_open(const struct boot_libc *libc)
 {
-	register_function *add = (register_function *)find(libc, "__register_atfork");
+	register_function *add = (register_function *)libc_find(libc, "__register_atfork");
 
 	may_wait = lets_handlers_wait(libc);
 	if (add)
@@ -120,7 +120,7 @@ void fork_gate_close(const struct boot_libc *libc)
 
 	fork_gate_finalize(libc, &dso_handle);
 	raw2(SYS_nanosleep, &quiet, 0);
-	for (unsigned i = 0; load(&inside) && i < OURS_WAITS; i++)
-		glance();
+	for (unsigned i = 0; word_load(&inside) && i < OURS_WAITS; i++)
+		gate_pause();
 	forking = 0; /* of those that began with the handlers and ended without */
 }

@@ -27,7 +27,7 @@
 static uint32_t is_taken;
 
 /* By the clock: on a busy machine a pause takes many times as long as was asked for. */
-static int enter(uint64_t limit_ns)
+static int lock_enter(uint64_t limit_ns)
 {
 	struct timespec pause = { 0, ENTER_PAUSE_NS };
 	uint64_t end_ns = monotonic_ns() + limit_ns;
@@ -50,17 +50,17 @@ static int enter(uint64_t limit_ns)
 
 int lifecycle_enter(void)
 {
-	return enter(ENTER_LIMIT_NS);
+	return lock_enter(ENTER_LIMIT_NS);
 }
 
 int lifecycle_enter_at_exit(void)
 {
-	int r = enter(EXIT_LIMIT_NS);
+	int r = lock_enter(EXIT_LIMIT_NS);
 
 	if (r != -EBUSY)
 		return r;
 	runner_hurry();
-	return enter(HURRY_LIMIT_NS);
+	return lock_enter(HURRY_LIMIT_NS);
 }
 
 void lifecycle_leave(void)
@@ -77,7 +77,8 @@ static const char *const call_names[] = {
 };
 
 /* "tool_attach did not return within 10000 ms", "initialize returned -1" */
-static void explain(struct tool *tool, enum tool_call call, int r, int result, uint32_t timeout_ms)
+static void tool_explain(struct tool *tool, enum tool_call call, int r, int result,
+			 uint32_t timeout_ms)
 {
 	char *text = tool->page->reason;
 	size_t room = sizeof(tool->page->reason), at = text_add(text, room, 0, call_names[call]);
@@ -97,25 +98,25 @@ static void explain(struct tool *tool, enum tool_call call, int r, int result, u
 	}
 }
 
-static int fail(struct tool *tool, int code)
+static int tool_fail(struct tool *tool, int code)
 {
 	tool_move(tool, EVENT_FAIL);
 	return code;
 }
 
 /* Makes a call that answers 0 when all is well. */
-static int call(const struct boot_context *boot, struct tool *tool, enum tool_call which,
-		uint32_t timeout_ms)
+static int tool_call_checked(const struct boot_context *boot, struct tool *tool,
+			     enum tool_call which, uint32_t timeout_ms)
 {
 	int result = 0, r = call_tool(&boot->libc, tool, which, timeout_ms, &result);
 
 	if (!r && !result)
 		return 0;
-	explain(tool, which, r, result, timeout_ms);
+	tool_explain(tool, which, r, result, timeout_ms);
 	return r ? r : -ECANCELED;
 }
 
-static int configure(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+static int step_configure(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
 {
 	int takes_part = 0, r;
 
@@ -126,7 +127,7 @@ static int configure(const struct boot_context *boot, struct tool *tool, uint32_
 		return -ENOMEM;
 	r = call_tool(&boot->libc, tool, CALL_CONFIGURE, timeout_ms, &takes_part);
 	if (r || takes_part == CALL_THREW) {
-		explain(tool, CALL_CONFIGURE, r, takes_part, timeout_ms);
+		tool_explain(tool, CALL_CONFIGURE, r, takes_part, timeout_ms);
 		return r ? r : -ECANCELED;
 	}
 	tool->is_configured = true;
@@ -134,7 +135,7 @@ static int configure(const struct boot_context *boot, struct tool *tool, uint32_
 	return 0;
 }
 
-static int initialize(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+static int step_initialize(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
 {
 	int r;
 
@@ -142,7 +143,7 @@ static int initialize(const struct boot_context *boot, struct tool *tool, uint32
 		return 0;
 	if (!tool->calls.initialize && !tool->is_configured)
 		return -EINVAL;
-	r = call(boot, tool, CALL_INITIALIZE, timeout_ms);
+	r = tool_call_checked(boot, tool, CALL_INITIALIZE, timeout_ms);
 	tool->calls.initialize = NULL; /* once, whatever came of it */
 	tool->is_initialized = !r;
 	tool->page->contexts = (uint32_t)contexts_list(
@@ -150,9 +151,9 @@ static int initialize(const struct boot_context *boot, struct tool *tool, uint32
 	return r;
 }
 
-static int attach(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+static int step_attach(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
 {
-	int r = call(boot, tool, CALL_ATTACH, timeout_ms);
+	int r = tool_call_checked(boot, tool, CALL_ATTACH, timeout_ms);
 
 	if (r) {
 		contexts_pause((int)tool->index);
@@ -164,13 +165,13 @@ static int attach(const struct boot_context *boot, struct tool *tool, uint32_t t
 }
 
 static int (*const steps[TOOL_STEPS])(const struct boot_context *, struct tool *, uint32_t) = {
-	[STEP_CONFIGURE] = configure,
-	[STEP_INITIALIZE] = initialize,
-	[STEP_ATTACH] = attach,
+	[STEP_CONFIGURE] = step_configure,
+	[STEP_INITIALIZE] = step_initialize,
+	[STEP_ATTACH] = step_attach,
 };
 
 /* A tool that failed before it was initialized has had its one chance. */
-static int begin(struct tool *tool, enum tool_step step)
+static int step_begin(struct tool *tool, enum tool_step step)
 {
 	if (tool->page->state == TOOL_ATTACHED || tool->page->state == TOOL_ATTACHING)
 		return 0;
@@ -203,11 +204,11 @@ static int take_step(const struct boot_context *boot, struct tool *tool, enum to
 		tool_set_reason(tool, "an earlier call of it has not returned yet");
 		return -EBUSY;
 	}
-	r = begin(tool, step);
+	r = step_begin(tool, step);
 	if (!r)
 		r = steps[step](boot, tool, timeout_ms);
 	if (r)
-		return fail(tool, r);
+		return tool_fail(tool, r);
 	return tool->is_refused ? stand_aside(tool) : 0;
 }
 
@@ -232,7 +233,7 @@ int lifecycle_step(const struct boot_context *boot, unsigned index, enum tool_st
 	return r;
 }
 
-static int detach(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+static int step_detach(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
 {
 	int r;
 
@@ -242,20 +243,20 @@ static int detach(const struct boot_context *boot, struct tool *tool, uint32_t t
 	}
 	if (!tool_move(tool, EVENT_LEAVE))
 		return 0;
-	r = call(boot, tool, CALL_DETACH, timeout_ms);
+	r = tool_call_checked(boot, tool, CALL_DETACH, timeout_ms);
 	if (r)
-		return fail(tool, r);
+		return tool_fail(tool, r);
 	tool_move(tool, EVENT_LEFT);
 	return 0;
 }
 
 /* Afterwards the next attach is a first one. */
-static int finalize(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
+static int step_finalize(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
 {
 	int r = tool->page->is_inside ? -EBUSY : 0;
 
 	if (!r && tool->is_initialized)
-		r = call(boot, tool, CALL_FINALIZE, timeout_ms);
+		r = tool_call_checked(boot, tool, CALL_FINALIZE, timeout_ms);
 	if (r && r != -ETIMEDOUT)
 		return r;
 	/* Also where it has not returned yet: it is never called again for this life. */
@@ -300,9 +301,9 @@ unsigned lifecycle_quiet(const struct boot_context *boot, bool finalizes, uint32
 		return 1;
 	}
 	__atomic_store_n(&tools_finality, -1, __ATOMIC_RELAXED);
-	disobedient = for_all(detach, boot, timeout_ms, text, room);
+	disobedient = for_all(step_detach, boot, timeout_ms, text, room);
 	if (finalizes)
-		disobedient += for_all(finalize, boot, timeout_ms, text, room);
+		disobedient += for_all(step_finalize, boot, timeout_ms, text, room);
 	__atomic_store_n(&tools_finality, 0, __ATOMIC_RELAXED);
 	lifecycle_leave();
 	return disobedient;

@@ -108,7 +108,7 @@ bool runner_is_thread(int32_t tid)
 	return false;
 }
 
-static void *run(void *pointer)
+static void *order_run(void *pointer)
 {
 	struct order *order = pointer;
 
@@ -156,7 +156,7 @@ static void free_order(struct order *order)
 	     GUARD_SIZE + stack_size + ORDER_SIZE);
 }
 
-static int start(const struct boot_libc *libc, struct order *order)
+static int order_start(const struct boot_libc *libc, struct order *order)
 {
 	pthread_attr_t attributes;
 	uint64_t mask;
@@ -166,7 +166,8 @@ static int start(const struct boot_libc *libc, struct order *order)
 	((setstack_function *)libc->pthread_attr_setstack)(
 		&attributes, (char *)order - order->stack_size, order->stack_size);
 	mask = block_signals();
-	r = -((create_function *)libc->pthread_create)(&order->thread, &attributes, run, order);
+	r = -((create_function *)libc->pthread_create)(&order->thread, &attributes, order_run,
+						       order);
 	if (!r)
 		broadcast_spare(libc, order->thread);
 	restore_signals(mask);
@@ -191,7 +192,7 @@ static bool has_time(uint64_t now_ns, uint64_t end_ns)
 }
 
 /* True when it is done; false when it is given up, which it then knows. */
-static bool await(struct order *order, uint64_t end_ns)
+static bool order_await(struct order *order, uint64_t end_ns)
 {
 	uint32_t runs = ORDER_RUNS;
 
@@ -224,7 +225,7 @@ static bool await_end(const struct order *order, uint64_t end_ns)
 	return is_gone(order);
 }
 
-static void join(const struct boot_libc *libc, struct order *order)
+static void order_join(const struct boot_libc *libc, struct order *order)
 {
 	((join_function *)libc->pthread_join)(order->thread, NULL);
 	exchange_thread(order->tid, 0);
@@ -248,7 +249,7 @@ unsigned runner_collect(const struct boot_libc *libc)
 	for (; order; order = next) {
 		next = order->next;
 		if (is_gone(order)) {
-			join(libc, order);
+			order_join(libc, order);
 			continue;
 		}
 		give_up(order);
@@ -285,18 +286,18 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)
 	order->work = work;
 	order->late = late;
 	memcpy(order->argument, argument, size);
-	r = start(libc, order);
+	r = order_start(libc, order);
 	if (r) {
 		free_order(order);
 		return r;
 	}
-	if (!await(order, end_ns)) {
+	if (!order_await(order, end_ns)) {
 		give_up(order);
 		return -ETIMEDOUT;
 	}
 	memcpy(argument, order->argument, size);
 	if (await_end(order, end_ns))
-		join(libc, order);
+		order_join(libc, order);
 	else
 		give_up(order);
 	return 0;

@@ -5,7 +5,7 @@
 #include "target/lifecycle/tools.h"
 
 #include "shared/arch/syscall.h"
-#include "target/lifecycle/farewell.h"
+#include "target/lifecycle/library_close.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/load.h"
@@ -95,7 +95,7 @@ static void close_late(void *argument)
 		((dlclose_function *)self->libc.dlclose)(self->handle);
 }
 
-static struct tool *find(const struct tool_identity *identity)
+static struct tool *tool_find_identity(const struct tool_identity *identity)
 {
 	for (unsigned i = 0; i < tools_count(); i++)
 		if (tools[i].page->handle &&
@@ -114,8 +114,8 @@ static void find_symbols(const struct boot_libc *libc, struct tool *tool)
 	tool->configure_experimental = find_symbol(handle, "rocprofiler_configure_experimental");
 }
 
-/* A free place; a tool that was closed leaves one. */
-static struct tool *make_place(void)
+/* A free slot; a tool that was closed leaves one. */
+static struct tool *make_slot(void)
 {
 	unsigned i = 0;
 
@@ -131,7 +131,7 @@ static struct tool *make_place(void)
 }
 
 /* Counts from here on. */
-static int keep(struct tool *tool)
+static int tool_keep(struct tool *tool)
 {
 	if (tool->index == agent_page.tool_count)
 		agent_page.tool_count++;
@@ -148,10 +148,10 @@ static void close_library(void *argument)
 {
 	struct closing *self = argument;
 
-	self->result = farewell_close(&self->libc, self->handle);
+	self->result = tool_library_close(&self->libc, self->handle);
 }
 
-static void nothing(void *argument)
+static void order_nothing(void *argument)
 {
 	(void)argument;
 }
@@ -164,12 +164,12 @@ static bool close_tool(const struct boot_context *boot, struct tool *tool, uint3
 	    sdk_tool_hindrance((int)tool->index))
 		return false;
 	tool->page->handle = 0;
-	return !runner_call(&boot->libc, close_library, nothing, &closing, sizeof(closing),
+	return !runner_call(&boot->libc, close_library, order_nothing, &closing, sizeof(closing),
 			    timeout_ms) &&
 	       !closing.result;
 }
 
-static int fail(char *text, size_t room, int code, const char *reason)
+static int load_fail(char *text, size_t room, int code, const char *reason)
 {
 	text_add(text, room, 0, reason);
 	return code;
@@ -207,7 +207,7 @@ static struct tool *find_twin(const struct tool *tool)
 	return NULL;
 }
 
-/* The loader goes by names: it gave us a library that has its place already.  Either the file has
+/* The loader goes by names: it gave us a library that has its slot already.  Either the file has
  * only been touched, or another one has taken its name. */
 static int join_twin(const struct boot_context *boot, struct tool *tool, struct tool *twin,
 		     const struct control_load *load, char *text, size_t room)
@@ -216,8 +216,9 @@ static int join_twin(const struct boot_context *boot, struct tool *tool, struct 
 
 	close_tool(boot, tool, load->timeout_ms);
 	if (known->device != load->identity.device || known->inode != load->identity.inode)
-		return fail(text, room, -EEXIST,
-			    "the file that had its name before is still loaded: unload that first");
+		return load_fail(
+			text, room, -EEXIST,
+			"the file that had its name before is still loaded: unload that first");
 	*known = load->identity;
 	return (int)twin->index;
 }
@@ -238,10 +239,10 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 	struct tool *tool, *twin;
 
 	if (!(load->header.flags & CONTROL_BY_CONTENT) && !may_open(load->path))
-		return fail(text, room, -EACCES, "the program's user may not open it");
-	tool = make_place();
+		return load_fail(text, room, -EACCES, "the program's user may not open it");
+	tool = make_slot();
 	if (!tool)
-		return fail(text, room, -ENOSPC, "too many tools in one process");
+		return load_fail(text, room, -ENOSPC, "too many tools in one process");
 	tool->page->handle = (uint64_t)open_within(boot, load, fd, text, room);
 	if (!tool->page->handle)
 		return -ENOEXEC;
@@ -254,17 +255,17 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 	text_add(tool->page->path, sizeof(tool->page->path), 0, load->path);
 	find_symbols(&boot->libc, tool);
 	if (tool->page->is_plain || tool->configure || tool->configure_experimental)
-		return keep(tool);
+		return tool_keep(tool);
 	close_tool(boot, tool, load->timeout_ms);
-	return fail(text, room, -ENOEXEC, no_tool);
+	return load_fail(text, room, -ENOEXEC, no_tool);
 }
 
 /* What was loaded as any library may turn out to be a tool. */
-static int claim(struct tool *tool, const struct control_load *load, char *text, size_t room)
+static int tool_claim(struct tool *tool, const struct control_load *load, char *text, size_t room)
 {
 	if (!(load->header.flags & CONTROL_PLAIN) && tool->page->is_plain) {
 		if (!tool->configure && !tool->configure_experimental)
-			return fail(text, room, -ENOEXEC, no_tool);
+			return load_fail(text, room, -ENOEXEC, no_tool);
 		tool->page->is_plain = 0;
 	}
 	return (int)tool->index;
@@ -273,10 +274,10 @@ static int claim(struct tool *tool, const struct control_load *load, char *text,
 int tools_load(const struct boot_context *boot, const struct control_load *load, int fd, char *text,
 	       size_t room)
 {
-	struct tool *known = find(&load->identity);
-	int place = known ? (int)known->index : open_new(boot, load, fd, text, room);
+	struct tool *known = tool_find_identity(&load->identity);
+	int slot = known ? (int)known->index : open_new(boot, load, fd, text, room);
 
-	return place < 0 ? place : claim(&tools[place], load, text, room);
+	return slot < 0 ? slot : tool_claim(&tools[slot], load, text, room);
 }
 
 int tools_add_function(void *configure)
@@ -286,13 +287,13 @@ int tools_add_function(void *configure)
 	for (unsigned i = 0; i < tools_count(); i++)
 		if (tools[i].configure == configure)
 			return (int)i;
-	tool = make_place();
+	tool = make_slot();
 	if (!tool)
 		return -ENOSPC;
 	tool->configure = configure;
 	text_add(tool->page->path, sizeof(tool->page->path), 0, "(the program itself)");
 	tool->page->handle = (uint64_t)&agent_page; /* any but 0; it is never closed */
-	return keep(tool);
+	return tool_keep(tool);
 }
 
 unsigned tools_close(const struct boot_context *boot, uint32_t timeout_ms)

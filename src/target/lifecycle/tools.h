@@ -1,5 +1,5 @@
 /*
- * The tools of this process: one place in the page each, and beside it what only the target needs.
+ * The tools of this process: one slot in the page each, and beside it what only the target needs.
  * One caller at a time; see lifecycle.h.
  */
 #pragma once
@@ -30,7 +30,7 @@ extern uint32_t tools_are_opening;
 
 unsigned tools_count(void);
 
-/* Loads a library, by its path or from the descriptor, or finds it loaded; its place, or -errno
+/* Loads a library, by its path or from the descriptor, or finds it loaded; its slot, or -errno
  * with the reason in text. */
 int tools_load(const struct boot_context *boot, const struct control_load *load, int fd, char *text,
 	       size_t room);

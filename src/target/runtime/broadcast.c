@@ -16,7 +16,7 @@
 
 /* A young thread has no flag but perhaps that of a broadcast, which it will answer, and ours, if
  * who made it was faster. */
-static bool hide(char *pointer, int64_t distance)
+static bool thread_hide(char *pointer, int64_t distance)
 {
 	const uint32_t expected = THREAD_FLAG_SETXID | THREAD_FLAG_ENDING;
 	uint32_t *flags = (uint32_t *)(pointer + distance);
@@ -38,11 +38,11 @@ static void keep_capabilities(void)
 
 void broadcast_avoid(const struct boot_libc *libc)
 {
-	if (!hide(thread_pointer(), libc->thread_flags))
+	if (!thread_hide(thread_pointer(), libc->thread_flags))
 		keep_capabilities();
 }
 
 void broadcast_spare(const struct boot_libc *libc, pthread_t thread)
 {
-	hide((char *)thread - libc->thread_block, libc->thread_flags);
+	thread_hide((char *)thread - libc->thread_block, libc->thread_flags);
 }

@@ -10,7 +10,7 @@
 
 #define HIGH_FD 400
 
-static bool identify(int fd, struct descriptor *ret)
+static bool descriptor_identify(int fd, struct descriptor *ret)
 {
 	struct stat file;
 
@@ -32,7 +32,7 @@ struct descriptor descriptor_own(int fd)
 		raw1(SYS_close, fd);
 		fd = (int)high;
 	}
-	if (!identify(fd, &self))
+	if (!descriptor_identify(fd, &self))
 		self.fd = fd;
 	return self;
 }
@@ -41,7 +41,7 @@ struct descriptor descriptor_see(int fd)
 {
 	struct descriptor self = { -1, 0, 0 };
 
-	(void)identify(fd, &self);
+	(void)descriptor_identify(fd, &self);
 	return self;
 }
 
@@ -49,7 +49,7 @@ bool descriptor_is_ours(const struct descriptor *self)
 {
 	struct descriptor now;
 
-	return self->fd >= 0 && identify(self->fd, &now) && now.device == self->device &&
+	return self->fd >= 0 && descriptor_identify(self->fd, &now) && now.device == self->device &&
 	       now.inode == self->inode;
 }
 

@@ -184,7 +184,7 @@ static bool refer_to(struct identity_watch *self, int32_t number)
 	return true;
 }
 
-static bool begins(const char *text, const char *prefix)
+static bool text_begins(const char *text, const char *prefix)
 {
 	while (*prefix && *text == *prefix) {
 		text++;
@@ -203,7 +203,7 @@ static bool is_ours(int32_t number)
 	if (!open_file(path, &file))
 		raw3(SYS_read, file.fd, name, sizeof(name) - 1);
 	descriptor_close(&file);
-	return begins(name, CONTROL_THREAD_NAME) || begins(name, LISTENER_THREAD_NAME);
+	return text_begins(name, CONTROL_THREAD_NAME) || text_begins(name, LISTENER_THREAD_NAME);
 }
 
 static int32_t number_of(const char *digits)
@@ -244,7 +244,7 @@ static bool refer_to_any(struct identity_watch *self)
 	return is_found;
 }
 
-static void refer(struct identity_watch *self)
+static void watch_refer(struct identity_watch *self)
 {
 	bool is_covered = refer_to(self, FIRST_THREAD) ||
 			  (self->origin && refer_to(self, self->origin)) || refer_to_any(self);
@@ -272,7 +272,7 @@ static void look_again(struct identity_watch *self)
 	int r = read_thread(self->reference, &theirs);
 
 	if (r && !is_short(r))
-		refer(self);
+		watch_refer(self);
 	else if (!r && has_more(&self->own, &theirs))
 		self->state = IDENTITY_EXCEEDED;
 }
@@ -283,7 +283,7 @@ bool identity_exceeds(struct identity_watch *self)
 		look_again(self);
 	else if (self->state == IDENTITY_UNSEEN &&
 		 !read_status("/proc/thread-self/status", &self->own))
-		refer(self);
+		watch_refer(self);
 	return self->state == IDENTITY_EXCEEDED;
 }
 

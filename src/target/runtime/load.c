@@ -44,12 +44,12 @@ static void *open_library(const struct boot_libc *libc, const char *path)
 	return ((dlopen_function *)libc->dlopen)(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static struct descriptor open_place(const char *path)
+static struct descriptor open_directory(const char *path)
 {
 	return descriptor_own((int)raw4(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0));
 }
 
-static bool enter(int directory)
+static bool directory_enter(int directory)
 {
 	return raw1(SYS_fchdir, directory) >= 0 && raw1(SYS_chroot, ".") >= 0;
 }
@@ -64,11 +64,11 @@ static void *open_in_root(const struct boot_libc *libc, const char *path, int di
 
 	if (raw1(SYS_unshare, CLONE_FS) < 0)
 		return NULL;
-	root = open_place("/");
-	here = open_place(".");
-	if (root.fd >= 0 && here.fd >= 0 && enter(directory)) {
+	root = open_directory("/");
+	here = open_directory(".");
+	if (root.fd >= 0 && here.fd >= 0 && directory_enter(directory)) {
 		handle = open_library(libc, path);
-		enter(root.fd);
+		directory_enter(root.fd);
 	}
 	raw1(SYS_fchdir, here.fd);
 	descriptor_close(&root);

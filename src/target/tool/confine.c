@@ -35,7 +35,7 @@ void confine_begin(void)
 	is_known = standing_read(&ours);
 }
 
-static bool keeps(uint64_t id, const uint32_t *own, enum id_kind kind)
+static bool id_is_kept(uint64_t id, const uint32_t *own, enum id_kind kind)
 {
 	return (uint32_t)id == KEEP || (uint32_t)id == own[kind];
 }
@@ -57,20 +57,22 @@ static bool all_change(const uint32_t *own, const uint64_t *ids)
 
 static bool effective_changes(const uint32_t *own, const uint64_t *ids)
 {
-	return !is_known || !keeps(ids[0], own, ID_EFFECTIVE) || !is_of_files(own);
+	return !is_known || !id_is_kept(ids[0], own, ID_EFFECTIVE) || !is_of_files(own);
 }
 
 /* setreuid: the saved one becomes like the effective one. */
 static bool pair_changes(const uint32_t *own, const uint64_t *ids)
 {
-	return !is_known || !keeps(ids[0], own, ID_REAL) || !keeps(ids[1], own, ID_EFFECTIVE) ||
-	       !is_of_files(own) || own[ID_SAVED] != own[ID_EFFECTIVE];
+	return !is_known || !id_is_kept(ids[0], own, ID_REAL) ||
+	       !id_is_kept(ids[1], own, ID_EFFECTIVE) || !is_of_files(own) ||
+	       own[ID_SAVED] != own[ID_EFFECTIVE];
 }
 
 static bool three_change(const uint32_t *own, const uint64_t *ids)
 {
-	return !is_known || !keeps(ids[0], own, ID_REAL) || !keeps(ids[1], own, ID_EFFECTIVE) ||
-	       !keeps(ids[2], own, ID_SAVED) || !is_of_files(own);
+	return !is_known || !id_is_kept(ids[0], own, ID_REAL) ||
+	       !id_is_kept(ids[1], own, ID_EFFECTIVE) || !id_is_kept(ids[2], own, ID_SAVED) ||
+	       !is_of_files(own);
 }
 
 static bool files_change(const uint32_t *own, const uint64_t *ids)

@@ -19,7 +19,7 @@ static bool is_registered;
 static uint32_t forking, inside;
 static long user; /* the process whose threads are meant; not its child's that libc knows not of */
 
-static void glance(void)
+static void loader_pause(void)
 {
 	struct timespec pause = { 0, GLANCE_NS };
 
@@ -27,7 +27,7 @@ static void glance(void)
 }
 
 /* Sequentially consistent throughout: each side says what it does before it looks at the other. */
-static uint32_t load(const uint32_t *word)
+static uint32_t word_load(const uint32_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
@@ -35,10 +35,10 @@ static uint32_t load(const uint32_t *word)
 static void before_fork(void)
 {
 	__atomic_add_fetch(&forking, 1, __ATOMIC_SEQ_CST);
-	if (load(&inside) && raw0(SYS_getpid) != user)
+	if (word_load(&inside) && raw0(SYS_getpid) != user)
 		return;
-	for (unsigned i = 0; load(&inside) && i < FORK_WAITS; i++)
-		glance();
+	for (unsigned i = 0; word_load(&inside) && i < FORK_WAITS; i++)
+		loader_pause();
 }
 
 static void after_fork(void)
@@ -62,19 +62,19 @@ void loader_use(const struct loader_libc *libc)
 			!functions.register_fork(before_fork, after_fork, in_child, &dso_handle);
 }
 
-static void enter(void)
+static void loader_enter(void)
 {
 	for (unsigned i = 0; i < OUR_WAITS; i++) {
 		__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
-		if (!load(&forking))
+		if (!word_load(&forking))
 			return;
 		__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
-		glance();
+		loader_pause();
 	}
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 }
 
-static void leave(void)
+static void loader_leave(void)
 {
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 }
@@ -83,9 +83,9 @@ int loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void 
 {
 	int r;
 
-	enter();
+	loader_enter();
 	r = functions.iterate(callback, data);
-	leave();
+	loader_leave();
 	return r;
 }
 
@@ -93,9 +93,9 @@ void *loader_open(const char *name, int flags)
 {
 	void *handle;
 
-	enter();
+	loader_enter();
 	handle = functions.open(name, flags);
-	leave();
+	loader_leave();
 	return handle;
 }
 
@@ -103,9 +103,9 @@ int loader_close(void *handle)
 {
 	int r;
 
-	enter();
+	loader_enter();
 	r = functions.close(handle);
-	leave();
+	loader_leave();
 	return r;
 }
 
@@ -114,10 +114,10 @@ void loader_leave_forks(void (*finalize)(void *))
 {
 	if (!is_registered)
 		return;
-	enter();
+	loader_enter();
 	finalize(&dso_handle);
 	is_registered = false;
-	leave();
+	loader_leave();
 }
 
 bool loader_is_in_forks(void)

@@ -26,7 +26,7 @@ struct order {
 	int result;
 };
 
-static void begin(void *pointer)
+static void order_begin(void *pointer)
 {
 	struct order *order = pointer;
 
@@ -37,7 +37,7 @@ static void begin(void *pointer)
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 }
 
-static void end(void *pointer)
+static void order_end(void *pointer)
 {
 	struct order *order = pointer;
 
@@ -48,17 +48,17 @@ static void end(void *pointer)
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 }
 
-static void ignore(void *unused)
+static void order_ignore(void *unused)
 {
 	(void)unused;
 }
 
-static int work(struct order *order, void (*function)(void *), uint32_t timeout_ms)
+static int order_work(struct order *order, void (*function)(void *), uint32_t timeout_ms)
 {
 	int r;
 
 	__atomic_store_n(&is_busy, 1, __ATOMIC_RELEASE);
-	r = runner_call(order->libc, function, ignore, order, sizeof(*order), timeout_ms);
+	r = runner_call(order->libc, function, order_ignore, order, sizeof(*order), timeout_ms);
 	if (r && r != -ETIMEDOUT)
 		__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 	return r ? r : order->result;
@@ -72,7 +72,7 @@ int notice_begin(const struct boot_libc *libc, uint32_t timeout_ms)
 	if (__atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
 		return -EBUSY;
 	__atomic_store_n(&is_unwanted, 0, __ATOMIC_RELEASE);
-	r = work(&order, begin, timeout_ms);
+	r = order_work(&order, order_begin, timeout_ms);
 	if (r == -ETIMEDOUT)
 		__atomic_store_n(&is_unwanted, 1, __ATOMIC_RELEASE);
 	return r;
@@ -104,9 +104,9 @@ int notice_end(const struct boot_libc *libc, bool is_final, uint32_t timeout_ms)
 		return -ETIMEDOUT;
 	if (!notices_are_in() && !(is_final && loader_is_in_forks()))
 		return 0;
-	r = work(&order, end, timeout_ms);
+	r = order_work(&order, order_end, timeout_ms);
 	if (r && r != -ETIMEDOUT)
-		end(&order);
+		order_end(&order);
 	return r == -ETIMEDOUT ? r : 0;
 }
 

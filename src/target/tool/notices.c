@@ -63,7 +63,7 @@ static void on_notice(const struct traced *traced, const uint64_t *arguments)
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_RELEASE);
 }
 
-static int want(void)
+static int notices_want(void)
 {
 	bool fits = true;
 
@@ -100,7 +100,7 @@ static void forget_parent(void)
  * here for ever. */
 void notices_stop(void)
 {
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	__atomic_store_n(&hook_on_notice, NULL, __ATOMIC_RELEASE);
 	forget_parent();
@@ -110,19 +110,19 @@ void notices_stop(void)
 	must_stay |= left.foreign || left.unwritable;
 	hooks_off();
 	got_close();
-	words_close();
+	patches_close();
 	aside_end();
 	installed_by = 0;
 }
 
-static int start(void)
+static int hooks_start(void)
 {
-	int r = words_open();
+	int r = patches_open();
 
 	if (!r)
 		r = backend_open();
 	if (!r)
-		r = want();
+		r = notices_want();
 	if (r)
 		return r;
 	got_take_calls_only();
@@ -143,7 +143,7 @@ int notices_start(void)
 	if (installed_by)
 		notices_stop();
 	if (!r)
-		r = start();
+		r = hooks_start();
 	if (r)
 		notices_stop();
 	return r;

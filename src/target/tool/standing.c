@@ -67,7 +67,7 @@ static bool read_value(const char *text, const char *name, unsigned base, uint64
 	return at;
 }
 
-static bool parse(const char *text, struct standing *ret)
+static bool standing_parse(const char *text, struct standing *ret)
 {
 	const char *groups = find_line(text, "Groups:\t");
 	uint64_t modest = 0;
@@ -98,5 +98,5 @@ bool standing_read(struct standing *ret)
 	} while (r > 0);
 	descriptor_close(&file);
 	text[size] = 0;
-	return parse(text, ret);
+	return standing_parse(text, ret);
 }

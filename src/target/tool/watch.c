@@ -87,7 +87,7 @@ void watch_consult(void)
 }
 
 /* True when it was told something. */
-static bool await(uint32_t *seen, uint32_t delay_ms)
+static bool watch_await(uint32_t *seen, uint32_t delay_ms)
 {
 	struct timespec limit = { 0, (long)delay_ms * 1000000 };
 	uint32_t before = *seen;
@@ -98,7 +98,7 @@ static bool await(uint32_t *seen, uint32_t delay_ms)
 }
 
 /* When the next one may begin. */
-static uint64_t scan(struct got_report *ret)
+static uint64_t watch_scan(struct got_report *ret)
 {
 	uint64_t begin = monotonic_ns(), end;
 
@@ -111,7 +111,7 @@ static uint64_t scan(struct got_report *ret)
 
 /* Before the first word is changed it must be known where a thread finds its number: one under a
  * filter may not be able to ask. */
-static void begin(struct got_report *ret)
+static void watch_begin(struct got_report *ret)
 {
 	broadcast_avoid(functions.all);
 	writer_ignore_me();
@@ -120,21 +120,21 @@ static void begin(struct got_report *ret)
 	raw2(SYS_prctl, PR_SET_NAME, WATCH_THREAD_NAME);
 	got_look_around();
 	look_around(true);
-	scan(ret);
+	watch_scan(ret);
 	__atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &has_begun, FUTEX_WAKE_PRIVATE, 1);
 }
 
-static void *watch(void *unused)
+static void *watch_run(void *unused)
 {
 	struct got_report report;
 	uint32_t seen = 0, delay_ms = SHORTEST_MS;
 	uint64_t next_ns = 0;
 
 	(void)unused;
-	begin(&report);
+	watch_begin(&report);
 	while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
-		bool is_told = await(&seen, delay_ms), has_changed;
+		bool is_told = watch_await(&seen, delay_ms), has_changed;
 
 		if (__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
 			break;
@@ -143,7 +143,7 @@ static void *watch(void *unused)
 		if (__atomic_exchange_n(&is_consulted, 0, __ATOMIC_RELAXED))
 			next_ns = 0;
 		if ((has_changed || report.is_unsettled) && monotonic_ns() >= next_ns)
-			next_ns = scan(&report);
+			next_ns = watch_scan(&report);
 		else
 			look_around(false);
 	}
@@ -157,7 +157,7 @@ static int make_thread(void)
 
 	functions.attr_init(&attributes);
 	functions.attr_setstack(&attributes, stack, STACK_BYTES);
-	r = functions.create(&thread, &attributes, watch, NULL);
+	r = functions.create(&thread, &attributes, watch_run, NULL);
 	if (!r)
 		broadcast_spare(functions.all, thread);
 	return -r;

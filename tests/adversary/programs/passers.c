@@ -100,7 +100,7 @@ static int know(struct dl_phdr_info *info, size_t size, void *unused)
 	return 0;
 }
 
-static uint64_t place_of(const ucontext_t *context)
+static uint64_t address_of(const ucontext_t *context)
 {
 #if defined(__x86_64__)
 	return (uint64_t)context->uc_mcontext.gregs[REG_RIP];
@@ -112,12 +112,12 @@ static uint64_t place_of(const ucontext_t *context)
 /* Makes no system call. */
 static void on_timer_inside(int number, siginfo_t *unused, void *context)
 {
-	uint64_t place = place_of(context);
+	uint64_t address = address_of(context);
 
 	(void)number;
 	(void)unused;
 	for (unsigned i = 0; i < known_count; i++)
-		if (place - known[i].start < known[i].size)
+		if (address - known[i].start < known[i].size)
 			return;
 	if (__atomic_exchange_n(&is_inside, 1, __ATOMIC_RELAXED))
 		return;

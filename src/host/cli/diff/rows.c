@@ -44,7 +44,7 @@ static void diff_rows_take(struct sorting *self, size_t number,
 		};
 }
 
-static struct diff_row *sorted(struct sorting *self, size_t *ret_count)
+static struct diff_row *rows_sorted(struct sorting *self, size_t *ret_count)
 {
 	if (self->count)
 		qsort(self->rows, self->count, sizeof(*self->rows), by_change);
@@ -60,7 +60,7 @@ struct diff_row *diff_sort_functions(const struct comparison *comparison, bool i
 	self.rows = calloc(comparison->function_count + 1, sizeof(*self.rows));
 	for (size_t i = 0; self.rows && i < comparison->function_count; i++)
 		diff_rows_take(&self, i, comparison->functions[i].parts);
-	return sorted(&self, ret_count);
+	return rows_sorted(&self, ret_count);
 }
 
 struct diff_row *diff_sort_threads(const struct comparison *comparison, size_t *ret_count)
@@ -70,5 +70,5 @@ struct diff_row *diff_sort_threads(const struct comparison *comparison, size_t *
 	self.rows = calloc(comparison->thread_count + 1, sizeof(*self.rows));
 	for (size_t i = 0; self.rows && i < comparison->thread_count; i++)
 		diff_rows_take(&self, i, comparison->threads[i].parts);
-	return sorted(&self, ret_count);
+	return rows_sorted(&self, ret_count);
 }

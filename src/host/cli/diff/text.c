@@ -12,7 +12,7 @@
 #include "host/core/print.h"
 #include "host/model/statistics.h"
 
-static double seconds(uint64_t time_ns)
+static double time_seconds(uint64_t time_ns)
 {
 	return (double)time_ns / 1e9;
 }
@@ -22,8 +22,8 @@ static void print_side(const struct comparison *comparison, enum side side)
 {
 	const struct compared_side *self = &comparison->sides[side];
 	const struct samples *samples = self->model->samples;
-	double time = seconds(self->profile.weight_ns);
-	double length = seconds(samples->last_ns - samples->first_ns);
+	double time = time_seconds(self->profile.weight_ns);
+	double length = time_seconds(samples->last_ns - samples->first_ns);
 	char words[512], shown[NAME_MAX_SHOWN];
 
 	comparison_title(comparison, side, words, sizeof(words));
@@ -35,7 +35,7 @@ static void print_side(const struct comparison *comparison, enum side side)
 	      plural(self->profile.sample_count), time, length > 0 ? time / length : 0);
 }
 
-static const char *factor(const struct diff_row *row, char *room, size_t size)
+static const char *row_factor(const struct diff_row *row, char *room, size_t size)
 {
 	const char *presence = diff_presence(row->parts);
 	double a = row->change.shares[SIDE_A], b = row->change.shares[SIDE_B];
@@ -55,7 +55,8 @@ static void print_change(const struct diff_row *row)
 
 	print(stdout, "%7.2f %7.2f %+8.2f%c %6.2f %8s", share_shown(row->change.shares[SIDE_A]),
 	      share_shown(row->change.shares[SIDE_B]), share_shown(row->change.points),
-	      row->change.is_noise ? '~' : ' ', row->change.error, factor(row, text, sizeof(text)));
+	      row->change.is_noise ? '~' : ' ', row->change.error,
+	      row_factor(row, text, sizeof(text)));
 }
 
 static void print_function(const struct comparison *comparison, const struct diff_row *row,

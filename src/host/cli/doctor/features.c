@@ -14,7 +14,7 @@
 
 #define FIX_PTRACE "sudo limpet ..., or for a group: " RIGHTS_SETUP
 
-static struct finding full(const char *level)
+static struct finding finding_full(const char *level)
 {
 	return (struct finding){ FEATURE_FULL, level, "", "" };
 }
@@ -23,7 +23,7 @@ static struct finding examine_looking(const struct rights *rights)
 {
 	(void)rights;
 	if (access("/proc/1/status", R_OK) == 0)
-		return full("every process");
+		return finding_full("every process");
 	return (struct finding){ FEATURE_PART, "own processes", "/proc is mounted with hidepid",
 				 "sudo limpet ps" };
 }
@@ -97,14 +97,14 @@ static struct finding examine_attach(const struct rights *rights)
 	if (!rights_have(rights, CAPABILITY_DAC_OVERRIDE))
 		return (struct finding){ FEATURE_PART, "own processes",
 					 "CAP_DAC_OVERRIDE for others'", FIX_PTRACE };
-	return full(rights->is_user_namespace ? "any process of this user namespace"
-					      : "any process");
+	return finding_full(rights->is_user_namespace ? "any process of this user namespace"
+						      : "any process");
 }
 
 static struct finding examine_tools(const struct rights *rights)
 {
 	(void)rights; /* not even vm.memfd_noexec forbids a library that is only mapped */
-	return full("by path, or from memory where the path is not visible");
+	return finding_full("by path, or from memory where the path is not visible");
 }
 
 static struct finding examine_pause(const struct rights *rights)
@@ -113,7 +113,7 @@ static struct finding examine_pause(const struct rights *rights)
 
 	getrlimit(RLIMIT_RTPRIO, &limit);
 	if (rights_have(rights, CAPABILITY_SYS_NICE) || limit.rlim_cur > 0)
-		return full("real-time priority for the moment of the stop");
+		return finding_full("real-time priority for the moment of the stop");
 	return (struct finding){ FEATURE_PART, "normal priority: longer pauses on a busy machine",
 				 "CAP_SYS_NICE", FIX_PTRACE };
 }
@@ -121,7 +121,7 @@ static struct finding examine_pause(const struct rights *rights)
 static struct finding examine_sandboxes(const struct rights *rights)
 {
 	if (rights_have(rights, CAPABILITY_SYS_ADMIN))
-		return full("seccomp filters are read before anything is done");
+		return finding_full("seccomp filters are read before anything is done");
 	return (struct finding){ FEATURE_PART,
 				 "only with the same filters as limpet, or with --force",
 				 "CAP_SYS_ADMIN to read seccomp filters", "sudo limpet ..." };

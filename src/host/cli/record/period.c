@@ -21,7 +21,7 @@ static bool parse_time(const char *text, size_t length, uint64_t *ret)
 	return !text_parse_duration(part, ret);
 }
 
-static bool parse(const char *text, struct period *ret)
+static bool period_read(const char *text, struct period *ret)
 {
 	const char *time = strchr(text, ':'), *repeat = time ? strchr(time + 1, ':') : NULL;
 	char *end;
@@ -36,7 +36,7 @@ static bool parse(const char *text, struct period *ret)
 int period_parse(const char *text, struct period *ret, struct err *err)
 {
 	*ret = PERIOD_ALWAYS;
-	if (!text || parse(text, ret))
+	if (!text || period_read(text, ret))
 		return 0;
 	err_set(err, -EINVAL, "'%s' is not a collection period", text);
 	err_fix(err, "DELAY:TIME:REPEAT, for example 5s:10s:3 (REPEAT 0: for ever)");

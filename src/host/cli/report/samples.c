@@ -40,12 +40,12 @@ static bool is_wanted(const struct samples *samples, const struct view *view)
 	return !samples->view || samples->view & view->kinds;
 }
 
-static double percent(uint64_t hundredths)
+static double share_percent(uint64_t hundredths)
 {
 	return (double)hundredths / 100;
 }
 
-static double milliseconds(uint64_t time_ns)
+static double time_milliseconds(uint64_t time_ns)
 {
 	return (double)time_ns / 1e6;
 }
@@ -67,7 +67,8 @@ static void print_head(const struct samples *samples)
 	      " lost\n%.2f %% of the stacks complete\n",
 	      samples->count, plural(samples->count),
 	      (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
-	      printable(samples->sampler, line), samples->lost, percent(samples_complete(samples)));
+	      printable(samples->sampler, line), samples->lost,
+	      share_percent(samples_complete(samples)));
 	for (const char *at = samples->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		char text[NOTE_MAX];
 
@@ -85,10 +86,11 @@ static void print_function(const struct samples *samples, const struct profile *
 	char name[NAME_MAX_SHOWN], module[NAME_MAX_SHOWN];
 
 	print(stdout, "%8.2f %6.2f %8.2f %12.3f %9" PRIu64 "  %s",
-	      percent(share_of(row->self_ns, profile->weight_ns)),
-	      percent(share_error(row, profile)),
-	      percent(share_of(row->total_ns, profile->weight_ns)), milliseconds(row->self_ns),
-	      row->self_count, printable(row->function->name, name));
+	      share_percent(share_of(row->self_ns, profile->weight_ns)),
+	      share_percent(share_error(row, profile)),
+	      share_percent(share_of(row->total_ns, profile->weight_ns)),
+	      time_milliseconds(row->self_ns), row->self_count,
+	      printable(row->function->name, name));
 	if (row->function->is_named && !engine_by_path(row->function->name))
 		print(stdout, " (%s)", printable(samples->codes[row->function->code].name, module));
 	print(stdout, "\n");
@@ -103,7 +105,7 @@ static void print_unnamed(const struct samples *samples, const struct profile *p
 	if (samples->codes[row->function->code].kind != CODE_JIT || !engine)
 		return;
 	print(stdout, "%.2f %% in code without names, %s",
-	      percent(share_of(row->self_ns, profile->weight_ns)), engine->path);
+	      share_percent(share_of(row->self_ns, profile->weight_ns)), engine->path);
 	if (engine->naming)
 		print(stdout, "; for names: %s", engine->naming);
 	print(stdout, "\n");
@@ -159,8 +161,8 @@ static void print_gil(const struct model_thread *thread)
 {
 	if (thread->gil_looks)
 		print(stdout, " %6.1f %8.1f",
-		      percent(share_of(thread->gil_held, thread->gil_looks)),
-		      percent(share_of(thread->gil_waited, thread->gil_looks)));
+		      share_percent(share_of(thread->gil_held, thread->gil_looks)),
+		      share_percent(share_of(thread->gil_waited, thread->gil_looks)));
 	else
 		print(stdout, " %6s %8s", "-", "-");
 }
@@ -207,12 +209,12 @@ static int print_threads(struct model *model, uint64_t limit)
 		}
 		shown++;
 		print(stdout, "%7" PRIu64 " %9.1f", row->thread->samples,
-		      milliseconds(row->weights_ns[SAMPLE_RUNNING]));
+		      time_milliseconds(row->weights_ns[SAMPLE_RUNNING]));
 		if (is_off_cpu)
 			print(stdout, " %9.1f %9.1f %9.1f",
-			      milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
-			      milliseconds(row->disk_ns),
-			      milliseconds(row->weights_ns[SAMPLE_RUNNABLE]));
+			      time_milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
+			      time_milliseconds(row->disk_ns),
+			      time_milliseconds(row->weights_ns[SAMPLE_RUNNABLE]));
 		if (is_python)
 			print_gil(row->thread);
 		print(stdout, " %7" PRIu64 " %7d  ", row->incomplete, row->thread->tid);
@@ -232,9 +234,9 @@ static void print_node(const struct call_tree *tree, const struct tree_node *nod
 	uint64_t all = tree->nodes[0].total_ns;
 
 	call_tree_name(tree, node, name, sizeof(name));
-	print(stdout, "%8.2f %8.2f  %*s%s\n", percent(share_of(node->total_ns, all)),
-	      percent(share_of(node->self_ns, all)), (int)MIN(node->depth, TREE_INDENT_MAX), "",
-	      printable(name, shown));
+	print(stdout, "%8.2f %8.2f  %*s%s\n", share_percent(share_of(node->total_ns, all)),
+	      share_percent(share_of(node->self_ns, all)), (int)MIN(node->depth, TREE_INDENT_MAX),
+	      "", printable(name, shown));
 }
 
 /* Depth first, without recursion: stacks may be deep. */
@@ -264,15 +266,17 @@ static int print_tree(struct model *model)
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
 	unsigned kinds = profile_kinds(model->samples);
+	bool is_by_process = samples_are_system_wide(model->samples);
 
 	if (sample_profile_gather(
 		    &profile, model,
 		    &(struct profile_filter){ .kinds = kinds, .is_by_thread = true }) ||
 	    call_tree_build(&tree, model, &profile,
-			    &(struct call_tree_options){ .is_by_thread = true }))
+			    &(struct call_tree_options){ .is_by_thread = !is_by_process,
+							 .is_by_process = is_by_process }))
 		return -ENOMEM;
 	print(stdout, "\ncall tree: %s (branches under %.1f %% are left out)\n",
-	      profile_kinds_name(kinds), percent(TREE_LEAST));
+	      profile_kinds_name(kinds), share_percent(TREE_LEAST));
 	print(stdout, "%8s %8s  %s\n", "TOTAL %", "SELF %", "FUNCTION");
 	print_tree_nodes(&tree);
 	return 0;
@@ -288,6 +292,8 @@ int report_samples_print(struct model *model, uint64_t limit, bool wants_tree)
 	for (size_t i = 0; !r && i < ARRAY_SIZE(views); i++)
 		if (is_wanted(model->samples, &views[i]))
 			r = print_functions(model, &views[i], limit);
+	if (!r)
+		r = report_processes_print(model, limit);
 	if (!r)
 		r = print_threads(model, limit);
 	if (!r)
@@ -371,6 +377,8 @@ int report_samples_print_json(struct model *model)
 		if (is_wanted(model->samples, &views[i]))
 			r = write_functions(&json, model, &views[i]);
 	if (!r)
+		r = report_processes_print_json(model, &json);
+	if (!r)
 		r = write_threads(&json, model);
 	return r ? r : report_states_print_json(model, &json);
 }
@@ -382,6 +390,7 @@ void report_samples_totals(struct json *json, const struct samples *samples)
 	json_text(json, "sampler", samples->sampler);
 	json_text(json, "no_better_sampler", samples->reasons);
 	json_number(json, "hz", samples->hz);
+	json_bool(json, "all_processes", samples_are_system_wide(samples));
 	json_number(json, "samples", samples->count);
 	json_number(json, "samples_lost", samples->lost);
 	json_fixed(json, "complete_percent", samples_complete(samples), 2);

@@ -67,7 +67,8 @@ static int top_judge(const struct picture *picture, struct err *err)
 	return samples_judge(&totals, &options, picture->source.has_ended, err);
 }
 
-static int freeze(struct top *top, const struct picture *picture, const char *path, struct err *err)
+static int picture_freeze(struct top *top, const struct picture *picture, const char *path,
+			  struct err *err)
 {
 	char text[512];
 	int r = path ? top_freeze(top, picture, path, text, sizeof(text), err) : 0;
@@ -94,7 +95,7 @@ static int print_once(struct top *top, const struct top_values *values, struct e
 		r = err->code;
 	}
 	if (!r)
-		r = freeze(top, picture, values->output, err);
+		r = picture_freeze(top, picture, values->output, err);
 	picture_free(picture);
 	return r;
 }
@@ -131,7 +132,7 @@ static bool has_terminal(void)
 	return false;
 }
 
-static int run(pid_t pid, const struct top_values *values, struct err *err)
+static int top_run_values(pid_t pid, const struct top_values *values, struct err *err)
 {
 	CLEANUP(top_close) struct top *top = NULL;
 	struct top_options options = { .version = LIMPET_VERSION };
@@ -160,7 +161,7 @@ static enum exit_code top_run(char **argv)
 	pid_t pid;
 
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err))
-		(void)!run(pid, &values, &err);
+		(void)!top_run_values(pid, &values, &err);
 	return report_end("top", false, &err);
 }
 

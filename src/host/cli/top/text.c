@@ -24,7 +24,7 @@ static void print_name(const char *name, FILE *out)
 	print(out, "%s", printable(name, text));
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double share_percent(uint64_t part, uint64_t whole)
 {
 	return (double)share_of(part, whole) / 100;
 }
@@ -42,7 +42,7 @@ static void print_head(const struct picture *picture, FILE *out)
 	      picture->source.has_ended ? ", which has ended" : "", picture->source.sampler,
 	      picture->source.summary, picture->hz, kinds ? kinds : "all");
 	print(out, "%" PRIu64 " sample%s, %.2f %% complete, %" PRIu64 " lost\n", picture->seen,
-	      plural(picture->seen), percent(picture->complete, picture->seen),
+	      plural(picture->seen), share_percent(picture->complete, picture->seen),
 	      picture->source.lost);
 	if (picture->source.throttled > 1)
 		print(out,
@@ -90,8 +90,9 @@ static void print_functions(const struct picture *picture, size_t limit, FILE *o
 	for (size_t i = 0; i < shown; i++) {
 		const struct picture_function *row = &picture->functions[i];
 
-		print(out, "%8.2f %8.2f %9" PRIu64 "  ", percent(row->self_ns, picture->weight_ns),
-		      percent(row->total_ns, picture->weight_ns), row->self_count);
+		print(out, "%8.2f %8.2f %9" PRIu64 "  ",
+		      share_percent(row->self_ns, picture->weight_ns),
+		      share_percent(row->total_ns, picture->weight_ns), row->self_count);
 		print_name(row->name, out);
 		if (row->is_named) {
 			fputs(" (", out);
@@ -112,8 +113,8 @@ static void print_path(const struct picture *picture, FILE *out)
 	while (at != PICTURE_NONE && share_of(picture->nodes[at].total_ns, all) >= PATH_LEAST) {
 		const struct picture_node *node = &picture->nodes[at];
 
-		print(out, "%8.2f %8.2f  ", percent(node->total_ns, all),
-		      percent(node->self_ns, all));
+		print(out, "%8.2f %8.2f  ", share_percent(node->total_ns, all),
+		      share_percent(node->self_ns, all));
 		print_name(node->name, out);
 		fputc('\n', out);
 		at = node->first;

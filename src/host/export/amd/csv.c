@@ -18,7 +18,7 @@ static int check_stranger(const struct output_file *file, const char *path, cons
 	char pattern[32];
 
 	snprintf(pattern, sizeof(pattern), "%.20s*", header);
-	return output_check_stranger(&file->place, path, pattern, err);
+	return output_check_stranger(&file->location, path, pattern, err);
 }
 
 /* "PREFIX_suffix.csv" */

@@ -60,7 +60,7 @@ static void diff_svg_tell(const struct svg_picture *self, const struct tree_node
 	      change.is_noise ? " (no more than chance)" : "");
 }
 
-static void head(const struct svg_picture *self)
+static void svg_head(const struct svg_picture *self)
 {
 	const struct diff_svg *svg = self->context;
 	char words[512];
@@ -93,7 +93,7 @@ int diff_svg_write(const struct comparison *comparison, FILE *out)
 					     .name = diff_svg_name,
 					     .colour = diff_svg_colour,
 					     .tell = diff_svg_tell,
-					     .head = head,
+					     .head = svg_head,
 					     .head_lines = 3 };
 	int r = diff_tree_build(&self.diff, comparison, profiles);
 

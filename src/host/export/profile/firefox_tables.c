@@ -1,7 +1,7 @@
 /*
- * The shared tables of the processed profile format, version 66.  A frame of it is a place of the
- * model, so that inlined functions are frames of their own; one frame and one function more, after
- * all others, stand above stacks that are not complete.
+ * The shared tables of the processed profile format, version 66.  A frame of it is a location of
+ * the model, so that inlined functions are frames of their own; one frame and one function more,
+ * after all others, stand above stacks that are not complete.
  */
 #include "host/export/profile/firefox_tables.h"
 
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INCOMPLETE   "[incomplete stack]"
-#define PLACE_UNUSED UINT32_MAX
+#define INCOMPLETE      "[incomplete stack]"
+#define LOCATION_UNUSED UINT32_MAX
 /* Needed, and not yet written. */
 #define STACK_NEEDED (STACK_NONE - 1)
 
@@ -19,30 +19,32 @@ enum { RESOURCE_UNKNOWN = 0, RESOURCE_LIBRARY = 1 };
 int firefox_tables_init(struct firefox_tables *ret, const struct samples *samples)
 {
 	*ret = (struct firefox_tables){ .samples = samples };
-	ret->frame_of_place = calloc(samples->place_count + 1, sizeof(*ret->frame_of_place));
+	ret->frame_of_location =
+		calloc(samples->location_count + 1, sizeof(*ret->frame_of_location));
 	ret->file_of_function = calloc(samples->function_count + 1, sizeof(*ret->file_of_function));
 	for (unsigned i = 0; i < ARRAY_SIZE(ret->stacks); i++)
 		ret->stacks[i] = calloc(samples->stack_count + 1, sizeof(*ret->stacks[i]));
-	if (!ret->frame_of_place || !ret->file_of_function || !ret->stacks[0] || !ret->stacks[1])
+	if (!ret->frame_of_location || !ret->file_of_function || !ret->stacks[0] || !ret->stacks[1])
 		return -ENOMEM;
-	memset(ret->frame_of_place, 0xff, samples->place_count * sizeof(*ret->frame_of_place));
+	memset(ret->frame_of_location, 0xff,
+	       samples->location_count * sizeof(*ret->frame_of_location));
 	for (unsigned i = 0; i < ARRAY_SIZE(ret->stacks); i++)
 		memset(ret->stacks[i], 0xff, samples->stack_count * sizeof(*ret->stacks[i]));
 	for (uint32_t i = 0; i < samples->frame_count; i++)
-		for (uint32_t k = 0; k < samples->frames[i].place_count; k++)
-			ret->frame_of_place[samples->frames[i].first_place + k] = i;
-	for (size_t i = 0; i < samples->place_count; i++)
-		if (!ret->file_of_function[samples->places[i].function] &&
-		    samples->places[i].file[0])
-			ret->file_of_function[samples->places[i].function] =
-				samples->places[i].file;
+		for (uint32_t k = 0; k < samples->frames[i].location_count; k++)
+			ret->frame_of_location[samples->frames[i].first_location + k] = i;
+	for (size_t i = 0; i < samples->location_count; i++)
+		if (!ret->file_of_function[samples->locations[i].function] &&
+		    samples->locations[i].file[0])
+			ret->file_of_function[samples->locations[i].function] =
+				samples->locations[i].file;
 	return 0;
 }
 
 void firefox_tables_done(struct firefox_tables *tables)
 {
 	pool_done(&tables->texts);
-	free(tables->frame_of_place);
+	free(tables->frame_of_location);
 	free(tables->file_of_function);
 	for (unsigned i = 0; i < ARRAY_SIZE(tables->stacks); i++)
 		free(tables->stacks[i]);
@@ -244,17 +246,18 @@ static void write_functions(struct json *json, struct firefox_tables *tables)
 }
 
 /* NULL: the last row, or no stack has it. */
-static const struct sample_frame *frame_of(const struct firefox_tables *tables, size_t place)
+static const struct sample_frame *frame_of(const struct firefox_tables *tables, size_t location)
 {
-	uint32_t frame =
-		place < tables->samples->place_count ? tables->frame_of_place[place] : PLACE_UNUSED;
+	uint32_t frame = location < tables->samples->location_count
+				 ? tables->frame_of_location[location]
+				 : LOCATION_UNUSED;
 
-	return frame == PLACE_UNUSED ? NULL : &tables->samples->frames[frame];
+	return frame == LOCATION_UNUSED ? NULL : &tables->samples->frames[frame];
 }
 
-static int64_t frame_address(struct firefox_tables *tables, size_t place)
+static int64_t frame_address(struct firefox_tables *tables, size_t location)
 {
-	const struct sample_frame *frame = frame_of(tables, place);
+	const struct sample_frame *frame = frame_of(tables, location);
 
 	if (!frame || !is_library(&tables->samples->codes[frame->code]))
 		return -1;
@@ -262,46 +265,46 @@ static int64_t frame_address(struct firefox_tables *tables, size_t place)
 	return (int64_t)(frame->address - (frame->is_return && frame->address));
 }
 
-static int64_t frame_category(struct firefox_tables *tables, size_t place)
+static int64_t frame_category(struct firefox_tables *tables, size_t location)
 {
 	static const unsigned categories[CODE_KINDS] = { [CODE_UNKNOWN] = FIREFOX_OTHER,
 							 [CODE_FILE] = FIREFOX_USER,
 							 [CODE_VDSO] = FIREFOX_USER,
 							 [CODE_JIT] = FIREFOX_GENERATED,
 							 [CODE_KERNEL] = FIREFOX_KERNEL };
-	const struct sample_frame *frame = frame_of(tables, place);
+	const struct sample_frame *frame = frame_of(tables, location);
 
 	return frame ? categories[tables->samples->codes[frame->code].kind] : FIREFOX_OTHER;
 }
 
 /* The outermost of the functions at an address is the one that was called. */
-static int64_t frame_depth(struct firefox_tables *tables, size_t place)
+static int64_t frame_depth(struct firefox_tables *tables, size_t location)
 {
-	const struct sample_frame *frame = frame_of(tables, place);
+	const struct sample_frame *frame = frame_of(tables, location);
 
-	return frame ? frame->place_count - 1 - (uint32_t)(place - frame->first_place) : 0;
+	return frame ? frame->location_count - 1 - (uint32_t)(location - frame->first_location) : 0;
 }
 
-static int64_t frame_function(struct firefox_tables *tables, size_t place)
+static int64_t frame_function(struct firefox_tables *tables, size_t location)
 {
 	const struct samples *samples = tables->samples;
 
-	return place < samples->place_count ? samples->places[place].function
-					    : (int64_t)samples->function_count;
+	return location < samples->location_count ? samples->locations[location].function
+						  : (int64_t)samples->function_count;
 }
 
-static int64_t frame_line(struct firefox_tables *tables, size_t place)
+static int64_t frame_line(struct firefox_tables *tables, size_t location)
 {
 	const struct samples *samples = tables->samples;
 
-	return place < samples->place_count && samples->places[place].line
-		       ? samples->places[place].line
+	return location < samples->location_count && samples->locations[location].line
+		       ? samples->locations[location].line
 		       : CELL_NULL;
 }
 
 static void write_frames(struct json *json, struct firefox_tables *tables)
 {
-	size_t count = tables->samples->place_count + 1;
+	size_t count = tables->samples->location_count + 1;
 
 	json_object(json, "frameTable");
 	write_column(json, "address", tables, count, frame_address);
@@ -343,14 +346,14 @@ static void write_stack(struct stack_rows *self, uint32_t *stacks, uint32_t numb
 	const struct sample_frame *frame = &samples->frames[stack->frame];
 	uint32_t caller = stack->caller == STACK_NONE ? root : stacks[stack->caller];
 
-	for (uint32_t i = frame->place_count; i-- > 0;) {
-		write_row(self, (size_t)frame->first_place + i, caller);
+	for (uint32_t i = frame->location_count; i-- > 0;) {
+		write_row(self, (size_t)frame->first_location + i, caller);
 		caller = self->count - 1;
 	}
 	stacks[number] = caller;
 }
 
-/* Callers come before what they call.  Both passes give each stack the same place. */
+/* Callers come before what they call.  Both passes give each stack the same index. */
 static void write_stack_column(struct stack_rows *self, const char *key)
 {
 	const struct samples *samples = self->tables->samples;
@@ -362,7 +365,7 @@ static void write_stack_column(struct stack_rows *self, const char *key)
 
 		if (kind) {
 			root = self->tables->incomplete = self->count;
-			write_row(self, samples->place_count, STACK_NONE);
+			write_row(self, samples->location_count, STACK_NONE);
 		}
 		for (uint32_t i = 0; i < samples->stack_count; i++)
 			if (stacks[i] != STACK_NONE)

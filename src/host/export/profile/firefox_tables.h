@@ -19,7 +19,7 @@ enum firefox_category {
 struct firefox_tables {
 	const struct samples *samples;
 	struct pool texts;
-	uint32_t *frame_of_place; /* and of nobody's places: PLACE_UNUSED */
+	uint32_t *frame_of_location; /* and of nobody's locations: LOCATION_UNUSED */
 	const char **file_of_function;
 	uint32_t source_count; /* of the functions written so far, those that have a file */
 	/* Of each stack of the model: where it is in the file; apart for samples whose stacks are
@@ -35,7 +35,7 @@ void firefox_tables_done(struct firefox_tables *tables);
 /* To be said of every stack before the tables are written. */
 void firefox_tables_need(struct firefox_tables *tables, uint32_t stack, enum stack_end end);
 
-/* The place of a text in the list of texts, which is written last. */
+/* The index of a text in the list of texts, which is written last. */
 uint32_t firefox_text(struct firefox_tables *tables, const char *text);
 
 /* The number of a stack in the file; STACK_NONE: there is nothing of it.  After the tables are

@@ -10,12 +10,20 @@
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
 
-#define PLACE "@DATA@"
+#define MARK "@DATA@"
 
 extern const char blob_flamegraph[], blob_flamegraph_end[];
 
-/* As in the page: the value of a node that stands for lost callers. */
-enum { VALUE_INCOMPLETE = -1 };
+/* As in the page: the value of a node that stands for lost callers, and that of the first process.
+ */
+enum { VALUE_INCOMPLETE = -1, VALUE_PROCESS = -3 };
+
+static int64_t value_of(const struct tree_node *node)
+{
+	if (node->kind == TREE_FUNCTION)
+		return node->value;
+	return node->kind == TREE_PROCESS ? VALUE_PROCESS - (int64_t)node->value : VALUE_INCOMPLETE;
+}
 
 void flame_page_nodes(struct json *json, const struct call_tree *tree)
 {
@@ -25,9 +33,7 @@ void flame_page_nodes(struct json *json, const struct call_tree *tree)
 	json_list_end(json);
 	json_list(json, "values");
 	for (size_t i = 1; i < tree->count; i++)
-		json_signed(json, NULL,
-			    tree->nodes[i].kind == TREE_FUNCTION ? (int64_t)tree->nodes[i].value
-								 : VALUE_INCOMPLETE);
+		json_signed(json, NULL, value_of(&tree->nodes[i]));
 	json_list_end(json);
 }
 
@@ -61,20 +67,20 @@ static void write_escaped(FILE *out, const char *text, size_t size)
 int flame_page_write(FILE *out, void (*data)(struct json *json, const void *context),
 		     const void *context)
 {
-	const char *place = memmem(blob_flamegraph, (size_t)(blob_flamegraph_end - blob_flamegraph),
-				   PLACE, strlen(PLACE));
+	const char *mark = memmem(blob_flamegraph, (size_t)(blob_flamegraph_end - blob_flamegraph),
+				  MARK, strlen(MARK));
 	CLEANUP(free) char *text = NULL;
 	size_t size = 0;
 	struct json json = { .out = open_memstream(&text, &size) };
 
-	if (!json.out || !place)
+	if (!json.out || !mark)
 		return -ENOMEM;
 	data(&json, context);
 	if (fclose(json.out))
 		return -ENOMEM;
-	fwrite(blob_flamegraph, 1, (size_t)(place - blob_flamegraph), out);
+	fwrite(blob_flamegraph, 1, (size_t)(mark - blob_flamegraph), out);
 	write_escaped(out, text, size);
-	place += strlen(PLACE);
-	fwrite(place, 1, (size_t)(blob_flamegraph_end - place), out);
+	mark += strlen(MARK);
+	fwrite(mark, 1, (size_t)(blob_flamegraph_end - mark), out);
 	return export_state(out);
 }

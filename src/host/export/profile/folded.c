@@ -1,7 +1,7 @@
 /*
  * folded: one line for each stack, outermost first, and how many samples had it.  The first name is
- * the threads', with its process where there are several.  What flamegraph.pl, inferno, speedscope
- * and many others read.
+ * the threads', with its process where there are several; of a recording of every process, first
+ * the process and then the thread.  What flamegraph.pl, inferno, speedscope and many others read.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,8 +17,8 @@ static void write_frame(FILE *out, const struct samples *samples, uint32_t numbe
 {
 	const struct sample_frame *frame = &samples->frames[number];
 
-	for (uint32_t i = frame->place_count; i-- > 0;) {
-		uint32_t function = samples->places[frame->first_place + i].function;
+	for (uint32_t i = frame->location_count; i-- > 0;) {
+		uint32_t function = samples->locations[frame->first_location + i].function;
 
 		fputc(';', out);
 		foreign_write(out, FOREIGN_FOLDED, samples->functions[function].name);
@@ -31,7 +31,10 @@ static void write_stack(FILE *out, const struct model *model, const struct profi
 	uint32_t frames[STACK_DEPTH_MAX];
 	size_t count = stack_frames(model->samples, entry->stack, frames);
 
-	if (model->process_count > 1) {
+	if (samples_are_system_wide(model->samples)) {
+		foreign_write(out, FOREIGN_FOLDED, thread->process->name);
+		fprintf(out, " (%d);", thread->process->pid);
+	} else if (model->process_count > 1) {
 		foreign_write(out, FOREIGN_FOLDED, thread->process->name);
 		fprintf(out, " %d: ", thread->process->pid);
 	}
@@ -42,7 +45,7 @@ static void write_stack(FILE *out, const struct model *model, const struct profi
 		write_frame(out, model->samples, frames[count]);
 }
 
-/* Stacks that read alike are one: of threads of one name, or at other places of a function. */
+/* Stacks that read alike are one: of threads of one name, or at other locations of a function. */
 struct lines {
 	struct pool stacks;
 	uint64_t *sums; /* of each */

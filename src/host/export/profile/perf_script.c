@@ -24,16 +24,16 @@ static const char *const event_names[SAMPLE_KINDS] = {
 /* Inlined functions have the address of the frame that they are in. */
 static void write_frame(FILE *out, const struct samples *samples, const struct sample_frame *frame)
 {
-	for (uint32_t i = 0; i < frame->place_count; i++) {
-		uint32_t function = samples->places[frame->first_place + i].function;
+	for (uint32_t i = 0; i < frame->location_count; i++) {
+		uint32_t function = samples->locations[frame->first_location + i].function;
 
 		fprintf(out, "\t%16" PRIx64 " ", frame->address);
 		if (samples->functions[function].is_named)
 			foreign_write(out, FOREIGN_TEXT, samples->functions[function].name);
 		else
 			fputs("[unknown]", out);
-		fputs(i + 1 < frame->place_count ? " (inlined" : " (", out);
-		if (i + 1 == frame->place_count)
+		fputs(i + 1 < frame->location_count ? " (inlined" : " (", out);
+		if (i + 1 == frame->location_count)
 			foreign_write(out, FOREIGN_TEXT, samples->codes[frame->code].path);
 		fputs(")\n", out);
 	}

@@ -74,7 +74,7 @@ struct pprof {
 	unsigned values;   /* how many of value_types */
 };
 
-static uint64_t text(struct pprof *self, const char *string)
+static uint64_t string_index(struct pprof *self, const char *string)
 {
 	uint32_t number = pool_add(&self->texts, string);
 
@@ -84,8 +84,8 @@ static uint64_t text(struct pprof *self, const char *string)
 
 static void put_type(struct pprof *self, unsigned field, unsigned type)
 {
-	proto_number(&self->message, TYPE_TYPE, text(self, value_types[type].type));
-	proto_number(&self->message, TYPE_UNIT, text(self, value_types[type].unit));
+	proto_number(&self->message, TYPE_TYPE, string_index(self, value_types[type].type));
+	proto_number(&self->message, TYPE_UNIT, string_index(self, value_types[type].unit));
 	proto_message(&self->profile, field, &self->message);
 }
 
@@ -100,9 +100,9 @@ static void put_packed(struct pprof *self, uint64_t value)
 
 static void put_label(struct pprof *self, const char *key, const char *string, int64_t number)
 {
-	proto_number(&self->inner, LABEL_KEY, text(self, key));
+	proto_number(&self->inner, LABEL_KEY, string_index(self, key));
 	if (string)
-		proto_number(&self->inner, LABEL_TEXT, text(self, string));
+		proto_number(&self->inner, LABEL_TEXT, string_index(self, string));
 	else
 		proto_number(&self->inner, LABEL_NUMBER, (uint64_t)number);
 	proto_message(&self->message, SAMPLE_LABEL, &self->inner);
@@ -142,8 +142,8 @@ static void put_mapping(struct pprof *self, const struct sample_code *code, uint
 		snprintf(build_id + 2 * i, 3, "%02x", code->build_id[i]);
 	proto_number(&self->message, MAPPING_ID, id);
 	proto_number(&self->message, MAPPING_LIMIT, UINT64_MAX);
-	proto_number(&self->message, MAPPING_FILE, text(self, code->path));
-	proto_number(&self->message, MAPPING_BUILD_ID, text(self, build_id));
+	proto_number(&self->message, MAPPING_FILE, string_index(self, code->path));
+	proto_number(&self->message, MAPPING_BUILD_ID, string_index(self, build_id));
 	for (unsigned i = MAPPING_HAS_FUNCTIONS; i <= MAPPING_HAS_INLINES; i++)
 		proto_number(&self->message, i, 1);
 	proto_message(&self->profile, PROFILE_MAPPING, &self->message);
@@ -177,17 +177,18 @@ static void put_location(struct pprof *self, const struct sample_frame *frame, u
 	proto_number(&self->message, LOCATION_ID, id);
 	proto_number(&self->message, LOCATION_MAPPING, (uint64_t)frame->code + 1);
 	proto_number(&self->message, LOCATION_ADDRESS, frame->address);
-	for (uint32_t i = 0; i < frame->place_count; i++) {
-		const struct sample_place *place = &samples->places[frame->first_place + i];
+	for (uint32_t i = 0; i < frame->location_count; i++) {
+		const struct sample_location *location =
+			&samples->locations[frame->first_location + i];
 
-		proto_number(&self->inner, LINE_FUNCTION, (uint64_t)place->function + 1);
-		proto_number(&self->inner, LINE_LINE, place->line);
+		proto_number(&self->inner, LINE_FUNCTION, (uint64_t)location->function + 1);
+		proto_number(&self->inner, LINE_LINE, location->line);
 		proto_message(&self->message, LOCATION_LINE, &self->inner);
 	}
 	proto_message(&self->profile, PROFILE_LOCATION, &self->message);
 }
 
-/* A function is in the file of the first place that tells one. */
+/* A function is in the file of the first location that tells one. */
 static int put_functions(struct pprof *self)
 {
 	const struct samples *samples = self->model->samples;
@@ -195,16 +196,17 @@ static int put_functions(struct pprof *self)
 
 	if (!files)
 		return -ENOMEM;
-	for (size_t i = 0; i < samples->place_count; i++)
-		if (!files[samples->places[i].function] && samples->places[i].file[0])
-			files[samples->places[i].function] = samples->places[i].file;
+	for (size_t i = 0; i < samples->location_count; i++)
+		if (!files[samples->locations[i].function] && samples->locations[i].file[0])
+			files[samples->locations[i].function] = samples->locations[i].file;
 	for (size_t i = 0; i < samples->function_count; i++) {
-		uint64_t name = text(self, samples->functions[i].name);
+		uint64_t name = string_index(self, samples->functions[i].name);
 
 		proto_number(&self->message, FUNCTION_ID, i + 1);
 		proto_number(&self->message, FUNCTION_NAME, name);
 		proto_number(&self->message, FUNCTION_SYSTEM, name);
-		proto_number(&self->message, FUNCTION_FILE, text(self, files[i] ? files[i] : ""));
+		proto_number(&self->message, FUNCTION_FILE,
+			     string_index(self, files[i] ? files[i] : ""));
 		proto_message(&self->profile, PROFILE_FUNCTION, &self->message);
 	}
 	return 0;
@@ -218,7 +220,8 @@ static void put_head(struct pprof *self)
 	for (unsigned i = 0; i < self->values; i++)
 		put_type(self, PROFILE_TYPE, i);
 	put_type(self, PROFILE_PERIOD_TYPE, VALUE_CPU);
-	proto_number(&self->profile, PROFILE_DEFAULT_TYPE, text(self, value_types[VALUE_CPU].type));
+	proto_number(&self->profile, PROFILE_DEFAULT_TYPE,
+		     string_index(self, value_types[VALUE_CPU].type));
 	proto_number(&self->profile, PROFILE_PERIOD, samples->hz ? 1000000000u / samples->hz : 0);
 	proto_number(&self->profile, PROFILE_TIME,
 		     samples->first_ns + (uint64_t)model_wall_offset_ns(self->model));
@@ -228,14 +231,14 @@ static void put_head(struct pprof *self)
 		 " %% of the stacks complete",
 		 samples->sampler, samples->lost, samples_complete(samples) / 100,
 		 samples_complete(samples) % 100);
-	proto_number(&self->profile, PROFILE_COMMENT, text(self, comment));
+	proto_number(&self->profile, PROFILE_COMMENT, string_index(self, comment));
 }
 
 static int put_all(struct pprof *self, const struct profile *profile)
 {
 	const struct samples *samples = self->model->samples;
 
-	text(self, "");
+	string_index(self, "");
 	put_head(self);
 	for (size_t i = 0; i < profile->count; i++)
 		put_sample(self, &profile->entries[i]);

@@ -40,22 +40,22 @@ static int speedscope_keep(const struct sample_event *event, void *context)
 	return 0;
 }
 
-/* A place is a frame of speedscope: function, file and line. */
+/* A location is a frame of speedscope: function, file and line. */
 static void write_frames(struct speedscope *self)
 {
 	const struct samples *samples = self->model->samples;
 
 	json_object(&self->json, "shared");
 	json_list(&self->json, "frames");
-	for (size_t i = 0; i < samples->place_count; i++) {
-		const struct sample_place *place = &samples->places[i];
+	for (size_t i = 0; i < samples->location_count; i++) {
+		const struct sample_location *location = &samples->locations[i];
 
 		json_object(&self->json, NULL);
-		json_text(&self->json, "name", samples->functions[place->function].name);
-		if (place->file[0])
-			json_text(&self->json, "file", place->file);
-		if (place->line)
-			json_number(&self->json, "line", place->line);
+		json_text(&self->json, "name", samples->functions[location->function].name);
+		if (location->file[0])
+			json_text(&self->json, "file", location->file);
+		if (location->line)
+			json_number(&self->json, "line", location->line);
 		json_object_end(&self->json);
 	}
 	json_list_end(&self->json);
@@ -72,8 +72,8 @@ static void write_stack(struct speedscope *self, uint32_t stack)
 	while (count-- > 0) {
 		const struct sample_frame *frame = &samples->frames[frames[count]];
 
-		for (uint32_t i = frame->place_count; i-- > 0;)
-			json_number(&self->json, NULL, frame->first_place + i);
+		for (uint32_t i = frame->location_count; i-- > 0;)
+			json_number(&self->json, NULL, frame->first_location + i);
 	}
 	json_list_end(&self->json);
 }

@@ -21,7 +21,7 @@ static void svg_name(const struct svg_picture *self, const struct tree_node *nod
 }
 
 /* Modules have hues of their own; functions of one differ a little. */
-static struct svg_colour colour(const struct svg_picture *self, const struct tree_node *node)
+static struct svg_colour node_colour(const struct svg_picture *self, const struct tree_node *node)
 {
 	const struct sample_function *function = call_tree_function(self->tree, node);
 	const struct samples *samples = self->tree->model->samples;
@@ -47,14 +47,17 @@ static void svg_tell(const struct svg_picture *self, const struct tree_node *nod
 	      (double)share_of(node->total_ns, all) / 100);
 }
 
-static void head(const struct svg_picture *self)
+static void svg_head(const struct svg_picture *self)
 {
 	const struct model *model = self->tree->model;
 	const struct samples *samples = model->samples;
 	const char *view = profile_kinds_name(profile_kinds(samples));
+	char title[128];
 
 	svg_line_begin(self, 0);
-	if (model->process_count)
+	if (samples_are_system_wide(samples))
+		svg_text(self->out, recording_title(model, title, sizeof(title)));
+	else if (model->process_count)
 		svg_text(self->out, model->processes[0]->name);
 	print(self->out, ": %s", view ? view : "samples");
 	svg_line_end(self);
@@ -74,15 +77,18 @@ static int svg_write(struct model *model, FILE *out)
 	const struct svg_picture picture = { .out = out,
 					     .tree = &tree,
 					     .name = svg_name,
-					     .colour = colour,
+					     .colour = node_colour,
 					     .tell = svg_tell,
-					     .head = head,
+					     .head = svg_head,
 					     .head_lines = 2 };
 
-	if (sample_profile_gather(
-		    &profile, model,
-		    &(struct profile_filter){ .kinds = profile_kinds(model->samples) }) ||
-	    call_tree_build(&tree, model, &profile, &(struct call_tree_options){ 0 }) ||
+	const bool is_by_process = samples_are_system_wide(model->samples);
+
+	if (sample_profile_gather(&profile, model,
+				  &(struct profile_filter){ .kinds = profile_kinds(model->samples),
+							    .is_by_thread = is_by_process }) ||
+	    call_tree_build(&tree, model, &profile,
+			    &(struct call_tree_options){ .is_by_process = is_by_process }) ||
 	    svg_picture_write(&picture))
 		return -ENOMEM;
 	return export_state(out);

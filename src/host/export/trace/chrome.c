@@ -61,8 +61,8 @@ static int find_tid(struct chrome *chrome, const struct call *call, int32_t *ret
 	char name[32];
 	bool is_new;
 	uint32_t lane;
-	int r = lanes_place(&chrome->lanes, lanes_owner(&chrome->lanes, call), call, &lane,
-			    &is_new);
+	int r = lanes_assign(&chrome->lanes, lanes_owner(&chrome->lanes, call), call, &lane,
+			     &is_new);
 
 	if (r)
 		return r;
@@ -83,8 +83,8 @@ static int find_work_tid(struct chrome *chrome, const struct call *call, int32_t
 	int r = work_tracks_find(&chrome->tracks, call, &track, &is_new);
 
 	if (!r)
-		r = lanes_place(&chrome->lanes, lanes_track_owner(&chrome->lanes, track), call,
-				&lane, &is_new);
+		r = lanes_assign(&chrome->lanes, lanes_track_owner(&chrome->lanes, track), call,
+				 &lane, &is_new);
 	entry = r ? NULL : table_make(&chrome->work_tids, track, lane, &is_new);
 	if (!entry)
 		return r ? r : -ENOMEM;

@@ -21,7 +21,7 @@ static int gauges_find(struct gauges *gauges, enum gauge_kind kind, const struct
 {
 	bool is_new;
 	struct table_entry *entry = table_make(
-		&gauges->by_place, (uint64_t)call->process->number << 8 | kind, device, &is_new);
+		&gauges->by_owner, (uint64_t)call->process->number << 8 | kind, device, &is_new);
 
 	if (!entry)
 		return -ENOMEM;
@@ -172,7 +172,7 @@ void gauges_done(struct gauges *gauges)
 	for (uint32_t i = 0; i < gauges->count; i++)
 		free(gauges->items[i].coming);
 	free(gauges->items);
-	table_done(&gauges->by_place);
+	table_done(&gauges->by_owner);
 	table_done(&gauges->blocks);
 	*gauges = (struct gauges){ 0 };
 }

@@ -27,7 +27,7 @@ typedef int gauge_teller(void *context, uint32_t number, uint64_t time_ns, int64
 struct gauges {
 	struct gauge *items;
 	size_t count, room;
-	struct table by_place; /* (process and kind, device): number and one */
+	struct table by_owner; /* (process and kind, device): number and one */
 	struct table blocks;   /* (address, process): bytes, gauge and one */
 	gauge_teller *tell;
 	void *context;

@@ -81,8 +81,8 @@ static int add_lane(struct owner_lanes *owner)
 	return 0;
 }
 
-int lanes_place(struct lanes *lanes, uint32_t number, const struct call *call, uint32_t *ret_lane,
-		bool *ret_is_new)
+int lanes_assign(struct lanes *lanes, uint32_t number, const struct call *call, uint32_t *ret_lane,
+		 bool *ret_is_new)
 {
 	struct owner_lanes *owner;
 	uint32_t index;

@@ -39,8 +39,8 @@ uint32_t lanes_owner(const struct lanes *lanes, const struct call *call);
 uint32_t lanes_track_owner(const struct lanes *lanes, uint32_t track);
 
 /* The lane for a call of this owner's; calls come in the order of their beginnings. */
-int lanes_place(struct lanes *lanes, uint32_t owner, const struct call *call, uint32_t *ret_lane,
-		bool *ret_is_new) MUST_CHECK;
+int lanes_assign(struct lanes *lanes, uint32_t owner, const struct call *call, uint32_t *ret_lane,
+		 bool *ret_is_new) MUST_CHECK;
 
 /* For what has no length: ends what is over by then in the first lane. */
 int lanes_pass(struct lanes *lanes, const struct call *call) MUST_CHECK;

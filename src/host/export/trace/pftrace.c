@@ -161,7 +161,7 @@ static int write_names(struct pftrace *self, const struct model *model)
 
 	for (unsigned domain = 0; domain < DOMAIN_NUMBERS; domain++)
 		if (domain_key(domain) || model_has_domain(model, domain))
-			pftrace_intern(self, INTERNED_CATEGORIES, domain + 1, domain_name(domain));
+			pftrace_intern(self, INTERNED_CATEGORIES, domain + 1, amd_category(domain));
 	for (unsigned kind = 1; kind < VALUE_KINDS; kind++)
 		pftrace_intern(self, INTERNED_ANNOTATIONS, kind, value_name(kind));
 	for (unsigned name = NAME_TEXT; name < NAMES; name++)
@@ -378,7 +378,7 @@ static int write_slice(struct pftrace *self, const struct amd_event *event, uint
 	const struct call *call = event->call;
 	bool is_new;
 	uint32_t lane;
-	int r = lanes_place(&self->lanes, owner, call, &lane, &is_new);
+	int r = lanes_assign(&self->lanes, owner, call, &lane, &is_new);
 
 	if (!r && is_new && (lane || call->is_process_wide || call_is_work(call)))
 		r = write_lane(self, call, owner, lane);

@@ -49,9 +49,9 @@ enum { MODE_KERNEL = 1, MODE_USER = 2 };
 
 /* Their codes for what went wrong. */
 static const unsigned unwind_errors[STACK_ENDS] = {
-	[STACK_CUT] = 6,       [STACK_NO_MAP] = 5,     [STACK_NO_TABLE] = 3,
-	[STACK_NO_RULE] = 4,   [STACK_UNREADABLE] = 2, [STACK_CIRCULAR] = 7,
-	[STACK_GENERATED] = 3, [STACK_ZERO] = 3,       [STACK_SWITCHED] = 4,
+	[STACK_CUT] = 6,        [STACK_NO_MAP] = 5,   [STACK_NO_TABLE] = 3,  [STACK_NO_RULE] = 4,
+	[STACK_UNREADABLE] = 2, [STACK_CIRCULAR] = 7, [STACK_GENERATED] = 3, [STACK_ZERO] = 3,
+	[STACK_SWITCHED] = 4,   [STACK_UNREAD] = 5,
 };
 
 struct writer {
@@ -107,20 +107,21 @@ static void put_code(struct writer *self, const struct sample_code *code, uint64
 	proto_message(&self->interned, INTERNED_MAPPINGS, &self->inner);
 }
 
-/* One for each function at it, called as its place. */
+/* One for each function at it, called as its location. */
 static void put_frame(struct writer *self, const struct sample_frame *frame)
 {
 	const struct samples *samples = self->model->samples;
 
-	for (uint32_t i = 0; i < frame->place_count; i++) {
-		const struct sample_place *place = &samples->places[frame->first_place + i];
+	for (uint32_t i = 0; i < frame->location_count; i++) {
+		const struct sample_location *location =
+			&samples->locations[frame->first_location + i];
 
-		proto_number(&self->inner, FRAME_ID, (uint64_t)frame->first_place + i + 1);
-		proto_number(&self->inner, FRAME_FUNCTION, (uint64_t)place->function + 1);
+		proto_number(&self->inner, FRAME_ID, (uint64_t)frame->first_location + i + 1);
+		proto_number(&self->inner, FRAME_FUNCTION, (uint64_t)location->function + 1);
 		proto_number(&self->inner, FRAME_MAPPING, (uint64_t)frame->code + 1);
 		proto_number(&self->inner, FRAME_ADDRESS, frame->address);
-		if (place->line)
-			proto_number(&self->inner, FRAME_LINE, place->line);
+		if (location->line)
+			proto_number(&self->inner, FRAME_LINE, location->line);
 		proto_message(&self->interned, INTERNED_FRAMES, &self->inner);
 	}
 }
@@ -156,9 +157,9 @@ static void put_stack(struct writer *self, uint32_t stack)
 	while (count-- > 0) {
 		const struct sample_frame *frame = &samples->frames[frames[count]];
 
-		for (uint32_t i = frame->place_count; i-- > 0;)
+		for (uint32_t i = frame->location_count; i-- > 0;)
 			proto_number(&self->inner, STACK_FRAME,
-				     (uint64_t)frame->first_place + i + 1);
+				     (uint64_t)frame->first_location + i + 1);
 	}
 	proto_message(&self->interned, INTERNED_STACKS, &self->inner);
 	proto_message(&self->packet, PACKET_INTERNED, &self->interned);

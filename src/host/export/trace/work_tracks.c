@@ -43,7 +43,7 @@ void work_tracks_done(struct work_tracks *tracks)
 		agents_done(&tracks->agents[i]);
 	free(tracks->agents);
 	free(tracks->items);
-	table_done(&tracks->by_place);
+	table_done(&tracks->by_owner);
 	*tracks = (struct work_tracks){ 0 };
 }
 
@@ -72,18 +72,18 @@ int work_tracks_agent(struct work_tracks *tracks, const struct model_process *pr
 	return 0;
 }
 
-/* Threads by their place among those of the process, as AMD counts them. */
-static uint64_t thread_place(const struct model *model, const struct model_process *process,
+/* Threads by their index among those of the process, as AMD counts them. */
+static uint64_t thread_index(const struct model *model, const struct model_process *process,
 			     uint64_t tid)
 {
-	uint64_t place = 0;
+	uint64_t index = 0;
 
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		if (model->threads[i]->process != process)
 			continue;
 		if ((uint64_t)model->threads[i]->tid == tid)
-			return place;
-		place++;
+			return index;
+		index++;
 	}
 	return tid;
 }
@@ -118,7 +118,7 @@ static int name_track(struct work_tracks *tracks, const struct call *call, struc
 		snprintf(track->name, sizeof(track->name),
 			 "%s AGENT [%" PRIu64 "] THREAD [%" PRIu64 "] (%s)", head,
 			 value_or_0(call, VALUE_DEVICE),
-			 thread_place(tracks->model, call->process, second), type);
+			 thread_index(tracks->model, call->process, second), type);
 	else
 		snprintf(track->name, sizeof(track->name), "%s %s (%s)", head, agent, type);
 	return 0;
@@ -150,7 +150,7 @@ int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32
 			  : has_no_device(call) ? UINT32_MAX
 						: value_or_0(call, VALUE_DEVICE);
 	struct table_entry *entry = table_make(
-		&tracks->by_place, (uint64_t)call->process->number << 8 | (is_stream ? 0 : domain),
+		&tracks->by_owner, (uint64_t)call->process->number << 8 | (is_stream ? 0 : domain),
 		device << 32 ^ second, ret_is_new);
 	int r = entry ? 0 : -ENOMEM;
 

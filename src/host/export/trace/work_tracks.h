@@ -21,7 +21,7 @@ struct work_tracks {
 	struct work_track *items;
 	uint32_t count;
 	size_t room;
-	struct table by_place; /* (process and kind, device and queue or stream): number and one */
+	struct table by_owner; /* (process and kind, device and queue or stream): number and one */
 };
 
 int work_tracks_init(struct work_tracks *ret, const struct model *model,

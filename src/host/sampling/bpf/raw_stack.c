@@ -8,23 +8,25 @@
 #include <errno.h>
 #include <string.h>
 
-/* struct pt_regs in words, and where it has them; `places` by their DWARF numbers. */
+/* struct pt_regs in words, and where it has them; `register_words` by their DWARF numbers. */
 #if defined(__x86_64__)
 #define REGISTER_WORDS 21
 #define PC_WORD        16
 #define SP_WORD        19
 #define FP_WORD        4
 #define LR_WORD        16 /* there is none */
-static const unsigned char places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0 };
+static const unsigned char register_words[] = {
+	10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0
+};
 #elif defined(__aarch64__)
 #define REGISTER_WORDS 34
 #define PC_WORD        32
 #define SP_WORD        31
 #define FP_WORD        29
 #define LR_WORD        30
-static const unsigned char places[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
-					11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-					22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
+static const unsigned char register_words[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+						11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+						22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 #endif
 
 struct copy {
@@ -51,11 +53,11 @@ static struct walk_registers registers_of(const uint64_t *words)
 		.sp = words[SP_WORD],
 		.fp = words[FP_WORD],
 		.lr = words[LR_WORD],
-		.mask = (1ull << ARRAY_SIZE(places)) - 1,
+		.mask = (1ull << ARRAY_SIZE(register_words)) - 1,
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		registers.all[i] = words[places[i]];
+	for (size_t i = 0; i < ARRAY_SIZE(register_words); i++)
+		registers.all[i] = words[register_words[i]];
 	return registers;
 }
 

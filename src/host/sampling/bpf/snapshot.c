@@ -49,9 +49,9 @@ static size_t size_of(const struct sample *sample)
 	return sizeof(*sample) + ((size_t)sample->kernel_count + sample->user_count) * 8;
 }
 
-static uint64_t tid_at(const void *samples, size_t place)
+static uint64_t tid_at(const void *samples, size_t index)
 {
-	return ((struct sample *const *)samples)[place]->tid;
+	return ((struct sample *const *)samples)[index]->tid;
 }
 
 static bool is_caught(const struct sample *sample)
@@ -61,11 +61,11 @@ static bool is_caught(const struct sample *sample)
 
 static int snapshot_keep(struct snapshot *snapshot, struct sample *sample)
 {
-	size_t place = count_below(snapshot->samples, snapshot->count, sample->tid, tid_at);
+	size_t index = count_below(snapshot->samples, snapshot->count, sample->tid, tid_at);
 	int r;
 
-	if (place < snapshot->count && snapshot->samples[place]->tid == sample->tid) {
-		struct sample **known = &snapshot->samples[place],
+	if (index < snapshot->count && snapshot->samples[index]->tid == sample->tid) {
+		struct sample **known = &snapshot->samples[index],
 			      *worse = is_caught(*known) ? sample : *known;
 
 		*known = worse == sample ? *known : sample;
@@ -77,9 +77,9 @@ static int snapshot_keep(struct snapshot *snapshot, struct sample *sample)
 		free(sample);
 		return r;
 	}
-	memmove(snapshot->samples + place + 1, snapshot->samples + place,
-		(snapshot->count - place) * sizeof(void *));
-	snapshot->samples[place] = sample;
+	memmove(snapshot->samples + index + 1, snapshot->samples + index,
+		(snapshot->count - index) * sizeof(void *));
+	snapshot->samples[index] = sample;
 	snapshot->count++;
 	return 0;
 }

@@ -109,16 +109,16 @@ static int add_clock(struct thread_clocks *clocks, pid_t tid, int cpu, bool is_s
 	return thread_clocks_keep(clocks, fd);
 }
 
-static uint64_t tid_at(const void *tids, size_t place)
+static uint64_t tid_at(const void *tids, size_t index)
 {
-	return (uint64_t)((const pid_t *)tids)[place];
+	return (uint64_t)((const pid_t *)tids)[index];
 }
 
 static bool has_clock(const struct thread_clocks *clocks, pid_t tid)
 {
-	size_t place = count_below(clocks->tids, clocks->tid_count, (uint64_t)tid, tid_at);
+	size_t index = count_below(clocks->tids, clocks->tid_count, (uint64_t)tid, tid_at);
 
-	return place < clocks->tid_count && clocks->tids[place] == tid;
+	return index < clocks->tid_count && clocks->tids[index] == tid;
 }
 
 /* Threads of the first look were there before the first clock: they have inherited none, except
@@ -185,7 +185,7 @@ int thread_clocks_open(struct thread_clocks *ret, const struct thread_clocks_opt
 
 	*ret = (struct thread_clocks){ .options = *options };
 	descriptors_raise_limit();
-	r = open_each_thread(ret, err);
+	r = options->is_per_processor ? -EMFILE : open_each_thread(ret, err);
 	if (r == -EMFILE) {
 		*err = (struct err){ 0 };
 		r = open_each_processor(ret, err);

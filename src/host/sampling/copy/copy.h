@@ -15,7 +15,7 @@
 
 #define COPY_KERNEL_FRAMES 128u
 
-/* The attributes of its events, by their place. */
+/* The attributes of its events, by their index. */
 enum copy_event {
 	COPY_CLOCK,    /* a sample each period on the processor; all other records */
 	COPY_SWITCHES, /* a sample each time that it leaves the processor, where that is allowed */

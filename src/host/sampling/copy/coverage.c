@@ -72,8 +72,8 @@ int coverage_open(struct coverage *coverage, struct perf_events *events, pid_t p
 	return r < 0 ? r : 0;
 }
 
-/* The place of the first one that is not below tid. */
-static size_t place_of(const struct coverage *coverage, pid_t tid)
+/* The index of the first one that is not below tid. */
+static size_t index_of(const struct coverage *coverage, pid_t tid)
 {
 	size_t low = 0, high = coverage->count;
 
@@ -88,20 +88,20 @@ static size_t place_of(const struct coverage *coverage, pid_t tid)
 	return low;
 }
 
-static bool is_at(const struct coverage *coverage, size_t place, pid_t tid)
+static bool is_at(const struct coverage *coverage, size_t index, pid_t tid)
 {
-	return place < coverage->count && coverage->items[place].tid == tid;
+	return index < coverage->count && coverage->items[index].tid == tid;
 }
 
-static int coverage_insert(struct coverage *coverage, size_t place, struct owned owned)
+static int coverage_insert(struct coverage *coverage, size_t index, struct owned owned)
 {
 	int r = make_room(&coverage->items, coverage->count, &coverage->room, sizeof(owned));
 
 	if (r < 0)
 		return r;
-	memmove(coverage->items + place + 1, coverage->items + place,
-		(coverage->count - place) * sizeof(owned));
-	coverage->items[place] = owned;
+	memmove(coverage->items + index + 1, coverage->items + index,
+		(coverage->count - index) * sizeof(owned));
+	coverage->items[index] = owned;
 	coverage->count++;
 	return 0;
 }
@@ -110,29 +110,29 @@ bool coverage_counts(struct coverage *coverage, const struct perf_events *events
 		     uint64_t id)
 {
 	const struct perf_event *event;
-	size_t place;
+	size_t index;
 
 	if (!coverage->has_doubt)
 		return true;
 	event = perf_events_find(events, id);
-	place = place_of(coverage, tid);
-	if (is_at(coverage, place, tid))
-		return event && coverage->items[place].owner == event->tid;
+	index = index_of(coverage, tid);
+	if (is_at(coverage, index, tid))
+		return event && coverage->items[index].owner == event->tid;
 	/* Where there is no memory for it, twice is better than never. */
 	if (event)
-		(void)!coverage_insert(coverage, place, (struct owned){ tid, event->tid });
+		(void)!coverage_insert(coverage, index, (struct owned){ tid, event->tid });
 	return true;
 }
 
 void coverage_forget(struct coverage *coverage, pid_t tid)
 {
-	size_t place = place_of(coverage, tid);
+	size_t index = index_of(coverage, tid);
 
-	if (!is_at(coverage, place, tid))
+	if (!is_at(coverage, index, tid))
 		return;
 	coverage->count--;
-	memmove(coverage->items + place, coverage->items + place + 1,
-		(coverage->count - place) * sizeof(*coverage->items));
+	memmove(coverage->items + index, coverage->items + index + 1,
+		(coverage->count - index) * sizeof(*coverage->items));
 }
 
 void coverage_done(struct coverage *coverage)

@@ -10,33 +10,33 @@
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 
-static uint64_t tid_at(const void *items, size_t place)
+static uint64_t tid_at(const void *items, size_t index)
 {
-	return (uint64_t)((const struct off_thread *)items)[place].tid;
+	return (uint64_t)((const struct off_thread *)items)[index].tid;
 }
 
-/* The place of the thread, or where it would be. */
-static size_t place_of(const struct off_cpu *off_cpu, pid_t tid)
+/* The index of the thread, or where it would be. */
+static size_t index_of(const struct off_cpu *off_cpu, pid_t tid)
 {
 	return count_below(off_cpu->items, off_cpu->count, (uint64_t)tid, tid_at);
 }
 
-static bool is_at(const struct off_cpu *off_cpu, size_t place, pid_t tid)
+static bool is_at(const struct off_cpu *off_cpu, size_t index, pid_t tid)
 {
-	return place < off_cpu->count && off_cpu->items[place].tid == tid;
+	return index < off_cpu->count && off_cpu->items[index].tid == tid;
 }
 
 struct off_thread *off_cpu_thread(struct off_cpu *off_cpu, pid_t pid, pid_t tid)
 {
-	size_t place = place_of(off_cpu, tid);
+	size_t index = index_of(off_cpu, tid);
 	struct off_thread *thread;
 
-	if (is_at(off_cpu, place, tid))
-		return &off_cpu->items[place];
+	if (is_at(off_cpu, index, tid))
+		return &off_cpu->items[index];
 	if (make_room(&off_cpu->items, off_cpu->count, &off_cpu->room, sizeof(*thread)) < 0)
 		return NULL;
-	thread = &off_cpu->items[place];
-	memmove(thread + 1, thread, (off_cpu->count - place) * sizeof(*thread));
+	thread = &off_cpu->items[index];
+	memmove(thread + 1, thread, (off_cpu->count - index) * sizeof(*thread));
 	*thread = (struct off_thread){ .pid = pid, .tid = tid };
 	off_cpu->count++;
 	return thread;
@@ -61,14 +61,14 @@ int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample
 
 void off_cpu_forget(struct off_cpu *off_cpu, pid_t tid)
 {
-	size_t place = place_of(off_cpu, tid);
-	struct off_thread *thread = &off_cpu->items[place];
+	size_t index = index_of(off_cpu, tid);
+	struct off_thread *thread = &off_cpu->items[index];
 
-	if (!is_at(off_cpu, place, tid))
+	if (!is_at(off_cpu, index, tid))
 		return;
 	free(thread->frames);
 	off_cpu->count--;
-	memmove(thread, thread + 1, (off_cpu->count - place) * sizeof(*thread));
+	memmove(thread, thread + 1, (off_cpu->count - index) * sizeof(*thread));
 }
 
 void off_cpu_done(struct off_cpu *off_cpu)

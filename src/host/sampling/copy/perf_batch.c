@@ -37,18 +37,18 @@ static int perf_batch_straighten(struct perf_batch *batch, const struct perf_rin
 				 const char *data, uint64_t at,
 				 const struct perf_event_header **header)
 {
-	uint64_t place = at & (ring->size - 1), size = (*header)->size;
+	uint64_t offset = at & (ring->size - 1), size = (*header)->size;
 	char *copy;
 	int r;
 
-	if (place + size <= ring->size)
+	if (offset + size <= ring->size)
 		return 0;
 	r = make_room(&batch->copies, batch->copy_count, &batch->copy_room, sizeof(void *));
 	copy = r < 0 ? NULL : malloc(size);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, data + place, ring->size - place);
-	memcpy(copy + (ring->size - place), data, size - (ring->size - place));
+	memcpy(copy, data + offset, ring->size - offset);
+	memcpy(copy + (ring->size - offset), data, size - (ring->size - offset));
 	batch->copies[batch->copy_count++] = copy;
 	*header = (const struct perf_event_header *)copy;
 	return 0;

@@ -78,7 +78,7 @@ static bool is_code(const struct space *space, const struct copy *copy, uint64_t
 	       space_find(space, word & ARCH_ADDRESS_MASK);
 }
 
-/* The first place that looks like a saved frame and leads to the outermost one. */
+/* The first address that looks like a saved frame and leads to the outermost one. */
 static bool blocked_stack_guess(const struct space *space, const struct copy *copy,
 				struct walk_registers *registers, __u64 *frames, unsigned capacity,
 				struct walk_result *result)

@@ -9,32 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t tid_at(const void *items, size_t place)
+static uint64_t tid_at(const void *items, size_t index)
 {
-	return (uint64_t)((const struct thread_time *)items)[place].tid;
+	return (uint64_t)((const struct thread_time *)items)[index].tid;
 }
 
-static size_t place_of(const struct thread_times *times, pid_t tid)
+static size_t index_of(const struct thread_times *times, pid_t tid)
 {
 	return count_below(times->items, times->count, (uint64_t)tid, tid_at);
 }
 
 struct thread_time *thread_times_find(const struct thread_times *times, pid_t tid)
 {
-	size_t place = place_of(times, tid);
+	size_t index = index_of(times, tid);
 
-	return place < times->count && times->items[place].tid == tid ? &times->items[place] : NULL;
+	return index < times->count && times->items[index].tid == tid ? &times->items[index] : NULL;
 }
 
 struct thread_time *thread_times_add(struct thread_times *times, const struct thread_time *first)
 {
-	size_t place = place_of(times, first->tid);
+	size_t index = index_of(times, first->tid);
 	struct thread_time *time;
 
 	if (make_room(&times->items, times->count, &times->room, sizeof(*time)))
 		return NULL;
-	time = &times->items[place];
-	memmove(time + 1, time, (times->count - place) * sizeof(*time));
+	time = &times->items[index];
+	memmove(time + 1, time, (times->count - index) * sizeof(*time));
 	*time = *first;
 	times->count++;
 	return time;

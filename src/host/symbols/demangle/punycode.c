@@ -60,19 +60,19 @@ static bool take_delta(const struct decoding *self, const char **at, const char 
 
 static bool punycode_insert(struct decoding *self, uint32_t delta)
 {
-	uint32_t count = self->count + 1, place;
+	uint32_t count = self->count + 1, index;
 
-	if (self->count == LETTERS_MAX || __builtin_add_overflow(self->at, delta, &place) ||
-	    __builtin_add_overflow(self->letter, place / count, &self->letter) ||
+	if (self->count == LETTERS_MAX || __builtin_add_overflow(self->at, delta, &index) ||
+	    __builtin_add_overflow(self->letter, index / count, &self->letter) ||
 	    self->letter > 0x10ffff)
 		return false;
-	place %= count;
-	memmove(self->letters + place + 1, self->letters + place,
-		(self->count - place) * sizeof(self->letters[0]));
-	self->letters[place] = self->letter;
+	index %= count;
+	memmove(self->letters + index + 1, self->letters + index,
+		(self->count - index) * sizeof(self->letters[0]));
+	self->letters[index] = self->letter;
 	self->bias = punycode_adapt(delta, count, !self->has_inserted);
 	self->has_inserted = true;
-	self->at = place + 1;
+	self->at = index + 1;
 	self->count = count;
 	return true;
 }

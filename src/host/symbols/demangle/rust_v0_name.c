@@ -213,11 +213,11 @@ uint64_t v0_open_binder(struct v0_name *name)
 
 const char *v0_jump(struct v0_name *name)
 {
-	const char *place = name->at - 1;
+	const char *start = name->at - 1;
 	uint64_t target = v0_take_base_62(name);
 	const char *back = name->at;
 
-	if (name->is_bad || target >= (uint64_t)(place - name->begin)) {
+	if (name->is_bad || target >= (uint64_t)(start - name->begin)) {
 		v0_fail(name);
 		return NULL;
 	}

@@ -147,12 +147,12 @@
 
 	function thunk_any
 	enter
-	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_OFFSET
 	.size thunk_any, . - thunk_any
 
 	function thunk_wide
 	enter
-	hand_on_and_leave STACK_WIDE_WORDS, WIDE_LAST_PLACE
+	hand_on_and_leave STACK_WIDE_WORDS, WIDE_LAST_OFFSET
 	.size thunk_wide, . - thunk_wide
 
 	function thunk_entered
@@ -160,12 +160,12 @@
 	mov	rdi, rsp
 	call	hook_enter
 	load_arguments
-	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_PLACE
+	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_OFFSET
 	.size thunk_entered, . - thunk_entered
 
 	function thunk_around
 	enter
-	copy_window STACK_WINDOW_WORDS, WINDOW_LAST_PLACE, AROUND_BYTES
+	copy_window STACK_WINDOW_WORDS, WINDOW_LAST_OFFSET, AROUND_BYTES
 1:	lea	rdi, [rbp - FRAME_LINK - AROUND_BYTES]
 	mov	rsi, rsp
 	call	hook_before

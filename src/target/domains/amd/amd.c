@@ -19,7 +19,7 @@
 static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY,
 					  DOMAIN_SCRATCH };
 
-static bool start(const struct trace_request *request)
+static bool amd_start(const struct trace_request *request)
 {
 	bool fits = !request_wants(request, DOMAINS_TABLES) || wants_add(&registration);
 
@@ -73,21 +73,21 @@ static void ask_hsa(const struct agent_table *known, struct got_report *report)
 	report->domains |= begin_hsa_work(&parts[0], &parts[1]);
 }
 
-static void look(bool have_modules_changed, struct got_report *report)
+static void amd_look(bool have_modules_changed, struct got_report *report)
 {
 	tables_look(have_modules_changed, report);
 	if (amd_wants_work())
 		tables_each(begin_hip, report);
 }
 
-static void ask(struct got_report *report)
+static void amd_ask_devices(struct got_report *report)
 {
 	if (amd_wants_work())
 		tables_each(ask_hsa, report);
 }
 
 /* No device is asked any more; what was asked is waited for while the calls are still seen. */
-static void stop(struct rings *rings)
+static void amd_stop(struct rings *rings)
 {
 	struct hsa_left left = hsa_work_end();
 
@@ -97,7 +97,7 @@ static void stop(struct rings *rings)
 	tables_use(NULL);
 }
 
-static void forget(void)
+static void amd_forget(void)
 {
 	activity_forget();
 	hsa_work_forget();
@@ -116,9 +116,9 @@ const struct runtime runtime_amd = {
 	.notes = amd_notes,
 	.note_count = AMD_NOTES,
 	.numbers = { 0, WORK_NUMBERS },
-	.start = start,
-	.look = look,
-	.ask = ask,
-	.stop = stop,
-	.forget = forget,
+	.start = amd_start,
+	.look = amd_look,
+	.ask = amd_ask_devices,
+	.stop = amd_stop,
+	.forget = amd_forget,
 };

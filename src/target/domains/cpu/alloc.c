@@ -14,7 +14,7 @@ static void write_taken(struct writer *writer, const struct hook *hook,
 		alloc_write_stack(writer, frame);
 }
 
-static bool start(const struct trace_request *request)
+static bool alloc_start(const struct trace_request *request)
 {
 	has_stacks = request->alloc_stacks;
 	return !request->alloc_sample || alloc_samples_start(request);
@@ -32,5 +32,5 @@ static const struct traced calls[] = {
 #include "target/domains/cpu/alloc_calls.def"
 };
 
-const struct domain_hooks hooks_alloc = { DOMAIN_ALLOC, calls, ARRAY_SIZE(calls), start,
+const struct domain_hooks hooks_alloc = { DOMAIN_ALLOC, calls, ARRAY_SIZE(calls), alloc_start,
 					  alloc_samples };

@@ -81,7 +81,7 @@ static bool may_be_out(uint64_t address)
 	return address && __atomic_load_n(filter_of(address), __ATOMIC_RELAXED);
 }
 
-static bool swap(uint64_t address, uint64_t from, uint64_t to)
+static bool slot_swap(uint64_t address, uint64_t from, uint64_t to)
 {
 	uint64_t *bucket = bucket_of(address);
 
@@ -96,17 +96,17 @@ static bool swap(uint64_t address, uint64_t from, uint64_t to)
 	return false;
 }
 
-/* Where no place is free nobody will hear that it was given back. */
-static void remember(uint64_t address)
+/* Where no slot is free nobody will hear that it was given back. */
+static void address_remember(uint64_t address)
 {
-	if (swap(address, 0, address))
+	if (slot_swap(address, 0, address))
 		filter_add(address, 1);
 }
 
 /* True: it was one of ours. */
-static bool forget(uint64_t address)
+static bool address_forget(uint64_t address)
 {
-	if (!may_be_out(address) || !swap(address, address, 0))
+	if (!may_be_out(address) || !slot_swap(address, address, 0))
 		return false;
 	filter_add(address, -1);
 	return true;
@@ -209,12 +209,12 @@ static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame 
 	return true;
 }
 
-static uint64_t later(const struct writer *writer)
+static uint64_t sample_distance(const struct writer *writer)
 {
 	return (uint64_t)writer->sample_left << CHOICE_BITS | CHOSEN_LATER;
 }
 
-static uint64_t choose(const struct hook_frame *frame, uint64_t size, bool may_hand_on)
+static uint64_t sample_choose(const struct hook_frame *frame, uint64_t size, bool may_hand_on)
 {
 	struct writer *writer;
 
@@ -230,7 +230,7 @@ static uint64_t choose(const struct hook_frame *frame, uint64_t size, bool may_h
 	if (is_counted_elsewhere(writer, frame, size))
 		return CHOSEN_NOT;
 	if (!frame->hook->mark)
-		return later(writer);
+		return sample_distance(writer);
 	if (may_hand_on)
 		writer->handing_on = mark_of(frame, size);
 	return count_down(writer, size) ? CHOSEN : CHOSEN_NOT;
@@ -248,8 +248,9 @@ static bool is_chosen(struct writer *writer, const struct hook_frame *frame, uin
 {
 	unsigned choice = frame->choice & ((1u << CHOICE_BITS) - 1);
 
-	return choice == CHOSEN || (choice == CHOSEN_LATER && frame->choice == later(writer) &&
-				    count_down(writer, size));
+	return choice == CHOSEN ||
+	       (choice == CHOSEN_LATER && frame->choice == sample_distance(writer) &&
+		count_down(writer, size));
 }
 
 void alloc_write_stack(struct writer *writer, const struct hook_frame *frame)
@@ -262,7 +263,7 @@ void alloc_write_stack(struct writer *writer, const struct hook_frame *frame)
 static void write_sample(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end, uint64_t address)
 {
-	remember(address);
+	address_remember(address);
 	if (hook_write_call(writer, hook, frame, end))
 		alloc_write_stack(writer, frame);
 }
@@ -280,7 +281,7 @@ static void write_both(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end, uint64_t size)
 {
 	uint64_t address = frame->results[0];
-	bool was_sample = (address || !size) && forget(frame->arguments[0]);
+	bool was_sample = (address || !size) && address_forget(frame->arguments[0]);
 
 	if (address && is_chosen(writer, frame, size))
 		write_sample(writer, hook, frame, end, address);
@@ -290,7 +291,7 @@ static void write_both(struct writer *writer, const struct hook *hook,
 
 static uint64_t choose_both(const struct hook_frame *frame, uint64_t size, bool may_hand_on)
 {
-	uint64_t choice = choose(frame, size, may_hand_on);
+	uint64_t choice = sample_choose(frame, size, may_hand_on);
 
 	if (choice != CHOSEN_NOT || !choose_given(frame))
 		return choice;
@@ -302,22 +303,22 @@ static uint64_t choose_both(const struct hook_frame *frame, uint64_t size, bool 
 static void write_given(struct writer *writer, const struct hook *hook,
 			const struct hook_frame *frame, uint64_t end)
 {
-	if (forget(frame->arguments[0]))
+	if (address_forget(frame->arguments[0]))
 		(void)hook_write_call(writer, hook, frame, end);
 }
 
 /* How functions are asked for memory: how much, and where the answer is. */
-static uint64_t first(const struct hook_frame *frame)
+static uint64_t size_first(const struct hook_frame *frame)
 {
 	return frame->arguments[0];
 }
 
-static uint64_t second(const struct hook_frame *frame)
+static uint64_t size_second(const struct hook_frame *frame)
 {
 	return frame->arguments[1];
 }
 
-static uint64_t third(const struct hook_frame *frame)
+static uint64_t size_third(const struct hook_frame *frame)
 {
 	return frame->arguments[2];
 }
@@ -350,7 +351,7 @@ static uint64_t result_of_mapping(const struct hook_frame *frame)
 #define TAKEN_SHAPE(shape, size_of, may_hand_on, answer)                              \
 	static uint64_t choose_##shape(const struct hook_frame *frame)                \
 	{                                                                             \
-		return choose(frame, size_of(frame), may_hand_on);                    \
+		return sample_choose(frame, size_of(frame), may_hand_on);             \
 	}                                                                             \
 	static void write_##shape(struct writer *writer, const struct hook *hook,     \
 				  const struct hook_frame *frame, uint64_t end)       \
@@ -368,13 +369,13 @@ static uint64_t result_of_mapping(const struct hook_frame *frame)
 		write_both(writer, hook, frame, end, size_of(frame));             \
 	}
 
-TAKEN_SHAPE(size0, first, false, result_of)
-TAKEN_SHAPE(array, first, true, result_of)
-TAKEN_SHAPE(size1, second, false, result_of)
+TAKEN_SHAPE(size0, size_first, false, result_of)
+TAKEN_SHAPE(array, size_first, true, result_of)
+TAKEN_SHAPE(size1, size_second, false, result_of)
 TAKEN_SHAPE(product, first_by_second, false, result_of)
-TAKEN_SHAPE(memalign, third, false, result_of_memalign)
-TAKEN_SHAPE(mapping, second, false, result_of_mapping)
-MOVED_SHAPE(moved, second, false)
+TAKEN_SHAPE(memalign, size_third, false, result_of_memalign)
+TAKEN_SHAPE(mapping, size_second, false, result_of_mapping)
+MOVED_SHAPE(moved, size_second, false)
 MOVED_SHAPE(moved_array, second_by_third, true)
 
 /* libc's own call none of the others, but for one that jumps to another. */
@@ -398,7 +399,7 @@ static struct code find_code(uint64_t function)
 	return (struct code){ function, ((const Elf64_Sym *)entry)->st_size };
 }
 
-static void stretch(struct code *all, const struct code *by)
+static void code_stretch(struct code *all, const struct code *by)
 {
 	uint64_t begin = all->size ? MIN(all->begin, by->begin) : by->begin;
 	uint64_t end = all->size ? MAX(all->begin + all->size, by->begin + by->size)
@@ -418,7 +419,7 @@ static void prepare_operator(struct hook *hook, const struct function_name *name
 	if (!code.size)
 		return;
 	operators[operator_count] = code;
-	stretch(&all_operators, &code);
+	code_stretch(&all_operators, &code);
 	/* Release: who counts it sees it. */
 	__atomic_store_n(&operator_count, operator_count + 1, __ATOMIC_RELEASE);
 }

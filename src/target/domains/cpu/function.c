@@ -17,7 +17,7 @@ static bool is_pattern(const char *part, size_t length)
 	return length > sizeof(PREFIX) - 1 && pattern_matches(PREFIX "*", sizeof(PREFIX), part);
 }
 
-static bool start(const struct trace_request *request)
+static bool function_start(const struct trace_request *request)
 {
 	const char *part = request->text;
 	size_t length = 0;
@@ -31,4 +31,4 @@ static bool start(const struct trace_request *request)
 }
 
 const struct domain_hooks hooks_function = { DOMAIN_FUNCTION, any_function,
-					     ARRAY_SIZE(any_function), start };
+					     ARRAY_SIZE(any_function), function_start };

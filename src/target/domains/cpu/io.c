@@ -95,7 +95,7 @@ static void write_puts(struct writer *writer, const struct hook *hook,
 	(void)hook_write_call(writer, hook, &given, end);
 }
 
-static bool start(const struct trace_request *request)
+static bool io_start(const struct trace_request *request)
 {
 	standard_output = request->find_symbol("stdout");
 	return true;
@@ -208,4 +208,4 @@ static const struct traced calls[] = {
 	   { { VALUE_DESCRIPTOR, CAPTURE_FILE0 }, { VALUE_RESULT, CAPTURE_RETURN_INT } }),
 };
 
-const struct domain_hooks hooks_io = { DOMAIN_IO, calls, ARRAY_SIZE(calls), start };
+const struct domain_hooks hooks_io = { DOMAIN_IO, calls, ARRAY_SIZE(calls), io_start };

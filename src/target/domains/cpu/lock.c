@@ -29,7 +29,7 @@ struct waiting {
 	uint64_t owner;
 };
 
-static int finish(const struct waiting *waiting, uint64_t begin, int result)
+static int wait_finish(const struct waiting *waiting, uint64_t begin, int result)
 {
 	struct hook_frame frame = { .arguments = { waiting->arguments[0], waiting->owner },
 				    .hook = waiting->hook,
@@ -40,7 +40,7 @@ static int finish(const struct waiting *waiting, uint64_t begin, int result)
 	return result;
 }
 
-static int call(const struct waiting *waiting)
+static int wait_call(const struct waiting *waiting)
 {
 	lock_function *original = (lock_function *)waiting->hook->original;
 
@@ -52,22 +52,22 @@ static int wait_for(const struct waiting *waiting)
 {
 	uint64_t begin = clock_ticks();
 
-	return finish(waiting, begin, call(waiting));
+	return wait_finish(waiting, begin, wait_call(waiting));
 }
 
 /* Was it waited for?  Told by the time alone. */
 static int take_by_time(const struct waiting *waiting)
 {
 	uint64_t begin = clock_ticks();
-	int result = call(waiting);
+	int result = wait_call(waiting);
 
 	if (!all_locks && clock_ticks() - begin < LONG_WAIT_TICKS)
 		return result;
-	return finish(waiting, begin, result);
+	return wait_finish(waiting, begin, result);
 }
 
 /* What trying for it gives is what waiting would have given, but for one answer. */
-static int take(const struct waiting *waiting, try_function *try)
+static int wait_take(const struct waiting *waiting, try_function *try)
 {
 	uint64_t begin = all_locks ? clock_ticks() : 0;
 	int result;
@@ -77,7 +77,7 @@ static int take(const struct waiting *waiting, try_function *try)
 	result = try((void *)waiting->arguments[0]);
 	if (result == EBUSY)
 		return wait_for(waiting);
-	return all_locks ? finish(waiting, begin, result) : result;
+	return all_locks ? wait_finish(waiting, begin, result) : result;
 }
 
 static int take_mutex(pthread_mutex_t *mutex, long b, long c, long d, long e, struct hook *hook)
@@ -87,7 +87,7 @@ static int take_mutex(pthread_mutex_t *mutex, long b, long c, long d, long e, st
 	(void)d;
 	(void)e;
 	waiting.owner = (uint64_t)__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
-	return take(&waiting, tries.mutex);
+	return wait_take(&waiting, tries.mutex);
 }
 
 static int take_read(void *lock, long b, long c, long d, long e, struct hook *hook)
@@ -96,7 +96,7 @@ static int take_read(void *lock, long b, long c, long d, long e, struct hook *ho
 
 	(void)d;
 	(void)e;
-	return take(&waiting, tries.read);
+	return wait_take(&waiting, tries.read);
 }
 
 static int take_write(void *lock, long b, long c, long d, long e, struct hook *hook)
@@ -105,7 +105,7 @@ static int take_write(void *lock, long b, long c, long d, long e, struct hook *h
 
 	(void)d;
 	(void)e;
-	return take(&waiting, tries.write);
+	return wait_take(&waiting, tries.write);
 }
 
 /* Trying would pass over a cancellation that is due, so its count is looked at instead. */
@@ -121,7 +121,7 @@ static int take_semaphore(void *semaphore, long b, long c, long d, long e, struc
 	(void)e;
 	if (!all_locks && is_free && clock_ticks() - begin < LONG_WAIT_TICKS)
 		return result;
-	finish(&waiting, begin, result == -1 ? -thread_errno() : result);
+	wait_finish(&waiting, begin, result == -1 ? -thread_errno() : result);
 	return result;
 }
 
@@ -144,7 +144,7 @@ static try_function *find_try(symbol_finder *find, const char *name, const char 
 	return home && home == home_of(find, find(waiting)) ? (try_function *)found : NULL;
 }
 
-static bool start(const struct trace_request *request)
+static bool lock_start(const struct trace_request *request)
 {
 	symbol_finder *find = request->find_symbol;
 
@@ -197,4 +197,4 @@ static const struct traced calls[] = {
 	CONDITION("pthread_cond_clockwait"),
 };
 
-const struct domain_hooks hooks_lock = { DOMAIN_LOCK, calls, ARRAY_SIZE(calls), start };
+const struct domain_hooks hooks_lock = { DOMAIN_LOCK, calls, ARRAY_SIZE(calls), lock_start };

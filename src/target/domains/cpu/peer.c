@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-static uint16_t swapped(uint16_t number)
+static uint16_t number_swapped(uint16_t number)
 {
 	return (uint16_t)(number << 8 | number >> 8);
 }
@@ -33,7 +33,7 @@ static size_t add_hex(char *text, size_t room, size_t at, unsigned number)
 static size_t add_port(char *text, size_t room, size_t at, in_port_t port)
 {
 	at = text_add(text, room, at, ":");
-	return text_add_number(text, room, at, swapped(port));
+	return text_add_number(text, room, at, number_swapped(port));
 }
 
 static void describe_inet(const struct sockaddr_in *peer, char *text, size_t room)
@@ -54,7 +54,7 @@ static void describe_inet6(const struct sockaddr_in6 *peer, char *text, size_t r
 
 	for (unsigned i = 0; i < 8; i++) {
 		at = text_add(text, room, at, i ? ":" : "");
-		at = add_hex(text, room, at, swapped(peer->sin6_addr.s6_addr16[i]));
+		at = add_hex(text, room, at, number_swapped(peer->sin6_addr.s6_addr16[i]));
 	}
 	at = text_add(text, room, at, "]");
 	add_port(text, room, at, peer->sin6_port);

@@ -6,7 +6,7 @@
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/module.h"
 #include "target/runtime/text.h"
 
@@ -51,7 +51,7 @@ static bool is_known(const struct names *names, const char *name)
 }
 
 /* A text that begins with the prefix and is a name to its end. */
-static void note(struct names *names, const char *text, size_t room)
+static void name_note(struct names *names, const char *text, size_t room)
 {
 	char name[NAME_ROOM] = "";
 	size_t length = 0;
@@ -68,7 +68,7 @@ static void note(struct names *names, const char *text, size_t room)
 		text_add(names->items[names->count++], NAME_ROOM, 0, name);
 }
 
-static bool begins(const char *text)
+static bool name_begins(const char *text)
 {
 	for (size_t i = 0; i < sizeof(PREFIX) - 1; i++)
 		if (text[i] != PREFIX[i])
@@ -76,11 +76,12 @@ static bool begins(const char *text)
 	return true;
 }
 
-static void search(struct names *names, const char *start, size_t size)
+static void names_search(struct names *names, const char *start, size_t size)
 {
 	for (size_t i = 0; i + sizeof(PREFIX) < size; i++)
-		if (start[i] == PREFIX[0] && begins(start + i) && (!i || !is_letter(start[i - 1])))
-			note(names, start + i, size - i);
+		if (start[i] == PREFIX[0] && name_begins(start + i) &&
+		    (!i || !is_letter(start[i - 1])))
+			name_note(names, start + i, size - i);
 }
 
 static char piece[NAME_ROOM + PIECE];
@@ -100,7 +101,7 @@ static void search_file(struct names *names, int fd, uint64_t offset, uint64_t s
 		got = read_at(fd, piece + kept, MIN(size, (uint64_t)PIECE), offset);
 		if (got <= 0)
 			return;
-		search(names, piece, kept + (size_t)got);
+		names_search(names, piece, kept + (size_t)got);
 		offset += (uint64_t)got;
 		size -= (uint64_t)got;
 		for (size_t i = 0; i < NAME_ROOM && kept + (size_t)got >= NAME_ROOM; i++)
@@ -167,8 +168,8 @@ static void search_module(const char *path, const struct loaded_module *module, 
 		if (fd >= 0)
 			search_file(context, fd, header->p_offset, header->p_filesz);
 		else
-			search(context, (const char *)(module->bias + header->p_vaddr),
-			       header->p_filesz);
+			names_search(context, (const char *)(module->bias + header->p_vaddr),
+				     header->p_filesz);
 	}
 	if (fd >= 0)
 		raw1(SYS_close, fd);

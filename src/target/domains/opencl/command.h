@@ -8,7 +8,7 @@
 
 #define OBJECTS_MAX 4096u /* of those that a call lists */
 
-/* Places in struct hook_around. */
+/* Indexes in struct hook_around. */
 enum { KEPT_EVENT, KEPT_POINTER, KEPT_SESSION, KEPT_SHADOW };
 
 /* A command that was accepted. */

@@ -11,19 +11,20 @@
 typedef int32_t get_group_info(opencl_object kernel, opencl_object device, uint32_t name,
 			       size_t size, void *value, size_t *ret_size);
 
-static uint64_t argument(const struct accepted *accepted, unsigned index)
+static uint64_t accepted_argument(const struct accepted *accepted, unsigned index)
 {
 	return hook_argument(&accepted->around->frame, index);
 }
 
 static uint64_t region_bytes(const struct accepted *accepted, unsigned region, unsigned image)
 {
-	const size_t *counts = (const size_t *)argument(accepted, region);
+	const size_t *counts = (const size_t *)accepted_argument(accepted, region);
 	size_t element = 1;
 
 	if (image)
-		vendor_ask(accepted->vendor, ENTRY_clGetImageInfo, argument(accepted, image),
-			   IMAGE_ELEMENT_SIZE, &element, sizeof(element));
+		vendor_ask(accepted->vendor, ENTRY_clGetImageInfo,
+			   accepted_argument(accepted, image), IMAGE_ELEMENT_SIZE, &element,
+			   sizeof(element));
 	return counts ? counts[0] * counts[1] * counts[2] * element : 0;
 }
 
@@ -32,7 +33,7 @@ static uint64_t copy_bytes(const struct accepted *accepted)
 	const struct description *description = accepted->description;
 
 	return description->region ? region_bytes(accepted, description->region, description->image)
-				   : argument(accepted, description->size);
+				   : accepted_argument(accepted, description->size);
 }
 
 static void describe_copy(const struct accepted *accepted, struct opencl_work *work)
@@ -41,8 +42,8 @@ static void describe_copy(const struct accepted *accepted, struct opencl_work *w
 
 	work->domain = DOMAIN_COPY;
 	work->copy.size = copy_bytes(accepted);
-	work->copy.to = description->to ? argument(accepted, description->to) : 0;
-	work->copy.from = description->from ? argument(accepted, description->from) : 0;
+	work->copy.to = description->to ? accepted_argument(accepted, description->to) : 0;
+	work->copy.from = description->from ? accepted_argument(accepted, description->from) : 0;
 	work->copy.direction = description->direction;
 }
 
@@ -53,28 +54,28 @@ static void describe_map(const struct accepted *accepted, struct opencl_work *wo
 
 	describe_copy(accepted, work);
 	work->copy.to = address;
-	memory_note_mapping(address, work->copy.size, argument(accepted, 3) & MAP_WRITES);
+	memory_note_mapping(address, work->copy.size, accepted_argument(accepted, 3) & MAP_WRITES);
 }
 
 static void describe_unmap(const struct accepted *accepted, struct opencl_work *work)
 {
 	bool is_written = false;
-	uint64_t address = argument(accepted, accepted->description->from);
+	uint64_t address = accepted_argument(accepted, accepted->description->from);
 	uint64_t size = memory_mapped(address, &is_written);
 
 	work->domain = DOMAIN_COPY;
 	work->copy.size = is_written ? size : 0;
-	work->copy.to = accepted->description->to ? argument(accepted, 1) : address;
+	work->copy.to = accepted->description->to ? accepted_argument(accepted, 1) : address;
 	work->copy.from = address;
 	work->copy.direction = COPY_HOST_TO_DEVICE;
 }
 
 static void describe_shared_map(const struct accepted *accepted, struct opencl_work *work)
 {
-	uint64_t address = argument(accepted, 3);
+	uint64_t address = accepted_argument(accepted, 3);
 
 	describe_copy(accepted, work);
-	memory_note_mapping(address, work->copy.size, argument(accepted, 2) & MAP_WRITES);
+	memory_note_mapping(address, work->copy.size, accepted_argument(accepted, 2) & MAP_WRITES);
 }
 
 static void describe_migration(struct opencl_work *work, uint64_t size, uint64_t flags)
@@ -86,8 +87,8 @@ static void describe_migration(struct opencl_work *work, uint64_t size, uint64_t
 
 static void describe_migrate(const struct accepted *accepted, struct opencl_work *work)
 {
-	uint32_t count = (uint32_t)argument(accepted, 1);
-	const opencl_object *objects = (const opencl_object *)argument(accepted, 2);
+	uint32_t count = (uint32_t)accepted_argument(accepted, 1);
+	const opencl_object *objects = (const opencl_object *)accepted_argument(accepted, 2);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < MIN(count, OBJECTS_MAX); i++) {
@@ -97,35 +98,35 @@ static void describe_migrate(const struct accepted *accepted, struct opencl_work
 			   &size, sizeof(size));
 		sum += size;
 	}
-	describe_migration(work, sum, argument(accepted, 3));
+	describe_migration(work, sum, accepted_argument(accepted, 3));
 }
 
 static void describe_shared_migrate(const struct accepted *accepted, struct opencl_work *work)
 {
-	uint32_t count = (uint32_t)argument(accepted, 1);
-	const size_t *sizes = (const size_t *)argument(accepted, 3);
+	uint32_t count = (uint32_t)accepted_argument(accepted, 1);
+	const size_t *sizes = (const size_t *)accepted_argument(accepted, 3);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; sizes && i < MIN(count, OBJECTS_MAX); i++)
 		sum += sizes[i];
-	describe_migration(work, sum, argument(accepted, 4));
+	describe_migration(work, sum, accepted_argument(accepted, 4));
 }
 
 static void describe_intel_migrate(const struct accepted *accepted, struct opencl_work *work)
 {
-	describe_migration(work, argument(accepted, 2), argument(accepted, 3));
-	work->copy.to = argument(accepted, 1);
+	describe_migration(work, accepted_argument(accepted, 2), accepted_argument(accepted, 3));
+	work->copy.to = accepted_argument(accepted, 1);
 }
 
 /* Memory is given back by the driver, unless the program does it itself. */
 static void describe_shared_free(const struct accepted *accepted, struct opencl_work *work)
 {
-	uint32_t count = (uint32_t)argument(accepted, 1);
-	const uint64_t *addresses = (const uint64_t *)argument(accepted, 2);
+	uint32_t count = (uint32_t)accepted_argument(accepted, 1);
+	const uint64_t *addresses = (const uint64_t *)accepted_argument(accepted, 2);
 
 	work->domain = DOMAINS;
-	for (uint32_t i = 0; addresses && !argument(accepted, 3) && i < MIN(count, OBJECTS_MAX);
-	     i++)
+	for (uint32_t i = 0;
+	     addresses && !accepted_argument(accepted, 3) && i < MIN(count, OBJECTS_MAX); i++)
 		memory_free_shared(accepted->around, addresses[i], accepted->end);
 }
 
@@ -143,7 +144,7 @@ static uint64_t group_info(const struct accepted *accepted, opencl_object kernel
 
 static void describe_any_kernel(const struct accepted *accepted, struct opencl_work *work)
 {
-	opencl_object kernel = argument(accepted, 1);
+	opencl_object kernel = accepted_argument(accepted, 1);
 
 	work->domain = DOMAIN_KERNEL;
 	work->kernel.name = kernel_number(accepted->vendor, kernel);
@@ -157,9 +158,9 @@ static void describe_any_kernel(const struct accepted *accepted, struct opencl_w
 /* A group size that the driver chose is not known: 0. */
 static void describe_kernel(const struct accepted *accepted, struct opencl_work *work)
 {
-	uint32_t dimensions = MIN((uint32_t)argument(accepted, 2), 3u);
-	const size_t *grid = (const size_t *)argument(accepted, 4);
-	const size_t *group = (const size_t *)argument(accepted, 5);
+	uint32_t dimensions = MIN((uint32_t)accepted_argument(accepted, 2), 3u);
+	const size_t *grid = (const size_t *)accepted_argument(accepted, 4);
+	const size_t *group = (const size_t *)accepted_argument(accepted, 5);
 
 	describe_any_kernel(accepted, work);
 	for (unsigned i = 0; i < 3; i++) {

@@ -69,8 +69,8 @@ static bool is_accepted(const struct hook_around *around)
 	       (gives_address ? result != 0 : !(int32_t)result);
 }
 
-static void follow(const struct hook_around *around, const struct opencl_vendor *vendor,
-		   uint64_t end)
+static void command_follow(const struct hook_around *around, const struct opencl_vendor *vendor,
+			   uint64_t end)
 {
 	const struct description *description =
 		&opencl_descriptions[vendor_entry(around->frame.hook)];
@@ -110,7 +110,7 @@ static void hand_over(struct hook_around *around, const struct opencl_vendor *ve
 	if (is_wanted && asked)
 		is_wanted = !((event_function *)vendor->functions[ENTRY_clRetainEvent])(event);
 	if (is_wanted)
-		follow(around, vendor, end);
+		command_follow(around, vendor, end);
 	else if (!asked && event)
 		((event_function *)vendor->functions[ENTRY_clReleaseEvent])(event);
 	if (asked)

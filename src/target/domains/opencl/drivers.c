@@ -5,7 +5,7 @@
  * platforms on a thread of ours; nothing is initialised that the program has not loaded itself.
  */
 #include "target/domains/opencl/opencl.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/module.h"
 #include "target/hooks/table.h"
 #include "target/hooks/wants.h"
@@ -223,7 +223,7 @@ static void hook_extensions(struct opencl_vendor *vendor, opencl_object platform
 	}
 }
 
-/* A driver that was unloaded and came back to its place has a fresh table. */
+/* A driver that was unloaded and came back to its address has a fresh table. */
 static bool is_hooked_still(const struct opencl_vendor *vendor)
 {
 	if (vendor->session != writers_session())

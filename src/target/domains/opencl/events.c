@@ -60,7 +60,7 @@ void events_forget(void)
 }
 
 /* Nothing when that session is over: what it left behind is not waited for any more. */
-static void count(uint32_t session, int32_t change)
+static void pending_count(uint32_t session, int32_t change)
 {
 	uint64_t now = __atomic_load_n(&pending, __ATOMIC_RELAXED);
 
@@ -87,7 +87,7 @@ static struct opencl_command *take_used(void)
 	return NULL;
 }
 
-static struct opencl_command *take(void)
+static struct opencl_command *command_take(void)
 {
 	struct opencl_command *used = take_used();
 	uint32_t index;
@@ -102,7 +102,7 @@ static struct opencl_command *take(void)
 	return index < COMMANDS_MAX ? &commands[index] : NULL;
 }
 
-static void give(struct opencl_command *command)
+static void command_give(struct opencl_command *command)
 {
 	uint32_t number = (uint32_t)(command - commands) + 1;
 	uint64_t head = __atomic_load_n(&free_list, __ATOMIC_RELAXED), next;
@@ -177,7 +177,7 @@ static void write_down(const struct opencl_command *command, const struct opencl
 	writer_end(writer, &seal);
 }
 
-static void release(const struct opencl_command *command)
+static void command_release(const struct opencl_command *command)
 {
 	release_event *give_back =
 		(release_event *)command->vendor->functions[ENTRY_clReleaseEvent];
@@ -185,19 +185,19 @@ static void release(const struct opencl_command *command)
 	give_back(command->event);
 }
 
-/* Whoever comes second, the driver's call or events_let_go(), frees the place. */
-static void end(struct opencl_command *command)
+/* Whoever comes second, the driver's call or events_let_go(), frees the slot. */
+static void command_end(struct opencl_command *command)
 {
 	uint32_t before = __atomic_exchange_n(&command->holding, DONE, __ATOMIC_ACQ_REL);
 
 	if (before == HELD)
-		release(command);
+		command_release(command);
 	if (before != LETTING_GO)
-		give(command);
+		command_give(command);
 }
 
 /* Its times are found out in any case: by them others of its queue are estimated. */
-static void tell(const struct opencl_command *command)
+static void command_tell(const struct opencl_command *command)
 {
 	uint64_t now = clock_ticks();
 	struct opencl_times times = { 0, 0 };
@@ -220,31 +220,31 @@ static void on_done(opencl_object event, int32_t status, void *context)
 
 	(void)event;
 	if (status >= 0 && session == writers_session() && writers_are_on())
-		tell(command);
-	end(command);
-	count(session, -1);
+		command_tell(command);
+	command_end(command);
+	pending_count(session, -1);
 }
 
 void event_follow(const struct opencl_command *given)
 {
 	set_callback *set = (set_callback *)given->vendor->functions[ENTRY_clSetEventCallback];
-	struct opencl_command *command = take();
+	struct opencl_command *command = command_take();
 
 	if (!command) {
 		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
-		release(given);
+		command_release(given);
 		return;
 	}
 	*command = *given;
 	if (command->shadow)
 		shadow_keep(command->shadow);
 	__atomic_store_n(&command->holding, HELD, __ATOMIC_RELEASE);
-	count(given->session, 1);
+	pending_count(given->session, 1);
 	if (!set(command->event, COMPLETE, on_done, command))
 		return;
-	end(command);
+	command_end(command);
 	__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
-	count(given->session, -1);
+	pending_count(given->session, -1);
 }
 
 static void let_go(struct opencl_command *command)
@@ -254,10 +254,10 @@ static void let_go(struct opencl_command *command)
 	if (!__atomic_compare_exchange_n(&command->holding, &held, LETTING_GO, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
-	release(command);
+	command_release(command);
 	if (!__atomic_compare_exchange_n(&command->holding, &letting, LET_GO, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		give(command);
+		command_give(command);
 }
 
 /* The driver keeps events of commands that are not done, whoever has let go of them. */

@@ -42,7 +42,7 @@ static uint64_t *cache_of(opencl_object kernel)
 	return &known_handles[(kernel * 0x9e3779b97f4a7c15u >> 40) % CACHE_SIZE];
 }
 
-static void remember(opencl_object kernel, uint64_t number)
+static void kernel_remember(opencl_object kernel, uint64_t number)
 {
 	if (number <= NUMBER_MASK && kernel <= HANDLE_MASK)
 		__atomic_store_n(cache_of(kernel), kernel << NUMBER_BITS | number,
@@ -88,24 +88,24 @@ uint64_t kernel_number(const struct opencl_vendor *vendor, opencl_object kernel)
 	if (known >> NUMBER_BITS == kernel && work_kernel_is_told(number))
 		return number;
 	number = ask_number(vendor, kernel);
-	remember(kernel, number);
+	kernel_remember(kernel, number);
 	return number;
 }
 
 /* A handle that was given out just now is a new kernel. */
-static void forget(opencl_object kernel)
+static void kernel_forget(opencl_object kernel)
 {
-	uint64_t *place = cache_of(kernel);
-	uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
+	uint64_t *entry = cache_of(kernel);
+	uint64_t known = __atomic_load_n(entry, __ATOMIC_RELAXED);
 
 	if (known >> NUMBER_BITS == kernel)
-		__atomic_store_n(place, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
 }
 
 void kernel_after_create(struct hook_around *around, uint64_t end)
 {
 	(void)end;
-	forget(around->frame.results[0]);
+	kernel_forget(around->frame.results[0]);
 }
 
 void kernel_after_create_all(struct hook_around *around, uint64_t end)
@@ -115,5 +115,5 @@ void kernel_after_create_all(struct hook_around *around, uint64_t end)
 
 	(void)end;
 	for (uint32_t i = 0; made && !(int32_t)around->frame.results[0] && i < room; i++)
-		forget(made[i]);
+		kernel_forget(made[i]);
 }

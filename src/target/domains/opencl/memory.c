@@ -1,7 +1,7 @@
 /*
  * Memory of OpenCL: buffers, images, pipes, shared memory.  The driver says when it really goes
  * (a destructor callback), also for objects that were made before us, since we ask for it when they
- * are first released.  Addresses that we know about are kept in tables without locks: a place is
+ * are first released.  Addresses that we know about are kept in tables without locks: a slot is
  * taken by whoever stores its key.
  */
 #include "shared/arch/syscall.h"
@@ -33,7 +33,7 @@ struct known_table {
 /* Never unmapped: the driver calls whenever an object goes. */
 static struct known_table objects = { NULL, OBJECTS_MAX }, mappings = { NULL, MAPPINGS_MAX };
 
-static int make(struct known_table *table)
+static int known_make(struct known_table *table)
 {
 	long r;
 
@@ -49,44 +49,44 @@ static int make(struct known_table *table)
 
 int memory_start(void)
 {
-	int r = make(&objects);
+	int r = known_make(&objects);
 
-	return r ? r : make(&mappings);
+	return r ? r : known_make(&mappings);
 }
 
-static struct known *place_at(const struct known_table *table, uint64_t key, unsigned probe)
+static struct known *slot_at(const struct known_table *table, uint64_t key, unsigned probe)
 {
 	uint32_t first = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 36);
 
 	return &table->items[(first + probe) % table->count];
 }
 
-static struct known *find(const struct known_table *table, uint64_t key)
+static struct known *known_find(const struct known_table *table, uint64_t key)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
-		struct known *place = place_at(table, key, i);
-		uint64_t found = __atomic_load_n(&place->key, __ATOMIC_ACQUIRE);
+		struct known *slot = slot_at(table, key, i);
+		uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
 
 		if (found == key)
-			return place;
+			return slot;
 		if (!found)
 			return NULL;
 	}
 	return NULL;
 }
 
-static struct known *add(const struct known_table *table, uint64_t key, uint64_t size)
+static struct known *known_add(const struct known_table *table, uint64_t key, uint64_t size)
 {
-	struct known *known = find(table, key);
+	struct known *known = known_find(table, key);
 
 	for (unsigned i = 0; !known && i < PROBES_MAX; i++) {
-		struct known *place = place_at(table, key, i);
-		uint64_t found = __atomic_load_n(&place->key, __ATOMIC_RELAXED);
+		struct known *slot = slot_at(table, key, i);
+		uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
 
 		if (found <= GONE &&
-		    __atomic_compare_exchange_n(&place->key, &found, key, false, __ATOMIC_ACQ_REL,
+		    __atomic_compare_exchange_n(&slot->key, &found, key, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED))
-			known = place;
+			known = slot;
 	}
 	if (known) {
 		known->size = size;
@@ -95,7 +95,7 @@ static struct known *add(const struct known_table *table, uint64_t key, uint64_t
 	return known;
 }
 
-static void forget(struct known *known)
+static void known_forget(struct known *known)
 {
 	__atomic_store_n(&known->key, GONE, __ATOMIC_RELEASE);
 }
@@ -132,7 +132,7 @@ static void write_down(const struct change *change)
 /* The end of an object: on any thread, any time. */
 static void on_destroyed(opencl_object object, void *context)
 {
-	struct known *known = find(&objects, object);
+	struct known *known = known_find(&objects, object);
 	uint64_t now = clock_ticks();
 	struct change change;
 
@@ -141,7 +141,7 @@ static void on_destroyed(opencl_object object, void *context)
 		return;
 	change = (struct change){ known->size,   object,        MEMORY_FREE, known->cause,
 				  known->device, known->thread, now,         now };
-	forget(known);
+	known_forget(known);
 	if (writers_are_on())
 		write_down(&change);
 }
@@ -168,19 +168,19 @@ static uint32_t device_of(const struct opencl_vendor *vendor, opencl_object obje
 }
 
 /* NULL when its end will not be told. */
-static struct known *follow(const struct opencl_vendor *vendor, opencl_object object, size_t size,
-			    uint32_t device)
+static struct known *object_follow(const struct opencl_vendor *vendor, opencl_object object,
+				   size_t size, uint32_t device)
 {
 	set_destructor *set =
 		(set_destructor *)vendor->functions[ENTRY_clSetMemObjectDestructorCallback];
-	struct known *known = set ? add(&objects, object, size) : NULL;
+	struct known *known = set ? known_add(&objects, object, size) : NULL;
 
 	if (!known)
 		return NULL;
 	known->device = device;
 	if (!set(object, on_destroyed, NULL))
 		return known;
-	forget(known);
+	known_forget(known);
 	return NULL;
 }
 
@@ -196,7 +196,7 @@ void memory_after_create(struct hook_around *around, uint64_t end)
 	device = device_of(vendor, object);
 	write_down(&(struct change){ size, object, MEMORY_ALLOCATE, around->frame.begin, device,
 				     (uint32_t)thread_number(), around->frame.begin, end });
-	follow(vendor, object, size, device);
+	object_follow(vendor, object, size, device);
 }
 
 /* Whoever releases it last is the cause of its end. */
@@ -210,9 +210,9 @@ void memory_before_release(struct hook_around *around, uint64_t *window)
 	(void)window;
 	if (!vendor || !object || !writers_are_on())
 		return;
-	known = find(&objects, object);
+	known = known_find(&objects, object);
 	if (!known && has_memory(vendor, object, &size))
-		known = follow(vendor, object, size, device_of(vendor, object));
+		known = object_follow(vendor, object, size, device_of(vendor, object));
 	if (known) {
 		known->thread = (uint32_t)thread_number();
 		known->cause = around->frame.begin;
@@ -236,7 +236,7 @@ void memory_after_svm_alloc(struct hook_around *around, uint64_t end)
 	if (!vendor || !address || !writers_are_on())
 		return;
 	device = device_of_context(vendor, hook_argument(&around->frame, 0));
-	known = add(&objects, address, size);
+	known = known_add(&objects, address, size);
 	if (known)
 		known->device = device;
 	write_down(&(struct change){ size, address, MEMORY_ALLOCATE, around->frame.begin, device,
@@ -246,7 +246,7 @@ void memory_after_svm_alloc(struct hook_around *around, uint64_t end)
 /* The size of what was taken before us is not known. */
 void memory_free_shared(const struct hook_around *around, uint64_t address, uint64_t end)
 {
-	struct known *known = address ? find(&objects, address) : NULL;
+	struct known *known = address ? known_find(&objects, address) : NULL;
 	struct change change = { .address = address,
 				 .operation = MEMORY_FREE,
 				 .cause = around->frame.begin,
@@ -259,7 +259,7 @@ void memory_free_shared(const struct hook_around *around, uint64_t address, uint
 	if (known) {
 		change.size = known->size;
 		change.device = known->device;
-		forget(known);
+		known_forget(known);
 	}
 	write_down(&change);
 }
@@ -272,7 +272,7 @@ void memory_after_svm_free(struct hook_around *around, uint64_t end)
 
 void memory_note_mapping(uint64_t address, uint64_t size, bool is_written)
 {
-	struct known *known = address ? add(&mappings, address, size) : NULL;
+	struct known *known = address ? known_add(&mappings, address, size) : NULL;
 
 	if (known)
 		known->is_written = is_written;
@@ -280,12 +280,12 @@ void memory_note_mapping(uint64_t address, uint64_t size, bool is_written)
 
 uint64_t memory_mapped(uint64_t address, bool *is_written)
 {
-	struct known *known = find(&mappings, address);
+	struct known *known = known_find(&mappings, address);
 	uint64_t size = known ? known->size : 0;
 
 	if (!known)
 		return 0;
 	*is_written = known->is_written;
-	forget(known);
+	known_forget(known);
 	return size;
 }

@@ -4,7 +4,7 @@
 #include "target/domains/opencl/opencl.h"
 
 #include "shared/arch/syscall.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 #include <time.h>
 
@@ -29,8 +29,8 @@ static uint32_t read_request(const struct trace_request *request)
 	return calls | (calls && !asked ? all : asked);
 }
 
-/* Before the first hook is in, devices' work must have its place. */
-static bool start(const struct trace_request *request)
+/* Before the first hook is in, there must be room for devices' work. */
+static bool opencl_start(const struct trace_request *request)
 {
 	bool fits = true;
 
@@ -60,7 +60,7 @@ static void tell_driver(void)
 		note_take_back(&opencl_notes[SAY_NO_DRIVER]);
 }
 
-static void look(bool have_modules_changed, struct got_report *report)
+static void opencl_look(bool have_modules_changed, struct got_report *report)
 {
 	if (opencl_written())
 		shadows_settle();
@@ -74,7 +74,7 @@ static void look(bool have_modules_changed, struct got_report *report)
 }
 
 /* While calls still come through us: what they enqueue from now on goes to their own queues. */
-static void stop(struct rings *rings)
+static void opencl_stop(struct rings *rings)
 {
 	(void)rings;
 	shadows_stop();
@@ -89,7 +89,7 @@ static void await_shadows(void)
 }
 
 /* When nobody can enqueue through us any more. */
-static void drain(struct rings *rings)
+static void opencl_drain(struct rings *rings)
 {
 	if (!opencl_written())
 		return;
@@ -100,7 +100,7 @@ static void drain(struct rings *rings)
 	shadows_tell(rings);
 }
 
-static void forget(void)
+static void opencl_forget(void)
 {
 	events_forget();
 	shadows_forget();
@@ -111,9 +111,9 @@ const struct runtime runtime_opencl = {
 	.notes = opencl_notes,
 	.note_count = OPENCL_NOTES,
 	.numbers = { OPENCL_NUMBERS_FROM, OPENCL_NUMBERS },
-	.start = start,
-	.look = look,
-	.stop = stop,
-	.drain = drain,
-	.forget = forget,
+	.start = opencl_start,
+	.look = opencl_look,
+	.stop = opencl_stop,
+	.drain = opencl_drain,
+	.forget = opencl_forget,
 };

@@ -1,6 +1,6 @@
 /*
  * Queues and devices get small numbers when they are first met, and names that are said to the host
- * once a session.  Runs inside calls of the program's: no locks.  A place is taken by whoever
+ * once a session.  Runs inside calls of the program's: no locks.  A slot is taken by whoever
  * stores the handle first, and can be used when it is ready.
  */
 #include "shared/arch/syscall.h"
@@ -42,7 +42,7 @@ void queues_start(void)
 		devices[i] = (struct device){ 0 };
 }
 
-static bool say(enum name_space space, uint32_t number, const char *text)
+static bool name_say(enum name_space space, uint32_t number, const char *text)
 {
 	writer_seal seal;
 	struct writer *writer = writer_begin(&seal);
@@ -88,7 +88,7 @@ static bool say_device(const struct opencl_vendor *vendor, opencl_object device,
 		at = text_add(text, sizeof(text), at, platform_name);
 		text_add(text, sizeof(text), at, "\n");
 	}
-	return say(NAME_DEVICE, number, text);
+	return name_say(NAME_DEVICE, number, text);
 }
 
 static void say_host(void)
@@ -102,18 +102,19 @@ static void say_host(void)
 	writer_end(writer, &seal);
 }
 
-static bool claim(opencl_object *place, opencl_object handle)
+static bool slot_claim(opencl_object *slot, opencl_object handle)
 {
 	opencl_object empty = 0;
 
-	return __atomic_load_n(place, __ATOMIC_ACQUIRE) == handle ||
-	       __atomic_compare_exchange_n(place, &empty, handle, false, __ATOMIC_ACQ_REL,
+	return __atomic_load_n(slot, __ATOMIC_ACQUIRE) == handle ||
+	       __atomic_compare_exchange_n(slot, &empty, handle, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE) ||
 	       empty == handle;
 }
 
 /* Before the number is used; twice does no harm. */
-static void introduce(const struct opencl_vendor *vendor, struct device *device, uint32_t number)
+static void device_introduce(const struct opencl_vendor *vendor, struct device *device,
+			     uint32_t number)
 {
 	if (__atomic_load_n(&device->session, __ATOMIC_RELAXED) == writers_session())
 		return;
@@ -127,9 +128,9 @@ uint32_t device_number(const struct opencl_vendor *vendor, opencl_object handle)
 	for (uint32_t i = 0; handle && i < DEVICES_MAX; i++) {
 		uint32_t number = OPENCL_NUMBERS_FROM + i;
 
-		if (!claim(&devices[i].handle, handle))
+		if (!slot_claim(&devices[i].handle, handle))
 			continue;
-		introduce(vendor, &devices[i], number);
+		device_introduce(vendor, &devices[i], number);
 		return number;
 	}
 	return 0;
@@ -163,7 +164,7 @@ static void say_queue(const struct opencl_queue *queue, const struct opencl_queu
 	at = text_add(text, sizeof(text), at, queue->is_ordered ? "" : ", out of order");
 	at = text_add(text, sizeof(text), at, more);
 	text_add(text, sizeof(text), at, why);
-	say(NAME_QUEUE, queue->number, text);
+	name_say(NAME_QUEUE, queue->number, text);
 }
 
 static uint32_t next_number(void)
@@ -187,8 +188,8 @@ void queue_say_refusal(const struct opencl_queue *queue, const char *why)
 }
 
 /* What the driver says of it, before anybody can see it. */
-static bool describe(const struct opencl_vendor *vendor, opencl_object handle,
-		     struct opencl_queue *ret)
+static bool queue_describe(const struct opencl_vendor *vendor, opencl_object handle,
+			   struct opencl_queue *ret)
 {
 	uint64_t properties = 0;
 
@@ -206,30 +207,30 @@ static bool describe(const struct opencl_vendor *vendor, opencl_object handle,
 	return true;
 }
 
-static void fill(struct opencl_queue *place, const struct opencl_queue *queue)
+static void queue_fill(struct opencl_queue *slot, const struct opencl_queue *queue)
 {
-	place->number = queue->number;
-	place->device = queue->device;
-	place->device_handle = queue->device_handle;
-	place->is_ordered = queue->is_ordered;
-	place->has_profiling = queue->has_profiling;
-	place->last_end = 0;
-	place->vendor = queue->vendor;
-	place->shadow = NULL;
-	place->refusal = 0;
-	place->is_new = false;
+	slot->number = queue->number;
+	slot->device = queue->device;
+	slot->device_handle = queue->device_handle;
+	slot->is_ordered = queue->is_ordered;
+	slot->has_profiling = queue->has_profiling;
+	slot->last_end = 0;
+	slot->vendor = queue->vendor;
+	slot->shadow = NULL;
+	slot->refusal = 0;
+	slot->is_new = false;
 	/* Release: pairs with await_ready(). */
-	__atomic_store_n(&place->is_ready, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->is_ready, 1, __ATOMIC_RELEASE);
 }
 
 /* Another thread is filling it in, which takes no time unless it was put to sleep. */
-static struct opencl_queue *await_ready(struct opencl_queue *place)
+static struct opencl_queue *await_ready(struct opencl_queue *slot)
 {
 	const struct timespec nap = { 0, NAP_NS };
 
 	for (unsigned i = 0; i < AWAIT_TRIES; i++) {
-		if (__atomic_load_n(&place->is_ready, __ATOMIC_ACQUIRE))
-			return place;
+		if (__atomic_load_n(&slot->is_ready, __ATOMIC_ACQUIRE))
+			return slot;
 		raw2(SYS_nanosleep, &nap, 0);
 	}
 	return NULL;
@@ -265,44 +266,44 @@ void queues_stop(void)
 	}
 }
 
-static struct opencl_queue *place_at(opencl_object handle, unsigned probe)
+static struct opencl_queue *slot_at(opencl_object handle, unsigned probe)
 {
 	return &queues[((uint32_t)(handle * 0x9e3779b97f4a7c15u >> 40) + probe) % QUEUES_MAX];
 }
 
-/* Its place, or an empty one, which is not taken; NULL: there is no room for it. */
-static struct opencl_queue *find_place(opencl_object handle)
+/* Its slot, or an empty one, which is not taken; NULL: there is no room for it. */
+static struct opencl_queue *find_slot(opencl_object handle)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
-		struct opencl_queue *place = place_at(handle, i);
-		opencl_object found = __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE);
+		struct opencl_queue *slot = slot_at(handle, i);
+		opencl_object found = __atomic_load_n(&slot->handle, __ATOMIC_ACQUIRE);
 
 		if (found == handle || !found)
-			return place;
+			return slot;
 	}
 	return NULL;
 }
 
 static struct opencl_queue *find_known(opencl_object handle)
 {
-	struct opencl_queue *place = find_place(handle);
+	struct opencl_queue *slot = find_slot(handle);
 
-	return place && __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE) == handle ? place : NULL;
+	return slot && __atomic_load_n(&slot->handle, __ATOMIC_ACQUIRE) == handle ? slot : NULL;
 }
 
-static struct opencl_queue *add(const struct opencl_queue *queue)
+static struct opencl_queue *queue_add(const struct opencl_queue *queue)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
-		struct opencl_queue *place = place_at(queue->handle, i);
+		struct opencl_queue *slot = slot_at(queue->handle, i);
 		opencl_object empty = 0;
 
-		if (__atomic_compare_exchange_n(&place->handle, &empty, queue->handle, false,
+		if (__atomic_compare_exchange_n(&slot->handle, &empty, queue->handle, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			fill(place, queue);
-			return place;
+			queue_fill(slot, queue);
+			return slot;
 		}
 		if (empty == queue->handle)
-			return await_ready(place);
+			return await_ready(slot);
 	}
 	return NULL;
 }
@@ -313,11 +314,11 @@ struct opencl_queue *queue_find(const struct opencl_vendor *vendor, opencl_objec
 
 	if (known)
 		return await_ready(known);
-	if (handle && !find_place(handle)) {
+	if (handle && !find_slot(handle)) {
 		note_say(&opencl_notes[SAY_MANY_QUEUES]);
 		return NULL;
 	}
-	return handle && describe(vendor, handle, &made) ? add(&made) : NULL;
+	return handle && queue_describe(vendor, handle, &made) ? queue_add(&made) : NULL;
 }
 
 /* A handle that was given out just now is a new queue, whatever had it before. */
@@ -325,9 +326,9 @@ void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	struct opencl_queue *known = find_known(handle), made;
 
-	if (known && describe(vendor, handle, &made)) {
+	if (known && queue_describe(vendor, handle, &made)) {
 		let_go(known);
-		fill(known, &made);
+		queue_fill(known, &made);
 	}
 }
 

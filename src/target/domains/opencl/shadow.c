@@ -16,7 +16,7 @@
 #include "target/domains/opencl/shadow.h"
 
 #include "shared/arch/syscall.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/runtime/kernel_clock.h"
 
 #include <time.h>
@@ -38,7 +38,7 @@ void shadows_tell(struct rings *rings)
 	rings->queues_estimated += __atomic_load_n(&refused, __ATOMIC_RELAXED);
 }
 
-static void refuse(struct opencl_queue *queue, enum opencl_refusal why)
+static void queue_refuse(struct opencl_queue *queue, enum opencl_refusal why)
 {
 	uint32_t none = 0;
 
@@ -50,15 +50,16 @@ static void refuse(struct opencl_queue *queue, enum opencl_refusal why)
 	queue_say_refusal(queue, opencl_notes[why].text);
 }
 
-/* Our queue, in a place of its own; the caller has kept it. */
-static struct opencl_shadow *make(const struct opencl_vendor *vendor, struct opencl_queue *queue)
+/* Our queue, in a slot of its own; the caller has kept it. */
+static struct opencl_shadow *shadow_make(const struct opencl_vendor *vendor,
+					 struct opencl_queue *queue)
 {
 	opencl_object context = 0, ours = 0;
-	struct opencl_shadow *shadow = shadow_take_place();
+	struct opencl_shadow *shadow = shadow_take_slot();
 	uint32_t before;
 
 	if (!shadow) {
-		refuse(queue, REFUSED_MANY);
+		queue_refuse(queue, REFUSED_MANY);
 		return NULL;
 	}
 	vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, queue->handle, QUEUE_CONTEXT, &context,
@@ -68,8 +69,8 @@ static struct opencl_shadow *make(const struct opencl_vendor *vendor, struct ope
 	if (!ours || vendor_call(vendor, ENTRY_clRetainCommandQueue, queue->handle)) {
 		if (ours)
 			vendor_call(vendor, ENTRY_clReleaseCommandQueue, ours);
-		shadow_give_place_back(shadow);
-		refuse(queue, REFUSED_MAKING);
+		shadow_give_slot_back(shadow);
+		queue_refuse(queue, REFUSED_MAKING);
 		return NULL;
 	}
 	shadow->context_references = context_references(vendor, context) > before;
@@ -85,7 +86,7 @@ static bool is_refused(const struct opencl_shadow *shadow)
 }
 
 /* Either we see that all is ending, or that it is refused, or who does so sees the shadow. */
-static void move(struct opencl_shadow *shadow)
+static void shadow_move(struct opencl_shadow *shadow)
 {
 	struct opencl_queue *queue = shadow->queue;
 
@@ -93,8 +94,8 @@ static void move(struct opencl_shadow *shadow)
 	if (shadows_are_ending() || is_refused(shadow) ||
 	    !shadow_order(shadow, shadow->programs, shadow->ours)) {
 		if (!shadows_are_ending())
-			refuse(queue,
-			       shadow->vendor->refusal ? shadow->vendor->refusal : REFUSED_MAKING);
+			queue_refuse(queue, shadow->vendor->refusal ? shadow->vendor->refusal
+								    : REFUSED_MAKING);
 		if (shadow_step(shadow, TO_OURS, AT_PROGRAMS))
 			shadow_close(shadow);
 		return;
@@ -150,7 +151,7 @@ static bool may_move(const struct opencl_vendor *vendor, struct opencl_queue *qu
 		return false;
 	why = refusal_of(vendor);
 	if (why)
-		refuse(queue, why);
+		queue_refuse(queue, why);
 	return !why && is_past_unseen(vendor, queue);
 }
 
@@ -165,9 +166,9 @@ static struct opencl_shadow *try_to_make(const struct opencl_vendor *vendor,
 					 __ATOMIC_RELAXED))
 		return NULL;
 	if (!__atomic_load_n(&queue->shadow, __ATOMIC_ACQUIRE) && may_move(vendor, queue))
-		shadow = make(vendor, queue);
+		shadow = shadow_make(vendor, queue);
 	if (shadow)
-		move(shadow);
+		shadow_move(shadow);
 	__atomic_store_n(&queue->maker, 0, __ATOMIC_RELEASE);
 	return shadow;
 }
@@ -260,7 +261,7 @@ void shadow_give_up(const struct opencl_vendor *vendor, opencl_object handle,
 	queue = queue_find(vendor, handle);
 	if (!queue || queue->has_profiling)
 		return;
-	refuse(queue, why);
+	queue_refuse(queue, why);
 	shadow = shadow_find(queue);
 	if (!shadow)
 		return;
@@ -283,7 +284,7 @@ void shadows_give_up(struct opencl_vendor *vendor)
 		if (!shadow_try_keep(shadow))
 			continue;
 		if (shadow->vendor == vendor && shadow->session == writers_session()) {
-			refuse(shadow->queue, REFUSED_BYPASS);
+			queue_refuse(shadow->queue, REFUSED_BYPASS);
 			shadow_go_back(shadow);
 		}
 		shadow_drop(shadow);
@@ -307,7 +308,7 @@ static bool look_for_bypass(struct opencl_vendor *vendor)
 
 /* Calls that began before the hooks came put their commands where we do not see it; when they are
  * over, queues can be changed. */
-static void settle(struct opencl_vendor *vendor)
+static void vendor_settle(struct opencl_vendor *vendor)
 {
 	if (vendor->is_settled || !vendor->hooked)
 		return;
@@ -323,7 +324,7 @@ void shadows_settle(void)
 
 	for (uint32_t i = 0; shadows_are_wanted() && (vendor = vendor_at(i)); i++)
 		if (vendor->session == writers_session())
-			settle(vendor);
+			vendor_settle(vendor);
 }
 
 void shadows_stop(void)

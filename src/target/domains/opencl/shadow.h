@@ -3,7 +3,7 @@
  *
  * shadow.c         which queue a call takes; sessions
  * shadow_order.c   commands keep their order over a change of queues
- * shadow_places.c  the shadows that there are, and who uses them
+ * shadow_slots.c  the shadows that there are, and who uses them
  * shadow_unused.c  those that the program has no use for any more
  * shadow_twin.c    makes a queue like the program's
  */
@@ -37,15 +37,15 @@ struct opencl_shadow {
 typedef int32_t marker_function(opencl_object queue, uint32_t count, const opencl_object *waits,
 				opencl_object *ret);
 
-/* shadow_places.c: kept ones stay until they are dropped, and the last who drops one puts
+/* shadow_slots.c: kept ones stay until they are dropped, and the last who drops one puts
  * both queues down. */
 struct opencl_shadow *shadow_at(unsigned index);
 bool shadow_try_keep(struct opencl_shadow *shadow);
 /* The one that the queue has, kept; NULL. */
 struct opencl_shadow *shadow_find(const struct opencl_queue *queue);
 /* A free one, which nobody finds before it is filled in, or NULL; and where nothing came of it. */
-struct opencl_shadow *shadow_take_place(void);
-void shadow_give_place_back(struct opencl_shadow *shadow);
+struct opencl_shadow *shadow_take_slot(void);
+void shadow_give_slot_back(struct opencl_shadow *shadow);
 /* It is in use from now on, and kept. */
 void shadow_fill(struct opencl_shadow *shadow, const struct opencl_vendor *vendor,
 		 struct opencl_queue *queue, opencl_object context, opencl_object ours);

@@ -82,8 +82,8 @@ opencl_object twin_make(const struct opencl_vendor *vendor, opencl_object queue,
 	return error ? 0 : made;
 }
 
-static uint32_t references(const struct opencl_vendor *vendor, enum opencl_entry entry,
-			   opencl_object object, uint32_t name)
+static uint32_t object_references(const struct opencl_vendor *vendor, enum opencl_entry entry,
+				  opencl_object object, uint32_t name)
 {
 	uint32_t count = 0;
 
@@ -93,10 +93,10 @@ static uint32_t references(const struct opencl_vendor *vendor, enum opencl_entry
 
 uint32_t context_references(const struct opencl_vendor *vendor, opencl_object context)
 {
-	return references(vendor, ENTRY_clGetContextInfo, context, CONTEXT_REFERENCES);
+	return object_references(vendor, ENTRY_clGetContextInfo, context, CONTEXT_REFERENCES);
 }
 
 uint32_t queue_references(const struct opencl_vendor *vendor, opencl_object queue)
 {
-	return references(vendor, ENTRY_clGetCommandQueueInfo, queue, QUEUE_REFERENCES);
+	return object_references(vendor, ENTRY_clGetCommandQueueInfo, queue, QUEUE_REFERENCES);
 }

@@ -42,8 +42,8 @@ static int64_t set_clock(const struct opencl_command *command, const struct devi
 	return offset;
 }
 
-static struct opencl_times told(const struct opencl_command *command,
-				const struct device_times *times, uint64_t now)
+static struct opencl_times times_told(const struct opencl_command *command,
+				      const struct device_times *times, uint64_t now)
 {
 	struct clock_rate rate = clock_now();
 	int64_t offset = set_clock(command, times, &rate, now);
@@ -68,7 +68,7 @@ static uint64_t push_end(struct opencl_queue *queue, uint64_t end)
 	return last;
 }
 
-static struct opencl_times estimated(const struct opencl_command *command, uint64_t now)
+static struct opencl_times times_estimated(const struct opencl_command *command, uint64_t now)
 {
 	uint64_t end = command->is_blocking ? MIN(now, command->end) : now;
 	uint64_t begin = command->begin, last = 0;
@@ -84,6 +84,6 @@ struct opencl_times times_of(const struct opencl_command *command, uint64_t now)
 	struct device_times times;
 
 	if (command->queue && command->queue->has_profiling && ask_times(command, &times))
-		return told(command, &times, now);
-	return estimated(command, now);
+		return times_told(command, &times, now);
+	return times_estimated(command, now);
 }

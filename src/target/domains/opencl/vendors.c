@@ -3,7 +3,7 @@
  * what is asked of it.  Vendors are added on a thread of ours, and looked through on any.
  */
 #include "target/domains/opencl/opencl.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 #define VENDORS_MAX 64u                 /* a driver that is loaded again is another */
 #define ICD2_TAG    0x4f50454e434c3331u /* the table proper is the loader's, and comes second */
@@ -119,18 +119,18 @@ bool vendor_object_table(uint32_t index, struct object_table *ret)
 void vendor_meet(const struct opencl_vendor *vendor, opencl_object object)
 {
 	uint64_t *table = object ? vendor_table_of(object) : NULL;
-	uint32_t place;
+	uint32_t index;
 
 	if (!table || vendor_with_table(table))
 		return;
 	for (uint32_t i = 0; i < MIN(object_count, VENDORS_MAX); i++)
 		if (__atomic_load_n(&objects[i].table, __ATOMIC_RELAXED) == table)
 			return;
-	place = __atomic_fetch_add(&object_count, 1, __ATOMIC_ACQ_REL);
-	if (place >= VENDORS_MAX)
+	index = __atomic_fetch_add(&object_count, 1, __ATOMIC_ACQ_REL);
+	if (index >= VENDORS_MAX)
 		return;
-	objects[place].slot_count = vendor->slot_count;
-	__atomic_store_n(&objects[place].table, table, __ATOMIC_RELEASE);
+	objects[index].slot_count = vendor->slot_count;
+	__atomic_store_n(&objects[index].table, table, __ATOMIC_RELEASE);
 }
 
 void vendor_after_context(struct hook_around *around, uint64_t end)

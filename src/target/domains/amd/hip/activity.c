@@ -11,7 +11,7 @@
 #include "target/domains/amd/notes.h"
 #include "target/domains/work.h"
 #include "target/hooks/clock.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 #include <time.h>
 
@@ -59,9 +59,9 @@ struct numbers {
 };
 static struct numbers queues, streams;
 
-static bool number_claim(uint64_t *place, uint64_t there, uint64_t item)
+static bool number_claim(uint64_t *slot, uint64_t there, uint64_t item)
 {
-	return __atomic_compare_exchange_n(place, &there, item, false, __ATOMIC_RELAXED,
+	return __atomic_compare_exchange_n(slot, &there, item, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED) ||
 	       there == item;
 }
@@ -133,7 +133,7 @@ static bool count_question(uint64_t cause)
 
 /* It is counted before it is noted: what another thread has asked since it was alone is later than
  * the moment for which it settles. */
-static void ask(enum launch_kind kind, struct launch *launch)
+static void activity_ask(enum launch_kind kind, struct launch *launch)
 {
 	uint32_t misses = launches_misses();
 	uint64_t since = launch->asked;
@@ -155,7 +155,7 @@ static void discount_failed(uint64_t cause)
 	writer->asked_in = 0;
 }
 
-static int answer(uint32_t command)
+static int activity_answer(uint32_t command)
 {
 	struct launch launch;
 
@@ -171,7 +171,7 @@ static int answer(uint32_t command)
 		launches_expect_graphs();
 		return WANTED;
 	}
-	ask((enum launch_kind)command, &launch);
+	activity_ask((enum launch_kind)command, &launch);
 	return WANTED;
 }
 
@@ -289,17 +289,17 @@ static int on_activity(uint32_t domain, uint32_t command, void *data)
 	if (domain != REPORT_OF_COMMANDS)
 		return NOT_WANTED;
 	if (!data)
-		return answer(command);
+		return activity_answer(command);
 	if ((uint64_t)data < LOWEST_ADDRESS || command >= LAUNCH_KINDS)
 		return WANTED;
 	write_report(activity, (enum launch_kind)command);
-	/* When its question is no more: see ask(). */
+	/* When its question is no more: see activity_ask(). */
 	if (activity->kind != KIND_GRAPH)
 		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_SEQ_CST);
 	return WANTED;
 }
 
-static uint32_t seen(void)
+static uint32_t activity_seen(void)
 {
 	return (uint32_t)is_asking[LAUNCH_KERNEL] << DOMAIN_KERNEL |
 	       (uint32_t)is_asking[LAUNCH_COPY] << DOMAIN_COPY;
@@ -308,14 +308,14 @@ static uint32_t seen(void)
 uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bool kernels,
 			bool copies)
 {
-	register_function *place;
+	register_function *enlist;
 
 	if (registered || (!kernels && !copies))
-		return registered ? seen() : 0;
-	place = (register_function *)got_symbol_beside((uint64_t)slots, REGISTER_NAME);
-	/* The place has room for one, and does not tell who is there. */
-	if (!place || got_has_module(OTHER_TRACER)) {
-		note_say(&amd_notes[place ? SAY_OTHER_TRACER : SAY_NO_REPORTS]);
+		return registered ? activity_seen() : 0;
+	enlist = (register_function *)got_symbol_beside((uint64_t)slots, REGISTER_NAME);
+	/* The runtime has room for one, and does not tell who is there. */
+	if (!enlist || got_has_module(OTHER_TRACER)) {
+		note_say(&amd_notes[enlist ? SAY_OTHER_TRACER : SAY_NO_REPORTS]);
 		return 0;
 	}
 	launch_shapes_prepare(names);
@@ -325,13 +325,13 @@ uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bo
 	queues = streams = (struct numbers){ 0 };
 	is_asking[LAUNCH_KERNEL] = kernels;
 	is_asking[LAUNCH_COPY] = copies;
-	place(on_activity);
-	registered = place;
+	enlist(on_activity);
+	registered = enlist;
 	registered_beside = (uint64_t)slots;
-	return seen();
+	return activity_seen();
 }
 
-/* The library may be gone meanwhile, and its place with it. */
+/* The library may be gone meanwhile, and its function with it. */
 static void take_away(void)
 {
 	void *library = got_hold(registered_beside);

@@ -1,7 +1,7 @@
 /*
  * Kernels and copies of HIP programs, as the runtime itself reports them.
  *
- * The runtime has one place for one function (hipRegisterTracerCallback).  It asks that function,
+ * The runtime has one slot for one function (hipRegisterTracerCallback).  It asks that function,
  * inside the call that makes a command, whether the command is to be reported, and reports it when
  * the device has done it.  Which report answers which question it does not say: that is inferred,
  * see launches.h.

@@ -45,7 +45,7 @@ static struct launch_pool *map_pool(void)
 	return r < 0 && r > -4096 ? NULL : (struct launch_pool *)r;
 }
 
-/* 0 is the age of places that were never used. */
+/* 0 is the age of slots that were never used. */
 void pool_forget_names(struct launch_pool *pool)
 {
 	if (!++pool->name_age)
@@ -68,14 +68,14 @@ struct comer {
 	uint64_t name;
 };
 
-static uint64_t sealed(uint64_t place, uint64_t name)
+static uint64_t seal_value(uint64_t address, uint64_t name)
 {
-	return place ^ name;
+	return address ^ name;
 }
 
 static bool take_over(struct launch_pool *pool, uint64_t from, const struct comer *me)
 {
-	*me->seal = sealed((uint64_t)me->seal, me->name);
+	*me->seal = seal_value((uint64_t)me->seal, me->name);
 	if (!__atomic_compare_exchange_n(&pool->holder, &from, me->name, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
@@ -90,7 +90,7 @@ static bool take_over(struct launch_pool *pool, uint64_t from, const struct come
 
 /* The calling thread has it itself: it was interrupted, and we are in a signal handler on whatever
  * stack; or it has left by longjmp.  The second is sure only where the seal is gone: we stand at
- * the same place, or it was overwritten, or its stack is not there any more. */
+ * the same address, or it was overwritten, or its stack is not there any more. */
 static bool is_left_by(const struct launch_pool *pool, uint64_t holder, const struct comer *me)
 {
 	pool_seal *theirs = (pool_seal *)pool->seal;
@@ -98,7 +98,7 @@ static bool is_left_by(const struct launch_pool *pool, uint64_t holder, const st
 	if (pool->seal_of != holder)
 		return false;
 	return theirs == me->seal || !stack_has_word(theirs) ||
-	       *theirs != sealed(pool->seal, holder);
+	       *theirs != seal_value(pool->seal, holder);
 }
 
 static bool is_gone(uint64_t holder)
@@ -127,7 +127,7 @@ static void wait_a_little(unsigned turn)
 }
 
 /* Nobody is waited for twice. */
-static bool lock(struct launch_pool *pool, const struct comer *me)
+static bool pool_enter(struct launch_pool *pool, const struct comer *me)
 {
 	uint64_t there = 0;
 
@@ -150,7 +150,7 @@ struct launch_pool *pool_lock(pool_seal *seal)
 	struct launch_pool *pool = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 	struct comer me = { seal, clock_ticks() << THREAD_BITS | (uint32_t)thread_number() };
 
-	return pool && lock(pool, &me) ? pool : NULL;
+	return pool && pool_enter(pool, &me) ? pool : NULL;
 }
 
 /* Not where it was taken from us. */
@@ -177,7 +177,7 @@ static struct launch_pool *lock_patiently(pool_seal *seal)
 }
 
 /* A thread that does not come out of the last one keeps it. */
-static int replace(void)
+static int pool_replace(void)
 {
 	struct launch_pool *pool;
 
@@ -201,7 +201,7 @@ int pool_open(void)
 	misses = 0;
 	pool = lock_patiently(&seal);
 	if (!pool)
-		return replace();
+		return pool_replace();
 	make_empty(pool);
 	pool_unlock(pool, &seal);
 	return 0;
@@ -257,47 +257,47 @@ struct source *pool_source(struct launch_pool *pool, uint64_t key, bool makes)
 	return source;
 }
 
-static uint32_t take_place(struct launch_pool *pool)
+static uint32_t take_slot(struct launch_pool *pool)
 {
-	uint32_t place = pool->free;
+	uint32_t slot = pool->free;
 
-	if (place != NOBODY)
-		pool->free = pool->items[place].newer;
+	if (slot != NOBODY)
+		pool->free = pool->items[slot].newer;
 	else if (pool->used < POOL_MAX)
-		place = pool->used++;
-	return place;
+		slot = pool->used++;
+	return slot;
 }
 
 bool pool_append(struct launch_pool *pool, struct source *source, enum launch_kind kind,
 		 const struct launch *launch)
 {
-	uint32_t place = take_place(pool), before;
+	uint32_t slot = take_slot(pool), before;
 
 	if (is_idle(source))
 		source->is_doubtful = false;
 	/* Never reported, it seems: the oldest makes room. */
-	if (place == NOBODY && source->oldest[kind]) {
+	if (slot == NOBODY && source->oldest[kind]) {
 		launches_miss();
 		pool_drop(pool, source, kind, source->oldest[kind]);
-		place = take_place(pool);
+		slot = take_slot(pool);
 	}
-	if (place == NOBODY)
+	if (slot == NOBODY)
 		return false;
 	before = source->newest[kind];
 	source->last = ++pool->last_number;
-	pool->items[place] = (struct question){ *launch, source->last, before, NOBODY };
+	pool->items[slot] = (struct question){ *launch, source->last, before, NOBODY };
 	if (before)
-		pool->items[before].newer = place;
+		pool->items[before].newer = slot;
 	else
-		source->oldest[kind] = place;
-	source->newest[kind] = place;
+		source->oldest[kind] = slot;
+	source->newest[kind] = slot;
 	return true;
 }
 
 void pool_drop(struct launch_pool *pool, struct source *source, enum launch_kind kind,
-	       uint32_t place)
+	       uint32_t slot)
 {
-	struct question *gone = &pool->items[place];
+	struct question *gone = &pool->items[slot];
 
 	if (gone->older)
 		pool->items[gone->older].newer = gone->newer;
@@ -308,5 +308,5 @@ void pool_drop(struct launch_pool *pool, struct source *source, enum launch_kind
 	else
 		source->newest[kind] = gone->older;
 	gone->newer = pool->free;
-	pool->free = place;
+	pool->free = slot;
 }

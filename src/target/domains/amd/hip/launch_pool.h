@@ -69,4 +69,4 @@ struct source *pool_source(struct launch_pool *pool, uint64_t key, bool makes);
 bool pool_append(struct launch_pool *pool, struct source *source, enum launch_kind kind,
 		 const struct launch *launch);
 void pool_drop(struct launch_pool *pool, struct source *source, enum launch_kind kind,
-	       uint32_t place);
+	       uint32_t slot);

@@ -1,6 +1,6 @@
 /*
  * Where the calls of HIP that make commands have the stream, the sizes and the addresses among
- * their arguments.  Places count words: a dim3 takes two.
+ * their arguments.  Indexes count words: a dim3 takes two.
  */
 #include "target/domains/amd/hip/launches.h"
 
@@ -155,12 +155,12 @@ static void read_config(const struct hook_frame *frame, struct launch *ret)
 	ret->stream = config->stream;
 }
 
-static uint64_t argument_at(const struct hook_frame *frame, int8_t place)
+static uint64_t argument_at(const struct hook_frame *frame, int8_t index)
 {
-	return place == NO ? 0 : hook_argument(frame, (unsigned)place);
+	return index == NO ? 0 : hook_argument(frame, (unsigned)index);
 }
 
-static int8_t function_place(const struct shape *shape)
+static int8_t function_index(const struct shape *shape)
 {
 	return shape->form == FORM_CONFIG ? 1 : 0;
 }
@@ -182,7 +182,7 @@ static void read_shape(const struct hook_frame *frame, const struct shape *shape
 	ret->to = argument_at(frame, shape->to);
 	ret->from = argument_at(frame, shape->from);
 	ret->what =
-		argument_at(frame, shape->form >= FORM_DIM3 ? function_place(shape) : shape->size);
+		argument_at(frame, shape->form >= FORM_DIM3 ? function_index(shape) : shape->size);
 	ret->direction = direction_of(argument_at(frame, shape->direction));
 	ret->is_of_graph = shape->form == FORM_GRAPH;
 	if (shape->form == FORM_DIM3)

@@ -81,8 +81,8 @@ static uint64_t *name_of(struct launch_pool *pool, uint64_t function)
 	return NULL;
 }
 
-static bool fits(struct launch_pool *pool, const struct launch_report *report,
-		 const struct launch *launch)
+static bool launch_fits(struct launch_pool *pool, const struct launch_report *report,
+			const struct launch *launch)
 {
 	const uint64_t *name;
 
@@ -126,27 +126,27 @@ static bool may_have(const struct source *source, const struct source *owner, ui
 static uint32_t find_fitting(struct launch_pool *pool, const struct source *source,
 			     const struct launch_report *report)
 {
-	uint32_t place = source->oldest[report->kind];
+	uint32_t slot = source->oldest[report->kind];
 	uint32_t other =
 		source->oldest[report->kind == LAUNCH_KERNEL ? LAUNCH_COPY : LAUNCH_KERNEL];
 
-	if (!source->queue && other && pool->items[other].number < pool->items[place].number)
+	if (!source->queue && other && pool->items[other].number < pool->items[slot].number)
 		return NOBODY;
-	for (unsigned i = 0; place && i < SKIPS_MAX; i++) {
-		if (fits(pool, report, &pool->items[place].launch))
-			return place;
-		place = source->queue ? pool->items[place].newer : NOBODY;
+	for (unsigned i = 0; slot && i < SKIPS_MAX; i++) {
+		if (launch_fits(pool, report, &pool->items[slot].launch))
+			return slot;
+		slot = source->queue ? pool->items[slot].newer : NOBODY;
 	}
 	return NOBODY;
 }
 
 struct choice {
 	struct source *source;
-	uint32_t place;
+	uint32_t slot;
 	unsigned count; /* of sources that would fit */
 };
 
-static struct choice choose(struct launch_pool *pool, const struct launch_report *report)
+static struct choice launch_choose(struct launch_pool *pool, const struct launch_report *report)
 {
 	uint64_t queue = queue_key(report);
 	const struct source *owner = find_owner(pool, queue);
@@ -154,14 +154,14 @@ static struct choice choose(struct launch_pool *pool, const struct launch_report
 
 	for (uint32_t i = 0; i < pool->source_count; i++) {
 		struct source *source = &pool->sources[i];
-		uint32_t place =
+		uint32_t slot =
 			may_have(source, owner, queue) ? find_fitting(pool, source, report) : 0;
 
-		best.count += place != NOBODY;
-		if (place &&
-		    (!best.source || pool->items[place].number < pool->items[best.place].number)) {
+		best.count += slot != NOBODY;
+		if (slot &&
+		    (!best.source || pool->items[slot].number < pool->items[best.slot].number)) {
 			best.source = source;
-			best.place = place;
+			best.slot = slot;
 		}
 	}
 	return best;
@@ -169,7 +169,7 @@ static struct choice choose(struct launch_pool *pool, const struct launch_report
 
 /* Several streams fit, and of none is it known: which of their questions is answered cannot be said
  * before they have none left. */
-static void doubt(struct launch_pool *pool, const struct launch_report *report)
+static void sources_doubt(struct launch_pool *pool, const struct launch_report *report)
 {
 	uint64_t queue = queue_key(report);
 	const struct source *owner = find_owner(pool, queue);
@@ -185,30 +185,30 @@ static void doubt(struct launch_pool *pool, const struct launch_report *report)
 
 /* Each report has its question.  Where no source of its queue has one, a source was taken for one
  * of another queue. */
-static void distrust(struct launch_pool *pool, const struct launch_report *report)
+static void sources_distrust(struct launch_pool *pool, const struct launch_report *report)
 {
 	struct source *oldest = NULL;
 
 	for (uint32_t i = 0; i < pool->source_count; i++) {
 		struct source *source = &pool->sources[i];
-		uint32_t place = source->oldest[report->kind];
+		uint32_t slot = source->oldest[report->kind];
 
-		if (!place || !fits(pool, report, &pool->items[place].launch))
+		if (!slot || !launch_fits(pool, report, &pool->items[slot].launch))
 			continue;
 		source->queue = 0;
 		source->is_doubtful = true;
 		if (!oldest ||
-		    pool->items[place].number < pool->items[oldest->oldest[report->kind]].number)
+		    pool->items[slot].number < pool->items[oldest->oldest[report->kind]].number)
 			oldest = source;
 	}
 	if (oldest)
 		pool_drop(pool, oldest, report->kind, oldest->oldest[report->kind]);
 }
 
-static void learn(struct launch_pool *pool, const struct choice *choice,
-		  const struct launch_report *report)
+static void source_learn(struct launch_pool *pool, const struct choice *choice,
+			 const struct launch_report *report)
 {
-	uint64_t what = pool->items[choice->place].launch.what;
+	uint64_t what = pool->items[choice->slot].launch.what;
 	uint64_t *name = report->kind == LAUNCH_KERNEL && what ? name_of(pool, what) : NULL;
 
 	choice->source->queue = queue_key(report);
@@ -221,11 +221,12 @@ static bool is_sure(const struct choice *choice)
 	return choice->source->queue || (choice->count == 1 && !choice->source->is_doubtful);
 }
 
-static void take(struct launch_pool *pool, const struct choice *choice, enum launch_kind kind)
+static void launch_take(struct launch_pool *pool, const struct choice *choice,
+			enum launch_kind kind)
 {
-	while (choice->source->oldest[kind] != choice->place)
+	while (choice->source->oldest[kind] != choice->slot)
 		pool_drop(pool, choice->source, kind, choice->source->oldest[kind]);
-	pool_drop(pool, choice->source, kind, choice->place);
+	pool_drop(pool, choice->source, kind, choice->slot);
 }
 
 bool launches_take(const struct launch_report *report, struct launch *ret)
@@ -239,17 +240,17 @@ bool launches_take(const struct launch_report *report, struct launch *ret)
 		launches_miss();
 		return false;
 	}
-	choice = choose(pool, report);
+	choice = launch_choose(pool, report);
 	if (choice.source) {
 		is_found = is_sure(&choice) && is_settled();
 		if (is_found)
-			learn(pool, &choice, report);
+			source_learn(pool, &choice, report);
 		else
-			doubt(pool, report);
-		*ret = pool->items[choice.place].launch;
-		take(pool, &choice, report->kind);
+			sources_doubt(pool, report);
+		*ret = pool->items[choice.slot].launch;
+		launch_take(pool, &choice, report->kind);
 	} else if (!pool->has_graphs) {
-		distrust(pool, report);
+		sources_distrust(pool, report);
 	}
 	pool_unlock(pool, &seal);
 	return is_found;

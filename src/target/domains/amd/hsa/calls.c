@@ -43,10 +43,10 @@ static uint64_t behind_hook(const uint64_t *slot)
 {
 	uint64_t value = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
-	return hook_is_stub(value) ? word_old(slot) : value;
+	return hook_is_stub(value) ? patch_old(slot) : value;
 }
 
-static uint64_t find(const struct hsa_slots *table, const char *name)
+static uint64_t slots_find(const struct hsa_slots *table, const char *name)
 {
 	const struct slot_list *list = table->list;
 
@@ -61,7 +61,8 @@ bool hsa_calls_find(const struct hsa_slots *core, const struct hsa_slots *amd_ex
 	bool is_whole = true;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(wanted); i++) {
-		uint64_t found = find(wanted[i].part == CORE ? core : amd_ext, wanted[i].name);
+		uint64_t found =
+			slots_find(wanted[i].part == CORE ? core : amd_ext, wanted[i].name);
 
 		*(uint64_t *)((char *)&hsa_calls + wanted[i].at) = found;
 		is_whole &= found || !wanted[i].is_needed;

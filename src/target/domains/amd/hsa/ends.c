@@ -56,7 +56,7 @@ void hsa_after_load(struct hook_around *around, uint64_t end)
 		hsa_look_at_signal(around->frame.arguments[0], (int64_t)around->frame.results[0]);
 }
 
-/* (count, signals, ...) gives the place of the one that was found so. */
+/* (count, signals, ...) gives the index of the one that was found so. */
 void hsa_after_wait_any(struct hook_around *around, uint64_t end)
 {
 	const uint64_t *signals = (const uint64_t *)around->frame.arguments[1];

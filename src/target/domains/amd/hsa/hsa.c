@@ -79,7 +79,7 @@ static const struct import_pattern imports[] = {
 	{ &core_status, "libhsa-runtime64*:hsa_*" },
 };
 
-static bool start(const struct trace_request *request)
+static bool hsa_start(const struct trace_request *request)
 {
 	(void)request;
 	return imports_add(imports, ARRAY_SIZE(imports), DOMAIN_HSA_CORE);
@@ -103,7 +103,7 @@ static bool start_finalizer(const struct trace_request *request)
 	return imports_add(imports, ARRAY_SIZE(imports), DOMAIN_HSA_FINALIZER);
 }
 
-const struct domain_hooks hooks_hsa_core = { DOMAIN_HSA_CORE, NULL, 0, start };
+const struct domain_hooks hooks_hsa_core = { DOMAIN_HSA_CORE, NULL, 0, hsa_start };
 const struct domain_hooks hooks_hsa_amd = { DOMAIN_HSA_AMD, NULL, 0, start_amd };
 const struct domain_hooks hooks_hsa_image = { DOMAIN_HSA_IMAGE, NULL, 0, start_image };
 const struct domain_hooks hooks_hsa_finalizer = { DOMAIN_HSA_FINALIZER, NULL, 0, start_finalizer };

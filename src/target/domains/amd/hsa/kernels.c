@@ -1,5 +1,5 @@
 /*
- * Names are kept in memory of ours: a place is taken once and given back with the whole session.
+ * Names are kept in memory of ours: a slot is taken once and given back with the whole session.
  * Written by who loads an executable, read by who rings a doorbell.
  */
 #include "target/domains/amd/hsa/kernels.h"
@@ -51,7 +51,7 @@ static struct memory *map_memory(void)
 	return r < 0 && r > -4096 ? NULL : (struct memory *)r;
 }
 
-static uint32_t place_of(uint64_t kernel, uint32_t probe)
+static uint32_t slot_of(uint64_t kernel, uint32_t probe)
 {
 	return (uint32_t)((kernel * 0x9e3779b97f4a7c15u >> 40) + probe) % KERNELS_MAX;
 }
@@ -86,10 +86,10 @@ static uint64_t read_name(uint64_t symbol)
 	return (uint64_t)(name - memory->names) + 1;
 }
 
-static void note(uint64_t kernel, uint64_t executable, uint64_t name)
+static void kernel_note(uint64_t kernel, uint64_t executable, uint64_t name)
 {
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
-		uint32_t at = place_of(kernel, i);
+		uint32_t at = slot_of(kernel, i);
 		uint64_t there = __atomic_load_n(&memory->kernels[at].kernel, __ATOMIC_RELAXED);
 
 		if (there > REMOVED && there != kernel)
@@ -98,7 +98,7 @@ static void note(uint64_t kernel, uint64_t executable, uint64_t name)
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
 		memory->kernels[at].executable = executable;
-		/* Release: who sees the place of the name sees the name. */
+		/* Release: who sees the slot of the name sees the name. */
 		__atomic_store_n(&memory->kernels[at].name, name, __ATOMIC_RELEASE);
 		return;
 	}
@@ -116,7 +116,7 @@ static int note_symbol(uint64_t executable, uint64_t agent, uint64_t symbol, voi
 		return 0;
 	name = read_name(symbol);
 	if (name)
-		note(kernel, executable, name);
+		kernel_note(kernel, executable, name);
 	return 0;
 }
 
@@ -173,7 +173,7 @@ void hsa_kernels_remove(uint64_t executable)
 static const char *find_name(uint64_t kernel)
 {
 	for (uint32_t i = 0; memory && i < PROBES_MAX; i++) {
-		uint32_t at = place_of(kernel, i);
+		uint32_t at = slot_of(kernel, i);
 		uint64_t there = __atomic_load_n(&memory->kernels[at].kernel, __ATOMIC_ACQUIRE);
 		uint64_t name;
 

@@ -36,11 +36,11 @@ static void write_piece(struct writer *writer, const struct hook *hook,
 	(void)work_write(writer, DOMAIN_MEMORY, frame->begin, end, values);
 }
 
-static uint64_t pointed(const struct hook_frame *frame, unsigned index)
+static uint64_t argument_pointed(const struct hook_frame *frame, unsigned index)
 {
-	const uint64_t *place = (const uint64_t *)hook_argument(frame, index);
+	const uint64_t *pointer = (const uint64_t *)hook_argument(frame, index);
 
-	return place && !(int32_t)frame->results[0] ? *place : 0;
+	return pointer && !(int32_t)frame->results[0] ? *pointer : 0;
 }
 
 /* (region, size, void **address) */
@@ -48,7 +48,7 @@ void write_region_allocate(struct writer *writer, const struct hook *hook,
 			   const struct hook_frame *frame, uint64_t end)
 {
 	write_piece(writer, hook, frame, end,
-		    &(struct piece){ frame->arguments[1], pointed(frame, 2),
+		    &(struct piece){ frame->arguments[1], argument_pointed(frame, 2),
 				     agents_of_pool(frame->arguments[0]), MEMORY_ALLOCATE });
 }
 
@@ -57,7 +57,7 @@ void write_pool_allocate(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end)
 {
 	write_piece(writer, hook, frame, end,
-		    &(struct piece){ frame->arguments[1], pointed(frame, 3),
+		    &(struct piece){ frame->arguments[1], argument_pointed(frame, 3),
 				     agents_of_pool(frame->arguments[0]), MEMORY_ALLOCATE });
 }
 
@@ -74,7 +74,7 @@ void write_handle_create(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end)
 {
 	write_piece(writer, hook, frame, end,
-		    &(struct piece){ frame->arguments[1], pointed(frame, 4),
+		    &(struct piece){ frame->arguments[1], argument_pointed(frame, 4),
 				     agents_of_pool(frame->arguments[0]),
 				     MEMORY_VIRTUAL_ALLOCATE });
 }

@@ -21,8 +21,8 @@ static bool on_done(int64_t value, void *data)
 	return false; /* once is enough */
 }
 
-static bool describe(const struct known_queue *queue, const struct hsa_packet *packet,
-		     uint64_t cause, struct hsa_command *ret)
+static bool packet_describe(const struct known_queue *queue, const struct hsa_packet *packet,
+			    uint64_t cause, struct hsa_command *ret)
 {
 	uint64_t now = clock_ticks();
 	writer_seal seal;
@@ -121,7 +121,7 @@ static void look_back(const struct known_queue *queue, const struct hsa_packet *
 	struct hsa_time time = { 0, 0 };
 
 	if (!packet->setup || packet->setup > DIMENSIONS_MAX || !packet->kernel ||
-	    !describe(queue, packet, cause, &command))
+	    !packet_describe(queue, packet, cause, &command))
 		return;
 	if (packet->completion && command.agent &&
 	    hsa_calls.dispatch_time(command.agent, packet->completion, &time))
@@ -131,14 +131,14 @@ static void look_back(const struct known_queue *queue, const struct hsa_packet *
 
 /* The packet of another thread, which may have rung for it meanwhile, and waited for its end, and
  * set its signal for the next one: then nobody will look at the signal for this one any more. */
-static void recheck(const struct hsa_packet *packet, const struct hsa_command *command)
+static void packet_recheck(const struct hsa_packet *packet, const struct hsa_command *command)
 {
 	if (!is_still_there(packet, command->signal) &&
 	    pending_cancel(command->signal, command->cause))
 		hsa_write_done(command, &(struct hsa_time){ 0, 0 });
 }
 
-/* What is done by now may have had its signal destroyed, too, before we held a place for it. */
+/* What is done by now may have had its signal destroyed, too, before we held a slot for it. */
 static bool follow_packet(const struct hsa_packet *packet, struct hsa_command *command,
 			  uint64_t signal, bool is_last)
 {
@@ -154,7 +154,7 @@ static bool follow_packet(const struct hsa_packet *packet, struct hsa_command *c
 	if (!hsa_follow_signal(command, signal, token))
 		return false;
 	if (!is_last)
-		recheck(packet, command);
+		packet_recheck(packet, command);
 	return true;
 }
 
@@ -164,7 +164,7 @@ static void look_at_kernel(const struct known_queue *queue, struct hsa_packet *p
 	uint64_t signal = packet->completion;
 	struct hsa_command command;
 
-	if (!describe(queue, packet, cause, &command))
+	if (!packet_describe(queue, packet, cause, &command))
 		return;
 	if (!(signal ? follow_packet(packet, &command, signal, is_last)
 		     : give_signal(packet, &command)))

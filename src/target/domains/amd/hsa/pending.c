@@ -1,9 +1,9 @@
 /*
- * Runs on threads of the program's, before and after their calls: no lock, no waiting.  A place
+ * Runs on threads of the program's, before and after their calls: no lock, no waiting.  A slot
  * goes from free to taken (somebody fills it in), to waiting, to taken (somebody has it), to free.
  * Whoever takes one has a ticket of his own: what he does to it after somebody has taken it away
  * from him, or after the session, comes to nothing.  Keys are apart, since programs ask about
- * signals all the time, and stay when their place is free.
+ * signals all the time, and stay when their slot is free.
  */
 #include "target/domains/amd/hsa/pending.h"
 
@@ -12,16 +12,16 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define PLACES_MAX 16384u
-#define WINDOW     32u
+#define SLOTS_MAX 16384u
+#define WINDOW    32u
 
-/* The state of a place, or a ticket. */
+/* The state of a slot, or a ticket. */
 enum { FREE, WAITING, FIRST_TICKET };
 
 struct memory {
-	uint64_t keys[PLACES_MAX];
-	uint32_t states[PLACES_MAX];
-	struct hsa_command items[PLACES_MAX];
+	uint64_t keys[SLOTS_MAX];
+	uint32_t states[SLOTS_MAX];
+	struct hsa_command items[SLOTS_MAX];
 };
 static struct memory *memory;
 static uint32_t last_ticket;
@@ -47,9 +47,9 @@ void pending_close(void)
 		raw3(SYS_madvise, memory, sizeof(*memory), MADV_DONTNEED);
 }
 
-static uint32_t first_place(uint64_t signal)
+static uint32_t first_slot(uint64_t signal)
 {
-	return (uint32_t)(signal * 0x9e3779b97f4a7c15u >> 40) % (PLACES_MAX - WINDOW);
+	return (uint32_t)(signal * 0x9e3779b97f4a7c15u >> 40) % (SLOTS_MAX - WINDOW);
 }
 
 static uint32_t new_ticket(void)
@@ -59,31 +59,31 @@ static uint32_t new_ticket(void)
 	return ticket < FIRST_TICKET ? ticket + FIRST_TICKET : ticket;
 }
 
-/* As callers know it: the number of the place, and the ticket for it. */
-static uint64_t token_of(uint32_t place, uint32_t ticket)
+/* As callers know it: the number of the slot, and the ticket for it. */
+static uint64_t token_of(uint32_t slot, uint32_t ticket)
 {
-	return (uint64_t)ticket << 32 | (place + 1);
+	return (uint64_t)ticket << 32 | (slot + 1);
 }
 
-static uint32_t place_in(uint64_t token)
+static uint32_t slot_in(uint64_t token)
 {
 	return (uint32_t)token - 1;
 }
 
-static bool change(uint32_t place, uint32_t from, uint32_t to)
+static bool slot_change(uint32_t slot, uint32_t from, uint32_t to)
 {
-	/* Sequential: who destroys a signal sees the place, or who holds it sees that. */
-	return __atomic_compare_exchange_n(&memory->states[place], &from, to, false,
+	/* Sequential: who destroys a signal sees the slot, or who holds it sees that. */
+	return __atomic_compare_exchange_n(&memory->states[slot], &from, to, false,
 					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
 uint64_t pending_hold(uint64_t signal)
 {
-	uint32_t first = first_place(signal), ticket = new_ticket();
+	uint32_t first = first_slot(signal), ticket = new_ticket();
 
 	for (uint32_t i = first; memory && i < first + WINDOW; i++) {
 		if (__atomic_load_n(&memory->states[i], __ATOMIC_RELAXED) != FREE ||
-		    !change(i, FREE, ticket))
+		    !slot_change(i, FREE, ticket))
 			continue;
 		__atomic_store_n(&memory->keys[i], signal, __ATOMIC_SEQ_CST);
 		return token_of(i, ticket);
@@ -93,23 +93,23 @@ uint64_t pending_hold(uint64_t signal)
 
 bool pending_fill(uint64_t token, const struct hsa_command *command)
 {
-	uint32_t place = place_in(token);
+	uint32_t slot = slot_in(token);
 
-	if (__atomic_load_n(&memory->states[place], __ATOMIC_ACQUIRE) != token >> 32)
+	if (__atomic_load_n(&memory->states[slot], __ATOMIC_ACQUIRE) != token >> 32)
 		return false;
-	memory->items[place] = *command;
+	memory->items[slot] = *command;
 	return pending_put_back(token);
 }
 
 bool pending_put_back(uint64_t token)
 {
-	return change(place_in(token), (uint32_t)(token >> 32), WAITING);
+	return slot_change(slot_in(token), (uint32_t)(token >> 32), WAITING);
 }
 
 void pending_give_back(uint64_t token)
 {
 	if (token)
-		(void)change(place_in(token), (uint32_t)(token >> 32), FREE);
+		(void)slot_change(slot_in(token), (uint32_t)(token >> 32), FREE);
 }
 
 bool pending_add(const struct hsa_command *command)
@@ -119,8 +119,8 @@ bool pending_add(const struct hsa_command *command)
 	return token && pending_fill(token, command);
 }
 
-/* The next place from there on that waits for the signal; the end of the window. */
-static uint32_t next_place(uint64_t signal, uint32_t from, uint32_t end)
+/* The next slot from there on that waits for the signal; the end of the window. */
+static uint32_t next_slot(uint64_t signal, uint32_t from, uint32_t end)
 {
 	while (from < end && (__atomic_load_n(&memory->keys[from], __ATOMIC_RELAXED) != signal ||
 			      __atomic_load_n(&memory->states[from], __ATOMIC_ACQUIRE) != WAITING))
@@ -131,23 +131,23 @@ static uint32_t next_place(uint64_t signal, uint32_t from, uint32_t end)
 /* Calls `fits` for those that wait for the signal, until one fits; that one is given. */
 typedef bool fits(const struct hsa_command *command, int64_t value, uint64_t cause);
 
-static uint64_t take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
-		     struct hsa_command *ret)
+static uint64_t command_take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
+			     struct hsa_command *ret)
 {
-	uint32_t first = first_place(signal), end = first + WINDOW, ticket = 0;
+	uint32_t first = first_slot(signal), end = first + WINDOW, ticket = 0;
 
-	for (uint32_t i = memory ? next_place(signal, first, end) : end; i < end;
-	     i = next_place(signal, i + 1, end)) {
+	for (uint32_t i = memory ? next_slot(signal, first, end) : end; i < end;
+	     i = next_slot(signal, i + 1, end)) {
 		if (!ticket)
 			ticket = new_ticket();
-		if (!change(i, WAITING, ticket))
+		if (!slot_change(i, WAITING, ticket))
 			continue;
 		if (memory->items[i].signal == signal &&
 		    is_meant(&memory->items[i], value, cause)) {
 			*ret = memory->items[i];
 			return token_of(i, ticket);
 		}
-		(void)change(i, ticket, WAITING);
+		(void)slot_change(i, ticket, WAITING);
 	}
 	return 0;
 }
@@ -166,14 +166,14 @@ static bool is_of_call(const struct hsa_command *command, int64_t value, uint64_
 
 uint64_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret)
 {
-	return take(signal, is_done, value, 0, ret);
+	return command_take(signal, is_done, value, 0, ret);
 }
 
 bool pending_cancel(uint64_t signal, uint64_t cause)
 {
 	struct hsa_command unused;
 
-	uint64_t token = take(signal, is_of_call, 0, cause, &unused);
+	uint64_t token = command_take(signal, is_of_call, 0, cause, &unused);
 
 	pending_give_back(token);
 	return token != 0;
@@ -181,7 +181,7 @@ bool pending_cancel(uint64_t signal, uint64_t cause)
 
 bool pending_has(uint64_t signal)
 {
-	uint32_t first = first_place(signal);
+	uint32_t first = first_slot(signal);
 
 	for (uint32_t i = first; memory && i < first + WINDOW; i++)
 		if (__atomic_load_n(&memory->keys[i], __ATOMIC_SEQ_CST) == signal &&
@@ -192,24 +192,24 @@ bool pending_has(uint64_t signal)
 
 void pending_drop(uint64_t signal)
 {
-	uint32_t first = first_place(signal);
+	uint32_t first = first_slot(signal);
 
 	for (uint32_t i = first; memory && i < first + WINDOW; i++) {
 		uint32_t state = __atomic_load_n(&memory->states[i], __ATOMIC_ACQUIRE);
 
-		/* By now the place may be another's. */
+		/* By now the slot may be another's. */
 		if (__atomic_load_n(&memory->keys[i], __ATOMIC_RELAXED) == signal)
-			(void)change(i, state, FREE);
+			(void)slot_change(i, state, FREE);
 	}
 }
 
 unsigned pending_count_of(uint64_t signal)
 {
-	uint32_t first = first_place(signal), end = first + WINDOW;
+	uint32_t first = first_slot(signal), end = first + WINDOW;
 	unsigned count = 0;
 
-	for (uint32_t i = memory ? next_place(signal, first, end) : end; i < end;
-	     i = next_place(signal, i + 1, end))
+	for (uint32_t i = memory ? next_slot(signal, first, end) : end; i < end;
+	     i = next_slot(signal, i + 1, end))
 		count++;
 	return count;
 }
@@ -218,7 +218,7 @@ uint32_t pending_count(void)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; memory && i < PLACES_MAX; i++)
+	for (uint32_t i = 0; memory && i < SLOTS_MAX; i++)
 		count += __atomic_load_n(&memory->states[i], __ATOMIC_RELAXED) != FREE;
 	return count;
 }

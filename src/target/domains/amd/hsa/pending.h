@@ -21,8 +21,8 @@ struct hsa_command {
 int pending_open(void) MUST_CHECK;
 void pending_close(void);
 
-/* A place for one that waits for the signal, as long as it is not filled in or given back; 0 when
- * there is no room.  While a signal has such places it is not destroyed, see pending_has(). */
+/* A slot for one that waits for the signal, as long as it is not filled in or given back; 0 when
+ * there is no room.  While a signal has such slots it is not destroyed, see pending_has(). */
 uint64_t pending_hold(uint64_t signal);
 /* False: it was taken away meanwhile. */
 bool pending_fill(uint64_t token, const struct hsa_command *command);

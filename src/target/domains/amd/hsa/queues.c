@@ -1,5 +1,5 @@
 /*
- * Runs on threads of the program's, while they use the queue: so it is there.  No lock: a place is
+ * Runs on threads of the program's, while they use the queue: so it is there.  No lock: a slot is
  * claimed by its doorbell, and used once it is filled in.
  */
 #include "target/domains/amd/hsa/queues.h"
@@ -16,14 +16,14 @@
 
 static struct known_queue queues[QUEUES_MAX];
 
-static uint32_t first_place(uint64_t doorbell)
+static uint32_t first_slot(uint64_t doorbell)
 {
 	return (uint32_t)(doorbell * 0x9e3779b97f4a7c15u >> 40) % (QUEUES_MAX - WINDOW);
 }
 
-static struct known_queue *find(uint64_t doorbell)
+static struct known_queue *queue_find(uint64_t doorbell)
 {
-	struct known_queue *first = &queues[first_place(doorbell)];
+	struct known_queue *first = &queues[first_slot(doorbell)];
 
 	for (struct known_queue *at = first; at < first + WINDOW; at++)
 		if (__atomic_load_n(&at->doorbell, __ATOMIC_ACQUIRE) == doorbell)
@@ -31,9 +31,9 @@ static struct known_queue *find(uint64_t doorbell)
 	return NULL;
 }
 
-static struct known_queue *claim(uint64_t doorbell)
+static struct known_queue *queue_claim(uint64_t doorbell)
 {
-	struct known_queue *first = &queues[first_place(doorbell)];
+	struct known_queue *first = &queues[first_slot(doorbell)];
 
 	for (struct known_queue *at = first; at < first + WINDOW; at++) {
 		uint64_t nobody = 0;
@@ -55,79 +55,79 @@ static uint64_t ask_agent(const struct hsa_queue *queue)
 	return agents_only_device();
 }
 
-/* Memory of a place stays with it: a thread may still be looking. */
-static bool make_room(struct known_queue *place)
+/* Memory of a slot stays with it: a thread may still be looking. */
+static bool make_room(struct known_queue *slot)
 {
 	long r;
 
-	if (place->looked && place->room >= place->size) {
-		raw3(SYS_madvise, place->looked, place->room * sizeof(uint64_t), MADV_DONTNEED);
+	if (slot->looked && slot->room >= slot->size) {
+		raw3(SYS_madvise, slot->looked, slot->room * sizeof(uint64_t), MADV_DONTNEED);
 		return true;
 	}
-	r = raw6(SYS_mmap, 0, place->size * sizeof(uint64_t), PROT_READ | PROT_WRITE,
+	r = raw6(SYS_mmap, 0, slot->size * sizeof(uint64_t), PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r < 0 && r > -4096)
 		return false;
-	place->room = place->size;
-	__atomic_store_n(&place->looked, (uint64_t *)r, __ATOMIC_RELEASE);
+	slot->room = slot->size;
+	__atomic_store_n(&slot->looked, (uint64_t *)r, __ATOMIC_RELEASE);
 	return true;
 }
 
-static void fill(struct known_queue *place, const struct hsa_queue *queue, uint64_t next,
-		 uint64_t agent)
+static void queue_fill(struct known_queue *slot, const struct hsa_queue *queue, uint64_t next,
+		       uint64_t agent)
 {
-	place->queue = queue;
-	place->base = queue->base;
-	place->size = queue->size;
-	place->low = next;
-	place->agent = agent ? agent : ask_agent(queue);
-	place->device = agents_of_agent(place->agent);
-	place->number = queue->id + 1 < WORK_NUMBERS ? queue->id + 1 : 0;
+	slot->queue = queue;
+	slot->base = queue->base;
+	slot->size = queue->size;
+	slot->low = next;
+	slot->agent = agent ? agent : ask_agent(queue);
+	slot->device = agents_of_agent(slot->agent);
+	slot->number = queue->id + 1 < WORK_NUMBERS ? queue->id + 1 : 0;
 	/* Stays on: whether the program wanted it before us cannot be asked, and it costs next to
 	 * nothing. */
 	(void)hsa_calls.profile_queue(queue, 1);
 	/* Release: pairs with hsa_queue_of(). */
-	if (make_room(place))
-		__atomic_store_n(&place->is_known, 1, __ATOMIC_RELEASE);
+	if (make_room(slot))
+		__atomic_store_n(&slot->is_known, 1, __ATOMIC_RELEASE);
 }
 
 void hsa_queue_learn(const struct hsa_queue *queue, uint64_t next, uint64_t agent)
 {
-	struct known_queue *place;
+	struct known_queue *slot;
 
 	if (!queue || !queue->doorbell || !queue->base || !queue->size ||
-	    queue->size & (queue->size - 1) || find(queue->doorbell))
+	    queue->size & (queue->size - 1) || queue_find(queue->doorbell))
 		return;
-	place = claim(queue->doorbell);
-	if (place)
-		fill(place, queue, next, agent);
+	slot = queue_claim(queue->doorbell);
+	if (slot)
+		queue_fill(slot, queue, next, agent);
 }
 
-static void clear(struct known_queue *place)
+static void queue_clear(struct known_queue *slot)
 {
-	__atomic_store_n(&place->is_known, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&place->doorbell, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->is_known, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->doorbell, 0, __ATOMIC_RELEASE);
 }
 
 void hsa_queue_forget(const struct hsa_queue *queue)
 {
-	struct known_queue *place = queue ? find(queue->doorbell) : NULL;
+	struct known_queue *slot = queue ? queue_find(queue->doorbell) : NULL;
 
-	if (place)
-		clear(place);
+	if (slot)
+		queue_clear(slot);
 }
 
 void hsa_queues_clear(void)
 {
 	for (unsigned i = 0; i < QUEUES_MAX; i++)
-		clear(&queues[i]);
+		queue_clear(&queues[i]);
 }
 
 struct known_queue *hsa_queue_of(uint64_t doorbell)
 {
-	struct known_queue *place = find(doorbell);
+	struct known_queue *slot = queue_find(doorbell);
 
-	return place && __atomic_load_n(&place->is_known, __ATOMIC_ACQUIRE) ? place : NULL;
+	return slot && __atomic_load_n(&slot->is_known, __ATOMIC_ACQUIRE) ? slot : NULL;
 }
 
 static struct hsa_packet *packet_at(const struct known_queue *queue, uint64_t index)
@@ -147,14 +147,14 @@ static bool is_filled_in(const struct known_queue *queue, uint64_t index)
 	return (header & PACKET_TYPE) != PACKET_INVALID;
 }
 
-static bool take(const struct known_queue *queue, uint64_t index, bool is_last)
+static bool queue_take_packet(const struct known_queue *queue, uint64_t index, bool is_last)
 {
-	uint64_t *place = looked_at(queue, index);
-	uint64_t there = __atomic_load_n(place, __ATOMIC_RELAXED);
+	uint64_t *slot = looked_at(queue, index);
+	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
-	/* It may be the place of a later one by now. */
+	/* It may be the slot of a later one by now. */
 	return (int64_t)(index + 1 - there) > 0 && (is_last || is_filled_in(queue, index)) &&
-	       __atomic_compare_exchange_n(place, &there, index + 1, false, __ATOMIC_RELAXED,
+	       __atomic_compare_exchange_n(slot, &there, index + 1, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
 }
 
@@ -180,7 +180,7 @@ bool hsa_queue_next(struct known_queue *queue, uint64_t *index, uint64_t last)
 	if ((int64_t)(low - *index) > 0)
 		*index = (int64_t)(low - last) > 0 ? last : low;
 	for (; (int64_t)(last - *index) >= 0; ++*index)
-		if (take(queue, *index, *index == last))
+		if (queue_take_packet(queue, *index, *index == last))
 			return true;
 	raise_low(queue, last);
 	return false;

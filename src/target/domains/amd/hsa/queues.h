@@ -11,7 +11,7 @@ struct known_queue {
 	const struct hsa_queue *queue;
 	uint64_t base, size;
 	uint64_t low;     /* packets before this one were looked at */
-	uint64_t *looked; /* by place in the ring: the last packet there that was looked at, and one
+	uint64_t *looked; /* by index in the ring: the last packet there that was looked at, and one
 			   */
 	uint64_t room;    /* of it */
 	uint64_t agent, device, number;

@@ -104,7 +104,7 @@ typedef int on_event(const struct scratch_event *);
 static on_event *const functions[] = { on_begin, on_allocated, on_begin,
 				       on_freed, on_begin,     on_reclaimed };
 
-/* Events whose end was not seen would keep their places. */
+/* Events whose end was not seen would keep their slots. */
 static void forget_begun(void)
 {
 	static uint32_t session;

@@ -1,6 +1,6 @@
 /*
  * Runs on threads of the program's, outside of the runtime, and on the runtime's own when a signal
- * calls.  No lock: a place holds a signal that nobody uses, or nothing.
+ * calls.  No lock: a slot holds a signal that nobody uses, or nothing.
  */
 #include "target/domains/amd/hsa/signals.h"
 
@@ -18,9 +18,9 @@ static uint64_t take_spare(void)
 	bool is_full = __atomic_load_n(&made, __ATOMIC_RELAXED) >= SIGNALS_MAX;
 
 	for (uint32_t i = 0; i < (is_full ? SIGNALS_MAX : PROBES_MAX); i++) {
-		uint64_t *place = &spare[(hint - i) % SIGNALS_MAX];
-		uint64_t found = __atomic_load_n(place, __ATOMIC_RELAXED)
-					 ? __atomic_exchange_n(place, 0, __ATOMIC_ACQUIRE)
+		uint64_t *slot = &spare[(hint - i) % SIGNALS_MAX];
+		uint64_t found = __atomic_load_n(slot, __ATOMIC_RELAXED)
+					 ? __atomic_exchange_n(slot, 0, __ATOMIC_ACQUIRE)
 					 : 0;
 
 		if (found) {
@@ -53,7 +53,7 @@ static void count_down(uint32_t *count)
 		;
 }
 
-static uint64_t make(void)
+static uint64_t signal_make(void)
 {
 	uint64_t signal = 0;
 
@@ -65,7 +65,7 @@ static uint64_t make(void)
 	return 0;
 }
 
-static void destroy(uint64_t signal)
+static void signal_destroy(uint64_t signal)
 {
 	(void)hsa_calls.signal_destroy(signal);
 	count_down(&made);
@@ -81,12 +81,12 @@ uint64_t hsa_signal_take(hsa_on_signal *call)
 	if (signal)
 		hsa_calls.signal_store(signal, 1);
 	else
-		signal = make();
+		signal = signal_make();
 	if (signal && !hsa_calls.on_signal(signal, LESS_THAN, 1, call, (void *)signal))
 		return signal;
 	count_down(&out);
 	if (signal)
-		destroy(signal);
+		signal_destroy(signal);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ void hsa_signals_free(void)
 		uint64_t signal = __atomic_exchange_n(&spare[i], 0, __ATOMIC_ACQUIRE);
 
 		if (signal)
-			destroy(signal);
+			signal_destroy(signal);
 	}
 }
 

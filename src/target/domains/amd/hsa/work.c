@@ -7,7 +7,7 @@
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
 #include "target/domains/amd/hsa/work_private.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 #include <time.h>
 
@@ -21,12 +21,12 @@ static uint64_t begun_beside; /* data of the same library */
 /* (agent, size, type, callback, data, private bytes, group bytes, queue **) */
 void hsa_after_queue_create(struct hook_around *around, uint64_t end)
 {
-	const struct hsa_queue *const *place =
+	const struct hsa_queue *const *pointer =
 		(const struct hsa_queue *const *)hook_argument(&around->frame, 7);
 
 	(void)end;
-	if (hsa_is_seen(DOMAIN_KERNEL) && !(int32_t)around->frame.results[0] && place)
-		hsa_queue_learn(*place, 0, around->frame.arguments[0]);
+	if (hsa_is_seen(DOMAIN_KERNEL) && !(int32_t)around->frame.results[0] && pointer)
+		hsa_queue_learn(*pointer, 0, around->frame.arguments[0]);
 }
 
 static const struct hsa_queue *queue_in(const struct hook_around *around)

@@ -38,5 +38,5 @@ void hsa_write_done(const struct hsa_command *command, const struct hsa_time *ti
 void hsa_copy_times_begin(void);
 void hsa_copy_times_end(void);
 
-/* packets.c: notes a command in a place that is held for it; the signal is there as long. */
+/* packets.c: notes a command in a slot that is held for it; the signal is there as long. */
 bool hsa_follow_signal(struct hsa_command *command, uint64_t signal, uint64_t token);

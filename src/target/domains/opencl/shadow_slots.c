@@ -1,0 +1,163 @@
+/*
+ * The shadows that there are: who uses them, whose they are, and when they go.  Nobody waits here.
+ * Runs inside calls of the program's, in the driver's callbacks, and on threads of ours.
+ */
+#include "target/domains/opencl/shadow.h"
+
+#define APART                                                                               \
+	0x80000000u /* users of one that is being made or put down: nobody else may keep it \
+		     */
+
+static struct opencl_shadow shadows[SHADOWS_MAX];
+
+struct opencl_shadow *shadow_at(unsigned index)
+{
+	return &shadows[index];
+}
+
+/* In a forked child: they are our parent's. */
+void shadows_forget(void)
+{
+	for (unsigned i = 0; i < SHADOWS_MAX; i++)
+		shadows[i] = (struct opencl_shadow){ 0 };
+}
+
+/* The last one puts both queues down. */
+void shadow_drop(struct opencl_shadow *shadow)
+{
+	uint32_t users = __atomic_load_n(&shadow->users, __ATOMIC_RELAXED), next;
+
+	do
+		next = users == 1 ? APART : users - 1;
+	while (!__atomic_compare_exchange_n(&shadow->users, &users, next, true, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED));
+	if (next != APART)
+		return;
+	vendor_call(shadow->vendor, ENTRY_clReleaseCommandQueue, shadow->ours);
+	vendor_call(shadow->vendor, ENTRY_clReleaseCommandQueue, shadow->programs);
+	/* Release: from here on it is another's. */
+	__atomic_store_n(&shadow->users, 0, __ATOMIC_RELEASE);
+}
+
+bool shadow_try_keep(struct opencl_shadow *shadow)
+{
+	uint32_t users = __atomic_load_n(&shadow->users, __ATOMIC_RELAXED);
+
+	while (users && users != APART)
+		if (__atomic_compare_exchange_n(&shadow->users, &users, users + 1, true,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+void shadow_keep(struct opencl_shadow *shadow)
+{
+	__atomic_fetch_add(&shadow->users, 1, __ATOMIC_RELAXED);
+}
+
+struct opencl_shadow *shadow_take_slot(void)
+{
+	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
+		uint32_t nobody = 0;
+
+		if (__atomic_compare_exchange_n(&shadows[i].users, &nobody, APART, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return &shadows[i];
+	}
+	return NULL;
+}
+
+void shadow_give_slot_back(struct opencl_shadow *shadow)
+{
+	__atomic_store_n(&shadow->users, 0, __ATOMIC_RELEASE);
+}
+
+void shadow_fill(struct opencl_shadow *shadow, const struct opencl_vendor *vendor,
+		 struct opencl_queue *queue, opencl_object context, opencl_object ours)
+{
+	shadow->vendor = vendor;
+	shadow->programs = queue->handle;
+	shadow->ours = ours;
+	shadow->context = context;
+	shadow->queue = queue;
+	shadow->session = writers_session();
+	shadow->was_released = shadow->is_closed = 0;
+	shadow->view.is_ordered = queue->is_ordered;
+	shadow->side = TO_OURS;
+	/* One for its use, one for who makes it.  Release: who keeps it finds it whole. */
+	__atomic_store_n(&shadow->users, 2, __ATOMIC_RELEASE);
+}
+
+struct opencl_shadow *shadow_find(const struct opencl_queue *queue)
+{
+	struct opencl_shadow *shadow = __atomic_load_n(&queue->shadow, __ATOMIC_ACQUIRE);
+
+	if (!shadow || !shadow_try_keep(shadow))
+		return NULL;
+	if (shadow->queue == queue && shadow->programs == queue->handle)
+		return shadow;
+	shadow_drop(shadow);
+	return NULL;
+}
+
+uint32_t shadows_left(void)
+{
+	uint32_t left = 0;
+
+	for (unsigned i = 0; i < SHADOWS_MAX; i++)
+		left += __atomic_load_n(&shadows[i].users, __ATOMIC_ACQUIRE) != 0;
+	return left;
+}
+
+/* Of those in use. */
+static struct opencl_shadow *find_ours(opencl_object queue)
+{
+	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
+		struct opencl_shadow *shadow = &shadows[i];
+
+		if (shadow->ours != queue || !shadow_try_keep(shadow))
+			continue;
+		if (shadow->ours == queue)
+			return shadow;
+		shadow_drop(shadow);
+	}
+	return NULL;
+}
+
+opencl_object shadow_owner(opencl_object queue)
+{
+	struct opencl_shadow *shadow = find_ours(queue);
+	opencl_object programs;
+
+	if (!shadow)
+		return 0;
+	programs = shadow->programs;
+	shadow_drop(shadow);
+	return programs;
+}
+
+/* The program's own references, and those of its events, wherever they are. */
+uint32_t shadow_references(opencl_object handle, uint32_t count)
+{
+	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
+		struct opencl_shadow *shadow = &shadows[i];
+
+		if (shadow->programs != handle || !shadow_try_keep(shadow))
+			continue;
+		if (shadow->programs == handle)
+			count += queue_references(shadow->vendor, shadow->ours) - 2;
+		shadow_drop(shadow);
+	}
+	return count;
+}
+
+uint32_t shadow_context_references(opencl_object context)
+{
+	uint32_t sum = 0;
+
+	for (unsigned i = 0; i < SHADOWS_MAX; i++)
+		if (shadows[i].context == context &&
+		    __atomic_load_n(&shadows[i].users, __ATOMIC_ACQUIRE))
+			sum += shadows[i].context_references;
+	return sum;
+}

@@ -21,7 +21,7 @@ int hold_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)
 #include "compat/register/helper.c"
 #undef pthread_create
 
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 #include "target/lifecycle/runner.h"

@@ -54,6 +54,7 @@ static const char *const value_names[VALUE_KINDS] = {
 	[VALUE_DIRECTION] = "direction",
 	[VALUE_OPERATION] = "operation",
 	[VALUE_FLAGS] = "flags",
+	[VALUE_FILE] = "file",
 };
 
 const char *drop_reason_name(unsigned reason)

@@ -21,6 +21,7 @@ import tempfile
 import time
 
 import peers
+import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.join(HERE, "../build")
@@ -131,6 +132,7 @@ def slot(tool, target, seconds):
 def measure(tools, rounds, seconds):
     target = Target()
     rates, without, said = {tool: [] for tool in tools}, [], {}
+    last = 0
     try:
         for _ in range(rounds):
             for tool in tools:
@@ -152,8 +154,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     arguments = parser.parse_args()
     tools = [tool for tool in (Limpet, PerfTrace, Strace) if shutil.which(tool.command)]
-    print(peers.machine())
+    peers.tell_missing("perf", "strace")
+    machine = report.Machine(os.cpu_count(), os.uname(), os.getloadavg())
     rates, without, said, base = measure(tools, arguments.rounds, arguments.seconds)
+    machine.load_after = os.getloadavg()
+    print("\n".join(machine.lines()), end="\n\n")
     print(f"without any: {base / 1e6:.2f} million calls a second; noise, the second slot without any beside the first: "
           f"{min(without):.2f} to {max(without):.2f}")
     print(f"{'':32}{'speed':>8}{'min':>8}{'max':>8}{'ns added a call':>18}")

@@ -26,6 +26,8 @@
 #define TASK_DEAD            0x0080
 #define TASK_NOLOAD          0x0400
 
+#define PF_KTHREAD 0x00200000 /* in task_struct.flags */
+
 struct ns_common {
 	unsigned int inum;
 } RELOCATED;
@@ -47,6 +49,10 @@ struct pid {
 typedef struct {
 	int counter;
 } atomic_t;
+
+struct mm_struct {
+	unsigned long start_stack;
+} RELOCATED;
 
 struct signal_struct {
 	atomic_t live;
@@ -78,6 +84,8 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
+	struct task_struct *real_parent;
+	__u64 parent_exec_id, self_exec_id;
 #if defined(__TARGET_ARCH_x86)
 	struct thread_struct thread;
 #endif

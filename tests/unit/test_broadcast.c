@@ -1,7 +1,8 @@
 /*
  * Each place where a thread of ours is made in a target: libc's broadcast of setuid and its like
  * must pass the thread over already before it runs, since on a busy machine that takes a while.  So
- * each thread is held before its first instruction of ours, until it is marked.
+ * each thread is held before its first instruction of ours, until it is marked.  One that is later
+ * still must be known all the same.
  */
 #include "unit.h"
 
@@ -20,7 +21,7 @@ int hold_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)
 #include "compat/register/helper.c"
 #undef pthread_create
 
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 #include "target/lifecycle/runner.h"
@@ -37,6 +38,8 @@ int hold_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define LATE_S 3
+
 /* A thread that was made, and what it is to run; NULL: nothing. */
 struct held {
 	void *(*start)(void *);
@@ -46,6 +49,7 @@ struct held {
 static struct boot_libc functions;
 static atomic_uint marked, unmarked;
 static bool may_run;
+static unsigned late_s; /* so long a thread waits for a processor even then */
 
 void boot_from_call(struct boot_context *boot);
 
@@ -65,6 +69,7 @@ static void *hold(void *pointer)
 	free(pointer);
 	for (unsigned i = 0; i < PATIENCE_MS && !is_marked_thread(); i++)
 		raw2(SYS_nanosleep, &slice, 0);
+	sleep(late_s);
 	if (is_marked_thread())
 		marked++;
 	else
@@ -95,6 +100,7 @@ static int prepare(void **state)
 	(void)state;
 	marked = unmarked = 0;
 	may_run = true;
+	late_s = 0;
 	return 0;
 }
 
@@ -152,10 +158,21 @@ static void the_thread_that_watches_is_marked(void **state)
 static void the_thread_that_delivers_is_marked(void **state)
 {
 	(void)state;
-	delivery_prepare(&functions);
 	assert_int_equal(delivery_begin(0), 0);
 	assert_marked();
 	for (unsigned i = 0; i < PATIENCE_MS && delivery_stop(0); i++)
+		usleep(1000);
+	assert_int_equal(delivery_threads(), 0);
+	delivery_forget(0);
+}
+
+static void a_thread_that_delivers_late_is_known(void **state)
+{
+	(void)state;
+	late_s = LATE_S;
+	assert_int_equal(delivery_begin(1), 0);
+	assert_int_equal(delivery_threads(), 1);
+	for (unsigned i = 0; i < PATIENCE_MS && delivery_stop(1); i++)
 		usleep(1000);
 	assert_int_equal(delivery_threads(), 0);
 }
@@ -313,12 +330,14 @@ int main(void)
 		cmocka_unit_test_setup(the_thread_of_a_tool_is_marked, prepare),
 		cmocka_unit_test_setup(the_thread_that_watches_is_marked, prepare),
 		cmocka_unit_test_setup(the_thread_that_delivers_is_marked, prepare),
+		cmocka_unit_test_setup(a_thread_that_delivers_late_is_known, prepare),
 		cmocka_unit_test_setup(the_control_thread_is_marked, prepare),
 		cmocka_unit_test_setup(the_listening_thread_is_marked, prepare),
 	};
 
 	libc_functions_find(&functions);
 	functions.pthread_create = (uint64_t)hold_create;
+	delivery_prepare(&functions);
 	if (!functions.thread_flags)
 		return 77; /* libc does not say where a thread's flags are: nothing is marked */
 	return cmocka_run_group_tests(tests, NULL, NULL);

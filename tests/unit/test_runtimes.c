@@ -6,7 +6,7 @@
 #include "shared/wire/page.h"
 #include "target/domains/amd/amd.h"
 #include "target/domains/amd/tables.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/table.h"
 #include "target/hooks/writer.h"
 #include "target/tool/runtimes.h"

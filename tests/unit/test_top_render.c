@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/model/profile.h"
-#include "host/top/render.h"
+#include "host/top/render/render.h"
 
 static struct picture_function functions[] = {
 	{ "spin_leaf", "spinner", true, 700, 700, 70 },

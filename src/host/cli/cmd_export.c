@@ -286,10 +286,14 @@ static enum exit_code export_run(char **argv)
 
 static void print_format(const struct exporter *exporter, FILE *out)
 {
+	const char *separator = " (";
+
 	print(out, "  %-12s  %s", exporter->name, exporter->help);
-	for (const char *const *end = exporter->extensions; *end && **end; end++)
-		print(out, "%s%s", end == exporter->extensions ? " (" : ", ", *end);
-	fputs(exporter->extensions[0][0] ? ")\n" : "\n", out);
+	for (const char *const *end = exporter->extensions; *end && **end; end++) {
+		print(out, "%s%s", separator, *end);
+		separator = ", ";
+	}
+	fputs(separator[0] == ',' ? ")\n" : "\n", out);
 }
 
 /* By what they can hold. */

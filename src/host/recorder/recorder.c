@@ -40,8 +40,8 @@ static int open_roots(struct recorder *self, struct err *err)
 {
 	size_t count = self->given.pid_count;
 
-	self->roots = calloc(count, sizeof(*self->roots));
-	self->pids = calloc(count, sizeof(*self->pids));
+	self->roots = calloc(count + 1, sizeof(*self->roots));
+	self->pids = calloc(count + 1, sizeof(*self->pids));
 	if (!self->roots || !self->pids)
 		return err_set(err, -ENOMEM, "memory for the recording");
 	for (size_t i = 0; i < count; i++) {
@@ -78,7 +78,7 @@ static size_t choose_living(struct recorder *self)
 		if (pidfd_lives(self->roots[i].pidfd))
 			self->pids[count++] = self->roots[i].pid;
 	if (!count)
-		self->pids[count++] = self->roots[0].pid;
+		self->pids[count++] = self->roots[0].pid; /* 0 where nobody was named */
 	return count;
 }
 
@@ -97,6 +97,7 @@ static int open_sampling(struct recorder *self, struct err *err)
 		return 0;
 	self->sampled = *self->given.sampling;
 	self->sampled.sampler.children = self->given.has_children;
+	self->sampled.sampler.is_system_wide = self->given.is_system_wide;
 	choose_sampled(self);
 	return sampling_new(&self->sampling, self->output.recording, &self->output.programs,
 			    &self->sampled, err);
@@ -329,6 +330,8 @@ static bool has_family(const struct recorder *self)
 
 bool recorder_has_ended(struct recorder *self)
 {
+	if (!self->root_count)
+		return false;
 	if (self->syscalls && has_family(self) && syscall_tracing_goes_on(self->syscalls))
 		return false;
 	if (self->sampling && has_family(self) && sampling_goes_on(self->sampling))
@@ -339,7 +342,7 @@ bool recorder_has_ended(struct recorder *self)
 
 int recorder_end_fd(struct recorder *self)
 {
-	if (self->root_count > 1 ||
+	if (self->root_count != 1 ||
 	    ((self->sampling || self->syscalls) && self->given.has_children))
 		return -1;
 	return self->roots[0].tree ? tree_end_fd(self->roots[0].tree) : self->roots[0].pidfd;

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 /*
  * Hooks the entry of a table; what is stored there takes effect with the next call.  Memory that is

@@ -70,6 +70,10 @@ static const char *name_processes(const struct visit *self, char *ret, size_t ro
 	size_t used = 0;
 
 	ret[0] = '\0';
+	if (self->values->samples.is_system_wide) {
+		snprintf(ret, room, "every process");
+		return ret;
+	}
 	for (size_t i = 0; i < self->pid_count && used < room; i++) {
 		char name[32] = "", shown[NAME_MAX_SHOWN];
 		struct err ignored;
@@ -108,6 +112,7 @@ static void print_attached_json(const struct visit *self, const char *how)
 			json_signed(&json, NULL, self->pids[i]);
 		json_list_end(&json);
 		json_bool(&json, "children", self->values->samples.children);
+		json_bool(&json, "all", self->values->samples.is_system_wide);
 	}
 	json_object_end(&json);
 	fflush(stdout);

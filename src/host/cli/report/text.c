@@ -9,7 +9,7 @@
 #include "host/cli/report/recording_report.h"
 #include "host/core/plural.h"
 #include "host/core/print.h"
-#include "host/model/samples.h"
+#include "host/model/profile.h"
 #include "host/recording/drops.h"
 
 #define FRAMES_SHOWN 8u
@@ -36,10 +36,13 @@ static void print_head(const struct recording_report *report)
 	const struct model *model = report->model;
 	char name[NAME_MAX_SHOWN], command[NAME_MAX_SHOWN];
 
-	for (uint32_t i = 0; i < model->process_count; i++)
-		print(stdout, "process %d (%s): %s\n", model->processes[i]->pid,
-		      printable(model->processes[i]->name, name),
-		      printable(model->processes[i]->command, command));
+	if (!samples_are_system_wide(model->samples)) /* else they have a table */
+		for (uint32_t i = 0; i < model->process_count; i++)
+			print(stdout, "process %d (%s): %s\n", model->processes[i]->pid,
+			      printable(model->processes[i]->name, name),
+			      printable(model->processes[i]->command, command));
+	else
+		print(stdout, "every process: %u seen\n", model->process_count);
 	if (model->calls || !model->samples->count)
 		print(stdout, "%" PRIu64 " call%s of %u thread%s", model->calls,
 		      plural(model->calls), report->summary.thread_count,

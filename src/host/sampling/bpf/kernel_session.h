@@ -22,6 +22,7 @@ enum kernel_file {
 struct kernel_sizes {
 	uint32_t rows, pages, specials, ranges, off_cpu_threads;
 	uint32_t ring_bytes; /* a power of two */
+	uint32_t processes;  /* 0: KERNEL_PROCESSES_MAX */
 };
 
 struct kernel_session {

@@ -11,12 +11,13 @@
 
 #define PREFIX     "ROCPROF_"
 #define VALUES_MAX PROFILE_LIST_MAX
+#define NO_TRACE   "limpet does not trace this library"
 
 enum form {
 	FORM_PLAIN,
 	FORM_NOT,    /* the setting is the opposite */
 	FORM_PARTS,  /* separated by `separator` */
-	FORM_NOTED,  /* not traced, which is said: AMD's rocprofv3 sets it along with others */
+	FORM_NOTED,  /* not served, which is said: AMD's rocprofv3 sets it along with others */
 	FORM_OTHERS, /* somebody else reads it */
 };
 
@@ -24,7 +25,7 @@ static const struct variable {
 	const char *name; /* behind ROCPROF_; a star at the end stands for anything */
 	const char *setting;
 	enum form form;
-	const char *separator;
+	const char *detail; /* the separator; of what is not served, why */
 } variables[] = {
 	{ "SYS_TRACE", "sys-trace" },
 	{ "RUNTIME_TRACE", "runtime-trace" },
@@ -77,18 +78,20 @@ static const struct variable {
 	{ "PC_SAMPLING_*", "pc-sampling" },
 	{ "ADVANCED_THREAD_TRACE", "att" },
 	{ "ATT_*", "att" },
-	{ "KFD_*", "kfd" },
-	{ "OMPT_TRACE*", "ompt-trace" },
-	{ "ROCDECODE_API_TRACE", "rocdecode-trace" },
-	{ "ROCJPEG_API_TRACE", "rocjpeg-trace" },
-	{ "ROCSHMEM_API_TRACE", "rocshmem-trace" },
-	{ "HIPFILE_API_TRACE", "hipfile-trace" },
 	{ "OUTPUT_CONFIG_FILE", "output-config" },
 	{ "MINIMUM_OUTPUT_*", "minimum-output-data" },
 	{ "PERFETTO_*", "perfetto-" },
-	{ "MPI_*", "profile-mpi-ranks" },
-	{ "HIP_GRAPH_TRACE", NULL, FORM_NOTED },
-	{ "HIP_EVENT_TRACE", NULL, FORM_NOTED },
+
+	/* What AMD's script sets for -s and -r, for HIP, and where it finds ranks of MPI. */
+	{ "KFD_*", NULL, FORM_NOTED, "limpet does not trace the kernel driver" },
+	{ "OMPT_TRACE*", NULL, FORM_NOTED, "limpet does not trace OpenMP" },
+	{ "ROCDECODE_API_TRACE", NULL, FORM_NOTED, NO_TRACE },
+	{ "ROCJPEG_API_TRACE", NULL, FORM_NOTED, NO_TRACE },
+	{ "ROCSHMEM_API_TRACE", NULL, FORM_NOTED, NO_TRACE },
+	{ "HIPFILE_API_TRACE", NULL, FORM_NOTED, NO_TRACE },
+	{ "HIP_GRAPH_TRACE", NULL, FORM_NOTED, "limpet does not trace that as such" },
+	{ "HIP_EVENT_TRACE", NULL, FORM_NOTED, "limpet does not trace that as such" },
+	{ "MPI_*", NULL, FORM_NOTED, "ranks are not chosen by limpet, and all are traced" },
 
 	{ "LOG_LEVEL", NULL, FORM_OTHERS },
 	{ "LOGGING_LEVEL", NULL, FORM_OTHERS },
@@ -143,7 +146,7 @@ static int make(struct profile *profile, const struct variable *variable, const 
 	int r = 0;
 
 	if (variable->form == FORM_PARTS) {
-		r = split(profile, value, variable->separator, values, &count, err);
+		r = split(profile, value, variable->detail, values, &count, err);
 	} else if (variable->form == FORM_NOT && setting_truth(value) >= 0) {
 		values[count++] = setting_truth(value) ? "false" : "true";
 	} else {
@@ -156,11 +159,12 @@ static int make(struct profile *profile, const struct variable *variable, const 
 	return r;
 }
 
-static void say(environment_note *note, void *context, const char *text, const char *what)
+static void say(environment_note *note, void *context, const char *text, const char *what,
+		const char *why)
 {
 	char line[256];
 
-	snprintf(line, sizeof(line), "%.*s %s", (int)strcspn(text, "="), text, what);
+	snprintf(line, sizeof(line), "%.*s is not %s%s", (int)strcspn(text, "="), text, what, why);
 	note(context, line);
 }
 
@@ -189,11 +193,10 @@ static void tell(const char *text, environment_note *note, void *context)
 		const char *value = value_in(text, &variables[i]);
 
 		if (value && variables[i].form == FORM_NOTED && setting_truth(value) != 0)
-			say(note, context, text,
-			    "is not served: limpet does not trace that as such");
+			say(note, context, text, "served: ", variables[i].detail);
 	}
 	if (!is_known(text))
-		say(note, context, text, "is not known to limpet, and changes nothing");
+		say(note, context, text, "known to limpet", ", and changes nothing");
 }
 
 int environment_read(struct profile *profile, char *const *environment, environment_note *note,
@@ -208,5 +211,29 @@ int environment_read(struct profile *profile, char *const *environment, environm
 		profile->period_unit = "nsec";
 	for (char *const *text = environment; !r && *text; text++)
 		tell(*text, note, context);
+	return r;
+}
+
+int environment_read_output(struct profile *profile, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(variables); i++) {
+		const struct variable *variable = &variables[i];
+		char name[64];
+		const char *value;
+
+		if (!variable->setting || strncmp(variable->setting, "output-", 7) ||
+		    !strcmp(variable->setting, "output-config"))
+			continue;
+		snprintf(name, sizeof(name), PREFIX "%s", variable->name);
+		value = secure_getenv(name);
+		if (value && value[0])
+			r = make(profile, variable, value, err);
+		if (r)
+			err_while(err, "%s", name);
+	}
+	/* They are defaults: what the command line or a file says is no contradiction. */
+	memset(profile->given, 0, sizeof(profile->given));
 	return r;
 }

@@ -12,3 +12,7 @@ typedef void environment_note(void *context, const char *note);
  * to NULL. */
 int environment_read(struct profile *profile, char *const *environment, environment_note *note,
 		     void *context, struct err *err) MUST_CHECK;
+
+/* Only where the files go, how they are called and of which formats: the rest of the environment
+ * tells the attach libraries what to do, not the command. */
+int environment_read_output(struct profile *profile, struct err *err) MUST_CHECK;

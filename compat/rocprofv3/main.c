@@ -3,6 +3,7 @@
  * 1, or with the status of the program, as AMD's does.
  */
 #include "arguments.h"
+#include "environment.h"
 #include "help.h"
 #include "host/attach/launched.h"
 #include "host/core/environment.h"
@@ -16,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #ifndef LIMPET_VERSION
 #error "the build gives it"
@@ -164,6 +167,20 @@ static int refuse_both(struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
+/* Not with rights that the program must not have, nor as one job of several. */
+static bool may_run_untraced(const struct profile *profile)
+{
+	return !profile_asks(profile) && profile->job_count < 2 && !getauxval(AT_SECURE);
+}
+
+/* As AMD's program does it: a warning, and the program runs. */
+static int run_untraced(const struct face *face, char **command, struct err *err)
+{
+	face_say(face, SAY_WARNING, "nothing to trace is asked for: the program runs untraced");
+	execvp(command[0], command);
+	return err_set(err, -errno, "run '%s': %s", command[0], strerror(errno));
+}
+
 static int launch(struct program *self, struct profile *profile, struct err *err)
 {
 	struct face face = { say, wait_launched, let_begin, file, self };
@@ -172,6 +189,8 @@ static int launch(struct program *self, struct profile *profile, struct err *err
 	struct results results;
 	int r = profile->pid ? refuse_both(err) : choose_folder(profile, err);
 
+	if (!r && may_run_untraced(profile))
+		return run_untraced(&face, profile->command, err);
 	if (!r)
 		r = profile_finish(profile, err);
 	if (!r)
@@ -195,7 +214,9 @@ static int read_profile(char **argv, unsigned number, struct profile *ret, struc
 	profile_init(ret);
 	ret->has_children = true;
 	ret->job = number;
-	r = arguments_read(ret, argv, err);
+	r = environment_read_output(ret, err);
+	if (!r)
+		r = arguments_read(ret, argv, err);
 	return r ? r : input_read(ret, err);
 }
 

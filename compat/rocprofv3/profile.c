@@ -53,6 +53,11 @@ static uint32_t decide(const struct traces *ranks)
 	return domains;
 }
 
+bool profile_asks(const struct profile *profile)
+{
+	return decide(profile->traces) != 0;
+}
+
 /* The calls that select are markers, recorded for that alone where nobody asked for them. */
 static int choose_regions(struct profile *profile, struct err *err)
 {

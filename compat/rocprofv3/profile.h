@@ -55,6 +55,9 @@ void profile_done(struct profile *profile);
 /* A copy of the text that lives as long as the profile; NULL: no memory. */
 const char *profile_keep(struct profile *profile, const char *text, size_t length);
 
+/* Whether anything to trace is asked for. */
+bool profile_asks(const struct profile *profile);
+
 /* When all settings are made: -EINVAL says what makes no sense together, or that nothing is asked
  * for. */
 int profile_finish(struct profile *profile, struct err *err) MUST_CHECK;

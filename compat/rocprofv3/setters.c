@@ -4,6 +4,7 @@
 #include "setters.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -96,6 +97,25 @@ int set_list(struct profile *profile, const struct setting *setting, const char 
 		if (list->count == PROFILE_LIST_MAX)
 			return refuse(setting, values[i], "no more than 64 of them", err);
 		list->items[list->count++] = values[i];
+	}
+	return 0;
+}
+
+int set_ranges(struct profile *profile, const struct setting *setting, const char *const *values,
+	       size_t count, struct err *err)
+{
+	const char **ranges = field_of(profile, setting);
+	char text[1024];
+
+	for (size_t i = 0; i < count; i++) {
+		int length = snprintf(text, sizeof(text), "%s%s%s", *ranges ? *ranges : "",
+				      *ranges ? "," : "", values[i]);
+
+		if (length >= (int)sizeof(text))
+			return refuse(setting, values[i], "fewer ranges", err);
+		*ranges = profile_keep(profile, text, sizeof(text));
+		if (!*ranges)
+			return err_set(err, -ENOMEM, "memory for options");
 	}
 	return 0;
 }

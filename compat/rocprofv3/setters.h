@@ -10,6 +10,7 @@ setting_setter set_domains; /* adds bits or takes them away */
 setting_setter set_text;    /* const char * */
 setting_setter set_list;    /* struct profile_list */
 setting_setter set_formats; /* of files */
+setting_setter set_ranges;  /* of iterations: several become one text */
 setting_setter set_index;   /* of agents */
 setting_setter set_unit;    /* of the summary */
 setting_setter set_level;   /* of messages */

@@ -19,6 +19,7 @@
 
 #define FLUSH_BYTES (256u << 10)
 #define ROUND_TICKS 2000u
+#define REDUCE_ID   9001u /* numbers of kernels have gaps */
 
 enum {
 	HIP_MALLOC,
@@ -112,9 +113,14 @@ static const struct {
 } names[] = {
 	{ NAME_KERNEL, 1, "_Z6vecAddPKfS0_Pfi.kd" },
 	{ NAME_KERNEL, 2, "plain_kernel" },
-	{ NAME_KERNEL, 3, "_ZN4math6TensorIfE6reduceEPKfi.kd" },
-	{ NAME_DEVICE, 0, "type=cpu\nname=A \"host\", processor\nvendor=CPU\nproduct=\n" },
-	{ NAME_DEVICE, 1, "type=gpu\nname=gfx942\nvendor=AMD\nproduct=Instinct one\n" },
+	{ NAME_KERNEL, REDUCE_ID, "_ZN4math6TensorIfE6reduceEPKfi.kd" },
+	{ NAME_DEVICE, 0,
+	  "type=cpu\nname=A \"host\", processor\nvendor=CPU\nproduct=\n"
+	  "cpu_cores_count=96\nsimd_count=0\n" },
+	{ NAME_DEVICE, 1,
+	  "type=gpu\nname=gfx942\nvendor=AMD\nproduct=Instinct one\nmodel=ip\nsimd_count=1216\n"
+	  "simd_per_cu=4\narray_count=32\nsimd_arrays_per_engine=1\ndevice_id=29857\n"
+	  "max_waves_per_simd=8\nunique_id=258\nnobody_knows=7\n" },
 	{ NAME_DEVICE, 2, "type=gpu\nname=gfx90a\nvendor=AMD\nproduct=Instinct two\n" },
 	{ NAME_QUEUE, 1, "queue of compute" },
 };
@@ -222,7 +228,7 @@ static void put_names(struct writer *writer)
 		size_t size = ALIGN_UP(sizeof(struct record_name) + length, 8);
 		union {
 			struct record_name name;
-			uint64_t room[40];
+			uint64_t room[64];
 		} record = { 0 };
 
 		record.name = (struct record_name){ { (uint16_t)size, RECORD_NAME, 0 },
@@ -238,7 +244,8 @@ static void put_kernel(uint64_t name, uint64_t device, uint64_t tid, uint64_t ca
 		       uint64_t begin_tick)
 {
 	static uint64_t dispatch;
-	uint64_t values[] = { name, device, device, device - 1, tid, cause, ++dispatch, 1024,
+	uint64_t id = name == 3 ? REDUCE_ID : name;
+	uint64_t values[] = { id,   device, device, device - 1, tid, cause, ++dispatch, 1024,
 			      name, 1,      256,    1,          1,   16,    512 };
 
 	put_call(&waiter, KERNEL, begin_tick, begin_tick + 300 + name, values);
@@ -297,6 +304,7 @@ static void do_rarely(uint64_t tick)
 	put_call(&waiter, SCRATCH, tick + 1700, tick + 1710,
 		 (uint64_t[]){ 65536, 1, 1, MEMORY_FREE, 0, 1001, 0 });
 	put_copy(100, 2, 1, 0, tick + 1720);
+	put_copy(100, 1, UINT64_MAX, 0, tick + 1740);
 }
 
 static void do_round(uint64_t tick, uint64_t round)

@@ -152,21 +152,22 @@ def sums_of_json(path):
 
 
 CATEGORIES = {
-    "alloc": "LIMPET_ALLOC", "marker": "MARKER_CORE_RANGE_API", "opencl": "OPENCL_API",
-    "hip": "HIP_RUNTIME_API_EXT", "hip-compiler": "HIP_COMPILER_API_EXT", "hsa-core": "HSA_CORE_API",
-    "hsa-amd": "HSA_AMD_EXT_API", "hsa-image": "HSA_IMAGE_EXT_API", "hsa-finalizer": "HSA_FINALIZE_EXT_API",
-    "rccl": "RCCL_API", "kernel": "KERNEL_DISPATCH", "memory-copy": "MEMORY_COPY",
-    "memory-allocation": "MEMORY_ALLOCATION", "scratch-memory": "SCRATCH_MEMORY"}
+    "alloc": "LIMPET_ALLOC", "marker_api": "MARKER_CORE_RANGE_API", "opencl_api": "OPENCL_API",
+    "hip_api": "HIP_RUNTIME_API_EXT", "hsa_api": "HSA_CORE_API", "rccl_api": "RCCL_API",
+    "kernel_dispatch": "KERNEL_DISPATCH", "memory_copy": "MEMORY_COPY", "memory_allocation": "MEMORY_ALLOCATION",
+    "scratch_memory": "SCRATCH_MEMORY"}
+# Categories are wider than kinds: what begins so is of another one.
+NARROWER = {"__hip": "HIP_COMPILER_API_EXT", "hsa_ext_image": "HSA_IMAGE_EXT_API",
+            "hsa_ext_program": "HSA_FINALIZE_EXT_API", "hsa_amd_": "HSA_AMD_EXT_API",
+            "roctxProfiler": "MARKER_CONTROL_API"}
 
 
 def sums_of_pftrace(path):
     sums = Sums()
     trace = perfetto.Trace(path)
     for slice_ in trace.slices + [dict(mark, end=mark["begin"]) for mark in trace.marks]:
-        category = CATEGORIES[slice_["category"]]
-        if slice_["name"].startswith("roctxProfiler"):
-            category = "MARKER_CONTROL_API"
-        sums.add(category, slice_["name"], slice_["end"] - slice_["begin"])
+        kinds = [kind for head, kind in NARROWER.items() if slice_["name"].startswith(head)]
+        sums.add((kinds or [CATEGORIES[slice_["category"]]])[0], slice_["name"], slice_["end"] - slice_["begin"])
     return sums
 
 
@@ -265,7 +266,29 @@ class Csv(Folder):
     def test_agents(self):
         agents = rows(self.export("rocprof-csv", "x") + "_agent_info.csv")
         self.assertEqual([(row["Node_Id"], row["Agent_Type"], row["Name"]) for row in agents],
-                         [("0", "CPU", 'A "host", processor'), ("1", "GPU", "gfx942"), ("2", "GPU", "gfx90a")])
+                         [("0", "CPU", 'A "host", processor'), ("1", "GPU", "gfx942"), ("2", "GPU", "gfx90a"),
+                          ("255", "GPU", "unknown")])
+        self.assertEqual((agents[0]["Cpu_Cores_Count"], agents[0]["Cu_Count"]), ("96", "0"))
+        found = {name: agents[1][name] for name in (
+            "Simd_Count", "Cu_Count", "Num_Shader_Banks", "Cu_Per_Engine", "Max_Waves_Per_Cu", "Device_Id",
+            "Workgroup_Max_Dim_X", "Model_Name")}
+        self.assertEqual(found, {
+            "Simd_Count": "1216", "Cu_Count": "304", "Num_Shader_Banks": "32", "Cu_Per_Engine": "9",
+            "Max_Waves_Per_Cu": "32", "Device_Id": "29857", "Workgroup_Max_Dim_X": "1024", "Model_Name": "ip"})
+
+    def test_correlation_ids_count_from_1(self):
+        prefix = self.export("rocprof-csv", "x")
+        ids = {}
+        for path in glob.glob(prefix + "_*_api_trace.csv"):
+            for row in rows(path):
+                self.assertNotIn(row["Correlation_Id"], ids)
+                ids[row["Correlation_Id"]] = int(row["Start_Timestamp"])
+        self.assertEqual(sorted(map(int, ids)), list(range(1, len(ids) + 1)))
+        self.assertEqual(ids["1"], min(ids.values()))
+
+    def test_work_without_its_calls_has_ids_of_its_own(self):
+        output(self.path, "-d", self.folder, "-o", "x", "-f", "csv", "--kernel-include-regex", "reduce")
+        self.assertEqual(len({row["Correlation_Id"] for row in rows(self.file("x_kernel_trace.csv"))}), ROUNDS)
 
 
 class Rocpd(Folder):
@@ -294,7 +317,7 @@ class Rocpd(Folder):
 
     def test_tables_have_the_suffix_of_the_file(self):
         facts = dict(self.database.execute("SELECT tag, value FROM rocpd_metadata"))
-        self.assertEqual(facts["schema_version"], "3")
+        self.assertEqual(facts["schema_version"], "3.0.1")
         self.assertEqual(facts["uuid"], "_" + facts["guid"].replace("-", "_"))
         self.assertRegex(facts["guid"], "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
         names = {row[0] for row in self.database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -315,6 +338,25 @@ class Rocpd(Folder):
         self.assertEqual(self.one("SELECT value FROM region_args JOIN regions USING (id) "
                                   "WHERE regions.name = 'hipFree' AND region_args.name = 'result'"), ("-2",))
 
+    def test_agents_are_whole(self):
+        uuid, model, extdata = self.one("SELECT uuid, model_name, extdata FROM rocpd_info_agent WHERE id = 1")
+        self.assertEqual((uuid, model), (29857, "ip"))
+        whole = json.loads(extdata)
+        self.assertEqual((whole["cu_count"], whole["simd_count"], whole["node_id"], whole["type"]), (304, 1216, 1, 2))
+        self.assertEqual(whole["uuid"]["bytes"], [2, 1] + [0] * 14)
+        self.assertEqual(whole["workgroup_max_dim"], {"x": 1024, "y": 1024, "z": 1024})
+        self.assertEqual(self.one("SELECT count(*), max(id) FROM rocpd_info_agent"), (4, 255))
+        self.assertEqual(self.one("SELECT count(*) FROM memory_copies WHERE src_agent_abs_index = 255")[0], ROUNDS / 4)
+
+    def test_names_of_columns(self):
+        columns = {view: [row[1] for row in self.database.execute(f"PRAGMA table_info({view})")]
+                   for view in ("sample_regions", "kernels")}
+        self.assertIn("END", columns["sample_regions"])
+        self.assertNotIn("agent_id", columns["kernels"])
+        self.assertEqual({row[0] for row in self.database.execute("SELECT alloc_flags FROM scratch_memory")},
+                         {"0", "2"})
+        self.assertEqual(self.one("SELECT max(id) FROM rocpd_info_kernel_symbol"), (3,))
+
     def test_the_same_recording_has_the_same_guid(self):
         again = sqlite3.connect(self.export("rocpd", "y.db"))
         self.addCleanup(again.close)
@@ -327,7 +369,47 @@ class Rocpd(Folder):
         self.assertIn("-o FILE.db", result.err)
 
 
+class Json(Folder):
+    def setUp(self):
+        super().setUp()
+        with open(self.export("rocprof-json", "x_results.json"), encoding="utf-8") as file:
+            [self.process] = json.load(file)["rocprofiler-sdk-tool"]
+        self.records = self.process["buffer_records"]
+
+    def test_symbols_are_indexed_by_kernel(self):
+        symbols = self.process["kernel_symbols"]
+        self.assertEqual([symbol["kernel_id"] for symbol in symbols], [0, 1, 2, 3])
+        names = {symbols[record["dispatch_info"]["kernel_id"]]["formatted_kernel_name"]
+                 for record in self.records["kernel_dispatch"]}
+        self.assertEqual(names, {VEC_ADD, "plain_kernel", REDUCE})
+
+    def test_fields(self):
+        sizes = {name: {record["size"] for record in records} for name, records in self.records.items() if records}
+        self.assertEqual({name: sizes[name] for name in ("kernel_dispatch", "memory_copy", "memory_allocation",
+                                                         "scratch_memory", "hsa_api", "hip_api")},
+                         {"kernel_dispatch": {184}, "memory_copy": {96}, "memory_allocation": {88},
+                          "scratch_memory": {96}, "hsa_api": {64}, "hip_api": {176}})
+        self.assertRegex(self.records["memory_allocation"][0]["address"], "^0x[0-9a-f]{16}$")
+        self.assertEqual({record["dispatch_info"]["size"] for record in self.records["kernel_dispatch"]}, {72})
+        self.assertEqual(self.process["metadata"]["config"]["kernel_rename"], False)
+        self.assertEqual(self.process["host_functions"], [])
+        self.assertEqual([agent["cu_count"] for agent in self.process["agents"]], [0, 304, 0, 0])
+
+    def test_kinds_and_operations(self):
+        kinds = self.process["strings"]["buffer_records"]
+        operations = {kind["kind"]: kind["operations"] for kind in kinds}
+        self.assertEqual(len(operations["MEMORY_ALLOCATION"]), 5)
+        self.assertEqual(len(operations["SCRATCH_MEMORY"]), 4)
+        ours = {i for i, kind in enumerate(kinds) if kind["kind"].startswith(("LIMPET_", "OPENCL"))}
+        self.assertGreaterEqual(min(ours), 100)
+
+
 class Perfetto(Folder):
+    def test_categories(self):
+        found = {slice_["category"] for slice_ in perfetto.Trace(self.export("pftrace", "x.pftrace")).slices}
+        self.assertEqual(found, {"hip_api", "hsa_api", "marker_api", "rccl_api", "opencl_api", "kernel_dispatch",
+                                 "memory_copy", "memory_allocation", "scratch_memory", "alloc"})
+
     def test_tracks_flows_and_counters(self):
         trace = perfetto.Trace(self.export("pftrace", "x.pftrace"))
         tracks = {slice_["track_name"] for slice_ in trace.slices if slice_.get("track_name")}
@@ -351,7 +433,7 @@ class Perfetto(Folder):
     def test_streams(self):
         output(self.path, "-d", self.folder, "-o", "x", "-f", "pftrace")
         trace = perfetto.Trace(self.file("x_results.pftrace"))
-        kernels = {slice_["track_name"] for slice_ in trace.slices if slice_["category"] == "kernel"}
+        kernels = {slice_["track_name"] for slice_ in trace.slices if slice_["category"] == "kernel_dispatch"}
         self.assertEqual(kernels, {"STREAM [0]", "STREAM [1]"})
 
     def test_chrome_draws_arrows(self):

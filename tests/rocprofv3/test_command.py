@@ -141,6 +141,11 @@ class Ends(Profiled):
         self.assertIn("nothing to trace for rccl", running.err)
         self.assertNotIn("nothing to trace for hip", running.err)
 
+    def test_a_program_with_nothing_to_trace_runs(self):
+        running = self.start("--", "sh", "-c", "echo ran; exit 3", wait=False).finish(code=3)
+        self.assertEqual(running.out, "ran\n")
+        self.assertIn("nothing to trace is asked for: the program runs untraced", running.err)
+
     def test_a_process_that_is_not_there(self):
         running = self.start("-p", 4194303, "--hip-trace", wait=False).finish(code=1)
         self.assertIn("there is no process 4194303", running.err)
@@ -153,6 +158,17 @@ class Names(Profiled):
                    "a_%pid%_{rank}_%env{STANDIN_NAME}%_%p", rounds=1)
         self.assertIn(f"out/{HOST}/a_{work.pid}_0__{work.pid}_results.db", self.made())
         self.assertIn(f"out/{HOST}/a_{work.pid}_0__{work.pid}_hip_api_trace.csv", self.made())
+
+    def test_variables_say_where_files_go(self):
+        work = self.work()
+        running = self.run_program(self.prefix.program("rocprofv3"), "-p", work.pid, "--kernel-trace", "-o", "named",
+                                   ROCPROF_OUTPUT_PATH="there", ROCPROF_OUTPUT_FILE_NAME="other",
+                                   ROCPROF_OUTPUT_FORMAT="csv,json").wait_for(":: success")
+        self.go(work, 1)
+        running.signal()
+        self.assertIn("there/named_kernel_trace.csv", self.made())
+        self.assertIn("there/named_results.json", self.made())
+        self.assertNotIn("there/named_results.db", self.made())
 
     def test_variables_of_the_process(self):
         work = Work(**CASES["unprepared"], STANDIN_NAME="mine", SLURM_PROCID="7")
@@ -222,8 +238,8 @@ class Again(Profiled):
         for i, (options, expected) in enumerate((
                 (("--kernel-include-regex", "^kernel_[01]"), {"kernel_0(int*)": 5, "kernel_1(int*)": 5}),
                 (("--kernel-exclude-regex", "kernel_"), {"default_kernel(float)": 15}),
-                (("--kernel-include-regex", "default", "--kernel-iteration-range", "[2-3]", "-T"),
-                 {"default_kernel": 2}))):
+                (("--kernel-include-regex", "default", "--kernel-iteration-range", "[2-3]", "[5]", "-T"),
+                 {"default_kernel": 3}))):
             with self.subTest(options):
                 self.trace(work, "--kernel-trace", "-f", "csv", "-o", f"turn{i}", *options)
                 sums = files.sums_of_csv(os.path.join(self.folder, f"turn{i}"))

@@ -158,13 +158,25 @@ class Environment(Profiled):
         for variables, words in (
                 ({}, "nothing to trace is asked for"),
                 ({"ROCPROF_COUNTER_COLLECTION": "1"}, "ROCPROF_COUNTER_COLLECTION: --pmc cannot be served"),
-                ({"ROCPROF_KFD_QUEUE_TRACE": "1"}, "ROCPROF_KFD_QUEUE_TRACE: --kfd cannot be served"),
                 ({"ROCPROF_KERNEL_TRACE": "perhaps"}, "--kernel-trace does not understand 'perhaps'"),
                 ({"ROCPROF_OUTPUT_FORMAT": "csv,otf2"}, "otf2 cannot be served")):
             with self.subTest(words):
                 running = self.run_program(self.prefix.program("rocprof-attach"), "-p", work.pid, "-d", 0, **variables)
                 self.assertIn(words, running.finish(code=1).err)
                 self.assertIn("(status 2)", running.err)
+
+    def test_what_the_script_sets_for_sets_and_ranks(self):
+        """For -s, -r and under MPI: what is not served is said, and the rest is traced."""
+        work = self.work()
+        names = ["KFD_PAGE_FAULT_TRACE", "KFD_QUEUE_TRACE", "OMPT_TRACE", "ROCDECODE_API_TRACE", "ROCJPEG_API_TRACE",
+                 "ROCSHMEM_API_TRACE", "HIPFILE_API_TRACE", "HIP_GRAPH_TRACE", "MPI_RANK_VAR", "MPI_SIZE_VAR"]
+        running = self.run_program(self.prefix.program("rocprof-attach"), "-p", work.pid,
+                                   **ASKED, **{f"ROCPROF_{name}": "1" for name in names}).wait_for("Press Enter")
+        did = self.go(work, 1)
+        running.signal()
+        self.check(work, did)
+        for name in names:
+            self.assertIn(f"ROCPROF_{name} is not served: ", running.err)
 
     def test_what_changes_nothing_is_said(self):
         work = self.work()

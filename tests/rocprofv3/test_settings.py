@@ -11,7 +11,7 @@ from profiled import Profiled, files
 # AMD's, with what stands behind them.
 REFUSED = """--pmc A B|--pmc-groups x|-E file.yaml|--extra-counters file.yaml|--replay-mode kernel|--kernel-replay-beta-enabled|
 --spm A|--spm-beta-enabled|--pc-sampling-beta-enabled|--pc-sampling-unit time|--pc-sampling-method host_trap|
---pc-sampling-interval 1|--att|--att-target-cu 1|--att-library-path x|--kfd-trace|--ompt-trace|--ompt-trace a b|
+--pc-sampling-interval 1|--att|--advanced-thread-trace|--att-target-cu 1|--att-library-path x|--kfd-trace|--ompt-trace|--ompt-trace a b|
 --kokkos-trace|--rocdecode-trace|--rocjpeg-trace|--rocshmem-trace|--hipfile-trace|--hip-graph-trace|--hip-event-trace|
 --output-config|--minimum-output-data 4|--perfetto-backend system|
 --perfetto-buffer-size 1|--perfetto-buffer-fill-policy ring|--perfetto-shmem-size-hint 1|--profile-mpi-ranks 0|
@@ -88,7 +88,7 @@ class Settings(Profiled):
 
     def test_always_so(self):
         err = self.refuse("--hip-trace", "--attach-sync-output", "--disable-signal-handlers", "true", "--process-sync",
-                          "--suppress-marker-preload", "--group-by-queue", "-A", "type-relative", "-MT",
+                          "--suppress-marker-preload", "--readlink", "--realpath", "false", "--group-by-queue", "-A", "type-relative", "-MT",
                           "--kernel-rename", "-Sunsec")
         self.assertIn("there is no process", err)
 

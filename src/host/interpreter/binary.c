@@ -6,8 +6,8 @@
 #include "host/interpreter/kind.h"
 
 #include "host/core/cleanup.h"
-#include "host/symbols/elf_source.h"
-#include "host/symbols/elf_symbols.h"
+#include "host/symbols/elf/elf_source.h"
+#include "host/symbols/elf/elf_symbols.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -318,6 +318,17 @@ static int take_drops(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
+static int take_syscalls(struct model *model, const struct chunk *chunk)
+{
+	struct recorded_syscalls syscalls;
+
+	if (syscalls_take(chunk->payload, &syscalls) || syscalls.process >= model->process_count)
+		return -EPROTO;
+	model->processes[syscalls.process]->syscalls_before = syscalls.began_before;
+	model->processes[syscalls.process]->syscalls_under_way = syscalls.under_way;
+	return 0;
+}
+
 static int take_end(struct model *model, const struct chunk *chunk)
 {
 	struct recorded_end end;
@@ -361,6 +372,7 @@ static chunk_taker *const takers[] = {
 	[CHUNK_SAMPLES] = samples_take_chunk,
 	[CHUNK_NAMES] = samples_take_chunk,
 	[CHUNK_GIL] = samples_take_chunk,
+	[CHUNK_SYSCALLS] = take_syscalls,
 };
 
 static int take_chunks(struct model *model)

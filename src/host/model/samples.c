@@ -502,7 +502,7 @@ static const char *const end_keys[STACK_ENDS] = {
 	[STACK_NO_RULE] = "no-rule",   [STACK_UNREADABLE] = "unreadable",
 	[STACK_CIRCULAR] = "circular", [STACK_NO_USER] = "no-user",
 	[STACK_GENERATED] = "jit",     [STACK_ZERO] = "ended-in-zero",
-	[STACK_SWITCHED] = "switched",
+	[STACK_SWITCHED] = "switched", [STACK_UNREAD] = "unread",
 };
 
 const char *stack_end_key(unsigned end)

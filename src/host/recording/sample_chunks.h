@@ -27,6 +27,7 @@ enum sampling_flags {
 	SAMPLING_ON_CPU = 1 << 0,
 	SAMPLING_OFF_CPU = 1 << 1,
 	SAMPLING_KERNEL = 1 << 2,
+	SAMPLING_SYSTEM_WIDE = 1 << 3, /* every process, not those that were named */
 };
 
 /* Where code comes from. */

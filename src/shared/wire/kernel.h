@@ -6,12 +6,13 @@
 
 #include "shared/wire/sample.h"
 
-#define KERNEL_RANGES_MAX    4096 /* of one process */
-#define KERNEL_PROCESSES_MAX 4096
-#define KERNEL_FRAMES_MAX    127       /* of the kernel's own; what the kernel gives at most */
-#define KERNEL_GUARD_NS      100000000 /* for so long the cost of switches is added up */
-#define KERNEL_GUARD_COST_NS 10000000  /* so much of it may go into stacks, on each processor */
-#define KERNEL_GUARD_MAX     1000      /* one in so many gets a stack in any case */
+#define KERNEL_RANGES_MAX           4096 /* of one process */
+#define KERNEL_PROCESSES_MAX        4096
+#define KERNEL_SYSTEM_PROCESSES_MAX 16384 /* with a sample, at a time, where all are sampled */
+#define KERNEL_FRAMES_MAX           127   /* of the kernel's own; what the kernel gives at most */
+#define KERNEL_GUARD_NS             100000000 /* for so long the cost of switches is added up */
+#define KERNEL_GUARD_COST_NS        10000000 /* so much of it may go into stacks, on each processor */
+#define KERNEL_GUARD_MAX            1000     /* one in so many gets a stack in any case */
 
 /* The rows in which the rule of an address can be, for each page of code. */
 struct kernel_page {
@@ -169,7 +170,10 @@ struct kernel_settings {
 	__u8 with_children;
 	__u8 has_fixed_period; /* of its clocks: they count time */
 	__u8 own_frames;       /* so many kernel frames of a switch are left out, innermost first */
-	__u8 reserved[4];
+	__u8 is_system_wide;   /* every process is sampled, from its first tick on */
+	__u8 reserved[3];
+	__u32 own_pid; /* of the host, which is not sampled then */
+	__u32 reserved_too;
 };
 
 /* Records that are no samples: a struct sample with one of these as its kind. */
@@ -184,6 +188,16 @@ enum kernel_event {
 	KERNEL_EVENT_RUNNING, /* the same, on one: no frames */
 	KERNEL_EVENT_PYTHON, /* struct kernel_python_frame, innermost first, instead of frames: they
 			belong to the record of this thread and time that comes next */
+	KERNEL_EVENT_APPEARED, /* of all processes: the first sample of this one, or of the program
+			that it runs now, comes next; struct kernel_appearance instead of frames */
+};
+
+/* Who it is, as far as that may be gone when the host looks. */
+struct kernel_appearance {
+	__u64 start_stack; /* as in struct kernel_process: that of no other program */
+	__u32 parent;      /* whose memory it has a copy of; 0: it runs a program of its own */
+	__u32 reserved;
+	char name[16];
 };
 
 /* How the time off the processor was spent.  weight_ns of the record: the time when it was woken,

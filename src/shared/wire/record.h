@@ -59,9 +59,11 @@ struct record_text {
 /* Whose numbers a name belongs to. */
 enum name_space {
 	NAME_KERNEL,
-	NAME_DEVICE, /* lines "key=value": type (cpu, gpu), name, vendor, product */
+	NAME_DEVICE, /* lines "key=value": type (cpu, gpu), name, vendor, product, model; what its
+			driver says of it, by the driver's names */
 	NAME_QUEUE,
 	NAME_STREAM,
+	NAME_FILE, /* of system calls: a path, or what a descriptor leads to */
 	NAME_SPACES,
 };
 
@@ -105,6 +107,7 @@ enum value_kind {
 	VALUE_DIRECTION,     /* enum copy_direction */
 	VALUE_OPERATION,     /* enum memory_operation */
 	VALUE_FLAGS,
+	VALUE_FILE, /* number of a file's name (NAME_FILE); 0: not known */
 	VALUE_KINDS,
 };
 

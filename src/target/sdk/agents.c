@@ -4,14 +4,13 @@
  */
 #include "target/sdk/agents.h"
 
-#include "shared/arch/syscall.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/runtime/topology.h"
 #include "target/sdk/intercept.h"
 #include "target/sdk/service.h"
 #include "target/sdk/status.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,7 +18,6 @@
 #define HANDLE_FIRST 256u
 #define LETTERS      64u
 #define FILE_MAX     8192u
-#define TOPOLOGY     "/sys/class/kfd/kfd/topology/nodes/"
 
 #define CORE_ITERATE 5u
 #define CORE_INFO    6u
@@ -125,26 +123,8 @@ static const struct {
 	PROPERTY("capability", capability),
 	PROPERTY("sdma_fw_version", sdma_firmware),
 	PROPERTY("family_id", family),
+	{ "unique_id", offsetof(struct agent, uuid), sizeof(uint64_t) },
 };
-
-/* How many bytes; 0: it is not there. */
-static size_t read_file(unsigned node, const char *name, char *text, size_t room)
-{
-	char path[128];
-	size_t at = text_add(path, sizeof(path), 0, TOPOLOGY);
-	long fd, size;
-
-	at = text_add_number(path, sizeof(path), at, node);
-	at = text_add(path, sizeof(path), at, "/");
-	text_add(path, sizeof(path), at, name);
-	fd = raw4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return 0;
-	size = raw3(SYS_read, fd, text, room - 1);
-	raw1(SYS_close, fd);
-	text[MAX(size, 0l)] = 0;
-	return (size_t)MAX(size, 0l);
-}
 
 static uint64_t number_in(const char *text)
 {
@@ -182,6 +162,15 @@ static void take_properties(struct agent *agent, const char *text)
 			text++;
 		text += *text == '\n';
 	}
+}
+
+/* The first line of a file. */
+static void take_line(char *letters, char *text)
+{
+	for (size_t i = 0; text[i]; i++)
+		if (text[i] == '\n')
+			text[i] = 0;
+	text_add(letters, LETTERS, 0, text);
 }
 
 /* 90402 is gfx942, 90010 gfx90a. */
@@ -239,17 +228,19 @@ static void ask_driver(void)
 		unsigned i = agent_count;
 		struct agent *agent;
 
-		if (!read_file(node, "properties", text, sizeof(text)))
+		if (!topology_read(node, "properties", text, sizeof(text)))
 			continue;
 		agent = add_agent(node);
 		if (!agent)
 			return;
 		take_properties(agent, text);
 		derive(agent);
-		if (read_file(node, "gpu_id", text, sizeof(text)))
+		if (topology_read(node, "gpu_id", text, sizeof(text)))
 			agent->gpu = number_in(text);
 		if (agent->type == AGENT_GPU)
 			name_device(agent->gfx_version, words[i].name);
+		if (agent->type == AGENT_GPU && topology_read(node, "name", text, sizeof(text)))
+			take_line(words[i].model, text);
 		text_add(words[i].vendor, LETTERS, 0, agent->type == AGENT_GPU ? "AMD" : "CPU");
 	}
 }

@@ -19,13 +19,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define STACK_SIZE     0x800000u
-#define GUARD_SIZE     0x10000u
-#define GLANCE_NS      500000000
-#define END_PAUSE_NS   1000000
-#define END_PAUSES     2000u
-#define STARTED_PAUSES 10000u
-#define LIBC_SIGNALS   (3ull << 31) /* 32 and 33 */
+#define STACK_SIZE   0x800000u
+#define GUARD_SIZE   0x10000u
+#define GLANCE_NS    500000000
+#define END_PAUSE_NS 1000000
+#define END_PAUSES   2000u
+#define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int attr_function(pthread_attr_t *);
@@ -119,8 +118,9 @@ static bool start(struct delivery_thread *self)
 		self->stack = NULL;
 		return false;
 	}
-	for (unsigned i = 0; i < STARTED_PAUSES && !__atomic_load_n(&self->tid, __ATOMIC_ACQUIRE);
-	     i++)
+	/* However long it waits for a processor: nobody ends a thread whose number is not known,
+	 * and without it the library may be unmapped under the thread. */
+	while (!__atomic_load_n(&self->tid, __ATOMIC_ACQUIRE))
 		pause_for(END_PAUSE_NS / 10);
 	notify_thread(true);
 	return true;

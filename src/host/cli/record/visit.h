@@ -34,6 +34,7 @@ struct visit {
 	struct sampling_options sampling;
 	char told[SAMPLING_REASONS_MAX]; /* of why no better sampler */
 	bool samples, traces;
+	bool loads_agent; /* for some of the traces */
 };
 
 /* What a recording came to. */

@@ -17,7 +17,32 @@ static struct agent *agents_add(struct agents *agents, uint64_t number)
 	if (make_room(&agents->items, agents->count, &agents->room, sizeof(*agents->items)))
 		return NULL;
 	agents->items[agents->count] = (struct agent){ .number = number };
+	if (number == AGENT_UNKNOWN)
+		snprintf(agents->items[agents->count].name, AGENT_TEXT_MAX, "unknown");
 	return &agents->items[agents->count++];
+}
+
+static const char *const property_names[AGENT_PROPERTIES] = {
+#define PROPERTY(name, text) [AGENT_##name] = text,
+#include "host/export/amd/agent_properties.def"
+};
+
+const char *agent_property_name(enum agent_property property)
+{
+	return property_names[property];
+}
+
+static void agent_take_property(struct agent *agent, struct text line)
+{
+	struct text name;
+
+	if (!text_take_field(&line, '=', &name))
+		return;
+	for (unsigned i = 0; i < AGENT_PROPERTIES; i++)
+		if (text_equals(name, property_names[i])) {
+			(void)text_take_number(&line, 10, &agent->properties[i]);
+			return;
+		}
 }
 
 static void take_line(struct agent *agent, struct text line)
@@ -27,15 +52,40 @@ static void take_line(struct agent *agent, struct text line)
 		char *into;
 	} texts[] = { { "name=", agent->name },
 		      { "vendor=", agent->vendor },
-		      { "product=", agent->product } };
+		      { "product=", agent->product },
+		      { "model=", agent->model } };
 
 	if (text_take_prefix(&line, "type=")) {
 		agent->is_cpu = text_equals(line, "cpu");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (text_take_prefix(&line, texts[i].key))
+		if (text_take_prefix(&line, texts[i].key)) {
 			text_copy_printable(line, texts[i].into, AGENT_TEXT_MAX);
+			return;
+		}
+	agent_take_property(agent, line);
+}
+
+/* What follows from the driver's numbers; AMD's library has the same limits for all devices. */
+static void agent_derive(struct agent *agent)
+{
+	uint64_t *of = agent->properties, engines;
+
+	of[AGENT_CU_COUNT] =
+		of[AGENT_SIMD_PER_CU] ? of[AGENT_SIMD_COUNT] / of[AGENT_SIMD_PER_CU] : 0;
+	engines = of[AGENT_SIMD_ARRAYS_PER_ENGINE]
+			  ? of[AGENT_ARRAY_COUNT] / of[AGENT_SIMD_ARRAYS_PER_ENGINE]
+			  : 0;
+	of[AGENT_NUM_SHADER_BANKS] = engines;
+	of[AGENT_CU_PER_ENGINE] = engines ? of[AGENT_CU_COUNT] / engines : 0;
+	of[AGENT_MAX_WAVES_PER_CU] = of[AGENT_MAX_WAVES_PER_SIMD] * of[AGENT_SIMD_PER_CU];
+	if (!of[AGENT_SIMD_COUNT])
+		return;
+	of[AGENT_WORKGROUP_MAX_SIZE] = 1024;
+	of[AGENT_GRID_MAX_SIZE] = UINT32_MAX;
+	agent->workgroup = (struct agent_dimensions){ 1024, 1024, 1024 };
+	agent->grid = (struct agent_dimensions){ INT32_MAX, UINT16_MAX, UINT16_MAX };
 }
 
 static void agents_describe(struct agent *agent, const char *lines)
@@ -44,6 +94,7 @@ static void agents_describe(struct agent *agent, const char *lines)
 
 	while (text_take_line(&rest, &line))
 		take_line(agent, line);
+	agent_derive(agent);
 }
 
 static int by_number(const void *left, const void *right)
@@ -102,8 +153,14 @@ void agents_done(struct agents *agents)
 	*agents = (struct agents){ 0 };
 }
 
-const struct agent *agents_find(struct agents *agents, uint64_t number, bool *ret_is_new)
+uint64_t agent_number(uint64_t device)
 {
+	return device == UINT64_MAX ? AGENT_UNKNOWN : device;
+}
+
+const struct agent *agents_find(struct agents *agents, uint64_t device, bool *ret_is_new)
+{
+	uint64_t number = agent_number(device);
 	const struct table_entry *entry = table_find(&agents->by_number, number, 0);
 	struct agent *agent;
 

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/json.h"
 #include "host/model/model.h"
 #include "host/model/table.h"
 
@@ -15,11 +16,27 @@ enum agent_index {
 
 #define AGENT_TEXT_MAX 128u
 
+/* The number of a device of which nobody said which it is: one that no runtime gives. */
+#define AGENT_UNKNOWN 255u
+
+enum agent_property {
+#define PROPERTY(name, text) AGENT_##name,
+#include "host/export/amd/agent_properties.def"
+	AGENT_PROPERTIES,
+};
+
+struct agent_dimensions {
+	uint32_t x, y, z;
+};
+
 struct agent {
 	uint64_t number;
 	bool is_cpu;
 	uint32_t type_index; /* among those of its type */
-	char name[AGENT_TEXT_MAX], vendor[AGENT_TEXT_MAX], product[AGENT_TEXT_MAX];
+	char name[AGENT_TEXT_MAX], vendor[AGENT_TEXT_MAX], product[AGENT_TEXT_MAX],
+		model[AGENT_TEXT_MAX];
+	uint64_t properties[AGENT_PROPERTIES]; /* 0: not known */
+	struct agent_dimensions workgroup, grid;
 };
 
 struct agents {
@@ -33,9 +50,14 @@ struct agents {
 int agents_init(struct agents *ret, const struct model_process *process) MUST_CHECK;
 void agents_done(struct agents *agents);
 
+/* The number of a device that a record names. */
+uint64_t agent_number(uint64_t device);
+
 /* By number; one that is not known becomes so, number 0 as the host's processor and all others as
  * devices.  NULL: no memory.  Valid until the next call. */
-const struct agent *agents_find(struct agents *agents, uint64_t number, bool *ret_is_new);
+const struct agent *agents_find(struct agents *agents, uint64_t device, bool *ret_is_new);
 
-const char *agent_type(const struct agent *agent); /* "CPU", "GPU" */
+const char *agent_type(const struct agent *agent);              /* "CPU", "GPU" */
+const char *agent_property_name(enum agent_property property);  /* "cpu_cores_count" */
+void agent_write(struct json *json, const struct agent *agent); /* an object, as AMD has it */
 void agent_label(const struct agent *agent, enum agent_index index, char *ret, size_t room);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/export/amd/agents.h"
 #include "host/symbols/demangle/demangle.h"
 
 const struct amd_domain_words amd_domains[AMD_DOMAINS] = {
@@ -83,6 +84,13 @@ const char *amd_kind_name(enum amd_kind kind)
 	return kind < AMD_KINDS_MAX && kind_names[kind] ? kind_names[kind] : "NONE";
 }
 
+const char *amd_category(unsigned domain)
+{
+	enum amd_domain list = entry_of(domain).list;
+
+	return list == AMD_OWN ? domain_name(domain) : amd_domains[list].list;
+}
+
 enum amd_kind amd_kind_of(const struct trace_function *function)
 {
 	enum amd_kind kind = entry_of(function->domain).kind;
@@ -99,14 +107,14 @@ uint64_t event_value(const struct amd_event *event, enum value_kind kind)
 	uint64_t value = 0;
 
 	call_value(event->call, kind, &value);
-	return value;
+	return kind == VALUE_DEVICE || kind == VALUE_FROM_DEVICE ? agent_number(value) : value;
 }
 
 bool amd_memory_has_agent(const struct amd_event *event)
 {
 	uint64_t operation = event_value(event, VALUE_OPERATION), device;
 
-	if (!call_value(event->call, VALUE_DEVICE, &device))
+	if (!call_value(event->call, VALUE_DEVICE, &device) || device == UINT64_MAX)
 		return false;
 	return device || (operation != MEMORY_FREE && operation != MEMORY_VIRTUAL_FREE);
 }
@@ -114,17 +122,24 @@ bool amd_memory_has_agent(const struct amd_event *event)
 int amd_view_init(struct amd_view *ret, struct model *model, const struct amd_view_options *options,
 		  struct err *err)
 {
+	int r;
+
 	*ret = (struct amd_view){ .model = model,
 				  .process = options->process,
 				  .form = options->form,
 				  .is_renamed = options->is_renamed,
 				  .region_options = options->regions };
+	r = kernel_numbers_init(&ret->kernels, model);
+	if (r)
+		return err_set(err, r, "numbers of kernels: no memory");
 	return kernel_filter_init(&ret->filter, &options->filter, err);
 }
 
 void amd_view_done(struct amd_view *view)
 {
 	kernel_filter_done(&view->filter);
+	kernel_numbers_done(&view->kernels);
+	correlation_done(&view->correlation);
 }
 
 const char *amd_kernel_name(const struct amd_view *view, const struct model_process *process,
@@ -171,7 +186,6 @@ static struct amd_event amd_describe(const struct amd_view *view, const struct c
 		.domain = entry.list,
 		.kind = call->kind == CALL_PLAIN ? amd_kind_of(call->function) : entry.kind,
 		.name = call_name(call),
-		.correlation = call_correlation(view->model, call),
 		.tid = call->thread->tid,
 		.region = "",
 	};
@@ -183,6 +197,8 @@ static struct amd_event amd_describe(const struct amd_view *view, const struct c
 	if (entry.list != AMD_KERNEL)
 		return event;
 	event.operation = "KERNEL_DISPATCH_COMPLETE";
+	event.kernel =
+		kernel_number(&view->kernels, call->process, event_value(&event, VALUE_NAME));
 	event.region = find_region(view, call);
 	if (event.region[0])
 		event.name = event.region;
@@ -219,6 +235,7 @@ static int amd_pass(const struct call *call, void *context)
 					    event_value(&event, VALUE_NAME), event.name);
 	if (takes <= 0)
 		return takes;
+	event.correlation = correlation_next(&view->correlation, view->model, call);
 	return passing->visit(&event, passing->context);
 }
 
@@ -228,6 +245,8 @@ int amd_each_event(struct amd_view *view, amd_visitor *visit, void *context)
 	int r = view->is_renamed ? range_history_init(&view->history, view->model) : 0;
 
 	kernel_filter_begin(&view->filter);
+	if (!r)
+		r = correlation_begin(&view->correlation, view->model, view->process);
 	if (!r)
 		r = regions_init(&view->regions, view->model, &view->region_options);
 	if (!r)

@@ -5,7 +5,9 @@
  */
 #pragma once
 
+#include "host/export/amd/correlation.h"
 #include "host/export/amd/kernel_filter.h"
+#include "host/export/amd/kernel_numbers.h"
 #include "host/export/amd/range_history.h"
 #include "host/export/amd/regions.h"
 #include "host/model/model.h"
@@ -35,13 +37,13 @@ struct amd_domain_words {
 extern const struct amd_domain_words amd_domains[AMD_DOMAINS];
 
 /* Kinds of records by AMD's numbers; those behind the last of them are ours. */
-#define AMD_KINDS_MAX 64u
+#define AMD_KINDS_MAX 112u
 
 /* clang-format off */
 enum amd_kind {
 	KIND_MARKER_CONTROL = 8,
 	KIND_MARKER_NAME = 9,
-	KIND_OTHER = 38, /* of a domain that this limpet does not know */
+	KIND_OTHER = 105, /* of a domain that this limpet does not know */
 #define DOMAIN(number, name, key, title, form, list, kind, ...) KIND_##name = (kind),
 #include "shared/wire/domains.def"
 };
@@ -52,6 +54,9 @@ unsigned amd_kind_count(void);
 
 /* "HIP_RUNTIME_API_EXT"; never NULL. */
 const char *amd_kind_name(enum amd_kind kind);
+
+/* "hip_api": what AMD's trace calls the events of a domain. */
+const char *amd_category(unsigned domain);
 
 /* Of its plain calls. */
 enum amd_kind amd_kind_of(const struct trace_function *function);
@@ -80,6 +85,8 @@ struct amd_view {
 	enum kernel_form form;
 	bool is_renamed;
 	struct kernel_filter filter;
+	struct kernel_numbers kernels;
+	struct correlation correlation;
 	struct region_options region_options;
 	/* While events are looked at: */
 	struct range_history history; /* with is_renamed */
@@ -105,6 +112,7 @@ struct amd_event {
 	const char *operation; /* the same by AMD's names: of a marker, what it is */
 	const char *region;    /* of a renamed kernel: what the range says; else "" */
 	uint64_t correlation;  /* 0: not known */
+	uint64_t kernel;       /* its number, see kernel_numbers.h */
 	int64_t tid;           /* whose doing it was */
 };
 

@@ -7,51 +7,9 @@
 
 #include "host/export/exporter.h"
 
-/* Of an agent, in their order.  What limpet does not know is 0. */
-static const char *const agent_columns[] = {
-	"Node_Id",
-	"Logical_Node_Id",
-	"Agent_Type",
-	"Cpu_Cores_Count",
-	"Simd_Count",
-	"Cpu_Core_Id_Base",
-	"Simd_Id_Base",
-	"Max_Waves_Per_Simd",
-	"Lds_Size_In_Kb",
-	"Gds_Size_In_Kb",
-	"Num_Gws",
-	"Wave_Front_Size",
-	"Num_Xcc",
-	"Cu_Count",
-	"Array_Count",
-	"Num_Shader_Banks",
-	"Simd_Arrays_Per_Engine",
-	"Cu_Per_Simd_Array",
-	"Simd_Per_Cu",
-	"Max_Slots_Scratch_Cu",
-	"Gfx_Target_Version",
-	"Vendor_Id",
-	"Device_Id",
-	"Location_Id",
-	"Domain",
-	"Drm_Render_Minor",
-	"Num_Sdma_Engines",
-	"Num_Sdma_Xgmi_Engines",
-	"Num_Sdma_Queues_Per_Engine",
-	"Num_Cp_Queues",
-	"Max_Engine_Clk_Ccompute",
-	"Max_Engine_Clk_Fcompute",
-	"Sdma_Fw_Version",
-	"Fw_Version",
-	"Capability",
-	"Cu_Per_Engine",
-	"Max_Waves_Per_Cu",
-	"Family_Id",
-	"Workgroup_Max_Size",
-	"Grid_Max_Size",
-	"Local_Mem_Size",
-	"Hive_Id",
-	"Gpu_Id",
+/* Around what the driver says. */
+static const char *const columns_before[] = { "Node_Id", "Logical_Node_Id", "Agent_Type" };
+static const char *const columns_behind[] = {
 	"Workgroup_Max_Dim_X",
 	"Workgroup_Max_Dim_Y",
 	"Workgroup_Max_Dim_Z",
@@ -63,38 +21,68 @@ static const char *const agent_columns[] = {
 	"Product_Name",
 	"Model_Name",
 };
+static const enum agent_property listed[] = {
+#define PROPERTY(name, text) AGENT_##name,
+#define PROPERTY_UNLISTED(name, text)
+#include "host/export/amd/agent_properties.def"
+};
 
-#define KNOWN_IN_FRONT 3u
-#define KNOWN_BEHIND   4u
+static void put_dimensions(FILE *out, struct agent_dimensions dimensions)
+{
+	fprintf(out, ",%" PRIu32 ",%" PRIu32 ",%" PRIu32, dimensions.x, dimensions.y, dimensions.z);
+}
 
 static void put_agent_row(FILE *out, const struct agent *agent)
 {
-	size_t unknown = ARRAY_SIZE(agent_columns) - KNOWN_IN_FRONT - KNOWN_BEHIND;
+	const char *const texts[] = { agent->name, agent->vendor, agent->product, agent->model };
 
 	fprintf(out, "%" PRIu64 ",%" PRIu64 ",", agent->number, agent->number);
 	export_quoted(out, agent_type(agent));
-	for (size_t i = 0; i < unknown; i++)
-		fputs(",0", out);
+	for (size_t i = 0; i < ARRAY_SIZE(listed); i++)
+		fprintf(out, ",%" PRIu64, agent->properties[listed[i]]);
+	put_dimensions(out, agent->workgroup);
+	put_dimensions(out, agent->grid);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		fputc(',', out);
+		export_quoted(out, texts[i]);
+	}
+	fputc('\n', out);
+}
+
+/* "cpu_cores_count" is "Cpu_Cores_Count" here. */
+static void put_property_name(FILE *out, enum agent_property property)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s", agent_property_name(property));
+	for (size_t i = 0; name[i]; i++)
+		if (!i || name[i - 1] == '_')
+			name[i] = (char)(name[i] - 'a' + 'A');
 	fputc(',', out);
-	export_quoted(out, agent->name);
-	fputc(',', out);
-	export_quoted(out, agent->vendor);
-	fputc(',', out);
-	export_quoted(out, agent->product);
-	fputs(",\"\"\n", out);
+	export_quoted(out, name);
+}
+
+static void put_names(FILE *out, const char *const *names, size_t count, bool is_first)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i || !is_first)
+			fputc(',', out);
+		export_quoted(out, names[i]);
+	}
 }
 
 static int open_agent_info(struct csv_set *set)
 {
 	int r = csv_open(set, &set->agent_info, "agent_info", "");
+	FILE *out = set->agent_info.out;
 
 	if (r)
 		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(agent_columns); i++) {
-		fputs(i ? "," : "", set->agent_info.out);
-		export_quoted(set->agent_info.out, agent_columns[i]);
-	}
-	fputc('\n', set->agent_info.out);
+	put_names(out, columns_before, ARRAY_SIZE(columns_before), /* is_first */ true);
+	for (size_t i = 0; i < ARRAY_SIZE(listed); i++)
+		put_property_name(out, listed[i]);
+	put_names(out, columns_behind, ARRAY_SIZE(columns_behind), /* is_first */ false);
+	fputc('\n', out);
 	return 0;
 }
 

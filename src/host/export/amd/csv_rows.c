@@ -91,7 +91,7 @@ static int put_kernel_row(struct csv_set *set, FILE *out, const struct amd_event
 	put_value(out, event, VALUE_STREAM);
 	fprintf(out, ",%" PRId64, event->tid);
 	put_value(out, event, VALUE_DISPATCH);
-	put_value(out, event, VALUE_NAME);
+	csv_number(out, event->kernel);
 	fputc(',', out);
 	export_quoted(out, event->name);
 	csv_number(out, event->correlation);

@@ -11,6 +11,8 @@
 #include "host/symbols/demangle/demangle.h"
 #include "shared/base/hash.h"
 
+#define SYMBOL_BYTES 80u /* of AMD's structure for them */
+
 void json_handle(struct json *json, const char *key, uint64_t handle)
 {
 	json_object(json, key);
@@ -68,6 +70,10 @@ void results_metadata(const struct results *self)
 	json_object(json, "config");
 	json_text(json, "limpet", model->limpet_version);
 	json_text(json, "options", model->options);
+	json_bool(json, "kernel_rename", self->view->is_renamed);
+	json_bool(json, "demangle_kernels", self->view->form != KERNEL_MANGLED);
+	json_bool(json, "truncate_kernels", self->view->form == KERNEL_TRUNCATED);
+	json_bool(json, "selected_regions", self->view->region_options.is_selected);
 	json_object_end(json);
 	json_object_end(json);
 }
@@ -75,25 +81,11 @@ void results_metadata(const struct results *self)
 void results_agents(const struct results *self)
 {
 	const struct agent *agents = self->agents.items;
-	struct json *json = self->json;
 
-	json_list(json, "agents");
-	for (size_t i = 0; agents && i < self->agents.count; i++) {
-		const struct agent *agent = &agents[i];
-
-		json_object(json, NULL);
-		json_handle(json, "id", agent->number);
-		json_number(json, "type", agent->is_cpu ? 1 : 2);
-		json_number(json, "node_id", agent->number);
-		json_number(json, "logical_node_id", agent->number);
-		json_number(json, "logical_node_type_id", agent->type_index);
-		json_text(json, "name", agent->name);
-		json_text(json, "vendor_name", agent->vendor);
-		json_text(json, "product_name", agent->product);
-		json_text(json, "model_name", "");
-		json_object_end(json);
-	}
-	json_list_end(json);
+	json_list(self->json, "agents");
+	for (size_t i = 0; agents && i < self->agents.count; i++)
+		agent_write(self->json, &agents[i]);
+	json_list_end(self->json);
 }
 
 static int write_entry(struct json *json, uint64_t key, const char *value)
@@ -150,34 +142,51 @@ int results_strings(struct results *self)
 	return r;
 }
 
-static void write_symbol(const struct results *self, const struct name_entry *named)
+static void write_symbol(const struct results *self, uint64_t number, uint64_t id)
 {
-	const char *readable = named->title ? named->title : named->text;
+	const struct names *names = &self->process->names;
+	const char *readable = names_title(names, NAME_KERNEL, id);
 	char room[KERNEL_NAME_MAX], base[KERNEL_NAME_MAX];
 	struct json *json = self->json;
 
 	demangled_base(readable, base, sizeof(base));
 	json_object(json, NULL);
-	json_number(json, "kernel_id", named->id);
+	json_number(json, "size", SYMBOL_BYTES);
+	json_number(json, "kernel_id", number);
 	json_number(json, "code_object_id", 0);
-	json_text(json, "kernel_name", named->text);
+	json_text(json, "kernel_name", names_find(names, NAME_KERNEL, id));
 	json_text(json, "formatted_kernel_name",
-		  amd_kernel_name(self->view, self->process, named->id, room));
+		  amd_kernel_name(self->view, self->process, id, room));
 	json_text(json, "demangled_kernel_name", readable);
 	json_text(json, "truncated_kernel_name", base);
 	json_object_end(json);
 }
 
+/* Number 0 is no kernel, and has its place in the list: readers index it by number. */
+static void write_no_symbol(struct json *json)
+{
+	static const char *const names[] = { "kernel_name", "formatted_kernel_name",
+					     "demangled_kernel_name", "truncated_kernel_name" };
+
+	json_object(json, NULL);
+	json_number(json, "size", 0);
+	json_number(json, "kernel_id", 0);
+	json_number(json, "code_object_id", 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		json_text(json, names[i], "");
+	json_object_end(json);
+}
+
 void results_symbols(const struct results *self)
 {
-	const struct names *names = &self->process->names;
+	const struct kernel_list *kernels = &self->view->kernels.processes[self->process->number];
 	struct json *json = self->json;
 
 	json_empty_list(json, "code_objects");
 	json_list(json, "kernel_symbols");
-	for (size_t i = 0; i < names->room; i++)
-		if (names->items[i].text && names->items[i].space == NAME_KERNEL)
-			write_symbol(self, &names->items[i]);
+	write_no_symbol(json);
+	for (size_t i = 0; i < kernels->count; i++)
+		write_symbol(self, i + 1, kernels->ids[i]);
 	json_list_end(json);
 	json_empty_list(json, "host_functions");
 }

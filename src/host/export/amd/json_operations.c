@@ -14,10 +14,8 @@ static const char *const copy_operations[] = {
 	"MEMORY_COPY_DEVICE_TO_HOST", "MEMORY_COPY_DEVICE_TO_DEVICE", NULL
 };
 static const char *const memory_operations[] = {
-	"MEMORY_ALLOCATION_NONE",          "MEMORY_ALLOCATION_ALLOCATE",
-	"MEMORY_ALLOCATION_VMEM_ALLOCATE", "MEMORY_ALLOCATION_FREE",
-	"MEMORY_ALLOCATION_VMEM_FREE",     "MEMORY_ALLOCATION_REALLOCATE",
-	"MEMORY_ALLOCATION_RECLAIM",       NULL
+	"MEMORY_ALLOCATION_NONE", "MEMORY_ALLOCATION_ALLOCATE",  "MEMORY_ALLOCATION_VMEM_ALLOCATE",
+	"MEMORY_ALLOCATION_FREE", "MEMORY_ALLOCATION_VMEM_FREE", NULL
 };
 static const char *const scratch_operations[] = { "SCRATCH_MEMORY_NONE", "SCRATCH_MEMORY_ALLOC",
 						  "SCRATCH_MEMORY_FREE",
@@ -42,12 +40,27 @@ static uint32_t count_fixed(enum amd_kind kind)
 	return count;
 }
 
+/* Where AMD has no number for it: what comes nearest. */
+static const char *nearest_operation(const char *operation)
+{
+	static const char *const nearest[][2] = {
+		{ "MEMORY_ALLOCATION_REALLOCATE", "MEMORY_ALLOCATION_ALLOCATE" },
+		{ "MEMORY_ALLOCATION_RECLAIM", "MEMORY_ALLOCATION_FREE" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(nearest); i++)
+		if (strcmp(operation, nearest[i][0]) == 0)
+			return nearest[i][1];
+	return operation;
+}
+
 uint32_t results_operation(const struct results *self, const struct amd_event *event)
 {
 	const char *const *fixed = fixed_operations[event->kind];
+	const char *operation = nearest_operation(event->operation);
 
 	for (uint32_t i = 0; fixed && fixed[i]; i++)
-		if (strcmp(fixed[i], event->operation) == 0)
+		if (strcmp(fixed[i], operation) == 0)
 			return i;
 	return self->operations[event->call->function - self->process->functions];
 }
@@ -66,6 +79,13 @@ int results_number(struct results *self)
 	return 0;
 }
 
+/* Their operations are AMD's alone: limpet's function for all of them has no name there. */
+static bool is_work(enum amd_kind kind)
+{
+	return kind == KIND_COPY || kind == KIND_MEMORY || kind == KIND_SCRATCH ||
+	       kind == KIND_KERNEL;
+}
+
 void results_operations(const struct results *self, enum amd_kind kind)
 {
 	struct json *json = self->json;
@@ -75,7 +95,7 @@ void results_operations(const struct results *self, enum amd_kind kind)
 	json_list(json, "operations");
 	for (uint32_t i = 0; i < count_fixed(kind); i++)
 		json_text(json, NULL, fixed_operations[kind][i]);
-	for (uint32_t i = 0; i < self->process->function_count; i++)
+	for (uint32_t i = 0; !is_work(kind) && i < self->process->function_count; i++)
 		if (amd_kind_of(&self->process->functions[i]) == kind)
 			json_text(json, NULL, self->process->functions[i].name);
 	json_list_end(json);

@@ -3,7 +3,22 @@
  */
 #include "host/export/amd/json_parts.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "host/export/exporter.h"
+
+#define API_RECORD_BYTES    64u
+#define DISPATCH_INFO_BYTES 72u
+
+/* As text: readers of JSON lose the last digits of large numbers. */
+static void json_address(struct json *json, const char *key, uint64_t address)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%016" PRIx64, address);
+	json_text(json, key, text);
+}
 
 static void write_sizes(struct json *json, const char *key, const struct amd_event *event,
 			enum value_kind first)
@@ -18,9 +33,10 @@ static void write_sizes(struct json *json, const char *key, const struct amd_eve
 static void write_kernel(struct json *json, const struct amd_event *event)
 {
 	json_object(json, "dispatch_info");
+	json_number(json, "size", DISPATCH_INFO_BYTES);
 	json_handle(json, "agent_id", event_value(event, VALUE_DEVICE));
 	json_handle(json, "queue_id", event_value(event, VALUE_QUEUE));
-	json_number(json, "kernel_id", event_value(event, VALUE_NAME));
+	json_number(json, "kernel_id", event->kernel);
 	json_number(json, "dispatch_id", event_value(event, VALUE_DISPATCH));
 	json_number(json, "private_segment_size", event_value(event, VALUE_SCRATCH_BYTES));
 	json_number(json, "group_segment_size", event_value(event, VALUE_LOCAL_BYTES));
@@ -43,7 +59,7 @@ static void write_copy(struct json *json, const struct amd_event *event)
 static void write_memory(struct json *json, const struct amd_event *event)
 {
 	json_handle(json, "agent_id", event_value(event, VALUE_DEVICE));
-	json_number(json, "address", event_value(event, VALUE_ADDRESS));
+	json_address(json, "address", event_value(event, VALUE_ADDRESS));
 	json_number(json, "allocation_size", event_value(event, VALUE_SIZE));
 	json_handle(json, "stream_id", event_value(event, VALUE_STREAM));
 }
@@ -55,6 +71,11 @@ static void write_scratch(struct json *json, const struct amd_event *event)
 	json_number(json, "flags", event_value(event, VALUE_FLAGS));
 	json_number(json, "allocation_size", event_value(event, VALUE_SIZE));
 }
+
+/* Of AMD's structures for them. */
+static const unsigned record_bytes[AMD_DOMAINS] = {
+	[AMD_KERNEL] = 184, [AMD_COPY] = 96, [AMD_MEMORY] = 88, [AMD_SCRATCH] = 96, [AMD_HIP] = 176,
+};
 
 typedef void detail_writer(struct json *json, const struct amd_event *event);
 
@@ -73,6 +94,8 @@ static int write_record(const struct amd_event *event, void *context)
 	if (event->domain != self->domain)
 		return 0;
 	json_object(json, NULL);
+	json_number(json, "size",
+		    record_bytes[event->domain] ? record_bytes[event->domain] : API_RECORD_BYTES);
 	json_number(json, "kind", event->kind);
 	json_number(json, "operation", results_operation(self, event));
 	json_object(json, "correlation_id");

@@ -188,7 +188,7 @@ static int find_place(struct rocpd *self, const struct amd_event *event, struct 
 static int put_kernel(struct rocpd *self, const struct amd_event *event)
 {
 	const struct model_process *process = event->call->process;
-	uint64_t device = event_value(event, VALUE_DEVICE), name = event_value(event, VALUE_NAME);
+	uint64_t device = event_value(event, VALUE_DEVICE);
 	struct work_place place;
 	int64_t region;
 	int r = find_place(self, event, &place);
@@ -196,7 +196,7 @@ static int put_kernel(struct rocpd *self, const struct amd_event *event)
 	if (!r)
 		r = rocpd_agent(self, process, device);
 	if (!r)
-		r = rocpd_symbol(self, event, name);
+		r = rocpd_symbol(self, event);
 	if (!r)
 		r = event->region[0] ? rocpd_passing_string(self, event->region, &region)
 				     : rocpd_string(self, "", &region);
@@ -207,7 +207,7 @@ static int put_kernel(struct rocpd *self, const struct amd_event *event)
 						NUMBER(place.process),
 						NUMBER(place.thread),
 						NUMBER(id_of(process, device)),
-						NUMBER(id_of(process, name)),
+						NUMBER(id_of(process, event->kernel)),
 						NUMBER(event_value(event, VALUE_DISPATCH)),
 						NUMBER(place.queue),
 						NUMBER(place.stream),
@@ -283,7 +283,7 @@ static int put_memory(struct rocpd *self, const struct amd_event *event)
 	if (r)
 		return r;
 	if (is_scratch)
-		snprintf(notes, sizeof(notes), "{\"flags\":%" PRIu64 "}",
+		snprintf(notes, sizeof(notes), "{\"flags\":\"%" PRIu64 "\"}",
 			 event_value(event, VALUE_FLAGS));
 	return rocpd_put(self, INSERT_MEMORY,
 			 (struct rocpd_cell[]){

@@ -32,8 +32,8 @@ static const struct insert_words {
 			     "environment, extdata" },
 	[INSERT_THREAD] = { "info_thread", "id, nid, ppid, pid, tid, name" },
 	[INSERT_AGENT] = { "info_agent",
-			   "id, nid, pid, type, absolute_index, logical_index, type_index, name, "
-			   "vendor_name, product_name, user_name" },
+			   "id, nid, pid, type, absolute_index, logical_index, type_index, uuid, "
+			   "name, model_name, vendor_name, product_name, user_name, extdata" },
 	[INSERT_QUEUE] = { "info_queue", "id, nid, pid, name" },
 	[INSERT_STREAM] = { "info_stream", "id, nid, pid, name" },
 	[INSERT_CODE_OBJECT] = { "info_code_object", "id, nid, pid" },
@@ -182,7 +182,7 @@ static int rocpd_file_prepare(struct rocpd_file *file, enum rocpd_insert which, 
 
 static int put_metadata(struct rocpd_file *file, struct err *err)
 {
-	const char *rows[][2] = { { "schema_version", "3" },
+	const char *rows[][2] = { { "schema_version", "3.0.1" },
 				  { "uuid", file->suffix },
 				  { "guid", file->guid } };
 	int r = 0;

@@ -79,21 +79,31 @@ int rocpd_thread(struct rocpd *self, const struct model_process *process, int64_
 				       NUMBER(process_id(process)), NUMBER(tid), TEXT(name) });
 }
 
+static void fill_agent(struct json *json, const void *context)
+{
+	agent_write(json, context);
+}
+
 static int put_agent_row(struct rocpd *self, const struct model_process *process,
 			 const struct agent *agent)
 {
 	int64_t id = id_of(process, agent->number);
 	int is_new = rocpd_parts_learn(self, KNOWN_AGENT, id);
+	CLEANUP(free) char *whole = NULL;
 
 	if (is_new <= 0)
 		return is_new;
-	return rocpd_put(self, INSERT_AGENT,
-			 (struct rocpd_cell[]){ NUMBER(id), NUMBER(self->node),
-						NUMBER(process_id(process)),
-						TEXT(agent_type(agent)), NUMBER(agent->number),
-						NUMBER(agent->number), NUMBER(agent->type_index),
-						TEXT(agent->name), TEXT(agent->vendor),
-						TEXT(agent->product), TEXT(agent->product) });
+	whole = rocpd_json(fill_agent, agent);
+	if (!whole)
+		return rocpd_no_memory(self);
+	return rocpd_put(
+		self, INSERT_AGENT,
+		(struct rocpd_cell[]){ NUMBER(id), NUMBER(self->node), NUMBER(process_id(process)),
+				       TEXT(agent_type(agent)), NUMBER(agent->number),
+				       NUMBER(agent->number), NUMBER(agent->type_index),
+				       NUMBER(agent->properties[AGENT_DEVICE_ID]),
+				       TEXT(agent->name), TEXT(agent->model), TEXT(agent->vendor),
+				       TEXT(agent->product), TEXT(agent->product), TEXT(whole) });
 }
 
 int rocpd_agent(struct rocpd *self, const struct model_process *process, uint64_t number)
@@ -188,17 +198,18 @@ static void fill_symbol(struct json *json, const void *context)
 	json_object_end(json);
 }
 
-int rocpd_symbol(struct rocpd *self, const struct amd_event *event, uint64_t number)
+int rocpd_symbol(struct rocpd *self, const struct amd_event *event)
 {
+	uint64_t name = event_value(event, VALUE_NAME);
 	const struct model_process *process = event->call->process;
-	const char *known = names_find(&process->names, NAME_KERNEL, number);
+	const char *known = names_find(&process->names, NAME_KERNEL, name);
 	char room[KERNEL_NAME_MAX];
 	struct symbol symbol = {
-		number, known[0] ? known : event->name,
-		known[0] ? names_title(&process->names, NAME_KERNEL, number) : event->name,
-		known[0] ? amd_kernel_name(self->view, process, number, room) : event->name
+		event->kernel, known[0] ? known : event->name,
+		known[0] ? names_title(&process->names, NAME_KERNEL, name) : event->name,
+		known[0] ? amd_kernel_name(self->view, process, name, room) : event->name
 	};
-	int64_t id = id_of(process, number);
+	int64_t id = id_of(process, event->kernel);
 	CLEANUP(free) char *notes = NULL;
 	int is_new = rocpd_parts_learn(self, KNOWN_SYMBOL, id);
 

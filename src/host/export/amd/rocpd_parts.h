@@ -57,7 +57,7 @@ int rocpd_queue(struct rocpd *self, const struct model_process *process,
 int rocpd_stream(struct rocpd *self, const struct model_process *process,
 		 uint64_t number) MUST_CHECK;
 /* The kernel that the event is of, by the number of its name. */
-int rocpd_symbol(struct rocpd *self, const struct amd_event *event, uint64_t number) MUST_CHECK;
+int rocpd_symbol(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
 
 /* One object or list of JSON as text, the caller's to free; NULL when there is no memory. */
 typedef void json_filler(struct json *json, const void *context);

@@ -30,7 +30,7 @@ const struct rocpd_table rocpd_tables[] = {
 	  "pid INTEGER NOT NULL @info_process, tid INTEGER NOT NULL, name TEXT, "
 	  "start BIGINT, \"end\" BIGINT, " EXTDATA },
 	{ "info_agent",
-	  OF_PROCESS "type TEXT CHECK (type IN ('CPU', 'GPU')), "
+	  OF_PROCESS "type TEXT CHECK (type IN ('CPU', 'GPU', 'NIC')), "
 	  "absolute_index INTEGER, logical_index INTEGER, "
 	  "type_index INTEGER, uuid INTEGER, name TEXT, model_name TEXT, "
 	  "vendor_name TEXT, product_name TEXT, user_name TEXT, " EXTDATA },
@@ -40,7 +40,7 @@ const struct rocpd_table rocpd_tables[] = {
 	  OF_PROCESS "name TEXT, " EXTDATA },
 	{ "info_pmc",
 	  OF_PROCESS
-	  "agent_id INTEGER @info_agent, target_arch TEXT CHECK (target_arch IN ('CPU', 'GPU')), "
+	  "agent_id INTEGER @info_agent, target_arch TEXT CHECK (target_arch IN ('CPU', 'GPU', 'NIC')), "
 	  "event_code INT, instance_id INTEGER, name TEXT NOT NULL, symbol TEXT NOT NULL, "
 	  "description TEXT, long_description TEXT DEFAULT '', component TEXT, "
 	  "units TEXT DEFAULT '', "
@@ -178,13 +178,13 @@ const struct rocpd_view rocpd_views[] = {
 	  "s.timestamp, s.event_id, " EVENT ", " NOTES OF_SAMPLE },
 	{ "sample_regions",
 	  "SELECT s.id, s.guid, " CATEGORY ", " SAMPLE_NAME ", k.nid, p.pid, t.tid, "
-	  "s.timestamp AS start, s.timestamp AS \"end\", 0 AS duration, s.event_id, " EVENT ", "
+	  "s.timestamp AS start, s.timestamp AS \"END\", 0 AS duration, s.event_id, " EVENT ", "
 	  NOTES OF_SAMPLE },
 	{ "regions_and_samples",
 	  "SELECT * FROM regions UNION ALL SELECT * FROM sample_regions" },
 	{ "kernels",
 	  "SELECT d.id, d.guid, t.tid, " CATEGORY ", r.string AS region, s.display_name AS name, "
-	  "d.nid, p.pid, d.agent_id, " AGENT("a", "agent")
+	  "d.nid, p.pid, " AGENT("a", "agent")
 	  ", s.code_object_id, d.kernel_id, d.dispatch_id, d.stream_id, d.queue_id, "
 	  "q.name AS queue, m.name AS stream, " SPAN("d")
 	  ", d.grid_size_x AS grid_x, d.grid_size_y AS grid_y, d.grid_size_z AS grid_z, "

@@ -161,7 +161,7 @@ static int write_names(struct pftrace *self, const struct model *model)
 
 	for (unsigned domain = 0; domain < DOMAIN_NUMBERS; domain++)
 		if (domain_key(domain) || model_has_domain(model, domain))
-			pftrace_intern(self, INTERNED_CATEGORIES, domain + 1, domain_name(domain));
+			pftrace_intern(self, INTERNED_CATEGORIES, domain + 1, amd_category(domain));
 	for (unsigned kind = 1; kind < VALUE_KINDS; kind++)
 		pftrace_intern(self, INTERNED_ANNOTATIONS, kind, value_name(kind));
 	for (unsigned name = NAME_TEXT; name < NAMES; name++)

@@ -6,6 +6,7 @@
 
 #include "target/domains/work.h"
 #include "target/runtime/text.h"
+#include "target/runtime/topology.h"
 
 #include <stdbool.h>
 
@@ -25,7 +26,8 @@
 
 #define DEVICES_MAX 64u
 #define POOLS_MAX   512u
-#define TEXT_MAX    256u
+#define TEXT_MAX    3072u
+#define FILE_MAX    2048u
 
 typedef int each_agent(uint64_t agent, void *data);
 typedef int iterate_agents(each_agent *visit, void *data);
@@ -92,6 +94,37 @@ static void agent_describe(const struct functions *functions, uint64_t agent, ui
 	}
 }
 
+/* Lines "name value" of the driver's become "name=value". */
+static void text_add_properties(char *text, const char *properties)
+{
+	size_t at = text_length(text);
+
+	for (; *properties && at + 1 < TEXT_MAX; properties++)
+		text[at++] = *properties == ' ' ? '=' : *properties;
+	text[at] = '\0';
+}
+
+static void text_add_file(char *text, unsigned node, const char *name, const char *key)
+{
+	char file[FILE_MAX];
+
+	if (!topology_read(node, name, file, sizeof(file)))
+		return;
+	text_add(text, TEXT_MAX, text_length(text), key);
+	if (key[0])
+		text_add(text, TEXT_MAX, text_length(text), file);
+	else
+		text_add_properties(text, file);
+}
+
+/* What the driver says of the node: all that HSA does not tell. */
+static void agent_describe_node(unsigned node, char *text)
+{
+	text_add_file(text, node, "properties", "");
+	text_add_file(text, node, "gpu_id", "gpu_id=");
+	text_add_file(text, node, "name", "model=");
+}
+
 static int note_agent(uint64_t agent, void *data)
 {
 	const struct functions *functions = data;
@@ -103,6 +136,7 @@ static int note_agent(uint64_t agent, void *data)
 		return 0;
 	visit.device = node;
 	agent_describe(functions, agent, kind, texts[node]);
+	agent_describe_node(node, texts[node]);
 	__atomic_store_n(&agent_of_node[node], agent, __ATOMIC_RELAXED);
 	(void)functions->pools(agent, note_pool, &visit);
 	(void)functions->regions(agent, note_pool, &visit);

@@ -313,7 +313,7 @@ static enum exit_code record_run(char **argv)
 
 	if (!r && command && (values.pids.count || operands))
 		r = refuse_both(&err);
-	else if (!r && command && values.is_watched)
+	else if (!r && values.is_watched && (command || values.samples.is_system_wide))
 		r = refuse_watching(&err);
 	else if (!r && values.samples.is_system_wide)
 		r = operands ? report_surplus(argv[0], &err) : 0;

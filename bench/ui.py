@@ -39,6 +39,13 @@ def cpu_ms(pid):
     return total / 1e6
 
 
+def process_cpu_s(pid):
+    """The same, also of threads that have ended."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Asking:
     """One connection, as a page has it."""
 
@@ -86,11 +93,11 @@ def main():
         print(f"{options.samples} samples, {options.nodes} nodes, {os.path.getsize(path) >> 20} MiB")
         begin = time.monotonic()
         with Server(path) as server:
-            opened = time.monotonic() - begin
+            opened, opened_cpu = time.monotonic() - begin, process_cpu_s(server.process.pid)
             asking = Asking(server)
             first = asking.time_ms("/api/flame?session=1")[0] / 1000
-            print(f"open {opened:.2f} s (processor {cpu_ms(server.process.pid) / 1000:.2f} s), first flame graph after {opened + first:.2f} s, "
-                  f"{memory_mib(server.process.pid)} MiB")
+            print(f"open {opened:.2f} s (processor {opened_cpu:.2f} s), first flame graph after {opened + first:.2f} s "
+                  f"(processor {process_cpu_s(server.process.pid):.2f} s), {memory_mib(server.process.pid)} MiB")
             end_ns = server.ask("/api/sessions")["sessions"][0]["end_ns"]
             for share in (1.0, 0.5, 0.1, 0.01):
                 measure(asking, f"flame of {share:.0%}",

@@ -49,7 +49,7 @@ ALLOWED = {
     "src/host/ui/columns.c": {"open_memstream"},
     "src/host/ui/reply.c": {"fdopen"},
     # The kind of terminal and its letters: what environment_distrust() leaves.
-    "src/host/top/terminal.c": {"getenv"},
+    "src/host/top/render/terminal.c": {"getenv"},
     # The draft of an output_file, by a path that nobody else can turn.
     "src/host/export/amd/rocpd_file.c": {"sqlite3_open_v2"},
     # A folder of our own for recordings, which are output_begin()'s.

@@ -35,7 +35,7 @@ ALLOWED = {
     # A literal, where only system calls are left.
     "src/host/core/interrupt.c": {"write"},
     # Cells of screen.c, whose letters are from letter_at().
-    "src/host/top/terminal.c": {"mvaddnwstr"},
+    "src/host/top/render/terminal.c": {"mvaddnwstr"},
     # Bytes for machines: lengths stand before texts, and nobody reads them on a terminal.
     "src/host/export/profile/pprof.c": {"fwrite"},
     "src/host/export/trace/pftrace.c": {"fwrite"},

@@ -15,6 +15,28 @@
 #define STOP_LIMIT_NS  5000000000ull
 #define KERNEL_RESTART 513 /* ERESTARTNOINTR */
 
+/* What was where the frame is.  Nobody's, unless the thread stands on a stack that its program has
+ * cut out of the thread's own: then functions that it will come back to. */
+static unsigned char covered[ARCH_FRAME_MAX];
+static size_t covered_size;
+
+static int frame_write(const struct stopped *self, const unsigned char *frame, size_t size)
+{
+	int r = memory_read(self, self->escape.frame, covered, size);
+
+	if (r)
+		return r;
+	covered_size = size;
+	return memory_write(self, self->escape.frame, frame, size);
+}
+
+/* Not before the thread has its registers back: until then the frame is its way out. */
+static void frame_take_away(const struct stopped *self)
+{
+	if (covered_size && memory_write(self, self->escape.frame, covered, covered_size))
+		self->job->error = EIO;
+}
+
 int remote_prepare(struct stopped *self)
 {
 	static unsigned char frame[ARCH_FRAME_MAX] __attribute__((aligned(64)));
@@ -27,7 +49,7 @@ int remote_prepare(struct stopped *self)
 		return -E2BIG;
 	if (self->window_top)
 		return window_write(self, frame, size);
-	return memory_write(self, self->escape.frame, frame, size);
+	return frame_write(self, frame, size);
 }
 
 static int block_all_signals(const struct stopped *self)
@@ -141,15 +163,22 @@ static void repeat_argument(struct stopped *self)
 		self->job->error = EIO; /* the thread is gone, or the frame takes over */
 }
 
-void remote_undo(struct stopped *self)
+static bool registers_put_back(struct stopped *self)
 {
 	pid_t tid = self->job->tid;
 
-	if (self->is_changed) {
-		repeat_argument(self);
-		ptrace(PTRACE_SETSIGMASK, tid, sizeof(self->signal_mask), &self->signal_mask);
-		if (arch_restore(tid, &self->state, &self->back, self->has_run_code))
-			self->job->error = EIO;
-	}
+	if (!self->is_changed)
+		return true;
+	repeat_argument(self);
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(self->signal_mask), &self->signal_mask);
+	return !arch_restore(tid, &self->state, &self->back, self->has_run_code);
+}
+
+void remote_undo(struct stopped *self)
+{
+	if (registers_put_back(self))
+		frame_take_away(self);
+	else
+		self->job->error = EIO;
 	stop_release(self);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernel/ids.h"
+#include "kernel/maps.h"
 
 struct event_record {
 	struct sample head;

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "kernel/maps.h"
+#include "kernel/settings.h"
 
 struct ids {
 	__u32 pid, tid; /* 0: not seen from there */

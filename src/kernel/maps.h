@@ -4,12 +4,8 @@
  */
 #pragma once
 
-#include "kernel/types.h"
+#include "kernel/settings.h"
 #include "shared/unwind/row.h"
-#include "shared/wire/kernel.h"
-
-/* Constants of the loaded program: what they switch off is not even loaded. */
-const volatile struct kernel_settings settings SEC(".rodata.settings");
 
 #define TABLE(name, value_type)                    \
 	struct {                                   \
@@ -45,11 +41,16 @@ ALWAYS_INLINE struct kernel_counts *counts_of_all(void)
 	return bpf_map_lookup_elem(&counts, &zero);
 }
 
-/* The host looks by itself every few milliseconds: nobody is woken. */
-ALWAYS_INLINE void send(const void *record, __u64 size)
+ALWAYS_INLINE void send_with(const void *record, __u64 size, __u64 flags)
 {
 	struct kernel_counts *all = counts_of_all();
 
-	if (bpf_ringbuf_output(&ring, (void *)record, size, BPF_RB_NO_WAKEUP) && all)
+	if (bpf_ringbuf_output(&ring, (void *)record, size, flags) && all)
 		__sync_fetch_and_add(&all->lost, 1);
+}
+
+/* The host looks by itself every few milliseconds: nobody is woken. */
+ALWAYS_INLINE void send(const void *record, __u64 size)
+{
+	send_with(record, size, BPF_RB_NO_WAKEUP);
 }

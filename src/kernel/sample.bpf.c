@@ -3,8 +3,8 @@
  * above it.  And follows the life of processes.  Changes nothing of theirs.
  */
 #define PYTHON_SCRATCH python_scratch
-#include "kernel/hand_over.h"
 #include "kernel/interpreter.h"
+#include "kernel/system_wide.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -76,6 +76,16 @@ ALWAYS_INLINE __u32 ticks_of_this(void)
 	return bpf_get_prandom_u32() % every ? 0 : every;
 }
 
+/* Whether a tick that came in this thread is to be a sample.  Of all processes: nobody who is idle
+ * or cannot be seen from here, and not the host. */
+ALWAYS_INLINE int is_sampled(struct bpf_perf_event_data *context,
+			     const struct kernel_process *process, struct ids ids)
+{
+	if (settings.is_system_wide)
+		return ids.pid && ids.pid != settings.own_pid;
+	return process && process->pid == ids.pid && !is_second(context, ids.tid);
+}
+
 SEC("perf_event")
 int sample_running(struct bpf_perf_event_data *context)
 {
@@ -85,7 +95,7 @@ int sample_running(struct bpf_perf_event_data *context)
 	struct walk *walk;
 	__u32 zero = 0, ticks;
 
-	if (!process || process->pid != ids.pid || is_second(context, ids.tid))
+	if (!is_sampled(context, process, ids))
 		return 0;
 	ticks = ticks_of_this();
 	if (!ticks)
@@ -106,6 +116,14 @@ int sample_running(struct bpf_perf_event_data *context)
 		if (take_saved_registers(walk, task))
 			return 0;
 	}
+	if (settings.is_system_wide && !process && task->mm)
+		process = process_appear(task, ids);
+	if (settings.is_system_wide && (!process || !task->mm)) {
+		send_kernel_side(walk, task);
+		return 0;
+	}
+	if (!process)
+		return 0;
 	walk_up(walk, task, process);
 	python_send(functions_take(walk, task), walk);
 	hand_over(walk, process, ids);
@@ -134,6 +152,15 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	return 0;
 }
 
+/* Whatever has this number next is another one. */
+ALWAYS_INLINE int process_forget(struct ids ids)
+{
+	bpf_map_delete_elem(&processes, &ids.pid);
+	interpreters_forget(ids.pid);
+	event_send(KERNEL_EVENT_ENDED, ids, 0, 0);
+	return 0;
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_executed, struct task_struct *task)
 {
@@ -143,6 +170,8 @@ int BPF_PROG(process_executed, struct task_struct *task)
 
 	if (!process)
 		return 0;
+	if (settings.is_system_wide)
+		return process_forget(ids);
 	/* A thread takes its clocks along, and has the number of the first one from now on. */
 	bpf_map_update_elem(&inherited_events, &ids.tid, &none, BPF_ANY);
 	*(volatile __u64 *)process = KERNEL_NO_RANGES;
@@ -162,8 +191,5 @@ int BPF_PROG(process_ended, struct task_struct *task)
 	bpf_map_delete_elem(&inherited_events, &ids.tid);
 	if (task->signal->live.counter > 0)
 		return 0;
-	bpf_map_delete_elem(&processes, &ids.pid);
-	interpreters_forget(ids.pid);
-	event_send(KERNEL_EVENT_ENDED, ids, 0, 0);
-	return 0;
+	return process_forget(ids);
 }

@@ -26,6 +26,8 @@
 #define TASK_DEAD            0x0080
 #define TASK_NOLOAD          0x0400
 
+#define PF_KTHREAD 0x00200000 /* in task_struct.flags */
+
 struct ns_common {
 	unsigned int inum;
 } RELOCATED;
@@ -48,6 +50,10 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct mm_struct {
+	unsigned long start_stack;
+} RELOCATED;
+
 struct signal_struct {
 	atomic_t live;
 	struct pid *pids[4];
@@ -59,7 +65,14 @@ struct thread_struct {
 } RELOCATED;
 #endif
 
+/* Of both machines: each has one of what tells that a system call is a 32-bit one. */
+struct thread_info {
+	unsigned long flags;
+	__u32 status;
+} RELOCATED;
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;
 	int on_cpu;
 	int exit_state;
@@ -71,10 +84,25 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
+	struct task_struct *real_parent;
+	__u64 parent_exec_id, self_exec_id;
 #if defined(__TARGET_ARCH_x86)
 	struct thread_struct thread;
 #endif
 } RELOCATED;
+
+/* The registers of a system call, as the kernel itself names them. */
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs___call {
+	unsigned long di, si, dx, orig_ax;
+} RELOCATED;
+#else
+struct pt_regs___call {
+	__u64 regs[31];
+	__u64 orig_x0;
+	int syscallno;
+} RELOCATED;
+#endif
 
 struct seq_file;
 

@@ -8,20 +8,22 @@
 #include "kernel/maps.h"
 #include "shared/arch/signal_frame.h"
 #include "shared/unwind/goroutine.h"
+#include "shared/unwind/luajit.h"
 #include "shared/unwind/unframed.h"
 
-#define PAGE_SIZE   4096
-#define LINE_SIZE   64
-#define CHUNK_SIZE  1024
-#define FRAMES_MASK 2047      /* those of the kernel and SAMPLE_FRAMES_MAX fit below it */
-#define RANGE_STEPS 13        /* halvings until one of KERNEL_RANGES_MAX is left */
-#define ROW_STEPS   9         /* the same for the rows of a page: one for each byte at most */
-#define FP_REACH    (1 << 20) /* the frame-pointer rule believes no larger frame */
-#define SIGNALS_MAX 16        /* frames of signals in one stack */
-#define DOUBT_REACH (8 << 10) /* so far up a frame is looked for */
-#define KNOWN_BITS  9         /* so many rules are kept, as a power of two */
-#define MET_BITS    14        /* the same, of all processors */
-#define KNOWN_STEPS 4 /* frames at once, where their rules are known; more cost the verifier */
+#define PAGE_SIZE     4096
+#define LINE_SIZE     64
+#define CHUNK_SIZE    1024
+#define FRAMES_MASK   2047      /* those of the kernel and SAMPLE_FRAMES_MAX fit below it */
+#define RANGE_STEPS   13        /* halvings until one of KERNEL_RANGES_MAX is left */
+#define ROW_STEPS     9         /* the same for the rows of a page: one for each byte at most */
+#define FP_REACH      (1 << 20) /* the frame-pointer rule believes no larger frame */
+#define SIGNALS_MAX   16        /* frames of signals in one stack */
+#define DOUBT_REACH   (8 << 10) /* so far up a frame is looked for */
+#define LUAJIT_FRAMES 16        /* so many are kept; a power of two */
+#define KNOWN_BITS    9         /* so many rules are kept, as a power of two */
+#define MET_BITS      14        /* the same, of all processors */
+#define KNOWN_STEPS   4 /* frames at once, where their rules are known; more cost the verifier */
 
 _Static_assert(SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX <= FRAMES_MASK, "frames fit");
 
@@ -60,8 +62,14 @@ struct walk {
 	__u8 was_guided;   /* the last step was by the frame pointer */
 	__u8 is_sp_lost;   /* sp is lower than the true one, or equal (aarch64) */
 	__u8 signals;      /* and other switches of stacks */
-	__u64 start_stack; /* of the process; see struct kernel_process */
-	__u64 go;          /* what is in the register of goroutines */
+	__u8 luajit_count;
+	__u8 is_luajit_exact;        /* the innermost one is where the thread stands */
+	__u8 is_luajit_compiled;     /* its code is compiled, not the assembly */
+	__u16 luajit_number;         /* of its native frame */
+	__u64 luajit_fp;             /* fp in it */
+	__u64 luajit[LUAJIT_FRAMES]; /* where frames of LuaJIT lie, innermost first */
+	__u64 start_stack;           /* of the process; see struct kernel_process */
+	__u64 go;                    /* what is in the register of goroutines */
 	/* Behind a function that throws (UNWIND_THROWS): where the walk was then.  0: nowhere. */
 	__u64 doubted_ra, doubted_sp, doubted_fp;
 	__u64 seeking;  /* where the call is looked for that returns there; 0: it is not */
@@ -511,6 +519,61 @@ ALWAYS_INLINE int leave_by_fp(struct walk *walk, struct unwind_row *row)
 	return STEP_ON;
 }
 
+struct luajit_search {
+	struct climb *climb;
+	__u64 found;
+};
+
+static long luajit_look(__u32 index, struct luajit_search *search)
+{
+	__u64 at = search->climb->walk->sp + (__u64)index * 8, state, frame = 0;
+
+	if (read_word(search->climb, at + LUAJIT_FRAME_STATE, &state))
+		return STEP_END;
+	if (!luajit_may_be_state(state) ||
+	    read_memory(search->climb, &frame, sizeof(frame), state + LUAJIT_STATE_FRAME) ||
+	    (frame & LUAJIT_FRAME_MASK) != at)
+		return STEP_ON;
+	search->found = at;
+	return STEP_END;
+}
+
+/* For who looks at what runs in it. */
+ALWAYS_INLINE void luajit_keep(struct walk *walk, __u16 cfa, __u64 frame)
+{
+	__u64 at = walk->luajit_count;
+
+	if (at >= LUAJIT_FRAMES)
+		return;
+	if (!at) {
+		walk->is_luajit_exact = walk->is_exact;
+		walk->is_luajit_compiled = !(cfa & LUAJIT_ASSEMBLY);
+		walk->luajit_number = walk->sample.user_count - 1;
+		walk->luajit_fp = walk->fp;
+	}
+	BOUND(at, LUAJIT_FRAMES - 1);
+	walk->luajit[at] = frame;
+	walk->luajit_count = at + 1;
+}
+
+/* Up to LuaJIT's frame.  The row becomes that of a frame at sp. */
+ALWAYS_INLINE int climb_to_luajit(struct climb *climb, struct unwind_row *row)
+{
+	struct luajit_search search = { .climb = climb };
+
+	row->kind = UNWIND_SP;
+	if (row->cfa & LUAJIT_ASSEMBLY && !climb->walk->is_exact)
+		search.found = climb->walk->sp;
+	else
+		bpf_loop(LUAJIT_REACH, luajit_look, &search, 0);
+	if (!search.found)
+		return end_walk(climb->walk, STACK_GENERATED);
+	luajit_keep(climb->walk, row->cfa, search.found);
+	climb->walk->sp = search.found;
+	row->cfa &= LUAJIT_SIZE_MASK;
+	return STEP_ON;
+}
+
 /* Makes the row one that needs no sp.  STEP_END: that cannot be said of it. */
 ALWAYS_INLINE int do_without_sp(struct walk *walk, struct unwind_row *row)
 {
@@ -680,6 +743,8 @@ static long climb_one(struct climb *climb)
 		return STEP_END;
 	if (kind == UNWIND_GO_FP && leave_by_fp(walk, &row))
 		return STEP_END;
+	if (kind == UNWIND_LUAJIT && climb_to_luajit(climb, &row))
+		return STEP_END;
 	if (kind == UNWIND_BAD || kind >= UNWIND_KINDS)
 		return end_walk(walk, row.cfa == UNWIND_BAD_JIT ? STACK_GENERATED : STACK_NO_RULE);
 	if (kind != UNWIND_SPECIAL)
@@ -831,6 +896,7 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->was_guided = 0;
 	walk->is_sp_lost = 0;
 	walk->signals = 0;
+	walk->luajit_count = 0;
 	walk->doubted_ra = 0;
 	walk->tried_sp = 0;
 	walk->seeking = 0;

@@ -53,7 +53,7 @@ class Program:
         self.watchdog.start()
         self.folder = tempfile.TemporaryDirectory()
         environment = dict(os.environ)
-        if mode in ("register", "door"):
+        if mode in ("register", "door", "early"):
             environment |= {"LD_PRELOAD": self.register(mode), "ROCP_TOOL_ATTACH": "1"}
         self.process = subprocess.Popen(
             [PROGRAMS.get(mode, PROGRAM), sequence], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
@@ -63,12 +63,12 @@ class Program:
         if mode in ("register", "door") and not harness.wait_until(lambda: is_listening(self.pid)):
             raise AssertionError(f"{sequence}, {mode}: the register library does not listen")
         self.come_in(mode)
-        if mode != "alone" and not harness.wait_until(lambda: list(threads_of_ours(self.pid))):
+        if mode not in ("alone", "early") and not harness.wait_until(lambda: list(threads_of_ours(self.pid))):
             raise AssertionError(f"{sequence}, {mode}: no thread of ours is there")
 
     def register(self, mode):
         """The register library lets limpet in where the agent is beside it."""
-        if mode == "register":
+        if mode != "door":
             return REGISTER
         for library in (REGISTER, os.environ["SDK"]):
             shutil.copy(library, self.folder.name)
@@ -235,6 +235,10 @@ class Identity(unittest.TestCase):
 
     def test_with_the_register_library(self):
         self.compare("register", SEQUENCES + RAW + DEADLY)
+
+    def test_the_register_library_does_not_wait_for_the_program(self):
+        """What the program does first comes after the hooks, not before: a filter would kill our thread."""
+        self.compare("early", ["keepcaps", "nginx", "tsync"] + DEADLY)
 
     def test_attached_by_the_register_library(self):
         self.compare("door", SEQUENCES + RAW + DEADLY)

@@ -3,7 +3,7 @@
 Every verb and every option of the tables is in the manual and in the completions of each shell, and the manual
 names no option that is not there.
 
-Environment: LIMPET is the executable under test.
+Environment: LIMPET is the executable under test, MANUAL the folder of the pages that the build makes.
 """
 
 import os
@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import LIMPET, limpet  # noqa: E402
 
 PAGES = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/man"
+MADE = pathlib.Path(os.environ["MANUAL"])
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -38,9 +39,13 @@ def options(verb):
     return [match.groups() for match in found if match]
 
 
+def find_page(verb):
+    """The path of its page, None: it has none."""
+    return next((path for folder in (PAGES, MADE) if (path := folder / f"limpet-{verb}.1").exists()), None)
+
+
 def page(verb):
-    path = PAGES / f"limpet-{verb}.1"
-    return (path if path.exists() else PAGES / "limpet.1").read_text().replace("\\-", "-")
+    return (find_page(verb) or PAGES / "limpet.1").read_text().replace("\\-", "-")
 
 
 def mentions(text, option):
@@ -52,7 +57,7 @@ class Manual(unittest.TestCase):
         first = page("")
         for verb in verbs():
             self.assertRegex(first, r"\b%s\b" % verb)
-            self.assertTrue((PAGES / f"limpet-{verb}.1").exists() or verb == "completions", verb)
+            self.assertTrue(find_page(verb) or verb == "completions", verb)
 
     def test_each_option_is_described(self):
         for verb in verbs():
@@ -65,7 +70,7 @@ class Manual(unittest.TestCase):
 
     def test_no_option_is_made_up(self):
         for verb in verbs():
-            if not (PAGES / f"limpet-{verb}.1").exists():
+            if not find_page(verb):
                 continue
             known = {name for _, name in options(verb)} | {"help"}
             part = page(verb).split(".SH OPTIONS", 1)[-1].split("\n.SH ", 1)[0]

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/symbols/elf_source.h"
+#include "host/symbols/elf/elf_source.h"
 #include "host/symbols/lines.h"
 
 #define LOCATIONS 16u

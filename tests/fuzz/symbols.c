@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "host/symbols/debugdata.h"
-#include "host/symbols/elf_source.h"
-#include "host/symbols/elf_symbols.h"
+#include "host/symbols/elf/elf_source.h"
+#include "host/symbols/elf/elf_symbols.h"
 #include "host/symbols/perf_map.h"
 #include "host/symbols/text_symbols.h"
 

@@ -1,7 +1,8 @@
 /*
  * Programs with moments in which a thread is not to be touched: restartable sequences, as
  * per-processor allocators have them; system calls that are dispatched to the program itself, as
- * Wine does; a signal handler on a stack that lies in the middle of the thread's stack.
+ * Wine does; a signal handler, or a coroutine, on a stack that lies in the middle of the thread's
+ * stack.
  */
 #define _GNU_SOURCE
 #include "workload.h"
@@ -16,6 +17,7 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define SPINS       20000u
@@ -23,6 +25,7 @@
 #define DISPATCH_ON 1
 #define STACK       (1024 * 1024)
 #define IN_USE      16384
+#define COROUTINE   2048
 #define SPARE       1024 /* what the handler's stack has beyond the kernel's own frame */
 
 #ifndef AT_MINSIGSTKSZ
@@ -154,17 +157,22 @@ static void dispatch_run(const void *data)
 	}
 }
 
-static volatile unsigned char *in_use; /* right below the handler's stack */
+static volatile unsigned char *in_use; /* right below the stack in the middle */
+
+static void in_use_watch(void)
+{
+	for (;;) {
+		for (unsigned i = 0; i < IN_USE; i++)
+			if (in_use[i] != 0x5a)
+				workload_corrupt("below the stack in the middle");
+		workload_turn();
+	}
+}
 
 static void handler_stay(int number)
 {
 	(void)number;
-	for (;;) {
-		for (unsigned i = 0; i < IN_USE; i++)
-			if (in_use[i] != 0x5a)
-				workload_corrupt("below the handler's stack");
-		workload_turn();
-	}
+	in_use_watch();
 }
 
 static __attribute__((noinline)) void stack_use(void)
@@ -199,7 +207,32 @@ static void handler_run(const void *data)
 	pthread_exit(NULL);
 }
 
+static __attribute__((noinline)) void coroutine_enter(const ucontext_t *coroutine)
+{
+	unsigned char bytes[IN_USE];
+
+	memset(bytes, 0x5a, sizeof(bytes));
+	in_use = bytes;
+	workload_ready();
+	workload_turn();
+	setcontext(coroutine);
+}
+
+/* Its only thread is in a coroutine for ever, and what it will come back to is below. */
+static void coroutine_run(const void *data)
+{
+	ucontext_t coroutine;
+
+	(void)data;
+	getcontext(&coroutine);
+	coroutine.uc_stack.ss_sp = alloca(COROUTINE);
+	coroutine.uc_stack.ss_size = COROUTINE;
+	makecontext(&coroutine, in_use_watch, 0);
+	coroutine_enter(&coroutine);
+}
+
 const struct workload workloads[] = {
+	{ "coroutine", coroutine_run, NULL },
 	{ "handler", handler_run, NULL },
 	{ "sequence", sequence_run, NULL },
 	{ "dispatch", dispatch_run, NULL },

@@ -10,7 +10,7 @@ import perfetto
 
 
 class Totals(dict):
-    """{(kind, name): [how many, nanoseconds]}; kinds are call, range, mark.  bytes: {function: bytes gotten
+    """{(kind, name): [how many, nanoseconds]}; kinds are call, range, mark.  bytes: {function: bytes allocated
     or moved}."""
 
     def __init__(self):

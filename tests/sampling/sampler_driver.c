@@ -54,10 +54,11 @@ static void hear_sample(void *context, const struct sample *sample, struct space
 	printf("]}}\n");
 }
 
-static void hear_process(void *context, pid_t pid, pid_t parent)
+static void hear_process(void *context, const struct sampled_process *process)
 {
 	(void)context;
-	printf("{\"process\": {\"pid\": %d, \"parent\": %d}}\n", (int)pid, (int)parent);
+	printf("{\"process\": {\"pid\": %d, \"parent\": %d}}\n", (int)process->pid,
+	       (int)process->parent);
 }
 
 static void print_modules(void)

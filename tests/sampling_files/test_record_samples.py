@@ -421,7 +421,7 @@ class Rungs(Recording):
             self.assertIsNotNone(attached)
             target.stdin.write(b"\n")
             target.stdin.close()
-            self.assertTrue(harness.wait_until(lambda: cpu_seconds(target.pid) > 0.5, 120))
+            self.assertTrue(harness.wait_until(lambda: cpu_seconds(target.pid) > 2, 120))
             process.send_signal(signal.SIGINT)
             result = harness.limpet_finish(process, 60)
             self.assertEqual(result.code, 0, str(result))

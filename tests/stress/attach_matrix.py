@@ -70,7 +70,7 @@ CASES = [
         "futex futex_endless semtimedop semop sigtimedwait sigwaitinfo io_getevents inotify waitpid",
     ),
     *family("registers", "general general_call general_ppoll vector vector_call vector_ppoll"),
-    *family("critical", "sequence dispatch handler", prefix="critical_"),
+    *family("critical", "sequence dispatch handler coroutine", prefix="critical_"),
     *family("interrupted", "epoll read ppoll", prefix="eintr_"),
     # Its only thread may stand on a stack that is not surely its own; then it must be left alone.
     Case("coroutine", "coroutine", expected=(0, 6)),

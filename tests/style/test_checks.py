@@ -170,6 +170,19 @@ class Words(unittest.TestCase):
             self.assertIn("src/host/cli/a.c:2: ", words)
 
 
+class Statics(unittest.TestCase):
+    def test_accepts_nouns_with_verbs(self):
+        self.assertEqual(check("check-statics.py", **{
+            "src__host__cli__a.c": "static int row_take(void)\n{\n}\nint take(void)\n{\n}\nstatic inline int plural(void)\n{\n}\n"}),
+            (0, ""))
+
+    def test_refuses_a_bare_word(self):
+        for text in ("static int take(void)", "static const struct row *take(int a,\n\tint b)", "static CLEANUP(x) int take(void)"):
+            status, words = check("check-statics.py", **{"src__host__cli__a.c": f"int a;\n{text}\n{{\n}}\n"})
+            self.assertEqual(status, 1, text)
+            self.assertIn("src/host/cli/a.c:2: take() ", words)
+
+
 class Documents(unittest.TestCase):
     base = {"src__host__cli__main.c": "", "docs__guide.md": "see [the README](../README.md) and `src/host/cli/main.c`\n"}
 

@@ -18,6 +18,8 @@
 #define LDP_16   0xa8c17bfdu /* ldp x29, x30, [sp], #16 */
 #define FP_IS_SP 0x910003fdu /* mov x29, sp */
 #define CALL     0x97ffff00u /* bl elsewhere */
+#define MAKE_32  0xd10083ffu /* sub sp, sp, #32 */
+#define LEAVE_32 0x910083ffu /* add sp, sp, #32 */
 
 static struct rows rows;
 
@@ -33,15 +35,21 @@ static int hear(void *context, uint64_t address, const struct rules *rules)
 	return rows_add(&rows, pc, rules->kind == RULES_SIGNAL ? signal : none);
 }
 
-static void read_words(const uint32_t *words, size_t count)
+/* named: a bit for each word where a symbol is. */
+static void read_named(const uint32_t *words, size_t count, unsigned char named)
 {
 	const struct object_part piece = { (const unsigned char *)words, count * 4, CODE, true };
-	const struct code_begins begins = { 0 };
+	const struct code_begins begins = { .first = CODE, .count = 8, .named = &named };
 	const struct rules_listener listener = { hear, NULL };
 
 	rows_done(&rows);
 	rows.machine = unwind_machine_of(EM_AARCH64);
 	assert_int_equal(code_of_aarch64.read(&piece, &begins, &listener), 0);
+}
+
+static void read_words(const uint32_t *words, size_t count)
+{
+	read_named(words, count, 0);
 }
 
 #define READ(words) read_words(words, ARRAY_SIZE(words))
@@ -216,6 +224,58 @@ static void sees_that_a_call_does_not_return(void **state)
 	assert_int_equal(row_at(52)->kind, UNWIND_NONE);
 }
 
+static void sees_the_next_function_behind_a_call(void **state)
+{
+	static const uint32_t behind_padding[] = { STP_16, FP_IS_SP, CALL,     NOP, MAKE_32,
+						   NOP,    CALL,     LEAVE_32, RET };
+	static const uint32_t at_once[] = { STP_16, FP_IS_SP, NOP, CALL, MAKE_32, LEAVE_32, RET };
+	static const uint32_t with_a_name[] = { STP_16, FP_IS_SP, CALL, RET };
+
+	(void)state;
+	READ(behind_padding);
+	assert_row(8, UNWIND_FP, 2, -2);
+	assert_int_equal(row_at(16)->kind, UNWIND_NONE);
+	READ(at_once);
+	assert_row(12, UNWIND_FP, 2, -2);
+	assert_int_equal(row_at(16)->kind, UNWIND_NONE);
+	read_named(with_a_name, ARRAY_SIZE(with_a_name), 1 | 1 << 3);
+	assert_row(8, UNWIND_FP, 2, -2);
+	assert_row(12, IN_LR, 0, SAME);
+}
+
+/* As _dl_tlsdesc_dynamic: it saves x29 and x30 only where it has to call, with two others on the
+ * stack already. */
+static void no_function_begins_in_the_middle_of_one(void **state)
+{
+	static const uint32_t words[] = {
+		RET,        NOP,
+		0xa9be0be1, 0x54000068, /* stp x1, x2, [sp, #-32]!; b.hi over the return */
+		0xa8c20be1, RET,        /* ldp x1, x2, [sp], #32 */
+		STP_16,     CALL,
+		LDP_16,     0x17fffffb, /* b to that ldp */
+	};
+
+	(void)state;
+	READ(words);
+	for (uint32_t pc = 8; pc < sizeof(words); pc += 4)
+		assert_int_equal(row_at(pc)->kind, UNWIND_NONE);
+}
+
+/* As dlsym, which tells who called it. */
+static void knows_an_argument_from_what_is_saved(void **state)
+{
+	static const uint32_t words[] = {
+		0xa9be7bfd, 0xf9000ffe, /* stp x29, x30, [sp, #-32]!; str x30, [sp, #24] */
+		CALL,       0xa8c27bfd, /* ldp x29, x30, [sp], #32 */
+		RET,
+	};
+
+	(void)state;
+	READ(words);
+	assert_row(8, UNWIND_SP, 4, -4);
+	assert_row(16, IN_LR, 0, SAME);
+}
+
 static void keeps_vector_registers_apart(void **state)
 {
 	static const uint32_t words[] = {
@@ -268,6 +328,9 @@ int main(void)
 		cmocka_unit_test(knows_where_a_program_begins),
 		cmocka_unit_test(knows_where_a_thread_begins),
 		cmocka_unit_test(sees_that_a_call_does_not_return),
+		cmocka_unit_test(sees_the_next_function_behind_a_call),
+		cmocka_unit_test(no_function_begins_in_the_middle_of_one),
+		cmocka_unit_test(knows_an_argument_from_what_is_saved),
 		cmocka_unit_test(keeps_vector_registers_apart),
 		cmocka_unit_test(knows_the_trampoline_of_signals),
 	};

@@ -294,6 +294,7 @@ static void a_recording_that_fails_ends_the_thread(void **state)
 	struct recording *full;
 	struct collector *other;
 	struct model *model;
+	struct recorded_process of_pipe = { .pid = 1, .name = "", .executable = "", .command = "" };
 	int ends[2];
 	char name[32];
 
@@ -302,6 +303,7 @@ static void a_recording_that_fails_ends_the_thread(void **state)
 	assert_int_equal(pipe(ends), 0);
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[1]);
 	assert_int_equal(recording_create(name, &full, &err), 0);
+	assert_int_equal(recording_process(full, &of_pipe, &err), 0);
 	close(ends[0]);
 	close(ends[1]);
 	signal(SIGPIPE, SIG_IGN);

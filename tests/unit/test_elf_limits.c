@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "host/symbols/elf_limits.h"
+#include "host/symbols/elf/elf_limits.h"
 #include "shared/arch/elf.h"
 
 #include <elf.h>

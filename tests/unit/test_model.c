@@ -287,13 +287,16 @@ static void what_contradicts_itself_is_left_out(void **state)
 {
 	struct recorded_thread thread = { .process = 9, .tid = 1, .name = "of no process" };
 	struct recorded_drops drops = { 0, 77, { 1 } };
+	struct bytes gap = { 0 };
 	struct model *model;
 
 	(void)state;
 	assert_int_equal(recording_thread(recording, &thread, &err), 0);
 	assert_int_equal(recording_drops(recording, &drops, &err), 0);
-	assert_int_equal(
-		recording_functions(recording, &(struct list_head){ 0, 5, 1 }, functions, &err), 0);
+	list_put(&gap, &(struct list_head){ 0, 5, 1 });
+	function_put(&gap, &functions[0]);
+	assert_int_equal(recording_samples(recording, CHUNK_FUNCTIONS, &gap, &err), 0);
+	bytes_done(&gap);
 	batch_begin(3, 0);
 	batch_call(0, 1, 2);
 	batch_end();

@@ -6,7 +6,7 @@
 #include "shared/wire/page.h"
 #include "target/domains/amd/amd.h"
 #include "target/domains/amd/tables.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/table.h"
 #include "target/hooks/writer.h"
 #include "target/tool/runtimes.h"
@@ -91,20 +91,20 @@ static int setup(void **state)
 		return -1;
 	memset(rings, 0, size);
 	*rings = layout;
-	return words_open() || writers_open(rings, NULL) ||
+	return patches_open() || writers_open(rings, NULL) ||
 	       got_open(&libc, (const void *const[GOT_EXCLUDED_MAX]){ NULL });
 }
 
 static int teardown(void **state)
 {
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	(void)state;
 	runtime_amd.stop(rings);
 	table_restore(&left);
 	hooks_off();
 	got_close();
-	words_close();
+	patches_close();
 	if (!writers_close())
 		return -1;
 	free(rings);
@@ -182,7 +182,7 @@ static void a_longer_rccl_has_numbers_only(void **state)
 	fill(&table, 40);
 	table_count = 1;
 	tables[0].parts[0] = (uint64_t)&table;
-	words_forget(0);
+	patches_forget(0);
 	assert_int_equal(look(DOMAIN_RCCL).hooked, 40);
 	assert_true(is_announced("rccl slot 0"));
 	assert_false(is_announced("ncclAllGather"));
@@ -264,7 +264,7 @@ static void a_table_that_grows_and_shrinks(void **state)
 {
 	static struct sized table;
 	struct got_report report = { 0 };
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	(void)state;
 	fill(&table, 400);

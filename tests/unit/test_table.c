@@ -65,14 +65,14 @@ static int setup(void **state)
 	memset(rings, 0, size);
 	*rings = layout;
 	table = (struct api){ sizeof(table), add, scale, NULL };
-	return words_open() || writers_open(rings, NULL);
+	return patches_open() || writers_open(rings, NULL);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
 	hooks_off();
-	words_close();
+	patches_close();
 	if (!writers_close())
 		return -1;
 	free(rings);
@@ -120,7 +120,7 @@ static void results_in_vector_registers_pass(void **state)
 
 static void every_entry_is_put_back(void **state)
 {
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -135,7 +135,7 @@ static void every_entry_is_put_back(void **state)
 
 static void what_another_has_stored_stays(void **state)
 {
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -149,7 +149,7 @@ static void a_kept_pointer_works_after_the_end(void **state)
 {
 	int64_t (*kept)(int64_t, int64_t);
 	uint64_t buffer[RECORD_MAX_BYTES / 8];
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&table.add, &adding), 0);
@@ -164,7 +164,7 @@ static void a_kept_pointer_works_after_the_end(void **state)
 static void another_name_is_another_function(void **state)
 {
 	uint64_t buffer[RECORD_MAX_BYTES / 8];
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 	struct record_call *call;
 
 	(void)state;
@@ -193,7 +193,7 @@ static struct api *copy_table(int protection)
 static void a_table_of_constants_is_one_again(void **state)
 {
 	struct api *constant = copy_table(PROT_READ);
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&constant->add, &adding), 0);
@@ -210,7 +210,7 @@ static void a_table_of_constants_is_one_again(void **state)
 static void a_table_that_is_gone_is_left(void **state)
 {
 	struct api *gone = copy_table(PROT_READ | PROT_WRITE);
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	(void)state;
 	assert_int_equal(hook(&gone->add, &adding), 0);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/model/profile.h"
-#include "host/top/render.h"
+#include "host/top/render/render.h"
 
 static struct picture_function functions[] = {
 	{ "spin_leaf", "spinner", true, 700, 700, 70 },
@@ -378,7 +378,7 @@ static void help_names_every_key_and_the_reasons(void **state)
 	assert_true(holds("bpf: not allowed; sudo"));
 	press('?');
 	draw(80, 24, false);
-	assert_true(holds("note (? tells all): bpf: not allowed; sudo"));
+	assert_true(holds("note (? shows all): bpf: not allowed; sudo"));
 }
 
 static void says_when_there_is_nothing_or_it_is_over(void **state)

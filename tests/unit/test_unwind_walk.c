@@ -8,6 +8,7 @@
 
 #include "shared/arch/elf.h"
 #include "shared/arch/signal_frame.h"
+#include "shared/unwind/luajit.h"
 
 #include "host/unwind/walk.h"
 
@@ -35,9 +36,11 @@ static const struct unwind_row rows[] = {
 	ROW(0xb00, UNWIND_SPECIAL | UNWIND_THROWS, 2, UNWIND_FP_SAME),
 	ROW(0xc00, UNWIND_SPECIAL, 3, UNWIND_FP_SAME),
 	ROW(0xd00, UNWIND_GO_PUSHED, 5, UNWIND_FP_SAME),
-	ROW(0xe00, UNWIND_NONE, 0, UNWIND_FP_SAME),
+	ROW(0xe00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64, LUAJIT_FP),
+	ROW(0xf00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64 | LUAJIT_ASSEMBLY, LUAJIT_FP),
+	ROW(0x1000, UNWIND_NONE, 0, UNWIND_FP_SAME),
 };
-static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 };
+static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 static const struct unwind_special specials[] = {
 	/* A realigned stack. */
 	{ .base = UNWIND_BASE_FP,
@@ -135,6 +138,40 @@ static void walks_rows_up_to_the_end(void **state)
 	assert_int_equal(frames[1], CODE + 0x210);
 	assert_int_equal(frames[2], CODE + 0x310);
 	assert_int_equal(frames[3], CODE + 0x605);
+}
+
+/* The frame lies some words up, and leads to a state that leads back to it. */
+static void finds_the_frame_of_luajit(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(1, place(40)); /* a frame that has been left */
+	put(5, place(40));
+	put(50, place(3) | 1);
+	put(12, CODE + 0x605);
+	result = walk_from(CODE + 0xe10, 1);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 2);
+	put(50, place(2));
+	result = walk_from(CODE + 0xe10, 1);
+	assert_int_equal(result.end, STACK_GENERATED);
+	assert_int_equal(result.count, 1);
+}
+
+/* Where it calls C its frame is whole, whatever the state runs by now. */
+static void knows_the_frame_of_the_assembly_of_luajit(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(0, CODE + 0xf10);
+	put(10, CODE + 0x605);
+	result = walk_from(CODE + 0x100, 1);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	result = walk_from(CODE + 0xf10, 1);
+	assert_int_equal(result.end, STACK_GENERATED);
 }
 
 /* Below the stack pointer nothing can be read here, as in copies. */
@@ -396,6 +433,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
 		cmocka_unit_test_setup(walks_rows_up_to_the_end, clear),
+		cmocka_unit_test_setup(finds_the_frame_of_luajit, clear),
+		cmocka_unit_test_setup(knows_the_frame_of_the_assembly_of_luajit, clear),
 		cmocka_unit_test_setup(finds_a_stack_pointer_that_was_kept_below, clear),
 		cmocka_unit_test_setup(goes_on_where_another_had_to_stop, clear),
 		cmocka_unit_test_setup(finds_the_handler_of_an_exception, clear),

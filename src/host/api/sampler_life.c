@@ -15,7 +15,7 @@ int sampler_check_rate(unsigned hz, struct err *err)
 {
 	if (hz && hz <= SAMPLING_HZ_MAX)
 		return 0;
-	err_set(err, -EINVAL, "%u samples a second cannot be had", hz);
+	err_set(err, -EINVAL, "%u samples a second are not possible", hz);
 	err_fix(err, "a rate of 1 to %u", SAMPLING_HZ_MAX);
 	return err_exit(err, EXIT_USAGE);
 }

@@ -163,7 +163,7 @@ static int receive_answer(const struct link *link, const struct target *target,
 		return link_explain_farewell(err);
 	if (control_check(&message, (size_t)size) || message.reply.header.kind != CONTROL_REPLY ||
 	    message.reply.header.sequence != link->sequence)
-		return err_set(err, -EPROTO, "the agent answers in another language");
+		return err_set(err, -EPROTO, "the answer of the agent is malformed");
 	*ret = message.reply;
 	return 0;
 }

@@ -237,9 +237,10 @@ int injector_run(struct job *job, const int fds[2], struct err *err)
 	if (r)
 		return err_set(err, r, "cannot run the injector: %s", strerror(-r));
 	if (WIFSIGNALED(child.status))
-		return err_set(err, -EIO,
-			       "the injector was killed by signal %d; the target heals itself",
-			       WTERMSIG(child.status));
+		return err_set(
+			err, -EIO,
+			"the injector was killed by signal %d; the target recovers by itself",
+			WTERMSIG(child.status));
 	if (WEXITSTATUS(child.status) || job->status == JOB_NOT_RUN)
 		return err_set(err, -EIO, "the injector could not run (status %d)",
 			       WEXITSTATUS(child.status));

@@ -29,7 +29,7 @@ static const struct option_desc detach_options[] = {
 	OPERAND_OPTION(offsetof(struct detach_values, pid)),
 	{ 'u', "unload", NULL, "unmap the agent and its tools too", OPTION_FLAG,
 	  offsetof(struct detach_values, unload) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG,
 	  offsetof(struct detach_values, is_json) },
 	{ 0 },
 };
@@ -72,7 +72,7 @@ static int refuse_to_ask(const struct resident *resident, struct err *err)
 	err_set(err, -EBUSY, "it is held by process %d (%s), which limpet cannot ask to leave",
 		resident->page.holder_pid, resident->page.holder_name);
 	err_why(err, "that is another program, or one in another pid namespace");
-	err_fix(err, "end its visit there");
+	err_fix(err, "detach it there");
 	return err_exit(err, EXIT_BUSY);
 }
 

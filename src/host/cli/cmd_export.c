@@ -31,12 +31,13 @@ struct export_values {
 
 static const struct option_desc export_options[] = {
 	{ 'f', "format", "FORMAT",
-	  "see below (default: by the name of OUT; flamegraph, of calls alone pftrace)",
+	  "write this format, see below (default: by the name of OUT; flamegraph, of calls alone pftrace)",
 	  OPTION_TEXT, FIELD(format) },
 	{ 'o', "output", "OUT",
-	  "the file to write, or how files of a set begin; - is stdout (default: beside FILE)",
+	  "write to OUT, of a set: to files that begin so; - is stdout (default: beside FILE)",
 	  OPTION_TEXT, FIELD(output) },
-	{ 0, "view", "VIEW", "which samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
+	{ 0, "view", "VIEW",
+	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
 	  OPTION_TEXT, FIELD(view) },
 	FROM_OPTION(FIELD(range)),
 	TO_OPTION(FIELD(range)),
@@ -44,7 +45,7 @@ static const struct option_desc export_options[] = {
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
 	  OPTION_NUMBER, FIELD(records_max) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
 
@@ -285,10 +286,14 @@ static enum exit_code export_run(char **argv)
 
 static void print_format(const struct exporter *exporter, FILE *out)
 {
+	const char *separator = " (";
+
 	print(out, "  %-12s  %s", exporter->name, exporter->help);
-	for (const char *const *end = exporter->extensions; *end && **end; end++)
-		print(out, "%s%s", end == exporter->extensions ? " (" : ", ", *end);
-	fputs(exporter->extensions[0][0] ? ")\n" : "\n", out);
+	for (const char *const *end = exporter->extensions; *end && **end; end++) {
+		print(out, "%s%s", separator, *end);
+		separator = ", ";
+	}
+	fputs(separator[0] == ',' ? ")\n" : "\n", out);
 }
 
 /* By what they can hold. */

@@ -26,9 +26,10 @@ struct ps_values {
 #define FIELD(member) offsetof(struct ps_values, member)
 
 static const struct option_desc ps_options[] = {
-	{ 'g', "gpu", NULL, "only processes with a GPU runtime", OPTION_FLAG, FIELD(only_gpu) },
-	{ 'a', "all", NULL, "kernel threads too", OPTION_FLAG, FIELD(with_kernel_threads) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 'g', "gpu", NULL, "show only processes with a GPU runtime", OPTION_FLAG,
+	  FIELD(only_gpu) },
+	{ 'a', "all", NULL, "show kernel threads too", OPTION_FLAG, FIELD(with_kernel_threads) },
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
 

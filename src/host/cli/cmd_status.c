@@ -19,7 +19,7 @@ struct status_values {
 
 static const struct option_desc status_options[] = {
 	OPERAND_OPTION(offsetof(struct status_values, pid)),
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG,
 	  offsetof(struct status_values, is_json) },
 	{ 0 },
 };
@@ -28,7 +28,7 @@ static const char *const ends[] = {
 	[AGENT_END_NONE] = "",
 	[AGENT_END_ASKED] = "detached",
 	[AGENT_END_HOST_DIED] = "its limpet died",
-	[AGENT_END_PROTOCOL] = "its limpet spoke nonsense",
+	[AGENT_END_PROTOCOL] = "its limpet sent an invalid message",
 	[AGENT_END_ALONE] = "the program's last thread has ended",
 	[AGENT_END_IDENTITY] = "the program changed its identity or confined itself",
 };

@@ -13,15 +13,16 @@ struct shown_values {
 	bool full_paths;
 };
 
-#define ONLY_OPTION(field)                                                                  \
-	{                                                                                   \
-		0, "only", "LANGUAGE", "only frames of python, ruby, php, perl, or native", \
-			OPTION_TEXT, (field) + offsetof(struct shown_values, only)          \
+#define ONLY_OPTION(field)                                                                         \
+	{                                                                                          \
+		0, "only", "LANGUAGE",                                                             \
+			"use only frames of python, ruby, php, perl, lua, or native", OPTION_TEXT, \
+			(field) + offsetof(struct shown_values, only)                              \
 	}
-#define FULL_PATHS_OPTION(field)                                                            \
-	{                                                                                   \
-		0, "full-paths", NULL, "files and modules with their folders", OPTION_FLAG, \
-			(field) + offsetof(struct shown_values, full_paths)                 \
+#define FULL_PATHS_OPTION(field)                                                                 \
+	{                                                                                        \
+		0, "full-paths", NULL, "show files and modules with their folders", OPTION_FLAG, \
+			(field) + offsetof(struct shown_values, full_paths)                      \
 	}
 
 /* A part of a recording, in time since its beginning. */
@@ -31,15 +32,15 @@ struct range_values {
 
 #define RANGE_VALUES_ALL ((struct range_values){ 0, UINT64_MAX })
 
-#define FROM_OPTION(field)                                                                \
-	{                                                                                 \
-		0, "from", "TIME", "only what lies behind TIME after the beginning",      \
-			OPTION_DURATION, (field) + offsetof(struct range_values, from_ns) \
+#define FROM_OPTION(field)                                                                 \
+	{                                                                                  \
+		0, "from", "TIME", "use only what is later than TIME after the beginning", \
+			OPTION_DURATION, (field) + offsetof(struct range_values, from_ns)  \
 	}
-#define TO_OPTION(field)                                                                \
-	{                                                                               \
-		0, "to", "TIME", "only what lies before TIME after the beginning",      \
-			OPTION_DURATION, (field) + offsetof(struct range_values, to_ns) \
+#define TO_OPTION(field)                                                                   \
+	{                                                                                  \
+		0, "to", "TIME", "use only what is earlier than TIME after the beginning", \
+			OPTION_DURATION, (field) + offsetof(struct range_values, to_ns)    \
 	}
 
 /* From now on the model has only that part. */

@@ -47,8 +47,29 @@ void collector_free(struct collector *collector)
 	for (uint32_t i = 0; collector->slots && i < collector->layout.slot_count; i++)
 		bytes_done(&collector->slots[i].packed);
 	free(collector->slots);
+	free(collector->numbers);
 	worker_done(&collector->worker);
 	free(collector);
+}
+
+/* Others may add functions of this process to the recording, too: those of the target have numbers
+ * of their own there. */
+static int learn_numbers(struct collector *self, const struct trace_function *functions,
+			 uint32_t count, struct err *err)
+{
+	uint32_t known = (uint32_t)self->totals.functions;
+	struct list_head which = { .process = self->source.process, .count = count };
+	uint32_t *numbers = reallocarray(self->numbers, known + count, sizeof(*numbers));
+	int r;
+
+	if (!numbers)
+		return err_set(err, -ENOMEM, "collect: no memory");
+	self->numbers = numbers;
+	r = recording_functions(self->recording, &which, functions, err);
+	for (uint32_t i = 0; !r && i < count; i++)
+		numbers[known + i] = which.first + i;
+	self->totals.functions += r ? 0 : count;
+	return r;
 }
 
 /* Entries that the target has added are copied, made harmless, and written. */
@@ -68,16 +89,15 @@ static int learn_functions(struct collector *self, struct err *err)
 	       (count - known) * sizeof(*copy));
 	for (uint32_t i = 0; i < count - known; i++)
 		function_tame(&copy[i]);
-	self->totals.functions = count;
-	return recording_functions(
-		self->recording, &(struct list_head){ self->source.process, known, count - known },
-		copy, err);
+	return learn_numbers(self, copy, count - known, err);
 }
 
-/* True when the record may go into the recording. */
-static int is_sound(struct collector *self, struct slot *slot, const struct record *record,
+/* True when the record, a copy, may go into the recording; it names its function by the number
+ * there then. */
+static int is_sound(struct collector *self, struct slot *slot, struct record *record,
 		    struct err *err)
 {
+	struct record_call *call = (struct record_call *)record;
 	uint32_t function;
 	int r;
 
@@ -85,15 +105,17 @@ static int is_sound(struct collector *self, struct slot *slot, const struct reco
 		return true;
 	if (record->kind != RECORD_CALL)
 		return !slot->is_torn;
-	function = ((const struct record_call *)record)->function;
+	function = call->function;
 	r = function < self->totals.functions ? 0 : learn_functions(self, err);
 	if (r)
 		return r;
 	slot->is_torn = function >= self->totals.functions;
+	if (!slot->is_torn)
+		call->function = self->numbers[function];
 	return !slot->is_torn;
 }
 
-static int collect_take(struct collector *self, struct slot *slot, const struct record *record,
+static int collect_take(struct collector *self, struct slot *slot, struct record *record,
 			struct err *err)
 {
 	int r = is_sound(self, slot, record, err);
@@ -145,7 +167,7 @@ static long drain_ring(struct collector *self, uint32_t index, struct slot *slot
 			self->totals.invalid++;
 			slot->is_torn = true;
 		} else if (size > 0) {
-			int r = collect_take(self, slot, (const struct record *)record, err);
+			int r = collect_take(self, slot, (struct record *)record, err);
 
 			if (r)
 				return r;

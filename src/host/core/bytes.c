@@ -111,7 +111,7 @@ const char *cursor_text(struct cursor *cursor)
 	return "";
 }
 
-uint64_t cursor_varint(struct cursor *cursor)
+uint64_t cursor_long_varint(struct cursor *cursor)
 {
 	uint64_t value = 0;
 

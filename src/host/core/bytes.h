@@ -52,7 +52,16 @@ static inline unsigned char *varint_put(unsigned char *at, uint64_t value)
 	return at;
 }
 
-uint64_t cursor_varint(struct cursor *cursor);
+/* One of any length. */
+uint64_t cursor_long_varint(struct cursor *cursor);
+
+/* Most are a byte long. */
+static inline uint64_t cursor_varint(struct cursor *cursor)
+{
+	if (cursor->at < cursor->end && *cursor->at < 0x80)
+		return *cursor->at++;
+	return cursor_long_varint(cursor);
+}
 
 /* Signed numbers near zero as small unsigned ones. */
 static inline uint64_t zigzag(uint64_t difference)

@@ -3,8 +3,8 @@
  * stack where records have one, else a function.  Where allocations were sampled, the numbers are
  * estimates (sampling.c).
  *
- * Given back counts from the beginning of a call, gotten from its end: so a block that one thread
- * frees and another gets at once is never confused.
+ * Given back counts from the beginning of a call, allocated from its end: so a block that one
+ * thread frees and another gets at once is never confused.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct allocation_site {
 	double live_blocks, live_bytes; /* not given back */
 };
 
-/* A block that is gotten when its call ends. */
+/* A block that is allocated when its call ends. */
 struct coming_block {
 	uint64_t end_ns, address, size;
 	uint32_t site, process;
@@ -36,7 +36,7 @@ struct allocations {
 	struct coming_block *coming; /* a heap, the next one on top */
 	size_t coming_count, coming_room;
 	uint64_t *outer_end_ns; /* by thread: the end of the call that others may be inside */
-	uint64_t strangers;     /* given back, but gotten before the recording */
+	uint64_t strangers;     /* given back, but allocated before the recording */
 	uint64_t sample;        /* bytes between samples; 0: every call is there */
 };
 

@@ -81,7 +81,11 @@ static int add_entry(struct builder *self, const struct profile_entry *entry, ui
 	bool is_incomplete = entry->end != STACK_COMPLETE;
 	int r = 0;
 
-	if (self->options->is_by_thread)
+	if (self->options->is_by_process)
+		r = call_tree_descend(self, &node, TREE_PROCESS,
+				      self->tree->model->threads[entry->thread]->process->number,
+				      0);
+	if (!r && self->options->is_by_thread)
 		r = call_tree_descend(self, &node, TREE_THREAD, entry->thread, 0);
 	if (!r && is_incomplete && !self->options->is_inverted)
 		r = call_tree_descend(self, &node, TREE_INCOMPLETE, 0, 0);
@@ -192,6 +196,9 @@ void call_tree_name(const struct call_tree *tree, const struct tree_node *node, 
 		break;
 	case TREE_INCOMPLETE:
 		snprintf(ret, room, "[incomplete stack]");
+		break;
+	case TREE_PROCESS:
+		process_title(tree->model->processes[node->value], ret, room);
 		break;
 	case TREE_FUNCTION:
 		snprintf(ret, room, "%s", call_tree_function(tree, node)->name);

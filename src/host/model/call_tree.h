@@ -10,6 +10,7 @@ enum tree_kind {
 	TREE_THREAD,     /* value: its number */
 	TREE_INCOMPLETE, /* what is under it has lost its outer callers */
 	TREE_FUNCTION,   /* value: its number */
+	TREE_PROCESS,    /* value: its number */
 };
 
 #define TREE_NONE UINT32_MAX
@@ -33,8 +34,9 @@ struct call_tree {
 };
 
 struct call_tree_options {
-	bool is_inverted;  /* from the innermost function to its callers */
-	bool is_by_thread; /* threads are the first level; the profile must tell them apart */
+	bool is_inverted;   /* from the innermost function to its callers */
+	bool is_by_thread;  /* threads are the first level; the profile must tell them apart */
+	bool is_by_process; /* the same of processes */
 };
 
 int call_tree_build(struct call_tree *ret, struct model *model, const struct profile *profile,

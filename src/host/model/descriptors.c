@@ -18,8 +18,7 @@ static bool has_word(const struct trace_function *function, const char *const *w
 	return false;
 }
 
-/* Others take bytes out of a descriptor. */
-static bool is_writing(const struct trace_function *function)
+bool descriptors_is_writing(const struct trace_function *function)
 {
 	static const char *const words[] = { "write", "send", "put", "printf" };
 
@@ -145,7 +144,7 @@ static int32_t call_descriptor(struct descriptors *self, const struct call *call
 static void descriptors_count(struct descriptor_row *row, const struct call *call)
 {
 	statistics_add(&row->statistics, call->end_ns - call->begin_ns);
-	if (is_writing(call->function))
+	if (descriptors_is_writing(call->function))
 		row->written_bytes += bytes_moved(call);
 	else
 		row->read_bytes += bytes_moved(call);

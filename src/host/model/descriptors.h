@@ -37,6 +37,8 @@ int descriptors_init(struct descriptors *ret, const struct model *model) MUST_CH
 int descriptors_take(struct descriptors *descriptors, const struct call *call) MUST_CHECK;
 /* How many bytes a call moved; false when it is none that moves any. */
 bool descriptors_bytes(const struct call *call, uint64_t *ret);
+/* Does it put bytes into a descriptor, and not take them out? */
+bool descriptors_is_writing(const struct trace_function *function);
 /* By time. */
 void descriptors_sort(struct descriptors *descriptors);
 void descriptors_done(struct descriptors *descriptors);

@@ -66,6 +66,16 @@ static int merge_init(struct merge *merge, struct model *model)
 	return 0;
 }
 
+/* What a system call was about is its text. */
+static const char *file_text(const struct call *call)
+{
+	uint64_t file = 0;
+
+	return call_value(call, VALUE_FILE, &file)
+		       ? names_find(&call->process->names, NAME_FILE, file)
+		       : "";
+}
+
 static int merge_show(const struct stream *stream, const struct waiting_call *waiting,
 		      call_visitor *visit, void *context)
 {
@@ -83,9 +93,12 @@ static int merge_show(const struct stream *stream, const struct waiting_call *wa
 		.values = waiting->values,
 		.frame_count = waiting->frame_count,
 		.frames = waiting->frame_count ? (const void *)(side + waiting->frames) : NULL,
-		.text = waiting->has_text ? (const char *)side + waiting->text : "",
+		.text = waiting->has_text ? (const char *)side + waiting->text : NULL,
 		.alloc_sample = stream->model->alloc_sample,
 	};
+
+	if (!call.text)
+		call.text = file_text(&call);
 
 	/* A clock that goes backwards would make durations of centuries. */
 	call.end_ns = MAX(call.end_ns, call.begin_ns);

@@ -318,6 +318,17 @@ static int take_drops(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
+static int take_syscalls(struct model *model, const struct chunk *chunk)
+{
+	struct recorded_syscalls syscalls;
+
+	if (syscalls_take(chunk->payload, &syscalls) || syscalls.process >= model->process_count)
+		return -EPROTO;
+	model->processes[syscalls.process]->syscalls_before = syscalls.began_before;
+	model->processes[syscalls.process]->syscalls_under_way = syscalls.under_way;
+	return 0;
+}
+
 static int take_end(struct model *model, const struct chunk *chunk)
 {
 	struct recorded_end end;
@@ -361,6 +372,7 @@ static chunk_taker *const takers[] = {
 	[CHUNK_SAMPLES] = samples_take_chunk,
 	[CHUNK_NAMES] = samples_take_chunk,
 	[CHUNK_GIL] = samples_take_chunk,
+	[CHUNK_SYSCALLS] = take_syscalls,
 };
 
 static int take_chunks(struct model *model)
@@ -412,16 +424,18 @@ static int add_up(struct model *model)
 	return samples_finish(model);
 }
 
-static int model_fill(struct model *model)
+static int model_fill(struct model *model, const struct sample_watcher *watcher)
 {
 	model->samples = samples_new();
 	if (!model->samples)
 		return -ENOMEM;
+	model->samples->watcher = watcher;
 	/* So that nobody has to ask whether there was a session. */
 	if (text_set(&model->limpet_version, "") || text_set(&model->host, "") ||
 	    text_set(&model->kernel, "") || text_set(&model->machine, "") ||
 	    text_set(&model->command, "") || text_set(&model->options, "") || take_chunks(model))
 		return -ENOMEM;
+	model->samples->watcher = NULL;
 	return add_up(model);
 }
 
@@ -436,29 +450,34 @@ static void set_limits(struct model *model, uint64_t records_max)
 					     MODEL_RECORDS_PER_BYTE;
 }
 
-static int open_fd(int fd, const char *name, uint64_t records_max, struct model **ret,
-		   struct err *err)
+struct opening {
+	const char *name;
+	uint64_t records_max; /* 0: by the size */
+	const struct sample_watcher *watcher;
+};
+
+static int open_fd(int fd, const struct opening *opening, struct model **ret, struct err *err)
 {
 	CLEANUP(model_free) struct model *self = calloc(1, sizeof(*self));
 	int r;
 
 	if (!self) {
 		close(fd);
-		return err_set(err, -ENOMEM, "read '%s': no memory", name);
+		return err_set(err, -ENOMEM, "read '%s': no memory", opening->name);
 	}
-	r = reader_open_fd(fd, name, &self->reader, err);
+	r = reader_open_fd(fd, opening->name, &self->reader, err);
 	if (r)
 		return r;
-	set_limits(self, records_max);
-	if (model_fill(self))
-		return err_set(err, -ENOMEM, "read '%s': no memory", name);
+	set_limits(self, opening->records_max);
+	if (model_fill(self, opening->watcher))
+		return err_set(err, -ENOMEM, "read '%s': no memory", opening->name);
 	*ret = TAKE(self);
 	return 0;
 }
 
 int model_open_fd(int fd, const char *name, struct model **ret, struct err *err)
 {
-	return open_fd(fd, name, /* records_max */ 0, ret, err);
+	return open_fd(fd, &(struct opening){ .name = name }, ret, err);
 }
 
 static int explain_open(const char *path, int code, struct err *err)
@@ -471,13 +490,24 @@ static int explain_open(const char *path, int code, struct err *err)
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
-int model_open_up_to(const char *path, uint64_t records_max, struct model **ret, struct err *err)
+static int open_path(const struct opening *opening, struct model **ret, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(opening->name, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return explain_open(path, -errno, err);
-	return open_fd(fd, path, records_max, ret, err);
+		return explain_open(opening->name, -errno, err);
+	return open_fd(fd, opening, ret, err);
+}
+
+int model_open_up_to(const char *path, uint64_t records_max, struct model **ret, struct err *err)
+{
+	return open_path(&(struct opening){ path, records_max, NULL }, ret, err);
+}
+
+int model_open_watched(const char *path, const struct sample_watcher *watcher, struct model **ret,
+		       struct err *err)
+{
+	return open_path(&(struct opening){ path, 0, watcher }, ret, err);
 }
 
 int model_open(const char *path, struct model **ret, struct err *err)

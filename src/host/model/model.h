@@ -49,7 +49,9 @@ struct model_process {
 	struct recorded_variable *variables; /* of its environment, some */
 	uint32_t variable_count;
 	uint64_t drops[DROP_REASONS]; /* of threads without a ring */
-	struct names names;           /* of kernels, devices, queues, streams */
+	/* System calls that are not among its calls; see recorded_syscalls. */
+	uint64_t syscalls_before, syscalls_under_way;
+	struct names names; /* of kernels, devices, queues, streams, files */
 };
 
 struct model {

@@ -223,6 +223,33 @@ int thread_profiles_find(struct thread_profile **ret, struct model *model)
 	return model_each_sample(model, add_to_thread, ret);
 }
 
+static void add_to_process(struct process_profile *process, const struct thread_profile *thread)
+{
+	uint64_t samples = 0;
+
+	for (unsigned i = 0; i < SAMPLE_KINDS; i++) {
+		samples += thread->counts[i];
+		process->weights_ns[i] += thread->weights_ns[i];
+	}
+	process->threads += samples > 0;
+	process->samples += samples;
+	process->incomplete += thread->incomplete;
+}
+
+int process_profiles_add_up(struct process_profile **ret, const struct model *model,
+			    const struct thread_profile *threads)
+{
+	*ret = calloc((size_t)model->process_count + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->process_count; i++)
+		(*ret)[i].process = model->processes[i];
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		if (threads[i].thread->process)
+			add_to_process(&(*ret)[threads[i].thread->process->number], &threads[i]);
+	return 0;
+}
+
 /* Of a ratio of sums: share * (1 - share) / count where all weights are the same. */
 uint64_t share_error(const struct hot_function *function, const struct profile *profile)
 {
@@ -232,6 +259,28 @@ uint64_t share_error(const struct hot_function *function, const struct profile *
 		function->self_squares * (1 - share) * (1 - share) + others * share * share;
 
 	return all > 0 ? (uint64_t)(10000 * 1.96 * sqrt(variance) / all + 0.5) : 0;
+}
+
+const char *process_title(const struct model_process *process, char *ret, size_t room)
+{
+	snprintf(ret, room, "%s (%d)", process->name, process->pid);
+	return ret;
+}
+
+bool samples_are_system_wide(const struct samples *samples)
+{
+	return samples->flags & SAMPLING_SYSTEM_WIDE;
+}
+
+const char *recording_title(const struct model *model, char *ret, size_t room)
+{
+	if (samples_are_system_wide(model->samples))
+		snprintf(ret, room, "every process on %s", model->host);
+	else if (model->process_count)
+		process_title(model->processes[0], ret, room);
+	else
+		snprintf(ret, room, "flame graph");
+	return ret;
 }
 
 const char *thread_title(const struct model *model, const struct model_thread *thread, char *ret,

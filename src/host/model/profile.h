@@ -74,6 +74,14 @@ static inline void hot_functions_done_at_scope_end(struct hot_functions *hot)
 	hot_functions_done(hot);
 }
 
+/* "name (11)". */
+const char *process_title(const struct model_process *process, char *ret, size_t room);
+/* "redis (11)", of a recording of every process "every process on HOST". */
+const char *recording_title(const struct model *model, char *ret, size_t room);
+
+/* Is every process of the machine in it?  Then processes are what stacks are put together by. */
+bool samples_are_system_wide(const struct samples *samples);
+
 /* "name (12)"; "program 11: name (12)" where the recording has several processes. */
 const char *thread_title(const struct model *model, const struct model_thread *thread, char *ret,
 			 size_t room);
@@ -88,6 +96,18 @@ struct thread_profile {
 
 /* One for each thread of the model, in its order. */
 int thread_profiles_find(struct thread_profile **ret, struct model *model) MUST_CHECK;
+
+/* What all threads of a process did. */
+struct process_profile {
+	const struct model_process *process;
+	uint64_t threads, samples; /* threads that had any */
+	uint64_t weights_ns[SAMPLE_KINDS];
+	uint64_t incomplete; /* stacks */
+};
+
+/* One for each process of the model, in its order, from those of its threads. */
+int process_profiles_add_up(struct process_profile **ret, const struct model *model,
+			    const struct thread_profile *threads) MUST_CHECK;
 
 /* Half of the interval in which the true share of a function's own time lies in 95 of 100 cases, in
  * hundredths of a percent.  It is as large as the weights make it: one long wait tells less than

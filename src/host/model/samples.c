@@ -49,6 +49,7 @@ void samples_free(struct samples *samples)
 	free(samples->functions);
 	free(samples->locations);
 	free(samples->chunks);
+	free(samples->decoded);
 	free(samples->shown);
 	pool_done(&samples->texts);
 	if (samples->function_table)
@@ -222,35 +223,53 @@ static void samples_count(struct samples *self, const struct recorded_sample *sa
 	self->guessed += (sample->flags & SAMPLE_GUESSED) != 0;
 }
 
+/* All samples of a chunk, or none of them. */
+static int decode_samples(struct model *model, struct cursor cursor, size_t *ret)
+{
+	struct samples *self = model->samples;
+	struct sample_packer packer = { 0 };
+	struct numbered_head head;
+
+	if (numbered_take(&cursor, &head) ||
+	    head.count > (size_t)(cursor.end - cursor.at) / SAMPLE_BYTES_LEAST)
+		return -EPROTO;
+	while (self->decoded_room < head.count)
+		if (make_room(&self->decoded, self->decoded_room, &self->decoded_room,
+			      sizeof(*self->decoded)))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < head.count; i++)
+		if (sample_take(&cursor, &packer, &self->decoded[i]) ||
+		    !is_sound(model, &self->decoded[i]))
+			return -EPROTO;
+	*ret = head.count;
+	return 0;
+}
+
 /* Looked at once now, so that later readings need not. */
 static int take_samples(struct model *model, struct cursor cursor, uint64_t at)
 {
 	struct samples *self = model->samples;
-	struct sample_packer packer = { 0 };
-	struct cursor again = cursor;
-	struct recorded_sample sample;
-	struct numbered_head head;
+	size_t count, known = 0;
+	int r = decode_samples(model, cursor, &count);
 
-	if (numbered_take(&cursor, &head) || head.count > (size_t)(cursor.end - cursor.at))
-		return -EPROTO;
-	for (uint32_t i = 0; i < head.count; i++)
-		if (sample_take(&cursor, &packer, &sample) || !is_sound(model, &sample))
-			return -EPROTO;
+	if (r)
+		return r;
 	if (make_room(&self->chunks, self->chunk_count, &self->chunk_room, sizeof(*self->chunks)))
 		return -ENOMEM;
 	self->chunks[self->chunk_count++] = at;
-	packer = (struct sample_packer){ 0 };
-	(void)!numbered_take(&again, &head);
-	for (uint32_t i = 0; i < head.count; i++) {
-		(void)!sample_take(&again, &packer, &sample);
+	for (size_t i = 0; i < count; i++) {
+		struct recorded_sample sample = self->decoded[i];
+
 		if (sample.kind >= SAMPLE_KINDS) {
 			model->other_records++;
 			continue;
 		}
 		samples_count(self, &sample, boot_time(model, sample.time_ns));
 		model->threads[sample.thread]->samples++;
+		self->decoded[known++] = sample;
 	}
-	return 0;
+	return self->watcher ? self->watcher->sampled(self->watcher->context, self->decoded, known)
+			     : 0;
 }
 
 /* The function of this name and code, made when it is not there. */
@@ -389,6 +408,9 @@ int samples_finish(struct model *model)
 	struct samples *self = model->samples;
 	int r = 0;
 
+	free(self->decoded);
+	self->decoded = NULL;
+	self->decoded_room = 0;
 	for (size_t i = 0; !r && i < self->frame_count; i++)
 		if (!self->frames[i].location_count)
 			r = name_by_location(self, &self->frames[i]);
@@ -480,7 +502,7 @@ static const char *const end_keys[STACK_ENDS] = {
 	[STACK_NO_RULE] = "no-rule",   [STACK_UNREADABLE] = "unreadable",
 	[STACK_CIRCULAR] = "circular", [STACK_NO_USER] = "no-user",
 	[STACK_GENERATED] = "jit",     [STACK_ZERO] = "ended-in-zero",
-	[STACK_SWITCHED] = "switched",
+	[STACK_SWITCHED] = "switched", [STACK_UNREAD] = "unread",
 };
 
 const char *stack_end_key(unsigned end)

@@ -73,6 +73,10 @@ struct samples {
 	/* Instead: samples in memory, of somebody who fills the rest in too (host/top). */
 	const struct recorded_sample *kept;
 	size_t kept_count;
+	/* While a file is read: the samples of one chunk, and who wants to see them. */
+	struct recorded_sample *decoded;
+	size_t decoded_room;
+	const struct sample_watcher *watcher;
 	size_t code_count, code_room, frame_count, frame_room, stack_count, stack_room;
 	size_t function_count, function_room, location_count, location_room, chunk_count,
 		chunk_room;
@@ -91,6 +95,16 @@ struct sample_event {
 	bool is_guessed;
 	char state;
 };
+
+/* Sees all samples while a recording is opened, in the order of the file: they need not be read a
+ * second time.  Numbers of threads and stacks are sound.  0 or -ENOMEM. */
+struct sample_watcher {
+	int (*sampled)(void *context, const struct recorded_sample *samples, size_t count);
+	void *context;
+};
+
+int model_open_watched(const char *path, const struct sample_watcher *watcher, struct model **ret,
+		       struct err *err) MUST_CHECK;
 
 typedef int sample_visitor(const struct sample_event *event, void *context);
 

@@ -69,7 +69,7 @@ int summary_init(struct summary *ret, const struct model *model)
 	return make_rows(ret, model);
 }
 
-/* Memory that was gotten, or what was read or written. */
+/* Memory that was allocated, or what was read or written. */
 static bool find_bytes(const struct call *call, uint64_t *ret)
 {
 	uint64_t address = 0;

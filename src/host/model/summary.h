@@ -10,7 +10,7 @@ struct function_row {
 	const struct trace_function *function;
 	struct statistics statistics;
 	bool has_bytes;
-	uint64_t bytes; /* asked for and gotten, or moved */
+	uint64_t bytes; /* allocated, or moved */
 };
 
 struct thread_row {

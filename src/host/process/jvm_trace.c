@@ -60,7 +60,7 @@ static void take_away(const struct jvm_map_file *map, const int pipe[2])
 }
 
 /* No signal of the terminal ends it before its work is done. */
-static pid_t fork_deaf(void)
+static pid_t fork_ignoring_signals(void)
 {
 	sigset_t all, before;
 	pid_t child;
@@ -82,7 +82,7 @@ int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_map_file *map)
 		return 0;
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	child = fork_deaf();
+	child = fork_ignoring_signals();
 	if (!child) {
 		take_away(map, ends);
 		_exit(0);

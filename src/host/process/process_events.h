@@ -1,5 +1,5 @@
 /*
- * The kernel's own news of processes (the process connector): every fork and exec, at once.
+ * The kernel's own events of processes (the process connector): every fork and exec, at once.
  */
 #pragma once
 

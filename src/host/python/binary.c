@@ -6,8 +6,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/path.h"
-#include "host/symbols/elf_source.h"
-#include "host/symbols/elf_symbols.h"
+#include "host/symbols/elf/elf_source.h"
+#include "host/symbols/elf/elf_symbols.h"
 
 #include <errno.h>
 #include <gelf.h>

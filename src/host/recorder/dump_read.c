@@ -123,11 +123,10 @@ static void take_running(void *context, const struct sample *sample, struct spac
 	dump_note_state(context, sample);
 }
 
-static void ignore_process(void *context, pid_t pid, pid_t parent)
+static void ignore_process(void *context, const struct sampled_process *process)
 {
 	(void)context;
-	(void)pid;
-	(void)parent;
+	(void)process;
 }
 
 static bool is_one_missing(const struct dump *self)

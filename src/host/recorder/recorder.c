@@ -40,8 +40,8 @@ static int open_roots(struct recorder *self, struct err *err)
 {
 	size_t count = self->given.pid_count;
 
-	self->roots = calloc(count, sizeof(*self->roots));
-	self->pids = calloc(count, sizeof(*self->pids));
+	self->roots = calloc(count + 1, sizeof(*self->roots));
+	self->pids = calloc(count + 1, sizeof(*self->pids));
 	if (!self->roots || !self->pids)
 		return err_set(err, -ENOMEM, "memory for the recording");
 	for (size_t i = 0; i < count; i++) {
@@ -70,7 +70,7 @@ static int begin_processes(struct recorder *self, struct err *err)
 }
 
 /* Those that live; the first of all where none does, for the error. */
-static void choose_sampled(struct recorder *self)
+static size_t choose_living(struct recorder *self)
 {
 	size_t count = 0;
 
@@ -78,7 +78,14 @@ static void choose_sampled(struct recorder *self)
 		if (pidfd_lives(self->roots[i].pidfd))
 			self->pids[count++] = self->roots[i].pid;
 	if (!count)
-		self->pids[count++] = self->roots[0].pid;
+		self->pids[count++] = self->roots[0].pid; /* 0 where nobody was named */
+	return count;
+}
+
+static void choose_sampled(struct recorder *self)
+{
+	size_t count = choose_living(self);
+
 	self->sampled.sampler.pid = self->pids[0];
 	self->sampled.sampler.further = self->pids + 1;
 	self->sampled.sampler.further_count = count - 1;
@@ -90,9 +97,18 @@ static int open_sampling(struct recorder *self, struct err *err)
 		return 0;
 	self->sampled = *self->given.sampling;
 	self->sampled.sampler.children = self->given.has_children;
+	self->sampled.sampler.is_system_wide = self->given.is_system_wide;
 	choose_sampled(self);
 	return sampling_new(&self->sampling, self->output.recording, &self->output.programs,
 			    &self->sampled, err);
+}
+
+static int open_syscalls(struct recorder *self, struct err *err)
+{
+	if (!(trace_domains(&self->given.trace) & DOMAINS_BPF))
+		return 0;
+	return syscall_tracing_new(&self->syscalls, self->output.recording, &self->output.programs,
+				   err);
 }
 
 static int open_parts(struct recorder *self, struct err *err)
@@ -110,7 +126,20 @@ static int open_parts(struct recorder *self, struct err *err)
 	r = recorder_output_open(&self->output, self, self->given.path, new_file, err);
 	if (!r)
 		r = begin_processes(self, err);
+	if (!r)
+		r = open_syscalls(self, err);
 	return r ? r : open_sampling(self, err);
+}
+
+/* What is left of the options is for the agent in the targets. */
+static void choose_traces(struct recorder *self)
+{
+	const struct recorder_options *options = &self->given;
+	uint32_t domains = trace_domains(&options->trace);
+
+	self->traces = domains & ~DOMAINS_BPF || (!domains && !options->sampling);
+	self->tracing = (struct tracing_options){ options->session, options->trace };
+	self->tracing.trace.domains &= ~DOMAINS_BPF;
 }
 
 int recorder_open(struct recorder **ret, const struct recorder_options *options, struct err *err)
@@ -125,8 +154,7 @@ int recorder_open(struct recorder **ret, const struct recorder_options *options,
 	}
 	pthread_mutex_init(&self->lock, NULL);
 	self->given = *options;
-	self->traces = !options->sampling || trace_domains(&options->trace);
-	self->tracing = (struct tracing_options){ options->session, options->trace };
+	choose_traces(self);
 	r = open_parts(self, err);
 	if (r)
 		recorder_free(self, /* keeps_files */ false);
@@ -169,6 +197,19 @@ static int begin_tracing(struct recorder *self, struct err *err)
 	return r;
 }
 
+/* After the agent is in, which makes calls of its own. */
+static int begin_syscalls(struct recorder *self, struct err *err)
+{
+	struct syscall_source_options options = { .pids = self->pids,
+						  .has_children = self->given.has_children,
+						  .ring_bytes = self->given.trace.ring_size };
+
+	if (!self->syscalls)
+		return 0;
+	options.pid_count = choose_living(self);
+	return syscall_tracing_start(self->syscalls, &options, err);
+}
+
 int recorder_begin(struct recorder *self, struct err *err)
 {
 	struct err second = { 0 };
@@ -182,6 +223,8 @@ int recorder_begin(struct recorder *self, struct err *err)
 		r = sampling_start(self->sampling, err);
 	if (!r && self->traces)
 		r = begin_tracing(self, err);
+	if (!r)
+		r = begin_syscalls(self, err);
 	if (r) {
 		(void)!recorder_pause(self, /* unload */ false, &second);
 		return r;
@@ -210,6 +253,8 @@ int recorder_pause(struct recorder *self, bool unload, struct err *err)
 	struct err second = { 0 };
 	int r = 0;
 
+	if (self->syscalls)
+		r = syscall_tracing_pause(self->syscalls, err);
 	if (self->sampling)
 		sampling_pause(self->sampling);
 	for (size_t i = 0; i < self->root_count; i++)
@@ -246,6 +291,8 @@ int recorder_check(struct recorder *self, struct err *err)
 		next = traced_next(self, traced);
 		r = check_traced(self, traced, err);
 	}
+	if (!r && self->syscalls)
+		r = syscall_tracing_check(self->syscalls, err);
 	return !r && self->sampling ? sampling_check(self->sampling, err) : r;
 }
 
@@ -283,6 +330,10 @@ static bool has_family(const struct recorder *self)
 
 bool recorder_has_ended(struct recorder *self)
 {
+	if (!self->root_count)
+		return false;
+	if (self->syscalls && has_family(self) && syscall_tracing_goes_on(self->syscalls))
+		return false;
 	if (self->sampling && has_family(self) && sampling_goes_on(self->sampling))
 		return false;
 	return roots_have_ended(self) ||
@@ -291,9 +342,27 @@ bool recorder_has_ended(struct recorder *self)
 
 int recorder_end_fd(struct recorder *self)
 {
-	if (self->root_count > 1 || (self->sampling && self->given.has_children))
+	if (self->root_count != 1 ||
+	    ((self->sampling || self->syscalls) && self->given.has_children))
 		return -1;
 	return self->roots[0].tree ? tree_end_fd(self->roots[0].tree) : self->roots[0].pidfd;
+}
+
+/* Who is traced by an agent, too, counts once. */
+static void add_syscalls(struct recorder *self, struct tracing_totals *to)
+{
+	struct tracing_totals more = { 0 };
+	struct syscall_totals totals;
+
+	if (!self->syscalls)
+		return;
+	syscall_tracing_totals(self->syscalls, &totals);
+	more.collected = totals.collected;
+	more.syscalls_before = totals.began_before;
+	more.syscalls_under_way = totals.under_way;
+	more.processes = totals.processes - MIN(totals.processes, to->processes);
+	more.collected.threads -= MIN(more.collected.threads, to->collected.threads);
+	tracing_totals_add(to, &more);
 }
 
 void recorder_totals(struct recorder *self, struct tracing_totals *ret)
@@ -309,6 +378,7 @@ void recorder_totals(struct recorder *self, struct tracing_totals *ret)
 		more.processes = 1;
 		tracing_totals_add(ret, &more);
 	}
+	add_syscalls(self, ret);
 }
 
 uint64_t recorder_file_bytes(struct recorder *self)
@@ -350,6 +420,13 @@ static int end_all_traced(struct recorder *self, bool gives_up, struct err *err)
 	return r;
 }
 
+static void finish_syscalls(struct recorder *self)
+{
+	add_syscalls(self, &self->earlier);
+	syscall_tracing_free(self->syscalls);
+	self->syscalls = NULL;
+}
+
 int recorder_finish(struct recorder *self, struct err *err)
 {
 	int r;
@@ -358,6 +435,7 @@ int recorder_finish(struct recorder *self, struct err *err)
 		return 0;
 	self->is_finished = true;
 	r = end_all_traced(self, /* gives_up */ false, err);
+	finish_syscalls(self);
 	return !r && self->sampling ? sampling_finish(self->sampling, err) : r;
 }
 
@@ -412,6 +490,7 @@ int recorder_end(struct recorder *self, bool gives_up, struct recorder_outcome *
 {
 	int r = gives_up ? end_all_traced(self, gives_up, err) : recorder_finish(self, err);
 
+	finish_syscalls(self);
 	*ret = (struct recorder_outcome){ .totals = self->earlier };
 	r = end_output(self, r, gives_up, err);
 	add_written(&ret->written, &self->output.written);
@@ -447,6 +526,7 @@ void recorder_free(struct recorder *self, bool keeps_files)
 {
 	if (!self)
 		return;
+	syscall_tracing_free(self->syscalls);
 	sampling_free(self->sampling);
 	close_roots(self);
 	while (self->traced) {

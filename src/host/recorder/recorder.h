@@ -30,7 +30,8 @@ struct recorder_options {
 	/* Whom. */
 	const pid_t *pids;
 	size_t pid_count;
-	bool has_children;              /* their descendants too, also those born meanwhile */
+	bool has_children;   /* their descendants too, also those born meanwhile */
+	bool is_system_wide; /* samples of every process; where one is named, until it ends */
 	struct session_options session; /* its doorstep is the first one's, its trace filled in */
 
 	/* What.  Without sampling something is traced. */

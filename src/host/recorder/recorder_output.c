@@ -16,7 +16,8 @@ static int write_beginning(struct recording *recording, const struct recorder *r
 			   struct err *err)
 {
 	char request[RINGS_REQUEST_MAX] = "";
-	int r = recorder->traces ? trace_request(&recorder->given.trace, request, err) : 0;
+	bool is_traced = recorder->traces || trace_domains(&recorder->given.trace);
+	int r = is_traced ? trace_request(&recorder->given.trace, request, err) : 0;
 
 	if (!r)
 		r = facts_session(recording, recorder->given.version, request, err);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/recorder/recorder.h"
+#include "host/recorder/syscall_tracing.h"
 #include "host/session/tree.h"
 
 #include <pthread.h>
@@ -60,10 +61,12 @@ struct recorder {
 	struct root *roots;
 	size_t root_count;
 	pid_t *pids; /* of those that live, for the sampler */
-	bool traces, has_begun, is_finished;
+	bool traces; /* by an agent in them */
+	bool has_begun, is_finished;
 	struct recorder_output output; /* without a folder */
 	struct sampling *sampling;
-	struct tracing_totals earlier; /* of those that have ended */
+	struct syscall_tracing *syscalls; /* NULL: not asked for, or added up */
+	struct tracing_totals earlier;    /* of those that have ended */
 	struct recorded_contents written;
 
 	pthread_mutex_t lock;  /* of what follows: the trees' threads come here */

@@ -5,11 +5,13 @@
 
 #include "host/collect/facts.h"
 #include "host/core/cleanup.h"
+#include "host/core/pool.h"
 #include "host/core/room.h"
 #include "host/process/threads.h"
 #include "host/recorder/stack_list.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +28,8 @@ struct sample_writer {
 	struct recording *recording;
 	struct programs *programs;
 	struct python_watch *watch;
-	struct table processes;      /* (pid, 0): number */
+	struct table processes;      /* (pid, 0): number, and above it that of its name */
+	struct pool names;           /* of processes, as the sampler told them */
 	struct table thread_numbers; /* (process, tid): index in threads */
 	struct sampled_thread *threads;
 	size_t thread_count, thread_room;
@@ -67,6 +70,7 @@ void sample_writer_free(struct sample_writer *self)
 		free(self->threads[i].last.frames);
 	stack_list_done(&self->stacks);
 	table_done(&self->processes);
+	pool_done(&self->names);
 	table_done(&self->thread_numbers);
 	free(self->threads);
 	pending_done(&self->new_samples);
@@ -80,11 +84,28 @@ int sample_writer_flush(struct sample_writer *self, struct err *err)
 	return r ? r : pending_write(&self->new_samples, CHUNK_SAMPLES, self->recording, err);
 }
 
-static int add_thread(struct sample_writer *self, uint32_t process, const struct sample *sample,
+/* What processes[] has of one: its number in the file, and which of our names it has. */
+static uint64_t join_numbers(uint32_t number, uint32_t name)
+{
+	return (uint64_t)name << 32 | number;
+}
+
+/* The first thread of a process that is gone has its name. */
+static const char *told_name(const struct sample_writer *self, uint64_t process,
+			     const struct sample *sample)
+{
+	uint32_t name = (uint32_t)(process >> 32);
+
+	return sample->tid == sample->pid && name < self->names.count
+		       ? pool_text(&self->names, name)
+		       : "";
+}
+
+static int add_thread(struct sample_writer *self, uint64_t process, const struct sample *sample,
 		      struct err *err)
 {
 	struct sampled_thread thread = {
-		.facts = { .process = process, .tid = (int32_t)sample->tid },
+		.facts = { .process = (uint32_t)process, .tid = (int32_t)sample->tid },
 		.pid = (pid_t)sample->pid,
 	};
 	int r;
@@ -92,6 +113,7 @@ static int add_thread(struct sample_writer *self, uint32_t process, const struct
 	if (make_room(&self->threads, self->thread_count, &self->thread_room,
 		      sizeof(*self->threads)))
 		return no_memory(err);
+	snprintf(thread.name, sizeof(thread.name), "%s", told_name(self, process, sample));
 	thread_read_name(thread.pid, thread.facts.tid, thread.name, sizeof(thread.name));
 	thread.facts.name = thread.name;
 	r = recording_thread(self->recording, &thread.facts, err);
@@ -100,24 +122,29 @@ static int add_thread(struct sample_writer *self, uint32_t process, const struct
 	return r;
 }
 
-static int set_process(struct sample_writer *self, pid_t pid, uint32_t number, struct err *err)
+static int set_process(struct sample_writer *self, const struct sampled_process *process,
+		       uint32_t number, struct err *err)
 {
+	uint32_t name = pool_add(&self->names, process->name ? process->name : "");
 	bool is_new;
-	struct table_entry *entry = table_make(&self->processes, (uint64_t)pid, 0, &is_new);
+	struct table_entry *entry =
+		table_make(&self->processes, (uint64_t)process->pid, 0, &is_new);
 
-	if (!entry)
+	if (!entry || name == POOL_NONE)
 		return no_memory(err);
-	entry->value = number;
+	entry->value = join_numbers(number, name);
 	return 0;
 }
 
 /* One that the recording began with may have ended by now. */
 static int begin_process(struct sample_writer *self, pid_t pid, struct err *err)
 {
+	const struct sampled_process process = { .pid = pid };
 	uint32_t number;
 
-	return programs_find(self->programs, pid, &number) ? set_process(self, pid, number, err)
-							   : sample_writer_process(self, pid, err);
+	return programs_find(self->programs, pid, &number)
+		       ? set_process(self, &process, number, err)
+		       : sample_writer_process(self, &process, err);
 }
 
 /* Where the thread is in our list. */
@@ -135,12 +162,12 @@ static int find_thread(struct sample_writer *self, const struct sample *sample, 
 	}
 	if (r || !process)
 		return r ? r : -ESRCH;
-	entry = table_make(&self->thread_numbers, process->value, sample->tid, &is_new);
+	entry = table_make(&self->thread_numbers, (uint32_t)process->value, sample->tid, &is_new);
 	if (!entry)
 		return no_memory(err);
 	if (is_new) {
 		entry->value = self->thread_count;
-		r = add_thread(self, (uint32_t)process->value, sample, err);
+		r = add_thread(self, process->value, sample, err);
 		if (r)
 			table_remove(&self->thread_numbers, entry);
 	}
@@ -149,20 +176,26 @@ static int find_thread(struct sample_writer *self, const struct sample *sample, 
 }
 
 /* One that has ended already is known by its number only. */
-int sample_writer_process(struct sample_writer *self, pid_t pid, struct err *err)
+int sample_writer_process(struct sample_writer *self, const struct sampled_process *process,
+			  struct err *err)
 {
 	struct recorded_process bare = {
-		.pid = pid, .name = "", .executable = "", .command = "", .folder = ""
+		.pid = process->pid,
+		.name = process->name ? process->name : "",
+		.executable = "",
+		.command = "",
+		.folder = "",
 	};
 	struct err ignored = { 0 };
 	uint32_t number;
 	int r = 0;
 
-	if (programs_number(self->programs, pid, &number, &ignored)) {
+	if (process->is_unread ||
+	    programs_number(self->programs, process->pid, &number, &ignored)) {
 		r = recording_process(self->recording, &bare, err);
 		number = bare.number;
 	}
-	return r ? r : set_process(self, pid, number, err);
+	return r ? r : set_process(self, process, number, err);
 }
 
 static void put_sample(struct sample_writer *self, const struct sample *sample, uint32_t thread,

@@ -7,6 +7,7 @@
 #include "host/recorder/naming.h"
 #include "host/recorder/programs.h"
 #include "host/recorder/python_watch.h"
+#include "host/sampling/sampler.h"
 
 #include <sys/types.h>
 
@@ -25,7 +26,8 @@ int sample_writer_take(struct sample_writer *writer, const struct sample *sample
 		       const struct space *space, struct err *err) MUST_CHECK;
 
 /* A child came, or a process executed anew: samples with this pid are of another process. */
-int sample_writer_process(struct sample_writer *writer, pid_t pid, struct err *err) MUST_CHECK;
+int sample_writer_process(struct sample_writer *writer, const struct sampled_process *process,
+			  struct err *err) MUST_CHECK;
 
 /* Writes what is not in the file yet. */
 int sample_writer_flush(struct sample_writer *writer, struct err *err) MUST_CHECK;

@@ -100,7 +100,9 @@ static int open_sampler(struct sampling *self, struct err *err)
 	if (r) {
 		if (r == -EPERM || r == -EACCES)
 			err_exit(err, EXIT_NOT_PERMITTED);
-		return err_while(err, "sample %d", options->sampler.pid);
+		return options->sampler.is_system_wide
+			       ? err_while(err, "sample every process")
+			       : err_while(err, "sample %d", options->sampler.pid);
 	}
 	self->kind = self->sampler->kind;
 	note_reasons(self);
@@ -119,17 +121,16 @@ static void take_sample(void *context, const struct sample *sample, struct space
 		(void)!sample_writer_take(self->writer, sample, space, &self->trouble);
 }
 
-static void take_process(void *context, pid_t pid, pid_t parent)
+static void take_process(void *context, const struct sampled_process *process)
 {
 	struct sampling *self = context;
 
-	(void)parent;
-	python_watch_forget(self->watch, pid);
+	python_watch_forget(self->watch, process->pid);
 	if (self->options.observe_process && !self->trouble.code &&
-	    self->options.observe_process(self->options.context, pid))
+	    self->options.observe_process(self->options.context, process->pid))
 		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 	if (self->writer && !self->trouble.code)
-		(void)!sample_writer_process(self->writer, pid, &self->trouble);
+		(void)!sample_writer_process(self->writer, process, &self->trouble);
 }
 
 static void add_counts(struct sampler_counts *to, const struct sampler_counts *more)
@@ -137,6 +138,7 @@ static void add_counts(struct sampler_counts *to, const struct sampler_counts *m
 	to->samples += more->samples;
 	to->lost += more->lost;
 	to->left_out += more->left_out;
+	to->unlisted += more->unlisted;
 	to->throttled = MAX(to->throttled, more->throttled);
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		to->ends[i] += more->ends[i];
@@ -165,7 +167,8 @@ static int write_totals(struct sampling *self, struct err *err)
 		.hz = options->hz,
 		.flags = (options->on_cpu ? SAMPLING_ON_CPU : 0u) |
 			 (options->off_cpu ? SAMPLING_OFF_CPU : 0u) |
-			 (options->kernel_frames ? SAMPLING_KERNEL : 0u),
+			 (options->kernel_frames ? SAMPLING_KERNEL : 0u) |
+			 (options->is_system_wide ? SAMPLING_SYSTEM_WIDE : 0u),
 		.samples = counts.samples,
 		.lost = counts.lost,
 	};

@@ -242,5 +242,7 @@ void tracing_totals_add(struct tracing_totals *to, const struct tracing_totals *
 	to->left.lost += more->left.lost;
 	to->left.unseen += more->left.unseen;
 	to->left.turned += more->left.turned;
+	to->syscalls_before += more->syscalls_before;
+	to->syscalls_under_way += more->syscalls_under_way;
 	trace_queues_add(&to->queues, &more->queues);
 }

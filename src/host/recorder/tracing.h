@@ -93,6 +93,7 @@ struct tracing_totals {
 	struct work_left left;
 	struct trace_words words;   /* what became of the target's words of imports */
 	struct trace_queues queues; /* which queues were given device times */
+	uint64_t syscalls_before, syscalls_under_way; /* see recorded_syscalls */
 };
 
 void tracing_totals(const struct tracing *tracing, struct tracing_totals *ret);

@@ -143,6 +143,21 @@ int drops_take(struct cursor cursor, struct recorded_drops *ret)
 	return cursor.has_failed ? -EPROTO : 0;
 }
 
+void syscalls_put(struct bytes *bytes, const struct recorded_syscalls *syscalls)
+{
+	bytes_u32(bytes, syscalls->process);
+	bytes_u64(bytes, syscalls->began_before);
+	bytes_u64(bytes, syscalls->under_way);
+}
+
+int syscalls_take(struct cursor cursor, struct recorded_syscalls *ret)
+{
+	ret->process = cursor_u32(&cursor);
+	ret->began_before = cursor_u64(&cursor);
+	ret->under_way = cursor_u64(&cursor);
+	return cursor.has_failed ? -EPROTO : 0;
+}
+
 void end_put(struct bytes *bytes, const struct recorded_end *end)
 {
 	bytes_u32(bytes, end->reason);

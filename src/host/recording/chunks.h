@@ -13,6 +13,7 @@ void thread_put(struct bytes *bytes, const struct recorded_thread *thread);
 void clock_put(struct bytes *bytes, const struct clock_point *clock);
 void drops_put(struct bytes *bytes, const struct recorded_drops *drops);
 void end_put(struct bytes *bytes, const struct recorded_end *end);
+void syscalls_put(struct bytes *bytes, const struct recorded_syscalls *syscalls);
 
 int session_take(struct cursor cursor, struct recorded_session *ret) MUST_CHECK;
 int process_take(struct cursor cursor, struct recorded_process *ret) MUST_CHECK;
@@ -20,6 +21,7 @@ int thread_take(struct cursor cursor, struct recorded_thread *ret) MUST_CHECK;
 int clock_take(struct cursor cursor, struct clock_point *ret) MUST_CHECK;
 int drops_take(struct cursor cursor, struct recorded_drops *ret) MUST_CHECK;
 int end_take(struct cursor cursor, struct recorded_end *ret) MUST_CHECK;
+int syscalls_take(struct cursor cursor, struct recorded_syscalls *ret) MUST_CHECK;
 
 /* A list: its head, then one entry each. */
 struct list_head {

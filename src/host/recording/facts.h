@@ -66,6 +66,13 @@ struct recorded_drops {
 	uint64_t counts[DROP_REASONS];
 };
 
+/* System calls that are not among the records; a later one replaces it. */
+struct recorded_syscalls {
+	uint32_t process;
+	uint64_t began_before; /* the recording, or a period of it */
+	uint64_t under_way;    /* at its end */
+};
+
 enum recording_end {
 	RECORDING_CUT,      /* no end was written: limpet was killed */
 	RECORDING_COMPLETE, /* stopped as asked */

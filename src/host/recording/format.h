@@ -44,6 +44,7 @@ enum chunk_kind {
 	CHUNK_SAMPLES,
 	CHUNK_NAMES,
 	CHUNK_GIL,
+	CHUNK_SYSCALLS,
 };
 
 struct chunk_head {

@@ -44,8 +44,8 @@ int recording_thread(struct recording *recording, struct recorded_thread *thread
 int recording_rename(struct recording *recording, const struct recorded_thread *thread,
 		     struct err *err) MUST_CHECK;
 
-/* Entries first, first + 1, ... of a process's table, each once and in order. */
-int recording_functions(struct recording *recording, const struct list_head *which,
+/* More entries of a process's table; the number of the first is filled in. */
+int recording_functions(struct recording *recording, struct list_head *which,
 			const struct trace_function *functions, struct err *err) MUST_CHECK;
 
 /* All that the process has mapped now; a later list replaces it. */
@@ -71,6 +71,10 @@ int recording_records(struct recording *recording, const struct records_head *he
 
 int recording_drops(struct recording *recording, const struct recorded_drops *drops,
 		    struct err *err) MUST_CHECK;
+
+/* System calls of a process that began before, or have not returned. */
+int recording_syscalls(struct recording *recording, const struct recorded_syscalls *syscalls,
+		       struct err *err) MUST_CHECK;
 
 /* Samples and what they need: payloads made by sample_chunks.h. */
 int recording_samples(struct recording *recording, enum chunk_kind kind,

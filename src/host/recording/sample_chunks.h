@@ -27,6 +27,7 @@ enum sampling_flags {
 	SAMPLING_ON_CPU = 1 << 0,
 	SAMPLING_OFF_CPU = 1 << 1,
 	SAMPLING_KERNEL = 1 << 2,
+	SAMPLING_SYSTEM_WIDE = 1 << 3, /* every process, not those that were named */
 };
 
 /* Where code comes from. */
@@ -128,6 +129,9 @@ void stack_put(struct bytes *bytes, struct sample_packer *packer, uint32_t numbe
 	       const struct recorded_stack *stack);
 int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t number,
 	       struct recorded_stack *ret) MUST_CHECK;
+
+/* One has no fewer. */
+#define SAMPLE_BYTES_LEAST 6u
 
 void sample_put(struct bytes *bytes, struct sample_packer *packer,
 		const struct recorded_sample *sample);

@@ -13,13 +13,16 @@
 
 int recording_unused_path(pid_t pid, char *ret, size_t room, struct err *err)
 {
+	char whose[16] = "all";
 	int r = -EEXIST;
 
+	if (pid)
+		snprintf(whose, sizeof(whose), "%d", (int)pid);
 	for (unsigned i = 1; r == -EEXIST && i < TRIES; i++) {
 		if (i == 1)
-			snprintf(ret, room, "limpet-%d.limpet", (int)pid);
+			snprintf(ret, room, "limpet-%s.limpet", whose);
 		else
-			snprintf(ret, room, "limpet-%d-%u.limpet", (int)pid, i);
+			snprintf(ret, room, "limpet-%s-%u.limpet", whose, i);
 		r = output_begin_new(ret);
 	}
 	if (r >= 0)

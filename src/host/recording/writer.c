@@ -12,6 +12,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/output_file.h"
+#include "host/core/room.h"
 #include "host/recording/async_writer.h"
 #include "host/recording/sample_chunks.h"
 
@@ -26,6 +27,8 @@ struct recording {
 	struct bytes compressed;
 	uint64_t size; /* of all chunks so far */
 	uint32_t process_count, thread_count;
+	uint32_t *function_counts; /* of each process */
+	size_t function_counts_room;
 	int failure;        /* the first one; nothing is written after it */
 	bool begins_beside; /* an earlier file lay there */
 	char path[256];
@@ -39,6 +42,7 @@ static void recording_free(struct recording *recording)
 		async_writer_close(recording->async_writer, &ignored);
 	ZSTD_freeCCtx(recording->compressor);
 	bytes_done(&recording->compressed);
+	free(recording->function_counts);
 	pthread_mutex_destroy(&recording->lock);
 	free(recording);
 }
@@ -236,6 +240,13 @@ int recording_process(struct recording *recording, struct recorded_process *proc
 	pthread_mutex_lock(&recording->lock);
 	process->number = recording->process_count;
 	process_put(&bytes, process);
+	r = make_room(&recording->function_counts, process->number,
+		      &recording->function_counts_room, sizeof(*recording->function_counts));
+	if (r) {
+		pthread_mutex_unlock(&recording->lock);
+		return err_set(err, r, "memory for the recording");
+	}
+	recording->function_counts[process->number] = 0;
 	r = put_locked(recording, CHUNK_PROCESS, &bytes);
 	recording->process_count += !r;
 	return writer_settle(recording, r, err);
@@ -263,15 +274,26 @@ int recording_rename(struct recording *recording, const struct recorded_thread *
 	return writer_put(recording, CHUNK_THREAD, &bytes, err);
 }
 
-int recording_functions(struct recording *recording, const struct list_head *which,
+int recording_functions(struct recording *recording, struct list_head *which,
 			const struct trace_function *functions, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	uint32_t *known;
+	int r;
 
+	pthread_mutex_lock(&recording->lock);
+	if (which->process >= recording->process_count) {
+		pthread_mutex_unlock(&recording->lock);
+		return err_set(err, -EINVAL, "functions of no process");
+	}
+	known = &recording->function_counts[which->process];
+	which->first = *known;
 	list_put(&bytes, which);
 	for (uint32_t i = 0; i < which->count; i++)
 		function_put(&bytes, &functions[i]);
-	return writer_put(recording, CHUNK_FUNCTIONS, &bytes, err);
+	r = put_locked(recording, CHUNK_FUNCTIONS, &bytes);
+	*known += r ? 0 : which->count;
+	return writer_settle(recording, r, err);
 }
 
 int recording_modules(struct recording *recording, uint32_t process,
@@ -334,6 +356,15 @@ int recording_drops(struct recording *recording, const struct recorded_drops *dr
 
 	drops_put(&bytes, drops);
 	return writer_put(recording, CHUNK_DROPS, &bytes, err);
+}
+
+int recording_syscalls(struct recording *recording, const struct recorded_syscalls *syscalls,
+		       struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	syscalls_put(&bytes, syscalls);
+	return writer_put(recording, CHUNK_SYSCALLS, &bytes, err);
 }
 
 int recording_samples(struct recording *recording, enum chunk_kind kind,

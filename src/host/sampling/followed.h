@@ -25,6 +25,7 @@ struct followed {
 	/* Of the sampler "bpf". */
 	bool is_muted;          /* its programs are not to ask, until patience_ns is over */
 	bool was_seen;          /* has had samples since looked_ns */
+	uint64_t program_stack; /* start_stack of the program that it ran; 0: not told */
 	bool was_python_sought; /* in the mappings as they are; so were other interpreters */
 	struct python *python;  /* NULL: there is none that is known */
 	struct interpreter *interpreter; /* of another language; the same */

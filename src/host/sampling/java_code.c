@@ -47,7 +47,7 @@ static void note_failure(struct java_code *code, struct space *space, int r)
 	if (space->made_count)
 		space_set_made(space, NULL, 0);
 	give_up(code, space->pid,
-		r == -EFBIG ? "its code cache is too large" : "its code cache makes no sense");
+		r == -EFBIG ? "its code cache is too large" : "its code cache is not consistent");
 }
 
 /* What cannot be read now is read the next time. */

@@ -18,10 +18,11 @@ struct sampler_options {
 	pid_t pid;
 	unsigned hz; /* 1 to 5000 */
 	enum sampler_event event;
-	bool on_cpu;        /* SAMPLE_RUNNING */
-	bool off_cpu;       /* SAMPLE_BLOCKED, SAMPLE_RUNNABLE */
-	bool kernel_frames; /* where allowed */
-	bool children;      /* also descendants, those there and those born meanwhile */
+	bool on_cpu;         /* SAMPLE_RUNNING */
+	bool off_cpu;        /* SAMPLE_BLOCKED, SAMPLE_RUNNABLE */
+	bool kernel_frames;  /* where allowed */
+	bool children;       /* also descendants, those there and those born meanwhile */
+	bool is_system_wide; /* every process that can be seen, instead of `pid`; on_cpu only */
 	/* Processes beside that one. */
 	const pid_t *further;
 	size_t further_count;
@@ -31,16 +32,23 @@ struct sampler_counts {
 	uint64_t samples;
 	uint64_t lost;             /* no room for them on their way to us */
 	uint64_t left_out;         /* mappings and modules of code without room: stacks end there */
+	uint64_t unlisted;         /* samples of processes beyond those that are listed */
 	uint32_t throttled;        /* one in so many was taken at the worst; 0 and 1: all were */
 	uint64_t ends[STACK_ENDS]; /* how their stacks ended */
+};
+
+/* A process that came, or executes another program now. */
+struct sampled_process {
+	pid_t pid, parent;
+	const char *name; /* as the kernel has it, of one that may be gone; NULL: not told */
+	bool is_unread;   /* nothing more should be read of it */
 };
 
 /* Everything is called by sampler->drain(), in the thread that calls it. */
 struct sampler_listener {
 	/* The space is the process's address space as it was then: host/unwind/space.h. */
 	void (*sample)(void *context, const struct sample *sample, struct space *space);
-	void (*process)(void *context, pid_t pid,
-			pid_t parent); /* a child came, or a process executed anew */
+	void (*process)(void *context, const struct sampled_process *process);
 	void *context;
 };
 

@@ -2,6 +2,7 @@
  * The samplers, and falling back from one to the next: the best one that the rights here allow.
  */
 #include "host/core/text.h"
+#include "host/process/rights.h"
 #include "host/sampling/sampler.h"
 
 #include <errno.h>
@@ -35,6 +36,8 @@ static const struct {
 			 "compile that code with -fno-omit-frame-pointer" },
 	[STACK_SWITCHED] = { "a runtime switched stacks there",
 			     "--sampler bpf follows most of them" },
+	[STACK_UNREAD] = { "its process was gone, or not read, before its code was known",
+			   "limpet record -- CMD, or -p with --children, for processes this short" },
 };
 
 const char *stack_end_name(enum stack_end end)
@@ -86,6 +89,24 @@ static int open_named(struct sampler **ret, const struct sampler_options *option
 	return err_fix(err, "one of %s", names);
 }
 
+/* All others are about the threads of one process. */
+static int open_system_wide(struct sampler **ret, const struct sampler_options *options,
+			    const char *name, struct err *err)
+{
+	int r;
+
+	if (name && strcmp(name, sampler_bpf.name) != 0) {
+		err_set(err, -EINVAL, "the sampler '%s' cannot sample every process", name);
+		err_fix(err, "leave --sampler out: %s does", sampler_bpf.name);
+		return err_exit(err, EXIT_USAGE);
+	}
+	r = sampler_bpf.open(ret, options, err);
+	if (r == -EPERM || r == -EACCES)
+		err_fix(err, "%s; without these rights: limpet record -p PID, of your own",
+			rights_fix());
+	return r;
+}
+
 int sampler_choose(struct sampler **ret, const struct sampler_options *options, const char *name,
 		   struct sampler_refusals *ret_refusals, struct err *err)
 {
@@ -94,6 +115,8 @@ int sampler_choose(struct sampler **ret, const struct sampler_options *options, 
 	*ret_refusals = (struct sampler_refusals){ 0 };
 	if (event_probe(options->event, err))
 		return err->code;
+	if (options->is_system_wide)
+		return open_system_wide(ret, options, name, err);
 	if (name)
 		return open_named(ret, options, name, err);
 	for (size_t i = 0; samplers[i]; i++) {

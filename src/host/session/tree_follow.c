@@ -93,7 +93,7 @@ static void tree_follow_check(struct tree *tree, struct member *member)
 		member->state = MEMBER_SKIPPED;
 }
 
-/* What the news of an exec means depends on how far we are with it. */
+/* What the event of an exec means depends on how far we are with it. */
 static void on_exec(struct tree *tree, struct member *member)
 {
 	if (member->state == MEMBER_BUSY)

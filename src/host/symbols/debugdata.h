@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/symbols/elf_source.h"
+#include "host/symbols/elf/elf_source.h"
 
 /* -ENODATA when there is none or it cannot be unpacked. */
 int debugdata_open(struct elf_source *ret, Elf *elf) MUST_CHECK;

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/symbols/elf_source.h"
+#include "host/symbols/elf/elf_source.h"
 #include "host/symbols/lines.h"
 #include "host/unwind/gopclntab.h"
 

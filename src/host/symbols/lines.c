@@ -9,8 +9,8 @@
 #include "host/core/notes.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
-#include "host/symbols/elf_limits.h"
-#include "host/symbols/elf_source.h"
+#include "host/symbols/elf/elf_limits.h"
+#include "host/symbols/elf/elf_source.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

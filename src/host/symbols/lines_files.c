@@ -3,7 +3,7 @@
  * DW_AT_dwo_name of split units), and whoever wrote it may have named a device.  Host only.
  */
 #include "host/process/foreign_file.h"
-#include "host/symbols/elf_limits.h"
+#include "host/symbols/elf/elf_limits.h"
 
 #include <errno.h>
 #include <unistd.h>

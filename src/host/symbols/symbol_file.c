@@ -5,8 +5,8 @@
 
 #include "host/symbols/debug_file.h"
 #include "host/symbols/debugdata.h"
-#include "host/symbols/elf_source.h"
-#include "host/symbols/elf_symbols.h"
+#include "host/symbols/elf/elf_source.h"
+#include "host/symbols/elf/elf_symbols.h"
 #include "host/symbols/go_names.h"
 
 #include <errno.h>

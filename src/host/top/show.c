@@ -7,7 +7,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/interrupt.h"
-#include "host/top/render.h"
+#include "host/top/render/render.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/top/terminal.h"
+#include "host/top/render/terminal.h"
 #include "host/top/top.h"
 
 struct show_options {

@@ -1,22 +1,12 @@
 /*
  * The page of `limpet ui`, gzipped; the build gives the paths.
  */
+#include "host/core/embed.S"
+
 	.section .rodata, "a", %progbits
 
-	.macro blob name, path
-	.balign 8
-	.globl \name
-	.globl \name\()_end
-	.hidden \name
-	.hidden \name\()_end
-\name:
-	.incbin "\path"
-\name\()_end:
-	.byte 0
-	.endm
-
-	blob page_html, HTML_PATH
-	blob page_js, JS_PATH
-	blob page_css, CSS_PATH
+	embed page_html, HTML_PATH
+	embed page_js, JS_PATH
+	embed page_css, CSS_PATH
 
 	.section .note.GNU-stack, "", %progbits

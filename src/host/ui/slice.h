@@ -7,15 +7,18 @@
 
 #include "host/model/profile.h"
 
+struct store;
+
 struct slice {
 	struct model *model;
 	const struct recorded_sample *items; /* nearly in the order of their ends */
 	size_t count;
-	uint64_t origin_ns;      /* CLOCK_MONOTONIC of the session's time 0 */
-	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
-	const bool *is_wanted;   /* by number of the thread; NULL: all */
-	unsigned kinds;          /* KIND_BIT() */
-	uint64_t end_ns;         /* of the session's newest data, CLOCK_MONOTONIC */
+	uint64_t origin_ns;        /* CLOCK_MONOTONIC of the session's time 0 */
+	uint64_t from_ns, to_ns;   /* CLOCK_MONOTONIC */
+	const bool *is_wanted;     /* by number of the thread; NULL: all */
+	unsigned kinds;            /* KIND_BIT() */
+	uint64_t end_ns;           /* of the session's newest data, CLOCK_MONOTONIC */
+	const struct store *store; /* that has sums of them; NULL */
 };
 
 /* A sample's part of the slice. */

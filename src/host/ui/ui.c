@@ -142,9 +142,16 @@ static int sessions_open(struct ui_server *self, struct err *err)
 	int r = 0;
 
 	if (self->options.pid) {
-		r = ui_session_attach(&session, &wish, err);
+		r = ui_session_attach(&session, &wish, self->options.version, err);
 		if (!r)
 			r = session_add(self, session, err);
+	}
+	if (!r && self->options.record) {
+		r = ui_session_record(&session, self->options.record, err);
+		if (!r)
+			r = session_add(self, session, err);
+		if (!r)
+			self->ui.recorded = session->id;
 	}
 	for (size_t i = 0; !r && i < ARRAY_SIZE(self->options.files); i++) {
 		if (!self->options.files[i])
@@ -233,4 +240,22 @@ void ui_stop(struct ui_server *self)
 	}
 	if (self->is_bound)
 		listen_remove_socket(self->options.socket, self->options.user, self->options.group);
+}
+
+/* It is still there: such a session cannot be closed. */
+void ui_recorded(struct ui_server *self, struct ui_recorded *ret)
+{
+	struct live_job_facts *job = malloc(sizeof(*job));
+	struct ui_session *session =
+		sessions_find(&self->ui.sessions, self->ui.recorded, &(struct err){ 0 });
+
+	*ret = (struct ui_recorded){ .path = "" };
+	if (job && session) {
+		live_job_look(session->job, job);
+		*ret = (struct ui_recorded){ .path = job->path,
+					     .samples = job->state.sampled.counts.samples,
+					     .calls = job->calls,
+					     .err = session->facts.error };
+	}
+	free(job);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -37,6 +38,16 @@ struct known {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known **known;
 static size_t known_count, known_room;
+static size_t count_max = SIZE_MAX, table_bytes_max = SIZE_MAX; /* see modules_bound() */
+static size_t table_bytes, kept_files;
+
+void modules_bound(size_t count, size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	count_max = count;
+	table_bytes_max = bytes;
+	pthread_mutex_unlock(&lock);
+}
 
 static int read_process(void *context, uint64_t address, void *into, size_t size)
 {
@@ -62,13 +73,18 @@ static void make_table(struct module *module, const void *bytes, size_t size)
 	struct err err = { 0 };
 	uint64_t number;
 
-	if (!unwind_source_open(&source, bytes, size, &err)) {
+	if (table_bytes >= table_bytes_max) {
+		err_set(&err, -ENOSPC, "the memory for tables is used up");
+	} else if (!unwind_source_open(&source, bytes, size, &err)) {
 		number = unwind_source_fingerprint(&source);
 		table = unwind_cache_load(module->build_id, module->build_id_size, number);
 		if (!table && !unwind_table_make(&table, &source, &err))
 			unwind_cache_store(module->build_id, module->build_id_size, number, table);
 		unwind_source_close(&source);
 	}
+	if (table)
+		table_bytes += table->row_count * sizeof(*table->rows) +
+			       table->page_count * sizeof(*table->pages);
 	module->table = table;
 	complain(module, &err);
 }
@@ -274,24 +290,53 @@ static uint64_t bias_of(const struct known *entry, const struct mapping *mapping
 	return entry->module.kind == MODULE_ANONYMOUS ? 0 : mapping->start - address;
 }
 
+/* Descriptors are needed for other things, too: what is beyond stays without names. */
+static void bound_kept(struct module_file *file)
+{
+	struct rlimit limit = { .rlim_cur = 0 };
+
+	if (!file->is_kept)
+		return;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (kept_files < limit.rlim_cur / 2) {
+		kept_files++;
+		return;
+	}
+	file->is_kept = false;
+	file->path[0] = '\0';
+}
+
+static int add_new(struct known **ret, pid_t pid, const struct maps *maps,
+		   const struct mapping *mapping, struct module_file *file)
+{
+	int r;
+
+	bound_kept(file);
+	r = add_known(ret, mapping, file);
+	if (!r)
+		read_module(*ret, pid, maps, mapping, file);
+	return r;
+}
+
 static int find_or_add(struct known **ret, pid_t pid, const struct maps *maps,
 		       const struct mapping *mapping)
 {
-	struct module_file file = { .fd = -1 };
+	static const struct mapping nameless;
+	struct module_file file = { .fd = -1 }, none = { .fd = -1 };
 	bool is_new;
 	int r = 0;
 
 	if (kind_of(mapping) == MODULE_FILE)
 		module_file_open(&file, pid, mapping);
 	*ret = find_known(mapping, &file);
-	is_new = !*ret;
+	is_new = !*ret && known_count < count_max;
 	if (is_new)
-		r = add_known(ret, mapping, &file);
-	if (!r && is_new)
-		read_module(*ret, pid, maps, mapping, &file);
+		r = add_new(ret, pid, maps, mapping, &file);
 	if (file.fd >= 0 && (r < 0 || !is_new || !file.is_kept))
 		close(file.fd);
-	return r;
+	if (!*ret && !r)
+		*ret = find_known(&nameless, &none);
+	return *ret || r ? r : add_new(ret, pid, maps, &nameless, &none);
 }
 
 int module_of(struct module_place *ret, pid_t pid, const struct maps *maps,

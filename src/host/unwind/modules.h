@@ -12,6 +12,10 @@ struct module_place {
 	uint64_t bias;
 };
 
+/* From now on: files beyond so many are taken for code of no file, and tables beyond so many bytes
+ * are not made.  For whoever looks at processes that nobody has chosen. */
+void modules_bound(size_t count, size_t table_bytes);
+
 /* The module of an executable mapping; opened and compiled when it is the first of its file.
  * -ENOMEM. */
 int module_of(struct module_place *ret, pid_t pid, const struct maps *maps,

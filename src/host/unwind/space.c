@@ -80,23 +80,25 @@ static int make_range(const struct space *space, const struct maps *maps,
 	return 0;
 }
 
-static size_t count_code(const struct maps *maps)
+static size_t count_code(struct space *space, const struct maps *maps)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < maps->count; i++)
 		count += maps->items[i].executable;
-	return count;
+	space->ranges_beyond = space->ranges_max ? count - MIN(count, space->ranges_max) : 0;
+	return count - space->ranges_beyond;
 }
 
 static int make_ranges(const struct space *space, const struct maps *maps,
-		       struct space_range *ranges)
+		       struct space_range *ranges, size_t count)
 {
+	size_t made = 0;
 	int r = 0;
 
-	for (size_t i = 0; !r && i < maps->count; i++)
+	for (size_t i = 0; !r && made < count; i++)
 		if (maps->items[i].executable)
-			r = make_range(space, maps, &maps->items[i], ranges++);
+			r = make_range(space, maps, &maps->items[i], &ranges[made++]);
 	return r;
 }
 
@@ -135,18 +137,18 @@ static int no_memory(const struct space *space, struct err *err)
 }
 
 /* *ret is NULL for a process that has ended: what it had names its last frames. */
-static int read_ranges(const struct space *space, struct space_range **ret, size_t *ret_count,
+static int read_ranges(struct space *space, struct space_range **ret, size_t *ret_count,
 		       struct err *err)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
 	int r = read_any_maps(space->pid, &maps, err);
 
 	*ret = NULL;
-	*ret_count = count_code(&maps);
+	*ret_count = count_code(space, &maps);
 	if (r < 0 || !*ret_count)
 		return r;
 	*ret = calloc(*ret_count, sizeof(**ret));
-	if (*ret && !make_ranges(space, &maps, *ret))
+	if (*ret && !make_ranges(space, &maps, *ret, *ret_count))
 		return 0;
 	free(*ret);
 	*ret = NULL;

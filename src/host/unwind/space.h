@@ -60,6 +60,8 @@ struct space {
 	pid_t pid;
 	uint64_t start_stack; /* where the kernel put the program's arguments: its first function
 				 began there; 0: it may not be known */
+	size_t ranges_max;    /* executable mappings beyond so many are not looked at; 0: any */
+	size_t ranges_beyond; /* that were not */
 	unsigned generation;  /* counts the changes of ranges */
 	struct space_range *ranges; /* executable ones, ascending */
 	size_t count;

@@ -13,6 +13,7 @@
 #include "host/unwind/ends.h"
 #include "host/unwind/gaps.h"
 #include "host/unwind/go_rules.h"
+#include "host/unwind/luajit_rules.h"
 #include "host/unwind/rows.h"
 #include "host/unwind/source.h"
 #include "host/unwind/stubs.h"
@@ -277,6 +278,8 @@ int unwind_table_make(struct unwind_table **ret, const struct unwind_source *sou
 		r = add_gaps(&work);
 	if (!r)
 		r = compile_entries(&work);
+	if (!r)
+		luajit_rules_mark(&source->object, &work.rows);
 	if (!r)
 		r = unwind_table_lay_out(ret, work.first, &work.rows);
 	if (r < 0) {

@@ -7,6 +7,7 @@
 #include "shared/arch/elf.h"
 #include "shared/arch/signal_frame.h"
 #include "shared/unwind/goroutine.h"
+#include "shared/unwind/luajit.h"
 #include "shared/unwind/unframed.h"
 
 #include <sys/uio.h>
@@ -329,6 +330,34 @@ static int step_by_other_fp(struct walk *walk, const struct unwind_row *row)
 	return step_row(walk, row, walk->at.fp + row->cfa * (uint64_t)WORD);
 }
 
+/* LuaJIT's frame, at sp or above; 0: it was not found. */
+static uint64_t find_luajit(struct walk *walk)
+{
+	uint64_t state, frame;
+
+	for (uint64_t at = walk->at.sp, i = 0; i < LUAJIT_REACH; i++, at += WORD) {
+		if (!read_word(walk, at + LUAJIT_FRAME_STATE, &state))
+			return 0;
+		if (luajit_may_be_state(state) &&
+		    read_word(walk, state + LUAJIT_STATE_FRAME, &frame) &&
+		    (frame & LUAJIT_FRAME_MASK) == at)
+			return at;
+	}
+	return 0;
+}
+
+static int step_luajit(struct walk *walk, const struct unwind_row *row)
+{
+	const struct unwind_row frame = { .kind = UNWIND_SP,
+					  .cfa = row->cfa & LUAJIT_SIZE_MASK,
+					  .fp = row->fp };
+	uint64_t sp = walk->at.sp;
+
+	if (!(row->cfa & LUAJIT_ASSEMBLY) || walk->is_exact)
+		sp = find_luajit(walk);
+	return sp ? step_row(walk, &frame, sp + frame.cfa * (uint64_t)WORD) : STACK_GENERATED;
+}
+
 /* What can be read of the code before the thread stands; the rest is 0. */
 static void read_code_ahead(const struct walk *walk, union code_ahead *ret)
 {
@@ -454,6 +483,8 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 		return step_pushed(walk, row);
 	case UNWIND_GO_FP:
 		return step_by_other_fp(walk, row);
+	case UNWIND_LUAJIT:
+		return step_luajit(walk, row);
 	default:
 		return row->cfa == UNWIND_BAD_JIT ? STACK_GENERATED : STACK_NO_RULE;
 	}

@@ -31,6 +31,8 @@ enum unwind_kind {
 			     (by a signal handler, or on a stack that had been left), and ra is
 			     where the caller stands.  aarch64: it is in lr or at sp, and the
 			     handler has pushed the caller's lr before, which is at CFA - 16 */
+	UNWIND_LUAJIT, /* LuaJIT's frame is looked for, from sp up (luajit.h).  `cfa`: its size, and
+			  whose it is; `fp` as in UNWIND_SP */
 	UNWIND_KINDS,
 };
 

@@ -32,6 +32,7 @@ enum domain_set {
 	IN_HSA = 8,     /* --hsa-trace */
 	IN_GPU = 16,    /* of a runtime whose calls and activities belong together */
 	IN_TABLES = 32, /* seen through tables of a runtime, which have to be found */
+	IN_BPF = 64,    /* seen by kernel programs: nothing in the target takes part */
 };
 
 #define DOMAIN_BIT(name) (1u << DOMAIN_##name)
@@ -57,6 +58,9 @@ enum domain_bits {
 #include "shared/wire/domains.def"
 	, DOMAINS_TABLES = 0u
 #define DOMAIN(number, name, key, title, form, list, kind, kind_name, sets, ...) DOMAIN_IF(sets, IN_TABLES, number)
+#include "shared/wire/domains.def"
+	, DOMAINS_BPF = 0u
+#define DOMAIN(number, name, key, title, form, list, kind, kind_name, sets, ...) DOMAIN_IF(sets, IN_BPF, number)
 #include "shared/wire/domains.def"
 };
 /* clang-format on */

@@ -28,7 +28,7 @@ enum agent_end {
 	AGENT_END_NONE,
 	AGENT_END_ASKED,     /* the host said so */
 	AGENT_END_HOST_DIED, /* the host went away without a word */
-	AGENT_END_PROTOCOL,  /* the host spoke nonsense */
+	AGENT_END_PROTOCOL,  /* the host sent an invalid message */
 	AGENT_END_ALONE,     /* no thread of the program is left */
 	AGENT_END_IDENTITY,  /* the program has given up rights that our threads would have kept */
 };

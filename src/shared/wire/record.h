@@ -63,6 +63,7 @@ enum name_space {
 			driver says of it, by the driver's names */
 	NAME_QUEUE,
 	NAME_STREAM,
+	NAME_FILE, /* of system calls: a path, or what a descriptor leads to */
 	NAME_SPACES,
 };
 
@@ -106,6 +107,7 @@ enum value_kind {
 	VALUE_DIRECTION,     /* enum copy_direction */
 	VALUE_OPERATION,     /* enum memory_operation */
 	VALUE_FLAGS,
+	VALUE_FILE, /* number of a file's name (NAME_FILE); 0: not known */
 	VALUE_KINDS,
 };
 

@@ -32,6 +32,8 @@ enum stack_end {
 	STACK_GENERATED, /* the chain of frames ended in 0 in code of no file (JIT) */
 	STACK_ZERO,      /* the same in a file's code, where no stack is known to begin */
 	STACK_SWITCHED,  /* a runtime has switched stacks, and the way back was not found */
+	STACK_UNREAD,    /* the process had ended, or was one of too many, before its mappings were
+			    read */
 	STACK_ENDS,
 };
 

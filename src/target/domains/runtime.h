@@ -7,7 +7,7 @@
 
 #include "shared/wire/ring.h"
 #include "target/domains/request.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/notes.h"
 
 /* What is imported for a domain.  Several runtimes may have something of the same one. */

@@ -88,7 +88,7 @@ static struct {
 	uint64_t hash;
 	uint32_t told; /* the last session that was told */
 } kernels[KERNELS];
-static uint32_t told[NAME_SPACES][WORK_NUMBERS];
+static uint32_t told[NAME_STREAM + 1][WORK_NUMBERS];
 
 bool work_start(enum trace_domain domain)
 {

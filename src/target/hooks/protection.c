@@ -5,7 +5,7 @@
 #include "target/hooks/protection.h"
 
 #include "shared/arch/syscall.h"
-#include "target/hooks/words.h"
+#include "target/hooks/patches.h"
 
 #include <errno.h>
 #include <fcntl.h>

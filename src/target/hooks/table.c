@@ -49,7 +49,7 @@ int table_store(uint64_t *entry, uint64_t old, uint64_t now)
 	int r = open_entry(entry);
 
 	if (!r)
-		r = word_change(&(struct word){ entry, old, now, NO_MODULE });
+		r = patch_apply(&(struct patch){ entry, old, now, NO_MODULE });
 	close_entry();
 	return r;
 }
@@ -80,21 +80,21 @@ void table_report(int r, struct got_report *report)
 	report->refused += r == -ENOSPC;
 }
 
-static void restore_one(struct word *word, struct words_left *left)
+static void restore_one(struct patch *patch, struct patches_left *left)
 {
-	int r = open_entry(word->at);
+	int r = open_entry(patch->at);
 
 	if (r == -EFAULT) {
 		left->foreign++; /* gone with its module */
-		word->at = NULL;
+		patch->at = NULL;
 	} else {
-		word_restore(word, !r, left);
+		patch_restore(patch, !r, left);
 	}
 }
 
-void table_restore(struct words_left *left)
+void table_restore(struct patches_left *left)
 {
 	table_begin();
-	words_each(NO_MODULE, restore_one, left);
+	patches_each(NO_MODULE, restore_one, left);
 	table_end();
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 /*
  * Hooks the entry of a table; what is stored there takes effect with the next call.  Memory that is
@@ -24,4 +24,4 @@ void table_end(void);
 void table_report(int r, struct got_report *report);
 
 /* Puts all entries of all tables back; those that somebody else has changed stay as they are. */
-void table_restore(struct words_left *left);
+void table_restore(struct patches_left *left);

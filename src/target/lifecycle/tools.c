@@ -5,7 +5,7 @@
 #include "target/lifecycle/tools.h"
 
 #include "shared/arch/syscall.h"
-#include "target/lifecycle/farewell.h"
+#include "target/lifecycle/library_close.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/load.h"
@@ -148,7 +148,7 @@ static void close_library(void *argument)
 {
 	struct closing *self = argument;
 
-	self->result = farewell_close(&self->libc, self->handle);
+	self->result = tool_library_close(&self->libc, self->handle);
 }
 
 static void order_nothing(void *argument)

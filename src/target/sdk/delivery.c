@@ -19,13 +19,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define STACK_SIZE     0x800000u
-#define GUARD_SIZE     0x10000u
-#define GLANCE_NS      500000000
-#define END_PAUSE_NS   1000000
-#define END_PAUSES     2000u
-#define STARTED_PAUSES 10000u
-#define LIBC_SIGNALS   (3ull << 31) /* 32 and 33 */
+#define STACK_SIZE   0x800000u
+#define GUARD_SIZE   0x10000u
+#define GLANCE_NS    500000000
+#define END_PAUSE_NS 1000000
+#define END_PAUSES   2000u
+#define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int attr_function(pthread_attr_t *);
@@ -36,8 +35,7 @@ static struct delivery_thread {
 	uint32_t is_used;
 	int32_t tool;
 	bool is_first;  /* of its tool */
-	bool is_made;   /* libc has a thread for it that was not joined */
-	int32_t tid;    /* 0: it does not run, or has not begun to */
+	int32_t tid;    /* 0: it does not run */
 	uint32_t wakes; /* a futex */
 	uint32_t must_end;
 	pthread_t thread;
@@ -120,9 +118,9 @@ static bool start(struct delivery_thread *self)
 		self->stack = NULL;
 		return false;
 	}
-	self->is_made = true;
-	for (unsigned i = 0; i < STARTED_PAUSES && !__atomic_load_n(&self->tid, __ATOMIC_ACQUIRE);
-	     i++)
+	/* However long it waits for a processor: nobody ends a thread whose number is not known,
+	 * and without it the library may be unmapped under the thread. */
+	while (!__atomic_load_n(&self->tid, __ATOMIC_ACQUIRE))
 		pause_for(END_PAUSE_NS / 10);
 	notify_thread(true);
 	return true;
@@ -134,7 +132,7 @@ static int make(int tool, bool is_first)
 		struct delivery_thread *self = &threads[i];
 
 		/* One that was given up keeps its place until it has ended. */
-		if (self->is_used || self->is_made)
+		if (self->is_used || self->tid)
 			continue;
 		self->tool = tool;
 		self->is_first = is_first;
@@ -185,12 +183,9 @@ void delivery_wake(unsigned thread)
 	raw3(SYS_futex, &threads[thread].wakes, FUTEX_WAKE_PRIVATE, 1);
 }
 
-/* One that has not begun yet is to come. */
 static bool is_gone(const struct delivery_thread *self)
 {
-	int32_t tid = __atomic_load_n(&self->tid, __ATOMIC_ACQUIRE);
-
-	return tid && raw3(SYS_tgkill, raw0(SYS_getpid), tid, 0) == -ESRCH;
+	return raw3(SYS_tgkill, raw0(SYS_getpid), self->tid, 0) == -ESRCH;
 }
 
 /* The kernel knows it no more: libc's join returns at once. */
@@ -205,7 +200,6 @@ static bool end(struct delivery_thread *self)
 	((join_function *)libc.pthread_join)(self->thread, NULL);
 	raw2(SYS_munmap, self->stack, STACK_SIZE + GUARD_SIZE);
 	self->stack = NULL;
-	self->is_made = false;
 	__atomic_store_n(&self->tid, 0, __ATOMIC_RELEASE);
 	return true;
 }
@@ -215,7 +209,7 @@ unsigned delivery_stop(int tool)
 	unsigned left = 0;
 
 	for (unsigned i = 0; i < DELIVERY_THREADS_MAX; i++)
-		if (threads[i].is_made && threads[i].tool == tool && !delivery_is_me(i))
+		if (threads[i].tid && threads[i].tool == tool && !delivery_is_me(i))
 			left += !end(&threads[i]);
 	return left;
 }
@@ -223,7 +217,7 @@ unsigned delivery_stop(int tool)
 void delivery_restart(int tool)
 {
 	for (unsigned i = 0; i < DELIVERY_THREADS_MAX; i++)
-		if (threads[i].is_used && threads[i].tool == tool && !threads[i].is_made)
+		if (threads[i].is_used && threads[i].tool == tool && !threads[i].tid)
 			(void)start(&threads[i]);
 }
 
@@ -239,14 +233,14 @@ unsigned delivery_threads(void)
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < DELIVERY_THREADS_MAX; i++)
-		count += threads[i].is_made;
+		count += delivery_has(i);
 	return count;
 }
 
 void delivery_adopt(void)
 {
 	for (unsigned i = 0; i < DELIVERY_THREADS_MAX; i++)
-		threads[i].tid = threads[i].is_made = 0;
+		threads[i].tid = 0;
 }
 
 SDK_EXPORT int rocprofiler_create_callback_thread(struct sdk_handle *ret);

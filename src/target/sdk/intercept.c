@@ -5,8 +5,8 @@
 #include "target/sdk/intercept.h"
 
 #include "shared/arch/syscall.h"
+#include "target/hooks/patches.h"
 #include "target/hooks/protection.h"
-#include "target/hooks/words.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"

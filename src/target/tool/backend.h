@@ -4,7 +4,7 @@
 #pragma once
 
 #include "shared/wire/boot.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 /* Loaded by somebody else than limpet's agent: false, and nothing below works. */
 bool backend_use_agent(void);

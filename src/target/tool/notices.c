@@ -100,7 +100,7 @@ static void forget_parent(void)
  * here for ever. */
 void notices_stop(void)
 {
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	__atomic_store_n(&hook_on_notice, NULL, __ATOMIC_RELEASE);
 	forget_parent();
@@ -110,14 +110,14 @@ void notices_stop(void)
 	must_stay |= left.foreign || left.unwritable;
 	hooks_off();
 	got_close();
-	words_close();
+	patches_close();
 	aside_end();
 	installed_by = 0;
 }
 
 static int hooks_start(void)
 {
-	int r = words_open();
+	int r = patches_open();
 
 	if (!r)
 		r = backend_open();

@@ -39,9 +39,9 @@ static const struct traced notices[] = {
 };
 
 /* It has worked: what the program asks for now is about to be called. */
-static const struct traced inquiry = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTICE,
-				       .value_count = 0 };
-static bool has_opened; /* a module may have come since the last inquiry */
+static const struct traced dlsym_call = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTICE,
+					  .value_count = 0 };
+static bool has_opened; /* a module may have come since the last call of dlsym */
 
 static const struct note no_counter = {
 	NOTE_END, 0,
@@ -81,7 +81,7 @@ static void on_notice(const struct traced *traced, const uint64_t *arguments)
 {
 	if (is_confinement(traced)) {
 		on_change(traced, arguments);
-	} else if (traced != &inquiry) {
+	} else if (traced != &dlsym_call) {
 		__atomic_store_n(&has_opened, true, __ATOMIC_RELAXED);
 		watch_hurry();
 	} else if (__atomic_exchange_n(&has_opened, false, __ATOMIC_RELAXED)) {
@@ -126,7 +126,7 @@ static int tracer_want(void)
 	for (size_t i = 0; i < confine_notice_count; i++)
 		fits &= wants_add(&confine_notices[i]);
 	if (request_wants(&request, DOMAINS_TABLES))
-		fits &= wants_add(&inquiry);
+		fits &= wants_add(&dlsym_call);
 	return fits ? 0 : -ENOSPC;
 }
 
@@ -161,7 +161,7 @@ static void restore_tables(void *left)
 	table_restore(left);
 }
 
-static void restore_words(struct words_left *left)
+static void restore_words(struct patches_left *left)
 {
 	got_restore(left);
 	got_in_loader(restore_tables, left);
@@ -181,7 +181,7 @@ static void drain_runtimes(struct rings *rings)
 			runtimes[i]->drain(rings);
 }
 
-static void tell_end(struct rings *rings, const struct words_left *left, bool is_quiet)
+static void tell_end(struct rings *rings, const struct patches_left *left, bool is_quiet)
 {
 	rings->words_restored += left->restored;
 	rings->words_foreign += left->foreign;
@@ -194,7 +194,7 @@ static void tell_end(struct rings *rings, const struct words_left *left, bool is
 static void tracer_stop(void)
 {
 	struct rings *rings = writers_rings(); /* NULL: it did not even begin */
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 	bool is_quiet;
 
 	hook_on_notice = NULL;
@@ -210,7 +210,7 @@ static void tracer_stop(void)
 		tell_end(rings, &left, is_quiet);
 	writers_settle();
 	got_close();
-	words_close();
+	patches_close();
 	aside_end();
 	installed_by = 0;
 }
@@ -218,7 +218,7 @@ static void tracer_stop(void)
 /* A forked child has its parent's hooks in its words, and they lead nowhere. */
 static void forget_parent(void)
 {
-	struct words_left left = { 0 };
+	struct patches_left left = { 0 };
 
 	if (!installed_by)
 		return;
@@ -230,7 +230,7 @@ static void forget_parent(void)
 	restore_words(&left);
 	hooks_off();
 	got_close();
-	words_close();
+	patches_close();
 	aside_end();
 	installed_by = 0;
 }
@@ -245,7 +245,7 @@ static void prepare_notes(struct rings *rings)
 
 static int tracer_start(struct rings *rings)
 {
-	int r = words_open();
+	int r = patches_open();
 
 	request = (struct trace_request){ 0 };
 	if (!r)

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "shared/wire/boot.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 #include <pthread.h>
 

@@ -48,7 +48,7 @@ static const struct option_desc attach_options[] = {
 	  FIELD(resumes) },
 	{ 'C', "children", NULL, "attach to its descendants too, also to those started later",
 	  OPTION_FLAG, FIELD(has_children) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
 
@@ -157,7 +157,7 @@ static void print_attached(const struct session *session)
 	      (double)report->attach_ns / 1e6,
 	      report->was_resident ? " (the agent was there)" : "");
 	if (report->way == BOOT_WAY_LISTENER)
-		puts("its register library let us in, no thread was paused");
+		puts("by its register library, no thread was paused");
 	else
 		print(stdout, "thread %d was paused for %.3f ms\n", report->tid,
 		      (double)report->pause_ns / 1e6);

@@ -69,7 +69,7 @@ static void show_left(const struct tree_event *event, const struct tree_visit *v
 		 target_name(&event->session->attachment.target, name, sizeof(name)), event->reason,
 		 is_unloaded ? ", nothing of limpet is left" : "");
 	if (event->err)
-		print(stderr, "warning: cannot leave %d: %s\n", event->pid, event->err->what);
+		print(stderr, "warning: cannot detach from %d: %s\n", event->pid, event->err->what);
 	else
 		departure_print(&departure, visit->is_json);
 }

@@ -24,18 +24,20 @@ struct diff_values {
 #define FIELD(member) offsetof(struct diff_values, member)
 
 static const struct option_desc diff_options[] = {
-	{ 'o', "output", "OUT", "also a red and blue flame graph: OUT.html or OUT.svg", OPTION_TEXT,
-	  FIELD(output) },
-	{ 0, "by", "WHAT", "self or total: which change is shown and sorted by (default: self)",
+	{ 'o', "output", "OUT", "also write a red and blue flame graph: OUT.html or OUT.svg",
+	  OPTION_TEXT, FIELD(output) },
+	{ 0, "by", "WHAT", "show and sort by the change of self or total (default: self)",
 	  OPTION_TEXT, FIELD(by) },
-	{ 0, "view", "VIEW", "which samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
+	{ 0, "view", "VIEW",
+	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
 	  OPTION_TEXT, FIELD(view) },
-	{ 0, "threads", NULL, "also threads, by their names", OPTION_FLAG, FIELD(wants_threads) },
-	{ 'n', "limit", "N", "rows of each table (default: 20; 0: all)", OPTION_NUMBER,
+	{ 0, "threads", NULL, "also show threads, by their names", OPTION_FLAG,
+	  FIELD(wants_threads) },
+	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", OPTION_NUMBER,
 	  FIELD(limit) },
 	{ 0, "max-records", "N", "read up to N records of each (default: what its size can hold)",
 	  OPTION_NUMBER, FIELD(records_max) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
 

@@ -26,7 +26,7 @@ static const struct option_desc doctor_options[] = {
 	OPERAND_OPTION(offsetof(struct doctor_values, pid)),
 	{ 0, "setup", NULL, "print the commands that give a group rights; nothing is done",
 	  OPTION_FLAG, offsetof(struct doctor_values, wants_setup) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG,
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG,
 	  offsetof(struct doctor_values, is_json) },
 	{ 0 },
 };

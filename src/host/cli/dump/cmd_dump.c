@@ -37,9 +37,9 @@ static const struct option_desc dump_options[] = {
 	{ 0, "way", "NAME", NULL, OPTION_TEXT, FIELD(sampler) },
 	{ 'a', "all", NULL, "show each thread and each frame, also where they are equal",
 	  OPTION_FLAG, FIELD(style.all) },
-	{ 0, "full-paths", NULL, "files and modules with their folders", OPTION_FLAG,
+	{ 0, "full-paths", NULL, "show files and modules with their folders", OPTION_FLAG,
 	  FIELD(style.full_paths) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
 
@@ -175,7 +175,7 @@ const struct command command_dump = {
 	.run = dump_run,
 	.notes =
 		"No thread is stopped.  Also for processes that hang: threads that wait for each other's\n"
-		"mutexes are told first, as DEADLOCK.  Threads with equal stacks are shown once.\n"
+		"mutexes are shown first, as DEADLOCK.  Threads with equal stacks are shown once.\n"
 		"\n"
 		"examples:\n"
 		"  limpet dump 4711\n"

@@ -101,7 +101,7 @@ static void print_end(const struct dumped_thread *thread)
 		print(stdout, "  INCOMPLETE: %s\n  fix: %s\n", stack_end_name(thread->end),
 		      stack_end_fix(thread->end));
 	if (thread->is_guessed)
-		print(stdout, "  GUESSED: a frame pointer that nothing told was guessed\n");
+		print(stdout, "  GUESSED: a frame pointer was not known and is guessed\n");
 }
 
 static void print_title(const struct dumped_thread *thread)

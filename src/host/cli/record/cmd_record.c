@@ -24,6 +24,8 @@
 
 static const struct option_desc record_options[] = {
 	OPERANDS_OPTION(FIELD(pids)),
+	{ 'a', "all", NULL, "sample every process of the machine, and what comes later",
+	  OPTION_FLAG, FIELD(samples.is_system_wide) },
 	{ 'o', "output", "FILE", "write the recording to FILE (default: limpet-PID.limpet)",
 	  OPTION_TEXT, FIELD(output) },
 	{ 'd', "duration", "TIME", "stop after TIME of recording (10 or 10s, 500ms, 1m)",
@@ -65,8 +67,8 @@ static const struct option_desc record_options[] = {
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
 	{ 0, "ring-size", "SIZE",
-	  "use SIZE of memory for each thread's records (1M; for devices 4M)", OPTION_TEXT,
-	  FIELD(ring_size) },
+	  "use SIZE of memory for each thread's records (1M; for devices 4M; for system calls of all 8M)",
+	  OPTION_TEXT, FIELD(ring_size) },
 	{ 0, "collection-period", "DELAY:TIME:REPEAT",
 	  "record TIME after DELAY, REPEAT times (0: for ever)", OPTION_TEXT, FIELD(period) },
 	{ 'u', "unload", NULL, "unmap everything on detach", OPTION_FLAG, FIELD(unload) },
@@ -74,6 +76,10 @@ static const struct option_desc record_options[] = {
 	  FIELD(force) },
 	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
 	  FIELD(resumes) },
+	{ 0, "ui", NULL, "watch it on a page meanwhile, as limpet ui shows it; ends at Ctrl-C",
+	  OPTION_FLAG, FIELD(is_watched) },
+	{ 0, "no-open", NULL, "with --ui: print the address only; open no browser", OPTION_FLAG,
+	  FIELD(no_open) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
@@ -112,9 +118,45 @@ static int choose_file(struct visit *visit, struct recorder_options *options, st
 	visit->path = options->path = named ? named : visit->own_path;
 	options->is_path_new = !named;
 	if (!named)
-		options->new_file = recording_unused_path(visit->pids[0], visit->own_path,
-							  sizeof(visit->own_path), err);
+		options->new_file =
+			recording_unused_path(options->is_system_wide ? 0 : visit->pids[0],
+					      visit->own_path, sizeof(visit->own_path), err);
 	return !named && options->new_file < 0 ? options->new_file : 0;
+}
+
+static int refuse_with_all(const char *what, const char *why, const char *fix, struct err *err)
+{
+	err_set(err, -EINVAL, "-a and %s cannot be had together", what);
+	err_why(err, "%s", why);
+	err_fix(err, "%s", fix);
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* -a looks at processes that nobody has chosen: from outside, and only when they run. */
+static int check_all(const struct record_values *values, bool traces, struct err *err)
+{
+	const struct sample_words *samples = &values->samples;
+	const struct {
+		bool is_asked;
+		const char *what, *why, *fix;
+	} others[] = {
+		{ values->pids.count, "-p", "-a samples every process", "one of both" },
+		{ traces, "traces",
+		  "a trace loads code into the process that is traced; -a loads nothing into any",
+		  "-p PID, with --children for its family" },
+		{ samples->children, "--children", "-a samples every process, children too",
+		  "leave --children out" },
+		{ samples->off_cpu, "--off-cpu",
+		  "every switch of every thread of the machine would be followed",
+		  "-p PID --off-cpu" },
+		{ samples->java_names, "--java-names",
+		  "a Java virtual machine is asked by its process number", "-p PID --java-names" },
+	};
+
+	for (size_t i = 0; samples->is_system_wide && i < ARRAY_SIZE(others); i++)
+		if (others[i].is_asked)
+			return refuse_with_all(others[i].what, others[i].why, others[i].fix, err);
+	return 0;
 }
 
 static int parse_values(const struct record_values *values, struct recorder_options *options,
@@ -123,8 +165,11 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 	int r = read_trace_options(values, &options->trace, err);
 
 	visit->traces = trace_domains(&options->trace);
+	visit->loads_agent = trace_domains(&options->trace) & ~DOMAINS_BPF;
 	visit->samples = !visit->traces || samples_are_asked_for(&values->samples);
 	options->sampling = visit->samples ? &visit->sampling : NULL;
+	if (!r)
+		r = check_all(values, visit->traces, err);
 	if (!r)
 		r = samples_options(&values->samples, &visit->sampling, err);
 	if (!r)
@@ -135,8 +180,10 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 static int record_make(struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	const struct record_values *values = visit->values;
-	int r = choose_file(visit, options, err);
+	int r;
 
+	options->is_system_wide = values->samples.is_system_wide;
+	r = choose_file(visit, options, err);
 	visit->sampling.sampler.pid = visit->pids[0];
 	options->pids = visit->pids;
 	options->pid_count = visit->pid_count;
@@ -183,7 +230,7 @@ static int record_launched(char **command, struct launched *launched, struct vis
 			   struct recorder_options *options, struct err *err)
 {
 	const struct launch *launch = &launched->launch;
-	int r = launched_start(launched, command, visit->traces, err);
+	int r = launched_start(launched, command, visit->loads_agent, err);
 
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -221,8 +268,11 @@ static int visit_run(struct visit *visit, char **command, struct err *err)
 		r = samples_ask(&debuginfod, err);
 	if (r)
 		return r;
-	r = command ? record_launched(command, &launched, visit, &options, err)
-		    : record_running(visit, &options, err);
+	if (values->is_watched)
+		r = record_watched(visit, &options, err);
+	else
+		r = command ? record_launched(command, &launched, visit, &options, err)
+			    : record_running(visit, &options, err);
 	samples_tell_asked(&debuginfod);
 	return r;
 }
@@ -231,6 +281,13 @@ static int refuse_both(struct err *err)
 {
 	err_set(err, -EINVAL, "a process and a program to start are both named");
 	err_fix(err, "limpet record -p PID ..., or: limpet record ... -- CMD [ARGS]");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int refuse_watching(struct err *err)
+{
+	err_set(err, -EINVAL, "--ui watches a process that runs");
+	err_fix(err, "start the program, then: limpet record -p PID --ui");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -256,6 +313,10 @@ static enum exit_code record_run(char **argv)
 
 	if (!r && command && (values.pids.count || operands))
 		r = refuse_both(&err);
+	else if (!r && values.is_watched && (command || values.samples.is_system_wide))
+		r = refuse_watching(&err);
+	else if (!r && values.samples.is_system_wide)
+		r = operands ? report_surplus(argv[0], &err) : 0;
 	else if (!r && !command)
 		r = operand_processes(&values.pids, argv, operands, visit.pids, &visit.pid_count,
 				      &err);
@@ -268,13 +329,14 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "record samples and traces of a running process, or of a program it starts",
 	.usage =
-		"{-p PID... | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+		"{-p PID... | -a | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--syscall-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =
 		"Without a trace it samples: what every thread does, 99 times a second.  With traces it\n"
 		"samples too when -F, --off-cpu or --sampler is given.  With --children, and with several\n"
-		"-p, all processes are in the one file.\n"
+		"-p, all processes are in the one file.  With -a every process of the machine is, but for\n"
+		"limpet itself; with -- CMD as long as that program runs.\n"
 		"\n"
 		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
 		"A second Ctrl-C gives up writing what is left, but still detaches; what takes longer than\n"
@@ -288,6 +350,9 @@ const struct command command_record = {
 		"  limpet record -p 4711 --children\n"
 		"  limpet record -p 4711 --children --alloc-trace --lock-trace\n"
 		"  limpet record -p 4711 -p 4712 --io-trace\n"
+		"  limpet record -p 4711 --syscall-trace -d 5\n"
+		"  limpet record -a --duration 10s\n"
+		"  limpet record -a -- make -j8\n"
 		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
 		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
 		"  limpet record -p 4711 --hip-trace --kernel-trace --memory-copy-trace\n"

@@ -18,6 +18,7 @@ static int judge_records(const struct visit *self, const struct recorder_outcome
 	warn_work_left(&outcome->totals.left);
 	warn_queues(&outcome->totals.queues);
 	warn_drops(&outcome->totals.collected);
+	note_syscalls(&outcome->totals);
 	if (outcome->written.records)
 		return 0;
 	err_set(err, -ENODATA, "nothing was recorded");

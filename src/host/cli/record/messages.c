@@ -70,6 +70,10 @@ static const char *name_processes(const struct visit *self, char *ret, size_t ro
 	size_t used = 0;
 
 	ret[0] = '\0';
+	if (self->values->samples.is_system_wide) {
+		snprintf(ret, room, "every process");
+		return ret;
+	}
 	for (size_t i = 0; i < self->pid_count && used < room; i++) {
 		char name[32] = "", shown[NAME_MAX_SHOWN];
 		struct err ignored;
@@ -108,6 +112,7 @@ static void print_attached_json(const struct visit *self, const char *how)
 			json_signed(&json, NULL, self->pids[i]);
 		json_list_end(&json);
 		json_bool(&json, "children", self->values->samples.children);
+		json_bool(&json, "all", self->values->samples.is_system_wide);
 	}
 	json_object_end(&json);
 	fflush(stdout);
@@ -264,6 +269,22 @@ void warn_drops(const struct collect_totals *totals)
 		      others, plural(others), was_were(others));
 }
 
+void note_syscalls(const struct tracing_totals *totals)
+{
+	if (totals->syscalls_before)
+		print(stderr,
+		      "note: %" PRIu64
+		      " system call%s began before the recording and %s not in it\n",
+		      totals->syscalls_before, plural(totals->syscalls_before),
+		      is_are(totals->syscalls_before));
+	if (totals->syscalls_under_way)
+		print(stderr,
+		      "note: %" PRIu64
+		      " system call%s had not returned at its end and %s not in it\n",
+		      totals->syscalls_under_way, plural(totals->syscalls_under_way),
+		      is_are(totals->syscalls_under_way));
+}
+
 void warn_work_left(const struct work_left *left)
 {
 	if (left->cut)
@@ -389,6 +410,8 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 	json_number(&json, "work_lost", left->lost);
 	json_number(&json, "work_unseen", left->unseen);
 	json_number(&json, "times_turned", left->turned);
+	json_number(&json, "syscalls_before", outcome->recorded.totals.syscalls_before);
+	json_number(&json, "syscalls_under_way", outcome->recorded.totals.syscalls_under_way);
 	if (self->values->opencl_device_time) {
 		json_number(&json, "queues_timed", queues->timed);
 		json_number(&json, "queues_estimated", queues->estimated);

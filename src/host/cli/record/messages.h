@@ -18,6 +18,8 @@ void warn_unfollowed(const struct tracing *tracing);
 /* What the tracer has to say about the whole. */
 void warn_notes(const struct tracing *tracing);
 void warn_drops(const struct collect_totals *totals);
+/* System calls at both ends. */
+void note_syscalls(const struct tracing_totals *totals);
 void warn_work_left(const struct work_left *left);
 /* Whose device times could not be had. */
 void warn_queues(const struct trace_queues *queues);

@@ -8,6 +8,7 @@
 #include "host/core/print.h"
 #include "host/model/samples.h"
 #include "host/model/statistics.h"
+#include "host/sampling/bpf/system_wide.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +34,8 @@ int samples_options(const struct sample_words *words, struct sampling_options *r
 			     .on_cpu = true,
 			     .off_cpu = words->off_cpu,
 			     .kernel_frames = true,
-			     .children = words->children },
+			     .children = words->children,
+			     .is_system_wide = words->is_system_wide },
 	};
 	ret->name = words->sampler;
 	ret->java_names = words->java_names;
@@ -108,6 +110,7 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 	json_number(json, "samples", written->samples);
 	json_number(json, "samples_lost", totals->counts.lost);
 	json_number(json, "code_left_out", totals->counts.left_out);
+	json_number(json, "samples_unlisted", totals->counts.unlisted);
 	json_number(json, "one_sample_in", MAX(totals->counts.throttled, 1u));
 	json_number(json, "sampled_threads", totals->threads);
 	json_fixed(json, "complete_percent", complete_share(&totals->counts), 2);
@@ -134,6 +137,8 @@ static int samples_hint(const struct sampling_options *options, bool has_ended, 
 	const char *more =
 		options->sampler.off_cpu ? "" : ", or with --off-cpu to see what it waits for";
 
+	if (options->sampler.is_system_wide)
+		return err_fix(err, "record for longer, or with a higher rate (-F)");
 	if (has_ended)
 		return err_fix(err, "record for longer, or with a higher rate (-F)%s", more);
 	return err_fix(
@@ -154,8 +159,15 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		print(stderr,
 		      "warning: %" PRIu64
 		      " pieces of code had no room in the tables of the kernel programs: stacks "
-		      "through them are incomplete; --sampler copy has no such limit\n",
-		      totals->counts.left_out);
+		      "through them are incomplete%s\n",
+		      totals->counts.left_out,
+		      options->sampler.is_system_wide ? "" : "; --sampler copy has no such limit");
+	if (totals->counts.unlisted)
+		print(stderr,
+		      "warning: %" PRIu64
+		      " sample%s of processes that came later than %u others %s not in the file: record for less long\n",
+		      totals->counts.unlisted, plural(totals->counts.unlisted), SYSTEM_SEEN_MAX,
+		      is_are(totals->counts.unlisted));
 	if (totals->counts.throttled > 1)
 		print(stderr,
 		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
@@ -177,8 +189,9 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		err_why(err, "all %" PRIu64 " were lost on their way", totals->counts.lost);
 	else
 		err_why(err,
-			"no thread of the process ran for as long as lies between two samples%s "
+			"no thread of %s process ran for as long as lies between two samples%s "
 			"while limpet was there",
+			options->sampler.is_system_wide ? "any" : "the",
 			options->sampler.off_cpu ? ", or came back from a wait," : "");
 	samples_hint(options, has_ended, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);

@@ -12,7 +12,7 @@
 /* As typed. */
 struct sample_words {
 	uint64_t hz; /* HZ_NOT_GIVEN */
-	bool off_cpu, children;
+	bool off_cpu, children, is_system_wide;
 	const char *sampler, *event;
 	bool java_names, debuginfod;
 };

@@ -74,7 +74,8 @@ static void visit_looked(void *context)
 
 bool visit_has_family(const struct visit *self)
 {
-	return self->pid_count > 1 || self->values->samples.children;
+	return self->pid_count > 1 || self->values->samples.children ||
+	       self->values->samples.is_system_wide;
 }
 
 /* Of descendants it is what they are. */

@@ -37,7 +37,7 @@ static const struct option_desc report_options[] = {
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
 	  OPTION_NUMBER, FIELD(records_max) },
-	{ 'j', "json", NULL, "one JSON object per line, times in nanoseconds", OPTION_FLAG,
+	{ 'j', "json", NULL, "print one JSON object per line, times in nanoseconds", OPTION_FLAG,
 	  FIELD(is_json) },
 	{ 0 },
 };
@@ -71,7 +71,7 @@ static int report_take(const struct call *call, void *context)
 	summary_take(&report->summary, call);
 	if (allocations_take(&report->allocations, call) ||
 	    descriptors_take(&report->descriptors, call) || markers_take(&report->markers, call) ||
-	    work_take(&report->work, call))
+	    work_take(&report->work, call) || syscalls_add(&report->syscalls, call))
 		return -ENOMEM;
 	return locks_take(&report->locks, call);
 }
@@ -81,6 +81,7 @@ static int add_up(struct recording_report *report)
 	if (summary_init(&report->summary, report->model) ||
 	    allocations_init(&report->allocations, report->model) ||
 	    descriptors_init(&report->descriptors, report->model) ||
+	    syscalls_init(&report->syscalls, report->model) ||
 	    model_each_call(report->model, report_take, report) ||
 	    allocations_finish(&report->allocations))
 		return -ENOMEM;
@@ -89,6 +90,7 @@ static int add_up(struct recording_report *report)
 	locks_sort(&report->locks);
 	markers_sort(&report->markers);
 	work_sort(&report->work);
+	syscalls_sort(&report->syscalls);
 	return 0;
 }
 
@@ -100,6 +102,7 @@ static void report_done(struct recording_report *report)
 	locks_done(&report->locks);
 	markers_done(&report->markers);
 	work_done(&report->work);
+	syscalls_done(&report->syscalls);
 	model_free(report->model);
 }
 

@@ -56,6 +56,9 @@ static void print_function(struct json *json, const struct recording_report *rep
 	print_share(json, &row->statistics, whole);
 	if (row->has_bytes)
 		json_number(json, "bytes", row->bytes);
+	if (row->function->domain == DOMAIN_SYSCALL)
+		json_number(json, "errors",
+			    syscalls_errors_of(&report->syscalls, row->function->name));
 	json_bool(json, "sampled",
 		  row->function->domain == DOMAIN_ALLOC && report->model->alloc_sample);
 	json_object_end(json);
@@ -166,6 +169,33 @@ static void print_lock(struct json *json, const struct recording_report *report,
 	json_object_end(json);
 }
 
+static void print_syscall_error(struct json *json, const struct syscall_error_row *row)
+{
+	char buffer[32];
+
+	json_object(json, NULL);
+	json_text(json, "event", "syscall_error");
+	json_text(json, "name", row->function->name);
+	json_text(json, "error", syscall_error_name(row->error, buffer));
+	json_signed(json, "errno", row->error);
+	json_number(json, "calls", row->calls);
+	json_object_end(json);
+}
+
+static void print_syscall_file(struct json *json, const struct recording_report *report,
+			       const struct syscall_file_row *row)
+{
+	json_object(json, NULL);
+	json_text(json, "event", "syscall_file");
+	json_text(json, "name", row->name);
+	json_number(json, "errors", row->errors);
+	json_number(json, "read_bytes", row->read_bytes);
+	json_number(json, "written_bytes", row->written_bytes);
+	print_statistics(json, &row->statistics);
+	print_share(json, &row->statistics, report->syscalls.files_ns);
+	json_object_end(json);
+}
+
 static void print_drops(struct json *json, const uint64_t drops[DROP_REASONS])
 {
 	json_object(json, "dropped");
@@ -184,6 +214,8 @@ static void print_thread(struct json *json, const struct recording_report *repor
 	json_text(json, "name", row->thread->name);
 	print_statistics(json, &row->statistics);
 	print_share(json, &row->statistics, summary_total_ns(&report->summary));
+	if (report->syscalls.has_calls)
+		json_number(json, "errors", report->syscalls.thread_errors[row->thread->number]);
 	print_drops(json, row->thread->drops);
 	json_object_end(json);
 }
@@ -206,8 +238,24 @@ void report_print_json(const struct recording_report *report)
 		print_file(&json, report, &report->descriptors.rows[i]);
 	for (uint32_t i = 0; i < report->locks.count; i++)
 		print_lock(&json, report, &report->locks.rows[i]);
+	for (uint32_t i = 0; i < report->syscalls.error_count; i++)
+		print_syscall_error(&json, &report->syscalls.errors[i]);
+	for (uint32_t i = 0; i < report->syscalls.file_count; i++)
+		print_syscall_file(&json, report, &report->syscalls.files[i]);
 	for (uint32_t i = 0; i < report->summary.thread_count; i++)
 		print_thread(&json, report, &report->summary.threads[i]);
+}
+
+static void print_cut_syscalls(struct json *json, const struct model *model)
+{
+	uint64_t before = 0, under_way = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		before += model->processes[i]->syscalls_before;
+		under_way += model->processes[i]->syscalls_under_way;
+	}
+	json_number(json, "syscalls_before", before);
+	json_number(json, "syscalls_under_way", under_way);
 }
 
 void report_totals_json(struct json *json, const struct recording_report *report)
@@ -223,6 +271,7 @@ void report_totals_json(struct json *json, const struct recording_report *report
 	json_number(json, "marks", report->markers.marks);
 	json_number(json, "unfinished", report->markers.unfinished);
 	json_number(json, "alloc_sample", model->alloc_sample);
+	print_cut_syscalls(json, model);
 	json_number(json, "invalid", model->end.invalid);
 	print_drops(json, model->drops);
 	json_bool(json, "complete", text[0] == '\0');

@@ -9,6 +9,7 @@
 #include "host/model/locks.h"
 #include "host/model/markers.h"
 #include "host/model/summary.h"
+#include "host/model/syscalls.h"
 #include "host/model/work.h"
 
 struct recording_report {
@@ -19,6 +20,7 @@ struct recording_report {
 	struct locks locks;
 	struct markers markers;
 	struct work work;
+	struct syscalls syscalls;
 };
 
 /* How it is written on paper. */
@@ -31,7 +33,7 @@ struct report_style {
 void report_print(const struct recording_report *report, const struct report_style *style);
 
 /* One object each for function, kernel, copy, device_memory, scratch_memory, range, mark, site,
- * file, lock, thread and process. */
+ * file, lock, syscall_error, syscall_file, thread and process. */
 void report_print_json(const struct recording_report *report);
 
 /* Members of the summary: totals, drops, and how the recording ended. */

@@ -266,12 +266,14 @@ static int print_tree(struct model *model)
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
 	unsigned kinds = profile_kinds(model->samples);
+	bool is_by_process = samples_are_system_wide(model->samples);
 
 	if (sample_profile_gather(
 		    &profile, model,
 		    &(struct profile_filter){ .kinds = kinds, .is_by_thread = true }) ||
 	    call_tree_build(&tree, model, &profile,
-			    &(struct call_tree_options){ .is_by_thread = true }))
+			    &(struct call_tree_options){ .is_by_thread = !is_by_process,
+							 .is_by_process = is_by_process }))
 		return -ENOMEM;
 	print(stdout, "\ncall tree: %s (branches under %.1f %% are left out)\n",
 	      profile_kinds_name(kinds), share_percent(TREE_LEAST));
@@ -290,6 +292,8 @@ int report_samples_print(struct model *model, uint64_t limit, bool wants_tree)
 	for (size_t i = 0; !r && i < ARRAY_SIZE(views); i++)
 		if (is_wanted(model->samples, &views[i]))
 			r = print_functions(model, &views[i], limit);
+	if (!r)
+		r = report_processes_print(model, limit);
 	if (!r)
 		r = print_threads(model, limit);
 	if (!r)
@@ -373,6 +377,8 @@ int report_samples_print_json(struct model *model)
 		if (is_wanted(model->samples, &views[i]))
 			r = write_functions(&json, model, &views[i]);
 	if (!r)
+		r = report_processes_print_json(model, &json);
+	if (!r)
 		r = write_threads(&json, model);
 	return r ? r : report_states_print_json(model, &json);
 }
@@ -384,6 +390,7 @@ void report_samples_totals(struct json *json, const struct samples *samples)
 	json_text(json, "sampler", samples->sampler);
 	json_text(json, "no_better_sampler", samples->reasons);
 	json_number(json, "hz", samples->hz);
+	json_bool(json, "all_processes", samples_are_system_wide(samples));
 	json_number(json, "samples", samples->count);
 	json_number(json, "samples_lost", samples->lost);
 	json_fixed(json, "complete_percent", samples_complete(samples), 2);

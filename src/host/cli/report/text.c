@@ -9,7 +9,7 @@
 #include "host/cli/report/recording_report.h"
 #include "host/core/plural.h"
 #include "host/core/print.h"
-#include "host/model/samples.h"
+#include "host/model/profile.h"
 #include "host/recording/drops.h"
 
 #define FRAMES_SHOWN 8u
@@ -36,10 +36,13 @@ static void print_head(const struct recording_report *report)
 	const struct model *model = report->model;
 	char name[NAME_MAX_SHOWN], command[NAME_MAX_SHOWN];
 
-	for (uint32_t i = 0; i < model->process_count; i++)
-		print(stdout, "process %d (%s): %s\n", model->processes[i]->pid,
-		      printable(model->processes[i]->name, name),
-		      printable(model->processes[i]->command, command));
+	if (!samples_are_system_wide(model->samples)) /* else they have a table */
+		for (uint32_t i = 0; i < model->process_count; i++)
+			print(stdout, "process %d (%s): %s\n", model->processes[i]->pid,
+			      printable(model->processes[i]->name, name),
+			      printable(model->processes[i]->command, command));
+	else
+		print(stdout, "every process: %u seen\n", model->process_count);
 	if (model->calls || !model->samples->count)
 		print(stdout, "%" PRIu64 " call%s of %u thread%s", model->calls,
 		      plural(model->calls), report->summary.thread_count,
@@ -55,6 +58,21 @@ static void print_head(const struct recording_report *report)
 		print(stdout, "traced: %s\n", printable(model->options, name));
 }
 
+static void print_cut_syscalls(const struct model *model)
+{
+	uint64_t before = 0, under_way = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		before += model->processes[i]->syscalls_before;
+		under_way += model->processes[i]->syscalls_under_way;
+	}
+	if (before || under_way)
+		print(stdout,
+		      "NOT COUNTED: system calls that began before the recording: %" PRIu64
+		      ", that had not returned at its end: %" PRIu64 "\n",
+		      before, under_way);
+}
+
 static void print_losses(const struct model *model)
 {
 	char text[256];
@@ -68,6 +86,7 @@ static void print_losses(const struct model *model)
 		      "NOT SHOWN: %" PRIu64
 		      " record%s of kinds that this limpet does not know; a newer one made the file\n",
 		      model->other_records, plural(model->other_records));
+	print_cut_syscalls(model);
 	if (!all && !model->end.invalid)
 		return;
 	print(stdout, "LOST: %" PRIu64 " record%s %s dropped", all, plural(all), was_were(all));
@@ -103,10 +122,19 @@ static void print_statistics_head(const char *title, const struct report_style *
 	      "MIN", "MAX", "STDDEV");
 }
 
-/* Other domains know of none. */
+/* Other domains know of none.  System calls have their errors there: bytes are told of files. */
 static int bytes_width(unsigned domain)
 {
-	return domain == DOMAIN_ALLOC || domain == DOMAIN_IO ? 16 : 0;
+	return domain == DOMAIN_ALLOC || domain == DOMAIN_IO ? 16
+	       : domain == DOMAIN_SYSCALL                    ? 10
+							     : 0;
+}
+
+static const char *bytes_head(unsigned domain)
+{
+	if (domain == DOMAIN_SYSCALL)
+		return "ERRORS";
+	return bytes_width(domain) ? "BYTES" : "";
 }
 
 static void print_function(const struct recording_report *report, const struct function_row *row,
@@ -119,6 +147,9 @@ static void print_function(const struct recording_report *report, const struct f
 	print_share(row->statistics.total_ns, whole);
 	if (row->has_bytes)
 		snprintf(bytes, sizeof(bytes), "%" PRIu64, row->bytes);
+	if (row->function->domain == DOMAIN_SYSCALL)
+		snprintf(bytes, sizeof(bytes), "%" PRIu64,
+			 syscalls_errors_of(&report->syscalls, row->function->name));
 	print(stdout, " %*s  %s%s%s%s\n", bytes_width(row->function->domain), bytes,
 	      printable(row->function->name, name), row->function->library[0] ? " (" : "",
 	      printable(row->function->library, library), row->function->library[0] ? ")" : "");
@@ -143,8 +174,8 @@ static void print_functions(const struct recording_report *report, const struct 
 				 ? " (samples, and what became of them)"
 				 : "");
 		print_statistics_head(title, style);
-		print(stdout, " %6s %*s  %s\n", "%", bytes_width(domain),
-		      bytes_width(domain) ? "BYTES" : "", "FUNCTION");
+		print(stdout, " %6s %*s  %s\n", "%", bytes_width(domain), bytes_head(domain),
+		      "FUNCTION");
 		for (uint32_t i = first; i < first + shown; i++)
 			print_function(report, &rows[i], style);
 		print_rest(end - first, style);
@@ -275,6 +306,52 @@ static void print_locks(const struct recording_report *report, const struct repo
 	print_rest(locks->count, style);
 }
 
+static void print_syscall_errors(const struct recording_report *report,
+				 const struct report_style *style)
+{
+	const struct syscalls *syscalls = &report->syscalls;
+	char name[NAME_MAX_SHOWN], buffer[32];
+
+	if (!syscalls->error_count)
+		return;
+	print(stdout, "\nerrors of system calls\n%10s  %-24s %s\n", "CALLS", "ERROR", "FUNCTION");
+	for (uint32_t i = 0; i < rows_shown(syscalls->error_count, style); i++) {
+		const struct syscall_error_row *row = &syscalls->errors[i];
+
+		print(stdout, "%10" PRIu64 "  %-24s %s\n", row->calls,
+		      syscall_error_name(row->error, buffer), printable(row->function->name, name));
+	}
+	print_rest(syscalls->error_count, style);
+}
+
+static void print_syscall_files(const struct recording_report *report,
+				const struct report_style *style)
+{
+	const struct syscalls *syscalls = &report->syscalls;
+	char name[NAME_MAX_SHOWN];
+
+	if (!syscalls->file_count)
+		return;
+	print_statistics_head("files of system calls", style);
+	print(stdout, " %6s %10s %14s %14s  %s\n", "%", "ERRORS", "READ", "WRITTEN", "NAME");
+	for (uint32_t i = 0; i < rows_shown(syscalls->file_count, style); i++) {
+		const struct syscall_file_row *row = &syscalls->files[i];
+
+		print_statistics(&row->statistics, style);
+		print_share(row->statistics.total_ns, syscalls->files_ns);
+		print(stdout, " %10" PRIu64 " %14" PRIu64 " %14" PRIu64 "  %s\n", row->errors,
+		      row->read_bytes, row->written_bytes,
+		      row->name[0] ? printable(row->name, name) : "?");
+	}
+	print_rest(syscalls->file_count, style);
+}
+
+static void print_thread_errors(const struct recording_report *report, uint32_t thread)
+{
+	if (report->syscalls.has_calls)
+		print(stdout, " %10" PRIu64, report->syscalls.thread_errors[thread]);
+}
+
 static void print_threads(const struct recording_report *report, const struct report_style *style)
 {
 	const struct summary *summary = &report->summary;
@@ -284,12 +361,16 @@ static void print_threads(const struct recording_report *report, const struct re
 	if (!summary->thread_count)
 		return;
 	print_statistics_head("threads", style);
-	print(stdout, " %6s %10s %8s  %s\n", "%", "DROPPED", "TID", "NAME");
+	print(stdout, " %6s", "%");
+	if (report->syscalls.has_calls)
+		print(stdout, " %10s", "ERRORS");
+	print(stdout, " %10s %8s  %s\n", "DROPPED", "TID", "NAME");
 	for (uint32_t i = 0; i < rows_shown(summary->thread_count, style); i++) {
 		const struct thread_row *row = &summary->threads[i];
 
 		print_statistics(&row->statistics, style);
 		print_share(row->statistics.total_ns, whole);
+		print_thread_errors(report, row->thread->number);
 		print(stdout, " %10" PRIu64 " %8d  %s\n", drops_sum(row->thread->drops),
 		      row->thread->tid, printable(row->thread->name, name));
 	}
@@ -393,5 +474,7 @@ void report_print(const struct recording_report *report, const struct report_sty
 	print_allocations(report, style);
 	print_files(report, style);
 	print_locks(report, style);
+	print_syscall_errors(report, style);
+	print_syscall_files(report, style);
 	print_threads(report, style);
 }

@@ -307,11 +307,16 @@ static void write_meta(struct firefox *self)
 	const struct samples *samples = model->samples;
 	uint64_t period_ns = samples->hz ? 1000000000u / samples->hz : 1000000u;
 	struct json *json = &self->json;
+	char title[128];
 
 	json_object(json, "meta");
 	json_number(json, "version", GECKO_VERSION);
 	json_number(json, "preprocessedProfileVersion", FORMAT_VERSION);
-	json_text(json, "product", model->process_count ? model->processes[0]->name : "limpet");
+	json_text(json, "product",
+		  samples_are_system_wide(model->samples)
+			  ? recording_title(model, title, sizeof(title))
+		  : model->process_count ? model->processes[0]->name
+					 : "limpet");
 	json_text(json, "importedFrom", "limpet");
 	json_fixed(json, "interval", period_ns, 6);
 	json_fixed(json, "startTime", samples->first_ns + (uint64_t)model_wall_offset_ns(model), 6);

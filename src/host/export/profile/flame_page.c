@@ -14,8 +14,16 @@
 
 extern const char blob_flamegraph[], blob_flamegraph_end[];
 
-/* As in the page: the value of a node that stands for lost callers. */
-enum { VALUE_INCOMPLETE = -1 };
+/* As in the page: the value of a node that stands for lost callers, and that of the first process.
+ */
+enum { VALUE_INCOMPLETE = -1, VALUE_PROCESS = -3 };
+
+static int64_t value_of(const struct tree_node *node)
+{
+	if (node->kind == TREE_FUNCTION)
+		return node->value;
+	return node->kind == TREE_PROCESS ? VALUE_PROCESS - (int64_t)node->value : VALUE_INCOMPLETE;
+}
 
 void flame_page_nodes(struct json *json, const struct call_tree *tree)
 {
@@ -25,9 +33,7 @@ void flame_page_nodes(struct json *json, const struct call_tree *tree)
 	json_list_end(json);
 	json_list(json, "values");
 	for (size_t i = 1; i < tree->count; i++)
-		json_signed(json, NULL,
-			    tree->nodes[i].kind == TREE_FUNCTION ? (int64_t)tree->nodes[i].value
-								 : VALUE_INCOMPLETE);
+		json_signed(json, NULL, value_of(&tree->nodes[i]));
 	json_list_end(json);
 }
 

@@ -61,17 +61,24 @@ static void write_threads(struct json *json, const struct flamegraph *self)
 	json_list_end(json);
 }
 
+/* Where they are the first level. */
+static void write_processes(struct json *json, const struct flamegraph *self)
+{
+	char name[128];
+
+	json_list(json, "processes");
+	for (uint32_t i = 0; i < self->model->process_count; i++)
+		json_text(json, NULL, process_title(self->model->processes[i], name, sizeof(name)));
+	json_list_end(json);
+}
+
 /* What must be said wherever the picture goes. */
 static void write_words(struct json *json, const struct flamegraph *self)
 {
 	const struct samples *samples = self->model->samples;
-	const struct model_process *process =
-		self->model->process_count ? self->model->processes[0] : NULL;
-	char words[512] = "flame graph";
+	char words[512];
 
-	if (process)
-		snprintf(words, sizeof(words), "%s (%d)", process->name, process->pid);
-	json_text(json, "title", words);
+	json_text(json, "title", recording_title(self->model, words, sizeof(words)));
 	snprintf(words, sizeof(words),
 		 "%" PRIu64 " sample%s in %.2f s at %u Hz, by %s; on %s, Linux %s", samples->count,
 		 plural(samples->count), (double)(samples->last_ns - samples->first_ns) / 1e9,
@@ -96,6 +103,8 @@ static void write_data(struct json *json, const void *context)
 	write_words(json, self);
 	flame_page_views(json, profile_kinds(samples), has_waits);
 	write_threads(json, self);
+	if (samples_are_system_wide(samples))
+		write_processes(json, self);
 	write_names(json, self);
 	flame_page_nodes(json, &self->tree);
 	write_entries(json, self);
@@ -104,13 +113,14 @@ static void write_data(struct json *json, const void *context)
 
 static int flamegraph_write(struct model *model, FILE *out)
 {
+	const struct call_tree_options options = { .is_by_process = samples_are_system_wide(
+							   model->samples) };
 	struct flamegraph self = { .model = model };
 	int r = sample_profile_gather(&self.profile, model,
 				      &(struct profile_filter){ .is_by_thread = true });
 
 	if (!r)
-		r = call_tree_build(&self.tree, model, &self.profile,
-				    &(struct call_tree_options){ 0 });
+		r = call_tree_build(&self.tree, model, &self.profile, &options);
 	if (!r)
 		r = flame_page_write(out, write_data, &self);
 	sample_profile_done(&self.profile);

@@ -1,7 +1,7 @@
 /*
  * folded: one line for each stack, outermost first, and how many samples had it.  The first name is
- * the threads', with its process where there are several.  What flamegraph.pl, inferno, speedscope
- * and many others read.
+ * the threads', with its process where there are several; of a recording of every process, first
+ * the process and then the thread.  What flamegraph.pl, inferno, speedscope and many others read.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,10 @@ static void write_stack(FILE *out, const struct model *model, const struct profi
 	uint32_t frames[STACK_DEPTH_MAX];
 	size_t count = stack_frames(model->samples, entry->stack, frames);
 
-	if (model->process_count > 1) {
+	if (samples_are_system_wide(model->samples)) {
+		foreign_write(out, FOREIGN_FOLDED, thread->process->name);
+		fprintf(out, " (%d);", thread->process->pid);
+	} else if (model->process_count > 1) {
 		foreign_write(out, FOREIGN_FOLDED, thread->process->name);
 		fprintf(out, " %d: ", thread->process->pid);
 	}

@@ -52,9 +52,12 @@ static void svg_head(const struct svg_picture *self)
 	const struct model *model = self->tree->model;
 	const struct samples *samples = model->samples;
 	const char *view = profile_kinds_name(profile_kinds(samples));
+	char title[128];
 
 	svg_line_begin(self, 0);
-	if (model->process_count)
+	if (samples_are_system_wide(samples))
+		svg_text(self->out, recording_title(model, title, sizeof(title)));
+	else if (model->process_count)
 		svg_text(self->out, model->processes[0]->name);
 	print(self->out, ": %s", view ? view : "samples");
 	svg_line_end(self);
@@ -79,10 +82,13 @@ static int svg_write(struct model *model, FILE *out)
 					     .head = svg_head,
 					     .head_lines = 2 };
 
-	if (sample_profile_gather(
-		    &profile, model,
-		    &(struct profile_filter){ .kinds = profile_kinds(model->samples) }) ||
-	    call_tree_build(&tree, model, &profile, &(struct call_tree_options){ 0 }) ||
+	const bool is_by_process = samples_are_system_wide(model->samples);
+
+	if (sample_profile_gather(&profile, model,
+				  &(struct profile_filter){ .kinds = profile_kinds(model->samples),
+							    .is_by_thread = is_by_process }) ||
+	    call_tree_build(&tree, model, &profile,
+			    &(struct call_tree_options){ .is_by_process = is_by_process }) ||
 	    svg_picture_write(&picture))
 		return -ENOMEM;
 	return export_state(out);

@@ -19,8 +19,8 @@ enum {
 #define WALK                                                                                    \
 	{                                                                                       \
 		.start = KERNEL_NO_STEP, .thread_next = KERNEL_NO_STEP, .line = KERNEL_NO_STEP, \
-		.has_contexts = 1, .frame_size = 104, .frame_stride = 104, .frame_at = 16,      \
-		.frame_mark = 48, .frame_code = 72, .contexts = {                               \
+		.frames = KERNEL_FRAMES_CONTEXTS, .frame_size = 104, .frame_stride = 104,       \
+		.frame_at = 16, .frame_mark = 48, .frame_code = 72, .contexts = {               \
 			.at = 208,                                                              \
 			.stack = 224,                                                           \
 			.first = 8,                                                             \

@@ -17,9 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TURN_NS   100000000u /* records may come faster than they can be looked at */
 #define SECOND_NS 1000000000u
+#define AWAIT_MS  20
 /* A program of ours, and the function that the tracepoint calls it by; some kernels have more. */
 #define OWN_FRAMES 2
 
@@ -60,11 +62,17 @@ static int bpf_load(struct bpf_sampler *self, const struct space *space, struct 
 		.own_frames = find_scheduler(self) ? 0 : OWN_FRAMES,
 		.with_children = self->options.children,
 		.has_fixed_period = event_is_time(self->options.event),
+		.is_system_wide = self->options.is_system_wide,
+		.own_pid = (uint32_t)getpid(),
 	};
+	bool has_several = self->options.children || self->options.further_count;
 	struct kernel_sizes sizes;
 	int r;
 
-	kernel_tables_measure(space, self->options.children || self->options.further_count, &sizes);
+	if (space)
+		kernel_tables_measure(space, has_several, &sizes);
+	else
+		kernel_tables_measure_system(&sizes);
 	r = kernel_session_init(&self->session, &settings, &sizes, err);
 	if (!r)
 		r = kernel_session_load(&self->session, KERNEL_SAMPLE, err);
@@ -94,6 +102,7 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 {
 	const struct thread_clocks_options options = {
 		.pid = pid,
+		.is_per_processor = self->options.is_system_wide,
 		.event = self->options.event,
 		.period_ns = SECOND_NS / self->options.hz,
 		.is_inherited = true,
@@ -113,6 +122,8 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 	if (r || !self->clocks[self->clocks_count++].is_per_processor)
 		return r;
 	keep_only_last_clocks(self);
+	if (self->options.is_system_wide)
+		return 0;
 	sampler_limit(
 		&self->sampler,
 		"threads are too many for a clock each, or descriptors too few (ulimit -n): each "
@@ -191,8 +202,10 @@ void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
 
 static int start_all(struct bpf_sampler *self, struct err *err)
 {
-	int r = bpf_start(self, KERNEL_SAMPLE, "process_forked", err);
+	int r = 0;
 
+	if (!self->options.is_system_wide) /* else who is born is nobody before it has a sample */
+		r = bpf_start(self, KERNEL_SAMPLE, "process_forked", err);
 	if (!r)
 		r = bpf_start(self, KERNEL_SAMPLE, "process_executed", err);
 	if (!r)
@@ -212,8 +225,11 @@ static int start_all(struct bpf_sampler *self, struct err *err)
 static int load_and_follow(struct bpf_sampler *self, struct err *err)
 {
 	struct space *space;
-	int r = space_open(&space, self->options.pid, err);
+	int r;
 
+	if (self->options.is_system_wide)
+		return bpf_load(self, /* space */ NULL, err);
+	r = space_open(&space, self->options.pid, err);
 	if (r)
 		return r;
 	java_code_look(&self->first_java, space);
@@ -235,6 +251,7 @@ static int open_all(struct bpf_sampler *self, struct err *err)
 	clock_room_begin(&room, self->options.pid);
 	r = load_and_follow(self, err);
 	clock_room_await(&room);
+	system_begin(self);
 	if (!r)
 		r = start_all(self, err);
 	clock_room_done(&room);
@@ -294,6 +311,14 @@ static int bpf_open(struct sampler **ret, const struct sampler_options *options,
 	return 0;
 }
 
+/* Of all processes those that come wake us: they may be gone in a moment. */
+static int bpf_consume(struct bpf_sampler *self)
+{
+	if (self->options.is_system_wide && !self->stopped_ns)
+		return ring_buffer__poll(self->ring, AWAIT_MS);
+	return ring_buffer__consume(self->ring);
+}
+
 static int bpf_drain(struct sampler *sampler, const struct sampler_listener *listener,
 		     struct err *err)
 {
@@ -305,7 +330,7 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 	if (throttle_adjust(&self->throttle))
 		kernel_tables_thin(&self->tables, self->throttle.every);
 	self->turn_ends_ns = now_ns() + TURN_NS;
-	r = ring_buffer__consume(self->ring);
+	r = bpf_consume(self);
 	has_records = r == -EAGAIN; /* the turn was over */
 	if (self->stopped_ns && !self->is_flushed) {
 		self->is_flushed = true;
@@ -316,7 +341,7 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 	self->listener = NULL;
 	if (r < 0 && !has_records)
 		return err_set(err, r, "reading samples: %s", strerror(-r));
-	return self->processes.count || has_records ? 0 : -ESRCH;
+	return self->processes.count || has_records || self->options.is_system_wide ? 0 : -ESRCH;
 }
 
 static struct sampler_counts bpf_counts(const struct sampler *sampler)

@@ -7,6 +7,7 @@
 #include "host/sampling/bpf/kernel_tables.h"
 #include "host/sampling/bpf/off_cpu.h"
 #include "host/sampling/bpf/stack_rest.h"
+#include "host/sampling/bpf/system_wide.h"
 #include "host/sampling/bpf/thread_clocks.h"
 #include "host/sampling/followed.h"
 #include "host/sampling/priority.h"
@@ -37,6 +38,7 @@ struct bpf_sampler {
 	uint64_t stopped_ns;         /* 0 while it runs */
 	uint64_t turn_ends_ns;       /* while it runs: then it leaves the ring for other work */
 	bool is_flushed;
+	struct system_wide system; /* where all processes are sampled */
 	uint64_t next_look_ns;
 	const struct sampler_listener *listener; /* while it is drained */
 	int failure;                             /* of what was done for a record */
@@ -55,6 +57,12 @@ void bpf_flush_off_cpu(struct bpf_sampler *self);
 
 /* The kernel takes its clocks away from a program that has got more rights. */
 void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid);
+
+/* Of all processes: one that is not known, with its mappings and whatever else can be read of it.
+ */
+void bpf_read_anew(struct bpf_sampler *self, struct followed *process);
+void bpf_tell(struct bpf_sampler *self, const struct sampled_process *process);
+void bpf_forget(struct bpf_sampler *self, pid_t pid);
 
 /* Follows a process with a space of its own, which is taken over. */
 int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err) MUST_CHECK;

@@ -19,5 +19,6 @@
 	object kernel_object_sched_switch, SCHED_SWITCH_PATH
 	object kernel_object_threads, THREADS_PATH
 	object kernel_object_pid_namespace, PID_NAMESPACE_PATH
+	object kernel_object_syscalls, SYSCALLS_PATH
 
 	.section .note.GNU-stack, "", %progbits

@@ -22,6 +22,7 @@ extern const unsigned char kernel_object_sample[], kernel_object_sample_end[];
 extern const unsigned char kernel_object_sched_switch[], kernel_object_sched_switch_end[];
 extern const unsigned char kernel_object_threads[], kernel_object_threads_end[];
 extern const unsigned char kernel_object_pid_namespace[], kernel_object_pid_namespace_end[];
+extern const unsigned char kernel_object_syscalls[], kernel_object_syscalls_end[];
 
 static const struct {
 	const char *name;
@@ -33,6 +34,8 @@ static const struct {
 	[KERNEL_THREADS] = { "limpet_threads", kernel_object_threads, kernel_object_threads_end },
 	[KERNEL_PLACE] = { "limpet_place", kernel_object_pid_namespace,
 			   kernel_object_pid_namespace_end },
+	[KERNEL_SYSCALLS] = { "limpet_syscalls", kernel_object_syscalls,
+			      kernel_object_syscalls_end },
 };
 
 /* Where libbpf would print if nobody listened; see ../meson.build. */
@@ -92,12 +95,25 @@ static int refuse_rights(struct err *err)
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
-static int refuse_kernel(struct err *err, const char *what, const char *fix)
+/* What kernel programs are wanted for, and of which type they are. */
+struct kernel_use {
+	const char *words;
+	enum bpf_prog_type type;
+	const char *type_words;
+};
+
+static const struct kernel_use stack_use = { "walk stacks", BPF_PROG_TYPE_PERF_EVENT,
+					     "programs for perf events are" };
+static const struct kernel_use syscall_use = { "trace system calls", BPF_PROG_TYPE_RAW_TRACEPOINT,
+					       "programs for tracepoints are" };
+
+static int refuse_kernel(struct err *err, const struct kernel_use *use, const char *what,
+			 const char *fix)
 {
 	struct utsname system;
 
 	uname(&system);
-	err_set(err, -EOPNOTSUPP, "this kernel (%s) cannot walk stacks by BPF", system.release);
+	err_set(err, -EOPNOTSUPP, "this kernel (%s) cannot %s by BPF", system.release, use->words);
 	err_why(err, "%s", what);
 	return err_fix(err, "%s", fix);
 }
@@ -112,9 +128,11 @@ static bool is_call_refused(void)
 	return r == -EPERM || r == -ENOSYS;
 }
 
-int kernel_session_probe(struct err *err)
+/* Rights, and what every program of ours needs of a kernel. */
+static int probe_use(const struct kernel_use *use, struct err *err)
 {
 	struct rights rights;
+	char missing[64];
 	int r;
 
 	rights_read(&rights);
@@ -122,7 +140,7 @@ int kernel_session_probe(struct err *err)
 	    !(rights_have(&rights, CAPABILITY_BPF) && rights_have(&rights, CAPABILITY_PERFMON)))
 		return refuse_rights(err);
 	kernel_session_listen();
-	r = libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL);
+	r = libbpf_probe_bpf_prog_type(use->type, NULL);
 	if (!r && is_call_refused())
 		r = -EPERM;
 	if (r < 0 || (!r && is_locked_down())) {
@@ -133,16 +151,42 @@ int kernel_session_probe(struct err *err)
 				? "the kernel is locked down (confidentiality)"
 				: "a container or a security module forbids the system call bpf");
 	}
+	snprintf(missing, sizeof(missing), "%s missing in it", use->type_words);
 	if (!r)
-		return refuse_kernel(err, "programs for perf events are missing in it",
+		return refuse_kernel(err, use, missing,
 				     "a kernel with CONFIG_BPF_EVENTS=y, as Debian's have it");
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return refuse_kernel(err, "/sys/kernel/btf/vmlinux is missing",
+		return refuse_kernel(err, use, "/sys/kernel/btf/vmlinux is missing",
 				     "a kernel with CONFIG_DEBUG_INFO_BTF=y, as Debian's have it");
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) != 1)
-		return refuse_kernel(err, "it has no bpf_loop, which came with Linux 5.17",
-				     "Linux 5.17 or newer");
 	return 0;
+}
+
+int kernel_session_probe(struct err *err)
+{
+	int r = probe_use(&stack_use, err);
+
+	if (!r && libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) != 1)
+		return refuse_kernel(err, &stack_use,
+				     "it has no bpf_loop, which came with Linux 5.17",
+				     "Linux 5.17 or newer");
+	return r;
+}
+
+int kernel_session_probe_syscalls(struct err *err)
+{
+	int r = probe_use(&syscall_use, err);
+
+	if (!r && libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) != 1)
+		return refuse_kernel(err, &syscall_use,
+				     "it has no rings for BPF programs, which came with Linux 5.8",
+				     "Linux 5.11 or newer");
+	if (!r && libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
+					  BPF_FUNC_get_current_task_btf, NULL) != 1)
+		return refuse_kernel(
+			err, &syscall_use,
+			"it has no bpf_get_current_task_btf, which came with Linux 5.11",
+			"Linux 5.11 or newer");
+	return r;
 }
 
 /* The place needs a program only where numbers differ from the machine's own. */
@@ -196,9 +240,15 @@ static uint32_t size_of_map(const struct kernel_sizes *sizes, const char *name)
 		const char *name;
 		uint32_t entries;
 	} sized[] = {
-		{ "rows", sizes->rows },       { "pages", sizes->pages },
-		{ "ranges", sizes->ranges },   { "specials", sizes->specials },
-		{ "ring", sizes->ring_bytes }, { "off_cpu_threads", sizes->off_cpu_threads },
+		{ "rows", sizes->rows },
+		{ "pages", sizes->pages },
+		{ "ranges", sizes->ranges },
+		{ "specials", sizes->specials },
+		{ "ring", sizes->ring_bytes },
+		{ "off_cpu_threads", sizes->off_cpu_threads },
+		{ "processes", sizes->processes },
+		{ "pythons", sizes->processes },
+		{ "interpreters", sizes->processes },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sized); i++)

@@ -1,5 +1,5 @@
 /*
- * The programs of src/kernel, loaded: up to four files of them that share their maps.  All of it
+ * The programs of src/kernel, loaded: some files of them that share their maps.  All of it
  * goes when the descriptors are closed, also by the death of this process.
  */
 #pragma once
@@ -12,8 +12,9 @@
 enum kernel_file {
 	KERNEL_SAMPLE, /* a stack at each tick of the clock; fork, exec, exit */
 	KERNEL_SWITCH, /* a stack when a thread leaves the processor, the time when it comes back */
-	KERNEL_THREADS, /* a stack of each thread that is there */
-	KERNEL_PLACE,   /* where limpet itself lives */
+	KERNEL_THREADS,  /* a stack of each thread that is there */
+	KERNEL_PLACE,    /* where limpet itself lives */
+	KERNEL_SYSCALLS, /* system calls: when they are entered, and when they return */
 	KERNEL_FILES,
 };
 
@@ -21,6 +22,7 @@ enum kernel_file {
 struct kernel_sizes {
 	uint32_t rows, pages, specials, ranges, off_cpu_threads;
 	uint32_t ring_bytes; /* a power of two */
+	uint32_t processes;  /* 0: KERNEL_PROCESSES_MAX */
 };
 
 struct kernel_session {
@@ -31,6 +33,9 @@ struct kernel_session {
 
 /* Can this kernel do it, and may we?  -EPERM, -ENOSYS, -EOPNOTSUPP with the reason and the fix. */
 int kernel_session_probe(struct err *err) MUST_CHECK;
+
+/* The same for system calls, which need less of a kernel. */
+int kernel_session_probe_syscalls(struct err *err) MUST_CHECK;
 
 /* The settings but for level and pid_space, which are found here. */
 int kernel_session_init(struct kernel_session *ret, const struct kernel_settings *settings,

@@ -17,9 +17,14 @@
 #define LATER_ROWS          (1u << 19) /* for libraries that come later: libLLVM has 949,000 */
 #define LATER_ROWS_CHILDREN (1u << 22)
 #define ROWS_PER_SPECIAL    64
+#define SYSTEM_SHARE        128u
+#define SYSTEM_ROWS_MIN     (1u << 20)
+#define SYSTEM_ROWS_MAX     (1u << 24)
 #define RANGES              (1u << 16)
 #define MADE_GROWS          4u /* written in two places, which grow */
 #define RING_BYTES          (16u << 20)
+#define RING_BYTES_EACH     (2u << 20) /* for each processor, where all processes are sampled */
+#define RING_BYTES_MAX      (128u << 20)
 #define OFF_CPU_THREADS     (1u << 16)
 
 _Static_assert(RANGES <= UINT16_MAX + 1 && KERNEL_RANGES_MAX <= UINT16_MAX, "a part is one word");
@@ -57,6 +62,36 @@ void kernel_tables_measure(const struct space *space, bool has_children, struct 
 	};
 }
 
+/* Before they are read, processes send whole stacks: each processor may do so at once. */
+static uint32_t ring_for_all(void)
+{
+	long processors = sysconf(_SC_NPROCESSORS_CONF);
+	uint32_t bytes = RING_BYTES;
+
+	while (bytes < RING_BYTES_MAX && bytes / RING_BYTES_EACH < (uint64_t)processors)
+		bytes *= 2;
+	return bytes;
+}
+
+/* Large programs have twice as many rows as pages, and more. */
+void kernel_tables_measure_system(struct kernel_sizes *ret)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t rows = memory / SYSTEM_SHARE /
+			(sizeof(struct unwind_row) + sizeof(struct kernel_page) / 2);
+	uint32_t bounded = (uint32_t)MIN(MAX(rows, SYSTEM_ROWS_MIN), SYSTEM_ROWS_MAX);
+
+	*ret = (struct kernel_sizes){
+		.rows = bounded,
+		.pages = bounded / 2,
+		.specials = bounded / ROWS_PER_SPECIAL,
+		.ranges = RANGES,
+		.off_cpu_threads = 1,
+		.ring_bytes = ring_for_all(),
+		.processes = KERNEL_SYSTEM_PROCESSES_MAX,
+	};
+}
+
 static int array_map(const struct kernel_session *session, const char *name, size_t size,
 		     uint32_t capacity, struct kernel_array *ret)
 {
@@ -87,7 +122,8 @@ int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *s
 		       struct err *err)
 {
 	const struct kernel_sizes *sizes = &session->sizes;
-	struct kernel_tables tables = { .processes = kernel_session_map(session, "processes"),
+	struct kernel_tables tables = { .ranges_max = KERNEL_RANGES_MAX,
+					.processes = kernel_session_map(session, "processes"),
 					.pythons = kernel_session_map(session, "pythons"),
 					.interpreters =
 						kernel_session_map(session, "interpreters") };
@@ -341,11 +377,11 @@ int kernel_tables_publish(struct kernel_tables *tables, const struct space *spac
 {
 	size_t count = write_ranges(tables, space, 0, 0);
 	struct kernel_part part = { .pid = space->pid,
-				    .count = (uint32_t)MIN(count, KERNEL_RANGES_MAX),
+				    .count = (uint32_t)MIN(count, tables->ranges_max),
 				    .start_stack = space->start_stack };
 	int r;
 
-	part.left_out = count - part.count;
+	part.left_out = count - part.count + space->ranges_beyond;
 	if (!find_part(tables, part.count, &part.first))
 		return err_set(err, -ENOSPC, "too many mappings for the kernel programs");
 	write_ranges(tables, space, part.first, part.count);
@@ -384,6 +420,16 @@ void kernel_tables_forget(struct kernel_tables *tables, pid_t pid)
 	kernel_made_forget(tables, pid);
 	if (part)
 		*part = tables->parts[--tables->part_count];
+}
+
+void kernel_tables_mute(const struct kernel_tables *tables, pid_t pid)
+{
+	struct kernel_process process = { .generation = KERNEL_NO_RANGES >> 32,
+					  .pid = (uint32_t)pid,
+					  .asking = ASKED_IN_VAIN };
+	uint32_t key = (uint32_t)pid;
+
+	bpf_map_update_elem(tables->processes, &key, &process, BPF_EXIST);
 }
 
 void kernel_tables_thin(struct kernel_tables *tables, uint32_t every)

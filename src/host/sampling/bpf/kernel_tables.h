@@ -55,11 +55,15 @@ struct kernel_tables {
 	struct kernel_part *parts;
 	size_t part_count, part_room;
 	uint32_t next_range, generation;
-	size_t left_out; /* modules and ranges for which there was no room, each once */
+	uint32_t ranges_max; /* of one process */
+	size_t left_out;     /* modules and ranges for which there was no room, each once */
 };
 
 /* Room for this space, and for what will be loaded later. */
 void kernel_tables_measure(const struct space *space, bool has_children, struct kernel_sizes *ret);
+
+/* Room for whatever the processes of this machine have mapped: a 128th of its memory. */
+void kernel_tables_measure_system(struct kernel_sizes *ret);
 
 /* For kernel_made.c: room for a table, and a table into it.  false: there is not so much. */
 bool kernel_tables_reserve(struct kernel_tables *tables, const struct kernel_room *wanted,
@@ -84,5 +88,7 @@ int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const st
 int kernel_tables_interpreter(const struct kernel_tables *tables, pid_t pid,
 			      const struct interpreter *interpreter, struct err *err) MUST_CHECK;
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);
+/* Nothing of this process is known, and its stacks are not to be sent as they are. */
+void kernel_tables_mute(const struct kernel_tables *tables, pid_t pid);
 /* From now on one tick of a clock in so many is a sample. */
 void kernel_tables_thin(struct kernel_tables *tables, uint32_t every);

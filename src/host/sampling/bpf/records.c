@@ -30,12 +30,19 @@ static struct followed *follow_unknown(struct bpf_sampler *self, pid_t pid)
  * seldom. */
 static void bpf_records_publish(struct bpf_sampler *self, struct followed *process, bool is_muted)
 {
+	enum kernel_asking asking = is_muted ? ASKED_IN_VAIN : ASKING;
 	struct err err = { 0 };
 
 	process->is_muted = is_muted;
-	if (kernel_tables_publish(&self->tables, process->space, is_muted ? ASKED_IN_VAIN : ASKING,
-				  &err))
-		self->tables.left_out++;
+	if (!kernel_tables_publish(&self->tables, process->space, asking, &err))
+		return;
+	system_make_room(self);
+	if (!kernel_tables_publish(&self->tables, process->space, asking, &err))
+		return;
+	self->tables.left_out++;
+	process->is_muted = true; /* and tried again later */
+	followed_lose_patience(process);
+	kernel_tables_mute(&self->tables, process->pid);
 }
 
 /* The same of other languages. */
@@ -78,23 +85,50 @@ static void look_for_java(struct bpf_sampler *self, struct followed *process)
 		sampler_limit(&self->sampler, "%s", process->java.why);
 }
 
+/* Of all processes some may not be looked at: nobody is sent their stacks for nothing. */
+static void lack_process(struct bpf_sampler *self, struct followed *process, const struct err *err)
+{
+	if (!self->options.is_system_wide)
+		return;
+	if (err->code == -EACCES || err->code == -EPERM)
+		sampler_limit(&self->sampler,
+			      "mappings of some processes may not be read (CAP_SYS_PTRACE is "
+			      "missing): their stacks have one frame only");
+	followed_lose_patience(process);
+	bpf_records_publish(self, process, true);
+}
+
+/* It has executed another program since its first sample: that one will have a first sample, too.
+ */
+static bool has_moved_on(struct followed *process)
+{
+	uint64_t told = process->program_stack, found = process->space->start_stack;
+
+	if (!told || !found || told == found)
+		return false;
+	space_forget(process->space);
+	return true;
+}
+
 /* It is gone when it cannot be read: its samples are kept, with the names of what is known. */
-static void read_anew(struct bpf_sampler *self, struct followed *process)
+void bpf_read_anew(struct bpf_sampler *self, struct followed *process)
 {
 	struct err err = { 0 };
 
 	process->looked_ns = now_ns();
 	process->patience_ns = 0;
 	process->was_seen = false;
-	process->is_unread = space_refresh(process->space, &err) < 0;
+	process->is_unread = space_refresh(process->space, &err) < 0 || has_moved_on(process);
 	python_close(process->python);
 	process->python = NULL;
 	interpreter_close(process->interpreter);
 	process->interpreter = NULL;
 	process->was_python_sought = false;
 	java_code_done(&process->java);
-	if (process->is_unread)
+	if (process->is_unread) {
+		lack_process(self, process, &err);
 		return;
+	}
 	look_for_java(self, process);
 	bpf_records_publish(self, process, false);
 	look_for_python(self, process);
@@ -135,13 +169,13 @@ static bool refresh_java(struct bpf_sampler *self, struct followed *process)
 }
 
 /* Reads the mappings again. */
-static void bpf_records_refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
+static void refresh_now(struct bpf_sampler *self, struct followed *process, bool has_asked)
 {
 	unsigned generation = process->space->generation;
 	struct err err = { 0 };
 
 	if (process->is_unread) {
-		read_anew(self, process);
+		bpf_read_anew(self, process);
 		return;
 	}
 	process->looked_ns = now_ns();
@@ -158,6 +192,24 @@ static void bpf_records_refresh(struct bpf_sampler *self, struct followed *proce
 		bpf_records_publish(self, process, true);
 	}
 	look_for_python(self, process);
+}
+
+/* The same as far as there is time for it; else later. */
+static void bpf_records_refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
+{
+	uint64_t since = thread_cpu_ns();
+
+	if (system_may_read(self)) {
+		refresh_now(self, process, has_asked);
+		system_charge(self, since);
+		return;
+	}
+	process->looked_ns = now_ns();
+	process->was_seen = false;
+	if (has_asked) {
+		followed_lose_patience(process);
+		bpf_records_publish(self, process, true);
+	}
 }
 
 /* Programs that asked too early are answered, whether something is new or not. */
@@ -191,10 +243,8 @@ void bpf_look_around(struct bpf_sampler *self, uint64_t now, bool has_records)
 		struct followed *process = self->processes.items[i];
 
 		look_at(self, process, now);
-		if (is_due && followed_has_ended(process)) {
-			kernel_tables_forget(&self->tables, process->pid);
-			followed_remove(&self->processes, process->pid);
-		}
+		if (is_due && followed_has_ended(process))
+			bpf_forget(self, process->pid);
 	}
 	if (is_due)
 		self->next_look_ns = now + LOOK_NS;
@@ -203,8 +253,13 @@ void bpf_look_around(struct bpf_sampler *self, uint64_t now, bool has_records)
 static void bpf_records_deliver(const struct sample *sample, void *context)
 {
 	struct bpf_sampler *self = context;
-	struct followed *process = follow_unknown(self, (pid_t)sample->pid);
+	struct followed *process;
 
+	if (system_is_full(self) && !followed_find(&self->processes, (pid_t)sample->pid)) {
+		self->counts.unlisted++;
+		return;
+	}
+	process = follow_unknown(self, (pid_t)sample->pid);
 	if (!process || sample->end >= STACK_ENDS)
 		return;
 	process->was_seen = true;
@@ -229,10 +284,10 @@ static void on_unknown(struct bpf_sampler *self, const struct sample *record)
 		bpf_records_refresh(self, process, true);
 }
 
-static void bpf_records_tell(struct bpf_sampler *self, pid_t pid, pid_t parent)
+void bpf_tell(struct bpf_sampler *self, const struct sampled_process *process)
 {
 	if (self->listener->process)
-		self->listener->process(self->listener->context, pid, parent);
+		self->listener->process(self->listener->context, process);
 }
 
 static void on_forked(struct bpf_sampler *self, const struct sample *record)
@@ -243,7 +298,7 @@ static void on_forked(struct bpf_sampler *self, const struct sample *record)
 	if (!process)
 		return;
 	process->looked_ns = record->time_ns;
-	bpf_records_tell(self, process->pid, parent);
+	bpf_tell(self, &(struct sampled_process){ .pid = process->pid, .parent = parent });
 }
 
 static void on_executed(struct bpf_sampler *self, const struct sample *record)
@@ -253,16 +308,21 @@ static void on_executed(struct bpf_sampler *self, const struct sample *record)
 	if (!process)
 		return;
 	followed_forget(process);
-	read_anew(self, process);
+	bpf_read_anew(self, process);
 	if (program_is_privileged(process->pid))
 		bpf_renew_clocks(self, process->pid);
-	bpf_records_tell(self, process->pid, 0);
+	bpf_tell(self, &(struct sampled_process){ .pid = process->pid });
+}
+
+void bpf_forget(struct bpf_sampler *self, pid_t pid)
+{
+	kernel_tables_forget(&self->tables, pid);
+	followed_remove(&self->processes, pid);
 }
 
 static void on_ended(struct bpf_sampler *self, const struct sample *record)
 {
-	kernel_tables_forget(&self->tables, (pid_t)record->pid);
-	followed_remove(&self->processes, (pid_t)record->pid);
+	bpf_forget(self, (pid_t)record->pid);
 }
 
 static void on_left(struct bpf_sampler *self, const struct sample *record)
@@ -290,10 +350,15 @@ static void on_sample(struct bpf_sampler *self, const struct sample *record)
 }
 
 static void (*const handlers[])(struct bpf_sampler *self, const struct sample *record) = {
-	[SAMPLE_RUNNING] = on_sample,      [KERNEL_EVENT_UNKNOWN] = on_unknown,
-	[KERNEL_EVENT_FORKED] = on_forked, [KERNEL_EVENT_EXECUTED] = on_executed,
-	[KERNEL_EVENT_ENDED] = on_ended,   [KERNEL_EVENT_LEFT] = on_left,
-	[KERNEL_EVENT_CAME] = on_came,     [KERNEL_EVENT_PYTHON] = on_python,
+	[SAMPLE_RUNNING] = on_sample,
+	[KERNEL_EVENT_UNKNOWN] = on_unknown,
+	[KERNEL_EVENT_FORKED] = on_forked,
+	[KERNEL_EVENT_EXECUTED] = on_executed,
+	[KERNEL_EVENT_ENDED] = on_ended,
+	[KERNEL_EVENT_LEFT] = on_left,
+	[KERNEL_EVENT_CAME] = on_came,
+	[KERNEL_EVENT_PYTHON] = on_python,
+	[KERNEL_EVENT_APPEARED] = system_appeared,
 };
 
 /* For what the kernel program could not do.  Where it met unknown code the space has been read anew
@@ -343,7 +408,7 @@ int bpf_record(void *context, void *data, size_t size)
 	if (record->flags & (KERNEL_RAW | KERNEL_REST))
 		record = walk_here(self, record);
 	if (record->kind == SAMPLE_RUNNING || record->kind == KERNEL_EVENT_LEFT)
-		record = merge_python(self, record);
+		record = merge_python(self, system_mark(self, record));
 	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])
 		handlers[record->kind](self, record);
 	if (!self->failure && !self->stopped_ns && now_ns() > self->turn_ends_ns)

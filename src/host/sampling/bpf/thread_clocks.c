@@ -185,7 +185,7 @@ int thread_clocks_open(struct thread_clocks *ret, const struct thread_clocks_opt
 
 	*ret = (struct thread_clocks){ .options = *options };
 	descriptors_raise_limit();
-	r = open_each_thread(ret, err);
+	r = options->is_per_processor ? -EMFILE : open_each_thread(ret, err);
 	if (r == -EMFILE) {
 		*err = (struct err){ 0 };
 		r = open_each_processor(ret, err);

@@ -13,6 +13,7 @@
 
 struct thread_clocks_options {
 	pid_t pid;
+	bool is_per_processor; /* one for each processor, and not of this process */
 	enum sampler_event event;
 	uint64_t period_ns;
 	bool is_inherited;    /* by threads born later */

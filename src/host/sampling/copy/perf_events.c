@@ -309,7 +309,7 @@ void perf_events_wait(const struct perf_events *events, int limit_ms)
 				(struct pollfd){ .fd = events->rings[i].fd, .events = POLLIN };
 	if (poll(waits, count, limit_ms) <= 0)
 		return;
-	/* The first thread of the process has ended, and with it the news of its rings. */
+	/* The first thread of the process has ended, and with it the events of its rings. */
 	for (nfds_t i = 0; i < count; i++)
 		if (waits[i].revents & ~POLLIN) {
 			nanosleep(&(struct timespec){ .tv_nsec = STEP_NS }, NULL);

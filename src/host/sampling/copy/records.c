@@ -19,7 +19,9 @@ struct followed *copy_process_of(struct copy_round *round, pid_t pid)
 	if (process || !self->options.children ||
 	    followed_add_child(&self->processes, pid, self->options.pid, &process))
 		return process;
-	round->listener->process(round->listener->context, pid, self->options.pid);
+	round->listener->process(
+		round->listener->context,
+		&(struct sampled_process){ .pid = pid, .parent = self->options.pid });
 	return process;
 }
 
@@ -121,7 +123,9 @@ static int hear_name(struct copy_round *round, const struct perf_record *record)
 	followed_forget(process);
 	coverage_forget(&round->self->coverage, record->tid);
 	renew_events(round->self, process, record->time_ns);
-	round->listener->process(round->listener->context, record->pid, record->pid);
+	round->listener->process(
+		round->listener->context,
+		&(struct sampled_process){ .pid = record->pid, .parent = record->pid });
 	return 0;
 }
 
@@ -139,7 +143,9 @@ static int hear_birth(struct copy_round *round, const struct perf_record *record
 		return 0;
 	if (followed_add_child(&self->processes, (pid_t)ids[0], (pid_t)ids[1], &child))
 		return -ENOMEM;
-	round->listener->process(round->listener->context, (pid_t)ids[0], (pid_t)ids[1]);
+	round->listener->process(
+		round->listener->context,
+		&(struct sampled_process){ .pid = (pid_t)ids[0], .parent = (pid_t)ids[1] });
 	return 0;
 }
 

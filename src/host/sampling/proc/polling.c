@@ -227,7 +227,9 @@ static void find_descendants(struct polling *self, pid_t root,
 	for (size_t i = 0; i < count; i++)
 		if (!followed_find(&self->processes, pids[i]) &&
 		    !add_process(self, pids[i], &process))
-			listener->process(listener->context, pids[i], root);
+			listener->process(
+				listener->context,
+				&(struct sampled_process){ .pid = pids[i], .parent = root });
 }
 
 /* All processes of the machine are read for that: not at each look. */

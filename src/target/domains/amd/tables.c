@@ -95,7 +95,7 @@ static bool has_work(const struct traced *traced)
 static bool is_left_alone(const uint64_t *entry, uint64_t value)
 {
 	return !value || hook_is_stub(value) || !got_has_code(value) ||
-	       (word_is_known(entry) && word_old(entry) != value);
+	       (patch_is_known(entry) && patch_old(entry) != value);
 }
 
 static void hook_slot(const struct slot_list *list, const struct live_table *table, unsigned slot,

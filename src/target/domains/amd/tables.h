@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 struct agent_table;
 

@@ -6,7 +6,7 @@
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/module.h"
 #include "target/runtime/text.h"
 

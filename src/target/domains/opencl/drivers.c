@@ -5,7 +5,7 @@
  * platforms on a thread of ours; nothing is initialised that the program has not loaded itself.
  */
 #include "target/domains/opencl/opencl.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/module.h"
 #include "target/hooks/table.h"
 #include "target/hooks/wants.h"

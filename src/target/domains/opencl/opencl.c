@@ -4,7 +4,7 @@
 #include "target/domains/opencl/opencl.h"
 
 #include "shared/arch/syscall.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 #include <time.h>
 

@@ -16,7 +16,7 @@
 #include "target/domains/opencl/shadow.h"
 
 #include "shared/arch/syscall.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 #include "target/runtime/kernel_clock.h"
 
 #include <time.h>

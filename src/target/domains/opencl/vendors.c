@@ -3,7 +3,7 @@
  * what is asked of it.  Vendors are added on a thread of ours, and looked through on any.
  */
 #include "target/domains/opencl/opencl.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 #define VENDORS_MAX 64u                 /* a driver that is loaded again is another */
 #define ICD2_TAG    0x4f50454e434c3331u /* the table proper is the loader's, and comes second */

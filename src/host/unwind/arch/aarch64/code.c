@@ -13,17 +13,19 @@
 #include "host/unwind/arch/aarch64/begins.h"
 #include "host/unwind/arch/aarch64/entered.h"
 #include "host/unwind/arch/aarch64/follow.h"
+#include "host/unwind/arch/aarch64/guess.h"
 #include "host/unwind/arch/aarch64/held.h"
 #include "host/unwind/arch/aarch64/instruction.h"
 
-#define NOP          0xd503201fu
-#define CALL_KERNEL  0xd4000001u /* svc #0 */
-#define RT_SIGRETURN 0xd2801168u /* mov x8, #139 */
-#define EXIT         0xd2800ba8u /* mov x8, #93: of a thread */
-#define EXIT_GROUP   0xd2800bc8u /* mov x8, #94 */
-#define TRAMPOLINE   2           /* instructions */
-#define REGISTER_FP  29
-#define REGISTER_SP  31
+#define NOP            0xd503201fu
+#define CALL_KERNEL    0xd4000001u /* svc #0 */
+#define RT_SIGRETURN   0xd2801168u /* mov x8, #139 */
+#define EXIT           0xd2800ba8u /* mov x8, #93: of a thread */
+#define EXIT_GROUP     0xd2800bc8u /* mov x8, #94 */
+#define FUNCTION_ALIGN 16u
+#define TRAMPOLINE     2 /* instructions */
+#define REGISTER_FP    29
+#define REGISTER_SP    31
 
 int follow_open(struct follow *ret, const struct object_part *piece,
 		const struct code_begins *begins)
@@ -33,7 +35,9 @@ int follow_open(struct follow *ret, const struct object_part *piece,
 	ret->states = calloc(ret->count + 1, sizeof(*ret->states));
 	ret->visits = calloc(ret->count + 1, sizeof(*ret->visits));
 	ret->waiting = calloc(ret->count + 1, sizeof(*ret->waiting));
-	if (ret->states && ret->visits && ret->waiting)
+	ret->tried = calloc(ret->count + 1, sizeof(*ret->tried));
+	ret->is_tried = calloc(ret->count + 1, sizeof(*ret->is_tried));
+	if (ret->states && ret->visits && ret->waiting && ret->tried && ret->is_tried)
 		return 0;
 	follow_close(ret);
 	return -ENOMEM;
@@ -44,6 +48,8 @@ void follow_close(struct follow *follow)
 	free(follow->states);
 	free(follow->visits);
 	free(follow->waiting);
+	free(follow->tried);
+	free(follow->is_tried);
 	*follow = (struct follow){ 0 };
 }
 
@@ -89,6 +95,8 @@ void follow_arrive(struct follow *follow, uint64_t number, const struct frame_st
 	both = follow->visits[number] == VISIT_NEVER ? *state : meet(&before, state);
 	if (follow->visits[number] != VISIT_NEVER && frame_state_is_same(&before, &both))
 		return;
+	if (follow->is_guess && !guess_takes(follow, (uint32_t)number))
+		return;
 	follow->states[number] = both;
 	if (follow->visits[number] != VISIT_WAITING)
 		follow->waiting[follow->waiting_count++] = (uint32_t)number;
@@ -127,14 +135,34 @@ static bool is_last_call(const struct follow *follow, uint32_t number)
 	       (before == EXIT || before == EXIT_GROUP || before == RT_SIGRETURN);
 }
 
+/* What is there in between functions. */
+static bool is_padding(uint32_t word)
+{
+	return word == NOP || !(word >> 16);
+}
+
+/* Behind a call that does not return comes what fills the space before the next function, or that.
+ */
+static bool ends_function(const struct follow *follow, uint64_t next)
+{
+	uint64_t at = next;
+
+	while (at < follow->count && is_padding(follow_word(follow, at)))
+		at++;
+	return (at > next || instruction_makes_room(follow_word(follow, at))) &&
+	       (follow->piece->address + at * WORD) % FUNCTION_ALIGN == 0;
+}
+
 /* To the next instruction; unless a function begins there, behind a call that does not return. */
 static void fall_through(struct follow *follow, uint64_t next, const struct frame_state *state)
 {
-	if (!follow->is_one_frame && state->lr_saved != NOT_SAVED &&
-	    instruction_begins_function(follow_word(follow, next)))
-		follow_begin(follow, next);
-	else
+	if (follow->begins && begins_has_name(follow->begins, follow->piece->address + next * WORD))
+		return;
+	if (follow->is_one_frame || state->lr_saved == NOT_SAVED ||
+	    !instruction_begins_function(follow_word(follow, next)))
 		follow_arrive(follow, next, state);
+	else if (!follow->is_guess)
+		follow_begin(follow, next);
 }
 
 static void go_on(struct follow *follow, uint32_t number)
@@ -146,12 +174,14 @@ static void go_on(struct follow *follow, uint32_t number)
 	uint64_t target = (uint64_t)((int64_t)number + offset / (int64_t)WORD);
 
 	follow->visits[number] = VISIT_DONE;
+	follow->is_wrong |= instruction_returns(word) && !frame_state_may_return(&state);
 	instruction_apply(word, &state);
 	if ((flow == FLOW_JUMP || flow == FLOW_BRANCH) && !is_tail_call(follow, target, &state))
 		follow_arrive(follow, target, &state);
-	if (flow == FLOW_CALL && offset && !follow->is_one_frame)
+	if (flow == FLOW_CALL && offset && !follow->is_one_frame && !follow->is_guess)
 		follow_begin(follow, target);
-	if (flow != FLOW_JUMP && flow != FLOW_END && !is_last_call(follow, number))
+	if (flow != FLOW_JUMP && flow != FLOW_END && !is_last_call(follow, number) &&
+	    (flow != FLOW_CALL || follow->is_one_frame || !ends_function(follow, number + 1u)))
 		fall_through(follow, number + 1u, &state);
 }
 
@@ -159,12 +189,6 @@ void follow_run(struct follow *follow)
 {
 	while (follow->waiting_count)
 		go_on(follow, follow->waiting[--follow->waiting_count]);
-}
-
-/* What is there in between functions. */
-static bool is_padding(uint32_t word)
-{
-	return word == NOP || !(word >> 16);
 }
 
 static void find_ways(struct follow *follow)
@@ -178,15 +202,13 @@ static void find_ways(struct follow *follow)
 	while (first < follow->count && is_padding(follow_word(follow, first)))
 		first++;
 	if (first < follow->count && follow->visits[first] == VISIT_NEVER)
-		follow_begin(follow, first);
-	follow_run(follow);
+		guess_begin(follow, first);
 	for (uint32_t i = 0; i < follow->count; i++) {
 		if (follow->visits[i] != VISIT_NEVER ||
 		    (!instruction_begins_stub(follow_word(follow, i), follow_word(follow, i + 1)) &&
 		     !instruction_begins_function(follow_word(follow, i))))
 			continue;
-		follow_begin(follow, i);
-		follow_run(follow);
+		guess_begin(follow, i);
 	}
 }
 

@@ -12,11 +12,6 @@
 
 #define TRAMPOLINE_MAX 32u /* instructions to its jump */
 
-static bool makes_room(uint32_t word)
-{
-	return (word & 0xffc003ff) == 0xd10003ff; /* sub sp, sp, #n */
-}
-
 static bool is_jump_to_register(uint32_t word)
 {
 	return (word & 0xfffffc1f) == 0xd61f0000;
@@ -75,7 +70,7 @@ int entered_add_rows(const struct object_part *piece, struct rows *rows)
 
 	if (r)
 		return r;
-	if (!makes_room(follow_word(&follow, 0)))
+	if (!instruction_makes_room(follow_word(&follow, 0)))
 		return -ENODATA;
 	follow.is_one_frame = true;
 	follow_begin(&follow, 0);

@@ -22,6 +22,12 @@ struct follow {
 	unsigned char *visits; /* enum visit */
 	uint32_t *waiting;
 	uint32_t waiting_count;
+	/* Of a guess (guess.c); what was known before stays as it is. */
+	bool is_guess;
+	bool is_wrong; /* it was none */
+	uint32_t *tried;
+	uint32_t tried_count;
+	bool *is_tried; /* of each instruction */
 };
 
 /* -ENOMEM.  What is larger than can be followed at once is cut. */

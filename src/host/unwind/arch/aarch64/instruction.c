@@ -14,6 +14,9 @@
 #define PACIBSP 0xd503237fu
 #define BTI_C   0xd503245fu
 #define NO_LR   0xd280001eu /* mov x30, #0 */
+#define RET     0xd65f03c0u
+#define RETAA   0xd65f0bffu
+#define RETAB   0xd65f0fffu
 
 #define FRAME_LIMIT (1 << 28) /* no frame is that large */
 
@@ -47,6 +50,11 @@ bool frame_state_is_same(const struct frame_state *a, const struct frame_state *
 	return a->is_known == b->is_known && a->is_sp_lost == b->is_sp_lost && a->fp == b->fp &&
 	       a->lr == b->lr && a->sp_at == b->sp_at && a->fp_at == b->fp_at &&
 	       a->fp_saved == b->fp_saved && a->lr_saved == b->lr_saved;
+}
+
+bool frame_state_may_return(const struct frame_state *state)
+{
+	return !state->is_known || state->is_sp_lost || !state->sp_at;
 }
 
 /* The base moves before (3) or after (1) the access, or not at all. */
@@ -122,15 +130,15 @@ static bool place_of(const struct frame_state *state, unsigned base, int32_t *re
 	return base == SP ? !state->is_sp_lost : base == FP && state->fp == HELD_FRAME;
 }
 
-/* Nobody saves a return address twice: this is another function, behind a call that does not
- * return. */
+/* What is stored again is an argument (dlsym tells who called it).  Nobody saves another return
+ * address: this is another function, behind a call that does not return. */
 static void store(struct frame_state *state, unsigned number, int32_t at)
 {
 	if (number == LR && state->lr == HELD_OTHER && state->lr_saved != NOT_SAVED)
 		state->is_known = 0;
-	if (number == FP && state->fp == HELD_CALLER)
+	if (number == FP && state->fp == HELD_CALLER && state->fp_saved == NOT_SAVED)
 		state->fp_saved = at;
-	if (number == LR && state->lr == HELD_CALLER)
+	if (number == LR && state->lr == HELD_CALLER && state->lr_saved == NOT_SAVED)
 		state->lr_saved = at;
 }
 
@@ -283,6 +291,11 @@ enum flow instruction_flow(uint32_t word, int64_t *ret_offset)
 	return FLOW_ON;
 }
 
+bool instruction_returns(uint32_t word)
+{
+	return word == RET || word == RETAA || word == RETAB;
+}
+
 static bool is_adrp_x16(uint32_t word)
 {
 	return (word & 0x9f00001f) == 0x90000010;
@@ -300,6 +313,11 @@ bool instruction_begins_function(uint32_t word)
 {
 	return word == PACIASP || word == PACIBSP || word == BTI_C ||
 	       (word & 0xffe07fff) == 0xa9a07bfd; /* stp x29, x30, [sp, #-n]! */
+}
+
+bool instruction_makes_room(uint32_t word)
+{
+	return (word & 0xffc003ff) == 0xd10003ff;
 }
 
 bool instruction_sets_fp(uint32_t word, int32_t *ret)

@@ -39,15 +39,21 @@ enum flow {
 /* Where a function begins. */
 struct frame_state frame_state_begin(void);
 bool frame_state_is_same(const struct frame_state *a, const struct frame_state *b);
+/* Whether sp can be what it was at the begin. */
+bool frame_state_may_return(const struct frame_state *state);
 /* The state behind the instruction. */
 void instruction_apply(uint32_t word, struct frame_state *state);
 /* Where it goes; *ret_offset is that of the target from the instruction, 0 where there is none. */
 enum flow instruction_flow(uint32_t word, int64_t *ret_offset);
 
+/* ret, and that of a signed address. */
+bool instruction_returns(uint32_t word);
 /* adrp x16, or what stands before it in a stub of the linker: nothing else begins so. */
 bool instruction_begins_stub(uint32_t word, uint32_t next);
 /* What stands at the begin of functions only. */
 bool instruction_begins_function(uint32_t word);
+/* sub sp, sp, #n. */
+bool instruction_makes_room(uint32_t word);
 /* add x29, sp, #n: true, and *ret is n. */
 bool instruction_sets_fp(uint32_t word, int32_t *ret);
 /* It writes to x29, and does not load it from the stack. */

@@ -11,7 +11,7 @@
 #include "target/domains/amd/notes.h"
 #include "target/domains/work.h"
 #include "target/hooks/clock.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 #include <time.h>
 

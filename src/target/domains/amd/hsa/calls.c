@@ -43,7 +43,7 @@ static uint64_t behind_hook(const uint64_t *slot)
 {
 	uint64_t value = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
-	return hook_is_stub(value) ? word_old(slot) : value;
+	return hook_is_stub(value) ? patch_old(slot) : value;
 }
 
 static uint64_t slots_find(const struct hsa_slots *table, const char *name)

@@ -7,7 +7,7 @@
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
 #include "target/domains/amd/hsa/work_private.h"
-#include "target/hooks/got.h"
+#include "target/hooks/got/got.h"
 
 #include <time.h>
 

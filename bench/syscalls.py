@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""
+What it costs a program to have its system calls traced: limpet record --syscall-trace beside perf trace -s and strace -c -f,
+in the same run and on the same target, which makes nothing but short system calls.
+
+In alternating slots: each tool's slot lies between two without any, and those differ by the noise that is said. A tool counts
+from when it says or shows that it is there.  Beside that: how many of the calls each has counted.
+
+Environment: LIMPET is the executable, BENCH the folder with syscalls_target.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+
+import peers
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.join(HERE, "../build")
+BENCH = os.environ.get("BENCH", os.path.join(BUILD, "bench"))
+LIMPET = os.environ.get("LIMPET", os.path.join(BUILD, "src/host/limpet"))
+SETTLE_S = 0.3
+LIMIT_S = 60
+
+
+class Target:
+    def __init__(self):
+        self.process = subprocess.Popen([os.path.join(BENCH, "syscalls_target")], stdout=subprocess.PIPE)
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.pid = self.process.pid
+        self.rest = ""
+
+    def said(self):
+        """(calls so far, when) of each line."""
+        try:
+            self.rest += os.read(self.process.stdout.fileno(), 1 << 20).decode()
+        except BlockingIOError:
+            pass
+        *lines, self.rest = self.rest.split("\n")
+        return [(int(line.split()[0]), float(line.split()[1])) for line in lines]
+
+    def rate(self, seconds):
+        """Calls a second, in that time."""
+        self.said()
+        lines, end = [], time.monotonic() + LIMIT_S
+        while (len(lines) < 2 or lines[-1][1] - lines[0][1] < seconds) and time.monotonic() < end:
+            time.sleep(0.05)
+            lines += self.said()
+        return (lines[-1][0] - lines[0][0]) / (lines[-1][1] - lines[0][1])
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Limpet:
+    name = "limpet record --syscall-trace"
+    command = LIMPET
+
+    def __init__(self, pid, folder):
+        self.path = os.path.join(folder, "it.limpet")
+        self.process = subprocess.Popen([LIMPET, "record", "-p", str(pid), "--syscall-trace", "--json", "-o", self.path],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if json.loads(self.process.stdout.readline()).get("event") != "attached":
+            raise RuntimeError("limpet is not attached")
+
+    def stop(self):
+        self.process.terminate()
+        told = json.loads(self.process.communicate(timeout=LIMIT_S)[0].splitlines()[0])
+        size = os.path.getsize(self.path)
+        return f"{told['records']} records, {told['dropped_full']} dropped, {size / max(told['records'], 1):.1f} bytes each"
+
+
+class Outside:
+    """A tool that is stopped by Ctrl-C, and then writes its table."""
+
+    arguments = ()
+
+    def __init__(self, pid, folder):
+        self.out = open(os.path.join(folder, "out"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen([*self.arguments, str(pid)], stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.out)
+        time.sleep(1)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=LIMIT_S)
+        self.out.seek(0)
+        text = self.out.read()
+        self.out.close()
+        return self.describe(text)
+
+
+class Strace(Outside):
+    name, command = "strace -c -f", "strace"
+    arguments = ("strace", "-c", "-f", "-p")
+
+    def describe(self, text):
+        total = re.search(r"(\d+)\s+\d*\s*total$", text, re.MULTILINE)
+        return f"{total[1]} calls" if total else text.strip().splitlines()[-1:]
+
+
+class PerfTrace(Outside):
+    name, command = "perf trace -s", "perf"
+    arguments = ("perf", "trace", "-s", "-p")
+
+    def describe(self, text):
+        events = re.search(r"(\d+) events", text)
+        if not events:
+            return f"cannot: {' '.join(text.split())[:150]}"
+        lost = sum(map(int, re.findall(r"LOST (\d+) events", text)))
+        return f"{int(events[1]) // 2} calls, {lost} events lost"
+
+
+def slot(tool, target, seconds):
+    """Calls a second with the tool, and what it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        running = tool(target.pid, folder)
+        time.sleep(SETTLE_S)
+        rate = target.rate(seconds)
+        return rate, running.stop()
+
+
+def measure(tools, rounds, seconds):
+    target = Target()
+    rates, without, said = {tool: [] for tool in tools}, [], {}
+    try:
+        for _ in range(rounds):
+            for tool in tools:
+                before = target.rate(seconds)
+                rate, said[tool] = slot(tool, target, seconds)
+                time.sleep(SETTLE_S)
+                after = target.rate(seconds)
+                without.append(after / before)
+                rates[tool].append(rate / statistics.mean((before, after)))
+                last = statistics.mean((before, after))
+    finally:
+        target.close()
+    return rates, without, said, last
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=1.5, help="length of a slot")
+    parser.add_argument("--rounds", type=int, default=4)
+    arguments = parser.parse_args()
+    tools = [tool for tool in (Limpet, PerfTrace, Strace) if shutil.which(tool.command)]
+    print(peers.machine())
+    rates, without, said, base = measure(tools, arguments.rounds, arguments.seconds)
+    print(f"without any: {base / 1e6:.2f} million calls a second; noise, the second slot without any beside the first: "
+          f"{min(without):.2f} to {max(without):.2f}")
+    print(f"{'':32}{'speed':>8}{'min':>8}{'max':>8}{'ns added a call':>18}")
+    for tool in tools:
+        speed = statistics.median(rates[tool])
+        added = (1 / speed - 1) / base * 1e9
+        print(f"{tool.name:32}{speed:8.3f}{min(rates[tool]):8.3f}{max(rates[tool]):8.3f}{added:18.0f}  {said[tool]}")
+
+
+if __name__ == "__main__":
+    main()

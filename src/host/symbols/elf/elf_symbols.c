@@ -1,0 +1,92 @@
+/*
+ * Symbols of code.  All bytes are foreign; libelf keeps within them.
+ */
+#include "host/symbols/elf/elf_symbols.h"
+
+#include <gelf.h>
+#include <string.h>
+
+/* An executable section that holds the symbol; false when there is none. */
+static bool find_limit(Elf *elf, const GElf_Sym *symbol, uint64_t *ret)
+{
+	Elf_Scn *section = symbol->st_shndx != SHN_UNDEF && symbol->st_shndx < SHN_LORESERVE
+				   ? elf_getscn(elf, symbol->st_shndx)
+				   : NULL;
+	GElf_Shdr head;
+
+	if (!section || !gelf_getshdr(section, &head) || !(head.sh_flags & SHF_EXECINSTR) ||
+	    symbol->st_value < head.sh_addr || symbol->st_value - head.sh_addr >= head.sh_size)
+		return false;
+	*ret = head.sh_addr + head.sh_size;
+	return true;
+}
+
+/* Assemblers leave names of their own. */
+static bool is_name(const char *name)
+{
+	return name && name[0] && name[0] != '$' && strncmp(name, ".L", 2) != 0;
+}
+
+/* Functions before labels, what has a size before what has none, what others see before the rest,
+ * and of equals the name with fewer underscores before it. */
+static uint64_t rank_of(const GElf_Sym *symbol, const char *name)
+{
+	unsigned type = GELF_ST_TYPE(symbol->st_info), binding = GELF_ST_BIND(symbol->st_info);
+	uint64_t underscores = 0;
+
+	while (underscores < 7 && name[underscores] == '_')
+		underscores++;
+	return (uint64_t)(type != STT_NOTYPE) << 8 | (uint64_t)(symbol->st_size > 0) << 7 |
+	       (uint64_t)(binding == STB_GLOBAL ? 2 : binding == STB_WEAK) << 4 | (7 - underscores);
+}
+
+static int add_symbol(Elf *elf, const GElf_Sym *symbol, const char *name,
+		      struct symbol_table *table)
+{
+	unsigned type = GELF_ST_TYPE(symbol->st_info);
+	uint64_t limit;
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || !is_name(name) ||
+	    !find_limit(elf, symbol, &limit))
+		return 0;
+	return symbol_table_add(
+		table,
+		&(struct symbol){
+			.address = symbol->st_value,
+			.end = symbol->st_value + MIN(symbol->st_size, limit - symbol->st_value),
+			.limit = limit,
+			.rank = rank_of(symbol, name),
+			.name = name,
+			.has_size = symbol->st_size > 0,
+		});
+}
+
+static int add_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
+		       struct symbol_table *table)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = data && head->sh_entsize ? data->d_size / sizeof(Elf64_Sym) : 0;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < MIN(count, (size_t)INT32_MAX); i++) {
+		GElf_Sym symbol;
+
+		if (gelf_getsym(data, (int)i, &symbol))
+			r = add_symbol(elf, &symbol, elf_strptr(elf, head->sh_link, symbol.st_name),
+				       table);
+	}
+	return r;
+}
+
+int elf_symbols_add(Elf *elf, struct symbol_table *table)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+	int r = 0;
+
+	while (!r && (section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &head) &&
+		    (head.sh_type == SHT_SYMTAB || head.sh_type == SHT_DYNSYM))
+			r = add_section(elf, section, &head, table);
+	return r;
+}

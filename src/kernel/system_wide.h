@@ -1,0 +1,71 @@
+/*
+ * Sampling of all processes: each is made known to the host by its first tick, and again by the
+ * first one after it has executed another program.  Whatever processes do between two ticks costs
+ * nobody anything.
+ */
+#pragma once
+
+#include "kernel/hand_over.h"
+
+struct appearance_record {
+	struct sample head;
+	struct kernel_appearance appearance;
+};
+
+/* Until one of both executes another program, a child has a copy of its parent's memory. */
+ALWAYS_INLINE __u32 parent_alike(struct task_struct *task)
+{
+	struct task_struct *parent = task->real_parent;
+	struct ids ids;
+
+	if (task->self_exec_id != task->parent_exec_id ||
+	    parent->self_exec_id != task->parent_exec_id)
+		return 0;
+	ids = ids_of(parent);
+	return ids.pid;
+}
+
+/* The host is woken: a process may be gone in a moment. */
+ALWAYS_INLINE void appearance_send(struct task_struct *task, struct ids ids)
+{
+	struct appearance_record record = {
+		.head = { .time_ns = bpf_ktime_get_ns(),
+			  .pid = ids.pid,
+			  .tid = ids.tid,
+			  .cpu = bpf_get_smp_processor_id(),
+			  .kind = KERNEL_EVENT_APPEARED,
+			  .user_count = sizeof(struct kernel_appearance) / sizeof(__u64) },
+		.appearance = { .start_stack = BPF_CORE_READ(task, mm, start_stack),
+				.parent = parent_alike(task) },
+	};
+
+	bpf_get_current_comm(record.appearance.name, sizeof(record.appearance.name));
+	send_with(&record, sizeof(record), BPF_RB_FORCE_WAKEUP);
+}
+
+/* A process that is not known yet.  Its stacks are sent as they are until the host has read its
+ * mappings.  NULL: there is no room.  Only with memory of its own: who has none any more is ending,
+ * and nobody would take it out again. */
+ALWAYS_INLINE struct kernel_process *process_appear(struct task_struct *task, struct ids ids)
+{
+	struct kernel_process process = { .generation = KERNEL_NO_RANGES >> 32,
+					  .pid = ids.pid,
+					  .asking = ASKED };
+
+	if (!bpf_map_update_elem(&processes, &ids.pid, &process, BPF_NOEXIST))
+		appearance_send(task, ids);
+	return bpf_map_lookup_elem(&processes, &ids.pid);
+}
+
+/* The thread has no user side, or the process no room: what there is of its stack. */
+ALWAYS_INLINE void send_kernel_side(struct walk *walk, struct task_struct *task)
+{
+	__u64 count = walk->sample.kernel_count;
+
+	walk->sample.end = STACK_NO_USER;
+	if (task->flags & PF_KTHREAD && count)
+		walk->sample.end = count < KERNEL_FRAMES_MAX ? STACK_COMPLETE : STACK_CUT;
+	if (task->mm)
+		walk->sample.end = STACK_UNREAD;
+	send(&walk->sample, record_size(walk));
+}

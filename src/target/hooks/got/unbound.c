@@ -1,0 +1,118 @@
+/*
+ * Words that still lead to the loader, which binds them at the first call, and words that may lead
+ * to data.  No function of the loader's may be called while modules are walked, so they are noted
+ * there and looked up afterwards.
+ */
+#include "target/hooks/got/private.h"
+
+#include "target/runtime/text.h"
+
+static void note_export(struct scan *scan)
+{
+	const Elf64_Sym *symbol = module_export(&scan->module);
+	const char *name = symbol ? scan->module.strings + symbol->st_name : "";
+
+	if (text_length(name) >= EXPORT_MAX)
+		return;
+	scan->known->export_address = symbol ? scan->module.bias + symbol->st_value : 0;
+	text_add(scan->known->export, EXPORT_MAX, 0, name);
+}
+
+void got_note_unbound(struct scan *scan, const struct import *import, uint64_t value,
+		      uint64_t original)
+{
+	const char *version = module_version(&scan->module, import->index);
+	struct unbound *entry = &got_tables()->unbound[scan->unbound_count];
+
+	if (text_length(import->name) >= SYMBOL_MAX ||
+	    (version && text_length(version) >= VERSION_MAX)) {
+		scan->report->refused++;
+		return;
+	}
+	if (scan->unbound_count == UNBOUND_MAX) { /* the next scan goes on from here */
+		scan->report->is_unsettled = true;
+		scan->is_clean = false;
+		return;
+	}
+	if (!original && !scan->known->had_unbound)
+		note_export(scan);
+	scan->known->had_unbound |= !original;
+	*entry = (struct unbound){ import->at, value, original, scan->module.key,
+				   scan->module.bias };
+	text_add(entry->symbol, sizeof(entry->symbol), 0, import->name);
+	text_add(entry->version, sizeof(entry->version), 0, version ? version : "");
+	scan->unbound_count++;
+}
+
+static void *look_in(void *scope, const struct unbound *entry)
+{
+	void *found = NULL;
+
+	if (entry->version[0] && got_functions()->symbol_of_version)
+		found = got_functions()->symbol_of_version(scope, entry->symbol, entry->version);
+	return found ? found : got_functions()->symbol(scope, entry->symbol);
+}
+
+/* The module itself and what it needs.  Only dlopen gives a handle that can be searched. */
+static void *look_in_module(const struct unbound *entry)
+{
+	Dl_info module;
+	void *handle, *found;
+
+	if (!got_functions()->find_module ||
+	    !got_functions()->find_module((const void *)entry->key, &module))
+		return NULL;
+	handle = got_functions()->open(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		return NULL;
+	found = look_in(handle, entry);
+	got_functions()->close(handle);
+	return found;
+}
+
+/* Has everybody the symbols of the module?  Then it was not loaded so that its own come first. */
+static bool is_global(const struct known_module *known)
+{
+	return known->key == got_program()->key ||
+	       (known->export_address &&
+		(uint64_t)got_functions()->symbol(RTLD_DEFAULT, known->export) ==
+			known->export_address);
+}
+
+/*
+ * What the loader would bind it to: the first of that name in the program's scope, else in the
+ * module's own; the other way round for a module that was loaded with RTLD_DEEPBIND, which nobody
+ * tells.  0 where that makes a difference: the loader will bind it.
+ */
+static uint64_t look_up(const struct unbound *entry)
+{
+	struct known_module *known = got_known(entry->key);
+	void *found = look_in(RTLD_DEFAULT, entry), *own;
+
+	if (found && known && is_global(known))
+		return (uint64_t)found;
+	own = look_in_module(entry);
+	if (!found || !own || found == own)
+		return (uint64_t)(found ? found : own);
+	if (known)
+		known->waits = true;
+	return 0;
+}
+
+static bool is_function(uint64_t address)
+{
+	void *symbol = NULL;
+	Dl_info module;
+
+	return got_functions()->find_symbol &&
+	       got_functions()->find_symbol((const void *)address, &module, &symbol,
+					    RTLD_DL_SYMENT) &&
+	       symbol && ELF64_ST_TYPE(((const Elf64_Sym *)symbol)->st_info) != STT_OBJECT;
+}
+
+uint64_t got_find_original(const struct unbound *entry)
+{
+	if (!entry->original)
+		return look_up(entry);
+	return is_function(entry->original) ? entry->original : 0;
+}

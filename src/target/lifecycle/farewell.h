@@ -1,9 +1,0 @@
-/*
- * Closes a library so that its __cxa_finalize comes at a safe moment; see fork_gate.h.
- */
-#pragma once
-
-#include "shared/wire/boot.h"
-
-/* dlclose; what it returned. */
-int farewell_close(const struct boot_libc *libc, void *handle);

@@ -1,0 +1,139 @@
+/*
+ * The library's own reference to __cxa_finalize is exchanged for ours just before dlclose.  If the
+ * library stays (the program has it too), ours was not called, and the reference is put back.
+ * glibc only; musl never unmaps a library.  Runs on a thread of the runner, one at a time.
+ */
+#include "target/lifecycle/library_close.h"
+
+#include "shared/arch/syscall.h"
+#include "target/lifecycle/fork_gate.h"
+#include "target/runtime/readable.h"
+#include "target/runtime/text.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#define SLOTS_MAX 4
+
+typedef void finalize_function(void *);
+typedef int dlclose_function(void *);
+
+/* What is needed of a library's dynamic section. */
+struct tables {
+	const Elf64_Sym *symbols;
+	const char *strings;
+	const Elf64_Rela *lists[2];
+	size_t counts[2];
+};
+
+/* The one that is being closed, and where it keeps the address of libc's function: one slot for
+ * asking whether there is one, one for calling it. */
+static struct {
+	const struct boot_libc *libc;
+	finalize_function **slots[SLOTS_MAX];
+	unsigned slot_count;
+	bool was_called;
+} now;
+
+static void finalize_in_place(void *dso_handle)
+{
+	now.was_called = true;
+	fork_gate_finalize(now.libc, dso_handle);
+}
+
+static void read_tables(const Elf64_Dyn *dynamic, struct tables *ret)
+{
+	for (; dynamic->d_tag != DT_NULL; dynamic++) {
+		const void *address =
+			(const void *)dynamic->d_un.d_ptr; /* glibc has relocated it */
+
+		if (dynamic->d_tag == DT_SYMTAB)
+			ret->symbols = address;
+		else if (dynamic->d_tag == DT_STRTAB)
+			ret->strings = address;
+		else if (dynamic->d_tag == DT_RELA)
+			ret->lists[0] = address;
+		else if (dynamic->d_tag == DT_JMPREL)
+			ret->lists[1] = address;
+		else if (dynamic->d_tag == DT_RELASZ)
+			ret->counts[0] = dynamic->d_un.d_val / sizeof(Elf64_Rela);
+		else if (dynamic->d_tag == DT_PLTRELSZ)
+			ret->counts[1] = dynamic->d_un.d_val / sizeof(Elf64_Rela);
+	}
+}
+
+static void find_slots(const struct link_map *library, finalize_function *finalize)
+{
+	struct tables tables = { 0 };
+
+	now.slot_count = 0;
+	read_tables(library->l_ld, &tables);
+	for (unsigned i = 0; tables.symbols && tables.strings && i < 2; i++) {
+		for (size_t at = 0; tables.lists[i] && at < tables.counts[i]; at++) {
+			const Elf64_Rela *entry = &tables.lists[i][at];
+			const Elf64_Sym *symbol = &tables.symbols[ELF64_R_SYM(entry->r_info)];
+			finalize_function **slot =
+				(finalize_function **)(library->l_addr + entry->r_offset);
+
+			if (ELF64_R_SYM(entry->r_info) && now.slot_count < SLOTS_MAX &&
+			    *slot == finalize &&
+			    text_equal(tables.strings + symbol->st_name, "__cxa_finalize"))
+				now.slots[now.slot_count++] = slot;
+		}
+	}
+}
+
+/* A library is mapped from its head on; its own words say which part was made read-only. */
+static bool is_protected(const struct link_map *library, const void *address)
+{
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)library->l_addr;
+	const Elf64_Phdr *part = (const Elf64_Phdr *)(library->l_addr + head->e_phoff);
+	uint64_t offset = (uint64_t)address - library->l_addr;
+
+	for (unsigned i = 0; i < head->e_phnum; i++)
+		if (part[i].p_type == PT_GNU_RELRO && offset - part[i].p_vaddr < part[i].p_memsz)
+			return true;
+	return false;
+}
+
+static void slot_store(const struct link_map *library, finalize_function **slot,
+		       finalize_function *value)
+{
+	bool must_open = is_protected(library, slot);
+	uint64_t page = (uint64_t)slot & ~4095ull;
+
+	if (must_open && raw3(SYS_mprotect, page, 4096, PROT_READ | PROT_WRITE) < 0)
+		return; /* larger pages: it closes as it always did */
+	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
+	if (must_open)
+		raw3(SYS_mprotect, page, 4096, PROT_READ);
+}
+
+static void store_all(const struct link_map *library, finalize_function *value)
+{
+	for (unsigned i = 0; i < now.slot_count; i++)
+		slot_store(library, now.slots[i], value);
+}
+
+int tool_library_close(const struct boot_libc *libc, void *handle)
+{
+	const struct link_map *library = handle; /* so it is, in glibc */
+	finalize_function *finalize = (finalize_function *)libc->__cxa_finalize;
+	int r;
+
+	if (!fork_gate_is_needed(libc))
+		return ((dlclose_function *)libc->dlclose)(handle);
+	now.libc = libc;
+	now.was_called = false;
+	find_slots(library, finalize);
+	fork_gate_open(libc);
+	store_all(library, finalize_in_place);
+	r = ((dlclose_function *)libc->dlclose)(handle);
+	fork_gate_close(libc);
+	/* It may stay: the program has it, too. */
+	if (now.slot_count && !now.was_called && is_readable((uint64_t)now.slots[0]))
+		store_all(library, finalize);
+	return r;
+}

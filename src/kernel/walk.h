@@ -869,7 +869,7 @@ ALWAYS_INLINE long seek(struct climb *climb)
 	return STEP_ON;
 }
 
-static long step(__u32 number, struct climb *climb)
+static long walk_step(__u32 number, struct climb *climb)
 {
 	struct walk *walk = climb->walk;
 
@@ -925,7 +925,7 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->range.end = 0;
 	walk->sample.end = STACK_CUT;
 	walk->sample.user_count = 0;
-	bpf_loop(SAMPLE_FRAMES_MAX + 1, step, &climb, 0);
+	bpf_loop(SAMPLE_FRAMES_MAX + 1, walk_step, &climb, 0);
 }
 
 /* What a thread had in its registers when it entered the kernel. */

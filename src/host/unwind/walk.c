@@ -532,7 +532,8 @@ static int step_without_rule(struct walk *walk, __u64 *frame)
 
 /* At its end it goes to the handler, which nobody has called; before, ra may be of another frame.
  */
-static void doubt(struct walk *walk, const struct unwind_row *row, bool was_exact, unsigned count)
+static void frame_doubt(struct walk *walk, const struct unwind_row *row, bool was_exact,
+			unsigned count)
 {
 	if (ARCH_RETURN_ON_STACK && was_exact && (row->kind & UNWIND_KIND_MASK) != UNWIND_FP) {
 		walk->is_exact = true;
@@ -597,7 +598,7 @@ static bool find_doubted(struct walk *walk)
 	return is_found;
 }
 
-static int step(struct walk *walk, __u64 *frame, unsigned count)
+static int walk_step(struct walk *walk, __u64 *frame, unsigned count)
 {
 	uint64_t place = walk->is_exact ? walk->at.pc : walk->at.pc - 1, bias;
 	const struct unwind_table *table;
@@ -616,7 +617,7 @@ static int step(struct walk *walk, __u64 *frame, unsigned count)
 		*frame += 1; /* nobody has called from there: it is looked up where it is */
 	r = step_by(walk, table, row);
 	if (r == GOES_ON && row->kind & UNWIND_THROWS)
-		doubt(walk, row, was_exact, count);
+		frame_doubt(walk, row, was_exact, count);
 	return r;
 }
 
@@ -648,7 +649,7 @@ struct walk_result stack_walk_on(const struct space *space, const struct walk_re
 		 * call there. */
 		frames[result.count] = walk.at.pc + (walk.is_exact && result.count > 0);
 		result.count++;
-		r = step(&walk, &frames[result.count - 1], result.count);
+		r = walk_step(&walk, &frames[result.count - 1], result.count);
 		if (r == GOES_ON)
 			continue;
 		result.end = (enum stack_end)r;

@@ -15,9 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
-#define REASON_MAX 512
+#define REASON_MAX    512
+#define NAME_BYTES    16 /* of a thread's name */
+#define TURN_PAUSE_NS 1000000
+#define TURN_PAUSES   5000u
 
 typedef int attach_function(const struct boot_libc *libc, const char *environment,
 			    const char *tools, char *text, size_t room);
@@ -47,6 +52,30 @@ static bool take_turn(void)
 
 	return now != me && __atomic_compare_exchange_n(&turn, &now, me, false, __ATOMIC_ACQUIRE,
 							__ATOMIC_RELAXED);
+}
+
+/* What a tool calls inside an attach would wait for that very attach. */
+static bool is_thread_of_ours(void)
+{
+	char name[NAME_BYTES] = "";
+
+	prctl(PR_GET_NAME, name);
+	return !strncmp(name, CONTROL_THREAD_NAME, strlen(CONTROL_THREAD_NAME));
+}
+
+/* Two attaches at once: AMD's answer to both is that they went well. */
+static bool await_turn(void)
+{
+	struct timespec pause = { 0, TURN_PAUSE_NS };
+
+	for (unsigned i = 0; i < TURN_PAUSES; i++) {
+		if (take_turn())
+			return true;
+		if (is_thread_of_ours())
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return false;
 }
 
 static void give_turn(void)
@@ -164,7 +193,7 @@ rocprofiler_register_error_code_t inprocess_attach(const char *environment, cons
 		return inprocess_fail(ROCP_REG_INVALID_ARGUMENT, "no tool was named");
 	if (!switch_attach())
 		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
-	if (!take_turn())
+	if (!await_turn())
 		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
 				      "another attach or detach is under way");
 	code = attach_new(environment, tools);
@@ -178,7 +207,7 @@ rocprofiler_register_error_code_t inprocess_attach_again(void)
 
 	if (!switch_attach())
 		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
-	if (!take_turn())
+	if (!await_turn())
 		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
 				      "another attach or detach is under way");
 	code = last.tools ? attach_request(&last)
@@ -193,7 +222,7 @@ rocprofiler_register_error_code_t inprocess_detach(void)
 
 	if (!switch_attach())
 		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
-	if (!take_turn())
+	if (!await_turn())
 		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
 				      "another attach or detach is under way");
 	code = inprocess_detach_now();

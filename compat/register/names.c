@@ -22,8 +22,8 @@ static const struct {
 	{ "rocdecode", "librocdecode.so.", '0' },
 	{ "rocjpeg", "librocjpeg.so.", '0' },
 	{ "rocattach", "librocprofiler-sdk-attach.so.", '0' },
-	{ "rocshmem", "librocshmem.so.", '0' },
 	{ "hipFile", "libhipfile.so.", '0' },
+	{ "rocshmem", "librocshmem.so.", '0' },
 };
 
 int names_find(const char *name)

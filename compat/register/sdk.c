@@ -5,6 +5,7 @@
 #include "compat/register/sdk.h"
 
 #include "compat/register/switches.h"
+#include "shared/base/macros.h"
 #include "shared/wire/page.h"
 
 #include <dlfcn.h>
@@ -80,6 +81,18 @@ static bool open_beside(struct sdk *ret, const char *must_have)
 	return folder[0] && open_with(ret, path, true, must_have);
 }
 
+/* Where the loader finds one, by the names that AMD's library knows. */
+static bool open_on_path(struct sdk *ret)
+{
+	static const char *const names[] = { "librocprofiler-sdk.so", "librocprofiler-sdk.so.1",
+					     "librocprofiler-sdk.so.0" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (open_with(ret, names[i], true, TAKE_NAME))
+			return true;
+	return false;
+}
+
 bool sdk_open_any(struct sdk *ret)
 {
 	const char *named = switch_library();
@@ -87,7 +100,7 @@ bool sdk_open_any(struct sdk *ret)
 	if (named && open_with(ret, named, true, TAKE_NAME))
 		return true;
 	return open_with(ret, AGENT_SONAME, false, TAKE_NAME) || open_visible(ret) ||
-	       open_beside(ret, TAKE_NAME);
+	       open_beside(ret, TAKE_NAME) || open_on_path(ret);
 }
 
 bool sdk_open_ours(struct sdk *ret, bool may_load)

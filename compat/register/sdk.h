@@ -20,7 +20,7 @@ struct sdk {
 bool sdk_is_wanted(void);
 
 /* The profiler for such a tool: the one that the environment names, the one that is loaded or
- * visible, or the one beside this library.  False: none. */
+ * visible, the one beside this library, or one that the loader finds.  False: none. */
 bool sdk_open_any(struct sdk *ret);
 
 /* limpet's own, which may be an agent that was injected: the loaded one, else, when asked for, the

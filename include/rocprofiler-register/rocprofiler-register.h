@@ -55,7 +55,7 @@ typedef struct {
 
 /*
  * Called by a runtime that has filled its tables: "hsa", "hip", "roctx", "hip_compiler", "rccl",
- * "rocdecode", "rocjpeg", "rocattach", "rocshmem", "hipFile".  The tables themselves must live for
+ * "rocdecode", "rocjpeg", "rocattach", "hipFile", "rocshmem".  The tables themselves must live for
  * ever and stay the ones that the runtime calls through; the array of pointers and the name are
  * copied.  SUCCESS: a profiler has them; NO_TOOLS: they are remembered.
  */

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "kernel/python.h"
+#include "kernel/luajit.h"
 
 #define CONTEXTS_MAX (4 * KERNEL_PYTHON_FRAMES) /* and stacks of them */
 
@@ -220,9 +220,37 @@ ALWAYS_INLINE void interpreter_take_contexts(struct python_climb *climb)
 		interpreter_add(python, KERNEL_OUTSIDE, 1);
 }
 
+/* From the thread, where they lead to its frames. */
+ALWAYS_INLINE void interpreter_take_listed(struct python_climb *climb, __u32 pid, __u32 tid)
+{
+	const struct kernel_interpreter *layout = &climb->python->other;
+
+	if (layout->thread_next != KERNEL_NO_STEP)
+		interpreter_find_thread(climb, tid);
+	else if (pid == tid)
+		climb->python->frame = interpreter_start(climb);
+	if (layout->frames == KERNEL_FRAMES_CONTEXTS) {
+		interpreter_take_contexts(climb);
+		return;
+	}
+	interpreter_find_frame(climb);
+	bpf_loop(KERNEL_PYTHON_FRAMES, interpreter_next_frame, climb, 0);
+}
+
+ALWAYS_INLINE void interpreter_take_frames(struct python_climb *climb, __u32 pid, __u32 tid)
+{
+	__u8 frames = climb->python->other.frames;
+
+	if (frames == KERNEL_FRAMES_LUA)
+		lua_take(climb);
+	else if (frames == KERNEL_FRAMES_LUAJIT)
+		luajit_take(climb);
+	else
+		interpreter_take_listed(climb, pid, tid);
+}
+
 /* NULL: the process has no other interpreter that is known. */
-ALWAYS_INLINE struct python_walk *interpreter_take(const struct walk *walk,
-						   struct task_struct *task)
+ALWAYS_INLINE struct python_walk *interpreter_take(struct walk *walk, struct task_struct *task)
 {
 	struct python_climb climb = { .base.task = task };
 	__u32 pid = walk->sample.pid, tid = walk->sample.tid, zero = 0;
@@ -235,21 +263,13 @@ ALWAYS_INLINE struct python_walk *interpreter_take(const struct walk *walk,
 	climb.python->identity = inner_number(task);
 	climb.python->count = 0;
 	climb.python->frame = 0;
-	if (climb.python->other.thread_next != KERNEL_NO_STEP)
-		interpreter_find_thread(&climb, tid);
-	else if (pid == tid)
-		climb.python->frame = interpreter_start(&climb);
-	if (climb.python->other.has_contexts) {
-		interpreter_take_contexts(&climb);
-		return climb.python;
-	}
-	interpreter_find_frame(&climb);
-	bpf_loop(KERNEL_PYTHON_FRAMES, interpreter_next_frame, &climb, 0);
+	climb.base.walk = walk;
+	interpreter_take_frames(&climb, pid, tid);
 	return climb.python;
 }
 
 /* The frames of the first interpreter that is known. */
-ALWAYS_INLINE struct python_walk *functions_take(const struct walk *walk, struct task_struct *task)
+ALWAYS_INLINE struct python_walk *functions_take(struct walk *walk, struct task_struct *task)
 {
 	struct python_walk *python = python_take(walk, task);
 

@@ -13,11 +13,13 @@ struct pt_regs {
 		flags, sp, ss;
 };
 
-#define REGISTERS_PC(regs)   ((regs)->ip)
-#define REGISTERS_SP(regs)   ((regs)->sp)
-#define REGISTERS_FP(regs)   ((regs)->bp)
-#define REGISTERS_LR(regs)   0
-#define REGISTERS_USER(regs) (((regs)->cs & 3) == 3)
+#define REGISTERS_PC(regs)          ((regs)->ip)
+#define REGISTERS_SP(regs)          ((regs)->sp)
+#define REGISTERS_FP(regs)          ((regs)->bp)
+#define REGISTERS_LR(regs)          0
+#define REGISTERS_LUAJIT_BASE(regs) ((regs)->dx)
+#define REGISTERS_LUAJIT_PC(regs)   ((regs)->bx)
+#define REGISTERS_USER(regs)        (((regs)->cs & 3) == 3)
 
 /* Where in pt_regs the registers are, by their numbers in DWARF. */
 #define DWARF_REGISTERS 16
@@ -35,14 +37,16 @@ struct pt_regs {
 	__u64 regs[31], sp, pc, pstate;
 };
 
-#define REGISTERS_PC(registers)   ((registers)->pc)
-#define REGISTERS_SP(registers)   ((registers)->sp)
-#define REGISTERS_FP(registers)   ((registers)->regs[29])
-#define REGISTERS_LR(registers)   ((registers)->regs[30])
-#define REGISTERS_USER(registers) (((registers)->pstate & 15) == 0)
+#define REGISTERS_PC(registers)          ((registers)->pc)
+#define REGISTERS_SP(registers)          ((registers)->sp)
+#define REGISTERS_FP(registers)          ((registers)->regs[29])
+#define REGISTERS_LR(registers)          ((registers)->regs[30])
+#define REGISTERS_LUAJIT_BASE(registers) ((registers)->regs[19])
+#define REGISTERS_LUAJIT_PC(registers)   ((registers)->regs[21])
+#define REGISTERS_USER(registers)        (((registers)->pstate & 15) == 0)
 
 /* Where in pt_regs the registers are, by their numbers in DWARF: in the same order. */
-#define DWARF_REGISTERS           32
+#define DWARF_REGISTERS                  32
 #define DWARF_PLACES                                                                              \
 	{                                                                                         \
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, \

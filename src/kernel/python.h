@@ -37,6 +37,9 @@ struct python_walk {
 	__u64 identity;                  /* what the right thread has as its id */
 	__u64 next_interpreter;          /* where the address of the next one is */
 	__u64 thread, frame;
+	__u64 lowest; /* Lua: marks of states that run are not below this */
+	__u64 limit;  /* LuaJIT: bases of the state are below this */
+	__u64 shared; /* the same: what all states of this stack share */
 	__u64 count;
 	struct sample sample;
 	struct kernel_python_frame frames[KERNEL_PYTHON_FRAMES + 1]; /* the sample's own */

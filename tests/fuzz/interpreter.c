@@ -8,7 +8,8 @@
 #include "host/interpreter/kind.h"
 #include "host/interpreter/ruby/machine.h"
 
-#define BASE 0x1000u
+#define BASE             0x1000u
+#define LUAJIT_PROTOTYPE 104u /* it lies before the code */
 
 struct image {
 	const uint8_t *bytes;
@@ -29,10 +30,9 @@ static const struct {
 	const struct interpreter_kind *kind;
 	unsigned version;
 } fuzzed[] = {
-	{ &interpreter_ruby, 301 },
-	{ &interpreter_ruby, 303 },
-	{ &interpreter_php, 802 },
-	{ &interpreter_perl, 36 },
+	{ &interpreter_ruby, 301 },  { &interpreter_ruby, 303 },  { &interpreter_php, 802 },
+	{ &interpreter_perl, 36 },   { &interpreter_lua, 50105 }, { &interpreter_lua, 50204 },
+	{ &interpreter_lua, 50306 }, { &interpreter_lua, 50404 }, { &interpreter_luajit, 201 },
 };
 
 static void read_spot(const struct interpreter_kind *kind, const struct target_memory *memory)
@@ -53,17 +53,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	const struct interpreter_kind *kind;
 	struct function function = { 0 };
 	char *text = NULL;
+	uint64_t code;
 
 	if (!size)
 		return 0;
 	kind = fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].kind;
+	code = kind == &interpreter_luajit ? BASE + LUAJIT_PROTOTYPE : BASE;
 	ruby_machine_find(&memory, BASE, BASE + image.size);
 	if (!target_string(&memory, BASE + bytes[0], &text))
 		must(utf8_is_valid(text));
 	free(text);
 	if (kind->read_spot)
 		read_spot(kind, &memory);
-	if (kind->read(&memory, fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].version, BASE, &function))
+	if (kind->read(&memory, fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].version, code, &function))
 		return 0;
 	must(utf8_is_valid(function.name) && utf8_is_valid(function.file));
 	must(!strpbrk(function.name, "\n\r\t\x1b") && !strpbrk(function.file, "\n\r\t\x1b"));

@@ -5,8 +5,8 @@
 
 Of node's stacks at least 99.5 % must reach the root, with and without its perf map; with the map its
 functions have their names. Java is asked for its names by its own attach protocol; of its stacks, without frame
-pointers, at least 99 % must reach the root on both samplers, and none may be wrong (java_stacks.py). Code of Erlang and of
-LuaJIT keeps no frames: such stacks must not be called complete.
+pointers, at least 99 % must reach the root on both samplers, and none may be wrong (java_stacks.py). Code of Erlang
+keeps no frames: such stacks must not be called complete.
 LIMPET names the limpet to test. Ends with "N passed, N failed".
 """
 
@@ -214,7 +214,7 @@ def try_luajit(report):
     if not shutil.which("luajit"):
         report.skip("luajit", "not installed")
         return
-    try_other(report, "luajit", "luajit", OTHERS / "hot.lua", least=None)
+    try_other(report, "luajit", "luajit", OTHERS / "hot.lua")
 
 
 def main():

@@ -19,9 +19,9 @@
 #define THREADS 16
 #define NAMES   10
 
-static const char *const names[NAMES] = { "hsa",      "hip",       "roctx",   "hip_compiler",
-					  "rccl",     "rocdecode", "rocjpeg", "rocattach",
-					  "rocshmem", "hipFile" };
+static const char *const names[NAMES] = { "hsa",     "hip",       "roctx",   "hip_compiler",
+					  "rccl",    "rocdecode", "rocjpeg", "rocattach",
+					  "hipFile", "rocshmem" };
 static int failures;
 
 #define CHECK(condition)                                                                \
@@ -105,7 +105,7 @@ static void every_name(void)
 	}
 	CHECK(rocprofiler_register_iterate_registration_info(tell, told) == ROCP_REG_SUCCESS);
 	CHECK(!strncmp(told, "hsa 60200 1;hip 60200 1;roctx 60200 1;hip_compiler 60200 1;", 59));
-	CHECK(strstr(told, "rocshmem 60200 1;hipFile 60200 1;"));
+	CHECK(strstr(told, "hipFile 60200 1;rocshmem 60200 1;"));
 	told[0] = 0;
 	told_limit = 2;
 	rocprofiler_register_iterate_registration_info(tell, told);
@@ -320,6 +320,26 @@ static void attach(void)
 	CHECK(announced == 1);
 }
 
+static void *attach_one(void *unused)
+{
+	(void)unused;
+	return (void *)(intptr_t)rocprofiler_register_attach(NULL, "a.so");
+}
+
+/* An attach lasts 300 ms. */
+static void attach_at_once(void)
+{
+	pthread_t threads[2];
+	void *code;
+
+	for (unsigned i = 0; i < 2; i++)
+		CHECK(!pthread_create(&threads[i], NULL, attach_one, NULL));
+	for (unsigned i = 0; i < 2; i++) {
+		pthread_join(threads[i], &code);
+		CHECK((intptr_t)code == ROCP_REG_SUCCESS);
+	}
+}
+
 static void attach_refused(void)
 {
 	const char *code = getenv("PROBE_CODE");
@@ -471,13 +491,13 @@ static const struct {
 	{                   \
 #name, name \
 	}
-	SCENARIO(strings),  SCENARIO(every_name),  SCENARIO(bad_arguments),
-	SCENARIO(too_many), SCENARIO(disabled),    SCENARIO(secure),
-	SCENARIO(at_once),  SCENARIO(with_tool),   SCENARIO(without_sdk),
-	SCENARIO(refused),  SCENARIO(from_inside), SCENARIO(meanwhile),
-	SCENARIO(attach),   SCENARIO(attach_off),  SCENARIO(attach_refused),
-	SCENARIO(garbage),  SCENARIO(each),        SCENARIO(thread_words),
-	SCENARIO(forks),    SCENARIO(stay),
+	SCENARIO(strings),        SCENARIO(every_name),  SCENARIO(bad_arguments),
+	SCENARIO(too_many),       SCENARIO(disabled),    SCENARIO(secure),
+	SCENARIO(at_once),        SCENARIO(with_tool),   SCENARIO(without_sdk),
+	SCENARIO(refused),        SCENARIO(from_inside), SCENARIO(meanwhile),
+	SCENARIO(attach),         SCENARIO(attach_off),  SCENARIO(attach_refused),
+	SCENARIO(attach_at_once), SCENARIO(garbage),     SCENARIO(each),
+	SCENARIO(thread_words),   SCENARIO(forks),       SCENARIO(stay),
 };
 
 int main(int argc, char **argv)

@@ -2,15 +2,19 @@
  * A profiler library for tests: writes down what the register library gives it and does what its
  * environment says.  RECORDING_LOG is the file to append to; RECORDING_ANSWER the answer of
  * rocprofiler_set_api_table; RECORDING_REGISTERS a name to register from inside; RECORDING_SLEEPS
- * the milliseconds that taking a table lasts; RECORDING_ATTACH the answer of an attach.
+ * the milliseconds that taking a table lasts; RECORDING_ATTACH the answer of an attach,
+ * RECORDING_ATTACH_SLEEPS the milliseconds that it lasts; with RECORDING_ATTACHES a tool attaches
+ * from inside of it.
  */
 #include <rocprofiler-register/rocprofiler-register.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -71,12 +75,31 @@ int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t insta
 	return number("RECORDING_ANSWER");
 }
 
+static void *attach_on_a_thread_for_tools(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_NAME, "limpet-tool");
+	note("inside %d\n", (int)rocprofiler_register_attach(NULL, "b.so"));
+	return NULL;
+}
+
+static void attach_from_inside(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, attach_on_a_thread_for_tools, NULL))
+		pthread_join(thread, NULL);
+}
+
 int limpet_inprocess_attach(const void *libc, const char *environment, const char *tools,
 			    char *text, size_t room)
 {
 	uint32_t count = 0;
 
 	note("attach %s %s\n", tools, libc ? "libc" : "none");
+	usleep((useconds_t)number("RECORDING_ATTACH_SLEEPS") * 1000);
+	if (number("RECORDING_ATTACHES"))
+		attach_from_inside();
 	if (environment)
 		memcpy(&count, environment, sizeof(count));
 	for (const char *at = environment + sizeof(count); count; count--) {

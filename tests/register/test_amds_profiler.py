@@ -18,6 +18,7 @@ AMDS = STANDIN / "amd_register"
 WITH_SDK = f"{AMDS}:{STANDIN / 'amd_sdk'}"
 RCCL = STANDIN / "librccl.so.1"
 AGENT = "limpet-agent"
+NAMES = {"hsa", "hip", "roctx", "hip_compiler", "rccl", "rocattach", "unnamed"}
 
 
 class Program:
@@ -78,6 +79,18 @@ class AmdsProfiler(harness.TargetTest):
                     program = Program(self, ROCP_TOOL_ATTACH="1", **hidden)
                     self.visit(program, *options)
                     self.assertEqual(program.ask("attach"), [["attach", "0"]])
+                    self.assertTrue(program.ask("go"))
+
+    def test_names_that_are_gone(self):
+        """AMD's library keeps the pointer that a runtime gave it."""
+        for names in ("kept", "unmapped"):
+            for hidden in ({}, {"LD_PRELOAD": str(RCCL), "STANDIN_RCCL_HIDDEN": "1"}):
+                with self.subTest(names=names, hidden=hidden):
+                    program = Program(self, AMDS, STANDIN_NAMES=names, **hidden)
+                    self.visit(program)
+                    found = self.found(program)
+                    self.assertLessEqual(program.tables - {"rccl"}, found)
+                    self.assertLessEqual(found, NAMES)
                     self.assertTrue(program.ask("go"))
 
     def test_nothing_is_left_that_was_not_asked_for(self):

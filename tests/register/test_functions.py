@@ -4,6 +4,7 @@ Every function of the register library, through probe.c: one process for each ca
 library remembers for as long as the process lives.
 """
 
+import shutil
 import subprocess
 import unittest
 
@@ -82,6 +83,16 @@ class Functions(unittest.TestCase):
     def test_tool_that_is_visible(self):
         self.check_with_tool(self.ground(RECORDING), PROBE_TOOL=str(TESTS / "visible_tool.so"))
 
+    def test_profiler_on_the_loaders_path(self):
+        """By the names under which AMD's library looks for one; not beside this library."""
+        for name in ("librocprofiler-sdk.so", "librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0"):
+            with self.subTest(name=name):
+                ground = self.ground()
+                folder = ground.path / "elsewhere"
+                folder.mkdir()
+                shutil.copy(RECORDING, folder / name)
+                self.check_with_tool(ground, LD_LIBRARY_PATH=f"{ground.path}:{folder}", **FORCED)
+
     def test_profiler_named_by_the_environment(self):
         self.check_with_tool(self.ground(), ROCPROFILER_REGISTER_LIBRARY=str(RECORDING))
 
@@ -119,6 +130,15 @@ class Functions(unittest.TestCase):
         self.assertEqual(words, (first + ["detach"]) * 3 + ["attach other.so libc", "detach"])
         # The first attach, "hip" as it comes, and all with each of three more.
         self.assertEqual(self.tables(ground), ["hsa", "hip"] + ["hsa", "hip"] * 3)
+
+    def test_two_attaches_at_once(self):
+        ground = self.probe("attach_at_once", self.ground(RECORDING), RECORDING_ATTACH_SLEEPS="300")
+        self.assertEqual([line[0] for line in ground.lines()], ["attach", "attach"])
+
+    def test_a_tool_that_attaches_while_it_is_attached(self):
+        """It is refused at once: the attach that it would wait for waits for it."""
+        ground = self.probe("attach_at_once", self.ground(RECORDING), RECORDING_ATTACHES="1")
+        self.assertEqual([line for line in ground.lines() if line[0] == "inside"], [["inside", "6"]] * 2)
 
     def test_attach_leaks_nothing(self):
         self.probe("attach", self.ground(RECORDING), ASAN_OPTIONS="detect_leaks=1")

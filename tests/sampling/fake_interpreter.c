@@ -1,6 +1,7 @@
 /*
- * A program that passes for an interpreter of PHP, Ruby or Perl: its symbols, and a state that
- * leads anywhere.  Compiled with what it claims to be: PHP_API, RUBY_VERSION, PERL_VERSION.
+ * A program that passes for an interpreter of PHP, Ruby, Perl or Lua: its symbols, and a state
+ * that leads anywhere.  Compiled with what it claims to be: PHP_API, RUBY_VERSION, PERL_VERSION,
+ * LUA_VERSION.
  *
  *   argument: cycle     frames and threads that lead to each other
  *             garbage   functions and texts whose sizes and addresses make no sense
@@ -29,10 +30,20 @@ EXPORTED uint64_t *PL_curinterp = state, PL_ppaddr[512];
 EXPORTED void Perl_runops_standard(void)
 {
 }
+#elif defined(LUA_VERSION)
+extern const char lua_ident[];
+EXPORTED const char lua_ident[] =
+	"$LuaVersion: Lua " LUA_VERSION "  Copyright and more than that $";
+static uint64_t state[32], shared[64], values[8][8];
+#define STATE state
 #else
 extern uint64_t executor_globals[225], module_registry[7];
 EXPORTED uint64_t executor_globals[225], module_registry[7];
 static uint64_t bucket[4], module[4];
+#endif
+
+#ifndef STATE
+#define STATE 0
 #endif
 
 static uint64_t frames[8][16], functions[8][32], texts[8][16];
@@ -88,6 +99,30 @@ static void lay_out_frames(unsigned turn)
 	state[26] = (uintptr_t)functions[0];
 	state[28] = (uintptr_t)stacks[0];
 }
+#elif defined(LUA_VERSION)
+#define FUNCTION(turn) (turn)
+#define TEXT(turn)     (turn)
+static void lay_out_frames(unsigned turn)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		functions[i][1] = 10;
+		functions[i][3] = turn % 3 ? turn : odd(turn) << 32 | (uint32_t)odd(turn / 3);
+		texts[i][1] = turn % 5 ? 4 : odd(turn);
+		values[i][0] = (uintptr_t)&values[i][2];
+		values[i][1] = 0x46;
+		values[i][3] = 6;
+		values[i][5] = turn % 7 ? (uintptr_t)functions[i] : odd(turn / 7);
+		frames[i][0] = (uintptr_t)values[i];
+		frames[i][2] = (uintptr_t)frames[(i + 1) % 8];
+		frames[i][4] = odd(turn + i);
+		frames[i][7] = (uint64_t)turn << 50;
+	}
+	state[1] = 8;
+	state[3] = (uintptr_t)shared;
+	state[4] = (uintptr_t)frames[0];
+	state[11] = turn % 2 ? 0 : odd(turn);
+	shared[33] = (uintptr_t)state;
+}
 #else
 #define FUNCTION(turn) 0x701a
 #define TEXT(turn)     (0x5 | (turn) << 13)
@@ -130,7 +165,9 @@ EXPORTED void execute_ex(int is_changing);
 
 EXPORTED __attribute__((noinline)) void execute_ex(int is_changing)
 {
-	for (unsigned turn = 1;; turn++)
+	uint64_t *volatile here = STATE;
+
+	for (unsigned turn = 1; here || turn; turn++)
 		if (is_changing && turn % 1000 == 0)
 			lay_out(turn / 1000);
 		else

@@ -1,9 +1,9 @@
-"""Functions of Ruby, PHP and Perl in stacks: the right ones, with the right lines; and programs that pass for their
+"""Functions of Ruby, PHP, Perl and Lua in stacks: the right ones, with the right lines; and programs that pass for their
 interpreters.
 
 Each program in languages/ says in comments which function a line leads to.
 
-RUBY, PHP, PERL: the interpreters; Debian's own when not given.
+RUBY, PHP, PERL, LUA, LUAJIT: the interpreters; Debian's own when not given (LUA: several, apart by blanks).
 """
 
 import json
@@ -25,6 +25,7 @@ BUILT = pathlib.Path(os.environ["SAMPLING_PROGRAMS"])
 SAMPLES = 100
 SHARE = 0.99
 NO_SAMPLES = 5  # the exit code
+VERSIONS_OF_LUA = os.environ.get("LUA", "lua5.1 lua5.2 lua5.3 lua5.4").split()
 
 
 def cpu_ticks(pid):
@@ -44,9 +45,9 @@ class Case(unittest.TestCase):
             time.sleep(0.02)
         self.assertIsNone(process.poll())
 
-    def start(self, *command, ticks=15):
+    def start(self, *command, ticks=15, **options):
         """A program that is past its beginning."""
-        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, **options)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.wait_for(process, lambda: cpu_ticks(process.pid) >= ticks)
@@ -99,7 +100,7 @@ class Program:
 class Language:
     """What is the same for all of them."""
 
-    interpreter = program = None
+    interpreter = program = language = None
     roots = ("<main>",)
     leaf = "burn"
     functions = ()
@@ -124,7 +125,7 @@ class Language:
         self.check_stacks(stacks, self.roots)
         self.assertIn(f"{self.leaf} ({self.truth.path.name})", run("report", self.path).stdout)
         exported = self.folder / "only.folded"
-        self.assertEqual(run("export", self.path, "--only", self.title.lower(), "-o", exported).returncode, 0)
+        self.assertEqual(run("export", self.path, "--only", self.language or self.title.lower(), "-o", exported).returncode, 0)
         only = {name for line in exported.read_text().splitlines() for name in line.rsplit(" ", 1)[0].split(";")[1:]}
         self.assertIn(self.leaf, only)
         self.assertNotIn("_start", only)
@@ -242,6 +243,74 @@ class Perl(Language, Case):
     callback, calling = "main::by_burning", "main::callback"
 
 
+class LuaProgram(Program):
+    """Functions of Lua are values without names: they are told by the line where they begin."""
+
+    def named(self, name):
+        line = next((i for i, line in enumerate(self.lines, 1) if re.search(rf"\bfunction (shop\.)?{name}\(", line)), 0)
+        return f"function <{self.path.name}:{line}>"
+
+    def callees(self, frame):
+        return [self.named(name) for name in super().callees(frame)]
+
+
+class LuaLanguage(Language):
+    title = "Lua"
+    language = "lua"
+    program = "program.lua"
+
+    def setUp(self):
+        super().setUp()
+        self.truth = LuaProgram(self.program, self.leaf)
+        self.leaf = self.truth.leaf = self.truth.named("burn")
+        self.waiting, self.callback, self.calling = map(self.truth.named, ("waiting", "by_burning", "callback"))
+        self.functions = tuple(map(self.truth.named, ("nested", "recursion", "by_burning", "index", "generator", "trying")))
+
+    def start(self, *command, **options):
+        """One that waits reads from a pipe that nobody writes to."""
+        process = super().start(*command, stdin=subprocess.PIPE, **options)
+        self.addCleanup(process.stdin.close)
+        return process
+
+
+def of_lua(version):
+    """The last one shows everything, the others what is not the same in all versions."""
+
+    class Lua(LuaLanguage, Case):
+        interpreter = version
+        if version != VERSIONS_OF_LUA[-1]:
+            test_waits = test_without_kernel_programs = test_native_frames_between = None
+
+    Lua.__name__ = Lua.__qualname__ = pathlib.Path(version).name.replace(".", "_")
+    return Lua
+
+
+for found in VERSIONS_OF_LUA:
+    globals()[pathlib.Path(found).name.replace(".", "_")] = of_lua(found)
+
+
+@unittest.skipUnless(os.uname().machine == "x86_64", "functions of LuaJIT are known on x86-64 only")
+class LuaJit(LuaLanguage, Case):
+    """Interpreted: what is compiled has inlined what it calls."""
+
+    title = "LuaJIT"
+    interpreter = os.environ.get("LUAJIT", "luajit")
+
+    def start(self, *command, **options):
+        return super().start(command[0], "-joff", *command[1:], **options)
+
+    def test_compiled(self):
+        """Known is the function in which it was entered; the code that runs is shown as what it is."""
+        process = Case.start(self, self.interpreter, self.truth.path, "nested", ticks=30)
+        compiled = [[frame.function for frame in stack] for stack in self.record(process.pid)]
+        compiled = [names for names in compiled if "[JIT of luajit]" in names]
+        self.assertGreater(len(compiled), 0)
+        known = {"<main>", *map(self.truth.named, ("nested", "inner", "burn"))}
+        for names in compiled:
+            self.assertIn(names[names.index("[JIT of luajit]") - 1], known, names)
+            self.assertEqual([name for name in names if name in known][:1], ["<main>"], names)
+
+
 class Strangers(Case):
     """Programs that pass for an interpreter."""
 
@@ -255,9 +324,10 @@ class Strangers(Case):
         self.check_unknown("php8.9", "no functions of PHP, native frames only: its version (module API 99999999)")
         self.check_unknown("perl5.99", "no functions of Perl, native frames only: version 5.99 is not known")
         self.check_unknown("ruby9.9", "no functions of Ruby, native frames only: version 9.9 is not known")
+        self.check_unknown("lua9.9", "no functions of Lua, native frames only: version 9.9.9 is not known")
 
     def test_liars(self):
-        for name in ("php8.2", "ruby3.1", "perl5.36"):
+        for name in ("php8.2", "ruby3.1", "perl5.36", "lua5.4"):
             for mode in ("cycle", "garbage", "changing"):
                 with self.subTest(name=name, mode=mode):
                     process = self.start(BUILT / name, mode, ticks=2)

@@ -51,8 +51,8 @@ def read_answer(connection):
 class Server:
     """Use as a context manager."""
 
-    def __init__(self, *arguments, **how):
-        command = [LIMPET, "ui", "--json", "--no-open", *map(str, arguments)]
+    def __init__(self, *arguments, verb="ui", **how):
+        command = [LIMPET, verb, "--json", "--no-open", *map(str, arguments)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how)
         line = self.process.stdout.readline()
         if not line:

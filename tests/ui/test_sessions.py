@@ -5,14 +5,32 @@ Sessions of `limpet ui`: a live program from the list of processes to its detach
 Environment: LIMPET is the executable under test, PROGRAMS the folder with the built test programs.
 """
 
+import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
-from server import PATIENCE_S, Server, program, wait_until
+from server import LIMPET, PATIENCE_S, Server, program, wait_until
+
+# Reads and asks for memory in a thread, and computes a little, for ever.
+READER = """
+import threading, time
+def work():
+    blocks = []
+    while True:
+        with open("/proc/self/stat", "rb") as file:
+            blocks.append(bytearray(file.read()[:1] * 200000))
+        sum(range(2000))
+        if len(blocks) > 50:
+            blocks.clear()
+        time.sleep(0.001)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(3600)
+"""
 
 
 class Sessions(unittest.TestCase):
@@ -101,7 +119,7 @@ class Sessions(unittest.TestCase):
     def test_refusals_say_why(self):
         with Server() as server:
             for body, status in (({"pid": 2 ** 22 + 7}, 404), ({"pid": server.process.pid}, 400),
-                                 ({"pid": os.getpid(), "traces": ["alloc"]}, 409)):
+                                 ({"pid": 2 ** 22 + 7, "traces": ["alloc"]}, 404)):
                 answer = server.post("/api/sessions", body)
                 self.assertEqual(answer.status, status, answer.raw)
                 self.assertTrue(answer.json()["error"]["what"])
@@ -155,6 +173,91 @@ class Sessions(unittest.TestCase):
                 process.send_signal(signal.SIGINT)
                 self.assertEqual(process.wait(PATIENCE_S), 0)
             self.assertFalse(os.path.exists(page))
+
+class Recorded(unittest.TestCase):
+    """Sessions that trace, or are written to a file: by the engine of `limpet record`."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="recorded-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.target = subprocess.Popen([sys.executable, "-c", READER])
+        self.addCleanup(self.target.wait)
+        self.addCleanup(self.target.kill)
+
+    def start(self, server, **more):
+        answer = server.post("/api/sessions", {"pid": self.target.pid, **more})
+        if answer.status == 409 and os.geteuid():
+            self.skipTest(answer.json()["error"]["what"])
+        self.assertEqual(answer.status, 200, answer.raw)
+        return answer.json()["session"]
+
+    def report(self, path):
+        done = subprocess.run([LIMPET, "report", path, "--json"], capture_output=True, text=True, timeout=PATIENCE_S,
+                              check=True)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def test_traces_are_seen_while_they_come_in(self):
+        with Server(cwd=self.folder) as server:
+            session = self.start(server, traces=["io", "alloc"], sample={"hz": 199, "off_cpu": False})
+            self.assertEqual((session["traces"], session["recording"]), (["io", "alloc"], ""))
+            spans = server.wait_for("/api/spans?session=1", lambda answer: answer["columns"]["lane"])
+            self.assertIn("calls", [lane["type"] for lane in spans["lanes"]])
+            # The lane is that of a thread that has samples, too.
+            server.wait_for("/api/spans?session=1", lambda answer: any(lane["thread"] >= 0 for lane in answer["lanes"]))
+            alloc = server.wait_for("/api/flame?session=1&kind=alloc", lambda answer: answer["total"] > 0)
+            self.assertEqual(alloc["unit"], "bytes")
+            server.wait_for("/api/live?session=1&since=0", lambda answer: answer["session"]["samples"] > 0 and
+                            answer["session"]["calls"] > 0 and "alloc" in answer["session"]["kinds"])
+            self.assertEqual(server.post("/api/sessions/1/detach").json()["session"]["state"], "detached")
+            self.assertTrue(server.ask("/api/spans?session=1")["columns"]["lane"])
+            self.assertEqual(server.end(), 0)
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertIsNone(self.target.poll())
+
+    def test_a_recording_that_is_kept(self):
+        with Server(cwd=self.folder) as server:
+            session = self.start(server, record=True)
+            name = f"limpet-{self.target.pid}.limpet"
+            self.assertEqual((session["state"], session["recording"]), ("recording", name))
+            server.wait_for("/api/live?session=1&since=0", lambda answer: answer["session"]["samples"] > 0)
+            self.assertEqual(server.post("/api/sessions/1/stop").json()["session"]["state"], "stopped")
+            seen = server.ask("/api/sessions")["sessions"][0]["samples"]
+            self.assertEqual(self.report(os.path.join(self.folder, name))["samples"], seen)
+            # The next one is another file.
+            self.assertEqual(server.post("/api/sessions/1/start").status, 200)
+            self.assertEqual(server.post("/api/sessions/1/close").status, 200)
+            self.assertEqual(server.end(), 0)
+
+    def test_no_such_trace(self):
+        with Server(cwd=self.folder) as server:
+            answer = server.post("/api/sessions", {"pid": self.target.pid, "traces": ["nonsense"]})
+            self.assertEqual(answer.status, 400, answer.raw)
+            self.assertIn("nonsense", answer.json()["error"]["what"])
+            self.assertEqual(server.ask("/api/sessions")["sessions"], [])
+
+    def test_record_and_watch(self):
+        path = os.path.join(self.folder, "it.limpet")
+        with Server("-p", self.target.pid, "-o", path, "--io-trace", "-F", 199, "--ui", verb="record") as server:
+            self.assertEqual(server.ask("/api/about")["open"], [1])
+            server.wait_for("/api/live?session=1&since=0", lambda answer: answer["session"]["samples"] > 0 and
+                            answer["session"]["calls"] > 0)
+            self.assertEqual(server.ask("/api/sessions")["sessions"][0]["recording"], path)
+            server.wait_for("/api/spans?session=1", lambda answer: answer["columns"]["lane"])
+            for verb in ("close", "start"):
+                self.assertEqual(server.post(f"/api/sessions/1/{verb}").status, 409)
+            self.assertEqual(server.end(), 0)
+        summary = self.report(path)
+        self.assertGreater(min(summary["samples"], summary["calls"]), 0)
+        self.assertIsNone(self.target.poll())
+
+    def test_record_and_watch_refuses(self):
+        for arguments in (["--ui", "--", "true"], ["--ui", "-p", str(self.target.pid), "-p", str(os.getpid())]):
+            done = subprocess.run([LIMPET, "record", *arguments], capture_output=True, text=True, timeout=PATIENCE_S,
+                                  cwd=self.folder, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("--ui", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 if __name__ == "__main__":

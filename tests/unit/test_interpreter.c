@@ -1,6 +1,6 @@
 /*
- * Functions of Ruby and PHP: what is read of foreign memory, and where frames belong among native
- * ones.
+ * Functions of Ruby, PHP and Lua: what is read of foreign memory, and where frames belong among
+ * native ones.
  */
 #include "unit.h"
 
@@ -49,6 +49,10 @@ static void knows_interpreters_by_name(void **state)
 	assert_false(interpreter_php.is_name("phpize"));
 	assert_true(interpreter_ruby.is_name("libruby-3.1.so.3.1"));
 	assert_false(interpreter_ruby.is_name("rubygems"));
+	assert_true(interpreter_lua.is_name("lua5.4"));
+	assert_true(interpreter_lua.is_name("liblua5.1.so.0.0.0"));
+	assert_false(interpreter_lua.is_name("luajit"));
+	assert_true(interpreter_luajit.is_name("libluajit-5.1.so.2.1.0"));
 }
 
 static void reads_texts_up_to_the_end_of_memory(void **state)
@@ -160,6 +164,71 @@ static void reads_functions_of_php(void **state)
 	assert_int_equal(interpreter_php.read(&memory, 802, BASE, &function), -EFAULT);
 }
 
+static void put_text(size_t offset, unsigned kind_at, unsigned kind, const char *text)
+{
+	image[offset + kind_at] = (unsigned char)kind;
+	memcpy(image + offset + 24, text, strlen(text) + 1);
+}
+
+/* Lua 5.4: distances from the line before, and one that is known. */
+static void reads_functions_of_lua(void **state)
+{
+	const signed char lines[] = { 1, 0, -128, -2 };
+	struct function function = { 0 };
+
+	(void)state;
+	memset(image, 0, sizeof(image));
+	image[8] = 10;
+	put_half(28, sizeof(lines));
+	put_half(40, 1);
+	put_half(44, 12);
+	put(64, BASE + 4096);
+	put(88, BASE + 2048);
+	put(96, BASE + 3072);
+	put(112, BASE + 1024);
+	put_text(1024, 8, 4, "@/srv/shop.lua");
+	memcpy(image + 2048, lines, sizeof(lines));
+	put_half(3072, 2);
+	put_half(3076, 1000);
+	assert_int_equal(interpreter_lua.read(&memory, 50404, BASE, &function), 0);
+	assert_string_equal(function.name, "function <shop.lua:12>");
+	assert_string_equal(function.file, "/srv/shop.lua");
+	assert_int_equal(interpreter_lua.line(&function, BASE + 4096), 0);
+	assert_int_equal(interpreter_lua.line(&function, BASE + 4096 + 4), 13);
+	assert_int_equal(interpreter_lua.line(&function, BASE + 4096 + 8), 13);
+	assert_int_equal(interpreter_lua.line(&function, BASE + 4096 + 12), 1000);
+	assert_int_equal(interpreter_lua.line(&function, BASE + 4096 + 16), 998);
+	function_done(&function);
+	put_half(28, UINT32_MAX);
+	assert_int_equal(interpreter_lua.read(&memory, 50404, BASE, &function), -EFAULT);
+	image[8] = 9;
+	assert_int_equal(interpreter_lua.read(&memory, 50404, BASE, &function), -EFAULT);
+}
+
+static void reads_functions_of_luajit(void **state)
+{
+	struct function function = { 0 };
+
+	(void)state;
+	memset(image, 0, sizeof(image));
+	image[9] = 7;
+	put_half(12, 4);
+	put(64, BASE + 1024);
+	put_half(76, 3);
+	put(80, BASE + 2048);
+	put_text(1024, 9, 4, "return 1\nand more");
+	memcpy(image + 2048, "\1\2\3", 3);
+	assert_int_equal(interpreter_luajit.read(&memory, 201, BASE + 104, &function), 0);
+	assert_string_equal(function.name, "<main>");
+	assert_string_equal(function.file, "[string \"return 1?and more\"]");
+	assert_int_equal(interpreter_luajit.line(&function, BASE + 104 + 8), 1);
+	assert_int_equal(interpreter_luajit.line(&function, BASE + 104 + 16), 3);
+	assert_int_equal(interpreter_luajit.line(&function, BASE), 0);
+	function_done(&function);
+	image[1024 + 9] = 5;
+	assert_int_equal(interpreter_luajit.read(&memory, 201, BASE + 104, &function), -EFAULT);
+}
+
 #define LOOP  1050
 #define PLACE 1
 
@@ -169,7 +238,7 @@ static int read_nothing(const struct target_memory *unused, unsigned version, ui
 {
 	(void)unused;
 	(void)version;
-	if (code == 4)
+	if (code == 12)
 		return -ENOENT;
 	*ret = (struct function){ .name = strdup("f"), .file = strdup(""), .is_native = code & 1 };
 	return 0;
@@ -231,9 +300,9 @@ static void check_merge(enum stack_end end, const uint64_t *native, size_t nativ
 	{                                           \
 		9, 1ull << KERNEL_PYTHON_MARK_SHIFT \
 	}
-#define HIDDEN                                      \
-	{                                           \
-		4, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+#define HIDDEN                                       \
+	{                                            \
+		12, 1ull << KERNEL_PYTHON_MARK_SHIFT \
 	}
 #define NONE                                        \
 	{                                           \
@@ -270,6 +339,26 @@ static void counts_loops_from_the_outside(void **state)
 	CHECK_MERGE(STACK_CUT, PLACE, 8, LOOP, 9);
 }
 
+#define COMPILED_AT(number)             \
+	{                               \
+		KERNEL_COMPILED, number \
+	}
+#define OF_C                                                    \
+	{                                                       \
+		KERNEL_NATIVE, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+	}
+
+/* Compiled code stays, in the functions that it was compiled from; so does a loop that runs a
+ * function of C. */
+static void keeps_compiled_code_and_runs_of_c(void **state)
+{
+	const uint64_t native[] = { 7, 2000, 8, LOOP, 9 };
+	const struct kernel_python_frame frames[] = { COMPILED_AT(1), CALL, ENTRY, OF_C };
+
+	(void)state;
+	CHECK_MERGE(STACK_COMPLETE, 7, 2000, PLACE, PLACE, 8, LOOP, 9);
+}
+
 static void leaves_out_what_no_loop_runs(void **state)
 {
 	const uint64_t native[] = { 7, 8 };
@@ -287,6 +376,9 @@ int main(void)
 		cmocka_unit_test(finds_lines_of_ruby),
 		cmocka_unit_test(finds_the_machine_of_ruby),
 		cmocka_unit_test(reads_functions_of_php),
+		cmocka_unit_test(reads_functions_of_lua),
+		cmocka_unit_test(reads_functions_of_luajit),
+		cmocka_unit_test(keeps_compiled_code_and_runs_of_c),
 		cmocka_unit_test(puts_functions_where_they_belong),
 		cmocka_unit_test(counts_loops_from_the_outside),
 		cmocka_unit_test(leaves_out_what_no_loop_runs),

@@ -8,6 +8,7 @@
 
 #include "shared/arch/elf.h"
 #include "shared/arch/signal_frame.h"
+#include "shared/unwind/luajit.h"
 
 #include "host/unwind/walk.h"
 
@@ -35,9 +36,13 @@ static const struct unwind_row rows[] = {
 	ROW(0xb00, UNWIND_SPECIAL | UNWIND_THROWS, 2, UNWIND_FP_SAME),
 	ROW(0xc00, UNWIND_SPECIAL, 3, UNWIND_FP_SAME),
 	ROW(0xd00, UNWIND_GO_PUSHED, 5, UNWIND_FP_SAME),
-	ROW(0xe00, UNWIND_NONE, 0, UNWIND_FP_SAME),
+	ROW(0xd80, UNWIND_SPECIAL, 4, UNWIND_FP_SAME),
+	ROW(0xdc0, UNWIND_SPECIAL, 5, UNWIND_FP_SAME),
+	ROW(0xe00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64, LUAJIT_FP),
+	ROW(0xf00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64 | LUAJIT_ASSEMBLY, LUAJIT_FP),
+	ROW(0x1000, UNWIND_NONE, 0, UNWIND_FP_SAME),
 };
-static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 };
+static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18 };
 static const struct unwind_special specials[] = {
 	/* A realigned stack. */
 	{ .base = UNWIND_BASE_FP,
@@ -56,6 +61,19 @@ static const struct unwind_special specials[] = {
 	  .ra_saved = UNWIND_SAVED_AT_CFA,
 	  .offset = -8,
 	  .addition = 8,
+	  .ra_offset = -8 },
+	/* CFA = r10 + 8, which whom it calls leaves alone. */
+	{ .base = UNWIND_BASE_REGISTER + 10,
+	  .ra_saved = UNWIND_SAVED_AT_CFA,
+	  .offset = 8,
+	  .ra_offset = -8,
+	  .is_kept = 1 },
+	/* CFA = [sp - 24] + 16, saved by whom it calls. */
+	{ .base = UNWIND_BASE_SP,
+	  .is_dereferenced = 1,
+	  .ra_saved = UNWIND_SAVED_AT_CFA,
+	  .offset = -24,
+	  .addition = 16,
 	  .ra_offset = -8 },
 };
 static const struct unwind_table table = {
@@ -135,6 +153,40 @@ static void walks_rows_up_to_the_end(void **state)
 	assert_int_equal(frames[1], CODE + 0x210);
 	assert_int_equal(frames[2], CODE + 0x310);
 	assert_int_equal(frames[3], CODE + 0x605);
+}
+
+/* The frame lies some words up, and leads to a state that leads back to it. */
+static void finds_the_frame_of_luajit(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(1, place(40)); /* a frame that has been left */
+	put(5, place(40));
+	put(50, place(3) | 1);
+	put(12, CODE + 0x605);
+	result = walk_from(CODE + 0xe10, 1);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 2);
+	put(50, place(2));
+	result = walk_from(CODE + 0xe10, 1);
+	assert_int_equal(result.end, STACK_GENERATED);
+	assert_int_equal(result.count, 1);
+}
+
+/* Where it calls C its frame is whole, whatever the state runs by now. */
+static void knows_the_frame_of_the_assembly_of_luajit(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(0, CODE + 0xf10);
+	put(10, CODE + 0x605);
+	result = walk_from(CODE + 0x100, 1);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	result = walk_from(CODE + 0xf10, 1);
+	assert_int_equal(result.end, STACK_GENERATED);
 }
 
 /* Below the stack pointer nothing can be read here, as in copies. */
@@ -305,6 +357,41 @@ static void uses_other_registers_only_while_they_are_known(void **state)
 	assert_int_equal(stack_walk(&space, &registers, &reader, frames, 8).end, STACK_COMPLETE);
 }
 
+static void uses_a_register_that_was_left_alone(void **state)
+{
+	struct walk_registers registers = {
+		.pc = CODE + 0x100, .sp = STACK, .mask = 1 << 10, .all = { [10] = place(6) }
+	};
+	struct walk_result result;
+
+	(void)state;
+	put(0, CODE + 0xd85);
+	put(6, CODE + 0x605);
+	result = stack_walk(&space, &registers, &reader, frames, 8);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	put(0, CODE + 0x210); /* with another one in between nobody knows */
+	put(4, CODE + 0xd85);
+	assert_int_equal(stack_walk(&space, &registers, &reader, frames, 8).end, STACK_NO_RULE);
+}
+
+/* The callee of four words has saved it in its third; the leaf has not yet, or not any more. */
+static void reads_what_whom_it_called_has_saved(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(1, place(8));
+	put(3, CODE + 0xdc5);
+	put(9, CODE + 0x605);
+	result = walk_from(CODE + 0x200, 0);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	assert_int_equal(frames[2], CODE + 0x605);
+	put(0, CODE + 0xdc5);
+	assert_int_equal(walk_from(CODE + 0x100, 0).end, STACK_NO_RULE);
+}
+
 static void follows_frame_pointers_through_code_without_rules(void **state)
 {
 	(void)state;
@@ -396,6 +483,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
 		cmocka_unit_test_setup(walks_rows_up_to_the_end, clear),
+		cmocka_unit_test_setup(finds_the_frame_of_luajit, clear),
+		cmocka_unit_test_setup(knows_the_frame_of_the_assembly_of_luajit, clear),
 		cmocka_unit_test_setup(finds_a_stack_pointer_that_was_kept_below, clear),
 		cmocka_unit_test_setup(goes_on_where_another_had_to_stop, clear),
 		cmocka_unit_test_setup(finds_the_handler_of_an_exception, clear),
@@ -407,6 +496,8 @@ int main(void)
 		cmocka_unit_test_setup(steps_over_a_signal, clear),
 		cmocka_unit_test_setup(finds_the_caller_of_a_realigned_stack, clear),
 		cmocka_unit_test_setup(uses_other_registers_only_while_they_are_known, clear),
+		cmocka_unit_test_setup(uses_a_register_that_was_left_alone, clear),
+		cmocka_unit_test_setup(reads_what_whom_it_called_has_saved, clear),
 		cmocka_unit_test_setup(follows_frame_pointers_through_code_without_rules, clear),
 		cmocka_unit_test_setup(ends_with_a_reason, clear),
 		cmocka_unit_test_setup(a_zero_is_no_end, clear),

@@ -16,7 +16,7 @@ static const char *const kinds[UNWIND_KINDS] = {
 	[UNWIND_PLT] = "plt",          [UNWIND_SIGNAL] = "signal", [UNWIND_END] = "end",
 	[UNWIND_SPECIAL] = "special",  [UNWIND_BAD] = "bad",       [UNWIND_NEWER] = "newer",
 	[UNWIND_GO_GOBUF] = "gobuf",   [UNWIND_GO_CGO] = "cgo",    [UNWIND_GO_FP] = "go_fp",
-	[UNWIND_GO_PUSHED] = "pushed",
+	[UNWIND_GO_PUSHED] = "pushed", [UNWIND_LUAJIT] = "luajit",
 };
 
 static void print_special(const struct unwind_special *special)

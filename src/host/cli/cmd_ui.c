@@ -10,13 +10,10 @@
 #include "host/cli/doctor/members.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
+#include "host/cli/ui_page.h"
 #include "host/cli/version.h"
-#include "host/core/cleanup.h"
-#include "host/core/ending.h"
-#include "host/core/print.h"
 #include "host/core/text.h"
 #include "host/ui/browser.h"
-#include "host/ui/ui.h"
 
 struct ui_values {
 	uint64_t port;
@@ -68,62 +65,6 @@ static int values_check(const struct ui_values *values, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-static void address_print_json(const struct ui_address *address)
-{
-	struct json json = { .out = stdout };
-
-	json_object(&json, NULL);
-	json_text(&json, "event", "listening");
-	json_text(&json, "url", address->url);
-	json_number(&json, "port", address->port);
-	json_text(&json, "socket", address->socket ? address->socket : "");
-	json_text(&json, "ssh", address->ssh);
-	json_object_end(&json);
-}
-
-static void address_print(const struct ui_address *address)
-{
-	print(stdout, "%s\n", address->url);
-	if (address->socket || secure_getenv("SSH_CONNECTION"))
-		print(stdout, "from another machine: %s\n", address->ssh);
-	print(stdout, "Ctrl-C ends it and detaches from everything\n");
-	fflush(stdout);
-}
-
-static int ui_wait(struct ui_server *server, const struct ui_values *values,
-		   const struct ui_options *options, struct err *err)
-{
-	struct browser browser = { 0 };
-	struct ui_address address;
-	CLEANUP(close) int signals = ending_prepare(err);
-	int r;
-
-	if (signals < 0)
-		return signals;
-	ui_address(server, &address);
-	if (values->is_json)
-		address_print_json(&address);
-	else
-		address_print(&address);
-	if (!values->no_open && address.port)
-		browser_open(&browser, address.url, options->user, options->group);
-	r = ui_serve(server, signals, err);
-	browser_close(&browser);
-	return r;
-}
-
-static int ui_run_options(const struct ui_values *values, struct ui_options *options,
-			  struct err *err)
-{
-	struct ui_server *server = NULL;
-	int r = ui_start(&server, options, err);
-
-	if (!r)
-		r = ui_wait(server, values, options, err);
-	ui_stop(server);
-	return r;
-}
-
 static enum exit_code ui_run(char **argv)
 {
 	struct ui_values values = { 0 };
@@ -136,7 +77,8 @@ static enum exit_code ui_run(char **argv)
 		invoker_find(&options.user, &options.group);
 		options.port = (uint16_t)values.port;
 		options.socket = values.socket;
-		(void)!ui_run_options(&values, &options, &err);
+		(void)!ui_page_run(&options,
+				   &(struct ui_page_words){ values.no_open, values.is_json }, &err);
 	}
 	return report_end("ui", values.is_json && err.code, &err);
 }

@@ -13,10 +13,11 @@ struct shown_values {
 	bool full_paths;
 };
 
-#define ONLY_OPTION(field)                                                                      \
-	{                                                                                       \
-		0, "only", "LANGUAGE", "use only frames of python, ruby, php, perl, or native", \
-			OPTION_TEXT, (field) + offsetof(struct shown_values, only)              \
+#define ONLY_OPTION(field)                                                                         \
+	{                                                                                          \
+		0, "only", "LANGUAGE",                                                             \
+			"use only frames of python, ruby, php, perl, lua, or native", OPTION_TEXT, \
+			(field) + offsetof(struct shown_values, only)                              \
 	}
 #define FULL_PATHS_OPTION(field)                                                                 \
 	{                                                                                        \

@@ -133,7 +133,32 @@ bool interpreter_binary_function(const struct interpreter_binary *binary, uint64
 	return symbol;
 }
 
-bool interpreter_binary_data(const struct interpreter_binary *binary, struct code_range *ret)
+bool interpreter_binary_largest(const struct interpreter_binary *binary, struct code_range *ret)
+{
+	CLEANUP(elf_source_close) struct elf_source source = { 0 };
+	const struct module *module = binary->module;
+	struct symbol_table starts = { 0 };
+	uint64_t largest = 0;
+
+	if (!elf_source_open_again(&source, module->image_path, module->path) &&
+	    !elf_starts_add(source.elf, &starts))
+		symbol_table_finish(&starts);
+	for (size_t i = 0; i < starts.count; i++) {
+		const struct symbol *symbol = &starts.items[i];
+
+		if (symbol->end - symbol->address <= largest)
+			continue;
+		largest = symbol->end - symbol->address;
+		*ret = (struct code_range){ symbol->address + binary->bias,
+					    symbol->end + binary->bias };
+	}
+	symbol_table_done(&starts);
+	return largest;
+}
+
+/* The first segment with these rights. */
+static bool find_segment(const struct interpreter_binary *binary, unsigned rights,
+			 struct code_range *ret)
 {
 	CLEANUP(elf_source_close) struct elf_source source = { 0 };
 	const struct module *module = binary->module;
@@ -145,10 +170,20 @@ bool interpreter_binary_data(const struct interpreter_binary *binary, struct cod
 		return false;
 	for (size_t i = 0; i < MIN(count, (size_t)INT32_MAX); i++)
 		if (gelf_getphdr(source.elf, (int)i, &head) && head.p_type == PT_LOAD &&
-		    head.p_flags & PF_W) {
+		    head.p_flags & rights) {
 			*ret = (struct code_range){ head.p_vaddr + binary->bias,
 						    head.p_vaddr + head.p_memsz + binary->bias };
 			return true;
 		}
 	return false;
+}
+
+bool interpreter_binary_code(const struct interpreter_binary *binary, struct code_range *ret)
+{
+	return find_segment(binary, PF_X, ret);
+}
+
+bool interpreter_binary_data(const struct interpreter_binary *binary, struct code_range *ret)
+{
+	return find_segment(binary, PF_W, ret);
 }

@@ -73,7 +73,8 @@ bool interpreter_is_word(const char *name, const char *word);
 
 /* All kinds, ended by NULL. */
 extern const struct interpreter_kind *const interpreter_kinds[];
-extern const struct interpreter_kind interpreter_ruby, interpreter_php, interpreter_perl;
+extern const struct interpreter_kind interpreter_ruby, interpreter_php, interpreter_perl,
+	interpreter_lua, interpreter_luajit;
 
 /* -ENOENT: there is none.  Opens files, looks at no memory of the process. */
 int interpreter_binary_find(const struct space *space, const struct interpreter_kind *kind,
@@ -82,6 +83,12 @@ int interpreter_binary_find(const struct space *space, const struct interpreter_
 /* The function that holds an address of the process; false: none is known. */
 bool interpreter_binary_function(const struct interpreter_binary *binary, uint64_t address,
 				 struct code_range *ret);
+
+/* The largest function of its file, by where functions begin; false: none is known. */
+bool interpreter_binary_largest(const struct interpreter_binary *binary, struct code_range *ret);
+
+/* Its code, in the process; false: it has none. */
+bool interpreter_binary_code(const struct interpreter_binary *binary, struct code_range *ret);
 
 /* Its writable data, in the process; false: it has none. */
 bool interpreter_binary_data(const struct interpreter_binary *binary, struct code_range *ret);

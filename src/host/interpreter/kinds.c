@@ -4,8 +4,6 @@
 #include "host/interpreter/kind.h"
 
 const struct interpreter_kind *const interpreter_kinds[] = {
-	&interpreter_ruby,
-	&interpreter_php,
-	&interpreter_perl,
-	NULL,
+	&interpreter_ruby, &interpreter_php,    &interpreter_perl,
+	&interpreter_lua,  &interpreter_luajit, NULL,
 };

@@ -6,7 +6,7 @@
 #include "host/interpreter/interpreter_private.h"
 
 struct merged {
-	__u64 place;
+	__u64 place;   /* 0: of a function of C, which is a native frame */
 	bool is_entry; /* the last one of its group */
 };
 
@@ -16,6 +16,7 @@ struct merging {
 	size_t native_count;
 	struct merged *frames;
 	size_t frame_count, taken; /* of the frames */
+	size_t compiled;           /* the native frame that was compiled from functions */
 	__u64 *ret;
 	size_t count;
 };
@@ -27,7 +28,11 @@ static void add_frame(struct merging *self, struct interpreter *interpreter,
 	const struct function *function;
 	struct merged merged;
 
-	if (!frame->code)
+	if (frame->code == KERNEL_COMPILED)
+		self->compiled = at;
+	if (frame->code == KERNEL_NATIVE)
+		self->frames[self->frame_count++] = (struct merged){ .is_entry = true };
+	if (!frame->code || frame->code == KERNEL_COMPILED || frame->code == KERNEL_NATIVE)
 		return;
 	function = interpreter_function_of(interpreter, frame->code);
 	if (!function)
@@ -45,7 +50,7 @@ static bool is_loop(const struct merging *self, size_t i)
 	const struct code_range *loop = &self->interpreter->loop;
 	uint64_t address = self->native[i] - (i > 0);
 
-	return address >= loop->start && address < loop->end;
+	return i == self->compiled || (address >= loop->start && address < loop->end);
 }
 
 static size_t count_loops(const struct merging *self)
@@ -71,9 +76,23 @@ static void put_group(struct merging *self)
 	bool is_last = false;
 
 	for (; !is_last && self->taken < self->frame_count; self->taken++) {
-		self->ret[self->count++] = self->frames[self->taken].place;
+		if (self->frames[self->taken].place)
+			self->ret[self->count++] = self->frames[self->taken].place;
 		is_last = self->frames[self->taken].is_entry;
 	}
+}
+
+/* What it runs, in its place; compiled code is what runs it. */
+static void put_loop(struct merging *self, size_t i, size_t groups)
+{
+	size_t before = self->count;
+
+	if (i == self->compiled)
+		self->ret[self->count++] = self->native[i];
+	for (; groups; groups--)
+		put_group(self);
+	if (self->count == before)
+		self->ret[self->count++] = self->native[i];
 }
 
 /* Complete stacks have the same outermost frames on both sides: a loop without a group has just
@@ -90,9 +109,8 @@ static void merge(struct merging *self, bool is_complete)
 			self->ret[self->count++] = self->native[i];
 			continue;
 		}
-		for (; more; more--)
-			put_group(self);
-		put_group(self);
+		put_loop(self, i, more + 1);
+		more = 0;
 	}
 	while (!is_complete && self->taken < self->frame_count)
 		put_group(self);
@@ -106,6 +124,7 @@ size_t interpreter_merge(struct interpreter *interpreter, const struct sample *s
 				.native = sample->frames + sample->kernel_count,
 				.native_count = sample->user_count,
 				.frames = known,
+				.compiled = SIZE_MAX,
 				.ret = ret };
 
 	for (size_t i = 0; i < MIN(count, ARRAY_SIZE(known)); i++)

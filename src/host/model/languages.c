@@ -14,6 +14,7 @@ static const char *const languages[] = {
 	"ruby",
 	"php",
 	"perl",
+	"lua",
 };
 
 /* "[name]" alone, or followed by a blank and the file; NULL: another one. */
@@ -41,7 +42,7 @@ const char *language_path(const char *path)
 	const char *file =
 		language == LANGUAGE_NATIVE ? path : file_behind(path, languages[language]);
 
-	return *file ? file : path;
+	return file && *file ? file : path;
 }
 
 const char *language_name(unsigned language)

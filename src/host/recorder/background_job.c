@@ -63,8 +63,14 @@ static void background_note(struct background_job *self, bool is_running)
 					  .sampled = { .sampler = "", .summary = "" },
 					  .bytes = recorder_file_bytes(self->recorder) };
 
-	if (recorder_sampling(self->recorder))
+	if (!is_running)
+		state.err = self->err;
+
+	if (recorder_sampling(self->recorder)) {
 		sampling_totals(recorder_sampling(self->recorder), &state.sampled);
+		sampling_reasons(recorder_sampling(self->recorder), state.reasons,
+				 sizeof(state.reasons));
+	}
 	recorder_totals(self->recorder, &state.traced);
 	pthread_mutex_lock(&self->lock);
 	self->state = state;

@@ -74,7 +74,9 @@ struct background_state {
 	uint64_t turns;
 	struct sampling_totals sampled;
 	struct tracing_totals traced;
-	uint64_t bytes; /* of the file, so far */
+	uint64_t bytes;                     /* of the file, so far */
+	char reasons[SAMPLING_REASONS_MAX]; /* sampling_reasons() */
+	struct err err;                     /* what ended it; code 0: nothing went wrong */
 };
 
 /* Returns when it is attached, or waits for its first period; else it has failed, and there is

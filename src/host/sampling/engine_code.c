@@ -9,6 +9,7 @@
 #include "host/process/procfs.h"
 #include "host/unwind/arch/code.h"
 #include "host/unwind/engine.h"
+#include "host/unwind/luajit_rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -82,6 +83,12 @@ static struct unwind_row find_rule(const struct space *space)
 	return found;
 }
 
+static struct unwind_row rule_of(const struct space *space, const struct space_range *range,
+				 struct unwind_row entered)
+{
+	return engine_of(space, range)->frames == FRAMES_OF_LUAJIT ? luajit_compiled : entered;
+}
+
 static int make_table(const struct space *space, const struct space_range *range,
 		      struct unwind_row rule, struct made_code *ret)
 {
@@ -109,7 +116,8 @@ static void give_tables(struct engine_code *code, struct space *space)
 
 	for (size_t i = 0; !r && i < space->count; i++)
 		if (is_without_frames(space, &space->ranges[i])) {
-			r = make_table(space, &space->ranges[i], rule, &made[count]);
+			r = make_table(space, &space->ranges[i],
+				       rule_of(space, &space->ranges[i], rule), &made[count]);
 			count += !r;
 		}
 	if (!r && (count || code->has_rules)) {

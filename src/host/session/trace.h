@@ -35,6 +35,9 @@ int trace_request(const struct trace_options *options, char ret[RINGS_REQUEST_MA
 /* Bits of all that the options mean. */
 uint32_t trace_domains(const struct trace_options *options);
 
+/* "alloc", "hip", ...: the word of an option before "-trace".  Bits; 0: there is none. */
+uint32_t trace_domains_named(const char *word);
+
 struct trace {
 	struct rings *rings; /* written by the target: nothing in it can be trusted */
 	struct rings layout; /* as we made it: use these numbers, not those of the rings */

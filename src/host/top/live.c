@@ -240,6 +240,16 @@ bool live_thread_number(const struct live *live, pid_t tid, uint32_t *ret)
 	return entry;
 }
 
+bool live_thread_find(struct live *self, pid_t tid, uint32_t *ret)
+{
+	bool is_there;
+
+	pthread_mutex_lock(&self->lock);
+	is_there = live_thread_number(self, tid, ret);
+	pthread_mutex_unlock(&self->lock);
+	return is_there;
+}
+
 bool live_thread_process(struct live *self, pid_t tid, pid_t *ret)
 {
 	uint32_t number;

@@ -62,3 +62,5 @@ bool live_thread_process(struct live *live, pid_t tid, pid_t *ret);
 
 /* The number of a thread in the model, for a reader; false: it had no sample. */
 bool live_thread_number(const struct live *live, pid_t tid, uint32_t *ret);
+/* The same for others: by the time it is used, it may be another thread's. */
+bool live_thread_find(struct live *live, pid_t tid, uint32_t *ret);

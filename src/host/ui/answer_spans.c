@@ -22,14 +22,16 @@ static const char *const lane_type_names[] = {
 	[LANE_QUEUE] = "queue",
 };
 
-/* A live session has none. */
+/* Those of a live session were loaded beside it. */
 static int session_spans(struct ui_session *session, struct err *err)
 {
-	struct model *model = session->store.model;
+	struct model *model;
 
-	if (!model)
+	ui_session_follow(session);
+	model = ui_session_calls(session);
+	if (!model || ui_session_is_live(session))
 		return 0;
-	return spans_load(&session->spans, model,
+	return spans_load(&session->calls.shown.spans, model,
 			  session->origin_ns + (model->first.boot_ns - model->first.monotonic_ns))
 		       ? err_set(err, -ENOMEM, "calls: no memory")
 		       : 0;
@@ -138,8 +140,10 @@ static void drawing_columns(struct drawing *self)
 	self->domain = columns_add(self->columns, "domain", COLUMN_U8);
 }
 
-static void lanes_describe(struct json *json, const struct spans *spans)
+static void lanes_describe(struct json *json, const struct ui_session *session)
 {
+	const struct spans *spans = &session->calls.shown.spans;
+
 	json_list(json, "lanes");
 	for (size_t i = 0; i < spans->lane_count; i++) {
 		const struct span_lane *lane = &spans->lanes[i];
@@ -148,7 +152,7 @@ static void lanes_describe(struct json *json, const struct spans *spans)
 		json_number(json, "number", i);
 		json_text(json, "title", lane->title);
 		json_text(json, "type", lane_type_names[lane->type]);
-		json_signed(json, "thread", lane->thread);
+		json_signed(json, "thread", ui_session_thread(session, lane->thread, lane->tid));
 		json_number(json, "depth", lane->depth);
 		json_number(json, "spans", lane->spans);
 		json_object_end(json);
@@ -161,21 +165,26 @@ static void lanes_describe(struct json *json, const struct spans *spans)
 }
 
 /* Lanes of the threads that were asked for, and all that are no thread's. */
-static bool *lanes_choose(const struct spans *spans, const struct ui_range *range)
+static bool *lanes_choose(const struct ui_session *session, const struct ui_range *range)
 {
+	const struct spans *spans = &session->calls.shown.spans;
 	bool *wanted = calloc(spans->lane_count + 1, sizeof(*wanted));
 
 	for (size_t i = 0; wanted && i < spans->lane_count; i++) {
-		wanted[i] = !range->thread_count || spans->lanes[i].thread < 0;
+		const struct span_lane *lane = &spans->lanes[i];
+		int64_t thread = ui_session_thread(session, lane->thread, lane->tid);
+
+		wanted[i] = !range->thread_count || lane->thread < 0;
 		for (uint32_t j = 0; j < range->thread_count; j++)
-			wanted[i] |= spans->lanes[i].thread == (int64_t)range->threads[j];
+			wanted[i] |= thread == (int64_t)range->threads[j];
 	}
 	return wanted;
 }
 
-static int spans_draw(struct drawing *self, const struct ui_command *command)
+static int spans_draw(struct drawing *self, const struct ui_session *session,
+		      const struct ui_command *command)
 {
-	CLEANUP(free) bool *wanted = lanes_choose(self->spans, &command->range);
+	CLEANUP(free) bool *wanted = lanes_choose(session, &command->range);
 
 	self->is_wanted = wanted;
 	self->pending =
@@ -202,21 +211,23 @@ int answer_spans(struct ui *ui, const struct ui_command *command, struct reply *
 
 	if (!session)
 		return err->code;
-	self.spans = &session->spans;
+	self.spans = &session->calls.shown.spans;
 	self.from_ns = command->range.from_ns;
 	self.to_ns = command->range.to_ns ? command->range.to_ns : ui_session_end_ns(session) + 1;
 	self.pixel_ns =
 		MAX((self.to_ns - MIN(self.to_ns, self.from_ns)) / MAX(command->width, 1u), 1u);
 	r = columns_init(&columns);
 	if (!r)
-		r = spans_draw(&self, command);
+		r = spans_draw(&self, session, command);
 	free(self.pending);
 	if (r)
 		return err_set(err, r, "calls: no memory");
-	column_pool(&columns, columns_add(&columns, "names", COLUMN_TEXTS), &session->spans.names);
-	lanes_describe(&columns.facts, &session->spans);
-	json_number(&columns.facts, "left_out", self.left_out + session->spans.left_out);
-	json_text(&columns.facts, "empty", session->spans.count ? "" : no_calls);
+	column_pool(&columns, columns_add(&columns, "names", COLUMN_TEXTS),
+		    &session->calls.shown.spans.names);
+	lanes_describe(&columns.facts, session);
+	json_number(&columns.facts, "left_out",
+		    self.left_out + session->calls.shown.spans.left_out);
+	json_text(&columns.facts, "empty", session->calls.shown.spans.count ? "" : no_calls);
 	return reply_columns(reply, &columns, command->is_json, err);
 }
 
@@ -262,26 +273,27 @@ int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *
 	if (columns_init(&columns))
 		return err_set(err, -ENOMEM, "arrows: no memory");
 	to = flow_columns_add(&columns);
-	for (size_t i = 0; i < session->spans.count; i++) {
-		const struct span *work = &session->spans.items[i], *cause;
+	for (size_t i = 0; i < session->calls.shown.spans.count; i++) {
+		const struct span *work = &session->calls.shown.spans.items[i], *cause;
 
 		if (!work->is_work || work->begin_ns < command->range.from_ns ||
 		    (command->range.to_ns && work->begin_ns >= command->range.to_ns))
 			continue;
-		cause = spans_cause(&session->spans, work);
+		cause = spans_cause(&session->calls.shown.spans, work);
 		if (cause && count < command->limit)
 			flow_write(&columns, &to, cause, work);
 		count += cause && count < command->limit;
 		more += cause != NULL;
 	}
 	json_number(&columns.facts, "more", more - count);
-	json_text(&columns.facts, "empty", session->spans.count ? "" : no_calls);
+	json_text(&columns.facts, "empty", session->calls.shown.spans.count ? "" : no_calls);
 	return reply_columns(reply, &columns, command->is_json, err);
 }
 
 /* One call and what it caused, with all that was recorded of them. */
 struct span_search {
 	struct json json;
+	const struct ui_session *session;
 	struct model *model;
 	uint64_t correlation, origin_ns;
 	bool wants_work, is_found;
@@ -295,7 +307,8 @@ static void call_write(struct span_search *self, const struct call *call, const 
 	json_object(json, key);
 	json_text(json, "name", call_name(call));
 	json_text(json, "domain", domain_name(call->function->domain));
-	json_number(json, "thread", call->thread->number);
+	json_signed(json, "thread",
+		    ui_session_thread(self->session, call->thread->number, call->thread->tid));
 	json_number(json, "begin_ns", call->begin_ns - MIN(call->begin_ns, self->origin_ns));
 	json_number(json, "end_ns", call->end_ns - MIN(call->end_ns, self->origin_ns));
 	json_object(json, "values");
@@ -334,7 +347,8 @@ int answer_span(struct ui *ui, const struct ui_command *command, struct reply *r
 
 	if (!session)
 		return err->code;
-	self.model = session->store.model;
+	self.session = session;
+	self.model = ui_session_calls(session);
 	json_object(&self.json, NULL);
 	if (self.model && command->correlation) {
 		self.origin_ns = session->origin_ns +
@@ -397,7 +411,7 @@ static int alloc_add(const struct call *call, void *context)
 /* Time of devices: the call that launched it, then what ran. */
 static int gpu_add_all(struct weighing *self, const struct ui_session *session)
 {
-	const struct spans *spans = &session->spans;
+	const struct spans *spans = &session->calls.shown.spans;
 
 	for (size_t i = 0; i < spans->count; i++) {
 		const struct span *work = &spans->items[i], *cause = spans_cause(spans, work);
@@ -426,7 +440,7 @@ static int gpu_add_all(struct weighing *self, const struct ui_session *session)
 
 static int weights_gather(struct weighing *self, struct ui_session *session)
 {
-	struct model *model = session->store.model;
+	struct model *model = ui_session_calls(session);
 	uint64_t origin_ns;
 
 	if (!model)

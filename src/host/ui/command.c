@@ -43,7 +43,7 @@ static bool range_is_sound(const struct ui_range *range)
 static bool wish_is_sound(const struct ui_wish *wish)
 {
 	if (wish->pid < 0 || wish->hz > HZ_MAX || wish->trace_count > UI_TRACES_MAX ||
-	    wish->has_start > 1 || wish->off_cpu > 1 || wish->children > 1)
+	    wish->has_start > 1 || wish->off_cpu > 1 || wish->children > 1 || wish->is_recorded > 1)
 		return false;
 	for (unsigned i = 0; i < UI_TRACES_MAX; i++)
 		if (!text_ends(wish->traces[i], UI_TRACE_MAX))

@@ -63,7 +63,8 @@ struct ui_wish {
 	uint32_t hz; /* 0: no samples */
 	uint64_t start_tick;
 	uint8_t has_start, off_cpu, children, trace_count;
-	uint32_t padding;
+	uint8_t is_recorded; /* into a file that is kept */
+	uint8_t padding[3];
 	char traces[UI_TRACES_MAX][UI_TRACE_MAX];
 };
 

@@ -21,6 +21,9 @@ static const struct live_limits session_limits = {
 	.threads = 1u << 14,
 };
 
+/* Bytes between samples of memory, as record --alloc-sample has it. */
+#define ALLOC_SAMPLE (512u << 10)
+
 static const unsigned kind_bits[UI_KINDS] = {
 	[UI_CPU] = KINDS_ON_CPU,
 	[UI_OFF_CPU] = KINDS_OFF_CPU,
@@ -74,16 +77,61 @@ static int process_check(const struct ui_wish *wish, char *ret_name, size_t room
 	return err_exit(err, process.has_ended ? EXIT_NO_PROCESS : EXIT_NOT_ATTACHABLE);
 }
 
+static int traces_read(const struct ui_wish *wish, uint32_t *ret, struct err *err)
+{
+	*ret = 0;
+	for (unsigned i = 0; i < wish->trace_count; i++) {
+		uint32_t domains = trace_domains_named(wish->traces[i]);
+
+		if (!domains) {
+			err_set(err, -EINVAL, "there is no trace '%s'", wish->traces[i]);
+			err_fix(err, "limpet record --help names them: alloc is --alloc-trace");
+			return err_exit(err, EXIT_USAGE);
+		}
+		*ret |= domains;
+	}
+	return 0;
+}
+
+static struct sampling_options sampling_of(const struct ui_session *self, bool off_cpu)
+{
+	return (struct sampling_options){ .sampler = { .pid = self->wish.pid,
+						       .hz = self->wish.hz,
+						       .on_cpu = true,
+						       .off_cpu = off_cpu,
+						       .kernel_frames = true,
+						       .children = self->wish.children } };
+}
+
+/* Memory is traced by samples with stacks: what the page shows of it is who asked for it. */
+static int job_begin(struct ui_session *self, bool off_cpu, struct err *err)
+{
+	const struct sampling_options sampling = sampling_of(self, off_cpu);
+	struct live_job_options options = {
+		.job = { .recorder = { .pids = &self->wish.pid,
+				       .has_children = self->wish.children,
+				       .session.is_strict = true,
+				       .version = self->version },
+			 .times.duration_ns = UINT64_MAX },
+		.sampling = self->wish.hz ? &sampling : NULL,
+		.live = self->live,
+		.is_kept = self->wish.is_recorded,
+	};
+	struct trace_options *trace = &options.job.recorder.trace;
+	int r = traces_read(&self->wish, &trace->domains, err);
+
+	if (trace->domains & trace_domains_named("alloc"))
+		trace->alloc_sample = ALLOC_SAMPLE;
+	if (!r)
+		r = live_job_start(&self->job, &options, err);
+	if (!r)
+		self->wish.off_cpu = off_cpu && self->wish.hz;
+	return r;
+}
+
 static int source_begin(struct ui_session *self, bool off_cpu, struct err *err)
 {
-	const struct sampling_options options = {
-		.sampler = { .pid = self->wish.pid,
-			     .hz = self->wish.hz,
-			     .on_cpu = true,
-			     .off_cpu = off_cpu,
-			     .kernel_frames = true,
-			     .children = self->wish.children },
-	};
+	const struct sampling_options options = sampling_of(self, off_cpu);
 	int r = source_start(&self->source, self->live, &options, err);
 
 	if (!r)
@@ -91,20 +139,38 @@ static int source_begin(struct ui_session *self, bool off_cpu, struct err *err)
 	return r;
 }
 
+static int sampling_begin(struct ui_session *self, bool off_cpu, struct err *err)
+{
+	return self->wish.trace_count || self->wish.is_recorded ? job_begin(self, off_cpu, err)
+								: source_begin(self, off_cpu, err);
+}
+
+/* What came before is added up; a recording in memory goes. */
+static void former_end(struct ui_session *self)
+{
+	self->lost += self->facts.lost;
+	self->facts = (struct source_facts){ 0 };
+	source_free(self->source);
+	self->source = NULL;
+	calls_done(&self->calls);
+	live_job_free(self->job);
+	self->job = NULL;
+}
+
 /* Waits are a wish, samples are a must. */
 int ui_session_start(struct ui_session *self, struct err *err)
 {
 	int r;
 
-	if (self->source) {
-		self->lost += self->facts.lost;
-		source_free(self->source);
-		self->source = NULL;
-	}
-	r = source_begin(self, self->wish.off_cpu, err);
-	if (r && self->wish.off_cpu) {
-		*err = (struct err){ 0 };
-		r = source_begin(self, /* off_cpu */ false, err);
+	former_end(self);
+	r = sampling_begin(self, self->wish.off_cpu, err);
+	if (r && self->wish.off_cpu && err->code != -EINVAL) {
+		struct err second = { 0 };
+
+		if (!sampling_begin(self, /* off_cpu */ false, &second)) {
+			*err = (struct err){ 0 };
+			r = 0;
+		}
 	}
 	if (!r)
 		self->state = UI_RECORDING;
@@ -112,7 +178,7 @@ int ui_session_start(struct ui_session *self, struct err *err)
 	return r;
 }
 
-int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, struct err *err)
+static int session_new(struct ui_session **ret, const struct ui_wish *wish, struct err *err)
 {
 	struct ui_session *self = calloc(1, sizeof(*self));
 	int r;
@@ -127,12 +193,56 @@ int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, struc
 	self->origin_ns = now_ns();
 	self->start_unix_ms = unix_ms_of(self->origin_ns);
 	self->own_cpu_ns = own_cpu_ns();
-	if (!r && wish->hz)
+	if (r)
+		ui_session_free(self);
+	else
+		*ret = self;
+	return r;
+}
+
+int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, const char *version,
+		      struct err *err)
+{
+	struct ui_session *self;
+	int r = session_new(&self, wish, err);
+
+	if (r)
+		return r;
+	self->version = version;
+	if (wish->hz || wish->trace_count)
 		r = ui_session_start(self, err);
 	if (r) {
 		ui_session_free(self);
 		return r;
 	}
+	ui_session_tick(self);
+	*ret = self;
+	return 0;
+}
+
+int ui_session_record(struct ui_session **ret, const struct live_job_options *given,
+		      struct err *err)
+{
+	struct live_job_options options = *given;
+	const struct sampler_options *sampler = given->sampling ? &given->sampling->sampler : NULL;
+	const struct ui_wish wish = { .pid = given->job.recorder.pids[0],
+				      .hz = sampler ? sampler->hz : 0,
+				      .off_cpu = sampler && sampler->off_cpu,
+				      .children = given->job.recorder.has_children,
+				      .is_recorded = 1 };
+	struct ui_session *self;
+	int r = session_new(&self, &wish, err);
+
+	if (r)
+		return r;
+	self->version = given->job.recorder.version;
+	options.live = self->live;
+	r = live_job_start(&self->job, &options, err);
+	if (r) {
+		ui_session_free(self);
+		return r;
+	}
+	self->state = UI_RECORDING;
 	ui_session_tick(self);
 	*ret = self;
 	return 0;
@@ -185,21 +295,46 @@ void ui_session_free(struct ui_session *session)
 	if (!session)
 		return;
 	source_free(session->source);
+	calls_done(&session->calls);
+	live_job_free(session->job);
 	live_free(session->live);
 	thread_watch_done(&session->watch);
 	curves_done(&session->curves);
 	stack_tree_done(&session->stacks[0]);
 	stack_tree_done(&session->stacks[1]);
-	spans_done(&session->spans);
 	store_close(&session->store);
 	free(session);
 }
 
+/* What the job says, as a source would. */
+static void job_look(struct ui_session *self)
+{
+	struct live_job_facts *job = malloc(sizeof(*job));
+
+	if (!job)
+		return;
+	live_job_look(self->job, job);
+	self->facts = (struct source_facts){
+		.sampler = job->state.sampled.sampler,
+		.summary = job->state.sampled.summary,
+		.lost = job->state.sampled.counts.lost,
+		.has_ended = !job->state.is_running && job->state.ending == ENDING_EXIT,
+		.error = job->state.err,
+	};
+	memcpy(self->facts.reasons, job->state.reasons, sizeof(self->facts.reasons));
+	if (job->state.is_full)
+		err_set(&self->facts.error, -EFBIG,
+			"what is recorded in memory has %llu MiB, and no more is taken",
+			(unsigned long long)LIVE_JOB_BYTES_MAX >> 20);
+	free(job);
+}
+
 void ui_session_look(struct ui_session *self)
 {
-	if (!self->source)
-		return;
-	source_look(self->source, &self->facts);
+	if (self->source)
+		source_look(self->source, &self->facts);
+	if (self->job)
+		job_look(self);
 	if (self->state != UI_RECORDING)
 		return;
 	if (self->facts.has_ended)
@@ -208,13 +343,47 @@ void ui_session_look(struct ui_session *self)
 		self->state = UI_FAILED;
 }
 
+static void job_end(struct ui_session *self)
+{
+	struct err err = { 0 };
+
+	if (self->job && live_job_end(self->job, &err) && !self->facts.error.code)
+		self->facts.error = err;
+}
+
 void ui_session_stop(struct ui_session *self, enum ui_state state)
 {
 	if (self->source)
 		source_stop(self->source);
 	ui_session_look(self);
+	job_end(self);
 	if (self->state != UI_ENDED)
 		self->state = state;
+}
+
+void ui_session_follow(struct ui_session *self)
+{
+	struct live_job_facts *job = self->job ? malloc(sizeof(*job)) : NULL;
+
+	if (!job)
+		return;
+	live_job_look(self->job, job);
+	calls_follow(&self->calls, self->job, job->state.bytes, self->origin_ns);
+	free(job);
+}
+
+struct model *ui_session_calls(const struct ui_session *self)
+{
+	return ui_session_is_live(self) ? self->calls.shown.model : self->store.model;
+}
+
+int64_t ui_session_thread(const struct ui_session *self, int64_t number, int32_t tid)
+{
+	uint32_t live;
+
+	if (!ui_session_is_live(self) || number < 0)
+		return number;
+	return live_thread_find(self->live, tid, &live) ? (int64_t)live : -1;
 }
 
 void ui_session_tick(struct ui_session *self)
@@ -222,6 +391,8 @@ void ui_session_tick(struct ui_session *self)
 	if (!ui_session_is_live(self))
 		return;
 	ui_session_look(self);
+	if (self->state == UI_ENDED || self->state == UI_FAILED)
+		job_end(self);
 	if (self->state == UI_ENDED) {
 		thread_watch_end(&self->watch);
 		return;

@@ -8,10 +8,11 @@
 #include "host/top/live.h"
 #include "host/top/source.h"
 #include "host/top/thread_watch.h"
+#include "host/ui/calls.h"
 #include "host/ui/command.h"
 #include "host/ui/curves.h"
+#include "host/ui/live_job.h"
 #include "host/ui/slice.h"
-#include "host/ui/spans.h"
 #include "host/ui/stack_tree.h"
 #include "host/ui/store.h"
 
@@ -35,7 +36,9 @@ struct ui_session {
 	int64_t start_unix_ms;
 	/* Live: */
 	struct live *live;
-	struct source *source;
+	struct source *source;     /* of one that only samples */
+	struct live_job *job;      /* of one that is recorded */
+	const char *version;       /* of limpet */
 	struct source_facts facts; /* as of the last look */
 	uint64_t lost;             /* by sources before this one */
 	uint64_t own_cpu_ns;       /* limpet's when it began */
@@ -43,17 +46,28 @@ struct ui_session {
 	struct curves curves;
 	/* Opened: */
 	struct store store;
-	struct spans spans;
+	struct calls calls;
 	struct stack_tree stacks[2]; /* from the root, from the innermost function */
 };
 
-/* Begins to sample. */
-int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish,
+/* Begins to sample and to trace, where that is wished for. */
+int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, const char *version,
+		      struct err *err) MUST_CHECK;
+/* Begins what `limpet record` was asked for.  The options' live model is filled in. */
+int ui_session_record(struct ui_session **ret, const struct live_job_options *options,
 		      struct err *err) MUST_CHECK;
 /* Reads a recording. */
 int ui_session_load(struct ui_session **ret, const char *path, struct err *err) MUST_CHECK;
 /* Lets go of the process where that was not done. */
 void ui_session_free(struct ui_session *session);
+
+/* Takes what was read of a live session's calls meanwhile.  What ui_session_calls() said before is
+ * gone then. */
+void ui_session_follow(struct ui_session *session);
+/* Calls and work of devices as far as they are known; NULL: there are none. */
+struct model *ui_session_calls(const struct ui_session *session);
+/* The number of a thread of those calls among the session's; -1: it has no sample. */
+int64_t ui_session_thread(const struct ui_session *session, int64_t number, int32_t tid);
 
 static inline bool ui_session_is_live(const struct ui_session *session)
 {

@@ -2,10 +2,12 @@
  * A session as JSON.
  */
 #include "host/core/clock.h"
+#include "host/core/foreign.h"
 #include "host/model/statistics.h"
 #include "host/ui/session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,6 +23,7 @@ struct sample_facts {
 	uint64_t ends[STACK_ENDS];
 	uint64_t calls, dropped;
 	bool has_off_cpu, has_alloc, has_gpu;
+	char recording[256]; /* the file that is written and kept; "" */
 };
 
 static int oldest_read(const struct slice *slice, void *context)
@@ -32,6 +35,33 @@ static int oldest_read(const struct slice *slice, void *context)
 	if (facts->forgotten && slice->count)
 		facts->oldest_ns = slice->items[0].time_ns - slice->origin_ns;
 	return 0;
+}
+
+static void domains_look(const struct model *model, struct sample_facts *ret)
+{
+	for (uint32_t i = 0; i < model->process_count; i++)
+		for (uint32_t j = 0; j < model->processes[i]->function_count; j++) {
+			unsigned domain = model->processes[i]->functions[j].domain;
+
+			ret->has_alloc |= domain == DOMAIN_ALLOC;
+			ret->has_gpu |= domain_is_activity(domain);
+		}
+}
+
+/* What is recorded beside the samples. */
+static void job_facts(struct ui_session *session, struct sample_facts *ret)
+{
+	struct live_job_facts *job = session->job ? malloc(sizeof(*job)) : NULL;
+
+	if (!job)
+		return;
+	live_job_look(session->job, job);
+	ret->calls = job->calls;
+	ret->dropped = job->dropped;
+	foreign_copy(ret->recording, sizeof(ret->recording), job->path);
+	free(job);
+	if (ui_session_calls(session))
+		domains_look(ui_session_calls(session), ret);
 }
 
 static void live_facts(struct ui_session *session, struct sample_facts *ret)
@@ -48,17 +78,7 @@ static void live_facts(struct ui_session *session, struct sample_facts *ret)
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		ret->ends[i] = counts.ends[i];
 	(void)!ui_session_read(session, &all, KINDS_ALL, oldest_read, ret);
-}
-
-static void domains_look(const struct model *model, struct sample_facts *ret)
-{
-	for (uint32_t i = 0; i < model->process_count; i++)
-		for (uint32_t j = 0; j < model->processes[i]->function_count; j++) {
-			unsigned domain = model->processes[i]->functions[j].domain;
-
-			ret->has_alloc |= domain == DOMAIN_ALLOC;
-			ret->has_gpu |= domain_is_activity(domain);
-		}
+	job_facts(session, ret);
 }
 
 static void file_facts(const struct ui_session *session, struct sample_facts *ret)
@@ -139,13 +159,15 @@ static void samples_write(struct json *json, const struct sample_facts *facts)
 	kinds_write(json, facts);
 }
 
-/* "alloc;io" of the recording. */
+/* "alloc;io" of the recording; what was wished for of a live one. */
 static void traces_write(struct json *json, const struct ui_session *session)
 {
 	const char *at = session->store.model ? session->store.model->options : "";
 	char word[64];
 
 	json_list(json, "traces");
+	for (unsigned i = 0; i < session->wish.trace_count; i++)
+		json_text(json, NULL, session->wish.traces[i]);
 	for (; *at; at += strcspn(at, ";"), at += *at == ';') {
 		snprintf(word, sizeof(word), "%.*s", (int)MIN(strcspn(at, ";"), 63u), at);
 		json_text(json, NULL, word);
@@ -186,6 +208,7 @@ void ui_session_write(struct ui_session *session, struct json *json, const char 
 	json_bool(json, "off_cpu", session->wish.off_cpu);
 	samples_write(json, &facts);
 	traces_write(json, session);
+	json_text(json, "recording", facts.recording);
 	if (is_live)
 		json_rounded(json, "overhead_percent", overhead_percent(session), 2);
 	json_text(json, "error", session->facts.error.code ? session->facts.error.what : "");

@@ -35,6 +35,7 @@ static void lane_describe(struct loading *self, struct span_lane *lane, const st
 		return;
 	}
 	lane->thread = call->thread->number;
+	lane->tid = call->thread->tid;
 	thread_title(self->model, call->thread, lane->title, sizeof(lane->title));
 }
 

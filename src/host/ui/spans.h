@@ -31,6 +31,7 @@ struct span_lane {
 	char title[LANE_TITLE_MAX];
 	enum lane_type type;
 	int64_t thread; /* its number; -1: it is no thread's */
+	int32_t tid;    /* of it */
 	uint64_t spans;
 	unsigned depth;
 	uint64_t ends_ns[SPAN_LEVELS_MAX]; /* of what lies on each level, while it is filled */

@@ -80,7 +80,7 @@ static int child_start(struct ui_server *self, struct err *err)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(err, -errno, "socketpair: %s", strerror(errno));
 	(void)setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	self->broker = ends[0];
+	self->broker = self->ui.broker = ends[0];
 	self->front.broker = ends[1];
 	self->front.user = self->options.user ? self->options.user : NOBODY;
 	self->front.group = self->options.user ? self->options.group : NOBODY;
@@ -104,6 +104,8 @@ static void command_answer(struct ui_server *self, const struct ui_command *comm
 		err_set(&err, -ENOENT, "this limpet cannot do that");
 	else
 		(void)handler(&self->ui, command, &reply, &err);
+	if (reply.is_later)
+		return;
 	if (err.code)
 		reply_fail(&reply, &err);
 	(void)!reply_send(&reply, self->broker);
@@ -142,9 +144,16 @@ static int sessions_open(struct ui_server *self, struct err *err)
 	int r = 0;
 
 	if (self->options.pid) {
-		r = ui_session_attach(&session, &wish, err);
+		r = ui_session_attach(&session, &wish, self->options.version, err);
 		if (!r)
 			r = session_add(self, session, err);
+	}
+	if (!r && self->options.record) {
+		r = ui_session_record(&session, self->options.record, err);
+		if (!r)
+			r = session_add(self, session, err);
+		if (!r)
+			self->ui.recorded = session->id;
 	}
 	for (size_t i = 0; !r && i < ARRAY_SIZE(self->options.files); i++) {
 		if (!self->options.files[i])
@@ -233,4 +242,22 @@ void ui_stop(struct ui_server *self)
 	}
 	if (self->is_bound)
 		listen_remove_socket(self->options.socket, self->options.user, self->options.group);
+}
+
+/* It is still there: such a session cannot be closed. */
+void ui_recorded(struct ui_server *self, struct ui_recorded *ret)
+{
+	struct live_job_facts *job = malloc(sizeof(*job));
+	struct ui_session *session =
+		sessions_find(&self->ui.sessions, self->ui.recorded, &(struct err){ 0 });
+
+	*ret = (struct ui_recorded){ .path = "" };
+	if (job && session) {
+		live_job_look(session->job, job);
+		*ret = (struct ui_recorded){ .path = job->path,
+					     .samples = job->state.sampled.counts.samples,
+					     .calls = job->calls,
+					     .err = session->facts.error };
+	}
+	free(job);
 }

@@ -9,12 +9,15 @@
 
 #include <sys/types.h>
 
+struct live_job_options;
+
 struct ui_options {
-	const char *version;  /* of limpet */
-	uint16_t port;        /* 0: any free one */
-	const char *socket;   /* a socket file instead; NULL */
-	pid_t pid;            /* sampled from the beginning; 0 */
-	const char *files[2]; /* recordings that are opened; NULL */
+	const char *version;                   /* of limpet */
+	uint16_t port;                         /* 0: any free one */
+	const char *socket;                    /* a socket file instead; NULL */
+	pid_t pid;                             /* sampled from the beginning; 0 */
+	const char *files[2];                  /* recordings that are opened; NULL */
+	const struct live_job_options *record; /* what is recorded and watched; NULL */
 	/* Who started it, also through sudo. */
 	uid_t user;
 	gid_t group;
@@ -42,3 +45,11 @@ int ui_serve(struct ui_server *server, int until, struct err *err) MUST_CHECK;
 /* Lets go of every process, and ends the HTTP process.  Does not wait for an answer that is being
  * made. */
 void ui_stop(struct ui_server *server);
+
+/* What became of `record`, after ui_stop(). */
+struct ui_recorded {
+	const char *path;
+	uint64_t samples, calls;
+	struct err err; /* what ended it; code 0: nothing went wrong */
+};
+void ui_recorded(struct ui_server *server, struct ui_recorded *ret);

@@ -181,14 +181,25 @@ static bool children_read(struct wish_reader *self)
 	return flag_take(self, &self->wish->children);
 }
 
+static bool record_read(struct wish_reader *self)
+{
+	return flag_take(self, &self->wish->is_recorded);
+}
+
 static const struct member wish_members[] = {
-	{ "pid", pid_read },       { "start", start_read },       { "sample", sample_read },
-	{ "traces", traces_read }, { "children", children_read }, { 0 },
+	{ "pid", pid_read },
+	{ "start", start_read },
+	{ "sample", sample_read },
+	{ "traces", traces_read },
+	{ "children", children_read },
+	{ "record", record_read },
+	{ 0 },
 };
 
 static const struct member start_members[] = {
 	{ "sample", sample_read },
 	{ "traces", traces_read },
+	{ "record", record_read },
 	{ 0 },
 };
 

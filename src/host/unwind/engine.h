@@ -9,7 +9,8 @@
 enum engine_frames {
 	FRAMES_BY_POINTER, /* it keeps a frame pointer, as far as is known */
 	FRAMES_BY_ENTRY,   /* all its code has the frame of the trampoline that enters it */
-	FRAMES_NONE,       /* neither */
+	FRAMES_OF_LUAJIT,  /* they can be looked for: shared/unwind/luajit.h */
+	FRAMES_NONE,       /* nothing of this */
 };
 
 struct engine {

@@ -31,6 +31,8 @@ enum unwind_kind {
 			     (by a signal handler, or on a stack that had been left), and ra is
 			     where the caller stands.  aarch64: it is in lr or at sp, and the
 			     handler has pushed the caller's lr before, which is at CFA - 16 */
+	UNWIND_LUAJIT, /* LuaJIT's frame is looked for, from sp up (luajit.h).  `cfa`: its size, and
+			  whose it is; `fp` as in UNWIND_SP */
 	UNWIND_KINDS,
 };
 
@@ -88,5 +90,8 @@ struct unwind_special {
 	/* Below the frame the CFA says nothing, and its caller needs none: it ends where the record
 	 * does that fp points to (UNWIND_SAVED_AT_BASE), or with sp.  HotSpot's interpreter lays
 	 * frames into the stack that its caller does not use. */
-	__u32 is_floored;
+	__u16 is_floored;
+	/* Behind a call of a function that leaves the base's register alone and calls nobody: the
+	 * innermost frame's is this one's, too. */
+	__u16 is_kept;
 };

@@ -98,6 +98,12 @@ struct kernel_python_frame {
 /* In the code of a frame: what runs outside of all functions.  The other bits are the address of
  * the name of its file, where that is known. */
 #define KERNEL_OUTSIDE 1
+/* The code of what is no frame: native frame number `at` was compiled from the functions that
+ * follow, up to the first one that C code called. */
+#define KERNEL_COMPILED 2
+/* The same: a function of C that C called through the interpreter, which has a run of its own for
+ * it. */
+#define KERNEL_NATIVE 4
 
 /* Stacks of contexts, of which some are functions': those of the right kind, a number in the first
  * bits of a context.  A context keeps where its caller was (frame_at); where the innermost function
@@ -108,6 +114,38 @@ struct kernel_contexts {
 	__u16 first, previous, last;      /* in a stack: its contexts; the stack below; a number */
 	__u8 kind_mask, kind, other_kind; /* of functions */
 	__u8 reserved[7];
+};
+
+/* Lua: no list says which state a thread runs, so it is looked for, in its registers and from its
+ * stack pointer up.  A state leads to what all states share, which leads to the first state, which
+ * leads back.  One that runs has a mark on the C stack to which errors jump; of several states the
+ * one with the innermost mark runs, and above its outermost mark is the one that resumed it.
+ *
+ *   state -> call -> function's slot -> function -> prototype, which is sent as the code */
+struct kernel_lua {
+	__u64 code_start, code_end; /* a thread without a native frame there runs no Lua */
+	__u16 shared, call, jump;   /* in a state */
+	__u16 at; /* in a state: where the innermost call is; KERNEL_NO_STEP: it says so itself */
+	__u16 first_call;  /* in a state: calls are an array that begins there; KERNEL_NO_STEP */
+	__u16 first;       /* in what is shared */
+	__u8 prototype;    /* in a function */
+	__u8 instructions; /* in a prototype: where they begin; */
+	__u8 count;        /* ... and how many there are, 32 bits */
+	__u8 has_c_flag;  /* functions tell in byte 10 whether they are C's; else their kind does */
+	__u8 is_register; /* where the innermost call is is in a register */
+	__u8 mark_bit;    /* of the word frame_mark: C code called this one */
+	__u8 is_mark_clear; /* it did where the bit is 0 */
+	__u8 call_operation,
+		tail_operation; /* without a mark: C called if the caller is at neither */
+	__u8 reserved[3];
+};
+
+/* How the frames of an interpreter are found. */
+enum kernel_frames {
+	KERNEL_FRAMES_CHAINED,  /* as struct kernel_interpreter says */
+	KERNEL_FRAMES_CONTEXTS, /* they lie in stacks of contexts */
+	KERNEL_FRAMES_LUA,
+	KERNEL_FRAMES_LUAJIT, /* from the frames on the C stack that the walk has met */
 };
 
 /* Where an interpreter of another language keeps the frames of its functions: an address, and the
@@ -135,8 +173,9 @@ struct kernel_interpreter {
 	__u8 frame_stride; /* from one to the next one; 0: frame_previous leads there */
 	__u8 frame_previous, frame_code, frame_at, frame_mark;
 	__u8 is_mark_behind; /* frame_mark leads to it */
-	__u8 has_contexts;   /* frames lie in stacks of contexts instead */
+	__u8 frames;         /* enum kernel_frames */
 	struct kernel_contexts contexts;
+	struct kernel_lua lua;
 };
 
 /* What happened to a thread that is off the processor. */

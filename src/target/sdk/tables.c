@@ -4,6 +4,7 @@
 #include "target/sdk/tables.h"
 
 #include "target/runtime/page.h"
+#include "target/runtime/readable.h"
 #include "target/runtime/text.h"
 #include "target/sdk/sdk.h"
 #include "target/sdk/status.h"
@@ -11,10 +12,36 @@
 #include <errno.h>
 
 #define SPINS_MAX 10000000u
+#define UNNAMED   "unnamed"
+#define ALIGNED   8u /* what is read at once, and lies in one page */
 
 #define EXPORT __attribute__((visibility("default")))
 
 static uint32_t is_writing; /* a spin lock around a few stores */
+
+static bool is_of_a_name(char letter)
+{
+	return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+	       (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+/* AMD's library keeps the pointer that a runtime gave it, and what it points to may be gone: the
+ * memory, or the text.  False: no name. */
+static bool name_read(const char *name, char ret[TABLE_NAME_MAX])
+{
+	for (unsigned i = 0; i < TABLE_NAME_MAX; i++) {
+		uint64_t at = (uint64_t)(name + i);
+
+		if ((!i || at % ALIGNED == 0) && !is_readable(ALIGN_DOWN(at, ALIGNED)))
+			return false;
+		ret[i] = name[i];
+		if (!ret[i])
+			return i > 0;
+		if (!is_of_a_name(ret[i]))
+			return false;
+	}
+	return false;
+}
 
 static bool is_known(const char *name, uint64_t instance, void **parts, uint64_t part_count)
 {
@@ -30,8 +57,12 @@ static bool is_known(const char *name, uint64_t instance, void **parts, uint64_t
 
 bool tables_have(const char *name)
 {
+	char own[TABLE_NAME_MAX];
+
+	if (!name_read(name, own))
+		return true;
 	for (unsigned i = 0; i < agent_page.table_count; i++)
-		if (text_equal(agent_page.tables[i].name, name))
+		if (text_equal(agent_page.tables[i].name, own))
 			return true;
 	return false;
 }
@@ -59,6 +90,7 @@ static int add(const char *name, uint64_t version, uint64_t instance, void **par
 int tables_note(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count)
 {
+	char own[TABLE_NAME_MAX];
 	uint32_t nobody = 0, spins = 0;
 	int r;
 
@@ -72,7 +104,7 @@ int tables_note(const char *name, uint64_t version, uint64_t instance, void **pa
 		if (++spins == SPINS_MAX)
 			return -EBUSY;
 	}
-	r = add(name, version, instance, parts, part_count);
+	r = add(name_read(name, own) ? own : UNNAMED, version, instance, parts, part_count);
 	__atomic_store_n(&is_writing, 0, __ATOMIC_RELEASE);
 	return r;
 }

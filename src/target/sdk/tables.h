@@ -12,7 +12,7 @@
 int tables_note(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count);
 
-/* Is there a table of this name? */
+/* Is there a table of this name?  Of no name that a runtime has, yes: nothing is missing. */
 bool tables_have(const char *name);
 
 /* The form in which limpet's own register library tells of its registrations. */

@@ -60,6 +60,7 @@ export interface Session {
 	dropped: number;
 	kinds: string[];
 	overhead_percent: number;
+	recording: string;
 	error: string;
 	is_damaged: string | boolean;
 }

@@ -76,6 +76,10 @@ static const struct option_desc record_options[] = {
 	  FIELD(force) },
 	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
 	  FIELD(resumes) },
+	{ 0, "ui", NULL, "watch it on a page meanwhile, as limpet ui shows it; ends at Ctrl-C",
+	  OPTION_FLAG, FIELD(is_watched) },
+	{ 0, "no-open", NULL, "with --ui: print the address only; open no browser", OPTION_FLAG,
+	  FIELD(no_open) },
 	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
@@ -266,8 +270,11 @@ static int visit_run(struct visit *visit, char **command, struct err *err)
 		r = samples_ask(&debuginfod, err);
 	if (r)
 		return r;
-	r = command ? record_launched(command, &launched, visit, &options, err)
-		    : record_running(visit, &options, err);
+	if (values->is_watched)
+		r = record_watched(visit, &options, err);
+	else
+		r = command ? record_launched(command, &launched, visit, &options, err)
+			    : record_running(visit, &options, err);
 	samples_tell_asked(&debuginfod);
 	return r;
 }
@@ -276,6 +283,13 @@ static int refuse_both(struct err *err)
 {
 	err_set(err, -EINVAL, "a process and a program to start are both named");
 	err_fix(err, "limpet record -p PID ..., or: limpet record ... -- CMD [ARGS]");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int refuse_watching(struct err *err)
+{
+	err_set(err, -EINVAL, "--ui watches a process that runs");
+	err_fix(err, "start the program, then: limpet record -p PID --ui");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -301,6 +315,8 @@ static enum exit_code record_run(char **argv)
 
 	if (!r && command && (values.pids.count || operands))
 		r = refuse_both(&err);
+	else if (!r && values.is_watched && (command || values.samples.is_system_wide))
+		r = refuse_watching(&err);
 	else if (!r && values.samples.is_system_wide)
 		r = operands ? report_surplus(argv[0], &err) : 0;
 	else if (!r && !command)

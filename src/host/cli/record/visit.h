@@ -11,7 +11,7 @@
 struct record_values {
 	uint32_t domains_traced;
 	bool alloc_stacks, all_locks, opencl_device_time;
-	bool unload, force, resumes, is_json;
+	bool unload, force, resumes, is_json, is_watched, no_open;
 	struct option_list functions, pids;
 	const char *output, *alloc_sample, *max_size, *ring_size, *period;
 	uint64_t duration_ns;
@@ -49,6 +49,10 @@ bool visit_has_family(const struct visit *visit);
 
 /* What the recorder has to tell is told by the visit. */
 struct recorder_listener visit_listener(struct visit *visit);
+
+/* Instead of the rest: records, and shows a page of it until Ctrl-C (watched.c). */
+int record_watched(struct visit *visit, struct recorder_options *options,
+		   struct err *err) MUST_CHECK;
 
 /* All its periods, until something ends it. */
 int record_visit(struct visit *visit, struct err *err) MUST_CHECK;

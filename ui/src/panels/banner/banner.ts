@@ -113,6 +113,8 @@ export class Banner {
 		const one = STATES[session.state];
 		if (isShared())
 			return { text: "SHARED", tone: "quiet", title: "a page with the answers inside" };
+		if (session.state === "recording" && session.recording)
+			return { text: `RECORDING ${clean(session.recording)}`, tone: "live", title: "what comes in is written to this file, and the file is kept" };
 		const age = session.forgotten ? `, the last ${duration(session.end_ns - session.oldest_ns)} are kept` : "";
 		return { ...one, title: one.title + age };
 	}

@@ -7,10 +7,24 @@ import { clean, duration } from "../../core/text";
 import type { Process, Session } from "../../core/types";
 
 const RATES = [19, 49, 99, 199, 499, 999];
+/** What can be traced of any process, and what of one with such a runtime. */
+const TRACES: [string, string][] = [["alloc", "memory"], ["io", "I/O"], ["lock", "locks"], ["marker", "markers"]];
+const RUNTIME_TRACES: Record<string, [string, string][]> = {
+	hip: [["hip", "HIP"], ["kernel", "kernels"], ["memory-copy", "copies"]],
+	hsa: [["hsa", "HSA"], ["kernel", "kernels"], ["memory-copy", "copies"]],
+	opencl: [["opencl", "OpenCL"]],
+};
+
 /** What to start: the answers of the boxes. */
 export interface Wish {
 	sample: { hz: number; off_cpu: boolean } | null;
 	traces: string[];
+	record: boolean;
+}
+
+function tracesOf(process: Process): [string, string][] {
+	const all = [...TRACES, ...process.runtimes.flatMap(runtime => RUNTIME_TRACES[runtime] ?? [])];
+	return all.filter(([word], i) => all.findIndex(other => other[0] === word) === i);
 }
 
 export class Chosen {
@@ -20,7 +34,8 @@ export class Chosen {
 	private readonly refusal = h("div", { class: "refusal", role: "alert", hidden: true });
 	private readonly rate = h("select", {}, ...RATES.map(hz => h("option", { value: hz, selected: hz === 99 }, `${hz} per second`)));
 	private readonly offCpu = h("input", { type: "checkbox", checked: true });
-	private readonly tracing = h("p", { class: "fix" });
+	private readonly tracing = h("div", { class: "traces" });
+	private readonly record = h("input", { type: "checkbox" });
 	private readonly attachButton = h("button", { type: "button", title: "check the rights and open it; nothing is sampled yet" }, "Attach");
 	private readonly startButton = h("button", { type: "button", class: "primary", title: "attach and sample (Enter)" }, "Start sampling");
 	private readonly options: HTMLElement;
@@ -31,8 +46,11 @@ export class Chosen {
 		this.startButton.addEventListener("click", () => void this.attach(true));
 		this.options = h("div", { class: "wish" },
 			h("label", {}, "Rate ", this.rate), h("label", {}, this.offCpu, "blocked time too (off-CPU)"),
-			h("div", { class: "buttons" }, this.startButton, this.attachButton),
-			h("details", {}, h("summary", {}, "Calls and GPU work too?"), h("p", { class: "dim" }, "Record them, and open the file with “limpet ui FILE”:"), this.tracing));
+			h("details", {}, h("summary", {}, "Calls and GPU work too?"),
+				h("p", { class: "dim" }, "Tracing loads limpet’s agent into the process until you stop; sampling touches nothing."), this.tracing),
+			h("label", { title: "limpet-PID.limpet, in the folder that limpet was started in; otherwise what was seen goes when it is closed" },
+				this.record, "write a recording and keep it"),
+			h("div", { class: "buttons" }, this.startButton, this.attachButton));
 		this.element.append(this.name, this.about, this.refusal, this.options);
 		this.show(null);
 	}
@@ -67,13 +85,18 @@ export class Chosen {
 		this.about.replaceChildren(...facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
 	}
 
-	// Traced calls are a recording's: the command for it, by what the process uses.
 	private tracingShow(process: Process | null): void {
-		const command = process ? `limpet record -p ${process.pid} ${process.runtimes.length ? "--sys-trace" : "--alloc-trace --io-trace --lock-trace"}` : "";
-		if (this.tracing.dataset["key"] === command)
+		const traces = process ? tracesOf(process) : [];
+		const key = JSON.stringify([process?.pid, traces]);
+		if (this.tracing.dataset["key"] === key)
 			return;
-		this.tracing.dataset["key"] = command;
-		this.tracing.replaceChildren(h("code", {}, command), copyButton("Copy", () => command));
+		this.tracing.dataset["key"] = key;
+		this.tracing.replaceChildren(...traces.map(([word, title]) =>
+			h("label", {}, h("input", { type: "checkbox", value: word }), title)));
+	}
+
+	private tracesChosen(): string[] {
+		return [...this.tracing.querySelectorAll<HTMLInputElement>("input:checked")].map(box => box.value);
 	}
 
 	private refuse(why: string, fix: string): void {
@@ -87,7 +110,10 @@ export class Chosen {
 	}
 
 	private wish(isSampling: boolean): Wish {
-		return { sample: isSampling ? { hz: Number(this.rate.value), off_cpu: this.offCpu.checked } : null, traces: [] };
+		return {
+			sample: isSampling ? { hz: Number(this.rate.value), off_cpu: this.offCpu.checked } : null,
+			traces: isSampling ? this.tracesChosen() : [], record: this.record.checked,
+		};
 	}
 
 	async attach(isSampling = true): Promise<void> {

@@ -1,0 +1,153 @@
+/*
+ * Lua, as a program and as a library, in any number of states and threads: a function is a value
+ * that leads to its prototype, which knows its chunk and its lines.  Functions of C are native
+ * frames only.  Host only.
+ */
+#include "host/core/text.h"
+#include "host/interpreter/kind.h"
+#include "host/interpreter/lua/chunk.h"
+#include "host/interpreter/lua/layout.h"
+#include "host/interpreter/lua/lines.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+
+enum {
+	SYMBOL_IDENTITY,
+	SYMBOL_LOOP,
+};
+
+#define IDENTITY_BYTES  48u
+#define KIND            8u /* in an object */
+#define PROTOTYPE_BYTES 128u
+#define TEXT            24u /* in a text: its letters */
+#define TEXT_KIND       4u
+#define TEXT_KIND_MASK  15u
+
+static bool is_name(const char *name)
+{
+	return interpreter_is_word(name, "lua") || interpreter_is_word(name, "liblua");
+}
+
+/* "$LuaVersion: Lua 5.4.4  Copyright ..."; 0: it tells none. */
+static unsigned read_version(const char *identity)
+{
+	uint64_t parts[3] = { 0 };
+	const char *at = identity;
+	struct text text;
+
+	while ((at = strstr(at, "Lua ")) && !isdigit((unsigned char)at[4]))
+		at += 4;
+	if (!at)
+		return 0;
+	text = text_of(at + 4);
+	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++)
+		if ((i && !text_take_char(&text, '.')) || !text_take_number(&text, 10, &parts[i]) ||
+		    parts[i] > 99)
+			return 0;
+	return (unsigned)(parts[0] * 10000 + parts[1] * 100 + parts[2]);
+}
+
+static int lua_recognise(const struct interpreter_binary *binary,
+			 const struct target_memory *memory, unsigned *ret_version,
+			 struct kernel_interpreter *ret, struct err *err)
+{
+	char identity[IDENTITY_BYTES + 1] = "";
+	const struct lua_layout *layout;
+	struct code_range code;
+	unsigned version;
+
+	if (memory->read(memory->context, binary->symbols[SYMBOL_IDENTITY].start, identity,
+			 IDENTITY_BYTES))
+		return err_set(err, -EOPNOTSUPP, "its version cannot be read");
+	version = read_version(identity);
+	layout = lua_layout_find(version);
+	if (!layout)
+		return err_set(err, -EOPNOTSUPP, "version %u.%u.%u is not known", version / 10000,
+			       version / 100 % 100, version % 100);
+	if (!interpreter_binary_code(binary, &code))
+		return err_set(err, -EOPNOTSUPP, "its code was not found");
+	*ret_version = version;
+	*ret = layout->walk;
+	ret->lua.code_start = code.start;
+	ret->lua.code_end = code.end;
+	return 0;
+}
+
+/* It has by far the largest function, which may have no name. */
+static uint64_t find_loop(const struct interpreter_binary *binary,
+			  const struct target_memory *memory, unsigned version, uint64_t code)
+{
+	struct code_range largest;
+
+	(void)memory;
+	(void)version;
+	(void)code;
+	if (binary->symbols[SYMBOL_LOOP].start)
+		return binary->symbols[SYMBOL_LOOP].start;
+	return interpreter_binary_largest(binary, &largest) ? largest.start : 0;
+}
+
+/* Another object may come to be there while it is read. */
+static int read_prototype(const struct target_memory *memory, const struct lua_layout *layout,
+			  uint64_t address, unsigned char *prototype)
+{
+	if (address & 7 ||
+	    memory->read(memory->context, address, prototype, layout->prototype_bytes))
+		return -EFAULT;
+	return prototype[KIND] == layout->prototype_kind ? 0 : -EFAULT;
+}
+
+static int read_chunk(const struct target_memory *memory, uint64_t text, struct function *function)
+{
+	unsigned char head[TEXT];
+
+	if (text & 7 || memory->read(memory->context, text, head, sizeof(head)) ||
+	    (head[KIND] & TEXT_KIND_MASK) != TEXT_KIND)
+		return -EFAULT;
+	return lua_chunk_read(memory, text + TEXT, function);
+}
+
+static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
+			 struct function *ret)
+{
+	const struct lua_layout *layout = lua_layout_find(version);
+	unsigned char prototype[PROTOTYPE_BYTES], again[PROTOTYPE_BYTES];
+	struct function function = { 0 };
+	int r = layout ? read_prototype(memory, layout, code, prototype) : -EFAULT;
+
+	if (!r) {
+		function.code = word_in(prototype, layout->instructions.items);
+		function.first_line = MIN(half_in(prototype, layout->first_line), INT32_MAX);
+		r = read_chunk(memory, word_in(prototype, layout->source), &function);
+	}
+	if (!r)
+		r = lua_lines_read(memory, layout, prototype, &function);
+	if (!r && (read_prototype(memory, layout, code, again) ||
+		   word_in(again, layout->source) != word_in(prototype, layout->source) ||
+		   word_in(again, layout->lines.items) != word_in(prototype, layout->lines.items)))
+		r = -EFAULT;
+	if (r)
+		function_done(&function);
+	else
+		*ret = function;
+	return r;
+}
+
+/* `at` is behind the instruction that runs. */
+static unsigned line_of(const struct function *function, uint64_t at)
+{
+	return at > function->code ? function_line_at(function, (at - function->code) / 4 - 1) : 0;
+}
+
+const struct interpreter_kind interpreter_lua = {
+	.title = "Lua",
+	.language = "lua",
+	.is_name = is_name,
+	.symbols = { [SYMBOL_IDENTITY] = "lua_ident", [SYMBOL_LOOP] = "luaV_execute" },
+	.recognise = lua_recognise,
+	.loop = find_loop,
+	.read = read_function,
+	.line = line_of,
+};

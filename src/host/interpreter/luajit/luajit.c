@@ -1,0 +1,180 @@
+/*
+ * LuaJIT 2.1 with references of 64 bits (GC64), as Debian 12 and later have it: a function leads to
+ * its instructions, behind the prototype that knows its chunk and its lines.  Which function runs
+ * in compiled code is known up to the one where that was entered; what it inlined is not told.
+ * Host only.
+ */
+#include "host/interpreter/kind.h"
+#include "host/interpreter/lua/chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#ifdef __x86_64__
+#define IS_X86_64 true
+#else
+#define IS_X86_64 false
+#endif
+
+#define VERSION       201u
+#define ASSEMBLY_SEEN 4096u /* bytes that are looked at */
+#define LINES_MAX     (1u << 20)
+
+#define PROTOTYPE_BYTES 104u /* instructions lie behind it */
+#define KIND            9u
+#define KIND_PROTOTYPE  7u
+#define KIND_TEXT       4u
+#define INSTRUCTIONS    12u
+#define CHUNK           64u
+#define FIRST_LINE      72u
+#define LINE_COUNT      76u
+#define LINES           80u
+#define TEXT            24u /* in a text: its letters */
+
+static bool is_name(const char *name)
+{
+	return interpreter_is_word(name, "luajit") || interpreter_is_word(name, "libluajit");
+}
+
+/* Its assembly takes the kind of a value from the bits above 47; with references of 32 bits there
+ * is no such instruction (sar r64, 47). */
+static bool is_gc64(const unsigned char *bytes, size_t size)
+{
+	for (size_t i = 0; i + 4 <= size; i++)
+		if ((bytes[i] & 0xfe) == 0x48 && bytes[i + 1] == 0xc1 &&
+		    (bytes[i + 2] & 0xf8) == 0xf8 && bytes[i + 3] == 47)
+			return true;
+	return false;
+}
+
+static int luajit_recognise(const struct interpreter_binary *binary,
+			    const struct target_memory *memory, unsigned *ret_version,
+			    struct kernel_interpreter *ret, struct err *err)
+{
+	unsigned char bytes[ASSEMBLY_SEEN];
+	struct code_range assembly;
+
+	if (!IS_X86_64)
+		return err_set(err, -EOPNOTSUPP, "they are known on x86-64 only");
+	if (!interpreter_binary_largest(binary, &assembly) ||
+	    memory->read(memory->context, assembly.start, bytes, sizeof(bytes)))
+		return err_set(err, -EOPNOTSUPP, "its assembly was not found");
+	if (!is_gc64(bytes, sizeof(bytes)))
+		return err_set(err, -EOPNOTSUPP, "a build without GC64 is not known");
+	*ret_version = VERSION;
+	*ret = (struct kernel_interpreter){ .frames = KERNEL_FRAMES_LUAJIT };
+	return 0;
+}
+
+/* The assembly is larger than any function. */
+static uint64_t find_loop(const struct interpreter_binary *binary,
+			  const struct target_memory *memory, unsigned version, uint64_t code)
+{
+	struct code_range assembly;
+
+	(void)memory;
+	(void)version;
+	(void)code;
+	return interpreter_binary_largest(binary, &assembly) ? assembly.start : 0;
+}
+
+static int read_prototype(const struct target_memory *memory, uint64_t code,
+			  unsigned char prototype[PROTOTYPE_BYTES])
+{
+	if (code & 3 || code < PROTOTYPE_BYTES ||
+	    memory->read(memory->context, code - PROTOTYPE_BYTES, prototype, PROTOTYPE_BYTES))
+		return -EFAULT;
+	return prototype[KIND] == KIND_PROTOTYPE ? 0 : -EFAULT;
+}
+
+static int read_chunk(const struct target_memory *memory, uint64_t text, struct function *function)
+{
+	unsigned char head[TEXT];
+
+	if (text & 7 || memory->read(memory->context, text, head, sizeof(head)) ||
+	    head[KIND] != KIND_TEXT)
+		return -EFAULT;
+	return lua_chunk_read(memory, text + TEXT, function);
+}
+
+/* The distance of a line from the first one, in as many bytes as the last one needs. */
+static uint32_t distance_in(const unsigned char *lines, size_t width, size_t number)
+{
+	uint32_t distance = 0;
+
+	memcpy(&distance, lines + number * width, width);
+	return distance;
+}
+
+/* The first instruction has none: it is the function's head. */
+static int read_lines(const struct target_memory *memory, const unsigned char *prototype,
+		      struct function *function)
+{
+	uint32_t count = half_in(prototype, INSTRUCTIONS), lines = half_in(prototype, LINE_COUNT);
+	uint64_t address = word_in(prototype, LINES);
+	size_t width = lines < 256 ? 1 : lines < 65536 ? 2 : 4;
+	unsigned char *bytes;
+	int r;
+
+	if (!address)
+		return 0;
+	if (!count || count > LINES_MAX)
+		return -EFAULT;
+	bytes = malloc(count * width);
+	function->lines = calloc(count, sizeof(*function->lines));
+	r = !bytes || !function->lines                                           ? -ENOMEM
+	    : memory->read(memory->context, address, bytes, (count - 1) * width) ? -EFAULT
+										 : 0;
+	for (uint32_t i = 1; !r && i < count; i++)
+		function->lines[function->line_count++] = (struct function_line){
+			i, MIN(function->first_line + distance_in(bytes, width, i - 1), INT32_MAX)
+		};
+	free(bytes);
+	return r;
+}
+
+/* Another object may come to be there while it is read. */
+static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
+			 struct function *ret)
+{
+	unsigned char prototype[PROTOTYPE_BYTES], again[PROTOTYPE_BYTES];
+	struct function function = { .code = code };
+	int r = read_prototype(memory, code, prototype);
+
+	(void)version;
+	if (!r) {
+		function.first_line = MIN(half_in(prototype, FIRST_LINE), INT32_MAX);
+		r = read_chunk(memory, word_in(prototype, CHUNK), &function);
+	}
+	if (!r)
+		r = read_lines(memory, prototype, &function);
+	if (!r && (read_prototype(memory, code, again) ||
+		   memcmp(prototype + CHUNK, again + CHUNK, LINES + 8 - CHUNK)))
+		r = -EFAULT;
+	if (r)
+		function_done(&function);
+	else
+		*ret = function;
+	return r;
+}
+
+/* `at` is behind the instruction that runs; what is elsewhere is of code that was compiled. */
+static unsigned line_of(const struct function *function, uint64_t at)
+{
+	uint64_t number = (at - function->code) / 4;
+
+	return at > function->code && number - 1 <= function->line_count
+		       ? function_line_at(function, number - 1)
+		       : 0;
+}
+
+const struct interpreter_kind interpreter_luajit = {
+	.title = "LuaJIT",
+	.language = "lua",
+	.is_name = is_name,
+	.symbols = { "luaJIT_setmode" },
+	.recognise = luajit_recognise,
+	.loop = find_loop,
+	.read = read_function,
+	.line = line_of,
+};

@@ -1,0 +1,196 @@
+/*
+ * The functions that a thread runs of LuaJIT (GC64): from the frames on the C stack that the walk
+ * has met, each of which leads to its state.  The state's own stack has two words before the slots
+ * of each function: the function, and how its caller is found.
+ *
+ * Where the innermost function's slots begin (its base) is in a register while the assembly runs;
+ * what it calls finds it in the state, if it needs it, else fp keeps it meanwhile.  Of compiled
+ * code it is kept beside the state that runs now.
+ */
+#pragma once
+
+#include "kernel/lua.h"
+
+/* In a state. */
+#define LUAJIT_STATE_SHARED 16
+#define LUAJIT_STATE_BASE   32
+#define LUAJIT_STATE_STACK  56
+#define LUAJIT_STATE_END    48
+
+#define LUAJIT_SAVED_PC      24                 /* in the frame on the C stack */
+#define LUAJIT_POINTER       ((1ull << 47) - 1) /* of a slot: above it is the kind */
+#define LUAJIT_HEAD_SHIFT    8                  /* in the word 8 of a function: its kind */
+#define LUAJIT_KIND_FUNCTION 8
+#define LUAJIT_ID_SHIFT      16 /* in the same word: 0 for functions of Lua */
+#define LUAJIT_FUNCTION_CODE 32
+#define LUAJIT_SHARED_WORDS                                                   \
+	128 /* so far the state that runs now is looked for in what is shared \
+	     */
+
+/* The lowest bits of the second word, and what it is else. */
+enum luajit_link {
+	LUAJIT_LINK_LUA,      /* where the caller is */
+	LUAJIT_LINK_C,        /* the distance of the caller's, as the other two; C code called */
+	LUAJIT_LINK_CONTINUE, /* what is to be done afterwards lies two words before */
+	LUAJIT_LINK_VARARG,   /* the same function again, with its arguments in order */
+};
+#define LUAJIT_LINK_MASK 3
+#define LUAJIT_LINK_SIZE (~7ull)
+#define LUAJIT_LINK_P    4 /* a protected call: there is nothing to continue */
+
+struct luajit_words {
+	struct python_climb *climb;
+	__u64 at, found;
+};
+
+/* Whether an address can be a base of this state. */
+ALWAYS_INLINE int luajit_is_base(struct python_climb *climb, __u64 base)
+{
+	const struct python_walk *python = climb->python;
+	__u64 function, head;
+
+	if (base & 7 || base <= python->end || base >= python->limit)
+		return 0;
+	function = python_word(climb, base - 16) & LUAJIT_POINTER;
+	head = function ? python_word(climb, function + 8) : 0;
+	return (__u8)(head >> LUAJIT_HEAD_SHIFT) == LUAJIT_KIND_FUNCTION;
+}
+
+/* What is shared names the state that runs among its first words, followed by the base of compiled
+ * code. */
+static long luajit_look_for_state(__u32 number, struct luajit_words *search)
+{
+	__u64 at = search->at + (__u64)number * 8, base;
+
+	if (python_word(search->climb, at) != search->climb->python->thread)
+		return STEP_ON;
+	base = python_word(search->climb, at + 8);
+	if (!luajit_is_base(search->climb, base))
+		return STEP_ON;
+	search->found = base;
+	return STEP_END;
+}
+
+/* 0: it was not found. */
+ALWAYS_INLINE __u64 luajit_compiled_base(struct python_climb *climb)
+{
+	struct luajit_words search = { .climb = climb };
+
+	search.at = python_word(climb, climb->python->thread + LUAJIT_STATE_SHARED);
+	bpf_loop(LUAJIT_SHARED_WORDS, luajit_look_for_state, &search, 0);
+	return search.found;
+}
+
+/* The base of the innermost function, and where that is. */
+ALWAYS_INLINE __u64 luajit_innermost(struct python_climb *climb)
+{
+	struct python_walk *python = climb->python;
+	const struct walk *walk = climb->base.walk;
+
+	if (walk->is_luajit_compiled)
+		return luajit_compiled_base(climb);
+	if (walk->is_luajit_exact &&
+	    luajit_is_base(climb, REGISTERS_LUAJIT_BASE(&walk->registers))) {
+		python->at = REGISTERS_LUAJIT_PC(&walk->registers);
+		return REGISTERS_LUAJIT_BASE(&walk->registers);
+	}
+	if (!walk->is_luajit_exact && walk->luajit_fp != python->thread &&
+	    luajit_is_base(climb, walk->luajit_fp))
+		return walk->luajit_fp;
+	python->at = python_word(climb, walk->luajit[0] + LUAJIT_SAVED_PC);
+	return python_word(climb, python->thread + LUAJIT_STATE_BASE);
+}
+
+/* The state of the frame with this number; 0: it is the one before's, or none. */
+ALWAYS_INLINE int luajit_enter(struct python_climb *climb, __u64 number)
+{
+	struct python_walk *python = climb->python;
+	__u64 state;
+
+	BOUND(number, LUAJIT_FRAMES - 1);
+	state = python_word(climb, climb->base.walk->luajit[number] + LUAJIT_FRAME_STATE);
+	if (!luajit_may_be_state(state) || state == python->thread)
+		return 0;
+	python->thread = state;
+	python->end = python_word(climb, state + LUAJIT_STATE_STACK) + 16;
+	python->limit = python_word(climb, state + LUAJIT_STATE_END);
+	python->at = 0;
+	python->frame =
+		number ? python_word(climb, state + LUAJIT_STATE_BASE) : luajit_innermost(climb);
+	return 1;
+}
+
+/* What is sent of a function: where its instructions begin. */
+ALWAYS_INLINE __u64 luajit_code(struct python_climb *climb, __u64 slot, __u64 is_entry)
+{
+	__u64 function = slot & LUAJIT_POINTER;
+	__u64 head = function ? python_word(climb, function + 8) : 0;
+
+	if ((__u8)(head >> LUAJIT_HEAD_SHIFT) == LUAJIT_KIND_FUNCTION &&
+	    !(__u8)(head >> LUAJIT_ID_SHIFT))
+		return python_word(climb, function + LUAJIT_FUNCTION_CODE);
+	return is_entry ? KERNEL_NATIVE : 0;
+}
+
+/* The base of the caller, and where it is.  0: there is none. */
+ALWAYS_INLINE __u64 luajit_caller(struct python_climb *climb, __u64 base, __u64 link)
+{
+	struct python_walk *python = climb->python;
+	__u64 size = link & LUAJIT_LINK_SIZE, kind = link & LUAJIT_LINK_MASK;
+
+	if (kind == LUAJIT_LINK_LUA) {
+		python->at = link;
+		size = (__u8)(python_word(climb, link - 4) >> 8);
+		return base - (size + 2) * 8;
+	}
+	if (kind == LUAJIT_LINK_CONTINUE && !(link & LUAJIT_LINK_P))
+		python->at = python_word(climb, base - 24);
+	else if (kind != LUAJIT_LINK_VARARG)
+		python->at = 0;
+	return size ? base - size : 0;
+}
+
+/* A function or a state a step.  `frame`: the base of the function. */
+static long luajit_next_function(__u32 number, struct python_climb *climb)
+{
+	struct python_walk *python = climb->python;
+	__u64 base = python->frame, count = python->count, link, is_entry;
+
+	if (!base || base <= python->end) {
+		python->frame = 0;
+		if (++python->before >= climb->base.walk->luajit_count)
+			return STEP_END;
+		luajit_enter(climb, python->before);
+		return STEP_ON;
+	}
+	if (count >= KERNEL_PYTHON_FRAMES || base >= python->limit)
+		return STEP_END;
+	link = python_word(climb, base - 8);
+	is_entry = (link & LUAJIT_LINK_MASK) == LUAJIT_LINK_C;
+	if ((link & LUAJIT_LINK_MASK) != LUAJIT_LINK_VARARG || link & LUAJIT_LINK_P) {
+		BOUND(count, KERNEL_PYTHON_FRAMES);
+		python->frames[count].code =
+			luajit_code(climb, python_word(climb, base - 16), is_entry);
+		python->frames[count].at =
+			(python->at & PYTHON_ADDRESS) | is_entry << KERNEL_PYTHON_MARK_SHIFT;
+		python->count = count + 1;
+	}
+	python->frame = luajit_caller(climb, base, link);
+	return python->frame < base ? STEP_ON : STEP_END;
+}
+
+ALWAYS_INLINE void luajit_take(struct python_climb *climb)
+{
+	struct python_walk *python = climb->python;
+	const struct walk *walk = climb->base.walk;
+
+	python->thread = python->before = 0;
+	if (!walk->luajit_count || !luajit_enter(climb, 0))
+		return;
+	if (walk->is_luajit_compiled) {
+		python->frames[0].code = KERNEL_COMPILED;
+		python->frames[0].at = walk->luajit_number;
+		python->count = 1;
+	}
+	bpf_loop(LUA_CALLS_MAX, luajit_next_function, climb, 0);
+}

@@ -1,0 +1,35 @@
+/*
+ * The frame on the C stack in which LuaJIT runs: its assembly has one of a fixed size, and so has
+ * what it compiles, which lays more below it as it needs.  The frame leads to the state that runs,
+ * and that leads back to the frame: nothing else does, so it can be looked for.  Offsets in bytes,
+ * of builds with references of 64 bits (GC64).  Known to host and kernel programs: no libc.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#define LUAJIT_FRAME_STATE 16 /* in the frame */
+#define LUAJIT_STATE_FRAME 80 /* in the state; the lowest bits are flags */
+#define LUAJIT_FRAME_MASK  (~3ull)
+#define LUAJIT_STATE_BITS  47 /* an address of a state is below this power of two */
+#define LUAJIT_REACH       192 /* words below a frame: what is spilled, and saved when code is left */
+
+/* `cfa` of UNWIND_LUAJIT: the size of the frame in words, and whether it is the assembly's, which
+ * has nothing below the frame while it calls C. */
+#define LUAJIT_SIZE_MASK 0xff
+#define LUAJIT_ASSEMBLY  0x100
+
+#define LUAJIT_WORDS_X86_64  10
+#define LUAJIT_WORDS_AARCH64 26
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+#define LUAJIT_WORDS LUAJIT_WORDS_X86_64
+#else
+#define LUAJIT_WORDS LUAJIT_WORDS_AARCH64
+#endif
+#define LUAJIT_FP (-2) /* where the caller's fp lies, in words from the CFA */
+
+/* Whether a word of the stack can be the address of a state. */
+static inline int luajit_may_be_state(__u64 word)
+{
+	return word && !(word & 7) && !(word >> LUAJIT_STATE_BITS);
+}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-What it costs a program to have its system calls traced: limpet record --syscall-trace beside perf trace -s and strace -c -f,
+What it costs a program to have its system calls traced: limpet record --syscall-trace beside perf trace and strace -c -f,
 in the same run and on the same target, which makes nothing but short system calls.
 
 In alternating slots: each tool's slot lies between two without any, and those differ by the noise that is said. A tool counts
@@ -21,6 +21,7 @@ import tempfile
 import time
 
 import peers
+import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.join(HERE, "../build")
@@ -79,44 +80,39 @@ class Limpet:
         return f"{told['records']} records, {told['dropped_full']} dropped, {size / max(told['records'], 1):.1f} bytes each"
 
 
-class Outside:
-    """A tool that is stopped by Ctrl-C, and then writes its table."""
-
-    arguments = ()
+class Strace:
+    name, command = "strace -c -f", "strace"
 
     def __init__(self, pid, folder):
-        self.out = open(os.path.join(folder, "out"), "w+", encoding="utf-8")
-        self.process = subprocess.Popen([*self.arguments, str(pid)], stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.out)
+        self.process = subprocess.Popen(["strace", "-c", "-f", "-p", str(pid)], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         time.sleep(1)
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(timeout=LIMIT_S)
-        self.out.seek(0)
-        text = self.out.read()
-        self.out.close()
-        return self.describe(text)
-
-
-class Strace(Outside):
-    name, command = "strace -c -f", "strace"
-    arguments = ("strace", "-c", "-f", "-p")
-
-    def describe(self, text):
+        text = self.process.communicate(timeout=LIMIT_S)[1]
         total = re.search(r"(\d+)\s+\d*\s*total$", text, re.MULTILINE)
-        return f"{total[1]} calls" if total else text.strip().splitlines()[-1:]
+        return f"{total[1]} calls" if total else "no table"
 
 
-class PerfTrace(Outside):
-    name, command = "perf trace -s", "perf"
-    arguments = ("perf", "trace", "-s", "-p")
+class PerfTrace:
+    """By way of a file: perf trace -s on a running process shows a single event where perf is older than the kernel."""
 
-    def describe(self, text):
-        events = re.search(r"(\d+) events", text)
-        if not events:
-            return f"cannot: {' '.join(text.split())[:150]}"
-        lost = sum(map(int, re.findall(r"LOST (\d+) events", text)))
-        return f"{int(events[1]) // 2} calls, {lost} events lost"
+    name, command = "perf trace record", "perf"
+
+    def __init__(self, pid, folder):
+        self.path = os.path.join(folder, "perf.data")
+        self.process = subprocess.Popen(["perf", "trace", "record", "-o", self.path, "-p", str(pid)],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=LIMIT_S)
+        shown = subprocess.run(["perf", "trace", "-s", "-i", self.path], capture_output=True, text=True, timeout=LIMIT_S)
+        events = re.search(r"(\d+) events", shown.stdout + shown.stderr)
+        lost = sum(map(int, re.findall(r"LOST (\d+) events", shown.stdout + shown.stderr)))
+        return f"{int(events[1]) // 2} calls, {lost} events lost" if events else "no table"
 
 
 def slot(tool, target, seconds):
@@ -131,6 +127,7 @@ def slot(tool, target, seconds):
 def measure(tools, rounds, seconds):
     target = Target()
     rates, without, said = {tool: [] for tool in tools}, [], {}
+    last = 0
     try:
         for _ in range(rounds):
             for tool in tools:
@@ -152,8 +149,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     arguments = parser.parse_args()
     tools = [tool for tool in (Limpet, PerfTrace, Strace) if shutil.which(tool.command)]
-    print(peers.machine())
+    peers.tell_missing("perf", "strace")
+    machine = report.Machine(os.cpu_count(), os.uname(), os.getloadavg())
     rates, without, said, base = measure(tools, arguments.rounds, arguments.seconds)
+    machine.load_after = os.getloadavg()
+    print("\n".join(machine.lines()), end="\n\n")
     print(f"without any: {base / 1e6:.2f} million calls a second; noise, the second slot without any beside the first: "
           f"{min(without):.2f} to {max(without):.2f}")
     print(f"{'':32}{'speed':>8}{'min':>8}{'max':>8}{'ns added a call':>18}")

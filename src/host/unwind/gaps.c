@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "host/core/room.h"
+#include "host/unwind/image.h"
 
 static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned step)
 {
@@ -49,6 +50,7 @@ int gaps_add(struct frames *frames, const struct object *object, unsigned step)
 		const Elf64_Phdr *segment = &object->segments[i];
 
 		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+		    segment->p_filesz <= IMAGE_PART_MAX &&
 		    segment->p_filesz <= UINT64_MAX - step - segment->p_vaddr)
 			r = add_gaps_of(frames, count, segment, step);
 	}

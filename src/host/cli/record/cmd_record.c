@@ -141,6 +141,9 @@ static int check_all(const struct record_values *values, bool traces, struct err
 		const char *what, *why, *fix;
 	} others[] = {
 		{ values->pids.count, "-p", "-a samples every process", "one of both" },
+		{ values->domains_traced & DOMAINS_BPF, "--syscall-trace",
+		  "system calls are traced of the processes that are named",
+		  "-p PID --syscall-trace, with --children for its family" },
 		{ traces, "traces",
 		  "a trace loads code into the process that is traced; -a loads nothing into any",
 		  "-p PID, with --children for its family" },
